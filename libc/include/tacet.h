@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * tacet.h: what a program can ask of a Tacet node beyond the Linux ABI.
+ *
+ * The kernel maps a read-only run of 4 KiB pages into every process and puts its address into the auxiliary
+ * vector: first one `struct tacet_node`, then one `struct tacet_counters` a CPU. Reading them is an ordinary
+ * load; it does not enter the kernel, so a benchmark can count the kernel entries in its own measuring window
+ * without adding one. On any other system `tacet_node()` answers NULL, so that the same program, even the
+ * same ELF file, runs there too.
+ *
+ * The kernel includes this file: it is the one definition of the layout.
+ */
+#ifndef TACET_H
+#define TACET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Type of the auxiliary vector entry that holds the address of `struct tacet_node` ("tac", in the range that
+ * Linux leaves alone). */
+#define AT_TACET_NODE 0x746163
+
+/* Changes whenever a field of the structures below moves. */
+#define TACET_LAYOUT 1
+
+#define TACET_PAGE_BYTES 4096
+#define TACET_EXCEPTIONS 64
+#define TACET_INTERRUPTS 256
+
+/* Facts about the node; the first page. */
+struct tacet_node {
+    uint32_t layout;       /* TACET_LAYOUT of the kernel that runs */
+    uint32_t cpu_count;    /* counter pages that follow this page */
+    uint64_t clock_hz;     /* rate of the clock source (x86_64: the TSC), ticks a second, as calibrated */
+    uint64_t boot_ticks;   /* clock source at the kernel's first instruction */
+    uint64_t kernel_bytes; /* memory that the kernel keeps for itself: image, tables, stacks; bytes */
+    uint64_t zeroed_bytes; /* memory zeroed so far, by handing it out or loading the program; bytes */
+};
+
+/* Kernel entries of one CPU since boot, by cause. Written by that CPU alone; monotone. */
+struct tacet_counters {
+    uint32_t cpu; /* which CPU this page belongs to, 0 .. cpu_count - 1 */
+    uint32_t reserved;
+    uint64_t system_calls;                 /* entries by the system call instruction */
+    uint64_t exceptions[TACET_EXCEPTIONS]; /* by the architecture's exception number (x86_64: vector 0-31) */
+    uint64_t
+        interrupts[TACET_INTERRUPTS]; /* by the architecture's interrupt number (x86_64: vector 32-255) */
+};
+
+#ifndef TACET_KERNEL
+#include <sys/auxv.h>
+
+/* The node's facts, or NULL where this program does not run on Tacet (or on one with another layout). */
+static inline const struct tacet_node *tacet_node(void)
+{
+    const struct tacet_node *node = (const struct tacet_node *)getauxval(AT_TACET_NODE);
+
+    return node && node->layout == TACET_LAYOUT ? node : NULL;
+}
+
+/* The counters of CPU `cpu` (0 .. cpu_count - 1), or NULL where there are none. */
+static inline const volatile struct tacet_counters *tacet_counters(uint32_t cpu)
+{
+    const struct tacet_node *node = tacet_node();
+
+    if (!node || cpu >= node->cpu_count)
+        return NULL;
+    return (const volatile struct tacet_counters *)((const char *)node +
+                                                    (size_t)TACET_PAGE_BYTES * (1 + cpu));
+}
+
+/* All kernel entries of CPU `cpu` since boot; 0 where there are no counters. */
+static inline uint64_t tacet_kernel_entries(uint32_t cpu)
+{
+    const volatile struct tacet_counters *counters = tacet_counters(cpu);
+    uint64_t sum = 0;
+
+    if (!counters)
+        return 0;
+    sum = counters->system_calls;
+    for (unsigned i = 0; i < TACET_EXCEPTIONS; i++)
+        sum += counters->exceptions[i];
+    for (unsigned i = 0; i < TACET_INTERRUPTS; i++)
+        sum += counters->interrupts[i];
+    return sum;
+}
+#endif /* TACET_KERNEL */
+
+#endif /* TACET_H */
