@@ -2,9 +2,9 @@
 /*
  * boot_info.h: what the kernel knows of the machine when it starts, whoever started it.
  *
- * Every boot protocol (multiboot2 and PVH on x86_64, the flat device tree on ppc64) is parsed into this one structure by
- * its architecture, and the rest of the kernel sees nothing else. Everything in it is a copy: after parsing, the boot
- * loader's own structures may be overwritten. Addresses are physical.
+ * Every boot protocol (multiboot2 and PVH on x86_64, the flat device tree on ppc64) is parsed into this one
+ * structure by its architecture, and the rest of the kernel sees nothing else. Everything in it is a copy:
+ * after parsing, the boot loader's own structures may be overwritten. Addresses are physical.
  */
 #ifndef TACET_BOOT_INFO_H
 #define TACET_BOOT_INFO_H
@@ -12,12 +12,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BOOT_RANGES_MAX         256  /* entries of the memory map that are kept */
+#define BOOT_RANGES_MAX         256 /* entries of the memory map that are kept */
 #define BOOT_MODULES_MAX        8
 #define BOOT_COMMAND_LINE_BYTES 4096 /* with its NUL */
 #define BOOT_MODULE_NAME_BYTES  128
 
-/* Physical bytes [base, base + bytes). Firmware may hand in anything: zero length, overlaps, a sum that wraps. */
+/* Physical bytes [base, base + bytes). Firmware may hand in anything: zero length, overlaps, a sum that
+ * wraps. */
 struct memory_range {
     uint64_t base;
     uint64_t bytes;
@@ -25,7 +26,8 @@ struct memory_range {
 
 struct boot_module {
     struct memory_range range;
-    char name[BOOT_MODULE_NAME_BYTES]; /* the text given with the module, cut at the size; "" where there is none */
+    char name[BOOT_MODULE_NAME_BYTES]; /* the text given with the module, cut at the size; "" where there is
+                                          none */
 };
 
 struct boot_info {
@@ -34,14 +36,15 @@ struct boot_info {
 
     struct memory_range usable[BOOT_RANGES_MAX]; /* RAM free to use, as the firmware tells it */
     unsigned usable_count;
-    struct memory_range reserved[BOOT_RANGES_MAX]; /* what the firmware says is not; it wins where both overlap */
+    struct memory_range
+        reserved[BOOT_RANGES_MAX]; /* what the firmware says is not; it wins where both overlap */
     unsigned reserved_count;
     unsigned ranges_dropped; /* map entries beyond BOOT_RANGES_MAX; reported, never silently lost */
 
     struct boot_module modules[BOOT_MODULES_MAX];
     unsigned module_count;
 
-    uint64_t rsdp;  /* ACPI root pointer, 0 where unknown */
+    uint64_t rsdp;         /* ACPI root pointer, 0 where unknown */
     uint8_t rsdp_copy[36]; /* multiboot2 hands in a copy instead of an address; valid where rsdp_copied */
     bool rsdp_copied;
     bool efi; /* started by UEFI firmware: no BIOS data area, no VGA text */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * elf_image.h: an ELF file checked and reduced to what loading needs. Pure C, host-tested and fuzzed: after elf_parse has
- * answered 0, a loader may follow the image without any further check against the file.
+ * elf_image.h: an ELF file checked and reduced to what loading needs. Pure C, host-tested and fuzzed: after
+ * elf_parse has answered 0, a loader may follow the image without any further check against the file.
  */
 #ifndef TACET_ELF_IMAGE_H
 #define TACET_ELF_IMAGE_H
@@ -33,16 +33,20 @@ struct elf_image {
     uint64_t low, high;        /* page-aligned bounds of all segments, as linked */
     struct elf_segment segments[ELF_SEGMENTS_MAX];
     unsigned segment_count;
-    uint64_t headers_address; /* of the program headers in memory (AT_PHDR), as linked; 0 where no segment holds them */
+    uint64_t headers_address; /* of the program headers in memory (AT_PHDR), as linked; 0 where no segment
+                                 holds them */
     uint16_t header_bytes, header_count;
-    bool stack_executable; /* PT_GNU_STACK asks for it; Tacet refuses, so elf_parse answers an error naming the remedy */
+    bool stack_executable; /* PT_GNU_STACK asks for it; Tacet refuses, so elf_parse answers an error naming
+                              the remedy */
 };
 
-/* Checks `file` as a program for ELF machine number `machine` whose addresses must lie in [0, address_limit). Returns 0 or -ENOEXEC
- * with `why`: not an ELF (with a hint when it is a script or an archive), 32-bit, big-endian, another machine (named), dynamic (needs an
- * interpreter: link with -static), an object or core file, truncated (where), no loadable segment, segments that overlap, wrap, exceed the
- * limit, are writable and executable at once, have file_bytes > memory_bytes or a misaligned address; an entry outside of executable
- * segments; page zero used. */
-int elf_parse(const void *file, uint64_t bytes, uint16_t machine, uint64_t address_limit, struct elf_image *out, struct message *why);
+/* Checks `file` as a program for ELF machine number `machine` whose addresses must lie in [0, address_limit).
+ * Returns 0 or -ENOEXEC with `why`: not an ELF (with a hint when it is a script or an archive), 32-bit,
+ * big-endian, another machine (named), dynamic (needs an interpreter: link with -static), an object or core
+ * file, truncated (where), no loadable segment, segments that overlap, wrap, exceed the limit, are writable
+ * and executable at once, have file_bytes > memory_bytes or a misaligned address; an entry outside of
+ * executable segments; page zero used. */
+int elf_parse(const void *file, uint64_t bytes, uint16_t machine, uint64_t address_limit,
+              struct elf_image *out, struct message *why);
 
 #endif

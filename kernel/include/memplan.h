@@ -2,13 +2,15 @@
 /*
  * memplan.h: from the boot memory map to an exact plan of who owns which byte.
  *
- * Pure C without any kernel dependency, so that the host tests can try it on thousands of random and hostile maps (the habit
- * of CNK's memory mapper). The plan is made once, before the kernel allocates anything.
+ * Pure C without any kernel dependency, so that the host tests can try it on thousands of random and hostile
+ * maps (the habit of CNK's memory mapper). The plan is made once, before the kernel allocates anything.
  *
  * Guarantees, for every input, hostile or not:
- *  - the pool and all extents are page-aligned, not empty, disjoint, inside usable memory, outside every reserved range
- *    and outside the first megabyte (firmware data, start-up code of further CPUs), and below the address limit;
- *  - slices are equal to within MEMPLAN_LARGE_PAGE bytes, and cut from each other on MEMPLAN_LARGE_PAGE boundaries;
+ *  - the pool and all extents are page-aligned, not empty, disjoint, inside usable memory, outside every
+ * reserved range and outside the first megabyte (firmware data, start-up code of further CPUs), and below the
+ * address limit;
+ *  - slices are equal to within MEMPLAN_LARGE_PAGE bytes, and cut from each other on MEMPLAN_LARGE_PAGE
+ * boundaries;
  *  - usable_bytes = pool + slices + lost_bytes: every byte is accounted for.
  */
 #ifndef TACET_MEMPLAN_H
@@ -36,22 +38,23 @@ struct memplan_input {
     unsigned reserved_count;
     uint64_t address_limit; /* first physical address that the CPU or the kernel's map cannot reach */
     uint64_t pool_bytes;    /* what the kernel needs for itself beside its image; rounded up to pages */
-    uint64_t pool_limit;    /* the pool must end at or below this address (early page tables reach no further) */
-    unsigned rank_count;    /* 1 .. MEMPLAN_RANKS_MAX */
+    uint64_t pool_limit; /* the pool must end at or below this address (early page tables reach no further) */
+    unsigned rank_count; /* 1 .. MEMPLAN_RANKS_MAX */
     uint64_t slice_bytes_min; /* a smaller slice is an error */
 };
 
 struct memplan {
     struct memory_range pool;
     struct memory_slice slices[MEMPLAN_RANKS_MAX];
-    uint64_t usable_bytes;    /* usable, not reserved, below the limit, above the first megabyte; overlaps counted once */
+    uint64_t usable_bytes;    /* usable, not reserved, below the limit, above the first megabyte; overlaps
+                                 counted once */
     uint64_t lost_bytes;      /* parts of it that no one got: fragments smaller than a page, remainders */
     uint64_t highest_address; /* end of the highest byte planned */
 };
 
-/* Returns 0, -EINVAL for an impossible request, -ENOMEM with `why` naming what is there and what would be needed, or
- * -E2BIG where the map is more fragmented than the planner's tables hold. Any context; no allocation; uses a static work area, so
- * one caller at a time. */
+/* Returns 0, -EINVAL for an impossible request, -ENOMEM with `why` naming what is there and what would be
+ * needed, or -E2BIG where the map is more fragmented than the planner's tables hold. Any context; no
+ * allocation; uses a static work area, so one caller at a time. */
 int memplan_make(const struct memplan_input *input, struct memplan *plan, struct message *why);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * acpi.h: the few facts that the kernel takes from ACPI tables: how to power off, where the PM timer and the HPET are, which CPUs there are. Pure C,
- * host-tested and fuzzed; tables are read once at boot. Source: ACPI Specification 6.5, §5.2 (tables), §4.8.3 (PM1 control, PM timer), §7.4.2 (_S5).
+ * acpi.h: the few facts that the kernel takes from ACPI tables: how to power off, where the PM timer and the
+ * HPET are, which CPUs there are. Pure C, host-tested and fuzzed; tables are read once at boot. Source: ACPI
+ * Specification 6.5, §5.2 (tables), §4.8.3 (PM1 control, PM timer), §7.4.2 (_S5).
  */
 #ifndef ARCH_ACPI_H
 #define ARCH_ACPI_H
@@ -30,8 +31,10 @@ struct acpi_facts {
     bool has_8259; /* a legacy PIC that must be masked */
 };
 
-/* Fills *out from the tables below the RSDP at `rsdp_address` (or its copy in `info`). Tables with a wrong checksum or length are skipped; what
- * could not be found stays zero. Returns 0, or -EINVAL with `why` when there is no valid root at all. */
-int acpi_parse(const struct boot_info *info, physical_reader *read, void *context, struct acpi_facts *out, struct message *why);
+/* Fills *out from the tables below the RSDP at `rsdp_address` (or its copy in `info`). Tables with a wrong
+ * checksum or length are skipped; what could not be found stays zero. Returns 0, or -EINVAL with `why` when
+ * there is no valid root at all. */
+int acpi_parse(const struct boot_info *info, physical_reader *read, void *context, struct acpi_facts *out,
+               struct message *why);
 
 #endif
