@@ -29,7 +29,7 @@ def seeds_of(name: str) -> Callable[[Callable[[], Iterator[bytes]]], Callable[[]
     return register
 
 
-MAP = struct.pack("<QQII" * 3, 0, 0x9FC00, 1, 0, 0xF0000, 0x10000, 2, 0, 0x100000, 0x7F00000, 1, 0)
+MAP = struct.pack("<" + "QQII" * 3, 0, 0x9FC00, 1, 0, 0xF0000, 0x10000, 2, 0, 0x100000, 0x7F00000, 1, 0)
 
 
 @seeds_of("multiboot2")
