@@ -58,3 +58,8 @@ def pvh() -> Iterator[bytes]:
     )
     start = head + module + MAP
     yield start + bytes(200 - len(start)) + b"initrd\0\0\0\0" + b"app=/bin/fwq\0"
+
+
+@seeds_of("command_line")
+def command_line() -> Iterator[bytes]:
+    yield b'app=/bin/ftq env=OMP_NUM_THREADS=4 stack=16M quiet ranks=0x10 -- -n 1000 "a b" c\\ d'
