@@ -39,7 +39,7 @@ struct boot_info {
     struct memory_range
         reserved[BOOT_RANGES_MAX]; /* what the firmware says is not; it wins where both overlap */
     unsigned reserved_count;
-    unsigned ranges_dropped; /* map entries beyond BOOT_RANGES_MAX; reported, never silently lost */
+    unsigned ranges_dropped; /* usable ones beyond BOOT_RANGES_MAX; reported, never silently lost */
 
     struct boot_module modules[BOOT_MODULES_MAX];
     unsigned module_count;
@@ -54,5 +54,17 @@ struct boot_info {
         uint32_t columns, rows;
     } text_screen;
 };
+
+/* The two below are for the parsers of boot protocols; any context, no allocation.
+ *
+ * Notes one entry of the firmware's memory map. One that touches the entry before it is merged with that one.
+ * Returns 0, or -E2BIG for a reserved range beyond BOOT_RANGES_MAX: to forget it could hand memory out that
+ * is not RAM. */
+int boot_info_add_range(struct boot_info *info, uint64_t base, uint64_t bytes, bool usable);
+
+/* Notes a module; `name` of at most `name_bytes` bytes ends at its first NUL and is cut at the field's size.
+ * Returns 0, -E2BIG for one beyond BOOT_MODULES_MAX, -EINVAL for a range that wraps. */
+int boot_info_add_module(struct boot_info *info, uint64_t base, uint64_t bytes, const char *name,
+                         uint64_t name_bytes);
 
 #endif

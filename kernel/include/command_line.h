@@ -39,8 +39,9 @@ const char *command_line_option(const struct command_line *line, const char *nam
  * (NULL-terminated): an option that is silently ignored could spoil an experiment. */
 int command_line_check(const struct command_line *line, const char *const *known, struct message *why);
 
-/* Numbers and sizes in options: decimal or 0x hexadecimal; sizes take K, M, G, T (powers of 1024). -EINVAL
- * with `why` naming the option, its text and the range that would be right. */
+/* Numbers and sizes in options: decimal or 0x hexadecimal; sizes take K, M, G, T (powers of 1024). Returns 0,
+ * or -EINVAL with `why` naming the option, its text and the range that would be right, *out then being
+ * untouched. A NULL text (bare NAME) counts as empty, which is no number. */
 int option_number(const char *name, const char *text, uint64_t low, uint64_t high, uint64_t *out,
                   struct message *why);
 int option_bytes(const char *name, const char *text, uint64_t low, uint64_t high, uint64_t *out,
