@@ -19,13 +19,14 @@ HOST_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
 FUZZ_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
                  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 
-HOST_TESTS := string format multiboot2 pvh command_line
+HOST_TESTS := string format multiboot2 pvh command_line memplan
 
 string_sources :=
 format_sources := kernel/format.c
 multiboot2_sources := arch/x86_64/boot/multiboot2.c kernel/boot_info.c kernel/format.c
 pvh_sources := arch/x86_64/boot/pvh.c kernel/boot_info.c kernel/format.c
 command_line_sources := kernel/command_line.c kernel/format.c
+memplan_sources := kernel/memplan.c kernel/format.c
 
 FUZZERS := multiboot2 pvh command_line
 
