@@ -7,11 +7,14 @@
  *
  * Guarantees, for every input, hostile or not:
  *  - the pool and all extents are page-aligned, not empty, disjoint, inside usable memory, outside every
- * reserved range and outside the first megabyte (firmware data, start-up code of further CPUs), and below the
- * address limit;
- *  - slices are equal to within MEMPLAN_LARGE_PAGE bytes, and cut from each other on MEMPLAN_LARGE_PAGE
- * boundaries;
- *  - usable_bytes = pool + slices + lost_bytes: every byte is accounted for.
+ *    reserved range and outside the first megabyte (firmware data, start-up code of further CPUs), and below
+ *    the address limit;
+ *  - slices are equal to within MEMPLAN_LARGE_PAGE bytes and follow each other in address order; where two
+ *    adjoin, they do so on a MEMPLAN_LARGE_PAGE boundary; the smallest is as large as such cuts allow;
+ *  - usable_bytes = pool + slices + lost_bytes: every byte is accounted for; while no slice needs more than
+ *    MEMPLAN_EXTENTS_MAX extents, only parts of pages are lost.
+ *
+ * A usable range whose sum wraps is nonsense and is not used; a reserved one reaches to the end of addresses.
  */
 #ifndef TACET_MEMPLAN_H
 #define TACET_MEMPLAN_H
@@ -36,7 +39,7 @@ struct memplan_input {
     unsigned usable_count;
     const struct memory_range *reserved; /* firmware's, the kernel image, boot modules */
     unsigned reserved_count;
-    uint64_t address_limit; /* first physical address that the CPU or the kernel's map cannot reach */
+    uint64_t address_limit; /* first address that the CPU or the kernel's map cannot reach; at most 2^63 */
     uint64_t pool_bytes;    /* what the kernel needs for itself beside its image; rounded up to pages */
     uint64_t pool_limit; /* the pool must end at or below this address (early page tables reach no further) */
     unsigned rank_count; /* 1 .. MEMPLAN_RANKS_MAX */
@@ -53,8 +56,9 @@ struct memplan {
 };
 
 /* Returns 0, -EINVAL for an impossible request, -ENOMEM with `why` naming what is there and what would be
- * needed, or -E2BIG where the map is more fragmented than the planner's tables hold. Any context; no
- * allocation; uses a static work area, so one caller at a time. */
+ * needed, or -E2BIG where the map has more separate ranges than the planner's tables hold (640 usable, 640
+ * reserved). *plan is complete only after 0. Any context; no allocation; uses a static work area, so one
+ * caller at a time. */
 int memplan_make(const struct memplan_input *input, struct memplan *plan, struct message *why);
 
 #endif

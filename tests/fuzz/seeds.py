@@ -63,3 +63,22 @@ def pvh() -> Iterator[bytes]:
 @seeds_of("command_line")
 def command_line() -> Iterator[bytes]:
     yield b'app=/bin/ftq env=OMP_NUM_THREADS=4 stack=16M quiet ranks=0x10 -- -n 1000 "a b" c\\ d'
+
+
+@seeds_of("elf")
+def elf() -> Iterator[bytes]:
+    def program(kind: int, base: int) -> bytes:
+        segments = [
+            (1, 4, 0, base, 0x200, 0x200),
+            (1, 5, 0x200, base + 0x1200, 0x40, 0x40),
+            (1, 6, 0x240, base + 0x2240, 0x20, 0x3000),
+            (0x6474E551, 6, 0, 0, 0, 0),
+        ]
+        head = b"\x7fELF\x02\x01\x01" + bytes(9)
+        head += struct.pack("<HHIQQQIHHHHHH", kind, 62, 1, base + 0x1200, 64, 0, 0, 64, 56, len(segments), 64, 0, 0)
+        for what, flags, offset, address, in_file, in_memory in segments:
+            head += struct.pack("<IIQQQQQQ", what, flags, offset, address, address, in_file, in_memory, 0x1000)
+        return head + bytes(0x260 - len(head))
+
+    yield program(2, 0x400000)
+    yield program(3, 0)
