@@ -85,6 +85,11 @@ void console_write(enum console_stream stream, const char *bytes, size_t count)
         set_write_lines(kernel_set, bytes, count);
 }
 
+bool console_is_shared(enum console_stream stream)
+{
+    return stream_set[stream] == 0;
+}
+
 static int input_byte(unsigned set)
 {
     for (unsigned d = 0; d < device_count; d++) {
@@ -108,7 +113,7 @@ static bool has_input(unsigned set)
 
 size_t console_read(char *bytes, size_t count)
 {
-    bool shared = stream_set[CONSOLE_STDOUT] == 0;
+    bool shared = console_is_shared(CONSOLE_STDOUT);
     unsigned set = shared ? kernel_set : stream_set[CONSOLE_STDOUT];
     size_t got = 0;
 

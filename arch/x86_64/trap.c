@@ -12,7 +12,6 @@
 #include "arch/setup.h"
 #include "arch/trap.h"
 #include "console.h"
-#include "errno.h"
 #include "format.h"
 #include "kstring.h"
 #include "signal_numbers.h"

@@ -4,7 +4,6 @@
  * decides during the copy.
  */
 #include "arch.h"
-#include "errno.h"
 
 long user_copy(void *to, const void *from, uint64_t bytes);
 long user_zero(void *to, uint64_t bytes);

@@ -24,6 +24,7 @@
 #include "arch/platform.h"
 #include "boot_info.h"
 #include "elf_image.h"
+#include "errno.h"
 #include "memplan.h"
 #include "page_pool.h"
 
