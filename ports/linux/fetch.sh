@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # ports/linux/fetch.sh [BUILD-FOLDER]: the kernel of the Linux node that Tacet is compared with: Debian's current one
-# (what linux-image-amd64 stands for), unpacked and not installed. Makes BUILD-FOLDER/linux/vmlinuz,
-# BUILD-FOLDER/linux/config (what it was built with) and BUILD-FOLDER/linux/version.
+# (what linux-image-amd64 stands for), unpacked and not installed. Makes BUILD-FOLDER/linux/vmlinuz, `vmlinux` (the
+# same without its compression, see extract.py), `config` (what it was built with) and `version`.
 #
 # The first time needs the network, later ones only the cache; remove the cache's folder `linux` for a newer kernel.
 # Exits 3, with one line on stderr, when it cannot be had.
@@ -26,5 +26,6 @@ mkdir -p "$linux"
 dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$linux" --wildcards --strip-components=2 './boot/vmlinuz-*' './boot/config-*'
 mv "$linux"/vmlinuz-* "$linux/vmlinuz"
 mv "$linux"/config-* "$linux/config"
+"$here/extract.py" "$linux/vmlinuz" "$linux/vmlinux" || rm -f "$linux/vmlinux" # the runner then takes vmlinuz
 dpkg-deb --showformat '${Package} ${Version}\n' --show "$deb" >"$linux/version.part"
 mv "$linux/version.part" "$linux/version"
