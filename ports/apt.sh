@@ -26,7 +26,7 @@ unavailable()
 debian_sources()
 {
     apt-get indextargets --no-release-info --format '$(REPO_URI) $(RELEASE) $(COMPONENT) $(CREATED_BY)' 2>/dev/null |
-        awk -v c="$codename" '$4 == "Packages" && $3 == "main" && $1 ~ /\/debian(-security)?\/?$/ &&
+        awk -v c="$codename" '$4 == "Packages" && $3 == "main" && $1 ~ /debian/ &&
             ($2 == c || index($2, c "-") == 1) { print $1, $2, $3 }' | sort -u
 }
 

@@ -79,7 +79,10 @@ def cache_folder() -> Path:
 
 
 def debian_mirrors() -> list[str]:
-    """URLs of the Debian archives that this machine's apt is configured for, in apt's order."""
+    """URLs of the Debian archives that this machine's apt is configured for, in apt's order.
+
+    Other archives cannot be told apart for certain; those that look like Debian's own come first.
+    """
     command = ["apt-get", "indextargets", "--no-release-info", "--format", "$(CREATED_BY) $(COMPONENT) $(REPO_URI)"]
     try:
         output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -89,11 +92,11 @@ def debian_mirrors() -> list[str]:
     for line in output.splitlines():
         created_by, component, uri = line.split(" ", 2)
         uri = uri.rstrip("/")
-        if created_by == "Packages" and component == "main" and uri.endswith("/debian") and uri not in mirrors:
+        if created_by == "Packages" and component == "main" and not uri.endswith("-security") and uri not in mirrors:
             mirrors.append(uri)
     if not mirrors:
         raise FetchError("apt's configuration names no mirror of Debian's main archive")
-    return mirrors
+    return sorted(mirrors, key=lambda uri: not uri.endswith("/debian"))
 
 
 def sha256_of(path: Path) -> str:

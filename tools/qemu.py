@@ -38,6 +38,8 @@ BUILD = Path(os.environ.get("TACET_BUILD") or ROOT / "build")
 KERNEL = BUILD / "x86_64" / "tacet.elf"
 BUSYBOX = Path("/bin/busybox")
 
+END_OF_INPUT = b"\x04"
+
 Outcome = Literal["exit", "stop", "timeout", "no-status", "qemu-failed"]
 Sink = Callable[[bytes], None]
 
@@ -236,22 +238,23 @@ class _Ports:
         self.readers = {}
 
 
-def _feed(path: Path, port: Path) -> None:
-    """Copy a file into a serial port; ends with the file or with QEMU."""
+def _feed(source: Path | None, port: Path) -> None:
+    """Send a file and an end-of-transmission, which the kernel takes as the end of input, into a serial port."""
     try:
-        with path.open("rb", buffering=0) as source, port.open("wb", buffering=0) as target:
-            while chunk := source.read(4096):
-                target.write(chunk)
-            # The port stays open: a FIFO that closes looks to QEMU like a line that was cut.
-            threading.Event().wait(86400)
+        with port.open("wb", buffering=0) as target:
+            if source is not None:
+                with source.open("rb", buffering=0) as file:
+                    while chunk := file.read(4096):
+                        target.write(chunk)
+            target.write(END_OF_INPUT)
     except OSError:
-        pass
+        pass  # the machine went off first
 
 
 def _run(
-    machine: list[str], *, stdin: Path | None, time_limit: float, sinks: Mapping[str, Sink | None]
+    machine: list[str], *, stdin: Path | None = None, feed: bool = False, time_limit: float, sinks: Mapping[str, Sink | None]
 ) -> Result:
-    """Run one machine to its end."""
+    """Run one machine to its end; `feed` sends `stdin`, or nothing but its end, to the program's port."""
     seen: dict[str, bytearray] = {name: bytearray() for name in (*_Ports.NAMES, "qemu")}
     shown = [*machine, "-serial", "stdio", "-serial", "file:program.stdout", "-serial", "file:program.stderr"]
     begun = time.monotonic()
@@ -296,10 +299,10 @@ def _run(
                         elif not take(key.data):
                             selector.unregister(key.fd)
                     # The kernel has its ports set up when it says its first word.
-                    if stdin is not None and seen["console"]:
+                    if feed and seen["console"]:
+                        feed = False
                         port = ports.folder / "stdout.in"
                         threading.Thread(target=_feed, args=(stdin, port), daemon=True).start()
-                        stdin = None
                     panic = b"Kernel panic - not syncing" in seen["console"]
                     timed_out = time.monotonic() >= begun + time_limit
                     if running and (timed_out or panic):
@@ -371,10 +374,10 @@ def run_tacet(
     """Run a program on a Tacet node.
 
     The boot module is `initrd` if given, an archive of `files` (a folder) and the program if that is given, else the
-    program itself. In an archive the program is the file /NAME, and the kernel is told `app=/NAME`.
+    program itself. In an archive of `files` the program is /bin/NAME, and the kernel is told `app=/bin/NAME`.
 
-    `options` are kernel options as they are, `extra` are options for QEMU, `stdin` is fed to the program once the
-    kernel has spoken. The sinks get output as it comes. RunnerError: the run cannot begin.
+    `options` are kernel options as they are, `extra` are options for QEMU. `stdin` goes to the program's port once the
+    kernel has spoken, and an end-of-transmission after it; without `stdin` only that. The sinks get output as it comes. RunnerError: the run cannot begin.
     """
     kernel = kernel or KERNEL
     if not kernel.is_file():
@@ -385,15 +388,15 @@ def run_tacet(
     if files is not None:
         entries = cpio.entries_of(files)
         if app is not None:
-            entries.append(cpio.Entry.file(name, app.read_bytes(), executable=True))
-            options = f"{options} {quote(f'app=/{name}')}".strip()
+            entries.append(cpio.Entry.file(f"bin/{name}", app.read_bytes(), executable=True))
+            options = f"{options} {quote(f'app=/bin/{name}')}".strip()
         module = _kept(f"{name}.cpio", cpio.pack(entries))
     machine = _machine(qemu_binary(qemu), cpu, cpus, memory, icount)
-    machine += ["-kernel", str(kernel), "-append", tacet_command_line(name, args, env or {}, options)]
+    machine += ["-kernel", os.path.abspath(kernel), "-append", tacet_command_line(name, args, env or {}, options)]
     if module is not None:
-        machine += ["-initrd", str(module)]
+        machine += ["-initrd", os.path.abspath(module)]
     sinks = {"stdout": on_stdout, "stderr": on_stderr, "console": on_console}
-    return _run([*machine, *extra], stdin=stdin, time_limit=time_limit, sinks=sinks)
+    return _run([*machine, *extra], stdin=stdin, feed=True, time_limit=time_limit, sinks=sinks)
 
 
 def initramfs(
@@ -461,6 +464,7 @@ def run_linux(
     archive = initramfs(app, args, env or {}, tuned=tuned, stdin=stdin, files=files)
     machine = _machine(binary, cpu, cpus, memory, icount)
     append = f"{LINUX_TUNED if tuned else LINUX_STOCK} {options}".strip()
-    machine += ["-kernel", str(kernel), "-append", append, "-initrd", str(_kept(f"{app.name}.cpio", archive))]
+    machine += ["-kernel", os.path.abspath(kernel), "-append", append]
+    machine += ["-initrd", str(_kept(f"{app.name}.cpio", archive))]
     sinks = {"stdout": on_stdout, "stderr": on_stderr, "console": on_console}
-    return _run([*machine, *extra], stdin=None, time_limit=time_limit, sinks=sinks)
+    return _run([*machine, *extra], time_limit=time_limit, sinks=sinks)
