@@ -1,0 +1,130 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# ports/deps.sh [--check] GROUP...: see that the Debian packages of some groups are installed, and install what is
+# missing: as root, or by sudo where it asks for no password. Elsewhere, and with --check, say what is missing and
+# which command installs it, and exit 1. When nothing is missing it is silent and needs neither root nor network.
+#
+#   build   compile the kernel, musl and the programs
+#   run     run them in QEMU, make boot media, draw the lab's pictures
+#   test    what the tests need on top
+
+set -eu
+
+# Group, what shows that it is there (a command, or a file: patterns are fine), and the package that brings it;
+# of alternatives A|B the first that apt knows.
+table='
+build  gcc                                              gcc
+build  /usr/include/stdlib.h                            libc6-dev
+build  ld                                               binutils
+build  make                                             make
+build  nasm                                             nasm
+build  python3                                          python3
+build  xz                                               xz-utils
+build  patch                                            patch
+build  /usr/share/keyrings/debian-archive-keyring.gpg   debian-archive-keyring
+
+run    python3                                          python3
+run    qemu-system-x86_64                               qemu-system-x86
+run    /usr/share/seabios/bios-256k.bin                 seabios
+run    /usr/share/OVMF/OVMF_CODE*.fd                    ovmf
+run    /usr/lib/ipxe/qemu/efi-e1000.rom                 ipxe-qemu
+run    /var/lib/dpkg/info/busybox-static.list           busybox-static
+run    /usr/share/keyrings/debian-archive-keyring.gpg   debian-archive-keyring
+run    grub-mkrescue                                    grub-common
+run    /usr/lib/grub/i386-pc/multiboot2.mod             grub-pc-bin
+run    /usr/lib/grub/x86_64-efi/multiboot2.mod          grub-efi-amd64-bin
+run    xorriso                                          xorriso
+run    mformat                                          mtools
+run    /usr/lib/python3/dist-packages/numpy/version.py  python3-numpy
+run    /usr/lib/python3/dist-packages/matplotlib/__init__.py  python3-matplotlib
+
+test   /usr/lib/python3/dist-packages/pytest/__init__.py  python3-pytest
+test   clang                                            clang
+test   /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-x86_64.a  libclang-rt-14-dev|libclang-rt-19-dev
+test   gdb                                              gdb
+'
+
+check=no
+[ "${1:-}" != --check ] || { check=yes && shift; }
+groups=" $* "
+for group in "$@"; do
+    case $group in
+    build | run | test) ;;
+    *) echo "ports/deps.sh: no such group: $group (build, run, test)" >&2 && exit 2 ;;
+    esac
+done
+[ $# -gt 0 ] || { echo "usage: ports/deps.sh [--check] build|run|test..." >&2 && exit 2; }
+
+there()
+{
+    case $1 in
+    /*)
+        # The pattern, or the files that it stands for.
+        for file in $1; do
+            [ ! -e "$file" ] || return 0
+        done
+        return 1
+        ;;
+    *) command -v "$1" >/dev/null ;;
+    esac
+}
+
+missing_packages()
+{
+    echo "$table" | while read -r group probe package; do
+        case $groups in
+        *" $group "*) there "$probe" || echo "$package" ;;
+        esac
+    done | sort -u
+}
+
+# Of alternatives the first that apt knows.
+chosen()
+{
+    for package in $missing; do
+        for one in $(echo "$package" | tr '|' ' '); do
+            if ! [ "$one" != "$package" ] || apt-cache show "$one" >/dev/null 2>&1; then
+                echo "$one"
+                break
+            fi
+        done
+    done
+}
+
+# A mirror may be busy: three attempts, each of which retries single files itself.
+tried()
+{
+    for pause in 5 15 0; do
+        if $root env DEBIAN_FRONTEND=noninteractive apt-get -q -o Acquire::Retries=3 "$@"; then
+            return 0
+        fi
+        [ $pause = 0 ] || sleep $pause
+    done
+    return 1
+}
+
+missing=$(missing_packages)
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" = 0 ]; then
+    root=''
+elif sudo -n true 2>/dev/null; then
+    root='sudo -n'
+else
+    check=yes
+fi
+if [ $check = yes ]; then
+    echo "ports/deps.sh: missing Debian packages; as root:" >&2
+    echo "    apt-get update && apt-get install --no-install-recommends" $(chosen) >&2
+    exit 1
+fi
+if ! { tried update && tried install -y --no-install-recommends $(chosen); }; then
+    echo "ports/deps.sh: could not install:" $(chosen) >&2
+    exit 1
+fi
+missing=$(missing_packages)
+if [ -n "$missing" ]; then
+    echo "ports/deps.sh: installed, and still not found:" $missing >&2
+    exit 1
+fi

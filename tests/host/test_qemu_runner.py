@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""tools/qemu.py and tools/run, without QEMU: quoting, how a run ended, what is in the Linux node's memory.
+
+A small shell script stands in for QEMU where a run is needed: it gets the same options and writes to the same ports.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import cpio  # noqa: E402
+import qemu  # noqa: E402
+
+
+def kernel_words(line: str) -> list[str]:
+    """The kernel's rules: blanks part words, quotes keep blanks, a backslash takes the next character as it is."""
+    words: list[str] = []
+    word: str | None = None
+    quoted = False
+    characters = iter(line)
+    for c in characters:
+        if c == '"':
+            quoted = not quoted
+            word = word or ""
+        elif c == "\\":
+            word = (word or "") + next(characters)
+        elif c in " \t\n" and not quoted:
+            if word is not None:
+                words.append(word)
+            word = None
+        else:
+            word = (word or "") + c
+    return words if word is None else [*words, word]
+
+
+ARGUMENTS = ["", "-n", "a b", 'say "x"', "back\\slash", "tab\there", "--", "ends\\", "ünï", "new\nline", "$HOME;`x`"]
+
+
+@pytest.mark.parametrize("word", ARGUMENTS)
+def test_the_kernel_reads_back_what_was_quoted(word: str) -> None:
+    assert kernel_words(qemu.quote(word)) == [word]
+
+
+def test_plain_words_stay_plain() -> None:
+    assert qemu.quote("env=A=1") == "env=A=1"
+
+
+def test_the_command_line_has_options_then_arguments() -> None:
+    line = qemu.tacet_command_line("ftq", ARGUMENTS, {"A": "1 2"}, "latency_bound=1ms quiet")
+    start = ["stdout=com2", "stderr=com3", "argv0=ftq", "env=A=1 2", "latency_bound=1ms", "quiet", "--"]
+    assert kernel_words(line) == start + ARGUMENTS
+
+
+def test_nul_in_an_argument_is_refused() -> None:
+    with pytest.raises(qemu.RunnerError, match="NUL"):
+        qemu.quote("a\0b")
+
+
+@pytest.mark.parametrize(
+    ("console", "end"),
+    [
+        ("tacet: hello\ntacet: exit status=0\n", ("exit", 0, "")),
+        ("tacet: exit status=255\r\n", ("exit", 255, "")),
+        ("linux: exit status=42\n[    2.7] reboot: Power down\n", ("exit", 42, "")),
+        ('tacet: stop status=64 reason="no such option"\n', ("stop", 64, "no such option")),
+        ('tacet: exit status=1\ntacet: stop status=70 reason="a \\"b\\" c"\n', ("stop", 70, 'a "b" c')),
+    ],
+)
+def test_the_last_line_tells_how_it_ended(console: str, end: tuple[str, int, str]) -> None:
+    assert qemu.parse_end(console) == end
+
+
+@pytest.mark.parametrize(
+    "console",
+    ["", "tacet: exit status=", "tacet: exit status=256\n", "xtacet: exit status=1\n", "tacet: exit status=-1\n"],
+)
+def test_anything_else_is_no_status(console: str) -> None:
+    outcome, status, reason = qemu.parse_end(console)
+    assert (outcome, status) == ("no-status", None)
+    assert reason
+
+
+def test_a_linux_panic_is_the_reason() -> None:
+    _, _, reason = qemu.parse_end("[ 1.0] Kernel panic - not syncing: No working init found.\n[ 1.1] more\n")
+    assert reason == "Kernel panic - not syncing: No working init found."
+
+
+def test_time_is_a_function_of_instructions_only_when_asked() -> None:
+    assert qemu.clock_options(None) == []
+    assert qemu.clock_options(4)[:2] == ["-icount", "shift=4,sleep=off"]
+    assert qemu.DETERMINISTIC == qemu.clock_options(0)
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Path:
+    path = tmp_path / "app"
+    path.write_bytes(b"\x7fELF")
+    return path
+
+
+@pytest.fixture
+def busybox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "busybox"
+    path.write_bytes(b"busybox")
+    monkeypatch.setattr(qemu, "BUSYBOX", path)
+
+
+def command_of(archive: bytes) -> str:
+    return {entry.name: entry for entry in cpio.unpack(archive)}["command"].data.decode()
+
+
+def test_linux_gets_the_same_arguments_and_environment(app: Path, busybox: None) -> None:
+    archive = qemu.initramfs(app, ["%s|", *ARGUMENTS], {"A": "1 'x'"}, tuned=False)
+    # The shell of the node reads the file; here the words go to printf instead of the program.
+    script = command_of(archive).replace("/bin/busybox env -i 'A=1 '\"'\"'x'\"'\"'' app", "printf")
+    assert subprocess.run(["sh", "-c", script], capture_output=True, text=True).stdout == "|".join(ARGUMENTS) + "|"
+
+
+def test_only_the_tuned_node_binds_the_program(app: Path, busybox: None) -> None:
+    assert "taskset" not in command_of(qemu.initramfs(app, [], {}, tuned=False))
+    assert "taskset 2 " in command_of(qemu.initramfs(app, [], {}, tuned=True))
+
+
+def test_the_linux_node_is_the_same_each_time(app: Path, busybox: None) -> None:
+    assert qemu.initramfs(app, ["a"], {}, tuned=True) == qemu.initramfs(app, ["a"], {}, tuned=True)
+
+
+FAKE_QEMU = """#!/bin/sh
+# Finds the folder of the FIFOs in the options, as QEMU does.
+for option in "$@"; do
+    case $option in pipe,id=console,path=*) console=${option#pipe,id=console,path=} ;; esac
+done
+ports=$(dirname "$console")
+BODY
+"""
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Run with a script in QEMU's place."""
+    (tmp_path / "kernel").write_bytes(b"kernel")
+    (tmp_path / "app").write_bytes(b"app")
+
+    def run(body: str, **keywords) -> qemu.Result:
+        program = tmp_path / "qemu-system-x86_64"
+        program.write_text(FAKE_QEMU.replace("BODY", body))
+        program.chmod(0o755)
+        monkeypatch.setattr(qemu, "qemu_binary", lambda which="system": str(program))
+        keywords.setdefault("time_limit", 20)
+        return qemu.run_tacet(tmp_path / "app", ["x"], kernel=tmp_path / "kernel", **keywords)
+
+    return run
+
+
+def test_the_three_streams_come_apart_and_exact(fake) -> None:
+    result = fake(r"""
+        printf 'tacet: hello\n' >$ports/console.out
+        printf '\000\001\r\n\377' >$ports/stdout.out
+        printf 'oops' >$ports/stderr.out
+        printf 'tacet: exit status=7\n' >$ports/console.out""")
+    assert (result.outcome, result.status) == ("exit", 7), result.explain()
+    assert result.stdout == b"\0\1\r\n\xff"
+    assert result.stderr == b"oops"
+    assert result.console == "tacet: hello\ntacet: exit status=7\n"
+
+
+def test_output_comes_while_the_program_runs(fake) -> None:
+    came: list[tuple[float, bytes]] = []
+    result = fake(
+        "echo one >$ports/stdout.out; sleep 1; echo two >$ports/stdout.out",
+        on_stdout=lambda chunk: came.append((time.monotonic(), chunk)),
+    )
+    assert [chunk for _, chunk in came] == [b"one\n", b"two\n"]
+    assert came[1][0] - came[0][0] > 0.5
+    assert result.outcome == "no-status"
+
+
+def test_large_output_is_whole(fake) -> None:
+    result = fake("head -c 3000000 /dev/zero >$ports/stdout.out; echo 'tacet: exit status=0' >$ports/console.out")
+    assert result.status == 0 and len(result.stdout) == 3000000
+
+
+def test_a_time_limit_ends_the_machine(fake) -> None:
+    result = fake("echo 'tacet: hello' >$ports/console.out; exec sleep 60", time_limit=0.5)
+    assert (result.outcome, result.status) == ("timeout", None)
+    assert result.seconds < 10
+    explained = result.explain()
+    assert "tacet: hello" in explained and "qemu-system-x86_64 -nodefaults" in explained
+
+
+def test_a_machine_that_does_not_go_off_is_a_timeout(fake) -> None:
+    result = fake("echo 'tacet: exit status=0' >$ports/console.out; exec sleep 60", time_limit=0.5)
+    assert result.outcome == "timeout" and "did not go off" in result.reason
+
+
+def test_what_qemu_says_is_the_reason(fake) -> None:
+    result = fake("echo 'qemu: no such option' >&2; exit 1")
+    assert (result.outcome, result.reason) == ("qemu-failed", "qemu: no such option")
+
+
+def test_input_comes_after_the_kernels_first_word(fake, tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(b"one\ntwo\n")
+    # The stand-in holds both ends, as QEMU does, and reads up to the end-of-transmission.
+    result = fake(
+        r"""exec 3<>$ports/stdout.in
+        echo 'tacet: hello' >$ports/console.out
+        head -c 9 <&3 >$ports/stdout.out
+        echo 'tacet: exit status=0' >$ports/console.out""",
+        stdin=tmp_path / "in",
+    )
+    assert result.stdout == b"one\ntwo\n\x04"
+
+
+def test_files_become_an_archive_with_the_program(fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(qemu, "BUILD", tmp_path / "build")
+    (tmp_path / "files" / "etc").mkdir(parents=True)
+    (tmp_path / "files" / "etc" / "motd").write_text("hi")
+    result = fake("true", files=tmp_path / "files")
+    archive = Path(result.command[result.command.index("-initrd") + 1])
+    assert [entry.name for entry in cpio.unpack(archive.read_bytes())] == ["bin", "bin/app", "etc", "etc/motd"]
+    assert "app=/bin/app" in result.command[result.command.index("-append") + 1]
+
+
+def test_missing_files_are_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(qemu.RunnerError, match="no kernel"):
+        qemu.run_tacet(tmp_path / "app", kernel=tmp_path / "none")
+    (tmp_path / "kernel").touch()
+    with pytest.raises(qemu.RunnerError, match="no such program"):
+        qemu.run_tacet(tmp_path / "app", kernel=tmp_path / "kernel")
+
+
+def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "kernel").touch()
+    command = [sys.executable, str(ROOT / "tools" / "run"), "--kernel", str(tmp_path / "kernel"), "no-such-app"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert re.fullmatch(r"tools/run: no such program: no-such-app\n", done.stderr)
