@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# apt.sh: functions, sourced by ports/*/fetch.sh, that take Debian packages without installing them and without
+# root. They run Debian's own apt-get over a private state in the cache, so that signatures and checksums are
+# verified as ever and neither the machine's package lists nor its installed packages change. Mirrors are those
+# of the machine's own apt configuration; proxies and the like in /etc/apt/apt.conf.d count too.
+#
+#   debs_get NAME RELEASE-SUFFIX PACKAGE...   packages, and what they need beyond what is installed, into the cache
+#   debs_get_alone NAME PACKAGE PATTERN       the package that PACKAGE depends on by a name like PATTERN, alone
+#   debs_cached NAME                          true when the cache holds NAME complete and undamaged
+#   debs_unpack NAME FOLDER                   the packages' files below FOLDER, as one step
+#
+# NAME is a folder of the cache. It holds *.deb and SHA256SUMS, which is written last: without it nothing counts.
+
+cache=${TACET_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tacet}
+codename=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")
+
+# unavailable REASON: the thing cannot be had here. Status 3 tells callers that this is not an error in the tree.
+unavailable()
+{
+    echo "${0##*/ports/}: $*" >&2
+    exit 3
+}
+
+# The machine's Debian sources as lines "URI SUITE COMPONENT".
+debian_sources()
+{
+    apt-get indextargets --no-release-info --format '$(REPO_URI) $(RELEASE) $(COMPONENT) $(CREATED_BY)' 2>/dev/null |
+        awk -v c="$codename" '$4 == "Packages" && $3 == "main" && $1 ~ /\/debian(-security)?\/?$/ &&
+            ($2 == c || index($2, c "-") == 1) { print $1, $2, $3 }' | sort -u
+}
+
+# Write the private configuration. Hooks that belong to installing are cleared: nothing is installed here.
+private_configuration()
+{
+    private=$cache/apt
+    keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+    mkdir -p "$private/lists/partial" "$private/cache/archives/partial" "$private/apt.conf.d"
+    find "$private/apt.conf.d" -mindepth 1 -delete
+    for part in /etc/apt/apt.conf.d/*; do
+        [ ! -f "$part" ] || ln -s "$part" "$private/apt.conf.d/"
+    done
+    cat >"$private/apt.conf" <<END
+Dir::Etc::Parts "$private/apt.conf.d";
+END
+    cat >"$private/apt.conf.d/zz-tacet" <<END
+#clear APT::Update;
+#clear DPkg;
+Dir::Etc::SourceList "$private/sources.list";
+Dir::Etc::SourceParts "/dev/null";
+Dir::State::Lists "$private/lists";
+Dir::Cache "$private/cache";
+APT::Sandbox::User "";
+APT::Install-Recommends "false";
+APT::Get::Assume-Yes "true";
+Acquire::Retries "3";
+Debug::NoLocking "true";
+END
+    sources=$(debian_sources)
+    [ -n "$sources" ] || unavailable "apt's configuration here names no mirror of Debian's main archive"
+    options="targets=Packages"
+    [ ! -r "$keyring" ] || options="$options signed-by=$keyring"
+    {
+        printf '%s\n' "$sources" | sed "s|^|deb [$options] |"
+        # The suite asked for, from the mirror that has the main suite.
+        [ -z "$1" ] || printf '%s\n' "$sources" | awk -v c="$codename" -v s="$codename$1" -v o="$options" \
+            '$2 == c { print "deb [" o "] " $1 " " s " " $3 }'
+    } | sort -u >"$private/sources.list"
+}
+
+private_apt()
+{
+    APT_CONFIG=$private/apt.conf LC_ALL=C apt-get -q "$@"
+}
+
+debs_cached()
+{
+    [ -f "$cache/$1/SHA256SUMS" ] || return 1
+    damaged=$(cd "$cache/$1" && sha256sum --check --quiet --strict SHA256SUMS 2>/dev/null) ||
+        unavailable "$cache/$1: $(echo $damaged); remove that folder and try again"
+}
+
+# Fresh package lists: the machine's own suites and, with a suffix, another one.
+debs_lists()
+{
+    command -v apt-get >/dev/null || unavailable "there is no apt-get here"
+    private_configuration "$1"
+    log=$private/log
+    private_apt update >"$log" 2>&1 || unavailable "no package lists: $(grep -m1 '^[EW]:' "$log" || tail -n1 "$log")"
+}
+
+# debs_save NAME APT-GET-ARGUMENTS: run a command that downloads into the current folder, keep what it brought.
+debs_save()
+{
+    part=$cache/$1.part
+    rm -rf "$part"
+    mkdir -p "$part/partial"
+    (cd "$part" && shift && private_apt "$@" >"$log" 2>&1) ||
+        unavailable "cannot download $1: $(grep -m1 '^E:' "$log" || tail -n1 "$log")"
+    rm -rf "$part/partial" "$part/lock"
+    (cd "$part" && sha256sum -- *.deb >SHA256SUMS.part && mv SHA256SUMS.part SHA256SUMS)
+    rm -rf "${cache:?}/$1"
+    mv "$part" "$cache/$1"
+}
+
+debs_get()
+{
+    name=$1
+    suffix=$2
+    shift 2
+    debs_lists "$suffix"
+    debs_save "$name" install --download-only --reinstall -t "$codename$suffix" \
+        -o "Dir::Cache::Archives=$cache/$name.part" "$@"
+}
+
+debs_get_alone()
+{
+    name=$1
+    package=$2
+    debs_lists ""
+    depends=$(APT_CONFIG=$private/apt.conf LC_ALL=C apt-cache depends --important "$package" |
+        sed -n "s/^ *Depends: \($3\)\$/\1/p" | head -n 1)
+    [ -n "$depends" ] || unavailable "$package depends on no $3"
+    debs_save "$name" download "$depends"
+}
+
+debs_unpack()
+{
+    part=$2.part
+    rm -rf "$part" "$2"
+    mkdir -p "$part"
+    for deb in "$cache/$1"/*.deb; do
+        dpkg-deb -x "$deb" "$part"
+    done
+    mv "$part" "$2"
+}

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Fetch the pinned foreign sources that a recipe names, and print where they lie.
+
+    ports/fetch.py [--mirror URL]... PORT...
+
+A recipe, ports/PORT/recipe, is text: `version V`, then `file PATH SHA256` for each file, PATH being its path on a
+Debian mirror; `#` begins a comment. Files are kept in ${TACET_CACHE:-${XDG_CACHE_HOME:-~/.cache}/tacet}/PORT, so
+that later builds, and builds of other clones, need no network. Mirrors are those of the machine's own apt
+configuration, tried in order; the bytes travel through apt's own downloader, which knows the machine's proxies.
+
+A file that differs from its recipe is refused, wherever it comes from: one error on stderr, status 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+PORTS = Path(__file__).resolve().parent
+DOWNLOADER = Path("/usr/lib/apt/apt-helper")
+
+
+class FetchError(Exception):
+    """What went wrong, in words for the person who runs the build."""
+
+
+@dataclass(frozen=True)
+class PinnedFile:
+    """One file of a recipe: its path on a Debian mirror and the sum that its bytes must have."""
+
+    path: str
+    sha256: str
+
+    @property
+    def name(self) -> str:
+        return self.path.rsplit("/", 1)[-1]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    version: str
+    files: tuple[PinnedFile, ...]
+
+
+def parse_recipe(text: str, where: str = "recipe") -> Recipe:
+    """Read a recipe; `where` names it in errors."""
+    version = ""
+    files: list[PinnedFile] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split("#", 1)[0].split()
+        if not words:
+            continue
+        if words[0] == "version" and len(words) == 2:
+            version = words[1]
+        elif words[0] == "file" and len(words) == 3:
+            sha256 = words[2].lower()
+            if len(sha256) != 64 or set(sha256) - set("0123456789abcdef"):
+                raise FetchError(f"{where}:{number}: not a sha256: {words[2]}")
+            files.append(PinnedFile(words[1], sha256))
+        else:
+            raise FetchError(f"{where}:{number}: expected `version V` or `file PATH SHA256`: {line.strip()}")
+    if not version or not files:
+        raise FetchError(f"{where}: a recipe needs a version and at least one file")
+    return Recipe(version, tuple(files))
+
+
+def cache_folder() -> Path:
+    """The cache, shared by all clones of one user."""
+    if named := os.environ.get("TACET_CACHE"):
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tacet"
+
+
+def debian_mirrors() -> list[str]:
+    """URLs of the Debian archives that this machine's apt is configured for, in apt's order."""
+    command = ["apt-get", "indextargets", "--no-release-info", "--format", "$(CREATED_BY) $(COMPONENT) $(REPO_URI)"]
+    try:
+        output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise FetchError(f"cannot read apt's configuration ({error})") from error
+    mirrors: list[str] = []
+    for line in output.splitlines():
+        created_by, component, uri = line.split(" ", 2)
+        uri = uri.rstrip("/")
+        if created_by == "Packages" and component == "main" and uri.endswith("/debian") and uri not in mirrors:
+            mirrors.append(uri)
+    if not mirrors:
+        raise FetchError("apt's configuration names no mirror of Debian's main archive")
+    return mirrors
+
+
+def sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def check(path: Path, pinned: PinnedFile, origin: str) -> None:
+    """Refuse a file whose sum is not the recipe's."""
+    actual = sha256_of(path)
+    if actual != pinned.sha256:
+        raise FetchError(
+            f"wrong checksum: {pinned.name}\n  from      {origin}\n  expected  {pinned.sha256}\n  actual    {actual}"
+        )
+
+
+def download(url: str, target: Path) -> str | None:
+    """Fetch one URL into `target`; None when it worked, else apt's reason."""
+    options = ["-o", "APT::Sandbox::User=", "-o", "Acquire::Retries=2", "-o", "Acquire::http::Timeout=30"]
+    try:
+        done = subprocess.run(
+            [str(DOWNLOADER), *options, "download-file", url, str(target)],
+            capture_output=True,
+            text=True,
+            env=os.environ | {"LC_ALL": "C"},
+        )
+    except OSError as error:
+        raise FetchError(f"apt's downloader does not run: {error}") from error
+    if done.returncode == 0 and target.is_file():
+        return None
+    reasons = [line[2:].strip() for line in (done.stdout + done.stderr).splitlines() if line.startswith("E:")]
+    return reasons[0] if reasons else f"apt-helper ended with status {done.returncode}"
+
+
+def fetch_file(pinned: PinnedFile, folder: Path, mirrors: list[str] | None = None) -> Path:
+    """The file in `folder`, taken from a mirror when it is not there yet. It appears whole or not at all."""
+    kept = folder / pinned.name
+    if kept.exists():
+        check(kept, pinned, f"the cache: {kept} (remove it to fetch it again)")
+        return kept
+    folder.mkdir(parents=True, exist_ok=True)
+    failures: list[str] = []
+    for mirror in debian_mirrors() if mirrors is None else mirrors:
+        url = f"{mirror.rstrip('/')}/{pinned.path}"
+        with tempfile.TemporaryDirectory(prefix=".part-", dir=folder) as part:
+            fresh = Path(part) / pinned.name
+            if reason := download(url, fresh):
+                failures.append(f"  {url}\n    {reason}")
+                continue
+            check(fresh, pinned, url)
+            fresh.replace(kept)
+            return kept
+    raise FetchError(f"cannot fetch {pinned.name}; no mirror had it:\n" + "\n".join(failures))
+
+
+def fetch_port(port: str, mirrors: list[str] | None = None, ports: Path = PORTS) -> list[Path]:
+    """All files of a port, in the recipe's order."""
+    where = ports / port / "recipe"
+    try:
+        recipe = parse_recipe(where.read_text(), str(where))
+    except OSError as error:
+        raise FetchError(f"no such port: {where} ({error.strerror})") from error
+    return [fetch_file(pinned, cache_folder() / port, mirrors) for pinned in recipe.files]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description="Fetch the pinned sources of ports into the cache, print their paths."
+    )
+    parser.add_argument("port", nargs="+", help="a folder of ports/ with a recipe, such as musl")
+    parser.add_argument("--mirror", action="append", help="use this Debian mirror instead of apt's; may be repeated")
+    parser.add_argument("--ports", type=Path, default=PORTS, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    try:
+        for port in arguments.port:
+            for path in fetch_port(port, arguments.mirror, arguments.ports):
+                print(path)
+    except FetchError as error:
+        print(f"fetch.py: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# ports/musl/build.sh BUILD-FOLDER [ARCH]: musl for Tacet's programs as BUILD-FOLDER/ARCH/musl/{include,lib}, static
+# only. ARCH is x86_64 (default) or ppc64le. The sources come from ports/fetch.py, Debian's patches on top. CC names
+# another compiler, MAKEFLAGS as usual. Does nothing when the recipe, this file and the compiler are those of the
+# last time.
+
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+build=${1:?usage: ports/musl/build.sh BUILD-FOLDER [ARCH]}
+arch=${2:-x86_64}
+case $arch in
+x86_64) compiler=${CC:-gcc} binutils='' options='' ;;
+ppc64le) compiler=${CC:-powerpc64le-linux-gnu-gcc} binutils=powerpc64le-linux-gnu- options='-mlong-double-64' ;;
+*) echo "ports/musl/build.sh: no such architecture: $arch" >&2 && exit 1 ;;
+esac
+
+mkdir -p "$build/$arch"
+build=$(cd "$build/$arch" && pwd)
+stamp=$build/musl/stamp
+now=$(cat "$here/recipe" "$here/build.sh" && $compiler --version && echo "$compiler $options")
+[ "$(cat "$stamp" 2>/dev/null)" != "$now" ] || exit 0
+
+work=$build/musl.work
+rm -rf "$work" "$build/musl"
+mkdir -p "$work"
+"$here/../fetch.py" musl >"$work/files"
+while read -r file; do
+    case $file in
+    *.orig.tar.*) tar -x -f "$file" -C "$work" --strip-components=1 ;;
+    *.debian.tar.*) tar -x -f "$file" -C "$work" ;;
+    esac
+done <"$work/files"
+
+cd "$work"
+if [ -f debian/patches/series ]; then
+    grep -v '^#' debian/patches/series | while read -r patch _; do
+        [ -z "$patch" ] || patch -s -p1 <"debian/patches/$patch"
+    done
+fi
+case ${MAKEFLAGS:-} in
+*jobserver* | *-j*) jobs='' ;;
+*) jobs=-j$(nproc) ;;
+esac
+# No path of this machine gets into the library, so that two builds are the same.
+if ! { ./configure --target="$arch" --disable-shared --disable-wrapper --prefix="$build/musl" --syslibdir="$build/musl" \
+    CC="$compiler" AR="${binutils}ar" RANLIB="${binutils}ranlib" CFLAGS="-O2 -g $options -ffile-prefix-map=$work=musl" &&
+    make -s $jobs && make -s install; } >log 2>&1; then
+    tail -n 20 log >&2
+    echo "ports/musl/build.sh: musl did not build; everything it said is in $work/log" >&2
+    exit 1
+fi
+cd "$build"
+rm -rf "$work"
+printf '%s\n' "$now" >"$stamp"

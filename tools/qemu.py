@@ -1,0 +1,466 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Start QEMU: the one place that knows how. Imported by tools/run, the tests and the benchmarks.
+
+`run_tacet` runs a program on a Tacet node, `run_linux` runs the same file on a Linux node: the same machine, CPU,
+memory and serial ports. Both wait for the machine to switch itself off, within a time limit, and return a `Result`.
+
+    COM1   the kernel's console; its last line tells how it ended (see `parse_end`)
+    COM2   the program's standard output, byte by byte; its standard input comes in here
+    COM3   the program's standard error
+
+Each port is a FIFO of the host that QEMU opens and this module reads as bytes come, so that a person sees output
+while the program runs and nothing is polled. With `icount`, guest time is a function of the instructions executed
+and a run prints the same digits each time.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import selectors
+import shlex
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import cpio
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = Path(os.environ.get("TACET_BUILD") or ROOT / "build")
+KERNEL = BUILD / "x86_64" / "tacet.elf"
+BUSYBOX = Path("/bin/busybox")
+
+Outcome = Literal["exit", "stop", "timeout", "no-status", "qemu-failed"]
+Sink = Callable[[bytes], None]
+
+# The Linux node as Debian installs it, and as somebody sets it up who wants CPU 1 for one program: no tick, no
+# callbacks, no interrupts, no timers of the watchdogs there. `tsc=reliable` is what lets the tick stop at all: QEMU's
+# CPU promises no constant TSC, and an unstable clock keeps the tick of a nohz_full CPU running.
+LINUX_STOCK = "console=ttyS0 quiet"
+LINUX_TUNED = (
+    LINUX_STOCK + " nohz_full=1 isolcpus=nohz,domain,managed_irq,1 rcu_nocbs=1 rcu_nocb_poll irqaffinity=0"
+    " tsc=reliable nowatchdog nosoftlockup mce=ignore_ce audit=0 skew_tick=1 workqueue.power_efficient=0"
+)
+
+_INIT = """#!/bin/busybox sh
+# The first process of a Linux node: run one program, tell its status, switch the machine off.
+b=/bin/busybox
+$b mount -t proc proc /proc
+$b mount -t sysfs sysfs /sys
+$b mount -t devtmpfs devtmpfs /dev
+$b stty -F /dev/ttyS1 115200 raw -onlcr -echo
+$b stty -F /dev/ttyS2 115200 raw -onlcr -echo
+{tuning}
+. /command </stdin >/dev/ttyS1 2>/dev/ttyS2
+echo "linux: exit status=$?"
+$b poweroff -f
+"""
+
+_TUNING = """
+echo 1 >/sys/devices/virtual/workqueue/cpumask
+echo 3600 >/proc/sys/vm/stat_interval
+echo -1 >/proc/sys/kernel/sched_rt_runtime_us
+for irq in /proc/irq/*/smp_affinity; do echo 1 >$irq; done 2>/dev/null
+"""
+
+
+class RunnerError(Exception):
+    """The run cannot begin; the text says why in one line."""
+
+
+@dataclass
+class Result:
+    """What came out of one run.
+
+    outcome   exit         the program ended, with `status`
+              stop         the node ended by itself, for `reason`, with `status`
+              timeout      the time limit passed
+              no-status    the machine went off and did not say how the program ended
+              qemu-failed  QEMU did not run; `reason` is what it said
+    console   all that came out of COM1
+    command   a command to type that starts the same machine, with the console on the terminal
+    seconds   wall time from start to end
+    """
+
+    status: int | None
+    outcome: Outcome
+    reason: str
+    console: str
+    stdout: bytes
+    stderr: bytes
+    command: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def explain(self, console_lines: int = 30) -> str:
+        """What a failed test shows: how it ended, the console's last lines, the command that repeats it."""
+        tail = "\n".join(self.console.splitlines()[-console_lines:]) or "(empty)"
+        parts = [f"{self.outcome}, status {self.status}, after {self.seconds:.1f} s: {self.reason or '-'}"]
+        if self.stderr:
+            parts.append("standard error:\n" + self.stderr.decode(errors="replace")[-2000:].rstrip())
+        parts += ["console:\n" + tail, "again:\n" + shlex.join(self.command)]
+        return "\n".join(parts)
+
+
+def clock_options(icount: int | None) -> list[str]:
+    """QEMU's options for time. A number is a deterministic run in which one instruction takes 2**icount ns."""
+    if icount is None:
+        return []
+    return ["-icount", f"shift={icount},sleep=off", "-seed", "1", "-rtc", "base=2026-01-01,clock=vm"]
+
+
+DETERMINISTIC = clock_options(0)
+
+
+def quote(word: str) -> str:
+    """One word of the Tacet command line, as the kernel's parser reads it: quotes only where they are needed."""
+    if "\0" in word:
+        raise RunnerError("an argument cannot hold a NUL byte")
+    if word and not any(c.isspace() or c in '"\\' for c in word):
+        return word
+    return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def tacet_command_line(name: str, args: Sequence[str], env: Mapping[str, str], options: str = "") -> str:
+    """The kernel's command line for a program; `options` are kernel options, passed as they are."""
+    words = [quote(w) for w in ("stdout=com2", "stderr=com3", f"argv0={name}", *(f"env={k}={v}" for k, v in env.items()))]
+    if options.strip():
+        words.append(options.strip())
+    return " ".join([*words, "--", *map(quote, args)])
+
+
+_END = re.compile(r'^(?:tacet|linux): (exit|stop) status=(\d{1,3})(?: reason="((?:[^"\\]|\\.)*)")?\s*$', re.MULTILINE)
+
+
+def parse_end(console: str) -> tuple[Outcome, int | None, str]:
+    """How a run ended, by the last line of its kind on the console.
+
+    `tacet: exit status=N` and `linux: exit status=N`: a program ended. `tacet: stop status=N reason="…"`: the node did.
+    """
+    ends = [end for end in _END.finditer(console.replace("\r", "")) if int(end[2]) <= 255]
+    if not ends:
+        panic = re.search(r"Kernel panic - not syncing: .*", console)
+        return "no-status", None, panic[0].strip() if panic else "the machine went off and told no status"
+    kind, status, reason = ends[-1].groups()
+    return ("exit" if kind == "exit" else "stop"), int(status), re.sub(r"\\(.)", r"\1", reason or "")
+
+
+def qemu_binary(which: str = "system") -> str:
+    """The QEMU to use: `system` is the installed one, `newest` the unpacked QEMU 10 where there is one."""
+    unpacked = BUILD / "qemu10" / "bin" / "qemu-system-x86_64"
+    if which == "newest" and unpacked.exists():
+        return str(unpacked)
+    if which not in ("system", "newest"):
+        raise RunnerError(f"no such choice of QEMU: {which}")
+    installed = shutil.which("qemu-system-x86_64")
+    if installed is None:
+        raise RunnerError("qemu-system-x86_64 is not installed (ports/deps.sh run)")
+    return installed
+
+
+def qemu_major(binary: str) -> int:
+    """The first number of a QEMU's version."""
+    said = subprocess.run([binary, "--version"], capture_output=True, text=True, timeout=30).stdout
+    version = re.search(r"version (\d+)", said)
+    if version is None:
+        raise RunnerError(f"{binary} tells no version")
+    return int(version[1])
+
+
+def _kept(name: str, content: bytes) -> Path:
+    """A file for QEMU, named by its content, so that a command that was shown works later. The newest 64 stay."""
+    folder = BUILD / "run"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{hashlib.sha256(content).hexdigest()[:16]}-{name}"
+    if path.exists():
+        path.touch()
+        return path
+    handle, part = tempfile.mkstemp(dir=folder, suffix=".part")
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+    os.replace(part, path)
+    by_age = sorted((p for p in folder.iterdir() if p.suffix == ".cpio"), key=lambda p: p.stat().st_mtime)
+    for old in by_age[:-64]:
+        old.unlink(missing_ok=True)
+    return path
+
+
+class _Ports:
+    """The three serial ports as FIFOs in a folder of their own.
+
+    This side holds a writing end of each until QEMU is gone, so that a reader sees the end of the stream exactly
+    then. The FIFOs are made as large as the system allows: a full one would make the guest's port wait for the
+    host, and that is the one way in which output could depend on the host's speed.
+    """
+
+    NAMES = ("console", "stdout", "stderr")
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.readers: dict[str, int] = {}
+        self.writers: list[int] = []
+        for name in self.NAMES:
+            for suffix in ("in", "out"):
+                os.mkfifo(folder / f"{name}.{suffix}", 0o600)
+            self.readers[name] = os.open(folder / f"{name}.out", os.O_RDONLY | os.O_NONBLOCK)
+            self.writers.append(os.open(folder / f"{name}.out", os.O_WRONLY))
+            try:
+                fcntl.fcntl(self.writers[-1], fcntl.F_SETPIPE_SZ, 1 << 20)
+            except OSError:
+                pass  # a smaller pipe works, unless the reader is starved for long
+
+    def options(self) -> list[str]:
+        options: list[str] = []
+        for name in self.NAMES:
+            path = str(self.folder / name).replace(",", ",,")
+            options += ["-chardev", f"pipe,id={name},path={path}", "-serial", f"chardev:{name}"]
+        return options
+
+    def hang_up(self) -> None:
+        """Let the readers come to an end: QEMU has gone."""
+        for writer in self.writers:
+            os.close(writer)
+        self.writers = []
+
+    def close(self) -> None:
+        self.hang_up()
+        for reader in self.readers.values():
+            os.close(reader)
+        self.readers = {}
+
+
+def _feed(path: Path, port: Path) -> None:
+    """Copy a file into a serial port; ends with the file or with QEMU."""
+    try:
+        with path.open("rb", buffering=0) as source, port.open("wb", buffering=0) as target:
+            while chunk := source.read(4096):
+                target.write(chunk)
+            # The port stays open: a FIFO that closes looks to QEMU like a line that was cut.
+            threading.Event().wait(86400)
+    except OSError:
+        pass
+
+
+def _run(
+    machine: list[str], *, stdin: Path | None, time_limit: float, sinks: Mapping[str, Sink | None]
+) -> Result:
+    """Run one machine to its end."""
+    seen: dict[str, bytearray] = {name: bytearray() for name in (*_Ports.NAMES, "qemu")}
+    shown = [*machine, "-serial", "stdio", "-serial", "file:program.stdout", "-serial", "file:program.stderr"]
+    begun = time.monotonic()
+    timed_out = False
+    with tempfile.TemporaryDirectory(prefix="tacet-") as folder:
+        ports = _Ports(Path(folder))
+        # QEMU dies with this process, even if that is killed.
+        process = subprocess.Popen(
+            ["setpriv", "--pdeathsig", "KILL", *machine, *ports.options()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        ended = os.pidfd_open(process.pid)
+        try:
+            assert process.stdout is not None
+            os.set_blocking(process.stdout.fileno(), False)
+            sources = {**ports.readers, "qemu": process.stdout.fileno()}
+
+            def take(name: str) -> bool:
+                """Read what is there; False at the end of the stream."""
+                try:
+                    chunk = os.read(sources[name], 1 << 16)
+                except BlockingIOError:
+                    return True
+                seen[name] += chunk
+                if chunk and (sink := sinks.get(name)):
+                    sink(chunk)
+                return bool(chunk)
+
+            with selectors.DefaultSelector() as selector:
+                selector.register(ended, selectors.EVENT_READ)
+                for name, source in sources.items():
+                    selector.register(source, selectors.EVENT_READ, name)
+                running = True
+                while running:
+                    ready = selector.select(begun + time_limit - time.monotonic())
+                    for key, _ in ready:
+                        if key.data is None:
+                            running = False
+                        elif not take(key.data):
+                            selector.unregister(key.fd)
+                    # The kernel has its ports set up when it says its first word.
+                    if stdin is not None and seen["console"]:
+                        port = ports.folder / "stdout.in"
+                        threading.Thread(target=_feed, args=(stdin, port), daemon=True).start()
+                        stdin = None
+                    panic = b"Kernel panic - not syncing" in seen["console"]
+                    timed_out = time.monotonic() >= begun + time_limit
+                    if running and (timed_out or panic):
+                        process.kill()
+                        running = False
+            process.wait()
+            ports.hang_up()
+            for name, source in sources.items():
+                os.set_blocking(source, True)
+                while take(name):
+                    pass
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+            os.close(ended)
+            if process.stdout is not None:
+                process.stdout.close()
+            ports.close()
+    seconds = time.monotonic() - begun
+    console = seen["console"].decode(errors="replace")
+    outcome, status, reason = parse_end(console)
+    said = seen["qemu"].decode(errors="replace").strip()
+    if timed_out:
+        told = f" (the console told {outcome} status={status}, and the machine did not go off)" if status is not None else ""
+        outcome, status, reason = "timeout", None, f"no end within {time_limit:g} s{told}"
+    elif outcome == "no-status" and process.returncode not in (0, -9):
+        outcome, reason = "qemu-failed", said or f"QEMU ended with status {process.returncode}"
+    return Result(status, outcome, reason, console, bytes(seen["stdout"]), bytes(seen["stderr"]), shown, seconds)
+
+
+def _machine(qemu: str, cpu: str, cpus: int, memory: str, icount: int | None) -> list[str]:
+    """The machine that both kernels get."""
+    return [
+        *(qemu, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-machine", "pc", "-accel", "tcg"),
+        *("-cpu", cpu, "-smp", str(cpus), "-m", memory),
+        *clock_options(icount),
+    ]
+
+
+def _check_files(app: Path | None, stdin: Path | None) -> None:
+    if app is not None and not app.is_file():
+        raise RunnerError(f"no such program: {app}")
+    if stdin is not None and not stdin.exists():
+        raise RunnerError(f"no such file: {stdin}")
+
+
+def run_tacet(
+    app: Path | None,
+    args: Sequence[str] = (),
+    *,
+    kernel: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    initrd: Path | None = None,
+    files: Path | None = None,
+    options: str = "",
+    memory: str = "256M",
+    cpus: int = 1,
+    icount: int | None = None,
+    qemu: str = "system",
+    stdin: Path | None = None,
+    time_limit: float = 60.0,
+    extra: Sequence[str] = (),
+    cpu: str = "max",
+    on_stdout: Sink | None = None,
+    on_stderr: Sink | None = None,
+    on_console: Sink | None = None,
+) -> Result:
+    """Run a program on a Tacet node.
+
+    The boot module is `initrd` if given, an archive of `files` (a folder) and the program if that is given, else the
+    program itself. In an archive the program is the file /NAME, and the kernel is told `app=/NAME`.
+
+    `options` are kernel options as they are, `extra` are options for QEMU, `stdin` is fed to the program once the
+    kernel has spoken. The sinks get output as it comes. RunnerError: the run cannot begin.
+    """
+    kernel = kernel or KERNEL
+    if not kernel.is_file():
+        raise RunnerError(f"there is no kernel in {kernel}; `make` builds it")
+    _check_files(app, stdin)
+    name = app.name if app else "app"
+    module = initrd or app
+    if files is not None:
+        entries = cpio.entries_of(files)
+        if app is not None:
+            entries.append(cpio.Entry.file(name, app.read_bytes(), executable=True))
+            options = f"{options} {quote(f'app=/{name}')}".strip()
+        module = _kept(f"{name}.cpio", cpio.pack(entries))
+    machine = _machine(qemu_binary(qemu), cpu, cpus, memory, icount)
+    machine += ["-kernel", str(kernel), "-append", tacet_command_line(name, args, env or {}, options)]
+    if module is not None:
+        machine += ["-initrd", str(module)]
+    sinks = {"stdout": on_stdout, "stderr": on_stderr, "console": on_console}
+    return _run([*machine, *extra], stdin=stdin, time_limit=time_limit, sinks=sinks)
+
+
+def initramfs(
+    app: Path, args: Sequence[str], env: Mapping[str, str], *, tuned: bool, stdin: Path | None = None, files: Path | None = None
+) -> bytes:
+    """The Linux node's files: the program, Debian's busybox, and a first process that runs the program."""
+    if not BUSYBOX.is_file():
+        raise RunnerError(f"there is no {BUSYBOX} (ports/deps.sh run)")
+    # env(1) looks the program up in /bin and /usr/bin, so that argv[0] is its bare name, as on Tacet.
+    program = app.name if "PATH" not in env else f"/usr/bin/{app.name}"
+    words = ["/bin/busybox", "env", "-i", *(f"{k}={v}" for k, v in env.items()), program, *args]
+    if tuned:
+        words = ["/bin/busybox", "taskset", "2", *words]
+    entries = cpio.entries_of(files) if files else []
+    entries += [
+        *(cpio.Entry.folder(name) for name in ("proc", "sys", "dev", "tmp")),
+        cpio.Entry.character_device("dev/console", 5, 1),
+        cpio.Entry.file("bin/busybox", BUSYBOX.read_bytes(), executable=True),
+        cpio.Entry.file(f"usr/bin/{app.name}", app.read_bytes(), executable=True),
+        cpio.Entry.file("stdin", stdin.read_bytes() if stdin else b""),
+        cpio.Entry.file("command", os.fsencode(shlex.join(words) + "\n")),
+        cpio.Entry.file("init", _INIT.format(tuning=_TUNING if tuned else "").encode(), executable=True),
+    ]
+    return cpio.pack(entries)
+
+
+def run_linux(
+    app: Path,
+    args: Sequence[str] = (),
+    *,
+    variant: Literal["stock", "tuned"] = "stock",
+    kernel: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    files: Path | None = None,
+    options: str = "",
+    memory: str = "256M",
+    cpus: int | None = None,
+    icount: int | None = None,
+    qemu: str | None = None,
+    stdin: Path | None = None,
+    time_limit: float = 120.0,
+    extra: Sequence[str] = (),
+    cpu: str = "max",
+    on_stdout: Sink | None = None,
+    on_stderr: Sink | None = None,
+    on_console: Sink | None = None,
+) -> Result:
+    """Run the same program on a Linux node with Debian's kernel.
+
+    `stock` has one CPU and an untouched kernel. `tuned` has two; CPU 1 is kept free of the kernel's work and the
+    program is bound to it. Under icount that needs QEMU 10: on 7.2, Linux hangs with two CPUs. Everything else is
+    as with `run_tacet`; `stdin` is a file in the node's memory, empty if not given.
+    """
+    tuned = variant == "tuned"
+    if kernel is None:
+        unpacked = BUILD / "linux" / "vmlinux"
+        kernel = unpacked if unpacked.is_file() else unpacked.with_name("vmlinuz")
+    if not kernel.is_file():
+        raise RunnerError(f"there is no Linux kernel in {kernel}; ports/linux/fetch.sh gets it")
+    _check_files(app, stdin)
+    binary = qemu_binary(qemu or ("newest" if tuned else "system"))
+    cpus = cpus or (2 if tuned else 1)
+    if icount is not None and cpus > 1 and qemu_major(binary) < 10:
+        raise RunnerError("Linux with several CPUs and icount needs QEMU 10; ports/qemu/fetch.sh gets it")
+    archive = initramfs(app, args, env or {}, tuned=tuned, stdin=stdin, files=files)
+    machine = _machine(binary, cpu, cpus, memory, icount)
+    append = f"{LINUX_TUNED if tuned else LINUX_STOCK} {options}".strip()
+    machine += ["-kernel", str(kernel), "-append", append, "-initrd", str(_kept(f"{app.name}.cpio", archive))]
+    sinks = {"stdout": on_stdout, "stderr": on_stderr, "console": on_console}
+    return _run([*machine, *extra], stdin=None, time_limit=time_limit, sinks=sinks)
