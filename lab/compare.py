@@ -10,6 +10,10 @@ a function of the instructions executed and two runs print the same digits. Writ
     ftq-SYSTEM.log     the program's summary and the console
 
 A comparison in which Linux is silent too has measured nothing: it fails and says so.
+
+The tuned Linux needs a second CPU for the kernel's own work. With icount, QEMU's CPUs take turns on one clock, so that
+what CPU 0 executes is missing on CPU 1, where FTQ runs: its lost operations are the neighbour's work, and the figure to
+read there is the count of interrupts. The table and the picture say so beside the figures.
 """
 from __future__ import annotations
 
@@ -28,6 +32,11 @@ from lab.runner import LabError, Result, Runner
 
 #: system keys, in the order of columns and panels, with the names that people read
 SYSTEMS = {"tacet": "Tacet", "linux": "Linux", "linux_tuned": "Linux, tuned"}
+
+#: what one must know to read a system's figures
+REMARKS = {
+    "linux_tuned": "Losses here are the turns of the neighbour, CPU 0, on QEMU's one clock; the interrupts are this CPU's own."
+}
 
 #: the figures that the program reports and the lab computes again from the data: (report's key, summary's field)
 CHECKED = (
@@ -53,6 +62,10 @@ class Column:
     @property
     def name(self) -> str:
         return SYSTEMS[self.key]
+
+    @property
+    def remark(self) -> str:
+        return REMARKS.get(self.key, "") if self.summary is not None and self.summary.detours else ""
 
     @property
     def kernel_entries(self) -> int | None:
@@ -175,6 +188,7 @@ def as_json(column: Column) -> dict[str, Any]:
         "one_short_quanta": s.one_short_quanta,
         "floor_ns": s.floor_ns,
         "floor_ratio": s.floor_ratio,
+        "remark": column.remark,
         "command": shlex.join(column.result.command) if column.result else "",
     }
 
@@ -200,6 +214,7 @@ def as_table(columns: Sequence[Column]) -> str:
         cells("operation", lambda c, s: f"{s.operation_ns:.2f} ns, {c.operation_instructions} instr."),
     ]
     notes = ["kernel entries: Tacet counts system calls, exceptions and interrupts; Linux's are interrupts only."]
+    notes += [f"{c.name}: {c.remark}" for c in columns if c.remark]
     notes += [f"{c.name}: absent: {c.absent}" for c in columns if c.summary is None]
     return "\n".join([runner.table(["", *(c.name for c in columns)], rows), "", *notes])
 
@@ -218,7 +233,7 @@ def report_write(columns: Sequence[Column], options: argparse.Namespace, command
         kind = "kernel entries" if column.key == "tacet" else "interrupts"
         return f"{column.name} ({entries} {kind})"
 
-    panels = [plots.Panel(c.key, title(c), c.data, c.summary, c.absent) for c in columns]
+    panels = [plots.Panel(c.key, title(c), c.data, c.summary, c.absent, c.remark) for c in columns]
     plots.ftq_picture(
         panels,
         folder / "ftq.png",

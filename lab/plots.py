@@ -34,13 +34,17 @@ FLOOR_BAND = 1.5
 
 @dataclass(frozen=True)
 class Panel:
-    """One system of the picture: its key (for the colour), its title, and data with figures, or why there are none."""
+    """One system of the picture: its key (for the colour), its title, and data with figures, or why there are none.
+
+    `remark` is what one must know to read the bars; it stands in the panel.
+    """
 
     key: str
     title: str
     data: FtqData | None = None
     summary: FtqSummary | None = None
     absent: str = ""
+    remark: str = ""
 
 
 def time_text(ns: float) -> str:
@@ -149,6 +153,11 @@ def _panel(axes: Axes, panel: Panel, top: float, window_s: float, width_inches: 
     _right_scale(axes, top, panel.summary.operation_ns)
     if panel.summary.detours == 0:
         _silence(axes, panel.summary)
+    if panel.remark:
+        axes.text(
+            0.004, 0.94, panel.remark, transform=axes.transAxes, ha="left", va="top", fontsize=9.5, color="#222222",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 2}, zorder=4,
+        )  # fmt: skip
 
 
 def ftq_picture(panels: Sequence[Panel], path: Path | str, *, title: str = "", note: str = "") -> None:
@@ -157,7 +166,8 @@ def ftq_picture(panels: Sequence[Panel], path: Path | str, *, title: str = "", n
     if not shown:
         raise ValueError("no system of the picture has data")
     most = max(int(panel.summary.losses.max()) for panel in shown if panel.summary)
-    top = max(30.0, 2.0 * most)
+    room = 10.0 if any(panel.remark for panel in shown) else 2.0
+    top = max(30.0, room * most)
     window_s = max(panel.data.window_ns for panel in shown if panel.data) / 1e9
     width_inches = 14.0
 
