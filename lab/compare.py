@@ -38,6 +38,9 @@ REMARKS = {
     "linux_tuned": "Losses here are the turns of the neighbour, CPU 0, on QEMU's one clock; the interrupts are this CPU's own."
 }
 
+#: from which ratio on even the best quanta lack so much that noise in every quantum must be feared
+SHORTFALL_NOTED = 0.0005
+
 #: the figures that the program reports and the lab computes again from the data: (report's key, summary's field)
 CHECKED = (
     ("nominal_count", "nominal_count"),
@@ -72,6 +75,14 @@ class Column:
         """Kernel entries (Tacet) or interrupts (Linux) of the CPU in the window; None if not counted."""
         text = (self.report or {}).get("kernel_entries", "")
         return int(text) if text.isdigit() else None
+
+    @property
+    def shortfall_ratio(self) -> float | None:
+        """What even the best quanta lack against the operation as calibrated before the window; None if not told."""
+        try:
+            return float((self.report or {})["shortfall_ratio"])
+        except (KeyError, ValueError):
+            return None
 
     @property
     def operation_instructions(self) -> int | None:
@@ -184,6 +195,7 @@ def as_json(column: Column) -> dict[str, Any]:
         "window_ns": column.data.window_ns,
         "operation_instructions": column.operation_instructions,
         "operation_ns": s.operation_ns,
+        "shortfall_ratio": column.shortfall_ratio,
         "nominal_count": s.nominal_count,
         "one_short_quanta": s.one_short_quanta,
         "floor_ns": s.floor_ns,
@@ -214,9 +226,15 @@ def as_table(columns: Sequence[Column]) -> str:
         cells("operation", lambda c, s: f"{s.operation_ns:.2f} ns, {c.operation_instructions} instr."),
     ]
     notes = ["kernel entries: Tacet counts system calls, exceptions and interrupts; Linux's are interrupts only."]
-    notes += [f"{c.name}: {c.remark}" for c in columns if c.remark]
+    notes += [f"* {c.remark}" for c in columns if c.remark]
+    notes += [
+        f"{c.name}: even the best quanta lack {100 * c.shortfall_ratio:.3f} %: noise that comes in every quantum is in no "
+        "figure above; a shorter quantum shows it."
+        for c in columns
+        if c.shortfall_ratio and c.shortfall_ratio > SHORTFALL_NOTED
+    ]
     notes += [f"{c.name}: absent: {c.absent}" for c in columns if c.summary is None]
-    return "\n".join([runner.table(["", *(c.name for c in columns)], rows), "", *notes])
+    return "\n".join([runner.table(["", *(c.name + " *" * bool(c.remark) for c in columns)], rows), "", *notes])
 
 
 def report_write(columns: Sequence[Column], options: argparse.Namespace, command: str) -> None:

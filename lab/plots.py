@@ -36,7 +36,8 @@ FLOOR_BAND = 1.5
 class Panel:
     """One system of the picture: its key (for the colour), its title, and data with figures, or why there are none.
 
-    `remark` is what one must know to read the bars; it stands in the panel.
+    `remark` is what one must know to read the bars, because they are not this CPU's noise: it stands in the panel, and
+    bars and figures step back.
     """
 
     key: str
@@ -111,7 +112,10 @@ def _bars(axes: Axes, panel: Panel, width_points: float) -> None:
         start_s[~disturbed], losses[~disturbed], linestyle="none", marker="o", markersize=2.2, markeredgewidth=0,
         color=colour, alpha=0.8, clip_on=False, zorder=3, rasterized=True,
     )  # fmt: skip
-    axes.vlines(start_s[disturbed], 0, losses[disturbed], colors=colour, linewidth=width_points, zorder=2)
+    axes.vlines(
+        start_s[disturbed], 0, losses[disturbed], colors=colour, linewidth=width_points, zorder=2,
+        alpha=0.45 if panel.remark else 1.0,
+    )  # fmt: skip
 
 
 def _silence(axes: Axes, summary: FtqSummary) -> None:
@@ -141,7 +145,7 @@ def _panel(axes: Axes, panel: Panel, top: float, window_s: float, width_inches: 
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)
         return
-    axes.set_title(_figures(panel.summary), loc="right", fontsize=10.5, color="#222222")
+    axes.set_title(_figures(panel.summary), loc="right", fontsize=10.5, color=GREY if panel.remark else "#222222")
     _scale(axes, top)
     axes.axhspan(0, FLOOR_BAND, color=FLOOR_COLOUR, linewidth=0, zorder=0)
     axes.grid(axis="y", color="#d8d8d8", linewidth=0.6, zorder=1)

@@ -28,42 +28,6 @@
 
 static uint64_t calls_ticks[CALLS_MOST], reads_ticks[CALLS_MOST];
 
-/* Ticks of two clock reads around one getpid (call 1), or around its preparation alone (call 0). */
-#if defined(__x86_64__)
-#define TICKS_AROUND(instruction, ticks)                               \
-    do {                                                               \
-        uint64_t first_, last_;                                        \
-                                                                       \
-        __asm__ volatile("rdtsc\n\t"                                   \
-                         "shl $32, %%rdx\n\t"                          \
-                         "lea (%%rax,%%rdx), %[first]\n\t"             \
-                         "mov %[number], %%eax\n\t" instruction "\n\t" \
-                         "rdtsc\n\t"                                   \
-                         "shl $32, %%rdx\n\t"                          \
-                         "or %%rdx, %%rax"                             \
-                         : [first] "=&r"(first_), "=&a"(last_)         \
-                         : [number] "i"(SYS_getpid)                    \
-                         : "rcx", "rdx", "r11", "cc", "memory");       \
-        (ticks) = last_ - first_;                                      \
-    } while (0)
-#define SYSTEM_CALL "syscall"
-#elif defined(__powerpc64__)
-#define TICKS_AROUND(instruction, ticks)                                                               \
-    do {                                                                                               \
-        uint64_t first_, last_;                                                                        \
-                                                                                                       \
-        __asm__ volatile("mftb %[first]\n\t"                                                           \
-                         "li 0, %[number]\n\t" instruction "\n\t"                                      \
-                         "mftb %[last]"                                                                \
-                         : [first] "=&r"(first_), [last] "=&r"(last_)                                  \
-                         : [number] "i"(SYS_getpid)                                                    \
-                         : "r0", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12", "cr0", \
-                           "ctr", "memory");                                                           \
-        (ticks) = last_ - first_;                                                                      \
-    } while (0)
-#define SYSTEM_CALL "sc"
-#endif
-
 static int ticks_compare(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -85,9 +49,9 @@ static void system_call_measure(size_t calls)
     memset(calls_ticks, 0xff, calls * sizeof *calls_ticks);
     memset(reads_ticks, 0xff, calls * sizeof *reads_ticks);
     for (size_t i = 0; i < calls; i++)
-        TICKS_AROUND("", reads_ticks[i]);
+        reads_ticks[i] = cycles_around_nothing(SYS_getpid);
     for (size_t i = 0; i < calls; i++)
-        TICKS_AROUND(SYSTEM_CALL, calls_ticks[i]);
+        calls_ticks[i] = cycles_around_system_call(SYS_getpid);
     qsort(reads_ticks, calls, sizeof *reads_ticks, ticks_compare);
     qsort(calls_ticks, calls, sizeof *calls_ticks, ticks_compare);
     read_min = reads_ticks[0];

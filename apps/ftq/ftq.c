@@ -32,6 +32,10 @@
 #include <sys/mman.h>
 #include <sys/utsname.h>
 
+/* From which ratio on it is said that even the best quanta lack something: well above the floor of a 1 ms
+ * quantum. */
+#define SHORTFALL_NOTED 0.0005
+
 /* What one CPU does and finds. */
 struct measurement {
     size_t thread;
@@ -328,11 +332,12 @@ static void summary_print(const struct measurement *m, const struct ftq_analysis
     fprintf(out, "raw_ratio: %.9f (all quanta, floor included)\n", r->raw_ratio);
     fprintf(out, "shortfall_ratio: %.6f (best quanta against the calibrated operation)\n",
             shortfall > 0 ? shortfall : 0);
-    if (shortfall > 0.002)
+    if (shortfall > SHORTFALL_NOTED)
         fprintf(
             out,
-            "note: even the best quanta lose: noise that comes in every quantum is not in the figures above; "
-            "a shorter quantum shows it\n");
+            "note: even the best quanta fall short of the calibrated operation: either noise comes in every "
+            "quantum, which the figures above cannot show (a shorter quantum does), or the processor "
+            "changed its speed\n");
     counters_print(out, m->before, m->after);
 }
 

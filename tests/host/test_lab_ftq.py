@@ -394,6 +394,15 @@ def test_system_that_cannot_run_is_a_column_with_the_reason(program: Path, tmp_p
     assert json.loads((tmp_path / "report/ftq.json").read_text())["linux_tuned"] == {"absent": "needs QEMU 10"}
 
 
+def test_noise_in_every_quantum_is_not_passed_over(program: Path, tmp_path: Path) -> None:
+    linux = ftq_result(ticking())
+    linux.stderr += b"shortfall_ratio: 0.000593 (best quanta against the calibrated operation)\n"
+    machines = FakeRunner(tacet=ftq_result(silent()), linux=linux, linux_tuned=FakeRunner.RunnerError("x"))
+    status, said = run_compare(machines, program, tmp_path)
+    assert status == 0
+    assert "Linux: even the best quanta lack 0.059 %" in said and "Tacet: even" not in said
+
+
 @pytest.mark.parametrize(
     ("broken", "said"),
     [
