@@ -38,9 +38,9 @@ BOOT_BELOW = 8_000_000
 MEMORY_BELOW = 2 << 20
 IMAGE_BELOW = 128 << 10
 
-#: Neighbours, for orientation only. Measured before on the same kind of machine (QEMU TCG with icount, shift 0): Debian's
-#: Linux 6.1.192, Hermit, Kitten and Nautilus as their projects publish them, instructions from the first of the kernel to
-#: main(), instructions of getpid, bytes of the stripped image.
+#: Neighbours, for orientation only: taken earlier, in QEMU (TCG, icount, shift 0), from Debian's Linux 6.1.192 and from the
+#: public sources of Hermit, Kitten and Nautilus. Instructions to main() and of one getpid, clock reads included; bytes
+#: of the stripped image. What this program measures itself stands in the other columns.
 NEIGHBOURS: dict[str, dict[str, int]] = {
     "Linux 6.1.192": {"boot": 1_730_000_000, "getpid": 316},
     "Hermit": {"boot": 72_000_000, "image": 890_000},

@@ -12,8 +12,9 @@ a function of the instructions executed and two runs print the same digits. Writ
 A comparison in which Linux is silent too has measured nothing: it fails and says so.
 
 The tuned Linux needs a second CPU for the kernel's own work. With icount, QEMU's CPUs take turns on one clock, so that
-what CPU 0 executes is missing on CPU 1, where FTQ runs: its lost operations are the neighbour's work, and the figure to
-read there is the count of interrupts. The table and the picture say so beside the figures.
+what CPU 0 executes (its timer ticks, which the tuning moves there) is missing on CPU 1, where FTQ runs: lost operations
+are mostly the neighbour's work, and the figure to read there is the count of interrupts. The table and the picture say
+so beside the figures.
 """
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ SYSTEMS = {"tacet": "Tacet", "linux": "Linux", "linux_tuned": "Linux, tuned"}
 
 #: what one must know to read a system's figures
 REMARKS = {
-    "linux_tuned": "Losses here are the turns of the neighbour, CPU 0, on QEMU's one clock; the interrupts are this CPU's own."
+    "linux_tuned": "With icount, QEMU's CPUs take turns on one clock: what CPU 0 executes is missing here. "
+    "Only the interrupts are this CPU's own."
 }
 
 #: from which ratio on even the best quanta lack so much that noise in every quantum must be feared
