@@ -1,0 +1,197 @@
+; SPDX-License-Identifier: BSD-2-Clause
+;
+; entry.asm: the kernel's first instructions, for both boot protocols.
+;
+; A multiboot2 loader and a PVH loader agree on the state: 32-bit protected mode, flat segments, paging and interrupts off, EBX =
+; physical address of the loader's information. They differ in EAX: the multiboot2 magic, or nothing of meaning. So each has an entry
+; of its own that sets EBP to which one it is; after that there is one path: check for a 64-bit CPU, build the early page tables, enter
+; long mode, call arch_start(protocol, information).
+;
+; The early page tables (2 MiB pages, everything writable and executable; paging.c replaces them) show the first 4 GiB of physical memory
+; at three places: at 0 (this code runs there), at DIRECT_MAP, and the first GiB of them at KERNEL_BASE, where the kernel is linked.
+;
+; Sources: Multiboot2 Specification 2.0 §3.1-3.3; Xen "x86/HVM direct boot ABI"; Intel SDM 3A §9.8.5 (entering IA-32e mode).
+
+%include "offsets.inc"
+
+%define PHYSICAL(symbol) (symbol - KERNEL_BASE)
+
+MULTIBOOT2_HEADER_MAGIC equ 0xe85250d6
+XEN_ELFNOTE_PHYS32_ENTRY equ 18
+
+CR0_MP equ 1 << 1
+CR0_EM equ 1 << 2
+CR0_NE equ 1 << 5
+CR0_WP equ 1 << 16
+CR0_PG equ 1 << 31
+CR4_PAE equ 1 << 5
+MSR_EFER equ 0xc0000080
+EFER_LME equ 1 << 8
+EFER_NXE equ 1 << 11
+PTE_PRESENT_WRITE equ 3
+PTE_LARGE equ 1 << 7
+
+section .boot progbits alloc exec nowrite align=8
+
+multiboot2_header:
+    dd MULTIBOOT2_HEADER_MAGIC
+    dd 0                                        ; architecture: i386 protected mode
+    dd multiboot2_header.end - multiboot2_header
+    dd 0x100000000 - (MULTIBOOT2_HEADER_MAGIC + 0 + (multiboot2_header.end - multiboot2_header))
+.entry:
+    dw 3, 0                                     ; entry address tag
+    dd 12
+    dd PHYSICAL(boot_entry)
+    dd 0                                        ; to the next multiple of 8
+.framebuffer:
+    dw 5, 1                                     ; framebuffer tag, optional: text is preferred
+    dd 20
+    dd 80, 25, 0
+    dd 0
+.align_modules:
+    dw 6, 0                                     ; modules on page boundaries
+    dd 8
+.last:
+    dw 0, 0
+    dd 8
+.end:
+
+bits 32
+
+global boot_entry
+boot_entry:                                     ; multiboot2: EAX = magic, EBX = information
+    xor ebp, ebp
+    cmp eax, MULTIBOOT2_LOADER_MAGIC
+    je boot_common
+    mov ebp, BOOT_UNKNOWN
+    jmp boot_common
+
+boot_entry_pvh:                                 ; PVH: EBX = hvm_start_info
+    mov ebp, BOOT_PVH
+
+boot_common:
+    cli
+    cld
+    rdtsc
+    mov [PHYSICAL(boot_ticks)], eax
+    mov [PHYSICAL(boot_ticks) + 4], edx
+    mov esp, PHYSICAL(boot_stack_top)
+    mov esi, ebx                                ; CPUID overwrites EBX
+
+    mov eax, 0x80000000
+    cpuid
+    cmp eax, 0x80000001
+    jb not_64_bit
+    mov eax, 0x80000001
+    cpuid
+    bt edx, 29                                  ; long mode
+    jnc not_64_bit
+    mov edi, edx                                ; bit 20: no-execute
+
+    ; Four page directories of 512 large pages each: physical 0 .. 4 GiB.
+    xor ecx, ecx
+.fill_directory:
+    mov eax, ecx
+    shl eax, 21
+    or eax, PTE_PRESENT_WRITE | PTE_LARGE
+    mov [PHYSICAL(boot_directories) + ecx * 8], eax
+    inc ecx
+    cmp ecx, 4 * 512
+    jb .fill_directory
+
+    xor ecx, ecx
+    mov eax, PHYSICAL(boot_directories) + PTE_PRESENT_WRITE
+.fill_pointers:
+    mov [PHYSICAL(boot_pointers_low) + ecx * 8], eax
+    add eax, 4096
+    inc ecx
+    cmp ecx, 4
+    jb .fill_pointers
+
+    mov dword [PHYSICAL(boot_pointers_high) + 510 * 8], PHYSICAL(boot_directories) + PTE_PRESENT_WRITE
+    mov dword [PHYSICAL(boot_root)], PHYSICAL(boot_pointers_low) + PTE_PRESENT_WRITE
+    mov dword [PHYSICAL(boot_root) + DIRECT_MAP_SLOT * 8], PHYSICAL(boot_pointers_low) + PTE_PRESENT_WRITE
+    mov dword [PHYSICAL(boot_root) + 511 * 8], PHYSICAL(boot_pointers_high) + PTE_PRESENT_WRITE
+
+    mov eax, CR4_PAE
+    mov cr4, eax
+    mov eax, PHYSICAL(boot_root)
+    mov cr3, eax
+    mov ecx, MSR_EFER
+    rdmsr
+    or eax, EFER_LME
+    bt edi, 20
+    jnc .no_execute_disable
+    or eax, EFER_NXE
+.no_execute_disable:
+    wrmsr
+    mov eax, cr0
+    and eax, ~CR0_EM
+    or eax, CR0_PG | CR0_WP | CR0_MP | CR0_NE
+    mov cr0, eax
+    lgdt [PHYSICAL(boot_gdt_pointer)]
+    jmp 0x08:PHYSICAL(boot_64)
+
+; A 32-bit CPU: nothing of the kernel can run, so say it on the first serial port and on the text screen, and halt.
+not_64_bit:
+    mov esi, PHYSICAL(not_64_bit_text)
+    mov edi, 0xb8000
+.next:
+    lodsb
+    test al, al
+    jz .halt
+    mov ah, 0x0f
+    mov [edi], ax
+    add edi, 2
+    mov dx, 0x3f8
+    out dx, al
+    jmp .next
+.halt:
+    hlt
+    jmp .halt
+
+bits 64
+
+boot_64:
+    xor eax, eax
+    mov ds, eax
+    mov es, eax
+    mov fs, eax
+    mov gs, eax
+    mov ss, eax
+    mov rsp, boot_stack_top
+    mov edi, ebp                                ; arch_start(unsigned protocol, uint64_t information)
+    mov esi, esi                                ; zero-extends
+    xor ebp, ebp                                ; ends a stack trace
+    mov rax, arch_start
+    call rax
+.halt:
+    hlt
+    jmp .halt
+
+extern arch_start
+
+section .rodata
+not_64_bit_text: db 13, 10, "tacet: this CPU has no 64-bit mode; Tacet needs an x86_64 machine", 13, 10, 0
+align 8
+boot_gdt: dq 0, 0x00209a0000000000               ; null, 64-bit code
+boot_gdt_pointer:
+    dw 15
+    dd PHYSICAL(boot_gdt)
+
+section .note.pvh note alloc noexec nowrite align=4
+    dd 4, 4, XEN_ELFNOTE_PHYS32_ENTRY
+    db "Xen", 0
+    dd PHYSICAL(boot_entry_pvh)
+
+section .bss nobits alloc noexec write align=4096
+global boot_root
+boot_root: resb 4096
+boot_pointers_low: resb 4096
+boot_pointers_high: resb 4096
+boot_directories: resb 4 * 4096
+boot_stack: resb 16384
+global boot_stack_top
+boot_stack_top:
+global boot_ticks
+boot_ticks: resq 1                              ; clock source at the first instruction (the loader has cleared .bss)

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * multiboot2.c: GRUB's description of the machine, parsed into struct boot_info (boot_protocol.h).
+ *
+ * Source: "Multiboot2 Specification version 2.0" §3.6: a size, then tags of {type, size, content}, each
+ * padded to eight bytes, up to a tag of type 0. Pure C; runs once, on the boot CPU, before the loader's
+ * memory is reused. Owns nothing.
+ */
+#include "arch/boot_protocol.h"
+#include "bytes.h"
+#include "errno.h"
+#include "kstring.h"
+
+#define HEADER_BYTES       8 /* of the whole structure, and of each tag */
+#define TAG_ALIGNMENT      8
+#define MAP_HEADER_BYTES   16
+#define MAP_ENTRY_BYTES    24
+#define MAP_TYPE_RAM       1
+#define SCREEN_TYPE_TEXT   2
+#define SCREEN_COLUMNS_MAX 512
+#define SCREEN_ROWS_MAX    256
+#define RSDP_BYTES_MIN     20 /* of ACPI 1.0 */
+
+enum tag_type {
+    TAG_END = 0,
+    TAG_COMMAND_LINE = 1,
+    TAG_MODULE = 3,
+    TAG_MEMORY_MAP = 6,
+    TAG_FRAMEBUFFER = 8,
+    TAG_EFI32_SYSTEM_TABLE = 11,
+    TAG_EFI64_SYSTEM_TABLE = 12,
+    TAG_ACPI_OLD = 14,
+    TAG_ACPI_NEW = 15,
+    TAG_EFI_MEMORY_MAP = 17,
+    TAG_EFI_BOOT_SERVICES = 18,
+    TAG_EFI32_IMAGE = 19,
+    TAG_EFI64_IMAGE = 20,
+};
+
+/* One tag; `bytes` of it lie inside the structure. */
+struct tag {
+    const uint8_t *at;
+    uint32_t type;
+    uint32_t bytes;  /* at least HEADER_BYTES */
+    uint32_t offset; /* for messages */
+};
+
+static int tag_too_short(const struct tag *tag, const char *what, struct message *why)
+{
+    return message_set(why, -EINVAL, "multiboot2: %s tag at offset %u has only %u bytes", what, tag->offset,
+                       tag->bytes);
+}
+
+static int parse_command_line(const struct tag *tag, struct boot_info *out, struct message *why)
+{
+    const char *text = (const char *)tag->at + HEADER_BYTES;
+    size_t room = tag->bytes - HEADER_BYTES;
+    size_t length = strnlen(text, room);
+
+    if (length == room)
+        return message_set(why, -EINVAL, "multiboot2: command line tag at offset %u has no NUL", tag->offset);
+    if (length >= sizeof(out->command_line))
+        return message_set(why, -EINVAL, "multiboot2: command line of %zu bytes; at most %zu fit", length,
+                           sizeof(out->command_line) - 1);
+    memcpy(out->command_line, text, length + 1);
+    return 0;
+}
+
+static int parse_module(const struct tag *tag, struct boot_info *out, struct message *why)
+{
+    if (tag->bytes < HEADER_BYTES + 8)
+        return tag_too_short(tag, "module", why);
+
+    uint32_t start = load_le32(tag->at + 8), end = load_le32(tag->at + 12);
+    if (end < start)
+        return message_set(why, -EINVAL,
+                           "multiboot2: module at offset %u ends at 0x%x, before its start 0x%x", tag->offset,
+                           end, start);
+    if (boot_info_add_module(out, start, end - start, (const char *)tag->at + 16, tag->bytes - 16) != 0)
+        return message_set(why, -EINVAL, "multiboot2: more than %d modules", BOOT_MODULES_MAX);
+    return 0;
+}
+
+static int parse_memory_map(const struct tag *tag, struct boot_info *out, struct message *why)
+{
+    if (tag->bytes < MAP_HEADER_BYTES)
+        return tag_too_short(tag, "memory map", why);
+
+    uint32_t entry_bytes = load_le32(tag->at + 8), content = tag->bytes - MAP_HEADER_BYTES;
+    if (entry_bytes < MAP_ENTRY_BYTES || content % entry_bytes != 0)
+        return message_set(why, -EINVAL,
+                           "multiboot2: memory map at offset %u: %u bytes in entries of %u bytes",
+                           tag->offset, content, entry_bytes);
+    for (uint32_t at = 0; at < content; at += entry_bytes) {
+        const uint8_t *entry = tag->at + MAP_HEADER_BYTES + at;
+        bool usable = load_le32(entry + 16) == MAP_TYPE_RAM;
+
+        if (boot_info_add_range(out, load_le64(entry), load_le64(entry + 8), usable) != 0)
+            return message_set(why, -EINVAL, "multiboot2: memory map has more than %d reserved ranges",
+                               BOOT_RANGES_MAX);
+    }
+    return 0;
+}
+
+/* Only text screens of plain shape are taken; a graphics mode is no error. */
+static int parse_framebuffer(const struct tag *tag, struct boot_info *out, struct message *why)
+{
+    if (tag->bytes < 31)
+        return tag_too_short(tag, "framebuffer", why);
+
+    uint64_t address = load_le64(tag->at + 8);
+    uint32_t pitch = load_le32(tag->at + 16), columns = load_le32(tag->at + 20),
+             rows = load_le32(tag->at + 24);
+    if (tag->at[29] != SCREEN_TYPE_TEXT || columns == 0 || columns > SCREEN_COLUMNS_MAX || rows == 0 ||
+        rows > SCREEN_ROWS_MAX || pitch != columns * 2)
+        return 0;
+    out->text_screen.address = address;
+    out->text_screen.columns = columns;
+    out->text_screen.rows = rows;
+    return 0;
+}
+
+/* The copy of ACPI 2.0 wins over the one of ACPI 1.0, in whatever order they come. */
+static int parse_rsdp(const struct tag *tag, struct boot_info *out, struct message *why)
+{
+    uint32_t bytes = tag->bytes - HEADER_BYTES;
+
+    if (bytes < RSDP_BYTES_MIN)
+        return tag_too_short(tag, "ACPI", why);
+    if (tag->type == TAG_ACPI_OLD && out->rsdp_copied)
+        return 0;
+    memset(out->rsdp_copy, 0, sizeof(out->rsdp_copy));
+    memcpy(out->rsdp_copy, tag->at + HEADER_BYTES,
+           bytes < sizeof(out->rsdp_copy) ? bytes : sizeof(out->rsdp_copy));
+    out->rsdp_copied = true;
+    return 0;
+}
+
+static int parse_tag(const struct tag *tag, struct boot_info *out, struct message *why)
+{
+    switch (tag->type) {
+    case TAG_COMMAND_LINE:
+        return parse_command_line(tag, out, why);
+    case TAG_MODULE:
+        return parse_module(tag, out, why);
+    case TAG_MEMORY_MAP:
+        return parse_memory_map(tag, out, why);
+    case TAG_FRAMEBUFFER:
+        return parse_framebuffer(tag, out, why);
+    case TAG_ACPI_OLD:
+    case TAG_ACPI_NEW:
+        return parse_rsdp(tag, out, why);
+    case TAG_EFI32_SYSTEM_TABLE:
+    case TAG_EFI64_SYSTEM_TABLE:
+    case TAG_EFI_MEMORY_MAP:
+    case TAG_EFI_BOOT_SERVICES:
+    case TAG_EFI32_IMAGE:
+    case TAG_EFI64_IMAGE:
+        out->efi = true;
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+/* Follows the tags from behind the structure's header to the end tag. */
+static int parse_tags(const uint8_t *start, uint32_t total, struct boot_info *out, struct message *why)
+{
+    uint64_t offset = HEADER_BYTES;
+
+    while (offset + HEADER_BYTES <= total) {
+        struct tag tag = { start + offset, load_le32(start + offset), load_le32(start + offset + 4),
+                           (uint32_t)offset };
+
+        if (tag.bytes < HEADER_BYTES || tag.bytes > total - offset)
+            return message_set(why, -EINVAL, "multiboot2: tag %u at offset %u claims %u bytes of %u",
+                               tag.type, tag.offset, tag.bytes, total - tag.offset);
+        if (tag.type == TAG_END)
+            return 0;
+        int error = parse_tag(&tag, out, why);
+        if (error)
+            return error;
+        offset += ((uint64_t)tag.bytes + TAG_ALIGNMENT - 1) / TAG_ALIGNMENT * TAG_ALIGNMENT;
+    }
+    return message_set(why, -EINVAL, "multiboot2: no end tag in %u bytes", total);
+}
+
+int multiboot2_parse(uint64_t info_address, physical_reader *read, void *context, struct boot_info *out,
+                     struct message *why)
+{
+    memset(out, 0, sizeof(*out));
+    out->protocol = "multiboot2";
+
+    const uint8_t *start = read(context, info_address, HEADER_BYTES);
+    if (!start)
+        return message_set(why, -EINVAL, "multiboot2: information at 0x%llx cannot be read",
+                           (unsigned long long)info_address);
+    uint32_t total = load_le32(start);
+    start = read(context, info_address, total);
+    if (!start || total < HEADER_BYTES)
+        return message_set(why, -EINVAL, "multiboot2: information at 0x%llx claims %u bytes",
+                           (unsigned long long)info_address, total);
+
+    int error = parse_tags(start, total, out, why);
+    if (error)
+        return error;
+    if (out->usable_count == 0)
+        return message_set(why, -EINVAL, "multiboot2: no memory map tag (type 6) that names RAM");
+    return 0;
+}

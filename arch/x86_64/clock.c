@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * clock.c: the clock source of x86_64 is the TSC; this finds its rate, once, at boot.
+ *
+ * In order of trust: CPUID leaf 0x15 (crystal and ratio), the hypervisor's timing leaf 0x40000010, a measurement over one millisecond against
+ * a clock of known rate: HPET, ACPI PM timer, or channel 2 of the PIT. A leaf is believed only if the CPU says that it exists (TCG answers
+ * garbage beyond its last one). Every measurement is bounded in steps, so a dead clock is found out and the next one tried.
+ *
+ * Sources: Intel SDM 3A §18.7.3 (TSC frequency), 2A CPUID; IA-PC HPET Specification 1.0a §2.3; ACPI 6.5 §4.8.3.3; Intel 8254 datasheet.
+ */
+#include "arch.h"
+#include "arch/setup.h"
+#include "console.h"
+#include "stop.h"
+
+#define HYPERVISOR_LEAVES 0x40000000
+#define HYPERVISOR_TIMING 0x40000010
+
+#define WINDOW_PER_SECOND 1000      /* the measurement takes one millisecond */
+#define STEPS_MAX         10000000U /* reads of a reference clock before it is called dead */
+
+#define HPET_PERIOD_FS_MAX 100000000ULL /* the specification's bound on a tick, femtoseconds */
+#define PM_TIMER_HZ        3579545ULL
+#define PIT_HZ             1193182ULL
+#define PIT_CHANNEL2       0x42
+#define PIT_COMMAND        0x43
+#define PIT_GATE           0x61
+
+extern uint64_t boot_ticks; /* entry.asm */
+
+static uint64_t clock_hz;
+static const char *clock_origin;
+
+/* A counter of known rate; wraps at `mask`. */
+struct reference_clock {
+    const char *name;
+    uint64_t hz;
+    uint64_t mask;
+    uint64_t (*read)(void);
+};
+
+static volatile uint32_t *hpet;
+
+static uint64_t hpet_read(void)
+{
+    return hpet[0xf0 / 4];
+}
+
+static uint64_t pm_timer_read(void)
+{
+    return port_read32(acpi_facts()->pm_timer_port);
+}
+
+/* Counts down from 65535 without reload in mode 0; read as counting up. */
+static uint64_t pit_read(void)
+{
+    port_write8(PIT_COMMAND, 0x80); /* latch channel 2 */
+    uint64_t low = port_read8(PIT_CHANNEL2);
+
+    return 0xffff - (low | (uint64_t)port_read8(PIT_CHANNEL2) << 8);
+}
+
+static bool hpet_find(struct reference_clock *clock)
+{
+    uint64_t address = acpi_facts()->hpet_address;
+
+    hpet = address ? device_map(address, 0x400) : NULL;
+    if (!hpet)
+        return false;
+
+    uint64_t period_fs = hpet[1]; /* high half of the capabilities register */
+    if (period_fs == 0 || period_fs > HPET_PERIOD_FS_MAX)
+        return false;
+    hpet[0x10 / 4] |= 1; /* run; interrupts of its comparators stay as they were: off since reset, or masked at the 8259 */
+    *clock = (struct reference_clock){ "HPET", 1000000000000000ULL / period_fs, 0xffffffff, hpet_read };
+    return true;
+}
+
+static bool pm_timer_find(struct reference_clock *clock)
+{
+    const struct acpi_facts *facts = acpi_facts();
+
+    *clock = (struct reference_clock){ "ACPI PM timer", PM_TIMER_HZ, facts->pm_timer_32_bits ? 0xffffffff : 0xffffff, pm_timer_read };
+    return facts->pm_timer_port != 0;
+}
+
+static bool pit_find(struct reference_clock *clock)
+{
+    port_write8(PIT_GATE, (port_read8(PIT_GATE) & ~2) | 1); /* gate of channel 2 open, speaker off */
+    port_write8(PIT_COMMAND, 0xb0);                         /* channel 2, both bytes, mode 0 */
+    port_write8(PIT_CHANNEL2, 0xff);
+    port_write8(PIT_CHANNEL2, 0xff);
+    *clock = (struct reference_clock){ "PIT", PIT_HZ, 0xffff, pit_read };
+    return true;
+}
+
+/* One instant on both clocks: the reference is read between two reads of the TSC, and the closest of a few tries counts. */
+static void instant_read(const struct reference_clock *clock, uint64_t *ticks, uint64_t *reference)
+{
+    uint64_t closest = UINT64_MAX;
+
+    for (int i = 0; i < 4; i++) {
+        uint64_t before = cpu_ticks();
+        uint64_t value = clock->read();
+        uint64_t after = cpu_ticks();
+
+        if (after - before < closest) {
+            closest = after - before;
+            *ticks = before + (after - before) / 2;
+            *reference = value;
+        }
+    }
+}
+
+/* Ticks a second by this reference clock, or 0 where it does not run. */
+static uint64_t clock_measure(const struct reference_clock *clock)
+{
+    uint64_t start_ticks, start, end_ticks, end;
+    uint64_t window = clock->hz / WINDOW_PER_SECOND;
+    unsigned steps = 0;
+
+    instant_read(clock, &start_ticks, &start);
+    while (((clock->read() - start) & clock->mask) < window)
+        if (++steps > STEPS_MAX)
+            return 0;
+    instant_read(clock, &end_ticks, &end);
+    return (end_ticks - start_ticks) * clock->hz / ((end - start) & clock->mask);
+}
+
+static uint64_t hz_from_crystal(void)
+{
+    if (cpu_features()->basic_leaves < 0x15)
+        return 0;
+
+    struct cpuid_result r = cpuid(0x15, 0); /* a: denominator, b: numerator, c: crystal in Hz */
+    return r.a && r.b && r.c ? (uint64_t)r.c * r.b / r.a : 0;
+}
+
+static uint64_t hz_from_hypervisor(void)
+{
+    if (!cpu_features()->hypervisor)
+        return 0;
+
+    uint32_t last = cpuid(HYPERVISOR_LEAVES, 0).a;
+    if (last < HYPERVISOR_TIMING || last > HYPERVISOR_LEAVES + 0xffff)
+        return 0;
+    return (uint64_t)cpuid(HYPERVISOR_TIMING, 0).a * 1000; /* kHz */
+}
+
+void clock_initialise(void)
+{
+    bool (*const find[])(struct reference_clock *) = { hpet_find, pm_timer_find, pit_find };
+
+    clock_hz = hz_from_crystal();
+    clock_origin = "CPUID leaf 0x15";
+    if (!clock_hz) {
+        clock_hz = hz_from_hypervisor();
+        clock_origin = "the hypervisor";
+    }
+    for (unsigned i = 0; i < sizeof(find) / sizeof(find[0]) && !clock_hz; i++) {
+        struct reference_clock reference;
+
+        if (!find[i](&reference))
+            continue;
+        clock_hz = clock_measure(&reference);
+        clock_origin = reference.name;
+        if (!clock_hz)
+            kernel_print("the %s does not run; trying the next clock\n", reference.name);
+    }
+    if (!clock_hz)
+        node_stop(STOP_BAD_INPUT, "no clock: CPUID, HPET, ACPI PM timer and PIT all fail to give the TSC's rate");
+    kernel_print("clock: TSC at %lu.%06lu MHz by %s%s\n", clock_hz / 1000000, clock_hz % 1000000, clock_origin,
+                 cpu_features()->invariant_tsc ? "" : " (the CPU does not promise an invariant TSC)");
+}
+
+uint64_t arch_clock_hz(void)
+{
+    return clock_hz;
+}
+
+uint64_t arch_boot_ticks(void)
+{
+    return boot_ticks;
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cpu.c: what a CPU needs before it may run programs: segments, task state, control registers, vector state, SYSCALL.
+ *
+ * Programs get the vector state that CPUID offers (x87, SSE, AVX, AVX-512): XCR0 is set to all of it. The kernel is compiled
+ * without vector registers and there is one process a CPU, so that state is never saved or restored. AMX tiles stay off: on
+ * Linux, too, a program must ask for them, by a call that Tacet does not have.
+ *
+ * Sources: Intel SDM 3A §2.5 (control registers), §5.8.8 (SYSCALL), §8.2 (task state); 1 §13.3 (XSAVE features).
+ */
+#include "arch.h"
+#include "arch/setup.h"
+#include "arch/trap.h"
+#include "console.h"
+#include "format.h"
+#include "kstring.h"
+
+#define MSR_EFER           0xc0000080
+#define MSR_STAR           0xc0000081
+#define MSR_LSTAR          0xc0000082
+#define MSR_FMASK          0xc0000084
+#define MSR_FS_BASE        0xc0000100
+#define MSR_GS_BASE        0xc0000101
+#define MSR_KERNEL_GS_BASE 0xc0000102
+#define EFER_SYSCALL       1ULL
+
+#define CR4_PGE        (1ULL << 7)
+#define CR4_OSFXSR     (1ULL << 9)
+#define CR4_OSXMMEXCPT (1ULL << 10)
+#define CR4_UMIP       (1ULL << 11)
+#define CR4_OSXSAVE    (1ULL << 18)
+#define CR4_SMEP       (1ULL << 20)
+#define CR4_SMAP       (1ULL << 21)
+#define CR4_MCE        (1ULL << 6)
+#define CR4_PAE        (1ULL << 5)
+
+#define XCR0_KNOWN 0xe7ULL /* x87, SSE, AVX, and the three parts of AVX-512 */
+
+/* What SYSCALL clears in the flags: interrupts, direction, trap, nested task, alignment check (SMAP's override), I/O privilege. */
+#define SYSCALL_FLAGS_MASK 0x47700ULL
+
+struct cpu boot_cpu __attribute__((aligned(4096)));
+bool smap_enabled; /* read by user_copy.asm */
+
+static struct cpu_features features;
+
+const struct cpu_features *cpu_features(void)
+{
+    return &features;
+}
+
+static void features_read(void)
+{
+    uint32_t leaves = cpuid(0, 0).a;
+    uint32_t extended_leaves = cpuid(0x80000000, 0).a;
+    struct cpuid_result one = cpuid(1, 0);
+    struct cpuid_result seven = leaves >= 7 ? cpuid(7, 0) : (struct cpuid_result){ 0 };
+    struct cpuid_result extended = cpuid(0x80000001, 0);
+
+    features.basic_leaves = leaves;
+    features.hwcap = one.d;
+    features.fxsave = one.d >> 24 & 1;
+    features.xsave = one.c >> 26 & 1;
+    features.rdrand = one.c >> 30 & 1;
+    features.hypervisor = one.c >> 31 & 1;
+    features.machine_check = (one.d >> 7 & 1) && (one.d >> 14 & 1);
+    features.smep = seven.b >> 7 & 1;
+    features.smap = seven.b >> 20 & 1;
+    features.umip = seven.c >> 2 & 1;
+    features.no_execute = extended.d >> 20 & 1;
+    features.huge_pages = extended.d >> 26 & 1;
+    if (extended_leaves >= 0x80000007)
+        features.invariant_tsc = cpuid(0x80000007, 0).d >> 8 & 1;
+}
+
+static void segments_load(struct cpu *cpu)
+{
+    struct {
+        uint16_t limit;
+        uint64_t base;
+    } __attribute__((packed)) pointer = { sizeof(cpu->gdt) - 1, (uint64_t)cpu->gdt };
+    uint64_t tss = (uint64_t)&cpu->task_state;
+
+    cpu->gdt[1] = 0x00209a0000000000; /* kernel code: present, 64-bit */
+    cpu->gdt[2] = 0x0000920000000000; /* kernel data: present, writable */
+    cpu->gdt[3] = 0x0000f20000000000; /* user data: the same with privilege 3 */
+    cpu->gdt[4] = 0x0020fa0000000000; /* user code */
+    cpu->gdt[5] = (sizeof(struct task_state) - 1) | (tss & 0xffffff) << 16 | 0x89ULL << 40 | (tss >> 24 & 0xff) << 56;
+    cpu->gdt[6] = tss >> 32;
+
+    cpu->kernel_stack = (uint64_t)cpu->stack + CPU_STACK_BYTES;
+    cpu->task_state.rsp[0] = cpu->kernel_stack;
+    for (unsigned i = 0; i < IST_STACKS; i++)
+        cpu->task_state.ist[i] = (uint64_t)cpu->ist_stacks[i] + IST_STACK_BYTES;
+    cpu->task_state.io_map_base = sizeof(struct task_state); /* beyond the limit: no port is open to programs */
+
+    __asm__ volatile("lgdt %0\n\t"
+                     "pushq %1\n\t"
+                     "leaq 1f(%%rip), %%rax\n\t"
+                     "pushq %%rax\n\t"
+                     "lretq\n"
+                     "1:\n\t"
+                     "movw %w2, %%ss\n\t"
+                     "movw %w2, %%ds\n\t"
+                     "movw %w2, %%es\n\t"
+                     "ltr %w3"
+                     :
+                     : "m"(pointer), "i"(SELECTOR_KERNEL_CODE), "r"(SELECTOR_KERNEL_DATA), "r"(SELECTOR_TSS)
+                     : "rax", "memory");
+}
+
+static void control_registers_set(void)
+{
+    uint64_t cr4 = CR4_PAE | CR4_PGE | CR4_OSFXSR | CR4_OSXMMEXCPT;
+
+    if (features.xsave)
+        cr4 |= CR4_OSXSAVE;
+    if (features.smep)
+        cr4 |= CR4_SMEP;
+    if (features.smap)
+        cr4 |= CR4_SMAP;
+    if (features.umip)
+        cr4 |= CR4_UMIP;
+    if (features.machine_check)
+        cr4 |= CR4_MCE;
+    __asm__ volatile("mov %0, %%cr4" : : "r"(cr4) : "memory");
+    smap_enabled = features.smap;
+
+    if (features.xsave) {
+        struct cpuid_result offered = cpuid(0xd, 0);
+        uint64_t xcr0 = offered.a & XCR0_KNOWN;
+
+        if ((xcr0 & 0xe4) != 0xe4)
+            xcr0 &= ~0xe0ULL; /* the parts of AVX-512 go together, and need AVX */
+        __asm__ volatile("xsetbv" : : "c"(0), "a"((uint32_t)xcr0), "d"((uint32_t)(xcr0 >> 32)));
+        features.xcr0 = xcr0;
+    }
+}
+
+static void system_calls_set(void)
+{
+    /* SYSRET takes the user selectors from bits 63:48: data there + 8, code there + 16. */
+    msr_write(MSR_STAR, (uint64_t)(SELECTOR_USER_DATA - 8) << 48 | (uint64_t)SELECTOR_KERNEL_CODE << 32);
+    msr_write(MSR_LSTAR, (uint64_t)syscall_entry);
+    msr_write(MSR_FMASK, SYSCALL_FLAGS_MASK);
+    msr_write(MSR_EFER, msr_read(MSR_EFER) | EFER_SYSCALL);
+}
+
+void cpu_initialise(struct cpu *cpu, unsigned index)
+{
+    if (index == 0)
+        features_read();
+    cpu->self = cpu;
+    cpu->index = index;
+    cpu->counters.cpu = index;
+    segments_load(cpu);
+    msr_write(MSR_GS_BASE, (uint64_t)cpu);
+    msr_write(MSR_KERNEL_GS_BASE, 0);
+    trap_initialise();
+    control_registers_set();
+    system_calls_set();
+}
+
+/* Every part of the vector state to its initial value: nothing of the firmware's or the loader's reaches the program. */
+static void vector_state_reset(void)
+{
+    static const uint32_t mxcsr = 0x1f80; /* all SIMD exceptions masked, as Linux starts a program */
+    static uint8_t empty[1024] __attribute__((aligned(64))); /* XSAVE header with no part present */
+
+    __asm__ volatile("fninit");
+    if (features.xsave) {
+        __asm__ volatile("xrstor64 %0" : : "m"(empty), "a"((uint32_t)features.xcr0), "d"((uint32_t)(features.xcr0 >> 32)) : "memory");
+    } else if (features.fxsave) {
+        static uint8_t legacy[512] __attribute__((aligned(16)));
+
+        legacy[0] = 0x7f; /* FCW 0x037f: x87 exceptions masked, extended precision */
+        legacy[1] = 0x03;
+        __asm__ volatile("fxrstor64 %0" : : "m"(legacy) : "memory");
+    }
+    __asm__ volatile("ldmxcsr %0" : : "m"(mxcsr));
+}
+
+_Noreturn void arch_enter_program(uint64_t entry, uint64_t stack)
+{
+    vector_state_reset();
+    msr_write(MSR_FS_BASE, 0);
+    msr_write(MSR_KERNEL_GS_BASE, 0);
+    program_enter(entry, stack);
+}
+
+long arch_thread_pointer_call(uint64_t code, uint64_t address)
+{
+    enum { ARCH_SET_GS = 0x1001, ARCH_SET_FS = 0x1002, ARCH_GET_FS = 0x1003, ARCH_GET_GS = 0x1004 };
+    uint32_t msr = code == ARCH_SET_GS || code == ARCH_GET_GS ? MSR_KERNEL_GS_BASE : MSR_FS_BASE;
+    uint64_t value;
+
+    switch (code) {
+    case ARCH_SET_GS:
+    case ARCH_SET_FS:
+        if (address >= ARCH_USER_LIMIT)
+            return -EPERM;
+        msr_write(msr, address);
+        return 0;
+    case ARCH_GET_GS:
+    case ARCH_GET_FS:
+        value = msr_read(msr);
+        return user_write(address, &value, sizeof(value));
+    default:
+        return -EINVAL; /* Linux's answer, too: glibc asks for shadow stacks this way */
+    }
+}
+
+bool arch_huge_pages(void)
+{
+    return features.huge_pages;
+}
+
+uint64_t arch_hwcap(unsigned word)
+{
+    return word == 1 ? features.hwcap : 0; /* AT_HWCAP2 would announce RDFSBASE and user-mode MWAIT: neither is on */
+}
+
+unsigned arch_cpu_count(void)
+{
+    return 1;
+}
+
+const struct tacet_counters *arch_counters(unsigned cpu)
+{
+    return cpu == 0 ? &boot_cpu.counters : NULL;
+}
+
+bool arch_random_is_hardware(void)
+{
+    return features.rdrand;
+}
+
+uint64_t arch_random(void)
+{
+    static uint64_t state;
+    uint64_t value;
+    bool good = false;
+
+    for (unsigned tries = 0; features.rdrand && !good && tries < 16; tries++)
+        __asm__ volatile("rdrand %0" : "=r"(value), "=@ccc"(good));
+    if (good)
+        return value;
+
+    /* splitmix64 over the cycle counter: spreads hash tables and stack canaries; it keeps no secret from an attacker. */
+    state += cpu_ticks() | 1;
+    value = state += 0x9e3779b97f4a7c15;
+    value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9;
+    value = (value ^ value >> 27) * 0x94d049bb133111eb;
+    return value ^ value >> 31;
+}
+
+void arch_cpu_describe(char *text, size_t bytes)
+{
+    union {
+        struct cpuid_result parts[3];
+        char text[48];
+    } brand = { 0 };
+
+    if (cpuid(0x80000000, 0).a >= 0x80000004)
+        for (uint32_t i = 0; i < 3; i++)
+            brand.parts[i] = cpuid(0x80000002 + i, 0);
+    const char *name = brand.text;
+    while (*name == ' ')
+        name++;
+    format_text(text, bytes, "%.48s%s%s%s%s%s%s", name, features.no_execute ? " nx" : "", features.smep ? " smep" : "",
+                features.smap ? " smap" : "", features.umip ? " umip" : "", features.huge_pages ? " 1GiB-pages" : "",
+                features.xcr0 & 0xe0 ? " avx512" : features.xcr0 & 4 ? " avx" : "");
+}

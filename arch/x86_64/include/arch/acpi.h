@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * acpi.h: the few facts that the kernel takes from ACPI tables: how to power off, where the PM timer and the
+ * HPET are, which CPUs there are. Pure C, host-tested and fuzzed; tables are read once at boot. Source: ACPI
+ * Specification 6.5, §5.2 (tables), §4.8.3 (PM1 control, PM timer), §7.4.2 (_S5).
+ */
+#ifndef ARCH_ACPI_H
+#define ARCH_ACPI_H
+
+#include "arch/boot_protocol.h"
+#include <stdbool.h>
+
+#define ACPI_CPUS_MAX 256
+
+struct acpi_facts {
+    /* from the FADT */
+    uint16_t pm1a_control_port, pm1b_control_port; /* 0: absent */
+    uint16_t smi_command_port;                     /* 0: the machine is in ACPI mode already */
+    uint8_t acpi_enable_command;
+    uint16_t pm_timer_port; /* 0: absent; 3.579545 MHz */
+    bool pm_timer_32_bits;
+    /* from the DSDT's \_S5 package */
+    bool soft_off_known;
+    uint8_t soft_off_type_a, soft_off_type_b; /* SLP_TYPa, SLP_TYPb */
+    /* from the HPET table */
+    uint64_t hpet_address; /* 0: absent, or not in memory space */
+    /* from the MADT */
+    uint64_t local_apic_address;
+    uint32_t apic_ids[ACPI_CPUS_MAX]; /* enabled CPUs (types 0 and 9), in table order */
+    unsigned cpu_count;
+    bool has_8259; /* a legacy PIC that must be masked */
+};
+
+/* Fills *out from the tables below the RSDP at `rsdp_address` (or its copy in `info`). Tables with a wrong
+ * checksum or length are skipped; what could not be found stays zero. Returns 0, or -EINVAL with `why` when
+ * there is no valid root at all. */
+int acpi_parse(const struct boot_info *info, physical_reader *read, void *context, struct acpi_facts *out,
+               struct message *why);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * arch/cpu.h: the per-CPU area of x86_64, and the instructions that C has no words for.
+ *
+ * One `struct cpu` a CPU, page-aligned. In the kernel, GS points to the running CPU's own, so the entry code reaches it in one
+ * instruction. Its first page is the counters that programs see; nothing else may stand there.
+ */
+#ifndef ARCH_CPU_H
+#define ARCH_CPU_H
+
+#define TACET_KERNEL
+#include "../../../../libc/include/tacet.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KERNEL_BASE     0xffffffff80000000ULL /* link base of the image: physical 0 */
+#define DIRECT_MAP      0xffff800000000000ULL /* all physical memory, in order */
+#define DIRECT_MAP_SLOT 256                   /* its entry in the root table */
+#define DEVICE_WINDOW   0xffffff0000000000ULL /* device registers, uncached */
+#define ADDRESS_LIMIT   (1ULL << 46)          /* of physical memory that the direct map has room for */
+
+/* Values of `protocol` that entry.asm hands to arch_start. */
+#define BOOT_MULTIBOOT2 0
+#define BOOT_PVH        1
+#define BOOT_UNKNOWN    2
+
+/* Segment selectors. SYSRET wants user data just before user code [Intel SDM 2B, SYSRET]. */
+#define SELECTOR_KERNEL_CODE 0x08
+#define SELECTOR_KERNEL_DATA 0x10
+#define SELECTOR_USER_DATA   0x1b /* 0x18 with privilege 3 */
+#define SELECTOR_USER_CODE   0x23 /* 0x20 with privilege 3 */
+#define SELECTOR_TSS         0x28
+
+#define CPU_STACK_BYTES 16384
+#define IST_STACK_BYTES 4096
+#define IST_STACKS      4 /* #DB, NMI, #DF, #MC: each on a stack of its own, for they may arrive on a bad one */
+
+struct task_state {
+    uint32_t reserved0;
+    uint64_t rsp[3];
+    uint64_t reserved1;
+    uint64_t ist[7];
+    uint64_t reserved2;
+    uint16_t reserved3;
+    uint16_t io_map_base;
+} __attribute__((packed));
+
+struct process;
+
+struct cpu {
+    union {
+        struct tacet_counters counters;
+        uint8_t counters_page[4096];
+    };
+
+    uint64_t user_stack;   /* RSP of the program while its system call runs */
+    uint64_t kernel_stack; /* top of `stack`, where entries from the program begin */
+    struct cpu *self;
+    struct process *process; /* the one process of this CPU, or NULL */
+    uint32_t index;
+    uint32_t apic_id;
+    bool panicking;
+
+    uint64_t gdt[8];
+    struct task_state task_state;
+
+    _Alignas(4096) uint8_t ist_stacks[IST_STACKS][IST_STACK_BYTES];
+    uint8_t guard[4096]; /* not mapped: an overflow of the stack faults instead of eating the area above */
+    uint8_t stack[CPU_STACK_BYTES];
+};
+
+extern struct cpu boot_cpu;
+
+static inline struct cpu *cpu_this(void)
+{
+    struct cpu *cpu;
+
+    __asm__("mov %%gs:%c1, %0" : "=r"(cpu) : "i"(offsetof(struct cpu, self)));
+    return cpu;
+}
+
+static inline uint64_t cpu_ticks(void)
+{
+    uint32_t low, high;
+
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    return (uint64_t)high << 32 | low;
+}
+
+struct cpuid_result {
+    uint32_t a, b, c, d;
+};
+
+static inline struct cpuid_result cpuid(uint32_t leaf, uint32_t subleaf)
+{
+    struct cpuid_result r;
+
+    __asm__ volatile("cpuid" : "=a"(r.a), "=b"(r.b), "=c"(r.c), "=d"(r.d) : "a"(leaf), "c"(subleaf));
+    return r;
+}
+
+static inline uint64_t msr_read(uint32_t msr)
+{
+    uint32_t low, high;
+
+    __asm__ volatile("rdmsr" : "=a"(low), "=d"(high) : "c"(msr));
+    return (uint64_t)high << 32 | low;
+}
+
+static inline void msr_write(uint32_t msr, uint64_t value)
+{
+    __asm__ volatile("wrmsr" : : "c"(msr), "a"((uint32_t)value), "d"((uint32_t)(value >> 32)) : "memory");
+}
+
+static inline void port_write8(uint16_t port, uint8_t value)
+{
+    __asm__ volatile("outb %0, %1" : : "a"(value), "Nd"(port));
+}
+
+static inline void port_write16(uint16_t port, uint16_t value)
+{
+    __asm__ volatile("outw %0, %1" : : "a"(value), "Nd"(port));
+}
+
+static inline uint8_t port_read8(uint16_t port)
+{
+    uint8_t value;
+
+    __asm__ volatile("inb %1, %0" : "=a"(value) : "Nd"(port));
+    return value;
+}
+
+static inline uint16_t port_read16(uint16_t port)
+{
+    uint16_t value;
+
+    __asm__ volatile("inw %1, %0" : "=a"(value) : "Nd"(port));
+    return value;
+}
+
+static inline uint32_t port_read32(uint16_t port)
+{
+    uint32_t value;
+
+    __asm__ volatile("inl %1, %0" : "=a"(value) : "Nd"(port));
+    return value;
+}
+
+#endif

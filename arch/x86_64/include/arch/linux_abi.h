@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * arch/linux_abi.h: the parts of Linux's user interface whose layout or numbers differ between architectures, for x86_64.
+ * Source: Linux's include/uapi/asm-generic and arch/x86/include/uapi/asm headers (facts of the interface).
+ */
+#ifndef ARCH_LINUX_ABI_H
+#define ARCH_LINUX_ABI_H
+
+#include <stdint.h>
+
+#define O_DIRECTORY 0x10000
+#define O_NOFOLLOW  0x20000
+
+#define TCGETS     0x5401
+#define TIOCGWINSZ 0x5413
+
+#define ARCH_PLATFORM "x86_64" /* AT_PLATFORM, and uname's machine */
+
+struct linux_stat {
+    uint64_t device;
+    uint64_t inode;
+    uint64_t links;
+    uint32_t mode;
+    uint32_t user, group;
+    uint32_t padding;
+    uint64_t represented_device;
+    int64_t size;
+    int64_t block_size;
+    int64_t blocks; /* of 512 bytes */
+    uint64_t access_s, access_ns, modify_s, modify_ns, change_s, change_ns;
+    int64_t unused[3];
+};
+
+/* What TCGETS fills: struct termios of the kernel's interface. */
+struct linux_termios {
+    uint32_t input, output, control, local;
+    uint8_t line;
+    uint8_t characters[19];
+};
+
+#endif

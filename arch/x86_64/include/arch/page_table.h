@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * arch/page_table.h: the four-level page tables of x86_64 [Intel SDM 3A §4.5], shared by the kernel's map (kernel_map.c) and the programs' (user_map.c).
+ */
+#ifndef ARCH_PAGE_TABLE_H
+#define ARCH_PAGE_TABLE_H
+
+#include "arch/platform.h"
+#include "page_pool.h"
+
+#define PTE_PRESENT       (1ULL << 0)
+#define PTE_WRITE         (1ULL << 1)
+#define PTE_USER          (1ULL << 2)
+#define PTE_WRITE_THROUGH (1ULL << 3)
+#define PTE_CACHE_DISABLE (1ULL << 4)
+#define PTE_ACCESSED      (1ULL << 5)
+#define PTE_DIRTY         (1ULL << 6)
+#define PTE_LARGE         (1ULL << 7)
+#define PTE_GLOBAL        (1ULL << 8)
+#define PTE_ATTACHED      (1ULL << 9) /* ours: holds memory, even where it is not present because nobody may touch it */
+#define PTE_NO_EXECUTE    (1ULL << 63)
+#define PTE_ADDRESS       0x000ffffffffff000ULL
+
+#define TABLE_ENTRIES 512
+#define LEVEL_ROOT    3 /* an entry spans 512 GiB; level 2: 1 GiB; 1: 2 MiB; 0: 4 KiB */
+
+static inline uint64_t level_bytes(int level)
+{
+    return ARCH_PAGE << (9 * level);
+}
+
+static inline unsigned level_index(uint64_t address, int level)
+{
+    return address >> (12 + 9 * level) & (TABLE_ENTRIES - 1);
+}
+
+static inline uint64_t *entry_table(uint64_t entry)
+{
+    return arch_physical(entry & PTE_ADDRESS);
+}
+
+/* An entry that leads to a table one level down. */
+static inline bool entry_is_table(uint64_t entry, int level)
+{
+    return level > 0 && (entry & PTE_PRESENT) && !(entry & PTE_LARGE);
+}
+
+/* A zeroed table from `pages`, or PAGE_POOL_NONE. */
+uint64_t table_take(struct page_pool *pages);
+
+/* The entry for `address` at `level`, tables above it made where they are missing with `table_bits`; NULL where there is no memory for one, or a larger page is in the way. */
+uint64_t *entry_reach(uint64_t root, uint64_t address, int level, uint64_t table_bits, struct page_pool *pages);
+
+/* The kernel's root table, whose upper half every program's root shares. */
+uint64_t kernel_root(void);
+
+#endif

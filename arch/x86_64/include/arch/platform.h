@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * arch/platform.h: the inline and constant half of the contract in kernel/include/arch.h, for x86_64.
+ */
+#ifndef ARCH_PLATFORM_H
+#define ARCH_PLATFORM_H
+
+#include "arch/cpu.h"
+
+#define ARCH_NAME        "x86_64"
+#define ARCH_ELF_MACHINE 62 /* EM_X86_64 */
+
+#define ARCH_PAGE       4096ULL
+#define ARCH_LARGE_PAGE (2ULL << 20)
+#define ARCH_HUGE_PAGE  (1ULL << 30)
+
+/* Programs may use [ARCH_PAGE, ARCH_USER_LIMIT). The last page below the canonical hole stays empty, so that no SYSCALL instruction can stand where
+ * its return address would not be canonical. */
+#define ARCH_USER_LIMIT 0x00007ffffffff000ULL
+
+/* Where a static-PIE goes that may go anywhere, and where mmap begins to look for room. */
+#define ARCH_PIE_BASE  0x0000040000000000ULL
+#define ARCH_MMAP_BASE 0x0000100000000000ULL
+
+/* kernel/syscalls.def names each call's number on every architecture; this picks the one of this. */
+#define ARCH_SYSCALL_NUMBER(x86_64_number, ppc64_number) x86_64_number
+
+static inline struct process *arch_process(void)
+{
+    return cpu_this()->process;
+}
+
+static inline void arch_process_set(struct process *process)
+{
+    cpu_this()->process = process;
+}
+
+static inline void *arch_physical(uint64_t address)
+{
+    return (void *)(DIRECT_MAP + address);
+}
+
+static inline uint64_t arch_physical_of(const void *image)
+{
+    return (uint64_t)image - KERNEL_BASE;
+}
+
+static inline uint64_t arch_ticks(void)
+{
+    return cpu_ticks();
+}
+
+static inline void arch_pause(void)
+{
+    __asm__ volatile("pause");
+}
+
+#endif

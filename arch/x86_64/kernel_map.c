@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * kernel_map.c: the kernel's half of every address space.
+ *
+ *     0xffff800000000000  direct map: the memory that the boot map calls usable, the boot modules, and the first megabyte (firmware data, text screen,
+ *                         start-up code of further CPUs); writable, never executable
+ *     0xffffff0000000000  device window: registers, uncached
+ *     0xffffffff80000000  the image: text R-X, constants R--, data RW-, in 4 KiB pages; one page below the kernel stack is missing
+ *
+ * Nothing is both writable and executable, nothing is reachable from programs except the pages that user_map.c maps for them. Built once at
+ * boot from the kernel's pool; only device_map adds to it later. [Intel SDM 3A §4.5, §4.6]
+ */
+#include "arch.h"
+#include "arch/page_table.h"
+#include "arch/setup.h"
+#include "stop.h"
+
+extern uint8_t image_start[], image_text_end[], image_rodata_end[], image_end[];
+
+#define EARLY_LIMIT          (4ULL << 30) /* entry.asm maps so much */
+#define DEVICE_WINDOW_BYTES  ARCH_LARGE_PAGE
+#define KERNEL_TABLE_BITS    (PTE_PRESENT | PTE_WRITE)
+
+static const struct memory_range first_megabyte = { 0, 1 << 20 };
+static uint64_t root;
+static struct page_pool *kernel_pages;
+static uint64_t device_window_used;
+
+uint64_t kernel_root(void)
+{
+    return root;
+}
+
+struct memory_range arch_kernel_image(void)
+{
+    return (struct memory_range){ (uint64_t)image_start - KERNEL_BASE, (uint64_t)(image_end - image_start) };
+}
+
+uint64_t arch_early_limit(void)
+{
+    return EARLY_LIMIT;
+}
+
+uint64_t arch_address_limit(void)
+{
+    return ADDRESS_LIMIT;
+}
+
+/* A range needs at most two tables for each ragged end, and one for each GiB where there are no 1 GiB pages; beside that the tables on the
+ * way: one for each 512 GiB, and a handful for the image and the device window. */
+static uint64_t range_table_bytes(const struct memory_range *range)
+{
+    uint64_t tables = 6 + (range->bytes >> 39);
+
+    if (range->base >= ADDRESS_LIMIT)
+        return 0;
+    if (!arch_huge_pages())
+        tables += (range->bytes < ADDRESS_LIMIT ? range->bytes : ADDRESS_LIMIT) >> 30;
+    return tables * ARCH_PAGE;
+}
+
+uint64_t arch_pool_bytes(const struct boot_info *boot)
+{
+    uint64_t bytes = (8 + ((uint64_t)(image_end - image_start) >> 21)) * ARCH_PAGE + range_table_bytes(&first_megabyte);
+
+    for (unsigned i = 0; i < boot->usable_count; i++)
+        bytes += range_table_bytes(&boot->usable[i]);
+    for (unsigned i = 0; i < boot->module_count; i++)
+        bytes += range_table_bytes(&boot->modules[i].range);
+    return bytes;
+}
+
+uint64_t table_take(struct page_pool *pages)
+{
+    uint64_t table = page_pool_take(pages, ARCH_PAGE, ARCH_PAGE);
+
+    if (table != PAGE_POOL_NONE)
+        arch_zero(arch_physical(table), ARCH_PAGE);
+    return table;
+}
+
+uint64_t *entry_reach(uint64_t table, uint64_t address, int level, uint64_t table_bits, struct page_pool *pages)
+{
+    uint64_t *entry = (uint64_t *)arch_physical(table) + level_index(address, LEVEL_ROOT);
+
+    for (int above = LEVEL_ROOT; above > level; above--) {
+        if (*entry == 0) {
+            uint64_t below = table_take(pages);
+
+            if (below == PAGE_POOL_NONE)
+                return NULL;
+            *entry = below | table_bits;
+        }
+        if (!entry_is_table(*entry, above))
+            return NULL;
+        entry = entry_table(*entry) + level_index(address, above - 1);
+    }
+    return entry;
+}
+
+static void kernel_page(uint64_t address, uint64_t physical, int level, uint64_t bits)
+{
+    uint64_t *entry = entry_reach(root, address, level, KERNEL_TABLE_BITS, kernel_pages);
+
+    if (!entry)
+        node_stop(STOP_NO_MEMORY, "no memory for the kernel's page tables; give the node more memory");
+    *entry = physical | bits | PTE_PRESENT | PTE_GLOBAL | PTE_ACCESSED | PTE_DIRTY | (level > 0 ? PTE_LARGE : 0);
+}
+
+static uint64_t no_execute(void)
+{
+    return cpu_features()->no_execute ? PTE_NO_EXECUTE : 0;
+}
+
+static void image_section_map(const uint8_t *from, const uint8_t *to, uint64_t bits)
+{
+    const uint64_t guard = (uint64_t)boot_cpu.guard;
+
+    for (uint64_t address = (uint64_t)from; address < (uint64_t)to; address += ARCH_PAGE)
+        if (address != guard)
+            kernel_page(address, address - KERNEL_BASE, 0, bits);
+}
+
+/* What is at `address` in the direct map already: the level of that page, or -1. */
+static int direct_map_level(uint64_t physical)
+{
+    uint64_t *table = arch_physical(root);
+
+    for (int level = LEVEL_ROOT; level >= 0; level--) {
+        uint64_t entry = table[level_index(DIRECT_MAP + physical, level)];
+
+        if (!(entry & PTE_PRESENT))
+            return -1;
+        if (!entry_is_table(entry, level))
+            return level;
+        table = entry_table(entry);
+    }
+    return -1;
+}
+
+static bool direct_map_table_below(uint64_t physical, int level)
+{
+    uint64_t *table = arch_physical(root);
+
+    for (int above = LEVEL_ROOT; above > level; above--) {
+        uint64_t entry = table[level_index(DIRECT_MAP + physical, above)];
+
+        if (!entry_is_table(entry, above))
+            return false;
+        table = entry_table(entry);
+    }
+    return entry_is_table(table[level_index(DIRECT_MAP + physical, level)], level);
+}
+
+/* Maps a range, rounded outwards to pages, with the largest pages that fit; what an overlapping range has mapped before stays. */
+static void direct_map_range(const struct memory_range *range)
+{
+    if (range->bytes == 0 || range->base >= ADDRESS_LIMIT || range->bytes > UINT64_MAX - range->base)
+        return;
+
+    uint64_t address = range->base & ~(ARCH_PAGE - 1);
+    uint64_t end = range->base + range->bytes;
+
+    if (end > ADDRESS_LIMIT)
+        end = ADDRESS_LIMIT;
+    while (address < end) {
+        int level = direct_map_level(address);
+
+        if (level >= 0) {
+            address = (address | (level_bytes(level) - 1)) + 1;
+            continue;
+        }
+        level = arch_huge_pages() ? 2 : 1;
+        while (level > 0 && ((address & (level_bytes(level) - 1)) || end - address < level_bytes(level) ||
+                             direct_map_table_below(address, level)))
+            level--;
+        kernel_page(DIRECT_MAP + address, address, level, PTE_WRITE | no_execute());
+        address += level_bytes(level);
+    }
+}
+
+void arch_memory_initialise(struct page_pool *pool, const struct boot_info *boot)
+{
+    kernel_pages = pool;
+    root = table_take(pool);
+    ASSERT(root != PAGE_POOL_NONE);
+
+    image_section_map(image_start, image_text_end, 0);
+    image_section_map(image_text_end, image_rodata_end, no_execute());
+    image_section_map(image_rodata_end, image_end, PTE_WRITE | no_execute());
+    direct_map_range(&first_megabyte);
+    for (unsigned i = 0; i < boot->usable_count; i++)
+        direct_map_range(&boot->usable[i]);
+    for (unsigned i = 0; i < boot->module_count; i++)
+        direct_map_range(&boot->modules[i].range);
+    /* The window's tables exist before any program's root copies the upper half. */
+    if (!entry_reach(root, DEVICE_WINDOW, 0, KERNEL_TABLE_BITS, pool))
+        node_stop(STOP_NO_MEMORY, "no memory for the kernel's page tables; give the node more memory");
+
+    __asm__ volatile("mov %0, %%cr3" : : "r"(root) : "memory");
+}
+
+volatile void *device_map(uint64_t physical, uint64_t bytes)
+{
+    uint64_t offset = physical & (ARCH_PAGE - 1);
+    uint64_t length = (offset + bytes + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
+    uint64_t address = DEVICE_WINDOW + device_window_used;
+
+    if (physical >= ADDRESS_LIMIT || length > DEVICE_WINDOW_BYTES - device_window_used)
+        return NULL;
+    for (uint64_t done = 0; done < length; done += ARCH_PAGE)
+        kernel_page(address + done, physical - offset + done, 0, PTE_WRITE | PTE_WRITE_THROUGH | PTE_CACHE_DISABLE | no_execute());
+    device_window_used += length;
+    return (volatile void *)(address + offset);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * offsets.c: constants of C that the assembly needs. Never linked: compiled to assembly text, from which the build takes the lines
+ * "->NAME value" into build/x86_64/offsets.inc.
+ */
+#include "arch/boot_protocol.h"
+#include "arch/cpu.h"
+#include "arch/trap.h"
+#include "syscall.h"
+
+#define DEFINE(name, value)     __asm__ volatile("\n->" #name " %0" : : "i"((uint64_t)(value)))
+#define OFFSET(name, type, field) DEFINE(name, offsetof(struct type, field))
+
+void offsets(void);
+void offsets(void)
+{
+    DEFINE(KERNEL_BASE, KERNEL_BASE);
+    DEFINE(DIRECT_MAP_SLOT, DIRECT_MAP_SLOT);
+    DEFINE(MULTIBOOT2_LOADER_MAGIC, MULTIBOOT2_LOADER_MAGIC);
+    DEFINE(BOOT_PVH, BOOT_PVH);
+    DEFINE(BOOT_UNKNOWN, BOOT_UNKNOWN);
+    DEFINE(SELECTOR_KERNEL_CODE, SELECTOR_KERNEL_CODE);
+    DEFINE(SELECTOR_USER_CODE, SELECTOR_USER_CODE);
+    DEFINE(SELECTOR_USER_DATA, SELECTOR_USER_DATA);
+    OFFSET(CPU_USER_STACK, cpu, user_stack);
+    OFFSET(CPU_KERNEL_STACK, cpu, kernel_stack);
+    OFFSET(CPU_SYSTEM_CALLS, cpu, counters.system_calls);
+    OFFSET(CPU_EXCEPTIONS, cpu, counters.exceptions);
+    OFFSET(CPU_INTERRUPTS, cpu, counters.interrupts);
+    OFFSET(FRAME_VECTOR, trap_frame, vector);
+    OFFSET(FRAME_CODE_SELECTOR, trap_frame, code_selector);
+    DEFINE(SYSCALL_SLOTS, SYSCALL_SLOTS);
+    DEFINE(FLAGS_FIXED, FLAGS_FIXED);
+    DEFINE(FLAGS_INTERRUPT, FLAGS_INTERRUPT);
+    DEFINE(EFAULT_RESULT, -EFAULT);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * power.c: switches the machine off by ACPI, and reads the battery clock.
+ *
+ * Sources: ACPI Specification 6.5 §4.8.3.2 (PM1 control: SLP_TYP in bits 12:10, SLP_EN in bit 13, SCI_EN in bit 0), §16.1.6; MC146818A datasheet.
+ */
+#include "arch.h"
+#include "arch/setup.h"
+
+#define PM1_SCI_ENABLE   1
+#define PM1_SLEEP_ENABLE (1 << 13)
+#define ACPI_MODE_STEPS  1000000 /* firmware gets so many reads of the port to change the mode */
+
+static void acpi_mode_enter(const struct acpi_facts *facts)
+{
+    if (!facts->smi_command_port || !facts->acpi_enable_command)
+        return;
+    if (port_read16(facts->pm1a_control_port) & PM1_SCI_ENABLE)
+        return;
+    port_write8(facts->smi_command_port, facts->acpi_enable_command);
+    for (int step = 0; step < ACPI_MODE_STEPS; step++)
+        if (port_read16(facts->pm1a_control_port) & PM1_SCI_ENABLE)
+            return;
+}
+
+_Noreturn void arch_power_off(void)
+{
+    const struct acpi_facts *facts = acpi_facts();
+
+    if (facts->pm1a_control_port && facts->soft_off_known) {
+        acpi_mode_enter(facts);
+        port_write16(facts->pm1a_control_port, (uint16_t)(facts->soft_off_type_a << 10 | PM1_SLEEP_ENABLE));
+        if (facts->pm1b_control_port)
+            port_write16(facts->pm1b_control_port, (uint16_t)(facts->soft_off_type_b << 10 | PM1_SLEEP_ENABLE));
+    }
+    for (;;)
+        __asm__ volatile("cli; hlt");
+}
+
+#define RTC_INDEX 0x70
+#define RTC_DATA  0x71
+
+enum { RTC_SECOND = 0, RTC_MINUTE = 2, RTC_HOUR = 4, RTC_DAY = 7, RTC_MONTH = 8, RTC_YEAR = 9, RTC_STATUS_A = 10, RTC_STATUS_B = 11 };
+
+static unsigned rtc_read(uint8_t index)
+{
+    port_write8(RTC_INDEX, index);
+    return port_read8(RTC_DATA);
+}
+
+static unsigned from_bcd(unsigned value)
+{
+    return (value >> 4) * 10 + (value & 15);
+}
+
+/* Days from 1970-01-01 to the given date of the Gregorian calendar, for years from 1970 on. */
+static uint64_t days_since_1970(unsigned year, unsigned month, unsigned day)
+{
+    static const unsigned before_month[12] = { 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334 };
+    uint64_t whole = year - 1;
+    uint64_t leap_days = whole / 4 - whole / 100 + whole / 400 - (1969 / 4 - 1969 / 100 + 1969 / 400);
+    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+
+    return (uint64_t)(year - 1970) * 365 + leap_days + before_month[month - 1] + (leap && month > 2) + day - 1;
+}
+
+uint64_t arch_wall_clock_s(void)
+{
+    static const uint8_t index[6] = { RTC_SECOND, RTC_MINUTE, RTC_HOUR, RTC_DAY, RTC_MONTH, RTC_YEAR };
+    unsigned now[6], again[6];
+
+    /* Two readings that agree were not torn by an update; a missing clock reads as ones for ever. */
+    for (int tries = 0; tries < 1000; tries++) {
+        bool same = true;
+
+        for (unsigned i = 0; i < 6; i++)
+            now[i] = rtc_read(index[i]);
+        for (unsigned i = 0; i < 6; i++)
+            same &= (again[i] = rtc_read(index[i])) == now[i];
+        if (same && !(rtc_read(RTC_STATUS_A) & 0x80))
+            break;
+    }
+
+    unsigned status = rtc_read(RTC_STATUS_B);
+    bool afternoon = now[2] & 0x80;
+
+    now[2] &= 0x7f;
+    if (!(status & 4))
+        for (unsigned i = 0; i < 6; i++)
+            now[i] = from_bcd(now[i]);
+    if (!(status & 2))
+        now[2] = now[2] % 12 + (afternoon ? 12 : 0);
+
+    unsigned year = now[5] + (now[5] < 70 ? 2000 : 1900);
+    if (now[4] < 1 || now[4] > 12 || now[3] < 1 || now[3] > 31 || now[2] > 23 || now[1] > 59 || now[0] > 59)
+        return 0;
+    return days_since_1970(year, now[4], now[3]) * 86400 + now[2] * 3600 + now[1] * 60 + now[0];
+}

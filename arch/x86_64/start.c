@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * start.c: from entry.asm to the kernel proper: a CPU that can report its faults, consoles, and whatever the boot loader told, as a struct
+ * boot_info. Runs once, on the first CPU, with the early map (physical memory below 4 GiB) and interrupts off.
+ */
+#include "arch.h"
+#include "arch/boot_protocol.h"
+#include "arch/setup.h"
+#include "console.h"
+#include "drivers.h"
+#include "kstring.h"
+#include "stop.h"
+
+static struct boot_info boot;
+static struct acpi_facts facts;
+
+const struct acpi_facts *acpi_facts(void)
+{
+    return &facts;
+}
+
+static const void *early_read(void *context, uint64_t address, uint64_t bytes)
+{
+    (void)context; /* there is one memory */
+    if (address >= arch_early_limit() || bytes > arch_early_limit() - address)
+        return NULL;
+    return arch_physical(address);
+}
+
+_Noreturn void arch_start(unsigned protocol, uint64_t information);
+_Noreturn void arch_start(unsigned protocol, uint64_t information)
+{
+    struct message why = { "" };
+    int error;
+
+    cpu_initialise(&boot_cpu, 0);
+    uart_register_all();
+
+    if (protocol == BOOT_MULTIBOOT2)
+        error = multiboot2_parse(information, early_read, NULL, &boot, &why);
+    else if (protocol == BOOT_PVH)
+        error = pvh_parse(information, early_read, NULL, &boot, &why);
+    else
+        error = message_set(&why, -EINVAL, "started by neither a multiboot2 nor a PVH loader");
+
+    vga_text_register(&boot);
+    if (!error && acpi_parse(&boot, early_read, NULL, &facts, &why))
+        kernel_print("%s; the node can't power itself off\n", why.text);
+    if (error)
+        node_stop(STOP_BAD_INPUT, "%s", why.text);
+    kernel_start(&boot);
+}
+
+void arch_initialise(const struct boot_info *info)
+{
+    (void)info; /* everything that the loader told about devices is in the ACPI facts */
+    interrupts_silence();
+    clock_initialise();
+}

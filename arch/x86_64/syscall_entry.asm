@@ -1,0 +1,99 @@
+; SPDX-License-Identifier: BSD-2-Clause
+;
+; syscall_entry.asm: SYSCALL and SYSRET, and the first step into a program.
+;
+; Linux's convention on x86_64: number in RAX, arguments in RDI RSI RDX R10 R8 R9, result in RAX; RCX and R11 are lost, everything else is
+; kept. C keeps RBX RBP R12-R15 by itself, so the entry saves only what C may overwrite. The kernel stack, downwards:
+;
+;       R11 (the program's flags), RCX (its next instruction), RDI, RSI, RDX, R10, R8, R9      RSP -> R9
+;
+; Interrupts stay off until the program runs again (IA32_FMASK): the kernel is short and is never preempted.
+;
+; SYSRET to an address that is not canonical faults in the kernel, on the program's stack [Intel SDM 2B, SYSRET]. Nothing is mapped where such
+; a return address could arise, and it is checked here all the same.
+
+%include "offsets.inc"
+
+bits 64
+default abs
+
+extern syscall_table
+extern syscall_unknown
+extern syscall_return_fault
+
+section .text
+
+global syscall_entry
+syscall_entry:
+    swapgs
+    mov [gs:CPU_USER_STACK], rsp
+    mov rsp, [gs:CPU_KERNEL_STACK]
+    inc qword [gs:CPU_SYSTEM_CALLS]
+    push r11
+    push rcx
+    push rdi
+    push rsi
+    push rdx
+    push r10
+    push r8
+    push r9
+    mov rcx, r10                                ; fourth argument, as C wants it
+    cmp rax, SYSCALL_SLOTS
+    jae .unknown
+    call [syscall_table + rax * 8]
+.return:
+    pop r9
+    pop r8
+    pop r10
+    pop rdx
+    pop rsi
+    pop rdi
+    pop rcx
+    mov r11, rcx
+    shr r11, 47
+    jnz .not_canonical
+    pop r11
+    mov rsp, [gs:CPU_USER_STACK]
+    swapgs
+    o64 sysret
+.unknown:
+    call syscall_hole
+    jmp .return
+.not_canonical:
+    pop rsi
+    mov rdi, rcx                                ; syscall_return_fault(uint64_t address)
+    call syscall_return_fault
+    ud2                                         ; it does not return
+
+; Fills the unused slots of the table: hands the call's number, which is still in RAX, to
+; long syscall_unknown(uint64_t number).
+global syscall_hole
+syscall_hole:
+    mov rdi, rax
+    jmp syscall_unknown
+
+; _Noreturn void program_enter(uint64_t entry, uint64_t stack)
+; All general registers zero, interrupts on.
+global program_enter
+program_enter:
+    mov rcx, rdi
+    mov r11, FLAGS_FIXED | FLAGS_INTERRUPT
+    mov rsp, rsi
+    mov eax, SELECTOR_USER_DATA
+    mov ds, eax
+    mov es, eax
+    xor eax, eax
+    xor ebx, ebx
+    xor edx, edx
+    xor esi, esi
+    xor edi, edi
+    xor ebp, ebp
+    xor r8d, r8d
+    xor r9d, r9d
+    xor r10d, r10d
+    xor r12d, r12d
+    xor r13d, r13d
+    xor r14d, r14d
+    xor r15d, r15d
+    swapgs
+    o64 sysret

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * trap.c: exceptions and interrupts, after trap_entry.asm has counted them.
+ *
+ * Three ways out: a fault inside a user copy goes on at its recovery point; a program's fault becomes a signal report and ends the process;
+ * a fault of the kernel itself is a bug, and stops the node with registers and call chain. No interrupt source is unmasked except the
+ * non-maskable one. Runs with interrupts off, on the kernel stack, or on one of its own for #DB, NMI, #DF, #MC.
+ *
+ * Sources: Intel SDM 3A §6.14 (64-bit IDT), §6.15 (exceptions), §4.7 (page-fault error code), §15.3 (machine-check banks).
+ */
+#include "arch.h"
+#include "arch/setup.h"
+#include "arch/trap.h"
+#include "console.h"
+#include "format.h"
+#include "kstring.h"
+#include "signal_numbers.h"
+#include "stop.h"
+
+#define MSR_MCG_CAPABILITY   0x179
+#define MSR_MCG_STATUS       0x17a
+#define MSR_MC0_STATUS       0x401 /* each bank has four registers: control, status, address, misc */
+#define MSR_MC0_ADDRESS      0x402
+#define MC_STATUS_VALID      (1ULL << 63)
+#define MC_STATUS_HAS_ADDRESS (1ULL << 58)
+
+extern const uint64_t trap_stubs[256];
+
+struct user_copy_entry {
+    uint64_t instruction, recovery;
+};
+extern const struct user_copy_entry user_copy_table_start[], user_copy_table_end[];
+
+static struct {
+    uint16_t offset_low, selector;
+    uint8_t ist, type;
+    uint16_t offset_middle;
+    uint32_t offset_high, reserved;
+} idt[256];
+
+/* What each exception is called, and the signal that Linux gives a program for it. */
+static const struct {
+    const char *name;
+    const char *cause;
+    int signal;
+} exceptions[32] = {
+    [TRAP_DIVIDE] = { "divide error", "integer division by zero, or its quotient does not fit", SIGNAL_FPE },
+    [TRAP_DEBUG] = { "debug", "debug trap", SIGNAL_TRAP },
+    [TRAP_NMI] = { "non-maskable interrupt", NULL, 0 },
+    [TRAP_BREAKPOINT] = { "breakpoint", "breakpoint instruction", SIGNAL_TRAP },
+    [TRAP_OVERFLOW] = { "overflow", "overflow trap", SIGNAL_SEGV },
+    [TRAP_BOUND] = { "bound range", "bound check failed", SIGNAL_SEGV },
+    [TRAP_INVALID_OPCODE] = { "invalid opcode", "an instruction that this CPU does not have, or that is not allowed", SIGNAL_ILL },
+    [TRAP_NO_FPU] = { "device not available", "vector instruction while the unit is off", SIGNAL_SEGV },
+    [TRAP_DOUBLE_FAULT] = { "double fault", NULL, 0 },
+    [9] = { "coprocessor overrun", "coprocessor segment overrun", SIGNAL_FPE },
+    [TRAP_INVALID_TSS] = { "invalid TSS", "invalid task state", SIGNAL_SEGV },
+    [TRAP_NO_SEGMENT] = { "segment not present", "segment not present", SIGNAL_BUS },
+    [TRAP_STACK] = { "stack fault", "stack address that is not canonical", SIGNAL_BUS },
+    [TRAP_PROTECTION] = { "general protection", "privileged instruction, or an address that is not canonical", SIGNAL_SEGV },
+    [TRAP_PAGE_FAULT] = { "page fault", NULL, SIGNAL_SEGV },
+    [TRAP_FPU] = { "x87 error", "unmasked x87 floating-point error", SIGNAL_FPE },
+    [TRAP_ALIGNMENT] = { "alignment check", "unaligned access while the program asks for alignment checks", SIGNAL_BUS },
+    [TRAP_MACHINE_CHECK] = { "machine check", NULL, 0 },
+    [TRAP_SIMD] = { "SIMD error", "unmasked SIMD floating-point error", SIGNAL_FPE },
+    [20] = { "virtualization", "virtualization exception", SIGNAL_SEGV },
+    [TRAP_CONTROL] = { "control protection", "control-flow protection", SIGNAL_SEGV },
+    [28] = { "hypervisor injection", "hypervisor injection", SIGNAL_SEGV },
+    [29] = { "VMM communication", "VMM communication", SIGNAL_SEGV },
+    [30] = { "security", "security exception", SIGNAL_SEGV },
+};
+
+const char *arch_exception_name(unsigned number)
+{
+    return number < 32 ? exceptions[number].name : NULL;
+}
+
+void trap_initialise(void)
+{
+    static const uint8_t own_stack[256] = {
+        [TRAP_DEBUG] = 1, [TRAP_NMI] = 2, [TRAP_DOUBLE_FAULT] = 3, [TRAP_MACHINE_CHECK] = 4
+    };
+    struct {
+        uint16_t limit;
+        uint64_t base;
+    } __attribute__((packed)) pointer = { sizeof(idt) - 1, (uint64_t)idt };
+
+    for (unsigned vector = 0; vector < 256; vector++) {
+        uint64_t stub = trap_stubs[vector];
+        bool open = vector == TRAP_BREAKPOINT || vector == TRAP_OVERFLOW; /* programs may use INT3 and INTO */
+
+        idt[vector].offset_low = (uint16_t)stub;
+        idt[vector].offset_middle = (uint16_t)(stub >> 16);
+        idt[vector].offset_high = (uint32_t)(stub >> 32);
+        idt[vector].selector = SELECTOR_KERNEL_CODE;
+        idt[vector].ist = own_stack[vector];
+        idt[vector].type = open ? 0xee : 0x8e; /* interrupt gate: present, interrupts off */
+    }
+    __asm__ volatile("lidt %0" : : "m"(pointer));
+}
+
+void arch_registers_print(const void *pointer)
+{
+    const struct trap_frame *f = pointer;
+
+    kernel_print("  rip %016lx  rsp %016lx  rflags %06lx\n", f->instruction, f->stack, f->flags);
+    kernel_print("  rax %016lx  rbx %016lx  rcx %016lx  rdx %016lx\n", f->rax, f->rbx, f->rcx, f->rdx);
+    kernel_print("  rsi %016lx  rdi %016lx  rbp %016lx  r8  %016lx\n", f->rsi, f->rdi, f->rbp, f->r8);
+    kernel_print("  r9  %016lx  r10 %016lx  r11 %016lx  r12 %016lx\n", f->r9, f->r10, f->r11, f->r12);
+    kernel_print("  r13 %016lx  r14 %016lx  r15 %016lx\n", f->r13, f->r14, f->r15);
+}
+
+/* Return addresses along the frame pointers, for as long as they stay inside kernel memory and go upwards. */
+static void backtrace_from(const uint64_t *frame)
+{
+    for (unsigned depth = 0; depth < 16; depth++) {
+        uint64_t here = (uint64_t)frame;
+
+        if (here < KERNEL_BASE || here % 8 || here > UINT64_MAX - 4096 || frame[1] < KERNEL_BASE)
+            return;
+        kernel_print("  called from %016lx\n", frame[1]);
+        if (frame[0] <= here)
+            return;
+        frame = (const uint64_t *)frame[0];
+    }
+}
+
+void arch_backtrace_print(void)
+{
+    backtrace_from(__builtin_frame_address(0));
+}
+
+static uint64_t fault_address(void)
+{
+    uint64_t address;
+
+    __asm__ volatile("mov %%cr2, %0" : "=r"(address));
+    return address;
+}
+
+static bool user_copy_recover(struct trap_frame *frame)
+{
+    if (frame->vector != TRAP_PAGE_FAULT && frame->vector != TRAP_PROTECTION)
+        return false;
+    for (const struct user_copy_entry *entry = user_copy_table_start; entry < user_copy_table_end; entry++) {
+        if (entry->instruction == frame->instruction) {
+            frame->instruction = entry->recovery;
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *page_fault_cause(const struct trap_frame *frame)
+{
+    bool present = frame->error & 1, write = frame->error & 2, fetch = frame->error & 16;
+
+    if (frame->error & 8)
+        return "a reserved bit is set in a page table";
+    if (fetch)
+        return present ? "jump to a page that it may not execute" : "jump to where nothing is mapped";
+    if (write)
+        return present ? "write to a page that it may not write" : "write to where nothing is mapped";
+    return present ? "read of a page that it may not read" : "read of where nothing is mapped";
+}
+
+static void user_trap(const struct trap_frame *frame)
+{
+    struct fault fault = {
+        .signal = exceptions[frame->vector].signal,
+        .cause = exceptions[frame->vector].cause,
+        .instruction = frame->instruction,
+        .frame = frame,
+    };
+
+    if (frame->vector == TRAP_PAGE_FAULT) {
+        fault.cause = page_fault_cause(frame);
+        fault.address = fault_address();
+        fault.has_address = true;
+    }
+    trap_user_fault(&fault);
+}
+
+_Noreturn static void machine_check(const struct trap_frame *frame)
+{
+    unsigned banks = cpu_features()->machine_check ? msr_read(MSR_MCG_CAPABILITY) & 0xff : 0;
+
+    kernel_print("machine check: the hardware reports an error it could not correct\n");
+    kernel_print("  global status %016lx\n", banks ? msr_read(MSR_MCG_STATUS) : 0);
+    for (unsigned bank = 0; bank < banks; bank++) {
+        uint64_t status = msr_read(MSR_MC0_STATUS + 4 * bank);
+
+        if (!(status & MC_STATUS_VALID))
+            continue;
+        kernel_print("  bank %u status %016lx", bank, status);
+        if (status & MC_STATUS_HAS_ADDRESS)
+            kernel_print(" address %016lx", msr_read(MSR_MC0_ADDRESS + 4 * bank));
+        kernel_print("\n");
+    }
+    arch_registers_print(frame);
+    node_stop(STOP_MACHINE_CHECK, "machine check");
+}
+
+_Noreturn static void kernel_fault(const struct trap_frame *frame)
+{
+    const char *name = arch_exception_name((unsigned)frame->vector);
+    struct cpu *cpu = cpu_this();
+
+    if (cpu->panicking)
+        arch_power_off(); /* a fault while reporting a fault: say no more */
+    cpu->panicking = true;
+
+    kernel_print("the kernel itself faulted: %s (vector %lu, error %lx)\n", name ? name : "unexpected interrupt", frame->vector,
+                 frame->error);
+    if (frame->vector == TRAP_PAGE_FAULT) {
+        uint64_t address = fault_address();
+
+        kernel_print("  %s, address %016lx%s\n", page_fault_cause(frame), address,
+                     address >= (uint64_t)cpu->guard && address < (uint64_t)cpu->guard + sizeof(cpu->guard) ? " (kernel stack overflow)"
+                                                                                                         : "");
+    }
+    arch_registers_print(frame);
+    backtrace_from((const uint64_t *)frame->rbp);
+    node_stop(STOP_PANIC, "kernel fault: %s at %016lx", name ? name : "unexpected interrupt", frame->instruction);
+}
+
+void trap_handle(struct trap_frame *frame)
+{
+    bool from_user = frame->code_selector & 3;
+
+    /* A program may have set the flag that lifts SMAP; a user copy that was interrupted gets it back with its flags. */
+    if (cpu_features()->smap)
+        __asm__ volatile("clac");
+
+    if (frame->vector == TRAP_MACHINE_CHECK)
+        machine_check(frame);
+    if (frame->vector == TRAP_NMI) {
+        kernel_print("non-maskable interrupt of unknown origin, at %016lx\n", frame->instruction);
+        return;
+    }
+    if (frame->vector == VECTOR_SPURIOUS)
+        return; /* the local APIC's "never mind": takes no acknowledgement */
+    if (frame->vector < 32 && exceptions[frame->vector].signal) {
+        if (from_user) {
+            user_trap(frame);
+            return;
+        }
+        if (user_copy_recover(frame))
+            return;
+    }
+    if (frame->vector >= VECTOR_FIRST_INTERRUPT) {
+        kernel_print("interrupt %lu, which nobody asked for\n", frame->vector);
+        return;
+    }
+    kernel_fault(frame);
+}
+
+/* A system call was about to return to an address that is not canonical (syscall_entry.asm). */
+_Noreturn void syscall_return_fault(uint64_t address);
+_Noreturn void syscall_return_fault(uint64_t address)
+{
+    struct trap_frame frame = { .vector = TRAP_PROTECTION, .instruction = address, .stack = cpu_this()->user_stack };
+    struct fault fault = {
+        .signal = SIGNAL_SEGV,
+        .cause = "a system call would return to an address that is not canonical",
+        .instruction = address,
+        .frame = &frame,
+    };
+
+    trap_user_fault(&fault);
+}

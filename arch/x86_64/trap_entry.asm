@@ -1,0 +1,136 @@
+; SPDX-License-Identifier: BSD-2-Clause
+;
+; trap_entry.asm: the way into the kernel for exceptions and interrupts, and back.
+;
+; One stub a vector pushes what the CPU did not (a zero where there is no error code, the vector) and joins a common path, which
+; completes struct trap_frame (arch/trap.h), counts the entry, and calls trap_handle(struct trap_frame *). The stack then, downwards:
+;
+;       stack_selector, stack, flags, code_selector, instruction      pushed by the CPU
+;       error                                                          by the CPU or the stub
+;       vector                                                         by the stub
+;       rax rbx rcx rdx rsi rdi rbp r8 … r15                           by the common path; RSP -> r15
+;
+; GS: a program's own base while it runs, this CPU's area in the kernel. The code selector tells which one is in place, except
+; for #DB, NMI, #DF and #MC: these may arrive between an entry and its SWAPGS, so there the base itself is looked at. Programs can only
+; set bases below the canonical hole (arch_thread_pointer_call; CR4.FSGSBASE stays off), the CPU area lies above: the sign bit decides.
+;
+; Sources: Intel SDM 3A §6.12-6.15; AMD64 APM 2 §8.9.
+
+%include "offsets.inc"
+
+MSR_GS_BASE equ 0xc0000101
+
+bits 64
+default abs
+
+extern trap_handle
+
+%macro push_registers 0
+    push rax
+    push rbx
+    push rcx
+    push rdx
+    push rsi
+    push rdi
+    push rbp
+    push r8
+    push r9
+    push r10
+    push r11
+    push r12
+    push r13
+    push r14
+    push r15
+    cld
+%endmacro
+
+%macro pop_registers_and_return 0
+    pop r15
+    pop r14
+    pop r13
+    pop r12
+    pop r11
+    pop r10
+    pop r9
+    pop r8
+    pop rbp
+    pop rdi
+    pop rsi
+    pop rdx
+    pop rcx
+    pop rbx
+    pop rax
+    add rsp, 16                                 ; vector, error
+    iretq
+%endmacro
+
+section .text
+
+; Vectors whose error code the CPU pushes itself: #DF #TS #NP #SS #GP #PF #AC #CP #VC #SX.
+%define has_error_code(v) ((v) == 8 || ((v) >= 10 && (v) <= 14) || (v) == 17 || (v) == 21 || (v) == 29 || (v) == 30)
+%define is_paranoid(v)    ((v) == 1 || (v) == 2 || (v) == 8 || (v) == 18)
+
+global trap_stubs_start
+trap_stubs_start:
+%assign v 0
+%rep 256
+trap_stub_ %+ v:
+%if !has_error_code(v)
+    push 0
+%endif
+    push v
+%if is_paranoid(v)
+    jmp trap_paranoid
+%else
+    jmp trap_common
+%endif
+%assign v v + 1
+%endrep
+
+; RBX after this: 1 where GS must be swapped back.
+trap_common:
+    push_registers
+    xor ebx, ebx
+    test byte [rsp + FRAME_CODE_SELECTOR], 3
+    jz trap_call
+    swapgs
+    inc ebx
+trap_call:
+    mov eax, [rsp + FRAME_VECTOR]
+    cmp eax, 32
+    jae .interrupt
+    inc qword [gs:CPU_EXCEPTIONS + rax * 8]
+    jmp .counted
+.interrupt:
+    inc qword [gs:CPU_INTERRUPTS + rax * 8]
+.counted:
+    mov rdi, rsp
+    call trap_handle                            ; 22 words were pushed on a 16-byte boundary: RSP is aligned
+    test ebx, ebx
+    jz .return
+    swapgs
+.return:
+    pop_registers_and_return
+
+trap_paranoid:
+    push_registers
+    xor ebx, ebx
+    mov ecx, MSR_GS_BASE
+    rdmsr
+    test edx, edx
+    js trap_call                                ; the kernel's base is in place
+    swapgs
+    inc ebx
+    jmp trap_call
+global trap_stubs_end
+trap_stubs_end:
+
+section .rodata
+align 8
+global trap_stubs                               ; const uint64_t trap_stubs[256]
+trap_stubs:
+%assign v 0
+%rep 256
+    dq trap_stub_ %+ v
+%assign v v + 1
+%endrep

@@ -1,0 +1,116 @@
+; SPDX-License-Identifier: BSD-2-Clause
+;
+; user_copy.asm: the only instructions of the kernel that touch a program's memory.
+;
+; Each may fault at any byte: a range check cannot see guard pages and read-only pages. The table at the end pairs an instruction that may
+; fault with where to go on; trap_handle looks it up. SMAP is lifted for just these instructions.
+; In all of them the C prototype stands above; they clobber what C expects a call to clobber.
+
+%include "offsets.inc"
+
+bits 64
+default rel
+
+extern smap_enabled                             ; bool, cpu.c
+
+section .text
+
+%macro user_access_begin 0
+    cmp byte [smap_enabled], 0
+    je %%plain
+    stac
+%%plain:
+%endmacro
+
+%macro user_access_end 0
+    cmp byte [smap_enabled], 0
+    je %%plain
+    clac
+%%plain:
+%endmacro
+
+%macro may_fault 2
+[section .user_copy_table progbits alloc noexec nowrite align=8]
+    dq %1, %2
+__SECT__
+%endmacro
+
+; long user_copy(void *to, const void *from, uint64_t bytes): 0 or -EFAULT
+global user_copy
+user_copy:
+    user_access_begin
+    mov rcx, rdx
+    shr rcx, 3
+.words:
+    rep movsq
+    mov ecx, edx
+    and ecx, 7
+.bytes:
+    rep movsb
+    xor eax, eax
+    user_access_end
+    ret
+.fault:
+    user_access_end
+    mov rax, EFAULT_RESULT
+    ret
+may_fault user_copy.words, user_copy.fault
+may_fault user_copy.bytes, user_copy.fault
+
+; long user_zero(void *to, uint64_t bytes): 0 or -EFAULT
+global user_zero
+user_zero:
+    user_access_begin
+    xor eax, eax
+    mov rcx, rsi
+    shr rcx, 3
+.words:
+    rep stosq
+    mov ecx, esi
+    and ecx, 7
+.bytes:
+    rep stosb
+    user_access_end
+    ret
+.fault:
+    user_access_end
+    mov rax, EFAULT_RESULT
+    ret
+may_fault user_zero.words, user_zero.fault
+may_fault user_zero.bytes, user_zero.fault
+
+; long user_copy_string(char *to, const char *from, uint64_t bytes): length without NUL, `bytes` where there is none, or -EFAULT
+global user_copy_string
+user_copy_string:
+    user_access_begin
+    xor eax, eax
+.next:
+    cmp rax, rdx
+    je .end
+.byte:
+    mov cl, [rsi + rax]
+    mov [rdi + rax], cl
+    test cl, cl
+    jz .end
+    inc rax
+    jmp .next
+.end:
+    user_access_end
+    ret
+.fault:
+    user_access_end
+    mov rax, EFAULT_RESULT
+    ret
+may_fault user_copy_string.byte, user_copy_string.fault
+
+; void arch_zero(void *memory, uint64_t bytes): kernel memory
+global arch_zero
+arch_zero:
+    xor eax, eax
+    mov rcx, rsi
+    shr rcx, 3
+    rep stosq
+    mov ecx, esi
+    and ecx, 7
+    rep stosb
+    ret

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * user_copy.c: the range checks in front of user_copy.asm. What passes here lies in the program's half; whether it is mapped, and with which rights, the hardware
+ * decides during the copy.
+ */
+#include "arch.h"
+
+long user_copy(void *to, const void *from, uint64_t bytes);
+long user_zero(void *to, uint64_t bytes);
+long user_copy_string(char *to, const char *from, uint64_t bytes);
+
+static bool range_is_user(uint64_t address, uint64_t bytes)
+{
+    return address <= ARCH_USER_LIMIT && bytes <= ARCH_USER_LIMIT - address;
+}
+
+int user_read(void *to, uint64_t from, uint64_t bytes)
+{
+    return range_is_user(from, bytes) ? (int)user_copy(to, (const void *)from, bytes) : -EFAULT;
+}
+
+int user_write(uint64_t to, const void *from, uint64_t bytes)
+{
+    return range_is_user(to, bytes) ? (int)user_copy((void *)to, from, bytes) : -EFAULT;
+}
+
+int user_clear(uint64_t to, uint64_t bytes)
+{
+    return range_is_user(to, bytes) ? (int)user_zero((void *)to, bytes) : -EFAULT;
+}
+
+int64_t user_read_string(char *to, uint64_t from, uint64_t bytes)
+{
+    uint64_t room;
+    long length;
+
+    if (from >= ARCH_USER_LIMIT)
+        return -EFAULT;
+    room = ARCH_USER_LIMIT - from < bytes ? ARCH_USER_LIMIT - from : bytes;
+    length = user_copy_string(to, (const char *)from, room);
+    if (length < 0)
+        return length;
+    if ((uint64_t)length == room)
+        return room < bytes ? -EFAULT : -ENAMETOOLONG;
+    return length;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * console.c: see console.h. Owns the list of devices and who speaks through which.
+ */
+#include "console.h"
+#include "arch.h"
+#include "errno.h"
+#include "kstring.h"
+
+#define PREFIX        "tacet: "
+#define INPUT_END     4 /* control-D */
+#define LINE_BYTES    512
+#define DEVICE_SET(d) (1U << (d))
+
+static struct console_device *devices[CONSOLE_DEVICES_MAX];
+static unsigned device_count;
+
+/* Sets of devices, a bit each. The two streams' sets are empty for as long as they share the kernel's. */
+static unsigned kernel_set, stream_set[2];
+static bool kernel_set_chosen;
+static bool at_line_start = true;
+
+void console_register(struct console_device *device)
+{
+    if (device_count == CONSOLE_DEVICES_MAX)
+        return;
+    if (device->is_default && !kernel_set_chosen)
+        kernel_set |= DEVICE_SET(device_count);
+    devices[device_count++] = device;
+}
+
+static void set_write(unsigned set, const char *text, size_t bytes)
+{
+    for (unsigned d = 0; d < device_count; d++)
+        if (set & DEVICE_SET(d))
+            devices[d]->write(devices[d], text, bytes);
+}
+
+/* For terminals: a carriage return before each newline. */
+static void set_write_lines(unsigned set, const char *text, size_t bytes)
+{
+    size_t start = 0;
+
+    for (size_t i = 0; i < bytes; i++) {
+        if (text[i] != '\n')
+            continue;
+        set_write(set, text + start, i - start);
+        set_write(set, "\r\n", 2);
+        start = i + 1;
+    }
+    set_write(set, text + start, bytes - start);
+    if (bytes > 0)
+        at_line_start = text[bytes - 1] == '\n';
+}
+
+void kernel_print(const char *format, ...)
+{
+    char line[LINE_BYTES];
+    va_list arguments;
+
+    va_start(arguments, format);
+    size_t length = format_va(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    if (length >= sizeof(line))
+        length = sizeof(line) - 1;
+
+    size_t start = 0;
+    while (start < length) {
+        size_t end = start;
+
+        while (end < length && line[end++] != '\n')
+            ;
+        if (at_line_start)
+            set_write(kernel_set, PREFIX, sizeof(PREFIX) - 1);
+        set_write_lines(kernel_set, line + start, end - start);
+        start = end;
+    }
+}
+
+void console_write(enum console_stream stream, const char *bytes, size_t count)
+{
+    if (stream_set[stream])
+        set_write(stream_set[stream], bytes, count);
+    else
+        set_write_lines(kernel_set, bytes, count);
+}
+
+bool console_is_shared(enum console_stream stream)
+{
+    return stream_set[stream] == 0;
+}
+
+static int input_byte(unsigned set)
+{
+    for (unsigned d = 0; d < device_count; d++) {
+        if (!(set & DEVICE_SET(d)) || !devices[d]->read)
+            continue;
+
+        int byte = devices[d]->read(devices[d]);
+        if (byte >= 0)
+            return byte;
+    }
+    return -1;
+}
+
+static bool has_input(unsigned set)
+{
+    for (unsigned d = 0; d < device_count; d++)
+        if (set & DEVICE_SET(d) && devices[d]->read)
+            return true;
+    return false;
+}
+
+size_t console_read(char *bytes, size_t count)
+{
+    bool shared = console_is_shared(CONSOLE_STDOUT);
+    unsigned set = shared ? kernel_set : stream_set[CONSOLE_STDOUT];
+    size_t got = 0;
+
+    if (count == 0 || !has_input(set))
+        return 0;
+    while (got < count) {
+        int byte = input_byte(set);
+
+        if (byte < 0) {
+            if (got > 0)
+                break;
+            arch_pause();
+            continue;
+        }
+        if (byte == INPUT_END && got == 0)
+            return 0;
+        if (shared && byte == '\r')
+            byte = '\n';
+        bytes[got++] = (char)byte;
+        if (shared) /* a terminal wants to see what is typed */
+            set_write_lines(set, &bytes[got - 1], 1);
+        if (byte == '\n')
+            break;
+    }
+    return got;
+}
+
+/* "com1,vga" to a set. */
+static int set_parse(const char *option, const char *text, unsigned *set, struct message *why)
+{
+    *set = 0;
+    while (*text) {
+        const char *comma = text;
+        unsigned found = device_count;
+
+        while (*comma && *comma != ',')
+            comma++;
+        for (unsigned d = 0; d < device_count; d++)
+            if (strlen(devices[d]->name) == (size_t)(comma - text) && strncmp(devices[d]->name, text, (size_t)(comma - text)) == 0)
+                found = d;
+        if (found == device_count) {
+            char known[80] = "";
+
+            for (unsigned d = 0; d < device_count; d++) {
+                size_t length = strlen(known);
+
+                format_text(known + length, sizeof(known) - length, "%s%s", d ? ", " : "", devices[d]->name);
+            }
+            return message_set(why, -EINVAL, "%s=%.*s: this machine has no such console; it has: %s", option, (int)(comma - text), text,
+                               known);
+        }
+        *set |= DEVICE_SET(found);
+        text = *comma ? comma + 1 : comma;
+    }
+    return *set ? 0 : message_set(why, -EINVAL, "%s= wants at least one console's name", option);
+}
+
+int console_configure(const struct command_line *line, struct message *why)
+{
+    static const struct {
+        const char *option;
+        unsigned *set;
+    } choices[] = { { "console", &kernel_set }, { "stdout", &stream_set[CONSOLE_STDOUT] }, { "stderr", &stream_set[CONSOLE_STDERR] } };
+
+    for (unsigned i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
+        const char *text = command_line_option(line, choices[i].option);
+        unsigned set;
+
+        if (!text)
+            continue;
+        if (set_parse(choices[i].option, text, &set, why))
+            return -EINVAL;
+        *choices[i].set = set;
+        kernel_set_chosen |= i == 0;
+    }
+    return 0;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * devices.c: what can be opened on a stand-alone node: files of the tree, the standard streams, /dev and /proc.
+ *
+ * A pseudo file's text is made when it is opened, in memory of the process's own slice, and stays as it was until it is closed.
+ */
+#include "arch.h"
+#include "clock.h"
+#include "console.h"
+#include "errno.h"
+#include "file.h"
+#include "kstring.h"
+#include "linux_abi.h"
+#include "process.h"
+
+enum device {
+    DEVICE_NONE,
+    DEVICE_STDOUT, /* and stdin */
+    DEVICE_STDERR,
+    DEVICE_NULL,
+    DEVICE_ZERO,
+    DEVICE_RANDOM,
+    DEVICE_COUNTERS,
+    DEVICE_UPTIME,
+};
+
+#define CHUNK_BYTES      512
+#define TEXT_BYTES       (64 * 1024ULL)
+
+/* ---- Files of the tree ---- */
+
+static int64_t bytes_read(const void *data, uint64_t size, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    if (offset >= size)
+        return 0;
+    if (bytes > size - offset)
+        bytes = size - offset;
+
+    int error = user_write(buffer, (const char *)data + offset, bytes);
+    return error ? error : (int64_t)bytes;
+}
+
+static int64_t tree_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    return bytes_read(file->node->data, file->node->bytes, buffer, bytes, offset);
+}
+
+static uint64_t tree_size(const struct file *file)
+{
+    return file->node->bytes;
+}
+
+static const struct file_operations tree_operations = { .read = tree_read, .size = tree_size };
+static const struct file_operations directory_operations = { .size = tree_size };
+
+/* ---- Standard streams ---- */
+
+static int64_t stream_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    char chunk[CHUNK_BYTES];
+    size_t got;
+    int error;
+
+    (void)file;
+    (void)offset;
+    got = console_read(chunk, bytes < sizeof(chunk) ? bytes : sizeof(chunk));
+    error = user_write(buffer, chunk, got);
+    return error ? error : (int64_t)got;
+}
+
+static int64_t stream_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    char chunk[CHUNK_BYTES];
+
+    (void)offset;
+    for (uint64_t done = 0; done < bytes;) {
+        uint64_t part = bytes - done < sizeof(chunk) ? bytes - done : sizeof(chunk);
+
+        if (user_read(chunk, buffer + done, part))
+            return done ? (int64_t)done : -EFAULT;
+        console_write(file->device == DEVICE_STDERR ? CONSOLE_STDERR : CONSOLE_STDOUT, chunk, part);
+        done += part;
+    }
+    return (int64_t)bytes;
+}
+
+static const struct file_operations terminal_operations = { .read = stream_read, .write = stream_write, .terminal = true };
+static const struct file_operations stream_operations = { .read = stream_read, .write = stream_write };
+
+static void stream_bind(struct file *file, enum device device, enum console_stream stream)
+{
+    bool terminal = console_is_shared(stream);
+
+    file->operations = terminal ? &terminal_operations : &stream_operations;
+    file->mode = terminal ? S_IFCHR | 0620 : S_IFIFO | 0600;
+    file->device = device;
+    file->flags = O_RDWR;
+}
+
+void file_open_streams(struct process *process)
+{
+    for (unsigned d = 0; d < 3; d++) {
+        struct file *file = file_allocate(process);
+
+        if (d < 2)
+            stream_bind(file, DEVICE_STDOUT, CONSOLE_STDOUT);
+        else
+            stream_bind(file, DEVICE_STDERR, CONSOLE_STDERR);
+        file_install(process, file, 0, false);
+    }
+}
+
+/* ---- /dev ---- */
+
+static int64_t null_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    (void)file, (void)buffer, (void)bytes, (void)offset;
+    return 0;
+}
+
+static int64_t null_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    (void)file, (void)buffer, (void)offset;
+    return (int64_t)bytes;
+}
+
+static int64_t zero_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    (void)file, (void)offset;
+    return user_clear(buffer, bytes) ? -EFAULT : (int64_t)bytes;
+}
+
+static int64_t random_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    (void)file, (void)offset;
+    for (uint64_t done = 0; done < bytes; done += sizeof(uint64_t)) {
+        uint64_t value = arch_random();
+
+        if (user_write(buffer + done, &value, bytes - done < sizeof(value) ? bytes - done : sizeof(value)))
+            return done ? (int64_t)done : -EFAULT;
+    }
+    return (int64_t)bytes;
+}
+
+static const struct file_operations null_operations = { .read = null_read, .write = null_write };
+static const struct file_operations zero_operations = { .read = zero_read, .write = null_write };
+static const struct file_operations random_operations = { .read = random_read, .write = null_write };
+
+/* ---- /proc ---- */
+
+static int64_t text_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    return bytes_read(file->text, file->text_bytes, buffer, bytes, offset);
+}
+
+static uint64_t text_size(const struct file *file)
+{
+    return file->text_bytes;
+}
+
+static void text_release(struct file *file)
+{
+    page_pool_give(&arch_process()->pages, (uint64_t)file->text - (uint64_t)arch_physical(0), TEXT_BYTES);
+}
+
+static const struct file_operations text_operations = { .read = text_read, .size = text_size, .release = text_release };
+
+__attribute__((format(printf, 2, 3))) static void text_add(struct file *file, const char *format, ...)
+{
+    uint64_t room = TEXT_BYTES - file->text_bytes;
+    va_list arguments;
+
+    va_start(arguments, format);
+    uint64_t length = format_va(file->text + file->text_bytes, room, format, arguments);
+    va_end(arguments);
+    file->text_bytes += length < room ? length : room - 1;
+}
+
+/* One line a cause that has happened: CPU, cause, count. */
+static void counters_text(struct file *file)
+{
+    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
+        const struct tacet_counters *counters = arch_counters(cpu);
+
+        text_add(file, "cpu%u system_calls %lu\n", cpu, counters->system_calls);
+        for (unsigned i = 0; i < TACET_EXCEPTIONS; i++) {
+            if (!counters->exceptions[i])
+                continue;
+            const char *name = arch_exception_name(i);
+            text_add(file, "cpu%u exception %u %lu %s\n", cpu, i, counters->exceptions[i], name ? name : "?");
+        }
+        for (unsigned i = 0; i < TACET_INTERRUPTS; i++)
+            if (counters->interrupts[i])
+                text_add(file, "cpu%u interrupt %u %lu\n", cpu, i, counters->interrupts[i]);
+    }
+}
+
+static void uptime_text(struct file *file)
+{
+    uint64_t hundredths = clock_now_ns() / (NS_PER_S / 100);
+
+    text_add(file, "%lu.%02lu 0.00\n", hundredths / 100, hundredths % 100);
+}
+
+static int text_bind(struct file *file, void (*make)(struct file *file))
+{
+    uint64_t memory = page_pool_take(&arch_process()->pages, TEXT_BYTES, ARCH_PAGE);
+
+    if (memory == PAGE_POOL_NONE)
+        return -ENOMEM;
+    file->operations = &text_operations;
+    file->text = arch_physical(memory);
+    file->text_bytes = 0;
+    make(file);
+    return 0;
+}
+
+/* ---- All kinds ---- */
+
+int file_bind(struct process *process, struct file *file)
+{
+    uint32_t kind = file->node->mode & S_IFMT;
+
+    (void)process;
+    file->mode = file->node->mode;
+    switch (file->node->device) {
+    case DEVICE_STDOUT:
+        stream_bind(file, DEVICE_STDOUT, CONSOLE_STDOUT);
+        return 0;
+    case DEVICE_STDERR:
+        stream_bind(file, DEVICE_STDERR, CONSOLE_STDERR);
+        return 0;
+    case DEVICE_NULL:
+        file->operations = &null_operations;
+        return 0;
+    case DEVICE_ZERO:
+        file->operations = &zero_operations;
+        return 0;
+    case DEVICE_RANDOM:
+        file->operations = &random_operations;
+        return 0;
+    case DEVICE_COUNTERS:
+        return text_bind(file, counters_text);
+    case DEVICE_UPTIME:
+        return text_bind(file, uptime_text);
+    default:
+        if (kind != S_IFREG && kind != S_IFDIR)
+            return -ENXIO; /* a device node of the archive that nothing here stands behind */
+        file->operations = kind == S_IFDIR ? &directory_operations : &tree_operations;
+        return 0;
+    }
+}
+
+int devices_add(struct tree *tree, struct message *why)
+{
+    static const struct {
+        const char *path;
+        uint32_t mode;
+        enum device device;
+    } nodes[] = {
+        { "/dev/null", S_IFCHR | 0666, DEVICE_NULL },
+        { "/dev/zero", S_IFCHR | 0666, DEVICE_ZERO },
+        { "/dev/random", S_IFCHR | 0666, DEVICE_RANDOM },
+        { "/dev/urandom", S_IFCHR | 0666, DEVICE_RANDOM },
+        { "/dev/tty", S_IFCHR | 0666, DEVICE_STDOUT },
+        { "/dev/stdin", S_IFCHR | 0666, DEVICE_STDOUT },
+        { "/dev/stdout", S_IFCHR | 0666, DEVICE_STDOUT },
+        { "/dev/stderr", S_IFCHR | 0666, DEVICE_STDERR },
+        { "/proc/tacet/counters", S_IFREG | 0444, DEVICE_COUNTERS },
+        { "/proc/uptime", S_IFREG | 0444, DEVICE_UPTIME },
+    };
+
+    for (unsigned i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
+        struct tree_node *node = tree_add(tree, nodes[i].path, nodes[i].mode, NULL, 0, why);
+
+        if (!node)
+            return -ENOMEM;
+        node->device = nodes[i].device;
+    }
+    return 0;
+}

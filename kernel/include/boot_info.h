@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * boot_info.h: what the kernel knows of the machine when it starts, whoever started it.
+ *
+ * Every boot protocol (multiboot2 and PVH on x86_64, the flat device tree on ppc64) is parsed into this one
+ * structure by its architecture, and the rest of the kernel sees nothing else. Everything in it is a copy:
+ * after parsing, the boot loader's own structures may be overwritten. Addresses are physical.
+ */
+#ifndef TACET_BOOT_INFO_H
+#define TACET_BOOT_INFO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define BOOT_RANGES_MAX         256 /* entries of the memory map that are kept */
+#define BOOT_MODULES_MAX        8
+#define BOOT_COMMAND_LINE_BYTES 4096 /* with its NUL */
+#define BOOT_MODULE_NAME_BYTES  128
+
+/* Physical bytes [base, base + bytes). Firmware may hand in anything: zero length, overlaps, a sum that
+ * wraps. */
+struct memory_range {
+    uint64_t base;
+    uint64_t bytes;
+};
+
+struct boot_module {
+    struct memory_range range;
+    char name[BOOT_MODULE_NAME_BYTES]; /* the text given with the module, cut at the size; "" where there is
+                                          none */
+};
+
+struct boot_info {
+    const char *protocol; /* "multiboot2", "pvh", … for the log */
+    char command_line[BOOT_COMMAND_LINE_BYTES];
+
+    struct memory_range usable[BOOT_RANGES_MAX]; /* RAM free to use, as the firmware tells it */
+    unsigned usable_count;
+    struct memory_range
+        reserved[BOOT_RANGES_MAX]; /* what the firmware says is not; it wins where both overlap */
+    unsigned reserved_count;
+    unsigned ranges_dropped; /* usable ones beyond BOOT_RANGES_MAX; reported, never silently lost */
+
+    struct boot_module modules[BOOT_MODULES_MAX];
+    unsigned module_count;
+
+    uint64_t rsdp;         /* ACPI root pointer, 0 where unknown */
+    uint8_t rsdp_copy[36]; /* multiboot2 hands in a copy instead of an address; valid where rsdp_copied */
+    bool rsdp_copied;
+    bool efi; /* started by UEFI firmware: no BIOS data area, no VGA text */
+
+    struct {
+        uint64_t address; /* 0: no text screen known */
+        uint32_t columns, rows;
+    } text_screen;
+};
+
+/* The two below are for the parsers of boot protocols; any context, no allocation.
+ *
+ * Notes one entry of the firmware's memory map. One that touches the entry before it is merged with that one.
+ * Returns 0, or -E2BIG for a reserved range beyond BOOT_RANGES_MAX: to forget it could hand memory out that
+ * is not RAM. */
+int boot_info_add_range(struct boot_info *info, uint64_t base, uint64_t bytes, bool usable);
+
+/* Notes a module; `name` of at most `name_bytes` bytes ends at its first NUL and is cut at the field's size.
+ * Returns 0, -E2BIG for one beyond BOOT_MODULES_MAX, -EINVAL for a range that wraps. */
+int boot_info_add_module(struct boot_info *info, uint64_t base, uint64_t bytes, const char *name,
+                         uint64_t name_bytes);
+
+#endif

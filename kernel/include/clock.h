@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * clock.h: time as the kernel and programs see it, from the architecture's clock source.
+ */
+#ifndef TACET_CLOCK_H
+#define TACET_CLOCK_H
+
+#include <stdint.h>
+
+#define NS_PER_S 1000000000ULL
+
+void clock_start(void); /* after arch_initialise */
+
+/* Nanoseconds since the kernel's first instruction; monotone. Any context. */
+uint64_t clock_now_ns(void);
+
+/* What to add for nanoseconds since 1970 UTC. */
+uint64_t clock_wall_offset_ns(void);
+
+/* The clock source's tick in ns, rounded up to at least 1. */
+uint64_t clock_resolution_ns(void);
+
+#endif

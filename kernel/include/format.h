@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * format.h: text from values, for the console, the log and error messages.
+ *
+ * The conversions are those of C's printf that a kernel needs: %d %i %u %x %X %o %c %s %p %%, the lengths hh
+ * h l ll z t j, the flags '-' '0' '+' ' ' '#', width and precision (also '*'). No floating point, no
+ * positional arguments, no %n. An unknown conversion is printed as it stands. Pure functions; any context.
+ */
+#ifndef TACET_FORMAT_H
+#define TACET_FORMAT_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+/* Writes at most `bytes` bytes, a terminating NUL included (nothing where `bytes` is 0). Returns the length
+ * that the whole text has, without the NUL, as C's snprintf does. */
+size_t format_va(char *buffer, size_t bytes, const char *format, va_list arguments);
+__attribute__((format(printf, 3, 4))) size_t format_text(char *buffer, size_t bytes, const char *format, ...);
+
+/* Why something was refused: one line that names what was wrong, where, and what would be right. Functions
+ * that parse outside bytes fill one when they answer a negative errno. */
+struct message {
+    char text[240];
+};
+
+/* Sets the message (cut at its size) and returns `error`, so that a parser can `return message_set(why,
+ * -EINVAL, …)`. */
+__attribute__((format(printf, 3, 4))) int message_set(struct message *why, int error, const char *format,
+                                                      ...);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * process.h: the one process of a CPU: a rank of the job.
+ */
+#ifndef TACET_PROCESS_H
+#define TACET_PROCESS_H
+
+#include "file.h"
+#include "page_pool.h"
+#include "signal_numbers.h"
+#include "tree.h"
+#include "vm.h"
+
+#define PROCESS_NAME_BYTES 16 /* Linux's TASK_COMM_LEN */
+
+struct process {
+    uint64_t pid;
+    unsigned rank;
+    struct page_pool pages; /* its slice */
+    struct vm vm;
+    struct file_table files;
+    struct tree *tree;
+    struct tree_node *directory; /* current */
+    struct tree_node *program;
+    const char *program_path;
+    char name[PROCESS_NAME_BYTES];
+    uint64_t stack_low, stack_high; /* the main stack */
+    uint64_t start_ns;
+    uint64_t signal_mask;
+    uint64_t signals_ignored;   /* a bit each: SIG_IGN */
+    uint64_t clear_tid_address; /* set_tid_address, set_robust_list: kept for a second thread */
+    uint64_t robust_list;
+};
+
+struct process_arguments {
+    const char *const *arguments;
+    unsigned argument_count;
+    const char *const *environment;
+    unsigned environment_count;
+    uint64_t stack_bytes;
+};
+
+/* Prepares the process of this CPU on its slice, standard streams open. The structure is the caller's, zeroed. */
+int process_create(struct process *process, const struct memory_slice *slice, struct tree *tree, struct message *why);
+
+/* Loads the program (kernel/load.c): segments with their rights, stack with arguments, environment and auxiliary vector. Its address space must be active.
+ * -ENOEXEC, -ENOMEM, -E2BIG with `why`. */
+int process_load(struct process *process, struct tree_node *program, const struct process_arguments *arguments, uint64_t *entry,
+                 uint64_t *stack, struct message *why);
+
+/* The end of a process: the node's, too, as long as there is one. */
+_Noreturn void process_exit(unsigned status);
+_Noreturn void process_kill(int signal);
+
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * load.c: puts a checked ELF image into the address space of this CPU's process, and builds the first stack.
+ *
+ * The image keeps the 4 KiB rights of its segments; everything else (stack, later heap and mappings) is in large pages. Layout:
+ *
+ *     program       as linked, or at ARCH_PIE_BASE for a static-PIE
+ *     heap          from the next large page after the program
+ *     mappings      from ARCH_MMAP_BASE upwards
+ *     guard         below the stack: no memory
+ *     stack         STACK_TOP - stack= … STACK_TOP
+ *     node pages    from STACK_TOP: struct tacet_node, then a page of counters a CPU (libc/include/tacet.h)
+ *
+ * The stack at the program's entry is that of the ELF ABI: argc, argv, NULL, environment, NULL, auxiliary vector; strings above it
+ * [System V ABI, AMD64 supplement §3.4.1].
+ */
+#include "arch.h"
+#include "clock.h"
+#include "elf_image.h"
+#include "errno.h"
+#include "kstring.h"
+#include "linux_abi.h"
+#include "node.h"
+#include "process.h"
+
+#define STACK_TOP       ((ARCH_USER_LIMIT - 1) & ~(ARCH_LARGE_PAGE - 1))
+#define STACK_GUARD     ARCH_LARGE_PAGE
+#define VECTOR_WORDS_MAX 2048 /* argc, pointers and auxiliary vector */
+
+/* ---- Segments ---- */
+
+static uint64_t page_down(uint64_t address)
+{
+    return address & ~(ARCH_PAGE - 1);
+}
+
+static uint64_t page_up(uint64_t address)
+{
+    return page_down(address + ARCH_PAGE - 1);
+}
+
+/* The page that a segment shares with the one before it gets the rights of both. */
+static int shared_page_join(struct vm *vm, uint64_t page, unsigned rights, const char *name, struct message *why)
+{
+    const struct vm_area *area = vm_find(vm, page);
+    unsigned both = area->rights | rights;
+
+    if ((both & RIGHT_WRITE) && (both & RIGHT_EXECUTE))
+        return message_set(why, -ENOEXEC, "%s: two segments share the page at %#lx, one writable, one executable; link with -z separate-code",
+                           name, page);
+    return vm_protect(vm, page, ARCH_PAGE, both);
+}
+
+/* Maps all segments writable, to be filled; overlapping pages once. */
+static int segments_map(struct vm *vm, const struct elf_image *image, uint64_t base, const char *name, struct message *why)
+{
+    uint64_t mapped_to = 0;
+
+    for (unsigned i = 0; i < image->segment_count; i++) {
+        const struct elf_segment *segment = &image->segments[i];
+        uint64_t start = base + page_down(segment->address);
+        uint64_t end = base + page_up(segment->address + segment->memory_bytes);
+
+        if (start < mapped_to)
+            start = mapped_to;
+        if (start < end && vm_map(vm, &start, end - start, RIGHT_READ | RIGHT_WRITE, VM_FIXED | VM_NO_REPLACE, name))
+            return message_set(why, -ENOMEM, "%s does not fit into memory: segment %u needs %lu KiB, %lu KiB are free; give the node more memory",
+                               name, i, (end - start) / 1024, vm->pages->free_bytes / 1024);
+        if (end > mapped_to)
+            mapped_to = end;
+    }
+    return 0;
+}
+
+static int segments_fill(const struct elf_image *image, uint64_t base, const char *file, struct message *why)
+{
+    for (unsigned i = 0; i < image->segment_count; i++) {
+        const struct elf_segment *segment = &image->segments[i];
+
+        if (user_write(base + segment->address, file + segment->file_offset, segment->file_bytes))
+            return message_set(why, -EFAULT, "segment %u cannot be written to memory", i);
+    }
+    return 0;
+}
+
+static int segments_protect(struct vm *vm, const struct elf_image *image, uint64_t base, const char *name, struct message *why)
+{
+    uint64_t done_to = 0;
+
+    for (unsigned i = 0; i < image->segment_count; i++) {
+        const struct elf_segment *segment = &image->segments[i];
+        uint64_t start = base + page_down(segment->address);
+        uint64_t end = base + page_up(segment->address + segment->memory_bytes);
+        int error = 0;
+
+        if (start < done_to) {
+            error = shared_page_join(vm, start, segment->rights, name, why);
+            start = done_to;
+        }
+        if (!error && start < end)
+            error = vm_protect(vm, start, end - start, segment->rights);
+        if (error)
+            return why->text[0] ? error : message_set(why, error, "%s: no memory for the rights of segment %u", name, i);
+        if (end > done_to)
+            done_to = end;
+    }
+    return 0;
+}
+
+/* ---- The first stack ---- */
+
+/* Grows downwards from `at`; the words of the vector are gathered first and written last. */
+struct stack_builder {
+    uint64_t at, low;
+    uint64_t words[VECTOR_WORDS_MAX];
+    unsigned count;
+    bool failed;
+};
+
+static uint64_t push_bytes(struct stack_builder *stack, const void *bytes, uint64_t count)
+{
+    if (stack->failed || count > stack->at - stack->low) {
+        stack->failed = true;
+        return 0;
+    }
+    stack->at -= count;
+    stack->failed = user_write(stack->at, bytes, count);
+    return stack->at;
+}
+
+static uint64_t push_string(struct stack_builder *stack, const char *text)
+{
+    return push_bytes(stack, text, strlen(text) + 1);
+}
+
+static void add_word(struct stack_builder *stack, uint64_t word)
+{
+    if (stack->count < VECTOR_WORDS_MAX)
+        stack->words[stack->count++] = word;
+    else
+        stack->failed = true;
+}
+
+static void add_auxiliary(struct stack_builder *stack, uint64_t type, uint64_t value)
+{
+    add_word(stack, type);
+    add_word(stack, value);
+}
+
+static int stack_build(struct process *process, const struct process_arguments *given, const struct elf_image *image, uint64_t base,
+                       uint64_t *stack_pointer)
+{
+    static struct stack_builder stack; /* too large for the kernel's stack; one process is loaded at a time */
+    uint64_t random[2] = { arch_random(), arch_random() };
+
+    stack = (struct stack_builder){ .at = process->stack_high, .low = process->stack_low + ARCH_PAGE };
+
+    uint64_t name = push_string(&stack, process->program_path);
+    uint64_t platform = push_string(&stack, ARCH_PLATFORM);
+    stack.at &= ~15ULL;
+    uint64_t random_bytes = push_bytes(&stack, random, sizeof(random));
+
+    add_word(&stack, given->argument_count);
+    for (unsigned i = 0; i < given->argument_count; i++)
+        add_word(&stack, push_string(&stack, given->arguments[i]));
+    add_word(&stack, 0);
+    for (unsigned i = 0; i < given->environment_count; i++)
+        add_word(&stack, push_string(&stack, given->environment[i]));
+    add_word(&stack, 0);
+
+    if (image->headers_address)
+        add_auxiliary(&stack, AT_PHDR, base + image->headers_address);
+    add_auxiliary(&stack, AT_PHENT, image->header_bytes);
+    add_auxiliary(&stack, AT_PHNUM, image->header_count);
+    add_auxiliary(&stack, AT_PAGESZ, ARCH_PAGE);
+    add_auxiliary(&stack, AT_BASE, 0);
+    add_auxiliary(&stack, AT_FLAGS, 0);
+    add_auxiliary(&stack, AT_ENTRY, base + image->entry);
+    add_auxiliary(&stack, AT_UID, 0);
+    add_auxiliary(&stack, AT_EUID, 0);
+    add_auxiliary(&stack, AT_GID, 0);
+    add_auxiliary(&stack, AT_EGID, 0);
+    add_auxiliary(&stack, AT_SECURE, 0);
+    add_auxiliary(&stack, AT_CLKTCK, 100);
+    add_auxiliary(&stack, AT_RANDOM, random_bytes);
+    add_auxiliary(&stack, AT_HWCAP, arch_hwcap(1));
+    add_auxiliary(&stack, AT_HWCAP2, arch_hwcap(2));
+    add_auxiliary(&stack, AT_EXECFN, name);
+    add_auxiliary(&stack, AT_PLATFORM, platform);
+    add_auxiliary(&stack, AT_TACET_NODE, STACK_TOP);
+    add_auxiliary(&stack, AT_NULL, 0);
+
+    stack.at &= ~15ULL;
+    if (stack.count % 2)
+        stack.at -= 8; /* the stack pointer is a multiple of 16 at argc */
+    *stack_pointer = push_bytes(&stack, stack.words, stack.count * sizeof(uint64_t));
+    return stack.failed ? -E2BIG : 0;
+}
+
+static int stack_map(struct process *process, uint64_t bytes, struct message *why)
+{
+    uint64_t low, guard;
+
+    bytes = (bytes + ARCH_LARGE_PAGE - 1) & ~(ARCH_LARGE_PAGE - 1);
+    low = STACK_TOP - bytes;
+    guard = low - STACK_GUARD;
+    if (vm_map(&process->vm, &low, bytes, RIGHT_READ | RIGHT_WRITE, VM_FIXED | VM_NO_REPLACE, "[stack]") ||
+        vm_map(&process->vm, &guard, STACK_GUARD, 0, VM_FIXED | VM_NO_REPLACE, "[stack guard]"))
+        return message_set(why, -ENOMEM, "no memory for a stack of %lu KiB: %lu KiB are free; make it smaller with stack=SIZE, or give the node more memory",
+                           bytes / 1024, process->pages.free_bytes / 1024);
+    process->stack_low = low;
+    process->stack_high = STACK_TOP;
+    return 0;
+}
+
+/* ---- All of it ---- */
+
+int process_load(struct process *process, struct tree_node *program, const struct process_arguments *given, uint64_t *entry,
+                 uint64_t *stack, struct message *why)
+{
+    static struct elf_image image; /* of the program being loaded; too large for the kernel's stack */
+    struct vm *vm = &process->vm;
+    const char *name = process->program_path;
+    struct message fault = { "" };
+    int error = elf_parse(program->data, program->bytes, ARCH_ELF_MACHINE, ARCH_MMAP_BASE, &image, &fault);
+
+    if (error)
+        return message_set(why, error, "%s: %s", name, fault.text);
+
+    uint64_t base = image.position_independent ? ARCH_PIE_BASE - page_down(image.low) : 0;
+    if (base + image.high > ARCH_MMAP_BASE)
+        return message_set(why, -ENOEXEC, "%s: its segments reach up to %#lx, the limit is %#lx", name, base + image.high, (uint64_t)ARCH_MMAP_BASE);
+
+    error = segments_map(vm, &image, base, name, why);
+    if (!error)
+        error = segments_fill(&image, base, program->data, why);
+    if (!error)
+        error = segments_protect(vm, &image, base, name, why);
+    if (!error)
+        error = stack_map(process, given->stack_bytes, why);
+    if (error)
+        return error;
+    if (node_pages_map(vm, STACK_TOP))
+        return message_set(why, -ENOMEM, "no memory for the page tables of the counters");
+
+    vm->heap_start = vm->heap_end = (base + image.high + ARCH_LARGE_PAGE - 1) & ~(ARCH_LARGE_PAGE - 1);
+    process->program = program;
+    *entry = base + image.entry;
+    if (stack_build(process, given, &image, base, stack))
+        return message_set(why, -E2BIG, "the arguments and the environment do not fit: at most %u words of pointers, and the stack's %lu KiB",
+                           VECTOR_WORDS_MAX, given->stack_bytes / 1024);
+    return 0;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * process.c: the beginning and the end of a process, and the report when a program does what it may not.
+ */
+#include "process.h"
+#include "arch.h"
+#include "clock.h"
+#include "console.h"
+#include "errno.h"
+#include "stop.h"
+
+#define FIRST_PID       1
+#define STATUS_SIGNALED 128
+
+int process_create(struct process *process, const struct memory_slice *slice, struct tree *tree, struct message *why)
+{
+    page_pool_initialise(&process->pages, slice->extents, slice->extent_count);
+    process->pid = FIRST_PID + process->rank;
+    process->tree = tree;
+    process->directory = tree->root;
+    process->start_ns = clock_now_ns();
+    if (vm_create(&process->vm, &process->pages))
+        return message_set(why, -ENOMEM, "no memory for the page tables of rank %u", process->rank);
+    file_open_streams(process);
+    return 0;
+}
+
+_Noreturn void process_exit(unsigned status)
+{
+    node_exit(status);
+}
+
+const char *signal_name(int signal)
+{
+    static const char *const names[] = {
+        NULL,      "SIGHUP",  "SIGINT",    "SIGQUIT", "SIGILL",  "SIGTRAP", "SIGABRT",   "SIGBUS",  "SIGFPE",  "SIGKILL",  "SIGUSR1",
+        "SIGSEGV", "SIGUSR2", "SIGPIPE",   "SIGALRM", "SIGTERM", "SIGSTKFLT", "SIGCHLD", "SIGCONT", "SIGSTOP", "SIGTSTP",  "SIGTTIN",
+        "SIGTTOU", "SIGURG",  "SIGXCPU",   "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGIO",  "SIGPWR",  "SIGSYS",
+    };
+    const unsigned count = sizeof(names) / sizeof(names[0]);
+
+    return signal > 0 && (unsigned)signal < count ? names[signal] : "a real-time signal";
+}
+
+bool signal_ignored_by_default(int signal)
+{
+    return signal == SIGNAL_CHLD || signal == SIGNAL_CONT || signal == SIGNAL_URG || signal == SIGNAL_WINCH;
+}
+
+_Noreturn void process_kill(int signal)
+{
+    const struct process *process = arch_process();
+
+    kernel_print("rank %u (%s) ended by %s, which it sent itself\n", process->rank, process->name, signal_name(signal));
+    process_exit(STATUS_SIGNALED + (unsigned)signal);
+}
+
+/* What an address is to the program, in words. */
+static void address_describe(const struct process *process, uint64_t address)
+{
+    const struct vm_area *area = vm_find(&process->vm, address);
+    const uint64_t near_stack = 1 << 20;
+
+    if (address < process->stack_low && process->stack_low - address <= near_stack)
+        kernel_print("  the stack has overflowed: its %lu KiB end at %#lx; give it more with stack=SIZE\n",
+                     (process->stack_high - process->stack_low) / 1024, process->stack_low);
+    else if (address >= ARCH_USER_LIMIT)
+        kernel_print("  that address belongs to the kernel, or to nobody\n");
+    else if (address < ARCH_PAGE)
+        kernel_print("  that is a NULL pointer, or near one\n");
+    else if (area)
+        kernel_print("  that lies in %#lx-%#lx %s%s%s %s\n", area->start, area->end, area->rights & RIGHT_READ ? "r" : "-",
+                     area->rights & RIGHT_WRITE ? "w" : "-", area->rights & RIGHT_EXECUTE ? "x" : "-",
+                     area->name[0] ? area->name : "anonymous");
+}
+
+_Noreturn void trap_user_fault(const struct fault *fault)
+{
+    const struct process *process = arch_process();
+
+    kernel_print("rank %u (%s) ended by %s: %s\n", process->rank, process->name, signal_name(fault->signal), fault->cause);
+    kernel_print("  at instruction %#lx", fault->instruction);
+    if (fault->has_address)
+        kernel_print(", address %#lx", fault->address);
+    kernel_print("\n");
+    if (fault->has_address)
+        address_describe(process, fault->address);
+    arch_registers_print(fault->frame);
+    process_exit(STATUS_SIGNALED + (unsigned)fault->signal);
+}

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs libFuzzer targets for a set time each, from generated seeds, and prints `N passed, M failed`.
+
+What a run discovers stays in BUILD/corpus/NAME for the next one; an input that fails stays in BUILD/NAME-*, and its
+path and the command that repeats it are printed.
+"""
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+import seeds
+
+
+def run(name: str, build: Path, seconds: int) -> bool:
+    corpus = build / "corpus" / name
+    seed_folder = build / "seeds" / name
+    corpus.mkdir(parents=True, exist_ok=True)
+    seeds.write(name, seed_folder)
+    binary = build / f"fuzz_{name}"
+    command = [
+        str(binary),
+        f"-max_total_time={seconds}",
+        "-timeout=10",
+        "-print_final_stats=1",
+        "-verbosity=0",
+        f"-artifact_prefix={build}/{name}-",
+        str(corpus),
+        str(seed_folder),
+    ]
+    dictionary = Path(__file__).parent / f"{name}.dict"
+    if dictionary.exists():
+        command.insert(1, f"-dict={dictionary}")
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    report = done.stdout + done.stderr
+    if done.returncode != 0:
+        print(report)
+        print(f"fuzz {name}: FAILED; repeat with {binary} FILE, FILE being one of {build}/{name}-*")
+        return False
+    executed = [line.split()[-1] for line in report.splitlines() if line.startswith("stat::number_of_executed_units")]
+    print(f"fuzz {name}: {executed[0] if executed else 'no'} inputs, nothing found", flush=True)
+    return True
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=int, required=True)
+    parser.add_argument("--build", type=Path, required=True)
+    parser.add_argument("names", nargs="*")
+    arguments = parser.parse_args()
+
+    results = [run(name, arguments.build, arguments.seconds) for name in arguments.names]
+    print(f"{results.count(True)} passed, {results.count(False)} failed")
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Generates the fuzzers' first inputs, so that no binary is kept in the tree."""
+
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+GENERATORS: dict[str, Callable[[], Iterator[bytes]]] = {}
+
+
+def write(name: str, folder: Path) -> None:
+    """Writes the seeds of fuzzer `name` as numbered files; none is fine."""
+    folder.mkdir(parents=True, exist_ok=True)
+    generator = GENERATORS.get(name)
+    if generator is None:
+        return
+    for number, content in enumerate(generator()):
+        (folder / str(number)).write_bytes(content)
+
+
+BASE = 0x10000  # where the fuzzers' memory begins
+
+
+def seeds_of(name: str) -> Callable[[Callable[[], Iterator[bytes]]], Callable[[], Iterator[bytes]]]:
+    def register(generator: Callable[[], Iterator[bytes]]) -> Callable[[], Iterator[bytes]]:
+        GENERATORS[name] = generator
+        return generator
+
+    return register
+
+
+MAP = struct.pack("<" + "QQII" * 3, 0, 0x9FC00, 1, 0, 0xF0000, 0x10000, 2, 0, 0x100000, 0x7F00000, 1, 0)
+
+
+@seeds_of("multiboot2")
+def multiboot2() -> Iterator[bytes]:
+    def tag(kind: int, content: bytes) -> bytes:
+        return struct.pack("<II", kind, len(content) + 8) + content + bytes(-len(content) % 8)
+
+    tags = [
+        tag(1, b"app=/bin/ftq ranks=2\0"),
+        tag(3, struct.pack("<II", 0x9000, 0xA000) + b"initrd\0"),
+        tag(6, struct.pack("<II", 24, 0) + MAP),
+        tag(8, struct.pack("<QIIIBBH", 0xB8000, 160, 80, 25, 16, 2, 0)),
+        tag(12, bytes(8)),
+        tag(14, b"RSD PTR " + bytes(12)),
+        tag(15, b"RSD PTR " + bytes(28)),
+    ]
+    body = b"".join(tags) + tag(0, b"")
+    yield struct.pack("<II", len(body) + 8, 0) + body
+
+
+@seeds_of("pvh")
+def pvh() -> Iterator[bytes]:
+    module = struct.pack("<QQQQ", 0x7F00000, 0x1000, BASE + 200, 0)
+    head = struct.pack(
+        "<IIIIQQQQII", 0x336EC578, 1, 0, 1, BASE + 56, BASE + 210, 0xF52D0, BASE + 88, len(MAP) // 24, 0
+    )
+    start = head + module + MAP
+    yield start + bytes(200 - len(start)) + b"initrd\0\0\0\0" + b"app=/bin/fwq\0"
+
+
+@seeds_of("command_line")
+def command_line() -> Iterator[bytes]:
+    yield b'app=/bin/ftq env=OMP_NUM_THREADS=4 stack=16M quiet ranks=0x10 -- -n 1000 "a b" c\\ d'
+
+
+@seeds_of("elf")
+def elf() -> Iterator[bytes]:
+    def program(kind: int, base: int) -> bytes:
+        segments = [
+            (1, 4, 0, base, 0x200, 0x200),
+            (1, 5, 0x200, base + 0x1200, 0x40, 0x40),
+            (1, 6, 0x240, base + 0x2240, 0x20, 0x3000),
+            (0x6474E551, 6, 0, 0, 0, 0),
+        ]
+        head = b"\x7fELF\x02\x01\x01" + bytes(9)
+        head += struct.pack("<HHIQQQIHHHHHH", kind, 62, 1, base + 0x1200, 64, 0, 0, 64, 56, len(segments), 64, 0, 0)
+        for what, flags, offset, address, in_file, in_memory in segments:
+            head += struct.pack("<IIQQQQQQ", what, flags, offset, address, address, in_file, in_memory, 0x1000)
+        return head + bytes(0x260 - len(head))
+
+    yield program(2, 0x400000)
+    yield program(3, 0)

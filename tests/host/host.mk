@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# host.mk: tests of pure C logic on the build machine, with sanitizers, and the fuzzers of every parser of outside bytes.
+#
+# Included by the top-level Makefile, or alone from the root of the tree: make -f tests/host/host.mk host-test
+# A new C test: its name in HOST_TESTS and its sources in NAME_sources (the test itself is tests/host/test_NAME.c).
+# A new fuzzer: its name in FUZZERS and its sources in NAME_fuzz_sources (the target itself is tests/fuzz/fuzz_NAME.c).
+
+HOST_CC       ?= gcc
+FUZZ_CC       ?= clang
+FUZZ_SECONDS  ?= 5
+HOST_BUILD    := build/host
+FUZZ_BUILD    := build/fuzz
+
+HOST_WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Werror
+HOST_INCLUDES := -iquote kernel/include -iquote arch/x86_64/include -iquote tests/host -I libc/include
+HOST_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
+                 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+FUZZ_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
+                 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+
+HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image
+
+string_sources :=
+format_sources := kernel/format.c
+multiboot2_sources := arch/x86_64/boot/multiboot2.c kernel/boot_info.c kernel/format.c
+pvh_sources := arch/x86_64/boot/pvh.c kernel/boot_info.c kernel/format.c
+command_line_sources := kernel/command_line.c kernel/format.c
+memplan_sources := kernel/memplan.c kernel/format.c
+elf_image_sources := kernel/elf_image.c kernel/format.c
+
+FUZZERS := multiboot2 pvh command_line elf
+
+multiboot2_fuzz_sources := $(multiboot2_sources)
+pvh_fuzz_sources := $(pvh_sources)
+command_line_fuzz_sources := $(command_line_sources)
+elf_fuzz_sources := $(elf_image_sources)
+
+host_objects = $(patsubst %.c,$(HOST_BUILD)/%.o,tests/host/test_$(1).c $($(1)_sources))
+fuzz_objects = $(patsubst %.c,$(FUZZ_BUILD)/%.o,tests/fuzz/fuzz_$(1).c $($(1)_fuzz_sources))
+
+HOST_BINARIES := $(HOST_TESTS:%=$(HOST_BUILD)/test_%)
+FUZZ_BINARIES := $(FUZZERS:%=$(FUZZ_BUILD)/fuzz_%)
+
+.PHONY: host-test fuzz fuzz-build
+
+# Every binary runs, also after one has failed.
+host-test: $(HOST_BINARIES)
+	@failed=0; for test in $(HOST_BINARIES); do ./$$test || failed=1; done; exit $$failed
+
+define host_binary
+$(HOST_BUILD)/test_$(1): $(call host_objects,$(1))
+	$$(HOST_CC) $$(HOST_CFLAGS) -o $$@ $$^
+endef
+$(foreach test,$(HOST_TESTS),$(eval $(call host_binary,$(test))))
+
+$(HOST_BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(HOST_CC) $(HOST_CFLAGS) -MMD -MP -c -o $@ $<
+
+define fuzz_binary
+$(FUZZ_BUILD)/fuzz_$(1): $(call fuzz_objects,$(1))
+	$$(FUZZ_CC) $$(FUZZ_CFLAGS) -o $$@ $$^
+endef
+$(foreach fuzzer,$(FUZZERS),$(eval $(call fuzz_binary,$(fuzzer))))
+
+$(FUZZ_BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(FUZZ_CC) $(FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
+
+fuzz-build: $(FUZZ_BINARIES)
+
+fuzz: fuzz-build
+	@python3 tests/fuzz/run.py --seconds $(FUZZ_SECONDS) --build $(FUZZ_BUILD) $(FUZZERS)
+
+-include $(sort $(foreach test,$(HOST_TESTS),$(patsubst %.o,%.d,$(call host_objects,$(test)))))
+-include $(sort $(foreach fuzzer,$(FUZZERS),$(patsubst %.o,%.d,$(call fuzz_objects,$(fuzzer)))))

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_memplan.c: every guarantee of memplan.h, byte-exactly, over thousands of random and hostile maps.
+ *
+ * The model knows nothing of how the planner works: it cuts the address line at every point where anything
+ * begins or ends and asks for each piece, range by range, who claims it.
+ */
+#include "check.h"
+#include "errno.h"
+#include "memplan.h"
+
+#define RANGES_MAX 2048
+#define POINTS_MAX (4 * RANGES_MAX + 4096)
+#define MIB        (1ULL << 20)
+#define GIB        (1ULL << 30)
+
+static uint64_t seed = 3;
+static struct memory_range usable[RANGES_MAX], reserved[RANGES_MAX];
+static struct memplan_input input;
+static struct memplan plan;
+static struct message why;
+static uint64_t points[POINTS_MAX];
+static unsigned point_count;
+
+static uint64_t random_below(uint64_t limit)
+{
+    return limit ? check_random(&seed) % limit : 0;
+}
+
+/* ---- the model ---- */
+
+static bool wraps(struct memory_range range)
+{
+    return range.bytes > UINT64_MAX - range.base;
+}
+
+static bool holds(struct memory_range range, uint64_t address)
+{
+    return address >= range.base && address - range.base < range.bytes;
+}
+
+/* Whether the byte may be planned at all. */
+static bool is_usable(uint64_t address)
+{
+    bool found = false;
+
+    if (address < MIB || address >= input.address_limit)
+        return false;
+    for (unsigned i = 0; i < input.reserved_count; i++) {
+        if (holds(reserved[i], address))
+            return false;
+    }
+    for (unsigned i = 0; i < input.usable_count && !found; i++)
+        found = !wraps(usable[i]) && holds(usable[i], address);
+    return found;
+}
+
+/* How often the plan hands the byte out. */
+static unsigned owners(uint64_t address)
+{
+    unsigned count = holds(plan.pool, address);
+
+    for (unsigned rank = 0; rank < input.rank_count; rank++) {
+        for (unsigned i = 0; i < plan.slices[rank].extent_count; i++)
+            count += holds(plan.slices[rank].extents[i], address);
+    }
+    return count;
+}
+
+static void add_point(uint64_t point)
+{
+    points[point_count++] = point;
+}
+
+static void add_range_points(struct memory_range range)
+{
+    add_point(range.base);
+    add_point(wraps(range) ? UINT64_MAX : range.base + range.bytes);
+}
+
+static int compare_points(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+static void collect_points(void)
+{
+    point_count = 0;
+    add_point(MIB);
+    add_point(input.address_limit);
+    for (unsigned i = 0; i < input.usable_count; i++)
+        add_range_points(usable[i]);
+    for (unsigned i = 0; i < input.reserved_count; i++)
+        add_range_points(reserved[i]);
+    add_range_points(plan.pool);
+    for (unsigned rank = 0; rank < input.rank_count && rank < MEMPLAN_RANKS_MAX; rank++) {
+        for (unsigned i = 0; i < plan.slices[rank].extent_count; i++)
+            add_range_points(plan.slices[rank].extents[i]);
+    }
+    qsort(points, point_count, sizeof(points[0]), compare_points);
+}
+
+struct account {
+    uint64_t usable, planned, doubled, stolen;
+    uint64_t page_runs;      /* maximal usable runs that hold a whole page */
+    uint64_t page_run_bytes; /* whole pages in them */
+    uint64_t longest_run;    /* whole pages of the longest one that ends by the pool's limit, cut there */
+};
+
+static void close_run(struct account *sum, uint64_t start, uint64_t end)
+{
+    start = (start + MEMPLAN_PAGE - 1) / MEMPLAN_PAGE * MEMPLAN_PAGE;
+    uint64_t low_end = end < input.pool_limit ? end : input.pool_limit;
+    end = end / MEMPLAN_PAGE * MEMPLAN_PAGE;
+    low_end = low_end / MEMPLAN_PAGE * MEMPLAN_PAGE;
+    if (start < end) {
+        sum->page_runs++;
+        sum->page_run_bytes += end - start;
+    }
+    if (start < low_end && low_end - start > sum->longest_run)
+        sum->longest_run = low_end - start;
+}
+
+static struct account take_account(void)
+{
+    struct account sum = { 0 };
+    uint64_t run_start = 0;
+    bool in_run = false;
+
+    collect_points();
+    for (unsigned i = 0; i < point_count; i++) {
+        uint64_t start = points[i], bytes = i + 1 < point_count ? points[i + 1] - start : 0;
+        bool free = bytes ? is_usable(start) : i + 1 < point_count && in_run;
+        unsigned count = bytes ? owners(start) : 0;
+
+        sum.usable += free ? bytes : 0;
+        sum.planned += count ? bytes : 0;
+        sum.doubled += count > 1 ? bytes : 0;
+        sum.stolen += count && !free ? bytes : 0;
+        if (free && !in_run)
+            run_start = start;
+        if (!free && in_run)
+            close_run(&sum, run_start, start);
+        in_run = free;
+    }
+    return sum;
+}
+
+/* ---- the guarantees ---- */
+
+static bool is_page_range(struct memory_range range)
+{
+    return range.bytes > 0 && range.base % MEMPLAN_PAGE == 0 && range.bytes % MEMPLAN_PAGE == 0;
+}
+
+static void check_slice(const struct memory_slice *slice)
+{
+    uint64_t sum = 0;
+
+    CHECK(slice->extent_count > 0 && slice->extent_count <= MEMPLAN_EXTENTS_MAX);
+    for (unsigned i = 0; i < slice->extent_count; i++) {
+        const struct memory_range *extent = &slice->extents[i];
+
+        CHECK(is_page_range(*extent));
+        CHECK(i == 0 || extent[-1].base + extent[-1].bytes < extent->base);
+        sum += extent->bytes;
+    }
+    CHECK(sum == slice->bytes);
+    CHECK(slice->bytes >= input.slice_bytes_min);
+}
+
+/* Slices that adjoin do so on a large page's boundary. */
+static void check_cuts(void)
+{
+    for (unsigned a = 0; a + 1 < input.rank_count; a++) {
+        const struct memory_slice *slice = &plan.slices[a];
+        const struct memory_range *last = &slice->extents[slice->extent_count - 1];
+        const struct memory_range *next = &plan.slices[a + 1].extents[0];
+
+        CHECK(last->base + last->bytes <= next->base);
+        if (last->base + last->bytes == next->base)
+            CHECK(next->base % MEMPLAN_LARGE_PAGE == 0);
+    }
+}
+
+static void check_plan(void)
+{
+    uint64_t least = UINT64_MAX, most = 0, slices = 0, highest = plan.pool.base + plan.pool.bytes;
+
+    CHECK(is_page_range(plan.pool));
+    CHECK(plan.pool.bytes >= input.pool_bytes && plan.pool.bytes - input.pool_bytes < MEMPLAN_PAGE);
+    CHECK(plan.pool.base + plan.pool.bytes <= input.pool_limit);
+    for (unsigned rank = 0; rank < input.rank_count; rank++) {
+        const struct memory_slice *slice = &plan.slices[rank];
+        const struct memory_range *last = &slice->extents[slice->extent_count - 1];
+
+        check_slice(slice);
+        least = slice->bytes < least ? slice->bytes : least;
+        most = slice->bytes > most ? slice->bytes : most;
+        slices += slice->bytes;
+        highest = last->base + last->bytes > highest ? last->base + last->bytes : highest;
+    }
+    CHECK(most - least <= MEMPLAN_LARGE_PAGE);
+    check_cuts();
+    CHECK(plan.highest_address == highest && highest <= input.address_limit);
+
+    struct account sum = take_account();
+    CHECK(sum.usable == plan.usable_bytes);
+    CHECK(sum.planned == plan.pool.bytes + slices);
+    CHECK(sum.doubled == 0);
+    CHECK(sum.stolen == 0);
+    CHECK(plan.usable_bytes == plan.pool.bytes + slices + plan.lost_bytes);
+    if (sum.page_runs <= MEMPLAN_EXTENTS_MAX)
+        CHECK(sum.planned == sum.page_run_bytes); /* nothing but parts of pages is lost */
+}
+
+/* A refusal must be the truth: there is no room for the pool, or slices cannot be had in that size. */
+static void check_refusal(void)
+{
+    memset(&plan, 0, sizeof(plan));
+    struct account sum = take_account();
+    uint64_t pool = (input.pool_bytes + MEMPLAN_PAGE - 1) / MEMPLAN_PAGE * MEMPLAN_PAGE;
+    uint64_t least = input.slice_bytes_min ? input.slice_bytes_min : 1;
+
+    CHECK(why.text[0] != '\0');
+    if (sum.longest_run < pool || sum.page_runs > MEMPLAN_EXTENTS_MAX)
+        return;
+    uint64_t average = (sum.page_run_bytes - pool) / input.rank_count;
+    CHECK(average < least || average - least < MEMPLAN_LARGE_PAGE);
+}
+
+static int make_plan(void)
+{
+    why.text[0] = '\0';
+    input.usable = usable;
+    input.reserved = reserved;
+    int error = memplan_make(&input, &plan, &why);
+
+    if (error == 0)
+        check_plan();
+    else if (error == -ENOMEM)
+        check_refusal();
+    else
+        CHECK(why.text[0] != '\0');
+    return error;
+}
+
+/* ---- maps ---- */
+
+static void begin(uint64_t pool_bytes, unsigned rank_count)
+{
+    input = (struct memplan_input){
+        .address_limit = 1ULL << 46,
+        .pool_bytes = pool_bytes,
+        .pool_limit = 4 * GIB,
+        .rank_count = rank_count,
+        .slice_bytes_min = MIB,
+    };
+}
+
+static void add_usable(uint64_t base, uint64_t bytes)
+{
+    usable[input.usable_count++] = (struct memory_range){ base, bytes };
+}
+
+static void add_reserved(uint64_t base, uint64_t bytes)
+{
+    reserved[input.reserved_count++] = (struct memory_range){ base, bytes };
+}
+
+static void begin_pc(uint64_t low_mib, uint64_t high_mib, unsigned rank_count)
+{
+    begin(4 * MIB, rank_count);
+    add_usable(0, 0x9fc00);
+    add_reserved(0x9fc00, 0x400);
+    add_reserved(0xf0000, 0x10000);
+    add_usable(MIB, low_mib * MIB - MIB - 0x20000);
+    add_reserved(low_mib * MIB - 0x20000, 0x20000);
+    add_reserved(0xfffc0000, 0x40000);
+    if (high_mib)
+        add_usable(4 * GIB, high_mib * MIB);
+    add_reserved(2 * MIB, 1200000); /* the kernel */
+}
+
+/* An address or a length with a taste for corners. */
+static uint64_t random_bytes(uint64_t scale)
+{
+    switch (random_below(8)) {
+    case 0:
+        return 0;
+    case 1:
+        return random_below(8192);
+    case 2:
+        return random_below(scale / MEMPLAN_PAGE + 1) * MEMPLAN_PAGE;
+    case 3:
+        return random_below(scale / MEMPLAN_LARGE_PAGE + 1) * MEMPLAN_LARGE_PAGE;
+    case 4:
+        return random_below(64) == 0 ? UINT64_MAX - random_below(3 * MIB) : random_below(scale);
+    default:
+        return random_below(scale);
+    }
+}
+
+static void random_map(void)
+{
+    uint64_t scale = (4 * MIB) << random_below(16);
+    unsigned usable_target = 1 + (unsigned)random_below(random_below(4) ? 6 : 40);
+    unsigned reserved_target = (unsigned)random_below(random_below(4) ? 6 : 40);
+    static const unsigned ranks[] = { 1, 1, 2, 3, 4, 7, 8, 16, 33, 64 };
+
+    begin(1 + random_below(scale / 8),
+          random_below(50) ? ranks[random_below(10)] : 1 + (unsigned)random_below(64));
+    input.address_limit = random_below(3) ? 1ULL << 46 : random_bytes(2 * scale) & ((1ULL << 63) - 1);
+    input.pool_limit = random_below(3) ? 4 * GIB : random_bytes(2 * scale);
+    input.slice_bytes_min = random_below(2) ? 0 : random_bytes(scale / 4);
+    for (unsigned i = 0; i < usable_target; i++)
+        add_usable(random_bytes(scale), random_bytes(random_below(2) ? scale : scale / 16 + 1));
+    for (unsigned i = 0; i < reserved_target; i++)
+        add_reserved(random_bytes(scale), random_bytes(random_below(4) ? scale / 64 + 1 : scale / 4));
+}
+
+/* ---- tests ---- */
+
+TEST(random_and_hostile_maps_keep_every_guarantee)
+{
+    unsigned planned = 0, refused = 0;
+
+    for (int round = 0; round < 40000; round++) {
+        random_map();
+        int error = make_plan();
+
+        CHECK(error == 0 || error == -ENOMEM);
+        planned += error == 0;
+        refused += error == -ENOMEM;
+        if (check_state.failures) {
+            fprintf(stderr, "    round %d: %u usable, %u reserved, %u ranks\n", round, input.usable_count,
+                    input.reserved_count, input.rank_count);
+            return;
+        }
+    }
+    CHECK(planned > 10000);
+    CHECK(refused > 1000);
+}
+
+TEST(fragmented_maps_keep_every_guarantee)
+{
+    for (int round = 0; round < 150; round++) {
+        unsigned count = 20 + (unsigned)random_below(600);
+        uint64_t at = random_below(MIB), biggest = 4096ULL << random_below(12);
+
+        begin(4096 + random_below(MIB), 1 + (unsigned)random_below(64));
+        input.slice_bytes_min = 0;
+        add_usable(64 * GIB, 64 * MIB);
+        for (unsigned i = 0; i < count; i++) {
+            uint64_t bytes = 1 + random_below(2 * biggest);
+
+            add_usable(at, bytes);
+            at += bytes + 1 + random_below(biggest);
+        }
+        int error = make_plan();
+        CHECK(error == 0 || error == -ENOMEM);
+    }
+}
+
+TEST(thousands_of_separate_ranges_are_too_many)
+{
+    begin(MIB, 1);
+    for (unsigned i = 0; i < RANGES_MAX; i++)
+        add_usable(2 * MIB + i * 3 * MEMPLAN_PAGE, 2 * MEMPLAN_PAGE);
+    CHECK_EQUAL(make_plan(), -E2BIG);
+    begin(MIB, 1);
+    add_usable(2 * MIB, GIB);
+    for (unsigned i = 0; i < RANGES_MAX; i++)
+        add_reserved(2 * MIB + i * 3 * MEMPLAN_PAGE, 2 * MEMPLAN_PAGE);
+    CHECK_EQUAL(make_plan(), -E2BIG);
+}
+
+TEST(thousands_of_ranges_that_touch_are_one)
+{
+    begin(MIB, 2);
+    for (unsigned i = RANGES_MAX; i-- > 0;)
+        add_usable(2 * MIB + i * 1024, 1024 + i % 3 * 512);
+    CHECK_EQUAL(make_plan(), -ENOMEM); /* one megabyte is left for two slices of one */
+    CHECK_CONTAINS(why.text, "1024 KiB for 2 ranks");
+    input.rank_count = 1;
+    CHECK_EQUAL(make_plan(), 0);
+    CHECK_EQUAL(plan.slices[0].extent_count, 1);
+}
+
+TEST(full_tables_of_both_kinds_are_planned)
+{
+    begin(4096, 1);
+    input.slice_bytes_min = 0;
+    for (unsigned i = 0; i < 640; i++) {
+        add_usable(2 * MIB + i * 4 * MIB, 3 * MIB);
+        add_reserved(2 * MIB + i * 4 * MIB + MIB, 4096);
+    }
+    CHECK_EQUAL(make_plan(), 0);
+    CHECK_EQUAL(plan.slices[0].extent_count, MEMPLAN_EXTENTS_MAX);
+}
+
+TEST(eight_gibibytes_as_three_and_five_make_equal_slices)
+{
+    for (unsigned ranks = 1; ranks <= MEMPLAN_RANKS_MAX; ranks++) {
+        begin_pc(3072, 5120, ranks);
+        CHECK_EQUAL(make_plan(), 0);
+        CHECK(plan.lost_bytes < 2 * MEMPLAN_PAGE);
+        CHECK(plan.slices[0].bytes > 8100 * MIB / ranks - 2 * MIB);
+    }
+}
+
+TEST(sixty_four_mebibytes_serve_many_ranks)
+{
+    for (unsigned ranks = 1; ranks <= MEMPLAN_RANKS_MAX; ranks++) {
+        begin_pc(64, 0, ranks);
+        int error = make_plan();
+
+        CHECK(ranks > 20 ? error == 0 || error == -ENOMEM : error == 0);
+    }
+}
+
+TEST(tiny_memory_is_refused_with_numbers)
+{
+    begin(4 * MIB, 1);
+    add_usable(MIB, 3 * MIB);
+    CHECK_EQUAL(make_plan(), -ENOMEM);
+    CHECK_CONTAINS(why.text, "4096 KiB");
+    begin(2 * MIB, 4);
+    add_usable(MIB, 4 * MIB);
+    CHECK_EQUAL(make_plan(), -ENOMEM);
+    CHECK_CONTAINS(why.text, "4 ranks");
+    CHECK_CONTAINS(why.text, "1024 KiB are needed");
+    begin(4096, 1);
+    CHECK_EQUAL(make_plan(), -ENOMEM);
+}
+
+TEST(impossible_requests_are_refused)
+{
+    begin_pc(64, 0, 0);
+    CHECK_EQUAL(make_plan(), -EINVAL);
+    begin_pc(64, 0, MEMPLAN_RANKS_MAX + 1);
+    CHECK_EQUAL(make_plan(), -EINVAL);
+    begin_pc(64, 0, 1);
+    input.pool_bytes = 0;
+    CHECK_EQUAL(make_plan(), -EINVAL);
+    begin_pc(64, 0, 1);
+    input.address_limit = UINT64_MAX;
+    CHECK_EQUAL(make_plan(), -EINVAL);
+    begin_pc(64, 0, 1);
+    input.pool_bytes = 1ULL << 63;
+    CHECK_EQUAL(make_plan(), -ENOMEM);
+}
+
+TEST(ram_whose_end_wraps_is_not_used)
+{
+    begin(MIB, 1);
+    add_usable(16 * MIB, UINT64_MAX);
+    add_usable(32 * MIB, 16 * MIB);
+    CHECK_EQUAL(make_plan(), 0);
+    CHECK_EQUAL(plan.usable_bytes, 16 * MIB);
+}
+
+TEST(reservation_whose_end_wraps_reaches_to_the_end)
+{
+    begin(MIB, 1);
+    add_usable(16 * MIB, 64 * MIB);
+    add_reserved(32 * MIB, UINT64_MAX);
+    CHECK_EQUAL(make_plan(), 0);
+    CHECK_EQUAL(plan.usable_bytes, 16 * MIB);
+    CHECK_EQUAL(plan.highest_address, 32 * MIB);
+}
+
+TEST(pool_takes_the_tightest_range_below_its_limit)
+{
+    begin(MIB, 1);
+    add_usable(16 * MIB, 64 * MIB);
+    add_usable(128 * MIB, MIB + MEMPLAN_PAGE);
+    add_usable(256 * MIB, MIB);
+    input.pool_limit = 256 * MIB;
+    CHECK_EQUAL(make_plan(), 0);
+    CHECK_EQUAL(plan.pool.base, 128 * MIB);
+    CHECK_EQUAL(plan.slices[0].extent_count, 3);
+}
+
+TEST(same_map_in_any_order_makes_the_same_plan)
+{
+    for (int round = 0; round < 300; round++) {
+        static struct memplan first;
+
+        random_map();
+        int error = make_plan();
+        first = plan;
+        for (unsigned i = input.usable_count; i-- > 1;) {
+            unsigned j = (unsigned)random_below(i + 1);
+            struct memory_range swapped = usable[i];
+
+            usable[i] = usable[j];
+            usable[j] = swapped;
+        }
+        CHECK_EQUAL(make_plan(), error);
+        CHECK(error || memcmp(&first, &plan, sizeof(plan)) == 0);
+    }
+}
+
+int main(void)
+{
+    RUN(random_and_hostile_maps_keep_every_guarantee);
+    RUN(fragmented_maps_keep_every_guarantee);
+    RUN(thousands_of_separate_ranges_are_too_many);
+    RUN(thousands_of_ranges_that_touch_are_one);
+    RUN(full_tables_of_both_kinds_are_planned);
+    RUN(eight_gibibytes_as_three_and_five_make_equal_slices);
+    RUN(sixty_four_mebibytes_serve_many_ranks);
+    RUN(tiny_memory_is_refused_with_numbers);
+    RUN(impossible_requests_are_refused);
+    RUN(ram_whose_end_wraps_is_not_used);
+    RUN(reservation_whose_end_wraps_reaches_to_the_end);
+    RUN(pool_takes_the_tightest_range_below_its_limit);
+    RUN(same_map_in_any_order_makes_the_same_plan);
+    return check_report("memplan");
+}
