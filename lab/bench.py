@@ -66,7 +66,7 @@ def mebibytes(text: str) -> int:
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python3 -m lab.bench", description=__doc__.split("\n\n")[0])
     parser.add_argument("--out", type=Path, default=Path("build/report"), help="folder for the results")
-    parser.add_argument("--cost", type=Path, default=Path("build/apps/cost"), help="the program (build/apps/cost)")
+    parser.add_argument("--cost", type=Path, default=Path("build/x86_64/apps/cost"), help="path of cost")
     parser.add_argument(
         "--kernel", type=Path, default=Path("build/x86_64/tacet.elf"), help="the kernel (build/x86_64/tacet.elf)"
     )

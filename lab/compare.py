@@ -112,7 +112,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=Path("build/report"), help="folder for the results")
     parser.add_argument("--samples", type=samples, default=1000, help="quanta to measure (default 1000)")
     parser.add_argument("--quantum", type=quantum_ns, default="1ms", metavar="TIME", help="length of one (default 1ms)")
-    parser.add_argument("--ftq", type=Path, default=Path("build/apps/ftq"), help="the program (default build/apps/ftq)")
+    parser.add_argument("--ftq", type=Path, default=Path("build/x86_64/apps/ftq"), help="path of ftq")
     parser.add_argument("--memory", default="256M", help="memory of the machines (default 256M)")
     parser.add_argument("--qemu", choices=("system", "newest"), default="newest", help="which QEMU (default newest)")
     parser.add_argument("--tacet-options", default="", help="more options for Tacet's command line")

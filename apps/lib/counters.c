@@ -177,7 +177,9 @@ void counters_print(FILE *out, const struct counters_snapshot *before, const str
 
         if (!gained)
             continue;
-        if (after->source == COUNTERS_TACET)
+        if (after->source == COUNTERS_TACET && !strcmp(row->name, "system_call"))
+            fprintf(out, "kernel_entries_%s: %llu\n", row->name, gained);
+        else if (after->source == COUNTERS_TACET)
             fprintf(out, "kernel_entries_%s_%u: %llu\n", row->name, row->number, gained);
         else
             fprintf(out, "kernel_entries_%s: %llu (%s)\n", row->name, gained, row->description);

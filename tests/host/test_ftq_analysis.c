@@ -7,25 +7,15 @@
  * value` lines, so that the lab's tests can compare their own figures with these.
  */
 #include "analysis.h"
+#include "check.h"
 #include "counters.h"
 #include "parse.h"
+#include "tacet.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static unsigned passed, failed;
-
-#define CHECK(condition)                                                            \
-    do {                                                                            \
-        if (condition) {                                                            \
-            passed++;                                                               \
-        } else {                                                                    \
-            failed++;                                                               \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-        }                                                                           \
-    } while (0)
 
 #define MILLISECOND_NS 1000000
 #define MOST           4096
@@ -52,7 +42,7 @@ static bool near(double a, double b)
     return difference <= 1e-12 * (a > b ? a : b);
 }
 
-static void silent_core_has_no_disturbed_quantum(void)
+TEST(silent_core_has_no_disturbed_quantum)
 {
     uint64_t counts[1000];
     struct ftq_analysis result;
@@ -71,7 +61,7 @@ static void silent_core_has_no_disturbed_quantum(void)
     CHECK(near(result.operation_ns, 1e6 * 1000 / (15625.0 * 1000 - 400)));
 }
 
-static void beat_never_reaches_two_counts(void)
+TEST(beat_never_reaches_two_counts)
 {
     /* Operations of d ticks, and o more ticks at every edge of the grid: all phases of a small model. */
     for (uint64_t d = 3; d < 40; d++) {
@@ -96,7 +86,7 @@ static void beat_never_reaches_two_counts(void)
     }
 }
 
-static void one_lucky_sample_does_not_set_the_nominal_count(void)
+TEST(one_lucky_sample_does_not_set_the_nominal_count)
 {
     uint64_t counts[1000];
     struct ftq_analysis result;
@@ -108,7 +98,7 @@ static void one_lucky_sample_does_not_set_the_nominal_count(void)
     CHECK(result.disturbed_quanta == 0 && result.raw_ratio == 0);
 }
 
-static void nominal_count_is_what_one_in_twenty_reached(void)
+TEST(nominal_count_is_what_one_in_twenty_reached)
 {
     uint64_t counts[100];
 
@@ -120,7 +110,7 @@ static void nominal_count_is_what_one_in_twenty_reached(void)
     CHECK(analyse(counts + 4, 1).nominal_count == 501);
 }
 
-static void loss_of_two_disturbs_and_loss_of_one_does_not(void)
+TEST(loss_of_two_disturbs_and_loss_of_one_does_not)
 {
     uint64_t counts[100];
     struct ftq_analysis result;
@@ -138,7 +128,7 @@ static void loss_of_two_disturbs_and_loss_of_one_does_not(void)
     CHECK(near(result.detours_per_second, 20));
 }
 
-static void wholly_lost_quanta_merge_into_one_detour(void)
+TEST(wholly_lost_quanta_merge_into_one_detour)
 {
     uint64_t counts[100];
     struct ftq_analysis result;
@@ -155,7 +145,7 @@ static void wholly_lost_quanta_merge_into_one_detour(void)
     CHECK(near(result.largest_loss_ns, 3900 * result.operation_ns));
 }
 
-static void lost_quanta_at_the_ends_are_detours_too(void)
+TEST(lost_quanta_at_the_ends_are_detours_too)
 {
     uint64_t counts[100];
     struct ftq_analysis result;
@@ -169,7 +159,7 @@ static void lost_quanta_at_the_ends_are_detours_too(void)
     CHECK(result.largest_loss == 2000 && result.largest_loss_at == 0);
 }
 
-static void nothing_to_judge_is_said(void)
+TEST(nothing_to_judge_is_said)
 {
     uint64_t counts[3] = { 1, 1, 1 }, scratch[3];
     struct ftq_analysis result;
@@ -179,7 +169,7 @@ static void nothing_to_judge_is_said(void)
     CHECK(!ftq_analyse(counts, 3, MILLISECOND_NS, scratch, &result));
 }
 
-static void option_values_are_taken_whole_or_refused(void)
+TEST(option_values_are_taken_whole_or_refused)
 {
     static const char *bad_times[] = { "",
                                        "ms",
@@ -224,7 +214,7 @@ static void option_values_are_taken_whole_or_refused(void)
         CHECK(parse_cpu_list(bad_lists[i], cpus, 8, &count));
 }
 
-static void interrupts_are_counted_in_this_cpus_column(void)
+TEST(interrupts_are_counted_in_this_cpus_column)
 {
     static const char before_text[] = "           CPU0       CPU2       \n"
                                       "  1:          9          4   IO-APIC   1-edge      i8042\n"
@@ -266,6 +256,58 @@ static void interrupts_are_counted_in_this_cpus_column(void)
     CHECK(after.row_count == 1);
 }
 
+/* A Tacet node of two CPUs, as the kernel maps it; there is one while `node_present`. */
+static struct {
+    _Alignas(TACET_PAGE_BYTES) struct tacet_node node;
+    struct {
+        _Alignas(TACET_PAGE_BYTES) struct tacet_counters counters;
+    } cpus[2];
+} fake_node;
+static bool node_present;
+
+/* Stands before the C library's function of this name. */
+unsigned long getauxval(unsigned long type)
+{
+    return type == AT_TACET_NODE && node_present ? (unsigned long)&fake_node : 0;
+}
+
+TEST(tacet_counters_are_differenced_by_cause)
+{
+    static struct counters_snapshot before, after;
+    struct tacet_counters *counters = &fake_node.cpus[1].counters;
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out;
+
+    node_present = true;
+    fake_node.node.layout = TACET_LAYOUT;
+    fake_node.node.cpu_count = 2;
+    counters->system_calls = 100;
+    counters->exceptions[14] = 3;
+    counters_read(&before, 1);
+    CHECK(before.source == COUNTERS_TACET);
+    counters_read(&after, 1);
+    CHECK(counters_difference(&before, &after) == 0);
+    counters->system_calls += 2;
+    counters->exceptions[14] += 1;
+    counters->interrupts[255] += 4;
+    fake_node.cpus[0].counters.system_calls += 50; /* the neighbour's */
+    counters_read(&after, 1);
+    CHECK(counters_difference(&before, &after) == 7);
+    out = open_memstream(&text, &length);
+    counters_print(out, &before, &after);
+    fclose(out);
+    CHECK_CONTAINS(text, "kernel_entries: 7\n");
+    CHECK_CONTAINS(text, "kernel_entries_system_call: 2\n");
+    CHECK_CONTAINS(text, "kernel_entries_exception_14: 1\n");
+    CHECK_CONTAINS(text, "kernel_entries_interrupt_255: 4\n");
+    free(text);
+    counters_read(&after, 2);
+    CHECK(after.source ==
+          COUNTERS_NONE); /* no such CPU; and a Tacet node has no /proc/interrupts to turn to */
+    node_present = false;
+}
+
 /* The other use of this program, for the lab's tests. */
 static int analyse_standard_input(uint64_t quantum_ns)
 {
@@ -297,16 +339,16 @@ int main(int argc, char **argv)
     if (argc == 3 && !strcmp(argv[1], "--analyse"))
         return analyse_standard_input(strtoull(argv[2], NULL, 10));
 
-    silent_core_has_no_disturbed_quantum();
-    beat_never_reaches_two_counts();
-    one_lucky_sample_does_not_set_the_nominal_count();
-    nominal_count_is_what_one_in_twenty_reached();
-    loss_of_two_disturbs_and_loss_of_one_does_not();
-    wholly_lost_quanta_merge_into_one_detour();
-    lost_quanta_at_the_ends_are_detours_too();
-    nothing_to_judge_is_said();
-    option_values_are_taken_whole_or_refused();
-    interrupts_are_counted_in_this_cpus_column();
-    printf("%u passed, %u failed\n", passed, failed);
-    return failed != 0;
+    RUN(silent_core_has_no_disturbed_quantum);
+    RUN(beat_never_reaches_two_counts);
+    RUN(one_lucky_sample_does_not_set_the_nominal_count);
+    RUN(nominal_count_is_what_one_in_twenty_reached);
+    RUN(loss_of_two_disturbs_and_loss_of_one_does_not);
+    RUN(wholly_lost_quanta_merge_into_one_detour);
+    RUN(lost_quanta_at_the_ends_are_detours_too);
+    RUN(nothing_to_judge_is_said);
+    RUN(option_values_are_taken_whole_or_refused);
+    RUN(interrupts_are_counted_in_this_cpus_column);
+    RUN(tacet_counters_are_differenced_by_cause);
+    return check_report("ftq_analysis");
 }

@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT))
 from lab import bench, compare, ftq, plots, runner, sloc  # noqa: E402
 
 WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror"]
-INCLUDES = [f"-I{ROOT / folder}" for folder in ("apps/include", "apps/ftq", "libc/include")]
+INCLUDES = [f"-I{ROOT / folder}" for folder in ("apps/include", "apps/ftq", "libc/include", "tests/host")]
 MILLISECOND_NS = 1_000_000
 
 
@@ -87,7 +87,7 @@ def ticking(samples: int = 400) -> ftq.FtqData:
 def test_c_analysis_holds_its_definitions(c_analysis: Path) -> None:
     done = subprocess.run([c_analysis], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert re.fullmatch(r"\d+ passed, 0 failed\n", done.stdout)
+    assert re.fullmatch(r"ftq_analysis: \d+ passed, 0 failed\n", done.stdout)
 
 
 def test_operation_has_as_many_instructions_as_it_says(ftq_program: Path) -> None:
