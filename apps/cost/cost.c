@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cost.c: what the kernel costs a program that does nothing: an empty system call, the way from reset to
+ * main(), the memory that is gone. Prints `key value` lines on standard output. The same ELF file runs on
+ * Tacet and Linux.
+ *
+ * Ticks are those of cycles_now(). Under QEMU's `-icount shift=0` one tick is one guest instruction, so that
+ * the figures are exact and the same in every run; elsewhere they are time.
+ *
+ * An empty system call is getpid by the system call instruction itself, without a library around it. Its cost
+ * is the ticks between two clock reads with the call between them, less those between two clock reads with
+ * everything but the call between them: the system call instruction, the kernel, and the return instruction.
+ */
+#define _GNU_SOURCE
+#include "cycles.h"
+#include "parse.h"
+#include "tacet.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define CALLS_DEFAULT 1000
+#define CALLS_MOST    10000 /* few, because the arrays are memory that is zeroed before main() */
+
+static uint64_t calls_ticks[CALLS_MOST], reads_ticks[CALLS_MOST];
+
+static int ticks_compare(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void key_print(const char *key, uint64_t value)
+{
+    printf("%s %" PRIu64 "\n", key, value);
+}
+
+/* Times many empty system calls, and as many pairs of clock reads with none between. */
+static void system_call_measure(size_t calls)
+{
+    uint64_t read_min, read_median;
+
+    /* Touched beforehand, so that no first store of a page falls between two reads. */
+    memset(calls_ticks, 0xff, calls * sizeof *calls_ticks);
+    memset(reads_ticks, 0xff, calls * sizeof *reads_ticks);
+    for (size_t i = 0; i < calls; i++)
+        reads_ticks[i] = cycles_around_nothing(SYS_getpid);
+    for (size_t i = 0; i < calls; i++)
+        calls_ticks[i] = cycles_around_system_call(SYS_getpid);
+    qsort(reads_ticks, calls, sizeof *reads_ticks, ticks_compare);
+    qsort(calls_ticks, calls, sizeof *calls_ticks, ticks_compare);
+    read_min = reads_ticks[0];
+    read_median = reads_ticks[calls / 2];
+    key_print("clock_reads_ticks_min", read_min);
+    key_print("getpid_ticks_min", calls_ticks[0] > read_min ? calls_ticks[0] - read_min : 0);
+    key_print("getpid_ticks_median",
+              calls_ticks[calls / 2] > read_median ? calls_ticks[calls / 2] - read_median : 0);
+    key_print("getpid_calls", calls);
+}
+
+/* A line of /proc/meminfo, bytes; 0 if it is not there. */
+static uint64_t meminfo_bytes(const char *name)
+{
+    FILE *info = fopen("/proc/meminfo", "r");
+    char line[128];
+    uint64_t found_bytes = 0;
+
+    if (!info)
+        return 0;
+    while (fgets(line, sizeof line, info)) {
+        unsigned long long kib;
+
+        if (!strncmp(line, name, strlen(name)) && sscanf(line + strlen(name), ": %llu kB", &kib) == 1)
+            found_bytes = kib * 1024;
+    }
+    fclose(info);
+    return found_bytes;
+}
+
+/* On Linux: what of the machine's memory nobody can have any more at the start of the first program. */
+static void memory_gone_print(uint64_t machine_bytes)
+{
+    uint64_t total_bytes = meminfo_bytes("MemTotal"), free_bytes = meminfo_bytes("MemFree");
+
+    if (!total_bytes)
+        return;
+    key_print("mem_total_bytes", total_bytes);
+    key_print("mem_free_bytes", free_bytes);
+    if (machine_bytes > free_bytes)
+        key_print("memory_gone_bytes", machine_bytes - free_bytes);
+}
+
+static void usage_exit(const char *option, const char *right)
+{
+    fprintf(stderr, "cost: %s: %s\n", option, right);
+    exit(2);
+}
+
+int main(int argc, char **argv)
+{
+    const uint64_t main_ticks = cycles_now();
+    const struct tacet_node *node = tacet_node();
+    const uint64_t zeroed_bytes = node ? node->zeroed_bytes : 0;
+    uint64_t calls = CALLS_DEFAULT, machine_mib = 0;
+    const char *right;
+    int letter;
+
+    opterr = 0;
+    while ((letter = getopt(argc, argv, "n:m:h")) != -1) {
+        if (letter == 'n' && (right = parse_count(optarg, 1, CALLS_MOST, &calls)))
+            usage_exit("-n", right);
+        if (letter == 'm' && (right = parse_count(optarg, 1, 1 << 24, &machine_mib)))
+            usage_exit("-m", right);
+        if (letter == 'h') {
+            printf("usage: cost [-n CALLS] [-m MIB]\n"
+                   "Prints the cost of an empty system call (CALLS of them, default %d), the clock at "
+                   "main(), and the\n"
+                   "memory that the kernel keeps; MIB is the machine's memory, which Linux does not tell.\n",
+                   CALLS_DEFAULT);
+            return 0;
+        }
+        if (letter == '?')
+            usage_exit("options", "give -n CALLS, -m MIB or -h");
+    }
+    if (optind < argc)
+        usage_exit(argv[optind], "give -n CALLS, -m MIB or -h");
+
+    key_print("main_ticks", main_ticks);
+    if (node) {
+        key_print("boot_ticks", node->boot_ticks);
+        key_print("boot_to_main_ticks", main_ticks - node->boot_ticks);
+        key_print("zeroed_bytes_before_main", zeroed_bytes);
+        key_print("kernel_bytes", node->kernel_bytes);
+    } else {
+        memory_gone_print(machine_mib << 20);
+    }
+    system_call_measure((size_t)calls);
+    return fflush(stdout) || ferror(stdout);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * analysis.h: what a row of FTQ counts says about noise. Pure; lab/ftq.py holds the same definitions, and a
+ * test compares the two on the same data.
+ *
+ * Nominal count. What an undisturbed quantum reaches: the largest count that at least one quantum in twenty
+ * reached (with fewer than twenty quanta, the largest). Not the maximum, as the public tool has it, because
+ * one lucky sample would then make every other one look disturbed; not the mean, because noise moves it.
+ *
+ * Quantisation floor. With operations of length d in quanta of length Q, operations end at multiples of d, so
+ * a silent quantum holds either floor(Q/d) or ceil(Q/d) of them: the grid beats against the loop. A loss of
+ * one count is therefore no noise; it is worth at most d a quantum, in ratio d/Q. A loss of two or more
+ * cannot come from the beat, and every detour of 2d or more causes it (3d where fewer than one quantum in
+ * twenty reaches ceil(Q/d), for then the nominal count is floor(Q/d)).
+ *
+ * Disturbed quantum: lost two counts or more against the nominal count.
+ *
+ * Detour. A disturbed quantum, with one exception: quanta of count zero were lost whole, and belong to the
+ * detour that began in the disturbed quantum before them and ended in the disturbed one after them; all those
+ * are one detour with the sum of their losses. Two detours that share a quantum cannot be told apart and
+ * count as one; one short detour across the edge of two quanta cannot be told from two, and counts as two.
+ */
+#ifndef FTQ_ANALYSIS_H
+#define FTQ_ANALYSIS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Loss from which on a quantum is disturbed, counts. */
+#define FTQ_DISTURBED_LOSS 2
+
+struct ftq_analysis {
+    uint64_t nominal_count;      /* operations of an undisturbed quantum, see above */
+    uint64_t maximum_count;      /* largest count of all */
+    uint64_t total_count;        /* sum of all counts */
+    uint64_t one_short_quanta;   /* quanta that lost exactly one count: the quantisation floor */
+    uint64_t disturbed_quanta;   /* quanta that lost two counts or more */
+    uint64_t lost_quanta;        /* of these, quanta with no operation at all */
+    uint64_t detours;            /* disturbed quanta after merging */
+    uint64_t disturbed_loss;     /* counts lost in disturbed quanta */
+    uint64_t raw_loss;           /* counts lost in all quanta, the floor included */
+    uint64_t largest_loss;       /* counts lost to the largest detour */
+    uint64_t largest_loss_at;    /* index of the quantum in which it began; 0 if there is none */
+    double operation_ns;         /* mean length of an operation in undisturbed quanta */
+    double largest_loss_ns;      /* largest_loss * operation_ns; right to about one operation */
+    double detours_per_second;   /* over the whole window */
+    double noise_ratio;          /* disturbed_loss / (nominal_count * samples) */
+    double raw_ratio;            /* raw_loss / (nominal_count * samples) */
+    double floor_ns;             /* quantisation floor of one quantum: one operation */
+    double floor_ratio;          /* the most that the floor adds to raw_ratio: 1 / nominal_count */
+    double measured_floor_ratio; /* what it did add: one_short_quanta / (nominal_count * samples) */
+};
+
+/*
+ * Analyses `samples` counts of quanta of `quantum_ns`. `scratch` has room for as many counts. False when
+ * there is nothing to judge: no sample, no length, or a nominal count too small (below 2) for the definitions
+ * above.
+ */
+bool ftq_analyse(const uint64_t *counts, size_t samples, uint64_t quantum_ns, uint64_t *scratch,
+                 struct ftq_analysis *result);
+
+#endif /* FTQ_ANALYSIS_H */

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cycles.h: the clock that the noise benchmarks read, and the basic operation that FTQ counts. This is the
+ * one place of the benchmarks that knows the architecture: another one adds its block here, nothing else
+ * changes.
+ *
+ * The basic operation [Betti09 §VI-A] is straight-line register arithmetic, each instruction waiting for the
+ * one before, then a read of the clock, a count and a comparison. It is written in assembly so that its
+ * length in instructions is a constant of the source and no compiler's choice: OPERATION_INSTRUCTIONS, the
+ * loop's branch and the clock read included. It touches no memory and has one, always predicted, branch. The
+ * additions are of registers, because some processors perform additions of constants in no time at all. 64
+ * instructions are about 80 cycles, so that a millisecond at the 2.66 GHz of the paper holds about the
+ * paper's 31300 operations.
+ *
+ * Runs in user mode; no function here enters the kernel but the one that is there for it.
+ */
+#ifndef CYCLES_H
+#define CYCLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CYCLES_STRING(x)   CYCLES_STRING_1(x)
+#define CYCLES_STRING_1(x) #x
+
+/* Length of one basic operation, instructions: what operations_until() executes for each count. */
+#define OPERATION_INSTRUCTIONS 64
+
+#if defined(__x86_64__)
+
+#define CYCLES_CLOCK_NAME "TSC"
+
+/* Instructions of an operation that are its clock read, count and comparison; the rest is arithmetic. */
+#define OPERATION_READ_INSTRUCTIONS  6
+#define OPERATION_ARITH_INSTRUCTIONS 58
+
+/* The time stamp counter, ticks since reset (Intel SDM 3B §18.17). Not serialising: the operations around it
+ * are long enough, and a fence would cost more than it orders. */
+static inline uint64_t cycles_now(void)
+{
+    uint32_t low, high;
+
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    return (uint64_t)high << 32 | low;
+}
+
+/* Whether the clock keeps its rate in every power state (CPUID 0x80000007, EDX bit 8). */
+static inline bool cycles_invariant(void)
+{
+    uint32_t eax = 0x80000000, ebx, ecx = 0, edx;
+
+    __asm__ volatile("cpuid" : "+a"(eax), "=b"(ebx), "+c"(ecx), "=d"(edx));
+    if (eax < 0x80000007)
+        return false;
+    eax = 0x80000007;
+    ecx = 0;
+    __asm__ volatile("cpuid" : "+a"(eax), "=b"(ebx), "+c"(ecx), "=d"(edx));
+    return edx >> 8 & 1;
+}
+
+/*
+ * Performs basic operations until the clock at the end of one reads `end_ticks` or later; at least one.
+ * Returns how many, the one that passed the end included; `*now_ticks` is the clock at the end of that one.
+ */
+static inline uint64_t operations_until(uint64_t end_ticks, uint64_t *now_ticks)
+{
+    uint64_t now, count = 0, work = 0;
+
+    __asm__ volatile("1:\n\t"
+                     ".rept " CYCLES_STRING(OPERATION_ARITH_INSTRUCTIONS) "\n\t"
+                                                                          "add %[end], %[work]\n\t"
+                                                                          ".endr\n\t"
+                                                                          "rdtsc\n\t"
+                                                                          "shl $32, %%rdx\n\t"
+                                                                          "or %%rdx, %%rax\n\t"
+                                                                          "inc %[count]\n\t"
+                                                                          "cmp %[end], %%rax\n\t"
+                                                                          "jb 1b"
+                     : "=&a"(now), [count] "+&r"(count), [work] "+&r"(work)
+                     : [end] "r"(end_ticks)
+                     : "rdx", "cc");
+    *now_ticks = now;
+    return count;
+}
+
+/*
+ * Ticks between two clock reads with the system call `number` (without arguments) between them, made by the
+ * bare instruction; and with everything but that instruction between them. Their difference is what the call
+ * costs: the system call instruction, the kernel, and the return instruction.
+ */
+#define CYCLES_AROUND(instruction)                                 \
+    uint64_t first, last;                                          \
+                                                                   \
+    __asm__ volatile("rdtsc\n\t"                                   \
+                     "shl $32, %%rdx\n\t"                          \
+                     "lea (%%rax,%%rdx), %[first]\n\t"             \
+                     "mov %[number], %%rax\n\t" instruction "\n\t" \
+                     "rdtsc\n\t"                                   \
+                     "shl $32, %%rdx\n\t"                          \
+                     "or %%rdx, %%rax"                             \
+                     : [first] "=&r"(first), "=&a"(last)           \
+                     : [number] "r"(number)                        \
+                     : "rcx", "rdx", "r11", "cc", "memory");       \
+    return last - first
+
+static inline uint64_t cycles_around_system_call(long number)
+{
+    CYCLES_AROUND("syscall");
+}
+
+static inline uint64_t cycles_around_nothing(long number)
+{
+    CYCLES_AROUND("");
+}
+
+#elif defined(__powerpc64__)
+
+#define CYCLES_CLOCK_NAME "timebase"
+
+#define OPERATION_READ_INSTRUCTIONS  4
+#define OPERATION_ARITH_INSTRUCTIONS 60
+
+/* The timebase, ticks since reset (Power ISA Book II §5.2). */
+static inline uint64_t cycles_now(void)
+{
+    uint64_t now;
+
+    __asm__ volatile("mftb %0" : "=r"(now));
+    return now;
+}
+
+/* The timebase keeps its rate in every power state by definition of the architecture. */
+static inline bool cycles_invariant(void)
+{
+    return true;
+}
+
+/* As for x86_64 above. */
+static inline uint64_t operations_until(uint64_t end_ticks, uint64_t *now_ticks)
+{
+    uint64_t now, count = 0, work = 0;
+
+    __asm__ volatile("1:\n\t"
+                     ".rept " CYCLES_STRING(OPERATION_ARITH_INSTRUCTIONS) "\n\t"
+                                                                          "add %[work], %[work], %[end]\n\t"
+                                                                          ".endr\n\t"
+                                                                          "mftb %[now]\n\t"
+                                                                          "addi %[count], %[count], 1\n\t"
+                                                                          "cmpld %[now], %[end]\n\t"
+                                                                          "blt 1b"
+                     : [now] "=&b"(now), [count] "+&b"(count), [work] "+&b"(work)
+                     : [end] "r"(end_ticks)
+                     : "cr0");
+    *now_ticks = now;
+    return count;
+}
+
+#define CYCLES_AROUND(instruction)                                                                        \
+    uint64_t first, last;                                                                                 \
+                                                                                                          \
+    __asm__ volatile("mftb %[first]\n\t"                                                                  \
+                     "mr 0, %[number]\n\t" instruction "\n\t"                                             \
+                     "mftb %[last]"                                                                       \
+                     : [first] "=&r"(first), [last] "=&r"(last)                                           \
+                     : [number] "r"(number)                                                               \
+                     : "r0", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12", "cr0", "ctr", \
+                       "memory");                                                                         \
+    return last - first
+
+static inline uint64_t cycles_around_system_call(long number)
+{
+    CYCLES_AROUND("sc");
+}
+
+static inline uint64_t cycles_around_nothing(long number)
+{
+    CYCLES_AROUND("");
+}
+
+#else
+#error "cycles.h: add the clock and the basic operation of this architecture"
+#endif
+
+#undef CYCLES_AROUND
+
+_Static_assert(OPERATION_ARITH_INSTRUCTIONS + OPERATION_READ_INSTRUCTIONS == OPERATION_INSTRUCTIONS,
+               "the operation's stated length must be the length of its parts");
+_Static_assert(OPERATION_INSTRUCTIONS <= 300, "FTQ must see detours of a few hundred instructions");
+
+#endif /* CYCLES_H */

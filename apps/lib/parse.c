@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * parse.c: option values of the benchmarks: counts, times, CPU lists. Strict: a value is taken whole or
+ * refused with a phrase that says what would be right, because a benchmark that silently measured something
+ * else is worse than one that did not run. Pure; no allocation.
+ */
+#include "parse.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Reads decimal digits at `*text` and moves past them; false if there are none or they exceed 64 bits. */
+static bool digits_read(const char **text, uint64_t *value)
+{
+    const char *p = *text;
+    uint64_t sum = 0;
+
+    if (*p < '0' || *p > '9')
+        return false;
+    for (; *p >= '0' && *p <= '9'; p++) {
+        if (__builtin_mul_overflow(sum, 10, &sum) || __builtin_add_overflow(sum, (uint64_t)(*p - '0'), &sum))
+            return false;
+    }
+    *text = p;
+    *value = sum;
+    return true;
+}
+
+const char *parse_count(const char *text, uint64_t least, uint64_t most, uint64_t *value)
+{
+    static char right[96];
+    uint64_t number;
+
+    snprintf(right, sizeof right, "give a whole number from %llu to %llu", (unsigned long long)least,
+             (unsigned long long)most);
+    if (!digits_read(&text, &number) || *text || number < least || number > most)
+        return right;
+    *value = number;
+    return NULL;
+}
+
+const char *parse_positive(const char *text, double most, double *value)
+{
+    static char right[96];
+    char *end;
+    double number;
+
+    snprintf(right, sizeof right, "give a number above 0, at most %g, such as 2.6", most);
+    if ((*text < '0' || *text > '9') && *text != '.')
+        return right;
+    number = strtod(text, &end);
+    if (end == text || *end || !(number > 0) || number > most)
+        return right;
+    *value = number;
+    return NULL;
+}
+
+const char *parse_time_ns(const char *text, uint64_t *time_ns)
+{
+    static const char right[] =
+        "give a time from 1ns to 3600s as a whole number with ns, us, ms or s, such as 1ms";
+    static const struct {
+        const char *name;
+        uint64_t ns;
+    } units[] = { { "", 1 }, { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 } };
+    const uint64_t hour_ns = UINT64_C(3600000000000);
+    uint64_t number;
+
+    if (!digits_read(&text, &number))
+        return right;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        uint64_t ns;
+
+        if (strcmp(text, units[i].name))
+            continue;
+        if (__builtin_mul_overflow(number, units[i].ns, &ns) || ns == 0 || ns > hour_ns)
+            return right;
+        *time_ns = ns;
+        return NULL;
+    }
+    return right;
+}
+
+const char *parse_cpu_list(const char *text, uint32_t *cpus, size_t room, size_t *count)
+{
+    static const char right[] =
+        "give CPU numbers and rising ranges with commas, each CPU once, such as 0,2-3";
+    static char full[64];
+    size_t found = 0;
+
+    for (;;) {
+        uint64_t first, last;
+
+        if (!digits_read(&text, &first))
+            return right;
+        last = first;
+        if (*text == '-') {
+            text++;
+            if (!digits_read(&text, &last))
+                return right;
+        }
+        if (last < first || last > UINT16_MAX)
+            return right;
+        for (uint64_t cpu = first; cpu <= last; cpu++) {
+            for (size_t i = 0; i < found; i++) {
+                if (cpus[i] == cpu)
+                    return right;
+            }
+            if (found == room) {
+                snprintf(full, sizeof full, "give at most %zu CPUs", room);
+                return full;
+            }
+            cpus[found++] = (uint32_t)cpu;
+        }
+        if (!*text)
+            break;
+        if (*text++ != ',')
+            return right;
+    }
+    *count = found;
+    return NULL;
+}

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`python3 -m lab.bench`: what Tacet costs beside Linux: system call, boot, memory, image, lines of code.
+
+Runs `cost` in QEMU with `icount` at one instruction a nanosecond, so that the clock's ticks are instructions and the
+figures are the same in every run. Prints a table with the aims, and writes `bench.json` and the raw output of each run
+(`cost-SYSTEM.txt`) into `--out`.
+
+How the figures come about:
+
+getpid      from the system call instruction to the return instruction, both included (`apps/cost/cost.c`)
+boot        clock at main() less the clock at the kernel's first instruction. Linux does not tell the latter, so the
+            firmware's share is taken from Tacet's run in the same machine (its clock at its first instruction). Linux's
+            figure includes unpacking its own image and its first process, and time in which it halts and waits
+zeroing     QEMU counts one instruction for each 8 bytes that `rep stosq` clears; the figure without it is Tacet's
+            boot less its zeroed bytes / 8
+memory      Tacet: what the kernel says it keeps. Linux: the machine's memory less MemFree at the first program,
+            which includes the files in its initramfs
+image       the kernel file, stripped
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from lab import runner, sloc
+from lab.runner import LabError, Runner
+
+#: The project's aims: getpid and boot in instructions, memory and image in bytes; at most, or less than.
+GETPID_MOST = 45
+BOOT_BELOW = 8_000_000
+MEMORY_BELOW = 2 << 20
+IMAGE_BELOW = 128 << 10
+
+#: Neighbours, for orientation only: taken earlier, in QEMU (TCG, icount, shift 0), from Debian's Linux 6.1.192 and from the
+#: public sources of Hermit, Kitten and Nautilus. Instructions to main() and of one getpid, clock reads included; bytes
+#: of the stripped image. What this program measures itself stands in the other columns.
+NEIGHBOURS: dict[str, dict[str, int]] = {
+    "Linux 6.1.192": {"boot": 1_730_000_000, "getpid": 316},
+    "Hermit": {"boot": 72_000_000, "image": 890_000},
+    "Kitten": {"boot": 533_000_000, "getpid": 45, "image": 722_000},
+    "Nautilus": {"boot": 222_000_000},
+}
+
+#: Folders whose lines of code count as the kernel's.
+KERNEL_FOLDERS = ("kernel", "arch", "drivers")
+
+#: Bytes that `rep stosq` clears in one counted instruction.
+ZEROING_BYTES_AN_INSTRUCTION = 8
+
+
+def mebibytes(text: str) -> int:
+    """A memory size as QEMU takes it, `256M` or `1G`, in MiB."""
+    number, unit = text[:-1], text[-1:].upper()
+    if not number.isdigit() or unit not in ("M", "G") or int(number) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no memory size; give one such as 256M or 1G")
+    return int(number) * (1024 if unit == "G" else 1)
+
+
+def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python3 -m lab.bench", description=__doc__.split("\n\n")[0])
+    parser.add_argument("--out", type=Path, default=Path("build/report"), help="folder for the results")
+    parser.add_argument("--cost", type=Path, default=Path("build/x86_64/apps/cost"), help="path of cost")
+    parser.add_argument(
+        "--kernel", type=Path, default=Path("build/x86_64/tacet.elf"), help="the kernel (build/x86_64/tacet.elf)"
+    )
+    parser.add_argument("--memory", type=mebibytes, default="256M", help="memory of the machines (default 256M)")
+    parser.add_argument("--qemu", choices=("system", "newest"), default="newest", help="which QEMU (default newest)")
+    parser.add_argument("--time-limit", type=float, default=600.0, metavar="SECONDS", help="for each run (default 600)")
+    return parser.parse_args(argv)
+
+
+def parse_cost(text: str) -> dict[str, int]:
+    """The `key value` lines of `apps/cost`."""
+    values: dict[str, int] = {}
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) == 2 and words[1].isdigit():
+            values[words[0]] = int(words[1])
+    return values
+
+
+def image_bytes(kernel: Path) -> int:
+    """Size of the kernel file without symbols and debug information."""
+    if not kernel.is_file():
+        raise LabError(f"{kernel}: no such kernel; build it first (`make`), or name another one")
+    strip = shutil.which("strip")
+    if not strip:
+        raise LabError("strip is not installed; it is part of binutils")
+    with tempfile.TemporaryDirectory() as folder:
+        stripped = Path(folder) / "kernel"
+        done = subprocess.run([strip, "-o", stripped, kernel], capture_output=True, text=True)
+        if done.returncode:
+            raise LabError(f"{kernel}: cannot be stripped: {done.stderr.strip()}")
+        return stripped.stat().st_size
+
+
+def measure(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, dict[str, int]]:
+    """What `cost` says on each system."""
+    common: dict[str, Any] = {
+        "memory": f"{options.memory}M",
+        "icount": 0,
+        "qemu": options.qemu,
+        "time_limit": options.time_limit,
+    }
+    args = ["-m", str(options.memory)]
+    runs = {
+        "tacet": ("Tacet", lambda: machines.run_tacet(options.cost, args, **common)),
+        "linux": ("Linux", lambda: machines.run_linux(options.cost, args, variant="stock", **common)),
+        "linux_mitigations_off": (
+            "Linux, mitigations=off",
+            lambda: machines.run_linux(options.cost, args, variant="stock", options="mitigations=off", **common),
+        ),
+    }
+    found: dict[str, dict[str, int]] = {}
+    for i, (key, (name, call)) in enumerate(runs.items(), start=1):
+        try:
+            result = runner.run_shown(f"[{i}/{len(runs)}] cost on {name}", out, call)
+        except machines.RunnerError as error:
+            raise LabError(f"{name}: {error}") from None
+        (options.out / f"cost-{key}.txt").write_bytes(result.stdout)
+        runner.result_checked(name, result)
+        found[key] = parse_cost(result.stdout.decode("ascii", errors="replace"))
+        needed = ["getpid_ticks_min", "main_ticks"]
+        needed += ["boot_ticks", "zeroed_bytes_before_main", "kernel_bytes"] if key == "tacet" else ["memory_gone_bytes"]
+        missing = [word for word in needed if word not in found[key]]
+        if missing:
+            raise LabError(f"{name}: the program does not tell {', '.join(missing)}\n{runner.console_tail(result)}")
+    return found
+
+
+def figures(cost: dict[str, dict[str, int]], image: int, lines: int) -> dict[str, Any]:
+    """The figures from the raw values; instructions, bytes, lines."""
+    tacet, linux = cost["tacet"], cost["linux"]
+    boot = tacet["main_ticks"] - tacet["boot_ticks"]
+    return {
+        "getpid_instructions": {key: values["getpid_ticks_min"] for key, values in cost.items()},
+        "boot_instructions": {
+            "tacet": boot,
+            "tacet_without_zeroing": boot - tacet["zeroed_bytes_before_main"] // ZEROING_BYTES_AN_INSTRUCTION,
+            "linux": linux["main_ticks"] - tacet["boot_ticks"],
+        },
+        "kernel_memory_bytes": {"tacet": tacet["kernel_bytes"], "linux": linux["memory_gone_bytes"]},
+        "kernel_image_bytes": image,
+        "sloc": lines,
+    }
+
+
+def as_table(f: dict[str, Any]) -> str:
+    """The figures with their aims, and the neighbours'."""
+
+    def row(name: str, value: int, aim: str = "", held: bool | None = None, linux: str = "", others: str = "") -> list[str]:
+        verdict = "" if held is None else ("yes" if held else "NO")
+        return [name, f"{value:,}", aim, verdict, linux, others]
+
+    def others(what: str) -> str:
+        return ", ".join(f"{name} {values[what]:,}" for name, values in NEIGHBOURS.items() if what in values)
+
+    getpid, boot, memory = f["getpid_instructions"], f["boot_instructions"], f["kernel_memory_bytes"]
+    linux_getpid = f"{getpid['linux']:,} (mitigations off: {getpid['linux_mitigations_off']:,})"
+    rows = [
+        row("empty system call, instructions", getpid["tacet"], f"<= {GETPID_MOST}", getpid["tacet"] <= GETPID_MOST,
+            linux_getpid, others("getpid")),
+        row("boot to main, instructions", boot["tacet"], f"< {BOOT_BELOW:,}", boot["tacet"] < BOOT_BELOW,
+            f"{boot['linux']:,}", others("boot")),
+        row("  without zeroing memory", boot["tacet_without_zeroing"]),
+        row("kernel memory, bytes", memory["tacet"], f"< {MEMORY_BELOW:,}", memory["tacet"] < MEMORY_BELOW,
+            f"{memory['linux']:,}"),
+        row("kernel image, stripped, bytes", f["kernel_image_bytes"], f"< {IMAGE_BELOW:,}",
+            f["kernel_image_bytes"] < IMAGE_BELOW, "", others("image")),
+        row(f"lines of code ({', '.join(KERNEL_FOLDERS)})", f["sloc"]),
+    ]  # fmt: skip
+    notes = (
+        "Linux's boot is counted from the end of the firmware as Tacet's run in the same machine shows it; it includes\n"
+        "unpacking its own image and any time in which it halts. Linux's memory includes the files of its initramfs."
+    )
+    return f"{runner.table(['', 'Tacet', 'aim', 'held', 'Linux here', 'for orientation'], rows)}\n\n{notes}"
+
+
+def bench(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
+    """The whole benchmark; LabError if it fails."""
+    runner.program_found(options.cost)
+    image = image_bytes(options.kernel)
+    options.out.mkdir(parents=True, exist_ok=True)
+    cost = measure(options, machines, out)
+    found = figures(cost, image, sloc.count_folders(runner.ROOT / folder for folder in KERNEL_FOLDERS))
+    (options.out / "bench.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    print(f"\n{as_table(found)}\n\n{options.out / 'bench.json'}", file=out, flush=True)
+
+
+def main(argv: Sequence[str] | None = None, machines: Runner | None = None, out: TextIO = sys.stdout) -> int:
+    """Entry point; `machines` and `out` are for tests. 0, or 1 with a message on standard error."""
+    options = arguments(argv)
+    try:
+        bench(options, machines or runner.load(), out)
+    except (LabError, OSError) as error:
+        print(f"lab.bench: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,509 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Holds the lab's FTQ reader, figures, picture, comparison and bench to their promises; nothing here starts a machine.
+
+Builds `test_ftq_analysis` and `ftq` themselves into a folder of its own, so that it needs a C compiler and nothing
+else of the tree to be built.
+"""
+from __future__ import annotations
+
+import io
+import json
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT))
+
+from lab import bench, compare, ftq, plots, runner, sloc  # noqa: E402
+
+WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror"]
+INCLUDES = [f"-I{ROOT / folder}" for folder in ("apps/include", "apps/ftq", "libc/include", "tests/host")]
+MILLISECOND_NS = 1_000_000
+
+
+def sources(pattern: str) -> list[str]:
+    return sorted(map(str, ROOT.glob(pattern)))
+
+
+@pytest.fixture(scope="session")
+def c_analysis(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The C analysis as a program with sanitizers."""
+    program = tmp_path_factory.mktemp("c") / "test_ftq_analysis"
+    files = [ROOT / "tests/host/test_ftq_analysis.c", ROOT / "apps/ftq/analysis.c"]
+    files += [ROOT / "apps/lib/parse.c", ROOT / "apps/lib/counters.c"]
+    sanitize = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
+    subprocess.run(["gcc", *WARNINGS, *sanitize, *INCLUDES, *map(str, files), "-o", str(program)], check=True)
+    return program
+
+
+@pytest.fixture(scope="session")
+def ftq_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """FTQ itself, for this host."""
+    program = tmp_path_factory.mktemp("ftq") / "ftq"
+    files = [*sources("apps/ftq/*.c"), *sources("apps/lib/*.c")]
+    subprocess.run(["gcc", "-O2", *WARNINGS, "-static", *INCLUDES, *files, "-lm", "-pthread", "-o", program], check=True)
+    return program
+
+
+@pytest.fixture(scope="session")
+def cost_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    program = tmp_path_factory.mktemp("cost") / "cost"
+    files = [str(ROOT / "apps/cost/cost.c"), str(ROOT / "apps/lib/parse.c")]
+    subprocess.run(["gcc", "-O2", *WARNINGS, "-static", *INCLUDES, *files, "-o", program], check=True)
+    return program
+
+
+def data_of(counts: list[int] | np.ndarray, quantum_ns: int = MILLISECOND_NS) -> ftq.FtqData:
+    counts = np.asarray(counts, dtype=np.int64)
+    return ftq.FtqData("synthetic", quantum_ns, np.arange(len(counts)) * quantum_ns, counts, (), 64)
+
+
+def text_of(data: ftq.FtqData) -> str:
+    lines = [f"# quantum_ns {data.quantum_ns}", "# operation_instructions 64"]
+    lines += [f"{start} {count}" for start, count in zip(data.start_ns, data.counts)]
+    return "\n".join(lines) + "\n"
+
+
+def silent(samples: int = 400) -> ftq.FtqData:
+    """A silent core: the beat of the grid and nothing else."""
+    return data_of([15625 - (i % 6 == 0) for i in range(samples)])
+
+
+def ticking(samples: int = 400) -> ftq.FtqData:
+    """A core with a tick in every fourth quantum."""
+    return data_of([15625 - (40 if i % 4 == 1 else i % 6 == 0) for i in range(samples)])
+
+
+# The C programs
+
+
+def test_c_analysis_holds_its_definitions(c_analysis: Path) -> None:
+    done = subprocess.run([c_analysis], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"ftq_analysis: \d+ passed, 0 failed\n", done.stdout)
+
+
+def test_operation_has_as_many_instructions_as_it_says(ftq_program: Path) -> None:
+    listing = subprocess.run(
+        ["objdump", "-d", "--no-show-raw-insn", "--disassemble=grid_measure", ftq_program],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    addresses: list[int] = []
+    loops: list[int] = []
+    for line in listing.splitlines():
+        match = re.match(r"\s+([0-9a-f]+):\s+(\S+)\s*(\S*)", line)
+        if not match:
+            continue
+        address = int(match[1], 16)
+        addresses.append(address)
+        if match[2] == "jb" and int(match[3], 16) < address:
+            first = addresses.index(int(match[3], 16))
+            body = addresses[first:]
+            if len(body) > 30:
+                loops.append(len(body))
+    stated = re.search(r"#define OPERATION_INSTRUCTIONS (\d+)", (ROOT / "apps/include/cycles.h").read_text())
+    assert stated and int(stated[1]) <= 300
+    assert loops and set(loops) == {int(stated[1])}
+
+
+def test_same_data_gives_same_figures_in_c_and_python(c_analysis: Path) -> None:
+    random = np.random.default_rng(2026)
+    for quantum_ns in (MILLISECOND_NS, 333_333):
+        for _ in range(20):
+            samples = int(random.integers(1, 600))
+            counts = np.where(random.random(samples) < 0.3, 999, 1000)
+            hit = random.random(samples) < random.random() * 0.5
+            counts[hit] = random.integers(0, 1000, hit.sum())
+            counts[random.random(samples) < 0.1] = 0
+            text = "\n".join(map(str, counts))
+            done = subprocess.run([c_analysis, "--analyse", str(quantum_ns)], input=text, capture_output=True, text=True)
+            if done.returncode:
+                with pytest.raises(ftq.FtqError):
+                    ftq.summarise(data_of(counts, quantum_ns))
+                continue
+            summary = ftq.summarise(data_of(counts, quantum_ns))
+            for line in done.stdout.splitlines():
+                key, value = line.split()
+                assert getattr(summary, key) == pytest.approx(float(value), rel=1e-12, abs=0), key
+
+
+def test_ftq_on_this_host_agrees_with_the_reader(ftq_program: Path, tmp_path: Path) -> None:
+    prefix = tmp_path / "here"
+    done = subprocess.run([ftq_program, "-n", "50", "-q", "200us", "-o", prefix], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (data,) = ftq.read(f"{prefix}_0.dat")
+    report = ftq.parse_report(done.stderr)
+    summary = ftq.summarise(data)
+    assert data.quantum_ns == 200_000 and len(data.counts) == 50
+    assert data.start_ns.tolist() == [i * 200_000 for i in range(50)]
+    assert data.operation_instructions == int(report["operation_instructions"])
+    for reported, computed in compare.CHECKED:
+        assert report[reported] == str(getattr(summary, computed))
+    assert float(report["noise_ratio"]) == pytest.approx(summary.noise_ratio, abs=1e-9)
+    assert report["kernel_entries"].isdigit() or report["kernel_entries"] == "not available"
+
+
+def test_ftq_measures_two_cpus_on_one_grid(ftq_program: Path) -> None:
+    done = subprocess.run([ftq_program, "-n", "20", "-t", "2", "-s"], capture_output=True, text=True)
+    if done.returncode == 2:
+        pytest.skip("one CPU only")
+    assert done.returncode == 0, done.stderr
+    blocks = ftq.parse(done.stdout, "two")
+    assert [len(block.counts) for block in blocks] == [20, 20]
+    assert done.stderr.count("kernel_entries:") == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["-n", "0"], "ftq: -n 0: give a whole number from 1 to 10000000"),
+        (["-n", ""], "ftq: -n '': give a whole number"),
+        (["-q", "5parsecs"], "ftq: -q 5parsecs: give a time from 1ns to 3600s"),
+        (["-q", "20ns"], "ftq: -q 20ns: an operation lasts"),
+        (["-f", "0"], "ftq: -f 0: give a number above 0"),
+        (["-f", "1e-9"], "ftq: -f 1e-9: give at least"),
+        (["-q", "1ms", "-f", "10"], "ftq: -f 10: the quantum is given already"),
+        (["-c", "3-1"], "ftq: -c 3-1: give CPU numbers"),
+        (["-c", "60000"], "ftq: -c 60000: CPU 60000 is not one this program may use"),
+        (["-t", "256"], "ftq: -t 256: there is one thread a CPU"),
+        (["-T", "fast"], "ftq: -T fast: give a number above 0"),
+        (["-o", ""], "ftq: -o '': give the beginning of a file name"),
+        (["-o", "x", "-s"], "ftq: -o x: -s writes to standard output"),
+        (["-n"], "ftq: -n needs a value"),
+        (["-y"], "ftq: -y is no option"),
+        (["now"], "ftq: now: ftq takes options only"),
+    ],
+)
+def test_ftq_refuses_a_bad_option_in_one_line(ftq_program: Path, options: list[str], said: str) -> None:
+    done = subprocess.run([ftq_program, *options], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith(said) and done.stderr.count("\n") == 1
+
+
+def test_cost_tells_the_empty_system_call(cost_program: Path) -> None:
+    done = subprocess.run([cost_program, "-n", "500", "-m", "1000000"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    values = bench.parse_cost(done.stdout)
+    assert 0 < values["getpid_ticks_min"] <= values["getpid_ticks_median"]
+    assert values["main_ticks"] > 0 and values["memory_gone_bytes"] > 0
+    assert subprocess.run([cost_program, "-n", "x"], capture_output=True).returncode == 2
+
+
+# Reader
+
+
+def test_public_tool_files_are_read() -> None:
+    text = "# Frequency 1000.000000\n# Ticks per ns: 2.6\n# core 3\n7000123 31300\n8000123 31299\n9000123 0\n"
+    (data,) = ftq.parse(text, "public")
+    assert data.quantum_ns == MILLISECOND_NS
+    assert data.counts.tolist() == [31300, 31299, 0]
+    assert data.operation_instructions is None
+    (bare,) = ftq.parse("0 5\n500 6\n1000 5\n", "bare")
+    assert bare.quantum_ns == 500
+    (wrong,) = ftq.parse("# Frequency 10000\n0 5\n500 6\n1000 5\n", "wrong")
+    assert wrong.quantum_ns == 500  # the samples are right, not the header
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "broken.dat: no samples"),
+        ("# only a header\n", "broken.dat: no samples"),
+        ("# q\n0 5\n1000 five\n", "broken.dat:3: not a sample"),
+        ("0 5\n1000\n", "broken.dat:2: not a sample"),
+        ("0 5 6\n", "broken.dat:1: not a sample"),
+        ("0 -5\n", "broken.dat:1: not a sample"),
+        ("0 99999999999999999999\n", "broken.dat:1: a number of 64 bits"),
+        ("1000 5\n0 5\n", "broken.dat:2: time runs backwards"),
+        ("7 5\n", "broken.dat: neither the header nor the samples tell how long a quantum is"),
+    ],
+)
+def test_broken_file_is_named_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "broken.dat").write_text(text)
+    with pytest.raises(ftq.FtqError) as error:
+        ftq.read(tmp_path / "broken.dat")
+    assert str(error.value).startswith(f"{tmp_path}/{said}")
+
+
+def test_file_that_is_no_text_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "image.dat").write_bytes(b"0 5\n\xff\xfe\n")
+    with pytest.raises(ftq.FtqError, match=r"image.dat:2: not text"):
+        ftq.read(tmp_path / "image.dat")
+
+
+# Figures
+
+
+def test_known_losses_give_known_figures() -> None:
+    counts = [1000] * 100
+    counts[5] = 999
+    counts[10], counts[11], counts[12] = 400, 0, 700
+    counts[50] = 990
+    summary = ftq.summarise(data_of(counts))
+    assert summary.nominal_count == 1000
+    assert (summary.disturbed_quanta, summary.detours, summary.lost_quanta) == (4, 2, 1)
+    assert (summary.largest_loss, summary.largest_loss_at) == (1900, 10)
+    assert summary.noise_ratio == pytest.approx(1910 / 100_000)
+    assert summary.raw_ratio == pytest.approx(1911 / 100_000)
+    assert summary.detours_per_second == pytest.approx(20)
+
+
+def test_silent_data_has_zero_detours() -> None:
+    summary = ftq.summarise(silent())
+    assert summary.disturbed_quanta == summary.detours == summary.largest_loss == 0
+    assert summary.noise_ratio == 0 < summary.raw_ratio <= summary.floor_ratio
+
+
+def test_report_is_read_without_units_and_remarks() -> None:
+    report = ftq.parse_report(
+        "noise\nthread: 0\nquantum: 1000000 ns\ndetours: 0 (zero detours)\nkernel_entries: not available\n"
+        "thread: 1\nquantum: 7 ns\n"
+    )
+    assert report == {"thread": "0", "quantum": "1000000", "detours": "0", "kernel_entries": "not available"}
+
+
+# Picture
+
+
+def test_picture_is_a_png_of_the_stated_size(tmp_path: Path) -> None:
+    panels = [plots.Panel("tacet", "Tacet", silent(), ftq.summarise(silent()))]
+    panels += [plots.Panel("linux", "Linux", ticking(), ftq.summarise(ticking()), remark="a remark")]
+    panels += [plots.Panel("linux_tuned", "Linux, tuned", absent="no such machine")]
+    plots.ftq_picture(panels, tmp_path / "ftq.png")
+    image = (tmp_path / "ftq.png").read_bytes()
+    assert image[:8] == b"\x89PNG\r\n\x1a\n"
+    assert (int.from_bytes(image[16:20], "big"), int.from_bytes(image[20:24], "big")) == (1400, 900)
+
+
+def test_picture_of_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no system"):
+        plots.ftq_picture([plots.Panel("tacet", "Tacet", absent="x")], tmp_path / "ftq.png")
+
+
+# Comparison and bench, with a runner that runs nothing
+
+
+@dataclass
+class FakeResult:
+    stdout: bytes = b""
+    stderr: bytes = b""
+    status: int | None = 0
+    outcome: str = "exit"
+    reason: str = ""
+    console: str = "first line\nlast words of the console\n"
+    command: list[str] = field(default_factory=lambda: ["qemu", "-m", "256M"])
+    seconds: float = 1.0
+
+
+class FakeRunner:
+    """Answers with what it was given; `systems` holds a FakeResult or an exception for each."""
+
+    class RunnerError(Exception):
+        pass
+
+    def __init__(self, **systems: Any) -> None:
+        self.systems = systems
+        self.calls: list[tuple[str, list[str], dict[str, Any]]] = []
+
+    def _answer(self, key: str, args: list[str], keywords: dict[str, Any]) -> Any:
+        self.calls.append((key, list(args), keywords))
+        answer = self.systems[key]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def run_tacet(self, app: Path, args: list[str], **keywords: Any) -> Any:
+        return self._answer("tacet", args, keywords)
+
+    def run_linux(self, app: Path, args: list[str], *, variant: str = "stock", **keywords: Any) -> Any:
+        key = "linux_tuned" if variant == "tuned" else "linux"
+        if keywords.get("options") == "mitigations=off":
+            key = "linux_mitigations_off"
+        return self._answer(key, args, keywords)
+
+
+def ftq_result(data: ftq.FtqData, kernel_entries: str = "0") -> FakeResult:
+    summary = ftq.summarise(data)
+    report = f"thread: 0\nsamples: {summary.samples}\nkernel_entries: {kernel_entries}\nkernel_entries_LOC: 9 (x)\n"
+    report += "".join(f"{reported}: {getattr(summary, computed)} units\n" for reported, computed in compare.CHECKED)
+    return FakeResult(stdout=text_of(data).encode(), stderr=report.encode())
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "program"
+    path.write_bytes(b"\x7fELF")
+    return path
+
+
+def run_compare(machines: FakeRunner, program: Path, tmp_path: Path) -> tuple[int, str]:
+    out = io.StringIO()
+    argv = ["--out", str(tmp_path / "report"), "--ftq", str(program), "--samples", "400", "--quantum", "1ms"]
+    return compare.main(argv, machines, out), out.getvalue()
+
+
+def test_compare_writes_figures_picture_and_raw_data(program: Path, tmp_path: Path) -> None:
+    machines = FakeRunner(
+        tacet=ftq_result(silent()), linux=ftq_result(ticking(), "100"), linux_tuned=ftq_result(silent(), "3")
+    )
+    status, said = run_compare(machines, program, tmp_path)
+    assert status == 0
+    assert "zero detours" in said and "100 of 400" in said and "[1/3] FTQ on Tacet" in said
+    folder = tmp_path / "report"
+    figures = json.loads((folder / "ftq.json").read_text())
+    assert list(figures) == ["tacet", "linux", "linux_tuned", "command"]
+    assert figures["tacet"]["disturbed_quanta"] == 0 and figures["linux"]["disturbed_quanta"] == 100
+    assert figures["linux"]["max_loss_ns"] == pytest.approx(40 * 64, rel=1e-3)
+    assert figures["linux"]["kernel_entries"] == 100 and figures["linux"]["kernel_entries_by_cause"] == {"LOC": 9}
+    assert figures["tacet"]["noise_ratio"] == 0 and figures["tacet"]["quantum_ns"] == MILLISECOND_NS
+    assert figures["tacet"]["operation_instructions"] == 64
+    assert figures["command"].startswith("python3 -m lab.compare --out")
+    assert (folder / "ftq.png").read_bytes()[:4] == b"\x89PNG"
+    for key in ("tacet", "linux", "linux_tuned"):
+        assert ftq.read(folder / f"ftq-{key}.dat")[0].quantum_ns == MILLISECOND_NS
+        assert "last words of the console" in (folder / f"ftq-{key}.log").read_text()
+    for _, args, keywords in machines.calls:
+        assert args == ["-n", "400", "-q", "1000000ns", "-s"]
+        assert keywords["icount"] == 0 and keywords["memory"] == "256M"
+
+
+def test_compare_fails_when_linux_is_silent_too(
+    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machines = FakeRunner(tacet=ftq_result(silent()), linux=ftq_result(silent()), linux_tuned=ftq_result(silent()))
+    status, said = run_compare(machines, program, tmp_path)
+    assert status == 1
+    assert "blind" in capsys.readouterr().err
+    assert "disturbed quanta" in said  # the figures are shown all the same
+
+
+def test_system_that_cannot_run_is_a_column_with_the_reason(program: Path, tmp_path: Path) -> None:
+    absent = FakeRunner.RunnerError("needs QEMU 10")
+    machines = FakeRunner(tacet=ftq_result(silent()), linux=ftq_result(ticking()), linux_tuned=absent)
+    status, said = run_compare(machines, program, tmp_path)
+    assert status == 0
+    assert "Linux, tuned: absent: needs QEMU 10" in said
+    assert json.loads((tmp_path / "report/ftq.json").read_text())["linux_tuned"] == {"absent": "needs QEMU 10"}
+
+
+def test_noise_in_every_quantum_is_not_passed_over(program: Path, tmp_path: Path) -> None:
+    linux = ftq_result(ticking())
+    linux.stderr += b"shortfall_ratio: 0.000593 (best quanta against the calibrated operation)\n"
+    machines = FakeRunner(tacet=ftq_result(silent()), linux=linux, linux_tuned=FakeRunner.RunnerError("x"))
+    status, said = run_compare(machines, program, tmp_path)
+    assert status == 0
+    assert "Linux: even the best quanta lack 0.059 %" in said and "Tacet: even" not in said
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        (FakeResult(outcome="timeout", status=None, reason="no end within 9 s"), "Tacet: timeout: no end within 9 s"),
+        (FakeResult(status=1, stderr=b"ftq: no clock\n"), "ftq: no clock"),
+        (FakeResult(stdout=b"0 5\nrubbish\n"), "ftq-tacet.dat:2: not a sample"),
+        (FakeRunner.RunnerError("there is no kernel"), "Tacet: there is no kernel"),
+    ],
+)
+def test_failing_run_shows_the_end_of_its_console(
+    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], broken: Any, said: str
+) -> None:
+    status, _ = run_compare(FakeRunner(tacet=broken), program, tmp_path)
+    error = capsys.readouterr().err
+    assert status == 1
+    assert said in error and "Traceback" not in error
+    if isinstance(broken, FakeResult):
+        assert "last words of the console" in error
+
+
+def test_lost_output_is_noticed(program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = ftq_result(ticking())
+    result.stdout = result.stdout[: len(result.stdout) // 2].rsplit(b"\n", 1)[0] + b"\n"
+    status, _ = run_compare(FakeRunner(tacet=result), program, tmp_path)
+    assert status == 1
+    assert "output was lost" in capsys.readouterr().err
+
+
+def test_missing_program_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_compare(FakeRunner(), tmp_path / "nothing", tmp_path)[0] == 1
+    assert "no such program" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("argv", [["--samples", "0"], ["--samples", "many"], ["--quantum", "1 parsec"]])
+def test_compare_refuses_bad_options(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        compare.arguments(argv)
+    assert ended.value.code == 2
+    assert "give" in capsys.readouterr().err
+
+
+def cost_result(**values: int) -> FakeResult:
+    return FakeResult(stdout="".join(f"{key} {value}\n" for key, value in values.items()).encode())
+
+
+def test_bench_writes_figures_with_their_aims(program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    machines = FakeRunner(
+        tacet=cost_result(
+            getpid_ticks_min=40, main_ticks=12_000_000, boot_ticks=5_000_000, boot_to_main_ticks=7_000_000,
+            zeroed_bytes_before_main=8_000_000, kernel_bytes=1_500_000,
+        ),
+        linux=cost_result(getpid_ticks_min=306, main_ticks=2_005_000_000, memory_gone_bytes=80_000_000),
+        linux_mitigations_off=cost_result(getpid_ticks_min=300, main_ticks=1, memory_gone_bytes=1),
+    )  # fmt: skip
+    kernel = tmp_path / "tacet.elf"
+    (tmp_path / "k.c").write_text("int main(void) { return 0; }\n")
+    subprocess.run(["gcc", "-g", str(tmp_path / "k.c"), "-o", kernel], check=True)
+    out = io.StringIO()
+    argv = ["--out", str(tmp_path / "report"), "--cost", str(program), "--kernel", str(kernel)]
+    assert bench.main(argv, machines, out) == 0, capsys.readouterr().err
+    found = json.loads((tmp_path / "report/bench.json").read_text())
+    assert found["getpid_instructions"] == {"tacet": 40, "linux": 306, "linux_mitigations_off": 300}
+    assert found["boot_instructions"] == {
+        "tacet": 7_000_000, "tacet_without_zeroing": 6_000_000, "linux": 2_000_000_000,
+    }  # fmt: skip
+    assert found["kernel_memory_bytes"] == {"tacet": 1_500_000, "linux": 80_000_000}
+    assert 0 < found["kernel_image_bytes"] < kernel.stat().st_size
+    assert isinstance(found["sloc"], int)
+    said = out.getvalue()
+    assert "<= 45" in said and "< 8,000,000" in said and "Kitten 45" in said and "end of the firmware" in said
+    assert all(args == ["-m", "256"] for _, args, _ in machines.calls)
+
+
+def test_bench_says_what_a_program_did_not_tell(
+    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machines = FakeRunner(tacet=cost_result(getpid_ticks_min=40, main_ticks=1))
+    argv = ["--out", str(tmp_path / "report"), "--cost", str(program), "--kernel", sys.executable]
+    assert bench.main(argv, machines, io.StringIO()) == 1
+    assert "does not tell boot_ticks" in capsys.readouterr().err
+
+
+# Lines of code
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text", "lines"),
+    [
+        (".c", "/* a\n * b\n */\n\nint x; /* c */\n// d\n  \nchar *s = \"// no /* comment\";\n", 2),
+        (".h", "#ifndef A // guard\n#define A '\"' /* x */\n#endif\n", 3),
+        (".c", "int a; /* one\ntwo */ int b;\n", 2),
+        (".asm", "; all comment\n  mov eax, 1 ; more\n\nmsg: db \"a;b\"\n", 2),
+        (".S", "#include \"x.h\"\n// y\n nop\n", 2),
+        (".s", "# y\n nop # z\n", 1),
+    ],
+)
+def test_lines_of_code_hold_code(suffix: str, text: str, lines: int) -> None:
+    assert sloc.count_text(text, suffix) == lines
+
+
+def test_runner_has_what_the_lab_asks_for() -> None:
+    machines = runner.load()
+    assert callable(machines.run_tacet) and callable(machines.run_linux)
+    assert issubclass(machines.RunnerError, Exception)
