@@ -5,9 +5,9 @@
 # verified as ever and neither the machine's package lists nor its installed packages change. Mirrors are those
 # of the machine's own apt configuration; proxies and the like in /etc/apt/apt.conf.d count too.
 #
-#   debs_get NAME RELEASE-SUFFIX PACKAGE...   packages, and what they need beyond what is installed, into the cache
+#   debs_get NAME RELEASE-SUFFIX PACKAGE...   packages, with what they need and is not installed, into the cache
 #   debs_get_alone NAME PACKAGE PATTERN       the package that PACKAGE depends on by a name like PATTERN, alone
-#   debs_cached NAME                          true when the cache holds NAME complete and undamaged
+#   debs_cached NAME                          true when the cache holds NAME; a damaged one ends the script with status 1
 #   debs_unpack NAME FOLDER                   the packages' files below FOLDER, as one step
 #
 # NAME is a folder of the cache. It holds *.deb and SHA256SUMS, which is written last: without it nothing counts.
@@ -53,7 +53,9 @@ Dir::Cache "$private/cache";
 APT::Sandbox::User "";
 APT::Install-Recommends "false";
 APT::Get::Assume-Yes "true";
+APT::Update::Error-Mode "any";
 Acquire::Retries "3";
+Acquire::http::Timeout "30";
 Debug::NoLocking "true";
 END
     sources=$(debian_sources)
@@ -76,8 +78,10 @@ private_apt()
 debs_cached()
 {
     [ -f "$cache/$1/SHA256SUMS" ] || return 1
-    damaged=$(cd "$cache/$1" && sha256sum --check --quiet --strict SHA256SUMS 2>/dev/null) ||
-        unavailable "$cache/$1: $(echo $damaged); remove that folder and try again"
+    if ! damaged=$(cd "$cache/$1" && sha256sum --check --quiet --strict SHA256SUMS 2>/dev/null); then
+        echo "${0##*/ports/}: wrong checksum in $cache/$1: $(echo $damaged); remove that folder and try again" >&2
+        exit 1
+    fi
 }
 
 # Fresh package lists: the machine's own suites and, with a suffix, another one.

@@ -79,16 +79,19 @@ missing_packages()
     done | sort -u
 }
 
-# Of alternatives the first that apt knows.
+# Of alternatives the first that apt knows, or simply the first.
 chosen()
 {
     for package in $missing; do
+        found=${package%%|*}
         for one in $(echo "$package" | tr '|' ' '); do
-            if ! [ "$one" != "$package" ] || apt-cache show "$one" >/dev/null 2>&1; then
-                echo "$one"
+            [ "$one" != "$package" ] || break
+            if apt-cache show "$one" >/dev/null 2>&1; then
+                found=$one
                 break
             fi
         done
+        echo "$found"
     done
 }
 
@@ -96,7 +99,7 @@ chosen()
 tried()
 {
     for pause in 5 15 0; do
-        if $root env DEBIAN_FRONTEND=noninteractive apt-get -q -o Acquire::Retries=3 "$@"; then
+        if $root env DEBIAN_FRONTEND=noninteractive apt-get -q -o Acquire::Retries=3 -o DPkg::Lock::Timeout=120 "$@"; then
             return 0
         fi
         [ $pause = 0 ] || sleep $pause

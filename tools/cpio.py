@@ -5,7 +5,8 @@
     tools/cpio.py FOLDER ARCHIVE        pack a folder
 
 Pure Python, no root and no cpio program. The same content makes the same bytes: entries are sorted, times are 0,
-owners are root, permissions are 0755 or 0644. Format: https://www.kernel.org/doc/html/latest/driver-api/early-userspace/buffer-format.html
+owners are root, permissions are 0755 or 0644. Format: Documentation/driver-api/early-userspace/buffer-format.rst in
+Linux.
 """
 
 from __future__ import annotations

@@ -132,19 +132,21 @@ def quote(word: str) -> str:
 
 def tacet_command_line(name: str, args: Sequence[str], env: Mapping[str, str], options: str = "") -> str:
     """The kernel's command line for a program; `options` are kernel options, passed as they are."""
-    words = [quote(w) for w in ("stdout=com2", "stderr=com3", f"argv0={name}", *(f"env={k}={v}" for k, v in env.items()))]
-    if options.strip():
-        words.append(options.strip())
-    return " ".join([*words, "--", *map(quote, args)])
+    words = ["stdout=com2", "stderr=com3", f"argv0={name}", *(f"env={k}={v}" for k, v in env.items())]
+    raw = [options.strip()] if options.strip() else []
+    return " ".join([*map(quote, words), *raw, "--", *map(quote, args)])
 
 
-_END = re.compile(r'^(?:tacet|linux): (exit|stop) status=(\d{1,3})(?: reason="((?:[^"\\]|\\.)*)")?\s*$', re.MULTILINE)
+_END = re.compile(
+    r'^(?:tacet|linux): (exit|stop) status=(\d{1,3})(?: reason="((?:[^"\\]|\\.)*)")?\s*$',
+    re.MULTILINE,
+)
 
 
 def parse_end(console: str) -> tuple[Outcome, int | None, str]:
     """How a run ended, by the last line of its kind on the console.
 
-    `tacet: exit status=N` and `linux: exit status=N`: a program ended. `tacet: stop status=N reason="…"`: the node did.
+    `tacet: exit status=N`, `linux: exit status=N`: a program ended. `tacet: stop status=N reason="…"`: the node did.
     """
     ends = [end for end in _END.finditer(console.replace("\r", "")) if int(end[2]) <= 255]
     if not ends:
@@ -252,7 +254,12 @@ def _feed(source: Path | None, port: Path) -> None:
 
 
 def _run(
-    machine: list[str], *, stdin: Path | None = None, feed: bool = False, time_limit: float, sinks: Mapping[str, Sink | None]
+    machine: list[str],
+    *,
+    stdin: Path | None = None,
+    feed: bool = False,
+    time_limit: float,
+    sinks: Mapping[str, Sink | None],
 ) -> Result:
     """Run one machine to its end; `feed` sends `stdin`, or nothing but its end, to the program's port."""
     seen: dict[str, bytearray] = {name: bytearray() for name in (*_Ports.NAMES, "qemu")}
@@ -327,7 +334,7 @@ def _run(
     outcome, status, reason = parse_end(console)
     said = seen["qemu"].decode(errors="replace").strip()
     if timed_out:
-        told = f" (the console told {outcome} status={status}, and the machine did not go off)" if status is not None else ""
+        told = "" if status is None else f" (the console told {outcome} status={status}; the machine did not go off)"
         outcome, status, reason = "timeout", None, f"no end within {time_limit:g} s{told}"
     elif outcome == "no-status" and process.returncode not in (0, -9):
         outcome, reason = "qemu-failed", said or f"QEMU ended with status {process.returncode}"
@@ -400,7 +407,13 @@ def run_tacet(
 
 
 def initramfs(
-    app: Path, args: Sequence[str], env: Mapping[str, str], *, tuned: bool, stdin: Path | None = None, files: Path | None = None
+    app: Path,
+    args: Sequence[str],
+    env: Mapping[str, str],
+    *,
+    tuned: bool,
+    stdin: Path | None = None,
+    files: Path | None = None,
 ) -> bytes:
     """The Linux node's files: the program, Debian's busybox, and a first process that runs the program."""
     if not BUSYBOX.is_file():

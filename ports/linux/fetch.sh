@@ -23,7 +23,8 @@ debs_cached linux || debs_get_alone linux linux-image-amd64 'linux-image-[0-9].*
 deb=$(echo "$cache"/linux/linux-image-*.deb)
 rm -rf "$linux"
 mkdir -p "$linux"
-dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$linux" --wildcards --strip-components=2 './boot/vmlinuz-*' './boot/config-*'
+dpkg-deb --fsys-tarfile "$deb" |
+    tar -x -C "$linux" --wildcards --strip-components=2 './boot/vmlinuz-*' './boot/config-*'
 mv "$linux"/vmlinuz-* "$linux/vmlinuz"
 mv "$linux"/config-* "$linux/config"
 "$here/extract.py" "$linux/vmlinuz" "$linux/vmlinux" || rm -f "$linux/vmlinux" # the runner then takes vmlinuz

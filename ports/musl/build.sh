@@ -45,8 +45,10 @@ case ${MAKEFLAGS:-} in
 *) jobs=-j$(nproc) ;;
 esac
 # No path of this machine gets into the library, so that two builds are the same.
-if ! { ./configure --target="$arch" --disable-shared --disable-wrapper --prefix="$build/musl" --syslibdir="$build/musl" \
-    CC="$compiler" AR="${binutils}ar" RANLIB="${binutils}ranlib" CFLAGS="-O2 -g $options -ffile-prefix-map=$work=musl" &&
+if ! { ./configure --target="$arch" --disable-shared --disable-wrapper \
+    --prefix="$build/musl" --syslibdir="$build/musl" \
+    CC="$compiler" AR="${binutils}ar" RANLIB="${binutils}ranlib" \
+    CFLAGS="-O2 -g $options -ffile-prefix-map=$work=musl" &&
     make -s $jobs && make -s install; } >log 2>&1; then
     tail -n 20 log >&2
     echo "ports/musl/build.sh: musl did not build; everything it said is in $work/log" >&2

@@ -105,7 +105,8 @@ def test_a_damaged_cache_is_refused_and_named(run, mirror: str, tmp_path: Path) 
     (tmp_path / "cache" / "thing" / "thing.tar").write_bytes(b"changed")
     done = run(mirror)
     assert done.returncode == 1
-    for part in ("wrong checksum", SHA256, hashlib.sha256(b"changed").hexdigest(), f"{tmp_path}/cache/thing/thing.tar"):
+    actual = hashlib.sha256(b"changed").hexdigest()
+    for part in ("wrong checksum", SHA256, actual, f"{tmp_path}/cache/thing/thing.tar"):
         assert part in done.stderr
 
 
