@@ -57,3 +57,101 @@ $(BUILD)/offsets.inc: arch/$(ARCH)/offsets.c
 	$(Q)sed -n 's/^->\([A-Z0-9_]*\) \$$\(.*\)/%define \1 \2/p' $(BUILD)/offsets.s > $@
 
 -include $(KERNEL_OBJECTS:.o=.d) $(BUILD)/offsets.d
+
+# ---- Programs ----
+
+MUSL := $(BUILD)/musl/stamp
+APPS := $(BUILD)/apps/ftq $(BUILD)/apps/cost
+
+APP_CFLAGS := -std=gnu11 -O2 $(WARNINGS) -Iapps/include
+APP_SOURCES = $(wildcard apps/$(@F)/*.c) $(APP_LIBRARY)
+$(BUILD)/apps/ftq:  APP_LIBRARY := $(addprefix apps/lib/,parse.c calibrate.c counters.c affinity.c)
+$(BUILD)/apps/cost: APP_LIBRARY := apps/lib/parse.c
+
+.PHONY: apps
+apps: $(APPS)
+
+$(APPS): $(MUSL) libc/tacet-cc libc/include/tacet.h $(wildcard apps/*/*.[ch])
+	@mkdir -p $(@D)
+	@echo "  APP     $@"
+	$(Q)TACET_BUILD=build TACET_ARCH=$(ARCH) libc/tacet-cc $(APP_CFLAGS) -Iapps/$(@F) $(APP_SOURCES) -pthread -o $@
+
+$(MUSL): ports/musl/recipe ports/musl/build.sh
+	@echo "  PORT    musl (fetched once, then from the cache)"
+	$(Q)ports/musl/build.sh build $(ARCH)
+	@touch $@
+
+# ---- Neighbours: a real Linux, and a QEMU that can run it with two CPUs under a deterministic clock ----
+
+LINUX := build/linux/version
+
+$(LINUX): ports/linux/fetch.sh ports/apt.sh
+	@echo "  PORT    Debian's Linux kernel (unpacked, not installed)"
+	$(Q)ports/linux/fetch.sh build
+	@touch $@
+
+.PHONY: qemu10
+qemu10:
+	$(Q)ports/qemu/fetch.sh build || [ $$? = 3 ]
+
+# ---- Running ----
+
+APP  ?=
+ARGS ?=
+
+.PHONY: run run-app compare bench gdb iso
+run:
+	@ports/deps.sh build run
+	@$(MAKE) --no-print-directory $(if $(APP),run-app,compare)
+
+run-app: $(KERNEL)
+	@tools/run $(RUN_OPTIONS) $(APP) $(ARGS)
+
+compare: $(KERNEL) $(APPS) $(LINUX) qemu10
+	@$(PYTHON) -m lab.compare --out build/report $(COMPARE_OPTIONS)
+
+bench:
+	@ports/deps.sh build run
+	@$(MAKE) --no-print-directory bench-ready
+
+.PHONY: bench-ready
+bench-ready: $(KERNEL) $(APPS) $(LINUX) qemu10
+	@$(PYTHON) -m lab.compare --out build/report --samples 10000
+	@$(PYTHON) -m lab.bench --out build/report
+
+# An ISO image for BIOS and UEFI machines: the kernel, GRUB, and one program (default: FTQ).
+ISO := build/tacet.iso
+iso:
+	@ports/deps.sh build run
+	@$(MAKE) --no-print-directory $(KERNEL) $(APPS)
+	@boot/make-iso $(ISO) $(KERNEL) $(or $(APP),$(BUILD)/apps/ftq) -- $(ARGS)
+
+gdb:
+	@ports/deps.sh build run test
+	@$(MAKE) --no-print-directory $(KERNEL) $(if $(APP),,$(APPS))
+	@tools/gdb $(KERNEL) $(or $(APP),$(BUILD)/apps/ftq) $(ARGS)
+
+# ---- Tests ----
+
+include tests/host/host.mk
+
+.PHONY: test test-ready pytest check
+test:
+	@ports/deps.sh build run test
+	@$(PYTHON) tests/run.py
+
+# ---- Development ----
+
+.PHONY: help clean format abi compile_commands.json
+abi: docs/abi.md
+docs/abi.md: kernel/syscalls.def tools/abi.py
+	$(Q)$(PYTHON) tools/abi.py kernel/syscalls.def > $@
+
+compile_commands.json:
+	$(Q)$(MAKE) --no-print-directory -nB V=1 kernel | $(PYTHON) tools/compile_commands.py > $@
+
+format:
+	$(Q)clang-format -i $$(git ls-files '*.c' '*.h')
+
+clean:
+	rm -rf build compile_commands.json

@@ -43,11 +43,6 @@ multiboot2_header:
     dd 12
     dd PHYSICAL(boot_entry)
     dd 0                                        ; to the next multiple of 8
-.framebuffer:
-    dw 5, 1                                     ; framebuffer tag, optional: text is preferred
-    dd 20
-    dd 80, 25, 0
-    dd 0
 .align_modules:
     dw 6, 0                                     ; modules on page boundaries
     dd 8
