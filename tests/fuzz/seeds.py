@@ -82,3 +82,18 @@ def elf() -> Iterator[bytes]:
 
     yield program(2, 0x400000)
     yield program(3, 0)
+
+
+@seeds_of("tree")
+def tree() -> Iterator[bytes]:
+    def entry(name: bytes, mode: int, data: bytes = b"", inode: int = 1, links: int = 1) -> bytes:
+        fields = (inode, mode, 0, 0, links, 0, len(data), 8, 1, 0, 0, len(name) + 1, 0)
+        head = b"070701" + b"".join(b"%08X" % field for field in fields) + name + b"\0"
+        return head + bytes(-len(head) % 4) + data + bytes(-len(data) % 4)
+
+    trailer = entry(b"TRAILER!!!", 0)
+    paths = b"/bin/a\nlnk/../x\n/loop\n/bin/a/\n\n"
+    yield paths + entry(b".", 0o40755) + entry(b"bin/a", 0o100755, b"data") + entry(b"lnk", 0o120777, b"bin") + trailer
+    yield paths + entry(b"loop", 0o120777, b"./loop") + entry(b"x", 0o120777, b"/bin/../lnk/") + trailer
+    linked = entry(b"a", 0o100644, b"", 7, 2) + entry(b"b", 0o100644, b"data", 7, 2) + entry(b"a", 0o100644, b"x")
+    yield paths + linked + trailer + bytes(4) + entry(b"c", 0o100644, b"", 7, 2) + trailer

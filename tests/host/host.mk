@@ -19,7 +19,7 @@ HOST_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
 FUZZ_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
                  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 
-HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image
+HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree
 
 string_sources :=
 format_sources := kernel/format.c
@@ -28,13 +28,16 @@ pvh_sources := arch/x86_64/boot/pvh.c kernel/boot_info.c kernel/format.c
 command_line_sources := kernel/command_line.c kernel/format.c
 memplan_sources := kernel/memplan.c kernel/format.c
 elf_image_sources := kernel/elf_image.c kernel/format.c
+cpio_sources := kernel/cpio.c kernel/format.c
+tree_sources := kernel/tree.c kernel/cpio.c kernel/format.c
 
-FUZZERS := multiboot2 pvh command_line elf
+FUZZERS := multiboot2 pvh command_line elf tree
 
 multiboot2_fuzz_sources := $(multiboot2_sources)
 pvh_fuzz_sources := $(pvh_sources)
 command_line_fuzz_sources := $(command_line_sources)
 elf_fuzz_sources := $(elf_image_sources)
+tree_fuzz_sources := $(tree_sources)
 
 host_objects = $(patsubst %.c,$(HOST_BUILD)/%.o,tests/host/test_$(1).c $($(1)_sources))
 fuzz_objects = $(patsubst %.c,$(FUZZ_BUILD)/%.o,tests/fuzz/fuzz_$(1).c $($(1)_fuzz_sources))

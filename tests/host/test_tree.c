@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_tree.c: trees built from archives, and paths looked up in them as Linux would.
+ */
+#include "archive.h"
+#include "check.h"
+#include "errno.h"
+#include "tree.h"
+
+#define NODES_MAX 4096
+
+static struct tree_node nodes[NODES_MAX];
+static unsigned nodes_used, nodes_limit;
+static struct tree tree;
+static struct message why;
+
+static struct tree_node *allocate(void *context)
+{
+    CHECK(context == &nodes_used);
+    return nodes_used < nodes_limit ? &nodes[nodes_used++] : NULL;
+}
+
+static void begin(void)
+{
+    memset(nodes, 0, sizeof(nodes));
+    nodes_used = 0;
+    nodes_limit = NODES_MAX;
+    tree = (struct tree){ .node_allocate = allocate, .context = &nodes_used };
+    CHECK_EQUAL(tree_initialise(&tree), 0);
+    archive_begin();
+}
+
+static int build(void)
+{
+    return tree_add_archive(&tree, archive.bytes, archive.used, &why);
+}
+
+static int find_from(struct tree_node *directory, const char *path, bool follow, struct tree_node **out)
+{
+    *out = NULL;
+    return tree_lookup(&tree, directory, path, follow, out);
+}
+
+/* The node at `path`; NULL, and a failed check, where there is none. */
+static struct tree_node *at(const char *path)
+{
+    struct tree_node *node;
+    int error = find_from(tree.root, path, true, &node);
+
+    if (error)
+        fprintf(stderr, "    looking for %s\n", path);
+    CHECK_EQUAL(error, 0);
+    return node ? node : tree.root;
+}
+
+static int error_of(const char *path)
+{
+    struct tree_node *node;
+
+    return find_from(tree.root, path, true, &node);
+}
+
+static void begin_sample(void)
+{
+    begin();
+    archive_add(".", S_IFDIR | 0750, "");
+    archive_add("./bin", S_IFDIR | 0755, "");
+    archive_add("./bin/ftq", S_IFREG | 0755, "FTQ");
+    archive_add("/lib/deep/down/file", S_IFREG | 0644, "x");
+    archive_add("ftq", S_IFLNK | 0777, "bin/ftq");
+    archive_add("usr", S_IFLNK | 0777, "/lib/deep");
+    archive_add("lib/up", S_IFLNK | 0777, "../bin/");
+    archive_add("lib/self", S_IFLNK | 0777, "self");
+    archive_add("a", S_IFLNK | 0777, "b");
+    archive_add("b", S_IFLNK | 0777, "./a");
+    archive_add("chain", S_IFLNK | 0777, "usr/down");
+    archive_add("dangling", S_IFLNK | 0777, "nowhere");
+    archive_add("filelink", S_IFLNK | 0777, "bin/ftq/");
+    archive_end();
+    CHECK_EQUAL(build(), 0);
+}
+
+TEST(archive_becomes_a_tree_with_missing_parents)
+{
+    begin_sample();
+    CHECK_EQUAL(tree.root->mode, S_IFDIR | 0750);
+    CHECK_EQUAL(at("/bin/ftq")->bytes, 3);
+    CHECK(memcmp(at("/bin/ftq")->data, "FTQ", 3) == 0);
+    CHECK_EQUAL(at("/lib/deep")->mode, S_IFDIR | 0755);
+    CHECK_EQUAL(at("/lib/deep/down/file")->bytes, 1);
+    CHECK_EQUAL(at("/bin")->parent == tree.root, true);
+    CHECK_EQUAL(tree.root->links, 4);
+    CHECK_EQUAL(tree.node_count, nodes_used);
+    CHECK_EQUAL(at("/bin")->mtime_s, 1700000000);
+}
+
+TEST(entries_stand_in_the_archives_order)
+{
+    begin();
+    archive_add("z", S_IFREG, "");
+    archive_add("m", S_IFREG, "");
+    archive_add("a", S_IFREG, "");
+    CHECK_EQUAL(build(), 0);
+    CHECK(tree.root->child->name[0] == 'z');
+    CHECK(tree.root->child->next->name[0] == 'm');
+    CHECK(tree.root->child->next->next == tree.root->last);
+}
+
+TEST(dots_and_slashes_mean_what_they_do_in_linux)
+{
+    begin_sample();
+    CHECK(at("//bin///ftq") == at("/bin/ftq"));
+    CHECK(at("/./bin/./../bin/ftq") == at("/bin/ftq"));
+    CHECK(at("/../../bin") == at("/bin"));
+    CHECK(at("/") == tree.root);
+    CHECK(at("bin/") == at("/bin"));
+    CHECK(at(".") == tree.root);
+    CHECK_EQUAL(error_of(""), -ENOENT);
+    CHECK_EQUAL(error_of("/nothing"), -ENOENT);
+    CHECK_EQUAL(error_of("/nothing/../bin"), -ENOENT);
+    CHECK_EQUAL(error_of("/bin/ftq/"), -ENOTDIR);
+    CHECK_EQUAL(error_of("/bin/ftq/x"), -ENOTDIR);
+    CHECK_EQUAL(error_of("/bin/ftq/.."), -ENOTDIR);
+    CHECK_EQUAL(error_of("/bin/ftq/."), -ENOTDIR);
+}
+
+TEST(relative_paths_begin_at_the_directory)
+{
+    struct tree_node *node;
+
+    begin_sample();
+    CHECK_EQUAL(find_from(at("/lib"), "deep/down", true, &node), 0);
+    CHECK(node == at("/lib/deep/down"));
+    CHECK_EQUAL(find_from(at("/lib"), "/bin", true, &node), 0);
+    CHECK(node == at("/bin"));
+    CHECK_EQUAL(find_from(at("/bin/ftq"), "x", true, &node), -ENOTDIR);
+}
+
+TEST(symbolic_links_are_followed)
+{
+    begin_sample();
+    CHECK(at("/ftq") == at("/bin/ftq"));
+    CHECK(at("/usr/down/file") == at("/lib/deep/down/file"));
+    CHECK(at("/usr/..") == at("/lib"));
+    CHECK(at("/chain/file") == at("/lib/deep/down/file"));
+    CHECK(at("/lib/up/ftq") == at("/bin/ftq"));
+    CHECK(at("/usr/") == at("/lib/deep"));
+    CHECK_EQUAL(error_of("/dangling"), -ENOENT);
+    CHECK_EQUAL(error_of("/filelink"), -ENOTDIR);
+    CHECK_EQUAL(error_of("/ftq/"), -ENOTDIR);
+}
+
+TEST(last_link_is_followed_only_on_demand)
+{
+    struct tree_node *node;
+
+    begin_sample();
+    CHECK_EQUAL(find_from(tree.root, "/usr", false, &node), 0);
+    CHECK_EQUAL(node->mode & S_IFMT, S_IFLNK);
+    CHECK_EQUAL(find_from(tree.root, "/usr/", false, &node), 0);
+    CHECK(node == at("/lib/deep"));
+    CHECK_EQUAL(find_from(tree.root, "/usr/down", false, &node), 0);
+    CHECK(node == at("/lib/deep/down"));
+    CHECK_EQUAL(find_from(tree.root, "/dangling", false, &node), 0);
+    CHECK_EQUAL(find_from(tree.root, "/lib/self", false, &node), 0);
+}
+
+TEST(loops_of_links_end)
+{
+    begin_sample();
+    CHECK_EQUAL(error_of("/a"), -ELOOP);
+    CHECK_EQUAL(error_of("/lib/self"), -ELOOP);
+    CHECK_EQUAL(error_of("/lib/self/x"), -ELOOP);
+}
+
+TEST(forty_links_are_followed_and_no_more)
+{
+    char name[16], target[16];
+
+    begin();
+    archive_add("l0", S_IFREG, "end");
+    for (int i = 1; i <= 41; i++) {
+        snprintf(name, sizeof(name), "l%d", i);
+        snprintf(target, sizeof(target), "l%d", i - 1);
+        archive_add(name, S_IFLNK | 0777, target);
+    }
+    CHECK_EQUAL(build(), 0);
+    CHECK_EQUAL(error_of("/l40"), 0);
+    CHECK_EQUAL(error_of("/l41"), -ELOOP);
+}
+
+TEST(too_long_components_and_paths_are_refused)
+{
+    static char path[TREE_PATH_MAX + 1];
+
+    begin_sample();
+    memset(path, 'n', 255);
+    CHECK_EQUAL(error_of(path), -ENOENT);
+    path[255] = 'n';
+    CHECK_EQUAL(error_of(path), -ENAMETOOLONG);
+    for (int i = 0; i < TREE_PATH_MAX; i++)
+        path[i] = "./"[i % 2];
+    CHECK_EQUAL(error_of(path), -ENAMETOOLONG);
+    path[TREE_PATH_MAX - 1] = '\0';
+    CHECK_EQUAL(error_of(path), 0);
+}
+
+TEST(later_entries_replace_earlier_ones)
+{
+    begin();
+    archive_add("file", S_IFREG | 0644, "old");
+    archive_add("dir", S_IFDIR | 0700, "");
+    archive_add("dir/x", S_IFREG, "");
+    archive_end();
+    CHECK_EQUAL(build(), 0);
+    struct tree_node *file = at("/file"), *dir = at("/dir");
+    uint64_t inode = file->inode;
+    uint64_t second = archive.used;
+    archive_add("file", S_IFREG | 0600, "newer");
+    archive_add("dir", S_IFDIR | 0711, "");
+    CHECK_EQUAL(tree_add_archive(&tree, archive.bytes + second, archive.used - second, &why), 0);
+    CHECK(at("/file") == file && at("/dir") == dir);
+    CHECK_EQUAL(file->bytes, 5);
+    CHECK_EQUAL(file->mode, S_IFREG | 0600);
+    CHECK(file->inode != inode);
+    CHECK_EQUAL(dir->mode, S_IFDIR | 0711);
+    CHECK(at("/dir/x") != NULL);
+}
+
+TEST(file_and_directory_of_one_name_are_refused)
+{
+    begin();
+    archive_add("x", S_IFREG, "");
+    archive_add("x", S_IFDIR | 0755, "");
+    CHECK_EQUAL(build(), -EINVAL);
+    CHECK_CONTAINS(why.text, "\"x\" is there twice");
+    begin();
+    archive_add("x/y", S_IFREG, "");
+    archive_add("x", S_IFREG, "");
+    CHECK_EQUAL(build(), -EINVAL);
+    begin();
+    archive_add("x", S_IFREG, "");
+    archive_add("x/y", S_IFREG, "");
+    CHECK_EQUAL(build(), -EINVAL);
+    CHECK_CONTAINS(why.text, "\"x\" is used as a directory");
+    begin();
+    archive_add("/", S_IFREG, "");
+    CHECK_EQUAL(build(), -EINVAL);
+}
+
+TEST(parents_that_are_links_are_followed)
+{
+    begin();
+    archive_add("usr/bin", S_IFDIR | 0755, "");
+    archive_add("bin", S_IFLNK | 0777, "usr/bin");
+    archive_add("bin/tool", S_IFREG | 0755, "t");
+    archive_add("gone", S_IFLNK | 0777, "nowhere");
+    CHECK_EQUAL(build(), 0);
+    CHECK(at("/usr/bin/tool")->parent == at("/usr/bin"));
+    archive_add("gone/tool", S_IFREG | 0755, "t");
+    CHECK_EQUAL(build(), -EINVAL);
+    CHECK_CONTAINS(why.text, "gone");
+}
+
+TEST(names_that_climb_or_are_too_long_are_refused)
+{
+    static char name[5000];
+
+    begin();
+    archive_add("x/../y", S_IFREG, "");
+    CHECK_EQUAL(build(), -EINVAL);
+    CHECK_CONTAINS(why.text, "\"..\"");
+    begin();
+    memset(name, 'n', 256);
+    archive_add(name, S_IFREG, "");
+    CHECK_EQUAL(build(), -EINVAL);
+    CHECK_CONTAINS(why.text, "255");
+    begin();
+    for (int i = 0; i < 4999; i++)
+        name[i] = "a/"[i % 2];
+    archive_add(name, S_IFREG, "");
+    CHECK_EQUAL(build(), -EINVAL);
+    CHECK_CONTAINS(why.text, "4095");
+}
+
+TEST(unknown_file_types_are_refused)
+{
+    begin();
+    archive_add("x", 0644, "");
+    CHECK_EQUAL(build(), -EINVAL);
+    CHECK_CONTAINS(why.text, "file type");
+}
+
+static void add_link(const char *name, unsigned inode, const char *text)
+{
+    archive.inode = inode;
+    archive.links = 2;
+    archive_add(name, S_IFREG | 0644, text);
+    archive.links = 1;
+}
+
+TEST(hard_links_share_inode_and_data_wherever_it_stands)
+{
+    begin();
+    add_link("a", 7, "");
+    add_link("b", 7, "data");
+    add_link("c", 7, "");
+    add_link("other", 8, "");
+    archive_end();
+    add_link("next_archive", 7, "");
+    CHECK_EQUAL(build(), 0);
+    CHECK(at("/a")->data == at("/b")->data && at("/c")->data == at("/b")->data);
+    CHECK_EQUAL(at("/a")->bytes, 4);
+    CHECK_EQUAL(at("/a")->links, 2);
+    CHECK(at("/a")->inode == at("/b")->inode && at("/c")->inode == at("/b")->inode);
+    CHECK(at("/other")->inode != at("/a")->inode);
+    CHECK_EQUAL(at("/other")->bytes, 0);
+    CHECK(at("/next_archive")->inode != at("/a")->inode);
+    CHECK_EQUAL(at("/next_archive")->bytes, 0);
+}
+
+TEST(replaced_hard_link_leaves_its_file)
+{
+    begin();
+    add_link("a", 7, "");
+    add_link("b", 7, "");
+    archive_add("a", S_IFREG | 0644, "own");
+    add_link("c", 7, "data");
+    CHECK_EQUAL(build(), 0);
+    CHECK_EQUAL(at("/a")->bytes, 3);
+    CHECK_EQUAL(at("/b")->bytes, 4);
+    CHECK(at("/a")->inode != at("/b")->inode);
+}
+
+TEST(devices_and_single_files_are_added_by_path)
+{
+    begin();
+    struct tree_node *null = tree_add(&tree, "/dev/null", S_IFCHR | 0666, NULL, 0, &why);
+    if (!CHECK(null != NULL))
+        return;
+    null->device = 3;
+    CHECK(at("/dev/null") == null);
+    CHECK(tree_add(&tree, "/app", S_IFREG | 0755, "program", 7, &why) == at("/app"));
+    CHECK(tree_add(&tree, "app", S_IFREG | 0755, "program", 7, &why) == NULL);
+    CHECK_CONTAINS(why.text, "absolute");
+    CHECK(tree_add(&tree, "/dev", S_IFREG | 0755, "", 0, &why) == NULL);
+    CHECK(tree_add(&tree, "/", S_IFDIR | 0700, NULL, 0, &why) == tree.root);
+}
+
+TEST(missing_memory_is_told)
+{
+    begin_sample();
+    unsigned needed = nodes_used;
+    for (unsigned limit = 1; limit < needed; limit++) {
+        begin();
+        nodes_limit = limit;
+        archive_add("bin/ftq/x/y", S_IFREG, "");
+        archive_add("bin/ftq/z", S_IFREG, "");
+        CHECK_EQUAL(build(), limit < 6 ? -ENOMEM : 0);
+    }
+    nodes_used = nodes_limit = 0;
+    CHECK_EQUAL(tree_initialise(&tree), -ENOMEM);
+}
+
+TEST(paths_are_told_or_do_not_fit)
+{
+    char path[32];
+
+    begin_sample();
+    CHECK_EQUAL(tree_path(&tree, at("/usr/down/file"), path, sizeof(path)), 19);
+    CHECK_TEXT(path, "/lib/deep/down/file");
+    CHECK_EQUAL(tree_path(&tree, tree.root, path, 2), 1);
+    CHECK_TEXT(path, "/");
+    CHECK_EQUAL(tree_path(&tree, tree.root, path, 1), -ERANGE);
+    CHECK_EQUAL(tree_path(&tree, at("/bin"), path, 5), 4);
+    CHECK_EQUAL(tree_path(&tree, at("/bin"), path, 4), -ERANGE);
+    CHECK_EQUAL(tree_path(&tree, at("/bin"), path, 0), -ERANGE);
+}
+
+int main(void)
+{
+    RUN(archive_becomes_a_tree_with_missing_parents);
+    RUN(entries_stand_in_the_archives_order);
+    RUN(dots_and_slashes_mean_what_they_do_in_linux);
+    RUN(relative_paths_begin_at_the_directory);
+    RUN(symbolic_links_are_followed);
+    RUN(last_link_is_followed_only_on_demand);
+    RUN(loops_of_links_end);
+    RUN(forty_links_are_followed_and_no_more);
+    RUN(too_long_components_and_paths_are_refused);
+    RUN(later_entries_replace_earlier_ones);
+    RUN(file_and_directory_of_one_name_are_refused);
+    RUN(parents_that_are_links_are_followed);
+    RUN(names_that_climb_or_are_too_long_are_refused);
+    RUN(unknown_file_types_are_refused);
+    RUN(hard_links_share_inode_and_data_wherever_it_stands);
+    RUN(replaced_hard_link_leaves_its_file);
+    RUN(devices_and_single_files_are_added_by_path);
+    RUN(missing_memory_is_told);
+    RUN(paths_are_told_or_do_not_fit);
+    return check_report("tree");
+}
