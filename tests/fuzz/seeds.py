@@ -97,3 +97,39 @@ def tree() -> Iterator[bytes]:
     yield paths + entry(b"loop", 0o120777, b"./loop") + entry(b"x", 0o120777, b"/bin/../lnk/") + trailer
     linked = entry(b"a", 0o100644, b"", 7, 2) + entry(b"b", 0o100644, b"data", 7, 2) + entry(b"a", 0o100644, b"x")
     yield paths + linked + trailer + bytes(4) + entry(b"c", 0o100644, b"", 7, 2) + trailer
+
+
+@seeds_of("acpi")
+def acpi() -> Iterator[bytes]:
+    def table(signature: bytes, content: bytes) -> bytes:
+        body = signature + struct.pack("<I", len(content) + 36) + bytes(28) + content
+        return body + bytes(-len(body) % 4)
+
+    def machine(revision: int, fadt_bytes: int) -> bytes:
+        places: list[int] = []
+        memory = bytearray(36 + 36 + 20 + 36 + 40)
+        madt = struct.pack("<II", 0xFEE00000, 1) + b"\0\x08\0\0\1\0\0\0\0\x08\1\1\1\0\0\0"
+        madt += struct.pack("<BBHIII", 9, 16, 0, 300, 1, 2) + struct.pack("<BBHQ", 5, 12, 0, 0xFEE00000)
+        code = bytes(9) + b"\x08_S5_\x12\x08\x04\x0a\x05\x0a\x05\0\0" + bytes(5)
+        fadt = bytearray(fadt_bytes - 36)
+        fadt[12:17] = struct.pack("<IB", 0xB2, 0xF1)
+        fadt[28:32] = struct.pack("<I", 0x604)
+        fadt[40:44] = struct.pack("<I", 0x608)
+        fadt[55] = 4
+        if fadt_bytes >= 244:
+            fadt[136:148] = struct.pack("<BBBBQ", 1, 16, 0, 0, 0x604)
+            fadt[172:184] = struct.pack("<BBBBQ", 1, 32, 0, 0, 0x608)
+        fadt[4:8] = struct.pack("<I", BASE + len(memory))
+        hpet = struct.pack("<IBBBBQ", 0, 0, 64, 0, 0, 0xFED00000) + bytes(4)
+        for one in (table(b"DSDT", code), table(b"FACP", bytes(fadt)), table(b"APIC", madt), table(b"HPET", hpet)):
+            places.append(BASE + len(memory))
+            memory += one
+        memory[0:36] = b"RSD PTR \0ACPI  " + struct.pack("<BIIQI", revision, BASE + 36, 36, BASE + 92, 0)
+        root = table(b"RSDT", struct.pack("<4I", *places))
+        memory[36 : 36 + len(root)] = root
+        root = table(b"XSDT", struct.pack("<4Q", *places))
+        memory[92 : 92 + len(root)] = root
+        return bytes(memory)
+
+    yield machine(0, 116)
+    yield machine(2, 244)

@@ -19,7 +19,7 @@ HOST_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
 FUZZ_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
                  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 
-HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree
+HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree acpi
 
 string_sources :=
 format_sources := kernel/format.c
@@ -30,14 +30,16 @@ memplan_sources := kernel/memplan.c kernel/format.c
 elf_image_sources := kernel/elf_image.c kernel/format.c
 cpio_sources := kernel/cpio.c kernel/format.c
 tree_sources := kernel/tree.c kernel/cpio.c kernel/format.c
+acpi_sources := arch/x86_64/acpi.c kernel/format.c
 
-FUZZERS := multiboot2 pvh command_line elf tree
+FUZZERS := multiboot2 pvh command_line elf tree acpi
 
 multiboot2_fuzz_sources := $(multiboot2_sources)
 pvh_fuzz_sources := $(pvh_sources)
 command_line_fuzz_sources := $(command_line_sources)
 elf_fuzz_sources := $(elf_image_sources)
 tree_fuzz_sources := $(tree_sources)
+acpi_fuzz_sources := $(acpi_sources)
 
 host_objects = $(patsubst %.c,$(HOST_BUILD)/%.o,tests/host/test_$(1).c $($(1)_sources))
 fuzz_objects = $(patsubst %.c,$(FUZZ_BUILD)/%.o,tests/fuzz/fuzz_$(1).c $($(1)_fuzz_sources))

@@ -19,19 +19,21 @@ struct acpi_facts {
     uint8_t acpi_enable_command;
     uint16_t pm_timer_port; /* 0: absent; 3.579545 MHz */
     bool pm_timer_32_bits;
-    /* from the DSDT's \_S5 package */
+    /* from the \_S5 package of the DSDT, else of an SSDT */
     bool soft_off_known;
     uint8_t soft_off_type_a, soft_off_type_b; /* SLP_TYPa, SLP_TYPb */
     /* from the HPET table */
     uint64_t hpet_address; /* 0: absent, or not in memory space */
     /* from the MADT */
     uint64_t local_apic_address;
-    uint32_t apic_ids[ACPI_CPUS_MAX]; /* enabled CPUs (types 0 and 9), in table order */
+    uint32_t apic_ids[ACPI_CPUS_MAX]; /* enabled CPUs (types 0 and 9), in table order, each once */
     unsigned cpu_count;
-    bool has_8259; /* a legacy PIC that must be masked */
+    unsigned cpus_dropped; /* beyond ACPI_CPUS_MAX; reported, never silently lost */
+    bool has_8259;         /* a legacy PIC that must be masked */
 };
 
-/* Fills *out from the tables below the RSDP at `rsdp_address` (or its copy in `info`). Tables with a wrong
+/* Fills *out from the tables below the RSDP: the copy in `info` where it is valid, else the one at
+ * info->rsdp, else, unless UEFI started the machine, the one found in the BIOS area. Tables with a wrong
  * checksum or length are skipped; what could not be found stays zero. Returns 0, or -EINVAL with `why` when
  * there is no valid root at all. */
 int acpi_parse(const struct boot_info *info, physical_reader *read, void *context, struct acpi_facts *out,

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * acpi.c: the few facts that the kernel takes from ACPI tables (arch/acpi.h).
+ *
+ * From the RSDP to the XSDT (or RSDT) to the FADT, MADT and HPET table, each checked by length and checksum.
+ * The byte code of the DSDT is not run: \_S5 is found as the encoding of `Name (_S5_, Package () { small
+ * integer, small integer, … })`, which is how firmware writes it. Source: ACPI Specification 6.5 §5.2
+ * (tables), §4.8.3 (PM1 control, PM timer), §7.4.2
+ * (_S5), §20.2 (byte code). Pure C; runs once, on the boot CPU; owns nothing.
+ */
+#include "arch/acpi.h"
+#include "bytes.h"
+#include "errno.h"
+#include "kstring.h"
+
+#define RSDP_BYTES_OLD  20
+#define RSDP_BYTES      36
+#define HEADER_BYTES    36
+#define TABLE_BYTES_MAX (16u << 20)
+#define TABLES_MAX      1024
+#define BIOS_AREA       0xe0000ull
+#define BIOS_AREA_BYTES 0x20000ull
+#define SPACE_MEMORY    0
+#define SPACE_IO        1
+#define PORT_MAX        0xffffu
+#define FADT_HW_REDUCED (1u << 20)
+#define FADT_TIMER_32   (1u << 8)
+#define MADT_ENTRIES    44
+#define MADT_HAS_8259   1
+#define CPU_ENABLED     1
+#define SLEEP_TYPE_MAX  7 /* three bits of the PM1 control register */
+
+/* Byte code. */
+#define AML_ZERO    0x00
+#define AML_ONE     0x01
+#define AML_NAME    0x08
+#define AML_BYTE    0x0a
+#define AML_WORD    0x0b
+#define AML_DWORD   0x0c
+#define AML_PACKAGE 0x12
+
+struct reader {
+    physical_reader *read;
+    void *context;
+};
+
+/* A table with its header; all `bytes` of it can be read and sum to zero. */
+struct table {
+    const uint8_t *at;
+    uint32_t bytes;
+};
+
+/* ---- tables ---- */
+
+static const uint8_t *memory_at(const struct reader *reader, uint64_t address, uint64_t bytes)
+{
+    return reader->read(reader->context, address, bytes);
+}
+
+static bool sums_to_zero(const uint8_t *at, uint32_t bytes)
+{
+    uint8_t sum = 0;
+
+    for (uint32_t i = 0; i < bytes; i++)
+        sum = (uint8_t)(sum + at[i]);
+    return sum == 0;
+}
+
+/* False where there is no valid table of that signature at `address`. */
+static bool table_open(const struct reader *reader, uint64_t address, const char *signature,
+                       struct table *out)
+{
+    const uint8_t *header = address ? memory_at(reader, address, HEADER_BYTES) : NULL;
+
+    if (!header || memcmp(header, signature, 4) != 0)
+        return false;
+    out->bytes = load_le32(header + 4);
+    if (out->bytes < HEADER_BYTES || out->bytes > TABLE_BYTES_MAX)
+        return false;
+    out->at = memory_at(reader, address, out->bytes);
+    return out->at && sums_to_zero(out->at, out->bytes);
+}
+
+/* Fields of a table grown over the years: what lies beyond its end is zero. */
+static uint8_t field8(const struct table *table, uint32_t offset)
+{
+    return offset < table->bytes ? table->at[offset] : 0;
+}
+
+static uint32_t field32(const struct table *table, uint32_t offset)
+{
+    return table->bytes >= 4 && offset <= table->bytes - 4 ? load_le32(table->at + offset) : 0;
+}
+
+static uint64_t field64(const struct table *table, uint32_t offset)
+{
+    return table->bytes >= 8 && offset <= table->bytes - 8 ? load_le64(table->at + offset) : 0;
+}
+
+/* ---- the root ---- */
+
+static bool rsdp_valid(const uint8_t *rsdp)
+{
+    return memcmp(rsdp, "RSD PTR ", 8) == 0 && sums_to_zero(rsdp, RSDP_BYTES_OLD);
+}
+
+/* Copies the RSDP at `address`; what an old one lacks is zero. */
+static bool rsdp_read(const struct reader *reader, uint64_t address, uint8_t *rsdp)
+{
+    uint32_t bytes = RSDP_BYTES;
+    const uint8_t *at = memory_at(reader, address, bytes);
+
+    if (!at) {
+        bytes = RSDP_BYTES_OLD;
+        at = memory_at(reader, address, bytes);
+    }
+    if (!at || !rsdp_valid(at))
+        return false;
+    memcpy(rsdp, at, bytes);
+    memset(rsdp + bytes, 0, RSDP_BYTES - bytes);
+    return true;
+}
+
+/* Where no boot loader told: a BIOS leaves it on a 16-byte boundary of its read-only area. */
+static bool rsdp_search(const struct reader *reader, uint8_t *rsdp)
+{
+    for (uint64_t at = BIOS_AREA; at < BIOS_AREA + BIOS_AREA_BYTES; at += 16) {
+        if (rsdp_read(reader, at, rsdp))
+            return true;
+    }
+    return false;
+}
+
+static bool rsdp_find(const struct boot_info *info, const struct reader *reader, uint8_t *rsdp)
+{
+    if (info->rsdp_copied && rsdp_valid(info->rsdp_copy)) {
+        memcpy(rsdp, info->rsdp_copy, RSDP_BYTES);
+        return true;
+    }
+    if (info->rsdp && rsdp_read(reader, info->rsdp, rsdp))
+        return true;
+    return !info->efi && rsdp_search(reader, rsdp);
+}
+
+/* The XSDT, else the RSDT, with the size of its entries. */
+static bool root_open(const struct reader *reader, const uint8_t *rsdp, struct table *root,
+                      unsigned *entry_bytes)
+{
+    bool extended = rsdp[15] >= 2 && sums_to_zero(rsdp, RSDP_BYTES);
+
+    *entry_bytes = 8;
+    if (extended && table_open(reader, load_le64(rsdp + 24), "XSDT", root))
+        return true;
+    *entry_bytes = 4;
+    return table_open(reader, load_le32(rsdp + 16), "RSDT", root);
+}
+
+/* Opens the first valid table of that signature from entry *index on, and moves *index behind it. */
+static bool root_next(const struct reader *reader, const struct table *root, unsigned entry_bytes,
+                      const char *signature, unsigned *index, struct table *out)
+{
+    unsigned count = (root->bytes - HEADER_BYTES) / entry_bytes;
+
+    for (; *index < count && *index < TABLES_MAX; ++*index) {
+        const uint8_t *entry = root->at + HEADER_BYTES + (size_t)*index * entry_bytes;
+        uint64_t address = entry_bytes == 8 ? load_le64(entry) : load_le32(entry);
+
+        if (table_open(reader, address, signature, out)) {
+            ++*index;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- \_S5 ---- */
+
+/* A small integer at *at, which is moved behind it; -1 where there is something else or nothing. */
+static int aml_small_integer(const uint8_t **at, const uint8_t *end)
+{
+    unsigned bytes;
+
+    if (*at == end)
+        return -1;
+    switch (*(*at)++) {
+    case AML_ZERO:
+        return 0;
+    case AML_ONE:
+        return 1;
+    case AML_BYTE:
+        bytes = 1;
+        break;
+    case AML_WORD:
+        bytes = 2;
+        break;
+    case AML_DWORD:
+        bytes = 4;
+        break;
+    default:
+        return -1;
+    }
+    if ((size_t)(end - *at) < bytes)
+        return -1;
+    uint32_t value = bytes == 4 ? load_le32(*at) : bytes == 2 ? load_le16(*at) : **at;
+    *at += bytes;
+    return value <= SLEEP_TYPE_MAX ? (int)value : -1;
+}
+
+/* The end of a package whose length stands at *at, which is moved behind the length; NULL where it does not
+ * fit. Its lead byte counts the bytes that follow it in bits 7-6; without any, the length is in bits 5-0,
+ * else it begins in bits 3-0. */
+static const uint8_t *aml_package_end(const uint8_t **at, const uint8_t *end)
+{
+    const uint8_t *start = *at;
+
+    if (start == end)
+        return NULL;
+    unsigned more = *start >> 6;
+    uint32_t length = more ? *start & 0x0fu : *start & 0x3fu;
+    if ((size_t)(end - start) <= more)
+        return NULL;
+    for (unsigned i = 0; i < more; i++)
+        length |= (uint32_t)start[1 + i] << (4 + 8 * i);
+    *at = start + 1 + more;
+    return length > more && length <= (size_t)(end - start) ? start + length : NULL;
+}
+
+/* Whether a Name operator for \_S5 stands at `at`; *behind is then where its package begins. */
+static bool is_soft_off_name(const uint8_t *at, const uint8_t *end, const uint8_t **behind)
+{
+    if (at == end || *at++ != AML_NAME)
+        return false;
+    if (at < end && *at == '\\')
+        at++;
+    if (end - at < 5 || memcmp(at, "_S5_", 4) != 0 || at[4] != AML_PACKAGE)
+        return false;
+    *behind = at + 5;
+    return true;
+}
+
+static bool read_soft_off(const uint8_t *at, const uint8_t *end, struct acpi_facts *out)
+{
+    const uint8_t *package_end = aml_package_end(&at, end);
+
+    if (!package_end || at == package_end || *at++ < 2)
+        return false;
+    int type_a = aml_small_integer(&at, package_end);
+    int type_b = type_a < 0 ? -1 : aml_small_integer(&at, package_end);
+    if (type_b < 0)
+        return false;
+    out->soft_off_type_a = (uint8_t)type_a;
+    out->soft_off_type_b = (uint8_t)type_b;
+    return true;
+}
+
+static bool find_soft_off(const struct table *table, struct acpi_facts *out)
+{
+    const uint8_t *end = table->at + table->bytes;
+
+    for (const uint8_t *at = table->at + HEADER_BYTES; at < end; at++) {
+        const uint8_t *package;
+
+        if (is_soft_off_name(at, end, &package) && read_soft_off(package, end, out))
+            return true;
+    }
+    return false;
+}
+
+/* ---- FADT, HPET, MADT ---- */
+
+/* A port by its newer description at `extended`, else by the older one at `old`; 0 where neither names one.
+ */
+static uint16_t fadt_port(const struct table *fadt, uint32_t old, uint32_t extended)
+{
+    uint64_t port = field64(fadt, extended + 4);
+
+    if (field8(fadt, extended) != SPACE_IO || port == 0 || port > PORT_MAX)
+        port = field32(fadt, old);
+    return port <= PORT_MAX ? (uint16_t)port : 0;
+}
+
+static void take_fadt(const struct reader *reader, const struct table *fadt, struct acpi_facts *out)
+{
+    uint32_t flags = field32(fadt, 112), smi_command = field32(fadt, 48);
+    struct table dsdt;
+
+    if (table_open(reader, field64(fadt, 140), "DSDT", &dsdt) ||
+        table_open(reader, field32(fadt, 40), "DSDT", &dsdt))
+        out->soft_off_known = find_soft_off(&dsdt, out);
+    if (flags & FADT_HW_REDUCED)
+        return; /* such a machine has none of the ports */
+    out->pm1a_control_port = fadt_port(fadt, 64, 172);
+    out->pm1b_control_port = fadt_port(fadt, 68, 184);
+    out->acpi_enable_command = field8(fadt, 52);
+    if (smi_command <= PORT_MAX && out->acpi_enable_command)
+        out->smi_command_port = (uint16_t)smi_command;
+    if (field8(fadt, 91) != 4)
+        return; /* the timer's length: four bytes, or there is none */
+    out->pm_timer_port = fadt_port(fadt, 76, 208);
+    out->pm_timer_32_bits = out->pm_timer_port && (flags & FADT_TIMER_32);
+}
+
+static void take_hpet(const struct table *hpet, struct acpi_facts *out)
+{
+    if (field8(hpet, 40) == SPACE_MEMORY)
+        out->hpet_address = field64(hpet, 44);
+}
+
+/* Some firmware lists a CPU both by its APIC and by its x2APIC number. */
+static void add_cpu(struct acpi_facts *out, uint32_t apic_id)
+{
+    for (unsigned i = 0; i < out->cpu_count; i++) {
+        if (out->apic_ids[i] == apic_id)
+            return;
+    }
+    if (out->cpu_count < ACPI_CPUS_MAX)
+        out->apic_ids[out->cpu_count++] = apic_id;
+    else
+        out->cpus_dropped++;
+}
+
+static void take_madt_entry(const uint8_t *entry, unsigned bytes, struct acpi_facts *out)
+{
+    switch (entry[0]) {
+    case 0: /* local APIC; number 255 addresses all */
+        if (bytes >= 8 && (load_le32(entry + 4) & CPU_ENABLED) && entry[3] != 0xff)
+            add_cpu(out, entry[3]);
+        return;
+    case 5: /* the local APICs' address, where it does not fit 32 bits */
+        if (bytes >= 12)
+            out->local_apic_address = load_le64(entry + 4);
+        return;
+    case 9: /* local x2APIC */
+        if (bytes >= 16 && (load_le32(entry + 8) & CPU_ENABLED) && load_le32(entry + 4) != UINT32_MAX)
+            add_cpu(out, load_le32(entry + 4));
+        return;
+    default:
+        return;
+    }
+}
+
+static void take_madt(const struct table *madt, struct acpi_facts *out)
+{
+    uint32_t offset = MADT_ENTRIES;
+
+    out->local_apic_address = field32(madt, 36);
+    out->has_8259 = field32(madt, 40) & MADT_HAS_8259;
+    while (offset + 2 <= madt->bytes) {
+        unsigned bytes = madt->at[offset + 1];
+
+        if (bytes < 2 || bytes > madt->bytes - offset)
+            return;
+        take_madt_entry(madt->at + offset, bytes, out);
+        offset += bytes;
+    }
+}
+
+int acpi_parse(const struct boot_info *info, physical_reader *read, void *context, struct acpi_facts *out,
+               struct message *why)
+{
+    const struct reader reader = { read, context };
+    unsigned entry_bytes, fadt_at = 0, hpet_at = 0, madt_at = 0, ssdt_at = 0;
+    uint8_t rsdp[RSDP_BYTES];
+    struct table root, table;
+
+    memset(out, 0, sizeof(*out));
+    if (!rsdp_find(info, &reader, rsdp))
+        return message_set(why, -EINVAL, "acpi: no valid root pointer (RSDP); told was 0x%llx%s",
+                           (unsigned long long)info->rsdp, info->rsdp_copied ? " and a broken copy" : "");
+    if (!root_open(&reader, rsdp, &root, &entry_bytes))
+        return message_set(why, -EINVAL, "acpi: neither an XSDT at 0x%llx nor an RSDT at 0x%x is valid",
+                           (unsigned long long)load_le64(rsdp + 24), load_le32(rsdp + 16));
+
+    if (root_next(&reader, &root, entry_bytes, "FACP", &fadt_at, &table))
+        take_fadt(&reader, &table, out);
+    if (root_next(&reader, &root, entry_bytes, "HPET", &hpet_at, &table))
+        take_hpet(&table, out);
+    if (root_next(&reader, &root, entry_bytes, "APIC", &madt_at, &table))
+        take_madt(&table, out);
+    while (!out->soft_off_known && root_next(&reader, &root, entry_bytes, "SSDT", &ssdt_at, &table))
+        out->soft_off_known = find_soft_off(&table, out);
+    return 0;
+}

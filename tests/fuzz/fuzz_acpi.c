@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * fuzz_acpi.c: the input is the only readable physical memory and begins with the RSDP. Checksums would stop
+ * nearly every mutation, so the sums of the RSDP and of all tables that can be reached are made right before
+ * parsing.
+ */
+#include "arch/acpi.h"
+#include "fuzz.h"
+#include "simulated_memory.h"
+
+static void seal(uint8_t *at, size_t place, size_t bytes)
+{
+    uint8_t sum = 0;
+
+    at[place] = 0;
+    for (size_t i = 0; i < bytes; i++)
+        sum = (uint8_t)(sum + at[i]);
+    at[place] = (uint8_t)-sum;
+}
+
+/* Every place that could be a table's begin by its signature. */
+static void seal_tables(uint8_t *memory, size_t bytes)
+{
+    static const char *const signatures[] = { "DSDT", "SSDT", "FACP", "APIC", "HPET", "RSDT", "XSDT" };
+
+    for (size_t at = 0; at + 36 <= bytes; at += 4) {
+        uint32_t length;
+
+        memcpy(&length, memory + at + 4, sizeof(length));
+        for (size_t i = 0; i < sizeof(signatures) / sizeof(signatures[0]); i++) {
+            if (memcmp(memory + at, signatures[i], 4) == 0 && length >= 36 && length <= bytes - at)
+                seal(memory + at, 9, length);
+        }
+    }
+    if (bytes >= 20)
+        seal(memory, 8, 20);
+    if (bytes >= 36)
+        seal(memory, 32, 36);
+}
+
+static void promise_facts(const struct acpi_facts *facts)
+{
+    PROMISE(facts->cpu_count <= ACPI_CPUS_MAX);
+    PROMISE(facts->cpus_dropped == 0 || facts->cpu_count == ACPI_CPUS_MAX);
+    for (unsigned i = 0; i < facts->cpu_count; i++) {
+        PROMISE(facts->apic_ids[i] != UINT32_MAX);
+        for (unsigned j = 0; j < i; j++)
+            PROMISE(facts->apic_ids[i] != facts->apic_ids[j]);
+    }
+    PROMISE(facts->soft_off_type_a <= 7 && facts->soft_off_type_b <= 7);
+    PROMISE(facts->soft_off_known || (facts->soft_off_type_a == 0 && facts->soft_off_type_b == 0));
+    PROMISE(!facts->pm_timer_32_bits || facts->pm_timer_port);
+    PROMISE(!facts->smi_command_port || facts->acpi_enable_command);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    static struct boot_info info;
+    static struct acpi_facts facts;
+    struct message why = { "" };
+
+    if (bytes == 0)
+        return 0;
+    uint8_t *copy = malloc(bytes);
+    memcpy(copy, data, bytes);
+    seal_tables(copy, bytes);
+    struct simulated_memory memory = { SIMULATED_BASE, bytes, copy };
+
+    info.rsdp = SIMULATED_BASE;
+    info.efi = true; /* no search of the BIOS area, which cannot be read here */
+    info.rsdp_copied = bytes >= 36 && copy[10] % 4 == 0; /* a byte of the maker's name */
+    if (info.rsdp_copied)
+        memcpy(info.rsdp_copy, copy, sizeof(info.rsdp_copy));
+    if (acpi_parse(&info, simulated_read, &memory, &facts, &why) == 0)
+        promise_facts(&facts);
+    else
+        PROMISE(why.text[0] != '\0');
+    free(copy);
+    return 0;
+}

@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_acpi.c: tables as firmware lays them out, old and new ones, and broken ones.
+ */
+#include "arch/acpi.h"
+#include "check.h"
+#include "errno.h"
+#include "simulated_memory.h"
+
+/* Offsets of the tables in the memory. */
+#define RSDP_AT 0x000
+#define RSDT_AT 0x100
+#define XSDT_AT 0x200
+#define FADT_AT 0x300
+#define MADT_AT 0x600
+#define HPET_AT 0x500
+#define DSDT_AT 0x1000
+#define SSDT_AT 0x2000
+
+static uint8_t bytes[SIMULATED_BYTES];
+static struct simulated_memory memory = { SIMULATED_BASE, sizeof(bytes), bytes };
+static struct boot_info info;
+static struct acpi_facts facts;
+static struct message why;
+
+/* Makes bytes [at, at + length) sum to zero by the byte at `at + place`. */
+static void seal_bytes(unsigned at, unsigned place, unsigned length)
+{
+    uint8_t sum = 0;
+
+    bytes[at + place] = 0;
+    for (unsigned i = 0; i < length; i++)
+        sum = (uint8_t)(sum + bytes[at + i]);
+    bytes[at + place] = (uint8_t)-sum;
+}
+
+static void seal(unsigned at)
+{
+    uint32_t length;
+
+    memcpy(&length, bytes + at + 4, 4);
+    seal_bytes(at, 9, length);
+}
+
+static void table(unsigned at, const char *signature, uint32_t length)
+{
+    memcpy(bytes + at, signature, 4);
+    store(bytes + at + 4, length, 4);
+    seal(at);
+}
+
+static void seal_rsdp(void)
+{
+    seal_bytes(RSDP_AT, 8, 20);
+    seal_bytes(RSDP_AT, 32, 36);
+}
+
+/* \_S5 = Package () { 5, 7, 0, 0 } */
+static const uint8_t soft_off[] = { 0x08, '_',  'S',  '5',  '_',  0x12, 0x08,
+                                    0x04, 0x0a, 0x05, 0x0a, 0x07, 0x00, 0x00 };
+
+static void put_code(unsigned at, const char *signature, const uint8_t *code, unsigned length)
+{
+    memset(bytes + at, 0, 0x400);
+    memcpy(bytes + at + 100, code, length);
+    table(at, signature, 100 + length);
+}
+
+static void gas(unsigned at, uint8_t space, uint64_t address)
+{
+    bytes[at] = space;
+    bytes[at + 1] = 32;
+    store(bytes + at + 4, address, 8);
+}
+
+static void begin(void)
+{
+    memset(bytes, 0, sizeof(bytes));
+    memset(&info, 0, sizeof(info));
+    info.rsdp = SIMULATED_BASE + RSDP_AT;
+
+    memcpy(bytes + RSDP_AT, "RSD PTR ", 8);
+    bytes[RSDP_AT + 15] = 2;
+    store(bytes + RSDP_AT + 16, SIMULATED_BASE + RSDT_AT, 4);
+    store(bytes + RSDP_AT + 20, 36, 4);
+    store(bytes + RSDP_AT + 24, SIMULATED_BASE + XSDT_AT, 8);
+    seal_rsdp();
+
+    static const unsigned tables[] = { FADT_AT, MADT_AT, HPET_AT };
+    for (unsigned i = 0; i < 3; i++) {
+        store(bytes + RSDT_AT + 36 + i * 4, SIMULATED_BASE + tables[i], 4);
+        store(bytes + XSDT_AT + 36 + i * 8, SIMULATED_BASE + tables[i], 8);
+    }
+    table(RSDT_AT, "RSDT", 36 + 12);
+    table(XSDT_AT, "XSDT", 36 + 24);
+
+    store(bytes + FADT_AT + 40, SIMULATED_BASE + DSDT_AT, 4);
+    store(bytes + FADT_AT + 48, 0xb2, 4);
+    bytes[FADT_AT + 52] = 0xf1;
+    store(bytes + FADT_AT + 64, 0x604, 4);
+    store(bytes + FADT_AT + 76, 0x608, 4);
+    bytes[FADT_AT + 91] = 4;
+    store(bytes + FADT_AT + 112, 1 << 8, 4);
+    table(FADT_AT, "FACP", 116);
+
+    bytes[HPET_AT + 40] = 0;
+    store(bytes + HPET_AT + 44, 0xfed00000, 8);
+    table(HPET_AT, "HPET", 56);
+
+    store(bytes + MADT_AT + 36, 0xfee00000, 4);
+    store(bytes + MADT_AT + 40, 1, 4);
+    table(MADT_AT, "APIC", 44);
+    put_code(DSDT_AT, "DSDT", soft_off, sizeof(soft_off));
+}
+
+static uint8_t *madt_entry(uint8_t type, uint8_t length)
+{
+    uint32_t used;
+
+    memcpy(&used, bytes + MADT_AT + 4, 4);
+    uint8_t *entry = bytes + MADT_AT + used;
+    entry[0] = type;
+    entry[1] = length;
+    store(bytes + MADT_AT + 4, used + length, 4);
+    return entry;
+}
+
+static void madt_apic(uint8_t id, uint32_t flags)
+{
+    uint8_t *entry = madt_entry(0, 8);
+
+    entry[3] = id;
+    store(entry + 4, flags, 4);
+    seal(MADT_AT);
+}
+
+static void madt_x2apic(uint32_t id, uint32_t flags)
+{
+    uint8_t *entry = madt_entry(9, 16);
+
+    store(entry + 4, id, 4);
+    store(entry + 8, flags, 4);
+    seal(MADT_AT);
+}
+
+static int parse(void)
+{
+    return acpi_parse(&info, simulated_read, &memory, &facts, &why);
+}
+
+TEST(all_facts_of_an_ordinary_machine_are_found)
+{
+    begin();
+    madt_apic(0, 1);
+    madt_apic(1, 1);
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.pm1a_control_port, 0x604);
+    CHECK_EQUAL(facts.pm1b_control_port, 0);
+    CHECK_EQUAL(facts.smi_command_port, 0xb2);
+    CHECK_EQUAL(facts.acpi_enable_command, 0xf1);
+    CHECK_EQUAL(facts.pm_timer_port, 0x608);
+    CHECK(facts.pm_timer_32_bits);
+    CHECK(facts.soft_off_known);
+    CHECK_EQUAL(facts.soft_off_type_a, 5);
+    CHECK_EQUAL(facts.soft_off_type_b, 7);
+    CHECK_EQUAL(facts.hpet_address, 0xfed00000);
+    CHECK_EQUAL(facts.local_apic_address, 0xfee00000);
+    CHECK_EQUAL(facts.cpu_count, 2);
+    CHECK_EQUAL(facts.apic_ids[1], 1);
+    CHECK(facts.has_8259);
+}
+
+TEST(old_root_leads_through_the_rsdt)
+{
+    begin();
+    bytes[RSDP_AT + 15] = 0;
+    store(bytes + RSDP_AT + 24, 0, 8);
+    seal_rsdp();
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.pm_timer_port, 0x608);
+}
+
+TEST(broken_xsdt_falls_back_to_the_rsdt)
+{
+    begin();
+    bytes[XSDT_AT + 40] ^= 1;
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.pm_timer_port, 0x608);
+    begin();
+    bytes[RSDP_AT + 32] ^= 1;
+    memset(bytes + XSDT_AT, 0, 36);
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.pm_timer_port, 0x608);
+}
+
+TEST(xsdt_wins_over_the_rsdt)
+{
+    begin();
+    memset(bytes + RSDT_AT, 0, 36);
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.pm_timer_port, 0x608);
+}
+
+TEST(copied_root_pointer_is_used)
+{
+    begin();
+    memcpy(info.rsdp_copy, bytes + RSDP_AT, 36);
+    memset(bytes + RSDP_AT, 0, 36);
+    info.rsdp_copied = true;
+    info.rsdp = 0;
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.pm_timer_port, 0x608);
+}
+
+TEST(root_pointer_is_searched_in_the_bios_area_but_not_under_uefi)
+{
+    struct simulated_memory bios = { 0xe0000, 0x20000, NULL };
+    static uint8_t area[0x20000];
+
+    memset(area, 0, sizeof(area));
+    bios.data = area;
+    begin();
+    memcpy(area + 0x1f2d0, bytes + RSDP_AT, 36);
+    info.rsdp = 0;
+    CHECK_EQUAL(acpi_parse(&info, simulated_read, &bios, &facts, &why), -EINVAL);
+    CHECK_CONTAINS(why.text, "neither an XSDT at 0x10200 nor an RSDT at 0x10100");
+    info.efi = true;
+    CHECK_EQUAL(acpi_parse(&info, simulated_read, &bios, &facts, &why), -EINVAL);
+    CHECK_CONTAINS(why.text, "no valid root pointer");
+}
+
+TEST(broken_roots_are_refused)
+{
+    begin();
+    bytes[RSDP_AT + 8] ^= 1;
+    CHECK_EQUAL(parse(), -EINVAL);
+    CHECK_CONTAINS(why.text, "root pointer");
+    begin();
+    info.rsdp = UINT64_MAX - 3;
+    CHECK_EQUAL(parse(), -EINVAL);
+    begin();
+    bytes[RSDT_AT + 9] ^= 1;
+    bytes[XSDT_AT + 9] ^= 1;
+    CHECK_EQUAL(parse(), -EINVAL);
+    CHECK_CONTAINS(why.text, "neither");
+}
+
+TEST(broken_tables_are_skipped)
+{
+    begin();
+    bytes[HPET_AT + 9] ^= 1;
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.hpet_address, 0);
+    CHECK_EQUAL(facts.pm_timer_port, 0x608);
+    static const uint32_t lengths[] = { 0, 35, 0xffff, 0xffffffff };
+    for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        begin();
+        store(bytes + HPET_AT + 4, lengths[i], 4);
+        CHECK_EQUAL(parse(), 0);
+        CHECK_EQUAL(facts.hpet_address, 0);
+    }
+}
+
+static void begin_long_fadt(void)
+{
+    begin();
+    store(bytes + FADT_AT + 4, 244, 4);
+}
+
+TEST(newer_fields_win_when_they_name_ports)
+{
+    begin_long_fadt();
+    gas(FADT_AT + 172, 1, 0x1804);
+    gas(FADT_AT + 184, 1, 0x1904);
+    gas(FADT_AT + 208, 1, 0x1808);
+    seal(FADT_AT);
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.pm1a_control_port, 0x1804);
+    CHECK_EQUAL(facts.pm1b_control_port, 0x1904);
+    CHECK_EQUAL(facts.pm_timer_port, 0x1808);
+    gas(FADT_AT + 172, 0, 0x1804);
+    gas(FADT_AT + 208, 1, 0x12345);
+    seal(FADT_AT);
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.pm1a_control_port, 0x604);
+    CHECK_EQUAL(facts.pm_timer_port, 0x608);
+}
+
+TEST(newer_dsdt_pointer_wins_when_it_is_valid)
+{
+    static const uint8_t other[] = { 0x08, '_', 'S', '5', '_', 0x12, 0x04, 0x02, 0x01, 0x00 };
+
+    begin_long_fadt();
+    put_code(SSDT_AT, "DSDT", other, sizeof(other));
+    store(bytes + FADT_AT + 140, SIMULATED_BASE + SSDT_AT, 8);
+    seal(FADT_AT);
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.soft_off_type_a, 1);
+    CHECK_EQUAL(facts.soft_off_type_b, 0);
+    bytes[SSDT_AT + 9] ^= 1;
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.soft_off_type_a, 5);
+}
+
+TEST(fields_beyond_a_short_fadt_are_absent)
+{
+    begin();
+    gas(FADT_AT + 172, 1, 0x1804);
+    table(FADT_AT, "FACP", 72);
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.pm1a_control_port, 0x604);
+    CHECK_EQUAL(facts.pm_timer_port, 0);
+    table(FADT_AT, "FACP", 36);
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.pm1a_control_port, 0);
+    CHECK(!facts.soft_off_known);
+}
+
+TEST(machines_without_fixed_hardware_have_no_ports)
+{
+    begin();
+    store(bytes + FADT_AT + 112, 1 << 20, 4);
+    seal(FADT_AT);
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.pm1a_control_port, 0);
+    CHECK_EQUAL(facts.pm_timer_port, 0);
+    CHECK_EQUAL(facts.smi_command_port, 0);
+}
+
+TEST(absent_timer_and_mode_switch_are_absent)
+{
+    begin();
+    bytes[FADT_AT + 91] = 0;
+    bytes[FADT_AT + 52] = 0;
+    seal(FADT_AT);
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.pm_timer_port, 0);
+    CHECK(!facts.pm_timer_32_bits);
+    CHECK_EQUAL(facts.smi_command_port, 0);
+}
+
+TEST(soft_off_is_read_in_every_encoding_of_small_integers)
+{
+    static const struct {
+        uint8_t code[24];
+        unsigned length;
+        int type_a, type_b;
+    } packages[] = {
+        { { 0x08, '\\', '_', 'S', '5', '_', 0x12, 0x06, 0x04, 0x00, 0x01, 0x00, 0x00 }, 13, 0, 1 },
+        { { 0x08, '_', 'S', '5', '_', 0x12, 0x07, 0x02, 0x0b, 0x03, 0x00, 0x0a, 0x04 }, 13, 3, 4 },
+        { { 0x08, '_', 'S', '5', '_', 0x12, 0x07, 0x02, 0x0b, 0x03, 0x00, 0x0a, 0x04 }, 12, -1, -1 },
+        { { 0x08, '_', 'S', '5', '_', 0x12, 0x40, 0x01, 0x02, 0x01 }, 10, -1, -1 },
+        { { 0x08, '_', 'S', '5', '_', 0x12, 0x09, 0x02, 0x0c, 0x06, 0, 0, 0, 0x0a, 0x02 }, 15, 6, 2 },
+        { { 0x08, '_', 'S', '5', '_', 0x12, 0x47, 0x00, 0x02, 0x0b, 0x03, 0x00, 0x01 }, 13, 3, 1 },
+        { { 0x08, '_', 'S', '5', '_', 0x12, 0x06, 0x01, 0x0a, 0x05, 0x0a, 0x05 }, 12, -1, -1 },
+        { { 0x08, '_', 'S', '5', '_', 0x12, 0x06, 0x02, 0x0a, 0x08, 0x0a, 0x05 }, 12, -1, -1 },
+        { { 0x08, '_', 'S', '5', '_', 0x12, 0x04, 0x02, 0xff, 0x00 }, 10, -1, -1 },
+        { { 0x08, '_', 'S', '5', '_', 0x12, 0x03, 0x02, 0x00, 0x00 }, 10, -1, -1 },
+        { { 0x08, '_', 'S', '5', '_', 0x12, 0x00, 0x02, 0x00, 0x00 }, 10, -1, -1 },
+        { { 0x10, '_', 'S', '5', '_', 0x12, 0x04, 0x02, 0x00, 0x00 }, 10, -1, -1 },
+        { { 0x08, '_', 'S', '5', '_', 0x13, 0x04, 0x02, 0x00, 0x00 }, 10, -1, -1 },
+        { { 0x08, '_', 'S', '5', '_', 0x12, 0x3f, 0x02, 0x00, 0x00 }, 10, -1, -1 },
+    };
+
+    for (unsigned i = 0; i < sizeof(packages) / sizeof(packages[0]); i++) {
+        begin();
+        put_code(DSDT_AT, "DSDT", packages[i].code, packages[i].length);
+        CHECK_EQUAL(parse(), 0);
+        if (!CHECK_EQUAL(facts.soft_off_known, packages[i].type_a >= 0))
+            fprintf(stderr, "    package %u\n", i);
+        CHECK_EQUAL(facts.soft_off_type_a, packages[i].type_a < 0 ? 0 : packages[i].type_a);
+        CHECK_EQUAL(facts.soft_off_type_b, packages[i].type_b < 0 ? 0 : packages[i].type_b);
+    }
+}
+
+TEST(search_goes_on_behind_what_only_looks_like_soft_off)
+{
+    uint8_t code[64] = { 0x08, '_', 'S', '5', '_', 0x12, 0x3f };
+
+    memcpy(code + 20, soft_off, sizeof(soft_off));
+    begin();
+    put_code(DSDT_AT, "DSDT", code, 20 + sizeof(soft_off));
+    CHECK_EQUAL(parse(), 0);
+    CHECK(facts.soft_off_known);
+    CHECK_EQUAL(facts.soft_off_type_a, 5);
+}
+
+TEST(soft_off_in_an_ssdt_is_found)
+{
+    begin();
+    put_code(DSDT_AT, "DSDT", soft_off, 3);
+    put_code(SSDT_AT, "SSDT", soft_off, sizeof(soft_off));
+    store(bytes + XSDT_AT + 36 + 24, SIMULATED_BASE + SSDT_AT, 8);
+    table(XSDT_AT, "XSDT", 36 + 32);
+    CHECK_EQUAL(parse(), 0);
+    CHECK(facts.soft_off_known);
+    CHECK_EQUAL(facts.soft_off_type_b, 7);
+}
+
+TEST(only_enabled_cpus_are_taken_each_once)
+{
+    begin();
+    madt_apic(0, 1);
+    madt_apic(2, 0);
+    madt_apic(4, 3);
+    madt_apic(255, 1);
+    madt_x2apic(4, 1);
+    madt_x2apic(300, 1);
+    madt_x2apic(301, 2);
+    madt_x2apic(UINT32_MAX, 1);
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.cpu_count, 3);
+    CHECK_EQUAL(facts.apic_ids[0], 0);
+    CHECK_EQUAL(facts.apic_ids[1], 4);
+    CHECK_EQUAL(facts.apic_ids[2], 300);
+}
+
+TEST(cpus_beyond_the_table_are_counted)
+{
+    begin();
+    for (unsigned i = 0; i < ACPI_CPUS_MAX + 3; i++)
+        madt_x2apic(i, 1);
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.cpu_count, ACPI_CPUS_MAX);
+    CHECK_EQUAL(facts.cpus_dropped, 3);
+}
+
+TEST(long_local_apic_address_wins)
+{
+    begin();
+    store(madt_entry(5, 12) + 4, 0x1fee00000, 8);
+    seal(MADT_AT);
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.local_apic_address, 0x1fee00000);
+}
+
+TEST(broken_madt_entries_end_the_list)
+{
+    static const uint8_t lengths[] = { 0, 1, 9, 255 };
+
+    for (unsigned i = 0; i < sizeof(lengths); i++) {
+        begin();
+        madt_apic(7, 1);
+        uint8_t *entry = madt_entry(0, 8);
+        entry[3] = 8;
+        entry[4] = 1;
+        entry[1] = lengths[i];
+        seal(MADT_AT);
+        CHECK_EQUAL(parse(), 0);
+        CHECK_EQUAL(facts.cpu_count, 1);
+    }
+    begin();
+    store(madt_entry(0, 4) + 3, 9, 1);
+    seal(MADT_AT);
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.cpu_count, 0);
+}
+
+TEST(hpet_outside_of_memory_space_is_absent)
+{
+    begin();
+    bytes[HPET_AT + 40] = 1;
+    seal(HPET_AT);
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.hpet_address, 0);
+}
+
+int main(void)
+{
+    RUN(all_facts_of_an_ordinary_machine_are_found);
+    RUN(old_root_leads_through_the_rsdt);
+    RUN(broken_xsdt_falls_back_to_the_rsdt);
+    RUN(xsdt_wins_over_the_rsdt);
+    RUN(copied_root_pointer_is_used);
+    RUN(root_pointer_is_searched_in_the_bios_area_but_not_under_uefi);
+    RUN(broken_roots_are_refused);
+    RUN(broken_tables_are_skipped);
+    RUN(newer_fields_win_when_they_name_ports);
+    RUN(newer_dsdt_pointer_wins_when_it_is_valid);
+    RUN(fields_beyond_a_short_fadt_are_absent);
+    RUN(machines_without_fixed_hardware_have_no_ports);
+    RUN(absent_timer_and_mode_switch_are_absent);
+    RUN(soft_off_is_read_in_every_encoding_of_small_integers);
+    RUN(search_goes_on_behind_what_only_looks_like_soft_off);
+    RUN(soft_off_in_an_ssdt_is_found);
+    RUN(only_enabled_cpus_are_taken_each_once);
+    RUN(cpus_beyond_the_table_are_counted);
+    RUN(long_local_apic_address_wins);
+    RUN(broken_madt_entries_end_the_list);
+    RUN(hpet_outside_of_memory_space_is_absent);
+    return check_report("acpi");
+}
