@@ -33,10 +33,10 @@ static int directory_of(uint64_t descriptor, struct tree_node **out)
 /* The node that (descriptor, path) means. */
 static int path_resolve(uint64_t descriptor, uint64_t path_address, bool follow_last, struct tree_node **out)
 {
-    static char path[TREE_PATH_MAX]; /* of the one process in the kernel; too large for its stack */
     struct process *process = arch_process();
+    char *path = process->path;
     struct tree_node *directory = process->directory;
-    int64_t length = user_read_string(path, path_address, sizeof(path));
+    int64_t length = user_read_string(path, path_address, sizeof(process->path));
     int error = 0;
 
     if (length < 0)

@@ -333,7 +333,7 @@ int vm_protect(struct vm *vm, uint64_t address, uint64_t bytes, unsigned rights)
         return -ENOMEM;
     end = address + bytes;
     for (const struct vm_area *area = vm->areas; area && area->start < end; area = area->next)
-        if (area->end > address && area->foreign && (rights & RIGHT_WRITE))
+        if (area->end > address && area->foreign && (rights & ~(unsigned)RIGHT_READ))
             return -EACCES;
     if (rights && range_unattached_bytes(vm, address, end) > vm->pages->free_bytes)
         return -ENOMEM;

@@ -50,13 +50,11 @@ uint64_t arch_address_limit(void)
  * way: one for each 512 GiB, and a handful for the image and the device window. */
 static uint64_t range_table_bytes(const struct memory_range *range)
 {
-    uint64_t tables = 6 + (range->bytes >> 39);
+    uint64_t bytes = range->bytes < ADDRESS_LIMIT ? range->bytes : ADDRESS_LIMIT;
 
-    if (range->base >= ADDRESS_LIMIT)
+    if (range->base >= ADDRESS_LIMIT || bytes == 0)
         return 0;
-    if (!arch_huge_pages())
-        tables += (range->bytes < ADDRESS_LIMIT ? range->bytes : ADDRESS_LIMIT) >> 30;
-    return tables * ARCH_PAGE;
+    return (6 + (bytes >> 39) + (arch_huge_pages() ? 0 : bytes >> 30)) * ARCH_PAGE;
 }
 
 uint64_t arch_pool_bytes(const struct boot_info *boot)

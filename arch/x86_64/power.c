@@ -94,5 +94,5 @@ uint64_t arch_wall_clock_s(void)
     unsigned year = now[5] + (now[5] < 70 ? 2000 : 1900);
     if (now[4] < 1 || now[4] > 12 || now[3] < 1 || now[3] > 31 || now[2] > 23 || now[1] > 59 || now[0] > 59)
         return 0;
-    return days_since_1970(year, now[4], now[3]) * 86400 + now[2] * 3600 + now[1] * 60 + now[0];
+    return days_since_1970(year, now[4], now[3]) * 86400 + now[2] * 3600ULL + now[1] * 60ULL + now[0];
 }

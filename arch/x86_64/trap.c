@@ -6,7 +6,7 @@
  * a fault of the kernel itself is a bug, and stops the node with registers and call chain. No interrupt source is unmasked except the
  * non-maskable one. Runs with interrupts off, on the kernel stack, or on one of its own for #DB, NMI, #DF, #MC.
  *
- * Sources: Intel SDM 3A §6.14 (64-bit IDT), §6.15 (exceptions), §4.7 (page-fault error code), §15.3 (machine-check banks).
+ * Sources: Intel SDM 3A §6.14 (64-bit IDT), §6.15 (exceptions), §4.7 (page-fault error code), 3B §16.3 (machine-check banks).
  */
 #include "arch.h"
 #include "arch/setup.h"
@@ -16,13 +16,6 @@
 #include "kstring.h"
 #include "signal_numbers.h"
 #include "stop.h"
-
-#define MSR_MCG_CAPABILITY   0x179
-#define MSR_MCG_STATUS       0x17a
-#define MSR_MC0_STATUS       0x401 /* each bank has four registers: control, status, address, misc */
-#define MSR_MC0_ADDRESS      0x402
-#define MC_STATUS_VALID      (1ULL << 63)
-#define MC_STATUS_HAS_ADDRESS (1ULL << 58)
 
 extern const uint64_t trap_stubs[256];
 
@@ -183,7 +176,7 @@ static void user_trap(const struct trap_frame *frame)
 
 _Noreturn static void machine_check(const struct trap_frame *frame)
 {
-    unsigned banks = cpu_features()->machine_check ? msr_read(MSR_MCG_CAPABILITY) & 0xff : 0;
+    unsigned banks = cpu_features()->machine_check ? msr_read(MSR_MCG_CAPABILITY) & MCG_BANKS : 0;
 
     kernel_print("machine check: the hardware reports an error it could not correct\n");
     kernel_print("  global status %016lx\n", banks ? msr_read(MSR_MCG_STATUS) : 0);

@@ -7,15 +7,9 @@
 #define TACET_LINUX_ABI_H
 
 #include "arch/linux_abi.h"
+#include "file_mode.h"
 
 /* Files */
-#define S_IFMT   0170000
-#define S_IFLNK  0120000
-#define S_IFREG  0100000
-#define S_IFDIR  0040000
-#define S_IFCHR  0020000
-#define S_IFIFO  0010000
-
 #define O_ACCMODE  3
 #define O_RDONLY   0
 #define O_WRONLY   1

@@ -24,6 +24,7 @@ struct process {
     struct tree_node *program;
     const char *program_path;
     char name[PROCESS_NAME_BYTES];
+    char path[TREE_PATH_MAX];           /* of the system call that runs; too large for the kernel's stack */
     uint64_t stack_low, stack_high; /* the main stack */
     uint64_t start_ns;
     uint64_t signal_mask;

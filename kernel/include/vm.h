@@ -46,7 +46,7 @@ int vm_map_kernel(struct vm *vm, uint64_t address, const void *memory, uint64_t 
 
 int vm_unmap(struct vm *vm, uint64_t address, uint64_t bytes);
 
-/* -ENOMEM where part of the range is not mapped; -EACCES for write access to kernel pages. */
+/* -ENOMEM where part of the range is not mapped; -EACCES for more than reading kernel pages. */
 int vm_protect(struct vm *vm, uint64_t address, uint64_t bytes, unsigned rights);
 
 /* Linux's mremap of one area; the memory moves, its contents are not copied. */

@@ -10,6 +10,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Machine check registers [Intel SDM 3B §16.3]; each bank has four: control, status, address, misc. */
+#define MSR_MCG_CAPABILITY    0x179
+#define MSR_MCG_STATUS        0x17a
+#define MSR_MCG_CONTROL       0x17b
+#define MSR_MC0_CONTROL       0x400
+#define MSR_MC0_STATUS        0x401
+#define MSR_MC0_ADDRESS       0x402
+#define MCG_BANKS             0xff
+#define MCG_CONTROL_PRESENT   (1ULL << 8)
+#define MC_STATUS_VALID       (1ULL << 63)
+#define MC_STATUS_HAS_ADDRESS (1ULL << 58)
+
 struct cpu_features {
     uint32_t basic_leaves; /* highest basic CPUID leaf */
     uint32_t hwcap;        /* CPUID 1 EDX, which Linux hands to programs as AT_HWCAP */

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Write docs/abi.md from kernel/syscalls.def: every system call that Tacet has an opinion on.
+
+    tools/abi.py kernel/syscalls.def > docs/abi.md
+
+The document is kept in the tree, so that it can be read without a build; a test compares it with this program's output.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+HEADER = """# The Linux system calls of Tacet
+
+<!-- Made by tools/abi.py from kernel/syscalls.def; `make abi` makes it again. -->
+
+A Tacet node runs ordinary static Linux programs. This page lists every system call that is answered, and those that are refused by choice. **Any
+call that is not listed answers `ENOSYS`** and is named once in the kernel's log by its number: nothing pretends to have worked.
+
+* **local**: carried out on the node.
+* **stub**: the whole answer follows from what Tacet is; the reason is given.
+* **refused**: answers `ENOSYS` by choice; the reason is given, and logged once.
+
+Addresses are checked by the hardware while the kernel copies: a bad pointer of any kind answers `EFAULT`.
+"""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One row: `x86_64` and `ppc64` are Linux's numbers, None where the architecture lacks the call."""
+
+    disposition: str
+    name: str
+    x86_64: int | None
+    ppc64: int | None
+    note: str
+
+
+_ROW = re.compile(r'^(LOCAL|STUB|REFUSED)\((\w+), (-?\d+), (-?\d+),(?: (\d),)? "([^"]*)"\)$')
+
+
+def parse(text: str) -> list[tuple[str, list[Call]]]:
+    """Sections (heading, calls) in the order of the file; a comment line of its own starts a section."""
+    sections: list[tuple[str, list[Call]]] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        if line.startswith("/* "):
+            sections.append((line.removeprefix("/* ").removesuffix(" */").rstrip("."), []))
+            continue
+        row = _ROW.match(line)
+        if row is None or not sections:
+            raise SystemExit(f"syscalls.def: not understood: {line} (line {number} after the header)")
+        numbers = [None if int(row[i]) < 0 else int(row[i]) for i in (3, 4)]
+        sections[-1][1].append(Call(row[1].lower(), row[2], numbers[0], numbers[1], row[6]))
+    return sections
+
+
+def document(sections: list[tuple[str, list[Call]]]) -> str:
+    """The whole page."""
+    calls = [call for _, section in sections for call in section]
+    counts = {kind: sum(call.disposition == kind for call in calls) for kind in ("local", "stub", "refused")}
+    parts = [HEADER, f"{len(calls)} calls: {counts['local']} local, {counts['stub']} stubs, {counts['refused']} refused.\n"]
+    for heading, section in sections:
+        parts.append(f"\n## {heading}\n\n| call | x86_64 | ppc64 | | limits and reasons |\n|---|---:|---:|---|---|\n")
+        for call in section:
+            numbers = ["—" if n is None else str(n) for n in (call.x86_64, call.ppc64)]
+            parts.append(f"| `{call.name}` | {numbers[0]} | {numbers[1]} | {call.disposition} | {call.note} |\n")
+    return "".join(parts)
+
+
+def main() -> int:
+    if len(sys.argv) != 2:
+        print("usage: tools/abi.py kernel/syscalls.def > docs/abi.md", file=sys.stderr)
+        return 2
+    text = Path(sys.argv[1]).read_text()
+    body = text[text.index("*/", text.index("syscalls.def:")) + 2 :]
+    sys.stdout.write(document(parse(body)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
