@@ -384,7 +384,8 @@ def run_tacet(
     program itself. In an archive of `files` the program is /bin/NAME, and the kernel is told `app=/bin/NAME`.
 
     `options` are kernel options as they are, `extra` are options for QEMU. `stdin` goes to the program's port once the
-    kernel has spoken, and an end-of-transmission after it; without `stdin` only that. The sinks get output as it comes. RunnerError: the run cannot begin.
+    kernel has spoken, and an end-of-transmission after it; without `stdin` only that. The sinks get
+    output as it comes. RunnerError: the run cannot begin.
     """
     kernel = kernel or KERNEL
     if not kernel.is_file():
@@ -460,8 +461,12 @@ def run_linux(
     """Run the same program on a Linux node with Debian's kernel.
 
     `stock` has one CPU and an untouched kernel. `tuned` has two; CPU 1 is kept free of the kernel's work and the
-    program is bound to it. Under icount that needs QEMU 10: on 7.2, Linux hangs with two CPUs. Everything else is
-    as with `run_tacet`; `stdin` is a file in the node's memory, empty if not given.
+    program is bound to it. Everything else is as with `run_tacet`; `stdin` is a file in the node's memory, empty if
+    not given.
+
+    Under icount, `tuned` needs QEMU 10: on 7.2, Linux hangs with two CPUs. Count interrupts there, not gaps in time:
+    the CPUs take turns and share one clock, so CPU 0's tick passes as lost time on CPU 1, which itself takes no
+    interrupt. A single CPU (`stock`) has no such flaw.
     """
     tuned = variant == "tuned"
     if kernel is None:

@@ -130,7 +130,13 @@ def test_an_unknown_port_is_a_clear_error() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["version 1\n", f"file a {SHA256}\n", "version 1\nfile a 123\n", f"version 1\nfile a {SHA256} b\n", "version 1\nx\n"],
+    [
+        "version 1\n",
+        f"file a {SHA256}\n",
+        "version 1\nfile a 123\n",
+        f"version 1\nfile a {SHA256} b\n",
+        "version 1\nx\n",
+    ],
 )
 def test_broken_recipes_are_refused(text: str) -> None:
     with pytest.raises(fetch.FetchError):
