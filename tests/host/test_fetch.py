@@ -64,7 +64,7 @@ def run(tmp_path: Path):
         recipe.write_text(f"# a comment\nversion 1\nfile pool/main/t/thing/thing.tar {sha256}\n")
         options = [word for mirror in mirrors for word in ("--mirror", mirror)]
         return subprocess.run(
-            [sys.executable, str(FETCH), "--ports", str(tmp_path / "ports"), *options, "thing"],
+            [sys.executable, str(FETCH), "--ports", str(tmp_path / "ports"), "--retries", "0", *options, "thing"],
             capture_output=True,
             text=True,
             env=os.environ | {"TACET_CACHE": str(tmp_path / "cache"), "no_proxy": "127.0.0.1"},
