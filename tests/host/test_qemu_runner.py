@@ -191,6 +191,31 @@ def test_large_output_is_whole(fake) -> None:
     assert result.status == 0 and len(result.stdout) == 3000000
 
 
+def test_a_slow_reader_does_not_hold_the_machine_up(fake) -> None:
+    """The machine writes more than a FIFO holds while the sink still sleeps."""
+    pauses = iter([1.5])
+
+    def slow(chunk: bytes) -> None:
+        time.sleep(next(pauses, 0))
+
+    result = fake(
+        "head -c 3000000 /dev/zero >$ports/stdout.out; echo 'tacet: exit status=0' >$ports/console.out",
+        on_stdout=slow,
+    )
+    assert result.status == 0 and len(result.stdout) == 3000000
+    assert result.seconds < 1.4
+
+
+def test_a_reader_that_goes_away_ends_the_machine(fake) -> None:
+    def gone(chunk: bytes) -> None:
+        raise BrokenPipeError
+
+    begun = time.monotonic()
+    with pytest.raises(BrokenPipeError):
+        fake("echo one >$ports/stdout.out; exec sleep 60", on_stdout=gone)
+    assert time.monotonic() - begun < 10
+
+
 def test_a_time_limit_ends_the_machine(fake) -> None:
     result = fake("echo 'tacet: hello' >$ports/console.out; exec sleep 60", time_limit=0.5)
     assert (result.outcome, result.status) == ("timeout", None)
