@@ -6,6 +6,7 @@
 #include "arch.h"
 #include "errno.h"
 #include "kstring.h"
+#include "spinlock.h"
 
 #define PREFIX        "tacet: "
 #define INPUT_END     4 /* control-D */
@@ -20,6 +21,10 @@ static unsigned kernel_set, stream_set[2];
 static bool kernel_set_chosen;
 static bool at_line_start = true;
 
+/* One CPU speaks at a time. A panic does not ask: its CPU may hold the lock itself. */
+static struct spinlock lock;
+static bool lock_broken;
+
 void console_register(struct console_device *device)
 {
     if (device_count == CONSOLE_DEVICES_MAX)
@@ -27,6 +32,23 @@ void console_register(struct console_device *device)
     if (device->is_default && !kernel_set_chosen)
         kernel_set |= DEVICE_SET(device_count);
     devices[device_count++] = device;
+}
+
+static void speak_begin(void)
+{
+    if (!lock_broken)
+        spin_lock(&lock);
+}
+
+static void speak_end(void)
+{
+    if (!lock_broken)
+        spin_unlock(&lock);
+}
+
+void console_lock_break(void)
+{
+    lock_broken = true;
 }
 
 static void set_write(unsigned set, const char *text, size_t bytes)
@@ -65,6 +87,7 @@ void kernel_print(const char *format, ...)
         length = sizeof(line) - 1;
 
     size_t start = 0;
+    speak_begin();
     while (start < length) {
         size_t end = start;
 
@@ -75,14 +98,17 @@ void kernel_print(const char *format, ...)
         set_write_lines(kernel_set, line + start, end - start);
         start = end;
     }
+    speak_end();
 }
 
 void console_write(enum console_stream stream, const char *bytes, size_t count)
 {
+    speak_begin();
     if (stream_set[stream])
         set_write(stream_set[stream], bytes, count);
     else
         set_write_lines(kernel_set, bytes, count);
+    speak_end();
 }
 
 bool console_is_shared(enum console_stream stream)

@@ -24,6 +24,7 @@ enum device {
     DEVICE_UPTIME,
 };
 
+#define PREFIX_BYTES     16
 #define CHUNK_BYTES      512
 #define TEXT_BYTES       (64 * 1024ULL)
 
@@ -55,6 +56,7 @@ static const struct file_operations directory_operations = { .size = tree_size }
 
 /* ---- Standard streams ---- */
 
+/* Input belongs to the first rank; the others are at its end. */
 static int64_t stream_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
     char chunk[CHUNK_BYTES];
@@ -63,13 +65,36 @@ static int64_t stream_read(struct file *file, uint64_t buffer, uint64_t bytes, u
 
     (void)file;
     (void)offset;
+    if (arch_process()->rank != 0)
+        return 0;
     got = console_read(chunk, bytes < sizeof(chunk) ? bytes : sizeof(chunk));
     error = user_write(buffer, chunk, got);
     return error ? error : (int64_t)got;
 }
 
+/* Writes a part, with the rank's number in front of each line. */
+static void prefixed_write(struct process *process, enum console_stream stream, const char *text, size_t bytes)
+{
+    char line[2 * CHUNK_BYTES];
+    size_t used = 0;
+
+    for (size_t i = 0; i < bytes; i++) {
+        if (used + PREFIX_BYTES > sizeof(line)) {
+            console_write(stream, line, used);
+            used = 0;
+        }
+        if (!process->mid_line[stream])
+            used += format_text(line + used, PREFIX_BYTES, "%u: ", process->rank);
+        line[used++] = text[i];
+        process->mid_line[stream] = text[i] != '\n';
+    }
+    console_write(stream, line, used);
+}
+
 static int64_t stream_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
+    enum console_stream stream = file->device == DEVICE_STDERR ? CONSOLE_STDERR : CONSOLE_STDOUT;
+    struct process *process = arch_process();
     char chunk[CHUNK_BYTES];
 
     (void)offset;
@@ -78,7 +103,10 @@ static int64_t stream_write(struct file *file, uint64_t buffer, uint64_t bytes, 
 
         if (user_read(chunk, buffer + done, part))
             return done ? (int64_t)done : -EFAULT;
-        console_write(file->device == DEVICE_STDERR ? CONSOLE_STDERR : CONSOLE_STDOUT, chunk, part);
+        if (process->prefix)
+            prefixed_write(process, stream, chunk, part);
+        else
+            console_write(stream, chunk, part);
         done += part;
     }
     return (int64_t)bytes;

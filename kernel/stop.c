@@ -24,8 +24,10 @@ _Noreturn void node_stop(enum stop_status status, const char *format, ...)
     for (char *c = reason.text; *c; c++)
         if (*c == '"' || (*c > 0 && *c < ' '))
             *c = '\''; /* the reason stays one quoted line */
-    if (status == STOP_PANIC)
+    if (status == STOP_PANIC) {
+        console_lock_break();
         arch_backtrace_print();
+    }
     kernel_print("stop status=%d reason=\"%s\"\n", status, reason.text);
     arch_power_off();
 }

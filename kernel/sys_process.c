@@ -220,7 +220,7 @@ long sys_sched_yield(void)
 
 long sys_sched_getaffinity(uint64_t pid, uint64_t bytes, uint64_t mask)
 {
-    uint64_t cpus = 1ULL << cpu_this()->index;
+    uint64_t cpus = 1ULL << arch_cpu_index();
 
     if (pid != 0 && pid != arch_process()->pid)
         return -ESRCH;
@@ -237,12 +237,12 @@ long sys_sched_setaffinity(uint64_t pid, uint64_t bytes, uint64_t mask)
         return -ESRCH;
     if (user_read(&cpus, mask, bytes < sizeof(cpus) ? bytes : sizeof(cpus)))
         return -EFAULT;
-    return cpus & 1ULL << cpu_this()->index ? 0 : -EINVAL;
+    return cpus & 1ULL << arch_cpu_index() ? 0 : -EINVAL;
 }
 
 long sys_getcpu(uint64_t cpu_address, uint64_t node_address, uint64_t cache)
 {
-    uint32_t cpu = cpu_this()->index, node = 0;
+    uint32_t cpu = arch_cpu_index(), node = 0;
 
     (void)cache; /* unused by Linux since 2.6.24 */
     if (cpu_address && user_write(cpu_address, &cpu, sizeof(cpu)))

@@ -237,16 +237,6 @@ uint64_t arch_hwcap(unsigned word)
     return word == 1 ? features.hwcap : 0; /* AT_HWCAP2 would announce RDFSBASE and user-mode MWAIT: neither is on */
 }
 
-unsigned arch_cpu_count(void)
-{
-    return 1;
-}
-
-const struct tacet_counters *arch_counters(unsigned cpu)
-{
-    return cpu == 0 ? &boot_cpu.counters : NULL;
-}
-
 bool arch_random_is_hardware(void)
 {
     return features.rdrand;

@@ -202,6 +202,7 @@ _Noreturn static void kernel_fault(const struct trap_frame *frame)
     if (cpu->panicking)
         arch_power_off(); /* a fault while reporting a fault: say no more */
     cpu->panicking = true;
+    console_lock_break();
 
     kernel_print("the kernel itself faulted: %s (vector %lu, error %lx)\n", name ? name : "unexpected interrupt", frame->vector,
                  frame->error);

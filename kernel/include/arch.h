@@ -33,6 +33,9 @@
 /* Once, on the first CPU, early map in place, interrupts off. */
 _Noreturn void kernel_start(struct boot_info *boot);
 
+/* On every further CPU, once it runs: final map, clock compared, interrupts off, on its own stack. */
+_Noreturn void kernel_cpu_start(unsigned cpu);
+
 /* A program did what it may not. `signal` is the Linux signal that it means; `cause` says it in words ("page fault: write to a page it may only
  * read"); `frame` is the architecture's, for arch_registers_print. Ends the process. */
 struct fault {
@@ -106,12 +109,21 @@ void arch_zero(void *memory, uint64_t bytes);
 /* Everything left: CPU features, interrupt controllers silenced, clock calibrated. After arch_memory_initialise. */
 void arch_initialise(const struct boot_info *boot);
 
+/* How many CPUs the firmware names (at least 1); starts all of them but this one, after arch_initialise; how many run then, numbered from 0 without gaps; which one
+ * this is. One that does not answer is named in the log and left out. */
+unsigned arch_cpus_present(void);
+void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot);
+unsigned arch_cpu_count(void);
+unsigned arch_cpu_index(void);
+
+/* This CPU has nothing to do any more. */
+_Noreturn void arch_cpu_park(void);
+
 uint64_t arch_clock_hz(void);
 uint64_t arch_boot_ticks(void);
 uint64_t arch_wall_clock_s(void); /* the battery clock: seconds since 1970 UTC; 0 where there is none */
 uint64_t arch_random(void);       /* a hardware random number where there is one, else mixed from the clock; see docs */
 bool arch_random_is_hardware(void);
-unsigned arch_cpu_count(void);
 uint64_t arch_hwcap(unsigned word); /* AT_HWCAP, AT_HWCAP2 */
 void arch_cpu_describe(char *text, size_t bytes);
 const char *arch_exception_name(unsigned number); /* NULL where the number is not in use */

@@ -45,4 +45,7 @@ bool console_is_shared(enum console_stream stream);
  * as first byte). */
 size_t console_read(char *bytes, size_t count);
 
+/* From now on nobody waits for anybody: the node is ending in disorder. */
+void console_lock_break(void);
+
 #endif

@@ -24,6 +24,7 @@
 #define BOOT_MULTIBOOT2 0
 #define BOOT_PVH        1
 #define BOOT_UNKNOWN    2
+#define BOOT_FURTHER_CPU 3 /* not a protocol: a CPU that smp.c has started */
 
 /* Segment selectors. SYSRET wants user data just before user code [Intel SDM 2B, SYSRET]. */
 #define SELECTOR_KERNEL_CODE 0x08
@@ -32,6 +33,7 @@
 #define SELECTOR_USER_CODE   0x23 /* 0x20 with privilege 3 */
 #define SELECTOR_TSS         0x28
 
+#define CPUS_MAX        64
 #define CPU_STACK_BYTES 16384
 #define IST_STACK_BYTES 4096
 #define IST_STACKS      4 /* #DB, NMI, #DF, #MC: each on a stack of its own, for they may arrive on a bad one */
@@ -61,6 +63,8 @@ struct cpu {
     uint32_t index;
     uint32_t apic_id;
     bool panicking;
+    bool online;            /* has reported after its start */
+    uint64_t clock_behind;  /* ticks to add to this CPU's TSC to get the first CPU's, where they differ and the hardware cannot correct it */
 
     uint64_t gdt[8];
     struct task_state task_state;

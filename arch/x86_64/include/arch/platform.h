@@ -47,7 +47,7 @@ static inline uint64_t arch_physical_of(const void *image)
 
 static inline uint64_t arch_ticks(void)
 {
-    return cpu_ticks();
+    return cpu_ticks() + cpu_this()->clock_behind;
 }
 
 static inline void arch_pause(void)

@@ -43,7 +43,11 @@ volatile void *device_map(uint64_t physical, uint64_t bytes);
 /* Facts from ACPI; zero where there is none. start.c. */
 const struct acpi_facts *acpi_facts(void);
 
-void interrupts_silence(void); /* quiet.c */
-void clock_initialise(void);   /* clock.c */
+/* Makes the final map, which arch_memory_initialise has built, this CPU's; and takes a page out of the direct map, so that a stack above it cannot
+ * overflow unseen. kernel_map.c. */
+void kernel_map_activate(void);
+void kernel_guard_page(uint64_t address);
+
+void clock_initialise(void); /* clock.c */
 
 #endif
