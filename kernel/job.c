@@ -160,7 +160,7 @@ _Noreturn static void rank_run(unsigned rank)
 _Noreturn void job_cpu_join(unsigned cpu)
 {
     while (!__atomic_load_n(&job.started, __ATOMIC_ACQUIRE))
-        arch_pause();
+        arch_cpu_wait();
     if (cpu % job.cpus_per_rank || cpu / job.cpus_per_rank >= job.rank_count)
         arch_cpu_park();
     rank_run(cpu / job.cpus_per_rank);
@@ -177,6 +177,8 @@ _Noreturn void job_start(const struct memplan *plan, struct tree *tree)
         node_stop(STOP_NO_MEMORY, "%s", why.text);
     job.running = job.rank_count;
     __atomic_store_n(&job.started, true, __ATOMIC_RELEASE);
+    for (unsigned cpu = 1; cpu < arch_cpu_count(); cpu++)
+        arch_cpu_wake(cpu);
     job_cpu_join(0);
 }
 

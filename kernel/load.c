@@ -235,7 +235,7 @@ static int program_load(struct process *process, const struct tree_node *program
     if (error)
         return message_set(why, error, "%s: %s", name, fault.text);
 
-    uint64_t base = image->position_independent ? ARCH_PIE_BASE - page_down(image->low) : 0;
+    uint64_t base = image->position_independent ? ARCH_PIE_BASE - (image->low & ~(image->alignment - 1)) : 0;
     if (base + image->high > ARCH_MMAP_BASE)
         return message_set(why, -ENOEXEC, "%s: its segments reach up to %#lx, the limit is %#lx", name, base + image->high, (uint64_t)ARCH_MMAP_BASE);
 

@@ -11,6 +11,7 @@
 #include "arch.h"
 #include "arch/local_apic.h"
 #include "arch/setup.h"
+#include "arch/trap.h"
 #include "console.h"
 #include "kstring.h"
 #include "stop.h"
@@ -173,6 +174,17 @@ static void cpu_start(struct cpu *cpu, uint8_t trampoline_page)
     while (__atomic_load_n(&handshake.step, __ATOMIC_ACQUIRE) != 3)
         arch_pause();
     cpus[cpu_count++] = cpu;
+}
+
+/* With a local APIC an interrupt ends the wait; interrupts come in only between STI, which holds them off for one more instruction, and the end of HLT. */
+void arch_cpu_wait(void)
+{
+    __asm__ volatile("sti; hlt; cli" : : : "memory");
+}
+
+void arch_cpu_wake(unsigned cpu)
+{
+    local_apic_send_interrupt(cpus[cpu]->apic_id, VECTOR_WAKE);
 }
 
 /* How many low bits of an APIC id tell the hardware threads of a core apart. */

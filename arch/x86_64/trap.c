@@ -9,6 +9,7 @@
  * Sources: Intel SDM 3A §6.14 (64-bit IDT), §6.15 (exceptions), §4.7 (page-fault error code), 3B §16.3 (machine-check banks).
  */
 #include "arch.h"
+#include "arch/local_apic.h"
 #include "arch/setup.h"
 #include "arch/trap.h"
 #include "console.h"
@@ -234,6 +235,10 @@ void trap_handle(struct trap_frame *frame)
     }
     if (frame->vector == VECTOR_SPURIOUS)
         return; /* the local APIC's "never mind": takes no acknowledgement */
+    if (frame->vector == VECTOR_WAKE) {
+        local_apic_acknowledge();
+        return;
+    }
     if (frame->vector < 32 && exceptions[frame->vector].signal) {
         if (from_user) {
             user_trap(frame);

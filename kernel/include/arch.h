@@ -116,6 +116,11 @@ void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot);
 unsigned arch_cpu_count(void);
 unsigned arch_cpu_index(void);
 
+/* Waits for an interrupt, which may have come already: the caller looks at what it waits for, with interrupts off, calls this, and looks again. */
+void arch_cpu_wait(void);
+/* Ends another CPU's arch_cpu_wait. */
+void arch_cpu_wake(unsigned cpu);
+
 /* This CPU has nothing to do any more. */
 _Noreturn void arch_cpu_park(void);
 
