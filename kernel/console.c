@@ -116,17 +116,29 @@ bool console_is_shared(enum console_stream stream)
     return stream_set[stream] == 0;
 }
 
+static unsigned input_set(void)
+{
+    return console_is_shared(CONSOLE_STDOUT) ? kernel_set : stream_set[CONSOLE_STDOUT];
+}
+
+/* A byte that poll has seen and read has not yet taken, or -1. */
+static int waiting_byte = -1;
+
 static int input_byte(unsigned set)
 {
-    for (unsigned d = 0; d < device_count; d++) {
-        if (!(set & DEVICE_SET(d)) || !devices[d]->read)
-            continue;
+    int byte = waiting_byte;
 
-        int byte = devices[d]->read(devices[d]);
-        if (byte >= 0)
-            return byte;
-    }
-    return -1;
+    waiting_byte = -1;
+    for (unsigned d = 0; d < device_count && byte < 0; d++)
+        if (set & DEVICE_SET(d) && devices[d]->read)
+            byte = devices[d]->read(devices[d]);
+    return byte;
+}
+
+bool console_input_ready(void)
+{
+    waiting_byte = input_byte(input_set());
+    return waiting_byte >= 0;
 }
 
 static bool has_input(unsigned set)
@@ -140,7 +152,7 @@ static bool has_input(unsigned set)
 size_t console_read(char *bytes, size_t count)
 {
     bool shared = console_is_shared(CONSOLE_STDOUT);
-    unsigned set = shared ? kernel_set : stream_set[CONSOLE_STDOUT];
+    unsigned set = input_set();
     size_t got = 0;
 
     if (count == 0 || !has_input(set))

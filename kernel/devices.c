@@ -6,6 +6,7 @@
  */
 #include "arch.h"
 #include "clock.h"
+#include "clockevent.h"
 #include "console.h"
 #include "errno.h"
 #include "file.h"
@@ -22,6 +23,8 @@ enum device {
     DEVICE_RANDOM,
     DEVICE_COUNTERS,
     DEVICE_UPTIME,
+    DEVICE_CLOCKEVENTS,
+    DEVICE_TIMERS,
 };
 
 #define PREFIX_BYTES     16
@@ -230,6 +233,53 @@ static void uptime_text(struct file *file)
     text_add(file, "%lu.%02lu 0.00\n", hundredths / 100, hundredths % 100);
 }
 
+/* The timers' own lines, into a pseudo file's text. */
+struct file_sink {
+    struct text_sink sink;
+    struct file *file;
+};
+
+static void file_sink_add(struct text_sink *sink, const char *line)
+{
+    text_add(((struct file_sink *)sink)->file, "%s", line);
+}
+
+static void clockevents_text(struct file *file)
+{
+    struct file_sink sink = { { file_sink_add }, file };
+
+    clockevent_devices_describe(&sink.sink);
+}
+
+static void timers_text(struct file *file)
+{
+    struct file_sink sink = { { file_sink_add }, file };
+
+    clockevent_timers_describe(&sink.sink);
+}
+
+/* A whole line a write: "NAME RATING". */
+static int64_t clockevents_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    char line[80];
+    int error;
+
+    (void)file, (void)offset;
+    if (bytes >= sizeof(line))
+        return -EINVAL;
+    if (user_read(line, buffer, bytes))
+        return -EFAULT;
+    line[bytes] = '\0';
+    if (bytes > 0 && line[bytes - 1] == '\n')
+        line[bytes - 1] = '\0';
+    error = clockevent_rate(line);
+    return error ? error : (int64_t)bytes;
+}
+
+static const struct file_operations clockevents_operations = {
+    .read = text_read, .write = clockevents_write, .size = text_size, .release = text_release
+};
+
 static int text_bind(struct file *file, void (*make)(struct file *file))
 {
     uint64_t memory = page_pool_take(&arch_process()->pages, TEXT_BYTES, ARCH_PAGE);
@@ -245,9 +295,17 @@ static int text_bind(struct file *file, void (*make)(struct file *file))
 
 /* ---- All kinds ---- */
 
+bool file_input_ready(const struct file *file)
+{
+    bool stream = file->operations == &terminal_operations || file->operations == &stream_operations;
+
+    return !stream || arch_process()->rank != 0 || console_input_ready();
+}
+
 int file_bind(struct process *process, struct file *file)
 {
     uint32_t kind = file->node->mode & S_IFMT;
+    int error;
 
     (void)process;
     file->mode = file->node->mode;
@@ -271,6 +329,12 @@ int file_bind(struct process *process, struct file *file)
         return text_bind(file, counters_text);
     case DEVICE_UPTIME:
         return text_bind(file, uptime_text);
+    case DEVICE_TIMERS:
+        return text_bind(file, timers_text);
+    case DEVICE_CLOCKEVENTS:
+        error = text_bind(file, clockevents_text);
+        file->operations = error ? file->operations : &clockevents_operations;
+        return error;
     default:
         if (kind != S_IFREG && kind != S_IFDIR)
             return -ENXIO; /* a device node of the archive that nothing here stands behind */
@@ -295,6 +359,8 @@ int devices_add(struct tree *tree, struct message *why)
         { "/dev/stdout", S_IFCHR | 0666, DEVICE_STDOUT },
         { "/dev/stderr", S_IFCHR | 0666, DEVICE_STDERR },
         { "/proc/tacet/counters", S_IFREG | 0444, DEVICE_COUNTERS },
+        { "/proc/tacet/clockevents", S_IFREG | 0644, DEVICE_CLOCKEVENTS },
+        { "/proc/tacet/timers", S_IFREG | 0444, DEVICE_TIMERS },
         { "/proc/uptime", S_IFREG | 0444, DEVICE_UPTIME },
     };
 

@@ -5,6 +5,7 @@
  */
 #include "arch.h"
 #include "clock.h"
+#include "clockevent.h"
 #include "command_line.h"
 #include "console.h"
 #include "errno.h"
@@ -20,7 +21,8 @@
 #define SLICE_BYTES_MIN (16ULL << 20)
 #define PROGRAM_DEFAULT "/init"
 
-static const char *const known_options[] = { "app", "argv0", "console", "env", "prefix", "ranks", "stack", "stderr", "stdout", NULL };
+static const char *const known_options[] = { "app",   "argv0", "clockevent", "console", "env",    "latency_bound",
+                                            "prefix", "ranks", "stack",      "stderr",  "stdout", NULL };
 
 static struct command_line line;
 static struct memplan plan;
@@ -164,11 +166,13 @@ static void tree_build(const struct boot_info *boot)
 
 _Noreturn void kernel_cpu_start(unsigned cpu)
 {
+    clockevent_start_cpu();
     job_cpu_join(cpu);
 }
 
 _Noreturn void kernel_start(struct boot_info *boot)
 {
+    struct message why;
     char cpu[128];
 
     options_read(boot);
@@ -187,6 +191,9 @@ _Noreturn void kernel_start(struct boot_info *boot)
     arch_memory_initialise(&kernel_pool, boot);
     arch_initialise(boot);
     clock_start();
+    if (clockevent_configure(&line, &why))
+        stop_for(-EINVAL, &why);
+    clockevent_start_cpu();
     arch_cpus_start(&kernel_pool, boot);
     job_configure(&line, arch_cpu_count());
     memory_plan(boot, job_rank_count());

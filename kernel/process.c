@@ -5,6 +5,7 @@
 #include "process.h"
 #include "arch.h"
 #include "clock.h"
+#include "clockevent.h"
 #include "console.h"
 #include "errno.h"
 #include "job.h"
@@ -43,6 +44,7 @@ int process_create(unsigned rank, const struct memory_slice *slice, struct tree 
     process->program_path = given->path;
     process->prefix = given->prefix;
     process->start_ns = clock_now_ns();
+    process->latency_bound_ns = latency_bound_default_ns();
     format_text(process->name, sizeof(process->name), "%s", base_name(given->name));
     if (vm_create(&process->vm, &process->pages))
         return message_set(why, -ENOMEM, "no memory for the page tables of rank %u", rank);

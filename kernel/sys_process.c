@@ -4,6 +4,7 @@
  */
 #include "arch.h"
 #include "clock.h"
+#include "clockevent.h"
 #include "console.h"
 #include "errno.h"
 #include "kstring.h"
@@ -190,7 +191,7 @@ long sys_futex(uint64_t address, uint64_t operation, uint64_t value, uint64_t ti
 
 long sys_prctl(uint64_t operation, uint64_t argument, uint64_t a2, uint64_t a3, uint64_t a4)
 {
-    enum { SET_NAME = 15, GET_NAME = 16 };
+    enum { SET_NAME = 15, GET_NAME = 16, SET_TIMERSLACK = 29, GET_TIMERSLACK = 30 };
     struct process *process = arch_process();
     char name[PROCESS_NAME_BYTES];
     int64_t length;
@@ -204,6 +205,11 @@ long sys_prctl(uint64_t operation, uint64_t argument, uint64_t a2, uint64_t a3, 
         name[sizeof(name) - 1] = 0;
         memcpy(process->name, name, sizeof(name));
         return 0;
+    case SET_TIMERSLACK: /* 0 restores the default, 1 ns is exact */
+        process->latency_bound_ns = argument ? argument : latency_bound_default_ns();
+        return 0;
+    case GET_TIMERSLACK:
+        return (long)process->latency_bound_ns;
     case GET_NAME:
         return user_write(argument, process->name, sizeof(process->name));
     default:

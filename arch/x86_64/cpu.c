@@ -202,7 +202,13 @@ _Noreturn void arch_enter_program(uint64_t entry, uint64_t stack)
     vector_state_reset();
     msr_write(MSR_FS_BASE, 0);
     msr_write(MSR_KERNEL_GS_BASE, 0);
+    cpu_this()->kernel_ticks = 0;
     program_enter(entry, stack);
+}
+
+uint64_t arch_kernel_ticks(void)
+{
+    return cpu_this()->kernel_ticks + cpu_ticks();
 }
 
 long arch_thread_pointer_call(uint64_t code, uint64_t address)

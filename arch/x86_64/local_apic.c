@@ -175,6 +175,12 @@ void local_apic_timer_start(uint8_t vector, uint32_t count)
     apic_write(APIC_TIMER_COUNT, count);
 }
 
+void local_apic_timer_count(uint32_t count)
+{
+    apic_write(APIC_LVT_TIMER, LVT_MASKED);
+    apic_write(APIC_TIMER_COUNT, count);
+}
+
 uint32_t local_apic_timer_left(void)
 {
     return apic_read(APIC_TIMER_LEFT);

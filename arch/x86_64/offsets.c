@@ -25,6 +25,7 @@ void offsets(void)
     DEFINE(SELECTOR_USER_DATA, SELECTOR_USER_DATA);
     OFFSET(CPU_USER_STACK, cpu, user_stack);
     OFFSET(CPU_KERNEL_STACK, cpu, kernel_stack);
+    OFFSET(CPU_KERNEL_TICKS, cpu, kernel_ticks);
     OFFSET(CPU_SYSTEM_CALLS, cpu, counters.system_calls);
     OFFSET(CPU_EXCEPTIONS, cpu, counters.exceptions);
     OFFSET(CPU_INTERRUPTS, cpu, counters.interrupts);

@@ -12,6 +12,7 @@
 #include "arch/local_apic.h"
 #include "arch/setup.h"
 #include "arch/trap.h"
+#include "clockevent.h"
 #include "console.h"
 #include "format.h"
 #include "kstring.h"
@@ -235,8 +236,12 @@ void trap_handle(struct trap_frame *frame)
     }
     if (frame->vector == VECTOR_SPURIOUS)
         return; /* the local APIC's "never mind": takes no acknowledgement */
-    if (frame->vector == VECTOR_WAKE) {
+    if (frame->vector == VECTOR_TIMER || frame->vector == VECTOR_WAKE) {
         local_apic_acknowledge();
+        if (frame->vector == VECTOR_TIMER)
+            clockevent_interrupt();
+        else
+            clockevent_recheck();
         return;
     }
     if (frame->vector < 32 && exceptions[frame->vector].signal) {

@@ -126,6 +126,8 @@ _Noreturn void arch_cpu_park(void);
 
 uint64_t arch_clock_hz(void);
 uint64_t arch_boot_ticks(void);
+/* Ticks that this CPU has spent in the kernel since its program started, the running system call included. */
+uint64_t arch_kernel_ticks(void);
 uint64_t arch_wall_clock_s(void); /* the battery clock: seconds since 1970 UTC; 0 where there is none */
 uint64_t arch_random(void);       /* a hardware random number where there is one, else mixed from the clock; see docs */
 bool arch_random_is_hardware(void);

@@ -41,6 +41,9 @@ void console_write(enum console_stream stream, const char *bytes, size_t count);
 /* Whether a stream goes to the kernel's console: a terminal for people, not a stream of its own. */
 bool console_is_shared(enum console_stream stream);
 
+/* Whether console_read would answer at once. Input is read by one rank only, so it needs no lock. */
+bool console_input_ready(void);
+
 /* Waits for at least one byte of input and returns as many as are there, at most `count`; 0 at the end of input (end-of-transmission, control-D,
  * as first byte). */
 size_t console_read(char *bytes, size_t count);

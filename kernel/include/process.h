@@ -27,10 +27,12 @@ struct process {
     char path[TREE_PATH_MAX];           /* of the system call that runs; too large for the kernel's stack */
     uint64_t stack_low, stack_high; /* the main stack */
     uint64_t start_ns;
+    uint64_t idle_ns; /* of the time since then, slept */
     uint64_t signal_mask;
     uint64_t signals_ignored;   /* a bit each: SIG_IGN */
     uint64_t clear_tid_address; /* set_tid_address, set_robust_list: kept for a second thread */
     uint64_t robust_list;
+    uint64_t latency_bound_ns;  /* of its timers: latency_bound=, or what prctl(PR_SET_TIMERSLACK) says */
     bool prefix;              /* lines of its output begin with its rank */
     bool mid_line[2];         /* of stdout, stderr: the next byte does not begin a line */
 };

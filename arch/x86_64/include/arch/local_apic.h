@@ -23,6 +23,7 @@ void local_apic_send_interrupt(uint32_t apic_id, uint8_t vector);
 
 /* The timer: one interrupt with `vector` after `count` ticks (> 0); 0 stops it. The ticks' rate is for the clock code to find out. */
 void local_apic_timer_start(uint8_t vector, uint32_t count);
+void local_apic_timer_count(uint32_t count); /* the same without interrupt, for measuring its rate */
 uint32_t local_apic_timer_left(void);
 /* TSC-deadline mode: one interrupt when the TSC reaches the value; 0 stops it. */
 void local_apic_deadline_set(uint8_t vector, uint64_t ticks);

@@ -10,6 +10,7 @@
 #define ARCH_NAME        "x86_64"
 #define ARCH_ELF_MACHINE 62 /* EM_X86_64 */
 
+#define ARCH_CPUS_MAX   CPUS_MAX
 #define ARCH_PAGE       4096ULL
 #define ARCH_LARGE_PAGE (2ULL << 20)
 #define ARCH_HUGE_PAGE  (1ULL << 30)

@@ -50,4 +50,7 @@ void kernel_guard_page(uint64_t address);
 
 void clock_initialise(void); /* clock.c */
 
+/* Registers the clock event devices; the APIC timer's rate as measured, 0 where it was not. clockevents.c. */
+void clockevents_initialise(uint64_t local_apic_hz);
+
 #endif
