@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "console.h"
 #include "errno.h"
+#include "klog.h"
 #include "kstring.h"
 #include "process.h"
 #include "spinlock.h"
@@ -97,6 +98,7 @@ static void hardware_arm(void *context, uint64_t when_ns)
 {
     struct cpu_timers *timers = context;
 
+    klog(clockevent_arm, when_ns, 0);
     if (timers->device)
         timers->device->arm(when_ns);
 }
@@ -105,6 +107,7 @@ static void hardware_disarm(void *context)
 {
     struct cpu_timers *timers = context;
 
+    klog(clockevent_disarm, 0, 0);
     if (timers->device)
         timers->device->disarm();
 }
@@ -123,6 +126,7 @@ void clockevent_start_cpu(void)
 void clockevent_arm(struct smart_timer *timer, uint64_t deadline_ns, uint64_t bound_ns)
 {
     timer_arm(&timers_here()->queue, timer, deadline_ns, bound_ns);
+    klog(timer_arm, deadline_ns, timer->boundary_ns);
 }
 
 void clockevent_cancel(struct smart_timer *timer)
@@ -218,7 +222,7 @@ static void sleep_expire(struct smart_timer *timer, uint64_t now_ns)
 {
     bool *over = timer->context;
 
-    (void)now_ns; /* never before the deadline */
+    klog(timer_expire, timer->deadline_ns, now_ns);
     *over = true;
 }
 
@@ -229,8 +233,10 @@ void sleep_until(uint64_t deadline_ns, uint64_t bound_ns)
 
     uint64_t start_ns = clock_now_ns();
 
+    klog(sleep, deadline_ns, bound_ns);
     clockevent_arm(&timer, deadline_ns, bound_ns);
     while (!over)
         arch_cpu_wait();
+    klog(sleep_end, deadline_ns, clock_now_ns());
     arch_process()->idle_ns += clock_now_ns() - start_ns;
 }

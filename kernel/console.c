@@ -179,31 +179,43 @@ size_t console_read(char *bytes, size_t count)
     return got;
 }
 
+/* Index of the device with that name, or -EINVAL with the names that there are. */
+static int device_index(const char *option, const char *name, size_t bytes, struct message *why)
+{
+    char known[80] = "";
+    size_t used = 0;
+
+    for (unsigned d = 0; d < device_count; d++) {
+        if (strlen(devices[d]->name) == bytes && strncmp(devices[d]->name, name, bytes) == 0)
+            return (int)d;
+        used += format_text(known + used, used < sizeof(known) ? sizeof(known) - used : 0, "%s%s", d ? ", " : "", devices[d]->name);
+    }
+    return message_set(why, -EINVAL, "%s=%.*s: this machine has no such console; it has: %s", option, (int)bytes, name, known);
+}
+
+int console_find(const char *option, const char *name, struct console_device **out, struct message *why)
+{
+    int index = device_index(option, name, strlen(name), why);
+
+    if (index < 0)
+        return index;
+    *out = devices[index];
+    return 0;
+}
+
 /* "com1,vga" to a set. */
 static int set_parse(const char *option, const char *text, unsigned *set, struct message *why)
 {
     *set = 0;
     while (*text) {
         const char *comma = text;
-        unsigned found = device_count;
 
         while (*comma && *comma != ',')
             comma++;
-        for (unsigned d = 0; d < device_count; d++)
-            if (strlen(devices[d]->name) == (size_t)(comma - text) && strncmp(devices[d]->name, text, (size_t)(comma - text)) == 0)
-                found = d;
-        if (found == device_count) {
-            char known[80] = "";
-
-            for (unsigned d = 0; d < device_count; d++) {
-                size_t length = strlen(known);
-
-                format_text(known + length, sizeof(known) - length, "%s%s", d ? ", " : "", devices[d]->name);
-            }
-            return message_set(why, -EINVAL, "%s=%.*s: this machine has no such console; it has: %s", option, (int)(comma - text), text,
-                               known);
-        }
-        *set |= DEVICE_SET(found);
+        int index = device_index(option, text, (size_t)(comma - text), why);
+        if (index < 0)
+            return index;
+        *set |= DEVICE_SET(index);
         text = *comma ? comma + 1 : comma;
     }
     return *set ? 0 : message_set(why, -EINVAL, "%s= wants at least one console's name", option);

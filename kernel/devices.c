@@ -10,6 +10,7 @@
 #include "console.h"
 #include "errno.h"
 #include "file.h"
+#include "klog.h"
 #include "kstring.h"
 #include "linux_abi.h"
 #include "process.h"
@@ -25,6 +26,7 @@ enum device {
     DEVICE_UPTIME,
     DEVICE_CLOCKEVENTS,
     DEVICE_TIMERS,
+    DEVICE_KLOG,
 };
 
 #define PREFIX_BYTES     16
@@ -191,14 +193,14 @@ static uint64_t text_size(const struct file *file)
 
 static void text_release(struct file *file)
 {
-    page_pool_give(&arch_process()->pages, (uint64_t)file->text - (uint64_t)arch_physical(0), TEXT_BYTES);
+    page_pool_give(&arch_process()->pages, (uint64_t)file->text - (uint64_t)arch_physical(0), file->text_capacity);
 }
 
 static const struct file_operations text_operations = { .read = text_read, .size = text_size, .release = text_release };
 
 __attribute__((format(printf, 2, 3))) static void text_add(struct file *file, const char *format, ...)
 {
-    uint64_t room = TEXT_BYTES - file->text_bytes;
+    uint64_t room = file->text_capacity - file->text_bytes;
     va_list arguments;
 
     va_start(arguments, format);
@@ -258,13 +260,26 @@ static void timers_text(struct file *file)
     clockevent_timers_describe(&sink.sink);
 }
 
-/* A whole line a write: "NAME RATING". */
-static int64_t clockevents_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+/* The flight log as a file; binary. */
+static void klog_add(void *context, const void *bytes, uint64_t count)
+{
+    struct file *file = context;
+
+    memcpy(file->text + file->text_bytes, bytes, count);
+    file->text_bytes += count;
+}
+
+static void klog_text(struct file *file)
+{
+    klog_file_write(klog_add, file);
+}
+
+/* Pseudo files that take commands: a whole line a write. */
+static int64_t command_write(uint64_t buffer, uint64_t bytes, int (*command)(const char *line))
 {
     char line[80];
     int error;
 
-    (void)file, (void)offset;
     if (bytes >= sizeof(line))
         return -EINVAL;
     if (user_read(line, buffer, bytes))
@@ -272,21 +287,39 @@ static int64_t clockevents_write(struct file *file, uint64_t buffer, uint64_t by
     line[bytes] = '\0';
     if (bytes > 0 && line[bytes - 1] == '\n')
         line[bytes - 1] = '\0';
-    error = clockevent_rate(line);
+    error = command(line);
     return error ? error : (int64_t)bytes;
 }
+
+static int64_t clockevents_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    (void)file, (void)offset;
+    return command_write(buffer, bytes, clockevent_rate);
+}
+
+static int64_t klog_command(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    (void)file, (void)offset;
+    return command_write(buffer, bytes, klog_switch);
+}
+
+static const struct file_operations klog_operations = {
+    .read = text_read, .write = klog_command, .size = text_size, .release = text_release
+};
 
 static const struct file_operations clockevents_operations = {
     .read = text_read, .write = clockevents_write, .size = text_size, .release = text_release
 };
 
-static int text_bind(struct file *file, void (*make)(struct file *file))
+static int text_bind(struct file *file, const struct file_operations *operations, uint64_t capacity, void (*make)(struct file *file))
 {
-    uint64_t memory = page_pool_take(&arch_process()->pages, TEXT_BYTES, ARCH_PAGE);
+    uint64_t bytes = (capacity + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
+    uint64_t memory = page_pool_take(&arch_process()->pages, bytes, ARCH_PAGE);
 
     if (memory == PAGE_POOL_NONE)
         return -ENOMEM;
-    file->operations = &text_operations;
+    file->operations = operations;
+    file->text_capacity = bytes;
     file->text = arch_physical(memory);
     file->text_bytes = 0;
     make(file);
@@ -305,7 +338,6 @@ bool file_input_ready(const struct file *file)
 int file_bind(struct process *process, struct file *file)
 {
     uint32_t kind = file->node->mode & S_IFMT;
-    int error;
 
     (void)process;
     file->mode = file->node->mode;
@@ -326,15 +358,15 @@ int file_bind(struct process *process, struct file *file)
         file->operations = &random_operations;
         return 0;
     case DEVICE_COUNTERS:
-        return text_bind(file, counters_text);
+        return text_bind(file, &text_operations, TEXT_BYTES, counters_text);
     case DEVICE_UPTIME:
-        return text_bind(file, uptime_text);
+        return text_bind(file, &text_operations, TEXT_BYTES, uptime_text);
     case DEVICE_TIMERS:
-        return text_bind(file, timers_text);
+        return text_bind(file, &text_operations, TEXT_BYTES, timers_text);
     case DEVICE_CLOCKEVENTS:
-        error = text_bind(file, clockevents_text);
-        file->operations = error ? file->operations : &clockevents_operations;
-        return error;
+        return text_bind(file, &clockevents_operations, TEXT_BYTES, clockevents_text);
+    case DEVICE_KLOG:
+        return text_bind(file, &klog_operations, klog_file_bytes(), klog_text);
     default:
         if (kind != S_IFREG && kind != S_IFDIR)
             return -ENXIO; /* a device node of the archive that nothing here stands behind */
@@ -360,6 +392,7 @@ int devices_add(struct tree *tree, struct message *why)
         { "/dev/stderr", S_IFCHR | 0666, DEVICE_STDERR },
         { "/proc/tacet/counters", S_IFREG | 0444, DEVICE_COUNTERS },
         { "/proc/tacet/clockevents", S_IFREG | 0644, DEVICE_CLOCKEVENTS },
+        { "/proc/tacet/klog", S_IFREG | 0644, DEVICE_KLOG },
         { "/proc/tacet/timers", S_IFREG | 0444, DEVICE_TIMERS },
         { "/proc/uptime", S_IFREG | 0444, DEVICE_UPTIME },
     };

@@ -5,6 +5,7 @@
 #include "job.h"
 #include "arch.h"
 #include "console.h"
+#include "klog.h"
 #include "kstring.h"
 #include "linux_abi.h"
 #include "node.h"
@@ -154,6 +155,7 @@ _Noreturn static void rank_run(unsigned rank)
         node_stop(error == -ENOMEM ? STOP_NO_MEMORY : STOP_BAD_INPUT, "%s", why.text);
     if (rank == 0)
         node_zeroed_set(process->vm.zeroed_bytes);
+    klog(program_enter, rank, entry);
     arch_enter_program(entry, stack);
 }
 
@@ -188,6 +190,7 @@ _Noreturn void job_rank_end(unsigned status)
 {
     unsigned worst = __atomic_load_n(&job.worst_status, __ATOMIC_RELAXED);
 
+    klog(program_end, arch_process()->rank, status);
     if (job.rank_count > 1 && status != 0)
         kernel_print("rank %u ended with status %u\n", arch_process()->rank, status);
     while (status > worst && !__atomic_compare_exchange_n(&job.worst_status, &worst, status, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))

@@ -14,6 +14,7 @@
 #include "linux_abi.h"
 #include "memplan.h"
 #include "job.h"
+#include "klog.h"
 #include "node.h"
 #include "stop.h"
 #include "version.h"
@@ -21,8 +22,8 @@
 #define SLICE_BYTES_MIN (16ULL << 20)
 #define PROGRAM_DEFAULT "/init"
 
-static const char *const known_options[] = { "app",   "argv0", "clockevent", "console", "env",    "latency_bound",
-                                            "prefix", "ranks", "stack",      "stderr",  "stdout", NULL };
+static const char *const known_options[] = { "app",           "argv0",  "clockevent", "console", "env",    "klog",   "klog_classes",
+                                             "latency_bound", "prefix", "ranks",      "stack",   "stderr", "stdout", NULL };
 
 static struct command_line line;
 static struct memplan plan;
@@ -41,6 +42,8 @@ static void options_read(struct boot_info *boot)
 
     if (!error)
         error = console_configure(&line, &why);
+    if (!error)
+        error = klog_configure(&line, &why);
     if (!error)
         error = command_line_check(&line, known_options, &why);
     if (error)
@@ -164,8 +167,15 @@ static void tree_build(const struct boot_info *boot)
         node_stop(STOP_BAD_INPUT, "initrd: %s", why.text[0] ? why.text : "no memory for the file tree");
 }
 
+void kernel_woken(void)
+{
+    clockevent_recheck();
+    klog_recheck();
+}
+
 _Noreturn void kernel_cpu_start(unsigned cpu)
 {
+    klog(cpu_online, cpu, 0);
     clockevent_start_cpu();
     job_cpu_join(cpu);
 }
@@ -194,6 +204,7 @@ _Noreturn void kernel_start(struct boot_info *boot)
     if (clockevent_configure(&line, &why))
         stop_for(-EINVAL, &why);
     clockevent_start_cpu();
+    klog_recheck();
     arch_cpus_start(&kernel_pool, boot);
     job_configure(&line, arch_cpu_count());
     memory_plan(boot, job_rank_count());

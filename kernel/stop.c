@@ -6,9 +6,11 @@
 #include "arch.h"
 #include "console.h"
 #include "format.h"
+#include "klog.h"
 
 _Noreturn void node_exit(unsigned status)
 {
+    klog_end(false);
     kernel_print("exit status=%u\n", status & 0xff);
     arch_power_off();
 }
@@ -28,6 +30,7 @@ _Noreturn void node_stop(enum stop_status status, const char *format, ...)
         console_lock_break();
         arch_backtrace_print();
     }
+    klog_end(status == STOP_PANIC);
     kernel_print("stop status=%d reason=\"%s\"\n", status, reason.text);
     arch_power_off();
 }

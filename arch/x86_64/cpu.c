@@ -39,6 +39,7 @@
 /* What SYSCALL clears in the flags: interrupts, direction, trap, nested task, alignment check (SMAP's override), I/O privilege. */
 #define SYSCALL_FLAGS_MASK 0x47700ULL
 
+static struct klog_ring boot_klog;
 struct cpu boot_cpu __attribute__((aligned(4096)));
 bool smap_enabled; /* read by user_copy.asm */
 
@@ -141,7 +142,7 @@ static void system_calls_set(void)
 {
     /* SYSRET takes the user selectors from bits 63:48: data there + 8, code there + 16. */
     msr_write(MSR_STAR, (uint64_t)(SELECTOR_USER_DATA - 8) << 48 | (uint64_t)SELECTOR_KERNEL_CODE << 32);
-    msr_write(MSR_LSTAR, (uint64_t)syscall_entry);
+    klog_recheck(); /* sets MSR_LSTAR */
     msr_write(MSR_FMASK, SYSCALL_FLAGS_MASK);
     msr_write(MSR_EFER, msr_read(MSR_EFER) | EFER_SYSCALL);
 }
@@ -164,8 +165,10 @@ static void machine_checks_enable(void)
 
 void cpu_initialise(struct cpu *cpu, unsigned index)
 {
-    if (index == 0)
+    if (index == 0) {
         features_read();
+        cpu->klog = &boot_klog;
+    }
     cpu->self = cpu;
     cpu->index = index;
     cpu->counters.cpu = index;
@@ -231,6 +234,11 @@ long arch_thread_pointer_call(uint64_t code, uint64_t address)
     default:
         return -EINVAL; /* Linux's answer, too: glibc asks for shadow stacks this way */
     }
+}
+
+void arch_system_calls_log(bool on)
+{
+    msr_write(MSR_LSTAR, (uint64_t)(on ? syscall_entry_logged : syscall_entry));
 }
 
 bool arch_huge_pages(void)

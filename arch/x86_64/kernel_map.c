@@ -66,7 +66,7 @@ uint64_t arch_pool_bytes(const struct boot_info *boot)
     for (unsigned i = 0; i < boot->module_count; i++)
         bytes += range_table_bytes(&boot->modules[i].range);
     /* Areas of further CPUs, each with up to two tables for its guard page. */
-    return bytes + (arch_cpus_present() - 1) * (sizeof(struct cpu) + 3 * ARCH_PAGE);
+    return bytes + (arch_cpus_present() - 1) * (CPU_FURTHER_BYTES + 3 * ARCH_PAGE);
 }
 
 uint64_t table_take(struct page_pool *pages)

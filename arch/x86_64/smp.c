@@ -45,6 +45,11 @@ const struct tacet_counters *arch_counters(unsigned cpu)
     return cpu < cpu_count ? &cpus[cpu]->counters : NULL;
 }
 
+const struct klog_ring *arch_klog_of(unsigned cpu)
+{
+    return cpus[cpu]->klog;
+}
+
 unsigned arch_cpus_present(void)
 {
     unsigned count = acpi_facts()->cpu_count;
@@ -132,9 +137,10 @@ _Noreturn void arch_start_further(struct cpu *cpu)
 
 /* ---- The first CPU's side ---- */
 
+/* The area and, behind it, the ring of the flight log. */
 static struct cpu *cpu_allocate(struct page_pool *pool, uint32_t apic_id)
 {
-    uint64_t bytes = (sizeof(struct cpu) + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
+    uint64_t bytes = CPU_FURTHER_BYTES;
     uint64_t memory = page_pool_take(pool, bytes, ARCH_PAGE);
 
     if (memory == PAGE_POOL_NONE)
@@ -144,6 +150,7 @@ static struct cpu *cpu_allocate(struct page_pool *pool, uint32_t apic_id)
     arch_zero(cpu, bytes);
     cpu->index = cpu_count;
     cpu->apic_id = apic_id;
+    cpu->klog = (struct klog_ring *)(cpu + 1);
     cpu->kernel_stack = (uint64_t)cpu->stack + CPU_STACK_BYTES;
     kernel_guard_page((uint64_t)cpu->guard);
     return cpu;

@@ -22,11 +22,13 @@ default abs
 extern syscall_table
 extern syscall_unknown
 extern syscall_return_fault
+extern klog_system_call
+extern klog_system_call_end
 
 section .text
 
-global syscall_entry
-syscall_entry:
+; Everything up to the call: RSP -> R9 of the picture above, arguments in C's registers, R11 = number.
+%macro entry_begin 0
     swapgs
     mov [gs:CPU_USER_STACK], rsp
     mov rsp, [gs:CPU_KERNEL_STACK]
@@ -46,6 +48,11 @@ syscall_entry:
     sbb [gs:CPU_KERNEL_TICKS + 4], edx
     mov rdx, r10
     mov rcx, [rsp + 16]                         ; fourth argument, as C wants it
+%endmacro
+
+global syscall_entry
+syscall_entry:
+    entry_begin
     cmp r11, SYSCALL_SLOTS
     jae .unknown
     call [syscall_table + r11 * 8]
@@ -76,6 +83,38 @@ syscall_entry:
     mov rdi, rcx                                ; syscall_return_fault(uint64_t address)
     call syscall_return_fault
     ud2                                         ; it does not return
+
+; The same with an event of the flight log before and after; in place while the log's class of system calls is on (arch_system_calls_log). The number and the
+; result are kept below R9.
+global syscall_entry_logged
+syscall_entry_logged:
+    entry_begin
+    push rax                                    ; place for the result
+    push r11
+    mov rsi, rdi
+    mov rdi, r11
+    call klog_system_call                       ; (uint64_t number, uint64_t argument)
+    mov r11, [rsp]
+    mov r9, [rsp + 16]
+    mov r8, [rsp + 24]
+    mov rcx, [rsp + 32]
+    mov rdx, [rsp + 40]
+    mov rsi, [rsp + 48]
+    mov rdi, [rsp + 56]
+    cmp r11, SYSCALL_SLOTS
+    jae .unknown
+    call [syscall_table + r11 * 8]
+.return:
+    mov [rsp + 8], rax
+    mov rdi, [rsp]
+    mov rsi, rax
+    call klog_system_call_end                   ; (uint64_t number, uint64_t result)
+    pop r11
+    pop rax
+    jmp syscall_entry.return
+.unknown:
+    call syscall_hole
+    jmp .return
 
 ; Fills the unused slots of the table: hands the call's number, which is still in R11, to
 ; long syscall_unknown(uint64_t number).

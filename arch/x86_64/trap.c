@@ -15,6 +15,7 @@
 #include "clockevent.h"
 #include "console.h"
 #include "format.h"
+#include "klog.h"
 #include "kstring.h"
 #include "signal_numbers.h"
 #include "stop.h"
@@ -228,6 +229,10 @@ void trap_handle(struct trap_frame *frame)
     if (cpu_features()->smap)
         __asm__ volatile("clac");
 
+    if (frame->vector < VECTOR_FIRST_INTERRUPT)
+        klog(exception, frame->vector, frame->instruction);
+    else
+        klog(interrupt, frame->vector, frame->instruction);
     if (frame->vector == TRAP_MACHINE_CHECK)
         machine_check(frame);
     if (frame->vector == TRAP_NMI) {
@@ -241,7 +246,7 @@ void trap_handle(struct trap_frame *frame)
         if (frame->vector == VECTOR_TIMER)
             clockevent_interrupt();
         else
-            clockevent_recheck();
+            kernel_woken();
         return;
     }
     if (frame->vector < 32 && exceptions[frame->vector].signal) {

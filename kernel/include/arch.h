@@ -16,6 +16,7 @@
  *   arch_physical(address)           the kernel's pointer to physical memory
  *   arch_physical_of(pointer)        the physical address behind a pointer to the kernel's own image
  *   arch_ticks()                     the clock source's counter
+ *   arch_klog(), arch_cpu_here()     this CPU's ring of the flight log; its number
  *   arch_pause()                     a hint inside a bounded wait
  */
 #ifndef TACET_ARCH_H
@@ -35,6 +36,9 @@ _Noreturn void kernel_start(struct boot_info *boot);
 
 /* On every further CPU, once it runs: final map, clock compared, interrupts off, on its own stack. */
 _Noreturn void kernel_cpu_start(unsigned cpu);
+
+/* Another CPU has woken this one: something that all look at may have changed. */
+void kernel_woken(void);
 
 /* A program did what it may not. `signal` is the Linux signal that it means; `cause` says it in words ("page fault: write to a page it may only
  * read"); `frame` is the architecture's, for arch_registers_print. Ends the process. */
@@ -120,6 +124,11 @@ unsigned arch_cpu_index(void);
 void arch_cpu_wait(void);
 /* Ends another CPU's arch_cpu_wait. */
 void arch_cpu_wake(unsigned cpu);
+
+/* Another CPU's ring of the flight log. */
+const struct klog_ring *arch_klog_of(unsigned cpu);
+/* Whether this CPU logs its system calls: klog_system_call before, klog_system_call_end after each. */
+void arch_system_calls_log(bool on);
 
 /* This CPU has nothing to do any more. */
 _Noreturn void arch_cpu_park(void);

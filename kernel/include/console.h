@@ -29,6 +29,9 @@ void console_register(struct console_device *device);
 /* Applies `console=`, `stdout=` and `stderr=`. -EINVAL with `why` naming an unknown device and listing the known ones. */
 int console_configure(const struct command_line *line, struct message *why);
 
+/* The device `name` for an option of the command line; -EINVAL with `why` as above. */
+int console_find(const char *option, const char *name, struct console_device **out, struct message *why);
+
 /* Kernel text; a line's start gets the prefix. */
 __attribute__((format(printf, 1, 2))) void kernel_print(const char *format, ...);
 

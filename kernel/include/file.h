@@ -32,7 +32,7 @@ struct file {
     uint32_t mode;      /* S_IFMT bits and permissions, for stat */
     unsigned device;    /* which stream or device */
     char *text;         /* contents made at open, for pseudo files */
-    uint64_t text_bytes;
+    uint64_t text_bytes, text_capacity;
 };
 
 struct file_table {

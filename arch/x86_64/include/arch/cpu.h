@@ -59,6 +59,7 @@ struct cpu {
     uint64_t user_stack;   /* RSP of the program while its system call runs */
     uint64_t kernel_stack; /* top of `stack`, where entries from the program begin */
     struct cpu *self;
+    struct klog_ring *klog;  /* what this CPU did last */
     struct process *process; /* the one process of this CPU, or NULL */
     uint64_t kernel_ticks; /* spent in the kernel; while in it, less the TSC at the entry (the entry code subtracts it, the exit adds) */
     uint32_t index;

@@ -51,6 +51,18 @@ static inline uint64_t arch_ticks(void)
     return cpu_ticks() + cpu_this()->clock_behind;
 }
 
+struct klog_ring;
+
+static inline struct klog_ring *arch_klog(void)
+{
+    return cpu_this()->klog;
+}
+
+static inline uint32_t arch_cpu_here(void)
+{
+    return cpu_this()->index;
+}
+
 static inline void arch_pause(void)
 {
     __asm__ volatile("pause");

@@ -7,6 +7,7 @@
 
 #include "arch/acpi.h"
 #include "arch/cpu.h"
+#include "klog.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,10 +32,14 @@ struct cpu_features {
 };
 
 const struct cpu_features *cpu_features(void); /* filled by the first cpu_initialise */
+/* What a CPU beyond the first takes of the pool: its area, then its ring of the flight log. */
+#define CPU_FURTHER_BYTES ((sizeof(struct cpu) + sizeof(struct klog_ring) + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1))
+
 void cpu_initialise(struct cpu *cpu, unsigned index);
 
 /* Assembly entry points (syscall_entry.asm). */
 void syscall_entry(void);
+void syscall_entry_logged(void);
 _Noreturn void program_enter(uint64_t entry, uint64_t stack);
 
 /* Registers of a device at `physical`, uncached, in the device window; NULL where the window is full. paging.c. */
