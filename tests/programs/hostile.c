@@ -161,11 +161,12 @@ static int is_suicide(long number, const uint64_t *a)
     case SYS_exit:
     case SYS_exit_group:
         return 1;
-    case SYS_kill:
+    case SYS_kill: /* zero and below: groups of processes, this one among them */
+        return ((int)a[0] <= 0 || (int)a[0] == getpid()) && a[1] != 0 && a[1] <= 64;
     case SYS_tkill:
-        return a[0] == (uint64_t)getpid();
+        return (int)a[0] == getpid() && a[1] != 0 && a[1] <= 64;
     case SYS_tgkill:
-        return a[1] == (uint64_t)getpid();
+        return (int)a[1] == getpid() && a[2] != 0 && a[2] <= 64;
     case SYS_read:
     case SYS_readv:
         return a[0] < 3; /* would wait for input */
@@ -184,6 +185,8 @@ static int is_suicide(long number, const uint64_t *a)
         return !range_is_safe(a[0], a[1]) || (number == SYS_mremap && !range_is_safe(a[4], a[2]));
     case SYS_mmap:
         return (a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE)) && !range_is_safe(a[0], a[1]);
+    case SYS_prctl: /* no suicide, but a name made of kernel addresses would come back as one */
+        return a[1] >= AT(WRITABLE) + 1008 && a[1] < AT(WRITABLE) + 1024 + 16 * sizeof(struct iovec);
     default:
         return 0;
     }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -201,6 +202,13 @@ static void library(void)
     PROMISE(self && fseek(self, 0, SEEK_END) == 0 && ftell(self) > 1000, "its size");
     if (self)
         fclose(self);
+
+    /* A short name is followed by zeroes, not by what happened to be in the kernel's memory. */
+    char thread[17] = { 0 };
+    memset(text, 0x7f, 16);
+    PROMISE(prctl(PR_SET_NAME, "a") == 0 && prctl(PR_GET_NAME, text) == 0 && text[0] == 'a' && memcmp(text + 1, thread, 15) == 0, "the name's end");
+    PROMISE(prctl(PR_SET_NAME, "a name that is too long") == 0 && prctl(PR_GET_NAME, thread) == 0 && strcmp(thread, "a name that is ") == 0,
+            "the name: %s", thread);
 
     errno = 0;
     PROMISE(fork() == -1 && errno == ENOSYS, "fork is refused, errno %d", errno);
