@@ -144,6 +144,20 @@ test:
 # ---- Development ----
 
 .PHONY: help clean format abi compile_commands.json
+help:
+	@echo "make run                         FTQ on Tacet and on Linux, side by side; report in build/report/"
+	@echo "make run APP=prog ARGS='...'     one program on a Tacet node (RUN_OPTIONS: see tools/run --help)"
+	@echo "make test                        all tests"
+	@echo "make bench                       FTQ over 10 s, costs and sizes, beside Linux"
+	@echo "make iso [APP=prog ARGS='...']   build/tacet.iso for BIOS and UEFI machines"
+	@echo "make gdb [APP=prog]              QEMU stopped before the first instruction, gdb on the kernel"
+	@echo "make kernel | apps               only build: build/$(ARCH)/tacet.elf, build/$(ARCH)/apps/"
+	@echo "make host-test | fuzz            tests of pure C on this machine; fuzzers (FUZZ_SECONDS=5 each)"
+	@echo "make abi                         docs/abi.md from kernel/syscalls.def"
+	@echo "make compile_commands.json       for clangd and clang-tidy"
+	@echo "make format | clean              clang-format on all C; remove build/"
+	@echo "Variables: V=1 shows commands, CI=1 makes warnings errors, TACET_CACHE names the download cache."
+
 abi: docs/abi.md
 docs/abi.md: kernel/syscalls.def tools/abi.py
 	$(Q)$(PYTHON) tools/abi.py kernel/syscalls.def > $@

@@ -227,7 +227,7 @@ int process_load(struct process *process, struct tree_node *program, const struc
     if (error)
         return message_set(why, error, "%s: %s", name, fault.text);
 
-    uint64_t base = image.position_independent ? ARCH_PIE_BASE - page_down(image.low) : 0;
+    uint64_t base = image.position_independent ? ARCH_PIE_BASE - (image.low & ~(image.alignment - 1)) : 0;
     if (base + image.high > ARCH_MMAP_BASE)
         return message_set(why, -ENOEXEC, "%s: its segments reach up to %#lx, the limit is %#lx", name, base + image.high, (uint64_t)ARCH_MMAP_BASE);
 

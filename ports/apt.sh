@@ -7,7 +7,7 @@
 #
 #   debs_get NAME RELEASE-SUFFIX PACKAGE...   packages, with what they need and is not installed, into the cache
 #   debs_get_alone NAME PACKAGE PATTERN       the package that PACKAGE depends on by a name like PATTERN, alone
-#   debs_cached NAME                          true when the cache holds NAME; a damaged one ends the script with status 1
+#   debs_cached NAME                          true when the cache holds NAME; a damaged one ends the script, status 1
 #   debs_unpack NAME FOLDER                   the packages' files below FOLDER, as one step
 #
 # NAME is a folder of the cache. It holds *.deb and SHA256SUMS, which is written last: without it nothing counts.

@@ -99,7 +99,8 @@ chosen()
 tried()
 {
     for pause in 5 15 0; do
-        if $root env DEBIAN_FRONTEND=noninteractive apt-get -q -o Acquire::Retries=3 -o DPkg::Lock::Timeout=120 "$@"; then
+        if $root env DEBIAN_FRONTEND=noninteractive \
+            apt-get -q -o Acquire::Retries=3 -o DPkg::Lock::Timeout=120 "$@"; then
             return 0
         fi
         [ $pause = 0 ] || sleep $pause

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Fetch the pinned foreign sources that a recipe names, and print where they lie.
 
-    ports/fetch.py [--mirror URL]... PORT...
+    ports/fetch.py [--mirror URL]... [--retries N] PORT...
 
 A recipe, ports/PORT/recipe, is text: `version V`, then `file PATH SHA256` for each file, PATH being its path on a
 Debian mirror; `#` begins a comment. Files are kept in ${TACET_CACHE:-${XDG_CACHE_HOME:-~/.cache}/tacet}/PORT, so
@@ -113,9 +113,9 @@ def check(path: Path, pinned: PinnedFile, origin: str) -> None:
         )
 
 
-def download(url: str, target: Path) -> str | None:
+def download(url: str, target: Path, retries: int) -> str | None:
     """Fetch one URL into `target`; None when it worked, else apt's reason."""
-    options = ["-o", "APT::Sandbox::User=", "-o", "Acquire::Retries=2", "-o", "Acquire::http::Timeout=30"]
+    options = ["-o", "APT::Sandbox::User=", "-o", f"Acquire::Retries={retries}", "-o", "Acquire::http::Timeout=30"]
     try:
         done = subprocess.run(
             [str(DOWNLOADER), *options, "download-file", url, str(target)],
@@ -131,7 +131,7 @@ def download(url: str, target: Path) -> str | None:
     return reasons[0] if reasons else f"apt-helper ended with status {done.returncode}"
 
 
-def fetch_file(pinned: PinnedFile, folder: Path, mirrors: list[str] | None = None) -> Path:
+def fetch_file(pinned: PinnedFile, folder: Path, mirrors: list[str] | None, retries: int) -> Path:
     """The file in `folder`, taken from a mirror when it is not there yet. It appears whole or not at all."""
     kept = folder / pinned.name
     if kept.exists():
@@ -143,7 +143,7 @@ def fetch_file(pinned: PinnedFile, folder: Path, mirrors: list[str] | None = Non
         url = f"{mirror.rstrip('/')}/{pinned.path}"
         with tempfile.TemporaryDirectory(prefix=".part-", dir=folder) as part:
             fresh = Path(part) / pinned.name
-            if reason := download(url, fresh):
+            if reason := download(url, fresh, retries):
                 failures.append(f"  {url}\n    {reason}")
                 continue
             check(fresh, pinned, url)
@@ -152,14 +152,14 @@ def fetch_file(pinned: PinnedFile, folder: Path, mirrors: list[str] | None = Non
     raise FetchError(f"cannot fetch {pinned.name}; no mirror had it:\n" + "\n".join(failures))
 
 
-def fetch_port(port: str, mirrors: list[str] | None = None, ports: Path = PORTS) -> list[Path]:
-    """All files of a port, in the recipe's order."""
+def fetch_port(port: str, mirrors: list[str] | None = None, retries: int = 3, ports: Path = PORTS) -> list[Path]:
+    """All files of a port, in the recipe's order; from apt's mirrors if none are given."""
     where = ports / port / "recipe"
     try:
         recipe = parse_recipe(where.read_text(), str(where))
     except OSError as error:
         raise FetchError(f"no such port: {where} ({error.strerror})") from error
-    return [fetch_file(pinned, cache_folder() / port, mirrors) for pinned in recipe.files]
+    return [fetch_file(pinned, cache_folder() / port, mirrors, retries) for pinned in recipe.files]
 
 
 def main() -> int:
@@ -168,11 +168,12 @@ def main() -> int:
     )
     parser.add_argument("port", nargs="+", help="a folder of ports/ with a recipe, such as musl")
     parser.add_argument("--mirror", action="append", help="use this Debian mirror instead of apt's; may be repeated")
+    parser.add_argument("--retries", type=int, default=3, help="of each mirror (default: %(default)s)")
     parser.add_argument("--ports", type=Path, default=PORTS, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     try:
         for port in arguments.port:
-            for path in fetch_port(port, arguments.mirror, arguments.ports):
+            for path in fetch_port(port, arguments.mirror, arguments.retries, arguments.ports):
                 print(path)
     except FetchError as error:
         print(f"fetch.py: {error}", file=sys.stderr)

@@ -18,10 +18,12 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import queue
 import re
 import selectors
 import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -200,8 +202,8 @@ class _Ports:
     """The three serial ports as FIFOs in a folder of their own.
 
     This side holds a writing end of each until QEMU is gone, so that a reader sees the end of the stream exactly
-    then. The FIFOs are made as large as the system allows: a full one would make the guest's port wait for the
-    host, and that is the one way in which output could depend on the host's speed.
+    then. The FIFOs are made as large as the system allows: a full one makes the guest's port wait for the host, so
+    that output would depend on the host's speed, and a guest that waits too long gives bytes up.
     """
 
     NAMES = ("console", "stdout", "stderr")
@@ -240,6 +242,34 @@ class _Ports:
         self.readers = {}
 
 
+class _Delivery:
+    """Hands output to the sinks from a thread of its own, so that a slow reader never holds the guest up."""
+
+    def __init__(self) -> None:
+        self.chunks: queue.SimpleQueue[tuple[Sink, bytes] | None] = queue.SimpleQueue()
+        self.failed = os.eventfd(0)  # readable once a sink has raised an exception
+        self.failure: BaseException | None = None
+        self.thread = threading.Thread(target=self._deliver, daemon=True)
+        self.thread.start()
+
+    def _deliver(self) -> None:
+        try:
+            while item := self.chunks.get():
+                sink, chunk = item
+                sink(chunk)
+        except BaseException as failure:  # raised again in finish()
+            self.failure = failure
+            os.eventfd_write(self.failed, 1)
+
+    def finish(self) -> None:
+        """Wait until everything is handed over; raise what a sink raised."""
+        self.chunks.put(None)
+        self.thread.join()
+        os.close(self.failed)
+        if self.failure is not None:
+            raise self.failure
+
+
 def _feed(source: Path | None, port: Path) -> None:
     """Send a file and an end-of-transmission, which the kernel takes as the end of input, into a serial port."""
     try:
@@ -253,6 +283,86 @@ def _feed(source: Path | None, port: Path) -> None:
         pass  # the machine went off first
 
 
+class _Running:
+    """One QEMU process, its ports, and what came out of them. QEMU dies with this process, even if that is killed."""
+
+    def __init__(self, machine: list[str], folder: Path, sinks: Mapping[str, Sink | None]) -> None:
+        self.ports = _Ports(folder)
+        self.sinks = sinks
+        self.seen: dict[str, bytearray] = {name: bytearray() for name in (*_Ports.NAMES, "qemu")}
+        self.process = subprocess.Popen(
+            ["setpriv", "--pdeathsig", "KILL", *machine, *self.ports.options()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        assert self.process.stdout is not None
+        os.set_blocking(self.process.stdout.fileno(), False)
+        self.sources = {**self.ports.readers, "qemu": self.process.stdout.fileno()}
+        self.delivery = _Delivery()
+
+    def take(self, name: str) -> bool:
+        """Read what is there; False at the end of the stream."""
+        try:
+            chunk = os.read(self.sources[name], 1 << 16)
+        except BlockingIOError:
+            return True
+        self.seen[name] += chunk
+        if chunk and (sink := self.sinks.get(name)):
+            self.delivery.chunks.put((sink, chunk))
+        return bool(chunk)
+
+    def wait(self, deadline: float, feed: Callable[[], None] | None) -> bool:
+        """Read until the machine is off; False when it had to be killed because of the time.
+
+        `feed` is called at the kernel's first word: then it has set its ports up. A Linux that has panicked, and a
+        machine whose output nobody takes any more, are killed too.
+        """
+        ended = os.pidfd_open(self.process.pid)
+        try:
+            with selectors.DefaultSelector() as selector:
+                selector.register(ended, selectors.EVENT_READ, "ended")
+                selector.register(self.delivery.failed, selectors.EVENT_READ, "failed")
+                for name, source in self.sources.items():
+                    selector.register(source, selectors.EVENT_READ, name)
+                while (left := deadline - time.monotonic()) > 0:
+                    ready = {key.data: key.fd for key, _ in selector.select(left)}
+                    for name in ready.keys() & self.sources.keys():
+                        if not self.take(name):
+                            selector.unregister(ready[name])
+                    if "ended" in ready:
+                        return True
+                    if "failed" in ready or b"Kernel panic - not syncing" in self.seen["console"]:
+                        self.process.kill()
+                        return True
+                    if feed is not None and self.seen["console"]:
+                        feed()
+                        feed = None
+            self.process.kill()
+            return False
+        finally:
+            os.close(ended)
+
+    def drain(self) -> None:
+        """Read what is left in the ports of a machine that is off."""
+        self.process.wait()
+        self.ports.hang_up()
+        for name, source in self.sources.items():
+            os.set_blocking(source, True)
+            while self.take(name):
+                pass
+
+    def close(self) -> None:
+        self.delivery.chunks.put(None)
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        self.ports.close()
+
+
 def _run(
     machine: list[str],
     *,
@@ -262,83 +372,29 @@ def _run(
     sinks: Mapping[str, Sink | None],
 ) -> Result:
     """Run one machine to its end; `feed` sends `stdin`, or nothing but its end, to the program's port."""
-    seen: dict[str, bytearray] = {name: bytearray() for name in (*_Ports.NAMES, "qemu")}
-    shown = [*machine, "-serial", "stdio", "-serial", "file:program.stdout", "-serial", "file:program.stderr"]
     begun = time.monotonic()
-    timed_out = False
     with tempfile.TemporaryDirectory(prefix="tacet-") as folder:
-        ports = _Ports(Path(folder))
-        # QEMU dies with this process, even if that is killed.
-        process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", *machine, *ports.options()],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        ended = os.pidfd_open(process.pid)
+        running = _Running(machine, Path(folder), sinks)
+        port = running.ports.folder / "stdout.in"
+        feeder = threading.Thread(target=_feed, args=(stdin, port), daemon=True)
         try:
-            assert process.stdout is not None
-            os.set_blocking(process.stdout.fileno(), False)
-            sources = {**ports.readers, "qemu": process.stdout.fileno()}
-
-            def take(name: str) -> bool:
-                """Read what is there; False at the end of the stream."""
-                try:
-                    chunk = os.read(sources[name], 1 << 16)
-                except BlockingIOError:
-                    return True
-                seen[name] += chunk
-                if chunk and (sink := sinks.get(name)):
-                    sink(chunk)
-                return bool(chunk)
-
-            with selectors.DefaultSelector() as selector:
-                selector.register(ended, selectors.EVENT_READ)
-                for name, source in sources.items():
-                    selector.register(source, selectors.EVENT_READ, name)
-                running = True
-                while running:
-                    ready = selector.select(begun + time_limit - time.monotonic())
-                    for key, _ in ready:
-                        if key.data is None:
-                            running = False
-                        elif not take(key.data):
-                            selector.unregister(key.fd)
-                    # The kernel has its ports set up when it says its first word.
-                    if feed and seen["console"]:
-                        feed = False
-                        port = ports.folder / "stdout.in"
-                        threading.Thread(target=_feed, args=(stdin, port), daemon=True).start()
-                    panic = b"Kernel panic - not syncing" in seen["console"]
-                    timed_out = time.monotonic() >= begun + time_limit
-                    if running and (timed_out or panic):
-                        process.kill()
-                        running = False
-            process.wait()
-            ports.hang_up()
-            for name, source in sources.items():
-                os.set_blocking(source, True)
-                while take(name):
-                    pass
+            in_time = running.wait(begun + time_limit, feeder.start if feed else None)
+            running.drain()
         finally:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
-            os.close(ended)
-            if process.stdout is not None:
-                process.stdout.close()
-            ports.close()
+            running.close()
     seconds = time.monotonic() - begun
-    console = seen["console"].decode(errors="replace")
-    outcome, status, reason = parse_end(console)
-    said = seen["qemu"].decode(errors="replace").strip()
-    if timed_out:
+    running.delivery.finish()
+    text = {name: seen.decode(errors="replace") for name, seen in running.seen.items()}
+    outcome, status, reason = parse_end(text["console"])
+    returned = running.process.returncode
+    if not in_time:
         told = "" if status is None else f" (the console told {outcome} status={status}; the machine did not go off)"
         outcome, status, reason = "timeout", None, f"no end within {time_limit:g} s{told}"
-    elif outcome == "no-status" and process.returncode not in (0, -9):
-        outcome, reason = "qemu-failed", said or f"QEMU ended with status {process.returncode}"
-    return Result(status, outcome, reason, console, bytes(seen["stdout"]), bytes(seen["stderr"]), shown, seconds)
+    elif outcome == "no-status" and returned not in (0, -signal.SIGKILL):
+        outcome, reason = "qemu-failed", text["qemu"].strip() or f"QEMU ended with status {returned}"
+    shown = [*machine, "-serial", "stdio", "-serial", "file:program.stdout", "-serial", "file:program.stderr"]
+    stdout, stderr = bytes(running.seen["stdout"]), bytes(running.seen["stderr"])
+    return Result(status, outcome, reason, text["console"], stdout, stderr, shown, seconds)
 
 
 def _machine(qemu: str, cpu: str, cpus: int, memory: str, icount: int | None) -> list[str]:
@@ -384,7 +440,8 @@ def run_tacet(
     program itself. In an archive of `files` the program is /bin/NAME, and the kernel is told `app=/bin/NAME`.
 
     `options` are kernel options as they are, `extra` are options for QEMU. `stdin` goes to the program's port once the
-    kernel has spoken, and an end-of-transmission after it; without `stdin` only that. The sinks get output as it comes. RunnerError: the run cannot begin.
+    kernel has spoken, and an end-of-transmission after it; without `stdin` only that. The sinks get
+    output as it comes. RunnerError: the run cannot begin.
     """
     kernel = kernel or KERNEL
     if not kernel.is_file():
@@ -474,8 +531,12 @@ def run_linux(
     """Run the same program on a Linux node with Debian's kernel.
 
     `stock` has one CPU and an untouched kernel. `tuned` has two; CPU 1 is kept free of the kernel's work and the
-    program is bound to it. Under icount that needs QEMU 10: on 7.2, Linux hangs with two CPUs. Everything else is
-    as with `run_tacet`; `stdin` is a file in the node's memory, empty if not given.
+    program is bound to it. Everything else is as with `run_tacet`; `stdin` is a file in the node's memory, empty if
+    not given.
+
+    Under icount, `tuned` needs QEMU 10: on 7.2, Linux hangs with two CPUs. Count interrupts there, not gaps in time:
+    the CPUs take turns and share one clock, so CPU 0's tick passes as lost time on CPU 1, which itself takes no
+    interrupt. A single CPU (`stock`) has no such flaw.
     """
     tuned = variant == "tuned"
     if kernel is None:

@@ -3,7 +3,7 @@
 #
 # ports/musl/build.sh BUILD-FOLDER [ARCH]: musl for Tacet's programs as BUILD-FOLDER/ARCH/musl/{include,lib}, static
 # only. ARCH is x86_64 (default) or ppc64le. The sources come from ports/fetch.py, Debian's patches on top. CC names
-# another compiler, MAKEFLAGS as usual. Does nothing when the recipe, this file and the compiler are those of the
+# another compiler. Does nothing when the recipe, this file and the compiler are those of the
 # last time.
 
 set -eu
@@ -40,16 +40,14 @@ if [ -f debian/patches/series ]; then
         [ -z "$patch" ] || patch -s -p1 <"debian/patches/$patch"
     done
 fi
-case ${MAKEFLAGS:-} in
-*jobserver* | *-j*) jobs='' ;;
-*) jobs=-j$(nproc) ;;
-esac
+# What a calling make was told is not for musl's.
+unset MAKEFLAGS MFLAGS
 # No path of this machine gets into the library, so that two builds are the same.
 if ! { ./configure --target="$arch" --disable-shared --disable-wrapper \
     --prefix="$build/musl" --syslibdir="$build/musl" \
     CC="$compiler" AR="${binutils}ar" RANLIB="${binutils}ranlib" \
     CFLAGS="-O2 -g $options -ffile-prefix-map=$work=musl" &&
-    make -s $jobs && make -s install; } >log 2>&1; then
+    make -s -j"$(nproc)" && make -s install; } >log 2>&1; then
     tail -n 20 log >&2
     echo "ports/musl/build.sh: musl did not build; everything it said is in $work/log" >&2
     exit 1

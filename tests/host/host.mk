@@ -4,6 +4,7 @@
 #
 # Included by the top-level Makefile, or alone from the root of the tree: make -f tests/host/host.mk host-test
 # A new C test: its name in HOST_TESTS and its sources in NAME_sources (the test itself is tests/host/test_NAME.c).
+# Fuzzing needs clang with its runtime (Debian: clang, libclang-rt-14-dev or the one of your version).
 # A new fuzzer: its name in FUZZERS and its sources in NAME_fuzz_sources (the target itself is tests/fuzz/fuzz_NAME.c).
 
 HOST_CC       ?= gcc

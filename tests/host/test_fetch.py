@@ -64,7 +64,7 @@ def run(tmp_path: Path):
         recipe.write_text(f"# a comment\nversion 1\nfile pool/main/t/thing/thing.tar {sha256}\n")
         options = [word for mirror in mirrors for word in ("--mirror", mirror)]
         return subprocess.run(
-            [sys.executable, str(FETCH), "--ports", str(tmp_path / "ports"), *options, "thing"],
+            [sys.executable, str(FETCH), "--ports", str(tmp_path / "ports"), "--retries", "0", *options, "thing"],
             capture_output=True,
             text=True,
             env=os.environ | {"TACET_CACHE": str(tmp_path / "cache"), "no_proxy": "127.0.0.1"},
@@ -130,7 +130,13 @@ def test_an_unknown_port_is_a_clear_error() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["version 1\n", f"file a {SHA256}\n", "version 1\nfile a 123\n", f"version 1\nfile a {SHA256} b\n", "version 1\nx\n"],
+    [
+        "version 1\n",
+        f"file a {SHA256}\n",
+        "version 1\nfile a 123\n",
+        f"version 1\nfile a {SHA256} b\n",
+        "version 1\nx\n",
+    ],
 )
 def test_broken_recipes_are_refused(text: str) -> None:
     with pytest.raises(fetch.FetchError):

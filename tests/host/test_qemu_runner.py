@@ -6,6 +6,8 @@ A small shell script stands in for QEMU where a run is needed: it gets the same 
 
 from __future__ import annotations
 
+import importlib.machinery
+import importlib.util
 import re
 import subprocess
 import sys
@@ -189,6 +191,31 @@ def test_large_output_is_whole(fake) -> None:
     assert result.status == 0 and len(result.stdout) == 3000000
 
 
+def test_a_slow_reader_does_not_hold_the_machine_up(fake) -> None:
+    """The machine writes more than a FIFO holds while the sink still sleeps."""
+    pauses = iter([1.5])
+
+    def slow(chunk: bytes) -> None:
+        time.sleep(next(pauses, 0))
+
+    result = fake(
+        "head -c 3000000 /dev/zero >$ports/stdout.out; echo 'tacet: exit status=0' >$ports/console.out",
+        on_stdout=slow,
+    )
+    assert result.status == 0 and len(result.stdout) == 3000000
+    assert result.seconds < 1.4
+
+
+def test_a_reader_that_goes_away_ends_the_machine(fake) -> None:
+    def gone(chunk: bytes) -> None:
+        raise BrokenPipeError
+
+    begun = time.monotonic()
+    with pytest.raises(BrokenPipeError):
+        fake("echo one >$ports/stdout.out; exec sleep 60", on_stdout=gone)
+    assert time.monotonic() - begun < 10
+
+
 def test_a_time_limit_ends_the_machine(fake) -> None:
     result = fake("echo 'tacet: hello' >$ports/console.out; exec sleep 60", time_limit=0.5)
     assert (result.outcome, result.status) == ("timeout", None)
@@ -244,3 +271,44 @@ def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2
     assert re.fullmatch(r"tools/run: no such program: no-such-app\n", done.stderr)
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):
+    """tools/run in this process, with a run that ends as told; gives its status, stdout and stderr."""
+    loader = importlib.machinery.SourceFileLoader("tacet_run", str(ROOT / "tools" / "run"))
+    spec = importlib.util.spec_from_loader("tacet_run", loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    loader.exec_module(module)
+
+    def run(outcome: qemu.Outcome, status: int | None, reason: str = "") -> tuple[int, str, str]:
+        def ended(app: Path, args: list[str], *, on_stdout: qemu.Sink, on_stderr: qemu.Sink, **_) -> qemu.Result:
+            on_stdout(b"out")
+            on_stderr(b"err\n")
+            return qemu.Result(status, outcome, reason, "tacet: console\n", b"out", b"err\n", ["qemu", "a b"], 1.0)
+
+        monkeypatch.setattr(qemu, "run_tacet", ended)
+        monkeypatch.setattr(sys, "argv", ["tools/run", "app", "--its", "own"])
+        code = module.main()
+        return (code, *capfd.readouterr())
+
+    return run
+
+
+def test_the_programs_status_and_output_are_the_commands(command) -> None:
+    assert command("exit", 0) == (0, "out", "err\n")
+    assert command("exit", 42) == (42, "out", "err\n")
+
+
+def test_a_stopped_node_gives_its_reason_and_status(command) -> None:
+    assert command("stop", 64, "no such option") == (64, "out", "err\ntools/run: the node stopped: no such option\n")
+
+
+@pytest.mark.parametrize(("outcome", "code"), [("timeout", 124), ("no-status", 125), ("qemu-failed", 125)])
+def test_other_ends_show_the_console_and_how_to_repeat(command, outcome: qemu.Outcome, code: int) -> None:
+    status, _, told = command(outcome, None, "because")
+    assert status == code
+    for part in ("because", "tacet: console", "qemu 'a b'"):
+        assert part in told
