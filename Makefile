@@ -135,6 +135,7 @@ gdb:
 # ---- Tests ----
 
 include tests/host/host.mk
+include tests/programs/programs.mk
 
 .PHONY: test test-ready pytest check
 test:

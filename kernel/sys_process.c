@@ -193,7 +193,7 @@ long sys_prctl(uint64_t operation, uint64_t argument, uint64_t a2, uint64_t a3, 
 {
     enum { SET_NAME = 15, GET_NAME = 16, SET_TIMERSLACK = 29, GET_TIMERSLACK = 30 };
     struct process *process = arch_process();
-    char name[PROCESS_NAME_BYTES];
+    char name[PROCESS_NAME_BYTES] = ""; /* all of it is shown by GET_NAME: nothing of the stack's may stay behind a short name */
     int64_t length;
 
     (void)a2, (void)a3, (void)a4;
