@@ -23,7 +23,7 @@ FUZZ_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
                  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 
 HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree acpi timer
-ARENA_TESTS := page_pool
+ARENA_TESTS := page_pool vm
 
 string_sources :=
 format_sources := kernel/format.c
@@ -37,6 +37,7 @@ tree_sources := kernel/tree.c kernel/cpio.c kernel/format.c
 acpi_sources := arch/x86_64/acpi.c kernel/format.c
 timer_sources := kernel/timer.c
 page_pool_sources := kernel/page_pool.c
+vm_sources := kernel/vm.c kernel/page_pool.c
 
 FUZZERS := multiboot2 pvh command_line elf tree acpi
 
