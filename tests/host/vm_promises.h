@@ -711,13 +711,14 @@ TEST(whatever_lacks_memory_changes_nothing)
 {
     enum { OPERATIONS = 5 };
     const unsigned both = RIGHT_READ | RIGHT_WRITE;
+    static const int growth[OPERATIONS] = { 20, 20, 20, 20, 30, -1 }; /* in pages */
 
     for (unsigned operation = 0; operation < OPERATIONS; operation++) {
         bool done = false;
 
         for (uint64_t left = 0; !done && check_state.failures == 0; left++) {
             vm_begin();
-            uint64_t old = page_at(HEAP_PAGES), none = page_at(HEAP_PAGES + 1000), address = 0;
+            uint64_t old = page_at(HEAP_PAGES + 424), none = page_at(HEAP_PAGES + 2000), address = 0;
             int error = 0;
 
             CHECK_EQUAL(vm_map(&vm, &old, 600 * ARCH_PAGE, both, VM_FIXED, ""), 0);
@@ -754,6 +755,11 @@ TEST(whatever_lacks_memory_changes_nothing)
                 check_all();
             }
             CHECK(left < 60);
+            attached_pages = 0;
+            for (uint64_t index = 0; index < WINDOW_PAGES; index++)
+                attached_pages += space_look(&vm.space, page_at(index)).attached;
+            CHECK_EQUAL(attached_pages, (uint64_t)(600 + (done ? growth[operation] : 0)));
+            check_account();
         }
     }
 }
