@@ -134,6 +134,11 @@ void clockevent_cancel(struct smart_timer *timer)
     timer_cancel(&timers_here()->queue, timer);
 }
 
+struct timer_counts clockevent_counts(void)
+{
+    return timers_here()->queue.counts;
+}
+
 void clockevent_interrupt(void)
 {
     timer_interrupt(&timers_here()->queue, clock_now_ns(), true);

@@ -16,6 +16,7 @@
 #include "job.h"
 #include "klog.h"
 #include "node.h"
+#include "selftest.h"
 #include "stop.h"
 #include "version.h"
 
@@ -23,7 +24,7 @@
 #define PROGRAM_DEFAULT "/init"
 
 static const char *const known_options[] = { "app",           "argv0",  "clockevent", "console", "env",    "klog",   "klog_classes",
-                                             "latency_bound", "prefix", "ranks",      "stack",   "stderr", "stdout", NULL };
+                                             "latency_bound", "prefix", "ranks",      "selftest", "stack",   "stderr", "stdout", NULL };
 
 static struct command_line line;
 static struct memplan plan;
@@ -212,6 +213,8 @@ _Noreturn void kernel_start(struct boot_info *boot)
     kernel_print("memory: %lu MiB for each of %u ranks, %lu KiB for the kernel\n", plan.slices[0].bytes >> 20, job_rank_count(),
                  kernel_bytes() / 1024);
     node_facts_set(kernel_bytes());
+    if (command_line_option(&line, "selftest"))
+        selftest_run(command_line_option(&line, "selftest"), &plan.slices[0]);
     tree_build(boot);
     job_start(&plan, &tree);
 }

@@ -39,6 +39,8 @@ void clockevent_start_cpu(void);
 void clockevent_arm(struct smart_timer *timer, uint64_t deadline_ns, uint64_t bound_ns);
 void clockevent_cancel(struct smart_timer *timer);
 
+struct timer_counts clockevent_counts(void); /* of this CPU's queue */
+
 /* Entry point of the architecture: a device has interrupted this CPU; or another CPU wants this one to look at its devices' ratings. */
 void clockevent_interrupt(void);
 void clockevent_recheck(void);

@@ -20,7 +20,7 @@ HOST_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
 FUZZ_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
                  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 
-HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree acpi
+HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree acpi timer
 
 string_sources :=
 format_sources := kernel/format.c
@@ -32,6 +32,7 @@ elf_image_sources := kernel/elf_image.c kernel/format.c
 cpio_sources := kernel/cpio.c kernel/format.c
 tree_sources := kernel/tree.c kernel/cpio.c kernel/format.c
 acpi_sources := arch/x86_64/acpi.c kernel/format.c
+timer_sources := kernel/timer.c
 
 FUZZERS := multiboot2 pvh command_line elf tree acpi
 
