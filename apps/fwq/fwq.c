@@ -29,7 +29,7 @@
 
 #define BITS_LEAST      3
 #define BITS_MOST       30
-#define BITS_DEFAULT    20
+#define BITS_DEFAULT    18 /* about a millisecond: a turn is longer than that of the public tool */
 #define SAMPLES_MOST    10000000
 #define SAMPLES_DEFAULT 10000
 
@@ -57,12 +57,12 @@ static struct {
     struct measurement measurements[TEAM_MOST];
 } run;
 
-/* times[0] is the beginning; times[i + 1] ends sample i. */
+/* times[0] ends a sample that does not count, so that all that do went the same way; times[i + 1] ends sample
+ * i. */
 __attribute__((noinline)) static void work_measure(uint64_t *times, size_t samples, uint64_t iterations)
 {
-    times[0] = cycles_now();
-    for (size_t i = 1; i <= samples; i++) {
-        empty_loop(iterations);
+    for (size_t i = 0; i <= samples; i++) {
+        fixed_work(iterations);
         times[i] = cycles_now();
     }
 }
@@ -109,7 +109,7 @@ static void help_print(void)
         "  -H          no '#' lines before the data\n" BENCH_HELP "\n"
         "Data: '#' lines, then the ticks of each sample, a line each; samples follow without a gap.\n"
         "Summary: 'key: value' lines on standard error.\n",
-        EMPTY_LOOP_INSTRUCTIONS, SAMPLES_DEFAULT, BITS_LEAST, BITS_MOST, BITS_DEFAULT, THRESHOLD_NS_DEFAULT,
+        FIXED_WORK_INSTRUCTIONS, SAMPLES_DEFAULT, BITS_LEAST, BITS_MOST, BITS_DEFAULT, THRESHOLD_NS_DEFAULT,
         BENCH_HELP_VALUES(&run.bench));
 }
 
@@ -195,7 +195,7 @@ static bool data_write(struct team_member *member)
         fprintf(out, "# thread %zu, core %u\n", member->number, member->cpu);
         fprintf(out, "# ticks_per_ns %.9g\n", run.bench.ticks_per_ns);
         fprintf(out, "# work_bits %" PRIu64 "\n", run.work_bits);
-        fprintf(out, "# work_instructions %" PRIu64 "\n", (uint64_t)EMPTY_LOOP_INSTRUCTIONS << run.work_bits);
+        fprintf(out, "# work_instructions %" PRIu64 "\n", (uint64_t)FIXED_WORK_INSTRUCTIONS << run.work_bits);
         fprintf(out, "# threshold_ticks %" PRIu64 "\n", run.threshold_ticks);
         bench_machine_print(out);
     }
@@ -217,7 +217,7 @@ static void summary_print(const struct team_member *member, const struct fwq_ana
     bench_place_print(&run.bench, member);
     fprintf(out, "samples: %" PRIu64 "\n", run.samples);
     fprintf(out, "work_bits: %" PRIu64 "\n", run.work_bits);
-    fprintf(out, "work_instructions: %" PRIu64 "\n", (uint64_t)EMPTY_LOOP_INSTRUCTIONS << run.work_bits);
+    fprintf(out, "work_instructions: %" PRIu64 "\n", (uint64_t)FIXED_WORK_INSTRUCTIONS << run.work_bits);
     fprintf(out, "window: %.0f ns\n", window_ns);
     bench_clock_print(&run.bench);
     ticks_print("threshold", run.threshold_ticks);

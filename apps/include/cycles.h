@@ -89,18 +89,26 @@ static inline void cycles_relax(void)
     __asm__ volatile("pause" : : : "memory");
 }
 
-/* Instructions of one turn of empty_loop() and of clock_watch(). */
-#define EMPTY_LOOP_INSTRUCTIONS  2
+/* Instructions of one turn of fixed_work() and of clock_watch(). */
+#define FIXED_WORK_INSTRUCTIONS  16
 #define CLOCK_WATCH_INSTRUCTIONS 11
 
-/* The empty loop of [Tsafrir05 §3.1]: `iterations` (at least 1) turns that do nothing but count. */
-static inline void empty_loop(uint64_t iterations)
+/*
+ * The work of FWQ and the empty loop of [Tsafrir05 §3.1]: `iterations` (at least 1) turns that lead nowhere.
+ * A turn is register additions, each waiting for the one before.
+ */
+static inline void fixed_work(uint64_t iterations)
 {
-    __asm__ volatile(".p2align 5\n\t"
+    uint64_t work = 0;
+
+    __asm__ volatile(".p2align 5\n"
                      "1:\n\t"
+                     ".rept 14\n\t"
+                     "add %[left], %[work]\n\t"
+                     ".endr\n\t"
                      "sub $1, %[left]\n\t"
                      "jnz 1b"
-                     : [left] "+r"(iterations)
+                     : [left] "+r"(iterations), [work] "+r"(work)
                      :
                      : "cc");
 }
@@ -214,17 +222,22 @@ static inline void cycles_relax(void)
     __asm__ volatile("or 27, 27, 27" : : : "memory");
 }
 
-#define EMPTY_LOOP_INSTRUCTIONS  1
+#define FIXED_WORK_INSTRUCTIONS  16
 #define CLOCK_WATCH_INSTRUCTIONS 8
 
 /* As for x86_64 above. */
-static inline void empty_loop(uint64_t iterations)
+static inline void fixed_work(uint64_t iterations)
 {
+    uint64_t work = 0;
+
     __asm__ volatile("mtctr %[iterations]\n\t"
                      ".p2align 5\n"
                      "1:\n\t"
+                     ".rept 15\n\t"
+                     "add %[work], %[work], %[iterations]\n\t"
+                     ".endr\n\t"
                      "bdnz 1b"
-                     :
+                     : [work] "+r"(work)
                      : [iterations] "r"(iterations)
                      : "ctr");
 }

@@ -6,8 +6,10 @@
  * down, because a phase of the job lasts as long as the longest phase of its nodes [Tsafrir05 §2.4].
  *
  * Calibration is the paper's: runs of a loop of fixed length are timed, sorted, and averaged over the second
- * decile. The same with loops of one turn gives what a phase costs beside its loop, so that fine grains come
- * out right too.
+ * decile. The same with loops of one turn gives what a phase costs beside its loop. A phase is a whole number
+ * of turns, so that it lasts only nearly the grain; what it lasts by the calibration is the G of E(Y)/G. The
+ * calibration's loops are short, so that most escape the noise: G is the noiseless length of a phase even
+ * where every phase of that grain suffers noise, and where the shortest of D would hide it.
  *
  * One clock reading ends a phase and begins the next: no time is unseen. The readings go into an array that
  * was touched beforehand; its size is bounded, whatever the grain. The same ELF file runs on Tacet and on
@@ -41,7 +43,7 @@
 #define GRAIN_NS_MOST    UINT64_C(100000000000)
 
 /* The calibration's loop, turns, and how often it runs: a thousandth of the paper's, which lasts a minute. */
-#define BASE_ITERATIONS 20000
+#define BASE_ITERATIONS 2000
 #define BASE_RUNS       2000
 
 /* What one CPU finds: phases + 1 clock readings. */
@@ -58,17 +60,21 @@ static struct {
     uint64_t phases_most;
     uint64_t limit_ns; /* for one grain */
     /* Of the grain that runs. */
-    uint64_t iterations, phases;
+    struct grain {
+        uint64_t ns; /* as asked for */
+        uint64_t iterations, phases;
+        double calibrated_ticks; /* what a phase lasts without noise */
+    } grain;
     struct team team;
     struct measurement measurements[TEAM_MOST];
 } run;
 
-/* times[0] is the beginning; times[i + 1] ends phase i. */
+/* times[0] ends a phase that does not count, so that all that do went the same way; times[i + 1] ends phase
+ * i. */
 __attribute__((noinline)) static void phases_measure(uint64_t *times, size_t phases, uint64_t iterations)
 {
-    times[0] = cycles_now();
-    for (size_t i = 1; i <= phases; i++) {
-        empty_loop(iterations);
+    for (size_t i = 0; i <= phases; i++) {
+        fixed_work(iterations);
         times[i] = cycles_now();
     }
 }
@@ -89,8 +95,17 @@ static double phase_ticks_calibrate(uint64_t *scratch, uint64_t iterations)
     return distribution_second_decile(scratch, BASE_RUNS);
 }
 
+/* At least one phase, however long. */
+static uint64_t phases_of(uint64_t grain_ns)
+{
+    uint64_t fitting = run.limit_ns / grain_ns;
+
+    fitting = fitting ? fitting : 1;
+    return fitting < run.phases_most ? fitting : run.phases_most;
+}
+
 /* How many turns make a phase of each grain. False, with a message, if a grain is shorter than that. */
-static bool grains_calibrate(uint64_t *iterations)
+static bool grains_calibrate(struct grain *grains)
 {
     static uint64_t scratch[BASE_RUNS + 1];
     double base_ticks, empty_ticks, turn_ticks;
@@ -113,7 +128,10 @@ static bool grains_calibrate(uint64_t *iterations)
                     ceil(bench_ns(&run.bench, empty_ticks + turn_ticks)));
             return false;
         }
-        iterations[i] = 1 + (uint64_t)llround((grain_ticks - empty_ticks) / turn_ticks);
+        grains[i].ns = run.grains_ns[i];
+        grains[i].iterations = 1 + (uint64_t)llround((grain_ticks - empty_ticks) / turn_ticks);
+        grains[i].phases = phases_of(run.grains_ns[i]);
+        grains[i].calibrated_ticks = empty_ticks + (double)(grains[i].iterations - 1) * turn_ticks;
     }
     return true;
 }
@@ -122,7 +140,7 @@ static void window_rehearse(struct team_member *member)
 {
     const struct measurement *m = member->data;
 
-    phases_measure(m->times, run.phases < 16 ? (size_t)run.phases : 16, 1);
+    phases_measure(m->times, run.grain.phases < 16 ? (size_t)run.grain.phases : 16, 1);
 }
 
 static void window_measure(struct team_member *member, uint64_t origin_ticks)
@@ -131,7 +149,7 @@ static void window_measure(struct team_member *member, uint64_t origin_ticks)
     uint64_t now_ticks;
 
     operations_until(origin_ticks, &now_ticks);
-    phases_measure(m->times, (size_t)run.phases, run.iterations);
+    phases_measure(m->times, (size_t)run.grain.phases, run.grain.iterations);
 }
 
 static void help_print(void)
@@ -200,15 +218,6 @@ static void options_read(int argc, char **argv)
                       parse_count_list(nodes, 1, 1000000000, run.nodes, NODES_MOST, &run.node_count));
 }
 
-/* At least one phase, however long. */
-static uint64_t phases_of(uint64_t grain_ns)
-{
-    uint64_t fitting = run.limit_ns / grain_ns;
-
-    fitting = fitting ? fitting : 1;
-    return fitting < run.phases_most ? fitting : run.phases_most;
-}
-
 /* Finds memory and output files before anything is measured. False, with a message, if one is missing. */
 static bool team_prepare(void)
 {
@@ -233,20 +242,21 @@ static bool team_prepare(void)
     return true;
 }
 
-static void data_write(const struct team_member *member, uint64_t grain_ns)
+static void data_write(const struct team_member *member)
 {
     const struct measurement *m = member->data;
     FILE *out = member->output;
 
     fprintf(out, "# Phase durations\n");
     fprintf(out, "# thread %zu, core %u\n", member->number, member->cpu);
-    fprintf(out, "# grain_ns %" PRIu64 "\n", grain_ns);
-    fprintf(out, "# iterations %" PRIu64 "\n", run.iterations);
-    fprintf(out, "# phases %" PRIu64 "\n", run.phases);
+    fprintf(out, "# grain_ns %" PRIu64 "\n", run.grain.ns);
+    fprintf(out, "# calibrated_ns %.3f\n", bench_ns(&run.bench, run.grain.calibrated_ticks));
+    fprintf(out, "# iterations %" PRIu64 "\n", run.grain.iterations);
+    fprintf(out, "# phases %" PRIu64 "\n", run.grain.phases);
     fprintf(out, "# ticks_per_ns %.9g\n", run.bench.ticks_per_ns);
     fprintf(out, "# ticks\tphases\n");
-    for (uint64_t i = 0, next; i < run.phases; i = next) {
-        for (next = i + 1; next < run.phases && m->times[next] == m->times[i];)
+    for (uint64_t i = 0, next; i < run.grain.phases; i = next) {
+        for (next = i + 1; next < run.grain.phases && m->times[next] == m->times[i];)
             next++;
         fprintf(out, "%" PRIu64 "\t%" PRIu64 "\n", m->times[i], next - i);
     }
@@ -262,10 +272,10 @@ static void delays_print(const uint64_t *sorted)
     static const unsigned percents[] = { 1, 10, 100 };
 
     for (size_t i = 0; i < sizeof percents / sizeof *percents; i++) {
-        size_t delayed = distribution_delayed(sorted, (size_t)run.phases, percents[i] / 100.0);
+        size_t delayed = distribution_delayed(sorted, (size_t)run.grain.phases, percents[i] / 100.0);
 
         fprintf(stderr, "p_%u_percent: %.9f (%zu of %" PRIu64 " phases)\n", percents[i],
-                (double)delayed / (double)run.phases, delayed, run.phases);
+                (double)delayed / (double)run.grain.phases, delayed, run.grain.phases);
     }
     if ((double)run.bench.grain.step_ticks >= 0.01 * (double)sorted[0])
         fprintf(stderr,
@@ -273,19 +283,20 @@ static void delays_print(const uint64_t *sorted)
 }
 
 /* The figures of one CPU and one grain; lab/phase.py reads them. */
-static void summary_print(const struct team_member *member, uint64_t grain_ns)
+static void summary_print(const struct team_member *member)
 {
     const uint64_t *sorted = ((const struct measurement *)member->data)->times;
-    const size_t count = (size_t)run.phases;
+    const size_t count = (size_t)run.grain.phases;
     FILE *out = stderr;
 
-    fprintf(out, "grain: %" PRIu64 " ns\n", grain_ns);
+    fprintf(out, "grain: %" PRIu64 " ns\n", run.grain.ns);
     bench_place_print(&run.bench, member);
-    fprintf(out, "iterations: %" PRIu64 "\n", run.iterations);
-    fprintf(out, "phases: %" PRIu64 "\n", run.phases);
+    fprintf(out, "iterations: %" PRIu64 "\n", run.grain.iterations);
+    fprintf(out, "phases: %" PRIu64 "\n", run.grain.phases);
     fprintf(out, "window: %.0f ns\n",
-            bench_ns(&run.bench, distribution_mean(sorted, count) * (double)run.phases));
+            bench_ns(&run.bench, distribution_mean(sorted, count) * (double)run.grain.phases));
     bench_clock_print(&run.bench);
+    ticks_print("calibrated", run.grain.calibrated_ticks);
     ticks_print("minimum", (double)sorted[0]);
     ticks_print("second_decile", distribution_second_decile(sorted, count));
     ticks_print("median", (double)order_quantile(sorted, count, 500000));
@@ -296,38 +307,37 @@ static void summary_print(const struct team_member *member, uint64_t grain_ns)
     for (size_t i = 0; i < run.node_count; i++) {
         double expected = distribution_expected_longest(sorted, count, run.nodes[i]);
 
-        fprintf(out, "slowdown_%" PRIu64 "_nodes: %.6f (E(Y) %.1f ns; of the shortest phase)\n", run.nodes[i],
-                expected / (double)sorted[0], bench_ns(&run.bench, expected));
+        fprintf(out, "slowdown_%" PRIu64 "_nodes: %.6f (E(Y) %.1f ns)\n", run.nodes[i],
+                expected / run.grain.calibrated_ticks, bench_ns(&run.bench, expected));
     }
     bench_entries_print(member);
 }
 
 int main(int argc, char **argv)
 {
-    static uint64_t iterations[GRAINS_MOST];
+    static struct grain grains[GRAINS_MOST];
     int status = 0;
 
     options_read(argc, argv);
     if (!bench_clock_prepare(&run.bench))
         return 1;
-    if (!grains_calibrate(iterations))
+    if (!grains_calibrate(grains))
         return 2;
     if (!team_prepare())
         return 1;
-    for (size_t grain = 0; grain < run.grain_count; grain++) {
-        run.iterations = iterations[grain];
-        run.phases = phases_of(run.grains_ns[grain]);
-        run.team.planned_ticks = bench_ticks(&run.bench, (double)run.phases * (double)run.grains_ns[grain]);
+    for (size_t i = 0; i < run.grain_count; i++) {
+        run.grain = grains[i];
+        run.team.planned_ticks = (uint64_t)(run.grain.calibrated_ticks * (double)run.grain.phases);
         if (!team_run(&run.team))
             return 1;
-        for (size_t i = 0; i < run.team.count; i++) {
-            struct team_member *member = &run.team.members[i];
+        for (size_t k = 0; k < run.team.count; k++) {
+            struct team_member *member = &run.team.members[k];
             struct measurement *m = member->data;
 
-            durations_from_times(m->times, (size_t)run.phases);
-            order_sort(m->times, (size_t)run.phases);
-            data_write(member, run.grains_ns[grain]);
-            summary_print(member, run.grains_ns[grain]);
+            durations_from_times(m->times, (size_t)run.grain.phases);
+            order_sort(m->times, (size_t)run.grain.phases);
+            data_write(member);
+            summary_print(member);
         }
     }
     for (size_t i = 0; i < run.team.count; i++) {

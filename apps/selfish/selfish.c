@@ -79,13 +79,13 @@ static void detour_record(struct measurement *m, uint64_t previous_ticks, uint64
         m->gap_most_ticks = gap_ticks;
 }
 
-/* Watches from the read `now_ticks` on. */
-__attribute__((noinline)) static void window_watch(struct measurement *m, uint64_t now_ticks,
-                                                   uint64_t runtime_ticks)
+/* Watches for `runtime_ticks`. From the first reading on, all time is seen. */
+__attribute__((noinline)) static void window_watch(struct measurement *m, uint64_t runtime_ticks)
 {
+    const uint64_t control_ticks = run.control_ticks ? run.control_ticks : UINT64_MAX / 2;
+    uint64_t previous_ticks, now_ticks = cycles_now();
     const uint64_t end_ticks = now_ticks + runtime_ticks;
-    uint64_t control_at_ticks = run.control_ticks ? now_ticks + run.control_ticks : UINT64_MAX;
-    uint64_t previous_ticks;
+    uint64_t control_at_ticks = now_ticks + control_ticks;
 
     m->first_ticks = now_ticks;
     do {
@@ -96,7 +96,7 @@ __attribute__((noinline)) static void window_watch(struct measurement *m, uint64
             m->backwards++;
         else if (now_ticks - previous_ticks > run.threshold_ticks)
             detour_record(m, previous_ticks, now_ticks - previous_ticks);
-        if (now_ticks >= control_at_ticks) {
+        if (now_ticks >= control_at_ticks && now_ticks < end_ticks) {
             cycles_around_system_call(SYS_getpid); /* the watch times it, not this */
             m->controls++;
             control_at_ticks += run.control_ticks;
@@ -110,7 +110,7 @@ static void window_rehearse(struct team_member *member)
     struct measurement *m = member->data;
     const struct measurement fresh = { .detours = m->detours, .lengths = m->lengths };
 
-    window_watch(m, cycles_now(), bench_ticks(&run.bench, 1000000));
+    window_watch(m, bench_ticks(&run.bench, 1000000));
     detour_record(m, m->first_ticks, 0);
     *m = fresh;
 }
@@ -120,7 +120,7 @@ static void window_measure(struct team_member *member, uint64_t origin_ticks)
     uint64_t now_ticks;
 
     operations_until(origin_ticks, &now_ticks);
-    window_watch(member->data, now_ticks, bench_ticks(&run.bench, (double)run.runtime_ns));
+    window_watch(member->data, run.team.planned_ticks);
 }
 
 /* The least mean of many short runs: what a turn takes when nothing disturbs it, whatever the clock's step.
