@@ -57,13 +57,16 @@ static struct {
     struct measurement measurements[TEAM_MOST];
 } run;
 
-/* times[0] ends a sample that does not count, so that all that do went the same way; times[i + 1] ends sample
- * i. */
+/* times[0] ends a sample of one turn that does not count, so that all that do went the same way; times[i + 1]
+ * ends sample i. */
 __attribute__((noinline)) static void work_measure(uint64_t *times, size_t samples, uint64_t iterations)
 {
+    uint64_t turns = 1;
+
     for (size_t i = 0; i <= samples; i++) {
-        fixed_work(iterations);
+        fixed_work(turns);
         times[i] = cycles_now();
+        turns = iterations;
     }
 }
 

@@ -69,13 +69,16 @@ static struct {
     struct measurement measurements[TEAM_MOST];
 } run;
 
-/* times[0] ends a phase that does not count, so that all that do went the same way; times[i + 1] ends phase
- * i. */
+/* times[0] ends a phase of one turn that does not count, so that all that do went the same way; times[i + 1]
+ * ends phase i. */
 __attribute__((noinline)) static void phases_measure(uint64_t *times, size_t phases, uint64_t iterations)
 {
+    uint64_t turns = 1;
+
     for (size_t i = 0; i <= phases; i++) {
-        fixed_work(iterations);
+        fixed_work(turns);
         times[i] = cycles_now();
+        turns = iterations;
     }
 }
 
