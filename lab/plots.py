@@ -226,7 +226,7 @@ def _survival_curve(axes: Axes, curves: SurvivalCurves, data: phase.PhaseData, s
     """One curve; False where no phase was delayed visibly, so that there is nothing to draw."""
     delays, above = phase.survival(data)
     # Above its last duration the function is zero, which a logarithmic scale has not: the curve ends with a drop.
-    floor = 0.5 / data.count
+    floor = 1e-12
     left = np.searchsorted(delays, SURVIVAL_LEAST_DELAY, side="right") - 1
     if above[left] == 0:
         return False
@@ -239,15 +239,15 @@ def _survival_curve(axes: Axes, curves: SurvivalCurves, data: phase.PhaseData, s
     return True
 
 
-def _survival_panel(axes: Axes, systems: Sequence[SurvivalCurves], grain_ns: int, most: float) -> None:
+def _survival_panel(axes: Axes, systems: Sequence[SurvivalCurves], grain_ns: int, most: float, least: float) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(SURVIVAL_LEAST_DELAY, most)
     phases = max(system.grains[grain_ns].count for system in systems if grain_ns in system.grains)
-    axes.set_ylim(0.5 / phases, 2)
+    axes.set_ylim(least, 2)
     axes.set_title(f"{time_text(grain_ns)}", loc="left", fontsize=13, fontweight="bold", color="#222222")
     axes.set_title(f"{phases:,} phases", loc="right", fontsize=9.5, color=GREY)
-    axes.axhspan(0.5 / phases, 1 / phases, color=FLOOR_COLOUR, linewidth=0, zorder=0)
+    axes.axhspan(least, 1 / phases, color=FLOOR_COLOUR, linewidth=0, zorder=0)
     for mark in SURVIVAL_MARKS:
         axes.axvline(mark, color="#d8d8d8", linewidth=0.8, zorder=0)
     axes.xaxis.set_major_locator(FixedLocator([1e-5, 1e-4, 1e-3, *SURVIVAL_MARKS, 10.0]))
@@ -280,13 +280,13 @@ def survival_picture(
     rows = -(-len(grains_ns) // columns)
     longest = max(float(phase.survival(data)[0][-1]) for system in systems for data in system.grains.values())
     most = max(2.0, 1.5 * longest)
+    least = 0.5 / max(data.count for system in systems for data in system.grains.values())
     figure, all_axes = plt.subplots(
-        rows, columns, figsize=(max(7.0, 14 * columns / 3), 2.2 + 3.3 * rows), sharex=True, squeeze=False
+        rows, columns, figsize=(max(7.0, 14 * columns / 3), 2.2 + 3.3 * rows), squeeze=False
     )
     try:
         for axes, grain_ns in zip(all_axes.flat, grains_ns):
-            _survival_panel(axes, systems, grain_ns, most)
-            axes.tick_params(axis="x", labelbottom=True)
+            _survival_panel(axes, systems, grain_ns, most, least)
         for axes in list(all_axes.flat)[len(grains_ns) :]:
             axes.set_visible(False)
         handles = [

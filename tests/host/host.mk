@@ -13,13 +13,15 @@ HOST_BUILD    := build/host
 FUZZ_BUILD    := build/fuzz
 
 HOST_WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Werror
-HOST_INCLUDES := -iquote kernel/include -iquote arch/x86_64/include -iquote tests/host -I libc/include
+HOST_INCLUDES := -iquote kernel/include -iquote arch/x86_64/include -iquote tests/host -I libc/include \
+                 -iquote apps/include
 HOST_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
                  -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FUZZ_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
                  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 
-HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree acpi
+HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree acpi \
+              apps_lib fwq_analysis selfish_analysis phase_distribution
 
 string_sources :=
 format_sources := kernel/format.c
@@ -31,6 +33,10 @@ elf_image_sources := kernel/elf_image.c kernel/format.c
 cpio_sources := kernel/cpio.c kernel/format.c
 tree_sources := kernel/tree.c kernel/cpio.c kernel/format.c
 acpi_sources := arch/x86_64/acpi.c kernel/format.c
+apps_lib_sources := apps/lib/order.c apps/lib/parse.c apps/lib/together.c
+fwq_analysis_sources := apps/fwq/analysis.c apps/lib/order.c
+selfish_analysis_sources := apps/selfish/analysis.c apps/lib/order.c
+phase_distribution_sources := apps/phase/distribution.c apps/lib/order.c
 
 FUZZERS := multiboot2 pvh command_line elf tree acpi
 
@@ -55,7 +61,7 @@ host-test: $(HOST_BINARIES)
 
 define host_binary
 $(HOST_BUILD)/test_$(1): $(call host_objects,$(1))
-	$$(HOST_CC) $$(HOST_CFLAGS) -o $$@ $$^
+	$$(HOST_CC) $$(HOST_CFLAGS) -o $$@ $$^ -lm
 endef
 $(foreach test,$(HOST_TESTS),$(eval $(call host_binary,$(test))))
 
