@@ -28,7 +28,8 @@ KERNEL_ASM := $(sort $(wildcard arch/$(ARCH)/*.asm arch/$(ARCH)/boot/*.asm))
 KERNEL_OBJECTS := $(KERNEL_C:%.c=$(BUILD)/kernel/%.o) $(KERNEL_ASM:%.asm=$(BUILD)/kernel/%.asm.o)
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror)
-KERNEL_CFLAGS := -std=gnu11 -O2 -g -ffreestanding -fno-pic -fno-pie -mcmodel=kernel -mno-red-zone -mgeneral-regs-only \
+# For size: what the kernel leaves in the caches is taken from the program.
+KERNEL_CFLAGS := -std=gnu11 -Os -g -ffreestanding -fno-pic -fno-pie -mcmodel=kernel -mno-red-zone -mgeneral-regs-only \
 	-fno-stack-protector -fcf-protection=none -fno-asynchronous-unwind-tables -fno-omit-frame-pointer -momit-leaf-frame-pointer \
 	-fno-strict-aliasing -ffile-prefix-map=$(CURDIR)/= $(WARNINGS) -iquote kernel/include -iquote arch/$(ARCH)/include -iquote kernel -iquote libc/include
 
@@ -142,6 +143,7 @@ gdb:
 # ---- Tests ----
 
 include tests/host/host.mk
+include tests/programs/programs.mk
 
 .PHONY: test test-ready pytest check
 test:

@@ -55,3 +55,25 @@ int boot_info_add_module(struct boot_info *info, uint64_t base, uint64_t bytes, 
     module->name[length] = '\0';
     return 0;
 }
+
+static bool range_touches_page(const struct memory_range *range, uint64_t page)
+{
+    uint64_t end;
+
+    if (__builtin_add_overflow(range->base, range->bytes, &end))
+        end = UINT64_MAX;
+    return range->bytes > 0 && range->base < page + BOOT_PAGE_BYTES && end > page;
+}
+
+bool boot_info_page_is_free(const struct boot_info *info, uint64_t page)
+{
+    bool usable = false;
+
+    for (unsigned i = 0; i < info->usable_count; i++)
+        usable |= info->usable[i].base <= page && page + BOOT_PAGE_BYTES - info->usable[i].base <= info->usable[i].bytes;
+    for (unsigned i = 0; i < info->reserved_count; i++)
+        usable &= !range_touches_page(&info->reserved[i], page);
+    for (unsigned i = 0; i < info->module_count; i++)
+        usable &= !range_touches_page(&info->modules[i].range, page);
+    return usable;
+}

@@ -12,13 +12,29 @@ static uint64_t wall_offset_ns;
 
 void clock_start(void)
 {
-    ns_per_tick = (uint64_t)(((unsigned __int128)NS_PER_S << SHIFT) / arch_clock_hz());
+    ns_per_tick = (NS_PER_S << SHIFT) / arch_clock_hz();
     wall_offset_ns = arch_wall_clock_s() * NS_PER_S - clock_now_ns();
+}
+
+uint64_t clock_ticks_to_ns(uint64_t ticks)
+{
+    return (uint64_t)((unsigned __int128)ticks * ns_per_tick >> SHIFT);
 }
 
 uint64_t clock_now_ns(void)
 {
-    return (uint64_t)((unsigned __int128)(arch_ticks() - arch_boot_ticks()) * ns_per_tick >> SHIFT);
+    return clock_ticks_to_ns(arch_ticks() - arch_boot_ticks());
+}
+
+uint64_t clock_ticks_at(uint64_t ns)
+{
+    uint64_t rest = (ns % NS_PER_S * arch_clock_hz() + NS_PER_S - 1) / NS_PER_S;
+    uint64_t ticks;
+
+    if (__builtin_mul_overflow(ns / NS_PER_S, arch_clock_hz(), &ticks) || __builtin_add_overflow(ticks, rest, &ticks) ||
+        __builtin_add_overflow(ticks, arch_boot_ticks(), &ticks))
+        return UINT64_MAX;
+    return ticks;
 }
 
 uint64_t clock_wall_offset_ns(void)

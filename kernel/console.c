@@ -6,6 +6,7 @@
 #include "arch.h"
 #include "errno.h"
 #include "kstring.h"
+#include "spinlock.h"
 
 #define PREFIX        "tacet: "
 #define INPUT_END     4 /* control-D */
@@ -20,6 +21,10 @@ static unsigned kernel_set, stream_set[2];
 static bool kernel_set_chosen;
 static bool at_line_start = true;
 
+/* One CPU speaks at a time. A panic does not ask: its CPU may hold the lock itself. */
+static struct spinlock lock;
+static bool lock_broken;
+
 void console_register(struct console_device *device)
 {
     if (device_count == CONSOLE_DEVICES_MAX)
@@ -27,6 +32,23 @@ void console_register(struct console_device *device)
     if (device->is_default && !kernel_set_chosen)
         kernel_set |= DEVICE_SET(device_count);
     devices[device_count++] = device;
+}
+
+static void speak_begin(void)
+{
+    if (!lock_broken)
+        spin_lock(&lock);
+}
+
+static void speak_end(void)
+{
+    if (!lock_broken)
+        spin_unlock(&lock);
+}
+
+void console_lock_break(void)
+{
+    lock_broken = true;
 }
 
 static void set_write(unsigned set, const char *text, size_t bytes)
@@ -65,6 +87,7 @@ void kernel_print(const char *format, ...)
         length = sizeof(line) - 1;
 
     size_t start = 0;
+    speak_begin();
     while (start < length) {
         size_t end = start;
 
@@ -75,14 +98,17 @@ void kernel_print(const char *format, ...)
         set_write_lines(kernel_set, line + start, end - start);
         start = end;
     }
+    speak_end();
 }
 
 void console_write(enum console_stream stream, const char *bytes, size_t count)
 {
+    speak_begin();
     if (stream_set[stream])
         set_write(stream_set[stream], bytes, count);
     else
         set_write_lines(kernel_set, bytes, count);
+    speak_end();
 }
 
 bool console_is_shared(enum console_stream stream)
@@ -90,17 +116,29 @@ bool console_is_shared(enum console_stream stream)
     return stream_set[stream] == 0;
 }
 
+static unsigned input_set(void)
+{
+    return console_is_shared(CONSOLE_STDOUT) ? kernel_set : stream_set[CONSOLE_STDOUT];
+}
+
+/* A byte that poll has seen and read has not yet taken, or -1. */
+static int waiting_byte = -1;
+
 static int input_byte(unsigned set)
 {
-    for (unsigned d = 0; d < device_count; d++) {
-        if (!(set & DEVICE_SET(d)) || !devices[d]->read)
-            continue;
+    int byte = waiting_byte;
 
-        int byte = devices[d]->read(devices[d]);
-        if (byte >= 0)
-            return byte;
-    }
-    return -1;
+    waiting_byte = -1;
+    for (unsigned d = 0; d < device_count && byte < 0; d++)
+        if (set & DEVICE_SET(d) && devices[d]->read)
+            byte = devices[d]->read(devices[d]);
+    return byte;
+}
+
+bool console_input_ready(void)
+{
+    waiting_byte = input_byte(input_set());
+    return waiting_byte >= 0;
 }
 
 static bool has_input(unsigned set)
@@ -114,7 +152,7 @@ static bool has_input(unsigned set)
 size_t console_read(char *bytes, size_t count)
 {
     bool shared = console_is_shared(CONSOLE_STDOUT);
-    unsigned set = shared ? kernel_set : stream_set[CONSOLE_STDOUT];
+    unsigned set = input_set();
     size_t got = 0;
 
     if (count == 0 || !has_input(set))
@@ -141,31 +179,43 @@ size_t console_read(char *bytes, size_t count)
     return got;
 }
 
+/* Index of the device with that name, or -EINVAL with the names that there are. */
+static int device_index(const char *option, const char *name, size_t bytes, struct message *why)
+{
+    char known[80] = "";
+    size_t used = 0;
+
+    for (unsigned d = 0; d < device_count; d++) {
+        if (strlen(devices[d]->name) == bytes && strncmp(devices[d]->name, name, bytes) == 0)
+            return (int)d;
+        used += format_text(known + used, used < sizeof(known) ? sizeof(known) - used : 0, "%s%s", d ? ", " : "", devices[d]->name);
+    }
+    return message_set(why, -EINVAL, "%s=%.*s: this machine has no such console; it has: %s", option, (int)bytes, name, known);
+}
+
+int console_find(const char *option, const char *name, struct console_device **out, struct message *why)
+{
+    int index = device_index(option, name, strlen(name), why);
+
+    if (index < 0)
+        return index;
+    *out = devices[index];
+    return 0;
+}
+
 /* "com1,vga" to a set. */
 static int set_parse(const char *option, const char *text, unsigned *set, struct message *why)
 {
     *set = 0;
     while (*text) {
         const char *comma = text;
-        unsigned found = device_count;
 
         while (*comma && *comma != ',')
             comma++;
-        for (unsigned d = 0; d < device_count; d++)
-            if (strlen(devices[d]->name) == (size_t)(comma - text) && strncmp(devices[d]->name, text, (size_t)(comma - text)) == 0)
-                found = d;
-        if (found == device_count) {
-            char known[80] = "";
-
-            for (unsigned d = 0; d < device_count; d++) {
-                size_t length = strlen(known);
-
-                format_text(known + length, sizeof(known) - length, "%s%s", d ? ", " : "", devices[d]->name);
-            }
-            return message_set(why, -EINVAL, "%s=%.*s: this machine has no such console; it has: %s", option, (int)(comma - text), text,
-                               known);
-        }
-        *set |= DEVICE_SET(found);
+        int index = device_index(option, text, (size_t)(comma - text), why);
+        if (index < 0)
+            return index;
+        *set |= DEVICE_SET(index);
         text = *comma ? comma + 1 : comma;
     }
     return *set ? 0 : message_set(why, -EINVAL, "%s= wants at least one console's name", option);

@@ -6,9 +6,11 @@
  */
 #include "arch.h"
 #include "clock.h"
+#include "clockevent.h"
 #include "console.h"
 #include "errno.h"
 #include "file.h"
+#include "klog.h"
 #include "kstring.h"
 #include "linux_abi.h"
 #include "process.h"
@@ -22,8 +24,12 @@ enum device {
     DEVICE_RANDOM,
     DEVICE_COUNTERS,
     DEVICE_UPTIME,
+    DEVICE_CLOCKEVENTS,
+    DEVICE_TIMERS,
+    DEVICE_KLOG,
 };
 
+#define PREFIX_BYTES     16
 #define CHUNK_BYTES      512
 #define TEXT_BYTES       (64 * 1024ULL)
 
@@ -55,6 +61,7 @@ static const struct file_operations directory_operations = { .size = tree_size }
 
 /* ---- Standard streams ---- */
 
+/* Input belongs to the first rank; the others are at its end. */
 static int64_t stream_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
     char chunk[CHUNK_BYTES];
@@ -63,13 +70,36 @@ static int64_t stream_read(struct file *file, uint64_t buffer, uint64_t bytes, u
 
     (void)file;
     (void)offset;
+    if (arch_process()->rank != 0)
+        return 0;
     got = console_read(chunk, bytes < sizeof(chunk) ? bytes : sizeof(chunk));
     error = user_write(buffer, chunk, got);
     return error ? error : (int64_t)got;
 }
 
+/* Writes a part, with the rank's number in front of each line. */
+static void prefixed_write(struct process *process, enum console_stream stream, const char *text, size_t bytes)
+{
+    char line[2 * CHUNK_BYTES];
+    size_t used = 0;
+
+    for (size_t i = 0; i < bytes; i++) {
+        if (used + PREFIX_BYTES > sizeof(line)) {
+            console_write(stream, line, used);
+            used = 0;
+        }
+        if (!process->mid_line[stream])
+            used += format_text(line + used, PREFIX_BYTES, "%u: ", process->rank);
+        line[used++] = text[i];
+        process->mid_line[stream] = text[i] != '\n';
+    }
+    console_write(stream, line, used);
+}
+
 static int64_t stream_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
+    enum console_stream stream = file->device == DEVICE_STDERR ? CONSOLE_STDERR : CONSOLE_STDOUT;
+    struct process *process = arch_process();
     char chunk[CHUNK_BYTES];
 
     (void)offset;
@@ -78,7 +108,10 @@ static int64_t stream_write(struct file *file, uint64_t buffer, uint64_t bytes, 
 
         if (user_read(chunk, buffer + done, part))
             return done ? (int64_t)done : -EFAULT;
-        console_write(file->device == DEVICE_STDERR ? CONSOLE_STDERR : CONSOLE_STDOUT, chunk, part);
+        if (process->prefix)
+            prefixed_write(process, stream, chunk, part);
+        else
+            console_write(stream, chunk, part);
         done += part;
     }
     return (int64_t)bytes;
@@ -160,14 +193,14 @@ static uint64_t text_size(const struct file *file)
 
 static void text_release(struct file *file)
 {
-    page_pool_give(&arch_process()->pages, (uint64_t)file->text - (uint64_t)arch_physical(0), TEXT_BYTES);
+    page_pool_give(&arch_process()->pages, (uint64_t)file->text - (uint64_t)arch_physical(0), file->text_capacity);
 }
 
 static const struct file_operations text_operations = { .read = text_read, .size = text_size, .release = text_release };
 
 __attribute__((format(printf, 2, 3))) static void text_add(struct file *file, const char *format, ...)
 {
-    uint64_t room = TEXT_BYTES - file->text_bytes;
+    uint64_t room = file->text_capacity - file->text_bytes;
     va_list arguments;
 
     va_start(arguments, format);
@@ -202,13 +235,91 @@ static void uptime_text(struct file *file)
     text_add(file, "%lu.%02lu 0.00\n", hundredths / 100, hundredths % 100);
 }
 
-static int text_bind(struct file *file, void (*make)(struct file *file))
+/* The timers' own lines, into a pseudo file's text. */
+struct file_sink {
+    struct text_sink sink;
+    struct file *file;
+};
+
+static void file_sink_add(struct text_sink *sink, const char *line)
 {
-    uint64_t memory = page_pool_take(&arch_process()->pages, TEXT_BYTES, ARCH_PAGE);
+    text_add(((struct file_sink *)sink)->file, "%s", line);
+}
+
+static void clockevents_text(struct file *file)
+{
+    struct file_sink sink = { { file_sink_add }, file };
+
+    clockevent_devices_describe(&sink.sink);
+}
+
+static void timers_text(struct file *file)
+{
+    struct file_sink sink = { { file_sink_add }, file };
+
+    clockevent_timers_describe(&sink.sink);
+}
+
+/* The flight log as a file; binary. */
+static void klog_add(void *context, const void *bytes, uint64_t count)
+{
+    struct file *file = context;
+
+    memcpy(file->text + file->text_bytes, bytes, count);
+    file->text_bytes += count;
+}
+
+static void klog_text(struct file *file)
+{
+    klog_file_write(klog_add, file);
+}
+
+/* Pseudo files that take commands: a whole line a write. */
+static int64_t command_write(uint64_t buffer, uint64_t bytes, int (*command)(const char *line))
+{
+    char line[80];
+    int error;
+
+    if (bytes >= sizeof(line))
+        return -EINVAL;
+    if (user_read(line, buffer, bytes))
+        return -EFAULT;
+    line[bytes] = '\0';
+    if (bytes > 0 && line[bytes - 1] == '\n')
+        line[bytes - 1] = '\0';
+    error = command(line);
+    return error ? error : (int64_t)bytes;
+}
+
+static int64_t clockevents_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    (void)file, (void)offset;
+    return command_write(buffer, bytes, clockevent_rate);
+}
+
+static int64_t klog_command(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    (void)file, (void)offset;
+    return command_write(buffer, bytes, klog_switch);
+}
+
+static const struct file_operations klog_operations = {
+    .read = text_read, .write = klog_command, .size = text_size, .release = text_release
+};
+
+static const struct file_operations clockevents_operations = {
+    .read = text_read, .write = clockevents_write, .size = text_size, .release = text_release
+};
+
+static int text_bind(struct file *file, const struct file_operations *operations, uint64_t capacity, void (*make)(struct file *file))
+{
+    uint64_t bytes = (capacity + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
+    uint64_t memory = page_pool_take(&arch_process()->pages, bytes, ARCH_PAGE);
 
     if (memory == PAGE_POOL_NONE)
         return -ENOMEM;
-    file->operations = &text_operations;
+    file->operations = operations;
+    file->text_capacity = bytes;
     file->text = arch_physical(memory);
     file->text_bytes = 0;
     make(file);
@@ -216,6 +327,13 @@ static int text_bind(struct file *file, void (*make)(struct file *file))
 }
 
 /* ---- All kinds ---- */
+
+bool file_input_ready(const struct file *file)
+{
+    bool stream = file->operations == &terminal_operations || file->operations == &stream_operations;
+
+    return !stream || arch_process()->rank != 0 || console_input_ready();
+}
 
 int file_bind(struct process *process, struct file *file)
 {
@@ -240,9 +358,15 @@ int file_bind(struct process *process, struct file *file)
         file->operations = &random_operations;
         return 0;
     case DEVICE_COUNTERS:
-        return text_bind(file, counters_text);
+        return text_bind(file, &text_operations, TEXT_BYTES, counters_text);
     case DEVICE_UPTIME:
-        return text_bind(file, uptime_text);
+        return text_bind(file, &text_operations, TEXT_BYTES, uptime_text);
+    case DEVICE_TIMERS:
+        return text_bind(file, &text_operations, TEXT_BYTES, timers_text);
+    case DEVICE_CLOCKEVENTS:
+        return text_bind(file, &clockevents_operations, TEXT_BYTES, clockevents_text);
+    case DEVICE_KLOG:
+        return text_bind(file, &klog_operations, klog_file_bytes(), klog_text);
     default:
         if (kind != S_IFREG && kind != S_IFDIR)
             return -ENXIO; /* a device node of the archive that nothing here stands behind */
@@ -267,6 +391,9 @@ int devices_add(struct tree *tree, struct message *why)
         { "/dev/stdout", S_IFCHR | 0666, DEVICE_STDOUT },
         { "/dev/stderr", S_IFCHR | 0666, DEVICE_STDERR },
         { "/proc/tacet/counters", S_IFREG | 0444, DEVICE_COUNTERS },
+        { "/proc/tacet/clockevents", S_IFREG | 0644, DEVICE_CLOCKEVENTS },
+        { "/proc/tacet/klog", S_IFREG | 0644, DEVICE_KLOG },
+        { "/proc/tacet/timers", S_IFREG | 0444, DEVICE_TIMERS },
         { "/proc/uptime", S_IFREG | 0444, DEVICE_UPTIME },
     };
 

@@ -9,7 +9,6 @@
  */
 #include "format.h"
 #include "kstring.h"
-#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -89,7 +88,7 @@ static const char *read_number(const char *at, struct arguments *arguments, int 
     for (*number = 0; *at >= '0' && *at <= '9'; at++) {
         int digit = *at - '0';
 
-        *number = *number > (INT_MAX - digit) / 10 ? INT_MAX : *number * 10 + digit;
+        *number = *number > (INT32_MAX - digit) / 10 ? INT32_MAX : *number * 10 + digit;
     }
     return at;
 }
@@ -125,7 +124,7 @@ static const char *read_conversion(const char *at, struct arguments *arguments, 
     at = read_number(at, arguments, &conversion->width);
     if (conversion->width < 0) {
         conversion->left = true;
-        conversion->width = conversion->width == INT_MIN ? INT_MAX : -conversion->width;
+        conversion->width = conversion->width == INT32_MIN ? INT32_MAX : -conversion->width;
     }
     if (*at == '.') {
         at = read_number(at + 1, arguments, &conversion->precision);
@@ -191,7 +190,7 @@ static void put_integer(struct sink *sink, const struct conversion *conversion, 
                         uintmax_t value, unsigned base)
 {
     const char *alphabet = conversion->kind == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
-    char digits[sizeof(uintmax_t) * CHAR_BIT / 3 + 1];
+    char digits[sizeof(uintmax_t) * 8 / 3 + 1];
     size_t count = 0, zeros = 0, prefix_length = strlen(prefix), width = (size_t)conversion->width;
 
     for (uintmax_t rest = value; rest > 0; rest /= base)

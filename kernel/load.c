@@ -148,53 +148,55 @@ static void add_auxiliary(struct stack_builder *stack, uint64_t type, uint64_t v
 }
 
 static int stack_build(struct process *process, const struct process_arguments *given, const struct elf_image *image, uint64_t base,
-                       uint64_t *stack_pointer)
+                       struct stack_builder *stack, uint64_t *stack_pointer)
 {
-    static struct stack_builder stack; /* too large for the kernel's stack; one process is loaded at a time */
     uint64_t random[2] = { arch_random(), arch_random() };
 
-    stack = (struct stack_builder){ .at = process->stack_high, .low = process->stack_low + ARCH_PAGE };
+    stack->at = process->stack_high;
+    stack->low = process->stack_low + ARCH_PAGE;
+    stack->count = 0;
+    stack->failed = false;
 
-    uint64_t name = push_string(&stack, process->program_path);
-    uint64_t platform = push_string(&stack, ARCH_PLATFORM);
-    stack.at &= ~15ULL;
-    uint64_t random_bytes = push_bytes(&stack, random, sizeof(random));
+    uint64_t name = push_string(stack, process->program_path);
+    uint64_t platform = push_string(stack, ARCH_PLATFORM);
+    stack->at &= ~15ULL;
+    uint64_t random_bytes = push_bytes(stack, random, sizeof(random));
 
-    add_word(&stack, given->argument_count);
+    add_word(stack, given->argument_count);
     for (unsigned i = 0; i < given->argument_count; i++)
-        add_word(&stack, push_string(&stack, given->arguments[i]));
-    add_word(&stack, 0);
+        add_word(stack, push_string(stack, given->arguments[i]));
+    add_word(stack, 0);
     for (unsigned i = 0; i < given->environment_count; i++)
-        add_word(&stack, push_string(&stack, given->environment[i]));
-    add_word(&stack, 0);
+        add_word(stack, push_string(stack, given->environment[i]));
+    add_word(stack, 0);
 
     if (image->headers_address)
-        add_auxiliary(&stack, AT_PHDR, base + image->headers_address);
-    add_auxiliary(&stack, AT_PHENT, image->header_bytes);
-    add_auxiliary(&stack, AT_PHNUM, image->header_count);
-    add_auxiliary(&stack, AT_PAGESZ, ARCH_PAGE);
-    add_auxiliary(&stack, AT_BASE, 0);
-    add_auxiliary(&stack, AT_FLAGS, 0);
-    add_auxiliary(&stack, AT_ENTRY, base + image->entry);
-    add_auxiliary(&stack, AT_UID, 0);
-    add_auxiliary(&stack, AT_EUID, 0);
-    add_auxiliary(&stack, AT_GID, 0);
-    add_auxiliary(&stack, AT_EGID, 0);
-    add_auxiliary(&stack, AT_SECURE, 0);
-    add_auxiliary(&stack, AT_CLKTCK, 100);
-    add_auxiliary(&stack, AT_RANDOM, random_bytes);
-    add_auxiliary(&stack, AT_HWCAP, arch_hwcap(1));
-    add_auxiliary(&stack, AT_HWCAP2, arch_hwcap(2));
-    add_auxiliary(&stack, AT_EXECFN, name);
-    add_auxiliary(&stack, AT_PLATFORM, platform);
-    add_auxiliary(&stack, AT_TACET_NODE, STACK_TOP);
-    add_auxiliary(&stack, AT_NULL, 0);
+        add_auxiliary(stack, AT_PHDR, base + image->headers_address);
+    add_auxiliary(stack, AT_PHENT, image->header_bytes);
+    add_auxiliary(stack, AT_PHNUM, image->header_count);
+    add_auxiliary(stack, AT_PAGESZ, ARCH_PAGE);
+    add_auxiliary(stack, AT_BASE, 0);
+    add_auxiliary(stack, AT_FLAGS, 0);
+    add_auxiliary(stack, AT_ENTRY, base + image->entry);
+    add_auxiliary(stack, AT_UID, 0);
+    add_auxiliary(stack, AT_EUID, 0);
+    add_auxiliary(stack, AT_GID, 0);
+    add_auxiliary(stack, AT_EGID, 0);
+    add_auxiliary(stack, AT_SECURE, 0);
+    add_auxiliary(stack, AT_CLKTCK, 100);
+    add_auxiliary(stack, AT_RANDOM, random_bytes);
+    add_auxiliary(stack, AT_HWCAP, arch_hwcap(1));
+    add_auxiliary(stack, AT_HWCAP2, arch_hwcap(2));
+    add_auxiliary(stack, AT_EXECFN, name);
+    add_auxiliary(stack, AT_PLATFORM, platform);
+    add_auxiliary(stack, AT_TACET_NODE, STACK_TOP);
+    add_auxiliary(stack, AT_NULL, 0);
 
-    stack.at &= ~15ULL;
-    if (stack.count % 2)
-        stack.at -= 8; /* the stack pointer is a multiple of 16 at argc */
-    *stack_pointer = push_bytes(&stack, stack.words, stack.count * sizeof(uint64_t));
-    return stack.failed ? -E2BIG : 0;
+    stack->at &= ~15ULL;
+    if (stack->count % 2)
+        stack->at -= 8; /* the stack pointer is a multiple of 16 at argc */
+    *stack_pointer = push_bytes(stack, stack->words, stack->count * sizeof(uint64_t));
+    return stack->failed ? -E2BIG : 0;
 }
 
 static int stack_map(struct process *process, uint64_t bytes, struct message *why)
@@ -215,27 +217,33 @@ static int stack_map(struct process *process, uint64_t bytes, struct message *wh
 
 /* ---- All of it ---- */
 
-int process_load(struct process *process, struct tree_node *program, const struct process_arguments *given, uint64_t *entry,
-                 uint64_t *stack, struct message *why)
+/* What loading needs beside the kernel's stack, which it does not fit on. */
+struct loader {
+    struct elf_image image;
+    struct stack_builder stack;
+};
+
+static int program_load(struct process *process, const struct tree_node *program, const struct process_arguments *given,
+                        struct loader *loader, uint64_t *entry, uint64_t *stack, struct message *why)
 {
-    static struct elf_image image; /* of the program being loaded; too large for the kernel's stack */
+    struct elf_image *image = &loader->image;
     struct vm *vm = &process->vm;
-    const char *name = process->program_path;
+    const char *name = given->path;
     struct message fault = { "" };
-    int error = elf_parse(program->data, program->bytes, ARCH_ELF_MACHINE, ARCH_MMAP_BASE, &image, &fault);
+    int error = elf_parse(program->data, program->bytes, ARCH_ELF_MACHINE, ARCH_MMAP_BASE, image, &fault);
 
     if (error)
         return message_set(why, error, "%s: %s", name, fault.text);
 
-    uint64_t base = image.position_independent ? ARCH_PIE_BASE - page_down(image.low) : 0;
-    if (base + image.high > ARCH_MMAP_BASE)
-        return message_set(why, -ENOEXEC, "%s: its segments reach up to %#lx, the limit is %#lx", name, base + image.high, (uint64_t)ARCH_MMAP_BASE);
+    uint64_t base = image->position_independent ? ARCH_PIE_BASE - (image->low & ~(image->alignment - 1)) : 0;
+    if (base + image->high > ARCH_MMAP_BASE)
+        return message_set(why, -ENOEXEC, "%s: its segments reach up to %#lx, the limit is %#lx", name, base + image->high, (uint64_t)ARCH_MMAP_BASE);
 
-    error = segments_map(vm, &image, base, name, why);
+    error = segments_map(vm, image, base, name, why);
     if (!error)
-        error = segments_fill(&image, base, program->data, why);
+        error = segments_fill(image, base, program->data, why);
     if (!error)
-        error = segments_protect(vm, &image, base, name, why);
+        error = segments_protect(vm, image, base, name, why);
     if (!error)
         error = stack_map(process, given->stack_bytes, why);
     if (error)
@@ -243,11 +251,25 @@ int process_load(struct process *process, struct tree_node *program, const struc
     if (node_pages_map(vm, STACK_TOP))
         return message_set(why, -ENOMEM, "no memory for the page tables of the counters");
 
-    vm->heap_start = vm->heap_end = (base + image.high + ARCH_LARGE_PAGE - 1) & ~(ARCH_LARGE_PAGE - 1);
-    process->program = program;
-    *entry = base + image.entry;
-    if (stack_build(process, given, &image, base, stack))
+    vm->heap_start = vm->heap_end = (base + image->high + ARCH_LARGE_PAGE - 1) & ~(ARCH_LARGE_PAGE - 1);
+    *entry = base + image->entry;
+    if (stack_build(process, given, image, base, &loader->stack, stack))
         return message_set(why, -E2BIG, "the arguments and the environment do not fit: at most %u words of pointers, and the stack's %lu KiB",
                            VECTOR_WORDS_MAX, given->stack_bytes / 1024);
     return 0;
+}
+
+int process_load(struct process *process, struct tree_node *program, const struct process_arguments *given, uint64_t *entry,
+                 uint64_t *stack, struct message *why)
+{
+    const uint64_t bytes = (sizeof(struct loader) + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
+    uint64_t memory = page_pool_take(&process->pages, bytes, ARCH_PAGE);
+
+    if (memory == PAGE_POOL_NONE)
+        return message_set(why, -ENOMEM, "no memory to load %s", given->path);
+
+    int error = program_load(process, program, given, arch_physical(memory), entry, stack, why);
+    page_pool_give(&process->pages, memory, bytes);
+    process->program = program;
+    return error;
 }

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * main.c: from a struct boot_info to a running program: read the command line, plan the memory, take over from the early map, build the file
- * tree, load, enter. Runs once, on the first CPU, interrupts off. Whatever is wrong with what was handed in ends here, in one line.
+ * tree, start the other CPUs and the job. Runs once, on the first CPU, interrupts off. Whatever is wrong with what was handed in ends here, in one line.
  */
 #include "arch.h"
 #include "clock.h"
+#include "clockevent.h"
 #include "command_line.h"
 #include "console.h"
 #include "errno.h"
+#include "file.h"
 #include "kstring.h"
 #include "linux_abi.h"
 #include "memplan.h"
+#include "job.h"
+#include "klog.h"
 #include "node.h"
-#include "process.h"
+#include "selftest.h"
 #include "stop.h"
 #include "version.h"
 
-#define STACK_BYTES_DEFAULT (8ULL << 20)
-#define STACK_BYTES_MIN     (64ULL << 10)
-#define STACK_BYTES_MAX     (64ULL << 30)
-#define SLICE_BYTES_MIN     (16ULL << 20)
-#define ENVIRONMENT_MAX     COMMAND_LINE_OPTIONS_MAX
-#define PROGRAM_DEFAULT     "/init"
+#define SLICE_BYTES_MIN (16ULL << 20)
+#define PROGRAM_DEFAULT "/init"
 
-static const char *const known_options[] = { "app", "argv0", "console", "env", "stack", "stderr", "stdout", NULL };
+static const char *const known_options[] = { "app",           "argv0",  "clockevent", "console", "env",    "klog",   "klog_classes",
+                                             "latency_bound", "prefix", "ranks",      "selftest", "stack",   "stderr", "stdout", NULL };
 
 static struct command_line line;
 static struct memplan plan;
@@ -42,6 +43,8 @@ static void options_read(struct boot_info *boot)
 
     if (!error)
         error = console_configure(&line, &why);
+    if (!error)
+        error = klog_configure(&line, &why);
     if (!error)
         error = command_line_check(&line, known_options, &why);
     if (error)
@@ -85,7 +88,7 @@ static void modules_check(const struct boot_info *boot)
     }
 }
 
-static void memory_plan(const struct boot_info *boot)
+static void memory_plan(const struct boot_info *boot, unsigned rank_count)
 {
     static struct memory_range reserved[BOOT_RANGES_MAX + BOOT_MODULES_MAX + 1];
     struct message why = { "" };
@@ -102,16 +105,15 @@ static void memory_plan(const struct boot_info *boot)
         .reserved = reserved,
         .reserved_count = count,
         .address_limit = arch_address_limit(),
-        .pool_bytes = arch_pool_bytes(boot) + tree_nodes_max(boot) * sizeof(struct tree_node) + sizeof(struct process) + 4 * ARCH_PAGE,
+        .pool_bytes = arch_pool_bytes(boot) + tree_nodes_max(boot) * sizeof(struct tree_node) + 4 * ARCH_PAGE,
         .pool_limit = arch_early_limit(),
-        .rank_count = 1,
+        .rank_count = rank_count,
         .slice_bytes_min = SLICE_BYTES_MIN,
     };
     int error = memplan_make(&input, &plan, &why);
 
     if (error)
         stop_for(error, &why);
-    page_pool_initialise(&kernel_pool, &plan.pool, 1);
 }
 
 static uint64_t kernel_bytes(void)
@@ -166,97 +168,22 @@ static void tree_build(const struct boot_info *boot)
         node_stop(STOP_BAD_INPUT, "initrd: %s", why.text[0] ? why.text : "no memory for the file tree");
 }
 
-/* ---- The program ---- */
-
-static struct tree_node *program_find(const char *path)
+void kernel_woken(void)
 {
-    struct tree_node *node;
-    int error = tree_lookup(&tree, tree.root, path, true, &node);
-
-    if (error)
-        node_stop(STOP_BAD_INPUT, "app=%s: there is no such file in the initrd", path);
-    if ((node->mode & S_IFMT) != S_IFREG || node->device)
-        node_stop(STOP_BAD_INPUT, "app=%s is not a file", path);
-    return node;
+    clockevent_recheck();
+    klog_recheck();
 }
 
-static const char *base_name(const char *path)
+_Noreturn void kernel_cpu_start(unsigned cpu)
 {
-    const char *name = path;
-
-    for (const char *c = path; *c; c++)
-        if (*c == '/' && c[1])
-            name = c + 1;
-    return name;
-}
-
-static unsigned environment_read(const char **environment)
-{
-    unsigned count = 0;
-
-    for (unsigned i = 0; i < line.option_count; i++) {
-        if (strcmp(line.options[i].name, "env") != 0)
-            continue;
-        if (!line.options[i].value || line.options[i].value[0] == '=' || !line.options[i].value[0])
-            node_stop(STOP_BAD_INPUT, "env= wants NAME=VALUE");
-        environment[count++] = line.options[i].value;
-    }
-    return count;
-}
-
-static uint64_t stack_bytes_read(void)
-{
-    const char *text = command_line_option(&line, "stack");
-    uint64_t bytes = STACK_BYTES_DEFAULT;
-    struct message why;
-
-    if (text && option_bytes("stack", text, STACK_BYTES_MIN, STACK_BYTES_MAX, &bytes, &why))
-        node_stop(STOP_BAD_INPUT, "%s", why.text);
-    return bytes;
-}
-
-static _Noreturn void program_run(void)
-{
-    static struct process process;
-    static const char *arguments[COMMAND_LINE_ARGUMENTS_MAX + 1];
-    static const char *environment[ENVIRONMENT_MAX];
-    const char *path = command_line_option(&line, "app");
-    const char *name = command_line_option(&line, "argv0");
-    struct message why = { "" };
-    uint64_t entry, stack;
-
-    path = path ? path : PROGRAM_DEFAULT;
-    arguments[0] = name ? name : path;
-    for (unsigned i = 0; i < line.argument_count; i++)
-        arguments[i + 1] = line.arguments[i];
-
-    struct process_arguments given = {
-        .arguments = arguments,
-        .argument_count = line.argument_count + 1,
-        .environment = environment,
-        .environment_count = environment_read(environment),
-        .stack_bytes = stack_bytes_read(),
-    };
-    struct tree_node *program = program_find(path);
-
-    if (!tree_add(&tree, "/proc/self/exe", S_IFLNK | 0777, path, strlen(path), &why))
-        node_stop(STOP_NO_MEMORY, "%s", why.text);
-    process.program_path = path;
-    format_text(process.name, sizeof(process.name), "%s", base_name(arguments[0]));
-    arch_process_set(&process);
-    int error = process_create(&process, &plan.slices[0], &tree, &why);
-    if (!error) {
-        arch_space_activate(&process.vm.space);
-        error = process_load(&process, program, &given, &entry, &stack, &why);
-    }
-    if (error)
-        stop_for(error, &why);
-    node_zeroed_set(process.vm.zeroed_bytes);
-    arch_enter_program(entry, stack);
+    klog(cpu_online, cpu, 0);
+    clockevent_start_cpu();
+    job_cpu_join(cpu);
 }
 
 _Noreturn void kernel_start(struct boot_info *boot)
 {
+    struct message why;
     char cpu[128];
 
     options_read(boot);
@@ -268,14 +195,26 @@ _Noreturn void kernel_start(struct boot_info *boot)
     if (boot->module_count == 0)
         node_stop(STOP_BAD_INPUT, "no program: hand one in as boot module (QEMU: -initrd FILE, GRUB: module2 FILE)");
 
+    /* Twice: the kernel's pool is needed before it is known how many CPUs answer, and so how many ranks there are. Its place does not depend on that. */
     modules_check(boot);
-    memory_plan(boot);
+    memory_plan(boot, 1);
+    page_pool_initialise(&kernel_pool, &plan.pool, 1);
     arch_memory_initialise(&kernel_pool, boot);
-    kernel_print("memory: %lu MiB for the program in %u extents, %lu KiB for the kernel\n", plan.slices[0].bytes >> 20,
-                 plan.slices[0].extent_count, kernel_bytes() / 1024);
     arch_initialise(boot);
     clock_start();
+    if (clockevent_configure(&line, &why))
+        stop_for(-EINVAL, &why);
+    clockevent_start_cpu();
+    klog_recheck();
+    arch_cpus_start(&kernel_pool, boot);
+    job_configure(&line, arch_cpu_count());
+    memory_plan(boot, job_rank_count());
+
+    kernel_print("memory: %lu MiB for each of %u ranks, %lu KiB for the kernel\n", plan.slices[0].bytes >> 20, job_rank_count(),
+                 kernel_bytes() / 1024);
     node_facts_set(kernel_bytes());
+    if (command_line_option(&line, "selftest"))
+        selftest_run(command_line_option(&line, "selftest"), &plan.slices[0]);
     tree_build(boot);
-    program_run();
+    job_start(&plan, &tree);
 }

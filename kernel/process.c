@@ -5,29 +5,57 @@
 #include "process.h"
 #include "arch.h"
 #include "clock.h"
+#include "clockevent.h"
 #include "console.h"
 #include "errno.h"
-#include "stop.h"
+#include "job.h"
 
 #define FIRST_PID       1
 #define STATUS_SIGNALED 128
 
-int process_create(struct process *process, const struct memory_slice *slice, struct tree *tree, struct message *why)
+static const char *base_name(const char *path)
 {
-    page_pool_initialise(&process->pages, slice->extents, slice->extent_count);
-    process->pid = FIRST_PID + process->rank;
+    const char *name = path;
+
+    for (const char *c = path; *c; c++)
+        if (*c == '/' && c[1])
+            name = c + 1;
+    return name;
+}
+
+int process_create(unsigned rank, const struct memory_slice *slice, struct tree *tree, const struct process_arguments *given,
+                   struct process **out, struct message *why)
+{
+    const uint64_t bytes = (sizeof(struct process) + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
+    struct page_pool pages;
+
+    page_pool_initialise(&pages, slice->extents, slice->extent_count);
+    uint64_t memory = page_pool_take(&pages, bytes, ARCH_PAGE);
+    if (memory == PAGE_POOL_NONE)
+        return message_set(why, -ENOMEM, "no memory for the process of rank %u", rank);
+
+    struct process *process = arch_physical(memory);
+    arch_zero(process, bytes);
+    process->pages = pages;
+    process->rank = rank;
+    process->pid = FIRST_PID + rank;
     process->tree = tree;
     process->directory = tree->root;
+    process->program_path = given->path;
+    process->prefix = given->prefix;
     process->start_ns = clock_now_ns();
+    process->latency_bound_ns = latency_bound_default_ns();
+    format_text(process->name, sizeof(process->name), "%s", base_name(given->name));
     if (vm_create(&process->vm, &process->pages))
-        return message_set(why, -ENOMEM, "no memory for the page tables of rank %u", process->rank);
+        return message_set(why, -ENOMEM, "no memory for the page tables of rank %u", rank);
     file_open_streams(process);
+    *out = process;
     return 0;
 }
 
 _Noreturn void process_exit(unsigned status)
 {
-    node_exit(status);
+    job_rank_end(status);
 }
 
 const char *signal_name(int signal)

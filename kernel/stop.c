@@ -6,9 +6,11 @@
 #include "arch.h"
 #include "console.h"
 #include "format.h"
+#include "klog.h"
 
 _Noreturn void node_exit(unsigned status)
 {
+    klog_end(false);
     kernel_print("exit status=%u\n", status & 0xff);
     arch_power_off();
 }
@@ -24,8 +26,11 @@ _Noreturn void node_stop(enum stop_status status, const char *format, ...)
     for (char *c = reason.text; *c; c++)
         if (*c == '"' || (*c > 0 && *c < ' '))
             *c = '\''; /* the reason stays one quoted line */
-    if (status == STOP_PANIC)
+    if (status == STOP_PANIC) {
+        console_lock_break();
         arch_backtrace_print();
+    }
+    klog_end(status == STOP_PANIC);
     kernel_print("stop status=%d reason=\"%s\"\n", status, reason.text);
     arch_power_off();
 }

@@ -4,6 +4,7 @@
  */
 #include "arch.h"
 #include "errno.h"
+#include "klog.h"
 #include "linux_abi.h"
 #include "process.h"
 #include "syscall.h"
@@ -61,6 +62,8 @@ long sys_mmap(uint64_t address, uint64_t bytes, uint64_t protection, uint64_t fl
         if (error)
             vm_unmap(&process->vm, address, bytes);
     }
+    if (!error)
+        klog(map, address, bytes);
     return error ? error : (long)address;
 }
 
@@ -74,6 +77,7 @@ long sys_mprotect(uint64_t address, uint64_t bytes, uint64_t protection)
 
 long sys_munmap(uint64_t address, uint64_t bytes)
 {
+    klog(unmap, address, bytes);
     return bytes ? vm_unmap(&arch_process()->vm, address, bytes) : -EINVAL;
 }
 

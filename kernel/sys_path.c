@@ -69,8 +69,10 @@ long sys_openat(uint64_t directory, uint64_t path, uint64_t flags, uint64_t mode
     if ((flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC)) {
         if (kind == S_IFDIR)
             return -EISDIR;
-        if (kind == S_IFREG)
+        if (kind == S_IFREG && !node->device)
             return -EROFS;
+        if (kind == S_IFREG && !(node->mode & 0200))
+            return -EACCES;
     }
 
     file = file_allocate(process);

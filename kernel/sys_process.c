@@ -4,6 +4,7 @@
  */
 #include "arch.h"
 #include "clock.h"
+#include "clockevent.h"
 #include "console.h"
 #include "errno.h"
 #include "kstring.h"
@@ -190,9 +191,9 @@ long sys_futex(uint64_t address, uint64_t operation, uint64_t value, uint64_t ti
 
 long sys_prctl(uint64_t operation, uint64_t argument, uint64_t a2, uint64_t a3, uint64_t a4)
 {
-    enum { SET_NAME = 15, GET_NAME = 16 };
+    enum { SET_NAME = 15, GET_NAME = 16, SET_TIMERSLACK = 29, GET_TIMERSLACK = 30 };
     struct process *process = arch_process();
-    char name[PROCESS_NAME_BYTES];
+    char name[PROCESS_NAME_BYTES] = ""; /* all of it is shown by GET_NAME: nothing of the stack's may stay behind a short name */
     int64_t length;
 
     (void)a2, (void)a3, (void)a4;
@@ -204,6 +205,11 @@ long sys_prctl(uint64_t operation, uint64_t argument, uint64_t a2, uint64_t a3, 
         name[sizeof(name) - 1] = 0;
         memcpy(process->name, name, sizeof(name));
         return 0;
+    case SET_TIMERSLACK: /* 0 restores the default, 1 ns is exact */
+        process->latency_bound_ns = argument ? argument : latency_bound_default_ns();
+        return 0;
+    case GET_TIMERSLACK:
+        return (long)process->latency_bound_ns;
     case GET_NAME:
         return user_write(argument, process->name, sizeof(process->name));
     default:
@@ -220,7 +226,7 @@ long sys_sched_yield(void)
 
 long sys_sched_getaffinity(uint64_t pid, uint64_t bytes, uint64_t mask)
 {
-    uint64_t cpus = 1ULL << cpu_this()->index;
+    uint64_t cpus = 1ULL << arch_cpu_index();
 
     if (pid != 0 && pid != arch_process()->pid)
         return -ESRCH;
@@ -237,12 +243,12 @@ long sys_sched_setaffinity(uint64_t pid, uint64_t bytes, uint64_t mask)
         return -ESRCH;
     if (user_read(&cpus, mask, bytes < sizeof(cpus) ? bytes : sizeof(cpus)))
         return -EFAULT;
-    return cpus & 1ULL << cpu_this()->index ? 0 : -EINVAL;
+    return cpus & 1ULL << arch_cpu_index() ? 0 : -EINVAL;
 }
 
 long sys_getcpu(uint64_t cpu_address, uint64_t node_address, uint64_t cache)
 {
-    uint32_t cpu = cpu_this()->index, node = 0;
+    uint32_t cpu = arch_cpu_index(), node = 0;
 
     (void)cache; /* unused by Linux since 2.6.24 */
     if (cpu_address && user_write(cpu_address, &cpu, sizeof(cpu)))

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_time.c: reading clocks.
+ * sys_time.c: reading clocks, and sleeping until a time. Sleeps are smart timers (timer.h): never too short, and at most the process's latency bound too long.
  */
 #include "arch.h"
 #include "clock.h"
+#include "clockevent.h"
 #include "errno.h"
 #include "linux_abi.h"
 #include "process.h"
 #include "syscall.h"
+
+#define TIMER_ABSOLUTE 1 /* TIMER_ABSTIME */
 
 enum { REALTIME, MONOTONIC, PROCESS_CPU, THREAD_CPU, MONOTONIC_RAW, REALTIME_COARSE, MONOTONIC_COARSE, BOOTTIME };
 
@@ -28,7 +31,7 @@ static int clock_read(uint64_t clock, uint64_t *ns)
         return 0;
     case PROCESS_CPU:
     case THREAD_CPU:
-        *ns = now - arch_process()->start_ns;
+        *ns = now - arch_process()->start_ns - arch_process()->idle_ns;
         return 0;
     default:
         return -EINVAL;
@@ -61,9 +64,7 @@ long sys_clock_getres(uint64_t clock, uint64_t buffer)
 long sys_gettimeofday(uint64_t buffer, uint64_t zone)
 {
     uint64_t ns = clock_now_ns() + clock_wall_offset_ns();
-    struct {
-        int64_t seconds, microseconds;
-    } time = { (int64_t)(ns / NS_PER_S), (int64_t)(ns % NS_PER_S / 1000) };
+    struct linux_timeval time = { (int64_t)(ns / NS_PER_S), (int64_t)(ns % NS_PER_S / 1000) };
     struct {
         int32_t minutes_west, daylight;
     } utc = { 0, 0 };
@@ -80,4 +81,167 @@ long sys_time(uint64_t buffer)
     if (buffer && user_write(buffer, &seconds, sizeof(seconds)))
         return -EFAULT;
     return seconds;
+}
+
+/* ---- Accounting: timestamps at each entry to the kernel and each exit tell user from system time, with no tick [Tsafrir05 §4.2] ---- */
+
+static void cpu_times(uint64_t *user_ns, uint64_t *system_ns)
+{
+    const struct process *process = arch_process();
+    uint64_t in_kernel_ns = clock_ticks_to_ns(arch_kernel_ticks());
+    uint64_t total_ns = clock_now_ns() - process->start_ns;
+
+    *system_ns = in_kernel_ns - process->idle_ns;
+    *user_ns = total_ns - in_kernel_ns;
+}
+
+long sys_getrusage(uint64_t who, uint64_t buffer)
+{
+    enum { SELF = 0, CHILDREN = -1, THREAD = 1 };
+    struct {
+        struct linux_timeval user, system;
+        int64_t other[14];
+    } usage = { 0 };
+    uint64_t user_ns, system_ns;
+
+    if ((int32_t)who != SELF && (int32_t)who != CHILDREN && (int32_t)who != THREAD)
+        return -EINVAL;
+    cpu_times(&user_ns, &system_ns);
+    if ((int32_t)who != CHILDREN) {
+        usage.user = (struct linux_timeval){ (int64_t)(user_ns / NS_PER_S), (int64_t)(user_ns % NS_PER_S / 1000) };
+        usage.system = (struct linux_timeval){ (int64_t)(system_ns / NS_PER_S), (int64_t)(system_ns % NS_PER_S / 1000) };
+    }
+    return user_write(buffer, &usage, sizeof(usage));
+}
+
+long sys_times(uint64_t buffer)
+{
+    const uint64_t tick_ns = NS_PER_S / 100; /* AT_CLKTCK */
+    uint64_t user_ns, system_ns;
+
+    cpu_times(&user_ns, &system_ns);
+    int64_t times[4] = { (int64_t)(user_ns / tick_ns), (int64_t)(system_ns / tick_ns), 0, 0 };
+    if (buffer && user_write(buffer, times, sizeof(times)))
+        return -EFAULT;
+    return (long)(clock_now_ns() / tick_ns);
+}
+
+/* ---- Sleeping ---- */
+
+static int timespec_read(uint64_t address, uint64_t *ns)
+{
+    struct linux_timespec time;
+
+    if (user_read(&time, address, sizeof(time)))
+        return -EFAULT;
+    if (time.seconds < 0 || time.nanoseconds < 0 || time.nanoseconds >= (int64_t)NS_PER_S)
+        return -EINVAL;
+    if (__builtin_mul_overflow((uint64_t)time.seconds, NS_PER_S, ns) || __builtin_add_overflow(*ns, (uint64_t)time.nanoseconds, ns))
+        *ns = UINT64_MAX; /* longer than the clock runs */
+    return 0;
+}
+
+static uint64_t add_saturated(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+long sys_nanosleep(uint64_t request, uint64_t remainder)
+{
+    uint64_t ns;
+    int error = timespec_read(request, &ns);
+
+    (void)remainder; /* nothing ends a sleep early */
+    if (error)
+        return error;
+    sleep_until(add_saturated(clock_now_ns(), ns), arch_process()->latency_bound_ns);
+    return 0;
+}
+
+long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint64_t remainder)
+{
+    bool absolute = flags & TIMER_ABSOLUTE;
+    uint64_t now, ns;
+    int error;
+
+    (void)remainder;
+    if (clock != REALTIME && clock != MONOTONIC && clock != BOOTTIME)
+        return clock == PROCESS_CPU ? -EOPNOTSUPP : -EINVAL;
+    error = timespec_read(request, &ns);
+    if (!error)
+        error = clock_read(clock, &now);
+    if (error)
+        return error;
+    if (absolute)
+        ns = ns > now ? ns - now : 0;
+    sleep_until(add_saturated(clock_now_ns(), ns), arch_process()->latency_bound_ns);
+    return 0;
+}
+
+/* ---- Waiting for streams ---- */
+
+/* While somebody waits for input, and only then, the serial ports are looked at so often. */
+#define INPUT_LOOK_NS 1000000
+
+enum { POLL_IN = 1, POLL_OUT = 4, POLL_INVALID = 32 };
+
+struct linux_pollfd {
+    int32_t descriptor;
+    int16_t events, revents;
+};
+
+/* Looks at all descriptors once; how many have something to tell, or -EFAULT. */
+static int poll_once(uint64_t list, uint64_t count)
+{
+    int ready = 0;
+
+    for (uint64_t i = 0; i < count; i++) {
+        struct linux_pollfd entry;
+
+        if (user_read(&entry, list + i * sizeof(entry), sizeof(entry)))
+            return -EFAULT;
+        entry.revents = 0;
+        if (entry.descriptor >= 0) {
+            struct file *file = file_get(arch_process(), (uint32_t)entry.descriptor);
+
+            if (!file)
+                entry.revents = POLL_INVALID;
+            else
+                entry.revents = (int16_t)(entry.events & (POLL_OUT | (file_input_ready(file) ? POLL_IN : 0)));
+        }
+        ready += entry.revents != 0;
+        if (user_write(list + i * sizeof(entry), &entry, sizeof(entry)))
+            return -EFAULT;
+    }
+    return ready;
+}
+
+static long poll_until(uint64_t list, uint64_t count, uint64_t deadline_ns)
+{
+    if (count > FILE_DESCRIPTORS_MAX)
+        return -EINVAL;
+    for (;;) {
+        int ready = poll_once(list, count);
+        uint64_t now = clock_now_ns();
+
+        if (ready != 0 || now >= deadline_ns)
+            return ready;
+        sleep_until(count > 0 && deadline_ns - now > INPUT_LOOK_NS ? now + INPUT_LOOK_NS : deadline_ns, arch_process()->latency_bound_ns);
+    }
+}
+
+long sys_poll(uint64_t list, uint64_t count, uint64_t timeout_ms)
+{
+    int64_t ms = (int32_t)timeout_ms;
+
+    return poll_until(list, count, ms < 0 ? UINT64_MAX : add_saturated(clock_now_ns(), (uint64_t)ms * 1000000));
+}
+
+long sys_ppoll(uint64_t list, uint64_t count, uint64_t timeout, uint64_t mask, uint64_t mask_bytes)
+{
+    uint64_t ns = UINT64_MAX;
+    int error = timeout ? timespec_read(timeout, &ns) : 0;
+
+    (void)mask, (void)mask_bytes; /* no signal can arrive during the wait */
+    return error ? error : poll_until(list, count, add_saturated(clock_now_ns(), ns));
 }

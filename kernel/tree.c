@@ -184,14 +184,14 @@ int64_t tree_path(const struct tree *tree, const struct tree_node *node, char *b
 {
     size_t length = node == tree->root ? 1 : 0;
 
-    for (const struct tree_node *at = node; at != tree->root; at = at->parent)
+    for (const struct tree_node *at = node; at->parent != at; at = at->parent)
         length += 1 + at->name_bytes;
     if (length >= bytes)
         return -ERANGE;
 
     size_t place = length;
     buffer[length] = '\0';
-    for (const struct tree_node *at = node; at != tree->root; at = at->parent) {
+    for (const struct tree_node *at = node; at->parent != at; at = at->parent) {
         place -= at->name_bytes;
         memcpy(buffer + place, at->name, at->name_bytes);
         buffer[--place] = '/';

@@ -463,6 +463,20 @@ def run_tacet(
     return _run([*machine, *extra], stdin=stdin, feed=True, time_limit=time_limit, sinks=sinks)
 
 
+def run_machine(
+    options: Sequence[str],
+    *,
+    memory: str = "256M",
+    cpu: str = "max",
+    icount: int | None = None,
+    time_limit: float = 60.0,
+    on_console: Sink | None = None,
+) -> Result:
+    """Run a machine that finds its kernel by itself, on a disk or CD that `options`, for QEMU, tell of."""
+    machine = _machine(qemu_binary(), cpu, 1, memory, icount)
+    return _run([*machine, *options], time_limit=time_limit, sinks={"console": on_console})
+
+
 def initramfs(
     app: Path,
     args: Sequence[str],

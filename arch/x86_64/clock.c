@@ -9,6 +9,7 @@
  * Sources: Intel SDM 3A §18.7.3 (TSC frequency), 2A CPUID; IA-PC HPET Specification 1.0a §2.3; ACPI 6.5 §4.8.3.3; Intel 8254 datasheet.
  */
 #include "arch.h"
+#include "arch/local_apic.h"
 #include "arch/setup.h"
 #include "console.h"
 #include "stop.h"
@@ -28,7 +29,7 @@
 
 extern uint64_t boot_ticks; /* entry.asm */
 
-static uint64_t clock_hz;
+static uint64_t clock_hz, apic_hz;
 static const char *clock_origin;
 
 /* A counter of known rate; wraps at `mask`. */
@@ -112,6 +113,22 @@ static void instant_read(const struct reference_clock *clock, uint64_t *ticks, u
     }
 }
 
+/* The local APIC's timer runs along with every measurement, masked; its rate comes out of the ratio. */
+static void apic_timer_begin(void)
+{
+    if (local_apic_present())
+        local_apic_timer_count(UINT32_MAX);
+}
+
+static uint64_t apic_timer_end(void)
+{
+    uint64_t gone = local_apic_present() ? UINT32_MAX - local_apic_timer_left() : 0;
+
+    if (local_apic_present())
+        local_apic_timer_count(0);
+    return gone;
+}
+
 /* Ticks a second by this reference clock, or 0 where it does not run. */
 static uint64_t clock_measure(const struct reference_clock *clock)
 {
@@ -120,11 +137,29 @@ static uint64_t clock_measure(const struct reference_clock *clock)
     unsigned steps = 0;
 
     instant_read(clock, &start_ticks, &start);
+    apic_timer_begin();
+    uint64_t apic_start_ticks = cpu_ticks();
     while (((clock->read() - start) & clock->mask) < window)
         if (++steps > STEPS_MAX)
             return 0;
+    uint64_t apic_ticks = apic_timer_end(), apic_window = cpu_ticks() - apic_start_ticks;
     instant_read(clock, &end_ticks, &end);
-    return (end_ticks - start_ticks) * clock->hz / ((end - start) & clock->mask);
+    uint64_t hz = (end_ticks - start_ticks) * clock->hz / ((end - start) & clock->mask);
+    apic_hz = apic_ticks * hz / apic_window;
+    return hz;
+}
+
+/* For a TSC whose rate is known: one millisecond of the APIC timer beside it. */
+static void apic_measure(void)
+{
+    uint64_t window = clock_hz / WINDOW_PER_SECOND, start;
+
+    apic_timer_begin();
+    start = cpu_ticks();
+    while (cpu_ticks() - start < window)
+        arch_pause();
+    uint64_t ticks = apic_timer_end(), gone = cpu_ticks() - start;
+    apic_hz = ticks * clock_hz / gone;
 }
 
 static uint64_t hz_from_crystal(void)
@@ -169,6 +204,9 @@ void clock_initialise(void)
     }
     if (!clock_hz)
         node_stop(STOP_BAD_INPUT, "no clock: CPUID, HPET, ACPI PM timer and PIT all fail to give the TSC's rate");
+    if (!apic_hz && local_apic_present())
+        apic_measure();
+    clockevents_initialise(apic_hz);
     kernel_print("clock: TSC at %lu.%06lu MHz by %s%s\n", clock_hz / 1000000, clock_hz % 1000000, clock_origin,
                  cpu_features()->invariant_tsc ? "" : " (the CPU does not promise an invariant TSC)");
 }

@@ -39,6 +39,7 @@
 /* What SYSCALL clears in the flags: interrupts, direction, trap, nested task, alignment check (SMAP's override), I/O privilege. */
 #define SYSCALL_FLAGS_MASK 0x47700ULL
 
+static struct klog_ring boot_klog;
 struct cpu boot_cpu __attribute__((aligned(4096)));
 bool smap_enabled; /* read by user_copy.asm */
 
@@ -141,7 +142,7 @@ static void system_calls_set(void)
 {
     /* SYSRET takes the user selectors from bits 63:48: data there + 8, code there + 16. */
     msr_write(MSR_STAR, (uint64_t)(SELECTOR_USER_DATA - 8) << 48 | (uint64_t)SELECTOR_KERNEL_CODE << 32);
-    msr_write(MSR_LSTAR, (uint64_t)syscall_entry);
+    klog_recheck(); /* sets MSR_LSTAR */
     msr_write(MSR_FMASK, SYSCALL_FLAGS_MASK);
     msr_write(MSR_EFER, msr_read(MSR_EFER) | EFER_SYSCALL);
 }
@@ -164,8 +165,10 @@ static void machine_checks_enable(void)
 
 void cpu_initialise(struct cpu *cpu, unsigned index)
 {
-    if (index == 0)
+    if (index == 0) {
         features_read();
+        cpu->klog = &boot_klog;
+    }
     cpu->self = cpu;
     cpu->index = index;
     cpu->counters.cpu = index;
@@ -202,7 +205,13 @@ _Noreturn void arch_enter_program(uint64_t entry, uint64_t stack)
     vector_state_reset();
     msr_write(MSR_FS_BASE, 0);
     msr_write(MSR_KERNEL_GS_BASE, 0);
+    cpu_this()->kernel_ticks = 0;
     program_enter(entry, stack);
+}
+
+uint64_t arch_kernel_ticks(void)
+{
+    return cpu_this()->kernel_ticks + cpu_ticks();
 }
 
 long arch_thread_pointer_call(uint64_t code, uint64_t address)
@@ -227,6 +236,11 @@ long arch_thread_pointer_call(uint64_t code, uint64_t address)
     }
 }
 
+void arch_system_calls_log(bool on)
+{
+    msr_write(MSR_LSTAR, (uint64_t)(on ? syscall_entry_logged : syscall_entry));
+}
+
 bool arch_huge_pages(void)
 {
     return features.huge_pages;
@@ -235,16 +249,6 @@ bool arch_huge_pages(void)
 uint64_t arch_hwcap(unsigned word)
 {
     return word == 1 ? features.hwcap : 0; /* AT_HWCAP2 would announce RDFSBASE and user-mode MWAIT: neither is on */
-}
-
-unsigned arch_cpu_count(void)
-{
-    return 1;
-}
-
-const struct tacet_counters *arch_counters(unsigned cpu)
-{
-    return cpu == 0 ? &boot_cpu.counters : NULL;
 }
 
 bool arch_random_is_hardware(void)

@@ -65,7 +65,8 @@ uint64_t arch_pool_bytes(const struct boot_info *boot)
         bytes += range_table_bytes(&boot->usable[i]);
     for (unsigned i = 0; i < boot->module_count; i++)
         bytes += range_table_bytes(&boot->modules[i].range);
-    return bytes;
+    /* Areas of further CPUs, each with up to two tables for its guard page. */
+    return bytes + (arch_cpus_present() - 1) * (CPU_FURTHER_BYTES + 3 * ARCH_PAGE);
 }
 
 uint64_t table_take(struct page_pool *pages)
@@ -75,6 +76,16 @@ uint64_t table_take(struct page_pool *pages)
     if (table != PAGE_POOL_NONE)
         arch_zero(arch_physical(table), ARCH_PAGE);
     return table;
+}
+
+void entry_split(uint64_t *entry, int level, uint64_t table, uint64_t table_bits)
+{
+    uint64_t large = level == 1 ? *entry & ~PTE_LARGE : *entry;
+    uint64_t *below = arch_physical(table);
+
+    for (uint64_t i = 0; i < TABLE_ENTRIES; i++)
+        below[i] = large + i * level_bytes(level - 1);
+    *entry = table | table_bits;
 }
 
 uint64_t *entry_reach(uint64_t table, uint64_t address, int level, uint64_t table_bits, struct page_pool *pages)
@@ -195,7 +206,30 @@ void arch_memory_initialise(struct page_pool *pool, const struct boot_info *boot
     if (!entry_reach(root, DEVICE_WINDOW, 0, KERNEL_TABLE_BITS, pool))
         node_stop(STOP_NO_MEMORY, "no memory for the kernel's page tables; give the node more memory");
 
+    kernel_map_activate();
+}
+
+void kernel_map_activate(void)
+{
     __asm__ volatile("mov %0, %%cr3" : : "r"(root) : "memory");
+}
+
+void kernel_guard_page(uint64_t address)
+{
+    uint64_t *entry = (uint64_t *)arch_physical(root) + level_index(address, LEVEL_ROOT);
+
+    for (int level = LEVEL_ROOT; level > 0; level--) {
+        if (!entry_is_table(*entry, level)) {
+            uint64_t table = table_take(kernel_pages);
+
+            if (table == PAGE_POOL_NONE)
+                return; /* the area works without its guard */
+            entry_split(entry, level, table, KERNEL_TABLE_BITS);
+        }
+        entry = entry_table(*entry) + level_index(address, level - 1);
+    }
+    *entry = 0;
+    __asm__ volatile("invlpg (%0)" : : "r"(address) : "memory");
 }
 
 volatile void *device_map(uint64_t physical, uint64_t bytes)

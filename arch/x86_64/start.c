@@ -5,6 +5,7 @@
  */
 #include "arch.h"
 #include "arch/boot_protocol.h"
+#include "arch/local_apic.h"
 #include "arch/setup.h"
 #include "console.h"
 #include "drivers.h"

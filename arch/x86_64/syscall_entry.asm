@@ -7,6 +7,8 @@
 ;
 ;       R11 (the program's flags), RCX (its next instruction), RDI, RSI, RDX, R10, R8, R9      RSP -> R9
 ;
+; Each entry subtracts the TSC from the CPU's kernel_ticks, each exit adds it: the time spent in the kernel, with no tick [Tsafrir05 §4.2].
+;
 ; Interrupts stay off until the program runs again (IA32_FMASK): the kernel is short and is never preempted.
 ;
 ; SYSRET to an address that is not canonical faults in the kernel, on the program's stack [Intel SDM 2B, SYSRET]. Nothing is mapped where such
@@ -20,11 +22,13 @@ default abs
 extern syscall_table
 extern syscall_unknown
 extern syscall_return_fault
+extern klog_system_call
+extern klog_system_call_end
 
 section .text
 
-global syscall_entry
-syscall_entry:
+; Everything up to the call: RSP -> R9 of the picture above, arguments in C's registers, R11 = number.
+%macro entry_begin 0
     swapgs
     mov [gs:CPU_USER_STACK], rsp
     mov rsp, [gs:CPU_KERNEL_STACK]
@@ -37,11 +41,27 @@ syscall_entry:
     push r10
     push r8
     push r9
-    mov rcx, r10                                ; fourth argument, as C wants it
-    cmp rax, SYSCALL_SLOTS
+    mov r11, rax
+    mov r10, rdx
+    rdtsc
+    sub [gs:CPU_KERNEL_TICKS], eax
+    sbb [gs:CPU_KERNEL_TICKS + 4], edx
+    mov rdx, r10
+    mov rcx, [rsp + 16]                         ; fourth argument, as C wants it
+%endmacro
+
+global syscall_entry
+syscall_entry:
+    entry_begin
+    cmp r11, SYSCALL_SLOTS
     jae .unknown
-    call [syscall_table + rax * 8]
+    call [syscall_table + r11 * 8]
 .return:
+    mov r11, rax
+    rdtsc
+    add [gs:CPU_KERNEL_TICKS], eax
+    adc [gs:CPU_KERNEL_TICKS + 4], edx
+    mov rax, r11
     pop r9
     pop r8
     pop r10
@@ -49,9 +69,8 @@ syscall_entry:
     pop rsi
     pop rdi
     pop rcx
-    mov r11, rcx
-    shr r11, 47
-    jnz .not_canonical
+    bt rcx, 47                                  ; the lower half ends there, and no program runs beyond it
+    jc .not_canonical
     pop r11
     mov rsp, [gs:CPU_USER_STACK]
     swapgs
@@ -65,11 +84,43 @@ syscall_entry:
     call syscall_return_fault
     ud2                                         ; it does not return
 
-; Fills the unused slots of the table: hands the call's number, which is still in RAX, to
+; The same with an event of the flight log before and after; in place while the log's class of system calls is on (arch_system_calls_log). The number and the
+; result are kept below R9.
+global syscall_entry_logged
+syscall_entry_logged:
+    entry_begin
+    push rax                                    ; place for the result
+    push r11
+    mov rsi, rdi
+    mov rdi, r11
+    call klog_system_call                       ; (uint64_t number, uint64_t argument)
+    mov r11, [rsp]
+    mov r9, [rsp + 16]
+    mov r8, [rsp + 24]
+    mov rcx, [rsp + 32]
+    mov rdx, [rsp + 40]
+    mov rsi, [rsp + 48]
+    mov rdi, [rsp + 56]
+    cmp r11, SYSCALL_SLOTS
+    jae .unknown
+    call [syscall_table + r11 * 8]
+.return:
+    mov [rsp + 8], rax
+    mov rdi, [rsp]
+    mov rsi, rax
+    call klog_system_call_end                   ; (uint64_t number, uint64_t result)
+    pop r11
+    pop rax
+    jmp syscall_entry.return
+.unknown:
+    call syscall_hole
+    jmp .return
+
+; Fills the unused slots of the table: hands the call's number, which is still in R11, to
 ; long syscall_unknown(uint64_t number).
 global syscall_hole
 syscall_hole:
-    mov rdi, rax
+    mov rdi, r11
     jmp syscall_unknown
 
 ; _Noreturn void program_enter(uint64_t entry, uint64_t stack)

@@ -9,10 +9,13 @@
  * Sources: Intel SDM 3A §6.14 (64-bit IDT), §6.15 (exceptions), §4.7 (page-fault error code), 3B §16.3 (machine-check banks).
  */
 #include "arch.h"
+#include "arch/local_apic.h"
 #include "arch/setup.h"
 #include "arch/trap.h"
+#include "clockevent.h"
 #include "console.h"
 #include "format.h"
+#include "klog.h"
 #include "kstring.h"
 #include "signal_numbers.h"
 #include "stop.h"
@@ -202,6 +205,7 @@ _Noreturn static void kernel_fault(const struct trap_frame *frame)
     if (cpu->panicking)
         arch_power_off(); /* a fault while reporting a fault: say no more */
     cpu->panicking = true;
+    console_lock_break();
 
     kernel_print("the kernel itself faulted: %s (vector %lu, error %lx)\n", name ? name : "unexpected interrupt", frame->vector,
                  frame->error);
@@ -225,6 +229,10 @@ void trap_handle(struct trap_frame *frame)
     if (cpu_features()->smap)
         __asm__ volatile("clac");
 
+    if (frame->vector < VECTOR_FIRST_INTERRUPT)
+        klog(exception, frame->vector, frame->instruction);
+    else
+        klog(interrupt, frame->vector, frame->instruction);
     if (frame->vector == TRAP_MACHINE_CHECK)
         machine_check(frame);
     if (frame->vector == TRAP_NMI) {
@@ -233,6 +241,14 @@ void trap_handle(struct trap_frame *frame)
     }
     if (frame->vector == VECTOR_SPURIOUS)
         return; /* the local APIC's "never mind": takes no acknowledgement */
+    if (frame->vector == VECTOR_TIMER || frame->vector == VECTOR_WAKE) {
+        local_apic_acknowledge();
+        if (frame->vector == VECTOR_TIMER)
+            clockevent_interrupt();
+        else
+            kernel_woken();
+        return;
+    }
     if (frame->vector < 32 && exceptions[frame->vector].signal) {
         if (from_user) {
             user_trap(frame);

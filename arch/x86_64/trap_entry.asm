@@ -104,10 +104,19 @@ trap_call:
 .interrupt:
     inc qword [gs:CPU_INTERRUPTS + rax * 8]
 .counted:
+    test ebx, ebx
+    jz .handle
+    rdtsc                                       ; the program's time ends, the kernel's begins
+    sub [gs:CPU_KERNEL_TICKS], eax
+    sbb [gs:CPU_KERNEL_TICKS + 4], edx
+.handle:
     mov rdi, rsp
     call trap_handle                            ; 22 words were pushed on a 16-byte boundary: RSP is aligned
     test ebx, ebx
     jz .return
+    rdtsc
+    add [gs:CPU_KERNEL_TICKS], eax
+    adc [gs:CPU_KERNEL_TICKS + 4], edx
     swapgs
 .return:
     pop_registers_and_return

@@ -129,11 +129,7 @@ int arch_split(struct arch_space *space, uint64_t address)
         if (table == PAGE_POOL_NONE)
             return -ENOMEM;
 
-        uint64_t large = level == 1 ? *entry & ~PTE_LARGE : *entry;
-        uint64_t *below = arch_physical(table);
-        for (uint64_t i = 0; i < TABLE_ENTRIES; i++)
-            below[i] = large + i * level_bytes(level - 1);
-        *entry = table | USER_TABLE_BITS;
+        entry_split(entry, level, table, USER_TABLE_BITS);
         flush(address);
     }
 }

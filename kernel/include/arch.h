@@ -16,6 +16,7 @@
  *   arch_physical(address)           the kernel's pointer to physical memory
  *   arch_physical_of(pointer)        the physical address behind a pointer to the kernel's own image
  *   arch_ticks()                     the clock source's counter
+ *   arch_klog(), arch_cpu_here()     this CPU's ring of the flight log; its number
  *   arch_pause()                     a hint inside a bounded wait
  */
 #ifndef TACET_ARCH_H
@@ -32,6 +33,12 @@
 
 /* Once, on the first CPU, early map in place, interrupts off. */
 _Noreturn void kernel_start(struct boot_info *boot);
+
+/* On every further CPU, once it runs: final map, clock compared, interrupts off, on its own stack. */
+_Noreturn void kernel_cpu_start(unsigned cpu);
+
+/* Another CPU has woken this one: something that all look at may have changed. */
+void kernel_woken(void);
 
 /* A program did what it may not. `signal` is the Linux signal that it means; `cause` says it in words ("page fault: write to a page it may only
  * read"); `frame` is the architecture's, for arch_registers_print. Ends the process. */
@@ -106,12 +113,33 @@ void arch_zero(void *memory, uint64_t bytes);
 /* Everything left: CPU features, interrupt controllers silenced, clock calibrated. After arch_memory_initialise. */
 void arch_initialise(const struct boot_info *boot);
 
+/* How many CPUs the firmware names (at least 1); starts all of them but this one, after arch_initialise; how many run then, numbered from 0 without gaps; which one
+ * this is. One that does not answer is named in the log and left out. */
+unsigned arch_cpus_present(void);
+void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot);
+unsigned arch_cpu_count(void);
+unsigned arch_cpu_index(void);
+
+/* Waits for an interrupt, which may have come already: the caller looks at what it waits for, with interrupts off, calls this, and looks again. */
+void arch_cpu_wait(void);
+/* Ends another CPU's arch_cpu_wait. */
+void arch_cpu_wake(unsigned cpu);
+
+/* Another CPU's ring of the flight log. */
+const struct klog_ring *arch_klog_of(unsigned cpu);
+/* Whether this CPU logs its system calls: klog_system_call before, klog_system_call_end after each. */
+void arch_system_calls_log(bool on);
+
+/* This CPU has nothing to do any more. */
+_Noreturn void arch_cpu_park(void);
+
 uint64_t arch_clock_hz(void);
 uint64_t arch_boot_ticks(void);
+/* Ticks that this CPU has spent in the kernel since its program started, the running system call included. */
+uint64_t arch_kernel_ticks(void);
 uint64_t arch_wall_clock_s(void); /* the battery clock: seconds since 1970 UTC; 0 where there is none */
 uint64_t arch_random(void);       /* a hardware random number where there is one, else mixed from the clock; see docs */
 bool arch_random_is_hardware(void);
-unsigned arch_cpu_count(void);
 uint64_t arch_hwcap(unsigned word); /* AT_HWCAP, AT_HWCAP2 */
 void arch_cpu_describe(char *text, size_t bytes);
 const char *arch_exception_name(unsigned number); /* NULL where the number is not in use */

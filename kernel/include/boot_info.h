@@ -67,4 +67,8 @@ int boot_info_add_range(struct boot_info *info, uint64_t base, uint64_t bytes, b
 int boot_info_add_module(struct boot_info *info, uint64_t base, uint64_t bytes, const char *name,
                          uint64_t name_bytes);
 
+/* Whether the page at `page` is usable memory, wholly, and no module lies in it. For start-up code of further CPUs, which needs a page below 1 MiB. */
+#define BOOT_PAGE_BYTES 4096ULL
+bool boot_info_page_is_free(const struct boot_info *info, uint64_t page);
+
 #endif

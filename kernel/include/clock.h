@@ -14,6 +14,12 @@ void clock_start(void); /* after arch_initialise */
 /* Nanoseconds since the kernel's first instruction; monotone. Any context. */
 uint64_t clock_now_ns(void);
 
+/* Nanoseconds in a number of the clock source's ticks. */
+uint64_t clock_ticks_to_ns(uint64_t ticks);
+
+/* The clock source's first reading at or after a time; saturates. */
+uint64_t clock_ticks_at(uint64_t ns);
+
 /* What to add for nanoseconds since 1970 UTC. */
 uint64_t clock_wall_offset_ns(void);
 

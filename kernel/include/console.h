@@ -29,6 +29,9 @@ void console_register(struct console_device *device);
 /* Applies `console=`, `stdout=` and `stderr=`. -EINVAL with `why` naming an unknown device and listing the known ones. */
 int console_configure(const struct command_line *line, struct message *why);
 
+/* The device `name` for an option of the command line; -EINVAL with `why` as above. */
+int console_find(const char *option, const char *name, struct console_device **out, struct message *why);
+
 /* Kernel text; a line's start gets the prefix. */
 __attribute__((format(printf, 1, 2))) void kernel_print(const char *format, ...);
 
@@ -41,8 +44,14 @@ void console_write(enum console_stream stream, const char *bytes, size_t count);
 /* Whether a stream goes to the kernel's console: a terminal for people, not a stream of its own. */
 bool console_is_shared(enum console_stream stream);
 
+/* Whether console_read would answer at once. Input is read by one rank only, so it needs no lock. */
+bool console_input_ready(void);
+
 /* Waits for at least one byte of input and returns as many as are there, at most `count`; 0 at the end of input (end-of-transmission, control-D,
  * as first byte). */
 size_t console_read(char *bytes, size_t count);
+
+/* From now on nobody waits for anybody: the node is ending in disorder. */
+void console_lock_break(void);
 
 #endif

@@ -32,7 +32,7 @@ struct file {
     uint32_t mode;      /* S_IFMT bits and permissions, for stat */
     unsigned device;    /* which stream or device */
     char *text;         /* contents made at open, for pseudo files */
-    uint64_t text_bytes;
+    uint64_t text_bytes, text_capacity;
 };
 
 struct file_table {
@@ -59,6 +59,9 @@ void file_open_streams(struct process *process);
 
 /* Gives `file` the operations of its node's kind; makes a pseudo file's contents. -ENOMEM, -ENXIO. devices.c */
 int file_bind(struct process *process, struct file *file);
+
+/* Whether a read would answer at once. devices.c */
+bool file_input_ready(const struct file *file);
 
 /* Adds /dev and /proc to the tree. devices.c */
 int devices_add(struct tree *tree, struct message *why);

@@ -104,6 +104,10 @@ struct linux_timespec {
     int64_t seconds, nanoseconds;
 };
 
+struct linux_timeval {
+    int64_t seconds, microseconds;
+};
+
 struct linux_rlimit {
     uint64_t soft, hard;
 };

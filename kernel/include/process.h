@@ -27,29 +27,37 @@ struct process {
     char path[TREE_PATH_MAX];           /* of the system call that runs; too large for the kernel's stack */
     uint64_t stack_low, stack_high; /* the main stack */
     uint64_t start_ns;
+    uint64_t idle_ns; /* of the time since then, slept */
     uint64_t signal_mask;
     uint64_t signals_ignored;   /* a bit each: SIG_IGN */
     uint64_t clear_tid_address; /* set_tid_address, set_robust_list: kept for a second thread */
     uint64_t robust_list;
+    uint64_t latency_bound_ns;  /* of its timers: latency_bound=, or what prctl(PR_SET_TIMERSLACK) says */
+    bool prefix;              /* lines of its output begin with its rank */
+    bool mid_line[2];         /* of stdout, stderr: the next byte does not begin a line */
 };
 
 struct process_arguments {
+    const char *path; /* of the program in the tree */
+    const char *name; /* argv[0]; its last component names the process */
     const char *const *arguments;
     unsigned argument_count;
     const char *const *environment;
     unsigned environment_count;
     uint64_t stack_bytes;
+    bool prefix; /* lines of output begin with the rank's number */
 };
 
-/* Prepares the process of this CPU on its slice, standard streams open. The structure is the caller's, zeroed. */
-int process_create(struct process *process, const struct memory_slice *slice, struct tree *tree, struct message *why);
+/* Makes the process of a rank, in its own slice, standard streams open. -ENOMEM with `why`. */
+int process_create(unsigned rank, const struct memory_slice *slice, struct tree *tree, const struct process_arguments *given,
+                   struct process **out, struct message *why);
 
 /* Loads the program (kernel/load.c): segments with their rights, stack with arguments, environment and auxiliary vector. Its address space must be active.
  * -ENOEXEC, -ENOMEM, -E2BIG with `why`. */
-int process_load(struct process *process, struct tree_node *program, const struct process_arguments *arguments, uint64_t *entry,
+int process_load(struct process *process, struct tree_node *program, const struct process_arguments *given, uint64_t *entry,
                  uint64_t *stack, struct message *why);
 
-/* The end of a process: the node's, too, as long as there is one. */
+/* The end of the process that this CPU runs. */
 _Noreturn void process_exit(unsigned status);
 _Noreturn void process_kill(int signal);
 

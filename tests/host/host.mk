@@ -4,6 +4,7 @@
 #
 # Included by the top-level Makefile, or alone from the root of the tree: make -f tests/host/host.mk host-test
 # A new C test: its name in HOST_TESTS and its sources in NAME_sources (the test itself is tests/host/test_NAME.c).
+# Fuzzing needs clang with its runtime (Debian: clang, libclang-rt-14-dev or the one of your version).
 # A new fuzzer: its name in FUZZERS and its sources in NAME_fuzz_sources (the target itself is tests/fuzz/fuzz_NAME.c).
 
 HOST_CC       ?= gcc
@@ -20,8 +21,7 @@ HOST_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
 FUZZ_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
                  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 
-HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree acpi \
-              apps_lib fwq_analysis selfish_analysis phase_distribution
+HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree acpi timer
 
 string_sources :=
 format_sources := kernel/format.c
@@ -33,6 +33,11 @@ elf_image_sources := kernel/elf_image.c kernel/format.c
 cpio_sources := kernel/cpio.c kernel/format.c
 tree_sources := kernel/tree.c kernel/cpio.c kernel/format.c
 acpi_sources := arch/x86_64/acpi.c kernel/format.c
+timer_sources := kernel/timer.c
+
+# The benchmarks of apps/.
+HOST_TESTS += apps_lib fwq_analysis selfish_analysis phase_distribution
+
 apps_lib_sources := apps/lib/order.c apps/lib/parse.c apps/lib/together.c
 fwq_analysis_sources := apps/fwq/analysis.c apps/lib/order.c
 selfish_analysis_sources := apps/selfish/analysis.c apps/lib/order.c

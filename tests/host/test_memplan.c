@@ -484,6 +484,81 @@ TEST(pool_takes_the_tightest_range_below_its_limit)
     CHECK_EQUAL(plan.slices[0].extent_count, 3);
 }
 
+TEST(pool_ends_exactly_at_its_limit_or_goes_elsewhere)
+{
+    begin(MIB, 1);
+    add_usable(16 * MIB, 64 * MIB);
+    input.pool_limit = 17 * MIB;
+    CHECK_EQUAL(make_plan(), 0);
+    input.pool_limit = 17 * MIB - 1;
+    CHECK_EQUAL(make_plan(), -ENOMEM);
+    CHECK_CONTAINS(why.text, "0x10fffff");
+}
+
+/* Places where the memory of all slices together may be cut, as offsets into it; the last one is its end. */
+static unsigned allowed_cuts(uint64_t *cuts)
+{
+    uint64_t before = 0, behind = 0;
+    unsigned count = 0;
+
+    for (unsigned rank = 0; rank < input.rank_count; rank++) {
+        for (unsigned i = 0; i < plan.slices[rank].extent_count; i++) {
+            struct memory_range extent = plan.slices[rank].extents[i];
+
+            for (uint64_t at = 0; at < extent.bytes; at += MEMPLAN_PAGE) {
+                if ((at == 0 && extent.base != behind) || (extent.base + at) % MEMPLAN_LARGE_PAGE == 0)
+                    cuts[count++] = before + at;
+            }
+            before += extent.bytes;
+            behind = extent.base + extent.bytes;
+        }
+    }
+    cuts[count] = before;
+    return count;
+}
+
+static uint64_t smaller(uint64_t left, uint64_t right)
+{
+    return left < right ? left : right;
+}
+
+/* The largest smallest slice of all ways to cut for two or three ranks. */
+static uint64_t best_by_trying(const uint64_t *cuts, unsigned count)
+{
+    uint64_t best = 0, total = cuts[count];
+
+    for (unsigned i = 0; i < count; i++) {
+        for (unsigned j = input.rank_count == 2 ? count : i; j <= count; j++) {
+            uint64_t last = input.rank_count == 2 ? total : total - cuts[j];
+            uint64_t found = smaller(smaller(cuts[i], cuts[j] - cuts[i]), last);
+
+            best = found > best ? found : best;
+        }
+    }
+    return best;
+}
+
+TEST(no_other_cut_makes_a_larger_smallest_slice)
+{
+    static uint64_t cuts[65536];
+    unsigned tried = 0;
+
+    for (int round = 0; round < 6000; round++) {
+        uint64_t least = UINT64_MAX;
+
+        random_map();
+        input.rank_count = 2 + (unsigned)round % 2;
+        if (make_plan() != 0 || plan.usable_bytes > 128 * MIB)
+            continue;
+        unsigned count = allowed_cuts(cuts);
+        for (unsigned rank = 0; rank < input.rank_count; rank++)
+            least = smaller(least, plan.slices[rank].bytes);
+        CHECK_EQUAL(least, best_by_trying(cuts, count));
+        tried++;
+    }
+    CHECK(tried > 500);
+}
+
 TEST(same_map_in_any_order_makes_the_same_plan)
 {
     for (int round = 0; round < 300; round++) {
@@ -518,6 +593,8 @@ int main(void)
     RUN(ram_whose_end_wraps_is_not_used);
     RUN(reservation_whose_end_wraps_reaches_to_the_end);
     RUN(pool_takes_the_tightest_range_below_its_limit);
+    RUN(pool_ends_exactly_at_its_limit_or_goes_elsewhere);
+    RUN(no_other_cut_makes_a_larger_smallest_slice);
     RUN(same_map_in_any_order_makes_the_same_plan);
     return check_report("memplan");
 }

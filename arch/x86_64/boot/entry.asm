@@ -7,6 +7,9 @@
 ; of its own that sets EBP to which one it is; after that there is one path: check for a 64-bit CPU, build the early page tables, enter
 ; long mode, call arch_start(protocol, information).
 ;
+; Further CPUs (smp.c) begin in real mode at a page below 1 MiB, to which smp.c has copied ap_trampoline, and join the path where it enters long mode, with EBP =
+; BOOT_FURTHER_CPU; the stack and the per-CPU area are handed over in ap_cpu.
+;
 ; The early page tables (2 MiB pages, everything writable and executable; paging.c replaces them) show the first 4 GiB of physical memory
 ; at three places: at 0 (this code runs there), at DIRECT_MAP, and the first GiB of them at KERNEL_BASE, where the kernel is linked.
 ;
@@ -108,6 +111,7 @@ boot_common:
     mov dword [PHYSICAL(boot_root) + DIRECT_MAP_SLOT * 8], PHYSICAL(boot_pointers_low) + PTE_PRESENT_WRITE
     mov dword [PHYSICAL(boot_root) + 511 * 8], PHYSICAL(boot_pointers_high) + PTE_PRESENT_WRITE
 
+enter_long_mode:                                ; EDI bit 20: the CPU knows no-execute
     mov eax, CR4_PAE
     mov cr4, eax
     mov eax, PHYSICAL(boot_root)
@@ -154,6 +158,8 @@ boot_64:
     mov fs, eax
     mov gs, eax
     mov ss, eax
+    cmp ebp, BOOT_FURTHER_CPU
+    je .further_cpu
     mov rsp, boot_stack_top
     mov edi, ebp                                ; arch_start(unsigned protocol, uint64_t information)
     mov esi, esi                                ; zero-extends
@@ -163,15 +169,60 @@ boot_64:
 .halt:
     hlt
     jmp .halt
+.further_cpu:
+    mov rax, ap_cpu
+    mov rdi, [rax]                              ; arch_start_further(struct cpu *cpu)
+    mov rsp, [rdi + CPU_KERNEL_STACK]
+    xor ebp, ebp
+    mov rax, arch_start_further
+    call rax
+    jmp .halt
+
+; Real mode, CS = the page that smp.c has chosen. Everything it refers to lies in the kernel's image, below 4 GiB.
+bits 16
+global ap_trampoline, ap_trampoline_end
+ap_trampoline:
+    cli
+    cld
+    mov ax, cs
+    mov ds, ax
+    o32 lgdt [ap_gdt_pointer - ap_trampoline]
+    mov eax, cr0
+    or eax, 1                                   ; protected mode
+    mov cr0, eax
+    jmp dword 0x10:PHYSICAL(ap_protected)
+align 4
+ap_gdt_pointer:
+    dw 31
+    dd PHYSICAL(boot_gdt)
+ap_trampoline_end:
+
+bits 32
+ap_protected:
+    mov eax, 0x18
+    mov ds, eax
+    mov es, eax
+    mov ss, eax
+    mov eax, 0x80000001
+    cpuid
+    mov edi, edx
+    mov ebp, BOOT_FURTHER_CPU
+    jmp enter_long_mode
 
 extern arch_start
+extern arch_start_further
+extern ap_cpu
 
 section .rodata
 not_64_bit_text: db 13, 10, "tacet: this CPU has no 64-bit mode; Tacet needs an x86_64 machine", 13, 10, 0
 align 8
-boot_gdt: dq 0, 0x00209a0000000000               ; null, 64-bit code
+boot_gdt:
+    dq 0
+    dq 0x00209a0000000000                       ; 0x08: 64-bit code
+    dq 0x00cf9a000000ffff                       ; 0x10: 32-bit code, for further CPUs
+    dq 0x00cf92000000ffff                       ; 0x18: 32-bit data
 boot_gdt_pointer:
-    dw 15
+    dw 31
     dd PHYSICAL(boot_gdt)
 
 section .note.pvh note alloc noexec nowrite align=4

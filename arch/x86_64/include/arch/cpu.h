@@ -24,6 +24,7 @@
 #define BOOT_MULTIBOOT2 0
 #define BOOT_PVH        1
 #define BOOT_UNKNOWN    2
+#define BOOT_FURTHER_CPU 3 /* not a protocol: a CPU that smp.c has started */
 
 /* Segment selectors. SYSRET wants user data just before user code [Intel SDM 2B, SYSRET]. */
 #define SELECTOR_KERNEL_CODE 0x08
@@ -32,6 +33,7 @@
 #define SELECTOR_USER_CODE   0x23 /* 0x20 with privilege 3 */
 #define SELECTOR_TSS         0x28
 
+#define CPUS_MAX        64
 #define CPU_STACK_BYTES 16384
 #define IST_STACK_BYTES 4096
 #define IST_STACKS      4 /* #DB, NMI, #DF, #MC: each on a stack of its own, for they may arrive on a bad one */
@@ -57,10 +59,14 @@ struct cpu {
     uint64_t user_stack;   /* RSP of the program while its system call runs */
     uint64_t kernel_stack; /* top of `stack`, where entries from the program begin */
     struct cpu *self;
+    struct klog_ring *klog;  /* what this CPU did last */
     struct process *process; /* the one process of this CPU, or NULL */
+    uint64_t kernel_ticks; /* spent in the kernel; while in it, less the TSC at the entry (the entry code subtracts it, the exit adds) */
     uint32_t index;
     uint32_t apic_id;
     bool panicking;
+    bool online;            /* has reported after its start */
+    uint64_t clock_behind;  /* ticks to add to this CPU's TSC to get the first CPU's, where they differ and the hardware cannot correct it */
 
     uint64_t gdt[8];
     struct task_state task_state;

@@ -51,6 +51,9 @@ uint64_t table_take(struct page_pool *pages);
 /* The entry for `address` at `level`, tables above it made where they are missing with `table_bits`; NULL where there is no memory for one, or a larger page is in the way. */
 uint64_t *entry_reach(uint64_t root, uint64_t address, int level, uint64_t table_bits, struct page_pool *pages);
 
+/* Replaces the large page at `entry` by `table`, filled with pages of the next level that show the same memory with the same rights. */
+void entry_split(uint64_t *entry, int level, uint64_t table, uint64_t table_bits);
+
 /* The kernel's root table, whose upper half every program's root shares. */
 uint64_t kernel_root(void);
 

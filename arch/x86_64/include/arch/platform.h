@@ -10,6 +10,7 @@
 #define ARCH_NAME        "x86_64"
 #define ARCH_ELF_MACHINE 62 /* EM_X86_64 */
 
+#define ARCH_CPUS_MAX   CPUS_MAX
 #define ARCH_PAGE       4096ULL
 #define ARCH_LARGE_PAGE (2ULL << 20)
 #define ARCH_HUGE_PAGE  (1ULL << 30)
@@ -47,7 +48,19 @@ static inline uint64_t arch_physical_of(const void *image)
 
 static inline uint64_t arch_ticks(void)
 {
-    return cpu_ticks();
+    return cpu_ticks() + cpu_this()->clock_behind;
+}
+
+struct klog_ring;
+
+static inline struct klog_ring *arch_klog(void)
+{
+    return cpu_this()->klog;
+}
+
+static inline uint32_t arch_cpu_here(void)
+{
+    return cpu_this()->index;
 }
 
 static inline void arch_pause(void)

@@ -7,6 +7,7 @@
 
 #include "arch/acpi.h"
 #include "arch/cpu.h"
+#include "klog.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,10 +32,14 @@ struct cpu_features {
 };
 
 const struct cpu_features *cpu_features(void); /* filled by the first cpu_initialise */
+/* What a CPU beyond the first takes of the pool: its area, then its ring of the flight log. */
+#define CPU_FURTHER_BYTES ((sizeof(struct cpu) + sizeof(struct klog_ring) + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1))
+
 void cpu_initialise(struct cpu *cpu, unsigned index);
 
 /* Assembly entry points (syscall_entry.asm). */
 void syscall_entry(void);
+void syscall_entry_logged(void);
 _Noreturn void program_enter(uint64_t entry, uint64_t stack);
 
 /* Registers of a device at `physical`, uncached, in the device window; NULL where the window is full. paging.c. */
@@ -43,7 +48,14 @@ volatile void *device_map(uint64_t physical, uint64_t bytes);
 /* Facts from ACPI; zero where there is none. start.c. */
 const struct acpi_facts *acpi_facts(void);
 
-void interrupts_silence(void); /* quiet.c */
-void clock_initialise(void);   /* clock.c */
+/* Makes the final map, which arch_memory_initialise has built, this CPU's; and takes a page out of the direct map, so that a stack above it cannot
+ * overflow unseen. kernel_map.c. */
+void kernel_map_activate(void);
+void kernel_guard_page(uint64_t address);
+
+void clock_initialise(void); /* clock.c */
+
+/* Registers the clock event devices; the APIC timer's rate as measured, 0 where it was not. clockevents.c. */
+void clockevents_initialise(uint64_t local_apic_hz);
 
 #endif

@@ -41,6 +41,8 @@ enum trap_vector {
     TRAP_SIMD = 19,
     TRAP_CONTROL = 21,
     VECTOR_FIRST_INTERRUPT = 32,
+    VECTOR_WAKE = 0xf0,  /* from another CPU: look at what you wait for */
+    VECTOR_TIMER = 0xf1, /* the local one-shot timer */
     VECTOR_SPURIOUS = 255,
 };
 

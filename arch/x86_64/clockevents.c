@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * clockevents.c: the clock event devices of x86_64: the local APIC's one-shot timer, and the TSC deadline where the CPU has one (exact to the TSC's tick, and without a
+ * range). Functions act on the calling CPU, interrupts off.
+ *
+ * The APIC timer counts at a rate that only measuring tells; it is measured beside the TSC (clock.c). Deadlines are rounded up to its ticks, so that it is never early;
+ * a count of zero would never fire; one that is too far is clamped, and the timer queue asks again.
+ *
+ * Source: Intel SDM 3A §10.5.4.
+ */
+#include "arch.h"
+#include "arch/local_apic.h"
+#include "arch/setup.h"
+#include "arch/trap.h"
+#include "clock.h"
+#include "clockevent.h"
+#include "console.h"
+
+static uint64_t apic_hz;
+
+static void apic_arm(uint64_t when_ns)
+{
+    uint64_t now = clock_now_ns();
+    uint64_t distance = when_ns > now ? when_ns - now : 0;
+    uint64_t seconds = distance / NS_PER_S;
+    uint64_t ticks = seconds > UINT32_MAX / apic_hz ? UINT32_MAX : (distance * apic_hz + NS_PER_S - 1) / NS_PER_S;
+
+    if (ticks > UINT32_MAX)
+        ticks = UINT32_MAX;
+    local_apic_timer_start(VECTOR_TIMER, ticks ? (uint32_t)ticks : 1);
+}
+
+static void apic_disarm(void)
+{
+    local_apic_timer_start(VECTOR_TIMER, 0);
+}
+
+static void deadline_arm(uint64_t when_ns)
+{
+    uint64_t ticks = clock_ticks_at(when_ns) - cpu_this()->clock_behind;
+
+    local_apic_deadline_set(VECTOR_TIMER, ticks ? ticks : 1);
+}
+
+static void deadline_disarm(void)
+{
+    local_apic_deadline_set(VECTOR_TIMER, 0);
+}
+
+static struct clockevent_device apic_device = {
+    .name = "lapic", .description = "local APIC timer, one-shot", .rating = 100, .arm = apic_arm, .disarm = apic_disarm
+};
+static struct clockevent_device deadline_device = {
+    .name = "tsc-deadline", .description = "local APIC, TSC deadline", .rating = 150, .arm = deadline_arm, .disarm = deadline_disarm
+};
+
+void clockevents_initialise(uint64_t local_apic_hz)
+{
+    apic_hz = local_apic_hz;
+    if (!local_apic_present())
+        return;
+    if (apic_hz)
+        clockevent_register(&apic_device);
+    if (cpuid(1, 0).c >> 24 & 1)
+        clockevent_register(&deadline_device);
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * smp.c: finds the node's CPUs, starts them, and compares their clocks.
+ *
+ * CPUs come from the ACPI MADT; the first one of each core first, then the hardware threads beside them, so that ranks fill cores before they share one. A CPU
+ * that does not answer is named and left out. Started one after the other by the first CPU; each reports, takes part in the clock comparison, and waits in
+ * kernel_cpu_start().
+ *
+ * Sources: Intel SDM 3A §9.4.4 (start-up), §9.9 (topology by CPUID leaf 0xB), 3B §18.17.3 (TSC_ADJUST).
+ */
+#include "arch.h"
+#include "arch/local_apic.h"
+#include "arch/setup.h"
+#include "arch/trap.h"
+#include "console.h"
+#include "kstring.h"
+#include "stop.h"
+
+#define MSR_TSC_ADJUST  0x3b
+#define LOW_MEMORY_LOW  0x1000ULL
+#define LOW_MEMORY_HIGH 0xa0000ULL
+#define INIT_WAIT_US    10000
+#define START_WAIT_US   200
+#define ANSWER_WAIT_US  1000000
+#define SYNC_ROUNDS     16
+
+extern const uint8_t ap_trampoline[], ap_trampoline_end[];
+
+static struct cpu *cpus[CPUS_MAX] = { &boot_cpu }; /* by index; those that run */
+static unsigned cpu_count = 1;
+struct cpu *ap_cpu; /* the one that starts now; entry.asm reads it */
+
+unsigned arch_cpu_count(void)
+{
+    return cpu_count;
+}
+
+unsigned arch_cpu_index(void)
+{
+    return cpu_this()->index;
+}
+
+const struct tacet_counters *arch_counters(unsigned cpu)
+{
+    return cpu < cpu_count ? &cpus[cpu]->counters : NULL;
+}
+
+const struct klog_ring *arch_klog_of(unsigned cpu)
+{
+    return cpus[cpu]->klog;
+}
+
+unsigned arch_cpus_present(void)
+{
+    unsigned count = acpi_facts()->cpu_count;
+
+    return count == 0 ? 1 : count < CPUS_MAX ? count : CPUS_MAX;
+}
+
+static void wait_us(uint64_t us)
+{
+    uint64_t start = cpu_ticks(), ticks = arch_clock_hz() / 1000000 * us;
+
+    while (cpu_ticks() - start < ticks)
+        arch_pause();
+}
+
+/* ---- Clocks ---- */
+
+static struct {
+    uint32_t turn;  /* round * 2: the first CPU asks; + 1: the other has answered */
+    uint64_t ticks; /* the other's TSC */
+} sync;
+
+static void sync_answer(void)
+{
+    for (uint32_t round = 1; round <= SYNC_ROUNDS; round++) {
+        while (__atomic_load_n(&sync.turn, __ATOMIC_ACQUIRE) != round * 2)
+            arch_pause();
+        sync.ticks = cpu_ticks();
+        __atomic_store_n(&sync.turn, round * 2 + 1, __ATOMIC_RELEASE);
+    }
+}
+
+/* How far the other CPU's TSC is ahead of this one's, as far as the quickest round can tell: 0 if it lies between the two readings around it. */
+static int64_t sync_ask(void)
+{
+    uint64_t quickest = UINT64_MAX;
+    int64_t ahead = 0;
+
+    sync.turn = 0;
+    for (uint32_t round = 1; round <= SYNC_ROUNDS; round++) {
+        uint64_t before = cpu_ticks();
+
+        __atomic_store_n(&sync.turn, round * 2, __ATOMIC_RELEASE);
+        while (__atomic_load_n(&sync.turn, __ATOMIC_ACQUIRE) != round * 2 + 1)
+            arch_pause();
+
+        uint64_t after = cpu_ticks(), other = sync.ticks;
+        if (after - before >= quickest)
+            continue;
+        quickest = after - before;
+        ahead = other - before <= after - before ? 0 : (int64_t)(other - (before + quickest / 2));
+    }
+    return ahead;
+}
+
+static bool tsc_adjustable(void)
+{
+    return cpu_features()->basic_leaves >= 7 && (cpuid(7, 0).b >> 1 & 1);
+}
+
+/* ---- The other side ---- */
+
+static struct {
+    uint32_t step; /* 1: report; 2: clock compared, `adjust` valid; 3: go */
+    int64_t ahead;
+} handshake;
+
+_Noreturn void arch_start_further(struct cpu *cpu);
+_Noreturn void arch_start_further(struct cpu *cpu)
+{
+    kernel_map_activate();
+    cpu_initialise(cpu, cpu->index);
+    interrupts_silence();
+    __atomic_store_n(&cpu->online, true, __ATOMIC_RELEASE);
+    sync_answer();
+    while (__atomic_load_n(&handshake.step, __ATOMIC_ACQUIRE) != 2)
+        arch_pause();
+    if (handshake.ahead && tsc_adjustable())
+        msr_write(MSR_TSC_ADJUST, msr_read(MSR_TSC_ADJUST) - (uint64_t)handshake.ahead);
+    else
+        cpu->clock_behind = (uint64_t)-handshake.ahead;
+    __atomic_store_n(&handshake.step, 3, __ATOMIC_RELEASE);
+    kernel_cpu_start(cpu->index);
+}
+
+/* ---- The first CPU's side ---- */
+
+/* The area and, behind it, the ring of the flight log. */
+static struct cpu *cpu_allocate(struct page_pool *pool, uint32_t apic_id)
+{
+    uint64_t bytes = CPU_FURTHER_BYTES;
+    uint64_t memory = page_pool_take(pool, bytes, ARCH_PAGE);
+
+    if (memory == PAGE_POOL_NONE)
+        node_stop(STOP_NO_MEMORY, "no memory for the area of CPU %u", cpu_count);
+
+    struct cpu *cpu = arch_physical(memory);
+    arch_zero(cpu, bytes);
+    cpu->index = cpu_count;
+    cpu->apic_id = apic_id;
+    cpu->klog = (struct klog_ring *)(cpu + 1);
+    cpu->kernel_stack = (uint64_t)cpu->stack + CPU_STACK_BYTES;
+    kernel_guard_page((uint64_t)cpu->guard);
+    return cpu;
+}
+
+static void cpu_start(struct cpu *cpu, uint8_t trampoline_page)
+{
+    ap_cpu = cpu;
+    handshake.step = 1;
+    for (int attempt = 0; attempt < 2 && !__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE); attempt++) {
+        local_apic_send_startup(cpu->apic_id, trampoline_page);
+        wait_us(START_WAIT_US);
+    }
+    for (uint64_t waited = 0; waited < ANSWER_WAIT_US && !__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE); waited += 10)
+        wait_us(10);
+    if (!cpu->online) {
+        local_apic_send_init(cpu->apic_id); /* if it should wake up late, it goes back to sleep */
+        kernel_print("CPU with APIC id %u does not answer its start-up within %u ms; the node goes on without it\n", cpu->apic_id,
+                     ANSWER_WAIT_US / 1000);
+        return;
+    }
+
+    handshake.ahead = sync_ask();
+    if (handshake.ahead)
+        kernel_print("the TSC of CPU %u is %ld ticks ahead of the first CPU's; corrected %s\n", cpu->index, handshake.ahead,
+                     tsc_adjustable() ? "in hardware" : "in the kernel's clock, not in programs that read the TSC");
+    __atomic_store_n(&handshake.step, 2, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&handshake.step, __ATOMIC_ACQUIRE) != 3)
+        arch_pause();
+    cpus[cpu_count++] = cpu;
+}
+
+/* With a local APIC an interrupt ends the wait; interrupts come in only between STI, which holds them off for one more instruction, and the end of HLT. */
+void arch_cpu_wait(void)
+{
+    __asm__ volatile("sti; hlt; cli" : : : "memory");
+}
+
+void arch_cpu_wake(unsigned cpu)
+{
+    local_apic_send_interrupt(cpus[cpu]->apic_id, VECTOR_WAKE);
+}
+
+/* How many low bits of an APIC id tell the hardware threads of a core apart. */
+static unsigned thread_bits(void)
+{
+    return cpu_features()->basic_leaves >= 0xb ? cpuid(0xb, 0).a & 31 : 0;
+}
+
+/* A usable page below 1 MiB that no module lies in, for ap_trampoline; 0 where there is none. */
+static uint64_t trampoline_find(const struct boot_info *boot)
+{
+    for (uint64_t page = LOW_MEMORY_HIGH - ARCH_PAGE; page >= LOW_MEMORY_LOW; page -= ARCH_PAGE)
+        if (boot_info_page_is_free(boot, page))
+            return page;
+    return 0;
+}
+
+static void cpus_start_threads(struct page_pool *pool, uint8_t page, uint32_t thread)
+{
+    const struct acpi_facts *facts = acpi_facts();
+    uint32_t mask = (1U << thread_bits()) - 1;
+
+    for (unsigned i = 0; i < facts->cpu_count && cpu_count < CPUS_MAX; i++) {
+        uint32_t id = facts->apic_ids[i];
+
+        if ((id & mask) == thread && id != boot_cpu.apic_id)
+            cpu_start(cpu_allocate(pool, id), page);
+    }
+}
+
+void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot)
+{
+    const struct acpi_facts *facts = acpi_facts();
+    uint64_t trampoline = trampoline_find(boot);
+
+    boot_cpu.apic_id = local_apic_id();
+    if (arch_cpus_present() == 1 || !local_apic_present())
+        return;
+    if (!trampoline) {
+        kernel_print("no free page below 1 MiB to start further CPUs from; the node goes on with one\n");
+        return;
+    }
+    memcpy(arch_physical(trampoline), ap_trampoline, (size_t)(ap_trampoline_end - ap_trampoline));
+    for (unsigned i = 0; i < facts->cpu_count; i++)
+        if (facts->apic_ids[i] != boot_cpu.apic_id)
+            local_apic_send_init(facts->apic_ids[i]);
+    wait_us(INIT_WAIT_US);
+    for (uint32_t thread = 0; thread < 1U << thread_bits(); thread++)
+        cpus_start_threads(pool, (uint8_t)(trampoline >> 12), thread);
+    if (facts->cpu_count > CPUS_MAX)
+        kernel_print("%u CPUs are more than the kernel manages; %u run\n", facts->cpu_count, cpu_count);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * job.h: the ranks of the node's program: one process each, on cores of its own, with an equal slice of the memory.
+ *
+ * R ranks share C CPUs: rank r has the CPUs r * (C / R) and up, and runs on the first of them; CPUs that are left over stay parked. Ranks learn who they are
+ * from TACET_RANK and TACET_SIZE in their environment. A rank that exits or dies leaves the others alone; the node ends when all have, with the
+ * worst exit status.
+ */
+#ifndef TACET_JOB_H
+#define TACET_JOB_H
+
+#include "command_line.h"
+#include "memplan.h"
+#include "tree.h"
+
+/* Reads `ranks=` (1 … CPUs; all CPUs by default) and what else the command line says of the program. Stops the node on bad values. */
+void job_configure(const struct command_line *line, unsigned cpu_count);
+unsigned job_rank_count(void);
+
+/* Lets all CPUs go, this one included. */
+_Noreturn void job_start(const struct memplan *plan, struct tree *tree);
+
+/* A further CPU arrives here and takes up its rank when job_start says so. */
+_Noreturn void job_cpu_join(unsigned cpu);
+
+/* A rank has ended; its CPU does not come back. */
+_Noreturn void job_rank_end(unsigned status);
+
+#endif

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * hostile.c SEED CALLS [TRACE-FROM]: every system call of syscalls.def, and numbers beyond, with arguments that no honest program passes: addresses of the kernel, of
+ * nobody, not canonical, read-only, without rights, at a page's last byte; lengths of zero and of everything; each in each argument's place, then CALLS random
+ * combinations. What a run does depends on the seed alone. With TRACE-FROM, calls from that one on are named on standard error before they are made.
+ *
+ * After each call: the result is a value or an errno of Linux's range; memory that the call was not given is untouched; no address of the kernel stands in
+ * memory that it was given. Calls whose right answer would take this program's own ground away (exit, munmap of itself) are left out, by address and not
+ * by name wherever possible.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define PAGE       4096UL
+#define USER_LIMIT 0x00007ffffffff000UL
+
+struct call {
+    const char *name;
+    long number;
+};
+
+static const struct call calls[] = {
+#define LOCAL(name, x86_64, ppc64, arguments, limits) { #name, x86_64 },
+#define STUB(name, x86_64, ppc64, arguments, reason)  { #name, x86_64 },
+#define REFUSED(name, x86_64, ppc64, reason)          { #name, x86_64 },
+#include "kernel/syscalls.def"
+    { "335", 335 },
+    { "404", 404 },
+    { "511", 511 },
+    { "512", 512 },
+    { "1 << 31", 1L << 31 },
+    { "1 << 32", 1L << 32 },
+    { "-1", -1 },
+    { "lowest", INT64_MIN },
+};
+
+#define CALLS (sizeof(calls) / sizeof(calls[0]))
+
+/* The arena, at a place of its own with nothing around it:
+ * writable | writable | read-only | no rights | hole | writable | hole */
+enum { WRITABLE = 0, READ_ONLY = 2, NO_RIGHTS = 3, ISLAND = 5, ARENA_PAGES = 7 };
+#define ARENA      0x300000000000UL
+#define AT(page)   (ARENA + (page) * PAGE)
+#define ROOM_BELOW (1UL << 30)
+#define ROOM_ABOVE (1UL << 40)
+
+static uint64_t hostile[64];
+static unsigned hostile_count;
+static uint64_t canary[512];
+static uint64_t state;
+static unsigned long made, skipped, succeeded;
+static unsigned long trace_from = ~0UL;
+static int file, directory, zero, null;
+
+static uint64_t random_number(void)
+{
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return state;
+}
+
+static long bare(long number, const uint64_t *a)
+{
+    register uint64_t r10 __asm__("r10") = a[3];
+    register uint64_t r8 __asm__("r8") = a[4];
+    register uint64_t r9 __asm__("r9") = a[5];
+    long result;
+
+    __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory");
+    return result;
+}
+
+static long bare3(long number, uint64_t a, uint64_t b, uint64_t c)
+{
+    const uint64_t arguments[6] = { a, b, c };
+
+    return bare(number, arguments);
+}
+
+static void arena_page(unsigned page, int rights)
+{
+    const uint64_t arguments[6] = { AT(page), PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1UL, 0 };
+
+    if (bare(SYS_mmap, arguments) != (long)AT(page))
+        _exit(70);
+    memset((void *)AT(page), 0x5a, PAGE);
+    if (rights != (PROT_READ | PROT_WRITE) && bare3(SYS_mprotect, AT(page), PAGE, (uint64_t)rights))
+        _exit(71);
+}
+
+static void arena_make(void)
+{
+    bare3(SYS_munmap, ARENA - ROOM_BELOW, ROOM_BELOW + ROOM_ABOVE, 0);
+    arena_page(WRITABLE, PROT_READ | PROT_WRITE);
+    arena_page(WRITABLE + 1, PROT_READ | PROT_WRITE);
+    arena_page(READ_ONLY, PROT_READ);
+    arena_page(NO_RIGHTS, PROT_NONE);
+    arena_page(ISLAND, PROT_READ | PROT_WRITE);
+}
+
+/* What goes into the writable pages before each call: a path, numbers, an array of parts that lead astray. */
+static void arena_fill(void)
+{
+    struct iovec *parts = (struct iovec *)(AT(WRITABLE) + 1024);
+
+    memset((void *)AT(WRITABLE), 0x5a, 2 * PAGE);
+    memset((void *)AT(ISLAND), 0x5a, PAGE);
+    strcpy((char *)AT(WRITABLE), "/proc/self/exe");
+    strcpy((char *)AT(WRITABLE) + 512, "a/../b/./c");
+    for (unsigned i = 0; i < 16; i++)
+        parts[i] = (struct iovec){ (void *)hostile[(i * 5 + made) % hostile_count], hostile[(i * 3 + made) % hostile_count] };
+    strcpy((char *)AT(WRITABLE + 1) + PAGE - 5, "/dev"); /* ends with the page; the next one is read-only */
+    memset((void *)(AT(ISLAND) + PAGE - 8), 'x', 8);         /* a string without an end before the hole */
+}
+
+static void values_choose(void)
+{
+    static const uint64_t fixed[] = {
+        0, 1, 2, 8, 64, 4095, PAGE, 0xffff, 1UL << 31, 0xffffffffUL, 1UL << 32, 1UL << 40, 1UL << 47, 1UL << 63, -1UL, -2UL, -8UL, (uint64_t)INT64_MAX,
+        /* the kernel: its image (text, constants, data), the direct map, the device window, the last bytes below the hole and of everything */
+        0xffffffff80000000, 0xffffffff80100000, 0xffffffff80101008, 0xffffffff80200000, 0xffff800000000000, 0xffff800000100000, 0xffffff0000000000,
+        USER_LIMIT - 1, USER_LIMIT, USER_LIMIT + 1, 0x00007fffffffffff, 0x0000800000000000, 0x1234567812345678, 0xffff7fffffffffff, -PAGE,
+        /* nobody's */
+        0x123456789000, 0xfff, 0x7fffffff,
+        /* descriptors' special numbers, times */
+        (uint64_t)AT_FDCWD, 0xffffff9c, 1000000000,
+    };
+    static const uint64_t arena[] = {
+        AT(WRITABLE), AT(WRITABLE) + 1, AT(WRITABLE) + 1024, AT(WRITABLE + 2) - 1, AT(WRITABLE + 2) - 5, AT(WRITABLE + 2) - 8, AT(READ_ONLY), AT(READ_ONLY) + 4,
+        AT(NO_RIGHTS) - 1, AT(NO_RIGHTS), AT(NO_RIGHTS) + 8, AT(4), AT(ISLAND) - 4, AT(ISLAND), AT(ISLAND + 1) - 1, AT(ISLAND + 1) - 8, AT(6),
+    };
+
+    memcpy(hostile, fixed, sizeof(fixed));
+    memcpy(hostile + sizeof(fixed) / 8, arena, sizeof(arena));
+    hostile_count = sizeof(fixed) / 8 + sizeof(arena) / 8;
+}
+
+static int inside_room(uint64_t address, uint64_t bytes)
+{
+    return address >= ARENA - ROOM_BELOW && bytes <= ROOM_BELOW + ROOM_ABOVE && address + bytes <= ARENA + ROOM_ABOVE;
+}
+
+/* A range that the kernel has to refuse whatever it is asked for, or one of the arena's. */
+static int range_is_safe(uint64_t address, uint64_t bytes)
+{
+    return bytes == 0 || address % PAGE || address >= USER_LIMIT || bytes > USER_LIMIT - address || inside_room(address, bytes);
+}
+
+/* Whether the call could rightly harm this program. */
+static int is_suicide(long number, const uint64_t *a)
+{
+    switch (number) {
+    case SYS_exit:
+    case SYS_exit_group:
+        return 1;
+    case SYS_kill: /* zero and below: groups of processes, this one among them */
+        return ((int)a[0] <= 0 || (int)a[0] == getpid()) && a[1] != 0 && a[1] <= 64;
+    case SYS_tkill:
+        return (int)a[0] == getpid() && a[1] != 0 && a[1] <= 64;
+    case SYS_tgkill:
+        return (int)a[1] == getpid() && a[2] != 0 && a[2] <= 64;
+    case SYS_read:
+    case SYS_readv:
+        return a[0] < 3; /* would wait for input */
+    case SYS_write:
+    case SYS_writev:
+        return a[0] < 3 && made % 64; /* one in a while: the serial line is slow */
+    case SYS_close:
+        return a[0] < 3 || a[0] <= (uint64_t)null;
+    case SYS_dup2:
+    case SYS_dup3:
+        return a[1] < 3 || a[1] <= (uint64_t)null;
+    case SYS_munmap:
+    case SYS_mprotect:
+    case SYS_madvise:
+    case SYS_mremap:
+        return !range_is_safe(a[0], a[1]) || (number == SYS_mremap && !range_is_safe(a[4], a[2]));
+    case SYS_mmap:
+        return (a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE)) && !range_is_safe(a[0], a[1]);
+    case SYS_prctl: /* no suicide, but a name made of kernel addresses would come back as one */
+        return a[1] >= AT(WRITABLE) + 1008 && a[1] < AT(WRITABLE) + 1024 + 16 * sizeof(struct iovec);
+    default:
+        return 0;
+    }
+}
+
+static int changes_memory(long number)
+{
+    return number == SYS_munmap || number == SYS_mprotect || number == SYS_madvise || number == SYS_mremap || number == SYS_mmap;
+}
+
+static int is_random(long number, const uint64_t *a)
+{
+    return number == SYS_getrandom || ((number == SYS_read || number == SYS_readv || number == SYS_pread64) && a[0] > 2);
+}
+
+static __attribute__((noreturn)) void fail(const struct call *call, const uint64_t *a, long result, const char *what)
+{
+    fprintf(stderr, "hostile: call %lu: %s(%#lx, %#lx, %#lx, %#lx, %#lx, %#lx) = %ld: %s\n", made, call->name, a[0], a[1], a[2], a[3], a[4], a[5], result,
+            what);
+    _exit(1);
+}
+
+/* An address of the kernel's image, direct map or device window. */
+static int is_kernel_address(uint64_t value)
+{
+    return (value >= 0xffffffff80000000 && value < 0xffffffff81000000) || (value >= 0xffff800000000000 && value < 0xffff801000000000) ||
+           (value >= 0xffffff0000000000 && value < 0xffffff0000200000);
+}
+
+/* Values of the hostile list that stand in the arena because this program put them there are known by their place. */
+static int leaks(uint64_t page)
+{
+    const uint8_t *at = (const uint8_t *)page;
+
+    for (unsigned i = 0; i + 8 <= PAGE; i++) {
+        uint64_t value;
+
+        if (page == AT(WRITABLE) && i >= 1024 - 7 && i < 1024 + 16 * sizeof(struct iovec))
+            continue;
+        if (at[i + 7] != 0xff) /* the fast way out */
+            continue;
+        memcpy(&value, at + i, 8);
+        if (is_kernel_address(value))
+            return 1;
+    }
+    return 0;
+}
+
+static int is_filled_with(uint64_t page, uint8_t byte)
+{
+    const uint64_t *words = (const uint64_t *)page, wanted = byte * 0x0101010101010101UL;
+
+    for (unsigned i = 0; i < PAGE / 8; i++)
+        if (words[i] != wanted)
+            return 0;
+    return 1;
+}
+
+static void try(const struct call *call, const uint64_t *a)
+{
+    uint64_t thread_pointer = 0;
+    long result;
+
+    if (is_suicide(call->number, a)) {
+        skipped++;
+        return;
+    }
+    arena_fill();
+    if (made >= trace_from)
+        fprintf(stderr, "%lu %s(%#lx, %#lx, %#lx, %#lx, %#lx, %#lx)\n", made, call->name, a[0], a[1], a[2], a[3], a[4], a[5]);
+    if (call->number == SYS_arch_prctl)
+        bare3(SYS_arch_prctl, 0x1003, (uint64_t)&thread_pointer, 0);
+    result = bare(call->number, a);
+    if (call->number == SYS_arch_prctl)
+        bare3(SYS_arch_prctl, 0x1002, thread_pointer, 0);
+    made++;
+    succeeded += result >= 0;
+
+    if (result < -4095 || (result >= 0 && (uint64_t)result > USER_LIMIT && call->number != SYS_lseek && call->number != SYS_write))
+        fail(call, a, result, "the result is neither a value nor an errno");
+    for (unsigned i = 0; i < sizeof(canary) / 8; i++)
+        if (canary[i] != i * 0x9e3779b97f4a7c15)
+            fail(call, a, result, "memory was overwritten that the call was not given");
+    if (changes_memory(call->number)) {
+        if (result >= 0 && (call->number == SYS_mmap || call->number == SYS_mremap) && !inside_room((uint64_t)result, 0))
+            bare3(SYS_munmap, (uint64_t)result, call->number == SYS_mmap ? a[1] : a[2], 0);
+        arena_make();
+        return;
+    }
+    if (!is_filled_with(AT(READ_ONLY), 0x5a))
+        fail(call, a, result, "a read-only page was written");
+    if (!is_random(call->number, a) && (leaks(AT(WRITABLE)) || leaks(AT(WRITABLE + 1)) || leaks(AT(ISLAND))))
+        fail(call, a, result, "an address of the kernel came out");
+    /* Descriptors that a call has opened are closed, or the table is full soon; what was opened on purpose stays. */
+    if (result > null && (call->number == SYS_open || call->number == SYS_openat || call->number == SYS_dup || call->number == SYS_fcntl ||
+                          call->number == SYS_dup2 || call->number == SYS_dup3))
+        bare3(SYS_close, (uint64_t)result, 0, 0);
+}
+
+/* Arguments that let a call come far, so that the one hostile argument is looked at last. */
+static void honest_arguments(unsigned variant, uint64_t *a)
+{
+    const uint64_t variants[][6] = {
+        { 0, 0, 0, 0, 0, 0 },
+        { (uint64_t)file, AT(WRITABLE + 1), 64, 8, AT(WRITABLE + 1), 0 },
+        { AT(WRITABLE), AT(WRITABLE + 1), 64, 8, AT(WRITABLE + 1), 0 },
+        { (uint64_t)AT_FDCWD, AT(WRITABLE), 0, 0, AT(WRITABLE + 1), 0 },
+        { (uint64_t)AT_FDCWD, AT(WRITABLE), AT(WRITABLE + 1), 0x1000, AT(WRITABLE + 1), 0 },
+        { (uint64_t)directory, AT(WRITABLE + 1), 1024, 0, 0, 0 },
+        { (uint64_t)zero, AT(WRITABLE) + 1024, 16, 0, 0, 0 },
+        { (uint64_t)null, AT(WRITABLE) + 1024, 16, 0, 0, 0 },
+        { 1, AT(WRITABLE + 1), AT(WRITABLE + 1) + 64, 8, 0, 0 },
+        { 0, 8, AT(WRITABLE + 1), AT(WRITABLE + 1) + 64, 0, 0 },
+        { AT(WRITABLE), PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1UL, 0 },
+        { AT(WRITABLE), 2 * PAGE, 8 * PAGE, MREMAP_MAYMOVE, 0, 0 },
+        { 0, PAGE, PROT_READ, MAP_PRIVATE, (uint64_t)file, 0 },
+        { 0x1003, AT(WRITABLE + 1), 0, 0, 0, 0 },
+        { AT(WRITABLE), 0, 0x5a5a5a5a, 0, 0, 0 },
+        { 15, AT(WRITABLE), 0, 0, 0, 0 },
+        { 16, AT(WRITABLE + 1), 0, 0, 0, 0 },
+    };
+
+    memcpy(a, variants[variant % (sizeof(variants) / sizeof(variants[0]))], sizeof(variants[0]));
+}
+
+#define HONEST_VARIANTS 17
+
+static void sweep(void)
+{
+    uint64_t a[6];
+
+    for (unsigned c = 0; c < CALLS; c++)
+        for (unsigned variant = 0; variant < HONEST_VARIANTS; variant++) {
+            honest_arguments(variant, a);
+            try(&calls[c], a);
+            for (unsigned position = 0; position < 6; position++)
+                for (unsigned v = 0; v < hostile_count; v++) {
+                    honest_arguments(variant, a);
+                    a[position] = hostile[v];
+                    try(&calls[c], a);
+                }
+        }
+}
+
+static void random_calls(unsigned long count)
+{
+    uint64_t a[6];
+
+    for (unsigned long i = 0; i < count; i++) {
+        const struct call *call = &calls[random_number() % CALLS];
+
+        honest_arguments((unsigned)(random_number() % HONEST_VARIANTS), a);
+        for (unsigned position = 0; position < 6; position++) {
+            switch (random_number() % 5) {
+            case 0:
+                a[position] = hostile[random_number() % hostile_count];
+                break;
+            case 1:
+                a[position] = random_number() >> random_number() % 64;
+                break;
+            case 2:
+                a[position] = hostile[random_number() % hostile_count] + random_number() % 33 - 16;
+                break;
+            default:
+                break;
+            }
+        }
+        try(call, a);
+    }
+}
+
+int main(int count, char **arguments)
+{
+    state = (count > 1 ? strtoull(arguments[1], NULL, 0) : 1) * 0x9e3779b97f4a7c15 + 1;
+    trace_from = count > 3 ? strtoul(arguments[3], NULL, 0) : ~0UL;
+    values_choose();
+    for (unsigned i = 0; i < sizeof(canary) / 8; i++)
+        canary[i] = i * 0x9e3779b97f4a7c15;
+    file = open("/proc/self/exe", O_RDONLY);
+    directory = open("/", O_RDONLY | O_DIRECTORY);
+    zero = open("/dev/zero", O_RDWR);
+    null = open("/dev/null", O_RDWR);
+    if (file < 0 || directory < 0 || zero < 0 || null < 0)
+        return 72;
+    arena_make();
+    sweep();
+    random_calls(count > 2 ? strtoul(arguments[2], NULL, 0) : 10000);
+    printf("calls: %lu, of them %lu succeeded; left out: %lu\n", made, succeeded, skipped);
+    return 0;
+}

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the whole-system tests share: the runner on Python's path, everything built once, and a way to run and to complain.
+
+Each test boots machines of its own in QEMU, waits for them to switch themselves off within a time limit, and on failure
+shows how the run ended, the console's last lines and the command that repeats it. Tests share nothing, so they run side by
+side (`-n 2 --dist loadgroup`, of pytest-xdist) as well as one by one.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tools"), str(Path(__file__).resolve().parent)]
+
+import qemu  # noqa: E402
+
+PROGRAMS = qemu.BUILD / "x86_64" / "tests"
+APPS = qemu.BUILD / "x86_64" / "apps"
+
+Run = Callable[..., qemu.Result]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "xdist_group(name): tests that share a fixture worth keeping on one worker")
+    if hasattr(config, "workerinput") or os.environ.get("TACET_TESTS_BUILT"):
+        return
+    made = subprocess.run(
+        ["make", "--no-print-directory", "-j2", "kernel", "apps", "test-programs"], cwd=ROOT, capture_output=True, text=True
+    )
+    if made.returncode != 0:
+        raise pytest.UsageError(f"make kernel apps test-programs failed:\n{made.stdout[-2000:]}{made.stderr[-4000:]}")
+
+
+def program(name: str) -> Path:
+    """A program of tests/programs, by name and kind: "status.musl"."""
+    return PROGRAMS / name
+
+
+def expect_exit(result: qemu.Result, status: int = 0) -> qemu.Result:
+    """The program ended by itself, with this status."""
+    assert (result.outcome, result.status) == ("exit", status), result.explain()
+    return result
+
+
+@pytest.fixture(scope="session")
+def tacet() -> Run:
+    """Run a program on a Tacet node; the default time limit fits a machine that is busy with other tests."""
+
+    def run(app: Path | str | None, *args: str, **keywords: Any) -> qemu.Result:
+        keywords.setdefault("time_limit", 60.0)
+        keywords.setdefault("memory", "128M")
+        return qemu.run_tacet(program(app) if isinstance(app, str) else app, args, **keywords)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def busybox() -> Path:
+    """Debian's own static busybox, as it is."""
+    assert qemu.BUSYBOX.is_file(), "busybox-static is not installed (ports/deps.sh run)"
+    return qemu.BUSYBOX
