@@ -16,7 +16,8 @@ HOST_BUILD    := build/host
 FUZZ_BUILD    := build/fuzz
 
 HOST_WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Werror
-HOST_INCLUDES := -iquote kernel/include -iquote arch/x86_64/include -iquote tests/host -I libc/include
+HOST_INCLUDES := -iquote kernel/include -iquote arch/x86_64/include -iquote tests/host -I libc/include \
+                 -iquote apps/include
 HOST_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
                  -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FUZZ_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
@@ -38,6 +39,14 @@ acpi_sources := arch/x86_64/acpi.c kernel/format.c
 timer_sources := kernel/timer.c
 page_pool_sources := kernel/page_pool.c
 vm_sources := kernel/vm.c kernel/page_pool.c
+
+# The benchmarks of apps/.
+HOST_TESTS += apps_lib fwq_analysis selfish_analysis phase_distribution
+
+apps_lib_sources := apps/lib/order.c apps/lib/parse.c apps/lib/together.c
+fwq_analysis_sources := apps/fwq/analysis.c apps/lib/order.c
+selfish_analysis_sources := apps/selfish/analysis.c apps/lib/order.c
+phase_distribution_sources := apps/phase/distribution.c apps/lib/order.c
 
 FUZZERS := multiboot2 pvh command_line elf tree acpi
 
@@ -62,7 +71,7 @@ host-test: $(HOST_BINARIES)
 
 define host_binary
 $(HOST_BUILD)/test_$(1): $(call host_objects,$(1))
-	$$(HOST_CC) $$(HOST_CFLAGS) -o $$@ $$^
+	$$(HOST_CC) $$(HOST_CFLAGS) -o $$@ $$^ -lm
 endef
 $(foreach test,$(HOST_TESTS) $(ARENA_TESTS),$(eval $(call host_binary,$(test))))
 
