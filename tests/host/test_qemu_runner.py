@@ -265,6 +265,15 @@ def test_missing_files_are_one_clear_line(tmp_path: Path) -> None:
         qemu.run_tacet(tmp_path / "app", kernel=tmp_path / "kernel")
 
 
+@pytest.mark.parametrize(("variant", "folder"), [("stock", "linux"), ("tuned", "linux"), ("rt", "linux-rt")])
+def test_each_linux_has_its_own_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variant: str, folder: str
+) -> None:
+    monkeypatch.setattr(qemu, "BUILD", tmp_path)
+    with pytest.raises(qemu.RunnerError, match=rf"no Linux kernel in .*/{folder}/vmlinuz; ports/linux/fetch.sh"):
+        qemu.run_linux(tmp_path / "app", variant=variant)
+
+
 def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "kernel").touch()
     command = [sys.executable, str(ROOT / "tools" / "run"), "--kernel", str(tmp_path / "kernel"), "no-such-app"]
