@@ -62,11 +62,12 @@ $(BUILD)/offsets.inc: arch/$(ARCH)/offsets.c
 # ---- Programs ----
 
 MUSL := $(BUILD)/musl/stamp
-APPS := $(BUILD)/apps/ftq $(BUILD)/apps/cost
+NOISE_APPS := ftq fwq selfish phase
+APPS := $(addprefix $(BUILD)/apps/,$(NOISE_APPS) cost)
 
 APP_CFLAGS := -std=gnu11 -O2 $(WARNINGS) -Iapps/include
 APP_SOURCES = $(wildcard apps/$(@F)/*.c) $(APP_LIBRARY)
-$(BUILD)/apps/ftq:  APP_LIBRARY := $(addprefix apps/lib/,parse.c calibrate.c counters.c affinity.c)
+$(NOISE_APPS:%=$(BUILD)/apps/%): APP_LIBRARY := $(wildcard apps/lib/*.c)
 $(BUILD)/apps/cost: APP_LIBRARY := apps/lib/parse.c
 
 .PHONY: apps
@@ -88,8 +89,13 @@ LINUX := build/linux/version
 
 $(LINUX): ports/linux/fetch.sh ports/apt.sh
 	@echo "  PORT    Debian's Linux kernel (unpacked, not installed)"
-	$(Q)ports/linux/fetch.sh build
+	$(Q)ports/linux/fetch.sh build stock
 	@touch $@
+
+# Without it the comparison says that it is absent.
+.PHONY: linux-rt
+linux-rt:
+	$(Q)ports/linux/fetch.sh build rt || [ $$? = 3 ]
 
 .PHONY: qemu10
 qemu10:
@@ -116,9 +122,11 @@ bench:
 	@$(MAKE) --no-print-directory bench-ready
 
 .PHONY: bench-ready
-bench-ready: $(KERNEL) $(APPS) $(LINUX) qemu10
+bench-ready: $(KERNEL) $(APPS) $(LINUX) linux-rt qemu10
 	@$(PYTHON) -m lab.compare --out build/report --samples 10000
 	@$(PYTHON) -m lab.bench --out build/report
+	@$(PYTHON) -m lab.phase_compare --out build/report
+	@$(PYTHON) -m lab.silence --out build/report --shift 4
 
 # An ISO image for BIOS and UEFI machines: the kernel, GRUB, and one program (default: FTQ).
 ISO := build/tacet.iso
@@ -149,7 +157,7 @@ help:
 	@echo "make run                         FTQ on Tacet and on Linux, side by side; report in build/report/"
 	@echo "make run APP=prog ARGS='...'     one program on a Tacet node (RUN_OPTIONS: see tools/run --help)"
 	@echo "make test                        all tests"
-	@echo "make bench                       FTQ over 10 s, costs and sizes, beside Linux"
+	@echo "make bench                       noise and costs beside Linux; one silent hour; about ten minutes"
 	@echo "make iso [APP=prog ARGS='...']   build/tacet.iso for BIOS and UEFI machines"
 	@echo "make gdb [APP=prog]              QEMU stopped before the first instruction, gdb on the kernel"
 	@echo "make kernel | apps               only build: build/$(ARCH)/tacet.elf, build/$(ARCH)/apps/"

@@ -123,6 +123,8 @@ static unsigned input_set(void)
 
 /* A byte that poll has seen and read has not yet taken, or -1. */
 static int waiting_byte = -1;
+/* A stream that has come to its end stays there; a person at a terminal may go on typing. */
+static bool stream_ended;
 
 static int input_byte(unsigned set)
 {
@@ -138,7 +140,7 @@ static int input_byte(unsigned set)
 bool console_input_ready(void)
 {
     waiting_byte = input_byte(input_set());
-    return waiting_byte >= 0;
+    return waiting_byte >= 0 || stream_ended;
 }
 
 static bool has_input(unsigned set)
@@ -157,7 +159,7 @@ size_t console_read(char *bytes, size_t count)
 
     if (count == 0 || !has_input(set))
         return 0;
-    while (got < count) {
+    while (got < count && !stream_ended) {
         int byte = input_byte(set);
 
         if (byte < 0) {
@@ -166,8 +168,10 @@ size_t console_read(char *bytes, size_t count)
             arch_pause();
             continue;
         }
-        if (byte == INPUT_END && got == 0)
-            return 0;
+        if (byte == INPUT_END) { /* what came before it in its line is read first */
+            stream_ended = !shared;
+            break;
+        }
         if (shared && byte == '\r')
             byte = '\n';
         bytes[got++] = (char)byte;

@@ -90,8 +90,12 @@ long sys_rt_sigaction(uint64_t signal, uint64_t new_action, uint64_t old_action,
     }
     if (old_action && user_write(old_action, &old, sizeof(old)))
         return -EFAULT;
-    if (new_action)
-        process->signals_ignored = action.handler == SIG_IGN ? process->signals_ignored | bit : process->signals_ignored & ~bit;
+    if (new_action && action.handler == SIG_IGN) {
+        process->signals_ignored |= bit;
+        process->signals_pending &= ~bit;
+    } else if (new_action) {
+        process->signals_ignored &= ~bit;
+    }
     return 0;
 }
 
@@ -111,6 +115,10 @@ long sys_rt_sigprocmask(uint64_t how, uint64_t new_set, uint64_t old_set, uint64
     if (new_set) {
         set = how == 0 ? old | set : how == 1 ? old & ~set : set;
         process->signal_mask = set & ~(1ULL << (SIGNAL_KILL - 1) | 1ULL << (SIGNAL_STOP - 1));
+
+        uint64_t due = process->signals_pending & ~process->signal_mask;
+        if (due)
+            process_kill(__builtin_ctzll(due) + 1);
     }
     return 0;
 }
@@ -123,8 +131,11 @@ static long signal_self(uint64_t signal)
         return -EINVAL;
     if (signal == 0 || (process->signals_ignored & 1ULL << (signal - 1)) || signal_ignored_by_default((int)signal))
         return 0;
-    if (process->signal_mask & 1ULL << (signal - 1))
-        return syscall_refuse("kill", "a blocked signal cannot wait for its delivery");
+    if (process->signal_mask & 1ULL << (signal - 1)) {
+        /* C libraries block all signals around raise and abort, and mean them to arrive afterwards. */
+        process->signals_pending |= 1ULL << (signal - 1);
+        return 0;
+    }
     process_kill((int)signal);
 }
 

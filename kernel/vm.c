@@ -213,7 +213,19 @@ static int range_back(struct vm *vm, uint64_t start, uint64_t end, unsigned righ
     return 0;
 }
 
-static uint64_t range_unattached_bytes(const struct vm *vm, uint64_t start, uint64_t end)
+/* Tables that a range could need that is mapped in small pages, where none of its tables is there yet: one for each large page, for each huge page, and so on up to
+ * the root, that the range touches. */
+static uint64_t tables_bytes_max(uint64_t start, uint64_t end)
+{
+    uint64_t tables = 0;
+
+    for (uint64_t span = ARCH_LARGE_PAGE; span < ARCH_USER_LIMIT; span *= ARCH_HUGE_PAGE / ARCH_LARGE_PAGE)
+        tables += (end - 1) / span - start / span + 1;
+    return tables * ARCH_PAGE;
+}
+
+/* Bytes in the range that are attached or are not. */
+static uint64_t range_bytes(const struct vm *vm, uint64_t start, uint64_t end, bool wanted)
 {
     uint64_t bytes = 0;
 
@@ -221,9 +233,26 @@ static uint64_t range_unattached_bytes(const struct vm *vm, uint64_t start, uint
         bool attached = false;
         uint64_t run = arch_attached_run(&vm->space, start, end - start, &attached);
 
-        bytes += attached ? 0 : run;
+        bytes += attached == wanted ? run : 0;
         start += run;
     }
+    return bytes;
+}
+
+/* Whether there is memory for `more` bytes in the range, and for tables, so that range_back cannot fail; `coming` bytes will be given back before. */
+static bool range_affordable(const struct vm *vm, uint64_t start, uint64_t end, uint64_t more, uint64_t coming)
+{
+    return more == 0 || more + tables_bytes_max(start, end) <= vm->pages->free_bytes + coming;
+}
+
+/* What unmapping the range, which is isolated, gives back. */
+static uint64_t range_own_bytes(const struct vm *vm, uint64_t start, uint64_t end)
+{
+    uint64_t bytes = 0;
+
+    for (const struct vm_area *area = vm->areas; area && area->start < end; area = area->next)
+        if (area->start >= start && !area->foreign)
+            bytes += range_bytes(vm, area->start, area->end, true);
     return bytes;
 }
 
@@ -243,11 +272,35 @@ static int range_isolate(struct vm *vm, uint64_t start, uint64_t end)
     return 0;
 }
 
+/* Takes an isolated range away. */
+static void range_unmap(struct vm *vm, uint64_t start, uint64_t end)
+{
+    for (struct vm_area *area = vm->areas; area && area->start < end; area = area->next)
+        if (area->start >= start)
+            arch_unmap(&vm->space, area->start, area->end - area->start, area->foreign ? NULL : memory_release, vm);
+    areas_remove(vm, start, end);
+}
+
 /* ---- Operations ---- */
 
 static bool range_valid(uint64_t address, uint64_t bytes)
 {
     return address % ARCH_PAGE == 0 && address >= ARCH_PAGE && bytes > 0 && address < ARCH_USER_LIMIT && bytes <= ARCH_USER_LIMIT - address;
+}
+
+/* Unmaps what is in the way of a new mapping, once it is certain that there will be memory for that one. */
+static int range_clear_way(struct vm *vm, uint64_t start, uint64_t end, unsigned rights)
+{
+    int error = range_isolate(vm, start, end);
+
+    if (!error && rights && !range_affordable(vm, start, end, end - start, range_own_bytes(vm, start, end)))
+        error = -ENOMEM;
+    if (error) {
+        areas_join(vm);
+        return error;
+    }
+    range_unmap(vm, start, end);
+    return 0;
 }
 
 int vm_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags, const char *name)
@@ -271,8 +324,8 @@ int vm_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, un
             return -ENOMEM;
     }
     error = descriptors_reserve(vm, 3);
-    if (!error && (flags & VM_FIXED))
-        error = vm_unmap(vm, start, bytes);
+    if (!error && !range_free(vm, start, start + bytes))
+        error = range_clear_way(vm, start, start + bytes, rights);
     if (!error && rights && bytes > vm->pages->free_bytes)
         error = -ENOMEM;
     if (error)
@@ -312,10 +365,7 @@ int vm_unmap(struct vm *vm, uint64_t address, uint64_t bytes)
     error = range_isolate(vm, address, end);
     if (error)
         return error;
-    for (struct vm_area *area = vm->areas; area && area->start < end; area = area->next)
-        if (area->start >= address)
-            arch_unmap(&vm->space, area->start, area->end - area->start, area->foreign ? NULL : memory_release, vm);
-    areas_remove(vm, address, end);
+    range_unmap(vm, address, end);
     return 0;
 }
 
@@ -335,9 +385,9 @@ int vm_protect(struct vm *vm, uint64_t address, uint64_t bytes, unsigned rights)
     for (const struct vm_area *area = vm->areas; area && area->start < end; area = area->next)
         if (area->end > address && area->foreign && (rights & ~(unsigned)RIGHT_READ))
             return -EACCES;
-    if (rights && range_unattached_bytes(vm, address, end) > vm->pages->free_bytes)
-        return -ENOMEM;
     error = range_isolate(vm, address, end);
+    if (!error && rights && !range_affordable(vm, address, end, range_bytes(vm, address, end, false), 0))
+        error = -ENOMEM;
     if (!error && rights)
         error = range_back(vm, address, end, rights);
     if (!error) {
@@ -380,10 +430,14 @@ static void memory_move(struct vm *vm, uint64_t from, uint64_t to, uint64_t byte
     }
 }
 
-/* Tables that arch_map could need for `bytes` in small pages. */
-static uint64_t tables_bytes_max(uint64_t bytes)
+/* A gap for a range that moves from `start`, at the same distance from a large or huge page's bound, so that its pages stay as large as they are. */
+static uint64_t gap_find_alike(const struct vm *vm, uint64_t start, uint64_t bytes)
 {
-    return (bytes / ARCH_LARGE_PAGE + 8) * ARCH_PAGE;
+    uint64_t unit = bytes >= ARCH_HUGE_PAGE && arch_huge_pages() ? ARCH_HUGE_PAGE : bytes >= ARCH_LARGE_PAGE ? ARCH_LARGE_PAGE : ARCH_PAGE;
+    uint64_t offset = start & (unit - 1);
+    uint64_t gap = gap_find(vm, ARCH_MMAP_BASE, bytes + offset);
+
+    return gap ? gap + offset : 0;
 }
 
 int vm_remap(struct vm *vm, uint64_t *address, uint64_t old_bytes, uint64_t new_bytes, bool may_move)
@@ -411,23 +465,25 @@ int vm_remap(struct vm *vm, uint64_t *address, uint64_t old_bytes, uint64_t new_
     if (!may_move)
         return -ENOMEM;
 
-    uint64_t to = gap_find(vm, ARCH_MMAP_BASE, new_bytes);
+    uint64_t to = gap_find_alike(vm, start, new_bytes);
     uint64_t tail = to + old_bytes;
     if (!to)
         return -ENOMEM;
-    error = vm_map(vm, &tail, new_bytes - old_bytes, rights, VM_FIXED | VM_NO_REPLACE, name);
-    if (error)
-        return error;
-    error = range_isolate(vm, start, more);
+    /* 2 to isolate, 1 for the tail, 2 to unmap that again, 1 for the range at its new place. */
+    error = descriptors_reserve(vm, 6);
     if (!error)
-        error = descriptors_reserve(vm, 1);
-    if (!error && vm->pages->free_bytes < tables_bytes_max(old_bytes))
+        error = range_isolate(vm, start, more);
+    if (!error)
+        error = vm_map(vm, &tail, new_bytes - old_bytes, rights, VM_FIXED | VM_NO_REPLACE, name);
+    if (!error && vm->pages->free_bytes < tables_bytes_max(to, tail)) {
+        vm_unmap(vm, tail, new_bytes - old_bytes);
         error = -ENOMEM;
+    }
     if (error) {
-        vm_unmap(vm, to + old_bytes, new_bytes - old_bytes);
         areas_join(vm);
         return error;
     }
+    range_isolate(vm, start, more); /* again, for vm_map has joined areas; nothing is missing for it now */
     memory_move(vm, start, to, old_bytes, rights);
     areas_remove(vm, start, start + old_bytes);
     areas_insert(vm, &(struct vm_area){ .start = to, .end = to + old_bytes, .rights = rights, .name = name });

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pictures. `ftq_picture`: lost operations over time, one panel a system, in the manner of [Betti09 Fig. 3].
+"""Pictures.
 
-All panels share one scale, so that a small bar on one is a small bar on the other. It is linear up to the floor and
+`ftq_picture`: lost operations over time, one panel a system, in the manner of [Betti09 Fig. 3]. `survival_picture`: how
+likely a computation phase is delayed by how much, one panel a grain, in the manner of [Tsafrir05 Fig. 5].
+
+All panels of the FTQ picture share one scale, so that a small bar on one is a small bar on the other. It is linear up to the floor and
 logarithmic above (symlog): a single lost count is visible beside a detour of thousands, and nothing is cut off. What
 lies within the quantisation floor is drawn as dots in a band, what is noise as bars that rise from zero.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,10 +23,11 @@ import numpy as np  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator  # noqa: E402
 
+from lab import phase  # noqa: E402
 from lab.ftq import DISTURBED_LOSS, FtqData, FtqSummary  # noqa: E402
 
 #: One colour a system wherever it appears; different in lightness too, so that they differ in grey.
-COLOURS = {"tacet": "#14375e", "linux": "#d1602a", "linux_tuned": "#5f9e8f"}
+COLOURS = {"tacet": "#14375e", "linux": "#d1602a", "linux_tuned": "#5f9e8f", "linux_rt": "#a8478f"}
 OTHER_COLOUR = "#555555"
 FLOOR_COLOUR = "#e6e6e0"
 GREY = "#6b6b6b"
@@ -192,6 +196,119 @@ def ftq_picture(panels: Sequence[Panel], path: Path | str, *, title: str = "", n
         figure.suptitle(title or "What the system takes: FTQ", x=0.06, y=0.97, ha="left", fontsize=15)
         figure.text(0.06, 0.012, "\n".join(filter(None, [floor, note])), fontsize=9, color=GREY, va="bottom", ha="left")
         figure.subplots_adjust(left=0.06, right=0.925, top=0.875, bottom=0.115, hspace=0.38)
+        figure.savefig(path, dpi=100)
+    finally:
+        plt.close(figure)
+
+
+@dataclass(frozen=True)
+class SurvivalCurves:
+    """One system of the survival picture: its key (for the colour), its name, and its durations by grain, ns."""
+
+    key: str
+    name: str
+    grains: Mapping[int, phase.PhaseData]
+
+
+#: Line styles in the order of the systems, so that curves that fall on each other are still seen, and in grey too.
+SURVIVAL_STYLES = ("-", "-", (0, (5, 2)), (0, (1.5, 1.2)))
+#: Delays that the figures in the text tell, as marks on the x axis.
+SURVIVAL_MARKS = (0.01, 0.10, 1.00)
+SURVIVAL_LEAST_DELAY = 1e-5
+
+
+def _delay_label(value: float, _position: int) -> str:
+    """A delay in percent, without needless digits."""
+    return f"+{100 * value:g} %"
+
+
+def _survival_curve(axes: Axes, curves: SurvivalCurves, data: phase.PhaseData, style: object, most: float) -> bool:
+    """One curve; False where no phase was delayed visibly, so that there is nothing to draw."""
+    delays, above = phase.survival(data)
+    # Above its last duration the function is zero, which a logarithmic scale has not: the curve ends with a drop.
+    floor = 1e-12
+    left = np.searchsorted(delays, SURVIVAL_LEAST_DELAY, side="right") - 1
+    if above[left] == 0:
+        return False
+    x = np.concatenate([[SURVIVAL_LEAST_DELAY], delays[left + 1 :]])
+    y = np.concatenate([[above[left]], above[left + 1 :]])
+    axes.step(
+        x[x <= most], np.maximum(y, floor)[x <= most], where="post", color=COLOURS.get(curves.key, OTHER_COLOUR),
+        linestyle=style, linewidth=1.8, label=curves.name,
+    )  # fmt: skip
+    return True
+
+
+def _survival_panel(axes: Axes, systems: Sequence[SurvivalCurves], grain_ns: int, most: float, least: float) -> None:
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(SURVIVAL_LEAST_DELAY, most)
+    phases = max(system.grains[grain_ns].count for system in systems if grain_ns in system.grains)
+    axes.set_ylim(least, 2)
+    axes.set_title(f"{time_text(grain_ns)}", loc="left", fontsize=13, fontweight="bold", color="#222222")
+    axes.set_title(f"{phases:,} phases", loc="right", fontsize=9.5, color=GREY)
+    axes.axhspan(least, 1 / phases, color=FLOOR_COLOUR, linewidth=0, zorder=0)
+    for mark in SURVIVAL_MARKS:
+        axes.axvline(mark, color="#d8d8d8", linewidth=0.8, zorder=0)
+    axes.xaxis.set_major_locator(FixedLocator([1e-5, 1e-4, 1e-3, *SURVIVAL_MARKS, 10.0]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(_delay_label))
+    axes.tick_params(axis="x", labelsize=8)
+    axes.tick_params(axis="y", labelsize=9)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    silent = []
+    for i, system in enumerate(systems):
+        data = system.grains.get(grain_ns)
+        if data is not None and not _survival_curve(axes, system, data, SURVIVAL_STYLES[i % 4], most):
+            silent.append(system)
+    for i, system in enumerate(silent):
+        axes.text(
+            0.98, 0.95 - 0.09 * i, f"{system.name}: no phase delayed", transform=axes.transAxes, ha="right", va="top",
+            fontsize=10.5, style="italic", color=COLOURS.get(system.key, OTHER_COLOUR),
+        )  # fmt: skip
+
+
+def survival_picture(
+    systems: Sequence[SurvivalCurves], path: Path | str, *, title: str = "", notes: Sequence[str] = ()
+) -> None:
+    """Writes the survival functions of the phase durations as a PNG of about 1400 by 900 points, a panel a grain."""
+    grains_ns = sorted({grain for system in systems for grain in system.grains})
+    if not grains_ns:
+        raise ValueError("no system of the picture has data")
+    columns = min(3, len(grains_ns))
+    rows = -(-len(grains_ns) // columns)
+    longest = max(float(phase.survival(data)[0][-1]) for system in systems for data in system.grains.values())
+    most = max(2.0, 1.5 * longest)
+    least = 0.5 / max(data.count for system in systems for data in system.grains.values())
+    figure, all_axes = plt.subplots(
+        rows, columns, figsize=(max(7.0, 14 * columns / 3), 2.2 + 3.3 * rows), squeeze=False
+    )
+    try:
+        for axes, grain_ns in zip(all_axes.flat, grains_ns):
+            _survival_panel(axes, systems, grain_ns, most, least)
+        for axes in list(all_axes.flat)[len(grains_ns) :]:
+            axes.set_visible(False)
+        handles = [
+            plt.Line2D(
+                [], [], color=COLOURS.get(system.key, OTHER_COLOUR), linestyle=SURVIVAL_STYLES[i % 4], linewidth=1.8,
+                label=system.name,
+            )
+            for i, system in enumerate(systems)
+        ]  # fmt: skip
+        height = figure.get_size_inches()[1]
+        figure.legend(
+            handles=handles, loc="upper right", ncols=len(handles), frameon=False, fontsize=11,
+            bbox_to_anchor=(0.985, 1 - 0.1 / height),
+        )  # fmt: skip
+        figure.suptitle(title, x=0.07, y=1 - 0.2 / height, ha="left", va="top", fontsize=15)
+        figure.supylabel("p: share of phases delayed by more than x", fontsize=11, x=0.012)
+        figure.text(0.53, 0.92 / height, "x: delay against the shortest phase", fontsize=11, ha="center")
+        legend = "Grey band: less than one phase of those that were run. Lines: delays of 1, 10 and 100 %."
+        figure.text(0.07, 0.12 / height, "\n".join([legend, *notes]), fontsize=9, color=GREY, va="bottom", ha="left")
+        figure.subplots_adjust(
+            left=0.07, right=0.985, top=1 - 1.0 / height, bottom=1.5 / height, hspace=0.42, wspace=0.2
+        )
         figure.savefig(path, dpi=100)
     finally:
         plt.close(figure)

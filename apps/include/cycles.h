@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cycles.h: the clock that the noise benchmarks read, and the basic operation that FTQ counts. This is the
- * one place of the benchmarks that knows the architecture: another one adds its block here, nothing else
- * changes.
+ * cycles.h: the clock that the noise benchmarks read, the basic operation that FTQ counts, and the loops of
+ * the others. This is the one place of the benchmarks that knows the architecture: another one adds its block
+ * here, nothing else changes.
  *
  * The basic operation [Betti09 §VI-A] is straight-line register arithmetic, each instruction waiting for the
  * one before, then a read of the clock, a count and a comparison. It is written in assembly so that its
@@ -83,6 +83,67 @@ static inline uint64_t operations_until(uint64_t end_ticks, uint64_t *now_ticks)
     return count;
 }
 
+/* In a wait for another CPU: this one may rest for a moment. */
+static inline void cycles_relax(void)
+{
+    __asm__ volatile("pause" : : : "memory");
+}
+
+/* Instructions of one turn of fixed_work() and of clock_watch(). */
+#define FIXED_WORK_INSTRUCTIONS  16
+#define CLOCK_WATCH_INSTRUCTIONS 11
+
+/*
+ * The work of FWQ and the empty loop of [Tsafrir05 §3.1]: `iterations` (at least 1) turns that lead nowhere.
+ * A turn is register additions, each waiting for the one before.
+ */
+static inline void fixed_work(uint64_t iterations)
+{
+    uint64_t work = 0;
+
+    __asm__ volatile(".p2align 5\n"
+                     "1:\n\t"
+                     ".rept 14\n\t"
+                     "add %[left], %[work]\n\t"
+                     ".endr\n\t"
+                     "sub $1, %[left]\n\t"
+                     "jnz 1b"
+                     : [left] "+r"(iterations), [work] "+r"(work)
+                     :
+                     : "cc");
+}
+
+/*
+ * Reads the clock over and over, until a read lies more than `threshold_ticks` behind the one before it, or
+ * not before `end_ticks`. `*now_ticks` is the read to begin with, and then the last one; `*previous_ticks`
+ * the one before that. A clock that goes backwards ends it too. Returns the number of reads.
+ */
+static inline uint64_t clock_watch(uint64_t end_ticks, uint64_t threshold_ticks, uint64_t *previous_ticks,
+                                   uint64_t *now_ticks)
+{
+    uint64_t now = *now_ticks, previous, gap, count = 0;
+
+    __asm__ volatile("1:\n\t"
+                     "mov %[now], %[previous]\n\t"
+                     "rdtsc\n\t"
+                     "shl $32, %%rdx\n\t"
+                     "or %%rdx, %[now]\n\t"
+                     "inc %[count]\n\t"
+                     "mov %[now], %[gap]\n\t"
+                     "sub %[previous], %[gap]\n\t"
+                     "cmp %[threshold], %[gap]\n\t"
+                     "ja 2f\n\t"
+                     "cmp %[end], %[now]\n\t"
+                     "jb 1b\n"
+                     "2:"
+                     : [now] "+&a"(now), [previous] "=&r"(previous), [gap] "=&r"(gap), [count] "+&r"(count)
+                     : [threshold] "r"(threshold_ticks), [end] "r"(end_ticks)
+                     : "rdx", "cc");
+    *previous_ticks = previous;
+    *now_ticks = now;
+    return count;
+}
+
 /*
  * Ticks between two clock reads with the system call `number` (without arguments) between them, made by the
  * bare instruction; and with everything but that instruction between them. Their difference is what the call
@@ -151,6 +212,56 @@ static inline uint64_t operations_until(uint64_t end_ticks, uint64_t *now_ticks)
                      : [now] "=&b"(now), [count] "+&b"(count), [work] "+&b"(work)
                      : [end] "r"(end_ticks)
                      : "cr0");
+    *now_ticks = now;
+    return count;
+}
+
+/* As for x86_64 above. */
+static inline void cycles_relax(void)
+{
+    __asm__ volatile("or 27, 27, 27" : : : "memory");
+}
+
+#define FIXED_WORK_INSTRUCTIONS  16
+#define CLOCK_WATCH_INSTRUCTIONS 8
+
+/* As for x86_64 above. */
+static inline void fixed_work(uint64_t iterations)
+{
+    uint64_t work = 0;
+
+    __asm__ volatile("mtctr %[iterations]\n\t"
+                     ".p2align 5\n"
+                     "1:\n\t"
+                     ".rept 15\n\t"
+                     "add %[work], %[work], %[iterations]\n\t"
+                     ".endr\n\t"
+                     "bdnz 1b"
+                     : [work] "+r"(work)
+                     : [iterations] "r"(iterations)
+                     : "ctr");
+}
+
+/* As for x86_64 above. */
+static inline uint64_t clock_watch(uint64_t end_ticks, uint64_t threshold_ticks, uint64_t *previous_ticks,
+                                   uint64_t *now_ticks)
+{
+    uint64_t now = *now_ticks, previous, gap, count = 0;
+
+    __asm__ volatile("1:\n\t"
+                     "mr %[previous], %[now]\n\t"
+                     "mftb %[now]\n\t"
+                     "addi %[count], %[count], 1\n\t"
+                     "subf %[gap], %[previous], %[now]\n\t"
+                     "cmpld %[gap], %[threshold]\n\t"
+                     "bgt 2f\n\t"
+                     "cmpld %[now], %[end]\n\t"
+                     "blt 1b\n"
+                     "2:"
+                     : [now] "+&r"(now), [previous] "=&r"(previous), [gap] "=&r"(gap), [count] "+&b"(count)
+                     : [threshold] "r"(threshold_ticks), [end] "r"(end_ticks)
+                     : "cr0");
+    *previous_ticks = previous;
     *now_ticks = now;
     return count;
 }

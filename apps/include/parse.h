@@ -19,6 +19,17 @@ const char *parse_positive(const char *text, double most, double *value);
 /* A time, `1ms`, `500us`, `2s`, `250000ns` or `250000` (ns); whole number of ns in 1 ns .. one hour. */
 const char *parse_time_ns(const char *text, uint64_t *time_ns);
 
+/* The same, up to PARSE_DAYS_MOST days: for how long something goes on. */
+#define PARSE_DAYS_MOST 30
+const char *parse_duration_ns(const char *text, uint64_t *time_ns);
+
+/* Times with commas, as parse_time_ns() takes them, into `times_ns` (room for `room`) and `*count`. */
+const char *parse_time_list(const char *text, uint64_t *times_ns, size_t room, size_t *count);
+
+/* Whole numbers in `least` .. `most` with commas. */
+const char *parse_count_list(const char *text, uint64_t least, uint64_t most, uint64_t *values, size_t room,
+                             size_t *count);
+
 /*
  * A CPU list as Linux writes it, `0,2-3`: numbers and ranges, each CPU once, in the order given.
  * Fills `cpus` (room for `room`) and `*count`.

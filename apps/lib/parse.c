@@ -57,30 +57,97 @@ const char *parse_positive(const char *text, double most, double *value)
     return NULL;
 }
 
-const char *parse_time_ns(const char *text, uint64_t *time_ns)
+/* A time without what may follow it; false if there is none or it is out of range. */
+static bool time_read(const char **text, uint64_t most_ns, uint64_t *time_ns)
 {
-    static const char right[] =
-        "give a time from 1ns to 3600s as a whole number with ns, us, ms or s, such as 1ms";
     static const struct {
         const char *name;
         uint64_t ns;
     } units[] = { { "", 1 }, { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 } };
-    const uint64_t hour_ns = UINT64_C(3600000000000);
-    uint64_t number;
+    uint64_t number, ns;
+    size_t letters;
 
-    if (!digits_read(&text, &number))
-        return right;
+    if (!digits_read(text, &number))
+        return false;
+    letters = strcspn(*text, ",");
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (strlen(units[i].name) != letters || strncmp(*text, units[i].name, letters))
+            continue;
+        if (__builtin_mul_overflow(number, units[i].ns, &ns) || ns == 0 || ns > most_ns)
+            return false;
+        *text += letters;
+        *time_ns = ns;
+        return true;
+    }
+    return false;
+}
+
+#define HOUR_NS UINT64_C(3600000000000)
+
+const char *parse_time_ns(const char *text, uint64_t *time_ns)
+{
+    uint64_t ns;
+
+    if (!time_read(&text, HOUR_NS, &ns) || *text)
+        return "give a time from 1ns to 3600s as a whole number with ns, us, ms or s, such as 1ms";
+    *time_ns = ns;
+    return NULL;
+}
+
+const char *parse_duration_ns(const char *text, uint64_t *time_ns)
+{
+    uint64_t ns;
+
+    if (!time_read(&text, PARSE_DAYS_MOST * 24 * HOUR_NS, &ns) || *text)
+        return "give a time from 1ns to 2592000s (30 days) as a whole number with ns, us, ms or s, such as "
+               "10s";
+    *time_ns = ns;
+    return NULL;
+}
+
+const char *parse_time_list(const char *text, uint64_t *times_ns, size_t room, size_t *count)
+{
+    static char right[112];
+    size_t found = 0;
+
+    snprintf(right, sizeof right, "give at most %zu times, 1ns to 3600s, with commas, such as 1us,10us,1ms",
+             room);
+    for (;; text++) {
         uint64_t ns;
 
-        if (strcmp(text, units[i].name))
-            continue;
-        if (__builtin_mul_overflow(number, units[i].ns, &ns) || ns == 0 || ns > hour_ns)
+        if (found == room || !time_read(&text, HOUR_NS, &ns))
             return right;
-        *time_ns = ns;
-        return NULL;
+        times_ns[found++] = ns;
+        if (!*text)
+            break;
+        if (*text != ',')
+            return right;
     }
-    return right;
+    *count = found;
+    return NULL;
+}
+
+const char *parse_count_list(const char *text, uint64_t least, uint64_t most, uint64_t *values, size_t room,
+                             size_t *count)
+{
+    static char right[128];
+    size_t found = 0;
+
+    snprintf(right, sizeof right, "give at most %zu whole numbers from %llu to %llu with commas", room,
+             (unsigned long long)least, (unsigned long long)most);
+    for (;; text++) {
+        uint64_t number;
+
+        if (found == room || !digits_read(&text, &number) || number < least || number > most)
+            return right;
+        values[found++] = number;
+        if (!*text)
+            break;
+        if (*text != ',')
+            return right;
+    }
+    *count = found;
+    return NULL;
 }
 
 const char *parse_cpu_list(const char *text, uint32_t *cpus, size_t room, size_t *count)

@@ -47,8 +47,8 @@ bool console_is_shared(enum console_stream stream);
 /* Whether console_read would answer at once. Input is read by one rank only, so it needs no lock. */
 bool console_input_ready(void);
 
-/* Waits for at least one byte of input and returns as many as are there, at most `count`; 0 at the end of input (end-of-transmission, control-D,
- * as first byte). */
+/* Waits for at least one byte of input and returns as many as are there, at most `count`; 0 at the end of input: an end-of-transmission
+ * (control-D). A stream of the program's own stays at its end; at a terminal, control-D behind other input hands that over. */
 size_t console_read(char *bytes, size_t count);
 
 /* From now on nobody waits for anybody: the node is ending in disorder. */

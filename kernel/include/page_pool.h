@@ -26,7 +26,8 @@ void page_pool_initialise(struct page_pool *pool, const struct memory_range *ext
  * PAGE_POOL_NONE where there are none. */
 uint64_t page_pool_take(struct page_pool *pool, uint64_t bytes, uint64_t alignment);
 
-/* As page_pool_take without alignment, but as few as `least` bytes will do (at most `bytes`): *got tells. */
+/* As page_pool_take without alignment, but fewer bytes, at least a page, will do where there is no run of `bytes`: *got tells. Finds nothing only in a pool
+ * without a free page. */
 uint64_t page_pool_take_some(struct page_pool *pool, uint64_t bytes, uint64_t *got);
 
 void page_pool_give(struct page_pool *pool, uint64_t address, uint64_t bytes);

@@ -30,6 +30,7 @@ struct process {
     uint64_t idle_ns; /* of the time since then, slept */
     uint64_t signal_mask;
     uint64_t signals_ignored;   /* a bit each: SIG_IGN */
+    uint64_t signals_pending;   /* a bit each: sent while they were blocked */
     uint64_t clear_tid_address; /* set_tid_address, set_robust_list: kept for a second thread */
     uint64_t robust_list;
     uint64_t latency_bound_ns;  /* of its timers: latency_bound=, or what prctl(PR_SET_TIMERSLACK) says */

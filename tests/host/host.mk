@@ -4,6 +4,8 @@
 #
 # Included by the top-level Makefile, or alone from the root of the tree: make -f tests/host/host.mk host-test
 # A new C test: its name in HOST_TESTS and its sources in NAME_sources (the test itself is tests/host/test_NAME.c).
+# A test whose sources stand on physical memory or on privileged instructions is in ARENA_TESTS instead: the headers in tests/host/stub
+# then come before the architecture's of the same name.
 # Fuzzing needs clang with its runtime (Debian: clang, libclang-rt-14-dev or the one of your version).
 # A new fuzzer: its name in FUZZERS and its sources in NAME_fuzz_sources (the target itself is tests/fuzz/fuzz_NAME.c).
 
@@ -14,13 +16,15 @@ HOST_BUILD    := build/host
 FUZZ_BUILD    := build/fuzz
 
 HOST_WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Werror
-HOST_INCLUDES := -iquote kernel/include -iquote arch/x86_64/include -iquote tests/host -I libc/include
+HOST_INCLUDES := -iquote kernel/include -iquote arch/x86_64/include -iquote tests/host -I libc/include \
+                 -iquote apps/include
 HOST_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
                  -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FUZZ_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
                  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 
 HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree acpi timer
+ARENA_TESTS := page_pool vm
 
 string_sources :=
 format_sources := kernel/format.c
@@ -33,6 +37,16 @@ cpio_sources := kernel/cpio.c kernel/format.c
 tree_sources := kernel/tree.c kernel/cpio.c kernel/format.c
 acpi_sources := arch/x86_64/acpi.c kernel/format.c
 timer_sources := kernel/timer.c
+page_pool_sources := kernel/page_pool.c
+vm_sources := kernel/vm.c kernel/page_pool.c
+
+# The benchmarks of apps/.
+HOST_TESTS += apps_lib fwq_analysis selfish_analysis phase_distribution
+
+apps_lib_sources := apps/lib/order.c apps/lib/parse.c apps/lib/together.c
+fwq_analysis_sources := apps/fwq/analysis.c apps/lib/order.c
+selfish_analysis_sources := apps/selfish/analysis.c apps/lib/order.c
+phase_distribution_sources := apps/phase/distribution.c apps/lib/order.c
 
 FUZZERS := multiboot2 pvh command_line elf tree acpi
 
@@ -43,10 +57,10 @@ elf_fuzz_sources := $(elf_image_sources)
 tree_fuzz_sources := $(tree_sources)
 acpi_fuzz_sources := $(acpi_sources)
 
-host_objects = $(patsubst %.c,$(HOST_BUILD)/%.o,tests/host/test_$(1).c $($(1)_sources))
+host_objects = $(patsubst %.c,$(HOST_BUILD)/$(if $(filter $(1),$(ARENA_TESTS)),arena/)%.o,tests/host/test_$(1).c $($(1)_sources))
 fuzz_objects = $(patsubst %.c,$(FUZZ_BUILD)/%.o,tests/fuzz/fuzz_$(1).c $($(1)_fuzz_sources))
 
-HOST_BINARIES := $(HOST_TESTS:%=$(HOST_BUILD)/test_%)
+HOST_BINARIES := $(patsubst %,$(HOST_BUILD)/test_%,$(HOST_TESTS) $(ARENA_TESTS))
 FUZZ_BINARIES := $(FUZZERS:%=$(FUZZ_BUILD)/fuzz_%)
 
 .PHONY: host-test fuzz fuzz-build
@@ -57,9 +71,13 @@ host-test: $(HOST_BINARIES)
 
 define host_binary
 $(HOST_BUILD)/test_$(1): $(call host_objects,$(1))
-	$$(HOST_CC) $$(HOST_CFLAGS) -o $$@ $$^
+	$$(HOST_CC) $$(HOST_CFLAGS) -o $$@ $$^ -lm
 endef
-$(foreach test,$(HOST_TESTS),$(eval $(call host_binary,$(test))))
+$(foreach test,$(HOST_TESTS) $(ARENA_TESTS),$(eval $(call host_binary,$(test))))
+
+$(HOST_BUILD)/arena/%.o: %.c
+	@mkdir -p $(@D)
+	$(HOST_CC) -iquote tests/host/stub $(HOST_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(HOST_BUILD)/%.o: %.c
 	@mkdir -p $(@D)
@@ -80,5 +98,5 @@ fuzz-build: $(FUZZ_BINARIES)
 fuzz: fuzz-build
 	@python3 tests/fuzz/run.py --seconds $(FUZZ_SECONDS) --build $(FUZZ_BUILD) $(FUZZERS)
 
--include $(sort $(foreach test,$(HOST_TESTS),$(patsubst %.o,%.d,$(call host_objects,$(test)))))
+-include $(sort $(foreach test,$(HOST_TESTS) $(ARENA_TESTS),$(patsubst %.o,%.d,$(call host_objects,$(test)))))
 -include $(sort $(foreach fuzzer,$(FUZZERS),$(patsubst %.o,%.d,$(call fuzz_objects,$(fuzzer)))))

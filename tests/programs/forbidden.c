@@ -54,7 +54,7 @@ DEED(interrupt_32, "int $32")
 DEED(interrupt_255, "int $255")
 DEED(undefined, "ud2")
 DEED(divide_by_zero, "idivq %%rcx")
-DEED(far_selector, "mov $0x10, %%ebx; mov %%ebx, %%ss")
+DEED(null_stack_segment, "mov %%ecx, %%ss")
 
 static void breakpoint(void)
 {
@@ -334,7 +334,7 @@ static const struct {
     ROW(write_cr3, SIGSEGV) ROW(write_cr4, SIGSEGV) ROW(read_msr, SIGSEGV) ROW(write_msr, SIGSEGV) ROW(load_idt, SIGSEGV)
     ROW(load_tr, SIGSEGV) ROW(swap_gs, SIGSEGV) ROW(system_return, SIGSEGV) ROW(invalidate, SIGSEGV) ROW(write_xcr0, SIGSEGV)
     ROW(write_debug, SIGSEGV) ROW(interrupt_80, SIGSEGV) ROW(interrupt_2, SIGSEGV) ROW(interrupt_14, SIGSEGV) ROW(interrupt_32, SIGSEGV)
-    ROW(interrupt_255, SIGSEGV) ROW(undefined, SIGILL) ROW(divide_by_zero, SIGFPE) ROW(far_selector, SIGSEGV) ROW(breakpoint, SIGTRAP)
+    ROW(interrupt_255, SIGSEGV) ROW(undefined, SIGILL) ROW(divide_by_zero, SIGFPE) ROW(null_stack_segment, SIGSEGV) ROW(breakpoint, SIGTRAP)
     ROW(debug_instruction, SIGTRAP) ROW(single_step, SIGTRAP) ROW(divide_overflow, SIGFPE) ROW(x87_error, SIGFPE) ROW(simd_error, SIGFPE)
     ROW(write_null, SIGSEGV) ROW(read_null, SIGSEGV) ROW(jump_null, SIGSEGV) ROW(write_text, SIGSEGV) ROW(write_constant, SIGSEGV)
     ROW(write_node_page, SIGSEGV) ROW(write_counters, SIGSEGV) ROW(run_data, SIGSEGV) ROW(run_constant, SIGSEGV) ROW(run_stack, SIGSEGV)

@@ -5,8 +5,8 @@
  * combinations. What a run does depends on the seed alone. With TRACE-FROM, calls from that one on are named on standard error before they are made.
  *
  * After each call: the result is a value or an errno of Linux's range; memory that the call was not given is untouched; no address of the kernel stands in
- * memory that it was given. Calls whose right answer would take this program's own ground away (exit, munmap of itself) are left out, by address and not
- * by name wherever possible.
+ * memory that it was given. Calls whose right answer would take this program's own ground away (exit, munmap of itself), or would be a long wait, are left out,
+ * by their arguments and not by name wherever possible: is_suicide() is to be kept in step with syscalls.def.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,8 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PAGE       4096UL
@@ -50,6 +52,10 @@ static const struct call calls[] = {
 enum { WRITABLE = 0, READ_ONLY = 2, NO_RIGHTS = 3, ISLAND = 5, ARENA_PAGES = 7 };
 #define ARENA      0x300000000000UL
 #define AT(page)   (ARENA + (page) * PAGE)
+/* In the first page: a time that is over at once, and parts of a vector. Half of either read as a time would be a long one. */
+#define INSTANT     768
+#define PARTS       1024
+#define PARTS_BYTES (16 * sizeof(struct iovec))
 #define ROOM_BELOW (1UL << 30)
 #define ROOM_ABOVE (1UL << 40)
 
@@ -109,12 +115,13 @@ static void arena_make(void)
 /* What goes into the writable pages before each call: a path, numbers, an array of parts that lead astray. */
 static void arena_fill(void)
 {
-    struct iovec *parts = (struct iovec *)(AT(WRITABLE) + 1024);
+    struct iovec *parts = (struct iovec *)(AT(WRITABLE) + PARTS);
 
     memset((void *)AT(WRITABLE), 0x5a, 2 * PAGE);
     memset((void *)AT(ISLAND), 0x5a, PAGE);
     strcpy((char *)AT(WRITABLE), "/proc/self/exe");
     strcpy((char *)AT(WRITABLE) + 512, "a/../b/./c");
+    *(struct timespec *)(AT(WRITABLE) + INSTANT) = (struct timespec){ 0, 0 };
     for (unsigned i = 0; i < 16; i++)
         parts[i] = (struct iovec){ (void *)hostile[(i * 5 + made) % hostile_count], hostile[(i * 3 + made) % hostile_count] };
     strcpy((char *)AT(WRITABLE + 1) + PAGE - 5, "/dev"); /* ends with the page; the next one is read-only */
@@ -134,7 +141,7 @@ static void values_choose(void)
         (uint64_t)AT_FDCWD, 0xffffff9c, 1000000000,
     };
     static const uint64_t arena[] = {
-        AT(WRITABLE), AT(WRITABLE) + 1, AT(WRITABLE) + 1024, AT(WRITABLE + 2) - 1, AT(WRITABLE + 2) - 5, AT(WRITABLE + 2) - 8, AT(READ_ONLY), AT(READ_ONLY) + 4,
+        AT(WRITABLE), AT(WRITABLE) + 1, AT(WRITABLE) + INSTANT, AT(WRITABLE) + PARTS, AT(WRITABLE + 2) - 1, AT(WRITABLE + 2) - 5, AT(WRITABLE + 2) - 8, AT(READ_ONLY), AT(READ_ONLY) + 4,
         AT(NO_RIGHTS) - 1, AT(NO_RIGHTS), AT(NO_RIGHTS) + 8, AT(4), AT(ISLAND) - 4, AT(ISLAND), AT(ISLAND + 1) - 1, AT(ISLAND + 1) - 8, AT(6),
     };
 
@@ -152,6 +159,17 @@ static int inside_room(uint64_t address, uint64_t bytes)
 static int range_is_safe(uint64_t address, uint64_t bytes)
 {
     return bytes == 0 || address % PAGE || address >= USER_LIMIT || bytes > USER_LIMIT - address || inside_room(address, bytes);
+}
+
+static int near_parts(uint64_t address)
+{
+    return address > AT(WRITABLE) + PARTS - 16 && address < AT(WRITABLE) + PARTS + PARTS_BYTES;
+}
+
+/* Whether a time could stand at an address that takes long: the arena's filling is none. */
+static int is_long(uint64_t address)
+{
+    return near_parts(address) || (address != AT(WRITABLE) + INSTANT && address > AT(WRITABLE) + INSTANT - 16 && address < AT(WRITABLE) + INSTANT + 16);
 }
 
 /* Whether the call could rightly harm this program. */
@@ -185,8 +203,16 @@ static int is_suicide(long number, const uint64_t *a)
         return !range_is_safe(a[0], a[1]) || (number == SYS_mremap && !range_is_safe(a[4], a[2]));
     case SYS_mmap:
         return (a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE)) && !range_is_safe(a[0], a[1]);
-    case SYS_prctl: /* no suicide, but a name made of kernel addresses would come back as one */
-        return a[1] >= AT(WRITABLE) + 1008 && a[1] < AT(WRITABLE) + 1024 + 16 * sizeof(struct iovec);
+    case SYS_prctl: /* a name made of kernel addresses would come back as one; a slack of years would make waits as long */
+        return near_parts(a[1]) || (int)a[0] == PR_SET_TIMERSLACK;
+    case SYS_nanosleep:
+        return is_long(a[0]);
+    case SYS_clock_nanosleep:
+        return is_long(a[2]);
+    case SYS_poll:
+        return (int)a[2] < 0 || (int)a[2] > 1;
+    case SYS_ppoll:
+        return a[2] == 0 || is_long(a[2]);
     default:
         return 0;
     }
@@ -216,21 +242,29 @@ static int is_kernel_address(uint64_t value)
            (value >= 0xffffff0000000000 && value < 0xffffff0000200000);
 }
 
-/* Values of the hostile list that stand in the arena because this program put them there are known by their place. */
+/* Whether one of a word's bytes is 0xff, as one of every kernel address is. */
+static int has_ff(uint64_t word)
+{
+    const uint64_t ones = 0x0101010101010101UL;
+
+    return ((~word - ones) & word & ones << 7) != 0;
+}
+
+/* Looks at every byte offset. Values of the hostile list that this program put there itself are known by their place. */
 static int leaks(uint64_t page)
 {
-    const uint8_t *at = (const uint8_t *)page;
+    const uint64_t *words = (const uint64_t *)page;
 
-    for (unsigned i = 0; i + 8 <= PAGE; i++) {
-        uint64_t value;
+    for (unsigned w = 0; w < PAGE / 8; w++) {
+        if (!has_ff(words[w]) || (page == AT(WRITABLE) && w * 8 + 8 > PARTS && w * 8 < PARTS + PARTS_BYTES))
+            continue;
+        for (unsigned i = w ? w * 8 - 7 : 0; i <= w * 8 + 7 && i + 8 <= PAGE; i++) {
+            uint64_t value;
 
-        if (page == AT(WRITABLE) && i >= 1024 - 7 && i < 1024 + 16 * sizeof(struct iovec))
-            continue;
-        if (at[i + 7] != 0xff) /* the fast way out */
-            continue;
-        memcpy(&value, at + i, 8);
-        if (is_kernel_address(value))
-            return 1;
+            memcpy(&value, (const char *)page + i, 8);
+            if (is_kernel_address(value) && !(page == AT(WRITABLE) && i + 8 > PARTS && i < PARTS + PARTS_BYTES))
+                return 1;
+        }
     }
     return 0;
 }
@@ -296,8 +330,8 @@ static void honest_arguments(unsigned variant, uint64_t *a)
         { (uint64_t)AT_FDCWD, AT(WRITABLE), 0, 0, AT(WRITABLE + 1), 0 },
         { (uint64_t)AT_FDCWD, AT(WRITABLE), AT(WRITABLE + 1), 0x1000, AT(WRITABLE + 1), 0 },
         { (uint64_t)directory, AT(WRITABLE + 1), 1024, 0, 0, 0 },
-        { (uint64_t)zero, AT(WRITABLE) + 1024, 16, 0, 0, 0 },
-        { (uint64_t)null, AT(WRITABLE) + 1024, 16, 0, 0, 0 },
+        { (uint64_t)zero, AT(WRITABLE) + PARTS, 16, 0, 0, 0 },
+        { (uint64_t)null, AT(WRITABLE) + PARTS, 16, 0, 0, 0 },
         { 1, AT(WRITABLE + 1), AT(WRITABLE + 1) + 64, 8, 0, 0 },
         { 0, 8, AT(WRITABLE + 1), AT(WRITABLE + 1) + 64, 0, 0 },
         { AT(WRITABLE), PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1UL, 0 },
@@ -307,12 +341,15 @@ static void honest_arguments(unsigned variant, uint64_t *a)
         { AT(WRITABLE), 0, 0x5a5a5a5a, 0, 0, 0 },
         { 15, AT(WRITABLE), 0, 0, 0, 0 },
         { 16, AT(WRITABLE + 1), 0, 0, 0, 0 },
+        { AT(WRITABLE) + INSTANT, AT(WRITABLE + 1), 0, 0, 0, 0 },
+        { 1, 0, AT(WRITABLE) + INSTANT, AT(WRITABLE + 1), 0, 0 },
+        { AT(WRITABLE + 1), 4, AT(WRITABLE) + INSTANT, 0, 8, 0 },
     };
 
     memcpy(a, variants[variant % (sizeof(variants) / sizeof(variants[0]))], sizeof(variants[0]));
 }
 
-#define HONEST_VARIANTS 17
+#define HONEST_VARIANTS 20
 
 static void sweep(void)
 {

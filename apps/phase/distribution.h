@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * distribution.h: the distribution D of phase durations, and what [Tsafrir05] draws from it. Pure;
+ * lab/phase.py holds the same definitions, and a test compares the two on the same data.
+ *
+ * All durations come as `count` rising values, at least one. Delays are relative to the shortest phase, which
+ * is closest to the noiseless optimum [Tsafrir05 §3.1, Fig. 5].
+ */
+#ifndef PHASE_DISTRIBUTION_H
+#define PHASE_DISTRIBUTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Mean of the second decile, the values between the ten and the twenty percentiles: where the vertical part
+ * of the cumulative distribution begins. The calibration of [Tsafrir05 §3.1] places it on the grain.
+ */
+double distribution_second_decile(const uint64_t *sorted, size_t count);
+
+double distribution_mean(const uint64_t *sorted, size_t count);
+double distribution_deviation(const uint64_t *sorted, size_t count);
+
+/* How many phases lasted longer than the shortest one and `delay` of it (0.01: one percent). Divided by
+ * `count` this is p, the probability that a phase is delayed so much: the survival function. */
+size_t distribution_delayed(const uint64_t *sorted, size_t count, double delay);
+
+/*
+ * E(Y), the mean of the longest of `nodes` phases drawn independently from the whole distribution
+ * [Tsafrir05 §2.4]: the sum over the distinct values v of v (F(v)^n - F(v-)^n), exact for the empirical
+ * distribution. What that has never seen, it cannot tell: with more nodes than phases this nears the maximum.
+ */
+double distribution_expected_longest(const uint64_t *sorted, size_t count, uint64_t nodes);
+
+#endif /* PHASE_DISTRIBUTION_H */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * analysis.h: what the detours that selfish saw amount to. Pure; lab/selfish.py computes the same figures.
+ */
+#ifndef SELFISH_ANALYSIS_H
+#define SELFISH_ANALYSIS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The quantiles that are reported, in millionths: 50 %, 90 % … 99.999 %. */
+#define SELFISH_QUANTILES                              \
+    {                                                  \
+        500000, 900000, 990000, 999000, 999900, 999990 \
+    }
+#define SELFISH_QUANTILE_COUNT 6
+
+/* All lengths in ticks. */
+struct selfish_analysis {
+    uint64_t minimum, maximum;
+    uint64_t quantiles[SELFISH_QUANTILE_COUNT];
+    double mean;
+};
+
+/* Analyses the lengths of `count` detours, and sorts them. All zero when there are none. */
+void selfish_analyse(uint64_t *lengths, size_t count, struct selfish_analysis *result);
+
+/*
+ * The threshold to use, ticks: `wanted_ticks`, but never less than what separates a detour from the loop's
+ * own grain. Two reads of an undisturbed loop of `loop_ticks` lie at most one clock step further apart than
+ * that, and the path through the recording of a detour costs less than two turns of the loop more: hence four
+ * turns, and where the clock's steps are coarse, one turn and four steps. Both are counts of instructions in
+ * disguise: on an emulator where an instruction takes 2^S ns, loop and threshold grow by 2^S together, and
+ * stay below the shortest kernel entry, which grows likewise.
+ */
+uint64_t selfish_threshold_ticks(uint64_t wanted_ticks, double loop_ticks, uint64_t step_ticks);
+
+#endif /* SELFISH_ANALYSIS_H */

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the readers of the benchmarks' files have in common: text, `#` lines, and errors that name file and line."""
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+
+class DataError(ValueError):
+    """Data that is not what its reader expects; the message names file and line."""
+
+
+def read_text(path: Path | str, what: str) -> str:
+    """An ASCII file; DataError if it is something else (`what` says what it should be), OSError if it cannot be read."""
+    try:
+        return Path(path).read_text(encoding="ascii", errors="strict")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise DataError(f"{path}:{line}: not text; {what}") from None
+
+
+def whole(word: str) -> int | None:
+    """A whole number of fewer than 64 bits, or None."""
+    if not (word.isascii() and word.isdigit()):
+        return None
+    value = int(word)
+    return value if value < 2**63 else None
+
+
+def header_number(header: Sequence[str], pattern: str) -> float | None:
+    """The positive number behind `pattern` in one of the header lines; units and remarks may follow it."""
+    for line in header:
+        match = re.match(pattern + r"\s*[:=]?\s+([0-9.]+(?:[eE][+-]?[0-9]+)?)(?:\s|%|$)", line)
+        if match:
+            try:
+                return float(match.group(1))
+            except ValueError:
+                return None
+    return None
+
+
+def header_whole(header: Sequence[str], pattern: str) -> int | None:
+    """The same, if it is a whole number."""
+    value = header_number(header, pattern)
+    return int(value) if value is not None and value == int(value) else None
+
+
+def quantile(values: Sequence[float], per_million: int) -> float:
+    """The smallest of rising `values` that so many millionths do not exceed, as `apps/include/order.h` has it."""
+    rank = (len(values) * per_million + 999_999) // 1_000_000
+    return values[max(rank, 1) - 1]

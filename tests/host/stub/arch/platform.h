@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * arch/platform.h: stands for an architecture's header of that name in host tests: "physical memory" is an
+ * arena of the test (tests/host/arena.h).
+ */
+#ifndef ARCH_PLATFORM_H
+#define ARCH_PLATFORM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define ARCH_NAME       "host"
+#define ARCH_PAGE       4096ULL
+#define ARCH_LARGE_PAGE (2ULL << 20)
+#define ARCH_HUGE_PAGE  (1ULL << 30)
+
+#define ARCH_USER_LIMIT 0x00007ffffffff000ULL
+#define ARCH_PIE_BASE   0x0000040000000000ULL
+#define ARCH_MMAP_BASE  0x0000100000000000ULL
+
+/* Where physical address 0 would be. */
+extern uintptr_t arena_origin;
+
+static inline void *arch_physical(uint64_t address)
+{
+    return (void *)(arena_origin + address);
+}
+
+static inline uint64_t arch_physical_of(const void *pointer)
+{
+    return (uintptr_t)pointer - arena_origin;
+}
+
+#endif

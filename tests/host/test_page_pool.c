@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_page_pool.c: the allocator of page_pool.h over an arena, against a map with one flag a page.
+ */
+#include "arena.h"
+#include "check.h"
+#include "page_pool.h"
+
+#define PAGES       16384 /* of the arena, that the model knows: 64 MiB */
+#define PIECES      2048
+#define LARGE_PAGES (ARCH_LARGE_PAGE / ARCH_PAGE)
+
+static uint64_t seed = 7;
+static struct page_pool pool;
+static bool is_free[PAGES];
+static struct memory_range pieces[PIECES]; /* taken ones */
+static unsigned piece_count;
+
+static uint64_t random_below(uint64_t limit)
+{
+    return limit ? check_random(&seed) % limit : 0;
+}
+
+static uint64_t page_address(uint64_t page)
+{
+    return ARENA_BASE + page * ARCH_PAGE;
+}
+
+static uint64_t page_of(uint64_t address)
+{
+    return (address - ARENA_BASE) / ARCH_PAGE;
+}
+
+/* ---- the model ---- */
+
+static uint64_t model_free_bytes(void)
+{
+    uint64_t pages = 0;
+
+    for (unsigned i = 0; i < PAGES; i++)
+        pages += is_free[i];
+    return pages * ARCH_PAGE;
+}
+
+/* The first run at or behind *page; false where there is none. */
+static bool model_run(uint64_t *page, uint64_t *pages)
+{
+    while (*page < PAGES && !is_free[*page])
+        ++*page;
+    *pages = 0;
+    while (*page + *pages < PAGES && is_free[*page + *pages])
+        ++*pages;
+    return *pages > 0;
+}
+
+static bool run_is_fragment(uint64_t page, uint64_t pages)
+{
+    uint64_t aligned = (page + LARGE_PAGES - 1) / LARGE_PAGES * LARGE_PAGES; /* the arena begins on a bound */
+
+    return aligned + LARGE_PAGES > page + pages;
+}
+
+/* Whether some run, or some run that is a fragment, has room. */
+static bool model_has_room(uint64_t pages, uint64_t alignment, bool fragments_only)
+{
+    uint64_t run, run_pages;
+
+    for (run = 0; model_run(&run, &run_pages); run += run_pages) {
+        uint64_t unit = alignment / ARCH_PAGE, aligned = (run + unit - 1) / unit * unit;
+
+        if (fragments_only && !run_is_fragment(run, run_pages))
+            continue;
+        if (aligned + pages <= run + run_pages)
+            return true;
+    }
+    return false;
+}
+
+static bool in_fragment(uint64_t page)
+{
+    uint64_t run, pages;
+
+    for (run = 0; model_run(&run, &pages); run += pages)
+        if (page >= run && page < run + pages)
+            return run_is_fragment(run, pages);
+    return false;
+}
+
+/* The pool's list has exactly the model's runs: ascending, joined, nothing left out. */
+static void check_agreement(void)
+{
+    uint64_t run = 0, pages, at = pool.first;
+
+    for (; model_run(&run, &pages); run += pages) {
+        if (!CHECK(at == page_address(run)))
+            return;
+        const uint64_t *extent = arch_physical(at);
+
+        CHECK_EQUAL(extent[1], pages * ARCH_PAGE);
+        at = extent[0];
+    }
+    CHECK(at == PAGE_POOL_NONE);
+    CHECK_EQUAL(pool.free_bytes, model_free_bytes());
+}
+
+static void mark(uint64_t address, uint64_t bytes, bool to_free)
+{
+    for (uint64_t page = page_of(address); page < page_of(address + bytes); page++) {
+        CHECK(is_free[page] != to_free);
+        is_free[page] = to_free;
+    }
+}
+
+static void begin(const struct memory_range *extents, unsigned count)
+{
+    arena_begin();
+    memset(is_free, 0, sizeof(is_free));
+    piece_count = 0;
+    for (unsigned i = 0; i < count; i++)
+        mark(extents[i].base, extents[i].bytes, true);
+    page_pool_initialise(&pool, extents, count);
+    CHECK_EQUAL(pool.total_bytes, pool.free_bytes);
+    check_agreement();
+}
+
+/* A few extents in no order, with holes between. */
+static void begin_random(void)
+{
+    struct memory_range extents[16];
+    unsigned count = 0;
+
+    for (uint64_t page = random_below(600); page < PAGES && count < 16;) {
+        uint64_t pages = 1 + random_below(random_below(2) ? 40 : 3000);
+
+        pages = page + pages > PAGES ? PAGES - page : pages;
+        extents[count++] = (struct memory_range){ page_address(page), pages * ARCH_PAGE };
+        page += pages + random_below(700);
+    }
+    for (unsigned i = count; i-- > 1;) {
+        unsigned j = (unsigned)random_below(i + 1);
+        struct memory_range swapped = extents[i];
+
+        extents[i] = extents[j];
+        extents[j] = swapped;
+    }
+    begin(extents, count);
+}
+
+static void note_piece(uint64_t address, uint64_t bytes)
+{
+    CHECK(address % ARCH_PAGE == 0 && address >= ARENA_BASE && address + bytes <= page_address(PAGES));
+    mark(address, bytes, false);
+    memset(arch_physical(address), 0xa5, bytes); /* whoever has it may write it */
+    pieces[piece_count++] = (struct memory_range){ address, bytes };
+}
+
+static uint64_t random_bytes(void)
+{
+    switch (random_below(4)) {
+    case 0:
+        return ARCH_LARGE_PAGE;
+    case 1:
+        return (1 + random_below(1200)) * ARCH_PAGE;
+    default:
+        return (1 + random_below(8)) * ARCH_PAGE;
+    }
+}
+
+static void take_random(void)
+{
+    uint64_t bytes = random_bytes(), alignment = ARCH_PAGE << random_below(random_below(2) ? 1 : 11);
+    bool room = model_has_room(bytes / ARCH_PAGE, alignment, false);
+    bool fragment = bytes < ARCH_LARGE_PAGE && model_has_room(bytes / ARCH_PAGE, alignment, true);
+    uint64_t address = page_pool_take(&pool, bytes, alignment);
+
+    CHECK_EQUAL(address != PAGE_POOL_NONE, room);
+    if (address == PAGE_POOL_NONE)
+        return;
+    CHECK(address % alignment == 0);
+    if (fragment)
+        CHECK(in_fragment(page_of(address)));
+    note_piece(address, bytes);
+}
+
+static void take_some_random(void)
+{
+    uint64_t bytes = random_bytes(), got = 0, before = pool.free_bytes;
+    bool whole = model_has_room(bytes / ARCH_PAGE, ARCH_PAGE, false);
+    uint64_t address = page_pool_take_some(&pool, bytes, &got);
+
+    CHECK_EQUAL(address != PAGE_POOL_NONE, before > 0);
+    if (address == PAGE_POOL_NONE)
+        return;
+    CHECK(got > 0 && got <= bytes && got % ARCH_PAGE == 0);
+    if (whole)
+        CHECK_EQUAL(got, bytes);
+    note_piece(address, got);
+}
+
+/* Gives a piece, or a part of one, back. */
+static void give_random(void)
+{
+    if (piece_count == 0)
+        return;
+    struct memory_range *piece = &pieces[random_below(piece_count)];
+    uint64_t bytes =
+        random_below(2) ? piece->bytes : (1 + random_below(piece->bytes / ARCH_PAGE)) * ARCH_PAGE;
+
+    mark(piece->base, bytes, true);
+    page_pool_give(&pool, piece->base, bytes);
+    piece->base += bytes;
+    piece->bytes -= bytes;
+    if (piece->bytes == 0)
+        *piece = pieces[--piece_count];
+}
+
+/* ---- tests ---- */
+
+TEST(random_takes_and_gives_agree_with_the_map)
+{
+    for (unsigned round = 0; round < 30 && check_state.failures == 0; round++) {
+        begin_random();
+        for (unsigned step = 0; step < 1500 && check_state.failures == 0; step++) {
+            bool giving = random_below(piece_count + 1) > 60 || piece_count + 2 > PIECES;
+
+            if (giving || random_below(3) == 0)
+                give_random();
+            else if (random_below(2))
+                take_random();
+            else
+                take_some_random();
+            check_agreement();
+        }
+        while (piece_count)
+            give_random();
+        check_agreement();
+        CHECK_EQUAL(pool.free_bytes, pool.total_bytes);
+    }
+}
+
+TEST(all_of_the_memory_can_be_had_page_by_page)
+{
+    begin_random();
+    while (pool.free_bytes) {
+        uint64_t address = page_pool_take(&pool, ARCH_PAGE, ARCH_PAGE);
+
+        CHECK(address != PAGE_POOL_NONE);
+        mark(address, ARCH_PAGE, false);
+    }
+    CHECK_EQUAL(model_free_bytes(), 0);
+    CHECK(page_pool_take(&pool, ARCH_PAGE, ARCH_PAGE) == PAGE_POOL_NONE);
+    check_agreement();
+}
+
+TEST(small_requests_leave_large_pages_whole_while_there_are_fragments)
+{
+    const struct memory_range extents[] = {
+        { page_address(0), 4 * ARCH_LARGE_PAGE },
+        { page_address(5 * LARGE_PAGES + 1), (LARGE_PAGES - 1) * ARCH_PAGE },
+        { page_address(7 * LARGE_PAGES + 100), 20 * ARCH_PAGE },
+    };
+
+    begin(extents, 3);
+    for (unsigned i = 0; i < LARGE_PAGES - 1 + 20; i++)
+        note_piece(page_pool_take(&pool, ARCH_PAGE, ARCH_PAGE), ARCH_PAGE);
+    for (unsigned i = 0; i < 4; i++)
+        CHECK(page_pool_take(&pool, ARCH_LARGE_PAGE, ARCH_LARGE_PAGE) != PAGE_POOL_NONE);
+    CHECK_EQUAL(pool.free_bytes, 0);
+}
+
+TEST(impossible_requests_get_nothing_and_change_nothing)
+{
+    const struct memory_range extent = { page_address(3), 100 * ARCH_PAGE };
+    uint64_t got = 1;
+
+    begin(&extent, 1);
+    CHECK(page_pool_take(&pool, 0, ARCH_PAGE) == PAGE_POOL_NONE);
+    CHECK(page_pool_take(&pool, 101 * ARCH_PAGE, ARCH_PAGE) == PAGE_POOL_NONE);
+    CHECK(page_pool_take(&pool, ARCH_PAGE, ARCH_HUGE_PAGE) == PAGE_POOL_NONE);
+    CHECK(page_pool_take(&pool, UINT64_MAX & ~(ARCH_PAGE - 1), ARCH_PAGE) == PAGE_POOL_NONE);
+    CHECK(page_pool_take_some(&pool, 0, &got) == PAGE_POOL_NONE);
+    page_pool_give(&pool, page_address(50), 0);
+    check_agreement();
+    begin(NULL, 0);
+    CHECK(page_pool_take(&pool, ARCH_PAGE, ARCH_PAGE) == PAGE_POOL_NONE);
+    CHECK(page_pool_take_some(&pool, ARCH_PAGE, &got) == PAGE_POOL_NONE);
+}
+
+int main(void)
+{
+    RUN(random_takes_and_gives_agree_with_the_map);
+    RUN(all_of_the_memory_can_be_had_page_by_page);
+    RUN(small_requests_leave_large_pages_whole_while_there_are_fragments);
+    RUN(impossible_requests_get_nothing_and_change_nothing);
+    return check_report("page_pool");
+}

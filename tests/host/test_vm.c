@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_vm.c: the promises of vm.h over page tables that are a plain array with one entry a page, and that
+ * insist on the contract of arch.h: nothing is mapped twice, nothing is cut that was not split before.
+ *
+ * A table costs a page of the slice for each large page's worth of addresses in which something was mapped,
+ * whether in small pages or as a large one that was split, and is never given back; so mapping and splitting
+ * can run out of memory as the real ones can.
+ */
+#include "vm_promises.h"
+
+#define TABLES (WINDOW_PAGES / 512)
+
+static struct {
+    bool attached;
+    unsigned rights;
+    uint64_t physical, page_bytes;
+} table[WINDOW_PAGES];
+static bool has_table[TABLES];
+
+static struct seen_page space_look(const struct arch_space *space, uint64_t address)
+{
+    uint64_t index = index_of(address);
+
+    CHECK(space == &vm.space);
+    return (struct seen_page){ table[index].attached, table[index].rights, table[index].physical,
+                               table[index].page_bytes };
+}
+
+static uint64_t space_table_bytes(const struct arch_space *space)
+{
+    uint64_t count = 0;
+
+    CHECK(space == &vm.space);
+    for (unsigned i = 0; i < TABLES; i++)
+        count += has_table[i];
+    return count * ARCH_PAGE;
+}
+
+static bool in_window(uint64_t address)
+{
+    return address >= WINDOW_BASE && address < page_at(WINDOW_PAGES);
+}
+
+static bool table_make(struct arch_space *space, uint64_t index)
+{
+    if (has_table[index / 512])
+        return true;
+    has_table[index / 512] = page_pool_take(space->pages, ARCH_PAGE, ARCH_PAGE) != PAGE_POOL_NONE;
+    return has_table[index / 512];
+}
+
+/* Whether a page begins at `address`, or nothing is there. */
+static bool is_page_bound(uint64_t address)
+{
+    return !in_window(address) || !table[index_of(address)].attached ||
+           address % table[index_of(address)].page_bytes == 0;
+}
+
+bool arch_huge_pages(void)
+{
+    return false;
+}
+
+void arch_zero(void *memory, uint64_t bytes)
+{
+    arena_zero(memory, bytes);
+}
+
+int arch_space_create(struct arch_space *space, struct page_pool *pool)
+{
+    memset(table, 0, sizeof(table));
+    memset(has_table, 0, sizeof(has_table));
+    space->pages = pool;
+    return 0;
+}
+
+int arch_map(struct arch_space *space, uint64_t address, uint64_t physical, uint64_t bytes, unsigned rights)
+{
+    CHECK(address % ARCH_PAGE == 0 && physical % ARCH_PAGE == 0 && bytes > 0 && bytes % ARCH_PAGE == 0);
+    for (uint64_t done = 0; done < bytes; done += ARCH_PAGE) {
+        uint64_t index = index_of(address + done);
+
+        if (!CHECK(in_window(address + done) && !table[index].attached))
+            return -ENOMEM;
+        if (!table_make(space, index)) {
+            arch_unmap(space, address, done, NULL, NULL);
+            return -ENOMEM;
+        }
+        bool large =
+            ((address + done) | (physical + done)) % ARCH_LARGE_PAGE == 0 && bytes - done >= ARCH_LARGE_PAGE;
+        for (uint64_t i = 0; i < (large ? 512 : 1); i++) {
+            table[index + i].attached = true;
+            table[index + i].rights = rights;
+            table[index + i].physical = physical + done + i * ARCH_PAGE;
+            table[index + i].page_bytes = large ? ARCH_LARGE_PAGE : ARCH_PAGE;
+        }
+        done += large ? ARCH_LARGE_PAGE - ARCH_PAGE : 0;
+    }
+    return 0;
+}
+
+int arch_split(struct arch_space *space, uint64_t address)
+{
+    if (is_page_bound(address))
+        return 0;
+    if (!table_make(space, index_of(address)))
+        return -ENOMEM;
+    for (uint64_t i = 0, first = index_of(address) / 512 * 512; i < 512; i++)
+        table[first + i].page_bytes = ARCH_PAGE;
+    return 0;
+}
+
+void arch_unmap(struct arch_space *space, uint64_t address, uint64_t bytes,
+                void (*release)(void *context, uint64_t physical, uint64_t bytes), void *context)
+{
+    CHECK(space == &vm.space);
+    CHECK(is_page_bound(address) && is_page_bound(address + bytes));
+    for (uint64_t done = 0; done < bytes; done += ARCH_PAGE) {
+        uint64_t index = index_of(address + done);
+
+        if (!in_window(address + done) || !table[index].attached)
+            continue;
+        table[index].attached = false;
+        table[index].rights = 0;
+        if (release)
+            release(context, table[index].physical, ARCH_PAGE);
+    }
+}
+
+void arch_protect(struct arch_space *space, uint64_t address, uint64_t bytes, unsigned rights)
+{
+    CHECK(space == &vm.space);
+    CHECK(is_page_bound(address) && is_page_bound(address + bytes));
+    for (uint64_t done = 0; done < bytes; done += ARCH_PAGE)
+        if (in_window(address + done) && table[index_of(address + done)].attached)
+            table[index_of(address + done)].rights = rights;
+}
+
+uint64_t arch_attached_zero(struct arch_space *space, uint64_t address, uint64_t bytes)
+{
+    uint64_t zeroed = 0;
+
+    CHECK(space == &vm.space);
+    for (uint64_t at = address, end = address + bytes; at < end;) {
+        uint64_t next = (at / ARCH_PAGE + 1) * ARCH_PAGE < end ? (at / ARCH_PAGE + 1) * ARCH_PAGE : end;
+
+        if (in_window(at) && table[index_of(at)].attached) {
+            memset((uint8_t *)arch_physical(table[index_of(at)].physical) + at % ARCH_PAGE, 0, next - at);
+            zeroed += next - at;
+        }
+        at = next;
+    }
+    return zeroed;
+}
+
+uint64_t arch_attached_run(const struct arch_space *space, uint64_t address, uint64_t bytes, bool *attached)
+{
+    uint64_t run = 0;
+
+    CHECK(space == &vm.space);
+    *attached = in_window(address) && table[index_of(address)].attached;
+    while (run < bytes && *attached == (in_window(address + run) && table[index_of(address + run)].attached))
+        run += in_window(address + run) ? ARCH_PAGE : bytes - run;
+    return run < bytes ? run : bytes;
+}
+
+int main(void)
+{
+    vm_promises_run();
+    return check_report("vm");
+}

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The comparison with a real Linux kernel: the same FTQ on both, Tacet silent, Linux not."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT
+
+pytestmark = pytest.mark.xdist_group("compare")
+
+FIGURES = {
+    "disturbed_quanta": int,
+    "noise_ratio": float,
+    "max_loss_ns": (int, float),
+    "kernel_entries": int,
+    "quantum_ns": int,
+    "operation_instructions": int,
+}
+
+
+@dataclass
+class Comparison:
+    folder: Path
+    printed: str
+    figures: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def comparison(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    """One comparison, for all tests here."""
+    made = subprocess.run(["make", "build/linux/version"], cwd=ROOT, capture_output=True, text=True, timeout=900)
+    assert made.returncode == 0, made.stdout + made.stderr
+    folder = tmp_path_factory.mktemp("compare")
+    command = ["/usr/bin/python3", "-m", "lab.compare", "--out", str(folder), "--samples", "500"]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1500)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return Comparison(folder, ran.stdout, json.loads((folder / "ftq.json").read_text()))
+
+
+@pytest.mark.parametrize("system", ["tacet", "linux"])
+def test_each_system_has_its_figures(system: str, comparison: Comparison) -> None:
+    figures = comparison.figures[system]
+    for name, kind in FIGURES.items():
+        assert isinstance(figures[name], kind), (name, figures)
+    assert figures["quantum_ns"] == 1_000_000 and 0 < figures["operation_instructions"] <= 300
+    assert "lab.compare" in comparison.figures["command"]
+
+
+def test_tacet_is_silent(comparison: Comparison) -> None:
+    tacet = comparison.figures["tacet"]
+    assert tacet["disturbed_quanta"] == 0 and tacet["kernel_entries"] == 0
+    assert tacet["noise_ratio"] == 0 and tacet["max_loss_ns"] == 0
+
+
+def test_linux_is_not_silent_or_the_method_is_blind(comparison: Comparison) -> None:
+    linux = comparison.figures["linux"]
+    # 250 ticks a second in half a second of samples.
+    assert 80 <= linux["disturbed_quanta"] <= 200, linux
+    assert linux["kernel_entries"] >= 100 and linux["noise_ratio"] > 0.0001, linux
+
+
+def test_a_tuned_linux_has_figures_or_a_reason_why_not(comparison: Comparison) -> None:
+    tuned = comparison.figures["linux_tuned"]
+    assert tuned.get("absent") or all(name in tuned for name in FIGURES), tuned
+    if not tuned.get("absent"):
+        assert tuned["kernel_entries"] < comparison.figures["linux"]["kernel_entries"] / 10, tuned
+
+
+def test_both_noises_stand_side_by_side(comparison: Comparison) -> None:
+    header = next(line for line in comparison.printed.splitlines() if "Tacet" in line and "Linux" in line and "…" not in line)
+    assert header.index("Tacet") < header.index("Linux")
+    assert re.search(r"disturbed quanta\s+0 of 500\s+\d+ of 500", comparison.printed), comparison.printed
+    assert (comparison.folder / "ftq.png").read_bytes().startswith(b"\x89PNG")
+    for system in ("tacet", "linux"):
+        assert (comparison.folder / f"ftq-{system}.dat").read_text().startswith("#")

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whatever a program does that it may not, ends the program and nothing else, with a report to read and 128 plus Linux's signal."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+import qemu
+from conftest import Run, expect_exit, program
+from monitor import Monitor
+
+#: QEMU's CPU without hardware help differs from a real one here; what else than the right signal may come, 77 being "nothing".
+EMULATED = {
+    "debug_instruction": {128 + signal.SIGILL},
+    "simd_error": {77},
+    "stack_in_hole": {128 + signal.SIGSEGV},
+}
+
+
+def deeds() -> list[tuple[str, int]]:
+    """The names that the program knows, from its source: the tests are listed before anything is built."""
+    source = (Path(__file__).resolve().parents[1] / "programs" / "forbidden.c").read_text()
+    return [(name, int(getattr(signal, number, 0))) for name, number in re.findall(r"ROW\((\w+), (SIG\w+|0)\)", source)]
+
+
+def expect_report(result: qemu.Result, status: int) -> None:
+    """Name of the signal, place and registers, each on the console, once."""
+    console = result.console.replace("\r", "")
+    name = signal.Signals(status - 128).name
+    ended = re.findall(r"^tacet: rank 0 \([^)]+\) ended by (\w+): (.+)$", console, re.MULTILINE)
+    assert len(ended) == 1 and ended[0][0] == name, result.explain()
+    place = re.search(r"^tacet:   at instruction ((?:0x)?[0-9a-f]+)", console, re.MULTILINE)
+    assert place, result.explain()
+    registers = dict(re.findall(r"\b(r[a-z0-9]+) +([0-9a-f]{6,16})\b", console))
+    assert {"rip", "rsp", "rflags", "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "r8", "r15"} <= set(registers), result.explain()
+    assert int(registers["rip"], 16) == int(place[1], 16), result.explain()
+    # What the program announced before.
+    announced = dict(re.findall(r"^(instruction|address) ([0-9a-f]+)$", result.stdout.decode(), re.MULTILINE))
+    if "instruction" in announced:
+        assert int(place[1], 16) == int(announced["instruction"], 16), result.explain()
+    if "address" in announced:
+        reached = re.search(r"at instruction [0-9a-fx]+, address ([0-9a-fx]+)", console)
+        assert reached and int(reached[1], 16) == int(announced["address"], 16), result.explain()
+
+
+@pytest.mark.parametrize(("deed", "number"), deeds(), ids=lambda value: value if isinstance(value, str) else "")
+def test_a_forbidden_deed_ends_the_program_with_a_report(deed: str, number: int, tacet: Run) -> None:
+    kind = "glibc" if deed == "write_relro" else "musl"
+    result = tacet(f"forbidden.{kind}", deed)
+    if deed in EMULATED and result.status in EMULATED[deed]:
+        expect_exit(result, result.status)
+    elif number == 0:
+        expect_exit(result, 0)
+    else:
+        expect_exit(result, 128 + number)
+    if result.status is not None and result.status > 128 and deed != "abort_itself":
+        expect_report(result, result.status)
+
+
+def test_the_list_of_deeds_is_the_program_s_own(tacet: Run) -> None:
+    result = expect_exit(tacet("forbidden.glibc", "list"))
+    told = {(name, int(number)) for name, number in (line.split() for line in result.stdout.decode().splitlines())}
+    assert told == set(deeds())
+
+
+def test_the_report_says_what_an_address_is(tacet: Run) -> None:
+    hints = {
+        "overflow_stack": r"the stack has overflowed.*stack=SIZE",
+        "read_null": r"NULL pointer",
+        "read_kernel": r"belongs to the kernel",
+        "write_text": r"r-x /init",
+        "write_counters": r"r-- \[tacet\]",
+    }
+    for deed, hint in hints.items():
+        result = tacet("forbidden.musl", deed)
+        assert re.search(hint, result.console), result.explain()
+
+
+def test_a_larger_stack_is_used_to_its_end(tacet: Run) -> None:
+    # The recursion ends at the guard in any case; the report tells the size that was asked for.
+    result = expect_exit(tacet("forbidden.musl", "overflow_stack", options="stack=32M"), 128 + 11)
+    assert "its 32768 KiB end at" in result.console, result.explain()
+
+
+def test_the_same_deeds_have_the_same_consequence_on_linux() -> None:
+    # The expectation is Linux's: tried on the build machine, whose CPU is a real one. Where it is not x86_64, there is nothing to try.
+    wrong = {}
+    for deed, number in deeds():
+        # I/O ports and SYSENTER-like deeds are the same; the node's page and INT 0x80 are not there on, or known to, Linux.
+        if deed in ("write_node_page", "write_counters", "run_node_page", "interrupt_80", "write_relro", "flags_into_call", "run_heap"):
+            continue
+        ended = subprocess.run([program("forbidden.musl"), deed], capture_output=True, timeout=60).returncode
+        if ended != -number:
+            wrong[deed] = (ended, number)
+    assert wrong == {}
+
+
+# ---- What comes from outside ----
+
+
+def test_a_non_maskable_interrupt_is_reported_and_the_program_goes_on(tacet: Run, tmp_path: Path) -> None:
+    with Monitor(tmp_path, lambda monitor: monitor.human("nmi")) as monitor:
+        result = tacet("wait.musl", extra=monitor.options, on_stdout=monitor.at(b"ready"))
+    monitor.check()
+    expect_exit(result)
+    assert re.search(r"tacet: non-maskable interrupt of unknown origin, at [0-9a-f]{16}", result.console), result.explain()
+    assert b"non-maskable interrupts: 1\n" in result.stdout, result.explain()
+
+
+def test_a_machine_check_stops_the_node_with_the_bank_and_its_status(tacet: Run, tmp_path: Path) -> None:
+    # Bank 4: uncorrected, enabled, address valid; global status: in progress.
+    with Monitor(tmp_path, lambda monitor: monitor.human("mce 0 4 0xb400000000000135 0x5 0x12345000 0")) as monitor:
+        result = tacet("wait.musl", extra=monitor.options, on_stdout=monitor.at(b"ready"))
+    monitor.check()
+    assert (result.outcome, result.status) == ("stop", 71), result.explain()
+    assert "machine check" in result.reason, result.explain()
+    assert re.search(r"bank 4 status b400000000000135 address 0000000012345000", result.console), result.explain()
+    assert re.search(r"rip [0-9a-f]{16}", result.console), result.explain()

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every system call survives every argument: no crash, no result out of range, no stray write, no address of the kernel told."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import qemu
+from conftest import Run, expect_exit
+
+
+def expect_survived(result: qemu.Result, calls: int) -> None:
+    expect_exit(result)
+    told = re.search(rb"calls: (\d+), of them (\d+) succeeded; left out: (\d+)\n$", result.stdout)
+    assert told, result.explain()
+    assert int(told[1]) > calls and int(told[2]) > calls // 20, result.explain()
+    assert int(told[3]) < int(told[1]) // 4, result.explain()
+    assert not re.search(r"ended by|the kernel itself", result.console), result.explain()
+
+
+@pytest.mark.parametrize(("seed", "cpu"), [(1, "max"), (2, "max,-smap,-smep"), (3, "qemu64")])
+def test_hostile_arguments_in_every_place_of_every_call_do_no_harm(seed: int, cpu: str, tacet: Run) -> None:
+    expect_survived(tacet("hostile.musl", str(seed), "100000", cpu=cpu, time_limit=180), 400000)

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a person types: tools/run and make, end to end."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from conftest import APPS, ROOT, program
+
+
+def typed(*words: str | Path, time_limit: float = 120, **keywords: object) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([*map(str, words)], cwd=ROOT, capture_output=True, timeout=time_limit, **keywords)  # type: ignore[call-overload, no-any-return]
+
+
+@pytest.mark.parametrize("status", [0, 1, 42, 255])
+def test_run_ends_with_the_program_s_status(status: int) -> None:
+    ran = typed("tools/run", program("status.musl"), str(status))
+    assert (ran.returncode, ran.stdout, ran.stderr) == (status, b"", b"")
+
+
+def test_run_keeps_the_streams_apart() -> None:
+    ran = typed("tools/run", program("streams.musl"), "bytes")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, bytes(range(256)), bytes(range(255, -1, -1)))
+
+
+def test_run_tells_why_the_node_stopped() -> None:
+    ran = typed("tools/run", "--options", "colour=blue", program("status.musl"))
+    assert ran.returncode == 64
+    assert ran.stderr.startswith(b"tools/run: the node stopped: ") and b"colour" in ran.stderr and ran.stderr.count(b"\n") == 1
+
+
+def test_run_refuses_a_program_that_is_not_there() -> None:
+    ran = typed("tools/run", "/none")
+    assert ran.returncode == 2 and ran.stderr == b"tools/run: no such program: /none\n"
+
+
+def test_run_ends_at_its_time_limit_and_shows_the_console() -> None:
+    ran = typed("tools/run", "--time-limit", "2", program("wait.musl"))
+    assert ran.returncode == 124 and b"no end within 2 s" in ran.stderr and b"Tacet" in ran.stderr
+    assert ran.stdout == b"ready\n"
+
+
+def test_run_shows_output_as_it_comes() -> None:
+    begun = time.monotonic()
+    process = subprocess.Popen(["tools/run", program("streams.musl"), "ticks"], cwd=ROOT, stdout=subprocess.PIPE)
+    assert process.stdout
+    try:
+        arrivals = []
+        for number in range(5):
+            assert process.stdout.readline() == b"tick %d\n" % number
+            arrivals.append(time.monotonic() - begun)
+            if number == 0:
+                assert process.poll() is None, "the first line comes while the program still runs"
+        assert process.wait(60) == 0
+    finally:
+        process.kill()
+    # The program waits 0.2 s of its clock after each line.
+    assert arrivals[4] - arrivals[0] > 0.4, arrivals
+
+
+def test_run_hands_the_environment_over() -> None:
+    ran = typed("tools/run", "--env", "A=1 2", "--env", 'B="', program("arguments.musl"), "x")
+    assert ran.stdout.startswith(b'arguments.musl\0x\0=ENV=\0A=1 2\0B="\0')
+
+
+def test_run_takes_a_folder_of_files_and_an_input(tmp_path: Path, busybox: Path) -> None:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "hello").write_text("from a file\n")
+    (tmp_path / "in").write_text("from the input\n")
+    ran = typed("tools/run", "--files", tmp_path / "files", "--stdin", tmp_path / "in", busybox, "cat", "/hello", "-")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"from a file\nfrom the input\n", b"")
+
+
+def test_run_verbose_shows_the_console_and_a_command_that_repeats_it() -> None:
+    ran = typed("tools/run", "--verbose", program("status.musl"), "7")
+    assert ran.returncode == 7
+    assert b"tacet: exit status=7" in ran.stderr and b"again: " in ran.stderr and b"qemu-system-x86_64" in ran.stderr
+
+
+def test_the_same_file_runs_on_linux() -> None:
+    ran = typed(program("runtime.musl"), env={"PROMISE_TEST": "a value"}, time_limit=60)
+    # There the version does not name Tacet, fork works and the tree can be written: nothing else differs, nothing crashes.
+    assert ran.returncode in (0, 1) and b"promises: " in ran.stdout
+
+
+def test_make_run_prints_what_the_program_prints_and_nothing_else() -> None:
+    ran = typed("make", "run", "APP=/bin/busybox", "ARGS=echo hi")
+    assert (ran.returncode, ran.stdout) == (0, b"hi\n"), ran.stderr
+
+
+def test_make_run_ends_with_the_program_s_status() -> None:
+    # make has a status of its own for a failed command, and names the command's.
+    ran = typed("make", "run", f"APP={program('status.musl')}", "ARGS=3")
+    assert ran.returncode != 0 and b"Error 3" in ran.stderr, ran.stderr
+
+
+@pytest.mark.xdist_group("gdb")
+def test_make_gdb_reaches_the_kernel_with_symbols(tmp_path: Path) -> None:
+    commands = tmp_path / "commands"
+    commands.write_text("continue\nbacktrace 2\nprint boot->module_count\nprint boot->protocol\ninfo symbol $pc\n")
+    ran = typed("make", "gdb", f"APP={APPS / 'ftq'}", env={"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "GDB_COMMANDS": str(commands), "HOME": str(tmp_path)})
+    text = (ran.stdout + ran.stderr).decode(errors="replace")
+    assert ran.returncode == 0, text
+    assert "kernel_start" in text and "main.c" in text, text
+    assert "$1 = 1" in text and '"pvh"' in text, text
+    assert "kernel_start in section .text" in text, text
+
+
+def test_make_iso_makes_an_image_of_a_program(tmp_path: Path) -> None:
+    ran = typed("make", "iso", f"ISO={tmp_path / 'x.iso'}", f"APP={program('status.musl')}", "ARGS=1")
+    assert ran.returncode == 0, ran.stderr
+    assert (tmp_path / "x.iso").read_bytes()[32769:32774] == b"CD001"
