@@ -61,7 +61,8 @@ def test_the_witness_and_the_counters_agree_event_by_event(icount: int | None, c
     for cpu, mine in counts.items():
         # Neither side may have been blind: there were calls, faults, timers, and on the further CPUs a wake-up.
         assert mine["system_calls"] >= 1234 and mine["exception_14"] == 7, result.explain()
-        assert 1 <= mine["interrupt_241"] <= 5 and mine["interrupt_240"] == (cpu > 0), result.explain()
+        # A sleep may cost a second interrupt, where the timer's rate was measured a little wrong: early, it is armed again.
+        assert 1 <= mine["interrupt_241"] <= 2 * 5 and mine["interrupt_240"] == (cpu > 0), result.explain()
 
 
 @CLOCKS
