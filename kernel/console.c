@@ -6,7 +6,6 @@
 #include "arch.h"
 #include "errno.h"
 #include "kstring.h"
-#include "spinlock.h"
 
 #define PREFIX        "tacet: "
 #define INPUT_END     4 /* control-D */
@@ -21,8 +20,9 @@ static unsigned kernel_set, stream_set[2];
 static bool kernel_set_chosen;
 static bool at_line_start = true;
 
-/* One CPU speaks at a time. A panic does not ask: its CPU may hold the lock itself. */
-static struct spinlock lock;
+/* One CPU speaks at a time: 1 + its index, or 0. A non-maskable interrupt can come while its own CPU speaks, and has its word in between; a panic
+ * does not ask at all. */
+static uint32_t speaker;
 static bool lock_broken;
 
 void console_register(struct console_device *device)
@@ -34,16 +34,25 @@ void console_register(struct console_device *device)
     devices[device_count++] = device;
 }
 
-static void speak_begin(void)
+/* Answers what speak_end wants to know: whether it has to let go. */
+static bool speak_begin(void)
 {
-    if (!lock_broken)
-        spin_lock(&lock);
+    const uint32_t self = 1 + cpu_this()->index;
+    uint32_t nobody = 0;
+
+    if (lock_broken || __atomic_load_n(&speaker, __ATOMIC_RELAXED) == self)
+        return false;
+    while (!__atomic_compare_exchange_n(&speaker, &nobody, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        nobody = 0;
+        arch_pause();
+    }
+    return true;
 }
 
-static void speak_end(void)
+static void speak_end(bool begun)
 {
-    if (!lock_broken)
-        spin_unlock(&lock);
+    if (begun)
+        __atomic_store_n(&speaker, 0, __ATOMIC_RELEASE);
 }
 
 void console_lock_break(void)
@@ -87,7 +96,7 @@ void kernel_print(const char *format, ...)
         length = sizeof(line) - 1;
 
     size_t start = 0;
-    speak_begin();
+    bool begun = speak_begin();
     while (start < length) {
         size_t end = start;
 
@@ -98,17 +107,17 @@ void kernel_print(const char *format, ...)
         set_write_lines(kernel_set, line + start, end - start);
         start = end;
     }
-    speak_end();
+    speak_end(begun);
 }
 
 void console_write(enum console_stream stream, const char *bytes, size_t count)
 {
-    speak_begin();
+    bool begun = speak_begin();
     if (stream_set[stream])
         set_write(stream_set[stream], bytes, count);
     else
         set_write_lines(kernel_set, bytes, count);
-    speak_end();
+    speak_end(begun);
 }
 
 bool console_is_shared(enum console_stream stream)

@@ -709,7 +709,7 @@ static void leave_only(uint64_t bytes)
 /* Each operation that takes memory, with every amount of it that is too little, and the first that is not. */
 TEST(whatever_lacks_memory_changes_nothing)
 {
-    enum { OPERATIONS = 5 };
+    enum { OPERATIONS = 6 };
     const unsigned both = RIGHT_READ | RIGHT_WRITE;
     static const int growth[OPERATIONS] = { 20, 20, 20, 20, 30, -1 }; /* in pages */
 
