@@ -12,6 +12,7 @@
 #define _GNU_SOURCE
 #include "promise.h"
 
+#include <cpuid.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -34,6 +35,15 @@ static uint64_t mix(uint64_t value)
     return value ^ value >> 31;
 }
 
+/* Of the CPU that this runs on, as the hardware tells it. */
+static unsigned apic_id(void)
+{
+    unsigned a, b, c, d;
+
+    __cpuid(1, a, b, c, d);
+    return b >> 24;
+}
+
 /* Every rank has the same addresses; what it writes there must be seen by nobody else. */
 static void own(void)
 {
@@ -54,7 +64,7 @@ static void own(void)
     }
     PROMISE(wrong == 0, "rank %u finds %lu strange words", rank, (unsigned long)wrong);
     PROMISE(getpid() > 0 && tacet_node() && cpu < tacet_node()->cpu_count, "a CPU: %u", cpu);
-    printf("rank %u of %u cpu %u pid %d sum %lx\n", rank, size, cpu, getpid(), (unsigned long)sum);
+    printf("rank %u of %u cpu %u apic %u pid %d sum %lx\n", rank, size, cpu, apic_id(), getpid(), (unsigned long)sum);
 }
 
 static void lines(void)
