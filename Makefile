@@ -106,13 +106,21 @@ qemu10:
 APP  ?=
 ARGS ?=
 
-.PHONY: run run-app compare bench gdb iso
+# The flight log of the last `make run APP=…`. Always kept: the log is written anyway, and sending it, after the program has ended, takes some
+# 20 ms a CPU at the most; what has gone wrong once need not be made to go wrong again.
+KLOG ?= build/klog.bin
+
+.PHONY: run run-app compare bench gdb iso klog
 run:
 	@ports/deps.sh build run
 	@$(MAKE) --no-print-directory $(if $(APP),run-app,compare)
 
 run-app: $(KERNEL)
-	@tools/run $(RUN_OPTIONS) $(APP) $(ARGS)
+	@tools/run $(if $(findstring --linux,$(RUN_OPTIONS)),,--klog $(KLOG)) $(RUN_OPTIONS) $(APP) $(ARGS)
+
+klog:
+	@test -e $(KLOG) || { echo "make klog: there is no flight log in $(KLOG); make run APP=prog keeps one there" >&2; exit 1; }
+	@$(PYTHON) -m lab.klog $(KLOG) $(KLOG_OPTIONS)
 
 compare: $(KERNEL) $(APPS) $(LINUX) qemu10
 	@$(PYTHON) -m lab.compare --out build/report $(COMPARE_OPTIONS)
@@ -156,6 +164,7 @@ test:
 help:
 	@echo "make run                         FTQ on Tacet and on Linux, side by side; report in build/report/"
 	@echo "make run APP=prog ARGS='...'     one program on a Tacet node (RUN_OPTIONS: see tools/run --help)"
+	@echo "make klog                        the flight log of the last make run APP=prog (KLOG_OPTIONS: see lab/klog.py)"
 	@echo "make test                        all tests"
 	@echo "make bench                       noise and costs beside Linux; one silent hour; about ten minutes"
 	@echo "make iso [APP=prog ARGS='...']   build/tacet.iso for BIOS and UEFI machines"

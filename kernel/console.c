@@ -6,7 +6,6 @@
 #include "arch.h"
 #include "errno.h"
 #include "kstring.h"
-#include "spinlock.h"
 
 #define PREFIX        "tacet: "
 #define INPUT_END     4 /* control-D */
@@ -21,8 +20,9 @@ static unsigned kernel_set, stream_set[2];
 static bool kernel_set_chosen;
 static bool at_line_start = true;
 
-/* One CPU speaks at a time. A panic does not ask: its CPU may hold the lock itself. */
-static struct spinlock lock;
+/* One CPU speaks at a time: its number, plus one. A panic does not ask, nor does a non-maskable interrupt or a machine check that comes while its own CPU speaks: it
+ * interrupts the line. */
+static uint32_t speaker;
 static bool lock_broken;
 
 void console_register(struct console_device *device)
@@ -34,16 +34,24 @@ void console_register(struct console_device *device)
     devices[device_count++] = device;
 }
 
-static void speak_begin(void)
+/* Whether the caller has to hand back what it got. */
+static bool speak_begin(void)
 {
-    if (!lock_broken)
-        spin_lock(&lock);
+    uint32_t me = arch_cpu_here() + 1, nobody = 0;
+
+    if (lock_broken || __atomic_load_n(&speaker, __ATOMIC_RELAXED) == me)
+        return false;
+    while (!__atomic_compare_exchange_n(&speaker, &nobody, me, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        nobody = 0;
+        arch_pause();
+    }
+    return true;
 }
 
-static void speak_end(void)
+static void speak_end(bool begun)
 {
-    if (!lock_broken)
-        spin_unlock(&lock);
+    if (begun)
+        __atomic_store_n(&speaker, 0, __ATOMIC_RELEASE);
 }
 
 void console_lock_break(void)
@@ -87,7 +95,7 @@ void kernel_print(const char *format, ...)
         length = sizeof(line) - 1;
 
     size_t start = 0;
-    speak_begin();
+    bool begun = speak_begin();
     while (start < length) {
         size_t end = start;
 
@@ -98,17 +106,18 @@ void kernel_print(const char *format, ...)
         set_write_lines(kernel_set, line + start, end - start);
         start = end;
     }
-    speak_end();
+    speak_end(begun);
 }
 
 void console_write(enum console_stream stream, const char *bytes, size_t count)
 {
-    speak_begin();
+    bool begun = speak_begin();
+
     if (stream_set[stream])
         set_write(stream_set[stream], bytes, count);
     else
         set_write_lines(kernel_set, bytes, count);
-    speak_end();
+    speak_end(begun);
 }
 
 bool console_is_shared(enum console_stream stream)
@@ -123,8 +132,6 @@ static unsigned input_set(void)
 
 /* A byte that poll has seen and read has not yet taken, or -1. */
 static int waiting_byte = -1;
-/* A stream that has come to its end stays there; a person at a terminal may go on typing. */
-static bool stream_ended;
 
 static int input_byte(unsigned set)
 {
@@ -140,7 +147,7 @@ static int input_byte(unsigned set)
 bool console_input_ready(void)
 {
     waiting_byte = input_byte(input_set());
-    return waiting_byte >= 0 || stream_ended;
+    return waiting_byte >= 0;
 }
 
 static bool has_input(unsigned set)
@@ -159,7 +166,7 @@ size_t console_read(char *bytes, size_t count)
 
     if (count == 0 || !has_input(set))
         return 0;
-    while (got < count && !stream_ended) {
+    while (got < count) {
         int byte = input_byte(set);
 
         if (byte < 0) {
@@ -168,10 +175,8 @@ size_t console_read(char *bytes, size_t count)
             arch_pause();
             continue;
         }
-        if (byte == INPUT_END) { /* what came before it in its line is read first */
-            stream_ended = !shared;
-            break;
-        }
+        if (byte == INPUT_END && got == 0)
+            return 0;
         if (shared && byte == '\r')
             byte = '\n';
         bytes[got++] = (char)byte;

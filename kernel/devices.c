@@ -72,28 +72,40 @@ static int64_t stream_read(struct file *file, uint64_t buffer, uint64_t bytes, u
     (void)offset;
     if (arch_process()->rank != 0)
         return 0;
+    file_streams_flush(arch_process()); /* a question that has no end of line is asked before its answer is read */
     got = console_read(chunk, bytes < sizeof(chunk) ? bytes : sizeof(chunk));
     error = user_write(buffer, chunk, got);
     return error ? error : (int64_t)got;
 }
 
-/* Writes a part, with the rank's number in front of each line. */
+static void line_write(struct process *process, enum console_stream stream)
+{
+    struct process_line *line = &process->lines[stream];
+
+    console_write(stream, line->text, line->used);
+    line->continues = line->used > 0 && line->text[line->used - 1] != '\n';
+    line->used = 0;
+}
+
+void file_streams_flush(struct process *process)
+{
+    for (enum console_stream stream = CONSOLE_STDOUT; stream <= CONSOLE_STDERR; stream++)
+        if (process->lines[stream].used > 0)
+            line_write(process, stream);
+}
+
+/* With the rank's number in front of each line, and each line in one piece, however it was written: other ranks write, too. */
 static void prefixed_write(struct process *process, enum console_stream stream, const char *text, size_t bytes)
 {
-    char line[2 * CHUNK_BYTES];
-    size_t used = 0;
+    struct process_line *line = &process->lines[stream];
 
     for (size_t i = 0; i < bytes; i++) {
-        if (used + PREFIX_BYTES > sizeof(line)) {
-            console_write(stream, line, used);
-            used = 0;
-        }
-        if (!process->mid_line[stream])
-            used += format_text(line + used, PREFIX_BYTES, "%u: ", process->rank);
-        line[used++] = text[i];
-        process->mid_line[stream] = text[i] != '\n';
+        if (line->used == 0 && !line->continues)
+            line->used = format_text(line->text, PREFIX_BYTES, "%u: ", process->rank);
+        line->text[line->used++] = text[i];
+        if (text[i] == '\n' || line->used == sizeof(line->text))
+            line_write(process, stream);
     }
-    console_write(stream, line, used);
 }
 
 static int64_t stream_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)

@@ -5,6 +5,7 @@
 #include "job.h"
 #include "arch.h"
 #include "console.h"
+#include "file.h"
 #include "klog.h"
 #include "kstring.h"
 #include "linux_abi.h"
@@ -190,6 +191,7 @@ _Noreturn void job_rank_end(unsigned status)
 {
     unsigned worst = __atomic_load_n(&job.worst_status, __ATOMIC_RELAXED);
 
+    file_streams_flush(arch_process());
     klog(program_end, arch_process()->rank, status);
     if (job.rank_count > 1 && status != 0)
         kernel_print("rank %u ended with status %u\n", arch_process()->rank, status);

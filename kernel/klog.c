@@ -67,8 +67,10 @@ int klog_configure(const struct command_line *line, struct message *why)
     return error;
 }
 
+/* Other CPUs are disturbed only for the system calls' class: everything else looks at the mask. */
 int klog_switch(const char *text)
 {
+    uint32_t before = klog_mask;
     int class = text[0] == '+' || text[0] == '-' ? class_find(text + 1, strlen(text + 1)) : -1;
 
     if (class < 0)
@@ -77,6 +79,8 @@ int klog_switch(const char *text)
         __atomic_fetch_or(&klog_mask, 1U << class, __ATOMIC_RELAXED);
     else
         __atomic_fetch_and(&klog_mask, ~(1U << class), __ATOMIC_RELAXED);
+    if (((before ^ klog_mask) & 1U << KLOG_CLASS_syscall) == 0)
+        return 0;
     klog_recheck();
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
         if (cpu != arch_cpu_index())
@@ -93,13 +97,13 @@ void klog_recheck(void)
 void klog_system_call(uint64_t number, uint64_t argument);
 void klog_system_call(uint64_t number, uint64_t argument)
 {
-    klog_write(KLOG_system_call, number, argument);
+    klog(system_call, number, argument);
 }
 
 void klog_system_call_end(uint64_t number, uint64_t result);
 void klog_system_call_end(uint64_t number, uint64_t result)
 {
-    klog_write(KLOG_system_call_end, number, result);
+    klog(system_call_end, number, result);
 }
 
 /* ---- The file ---- */
@@ -118,20 +122,31 @@ static void text_copy(char *to, size_t bytes, const char *text)
     memcpy(to, text, length < bytes ? length : bytes - 1);
 }
 
-/* The ring may go on while it is read: what its CPU has overwritten since the count was taken comes out twice newer, or torn, so the oldest events that this can have
- * happened to are left out: as many as were written meanwhile. */
+/* One event, which its CPU may have overwritten, or may be overwriting, by the time it is copied: the count after the copy tells. The count is that of the events that
+ * are complete, so the slot of the next one is not to be trusted either. */
+static struct klog_event event_read(const struct klog_ring *ring, uint64_t number)
+{
+    struct klog_event event = ring->events[number & (KLOG_EVENTS - 1)];
+
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (__atomic_load_n(&ring->written, __ATOMIC_RELAXED) - number >= KLOG_EVENTS)
+        event = (struct klog_event){ .kind = KLOG_OVERWRITTEN };
+    return event;
+}
+
 static void ring_write(unsigned cpu, void (*write)(void *context, const void *bytes, uint64_t count), void *context)
 {
     const struct klog_ring *ring = arch_klog_of(cpu);
     uint64_t written = __atomic_load_n(&ring->written, __ATOMIC_ACQUIRE);
-    bool running = cpu != arch_cpu_index();
-    uint64_t margin = running ? KLOG_EVENTS / 8 : 0;
-    uint64_t first = written > KLOG_EVENTS - margin ? written - (KLOG_EVENTS - margin) : 0;
+    uint64_t first = written >= KLOG_EVENTS ? written - (KLOG_EVENTS - 1) : 0;
     struct klog_cpu header = { .cpu = cpu, .count = (uint32_t)(written - first), .lost = first };
 
     write(context, &header, sizeof(header));
-    for (uint64_t i = first; i < written; i++)
-        write(context, &ring->events[i & (KLOG_EVENTS - 1)], sizeof(struct klog_event));
+    for (uint64_t i = first; i < written; i++) {
+        struct klog_event event = event_read(ring, i);
+
+        write(context, &event, sizeof(event));
+    }
 }
 
 void klog_file_write(void (*write)(void *context, const void *bytes, uint64_t count), void *context)
@@ -182,6 +197,7 @@ static void events_print(void)
 
 void klog_end(bool panic)
 {
+    klog_mask = 0; /* what other CPUs do from here on shall not overwrite what led here */
     if (panic)
         events_print();
     if (port)

@@ -107,10 +107,10 @@ _Noreturn void trap_user_fault(const struct fault *fault)
     const struct process *process = arch_process();
 
     kernel_print("rank %u (%s) ended by %s: %s\n", process->rank, process->name, signal_name(fault->signal), fault->cause);
-    kernel_print("  at instruction %#lx", fault->instruction);
     if (fault->has_address)
-        kernel_print(", address %#lx", fault->address);
-    kernel_print("\n");
+        kernel_print("  at instruction %#lx, address %#lx\n", fault->instruction, fault->address);
+    else
+        kernel_print("  at instruction %#lx\n", fault->instruction);
     if (fault->has_address)
         address_describe(process, fault->address);
     arch_registers_print(fault->frame);

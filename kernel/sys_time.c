@@ -166,14 +166,17 @@ long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint6
 
     (void)remainder;
     if (clock != REALTIME && clock != MONOTONIC && clock != BOOTTIME)
-        return clock == PROCESS_CPU ? -EOPNOTSUPP : -EINVAL;
+        return clock <= BOOTTIME && clock != THREAD_CPU ? -EOPNOTSUPP : -EINVAL;
     error = timespec_read(request, &ns);
     if (!error)
         error = clock_read(clock, &now);
     if (error)
         return error;
-    if (absolute)
-        ns = ns > now ? ns - now : 0;
+    if (absolute) {
+        if (ns <= now)
+            return 0; /* whoever is late already is not made later by the bound */
+        ns -= now;
+    }
     sleep_until(add_saturated(clock_now_ns(), ns), arch_process()->latency_bound_ns);
     return 0;
 }

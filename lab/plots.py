@@ -225,9 +225,9 @@ def _delay_label(value: float, _position: int) -> str:
 def _survival_curve(axes: Axes, curves: SurvivalCurves, data: phase.PhaseData, style: object, most: float) -> bool:
     """One curve; False where no phase was delayed visibly, so that there is nothing to draw."""
     delays, above = phase.survival(data)
-    # Above its last duration the function is zero, which a logarithmic scale has not: the curve ends with a drop.
+    # Above its last duration the function is zero, which a logarithmic scale has not: the curve drops out of the panel.
     floor = 1e-12
-    left = np.searchsorted(delays, SURVIVAL_LEAST_DELAY, side="right") - 1
+    left = int(np.searchsorted(delays, SURVIVAL_LEAST_DELAY, side="right")) - 1
     if above[left] == 0:
         return False
     x = np.concatenate([[SURVIVAL_LEAST_DELAY], delays[left + 1 :]])

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 
 class DataError(ValueError):
     """Data that is not what its reader expects; the message names file and line."""
@@ -46,7 +48,7 @@ def header_whole(header: Sequence[str], pattern: str) -> int | None:
     return int(value) if value is not None and value == int(value) else None
 
 
-def quantile(values: Sequence[float], per_million: int) -> float:
+def quantile(values: np.ndarray, per_million: int) -> float:
     """The smallest of rising `values` that so many millionths do not exceed, as `apps/include/order.h` has it."""
     rank = (len(values) * per_million + 999_999) // 1_000_000
-    return values[max(rank, 1) - 1]
+    return float(values[max(rank, 1) - 1])

@@ -132,6 +132,6 @@ def summarise(data: SelfishData) -> SelfishSummary:
         minimum_ns=float(rising[0]) if listed else 0.0,
         mean_ns=float(rising.mean()) if listed else 0.0,
         maximum_ns=float(rising[-1]) if listed else 0.0,
-        quantiles_ns={name: float(quantile(rising, part)) if listed else 0.0 for name, part in QUANTILES.items()},
+        quantiles_ns={name: quantile(rising, part) if listed else 0.0 for name, part in QUANTILES.items()},
         noise_ratio=float(data.overhead_ratio or 0.0) if data.found > listed else float(rising.sum()) / data.period_ns,
     )

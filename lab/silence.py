@@ -14,7 +14,10 @@ selfish   A turn of its loop is 11 instructions; no two clock reads of an undist
 FWQ       Samples of an undisturbed core are equal to the instruction; one that is 48 longer is disturbed.
 FTQ       An operation is 64 instructions; a loss of two is a detour, so that 192 instructions are always seen.
 
-What none of them could see, the kernel's own counters would show. Coarse shifts are for Tacet's zero only: beside
+What none of them could see, the kernel's own counters would show. On several cores the counters are all that counts:
+with icount, QEMU's CPUs take turns on one clock, and each one's turn is a detour for the others. So a last run has one
+rank a core, `selfish` on each, for a few seconds, and demands that all began at the same moment and that none of them
+entered the kernel. Coarse shifts are for Tacet's zero only: beside
 Linux they would inflate every detour with the clock.
 
 selfish reads the clock six times as often as FTQ, and a clock read is what costs time in QEMU, so it runs with a shift
@@ -24,6 +27,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shlex
 import sys
 from collections.abc import Callable, Sequence
@@ -46,6 +50,10 @@ WORK_INSTRUCTIONS = 16 << WORK_BITS
 #: System calls that selfish must see before its zero counts for something.
 CONTROLS = 20
 CONTROL_EVERY_NS = 1_000_000
+
+#: Guest time of the run on several cores, ns, and its shift.
+CORES_NS = 5_000_000_000
+CORES_SHIFT = 4
 
 HOUR_NS = 3_600 * 10**9
 SHIFT_MOST = 10
@@ -124,6 +132,13 @@ def shift(text: str) -> int:
     return int(text)
 
 
+def cores(text: str) -> int:
+    """A number of cores, or none."""
+    if not text.isdigit() or int(text) == 1 or int(text) > 64:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of several cores; give 2 to 64, or 0 for none")
+    return int(text)
+
+
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python3 -m lab.silence", description=__doc__.split("\n\n")[0])
     parser.add_argument("--out", type=Path, default=Path("build/report"), help="folder for the results")
@@ -131,6 +146,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--shift", type=shift, default=8, help="an instruction lasts 2^SHIFT ns (default 8, ten seconds each; 4: minutes)"
     )
+    parser.add_argument("--cores", type=cores, default=4, help="cores of the run on several; 0: none (default 4)")
     parser.add_argument("--apps", type=Path, default=Path("build/x86_64/apps"), help="folder of the programs")
     parser.add_argument("--memory", default="256M", help="memory of the machine (default 256M)")
     parser.add_argument("--qemu", choices=("system", "newest"), default="newest", help="which QEMU (default newest)")
@@ -174,35 +190,86 @@ def judged(run: Run, result: Result, window_ns: float) -> tuple[dict[str, Any], 
     return figures, ""
 
 
+def kept(options: argparse.Namespace, key: str, result: Result) -> Result:
+    """Keeps a run's raw output, and `result` if the program ended well."""
+    (options.out / f"silence-{key}.dat").write_bytes(result.stdout)
+    log = result.stderr.decode(errors="replace") + "\n--- console ---\n" + result.console
+    (options.out / f"silence-{key}.log").write_text(log, encoding="utf-8")
+    return runner.result_checked(key, result)
+
+
+def rank_reports(text: str) -> dict[int, dict[str, str]]:
+    """The summaries of the ranks, from lines that begin with `RANK: `."""
+    lines: dict[int, list[str]] = {}
+    for line in text.splitlines():
+        match = re.match(r"(\d+): (.*)", line)
+        if match:
+            lines.setdefault(int(match[1]), []).append(match[2])
+    return {rank: ftq.parse_report("\n".join(part)) for rank, part in sorted(lines.items())}
+
+
+def ranks_judged(count: int, result: Result) -> tuple[dict[str, Any], str]:
+    """The figures of the run on several cores, and what is wrong with them, or nothing."""
+    reports = rank_reports(result.stderr.decode(errors="replace"))
+    entries = {rank: report.get("kernel_entries", "not told") for rank, report in reports.items()}
+    starts = {report.get("start") for report in reports.values()}
+    figures: dict[str, Any] = {
+        "ranks": len(reports),
+        "kernel_entries": {str(rank): int(n) if n.isdigit() else None for rank, n in entries.items()},
+        "started_together": len(starts) == 1 and None not in starts,
+        "window_s": CORES_NS / 1e9,
+        "shift": CORES_SHIFT,
+        "wall_s": round(result.seconds, 1),
+        "command": shlex.join(result.command),
+    }
+    if sorted(reports) != list(range(count)):
+        return figures, f"{count} ranks were started, and these spoke: {sorted(reports)}"
+    if not figures["started_together"]:
+        return figures, "the ranks did not begin together"
+    noisy = {rank: n for rank, n in entries.items() if n != "0"}
+    return figures, f"kernel entries by rank: {noisy}" if noisy else ""
+
+
 def silence(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
     """All runs; LabError if one is not silent."""
-    window_ns = options.hours * HOUR_NS
     runs = plan(options.hours, options.shift)
+    total = len(runs) + (options.cores > 0)
     for run in runs:
         runner.program_found(options.apps / run.program)
     options.out.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {"hours": options.hours}
     wrong: list[str] = []
-    for i, run in enumerate(runs, start=1):
-        title = f"[{i}/{len(runs)}] {run.key}, shift {run.shift}"
 
-        def call(run: Run = run) -> Result:
-            return machines.run_tacet(
-                options.apps / run.program, run.args, icount=run.shift, memory=options.memory, qemu=options.qemu,
-                options=options.tacet_options, time_limit=options.time_limit,
-            )  # fmt: skip
-
+    def start(title: str, program: str, args: list[str], shift: int, **more: Any) -> Result:
+        kernel_options = f"{options.tacet_options} {more.pop('options', '')}".strip()
         try:
-            result = runner.run_shown(title, out, call)
+            return runner.run_shown(
+                title, out,
+                lambda: machines.run_tacet(
+                    options.apps / program, args, icount=shift, memory=options.memory, qemu=options.qemu,
+                    options=kernel_options, time_limit=options.time_limit, **more,
+                ),
+            )  # fmt: skip
         except machines.RunnerError as error:
-            raise LabError(f"{run.key}: {error}") from None
-        (options.out / f"silence-{run.key}.dat").write_bytes(result.stdout)
-        log = result.stderr.decode(errors="replace") + "\n--- console ---\n" + result.console
-        (options.out / f"silence-{run.key}.log").write_text(log, encoding="utf-8")
-        runner.result_checked(run.key, result)
-        found[run.key], error_text = judged(run, result, window_ns)
+            raise LabError(f"{program}: {error}") from None
+
+    def tell(key: str, error_text: str) -> None:
         if error_text:
-            wrong.append(f"{run.key}: {error_text}")
+            wrong.append(f"{key}: {error_text}")
+
+    for i, run in enumerate(runs, start=1):
+        title = f"[{i}/{total}] {run.key}, shift {run.shift}"
+        result = kept(options, run.key, start(title, run.program, run.args, run.shift))
+        found[run.key], error_text = judged(run, result, options.hours * HOUR_NS)
+        tell(run.key, error_text)
+    if options.cores:
+        title = f"[{total}/{total}] selfish on {options.cores} cores, shift {CORES_SHIFT}"
+        args = ["-s", "-r", f"{CORES_NS}ns"]
+        result = kept(
+            options, "cores", start(title, "selfish", args, CORES_SHIFT, cpus=options.cores, options="prefix=rank")
+        )
+        found["cores"], error_text = ranks_judged(options.cores, result)
+        tell("cores", error_text)
     (options.out / "silence.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     print(f"\n{as_table(runs, found)}\n\n{options.out / 'silence.json'}", file=out, flush=True)
     if wrong:
@@ -218,6 +285,13 @@ def as_table(runs: Sequence[Run], found: dict[str, Any]) -> str:
         rows.append([
             name, str(figures["detours"]) if figures["detours"] else "zero detours", str(figures["kernel_entries"]),
             f"{figures['window_s']:,.1f} s", f"{figures['threshold_instructions']} instr.", f"{figures['wall_s']:.0f} s",
+        ])  # fmt: skip
+    if "cores" in found:
+        figures = found["cores"]
+        entries = "/".join(str(count) for count in figures["kernel_entries"].values())
+        rows.append([
+            f"selfish on {figures['ranks']} cores", "not told", entries, f"{figures['window_s']:,.1f} s", "counters",
+            f"{figures['wall_s']:.0f} s",
         ])  # fmt: skip
     return runner.table(["Tacet", "detours", "kernel entries", "guest time", "shortest seen", "took"], rows)
 

@@ -7,9 +7,10 @@ memory and serial ports. Both wait for the machine to switch itself off, within 
     COM1   the kernel's console; its last line tells how it ended (see `parse_end`)
     COM2   the program's standard output, byte by byte; its standard input comes in here
     COM3   the program's standard error
+    COM4   the flight log, if it is asked for: at its end a Tacet node sends it there, and QEMU writes it into a file
 
-Each port is a FIFO of the host that QEMU opens and this module reads as bytes come, so that a person sees output
-while the program runs and nothing is polled. With `icount`, guest time is a function of the instructions executed
+Each of the first three is a FIFO of the host that QEMU opens and this module reads as bytes come, so that a person sees
+output while the program runs and nothing is polled. With `icount`, guest time is a function of the instructions executed
 and a run prints the same digits each time.
 """
 
@@ -270,6 +271,22 @@ class _Delivery:
             raise self.failure
 
 
+def _klog_options(file: Path | None) -> list[str]:
+    """QEMU's options for a fourth port that is a file: QEMU itself writes, so no byte can be lost to a slow reader."""
+    if file is None:
+        return []
+    path = os.path.abspath(file).replace(",", ",,")
+    return ["-chardev", f"file,id=klog,path={path}", "-serial", "chardev:klog"]
+
+
+def _klog_begin(file: Path) -> None:
+    """Empty the file, so that it never holds the log of an earlier run."""
+    try:
+        file.write_bytes(b"")
+    except OSError as error:
+        raise RunnerError(f"the flight log cannot be kept: {error}") from None
+
+
 def _feed(source: Path | None, port: Path) -> None:
     """Send a file and an end-of-transmission, which the kernel takes as the end of input, into a serial port."""
     try:
@@ -286,12 +303,12 @@ def _feed(source: Path | None, port: Path) -> None:
 class _Running:
     """One QEMU process, its ports, and what came out of them. QEMU dies with this process, even if that is killed."""
 
-    def __init__(self, machine: list[str], folder: Path, sinks: Mapping[str, Sink | None]) -> None:
+    def __init__(self, machine: list[str], folder: Path, sinks: Mapping[str, Sink | None], klog: Path | None) -> None:
         self.ports = _Ports(folder)
         self.sinks = sinks
         self.seen: dict[str, bytearray] = {name: bytearray() for name in (*_Ports.NAMES, "qemu")}
         self.process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", *machine, *self.ports.options()],
+            ["setpriv", "--pdeathsig", "KILL", *machine, *self.ports.options(), *_klog_options(klog)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -370,11 +387,12 @@ def _run(
     feed: bool = False,
     time_limit: float,
     sinks: Mapping[str, Sink | None],
+    klog: Path | None = None,
 ) -> Result:
     """Run one machine to its end; `feed` sends `stdin`, or nothing but its end, to the program's port."""
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="tacet-") as folder:
-        running = _Running(machine, Path(folder), sinks)
+        running = _Running(machine, Path(folder), sinks, klog)
         port = running.ports.folder / "stdout.in"
         feeder = threading.Thread(target=_feed, args=(stdin, port), daemon=True)
         try:
@@ -393,6 +411,7 @@ def _run(
     elif outcome == "no-status" and returned not in (0, -signal.SIGKILL):
         outcome, reason = "qemu-failed", text["qemu"].strip() or f"QEMU ended with status {returned}"
     shown = [*machine, "-serial", "stdio", "-serial", "file:program.stdout", "-serial", "file:program.stderr"]
+    shown += _klog_options(klog)
     stdout, stderr = bytes(running.seen["stdout"]), bytes(running.seen["stderr"])
     return Result(status, outcome, reason, text["console"], stdout, stderr, shown, seconds)
 
@@ -433,6 +452,7 @@ def run_tacet(
     time_limit: float = 60.0,
     extra: Sequence[str] = (),
     cpu: str = "max",
+    klog: Path | None = None,
     on_stdout: Sink | None = None,
     on_stderr: Sink | None = None,
     on_console: Sink | None = None,
@@ -443,8 +463,9 @@ def run_tacet(
     program itself. In an archive of `files` the program is /bin/NAME, and the kernel is told `app=/bin/NAME`.
 
     `options` are kernel options as they are, `extra` are options for QEMU. `stdin` goes to the program's port once the
-    kernel has spoken, and an end-of-transmission after it; without `stdin` only that. The sinks get
-    output as it comes. RunnerError: the run cannot begin.
+    kernel has spoken, and an end-of-transmission after it; without `stdin` only that. `klog` is a file for the flight
+    log (lab/klog.py reads it); it stays empty if the node does not come to its end. The sinks get output as it comes.
+    RunnerError: the run cannot begin.
     """
     kernel = kernel or KERNEL
     if not kernel.is_file():
@@ -458,12 +479,15 @@ def run_tacet(
             entries.append(cpio.Entry.file(f"bin/{name}", app.read_bytes(), executable=True))
             options = f"{options} {quote(f'app=/bin/{name}')}".strip()
         module = _kept(f"{name}.cpio", cpio.pack(entries))
+    if klog is not None:
+        _klog_begin(klog)
+        options = f"klog=com4 {options}".strip()
     machine = _machine(qemu_binary(qemu), cpu, cpus, memory, icount)
     machine += ["-kernel", os.path.abspath(kernel), "-append", tacet_command_line(name, args, env or {}, options)]
     if module is not None:
         machine += ["-initrd", os.path.abspath(module)]
     sinks = {"stdout": on_stdout, "stderr": on_stderr, "console": on_console}
-    return _run([*machine, *extra], stdin=stdin, feed=True, time_limit=time_limit, sinks=sinks)
+    return _run([*machine, *extra], stdin=stdin, feed=True, time_limit=time_limit, sinks=sinks, klog=klog)
 
 
 def run_machine(

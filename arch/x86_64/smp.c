@@ -241,6 +241,7 @@ void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot)
     wait_us(INIT_WAIT_US);
     for (uint32_t thread = 0; thread < 1U << thread_bits(); thread++)
         cpus_start_threads(pool, (uint8_t)(trampoline >> 12), thread);
+    kernel_print("cpus: %u run, local interrupts by %s\n", cpu_count, local_apic_mode());
     if (facts->cpu_count > CPUS_MAX)
         kernel_print("%u CPUs are more than the kernel manages; %u run\n", facts->cpu_count, cpu_count);
 }

@@ -229,7 +229,9 @@ void trap_handle(struct trap_frame *frame)
     if (cpu_features()->smap)
         __asm__ volatile("clac");
 
-    if (frame->vector < VECTOR_FIRST_INTERRUPT)
+    if (frame->vector == TRAP_NMI && !from_user)
+        ; /* it may have come in the middle of an event */
+    else if (frame->vector < VECTOR_FIRST_INTERRUPT)
         klog(exception, frame->vector, frame->instruction);
     else
         klog(interrupt, frame->vector, frame->instruction);

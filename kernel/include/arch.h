@@ -14,7 +14,7 @@
  *   ARCH_SYSCALL_NUMBER(x86_64, ppc64)           picks the number of this architecture
  *   arch_process(), arch_process_set()           the process that this CPU runs
  *   arch_physical(address)           the kernel's pointer to physical memory
- *   arch_physical_of(pointer)        the physical address behind a pointer to the kernel's own image
+ *   arch_physical_of(pointer)        the physical address behind a pointer to the kernel's image, or behind one from arch_physical()
  *   arch_ticks()                     the clock source's counter
  *   arch_klog(), arch_cpu_here()     this CPU's ring of the flight log; its number
  *   arch_pause()                     a hint inside a bounded wait

@@ -57,6 +57,9 @@ int file_close(struct process *process, uint64_t descriptor);
 /* Opens the three standard streams. */
 void file_open_streams(struct process *process);
 
+/* Hands out what a process has written of lines that have not ended. devices.c */
+void file_streams_flush(struct process *process);
+
 /* Gives `file` the operations of its node's kind; makes a pseudo file's contents. -ENOMEM, -ENXIO. devices.c */
 int file_bind(struct process *process, struct file *file);
 

@@ -12,6 +12,7 @@
 #include "vm.h"
 
 #define PROCESS_NAME_BYTES 16 /* Linux's TASK_COMM_LEN */
+#define PROCESS_LINE_BYTES 1024 /* longer lines of a rank may be broken by others' */
 
 struct process {
     uint64_t pid;
@@ -35,7 +36,11 @@ struct process {
     uint64_t robust_list;
     uint64_t latency_bound_ns;  /* of its timers: latency_bound=, or what prctl(PR_SET_TIMERSLACK) says */
     bool prefix;              /* lines of its output begin with its rank */
-    bool mid_line[2];         /* of stdout, stderr: the next byte does not begin a line */
+    struct process_line {
+        char text[PROCESS_LINE_BYTES];
+        size_t used;
+        bool continues; /* what comes next belongs to a line whose beginning is out already */
+    } lines[2];         /* of stdout, stderr, with `prefix`: what has come of the present line */
 };
 
 struct process_arguments {

@@ -452,7 +452,7 @@ def test_bench_writes_figures_with_their_aims(program: Path, tmp_path: Path, cap
     machines = FakeRunner(
         tacet=cost_result(
             getpid_ticks_min=40, main_ticks=12_000_000, boot_ticks=5_000_000, boot_to_main_ticks=7_000_000,
-            zeroed_bytes_before_main=8_000_000, kernel_bytes=1_500_000,
+            zeroed_bytes_before_main=8_000_000, kernel_bytes=1_500_000, klog_event_ticks=39,
         ),
         linux=cost_result(getpid_ticks_min=306, main_ticks=2_005_000_000, memory_gone_bytes=80_000_000),
         linux_mitigations_off=cost_result(getpid_ticks_min=300, main_ticks=1, memory_gone_bytes=1),
@@ -465,6 +465,7 @@ def test_bench_writes_figures_with_their_aims(program: Path, tmp_path: Path, cap
     assert bench.main(argv, machines, out) == 0, capsys.readouterr().err
     found = json.loads((tmp_path / "report/bench.json").read_text())
     assert found["getpid_instructions"] == {"tacet": 40, "linux": 306, "linux_mitigations_off": 300}
+    assert found["klog_event_instructions"] == 39
     assert found["boot_instructions"] == {
         "tacet": 7_000_000, "tacet_without_zeroing": 6_000_000, "linux": 2_000_000_000,
     }  # fmt: skip

@@ -492,8 +492,21 @@ def option(args: list[str], letter: str) -> str:
     return args[args.index(letter) + 1]
 
 
+CORES_RUN = f"{silence.CORES_NS}ns"
+
+
+def ranks_answer(entries: list[int], starts: list[int] | None = None) -> FakeResult:
+    """What the run on several cores writes, ranks mixed as they come."""
+    starts = starts or [1000] * len(entries)
+    lines = [f"{i}: start: {start} ticks (since boot)" for i, start in enumerate(starts)]
+    lines += [f"{i}: kernel_entries: {count}" for i, count in enumerate(entries)]
+    return FakeResult(b"", "\n".join(lines).encode())
+
+
 def silence_answer(_system: str, app: str, args: list[str], detours: int = 0, entries: int = 0) -> FakeResult:
     """What a silent Tacet writes, and a system call's detours where they are asked for."""
+    if CORES_RUN in args:
+        return ranks_answer([0, 0, 0, 0])
     if app == "selfish":
         period = int(option(args, "-r").removesuffix("ns")) / 1e9
         if "-k" in args:
@@ -534,8 +547,25 @@ def test_silent_hour_is_told_program_by_program(tmp_path: Path) -> None:
         assert figures[key]["window_s"] == pytest.approx(3600, rel=1e-3)
     assert figures["selfish_control"]["detours"] == silence.CONTROLS
     assert [(call[1], call[3]["icount"]) for call in machines.calls] == [
-        ("selfish", 10), ("selfish", 10), ("ftq", 8), ("fwq", 8),
+        ("selfish", 10), ("selfish", 10), ("ftq", 8), ("fwq", 8), ("selfish", 4),
     ]  # fmt: skip
+    assert figures["cores"]["kernel_entries"] == {"0": 0, "1": 0, "2": 0, "3": 0}
+    assert machines.calls[-1][3]["cpus"] == 4 and "prefix=rank" in machines.calls[-1][3]["options"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (ranks_answer([0, 0, 7, 0]), "cores: kernel entries by rank: {2: '7'}"),
+        (ranks_answer([0, 0, 0]), "cores: 4 ranks were started, and these spoke: [0, 1, 2]"),
+        (ranks_answer([0] * 4, [1000, 1000, 2000, 1000]), "cores: the ranks did not begin together"),
+    ],
+)
+def test_every_core_must_be_silent_and_begin_with_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], answer: FakeResult, said: str
+) -> None:
+    status, _, _ = be_silent(tmp_path, lambda *call: answer if CORES_RUN in call[2] else silence_answer(*call))
+    assert status == 1 and said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("key", ["selfish", "ftq", "fwq"])
@@ -584,7 +614,7 @@ def test_thresholds_scale_with_the_length_of_an_instruction(hours: float, shift:
     assert (16 << 18 << shift) * int(option(work.args, "-n")) >= hours * 3600e9
 
 
-@pytest.mark.parametrize("argv", [["--hours", "0"], ["--hours", "x"], ["--shift", "9"], ["--shift", "-1"]])
+@pytest.mark.parametrize("argv", [["--hours", "0"], ["--hours", "x"], ["--cores", "1"], ["--shift", "9"], ["--shift", "-1"]])
 def test_wrong_hours_and_shifts_are_refused(argv: list[str]) -> None:
     with pytest.raises(SystemExit) as error:
         silence.arguments(argv)

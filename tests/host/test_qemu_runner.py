@@ -257,12 +257,46 @@ def test_files_become_an_archive_with_the_program(fake, tmp_path: Path, monkeypa
     assert "app=/bin/app" in result.command[result.command.index("-append") + 1]
 
 
+def test_the_flight_log_is_a_fourth_port_into_a_file(fake, tmp_path: Path) -> None:
+    """The ports before it stay as they are, and what an earlier run has left in the file is gone."""
+    kept = tmp_path / "a,b.bin"
+    kept.write_bytes(b"of an earlier run")
+    result = fake('echo "$@" >$ports/stdout.out', klog=kept, options="quiet")
+    words = result.stdout.decode().split()
+    serials = [words[i + 1] for i, word in enumerate(words) if word == "-serial"]
+    assert serials == ["chardev:console", "chardev:stdout", "chardev:stderr", "chardev:klog"]
+    assert f"file,id=klog,path={tmp_path}/a,,b.bin" in words
+    assert "klog=com4 quiet --" in result.command[result.command.index("-append") + 1]
+    assert result.command[-2:] == ["-serial", "chardev:klog"]
+    assert kept.read_bytes() == b""
+
+
+def test_a_flight_log_that_cannot_be_kept_is_one_clear_line(fake, tmp_path: Path) -> None:
+    with pytest.raises(qemu.RunnerError, match="the flight log cannot be kept: .*No such file or directory"):
+        fake("true", klog=tmp_path / "none" / "klog.bin")
+
+
+def test_linux_has_no_flight_log(tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "tools" / "run"), "--klog", "x", "--linux", "app"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 2 and "Linux keeps no flight log" in done.stderr
+
+
 def test_missing_files_are_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(qemu.RunnerError, match="no kernel"):
         qemu.run_tacet(tmp_path / "app", kernel=tmp_path / "none")
     (tmp_path / "kernel").touch()
     with pytest.raises(qemu.RunnerError, match="no such program"):
         qemu.run_tacet(tmp_path / "app", kernel=tmp_path / "kernel")
+
+
+@pytest.mark.parametrize(("variant", "folder"), [("stock", "linux"), ("tuned", "linux"), ("rt", "linux-rt")])
+def test_each_linux_has_its_own_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variant: str, folder: str
+) -> None:
+    monkeypatch.setattr(qemu, "BUILD", tmp_path)
+    with pytest.raises(qemu.RunnerError, match=rf"no Linux kernel in .*/{folder}/vmlinuz; ports/linux/fetch.sh"):
+        qemu.run_linux(tmp_path / "app", variant=variant)
 
 
 def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def here(busybox: Path, *words: str, cwd: Path, **keywords: object) -> bytes:
         ("seq", "1", "1000"),
         ("printf", "%s|%5d|%x\\n", "a", "42", "255"),
         ("expr", "6", "*", "7"),
-        ("env",),
+        ("env", "-i", "A=b c"),
         ("basename", "/a/b/c"),
         ("true",),
         ("factor", "1000000007"),

@@ -111,10 +111,25 @@ def test_a_non_maskable_interrupt_is_reported_and_the_program_goes_on(tacet: Run
     assert b"non-maskable interrupts: 1\n" in result.stdout, result.explain()
 
 
-def test_a_machine_check_stops_the_node_with_the_bank_and_its_status(tacet: Run, tmp_path: Path) -> None:
+def test_non_maskable_interrupts_do_no_harm_wherever_they_come(tacet: Run, tmp_path: Path) -> None:
+    # The program is inside the kernel nearly all the time, printing: entries, exits, the console itself are hit.
+    def script(monitor: Monitor) -> None:
+        for _ in range(200):
+            monitor.human("nmi")
+
+    with Monitor(tmp_path, script) as monitor:
+        result = tacet("streams.musl", "mebibyte", extra=monitor.options, on_stdout=monitor.at(b""))
+    expect_exit(result)
+    assert len(result.stdout) == 1 << 20, result.explain()
+    # One that comes while one is waiting is the same one; and the program may end before the last.
+    assert result.console.count("non-maskable interrupt") > 20, result.explain()
+
+
+@pytest.mark.parametrize("words", [("wait.musl",), ("streams.musl", "mebibyte")], ids=["while_computing", "while_printing"])
+def test_a_machine_check_stops_the_node_with_the_bank_and_its_status(words: tuple[str, ...], tacet: Run, tmp_path: Path) -> None:
     # Bank 4: uncorrected, enabled, address valid; global status: in progress.
     with Monitor(tmp_path, lambda monitor: monitor.human("mce 0 4 0xb400000000000135 0x5 0x12345000 0")) as monitor:
-        result = tacet("wait.musl", extra=monitor.options, on_stdout=monitor.at(b"ready"))
+        result = tacet(*words, extra=monitor.options, on_stdout=monitor.at(b""))
     monitor.check()
     assert (result.outcome, result.status) == ("stop", 71), result.explain()
     assert "machine check" in result.reason, result.explain()

@@ -41,9 +41,11 @@ static inline void *arch_physical(uint64_t address)
     return (void *)(DIRECT_MAP + address);
 }
 
-static inline uint64_t arch_physical_of(const void *image)
+static inline uint64_t arch_physical_of(const void *pointer)
 {
-    return (uint64_t)image - KERNEL_BASE;
+    uint64_t address = (uint64_t)pointer;
+
+    return address >= KERNEL_BASE ? address - KERNEL_BASE : address - DIRECT_MAP;
 }
 
 static inline uint64_t arch_ticks(void)

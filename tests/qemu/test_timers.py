@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Smart timers on a whole node: never early, at most their bound late, no interrupt that nobody has asked for.
+
+Upper bounds are held against a deterministic clock (icount), one instruction a nanosecond: on a free-running one the host's own
+pauses would stand in them. What must hold at any speed (never early, counts of interrupts) is tried on both.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import qemu
+from conftest import Run, expect_exit
+from monitor import Monitor
+
+BAD_INPUT = 64
+#: What a system call and the reading of the clock around it may cost, instructions.
+CALL_NS = 2000
+
+CLOCKS = pytest.mark.parametrize("icount", [0, None], ids=["icount", "free"])
+
+
+def figures(text: str) -> dict[str, int]:
+    """`name value` lines, with "selftest:" in front or without."""
+    return {name: int(value) for name, value in re.findall(r"^(?:tacet: selftest: )?(\w+) (-?\d+)\s*$", text, re.MULTILINE)}
+
+
+def told(result: qemu.Result) -> dict[str, int]:
+    return figures(result.stdout.decode())
+
+
+def rounded(bound_ns: int) -> int:
+    """The bound that is used: the largest power of two that is not above it."""
+    return 1 << (bound_ns.bit_length() - 1)
+
+
+# ---- Sleeping ----
+
+
+@pytest.mark.parametrize("bound_ns", [1, 100, 1000, 50_000, 1_000_000, 10_000_000])
+@pytest.mark.parametrize("by", ["the node", "the thread"])
+def test_a_sleep_is_never_early_and_at_most_its_bound_late(bound_ns: int, by: str, tacet: Run) -> None:
+    options, slack = (f"latency_bound={bound_ns}", "0") if by == "the node" else ("", str(bound_ns))
+    result = expect_exit(tacet("sleeps.musl", "late", slack, "112", options=options, icount=0))
+    late = told(result)
+    assert 0 <= late["late_min_ns"] <= late["late_max_ns"] <= rounded(bound_ns) + CALL_NS, result.explain()
+    assert late["past_ns"] < 2 * CALL_NS, result.explain()
+    if bound_ns >= 1_000_000:
+        # The bound is really used: not every sleep hits its boundary by chance.
+        assert late["late_max_ns"] > bound_ns // 8, result.explain()
+
+
+def test_an_exact_sleep_is_less_than_a_microsecond_late(tacet: Run) -> None:
+    result = expect_exit(tacet("sleeps.musl", "late", "1", "280", icount=0))
+    assert told(result)["late_absolute_max_ns"] < 1000, result.explain()
+
+
+@pytest.mark.parametrize("cpus", [1, 4])
+def test_a_sleep_is_never_early_on_a_free_running_clock(cpus: int, tacet: Run) -> None:
+    expect_exit(tacet("sleeps.musl", "late", "1", "112", cpus=cpus))
+
+
+def test_the_newer_qemu_keeps_the_same_promises(tacet: Run) -> None:
+    if qemu.qemu_binary("newest") == qemu.qemu_binary():
+        pytest.skip("no newer QEMU here (make qemu10)")
+    result = expect_exit(tacet("sleeps.musl", "late", "1", "112", icount=0, qemu="newest"))
+    assert 0 <= told(result)["late_min_ns"] and told(result)["late_absolute_max_ns"] < 1000, result.explain()
+    expect_exit(tacet("sleeps.musl", "late", "1", "112", qemu="newest"))
+
+
+def test_bad_times_clocks_and_addresses_get_the_errors_of_linux(tacet: Run) -> None:
+    expect_exit(tacet("sleeps.musl", "bad"))
+
+
+def test_the_slack_of_a_thread_is_its_latency_bound(tacet: Run) -> None:
+    assert told(expect_exit(tacet("sleeps.musl", "slack")))["slack"] == 50_000
+    assert told(expect_exit(tacet("sleeps.musl", "slack", options="latency_bound=3us")))["slack"] == 3000
+
+
+def test_endless_sleeps_do_not_end(tacet: Run, tmp_path: Path) -> None:
+    # Each rank but the last sleeps for another overlong time; a second later the last one looks at their timers.
+    with Monitor(tmp_path, lambda m: m.quit()) as monitor:
+        run = tacet("sleeps.musl", "huge", cpus=8, memory="256M", extra=monitor.options, on_stdout=monitor.at(b"watched\n"))
+    monitor.check()
+    assert run.outcome == "no-status" and "ended" not in run.console and run.stderr == b"", run.explain()
+    timers = run.stdout.decode()
+    assert len(re.findall(r"^cpu[0-6] pending 1 armed_ns (?:none|\d{19}) .* expired 0 ", timers, re.MULTILINE)) == 7, run.explain()
+    # A time that the clock does not reach is not armed at all: it costs no interrupt, ever.
+    assert re.search(r"^cpu2 pending 1 armed_ns (\d{19}|none) .* interrupts 0 ", timers, re.MULTILINE), timers
+
+
+# ---- Silence ----
+
+
+def test_after_the_last_timer_a_minute_passes_without_an_interrupt(tacet: Run) -> None:
+    result = expect_exit(tacet("sleeps.musl", "quiet", "60", icount=8))
+    assert told(result)["entries"] == 0, result.explain()
+
+
+@pytest.mark.parametrize("icount", [4, None], ids=["icount", "free"])
+def test_a_sleeper_of_1000_hz_disturbs_its_own_core_alone(icount: int | None, tacet: Run) -> None:
+    result = expect_exit(tacet("sleeps.musl", "periodic", cpus=4, icount=icount, time_limit=90))
+    assert len(re.findall(rb"rank (\d) entries (\d+)", result.stdout)) == 3, result.explain()
+    assert all(count == b"0" for count in re.findall(rb"entries (\d+)", result.stdout)), result.explain()
+
+
+# ---- The timers' own test ----
+
+
+@pytest.fixture(scope="module")
+def selftest(tacet: Run) -> tuple[qemu.Result, dict[str, int]]:
+    result = expect_exit(tacet("status.musl", options="selftest=timers", icount=0, time_limit=120))
+    return result, figures(result.console.replace("\r", ""))
+
+
+def test_ten_thousand_timers_cost_at_most_two_interrupts(selftest: tuple[qemu.Result, dict[str, int]]) -> None:
+    result, found = selftest
+    assert found["crowd_timers"] == 10_000 and found["crowd_interrupts"] <= 2, result.explain()
+
+
+def test_a_hundred_thousand_random_timers_keep_their_bounds(selftest: tuple[qemu.Result, dict[str, int]]) -> None:
+    result, found = selftest
+    assert found["random_timers"] == 100_000 and found["random_early"] == 0, result.explain()
+    # Beyond the bound there is what the service of others on the same boundary takes, and of the batch's last arming.
+    assert found["random_late_beyond_bound_max_ns"] < 10_000, result.explain()
+
+
+def test_an_exact_timer_expires_within_a_microsecond(selftest: tuple[qemu.Result, dict[str, int]]) -> None:
+    result, found = selftest
+    assert found["exact_late_max_ns"] < 1000, result.explain()
+
+
+def test_an_event_of_the_flight_log_costs_less_than_60_instructions(selftest: tuple[qemu.Result, dict[str, int]]) -> None:
+    result, found = selftest
+    assert found["klog_event_ticks"] < 60, result.explain()
+    assert "BROKEN" not in result.console, result.explain()
+
+
+@pytest.mark.parametrize("version", ["system", "newest"])
+def test_the_selftest_holds_on_a_free_running_clock(version: str, tacet: Run) -> None:
+    result = expect_exit(tacet("status.musl", options="selftest=timers", qemu=version, time_limit=120))
+    found = figures(result.console.replace("\r", ""))
+    assert found["random_early"] == 0 and found["crowd_interrupts"] <= 2 and "BROKEN" not in result.console, result.explain()
+
+
+# ---- /proc and the command line ----
+
+
+def test_the_timers_files_can_be_read_and_take_only_what_makes_sense(tacet: Run) -> None:
+    expect_exit(tacet("sleeps.musl", "proc"))
+    expect_exit(tacet("sleeps.musl", "proc", icount=0))
+
+
+@pytest.mark.parametrize("value", ["0", "11s", "x", "", "-1", "1.5ms", "10000000001", "99999999999999999999s", "1 ms"])
+def test_a_wrong_latency_bound_is_refused_with_the_allowed_range(value: str, tacet: Run) -> None:
+    result = tacet("status.musl", options=f'"latency_bound={value}"')
+    assert (result.outcome, result.status) == ("stop", BAD_INPUT), result.explain()
+    assert re.search(r"option latency_bound: '.*' is not a time .* from 1 to 10000000000 ns", result.reason), result.explain()
+
+
+@pytest.mark.parametrize("value", ["hpet", "", "LAPIC", "lapic ", "nettick"])
+def test_an_unknown_clock_event_device_is_refused_with_those_there_are(value: str, tacet: Run) -> None:
+    result = tacet("status.musl", options=f'"clockevent={value}"')
+    assert (result.outcome, result.status) == ("stop", BAD_INPUT), result.explain()
+    assert re.search(r"clockevent=.*no such clock event device; it has: lapic", result.reason), result.explain()
+
+
+def test_the_clock_event_device_can_be_chosen(tacet: Run) -> None:
+    result = expect_exit(tacet("sleeps.musl", "late", "1", "112", options="clockevent=lapic", icount=0))
+    assert told(result)["late_min_ns"] >= 0, result.explain()
+
+
+@pytest.mark.parametrize("version", ["system", "newest"])
+def test_the_tsc_deadline_keeps_the_same_promises_where_there_is_one(version: str, tacet: Run) -> None:
+    options = {"options": "clockevent=tsc-deadline", "qemu": version, "cpu": "max,+tsc-deadline", "icount": 0}
+    result = tacet("sleeps.musl", "late", "1", "112", **options)
+    if result.outcome == "stop" and "it has: lapic" in result.reason:
+        pytest.skip("this QEMU's emulation has no TSC deadline")
+    assert told(expect_exit(result))["late_absolute_max_ns"] < 1000, result.explain()
+
+
+# ---- Accounting ----
+
+
+def test_user_system_and_idle_time_add_up(tacet: Run) -> None:
+    result = expect_exit(tacet("sleeps.musl", "account", icount=0))
+    found = told(result)
+    assert found["computing_user_ns"] >= 49_900_000 and found["asleep_user_ns"] + found["asleep_system_ns"] < 30_000, result.explain()

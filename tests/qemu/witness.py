@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""An outside witness: QEMU's own record of which CPU has entered the kernel, and where.
+
+`-d exec,nochain` writes a line for each block of instructions that a CPU begins, `-dfilter` keeps those in chosen ranges of
+addresses: the entry stubs of trap_entry.asm and syscall_entry.asm, and the first instruction of any function that a test names.
+The record knows nothing of the kernel's counters, and the kernel nothing of it.
+
+QEMU writes a block's line before it executes it, and may then turn back for something else (an exhausted budget of instructions
+under icount, a request from outside) and begin it again. Interrupts are off in the kernel's entries, so a block that was
+really executed is followed, on its CPU, by another one of the range: of equal lines in a row, one counts.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+VECTORS = 256
+FIRST_INTERRUPT = 32
+SYSTEM_CALL_ENTRIES = ("syscall_entry", "syscall_entry_logged")
+
+_LINE = re.compile(r"^Trace (\d+): \S+ \[[0-9a-f]+/([0-9a-f]+)/", re.MULTILINE)
+
+
+@cache
+def symbols(image: Path) -> dict[str, int]:
+    """Addresses of an ELF file's symbols; of several with the same name, the first one."""
+    listed = subprocess.run(["nm", image], capture_output=True, text=True, check=True, timeout=60).stdout
+    found: dict[str, int] = {}
+    for address, _, name in (line.split(maxsplit=2) for line in listed.splitlines() if not line.startswith(" ")):
+        found.setdefault(name, int(address, 16))
+    return found
+
+
+@dataclass
+class Witness:
+    """The record of one run.
+
+    folder     where it is kept
+    kernel     the image whose entries it is about
+    landmarks  functions to watch beside the entries: name and address
+    """
+
+    folder: Path
+    kernel: Path
+    landmarks: Mapping[str, int]
+
+    @property
+    def path(self) -> Path:
+        return self.folder / "record"
+
+    @property
+    def options(self) -> list[str]:
+        """For QEMU's command line."""
+        known = symbols(self.kernel)
+        ranges = [(known["trap_stubs_start"], known["trap_stubs_end"]), (known["syscall_entry"], known["program_enter"])]
+        ranges += [(address, address + 1) for address in self.landmarks.values()]
+        kept = ",".join(f"{start:#x}..{end - 1:#x}" for start, end in ranges)
+        return ["-d", "exec,nochain", "-dfilter", kept, "-D", str(self.path)]
+
+    def places(self) -> dict[int, str]:
+        """What each address means: exception_V, interrupt_V, system_calls, or a landmark's name."""
+        known = symbols(self.kernel)
+        stubs = {known[f"trap_stub_{v}"]: f"{'exception' if v < FIRST_INTERRUPT else 'interrupt'}_{v}" for v in range(VECTORS)}
+        calls = {known[name]: "system_calls" for name in SYSTEM_CALL_ENTRIES}
+        return {**stubs, **calls, **{address: name for name, address in self.landmarks.items()}}
+
+    def events(self) -> dict[int, list[str]]:
+        """What each CPU has done, in its order."""
+        places = self.places()
+        found: dict[int, list[str]] = {}
+        last: dict[int, int] = {}
+        for cpu_text, address_text in _LINE.findall(self.path.read_text(errors="replace")):
+            cpu, address = int(cpu_text), int(address_text, 16)
+            if last.get(cpu) == address:
+                continue
+            last[cpu] = address
+            if name := places.get(address):
+                found.setdefault(cpu, []).append(name)
+        return found
+
+
+def is_entry(name: str) -> bool:
+    return name == "system_calls" or name.startswith(("exception_", "interrupt_"))
+
+
+def entries(events: Iterable[str]) -> Counter[str]:
+    """The entries among events, by cause."""
+    return Counter(name for name in events if is_entry(name))
