@@ -113,17 +113,21 @@ static void instant_read(const struct reference_clock *clock, uint64_t *ticks, u
     }
 }
 
-/* The local APIC's timer runs along with every measurement, masked; its rate comes out of the ratio. */
-static void apic_timer_begin(void)
+/* The local APIC's timer runs along with every measurement, masked; its rate comes out of the ratio. The TSC is read right behind each of the two accesses to
+ * the timer, so that their cost falls out: a rate some millionths too low makes each longer sleep take two interrupts, one of them too early. */
+static uint64_t apic_timer_begin(void)
 {
     if (local_apic_present())
         local_apic_timer_count(UINT32_MAX);
+    return cpu_ticks();
 }
 
-static uint64_t apic_timer_end(void)
+/* The timer's ticks, and the TSC's in `*window_ticks`. */
+static uint64_t apic_timer_end(uint64_t begin_ticks, uint64_t *window_ticks)
 {
     uint64_t gone = local_apic_present() ? UINT32_MAX - local_apic_timer_left() : 0;
 
+    *window_ticks = cpu_ticks() - begin_ticks;
     if (local_apic_present())
         local_apic_timer_count(0);
     return gone;
@@ -132,17 +136,16 @@ static uint64_t apic_timer_end(void)
 /* Ticks a second by this reference clock, or 0 where it does not run. */
 static uint64_t clock_measure(const struct reference_clock *clock)
 {
-    uint64_t start_ticks, start, end_ticks, end;
+    uint64_t start_ticks, start, end_ticks, end, apic_window;
     uint64_t window = clock->hz / WINDOW_PER_SECOND;
     unsigned steps = 0;
 
     instant_read(clock, &start_ticks, &start);
-    apic_timer_begin();
-    uint64_t apic_start_ticks = cpu_ticks();
+    uint64_t apic_start_ticks = apic_timer_begin();
     while (((clock->read() - start) & clock->mask) < window)
         if (++steps > STEPS_MAX)
             return 0;
-    uint64_t apic_ticks = apic_timer_end(), apic_window = cpu_ticks() - apic_start_ticks;
+    uint64_t apic_ticks = apic_timer_end(apic_start_ticks, &apic_window);
     instant_read(clock, &end_ticks, &end);
     uint64_t hz = (end_ticks - start_ticks) * clock->hz / ((end - start) & clock->mask);
     apic_hz = apic_ticks * hz / apic_window;
@@ -152,13 +155,12 @@ static uint64_t clock_measure(const struct reference_clock *clock)
 /* For a TSC whose rate is known: one millisecond of the APIC timer beside it. */
 static void apic_measure(void)
 {
-    uint64_t window = clock_hz / WINDOW_PER_SECOND, start;
+    uint64_t window = clock_hz / WINDOW_PER_SECOND, gone;
+    uint64_t start = apic_timer_begin();
 
-    apic_timer_begin();
-    start = cpu_ticks();
     while (cpu_ticks() - start < window)
         arch_pause();
-    uint64_t ticks = apic_timer_end(), gone = cpu_ticks() - start;
+    uint64_t ticks = apic_timer_end(start, &gone);
     apic_hz = ticks * clock_hz / gone;
 }
 
