@@ -181,16 +181,9 @@ void local_apic_timer_count(uint32_t count)
     apic_write(APIC_TIMER_COUNT, count);
 }
 
-/* Under an instruction-counting QEMU (10.0), an RDMSR that looks at the clock must end its translation block, or QEMU gives up ("Bad icount read"). Behind a load of
- * SS, which holds interrupts off for one instruction, that instruction is a block of its own. */
 uint32_t local_apic_timer_left(void)
 {
-    uint32_t low, high, selector;
-
-    if (mode == XAPIC)
-        return apic_read(APIC_TIMER_LEFT);
-    __asm__ volatile("mov %%ss, %2\n\tmov %2, %%ss\n\trdmsr" : "=a"(low), "=d"(high), "=&r"(selector) : "c"(MSR_X2APIC + APIC_TIMER_LEFT / 16));
-    return low;
+    return apic_read(APIC_TIMER_LEFT);
 }
 
 void local_apic_deadline_set(uint8_t vector, uint64_t ticks)
