@@ -27,7 +27,7 @@ static struct {
     const char *environment[ENVIRONMENT_MAX];
     unsigned environment_count;
     uint64_t stack_bytes;
-    unsigned rank_count, cpus_per_rank;
+    unsigned rank_count;
     bool prefix;
 
     const struct memplan *plan;
@@ -101,7 +101,6 @@ void job_configure(const struct command_line *line, unsigned cpu_count)
     job.stack_bytes = stack_bytes_read(line);
     job.prefix = prefix_read(line);
     job.rank_count = ranks_read(line, cpu_count);
-    job.cpus_per_rank = cpu_count / job.rank_count;
 }
 
 unsigned job_rank_count(void)
@@ -160,13 +159,22 @@ _Noreturn static void rank_run(unsigned rank)
     arch_enter_program(entry, stack);
 }
 
+/* Ranks fill cores before two of them share one. */
+static unsigned cpu_of_rank(unsigned rank)
+{
+    unsigned cores = arch_core_count();
+
+    return job.rank_count <= cores ? rank * (cores / job.rank_count) : rank;
+}
+
 _Noreturn void job_cpu_join(unsigned cpu)
 {
     while (!__atomic_load_n(&job.started, __ATOMIC_ACQUIRE))
         arch_cpu_wait();
-    if (cpu % job.cpus_per_rank || cpu / job.cpus_per_rank >= job.rank_count)
-        arch_cpu_park();
-    rank_run(cpu / job.cpus_per_rank);
+    for (unsigned rank = 0; rank < job.rank_count; rank++)
+        if (cpu == cpu_of_rank(rank))
+            rank_run(rank);
+    arch_cpu_park();
 }
 
 _Noreturn void job_start(const struct memplan *plan, struct tree *tree)

@@ -16,12 +16,17 @@ zeroing     QEMU counts one instruction for each 8 bytes that `rep stosq` clears
             boot less its zeroed bytes / 8
 memory      Tacet: what the kernel says it keeps. Linux: the machine's memory less MemFree at the first program,
             which includes the files in its initramfs
+timers      one timer armed, cancelled, expired: by the kernel's own test (`selftest=timers`), which times each of them alone, the
+            flight log off; expiring includes taking it from the queue and arming the next, not the entry to the kernel
+lateness    from the time at which a sleep of 1 ms was to end to the program's next reading of the clock (`apps/cost/sleep.c`);
+            `exact` with a timer slack of 1 ns, `default` as the system has it
 image       the kernel file, stripped
 """
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -36,17 +41,19 @@ from lab.runner import LabError, Runner
 #: The project's aims: getpid, one event of the flight log and boot in instructions, memory and image in bytes; at most, or less than.
 GETPID_MOST = 45
 KLOG_EVENT_BELOW = 60
+LATE_BELOW_NS = 1_000
+CROWD_INTERRUPTS_MOST = 2
 BOOT_BELOW = 8_000_000
 MEMORY_BELOW = 2 << 20
 IMAGE_BELOW = 128 << 10
 
 #: Neighbours, for orientation only: taken earlier, in QEMU (TCG, icount, shift 0), from Debian's Linux 6.1.192 and from the
 #: public sources of Hermit, Kitten and Nautilus. Instructions to main() and of one getpid, clock reads included; bytes
-#: of the stripped image. What this program measures itself stands in the other columns.
+#: of the stripped image; ns by which a sleep of 1 ms comes late (Linux with its default slack, Kitten at its quiet 1 Hz). What this program measures itself stands in the other columns.
 NEIGHBOURS: dict[str, dict[str, int]] = {
-    "Linux 6.1.192": {"boot": 1_730_000_000, "getpid": 316},
-    "Hermit": {"boot": 72_000_000, "image": 890_000},
-    "Kitten": {"boot": 533_000_000, "getpid": 45, "image": 722_000},
+    "Linux 6.1.192": {"boot": 1_730_000_000, "getpid": 316, "late": 52_000},
+    "Hermit": {"boot": 72_000_000, "image": 890_000, "late": 2_500},
+    "Kitten": {"boot": 533_000_000, "getpid": 45, "image": 722_000, "late": 386_000_000},
     "Nautilus": {"boot": 222_000_000},
 }
 
@@ -86,6 +93,11 @@ def parse_cost(text: str) -> dict[str, int]:
         if len(words) == 2 and words[1].isdigit():
             values[words[0]] = int(words[1])
     return values
+
+
+def parse_selftest(console: str) -> dict[str, int]:
+    """The `selftest: key value` lines that the kernel speaks."""
+    return {key: int(value) for key, value in re.findall(r"^tacet: selftest: (\w+) (\d+)\s*$", console, re.MULTILINE)}
 
 
 def image_bytes(kernel: Path) -> int:
@@ -132,14 +144,41 @@ def measure(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[
         needed = ["getpid_ticks_min", "main_ticks"]
         tacet_only = ["boot_ticks", "zeroed_bytes_before_main", "kernel_bytes", "klog_event_ticks"]
         needed += tacet_only if key == "tacet" else ["memory_gone_bytes"]
+        needed += [f"sleep_{which}_late_{part}_ns" for which in ("exact", "default") for part in ("min", "median", "max")]
         missing = [word for word in needed if word not in found[key]]
         if missing:
             raise LabError(f"{name}: the program does not tell {', '.join(missing)}\n{runner.console_tail(result)}")
     return found
 
 
-def figures(cost: dict[str, dict[str, int]], image: int, lines: int) -> dict[str, Any]:
-    """The figures from the raw values; instructions, bytes, lines."""
+def measure_timers(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, int]:
+    """What the kernel's own test of its timers says, in instructions and ns."""
+    try:
+        result = runner.run_shown(
+            "timers on Tacet",
+            out,
+            lambda: machines.run_tacet(
+                options.cost, [], memory=f"{options.memory}M", icount=0, qemu=options.qemu, time_limit=options.time_limit, options="selftest=timers"
+            ),
+        )
+    except machines.RunnerError as error:
+        raise LabError(f"Tacet: {error}") from None
+    (options.out / "selftest-timers.txt").write_text(result.console, encoding="utf-8")
+    runner.result_checked("Tacet", result)
+    found = parse_selftest(result.console.replace("\r", ""))
+    needed = ["crowd_timers", "crowd_interrupts", "arm_ticks", "cancel_ticks", "expire_ticks", "exact_late_max_ns"]
+    missing = [word for word in needed if word not in found]
+    if missing:
+        raise LabError(f"Tacet: the test of the timers does not tell {', '.join(missing)}\n{runner.console_tail(result)}")
+    return found
+
+
+def lateness(values: dict[str, int], which: str) -> dict[str, int]:
+    return {part: values[f"sleep_{which}_late_{part}_ns"] for part in ("min", "median", "max")}
+
+
+def figures(cost: dict[str, dict[str, int]], timers: dict[str, int], image: int, lines: int) -> dict[str, Any]:
+    """The figures from the raw values; instructions, ns, bytes, lines."""
     tacet, linux = cost["tacet"], cost["linux"]
     boot = tacet["main_ticks"] - tacet["boot_ticks"]
     return {
@@ -150,6 +189,11 @@ def figures(cost: dict[str, dict[str, int]], image: int, lines: int) -> dict[str
             "tacet_without_zeroing": boot - tacet["zeroed_bytes_before_main"] // ZEROING_BYTES_AN_INSTRUCTION,
             "linux": linux["main_ticks"] - tacet["boot_ticks"],
         },
+        "timer_instructions": {key: timers[f"{key}_ticks"] for key in ("arm", "cancel", "expire")},
+        "timer_crowd": {"timers": timers["crowd_timers"], "interrupts": timers["crowd_interrupts"]},
+        "timer_exact_late_max_ns": timers["exact_late_max_ns"],
+        "sleep_exact_late_ns": {"tacet": lateness(tacet, "exact"), "linux": lateness(linux, "exact")},
+        "sleep_default_late_ns": {"tacet": lateness(tacet, "default"), "linux": lateness(linux, "default")},
         "kernel_memory_bytes": {"tacet": tacet["kernel_bytes"], "linux": linux["memory_gone_bytes"]},
         "kernel_image_bytes": image,
         "sloc": lines,
@@ -167,12 +211,22 @@ def as_table(f: dict[str, Any]) -> str:
         return ", ".join(f"{name} {values[what]:,}" for name, values in NEIGHBOURS.items() if what in values)
 
     getpid, boot, memory = f["getpid_instructions"], f["boot_instructions"], f["kernel_memory_bytes"]
-    event = f["klog_event_instructions"]
+    event, timer, crowd = f["klog_event_instructions"], f["timer_instructions"], f["timer_crowd"]
+    exact, default = f["sleep_exact_late_ns"], f["sleep_default_late_ns"]
     linux_getpid = f"{getpid['linux']:,} (mitigations off: {getpid['linux_mitigations_off']:,})"
     rows = [
         row("empty system call, instructions", getpid["tacet"], f"<= {GETPID_MOST}", getpid["tacet"] <= GETPID_MOST,
             linux_getpid, others("getpid")),
         row("one event of the flight log, instructions", event, f"< {KLOG_EVENT_BELOW}", event < KLOG_EVENT_BELOW),
+        row("one timer armed, instructions", timer["arm"]),
+        row("  cancelled", timer["cancel"]),
+        row("  expired", timer["expire"]),
+        row(f"{crowd['timers']:,} timers 1 ns apart, interrupts", crowd["interrupts"], f"<= {CROWD_INTERRUPTS_MOST}",
+            crowd["interrupts"] <= CROWD_INTERRUPTS_MOST),
+        row("1 ms sleep, exact: at most late, ns", exact["tacet"]["max"], f"< {LATE_BELOW_NS:,}",
+            exact["tacet"]["max"] < LATE_BELOW_NS, f"{exact['linux']['max']:,}", others("late")),
+        row("  median", exact["tacet"]["median"], linux=f"{exact['linux']['median']:,}"),
+        row("  default slack: at most late, ns", default["tacet"]["max"], linux=f"{default['linux']['max']:,}"),
         row("boot to main, instructions", boot["tacet"], f"< {BOOT_BELOW:,}", boot["tacet"] < BOOT_BELOW,
             f"{boot['linux']:,}", others("boot")),
         row("  without zeroing memory", boot["tacet_without_zeroing"]),
@@ -195,7 +249,8 @@ def bench(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
     image = image_bytes(options.kernel)
     options.out.mkdir(parents=True, exist_ok=True)
     cost = measure(options, machines, out)
-    found = figures(cost, image, sloc.count_folders(runner.ROOT / folder for folder in KERNEL_FOLDERS))
+    timers = measure_timers(options, machines, out)
+    found = figures(cost, timers, image, sloc.count_folders(runner.ROOT / folder for folder in KERNEL_FOLDERS))
     (options.out / "bench.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     print(f"\n{as_table(found)}\n\n{options.out / 'bench.json'}", file=out, flush=True)
 

@@ -13,10 +13,14 @@
  *
  * On Tacet the same call is timed with the flight log's class of system calls on: it writes two events then,
  * so that one costs half of the difference, the saving of registers around it included.
+ *
+ * The last figures are times, not ticks: how late the program wakes up from sleeps of a millisecond, with the exact timers that it
+ * asked for, and with the system's default.
  */
 #define _GNU_SOURCE
 #include "cycles.h"
 #include "parse.h"
+#include "sleep.h"
 #include "tacet.h"
 
 #include <fcntl.h>
@@ -131,6 +135,19 @@ static void memory_gone_print(uint64_t machine_bytes)
         key_print("memory_gone_bytes", machine_bytes - free_bytes);
 }
 
+static void sleep_print(const char *which, unsigned long slack_ns)
+{
+    struct sleep_lateness lateness;
+
+    if (!sleep_lateness_measure(slack_ns, &lateness)) {
+        fprintf(stderr, "cost: a sleep failed, or its exactness could not be set\n");
+        return;
+    }
+    printf("sleep_%s_late_min_ns %" PRId64 "\n", which, lateness.min_ns);
+    printf("sleep_%s_late_median_ns %" PRId64 "\n", which, lateness.median_ns);
+    printf("sleep_%s_late_max_ns %" PRId64 "\n", which, lateness.max_ns);
+}
+
 static void usage_exit(const char *option, const char *right)
 {
     fprintf(stderr, "cost: %s: %s\n", option, right);
@@ -176,5 +193,7 @@ int main(int argc, char **argv)
         memory_gone_print(machine_mib << 20);
     }
     system_call_measure((size_t)calls);
+    sleep_print("exact", 1);
+    sleep_print("default", 0);
     return fflush(stdout) || ferror(stdout);
 }

@@ -27,12 +27,17 @@
 extern const uint8_t ap_trampoline[], ap_trampoline_end[];
 
 static struct cpu *cpus[CPUS_MAX] = { &boot_cpu }; /* by index; those that run */
-static unsigned cpu_count = 1;
+static unsigned cpu_count = 1, core_count = 1;
 struct cpu *ap_cpu; /* the one that starts now; entry.asm reads it */
 
 unsigned arch_cpu_count(void)
 {
     return cpu_count;
+}
+
+unsigned arch_core_count(void)
+{
+    return core_count;
 }
 
 unsigned arch_cpu_index(void)
@@ -239,8 +244,11 @@ void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot)
         if (facts->apic_ids[i] != boot_cpu.apic_id)
             local_apic_send_init(facts->apic_ids[i]);
     wait_us(INIT_WAIT_US);
-    for (uint32_t thread = 0; thread < 1U << thread_bits(); thread++)
+    for (uint32_t thread = 0; thread < 1U << thread_bits(); thread++) {
         cpus_start_threads(pool, (uint8_t)(trampoline >> 12), thread);
+        if (thread == 0)
+            core_count = cpu_count;
+    }
     kernel_print("cpus: %u run, local interrupts by %s\n", cpu_count, local_apic_mode());
     if (facts->cpu_count > CPUS_MAX)
         kernel_print("%u CPUs are more than the kernel manages; %u run\n", facts->cpu_count, cpu_count);

@@ -118,6 +118,9 @@ void arch_initialise(const struct boot_info *boot);
 unsigned arch_cpus_present(void);
 void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot);
 unsigned arch_cpu_count(void);
+
+/* Of these, the ones with a core of their own: they have the lowest numbers; the further hardware threads of the same cores come behind. */
+unsigned arch_core_count(void);
 unsigned arch_cpu_index(void);
 
 /* Waits for an interrupt, which may have come already: the caller looks at what it waits for, with interrupts off, calls this, and looks again. */

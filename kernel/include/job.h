@@ -2,7 +2,8 @@
 /*
  * job.h: the ranks of the node's program: one process each, on cores of its own, with an equal slice of the memory.
  *
- * R ranks share C CPUs: rank r has the CPUs r * (C / R) and up, and runs on the first of them; CPUs that are left over stay parked. Ranks learn who they are
+ * R ranks share C cores: rank r has the cores r * (C / R) and up, with all their hardware threads, and runs on the first of them; more ranks than cores share them by hardware
+ * threads. CPUs that are left over stay parked. Ranks learn who they are
  * from TACET_RANK and TACET_SIZE in their environment. A rank that exits or dies leaves the others alone; the node ends when all have, with the
  * worst exit status.
  */

@@ -32,6 +32,12 @@ def sources(pattern: str) -> list[str]:
     return sorted(map(str, ROOT.glob(pattern)))
 
 
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a program leaves behind, it leaves in a folder of the test's own."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture(scope="session")
 def c_analysis(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The C analysis as a program with sanitizers."""
@@ -55,7 +61,7 @@ def ftq_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def cost_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("cost") / "cost"
-    files = [str(ROOT / "apps/cost/cost.c"), str(ROOT / "apps/lib/parse.c")]
+    files = [*map(str, sorted((ROOT / "apps/cost").glob("*.c"))), str(ROOT / "apps/lib/parse.c")]
     subprocess.run(["gcc", "-O2", *WARNINGS, "-static", *INCLUDES, *files, "-o", program], check=True)
     return program
 
@@ -194,6 +200,7 @@ def test_cost_tells_the_empty_system_call(cost_program: Path) -> None:
     values = bench.parse_cost(done.stdout)
     assert 0 < values["getpid_ticks_min"] <= values["getpid_ticks_median"]
     assert values["main_ticks"] > 0 and values["memory_gone_bytes"] > 0
+    assert 0 <= values["sleep_exact_late_min_ns"] <= values["sleep_exact_late_median_ns"] <= values["sleep_exact_late_max_ns"]
     assert subprocess.run([cost_program, "-n", "x"], capture_output=True).returncode == 2
 
 
@@ -321,7 +328,7 @@ class FakeRunner:
         return answer
 
     def run_tacet(self, app: Path, args: list[str], **keywords: Any) -> Any:
-        return self._answer("tacet", args, keywords)
+        return self._answer("selftest" if keywords.get("options") == "selftest=timers" else "tacet", args, keywords)
 
     def run_linux(self, app: Path, args: list[str], *, variant: str = "stock", **keywords: Any) -> Any:
         key = "linux_tuned" if variant == "tuned" else "linux"
@@ -444,7 +451,8 @@ def test_compare_refuses_bad_options(argv: list[str], capsys: pytest.CaptureFixt
     assert "give" in capsys.readouterr().err
 
 
-def cost_result(**values: int) -> FakeResult:
+def cost_result(late_ns: int = 400, **values: int) -> FakeResult:
+    values |= {f"sleep_{which}_late_{part}_ns": late_ns for which in ("exact", "default") for part in ("min", "median", "max")}
     return FakeResult(stdout="".join(f"{key} {value}\n" for key, value in values.items()).encode())
 
 
@@ -454,7 +462,12 @@ def test_bench_writes_figures_with_their_aims(program: Path, tmp_path: Path, cap
             getpid_ticks_min=40, main_ticks=12_000_000, boot_ticks=5_000_000, boot_to_main_ticks=7_000_000,
             zeroed_bytes_before_main=8_000_000, kernel_bytes=1_500_000, klog_event_ticks=39,
         ),
-        linux=cost_result(getpid_ticks_min=306, main_ticks=2_005_000_000, memory_gone_bytes=80_000_000),
+        selftest=FakeResult(
+            console="tacet: Tacet 0.1\r\ntacet: selftest: crowd_timers 10000\r\ntacet: selftest: crowd_interrupts 1\r\n"
+            "tacet: selftest: exact_late_max_ns 199\r\ntacet: selftest: arm_ticks 204\r\ntacet: selftest: cancel_ticks 104\r\n"
+            "tacet: selftest: expire_ticks 183\r\n"
+        ),
+        linux=cost_result(52_000, getpid_ticks_min=306, main_ticks=2_005_000_000, memory_gone_bytes=80_000_000),
         linux_mitigations_off=cost_result(getpid_ticks_min=300, main_ticks=1, memory_gone_bytes=1),
     )  # fmt: skip
     kernel = tmp_path / "tacet.elf"
@@ -466,6 +479,9 @@ def test_bench_writes_figures_with_their_aims(program: Path, tmp_path: Path, cap
     found = json.loads((tmp_path / "report/bench.json").read_text())
     assert found["getpid_instructions"] == {"tacet": 40, "linux": 306, "linux_mitigations_off": 300}
     assert found["klog_event_instructions"] == 39
+    assert found["timer_instructions"] == {"arm": 204, "cancel": 104, "expire": 183}
+    assert found["timer_crowd"] == {"timers": 10_000, "interrupts": 1}
+    assert found["sleep_exact_late_ns"]["tacet"]["max"] == 400 and found["sleep_exact_late_ns"]["linux"]["max"] == 52_000
     assert found["boot_instructions"] == {
         "tacet": 7_000_000, "tacet_without_zeroing": 6_000_000, "linux": 2_000_000_000,
     }  # fmt: skip
@@ -474,7 +490,7 @@ def test_bench_writes_figures_with_their_aims(program: Path, tmp_path: Path, cap
     assert isinstance(found["sloc"], int)
     said = out.getvalue()
     assert "<= 45" in said and "< 8,000,000" in said and "Kitten 45" in said and "end of the firmware" in said
-    assert all(args == ["-m", "256"] for _, args, _ in machines.calls)
+    assert all(args == ["-m", "256"] for key, args, _ in machines.calls if key != "selftest")
 
 
 def test_bench_says_what_a_program_did_not_tell(
