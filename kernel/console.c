@@ -20,8 +20,8 @@ static unsigned kernel_set, stream_set[2];
 static bool kernel_set_chosen;
 static bool at_line_start = true;
 
-/* One CPU speaks at a time: its number, plus one. A panic does not ask, nor does a non-maskable interrupt or a machine check that comes while its own CPU speaks: it
- * interrupts the line. */
+/* One CPU speaks at a time: 1 + its index, or 0. A non-maskable interrupt can come while its own CPU speaks, and has its word in between; a panic
+ * does not ask at all. */
 static uint32_t speaker;
 static bool lock_broken;
 
@@ -34,14 +34,15 @@ void console_register(struct console_device *device)
     devices[device_count++] = device;
 }
 
-/* Whether the caller has to hand back what it got. */
+/* Answers what speak_end wants to know: whether it has to let go. */
 static bool speak_begin(void)
 {
-    uint32_t me = arch_cpu_here() + 1, nobody = 0;
+    const uint32_t self = 1 + arch_cpu_here();
+    uint32_t nobody = 0;
 
-    if (lock_broken || __atomic_load_n(&speaker, __ATOMIC_RELAXED) == me)
+    if (lock_broken || __atomic_load_n(&speaker, __ATOMIC_RELAXED) == self)
         return false;
-    while (!__atomic_compare_exchange_n(&speaker, &nobody, me, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+    while (!__atomic_compare_exchange_n(&speaker, &nobody, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
         nobody = 0;
         arch_pause();
     }
@@ -112,7 +113,6 @@ void kernel_print(const char *format, ...)
 void console_write(enum console_stream stream, const char *bytes, size_t count)
 {
     bool begun = speak_begin();
-
     if (stream_set[stream])
         set_write(stream_set[stream], bytes, count);
     else
@@ -132,6 +132,8 @@ static unsigned input_set(void)
 
 /* A byte that poll has seen and read has not yet taken, or -1. */
 static int waiting_byte = -1;
+/* A stream that has come to its end stays there; a person at a terminal may go on typing. */
+static bool stream_ended;
 
 static int input_byte(unsigned set)
 {
@@ -147,7 +149,7 @@ static int input_byte(unsigned set)
 bool console_input_ready(void)
 {
     waiting_byte = input_byte(input_set());
-    return waiting_byte >= 0;
+    return waiting_byte >= 0 || stream_ended;
 }
 
 static bool has_input(unsigned set)
@@ -166,7 +168,7 @@ size_t console_read(char *bytes, size_t count)
 
     if (count == 0 || !has_input(set))
         return 0;
-    while (got < count) {
+    while (got < count && !stream_ended) {
         int byte = input_byte(set);
 
         if (byte < 0) {
@@ -175,8 +177,10 @@ size_t console_read(char *bytes, size_t count)
             arch_pause();
             continue;
         }
-        if (byte == INPUT_END && got == 0)
-            return 0;
+        if (byte == INPUT_END) { /* what came before it in its line is read first */
+            stream_ended = !shared;
+            break;
+        }
         if (shared && byte == '\r')
             byte = '\n';
         bytes[got++] = (char)byte;

@@ -69,44 +69,6 @@ uint64_t arch_pool_bytes(const struct boot_info *boot)
     return bytes + (arch_cpus_present() - 1) * (CPU_FURTHER_BYTES + 3 * ARCH_PAGE);
 }
 
-uint64_t table_take(struct page_pool *pages)
-{
-    uint64_t table = page_pool_take(pages, ARCH_PAGE, ARCH_PAGE);
-
-    if (table != PAGE_POOL_NONE)
-        arch_zero(arch_physical(table), ARCH_PAGE);
-    return table;
-}
-
-void entry_split(uint64_t *entry, int level, uint64_t table, uint64_t table_bits)
-{
-    uint64_t large = level == 1 ? *entry & ~PTE_LARGE : *entry;
-    uint64_t *below = arch_physical(table);
-
-    for (uint64_t i = 0; i < TABLE_ENTRIES; i++)
-        below[i] = large + i * level_bytes(level - 1);
-    *entry = table | table_bits;
-}
-
-uint64_t *entry_reach(uint64_t table, uint64_t address, int level, uint64_t table_bits, struct page_pool *pages)
-{
-    uint64_t *entry = (uint64_t *)arch_physical(table) + level_index(address, LEVEL_ROOT);
-
-    for (int above = LEVEL_ROOT; above > level; above--) {
-        if (*entry == 0) {
-            uint64_t below = table_take(pages);
-
-            if (below == PAGE_POOL_NONE)
-                return NULL;
-            *entry = below | table_bits;
-        }
-        if (!entry_is_table(*entry, above))
-            return NULL;
-        entry = entry_table(*entry) + level_index(address, above - 1);
-    }
-    return entry;
-}
-
 static void kernel_page(uint64_t address, uint64_t physical, int level, uint64_t bits)
 {
     uint64_t *entry = entry_reach(root, address, level, KERNEL_TABLE_BITS, kernel_pages);
@@ -211,7 +173,7 @@ void arch_memory_initialise(struct page_pool *pool, const struct boot_info *boot
 
 void kernel_map_activate(void)
 {
-    __asm__ volatile("mov %0, %%cr3" : : "r"(root) : "memory");
+    cpu_tables_set(root);
 }
 
 void kernel_guard_page(uint64_t address)
@@ -229,7 +191,7 @@ void kernel_guard_page(uint64_t address)
         entry = entry_table(*entry) + level_index(address, level - 1);
     }
     *entry = 0;
-    __asm__ volatile("invlpg (%0)" : : "r"(address) : "memory");
+    cpu_page_forget(address);
 }
 
 volatile void *device_map(uint64_t physical, uint64_t bytes)

@@ -45,12 +45,7 @@ int arch_space_create(struct arch_space *space, struct page_pool *pages)
 
 void arch_space_activate(const struct arch_space *space)
 {
-    __asm__ volatile("mov %0, %%cr3" : : "r"(space->root) : "memory");
-}
-
-static void flush(uint64_t address)
-{
-    __asm__ volatile("invlpg (%0)" : : "r"(address) : "memory");
+    cpu_tables_set(space->root);
 }
 
 /* The entry that decides about `address`, and its level: a leaf, or the empty entry where the walk ends. */
@@ -75,7 +70,8 @@ static int level_for(uint64_t address, uint64_t physical, uint64_t bytes)
     return 0;
 }
 
-/* A table that is left behind empty can stand where a large page should go: it is given back then. */
+/* A table that is left behind empty can stand where a large page should go: it is given back then. The CPU may know the way to an empty table, and must
+ * forget it before the table becomes something else [Intel SDM 3A §4.10.3]. */
 static uint64_t *leaf_reach(struct arch_space *space, uint64_t address, int level)
 {
     uint64_t *entry = entry_reach(space->root, address, level, USER_TABLE_BITS, space->pages);
@@ -90,8 +86,10 @@ static uint64_t *leaf_reach(struct arch_space *space, uint64_t address, int leve
         if (*below)
             return NULL;
     }
-    page_pool_give(space->pages, *entry & PTE_ADDRESS, ARCH_PAGE);
+    uint64_t table = *entry & PTE_ADDRESS;
     *entry = 0;
+    cpu_page_forget(address);
+    page_pool_give(space->pages, table, ARCH_PAGE);
     return entry;
 }
 
@@ -130,7 +128,7 @@ int arch_split(struct arch_space *space, uint64_t address)
             return -ENOMEM;
 
         entry_split(entry, level, table, USER_TABLE_BITS);
-        flush(address);
+        cpu_page_forget(address);
     }
 }
 
@@ -160,7 +158,7 @@ static void unmap_leaf(void *pointer, uint64_t *entry, uint64_t address, uint64_
     uint64_t physical = *entry & PTE_ADDRESS & ~(bytes - 1);
 
     *entry = 0;
-    flush(address);
+    cpu_page_forget(address);
     if (!unmap->release)
         return;
     if (unmap->bytes && unmap->physical + unmap->bytes == physical) {
@@ -188,7 +186,7 @@ static void protect_leaf(void *pointer, uint64_t *entry, uint64_t address, uint6
     const uint64_t *bits = pointer;
 
     *entry = (*entry & PTE_ADDRESS & ~(bytes - 1)) | *bits | (bytes > ARCH_PAGE ? PTE_LARGE : 0);
-    flush(address);
+    cpu_page_forget(address);
 }
 
 void arch_protect(struct arch_space *space, uint64_t address, uint64_t bytes, unsigned rights)

@@ -24,6 +24,14 @@ struct memory_range {
     uint64_t bytes;
 };
 
+/* Which memory is near which CPU (NUMA): the number of the node, as the firmware counts, that a range belongs to. */
+struct numa_range {
+    struct memory_range range;
+    uint32_t node;
+};
+
+#define NUMA_NODE_NONE UINT32_MAX /* not known; also a CPU's */
+
 struct boot_module {
     struct memory_range range;
     char name[BOOT_MODULE_NAME_BYTES]; /* the text given with the module, cut at the size; "" where there is

@@ -32,6 +32,12 @@ def sources(pattern: str) -> list[str]:
     return sorted(map(str, ROOT.glob(pattern)))
 
 
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a program leaves behind, it leaves in a folder of the test's own."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture(scope="session")
 def c_analysis(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The C analysis as a program with sanitizers."""

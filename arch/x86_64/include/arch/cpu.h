@@ -119,6 +119,18 @@ static inline void msr_write(uint32_t msr, uint64_t value)
     __asm__ volatile("wrmsr" : : "c"(msr), "a"((uint32_t)value), "d"((uint32_t)(value >> 32)) : "memory");
 }
 
+/* Makes the tables below `root` the CPU's; makes it forget what it knows of the page at `address`, and of the tables on the way to any page
+ * [Intel SDM 3A §4.10.4.1]. */
+static inline void cpu_tables_set(uint64_t root)
+{
+    __asm__ volatile("mov %0, %%cr3" : : "r"(root) : "memory");
+}
+
+static inline void cpu_page_forget(uint64_t address)
+{
+    __asm__ volatile("invlpg (%0)" : : "r"(address) : "memory");
+}
+
 static inline void port_write8(uint16_t port, uint8_t value)
 {
     __asm__ volatile("outb %0, %1" : : "a"(value), "Nd"(port));

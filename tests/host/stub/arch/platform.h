@@ -31,4 +31,21 @@ static inline uint64_t arch_physical_of(const void *pointer)
     return (uintptr_t)pointer - arena_origin;
 }
 
+struct klog_ring;
+
+static inline struct klog_ring *arch_klog(void)
+{
+    return NULL;
+}
+
+static inline uint64_t arch_ticks(void)
+{
+    return 0;
+}
+
+static inline uint32_t arch_cpu_here(void)
+{
+    return 0;
+}
+
 #endif

@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_user_map.c: the page tables of arch/x86_64/user_map.c over an arena: the promises of vm.h on top of
+ * them, then the contract of arch.h itself, with pages of all three sizes, against one entry a page.
+ *
+ * The test walks the tables as a CPU does [Intel SDM 3A §4.5], and remembers, as a CPU may, translations and
+ * the tables on the way to them, until the code under test says that they must be forgotten: what is
+ * remembered must stay true. INVLPG forgets the one translation and all tables on the way to anything
+ * [§4.10.4.1].
+ */
+#include "arch.h"
+#include "arch/page_table.h"
+#include "arch/setup.h"
+
+#define VM_ROUNDS 4
+#include "vm_promises.h"
+
+#define MEMORY_SLOTS 512
+#define HUGE_PAGES   4ULL
+#define GRID_PAGES   (HUGE_PAGES * ARCH_HUGE_PAGE / ARCH_PAGE)
+#define GRID_BASE    ((3ULL << 39) - 2 * ARCH_HUGE_PAGE) /* across a bound of the root's entries */
+
+static struct cpu_features features = { .no_execute = true };
+static uint64_t upper_half;
+uint32_t klog_mask;
+
+/* ---- what the CPU knows ---- */
+
+struct translation {
+    uint64_t address, page_bytes, physical;
+    unsigned rights;
+};
+
+struct way {
+    uint64_t address, table;
+    int level;
+};
+
+static struct {
+    struct translation translations[MEMORY_SLOTS];
+    struct way ways[MEMORY_SLOTS];
+    unsigned translation_count, way_count;
+    const struct arch_space *space;
+} cpu;
+
+void cpu_tables_set(uint64_t root)
+{
+    CHECK(cpu.space && root == cpu.space->root);
+    cpu.translation_count = cpu.way_count = 0;
+}
+
+void cpu_page_forget(uint64_t address)
+{
+    for (unsigned i = 0; i < cpu.translation_count;) {
+        if (address - cpu.translations[i].address < cpu.translations[i].page_bytes)
+            cpu.translations[i] = cpu.translations[--cpu.translation_count];
+        else
+            i++;
+    }
+    cpu.way_count = 0;
+}
+
+/* ---- the test's own walk ---- */
+
+static uint64_t load_entry(uint64_t table, uint64_t address, int level)
+{
+    return ((const uint64_t *)arch_physical(table))[address >> (12 + 9 * level) & 511];
+}
+
+/* Follows present tables only; *table and *level are where the walk ends. */
+static uint64_t walk(const struct arch_space *space, uint64_t address, uint64_t *table, int *level,
+                     bool *write, bool *execute)
+{
+    *table = space->root;
+    *write = *execute = true;
+    for (*level = 3;; --*level) {
+        uint64_t entry = load_entry(*table, address, *level);
+
+        if (entry & 1) {
+            CHECK(entry & 4); /* all of it is the program's */
+            *write = *write && (entry & 2);
+            *execute = *execute && !(entry >> 63);
+        }
+        if (!(entry & 1) || *level == 0 || (entry & 0x80))
+            return entry;
+        *table = entry & 0x000ffffffffff000;
+    }
+}
+
+static struct seen_page look(const struct arch_space *space, uint64_t address)
+{
+    bool write, execute;
+    uint64_t table;
+    int level;
+    uint64_t entry = walk(space, address, &table, &level, &write, &execute);
+    uint64_t page_bytes = 4096ULL << (9 * level);
+    struct seen_page seen = { .attached = entry != 0 };
+
+    if (!seen.attached)
+        return seen;
+    CHECK(entry & (1 << 9));
+    CHECK(level < 3 && (level > 0) == !!(entry & 0x80)); /* in a small page's entry, it is a memory type's */
+    seen.page_bytes = page_bytes;
+    seen.physical =
+        (entry & 0x000ffffffffff000 & ~(page_bytes - 1)) + (address & (page_bytes - 1) & ~4095ULL);
+    if (entry & 1) {
+        CHECK((entry & 0x60) == 0x60); /* accessed and dirty: the CPU has nothing to write */
+        seen.rights = RIGHT_READ | (write ? RIGHT_WRITE : 0) | (execute ? RIGHT_EXECUTE : 0);
+    }
+    return seen;
+}
+
+/* The CPU comes by, on its own account or the program's. */
+static void remember(const struct arch_space *space, uint64_t address)
+{
+    struct seen_page seen = look(space, address);
+    bool write, execute;
+    uint64_t table;
+    int level;
+
+    cpu.space = space;
+    if (seen.rights && cpu.translation_count < MEMORY_SLOTS)
+        cpu.translations[cpu.translation_count++] = (struct translation){
+            address & ~(seen.page_bytes - 1),
+            seen.page_bytes,
+            seen.physical - (address & (seen.page_bytes - 1) & ~4095ULL),
+            seen.rights,
+        };
+    walk(space, address, &table, &level, &write, &execute);
+    if (cpu.way_count < MEMORY_SLOTS)
+        cpu.ways[cpu.way_count++] = (struct way){ address, table, level };
+}
+
+static void check_memory(void)
+{
+    for (unsigned i = 0; i < cpu.translation_count; i++) {
+        const struct translation *known = &cpu.translations[i];
+        struct seen_page seen = look(cpu.space, known->address);
+
+        CHECK_EQUAL(seen.physical, known->physical);
+        CHECK_EQUAL(seen.rights, known->rights);
+    }
+    for (unsigned i = 0; i < cpu.way_count; i++) {
+        const struct way *known = &cpu.ways[i];
+        uint64_t table = cpu.space->root;
+
+        for (int level = 3; level > known->level; level--) {
+            uint64_t entry = load_entry(table, known->address, level);
+
+            if (!CHECK((entry & 0x81) == 1))
+                break;
+            table = entry & 0x000ffffffffff000;
+        }
+        CHECK_EQUAL(table, known->table);
+    }
+    if (check_random(&vm_seed) % 8 == 0) {
+        cpu.translation_count = cpu.translation_count / 2;
+        cpu.way_count = cpu.way_count / 2;
+    }
+}
+
+static struct seen_page space_look(const struct arch_space *space, uint64_t address)
+{
+    if (check_random(&vm_seed) % 64 == 0)
+        remember(space, address);
+    return look(space, address);
+}
+
+static uint64_t tables_below(uint64_t table, int level)
+{
+    uint64_t count = 1;
+
+    for (unsigned i = 0; i < (level == 3 ? 256 : 512) && level > 0; i++) {
+        uint64_t entry = ((const uint64_t *)arch_physical(table))[i];
+
+        if ((entry & 0x81) == 1)
+            count += tables_below(entry & 0x000ffffffffff000, level - 1);
+    }
+    return count;
+}
+
+/* vm_promises.h asks after every operation, so this is the place to look whether the CPU is right. */
+static uint64_t space_table_bytes(const struct arch_space *space)
+{
+    check_memory();
+    return tables_below(space->root, 3) * ARCH_PAGE;
+}
+
+/* ---- what user_map.c needs of others ---- */
+
+bool arch_huge_pages(void)
+{
+    return features.huge_pages;
+}
+
+const struct cpu_features *cpu_features(void)
+{
+    return &features;
+}
+
+void arch_zero(void *memory, uint64_t bytes)
+{
+    arena_zero(memory, bytes);
+}
+
+/* Whoever creates a space copies the kernel's half from here: a page behind the slice. */
+uint64_t kernel_root(void)
+{
+    upper_half = ARENA_BASE + ARENA_BYTES - ARCH_PAGE;
+    for (unsigned i = 0; i < 512; i++)
+        ((uint64_t *)arch_physical(upper_half))[i] = 0x1000 * i + 3;
+    cpu.translation_count = cpu.way_count = 0; /* a new space: a new test */
+    return upper_half;
+}
+
+/* ---- the contract of arch.h ---- */
+
+static struct {
+    uint32_t physical; /* page number; 0: nothing attached */
+    uint8_t rights;
+} grid[GRID_PAGES];
+
+static struct arch_space space;
+static struct page_pool table_pool;
+static struct page_pool physical_pool; /* what is mapped; its memory is never touched through the tables */
+
+static uint64_t grid_address(uint64_t index)
+{
+    return GRID_BASE + index * ARCH_PAGE;
+}
+
+static void grid_begin(uint64_t table_bytes, bool huge_pages)
+{
+    const struct memory_range tables = { ARENA_BASE, table_bytes };
+    const struct memory_range memory = { ARENA_BASE + ARCH_HUGE_PAGE, HUGE_PAGES * ARCH_HUGE_PAGE };
+
+    arena_begin();
+    memset(grid, 0, sizeof(grid));
+    features.huge_pages = huge_pages;
+    page_pool_initialise(&table_pool, &tables, 1);
+    page_pool_initialise(&physical_pool, &memory, 1);
+    CHECK_EQUAL(arch_space_create(&space, &table_pool), 0);
+    cpu.space = &space;
+}
+
+static void check_grid_page(uint64_t index)
+{
+    struct seen_page seen = look(&space, grid_address(index));
+
+    CHECK_EQUAL(seen.attached, grid[index].physical != 0);
+    CHECK_EQUAL(seen.physical, (uint64_t)grid[index].physical * ARCH_PAGE);
+    CHECK_EQUAL(seen.rights, grid[index].rights);
+    if (check_random(&vm_seed) % 16 == 0)
+        remember(&space, grid_address(index));
+}
+
+static void check_grid(uint64_t step)
+{
+    for (uint64_t index = 0; index < GRID_PAGES; index += step)
+        check_grid_page(index);
+    check_memory();
+    CHECK_EQUAL(table_pool.total_bytes, table_pool.free_bytes + tables_below(space.root, 3) * ARCH_PAGE);
+}
+
+/* Looks closely where something has just happened. */
+static void check_grid_around(uint64_t first, uint64_t count)
+{
+    for (uint64_t i = 0; i < 40; i++) {
+        if (first + i >= 20 && first + i - 20 < GRID_PAGES)
+            check_grid_page(first + i - 20);
+        if (first + count + i >= 20 && first + count + i - 20 < GRID_PAGES)
+            check_grid_page(first + count + i - 20);
+        check_grid_page(first + below(count));
+    }
+}
+
+static uint64_t grid_round(uint64_t index)
+{
+    static const uint64_t units[] = { 1, 1, 512, 512, 512 * 512 };
+
+    return index / units[below(5)] * units[below(5)] % GRID_PAGES;
+}
+
+static void random_range(uint64_t *first, uint64_t *count)
+{
+    *first = grid_round(below(GRID_PAGES));
+    *count = 1 + below(below(2) ? 2000 : GRID_PAGES - *first);
+    if (below(2))
+        *count = *count < 512 ? 512 : *count / 512 * 512;
+    *count = *first + *count > GRID_PAGES ? GRID_PAGES - *first : *count;
+}
+
+static bool grid_split(uint64_t first, uint64_t count)
+{
+    int error = arch_split(&space, grid_address(first));
+
+    if (!error)
+        error = arch_split(&space, grid_address(first + count));
+    CHECK(error == 0 || error == -ENOMEM);
+    return error == 0;
+}
+
+static void grid_map(void)
+{
+    uint64_t first, count, bytes, got;
+
+    random_range(&first, &count);
+    while (count > 0 && grid[first].physical) {
+        first++;
+        count--;
+    }
+    for (uint64_t i = 0; i < count; i++)
+        if (grid[first + i].physical)
+            count = i;
+    bytes = count * ARCH_PAGE;
+    if (count == 0)
+        return;
+    /* sometimes at a place that is as far from a large page's bound as the address */
+    uint64_t unit = bytes >= ARCH_HUGE_PAGE    ? ARCH_HUGE_PAGE
+                    : bytes >= ARCH_LARGE_PAGE ? ARCH_LARGE_PAGE
+                                               : ARCH_PAGE;
+    uint64_t physical = below(4) ? page_pool_take(&physical_pool, bytes, unit) : PAGE_POOL_NONE;
+    got = bytes;
+    if (physical == PAGE_POOL_NONE)
+        physical = page_pool_take_some(&physical_pool, bytes, &got);
+    if (physical == PAGE_POOL_NONE)
+        return;
+    unsigned rights = random_rights();
+    int error = arch_map(&space, grid_address(first), physical, got, rights);
+
+    if (error) {
+        CHECK_EQUAL(error, -ENOMEM);
+        CHECK_EQUAL(table_pool.free_bytes, 0);
+        page_pool_give(&physical_pool, physical, got);
+        check_grid_around(first, got / ARCH_PAGE);
+        return;
+    }
+    for (uint64_t i = 0; i < got / ARCH_PAGE; i++) {
+        grid[first + i].physical = (uint32_t)(physical / ARCH_PAGE + i);
+        grid[first + i].rights = (uint8_t)rights;
+    }
+    check_grid_around(first, got / ARCH_PAGE);
+}
+
+static uint64_t released_bytes;
+
+static void take_released(void *context, uint64_t physical, uint64_t bytes)
+{
+    CHECK(context == &released_bytes);
+    page_pool_give(&physical_pool, physical, bytes);
+    released_bytes += bytes;
+}
+
+static void grid_unmap(void)
+{
+    uint64_t first, count, attached = 0;
+
+    random_range(&first, &count);
+    if (!grid_split(first, count))
+        return;
+    released_bytes = 0;
+    arch_unmap(&space, grid_address(first), count * ARCH_PAGE, take_released, &released_bytes);
+    for (uint64_t i = first; i < first + count; i++) {
+        attached += grid[i].physical != 0;
+        grid[i].physical = 0;
+        grid[i].rights = 0;
+    }
+    CHECK_EQUAL(released_bytes, attached * ARCH_PAGE);
+    check_grid_around(first, count);
+}
+
+static void grid_protect(void)
+{
+    uint64_t first, count;
+    unsigned rights = random_rights();
+
+    random_range(&first, &count);
+    if (!grid_split(first, count))
+        return;
+    arch_protect(&space, grid_address(first), count * ARCH_PAGE, rights);
+    for (uint64_t i = first; i < first + count; i++)
+        grid[i].rights = grid[i].physical ? (uint8_t)rights : 0;
+    check_grid_around(first, count);
+}
+
+static void grid_run(void)
+{
+    uint64_t first, count, run = 0, seen;
+    bool attached;
+
+    random_range(&first, &count);
+    while (run < count && !grid[first + run].physical == !grid[first].physical)
+        run++;
+    seen = arch_attached_run(&space, grid_address(first), count * ARCH_PAGE, &attached);
+    CHECK_EQUAL(seen, run * ARCH_PAGE);
+    CHECK_EQUAL(attached, grid[first].physical != 0);
+}
+
+static void grid_random(unsigned steps, uint64_t table_bytes, bool huge_pages)
+{
+    grid_begin(table_bytes, huge_pages);
+    for (unsigned step = 0; step < steps && check_state.failures == 0; step++) {
+        switch (below(8)) {
+        case 0:
+        case 1:
+        case 2:
+            grid_map();
+            break;
+        case 3:
+        case 4:
+            grid_unmap();
+            break;
+        case 5:
+            grid_protect();
+            break;
+        case 6:
+            grid_run();
+            break;
+        default:
+            check_memory();
+        }
+        if (step % 100 == 0)
+            check_grid(61);
+        if (check_state.failures)
+            fprintf(stderr, "    step %u\n", step);
+    }
+    check_grid(1);
+}
+
+TEST(random_maps_splits_and_changes_with_pages_of_all_sizes)
+{
+    grid_random(700, 64ULL << 20, true);
+    grid_random(700, 64ULL << 20, false);
+}
+
+TEST(lack_of_memory_for_tables_changes_nothing)
+{
+    for (unsigned round = 0; round < 6 && check_state.failures == 0; round++)
+        grid_random(200, (1 + round * round * 4) * ARCH_PAGE, round % 2);
+}
+
+/* `bytes` at `address` are in pages of that size. */
+static void check_page_size(uint64_t address, uint64_t bytes, uint64_t page_bytes)
+{
+    for (uint64_t at = address; at < address + bytes; at += page_bytes)
+        CHECK_EQUAL(look(&space, at).page_bytes, page_bytes);
+}
+
+TEST(mapping_takes_the_largest_pages_that_alignment_allows)
+{
+    const uint64_t memory = ARENA_BASE + ARCH_HUGE_PAGE;
+
+    grid_begin(16ULL << 20, true);
+    CHECK_EQUAL(arch_map(&space, GRID_BASE - ARCH_PAGE, memory - ARCH_PAGE,
+                         2 * ARCH_HUGE_PAGE + 3 * ARCH_LARGE_PAGE, RIGHT_READ),
+                0);
+    check_page_size(GRID_BASE - ARCH_PAGE, ARCH_PAGE, ARCH_PAGE);
+    check_page_size(GRID_BASE, 2 * ARCH_HUGE_PAGE, ARCH_HUGE_PAGE);
+    check_page_size(GRID_BASE + 2 * ARCH_HUGE_PAGE, 2 * ARCH_LARGE_PAGE, ARCH_LARGE_PAGE);
+    check_page_size(GRID_BASE + 2 * ARCH_HUGE_PAGE + 2 * ARCH_LARGE_PAGE, ARCH_LARGE_PAGE - ARCH_PAGE,
+                    ARCH_PAGE);
+    grid_begin(16ULL << 20, false);
+    CHECK_EQUAL(arch_map(&space, GRID_BASE, memory, ARCH_HUGE_PAGE, RIGHT_READ), 0);
+    check_page_size(GRID_BASE, ARCH_HUGE_PAGE, ARCH_LARGE_PAGE);
+    CHECK_EQUAL(arch_map(&space, grid_address(1 << 18), memory + ARCH_HUGE_PAGE + ARCH_PAGE, ARCH_LARGE_PAGE,
+                         RIGHT_READ),
+                0);
+    check_page_size(grid_address(1 << 18), ARCH_LARGE_PAGE, ARCH_PAGE);
+}
+
+TEST(split_cuts_only_the_pages_around_its_address)
+{
+    const uint64_t memory = ARENA_BASE + ARCH_HUGE_PAGE,
+                   cut = GRID_BASE + 5 * ARCH_LARGE_PAGE + 7 * ARCH_PAGE;
+
+    for (unsigned rights = 0; rights <= (RIGHT_READ | RIGHT_WRITE); rights += RIGHT_READ | RIGHT_WRITE) {
+        grid_begin(4 * ARCH_PAGE, true); /* the root, its next two, and one more for the cut */
+        CHECK_EQUAL(arch_map(&space, GRID_BASE, memory, ARCH_HUGE_PAGE, rights), 0);
+        CHECK_EQUAL(arch_split(&space, GRID_BASE), 0);
+        CHECK_EQUAL(arch_split(&space, GRID_BASE + ARCH_HUGE_PAGE), 0);
+        CHECK_EQUAL(table_pool.free_bytes, 2 * ARCH_PAGE);
+        CHECK_EQUAL(arch_split(&space, cut), 0);
+        CHECK_EQUAL(table_pool.free_bytes, 0);
+        check_page_size(GRID_BASE, 5 * ARCH_LARGE_PAGE, ARCH_LARGE_PAGE);
+        check_page_size(GRID_BASE + 5 * ARCH_LARGE_PAGE, ARCH_LARGE_PAGE, ARCH_PAGE);
+        check_page_size(GRID_BASE + 6 * ARCH_LARGE_PAGE, 506 * ARCH_LARGE_PAGE, ARCH_LARGE_PAGE);
+        CHECK_EQUAL(arch_split(&space, cut + ARCH_LARGE_PAGE), -ENOMEM);
+        for (uint64_t i = 0; i < ARCH_HUGE_PAGE / ARCH_PAGE; i++) {
+            struct seen_page seen = look(&space, grid_address(i));
+
+            CHECK_EQUAL(seen.physical, memory + i * ARCH_PAGE);
+            CHECK_EQUAL(seen.rights, rights);
+        }
+    }
+}
+
+TEST(table_left_behind_empty_makes_way_for_a_large_page)
+{
+    const uint64_t memory = ARENA_BASE + ARCH_HUGE_PAGE;
+
+    grid_begin(16ULL << 20, true);
+    for (uint64_t i = 0; i < ARCH_HUGE_PAGE; i += ARCH_LARGE_PAGE)
+        CHECK_EQUAL(arch_map(&space, GRID_BASE + i, memory + i, ARCH_PAGE, RIGHT_READ), 0);
+    uint64_t tables = tables_below(space.root, 3);
+    CHECK_EQUAL(tables, 3 + 512);
+    arch_unmap(&space, GRID_BASE + ARCH_PAGE, ARCH_HUGE_PAGE - ARCH_PAGE, NULL, NULL);
+    CHECK_EQUAL(arch_map(&space, GRID_BASE + ARCH_LARGE_PAGE, memory, ARCH_LARGE_PAGE, RIGHT_READ), 0);
+    CHECK_EQUAL(look(&space, GRID_BASE + ARCH_LARGE_PAGE).page_bytes, ARCH_LARGE_PAGE);
+    CHECK_EQUAL(tables_below(space.root, 3), tables - 1);
+    remember(&space, GRID_BASE + 7 * ARCH_LARGE_PAGE); /* a way to an empty table */
+    arch_unmap(&space, GRID_BASE, ARCH_HUGE_PAGE, NULL, NULL);
+    remember(&space, GRID_BASE + 9 * ARCH_LARGE_PAGE);
+    CHECK_EQUAL(arch_map(&space, GRID_BASE, memory, ARCH_HUGE_PAGE, RIGHT_READ), 0);
+    CHECK_EQUAL(look(&space, GRID_BASE).page_bytes, ARCH_HUGE_PAGE);
+    CHECK_EQUAL(tables_below(space.root, 3), 2);
+    check_memory();
+}
+
+TEST(attached_memory_is_zeroed_at_any_alignment_whatever_the_rights)
+{
+    const uint64_t memory = ARENA_BASE + ARCH_HUGE_PAGE, bytes = ARCH_LARGE_PAGE + 2 * ARCH_PAGE;
+    uint8_t *there;
+
+    grid_begin(16ULL << 20, true);
+    there = arch_physical(memory);
+    CHECK_EQUAL(arch_map(&space, GRID_BASE, memory, bytes, 0), 0);
+    memset(there, 0xff, bytes);
+    CHECK_EQUAL(arch_attached_zero(&space, GRID_BASE + 5, bytes + ARCH_PAGE), bytes - 5);
+    for (uint64_t i = 0; i < bytes; i++)
+        if (!CHECK_EQUAL(there[i], i < 5 ? 0xff : 0))
+            return;
+    memset(there, 0xff, bytes);
+    CHECK_EQUAL(arch_attached_zero(&space, GRID_BASE + 4090, 10), 10);
+    CHECK_EQUAL(there[4089], 0xff);
+    CHECK_EQUAL(there[4090] | there[4099], 0);
+    CHECK_EQUAL(there[4100], 0xff);
+}
+
+TEST(every_space_has_the_kernels_half)
+{
+    grid_begin(16ULL << 20, true);
+    const uint64_t *root = arch_physical(space.root);
+    const uint64_t *kernel = arch_physical(upper_half);
+
+    for (unsigned i = 0; i < 512; i++)
+        CHECK_EQUAL(root[i], i < 256 ? 0 : kernel[i]);
+    arch_space_activate(&space);
+
+    struct page_pool empty;
+    struct arch_space other;
+    page_pool_initialise(&empty, NULL, 0);
+    CHECK_EQUAL(arch_space_create(&other, &empty), -ENOMEM);
+}
+
+TEST(cpu_without_no_execute_gets_no_such_bit)
+{
+    grid_begin(16ULL << 20, true);
+    features.no_execute = false;
+    CHECK_EQUAL(arch_map(&space, GRID_BASE, ARENA_BASE + ARCH_HUGE_PAGE, ARCH_PAGE, RIGHT_READ | RIGHT_WRITE),
+                0);
+    CHECK_EQUAL(look(&space, GRID_BASE).rights, RIGHT_READ | RIGHT_WRITE | RIGHT_EXECUTE);
+    features.no_execute = true;
+}
+
+int main(void)
+{
+    vm_promises_run();
+    RUN(random_maps_splits_and_changes_with_pages_of_all_sizes);
+    RUN(lack_of_memory_for_tables_changes_nothing);
+    RUN(mapping_takes_the_largest_pages_that_alignment_allows);
+    RUN(split_cuts_only_the_pages_around_its_address);
+    RUN(table_left_behind_empty_makes_way_for_a_large_page);
+    RUN(attached_memory_is_zeroed_at_any_alignment_whatever_the_rights);
+    RUN(every_space_has_the_kernels_half);
+    RUN(cpu_without_no_execute_gets_no_such_bit);
+    return check_report("user_map");
+}
