@@ -108,6 +108,14 @@ unsigned job_rank_count(void)
     return job.rank_count;
 }
 
+/* Ranks fill cores before two of them share one. */
+unsigned job_cpu_of(unsigned rank)
+{
+    unsigned cores = arch_core_count();
+
+    return job.rank_count <= cores ? rank * (cores / job.rank_count) : rank;
+}
+
 /* ---- Start ---- */
 
 static struct tree_node *program_find(struct tree *tree, const char *path)
@@ -159,20 +167,12 @@ _Noreturn static void rank_run(unsigned rank)
     arch_enter_program(entry, stack);
 }
 
-/* Ranks fill cores before two of them share one. */
-static unsigned cpu_of_rank(unsigned rank)
-{
-    unsigned cores = arch_core_count();
-
-    return job.rank_count <= cores ? rank * (cores / job.rank_count) : rank;
-}
-
 _Noreturn void job_cpu_join(unsigned cpu)
 {
     while (!__atomic_load_n(&job.started, __ATOMIC_ACQUIRE))
         arch_cpu_wait();
     for (unsigned rank = 0; rank < job.rank_count; rank++)
-        if (cpu == cpu_of_rank(rank))
+        if (cpu == job_cpu_of(rank))
             rank_run(rank);
     arch_cpu_park();
 }

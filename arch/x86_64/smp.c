@@ -55,6 +55,22 @@ const struct klog_ring *arch_klog_of(unsigned cpu)
     return cpus[cpu]->klog;
 }
 
+unsigned arch_node_ranges(const struct numa_range **ranges)
+{
+    *ranges = acpi_facts()->node_ranges;
+    return acpi_facts()->node_range_count;
+}
+
+uint32_t arch_cpu_node(unsigned cpu)
+{
+    const struct acpi_facts *facts = acpi_facts();
+
+    for (unsigned i = 0; i < facts->cpu_count; i++)
+        if (facts->apic_ids[i] == cpus[cpu]->apic_id)
+            return facts->nodes[i];
+    return NUMA_NODE_NONE;
+}
+
 unsigned arch_cpus_present(void)
 {
     unsigned count = acpi_facts()->cpu_count;

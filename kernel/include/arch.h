@@ -123,6 +123,10 @@ unsigned arch_cpu_count(void);
 unsigned arch_core_count(void);
 unsigned arch_cpu_index(void);
 
+/* NUMA as the firmware tells it: ranges of memory with their nodes (0 where it tells nothing), and the node of a CPU that runs, or NUMA_NODE_NONE. */
+unsigned arch_node_ranges(const struct numa_range **ranges);
+uint32_t arch_cpu_node(unsigned cpu);
+
 /* Waits for an interrupt, which may have come already: the caller looks at what it waits for, with interrupts off, calls this, and looks again. */
 void arch_cpu_wait(void);
 /* Ends another CPU's arch_cpu_wait. */

@@ -17,6 +17,7 @@
 /* Reads `ranks=` (1 … CPUs; all CPUs by default) and what else the command line says of the program. Stops the node on bad values. */
 void job_configure(const struct command_line *line, unsigned cpu_count);
 unsigned job_rank_count(void);
+unsigned job_cpu_of(unsigned rank); /* the CPU that it runs on */
 
 /* Lets all CPUs go, this one included. */
 _Noreturn void job_start(const struct memplan *plan, struct tree *tree);
