@@ -31,7 +31,8 @@ uint64_t clock_ticks_at(uint64_t ns)
     uint64_t rest = (ns % NS_PER_S * arch_clock_hz() + NS_PER_S - 1) / NS_PER_S;
     uint64_t ticks;
 
-    if (__builtin_mul_overflow(ns / NS_PER_S, arch_clock_hz(), &ticks) || __builtin_add_overflow(ticks, rest, &ticks) ||
+    if (__builtin_mul_overflow(ns / NS_PER_S, arch_clock_hz(), &ticks) ||
+        __builtin_add_overflow(ticks, rest, &ticks) ||
         __builtin_add_overflow(ticks, arch_boot_ticks(), &ticks))
         return UINT64_MAX;
     return ticks;

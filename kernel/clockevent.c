@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * clockevent.c: see clockevent.h. Owns the list of devices (changed by any CPU, under a lock, seldom) and each CPU's queue (touched by that CPU alone).
+ * clockevent.c: see clockevent.h. Owns the list of devices (changed by any CPU, under a lock, seldom) and
+ * each CPU's queue (touched by that CPU alone).
  *
- * A change of ratings moves every CPU's armed deadline to the device that is on top now: the CPU that writes does its own, the others are woken to do theirs.
+ * A change of ratings moves every CPU's armed deadline to the device that is on top now: the CPU that writes
+ * does its own, the others are woken to do theirs.
  */
 #include "clockevent.h"
 #include "arch.h"
@@ -69,7 +71,9 @@ static int device_choose(const char *name, struct message *why)
 
     struct clockevent_device *device = device_find(name, strlen(name));
     if (!device)
-        return message_set(why, -EINVAL, "clockevent=%s: this machine has no such clock event device; it has: %s", name, known);
+        return message_set(why, -EINVAL,
+                           "clockevent=%s: this machine has no such clock event device; it has: %s", name,
+                           known);
     device->rating = CLOCKEVENT_RATING_MAX;
     return 0;
 }
@@ -199,8 +203,8 @@ __attribute__((format(printf, 2, 3))) static void line_add(struct text_sink *sin
 void clockevent_devices_describe(struct text_sink *sink)
 {
     for (unsigned i = 0; i < device_count; i++)
-        line_add(sink, "%s %u%s  %s\n", devices[i]->name, devices[i]->rating, devices[i] == device_top() ? " top" : "",
-                 devices[i]->description);
+        line_add(sink, "%s %u%s  %s\n", devices[i]->name, devices[i]->rating,
+                 devices[i] == device_top() ? " top" : "", devices[i]->description);
 }
 
 void clockevent_timers_describe(struct text_sink *sink)
@@ -215,9 +219,10 @@ void clockevent_timers_describe(struct text_sink *sink)
             line_add(sink, "none");
         else
             line_add(sink, "%lu", timers->queue.armed_ns);
-        line_add(sink, " device %s arms %lu interrupts %lu rearms %lu expired %lu expired_max %lu cancelled %lu\n",
-                 timers->device ? timers->device->name : "none", counts->armed, counts->interrupts, counts->rearms, counts->expired,
-                 counts->expired_max, counts->cancelled);
+        line_add(sink,
+                 " device %s arms %lu interrupts %lu rearms %lu expired %lu expired_max %lu cancelled %lu\n",
+                 timers->device ? timers->device->name : "none", counts->armed, counts->interrupts,
+                 counts->rearms, counts->expired, counts->expired_max, counts->cancelled);
     }
 }
 

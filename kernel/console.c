@@ -20,8 +20,8 @@ static unsigned kernel_set, stream_set[2];
 static bool kernel_set_chosen;
 static bool at_line_start = true;
 
-/* One CPU speaks at a time: 1 + its index, or 0. A non-maskable interrupt can come while its own CPU speaks, and has its word in between; a panic
- * does not ask at all. */
+/* One CPU speaks at a time: 1 + its index, or 0. A non-maskable interrupt can come while its own CPU speaks,
+ * and has its word in between; a panic does not ask at all. */
 static uint32_t speaker;
 static bool lock_broken;
 
@@ -201,9 +201,11 @@ static int device_index(const char *option, const char *name, size_t bytes, stru
     for (unsigned d = 0; d < device_count; d++) {
         if (strlen(devices[d]->name) == bytes && strncmp(devices[d]->name, name, bytes) == 0)
             return (int)d;
-        used += format_text(known + used, used < sizeof(known) ? sizeof(known) - used : 0, "%s%s", d ? ", " : "", devices[d]->name);
+        used += format_text(known + used, used < sizeof(known) ? sizeof(known) - used : 0, "%s%s",
+                            d ? ", " : "", devices[d]->name);
     }
-    return message_set(why, -EINVAL, "%s=%.*s: this machine has no such console; it has: %s", option, (int)bytes, name, known);
+    return message_set(why, -EINVAL, "%s=%.*s: this machine has no such console; it has: %s", option,
+                       (int)bytes, name, known);
 }
 
 int console_find(const char *option, const char *name, struct console_device **out, struct message *why)
@@ -239,7 +241,9 @@ int console_configure(const struct command_line *line, struct message *why)
     static const struct {
         const char *option;
         unsigned *set;
-    } choices[] = { { "console", &kernel_set }, { "stdout", &stream_set[CONSOLE_STDOUT] }, { "stderr", &stream_set[CONSOLE_STDERR] } };
+    } choices[] = { { "console", &kernel_set },
+                    { "stdout", &stream_set[CONSOLE_STDOUT] },
+                    { "stderr", &stream_set[CONSOLE_STDERR] } };
 
     for (unsigned i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
         const char *text = command_line_option(line, choices[i].option);

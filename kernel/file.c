@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * file.c: descriptors and open files; see file.h. Each process owns its table; an open file is counted by the descriptors that stand for it.
+ * file.c: descriptors and open files; see file.h. Each process owns its table; an open file is counted by the
+ * descriptors that stand for it.
  */
 #include "file.h"
 #include "errno.h"

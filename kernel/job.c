@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * job.c: see job.h. What the ranks share is set up by the first CPU and constant from job_start on, but for the two words that count the ended ranks.
+ * job.c: see job.h. What the ranks share is set up by the first CPU and constant from job_start on, but for
+ * the two words that count the ended ranks.
  */
 #include "job.h"
 #include "arch.h"
@@ -82,7 +83,8 @@ static bool prefix_read(const struct command_line *line)
     const char *text = command_line_option(line, "prefix");
 
     if (text && strcmp(text, "rank") != 0)
-        node_stop(STOP_BAD_INPUT, "prefix=%s: the one prefix there is for lines of output is prefix=rank", text);
+        node_stop(STOP_BAD_INPUT, "prefix=%s: the one prefix there is for lines of output is prefix=rank",
+                  text);
     return text != NULL;
 }
 
@@ -203,7 +205,8 @@ _Noreturn void job_rank_end(unsigned status)
     klog(program_end, arch_process()->rank, status);
     if (job.rank_count > 1 && status != 0)
         kernel_print("rank %u ended with status %u\n", arch_process()->rank, status);
-    while (status > worst && !__atomic_compare_exchange_n(&job.worst_status, &worst, status, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    while (status > worst && !__atomic_compare_exchange_n(&job.worst_status, &worst, status, false,
+                                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         ;
     if (__atomic_sub_fetch(&job.running, 1, __ATOMIC_ACQ_REL) > 0)
         arch_cpu_park();

@@ -74,7 +74,8 @@ long sys_pread64(uint64_t descriptor, uint64_t buffer, uint64_t bytes, uint64_t 
 }
 
 /* Calls `move` for each part of a vector, until one moves less than it should. */
-static long vector_move(uint64_t descriptor, uint64_t vector, uint64_t count, long (*move)(uint64_t, uint64_t, uint64_t))
+static long vector_move(uint64_t descriptor, uint64_t vector, uint64_t count,
+                        long (*move)(uint64_t, uint64_t, uint64_t))
 {
     int64_t total = 0;
 
@@ -213,7 +214,9 @@ long sys_ioctl(uint64_t descriptor, uint64_t request, uint64_t argument)
         uint16_t rows, columns, width, height;
     } window = { 25, 80, 0, 0 };
     /* A terminal as it is after power-on: lines are edited, input is echoed, 115200 baud, 8 bits. */
-    static const struct linux_termios terminal = { .input = 0x500, .output = 5, .control = 0x10b2 | 0x30, .local = 0x8a3b };
+    static const struct linux_termios terminal = {
+        .input = 0x500, .output = 5, .control = 0x10b2 | 0x30, .local = 0x8a3b
+    };
     struct file *file = file_get(arch_process(), descriptor);
 
     if (!file)

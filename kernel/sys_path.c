@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_path.c: system calls that take a path or tell about a file: open, stat, directories, links. The tree is read-only.
+ * sys_path.c: system calls that take a path or tell about a file: open, stat, directories, links. The tree is
+ * read-only.
  */
 #include "arch.h"
 #include "errno.h"
@@ -126,8 +127,11 @@ struct file_status {
 
 static struct file_status node_status(const struct tree_node *node)
 {
-    return (struct file_status){ .inode = node->inode, .links = node->links ? node->links : 1, .bytes = node->bytes,
-                                 .mtime_s = node->mtime_s, .mode = node->mode };
+    return (struct file_status){ .inode = node->inode,
+                                 .links = node->links ? node->links : 1,
+                                 .bytes = node->bytes,
+                                 .mtime_s = node->mtime_s,
+                                 .mode = node->mode };
 }
 
 static struct file_status open_file_status(const struct file *file)
@@ -260,7 +264,9 @@ long sys_getdents64(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
     for (uint64_t skip = 2; child && skip < file->offset; skip++)
         child = child->next;
     for (;;) {
-        const struct tree_node *node = file->offset == 0 ? file->node : file->offset == 1 ? file->node->parent : child;
+        const struct tree_node *node = file->offset == 0   ? file->node
+                                       : file->offset == 1 ? file->node->parent
+                                                           : child;
         const char *name = file->offset == 0 ? "." : file->offset == 1 ? ".." : node ? node->name : NULL;
 
         if (!name)

@@ -60,7 +60,9 @@ long sys_exit_group(uint64_t status)
 
 long sys_uname(uint64_t buffer)
 {
-    struct linux_utsname name = { .system = "Linux", .node = "tacet", .domain = "(none)", .machine = ARCH_PLATFORM };
+    struct linux_utsname name = {
+        .system = "Linux", .node = "tacet", .domain = "(none)", .machine = ARCH_PLATFORM
+    };
 
     format_text(name.release, sizeof(name.release), "%s", LINUX_RELEASE);
     format_text(name.version, sizeof(name.version), "Tacet %s", TACET_VERSION);
@@ -86,7 +88,8 @@ long sys_rt_sigaction(uint64_t signal, uint64_t new_action, uint64_t old_action,
         if (signal == SIGNAL_KILL || signal == SIGNAL_STOP)
             return -EINVAL;
         if (action.handler != SIG_DFL && action.handler != SIG_IGN)
-            return syscall_refuse("rt_sigaction", "signals are not delivered to handlers; the default action holds");
+            return syscall_refuse("rt_sigaction",
+                                  "signals are not delivered to handlers; the default action holds");
     }
     if (old_action && user_write(old_action, &old, sizeof(old)))
         return -EFAULT;
@@ -129,7 +132,8 @@ static long signal_self(uint64_t signal)
 
     if (signal > SIGNAL_COUNT)
         return -EINVAL;
-    if (signal == 0 || (process->signals_ignored & 1ULL << (signal - 1)) || signal_ignored_by_default((int)signal))
+    if (signal == 0 || (process->signals_ignored & 1ULL << (signal - 1)) ||
+        signal_ignored_by_default((int)signal))
         return 0;
     if (process->signal_mask & 1ULL << (signal - 1)) {
         /* C libraries block all signals around raise and abort, and mean them to arrive afterwards. */
@@ -179,7 +183,8 @@ long sys_set_robust_list(uint64_t head, uint64_t bytes)
     return 0;
 }
 
-long sys_futex(uint64_t address, uint64_t operation, uint64_t value, uint64_t timeout, uint64_t address2, uint64_t value3)
+long sys_futex(uint64_t address, uint64_t operation, uint64_t value, uint64_t timeout, uint64_t address2,
+               uint64_t value3)
 {
     uint32_t now;
 
@@ -204,7 +209,8 @@ long sys_prctl(uint64_t operation, uint64_t argument, uint64_t a2, uint64_t a3, 
 {
     enum { SET_NAME = 15, GET_NAME = 16, SET_TIMERSLACK = 29, GET_TIMERSLACK = 30 };
     struct process *process = arch_process();
-    char name[PROCESS_NAME_BYTES] = ""; /* all of it is shown by GET_NAME: nothing of the stack's may stay behind a short name */
+    char name[PROCESS_NAME_BYTES] =
+        ""; /* all of it is shown by GET_NAME: nothing of the stack's may stay behind a short name */
     int64_t length;
 
     (void)a2, (void)a3, (void)a4;

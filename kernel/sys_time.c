@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_time.c: reading clocks, and sleeping until a time. Sleeps are smart timers (timer.h): never too short, and at most the process's latency bound too long.
+ * sys_time.c: reading clocks, and sleeping until a time. Sleeps are smart timers (timer.h): never too short,
+ * and at most the process's latency bound too long.
  */
 #include "arch.h"
 #include "clock.h"
@@ -12,7 +13,16 @@
 
 #define TIMER_ABSOLUTE 1 /* TIMER_ABSTIME */
 
-enum { REALTIME, MONOTONIC, PROCESS_CPU, THREAD_CPU, MONOTONIC_RAW, REALTIME_COARSE, MONOTONIC_COARSE, BOOTTIME };
+enum {
+    REALTIME,
+    MONOTONIC,
+    PROCESS_CPU,
+    THREAD_CPU,
+    MONOTONIC_RAW,
+    REALTIME_COARSE,
+    MONOTONIC_COARSE,
+    BOOTTIME
+};
 
 static int clock_read(uint64_t clock, uint64_t *ns)
 {
@@ -83,7 +93,8 @@ long sys_time(uint64_t buffer)
     return seconds;
 }
 
-/* ---- Accounting: timestamps at each entry to the kernel and each exit tell user from system time, with no tick [Tsafrir05 §4.2] ---- */
+/* ---- Accounting: timestamps at each entry to the kernel and each exit tell user from system time, with no
+ * tick [Tsafrir05 §4.2] ---- */
 
 static void cpu_times(uint64_t *user_ns, uint64_t *system_ns)
 {
@@ -108,8 +119,10 @@ long sys_getrusage(uint64_t who, uint64_t buffer)
         return -EINVAL;
     cpu_times(&user_ns, &system_ns);
     if ((int32_t)who != CHILDREN) {
-        usage.user = (struct linux_timeval){ (int64_t)(user_ns / NS_PER_S), (int64_t)(user_ns % NS_PER_S / 1000) };
-        usage.system = (struct linux_timeval){ (int64_t)(system_ns / NS_PER_S), (int64_t)(system_ns % NS_PER_S / 1000) };
+        usage.user =
+            (struct linux_timeval){ (int64_t)(user_ns / NS_PER_S), (int64_t)(user_ns % NS_PER_S / 1000) };
+        usage.system =
+            (struct linux_timeval){ (int64_t)(system_ns / NS_PER_S), (int64_t)(system_ns % NS_PER_S / 1000) };
     }
     return user_write(buffer, &usage, sizeof(usage));
 }
@@ -136,7 +149,8 @@ static int timespec_read(uint64_t address, uint64_t *ns)
         return -EFAULT;
     if (time.seconds < 0 || time.nanoseconds < 0 || time.nanoseconds >= (int64_t)NS_PER_S)
         return -EINVAL;
-    if (__builtin_mul_overflow((uint64_t)time.seconds, NS_PER_S, ns) || __builtin_add_overflow(*ns, (uint64_t)time.nanoseconds, ns))
+    if (__builtin_mul_overflow((uint64_t)time.seconds, NS_PER_S, ns) ||
+        __builtin_add_overflow(*ns, (uint64_t)time.nanoseconds, ns))
         *ns = UINT64_MAX; /* longer than the clock runs */
     return 0;
 }
@@ -229,7 +243,8 @@ static long poll_until(uint64_t list, uint64_t count, uint64_t deadline_ns)
 
         if (ready != 0 || now >= deadline_ns)
             return ready;
-        sleep_until(count > 0 && deadline_ns - now > INPUT_LOOK_NS ? now + INPUT_LOOK_NS : deadline_ns, arch_process()->latency_bound_ns);
+        sleep_until(count > 0 && deadline_ns - now > INPUT_LOOK_NS ? now + INPUT_LOOK_NS : deadline_ns,
+                    arch_process()->latency_bound_ns);
     }
 }
 
@@ -237,7 +252,8 @@ long sys_poll(uint64_t list, uint64_t count, uint64_t timeout_ms)
 {
     int64_t ms = (int32_t)timeout_ms;
 
-    return poll_until(list, count, ms < 0 ? UINT64_MAX : add_saturated(clock_now_ns(), (uint64_t)ms * 1000000));
+    return poll_until(list, count,
+                      ms < 0 ? UINT64_MAX : add_saturated(clock_now_ns(), (uint64_t)ms * 1000000));
 }
 
 long sys_ppoll(uint64_t list, uint64_t count, uint64_t timeout, uint64_t mask, uint64_t mask_bytes)

@@ -8,14 +8,15 @@
 #include "errno.h"
 #include "kstring.h"
 
-typedef void syscall_handler(void); /* called by the entry code with the arguments in registers; each has its own type */
+typedef void syscall_handler(
+    void); /* called by the entry code with the arguments in registers; each has its own type */
 
 void syscall_hole(void); /* the architecture's entry code */
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wcast-function-type"
 #pragma GCC diagnostic ignored "-Woverride-init"
-#define LOCAL(name, x86_64, ppc64, arguments, limits)                                                                                  \
+#define LOCAL(name, x86_64, ppc64, arguments, limits) \
     [ARCH_SYSCALL_NUMBER(x86_64, ppc64) & (SYSCALL_SLOTS - 1)] = (syscall_handler *)sys_##name,
 #define STUB(name, x86_64, ppc64, arguments, reason) LOCAL(name, x86_64, ppc64, arguments, reason)
 #define REFUSED(name, x86_64, ppc64, reason)

@@ -2,11 +2,13 @@
 /*
  * trap.c: exceptions and interrupts, after trap_entry.asm has counted them.
  *
- * Three ways out: a fault inside a user copy goes on at its recovery point; a program's fault becomes a signal report and ends the process;
- * a fault of the kernel itself is a bug, and stops the node with registers and call chain. No interrupt source is unmasked except the
- * non-maskable one. Runs with interrupts off, on the kernel stack, or on one of its own for #DB, NMI, #DF, #MC.
+ * Three ways out: a fault inside a user copy goes on at its recovery point; a program's fault becomes a
+ * signal report and ends the process; a fault of the kernel itself is a bug, and stops the node with
+ * registers and call chain. No interrupt source is unmasked except the non-maskable one. Runs with interrupts
+ * off, on the kernel stack, or on one of its own for #DB, NMI, #DF, #MC.
  *
- * Sources: Intel SDM 3A §6.14 (64-bit IDT), §6.15 (exceptions), §4.7 (page-fault error code), 3B §16.3 (machine-check banks).
+ * Sources: Intel SDM 3A §6.14 (64-bit IDT), §6.15 (exceptions), §4.7 (page-fault error code), 3B §16.3
+ * (machine-check banks).
  */
 #include "arch.h"
 #include "arch/local_apic.h"
@@ -46,17 +48,21 @@ static const struct {
     [TRAP_BREAKPOINT] = { "breakpoint", "breakpoint instruction", SIGNAL_TRAP },
     [TRAP_OVERFLOW] = { "overflow", "overflow trap", SIGNAL_SEGV },
     [TRAP_BOUND] = { "bound range", "bound check failed", SIGNAL_SEGV },
-    [TRAP_INVALID_OPCODE] = { "invalid opcode", "an instruction that this CPU does not have, or that is not allowed", SIGNAL_ILL },
+    [TRAP_INVALID_OPCODE] = { "invalid opcode",
+                              "an instruction that this CPU does not have, or that is not allowed",
+                              SIGNAL_ILL },
     [TRAP_NO_FPU] = { "device not available", "vector instruction while the unit is off", SIGNAL_SEGV },
     [TRAP_DOUBLE_FAULT] = { "double fault", NULL, 0 },
     [9] = { "coprocessor overrun", "coprocessor segment overrun", SIGNAL_FPE },
     [TRAP_INVALID_TSS] = { "invalid TSS", "invalid task state", SIGNAL_SEGV },
     [TRAP_NO_SEGMENT] = { "segment not present", "segment not present", SIGNAL_BUS },
     [TRAP_STACK] = { "stack fault", "stack address that is not canonical", SIGNAL_BUS },
-    [TRAP_PROTECTION] = { "general protection", "privileged instruction, or an address that is not canonical", SIGNAL_SEGV },
+    [TRAP_PROTECTION] = { "general protection", "privileged instruction, or an address that is not canonical",
+                          SIGNAL_SEGV },
     [TRAP_PAGE_FAULT] = { "page fault", NULL, SIGNAL_SEGV },
     [TRAP_FPU] = { "x87 error", "unmasked x87 floating-point error", SIGNAL_FPE },
-    [TRAP_ALIGNMENT] = { "alignment check", "unaligned access while the program asks for alignment checks", SIGNAL_BUS },
+    [TRAP_ALIGNMENT] = { "alignment check", "unaligned access while the program asks for alignment checks",
+                         SIGNAL_BUS },
     [TRAP_MACHINE_CHECK] = { "machine check", NULL, 0 },
     [TRAP_SIMD] = { "SIMD error", "unmasked SIMD floating-point error", SIGNAL_FPE },
     [20] = { "virtualization", "virtualization exception", SIGNAL_SEGV },
@@ -207,25 +213,28 @@ _Noreturn static void kernel_fault(const struct trap_frame *frame)
     cpu->panicking = true;
     console_lock_break();
 
-    kernel_print("the kernel itself faulted: %s (vector %lu, error %lx)\n", name ? name : "unexpected interrupt", frame->vector,
-                 frame->error);
+    kernel_print("the kernel itself faulted: %s (vector %lu, error %lx)\n",
+                 name ? name : "unexpected interrupt", frame->vector, frame->error);
     if (frame->vector == TRAP_PAGE_FAULT) {
         uint64_t address = fault_address();
 
         kernel_print("  %s, address %016lx%s\n", page_fault_cause(frame), address,
-                     address >= (uint64_t)cpu->guard && address < (uint64_t)cpu->guard + sizeof(cpu->guard) ? " (kernel stack overflow)"
-                                                                                                         : "");
+                     address >= (uint64_t)cpu->guard && address < (uint64_t)cpu->guard + sizeof(cpu->guard)
+                         ? " (kernel stack overflow)"
+                         : "");
     }
     arch_registers_print(frame);
     backtrace_from((const uint64_t *)frame->rbp);
-    node_stop(STOP_PANIC, "kernel fault: %s at %016lx", name ? name : "unexpected interrupt", frame->instruction);
+    node_stop(STOP_PANIC, "kernel fault: %s at %016lx", name ? name : "unexpected interrupt",
+              frame->instruction);
 }
 
 void trap_handle(struct trap_frame *frame)
 {
     bool from_user = frame->code_selector & 3;
 
-    /* A program may have set the flag that lifts SMAP; a user copy that was interrupted gets it back with its flags. */
+    /* A program may have set the flag that lifts SMAP; a user copy that was interrupted gets it back with its
+     * flags. */
     if (cpu_features()->smap)
         __asm__ volatile("clac");
 
@@ -270,7 +279,9 @@ void trap_handle(struct trap_frame *frame)
 _Noreturn void syscall_return_fault(uint64_t address);
 _Noreturn void syscall_return_fault(uint64_t address)
 {
-    struct trap_frame frame = { .vector = TRAP_PROTECTION, .instruction = address, .stack = cpu_this()->user_stack };
+    struct trap_frame frame = { .vector = TRAP_PROTECTION,
+                                .instruction = address,
+                                .stack = cpu_this()->user_stack };
     struct fault fault = {
         .signal = SIGNAL_SEGV,
         .cause = "a system call would return to an address that is not canonical",

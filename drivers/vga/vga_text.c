@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * vga_text.c: the text screen of a PC with a BIOS: rows of character and attribute bytes, scrolled by copying. For nodes without a
- * serial port. Output only; any context.
+ * vga_text.c: the text screen of a PC with a BIOS: rows of character and attribute bytes, scrolled by
+ * copying. For nodes without a serial port. Output only; any context.
  */
 #include "arch/platform.h"
 #include "console.h"

@@ -2,11 +2,13 @@
 /*
  * vm.h: the address space of a process: which ranges it has, with which rights, and the memory behind them.
  *
- * There is no demand paging (DESIGN: silence). A range with rights is backed by zeroed memory from the process's slice before the call that makes it
- * returns, with the largest pages that fit; a range without rights is address space only and costs nothing until mprotect gives it some. Taking
- * the rights away later keeps the memory and its contents, as Linux does.
+ * There is no demand paging (DESIGN: silence). A range with rights is backed by zeroed memory from the
+ * process's slice before the call that makes it returns, with the largest pages that fit; a range without
+ * rights is address space only and costs nothing until mprotect gives it some. Taking the rights away later
+ * keeps the memory and its contents, as Linux does.
  *
- * Every operation succeeds or changes nothing. Runs in the process's own system calls, on its CPU; not locked.
+ * Every operation succeeds or changes nothing. Runs in the process's own system calls, on its CPU; not
+ * locked.
  */
 #ifndef TACET_VM_H
 #define TACET_VM_H
@@ -27,7 +29,8 @@ struct vm {
     struct page_pool *pages;
     struct vm_area *areas; /* ascending, disjoint; neighbours that are alike are joined */
     struct vm_area *spare; /* descriptors not in use */
-    uint64_t heap_start, heap_end; /* the brk area: what the program asked for; backed up to the next large page */
+    uint64_t heap_start,
+        heap_end; /* the brk area: what the program asked for; backed up to the next large page */
     uint64_t zeroed_bytes;
 };
 
@@ -38,8 +41,10 @@ enum vm_map_flags {
 
 int vm_create(struct vm *vm, struct page_pool *pages);
 
-/* Maps `bytes` (rounded up to pages) at *address, or where there is room at or above it. -ENOMEM, -EINVAL, -EEXIST. */
-int vm_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags, const char *name);
+/* Maps `bytes` (rounded up to pages) at *address, or where there is room at or above it. -ENOMEM, -EINVAL,
+ * -EEXIST. */
+int vm_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags,
+           const char *name);
 
 /* Shows kernel memory at a fixed address, read-only. */
 int vm_map_kernel(struct vm *vm, uint64_t address, const void *memory, uint64_t bytes, const char *name);
