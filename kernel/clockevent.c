@@ -56,6 +56,15 @@ static struct clockevent_device *device_find(const char *name, size_t bytes)
     return NULL;
 }
 
+/* Whether no other device is in use. */
+static bool device_is_last(const struct clockevent_device *device)
+{
+    for (unsigned i = 0; i < device_count; i++)
+        if (devices[i] != device && devices[i]->rating > 0)
+            return false;
+    return true;
+}
+
 uint64_t latency_bound_default_ns(void)
 {
     return latency_bound_ns;
@@ -175,11 +184,12 @@ int clockevent_rate(const char *text)
 
     spin_lock(&lock);
     struct clockevent_device *device = device_find(text, (size_t)(space - text));
-    if (device)
+    int error = !device ? -ENODEV : rating == 0 && device_is_last(device) ? -EBUSY : 0;
+    if (!error)
         device->rating = (unsigned)rating;
     spin_unlock(&lock);
-    if (!device)
-        return -ENODEV;
+    if (error)
+        return error;
     clockevent_recheck();
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
         if (cpu != arch_cpu_index())
@@ -245,8 +255,14 @@ void sleep_until(uint64_t deadline_ns, uint64_t bound_ns)
 
     klog(sleep, deadline_ns, bound_ns);
     clockevent_arm(&timer, deadline_ns, bound_ns);
-    while (!over)
-        arch_cpu_wait();
+    while (!over) {
+        if (timers_here()->device) {
+            arch_cpu_wait();
+        } else { /* a machine without any: the clock is watched */
+            arch_pause();
+            timer_interrupt(&timers_here()->queue, clock_now_ns(), false);
+        }
+    }
     klog(sleep_end, deadline_ns, clock_now_ns());
     arch_process()->idle_ns += clock_now_ns() - start_ns;
 }

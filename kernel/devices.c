@@ -194,9 +194,22 @@ static int64_t random_read(struct file *file, uint64_t buffer, uint64_t bytes, u
     return (int64_t)bytes;
 }
 
-static const struct file_operations null_operations = { .read = null_read, .write = null_write };
-static const struct file_operations zero_operations = { .read = zero_read, .write = null_write };
-static const struct file_operations random_operations = { .read = random_read, .write = null_write };
+/* They can be sought in, to no effect. */
+static uint64_t no_size(const struct file *file)
+{
+    (void)file;
+    return 0;
+}
+
+static const struct file_operations null_operations = { .read = null_read,
+                                                        .write = null_write,
+                                                        .size = no_size };
+static const struct file_operations zero_operations = { .read = zero_read,
+                                                        .write = null_write,
+                                                        .size = no_size };
+static const struct file_operations random_operations = { .read = random_read,
+                                                          .write = null_write,
+                                                          .size = no_size };
 
 /* ---- /proc ---- */
 

@@ -5,6 +5,7 @@
  */
 #include "job.h"
 #include "arch.h"
+#include "clock.h"
 #include "console.h"
 #include "file.h"
 #include "klog.h"
@@ -166,6 +167,7 @@ _Noreturn static void rank_run(unsigned rank)
     if (rank == 0)
         node_zeroed_set(process->vm.zeroed_bytes);
     klog(program_enter, rank, entry);
+    process->start_ns = clock_now_ns(); /* loading is nobody's time */
     arch_enter_program(entry, stack);
 }
 

@@ -68,8 +68,8 @@ static int segments_map(struct vm *vm, const struct elf_image *image, uint64_t b
 
         if (start < mapped_to)
             start = mapped_to;
-        if (start < end &&
-            vm_map(vm, &start, end - start, RIGHT_READ | RIGHT_WRITE, VM_FIXED | VM_NO_REPLACE, name))
+        if (start < end && vm_map(vm, &start, end - start, RIGHT_READ | RIGHT_WRITE,
+                                  VM_FIXED | VM_NO_REPLACE | VM_OF_FILE, name))
             return message_set(why, -ENOMEM,
                                "%s does not fit into memory: segment %u needs %lu KiB, %lu KiB are free; "
                                "give the node more memory",

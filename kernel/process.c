@@ -43,7 +43,6 @@ int process_create(unsigned rank, const struct memory_slice *slice, struct tree 
     process->directory = tree->root;
     process->program_path = given->path;
     process->prefix = given->prefix;
-    process->start_ns = clock_now_ns();
     process->latency_bound_ns = latency_bound_default_ns();
     format_text(process->name, sizeof(process->name), "%s", base_name(given->name));
     if (vm_create(&process->vm, &process->pages))

@@ -59,6 +59,8 @@ long sys_mmap(uint64_t address, uint64_t bytes, uint64_t protection, uint64_t fl
         vm_flags |= VM_FIXED;
     if (flags & MAP_FIXED_NOREPLACE)
         vm_flags |= VM_NO_REPLACE;
+    if (file)
+        vm_flags |= VM_OF_FILE;
 
     error = vm_map(&process->vm, &address, bytes, file ? RIGHT_READ | RIGHT_WRITE : rights, vm_flags, "");
     if (!error && file) {
@@ -104,9 +106,19 @@ long sys_mremap(uint64_t address, uint64_t old_bytes, uint64_t new_bytes, uint64
 
 long sys_madvise(uint64_t address, uint64_t bytes, uint64_t advice)
 {
-    if (advice == MADV_DONTNEED)
+    /* Advice on paging, forking, dumping and page sizes, none of which there is anything to change about. */
+    const uint64_t harmless = 1ULL << 0 | 1ULL << 1 | 1ULL << 2 | 1ULL << 3 | 1ULL << 8 | 0xffULL << 10 |
+                              0x3fULL << 18 | 1ULL << 25;
+    const struct vm *vm = &arch_process()->vm;
+
+    advice = (uint32_t)advice;
+    if (address % ARCH_PAGE)
+        return -EINVAL;
+    if (advice == MADV_DONTNEED || advice == MADV_DONTNEED_LOCKED)
         return vm_clear(&arch_process()->vm, address, bytes);
-    return advice <= MADV_LAST && address % ARCH_PAGE == 0 ? 0 : -EINVAL;
+    if (advice > MADV_LAST || !(harmless & 1ULL << advice))
+        return -EINVAL;
+    return bytes == 0 || vm_covered(vm, address, bytes) ? 0 : -ENOMEM;
 }
 
 long sys_mlock(uint64_t address, uint64_t bytes)

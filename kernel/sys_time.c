@@ -28,7 +28,7 @@ static int clock_read(uint64_t clock, uint64_t *ns)
 {
     uint64_t now = clock_now_ns();
 
-    switch (clock) {
+    switch ((uint32_t)clock) {
     case REALTIME:
     case REALTIME_COARSE:
         *ns = now + clock_wall_offset_ns();
@@ -178,6 +178,7 @@ long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint6
     uint64_t now, ns;
     int error;
 
+    clock = (uint32_t)clock;
     (void)remainder;
     if (clock != REALTIME && clock != MONOTONIC && clock != BOOTTIME)
         return clock <= BOOTTIME && clock != THREAD_CPU ? -EOPNOTSUPP : -EINVAL;
@@ -186,46 +187,106 @@ long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint6
         error = clock_read(clock, &now);
     if (error)
         return error;
-    if (absolute) {
-        if (ns <= now)
-            return 0; /* whoever is late already is not made later by the bound */
-        ns -= now;
-    }
-    sleep_until(add_saturated(clock_now_ns(), ns), arch_process()->latency_bound_ns);
+    if (absolute && ns <= now)
+        return 0; /* whoever is late already is not made later by the bound */
+
+    /* An absolute time is the deadline itself: one that lies on a boundary is served by that boundary. */
+    if (!absolute)
+        ns = add_saturated(clock_now_ns(), ns);
+    else if (clock == REALTIME)
+        ns -= clock_wall_offset_ns();
+    sleep_until(ns, arch_process()->latency_bound_ns);
     return 0;
+}
+
+/* ---- Futexes: there is no second thread that could wake one, so a wait ends by its time, or not at all ----
+ */
+
+static long futex_wait(uint64_t address, uint64_t value, uint64_t timeout, uint64_t operation)
+{
+    bool absolute = (operation & FUTEX_COMMANDS) == FUTEX_WAIT_BITSET;
+    uint64_t ns;
+    uint32_t now;
+    int error;
+
+    if (address % sizeof(now))
+        return -EINVAL;
+    if (user_read(&now, address, sizeof(now)))
+        return -EFAULT;
+    if (now != (uint32_t)value)
+        return -EAGAIN;
+    if (!timeout)
+        return -EDEADLK;
+    error = timespec_read(timeout, &ns);
+    if (error)
+        return error;
+    if (!absolute)
+        ns = add_saturated(clock_now_ns(), ns);
+    else if (operation & FUTEX_CLOCK_REALTIME)
+        ns = ns > clock_wall_offset_ns() ? ns - clock_wall_offset_ns() : 0;
+    if (ns > clock_now_ns())
+        sleep_until(ns, arch_process()->latency_bound_ns);
+    return -ETIMEDOUT;
+}
+
+long sys_futex(uint64_t address, uint64_t operation, uint64_t value, uint64_t timeout, uint64_t address2,
+               uint64_t value3)
+{
+    (void)address2, (void)value3; /* of requeueing, and the bits that a waker wants: nobody waits */
+    switch (operation & FUTEX_COMMANDS) {
+    case FUTEX_WAKE:
+    case FUTEX_WAKE_BITSET:
+        return address % sizeof(uint32_t) ? -EINVAL : 0;
+    case FUTEX_WAIT:
+    case FUTEX_WAIT_BITSET:
+        return futex_wait(address, value, timeout, operation);
+    default:
+        return syscall_refuse("futex", "operations other than wait and wake are for a second thread");
+    }
 }
 
 /* ---- Waiting for streams ---- */
 
-/* While somebody waits for input, and only then, the serial ports are looked at so often. */
+/* While somebody waits for input of a stream, and only then, the serial ports are looked at so often. */
 #define INPUT_LOOK_NS 1000000
 
-enum { POLL_IN = 1, POLL_OUT = 4, POLL_INVALID = 32 };
+enum { POLL_IN = 1, POLL_OUT = 4, POLL_INVALID = 32, POLL_IN_NORMAL = 64, POLL_OUT_NORMAL = 256 };
 
 struct linux_pollfd {
     int32_t descriptor;
     int16_t events, revents;
 };
 
+/* What one entry has to tell; *wants_input where it may have more to tell later. */
+static int poll_entry(const struct linux_pollfd *entry, bool *wants_input)
+{
+    const int input = POLL_IN | POLL_IN_NORMAL;
+    struct file *file = file_get(arch_process(), (uint32_t)entry->descriptor);
+    int ready = POLL_OUT | POLL_OUT_NORMAL;
+
+    if (entry->descriptor < 0)
+        return 0;
+    if (!file)
+        return POLL_INVALID;
+    if (file_input_ready(file))
+        ready |= input;
+    else if (entry->events & input)
+        *wants_input = true;
+    return entry->events & ready;
+}
+
 /* Looks at all descriptors once; how many have something to tell, or -EFAULT. */
-static int poll_once(uint64_t list, uint64_t count)
+static int poll_once(uint64_t list, uint64_t count, bool *wants_input)
 {
     int ready = 0;
 
+    *wants_input = false;
     for (uint64_t i = 0; i < count; i++) {
         struct linux_pollfd entry;
 
         if (user_read(&entry, list + i * sizeof(entry), sizeof(entry)))
             return -EFAULT;
-        entry.revents = 0;
-        if (entry.descriptor >= 0) {
-            struct file *file = file_get(arch_process(), (uint32_t)entry.descriptor);
-
-            if (!file)
-                entry.revents = POLL_INVALID;
-            else
-                entry.revents = (int16_t)(entry.events & (POLL_OUT | (file_input_ready(file) ? POLL_IN : 0)));
-        }
+        entry.revents = (int16_t)poll_entry(&entry, wants_input);
         ready += entry.revents != 0;
         if (user_write(list + i * sizeof(entry), &entry, sizeof(entry)))
             return -EFAULT;
@@ -235,15 +296,17 @@ static int poll_once(uint64_t list, uint64_t count)
 
 static long poll_until(uint64_t list, uint64_t count, uint64_t deadline_ns)
 {
+    count = (uint32_t)count;
     if (count > FILE_DESCRIPTORS_MAX)
         return -EINVAL;
     for (;;) {
-        int ready = poll_once(list, count);
+        bool wants_input;
+        int ready = poll_once(list, count, &wants_input);
         uint64_t now = clock_now_ns();
 
         if (ready != 0 || now >= deadline_ns)
             return ready;
-        sleep_until(count > 0 && deadline_ns - now > INPUT_LOOK_NS ? now + INPUT_LOOK_NS : deadline_ns,
+        sleep_until(wants_input && deadline_ns - now > INPUT_LOOK_NS ? now + INPUT_LOOK_NS : deadline_ns,
                     arch_process()->latency_bound_ns);
     }
 }

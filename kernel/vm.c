@@ -104,7 +104,7 @@ static void areas_join(struct vm *vm)
         struct vm_area *next = area->next;
 
         if (area->end == next->start && area->rights == next->rights && area->foreign == next->foreign &&
-            area->name == next->name) {
+            area->of_file == next->of_file && area->name == next->name) {
             area->end = next->end;
             area->next = next->next;
             descriptor_give(vm, next);
@@ -347,8 +347,11 @@ int vm_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, un
         arch_unmap(&vm->space, start, bytes, memory_release, vm);
         return error;
     }
-    areas_insert(vm,
-                 &(struct vm_area){ .start = start, .end = start + bytes, .rights = rights, .name = name });
+    areas_insert(vm, &(struct vm_area){ .start = start,
+                                        .end = start + bytes,
+                                        .rights = rights,
+                                        .of_file = flags & VM_OF_FILE,
+                                        .name = name });
     areas_join(vm);
     *address = start;
     return 0;
@@ -374,6 +377,8 @@ int vm_unmap(struct vm *vm, uint64_t address, uint64_t bytes)
     uint64_t end;
     int error;
 
+    if (bytes > ARCH_USER_LIMIT)
+        return -EINVAL;
     bytes = page_up(bytes);
     if (!range_valid(address, bytes))
         return -EINVAL;
@@ -392,9 +397,11 @@ int vm_protect(struct vm *vm, uint64_t address, uint64_t bytes, unsigned rights)
 
     if (address % ARCH_PAGE)
         return -EINVAL;
-    bytes = page_up(bytes);
     if (bytes == 0)
         return 0;
+    if (bytes > ARCH_USER_LIMIT)
+        return -ENOMEM;
+    bytes = page_up(bytes);
     if (!range_valid(address, bytes) || !range_covered(vm, address, address + bytes))
         return -ENOMEM;
     end = address + bytes;
@@ -477,10 +484,12 @@ int vm_remap(struct vm *vm, uint64_t *address, uint64_t old_bytes, uint64_t new_
 
     unsigned rights = area->rights;
     const char *name = area->name;
+    bool of_file = area->of_file;
+    unsigned flags = VM_FIXED | VM_NO_REPLACE | (of_file ? VM_OF_FILE : 0);
     uint64_t more = start + old_bytes;
 
     if (range_valid(start, new_bytes) && range_free(vm, more, start + new_bytes))
-        return vm_map(vm, &more, new_bytes - old_bytes, rights, VM_FIXED | VM_NO_REPLACE, name);
+        return vm_map(vm, &more, new_bytes - old_bytes, rights, flags, name);
     if (!may_move)
         return -ENOMEM;
 
@@ -493,7 +502,7 @@ int vm_remap(struct vm *vm, uint64_t *address, uint64_t old_bytes, uint64_t new_
     if (!error)
         error = range_isolate(vm, start, more);
     if (!error)
-        error = vm_map(vm, &tail, new_bytes - old_bytes, rights, VM_FIXED | VM_NO_REPLACE, name);
+        error = vm_map(vm, &tail, new_bytes - old_bytes, rights, flags, name);
     if (!error && vm->pages->free_bytes < tables_bytes_max(to, tail)) {
         vm_unmap(vm, tail, new_bytes - old_bytes);
         error = -ENOMEM;
@@ -505,21 +514,34 @@ int vm_remap(struct vm *vm, uint64_t *address, uint64_t old_bytes, uint64_t new_
     range_isolate(vm, start, more); /* again, for vm_map has joined areas; nothing is missing for it now */
     memory_move(vm, start, to, old_bytes, rights);
     areas_remove(vm, start, start + old_bytes);
-    areas_insert(vm, &(struct vm_area){ .start = to, .end = to + old_bytes, .rights = rights, .name = name });
+    areas_insert(
+        vm, &(struct vm_area){
+                .start = to, .end = to + old_bytes, .rights = rights, .of_file = of_file, .name = name });
     areas_join(vm);
     *address = to;
     return 0;
+}
+
+bool vm_covered(const struct vm *vm, uint64_t address, uint64_t bytes)
+{
+    return bytes <= ARCH_USER_LIMIT && range_valid(address, page_up(bytes)) &&
+           range_covered(vm, address, address + page_up(bytes));
 }
 
 int vm_clear(struct vm *vm, uint64_t address, uint64_t bytes)
 {
     if (address % ARCH_PAGE)
         return -EINVAL;
-    bytes = page_up(bytes);
     if (bytes == 0)
         return 0;
+    if (bytes > ARCH_USER_LIMIT)
+        return -ENOMEM;
+    bytes = page_up(bytes);
     if (!range_valid(address, bytes) || !range_covered(vm, address, address + bytes))
         return -ENOMEM;
+    for (const struct vm_area *area = vm->areas; area && area->start < address + bytes; area = area->next)
+        if (area->end > address && area->of_file)
+            return -EINVAL;
     for (const struct vm_area *area = vm->areas; area && area->start < address + bytes; area = area->next) {
         uint64_t from = area->start > address ? area->start : address;
         uint64_t to = area->end < address + bytes ? area->end : address + bytes;

@@ -21,11 +21,15 @@
 #define MSR_EFER           0xc0000080
 #define MSR_STAR           0xc0000081
 #define MSR_LSTAR          0xc0000082
+#define MSR_CSTAR          0xc0000083
 #define MSR_FMASK          0xc0000084
 #define MSR_FS_BASE        0xc0000100
 #define MSR_GS_BASE        0xc0000101
 #define MSR_KERNEL_GS_BASE 0xc0000102
 #define EFER_SYSCALL       1ULL
+
+/* PE, MP, ET, NE, WP, PG */
+#define CR0_VALUE 0x80010033ULL
 
 #define CR4_PGE        (1ULL << 7)
 #define CR4_OSFXSR     (1ULL << 9)
@@ -101,6 +105,7 @@ static void segments_load(struct cpu *cpu)
     cpu->task_state.io_map_base =
         sizeof(struct task_state); /* beyond the limit: no port is open to programs */
 
+    /* LDTR too: after reset it describes the first 64 KiB of the address space, which are the program's. */
     __asm__ volatile("lgdt %0\n\t"
                      "pushq %1\n\t"
                      "leaq 1f(%%rip), %%rax\n\t"
@@ -110,14 +115,19 @@ static void segments_load(struct cpu *cpu)
                      "movw %w2, %%ss\n\t"
                      "movw %w2, %%ds\n\t"
                      "movw %w2, %%es\n\t"
-                     "ltr %w3"
+                     "ltr %w3\n\t"
+                     "lldt %w4"
                      :
-                     : "m"(pointer), "i"(SELECTOR_KERNEL_CODE), "r"(SELECTOR_KERNEL_DATA), "r"(SELECTOR_TSS)
+                     : "m"(pointer), "i"(SELECTOR_KERNEL_CODE), "r"(SELECTOR_KERNEL_DATA), "r"(SELECTOR_TSS),
+                       "r"(0)
                      : "rax", "memory");
 }
 
+/* CR0 as a whole: firmware and INIT may leave caches off (CD, NW) or the vector unit marked as stale (TS). */
 static void control_registers_set(void)
 {
+    __asm__ volatile("mov %0, %%cr0" : : "r"(CR0_VALUE) : "memory");
+
     uint64_t cr4 = CR4_PAE | CR4_PGE | CR4_OSFXSR | CR4_OSXMMEXCPT;
 
     if (features.xsave)
@@ -148,7 +158,8 @@ static void system_calls_set(void)
 {
     /* SYSRET takes the user selectors from bits 63:48: data there + 8, code there + 16. */
     msr_write(MSR_STAR, (uint64_t)(SELECTOR_USER_DATA - 8) << 48 | (uint64_t)SELECTOR_KERNEL_CODE << 32);
-    klog_recheck(); /* sets MSR_LSTAR */
+    klog_recheck();                                /* sets MSR_LSTAR */
+    msr_write(MSR_CSTAR, (uint64_t)syscall_entry); /* SYSCALL from 32-bit code: no selector leads there */
     msr_write(MSR_FMASK, SYSCALL_FLAGS_MASK);
     msr_write(MSR_EFER, msr_read(MSR_EFER) | EFER_SYSCALL);
 }
@@ -228,6 +239,7 @@ uint64_t arch_kernel_ticks(void)
 long arch_thread_pointer_call(uint64_t code, uint64_t address)
 {
     enum { ARCH_SET_GS = 0x1001, ARCH_SET_FS = 0x1002, ARCH_GET_FS = 0x1003, ARCH_GET_GS = 0x1004 };
+    code = (uint32_t)code;
     uint32_t msr = code == ARCH_SET_GS || code == ARCH_GET_GS ? MSR_KERNEL_GS_BASE : MSR_FS_BASE;
     uint64_t value;
 

@@ -99,7 +99,7 @@ static void sync_answer(void)
     for (uint32_t round = 1; round <= SYNC_ROUNDS; round++) {
         while (__atomic_load_n(&sync.turn, __ATOMIC_ACQUIRE) != round * 2)
             arch_pause();
-        sync.ticks = cpu_ticks();
+        sync.ticks = cpu_ticks_ordered();
         __atomic_store_n(&sync.turn, round * 2 + 1, __ATOMIC_RELEASE);
     }
 }
@@ -113,13 +113,13 @@ static int64_t sync_ask(void)
 
     sync.turn = 0;
     for (uint32_t round = 1; round <= SYNC_ROUNDS; round++) {
-        uint64_t before = cpu_ticks();
+        uint64_t before = cpu_ticks_ordered();
 
         __atomic_store_n(&sync.turn, round * 2, __ATOMIC_RELEASE);
         while (__atomic_load_n(&sync.turn, __ATOMIC_ACQUIRE) != round * 2 + 1)
             arch_pause();
 
-        uint64_t after = cpu_ticks(), other = sync.ticks;
+        uint64_t after = cpu_ticks_ordered(), other = sync.ticks;
         if (after - before >= quickest)
             continue;
         quickest = after - before;
@@ -160,10 +160,16 @@ _Noreturn void arch_start_further(struct cpu *cpu)
 
 /* ---- The first CPU's side ---- */
 
-/* The area and, behind it, the ring of the flight log. */
+/* The area and, behind it, the ring of the flight log. One whose CPU has not answered serves the next. */
 static struct cpu *cpu_allocate(struct page_pool *pool, uint32_t apic_id)
 {
     uint64_t bytes = CPU_FURTHER_BYTES;
+
+    if (ap_cpu && !ap_cpu->online) {
+        ap_cpu->apic_id = apic_id;
+        return ap_cpu;
+    }
+
     uint64_t memory = page_pool_take(pool, bytes, ARCH_PAGE);
 
     if (memory == PAGE_POOL_NONE)

@@ -4,8 +4,9 @@
  *
  * Three ways out: a fault inside a user copy goes on at its recovery point; a program's fault becomes a
  * signal report and ends the process; a fault of the kernel itself is a bug, and stops the node with
- * registers and call chain. No interrupt source is unmasked except the non-maskable one. Runs with interrupts
- * off, on the kernel stack, or on one of its own for #DB, NMI, #DF, #MC.
+ * registers and call chain. Of interrupts, only the timer's and other CPUs' are
+ * expected; any other is acknowledged and named. Runs with interrupts off, on the kernel stack, or on one of
+ * its own for #DB, NMI, #DF, #MC.
  *
  * Sources: Intel SDM 3A §6.14 (64-bit IDT), §6.15 (exceptions), §4.7 (page-fault error code), 3B §16.3
  * (machine-check banks).
@@ -23,6 +24,7 @@
 #include "stop.h"
 
 extern const uint64_t trap_stubs[256];
+extern const uint8_t boot_stack[], boot_stack_top[]; /* entry.asm */
 
 struct user_copy_entry {
     uint64_t instruction, recovery;
@@ -112,16 +114,31 @@ void arch_registers_print(const void *pointer)
     kernel_print("  r13 %016lx  r14 %016lx  r15 %016lx\n", f->r13, f->r14, f->r15);
 }
 
-/* Return addresses along the frame pointers, for as long as they stay inside kernel memory and go upwards. */
+/* Whether two words at `address` lie on one of this CPU's stacks, or on the one that it booted with. */
+static bool on_stack(uint64_t address)
+{
+    const struct cpu *cpu = cpu_this();
+    const struct {
+        uint64_t low, high;
+    } stacks[] = { { (uint64_t)cpu->stack, (uint64_t)cpu->stack + sizeof(cpu->stack) },
+                   { (uint64_t)cpu->ist_stacks, (uint64_t)cpu->ist_stacks + sizeof(cpu->ist_stacks) },
+                   { (uint64_t)boot_stack, (uint64_t)boot_stack_top } };
+
+    for (unsigned i = 0; i < sizeof(stacks) / sizeof(stacks[0]); i++)
+        if (address % 8 == 0 && address >= stacks[i].low && address + 16 <= stacks[i].high)
+            return true;
+    return false;
+}
+
+/* Return addresses along the frame pointers, for as long as they stay on this CPU's stacks and go upwards:
+ * the outermost one is the program's own. */
 static void backtrace_from(const uint64_t *frame)
 {
-    for (unsigned depth = 0; depth < 16; depth++) {
-        uint64_t here = (uint64_t)frame;
-
-        if (here < KERNEL_BASE || here % 8 || here > UINT64_MAX - 4096 || frame[1] < KERNEL_BASE)
+    for (unsigned depth = 0; depth < 16 && on_stack((uint64_t)frame); depth++) {
+        if (frame[1] < KERNEL_BASE)
             return;
         kernel_print("  called from %016lx\n", frame[1]);
-        if (frame[0] <= here)
+        if (frame[0] <= (uint64_t)frame)
             return;
         frame = (const uint64_t *)frame[0];
     }
@@ -215,14 +232,10 @@ _Noreturn static void kernel_fault(const struct trap_frame *frame)
 
     kernel_print("the kernel itself faulted: %s (vector %lu, error %lx)\n",
                  name ? name : "unexpected interrupt", frame->vector, frame->error);
-    if (frame->vector == TRAP_PAGE_FAULT) {
-        uint64_t address = fault_address();
-
-        kernel_print("  %s, address %016lx%s\n", page_fault_cause(frame), address,
-                     address >= (uint64_t)cpu->guard && address < (uint64_t)cpu->guard + sizeof(cpu->guard)
-                         ? " (kernel stack overflow)"
-                         : "");
-    }
+    if (frame->vector == TRAP_PAGE_FAULT)
+        kernel_print("  %s, address %016lx\n", page_fault_cause(frame), fault_address());
+    if (frame->vector == TRAP_DOUBLE_FAULT && fault_address() - (uint64_t)cpu->guard < sizeof(cpu->guard))
+        kernel_print("  the kernel's stack has overflowed\n"); /* nothing could be pushed onto it any more */
     arch_registers_print(frame);
     backtrace_from((const uint64_t *)frame->rbp);
     node_stop(STOP_PANIC, "kernel fault: %s at %016lx", name ? name : "unexpected interrupt",
@@ -269,6 +282,7 @@ void trap_handle(struct trap_frame *frame)
             return;
     }
     if (frame->vector >= VECTOR_FIRST_INTERRUPT) {
+        local_apic_acknowledge();
         kernel_print("interrupt %lu, which nobody asked for\n", frame->vector);
         return;
     }

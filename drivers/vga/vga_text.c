@@ -13,7 +13,6 @@
 #define ATTRIBUTE       0x07 /* light grey on black */
 #define COLUMNS_MAX     256
 #define ROWS_MAX        128
-#define WINDOW_BYTES    0x8000
 
 static struct {
     volatile uint16_t *cells;

@@ -4,9 +4,10 @@
  * architecture.
  *
  * Control flow between both: an architecture's entry code fills a struct boot_info and calls kernel_start()
- * once. After that it calls up only where a program enters the kernel: through syscall_table
- * (kernel/syscall.c), and trap_user_fault() for a fault of the program. The kernel calls down through the
- * functions below.
+ * once. After that it calls up where a program or an interrupt enters the kernel: through syscall_table
+ * (kernel/syscall.c), trap_user_fault() for a fault of the program, clockevent_interrupt() and
+ * kernel_woken(); and it may use the kernel's console, log and stop functions. The kernel calls down through
+ * the functions below.
  *
  * The inline half stands in arch/<name>/include/arch/platform.h and must define:
  *   ARCH_NAME, ARCH_ELF_MACHINE      the architecture's name as uname prints it, and its ELF machine number
@@ -170,7 +171,8 @@ void arch_cpu_describe(char *text, size_t bytes);
 const char *arch_exception_name(unsigned number); /* NULL where the number is not in use */
 const struct tacet_counters *arch_counters(unsigned cpu);
 
-/* Enters the program for the first time: all registers zero, vector state initial. */
+/* Enters the program for the first time: general registers zero (but for what the return instruction leaves),
+ * vector state initial. */
 _Noreturn void arch_enter_program(uint64_t entry, uint64_t stack);
 
 /* Prints the registers of a fault's frame through kernel_print. */

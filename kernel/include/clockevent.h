@@ -49,15 +49,15 @@ struct timer_counts clockevent_counts(void); /* of this CPU's queue */
 void clockevent_interrupt(void);
 void clockevent_recheck(void);
 
-/* One line a device / a CPU, for /proc/tacet/{clockevents,timers}. `print` takes printf's arguments. */
+/* What /proc/tacet/{clockevents,timers} show: text, a piece at a time. */
 struct text_sink {
     void (*add)(struct text_sink *sink, const char *line);
 };
 void clockevent_devices_describe(struct text_sink *sink);
 void clockevent_timers_describe(struct text_sink *sink);
 
-/* "NAME RATING", as written to /proc/tacet/clockevents. -EINVAL for nonsense, -ENODEV for an unknown name;
- * nothing changes then. */
+/* "NAME RATING", as written to /proc/tacet/clockevents. -EINVAL for nonsense, -ENODEV for an unknown name,
+ * -EBUSY for 0 for the last device in use; nothing changes then. */
 int clockevent_rate(const char *text);
 
 /* Sleeps until `deadline_ns`, at most `bound_ns` longer; never returns early. */

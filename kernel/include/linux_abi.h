@@ -16,6 +16,7 @@
 #define O_WRONLY   1
 #define O_RDWR     2
 #define O_CREAT    0100
+#define O_EXCL     0200
 #define O_TRUNC    01000
 #define O_APPEND   02000
 #define O_NONBLOCK 04000
@@ -24,7 +25,6 @@
 
 #define AT_FDCWD            (-100)
 #define AT_SYMLINK_NOFOLLOW 0x100
-#define AT_SYMLINK_FOLLOW   0x400
 #define AT_NO_AUTOMOUNT     0x800
 #define AT_EMPTY_PATH       0x1000
 
@@ -86,8 +86,9 @@ struct linux_dirent { /* followed by the name, NUL-terminated, and padding to 8 
 
 #define MREMAP_MAYMOVE 1
 
-#define MADV_DONTNEED 4
-#define MADV_LAST     25
+#define MADV_DONTNEED        4
+#define MADV_DONTNEED_LOCKED 24
+#define MADV_LAST            25
 
 /* Auxiliary vector */
 enum {
@@ -144,10 +145,11 @@ struct linux_sigaction {
 #define SIG_DFL 0
 #define SIG_IGN 1
 
-#define FUTEX_WAIT        0
-#define FUTEX_WAKE        1
-#define FUTEX_WAIT_BITSET 9
-#define FUTEX_WAKE_BITSET 10
-#define FUTEX_COMMANDS    127 /* without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME */
+#define FUTEX_WAIT           0
+#define FUTEX_WAKE           1
+#define FUTEX_WAIT_BITSET    9
+#define FUTEX_WAKE_BITSET    10
+#define FUTEX_CLOCK_REALTIME 256
+#define FUTEX_COMMANDS       127 /* without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME */
 
 #endif

@@ -19,6 +19,7 @@
 struct vm_area {
     uint64_t start, end; /* page-aligned, start < end */
     unsigned rights;     /* of enum memory_rights */
+    bool of_file;        /* began as a copy of a file: has no zeroes to go back to */
     bool foreign;        /* shows the kernel's pages (counters): never given to the slice */
     const char *name;    /* "" for anonymous memory; "[heap]", "[stack]", the program's path */
     struct vm_area *next;
@@ -36,6 +37,7 @@ struct vm {
 
 enum vm_map_flags {
     VM_FIXED = 1,      /* at this address; replaces what is there */
+    VM_OF_FILE = 4,    /* to be filled from a file */
     VM_NO_REPLACE = 2, /* with VM_FIXED: -EEXIST where something is */
 };
 
@@ -57,7 +59,11 @@ int vm_protect(struct vm *vm, uint64_t address, uint64_t bytes, unsigned rights)
 /* Linux's mremap of one area; the memory moves, its contents are not copied. */
 int vm_remap(struct vm *vm, uint64_t *address, uint64_t old_bytes, uint64_t new_bytes, bool may_move);
 
-/* Zeroes what is backed in the range (madvise MADV_DONTNEED). */
+/* Whether all of the range is mapped. */
+bool vm_covered(const struct vm *vm, uint64_t address, uint64_t bytes);
+
+/* Zeroes what is backed in the range (madvise MADV_DONTNEED). -ENOMEM where part of it is not mapped, -EINVAL
+ * where part of it began as a copy of a file. */
 int vm_clear(struct vm *vm, uint64_t address, uint64_t bytes);
 
 /* Sets the end of the heap; returns the end that holds afterwards, as Linux's brk. */

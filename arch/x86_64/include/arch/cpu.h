@@ -97,6 +97,13 @@ static inline uint64_t cpu_ticks(void)
     return (uint64_t)high << 32 | low;
 }
 
+/* The same, after everything before it: for comparing clocks. */
+static inline uint64_t cpu_ticks_ordered(void)
+{
+    __asm__ volatile("lfence" : : : "memory");
+    return cpu_ticks();
+}
+
 struct cpuid_result {
     uint32_t a, b, c, d;
 };

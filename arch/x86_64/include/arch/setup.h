@@ -43,7 +43,7 @@ void syscall_entry_logged(void);
 _Noreturn void program_enter(uint64_t entry, uint64_t stack);
 
 /* Registers of a device at `physical`, uncached, in the device window; NULL where the window is full.
- * paging.c. */
+ * kernel_map.c. */
 volatile void *device_map(uint64_t physical, uint64_t bytes);
 
 /* Facts from ACPI; zero where there is none. start.c. */
