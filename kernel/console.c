@@ -268,5 +268,9 @@ int console_configure(const struct command_line *line, struct message *why)
         *choices[i].set = set;
         kernel_set_chosen |= i == 0;
     }
+    /* A stream that is named the kernel's own consoles shares them. */
+    for (unsigned stream = 0; stream < 2; stream++)
+        if (stream_set[stream] == kernel_set)
+            stream_set[stream] = 0;
     return 0;
 }

@@ -180,22 +180,22 @@ static int is_suicide(long number, const uint64_t *a)
     case SYS_exit_group:
         return 1;
     case SYS_kill: /* zero and below: groups of processes, this one among them */
-        return ((int)a[0] <= 0 || (int)a[0] == getpid()) && a[1] != 0 && a[1] <= 64;
+        return ((int)a[0] <= 0 || (int)a[0] == getpid()) && (uint32_t)a[1] - 1 < 64;
     case SYS_tkill:
-        return (int)a[0] == getpid() && a[1] != 0 && a[1] <= 64;
+        return (int)a[0] == getpid() && (uint32_t)a[1] - 1 < 64;
     case SYS_tgkill:
-        return (int)a[1] == getpid() && a[2] != 0 && a[2] <= 64;
+        return (int)a[1] == getpid() && (uint32_t)a[2] - 1 < 64;
     case SYS_read:
     case SYS_readv:
-        return a[0] < 3; /* would wait for input */
+        return (uint32_t)a[0] < 3; /* would wait for input */
     case SYS_write:
     case SYS_writev:
-        return a[0] < 3 && made % 64; /* one in a while: the serial line is slow */
+        return (uint32_t)a[0] < 3 && made % 64; /* one in a while: the serial line is slow */
     case SYS_close:
-        return a[0] < 3 || a[0] <= (uint64_t)null;
+        return (uint32_t)a[0] < 3 || (uint32_t)a[0] <= (uint32_t)null;
     case SYS_dup2:
     case SYS_dup3:
-        return a[1] < 3 || a[1] <= (uint64_t)null;
+        return (uint32_t)a[1] < 3 || (uint32_t)a[1] <= (uint32_t)null;
     case SYS_munmap:
     case SYS_mprotect:
     case SYS_madvise:
@@ -209,6 +209,8 @@ static int is_suicide(long number, const uint64_t *a)
         return is_long(a[0]);
     case SYS_clock_nanosleep:
         return is_long(a[2]);
+    case SYS_futex:
+        return a[3] != 0 && is_long(a[3]);
     case SYS_poll:
         return (int)a[2] < 0 || (int)a[2] > 1;
     case SYS_ppoll:
@@ -225,7 +227,7 @@ static int changes_memory(long number)
 
 static int is_random(long number, const uint64_t *a)
 {
-    return number == SYS_getrandom || ((number == SYS_read || number == SYS_readv || number == SYS_pread64) && a[0] > 2);
+    return number == SYS_getrandom || ((number == SYS_read || number == SYS_readv || number == SYS_pread64) && (uint32_t)a[0] > 2);
 }
 
 static __attribute__((noreturn)) void fail(const struct call *call, const uint64_t *a, long result, const char *what)
