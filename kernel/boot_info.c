@@ -70,7 +70,8 @@ bool boot_info_page_is_free(const struct boot_info *info, uint64_t page)
     bool usable = false;
 
     for (unsigned i = 0; i < info->usable_count; i++)
-        usable |= info->usable[i].base <= page && page + BOOT_PAGE_BYTES - info->usable[i].base <= info->usable[i].bytes;
+        usable |= info->usable[i].base <= page &&
+                  page + BOOT_PAGE_BYTES - info->usable[i].base <= info->usable[i].bytes;
     for (unsigned i = 0; i < info->reserved_count; i++)
         usable &= !range_touches_page(&info->reserved[i], page);
     for (unsigned i = 0; i < info->module_count; i++)

@@ -31,10 +31,17 @@ uint64_t clock_ticks_at(uint64_t ns)
     uint64_t rest = (ns % NS_PER_S * arch_clock_hz() + NS_PER_S - 1) / NS_PER_S;
     uint64_t ticks;
 
-    if (__builtin_mul_overflow(ns / NS_PER_S, arch_clock_hz(), &ticks) || __builtin_add_overflow(ticks, rest, &ticks) ||
-        __builtin_add_overflow(ticks, arch_boot_ticks(), &ticks))
+    if (__builtin_mul_overflow(ns / NS_PER_S, arch_clock_hz(), &ticks) ||
+        __builtin_add_overflow(ticks, rest, &ticks))
         return UINT64_MAX;
-    return ticks;
+    /* The way back is rounded; what that lacks, a part in 2^32 or so, is made up for. */
+    while (clock_ticks_to_ns(ticks) < ns) {
+        uint64_t lacking_ns = ns - clock_ticks_to_ns(ticks);
+
+        ticks +=
+            lacking_ns / NS_PER_S * arch_clock_hz() + lacking_ns % NS_PER_S * arch_clock_hz() / NS_PER_S + 1;
+    }
+    return __builtin_add_overflow(ticks, arch_boot_ticks(), &ticks) ? UINT64_MAX : ticks;
 }
 
 uint64_t clock_wall_offset_ns(void)

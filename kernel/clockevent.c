@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * clockevent.c: see clockevent.h. Owns the list of devices (changed by any CPU, under a lock, seldom) and each CPU's queue (touched by that CPU alone).
+ * clockevent.c: see clockevent.h. Owns the list of devices (changed by any CPU, under a lock, seldom) and
+ * each CPU's queue (touched by that CPU alone).
  *
- * A change of ratings moves every CPU's armed deadline to the device that is on top now: the CPU that writes does its own, the others are woken to do theirs.
+ * A change of ratings moves every CPU's armed deadline to the device that is on top now: the CPU that writes
+ * does its own, the others are woken to do theirs.
  */
 #include "clockevent.h"
 #include "arch.h"
@@ -54,6 +56,15 @@ static struct clockevent_device *device_find(const char *name, size_t bytes)
     return NULL;
 }
 
+/* Whether no other device is in use. */
+static bool device_is_last(const struct clockevent_device *device)
+{
+    for (unsigned i = 0; i < device_count; i++)
+        if (devices[i] != device && devices[i]->rating > 0)
+            return false;
+    return true;
+}
+
 uint64_t latency_bound_default_ns(void)
 {
     return latency_bound_ns;
@@ -69,7 +80,9 @@ static int device_choose(const char *name, struct message *why)
 
     struct clockevent_device *device = device_find(name, strlen(name));
     if (!device)
-        return message_set(why, -EINVAL, "clockevent=%s: this machine has no such clock event device; it has: %s", name, known);
+        return message_set(why, -EINVAL,
+                           "clockevent=%s: this machine has no such clock event device; it has: %s", name,
+                           known);
     device->rating = CLOCKEVENT_RATING_MAX;
     return 0;
 }
@@ -171,11 +184,12 @@ int clockevent_rate(const char *text)
 
     spin_lock(&lock);
     struct clockevent_device *device = device_find(text, (size_t)(space - text));
-    if (device)
+    int error = !device ? -ENODEV : rating == 0 && device_is_last(device) ? -EBUSY : 0;
+    if (!error)
         device->rating = (unsigned)rating;
     spin_unlock(&lock);
-    if (!device)
-        return -ENODEV;
+    if (error)
+        return error;
     clockevent_recheck();
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
         if (cpu != arch_cpu_index())
@@ -199,8 +213,8 @@ __attribute__((format(printf, 2, 3))) static void line_add(struct text_sink *sin
 void clockevent_devices_describe(struct text_sink *sink)
 {
     for (unsigned i = 0; i < device_count; i++)
-        line_add(sink, "%s %u%s  %s\n", devices[i]->name, devices[i]->rating, devices[i] == device_top() ? " top" : "",
-                 devices[i]->description);
+        line_add(sink, "%s %u%s  %s\n", devices[i]->name, devices[i]->rating,
+                 devices[i] == device_top() ? " top" : "", devices[i]->description);
 }
 
 void clockevent_timers_describe(struct text_sink *sink)
@@ -215,9 +229,10 @@ void clockevent_timers_describe(struct text_sink *sink)
             line_add(sink, "none");
         else
             line_add(sink, "%lu", timers->queue.armed_ns);
-        line_add(sink, " device %s arms %lu interrupts %lu rearms %lu expired %lu expired_max %lu cancelled %lu\n",
-                 timers->device ? timers->device->name : "none", counts->armed, counts->interrupts, counts->rearms, counts->expired,
-                 counts->expired_max, counts->cancelled);
+        line_add(sink,
+                 " device %s arms %lu interrupts %lu rearms %lu expired %lu expired_max %lu cancelled %lu\n",
+                 timers->device ? timers->device->name : "none", counts->armed, counts->interrupts,
+                 counts->rearms, counts->expired, counts->expired_max, counts->cancelled);
     }
 }
 
@@ -240,8 +255,14 @@ void sleep_until(uint64_t deadline_ns, uint64_t bound_ns)
 
     klog(sleep, deadline_ns, bound_ns);
     clockevent_arm(&timer, deadline_ns, bound_ns);
-    while (!over)
-        arch_cpu_wait();
+    while (!over) {
+        if (timers_here()->device) {
+            arch_cpu_wait();
+        } else { /* a machine without any: the clock is watched */
+            arch_pause();
+            timer_interrupt(&timers_here()->queue, clock_now_ns(), false);
+        }
+    }
     klog(sleep_end, deadline_ns, clock_now_ns());
     arch_process()->idle_ns += clock_now_ns() - start_ns;
 }

@@ -247,7 +247,8 @@ static bool read_time(const char *text, uint64_t *out_ns)
     const char *digit = text;
 
     for (; *digit >= '0' && *digit <= '9'; digit++)
-        if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, (uint64_t)(*digit - '0'), &value))
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(*digit - '0'), &value))
             return false;
     for (unsigned i = 0; i < sizeof(units) / sizeof(units[0]) && digit > text; i++)
         if (strcmp(digit, units[i].name) == 0)
@@ -261,8 +262,11 @@ int option_time(const char *name, const char *text, uint64_t low_ns, uint64_t hi
     uint64_t ns;
 
     if (!read_time(text ? text : "", &ns) || ns < low_ns || ns > high_ns)
-        return message_set(why, -EINVAL, "option %.*s: \"%.*s\" is not a time (a number, then nothing, ns, us, ms or s) from %llu to %llu ns", SHOWN,
-                           name, SHOWN, text ? text : "", (unsigned long long)low_ns, (unsigned long long)high_ns);
+        return message_set(why, -EINVAL,
+                           "option %.*s: \"%.*s\" is not a time (a number, then nothing, ns, us, ms or s) "
+                           "from %llu to %llu ns",
+                           SHOWN, name, SHOWN, text ? text : "", (unsigned long long)low_ns,
+                           (unsigned long long)high_ns);
     *out_ns = ns;
     return 0;
 }

@@ -18,10 +18,19 @@ static unsigned device_count;
 /* Sets of devices, a bit each. The two streams' sets are empty for as long as they share the kernel's. */
 static unsigned kernel_set, stream_set[2];
 static bool kernel_set_chosen;
-static bool at_line_start = true;
 
-/* One CPU speaks at a time: 1 + its index, or 0. A non-maskable interrupt can come while its own CPU speaks, and has its word in between; a panic
- * does not ask at all. */
+/* What stands on the kernel's consoles' last line: nothing, part of a line of the kernel's, or of a
+ * program's. */
+static enum { LINE_EMPTY, LINE_KERNEL, LINE_PROGRAM } last_line;
+
+static void last_line_note(const char *text, size_t bytes, int whose)
+{
+    if (bytes > 0)
+        last_line = text[bytes - 1] == '\n' ? LINE_EMPTY : whose;
+}
+
+/* One CPU speaks at a time: 1 + its index, or 0. A non-maskable interrupt can come while its own CPU speaks,
+ * and has its word in between; a panic does not ask at all. */
 static uint32_t speaker;
 static bool lock_broken;
 
@@ -80,8 +89,6 @@ static void set_write_lines(unsigned set, const char *text, size_t bytes)
         start = i + 1;
     }
     set_write(set, text + start, bytes - start);
-    if (bytes > 0)
-        at_line_start = text[bytes - 1] == '\n';
 }
 
 void kernel_print(const char *format, ...)
@@ -102,9 +109,12 @@ void kernel_print(const char *format, ...)
 
         while (end < length && line[end++] != '\n')
             ;
-        if (at_line_start)
+        if (last_line == LINE_PROGRAM) /* what the kernel says stands on lines of its own */
+            set_write(kernel_set, "\r\n", 2);
+        if (last_line != LINE_KERNEL)
             set_write(kernel_set, PREFIX, sizeof(PREFIX) - 1);
         set_write_lines(kernel_set, line + start, end - start);
+        last_line_note(line + start, end - start, LINE_KERNEL);
         start = end;
     }
     speak_end(begun);
@@ -115,8 +125,10 @@ void console_write(enum console_stream stream, const char *bytes, size_t count)
     bool begun = speak_begin();
     if (stream_set[stream])
         set_write(stream_set[stream], bytes, count);
-    else
+    else {
         set_write_lines(kernel_set, bytes, count);
+        last_line_note(bytes, count, LINE_PROGRAM);
+    }
     speak_end(begun);
 }
 
@@ -146,18 +158,18 @@ static int input_byte(unsigned set)
     return byte;
 }
 
-bool console_input_ready(void)
-{
-    waiting_byte = input_byte(input_set());
-    return waiting_byte >= 0 || stream_ended;
-}
-
 static bool has_input(unsigned set)
 {
     for (unsigned d = 0; d < device_count; d++)
         if (set & DEVICE_SET(d) && devices[d]->read)
             return true;
     return false;
+}
+
+bool console_input_ready(void)
+{
+    waiting_byte = input_byte(input_set());
+    return waiting_byte >= 0 || stream_ended || !has_input(input_set());
 }
 
 size_t console_read(char *bytes, size_t count)
@@ -185,7 +197,7 @@ size_t console_read(char *bytes, size_t count)
             byte = '\n';
         bytes[got++] = (char)byte;
         if (shared) /* a terminal wants to see what is typed */
-            set_write_lines(set, &bytes[got - 1], 1);
+            console_write(CONSOLE_STDOUT, &bytes[got - 1], 1);
         if (byte == '\n')
             break;
     }
@@ -201,9 +213,11 @@ static int device_index(const char *option, const char *name, size_t bytes, stru
     for (unsigned d = 0; d < device_count; d++) {
         if (strlen(devices[d]->name) == bytes && strncmp(devices[d]->name, name, bytes) == 0)
             return (int)d;
-        used += format_text(known + used, used < sizeof(known) ? sizeof(known) - used : 0, "%s%s", d ? ", " : "", devices[d]->name);
+        used += format_text(known + used, used < sizeof(known) ? sizeof(known) - used : 0, "%s%s",
+                            d ? ", " : "", devices[d]->name);
     }
-    return message_set(why, -EINVAL, "%s=%.*s: this machine has no such console; it has: %s", option, (int)bytes, name, known);
+    return message_set(why, -EINVAL, "%s=%.*s: this machine has no such console; it has: %s", option,
+                       (int)bytes, name, known);
 }
 
 int console_find(const char *option, const char *name, struct console_device **out, struct message *why)
@@ -239,7 +253,9 @@ int console_configure(const struct command_line *line, struct message *why)
     static const struct {
         const char *option;
         unsigned *set;
-    } choices[] = { { "console", &kernel_set }, { "stdout", &stream_set[CONSOLE_STDOUT] }, { "stderr", &stream_set[CONSOLE_STDERR] } };
+    } choices[] = { { "console", &kernel_set },
+                    { "stdout", &stream_set[CONSOLE_STDOUT] },
+                    { "stderr", &stream_set[CONSOLE_STDERR] } };
 
     for (unsigned i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
         const char *text = command_line_option(line, choices[i].option);

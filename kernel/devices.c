@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * devices.c: what can be opened on a stand-alone node: files of the tree, the standard streams, /dev and /proc.
+ * devices.c: what can be opened on a stand-alone node: files of the tree, the standard streams, /dev and
+ * /proc.
  *
- * A pseudo file's text is made when it is opened, in memory of the process's own slice, and stays as it was until it is closed.
+ * A pseudo file's text is made when it is opened, in memory of the process's own slice, and stays as it was
+ * until it is closed.
  */
 #include "arch.h"
 #include "clock.h"
@@ -29,9 +31,9 @@ enum device {
     DEVICE_KLOG,
 };
 
-#define PREFIX_BYTES     16
-#define CHUNK_BYTES      512
-#define TEXT_BYTES       (64 * 1024ULL)
+#define PREFIX_BYTES 16
+#define CHUNK_BYTES  512
+#define TEXT_BYTES   (64 * 1024ULL)
 
 /* ---- Files of the tree ---- */
 
@@ -72,7 +74,8 @@ static int64_t stream_read(struct file *file, uint64_t buffer, uint64_t bytes, u
     (void)offset;
     if (arch_process()->rank != 0)
         return 0;
-    file_streams_flush(arch_process()); /* a question that has no end of line is asked before its answer is read */
+    file_streams_flush(
+        arch_process()); /* a question that has no end of line is asked before its answer is read */
     got = console_read(chunk, bytes < sizeof(chunk) ? bytes : sizeof(chunk));
     error = user_write(buffer, chunk, got);
     return error ? error : (int64_t)got;
@@ -94,8 +97,10 @@ void file_streams_flush(struct process *process)
             line_write(process, stream);
 }
 
-/* With the rank's number in front of each line, and each line in one piece, however it was written: other ranks write, too. */
-static void prefixed_write(struct process *process, enum console_stream stream, const char *text, size_t bytes)
+/* With the rank's number in front of each line, and each line in one piece, however it was written: other
+ * ranks write, too. */
+static void prefixed_write(struct process *process, enum console_stream stream, const char *text,
+                           size_t bytes)
 {
     struct process_line *line = &process->lines[stream];
 
@@ -129,7 +134,9 @@ static int64_t stream_write(struct file *file, uint64_t buffer, uint64_t bytes, 
     return (int64_t)bytes;
 }
 
-static const struct file_operations terminal_operations = { .read = stream_read, .write = stream_write, .terminal = true };
+static const struct file_operations terminal_operations = { .read = stream_read,
+                                                            .write = stream_write,
+                                                            .terminal = true };
 static const struct file_operations stream_operations = { .read = stream_read, .write = stream_write };
 
 static void stream_bind(struct file *file, enum device device, enum console_stream stream)
@@ -187,9 +194,22 @@ static int64_t random_read(struct file *file, uint64_t buffer, uint64_t bytes, u
     return (int64_t)bytes;
 }
 
-static const struct file_operations null_operations = { .read = null_read, .write = null_write };
-static const struct file_operations zero_operations = { .read = zero_read, .write = null_write };
-static const struct file_operations random_operations = { .read = random_read, .write = null_write };
+/* They can be sought in, to no effect. */
+static uint64_t no_size(const struct file *file)
+{
+    (void)file;
+    return 0;
+}
+
+static const struct file_operations null_operations = { .read = null_read,
+                                                        .write = null_write,
+                                                        .size = no_size };
+static const struct file_operations zero_operations = { .read = zero_read,
+                                                        .write = null_write,
+                                                        .size = no_size };
+static const struct file_operations random_operations = { .read = random_read,
+                                                          .write = null_write,
+                                                          .size = no_size };
 
 /* ---- /proc ---- */
 
@@ -205,10 +225,13 @@ static uint64_t text_size(const struct file *file)
 
 static void text_release(struct file *file)
 {
-    page_pool_give(&arch_process()->pages, (uint64_t)file->text - (uint64_t)arch_physical(0), file->text_capacity);
+    page_pool_give(&arch_process()->pages, (uint64_t)file->text - (uint64_t)arch_physical(0),
+                   file->text_capacity);
 }
 
-static const struct file_operations text_operations = { .read = text_read, .size = text_size, .release = text_release };
+static const struct file_operations text_operations = { .read = text_read,
+                                                        .size = text_size,
+                                                        .release = text_release };
 
 __attribute__((format(printf, 2, 3))) static void text_add(struct file *file, const char *format, ...)
 {
@@ -323,7 +346,8 @@ static const struct file_operations clockevents_operations = {
     .read = text_read, .write = clockevents_write, .size = text_size, .release = text_release
 };
 
-static int text_bind(struct file *file, const struct file_operations *operations, uint64_t capacity, void (*make)(struct file *file))
+static int text_bind(struct file *file, const struct file_operations *operations, uint64_t capacity,
+                     void (*make)(struct file *file))
 {
     uint64_t bytes = (capacity + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
     uint64_t memory = page_pool_take(&arch_process()->pages, bytes, ARCH_PAGE);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * file.c: descriptors and open files; see file.h. Each process owns its table; an open file is counted by the descriptors that stand for it.
+ * file.c: descriptors and open files; see file.h. Each process owns its table; an open file is counted by the
+ * descriptors that stand for it.
  */
 #include "file.h"
 #include "errno.h"
 #include "linux_abi.h"
 #include "process.h"
 
-struct file *file_get(struct process *process, uint64_t descriptor)
+struct file *file_get(struct process *process, uint64_t number)
 {
+    uint32_t descriptor = (uint32_t)number; /* an int of the program's: the upper half says nothing */
+
     return descriptor < FILE_DESCRIPTORS_MAX ? process->files.descriptors[descriptor] : NULL;
 }
 
@@ -46,7 +49,7 @@ int file_close(struct process *process, uint64_t descriptor)
 
     if (!file)
         return -EBADF;
-    process->files.descriptors[descriptor] = NULL;
+    process->files.descriptors[(uint32_t)descriptor] = NULL;
     if (--file->references == 0 && file->operations->release)
         file->operations->release(file);
     return 0;

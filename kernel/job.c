@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * job.c: see job.h. What the ranks share is set up by the first CPU and constant from job_start on, but for the two words that count the ended ranks.
+ * job.c: see job.h. What the ranks share is set up by the first CPU and constant from job_start on, but for
+ * the two words that count the ended ranks.
  */
 #include "job.h"
 #include "arch.h"
+#include "clock.h"
 #include "console.h"
 #include "file.h"
 #include "klog.h"
@@ -82,7 +84,8 @@ static bool prefix_read(const struct command_line *line)
     const char *text = command_line_option(line, "prefix");
 
     if (text && strcmp(text, "rank") != 0)
-        node_stop(STOP_BAD_INPUT, "prefix=%s: the one prefix there is for lines of output is prefix=rank", text);
+        node_stop(STOP_BAD_INPUT, "prefix=%s: the one prefix there is for lines of output is prefix=rank",
+                  text);
     return text != NULL;
 }
 
@@ -106,6 +109,14 @@ void job_configure(const struct command_line *line, unsigned cpu_count)
 unsigned job_rank_count(void)
 {
     return job.rank_count;
+}
+
+/* Ranks fill cores before two of them share one. */
+unsigned job_cpu_of(unsigned rank)
+{
+    unsigned cores = arch_core_count();
+
+    return job.rank_count <= cores ? rank * (cores / job.rank_count) : rank;
 }
 
 /* ---- Start ---- */
@@ -156,15 +167,8 @@ _Noreturn static void rank_run(unsigned rank)
     if (rank == 0)
         node_zeroed_set(process->vm.zeroed_bytes);
     klog(program_enter, rank, entry);
+    process->start_ns = clock_now_ns(); /* loading is nobody's time */
     arch_enter_program(entry, stack);
-}
-
-/* Ranks fill cores before two of them share one. */
-static unsigned cpu_of_rank(unsigned rank)
-{
-    unsigned cores = arch_core_count();
-
-    return job.rank_count <= cores ? rank * (cores / job.rank_count) : rank;
 }
 
 _Noreturn void job_cpu_join(unsigned cpu)
@@ -172,7 +176,7 @@ _Noreturn void job_cpu_join(unsigned cpu)
     while (!__atomic_load_n(&job.started, __ATOMIC_ACQUIRE))
         arch_cpu_wait();
     for (unsigned rank = 0; rank < job.rank_count; rank++)
-        if (cpu == cpu_of_rank(rank))
+        if (cpu == job_cpu_of(rank))
             rank_run(rank);
     arch_cpu_park();
 }
@@ -203,7 +207,8 @@ _Noreturn void job_rank_end(unsigned status)
     klog(program_end, arch_process()->rank, status);
     if (job.rank_count > 1 && status != 0)
         kernel_print("rank %u ended with status %u\n", arch_process()->rank, status);
-    while (status > worst && !__atomic_compare_exchange_n(&job.worst_status, &worst, status, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    while (status > worst && !__atomic_compare_exchange_n(&job.worst_status, &worst, status, false,
+                                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         ;
     if (__atomic_sub_fetch(&job.running, 1, __ATOMIC_ACQ_REL) > 0)
         arch_cpu_park();

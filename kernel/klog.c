@@ -12,7 +12,8 @@
 
 uint32_t klog_mask = ((1U << KLOG_CLASSES) - 1) & ~(1U << KLOG_CLASS_syscall);
 
-static const char *const class_names[KLOG_CLASSES] = { "boot", "process", "syscall", "trap", "timer", "memory", "mark" };
+static const char *const class_names[KLOG_CLASSES] = { "boot",  "process", "syscall", "trap",
+                                                       "timer", "memory",  "mark" };
 
 static const struct {
     const char *name, *words;
@@ -29,7 +30,7 @@ static struct console_device *port; /* klog= */
 
 static int class_find(const char *name, size_t bytes)
 {
-    for (int class = 0; class < KLOG_CLASSES; class++)
+    for (int class = 0; class < KLOG_CLASSES; class ++)
         if (strlen(class_names[class]) == bytes && strncmp(class_names[class], name, bytes) == 0)
             return class;
     return -1;
@@ -48,7 +49,8 @@ static int classes_parse(const char *text, uint32_t *mask, struct message *why)
         int class = class_find(text, (size_t)(comma - text));
         if (class < 0)
             return message_set(why, -EINVAL,
-                               "klog_classes=%.*s: no such class; there are boot, process, syscall, trap, timer, memory, mark, or all, none",
+                               "klog_classes=%.*s: no such class; there are boot, process, syscall, trap, "
+                               "timer, memory, mark, or all, none",
                                (int)(comma - text), text);
         *mask |= 1U << class;
         text = *comma ? comma + 1 : comma;
@@ -122,8 +124,9 @@ static void text_copy(char *to, size_t bytes, const char *text)
     memcpy(to, text, length < bytes ? length : bytes - 1);
 }
 
-/* One event, which its CPU may have overwritten, or may be overwriting, by the time it is copied: the count after the copy tells. The count is that of the events that
- * are complete, so the slot of the next one is not to be trusted either. */
+/* One event, which its CPU may have overwritten, or may be overwriting, by the time it is copied: the count
+ * after the copy tells. The count is that of the events that are complete, so the slot of the next one is not
+ * to be trusted either. */
 static struct klog_event event_read(const struct klog_ring *ring, uint64_t number)
 {
     struct klog_event event = ring->events[number & (KLOG_EVENTS - 1)];
@@ -134,7 +137,8 @@ static struct klog_event event_read(const struct klog_ring *ring, uint64_t numbe
     return event;
 }
 
-static void ring_write(unsigned cpu, void (*write)(void *context, const void *bytes, uint64_t count), void *context)
+static void ring_write(unsigned cpu, void (*write)(void *context, const void *bytes, uint64_t count),
+                       void *context)
 {
     const struct klog_ring *ring = arch_klog_of(cpu);
     uint64_t written = __atomic_load_n(&ring->written, __ATOMIC_ACQUIRE);
@@ -190,8 +194,8 @@ static void events_print(void)
     for (uint64_t i = first; i < ring->written; i++) {
         const struct klog_event *event = &ring->events[i & (KLOG_EVENTS - 1)];
 
-        kernel_print("  %14lu ticks  %-18s %lx %lx  (%s)\n", event->ticks - arch_boot_ticks(), kinds[event->kind].name, event->words[0],
-                     event->words[1], kinds[event->kind].words);
+        kernel_print("  %14lu ticks  %-18s %lx %lx  (%s)\n", event->ticks - arch_boot_ticks(),
+                     kinds[event->kind].name, event->words[0], event->words[1], kinds[event->kind].words);
     }
 }
 

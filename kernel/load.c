@@ -2,7 +2,8 @@
 /*
  * load.c: puts a checked ELF image into the address space of this CPU's process, and builds the first stack.
  *
- * The image keeps the 4 KiB rights of its segments; everything else (stack, later heap and mappings) is in large pages. Layout:
+ * The image keeps the 4 KiB rights of its segments; everything else (stack, later heap and mappings) is in
+ * large pages. Layout:
  *
  *     program       as linked, or at ARCH_PIE_BASE for a static-PIE
  *     heap          from the next large page after the program
@@ -11,8 +12,8 @@
  *     stack         STACK_TOP - stack= … STACK_TOP
  *     node pages    from STACK_TOP: struct tacet_node, then a page of counters a CPU (libc/include/tacet.h)
  *
- * The stack at the program's entry is that of the ELF ABI: argc, argv, NULL, environment, NULL, auxiliary vector; strings above it
- * [System V ABI, AMD64 supplement §3.4.1].
+ * The stack at the program's entry is that of the ELF ABI: argc, argv, NULL, environment, NULL, auxiliary
+ * vector; strings above it [System V ABI, AMD64 supplement §3.4.1].
  */
 #include "arch.h"
 #include "clock.h"
@@ -23,8 +24,8 @@
 #include "node.h"
 #include "process.h"
 
-#define STACK_TOP       ((ARCH_USER_LIMIT - 1) & ~(ARCH_LARGE_PAGE - 1))
-#define STACK_GUARD     ARCH_LARGE_PAGE
+#define STACK_TOP        ((ARCH_USER_LIMIT - 1) & ~(ARCH_LARGE_PAGE - 1))
+#define STACK_GUARD      ARCH_LARGE_PAGE
 #define VECTOR_WORDS_MAX 2048 /* argc, pointers and auxiliary vector */
 
 /* ---- Segments ---- */
@@ -40,19 +41,23 @@ static uint64_t page_up(uint64_t address)
 }
 
 /* The page that a segment shares with the one before it gets the rights of both. */
-static int shared_page_join(struct vm *vm, uint64_t page, unsigned rights, const char *name, struct message *why)
+static int shared_page_join(struct vm *vm, uint64_t page, unsigned rights, const char *name,
+                            struct message *why)
 {
     const struct vm_area *area = vm_find(vm, page);
     unsigned both = area->rights | rights;
 
     if ((both & RIGHT_WRITE) && (both & RIGHT_EXECUTE))
-        return message_set(why, -ENOEXEC, "%s: two segments share the page at %#lx, one writable, one executable; link with -z separate-code",
+        return message_set(why, -ENOEXEC,
+                           "%s: two segments share the page at %#lx, one writable, one executable; link with "
+                           "-z separate-code",
                            name, page);
     return vm_protect(vm, page, ARCH_PAGE, both);
 }
 
 /* Maps all segments writable, to be filled; overlapping pages once. */
-static int segments_map(struct vm *vm, const struct elf_image *image, uint64_t base, const char *name, struct message *why)
+static int segments_map(struct vm *vm, const struct elf_image *image, uint64_t base, const char *name,
+                        struct message *why)
 {
     uint64_t mapped_to = 0;
 
@@ -63,8 +68,11 @@ static int segments_map(struct vm *vm, const struct elf_image *image, uint64_t b
 
         if (start < mapped_to)
             start = mapped_to;
-        if (start < end && vm_map(vm, &start, end - start, RIGHT_READ | RIGHT_WRITE, VM_FIXED | VM_NO_REPLACE, name))
-            return message_set(why, -ENOMEM, "%s does not fit into memory: segment %u needs %lu KiB, %lu KiB are free; give the node more memory",
+        if (start < end && vm_map(vm, &start, end - start, RIGHT_READ | RIGHT_WRITE,
+                                  VM_FIXED | VM_NO_REPLACE | VM_OF_FILE, name))
+            return message_set(why, -ENOMEM,
+                               "%s does not fit into memory: segment %u needs %lu KiB, %lu KiB are free; "
+                               "give the node more memory",
                                name, i, (end - start) / 1024, vm->pages->free_bytes / 1024);
         if (end > mapped_to)
             mapped_to = end;
@@ -83,7 +91,8 @@ static int segments_fill(const struct elf_image *image, uint64_t base, const cha
     return 0;
 }
 
-static int segments_protect(struct vm *vm, const struct elf_image *image, uint64_t base, const char *name, struct message *why)
+static int segments_protect(struct vm *vm, const struct elf_image *image, uint64_t base, const char *name,
+                            struct message *why)
 {
     uint64_t done_to = 0;
 
@@ -100,7 +109,9 @@ static int segments_protect(struct vm *vm, const struct elf_image *image, uint64
         if (!error && start < end)
             error = vm_protect(vm, start, end - start, segment->rights);
         if (error)
-            return why->text[0] ? error : message_set(why, error, "%s: no memory for the rights of segment %u", name, i);
+            return why->text[0]
+                       ? error
+                       : message_set(why, error, "%s: no memory for the rights of segment %u", name, i);
         if (end > done_to)
             done_to = end;
     }
@@ -147,8 +158,9 @@ static void add_auxiliary(struct stack_builder *stack, uint64_t type, uint64_t v
     add_word(stack, value);
 }
 
-static int stack_build(struct process *process, const struct process_arguments *given, const struct elf_image *image, uint64_t base,
-                       struct stack_builder *stack, uint64_t *stack_pointer)
+static int stack_build(struct process *process, const struct process_arguments *given,
+                       const struct elf_image *image, uint64_t base, struct stack_builder *stack,
+                       uint64_t *stack_pointer)
 {
     uint64_t random[2] = { arch_random(), arch_random() };
 
@@ -208,7 +220,9 @@ static int stack_map(struct process *process, uint64_t bytes, struct message *wh
     guard = low - STACK_GUARD;
     if (vm_map(&process->vm, &low, bytes, RIGHT_READ | RIGHT_WRITE, VM_FIXED | VM_NO_REPLACE, "[stack]") ||
         vm_map(&process->vm, &guard, STACK_GUARD, 0, VM_FIXED | VM_NO_REPLACE, "[stack guard]"))
-        return message_set(why, -ENOMEM, "no memory for a stack of %lu KiB: %lu KiB are free; make it smaller with stack=SIZE, or give the node more memory",
+        return message_set(why, -ENOMEM,
+                           "no memory for a stack of %lu KiB: %lu KiB are free; make it smaller with "
+                           "stack=SIZE, or give the node more memory",
                            bytes / 1024, process->pages.free_bytes / 1024);
     process->stack_low = low;
     process->stack_high = STACK_TOP;
@@ -223,8 +237,9 @@ struct loader {
     struct stack_builder stack;
 };
 
-static int program_load(struct process *process, const struct tree_node *program, const struct process_arguments *given,
-                        struct loader *loader, uint64_t *entry, uint64_t *stack, struct message *why)
+static int program_load(struct process *process, const struct tree_node *program,
+                        const struct process_arguments *given, struct loader *loader, uint64_t *entry,
+                        uint64_t *stack, struct message *why)
 {
     struct elf_image *image = &loader->image;
     struct vm *vm = &process->vm;
@@ -237,7 +252,8 @@ static int program_load(struct process *process, const struct tree_node *program
 
     uint64_t base = image->position_independent ? ARCH_PIE_BASE - (image->low & ~(image->alignment - 1)) : 0;
     if (base + image->high > ARCH_MMAP_BASE)
-        return message_set(why, -ENOEXEC, "%s: its segments reach up to %#lx, the limit is %#lx", name, base + image->high, (uint64_t)ARCH_MMAP_BASE);
+        return message_set(why, -ENOEXEC, "%s: its segments reach up to %#lx, the limit is %#lx", name,
+                           base + image->high, (uint64_t)ARCH_MMAP_BASE);
 
     error = segments_map(vm, image, base, name, why);
     if (!error)
@@ -254,13 +270,15 @@ static int program_load(struct process *process, const struct tree_node *program
     vm->heap_start = vm->heap_end = (base + image->high + ARCH_LARGE_PAGE - 1) & ~(ARCH_LARGE_PAGE - 1);
     *entry = base + image->entry;
     if (stack_build(process, given, image, base, &loader->stack, stack))
-        return message_set(why, -E2BIG, "the arguments and the environment do not fit: at most %u words of pointers, and the stack's %lu KiB",
+        return message_set(why, -E2BIG,
+                           "the arguments and the environment do not fit: at most %u words of pointers, and "
+                           "the stack's %lu KiB",
                            VECTOR_WORDS_MAX, given->stack_bytes / 1024);
     return 0;
 }
 
-int process_load(struct process *process, struct tree_node *program, const struct process_arguments *given, uint64_t *entry,
-                 uint64_t *stack, struct message *why)
+int process_load(struct process *process, struct tree_node *program, const struct process_arguments *given,
+                 uint64_t *entry, uint64_t *stack, struct message *why)
 {
     const uint64_t bytes = (sizeof(struct loader) + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
     uint64_t memory = page_pool_take(&process->pages, bytes, ARCH_PAGE);

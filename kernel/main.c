@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * main.c: from a struct boot_info to a running program: read the command line, plan the memory, take over from the early map, build the file
- * tree, start the other CPUs and the job. Runs once, on the first CPU, interrupts off. Whatever is wrong with what was handed in ends here, in one line.
+ * main.c: from a struct boot_info to a running program: read the command line, plan the memory, take over
+ * from the early map, build the file tree, start the other CPUs and the job. Runs once, on the first CPU,
+ * interrupts off. Whatever is wrong with what was handed in ends here, in one line.
  */
 #include "arch.h"
 #include "clock.h"
@@ -23,8 +24,9 @@
 #define SLICE_BYTES_MIN (16ULL << 20)
 #define PROGRAM_DEFAULT "/init"
 
-static const char *const known_options[] = { "app",           "argv0",  "clockevent", "console", "env",    "klog",   "klog_classes",
-                                             "latency_bound", "prefix", "ranks",      "selftest", "stack",   "stderr", "stdout", NULL };
+static const char *const known_options[] = { "app",      "argv0",        "clockevent",    "console", "env",
+                                             "klog",     "klog_classes", "latency_bound", "prefix",  "ranks",
+                                             "selftest", "stack",        "stderr",        "stdout",  NULL };
 
 static struct command_line line;
 static struct memplan plan;
@@ -83,12 +85,23 @@ static void modules_check(const struct boot_info *boot)
         const struct memory_range *range = &boot->modules[i].range;
 
         if (range->base >= arch_early_limit() || range->bytes > arch_early_limit() - range->base)
-            node_stop(STOP_BAD_INPUT, "module %u lies at %#lx, %lu KiB; it must end below %#lx", i, range->base, range->bytes / 1024,
-                      arch_early_limit());
+            node_stop(STOP_BAD_INPUT, "module %u lies at %#lx, %lu KiB; it must end below %#lx", i,
+                      range->base, range->bytes / 1024, arch_early_limit());
     }
 }
 
-static void memory_plan(const struct boot_info *boot, unsigned rank_count)
+/* The node of each rank's first CPU. */
+static const uint32_t *rank_nodes(unsigned rank_count)
+{
+    static uint32_t nodes[MEMPLAN_RANKS_MAX];
+
+    for (unsigned rank = 0; rank < rank_count; rank++)
+        nodes[rank] = arch_cpu_node(job_cpu_of(rank));
+    return nodes;
+}
+
+/* `ranks_known`: the job is configured, and each rank's memory is to come from near its CPU. */
+static void memory_plan(const struct boot_info *boot, unsigned rank_count, bool ranks_known)
 {
     static struct memory_range reserved[BOOT_RANGES_MAX + BOOT_MODULES_MAX + 1];
     struct message why = { "" };
@@ -99,7 +112,7 @@ static void memory_plan(const struct boot_info *boot, unsigned rank_count)
     for (unsigned i = 0; i < boot->module_count; i++)
         reserved[count++] = boot->modules[i].range;
 
-    const struct memplan_input input = {
+    struct memplan_input input = {
         .usable = boot->usable,
         .usable_count = boot->usable_count,
         .reserved = reserved,
@@ -110,10 +123,43 @@ static void memory_plan(const struct boot_info *boot, unsigned rank_count)
         .rank_count = rank_count,
         .slice_bytes_min = SLICE_BYTES_MIN,
     };
+    if (ranks_known) {
+        input.node_range_count = arch_node_ranges(&input.node_ranges);
+        input.rank_nodes = rank_nodes(rank_count);
+    }
     int error = memplan_make(&input, &plan, &why);
 
     if (error)
         stop_for(error, &why);
+}
+
+static uint64_t overlap_bytes(const struct memory_range *a, const struct memory_range *b)
+{
+    uint64_t start = a->base > b->base ? a->base : b->base;
+    uint64_t a_end = a->base + a->bytes, b_end = b->base + b->bytes;
+    uint64_t end = a_end < b_end ? a_end : b_end;
+
+    return start < end ? end - start : 0;
+}
+
+/* Where the firmware tells nodes: how much of each rank's memory is near it. */
+static void nodes_print(unsigned rank_count)
+{
+    const struct numa_range *ranges;
+    unsigned count = arch_node_ranges(&ranges);
+
+    for (unsigned rank = 0; rank < rank_count && count > 0; rank++) {
+        const struct memory_slice *slice = &plan.slices[rank];
+        uint32_t node = arch_cpu_node(job_cpu_of(rank));
+        uint64_t near = 0;
+
+        for (unsigned i = 0; i < slice->extent_count; i++)
+            for (unsigned j = 0; j < count; j++)
+                near += ranges[j].node == node ? overlap_bytes(&slice->extents[i], &ranges[j].range) : 0;
+        if (node != NUMA_NODE_NONE)
+            kernel_print("memory: rank %u is on NUMA node %u, as are %lu of its %lu MiB\n", rank, node,
+                         near >> 20, slice->bytes >> 20);
+    }
 }
 
 static uint64_t kernel_bytes(void)
@@ -142,7 +188,8 @@ static struct tree_node *tree_node_allocate(void *context)
     return next++;
 }
 
-/* A module that is an archive becomes the tree; any other is one file: at its own name where that is a path, else as the default program. */
+/* A module that is an archive becomes the tree; any other is one file: at its own name where that is a path,
+ * else as the default program. */
 static void tree_build(const struct boot_info *boot)
 {
     struct message why = { "" };
@@ -191,13 +238,17 @@ _Noreturn void kernel_start(struct boot_info *boot)
     kernel_print("Tacet %s, %s, started by %s\n", TACET_VERSION, ARCH_NAME, boot->protocol);
     kernel_print("cpu: %s\n", cpu);
     if (boot->ranges_dropped)
-        kernel_print("memory: %u entries of the firmware's map are more than the kernel keeps; that memory stays unused\n", boot->ranges_dropped);
+        kernel_print("memory: %u entries of the firmware's map are more than the kernel keeps; that memory "
+                     "stays unused\n",
+                     boot->ranges_dropped);
     if (boot->module_count == 0)
-        node_stop(STOP_BAD_INPUT, "no program: hand one in as boot module (QEMU: -initrd FILE, GRUB: module2 FILE)");
+        node_stop(STOP_BAD_INPUT,
+                  "no program: hand one in as boot module (QEMU: -initrd FILE, GRUB: module2 FILE)");
 
-    /* Twice: the kernel's pool is needed before it is known how many CPUs answer, and so how many ranks there are. Its place does not depend on that. */
+    /* Twice: the kernel's pool is needed before it is known how many CPUs answer, and so how many ranks there
+     * are. Its place does not depend on that. */
     modules_check(boot);
-    memory_plan(boot, 1);
+    memory_plan(boot, 1, false);
     page_pool_initialise(&kernel_pool, &plan.pool, 1);
     arch_memory_initialise(&kernel_pool, boot);
     arch_initialise(boot);
@@ -208,10 +259,11 @@ _Noreturn void kernel_start(struct boot_info *boot)
     klog_recheck();
     arch_cpus_start(&kernel_pool, boot);
     job_configure(&line, arch_cpu_count());
-    memory_plan(boot, job_rank_count());
+    memory_plan(boot, job_rank_count(), true);
 
-    kernel_print("memory: %lu MiB for each of %u ranks, %lu KiB for the kernel\n", plan.slices[0].bytes >> 20, job_rank_count(),
-                 kernel_bytes() / 1024);
+    kernel_print("memory: %lu MiB for each of %u ranks, %lu KiB for the kernel\n", plan.slices[0].bytes >> 20,
+                 job_rank_count(), kernel_bytes() / 1024);
+    nodes_print(job_rank_count());
     node_facts_set(kernel_bytes());
     if (command_line_option(&line, "selftest"))
         selftest_run(command_line_option(&line, "selftest"), &plan.slices[0]);

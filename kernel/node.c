@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * node.c: see node.h. The facts' page is the kernel's own, shown to programs read-only; nothing else stands on it.
+ * node.c: see node.h. The facts' page is the kernel's own, shown to programs read-only; nothing else stands
+ * on it.
  */
 #include "node.h"
 #include "arch.h"
@@ -29,6 +30,7 @@ int node_pages_map(struct vm *vm, uint64_t address)
     int error = vm_map_kernel(vm, address, &facts, TACET_PAGE_BYTES, "[tacet]");
 
     for (unsigned cpu = 0; cpu < arch_cpu_count() && !error; cpu++)
-        error = vm_map_kernel(vm, address + (1 + cpu) * TACET_PAGE_BYTES, arch_counters(cpu), TACET_PAGE_BYTES, "[tacet]");
+        error = vm_map_kernel(vm, address + (1 + cpu) * TACET_PAGE_BYTES, arch_counters(cpu),
+                              TACET_PAGE_BYTES, "[tacet]");
     return error;
 }

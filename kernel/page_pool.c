@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * page_pool.c: see page_pool.h. Pure C over arch_physical() and the page sizes, so that the host tests run it on an arena.
+ * page_pool.c: see page_pool.h. Pure C over arch_physical() and the page sizes, so that the host tests run it
+ * on an arena.
  */
 #include "page_pool.h"
 #include "arch/platform.h"
@@ -58,7 +59,8 @@ static bool extent_holds_large_page(uint64_t base, uint64_t bytes)
     return aligned < base + bytes && base + bytes - aligned >= ARCH_LARGE_PAGE;
 }
 
-static uint64_t take_first_fit(struct page_pool *pool, uint64_t bytes, uint64_t alignment, bool fragments_only)
+static uint64_t take_first_fit(struct page_pool *pool, uint64_t bytes, uint64_t alignment,
+                               bool fragments_only)
 {
     for (uint64_t *link = &pool->first; *link != PAGE_POOL_NONE; link = &extent_at(*link)->next) {
         uint64_t base = *link, extent_bytes = extent_at(base)->bytes;

@@ -23,8 +23,8 @@ static const char *base_name(const char *path)
     return name;
 }
 
-int process_create(unsigned rank, const struct memory_slice *slice, struct tree *tree, const struct process_arguments *given,
-                   struct process **out, struct message *why)
+int process_create(unsigned rank, const struct memory_slice *slice, struct tree *tree,
+                   const struct process_arguments *given, struct process **out, struct message *why)
 {
     const uint64_t bytes = (sizeof(struct process) + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
     struct page_pool pages;
@@ -43,7 +43,6 @@ int process_create(unsigned rank, const struct memory_slice *slice, struct tree 
     process->directory = tree->root;
     process->program_path = given->path;
     process->prefix = given->prefix;
-    process->start_ns = clock_now_ns();
     process->latency_bound_ns = latency_bound_default_ns();
     format_text(process->name, sizeof(process->name), "%s", base_name(given->name));
     if (vm_create(&process->vm, &process->pages))
@@ -61,9 +60,10 @@ _Noreturn void process_exit(unsigned status)
 const char *signal_name(int signal)
 {
     static const char *const names[] = {
-        NULL,      "SIGHUP",  "SIGINT",    "SIGQUIT", "SIGILL",  "SIGTRAP", "SIGABRT",   "SIGBUS",  "SIGFPE",  "SIGKILL",  "SIGUSR1",
-        "SIGSEGV", "SIGUSR2", "SIGPIPE",   "SIGALRM", "SIGTERM", "SIGSTKFLT", "SIGCHLD", "SIGCONT", "SIGSTOP", "SIGTSTP",  "SIGTTIN",
-        "SIGTTOU", "SIGURG",  "SIGXCPU",   "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGIO",  "SIGPWR",  "SIGSYS",
+        NULL,        "SIGHUP",  "SIGINT",    "SIGQUIT", "SIGILL",   "SIGTRAP", "SIGABRT", "SIGBUS",
+        "SIGFPE",    "SIGKILL", "SIGUSR1",   "SIGSEGV", "SIGUSR2",  "SIGPIPE", "SIGALRM", "SIGTERM",
+        "SIGSTKFLT", "SIGCHLD", "SIGCONT",   "SIGSTOP", "SIGTSTP",  "SIGTTIN", "SIGTTOU", "SIGURG",
+        "SIGXCPU",   "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGIO",   "SIGPWR",  "SIGSYS",
     };
     const unsigned count = sizeof(names) / sizeof(names[0]);
 
@@ -79,7 +79,8 @@ _Noreturn void process_kill(int signal)
 {
     const struct process *process = arch_process();
 
-    kernel_print("rank %u (%s) ended by %s, which it sent itself\n", process->rank, process->name, signal_name(signal));
+    kernel_print("rank %u (%s) ended by %s, which it sent itself\n", process->rank, process->name,
+                 signal_name(signal));
     process_exit(STATUS_SIGNALED + (unsigned)signal);
 }
 
@@ -97,16 +98,17 @@ static void address_describe(const struct process *process, uint64_t address)
     else if (address < ARCH_PAGE)
         kernel_print("  that is a NULL pointer, or near one\n");
     else if (area)
-        kernel_print("  that lies in %#lx-%#lx %s%s%s %s\n", area->start, area->end, area->rights & RIGHT_READ ? "r" : "-",
-                     area->rights & RIGHT_WRITE ? "w" : "-", area->rights & RIGHT_EXECUTE ? "x" : "-",
-                     area->name[0] ? area->name : "anonymous");
+        kernel_print("  that lies in %#lx-%#lx %s%s%s %s\n", area->start, area->end,
+                     area->rights & RIGHT_READ ? "r" : "-", area->rights & RIGHT_WRITE ? "w" : "-",
+                     area->rights & RIGHT_EXECUTE ? "x" : "-", area->name[0] ? area->name : "anonymous");
 }
 
 _Noreturn void trap_user_fault(const struct fault *fault)
 {
     const struct process *process = arch_process();
 
-    kernel_print("rank %u (%s) ended by %s: %s\n", process->rank, process->name, signal_name(fault->signal), fault->cause);
+    kernel_print("rank %u (%s) ended by %s: %s\n", process->rank, process->name, signal_name(fault->signal),
+                 fault->cause);
     if (fault->has_address)
         kernel_print("  at instruction %#lx, address %#lx\n", fault->instruction, fault->address);
     else

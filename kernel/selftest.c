@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * selftest.c: see selftest.h. The timers' promises [Tsafrir05 §4.2] on this machine's own clock event device: never early, at most the bound late, one interrupt for
- * all that fall on one boundary; and what arming, expiring and logging cost, in ticks of the clock source (instructions, under an instruction-counting emulator).
+ * selftest.c: see selftest.h. The timers' promises [Tsafrir05 §4.2] on this machine's own clock event device:
+ * never early, at most the bound late, one interrupt for all that fall on one boundary; and what arming,
+ * expiring and logging cost, in ticks of the clock source (instructions, under an instruction-counting
+ * emulator).
  */
 #include "selftest.h"
 #include "arch.h"
@@ -13,7 +15,7 @@
 #include "page_pool.h"
 #include "stop.h"
 
-#define CROWD            10000  /* timers, 1 ns apart: the paper's attack */
+#define CROWD            10000 /* timers, 1 ns apart: the paper's attack */
 #define CROWD_BOUND_NS   1000000
 #define RANDOM_TIMERS    100000
 #define RANDOM_BATCH     200
@@ -63,7 +65,9 @@ static void trial_expire(struct smart_timer *timer, uint64_t now_ns)
 
 static void trial_arm(struct trial *trial, struct trial_timer *timer, uint64_t deadline_ns, uint64_t bound_ns)
 {
-    *timer = (struct trial_timer){ .timer = { .expire = trial_expire, .context = timer }, .trial = trial, .bound_ns = bound_ns };
+    *timer = (struct trial_timer){ .timer = { .expire = trial_expire, .context = timer },
+                                   .trial = trial,
+                                   .bound_ns = bound_ns };
     clockevent_arm(&timer->timer, deadline_ns, bound_ns);
 }
 
@@ -164,7 +168,8 @@ static void cost_trial(struct trial_timer *timers)
         arm = minimum(arm, t1 - t0);
         cancel = minimum(cancel, t2 - t1);
 
-        trial_arm(&trial, &timers[0], 0, 1); /* due already; the interrupt that it asks for stays pending meanwhile */
+        trial_arm(&trial, &timers[0], 0,
+                  1); /* due already; the interrupt that it asks for stays pending meanwhile */
         t0 = arch_ticks();
         clockevent_interrupt();
         t1 = arch_ticks();

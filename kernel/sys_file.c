@@ -24,6 +24,8 @@ static int64_t file_read(struct file *file, uint64_t buffer, uint64_t bytes, uin
         return -EBADF;
     if (!file->operations->read)
         return -EISDIR;
+    if ((file->flags & O_NONBLOCK) && bytes > 0 && !file_input_ready(file))
+        return -EAGAIN;
     return file->operations->read(file, buffer, bytes < READ_WRITE_MAX ? bytes : READ_WRITE_MAX, offset);
 }
 
@@ -74,7 +76,8 @@ long sys_pread64(uint64_t descriptor, uint64_t buffer, uint64_t bytes, uint64_t 
 }
 
 /* Calls `move` for each part of a vector, until one moves less than it should. */
-static long vector_move(uint64_t descriptor, uint64_t vector, uint64_t count, long (*move)(uint64_t, uint64_t, uint64_t))
+static long vector_move(uint64_t descriptor, uint64_t vector, uint64_t count,
+                        long (*move)(uint64_t, uint64_t, uint64_t))
 {
     int64_t total = 0;
 
@@ -82,13 +85,19 @@ static long vector_move(uint64_t descriptor, uint64_t vector, uint64_t count, lo
         return -EBADF;
     if (count > IOV_MAX)
         return -EINVAL;
+    for (uint64_t i = 0; i < count; i++) { /* nothing is moved unless all lengths make sense */
+        struct linux_iovec part;
+
+        if (user_read(&part, vector + i * sizeof(part), sizeof(part)))
+            return -EFAULT;
+        if ((int64_t)part.bytes < 0)
+            return -EINVAL;
+    }
     for (uint64_t i = 0; i < count; i++) {
         struct linux_iovec part;
 
         if (user_read(&part, vector + i * sizeof(part), sizeof(part)))
             return total ? total : -EFAULT;
-        if ((int64_t)part.bytes < 0)
-            return total ? total : -EINVAL;
         if (part.bytes == 0)
             continue;
 
@@ -121,7 +130,7 @@ long sys_lseek(uint64_t descriptor, uint64_t offset, uint64_t whence)
         return -EBADF;
     if (!file->operations->size)
         return -ESPIPE;
-    switch (whence) {
+    switch ((uint32_t)whence) {
     case 0:
         base = 0;
         break;
@@ -157,6 +166,7 @@ static long duplicate_to(uint64_t from, uint64_t to, bool close_on_exec)
     struct process *process = arch_process();
     struct file *file = file_get(process, from);
 
+    to = (uint32_t)to;
     if (!file || to >= FILE_DESCRIPTORS_MAX)
         return -EBADF;
     if (file_get(process, to))
@@ -166,14 +176,14 @@ static long duplicate_to(uint64_t from, uint64_t to, bool close_on_exec)
 
 long sys_dup2(uint64_t from, uint64_t to)
 {
-    if (from == to)
-        return file_get(arch_process(), from) ? (long)to : -EBADF;
+    if ((uint32_t)from == (uint32_t)to)
+        return file_get(arch_process(), from) ? (long)(uint32_t)to : -EBADF;
     return duplicate_to(from, to, false);
 }
 
 long sys_dup3(uint64_t from, uint64_t to, uint64_t flags)
 {
-    if (from == to || (flags & ~(uint64_t)O_CLOEXEC))
+    if ((uint32_t)from == (uint32_t)to || ((uint32_t)flags & ~(uint64_t)O_CLOEXEC))
         return -EINVAL;
     return duplicate_to(from, to, flags & O_CLOEXEC);
 }
@@ -186,16 +196,16 @@ long sys_fcntl(uint64_t descriptor, uint64_t command, uint64_t argument)
 
     if (!file)
         return -EBADF;
-    switch (command) {
+    switch ((uint32_t)command) {
     case F_DUPFD:
     case F_DUPFD_CLOEXEC:
         if (argument >= FILE_DESCRIPTORS_MAX)
             return -EINVAL;
         return file_install(process, file, (unsigned)argument, command == F_DUPFD_CLOEXEC);
     case F_GETFD:
-        return process->files.close_on_exec[descriptor];
+        return process->files.close_on_exec[(uint32_t)descriptor];
     case F_SETFD:
-        process->files.close_on_exec[descriptor] = argument & 1;
+        process->files.close_on_exec[(uint32_t)descriptor] = argument & 1;
         return 0;
     case F_GETFL:
         return (long)file->flags;
@@ -213,7 +223,9 @@ long sys_ioctl(uint64_t descriptor, uint64_t request, uint64_t argument)
         uint16_t rows, columns, width, height;
     } window = { 25, 80, 0, 0 };
     /* A terminal as it is after power-on: lines are edited, input is echoed, 115200 baud, 8 bits. */
-    static const struct linux_termios terminal = { .input = 0x500, .output = 5, .control = 0x10b2 | 0x30, .local = 0x8a3b };
+    static const struct linux_termios terminal = {
+        .input = 0x500, .output = 5, .control = 0x10b2 | 0x30, .local = 0x8a3b
+    };
     struct file *file = file_get(arch_process(), descriptor);
 
     if (!file)

@@ -9,7 +9,8 @@
 #include "process.h"
 #include "syscall.h"
 
-/* Linux's protection bits are the kernel's rights; memory that one may write or execute can be read on both architectures. */
+/* Linux's protection bits are the kernel's rights; memory that one may write or execute can be read on both
+ * architectures. */
 static int rights_from(uint64_t protection, unsigned *rights)
 {
     if (protection & ~(uint64_t)PROT_ALL)
@@ -21,7 +22,8 @@ static int rights_from(uint64_t protection, unsigned *rights)
 }
 
 /* A private copy of a part of a file, with `rights` when it is filled. */
-static int file_copy(struct vm *vm, uint64_t address, uint64_t bytes, const struct file *file, uint64_t offset, unsigned rights)
+static int file_copy(struct vm *vm, uint64_t address, uint64_t bytes, const struct file *file,
+                     uint64_t offset, unsigned rights)
 {
     uint64_t there = offset < file->node->bytes ? file->node->bytes - offset : 0;
     uint64_t part = there < bytes ? there : bytes;
@@ -30,7 +32,8 @@ static int file_copy(struct vm *vm, uint64_t address, uint64_t bytes, const stru
     return error ? error : vm_protect(vm, address, bytes, rights);
 }
 
-long sys_mmap(uint64_t address, uint64_t bytes, uint64_t protection, uint64_t flags, uint64_t descriptor, uint64_t offset)
+long sys_mmap(uint64_t address, uint64_t bytes, uint64_t protection, uint64_t flags, uint64_t descriptor,
+              uint64_t offset)
 {
     struct process *process = arch_process();
     uint64_t type = flags & MAP_TYPE;
@@ -40,7 +43,8 @@ long sys_mmap(uint64_t address, uint64_t bytes, uint64_t protection, uint64_t fl
 
     if (error)
         return error;
-    if (bytes == 0 || offset % ARCH_PAGE || (type != MAP_SHARED && type != MAP_PRIVATE && type != MAP_SHARED_VALIDATE))
+    if (bytes == 0 || offset % ARCH_PAGE ||
+        (type != MAP_SHARED && type != MAP_PRIVATE && type != MAP_SHARED_VALIDATE))
         return -EINVAL;
     if (!(flags & MAP_ANONYMOUS)) {
         file = file_get(process, (uint32_t)descriptor);
@@ -55,6 +59,8 @@ long sys_mmap(uint64_t address, uint64_t bytes, uint64_t protection, uint64_t fl
         vm_flags |= VM_FIXED;
     if (flags & MAP_FIXED_NOREPLACE)
         vm_flags |= VM_NO_REPLACE;
+    if (file)
+        vm_flags |= VM_OF_FILE;
 
     error = vm_map(&process->vm, &address, bytes, file ? RIGHT_READ | RIGHT_WRITE : rights, vm_flags, "");
     if (!error && file) {
@@ -86,7 +92,8 @@ long sys_brk(uint64_t end)
     return (long)vm_brk(&arch_process()->vm, end);
 }
 
-long sys_mremap(uint64_t address, uint64_t old_bytes, uint64_t new_bytes, uint64_t flags, uint64_t new_address)
+long sys_mremap(uint64_t address, uint64_t old_bytes, uint64_t new_bytes, uint64_t flags,
+                uint64_t new_address)
 {
     int error;
 
@@ -99,9 +106,19 @@ long sys_mremap(uint64_t address, uint64_t old_bytes, uint64_t new_bytes, uint64
 
 long sys_madvise(uint64_t address, uint64_t bytes, uint64_t advice)
 {
-    if (advice == MADV_DONTNEED)
+    /* Advice on paging, forking, dumping and page sizes, none of which there is anything to change about. */
+    const uint64_t harmless = 1ULL << 0 | 1ULL << 1 | 1ULL << 2 | 1ULL << 3 | 1ULL << 8 | 0xffULL << 10 |
+                              0x3fULL << 18 | 1ULL << 25;
+    const struct vm *vm = &arch_process()->vm;
+
+    advice = (uint32_t)advice;
+    if (address % ARCH_PAGE)
+        return -EINVAL;
+    if (advice == MADV_DONTNEED || advice == MADV_DONTNEED_LOCKED)
         return vm_clear(&arch_process()->vm, address, bytes);
-    return advice <= MADV_LAST && address % ARCH_PAGE == 0 ? 0 : -EINVAL;
+    if (advice > MADV_LAST || !(harmless & 1ULL << advice))
+        return -EINVAL;
+    return bytes == 0 || vm_covered(vm, address, bytes) ? 0 : -ENOMEM;
 }
 
 long sys_mlock(uint64_t address, uint64_t bytes)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_path.c: system calls that take a path or tell about a file: open, stat, directories, links. The tree is read-only.
+ * sys_path.c: system calls that take a path or tell about a file: open, stat, directories, links. The tree is
+ * read-only.
  */
 #include "arch.h"
 #include "errno.h"
@@ -53,8 +54,10 @@ long sys_openat(uint64_t directory, uint64_t path, uint64_t flags, uint64_t mode
     struct process *process = arch_process();
     struct tree_node *node;
     struct file *file;
-    int error = path_resolve(directory, path, !(flags & O_NOFOLLOW), &node);
+    int error;
 
+    flags = (uint32_t)flags;
+    error = path_resolve(directory, path, !(flags & O_NOFOLLOW), &node);
     (void)mode; /* of a file to be created, which a read-only tree refuses */
     if (error == -ENOENT && (flags & O_CREAT))
         return -EROFS;
@@ -62,6 +65,10 @@ long sys_openat(uint64_t directory, uint64_t path, uint64_t flags, uint64_t mode
         return error;
 
     uint32_t kind = node->mode & S_IFMT;
+    if ((flags & O_CREAT) && (flags & O_EXCL))
+        return -EEXIST;
+    if ((flags & O_CREAT) && kind == S_IFDIR)
+        return -EISDIR;
     if (kind == S_IFLNK && !(flags & O_PATH))
         return -ELOOP; /* only with O_NOFOLLOW */
     if (kind != S_IFDIR && (flags & O_DIRECTORY))
@@ -77,7 +84,7 @@ long sys_openat(uint64_t directory, uint64_t path, uint64_t flags, uint64_t mode
 
     file = file_allocate(process);
     if (!file)
-        return -ENFILE;
+        return -EMFILE; /* as many open files as descriptors */
     file->node = node;
     file->flags = (unsigned)flags & ~(unsigned)(O_CLOEXEC | O_CREAT | O_TRUNC);
     error = file_bind(process, file);
@@ -100,12 +107,15 @@ long sys_faccessat(uint64_t directory, uint64_t path, uint64_t mode)
     struct tree_node *node;
     int error;
 
+    mode = (uint32_t)mode;
     if (mode & ~7ULL)
         return -EINVAL;
     error = path_resolve(directory, path, true, &node);
     if (error)
         return error;
-    if ((mode & ACCESS_WRITE) && (node->mode & S_IFMT) != S_IFCHR)
+    if ((mode & ACCESS_WRITE) && node->device && !(node->mode & 0200))
+        return -EACCES;
+    if ((mode & ACCESS_WRITE) && !node->device)
         return -EROFS;
     if ((mode & 1) && (node->mode & S_IFMT) == S_IFREG && !(node->mode & 0111))
         return -EACCES;
@@ -126,8 +136,11 @@ struct file_status {
 
 static struct file_status node_status(const struct tree_node *node)
 {
-    return (struct file_status){ .inode = node->inode, .links = node->links ? node->links : 1, .bytes = node->bytes,
-                                 .mtime_s = node->mtime_s, .mode = node->mode };
+    return (struct file_status){ .inode = node->inode,
+                                 .links = node->links ? node->links : 1,
+                                 .bytes = node->bytes,
+                                 .mtime_s = node->mtime_s,
+                                 .mode = node->mode };
 }
 
 static struct file_status open_file_status(const struct file *file)
@@ -162,11 +175,16 @@ static int status_at(uint64_t descriptor, uint64_t path, uint64_t flags, struct 
     char first;
     int error;
 
+    flags = (uint32_t)flags;
     if (flags & ~(uint64_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH | AT_NO_AUTOMOUNT))
         return -EINVAL;
-    if ((flags & AT_EMPTY_PATH) && (int32_t)descriptor != AT_FDCWD) {
+    if (flags & AT_EMPTY_PATH) {
         if (path && user_read(&first, path, 1))
             return -EFAULT;
+        if ((!path || !first) && (int32_t)descriptor == AT_FDCWD) {
+            *status = node_status(arch_process()->directory);
+            return 0;
+        }
         if (!path || !first) {
             struct file *file = file_get(arch_process(), (uint32_t)descriptor);
 
@@ -260,7 +278,9 @@ long sys_getdents64(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
     for (uint64_t skip = 2; child && skip < file->offset; skip++)
         child = child->next;
     for (;;) {
-        const struct tree_node *node = file->offset == 0 ? file->node : file->offset == 1 ? file->node->parent : child;
+        const struct tree_node *node = file->offset == 0   ? file->node
+                                       : file->offset == 1 ? file->node->parent
+                                                           : child;
         const char *name = file->offset == 0 ? "." : file->offset == 1 ? ".." : node ? node->name : NULL;
 
         if (!name)

@@ -60,7 +60,9 @@ long sys_exit_group(uint64_t status)
 
 long sys_uname(uint64_t buffer)
 {
-    struct linux_utsname name = { .system = "Linux", .node = "tacet", .domain = "(none)", .machine = ARCH_PLATFORM };
+    struct linux_utsname name = {
+        .system = "Linux", .node = "tacet", .domain = "(none)", .machine = ARCH_PLATFORM
+    };
 
     format_text(name.release, sizeof(name.release), "%s", LINUX_RELEASE);
     format_text(name.version, sizeof(name.version), "Tacet %s", TACET_VERSION);
@@ -69,8 +71,9 @@ long sys_uname(uint64_t buffer)
 
 /* ---- Signals: there is nobody to send one but the program itself, and no handler to run ---- */
 
-long sys_rt_sigaction(uint64_t signal, uint64_t new_action, uint64_t old_action, uint64_t set_bytes)
+long sys_rt_sigaction(uint64_t number, uint64_t new_action, uint64_t old_action, uint64_t set_bytes)
 {
+    uint32_t signal = (uint32_t)number;
     struct process *process = arch_process();
     struct linux_sigaction action;
 
@@ -86,7 +89,8 @@ long sys_rt_sigaction(uint64_t signal, uint64_t new_action, uint64_t old_action,
         if (signal == SIGNAL_KILL || signal == SIGNAL_STOP)
             return -EINVAL;
         if (action.handler != SIG_DFL && action.handler != SIG_IGN)
-            return syscall_refuse("rt_sigaction", "signals are not delivered to handlers; the default action holds");
+            return syscall_refuse("rt_sigaction",
+                                  "signals are not delivered to handlers; the default action holds");
     }
     if (old_action && user_write(old_action, &old, sizeof(old)))
         return -EFAULT;
@@ -99,8 +103,9 @@ long sys_rt_sigaction(uint64_t signal, uint64_t new_action, uint64_t old_action,
     return 0;
 }
 
-long sys_rt_sigprocmask(uint64_t how, uint64_t new_set, uint64_t old_set, uint64_t set_bytes)
+long sys_rt_sigprocmask(uint64_t what, uint64_t new_set, uint64_t old_set, uint64_t set_bytes)
 {
+    uint32_t how = (uint32_t)what;
     struct process *process = arch_process();
     uint64_t old = process->signal_mask, set = 0;
 
@@ -123,13 +128,15 @@ long sys_rt_sigprocmask(uint64_t how, uint64_t new_set, uint64_t old_set, uint64
     return 0;
 }
 
-static long signal_self(uint64_t signal)
+static long signal_self(uint64_t number)
 {
+    uint32_t signal = (uint32_t)number;
     struct process *process = arch_process();
 
     if (signal > SIGNAL_COUNT)
         return -EINVAL;
-    if (signal == 0 || (process->signals_ignored & 1ULL << (signal - 1)) || signal_ignored_by_default((int)signal))
+    if (signal == 0 || (process->signals_ignored & 1ULL << (signal - 1)) ||
+        signal_ignored_by_default((int)signal))
         return 0;
     if (process->signal_mask & 1ULL << (signal - 1)) {
         /* C libraries block all signals around raise and abort, and mean them to arrive afterwards. */
@@ -150,12 +157,13 @@ long sys_kill(uint64_t pid, uint64_t signal)
 
 long sys_tkill(uint64_t thread, uint64_t signal)
 {
-    return thread == arch_process()->pid ? signal_self(signal) : -ESRCH;
+    return (uint32_t)thread == arch_process()->pid ? signal_self(signal) : -ESRCH;
 }
 
 long sys_tgkill(uint64_t group, uint64_t thread, uint64_t signal)
 {
-    return group == arch_process()->pid && thread == group ? signal_self(signal) : -ESRCH;
+    return (uint32_t)group == arch_process()->pid && (uint32_t)thread == (uint32_t)group ? signal_self(signal)
+                                                                                         : -ESRCH;
 }
 
 /* ---- Threads: what C libraries set up for the first one ---- */
@@ -179,36 +187,16 @@ long sys_set_robust_list(uint64_t head, uint64_t bytes)
     return 0;
 }
 
-long sys_futex(uint64_t address, uint64_t operation, uint64_t value, uint64_t timeout, uint64_t address2, uint64_t value3)
-{
-    uint32_t now;
-
-    (void)timeout, (void)address2, (void)value3;
-    switch (operation & FUTEX_COMMANDS) {
-    case FUTEX_WAKE:
-    case FUTEX_WAKE_BITSET:
-        return address % 4 ? -EINVAL : 0; /* nobody else can wait */
-    case FUTEX_WAIT:
-    case FUTEX_WAIT_BITSET:
-        if (address % 4)
-            return -EINVAL;
-        if (user_read(&now, address, sizeof(now)))
-            return -EFAULT;
-        return now != (uint32_t)value ? -EAGAIN : -EDEADLK;
-    default:
-        return -ENOSYS;
-    }
-}
-
 long sys_prctl(uint64_t operation, uint64_t argument, uint64_t a2, uint64_t a3, uint64_t a4)
 {
     enum { SET_NAME = 15, GET_NAME = 16, SET_TIMERSLACK = 29, GET_TIMERSLACK = 30 };
     struct process *process = arch_process();
-    char name[PROCESS_NAME_BYTES] = ""; /* all of it is shown by GET_NAME: nothing of the stack's may stay behind a short name */
+    char name[PROCESS_NAME_BYTES] =
+        ""; /* all of it is shown by GET_NAME: nothing of the stack's may stay behind a short name */
     int64_t length;
 
     (void)a2, (void)a3, (void)a4;
-    switch (operation) {
+    switch ((uint32_t)operation) {
     case SET_NAME:
         length = user_read_string(name, argument, sizeof(name));
         if (length == -EFAULT)
@@ -239,7 +227,7 @@ long sys_sched_getaffinity(uint64_t pid, uint64_t bytes, uint64_t mask)
 {
     uint64_t cpus = 1ULL << arch_cpu_index();
 
-    if (pid != 0 && pid != arch_process()->pid)
+    if ((uint32_t)pid != 0 && (uint32_t)pid != arch_process()->pid)
         return -ESRCH;
     if (bytes < sizeof(cpus) || bytes % sizeof(cpus))
         return -EINVAL;
@@ -250,7 +238,7 @@ long sys_sched_setaffinity(uint64_t pid, uint64_t bytes, uint64_t mask)
 {
     uint64_t cpus = 0;
 
-    if (pid != 0 && pid != arch_process()->pid)
+    if ((uint32_t)pid != 0 && (uint32_t)pid != arch_process()->pid)
         return -ESRCH;
     if (user_read(&cpus, mask, bytes < sizeof(cpus) ? bytes : sizeof(cpus)))
         return -EFAULT;
@@ -277,9 +265,9 @@ static int limit_of(uint64_t resource, struct linux_rlimit *limit)
     const struct process *process = arch_process();
     uint64_t value = RLIM_INFINITY;
 
-    if (resource >= COUNT)
+    if ((uint32_t)resource >= COUNT)
         return -EINVAL;
-    switch (resource) {
+    switch ((uint32_t)resource) {
     case STACK:
         value = process->stack_high - process->stack_low;
         break;
@@ -304,7 +292,7 @@ long sys_prlimit64(uint64_t pid, uint64_t resource, uint64_t new_limit, uint64_t
     struct linux_rlimit limit, wanted;
     int error;
 
-    if (pid != 0 && pid != arch_process()->pid)
+    if ((uint32_t)pid != 0 && (uint32_t)pid != arch_process()->pid)
         return -ESRCH;
     error = limit_of(resource, &limit);
     if (error)
@@ -342,7 +330,7 @@ long sys_sysinfo(uint64_t buffer)
 
 long sys_getrandom(uint64_t buffer, uint64_t bytes, uint64_t flags)
 {
-    if (flags & ~7ULL)
+    if ((uint32_t)flags & ~7U)
         return -EINVAL;
     if (bytes > 32 << 20)
         bytes = 32 << 20; /* as Linux: at most so much in one call */

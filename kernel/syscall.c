@@ -8,20 +8,24 @@
 #include "errno.h"
 #include "kstring.h"
 
-typedef void syscall_handler(void); /* called by the entry code with the arguments in registers; each has its own type */
+/* Calls that this architecture lacks have the number -1: they go to a slot behind the table's numbers. */
+#define SYSCALL_SLOT(number) ((number) < 0 ? SYSCALL_SLOTS : (number))
+
+typedef void syscall_handler(
+    void); /* called by the entry code with the arguments in registers; each has its own type */
 
 void syscall_hole(void); /* the architecture's entry code */
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wcast-function-type"
 #pragma GCC diagnostic ignored "-Woverride-init"
-#define LOCAL(name, x86_64, ppc64, arguments, limits)                                                                                  \
-    [ARCH_SYSCALL_NUMBER(x86_64, ppc64) & (SYSCALL_SLOTS - 1)] = (syscall_handler *)sys_##name,
+#define LOCAL(name, x86_64, ppc64, arguments, limits) \
+    [SYSCALL_SLOT(ARCH_SYSCALL_NUMBER(x86_64, ppc64))] = (syscall_handler *)sys_##name,
 #define STUB(name, x86_64, ppc64, arguments, reason) LOCAL(name, x86_64, ppc64, arguments, reason)
 #define REFUSED(name, x86_64, ppc64, reason)
 
-syscall_handler *const syscall_table[SYSCALL_SLOTS] = {
-    [0 ... SYSCALL_SLOTS - 1] = syscall_hole,
+syscall_handler *const syscall_table[SYSCALL_SLOTS + 1] = {
+    [0 ... SYSCALL_SLOTS] = syscall_hole,
 #include "syscalls.def"
 };
 #undef LOCAL

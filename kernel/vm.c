@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * vm.c: see vm.h. The list of areas says what the program asked for; the architecture's tables say what is behind it.
+ * vm.c: see vm.h. The list of areas says what the program asked for; the architecture's tables say what is
+ * behind it.
  */
 #include "vm.h"
 #include "errno.h"
@@ -102,7 +103,8 @@ static void areas_join(struct vm *vm)
     for (struct vm_area *area = vm->areas; area && area->next;) {
         struct vm_area *next = area->next;
 
-        if (area->end == next->start && area->rights == next->rights && area->foreign == next->foreign && area->name == next->name) {
+        if (area->end == next->start && area->rights == next->rights && area->foreign == next->foreign &&
+            area->of_file == next->of_file && area->name == next->name) {
             area->end = next->end;
             area->next = next->next;
             descriptor_give(vm, next);
@@ -143,7 +145,9 @@ static bool range_covered(const struct vm *vm, uint64_t start, uint64_t end)
 /* The lowest gap of `bytes` at or above `from`, aligned so that large pages fit. 0 where there is none. */
 static uint64_t gap_find(const struct vm *vm, uint64_t from, uint64_t bytes)
 {
-    uint64_t alignment = bytes >= ARCH_HUGE_PAGE && arch_huge_pages() ? ARCH_HUGE_PAGE : bytes >= ARCH_LARGE_PAGE ? ARCH_LARGE_PAGE : ARCH_PAGE;
+    uint64_t alignment = bytes >= ARCH_HUGE_PAGE && arch_huge_pages() ? ARCH_HUGE_PAGE
+                         : bytes >= ARCH_LARGE_PAGE                   ? ARCH_LARGE_PAGE
+                                                                      : ARCH_PAGE;
     uint64_t start = (from + alignment - 1) & ~(alignment - 1);
 
     for (const struct vm_area *area = vm->areas; area; area = area->next) {
@@ -165,7 +169,8 @@ static void memory_release(void *context, uint64_t physical, uint64_t bytes)
     page_pool_give(vm->pages, physical, bytes);
 }
 
-/* One physical run for [address, …), at most `bytes`: a huge or large page where the address allows and the slice has one. */
+/* One physical run for [address, …), at most `bytes`: a huge or large page where the address allows and the
+ * slice has one. */
 static uint64_t run_take(struct vm *vm, uint64_t address, uint64_t bytes, uint64_t *got)
 {
     static const uint64_t sizes[] = { ARCH_HUGE_PAGE, ARCH_LARGE_PAGE };
@@ -185,7 +190,8 @@ static uint64_t run_take(struct vm *vm, uint64_t address, uint64_t bytes, uint64
     return page_pool_take_some(vm->pages, bytes < to_large ? bytes : to_large, got);
 }
 
-/* Backs what is not yet backed in the range with zeroed memory. On -ENOMEM the caller takes back what was attached. */
+/* Backs what is not yet backed in the range with zeroed memory. On -ENOMEM the caller takes back what was
+ * attached. */
 static int range_back(struct vm *vm, uint64_t start, uint64_t end, unsigned rights)
 {
     while (start < end) {
@@ -213,8 +219,8 @@ static int range_back(struct vm *vm, uint64_t start, uint64_t end, unsigned righ
     return 0;
 }
 
-/* Tables that a range could need that is mapped in small pages, where none of its tables is there yet: one for each large page, for each huge page, and so on up to
- * the root, that the range touches. */
+/* Tables that a range could need that is mapped in small pages, where none of its tables is there yet: one
+ * for each large page, for each huge page, and so on up to the root, that the range touches. */
 static uint64_t tables_bytes_max(uint64_t start, uint64_t end)
 {
     uint64_t tables = 0;
@@ -239,8 +245,10 @@ static uint64_t range_bytes(const struct vm *vm, uint64_t start, uint64_t end, b
     return bytes;
 }
 
-/* Whether there is memory for `more` bytes in the range, and for tables, so that range_back cannot fail; `coming` bytes will be given back before. */
-static bool range_affordable(const struct vm *vm, uint64_t start, uint64_t end, uint64_t more, uint64_t coming)
+/* Whether there is memory for `more` bytes in the range, and for tables, so that range_back cannot fail;
+ * `coming` bytes will be given back before. */
+static bool range_affordable(const struct vm *vm, uint64_t start, uint64_t end, uint64_t more,
+                             uint64_t coming)
 {
     return more == 0 || more + tables_bytes_max(start, end) <= vm->pages->free_bytes + coming;
 }
@@ -256,7 +264,8 @@ static uint64_t range_own_bytes(const struct vm *vm, uint64_t start, uint64_t en
     return bytes;
 }
 
-/* Cuts areas and pages at both ends of a range, so that what happens to it touches nothing else and needs no more memory. */
+/* Cuts areas and pages at both ends of a range, so that what happens to it touches nothing else and needs no
+ * more memory. */
 static int range_isolate(struct vm *vm, uint64_t start, uint64_t end)
 {
     int error = descriptors_reserve(vm, 2);
@@ -277,7 +286,8 @@ static void range_unmap(struct vm *vm, uint64_t start, uint64_t end)
 {
     for (struct vm_area *area = vm->areas; area && area->start < end; area = area->next)
         if (area->start >= start)
-            arch_unmap(&vm->space, area->start, area->end - area->start, area->foreign ? NULL : memory_release, vm);
+            arch_unmap(&vm->space, area->start, area->end - area->start,
+                       area->foreign ? NULL : memory_release, vm);
     areas_remove(vm, start, end);
 }
 
@@ -285,7 +295,8 @@ static void range_unmap(struct vm *vm, uint64_t start, uint64_t end)
 
 static bool range_valid(uint64_t address, uint64_t bytes)
 {
-    return address % ARCH_PAGE == 0 && address >= ARCH_PAGE && bytes > 0 && address < ARCH_USER_LIMIT && bytes <= ARCH_USER_LIMIT - address;
+    return address % ARCH_PAGE == 0 && address >= ARCH_PAGE && bytes > 0 && address < ARCH_USER_LIMIT &&
+           bytes <= ARCH_USER_LIMIT - address;
 }
 
 /* Unmaps what is in the way of a new mapping, once it is certain that there will be memory for that one. */
@@ -303,7 +314,8 @@ static int range_clear_way(struct vm *vm, uint64_t start, uint64_t end, unsigned
     return 0;
 }
 
-int vm_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags, const char *name)
+int vm_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags,
+           const char *name)
 {
     uint64_t start = *address;
     int error;
@@ -335,7 +347,11 @@ int vm_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, un
         arch_unmap(&vm->space, start, bytes, memory_release, vm);
         return error;
     }
-    areas_insert(vm, &(struct vm_area){ .start = start, .end = start + bytes, .rights = rights, .name = name });
+    areas_insert(vm, &(struct vm_area){ .start = start,
+                                        .end = start + bytes,
+                                        .rights = rights,
+                                        .of_file = flags & VM_OF_FILE,
+                                        .name = name });
     areas_join(vm);
     *address = start;
     return 0;
@@ -349,7 +365,10 @@ int vm_map_kernel(struct vm *vm, uint64_t address, const void *memory, uint64_t 
         error = arch_map(&vm->space, address, arch_physical_of(memory), bytes, RIGHT_READ);
     if (error)
         return error;
-    areas_insert(vm, &(struct vm_area){ .start = address, .end = address + bytes, .rights = RIGHT_READ, .foreign = true, .name = name });
+    areas_insert(
+        vm,
+        &(struct vm_area){
+            .start = address, .end = address + bytes, .rights = RIGHT_READ, .foreign = true, .name = name });
     return 0;
 }
 
@@ -358,6 +377,8 @@ int vm_unmap(struct vm *vm, uint64_t address, uint64_t bytes)
     uint64_t end;
     int error;
 
+    if (bytes > ARCH_USER_LIMIT)
+        return -EINVAL;
     bytes = page_up(bytes);
     if (!range_valid(address, bytes))
         return -EINVAL;
@@ -376,9 +397,11 @@ int vm_protect(struct vm *vm, uint64_t address, uint64_t bytes, unsigned rights)
 
     if (address % ARCH_PAGE)
         return -EINVAL;
-    bytes = page_up(bytes);
     if (bytes == 0)
         return 0;
+    if (bytes > ARCH_USER_LIMIT)
+        return -ENOMEM;
+    bytes = page_up(bytes);
     if (!range_valid(address, bytes) || !range_covered(vm, address, address + bytes))
         return -ENOMEM;
     end = address + bytes;
@@ -430,10 +453,13 @@ static void memory_move(struct vm *vm, uint64_t from, uint64_t to, uint64_t byte
     }
 }
 
-/* A gap for a range that moves from `start`, at the same distance from a large or huge page's bound, so that its pages stay as large as they are. */
+/* A gap for a range that moves from `start`, at the same distance from a large or huge page's bound, so that
+ * its pages stay as large as they are. */
 static uint64_t gap_find_alike(const struct vm *vm, uint64_t start, uint64_t bytes)
 {
-    uint64_t unit = bytes >= ARCH_HUGE_PAGE && arch_huge_pages() ? ARCH_HUGE_PAGE : bytes >= ARCH_LARGE_PAGE ? ARCH_LARGE_PAGE : ARCH_PAGE;
+    uint64_t unit = bytes >= ARCH_HUGE_PAGE && arch_huge_pages() ? ARCH_HUGE_PAGE
+                    : bytes >= ARCH_LARGE_PAGE                   ? ARCH_LARGE_PAGE
+                                                                 : ARCH_PAGE;
     uint64_t offset = start & (unit - 1);
     uint64_t gap = gap_find(vm, ARCH_MMAP_BASE, bytes + offset);
 
@@ -458,10 +484,12 @@ int vm_remap(struct vm *vm, uint64_t *address, uint64_t old_bytes, uint64_t new_
 
     unsigned rights = area->rights;
     const char *name = area->name;
+    bool of_file = area->of_file;
+    unsigned flags = VM_FIXED | VM_NO_REPLACE | (of_file ? VM_OF_FILE : 0);
     uint64_t more = start + old_bytes;
 
     if (range_valid(start, new_bytes) && range_free(vm, more, start + new_bytes))
-        return vm_map(vm, &more, new_bytes - old_bytes, rights, VM_FIXED | VM_NO_REPLACE, name);
+        return vm_map(vm, &more, new_bytes - old_bytes, rights, flags, name);
     if (!may_move)
         return -ENOMEM;
 
@@ -474,7 +502,7 @@ int vm_remap(struct vm *vm, uint64_t *address, uint64_t old_bytes, uint64_t new_
     if (!error)
         error = range_isolate(vm, start, more);
     if (!error)
-        error = vm_map(vm, &tail, new_bytes - old_bytes, rights, VM_FIXED | VM_NO_REPLACE, name);
+        error = vm_map(vm, &tail, new_bytes - old_bytes, rights, flags, name);
     if (!error && vm->pages->free_bytes < tables_bytes_max(to, tail)) {
         vm_unmap(vm, tail, new_bytes - old_bytes);
         error = -ENOMEM;
@@ -486,21 +514,34 @@ int vm_remap(struct vm *vm, uint64_t *address, uint64_t old_bytes, uint64_t new_
     range_isolate(vm, start, more); /* again, for vm_map has joined areas; nothing is missing for it now */
     memory_move(vm, start, to, old_bytes, rights);
     areas_remove(vm, start, start + old_bytes);
-    areas_insert(vm, &(struct vm_area){ .start = to, .end = to + old_bytes, .rights = rights, .name = name });
+    areas_insert(
+        vm, &(struct vm_area){
+                .start = to, .end = to + old_bytes, .rights = rights, .of_file = of_file, .name = name });
     areas_join(vm);
     *address = to;
     return 0;
+}
+
+bool vm_covered(const struct vm *vm, uint64_t address, uint64_t bytes)
+{
+    return bytes <= ARCH_USER_LIMIT && range_valid(address, page_up(bytes)) &&
+           range_covered(vm, address, address + page_up(bytes));
 }
 
 int vm_clear(struct vm *vm, uint64_t address, uint64_t bytes)
 {
     if (address % ARCH_PAGE)
         return -EINVAL;
-    bytes = page_up(bytes);
     if (bytes == 0)
         return 0;
+    if (bytes > ARCH_USER_LIMIT)
+        return -ENOMEM;
+    bytes = page_up(bytes);
     if (!range_valid(address, bytes) || !range_covered(vm, address, address + bytes))
         return -ENOMEM;
+    for (const struct vm_area *area = vm->areas; area && area->start < address + bytes; area = area->next)
+        if (area->end > address && area->of_file)
+            return -EINVAL;
     for (const struct vm_area *area = vm->areas; area && area->start < address + bytes; area = area->next) {
         uint64_t from = area->start > address ? area->start : address;
         uint64_t to = area->end < address + bytes ? area->end : address + bytes;

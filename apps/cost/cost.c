@@ -14,8 +14,8 @@
  * On Tacet the same call is timed with the flight log's class of system calls on: it writes two events then,
  * so that one costs half of the difference, the saving of registers around it included.
  *
- * The last figures are times, not ticks: how late the program wakes up from sleeps of a millisecond, with the exact timers that it
- * asked for, and with the system's default.
+ * The last figures are times, not ticks: how late the program wakes up from sleeps of a millisecond, with the
+ * exact timers that it asked for, and with the system's default.
  */
 #define _GNU_SOURCE
 #include "cycles.h"

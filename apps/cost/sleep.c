@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sleep.c: see sleep.h. A sleep ends at an absolute time of the monotonic clock, so that what comes before the kernel knows of it does not count; the lateness holds the
- * timer's own, the way back to the program, and one reading of the clock.
+ * sleep.c: see sleep.h. A sleep ends at an absolute time of the monotonic clock, so that what comes before
+ * the kernel knows of it does not count; the lateness holds the timer's own, the way back to the program, and
+ * one reading of the clock.
  */
 #define _GNU_SOURCE
 #include "sleep.h"

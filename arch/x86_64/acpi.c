@@ -6,7 +6,7 @@
  * The byte code of the DSDT is not run: \_S5 is found as the encoding of `Name (_S5_, Package () { small
  * integer, small integer, … })`, which is how firmware writes it. Source: ACPI Specification 6.5 §5.2
  * (tables), §4.8.3 (PM1 control, PM timer), §7.4.2
- * (_S5), §20.2 (byte code). Pure C; runs once, on the boot CPU; owns nothing.
+ * (_S5), §5.2.16 (SRAT), §20.2 (byte code). Pure C; runs once, on the boot CPU; owns nothing.
  */
 #include "arch/acpi.h"
 #include "bytes.h"
@@ -28,6 +28,8 @@
 #define MADT_ENTRIES    44
 #define MADT_HAS_8259   1
 #define CPU_ENABLED     1
+#define SRAT_ENTRIES    48
+#define SRAT_ENABLED    1
 #define SLEEP_TYPE_MAX  7 /* three bits of the PM1 control register */
 
 /* Byte code. */
@@ -313,14 +315,18 @@ static void add_cpu(struct acpi_facts *out, uint32_t apic_id)
         if (out->apic_ids[i] == apic_id)
             return;
     }
-    if (out->cpu_count < ACPI_CPUS_MAX)
-        out->apic_ids[out->cpu_count++] = apic_id;
-    else
+    if (out->cpu_count == ACPI_CPUS_MAX) {
         out->cpus_dropped++;
+        return;
+    }
+    out->nodes[out->cpu_count] = NUMA_NODE_NONE;
+    out->apic_ids[out->cpu_count++] = apic_id;
 }
 
-static void take_madt_entry(const uint8_t *entry, unsigned bytes, struct acpi_facts *out)
+static void take_madt_entry(const struct table *madt, const uint8_t *entry, unsigned bytes,
+                            struct acpi_facts *out)
 {
+    (void)madt; /* of no use to these entries */
     switch (entry[0]) {
     case 0: /* local APIC; number 255 addresses all */
         if (bytes >= 8 && (load_le32(entry + 4) & CPU_ENABLED) && entry[3] != 0xff)
@@ -339,19 +345,72 @@ static void take_madt_entry(const uint8_t *entry, unsigned bytes, struct acpi_fa
     }
 }
 
+/* Calls `take` for each entry of a table that is a list of them, each with its type and its length in front.
+ */
+static void take_entries(const struct table *table, uint32_t offset,
+                         void (*take)(const struct table *table, const uint8_t *entry, unsigned bytes,
+                                      struct acpi_facts *out),
+                         struct acpi_facts *out)
+{
+    while (offset + 2 <= table->bytes) {
+        unsigned bytes = table->at[offset + 1];
+
+        if (bytes < 2 || bytes > table->bytes - offset)
+            return;
+        take(table, table->at + offset, bytes, out);
+        offset += bytes;
+    }
+}
+
 static void take_madt(const struct table *madt, struct acpi_facts *out)
 {
-    uint32_t offset = MADT_ENTRIES;
-
     out->local_apic_address = field32(madt, 36);
     out->has_8259 = field32(madt, 40) & MADT_HAS_8259;
-    while (offset + 2 <= madt->bytes) {
-        unsigned bytes = madt->at[offset + 1];
+    take_entries(madt, MADT_ENTRIES, take_madt_entry, out);
+}
 
-        if (bytes < 2 || bytes > madt->bytes - offset)
-            return;
-        take_madt_entry(madt->at + offset, bytes, out);
-        offset += bytes;
+/* ---- SRAT ---- */
+
+static void set_node(struct acpi_facts *out, uint32_t apic_id, uint32_t node)
+{
+    for (unsigned i = 0; i < out->cpu_count; i++) {
+        if (out->apic_ids[i] == apic_id && out->nodes[i] == NUMA_NODE_NONE)
+            out->nodes[i] = node;
+    }
+}
+
+static void add_node_range(struct acpi_facts *out, uint64_t base, uint64_t bytes, uint32_t node)
+{
+    if (bytes == 0 || bytes > UINT64_MAX - base)
+        return;
+    if (out->node_range_count == ACPI_NODE_RANGES_MAX) {
+        out->node_ranges_dropped++;
+        return;
+    }
+    out->node_ranges[out->node_range_count++] = (struct numa_range){ { base, bytes }, node };
+}
+
+static void take_srat_entry(const struct table *srat, const uint8_t *entry, unsigned bytes,
+                            struct acpi_facts *out)
+{
+    uint32_t domain_mask = field8(srat, 8) < 2 ? 0xff : UINT32_MAX; /* the first revision had eight bits */
+
+    switch (entry[0]) {
+    case 0: /* local APIC; the number of its domain is in two parts */
+        if (bytes >= 16 && (load_le32(entry + 4) & SRAT_ENABLED))
+            set_node(out, entry[3], (entry[2] | (load_le32(entry + 8) & ~0xffu)) & domain_mask);
+        return;
+    case 1: /* memory */
+        if (bytes >= 40 && (load_le32(entry + 28) & SRAT_ENABLED))
+            add_node_range(out, load_le64(entry + 8), load_le64(entry + 16),
+                           load_le32(entry + 2) & domain_mask);
+        return;
+    case 2: /* local x2APIC */
+        if (bytes >= 24 && (load_le32(entry + 12) & SRAT_ENABLED))
+            set_node(out, load_le32(entry + 8), load_le32(entry + 4));
+        return;
+    default:
+        return;
     }
 }
 
@@ -359,7 +418,7 @@ int acpi_parse(const struct boot_info *info, physical_reader *read, void *contex
                struct message *why)
 {
     const struct reader reader = { read, context };
-    unsigned entry_bytes, fadt_at = 0, hpet_at = 0, madt_at = 0, ssdt_at = 0;
+    unsigned entry_bytes, fadt_at = 0, hpet_at = 0, madt_at = 0, srat_at = 0, ssdt_at = 0;
     uint8_t rsdp[RSDP_BYTES];
     struct table root, table;
 
@@ -377,6 +436,8 @@ int acpi_parse(const struct boot_info *info, physical_reader *read, void *contex
         take_hpet(&table, out);
     if (root_next(&reader, &root, entry_bytes, "APIC", &madt_at, &table))
         take_madt(&table, out);
+    if (root_next(&reader, &root, entry_bytes, "SRAT", &srat_at, &table))
+        take_entries(&table, SRAT_ENTRIES, take_srat_entry, out); /* after the CPUs are known */
     while (!out->soft_off_known && root_next(&reader, &root, entry_bytes, "SSDT", &ssdt_at, &table))
         out->soft_off_known = find_soft_off(&table, out);
     return 0;

@@ -2,11 +2,13 @@
 /*
  * clock.c: the clock source of x86_64 is the TSC; this finds its rate, once, at boot.
  *
- * In order of trust: CPUID leaf 0x15 (crystal and ratio), the hypervisor's timing leaf 0x40000010, a measurement over one millisecond against
- * a clock of known rate: HPET, ACPI PM timer, or channel 2 of the PIT. A leaf is believed only if the CPU says that it exists (TCG answers
- * garbage beyond its last one). Every measurement is bounded in steps, so a dead clock is found out and the next one tried.
+ * In order of trust: CPUID leaf 0x15 (crystal and ratio), the hypervisor's timing leaf 0x40000010, a
+ * measurement over one millisecond against a clock of known rate: HPET, ACPI PM timer, or channel 2 of the
+ * PIT. A leaf is believed only if the CPU says that it exists (TCG answers garbage beyond its last one).
+ * Every measurement is bounded in steps, so a dead clock is found out and the next one tried.
  *
- * Sources: Intel SDM 3A §18.7.3 (TSC frequency), 2A CPUID; IA-PC HPET Specification 1.0a §2.3; ACPI 6.5 §4.8.3.3; Intel 8254 datasheet.
+ * Sources: Intel SDM 3A §18.7.3 (TSC frequency), 2A CPUID; IA-PC HPET Specification 1.0a §2.3; ACPI 6.5
+ * §4.8.3.3; Intel 8254 datasheet.
  */
 #include "arch.h"
 #include "arch/local_apic.h"
@@ -72,7 +74,8 @@ static bool hpet_find(struct reference_clock *clock)
     uint64_t period_fs = hpet[1]; /* high half of the capabilities register */
     if (period_fs == 0 || period_fs > HPET_PERIOD_FS_MAX)
         return false;
-    hpet[0x10 / 4] |= 1; /* run; interrupts of its comparators stay as they were: off since reset, or masked at the 8259 */
+    hpet[0x10 / 4] |=
+        1; /* run; interrupts of its comparators stay as they were: off since reset, or masked at the 8259 */
     *clock = (struct reference_clock){ "HPET", 1000000000000000ULL / period_fs, 0xffffffff, hpet_read };
     return true;
 }
@@ -81,7 +84,8 @@ static bool pm_timer_find(struct reference_clock *clock)
 {
     const struct acpi_facts *facts = acpi_facts();
 
-    *clock = (struct reference_clock){ "ACPI PM timer", PM_TIMER_HZ, facts->pm_timer_32_bits ? 0xffffffff : 0xffffff, pm_timer_read };
+    *clock = (struct reference_clock){ "ACPI PM timer", PM_TIMER_HZ,
+                                       facts->pm_timer_32_bits ? 0xffffffff : 0xffffff, pm_timer_read };
     return facts->pm_timer_port != 0;
 }
 
@@ -95,7 +99,8 @@ static bool pit_find(struct reference_clock *clock)
     return true;
 }
 
-/* One instant on both clocks: the reference is read between two reads of the TSC, and the closest of a few tries counts. */
+/* One instant on both clocks: the reference is read between two reads of the TSC, and the closest of a few
+ * tries counts. */
 static void instant_read(const struct reference_clock *clock, uint64_t *ticks, uint64_t *reference)
 {
     uint64_t closest = UINT64_MAX;
@@ -113,8 +118,9 @@ static void instant_read(const struct reference_clock *clock, uint64_t *ticks, u
     }
 }
 
-/* The local APIC's timer runs along with every measurement, masked; its rate comes out of the ratio. The TSC is read right behind each of the two accesses to
- * the timer, so that their cost falls out: a rate some millionths too low makes each longer sleep take two interrupts, one of them too early. */
+/* The local APIC's timer runs along with every measurement, masked; its rate comes out of the ratio. The TSC
+ * is read right behind each of the two accesses to the timer, so that their cost falls out: a rate some
+ * millionths too low makes each longer sleep take two interrupts, one of them too early. */
 static uint64_t apic_timer_begin(void)
 {
     if (local_apic_present())
@@ -205,11 +211,13 @@ void clock_initialise(void)
             kernel_print("the %s does not run; trying the next clock\n", reference.name);
     }
     if (!clock_hz)
-        node_stop(STOP_BAD_INPUT, "no clock: CPUID, HPET, ACPI PM timer and PIT all fail to give the TSC's rate");
+        node_stop(STOP_BAD_INPUT,
+                  "no clock: CPUID, HPET, ACPI PM timer and PIT all fail to give the TSC's rate");
     if (!apic_hz && local_apic_present())
         apic_measure();
     clockevents_initialise(apic_hz);
-    kernel_print("clock: TSC at %lu.%06lu MHz by %s%s\n", clock_hz / 1000000, clock_hz % 1000000, clock_origin,
+    kernel_print("clock: TSC at %lu.%06lu MHz by %s%s\n", clock_hz / 1000000, clock_hz % 1000000,
+                 clock_origin,
                  cpu_features()->invariant_tsc ? "" : " (the CPU does not promise an invariant TSC)");
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * clockevents.c: the clock event devices of x86_64: the local APIC's one-shot timer, and the TSC deadline where the CPU has one (exact to the TSC's tick, and without a
- * range). Functions act on the calling CPU, interrupts off.
+ * clockevents.c: the clock event devices of x86_64: the local APIC's one-shot timer, and the TSC deadline
+ * where the CPU has one (exact to the TSC's tick, and without a range). Functions act on the calling CPU,
+ * interrupts off.
  *
- * The APIC timer counts at a rate that only measuring tells; it is measured beside the TSC (clock.c). Deadlines are rounded up to its ticks, so that it is never early;
- * a count of zero would never fire; one that is too far is clamped, and the timer queue asks again.
+ * The APIC timer counts at a rate that only measuring tells; it is measured beside the TSC (clock.c).
+ * Deadlines are rounded up to its ticks, so that it is never early; a count of zero would never fire; one
+ * that is too far is clamped, and the timer queue asks again.
  *
  * Source: Intel SDM 3A §10.5.4.
  */
@@ -23,7 +25,8 @@ static void apic_arm(uint64_t when_ns)
     uint64_t now = clock_now_ns();
     uint64_t distance = when_ns > now ? when_ns - now : 0;
     uint64_t seconds = distance / NS_PER_S;
-    uint64_t ticks = seconds > UINT32_MAX / apic_hz ? UINT32_MAX : (distance * apic_hz + NS_PER_S - 1) / NS_PER_S;
+    uint64_t ticks =
+        seconds > UINT32_MAX / apic_hz ? UINT32_MAX : (distance * apic_hz + NS_PER_S - 1) / NS_PER_S;
 
     if (ticks > UINT32_MAX)
         ticks = UINT32_MAX;
@@ -47,12 +50,16 @@ static void deadline_disarm(void)
     local_apic_deadline_set(VECTOR_TIMER, 0);
 }
 
-static struct clockevent_device apic_device = {
-    .name = "lapic", .description = "local APIC timer, one-shot", .rating = 100, .arm = apic_arm, .disarm = apic_disarm
-};
-static struct clockevent_device deadline_device = {
-    .name = "tsc-deadline", .description = "local APIC, TSC deadline", .rating = 150, .arm = deadline_arm, .disarm = deadline_disarm
-};
+static struct clockevent_device apic_device = { .name = "lapic",
+                                                .description = "local APIC timer, one-shot",
+                                                .rating = 100,
+                                                .arm = apic_arm,
+                                                .disarm = apic_disarm };
+static struct clockevent_device deadline_device = { .name = "tsc-deadline",
+                                                    .description = "local APIC, TSC deadline",
+                                                    .rating = 150,
+                                                    .arm = deadline_arm,
+                                                    .disarm = deadline_disarm };
 
 void clockevents_initialise(uint64_t local_apic_hz)
 {

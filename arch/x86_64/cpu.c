@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cpu.c: what a CPU needs before it may run programs: segments, task state, control registers, vector state, SYSCALL.
+ * cpu.c: what a CPU needs before it may run programs: segments, task state, control registers, vector state,
+ * SYSCALL.
  *
- * Programs get the vector state that CPUID offers (x87, SSE, AVX, AVX-512): XCR0 is set to all of it. The kernel is compiled
- * without vector registers and there is one process a CPU, so that state is never saved or restored. AMX tiles stay off: on
- * Linux, too, a program must ask for them, by a call that Tacet does not have.
+ * Programs get the vector state that CPUID offers (x87, SSE, AVX, AVX-512): XCR0 is set to all of it. The
+ * kernel is compiled without vector registers and there is one process a CPU, so that state is never saved or
+ * restored. AMX tiles stay off: on Linux, too, a program must ask for them, by a call that Tacet does not
+ * have.
  *
- * Sources: Intel SDM 3A §2.5 (control registers), §5.8.8 (SYSCALL), §8.2 (task state); 1 §13.3 (XSAVE features).
+ * Sources: Intel SDM 3A §2.5 (control registers), §5.8.8 (SYSCALL), §8.2 (task state); 1 §13.3 (XSAVE
+ * features).
  */
 #include "arch.h"
 #include "arch/setup.h"
@@ -18,11 +21,15 @@
 #define MSR_EFER           0xc0000080
 #define MSR_STAR           0xc0000081
 #define MSR_LSTAR          0xc0000082
+#define MSR_CSTAR          0xc0000083
 #define MSR_FMASK          0xc0000084
 #define MSR_FS_BASE        0xc0000100
 #define MSR_GS_BASE        0xc0000101
 #define MSR_KERNEL_GS_BASE 0xc0000102
 #define EFER_SYSCALL       1ULL
+
+/* PE, MP, ET, NE, WP, PG */
+#define CR0_VALUE 0x80010033ULL
 
 #define CR4_PGE        (1ULL << 7)
 #define CR4_OSFXSR     (1ULL << 9)
@@ -36,7 +43,8 @@
 
 #define XCR0_KNOWN 0xe7ULL /* x87, SSE, AVX, and the three parts of AVX-512 */
 
-/* What SYSCALL clears in the flags: interrupts, direction, trap, nested task, alignment check (SMAP's override), I/O privilege. */
+/* What SYSCALL clears in the flags: interrupts, direction, trap, nested task, alignment check (SMAP's
+ * override), I/O privilege. */
 #define SYSCALL_FLAGS_MASK 0x47700ULL
 
 static struct klog_ring boot_klog;
@@ -86,15 +94,18 @@ static void segments_load(struct cpu *cpu)
     cpu->gdt[2] = 0x0000920000000000; /* kernel data: present, writable */
     cpu->gdt[3] = 0x0000f20000000000; /* user data: the same with privilege 3 */
     cpu->gdt[4] = 0x0020fa0000000000; /* user code */
-    cpu->gdt[5] = (sizeof(struct task_state) - 1) | (tss & 0xffffff) << 16 | 0x89ULL << 40 | (tss >> 24 & 0xff) << 56;
+    cpu->gdt[5] =
+        (sizeof(struct task_state) - 1) | (tss & 0xffffff) << 16 | 0x89ULL << 40 | (tss >> 24 & 0xff) << 56;
     cpu->gdt[6] = tss >> 32;
 
     cpu->kernel_stack = (uint64_t)cpu->stack + CPU_STACK_BYTES;
     cpu->task_state.rsp[0] = cpu->kernel_stack;
     for (unsigned i = 0; i < IST_STACKS; i++)
         cpu->task_state.ist[i] = (uint64_t)cpu->ist_stacks[i] + IST_STACK_BYTES;
-    cpu->task_state.io_map_base = sizeof(struct task_state); /* beyond the limit: no port is open to programs */
+    cpu->task_state.io_map_base =
+        sizeof(struct task_state); /* beyond the limit: no port is open to programs */
 
+    /* LDTR too: after reset it describes the first 64 KiB of the address space, which are the program's. */
     __asm__ volatile("lgdt %0\n\t"
                      "pushq %1\n\t"
                      "leaq 1f(%%rip), %%rax\n\t"
@@ -104,14 +115,19 @@ static void segments_load(struct cpu *cpu)
                      "movw %w2, %%ss\n\t"
                      "movw %w2, %%ds\n\t"
                      "movw %w2, %%es\n\t"
-                     "ltr %w3"
+                     "ltr %w3\n\t"
+                     "lldt %w4"
                      :
-                     : "m"(pointer), "i"(SELECTOR_KERNEL_CODE), "r"(SELECTOR_KERNEL_DATA), "r"(SELECTOR_TSS)
+                     : "m"(pointer), "i"(SELECTOR_KERNEL_CODE), "r"(SELECTOR_KERNEL_DATA), "r"(SELECTOR_TSS),
+                       "r"(0)
                      : "rax", "memory");
 }
 
+/* CR0 as a whole: firmware and INIT may leave caches off (CD, NW) or the vector unit marked as stale (TS). */
 static void control_registers_set(void)
 {
+    __asm__ volatile("mov %0, %%cr0" : : "r"(CR0_VALUE) : "memory");
+
     uint64_t cr4 = CR4_PAE | CR4_PGE | CR4_OSFXSR | CR4_OSXMMEXCPT;
 
     if (features.xsave)
@@ -142,12 +158,14 @@ static void system_calls_set(void)
 {
     /* SYSRET takes the user selectors from bits 63:48: data there + 8, code there + 16. */
     msr_write(MSR_STAR, (uint64_t)(SELECTOR_USER_DATA - 8) << 48 | (uint64_t)SELECTOR_KERNEL_CODE << 32);
-    klog_recheck(); /* sets MSR_LSTAR */
+    klog_recheck();                                /* sets MSR_LSTAR */
+    msr_write(MSR_CSTAR, (uint64_t)syscall_entry); /* SYSCALL from 32-bit code: no selector leads there */
     msr_write(MSR_FMASK, SYSCALL_FLAGS_MASK);
     msr_write(MSR_EFER, msr_read(MSR_EFER) | EFER_SYSCALL);
 }
 
-/* Reports what the hardware cannot correct, from every bank; what firmware has left in them is of the past. */
+/* Reports what the hardware cannot correct, from every bank; what firmware has left in them is of the past.
+ */
 static void machine_checks_enable(void)
 {
     if (!features.machine_check)
@@ -181,7 +199,8 @@ void cpu_initialise(struct cpu *cpu, unsigned index)
     system_calls_set();
 }
 
-/* Every part of the vector state to its initial value: nothing of the firmware's or the loader's reaches the program. */
+/* Every part of the vector state to its initial value: nothing of the firmware's or the loader's reaches the
+ * program. */
 static void vector_state_reset(void)
 {
     static const uint32_t mxcsr = 0x1f80; /* all SIMD exceptions masked, as Linux starts a program */
@@ -189,7 +208,10 @@ static void vector_state_reset(void)
 
     __asm__ volatile("fninit");
     if (features.xsave) {
-        __asm__ volatile("xrstor64 %0" : : "m"(empty), "a"((uint32_t)features.xcr0), "d"((uint32_t)(features.xcr0 >> 32)) : "memory");
+        __asm__ volatile("xrstor64 %0"
+                         :
+                         : "m"(empty), "a"((uint32_t)features.xcr0), "d"((uint32_t)(features.xcr0 >> 32))
+                         : "memory");
     } else if (features.fxsave) {
         static uint8_t legacy[512] __attribute__((aligned(16)));
 
@@ -217,6 +239,7 @@ uint64_t arch_kernel_ticks(void)
 long arch_thread_pointer_call(uint64_t code, uint64_t address)
 {
     enum { ARCH_SET_GS = 0x1001, ARCH_SET_FS = 0x1002, ARCH_GET_FS = 0x1003, ARCH_GET_GS = 0x1004 };
+    code = (uint32_t)code;
     uint32_t msr = code == ARCH_SET_GS || code == ARCH_GET_GS ? MSR_KERNEL_GS_BASE : MSR_FS_BASE;
     uint64_t value;
 
@@ -248,7 +271,8 @@ bool arch_huge_pages(void)
 
 uint64_t arch_hwcap(unsigned word)
 {
-    return word == 1 ? features.hwcap : 0; /* AT_HWCAP2 would announce RDFSBASE and user-mode MWAIT: neither is on */
+    return word == 1 ? features.hwcap
+                     : 0; /* AT_HWCAP2 would announce RDFSBASE and user-mode MWAIT: neither is on */
 }
 
 bool arch_random_is_hardware(void)
@@ -267,7 +291,8 @@ uint64_t arch_random(void)
     if (good)
         return value;
 
-    /* splitmix64 over the cycle counter: spreads hash tables and stack canaries; it keeps no secret from an attacker. */
+    /* splitmix64 over the cycle counter: spreads hash tables and stack canaries; it keeps no secret from an
+     * attacker. */
     state += cpu_ticks() | 1;
     value = state += 0x9e3779b97f4a7c15;
     value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9;
@@ -288,7 +313,10 @@ void arch_cpu_describe(char *text, size_t bytes)
     const char *name = brand.text;
     while (*name == ' ')
         name++;
-    format_text(text, bytes, "%.48s%s%s%s%s%s%s", name, features.no_execute ? " nx" : "", features.smep ? " smep" : "",
-                features.smap ? " smap" : "", features.umip ? " umip" : "", features.huge_pages ? " 1GiB-pages" : "",
-                features.xcr0 & 0xe0 ? " avx512" : features.xcr0 & 4 ? " avx" : "");
+    format_text(text, bytes, "%.48s%s%s%s%s%s%s", name, features.no_execute ? " nx" : "",
+                features.smep ? " smep" : "", features.smap ? " smap" : "", features.umip ? " umip" : "",
+                features.huge_pages ? " 1GiB-pages" : "",
+                features.xcr0 & 0xe0 ? " avx512"
+                : features.xcr0 & 4  ? " avx"
+                                     : "");
 }

@@ -2,13 +2,15 @@
 /*
  * kernel_map.c: the kernel's half of every address space.
  *
- *     0xffff800000000000  direct map: the memory that the boot map calls usable, the boot modules, and the first megabyte (firmware data, text screen,
- *                         start-up code of further CPUs); writable, never executable
+ *     0xffff800000000000  direct map: usable memory, boot modules, the first megabyte (firmware data, text
+ *                         screen, start-up code of further CPUs); writable, never executable
  *     0xffffff0000000000  device window: registers, uncached
- *     0xffffffff80000000  the image: text R-X, constants R--, data RW-, in 4 KiB pages; one page below the kernel stack is missing
+ *     0xffffffff80000000  the image: text R-X, constants R--, data RW-, in 4 KiB pages; the page below the
+ *                         kernel stack is missing
  *
- * Nothing is both writable and executable, nothing is reachable from programs except the pages that user_map.c maps for them. Built once at
- * boot from the kernel's pool; only device_map adds to it later. [Intel SDM 3A §4.5, §4.6]
+ * Nothing is both writable and executable, nothing is reachable from programs except the pages that
+ * user_map.c maps for them. Built once at boot from the kernel's pool; only device_map adds to it later.
+ * [Intel SDM 3A §4.5, §4.6]
  */
 #include "arch.h"
 #include "arch/page_table.h"
@@ -17,9 +19,9 @@
 
 extern uint8_t image_start[], image_text_end[], image_rodata_end[], image_end[];
 
-#define EARLY_LIMIT          (4ULL << 30) /* entry.asm maps so much */
-#define DEVICE_WINDOW_BYTES  ARCH_LARGE_PAGE
-#define KERNEL_TABLE_BITS    (PTE_PRESENT | PTE_WRITE)
+#define EARLY_LIMIT         (4ULL << 30) /* entry.asm maps so much */
+#define DEVICE_WINDOW_BYTES ARCH_LARGE_PAGE
+#define KERNEL_TABLE_BITS   (PTE_PRESENT | PTE_WRITE)
 
 static const struct memory_range first_megabyte = { 0, 1 << 20 };
 static uint64_t root;
@@ -46,8 +48,9 @@ uint64_t arch_address_limit(void)
     return ADDRESS_LIMIT;
 }
 
-/* A range needs at most two tables for each ragged end, and one for each GiB where there are no 1 GiB pages; beside that the tables on the
- * way: one for each 512 GiB, and a handful for the image and the device window. */
+/* A range needs at most two tables for each ragged end, and one for each GiB where there are no 1 GiB pages;
+ * beside that the tables on the way: one for each 512 GiB, and a handful for the image and the device window.
+ */
 static uint64_t range_table_bytes(const struct memory_range *range)
 {
     uint64_t bytes = range->bytes < ADDRESS_LIMIT ? range->bytes : ADDRESS_LIMIT;
@@ -59,7 +62,8 @@ static uint64_t range_table_bytes(const struct memory_range *range)
 
 uint64_t arch_pool_bytes(const struct boot_info *boot)
 {
-    uint64_t bytes = (8 + ((uint64_t)(image_end - image_start) >> 21)) * ARCH_PAGE + range_table_bytes(&first_megabyte);
+    uint64_t bytes =
+        (8 + ((uint64_t)(image_end - image_start) >> 21)) * ARCH_PAGE + range_table_bytes(&first_megabyte);
 
     for (unsigned i = 0; i < boot->usable_count; i++)
         bytes += range_table_bytes(&boot->usable[i]);
@@ -75,7 +79,8 @@ static void kernel_page(uint64_t address, uint64_t physical, int level, uint64_t
 
     if (!entry)
         node_stop(STOP_NO_MEMORY, "no memory for the kernel's page tables; give the node more memory");
-    *entry = physical | bits | PTE_PRESENT | PTE_GLOBAL | PTE_ACCESSED | PTE_DIRTY | (level > 0 ? PTE_LARGE : 0);
+    *entry =
+        physical | bits | PTE_PRESENT | PTE_GLOBAL | PTE_ACCESSED | PTE_DIRTY | (level > 0 ? PTE_LARGE : 0);
 }
 
 static uint64_t no_execute(void)
@@ -123,7 +128,8 @@ static bool direct_map_table_below(uint64_t physical, int level)
     return entry_is_table(table[level_index(DIRECT_MAP + physical, level)], level);
 }
 
-/* Maps a range, rounded outwards to pages, with the largest pages that fit; what an overlapping range has mapped before stays. */
+/* Maps a range, rounded outwards to pages, with the largest pages that fit; what an overlapping range has
+ * mapped before stays. */
 static void direct_map_range(const struct memory_range *range)
 {
     if (range->bytes == 0 || range->base >= ADDRESS_LIMIT || range->bytes > UINT64_MAX - range->base)
@@ -203,7 +209,8 @@ volatile void *device_map(uint64_t physical, uint64_t bytes)
     if (physical >= ADDRESS_LIMIT || length > DEVICE_WINDOW_BYTES - device_window_used)
         return NULL;
     for (uint64_t done = 0; done < length; done += ARCH_PAGE)
-        kernel_page(address + done, physical - offset + done, 0, PTE_WRITE | PTE_WRITE_THROUGH | PTE_CACHE_DISABLE | no_execute());
+        kernel_page(address + done, physical - offset + done, 0,
+                    PTE_WRITE | PTE_WRITE_THROUGH | PTE_CACHE_DISABLE | no_execute());
     device_window_used += length;
     return (volatile void *)(address + offset);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * local_apic.c: see arch/local_apic.h. What firmware or a boot loader may have left on is silenced, so that what reaches a CPU later is only what the kernel itself has
- * armed. Interrupts off in all functions; each touches the CPU that it runs on.
+ * local_apic.c: see arch/local_apic.h. What firmware or a boot loader may have left on in the 8259s
+ * and the local vectors is silenced. Interrupts off in all functions; each
+ * touches the CPU that it runs on.
  *
- * Sources: Intel 8259A datasheet (OCW1); Intel SDM 3A §10.4 (local APIC), §10.5 (local vectors, timer), §10.6 (interrupt command), §10.12 (x2APIC).
+ * Sources: Intel 8259A datasheet (OCW1); Intel SDM 3A §10.4 (local APIC), §10.5 (local vectors, timer), §10.6
+ * (interrupt command), §10.12 (x2APIC).
  */
 #include "arch/local_apic.h"
 #include "arch/cpu.h"
@@ -91,7 +93,8 @@ static void local_vectors_mask(void)
     apic_write(APIC_TIMER_COUNT, 0);
     apic_write(APIC_TIMER_DIVIDE, DIVIDE_BY_1);
     apic_write(APIC_LVT_LINT0, LVT_MASKED);
-    apic_write(APIC_LVT_LINT1, LVT_NMI); /* where boards wire the non-maskable interrupt */
+    /* Where boards wire the non-maskable interrupt: one CPU takes it. */
+    apic_write(APIC_LVT_LINT1, cpu_this()->index == 0 ? LVT_NMI : LVT_MASKED);
     apic_write(APIC_LVT_ERROR, LVT_MASKED);
     if (highest >= 4)
         apic_write(APIC_LVT_COUNTER, LVT_MASKED);
@@ -137,13 +140,15 @@ uint32_t local_apic_id(void)
 
 void local_apic_acknowledge(void)
 {
-    apic_write(APIC_END, 0);
+    if (mode != ABSENT)
+        apic_write(APIC_END, 0);
 }
 
 static void command_send(uint32_t apic_id, uint32_t command)
 {
     if (mode == X2APIC) {
-        __asm__ volatile("mfence" : : : "memory"); /* an x2APIC write does not wait for what was stored before */
+        /* An x2APIC write waits for no earlier store by itself [SDM 3A §10.12.3]. */
+        __asm__ volatile("mfence; lfence" : : : "memory");
         msr_write(MSR_X2APIC + APIC_COMMAND_LOW / 16, (uint64_t)apic_id << 32 | command);
         return;
     }
@@ -190,6 +195,7 @@ void local_apic_deadline_set(uint8_t vector, uint64_t ticks)
 {
     apic_write(APIC_LVT_TIMER, LVT_TSC_DEADLINE | vector);
     if (mode == XAPIC)
-        __asm__ volatile("mfence" : : : "memory"); /* the mode must be in place before the deadline [SDM 3A §10.5.4.1] */
+        /* The mode must be in place before the deadline [SDM 3A §10.5.4.1]. */
+        __asm__ volatile("mfence" : : : "memory");
     msr_write(MSR_TSC_DEADLINE, ticks);
 }

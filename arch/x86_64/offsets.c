@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * offsets.c: constants of C that the assembly needs. Never linked: compiled to assembly text, from which the build takes the lines
+ * offsets.c: constants of C that the assembly needs. Never linked: compiled to assembly text, from which the
+ * build takes the lines
  * "->NAME value" into build/x86_64/offsets.inc.
  */
 #include "arch/boot_protocol.h"
@@ -8,7 +9,7 @@
 #include "arch/trap.h"
 #include "syscall.h"
 
-#define DEFINE(name, value)     __asm__ volatile("\n->" #name " %0" : : "i"((uint64_t)(value)))
+#define DEFINE(name, value)       __asm__ volatile("\n->" #name " %0" : : "i"((uint64_t)(value)))
 #define OFFSET(name, type, field) DEFINE(name, offsetof(struct type, field))
 
 void offsets(void);

@@ -2,7 +2,8 @@
 /*
  * power.c: switches the machine off by ACPI, and reads the battery clock.
  *
- * Sources: ACPI Specification 6.5 §4.8.3.2 (PM1 control: SLP_TYP in bits 12:10, SLP_EN in bit 13, SCI_EN in bit 0), §16.1.6; MC146818A datasheet.
+ * Sources: ACPI Specification 6.5 §4.8.3.2 (PM1 control: SLP_TYP in bits 12:10, SLP_EN in bit 13, SCI_EN in
+ * bit 0), §16.1.6; MC146818A datasheet.
  */
 #include "arch.h"
 #include "arch/setup.h"
@@ -37,7 +38,8 @@ _Noreturn void arch_power_off(void)
         acpi_mode_enter(facts);
         port_write16(facts->pm1a_control_port, (uint16_t)(facts->soft_off_type_a << 10 | PM1_SLEEP_ENABLE));
         if (facts->pm1b_control_port)
-            port_write16(facts->pm1b_control_port, (uint16_t)(facts->soft_off_type_b << 10 | PM1_SLEEP_ENABLE));
+            port_write16(facts->pm1b_control_port,
+                         (uint16_t)(facts->soft_off_type_b << 10 | PM1_SLEEP_ENABLE));
     }
     arch_cpu_park();
 }
@@ -45,7 +47,16 @@ _Noreturn void arch_power_off(void)
 #define RTC_INDEX 0x70
 #define RTC_DATA  0x71
 
-enum { RTC_SECOND = 0, RTC_MINUTE = 2, RTC_HOUR = 4, RTC_DAY = 7, RTC_MONTH = 8, RTC_YEAR = 9, RTC_STATUS_A = 10, RTC_STATUS_B = 11 };
+enum {
+    RTC_SECOND = 0,
+    RTC_MINUTE = 2,
+    RTC_HOUR = 4,
+    RTC_DAY = 7,
+    RTC_MONTH = 8,
+    RTC_YEAR = 9,
+    RTC_STATUS_A = 10,
+    RTC_STATUS_B = 11
+};
 
 static unsigned rtc_read(uint8_t index)
 {
@@ -66,7 +77,8 @@ static uint64_t days_since_1970(unsigned year, unsigned month, unsigned day)
     uint64_t leap_days = whole / 4 - whole / 100 + whole / 400 - (1969 / 4 - 1969 / 100 + 1969 / 400);
     bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 
-    return (uint64_t)(year - 1970) * 365 + leap_days + before_month[month - 1] + (leap && month > 2) + day - 1;
+    return (uint64_t)(year - 1970) * 365 + leap_days + before_month[month - 1] + (leap && month > 2) + day -
+           1;
 }
 
 uint64_t arch_wall_clock_s(void)

@@ -2,8 +2,9 @@
 /*
  * smp.c: finds the node's CPUs, starts them, and compares their clocks.
  *
- * CPUs come from the ACPI MADT; the first one of each core first, then the hardware threads beside them, so that ranks fill cores before they share one. A CPU
- * that does not answer is named and left out. Started one after the other by the first CPU; each reports, takes part in the clock comparison, and waits in
+ * CPUs come from the ACPI MADT; the first one of each core first, then the hardware threads beside them, so
+ * that ranks fill cores before they share one. A CPU that does not answer is named and left out. Started one
+ * after the other by the first CPU; each reports, takes part in the clock comparison, and waits in
  * kernel_cpu_start().
  *
  * Sources: Intel SDM 3A §9.4.4 (start-up), §9.9 (topology by CPUID leaf 0xB), 3B §18.17.3 (TSC_ADJUST).
@@ -55,6 +56,22 @@ const struct klog_ring *arch_klog_of(unsigned cpu)
     return cpus[cpu]->klog;
 }
 
+unsigned arch_node_ranges(const struct numa_range **ranges)
+{
+    *ranges = acpi_facts()->node_ranges;
+    return acpi_facts()->node_range_count;
+}
+
+uint32_t arch_cpu_node(unsigned cpu)
+{
+    const struct acpi_facts *facts = acpi_facts();
+
+    for (unsigned i = 0; i < facts->cpu_count; i++)
+        if (facts->apic_ids[i] == cpus[cpu]->apic_id)
+            return facts->nodes[i];
+    return NUMA_NODE_NONE;
+}
+
 unsigned arch_cpus_present(void)
 {
     unsigned count = acpi_facts()->cpu_count;
@@ -82,12 +99,13 @@ static void sync_answer(void)
     for (uint32_t round = 1; round <= SYNC_ROUNDS; round++) {
         while (__atomic_load_n(&sync.turn, __ATOMIC_ACQUIRE) != round * 2)
             arch_pause();
-        sync.ticks = cpu_ticks();
+        sync.ticks = cpu_ticks_ordered();
         __atomic_store_n(&sync.turn, round * 2 + 1, __ATOMIC_RELEASE);
     }
 }
 
-/* How far the other CPU's TSC is ahead of this one's, as far as the quickest round can tell: 0 if it lies between the two readings around it. */
+/* How far the other CPU's TSC is ahead of this one's, as far as the quickest round can tell: 0 if it lies
+ * between the two readings around it. */
 static int64_t sync_ask(void)
 {
     uint64_t quickest = UINT64_MAX;
@@ -95,13 +113,13 @@ static int64_t sync_ask(void)
 
     sync.turn = 0;
     for (uint32_t round = 1; round <= SYNC_ROUNDS; round++) {
-        uint64_t before = cpu_ticks();
+        uint64_t before = cpu_ticks_ordered();
 
         __atomic_store_n(&sync.turn, round * 2, __ATOMIC_RELEASE);
         while (__atomic_load_n(&sync.turn, __ATOMIC_ACQUIRE) != round * 2 + 1)
             arch_pause();
 
-        uint64_t after = cpu_ticks(), other = sync.ticks;
+        uint64_t after = cpu_ticks_ordered(), other = sync.ticks;
         if (after - before >= quickest)
             continue;
         quickest = after - before;
@@ -142,10 +160,16 @@ _Noreturn void arch_start_further(struct cpu *cpu)
 
 /* ---- The first CPU's side ---- */
 
-/* The area and, behind it, the ring of the flight log. */
+/* The area and, behind it, the ring of the flight log. One whose CPU has not answered serves the next. */
 static struct cpu *cpu_allocate(struct page_pool *pool, uint32_t apic_id)
 {
     uint64_t bytes = CPU_FURTHER_BYTES;
+
+    if (ap_cpu && !ap_cpu->online) {
+        ap_cpu->apic_id = apic_id;
+        return ap_cpu;
+    }
+
     uint64_t memory = page_pool_take(pool, bytes, ARCH_PAGE);
 
     if (memory == PAGE_POOL_NONE)
@@ -169,26 +193,31 @@ static void cpu_start(struct cpu *cpu, uint8_t trampoline_page)
         local_apic_send_startup(cpu->apic_id, trampoline_page);
         wait_us(START_WAIT_US);
     }
-    for (uint64_t waited = 0; waited < ANSWER_WAIT_US && !__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE); waited += 10)
+    for (uint64_t waited = 0; waited < ANSWER_WAIT_US && !__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE);
+         waited += 10)
         wait_us(10);
     if (!cpu->online) {
         local_apic_send_init(cpu->apic_id); /* if it should wake up late, it goes back to sleep */
-        kernel_print("CPU with APIC id %u does not answer its start-up within %u ms; the node goes on without it\n", cpu->apic_id,
-                     ANSWER_WAIT_US / 1000);
+        kernel_print(
+            "CPU with APIC id %u does not answer its start-up within %u ms; the node goes on without it\n",
+            cpu->apic_id, ANSWER_WAIT_US / 1000);
         return;
     }
 
     handshake.ahead = sync_ask();
     if (handshake.ahead)
-        kernel_print("the TSC of CPU %u is %ld ticks ahead of the first CPU's; corrected %s\n", cpu->index, handshake.ahead,
-                     tsc_adjustable() ? "in hardware" : "in the kernel's clock, not in programs that read the TSC");
+        kernel_print("the TSC of CPU %u is %ld ticks ahead of the first CPU's; corrected %s\n", cpu->index,
+                     handshake.ahead,
+                     tsc_adjustable() ? "in hardware"
+                                      : "in the kernel's clock, not in programs that read the TSC");
     __atomic_store_n(&handshake.step, 2, __ATOMIC_RELEASE);
     while (__atomic_load_n(&handshake.step, __ATOMIC_ACQUIRE) != 3)
         arch_pause();
     cpus[cpu_count++] = cpu;
 }
 
-/* With a local APIC an interrupt ends the wait; interrupts come in only between STI, which holds them off for one more instruction, and the end of HLT. */
+/* With a local APIC an interrupt ends the wait; interrupts come in only between STI, which holds them off for
+ * one more instruction, and the end of HLT. */
 void arch_cpu_wait(void)
 {
     __asm__ volatile("sti; hlt; cli" : : : "memory");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * start.c: from entry.asm to the kernel proper: a CPU that can report its faults, consoles, and whatever the boot loader told, as a struct
- * boot_info. Runs once, on the first CPU, with the early map (physical memory below 4 GiB) and interrupts off.
+ * start.c: from entry.asm to the kernel proper: a CPU that can report its faults, consoles, and whatever the
+ * boot loader told, as a struct boot_info. Runs once, on the first CPU, with the early map (physical memory
+ * below 4 GiB) and interrupts off.
  */
 #include "arch.h"
 #include "arch/boot_protocol.h"

@@ -124,7 +124,7 @@ syscall_hole:
     jmp syscall_unknown
 
 ; _Noreturn void program_enter(uint64_t entry, uint64_t stack)
-; All general registers zero, interrupts on.
+; General registers zero but RCX and R11, which SYSRET leaves at entry and flags; interrupts on.
 global program_enter
 program_enter:
     mov rcx, rdi

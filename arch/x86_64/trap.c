@@ -2,11 +2,14 @@
 /*
  * trap.c: exceptions and interrupts, after trap_entry.asm has counted them.
  *
- * Three ways out: a fault inside a user copy goes on at its recovery point; a program's fault becomes a signal report and ends the process;
- * a fault of the kernel itself is a bug, and stops the node with registers and call chain. No interrupt source is unmasked except the
- * non-maskable one. Runs with interrupts off, on the kernel stack, or on one of its own for #DB, NMI, #DF, #MC.
+ * Three ways out: a fault inside a user copy goes on at its recovery point; a program's fault becomes a
+ * signal report and ends the process; a fault of the kernel itself is a bug, and stops the node with
+ * registers and call chain. Of interrupts, only the timer's and other CPUs' are
+ * expected; any other is acknowledged and named. Runs with interrupts off, on the kernel stack, or on one of
+ * its own for #DB, NMI, #DF, #MC.
  *
- * Sources: Intel SDM 3A §6.14 (64-bit IDT), §6.15 (exceptions), §4.7 (page-fault error code), 3B §16.3 (machine-check banks).
+ * Sources: Intel SDM 3A §6.14 (64-bit IDT), §6.15 (exceptions), §4.7 (page-fault error code), 3B §16.3
+ * (machine-check banks).
  */
 #include "arch.h"
 #include "arch/local_apic.h"
@@ -21,6 +24,7 @@
 #include "stop.h"
 
 extern const uint64_t trap_stubs[256];
+extern const uint8_t boot_stack[], boot_stack_top[]; /* entry.asm */
 
 struct user_copy_entry {
     uint64_t instruction, recovery;
@@ -46,17 +50,21 @@ static const struct {
     [TRAP_BREAKPOINT] = { "breakpoint", "breakpoint instruction", SIGNAL_TRAP },
     [TRAP_OVERFLOW] = { "overflow", "overflow trap", SIGNAL_SEGV },
     [TRAP_BOUND] = { "bound range", "bound check failed", SIGNAL_SEGV },
-    [TRAP_INVALID_OPCODE] = { "invalid opcode", "an instruction that this CPU does not have, or that is not allowed", SIGNAL_ILL },
+    [TRAP_INVALID_OPCODE] = { "invalid opcode",
+                              "an instruction that this CPU does not have, or that is not allowed",
+                              SIGNAL_ILL },
     [TRAP_NO_FPU] = { "device not available", "vector instruction while the unit is off", SIGNAL_SEGV },
     [TRAP_DOUBLE_FAULT] = { "double fault", NULL, 0 },
     [9] = { "coprocessor overrun", "coprocessor segment overrun", SIGNAL_FPE },
     [TRAP_INVALID_TSS] = { "invalid TSS", "invalid task state", SIGNAL_SEGV },
     [TRAP_NO_SEGMENT] = { "segment not present", "segment not present", SIGNAL_BUS },
     [TRAP_STACK] = { "stack fault", "stack address that is not canonical", SIGNAL_BUS },
-    [TRAP_PROTECTION] = { "general protection", "privileged instruction, or an address that is not canonical", SIGNAL_SEGV },
+    [TRAP_PROTECTION] = { "general protection", "privileged instruction, or an address that is not canonical",
+                          SIGNAL_SEGV },
     [TRAP_PAGE_FAULT] = { "page fault", NULL, SIGNAL_SEGV },
     [TRAP_FPU] = { "x87 error", "unmasked x87 floating-point error", SIGNAL_FPE },
-    [TRAP_ALIGNMENT] = { "alignment check", "unaligned access while the program asks for alignment checks", SIGNAL_BUS },
+    [TRAP_ALIGNMENT] = { "alignment check", "unaligned access while the program asks for alignment checks",
+                         SIGNAL_BUS },
     [TRAP_MACHINE_CHECK] = { "machine check", NULL, 0 },
     [TRAP_SIMD] = { "SIMD error", "unmasked SIMD floating-point error", SIGNAL_FPE },
     [20] = { "virtualization", "virtualization exception", SIGNAL_SEGV },
@@ -106,16 +114,31 @@ void arch_registers_print(const void *pointer)
     kernel_print("  r13 %016lx  r14 %016lx  r15 %016lx\n", f->r13, f->r14, f->r15);
 }
 
-/* Return addresses along the frame pointers, for as long as they stay inside kernel memory and go upwards. */
+/* Whether two words at `address` lie on one of this CPU's stacks, or on the one that it booted with. */
+static bool on_stack(uint64_t address)
+{
+    const struct cpu *cpu = cpu_this();
+    const struct {
+        uint64_t low, high;
+    } stacks[] = { { (uint64_t)cpu->stack, (uint64_t)cpu->stack + sizeof(cpu->stack) },
+                   { (uint64_t)cpu->ist_stacks, (uint64_t)cpu->ist_stacks + sizeof(cpu->ist_stacks) },
+                   { (uint64_t)boot_stack, (uint64_t)boot_stack_top } };
+
+    for (unsigned i = 0; i < sizeof(stacks) / sizeof(stacks[0]); i++)
+        if (address % 8 == 0 && address >= stacks[i].low && address + 16 <= stacks[i].high)
+            return true;
+    return false;
+}
+
+/* Return addresses along the frame pointers, for as long as they stay on this CPU's stacks and go upwards:
+ * the outermost one is the program's own. */
 static void backtrace_from(const uint64_t *frame)
 {
-    for (unsigned depth = 0; depth < 16; depth++) {
-        uint64_t here = (uint64_t)frame;
-
-        if (here < KERNEL_BASE || here % 8 || here > UINT64_MAX - 4096 || frame[1] < KERNEL_BASE)
+    for (unsigned depth = 0; depth < 16 && on_stack((uint64_t)frame); depth++) {
+        if (frame[1] < KERNEL_BASE)
             return;
         kernel_print("  called from %016lx\n", frame[1]);
-        if (frame[0] <= here)
+        if (frame[0] <= (uint64_t)frame)
             return;
         frame = (const uint64_t *)frame[0];
     }
@@ -207,25 +230,24 @@ _Noreturn static void kernel_fault(const struct trap_frame *frame)
     cpu->panicking = true;
     console_lock_break();
 
-    kernel_print("the kernel itself faulted: %s (vector %lu, error %lx)\n", name ? name : "unexpected interrupt", frame->vector,
-                 frame->error);
-    if (frame->vector == TRAP_PAGE_FAULT) {
-        uint64_t address = fault_address();
-
-        kernel_print("  %s, address %016lx%s\n", page_fault_cause(frame), address,
-                     address >= (uint64_t)cpu->guard && address < (uint64_t)cpu->guard + sizeof(cpu->guard) ? " (kernel stack overflow)"
-                                                                                                         : "");
-    }
+    kernel_print("the kernel itself faulted: %s (vector %lu, error %lx)\n",
+                 name ? name : "unexpected interrupt", frame->vector, frame->error);
+    if (frame->vector == TRAP_PAGE_FAULT)
+        kernel_print("  %s, address %016lx\n", page_fault_cause(frame), fault_address());
+    if (frame->vector == TRAP_DOUBLE_FAULT && fault_address() - (uint64_t)cpu->guard < sizeof(cpu->guard))
+        kernel_print("  the kernel's stack has overflowed\n"); /* nothing could be pushed onto it any more */
     arch_registers_print(frame);
     backtrace_from((const uint64_t *)frame->rbp);
-    node_stop(STOP_PANIC, "kernel fault: %s at %016lx", name ? name : "unexpected interrupt", frame->instruction);
+    node_stop(STOP_PANIC, "kernel fault: %s at %016lx", name ? name : "unexpected interrupt",
+              frame->instruction);
 }
 
 void trap_handle(struct trap_frame *frame)
 {
     bool from_user = frame->code_selector & 3;
 
-    /* A program may have set the flag that lifts SMAP; a user copy that was interrupted gets it back with its flags. */
+    /* A program may have set the flag that lifts SMAP; a user copy that was interrupted gets it back with its
+     * flags. */
     if (cpu_features()->smap)
         __asm__ volatile("clac");
 
@@ -260,6 +282,7 @@ void trap_handle(struct trap_frame *frame)
             return;
     }
     if (frame->vector >= VECTOR_FIRST_INTERRUPT) {
+        local_apic_acknowledge();
         kernel_print("interrupt %lu, which nobody asked for\n", frame->vector);
         return;
     }
@@ -270,7 +293,9 @@ void trap_handle(struct trap_frame *frame)
 _Noreturn void syscall_return_fault(uint64_t address);
 _Noreturn void syscall_return_fault(uint64_t address)
 {
-    struct trap_frame frame = { .vector = TRAP_PROTECTION, .instruction = address, .stack = cpu_this()->user_stack };
+    struct trap_frame frame = { .vector = TRAP_PROTECTION,
+                                .instruction = address,
+                                .stack = cpu_this()->user_stack };
     struct fault fault = {
         .signal = SIGNAL_SEGV,
         .cause = "a system call would return to an address that is not canonical",

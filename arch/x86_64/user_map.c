@@ -2,11 +2,13 @@
 /*
  * user_map.c: a program's half of its address space.
  *
- * Tables come from the process's own slice. A leaf is present where the program has some right to it; memory that it may not touch at the moment
- * (mprotect to PROT_NONE) keeps its entry, not present, marked PTE_ATTACHED. Large pages are split only where a range ends inside one. There is one CPU
- * an address space, so a changed entry is flushed on this CPU alone. [Intel SDM 3A §4.5, §4.10.4]
+ * Tables come from the process's own slice. A leaf is present where the program has some right to it; memory
+ * that it may not touch at the moment (mprotect to PROT_NONE) keeps its entry, not present, marked
+ * PTE_ATTACHED. Large pages are split only where a range ends inside one. There is one CPU an address space,
+ * so a changed entry is flushed on this CPU alone. [Intel SDM 3A §4.5, §4.10.4]
  *
- * arch_map either succeeds or changes nothing; what else may need memory is arch_split, which callers do first.
+ * arch_map either succeeds or changes nothing; what else may need memory is arch_split, which callers do
+ * first.
  */
 #include "arch.h"
 #include "arch/page_table.h"
@@ -22,7 +24,8 @@ static uint64_t rights_bits(unsigned rights)
 
     if (rights == 0)
         return bits;
-    bits |= PTE_PRESENT | PTE_USER | PTE_ACCESSED | PTE_DIRTY; /* set here, so that the CPU never has to write them */
+    bits |= PTE_PRESENT | PTE_USER | PTE_ACCESSED |
+            PTE_DIRTY; /* set here, so that the CPU never has to write them */
     if (rights & RIGHT_WRITE)
         bits |= PTE_WRITE;
     if (!(rights & RIGHT_EXECUTE) && cpu_features()->no_execute)
@@ -36,8 +39,8 @@ int arch_space_create(struct arch_space *space, struct page_pool *pages)
 
     if (table == PAGE_POOL_NONE)
         return -ENOMEM;
-    memcpy((uint64_t *)arch_physical(table) + ROOT_USER_HALF, (uint64_t *)arch_physical(kernel_root()) + ROOT_USER_HALF,
-           ROOT_USER_HALF * sizeof(uint64_t));
+    memcpy((uint64_t *)arch_physical(table) + ROOT_USER_HALF,
+           (uint64_t *)arch_physical(kernel_root()) + ROOT_USER_HALF, ROOT_USER_HALF * sizeof(uint64_t));
     space->root = table;
     space->pages = pages;
     return 0;
@@ -70,8 +73,9 @@ static int level_for(uint64_t address, uint64_t physical, uint64_t bytes)
     return 0;
 }
 
-/* A table that is left behind empty can stand where a large page should go: it is given back then. The CPU may know the way to an empty table, and must
- * forget it before the table becomes something else [Intel SDM 3A §4.10.3]. */
+/* A table that is left behind empty can stand where a large page should go: it is given back then. The CPU
+ * may know the way to an empty table, and must forget it before the table becomes something else [Intel SDM
+ * 3A §4.10.3]. */
 static uint64_t *leaf_reach(struct arch_space *space, uint64_t address, int level)
 {
     uint64_t *entry = entry_reach(space->root, address, level, USER_TABLE_BITS, space->pages);
@@ -134,7 +138,8 @@ int arch_split(struct arch_space *space, uint64_t address)
 
 /* Calls `visit` for every leaf in the range, which begins and ends on page bounds after the splits. */
 static void leaves_visit(struct arch_space *space, uint64_t address, uint64_t end,
-                         void (*visit)(void *context, uint64_t *entry, uint64_t address, uint64_t bytes), void *context)
+                         void (*visit)(void *context, uint64_t *entry, uint64_t address, uint64_t bytes),
+                         void *context)
 {
     while (address < end) {
         int level;
@@ -204,7 +209,8 @@ uint64_t arch_attached_zero(struct arch_space *space, uint64_t address, uint64_t
         int level;
         uint64_t entry = *entry_find(space, address, &level);
         uint64_t offset = address & (level_bytes(level) - 1);
-        uint64_t run = level_bytes(level) - offset < end - address ? level_bytes(level) - offset : end - address;
+        uint64_t run =
+            level_bytes(level) - offset < end - address ? level_bytes(level) - offset : end - address;
 
         if (entry) {
             arch_zero(arch_physical((entry & PTE_ADDRESS & ~(level_bytes(level) - 1)) + offset), run);

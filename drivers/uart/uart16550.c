@@ -1,25 +1,36 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * uart16550.c: serial ports of the PC, polled: 115200 baud, 8 bits, no parity, FIFO on, no interrupts ever. Any context.
+ * uart16550.c: serial ports of the PC, polled: 115200 baud, 8 bits, no parity, FIFO on, no interrupts ever.
+ * Any context.
  *
- * A port counts as present when its scratch register keeps what is written to it. A transmitter that never gets ready (a pulled cable cannot
- * do that, broken hardware can) is given up after a bounded wait, so that printing never hangs the node.
- * Source: National Semiconductor PC16550D datasheet §8.
+ * A port counts as present when its scratch register keeps what is written to it. A transmitter that never
+ * gets ready (a pulled cable cannot do that, broken hardware can) is given up after a bounded wait, so that
+ * printing never hangs the node. Source: National Semiconductor PC16550D datasheet §8.
  */
 #include "arch/cpu.h"
 #include "console.h"
 #include "drivers.h"
 
-enum { DATA = 0, INTERRUPTS = 1, DIVISOR_LOW = 0, DIVISOR_HIGH = 1, FIFO = 2, LINE = 3, MODEM = 4, STATUS = 5, SCRATCH = 7 };
+enum {
+    DATA = 0,
+    INTERRUPTS = 1,
+    DIVISOR_LOW = 0,
+    DIVISOR_HIGH = 1,
+    FIFO = 2,
+    LINE = 3,
+    MODEM = 4,
+    STATUS = 5,
+    SCRATCH = 7
+};
 
-#define LINE_8N1         0x03
-#define LINE_DIVISOR     0x80
-#define FIFO_ON_CLEARED  0x07
-#define MODEM_READY      0x03
-#define STATUS_RECEIVED  0x01
-#define STATUS_SENT      0x20 /* the transmit FIFO is empty */
-#define FIFO_BYTES       16
-#define WAIT_STEPS       1000000
+#define LINE_8N1        0x03
+#define LINE_DIVISOR    0x80
+#define FIFO_ON_CLEARED 0x07
+#define MODEM_READY     0x03
+#define STATUS_RECEIVED 0x01
+#define STATUS_SENT     0x20 /* the transmit FIFO is empty */
+#define FIFO_BYTES      16
+#define WAIT_STEPS      1000000
 
 static void uart_wait(uint16_t port)
 {

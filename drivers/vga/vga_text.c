@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * vga_text.c: the text screen of a PC with a BIOS: rows of character and attribute bytes, scrolled by copying. For nodes without a
- * serial port. Output only; any context.
+ * vga_text.c: the text screen of a PC with a BIOS: rows of character and attribute bytes, scrolled by
+ * copying. For nodes without a serial port. Output only; any context.
  */
 #include "arch/platform.h"
 #include "console.h"
@@ -13,7 +13,6 @@
 #define ATTRIBUTE       0x07 /* light grey on black */
 #define COLUMNS_MAX     256
 #define ROWS_MAX        128
-#define WINDOW_BYTES    0x8000
 
 static struct {
     volatile uint16_t *cells;

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * arch.h: what every architecture must provide. The kernel includes this header and no other of an architecture.
+ * arch.h: what every architecture must provide. The kernel includes this header and no other of an
+ * architecture.
  *
- * Control flow between both: an architecture's entry code fills a struct boot_info and calls kernel_start() once. After that it calls
- * up only where a program enters the kernel: through syscall_table (kernel/syscall.c), and trap_user_fault() for a fault of the program. The kernel
- * calls down through the functions below.
+ * Control flow between both: an architecture's entry code fills a struct boot_info and calls kernel_start()
+ * once. After that it calls up where a program or an interrupt enters the kernel: through syscall_table
+ * (kernel/syscall.c), trap_user_fault() for a fault of the program, clockevent_interrupt() and
+ * kernel_woken(); and it may use the kernel's console, log and stop functions. The kernel calls down through
+ * the functions below.
  *
  * The inline half stands in arch/<name>/include/arch/platform.h and must define:
  *   ARCH_NAME, ARCH_ELF_MACHINE      the architecture's name as uname prints it, and its ELF machine number
- *   ARCH_PAGE, ARCH_LARGE_PAGE, ARCH_HUGE_PAGE   page sizes in bytes; arch_huge_pages() tells whether the last one is there
- *   ARCH_USER_LIMIT                  programs may map [ARCH_PAGE, ARCH_USER_LIMIT)
+ *   ARCH_PAGE, ARCH_LARGE_PAGE, ARCH_HUGE_PAGE   page sizes in bytes; arch_huge_pages() tells whether the
+ * last one is there ARCH_USER_LIMIT                  programs may map [ARCH_PAGE, ARCH_USER_LIMIT)
  *   ARCH_PIE_BASE, ARCH_MMAP_BASE    where a static-PIE is loaded; where mmap starts to search
  *   ARCH_SYSCALL_NUMBER(x86_64, ppc64)           picks the number of this architecture
  *   arch_process(), arch_process_set()           the process that this CPU runs
  *   arch_physical(address)           the kernel's pointer to physical memory
- *   arch_physical_of(pointer)        the physical address behind a pointer to the kernel's image, or behind one from arch_physical()
- *   arch_ticks()                     the clock source's counter
- *   arch_klog(), arch_cpu_here()     this CPU's ring of the flight log; its number
- *   arch_pause()                     a hint inside a bounded wait
+ *   arch_physical_of(pointer)        the physical address behind a pointer to the kernel's image, or behind
+ * one from arch_physical() arch_ticks()                     the clock source's counter arch_klog(),
+ * arch_cpu_here()     this CPU's ring of the flight log; its number arch_pause()                     a hint
+ * inside a bounded wait
  */
 #ifndef TACET_ARCH_H
 #define TACET_ARCH_H
@@ -40,8 +43,9 @@ _Noreturn void kernel_cpu_start(unsigned cpu);
 /* Another CPU has woken this one: something that all look at may have changed. */
 void kernel_woken(void);
 
-/* A program did what it may not. `signal` is the Linux signal that it means; `cause` says it in words ("page fault: write to a page it may only
- * read"); `frame` is the architecture's, for arch_registers_print. Ends the process. */
+/* A program did what it may not. `signal` is the Linux signal that it means; `cause` says it in words ("page
+ * fault: write to a page it may only read"); `frame` is the architecture's, for arch_registers_print. Ends
+ * the process. */
 struct fault {
     int signal;
     const char *cause;
@@ -62,8 +66,9 @@ struct memory_range arch_kernel_image(void);
 uint64_t arch_early_limit(void);
 uint64_t arch_address_limit(void);
 
-/* Replaces the early map by the final one: image with its rights (no page both writable and executable), all of `boot`'s memory in the direct
- * map, nothing else. Tables come from `pool`. Stops the node where it cannot. */
+/* Replaces the early map by the final one: image with its rights (no page both writable and executable), all
+ * of `boot`'s memory in the direct map, nothing else. Tables come from `pool`. Stops the node where it
+ * cannot. */
 void arch_memory_initialise(struct page_pool *pool, const struct boot_info *boot);
 
 bool arch_huge_pages(void);
@@ -77,53 +82,70 @@ struct arch_space {
 int arch_space_create(struct arch_space *space, struct page_pool *pages);
 void arch_space_activate(const struct arch_space *space);
 
-/* Maps [address, address + bytes) to `physical` with the largest pages that alignment allows; nothing may be mapped there. Both page-aligned. rights == 0 keeps
- * the memory attached but out of reach. -ENOMEM (nothing is mapped then). */
+/* Maps [address, address + bytes) to `physical` with the largest pages that alignment allows; nothing may be
+ * mapped there. Both page-aligned. rights == 0 keeps the memory attached but out of reach. -ENOMEM (nothing
+ * is mapped then). */
 int arch_map(struct arch_space *space, uint64_t address, uint64_t physical, uint64_t bytes, unsigned rights);
 
-/* Makes `address` the beginning of a page, by cutting a large page around it. -ENOMEM where there is no memory for the table. */
+/* Makes `address` the beginning of a page, by cutting a large page around it. -ENOMEM where there is no
+ * memory for the table. */
 int arch_split(struct arch_space *space, uint64_t address);
 
-/* The next three need page bounds at the range's ends (arch_split), so that they cannot fail. Holes in the range are fine. */
+/* The next three need page bounds at the range's ends (arch_split), so that they cannot fail. Holes in the
+ * range are fine. */
 
-/* Takes what is mapped in the range away and calls `release` (may be NULL) for each physical run, in ascending order of addresses. */
+/* Takes what is mapped in the range away and calls `release` (may be NULL) for each physical run, in
+ * ascending order of addresses. */
 void arch_unmap(struct arch_space *space, uint64_t address, uint64_t bytes,
                 void (*release)(void *context, uint64_t physical, uint64_t bytes), void *context);
 
 /* New rights for what is mapped in the range. */
 void arch_protect(struct arch_space *space, uint64_t address, uint64_t bytes, unsigned rights);
 
-/* Zeroes the memory attached to [address, address + bytes), whatever the program's rights to it; any alignment. Returns how many bytes that were. */
+/* Zeroes the memory attached to [address, address + bytes), whatever the program's rights to it; any
+ * alignment. Returns how many bytes that were. */
 uint64_t arch_attached_zero(struct arch_space *space, uint64_t address, uint64_t bytes);
 
-/* Length of the run from `address`, at most `bytes`, that is alike: attached to memory or not. *attached tells which. */
+/* Length of the run from `address`, at most `bytes`, that is alike: attached to memory or not. *attached
+ * tells which. */
 uint64_t arch_attached_run(const struct arch_space *space, uint64_t address, uint64_t bytes, bool *attached);
 
-/* Copies between kernel and program that survive any address: 0 or -EFAULT (part of it may have been copied). */
+/* Copies between kernel and program that survive any address: 0 or -EFAULT (part of it may have been copied).
+ */
 int user_read(void *to, uint64_t from, uint64_t bytes);
 int user_write(uint64_t to, const void *from, uint64_t bytes);
 int user_clear(uint64_t to, uint64_t bytes);
-/* A string of at most `bytes` bytes with its NUL: its length, -EFAULT, or -ENAMETOOLONG where no NUL stands in them. */
+/* A string of at most `bytes` bytes with its NUL: its length, -EFAULT, or -ENAMETOOLONG where no NUL stands
+ * in them. */
 int64_t user_read_string(char *to, uint64_t from, uint64_t bytes);
 
 void arch_zero(void *memory, uint64_t bytes);
 
 /* ---- CPUs, time, power ---- */
 
-/* Everything left: CPU features, interrupt controllers silenced, clock calibrated. After arch_memory_initialise. */
+/* Everything left: CPU features, interrupt controllers silenced, clock calibrated. After
+ * arch_memory_initialise. */
 void arch_initialise(const struct boot_info *boot);
 
-/* How many CPUs the firmware names (at least 1); starts all of them but this one, after arch_initialise; how many run then, numbered from 0 without gaps; which one
- * this is. One that does not answer is named in the log and left out. */
+/* How many CPUs the firmware names (at least 1); starts all of them but this one, after arch_initialise; how
+ * many run then, numbered from 0 without gaps; which one this is. One that does not answer is named in the
+ * log and left out. */
 unsigned arch_cpus_present(void);
 void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot);
 unsigned arch_cpu_count(void);
 
-/* Of these, the ones with a core of their own: they have the lowest numbers; the further hardware threads of the same cores come behind. */
+/* Of these, the ones with a core of their own: they have the lowest numbers; the further hardware threads of
+ * the same cores come behind. */
 unsigned arch_core_count(void);
 unsigned arch_cpu_index(void);
 
-/* Waits for an interrupt, which may have come already: the caller looks at what it waits for, with interrupts off, calls this, and looks again. */
+/* NUMA as the firmware tells it: ranges of memory with their nodes (0 where it tells nothing), and the node
+ * of a CPU that runs, or NUMA_NODE_NONE. */
+unsigned arch_node_ranges(const struct numa_range **ranges);
+uint32_t arch_cpu_node(unsigned cpu);
+
+/* Waits for an interrupt, which may have come already: the caller looks at what it waits for, with interrupts
+ * off, calls this, and looks again. */
 void arch_cpu_wait(void);
 /* Ends another CPU's arch_cpu_wait. */
 void arch_cpu_wake(unsigned cpu);
@@ -141,14 +163,16 @@ uint64_t arch_boot_ticks(void);
 /* Ticks that this CPU has spent in the kernel since its program started, the running system call included. */
 uint64_t arch_kernel_ticks(void);
 uint64_t arch_wall_clock_s(void); /* the battery clock: seconds since 1970 UTC; 0 where there is none */
-uint64_t arch_random(void);       /* a hardware random number where there is one, else mixed from the clock; see docs */
+uint64_t arch_random(
+    void); /* a hardware random number where there is one, else mixed from the clock; see docs */
 bool arch_random_is_hardware(void);
 uint64_t arch_hwcap(unsigned word); /* AT_HWCAP, AT_HWCAP2 */
 void arch_cpu_describe(char *text, size_t bytes);
 const char *arch_exception_name(unsigned number); /* NULL where the number is not in use */
 const struct tacet_counters *arch_counters(unsigned cpu);
 
-/* Enters the program for the first time: all registers zero, vector state initial. */
+/* Enters the program for the first time: general registers zero (but for what the return instruction leaves),
+ * vector state initial. */
 _Noreturn void arch_enter_program(uint64_t entry, uint64_t stack);
 
 /* Prints the registers of a fault's frame through kernel_print. */

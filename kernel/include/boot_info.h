@@ -24,7 +24,8 @@ struct memory_range {
     uint64_t bytes;
 };
 
-/* Which memory is near which CPU (NUMA): the number of the node, as the firmware counts, that a range belongs to. */
+/* Which memory is near which CPU (NUMA): the number of the node, as the firmware counts, that a range belongs
+ * to. */
 struct numa_range {
     struct memory_range range;
     uint32_t node;
@@ -75,7 +76,8 @@ int boot_info_add_range(struct boot_info *info, uint64_t base, uint64_t bytes, b
 int boot_info_add_module(struct boot_info *info, uint64_t base, uint64_t bytes, const char *name,
                          uint64_t name_bytes);
 
-/* Whether the page at `page` is usable memory, wholly, and no module lies in it. For start-up code of further CPUs, which needs a page below 1 MiB. */
+/* Whether the page at `page` is usable memory, wholly, and no module lies in it. For start-up code of further
+ * CPUs, which needs a page below 1 MiB. */
 #define BOOT_PAGE_BYTES 4096ULL
 bool boot_info_page_is_free(const struct boot_info *info, uint64_t page);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * clockevent.h: the devices that can interrupt a CPU at a given time, and the smart timers of each CPU on top of the best of them.
+ * clockevent.h: the devices that can interrupt a CPU at a given time, and the smart timers of each CPU on top
+ * of the best of them.
  *
- * As in Linux and [Betti09 §V] each device has a rating; the one with the highest rating expires the timers of all CPUs. `clockevent=NAME` on the command line puts one on
- * top, writing "NAME RATING" to /proc/tacet/clockevents changes a rating. A rating of 0 takes a device out of use. An architecture registers its devices; the
- * functions of a device act on the CPU that calls them, interrupts off.
+ * As in Linux and [Betti09 §V] each device has a rating; the one with the highest rating expires the timers
+ * of all CPUs. `clockevent=NAME` on the command line puts one on top, writing "NAME RATING" to
+ * /proc/tacet/clockevents changes a rating. A rating of 0 takes a device out of use. An architecture
+ * registers its devices; the functions of a device act on the CPU that calls them, interrupts off.
  */
 #ifndef TACET_CLOCKEVENT_H
 #define TACET_CLOCKEVENT_H
@@ -19,7 +21,8 @@ struct clockevent_device {
     const char *name;
     const char *description;
     unsigned rating;
-    void (*arm)(uint64_t when_ns); /* one interrupt at `when_ns` (clock_now_ns), or before, if it lies beyond the device's range; never zero ticks */
+    void (*arm)(uint64_t when_ns); /* one interrupt at `when_ns` (clock_now_ns), or before, if it lies beyond
+                                      the device's range; never zero ticks */
     void (*disarm)(void);
 };
 
@@ -41,18 +44,20 @@ void clockevent_cancel(struct smart_timer *timer);
 
 struct timer_counts clockevent_counts(void); /* of this CPU's queue */
 
-/* Entry point of the architecture: a device has interrupted this CPU; or another CPU wants this one to look at its devices' ratings. */
+/* Entry point of the architecture: a device has interrupted this CPU; or another CPU wants this one to look
+ * at its devices' ratings. */
 void clockevent_interrupt(void);
 void clockevent_recheck(void);
 
-/* One line a device / a CPU, for /proc/tacet/{clockevents,timers}. `print` takes printf's arguments. */
+/* What /proc/tacet/{clockevents,timers} show: text, a piece at a time. */
 struct text_sink {
     void (*add)(struct text_sink *sink, const char *line);
 };
 void clockevent_devices_describe(struct text_sink *sink);
 void clockevent_timers_describe(struct text_sink *sink);
 
-/* "NAME RATING", as written to /proc/tacet/clockevents. -EINVAL for nonsense, -ENODEV for an unknown name; nothing changes then. */
+/* "NAME RATING", as written to /proc/tacet/clockevents. -EINVAL for nonsense, -ENODEV for an unknown name,
+ * -EBUSY for 0 for the last device in use; nothing changes then. */
 int clockevent_rate(const char *text);
 
 /* Sleeps until `deadline_ns`, at most `bound_ns` longer; never returns early. */

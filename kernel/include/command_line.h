@@ -44,7 +44,8 @@ int command_line_check(const struct command_line *line, const char *const *known
  * untouched. A NULL text (bare NAME) counts as empty, which is no number. */
 int option_number(const char *name, const char *text, uint64_t low, uint64_t high, uint64_t *out,
                   struct message *why);
-int option_time(const char *name, const char *text, uint64_t low_ns, uint64_t high_ns, uint64_t *out_ns, struct message *why); /* ns, us, ms, s; ns by default */
+int option_time(const char *name, const char *text, uint64_t low_ns, uint64_t high_ns, uint64_t *out_ns,
+                struct message *why); /* ns, us, ms, s; ns by default */
 int option_bytes(const char *name, const char *text, uint64_t low, uint64_t high, uint64_t *out,
                  struct message *why);
 

@@ -2,9 +2,10 @@
 /*
  * console.h: where the kernel speaks and the program's standard streams go.
  *
- * Devices (serial ports, the text screen, a hypervisor's console) register themselves by name. The kernel's own lines go to the devices named by
- * `console=` (by default: to all of them that can serve as a console), each beginning with "tacet: ". A program's stdout, stdin and stderr go to those
- * named by `stdout=` (input from the same) and `stderr=`, by default to the kernel's. Any context; output is synchronous.
+ * Devices (serial ports, the text screen, a hypervisor's console) register themselves by name. The kernel's
+ * own lines go to the devices named by `console=` (by default: to all of them that can serve as a console),
+ * each beginning with "tacet: ". A program's stdout, stdin and stderr go to those named by `stdout=` (input
+ * from the same) and `stderr=`, by default to the kernel's. Any context; output is synchronous.
  */
 #ifndef TACET_CONSOLE_H
 #define TACET_CONSOLE_H
@@ -26,7 +27,8 @@ struct console_device {
 #define CONSOLE_DEVICES_MAX 8
 void console_register(struct console_device *device);
 
-/* Applies `console=`, `stdout=` and `stderr=`. -EINVAL with `why` naming an unknown device and listing the known ones. */
+/* Applies `console=`, `stdout=` and `stderr=`. -EINVAL with `why` naming an unknown device and listing the
+ * known ones. */
 int console_configure(const struct command_line *line, struct message *why);
 
 /* The device `name` for an option of the command line; -EINVAL with `why` as above. */
@@ -37,8 +39,8 @@ __attribute__((format(printf, 1, 2))) void kernel_print(const char *format, ...)
 
 enum console_stream { CONSOLE_STDOUT, CONSOLE_STDERR };
 
-/* A program's bytes, unchanged (a serial terminal gets no carriage returns added: the program's device is a byte stream) unless they share the kernel's
- * console, where each newline gets its carriage return. */
+/* A program's bytes, unchanged (a serial terminal gets no carriage returns added: the program's device is a
+ * byte stream) unless they share the kernel's console, where each newline gets its carriage return. */
 void console_write(enum console_stream stream, const char *bytes, size_t count);
 
 /* Whether a stream goes to the kernel's console: a terminal for people, not a stream of its own. */
@@ -47,8 +49,9 @@ bool console_is_shared(enum console_stream stream);
 /* Whether console_read would answer at once. Input is read by one rank only, so it needs no lock. */
 bool console_input_ready(void);
 
-/* Waits for at least one byte of input and returns as many as are there, at most `count`; 0 at the end of input: an end-of-transmission
- * (control-D). A stream of the program's own stays at its end; at a terminal, control-D behind other input hands that over. */
+/* Waits for at least one byte of input and returns as many as are there, at most `count`; 0 at the end of
+ * input: an end-of-transmission (control-D). A stream of the program's own stays at its end; at a terminal,
+ * control-D behind other input hands that over. */
 size_t console_read(char *bytes, size_t count);
 
 /* From now on nobody waits for anybody: the node is ending in disorder. */

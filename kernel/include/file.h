@@ -2,8 +2,8 @@
 /*
  * file.h: open files and the table of descriptors.
  *
- * What a descriptor can do depends on its kind: `struct file_operations`. An operation that is NULL answers as Linux would: reading EBADF or EISDIR, seeking
- * ESPIPE. Addresses are the program's.
+ * What a descriptor can do depends on its kind: `struct file_operations`. An operation that is NULL answers
+ * as Linux would: reading EBADF or EISDIR, seeking ESPIPE. Addresses are the program's.
  */
 #ifndef TACET_FILE_H
 #define TACET_FILE_H
@@ -29,9 +29,9 @@ struct file {
     uint64_t offset;
     unsigned flags; /* Linux's O_ flags that F_GETFL tells */
     unsigned references;
-    uint32_t mode;      /* S_IFMT bits and permissions, for stat */
-    unsigned device;    /* which stream or device */
-    char *text;         /* contents made at open, for pseudo files */
+    uint32_t mode;   /* S_IFMT bits and permissions, for stat */
+    unsigned device; /* which stream or device */
+    char *text;      /* contents made at open, for pseudo files */
     uint64_t text_bytes, text_capacity;
 };
 
@@ -60,7 +60,8 @@ void file_open_streams(struct process *process);
 /* Hands out what a process has written of lines that have not ended. devices.c */
 void file_streams_flush(struct process *process);
 
-/* Gives `file` the operations of its node's kind; makes a pseudo file's contents. -ENOMEM, -ENXIO. devices.c */
+/* Gives `file` the operations of its node's kind; makes a pseudo file's contents. -ENOMEM, -ENXIO. devices.c
+ */
 int file_bind(struct process *process, struct file *file);
 
 /* Whether a read would answer at once. devices.c */

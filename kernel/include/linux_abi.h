@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * linux_abi.h: constants and structures of Linux's user interface that are the same on every architecture; arch/linux_abi.h adds those that
- * are not. Source: Linux's include/uapi headers and man pages 2 (facts of the interface).
+ * linux_abi.h: constants and structures of Linux's user interface that are the same on every architecture;
+ * arch/linux_abi.h adds those that are not. Source: Linux's include/uapi headers and man pages 2 (facts of
+ * the interface).
  */
 #ifndef TACET_LINUX_ABI_H
 #define TACET_LINUX_ABI_H
@@ -15,6 +16,7 @@
 #define O_WRONLY   1
 #define O_RDWR     2
 #define O_CREAT    0100
+#define O_EXCL     0200
 #define O_TRUNC    01000
 #define O_APPEND   02000
 #define O_NONBLOCK 04000
@@ -23,7 +25,6 @@
 
 #define AT_FDCWD            (-100)
 #define AT_SYMLINK_NOFOLLOW 0x100
-#define AT_SYMLINK_FOLLOW   0x400
 #define AT_NO_AUTOMOUNT     0x800
 #define AT_EMPTY_PATH       0x1000
 
@@ -36,8 +37,8 @@
 #define F_SETFL         4
 #define F_DUPFD_CLOEXEC 1030
 
-#define IOV_MAX         1024
-#define READ_WRITE_MAX  0x7ffff000ULL /* what one read or write moves at most */
+#define IOV_MAX        1024
+#define READ_WRITE_MAX 0x7ffff000ULL /* what one read or write moves at most */
 
 struct linux_iovec {
     uint64_t base, bytes;
@@ -85,14 +86,31 @@ struct linux_dirent { /* followed by the name, NUL-terminated, and padding to 8 
 
 #define MREMAP_MAYMOVE 1
 
-#define MADV_DONTNEED 4
-#define MADV_LAST     25
+#define MADV_DONTNEED        4
+#define MADV_DONTNEED_LOCKED 24
+#define MADV_LAST            25
 
 /* Auxiliary vector */
 enum {
-    AT_NULL = 0, AT_PHDR = 3, AT_PHENT = 4, AT_PHNUM = 5, AT_PAGESZ = 6, AT_BASE = 7, AT_FLAGS = 8, AT_ENTRY = 9, AT_UID = 11,
-    AT_EUID = 12, AT_GID = 13, AT_EGID = 14, AT_PLATFORM = 15, AT_HWCAP = 16, AT_CLKTCK = 17, AT_SECURE = 23, AT_RANDOM = 25,
-    AT_HWCAP2 = 26, AT_EXECFN = 31,
+    AT_NULL = 0,
+    AT_PHDR = 3,
+    AT_PHENT = 4,
+    AT_PHNUM = 5,
+    AT_PAGESZ = 6,
+    AT_BASE = 7,
+    AT_FLAGS = 8,
+    AT_ENTRY = 9,
+    AT_UID = 11,
+    AT_EUID = 12,
+    AT_GID = 13,
+    AT_EGID = 14,
+    AT_PLATFORM = 15,
+    AT_HWCAP = 16,
+    AT_CLKTCK = 17,
+    AT_SECURE = 23,
+    AT_RANDOM = 25,
+    AT_HWCAP2 = 26,
+    AT_EXECFN = 31,
 };
 
 /* Process */
@@ -127,10 +145,11 @@ struct linux_sigaction {
 #define SIG_DFL 0
 #define SIG_IGN 1
 
-#define FUTEX_WAIT        0
-#define FUTEX_WAKE        1
-#define FUTEX_WAIT_BITSET 9
-#define FUTEX_WAKE_BITSET 10
-#define FUTEX_COMMANDS    127 /* without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME */
+#define FUTEX_WAIT           0
+#define FUTEX_WAKE           1
+#define FUTEX_WAIT_BITSET    9
+#define FUTEX_WAKE_BITSET    10
+#define FUTEX_CLOCK_REALTIME 256
+#define FUTEX_COMMANDS       127 /* without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME */
 
 #endif

@@ -11,7 +11,7 @@
 #include "tree.h"
 #include "vm.h"
 
-#define PROCESS_NAME_BYTES 16 /* Linux's TASK_COMM_LEN */
+#define PROCESS_NAME_BYTES 16   /* Linux's TASK_COMM_LEN */
 #define PROCESS_LINE_BYTES 1024 /* longer lines of a rank may be broken by others' */
 
 struct process {
@@ -25,7 +25,7 @@ struct process {
     struct tree_node *program;
     const char *program_path;
     char name[PROCESS_NAME_BYTES];
-    char path[TREE_PATH_MAX];           /* of the system call that runs; too large for the kernel's stack */
+    char path[TREE_PATH_MAX];       /* of the system call that runs; too large for the kernel's stack */
     uint64_t stack_low, stack_high; /* the main stack */
     uint64_t start_ns;
     uint64_t idle_ns; /* of the time since then, slept */
@@ -34,8 +34,8 @@ struct process {
     uint64_t signals_pending;   /* a bit each: sent while they were blocked */
     uint64_t clear_tid_address; /* set_tid_address, set_robust_list: kept for a second thread */
     uint64_t robust_list;
-    uint64_t latency_bound_ns;  /* of its timers: latency_bound=, or what prctl(PR_SET_TIMERSLACK) says */
-    bool prefix;              /* lines of its output begin with its rank */
+    uint64_t latency_bound_ns; /* of its timers: latency_bound=, or what prctl(PR_SET_TIMERSLACK) says */
+    bool prefix;               /* lines of its output begin with its rank */
     struct process_line {
         char text[PROCESS_LINE_BYTES];
         size_t used;
@@ -55,13 +55,13 @@ struct process_arguments {
 };
 
 /* Makes the process of a rank, in its own slice, standard streams open. -ENOMEM with `why`. */
-int process_create(unsigned rank, const struct memory_slice *slice, struct tree *tree, const struct process_arguments *given,
-                   struct process **out, struct message *why);
+int process_create(unsigned rank, const struct memory_slice *slice, struct tree *tree,
+                   const struct process_arguments *given, struct process **out, struct message *why);
 
-/* Loads the program (kernel/load.c): segments with their rights, stack with arguments, environment and auxiliary vector. Its address space must be active.
- * -ENOEXEC, -ENOMEM, -E2BIG with `why`. */
-int process_load(struct process *process, struct tree_node *program, const struct process_arguments *given, uint64_t *entry,
-                 uint64_t *stack, struct message *why);
+/* Loads the program (kernel/load.c): segments with their rights, stack with arguments, environment and
+ * auxiliary vector. Its address space must be active. -ENOEXEC, -ENOMEM, -E2BIG with `why`. */
+int process_load(struct process *process, struct tree_node *program, const struct process_arguments *given,
+                 uint64_t *entry, uint64_t *stack, struct message *why);
 
 /* The end of the process that this CPU runs. */
 _Noreturn void process_exit(unsigned status);

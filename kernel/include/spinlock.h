@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * spinlock.h: a lock for the few things that all CPUs of a node share: the console, the kernel's pool. Not fair, on purpose: where virtual CPUs outnumber real ones, a fair lock
- * waits for the one CPU whose turn it is and which does not run. Interrupts are off in the kernel, so a holder is never interrupted by somebody who wants the same lock; a
- * lock is never held across a wait for anything else.
+ * spinlock.h: a lock for the few things that all CPUs of a node change: the ratings of clock event devices.
+ * Not fair, on purpose: where virtual CPUs outnumber real ones, a fair lock waits for the one CPU whose turn
+ * it is and which does not run. Interrupts are off in the kernel, so a holder is never interrupted by
+ * somebody who wants the same lock; a lock is never held across a wait for anything else.
  */
 #ifndef TACET_SPINLOCK_H
 #define TACET_SPINLOCK_H

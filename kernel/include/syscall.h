@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * syscall.h: the handlers of system calls. Generated from syscalls.def, so that a call in the list without a handler does not link.
+ * syscall.h: the handlers of system calls. Generated from syscalls.def, so that a call in the list without a
+ * handler does not link.
  *
- * A handler runs in the caller's context, interrupts off, and returns a result or a negative errno. All arguments are the registers' 64 bits; a
- * handler narrows what Linux defines as int. An address is a uint64_t and is touched through user_read/user_write only.
+ * A handler runs in the caller's context, interrupts off, and returns a result or a negative errno. All
+ * arguments are the registers' 64 bits; a handler narrows what Linux defines as int. An address is a uint64_t
+ * and is touched through user_read/user_write only.
  */
 #ifndef TACET_SYSCALL_H
 #define TACET_SYSCALL_H
@@ -28,7 +30,8 @@
 #undef STUB
 #undef REFUSED
 
-/* For numbers without a handler (the entry code's syscall_hole calls it): logs the call once, answers -ENOSYS. */
+/* For numbers without a handler (the entry code's syscall_hole calls it): logs the call once, answers
+ * -ENOSYS. */
 long syscall_unknown(uint64_t number);
 
 /* For a part of a call that is refused: logs `name` with the reason, once a reason, and answers -ENOSYS. */

@@ -7,8 +7,8 @@
 
 #define TACET_VERSION "0.1"
 
-/* What uname answers as release. C libraries refuse to start on a kernel that they hold for too old (glibc: before 3.2.0); this is the release whose
- * interface syscalls.def describes. */
+/* What uname answers as release. C libraries refuse to start on a kernel that they hold for too old (glibc:
+ * before 3.2.0); this is the release whose interface syscalls.def describes. */
 #define LINUX_RELEASE "6.1.0-tacet"
 
 #endif

@@ -34,7 +34,7 @@ struct tacet_node {
     uint64_t clock_hz;     /* rate of the clock source (x86_64: the TSC), ticks a second, as calibrated */
     uint64_t boot_ticks;   /* clock source at the kernel's first instruction */
     uint64_t kernel_bytes; /* memory that the kernel keeps for itself: image, tables, stacks; bytes */
-    uint64_t zeroed_bytes; /* memory zeroed so far, by handing it out or loading the program; bytes */
+    uint64_t zeroed_bytes; /* zeroed for the first rank before it started; bytes */
 };
 
 /* Kernel entries of one CPU since boot, by cause. Written by that CPU alone; monotone. */

@@ -21,7 +21,9 @@ static void seal(uint8_t *at, size_t place, size_t bytes)
 /* Every place that could be a table's begin by its signature. */
 static void seal_tables(uint8_t *memory, size_t bytes)
 {
-    static const char *const signatures[] = { "DSDT", "SSDT", "FACP", "APIC", "HPET", "RSDT", "XSDT" };
+    static const char *const signatures[] = {
+        "DSDT", "SSDT", "FACP", "APIC", "HPET", "SRAT", "RSDT", "XSDT"
+    };
 
     for (size_t at = 0; at + 36 <= bytes; at += 4) {
         uint32_t length;
@@ -46,6 +48,12 @@ static void promise_facts(const struct acpi_facts *facts)
         PROMISE(facts->apic_ids[i] != UINT32_MAX);
         for (unsigned j = 0; j < i; j++)
             PROMISE(facts->apic_ids[i] != facts->apic_ids[j]);
+    }
+    PROMISE(facts->node_range_count <= ACPI_NODE_RANGES_MAX);
+    PROMISE(facts->node_ranges_dropped == 0 || facts->node_range_count == ACPI_NODE_RANGES_MAX);
+    for (unsigned i = 0; i < facts->node_range_count; i++) {
+        PROMISE(facts->node_ranges[i].range.bytes > 0);
+        PROMISE(facts->node_ranges[i].range.bytes <= UINT64_MAX - facts->node_ranges[i].range.base);
     }
     PROMISE(facts->soft_off_type_a <= 7 && facts->soft_off_type_b <= 7);
     PROMISE(facts->soft_off_known || (facts->soft_off_type_a == 0 && facts->soft_off_type_b == 0));

@@ -121,13 +121,18 @@ def acpi() -> Iterator[bytes]:
             fadt[172:184] = struct.pack("<BBBBQ", 1, 32, 0, 0, 0x608)
         fadt[4:8] = struct.pack("<I", BASE + len(memory))
         hpet = struct.pack("<IBBBBQ", 0, 0, 64, 0, 0, 0xFED00000) + bytes(4)
-        for one in (table(b"DSDT", code), table(b"FACP", bytes(fadt)), table(b"APIC", madt), table(b"HPET", hpet)):
+        srat = bytes(12) + struct.pack("<BBBBIBBHI", 0, 16, 1, 0, 1, 0, 0, 0, 0)
+        srat += struct.pack("<BBIHQQIIQ", 1, 40, 1, 0, 1 << 32, 1 << 30, 0, 1, 0)
+        srat += struct.pack("<BBHIIIII", 2, 24, 0, 2, 300, 1, 0, 0)
+        tables = {b"DSDT": code, b"FACP": bytes(fadt), b"APIC": madt, b"HPET": hpet, b"SRAT": srat}
+        for signature, content in tables.items():
+            one = table(signature, content)
             places.append(BASE + len(memory))
             memory += one
         memory[0:36] = b"RSD PTR \0ACPI  " + struct.pack("<BIIQI", revision, BASE + 36, 36, BASE + 92, 0)
-        root = table(b"RSDT", struct.pack("<4I", *places))
+        root = table(b"RSDT", struct.pack("<5I", *places))
         memory[36 : 36 + len(root)] = root
-        root = table(b"XSDT", struct.pack("<4Q", *places))
+        root = table(b"XSDT", struct.pack("<5Q", *places))
         memory[92 : 92 + len(root)] = root
         return bytes(memory)
 

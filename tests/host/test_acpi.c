@@ -16,6 +16,7 @@
 #define HPET_AT 0x500
 #define DSDT_AT 0x1000
 #define SSDT_AT 0x2000
+#define SRAT_AT 0x3000
 
 static uint8_t bytes[SIMULATED_BYTES];
 static struct simulated_memory memory = { SIMULATED_BASE, sizeof(bytes), bytes };
@@ -141,6 +142,58 @@ static void madt_x2apic(uint32_t id, uint32_t flags)
     store(entry + 4, id, 4);
     store(entry + 8, flags, 4);
     seal(MADT_AT);
+}
+
+static void srat_begin(uint8_t revision)
+{
+    store(bytes + XSDT_AT + 36 + 24, SIMULATED_BASE + SRAT_AT, 8);
+    table(XSDT_AT, "XSDT", 36 + 32);
+    bytes[SRAT_AT + 8] = revision;
+    table(SRAT_AT, "SRAT", 48);
+}
+
+static uint8_t *srat_entry(uint8_t type, uint8_t length)
+{
+    uint32_t used;
+
+    memcpy(&used, bytes + SRAT_AT + 4, 4);
+    uint8_t *entry = bytes + SRAT_AT + used;
+    entry[0] = type;
+    entry[1] = length;
+    store(bytes + SRAT_AT + 4, used + length, 4);
+    return entry;
+}
+
+static void srat_apic(uint8_t id, uint32_t domain, uint32_t flags)
+{
+    uint8_t *entry = srat_entry(0, 16);
+
+    entry[2] = (uint8_t)domain;
+    entry[3] = id;
+    store(entry + 4, flags, 4);
+    store(entry + 9, domain >> 8, 3);
+    seal(SRAT_AT);
+}
+
+static void srat_x2apic(uint32_t id, uint32_t domain, uint32_t flags)
+{
+    uint8_t *entry = srat_entry(2, 24);
+
+    store(entry + 4, domain, 4);
+    store(entry + 8, id, 4);
+    store(entry + 12, flags, 4);
+    seal(SRAT_AT);
+}
+
+static void srat_memory(uint64_t base, uint64_t length, uint32_t domain, uint32_t flags)
+{
+    uint8_t *entry = srat_entry(1, 40);
+
+    store(entry + 2, domain, 4);
+    store(entry + 8, base, 8);
+    store(entry + 16, length, 8);
+    store(entry + 28, flags, 4);
+    seal(SRAT_AT);
 }
 
 static int parse(void)
@@ -456,6 +509,93 @@ TEST(broken_madt_entries_end_the_list)
     CHECK_EQUAL(facts.cpu_count, 0);
 }
 
+TEST(nodes_of_cpus_and_memory_are_found)
+{
+    begin();
+    madt_apic(0, 1);
+    madt_apic(1, 1);
+    madt_x2apic(300, 1);
+    madt_apic(7, 1);
+    srat_begin(3);
+    srat_apic(1, 0x01020304, 1);
+    srat_apic(0, 2, 1);
+    srat_apic(9, 5, 1);
+    srat_x2apic(300, 4, 1);
+    srat_apic(0, 3, 1); /* the first one tells */
+    srat_memory(0, 0xa0000, 2, 1);
+    srat_memory(0x100000000, 0x40000000, 4, 1 | 4);
+    srat_memory(0x200000000, 0x40000000, 4, 0);
+    srat_memory(0x300000000, 0, 4, 1);
+    srat_memory(UINT64_MAX - 5, 7, 4, 1);
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.nodes[0], 2);
+    CHECK_EQUAL(facts.nodes[1], 0x01020304);
+    CHECK_EQUAL(facts.nodes[2], 4);
+    CHECK_EQUAL(facts.nodes[3], NUMA_NODE_NONE);
+    CHECK_EQUAL(facts.node_range_count, 2);
+    CHECK_EQUAL(facts.node_ranges[0].range.base, 0);
+    CHECK_EQUAL(facts.node_ranges[0].range.bytes, 0xa0000);
+    CHECK_EQUAL(facts.node_ranges[0].node, 2);
+    CHECK_EQUAL(facts.node_ranges[1].range.base, 0x100000000);
+    CHECK_EQUAL(facts.node_ranges[1].node, 4);
+}
+
+TEST(first_revision_of_the_srat_has_eight_bits_for_a_node)
+{
+    begin();
+    madt_apic(0, 1);
+    srat_begin(1);
+    srat_apic(0, 0xffffff02, 1);
+    srat_memory(0, 0x1000, 0xffffff03, 1);
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.nodes[0], 2);
+    CHECK_EQUAL(facts.node_ranges[0].node, 3);
+}
+
+TEST(without_an_srat_no_node_is_known)
+{
+    begin();
+    madt_apic(0, 1);
+    srat_begin(2);
+    srat_apic(0, 1, 0);
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.nodes[0], NUMA_NODE_NONE);
+    srat_apic(0, 1, 1);
+    bytes[SRAT_AT + 9] ^= 1;
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.nodes[0], NUMA_NODE_NONE);
+    CHECK_EQUAL(facts.node_range_count, 0);
+}
+
+TEST(broken_srat_entries_end_the_list)
+{
+    begin();
+    madt_apic(0, 1);
+    srat_begin(2);
+    srat_entry(0, 8); /* too short for what it says it is, and skipped */
+    srat_memory(0, 0x1000, 1, 1);
+    srat_memory(0x1000, 0x1000, 1, 1);
+    uint8_t *entry = srat_entry(1, 40);
+    entry[1] = 41;
+    seal(SRAT_AT);
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.node_range_count, 2);
+    table(SRAT_AT, "SRAT", 47);
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.node_range_count, 0);
+}
+
+TEST(node_ranges_beyond_the_table_are_counted)
+{
+    begin();
+    srat_begin(2);
+    for (unsigned i = 0; i < ACPI_NODE_RANGES_MAX + 5; i++)
+        srat_memory((uint64_t)i << 30, 1 << 30, i, 1);
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.node_range_count, ACPI_NODE_RANGES_MAX);
+    CHECK_EQUAL(facts.node_ranges_dropped, 5);
+}
+
 TEST(hpet_outside_of_memory_space_is_absent)
 {
     begin();
@@ -487,6 +627,11 @@ int main(void)
     RUN(cpus_beyond_the_table_are_counted);
     RUN(long_local_apic_address_wins);
     RUN(broken_madt_entries_end_the_list);
+    RUN(nodes_of_cpus_and_memory_are_found);
+    RUN(first_revision_of_the_srat_has_eight_bits_for_a_node);
+    RUN(without_an_srat_no_node_is_known);
+    RUN(broken_srat_entries_end_the_list);
+    RUN(node_ranges_beyond_the_table_are_counted);
     RUN(hpet_outside_of_memory_space_is_absent);
     return check_report("acpi");
 }

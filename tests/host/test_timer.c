@@ -24,6 +24,8 @@ static uint64_t random_below(uint64_t limit)
     return limit ? check_random(&seed) % limit : 0;
 }
 
+static struct timer_queue queue;
+
 /* ---- the device ---- */
 
 static struct {
@@ -40,6 +42,7 @@ static void device_arm(void *context, uint64_t when_ns)
 
     CHECK(context == &device);
     CHECK(when_ns != TIMER_NEVER);
+    CHECK(!queue.expiring);
     device.armed = true;
     device.fires_ns = device.now_ns + (wait_ns < device.range_ns ? wait_ns : device.range_ns);
     device.arms++;
@@ -49,6 +52,7 @@ static void device_disarm(void *context)
 {
     CHECK(context == &device);
     CHECK(device.armed);
+    CHECK(!queue.expiring);
     device.armed = false;
     device.disarms++;
 }
@@ -62,7 +66,6 @@ struct model_timer {
     bool pending;
 };
 
-static struct timer_queue queue;
 static struct smart_timer timers[SLOTS];
 static struct model_timer model[SLOTS];
 static struct {

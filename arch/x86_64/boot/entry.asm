@@ -10,7 +10,7 @@
 ; Further CPUs (smp.c) begin in real mode at a page below 1 MiB, to which smp.c has copied ap_trampoline, and join the path where it enters long mode, with EBP =
 ; BOOT_FURTHER_CPU; the stack and the per-CPU area are handed over in ap_cpu.
 ;
-; The early page tables (2 MiB pages, everything writable and executable; paging.c replaces them) show the first 4 GiB of physical memory
+; The early page tables (2 MiB pages, everything writable and executable; kernel_map.c replaces them) show the first 4 GiB of physical memory
 ; at three places: at 0 (this code runs there), at DIRECT_MAP, and the first GiB of them at KERNEL_BASE, where the kernel is linked.
 ;
 ; Sources: Multiboot2 Specification 2.0 §3.1-3.3; Xen "x86/HVM direct boot ABI"; Intel SDM 3A §9.8.5 (entering IA-32e mode).
@@ -236,6 +236,7 @@ boot_root: resb 4096
 boot_pointers_low: resb 4096
 boot_pointers_high: resb 4096
 boot_directories: resb 4 * 4096
+global boot_stack
 boot_stack: resb 16384
 global boot_stack_top
 boot_stack_top:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * acpi.h: the few facts that the kernel takes from ACPI tables: how to power off, where the PM timer and the
- * HPET are, which CPUs there are. Pure C, host-tested and fuzzed; tables are read once at boot. Source: ACPI
- * Specification 6.5, §5.2 (tables), §4.8.3 (PM1 control, PM timer), §7.4.2 (_S5).
+ * HPET are, which CPUs there are, which memory is near them. Pure C, host-tested and fuzzed; tables are read
+ * once at boot. Source: ACPI Specification 6.5, §5.2 (tables), §4.8.3 (PM1 control, PM timer), §7.4.2 (_S5).
  */
 #ifndef ARCH_ACPI_H
 #define ARCH_ACPI_H
@@ -10,7 +10,8 @@
 #include "arch/boot_protocol.h"
 #include <stdbool.h>
 
-#define ACPI_CPUS_MAX 256
+#define ACPI_CPUS_MAX        256
+#define ACPI_NODE_RANGES_MAX 128
 
 struct acpi_facts {
     /* from the FADT */
@@ -30,6 +31,12 @@ struct acpi_facts {
     unsigned cpu_count;
     unsigned cpus_dropped; /* beyond ACPI_CPUS_MAX; reported, never silently lost */
     bool has_8259;         /* a legacy PIC that must be masked */
+    /* from the SRAT */
+    uint32_t nodes[ACPI_CPUS_MAX]; /* proximity domain of each of apic_ids, or NUMA_NODE_NONE */
+    struct numa_range node_ranges[ACPI_NODE_RANGES_MAX]; /* enabled memory, in table order; may hold more than
+                                                            there is */
+    unsigned node_range_count;
+    unsigned node_ranges_dropped; /* beyond ACPI_NODE_RANGES_MAX */
 };
 
 /* Fills *out from the tables below the RSDP: the copy in `info` where it is valid, else the one at

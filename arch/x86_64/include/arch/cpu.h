@@ -2,8 +2,9 @@
 /*
  * arch/cpu.h: the per-CPU area of x86_64, and the instructions that C has no words for.
  *
- * One `struct cpu` a CPU, page-aligned. In the kernel, GS points to the running CPU's own, so the entry code reaches it in one
- * instruction. Its first page is the counters that programs see; nothing else may stand there.
+ * One `struct cpu` a CPU, page-aligned. In the kernel, GS points to the running CPU's own, so the entry code
+ * reaches it in one instruction. Its first page is the counters that programs see; nothing else may stand
+ * there.
  */
 #ifndef ARCH_CPU_H
 #define ARCH_CPU_H
@@ -21,9 +22,9 @@
 #define ADDRESS_LIMIT   (1ULL << 46)          /* of physical memory that the direct map has room for */
 
 /* Values of `protocol` that entry.asm hands to arch_start. */
-#define BOOT_MULTIBOOT2 0
-#define BOOT_PVH        1
-#define BOOT_UNKNOWN    2
+#define BOOT_MULTIBOOT2  0
+#define BOOT_PVH         1
+#define BOOT_UNKNOWN     2
 #define BOOT_FURTHER_CPU 3 /* not a protocol: a CPU that smp.c has started */
 
 /* Segment selectors. SYSRET wants user data just before user code [Intel SDM 2B, SYSRET]. */
@@ -61,12 +62,14 @@ struct cpu {
     struct cpu *self;
     struct klog_ring *klog;  /* what this CPU did last */
     struct process *process; /* the one process of this CPU, or NULL */
-    uint64_t kernel_ticks; /* spent in the kernel; while in it, less the TSC at the entry (the entry code subtracts it, the exit adds) */
+    uint64_t kernel_ticks;   /* spent in the kernel; while in it, less the TSC at the entry (the entry code
+                                subtracts it, the exit adds) */
     uint32_t index;
     uint32_t apic_id;
     bool panicking;
-    bool online;            /* has reported after its start */
-    uint64_t clock_behind;  /* ticks to add to this CPU's TSC to get the first CPU's, where they differ and the hardware cannot correct it */
+    bool online;           /* has reported after its start */
+    uint64_t clock_behind; /* ticks to add to this CPU's TSC to get the first CPU's, where they differ and the
+                              hardware cannot correct it */
 
     uint64_t gdt[8];
     struct task_state task_state;
@@ -94,6 +97,13 @@ static inline uint64_t cpu_ticks(void)
     return (uint64_t)high << 32 | low;
 }
 
+/* The same, after everything before it: for comparing clocks. */
+static inline uint64_t cpu_ticks_ordered(void)
+{
+    __asm__ volatile("lfence" : : : "memory");
+    return cpu_ticks();
+}
+
 struct cpuid_result {
     uint32_t a, b, c, d;
 };
@@ -119,8 +129,8 @@ static inline void msr_write(uint32_t msr, uint64_t value)
     __asm__ volatile("wrmsr" : : "c"(msr), "a"((uint32_t)value), "d"((uint32_t)(value >> 32)) : "memory");
 }
 
-/* Makes the tables below `root` the CPU's; makes it forget what it knows of the page at `address`, and of the tables on the way to any page
- * [Intel SDM 3A §4.10.4.1]. */
+/* Makes the tables below `root` the CPU's; makes it forget what it knows of the page at `address`, and of the
+ * tables on the way to any page [Intel SDM 3A §4.10.4.1]. */
 static inline void cpu_tables_set(uint64_t root)
 {
     __asm__ volatile("mov %0, %%cr3" : : "r"(root) : "memory");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * arch/linux_abi.h: the parts of Linux's user interface whose layout or numbers differ between architectures, for x86_64.
- * Source: Linux's include/uapi/asm-generic and arch/x86/include/uapi/asm headers (facts of the interface).
+ * arch/linux_abi.h: the parts of Linux's user interface whose layout or numbers differ between architectures,
+ * for x86_64. Source: Linux's include/uapi/asm-generic and arch/x86/include/uapi/asm headers (facts of the
+ * interface).
  */
 #ifndef ARCH_LINUX_ABI_H
 #define ARCH_LINUX_ABI_H

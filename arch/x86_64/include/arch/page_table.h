@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * arch/page_table.h: the four-level page tables of x86_64 [Intel SDM 3A §4.5], shared by the kernel's map (kernel_map.c) and the programs' (user_map.c).
+ * arch/page_table.h: the four-level page tables of x86_64 [Intel SDM 3A §4.5], shared by the kernel's map
+ * (kernel_map.c) and the programs' (user_map.c).
  */
 #ifndef ARCH_PAGE_TABLE_H
 #define ARCH_PAGE_TABLE_H
@@ -17,9 +18,10 @@
 #define PTE_DIRTY         (1ULL << 6)
 #define PTE_LARGE         (1ULL << 7)
 #define PTE_GLOBAL        (1ULL << 8)
-#define PTE_ATTACHED      (1ULL << 9) /* ours: holds memory, even where it is not present because nobody may touch it */
-#define PTE_NO_EXECUTE    (1ULL << 63)
-#define PTE_ADDRESS       0x000ffffffffff000ULL
+#define PTE_ATTACHED \
+    (1ULL << 9) /* ours: holds memory, even where it is not present because nobody may touch it */
+#define PTE_NO_EXECUTE (1ULL << 63)
+#define PTE_ADDRESS    0x000ffffffffff000ULL
 
 #define TABLE_ENTRIES 512
 #define LEVEL_ROOT    3 /* an entry spans 512 GiB; level 2: 1 GiB; 1: 2 MiB; 0: 4 KiB */
@@ -48,10 +50,13 @@ static inline bool entry_is_table(uint64_t entry, int level)
 /* A zeroed table from `pages`, or PAGE_POOL_NONE. */
 uint64_t table_take(struct page_pool *pages);
 
-/* The entry for `address` at `level`, tables above it made where they are missing with `table_bits`; NULL where there is no memory for one, or a larger page is in the way. */
-uint64_t *entry_reach(uint64_t root, uint64_t address, int level, uint64_t table_bits, struct page_pool *pages);
+/* The entry for `address` at `level`, tables above it made where they are missing with `table_bits`; NULL
+ * where there is no memory for one, or a larger page is in the way. */
+uint64_t *entry_reach(uint64_t root, uint64_t address, int level, uint64_t table_bits,
+                      struct page_pool *pages);
 
-/* Replaces the large page at `entry` by `table`, filled with pages of the next level that show the same memory with the same rights. */
+/* Replaces the large page at `entry` by `table`, filled with pages of the next level that show the same
+ * memory with the same rights. */
 void entry_split(uint64_t *entry, int level, uint64_t table, uint64_t table_bits);
 
 /* The kernel's root table, whose upper half every program's root shares. */

@@ -15,8 +15,8 @@
 #define ARCH_LARGE_PAGE (2ULL << 20)
 #define ARCH_HUGE_PAGE  (1ULL << 30)
 
-/* Programs may use [ARCH_PAGE, ARCH_USER_LIMIT). The last page below the canonical hole stays empty, so that no SYSCALL instruction can stand where
- * its return address would not be canonical. */
+/* Programs may use [ARCH_PAGE, ARCH_USER_LIMIT). The last page below the canonical hole stays empty, so that
+ * no SYSCALL instruction can stand where its return address would not be canonical. */
 #define ARCH_USER_LIMIT 0x00007ffffffff000ULL
 
 /* Where a static-PIE goes that may go anywhere, and where mmap begins to look for room. */

@@ -42,14 +42,15 @@ void syscall_entry(void);
 void syscall_entry_logged(void);
 _Noreturn void program_enter(uint64_t entry, uint64_t stack);
 
-/* Registers of a device at `physical`, uncached, in the device window; NULL where the window is full. paging.c. */
+/* Registers of a device at `physical`, uncached, in the device window; NULL where the window is full.
+ * kernel_map.c. */
 volatile void *device_map(uint64_t physical, uint64_t bytes);
 
 /* Facts from ACPI; zero where there is none. start.c. */
 const struct acpi_facts *acpi_facts(void);
 
-/* Makes the final map, which arch_memory_initialise has built, this CPU's; and takes a page out of the direct map, so that a stack above it cannot
- * overflow unseen. kernel_map.c. */
+/* Makes the final map, which arch_memory_initialise has built, this CPU's; and takes a page out of the direct
+ * map, so that a stack above it cannot overflow unseen. kernel_map.c. */
 void kernel_map_activate(void);
 void kernel_guard_page(uint64_t address);
 

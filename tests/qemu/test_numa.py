@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Memory of a rank's own NUMA node, as the firmware's SRAT tells it."""
+
+from __future__ import annotations
+
+import re
+
+from conftest import Run, expect_exit
+
+NODES = [
+    *("-object", "memory-backend-ram,id=near,size=512M", "-object", "memory-backend-ram,id=far,size=512M"),
+    *("-numa", "node,nodeid=0,cpus=0,cpus=2,memdev=near", "-numa", "node,nodeid=1,cpus=1,cpus=3,memdev=far"),
+]
+
+
+def test_ranks_run_on_a_machine_of_two_nodes(tacet: Run) -> None:
+    result = expect_exit(tacet("ranks.musl", "own", cpus=4, memory="1G", extra=NODES))
+    assert result.stdout.count(b" of 4 cpu ") == 4 and "each of 4 ranks" in result.console, result.explain()
+
+
+def test_each_rank_has_memory_of_its_own_node(tacet: Run) -> None:
+    result = expect_exit(tacet("ranks.musl", "own", cpus=4, memory="1G", extra=NODES))
+    told = re.findall(r"rank (\d) is on NUMA node (\d), as are (\d+) of its (\d+) MiB", result.console)
+    assert [(rank, node) for rank, node, _, _ in told] == [("0", "0"), ("1", "1"), ("2", "0"), ("3", "1")], result.explain()
+    # All but a large page: slices are cut at its multiples.
+    assert all(int(whole) - int(near) <= 3 for _, _, near, whole in told), result.explain()
+
+
+def test_where_the_firmware_tells_no_nodes_nothing_is_said(tacet: Run) -> None:
+    assert "NUMA" not in expect_exit(tacet("ranks.musl", "own", cpus=2, memory="256M")).console
