@@ -134,6 +134,7 @@ gdb:
 
 # ---- Tests ----
 
+include lab/sim/sim.mk
 include tests/host/host.mk
 include tests/programs/programs.mk
 
