@@ -24,7 +24,9 @@
 //     posted_match(rank, source, info, take)    the posted receive for a message, or ANY; takes it if so wished
 //     accepts(rank, operation, source, info)    would this receive take the message?
 //     consume(rank, operation)          an unexpected message is taken; false: the receive takes no more
-//     post(rank, operation), waiting(rank, operation)
+//     post(rank, operation)             the receive is posted, or what is left of it
+//     sort(rank, messages)              several unexpected messages, into the order in which they are received
+//     waiting(rank, operation)          a send whose receiver is not ready has begun
 #pragma once
 
 #include "event.hpp"
@@ -132,6 +134,7 @@ private:
         HeapRoot heap = ANY; // of all ranks, when sequential
         std::vector<Unexpected> unexpected;
         std::uint32_t unexpected_free = ANY;
+        std::vector<Unexpected> taken; // by the receive being posted
         std::vector<std::vector<Event>> outbox; // per domain
         std::vector<Time> group_times;
         Time next = NEVER;
@@ -421,10 +424,12 @@ private:
     {
         const std::uint32_t rank = event.rank;
         RankState &state = states[rank];
+        std::vector<Unexpected> &taken = domain.taken;
         std::uint32_t previous = ANY;
         bool open = true;
 
         started(domain, event, event.operation);
+        taken.clear();
         for (std::uint32_t i = state.unexpected; i != ANY && open;) {
             const Unexpected message = domain.unexpected[i];
             if (!program.accepts(rank, event.operation, message.source, message.info)) {
@@ -439,10 +444,14 @@ private:
             domain.unexpected_free = i;
             i = message.next;
             open = program.consume(rank, event.operation);
-            take_unexpected(domain, event, message);
+            taken.push_back(message);
         }
         if (open)
             program.post(rank, event.operation);
+        if (taken.size() > 1)
+            program.sort(rank, taken);
+        for (const Unexpected &message : taken)
+            take_unexpected(domain, event, message);
     }
 
     void take_unexpected(Domain &domain, Event &event, const Unexpected &message)

@@ -141,6 +141,10 @@ public:
         posted[rank].later.push_back(index);
     }
 
+    void sort(std::uint32_t, std::vector<Unexpected> &) const
+    {
+    }
+
     void waiting(std::uint32_t rank, std::uint32_t index)
     {
         progress_of(rank, index) = PROGRESS_WAITING;

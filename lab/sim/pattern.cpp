@@ -177,6 +177,20 @@ Step Pattern::step(std::uint32_t rank, std::uint32_t step) const
     return pattern_step(rank, where.index);
 }
 
+std::uint32_t Pattern::received_in(std::uint32_t rank, std::uint32_t step) const
+{
+    switch (given.name) {
+    case PatternName::bcast:
+    case PatternName::reduce:
+        // The first step of the pattern receives, the second one sends.
+        return given.compute > 0;
+    case PatternName::ring:
+        return rank == 0 ? step : step - 1;
+    default:
+        return step;
+    }
+}
+
 std::uint64_t Pattern::bytes(std::uint32_t step) const
 {
     const Place where = place(step);

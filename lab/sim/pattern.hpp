@@ -82,10 +82,7 @@ public:
     std::uint32_t sender(std::uint32_t rank, std::uint32_t step, std::uint32_t index) const;
 
     // The step in which the receivers of this step's sends receive.
-    std::uint32_t received_in(std::uint32_t rank, std::uint32_t step) const
-    {
-        return given.name == PatternName::ring && rank != 0 && step_is_inner(step) ? step - 1 : step;
-    }
+    std::uint32_t received_in(std::uint32_t rank, std::uint32_t step) const;
 
     // The bytes of each message that is received in a step.
     std::uint64_t bytes(std::uint32_t step) const;
@@ -101,11 +98,6 @@ private:
     };
 
     Place place(std::uint32_t step) const;
-    bool step_is_inner(std::uint32_t step) const
-    {
-        return place(step).part == Part::pattern;
-    }
-
     Step pattern_step(std::uint32_t rank, std::uint32_t index) const;
     Step exchange_step(std::uint32_t rank, std::uint32_t index) const;
     std::uint32_t partner(std::uint32_t rank, std::uint32_t step, std::uint32_t index, bool send) const;

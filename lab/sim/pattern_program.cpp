@@ -43,6 +43,26 @@ bool PatternProgram::enter(std::uint32_t rank)
     }
 }
 
+void PatternProgram::sort(std::uint32_t rank, std::vector<Unexpected> &messages) const
+{
+    const Progress &at = progress[rank];
+    std::vector<Unexpected> sorted;
+
+    std::stable_sort(messages.begin(), messages.end(), [](const Unexpected &a, const Unexpected &b) { return a.source < b.source; });
+    std::vector<bool> used(messages.size());
+    for (std::uint32_t i = 0; i < at.shape.receives && sorted.size() < messages.size(); i++) {
+        const std::uint32_t source = pattern.sender(rank, at.step, i);
+        auto found = std::partition_point(messages.begin(), messages.end(), [&](const Unexpected &one) { return one.source < source; });
+        while (found != messages.end() && found->source == source && used[static_cast<std::size_t>(found - messages.begin())])
+            ++found;
+        if (found == messages.end() || found->source != source)
+            continue;
+        used[static_cast<std::size_t>(found - messages.begin())] = true;
+        sorted.push_back(*found);
+    }
+    messages.swap(sorted);
+}
+
 std::vector<Time> PatternProgram::iteration_ends() const
 {
     return {ends.begin(), ends.end()};

@@ -126,6 +126,9 @@ public:
         progress[rank].posted = true;
     }
 
+    // In the order of the step's receives.
+    void sort(std::uint32_t rank, std::vector<Unexpected> &messages) const;
+
     void waiting(std::uint32_t, std::uint32_t) const
     {
     }
