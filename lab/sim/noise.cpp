@@ -16,6 +16,28 @@ std::uint64_t random_of(std::uint64_t seed, std::uint64_t index)
     return mixed ^ (mixed >> 31);
 }
 
+namespace {
+
+// Sums that may be far beyond the limit of times.
+Time limited(__int128 time)
+{
+    if (time > TIME_LIMIT)
+        throw InputError("the simulated time exceeds " + nanoseconds(TIME_LIMIT) + " ns");
+    return static_cast<Time>(time);
+}
+
+} // namespace
+
+Noise::Noise(std::vector<Trace> chosen, NoiseRule chosen_rule, std::uint64_t chosen_seed, bool together)
+    : traces(std::move(chosen)), rule(chosen_rule), seed(chosen_seed), coscheduled(together)
+{
+    for (Trace &trace : traces) {
+        trace.busy = 0;
+        for (const Detour &detour : trace.detours)
+            trace.busy += detour.duration;
+    }
+}
+
 bool Noise::any() const
 {
     return std::any_of(traces.begin(), traces.end(), [](const Trace &trace) { return !trace.detours.empty(); });
@@ -58,28 +80,54 @@ void Noise::step(NoiseCursor &cursor) const
     }
     cursor.start += trace.detours[cursor.index].start - before;
     cursor.duration = trace.detours[cursor.index].duration;
-    if (cursor.start > TIME_LIMIT)
-        throw InputError("the simulated time exceeds " + nanoseconds(TIME_LIMIT) + " ns");
+    limited(cursor.start);
 }
 
 Time Noise::delayed(NoiseCursor &cursor, Time now, Time work) const
 {
     if (work <= 0)
         return now + work;
-    if (rule == NoiseRule::published) {
-        while (cursor.start < now)
-            step(cursor);
-        NoiseCursor ahead = cursor;
-        Time delay = 0;
-        while (ahead.start < now + work) {
-            delay += ahead.duration;
-            step(ahead);
-        }
-        return now + work + delay;
+    return rule == NoiseRule::published ? published(cursor, now, work) : physical(cursor, now, work);
+}
+
+// Whole periods are skipped at once: each holds all detours once.
+Time Noise::published(NoiseCursor &cursor, Time now, Time work) const
+{
+    const Trace &trace = traces[cursor.trace];
+
+    if (cursor.start < now)
+        cursor.start += (now - cursor.start) / trace.period * trace.period;
+    while (cursor.start < now)
+        step(cursor);
+    NoiseCursor ahead = cursor;
+    const Time periods = work / trace.period;
+    Time delay = limited(static_cast<__int128>(periods) * trace.busy);
+    ahead.start += periods * trace.period;
+    while (ahead.start < now + work) {
+        delay += ahead.duration;
+        step(ahead);
     }
+    return now + work + delay;
+}
+
+Time Noise::physical(NoiseCursor &cursor, Time now, Time work) const
+{
+    const Trace &trace = traces[cursor.trace];
+
+    if (cursor.start + cursor.duration <= now)
+        cursor.start += (now - cursor.start - cursor.duration) / trace.period * trace.period;
     while (cursor.start + cursor.duration <= now)
         step(cursor);
     NoiseCursor ahead = cursor;
+    // Any whole period does the same amount of work; the last bit of work stays for the loop.
+    const Time per_period = trace.period - trace.busy;
+    const Time periods = (work - 1) / per_period;
+    if (periods > 0) {
+        const Time skipped = limited(now + static_cast<__int128>(periods) * trace.period) - now;
+        now += skipped;
+        ahead.start += skipped;
+        work -= periods * per_period;
+    }
     while (now + work > ahead.start) {
         if (ahead.start > now)
             work -= ahead.start - now;

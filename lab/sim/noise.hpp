@@ -33,6 +33,7 @@ struct Detour {
 struct Trace {
     std::vector<Detour> detours;
     Time period = 0;
+    Time busy = 0; // all durations together; Noise sums them
 };
 
 // Where a rank is in its trace: the first detour that may still matter, in simulated time.
@@ -46,10 +47,7 @@ struct NoiseCursor {
 class Noise {
 public:
     Noise() = default;
-    Noise(std::vector<Trace> chosen, NoiseRule chosen_rule, std::uint64_t chosen_seed, bool together)
-        : traces(std::move(chosen)), rule(chosen_rule), seed(chosen_seed), coscheduled(together)
-    {
-    }
+    Noise(std::vector<Trace> chosen, NoiseRule chosen_rule, std::uint64_t chosen_seed, bool together);
 
     // False when no rank can ever be delayed.
     bool any() const;
@@ -77,6 +75,8 @@ public:
 
 private:
     Time delayed(NoiseCursor &cursor, Time now, Time work) const;
+    Time published(NoiseCursor &cursor, Time now, Time work) const;
+    Time physical(NoiseCursor &cursor, Time now, Time work) const;
     void step(NoiseCursor &cursor) const;
 
     std::vector<Trace> traces;

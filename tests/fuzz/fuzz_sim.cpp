@@ -31,8 +31,6 @@ void promise_simulated(Schedule &schedule)
 
 } // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     if (bytes == 0)

@@ -218,6 +218,26 @@ TEST(noise_repeats_with_its_period)
     }
 }
 
+TEST(long_work_is_many_short_pieces)
+{
+    const Noise noise({random_trace()}, NoiseRule::physical, 3, false);
+
+    for (unsigned i = 0; i < 100; i++) {
+        NoiseCursor cursor = noise.begin(i);
+        Time now = static_cast<Time>(random_below(300000000)), begin = now, work = 0;
+        for (unsigned piece = 0; piece < 500; piece++) {
+            const auto length = static_cast<Time>(1 + random_below(9000000));
+            work += length;
+            now = noise.finish(cursor, now, length);
+        }
+        NoiseCursor other = noise.begin(i);
+        CHECK_EQUAL(noise.finish(other, begin, work), now);
+    }
+    const Noise fine({trace_periodic(1000000, 500000)}, NoiseRule::physical, 3, false);
+    NoiseCursor cursor = fine.begin(0);
+    CHECK(fine.finish(cursor, 0, STEP_LIMIT) > STEP_LIMIT / 10 * 19);
+}
+
 TEST(coscheduled_noise_of_a_barrier_loop_costs_its_serial_share)
 {
     PatternOptions options;
@@ -316,6 +336,7 @@ int main(void)
     RUN(results_do_not_depend_on_threads_or_windows);
     RUN(a_common_delay_shifts_all_times);
     RUN(noise_repeats_with_its_period);
+    RUN(long_work_is_many_short_pieces);
     RUN(coscheduled_noise_of_a_barrier_loop_costs_its_serial_share);
     RUN(patterns_without_a_schedule_end_as_their_schedules);
     RUN(traces_of_no_or_one_detour_are_legal);
