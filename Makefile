@@ -150,6 +150,7 @@ gdb:
 
 # ---- Tests ----
 
+include lab/sim/sim.mk
 include tests/host/host.mk
 include tests/programs/programs.mk
 

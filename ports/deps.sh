@@ -16,6 +16,8 @@ set -eu
 table='
 build  gcc                                              gcc
 build  /usr/include/stdlib.h                            libc6-dev
+build  g++                                              g++
+build  /usr/include/CLI/CLI.hpp                         libcli11-dev
 build  ld                                               binutils
 build  make                                             make
 build  nasm                                             nasm

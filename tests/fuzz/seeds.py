@@ -138,3 +138,36 @@ def acpi() -> Iterator[bytes]:
 
     yield machine(0, 116)
     yield machine(2, 244)
+
+
+@seeds_of("sim")
+def sim() -> Iterator[bytes]:
+    yield b"""tnum_ranks 2
+rank 0 { // first
+a: send 8b to 1 tag 1 cpu 1 nic 1
+b: recv 200b from -1 tag -1
+c: calc 100 cpu 2
+c requires b /* and */ c irequires a
+}
+rank 1 {
+l1: recv 8b from 0 tag 1
+l2: send 200b to 0 tag 0
+l2 requires l1
+}
+"""
+    yield b"n# Measurement period: 1.5 s\n0\t100\n5000\t20.5\n"
+
+    def node(waits: int, kind: int, peer: int, size: int, ends: tuple[int, int], starts: tuple[int, int]) -> bytes:
+        return struct.pack("<IBIQIBBIIII", waits, kind, peer, size, 0, 0, 0, *ends, *starts)
+
+    parts = [
+        struct.pack("<III", 2, 1, 0) + node(0, 1, 1, 8, (1, 0), (0, 0)) + node(1, 3, 0, 50, (0, 0), (0, 0))
+        + struct.pack("<I", 1),
+        struct.pack("<III", 1, 1, 0) + node(0, 2, 0xFFFFFFFF, 8, (0, 0), (0, 0)),
+    ]
+    table = b""
+    at = 6 + 16 * len(parts)
+    for part in parts:
+        table += struct.pack("<QQ", at, at + len(part))
+        at += len(part)
+    yield b"b" + struct.pack("<QIBB", 4223, len(parts), 0, 0) + table + b"".join(parts)

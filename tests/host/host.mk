@@ -61,8 +61,13 @@ acpi_fuzz_sources := $(acpi_sources)
 host_objects = $(patsubst %.c,$(HOST_BUILD)/$(if $(filter $(1),$(ARENA_TESTS)),arena/)%.o,tests/host/test_$(1).c $($(1)_sources))
 fuzz_objects = $(patsubst %.c,$(FUZZ_BUILD)/%.o,tests/fuzz/fuzz_$(1).c $($(1)_fuzz_sources))
 
-HOST_BINARIES := $(patsubst %,$(HOST_BUILD)/test_%,$(HOST_TESTS) $(ARENA_TESTS))
-FUZZ_BINARIES := $(FUZZERS:%=$(FUZZ_BUILD)/fuzz_%)
+# The simulator's are C++: lab/sim/sim.mk builds them.
+HOST_BINARIES := $(patsubst %,$(HOST_BUILD)/test_%,$(HOST_TESTS) $(ARENA_TESTS)) $(HOST_BUILD)/test_sim
+FUZZ_BINARIES := $(FUZZERS:%=$(FUZZ_BUILD)/fuzz_%) $(FUZZ_BUILD)/fuzz_sim
+
+ifndef SIM
+include lab/sim/sim.mk
+endif
 
 .PHONY: host-test fuzz fuzz-build
 
@@ -97,7 +102,7 @@ $(FUZZ_BUILD)/%.o: %.c
 fuzz-build: $(FUZZ_BINARIES)
 
 fuzz: fuzz-build
-	@python3 tests/fuzz/run.py --seconds $(FUZZ_SECONDS) --build $(FUZZ_BUILD) $(FUZZERS)
+	@python3 tests/fuzz/run.py --seconds $(FUZZ_SECONDS) --build $(FUZZ_BUILD) $(FUZZERS) sim
 
 -include $(sort $(foreach test,$(HOST_TESTS) $(ARENA_TESTS),$(patsubst %.o,%.d,$(call host_objects,$(test)))))
 -include $(sort $(foreach fuzzer,$(FUZZERS),$(patsubst %.o,%.d,$(call fuzz_objects,$(fuzzer)))))

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// goal_block.hpp: parses a part of a GOAL text that holds whole ranks.
+//
+// A parser belongs to one thread; several share the schedule's table of kinds.
+#pragma once
+
+#include "goal_lexer.hpp"
+#include "schedule.hpp"
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+// An error before its line is known: where in the block, what, and what would be right.
+struct GoalError {
+    const char *where;
+    std::string text;
+};
+
+// Labels of one rank: text -> operation, in an open table that forgets everything in constant time.
+class LabelTable {
+public:
+    LabelTable();
+    void clear();
+
+    // The operation of a label, or ANY.
+    std::uint32_t find(std::string_view label) const;
+
+    // False when the label is there already.
+    bool add(std::string_view label, std::uint32_t operation);
+
+private:
+    struct Entry {
+        std::uint64_t hash;
+        const char *text;
+        std::uint32_t bytes;
+        std::uint32_t operation;
+        std::uint32_t generation;
+    };
+    static std::uint64_t hash_of(std::string_view label);
+    void grow();
+
+    std::vector<Entry> entries;
+    std::uint32_t generation = 1;
+    std::size_t used = 0;
+};
+
+// The ranks that a block held.
+struct ParsedBlock {
+    std::unique_ptr<Chunk> chunk = std::make_unique<Chunk>();
+    std::vector<std::uint32_t> ranks;
+    std::vector<std::uint32_t> firsts, counts; // operations of each
+    std::vector<const char *> begins;          // where each stands in the text
+    unsigned cpus = 1, nics = 1;
+};
+
+class GoalBlockParser {
+public:
+    GoalBlockParser(KindTable &all_kinds, std::uint32_t rank_count) : kinds(all_kinds), ranks(rank_count)
+    {
+    }
+
+    // Parses "rank R { ... }" until the end of the text, which a zero byte follows. Throws GoalError.
+    ParsedBlock parse(const char *first, const char *last);
+
+private:
+    void parse_rank(GoalLexer &lexer, ParsedBlock &block);
+    void parse_line(GoalLexer &lexer, ParsedBlock &block);
+    void parse_operation(GoalLexer &lexer, std::string_view verb, ParsedBlock &block);
+    void parse_edge(GoalLexer &lexer, const char *begin, std::string_view after, ParsedBlock &block);
+    void add_late_edges();
+    std::uint32_t kind_number(const Kind &kind);
+
+    struct LateEdge {
+        std::string_view after, before;
+        bool started;
+    };
+    struct CachedKind {
+        Kind kind;
+        std::uint32_t number = ANY;
+    };
+
+    KindTable &kinds;
+    std::uint32_t ranks;
+    std::vector<Operation> operations;
+    std::vector<const char *> lines; // of the operations
+    std::vector<Edge> edges;
+    std::vector<LateEdge> late_edges; // to labels that come further down
+    LabelTable labels;
+    RankPacker packer;
+    std::array<CachedKind, 256> cache;
+};
+
+} // namespace sim

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// fuzz_sim.cpp: readers of schedules and noise traces, fed with anything: an error has one line, and what is read can be
+// simulated to its end or to a deadlock. The first byte chooses the reader.
+#include "../../lab/sim/goal.hpp"
+#include "../../lab/sim/goal_program.hpp"
+#include "fuzz.h"
+
+using namespace sim;
+
+namespace {
+
+void promise_one_line(const InputError &error)
+{
+    const std::string text = error.what();
+    PROMISE(!text.empty() && text.find('\n') == std::string::npos);
+}
+
+void promise_simulated(Schedule &schedule)
+{
+    if (schedule.operations() > 10000)
+        return;
+    Parameters parameters;
+    parameters.eager_limit = 100;
+    GoalProgram program(schedule, parameters);
+    const Noise noise({trace_periodic(100000000, 10000000)}, NoiseRule::physical, 1, false);
+    Engine<GoalProgram> engine(program, parameters, noise, 1, nullptr);
+    const Result result = engine.run();
+    PROMISE(result.complete == program.stuck(engine.left_over(), 10).empty());
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    if (bytes == 0)
+        return 0;
+    const std::string_view input(reinterpret_cast<const char *>(data) + 1, bytes - 1);
+    try {
+        std::string remark;
+        if (data[0] == 'n')
+            trace_parse(input, "input", remark);
+        else if (data[0] == 'b')
+            promise_simulated(*goal_parse_binary(input, "input"));
+        else
+            promise_simulated(*goal_parse_text(input, "input"));
+    } catch (const InputError &error) {
+        promise_one_line(error);
+    }
+    return 0;
+}

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// test_sim.cpp: promises of the LogGOPS simulator that hold for all schedules, tried on random ones.
+//
+// Monotony (a detour never makes any rank earlier) is promised for schedules whose operations are totally ordered in each
+// rank, for messages that are handled when they are received, and for the physical noise rule. Two tests show why
+// neither the published handling nor the published rule can promise it.
+#include "../../lab/sim/goal.hpp"
+#include "../../lab/sim/goal_program.hpp"
+#include "../../lab/sim/goal_write.hpp"
+#include "../../lab/sim/pattern_program.hpp"
+#include "check.h"
+
+#include <sstream>
+
+using namespace sim;
+
+namespace {
+
+constexpr Time US = 1000 * PS_PER_NS;
+std::uint64_t random_state = 1;
+
+std::uint64_t random_below(std::uint64_t limit)
+{
+    return check_random(&random_state) % limit;
+}
+
+// Messages between random ranks in one global order, which each rank's operations keep: no deadlock, totally ordered.
+std::string ordered_schedule(unsigned ranks, unsigned messages)
+{
+    std::vector<std::vector<std::string>> operations(ranks);
+
+    for (unsigned i = 0; i < messages; i++) {
+        const auto from = static_cast<unsigned>(random_below(ranks));
+        const auto to = static_cast<unsigned>((from + 1 + random_below(ranks - 1)) % ranks);
+        const std::string bytes = std::to_string(random_below(4) ? 1 + random_below(3000) : 70000) + "b";
+        const std::string tag = " tag " + std::to_string(random_below(2));
+        if (random_below(2))
+            operations[from].push_back("calc " + std::to_string(random_below(20000)));
+        operations[from].push_back("send " + bytes + " to " + std::to_string(to) + tag);
+        operations[to].push_back("recv " + bytes + " from " + std::to_string(from) + tag);
+    }
+    std::string text = "num_ranks " + std::to_string(ranks) + "\n";
+    for (unsigned rank = 0; rank < ranks; rank++) {
+        text += "rank " + std::to_string(rank) + " {\n";
+        for (std::size_t i = 0; i < operations[rank].size(); i++) {
+            text += "a" + std::to_string(i) + ": " + operations[rank][i] + "\n";
+            if (i)
+                text += "a" + std::to_string(i) + " requires a" + std::to_string(i - 1) + "\n";
+        }
+        text += "}\n";
+    }
+    return text;
+}
+
+// The same without an order: all receives first, sends and computations as they come.
+std::string loose_schedule(unsigned ranks, unsigned messages)
+{
+    std::vector<std::string> receives(ranks), others(ranks);
+
+    for (unsigned i = 0; i < messages; i++) {
+        const auto from = static_cast<unsigned>(random_below(ranks));
+        const auto to = static_cast<unsigned>(random_below(ranks));
+        others[from] += "send 100b to " + std::to_string(to) + "\n";
+        receives[to] += "recv 100b from " + (random_below(8) ? std::to_string(from) : std::string("-1")) + "\n";
+        if (random_below(3) == 0)
+            others[to] += "calc " + std::to_string(random_below(5000)) + "\n";
+    }
+    std::string text = "num_ranks " + std::to_string(ranks) + "\n";
+    for (unsigned rank = 0; rank < ranks; rank++)
+        text += "rank " + std::to_string(rank) + " {\n" + receives[rank] + others[rank] + "}\n";
+    return text;
+}
+
+Trace random_trace()
+{
+    Trace trace;
+
+    trace.period = 200 * US;
+    for (Time at = 0; at < 180 * US; at += static_cast<Time>(1 + random_below(30)) * US) {
+        trace.detours.push_back({at, static_cast<Time>(1 + random_below(9000)) * PS_PER_NS});
+        at += trace.detours.back().duration;
+    }
+    return trace;
+}
+
+Result simulate(const std::string &text, const Parameters &parameters, const Noise &noise, unsigned threads = 1)
+{
+    const auto schedule = goal_parse_text(text, "test");
+    GoalProgram program(*schedule, parameters);
+    Engine<GoalProgram> engine(program, parameters, noise, threads, nullptr);
+
+    return engine.run();
+}
+
+Noise noise_of(const Trace &trace, NoiseRule rule = NoiseRule::physical)
+{
+    return Noise({trace}, rule, 7, false);
+}
+
+bool none_earlier(const Result &result, const Result &than)
+{
+    for (std::size_t i = 0; i < result.finish.size(); i++)
+        if (result.finish[i] < than.finish[i])
+            return false;
+    return true;
+}
+
+TEST(a_detour_never_makes_any_rank_earlier)
+{
+    Parameters parameters;
+
+    parameters.handling = Handling::posted;
+    parameters.overhead_per_byte_fs = 500000;
+    for (unsigned i = 0; i < 300; i++) {
+        const std::string text = ordered_schedule(2 + static_cast<unsigned>(random_below(6)), 40);
+        const Trace trace = random_trace();
+        Trace fewer = trace;
+        fewer.detours.erase(fewer.detours.begin() + static_cast<std::ptrdiff_t>(random_below(fewer.detours.size())));
+        const Result quiet = simulate(text, parameters, Noise());
+        const Result some = simulate(text, parameters, noise_of(fewer));
+        const Result more = simulate(text, parameters, noise_of(trace));
+        CHECK(quiet.complete && some.complete && more.complete);
+        CHECK(none_earlier(some, quiet));
+        CHECK(none_earlier(more, some));
+    }
+}
+
+// Work of 0.5 at 9.8 meets the detour at 10 and so misses the longer one at 10.5, which does not count while it waits.
+TEST(the_published_rule_can_gain_from_a_detour)
+{
+    const Trace longer = {{{10500, 5000}}, 100000};
+    const Trace both = {{{10000, 1000}, {11000, 4500}}, 100000};
+    const auto end = [](const Trace &trace, NoiseRule rule) {
+        const Noise noise({trace}, rule, 0, false);
+        NoiseCursor cursor;
+        cursor.start = trace.detours[0].start;
+        cursor.duration = trace.detours[0].duration;
+        const Time first = noise.finish(cursor, 9800, 500);
+        return noise.finish(cursor, first, 500);
+    };
+
+    CHECK_EQUAL(end(longer, NoiseRule::published), 15800);
+    CHECK_EQUAL(end(both, NoiseRule::published), 11800);
+    CHECK(end(both, NoiseRule::physical) >= end(longer, NoiseRule::physical));
+}
+
+// At rank 0 a message of rank 1 comes just before the computation that a message of rank 2 starts, and delays it and
+// the answer to rank 2; much later it comes after both.
+TEST(handling_on_arrival_can_gain_from_a_delay)
+{
+    const auto schedule = [](const char *delay) {
+        return std::string("num_ranks 3\nrank 0 {\na: recv 1b from 2\nb: calc 10000\nb requires a\nc: send 1b to 2\nc requires b\n"
+                           "d: recv 1b from 1\nd requires c\n}\nrank 1 {\na: calc ") +
+               delay + "\nb: send 1b to 0\nb requires a\n}\nrank 2 {\na: calc 1000\nb: send 1b to 0\nb requires a\n" +
+               "c: recv 1b from 0\nc requires b\n}\n";
+    };
+    Parameters parameters;
+    parameters.latency = 2000 * PS_PER_NS;
+
+    const Result early = simulate(schedule("2400"), parameters, Noise());
+    const Result late = simulate(schedule("14000"), parameters, Noise());
+    CHECK(late.finish[2] < early.finish[2]);
+    parameters.handling = Handling::posted;
+    CHECK(none_earlier(simulate(schedule("14000"), parameters, Noise()), simulate(schedule("2400"), parameters, Noise())));
+}
+
+TEST(results_do_not_depend_on_threads_or_windows)
+{
+    for (unsigned i = 0; i < 100; i++) {
+        const auto ranks = 2 + static_cast<unsigned>(random_below(40));
+        const std::string text = loose_schedule(ranks, 300);
+        const Noise noise = noise_of(random_trace(), i % 2 ? NoiseRule::physical : NoiseRule::published);
+        Parameters parameters;
+        parameters.latency = static_cast<Time>(random_below(4)) * 1000 * PS_PER_NS;
+        parameters.overhead_send = parameters.overhead_receive = static_cast<Time>(1 + random_below(3)) * 500 * PS_PER_NS;
+        const Result one = simulate(text, parameters, noise);
+        for (unsigned threads = 2; threads < 5; threads++)
+            CHECK(simulate(text, parameters, noise, threads).finish == one.finish);
+        // No message here is empty: this only makes the engine take all events from one heap.
+        parameters.zero_bytes = ZeroBytes::published;
+        const Result together = simulate(text, parameters, noise);
+        CHECK_EQUAL(together.windows, 0);
+        CHECK(one.windows > 0);
+        CHECK(together.finish == one.finish);
+    }
+}
+
+TEST(a_common_delay_shifts_all_times)
+{
+    const Time shift = 123456 * PS_PER_NS;
+
+    for (unsigned i = 0; i < 100; i++) {
+        const std::string text = ordered_schedule(5, 40);
+        std::string shifted = text;
+        for (std::size_t at = shifted.find("{\n"); at != std::string::npos; at = shifted.find("{\n", at + 1)) {
+            const bool some = shifted[at + 2] != '}';
+            shifted.insert(at + 2, std::string("shift: calc 123456\n") + (some ? "a0 requires shift\n" : ""));
+        }
+        Parameters parameters;
+        parameters.handling = i % 2 ? Handling::posted : Handling::arrival;
+        const Result before = simulate(text, parameters, Noise());
+        const Result after = simulate(shifted, parameters, Noise());
+        for (std::size_t rank = 0; rank < before.finish.size(); rank++)
+            CHECK_EQUAL(after.finish[rank], before.finish[rank] + shift);
+    }
+}
+
+TEST(noise_repeats_with_its_period)
+{
+    for (const NoiseRule rule : {NoiseRule::physical, NoiseRule::published}) {
+        const Noise noise({random_trace()}, rule, 3, false);
+        for (unsigned i = 0; i < 1000; i++) {
+            const auto now = static_cast<Time>(random_below(200000000)), work = static_cast<Time>(random_below(50000000));
+            NoiseCursor one = noise.begin(i), other = one;
+            CHECK_EQUAL(noise.finish(other, now + 5 * 200 * US, work), noise.finish(one, now, work) + 5 * 200 * US);
+        }
+    }
+}
+
+TEST(long_work_is_many_short_pieces)
+{
+    const Noise noise({random_trace()}, NoiseRule::physical, 3, false);
+
+    for (unsigned i = 0; i < 100; i++) {
+        NoiseCursor cursor = noise.begin(i);
+        Time now = static_cast<Time>(random_below(300000000)), begin = now, work = 0;
+        for (unsigned piece = 0; piece < 500; piece++) {
+            const auto length = static_cast<Time>(1 + random_below(9000000));
+            work += length;
+            now = noise.finish(cursor, now, length);
+        }
+        NoiseCursor other = noise.begin(i);
+        CHECK_EQUAL(noise.finish(other, begin, work), now);
+    }
+    const Noise fine({trace_periodic(1000000, 500000)}, NoiseRule::physical, 3, false);
+    NoiseCursor cursor = fine.begin(0);
+    CHECK(fine.finish(cursor, 0, STEP_LIMIT) > STEP_LIMIT / 10 * 19);
+}
+
+TEST(coscheduled_noise_of_a_barrier_loop_costs_its_serial_share)
+{
+    PatternOptions options;
+    options.ranks = 256;
+    options.iterations = 200;
+    options.compute = 1000 * US;
+    const Pattern pattern(options);
+    const Parameters parameters;
+    const auto end = [&](const Noise &noise) {
+        PatternProgram program(pattern, parameters);
+        return static_cast<double>(Engine<PatternProgram>(program, parameters, noise, 2, nullptr).run().maximum);
+    };
+    const Trace trace = trace_periodic(1000 * US, 50 * US);
+    const double quiet = end(Noise());
+    const double together = end(Noise({trace}, NoiseRule::physical, 1, true)) / quiet;
+    const double apart = end(Noise({trace}, NoiseRule::physical, 1, false)) / quiet;
+
+    CHECK(together > 1.04 && together < 1 / 0.95 + 0.005);
+    CHECK(apart > together + 0.02);
+}
+
+TEST(patterns_without_a_schedule_end_as_their_schedules)
+{
+    for (unsigned i = 0; i < 400; i++) {
+        PatternOptions options;
+        options.name = static_cast<PatternName>(random_below(pattern_names().size()));
+        options.ranks = static_cast<std::uint32_t>(1 + random_below(random_below(2) ? 12 : 70));
+        options.bytes = random_below(3) ? 8 : 5000;
+        options.segment_bytes = 1 + random_below(3000);
+        options.ways = static_cast<unsigned>(1 + random_below(4));
+        options.iterations = static_cast<std::uint32_t>(1 + random_below(3));
+        options.compute = static_cast<Time>(random_below(2) * random_below(9000)) * PS_PER_NS;
+        options.reduction = static_cast<Time>(random_below(2) * random_below(900)) * PS_PER_NS;
+        Parameters parameters;
+        parameters.gap = static_cast<Time>(random_below(5000)) * PS_PER_NS;
+        parameters.latency = static_cast<Time>(random_below(5)) * US;
+        parameters.eager_limit = random_below(2) ? 65535 : 4000;
+        parameters.handling = random_below(2) ? Handling::arrival : Handling::posted;
+        const Noise noise = random_below(3) ? noise_of(random_trace(), random_below(2) ? NoiseRule::physical : NoiseRule::published) : Noise();
+        const Pattern pattern(options);
+        PatternProgram program(pattern, parameters);
+        const Result direct = Engine<PatternProgram>(program, parameters, noise, 1 + i % 3, nullptr).run();
+        std::ostringstream text;
+        goal_write(pattern, text);
+        const Result scheduled = simulate(text.str(), parameters, noise, 1 + i % 2);
+        CHECK(direct.complete && scheduled.complete);
+        CHECK_EQUAL(direct.operations, scheduled.operations);
+        if (!CHECK(direct.finish == scheduled.finish))
+            fprintf(stderr, "  %s of %u ranks\n", pattern_names()[static_cast<std::size_t>(options.name)].c_str(), options.ranks);
+    }
+}
+
+TEST(traces_of_no_or_one_detour_are_legal)
+{
+    std::string remark;
+    const Trace none = trace_parse("# nothing\n", "t", remark);
+    CHECK(none.detours.empty() && remark.empty());
+    CHECK(!Noise({none}, NoiseRule::physical, 1, false).any());
+    const Trace one = trace_parse("0\t500\n", "t", remark);
+    CHECK(one.detours.empty() && !remark.empty());
+    const Trace stated = trace_parse("# Measurement period: 0.001 s\n0\t500\n", "t", remark);
+    CHECK_EQUAL(stated.detours.size(), 1);
+    CHECK_EQUAL(stated.period, 1000 * US);
+    const Trace two = trace_parse("0\t500\n10000 250\n", "t", remark);
+    CHECK_EQUAL(two.period, 20 * US);
+}
+
+TEST(the_end_of_work_under_noise_is_as_by_hand)
+{
+    const Trace trace = {{{1000, 100}, {1150, 50}}, 10000};
+    const auto end = [&](NoiseRule rule, Time now, Time work) {
+        NoiseCursor cursor;
+        cursor.start = 1000;
+        cursor.duration = 100;
+        return Noise({trace}, rule, 0, false).finish(cursor, now, work);
+    };
+
+    CHECK_EQUAL(end(NoiseRule::physical, 0, 1000), 1000);
+    CHECK_EQUAL(end(NoiseRule::published, 0, 1000), 1000);
+    CHECK_EQUAL(end(NoiseRule::physical, 900, 120), 1120);
+    CHECK_EQUAL(end(NoiseRule::physical, 900, 160), 1210);
+    CHECK_EQUAL(end(NoiseRule::published, 900, 160), 1160);
+    CHECK_EQUAL(end(NoiseRule::physical, 1050, 10), 1110);
+    CHECK_EQUAL(end(NoiseRule::published, 1050, 10), 1060);
+    CHECK_EQUAL(end(NoiseRule::physical, 1050, 0), 1050);
+    CHECK_EQUAL(end(NoiseRule::published, 900, 300), 1350);
+}
+
+} // namespace
+
+int main(void)
+{
+    RUN(a_detour_never_makes_any_rank_earlier);
+    RUN(the_published_rule_can_gain_from_a_detour);
+    RUN(handling_on_arrival_can_gain_from_a_delay);
+    RUN(results_do_not_depend_on_threads_or_windows);
+    RUN(a_common_delay_shifts_all_times);
+    RUN(noise_repeats_with_its_period);
+    RUN(long_work_is_many_short_pieces);
+    RUN(coscheduled_noise_of_a_barrier_loop_costs_its_serial_share);
+    RUN(patterns_without_a_schedule_end_as_their_schedules);
+    RUN(traces_of_no_or_one_detour_are_legal);
+    RUN(the_end_of_work_under_noise_is_as_by_hand);
+    return check_report("sim");
+}

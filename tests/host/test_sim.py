@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Drives the LogGOPS simulator `build/lab/sim`: the reference schedules, errors of users, determinism, outputs.
+
+Builds the simulator and its C++ tests first, which needs make, g++ and CLI11 only.
+"""
+from __future__ import annotations
+
+import json
+import struct
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+REFERENCE = ROOT / "tests/data/loggops"
+EXPECTED: dict[str, list[dict[str, Any]]] = json.loads((REFERENCE / "expected.json").read_text())
+
+
+@pytest.fixture(scope="session", autouse=True)
+def built() -> None:
+    subprocess.run(["make", "-j2", "build/lab/sim", "build/host/test_sim"], cwd=ROOT, check=True, capture_output=True)
+
+
+def sim(*arguments: object, text: str | None = None) -> subprocess.CompletedProcess[str]:
+    command = [str(ROOT / "build/lab/sim"), *map(str, arguments)]
+    return subprocess.run(command, input=text, capture_output=True, text=True, timeout=120, check=False)
+
+
+def result(*arguments: object, text: str | None = None) -> dict[str, Any]:
+    done = sim(*arguments, "--json", "-", "--per-rank", text=text)
+    assert done.returncode == 0, done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def parameters(point: dict[str, Any]) -> list[object]:
+    return [word for key in "LogGOS" for word in (f"-{key}", point[key])]
+
+
+def has_empty_messages(name: str) -> bool:
+    return " 0b " in (REFERENCE / name).read_text()
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_reference_schedules_end_exactly(name: str) -> None:
+    """As published: all of them, with the published cost of messages of no bytes."""
+    for point in EXPECTED[name]:
+        words = ["run", REFERENCE / name, *parameters(point)]
+        assert result(*words, "--zero-byte", "published")["finish_ns"] == point["finish_ns"]
+        if not has_empty_messages(name):
+            for threads in (1, 3):
+                assert result(*words, "-j", threads)["finish_ns"] == point["finish_ns"]
+
+
+def test_empty_messages_are_not_faster_than_light() -> None:
+    """Where we differ: a message of no bytes takes as long as one of one byte; published, G less per hop."""
+    differing = [name for name in EXPECTED if has_empty_messages(name)]
+    assert len(differing) == 5
+    for name in differing:
+        one_byte = (REFERENCE / name).read_text().replace(" 0b ", " 1b ")
+        for point in EXPECTED[name]:
+            ours = result("run", REFERENCE / name, *parameters(point))["finish_ns"]
+            assert ours == result("run", "-", *parameters(point), text=one_byte)["finish_ns"]
+            assert all(mine > theirs for mine, theirs in zip(ours, point["finish_ns"], strict=True))
+
+
+def test_properties_hold() -> None:
+    done = subprocess.run([ROOT / "build/host/test_sim"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+HEAD = "num_ranks 2\nrank 0 {\n"
+TAIL = "}\nrank 1 {\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("", 1, "num_ranks"),
+        ("hello", 1, "num_ranks"),
+        ("num_ranks -3", 1, "number of ranks"),
+        ("num_ranks 0\n", 1, "number of ranks"),
+        ("num_ranks 99999999999999999999\n", 1, "number of ranks"),
+        ("num_ranks NaN\n", 1, "number of ranks"),
+        ("num_ranks 2\nrank 0 {\n}\n", 4, "rank 1 is missing"),
+        ("num_ranks 3\nrank 0 {\n}\nrank 2 {\n}\n", 4, "rank 1 is missing"),
+        ("num_ranks 2\nrank 1 {\n}\nrank 0 {\n}\n", 4, "ascending"),
+        ("num_ranks 2\nrank 5 {\n}\n", 2, "out of range"),
+        (HEAD + "send 8b to 2\n" + TAIL, 3, "out of range"),
+        (HEAD + "send 8b to -1\n" + TAIL, 3, "a rank"),
+        (HEAD + "recv 8b from -2\n" + TAIL, 3, "-1 for any"),
+        (HEAD + "send -8b to 1\n" + TAIL, 3, "number of bytes"),
+        (HEAD + "send nanb to 1\n" + TAIL, 3, "requires"),
+        (HEAD + "send 8 to 1\n" + TAIL, 3, '"b"'),
+        (HEAD + "send 8b from 1\n" + TAIL, 3, "to RANK"),
+        (HEAD + "calc -5\n" + TAIL, 3, "ns"),
+        (HEAD + "calc 99999999999999999999\n" + TAIL, 3, "ns"),
+        (HEAD + "send 8b to 1 tag -1\n" + TAIL, 3, "tag"),
+        (HEAD + "send 8b to 1 cpu 256\n" + TAIL, 3, "0 to 255"),
+        (HEAD + "a: calc 5\na: calc 6\n" + TAIL, 4, "twice"),
+        (HEAD + "a: calc 5\na requires b\n" + TAIL, 4, 'labelled "b"'),
+        (HEAD + "a: calc 5\na requires a\n" + TAIL, 3, "cycle"),
+        (HEAD + "a: calc 1\nb: calc 1\nc: calc 1\nb requires c\nc irequires b\na requires b\n" + TAIL, 4, "cycle"),
+        (HEAD + "calc 5\n", 2, "inside rank 0"),
+        (HEAD + "calc 5 /* no end\n" + TAIL, 3, "comment"),
+        (HEAD + "sned 8b to 1\n" + TAIL, 3, "requires"),
+        (HEAD + "\x01\x02\x7f\n" + TAIL, 3, "an operation"),
+    ],
+)
+def test_errors_of_text_name_the_line(text: str, line: int, what: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.goal"
+    path.write_text(text)
+    done = sim("run", path)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith(f"sim: {path}:{line}: ")
+    assert what in done.stderr
+
+
+def test_errors_beyond_the_first_block_name_the_line(tmp_path: Path) -> None:
+    ranks = 60000
+    lines = [f"num_ranks {ranks}"]
+    for rank in range(ranks):
+        lines += [f"rank {rank} {{ // a comment with rank {rank} in it", "l1: calc 100", "l2: calc 200", "l2 requires l1", "}"]
+    lines[50004] = "l2 requires l9"
+    path = tmp_path / "long.goal"
+    for before in (0, 1):
+        path.write_text(("/* " + "x" * 2**22 + " */\n") * before + "\n".join(lines) + "\n")
+        for threads in (1, 4):
+            done = sim("run", path, "-j", threads)
+            assert done.stderr.startswith(f"sim: {path}:{50005 + before}: "), done.stderr
+
+
+def test_deadlocks_name_ranks_and_operations(tmp_path: Path) -> None:
+    path = tmp_path / "dead.goal"
+    path.write_text("num_ranks 3\nrank 0 {\nrecv 8b from 1 tag 7\n}\nrank 1 {\nsend 99999b to 2\n}\nrank 2 {\ncalc 5\nsend 8b to 0 tag 3\n}\n")
+    done = sim("run", path)
+    assert done.returncode == 1
+    assert "rank 0, operation 1 (recv 8b from 1 tag 7) waits for a message" in done.stderr
+    assert "rank 1, operation 1 (send 99999b to 2 tag 0) waits for a receive" in done.stderr
+    assert "rank 0 never receives the message of rank 2, operation 2 (send 8b to 0 tag 3)" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-L", "nan"],
+        ["-L", "-5"],
+        ["-o", "1e3"],
+        ["-g", "inf"],
+        ["-G", "0.1234567"],
+        ["-S", "12.5"],
+        ["-L", "99999999999999999999999"],
+        ["--noise-period", "100"],
+        ["--noise-period", "100", "--noise-duration", "100"],
+        ["--noise", "/nowhere/trace"],
+        ["--system", "cray"],
+        ["--json", "/nowhere/result"],
+    ],
+)
+def test_wrong_parameters_are_one_line(words: list[str]) -> None:
+    done = sim("pattern", "dissemination", "-n", 4, *words)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1 and done.stderr.startswith("sim: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("0\t5\n-7\t5\n", 2, "start"),
+        ("0\t5\n100\tnan\n", 2, "duration"),
+        ("0\t5\n100\n", 2, "one column"),
+        ("0\t5\n100\t5\t5\n", 2, "two columns"),
+        ("# fine\n100\t5\n0\t5\n", 3, "sort"),
+    ],
+)
+def test_errors_of_traces_name_the_line(text: str, line: int, what: str, tmp_path: Path) -> None:
+    path = tmp_path / "noise"
+    path.write_text(text)
+    done = sim("pattern", "dissemination", "-n", 4, "--noise", path)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"sim: {path}:{line}: ") and what in done.stderr
+
+
+def test_empty_and_single_traces_run(tmp_path: Path) -> None:
+    quiet = result("pattern", "dissemination", "-n", 64)["finish_ns"]
+    for text in ("", "# nothing was measured\n", "0\t100\n"):
+        path = tmp_path / "noise"
+        path.write_text(text)
+        assert result("pattern", "dissemination", "-n", 64, "--noise", path)["finish_ns"] == quiet
+    path.write_text("# Measurement period: 0.00005 s\n0\t10000\n")
+    assert result("pattern", "dissemination", "-n", 64, "--noise", path)["max_ns"] > max(quiet)
+
+
+def binary_schedule(ranks: list[tuple[list[int], list[bytes], list[int]]]) -> bytes:
+    parts = [
+        struct.pack("<II", len(nodes), len(roots)) + struct.pack(f"<{len(roots)}I", *roots) + b"".join(nodes)
+        + struct.pack(f"<{len(successors)}I", *successors)
+        for roots, nodes, successors in ranks
+    ]
+    at = 6 + 16 * len(parts)
+    table = b""
+    for part in parts:
+        table += struct.pack("<QQ", at, at + len(part))
+        at += len(part)
+    return struct.pack("<QIBB", 4223, len(parts), 0, 0) + table + b"".join(parts)
+
+
+def node(waits: int, kind: int, peer: int, size: int, ends: tuple[int, int] = (0, 0)) -> bytes:
+    return struct.pack("<IBIQIBBIIII", waits, kind, peer, size, 5, 0, 0, *ends, 0, 0)
+
+
+def test_binary_schedules_mean_what_text_means(tmp_path: Path) -> None:
+    path = tmp_path / "ping"
+    content = binary_schedule([
+        ([0], [node(0, 1, 1, 8, (1, 0)), node(1, 3, 0, 5000)], [1]),
+        ([0], [node(0, 2, 0xFFFFFFFF, 8)], []),
+    ])
+    path.write_bytes(content)
+    text = "num_ranks 2\nrank 0 {\na: send 8b to 1 tag 5\nb: calc 5000\nb requires a\n}\nrank 1 {\nrecv 8b from -1 tag 5\n}\n"
+    assert result("run", path)["finish_ns"] == result("run", "-", text=text)["finish_ns"]
+    for length in range(8, len(content)):
+        path.write_bytes(content[:length])
+        done = sim("run", path) if length % 7 == 0 else None
+        assert done is None or (done.returncode == 1 and done.stderr.count("\n") == 1 and "byte" in done.stderr)
+
+
+def test_processors_and_interfaces_work_side_by_side() -> None:
+    text = "num_ranks 1\nrank 0 {\na: calc 100\nb: calc 100 cpu 1\nc: calc 50\nc requires b\nd: calc 10 cpu 1\nd irequires a\n}\n"
+    assert result("run", "-", text=text)["finish_ns"] == [150]
+    sends = "num_ranks 3\nrank 0 {\nsend 1b to 1\nsend 1b to 2 nic 1\n}\nrank 1 {\nrecv 1b from 0\n}\nrank 2 {\nrecv 1b from -1\n}\n"
+    words = ["-L", 1000, "-o", 100, "-g", 5000]
+    assert result("run", "-", *words, text=sends)["finish_ns"] == [200, 1200, 1300]
+
+
+def test_results_do_not_depend_on_threads() -> None:
+    words = ["--noise-period", 100000, "--noise-duration", 7000, "--seed", 3]
+    for pattern in ("dissemination", "halo3d", "recursive-doubling", "bcast"):
+        answers = [result("pattern", pattern, "-n", 3000, "-i", 3, *words, "-j", threads) for threads in (1, 2, 5)]
+        assert answers[0] == answers[1] == answers[2]
+
+
+def test_timeline_and_latencies(tmp_path: Path) -> None:
+    timeline, answer = tmp_path / "timeline.json", tmp_path / "result.json"
+    done = sim("pattern", "dissemination", "-n", 8, "-i", 5, "--compute", 1000, "--timeline", timeline, "--json", answer)
+    assert done.returncode == 0 and "last rank ends" in done.stdout
+    events = json.loads(timeline.read_text())["traceEvents"]
+    assert sum(event["name"] == "calc" for event in events) == 8 * 5
+    assert sum(event["ph"] == "s" for event in events) == sum(event["ph"] == "f" for event in events) == 8 * 3 * 5
+    content = json.loads(answer.read_text())
+    assert len(content["iteration_ends_ns"]) == 5 and content["latency_ns"]["count"] == 5
+    assert content["iteration_ends_ns"][-1] == content["max_ns"]
+    assert not list(tmp_path.glob("*.part*"))
+
+
+def test_bench_answers_in_json() -> None:
+    done = sim("bench", "--json", "--largest", 12, "--largest-goal", 10)
+    assert done.returncode == 0, done.stderr
+    assert {line["what"] for line in json.loads(done.stdout)} == {"pattern", "goal"}
