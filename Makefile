@@ -171,6 +171,7 @@ help:
 	@echo "make iso [APP=prog ARGS='...']   build/tacet.iso for BIOS and UEFI machines"
 	@echo "make gdb [APP=prog]              QEMU stopped before the first instruction, gdb on the kernel"
 	@echo "make kernel | apps               only build: build/$(ARCH)/tacet.elf, build/$(ARCH)/apps/"
+	@echo "make sim                         build/lab/sim, the LogGOPS simulator (docs/lab/loggops.md)"
 	@echo "make host-test | fuzz            tests of pure C on this machine; fuzzers (FUZZ_SECONDS=5 each)"
 	@echo "make abi                         docs/abi.md from kernel/syscalls.def"
 	@echo "make compile_commands.json       for clangd and clang-tidy"
