@@ -247,19 +247,19 @@ void timer_interrupt(struct timer_queue *queue, uint64_t now_ns, bool from_hardw
 /* Takes the heap apart breadth first: each timer's children go to the end of the list of those to do. */
 void timer_global_offset_set(struct timer_queue *queue, uint64_t offset_ns)
 {
-    struct smart_timer *todo = queue->heap, *last = todo;
+    struct smart_timer *waiting = queue->heap, *last = waiting;
 
     queue->global_offset_ns = offset_ns;
     queue->heap = NULL;
-    if (todo)
-        todo->next = NULL;
-    while (todo) {
-        struct smart_timer *timer = todo;
+    if (waiting)
+        waiting->next = NULL;
+    while (waiting) {
+        struct smart_timer *timer = waiting;
 
         last->next = timer->child;
         while (last->next)
             last = last->next;
-        todo = timer->next;
+        waiting = timer->next;
         timer->boundary_ns = timer_boundary(timer->deadline_ns, timer->bound_ns, offset_ns);
         heap_insert(queue, timer);
     }
