@@ -76,7 +76,7 @@ def stages(filter_words: list[str]) -> list[Stage]:
     pytest = [PYTHON, "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider", *filter_words]
     side_by_side = ["-n", WORKERS, "--dist", "loadgroup"] if has_xdist() else []
     return [
-        Stage("build", "The kernel, the programs, the tests' programs", [*make, "kernel", "apps", "test-programs"], 900, counts=False),
+        Stage("build", "The kernel, the programs, the tests' programs", [*make, "kernel", "apps", "test-programs", "qemu10"], 900, counts=False),
         Stage("host", "Pure logic on this machine, with sanitizers", [*make, "host-test"], 900),
         Stage("fuzz", "Parsers of outside bytes", [*make, "fuzz", "FUZZ_SECONDS=5"], 600),
         Stage("tools", "Tools and lab", [*pytest, "tests/host"], 900, pytest=True),
