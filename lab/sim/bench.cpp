@@ -98,10 +98,9 @@ Result simulate_built_in(std::uint32_t ranks, unsigned threads)
 {
     const Pattern pattern(dissemination(ranks));
     const Parameters parameters;
-    PatternProgram program(pattern, parameters);
-    Engine<PatternProgram> engine(program, parameters, bench_noise(), threads, nullptr);
+    std::vector<Time> iteration_ends;
 
-    return engine.run();
+    return pattern_simulate(pattern, parameters, bench_noise(), threads, nullptr, iteration_ends);
 }
 
 Result simulate_goal(const std::string &path, unsigned threads)

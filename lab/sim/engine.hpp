@@ -31,14 +31,13 @@
 
 #include "event.hpp"
 #include "noise.hpp"
+#include "pages.hpp"
 #include "parameters.hpp"
 #include "timeline.hpp"
+#include "windows.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <barrier>
-#include <exception>
-#include <thread>
+#include <array>
 
 namespace sim {
 
@@ -79,15 +78,9 @@ public:
         sequential = program.largest_message() > parameters.eager_limit || lookahead == 0 ||
                      parameters.zero_bytes == ZeroBytes::published;
         window = lookahead;
-        const unsigned parts = sequential || timeline ? 1 : std::clamp<unsigned>(threads, 1, ranks);
-        for (unsigned i = 0; i < parts; i++) {
-            domains.emplace_back(std::make_unique<Domain>());
-            domains[i]->first = static_cast<std::uint32_t>(std::uint64_t{ranks} * i / parts);
-            domains[i]->last = static_cast<std::uint32_t>(std::uint64_t{ranks} * (i + 1) / parts);
-            domains[i]->outbox.resize(parts);
-        }
-        for (unsigned i = 0; i < parts; i++)
-            domains[i]->number = i;
+        domains_deal(domains, sequential || timeline ? 1 : std::clamp<unsigned>(threads, 1, ranks), ranks);
+        for (const auto &domain : domains)
+            domain->outbox.resize(domains.size());
     }
 
     Result run()
@@ -96,11 +89,13 @@ public:
         clocks.assign(std::size_t{ranks} * stride, 0);
         if (!sequential)
             next_times.assign(ranks, NEVER);
-        on_all([this](Domain &domain) { begin(domain); });
+        domains_each(domains, [this](Part &domain) { begin(domain); });
         if (sequential)
             run_sequential(*domains[0]);
         else
-            run_windows();
+            windows = windows_run(
+                domains, window, stop, [this](Part &domain, Time end) { process_window(domain, end); },
+                [this](Part &domain) { fetch_mail(domain); });
         return collect();
     }
 
@@ -117,29 +112,27 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t GROUP = 256; // ranks whose next event is known together
-
+    // What a rank keeps. Its next events lie in `here`, in no order, and when there are more in a heap.
     struct RankState {
         Time finish = 0;
         NoiseCursor cursor;
         HeapRoot heap = ANY;
         std::uint32_t unexpected = ANY, unexpected_last = ANY;
+        std::uint32_t count = 0;
+        std::array<Event, 2> here;
     };
 
-    // The ranks of one thread and what it alone touches.
-    struct alignas(64) Domain {
-        unsigned number = 0;
-        std::uint32_t first = 0, last = 0;
+    // What one thread alone touches.
+    struct Part : Domain {
         EventPool pool;
         HeapRoot heap = ANY; // of all ranks, when sequential
         std::vector<Unexpected> unexpected;
         std::uint32_t unexpected_free = ANY;
-        std::vector<Unexpected> taken; // by the receive being posted
+        std::vector<Unexpected> taken;          // by the receive being posted
         std::vector<std::vector<Event>> outbox; // per domain
-        std::vector<Time> group_times;
-        Time next = NEVER;
+        std::array<Event, 32> on_the_way;       // messages to ranks of this domain, the oldest overwritten
+        std::uint64_t sent = 0;                 // in this window
         std::uint64_t events = 0, messages = 0, operations = 0;
-        std::exception_ptr failure;
     };
 
     Time &cpu_free(std::uint32_t rank, unsigned cpu)
@@ -159,83 +152,23 @@ private:
 
     // ---- Driving ----
 
-    template <typename Work> void on_all(const Work &work)
+    void begin(Part &domain)
     {
-        std::vector<std::thread> helpers;
-        const auto guarded = [&work](Domain &domain) {
-            try {
-                work(domain);
-            } catch (...) {
-                domain.failure = std::current_exception();
-            }
-        };
-
-        for (std::size_t i = 1; i < domains.size(); i++)
-            helpers.emplace_back([&guarded, domain = domains[i].get()] { guarded(*domain); });
-        guarded(*domains[0]);
-        for (std::thread &helper : helpers)
-            helper.join();
-        for (const auto &domain : domains)
-            if (domain->failure)
-                std::rethrow_exception(domain->failure);
-    }
-
-    void begin(Domain &domain)
-    {
-        domain.group_times.assign((domain.last - domain.first + GROUP - 1) / GROUP, NEVER);
         for (std::uint32_t rank = domain.first; rank < domain.last; rank++) {
             states[rank].cursor = noise.begin(rank);
             program.begin(rank, [&](std::uint32_t operation) { push(domain, {0, {}, rank, operation, ANY, 0}); });
         }
     }
 
-    void run_sequential(Domain &domain)
+    void run_sequential(Part &domain)
     {
-        while (domain.heap != ANY)
-            handle(domain, domain.pool.pop(domain.heap));
+        while (domain.heap != ANY) {
+            Event event = domain.pool.pop(domain.heap);
+            handle(domain, event);
+        }
     }
 
-    void run_windows()
-    {
-        std::barrier<> meeting(static_cast<std::ptrdiff_t>(domains.size()));
-        std::atomic<bool> failed = false;
-
-        on_all([&](Domain &domain) {
-            std::exception_ptr failure;
-            for (std::uint64_t round = 0;; round++) {
-                domain.next = NEVER;
-                for (const Time time : domain.group_times)
-                    domain.next = std::min(domain.next, time);
-                meeting.arrive_and_wait();
-                Time now = NEVER;
-                for (const auto &other : domains)
-                    now = std::min(now, other->next);
-                if (now == NEVER || failed) {
-                    if (domain.number == 0)
-                        windows = round;
-                    break;
-                }
-                try {
-                    process_window(domain, now + window);
-                } catch (...) {
-                    failure = std::current_exception();
-                }
-                meeting.arrive_and_wait();
-                if (failure)
-                    failed = true;
-                try {
-                    fetch_mail(domain);
-                } catch (...) {
-                    failure = std::current_exception();
-                    failed = true;
-                }
-            }
-            if (failure)
-                std::rethrow_exception(failure);
-        });
-    }
-
-    void fetch_mail(Domain &domain)
+    void fetch_mail(Part &domain)
     {
         for (const auto &other : domains) {
             std::vector<Event> &mail = other->outbox[domain.number];
@@ -243,22 +176,23 @@ private:
                 push(domain, event);
             mail.clear();
         }
+        deliver_all(domain);
     }
 
-    void process_window(Domain &domain, Time end)
+    void process_window(Part &domain, Time end)
     {
         for (std::size_t group = 0; group < domain.group_times.size(); group++) {
             if (domain.group_times[group] >= end)
                 continue;
-            const auto first = static_cast<std::uint32_t>(domain.first + group * GROUP);
-            const std::uint32_t last = std::min(first + GROUP, domain.last);
+            const auto first = static_cast<std::uint32_t>(domain.first + group * Domain::GROUP);
+            const std::uint32_t last = std::min(first + Domain::GROUP, domain.last);
             for (std::uint32_t rank = first; rank < last; rank++) {
                 if (next_times[rank] >= end)
                     continue;
-                HeapRoot &heap = states[rank].heap;
-                while (heap != ANY && domain.pool.top(heap).time < end)
-                    handle(domain, domain.pool.pop(heap));
-                next_times[rank] = heap == ANY ? NEVER : domain.pool.top(heap).time;
+                __builtin_prefetch(&states[std::min(rank + 6, last - 1)], 1);
+                __builtin_prefetch(reinterpret_cast<const char *>(&states[std::min(rank + 6, last - 1)]) + 64, 1);
+                __builtin_prefetch(reinterpret_cast<const char *>(&states[std::min(rank + 6, last - 1)]) + 128, 1);
+                process_rank(domain, rank, end);
             }
             // Messages of this window may have come to ranks of the group while it was being processed.
             Time next = NEVER;
@@ -268,30 +202,87 @@ private:
         }
     }
 
-    void push(Domain &domain, const Event &event)
+    void process_rank(Part &domain, std::uint32_t rank, Time end)
+    {
+        RankState &state = states[rank];
+
+        for (;;) {
+            const Event *first = state.heap == ANY ? nullptr : &domain.pool.top(state.heap);
+            for (std::uint32_t i = 0; i < state.count; i++)
+                if (!first || happens_before(state.here[i], *first))
+                    first = &state.here[i];
+            if (!first || first->time >= end) {
+                next_times[rank] = first ? first->time : NEVER;
+                return;
+            }
+            Event event;
+            if (first >= state.here.data() && first < state.here.data() + state.here.size()) {
+                event = *first;
+                state.here[static_cast<std::size_t>(first - state.here.data())] = state.here[--state.count];
+            } else {
+                event = domain.pool.pop(state.heap);
+            }
+            handle(domain, event);
+        }
+    }
+
+    void push(Part &domain, const Event &event)
     {
         if (sequential) {
             domain.pool.push(domain.heap, event);
             return;
         }
-        if (event.rank < domain.first || event.rank >= domain.last) {
+        if (!domain.has(event.rank)) {
             for (const auto &other : domains)
-                if (event.rank >= other->first && event.rank < other->last)
+                if (other->has(event.rank))
                     domain.outbox[other->number].push_back(event);
             return;
         }
-        domain.pool.push(states[event.rank].heap, event);
+        if (event.is_message()) {
+            // It arrives after this window: there is time to fetch the rank's data into the cache.
+            __builtin_prefetch(&states[event.rank], 1);
+            __builtin_prefetch(reinterpret_cast<const char *>(&states[event.rank]) + 64, 1);
+            __builtin_prefetch(reinterpret_cast<const char *>(&states[event.rank]) + 128, 1);
+            __builtin_prefetch(&next_times[event.rank], 1);
+            Event &slot = domain.on_the_way[domain.sent++ % domain.on_the_way.size()];
+            const Event older = slot;
+            slot = event;
+            if (domain.sent > domain.on_the_way.size())
+                deliver(domain, older);
+            return;
+        }
+        deliver(domain, event);
+    }
+
+    // All messages that were sent in this window reach their ranks.
+    void deliver_all(Part &domain)
+    {
+        const std::uint64_t size = domain.on_the_way.size();
+
+        for (std::uint64_t i = domain.sent > size ? domain.sent - size : 0; i < domain.sent; i++)
+            deliver(domain, domain.on_the_way[i % size]);
+        domain.sent = 0;
+    }
+
+    // An event of a rank of this domain.
+    void deliver(Part &domain, const Event &event)
+    {
+        RankState &state = states[event.rank];
+
+        if (state.count < state.here.size())
+            state.here[state.count++] = event;
+        else
+            domain.pool.push(state.heap, event);
         Time &next = next_times[event.rank];
         if (event.time < next) {
             next = event.time;
-            Time &group = domain.group_times[(event.rank - domain.first) / GROUP];
-            group = std::min(group, event.time);
+            domain.event_at(event.rank, event.time);
         }
     }
 
     // ---- Events ----
 
-    void handle(Domain &domain, Event event)
+    void handle(Part &domain, Event &event)
     {
         domain.events++;
         if (event.time > TIME_LIMIT)
@@ -315,13 +306,16 @@ private:
     }
 
     // Puts an event off; its place among equals stays the same.
-    void put_off(Domain &domain, Event &event, Time until)
+    void put_off(Part &domain, Event &event, Time until)
     {
         event.time = until;
-        push(domain, event);
+        if (sequential)
+            domain.pool.push(domain.heap, event);
+        else
+            deliver(domain, event);
     }
 
-    void calc(Domain &domain, Event &event, const OperationView &view)
+    void calc(Part &domain, Event &event, const OperationView &view)
     {
         Time &cpu = cpu_free(event.rank, view.cpu);
 
@@ -336,7 +330,7 @@ private:
         done(domain, event, event.rank, event.operation, cpu);
     }
 
-    void send(Domain &domain, Event &event, const OperationView &view)
+    void send(Part &domain, Event &event, const OperationView &view)
     {
         const std::uint32_t rank = event.rank;
         Time &cpu = cpu_free(rank, view.cpu);
@@ -386,7 +380,7 @@ private:
         return end;
     }
 
-    void arrive(Domain &domain, Event &event)
+    void arrive(Part &domain, Event &event)
     {
         const std::uint32_t rank = event.rank;
         std::uint32_t receive = ANY;
@@ -420,7 +414,7 @@ private:
         done(domain, event, rank, receive, end);
     }
 
-    void receive(Domain &domain, Event &event)
+    void receive(Part &domain, Event &event)
     {
         const std::uint32_t rank = event.rank;
         RankState &state = states[rank];
@@ -454,7 +448,7 @@ private:
             take_unexpected(domain, event, message);
     }
 
-    void take_unexpected(Domain &domain, Event &event, const Unexpected &message)
+    void take_unexpected(Part &domain, Event &event, const Unexpected &message)
     {
         Time now = event.time;
         Time end = std::max(now, message.ready);
@@ -473,7 +467,7 @@ private:
         done(domain, event, event.rank, event.operation, end);
     }
 
-    void keep(Domain &domain, const Event &event, Time ready)
+    void keep(Part &domain, const Event &event, Time ready)
     {
         RankState &state = states[event.rank];
         std::uint32_t i = domain.unexpected_free;
@@ -491,14 +485,14 @@ private:
 
     // ---- Dependencies ----
 
-    void started(Domain &domain, const Event &event, std::uint32_t operation)
+    void started(Part &domain, const Event &event, std::uint32_t operation)
     {
         program.started(event.rank, operation, [&](std::uint32_t next, const History *history) {
             release(domain, event.rank, next, event.time, history ? *history : event.history.next(event.time));
         });
     }
 
-    void done(Domain &domain, const Event &event, std::uint32_t rank, std::uint32_t operation, Time time)
+    void done(Part &domain, const Event &event, std::uint32_t rank, std::uint32_t operation, Time time)
     {
         const History history = event.history.next(event.time);
 
@@ -509,7 +503,7 @@ private:
     }
 
     // An operation is ready; it comes to the processor when that is free.
-    void release(Domain &domain, std::uint32_t rank, std::uint32_t operation, Time ready, const History &history)
+    void release(Part &domain, std::uint32_t rank, std::uint32_t operation, Time ready, const History &history)
     {
         const unsigned cpu = stride > 3 ? program.view(rank, operation).cpu : 0;
 
@@ -545,10 +539,11 @@ private:
     bool sequential = false;
     Time window = 0;
     std::uint64_t windows = 0;
-    std::vector<std::unique_ptr<Domain>> domains;
-    std::vector<RankState> states;
-    std::vector<Time> clocks; // per rank: processors, interfaces for sending, interfaces for receiving
-    std::vector<Time> next_times;
+    std::atomic<bool> stop = false;
+    std::vector<std::unique_ptr<Part>> domains;
+    LargeVector<RankState> states;
+    LargeVector<Time> clocks; // per rank: processors, interfaces for sending, interfaces for receiving
+    LargeVector<Time> next_times;
 };
 
 } // namespace sim

@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::uint64_t OPERATIONS_LIMIT = (1u << 31) - 1;
 
-void expect(bool held, const GoalLexer &lexer, const std::string &right)
+void expect(bool held, const GoalLexer &lexer, const char *right)
 {
     if (!held)
-        throw GoalError{lexer.position(), "found " + lexer.seen() + "; expected " + right};
+        throw GoalError{lexer.position(), "found " + lexer.seen() + "; expected " + std::string(right)};
 }
 
 void space(GoalLexer &lexer)
@@ -23,14 +23,14 @@ void space(GoalLexer &lexer)
         throw GoalError{lexer.position(), "a comment does not end; close it with \"*/\""};
 }
 
-std::uint64_t number(GoalLexer &lexer, std::uint64_t limit, const std::string &right)
+std::uint64_t number(GoalLexer &lexer, std::uint64_t limit, const char *right)
 {
     std::uint64_t value = 0;
 
     space(lexer);
     const GoalLexer at = lexer;
     if (!lexer.number(limit, value))
-        throw GoalError{at.position(), "found " + at.seen() + "; expected " + right};
+        throw GoalError{at.position(), "found " + at.seen() + "; expected " + std::string(right)};
     return value;
 }
 
@@ -116,7 +116,7 @@ void GoalBlockParser::parse_operation(GoalLexer &lexer, std::string_view verb, P
 
     if (verb == "calc") {
         kind.type = OpType::calc;
-        kind.size = number(lexer, STEP_LIMIT_NS, "a computation's whole ns, up to " + std::to_string(STEP_LIMIT_NS));
+        kind.size = number(lexer, STEP_LIMIT_NS, "a computation's whole ns, up to a week");
     } else {
         const bool send = verb == "send";
         kind.type = send ? OpType::send : OpType::recv;
@@ -155,7 +155,7 @@ void GoalBlockParser::parse_operation(GoalLexer &lexer, std::string_view verb, P
                 kind.tag = ANY;
             } else {
                 kind.tag = static_cast<std::uint32_t>(
-                    number(lexer, TAG_LIMIT, "a tag from 0 to " + std::to_string(TAG_LIMIT)));
+                    number(lexer, TAG_LIMIT, "a tag from 0 to 4294967294"));
             }
         } else {
             lexer = before;

@@ -120,16 +120,12 @@ int run_schedule(const Common &common, const std::string &path)
 // One simulation of a pattern; adds its latencies to the report.
 void simulate_pattern(const Pattern &pattern, const Noise &noise, unsigned threads, Timeline *timeline, Report &report)
 {
-    PatternProgram program(pattern, report.parameters);
-    Engine<PatternProgram> engine(program, report.parameters, noise, threads, timeline);
-
-    report.last = engine.run();
+    report.last = pattern_simulate(pattern, report.parameters, noise, threads, timeline, report.iteration_ends);
     if (!report.last.complete)
         throw std::logic_error("the pattern does not end");
-    report.ranks = program.ranks();
-    report.operations = program.operations();
+    report.ranks = pattern.ranks();
+    report.operations = report.last.operations;
     report.maxima.push_back(report.last.maximum);
-    report.iteration_ends = program.iteration_ends();
     Time before = 0;
     for (const Time end : report.iteration_ends) {
         report.latencies.push_back(end - before);

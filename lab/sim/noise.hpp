@@ -68,6 +68,13 @@ public:
         return finish(ahead, now, work);
     }
 
+    // A cursor of `rank` that was kept as its start and index only.
+    NoiseCursor restored(std::uint32_t rank, Time start, std::uint32_t index) const
+    {
+        const std::uint32_t trace = rank % static_cast<std::uint32_t>(traces.size());
+        return {start, traces[trace].detours[index].duration, index, trace};
+    }
+
     NoiseRule applied_rule() const
     {
         return rule;

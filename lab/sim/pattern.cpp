@@ -335,20 +335,41 @@ std::uint32_t Pattern::sender(std::uint32_t rank, std::uint32_t step, std::uint3
     return partner(rank, step, index, false);
 }
 
+bool Pattern::alike(std::uint32_t step) const
+{
+    const Part part = place(step).part;
+
+    if (part == Part::compute || part == Part::allreduce)
+        return true;
+    switch (given.name) {
+    case PatternName::dissemination:
+    case PatternName::alltoall:
+    case PatternName::nway:
+    case PatternName::halo2d:
+    case PatternName::halo3d:
+        return true;
+    default:
+        return false;
+    }
+}
+
+std::uint32_t Pattern::distance(std::uint32_t step) const
+{
+    const Place where = place(step);
+    const bool ring = where.part == Part::allreduce || (where.part == Part::pattern && given.name == PatternName::dissemination);
+
+    return ring ? receiver(0, step, 0) : 0;
+}
+
 std::uint64_t Pattern::operations() const
 {
     std::uint64_t sum = 0;
 
-    // Most steps are alike for all ranks; where they are not, the sum is still cheap.
     for (std::uint32_t s = 0; s < step_count; s++) {
-        const Part part = place(s).part;
-        const bool alike = part == Part::compute || part == Part::allreduce ||
-                           (part == Part::pattern && (given.name == PatternName::dissemination || given.name == PatternName::alltoall ||
-                                                      given.name == PatternName::nway || given.name == PatternName::halo2d ||
-                                                      given.name == PatternName::halo3d));
-        for (std::uint32_t rank = 0; rank < (alike ? 1 : given.ranks); rank++) {
+        const bool once = alike(s);
+        for (std::uint32_t rank = 0; rank < (once ? 1 : given.ranks); rank++) {
             const Step one = step(rank, s);
-            sum += (std::uint64_t{one.sends} + one.receives + (one.work > 0)) * (alike ? given.ranks : 1);
+            sum += (std::uint64_t{one.sends} + one.receives + (one.work > 0)) * (once ? given.ranks : 1);
         }
     }
     return sum;

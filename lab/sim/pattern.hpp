@@ -87,6 +87,12 @@ public:
     // The bytes of each message that is received in a step.
     std::uint64_t bytes(std::uint32_t step) const;
 
+    // True when what `step` says is the same for all ranks.
+    bool alike(std::uint32_t step) const;
+
+    // For a step with one send: the distance to its receiver, upwards modulo the ranks, where it is the same for all; else 0.
+    std::uint32_t distance(std::uint32_t step) const;
+
     // The number of operations of all ranks in one iteration.
     std::uint64_t operations() const;
 

@@ -44,13 +44,18 @@ public:
     OperationView view(std::uint32_t rank, std::uint32_t index) const
     {
         const Progress &at = progress[rank];
-        const std::uint32_t step = at.step;
+        const Step shape = shape_of(rank);
 
-        if (at.shape.work > 0)
-            return {OpType::calc, 0, 0, 0, 0, at.shape.work};
-        if (index >= at.shape.sends)
+        if (shape.work > 0)
+            return {OpType::calc, 0, 0, 0, 0, shape.work};
+        if (index >= shape.sends)
             return {OpType::recv, 0, 0, 0, 0, 0};
-        return {OpType::send, 0, 0, pattern.receiver(rank, step, index), at.first_step + pattern.received_in(rank, step), 0};
+        const std::uint32_t distance = distances[at.step];
+        if (distance != 0) {
+            const std::uint64_t to = std::uint64_t{rank} + distance;
+            return {OpType::send, 0, 0, static_cast<std::uint32_t>(to >= pattern.ranks() ? to - pattern.ranks() : to), at.first_step + at.step, 0};
+        }
+        return {OpType::send, 0, 0, pattern.receiver(rank, at.step, index), at.first_step + pattern.received_in(rank, at.step), 0};
     }
 
     const ByteCost &cost(std::uint32_t info) const
@@ -68,17 +73,16 @@ public:
         if (!enter(rank))
             return;
         Progress &at = progress[rank];
+        const Step shape = shape_of(rank);
         at.posted = at.unmatched > 0;
-        if (at.shape.sends > 0 || at.shape.work > 0)
+        if (shape.sends > 0 || shape.work > 0)
             release(0);
     }
 
     template <typename Release> void started(std::uint32_t rank, std::uint32_t index, const Release &release)
     {
-        const Progress &at = progress[rank];
-
-        if (index + 1 < at.shape.sends)
-            release(index + 1, &at.history);
+        if (!histories.empty() && index + 1 < shape_of(rank).sends)
+            release(index + 1, &histories[rank]);
     }
 
     template <typename Release>
@@ -92,11 +96,13 @@ public:
         at.step++;
         if (!enter(rank))
             return;
-        at.history = history;
-        if (at.shape.sends > 0 || at.shape.work > 0)
+        if (!histories.empty())
+            histories[rank] = history;
+        const Step shape = shape_of(rank);
+        if (shape.sends > 0 || shape.work > 0)
             release(0, time);
-        if (at.shape.receives > 0)
-            release(at.shape.sends, time);
+        if (shape.receives > 0)
+            release(shape.sends, time);
     }
 
     std::uint32_t posted_match(std::uint32_t rank, std::uint32_t, std::uint32_t info, bool take)
@@ -107,7 +113,7 @@ public:
             return ANY;
         if (take && --at.unmatched == 0)
             at.posted = false;
-        return at.shape.sends;
+        return 0;
     }
 
     bool accepts(std::uint32_t rank, std::uint32_t, std::uint32_t, std::uint32_t info) const
@@ -138,20 +144,24 @@ public:
 
 private:
     struct Progress {
-        Step shape;              // of the step
-        std::uint32_t step = 0;  // within the iteration
+        Time latest = 0;              // end of an operation so far
+        std::uint32_t step = 0;       // within the iteration
         std::uint32_t first_step = 0; // steps of the iterations before
         std::uint32_t iteration = 0;
-        std::uint32_t open = 0;  // operations of the step that have not finished
-        std::uint32_t unmatched = 0; // receives of the step without a message
-        bool posted = false;     // the receives are
-        Time latest = 0;         // end of an operation so far
-        History history;         // of the sends of the step
+        std::uint32_t open = 0;       // operations of the step that have not finished
+        std::uint32_t unmatched = 0;  // receives of the step without a message
+        bool posted = false;          // the receives are
     };
     struct StepCost {
         ByteCost cost;
         bool rendezvous;
     };
+
+    Step shape_of(std::uint32_t rank) const
+    {
+        const std::uint32_t step = progress[rank].step;
+        return alike[step] ? shapes[step] : pattern.step(rank, step);
+    }
 
     std::uint32_t in_iteration(std::uint32_t step) const
     {
@@ -164,9 +174,18 @@ private:
     const Pattern &pattern;
     std::vector<Progress> progress;
     std::vector<StepCost> step_costs;
+    std::vector<Step> shapes;               // per step, of rank 0
+    std::vector<bool> alike;                // all ranks have this shape
+    std::vector<std::uint32_t> distances;   // from rank to receiver, where it is the same for all; else 0
+    std::vector<History> histories;         // of the sends of a step, when there are several
     std::vector<std::atomic<Time>> ends; // per iteration
     std::uint64_t largest = 0;
     bool single; // one iteration
 };
+
+// Simulates a pattern by the fastest engine that knows it; `iteration_ends` receives the latest rank's end of each iteration.
+// All engines give the same result, but for the numbers of events and windows.
+Result pattern_simulate(const Pattern &pattern, const Parameters &parameters, const Noise &noise, unsigned threads, Timeline *timeline,
+                        std::vector<Time> &iteration_ends);
 
 } // namespace sim

@@ -9,6 +9,7 @@
 #include "../../lab/sim/goal_program.hpp"
 #include "../../lab/sim/goal_write.hpp"
 #include "../../lab/sim/pattern_program.hpp"
+#include "../../lab/sim/ring_engine.hpp"
 #include "check.h"
 
 #include <sstream>
@@ -290,6 +291,38 @@ TEST(patterns_without_a_schedule_end_as_their_schedules)
     }
 }
 
+// Round numbers make ties; the ring engine must resolve them as the general one does.
+TEST(the_ring_engine_ends_as_the_general_one)
+{
+    for (unsigned i = 0; i < 400; i++) {
+        PatternOptions options;
+        options.ranks = static_cast<std::uint32_t>(2 + random_below(random_below(2) ? 30 : 600));
+        options.bytes = random_below(3);
+        options.iterations = static_cast<std::uint32_t>(1 + random_below(3));
+        Parameters parameters;
+        parameters.gap = static_cast<Time>(random_below(4)) * US;
+        parameters.latency = static_cast<Time>(random_below(4)) * US;
+        parameters.overhead_send = static_cast<Time>(1 + random_below(2)) * US;
+        parameters.overhead_receive = static_cast<Time>(random_below(3)) * US;
+        parameters.gap_per_byte_fs = static_cast<std::int64_t>(random_below(2)) * 1000000000;
+        parameters.overhead_per_byte_fs = static_cast<std::int64_t>(random_below(3)) * 500000000;
+        const NoiseRule rule = random_below(2) ? NoiseRule::physical : NoiseRule::published;
+        const Trace round = trace_periodic(static_cast<Time>(20 + random_below(100)) * US, static_cast<Time>(1 + random_below(12)) * US);
+        const Noise noise = random_below(4) ? Noise({random_below(3) ? round : random_trace()}, rule, i, random_below(5) == 0) : Noise();
+        const Pattern pattern(options);
+        PatternProgram program(pattern, parameters);
+        const Result general = Engine<PatternProgram>(program, parameters, noise, 1, nullptr).run();
+        RingEngine ring(pattern, parameters, noise, 1 + i % 3);
+        const auto special = ring.run();
+        if (!CHECK(special.has_value()))
+            continue;
+        CHECK(special->complete);
+        CHECK_EQUAL(special->operations, general.operations);
+        CHECK(special->finish == general.finish);
+        CHECK(ring.iteration_ends() == program.iteration_ends());
+    }
+}
+
 TEST(traces_of_no_or_one_detour_are_legal)
 {
     std::string remark;
@@ -339,6 +372,7 @@ int main(void)
     RUN(long_work_is_many_short_pieces);
     RUN(coscheduled_noise_of_a_barrier_loop_costs_its_serial_share);
     RUN(patterns_without_a_schedule_end_as_their_schedules);
+    RUN(the_ring_engine_ends_as_the_general_one);
     RUN(traces_of_no_or_one_detour_are_legal);
     RUN(the_end_of_work_under_noise_is_as_by_hand);
     return check_report("sim");
