@@ -9,6 +9,7 @@
 #include "clockevent.h"
 #include "command_line.h"
 #include "console.h"
+#include "crosscall.h"
 #include "errno.h"
 #include "file.h"
 #include "kstring.h"
@@ -217,6 +218,7 @@ static void tree_build(const struct boot_info *boot)
 
 void kernel_woken(void)
 {
+    crosscall_serve();
     clockevent_recheck();
     klog_recheck();
 }
