@@ -51,6 +51,12 @@ void arch_space_activate(const struct arch_space *space)
     cpu_tables_set(space->root);
 }
 
+void arch_space_leave(const struct arch_space *space)
+{
+    (void)space;
+    cpu_tables_set(kernel_root());
+}
+
 /* The entry that decides about `address`, and its level: a leaf, or the empty entry where the walk ends. */
 static uint64_t *entry_find(const struct arch_space *space, uint64_t address, int *level)
 {
@@ -236,4 +242,13 @@ uint64_t arch_attached_run(const struct arch_space *space, uint64_t address, uin
         at = (at & ~(level_bytes(level) - 1)) + level_bytes(level);
     }
     return (at < end ? at : end) - address;
+}
+
+uint64_t arch_physical_behind(const struct arch_space *space, uint64_t address)
+{
+    int level;
+    uint64_t entry = *entry_find(space, address, &level);
+    uint64_t within = level_bytes(level) - 1;
+
+    return entry ? (entry & PTE_ADDRESS & ~within) + (address & within) : PAGE_POOL_NONE;
 }
