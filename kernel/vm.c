@@ -573,3 +573,15 @@ uint64_t vm_brk(struct vm *vm, uint64_t end)
     vm->heap_end = end;
     return end;
 }
+
+/* ---- Memory for others ---- */
+
+uint64_t vm_pages_take(struct vm *vm, uint64_t bytes, uint64_t alignment)
+{
+    return page_pool_take(vm->pages, bytes, alignment);
+}
+
+void vm_pages_give(struct vm *vm, uint64_t physical, uint64_t bytes)
+{
+    page_pool_give(vm->pages, physical, bytes);
+}

@@ -72,4 +72,9 @@ uint64_t vm_brk(struct vm *vm, uint64_t end);
 /* The area that holds `address`, or NULL. */
 const struct vm_area *vm_find(const struct vm *vm, uint64_t address);
 
+/* Physical memory of the process's slice for something else than its address space: as page_pool_take and
+ * page_pool_give, under the vm's lock. */
+uint64_t vm_pages_take(struct vm *vm, uint64_t bytes, uint64_t alignment);
+void vm_pages_give(struct vm *vm, uint64_t physical, uint64_t bytes);
+
 #endif

@@ -48,4 +48,8 @@ static inline uint32_t arch_cpu_here(void)
     return 0;
 }
 
+static inline void arch_pause(void)
+{
+}
+
 #endif
