@@ -100,7 +100,8 @@ long sys_mremap(uint64_t address, uint64_t old_bytes, uint64_t new_bytes, uint64
     (void)new_address; /* of MREMAP_FIXED only */
     if (address % ARCH_PAGE || (flags & ~(uint64_t)MREMAP_MAYMOVE) || old_bytes == 0)
         return -EINVAL;
-    error = vm_remap(&arch_process()->vm, &address, old_bytes, new_bytes, flags & MREMAP_MAYMOVE);
+    error = vm_remap(&arch_process()->vm, &address, old_bytes, new_bytes,
+                     flags & MREMAP_MAYMOVE ? VM_MAY_MOVE : 0, 0);
     return error ? error : (long)address;
 }
 
@@ -109,7 +110,7 @@ long sys_madvise(uint64_t address, uint64_t bytes, uint64_t advice)
     /* Advice on paging, forking, dumping and page sizes, none of which there is anything to change about. */
     const uint64_t harmless = 1ULL << 0 | 1ULL << 1 | 1ULL << 2 | 1ULL << 3 | 1ULL << 8 | 0xffULL << 10 |
                               0x3fULL << 18 | 1ULL << 25;
-    const struct vm *vm = &arch_process()->vm;
+    struct vm *vm = &arch_process()->vm;
 
     advice = (uint32_t)advice;
     if (address % ARCH_PAGE)

@@ -46,6 +46,15 @@ enum trap_vector {
     VECTOR_SPURIOUS = 255,
 };
 
+/* The error code of a page fault [Intel SDM 3A §4.7]. */
+#define PAGE_FAULT_PRESENT  1
+#define PAGE_FAULT_WRITE    2
+#define PAGE_FAULT_USER     4
+#define PAGE_FAULT_RESERVED 8
+#define PAGE_FAULT_FETCH    16
+#define PAGE_FAULT_ORDINARY \
+    (PAGE_FAULT_PRESENT | PAGE_FAULT_WRITE | PAGE_FAULT_USER | PAGE_FAULT_FETCH) /* an entry's rights */
+
 void trap_initialise(void);
 void trap_handle(struct trap_frame *frame);
 

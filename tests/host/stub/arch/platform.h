@@ -43,9 +43,11 @@ static inline uint64_t arch_ticks(void)
     return 0;
 }
 
+extern uint32_t arena_cpu; /* which CPU the test plays */
+
 static inline uint32_t arch_cpu_here(void)
 {
-    return 0;
+    return arena_cpu;
 }
 
 static inline void arch_pause(void)
