@@ -34,6 +34,7 @@ struct process {
     uint64_t signals_pending;   /* a bit each: sent while they were blocked */
     uint64_t clear_tid_address; /* set_tid_address, set_robust_list: kept for a second thread */
     uint64_t robust_list;
+    bool barriers_registered; /* membarrier */
     uint64_t latency_bound_ns; /* of its timers: latency_bound=, or what prctl(PR_SET_TIMERSLACK) says */
     bool prefix;               /* lines of its output begin with its rank */
     struct process_line {

@@ -26,6 +26,7 @@ struct vm_area {
     uint64_t start, end; /* page-aligned, start < end */
     unsigned rights;     /* of enum memory_rights */
     bool of_file;        /* began as a copy of a file: has no zeroes to go back to */
+    bool read_only;      /* may never be given the right to write */
     bool foreign;        /* shows the kernel's pages (counters): never given to the slice */
     const char *name;    /* "" for anonymous memory; "[heap]", "[stack]", the program's path */
     struct shared_memory *object; /* whose pages it shows, instead of the slice's; held; or NULL */
@@ -50,6 +51,7 @@ enum vm_map_flags {
     VM_NO_REPLACE = 2, /* with VM_FIXED: -EEXIST where something is */
     VM_OF_FILE = 4,    /* to be filled from a file */
     VM_MAY_MOVE = 8,   /* vm_remap */
+    VM_READ_ONLY = 16, /* the right to write cannot be given later */
 };
 
 int vm_create(struct vm *vm, struct page_pool *pages);
@@ -74,7 +76,7 @@ int vm_map_kernel(struct vm *vm, uint64_t address, const void *memory, uint64_t 
 
 int vm_unmap(struct vm *vm, uint64_t address, uint64_t bytes);
 
-/* -ENOMEM where part of the range is not mapped; -EACCES for more than reading kernel pages. */
+/* -ENOMEM where part of the range is not mapped; -EACCES for writing to what is read-only for good. */
 int vm_protect(struct vm *vm, uint64_t address, uint64_t bytes, unsigned rights);
 
 /* Linux's mremap of one area; the memory moves, its contents are not copied. VM_MAY_MOVE: where it cannot
@@ -92,6 +94,9 @@ int vm_clear(struct vm *vm, uint64_t address, uint64_t bytes);
 /* Zeroes shared memory (MADV_REMOVE); -EINVAL where part of the range is not shared, -EACCES where it may not
  * be written, -ENOMEM where part of it is not mapped. */
 int vm_clear_shared(struct vm *vm, uint64_t address, uint64_t bytes);
+
+/* For each of `pages` pages from `address` on, whether there is memory behind it. */
+void vm_resident(struct vm *vm, uint64_t address, uint64_t pages, uint8_t *resident);
 
 /* Sets the end of the heap; returns the end that holds afterwards, as Linux's brk. */
 uint64_t vm_brk(struct vm *vm, uint64_t end);
