@@ -13,11 +13,14 @@
 /* 0 where all pages that the range touches are mapped. */
 static int range_check(uint64_t address, uint64_t bytes)
 {
-    uint64_t start = address & ~(ARCH_PAGE - 1);
+    uint64_t offset = address % ARCH_PAGE, start = address - offset;
 
-    if (bytes > UINT64_MAX - address || address + bytes > UINT64_MAX - ARCH_PAGE)
+    if (bytes > UINT64_MAX - offset - ARCH_PAGE)
         return -EINVAL;
-    return bytes == 0 || vm_covered(&arch_process()->vm, start, address + bytes - start) ? 0 : -ENOMEM;
+    bytes = (bytes + offset + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
+    if (bytes > UINT64_MAX - start)
+        return -EINVAL;
+    return bytes == 0 || vm_covered(&arch_process()->vm, start, bytes) ? 0 : -ENOMEM;
 }
 
 /* The same for calls that want a page's bound, for which a range that wraps around is not mapped. */
