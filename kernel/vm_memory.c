@@ -67,15 +67,15 @@ int range_back(struct vm *vm, uint64_t start, uint64_t end, const struct vm_area
 {
     while (start < end) {
         bool attached = false;
-        uint64_t run = arch_attached_run(&vm->space, start, end - start, &attached);
+        uint64_t behind = start + arch_attached_run(&vm->space, start, end - start, &attached), got;
 
-        if (!attached) {
-            int error = model->object ? run_back_shared(vm, start, run, model, rights, &run)
-                                      : run_back_own(vm, start, run, rights, &run);
+        for (; !attached && start < behind; start += got) {
+            int error = model->object ? run_back_shared(vm, start, behind - start, model, rights, &got)
+                                      : run_back_own(vm, start, behind - start, rights, &got);
             if (error)
                 return error;
         }
-        start += run;
+        start = behind;
     }
     return 0;
 }

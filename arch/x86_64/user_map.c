@@ -159,6 +159,13 @@ static uint64_t *entry_find(const struct arch_space *space, uint64_t address, in
     return entry;
 }
 
+/* The entry behind, which is that of `address`; false at the table's end. */
+static bool entry_next(uint64_t **entry, uint64_t address, int level)
+{
+    ++*entry;
+    return level_index(address, level) != 0;
+}
+
 /* The largest page for a mapping that goes on at `address` for `bytes`. */
 static int level_for(uint64_t address, uint64_t physical, uint64_t bytes)
 {
@@ -206,8 +213,10 @@ int arch_map(struct arch_space *space, uint64_t address, uint64_t physical, uint
             arch_unmap(space, address, done, (struct arch_hole){ address, address + bytes }, NULL, NULL);
             return -ENOMEM;
         }
-        *entry = (physical + done) | bits | (level > 0 ? PTE_LARGE : 0);
-        done += level_bytes(level);
+        do {
+            *entry = (physical + done) | bits | (level > 0 ? PTE_LARGE : 0);
+            done += level_bytes(level);
+        } while (bytes - done >= level_bytes(level) && entry_next(&entry, address + done, level) && *entry == 0);
     }
     return 0;
 }
@@ -241,9 +250,11 @@ static void leaves_visit(struct arch_space *space, uint64_t address, uint64_t en
         int level;
         uint64_t *entry = entry_find(space, address, &level);
 
-        if (*entry)
-            visit(context, entry, address, level_bytes(level));
-        address = (address & ~(level_bytes(level) - 1)) + level_bytes(level);
+        do {
+            if (*entry)
+                visit(context, entry, address, level_bytes(level));
+            address = (address & ~(level_bytes(level) - 1)) + level_bytes(level);
+        } while (address < end && entry_next(&entry, address, level) && !entry_is_table(*entry, level));
     }
 }
 
@@ -442,13 +453,16 @@ uint64_t arch_attached_run(const struct arch_space *space, uint64_t address, uin
 
     while (at < end) {
         int level;
-        bool here = *entry_find(space, at, &level) != 0;
+        const uint64_t *entry = entry_find(space, at, &level);
 
         if (at == address)
-            *attached = here;
-        else if (here != *attached)
-            break;
-        at = (at & ~(level_bytes(level) - 1)) + level_bytes(level);
+            *attached = *entry != 0;
+        do {
+            if ((*entry != 0) != *attached)
+                return at - address;
+            at = (at & ~(level_bytes(level) - 1)) + level_bytes(level);
+            entry++;
+        } while (at < end && level_index(at, level) != 0 && !entry_is_table(*entry, level));
     }
     return (at < end ? at : end) - address;
 }
