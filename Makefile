@@ -46,10 +46,10 @@ $(BUILD)/kernel/%.o: %.c
 	@echo "  CC      $<"
 	$(Q)$(CC) $(KERNEL_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/kernel/%.asm.o: %.asm $(BUILD)/offsets.inc
+$(BUILD)/kernel/%.asm.o: %.asm $(BUILD)/offsets.inc $(wildcard arch/$(ARCH)/*.inc)
 	@mkdir -p $(@D)
 	@echo "  NASM    $<"
-	$(Q)$(NASM) -f elf64 -g -F dwarf -I $(BUILD)/ -o $@ $<
+	$(Q)$(NASM) -f elf64 -g -F dwarf -I $(BUILD)/ -I arch/$(ARCH)/ -o $@ $<
 
 # Constants of C for the assembler: lines "->NAME $VALUE" in the compiler's output.
 $(BUILD)/offsets.inc: arch/$(ARCH)/offsets.c

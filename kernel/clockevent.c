@@ -10,10 +10,10 @@
 #include "arch.h"
 #include "clock.h"
 #include "console.h"
+#include "crosscall.h"
 #include "errno.h"
 #include "klog.h"
 #include "kstring.h"
-#include "process.h"
 #include "spinlock.h"
 
 #define LATENCY_BOUND_DEFAULT_NS 50000 /* Linux's default timer slack */
@@ -197,6 +197,19 @@ int clockevent_rate(const char *text)
     return 0;
 }
 
+void clockevent_wait(void)
+{
+    struct cpu_timers *timers = timers_here();
+
+    if (timers->device || timers->queue.pending == 0) {
+        arch_cpu_wait();
+        return;
+    }
+    arch_pause();
+    crosscall_serve();
+    timer_interrupt(&timers->queue, clock_now_ns(), false);
+}
+
 /* ---- What /proc shows ---- */
 
 __attribute__((format(printf, 2, 3))) static void line_add(struct text_sink *sink, const char *format, ...)
@@ -234,35 +247,4 @@ void clockevent_timers_describe(struct text_sink *sink)
                  timers->device ? timers->device->name : "none", counts->armed, counts->interrupts,
                  counts->rearms, counts->expired, counts->expired_max, counts->cancelled);
     }
-}
-
-/* ---- Sleeping ---- */
-
-static void sleep_expire(struct smart_timer *timer, uint64_t now_ns)
-{
-    bool *over = timer->context;
-
-    klog(timer_expire, timer->deadline_ns, now_ns);
-    *over = true;
-}
-
-void sleep_until(uint64_t deadline_ns, uint64_t bound_ns)
-{
-    volatile bool over = false;
-    struct smart_timer timer = { .expire = sleep_expire, .context = (void *)&over };
-
-    uint64_t start_ns = clock_now_ns();
-
-    klog(sleep, deadline_ns, bound_ns);
-    clockevent_arm(&timer, deadline_ns, bound_ns);
-    while (!over) {
-        if (timers_here()->device) {
-            arch_cpu_wait();
-        } else { /* a machine without any: the clock is watched */
-            arch_pause();
-            timer_interrupt(&timers_here()->queue, clock_now_ns(), false);
-        }
-    }
-    klog(sleep_end, deadline_ns, clock_now_ns());
-    arch_process()->idle_ns += clock_now_ns() - start_ns;
 }

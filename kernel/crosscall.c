@@ -7,6 +7,7 @@
  */
 #include "crosscall.h"
 #include "arch.h"
+#include "cpu_mask.h"
 
 _Static_assert(ARCH_CPUS_MAX <= 64, "a mask of CPUs is one word");
 
@@ -27,9 +28,8 @@ void crosscall_serve(void)
         return;
 
     uint64_t callers = __atomic_exchange_n(&calls[here].callers, 0, __ATOMIC_ACQUIRE);
-    for (; callers; callers &= callers - 1) {
-        unsigned caller = (unsigned)__builtin_ctzll(callers);
-
+    CPU_MASK_EACH(caller, callers)
+    {
         calls[caller].function(calls[caller].context);
         __atomic_fetch_and(&calls[caller].unserved, ~(1ULL << here), __ATOMIC_RELEASE);
     }
@@ -43,11 +43,10 @@ void crosscall(uint64_t cpus, void (*function)(void *context), void *context)
     calls[here].function = function;
     calls[here].context = context;
     __atomic_store_n(&calls[here].unserved, cpus, __ATOMIC_RELAXED);
-    for (uint64_t left = cpus; left; left &= left - 1) {
-        unsigned cpu = (unsigned)__builtin_ctzll(left);
-
+    CPU_MASK_EACH(cpu, cpus)
+    {
         __atomic_fetch_or(&calls[cpu].callers, 1ULL << here, __ATOMIC_RELEASE);
-        arch_cpu_wake(cpu);
+        arch_cpu_wake((unsigned)cpu);
     }
     while (__atomic_load_n(&calls[here].unserved, __ATOMIC_ACQUIRE)) {
         arch_pause();

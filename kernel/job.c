@@ -119,6 +119,19 @@ unsigned job_cpu_of(unsigned rank)
     return job.rank_count <= cores ? rank * (cores / job.rank_count) : rank;
 }
 
+uint64_t job_cpus_of(unsigned rank)
+{
+    unsigned cores = arch_core_count();
+    uint64_t cpus = 0;
+
+    if (job.rank_count > cores)
+        return 1ULL << rank;
+    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
+        if (arch_core_of(cpu) / (cores / job.rank_count) == rank)
+            cpus |= 1ULL << cpu;
+    return cpus;
+}
+
 /* ---- Start ---- */
 
 static struct tree_node *program_find(struct tree *tree, const char *path)
@@ -144,6 +157,7 @@ _Noreturn static void rank_run(unsigned rank)
         .environment = environment,
         .environment_count = job.environment_count + RANK_VARIABLES,
         .stack_bytes = job.stack_bytes,
+        .cpus = job_cpus_of(rank),
         .prefix = job.prefix,
     };
     struct message why = { "" };
@@ -156,9 +170,10 @@ _Noreturn static void rank_run(unsigned rank)
     environment[job.environment_count + 1] = size_text;
 
     struct process *process;
+    struct thread *thread = NULL;
     int error = process_create(rank, &job.plan->slices[rank], job.tree, &given, &process, &why);
     if (!error) {
-        arch_process_set(process);
+        thread = thread_first(process);
         arch_space_activate(&process->vm.space);
         error = process_load(process, job.program, &given, &entry, &stack, &why);
     }
@@ -167,8 +182,9 @@ _Noreturn static void rank_run(unsigned rank)
     if (rank == 0)
         node_zeroed_set(process->vm.zeroed_bytes);
     klog(program_enter, rank, entry);
-    process->start_ns = clock_now_ns(); /* loading is nobody's time */
-    arch_enter_program(entry, stack);
+    arch_start_initial(&thread->start, entry, stack);
+    thread->start_ns = clock_now_ns(); /* loading is nobody's time */
+    arch_start_enter(&thread->start);
 }
 
 _Noreturn void job_cpu_join(unsigned cpu)
@@ -178,6 +194,8 @@ _Noreturn void job_cpu_join(unsigned cpu)
     for (unsigned rank = 0; rank < job.rank_count; rank++)
         if (cpu == job_cpu_of(rank))
             rank_run(rank);
+        else if (job_cpus_of(rank) & 1ULL << cpu)
+            thread_idle();
     arch_cpu_park();
 }
 

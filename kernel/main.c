@@ -25,9 +25,10 @@
 #define SLICE_BYTES_MIN (16ULL << 20)
 #define PROGRAM_DEFAULT "/init"
 
-static const char *const known_options[] = { "app",      "argv0",        "clockevent",    "console", "env",
-                                             "klog",     "klog_classes", "latency_bound", "prefix",  "ranks",
-                                             "selftest", "stack",        "stderr",        "stdout",  NULL };
+static const char *const known_options[] = { "app",           "argv0",  "clockevent", "console",
+                                             "env",           "idle",   "klog",       "klog_classes",
+                                             "latency_bound", "prefix", "ranks",      "selftest",
+                                             "stack",         "stderr", "stdout",     NULL };
 
 static struct command_line line;
 static struct memplan plan;
@@ -255,7 +256,7 @@ _Noreturn void kernel_start(struct boot_info *boot)
     arch_memory_initialise(&kernel_pool, boot);
     arch_initialise(boot);
     clock_start();
-    if (clockevent_configure(&line, &why))
+    if (clockevent_configure(&line, &why) || arch_wait_configure(&line, &why))
         stop_for(-EINVAL, &why);
     clockevent_start_cpu();
     klog_recheck();

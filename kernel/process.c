@@ -38,12 +38,12 @@ int process_create(unsigned rank, const struct memory_slice *slice, struct tree 
     arch_zero(process, bytes);
     process->pages = pages;
     process->rank = rank;
+    process->cpus = given->cpus;
     process->pid = FIRST_PID + rank;
     process->tree = tree;
     process->directory = tree->root;
     process->program_path = given->path;
     process->prefix = given->prefix;
-    process->latency_bound_ns = latency_bound_default_ns();
     format_text(process->name, sizeof(process->name), "%s", base_name(given->name));
     if (vm_create(&process->vm, &process->pages))
         return message_set(why, -ENOMEM, "no memory for the page tables of rank %u", rank);
@@ -54,7 +54,27 @@ int process_create(unsigned rank, const struct memory_slice *slice, struct tree 
 
 _Noreturn void process_exit(unsigned status)
 {
-    job_rank_end(status);
+    struct process *process = arch_process();
+
+    spin_lock(&process->lock);
+    if (!process->ending) { /* else somebody else's status counts */
+        process->exit_status = status;
+        __atomic_store_n(&process->ending, true, __ATOMIC_RELEASE);
+    }
+    spin_unlock(&process->lock);
+    CPU_MASK_EACH(cpu, process->cpus)
+    {
+        struct thread *thread = thread_of_cpu((unsigned)cpu);
+
+        if (thread)
+            thread_notify(thread);
+    }
+    thread_exit(status);
+}
+
+_Noreturn void process_end(void)
+{
+    job_rank_end(arch_process()->exit_status);
 }
 
 const char *signal_name(int signal)
@@ -117,7 +137,7 @@ bool trap_fault_passed(uint64_t address, unsigned rights, bool from_program)
                         : arch_space_allows(&process->vm.space, address, rights);
 }
 
-_Noreturn void trap_user_fault(const struct fault *told)
+void trap_user_fault(const struct fault *told)
 {
     struct process *process = arch_process();
     struct fault own = *told;

@@ -10,6 +10,7 @@
 #include "linux_abi.h"
 #include "process.h"
 #include "syscall.h"
+#include "timespec.h"
 
 #define TIMER_ABSOLUTE 1 /* TIMER_ABSTIME */
 
@@ -24,9 +25,37 @@ enum {
     BOOTTIME
 };
 
+/* ---- Accounting: timestamps at each entry to the kernel and each exit tell user from system time, with no
+ * tick [Tsafrir05 §4.2] ---- */
+
+/* Of this thread, or of all threads of the process, ended ones included. */
+static void cpu_times(bool whole_process, uint64_t *user_ns, uint64_t *system_ns)
+{
+    struct process *process = arch_process();
+
+    *user_ns = *system_ns = 0;
+    spin_lock(&process->lock);
+    CPU_MASK_EACH(cpu, process->cpus)
+    {
+        const struct thread *thread = thread_of_cpu((unsigned)cpu);
+
+        if (!thread || (!whole_process && thread != arch_thread()))
+            continue;
+        *user_ns += thread_user_ns(thread);
+        *system_ns += thread_system_ns(thread);
+    }
+    if (whole_process) {
+        *user_ns += process->ended_user_ns;
+        *system_ns += process->ended_system_ns;
+    }
+    spin_unlock(&process->lock);
+}
+
+/* ---- Clocks ---- */
+
 static int clock_read(uint64_t clock, uint64_t *ns)
 {
-    uint64_t now = clock_now_ns();
+    uint64_t now = clock_now_ns(), user_ns, system_ns;
 
     switch ((uint32_t)clock) {
     case REALTIME:
@@ -41,7 +70,8 @@ static int clock_read(uint64_t clock, uint64_t *ns)
         return 0;
     case PROCESS_CPU:
     case THREAD_CPU:
-        *ns = now - arch_process()->start_ns - arch_process()->idle_ns;
+        cpu_times((uint32_t)clock == PROCESS_CPU, &user_ns, &system_ns);
+        *ns = user_ns + system_ns;
         return 0;
     default:
         return -EINVAL;
@@ -56,8 +86,7 @@ long sys_clock_gettime(uint64_t clock, uint64_t buffer)
     if (error)
         return error;
 
-    struct linux_timespec time = { (int64_t)(ns / NS_PER_S), (int64_t)(ns % NS_PER_S) };
-    return user_write(buffer, &time, sizeof(time));
+    return timespec_write(buffer, ns);
 }
 
 long sys_clock_getres(uint64_t clock, uint64_t buffer)
@@ -93,19 +122,6 @@ long sys_time(uint64_t buffer)
     return seconds;
 }
 
-/* ---- Accounting: timestamps at each entry to the kernel and each exit tell user from system time, with no
- * tick [Tsafrir05 §4.2] ---- */
-
-static void cpu_times(uint64_t *user_ns, uint64_t *system_ns)
-{
-    const struct process *process = arch_process();
-    uint64_t in_kernel_ns = clock_ticks_to_ns(arch_kernel_ticks());
-    uint64_t total_ns = clock_now_ns() - process->start_ns;
-
-    *system_ns = in_kernel_ns - process->idle_ns;
-    *user_ns = total_ns - in_kernel_ns;
-}
-
 long sys_getrusage(uint64_t who, uint64_t buffer)
 {
     enum { SELF = 0, CHILDREN = -1, THREAD = 1 };
@@ -117,7 +133,7 @@ long sys_getrusage(uint64_t who, uint64_t buffer)
 
     if ((int32_t)who != SELF && (int32_t)who != CHILDREN && (int32_t)who != THREAD)
         return -EINVAL;
-    cpu_times(&user_ns, &system_ns);
+    cpu_times((int32_t)who != THREAD, &user_ns, &system_ns);
     if ((int32_t)who != CHILDREN) {
         usage.user =
             (struct linux_timeval){ (int64_t)(user_ns / NS_PER_S), (int64_t)(user_ns % NS_PER_S / 1000) };
@@ -132,7 +148,7 @@ long sys_times(uint64_t buffer)
     const uint64_t tick_ns = NS_PER_S / 100; /* AT_CLKTCK */
     uint64_t user_ns, system_ns;
 
-    cpu_times(&user_ns, &system_ns);
+    cpu_times(true, &user_ns, &system_ns);
     int64_t times[4] = { (int64_t)(user_ns / tick_ns), (int64_t)(system_ns / tick_ns), 0, 0 };
     if (buffer && user_write(buffer, times, sizeof(times)))
         return -EFAULT;
@@ -141,7 +157,7 @@ long sys_times(uint64_t buffer)
 
 /* ---- Sleeping ---- */
 
-static int timespec_read(uint64_t address, uint64_t *ns)
+int timespec_read(uint64_t address, uint64_t *ns)
 {
     struct linux_timespec time;
 
@@ -155,9 +171,30 @@ static int timespec_read(uint64_t address, uint64_t *ns)
     return 0;
 }
 
-static uint64_t add_saturated(uint64_t a, uint64_t b)
+int timespec_write(uint64_t address, uint64_t ns)
 {
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+    struct linux_timespec time = { (int64_t)(ns / NS_PER_S), (int64_t)(ns % NS_PER_S) };
+
+    return user_write(address, &time, sizeof(time));
+}
+
+/* Sleeps to a time of this node's clock. */
+static long sleep_until(unsigned number, uint64_t deadline_ns)
+{
+    return thread_sleep(NULL, deadline_ns) == -EINTR ? thread_interrupted_call(number, RESTART_ALWAYS) : 0;
+}
+
+/* Sleeps a while; *remainder (0: nobody wants it) is what is left when a signal ends the sleep. */
+static long sleep_for(unsigned number, uint64_t ns, uint64_t remainder)
+{
+    uint64_t deadline_ns = time_add(clock_now_ns(), ns), now_ns;
+
+    if (thread_sleep(NULL, deadline_ns) != -EINTR)
+        return 0;
+    now_ns = clock_now_ns();
+    if (remainder && timespec_write(remainder, deadline_ns > now_ns ? deadline_ns - now_ns : 0))
+        return -EFAULT;
+    return thread_interrupted_call(number, RESTART_NEVER);
 }
 
 long sys_nanosleep(uint64_t request, uint64_t remainder)
@@ -165,11 +202,7 @@ long sys_nanosleep(uint64_t request, uint64_t remainder)
     uint64_t ns;
     int error = timespec_read(request, &ns);
 
-    (void)remainder; /* nothing ends a sleep early */
-    if (error)
-        return error;
-    sleep_until(add_saturated(clock_now_ns(), ns), arch_process()->latency_bound_ns);
-    return 0;
+    return error ? error : sleep_for(SYSCALL_NUMBER_nanosleep, ns, remainder);
 }
 
 long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint64_t remainder)
@@ -179,7 +212,6 @@ long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint6
     int error;
 
     clock = (uint32_t)clock;
-    (void)remainder;
     if (clock != REALTIME && clock != MONOTONIC && clock != BOOTTIME)
         return clock <= BOOTTIME && clock != THREAD_CPU ? -EOPNOTSUPP : -EINVAL;
     error = timespec_read(request, &ns);
@@ -192,57 +224,8 @@ long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint6
 
     /* An absolute time is the deadline itself: one that lies on a boundary is served by that boundary. */
     if (!absolute)
-        ns = add_saturated(clock_now_ns(), ns);
-    else if (clock == REALTIME)
-        ns -= clock_wall_offset_ns();
-    sleep_until(ns, arch_process()->latency_bound_ns);
-    return 0;
-}
-
-/* ---- Futexes: there is no second thread that could wake one, so a wait ends by its time, or not at all ----
- */
-
-static long futex_wait(uint64_t address, uint64_t value, uint64_t timeout, uint64_t operation)
-{
-    bool absolute = (operation & FUTEX_COMMANDS) == FUTEX_WAIT_BITSET;
-    uint64_t ns;
-    uint32_t now;
-    int error;
-
-    if (address % sizeof(now))
-        return -EINVAL;
-    if (user_read(&now, address, sizeof(now)))
-        return -EFAULT;
-    if (now != (uint32_t)value)
-        return -EAGAIN;
-    if (!timeout)
-        return -EDEADLK;
-    error = timespec_read(timeout, &ns);
-    if (error)
-        return error;
-    if (!absolute)
-        ns = add_saturated(clock_now_ns(), ns);
-    else if (operation & FUTEX_CLOCK_REALTIME)
-        ns = ns > clock_wall_offset_ns() ? ns - clock_wall_offset_ns() : 0;
-    if (ns > clock_now_ns())
-        sleep_until(ns, arch_process()->latency_bound_ns);
-    return -ETIMEDOUT;
-}
-
-long sys_futex(uint64_t address, uint64_t operation, uint64_t value, uint64_t timeout, uint64_t address2,
-               uint64_t value3)
-{
-    (void)address2, (void)value3; /* of requeueing, and the bits that a waker wants: nobody waits */
-    switch (operation & FUTEX_COMMANDS) {
-    case FUTEX_WAKE:
-    case FUTEX_WAKE_BITSET:
-        return address % sizeof(uint32_t) ? -EINVAL : 0;
-    case FUTEX_WAIT:
-    case FUTEX_WAIT_BITSET:
-        return futex_wait(address, value, timeout, operation);
-    default:
-        return syscall_refuse("futex", "operations other than wait and wake are for a second thread");
-    }
+        return sleep_for(SYSCALL_NUMBER_clock_nanosleep, ns, remainder);
+    return sleep_until(SYSCALL_NUMBER_clock_nanosleep, clock == REALTIME ? ns - clock_wall_offset_ns() : ns);
 }
 
 /* ---- Waiting for streams ---- */
@@ -294,7 +277,7 @@ static int poll_once(uint64_t list, uint64_t count, bool *wants_input)
     return ready;
 }
 
-static long poll_until(uint64_t list, uint64_t count, uint64_t deadline_ns)
+static long poll_until(unsigned number, uint64_t list, uint64_t count, uint64_t deadline_ns)
 {
     count = (uint32_t)count;
     if (count > FILE_DESCRIPTORS_MAX)
@@ -306,8 +289,9 @@ static long poll_until(uint64_t list, uint64_t count, uint64_t deadline_ns)
 
         if (ready != 0 || now >= deadline_ns)
             return ready;
-        sleep_until(wants_input && deadline_ns - now > INPUT_LOOK_NS ? now + INPUT_LOOK_NS : deadline_ns,
-                    arch_process()->latency_bound_ns);
+        if (thread_sleep(NULL, wants_input && deadline_ns - now > INPUT_LOOK_NS ? now + INPUT_LOOK_NS
+                                                                                : deadline_ns) == -EINTR)
+            return thread_interrupted_call(number, RESTART_NEVER);
     }
 }
 
@@ -315,8 +299,8 @@ long sys_poll(uint64_t list, uint64_t count, uint64_t timeout_ms)
 {
     int64_t ms = (int32_t)timeout_ms;
 
-    return poll_until(list, count,
-                      ms < 0 ? UINT64_MAX : add_saturated(clock_now_ns(), (uint64_t)ms * 1000000));
+    return poll_until(SYSCALL_NUMBER_poll, list, count,
+                      ms < 0 ? UINT64_MAX : time_add(clock_now_ns(), (uint64_t)ms * 1000000));
 }
 
 long sys_ppoll(uint64_t list, uint64_t count, uint64_t timeout, uint64_t mask, uint64_t mask_bytes)
@@ -325,5 +309,5 @@ long sys_ppoll(uint64_t list, uint64_t count, uint64_t timeout, uint64_t mask, u
     int error = timeout ? timespec_read(timeout, &ns) : 0;
 
     (void)mask, (void)mask_bytes; /* no signal can arrive during the wait */
-    return error ? error : poll_until(list, count, add_saturated(clock_now_ns(), ns));
+    return error ? error : poll_until(SYSCALL_NUMBER_ppoll, list, count, time_add(clock_now_ns(), ns));
 }

@@ -18,15 +18,13 @@
 #include "format.h"
 #include "kstring.h"
 
-#define MSR_EFER           0xc0000080
-#define MSR_STAR           0xc0000081
-#define MSR_LSTAR          0xc0000082
-#define MSR_CSTAR          0xc0000083
-#define MSR_FMASK          0xc0000084
-#define MSR_FS_BASE        0xc0000100
-#define MSR_GS_BASE        0xc0000101
-#define MSR_KERNEL_GS_BASE 0xc0000102
-#define EFER_SYSCALL       1ULL
+#define MSR_EFER     0xc0000080
+#define MSR_STAR     0xc0000081
+#define MSR_LSTAR    0xc0000082
+#define MSR_CSTAR    0xc0000083
+#define MSR_FMASK    0xc0000084
+#define MSR_GS_BASE  0xc0000101
+#define EFER_SYSCALL 1ULL
 
 /* PE, MP, ET, NE, WP, PG */
 #define CR0_VALUE 0x80010033ULL
@@ -69,6 +67,7 @@ static void features_read(void)
     features.basic_leaves = leaves;
     features.hwcap = one.d;
     features.fxsave = one.d >> 24 & 1;
+    features.monitor = one.c >> 3 & 1;
     features.xsave = one.c >> 26 & 1;
     features.rdrand = one.c >> 30 & 1;
     features.hypervisor = one.c >> 31 & 1;
@@ -197,43 +196,6 @@ void cpu_initialise(struct cpu *cpu, unsigned index)
     control_registers_set();
     machine_checks_enable();
     system_calls_set();
-}
-
-/* Every part of the vector state to its initial value: nothing of the firmware's or the loader's reaches the
- * program. */
-static void vector_state_reset(void)
-{
-    static const uint32_t mxcsr = 0x1f80; /* all SIMD exceptions masked, as Linux starts a program */
-    static uint8_t empty[1024] __attribute__((aligned(64))); /* XSAVE header with no part present */
-
-    __asm__ volatile("fninit");
-    if (features.xsave) {
-        __asm__ volatile("xrstor64 %0"
-                         :
-                         : "m"(empty), "a"((uint32_t)features.xcr0), "d"((uint32_t)(features.xcr0 >> 32))
-                         : "memory");
-    } else if (features.fxsave) {
-        static uint8_t legacy[512] __attribute__((aligned(16)));
-
-        legacy[0] = 0x7f; /* FCW 0x037f: x87 exceptions masked, extended precision */
-        legacy[1] = 0x03;
-        __asm__ volatile("fxrstor64 %0" : : "m"(legacy) : "memory");
-    }
-    __asm__ volatile("ldmxcsr %0" : : "m"(mxcsr));
-}
-
-_Noreturn void arch_enter_program(uint64_t entry, uint64_t stack)
-{
-    vector_state_reset();
-    msr_write(MSR_FS_BASE, 0);
-    msr_write(MSR_KERNEL_GS_BASE, 0);
-    cpu_this()->kernel_ticks = 0;
-    program_enter(entry, stack);
-}
-
-uint64_t arch_kernel_ticks(void)
-{
-    return cpu_this()->kernel_ticks + cpu_ticks();
 }
 
 long arch_thread_pointer_call(uint64_t code, uint64_t address)

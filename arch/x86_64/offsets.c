@@ -7,6 +7,7 @@
 #include "arch/boot_protocol.h"
 #include "arch/cpu.h"
 #include "arch/trap.h"
+#include "errno.h"
 #include "syscall.h"
 
 #define DEFINE(name, value)       __asm__ volatile("\n->" #name " %0" : : "i"((uint64_t)(value)))
@@ -32,6 +33,7 @@ void offsets(void)
     OFFSET(CPU_INTERRUPTS, cpu, counters.interrupts);
     OFFSET(FRAME_VECTOR, trap_frame, vector);
     OFFSET(FRAME_CODE_SELECTOR, trap_frame, code_selector);
+    DEFINE(VECTOR_SYSTEM_CALL, VECTOR_SYSTEM_CALL);
     DEFINE(SYSCALL_SLOTS, SYSCALL_SLOTS);
     DEFINE(FLAGS_FIXED, FLAGS_FIXED);
     DEFINE(FLAGS_INTERRUPT, FLAGS_INTERRUPT);

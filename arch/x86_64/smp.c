@@ -51,9 +51,38 @@ const struct tacet_counters *arch_counters(unsigned cpu)
     return cpu < cpu_count ? &cpus[cpu]->counters : NULL;
 }
 
+/* While the CPU is in the kernel the word holds the time before less the TSC at the entry, and so is
+ * negative. The entry code writes it in two halves: read until it stands still. */
+uint64_t arch_kernel_ticks(unsigned cpu)
+{
+    const volatile uint64_t *word = &cpus[cpu]->kernel_ticks;
+    uint64_t ticks;
+
+    do {
+        ticks = *word;
+    } while (ticks != *word);
+    return (int64_t)ticks < 0 ? ticks + cpu_ticks() : ticks;
+}
+
 const struct klog_ring *arch_klog_of(unsigned cpu)
 {
     return cpus[cpu]->klog;
+}
+
+/* How many low bits of an APIC id tell the hardware threads of a core apart. */
+static unsigned thread_bits(void)
+{
+    return cpu_features()->basic_leaves >= 0xb ? cpuid(0xb, 0).a & 31 : 0;
+}
+
+unsigned arch_core_of(unsigned cpu)
+{
+    uint32_t threads = (1U << thread_bits()) - 1;
+
+    for (unsigned core = 0; core < core_count; core++)
+        if ((cpus[core]->apic_id | threads) == (cpus[cpu]->apic_id | threads))
+            return core;
+    return cpu; /* its core's first thread does not run */
 }
 
 unsigned arch_node_ranges(const struct numa_range **ranges)
@@ -216,22 +245,9 @@ static void cpu_start(struct cpu *cpu, uint8_t trampoline_page)
     cpus[cpu_count++] = cpu;
 }
 
-/* With a local APIC an interrupt ends the wait; interrupts come in only between STI, which holds them off for
- * one more instruction, and the end of HLT. */
-void arch_cpu_wait(void)
-{
-    __asm__ volatile("sti; hlt; cli" : : : "memory");
-}
-
 void arch_cpu_wake(unsigned cpu)
 {
-    local_apic_send_interrupt(cpus[cpu]->apic_id, VECTOR_WAKE);
-}
-
-/* How many low bits of an APIC id tell the hardware threads of a core apart. */
-static unsigned thread_bits(void)
-{
-    return cpu_features()->basic_leaves >= 0xb ? cpuid(0xb, 0).a & 31 : 0;
+    cpu_wake(cpus[cpu]);
 }
 
 /* A usable page below 1 MiB that no module lies in, for ap_trampoline; 0 where there is none. */

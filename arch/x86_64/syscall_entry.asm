@@ -11,17 +11,22 @@
 ;
 ; Interrupts stay off until the program runs again (IA32_FMASK): the kernel is short and is never preempted.
 ;
-; SYSRET to an address that is not canonical faults in the kernel, on the program's stack [Intel SDM 2B, SYSRET]. Nothing is mapped where such
-; a return address could arise, and it is checked here all the same.
+; What a call leaves to be done on the way back (a signal, the end of the thread) costs calls that leave nothing not one instruction:
+; arch_return_divert() sets bit 47 of the kept RCX, which no program's address has, and which must be looked at here anyway, because SYSRET to
+; an address that is not canonical faults in the kernel, on the program's stack [Intel SDM 2B, SYSRET]. Such a return goes the long way: all
+; registers into a struct trap_frame, program_return() in C, IRETQ.
 
 %include "offsets.inc"
+%include "frame.inc"
 
 bits 64
 default abs
 
 extern syscall_table
 extern syscall_unknown
-extern syscall_return_fault
+extern program_return
+extern clone_from
+extern frame_return
 extern klog_system_call
 extern klog_system_call_end
 
@@ -69,8 +74,8 @@ syscall_entry:
     pop rsi
     pop rdi
     pop rcx
-    bt rcx, 47                                  ; the lower half ends there, and no program runs beyond it
-    jc .not_canonical
+    bt rcx, 47
+    jc .divert
     pop r11
     mov rsp, [gs:CPU_USER_STACK]
     swapgs
@@ -78,11 +83,23 @@ syscall_entry:
 .unknown:
     call syscall_hole
     jmp .return
-.not_canonical:
-    pop rsi
-    mov rdi, rcx                                ; syscall_return_fault(uint64_t address)
-    call syscall_return_fault
-    ud2                                         ; it does not return
+.divert:
+    btr rcx, 47
+    pop r11
+    push SELECTOR_USER_DATA                     ; struct trap_frame, downwards from the top of the stack
+    push qword [gs:CPU_USER_STACK]
+    push r11
+    push SELECTOR_USER_CODE
+    push rcx
+    push 0                                      ; error
+    push VECTOR_SYSTEM_CALL
+    push_registers
+    rdtsc                                       ; still the kernel's time
+    sub [gs:CPU_KERNEL_TICKS], eax
+    sbb [gs:CPU_KERNEL_TICKS + 4], edx
+    mov rdi, rsp
+    call program_return                         ; (struct trap_frame *)
+    jmp frame_return
 
 ; The same with an event of the flight log before and after; in place while the log's class of system calls is on (arch_system_calls_log). The number and the
 ; result are kept below R9.
@@ -123,28 +140,19 @@ syscall_hole:
     mov rdi, r11
     jmp syscall_unknown
 
-; _Noreturn void program_enter(uint64_t entry, uint64_t stack)
-; General registers zero but RCX and R11, which SYSRET leaves at entry and flags; interrupts on.
-global program_enter
-program_enter:
-    mov rcx, rdi
-    mov r11, FLAGS_FIXED | FLAGS_INTERRUPT
-    mov rsp, rsi
-    mov eax, SELECTOR_USER_DATA
-    mov ds, eax
-    mov es, eax
-    xor eax, eax
-    xor ebx, ebx
-    xor edx, edx
-    xor esi, esi
-    xor edi, edi
-    xor ebp, ebp
-    xor r8d, r8d
-    xor r9d, r9d
-    xor r10d, r10d
-    xor r12d, r12d
-    xor r13d, r13d
-    xor r14d, r14d
-    xor r15d, r15d
-    swapgs
-    o64 sysret
+; long sys_clone(uint64_t flags, uint64_t stack, uint64_t parent_tid, uint64_t child_tid, uint64_t tls)
+; C keeps the program's RBX RBP R12-R15 wherever it likes, but here they are still in place: handed on, in the order of struct kept_registers,
+; as the sixth argument of long clone_from(…).
+global sys_clone
+sys_clone:
+    push r15
+    push r14
+    push r13
+    push r12
+    push rbp
+    push rbx
+    mov r9, rsp
+    sub rsp, 8                                  ; RSP was 8 below a multiple of 16 at the entry
+    call clone_from
+    add rsp, 56
+    ret

@@ -255,10 +255,8 @@ _Noreturn static void kernel_fault(const struct trap_frame *frame)
               frame->instruction);
 }
 
-void trap_handle(struct trap_frame *frame)
+static void frame_handle(struct trap_frame *frame, bool from_user)
 {
-    bool from_user = frame->code_selector & 3;
-
     /* A program may have set the flag that lifts SMAP; a user copy that was interrupted gets it back with its
      * flags. */
     if (cpu_features()->smap)
@@ -304,19 +302,11 @@ void trap_handle(struct trap_frame *frame)
     kernel_fault(frame);
 }
 
-/* A system call was about to return to an address that is not canonical (syscall_entry.asm). */
-_Noreturn void syscall_return_fault(uint64_t address);
-_Noreturn void syscall_return_fault(uint64_t address)
+void trap_handle(struct trap_frame *frame)
 {
-    struct trap_frame frame = { .vector = TRAP_PROTECTION,
-                                .instruction = address,
-                                .stack = cpu_this()->user_stack };
-    struct fault fault = {
-        .signal = SIGNAL_SEGV,
-        .cause = "a system call would return to an address that is not canonical",
-        .instruction = address,
-        .frame = &frame,
-    };
+    bool from_user = frame->code_selector & 3;
 
-    trap_user_fault(&fault);
+    frame_handle(frame, from_user);
+    if (from_user)
+        program_return(frame);
 }

@@ -17,6 +17,7 @@
 ; Sources: Intel SDM 3A §6.12-6.15; AMD64 APM 2 §8.9.
 
 %include "offsets.inc"
+%include "frame.inc"
 
 MSR_GS_BASE equ 0xc0000101
 
@@ -24,45 +25,6 @@ bits 64
 default abs
 
 extern trap_handle
-
-%macro push_registers 0
-    push rax
-    push rbx
-    push rcx
-    push rdx
-    push rsi
-    push rdi
-    push rbp
-    push r8
-    push r9
-    push r10
-    push r11
-    push r12
-    push r13
-    push r14
-    push r15
-    cld
-%endmacro
-
-%macro pop_registers_and_return 0
-    pop r15
-    pop r14
-    pop r13
-    pop r12
-    pop r11
-    pop r10
-    pop r9
-    pop r8
-    pop rbp
-    pop rdi
-    pop rsi
-    pop rdx
-    pop rcx
-    pop rbx
-    pop rax
-    add rsp, 16                                 ; vector, error
-    iretq
-%endmacro
 
 section .text
 
@@ -113,12 +75,27 @@ trap_call:
     mov rdi, rsp
     call trap_handle                            ; 22 words were pushed on a 16-byte boundary: RSP is aligned
     test ebx, ebx
-    jz .return
+    jnz frame_return
+    pop_registers_and_return
+
+; Back to the program whose frame RSP points to; also from syscall_entry.asm.
+global frame_return
+frame_return:
     rdtsc
     add [gs:CPU_KERNEL_TICKS], eax
     adc [gs:CPU_KERNEL_TICKS + 4], edx
     swapgs
-.return:
+    pop_registers_and_return
+
+; _Noreturn void frame_enter(const struct trap_frame *frame)
+; A thread's first step into its program.
+global frame_enter
+frame_enter:
+    mov rsp, rdi
+    mov eax, SELECTOR_USER_DATA
+    mov ds, eax
+    mov es, eax
+    swapgs
     pop_registers_and_return
 
 trap_paranoid:

@@ -103,6 +103,41 @@ user_copy_string:
     ret
 may_fault user_copy_string.byte, user_copy_string.fault
 
+; long user_load_word(uint32_t *to, const uint32_t *from): 0 or -EFAULT; the word is read in one piece
+global user_load_word
+user_load_word:
+    user_access_begin
+.word:
+    mov eax, [rsi]
+    mov [rdi], eax
+    xor eax, eax
+    user_access_end
+    ret
+.fault:
+    user_access_end
+    mov rax, EFAULT_RESULT
+    ret
+may_fault user_load_word.word, user_load_word.fault
+
+; long user_swap_word(uint32_t *at, uint32_t *expected, uint32_t desired): 1 where the word was *expected and now is `desired`, 0 where it
+; was another, which *expected then tells, or -EFAULT
+global user_swap_word
+user_swap_word:
+    user_access_begin
+    mov eax, [rsi]
+.word:
+    lock cmpxchg [rdi], edx
+    mov [rsi], eax
+    sete al
+    movzx eax, al
+    user_access_end
+    ret
+.fault:
+    user_access_end
+    mov rax, EFAULT_RESULT
+    ret
+may_fault user_swap_word.word, user_swap_word.fault
+
 ; void arch_zero(void *memory, uint64_t bytes): kernel memory
 global arch_zero
 arch_zero:

@@ -8,6 +8,8 @@
 long user_copy(void *to, const void *from, uint64_t bytes);
 long user_zero(void *to, uint64_t bytes);
 long user_copy_string(char *to, const char *from, uint64_t bytes);
+long user_load_word(uint32_t *to, const uint32_t *from);
+long user_swap_word(uint32_t *at, uint32_t *expected, uint32_t desired);
 
 static bool range_is_user(uint64_t address, uint64_t bytes)
 {
@@ -43,4 +45,15 @@ int64_t user_read_string(char *to, uint64_t from, uint64_t bytes)
     if ((uint64_t)length == room)
         return room < bytes ? -EFAULT : -ENAMETOOLONG;
     return length;
+}
+
+int user_read_word(uint32_t *to, uint64_t from)
+{
+    return range_is_user(from, sizeof(*to)) ? (int)user_load_word(to, (const uint32_t *)from) : -EFAULT;
+}
+
+int user_exchange_word(uint64_t at, uint32_t *expected, uint32_t desired)
+{
+    return range_is_user(at, sizeof(desired)) ? (int)user_swap_word((uint32_t *)at, expected, desired)
+                                              : -EFAULT;
 }

@@ -466,3 +466,12 @@ uint64_t arch_attached_run(const struct arch_space *space, uint64_t address, uin
     }
     return (at < end ? at : end) - address;
 }
+
+uint64_t arch_physical_behind(const struct arch_space *space, uint64_t address)
+{
+    int level;
+    uint64_t entry = *entry_find(space, address, &level);
+    uint64_t within = level_bytes(level) - 1;
+
+    return entry ? (entry & PTE_ADDRESS & ~within) + (address & within) : PAGE_POOL_NONE;
+}

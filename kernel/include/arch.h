@@ -27,6 +27,7 @@
 
 #include "arch/platform.h"
 #include "boot_info.h"
+#include "command_line.h"
 #include "elf_image.h"
 #include "errno.h"
 #include "memplan.h"
@@ -44,8 +45,8 @@ _Noreturn void kernel_cpu_start(unsigned cpu);
 void kernel_woken(void);
 
 /* A program did what it may not. `signal` is the Linux signal that it means; `cause` says it in words ("page
- * fault: write to a page it may only read"); `frame` is the architecture's, for arch_registers_print. Ends
- * the process. */
+ * fault: write to a page it may only read"); `frame` is the architecture's, for arch_registers_print. Leaves
+ * a signal for the thread's handler, or ends the process. */
 struct fault {
     int signal;
     const char *cause;
@@ -54,7 +55,7 @@ struct fault {
     bool has_address;
     const void *frame;
 };
-_Noreturn void trap_user_fault(const struct fault *fault);
+void trap_user_fault(const struct fault *fault);
 
 /* Before that, for a page fault in the program or in a copy from or to its memory: whether what was tried,
  * with these rights, is allowed by now. This CPU remembered old rights, or another one was changing them; it
@@ -141,6 +142,9 @@ uint64_t arch_attached_zero(struct arch_space *space, uint64_t address, uint64_t
  * tells which. */
 uint64_t arch_attached_run(const struct arch_space *space, uint64_t address, uint64_t bytes, bool *attached);
 
+/* The physical address behind one of the program's, or PAGE_POOL_NONE. */
+uint64_t arch_physical_behind(const struct arch_space *space, uint64_t address);
+
 /* Copies between kernel and program that survive any address: 0 or -EFAULT (part of it may have been copied).
  */
 int user_read(void *to, uint64_t from, uint64_t bytes);
@@ -149,6 +153,11 @@ int user_clear(uint64_t to, uint64_t bytes);
 /* A string of at most `bytes` bytes with its NUL: its length, -EFAULT, or -ENAMETOOLONG where no NUL stands
  * in them. */
 int64_t user_read_string(char *to, uint64_t from, uint64_t bytes);
+
+/* An aligned word of the program's that its threads change at the same time. Reads it in one piece: 0 or
+ * -EFAULT. Replaces it if it is *expected: 1; 0 where it is another, which *expected then tells; -EFAULT. */
+int user_read_word(uint32_t *to, uint64_t from);
+int user_exchange_word(uint64_t at, uint32_t *expected, uint32_t desired);
 
 void arch_zero(void *memory, uint64_t bytes);
 
@@ -175,10 +184,14 @@ unsigned arch_cpu_index(void);
 unsigned arch_node_ranges(const struct numa_range **ranges);
 uint32_t arch_cpu_node(unsigned cpu);
 
-/* Waits for an interrupt, which may have come already: the caller looks at what it waits for, with interrupts
- * off, calls this, and looks again. */
+/* How CPUs wait: `idle=` of the command line. -EINVAL with `why`. After arch_initialise. */
+int arch_wait_configure(const struct command_line *line, struct message *why);
+
+/* Waits for an interrupt or for arch_cpu_wake, which may have come already: the caller looks at what it waits
+ * for, with interrupts off, calls this, and looks again. */
 void arch_cpu_wait(void);
-/* Ends another CPU's arch_cpu_wait. */
+/* Ends another CPU's arch_cpu_wait, or interrupts its program, so that it passes kernel_woken. What it is to
+ * find has been stored before. */
 void arch_cpu_wake(unsigned cpu);
 
 /* Another CPU's ring of the flight log. */
@@ -189,10 +202,29 @@ void arch_system_calls_log(bool on);
 /* This CPU has nothing to do any more. */
 _Noreturn void arch_cpu_park(void);
 
+/* The core of a CPU: the CPU below arch_core_count() that it shares the core with, or is. */
+unsigned arch_core_of(unsigned cpu);
+
+/* ---- Threads ---- */
+
+/* A thread's first registers: general registers zero, vector state initial; those of the caller of clone
+ * (with `kept` from thread_clone, the result 0, and where they are not zero or NULL: another stack, another
+ * thread pointer); those of a thread in `frame`, on its way back to the program. */
+void arch_start_initial(struct arch_start *start, uint64_t entry, uint64_t stack);
+void arch_start_clone(struct arch_start *start, const void *kept, uint64_t stack,
+                      const uint64_t *thread_pointer);
+void arch_start_move(struct arch_start *start, const void *frame);
+
+/* Enters the program. */
+_Noreturn void arch_start_enter(const struct arch_start *start);
+
+/* Lets the system call that runs return through thread_leave (thread.h). */
+void arch_return_divert(void);
+
 uint64_t arch_clock_hz(void);
 uint64_t arch_boot_ticks(void);
-/* Ticks that this CPU has spent in the kernel since its program started, the running system call included. */
-uint64_t arch_kernel_ticks(void);
+/* Ticks that a CPU has spent in the kernel since its thread started, a running system call included. */
+uint64_t arch_kernel_ticks(unsigned cpu);
 uint64_t arch_wall_clock_s(void); /* the battery clock: seconds since 1970 UTC; 0 where there is none */
 uint64_t arch_random(
     void); /* a hardware random number where there is one, else mixed from the clock; see docs */
@@ -201,10 +233,6 @@ uint64_t arch_hwcap(unsigned word); /* AT_HWCAP, AT_HWCAP2 */
 void arch_cpu_describe(char *text, size_t bytes);
 const char *arch_exception_name(unsigned number); /* NULL where the number is not in use */
 const struct tacet_counters *arch_counters(unsigned cpu);
-
-/* Enters the program for the first time: general registers zero (but for what the return instruction leaves),
- * vector state initial. */
-_Noreturn void arch_enter_program(uint64_t entry, uint64_t stack);
 
 /* Prints the registers of a fault's frame through kernel_print. */
 void arch_registers_print(const void *frame);

@@ -60,7 +60,8 @@ void clockevent_timers_describe(struct text_sink *sink);
  * -EBUSY for 0 for the last device in use; nothing changes then. */
 int clockevent_rate(const char *text);
 
-/* Sleeps until `deadline_ns`, at most `bound_ns` longer; never returns early. */
-void sleep_until(uint64_t deadline_ns, uint64_t bound_ns);
+/* Waits, once, for an interrupt or for another CPU: arch_cpu_wait, but on a machine without any device, where
+ * the clock is looked at instead. */
+void clockevent_wait(void);
 
 #endif

@@ -168,9 +168,30 @@ struct linux_sigaction {
 
 #define FUTEX_WAIT           0
 #define FUTEX_WAKE           1
+#define FUTEX_REQUEUE        3
+#define FUTEX_CMP_REQUEUE    4
+#define FUTEX_WAKE_OP        5
 #define FUTEX_WAIT_BITSET    9
 #define FUTEX_WAKE_BITSET    10
 #define FUTEX_CLOCK_REALTIME 256
 #define FUTEX_COMMANDS       127 /* without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME */
+
+/* A robust lock's word */
+#define FUTEX_TID_MASK   0x3fffffffU
+#define FUTEX_OWNER_DIED 0x40000000U
+#define FUTEX_WAITERS    0x80000000U
+
+/* Threads */
+#define CLONE_VM             0x00000100ULL
+#define CLONE_FS             0x00000200ULL
+#define CLONE_FILES          0x00000400ULL
+#define CLONE_SIGHAND        0x00000800ULL
+#define CLONE_THREAD         0x00010000ULL
+#define CLONE_SYSVSEM        0x00040000ULL
+#define CLONE_SETTLS         0x00080000ULL
+#define CLONE_PARENT_SETTID  0x00100000ULL
+#define CLONE_CHILD_CLEARTID 0x00200000ULL
+#define CLONE_DETACHED       0x00400000ULL
+#define CLONE_CHILD_SETTID   0x01000000ULL
 
 #endif

@@ -5,18 +5,31 @@
 #ifndef TACET_PROCESS_H
 #define TACET_PROCESS_H
 
+#include "cpu_mask.h"
 #include "file.h"
 #include "page_pool.h"
-#include "signal_numbers.h"
+#include "signal.h"
+#include "spinlock.h"
+#include "thread.h"
 #include "tree.h"
 #include "vm.h"
 
-#define PROCESS_NAME_BYTES 16   /* Linux's TASK_COMM_LEN */
-#define PROCESS_LINE_BYTES 1024 /* longer lines of a rank may be broken by others' */
+#define PROCESS_NAME_BYTES 16      /* Linux's TASK_COMM_LEN */
+#define PID_LAST           1000    /* pids are ranks + 1; threads but the first have tids above */
+#define TID_LAST           4194303 /* Linux's largest */
+#define PROCESS_LINE_BYTES 1024    /* longer lines of a rank may be broken by others' */
 
 struct process {
     uint64_t pid;
     unsigned rank;
+    uint64_t cpus;        /* a bit each: of its rank; a thread each at most */
+    struct spinlock lock; /* guards which threads it has, and what follows up to `pages` */
+    unsigned thread_count;
+    bool ending; /* all threads are to end with exit_status */
+    bool threads_refused;
+    unsigned exit_status;
+    uint64_t ended_user_ns, ended_system_ns; /* of threads that have ended */
+    struct process_signals signals;
     struct page_pool pages; /* its slice */
     struct vm vm;
     struct file_table files;
@@ -27,16 +40,8 @@ struct process {
     char name[PROCESS_NAME_BYTES];
     char path[TREE_PATH_MAX];       /* of the system call that runs; too large for the kernel's stack */
     uint64_t stack_low, stack_high; /* the main stack */
-    uint64_t start_ns;
-    uint64_t idle_ns; /* of the time since then, slept */
-    uint64_t signal_mask;
-    uint64_t signals_ignored;   /* a bit each: SIG_IGN */
-    uint64_t signals_pending;   /* a bit each: sent while they were blocked */
-    uint64_t clear_tid_address; /* set_tid_address, set_robust_list: kept for a second thread */
-    uint64_t robust_list;
-    bool barriers_registered; /* membarrier */
-    uint64_t latency_bound_ns; /* of its timers: latency_bound=, or what prctl(PR_SET_TIMERSLACK) says */
-    bool prefix;               /* lines of its output begin with its rank */
+    bool barriers_registered;       /* membarrier */
+    bool prefix;                    /* lines of its output begin with its rank */
     struct process_line {
         char text[PROCESS_LINE_BYTES];
         size_t used;
@@ -52,7 +57,8 @@ struct process_arguments {
     const char *const *environment;
     unsigned environment_count;
     uint64_t stack_bytes;
-    bool prefix; /* lines of output begin with the rank's number */
+    uint64_t cpus; /* of its rank */
+    bool prefix;   /* lines of output begin with the rank's number */
 };
 
 /* Makes the process of a rank, in its own slice, standard streams open. -ENOMEM with `why`. */
@@ -64,8 +70,11 @@ int process_create(unsigned rank, const struct memory_slice *slice, struct tree 
 int process_load(struct process *process, struct tree_node *program, const struct process_arguments *given,
                  uint64_t *entry, uint64_t *stack, struct message *why);
 
-/* The end of the process that this CPU runs. */
+/* Ends this thread's process, all its threads. */
 _Noreturn void process_exit(unsigned status);
+/* The same by the default action of a signal. */
 _Noreturn void process_kill(int signal);
+/* What its last thread does. */
+_Noreturn void process_end(void);
 
 #endif

@@ -10,6 +10,7 @@
 #ifndef TACET_SYSCALL_H
 #define TACET_SYSCALL_H
 
+#include "arch/platform.h"
 #include <stdint.h>
 
 #define SYSCALL_SLOTS 512 /* numbers below this are looked up; all of Linux's are */
@@ -29,6 +30,18 @@
 #undef LOCAL
 #undef STUB
 #undef REFUSED
+
+/* SYSCALL_NUMBER_<name>: its number on this architecture, negative where it lacks the call. */
+enum {
+#define LOCAL(name, x86_64, ppc64, arguments, limits) \
+    SYSCALL_NUMBER_##name = ARCH_SYSCALL_NUMBER(x86_64, ppc64),
+#define STUB(name, x86_64, ppc64, arguments, reason) LOCAL(name, x86_64, ppc64, arguments, reason)
+#define REFUSED(name, x86_64, ppc64, reason)         SYSCALL_NUMBER_##name = ARCH_SYSCALL_NUMBER(x86_64, ppc64),
+#include "syscalls.def"
+#undef LOCAL
+#undef STUB
+#undef REFUSED
+};
 
 /* For numbers without a handler (the entry code's syscall_hole calls it): logs the call once, answers
  * -ENOSYS. */

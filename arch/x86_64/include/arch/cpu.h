@@ -50,6 +50,7 @@ struct task_state {
 } __attribute__((packed));
 
 struct process;
+struct thread;
 
 struct cpu {
     union {
@@ -62,11 +63,14 @@ struct cpu {
     struct cpu *self;
     struct klog_ring *klog;  /* what this CPU did last */
     struct process *process; /* the one process of this CPU, or NULL */
+    struct thread *thread;   /* its one thread */
     uint64_t kernel_ticks;   /* spent in the kernel; while in it, less the TSC at the entry (the entry code
                                 subtracts it, the exit adds) */
     uint32_t index;
     uint32_t apic_id;
     bool panicking;
+    bool watches; /* waits, and sees when `woken` is set (wait.c) */
+    bool woken;
     bool online;           /* has reported after its start */
     uint64_t clock_behind; /* ticks to add to this CPU's TSC to get the first CPU's, where they differ and the
                               hardware cannot correct it */

@@ -6,6 +6,7 @@
 #define ARCH_PLATFORM_H
 
 #include "arch/cpu.h"
+#include "arch/trap.h"
 
 #define ARCH_NAME        "x86_64"
 #define ARCH_ELF_MACHINE 62 /* EM_X86_64 */
@@ -34,6 +35,16 @@ static inline struct process *arch_process(void)
 static inline void arch_process_set(struct process *process)
 {
     cpu_this()->process = process;
+}
+
+static inline struct thread *arch_thread(void)
+{
+    return cpu_this()->thread;
+}
+
+static inline void arch_thread_set(struct thread *thread)
+{
+    cpu_this()->thread = thread;
 }
 
 static inline void *arch_physical(uint64_t address)

@@ -11,6 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define MSR_FS_BASE        0xc0000100
+#define MSR_KERNEL_GS_BASE 0xc0000102 /* the program's GS base, while the kernel runs */
+
 /* Machine check registers [Intel SDM 3B §16.3]; each bank has four: control, status, address, misc. */
 #define MSR_MCG_CAPABILITY    0x179
 #define MSR_MCG_STATUS        0x17a
@@ -27,7 +30,7 @@ struct cpu_features {
     uint32_t basic_leaves; /* highest basic CPUID leaf */
     uint32_t hwcap;        /* CPUID 1 EDX, which Linux hands to programs as AT_HWCAP */
     uint64_t xcr0;         /* vector state that is on */
-    bool fxsave, xsave, rdrand, hypervisor, machine_check;
+    bool fxsave, xsave, monitor, rdrand, hypervisor, machine_check;
     bool smep, smap, umip, no_execute, huge_pages, invariant_tsc;
 };
 
@@ -40,7 +43,6 @@ void cpu_initialise(struct cpu *cpu, unsigned index);
 /* Assembly entry points (syscall_entry.asm). */
 void syscall_entry(void);
 void syscall_entry_logged(void);
-_Noreturn void program_enter(uint64_t entry, uint64_t stack);
 
 /* Registers of a device at `physical`, uncached, in the device window; NULL where the window is full.
  * kernel_map.c. */
@@ -54,7 +56,8 @@ const struct acpi_facts *acpi_facts(void);
 void kernel_map_activate(void);
 void kernel_guard_page(uint64_t address);
 
-void clock_initialise(void); /* clock.c */
+void clock_initialise(void);    /* clock.c */
+void cpu_wake(struct cpu *cpu); /* wait.c */
 
 /* Registers the clock event devices; the APIC timer's rate as measured, 0 where it was not. clockevents.c. */
 void clockevents_initialise(uint64_t local_apic_hz);

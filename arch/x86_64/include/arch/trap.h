@@ -5,7 +5,6 @@
 #ifndef ARCH_TRAP_H
 #define ARCH_TRAP_H
 
-#include "errno.h"
 #include <stdint.h>
 
 #define FLAGS_FIXED     0x002 /* bit 1 of RFLAGS always reads as one */
@@ -19,6 +18,15 @@ struct trap_frame {
     uint64_t error; /* the CPU's error code, 0 for vectors without */
     uint64_t instruction, code_selector, flags, stack, stack_selector;
 };
+
+/* XSAVE's standard format for what XCR0 may have: x87, SSE, AVX, AVX-512 [Intel SDM 1 §13.4]. */
+#define VECTOR_STATE_BYTES 2688
+#define XSAVE_HEADER       512
+#define XSAVE_HEADER_BYTES 64
+
+/* The vector registers of this CPU, to and from 64-byte aligned memory of VECTOR_STATE_BYTES. */
+void vector_state_save(void *area);
+void vector_state_restore(const void *area);
 
 enum trap_vector {
     TRAP_DIVIDE = 0,
@@ -44,6 +52,7 @@ enum trap_vector {
     VECTOR_WAKE = 0xf0,  /* from another CPU: look at what you wait for */
     VECTOR_TIMER = 0xf1, /* the local one-shot timer */
     VECTOR_SPURIOUS = 255,
+    VECTOR_SYSTEM_CALL = 256, /* no vector: the frame of a system call that goes back the long way */
 };
 
 /* The error code of a page fault [Intel SDM 3A §4.7]. */
@@ -54,6 +63,26 @@ enum trap_vector {
 #define PAGE_FAULT_FETCH    16
 #define PAGE_FAULT_ORDINARY \
     (PAGE_FAULT_PRESENT | PAGE_FAULT_WRITE | PAGE_FAULT_USER | PAGE_FAULT_FETCH) /* an entry's rights */
+
+/* What the assembly of a system call that starts a thread has seen of the caller's registers: those that C
+ * functions keep, lowest address first. */
+struct kept_registers {
+    uint64_t rbx, rbp, r12, r13, r14, r15;
+};
+
+/* The registers that a thread begins with. */
+struct arch_start {
+    struct trap_frame frame;
+    uint64_t fs_base, gs_base;
+    _Alignas(64) uint8_t vector_state[VECTOR_STATE_BYTES]; /* as XSAVE lays it out, or FXSAVE */
+};
+
+/* The way back to the program that leads through C: traps, and system calls with RETURN_DIVERTED set in their
+ * return address (syscall_entry.asm). */
+#define RETURN_DIVERTED (1ULL << 47)
+void program_return(struct trap_frame *frame);
+
+_Noreturn void frame_enter(const struct trap_frame *frame); /* trap_entry.asm */
 
 void trap_initialise(void);
 void trap_handle(struct trap_frame *frame);

@@ -32,6 +32,7 @@ static inline uint64_t arch_physical_of(const void *pointer)
 }
 
 struct klog_ring;
+struct arch_start;
 
 static inline struct klog_ring *arch_klog(void)
 {

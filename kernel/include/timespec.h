@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * timespec.h: times as programs hand them in.
+ */
+#ifndef TACET_TIMESPEC_H
+#define TACET_TIMESPEC_H
+
+#include <stdint.h>
+
+/* A struct timespec of the program's as ns; UINT64_MAX where it is longer than the clock runs. -EFAULT;
+ * -EINVAL where it is negative or has a second or more of nanoseconds. */
+int timespec_read(uint64_t address, uint64_t *ns);
+int timespec_write(uint64_t address, uint64_t ns);
+
+/* The sum, at most UINT64_MAX (which is TIMER_NEVER). */
+static inline uint64_t time_add(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sys_thread.c: system calls about threads and their CPUs. clone itself begins in the architecture's assembly
+ * and goes on in thread.c; futex is in futex.c.
+ */
+#include "arch.h"
+#include "clockevent.h"
+#include "errno.h"
+#include "kstring.h"
+#include "linux_abi.h"
+#include "process.h"
+#include "syscall.h"
+
+#define ROBUST_HEAD_BYTES 24
+
+long sys_gettid(void)
+{
+    return (long)arch_thread()->tid;
+}
+
+long sys_exit(uint64_t status)
+{
+    thread_exit(status & 0xff);
+}
+
+long sys_arch_prctl(uint64_t code, uint64_t address)
+{
+    return arch_thread_pointer_call(code, address);
+}
+
+long sys_set_tid_address(uint64_t address)
+{
+    arch_thread()->clear_tid_address = address;
+    return (long)arch_thread()->tid;
+}
+
+long sys_set_robust_list(uint64_t head, uint64_t bytes)
+{
+    if (bytes != ROBUST_HEAD_BYTES)
+        return -EINVAL;
+    arch_thread()->robust_list = head;
+    return 0;
+}
+
+long sys_prctl(uint64_t operation, uint64_t argument, uint64_t a2, uint64_t a3, uint64_t a4)
+{
+    enum { SET_NAME = 15, GET_NAME = 16, SET_TIMERSLACK = 29, GET_TIMERSLACK = 30 };
+    struct thread *thread = arch_thread();
+    char name[THREAD_NAME_BYTES] =
+        ""; /* all of it is shown by GET_NAME: nothing of the stack's may stay behind a short name */
+    int64_t length;
+
+    (void)a2, (void)a3, (void)a4;
+    switch ((uint32_t)operation) {
+    case SET_NAME:
+        length = user_read_string(name, argument, sizeof(name));
+        if (length == -EFAULT)
+            return -EFAULT;
+        name[sizeof(name) - 1] = 0;
+        memcpy(thread->name, name, sizeof(name));
+        if (thread->tid == thread->process->pid)
+            memcpy(thread->process->name, name, sizeof(name));
+        return 0;
+    case SET_TIMERSLACK: /* 0 restores the default, 1 ns is exact */
+        thread->latency_bound_ns = argument ? argument : latency_bound_default_ns();
+        return 0;
+    case GET_TIMERSLACK:
+        return (long)thread->latency_bound_ns;
+    case GET_NAME:
+        return user_write(argument, thread->name, sizeof(thread->name));
+    default:
+        return -EINVAL;
+    }
+}
+
+/* ---- CPUs: a thread has one to itself, and may have itself carried to another free one of its rank's ----
+ */
+
+/* The thread that a call means by `tid`, 0 for the caller; NULL. Under the process's lock. */
+static struct thread *thread_meant(uint64_t tid)
+{
+    return (uint32_t)tid ? thread_find(arch_process(), (uint32_t)tid) : arch_thread();
+}
+
+long sys_sched_yield(void)
+{
+    return 0;
+}
+
+long sys_sched_getaffinity(uint64_t tid, uint64_t bytes, uint64_t mask)
+{
+    struct process *process = arch_process();
+
+    if (bytes < sizeof(uint64_t) || bytes % sizeof(uint64_t))
+        return -EINVAL;
+    spin_lock(&process->lock);
+    const struct thread *thread = thread_meant(tid);
+    uint64_t cpus = thread ? thread->affinity : 0;
+    spin_unlock(&process->lock);
+    if (!thread)
+        return -ESRCH;
+    return user_write(mask, &cpus, sizeof(cpus)) ? -EFAULT : (long)sizeof(cpus);
+}
+
+/* The first CPU of the mask that no thread is on or on its way to, or -1. Under the process's lock. */
+static int cpu_choose(const struct process *process, uint64_t cpus)
+{
+    CPU_MASK_EACH(cpu, process->cpus)
+    {
+        const struct thread *thread = thread_of_cpu((unsigned)cpu);
+
+        if (thread)
+            cpus &= ~(1ULL << thread->cpu | 1ULL << thread->wanted_cpu);
+    }
+    return cpus ? __builtin_ctzll(cpus) : -1;
+}
+
+/* Where the mask leaves out the thread's CPU, the thread moves to a free one of the mask; where all of them
+ * have a thread, nothing can be done: threads do not share CPUs. */
+static int affinity_set(struct process *process, struct thread *thread, uint64_t cpus)
+{
+    if (!thread)
+        return -ESRCH;
+    if (!cpus)
+        return -EINVAL;
+    if (!(cpus & 1ULL << thread->wanted_cpu)) {
+        int cpu = cpu_choose(process, cpus);
+
+        if (cpu < 0)
+            return -EINVAL;
+        thread->wanted_cpu = (unsigned)cpu;
+    }
+    thread->affinity = cpus;
+    return 0;
+}
+
+long sys_sched_setaffinity(uint64_t tid, uint64_t bytes, uint64_t mask)
+{
+    struct process *process = arch_process();
+    uint64_t cpus = 0;
+
+    if (user_read(&cpus, mask, bytes < sizeof(cpus) ? bytes : sizeof(cpus)))
+        return -EFAULT;
+    spin_lock(&process->lock);
+    struct thread *thread = thread_meant(tid);
+    int error = affinity_set(process, thread, cpus & process->cpus);
+    if (!error && thread->wanted_cpu != thread->cpu)
+        thread_notify(thread);
+    spin_unlock(&process->lock);
+    thread_return_check();
+    return error;
+}
+
+long sys_getcpu(uint64_t cpu_address, uint64_t node_address, uint64_t cache)
+{
+    uint32_t cpu = arch_cpu_index(), node = arch_cpu_node(cpu);
+
+    (void)cache; /* unused by Linux since 2.6.24 */
+    if (node == NUMA_NODE_NONE)
+        node = 0;
+    if (cpu_address && user_write(cpu_address, &cpu, sizeof(cpu)))
+        return -EFAULT;
+    if (node_address && user_write(node_address, &node, sizeof(node)))
+        return -EFAULT;
+    return 0;
+}
+
+/* ---- Scheduling: nothing is ever preempted, so every policy's promise holds ---- */

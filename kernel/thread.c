@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * thread.c: see thread.h. Owns the threads of all processes and which CPU each is on.
+ *
+ * A thread is changed by its own CPU, but for its signals, and for what process->lock guards: the set of the
+ * process's threads, with `process`, `tid`, `cpu` of each. Storing a thread into `on_cpu` is what starts it.
+ */
+#include "thread.h"
+#include "arch.h"
+#include "clock.h"
+#include "clockevent.h"
+#include "console.h"
+#include "errno.h"
+#include "futex.h"
+#include "klog.h"
+#include "kstring.h"
+#include "linux_abi.h"
+#include "process.h"
+#include "syscall.h"
+
+static struct thread threads[ARCH_CPUS_MAX];
+static struct thread *on_cpu[ARCH_CPUS_MAX];
+static struct spinlock threads_lock; /* guards which of `threads` are in use */
+
+static uint32_t last_tid = PID_LAST; /* pids are below; tids are given once, as long as there are */
+
+struct thread *thread_of_cpu(unsigned cpu)
+{
+    return __atomic_load_n(&on_cpu[cpu], __ATOMIC_ACQUIRE);
+}
+
+struct thread *thread_find(const struct process *process, uint32_t tid)
+{
+    CPU_MASK_EACH(cpu, process->cpus)
+    {
+        struct thread *thread = thread_of_cpu((unsigned)cpu);
+
+        if (thread && thread->tid == tid)
+            return thread;
+    }
+    return NULL;
+}
+
+/* ---- Beginning ---- */
+
+static struct thread *thread_take(struct process *process)
+{
+    struct thread *found = NULL;
+
+    spin_lock(&threads_lock);
+    for (unsigned i = 0; i < ARCH_CPUS_MAX && !found; i++)
+        if (!threads[i].process)
+            found = &threads[i];
+    /* Every process has at most as many threads as CPUs, and a thread that ends gives its place back before
+     * its CPU. */
+    memset(found, 0, sizeof(*found));
+    found->process = process;
+    spin_unlock(&threads_lock);
+    return found;
+}
+
+static void thread_give(struct thread *thread)
+{
+    spin_lock(&threads_lock);
+    thread->process = NULL;
+    spin_unlock(&threads_lock);
+}
+
+struct thread *thread_first(struct process *process)
+{
+    struct thread *thread = thread_take(process);
+
+    thread->tid = (uint32_t)process->pid;
+    thread->cpu = thread->wanted_cpu = arch_cpu_index();
+    thread->affinity = process->cpus;
+    thread->latency_bound_ns = latency_bound_default_ns();
+    memcpy(thread->name, process->name, sizeof(thread->name));
+    process->thread_count = 1;
+    on_cpu[thread->cpu] = thread;
+    arch_thread_set(thread);
+    arch_process_set(process);
+    return thread;
+}
+
+static uint32_t tid_next(void)
+{
+    uint32_t tid = __atomic_add_fetch(&last_tid, 1, __ATOMIC_RELAXED);
+
+    if (tid <= TID_LAST)
+        return tid;
+    __atomic_store_n(&last_tid, PID_LAST + 1, __ATOMIC_RELAXED);
+    return PID_LAST + 1;
+}
+
+/* A CPU of the process without a thread, or -1. Under its lock. */
+static int cpu_free(const struct process *process)
+{
+    CPU_MASK_EACH(cpu, process->cpus)
+    if (!thread_of_cpu((unsigned)cpu))
+        return (int)cpu;
+    return -1;
+}
+
+static int clone_flags_check(uint64_t flags)
+{
+    const uint64_t thread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
+    const uint64_t known = thread | CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_SETTID |
+                           CLONE_CHILD_CLEARTID | CLONE_DETACHED;
+
+    if (((flags & CLONE_THREAD) && !(flags & CLONE_SIGHAND)) ||
+        ((flags & CLONE_SIGHAND) && !(flags & CLONE_VM)))
+        return -EINVAL;
+    if (!(flags & CLONE_THREAD))
+        return (int)syscall_refuse("clone", "a program cannot start another process");
+    if ((flags & thread) != thread)
+        return (int)syscall_refuse("clone", "threads share memory, files, directory and signal handlers");
+    if (flags & ~known)
+        return (int)syscall_refuse("clone", "tracing and namespaces are not there");
+    return 0;
+}
+
+/* Tells once a process why there are no more threads. */
+static long clone_refuse(struct process *process)
+{
+    if (!__atomic_exchange_n(&process->threads_refused, true, __ATOMIC_RELAXED))
+        kernel_print("rank %u (%s) wants more threads than it has CPUs, %u: clone answers EAGAIN\n",
+                     process->rank, process->name, cpu_mask_count(process->cpus));
+    return -EAGAIN;
+}
+
+long thread_clone(uint64_t flags, uint64_t stack, uint64_t parent_tid, uint64_t child_tid, uint64_t tls,
+                  const void *kept)
+{
+    struct process *process = arch_process();
+    const struct thread *parent = arch_thread();
+    int error = clone_flags_check(flags &= ~0xffULL); /* the low byte is a signal for a parent */
+
+    if (error)
+        return error;
+    if ((flags & CLONE_SETTLS) && tls >= ARCH_USER_LIMIT)
+        return -EPERM;
+
+    spin_lock(&process->lock);
+    int cpu = process->ending ? -1 : cpu_free(process);
+    if (cpu < 0) {
+        spin_unlock(&process->lock);
+        return clone_refuse(process);
+    }
+
+    struct thread *child = thread_take(process);
+    uint32_t tid = child->tid = tid_next();
+    child->cpu = child->wanted_cpu = (unsigned)cpu;
+    child->affinity = parent->affinity;
+    child->latency_bound_ns = parent->latency_bound_ns;
+    memcpy(child->name, parent->name, sizeof(child->name));
+    signal_thread_start(child, parent);
+    child->clear_tid_address = flags & CLONE_CHILD_CLEARTID ? child_tid : 0;
+    child->set_tid_address = flags & CLONE_CHILD_SETTID ? child_tid : 0;
+    arch_start_clone(&child->start, kept, stack, flags & CLONE_SETTLS ? &tls : NULL);
+    process->thread_count++;
+    if (flags & CLONE_PARENT_SETTID)
+        user_write(parent_tid, &tid, sizeof(tid)); /* a bad address is the caller's loss, as on Linux */
+    __atomic_store_n(&on_cpu[cpu], child, __ATOMIC_RELEASE);
+    spin_unlock(&process->lock);
+    klog(thread_start, tid, cpu);
+    arch_cpu_wake((unsigned)cpu);
+    return (long)tid;
+}
+
+_Noreturn static void thread_run(struct thread *thread)
+{
+    struct process *process = thread->process;
+
+    arch_thread_set(thread);
+    arch_process_set(process);
+    arch_space_activate(&process->vm.space);
+    if (thread->set_tid_address)
+        user_write(thread->set_tid_address, &thread->tid, sizeof(thread->tid));
+    thread->set_tid_address = 0;
+    if (!thread->start_ns)
+        thread->start_ns = clock_now_ns();
+    arch_start_enter(&thread->start);
+}
+
+_Noreturn void thread_idle(void)
+{
+    unsigned cpu = arch_cpu_index();
+
+    if (arch_process())
+        arch_space_leave(&arch_process()->vm.space);
+    arch_thread_set(NULL);
+    arch_process_set(NULL);
+    while (!thread_of_cpu(cpu)) {
+        crosscall_serve();
+        arch_cpu_wait();
+    }
+    thread_run(thread_of_cpu(cpu));
+}
+
+/* ---- End ---- */
+
+/* The CPU is free for another thread from here on, although this one still has to reach thread_idle: so who
+ * is told of its end can start the next one at once. Returns whether it was the last of its process. */
+static bool thread_leave_process(struct thread *thread)
+{
+    struct process *process = thread->process;
+
+    spin_lock(&process->lock);
+    bool last = --process->thread_count == 0;
+    process->ended_user_ns += thread_user_ns(thread);
+    process->ended_system_ns += thread_system_ns(thread);
+    if (!last) {
+        thread_give(thread);
+        arch_thread_set(NULL);
+        __atomic_store_n(&on_cpu[arch_cpu_index()], NULL, __ATOMIC_RELEASE);
+    }
+    spin_unlock(&process->lock);
+    return last;
+}
+
+_Noreturn void thread_exit(unsigned status)
+{
+    struct thread *thread = arch_thread();
+    struct process *process = thread->process;
+    uint64_t clear_tid_address = thread->clear_tid_address;
+    uint32_t zero = 0;
+
+    klog(thread_end, thread->tid, status);
+    if (!process->ending && thread->tid == process->pid)
+        process->exit_status = status; /* unless somebody ends all of them, the first one's counts */
+    futex_robust_list_hand_on(thread);
+    signal_thread_end(thread);
+    if (thread_leave_process(thread))
+        process_end();
+    if (clear_tid_address && !process->ending && !user_write(clear_tid_address, &zero, sizeof(zero)))
+        futex_wake(clear_tid_address, 1, FUTEX_ANY);
+    thread_idle();
+}
+
+/* ---- On the way back to the program ---- */
+
+/* Carries this thread to another CPU of its process, on its own wish, if that one is free. */
+static void thread_move(struct thread *thread, const void *frame)
+{
+    struct process *process = thread->process;
+    unsigned from = thread->cpu, to = thread->wanted_cpu;
+
+    spin_lock(&process->lock);
+    if (thread_of_cpu(to)) { /* somebody else was quicker */
+        thread->wanted_cpu = from;
+        spin_unlock(&process->lock);
+        return;
+    }
+    arch_start_move(&thread->start, frame);
+    thread->kernel_ns += clock_ticks_to_ns(arch_kernel_ticks(from));
+    thread->cpu = to;
+    __atomic_store_n(&on_cpu[to], thread, __ATOMIC_RELEASE);
+    __atomic_store_n(&on_cpu[from], NULL, __ATOMIC_RELEASE);
+    spin_unlock(&process->lock);
+    arch_cpu_wake(to);
+    thread_idle();
+}
+
+void thread_leave(void *frame)
+{
+    struct thread *thread = arch_thread();
+
+    if (thread->process->ending)
+        thread_exit(thread->process->exit_status);
+    signal_deliver(frame);
+    if (thread->wanted_cpu != thread->cpu)
+        thread_move(thread, frame);
+}
+
+static bool thread_wanted(const struct thread *thread)
+{
+    return thread->process->ending || thread->wanted_cpu != thread->cpu || signal_waits(thread);
+}
+
+void thread_notify(struct thread *thread)
+{
+    if (thread != arch_thread())
+        arch_cpu_wake(thread->cpu);
+}
+
+void thread_return_check(void)
+{
+    if (thread_wanted(arch_thread()))
+        arch_return_divert();
+}
+
+/* ---- Sleeping ---- */
+
+static void sleep_expire(struct smart_timer *timer, uint64_t now_ns)
+{
+    bool *over = timer->context;
+
+    klog(timer_expire, timer->deadline_ns, now_ns);
+    *over = true;
+}
+
+int thread_sleep(const uint32_t *woken, uint64_t deadline_ns)
+{
+    struct thread *thread = arch_thread();
+    volatile bool over = false;
+    struct smart_timer timer = { .expire = sleep_expire, .context = (void *)&over };
+    uint64_t start_ns = clock_now_ns();
+    int result;
+
+    klog(sleep, deadline_ns, thread->latency_bound_ns);
+    if (deadline_ns != TIMER_NEVER)
+        clockevent_arm(&timer, deadline_ns, thread->latency_bound_ns);
+    for (;;) {
+        result = woken && __atomic_load_n(woken, __ATOMIC_ACQUIRE) ? 0
+                 : over                                            ? -ETIMEDOUT
+                 : thread_wanted(thread)                           ? -EINTR
+                                                                   : 1;
+        if (result <= 0)
+            break;
+        clockevent_wait();
+    }
+    clockevent_cancel(&timer);
+    klog(sleep_end, deadline_ns, clock_now_ns());
+    thread->idle_ns += clock_now_ns() - start_ns;
+    thread_return_check(); /* what has come meanwhile */
+    return result;
+}
+
+long thread_interrupted_call(unsigned number, enum restart restart)
+{
+    struct thread *thread = arch_thread();
+
+    thread->restart_number = number;
+    thread->restart = restart;
+    arch_return_divert();
+    return -EINTR;
+}
+
+/* ---- Accounting: timestamps at each entry to the kernel and each exit tell user from system time, with no
+ * tick [Tsafrir05 §4.2] ---- */
+
+static uint64_t thread_kernel_ns(const struct thread *thread)
+{
+    return thread->kernel_ns + clock_ticks_to_ns(arch_kernel_ticks(thread->cpu));
+}
+
+uint64_t thread_system_ns(const struct thread *thread)
+{
+    uint64_t kernel_ns = thread_kernel_ns(thread), idle_ns = thread->idle_ns;
+
+    return kernel_ns > idle_ns ? kernel_ns - idle_ns : 0; /* another CPU's: it may sleep right now */
+}
+
+uint64_t thread_user_ns(const struct thread *thread)
+{
+    uint64_t total_ns = clock_now_ns() - thread->start_ns, kernel_ns = thread_kernel_ns(thread);
+
+    return thread->start_ns && total_ns > kernel_ns ? total_ns - kernel_ns : 0;
+}
