@@ -225,8 +225,7 @@ static uint64_t text_size(const struct file *file)
 
 static void text_release(struct file *file)
 {
-    page_pool_give(&arch_process()->pages, (uint64_t)file->text - (uint64_t)arch_physical(0),
-                   file->text_capacity);
+    vm_pages_give(&arch_process()->vm, arch_physical_of(file->text), file->text_capacity);
 }
 
 static const struct file_operations text_operations = { .read = text_read,
@@ -350,7 +349,7 @@ static int text_bind(struct file *file, const struct file_operations *operations
                      void (*make)(struct file *file))
 {
     uint64_t bytes = (capacity + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
-    uint64_t memory = page_pool_take(&arch_process()->pages, bytes, ARCH_PAGE);
+    uint64_t memory = vm_pages_take(&arch_process()->vm, bytes, ARCH_PAGE);
 
     if (memory == PAGE_POOL_NONE)
         return -ENOMEM;

@@ -44,8 +44,8 @@ static uint64_t page_up(uint64_t address)
 static int shared_page_join(struct vm *vm, uint64_t page, unsigned rights, const char *name,
                             struct message *why)
 {
-    const struct vm_area *area = vm_find(vm, page);
-    unsigned both = area->rights | rights;
+    struct vm_area area = { .rights = 0 };
+    unsigned both = vm_find(vm, page, &area) ? area.rights | rights : rights;
 
     if ((both & RIGHT_WRITE) && (both & RIGHT_EXECUTE))
         return message_set(why, -ENOEXEC,
@@ -281,13 +281,13 @@ int process_load(struct process *process, struct tree_node *program, const struc
                  uint64_t *entry, uint64_t *stack, struct message *why)
 {
     const uint64_t bytes = (sizeof(struct loader) + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
-    uint64_t memory = page_pool_take(&process->pages, bytes, ARCH_PAGE);
+    uint64_t memory = vm_pages_take(&process->vm, bytes, ARCH_PAGE);
 
     if (memory == PAGE_POOL_NONE)
         return message_set(why, -ENOMEM, "no memory to load %s", given->path);
 
     int error = program_load(process, program, given, arch_physical(memory), entry, stack, why);
-    page_pool_give(&process->pages, memory, bytes);
+    vm_pages_give(&process->vm, memory, bytes);
     process->program = program;
     return error;
 }

@@ -105,9 +105,9 @@ _Noreturn void process_kill(int signal)
 }
 
 /* What an address is to the program, in words. */
-static void address_describe(const struct process *process, uint64_t address)
+static void address_describe(struct process *process, uint64_t address)
 {
-    const struct vm_area *area = vm_find(&process->vm, address);
+    struct vm_area area;
     const uint64_t near_stack = 1 << 20;
 
     if (address < process->stack_low && process->stack_low - address <= near_stack)
@@ -117,15 +117,34 @@ static void address_describe(const struct process *process, uint64_t address)
         kernel_print("  that address belongs to the kernel, or to nobody\n");
     else if (address < ARCH_PAGE)
         kernel_print("  that is a NULL pointer, or near one\n");
-    else if (area)
-        kernel_print("  that lies in %#lx-%#lx %s%s%s %s\n", area->start, area->end,
-                     area->rights & RIGHT_READ ? "r" : "-", area->rights & RIGHT_WRITE ? "w" : "-",
-                     area->rights & RIGHT_EXECUTE ? "x" : "-", area->name[0] ? area->name : "anonymous");
+    else if (vm_beyond_object(&process->vm, address))
+        kernel_print("  a file is mapped there that ended before this address when it was mapped\n");
+    else if (vm_find(&process->vm, address, &area))
+        kernel_print("  that lies in %#lx-%#lx %s%s%s %s\n", area.start, area.end,
+                     area.rights & RIGHT_READ ? "r" : "-", area.rights & RIGHT_WRITE ? "w" : "-",
+                     area.rights & RIGHT_EXECUTE ? "x" : "-", area.name[0] ? area.name : "anonymous");
+    else
+        kernel_print("  nothing is mapped there\n");
 }
 
-void trap_user_fault(const struct fault *fault)
+bool trap_fault_passed(uint64_t address, unsigned rights, bool from_program)
 {
-    const struct process *process = arch_process();
+    struct process *process = arch_process();
+
+    if (!process || address >= ARCH_USER_LIMIT)
+        return false;
+    return from_program ? vm_fault_passed(&process->vm, address, rights)
+                        : arch_space_allows(&process->vm.space, address, rights);
+}
+
+void trap_user_fault(const struct fault *told)
+{
+    struct process *process = arch_process();
+    struct fault own = *told;
+    const struct fault *fault = &own;
+
+    if (own.has_address && vm_beyond_object(&process->vm, own.address))
+        own.signal = SIGNAL_BUS;
 
     kernel_print("rank %u (%s) ended by %s: %s\n", process->rank, process->name, signal_name(fault->signal),
                  fault->cause);

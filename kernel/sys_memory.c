@@ -1,83 +1,159 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_memory.c: system calls on the address space, over vm.c.
+ * sys_memory.c: the system calls that change the address space, over vm.c; sys_memory_advice.c has those that
+ * only ask or advise.
  */
 #include "arch.h"
 #include "errno.h"
 #include "klog.h"
 #include "linux_abi.h"
 #include "process.h"
+#include "shared_memory.h"
 #include "syscall.h"
 
 /* Linux's protection bits are the kernel's rights; memory that one may write or execute can be read on both
- * architectures. */
+ * architectures. Bits that Linux does not know it does not look at. */
 static int rights_from(uint64_t protection, unsigned *rights)
 {
-    if (protection & ~(uint64_t)PROT_ALL)
-        return -EINVAL;
+    protection &= PROT_ALL;
     if ((protection & PROT_WRITE) && (protection & PROT_EXEC))
         return -EACCES;
     *rights = (unsigned)protection | (protection ? RIGHT_READ : 0);
     return 0;
 }
 
-/* A private copy of a part of a file, with `rights` when it is filled. */
-static int file_copy(struct vm *vm, uint64_t address, uint64_t bytes, const struct file *file,
-                     uint64_t offset, unsigned rights)
-{
-    uint64_t there = offset < file->node->bytes ? file->node->bytes - offset : 0;
-    uint64_t part = there < bytes ? there : bytes;
-    int error = user_write(address, (const char *)file->node->data + offset, part);
+/* ---- mmap ---- */
 
-    return error ? error : vm_protect(vm, address, bytes, rights);
+/* A private copy of a part of a file, with `rights` when it is filled. */
+static int file_copy(struct vm *vm, uint64_t address, uint64_t bytes, struct file *file, uint64_t offset,
+                     unsigned rights)
+{
+    for (uint64_t done = 0; done < bytes;) {
+        int64_t got = file->operations->read(file, address + done, bytes - done, offset + done);
+
+        if (got < 0)
+            return (int)got;
+        if (got == 0)
+            break;
+        done += (uint64_t)got;
+    }
+    return vm_protect(vm, address, bytes, rights);
+}
+
+static int file_check(const struct file *file, uint64_t type, uint64_t protection)
+{
+    unsigned access = file->flags & O_ACCMODE;
+
+    if (!file->node || file->node->device || (file->node->mode & S_IFMT) != S_IFREG)
+        return -ENODEV;
+    if (access == O_WRONLY || (file->flags & O_PATH))
+        return access == O_WRONLY ? -EACCES : -EBADF;
+    if (type != MAP_PRIVATE && (protection & PROT_WRITE) && (access != O_RDWR || !file->node->memory))
+        return -EACCES;
+    return 0;
+}
+
+/* Only a mapping that may change the file for others shows the file's own memory, or one that should see
+ * others change it; what nobody can change is copied. */
+static int file_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags,
+                    struct file *file, uint64_t offset, uint64_t type)
+{
+    struct shared_memory *memory = file->node->memory;
+    int error;
+
+    if (type != MAP_PRIVATE && (file->flags & O_ACCMODE) != O_RDWR)
+        flags |= VM_READ_ONLY;
+    if (type != MAP_PRIVATE && memory)
+        return vm_map_shared(vm, address, bytes, rights, flags, memory, offset, "");
+    error = vm_map(vm, address, bytes, RIGHT_READ | RIGHT_WRITE, flags | VM_OF_FILE, "");
+    if (error)
+        return error;
+    error = file_copy(vm, *address, bytes, file, offset, rights);
+    if (error)
+        vm_unmap(vm, *address, bytes);
+    return error;
+}
+
+/* MAP_HUGETLB promises pages of a size; here it makes a mapping of whole ones, whose alignment gets them as
+ * far as the slice has some. */
+static int huge_round(uint64_t flags, uint64_t address, uint64_t *bytes)
+{
+    uint64_t log = flags >> MAP_HUGE_SHIFT & MAP_HUGE_MASK;
+    uint64_t size = log == 30 ? ARCH_HUGE_PAGE : ARCH_LARGE_PAGE;
+
+    if ((log && 1ULL << log != size) || (size == ARCH_HUGE_PAGE && !arch_huge_pages()))
+        return -EINVAL;
+    if ((flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) && address % size)
+        return -EINVAL;
+    if (*bytes > ARCH_USER_LIMIT)
+        return -ENOMEM;
+    *bytes = (*bytes + size - 1) & ~(size - 1);
+    return 0;
+}
+
+static int flags_check(uint64_t flags, uint64_t bytes, uint64_t offset)
+{
+    uint64_t type = flags & MAP_TYPE;
+
+    if (bytes == 0)
+        return -EINVAL;
+    if (bytes > ARCH_USER_LIMIT)
+        return -ENOMEM;
+    if (bytes + ARCH_PAGE > UINT64_MAX - offset)
+        return -EOVERFLOW;
+    if (type == MAP_SHARED_VALIDATE)
+        return flags & MAP_ANONYMOUS ? -EINVAL : flags & ~(uint64_t)MAP_VALID ? -EOPNOTSUPP : 0;
+    if (type != MAP_SHARED && type != MAP_PRIVATE)
+        return -EINVAL;
+    return flags & MAP_32BIT && !(flags & MAP_FIXED) ? -ENOMEM : 0;
 }
 
 long sys_mmap(uint64_t address, uint64_t bytes, uint64_t protection, uint64_t flags, uint64_t descriptor,
               uint64_t offset)
 {
     struct process *process = arch_process();
-    uint64_t type = flags & MAP_TYPE;
-    const struct file *file = NULL;
+    struct file *file = NULL;
     unsigned rights, vm_flags = 0;
-    int error = rights_from(protection, &rights);
+    int error;
 
-    if (error)
-        return error;
-    if (bytes == 0 || offset % ARCH_PAGE ||
-        (type != MAP_SHARED && type != MAP_PRIVATE && type != MAP_SHARED_VALIDATE))
+    if (offset % ARCH_PAGE)
         return -EINVAL;
-    if (!(flags & MAP_ANONYMOUS)) {
-        file = file_get(process, (uint32_t)descriptor);
-        if (!file)
-            return -EBADF;
-        if (!file->node || file->node->device || (file->node->mode & S_IFMT) != S_IFREG)
-            return -ENODEV;
-        if (type != MAP_PRIVATE && (protection & PROT_WRITE))
-            return -EACCES;
-    }
+    if (!(flags & MAP_ANONYMOUS) && !(file = file_get(process, (uint32_t)descriptor)))
+        return -EBADF;
     if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE))
         vm_flags |= VM_FIXED;
+    else
+        address = address <= ARCH_USER_LIMIT ? (address + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1) : 0; /* a hint */
     if (flags & MAP_FIXED_NOREPLACE)
         vm_flags |= VM_NO_REPLACE;
-    if (file)
-        vm_flags |= VM_OF_FILE;
 
-    error = vm_map(&process->vm, &address, bytes, file ? RIGHT_READ | RIGHT_WRITE : rights, vm_flags, "");
-    if (!error && file) {
-        error = file_copy(&process->vm, address, bytes, file, offset, rights);
-        if (error)
-            vm_unmap(&process->vm, address, bytes);
-    }
+    error = flags_check(flags, bytes, offset);
     if (!error)
-        klog(map, address, bytes);
-    return error ? error : (long)address;
+        error = rights_from(protection, &rights);
+    if (!error && file)
+        error = file_check(file, flags & MAP_TYPE, protection);
+    if (!error && !file && (flags & MAP_HUGETLB))
+        error = huge_round(flags, address, &bytes);
+    if (!error)
+        error = file ? file_map(&process->vm, &address, bytes, rights, vm_flags, file, offset, flags & MAP_TYPE)
+                     : vm_map(&process->vm, &address, bytes, rights, vm_flags, "");
+    if (error)
+        return error;
+    klog(map, address, bytes);
+    return (long)address;
 }
+
+/* ---- The others ---- */
 
 long sys_mprotect(uint64_t address, uint64_t bytes, uint64_t protection)
 {
     unsigned rights;
-    int error = rights_from(protection, &rights);
+    int error;
 
+    /* With PROT_GROWSDOWN or -UP also what such an area has grown by; none grows here. */
+    if (protection & ~(uint64_t)(PROT_ALL | PROT_SEM))
+        return -EINVAL;
+    error = rights_from(protection, &rights);
     return error ? error : vm_protect(&arch_process()->vm, address, bytes, rights);
 }
 
@@ -92,60 +168,15 @@ long sys_brk(uint64_t end)
     return (long)vm_brk(&arch_process()->vm, end);
 }
 
-long sys_mremap(uint64_t address, uint64_t old_bytes, uint64_t new_bytes, uint64_t flags,
-                uint64_t new_address)
+long sys_mremap(uint64_t address, uint64_t old_bytes, uint64_t new_bytes, uint64_t flags, uint64_t target)
 {
+    unsigned vm_flags = (flags & MREMAP_MAYMOVE ? VM_MAY_MOVE : 0) | (flags & MREMAP_FIXED ? VM_FIXED : 0);
     int error;
 
-    (void)new_address; /* of MREMAP_FIXED only */
-    if (address % ARCH_PAGE || (flags & ~(uint64_t)MREMAP_MAYMOVE) || old_bytes == 0)
+    if (address % ARCH_PAGE || (flags & ~(uint64_t)(MREMAP_MAYMOVE | MREMAP_FIXED)))
         return -EINVAL;
-    error = vm_remap(&arch_process()->vm, &address, old_bytes, new_bytes, flags & MREMAP_MAYMOVE);
+    if ((flags & MREMAP_FIXED) && (!(flags & MREMAP_MAYMOVE) || target % ARCH_PAGE))
+        return -EINVAL;
+    error = vm_remap(&arch_process()->vm, &address, old_bytes, new_bytes, vm_flags, target);
     return error ? error : (long)address;
-}
-
-long sys_madvise(uint64_t address, uint64_t bytes, uint64_t advice)
-{
-    /* Advice on paging, forking, dumping and page sizes, none of which there is anything to change about. */
-    const uint64_t harmless = 1ULL << 0 | 1ULL << 1 | 1ULL << 2 | 1ULL << 3 | 1ULL << 8 | 0xffULL << 10 |
-                              0x3fULL << 18 | 1ULL << 25;
-    const struct vm *vm = &arch_process()->vm;
-
-    advice = (uint32_t)advice;
-    if (address % ARCH_PAGE)
-        return -EINVAL;
-    if (advice == MADV_DONTNEED || advice == MADV_DONTNEED_LOCKED)
-        return vm_clear(&arch_process()->vm, address, bytes);
-    if (advice > MADV_LAST || !(harmless & 1ULL << advice))
-        return -EINVAL;
-    return bytes == 0 || vm_covered(vm, address, bytes) ? 0 : -ENOMEM;
-}
-
-long sys_mlock(uint64_t address, uint64_t bytes)
-{
-    (void)address, (void)bytes;
-    return 0;
-}
-
-long sys_mlock2(uint64_t address, uint64_t bytes, uint64_t flags)
-{
-    (void)address, (void)bytes, (void)flags;
-    return 0;
-}
-
-long sys_munlock(uint64_t address, uint64_t bytes)
-{
-    (void)address, (void)bytes;
-    return 0;
-}
-
-long sys_mlockall(uint64_t flags)
-{
-    (void)flags;
-    return 0;
-}
-
-long sys_munlockall(void)
-{
-    return 0;
 }

@@ -14,6 +14,7 @@ boot        clock at main() less the clock at the kernel's first instruction. Li
             figure includes unpacking its own image and its first process, and time in which it halts and waits
 zeroing     QEMU counts one instruction for each 8 bytes that `rep stosq` clears; the figure without it is Tacet's
             boot less its zeroed bytes / 8
+mmap        from mmap over a write to each page to munmap, 4 KiB a page, zeroing included (512 of Tacet's instructions)
 memory      Tacet: what the kernel says it keeps. Linux: the machine's memory less MemFree at the first program,
             which includes the files in its initramfs
 timers      one timer armed, cancelled, expired: by the kernel's own test (`selftest=timers`), which times each of them alone, the
@@ -173,11 +174,41 @@ def measure_timers(options: argparse.Namespace, machines: Runner, out: TextIO) -
     return found
 
 
+#: The large mapping, in MiB, and the machine that has room for it.
+MAP_MIB = 1024
+MAP_MACHINE_MIB = 2048
+
+
+def measure_maps(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, dict[str, int]]:
+    """What a page costs from mmap to munmap on each system."""
+    common: dict[str, Any] = {"memory": f"{MAP_MACHINE_MIB}M", "icount": 0, "qemu": options.qemu, "time_limit": options.time_limit}
+    args = ["-b", str(MAP_MIB)]
+    runs = {
+        "tacet": ("Tacet", lambda: machines.run_tacet(options.cost, args, **common)),
+        "linux": ("Linux", lambda: machines.run_linux(options.cost, args, variant="stock", **common)),
+    }
+    found: dict[str, dict[str, int]] = {}
+    for key, (name, call) in runs.items():
+        try:
+            result = runner.run_shown(f"memory on {name}", out, call)
+        except machines.RunnerError as error:
+            raise LabError(f"{name}: {error}") from None
+        (options.out / f"cost-map-{key}.txt").write_bytes(result.stdout)
+        runner.result_checked(name, result)
+        found[key] = parse_cost(result.stdout.decode("ascii", errors="replace"))
+        missing = [word for word in ("map_small_page_ticks", "map_large_page_ticks") if word not in found[key]]
+        if missing:
+            raise LabError(f"{name}: the program does not tell {', '.join(missing)}\n{runner.console_tail(result)}")
+    return found
+
+
 def lateness(values: dict[str, int], which: str) -> dict[str, int]:
     return {part: values[f"sleep_{which}_late_{part}_ns"] for part in ("min", "median", "max")}
 
 
-def figures(cost: dict[str, dict[str, int]], timers: dict[str, int], image: int, lines: int) -> dict[str, Any]:
+def figures(
+    cost: dict[str, dict[str, int]], maps: dict[str, dict[str, int]], timers: dict[str, int], image: int, lines: int
+) -> dict[str, Any]:
     """The figures from the raw values; instructions, ns, bytes, lines."""
     tacet, linux = cost["tacet"], cost["linux"]
     boot = tacet["main_ticks"] - tacet["boot_ticks"]
@@ -194,6 +225,9 @@ def figures(cost: dict[str, dict[str, int]], timers: dict[str, int], image: int,
         "timer_exact_late_max_ns": timers["exact_late_max_ns"],
         "sleep_exact_late_ns": {"tacet": lateness(tacet, "exact"), "linux": lateness(linux, "exact")},
         "sleep_default_late_ns": {"tacet": lateness(tacet, "default"), "linux": lateness(linux, "default")},
+        "map_page_instructions": {
+            which: {key: values[f"map_{which}_page_ticks"] for key, values in maps.items()} for which in ("small", "large")
+        },
         "kernel_memory_bytes": {"tacet": tacet["kernel_bytes"], "linux": linux["memory_gone_bytes"]},
         "kernel_image_bytes": image,
         "sloc": lines,
@@ -212,6 +246,7 @@ def as_table(f: dict[str, Any]) -> str:
 
     getpid, boot, memory = f["getpid_instructions"], f["boot_instructions"], f["kernel_memory_bytes"]
     event, timer, crowd = f["klog_event_instructions"], f["timer_instructions"], f["timer_crowd"]
+    pages = f["map_page_instructions"]
     exact, default = f["sleep_exact_late_ns"], f["sleep_default_late_ns"]
     linux_getpid = f"{getpid['linux']:,} (mitigations off: {getpid['linux_mitigations_off']:,})"
     rows = [
@@ -227,6 +262,8 @@ def as_table(f: dict[str, Any]) -> str:
             exact["tacet"]["max"] < LATE_BELOW_NS, f"{exact['linux']['max']:,}", others("late")),
         row("  median", exact["tacet"]["median"], linux=f"{exact['linux']['median']:,}"),
         row("  default slack: at most late, ns", default["tacet"]["max"], linux=f"{default['linux']['max']:,}"),
+        row("mmap, touch, munmap of 64 KiB: a page, instructions", pages["small"]["tacet"], linux=f"{pages['small']['linux']:,}"),
+        row(f"  of {MAP_MIB} MiB", pages["large"]["tacet"], linux=f"{pages['large']['linux']:,}"),
         row("boot to main, instructions", boot["tacet"], f"< {BOOT_BELOW:,}", boot["tacet"] < BOOT_BELOW,
             f"{boot['linux']:,}", others("boot")),
         row("  without zeroing memory", boot["tacet_without_zeroing"]),
@@ -249,8 +286,9 @@ def bench(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
     image = image_bytes(options.kernel)
     options.out.mkdir(parents=True, exist_ok=True)
     cost = measure(options, machines, out)
+    maps = measure_maps(options, machines, out)
     timers = measure_timers(options, machines, out)
-    found = figures(cost, timers, image, sloc.count_folders(runner.ROOT / folder for folder in KERNEL_FOLDERS))
+    found = figures(cost, maps, timers, image, sloc.count_folders(runner.ROOT / folder for folder in KERNEL_FOLDERS))
     (options.out / "bench.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     print(f"\n{as_table(found)}\n\n{options.out / 'bench.json'}", file=out, flush=True)
 

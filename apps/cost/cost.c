@@ -14,11 +14,15 @@
  * On Tacet the same call is timed with the flight log's class of system calls on: it writes two events then,
  * so that one costs half of the difference, the saving of registers around it included.
  *
+ * With -b: what a page costs from mmap over its first touch to munmap, in a small mapping and a large one
+ * (map.h).
+ *
  * The last figures are times, not ticks: how late the program wakes up from sleeps of a millisecond, with the
  * exact timers that it asked for, and with the system's default.
  */
 #define _GNU_SOURCE
 #include "cycles.h"
+#include "map.h"
 #include "parse.h"
 #include "sleep.h"
 #include "tacet.h"
@@ -148,6 +152,16 @@ static void sleep_print(const char *which, unsigned long slack_ns)
     printf("sleep_%s_late_max_ns %" PRId64 "\n", which, lateness.max_ns);
 }
 
+/* Memory from mmap to munmap, a page; nothing is printed of what does not fit. */
+static void map_print(const char *key, uint64_t bytes, unsigned times)
+{
+    const uint64_t page_bytes = 4096;
+    uint64_t ticks;
+
+    if (map_measure((size_t)bytes, times, &ticks))
+        key_print(key, ticks / (bytes / page_bytes));
+}
+
 static void usage_exit(const char *option, const char *right)
 {
     fprintf(stderr, "cost: %s: %s\n", option, right);
@@ -159,30 +173,38 @@ int main(int argc, char **argv)
     const uint64_t main_ticks = cycles_now();
     const struct tacet_node *node = tacet_node();
     const uint64_t zeroed_bytes = node ? node->zeroed_bytes : 0;
-    uint64_t calls = CALLS_DEFAULT, machine_mib = 0;
+    uint64_t calls = CALLS_DEFAULT, machine_mib = 0, map_mib = 0;
     const char *right;
     int letter;
 
     opterr = 0;
-    while ((letter = getopt(argc, argv, "n:m:h")) != -1) {
+    while ((letter = getopt(argc, argv, "n:m:b:h")) != -1) {
         if (letter == 'n' && (right = parse_count(optarg, 1, CALLS_MOST, &calls)))
             usage_exit("-n", right);
         if (letter == 'm' && (right = parse_count(optarg, 1, 1 << 24, &machine_mib)))
             usage_exit("-m", right);
+        if (letter == 'b' && (right = parse_count(optarg, 1, 1 << 24, &map_mib)))
+            usage_exit("-b", right);
         if (letter == 'h') {
-            printf("usage: cost [-n CALLS] [-m MIB]\n"
+            printf("usage: cost [-n CALLS] [-m MIB] [-b MIB]\n"
                    "Prints the cost of an empty system call (CALLS of them, default %d), the clock at "
                    "main(), and the\n"
-                   "memory that the kernel keeps; MIB is the machine's memory, which Linux does not tell.\n",
+                   "memory that the kernel keeps; -m MIB is the machine's memory, which Linux does not tell.\n"
+                   "With -b only what a page costs from mmap to munmap, of 64 KiB and of MIB.\n",
                    CALLS_DEFAULT);
             return 0;
         }
         if (letter == '?')
-            usage_exit("options", "give -n CALLS, -m MIB or -h");
+            usage_exit("options", "give -n CALLS, -m MIB, -b MIB or -h");
     }
     if (optind < argc)
-        usage_exit(argv[optind], "give -n CALLS, -m MIB or -h");
+        usage_exit(argv[optind], "give -n CALLS, -m MIB, -b MIB or -h");
 
+    if (map_mib) {
+        map_print("map_small_page_ticks", 64 << 10, 20);
+        map_print("map_large_page_ticks", map_mib << 20, 2);
+        return fflush(stdout) || ferror(stdout);
+    }
     key_print("main_ticks", main_ticks);
     if (node) {
         key_print("boot_ticks", node->boot_ticks);

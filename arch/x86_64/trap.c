@@ -157,24 +157,37 @@ static uint64_t fault_address(void)
     return address;
 }
 
+/* Whether the tables allow what faulted, so that it should try again. */
+static bool page_fault_passed(const struct trap_frame *frame, bool from_user)
+{
+    unsigned rights = frame->error & PAGE_FAULT_FETCH   ? RIGHT_EXECUTE
+                      : frame->error & PAGE_FAULT_WRITE ? RIGHT_WRITE
+                                                        : RIGHT_READ;
+
+    return !(frame->error & ~(uint64_t)PAGE_FAULT_ORDINARY) &&
+           trap_fault_passed(fault_address(), rights, from_user);
+}
+
 static bool user_copy_recover(struct trap_frame *frame)
 {
     if (frame->vector != TRAP_PAGE_FAULT && frame->vector != TRAP_PROTECTION)
         return false;
     for (const struct user_copy_entry *entry = user_copy_table_start; entry < user_copy_table_end; entry++) {
-        if (entry->instruction == frame->instruction) {
+        if (entry->instruction != frame->instruction)
+            continue;
+        if (frame->vector != TRAP_PAGE_FAULT || !page_fault_passed(frame, false))
             frame->instruction = entry->recovery;
-            return true;
-        }
+        return true;
     }
     return false;
 }
 
 static const char *page_fault_cause(const struct trap_frame *frame)
 {
-    bool present = frame->error & 1, write = frame->error & 2, fetch = frame->error & 16;
+    bool present = frame->error & PAGE_FAULT_PRESENT;
+    bool write = frame->error & PAGE_FAULT_WRITE, fetch = frame->error & PAGE_FAULT_FETCH;
 
-    if (frame->error & 8)
+    if (frame->error & PAGE_FAULT_RESERVED)
         return "a reserved bit is set in a page table";
     if (fetch)
         return present ? "jump to a page that it may not execute" : "jump to where nothing is mapped";
@@ -272,6 +285,8 @@ static void frame_handle(struct trap_frame *frame, bool from_user)
         return;
     }
     if (frame->vector < 32 && exceptions[frame->vector].signal) {
+        if (from_user && frame->vector == TRAP_PAGE_FAULT && page_fault_passed(frame, true))
+            return;
         if (from_user) {
             user_trap(frame);
             return;

@@ -5,7 +5,7 @@
  *
  * Control flow between both: an architecture's entry code fills a struct boot_info and calls kernel_start()
  * once. After that it calls up where a program or an interrupt enters the kernel: through syscall_table
- * (kernel/syscall.c), trap_user_fault() for a fault of the program, clockevent_interrupt() and
+ * (kernel/syscall.c), trap_fault_passed() and trap_user_fault() for a fault of the program, clockevent_interrupt() and
  * kernel_woken(); and it may use the kernel's console, log and stop functions. The kernel calls down through
  * the functions below.
  *
@@ -57,6 +57,12 @@ struct fault {
 };
 void trap_user_fault(const struct fault *fault);
 
+/* Before that, for a page fault in the program or in a copy from or to its memory: whether what was tried,
+ * with these rights, is allowed by now. This CPU remembered old rights, or another one was changing them; it
+ * should try again. The program's own fault waits for such a change to end; a copy's, where locks may be held,
+ * does not. */
+bool trap_fault_passed(uint64_t address, unsigned rights, bool from_program);
+
 /* ---- Memory ---- */
 
 /* Bytes of the pool that the architecture will take to map all of `boot`'s memory; an upper bound. */
@@ -74,15 +80,30 @@ void arch_memory_initialise(struct page_pool *pool, const struct boot_info *boot
 
 bool arch_huge_pages(void);
 
-/* An address space's tables. They are paid by the process, from its own slice. */
+/* An address space's tables. They are paid by the process, from its own slice. What changes them is called
+ * with the address space's lock held (vm.h); several CPUs may use them meanwhile. */
 struct arch_space {
     uint64_t root;
     struct page_pool *pages;
+    uint64_t cpus; /* a bit for each CPU on which it is active */
 };
 
 int arch_space_create(struct arch_space *space, struct page_pool *pages);
-void arch_space_activate(const struct arch_space *space);
-void arch_space_leave(const struct arch_space *space); /* this CPU has no program any more */
+
+/* Makes it this CPU's; leaves it for the kernel's own map, before its tables may be given back. */
+void arch_space_activate(struct arch_space *space);
+void arch_space_leave(struct arch_space *space);
+
+/* Makes all CPUs on which the space is active forget what they know of the range, and of tables on the way to
+ * it; returns when they have. The functions below do so themselves, before they give anything back: memory
+ * or tables that a CPU remembers would be written to by the program while they are somebody else's. Only
+ * rights that are given are not told: a CPU that remembers less faults, and arch_space_allows says that it
+ * may try again. */
+void arch_space_forget(struct arch_space *space, uint64_t address, uint64_t bytes);
+
+/* Whether the program may use `address` with these rights now. Lock-free, but interrupts must be off: tables
+ * stay where they are until this CPU has served a crosscall. */
+bool arch_space_allows(const struct arch_space *space, uint64_t address, unsigned rights);
 
 /* Maps [address, address + bytes) to `physical` with the largest pages that alignment allows; nothing may be
  * mapped there. Both page-aligned. rights == 0 keeps the memory attached but out of reach. -ENOMEM (nothing
@@ -93,13 +114,22 @@ int arch_map(struct arch_space *space, uint64_t address, uint64_t physical, uint
  * memory for the table. */
 int arch_split(struct arch_space *space, uint64_t address);
 
-/* The next three need page bounds at the range's ends (arch_split), so that they cannot fail. Holes in the
+/* The next four need page bounds at the range's ends (arch_split), so that they cannot fail. Holes in the
  * range are fine. */
 
-/* Takes what is mapped in the range away and calls `release` (may be NULL) for each physical run, in
- * ascending order of addresses. */
-void arch_unmap(struct arch_space *space, uint64_t address, uint64_t bytes,
+/* Takes what is mapped in the range away and, once no CPU knows it any more, calls `release` (may be NULL)
+ * for each physical run, in ascending order of addresses. [hole.low, hole.high) holds the range and else
+ * nothing that is mapped: tables that lead nowhere else are given back. A caller who always tells the whole
+ * hole leaves no table that leads to nothing. */
+struct arch_hole {
+    uint64_t low, high;
+};
+void arch_unmap(struct arch_space *space, uint64_t address, uint64_t bytes, struct arch_hole hole,
                 void (*release)(void *context, uint64_t physical, uint64_t bytes), void *context);
+
+/* Moves what is mapped in the range to `to`, where nothing is mapped; it has these rights, all of it. There
+ * must be memory for the tables. */
+void arch_move(struct arch_space *space, uint64_t address, uint64_t to, uint64_t bytes, unsigned rights);
 
 /* New rights for what is mapped in the range. */
 void arch_protect(struct arch_space *space, uint64_t address, uint64_t bytes, unsigned rights);

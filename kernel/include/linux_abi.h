@@ -72,6 +72,7 @@ struct linux_dirent { /* followed by the name, NUL-terminated, and padding to 8 
 
 /* Memory */
 #define PROT_ALL   7
+#define PROT_SEM   8
 #define PROT_READ  1
 #define PROT_WRITE 2
 #define PROT_EXEC  4
@@ -82,11 +83,31 @@ struct linux_dirent { /* followed by the name, NUL-terminated, and padding to 8 
 #define MAP_TYPE            0x0f
 #define MAP_FIXED           0x10
 #define MAP_ANONYMOUS       0x20
+#define MAP_32BIT           0x40
+#define MAP_HUGETLB         0x40000
 #define MAP_FIXED_NOREPLACE 0x100000
+#define MAP_VALID           0xfc17ff7f /* what MAP_SHARED_VALIDATE lets pass */
+#define MAP_HUGE_SHIFT      26
+#define MAP_HUGE_MASK       63
 
 #define MREMAP_MAYMOVE 1
+#define MREMAP_FIXED   2
+
+#define MS_ASYNC      1
+#define MS_INVALIDATE 2
+#define MS_SYNC       4
+
+#define MLOCK_ONFAULT 1U
+#define MCL_ONFAULT   4
+#define MCL_ALL       7
+
+#define MEMBARRIER_QUERY                      0
+#define MEMBARRIER_PRIVATE_EXPEDITED          8
+#define MEMBARRIER_REGISTER_PRIVATE_EXPEDITED 16
 
 #define MADV_DONTNEED        4
+#define MADV_FREE            8
+#define MADV_REMOVE          9
 #define MADV_DONTNEED_LOCKED 24
 #define MADV_LAST            25
 

@@ -40,6 +40,7 @@ struct process {
     char name[PROCESS_NAME_BYTES];
     char path[TREE_PATH_MAX];       /* of the system call that runs; too large for the kernel's stack */
     uint64_t stack_low, stack_high; /* the main stack */
+    bool barriers_registered;       /* membarrier */
     bool prefix;                    /* lines of its output begin with its rank */
     struct process_line {
         char text[PROCESS_LINE_BYTES];

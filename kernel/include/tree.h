@@ -17,6 +17,8 @@
 #define TREE_NAME_MAX     255
 #define TREE_SYMLINKS_MAX 40 /* followed in one look-up, as Linux */
 
+struct shared_memory;
+
 struct tree_node {
     struct tree_node *parent; /* the root is its own parent */
     struct tree_node *child;  /* first of a directory's entries, in the archive's order */
@@ -29,6 +31,7 @@ struct tree_node {
     uint32_t mtime_s;
     uint32_t links;   /* of a file as the archive tells, of a directory counted */
     const void *data; /* a file's bytes, a symbolic link's target */
+    struct shared_memory *memory; /* a writable file's bytes, or NULL */
     uint64_t bytes;
     unsigned
         device; /* for character devices and pseudo files: which one, chosen by the caller; 0 elsewhere */

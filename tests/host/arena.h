@@ -15,6 +15,7 @@
 #define ARENA_BYTES (6ULL << 30)
 
 uintptr_t arena_origin;
+uint32_t arena_cpu;
 
 /* An arena full of zeroes. */
 static inline void arena_begin(void)

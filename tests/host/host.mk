@@ -24,7 +24,7 @@ FUZZ_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
                  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 
 HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree acpi timer
-ARENA_TESTS := page_pool vm user_map
+ARENA_TESTS := page_pool vm user_map shared_memory
 
 string_sources :=
 format_sources := kernel/format.c
@@ -38,7 +38,8 @@ tree_sources := kernel/tree.c kernel/cpio.c kernel/format.c
 acpi_sources := arch/x86_64/acpi.c kernel/format.c
 timer_sources := kernel/timer.c
 page_pool_sources := kernel/page_pool.c
-vm_sources := kernel/vm.c kernel/page_pool.c
+vm_sources := kernel/vm.c kernel/vm_area.c kernel/vm_memory.c kernel/vm_remap.c kernel/page_pool.c
+shared_memory_sources := kernel/shared_memory.c kernel/page_pool.c
 user_map_sources := arch/x86_64/user_map.c arch/x86_64/page_table.c $(vm_sources)
 
 # The benchmarks of apps/.

@@ -201,6 +201,9 @@ def test_cost_tells_the_empty_system_call(cost_program: Path) -> None:
     assert 0 < values["getpid_ticks_min"] <= values["getpid_ticks_median"]
     assert values["main_ticks"] > 0 and values["memory_gone_bytes"] > 0
     assert 0 <= values["sleep_exact_late_min_ns"] <= values["sleep_exact_late_median_ns"] <= values["sleep_exact_late_max_ns"]
+    done = subprocess.run([cost_program, "-b", "64"], capture_output=True, text=True)
+    values = bench.parse_cost(done.stdout)
+    assert done.returncode == 0 and 0 < values["map_small_page_ticks"] and 0 < values["map_large_page_ticks"], done.stderr
     assert subprocess.run([cost_program, "-n", "x"], capture_output=True).returncode == 2
 
 
@@ -322,7 +325,7 @@ class FakeRunner:
 
     def _answer(self, key: str, args: list[str], keywords: dict[str, Any]) -> Any:
         self.calls.append((key, list(args), keywords))
-        answer = self.systems[key]
+        answer = self.systems["map_" + key if args[:1] == ["-b"] else key]
         if isinstance(answer, Exception):
             raise answer
         return answer
@@ -469,6 +472,8 @@ def test_bench_writes_figures_with_their_aims(program: Path, tmp_path: Path, cap
         ),
         linux=cost_result(52_000, getpid_ticks_min=306, main_ticks=2_005_000_000, memory_gone_bytes=80_000_000),
         linux_mitigations_off=cost_result(getpid_ticks_min=300, main_ticks=1, memory_gone_bytes=1),
+        map_tacet=cost_result(map_small_page_ticks=900, map_large_page_ticks=517),
+        map_linux=cost_result(map_small_page_ticks=9_500, map_large_page_ticks=8_300),
     )  # fmt: skip
     kernel = tmp_path / "tacet.elf"
     (tmp_path / "k.c").write_text("int main(void) { return 0; }\n")
@@ -490,7 +495,10 @@ def test_bench_writes_figures_with_their_aims(program: Path, tmp_path: Path, cap
     assert isinstance(found["sloc"], int)
     said = out.getvalue()
     assert "<= 45" in said and "< 8,000,000" in said and "Kitten 45" in said and "end of the firmware" in said
-    assert all(args == ["-m", "256"] for key, args, _ in machines.calls if key != "selftest")
+    assert found["map_page_instructions"]["small"] == {"tacet": 900, "linux": 9_500}
+    assert found["map_page_instructions"]["large"] == {"tacet": 517, "linux": 8_300}
+    of_cost = [args for key, args, _ in machines.calls if key != "selftest" and args[:1] != ["-b"]]
+    assert len(of_cost) == 3 and all(args == ["-m", "256"] for args in of_cost)
 
 
 def test_bench_says_what_a_program_did_not_tell(

@@ -5,7 +5,7 @@
  *
  * The test walks the tables as a CPU does [Intel SDM 3A §4.5], and remembers, as a CPU may, translations and
  * the tables on the way to them, until the code under test says that they must be forgotten: what is
- * remembered must stay true. INVLPG forgets the one translation and all tables on the way to anything
+ * remembered must stay true, on each of two CPUs, and be forgotten before memory is given back. INVLPG forgets the one translation and all tables on the way to anything
  * [§4.10.4.1].
  */
 #include "arch.h"
@@ -36,28 +36,63 @@ struct way {
     int level;
 };
 
+/* Two CPUs use the space: the one that runs the code under test, and one that hears of it by crosscall. */
+#define CPUS 2
+
 static struct {
     struct translation translations[MEMORY_SLOTS];
     struct way ways[MEMORY_SLOTS];
     unsigned translation_count, way_count;
-    const struct arch_space *space;
-} cpu;
+} cpus[CPUS];
+static const struct arch_space *known_space;
+static unsigned crosscalls;
+
+static void cpu_forget_all(unsigned cpu)
+{
+    cpus[cpu].translation_count = cpus[cpu].way_count = 0;
+}
 
 void cpu_tables_set(uint64_t root)
 {
-    CHECK(cpu.space && root == cpu.space->root);
-    cpu.translation_count = cpu.way_count = 0;
+    CHECK(root == upper_half || (known_space && root == known_space->root));
+    cpu_forget_all(arena_cpu);
 }
 
 void cpu_page_forget(uint64_t address)
 {
-    for (unsigned i = 0; i < cpu.translation_count;) {
-        if (address - cpu.translations[i].address < cpu.translations[i].page_bytes)
-            cpu.translations[i] = cpu.translations[--cpu.translation_count];
+    for (unsigned i = 0; i < cpus[arena_cpu].translation_count;) {
+        struct translation *known = &cpus[arena_cpu].translations[i];
+
+        if (address - known->address < known->page_bytes)
+            *known = cpus[arena_cpu].translations[--cpus[arena_cpu].translation_count];
         else
             i++;
     }
-    cpu.way_count = 0;
+    cpus[arena_cpu].way_count = 0;
+}
+
+void crosscall(uint64_t mask, void (*function)(void *context), void *context)
+{
+    CHECK_EQUAL(mask & ~((1ULL << CPUS) - 1), 0);
+    CHECK(mask && !(mask & 1ULL << arena_cpu));
+    crosscalls++;
+    for (unsigned cpu = 0, caller = arena_cpu; cpu < CPUS; cpu++) {
+        if (!(mask & 1ULL << cpu))
+            continue;
+        arena_cpu = cpu;
+        function(context);
+        arena_cpu = caller;
+    }
+}
+
+/* The space is new: both CPUs use it from now on. */
+static void cpus_begin(struct arch_space *space)
+{
+    known_space = space;
+    for (arena_cpu = CPUS; arena_cpu-- > 0;)
+        arch_space_activate(space);
+    arena_cpu = 0;
+    CHECK_EQUAL(space->cpus, 3);
 }
 
 /* ---- the test's own walk ---- */
@@ -110,39 +145,44 @@ static struct seen_page look(const struct arch_space *space, uint64_t address)
     return seen;
 }
 
-/* The CPU comes by, on its own account or the program's. */
+/* A CPU comes by, on its own account or the program's. */
 static void remember(const struct arch_space *space, uint64_t address)
 {
     struct seen_page seen = look(space, address);
+    unsigned cpu = (unsigned)(check_random(&vm_seed) % CPUS);
     bool write, execute;
     uint64_t table;
     int level;
 
-    cpu.space = space;
-    if (seen.rights && cpu.translation_count < MEMORY_SLOTS)
-        cpu.translations[cpu.translation_count++] = (struct translation){
+    if (!(space->cpus & 1ULL << cpu))
+        return;
+    if (seen.rights && cpus[cpu].translation_count < MEMORY_SLOTS)
+        cpus[cpu].translations[cpus[cpu].translation_count++] = (struct translation){
             address & ~(seen.page_bytes - 1),
             seen.page_bytes,
             seen.physical - (address & (seen.page_bytes - 1) & ~4095ULL),
             seen.rights,
         };
     walk(space, address, &table, &level, &write, &execute);
-    if (cpu.way_count < MEMORY_SLOTS)
-        cpu.ways[cpu.way_count++] = (struct way){ address, table, level };
+    if (cpus[cpu].way_count < MEMORY_SLOTS)
+        cpus[cpu].ways[cpus[cpu].way_count++] = (struct way){ address, table, level };
 }
 
-static void check_memory(void)
+/* What a CPU remembers is true; the one that did not change it itself may know less rights than there are. */
+static void check_memory_of(unsigned cpu)
 {
-    for (unsigned i = 0; i < cpu.translation_count; i++) {
-        const struct translation *known = &cpu.translations[i];
-        struct seen_page seen = look(cpu.space, known->address);
+    for (unsigned i = 0; i < cpus[cpu].translation_count; i++) {
+        const struct translation *known = &cpus[cpu].translations[i];
+        struct seen_page seen = look(known_space, known->address);
 
         CHECK_EQUAL(seen.physical, known->physical);
-        CHECK_EQUAL(seen.rights, known->rights);
+        CHECK_EQUAL(seen.rights & known->rights, known->rights);
+        if (cpu == arena_cpu)
+            CHECK_EQUAL(seen.rights, known->rights);
     }
-    for (unsigned i = 0; i < cpu.way_count; i++) {
-        const struct way *known = &cpu.ways[i];
-        uint64_t table = cpu.space->root;
+    for (unsigned i = 0; i < cpus[cpu].way_count; i++) {
+        const struct way *known = &cpus[cpu].ways[i];
+        uint64_t table = known_space->root;
 
         for (int level = 3; level > known->level; level--) {
             uint64_t entry = load_entry(table, known->address, level);
@@ -154,9 +194,20 @@ static void check_memory(void)
         CHECK_EQUAL(table, known->table);
     }
     if (check_random(&vm_seed) % 8 == 0) {
-        cpu.translation_count = cpu.translation_count / 2;
-        cpu.way_count = cpu.way_count / 2;
+        cpus[cpu].translation_count = cpus[cpu].translation_count / 2;
+        cpus[cpu].way_count = cpus[cpu].way_count / 2;
     }
+}
+
+static void check_memory(void)
+{
+    for (unsigned cpu = 0; cpu < CPUS; cpu++)
+        check_memory_of(cpu);
+}
+
+static void space_begin(struct arch_space *space)
+{
+    cpus_begin(space);
 }
 
 static struct seen_page space_look(const struct arch_space *space, uint64_t address)
@@ -209,7 +260,9 @@ uint64_t kernel_root(void)
     upper_half = ARENA_BASE + ARENA_BYTES - ARCH_PAGE;
     for (unsigned i = 0; i < 512; i++)
         ((uint64_t *)arch_physical(upper_half))[i] = 0x1000 * i + 3;
-    cpu.translation_count = cpu.way_count = 0; /* a new space: a new test */
+    for (unsigned cpu = 0; cpu < CPUS; cpu++)
+        cpu_forget_all(cpu); /* a new space: a new test */
+    known_space = &vm.space;
     return upper_half;
 }
 
@@ -240,7 +293,7 @@ static void grid_begin(uint64_t table_bytes, bool huge_pages)
     page_pool_initialise(&table_pool, &tables, 1);
     page_pool_initialise(&physical_pool, &memory, 1);
     CHECK_EQUAL(arch_space_create(&space, &table_pool), 0);
-    cpu.space = &space;
+    cpus_begin(&space);
 }
 
 static void check_grid_page(uint64_t index)
@@ -260,6 +313,13 @@ static void check_grid(uint64_t step)
         check_grid_page(index);
     check_memory();
     CHECK_EQUAL(table_pool.total_bytes, table_pool.free_bytes + tables_below(space.root, 3) * ARCH_PAGE);
+}
+
+/* Nothing is mapped any more, and no table is left but the root. */
+static void grid_end(void)
+{
+    arch_unmap(&space, GRID_BASE, GRID_PAGES * ARCH_PAGE, (struct arch_hole){ 0, UINT64_MAX }, NULL, NULL);
+    CHECK_EQUAL(table_pool.free_bytes, table_pool.total_bytes - ARCH_PAGE);
 }
 
 /* Looks closely where something has just happened. */
@@ -300,6 +360,18 @@ static bool grid_split(uint64_t first, uint64_t count)
     return error == 0;
 }
 
+/* All that is free around the range. */
+static struct arch_hole grid_hole(uint64_t first, uint64_t count)
+{
+    uint64_t low = first, high = first + count;
+
+    while (low > 0 && !grid[low - 1].physical)
+        low--;
+    while (high < GRID_PAGES && !grid[high].physical)
+        high++;
+    return (struct arch_hole){ low ? grid_address(low) : 0, high < GRID_PAGES ? grid_address(high) : UINT64_MAX };
+}
+
 static void grid_map(void)
 {
     uint64_t first, count, bytes, got;
@@ -330,8 +402,8 @@ static void grid_map(void)
 
     if (error) {
         CHECK_EQUAL(error, -ENOMEM);
-        CHECK_EQUAL(table_pool.free_bytes, 0);
         page_pool_give(&physical_pool, physical, got);
+        arch_unmap(&space, grid_address(first), got, grid_hole(first, got / ARCH_PAGE), NULL, NULL);
         check_grid_around(first, got / ARCH_PAGE);
         return;
     }
@@ -347,6 +419,9 @@ static uint64_t released_bytes;
 static void take_released(void *context, uint64_t physical, uint64_t bytes)
 {
     CHECK(context == &released_bytes);
+    for (unsigned cpu = 0; cpu < CPUS; cpu++)
+        for (unsigned i = 0; i < cpus[cpu].translation_count; i++)
+            CHECK(cpus[cpu].translations[i].physical - physical >= bytes);
     page_pool_give(&physical_pool, physical, bytes);
     released_bytes += bytes;
 }
@@ -359,7 +434,8 @@ static void grid_unmap(void)
     if (!grid_split(first, count))
         return;
     released_bytes = 0;
-    arch_unmap(&space, grid_address(first), count * ARCH_PAGE, take_released, &released_bytes);
+    arch_unmap(&space, grid_address(first), count * ARCH_PAGE, grid_hole(first, count), take_released,
+               &released_bytes);
     for (uint64_t i = first; i < first + count; i++) {
         attached += grid[i].physical != 0;
         grid[i].physical = 0;
@@ -383,6 +459,31 @@ static void grid_protect(void)
     check_grid_around(first, count);
 }
 
+static void grid_move(void)
+{
+    uint64_t first, count, to = grid_round(below(GRID_PAGES));
+
+    random_range(&first, &count);
+    count = count > 3000 ? 3000 : count;
+    while (to % 512 != first % 512 && below(2))
+        to++;
+    if (to + count > GRID_PAGES || (to < first + count && first < to + count) || !grid_split(first, count))
+        return;
+    if (table_pool.free_bytes < (count / 512 + 20) * ARCH_PAGE)
+        return;
+    for (uint64_t i = 0; i < count; i++)
+        if (grid[to + i].physical || (grid[first + i].physical && grid[first + i].rights != grid[first].rights))
+            return;
+    arch_move(&space, grid_address(first), grid_address(to), count * ARCH_PAGE, grid[first].rights);
+    for (uint64_t i = 0; i < count; i++) {
+        grid[to + i] = grid[first + i];
+        grid[first + i].physical = grid[first + i].rights = 0;
+    }
+    arch_unmap(&space, grid_address(first), count * ARCH_PAGE, grid_hole(first, count), NULL, NULL);
+    check_grid_around(first, count);
+    check_grid_around(to, count);
+}
+
 static void grid_run(void)
 {
     uint64_t first, count, run = 0, seen;
@@ -400,7 +501,10 @@ static void grid_random(unsigned steps, uint64_t table_bytes, bool huge_pages)
 {
     grid_begin(table_bytes, huge_pages);
     for (unsigned step = 0; step < steps && check_state.failures == 0; step++) {
-        switch (below(8)) {
+        switch (below(9)) {
+        case 8:
+            grid_move();
+            break;
         case 0:
         case 1:
         case 2:
@@ -425,6 +529,7 @@ static void grid_random(unsigned steps, uint64_t table_bytes, bool huge_pages)
             fprintf(stderr, "    step %u\n", step);
     }
     check_grid(1);
+    grid_end();
 }
 
 TEST(random_maps_splits_and_changes_with_pages_of_all_sizes)
@@ -503,17 +608,71 @@ TEST(table_left_behind_empty_makes_way_for_a_large_page)
         CHECK_EQUAL(arch_map(&space, GRID_BASE + i, memory + i, ARCH_PAGE, RIGHT_READ), 0);
     uint64_t tables = tables_below(space.root, 3);
     CHECK_EQUAL(tables, 3 + 512);
-    arch_unmap(&space, GRID_BASE + ARCH_PAGE, ARCH_HUGE_PAGE - ARCH_PAGE, NULL, NULL);
+    const struct arch_hole none = { 1, 1 }; /* as in an address space where areas without rights are around */
+    arch_unmap(&space, GRID_BASE + ARCH_PAGE, ARCH_HUGE_PAGE - ARCH_PAGE, none, NULL, NULL);
     CHECK_EQUAL(arch_map(&space, GRID_BASE + ARCH_LARGE_PAGE, memory, ARCH_LARGE_PAGE, RIGHT_READ), 0);
     CHECK_EQUAL(look(&space, GRID_BASE + ARCH_LARGE_PAGE).page_bytes, ARCH_LARGE_PAGE);
     CHECK_EQUAL(tables_below(space.root, 3), tables - 1);
     remember(&space, GRID_BASE + 7 * ARCH_LARGE_PAGE); /* a way to an empty table */
-    arch_unmap(&space, GRID_BASE, ARCH_HUGE_PAGE, NULL, NULL);
+    arch_unmap(&space, GRID_BASE, ARCH_HUGE_PAGE, none, NULL, NULL);
     remember(&space, GRID_BASE + 9 * ARCH_LARGE_PAGE);
     CHECK_EQUAL(arch_map(&space, GRID_BASE, memory, ARCH_HUGE_PAGE, RIGHT_READ), 0);
     CHECK_EQUAL(look(&space, GRID_BASE).page_bytes, ARCH_HUGE_PAGE);
     CHECK_EQUAL(tables_below(space.root, 3), 2);
     check_memory();
+}
+
+TEST(tables_that_lead_into_a_hole_alone_are_given_back)
+{
+    const uint64_t memory = ARENA_BASE + ARCH_HUGE_PAGE;
+
+    grid_begin(16ULL << 20, true);
+    uint64_t free_bytes = table_pool.free_bytes;
+    for (uint64_t i = 0; i < 4; i++)
+        CHECK_EQUAL(arch_map(&space, GRID_BASE + i * ARCH_HUGE_PAGE, memory, 3 * ARCH_PAGE, RIGHT_READ), 0);
+    CHECK_EQUAL(free_bytes - table_pool.free_bytes, (2 + 4 + 4) * ARCH_PAGE); /* across a root entry's bound */
+    arch_unmap(&space, GRID_BASE, 2 * ARCH_PAGE, (struct arch_hole){ 0, GRID_BASE + 2 * ARCH_PAGE }, NULL, NULL);
+    CHECK_EQUAL(free_bytes - table_pool.free_bytes, 10 * ARCH_PAGE); /* one page is left in each */
+    arch_unmap(&space, GRID_BASE, ARCH_HUGE_PAGE, (struct arch_hole){ 0, GRID_BASE + ARCH_HUGE_PAGE }, NULL, NULL);
+    CHECK_EQUAL(free_bytes - table_pool.free_bytes, 8 * ARCH_PAGE);
+    arch_unmap(&space, GRID_BASE, 4 * ARCH_HUGE_PAGE, (struct arch_hole){ 0, UINT64_MAX }, NULL, NULL);
+    CHECK_EQUAL(table_pool.free_bytes, free_bytes);
+    check_memory();
+}
+
+TEST(only_cpus_that_use_a_space_are_told_and_only_of_what_they_lose)
+{
+    const uint64_t memory = ARENA_BASE + ARCH_HUGE_PAGE;
+    const struct arch_hole hole = { 0, UINT64_MAX };
+
+    grid_begin(16ULL << 20, true);
+    CHECK_EQUAL(arch_map(&space, GRID_BASE, memory, 64 * ARCH_PAGE, RIGHT_READ), 0);
+    crosscalls = 0;
+    arch_protect(&space, GRID_BASE, 64 * ARCH_PAGE, RIGHT_READ | RIGHT_WRITE); /* gives */
+    CHECK_EQUAL(crosscalls, 0);
+    CHECK(arch_space_allows(&space, GRID_BASE + 5, RIGHT_WRITE));
+    arch_protect(&space, GRID_BASE, 64 * ARCH_PAGE, RIGHT_READ); /* takes */
+    CHECK_EQUAL(crosscalls, 1);
+    CHECK(!arch_space_allows(&space, GRID_BASE + 5, RIGHT_WRITE));
+    CHECK(arch_space_allows(&space, GRID_BASE + 5, RIGHT_READ));
+    CHECK(!arch_space_allows(&space, GRID_BASE + 5, RIGHT_EXECUTE));
+    CHECK(!arch_space_allows(&space, GRID_BASE + 64 * ARCH_PAGE, RIGHT_READ));
+    CHECK(!arch_space_allows(&space, UINT64_MAX, RIGHT_READ));
+    arch_unmap(&space, GRID_BASE, 32 * ARCH_PAGE, hole, NULL, NULL);
+    CHECK_EQUAL(crosscalls, 2);
+    arch_unmap(&space, GRID_BASE, 32 * ARCH_PAGE, (struct arch_hole){ 1, 1 }, NULL, NULL); /* nothing is there */
+    CHECK_EQUAL(crosscalls, 2);
+    arena_cpu = 1;
+    arch_space_leave(&space);
+    arena_cpu = 0;
+    CHECK_EQUAL(space.cpus, 1);
+    grid_begin(16ULL << 20, true);
+    arena_cpu = 1;
+    arch_space_leave(&space);
+    arena_cpu = 0;
+    CHECK_EQUAL(arch_map(&space, GRID_BASE, memory, 64 * ARCH_PAGE, RIGHT_READ), 0);
+    arch_unmap(&space, GRID_BASE, 64 * ARCH_PAGE, hole, NULL, NULL);
+    CHECK_EQUAL(crosscalls, 2); /* one CPU alone tells nobody */
 }
 
 TEST(attached_memory_is_zeroed_at_any_alignment_whatever_the_rights)
@@ -570,6 +729,8 @@ int main(void)
     RUN(mapping_takes_the_largest_pages_that_alignment_allows);
     RUN(split_cuts_only_the_pages_around_its_address);
     RUN(table_left_behind_empty_makes_way_for_a_large_page);
+    RUN(tables_that_lead_into_a_hole_alone_are_given_back);
+    RUN(only_cpus_that_use_a_space_are_told_and_only_of_what_they_lose);
     RUN(attached_memory_is_zeroed_at_any_alignment_whatever_the_rights);
     RUN(every_space_has_the_kernels_half);
     RUN(cpu_without_no_execute_gets_no_such_bit);

@@ -4,8 +4,8 @@
  * insist on the contract of arch.h: nothing is mapped twice, nothing is cut that was not split before.
  *
  * A table costs a page of the slice for each large page's worth of addresses in which something was mapped,
- * whether in small pages or as a large one that was split, and is never given back; so mapping and splitting
- * can run out of memory as the real ones can.
+ * whether in small pages or as a large one that was split, and goes back with the hole around it; so mapping
+ * and splitting can run out of memory as the real ones can.
  */
 #include "vm_promises.h"
 
@@ -17,6 +17,7 @@ static struct {
     uint64_t physical, page_bytes;
 } table[WINDOW_PAGES];
 static bool has_table[TABLES];
+static uint64_t table_page[TABLES];
 
 static struct seen_page space_look(const struct arch_space *space, uint64_t address)
 {
@@ -37,6 +38,11 @@ static uint64_t space_table_bytes(const struct arch_space *space)
     return count * ARCH_PAGE;
 }
 
+static void space_begin(struct arch_space *space)
+{
+    CHECK(space == &vm.space);
+}
+
 static bool in_window(uint64_t address)
 {
     return address >= WINDOW_BASE && address < page_at(WINDOW_PAGES);
@@ -46,7 +52,8 @@ static bool table_make(struct arch_space *space, uint64_t index)
 {
     if (has_table[index / 512])
         return true;
-    has_table[index / 512] = page_pool_take(space->pages, ARCH_PAGE, ARCH_PAGE) != PAGE_POOL_NONE;
+    table_page[index / 512] = page_pool_take(space->pages, ARCH_PAGE, ARCH_PAGE);
+    has_table[index / 512] = table_page[index / 512] != PAGE_POOL_NONE;
     return has_table[index / 512];
 }
 
@@ -84,7 +91,7 @@ int arch_map(struct arch_space *space, uint64_t address, uint64_t physical, uint
         if (!CHECK(in_window(address + done) && !table[index].attached))
             return -ENOMEM;
         if (!table_make(space, index)) {
-            arch_unmap(space, address, done, NULL, NULL);
+            arch_unmap(space, address, done, (struct arch_hole){ address, address }, NULL, NULL);
             return -ENOMEM;
         }
         bool large =
@@ -111,9 +118,10 @@ int arch_split(struct arch_space *space, uint64_t address)
     return 0;
 }
 
-void arch_unmap(struct arch_space *space, uint64_t address, uint64_t bytes,
+void arch_unmap(struct arch_space *space, uint64_t address, uint64_t bytes, struct arch_hole hole,
                 void (*release)(void *context, uint64_t physical, uint64_t bytes), void *context)
 {
+    CHECK(hole.low <= address && (hole.high >= address + bytes || hole.high == hole.low));
     CHECK(space == &vm.space);
     CHECK(is_page_bound(address) && is_page_bound(address + bytes));
     for (uint64_t done = 0; done < bytes; done += ARCH_PAGE) {
@@ -126,6 +134,54 @@ void arch_unmap(struct arch_space *space, uint64_t address, uint64_t bytes,
         if (release)
             release(context, table[index].physical, ARCH_PAGE);
     }
+    for (uint64_t i = 0; i < TABLES; i++) {
+        uint64_t low = page_at(i * 512), high = page_at(i * 512 + 512);
+
+        if (!has_table[i] || high <= address || low >= address + bytes || low < hole.low || high > hole.high)
+            continue;
+        for (uint64_t page = i * 512; page < i * 512 + 512; page++)
+            CHECK(!table[page].attached);
+        page_pool_give(space->pages, table_page[i], ARCH_PAGE);
+        has_table[i] = false;
+    }
+}
+
+static struct {
+    struct arch_space *space;
+    uint64_t to;
+    unsigned rights;
+} moving;
+
+static void move_page(void *context, uint64_t physical, uint64_t bytes)
+{
+    CHECK(context == &moving);
+    CHECK_EQUAL(arch_map(moving.space, moving.to, physical, bytes, moving.rights), 0);
+}
+
+void arch_move(struct arch_space *space, uint64_t address, uint64_t to, uint64_t bytes, unsigned rights)
+{
+    CHECK(is_page_bound(address) && is_page_bound(address + bytes));
+    for (uint64_t done = 0; done < bytes;) {
+        uint64_t index = index_of(address + done);
+        uint64_t page_bytes = table[index].attached ? table[index].page_bytes : ARCH_PAGE;
+        uint64_t physical = table[index].physical;
+
+        moving.space = space, moving.to = to + done, moving.rights = rights;
+        if (table[index].attached) {
+            CHECK_EQUAL(table[index].rights, rights);
+            arch_unmap(space, address + done, page_bytes, (struct arch_hole){ address + done, address + done },
+                       NULL, NULL);
+            move_page(&moving, physical, page_bytes);
+        }
+        done += page_bytes;
+    }
+}
+
+bool arch_space_allows(const struct arch_space *space, uint64_t address, unsigned rights)
+{
+    CHECK(space == &vm.space);
+    return in_window(address) && table[index_of(address)].attached &&
+           (table[index_of(address)].rights & rights) == rights;
 }
 
 void arch_protect(struct arch_space *space, uint64_t address, uint64_t bytes, unsigned rights)

@@ -3,7 +3,8 @@
  * vm_promises.h: the promises of kernel/include/vm.h, tried on whatever page tables the including test has:
  * random operations, checked against a model that knows four words of every page, its rights and its owner.
  *
- * The including test provides space_look() and space_table_bytes(), which see the tables with other eyes than
+ * The including test provides space_begin(), which is told a new space, and space_look() and
+ * space_table_bytes(), which see the tables with other eyes than
  * the code under test, and calls vm_promises_run().
  *
  * After each operation the account must be even: free memory, memory that the model says is attached, tables,
@@ -14,6 +15,7 @@
 
 #include "arena.h"
 #include "check.h"
+#include "shared_memory.h"
 #include "vm.h"
 
 /* One page as the CPU would see it; rights are those of a program. */
@@ -26,6 +28,7 @@ struct seen_page {
 
 static struct seen_page space_look(const struct arch_space *space, uint64_t address);
 static uint64_t space_table_bytes(const struct arch_space *space);
+static void space_begin(struct arch_space *space);
 
 /* The window: the heap's part, then the part where mmap begins to look. */
 #define HEAP_PAGES   8192ULL
@@ -35,6 +38,8 @@ static uint64_t space_table_bytes(const struct arch_space *space);
 #define SLICE_PAGES  12000ULL
 #define WORDS        4
 
+static uint64_t vm_seed = 11;
+static struct vm vm;
 static const unsigned word_offsets[WORDS] = { 0, 8, 2040, 4088 };
 static const char *const names[] = { "", "[a]", "[b]", "[heap]" };
 
@@ -43,11 +48,21 @@ static const char *const names[] = { "", "[a]", "[b]", "[heap]" };
 static struct {
     bool mapped, attached, foreign;
     unsigned rights, name;
+    unsigned object; /* its number and 1; 0: the slice's memory, or the kernel's */
+    uint64_t object_page;
     uint64_t words[WORDS];
 } pages[WINDOW_PAGES];
 
-static uint64_t vm_seed = 11;
-static struct vm vm;
+/* Shared objects: what vm.c sees of shared_memory.h, over memory behind the slice, in two runs. */
+#define OBJECTS      3
+#define OBJECT_PAGES 2048ULL
+#define OBJECT_BASE  (ARENA_BASE + (256ULL << 20))
+
+static struct shared_memory objects[OBJECTS];
+static const uint64_t object_pages[OBJECTS] = { 5, 700, 1600 };
+static const uint64_t object_break[OBJECTS] = { 3, 512, 1030 }; /* where the second run begins */
+static uint64_t object_words[OBJECTS][OBJECT_PAGES][WORDS];
+
 static struct page_pool slice;
 static uint64_t attached_pages, hoarded_bytes, heap_end;
 static struct memory_range hoard[64];
@@ -69,6 +84,61 @@ static uint64_t index_of(uint64_t address)
     return (address - WINDOW_BASE) / ARCH_PAGE;
 }
 
+static uint64_t *words_of(uint64_t index)
+{
+    return pages[index].object ? object_words[pages[index].object - 1][pages[index].object_page]
+                               : pages[index].words;
+}
+
+/* ---- a shared object, as far as vm.c knows it ---- */
+
+static uint64_t object_physical(uint64_t number, uint64_t page)
+{
+    return OBJECT_BASE + (number * 2 * OBJECT_PAGES + page + (page < object_break[number] ? 0 : 513)) * ARCH_PAGE;
+}
+
+uint64_t shared_memory_run(struct shared_memory *object, uint64_t offset, uint64_t bytes, uint64_t *physical)
+{
+    uint64_t number = (uint64_t)(object - objects), page = offset / ARCH_PAGE;
+
+    CHECK(offset % ARCH_PAGE == 0 && object->uses > 0);
+    if (page >= object_pages[number])
+        return 0;
+    uint64_t end = page < object_break[number] ? object_break[number] : object_pages[number];
+    *physical = object_physical(number, page);
+    return bytes < (end - page) * ARCH_PAGE ? bytes : (end - page) * ARCH_PAGE;
+}
+
+void shared_memory_hold(struct shared_memory *object)
+{
+    object->references++;
+}
+
+void shared_memory_release(struct shared_memory *object)
+{
+    object->references--;
+}
+
+void shared_memory_map_hold(struct shared_memory *object)
+{
+    object->uses++;
+}
+
+void shared_memory_map_release(struct shared_memory *object)
+{
+    object->uses--;
+}
+
+void shared_memory_settle(void)
+{
+    CHECK_EQUAL(vm.lock.held, 0);
+}
+
+void crosscall_serve(void)
+{
+    CHECK(false); /* nobody else is there to hold a lock */
+}
+
 /* ---- comparison ---- */
 
 static uint64_t *word_in(const struct seen_page *seen, unsigned word)
@@ -84,14 +154,18 @@ static void check_page(uint64_t index)
     CHECK_EQUAL(seen.rights, seen.attached ? pages[index].rights : 0);
     if (!seen.attached || pages[index].foreign)
         return;
+    if (pages[index].object)
+        CHECK_EQUAL(seen.physical, object_physical(pages[index].object - 1, pages[index].object_page));
     for (unsigned word = 0; word < WORDS; word++)
-        CHECK_EQUAL(*word_in(&seen, word), pages[index].words[word]);
+        CHECK_EQUAL(*word_in(&seen, word), words_of(index)[word]);
 }
 
 static bool alike(uint64_t left, uint64_t right)
 {
     return pages[left].mapped && pages[right].mapped && pages[left].rights == pages[right].rights &&
-           pages[left].foreign == pages[right].foreign && pages[left].name == pages[right].name;
+           pages[left].foreign == pages[right].foreign && pages[left].name == pages[right].name &&
+           pages[left].object == pages[right].object &&
+           (!pages[left].object || pages[left].object_page + (right - left) == pages[right].object_page);
 }
 
 /* The areas are the model's maximal runs of pages that are alike, in order. */
@@ -113,6 +187,7 @@ static void check_areas(void)
         CHECK_EQUAL(area->rights, pages[first].rights);
         CHECK_EQUAL(area->foreign, pages[first].foreign);
         CHECK_TEXT(area->name, names[pages[first].name]);
+        CHECK(area->object == (pages[first].object ? &objects[pages[first].object - 1] : NULL));
         area = area->next;
     }
     CHECK(area == NULL);
@@ -129,12 +204,19 @@ static uint64_t list_length(const struct vm_area *area)
 
 static void check_account(void)
 {
-    uint64_t per_page = ARCH_PAGE / sizeof(struct vm_area);
-    uint64_t descriptors = list_length(vm.areas) + list_length(vm.spare);
+    uint64_t per_page = ARCH_PAGE / sizeof(struct vm_area) - 1;
+    unsigned holds[OBJECTS] = { 0 };
 
-    CHECK_EQUAL(descriptors % per_page, 0);
+    CHECK(vm.area_page_count <= list_length(vm.areas) / per_page + 2);
     CHECK_EQUAL(slice.total_bytes, slice.free_bytes + hoarded_bytes + attached_pages * ARCH_PAGE +
-                                       space_table_bytes(&vm.space) + descriptors / per_page * ARCH_PAGE);
+                                       space_table_bytes(&vm.space) + vm.area_page_count * ARCH_PAGE);
+    for (const struct vm_area *area = vm.areas; area; area = area->next)
+        if (area->object)
+            holds[area->object - objects]++;
+    for (unsigned i = 0; i < OBJECTS; i++) {
+        CHECK_EQUAL(objects[i].references, holds[i] + 1);
+        CHECK_EQUAL(objects[i].uses, holds[i]);
+    }
 }
 
 /* No memory shows up twice. */
@@ -147,7 +229,7 @@ static void check_owners(void)
         struct seen_page seen = space_look(&vm.space, page_at(index));
         uint64_t number = (seen.physical - ARENA_BASE) / ARCH_PAGE;
 
-        if (!seen.attached || pages[index].foreign)
+        if (!seen.attached || pages[index].foreign || pages[index].object)
             continue;
         if (!CHECK(number < SLICE_PAGES))
             return;
@@ -191,7 +273,7 @@ static void check_refusal(int error, uint64_t bytes, uint64_t coming)
 static void model_unmap(uint64_t first, uint64_t count)
 {
     for (uint64_t index = first; index < first + count; index++) {
-        attached_pages -= pages[index].attached;
+        attached_pages -= pages[index].attached && !pages[index].object;
         memset(&pages[index], 0, sizeof(pages[index]));
     }
 }
@@ -199,21 +281,33 @@ static void model_unmap(uint64_t first, uint64_t count)
 static void model_back(uint64_t first, uint64_t count)
 {
     for (uint64_t index = first; index < first + count; index++) {
+        if (pages[index].object) {
+            pages[index].attached = pages[index].object_page < object_pages[pages[index].object - 1];
+            continue;
+        }
         attached_pages += !pages[index].attached && !pages[index].foreign;
         pages[index].attached = !pages[index].foreign;
     }
 }
 
-static void model_map(uint64_t first, uint64_t count, unsigned rights, unsigned name)
+static void model_map_shared(uint64_t first, uint64_t count, unsigned rights, unsigned name, unsigned object,
+                             uint64_t object_page)
 {
     model_unmap(first, count);
     for (uint64_t index = first; index < first + count; index++) {
         pages[index].mapped = true;
         pages[index].rights = rights;
         pages[index].name = name;
+        pages[index].object = object;
+        pages[index].object_page = object_page + (index - first);
     }
     if (rights)
         model_back(first, count);
+}
+
+static void model_map(uint64_t first, uint64_t count, unsigned rights, unsigned name)
+{
+    model_map_shared(first, count, rights, name, 0, 0);
 }
 
 static bool all_mapped(uint64_t first, uint64_t count)
@@ -232,12 +326,23 @@ static bool none_mapped(uint64_t first, uint64_t count)
     return true;
 }
 
+/* Pages of the slice. */
 static uint64_t count_attached(uint64_t first, uint64_t count)
 {
     uint64_t sum = 0;
 
     for (uint64_t index = first; index < first + count; index++)
-        sum += pages[index].attached;
+        sum += pages[index].attached && !pages[index].object;
+    return sum;
+}
+
+/* Pages of the slice that there would be, had they all rights. */
+static uint64_t count_missing(uint64_t first, uint64_t count)
+{
+    uint64_t sum = 0;
+
+    for (uint64_t index = first; index < first + count; index++)
+        sum += !pages[index].attached && !pages[index].object && !pages[index].foreign;
     return sum;
 }
 
@@ -250,9 +355,14 @@ static void vm_begin(void)
     arena_begin();
     memset(pages, 0, sizeof(pages));
     memset(hoard, 0, sizeof(hoard));
+    memset(objects, 0, sizeof(objects));
+    memset(object_words, 0, sizeof(object_words));
+    for (unsigned i = 0; i < OBJECTS; i++)
+        objects[i].references = 1; /* the test's own */
     attached_pages = hoarded_bytes = 0;
     page_pool_initialise(&slice, &extent, 1);
     CHECK_EQUAL(vm_create(&vm, &slice), 0);
+    space_begin(&vm.space);
     vm.heap_start = vm.heap_end = heap_end = WINDOW_BASE;
     kernel_page = arch_physical(ARENA_BASE + (SLICE_PAGES + 1) * ARCH_PAGE);
 }
@@ -331,6 +441,24 @@ static void try_map(void)
     check_around(address, count * ARCH_PAGE);
 }
 
+static void try_map_shared(void)
+{
+    uint64_t count = random_count(), first = random_index(count), address = page_at(first), before = address;
+    unsigned rights = random_rights(), object = (unsigned)below(OBJECTS);
+    uint64_t from = below(3) ? below(object_pages[object] + 3) : first % 512;
+    uint64_t coming = count_attached(first, count) * ARCH_PAGE;
+    int error = vm_map_shared(&vm, &address, count * ARCH_PAGE, rights, VM_FIXED, &objects[object],
+                              from * ARCH_PAGE, names[0]);
+
+    CHECK_EQUAL(address, before);
+    if (error) {
+        check_refusal(error, 0, coming);
+        return;
+    }
+    model_map_shared(first, count, rights, 0, object + 1, from);
+    check_around(address, count * ARCH_PAGE);
+}
+
 static void try_map_kernel(void)
 {
     uint64_t index = random_index(1);
@@ -372,7 +500,7 @@ static void try_protect(void)
     if (below(2))
         while (count > 1 && !all_mapped(first, count))
             count = count / 2;
-    unattached = count - count_attached(first, count);
+    unattached = count_missing(first, count);
     for (uint64_t index = first; index < first + count; index++)
         foreign += pages[index].foreign;
     int error = vm_protect(&vm, page_at(first), count * ARCH_PAGE, rights);
@@ -400,7 +528,7 @@ static void try_protect(void)
 static void model_move(uint64_t from, uint64_t to, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
-        CHECK(!pages[to + i].mapped);
+        CHECK(!pages[to + i].mapped || (to + i >= from && to + i < from + count));
         pages[to + i] = pages[from + i];
         memset(&pages[from + i], 0, sizeof(pages[0]));
     }
@@ -416,12 +544,14 @@ static void try_remap(void)
         count /= 2;
     for (uint64_t index = first; index < first + count; index++)
         one_area = one_area && alike(first, index);
-    unsigned rights = pages[first].rights, name = pages[first].name;
+    unsigned rights = pages[first].rights, name = pages[first].name, object = pages[first].object;
+    uint64_t object_page = pages[first].object_page + count;
+    uint64_t more_bytes = rights && !object && new_count > count ? (new_count - count) * ARCH_PAGE : 0;
     bool in_place = first + new_count <= WINDOW_PAGES && new_count > count &&
                     none_mapped(first + count, new_count - count);
     if (first + new_count > WINDOW_PAGES || !lowest_gap(new_count + first % 512))
         return; /* there may be room only behind the window */
-    int error = vm_remap(&vm, &address, count * ARCH_PAGE, new_count * ARCH_PAGE, may_move);
+    int error = vm_remap(&vm, &address, count * ARCH_PAGE, new_count * ARCH_PAGE, may_move ? VM_MAY_MOVE : 0, 0);
 
     if (!one_area) {
         CHECK_EQUAL(error, -EFAULT);
@@ -432,7 +562,7 @@ static void try_remap(void)
         if (new_count <= count)
             check_refusal(error, 0, 0);
         else if (in_place || may_move)
-            check_refusal(error, (rights ? new_count - count : 0) * ARCH_PAGE + count / 512 * ARCH_PAGE, 0);
+            check_refusal(error, more_bytes + count / 512 * ARCH_PAGE, 0);
         else
             CHECK_EQUAL(error, -ENOMEM);
         return;
@@ -442,7 +572,7 @@ static void try_remap(void)
         if (new_count < count)
             model_unmap(first + new_count, count - new_count);
         else if (new_count > count)
-            model_map(first + count, new_count - count, rights, name);
+            model_map_shared(first + count, new_count - count, rights, name, object, object_page);
         check_around(address, new_count * ARCH_PAGE);
         return;
     }
@@ -451,7 +581,42 @@ static void try_remap(void)
         CHECK_EQUAL(address % ARCH_LARGE_PAGE, page_at(first) % ARCH_LARGE_PAGE);
     uint64_t to = index_of(address);
     model_move(first, to, count);
-    model_map(to + count, new_count - count, rights, name);
+    model_map_shared(to + count, new_count - count, rights, name, object, object_page);
+    check_around(page_at(first), count * ARCH_PAGE);
+    check_around(address, new_count * ARCH_PAGE);
+}
+
+static void try_remap_fixed(void)
+{
+    uint64_t count = random_count(), first = random_index(count), new_count = random_count();
+    uint64_t to = random_index(new_count), address = page_at(first), kept;
+    bool one_area = pages[first].mapped && !pages[first].foreign;
+
+    while (count > 1 && !(all_mapped(first, count) && alike(first, first + count - 1)))
+        count /= 2;
+    for (uint64_t index = first; index < first + count; index++)
+        one_area = one_area && alike(first, index);
+    unsigned rights = pages[first].rights, name = pages[first].name, object = pages[first].object;
+    uint64_t object_page = pages[first].object_page;
+    uint64_t coming = count_attached(to, new_count) * ARCH_PAGE;
+    int error = vm_remap(&vm, &address, count * ARCH_PAGE, new_count * ARCH_PAGE, VM_MAY_MOVE | VM_FIXED,
+                         page_at(to));
+
+    if (!one_area || (to < first + count && first < to + new_count)) {
+        CHECK_EQUAL(error, one_area ? -EINVAL : -EFAULT);
+        return;
+    }
+    kept = count < new_count ? count : new_count;
+    if (error) {
+        CHECK_EQUAL(address, page_at(first));
+        check_refusal(error, (rights && !object ? new_count - kept : 0) * ARCH_PAGE, coming);
+        return;
+    }
+    CHECK_EQUAL(address, page_at(to));
+    model_unmap(to, new_count);
+    model_move(first, to, kept);
+    model_unmap(first + kept, count - kept);
+    model_map_shared(to + kept, new_count - kept, rights, name, object, object_page + kept);
     check_around(page_at(first), count * ARCH_PAGE);
     check_around(address, new_count * ARCH_PAGE);
 }
@@ -460,8 +625,27 @@ static void model_zero(uint64_t from, uint64_t to)
 {
     for (uint64_t index = index_of(from); page_at(index) < to; index++)
         for (unsigned word = 0; word < WORDS; word++)
-            if (page_at(index) + word_offsets[word] >= from && page_at(index) + word_offsets[word] < to)
+            if (page_at(index) + word_offsets[word] >= from && page_at(index) + word_offsets[word] < to &&
+                !pages[index].object)
                 pages[index].words[word] = 0;
+}
+
+static void try_clear_shared(void)
+{
+    uint64_t count = random_count(), first = random_index(count);
+    int expected = all_mapped(first, count) ? 0 : -ENOMEM;
+
+    while (!expected && count > 1 && pages[first].object && !pages[first + count - 1].object)
+        count /= 2;
+    for (uint64_t index = first; index < first + count && !expected; index++)
+        expected = !pages[index].object                  ? -EINVAL
+                   : !(pages[index].rights & RIGHT_WRITE) ? -EACCES
+                                                          : 0;
+    CHECK_EQUAL(vm_clear_shared(&vm, page_at(first), count * ARCH_PAGE), expected);
+    for (uint64_t index = first; index < first + count && !expected; index++)
+        if (pages[index].attached)
+            memset(words_of(index), 0, sizeof(object_words[0][0]));
+    check_around(page_at(first), count * ARCH_PAGE);
 }
 
 static void try_clear(void)
@@ -516,7 +700,7 @@ static void write_words(void)
         if (!pages[index].attached)
             continue;
         for (unsigned word = 0; word < WORDS; word++)
-            *word_in(&seen, word) = pages[index].words[word] = check_random(&vm_seed);
+            *word_in(&seen, word) = words_of(index)[word] = check_random(&vm_seed);
     }
 }
 
@@ -551,7 +735,17 @@ static void release_hoard(void)
 
 static void try_anything(void)
 {
-    switch (below(20)) {
+    switch (below(24)) {
+    case 20:
+    case 21:
+        try_map_shared();
+        break;
+    case 22:
+        try_remap_fixed();
+        break;
+    case 23:
+        try_clear_shared();
+        break;
     case 0:
     case 1:
     case 2:
@@ -631,6 +825,8 @@ TEST(unmapping_everything_gives_everything_back)
         check_all();
         CHECK(vm.areas == NULL);
         CHECK_EQUAL(attached_pages, 0);
+        CHECK(vm.area_page_count <= 1);
+        CHECK(space_table_bytes(&vm.space) <= ARCH_PAGE); /* the root */
     }
 }
 
@@ -646,7 +842,8 @@ TEST(address_space_without_rights_costs_nothing)
         CHECK_EQUAL(vm_map(&vm, &address, 1ULL << 40, 0, 0, ""), 0);
     }
     CHECK_EQUAL(slice.free_bytes, before);
-    CHECK(vm_find(&vm, address + (1ULL << 39)) != NULL);
+    struct vm_area area;
+    CHECK(vm_find(&vm, address + (1ULL << 39), &area) && area.rights == 0);
 }
 
 TEST(memory_keeps_its_contents_while_nobody_may_touch_it)
@@ -687,9 +884,9 @@ TEST(nonsense_is_refused)
     CHECK_EQUAL(vm_clear(&vm, page_at(3) + 1, ARCH_PAGE), -EINVAL);
     CHECK_EQUAL(vm_clear(&vm, page_at(3), UINT64_MAX - ARCH_PAGE), -ENOMEM);
     address = page_at(3);
-    CHECK_EQUAL(vm_remap(&vm, &address, ARCH_PAGE, 0, true), -EINVAL);
-    CHECK_EQUAL(vm_remap(&vm, &address, ARCH_PAGE, UINT64_MAX, true), -EINVAL);
-    CHECK_EQUAL(vm_remap(&vm, &address, ARCH_PAGE, 2 * ARCH_PAGE, true), -EFAULT);
+    CHECK_EQUAL(vm_remap(&vm, &address, ARCH_PAGE, 0, VM_MAY_MOVE, 0), -EINVAL);
+    CHECK_EQUAL(vm_remap(&vm, &address, ARCH_PAGE, UINT64_MAX, VM_MAY_MOVE, 0), -EINVAL);
+    CHECK_EQUAL(vm_remap(&vm, &address, ARCH_PAGE, 2 * ARCH_PAGE, VM_MAY_MOVE, 0), -EFAULT);
     CHECK_EQUAL(vm_brk(&vm, WINDOW_BASE - 1), WINDOW_BASE);
     CHECK_EQUAL(vm_brk(&vm, UINT64_MAX), WINDOW_BASE);
     CHECK_EQUAL(vm_brk(&vm, ARCH_MMAP_BASE + 1), WINDOW_BASE);
@@ -739,11 +936,11 @@ TEST(whatever_lacks_memory_changes_nothing)
                 break;
             case 3:
                 address = old + 100 * ARCH_PAGE;
-                error = vm_remap(&vm, &address, 300 * ARCH_PAGE, 320 * ARCH_PAGE, true);
+                error = vm_remap(&vm, &address, 300 * ARCH_PAGE, 320 * ARCH_PAGE, VM_MAY_MOVE, 0);
                 break;
             case 4: /* needs a table for the first part of what moves */
                 address = old + 20 * ARCH_PAGE;
-                error = vm_remap(&vm, &address, 550 * ARCH_PAGE, 580 * ARCH_PAGE, true);
+                error = vm_remap(&vm, &address, 550 * ARCH_PAGE, 580 * ARCH_PAGE, VM_MAY_MOVE, 0);
                 break;
             case 5:
                 error = vm_unmap(&vm, old + 3 * ARCH_PAGE, ARCH_PAGE);

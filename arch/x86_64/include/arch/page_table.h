@@ -20,6 +20,8 @@
 #define PTE_GLOBAL        (1ULL << 8)
 #define PTE_ATTACHED \
     (1ULL << 9) /* ours: holds memory, even where it is not present because nobody may touch it */
+#define PTE_LEAVING \
+    (1ULL << 10) /* ours: leads to a table that is about to be given back; not present any more */
 #define PTE_NO_EXECUTE (1ULL << 63)
 #define PTE_ADDRESS    0x000ffffffffff000ULL
 

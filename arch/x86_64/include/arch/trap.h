@@ -55,6 +55,15 @@ enum trap_vector {
     VECTOR_SYSTEM_CALL = 256, /* no vector: the frame of a system call that goes back the long way */
 };
 
+/* The error code of a page fault [Intel SDM 3A §4.7]. */
+#define PAGE_FAULT_PRESENT  1
+#define PAGE_FAULT_WRITE    2
+#define PAGE_FAULT_USER     4
+#define PAGE_FAULT_RESERVED 8
+#define PAGE_FAULT_FETCH    16
+#define PAGE_FAULT_ORDINARY \
+    (PAGE_FAULT_PRESENT | PAGE_FAULT_WRITE | PAGE_FAULT_USER | PAGE_FAULT_FETCH) /* an entry's rights */
+
 /* What the assembly of a system call that starts a thread has seen of the caller's registers: those that C
  * functions keep, lowest address first. */
 struct kept_registers {

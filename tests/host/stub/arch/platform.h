@@ -32,6 +32,7 @@ static inline uint64_t arch_physical_of(const void *pointer)
 }
 
 struct klog_ring;
+struct arch_start;
 
 static inline struct klog_ring *arch_klog(void)
 {
@@ -43,9 +44,15 @@ static inline uint64_t arch_ticks(void)
     return 0;
 }
 
+extern uint32_t arena_cpu; /* which CPU the test plays */
+
 static inline uint32_t arch_cpu_here(void)
 {
-    return 0;
+    return arena_cpu;
+}
+
+static inline void arch_pause(void)
+{
 }
 
 #endif

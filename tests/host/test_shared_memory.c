@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_shared_memory.c: the promises of shared_memory.h: random operations of two ranks, checked against arrays
+ * of bytes, and the account of both slices after each of them.
+ */
+#include "shared_memory.h"
+#include "arena.h"
+#include "check.h"
+#include "errno.h"
+#include "vm.h"
+
+#define SLICE_PAGES 1500ULL
+#define BYTES_MAX   (5ULL << 20)
+#define OBJECTS     4
+
+static struct vm ranks[2];
+static struct page_pool slices[2];
+static uint64_t seed = 5;
+static uint8_t user_bytes[BYTES_MAX], model[OBJECTS][BYTES_MAX];
+static uint64_t user_end; /* what lies there or behind is out of the program's reach; 0: nothing is */
+
+uint64_t vm_pages_take(struct vm *vm, uint64_t bytes, uint64_t alignment)
+{
+    uint64_t physical = page_pool_take(vm->pages, bytes, alignment);
+
+    if (physical != PAGE_POOL_NONE)
+        memset(arch_physical(physical), 0x55, bytes);
+    return physical;
+}
+
+void vm_pages_give(struct vm *vm, uint64_t physical, uint64_t bytes)
+{
+    page_pool_give(vm->pages, physical, bytes);
+}
+
+void crosscall_serve(void)
+{
+    CHECK(false); /* nobody else is there to hold a lock */
+}
+
+void arch_zero(void *memory, uint64_t bytes)
+{
+    memset(memory, 0, bytes);
+}
+
+/* Bytes of the range that can be reached. */
+static uint64_t reach(uint64_t address, uint64_t bytes)
+{
+    if (!user_end || address + bytes <= user_end)
+        return bytes;
+    return address < user_end ? user_end - address : 0;
+}
+
+int user_read(void *to, uint64_t from, uint64_t bytes)
+{
+    memcpy(to, (const void *)(uintptr_t)from, reach(from, bytes));
+    return reach(from, bytes) < bytes ? -EFAULT : 0;
+}
+
+int user_write(uint64_t to, const void *from, uint64_t bytes)
+{
+    memcpy((void *)(uintptr_t)to, from, reach(to, bytes));
+    return reach(to, bytes) < bytes ? -EFAULT : 0;
+}
+
+static void begin(uint64_t slice_pages)
+{
+    arena_begin();
+    for (unsigned i = 0; i < 2; i++) {
+        struct memory_range range = { ARENA_BASE + i * (1ULL << 30) + 5 * ARCH_PAGE, slice_pages * ARCH_PAGE };
+
+        page_pool_initialise(&slices[i], &range, 1);
+        ranks[i] = (struct vm){ .pages = &slices[i] };
+    }
+    user_end = 0;
+}
+
+static void check_nothing_leaked(void)
+{
+    shared_memory_settle();
+    for (unsigned i = 0; i < 2; i++)
+        CHECK_EQUAL(slices[i].free_bytes, slices[i].total_bytes);
+}
+
+static uint64_t user(void)
+{
+    return (uint64_t)(uintptr_t)user_bytes;
+}
+
+/* The object's bytes as a mapping shows them. */
+static bool shows(struct shared_memory *object, const uint8_t *expected, uint64_t bytes)
+{
+    for (uint64_t offset = 0; offset < bytes;) {
+        uint64_t physical, run = shared_memory_run(object, offset, bytes - offset, &physical);
+        uint64_t part = run < bytes - offset ? run : bytes - offset;
+
+        if (!CHECK(run > 0 && run % ARCH_PAGE == 0) ||
+            memcmp(arch_physical(physical), expected + offset, part) != 0)
+            return false;
+        offset += part;
+    }
+    return true;
+}
+
+TEST(large_files_stand_in_large_pages)
+{
+    uint64_t physical;
+
+    begin(4096);
+    struct shared_memory *object = shared_memory_create(&ranks[0]);
+    CHECK_EQUAL(shared_memory_resize(object, &ranks[0], (4ULL << 20) + 1), 0);
+    CHECK(shared_memory_run(object, 0, 4ULL << 20, &physical) >= ARCH_LARGE_PAGE);
+    CHECK_EQUAL(physical % ARCH_LARGE_PAGE, 0);
+    CHECK_EQUAL(shared_memory_run(object, object->capacity, 1, &physical), 0);
+    shared_memory_release(object);
+    check_nothing_leaked();
+}
+
+TEST(what_one_rank_cannot_pay_changes_nothing)
+{
+    begin(300);
+    struct shared_memory *object = shared_memory_create(&ranks[0]);
+    CHECK_EQUAL(shared_memory_resize(object, &ranks[0], 100 * ARCH_PAGE), 0);
+    CHECK_EQUAL(shared_memory_resize(object, &ranks[0], 400 * ARCH_PAGE), -ENOSPC);
+    CHECK_EQUAL(object->bytes, 100 * ARCH_PAGE);
+    CHECK_EQUAL(object->capacity, 100 * ARCH_PAGE);
+    CHECK_EQUAL(shared_memory_resize(object, &ranks[1], 350 * ARCH_PAGE), 0);
+    CHECK_EQUAL(slices[1].free_bytes, 50 * ARCH_PAGE);
+    /* A write takes what there is, and then tells. */
+    uint64_t offset = 350 * ARCH_PAGE;
+    CHECK_EQUAL(shared_memory_write(object, &ranks[1], user(), 60 * ARCH_PAGE, &offset, false),
+                50 * ARCH_PAGE);
+    offset = 400 * ARCH_PAGE;
+    CHECK_EQUAL(shared_memory_write(object, &ranks[1], user(), 1, &offset, false), -ENOSPC);
+    shared_memory_release(object);
+    check_nothing_leaked();
+}
+
+TEST(memory_in_use_stays_until_its_last_mapping_goes)
+{
+    uint64_t physical, again;
+
+    begin(300);
+    struct shared_memory *object = shared_memory_create(&ranks[0]);
+    CHECK_EQUAL(shared_memory_resize(object, &ranks[1], 10 * ARCH_PAGE), 0);
+    shared_memory_map_hold(object);
+    shared_memory_run(object, 8 * ARCH_PAGE, ARCH_PAGE, &physical);
+    *(uint8_t *)arch_physical(physical) = 7;
+    CHECK_EQUAL(shared_memory_resize(object, &ranks[0], 5), 0);
+    CHECK_EQUAL(*(uint8_t *)arch_physical(physical), 0);
+    *(uint8_t *)arch_physical(physical) = 8; /* through the mapping, behind the end */
+    CHECK_EQUAL(shared_memory_resize(object, &ranks[0], 9 * ARCH_PAGE), 0);
+    shared_memory_run(object, 8 * ARCH_PAGE, ARCH_PAGE, &again);
+    CHECK(again == physical && *(uint8_t *)arch_physical(physical) == 0);
+    CHECK_EQUAL(shared_memory_resize(object, &ranks[0], 5), 0);
+    CHECK_EQUAL(object->capacity, 10 * ARCH_PAGE);
+    shared_memory_hold(object);
+    shared_memory_release(object);
+    shared_memory_release(object); /* no name left, and still mapped */
+    shared_memory_settle();
+    CHECK_EQUAL(slices[1].free_bytes, 290 * ARCH_PAGE);
+    shared_memory_map_release(object);
+    check_nothing_leaked();
+}
+
+TEST(half_a_write_leaves_no_trace_behind_the_end)
+{
+    uint8_t byte[3] = { 9, 9, 9 };
+
+    begin(300);
+    struct shared_memory *object = shared_memory_create(&ranks[0]);
+    uint64_t offset = 0;
+    memset(user_bytes, 3, 100);
+    CHECK_EQUAL(shared_memory_write(object, &ranks[0], user(), 10, &offset, true), 10);
+    user_end = user() + 50;
+    CHECK_EQUAL(shared_memory_write(object, &ranks[0], user(), 100, &offset, true), -EFAULT);
+    user_end = 0;
+    CHECK_EQUAL(object->bytes, 10);
+    CHECK_EQUAL(shared_memory_grow(object, &ranks[0], 100), 0);
+    CHECK_EQUAL(shared_memory_grow(object, &ranks[0], 50), 0);
+    CHECK_EQUAL(shared_memory_read(object, (uint64_t)(uintptr_t)byte, 3, 9), 3);
+    CHECK(byte[0] == 3 && byte[1] == 0 && byte[2] == 0);
+    CHECK_EQUAL(shared_memory_read(object, (uint64_t)(uintptr_t)byte, 3, 98), 2);
+    shared_memory_release(object);
+    check_nothing_leaked();
+}
+
+static uint64_t below(uint64_t limit)
+{
+    return check_random(&seed) % limit;
+}
+
+/* Small, large, and around the bounds of pages. */
+static uint64_t some_size(void)
+{
+    uint64_t pages = below(4) ? below(20) : below(BYTES_MAX / ARCH_PAGE - 1);
+
+    return pages * ARCH_PAGE + (below(3) ? below(ARCH_PAGE) : 0);
+}
+
+static struct {
+    struct shared_memory *object;
+    uint64_t bytes;
+    unsigned mappings;
+} made[OBJECTS];
+
+static void try_write(unsigned i, struct vm *rank)
+{
+    bool append = below(2);
+    uint64_t offset = append ? 0 : some_size(), bytes = some_size(), at = append ? made[i].bytes : offset;
+
+    if (at + bytes > BYTES_MAX)
+        return;
+    memset(user_bytes, (int)below(256), bytes);
+    int64_t put = shared_memory_write(made[i].object, rank, user(), bytes, &offset, append);
+    CHECK(put == -ENOSPC || put == 0 || (put > 0 && (uint64_t)put <= bytes && offset == at));
+    if (put <= 0)
+        return;
+    memcpy(model[i] + at, user_bytes, (uint64_t)put);
+    if (at + (uint64_t)put > made[i].bytes)
+        made[i].bytes = at + (uint64_t)put;
+}
+
+static void try_resize(unsigned i, struct vm *rank)
+{
+    uint64_t bytes = some_size();
+    int error = shared_memory_resize(made[i].object, rank, bytes);
+
+    CHECK(error == 0 || error == -ENOSPC);
+    if (error)
+        return;
+    if (bytes < made[i].bytes)
+        memset(model[i] + bytes, 0, made[i].bytes - bytes);
+    made[i].bytes = bytes;
+}
+
+static void try_mapping(unsigned i)
+{
+    if (made[i].mappings == 0 || below(2)) {
+        shared_memory_map_hold(made[i].object);
+        made[i].mappings++;
+        return;
+    }
+    /* The program writes behind the end, where it may. */
+    uint64_t physical, offset = made[i].object->capacity - ARCH_PAGE;
+    if (made[i].object->capacity > 0 && offset > made[i].bytes) {
+        CHECK(shared_memory_run(made[i].object, offset, ARCH_PAGE, &physical) == ARCH_PAGE);
+        memset(arch_physical(physical), 0xee, ARCH_PAGE);
+    }
+    shared_memory_map_release(made[i].object);
+    made[i].mappings--;
+}
+
+static void check_object(unsigned i)
+{
+    struct shared_memory *object = made[i].object;
+    uint64_t pages = (made[i].bytes + ARCH_PAGE - 1) / ARCH_PAGE;
+
+    CHECK_EQUAL(object->bytes, made[i].bytes);
+    CHECK(made[i].mappings || object->capacity == pages * ARCH_PAGE);
+    CHECK(object->capacity >= object->bytes);
+    CHECK(shows(object, model[i], made[i].bytes));
+    CHECK_EQUAL(shared_memory_read(object, user(), BYTES_MAX, 0), made[i].bytes);
+    CHECK(memcmp(user_bytes, model[i], made[i].bytes) == 0);
+}
+
+TEST(random_operations_agree_with_arrays)
+{
+    begin(SLICE_PAGES);
+    for (unsigned round = 0; round < 6000; round++) {
+        unsigned i = (unsigned)below(OBJECTS);
+        struct vm *rank = &ranks[below(2)];
+
+        if (!made[i].object) {
+            made[i].object = shared_memory_create(rank);
+            made[i].bytes = 0;
+            memset(model[i], 0, BYTES_MAX);
+            continue;
+        }
+        switch (below(8)) {
+        case 0:
+        case 1:
+        case 2:
+            try_write(i, rank);
+            break;
+        case 3:
+        case 4:
+            try_resize(i, rank);
+            break;
+        case 5:
+        case 6:
+            try_mapping(i);
+            break;
+        default:
+            shared_memory_release(made[i].object);
+            for (; made[i].mappings > 0; made[i].mappings--)
+                shared_memory_map_release(made[i].object);
+            made[i].object = NULL;
+        }
+        shared_memory_settle();
+        if (made[i].object && round % 4 == 0)
+            check_object(i);
+    }
+    for (unsigned i = 0; i < OBJECTS; i++) {
+        if (!made[i].object)
+            continue;
+        check_object(i);
+        shared_memory_release(made[i].object);
+        for (; made[i].mappings > 0; made[i].mappings--)
+            shared_memory_map_release(made[i].object);
+    }
+    check_nothing_leaked();
+}
+
+int main(void)
+{
+    RUN(large_files_stand_in_large_pages);
+    RUN(what_one_rank_cannot_pay_changes_nothing);
+    RUN(memory_in_use_stays_until_its_last_mapping_goes);
+    RUN(half_a_write_leaves_no_trace_behind_the_end);
+    RUN(random_operations_agree_with_arrays);
+    return check_report("shared_memory");
+}

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The address space at its edges: odd arguments, no memory left, a program that takes away what it stands on."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from conftest import Run, expect_exit
+
+
+def expect_kept(result, least: int = 3) -> None:
+    expect_exit(result)
+    kept = re.search(rb"promises: (\d+), broken: 0\n", result.stdout)
+    assert kept and int(kept[1]) >= least, result.explain()
+    assert result.stderr == b"", result.explain()
+
+
+def test_memory_calls_answer_at_every_bound_of_a_program_s_addresses(tacet: Run) -> None:
+    expect_kept(tacet("spaces.musl", "bounds"), 1000)
+
+
+def test_memory_calls_answer_as_linux_s(tacet: Run) -> None:
+    expect_kept(tacet("spaces.musl", "calls"), 30)
+
+
+@pytest.mark.parametrize("case", ["arenas", "stacks", "fragments"])
+def test_memory_that_was_in_use_comes_back(case: str, tacet: Run) -> None:
+    expect_kept(tacet("supply.musl", case, time_limit=120))
+
+
+def test_whoever_takes_all_memory_harms_neither_itself_nor_others(tacet: Run) -> None:
+    expect_kept(tacet("supply.musl", "bomb", time_limit=120))
+    result = expect_exit(tacet("supply.musl", "bomb", cpus=2, time_limit=120))
+    assert result.stdout.count(b", broken: 0\n") == 2, result.explain()
+
+
+def test_a_program_that_touches_all_its_memory_takes_no_page_fault(tacet: Run) -> None:
+    expect_kept(tacet("supply.musl", "touch"), 2)
+
+
+@pytest.mark.parametrize(
+    ("case", "cause"),
+    [
+        ("unmap-stack", "to where nothing is mapped|of where nothing is mapped"),
+        ("unmap-text", "jump to where nothing is mapped"),
+        ("protect-text", "jump to"),
+    ],
+)
+def test_a_rank_that_takes_away_what_it_stands_on_is_told_and_others_go_on(case: str, cause: str, tacet: Run) -> None:
+    result = expect_exit(tacet("spaces.musl", case, cpus=2), 128 + 11)
+    assert re.search(rf"rank 0 .* ended by SIGSEGV: .*({cause})", result.console), result.explain()
+    assert result.stdout.count(b", broken: 0\n") == 1, result.explain()
