@@ -40,7 +40,11 @@ int process_create(unsigned rank, const struct memory_slice *slice, struct tree 
     process->rank = rank;
     process->pid = FIRST_PID + rank;
     process->tree = tree;
+    process->umask = 022;
     process->directory = tree->root;
+    spin_lock(&tree->lock);
+    tree_use(tree->root);
+    spin_unlock(&tree->lock);
     process->program_path = given->path;
     process->prefix = given->prefix;
     process->latency_bound_ns = latency_bound_default_ns();

@@ -22,14 +22,32 @@ static int rights_from(uint64_t protection, unsigned *rights)
 }
 
 /* A private copy of a part of a file, with `rights` when it is filled. */
-static int file_copy(struct vm *vm, uint64_t address, uint64_t bytes, const struct file *file,
-                     uint64_t offset, unsigned rights)
+static int file_copy(struct vm *vm, uint64_t address, uint64_t bytes, struct file *file, uint64_t offset,
+                     unsigned rights)
 {
-    uint64_t there = offset < file->node->bytes ? file->node->bytes - offset : 0;
-    uint64_t part = there < bytes ? there : bytes;
-    int error = user_write(address, (const char *)file->node->data + offset, part);
+    int64_t copied = file->operations->read(file, address, bytes, offset);
 
-    return error ? error : vm_protect(vm, address, bytes, rights);
+    return copied < 0 ? (int)copied : vm_protect(vm, address, bytes, rights);
+}
+
+/* The open file behind a descriptor, held, whose bytes can be copied. */
+static int file_for_mapping(struct process *process, uint64_t descriptor, bool shared_writable, struct file **out)
+{
+    struct file *file = file_get(process, (uint32_t)descriptor);
+
+    if (!file)
+        return -EBADF;
+    bool regular = file->node && !file->node->device && mode_is(file->node->mode, S_IFREG);
+    int error = !regular                                   ? -ENODEV
+                : (file->flags & O_PATH)                   ? -EBADF
+                : (file->flags & O_ACCMODE) == O_WRONLY    ? -EACCES
+                : shared_writable                          ? -EACCES
+                                                           : 0;
+
+    if (error)
+        file_put(file);
+    *out = file;
+    return error;
 }
 
 long sys_mmap(uint64_t address, uint64_t bytes, uint64_t protection, uint64_t flags, uint64_t descriptor,
@@ -37,7 +55,7 @@ long sys_mmap(uint64_t address, uint64_t bytes, uint64_t protection, uint64_t fl
 {
     struct process *process = arch_process();
     uint64_t type = flags & MAP_TYPE;
-    const struct file *file = NULL;
+    struct file *file = NULL;
     unsigned rights, vm_flags = 0;
     int error = rights_from(protection, &rights);
 
@@ -47,13 +65,9 @@ long sys_mmap(uint64_t address, uint64_t bytes, uint64_t protection, uint64_t fl
         (type != MAP_SHARED && type != MAP_PRIVATE && type != MAP_SHARED_VALIDATE))
         return -EINVAL;
     if (!(flags & MAP_ANONYMOUS)) {
-        file = file_get(process, (uint32_t)descriptor);
-        if (!file)
-            return -EBADF;
-        if (!file->node || file->node->device || (file->node->mode & S_IFMT) != S_IFREG)
-            return -ENODEV;
-        if (type != MAP_PRIVATE && (protection & PROT_WRITE))
-            return -EACCES;
+        error = file_for_mapping(process, descriptor, type != MAP_PRIVATE && (protection & PROT_WRITE), &file);
+        if (error)
+            return error;
     }
     if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE))
         vm_flags |= VM_FIXED;
@@ -68,6 +82,8 @@ long sys_mmap(uint64_t address, uint64_t bytes, uint64_t protection, uint64_t fl
         if (error)
             vm_unmap(&process->vm, address, bytes);
     }
+    if (file)
+        file_put(file);
     if (!error)
         klog(map, address, bytes);
     return error ? error : (long)address;
