@@ -17,11 +17,13 @@ static bool overlap(const struct file_lock *a, const struct file_lock *b)
 
 const struct file_lock *file_lock_conflict(const struct tree_node *node, const struct file_lock *wanted)
 {
+    const struct file_lock *lowest = NULL;
+
     for (const struct file_lock *lock = node->locks; lock; lock = lock->next)
         if (lock->owner != wanted->owner && same_domain(lock, wanted) && overlap(lock, wanted) &&
-            (lock->exclusive || wanted->exclusive))
-            return lock;
-    return NULL;
+            (lock->exclusive || wanted->exclusive) && (!lowest || lock->start < lowest->start))
+            lowest = lock;
+    return lowest;
 }
 
 /* Takes the range away from the owner's locks. One that lies around it needs a second descriptor: *spare, which
@@ -53,6 +55,27 @@ static void range_remove(struct tree *tree, struct tree_node *node, const struct
             *link = lock->next;
             tree_cell_give(tree, lock, sizeof(*lock));
         }
+    }
+}
+
+/* Makes `lock`, which is in no list, as long as its neighbours of the same kind and with them, which go. */
+static void neighbours_join(struct tree *tree, struct tree_node *node, struct file_lock *lock)
+{
+    for (struct file_lock **link = &node->locks; *link;) {
+        struct file_lock *other = *link;
+        bool below = other->end + 1 == lock->start, above = lock->end + 1 == other->start;
+
+        if (other->owner != lock->owner || !same_domain(other, lock) || other->exclusive != lock->exclusive ||
+            !(below || above)) {
+            link = &other->next;
+            continue;
+        }
+        if (below)
+            lock->start = other->start;
+        else
+            lock->end = other->end;
+        *link = other->next;
+        tree_cell_give(tree, other, sizeof(*other));
     }
 }
 
@@ -90,6 +113,7 @@ int file_lock_set(struct tree *tree, struct tree_node *node, const struct file_l
     range_remove(tree, node, wanted, &spare);
     spare_give(tree, spare);
     *lock = *wanted;
+    neighbours_join(tree, node, lock);
     lock->next = node->locks;
     node->locks = lock;
     return 0;

@@ -18,7 +18,7 @@ struct file_lock {
     bool whole_file; /* flock's domain */
 };
 
-/* A lock of somebody else's that `wanted` cannot be beside, or NULL. */
+/* The lowest lock of somebody else's that `wanted` cannot be beside, or NULL. */
 const struct file_lock *file_lock_conflict(const struct tree_node *node, const struct file_lock *wanted);
 
 /* Sets the lock, instead of what its owner has in the range; nobody's may conflict. -ENOLCK. */
