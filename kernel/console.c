@@ -6,9 +6,11 @@
 #include "arch.h"
 #include "errno.h"
 #include "kstring.h"
+#include "spinlock.h"
 
 #define PREFIX        "tacet: "
 #define INPUT_END     4 /* control-D */
+#define INPUT_OPTION  "stdin_bytes"
 #define LINE_BYTES    512
 #define DEVICE_SET(d) (1U << (d))
 
@@ -146,6 +148,10 @@ static unsigned input_set(void)
 static int waiting_byte = -1;
 /* A stream that has come to its end stays there; a person at a terminal may go on typing. */
 static bool stream_ended;
+/* How much of it will come, where that is known: then every byte value is a byte. */
+static bool input_counted;
+static uint64_t input_left;
+static struct spinlock input_lock;
 
 static int input_byte(unsigned set)
 {
@@ -168,31 +174,32 @@ static bool has_input(unsigned set)
 
 bool console_input_ready(void)
 {
-    waiting_byte = input_byte(input_set());
-    return waiting_byte >= 0 || stream_ended || !has_input(input_set());
+    spin_lock(&input_lock);
+    if (!stream_ended)
+        waiting_byte = input_byte(input_set());
+    bool ready = waiting_byte >= 0 || stream_ended || !has_input(input_set());
+    spin_unlock(&input_lock);
+    return ready;
 }
 
-size_t console_read(char *bytes, size_t count)
+/* Takes what is there, at most up to the end of a line. With the lock. */
+static int64_t input_take(char *bytes, size_t count)
 {
     bool shared = console_is_shared(CONSOLE_STDOUT);
     unsigned set = input_set();
     size_t got = 0;
 
-    if (count == 0 || !has_input(set))
-        return 0;
     while (got < count && !stream_ended) {
         int byte = input_byte(set);
 
-        if (byte < 0) {
-            if (got > 0)
-                break;
-            arch_pause();
-            continue;
-        }
-        if (byte == INPUT_END) { /* what came before it in its line is read first */
+        if (byte < 0)
+            return got ? (int64_t)got : -EAGAIN;
+        if (!input_counted && byte == INPUT_END) { /* what came before it in its line is read first */
             stream_ended = !shared;
             break;
         }
+        if (input_counted && --input_left == 0)
+            stream_ended = true;
         if (shared && byte == '\r')
             byte = '\n';
         bytes[got++] = (char)byte;
@@ -201,6 +208,17 @@ size_t console_read(char *bytes, size_t count)
         if (byte == '\n')
             break;
     }
+    return (int64_t)got;
+}
+
+int64_t console_read(char *bytes, size_t count)
+{
+    int64_t got = 0;
+
+    spin_lock(&input_lock);
+    if (count > 0 && has_input(input_set()))
+        got = input_take(bytes, count);
+    spin_unlock(&input_lock);
     return got;
 }
 
@@ -248,6 +266,23 @@ static int set_parse(const char *option, const char *text, unsigned *set, struct
     return *set ? 0 : message_set(why, -EINVAL, "%s= wants at least one console's name", option);
 }
 
+/* Applies `stdin_bytes=`, once it is known where the streams go. */
+static int input_configure(const struct command_line *line, struct message *why)
+{
+    const char *text = command_line_option(line, INPUT_OPTION);
+
+    if (!text)
+        return 0;
+    if (option_number(INPUT_OPTION, text, 0, INT64_MAX, &input_left, why))
+        return -EINVAL;
+    if (console_is_shared(CONSOLE_STDOUT))
+        return message_set(why, -EINVAL, INPUT_OPTION "= counts the bytes of a port that stdout= names, and nobody but the "
+                                                      "program has; a console has people at it");
+    input_counted = true;
+    stream_ended = input_left == 0;
+    return 0;
+}
+
 int console_configure(const struct command_line *line, struct message *why)
 {
     static const struct {
@@ -272,5 +307,5 @@ int console_configure(const struct command_line *line, struct message *why)
     for (unsigned stream = 0; stream < 2; stream++)
         if (stream_set[stream] == kernel_set)
             stream_set[stream] = 0;
-    return 0;
+    return input_configure(line, why);
 }

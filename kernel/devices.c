@@ -16,6 +16,7 @@
 #include "kstring.h"
 #include "linux_abi.h"
 #include "process.h"
+#include "wait.h"
 
 enum device {
     DEVICE_NONE,
@@ -35,8 +36,6 @@ enum device {
 #define CHUNK_BYTES  512
 #define TEXT_BYTES   (64 * 1024ULL)
 
-/* ---- Files of the tree ---- */
-
 static int64_t bytes_read(const void *data, uint64_t size, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
     if (offset >= size)
@@ -48,37 +47,37 @@ static int64_t bytes_read(const void *data, uint64_t size, uint64_t buffer, uint
     return error ? error : (int64_t)bytes;
 }
 
-static int64_t tree_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
-{
-    return bytes_read(file->node->data, file->node->bytes, buffer, bytes, offset);
-}
-
-static uint64_t tree_size(const struct file *file)
-{
-    return file->node->bytes;
-}
-
-static const struct file_operations tree_operations = { .read = tree_read, .size = tree_size };
-static const struct file_operations directory_operations = { .size = tree_size };
-
 /* ---- Standard streams ---- */
+
+/* How long a read looks without a pause: what a runner sends comes in small pieces, close to each other. */
+#define INPUT_EAGER_NS 1000000
 
 /* Input belongs to the first rank; the others are at its end. */
 static int64_t stream_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
     char chunk[CHUNK_BYTES];
-    size_t got;
-    int error;
+    int64_t got;
 
-    (void)file;
     (void)offset;
-    if (arch_process()->rank != 0)
+    if (file->process->rank != 0 || bytes == 0)
         return 0;
-    file_streams_flush(
-        arch_process()); /* a question that has no end of line is asked before its answer is read */
-    got = console_read(chunk, bytes < sizeof(chunk) ? bytes : sizeof(chunk));
-    error = user_write(buffer, chunk, got);
-    return error ? error : (int64_t)got;
+    file_streams_flush(file->process); /* a question that has no end of line is asked before its answer is read */
+    uint64_t eager_until = clock_now_ns() + INPUT_EAGER_NS;
+    while ((got = console_read(chunk, bytes < sizeof(chunk) ? bytes : sizeof(chunk))) == -EAGAIN) {
+        int error = file->flags & O_NONBLOCK             ? -EAGAIN
+                    : clock_now_ns() < eager_until ? 0
+                                                         : file_wait(WAIT_FOREVER);
+
+        if (error)
+            return error;
+        arch_pause();
+    }
+    return user_write(buffer, chunk, (uint64_t)got) ? -EFAULT : got;
+}
+
+static unsigned stream_ready(struct file *file)
+{
+    return READY_OUT | (file->process->rank != 0 || console_input_ready() ? READY_IN : 0);
 }
 
 static void line_write(struct process *process, enum console_stream stream)
@@ -92,9 +91,11 @@ static void line_write(struct process *process, enum console_stream stream)
 
 void file_streams_flush(struct process *process)
 {
+    spin_lock(&process->lines_lock);
     for (enum console_stream stream = CONSOLE_STDOUT; stream <= CONSOLE_STDERR; stream++)
         if (process->lines[stream].used > 0)
             line_write(process, stream);
+    spin_unlock(&process->lines_lock);
 }
 
 /* With the rank's number in front of each line, and each line in one piece, however it was written: other
@@ -104,6 +105,7 @@ static void prefixed_write(struct process *process, enum console_stream stream, 
 {
     struct process_line *line = &process->lines[stream];
 
+    spin_lock(&process->lines_lock);
     for (size_t i = 0; i < bytes; i++) {
         if (line->used == 0 && !line->continues)
             line->used = format_text(line->text, PREFIX_BYTES, "%u: ", process->rank);
@@ -111,6 +113,7 @@ static void prefixed_write(struct process *process, enum console_stream stream, 
         if (text[i] == '\n' || line->used == sizeof(line->text))
             line_write(process, stream);
     }
+    spin_unlock(&process->lines_lock);
 }
 
 static int64_t stream_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
@@ -134,10 +137,12 @@ static int64_t stream_write(struct file *file, uint64_t buffer, uint64_t bytes, 
     return (int64_t)bytes;
 }
 
-static const struct file_operations terminal_operations = { .read = stream_read,
-                                                            .write = stream_write,
-                                                            .terminal = true };
-static const struct file_operations stream_operations = { .read = stream_read, .write = stream_write };
+static const struct file_operations terminal_operations = {
+    .read = stream_read, .write = stream_write, .ready = stream_ready, .terminal = true, .waits = true
+};
+static const struct file_operations stream_operations = {
+    .read = stream_read, .write = stream_write, .ready = stream_ready, .waits = true
+};
 
 static void stream_bind(struct file *file, enum device device, enum console_stream stream)
 {
@@ -146,7 +151,6 @@ static void stream_bind(struct file *file, enum device device, enum console_stre
     file->operations = terminal ? &terminal_operations : &stream_operations;
     file->mode = terminal ? S_IFCHR | 0620 : S_IFIFO | 0600;
     file->device = device;
-    file->flags = O_RDWR;
 }
 
 void file_open_streams(struct process *process)
@@ -158,7 +162,9 @@ void file_open_streams(struct process *process)
             stream_bind(file, DEVICE_STDOUT, CONSOLE_STDOUT);
         else
             stream_bind(file, DEVICE_STDERR, CONSOLE_STDERR);
+        file->flags = O_RDWR;
         file_install(process, file, 0, false);
+        file_put(file);
     }
 }
 
@@ -225,7 +231,7 @@ static uint64_t text_size(const struct file *file)
 
 static void text_release(struct file *file)
 {
-    vm_pages_give(&arch_process()->vm, arch_physical_of(file->text), file->text_capacity);
+    vm_pages_give(&file->process->vm, arch_physical_of(file->text), file->text_capacity);
 }
 
 static const struct file_operations text_operations = { .read = text_read,
@@ -349,7 +355,7 @@ static int text_bind(struct file *file, const struct file_operations *operations
                      void (*make)(struct file *file))
 {
     uint64_t bytes = (capacity + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
-    uint64_t memory = vm_pages_take(&arch_process()->vm, bytes, ARCH_PAGE);
+    uint64_t memory = vm_pages_take(&file->process->vm, bytes, ARCH_PAGE);
 
     if (memory == PAGE_POOL_NONE)
         return -ENOMEM;
@@ -363,19 +369,16 @@ static int text_bind(struct file *file, const struct file_operations *operations
 
 /* ---- All kinds ---- */
 
-bool file_input_ready(const struct file *file)
-{
-    bool stream = file->operations == &terminal_operations || file->operations == &stream_operations;
-
-    return !stream || arch_process()->rank != 0 || console_input_ready();
-}
-
 int file_bind(struct process *process, struct file *file)
 {
     uint32_t kind = file->node->mode & S_IFMT;
 
     (void)process;
     file->mode = file->node->mode;
+    if (file->flags & O_PATH) {
+        file->operations = &directory_operations; /* nothing can be done with it but to tell about it */
+        return 0;
+    }
     switch (file->node->device) {
     case DEVICE_STDOUT:
         stream_bind(file, DEVICE_STDOUT, CONSOLE_STDOUT);
@@ -405,7 +408,9 @@ int file_bind(struct process *process, struct file *file)
     default:
         if (kind != S_IFREG && kind != S_IFDIR)
             return -ENXIO; /* a device node of the archive that nothing here stands behind */
-        file->operations = kind == S_IFDIR ? &directory_operations : &tree_operations;
+        file->operations = kind == S_IFDIR        ? &directory_operations
+                           : file->node->memory ? &memory_operations
+                                                : &tree_operations;
         return 0;
     }
 }

@@ -288,7 +288,7 @@ static long futex_wait(uint64_t address, uint32_t expected, uint64_t deadline_ns
 }
 
 /* The local time until which to wait; TIMER_NEVER without a time. */
-static int deadline_read(uint64_t operation, uint64_t timeout, uint64_t *deadline_ns)
+static int futex_deadline_read(uint64_t operation, uint64_t timeout, uint64_t *deadline_ns)
 {
     uint64_t ns;
 
@@ -319,7 +319,7 @@ long sys_futex(uint64_t address, uint64_t operation, uint64_t value, uint64_t ti
 
     if ((operation & FUTEX_CLOCK_REALTIME) && (operation & FUTEX_COMMANDS) != FUTEX_WAIT_BITSET)
         return -ENOSYS;
-    if (waits && (error = deadline_read(operation, timeout, &deadline_ns)))
+    if (waits && (error = futex_deadline_read(operation, timeout, &deadline_ns)))
         return error;
     switch (operation & FUTEX_COMMANDS) {
     case FUTEX_WAIT:

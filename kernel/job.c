@@ -222,6 +222,7 @@ _Noreturn void job_rank_end(unsigned status)
     unsigned worst = __atomic_load_n(&job.worst_status, __ATOMIC_RELAXED);
 
     file_streams_flush(arch_process());
+    files_close(arch_process()); /* what it has locked or removed matters to other ranks */
     klog(program_end, arch_process()->rank, status);
     if (job.rank_count > 1 && status != 0)
         kernel_print("rank %u ended with status %u\n", arch_process()->rank, status);

@@ -19,6 +19,7 @@
 #include "klog.h"
 #include "node.h"
 #include "selftest.h"
+#include "process.h"
 #include "stop.h"
 #include "thread.h"
 #include "version.h"
@@ -26,10 +27,10 @@
 #define SLICE_BYTES_MIN (16ULL << 20)
 #define PROGRAM_DEFAULT "/init"
 
-static const char *const known_options[] = { "app",           "argv0",  "clockevent", "console",
-                                             "env",           "idle",   "klog",       "klog_classes",
-                                             "latency_bound", "prefix", "ranks",      "selftest",
-                                             "stack",         "stderr", "stdout",     NULL };
+static const char *const known_options[] = {
+    "app",    "argv0", "clockevent", "console", "env",    "idle",        "klog",   "klog_classes", "latency_bound",
+    "prefix", "ranks", "selftest",   "stack",   "stderr", "stdin_bytes", "stdout", NULL,
+};
 
 static struct command_line line;
 static struct memplan plan;
@@ -121,8 +122,8 @@ static void memory_plan(const struct boot_info *boot, unsigned rank_count, bool 
         .reserved = reserved,
         .reserved_count = count,
         .address_limit = arch_address_limit(),
-        .pool_bytes = arch_pool_bytes(boot) + tree_nodes_max(boot) * sizeof(struct tree_node) +
-                      threads_bytes(arch_cpus_present()) + 4 * ARCH_PAGE,
+        .pool_bytes = arch_pool_bytes(boot) + tree_nodes_max(boot) * TREE_ENTRY_BYTES_MAX +
+                      threads_bytes(arch_cpus_present()) + 8 * ARCH_PAGE,
         .pool_limit = arch_early_limit(),
         .rank_count = rank_count,
         .slice_bytes_min = SLICE_BYTES_MIN,
@@ -173,23 +174,15 @@ static uint64_t kernel_bytes(void)
 
 /* ---- Files ---- */
 
-static struct tree_node *tree_node_allocate(void *context)
+/* Of the kernel's pool while the tree is built, later of the rank's that makes a file. */
+static void *tree_page_take(void *context)
 {
-    static struct tree_node *next;
-    static uint64_t left;
+    struct process *process = arch_process();
+    uint64_t page = process ? vm_pages_take(&process->vm, ARCH_PAGE, ARCH_PAGE)
+                            : page_pool_take(&kernel_pool, ARCH_PAGE, ARCH_PAGE);
 
-    (void)context; /* the pool is the kernel's */
-    if (left == 0) {
-        uint64_t page = page_pool_take(&kernel_pool, ARCH_PAGE, ARCH_PAGE);
-
-        if (page == PAGE_POOL_NONE)
-            return NULL;
-        arch_zero(arch_physical(page), ARCH_PAGE);
-        next = arch_physical(page);
-        left = ARCH_PAGE / sizeof(struct tree_node);
-    }
-    left--;
-    return next++;
+    (void)context; /* there is one tree */
+    return page == PAGE_POOL_NONE ? NULL : arch_physical(page);
 }
 
 /* A module that is an archive becomes the tree; any other is one file: at its own name where that is a path,
@@ -199,7 +192,7 @@ static void tree_build(const struct boot_info *boot)
     struct message why = { "" };
     int error;
 
-    tree.node_allocate = tree_node_allocate;
+    tree.page_take = tree_page_take;
     error = tree_initialise(&tree);
     for (unsigned i = 0; i < boot->module_count && !error; i++) {
         const struct boot_module *module = &boot->modules[i];
@@ -215,6 +208,8 @@ static void tree_build(const struct boot_info *boot)
     }
     if (!error)
         error = devices_add(&tree, &why);
+    if (!error)
+        error = tree_writable_add(&tree, &why);
     if (error)
         node_stop(STOP_BAD_INPUT, "initrd: %s", why.text[0] ? why.text : "no memory for the file tree");
 }

@@ -41,7 +41,11 @@ int process_create(unsigned rank, const struct memory_slice *slice, struct tree 
     process->cpus = given->cpus;
     process->pid = FIRST_PID + rank;
     process->tree = tree;
+    process->umask = 022;
     process->directory = tree->root;
+    spin_lock(&tree->lock);
+    tree_use(tree->root);
+    spin_unlock(&tree->lock);
     process->program_path = given->path;
     process->prefix = given->prefix;
     format_text(process->name, sizeof(process->name), "%s", base_name(given->name));

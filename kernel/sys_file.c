@@ -1,39 +1,89 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_file.c: system calls on open files: reading, writing, seeking, descriptors. Paths are in sys_path.c.
+ * sys_file.c: system calls on the bytes of open files: reading, writing, seeking, sizes. Descriptors are in
+ * sys_descriptor.c, paths in sys_path.c.
  */
 #include "arch.h"
 #include "errno.h"
 #include "linux_abi.h"
 #include "process.h"
+#include "shared_memory.h"
 #include "syscall.h"
 
-static bool file_readable(const struct file *file)
+static uint64_t smaller(uint64_t a, uint64_t b)
 {
-    return (file->flags & O_ACCMODE) != O_WRONLY && !(file->flags & O_PATH);
+    return a < b ? a : b;
 }
 
-static bool file_writable(const struct file *file)
-{
-    return (file->flags & O_ACCMODE) != O_RDONLY && !(file->flags & O_PATH);
-}
+/* ---- One piece ---- */
 
-static int64_t file_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+static int read_check(const struct file *file)
 {
-    if (!file_readable(file))
+    if ((file->flags & O_ACCMODE) == O_WRONLY || (file->flags & O_PATH))
         return -EBADF;
-    if (!file->operations->read)
-        return -EISDIR;
-    if ((file->flags & O_NONBLOCK) && bytes > 0 && !file_input_ready(file))
-        return -EAGAIN;
-    return file->operations->read(file, buffer, bytes < READ_WRITE_MAX ? bytes : READ_WRITE_MAX, offset);
+    return file->operations->read ? 0 : file->node ? -EISDIR : -EINVAL;
 }
 
-static int64_t file_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+static int write_check(const struct file *file)
 {
-    if (!file_writable(file) || !file->operations->write)
+    if ((file->flags & O_ACCMODE) == O_RDONLY || (file->flags & O_PATH))
         return -EBADF;
-    return file->operations->write(file, buffer, bytes < READ_WRITE_MAX ? bytes : READ_WRITE_MAX, offset);
+    return file->operations->write ? 0 : -EINVAL;
+}
+
+int64_t file_read(struct file *file, uint64_t buffer, uint64_t bytes)
+{
+    int64_t got = read_check(file);
+
+    if (got)
+        return got;
+    bytes = smaller(bytes, READ_WRITE_MAX);
+    if (file->operations->waits)
+        return file->operations->read(file, buffer, bytes, 0);
+    spin_lock(&file->lock);
+    got = file->operations->read(file, buffer, bytes, file->offset);
+    if (got > 0)
+        file->offset += (uint64_t)got;
+    spin_unlock(&file->lock);
+    return got;
+}
+
+int64_t file_write(struct file *file, uint64_t buffer, uint64_t bytes)
+{
+    int64_t put = write_check(file);
+
+    if (put)
+        return put;
+    bytes = smaller(bytes, READ_WRITE_MAX);
+    if (file->operations->waits)
+        return file->operations->write(file, buffer, bytes, 0);
+    spin_lock(&file->lock);
+    put = file->operations->write(file, buffer, bytes, file->offset);
+    if (put > 0)
+        file->offset += (uint64_t)put;
+    spin_unlock(&file->lock);
+    return put;
+}
+
+static int64_t file_read_at(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    int error = read_check(file);
+
+    return error ? error : file->operations->read(file, buffer, smaller(bytes, READ_WRITE_MAX), offset);
+}
+
+static int64_t file_write_at(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    int error = write_check(file);
+
+    if (error)
+        return error;
+    spin_lock(&file->lock);
+    uint64_t before = file->offset; /* appending moves it */
+    int64_t put = file->operations->write(file, buffer, smaller(bytes, READ_WRITE_MAX), offset);
+    file->offset = before;
+    spin_unlock(&file->lock);
+    return put;
 }
 
 long sys_read(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
@@ -43,9 +93,8 @@ long sys_read(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
     if (!file)
         return -EBADF;
 
-    int64_t got = file_read(file, buffer, bytes, file->offset);
-    if (got > 0)
-        file->offset += (uint64_t)got;
+    int64_t got = file_read(file, buffer, bytes);
+    file_put(file);
     return got;
 }
 
@@ -56,43 +105,78 @@ long sys_write(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
     if (!file)
         return -EBADF;
 
-    int64_t put = file_write(file, buffer, bytes, file->offset);
-    if (put > 0)
-        file->offset += (uint64_t)put;
+    int64_t put = file_write(file, buffer, bytes);
+    file_put(file);
     return put;
 }
 
-long sys_pread64(uint64_t descriptor, uint64_t buffer, uint64_t bytes, uint64_t offset)
+/* A file that can be sought in, for the calls that say where. */
+static int seekable_get(uint64_t descriptor, uint64_t offset, struct file **out)
 {
     struct file *file = file_get(arch_process(), descriptor);
 
     if (!file)
         return -EBADF;
-    if ((int64_t)offset < 0)
-        return -EINVAL;
-    if (!file->operations->size)
-        return -ESPIPE;
-    return file_read(file, buffer, bytes, offset);
+    *out = file;
+    if ((int64_t)offset >= 0 && file->operations->size)
+        return 0;
+    file_put(file);
+    return (int64_t)offset < 0 ? -EINVAL : -ESPIPE;
 }
 
-/* Calls `move` for each part of a vector, until one moves less than it should. */
-static long vector_move(uint64_t descriptor, uint64_t vector, uint64_t count,
-                        long (*move)(uint64_t, uint64_t, uint64_t))
+long sys_pread64(uint64_t descriptor, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
-    int64_t total = 0;
+    struct file *file;
+    int64_t got = seekable_get(descriptor, offset, &file);
 
-    if (!file_get(arch_process(), descriptor))
-        return -EBADF;
+    if (got)
+        return got;
+    got = file_read_at(file, buffer, bytes, offset);
+    file_put(file);
+    return got;
+}
+
+long sys_pwrite64(uint64_t descriptor, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    struct file *file;
+    int64_t put = seekable_get(descriptor, offset, &file);
+
+    if (put)
+        return put;
+    put = file_write_at(file, buffer, bytes, offset);
+    file_put(file);
+    return put;
+}
+
+/* ---- Vectors ---- */
+
+/* Nothing is moved unless all lengths make sense. */
+static int vector_check(uint64_t vector, uint64_t count)
+{
+    uint64_t total = 0;
+
     if (count > IOV_MAX)
         return -EINVAL;
-    for (uint64_t i = 0; i < count; i++) { /* nothing is moved unless all lengths make sense */
+    for (uint64_t i = 0; i < count; i++) {
         struct linux_iovec part;
 
         if (user_read(&part, vector + i * sizeof(part), sizeof(part)))
             return -EFAULT;
-        if ((int64_t)part.bytes < 0)
+        if ((int64_t)part.bytes < 0 || (int64_t)(total += part.bytes) < 0)
             return -EINVAL;
     }
+    return 0;
+}
+
+/* Moves the parts, until one moves less than it should; at `offset`, or where the file is for NULL. */
+static int64_t vector_move(struct file *file, uint64_t vector, uint64_t count, const uint64_t *offset,
+                           bool write)
+{
+    int64_t total = 0, moved;
+    int error = vector_check(vector, count);
+
+    if (error)
+        return error;
     for (uint64_t i = 0; i < count; i++) {
         struct linux_iovec part;
 
@@ -100,8 +184,12 @@ static long vector_move(uint64_t descriptor, uint64_t vector, uint64_t count,
             return total ? total : -EFAULT;
         if (part.bytes == 0)
             continue;
-
-        int64_t moved = move(descriptor, part.base, part.bytes);
+        if (offset && write)
+            moved = file_write_at(file, part.base, part.bytes, *offset + (uint64_t)total);
+        else if (offset)
+            moved = file_read_at(file, part.base, part.bytes, *offset + (uint64_t)total);
+        else
+            moved = write ? file_write(file, part.base, part.bytes) : file_read(file, part.base, part.bytes);
         if (moved < 0)
             return total ? total : moved;
         total += moved;
@@ -111,34 +199,99 @@ static long vector_move(uint64_t descriptor, uint64_t vector, uint64_t count,
     return total;
 }
 
+static long vector_call(uint64_t descriptor, uint64_t vector, uint64_t count, bool write)
+{
+    struct file *file = file_get(arch_process(), descriptor);
+    int64_t moved;
+
+    if (!file)
+        return -EBADF;
+    moved = write ? write_check(file) : read_check(file);
+    if (!moved)
+        moved = vector_move(file, vector, count, NULL, write);
+    file_put(file);
+    return moved;
+}
+
 long sys_readv(uint64_t descriptor, uint64_t vector, uint64_t count)
 {
-    return vector_move(descriptor, vector, count, sys_read);
+    return vector_call(descriptor, vector, count, false);
 }
 
 long sys_writev(uint64_t descriptor, uint64_t vector, uint64_t count)
 {
-    return vector_move(descriptor, vector, count, sys_write);
+    return vector_call(descriptor, vector, count, true);
 }
 
-long sys_lseek(uint64_t descriptor, uint64_t offset, uint64_t whence)
+static long vector_call_at(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t offset, bool write)
 {
-    struct file *file = file_get(arch_process(), descriptor);
-    uint64_t base;
+    struct file *file;
+    int64_t moved = seekable_get(descriptor, offset, &file);
 
-    if (!file)
-        return -EBADF;
-    if (!file->operations->size)
-        return -ESPIPE;
+    if (moved)
+        return moved;
+    moved = write ? write_check(file) : read_check(file);
+    if (!moved)
+        moved = vector_move(file, vector, count, &offset, write);
+    file_put(file);
+    return moved;
+}
+
+long sys_preadv(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t low, uint64_t high)
+{
+    (void)high; /* the upper half where a register is half as wide */
+    return vector_call_at(descriptor, vector, count, low, false);
+}
+
+long sys_pwritev(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t low, uint64_t high)
+{
+    (void)high;
+    return vector_call_at(descriptor, vector, count, low, true);
+}
+
+long sys_preadv2(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t low, uint64_t high,
+                 uint64_t flags)
+{
+    if ((uint32_t)flags)
+        return -EOPNOTSUPP;
+    if ((int64_t)low == -1)
+        return sys_readv(descriptor, vector, count);
+    return sys_preadv(descriptor, vector, count, low, high);
+}
+
+long sys_pwritev2(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t low, uint64_t high,
+                  uint64_t flags)
+{
+    if ((uint32_t)flags)
+        return -EOPNOTSUPP;
+    if ((int64_t)low == -1)
+        return sys_writev(descriptor, vector, count);
+    return sys_pwritev(descriptor, vector, count, low, high);
+}
+
+/* ---- Positions and sizes ---- */
+
+enum { SEEK_FROM_START, SEEK_FROM_HERE, SEEK_FROM_END, SEEK_TO_DATA, SEEK_TO_HOLE };
+
+/* With the file's lock. */
+static int64_t seek(struct file *file, uint64_t offset, uint64_t whence)
+{
+    uint64_t size = file->operations->size(file), base = 0;
+
     switch ((uint32_t)whence) {
-    case 0:
-        base = 0;
+    case SEEK_FROM_START:
         break;
-    case 1:
+    case SEEK_FROM_HERE:
         base = file->offset;
         break;
-    case 2:
-        base = file->operations->size(file);
+    case SEEK_FROM_END:
+        base = size;
+        break;
+    case SEEK_TO_DATA: /* there are no holes: all is backed */
+    case SEEK_TO_HOLE:
+        if (offset >= size)
+            return -ENXIO;
+        base = (uint32_t)whence == SEEK_TO_HOLE ? size - offset : 0;
         break;
     default:
         return -EINVAL;
@@ -146,98 +299,110 @@ long sys_lseek(uint64_t descriptor, uint64_t offset, uint64_t whence)
     if ((int64_t)(base + offset) < 0)
         return -EINVAL;
     file->offset = base + offset;
-    return (long)file->offset;
+    return (int64_t)file->offset;
 }
 
-long sys_close(uint64_t descriptor)
+long sys_lseek(uint64_t descriptor, uint64_t offset, uint64_t whence)
 {
-    return file_close(arch_process(), descriptor);
+    struct file *file;
+    int64_t result = seekable_get(descriptor, 0, &file);
+
+    if (result)
+        return result;
+    spin_lock(&file->lock);
+    result = seek(file, offset, whence);
+    spin_unlock(&file->lock);
+    file_put(file);
+    return result;
 }
 
-long sys_dup(uint64_t descriptor)
+/* A file whose size can be set. */
+static int resizable_get(uint64_t descriptor, struct file **out)
 {
     struct file *file = file_get(arch_process(), descriptor);
-
-    return file ? file_install(arch_process(), file, 0, false) : -EBADF;
-}
-
-static long duplicate_to(uint64_t from, uint64_t to, bool close_on_exec)
-{
-    struct process *process = arch_process();
-    struct file *file = file_get(process, from);
-
-    to = (uint32_t)to;
-    if (!file || to >= FILE_DESCRIPTORS_MAX)
-        return -EBADF;
-    if (file_get(process, to))
-        file_close(process, to);
-    return file_install(process, file, (unsigned)to, close_on_exec);
-}
-
-long sys_dup2(uint64_t from, uint64_t to)
-{
-    if ((uint32_t)from == (uint32_t)to)
-        return file_get(arch_process(), from) ? (long)(uint32_t)to : -EBADF;
-    return duplicate_to(from, to, false);
-}
-
-long sys_dup3(uint64_t from, uint64_t to, uint64_t flags)
-{
-    if ((uint32_t)from == (uint32_t)to || ((uint32_t)flags & ~(uint64_t)O_CLOEXEC))
-        return -EINVAL;
-    return duplicate_to(from, to, flags & O_CLOEXEC);
-}
-
-long sys_fcntl(uint64_t descriptor, uint64_t command, uint64_t argument)
-{
-    const unsigned settable = O_APPEND | O_NONBLOCK;
-    struct process *process = arch_process();
-    struct file *file = file_get(process, descriptor);
+    int error = 0;
 
     if (!file)
         return -EBADF;
-    switch ((uint32_t)command) {
-    case F_DUPFD:
-    case F_DUPFD_CLOEXEC:
-        if (argument >= FILE_DESCRIPTORS_MAX)
-            return -EINVAL;
-        return file_install(process, file, (unsigned)argument, command == F_DUPFD_CLOEXEC);
-    case F_GETFD:
-        return process->files.close_on_exec[(uint32_t)descriptor];
-    case F_SETFD:
-        process->files.close_on_exec[(uint32_t)descriptor] = argument & 1;
-        return 0;
-    case F_GETFL:
-        return (long)file->flags;
-    case F_SETFL:
-        file->flags = (file->flags & ~settable) | ((unsigned)argument & settable);
-        return 0;
-    default:
-        return -EINVAL;
-    }
+    if ((file->flags & O_ACCMODE) == O_RDONLY || (file->flags & O_PATH))
+        error = (file->flags & O_PATH) ? -EBADF : -EINVAL;
+    else if (!file->node || !file->node->memory)
+        error = -EINVAL;
+    if (error)
+        file_put(file);
+    *out = file;
+    return error;
 }
 
-long sys_ioctl(uint64_t descriptor, uint64_t request, uint64_t argument)
+long sys_ftruncate(uint64_t descriptor, uint64_t bytes)
 {
-    static const struct {
-        uint16_t rows, columns, width, height;
-    } window = { 25, 80, 0, 0 };
-    /* A terminal as it is after power-on: lines are edited, input is echoed, 115200 baud, 8 bits. */
-    static const struct linux_termios terminal = {
-        .input = 0x500, .output = 5, .control = 0x10b2 | 0x30, .local = 0x8a3b
-    };
-    struct file *file = file_get(arch_process(), descriptor);
+    struct file *file;
 
-    if (!file)
-        return -EBADF;
-    if (!file->operations->terminal)
-        return -ENOTTY;
-    switch ((uint32_t)request) {
-    case TIOCGWINSZ:
-        return user_write(argument, &window, sizeof(window));
-    case TCGETS:
-        return user_write(argument, &terminal, sizeof(terminal));
-    default:
-        return -ENOTTY;
-    }
+    if ((int64_t)bytes < 0)
+        return -EINVAL;
+    int error = resizable_get(descriptor, &file);
+    if (error)
+        return error;
+    error = bytes > FILE_BYTES_MAX ? -EFBIG
+                                   : shared_memory_resize(file->node->memory, &file->process->vm, bytes);
+    if (!error)
+        file_touch(file->node);
+    file_put(file);
+    return error;
+}
+
+long sys_fallocate(uint64_t descriptor, uint64_t mode, uint64_t offset, uint64_t bytes)
+{
+    struct file *file;
+
+    if ((int64_t)offset < 0 || (int64_t)bytes <= 0)
+        return -EINVAL;
+    if ((uint32_t)mode)
+        return -EOPNOTSUPP;
+    int error = resizable_get(descriptor, &file);
+    if (error)
+        return error == -EINVAL ? -EBADF : error;
+    error = offset + bytes > FILE_BYTES_MAX
+                ? -EFBIG
+                : shared_memory_grow(file->node->memory, &file->process->vm, offset + bytes);
+    if (!error)
+        file_touch(file->node);
+    file_put(file);
+    return error;
+}
+
+long sys_fsync(uint64_t descriptor)
+{
+    struct file *file = file_get(arch_process(), descriptor);
+    int error = !file || (file->flags & O_PATH) ? -EBADF : file->node ? 0 : -EINVAL;
+
+    if (file)
+        file_put(file);
+    return error;
+}
+
+long sys_fdatasync(uint64_t descriptor)
+{
+    return sys_fsync(descriptor);
+}
+
+long sys_sync(void)
+{
+    return 0;
+}
+
+long sys_syncfs(uint64_t descriptor)
+{
+    return sys_fsync(descriptor);
+}
+
+long sys_fadvise64(uint64_t descriptor, uint64_t offset, uint64_t bytes, uint64_t advice)
+{
+    struct file *file = file_get(arch_process(), descriptor);
+    int error = !file ? -EBADF : !file->operations->size ? -ESPIPE : (uint32_t)advice > 5 ? -EINVAL : 0;
+
+    (void)offset, (void)bytes;
+    if (file)
+        file_put(file);
+    return error;
 }

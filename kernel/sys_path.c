@@ -1,70 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_path.c: system calls that take a path or tell about a file: open, stat, directories, links. The tree is
- * read-only.
+ * sys_path.c: system calls that take a path and change nothing at it, but that openat may create a file: open,
+ * access, directories, links. What tells about files is in sys_status.c, what changes names in sys_name.c.
  */
 #include "arch.h"
 #include "errno.h"
 #include "kstring.h"
 #include "linux_abi.h"
+#include "path.h"
 #include "process.h"
+#include "shared_memory.h"
 #include "syscall.h"
-
-#define BLOCK_BYTES 4096
-
-/* Where a relative path starts: the current directory, or the directory behind a descriptor. */
-static int directory_of(uint64_t descriptor, struct tree_node **out)
-{
-    struct process *process = arch_process();
-
-    if ((int32_t)descriptor == AT_FDCWD) {
-        *out = process->directory;
-        return 0;
-    }
-
-    struct file *file = file_get(process, (uint32_t)descriptor);
-    if (!file)
-        return -EBADF;
-    if (!file->node || (file->node->mode & S_IFMT) != S_IFDIR)
-        return -ENOTDIR;
-    *out = file->node;
-    return 0;
-}
-
-/* The node that (descriptor, path) means. */
-static int path_resolve(uint64_t descriptor, uint64_t path_address, bool follow_last, struct tree_node **out)
-{
-    struct process *process = arch_process();
-    char *path = process->path;
-    struct tree_node *directory = process->directory;
-    int64_t length = user_read_string(path, path_address, sizeof(process->path));
-    int error = 0;
-
-    if (length < 0)
-        return (int)length;
-    if (path[0] != '/')
-        error = directory_of(descriptor, &directory);
-    return error ? error : tree_lookup(process->tree, directory, path, follow_last, out);
-}
 
 /* ---- Opening ---- */
 
-long sys_openat(uint64_t directory, uint64_t path, uint64_t flags, uint64_t mode)
+static bool wants_writing(uint64_t flags)
 {
-    struct process *process = arch_process();
-    struct tree_node *node;
-    struct file *file;
-    int error;
+    return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
+}
 
-    flags = (uint32_t)flags;
-    error = path_resolve(directory, path, !(flags & O_NOFOLLOW), &node);
-    (void)mode; /* of a file to be created, which a read-only tree refuses */
-    if (error == -ENOENT && (flags & O_CREAT))
-        return -EROFS;
-    if (error)
-        return error;
-
+/* Whether what is there already may be opened so. */
+static int open_check(const struct tree_place *place, uint64_t flags)
+{
+    const struct tree_node *node = place->node;
     uint32_t kind = node->mode & S_IFMT;
+
     if ((flags & O_CREAT) && (flags & O_EXCL))
         return -EEXIST;
     if ((flags & O_CREAT) && kind == S_IFDIR)
@@ -73,28 +33,87 @@ long sys_openat(uint64_t directory, uint64_t path, uint64_t flags, uint64_t mode
         return -ELOOP; /* only with O_NOFOLLOW */
     if (kind != S_IFDIR && (flags & O_DIRECTORY))
         return -ENOTDIR;
-    if ((flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC)) {
-        if (kind == S_IFDIR)
-            return -EISDIR;
-        if (kind == S_IFREG && !node->device)
-            return -EROFS;
-        if (kind == S_IFREG && !(node->mode & 0200))
-            return -EACCES;
-    }
+    if ((flags & O_PATH) || !wants_writing(flags))
+        return 0;
+    if (kind == S_IFDIR)
+        return -EISDIR;
+    if (kind == S_IFREG && node->device)
+        return node->mode & 0200 ? 0 : -EACCES;
+    return kind == S_IFREG && !node->memory ? -EROFS : 0;
+}
 
-    file = file_allocate(process);
+/* With the tree's lock. */
+static int file_create(struct path *path, uint64_t mode)
+{
+    struct process *process = arch_process();
+    struct shared_memory *memory;
+    int error;
+
+    if (path->place.slash)
+        return -EISDIR;
+    memory = shared_memory_create(&process->vm);
+    if (!memory)
+        return -ENOSPC;
+    error = tree_create(path->tree, &path->place, S_IFREG | ((uint32_t)mode & 07777 & ~process->umask), NULL,
+                        0, file_wall_clock_ns(), &path->place.node);
+    if (error)
+        shared_memory_release(memory);
+    else
+        path->place.node->memory = memory;
+    return error;
+}
+
+/* Finds or makes the node; counts a use of it. */
+static int node_open(struct path *path, uint64_t directory, uint64_t address, uint64_t flags, uint64_t mode)
+{
+    bool exclusive = (flags & O_CREAT) && (flags & O_EXCL);
+    int error = path_begin(path, directory, address,
+                           (flags & O_NOFOLLOW) || exclusive ? TREE_NO_FOLLOW : TREE_FOLLOW);
+
+    if (error == -ENOENT && path->place.directory && (flags & O_CREAT))
+        error = file_create(path, mode);
+    else if (!error)
+        error = open_check(&path->place, flags);
+    if (!error)
+        tree_use(path->place.node);
+    return (int)path_end(path, error);
+}
+
+/* Makes `file`, which has its node, ready and gives it a descriptor. */
+static int file_begin(struct file *file, uint64_t flags)
+{
+    struct process *process = file->process;
+    int error = file_bind(process, file);
+
+    if (!error && (flags & O_TRUNC) && file->node->memory && !(flags & O_PATH)) {
+        error = shared_memory_resize(file->node->memory, &process->vm, 0);
+        file_touch(file->node);
+    }
+    return error ? error : file_install(process, file, 0, flags & O_CLOEXEC);
+}
+
+long sys_openat(uint64_t directory, uint64_t address, uint64_t flags, uint64_t mode)
+{
+    struct process *process = arch_process();
+    struct path path;
+
+    flags = (uint32_t)flags;
+    if (flags & O_TMPFILE_BIT)
+        return -EOPNOTSUPP;
+    if ((flags & O_CREAT) && (flags & O_DIRECTORY))
+        return -EINVAL;
+
+    struct file *file = file_allocate(process);
     if (!file)
         return -EMFILE; /* as many open files as descriptors */
-    file->node = node;
-    file->flags = (unsigned)flags & ~(unsigned)(O_CLOEXEC | O_CREAT | O_TRUNC);
-    error = file_bind(process, file);
-    if (error)
-        return error;
-
-    int descriptor = file_install(process, file, 0, flags & O_CLOEXEC);
-    if (descriptor < 0 && file->operations->release)
-        file->operations->release(file);
-    return descriptor;
+    int result = node_open(&path, directory, address, flags, mode);
+    if (!result) {
+        file->node = path.place.node;
+        file->flags = (unsigned)flags & ~(unsigned)(O_CLOEXEC | O_CREAT | O_TRUNC | O_EXCL);
+        result = file_begin(file, flags);
+    }
+    file_put(file);
+    return result;
 }
 
 long sys_open(uint64_t path, uint64_t flags, uint64_t mode)
@@ -102,252 +121,246 @@ long sys_open(uint64_t path, uint64_t flags, uint64_t mode)
     return sys_openat((uint64_t)AT_FDCWD, path, flags, mode);
 }
 
-long sys_faccessat(uint64_t directory, uint64_t path, uint64_t mode)
+long sys_creat(uint64_t path, uint64_t mode)
 {
-    struct tree_node *node;
-    int error;
+    return sys_openat((uint64_t)AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+}
 
-    mode = (uint32_t)mode;
-    if (mode & ~7ULL)
+/* A file without a name, with one use: shared memory by descriptor. */
+static struct tree_node *unnamed_create(struct process *process)
+{
+    struct shared_memory *memory = shared_memory_create(&process->vm);
+    struct tree_node *node;
+
+    if (!memory)
+        return NULL;
+    spin_lock(&process->tree->lock);
+    node = tree_create_unnamed(process->tree, S_IFREG | 0777, file_wall_clock_ns());
+    if (node)
+        node->memory = memory;
+    spin_unlock(&process->tree->lock);
+    if (!node) {
+        shared_memory_release(memory);
+        shared_memory_settle();
+    }
+    return node;
+}
+
+long sys_memfd_create(uint64_t name, uint64_t flags)
+{
+    struct process *process = arch_process();
+    char *text = path_buffer(0);
+    struct file *file;
+
+    flags = (uint32_t)flags;
+    if (!text)
+        return -ENOMEM;
+    if (flags & ~(uint64_t)(MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL | MFD_EXEC))
         return -EINVAL;
-    error = path_resolve(directory, path, true, &node);
-    if (error)
-        return error;
-    if ((mode & ACCESS_WRITE) && node->device && !(node->mode & 0200))
+    int64_t length = user_read_string(text, name, MFD_NAME_MAX + 1);
+    if (length < 0)
+        return length == -ENAMETOOLONG ? -EINVAL : length;
+    file = file_allocate(process);
+    if (!file)
+        return -EMFILE;
+    file->node = unnamed_create(process);
+    file->flags = O_RDWR;
+    int result = file->node ? file_begin(file, flags & MFD_CLOEXEC ? O_CLOEXEC : 0) : -ENOMEM;
+    file_put(file);
+    return result;
+}
+
+/* ---- Rights ---- */
+
+static int access_check(const struct tree_node *node, uint64_t mode)
+{
+    bool writes = mode & ACCESS_WRITE;
+
+    if (writes && node->device && !(node->mode & 0200))
         return -EACCES;
-    if ((mode & ACCESS_WRITE) && !node->device)
+    if (writes && !node->device && !node->writable)
         return -EROFS;
-    if ((mode & 1) && (node->mode & S_IFMT) == S_IFREG && !(node->mode & 0111))
+    if ((mode & ACCESS_EXECUTE) && mode_is(node->mode, S_IFREG) && !(node->mode & 0111))
         return -EACCES;
     return 0;
 }
 
+long sys_faccessat2(uint64_t directory, uint64_t address, uint64_t mode, uint64_t flags)
+{
+    struct path path;
+
+    mode = (uint32_t)mode;
+    flags = (uint32_t)flags;
+    if ((mode & ~7ULL) || (flags & ~(uint64_t)(AT_SYMLINK_NOFOLLOW | AT_EACCESS | AT_EMPTY_PATH)))
+        return -EINVAL;
+    if (flags & AT_EMPTY_PATH)
+        return -EINVAL;
+    long result =
+        path_begin(&path, directory, address, flags & AT_SYMLINK_NOFOLLOW ? TREE_NO_FOLLOW : TREE_FOLLOW);
+    if (!result)
+        result = access_check(path.place.node, mode);
+    return path_end(&path, result);
+}
+
+long sys_faccessat(uint64_t directory, uint64_t path, uint64_t mode)
+{
+    return sys_faccessat2(directory, path, mode, 0);
+}
+
 long sys_access(uint64_t path, uint64_t mode)
 {
-    return sys_faccessat((uint64_t)AT_FDCWD, path, mode);
+    return sys_faccessat2((uint64_t)AT_FDCWD, path, mode, 0);
 }
 
-/* ---- Telling about files ---- */
+/* ---- Directories ---- */
 
-struct file_status {
-    uint64_t inode, links, bytes, mtime_s;
-    uint32_t mode;
-};
-
-static struct file_status node_status(const struct tree_node *node)
+/* One record; how many bytes it has, or -EINVAL where there is no room, or -EFAULT. */
+static int64_t record_write(uint64_t buffer, uint64_t room, const struct tree_node *node, const char *name,
+                            uint64_t name_bytes, uint64_t next)
 {
-    return (struct file_status){ .inode = node->inode,
-                                 .links = node->links ? node->links : 1,
-                                 .bytes = node->bytes,
-                                 .mtime_s = node->mtime_s,
-                                 .mode = node->mode };
-}
-
-static struct file_status open_file_status(const struct file *file)
-{
-    struct file_status status = { .links = 1, .mode = file->mode, .inode = file->device };
-
-    return file->node ? node_status(file->node) : status;
-}
-
-static int status_write(uint64_t buffer, const struct file_status *status)
-{
-    struct linux_stat stat = {
-        .device = 1,
-        .inode = status->inode,
-        .links = status->links,
-        .mode = status->mode,
-        .size = (int64_t)status->bytes,
-        .block_size = BLOCK_BYTES,
-        .blocks = (int64_t)((status->bytes + 511) / 512),
-        .access_s = status->mtime_s,
-        .modify_s = status->mtime_s,
-        .change_s = status->mtime_s,
+    uint64_t bytes = (sizeof(struct linux_dirent) + name_bytes + 1 + 7) & ~7ULL;
+    struct linux_dirent record = {
+        .inode = node->inode,
+        .next = (int64_t)next,
+        .record_bytes = (uint16_t)bytes,
+        .type = (uint8_t)(node->mode >> 12 & 15), /* DT_ values are S_IFMT's bits */
     };
 
-    return user_write(buffer, &stat, sizeof(stat));
-}
-
-/* Looks up (descriptor, path, flags) as the *at calls with AT_EMPTY_PATH do. */
-static int status_at(uint64_t descriptor, uint64_t path, uint64_t flags, struct file_status *status)
-{
-    struct tree_node *node;
-    char first;
-    int error;
-
-    flags = (uint32_t)flags;
-    if (flags & ~(uint64_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH | AT_NO_AUTOMOUNT))
+    if (bytes > room)
         return -EINVAL;
-    if (flags & AT_EMPTY_PATH) {
-        if (path && user_read(&first, path, 1))
-            return -EFAULT;
-        if ((!path || !first) && (int32_t)descriptor == AT_FDCWD) {
-            *status = node_status(arch_process()->directory);
-            return 0;
-        }
-        if (!path || !first) {
-            struct file *file = file_get(arch_process(), (uint32_t)descriptor);
+    if (user_clear(buffer, bytes) || user_write(buffer, &record, sizeof(record)) ||
+        user_write(buffer + sizeof(record), name, name_bytes))
+        return -EFAULT;
+    return (int64_t)bytes;
+}
 
-            if (!file)
-                return -EBADF;
-            *status = open_file_status(file);
-            return 0;
+/* With the tree's lock. The offset in a directory is a position: 0 ".", 1 "..", then those of the entries, of
+ * which some may have gone since. */
+static int64_t directory_read(const struct tree *tree, struct file *file, uint64_t buffer, uint64_t bytes)
+{
+    const struct tree_entry *entry = NULL;
+    int64_t used = 0, wrote;
+
+    if (file->node != tree->root && file->node->links == 0)
+        return -ENOENT;
+    for (;; used += wrote) {
+        uint64_t position = file->offset;
+
+        if (position < 2) {
+            wrote = record_write(buffer + (uint64_t)used, bytes - (uint64_t)used,
+                                 position ? tree_parent(tree, file->node) : file->node, "..", position + 1,
+                                 position + 1);
+        } else {
+            entry = entry ? entry->next : tree_entry_at(file->node, position);
+            if (!entry)
+                return used;
+            position = entry->position;
+            wrote = record_write(buffer + (uint64_t)used, bytes - (uint64_t)used, entry->node, entry->name,
+                                 entry->name_bytes, position + 1);
         }
+        if (wrote < 0)
+            return used ? used : wrote;
+        file->offset = position + 1;
     }
-    error = path_resolve(descriptor, path, !(flags & AT_SYMLINK_NOFOLLOW), &node);
-    if (!error)
-        *status = node_status(node);
-    return error;
 }
 
-long sys_newfstatat(uint64_t descriptor, uint64_t path, uint64_t buffer, uint64_t flags)
-{
-    struct file_status status;
-    int error = status_at(descriptor, path, flags, &status);
-
-    return error ? error : status_write(buffer, &status);
-}
-
-long sys_stat(uint64_t path, uint64_t buffer)
-{
-    return sys_newfstatat((uint64_t)AT_FDCWD, path, buffer, 0);
-}
-
-long sys_lstat(uint64_t path, uint64_t buffer)
-{
-    return sys_newfstatat((uint64_t)AT_FDCWD, path, buffer, AT_SYMLINK_NOFOLLOW);
-}
-
-long sys_fstat(uint64_t descriptor, uint64_t buffer)
-{
-    struct file *file = file_get(arch_process(), descriptor);
-
-    if (!file)
-        return -EBADF;
-
-    struct file_status status = open_file_status(file);
-    return status_write(buffer, &status);
-}
-
-long sys_statx(uint64_t descriptor, uint64_t path, uint64_t flags, uint64_t mask, uint64_t buffer)
-{
-    const uint64_t sync_flags = 0x6000;
-    struct file_status status;
-    int error = status_at(descriptor, path, flags & ~sync_flags, &status);
-
-    (void)mask; /* the basic fields come always, as Linux may do */
-    if (error)
-        return error;
-
-    struct linux_statx_time time = { .seconds = (int64_t)status.mtime_s };
-    struct linux_statx statx = {
-        .mask = STATX_BASIC,
-        .block_size = BLOCK_BYTES,
-        .links = (uint32_t)status.links,
-        .mode = (uint16_t)status.mode,
-        .inode = status.inode,
-        .size = status.bytes,
-        .blocks = (status.bytes + 511) / 512,
-        .access = time,
-        .change = time,
-        .modify = time,
-        .device_minor = 1,
-    };
-    return user_write(buffer, &statx, sizeof(statx));
-}
-
-/* ---- Directories and links ---- */
-
-static uint64_t directory_entry_kind(uint32_t mode)
-{
-    return mode >> 12 & 15; /* DT_ values are S_IFMT's bits */
-}
-
-/* The offset in a directory is an entry's position: 0 ".", 1 "..", 2 the first child. */
 long sys_getdents64(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
 {
     struct file *file = file_get(arch_process(), descriptor);
-    uint64_t used = 0;
+    int64_t result = -ENOTDIR;
 
     if (!file)
         return -EBADF;
-    if (!file->node || (file->node->mode & S_IFMT) != S_IFDIR)
-        return -ENOTDIR;
+    if (file->flags & O_PATH)
+        result = -EBADF;
+    else if (file->node && mode_is(file->node->mode, S_IFDIR)) {
+        struct tree *tree = file->process->tree;
 
-    const struct tree_node *child = file->node->child;
-    for (uint64_t skip = 2; child && skip < file->offset; skip++)
-        child = child->next;
-    for (;;) {
-        const struct tree_node *node = file->offset == 0   ? file->node
-                                       : file->offset == 1 ? file->node->parent
-                                                           : child;
-        const char *name = file->offset == 0 ? "." : file->offset == 1 ? ".." : node ? node->name : NULL;
-
-        if (!name)
-            return (long)used;
-
-        uint64_t name_bytes = file->offset < 2 ? strlen(name) : node->name_bytes;
-        uint64_t record_bytes = (sizeof(struct linux_dirent) + name_bytes + 1 + 7) & ~7ULL;
-        struct linux_dirent entry = {
-            .inode = node->inode,
-            .next = (int64_t)file->offset + 1,
-            .record_bytes = (uint16_t)record_bytes,
-            .type = (uint8_t)directory_entry_kind(node->mode),
-        };
-
-        if (record_bytes > bytes - used)
-            return used ? (long)used : -EINVAL;
-        if (user_clear(buffer + used, record_bytes) || user_write(buffer + used, &entry, sizeof(entry)) ||
-            user_write(buffer + used + sizeof(entry), name, name_bytes))
-            return used ? (long)used : -EFAULT;
-        used += record_bytes;
-        if (file->offset >= 2)
-            child = child->next;
-        file->offset++;
+        if (bytes > DIRECTORY_READ_MAX) /* so that nobody waits long for the lock */
+            bytes = DIRECTORY_READ_MAX;
+        spin_lock(&tree->lock);
+        result = directory_read(tree, file, buffer, bytes);
+        spin_unlock(&tree->lock);
     }
+    file_put(file);
+    return result;
 }
 
 long sys_getcwd(uint64_t buffer, uint64_t bytes)
 {
-    char path[512];
     struct process *process = arch_process();
-    int64_t length = tree_path(process->tree, process->directory, path, sizeof(path));
+    char *path = path_buffer(0);
 
+    if (!path)
+        return -ENOMEM;
+    spin_lock(&process->tree->lock);
+    int64_t length = tree_path(process->tree, process->directory, path, TREE_PATH_MAX);
+    spin_unlock(&process->tree->lock);
     if (length < 0)
-        return length;
+        return length == -ERANGE ? -ENAMETOOLONG : length;
     if ((uint64_t)length + 1 > bytes)
         return -ERANGE;
     return user_write(buffer, path, (uint64_t)length + 1) ? -EFAULT : length + 1;
 }
 
-long sys_chdir(uint64_t path)
+/* With the tree's lock. */
+static int directory_change(struct tree *tree, struct tree_node *node)
 {
-    struct tree_node *node;
-    int error = path_resolve((uint64_t)AT_FDCWD, path, true, &node);
+    struct process *process = arch_process();
+    struct tree_node *old = process->directory;
 
-    if (error)
-        return error;
-    if ((node->mode & S_IFMT) != S_IFDIR)
+    if (!mode_is(node->mode, S_IFDIR))
         return -ENOTDIR;
-    arch_process()->directory = node;
+    tree_use(node);
+    process->directory = node;
+    tree_unuse(tree, old);
     return 0;
 }
 
-long sys_readlinkat(uint64_t directory, uint64_t path, uint64_t buffer, uint64_t bytes)
+long sys_chdir(uint64_t address)
 {
-    struct tree_node *node;
-    int error;
+    struct path path;
+    long result = path_begin(&path, (uint64_t)AT_FDCWD, address, TREE_FOLLOW);
 
-    if ((int64_t)bytes <= 0)
+    if (!result)
+        result = directory_change(path.tree, path.place.node);
+    return path_end(&path, result);
+}
+
+long sys_fchdir(uint64_t descriptor)
+{
+    struct file *file = file_get(arch_process(), descriptor);
+    struct tree *tree = arch_process()->tree;
+    int error = -ENOTDIR;
+
+    if (!file)
+        return -EBADF;
+    if (file->node) {
+        spin_lock(&tree->lock);
+        error = directory_change(tree, file->node);
+        spin_unlock(&tree->lock);
+    }
+    file_put(file);
+    return error;
+}
+
+long sys_readlinkat(uint64_t directory, uint64_t address, uint64_t buffer, uint64_t bytes)
+{
+    struct path path;
+
+    if ((int32_t)bytes <= 0)
         return -EINVAL;
-    error = path_resolve(directory, path, false, &node);
-    if (error)
-        return error;
-    if ((node->mode & S_IFMT) != S_IFLNK)
-        return -EINVAL;
-    if (bytes > node->bytes)
-        bytes = node->bytes;
-    return user_write(buffer, node->data, bytes) ? -EFAULT : (long)bytes;
+    long result = path_begin(&path, directory, address, TREE_NO_FOLLOW);
+    if (!result) {
+        const struct tree_node *node = path.place.node;
+        uint64_t part = bytes < node->bytes ? bytes : node->bytes;
+
+        if (!mode_is(node->mode, S_IFLNK))
+            result = -EINVAL;
+        else
+            result = user_write(buffer, node->data, part) ? -EFAULT : (long)part;
+    }
+    return path_end(&path, result);
 }
 
 long sys_readlink(uint64_t path, uint64_t buffer, uint64_t bytes)

@@ -197,6 +197,30 @@ static long sleep_for(unsigned number, uint64_t ns, uint64_t remainder)
     return thread_interrupted_call(number, RESTART_NEVER);
 }
 
+uint64_t deadline_of(int64_t seconds, int64_t units, uint64_t unit_ns)
+{
+    uint64_t ns, more;
+
+    if (__builtin_mul_overflow((uint64_t)seconds, NS_PER_S, &ns) ||
+        __builtin_mul_overflow((uint64_t)units, unit_ns, &more))
+        return UINT64_MAX;
+    return time_add(clock_now_ns(), time_add(ns, more));
+}
+
+uint64_t deadline_of_ms(int64_t ms)
+{
+    return ms < 0 ? UINT64_MAX : deadline_of(0, ms, 1000000);
+}
+
+int deadline_read(uint64_t address, uint64_t *deadline_ns)
+{
+    uint64_t ns = UINT64_MAX;
+    int error = address ? timespec_read(address, &ns) : 0;
+
+    *deadline_ns = time_add(clock_now_ns(), ns);
+    return error;
+}
+
 long sys_nanosleep(uint64_t request, uint64_t remainder)
 {
     uint64_t ns;
@@ -226,88 +250,4 @@ long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint6
     if (!absolute)
         return sleep_for(SYSCALL_NUMBER_clock_nanosleep, ns, remainder);
     return sleep_until(SYSCALL_NUMBER_clock_nanosleep, clock == REALTIME ? ns - clock_wall_offset_ns() : ns);
-}
-
-/* ---- Waiting for streams ---- */
-
-/* While somebody waits for input of a stream, and only then, the serial ports are looked at so often. */
-#define INPUT_LOOK_NS 1000000
-
-enum { POLL_IN = 1, POLL_OUT = 4, POLL_INVALID = 32, POLL_IN_NORMAL = 64, POLL_OUT_NORMAL = 256 };
-
-struct linux_pollfd {
-    int32_t descriptor;
-    int16_t events, revents;
-};
-
-/* What one entry has to tell; *wants_input where it may have more to tell later. */
-static int poll_entry(const struct linux_pollfd *entry, bool *wants_input)
-{
-    const int input = POLL_IN | POLL_IN_NORMAL;
-    struct file *file = file_get(arch_process(), (uint32_t)entry->descriptor);
-    int ready = POLL_OUT | POLL_OUT_NORMAL;
-
-    if (entry->descriptor < 0)
-        return 0;
-    if (!file)
-        return POLL_INVALID;
-    if (file_input_ready(file))
-        ready |= input;
-    else if (entry->events & input)
-        *wants_input = true;
-    return entry->events & ready;
-}
-
-/* Looks at all descriptors once; how many have something to tell, or -EFAULT. */
-static int poll_once(uint64_t list, uint64_t count, bool *wants_input)
-{
-    int ready = 0;
-
-    *wants_input = false;
-    for (uint64_t i = 0; i < count; i++) {
-        struct linux_pollfd entry;
-
-        if (user_read(&entry, list + i * sizeof(entry), sizeof(entry)))
-            return -EFAULT;
-        entry.revents = (int16_t)poll_entry(&entry, wants_input);
-        ready += entry.revents != 0;
-        if (user_write(list + i * sizeof(entry), &entry, sizeof(entry)))
-            return -EFAULT;
-    }
-    return ready;
-}
-
-static long poll_until(unsigned number, uint64_t list, uint64_t count, uint64_t deadline_ns)
-{
-    count = (uint32_t)count;
-    if (count > FILE_DESCRIPTORS_MAX)
-        return -EINVAL;
-    for (;;) {
-        bool wants_input;
-        int ready = poll_once(list, count, &wants_input);
-        uint64_t now = clock_now_ns();
-
-        if (ready != 0 || now >= deadline_ns)
-            return ready;
-        if (thread_sleep(NULL, wants_input && deadline_ns - now > INPUT_LOOK_NS ? now + INPUT_LOOK_NS
-                                                                                : deadline_ns) == -EINTR)
-            return thread_interrupted_call(number, RESTART_NEVER);
-    }
-}
-
-long sys_poll(uint64_t list, uint64_t count, uint64_t timeout_ms)
-{
-    int64_t ms = (int32_t)timeout_ms;
-
-    return poll_until(SYSCALL_NUMBER_poll, list, count,
-                      ms < 0 ? UINT64_MAX : time_add(clock_now_ns(), (uint64_t)ms * 1000000));
-}
-
-long sys_ppoll(uint64_t list, uint64_t count, uint64_t timeout, uint64_t mask, uint64_t mask_bytes)
-{
-    uint64_t ns = UINT64_MAX;
-    int error = timeout ? timespec_read(timeout, &ns) : 0;
-
-    (void)mask, (void)mask_bytes; /* no signal can arrive during the wait */
-    return error ? error : poll_until(SYSCALL_NUMBER_ppoll, list, count, time_add(clock_now_ns(), ns));
 }

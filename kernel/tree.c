@@ -1,226 +1,65 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tree.c: the in-memory file tree of a stand-alone node (tree.h): building it, and looking paths up in it.
- *
- * A look-up keeps the unread rests of the path and of the symbolic links that it is inside of on a small
- * stack of its own, so that a hostile initrd cannot make it recurse. Sources: path_resolution(7); Linux
- * "initramfs buffer format" for hard links. The tree is built on the boot CPU and only read afterwards, from
- * any context; no locks.
+ * tree.c: building the in-memory file tree of a stand-alone node (tree.h) from archives and devices. Source:
+ * Linux "initramfs buffer format" for hard links. On the boot CPU, before there is a second one; no locks.
  */
-#include "tree.h"
 #include "errno.h"
-#include "kstring.h"
+#include "tree_path.h"
 
 #define PARENT_MODE  (S_IFDIR | 0755u)
 #define LINK_BUCKETS 64
 #define NAME_SHOWN   100 /* bytes of a name that messages repeat */
+#define NS_PER_S     1000000000LL
 
-/* A stretch of a path that has not been walked yet. */
-struct rest {
-    const char *at, *end;
-};
-
-/* The names, of files with several, that the archive being read has brought so far, by tree_node.link_key. */
+/* The files with several names that the archive being read has brought so far, by tree_node.link_key. */
 struct link_table {
     struct tree_node *buckets[LINK_BUCKETS];
 };
-
-/* ---- nodes ---- */
-
-static struct tree_node *child_find(const struct tree_node *directory, const char *name, size_t name_bytes)
-{
-    struct tree_node *child = directory->child;
-
-    while (child && (child->name_bytes != name_bytes || memcmp(child->name, name, name_bytes) != 0))
-        child = child->next;
-    return child;
-}
-
-static void child_append(struct tree_node *directory, struct tree_node *child)
-{
-    child->parent = directory;
-    if (directory->last)
-        directory->last->next = child;
-    else
-        directory->child = child;
-    directory->last = child;
-}
-
-/* A new node in `directory` (NULL for the root); NULL where there is no memory. */
-static struct tree_node *node_create(struct tree *tree, struct tree_node *directory, struct rest name,
-                                     uint32_t mode)
-{
-    struct tree_node *node = tree->node_allocate(tree->context);
-
-    if (!node)
-        return NULL;
-    tree->node_count++;
-    node->name = name.at;
-    node->name_bytes = (uint32_t)(name.end - name.at);
-    node->mode = mode;
-    node->inode = ++tree->inode_count;
-    node->links = mode_is(mode, S_IFDIR) ? 2 : 1;
-    if (directory)
-        child_append(directory, node);
-    if (directory && mode_is(mode, S_IFDIR))
-        directory->links++;
-    return node;
-}
 
 int tree_initialise(struct tree *tree)
 {
     tree->node_count = 0;
     tree->inode_count = 0;
-    tree->root = node_create(tree, NULL, (struct rest){ "", "" }, PARENT_MODE);
+    tree->root = tree_node_make(tree, PARENT_MODE);
     if (!tree->root)
         return -ENOMEM;
-    tree->root->name_bytes = 0;
-    tree->root->parent = tree->root;
+    tree->root->links = 2;
     return 0;
 }
 
-/* ---- looking up ---- */
-
-/* Cuts the next component off; empty at the end. */
-static struct rest component_next(struct rest *rest)
+/* A new node in `directory`; NULL where there is no memory. */
+static struct tree_node *node_create(struct tree *tree, struct tree_node *directory, struct rest name,
+                                     uint32_t mode)
 {
-    struct rest component;
+    struct tree_node *node = tree_node_make(tree, mode);
 
-    while (rest->at < rest->end && *rest->at == '/')
-        rest->at++;
-    component.at = rest->at;
-    while (rest->at < rest->end && *rest->at != '/')
-        rest->at++;
-    component.end = rest->at;
-    return component;
-}
-
-static bool component_is(struct rest component, const char *text)
-{
-    size_t bytes = (size_t)(component.end - component.at);
-
-    return bytes == strlen(text) && memcmp(component.at, text, bytes) == 0;
-}
-
-/* One step from a directory. */
-static int step(struct tree_node *directory, struct rest component, struct tree_node **out)
-{
-    size_t bytes = (size_t)(component.end - component.at);
-
-    if (bytes > TREE_NAME_MAX)
-        return -ENAMETOOLONG;
-    if (bytes == 0 || component_is(component, "."))
-        *out = directory;
-    else if (component_is(component, ".."))
-        *out = directory->parent;
-    else
-        *out = child_find(directory, component.at, bytes);
-    return *out ? 0 : -ENOENT;
-}
-
-/* Whether the link can be walked into. */
-static int check_link(const struct tree_node *link, unsigned followed)
-{
-    if (followed == TREE_SYMLINKS_MAX)
-        return -ELOOP;
-    if (link->bytes == 0)
-        return -ENOENT;
-    return link->bytes < TREE_PATH_MAX ? 0 : -ENAMETOOLONG;
-}
-
-/* Walks `path`; see tree_lookup. Below the top of the stack are the rests of the path and of links around
- * this one. */
-static int walk(const struct tree *tree, struct tree_node *node, struct rest path, bool follow_last,
-                struct tree_node **out)
-{
-    struct rest stack[TREE_SYMLINKS_MAX + 1] = { path };
-    struct tree_node *next;
-    unsigned depth = 0, followed = 0;
-
-    if (path.at < path.end && *path.at == '/')
-        node = tree->root;
-    while (depth > 0 || stack[0].at < stack[0].end) {
-        struct rest *rest = &stack[depth];
-
-        if (rest->at == rest->end) {
-            depth--;
-            continue;
-        }
-        if (!mode_is(node->mode, S_IFDIR))
-            return -ENOTDIR;
-        int error = step(node, component_next(rest), &next);
-        if (error)
-            return error;
-        bool last = depth == 0 && rest->at == rest->end;
-        if (!mode_is(next->mode, S_IFLNK) || (last && !follow_last)) {
-            node = next;
-            continue;
-        }
-        error = check_link(next, followed++);
-        if (error)
-            return error;
-        const char *target = next->data;
-        stack[++depth] = (struct rest){ target, target + next->bytes };
-        if (*target == '/')
-            node = tree->root;
+    if (node && !tree_entry_add(tree, directory, node, name.at, (uint32_t)(name.end - name.at), false)) {
+        tree_node_free(tree, node);
+        return NULL;
     }
-    *out = node;
-    return 0;
+    return node;
 }
 
-int tree_lookup(const struct tree *tree, struct tree_node *directory, const char *path, bool follow_last,
-                struct tree_node **out)
-{
-    size_t length = strnlen(path, TREE_PATH_MAX);
-
-    if (length == 0)
-        return -ENOENT;
-    if (length == TREE_PATH_MAX)
-        return -ENAMETOOLONG;
-    return walk(tree, directory, (struct rest){ path, path + length }, follow_last, out);
-}
-
-int64_t tree_path(const struct tree *tree, const struct tree_node *node, char *buffer, size_t bytes)
-{
-    size_t length = node == tree->root ? 1 : 0;
-
-    for (const struct tree_node *at = node; at->parent != at; at = at->parent)
-        length += 1 + at->name_bytes;
-    if (length >= bytes)
-        return -ERANGE;
-
-    size_t place = length;
-    buffer[length] = '\0';
-    for (const struct tree_node *at = node; at->parent != at; at = at->parent) {
-        place -= at->name_bytes;
-        memcpy(buffer + place, at->name, at->name_bytes);
-        buffer[--place] = '/';
-    }
-    if (node == tree->root)
-        buffer[0] = '/';
-    return (int64_t)length;
-}
-
-/* ---- building ---- */
+/* ---- Nodes by path ---- */
 
 /* The directory that `component` of `directory` names, made where it is missing. */
 static int parent_step(struct tree *tree, struct tree_node **directory, struct rest component,
                        struct message *why)
 {
-    struct tree_node *next;
     int shown = (int)(component.end - component.at), error;
+    struct tree_place place;
 
-    error = walk(tree, *directory, component, true, &next);
-    if (error == -ENOENT && !child_find(*directory, component.at, (size_t)shown)) {
-        next = node_create(tree, *directory, component, PARENT_MODE);
-        error = next ? 0 : -ENOMEM;
+    error = tree_find_rest(tree, *directory, component, TREE_FOLLOW, &place);
+    if (error == -ENOENT && !tree_entry_find(*directory, component)) {
+        place.node = node_create(tree, *directory, component, PARENT_MODE);
+        error = place.node ? 0 : -ENOMEM;
     }
     if (error == -ENOMEM)
         return message_set(why, error, "file tree: no memory for directory \"%.*s\"", shown, component.at);
-    if (error || !mode_is(next->mode, S_IFDIR))
+    if (error || !mode_is(place.node->mode, S_IFDIR))
         return message_set(why, -EINVAL, "file tree: \"%.*s\" is used as a directory, but is none", shown,
                            component.at);
-    *directory = next;
+    *directory = place.node;
     return 0;
 }
 
@@ -274,16 +113,33 @@ static void node_set(struct tree_node *node, uint32_t mode, const void *data, ui
         return;
     node->data = data;
     node->bytes = mode_is(mode, S_IFLNK) && bytes > 0 ? strnlen(data, bytes) : bytes;
-    node->links = 1;
 }
 
-/* The node at `path`, made or replaced; its inode number is its own. */
-static int node_place(struct tree *tree, const char *path, uint32_t mode, struct tree_node **out,
-                      struct message *why)
+static int no_memory(const char *path, struct message *why)
 {
-    struct tree_node *parent = tree->root;
+    return message_set(why, -ENOMEM, "file tree: no memory for \"%.*s\"", NAME_SHOWN, path);
+}
+
+/* Makes an entry name a node, instead of the one that it names. */
+static void entry_turn(struct tree_entry *entry, struct tree_node *node)
+{
+    entry->node->links--;
+    if (entry->node->name == entry)
+        entry->node->name = NULL;
+    entry->node = node;
+    node->links++;
+    if (!node->name)
+        node->name = entry;
+}
+
+/* The entry at `path`, made or replaced, with a node of its own; NULL for the root. */
+static int entry_place(struct tree *tree, const char *path, uint32_t mode, struct tree_entry **out,
+                       struct message *why)
+{
+    struct tree_node *parent = tree->root, *node;
     struct rest name;
 
+    *out = NULL;
     if (!type_is_known(mode))
         return message_set(why, -EINVAL, "file tree: \"%.*s\" has the unknown file type 0%o", NAME_SHOWN,
                            path, mode & S_IFMT);
@@ -291,36 +147,49 @@ static int node_place(struct tree *tree, const char *path, uint32_t mode, struct
     if (error)
         return error;
 
-    *out = name.at == name.end ? tree->root : child_find(parent, name.at, (size_t)(name.end - name.at));
-    if (!*out) {
-        *out = node_create(tree, parent, name, mode);
-        return *out ? 0 : message_set(why, -ENOMEM, "file tree: no memory for \"%.*s\"", NAME_SHOWN, path);
+    bool is_root = name.at == name.end;
+    *out = is_root ? NULL : tree_entry_find(parent, name);
+    if (!*out && !is_root) {
+        node = node_create(tree, parent, name, mode);
+        *out = node ? node->name : NULL;
+        return node ? 0 : no_memory(path, why);
     }
-    if (mode_is((*out)->mode, S_IFDIR) != mode_is(mode, S_IFDIR))
+    node = is_root ? tree->root : (*out)->node;
+    if (mode_is(node->mode, S_IFDIR) != mode_is(mode, S_IFDIR))
         return message_set(why, -EINVAL,
                            "file tree: \"%.*s\" is there twice, as a directory and as something else",
                            NAME_SHOWN, path);
-    if (!mode_is(mode, S_IFDIR))
-        (*out)->inode = ++tree->inode_count;
+    if (mode_is(mode, S_IFDIR))
+        return 0;
+    if (node->links == 1) {
+        node->inode = ++tree->inode_count;
+        return 0;
+    }
+    node = tree_node_make(tree, mode); /* the other names keep the old one */
+    if (!node)
+        return no_memory(path, why);
+    entry_turn(*out, node);
     return 0;
 }
 
 struct tree_node *tree_add(struct tree *tree, const char *path, uint32_t mode, const void *data,
                            uint64_t bytes, struct message *why)
 {
-    struct tree_node *node;
+    struct tree_entry *entry;
 
     if (path[0] != '/') {
         message_set(why, -EINVAL, "file tree: \"%.*s\" is no absolute path", NAME_SHOWN, path);
         return NULL;
     }
-    if (node_place(tree, path, mode, &node, why) != 0)
+    if (entry_place(tree, path, mode, &entry, why) != 0)
         return NULL;
+
+    struct tree_node *node = entry ? entry->node : tree->root;
     node_set(node, mode, data, bytes);
     return node;
 }
 
-/* ---- hard links ---- */
+/* ---- Hard links ---- */
 
 static struct tree_node **link_bucket(struct link_table *links, uint64_t key)
 {
@@ -346,47 +215,42 @@ static void links_forget(struct link_table *links)
     }
 }
 
-/* Makes `node` one more name of its file: inode and data become common to all of them, whoever brought the
- * data. */
-static void link_add(struct link_table *links, struct tree_node *node, uint64_t key)
+/* The node of that file of the archive: the one that an earlier name of it has brought, or `node`. */
+static struct tree_node *link_find(struct link_table *links, struct tree_node *node, uint64_t key)
 {
     struct tree_node **bucket = link_bucket(links, key);
 
-    for (struct tree_node *other = *bucket; other; other = other->link_next) {
-        if (other->link_key != key)
-            continue;
-        node->inode = other->inode;
-        if (node->bytes > 0) {
-            other->data = node->data;
-            other->bytes = node->bytes;
-        } else {
-            node->data = other->data;
-            node->bytes = other->bytes;
-        }
-    }
+    for (struct tree_node *other = *bucket; other; other = other->link_next)
+        if (other->link_key == key)
+            return other;
     node->link_key = key;
     node->link_next = *bucket;
     *bucket = node;
+    return node;
 }
 
-static int add_entry(struct tree *tree, const struct cpio_entry *entry, struct link_table *links,
+static int add_entry(struct tree *tree, const struct cpio_entry *found, struct link_table *links,
                      struct message *why)
 {
-    uint64_t key = ((uint64_t)entry->device << 32 | entry->inode) + 1;
-    struct tree_node *node;
-    int error = node_place(tree, entry->name, entry->mode, &node, why);
+    uint64_t key = ((uint64_t)found->device << 32 | found->inode) + 1;
+    bool linked = mode_is(found->mode, S_IFREG) && found->links > 1 && key;
+    struct tree_entry *entry;
+    int error = entry_place(tree, found->name, found->mode, &entry, why);
 
     if (error)
         return error;
-    if (node->link_key)
-        link_remove(links, node);
-    node_set(node, entry->mode, entry->data, entry->bytes);
-    node->mtime_s = entry->mtime_s;
-    if (mode_is(entry->mode, S_IFDIR))
-        return 0;
-    node->links = entry->links > 0 ? entry->links : 1;
-    if (mode_is(entry->mode, S_IFREG) && entry->links > 1 && key)
-        link_add(links, node, key);
+
+    struct tree_node *own = entry ? entry->node : tree->root;
+    if (own->link_key) /* replaced, and it was the last name of that file so far */
+        link_remove(links, own);
+    struct tree_node *node = linked ? link_find(links, own, key) : own;
+    if (node == own || found->bytes > 0) /* whichever name brings the data, it is everybody's */
+        node_set(node, found->mode, found->data, found->bytes);
+    node->modified_ns = node->changed_ns = node->accessed_ns = found->mtime_s * NS_PER_S;
+    if (node != own) {
+        entry_turn(entry, node);
+        tree_node_free(tree, own);
+    }
     return 0;
 }
 

@@ -463,7 +463,8 @@ def run_tacet(
     program itself. In an archive of `files` the program is /bin/NAME, and the kernel is told `app=/bin/NAME`.
 
     `options` are kernel options as they are, `extra` are options for QEMU. `stdin` goes to the program's port once the
-    kernel has spoken, and an end-of-transmission after it; without `stdin` only that. `klog` is a file for the flight
+    kernel has spoken, and an end-of-transmission after it; without `stdin` only that. A regular file arrives as it is,
+    for the kernel is told how many bytes it has; what else comes ends at its first end-of-transmission. `klog` is a file for the flight
     log (lab/klog.py reads it); it stays empty if the node does not come to its end. The sinks get output as it comes.
     RunnerError: the run cannot begin.
     """
@@ -482,6 +483,8 @@ def run_tacet(
     if klog is not None:
         _klog_begin(klog)
         options = f"klog=com4 {options}".strip()
+    if stdin is not None and stdin.is_file():
+        options = f"{options} stdin_bytes={stdin.stat().st_size}".strip()
     machine = _machine(qemu_binary(qemu), cpu, cpus, memory, icount)
     machine += ["-kernel", os.path.abspath(kernel), "-append", tacet_command_line(name, args, env or {}, options)]
     if module is not None:

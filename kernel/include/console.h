@@ -46,13 +46,14 @@ void console_write(enum console_stream stream, const char *bytes, size_t count);
 /* Whether a stream goes to the kernel's console: a terminal for people, not a stream of its own. */
 bool console_is_shared(enum console_stream stream);
 
-/* Whether console_read would answer at once. Input is read by one rank only, so it needs no lock. */
+/* Whether console_read would answer something. */
 bool console_input_ready(void);
 
-/* Waits for at least one byte of input and returns as many as are there, at most `count`; 0 at the end of
- * input: an end-of-transmission (control-D). A stream of the program's own stays at its end; at a terminal,
- * control-D behind other input hands that over. */
-size_t console_read(char *bytes, size_t count);
+/* The bytes of input that are there, at most `count` and up to the end of a line; -EAGAIN where there are none
+ * now. 0 at the end of input: behind as many bytes as `stdin_bytes=` says, else an end-of-transmission
+ * (control-D). A stream of the program's own stays at its end; at a terminal, control-D behind other input
+ * hands that over. */
+int64_t console_read(char *bytes, size_t count);
 
 /* From now on nobody waits for anybody: the node is ending in disorder. */
 void console_lock_break(void);

@@ -22,20 +22,89 @@
 #define O_NONBLOCK 04000
 #define O_CLOEXEC  02000000
 #define O_PATH     010000000
+#define O_TMPFILE_BIT 020000000 /* beside O_DIRECTORY */
+
+#define FILE_BYTES_MAX     (INT64_MAX & ~4095ULL)
+#define DIRECTORY_READ_MAX 65536 /* what one getdents64 answers at most */
 
 #define AT_FDCWD            (-100)
 #define AT_SYMLINK_NOFOLLOW 0x100
 #define AT_NO_AUTOMOUNT     0x800
 #define AT_EMPTY_PATH       0x1000
+#define AT_EACCESS          0x200 /* of faccessat */
+#define AT_REMOVEDIR        0x200 /* of unlinkat */
+#define AT_SYMLINK_FOLLOW   0x400
 
-#define ACCESS_WRITE 2
+#define RENAME_NOREPLACE 1
+
+#define CLOSE_RANGE_UNSHARE 2
+#define CLOSE_RANGE_CLOEXEC 4
+
+#define MFD_CLOEXEC       1
+#define MFD_ALLOW_SEALING 2
+#define MFD_NOEXEC_SEAL   8
+#define MFD_EXEC          16
+#define MFD_NAME_MAX      249
+
+#define EFD_SEMAPHORE 1
+
+#define ACCESS_EXECUTE 1
+#define ACCESS_WRITE   2
 
 #define F_DUPFD         0
 #define F_GETFD         1
 #define F_SETFD         2
 #define F_GETFL         3
 #define F_SETFL         4
+#define F_GETLK         5
+#define F_SETLK         6
+#define F_SETLKW        7
+#define F_OFD_GETLK     36
+#define F_OFD_SETLK     37
+#define F_OFD_SETLKW    38
 #define F_DUPFD_CLOEXEC 1030
+#define F_SETPIPE_SZ    1031
+#define F_GETPIPE_SZ    1032
+#define F_ADD_SEALS     1033
+#define F_GET_SEALS     1034
+
+#define F_SEAL_SEAL 1
+
+#define F_RDLCK 0
+#define F_WRLCK 1
+#define F_UNLCK 2
+
+struct linux_flock {
+    int16_t type, whence;
+    int64_t start, bytes;
+    int32_t pid;
+};
+
+#define LOCK_SH 1
+#define LOCK_EX 2
+#define LOCK_NB 4
+#define LOCK_UN 8
+
+#define EPOLL_CTL_ADD 1
+#define EPOLL_CTL_DEL 2
+#define EPOLL_CTL_MOD 3
+#define EPOLLONESHOT  (1U << 30)
+#define EPOLLET       (1U << 31)
+#define EPOLL_EVENTS  0xffffU
+
+#define UTIME_NOW  0x3fffffff
+#define UTIME_OMIT 0x3ffffffe
+
+#define STATFS_TMPFS     0x01021994
+#define STATFS_RAMFS     0x858458f6
+#define STATFS_READ_ONLY 1
+#define STATFS_VALID     0x20
+
+struct linux_statfs {
+    int64_t type, block_bytes, blocks, free_blocks, available_blocks, files, free_files;
+    int32_t identity[2];
+    int64_t name_bytes, fragment_bytes, flags, spare[4];
+};
 
 #define IOV_MAX        1024
 #define READ_WRITE_MAX 0x7ffff000ULL /* what one read or write moves at most */
@@ -50,7 +119,8 @@ struct linux_statx_time {
     int32_t reserved;
 };
 
-#define STATX_BASIC 0x7ff
+#define STATX_BASIC    0x7ff
+#define STATX_RESERVED 0x80000000u
 
 struct linux_statx {
     uint32_t mask, block_size;

@@ -34,14 +34,15 @@ struct process {
     struct vm vm;
     struct file_table files;
     struct tree *tree;
-    struct tree_node *directory; /* current */
+    struct tree_node *directory; /* current; in use; under the tree's lock */
     struct tree_node *program;
     const char *program_path;
     char name[PROCESS_NAME_BYTES];
-    char path[TREE_PATH_MAX];       /* of the system call that runs; too large for the kernel's stack */
+    uint32_t umask;
     uint64_t stack_low, stack_high; /* the main stack */
     bool barriers_registered;       /* membarrier */
     bool prefix;                    /* lines of its output begin with its rank */
+    struct spinlock lines_lock;
     struct process_line {
         char text[PROCESS_LINE_BYTES];
         size_t used;

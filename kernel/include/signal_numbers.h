@@ -15,6 +15,7 @@ enum {
     SIGNAL_FPE = 8,
     SIGNAL_KILL = 9,
     SIGNAL_SEGV = 11,
+    SIGNAL_PIPE = 13,
     SIGNAL_CHLD = 17,
     SIGNAL_CONT = 18,
     SIGNAL_STOP = 19,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * timespec.h: times as programs hand them in.
+ * timespec.h: times that programs hand to system calls, as the kernel's. sys_time.c
  */
 #ifndef TACET_TIMESPEC_H
 #define TACET_TIMESPEC_H
@@ -11,6 +11,13 @@
  * -EINVAL where it is negative or has a second or more of nanoseconds. */
 int timespec_read(uint64_t address, uint64_t *ns);
 int timespec_write(uint64_t address, uint64_t ns);
+
+/* The time, on the clock of clock_now_ns, that lies so far from now; saturates. */
+uint64_t deadline_of(int64_t seconds, int64_t units, uint64_t unit_ns);
+uint64_t deadline_of_ms(int64_t ms); /* negative: never */
+
+/* A relative timeout of the program's, never for NULL. -EFAULT, -EINVAL. */
+int deadline_read(uint64_t address, uint64_t *deadline_ns);
 
 /* The sum, at most UINT64_MAX (which is TIMER_NEVER). */
 static inline uint64_t time_add(uint64_t a, uint64_t b)

@@ -1,77 +1,145 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_tree.c: the input is paths, one per line up to an empty line, then a cpio archive. The archive becomes
- * a tree, whose shape is checked, and the paths and all nodes' own paths are looked up in it.
+ * fuzz_tree.c: the input is lines up to an empty line, then a cpio archive. The archive becomes a tree, whose
+ * shape is checked, and the lines and all nodes' own paths are looked up in it. Then everything is made
+ * writable, and each line is also a change of the tree: its length says which, of its path and the line's
+ * before it. After all of them the shape is checked again.
  */
 #include "errno.h"
 #include "fuzz.h"
 #include "tree.h"
 
-#define NODES_MAX 512
+#define PAGES_MAX  256
+#define PAGE_BYTES 4096
 
-static struct tree_node nodes[NODES_MAX];
-static unsigned nodes_used;
+static _Alignas(PAGE_BYTES) char pages[PAGES_MAX][PAGE_BYTES];
+static unsigned pages_used;
 static volatile uint8_t sum;
 
-static struct tree_node *allocate(void *context)
+static void *page_take(void *context)
 {
-    (void)context; /* the nodes are global here */
-    if (nodes_used == NODES_MAX)
-        return NULL;
-    memset(&nodes[nodes_used], 0, sizeof(nodes[0]));
-    return &nodes[nodes_used++];
+    (void)context; /* the pages are global here */
+    return pages_used < PAGES_MAX ? memset(pages[pages_used++], 0x5a, PAGE_BYTES) : NULL;
 }
 
-static void promise_inside(const void *part, uint64_t part_bytes, const uint8_t *data, size_t bytes)
+/* What the walk through a tree has seen. */
+static struct seen {
+    const struct tree *tree;
+    const uint8_t *data; /* the archive; NULL once names may be the tree's own */
+    size_t bytes;
+    uint64_t names, directories;
+} seen;
+
+static void promise_inside(const void *part, uint64_t part_bytes)
 {
-    if (part_bytes == 0)
+    if (part_bytes == 0 || !seen.data)
         return;
-    PROMISE((const uint8_t *)part >= data && part_bytes <= bytes);
-    PROMISE((const uint8_t *)part + part_bytes <= data + bytes);
+    PROMISE((const uint8_t *)part >= seen.data && part_bytes <= seen.bytes);
+    PROMISE((const uint8_t *)part + part_bytes <= seen.data + seen.bytes);
 }
 
-static void promise_node(const struct tree *tree, struct tree_node *node, const uint8_t *data, size_t bytes)
+static void promise_path(struct tree_node *node)
 {
-    static char path[NODES_MAX * (TREE_NAME_MAX + 1) + 2];
+    static char path[1 << 20];
     struct tree_node *found = NULL;
-    unsigned depth = 0;
+    int64_t length = tree_path(seen.tree, node, path, sizeof(path));
 
-    promise_inside(node->name, node->name_bytes, data, bytes);
-    promise_inside(node->data, node->bytes, data, bytes);
-    PROMISE(node->link_key == 0 && node->link_next == NULL);
-    PROMISE(node == tree->root || (node->name_bytes > 0 && node->name_bytes <= TREE_NAME_MAX));
-    PROMISE(!memchr(node->name, '/', node->name_bytes));
-    PROMISE((node->mode & S_IFMT) == S_IFDIR || node->child == NULL);
-    for (const struct tree_node *at = node; at != tree->root; at = at->parent)
-        PROMISE(++depth <= nodes_used);
-    for (const struct tree_node *child = node->child; child; child = child->next) {
-        PROMISE(child->parent == node);
-        PROMISE(child->next || child == node->last);
-    }
-    for (uint64_t i = 0; i < node->bytes; i++)
-        sum = sum + ((const uint8_t *)node->data)[i];
-
-    int64_t length = tree_path(tree, node, path, sizeof(path));
+    if (length == -ENOENT && node->links > 0 && !mode_is(node->mode, S_IFDIR))
+        return; /* the name that was remembered is gone */
     PROMISE(length > 0 && (size_t)length == strlen(path));
     if (length < TREE_PATH_MAX) {
-        PROMISE(tree_lookup(tree, tree->root, path, false, &found) == 0);
+        PROMISE(tree_lookup(seen.tree, seen.tree->root, path, false, &found) == 0);
         PROMISE(found == node);
     }
 }
 
-static void try_path(const struct tree *tree, const char *path)
+static void promise_node(struct tree_node *node, unsigned depth)
 {
-    struct tree_node *start = &nodes[nodes_used / 2], *found = NULL;
-    int error = tree_lookup(tree, start, path, strlen(path) % 2 == 0, &found);
+    uint64_t subdirectories = 0, last_position = 0;
+
+    PROMISE(depth < PAGES_MAX * PAGE_BYTES / 64);
+    PROMISE(node->link_key == 0 && node->link_next == NULL);
+    PROMISE(mode_is(node->mode, S_IFDIR) || node->child == NULL);
+    if (!node->is_copied)
+        promise_inside(node->data, node->bytes);
+    for (uint64_t i = 0; i < node->bytes; i++)
+        sum = sum + ((const uint8_t *)node->data)[i];
+    promise_path(node);
+    for (struct tree_entry *entry = node->child; entry; entry = entry->next) {
+        PROMISE(entry->directory == node && entry->node->links > 0);
+        PROMISE(entry->position > last_position && entry->position >= 2);
+        PROMISE(entry->next || entry == node->last);
+        PROMISE(entry->name_bytes > 0 && entry->name_bytes <= TREE_NAME_MAX);
+        PROMISE(!memchr(entry->name, '/', entry->name_bytes));
+        promise_inside(entry->name, entry->name_copied ? 0 : entry->name_bytes);
+        last_position = entry->position;
+        subdirectories += mode_is(entry->node->mode, S_IFDIR);
+        seen.names++;
+        if (mode_is(entry->node->mode, S_IFDIR))
+            PROMISE(tree_parent(seen.tree, entry->node) == node && entry->node->name == entry);
+        promise_node(entry->node, depth + 1);
+    }
+    if (mode_is(node->mode, S_IFDIR))
+        PROMISE(node->links == 2 + subdirectories);
+}
+
+static void promise_tree(const struct tree *tree, const uint8_t *data, size_t bytes)
+{
+    seen = (struct seen){ .tree = tree, .data = data, .bytes = bytes };
+    promise_node(tree->root, 0);
+    PROMISE(tree->node_count <= seen.names + 1);
+}
+
+static void writable_set(struct tree_node *node)
+{
+    node->writable = true;
+    for (struct tree_entry *entry = node->child; entry; entry = entry->next)
+        writable_set(entry->node);
+}
+
+static void try_path(struct tree *tree, const char *path)
+{
+    struct tree_node *found = NULL;
+    int error = tree_lookup(tree, tree->root, path, strlen(path) % 2 == 0, &found);
 
     PROMISE(error == 0 || error == -ENOENT || error == -ENOTDIR || error == -ELOOP || error == -ENAMETOOLONG);
-    PROMISE(error || (found >= nodes && found < nodes + nodes_used));
+    PROMISE(error || found);
+}
+
+static bool may_come(int error, const struct tree_place *place)
+{
+    return !error || (error == -ENOENT && place->directory);
+}
+
+static void try_change(struct tree *tree, const char *path, const char *before)
+{
+    struct tree_place place, from;
+    struct tree_node *node;
+    size_t what = strlen(path) % 8;
+    int error = tree_find(tree, tree->root, path, TREE_NAME, &place);
+    int from_error = tree_find(tree, tree->root, before, TREE_NAME, &from);
+
+    if (what < 2 && may_come(error, &place))
+        tree_create(tree, &place, S_IFDIR | 0755, NULL, 0, 1, &node);
+    else if (what == 2 && may_come(error, &place))
+        tree_create(tree, &place, S_IFLNK | 0777, before, strlen(before), 1, &node);
+    else if (what == 3 && may_come(error, &place))
+        tree_create(tree, &place, S_IFREG | 0644, NULL, 0, 1, &node);
+    else if (what == 4 && may_come(error, &place) && !from_error)
+        tree_link(tree, from.node, &place, 1);
+    else if (what == 5 && may_come(error, &place) && !from_error)
+        tree_rename(tree, &from, &place, before[0] % 2, 1);
+    else if (what == 6 && !error)
+        tree_unlink(tree, &place, 1);
+    else if (what == 7 && !error)
+        tree_rmdir(tree, &place, 1);
 }
 
 /* Looks the lines up; answers where the archive begins. */
-static size_t try_paths(const struct tree *tree, const uint8_t *data, size_t bytes)
+static size_t try_paths(struct tree *tree, const uint8_t *data, size_t bytes, bool change)
 {
-    static char path[TREE_PATH_MAX + 16];
+    static char path[TREE_PATH_MAX + 16], before[TREE_PATH_MAX + 16];
+    before[0] = '\0';
     size_t at = 0;
 
     while (at < bytes) {
@@ -84,6 +152,9 @@ static size_t try_paths(const struct tree *tree, const uint8_t *data, size_t byt
             memcpy(path, data + at, length);
             path[length] = '\0';
             try_path(tree, path);
+            if (change)
+                try_change(tree, path, before);
+            memcpy(before, path, length + 1);
         }
         at += length + 1;
     }
@@ -92,23 +163,24 @@ static size_t try_paths(const struct tree *tree, const uint8_t *data, size_t byt
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    struct tree tree = { .node_allocate = allocate };
+    struct tree tree = { .page_take = page_take };
     struct message why = { "" };
-    size_t start = try_paths(NULL, data, bytes);
+    size_t start = try_paths(NULL, data, bytes, false);
     /* Its own memory, so that the sanitizer sees a read beyond either end. */
     size_t archive_bytes = start < bytes ? bytes - start : 0;
     uint8_t *archive = malloc(archive_bytes + (archive_bytes == 0));
 
     memcpy(archive, data + (bytes - archive_bytes), archive_bytes);
-    nodes_used = 0;
+    pages_used = 0;
     PROMISE(tree_initialise(&tree) == 0);
     int error = tree_add_archive(&tree, archive, archive_bytes, &why);
     PROMISE(error == 0 || error == -EINVAL || error == -ENOMEM);
     PROMISE(error == 0 || why.text[0] != '\0');
-    PROMISE(tree.node_count == nodes_used);
-    for (unsigned i = 0; i < nodes_used; i++)
-        promise_node(&tree, &nodes[i], archive, archive_bytes);
-    try_paths(&tree, data, bytes);
+    promise_tree(&tree, archive, archive_bytes);
+    try_paths(&tree, data, bytes, false);
+    writable_set(tree.root);
+    try_paths(&tree, data, bytes, true);
+    promise_tree(&tree, NULL, 0);
     free(archive);
     return 0;
 }

@@ -23,7 +23,7 @@ HOST_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
 FUZZ_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
                  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 
-HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree acpi timer
+HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree file_lock acpi timer
 ARENA_TESTS := page_pool vm user_map shared_memory
 
 string_sources :=
@@ -34,7 +34,8 @@ command_line_sources := kernel/command_line.c kernel/format.c
 memplan_sources := kernel/memplan.c kernel/format.c
 elf_image_sources := kernel/elf_image.c kernel/format.c
 cpio_sources := kernel/cpio.c kernel/format.c
-tree_sources := kernel/tree.c kernel/cpio.c kernel/format.c
+tree_sources := kernel/tree.c kernel/tree_lookup.c kernel/tree_cells.c kernel/tree_change.c kernel/cpio.c kernel/format.c
+file_lock_sources := kernel/file_lock.c $(tree_sources)
 acpi_sources := arch/x86_64/acpi.c kernel/format.c
 timer_sources := kernel/timer.c
 page_pool_sources := kernel/page_pool.c

@@ -8,6 +8,7 @@
  *   waits         a futex's time is waited for; an absolute time on a boundary is served by that boundary
  *   device        the last clock event device stays in use
  *   open-line     leaves its last line open
+ *   broken-pipe   writes where nobody will read
  */
 #define _GNU_SOURCE
 #include "promise.h"
@@ -115,6 +116,7 @@ static void device(void)
 
 int main(int count, char **arguments)
 {
+    int ends[2];
     const char *what = count > 1 ? arguments[1] : "";
 
     if (strcmp(what, "descriptors") == 0)
@@ -129,6 +131,8 @@ int main(int count, char **arguments)
         device();
     else if (strcmp(what, "open-line") == 0)
         return write(1, "no new line", 11) != 11;
+    else if (strcmp(what, "broken-pipe") == 0)
+        return pipe(ends) || close(ends[0]) || write(ends[1], "x", 1) != 1;
     else
         return 2;
     return promises_kept();

@@ -13,7 +13,13 @@
 #define O_NOFOLLOW  0x20000
 
 #define TCGETS     0x5401
+#define TCSETS     0x5402 /* and the next two */
+#define TIOCGPGRP  0x540f
 #define TIOCGWINSZ 0x5413
+#define FIONREAD   0x541b
+#define FIONBIO    0x5421
+#define FIONCLEX   0x5450
+#define FIOCLEX    0x5451
 
 #define ARCH_PLATFORM "x86_64" /* AT_PLATFORM, and uname's machine */
 
@@ -38,5 +44,10 @@ struct linux_termios {
     uint8_t line;
     uint8_t characters[19];
 };
+
+struct linux_epoll_event {
+    uint32_t events;
+    uint64_t data;
+} __attribute__((packed));
 
 #endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_file_lock.c: random locks of several owners, checked against a model that knows what each owner has at each byte.
+ */
+#include "check.h"
+#include "errno.h"
+#include "file_lock.h"
+
+#define BYTES      40
+#define OWNERS     3
+#define PAGES_MAX  8
+#define PAGE_BYTES 4096
+
+static _Alignas(PAGE_BYTES) char pages[PAGES_MAX][PAGE_BYTES];
+static unsigned pages_used, pages_limit = PAGES_MAX;
+static struct tree tree;
+static struct tree_node *node;
+static uint64_t seed = 3;
+static const char owners[OWNERS];
+static char model[2][OWNERS][BYTES]; /* by domain: 0, 'r' or 'w' */
+
+static void *page_take(void *context)
+{
+    (void)context; /* one tree */
+    return pages_used < pages_limit ? pages[pages_used++] : NULL;
+}
+
+static uint64_t below(uint64_t limit)
+{
+    return check_random(&seed) % limit;
+}
+
+static void begin(void)
+{
+    pages_used = 0;
+    pages_limit = PAGES_MAX;
+    tree = (struct tree){ .page_take = page_take };
+    CHECK_EQUAL(tree_initialise(&tree), 0);
+    node = tree.root;
+    memset(model, 0, sizeof(model));
+}
+
+static struct file_lock some_lock(unsigned owner, bool whole_file)
+{
+    struct file_lock lock = { .owner = &owners[owner], .exclusive = below(2), .whole_file = whole_file };
+
+    lock.start = below(BYTES);
+    lock.end = lock.start + below(BYTES - lock.start);
+    return lock;
+}
+
+static bool model_conflicts(const struct file_lock *lock, unsigned owner)
+{
+    for (unsigned other = 0; other < OWNERS; other++)
+        for (uint64_t i = lock->start; i <= lock->end && other != owner; i++) {
+            char has = model[lock->whole_file][other][i];
+
+            if (has == 'w' || (has && lock->exclusive))
+                return true;
+        }
+    return false;
+}
+
+/* What the list says of a byte; joined neighbours have no neighbour of their own kind. */
+static char list_at(bool whole_file, unsigned owner, uint64_t byte)
+{
+    char found = 0;
+
+    for (const struct file_lock *lock = node->locks; lock; lock = lock->next) {
+        if (lock->owner != &owners[owner] || lock->whole_file != whole_file || lock->start > byte ||
+            lock->end < byte)
+            continue;
+        CHECK(!found);
+        found = lock->exclusive ? 'w' : 'r';
+    }
+    return found;
+}
+
+static void check_list(void)
+{
+    for (unsigned domain = 0; domain < 2; domain++)
+        for (unsigned owner = 0; owner < OWNERS; owner++)
+            for (uint64_t byte = 0; byte < BYTES; byte++)
+                CHECK_EQUAL(list_at(domain, owner, byte), model[domain][owner][byte]);
+    for (const struct file_lock *a = node->locks; a; a = a->next)
+        for (const struct file_lock *b = node->locks; b; b = b->next)
+            CHECK(a->owner != b->owner || a->whole_file != b->whole_file || a->exclusive != b->exclusive ||
+                  a->end + 1 != b->start);
+}
+
+TEST(random_locks_agree_with_a_model_of_bytes)
+{
+    begin();
+    for (unsigned round = 0; round < 20000; round++) {
+        unsigned owner = (unsigned)below(OWNERS), domain = (unsigned)below(2);
+        struct file_lock lock = some_lock(owner, domain);
+        bool conflicts = file_lock_conflict(node, &lock) != NULL;
+        char *bytes = &model[domain][owner][lock.start];
+        uint64_t count = lock.end - lock.start + 1;
+
+        CHECK_EQUAL(conflicts, model_conflicts(&lock, owner));
+        if (below(30) == 0) {
+            file_locks_drop(&tree, node, &owners[owner]);
+            memset(model[0][owner], 0, BYTES);
+            memset(model[1][owner], 0, BYTES);
+        } else if (below(3) == 0) {
+            CHECK_EQUAL(file_lock_clear(&tree, node, &lock), 0);
+            memset(bytes, 0, count);
+        } else if (!conflicts) {
+            CHECK_EQUAL(file_lock_set(&tree, node, &lock), 0);
+            memset(bytes, lock.exclusive ? 'w' : 'r', count);
+        }
+        check_list();
+    }
+    CHECK(pages_used <= 4); /* what is given back is used again */
+}
+
+TEST(no_memory_is_told_and_changes_nothing)
+{
+    begin();
+    pages_limit = pages_used;
+    struct file_lock lock = some_lock(0, false);
+    unsigned set = 0;
+    for (; set < 1000; set++) {
+        lock.start = lock.end = set * 2;
+        if (file_lock_set(&tree, node, &lock))
+            break;
+    }
+    CHECK_EQUAL(file_lock_set(&tree, node, &lock), -ENOLCK);
+    unsigned there = 0;
+    for (const struct file_lock *at = node->locks; at; at = at->next)
+        there++;
+    CHECK_EQUAL(there, set);
+}
+
+int main(void)
+{
+    RUN(random_locks_agree_with_a_model_of_bytes);
+    RUN(no_memory_is_told_and_changes_nothing);
+    return check_report("file_lock");
+}
