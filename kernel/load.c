@@ -11,6 +11,7 @@
  *     guard         below the stack: no memory
  *     stack         STACK_TOP - stack= … STACK_TOP
  *     node pages    from STACK_TOP: struct tacet_node, then a page of counters a CPU (libc/include/tacet.h)
+ *     vDSO          from VDSO_BASE: the clock's page (clock_page.h), then the vDSO itself
  *
  * The stack at the program's entry is that of the ELF ABI: argc, argv, NULL, environment, NULL, auxiliary
  * vector; strings above it [System V ABI, AMD64 supplement §3.4.1].
@@ -26,6 +27,7 @@
 
 #define STACK_TOP        ((ARCH_USER_LIMIT - 1) & ~(ARCH_LARGE_PAGE - 1))
 #define STACK_GUARD      ARCH_LARGE_PAGE
+#define VDSO_BASE        (STACK_TOP + (1 + ARCH_CPUS_MAX) * ARCH_PAGE)
 #define VECTOR_WORDS_MAX 2048 /* argc, pointers and auxiliary vector */
 
 /* ---- Segments ---- */
@@ -118,6 +120,27 @@ static int segments_protect(struct vm *vm, const struct elf_image *image, uint64
     return 0;
 }
 
+/* ---- The vDSO ---- */
+
+/* Where its ELF header lies; 0 where there is none. */
+static uint64_t vdso_address(void)
+{
+    const void *image;
+
+    return arch_vdso_image(&image) ? VDSO_BASE + ARCH_PAGE : 0;
+}
+
+static int vdso_map(struct vm *vm)
+{
+    const void *image;
+    uint64_t bytes = arch_vdso_image(&image);
+    int error = bytes ? vm_map_kernel(vm, VDSO_BASE, clock_page(), ARCH_PAGE, RIGHT_READ, "[vvar]") : 0;
+
+    if (bytes && !error)
+        error = vm_map_kernel(vm, vdso_address(), image, bytes, RIGHT_READ | RIGHT_EXECUTE, "[vdso]");
+    return error;
+}
+
 /* ---- The first stack ---- */
 
 /* Grows downwards from `at`; the words of the vector are gathered first and written last. */
@@ -201,6 +224,8 @@ static int stack_build(struct process *process, const struct process_arguments *
     add_auxiliary(stack, AT_HWCAP2, arch_hwcap(2));
     add_auxiliary(stack, AT_EXECFN, name);
     add_auxiliary(stack, AT_PLATFORM, platform);
+    if (vdso_address())
+        add_auxiliary(stack, AT_SYSINFO_EHDR, vdso_address());
     add_auxiliary(stack, AT_TACET_NODE, STACK_TOP);
     add_auxiliary(stack, AT_NULL, 0);
 
@@ -264,7 +289,7 @@ static int program_load(struct process *process, const struct tree_node *program
         error = stack_map(process, given->stack_bytes, why);
     if (error)
         return error;
-    if (node_pages_map(vm, STACK_TOP))
+    if (node_pages_map(vm, STACK_TOP) || vdso_map(vm))
         return message_set(why, -ENOMEM, "no memory for the page tables of the counters");
 
     vm->heap_start = vm->heap_end = (base + image->high + ARCH_LARGE_PAGE - 1) & ~(ARCH_LARGE_PAGE - 1);

@@ -258,6 +258,7 @@ _Noreturn void kernel_start(struct boot_info *boot)
     clockevent_start_cpu();
     klog_recheck();
     arch_cpus_start(&kernel_pool, boot);
+    clock_cpus_set();
     job_configure(&line, arch_cpu_count());
     memory_plan(boot, job_rank_count(), true);
 

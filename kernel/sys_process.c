@@ -247,9 +247,11 @@ long sys_sched_setaffinity(uint64_t pid, uint64_t bytes, uint64_t mask)
 
 long sys_getcpu(uint64_t cpu_address, uint64_t node_address, uint64_t cache)
 {
-    uint32_t cpu = arch_cpu_index(), node = 0;
+    uint32_t cpu = arch_cpu_index(), node = arch_cpu_node(cpu);
 
     (void)cache; /* unused by Linux since 2.6.24 */
+    if (node == NUMA_NODE_NONE)
+        node = 0;
     if (cpu_address && user_write(cpu_address, &cpu, sizeof(cpu)))
         return -EFAULT;
     if (node_address && user_write(node_address, &node, sizeof(node)))

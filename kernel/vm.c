@@ -357,18 +357,19 @@ int vm_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, un
     return 0;
 }
 
-int vm_map_kernel(struct vm *vm, uint64_t address, const void *memory, uint64_t bytes, const char *name)
+int vm_map_kernel(struct vm *vm, uint64_t address, const void *memory, uint64_t bytes, unsigned rights,
+                  const char *name)
 {
     int error = descriptors_reserve(vm, 1);
 
     if (!error)
-        error = arch_map(&vm->space, address, arch_physical_of(memory), bytes, RIGHT_READ);
+        error = arch_map(&vm->space, address, arch_physical_of(memory), bytes, rights);
     if (error)
         return error;
     areas_insert(
         vm,
         &(struct vm_area){
-            .start = address, .end = address + bytes, .rights = RIGHT_READ, .foreign = true, .name = name });
+            .start = address, .end = address + bytes, .rights = rights, .foreign = true, .name = name });
     return 0;
 }
 

@@ -48,8 +48,9 @@ int vm_create(struct vm *vm, struct page_pool *pages);
 int vm_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags,
            const char *name);
 
-/* Shows kernel memory at a fixed address, read-only. */
-int vm_map_kernel(struct vm *vm, uint64_t address, const void *memory, uint64_t bytes, const char *name);
+/* Shows kernel memory at a fixed address; never with RIGHT_WRITE. */
+int vm_map_kernel(struct vm *vm, uint64_t address, const void *memory, uint64_t bytes, unsigned rights,
+                  const char *name);
 
 int vm_unmap(struct vm *vm, uint64_t address, uint64_t bytes);
 
