@@ -24,6 +24,7 @@ FUZZ_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
                  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 
 HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree acpi timer
+HOST_TESTS += vdso
 ARENA_TESTS := page_pool vm user_map
 
 string_sources :=
@@ -36,6 +37,7 @@ elf_image_sources := kernel/elf_image.c kernel/format.c
 cpio_sources := kernel/cpio.c kernel/format.c
 tree_sources := kernel/tree.c kernel/cpio.c kernel/format.c
 acpi_sources := arch/x86_64/acpi.c kernel/format.c
+vdso_sources :=
 timer_sources := kernel/timer.c
 page_pool_sources := kernel/page_pool.c
 vm_sources := kernel/vm.c kernel/page_pool.c

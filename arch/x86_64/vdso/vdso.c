@@ -40,8 +40,9 @@ struct timezone {
     int32_t minutes_west, daylight;
 };
 
-/* The page before the ELF header: vdso.ld. */
-extern const struct clock_page page __attribute__((visibility("hidden")));
+/* The page before the ELF header: vdso.ld. Not `const`, from which the compiler would conclude that it never
+ * changes; the kernel maps it read-only. */
+extern struct clock_page page __attribute__((visibility("hidden")));
 
 static long system_call(long number, long a, long b)
 {
