@@ -181,6 +181,37 @@ static void add_auxiliary(struct stack_builder *stack, uint64_t type, uint64_t v
     add_word(stack, value);
 }
 
+/* Strings that follow each other upwards in memory, so the last is pushed first; their addresses become words
+ * from `word` on, and a NULL. */
+static void strings_place(struct stack_builder *stack, const char *const *strings, unsigned count,
+                          unsigned word)
+{
+    stack->words[word + count] = 0;
+    for (unsigned i = count; i-- > 0;)
+        stack->words[word + i] = push_string(stack, strings[i]);
+}
+
+/* argc, argv, environment. The environment's strings lie behind the arguments', as programs expect that
+ * overwrite both to give themselves another name. */
+static void vector_begin(struct stack_builder *stack, const struct process_arguments *given,
+                         struct process_image *image)
+{
+    unsigned environment_word = 1 + given->argument_count + 1;
+    unsigned count = environment_word + given->environment_count + 1;
+
+    if (count > VECTOR_WORDS_MAX) {
+        stack->failed = true;
+        return;
+    }
+    image->environment_end = stack->at;
+    strings_place(stack, given->environment, given->environment_count, environment_word);
+    image->environment = image->arguments_end = stack->at;
+    strings_place(stack, given->arguments, given->argument_count, 1);
+    image->arguments = stack->at;
+    stack->words[0] = given->argument_count;
+    stack->count = count;
+}
+
 static int stack_build(struct process *process, const struct process_arguments *given,
                        const struct elf_image *image, uint64_t base, struct stack_builder *stack,
                        uint64_t *stack_pointer)
@@ -197,14 +228,8 @@ static int stack_build(struct process *process, const struct process_arguments *
     stack->at &= ~15ULL;
     uint64_t random_bytes = push_bytes(stack, random, sizeof(random));
 
-    add_word(stack, given->argument_count);
-    for (unsigned i = 0; i < given->argument_count; i++)
-        add_word(stack, push_string(stack, given->arguments[i]));
-    add_word(stack, 0);
-    for (unsigned i = 0; i < given->environment_count; i++)
-        add_word(stack, push_string(stack, given->environment[i]));
-    add_word(stack, 0);
-
+    vector_begin(stack, given, &process->image);
+    unsigned auxiliary_word = stack->count;
     if (image->headers_address)
         add_auxiliary(stack, AT_PHDR, base + image->headers_address);
     add_auxiliary(stack, AT_PHENT, image->header_bytes);
@@ -233,6 +258,8 @@ static int stack_build(struct process *process, const struct process_arguments *
     if (stack->count % 2)
         stack->at -= 8; /* the stack pointer is a multiple of 16 at argc */
     *stack_pointer = push_bytes(stack, stack->words, stack->count * sizeof(uint64_t));
+    process->image.auxiliary = *stack_pointer + auxiliary_word * sizeof(uint64_t);
+    process->image.auxiliary_end = *stack_pointer + stack->count * sizeof(uint64_t);
     return stack->failed ? -E2BIG : 0;
 }
 
@@ -292,6 +319,9 @@ static int program_load(struct process *process, const struct tree_node *program
     if (node_pages_map(vm, STACK_TOP) || vdso_map(vm))
         return message_set(why, -ENOMEM, "no memory for the page tables of the counters");
 
+    process->image.bias = base;
+    process->image.low = base + image->low;
+    process->image.high = base + image->high;
     vm->heap_start = vm->heap_end = (base + image->high + ARCH_LARGE_PAGE - 1) & ~(ARCH_LARGE_PAGE - 1);
     *entry = base + image->entry;
     if (stack_build(process, given, image, base, &loader->stack, stack))

@@ -17,6 +17,7 @@
 #include "job.h"
 #include "klog.h"
 #include "node.h"
+#include "proc.h"
 #include "selftest.h"
 #include "stop.h"
 #include "version.h"
@@ -58,7 +59,7 @@ static void options_read(struct boot_info *boot)
 /* Nodes that the archives will make: an entry, and each directory on its way, counted generously. */
 static uint64_t tree_nodes_max(const struct boot_info *boot)
 {
-    uint64_t count = 64; /* root, /dev, /proc */
+    uint64_t count = 32; /* root, /dev */
 
     for (unsigned i = 0; i < boot->module_count; i++) {
         const struct memory_range *range = &boot->modules[i].range;
@@ -118,7 +119,8 @@ static void memory_plan(const struct boot_info *boot, unsigned rank_count, bool 
         .reserved = reserved,
         .reserved_count = count,
         .address_limit = arch_address_limit(),
-        .pool_bytes = arch_pool_bytes(boot) + tree_nodes_max(boot) * sizeof(struct tree_node) + 4 * ARCH_PAGE,
+        .pool_bytes = arch_pool_bytes(boot) + tree_nodes_max(boot) * sizeof(struct tree_node) +
+                      proc_pool_bytes() + 4 * ARCH_PAGE,
         .pool_limit = arch_early_limit(),
         .rank_count = rank_count,
         .slice_bytes_min = SLICE_BYTES_MIN,
@@ -211,6 +213,8 @@ static void tree_build(const struct boot_info *boot)
     }
     if (!error)
         error = devices_add(&tree, &why);
+    if (!error)
+        error = proc_add(&tree, &kernel_pool, &why);
     if (error)
         node_stop(STOP_BAD_INPUT, "initrd: %s", why.text[0] ? why.text : "no memory for the file tree");
 }

@@ -7,6 +7,7 @@
 #include "errno.h"
 #include "kstring.h"
 #include "linux_abi.h"
+#include "proc.h"
 #include "process.h"
 #include "syscall.h"
 
@@ -40,6 +41,9 @@ static int path_resolve(uint64_t descriptor, uint64_t path_address, bool follow_
     int64_t length = user_read_string(path, path_address, sizeof(process->path));
     int error = 0;
 
+    if (length < 0)
+        return (int)length;
+    length = proc_path_own(path, (uint64_t)length, sizeof(process->path), process->pid);
     if (length < 0)
         return (int)length;
     if (path[0] != '/')

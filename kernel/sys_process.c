@@ -223,9 +223,14 @@ long sys_sched_yield(void)
     return 0;
 }
 
+uint64_t process_cpus(void)
+{
+    return 1ULL << arch_cpu_index();
+}
+
 long sys_sched_getaffinity(uint64_t pid, uint64_t bytes, uint64_t mask)
 {
-    uint64_t cpus = 1ULL << arch_cpu_index();
+    uint64_t cpus = process_cpus();
 
     if ((uint32_t)pid != 0 && (uint32_t)pid != arch_process()->pid)
         return -ESRCH;
@@ -242,7 +247,7 @@ long sys_sched_setaffinity(uint64_t pid, uint64_t bytes, uint64_t mask)
         return -ESRCH;
     if (user_read(&cpus, mask, bytes < sizeof(cpus) ? bytes : sizeof(cpus)))
         return -EFAULT;
-    return cpus & 1ULL << arch_cpu_index() ? 0 : -EINVAL;
+    return cpus & process_cpus() ? 0 : -EINVAL;
 }
 
 long sys_getcpu(uint64_t cpu_address, uint64_t node_address, uint64_t cache)
@@ -261,7 +266,7 @@ long sys_getcpu(uint64_t cpu_address, uint64_t node_address, uint64_t cache)
 
 /* ---- Limits and facts ---- */
 
-static int limit_of(uint64_t resource, struct linux_rlimit *limit)
+int process_limit(uint64_t resource, struct linux_rlimit *limit)
 {
     enum { DATA = 2, STACK = 3, CORE = 4, PROCESSES = 6, FILES = 7, ADDRESS_SPACE = 9, COUNT = 16 };
     const struct process *process = arch_process();
@@ -296,7 +301,7 @@ long sys_prlimit64(uint64_t pid, uint64_t resource, uint64_t new_limit, uint64_t
 
     if ((uint32_t)pid != 0 && (uint32_t)pid != arch_process()->pid)
         return -ESRCH;
-    error = limit_of(resource, &limit);
+    error = process_limit(resource, &limit);
     if (error)
         return error;
     if (new_limit) {
@@ -311,7 +316,7 @@ long sys_prlimit64(uint64_t pid, uint64_t resource, uint64_t new_limit, uint64_t
 long sys_getrlimit(uint64_t resource, uint64_t buffer)
 {
     struct linux_rlimit limit;
-    int error = limit_of(resource, &limit);
+    int error = process_limit(resource, &limit);
 
     return error ? error : user_write(buffer, &limit, sizeof(limit));
 }

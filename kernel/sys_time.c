@@ -96,7 +96,7 @@ long sys_time(uint64_t buffer)
 /* ---- Accounting: timestamps at each entry to the kernel and each exit tell user from system time, with no
  * tick [Tsafrir05 §4.2] ---- */
 
-static void cpu_times(uint64_t *user_ns, uint64_t *system_ns)
+void process_times(uint64_t *user_ns, uint64_t *system_ns)
 {
     const struct process *process = arch_process();
     uint64_t in_kernel_ns = clock_ticks_to_ns(arch_kernel_ticks());
@@ -117,7 +117,7 @@ long sys_getrusage(uint64_t who, uint64_t buffer)
 
     if ((int32_t)who != SELF && (int32_t)who != CHILDREN && (int32_t)who != THREAD)
         return -EINVAL;
-    cpu_times(&user_ns, &system_ns);
+    process_times(&user_ns, &system_ns);
     if ((int32_t)who != CHILDREN) {
         usage.user =
             (struct linux_timeval){ (int64_t)(user_ns / NS_PER_S), (int64_t)(user_ns % NS_PER_S / 1000) };
@@ -132,7 +132,7 @@ long sys_times(uint64_t buffer)
     const uint64_t tick_ns = NS_PER_S / 100; /* AT_CLKTCK */
     uint64_t user_ns, system_ns;
 
-    cpu_times(&user_ns, &system_ns);
+    process_times(&user_ns, &system_ns);
     int64_t times[4] = { (int64_t)(user_ns / tick_ns), (int64_t)(system_ns / tick_ns), 0, 0 };
     if (buffer && user_write(buffer, times, sizeof(times)))
         return -EFAULT;

@@ -67,6 +67,11 @@ uint32_t arch_cpu_node(unsigned cpu)
     return cpus[cpu]->node;
 }
 
+uint32_t cpu_apic_id(unsigned cpu)
+{
+    return cpus[cpu]->apic_id;
+}
+
 uint64_t arch_clock_behind(unsigned cpu)
 {
     return cpus[cpu]->clock_behind;

@@ -144,6 +144,20 @@ unsigned arch_cpu_index(void);
 unsigned arch_node_ranges(const struct numa_range **ranges);
 uint32_t arch_cpu_node(unsigned cpu); /* after arch_cpus_start */
 
+/* Where a CPU sits in the machine: hardware threads of one core share both numbers. */
+struct cpu_place {
+    uint32_t package, core;
+};
+struct cpu_place arch_cpu_place(unsigned cpu);
+
+/* The lines of /proc/cpuinfo about a CPU that the architecture knows, a piece at a time. */
+struct text_sink;
+void arch_cpuinfo_describe(unsigned cpu, struct text_sink *sink);
+
+/* What an interrupt is for: Linux's three-letter label in /proc/interrupts, a blank, words. NULL where the
+ * number means nothing. */
+const char *arch_interrupt_name(unsigned number);
+
 /* Waits for an interrupt, which may have come already: the caller looks at what it waits for, with interrupts
  * off, calls this, and looks again. */
 void arch_cpu_wait(void);

@@ -67,7 +67,7 @@ int file_bind(struct process *process, struct file *file);
 /* Whether a read would answer at once. devices.c */
 bool file_input_ready(const struct file *file);
 
-/* Adds /dev and /proc to the tree. devices.c */
+/* Adds /dev to the tree. devices.c */
 int devices_add(struct tree *tree, struct message *why);
 
 #endif

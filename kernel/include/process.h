@@ -14,6 +14,15 @@
 #define PROCESS_NAME_BYTES 16   /* Linux's TASK_COMM_LEN */
 #define PROCESS_LINE_BYTES 1024 /* longer lines of a rank may be broken by others' */
 
+/* Where the program and what it was given lie in its memory. */
+struct process_image {
+    uint64_t bias;                         /* its addresses less those in its file; 0 but for a static-PIE */
+    uint64_t low, high;                    /* of its segments, page-aligned */
+    uint64_t arguments, arguments_end;     /* strings, one behind the other */
+    uint64_t environment, environment_end; /* the same */
+    uint64_t auxiliary, auxiliary_end;     /* vector */
+};
+
 struct process {
     uint64_t pid;
     unsigned rank;
@@ -24,6 +33,7 @@ struct process {
     struct tree_node *directory; /* current */
     struct tree_node *program;
     const char *program_path;
+    struct process_image image;
     char name[PROCESS_NAME_BYTES];
     char path[TREE_PATH_MAX];       /* of the system call that runs; too large for the kernel's stack */
     uint64_t stack_low, stack_high; /* the main stack */
@@ -62,6 +72,13 @@ int process_create(unsigned rank, const struct memory_slice *slice, struct tree 
  * auxiliary vector. Its address space must be active. -ENOEXEC, -ENOMEM, -E2BIG with `why`. */
 int process_load(struct process *process, struct tree_node *program, const struct process_arguments *given,
                  uint64_t *entry, uint64_t *stack, struct message *why);
+
+/* Of the process that this CPU runs: its CPUs, a bit each; its time in the program and in the kernel since its
+ * start, idle time in neither; a limit of Linux's RLIMIT_ numbers, -EINVAL. */
+uint64_t process_cpus(void);
+void process_times(uint64_t *user_ns, uint64_t *system_ns);
+struct linux_rlimit;
+int process_limit(uint64_t resource, struct linux_rlimit *limit);
 
 /* The end of the process that this CPU runs. */
 _Noreturn void process_exit(unsigned status);

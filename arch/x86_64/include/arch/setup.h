@@ -38,6 +38,7 @@ const struct cpu_features *cpu_features(void); /* filled by the first cpu_initia
 void cpu_initialise(struct cpu *cpu, unsigned index);
 /* Lets programs on this CPU find out, without asking the kernel, which one it is (arch/vdso.h). */
 void cpu_identify(struct cpu *cpu);
+uint32_t cpu_apic_id(unsigned cpu); /* of one that runs; smp.c */
 
 /* Assembly entry points (syscall_entry.asm). */
 void syscall_entry(void);
