@@ -9,6 +9,7 @@
 #include "console.h"
 #include "errno.h"
 #include "job.h"
+#include "symbols.h"
 
 #define FIRST_PID       1
 #define STATUS_SIGNALED 128
@@ -103,6 +104,21 @@ static void address_describe(const struct process *process, uint64_t address)
                      area->rights & RIGHT_EXECUTE ? "x" : "-", area->name[0] ? area->name : "anonymous");
 }
 
+/* The function that an instruction of the program is in, by its file's symbols, as linked. */
+static void instruction_describe(const struct process *process, uint64_t address)
+{
+    const struct process_image *image = &process->image;
+    struct symbol symbol;
+
+    if (address < image->low || address >= image->high)
+        return;
+    if (symbol_find(process->program->data, process->program->bytes, address - image->bias, &symbol))
+        kernel_print("  in %s+%#lx (%#lx as linked)\n", symbol.name, symbol.offset, address - image->bias);
+    else
+        kernel_print("  in the program, at %#lx as linked; its file names no function there\n",
+                     address - image->bias);
+}
+
 _Noreturn void trap_user_fault(const struct fault *fault)
 {
     const struct process *process = arch_process();
@@ -115,6 +131,7 @@ _Noreturn void trap_user_fault(const struct fault *fault)
         kernel_print("  at instruction %#lx\n", fault->instruction);
     if (fault->has_address)
         address_describe(process, fault->address);
+    instruction_describe(process, fault->instruction);
     arch_registers_print(fault->frame);
     process_exit(STATUS_SIGNALED + (unsigned)fault->signal);
 }

@@ -24,7 +24,7 @@ FUZZ_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
                  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 
 HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree acpi timer
-HOST_TESTS += vdso
+HOST_TESTS += vdso symbols
 ARENA_TESTS := page_pool vm user_map
 
 string_sources :=
@@ -38,6 +38,7 @@ cpio_sources := kernel/cpio.c kernel/format.c
 tree_sources := kernel/tree.c kernel/cpio.c kernel/format.c
 acpi_sources := arch/x86_64/acpi.c kernel/format.c
 vdso_sources :=
+symbols_sources := kernel/symbols.c
 timer_sources := kernel/timer.c
 page_pool_sources := kernel/page_pool.c
 vm_sources := kernel/vm.c kernel/page_pool.c
@@ -51,12 +52,13 @@ fwq_analysis_sources := apps/fwq/analysis.c apps/lib/order.c
 selfish_analysis_sources := apps/selfish/analysis.c apps/lib/order.c
 phase_distribution_sources := apps/phase/distribution.c apps/lib/order.c
 
-FUZZERS := multiboot2 pvh command_line elf tree acpi
+FUZZERS := multiboot2 pvh command_line elf symbols tree acpi
 
 multiboot2_fuzz_sources := $(multiboot2_sources)
 pvh_fuzz_sources := $(pvh_sources)
 command_line_fuzz_sources := $(command_line_sources)
 elf_fuzz_sources := $(elf_image_sources)
+symbols_fuzz_sources := $(symbols_sources)
 tree_fuzz_sources := $(tree_sources)
 acpi_fuzz_sources := $(acpi_sources)
 
