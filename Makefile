@@ -51,6 +51,18 @@ $(BUILD)/kernel/%.asm.o: %.asm $(BUILD)/offsets.inc $(wildcard arch/$(ARCH)/*.in
 	@echo "  NASM    $<"
 	$(Q)$(NASM) -f elf64 -g -F dwarf -I $(BUILD)/ -I arch/$(ARCH)/ -o $@ $<
 
+# The vDSO: an ELF file of its own, inside the kernel.
+VDSO_CFLAGS := -std=gnu11 -O2 -ffreestanding -fPIC -fvisibility=default -mgeneral-regs-only -fno-stack-protector -fcf-protection=none \
+	-fno-asynchronous-unwind-tables -fno-builtin -fno-strict-aliasing $(WARNINGS) -iquote kernel/include -iquote arch/$(ARCH)/include
+
+$(BUILD)/vdso.so: arch/$(ARCH)/vdso/vdso.c arch/$(ARCH)/vdso/vdso.ld arch/$(ARCH)/include/arch/vdso.h kernel/include/clock_page.h
+	@mkdir -p $(@D)
+	@echo "  VDSO    $@"
+	$(Q)$(CC) $(VDSO_CFLAGS) -shared -nostdlib -Wl,-T,arch/$(ARCH)/vdso/vdso.ld,-soname,linux-vdso.so.1,--hash-style=both,--build-id=none \
+		-Wl,-Bsymbolic,-z,defs,-z,noexecstack,-z,noseparate-code,-s -o $@ $<
+
+$(BUILD)/kernel/arch/$(ARCH)/vdso_elf.asm.o: $(BUILD)/vdso.so
+
 # Constants of C for the assembler: lines "->NAME $VALUE" in the compiler's output.
 $(BUILD)/offsets.inc: arch/$(ARCH)/offsets.c
 	@mkdir -p $(@D)

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * devices.c: what can be opened on a stand-alone node: files of the tree, the standard streams, /dev and
- * /proc.
- *
- * A pseudo file's text is made when it is opened, in memory of the process's own slice, and stays as it was
- * until it is closed.
+ * devices.c: what can be opened on a stand-alone node: files of the tree, the standard streams and /dev; and,
+ * by way of proc.h, /proc and /sys.
  */
 #include "arch.h"
 #include "clock.h"
-#include "clockevent.h"
 #include "console.h"
 #include "errno.h"
 #include "file.h"
-#include "klog.h"
 #include "kstring.h"
 #include "linux_abi.h"
+#include "proc.h"
 #include "process.h"
 #include "wait.h"
 
@@ -25,27 +21,10 @@ enum device {
     DEVICE_NULL,
     DEVICE_ZERO,
     DEVICE_RANDOM,
-    DEVICE_COUNTERS,
-    DEVICE_UPTIME,
-    DEVICE_CLOCKEVENTS,
-    DEVICE_TIMERS,
-    DEVICE_KLOG,
 };
 
 #define PREFIX_BYTES 16
 #define CHUNK_BYTES  512
-#define TEXT_BYTES   (64 * 1024ULL)
-
-static int64_t bytes_read(const void *data, uint64_t size, uint64_t buffer, uint64_t bytes, uint64_t offset)
-{
-    if (offset >= size)
-        return 0;
-    if (bytes > size - offset)
-        bytes = size - offset;
-
-    int error = user_write(buffer, (const char *)data + offset, bytes);
-    return error ? error : (int64_t)bytes;
-}
 
 /* ---- Standard streams ---- */
 
@@ -217,156 +196,6 @@ static const struct file_operations random_operations = { .read = random_read,
                                                           .write = null_write,
                                                           .size = no_size };
 
-/* ---- /proc ---- */
-
-static int64_t text_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
-{
-    return bytes_read(file->text, file->text_bytes, buffer, bytes, offset);
-}
-
-static uint64_t text_size(const struct file *file)
-{
-    return file->text_bytes;
-}
-
-static void text_release(struct file *file)
-{
-    vm_pages_give(&file->process->vm, arch_physical_of(file->text), file->text_capacity);
-}
-
-static const struct file_operations text_operations = { .read = text_read,
-                                                        .size = text_size,
-                                                        .release = text_release };
-
-__attribute__((format(printf, 2, 3))) static void text_add(struct file *file, const char *format, ...)
-{
-    uint64_t room = file->text_capacity - file->text_bytes;
-    va_list arguments;
-
-    va_start(arguments, format);
-    uint64_t length = format_va(file->text + file->text_bytes, room, format, arguments);
-    va_end(arguments);
-    file->text_bytes += length < room ? length : room - 1;
-}
-
-/* One line a cause that has happened: CPU, cause, count. */
-static void counters_text(struct file *file)
-{
-    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
-        const struct tacet_counters *counters = arch_counters(cpu);
-
-        text_add(file, "cpu%u system_calls %lu\n", cpu, counters->system_calls);
-        for (unsigned i = 0; i < TACET_EXCEPTIONS; i++) {
-            if (!counters->exceptions[i])
-                continue;
-            const char *name = arch_exception_name(i);
-            text_add(file, "cpu%u exception %u %lu %s\n", cpu, i, counters->exceptions[i], name ? name : "?");
-        }
-        for (unsigned i = 0; i < TACET_INTERRUPTS; i++)
-            if (counters->interrupts[i])
-                text_add(file, "cpu%u interrupt %u %lu\n", cpu, i, counters->interrupts[i]);
-    }
-}
-
-static void uptime_text(struct file *file)
-{
-    uint64_t hundredths = clock_now_ns() / (NS_PER_S / 100);
-
-    text_add(file, "%lu.%02lu 0.00\n", hundredths / 100, hundredths % 100);
-}
-
-/* The timers' own lines, into a pseudo file's text. */
-struct file_sink {
-    struct text_sink sink;
-    struct file *file;
-};
-
-static void file_sink_add(struct text_sink *sink, const char *line)
-{
-    text_add(((struct file_sink *)sink)->file, "%s", line);
-}
-
-static void clockevents_text(struct file *file)
-{
-    struct file_sink sink = { { file_sink_add }, file };
-
-    clockevent_devices_describe(&sink.sink);
-}
-
-static void timers_text(struct file *file)
-{
-    struct file_sink sink = { { file_sink_add }, file };
-
-    clockevent_timers_describe(&sink.sink);
-}
-
-/* The flight log as a file; binary. */
-static void klog_add(void *context, const void *bytes, uint64_t count)
-{
-    struct file *file = context;
-
-    memcpy(file->text + file->text_bytes, bytes, count);
-    file->text_bytes += count;
-}
-
-static void klog_text(struct file *file)
-{
-    klog_file_write(klog_add, file);
-}
-
-/* Pseudo files that take commands: a whole line a write. */
-static int64_t command_write(uint64_t buffer, uint64_t bytes, int (*command)(const char *line))
-{
-    char line[80];
-    int error;
-
-    if (bytes >= sizeof(line))
-        return -EINVAL;
-    if (user_read(line, buffer, bytes))
-        return -EFAULT;
-    line[bytes] = '\0';
-    if (bytes > 0 && line[bytes - 1] == '\n')
-        line[bytes - 1] = '\0';
-    error = command(line);
-    return error ? error : (int64_t)bytes;
-}
-
-static int64_t clockevents_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
-{
-    (void)file, (void)offset;
-    return command_write(buffer, bytes, clockevent_rate);
-}
-
-static int64_t klog_command(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
-{
-    (void)file, (void)offset;
-    return command_write(buffer, bytes, klog_switch);
-}
-
-static const struct file_operations klog_operations = {
-    .read = text_read, .write = klog_command, .size = text_size, .release = text_release
-};
-
-static const struct file_operations clockevents_operations = {
-    .read = text_read, .write = clockevents_write, .size = text_size, .release = text_release
-};
-
-static int text_bind(struct file *file, const struct file_operations *operations, uint64_t capacity,
-                     void (*make)(struct file *file))
-{
-    uint64_t bytes = (capacity + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
-    uint64_t memory = vm_pages_take(&file->process->vm, bytes, ARCH_PAGE);
-
-    if (memory == PAGE_POOL_NONE)
-        return -ENOMEM;
-    file->operations = operations;
-    file->text_capacity = bytes;
-    file->text = arch_physical(memory);
-    file->text_bytes = 0;
-    make(file);
-    return 0;
-}
-
 /* ---- All kinds ---- */
 
 int file_bind(struct process *process, struct file *file)
@@ -395,17 +224,9 @@ int file_bind(struct process *process, struct file *file)
     case DEVICE_RANDOM:
         file->operations = &random_operations;
         return 0;
-    case DEVICE_COUNTERS:
-        return text_bind(file, &text_operations, TEXT_BYTES, counters_text);
-    case DEVICE_UPTIME:
-        return text_bind(file, &text_operations, TEXT_BYTES, uptime_text);
-    case DEVICE_TIMERS:
-        return text_bind(file, &text_operations, TEXT_BYTES, timers_text);
-    case DEVICE_CLOCKEVENTS:
-        return text_bind(file, &clockevents_operations, TEXT_BYTES, clockevents_text);
-    case DEVICE_KLOG:
-        return text_bind(file, &klog_operations, klog_file_bytes(), klog_text);
     default:
+        if (node_is_of_proc(file->node))
+            return proc_bind(file);
         if (kind != S_IFREG && kind != S_IFDIR)
             return -ENXIO; /* a device node of the archive that nothing here stands behind */
         file->operations = kind == S_IFDIR        ? &directory_operations
@@ -430,11 +251,6 @@ int devices_add(struct tree *tree, struct message *why)
         { "/dev/stdin", S_IFCHR | 0666, DEVICE_STDOUT },
         { "/dev/stdout", S_IFCHR | 0666, DEVICE_STDOUT },
         { "/dev/stderr", S_IFCHR | 0666, DEVICE_STDERR },
-        { "/proc/tacet/counters", S_IFREG | 0444, DEVICE_COUNTERS },
-        { "/proc/tacet/clockevents", S_IFREG | 0644, DEVICE_CLOCKEVENTS },
-        { "/proc/tacet/klog", S_IFREG | 0644, DEVICE_KLOG },
-        { "/proc/tacet/timers", S_IFREG | 0444, DEVICE_TIMERS },
-        { "/proc/uptime", S_IFREG | 0444, DEVICE_UPTIME },
     };
 
     for (unsigned i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {

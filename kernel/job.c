@@ -183,7 +183,7 @@ _Noreturn static void rank_run(unsigned rank)
         node_zeroed_set(process->vm.zeroed_bytes);
     klog(program_enter, rank, entry);
     arch_start_initial(&thread->start, entry, stack);
-    thread->start_ns = clock_now_ns(); /* loading is nobody's time */
+    process->start_ns = thread->start_ns = clock_now_ns(); /* loading is nobody's time */
     arch_start_enter(&thread->start);
 }
 

@@ -11,6 +11,7 @@
  *     guard         below the stack: no memory
  *     stack         STACK_TOP - stack= … STACK_TOP
  *     node pages    from STACK_TOP: struct tacet_node, then a page of counters a CPU (libc/include/tacet.h)
+ *     vDSO          from VDSO_BASE: the clock's page (clock_page.h), then the vDSO itself
  *
  * The stack at the program's entry is that of the ELF ABI: argc, argv, NULL, environment, NULL, auxiliary
  * vector; strings above it [System V ABI, AMD64 supplement §3.4.1].
@@ -26,6 +27,7 @@
 
 #define STACK_TOP        ((ARCH_USER_LIMIT - 1) & ~(ARCH_LARGE_PAGE - 1))
 #define STACK_GUARD      ARCH_LARGE_PAGE
+#define VDSO_BASE        (STACK_TOP + (1 + ARCH_CPUS_MAX) * ARCH_PAGE)
 #define VECTOR_WORDS_MAX 2048 /* argc, pointers and auxiliary vector */
 
 /* ---- Segments ---- */
@@ -118,6 +120,27 @@ static int segments_protect(struct vm *vm, const struct elf_image *image, uint64
     return 0;
 }
 
+/* ---- The vDSO ---- */
+
+/* Where its ELF header lies; 0 where there is none. */
+static uint64_t vdso_address(void)
+{
+    const void *image;
+
+    return arch_vdso_image(&image) ? VDSO_BASE + ARCH_PAGE : 0;
+}
+
+static int vdso_map(struct vm *vm)
+{
+    const void *image;
+    uint64_t bytes = arch_vdso_image(&image);
+    int error = bytes ? vm_map_kernel(vm, VDSO_BASE, clock_page(), ARCH_PAGE, RIGHT_READ, "[vvar]") : 0;
+
+    if (bytes && !error)
+        error = vm_map_kernel(vm, vdso_address(), image, bytes, RIGHT_READ | RIGHT_EXECUTE, "[vdso]");
+    return error;
+}
+
 /* ---- The first stack ---- */
 
 /* Grows downwards from `at`; the words of the vector are gathered first and written last. */
@@ -158,6 +181,37 @@ static void add_auxiliary(struct stack_builder *stack, uint64_t type, uint64_t v
     add_word(stack, value);
 }
 
+/* Strings that follow each other upwards in memory, so the last is pushed first; their addresses become words
+ * from `word` on, and a NULL. */
+static void strings_place(struct stack_builder *stack, const char *const *strings, unsigned count,
+                          unsigned word)
+{
+    stack->words[word + count] = 0;
+    for (unsigned i = count; i-- > 0;)
+        stack->words[word + i] = push_string(stack, strings[i]);
+}
+
+/* argc, argv, environment. The environment's strings lie behind the arguments', as programs expect that
+ * overwrite both to give themselves another name. */
+static void vector_begin(struct stack_builder *stack, const struct process_arguments *given,
+                         struct process_image *image)
+{
+    unsigned environment_word = 1 + given->argument_count + 1;
+    unsigned count = environment_word + given->environment_count + 1;
+
+    if (count > VECTOR_WORDS_MAX) {
+        stack->failed = true;
+        return;
+    }
+    image->environment_end = stack->at;
+    strings_place(stack, given->environment, given->environment_count, environment_word);
+    image->environment = image->arguments_end = stack->at;
+    strings_place(stack, given->arguments, given->argument_count, 1);
+    image->arguments = stack->at;
+    stack->words[0] = given->argument_count;
+    stack->count = count;
+}
+
 static int stack_build(struct process *process, const struct process_arguments *given,
                        const struct elf_image *image, uint64_t base, struct stack_builder *stack,
                        uint64_t *stack_pointer)
@@ -174,14 +228,8 @@ static int stack_build(struct process *process, const struct process_arguments *
     stack->at &= ~15ULL;
     uint64_t random_bytes = push_bytes(stack, random, sizeof(random));
 
-    add_word(stack, given->argument_count);
-    for (unsigned i = 0; i < given->argument_count; i++)
-        add_word(stack, push_string(stack, given->arguments[i]));
-    add_word(stack, 0);
-    for (unsigned i = 0; i < given->environment_count; i++)
-        add_word(stack, push_string(stack, given->environment[i]));
-    add_word(stack, 0);
-
+    vector_begin(stack, given, &process->image);
+    unsigned auxiliary_word = stack->count;
     if (image->headers_address)
         add_auxiliary(stack, AT_PHDR, base + image->headers_address);
     add_auxiliary(stack, AT_PHENT, image->header_bytes);
@@ -201,6 +249,8 @@ static int stack_build(struct process *process, const struct process_arguments *
     add_auxiliary(stack, AT_HWCAP2, arch_hwcap(2));
     add_auxiliary(stack, AT_EXECFN, name);
     add_auxiliary(stack, AT_PLATFORM, platform);
+    if (vdso_address())
+        add_auxiliary(stack, AT_SYSINFO_EHDR, vdso_address());
     add_auxiliary(stack, AT_TACET_NODE, STACK_TOP);
     add_auxiliary(stack, AT_NULL, 0);
 
@@ -208,6 +258,8 @@ static int stack_build(struct process *process, const struct process_arguments *
     if (stack->count % 2)
         stack->at -= 8; /* the stack pointer is a multiple of 16 at argc */
     *stack_pointer = push_bytes(stack, stack->words, stack->count * sizeof(uint64_t));
+    process->image.auxiliary = *stack_pointer + auxiliary_word * sizeof(uint64_t);
+    process->image.auxiliary_end = *stack_pointer + stack->count * sizeof(uint64_t);
     return stack->failed ? -E2BIG : 0;
 }
 
@@ -264,9 +316,12 @@ static int program_load(struct process *process, const struct tree_node *program
         error = stack_map(process, given->stack_bytes, why);
     if (error)
         return error;
-    if (node_pages_map(vm, STACK_TOP))
+    if (node_pages_map(vm, STACK_TOP) || vdso_map(vm))
         return message_set(why, -ENOMEM, "no memory for the page tables of the counters");
 
+    process->image.bias = base;
+    process->image.low = base + image->low;
+    process->image.high = base + image->high;
     vm->heap_start = vm->heap_end = (base + image->high + ARCH_LARGE_PAGE - 1) & ~(ARCH_LARGE_PAGE - 1);
     *entry = base + image->entry;
     if (stack_build(process, given, image, base, &loader->stack, stack))

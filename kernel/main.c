@@ -18,6 +18,7 @@
 #include "job.h"
 #include "klog.h"
 #include "node.h"
+#include "proc.h"
 #include "selftest.h"
 #include "process.h"
 #include "stop.h"
@@ -62,7 +63,7 @@ static void options_read(struct boot_info *boot)
 /* Nodes that the archives will make: an entry, and each directory on its way, counted generously. */
 static uint64_t tree_nodes_max(const struct boot_info *boot)
 {
-    uint64_t count = 64; /* root, /dev, /proc */
+    uint64_t count = 32; /* root, /dev */
 
     for (unsigned i = 0; i < boot->module_count; i++) {
         const struct memory_range *range = &boot->modules[i].range;
@@ -123,7 +124,7 @@ static void memory_plan(const struct boot_info *boot, unsigned rank_count, bool 
         .reserved_count = count,
         .address_limit = arch_address_limit(),
         .pool_bytes = arch_pool_bytes(boot) + tree_nodes_max(boot) * TREE_ENTRY_BYTES_MAX +
-                      threads_bytes(arch_cpus_present()) + 8 * ARCH_PAGE,
+                      threads_bytes(arch_cpus_present()) + proc_pool_bytes() + 8 * ARCH_PAGE,
         .pool_limit = arch_early_limit(),
         .rank_count = rank_count,
         .slice_bytes_min = SLICE_BYTES_MIN,
@@ -210,6 +211,8 @@ static void tree_build(const struct boot_info *boot)
         error = devices_add(&tree, &why);
     if (!error)
         error = tree_writable_add(&tree, &why);
+    if (!error)
+        error = proc_add(&tree, &kernel_pool, &why);
     if (error)
         node_stop(STOP_BAD_INPUT, "initrd: %s", why.text[0] ? why.text : "no memory for the file tree");
 }
@@ -259,6 +262,7 @@ _Noreturn void kernel_start(struct boot_info *boot)
     klog_recheck();
     arch_cpus_start(&kernel_pool, boot);
     threads_initialise(&kernel_pool, arch_cpu_count());
+    clock_cpus_set();
     job_configure(&line, arch_cpu_count());
     memory_plan(boot, job_rank_count(), true);
 

@@ -27,10 +27,10 @@ void node_zeroed_set(uint64_t bytes)
 
 int node_pages_map(struct vm *vm, uint64_t address)
 {
-    int error = vm_map_kernel(vm, address, &facts, TACET_PAGE_BYTES, "[tacet]");
+    int error = vm_map_kernel(vm, address, &facts, TACET_PAGE_BYTES, RIGHT_READ, "[tacet]");
 
     for (unsigned cpu = 0; cpu < arch_cpu_count() && !error; cpu++)
         error = vm_map_kernel(vm, address + (1 + cpu) * TACET_PAGE_BYTES, arch_counters(cpu),
-                              TACET_PAGE_BYTES, "[tacet]");
+                              TACET_PAGE_BYTES, RIGHT_READ, "[tacet]");
     return error;
 }

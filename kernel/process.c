@@ -9,6 +9,7 @@
 #include "console.h"
 #include "errno.h"
 #include "job.h"
+#include "symbols.h"
 
 #define FIRST_PID       1
 #define STATUS_SIGNALED 128
@@ -76,6 +77,21 @@ _Noreturn void process_exit(unsigned status)
     thread_exit(status);
 }
 
+struct cpu_time process_time(struct process *process)
+{
+    spin_lock(&process->lock);
+    struct cpu_time sum = process->ended_time;
+    CPU_MASK_EACH(cpu, process->cpus)
+    {
+        const struct thread *thread = thread_of_cpu((unsigned)cpu);
+
+        if (thread)
+            sum = cpu_time_sum(sum, thread_time(thread));
+    }
+    spin_unlock(&process->lock);
+    return sum;
+}
+
 _Noreturn void process_end(void)
 {
     job_rank_end(arch_process()->exit_status);
@@ -131,6 +147,21 @@ static void address_describe(struct process *process, uint64_t address)
         kernel_print("  nothing is mapped there\n");
 }
 
+/* The function that an instruction of the program is in, by its file's symbols, as linked. */
+static void instruction_describe(const struct process *process, uint64_t address)
+{
+    const struct process_image *image = &process->image;
+    struct symbol symbol;
+
+    if (address < image->low || address >= image->high)
+        return;
+    if (symbol_find(process->program->data, process->program->bytes, address - image->bias, &symbol))
+        kernel_print("  in %s+%#lx (%#lx as linked)\n", symbol.name, symbol.offset, address - image->bias);
+    else
+        kernel_print("  in the program, at %#lx as linked; its file names no function there\n",
+                     address - image->bias);
+}
+
 bool trap_fault_passed(uint64_t address, unsigned rights, bool from_program)
 {
     struct process *process = arch_process();
@@ -158,6 +189,7 @@ void trap_user_fault(const struct fault *told)
         kernel_print("  at instruction %#lx\n", fault->instruction);
     if (fault->has_address)
         address_describe(process, fault->address);
+    instruction_describe(process, fault->instruction);
     arch_registers_print(fault->frame);
     process_exit(STATUS_SIGNALED + (unsigned)fault->signal);
 }

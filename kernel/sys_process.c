@@ -61,7 +61,7 @@ long sys_uname(uint64_t buffer)
 
 /* ---- Limits and facts ---- */
 
-static int limit_of(uint64_t resource, struct linux_rlimit *limit)
+int process_limit(uint64_t resource, struct linux_rlimit *limit)
 {
     enum { DATA = 2, STACK = 3, CORE = 4, PROCESSES = 6, FILES = 7, ADDRESS_SPACE = 9, COUNT = 16 };
     const struct process *process = arch_process();
@@ -96,7 +96,7 @@ long sys_prlimit64(uint64_t pid, uint64_t resource, uint64_t new_limit, uint64_t
 
     if ((uint32_t)pid != 0 && (uint32_t)pid != arch_process()->pid)
         return -ESRCH;
-    error = limit_of(resource, &limit);
+    error = process_limit(resource, &limit);
     if (error)
         return error;
     if (new_limit) {
@@ -111,7 +111,7 @@ long sys_prlimit64(uint64_t pid, uint64_t resource, uint64_t new_limit, uint64_t
 long sys_getrlimit(uint64_t resource, uint64_t buffer)
 {
     struct linux_rlimit limit;
-    int error = limit_of(resource, &limit);
+    int error = process_limit(resource, &limit);
 
     return error ? error : user_write(buffer, &limit, sizeof(limit));
 }

@@ -25,37 +25,12 @@ enum {
     BOOTTIME
 };
 
-/* ---- Accounting: timestamps at each entry to the kernel and each exit tell user from system time, with no
- * tick [Tsafrir05 §4.2] ---- */
-
-/* Of this thread, or of all threads of the process, ended ones included. */
-static void cpu_times(bool whole_process, uint64_t *user_ns, uint64_t *system_ns)
-{
-    struct process *process = arch_process();
-
-    *user_ns = *system_ns = 0;
-    spin_lock(&process->lock);
-    CPU_MASK_EACH(cpu, process->cpus)
-    {
-        const struct thread *thread = thread_of_cpu((unsigned)cpu);
-
-        if (!thread || (!whole_process && thread != arch_thread()))
-            continue;
-        *user_ns += thread_user_ns(thread);
-        *system_ns += thread_system_ns(thread);
-    }
-    if (whole_process) {
-        *user_ns += process->ended_user_ns;
-        *system_ns += process->ended_system_ns;
-    }
-    spin_unlock(&process->lock);
-}
-
 /* ---- Clocks ---- */
 
 static int clock_read(uint64_t clock, uint64_t *ns)
 {
-    uint64_t now = clock_now_ns(), user_ns, system_ns;
+    uint64_t now = clock_now_ns();
+    struct cpu_time time;
 
     switch ((uint32_t)clock) {
     case REALTIME:
@@ -70,8 +45,8 @@ static int clock_read(uint64_t clock, uint64_t *ns)
         return 0;
     case PROCESS_CPU:
     case THREAD_CPU:
-        cpu_times((uint32_t)clock == PROCESS_CPU, &user_ns, &system_ns);
-        *ns = user_ns + system_ns;
+        time = (uint32_t)clock == PROCESS_CPU ? process_time(arch_process()) : thread_time(arch_thread());
+        *ns = time.user_ns + time.system_ns;
         return 0;
     default:
         return -EINVAL;
@@ -122,6 +97,11 @@ long sys_time(uint64_t buffer)
     return seconds;
 }
 
+static struct linux_timeval timeval_of(uint64_t ns)
+{
+    return (struct linux_timeval){ (int64_t)(ns / NS_PER_S), (int64_t)(ns % NS_PER_S / 1000) };
+}
+
 long sys_getrusage(uint64_t who, uint64_t buffer)
 {
     enum { SELF = 0, CHILDREN = -1, THREAD = 1 };
@@ -129,16 +109,13 @@ long sys_getrusage(uint64_t who, uint64_t buffer)
         struct linux_timeval user, system;
         int64_t other[14];
     } usage = { 0 };
-    uint64_t user_ns, system_ns;
-
     if ((int32_t)who != SELF && (int32_t)who != CHILDREN && (int32_t)who != THREAD)
         return -EINVAL;
-    cpu_times((int32_t)who != THREAD, &user_ns, &system_ns);
     if ((int32_t)who != CHILDREN) {
-        usage.user =
-            (struct linux_timeval){ (int64_t)(user_ns / NS_PER_S), (int64_t)(user_ns % NS_PER_S / 1000) };
-        usage.system =
-            (struct linux_timeval){ (int64_t)(system_ns / NS_PER_S), (int64_t)(system_ns % NS_PER_S / 1000) };
+        struct cpu_time time = (int32_t)who == SELF ? process_time(arch_process()) : thread_time(arch_thread());
+
+        usage.user = timeval_of(time.user_ns);
+        usage.system = timeval_of(time.system_ns);
     }
     return user_write(buffer, &usage, sizeof(usage));
 }
@@ -146,10 +123,8 @@ long sys_getrusage(uint64_t who, uint64_t buffer)
 long sys_times(uint64_t buffer)
 {
     const uint64_t tick_ns = NS_PER_S / 100; /* AT_CLKTCK */
-    uint64_t user_ns, system_ns;
-
-    cpu_times(true, &user_ns, &system_ns);
-    int64_t times[4] = { (int64_t)(user_ns / tick_ns), (int64_t)(system_ns / tick_ns), 0, 0 };
+    struct cpu_time time = process_time(arch_process());
+    int64_t times[4] = { (int64_t)(time.user_ns / tick_ns), (int64_t)(time.system_ns / tick_ns), 0, 0 };
     if (buffer && user_write(buffer, times, sizeof(times)))
         return -EFAULT;
     return (long)(clock_now_ns() / tick_ns);

@@ -228,8 +228,7 @@ static bool thread_leave_process(struct thread *thread)
 
     spin_lock(&process->lock);
     bool last = --process->thread_count == 0;
-    process->ended_user_ns += thread_user_ns(thread);
-    process->ended_system_ns += thread_system_ns(thread);
+    process->ended_time = cpu_time_sum(process->ended_time, thread_time(thread));
     if (!last) {
         thread_give(thread);
         arch_thread_set(NULL);
@@ -360,21 +359,24 @@ long thread_interrupted_call(unsigned number, enum restart restart)
 /* ---- Accounting: timestamps at each entry to the kernel and each exit tell user from system time, with no
  * tick [Tsafrir05 §4.2] ---- */
 
-static uint64_t thread_kernel_ns(const struct thread *thread)
+/* Of another CPU's thread, which may sleep or be in the kernel right now, the parts are read one after the
+ * other: none is ever below zero. */
+struct cpu_time thread_time(const struct thread *thread)
 {
-    return thread->kernel_ns + clock_ticks_to_ns(arch_kernel_ticks(thread->cpu));
+    struct cpu_time time = { .idle_ns = thread->idle_ns };
+
+    if (!thread->start_ns)
+        return time;
+
+    uint64_t kernel_ns = thread->kernel_ns + clock_ticks_to_ns(arch_kernel_ticks(thread->cpu));
+    uint64_t total_ns = clock_now_ns() - thread->start_ns;
+
+    time.system_ns = kernel_ns > time.idle_ns ? kernel_ns - time.idle_ns : 0;
+    time.user_ns = total_ns > kernel_ns ? total_ns - kernel_ns : 0;
+    return time;
 }
 
-uint64_t thread_system_ns(const struct thread *thread)
+struct cpu_time cpu_time_sum(struct cpu_time a, struct cpu_time b)
 {
-    uint64_t kernel_ns = thread_kernel_ns(thread), idle_ns = thread->idle_ns;
-
-    return kernel_ns > idle_ns ? kernel_ns - idle_ns : 0; /* another CPU's: it may sleep right now */
-}
-
-uint64_t thread_user_ns(const struct thread *thread)
-{
-    uint64_t total_ns = clock_now_ns() - thread->start_ns, kernel_ns = thread_kernel_ns(thread);
-
-    return thread->start_ns && total_ns > kernel_ns ? total_ns - kernel_ns : 0;
+    return (struct cpu_time){ a.user_ns + b.user_ns, a.system_ns + b.system_ns, a.idle_ns + b.idle_ns };
 }

@@ -117,10 +117,11 @@ int vm_map_shared(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rig
     return error;
 }
 
-int vm_map_kernel(struct vm *vm, uint64_t address, const void *memory, uint64_t bytes, const char *name)
+int vm_map_kernel(struct vm *vm, uint64_t address, const void *memory, uint64_t bytes, unsigned rights,
+                  const char *name)
 {
     const struct vm_area area = {
-        .start = address, .end = address + bytes, .rights = RIGHT_READ, .foreign = true, .name = name
+        .start = address, .end = address + bytes, .rights = rights, .foreign = true, .name = name
     };
 
     vm_lock(vm);
@@ -129,7 +130,7 @@ int vm_map_kernel(struct vm *vm, uint64_t address, const void *memory, uint64_t 
         error = -EEXIST;
     if (!error) {
         areas_insert(vm, &area);
-        error = arch_map(&vm->space, address, arch_physical_of(memory), bytes, RIGHT_READ);
+        error = arch_map(&vm->space, address, arch_physical_of(memory), bytes, rights);
         if (error)
             range_unmap(vm, area.start, area.end);
     }

@@ -8,6 +8,8 @@ figures are the same in every run. Prints a table with the aims, and writes `ben
 How the figures come about:
 
 getpid      from the system call instruction to the return instruction, both included (`apps/cost/cost.c`)
+clock       the C library's clock_gettime(CLOCK_MONOTONIC), which asks no kernel where a vDSO tells the time, from the call to its
+            return; beside it the same as a system call
 log event   half of what getpid costs more while the flight log's class of system calls is on: it writes two events then
 boot        clock at main() less the clock at the kernel's first instruction. Linux does not tell the latter, so the
             firmware's share is taken from Tacet's run in the same machine (its clock at its first instruction). Linux's
@@ -142,7 +144,7 @@ def measure(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[
         (options.out / f"cost-{key}.txt").write_bytes(result.stdout)
         runner.result_checked(name, result)
         found[key] = parse_cost(result.stdout.decode("ascii", errors="replace"))
-        needed = ["getpid_ticks_min", "main_ticks"]
+        needed = ["getpid_ticks_min", "clock_gettime_ticks_min", "clock_gettime_kernel_ticks_min", "main_ticks"]
         tacet_only = ["boot_ticks", "zeroed_bytes_before_main", "kernel_bytes", "klog_event_ticks"]
         needed += tacet_only if key == "tacet" else ["memory_gone_bytes"]
         needed += [f"sleep_{which}_late_{part}_ns" for which in ("exact", "default") for part in ("min", "median", "max")]
@@ -214,6 +216,8 @@ def figures(
     boot = tacet["main_ticks"] - tacet["boot_ticks"]
     return {
         "getpid_instructions": {key: values["getpid_ticks_min"] for key, values in cost.items()},
+        "clock_gettime_instructions": {key: values["clock_gettime_ticks_min"] for key, values in cost.items()},
+        "clock_gettime_kernel_instructions": {key: values["clock_gettime_kernel_ticks_min"] for key, values in cost.items()},
         "klog_event_instructions": tacet["klog_event_ticks"],
         "boot_instructions": {
             "tacet": boot,
@@ -245,6 +249,7 @@ def as_table(f: dict[str, Any]) -> str:
         return ", ".join(f"{name} {values[what]:,}" for name, values in NEIGHBOURS.items() if what in values)
 
     getpid, boot, memory = f["getpid_instructions"], f["boot_instructions"], f["kernel_memory_bytes"]
+    clock, kernel_clock = f["clock_gettime_instructions"], f["clock_gettime_kernel_instructions"]
     event, timer, crowd = f["klog_event_instructions"], f["timer_instructions"], f["timer_crowd"]
     pages = f["map_page_instructions"]
     exact, default = f["sleep_exact_late_ns"], f["sleep_default_late_ns"]
@@ -252,6 +257,8 @@ def as_table(f: dict[str, Any]) -> str:
     rows = [
         row("empty system call, instructions", getpid["tacet"], f"<= {GETPID_MOST}", getpid["tacet"] <= GETPID_MOST,
             linux_getpid, others("getpid")),
+        row("clock_gettime, instructions", clock["tacet"], linux=f"{clock['linux']:,}"),
+        row("  as a system call", kernel_clock["tacet"], linux=f"{kernel_clock['linux']:,}"),
         row("one event of the flight log, instructions", event, f"< {KLOG_EVENT_BELOW}", event < KLOG_EVENT_BELOW),
         row("one timer armed, instructions", timer["arm"]),
         row("  cancelled", timer["cancel"]),

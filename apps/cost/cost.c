@@ -16,6 +16,8 @@
  *
  * With -b: what a page costs from mmap over its first touch to munmap, in a small mapping and a large one
  * (map.h).
+ * Reading the monotonic clock is timed as a program does it, by the C library's clock_gettime, and as the bare
+ * system call, both with the library's few instructions around them.
  *
  * The last figures are times, not ticks: how late the program wakes up from sleeps of a millisecond, with the
  * exact timers that it asked for, and with the system's default.
@@ -34,6 +36,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CALLS_DEFAULT 1000
@@ -139,6 +142,29 @@ static void memory_gone_print(uint64_t machine_bytes)
         key_print("memory_gone_bytes", machine_bytes - free_bytes);
 }
 
+/* Smallest ticks of a call of the library's clock_gettime: from before the call to after its return, less what
+ * an empty reading costs. Also of the same call made of the kernel by the bare number. */
+static void clock_measure(size_t calls)
+{
+    struct timespec time;
+    uint64_t read_min = UINT64_MAX, library_min = UINT64_MAX, kernel_min = UINT64_MAX;
+
+    for (size_t i = 0; i < calls; i++) {
+        uint64_t first = cycles_now(), second = cycles_now();
+
+        clock_gettime(CLOCK_MONOTONIC, &time);
+        uint64_t third = cycles_now();
+        syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &time);
+        uint64_t fourth = cycles_now();
+
+        read_min = second - first < read_min ? second - first : read_min;
+        library_min = third - second < library_min ? third - second : library_min;
+        kernel_min = fourth - third < kernel_min ? fourth - third : kernel_min;
+    }
+    key_print("clock_gettime_ticks_min", library_min - read_min);
+    key_print("clock_gettime_kernel_ticks_min", kernel_min - read_min);
+}
+
 static void sleep_print(const char *which, unsigned long slack_ns)
 {
     struct sleep_lateness lateness;
@@ -215,6 +241,7 @@ int main(int argc, char **argv)
         memory_gone_print(machine_mib << 20);
     }
     system_call_measure((size_t)calls);
+    clock_measure((size_t)calls);
     sleep_print("exact", 1);
     sleep_print("default", 0);
     return fflush(stdout) || ferror(stdout);

@@ -14,6 +14,7 @@
 #include "arch.h"
 #include "arch/setup.h"
 #include "arch/trap.h"
+#include "arch/vdso.h"
 #include "console.h"
 #include "format.h"
 #include "kstring.h"
@@ -24,6 +25,7 @@
 #define MSR_CSTAR    0xc0000083
 #define MSR_FMASK    0xc0000084
 #define MSR_GS_BASE  0xc0000101
+#define MSR_TSC_AUX  0xc0000103
 #define EFER_SYSCALL 1ULL
 
 /* PE, MP, ET, NE, WP, PG */
@@ -75,6 +77,8 @@ static void features_read(void)
     features.smep = seven.b >> 7 & 1;
     features.smap = seven.b >> 20 & 1;
     features.umip = seven.c >> 2 & 1;
+    features.rdpid = seven.c >> 22 & 1;
+    features.rdtscp = extended.d >> 27 & 1;
     features.no_execute = extended.d >> 20 & 1;
     features.huge_pages = extended.d >> 26 & 1;
     if (extended_leaves >= 0x80000007)
@@ -196,6 +200,17 @@ void cpu_initialise(struct cpu *cpu, unsigned index)
     control_registers_set();
     machine_checks_enable();
     system_calls_set();
+}
+
+void cpu_identify(struct cpu *cpu)
+{
+    uint32_t node = cpu->node == NUMA_NODE_NONE ? 0 : cpu->node;
+    uint64_t value = cpu->index | (node < VDSO_NODE_UNKNOWN ? node : VDSO_NODE_UNKNOWN) << VDSO_CPU_BITS;
+
+    /* Data that nobody may write, privilege 3, present, accessed; of these numbers only the limit is read. */
+    cpu->gdt[SELECTOR_CPU_NUMBER / 8] = (value & 0xffff) | 0xf1ULL << 40 | (value & 0xf0000) << 32;
+    if (features.rdtscp || features.rdpid)
+        msr_write(MSR_TSC_AUX, value);
 }
 
 long arch_thread_pointer_call(uint64_t code, uint64_t address)

@@ -93,10 +93,25 @@ unsigned arch_node_ranges(const struct numa_range **ranges)
 
 uint32_t arch_cpu_node(unsigned cpu)
 {
+    return cpus[cpu]->node;
+}
+
+uint32_t cpu_apic_id(unsigned cpu)
+{
+    return cpus[cpu]->apic_id;
+}
+
+uint64_t arch_clock_behind(unsigned cpu)
+{
+    return cpus[cpu]->clock_behind;
+}
+
+static uint32_t node_of(uint32_t apic_id)
+{
     const struct acpi_facts *facts = acpi_facts();
 
     for (unsigned i = 0; i < facts->cpu_count; i++)
-        if (facts->apic_ids[i] == cpus[cpu]->apic_id)
+        if (facts->apic_ids[i] == apic_id)
             return facts->nodes[i];
     return NUMA_NODE_NONE;
 }
@@ -174,6 +189,7 @@ _Noreturn void arch_start_further(struct cpu *cpu)
 {
     kernel_map_activate();
     cpu_initialise(cpu, cpu->index);
+    cpu_identify(cpu);
     interrupts_silence();
     __atomic_store_n(&cpu->online, true, __ATOMIC_RELEASE);
     sync_answer();
@@ -196,6 +212,7 @@ static struct cpu *cpu_allocate(struct page_pool *pool, uint32_t apic_id)
 
     if (ap_cpu && !ap_cpu->online) {
         ap_cpu->apic_id = apic_id;
+        ap_cpu->node = node_of(apic_id);
         return ap_cpu;
     }
 
@@ -208,6 +225,7 @@ static struct cpu *cpu_allocate(struct page_pool *pool, uint32_t apic_id)
     arch_zero(cpu, bytes);
     cpu->index = cpu_count;
     cpu->apic_id = apic_id;
+    cpu->node = node_of(apic_id);
     cpu->klog = (struct klog_ring *)(cpu + 1);
     cpu->kernel_stack = (uint64_t)cpu->stack + CPU_STACK_BYTES;
     kernel_guard_page((uint64_t)cpu->guard);
@@ -238,7 +256,7 @@ static void cpu_start(struct cpu *cpu, uint8_t trampoline_page)
         kernel_print("the TSC of CPU %u is %ld ticks ahead of the first CPU's; corrected %s\n", cpu->index,
                      handshake.ahead,
                      tsc_adjustable() ? "in hardware"
-                                      : "in the kernel's clock, not in programs that read the TSC");
+                                      : "in the clocks, not for programs that read the TSC themselves");
     __atomic_store_n(&handshake.step, 2, __ATOMIC_RELEASE);
     while (__atomic_load_n(&handshake.step, __ATOMIC_ACQUIRE) != 3)
         arch_pause();
@@ -278,6 +296,8 @@ void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot)
     uint64_t trampoline = trampoline_find(boot);
 
     boot_cpu.apic_id = local_apic_id();
+    boot_cpu.node = node_of(boot_cpu.apic_id);
+    cpu_identify(&boot_cpu);
     if (arch_cpus_present() == 1 || !local_apic_present())
         return;
     if (!trampoline) {

@@ -182,7 +182,21 @@ unsigned arch_cpu_index(void);
 /* NUMA as the firmware tells it: ranges of memory with their nodes (0 where it tells nothing), and the node
  * of a CPU that runs, or NUMA_NODE_NONE. */
 unsigned arch_node_ranges(const struct numa_range **ranges);
-uint32_t arch_cpu_node(unsigned cpu);
+uint32_t arch_cpu_node(unsigned cpu); /* after arch_cpus_start */
+
+/* Where a CPU sits in the machine: hardware threads of one core share both numbers. */
+struct cpu_place {
+    uint32_t package, core;
+};
+struct cpu_place arch_cpu_place(unsigned cpu);
+
+/* The lines of /proc/cpuinfo about a CPU that the architecture knows, a piece at a time. */
+struct text_sink;
+void arch_cpuinfo_describe(unsigned cpu, struct text_sink *sink);
+
+/* What an interrupt is for: Linux's three-letter label in /proc/interrupts, a blank, words. NULL where the
+ * number means nothing. */
+const char *arch_interrupt_name(unsigned number);
 
 /* How CPUs wait: `idle=` of the command line. -EINVAL with `why`. After arch_initialise. */
 int arch_wait_configure(const struct command_line *line, struct message *why);
@@ -198,6 +212,11 @@ void arch_cpu_wake(unsigned cpu);
 const struct klog_ring *arch_klog_of(unsigned cpu);
 /* Whether this CPU logs its system calls: klog_system_call before, klog_system_call_end after each. */
 void arch_system_calls_log(bool on);
+
+/* The vDSO: an ELF file of whole pages in the kernel's image, which programs see right behind the page of
+ * clock_page.h; 0 bytes where the architecture has none. What it must know of the CPUs, for that page. */
+uint64_t arch_vdso_image(const void **image);
+uint32_t arch_vdso_features(void);
 
 /* This CPU has nothing to do any more. */
 _Noreturn void arch_cpu_park(void);
@@ -223,6 +242,9 @@ void arch_return_divert(void);
 
 uint64_t arch_clock_hz(void);
 uint64_t arch_boot_ticks(void);
+/* What arch_ticks() adds to a CPU's own reading of the clock source to get the first CPU's; programs that
+ * read the clock on the vDSO's page (clock_page.h) must add it, too. */
+uint64_t arch_clock_behind(unsigned cpu);
 /* Ticks that a CPU has spent in the kernel since its thread started, a running system call included. */
 uint64_t arch_kernel_ticks(unsigned cpu);
 uint64_t arch_wall_clock_s(void); /* the battery clock: seconds since 1970 UTC; 0 where there is none */

@@ -5,11 +5,15 @@
 #ifndef TACET_CLOCK_H
 #define TACET_CLOCK_H
 
-#include <stdint.h>
-
-#define NS_PER_S 1000000000ULL
+#include "clock_page.h"
 
 void clock_start(void); /* after arch_initialise */
+
+/* After arch_cpus_start: puts each CPU's correction on the page that programs read. */
+void clock_cpus_set(void);
+
+/* The page itself: a struct clock_page, and nothing else. */
+const void *clock_page(void);
 
 /* Nanoseconds since the kernel's first instruction; monotone. Any context. */
 uint64_t clock_now_ns(void);

@@ -115,7 +115,7 @@ int tree_writable_add(struct tree *tree, struct message *why);
 void file_touch(struct tree_node *node);
 int64_t file_wall_clock_ns(void);
 
-/* Adds /dev and /proc to the tree. devices.c */
+/* Adds /dev to the tree. devices.c */
 int devices_add(struct tree *tree, struct message *why);
 
 #endif

@@ -202,6 +202,7 @@ enum {
     AT_RANDOM = 25,
     AT_HWCAP2 = 26,
     AT_EXECFN = 31,
+    AT_SYSINFO_EHDR = 33,
 };
 
 /* Process */

@@ -19,6 +19,15 @@
 #define TID_LAST           4194303 /* Linux's largest */
 #define PROCESS_LINE_BYTES 1024    /* longer lines of a rank may be broken by others' */
 
+/* Where the program and what it was given lie in its memory. */
+struct process_image {
+    uint64_t bias;                         /* its addresses less those in its file; 0 but for a static-PIE */
+    uint64_t low, high;                    /* of its segments, page-aligned */
+    uint64_t arguments, arguments_end;     /* strings, one behind the other */
+    uint64_t environment, environment_end; /* the same */
+    uint64_t auxiliary, auxiliary_end;     /* vector */
+};
+
 struct process {
     uint64_t pid;
     unsigned rank;
@@ -28,7 +37,8 @@ struct process {
     bool ending; /* all threads are to end with exit_status */
     bool threads_refused;
     unsigned exit_status;
-    uint64_t ended_user_ns, ended_system_ns; /* of threads that have ended */
+    uint64_t start_ns;
+    struct cpu_time ended_time; /* of threads that have ended */
     struct process_signals signals;
     struct page_pool pages; /* its slice */
     struct vm vm;
@@ -37,6 +47,7 @@ struct process {
     struct tree_node *directory; /* current; in use; under the tree's lock */
     struct tree_node *program;
     const char *program_path;
+    struct process_image image;
     char name[PROCESS_NAME_BYTES];
     uint32_t umask;
     uint64_t stack_low, stack_high; /* the main stack */
@@ -70,6 +81,13 @@ int process_create(unsigned rank, const struct memory_slice *slice, struct tree 
  * auxiliary vector. Its address space must be active. -ENOEXEC, -ENOMEM, -E2BIG with `why`. */
 int process_load(struct process *process, struct tree_node *program, const struct process_arguments *given,
                  uint64_t *entry, uint64_t *stack, struct message *why);
+
+/* Of all its threads, ended ones included. */
+struct cpu_time process_time(struct process *process);
+
+/* A limit of this CPU's process, of Linux's RLIMIT_ numbers; -EINVAL. */
+struct linux_rlimit;
+int process_limit(uint64_t resource, struct linux_rlimit *limit);
 
 /* Ends this thread's process, all its threads. */
 _Noreturn void process_exit(unsigned status);

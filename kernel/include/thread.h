@@ -20,6 +20,11 @@
 
 struct process;
 
+/* In the program; in the kernel, without sleep; asleep. */
+struct cpu_time {
+    uint64_t user_ns, system_ns, idle_ns;
+};
+
 struct thread {
     struct process *process; /* NULL: not in use */
     uint32_t tid;            /* the first thread's is the process's pid */
@@ -82,9 +87,9 @@ void thread_notify(struct thread *thread);
  * sent it a signal, or unblocked one, ends with this. */
 void thread_return_check(void);
 
-/* Time in the program and in the kernel, without sleep, of any thread. */
-uint64_t thread_user_ns(const struct thread *thread);
-uint64_t thread_system_ns(const struct thread *thread);
+/* Time of any thread since its start. */
+struct cpu_time thread_time(const struct thread *thread);
+struct cpu_time cpu_time_sum(struct cpu_time a, struct cpu_time b);
 
 /* ---- Sleeping ---- */
 

@@ -71,8 +71,9 @@ int vm_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, un
 int vm_map_shared(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags,
                   struct shared_memory *object, uint64_t offset, const char *name);
 
-/* Shows kernel memory at a fixed address, read-only. */
-int vm_map_kernel(struct vm *vm, uint64_t address, const void *memory, uint64_t bytes, const char *name);
+/* Shows kernel memory at a fixed address; never with RIGHT_WRITE. */
+int vm_map_kernel(struct vm *vm, uint64_t address, const void *memory, uint64_t bytes, unsigned rights,
+                  const char *name);
 
 int vm_unmap(struct vm *vm, uint64_t address, uint64_t bytes);
 

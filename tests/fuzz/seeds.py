@@ -65,6 +65,18 @@ def command_line() -> Iterator[bytes]:
     yield b'app=/bin/ftq env=OMP_NUM_THREADS=4 stack=16M quiet ranks=0x10 -- -n 1000 "a b" c\\ d'
 
 
+@seeds_of("symbols")
+def symbols() -> Iterator[bytes]:
+    names = b"\0compute\0label\0"
+    table = bytes(24) + struct.pack("<IBBHQQ", 1, 2, 0, 1, 0x1000, 0x40) + struct.pack("<IBBHQQ", 9, 0, 0, 1, 0x1080, 0)
+    head = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, 0x1000, 0, 64, 0, 64, 0, 0, 64, 3, 0)
+    sections = bytes(64)
+    for kind, offset, length, link, entry in ((2, 256, len(table), 2, 24), (3, 256 + len(table), len(names), 0, 0)):
+        sections += struct.pack("<IIQQQQIIQQ", 0, kind, 0, 0, offset, length, link, 0, 1, entry)
+    for address in (0x1001, 0x1100, 0):
+        yield struct.pack("<Q", address) + head + sections + table + names
+
+
 @seeds_of("elf")
 def elf() -> Iterator[bytes]:
     def program(kind: int, base: int) -> bytes:

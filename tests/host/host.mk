@@ -23,7 +23,7 @@ HOST_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
 FUZZ_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
                  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 
-HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree file_lock acpi timer
+HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree file_lock acpi timer vdso symbols
 ARENA_TESTS := page_pool vm user_map shared_memory
 
 string_sources :=
@@ -37,6 +37,8 @@ cpio_sources := kernel/cpio.c kernel/format.c
 tree_sources := kernel/tree.c kernel/tree_lookup.c kernel/tree_cells.c kernel/tree_change.c kernel/cpio.c kernel/format.c
 file_lock_sources := kernel/file_lock.c $(tree_sources)
 acpi_sources := arch/x86_64/acpi.c kernel/format.c
+vdso_sources :=
+symbols_sources := kernel/symbols.c
 timer_sources := kernel/timer.c
 page_pool_sources := kernel/page_pool.c
 vm_sources := kernel/vm.c kernel/vm_area.c kernel/vm_memory.c kernel/vm_remap.c kernel/page_pool.c
@@ -51,12 +53,13 @@ fwq_analysis_sources := apps/fwq/analysis.c apps/lib/order.c
 selfish_analysis_sources := apps/selfish/analysis.c apps/lib/order.c
 phase_distribution_sources := apps/phase/distribution.c apps/lib/order.c
 
-FUZZERS := multiboot2 pvh command_line elf tree acpi
+FUZZERS := multiboot2 pvh command_line elf symbols tree acpi
 
 multiboot2_fuzz_sources := $(multiboot2_sources)
 pvh_fuzz_sources := $(pvh_sources)
 command_line_fuzz_sources := $(command_line_sources)
 elf_fuzz_sources := $(elf_image_sources)
+symbols_fuzz_sources := $(symbols_sources)
 tree_fuzz_sources := $(tree_sources)
 acpi_fuzz_sources := $(acpi_sources)
 

@@ -465,7 +465,7 @@ static void try_map_kernel(void)
 
     if (pages[index].mapped)
         return;
-    int error = vm_map_kernel(&vm, page_at(index), kernel_page, ARCH_PAGE,
+    int error = vm_map_kernel(&vm, page_at(index), kernel_page, ARCH_PAGE, RIGHT_READ,
                               names[0]); /* only what it is sets it apart */
 
     if (error) {

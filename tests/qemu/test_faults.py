@@ -80,6 +80,25 @@ def test_the_report_says_what_an_address_is(tacet: Run) -> None:
         assert re.search(hint, result.console), result.explain()
 
 
+@pytest.mark.parametrize("kind", ["musl", "musl-pie", "glibc", "glibc-pie"])
+def test_the_report_names_the_function(kind: str, tacet: Run) -> None:
+    # Recursion in a program at a fixed place and in one that is not; the address as linked is what addr2line and nm tell.
+    result = tacet(f"runtime.{kind}", "fault")
+    expect_exit(result, 128 + signal.SIGSEGV)
+    told = re.search(r"  in fault_here\+(0x[0-9a-f]+) \((0x[0-9a-f]+) as linked\)", result.console)
+    assert told, result.explain()
+    symbols = subprocess.run(["nm", program(f"runtime.{kind}")], capture_output=True, text=True, check=True).stdout
+    begins = re.search(r"^([0-9a-f]+) . fault_here$", symbols, re.MULTILINE)
+    assert begins and int(begins[1], 16) + int(told[1], 16) == int(told[2], 16), result.explain()
+
+
+def test_a_stripped_program_s_place_is_told_without_a_name(tacet: Run, tmp_path: Path) -> None:
+    stripped = tmp_path / "stripped"
+    subprocess.run(["strip", "-o", stripped, program("runtime.glibc-pie")], check=True)
+    result = expect_exit(tacet(stripped, "fault"), 128 + signal.SIGSEGV)
+    assert re.search(r"  in the program, at 0x[0-9a-f]+ as linked; its file names no function there", result.console), result.explain()
+
+
 def test_a_larger_stack_is_used_to_its_end(tacet: Run) -> None:
     # The recursion ends at the guard in any case; the report tells the size that was asked for.
     result = expect_exit(tacet("forbidden.musl", "overflow_stack", options="stack=32M"), 128 + 11)

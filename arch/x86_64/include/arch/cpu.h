@@ -33,6 +33,7 @@
 #define SELECTOR_USER_DATA   0x1b /* 0x18 with privilege 3 */
 #define SELECTOR_USER_CODE   0x23 /* 0x20 with privilege 3 */
 #define SELECTOR_TSS         0x28
+#define SELECTOR_CPU_NUMBER  0x3b /* 0x38 with privilege 3: never loaded; its limit tells who the CPU is */
 
 #define CPUS_MAX        64
 #define CPU_STACK_BYTES 16384
@@ -68,6 +69,7 @@ struct cpu {
                                 subtracts it, the exit adds) */
     uint32_t index;
     uint32_t apic_id;
+    uint32_t node; /* of NUMA, or NUMA_NODE_NONE */
     bool panicking;
     bool watches; /* waits, and sees when `woken` is set (wait.c) */
     bool woken;

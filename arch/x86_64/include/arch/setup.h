@@ -31,7 +31,7 @@ struct cpu_features {
     uint32_t hwcap;        /* CPUID 1 EDX, which Linux hands to programs as AT_HWCAP */
     uint64_t xcr0;         /* vector state that is on */
     bool fxsave, xsave, monitor, rdrand, hypervisor, machine_check;
-    bool smep, smap, umip, no_execute, huge_pages, invariant_tsc;
+    bool smep, smap, umip, no_execute, huge_pages, invariant_tsc, rdtscp, rdpid;
 };
 
 const struct cpu_features *cpu_features(void); /* filled by the first cpu_initialise */
@@ -39,6 +39,9 @@ const struct cpu_features *cpu_features(void); /* filled by the first cpu_initia
 #define CPU_FURTHER_BYTES ((sizeof(struct cpu) + sizeof(struct klog_ring) + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1))
 
 void cpu_initialise(struct cpu *cpu, unsigned index);
+/* Lets programs on this CPU find out, without asking the kernel, which one it is (arch/vdso.h). */
+void cpu_identify(struct cpu *cpu);
+uint32_t cpu_apic_id(unsigned cpu); /* of one that runs; smp.c */
 
 /* Assembly entry points (syscall_entry.asm). */
 void syscall_entry(void);

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cpuinfo.c: the machine as /proc/cpuinfo, /proc/interrupts and the topology's files tell it, in Linux's words.
+ * All CPUs are taken to be alike: what CPUID says here holds for the others. [Intel SDM 2A CPUID; 3A §9.9]
+ */
+#include "arch.h"
+#include "arch/setup.h"
+#include "arch/trap.h"
+#include "clockevent.h"
+#include "format.h"
+
+/* Linux's names of feature bits, from bit 0 up; "-" for one without a name, or that the kernel does not let
+ * programs use. */
+static const char features_1d[] = "fpu vme de pse tsc msr pae mce cx8 apic - sep mtrr pge mca cmov pat pse36 "
+                                  "pn clflush - dts acpi mmx fxsr sse sse2 ss ht tm ia64 pbe";
+static const char features_1c[] = "pni pclmulqdq dtes64 - ds_cpl vmx smx est tm2 ssse3 cid sdbg fma cx16 xtpr pdcm - "
+                                  "pcid dca sse4_1 sse4_2 x2apic movbe popcnt tsc_deadline_timer aes xsave - avx "
+                                  "f16c rdrand hypervisor";
+static const char features_7b[] = "- tsc_adjust sgx bmi1 hle avx2 - smep bmi2 erms invpcid rtm cqm - mpx rdt_a "
+                                  "avx512f avx512dq rdseed adx smap avx512ifma - clflushopt clwb intel_pt avx512pf "
+                                  "avx512er avx512cd sha_ni avx512bw avx512vl";
+static const char features_7c[] = "- avx512vbmi umip - - - avx512_vbmi2 - gfni vaes vpclmulqdq avx512_vnni "
+                                  "avx512_bitalg - avx512_vpopcntdq - - - - - - - rdpid";
+static const char features_8d[] = "- - - - - - - - - - - syscall - - - - - - - mp nx - mmxext - - fxsr_opt pdpe1gb "
+                                  "rdtscp - lm 3dnowext 3dnow";
+static const char features_8c[] = "lahf_lm cmp_legacy svm extapic cr8_legacy abm sse4a misalignsse 3dnowprefetch osvw "
+                                  "ibs xop skinit wdt - lwp fma4";
+
+/* The names whose bits are set, each followed by a blank. */
+static void features_describe(struct text_sink *sink, const char *names, uint32_t bits)
+{
+    char name[24];
+
+    for (unsigned bit = 0; *names; bit++) {
+        size_t length = 0;
+
+        while (names[length] && names[length] != ' ')
+            length++;
+        if ((bits >> bit & 1) && names[0] != '-') {
+            format_text(name, sizeof(name), "%.*s ", (int)length, names);
+            sink->add(sink, name);
+        }
+        names += length + (names[length] == ' ');
+    }
+}
+
+static void all_features_describe(struct text_sink *sink)
+{
+    uint32_t extended = cpuid(0x80000000, 0).a;
+    struct cpuid_result one = cpuid(1, 0), seven = { 0 }, eight = { 0 };
+
+    if (cpu_features()->basic_leaves >= 7)
+        seven = cpuid(7, 0);
+    if (extended >= 0x80000001)
+        eight = cpuid(0x80000001, 0);
+    features_describe(sink, features_1d, one.d);
+    features_describe(sink, features_8d, eight.d);
+    features_describe(sink, features_1c, one.c);
+    features_describe(sink, features_8c, eight.c);
+    features_describe(sink, features_7b, seven.b);
+    features_describe(sink, features_7c, seven.c);
+    if (cpu_features()->invariant_tsc)
+        sink->add(sink, "constant_tsc nonstop_tsc ");
+}
+
+static void name_describe(struct text_sink *sink)
+{
+    union {
+        struct cpuid_result parts[3];
+        char text[48];
+    } brand = { 0 };
+    struct cpuid_result zero = cpuid(0, 0);
+    uint32_t vendor[3] = { zero.b, zero.d, zero.c }, signature = cpuid(1, 0).a;
+    uint32_t family = signature >> 8 & 15, model = signature >> 4 & 15;
+    char text[160];
+
+    if (cpuid(0x80000000, 0).a >= 0x80000004)
+        for (uint32_t i = 0; i < 3; i++)
+            brand.parts[i] = cpuid(0x80000002 + i, 0);
+    if (family == 6 || family == 15)
+        model |= signature >> 12 & 0xf0;
+    if (family == 15)
+        family += signature >> 20 & 255;
+    format_text(text, sizeof(text), "vendor_id\t: %.12s\ncpu family\t: %u\nmodel\t\t: %u\n", (const char *)vendor,
+                family, model);
+    sink->add(sink, text);
+    format_text(text, sizeof(text), "model name\t: %.48s\nstepping\t: %u\n", brand.text, signature & 15);
+    sink->add(sink, text);
+}
+
+void arch_cpuinfo_describe(unsigned cpu, struct text_sink *sink)
+{
+    uint32_t extended = cpuid(0x80000000, 0).a;
+    uint32_t sizes = extended >= 0x80000008 ? cpuid(0x80000008, 0).a : 0x3024, line = cpuid(1, 0).b >> 5 & 0x7f8;
+    uint64_t khz = arch_clock_hz() / 1000;
+    char text[160];
+
+    name_describe(sink);
+    format_text(text, sizeof(text), "cpu MHz\t\t: %lu.%03lu\napicid\t\t: %u\nfpu\t\t: yes\nfpu_exception\t: yes\n",
+                khz / 1000, khz % 1000, cpu_apic_id(cpu));
+    sink->add(sink, text);
+    format_text(text, sizeof(text), "cpuid level\t: %u\nwp\t\t: yes\nflags\t\t: ", cpu_features()->basic_leaves);
+    sink->add(sink, text);
+    all_features_describe(sink);
+    format_text(text, sizeof(text), "\nbogomips\t: %lu.%02lu\nclflush size\t: %u\ncache_alignment\t: %u\n", khz / 500,
+                khz / 5 % 100, line, line);
+    sink->add(sink, text);
+    format_text(text, sizeof(text), "address sizes\t: %u bits physical, %u bits virtual\npower management:\n",
+                sizes & 255, sizes >> 8 & 255);
+    sink->add(sink, text);
+}
+
+struct cpu_place arch_cpu_place(unsigned cpu)
+{
+    uint32_t id = cpu_apic_id(cpu), thread_bits = 0, core_bits = 0;
+
+    if (cpu_features()->basic_leaves >= 0xb) {
+        thread_bits = cpuid(0xb, 0).a & 31;
+        core_bits = cpuid(0xb, 1).a & 31;
+    }
+    if (core_bits == 0)
+        return (struct cpu_place){ 0, id };
+    return (struct cpu_place){ id >> core_bits, (id & ((1U << core_bits) - 1)) >> thread_bits };
+}
+
+const char *arch_interrupt_name(unsigned number)
+{
+    switch (number) {
+    case VECTOR_TIMER:
+        return "LOC Local timer interrupts";
+    case VECTOR_WAKE:
+        return "RES Wake-ups from other CPUs";
+    case VECTOR_SPURIOUS:
+        return "SPU Spurious interrupts";
+    default:
+        return NULL;
+    }
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * vdso.c: clock_gettime and its kin, and getcpu, without entering the kernel. An ELF shared object of its own
+ * that the kernel maps into every program, behind the page that it reads (clock_page.h); C libraries find it
+ * by AT_SYSINFO_EHDR and look its functions up by name and the version LINUX_2.6.
+ *
+ * What this does not know (CPU-time clocks, numbers that are no clock) it asks the kernel. A bad pointer is
+ * the program's own fault, with a signal, as with Linux's vDSO. There is no preemption, so the CPU that was
+ * asked for its number is the one whose clock is read next.
+ *
+ * Compiled with neither vector registers nor relocations; any context of a program.
+ */
+#include "arch/vdso.h"
+#include "clock_page.h"
+
+#define SYSTEM_CALL_CLOCK_GETTIME 228
+#define SYSTEM_CALL_CLOCK_GETRES  229
+#define SYSTEM_CALL_GETCPU        309
+
+#define SELECTOR_CPU_NUMBER 0x3b /* arch/cpu.h, which is not for programs */
+
+enum {
+    REALTIME = 0,
+    MONOTONIC = 1,
+    MONOTONIC_RAW = 4,
+    REALTIME_COARSE = 5,
+    MONOTONIC_COARSE = 6,
+    BOOTTIME = 7,
+};
+
+struct timespec {
+    int64_t seconds, nanoseconds;
+};
+
+struct timeval {
+    int64_t seconds, microseconds;
+};
+
+struct timezone {
+    int32_t minutes_west, daylight;
+};
+
+/* The page before the ELF header: vdso.ld. Not `const`, from which the compiler would conclude that it never
+ * changes; the kernel maps it read-only. */
+extern struct clock_page page __attribute__((visibility("hidden")));
+
+static long system_call(long number, long a, long b)
+{
+    long result;
+
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(0L)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+/* ---- The CPU ---- */
+
+static uint32_t cpu_value(void)
+{
+    uint64_t value;
+
+    if (page.features & VDSO_RDPID)
+        __asm__ volatile("rdpid %0" : "=r"(value));
+    else
+        __asm__ volatile("lsl %1, %k0" : "=r"(value) : "r"(SELECTOR_CPU_NUMBER) : "cc");
+    return (uint32_t)value;
+}
+
+static uint32_t cpu_of(uint32_t value)
+{
+    return value & ((1U << VDSO_CPU_BITS) - 1);
+}
+
+/* The first CPU's clock, read on this one after all that the program did before: what another CPU has written
+ * after reading its own is never seen with an earlier time here. */
+static uint64_t ticks_read(void)
+{
+    uint32_t low, high, value;
+
+    if (page.features & VDSO_RDTSCP) {
+        __asm__ volatile("rdtscp" : "=a"(low), "=d"(high), "=c"(value) : : "memory");
+    } else {
+        __asm__ volatile("lfence\n\trdtsc" : "=a"(low), "=d"(high) : : "memory");
+        value = cpu_value();
+    }
+    return ((uint64_t)high << 32 | low) + page.ticks_behind[cpu_of(value)];
+}
+
+/* ---- Clocks ---- */
+
+static uint64_t now_ns(bool since_1970)
+{
+    uint32_t sequence;
+    uint64_t ns;
+
+    do {
+        sequence = clock_page_begin(&page);
+        ns = clock_page_ns(&page, ticks_read());
+        if (since_1970)
+            ns += page.wall_offset_ns;
+    } while (clock_page_changed(&page, sequence));
+    return ns;
+}
+
+static bool clock_is_wall(int clock)
+{
+    return clock == REALTIME || clock == REALTIME_COARSE;
+}
+
+/* Of all the clocks that this file can read: 0, 1, 4, 5, 6, 7. */
+static bool clock_is_known(int clock)
+{
+    const unsigned known = 1U << REALTIME | 1U << MONOTONIC | 1U << MONOTONIC_RAW | 1U << REALTIME_COARSE |
+                           1U << MONOTONIC_COARSE | 1U << BOOTTIME;
+
+    return (unsigned)clock < 32 && (known >> clock & 1);
+}
+
+int __vdso_clock_gettime(int clock, struct timespec *time);
+int __vdso_clock_gettime(int clock, struct timespec *time)
+{
+    if (!clock_is_known(clock))
+        return (int)system_call(SYSTEM_CALL_CLOCK_GETTIME, clock, (long)time);
+
+    uint64_t ns = now_ns(clock_is_wall(clock));
+    time->seconds = (int64_t)(ns / NS_PER_S);
+    time->nanoseconds = (int64_t)(ns % NS_PER_S);
+    return 0;
+}
+
+int __vdso_clock_getres(int clock, struct timespec *resolution);
+int __vdso_clock_getres(int clock, struct timespec *resolution)
+{
+    if (!clock_is_known(clock))
+        return (int)system_call(SYSTEM_CALL_CLOCK_GETRES, clock, (long)resolution);
+    if (resolution)
+        *resolution = (struct timespec){ 0, (int64_t)page.resolution_ns };
+    return 0;
+}
+
+int __vdso_gettimeofday(struct timeval *time, struct timezone *zone);
+int __vdso_gettimeofday(struct timeval *time, struct timezone *zone)
+{
+    if (time) {
+        uint64_t ns = now_ns(true);
+
+        time->seconds = (int64_t)(ns / NS_PER_S);
+        time->microseconds = (int64_t)(ns % NS_PER_S / 1000);
+    }
+    if (zone)
+        *zone = (struct timezone){ 0, 0 };
+    return 0;
+}
+
+int64_t __vdso_time(int64_t *seconds);
+int64_t __vdso_time(int64_t *seconds)
+{
+    int64_t now_s = (int64_t)(now_ns(true) / NS_PER_S);
+
+    if (seconds)
+        *seconds = now_s;
+    return now_s;
+}
+
+long __vdso_getcpu(unsigned *cpu, unsigned *node, void *unused);
+long __vdso_getcpu(unsigned *cpu, unsigned *node, void *unused)
+{
+    uint32_t value = cpu_value();
+
+    (void)unused; /* by Linux, too, since 2.6.24 */
+    if (node && value >> VDSO_CPU_BITS == VDSO_NODE_UNKNOWN)
+        return system_call(SYSTEM_CALL_GETCPU, (long)cpu, (long)node);
+    if (cpu)
+        *cpu = cpu_of(value);
+    if (node)
+        *node = value >> VDSO_CPU_BITS;
+    return 0;
+}
+
+int clock_gettime(int, struct timespec *) __attribute__((weak, alias("__vdso_clock_gettime")));
+int clock_getres(int, struct timespec *) __attribute__((weak, alias("__vdso_clock_getres")));
+int gettimeofday(struct timeval *, struct timezone *) __attribute__((weak, alias("__vdso_gettimeofday")));
+int64_t time(int64_t *) __attribute__((weak, alias("__vdso_time")));
+long getcpu(unsigned *, unsigned *, void *) __attribute__((weak, alias("__vdso_getcpu")));

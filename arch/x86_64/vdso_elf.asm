@@ -1,0 +1,13 @@
+; SPDX-License-Identifier: BSD-2-Clause
+;
+; vdso_elf.asm: the vDSO (vdso/vdso.c), an ELF file, as whole pages of the kernel's constants: programs see them, so what is behind its end is
+; nothing but zeroes.
+
+section .rodata align=4096
+
+global vdso_image, vdso_image_end
+
+vdso_image:
+    incbin "vdso.so"
+    align 4096, db 0
+vdso_image_end:

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * proc.h: the pseudo files of /proc and /sys. docs/abi.md tells which there are and what they count.
+ */
+#ifndef TACET_PROC_H
+#define TACET_PROC_H
+
+#include "page_pool.h"
+#include "text_file.h"
+
+/* Adds them to the tree; the names of CPUs come from `pool`. -ENOMEM. */
+int proc_add(struct tree *tree, struct page_pool *pool, struct message *why);
+/* What proc_add takes of the pool at most, the tree's nodes included. */
+uint64_t proc_pool_bytes(void);
+
+bool node_is_of_proc(const struct tree_node *node);
+int proc_bind(struct file *file); /* -ENOMEM */
+
+/* /proc/PID is /proc/self for the process that has this PID, and is not there for others: changes an absolute
+ * path so. Its new length, or -ENAMETOOLONG. */
+int64_t proc_path_own(char *path, uint64_t length, uint64_t capacity, uint64_t pid);
+
+/* A kind of file: what makes it, or its constant text; what takes what is written to it. */
+struct proc_file {
+    const char *path;
+    text_maker *make;
+    const char *text;
+    const struct file_operations *operations; /* NULL: read-only */
+};
+
+/* The tables of proc_self.c and proc_tacet.c end with a NULL path. */
+extern const struct proc_file proc_self_files[], proc_tacet_files[];
+
+/* "0-3,8" of a mask of CPUs. */
+void text_add_cpus(struct file *file, uint64_t cpus);
+
+#endif

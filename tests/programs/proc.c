@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * proc.c: what /proc and /sys tell is true: of the process, its memory, its CPUs. Run as `proc one "two words" ""`.
+ */
+#define _GNU_SOURCE
+#include "promise.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static char text[1 << 20];
+
+/* The whole file, NUL-terminated; its length, or -1. */
+static ssize_t file_read(const char *path)
+{
+    int file = open(path, O_RDONLY);
+    ssize_t got, all = 0;
+
+    text[0] = 0;
+    if (file < 0)
+        return -1;
+    while ((got = read(file, text + all, sizeof(text) - 1 - (size_t)all)) > 0)
+        all += got;
+    close(file);
+    text[all] = 0;
+    return all;
+}
+
+/* ---- Memory ---- */
+
+/* Whether a line of the maps covers `address` with these rights and this word at its end. */
+static int maps_has(const void *address, const char *rights, const char *name)
+{
+    for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+        unsigned long start, end, offset, inode;
+        char found[8], path[256] = "", device[16];
+
+        if (sscanf(line, "%lx-%lx %7s %lx %15s %lu %255[^\n]", &start, &end, found, &offset, device, &inode, path) < 6)
+            return 0;
+        if ((unsigned long)address >= start && (unsigned long)address < end)
+            return !strcmp(found, rights) && strstr(path, name);
+    }
+    return 0;
+}
+
+static void maps_tell_every_range(void)
+{
+    const size_t page = 4096, pages = 500;
+    static int data = 1;
+    char *many = mmap(NULL, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned wrong = 0;
+
+    PROMISE(many != MAP_FAILED, "memory");
+    for (size_t i = 0; i < pages; i += 2)
+        mprotect(many + i * page, page, PROT_READ);
+    ssize_t bytes = file_read("/proc/self/maps");
+    PROMISE(bytes > 16384, "a long file: %ld bytes", (long)bytes);
+    for (size_t i = 0; i < pages; i++)
+        wrong += !maps_has(many + i * page, i % 2 ? "rw-p" : "r--p", "");
+    PROMISE(wrong == 0, "%u of %zu pages", wrong, pages);
+    PROMISE(maps_has((void *)(uintptr_t)maps_tell_every_range, "r-xp", "/"), "code");
+    PROMISE(maps_has(&data, "rw-p", "/"), "data");
+    PROMISE(maps_has(&wrong, "rw-p", "[stack]"), "the stack");
+    PROMISE(maps_has((void *)getauxval(AT_SYSINFO_EHDR), "r-xp", "[vdso]"), "the vDSO");
+    munmap(many, pages * page);
+
+    /* glibc reads it to find the main thread's stack. */
+    pthread_attr_t attributes;
+    void *stack;
+    size_t stack_bytes;
+    PROMISE(pthread_getattr_np(pthread_self(), &attributes) == 0, "the main thread's attributes");
+    pthread_attr_getstack(&attributes, &stack, &stack_bytes);
+    PROMISE((char *)&stack >= (char *)stack && (char *)&stack < (char *)stack + stack_bytes, "its stack at %p", stack);
+}
+
+static unsigned long meminfo(const char *name)
+{
+    unsigned long kib = 0;
+
+    file_read("/proc/meminfo");
+    char *line = strstr(text, name);
+    if (line)
+        sscanf(line + strlen(name), ": %lu kB", &kib);
+    return kib;
+}
+
+static void memory_is_the_process_s_own(void)
+{
+    const size_t bytes = 16 << 20;
+    /* Tables may be taken or be given back, too. */
+    unsigned long before = meminfo("MemFree");
+    void *taken = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned long after = meminfo("MemFree"), available = meminfo("MemAvailable");
+
+    PROMISE(taken != MAP_FAILED && before - after + 64 >= bytes / 1024 && before - after <= bytes / 1024 + 64, "%lu KiB less", before - after);
+    PROMISE(available == after && meminfo("MemTotal") > after, "%lu KiB available", available);
+    PROMISE(meminfo("MemTotal") == (unsigned long)sysconf(_SC_PHYS_PAGES) * 4, "as sysinfo says");
+    munmap(taken, bytes);
+}
+
+/* ---- The process ---- */
+
+static void names_are_the_process_s(int count, char **arguments)
+{
+    static char wanted[4096];
+    size_t bytes = 0;
+    char path[64];
+
+    for (int i = 0; i < count; i++)
+        bytes += (size_t)sprintf(wanted + bytes, "%s", arguments[i]) + 1;
+    PROMISE(file_read("/proc/self/cmdline") == (ssize_t)bytes && memcmp(text, wanted, bytes) == 0, "cmdline: %s", text);
+    snprintf(path, sizeof(path), "/proc/%d/cmdline", getpid());
+    PROMISE(file_read(path) == (ssize_t)bytes && memcmp(text, wanted, bytes) == 0, "%s: %s", path, text);
+    PROMISE(arguments[count - 1] > arguments[0] && arguments[1] == arguments[0] + strlen(arguments[0]) + 1, "one behind the other");
+    PROMISE(file_read("/proc/31999/cmdline") == -1 && errno == ENOENT, "nobody else");
+    snprintf(path, sizeof(path), "/proc/%d9/cmdline", getpid());
+    PROMISE(file_read(path) == -1 && errno == ENOENT, "nor %s", path);
+    arguments[0][0] = 'X';
+    PROMISE(file_read("/proc/self/cmdline") > 0 && text[0] == 'X', "a new name");
+
+    ssize_t environment = file_read("/proc/self/environ");
+    PROMISE(environment > 0 && memmem(text, (size_t)environment, "PROMISE_TEST=a value", 21), "environ: %s", text);
+    PROMISE(prctl(PR_SET_NAME, "other name") == 0 && file_read("/proc/self/comm") > 0 && !strcmp(text, "other name\n"), "comm: %s", text);
+    ssize_t vector = file_read("/proc/self/auxv");
+    unsigned long *entry = (unsigned long *)text, entries = 0;
+    for (; entry[0] && entries < 64; entry += 2, entries++)
+        /* For AT_HWCAP glibc answers in bits of its own. */
+        PROMISE(entry[0] == AT_HWCAP || getauxval(entry[0]) == entry[1], "auxv %lu: %lx", entry[0], entry[1]);
+    PROMISE(entries > 10 && vector >= (ssize_t)(entries + 1) * 16, "%lu entries in %ld bytes", entries, (long)vector);
+}
+
+static void stat_has_every_field(void)
+{
+    unsigned long user, system, bytes;
+    long pages, threads;
+    int pid, fields = 0;
+    char state;
+
+    for (volatile long i = 0; i < 10000000; i++)
+        ;
+    file_read("/proc/self/stat");
+    char *rest = strrchr(text, ')');
+    PROMISE(sscanf(text, "%d", &pid) == 1 && pid == getpid() && rest, "pid in %s", text);
+    if (!rest)
+        return;
+    for (char *c = rest; *c; c++)
+        fields += *c == ' ';
+    PROMISE(fields == 50, "%d fields after the name", fields);
+    int found = sscanf(rest + 2, "%c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %ld %*d %*u %lu %ld", &state, &user, &system,
+                       &threads, &bytes, &pages);
+    PROMISE(found == 6 && state == 'R' && threads == 1, "%d found, state %c, %ld threads", found, state, threads);
+    PROMISE(user + system >= 1 && bytes >= (unsigned long)pages * 4096 && pages > 10, "user %lu ticks, %lu bytes, %ld pages", user, bytes, pages);
+    file_read("/proc/self/statm");
+    unsigned long size, resident;
+    PROMISE(sscanf(text, "%lu %lu", &size, &resident) == 2 && size == bytes / 4096 && resident == (unsigned long)pages, "statm: %s", text);
+    file_read("/proc/self/status");
+    PROMISE(strstr(text, "\nVmRSS:\t") && strstr(text, "\nThreads:\t1\n") && strstr(text, "\nnonvoluntary_ctxt_switches:\t0\n"), "status: %s", text);
+    struct rlimit limit;
+    char wanted[64];
+    getrlimit(RLIMIT_NOFILE, &limit);
+    snprintf(wanted, sizeof(wanted), "Max open files            %-20lu ", (unsigned long)limit.rlim_cur);
+    PROMISE(file_read("/proc/self/limits") > 0 && strstr(text, wanted), "limits: %s", text);
+}
+
+/* ---- The node ---- */
+
+static void cpus_are_the_process_s_own(void)
+{
+    cpu_set_t set;
+    char wanted[32];
+    unsigned lines = 0;
+
+    CPU_ZERO(&set);
+    sched_getaffinity(0, sizeof(set), &set);
+    PROMISE(sysconf(_SC_NPROCESSORS_ONLN) == CPU_COUNT(&set), "%ld online, %d allowed", sysconf(_SC_NPROCESSORS_ONLN), CPU_COUNT(&set));
+    file_read("/proc/stat");
+    for (char *line = text; (line = strstr(line, "cpu")); line++)
+        lines += line[3] >= '0' && line[3] <= '9';
+    PROMISE((int)lines == CPU_COUNT(&set), "%u in stat", lines);
+    file_read("/proc/self/status");
+    if (CPU_COUNT(&set) == 1) {
+        snprintf(wanted, sizeof(wanted), "\nCpus_allowed_list:\t%d\n", sched_getcpu());
+        PROMISE(strstr(text, wanted), "status: %s", text);
+    }
+}
+
+static void files_stay_as_they_were(void)
+{
+    char first[32] = "", again[32] = "";
+    int file = open("/proc/uptime", O_RDONLY);
+
+    PROMISE(read(file, first, 31) > 0, "uptime");
+    for (volatile long i = 0; i < 10000000; i++)
+        ;
+    PROMISE(pread(file, again, 31, 0) > 0 && !strcmp(first, again), "%s and %s", first, again);
+    close(file);
+    PROMISE(file_read("/proc/uptime") > 0 && atof(text) >= atof(first), "later: %s", text);
+    PROMISE(open("/proc/uptime", O_RDWR) == -1 && errno == EACCES, "to read only: %d", errno);
+
+    /* Opening and closing takes nothing for good. */
+    unsigned long before = meminfo("MemFree");
+    for (int i = 0; i < 200; i++)
+        file_read("/proc/self/maps");
+    PROMISE(meminfo("MemFree") == before, "%lu KiB are gone", before - meminfo("MemFree"));
+}
+
+int main(int count, char **arguments)
+{
+    if (count < 3)
+        return 98;
+    names_are_the_process_s(count, arguments);
+    maps_tell_every_range();
+    memory_is_the_process_s_own();
+    stat_has_every_field();
+    cpus_are_the_process_s_own();
+    files_stay_as_they_were();
+    return promises_kept();
+}
