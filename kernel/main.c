@@ -20,6 +20,7 @@
 #include "node.h"
 #include "selftest.h"
 #include "stop.h"
+#include "thread.h"
 #include "version.h"
 
 #define SLICE_BYTES_MIN (16ULL << 20)
@@ -120,7 +121,8 @@ static void memory_plan(const struct boot_info *boot, unsigned rank_count, bool 
         .reserved = reserved,
         .reserved_count = count,
         .address_limit = arch_address_limit(),
-        .pool_bytes = arch_pool_bytes(boot) + tree_nodes_max(boot) * sizeof(struct tree_node) + 4 * ARCH_PAGE,
+        .pool_bytes = arch_pool_bytes(boot) + tree_nodes_max(boot) * sizeof(struct tree_node) +
+                      threads_bytes(arch_cpus_present()) + 4 * ARCH_PAGE,
         .pool_limit = arch_early_limit(),
         .rank_count = rank_count,
         .slice_bytes_min = SLICE_BYTES_MIN,
@@ -261,6 +263,7 @@ _Noreturn void kernel_start(struct boot_info *boot)
     clockevent_start_cpu();
     klog_recheck();
     arch_cpus_start(&kernel_pool, boot);
+    threads_initialise(&kernel_pool, arch_cpu_count());
     job_configure(&line, arch_cpu_count());
     memory_plan(boot, job_rank_count(), true);
 

@@ -10,8 +10,15 @@
 #include "linux_abi.h"
 #include "process.h"
 #include "syscall.h"
+#include "timespec.h"
 
 #define ROBUST_HEAD_BYTES 24
+
+/* The thread that a call means by `tid`, 0 for the caller; NULL. Under the process's lock. */
+static struct thread *thread_meant(uint64_t tid)
+{
+    return (uint32_t)tid ? thread_find(arch_process(), (uint32_t)tid) : arch_thread();
+}
 
 long sys_gettid(void)
 {
@@ -40,6 +47,23 @@ long sys_set_robust_list(uint64_t head, uint64_t bytes)
         return -EINVAL;
     arch_thread()->robust_list = head;
     return 0;
+}
+
+long sys_get_robust_list(uint64_t tid, uint64_t head_address, uint64_t bytes_address)
+{
+    struct process *process = arch_process();
+    uint64_t head = 0, bytes = ROBUST_HEAD_BYTES;
+
+    spin_lock(&process->lock);
+    const struct thread *thread = thread_meant(tid);
+    if (thread)
+        head = thread->robust_list;
+    spin_unlock(&process->lock);
+    if (!thread)
+        return -ESRCH;
+    if (user_write(bytes_address, &bytes, sizeof(bytes)))
+        return -EFAULT;
+    return user_write(head_address, &head, sizeof(head));
 }
 
 long sys_prctl(uint64_t operation, uint64_t argument, uint64_t a2, uint64_t a3, uint64_t a4)
@@ -75,12 +99,6 @@ long sys_prctl(uint64_t operation, uint64_t argument, uint64_t a2, uint64_t a3, 
 
 /* ---- CPUs: a thread has one to itself, and may have itself carried to another free one of its rank's ----
  */
-
-/* The thread that a call means by `tid`, 0 for the caller; NULL. Under the process's lock. */
-static struct thread *thread_meant(uint64_t tid)
-{
-    return (uint32_t)tid ? thread_find(arch_process(), (uint32_t)tid) : arch_thread();
-}
 
 long sys_sched_yield(void)
 {
@@ -165,4 +183,109 @@ long sys_getcpu(uint64_t cpu_address, uint64_t node_address, uint64_t cache)
     return 0;
 }
 
-/* ---- Scheduling: nothing is ever preempted, so every policy's promise holds ---- */
+/* ---- Scheduling: nothing is ever preempted, so what every policy promises holds for all threads ---- */
+
+enum {
+    POLICY_OTHER = 0,
+    POLICY_FIFO = 1,
+    POLICY_RR = 2,
+    POLICY_BATCH = 3,
+    POLICY_IDLE = 5,
+    RESET_ON_FORK = 0x40000000
+};
+
+static bool policy_is_realtime(uint32_t policy)
+{
+    return policy == POLICY_FIFO || policy == POLICY_RR;
+}
+
+/* 0 where a thread may have the policy with the priority. */
+static int policy_check(uint32_t policy, int32_t priority)
+{
+    if (policy > POLICY_IDLE || policy == 4)
+        return -EINVAL;
+    return policy_is_realtime(policy) ? (priority < 1 || priority > 99 ? -EINVAL : 0)
+           : priority                 ? -EINVAL
+                                      : 0;
+}
+
+/* Both are remembered for whoever asks. */
+static long policy_set(uint64_t tid, int64_t policy, uint64_t parameters)
+{
+    struct process *process = arch_process();
+    int32_t priority;
+    int error;
+
+    if ((int32_t)tid < 0 || !parameters)
+        return -EINVAL;
+    if (user_read(&priority, parameters, sizeof(priority)))
+        return -EFAULT;
+    spin_lock(&process->lock);
+    struct thread *thread = thread_meant(tid);
+    if (thread && policy < 0)
+        policy = thread->policy;
+    error = thread ? policy_check((uint32_t)policy, priority) : -ESRCH;
+    if (!error) {
+        thread->policy = (uint32_t)policy;
+        thread->priority = priority;
+    }
+    spin_unlock(&process->lock);
+    return error;
+}
+
+long sys_sched_setscheduler(uint64_t tid, uint64_t policy, uint64_t parameters)
+{
+    policy = (uint32_t)policy & ~(uint32_t)RESET_ON_FORK;
+    return policy <= POLICY_IDLE ? policy_set(tid, (int64_t)policy, parameters) : -EINVAL;
+}
+
+long sys_sched_setparam(uint64_t tid, uint64_t parameters)
+{
+    return policy_set(tid, -1, parameters);
+}
+
+long sys_sched_getscheduler(uint64_t tid)
+{
+    struct process *process = arch_process();
+
+    if ((int32_t)tid < 0)
+        return -EINVAL;
+    spin_lock(&process->lock);
+    const struct thread *thread = thread_meant(tid);
+    long policy = thread ? (long)thread->policy : -ESRCH;
+    spin_unlock(&process->lock);
+    return policy;
+}
+
+long sys_sched_getparam(uint64_t tid, uint64_t parameters)
+{
+    struct process *process = arch_process();
+
+    if ((int32_t)tid < 0 || !parameters)
+        return -EINVAL;
+    spin_lock(&process->lock);
+    const struct thread *thread = thread_meant(tid);
+    int32_t priority = thread ? thread->priority : 0;
+    spin_unlock(&process->lock);
+    if (!thread)
+        return -ESRCH;
+    return user_write(parameters, &priority, sizeof(priority));
+}
+
+long sys_sched_get_priority_max(uint64_t policy)
+{
+    return policy_is_realtime((uint32_t)policy) ? 99 : policy_check((uint32_t)policy, 0);
+}
+
+long sys_sched_get_priority_min(uint64_t policy)
+{
+    return policy_is_realtime((uint32_t)policy) ? 1 : policy_check((uint32_t)policy, 0);
+}
+
+/* A slice of a thread that is never preempted has no end: 0, as Linux says of FIFO. */
+long sys_sched_rr_get_interval(uint64_t tid, uint64_t interval)
+{
+    long policy = sys_sched_getscheduler(tid);
+
+    return policy < 0 ? policy : timespec_write(interval, 0);
+}

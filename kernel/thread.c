@@ -16,13 +16,31 @@
 #include "kstring.h"
 #include "linux_abi.h"
 #include "process.h"
+#include "stop.h"
 #include "syscall.h"
 
-static struct thread threads[ARCH_CPUS_MAX];
+static struct thread *threads; /* as many as CPUs */
+static unsigned thread_count;
 static struct thread *on_cpu[ARCH_CPUS_MAX];
 static struct spinlock threads_lock; /* guards which of `threads` are in use */
 
 static uint32_t last_tid = PID_LAST; /* pids are below; tids are given once, as long as there are */
+
+uint64_t threads_bytes(unsigned cpu_count)
+{
+    return (cpu_count * sizeof(struct thread) + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
+}
+
+void threads_initialise(struct page_pool *pool, unsigned cpu_count)
+{
+    uint64_t memory = page_pool_take(pool, threads_bytes(cpu_count), ARCH_PAGE);
+
+    if (memory == PAGE_POOL_NONE)
+        node_stop(STOP_NO_MEMORY, "no memory for the threads of %u CPUs", cpu_count);
+    threads = arch_physical(memory);
+    arch_zero(threads, threads_bytes(cpu_count));
+    thread_count = cpu_count;
+}
 
 struct thread *thread_of_cpu(unsigned cpu)
 {
@@ -48,7 +66,7 @@ static struct thread *thread_take(struct process *process)
     struct thread *found = NULL;
 
     spin_lock(&threads_lock);
-    for (unsigned i = 0; i < ARCH_CPUS_MAX && !found; i++)
+    for (unsigned i = 0; i < thread_count && !found; i++)
         if (!threads[i].process)
             found = &threads[i];
     /* Every process has at most as many threads as CPUs, and a thread that ends gives its place back before
@@ -123,7 +141,8 @@ static int clone_flags_check(uint64_t flags)
 static long clone_refuse(struct process *process)
 {
     if (!__atomic_exchange_n(&process->threads_refused, true, __ATOMIC_RELAXED))
-        kernel_print("rank %u (%s) wants more threads than it has CPUs, %u: clone answers EAGAIN\n",
+        kernel_print("rank %u (%s) wants more threads than it has CPUs, %u: clone answers EAGAIN; with fewer "
+                     "ranks= each has more\n",
                      process->rank, process->name, cpu_mask_count(process->cpus));
     return -EAGAIN;
 }
@@ -151,6 +170,8 @@ long thread_clone(uint64_t flags, uint64_t stack, uint64_t parent_tid, uint64_t 
     uint32_t tid = child->tid = tid_next();
     child->cpu = child->wanted_cpu = (unsigned)cpu;
     child->affinity = parent->affinity;
+    child->policy = parent->policy;
+    child->priority = parent->priority;
     child->latency_bound_ns = parent->latency_bound_ns;
     memcpy(child->name, parent->name, sizeof(child->name));
     signal_thread_start(child, parent);

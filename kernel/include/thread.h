@@ -26,7 +26,9 @@ struct thread {
     unsigned cpu;
     unsigned wanted_cpu; /* where sched_setaffinity wants it; it moves when it next leaves the kernel */
     char name[THREAD_NAME_BYTES];
-    uint64_t affinity;          /* sched_setaffinity: CPUs that it may move to; a subset of its process's */
+    uint64_t affinity; /* sched_setaffinity: CPUs that it may move to; a subset of its process's */
+    uint32_t policy;   /* sched_setscheduler: told to whoever asks, and without effect */
+    int32_t priority;
     uint64_t set_tid_address;   /* CLONE_CHILD_SETTID: where it writes its tid first */
     uint64_t clear_tid_address; /* set_tid_address: zeroed when the thread ends, a waiter woken */
     uint64_t robust_list;       /* set_robust_list: locks to hand on when the thread ends */
@@ -45,6 +47,10 @@ struct thread {
 };
 
 /* ---- Beginning and end ---- */
+
+/* Memory for the threads of so many CPUs, from the kernel's pool: once, before the first one. */
+uint64_t threads_bytes(unsigned cpu_count);
+void threads_initialise(struct page_pool *pool, unsigned cpu_count);
 
 /* The first thread of a process, on this CPU, which becomes it. */
 struct thread *thread_first(struct process *process);

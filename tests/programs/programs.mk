@@ -8,7 +8,7 @@
 TEST_BUILD := $(BUILD)/tests
 
 # With both C libraries, both ways: NAME.musl, NAME.musl-pie, NAME.glibc, NAME.glibc-pie.
-TEST_LIBC_PROGRAMS := arguments auxiliary runtime memory clocks vector
+TEST_LIBC_PROGRAMS := arguments auxiliary runtime memory clocks vector threads
 # With musl alone: what they try is the kernel's doing, whatever the library.
 TEST_MUSL_PROGRAMS := status streams forbidden counters hostile mappings wait big witness ranks sleeps corners spaces supply churn
 # Without any library: they look at the very first instruction.
@@ -38,12 +38,12 @@ $(TEST_BUILD)/%.musl-pie: tests/programs/%.c $(TEST_HEADERS) $(MUSL) libc/tacet-
 $(TEST_BUILD)/%.glibc: tests/programs/%.c $(TEST_HEADERS)
 	@mkdir -p $(@D)
 	@echo "  TEST    $@"
-	$(Q)$(TEST_GLIBC) -fno-pie -no-pie -static $< -lm -o $@
+	$(Q)$(TEST_GLIBC) -fno-pie -no-pie -static $< -lm -pthread -o $@
 
 $(TEST_BUILD)/%.glibc-pie: tests/programs/%.c $(TEST_HEADERS)
 	@mkdir -p $(@D)
 	@echo "  TEST    $@"
-	$(Q)$(TEST_GLIBC) -fPIE -static-pie $< -lm -o $@
+	$(Q)$(TEST_GLIBC) -fPIE -static-pie $< -lm -pthread -o $@
 
 $(TEST_BUILD)/%.bare: tests/programs/%.c $(TEST_HEADERS)
 	@mkdir -p $(@D)

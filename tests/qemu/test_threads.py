@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Threads of a rank: one on each of its CPUs, and not one more; whatever one of them does, the others and the node live on or end as on Linux."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from conftest import Run, expect_exit
+from test_bad_input import BAD_INPUT, expect_stop
+
+KINDS = ["musl", "glibc", "glibc-pie"]
+
+
+def expect_kept(result: object) -> None:
+    kept = re.search(rb"promises: (\d+), broken: 0\n", result.stdout)  # type: ignore[attr-defined]
+    assert kept and int(kept[1]) > 25 and result.stderr == b"", result.explain()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("cpus", [2, 4, 8])
+@pytest.mark.parametrize("kind", KINDS)
+def test_threads_lock_wait_meet_and_move(kind: str, cpus: int, tacet: Run) -> None:
+    expect_kept(expect_exit(tacet(f"threads.{kind}", cpus=cpus, options="ranks=1")))
+
+
+@pytest.mark.parametrize("way", ["halt", "mwait", "poll"])
+def test_a_cpu_can_wait_in_each_way(way: str, tacet: Run) -> None:
+    # Two CPUs: those that poll take turns on the cores of the machine below.
+    expect_kept(expect_exit(tacet("threads.glibc", cpus=2, options=f"ranks=1 idle={way}")))
+
+
+def test_each_rank_has_threads_on_cpus_of_its_own(tacet: Run) -> None:
+    result = expect_exit(tacet("threads.glibc", cpus=8, memory="256M", options="ranks=2 prefix=rank"))
+    assert result.stdout.count(b"broken: 0\n") == 2 and result.stderr == b"", result.explain()
+
+
+def test_hardware_threads_are_cpus_of_their_core_s_rank(tacet: Run) -> None:
+    result = expect_exit(tacet("threads.glibc", cpus=8, extra=["-smp", "8,sockets=1,cores=4,threads=2"], memory="256M", options="ranks=2 prefix=rank"))
+    assert result.stdout.count(b"broken: 0\n") == 2 and result.stderr == b"", result.explain()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_thread_more_than_cpus_gets_eagain_every_time(kind: str, tacet: Run) -> None:
+    result = expect_exit(tacet(f"threads.{kind}", "bomb", cpus=4, options="ranks=1"))
+    expect_kept(result)
+    assert result.console.count("wants more threads than it has CPUs, 4: clone answers EAGAIN; with fewer ranks= each has more") == 1
+
+
+@pytest.mark.parametrize(("how", "status"), [("fault", 139), ("exit", 7), ("leave", 9)])
+def test_the_end_of_a_thread_may_be_the_end_of_all(how: str, status: int, tacet: Run) -> None:
+    result = expect_exit(tacet("threads.musl", how, cpus=4, options="ranks=1"), status)
+    assert ("ended by SIGSEGV" in result.console) == (how == "fault"), result.explain()
+
+
+def test_another_rank_s_end_leaves_threads_alone(tacet: Run) -> None:
+    result = expect_exit(tacet("threads.musl", "fault", cpus=8, memory="256M", options="ranks=2"), 139)
+    assert result.console.count("ended by SIGSEGV") == 2, result.explain()
+
+
+def test_an_unknown_way_to_wait_is_refused(tacet: Run) -> None:
+    expect_stop(tacet("threads.musl", options="idle=never"), BAD_INPUT, "idle=never: a CPU can wait by halt, mwait or poll")
