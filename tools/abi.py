@@ -26,6 +26,24 @@ call that is not listed answers `ENOSYS`** and is named once in the kernel's log
 * **refused**: answers `ENOSYS` by choice; the reason is given, and logged once.
 
 Addresses are checked by the hardware while the kernel copies: a bad pointer of any kind answers `EFAULT`.
+
+## Memory
+
+A process has one slice of the node's memory, and no more. What it maps with any right is backed by zeroed memory before the call returns, or the call answers
+`ENOMEM` and has changed nothing; there are no page faults later. Address space without rights costs nothing, and what is unmapped goes back at once.
+
+* **Stack:** as large as `stack=` says (8 MiB), all of it backed from the start, above a guard of 2 MiB. It does not grow.
+* **Heap:** `brk` begins at the next 2 MiB behind the program and may grow to 0x100000000000, where `mmap` begins to look for room; the limit is the slice.
+  It is backed in steps of 2 MiB.
+* **Growing may want spare memory:** where a mapping replaces another one, moves, or gets rights, the page tables are reckoned at their worst (4 KiB for each
+  2 MiB of it) before anything is changed.
+* **Shared files:** `MAP_SHARED` of a file that can be written shows its own memory to all ranks. Pages behind the file's end are there only if the file reached
+  them when they were mapped (or remapped, or given rights): touching others is `SIGBUS`, also after the file has grown. What a file loses by shrinking is
+  zeroed, and stays mapped until it is unmapped. `MADV_DONTNEED` leaves it alone, `MADV_REMOVE` zeroes it.
+* **Private files** are copied by `mmap`; behind the file's end are zeroes. Shared mappings of files that nobody can write are copies, too, and stay read-only.
+  `MAP_SHARED` with `MAP_ANONYMOUS` is private memory, because nothing forks.
+* **Several threads:** a right that is taken, or memory that is unmapped, is gone on all CPUs when the call returns. A thread that touches a range while another
+  one replaces it waits until that is done; a system call that gets an address in it meanwhile may answer `EFAULT`.
 """
 
 

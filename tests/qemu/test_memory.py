@@ -39,6 +39,14 @@ def test_a_program_that_touches_all_its_memory_takes_no_page_fault(tacet: Run) -
     expect_kept(tacet("supply.musl", "touch"), 2)
 
 
+@pytest.mark.parametrize(("cpus", "ranks"), [(2, 1), (4, 1), (4, 2)])
+def test_several_cpus_change_an_address_space_at_the_same_time(cpus: int, ranks: int, tacet: Run) -> None:
+    threads = cpus // ranks
+    result = expect_exit(tacet("churn.musl", str(threads), "120", cpus=cpus, options=f"ranks={ranks}", time_limit=180))
+    assert result.stdout.count(b", broken: 0\n") == ranks, result.explain()
+    assert result.stderr == b"", result.explain()
+
+
 @pytest.mark.parametrize(
     ("case", "cause"),
     [
