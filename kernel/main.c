@@ -27,7 +27,8 @@
 
 static const char *const known_options[] = { "app",      "argv0",        "clockevent",    "console", "env",
                                              "klog",     "klog_classes", "latency_bound", "prefix",  "ranks",
-                                             "selftest", "stack",        "stderr",        "stdin_bytes", "stdout", NULL };
+                                             "selftest", "stack",        "stderr",        "stdin_bytes",
+                                              "stdout",   NULL };
 
 static struct command_line line;
 static struct memplan plan;

@@ -31,7 +31,8 @@ static int file_copy(struct vm *vm, uint64_t address, uint64_t bytes, struct fil
 }
 
 /* The open file behind a descriptor, held, whose bytes can be copied. */
-static int file_for_mapping(struct process *process, uint64_t descriptor, bool shared_writable, struct file **out)
+static int file_for_mapping(struct process *process, uint64_t descriptor, bool shared_writable,
+                            struct file **out)
 {
     struct file *file = file_get(process, (uint32_t)descriptor);
 
@@ -65,7 +66,8 @@ long sys_mmap(uint64_t address, uint64_t bytes, uint64_t protection, uint64_t fl
         (type != MAP_SHARED && type != MAP_PRIVATE && type != MAP_SHARED_VALIDATE))
         return -EINVAL;
     if (!(flags & MAP_ANONYMOUS)) {
-        error = file_for_mapping(process, descriptor, type != MAP_PRIVATE && (protection & PROT_WRITE), &file);
+        error = file_for_mapping(process, descriptor, type != MAP_PRIVATE && (protection & PROT_WRITE),
+                                 &file);
         if (error)
             return error;
     }

@@ -259,11 +259,11 @@ static __attribute__((noreturn)) void fail(const struct call *call, const uint64
     _exit(1);
 }
 
-/* An address of the kernel's image, direct map or device window. */
+/* An address of the kernel's image, direct map or device window, but for this one's first: zeroes before ones (no limit) look like it. */
 static int is_kernel_address(uint64_t value)
 {
     return (value >= 0xffffffff80000000 && value < 0xffffffff81000000) || (value >= 0xffff800000000000 && value < 0xffff801000000000) ||
-           (value >= 0xffffff0000000000 && value < 0xffffff0000200000);
+           (value > 0xffffff0000000000 && value < 0xffffff0000200000);
 }
 
 /* Whether one of a word's bytes is 0xff, as one of every kernel address is. */
