@@ -276,8 +276,9 @@ static int input_configure(const struct command_line *line, struct message *why)
     if (option_number(INPUT_OPTION, text, 0, INT64_MAX, &input_left, why))
         return -EINVAL;
     if (console_is_shared(CONSOLE_STDOUT))
-        return message_set(why, -EINVAL, INPUT_OPTION "= counts the bytes of a port that stdout= names, and nobody but the "
-                                                      "program has; a console has people at it");
+        return message_set(why, -EINVAL,
+                           INPUT_OPTION "= counts the bytes of a port that stdout= names; a console has "
+                                        "people at it");
     input_counted = true;
     stream_ended = input_left == 0;
     return 0;

@@ -40,7 +40,8 @@ static int64_t stream_read(struct file *file, uint64_t buffer, uint64_t bytes, u
     (void)offset;
     if (file->process->rank != 0 || bytes == 0)
         return 0;
-    file_streams_flush(file->process); /* a question that has no end of line is asked before its answer is read */
+    /* A question that has no end of line is asked before its answer is read. */
+    file_streams_flush(file->process);
     uint64_t eager_until = clock_now_ns() + INPUT_EAGER_NS;
     while ((got = console_read(chunk, bytes < sizeof(chunk) ? bytes : sizeof(chunk))) == -EAGAIN) {
         int error = file->flags & O_NONBLOCK             ? -EAGAIN

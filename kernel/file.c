@@ -105,7 +105,9 @@ struct file *file_allocate(struct process *process)
 
         if (__atomic_load_n(&file->in_use, __ATOMIC_ACQUIRE))
             continue;
-        *file = (struct file){ .process = process, .references = 1, .in_use = true, .serial = ++table->serials };
+        *file = (struct file){
+            .process = process, .references = 1, .in_use = true, .serial = ++table->serials
+        };
         found = file;
     }
     spin_unlock(&table->lock);

@@ -177,10 +177,18 @@ static void pipe_write_release(struct file *file)
 }
 
 static const struct file_operations read_operations = {
-    .read = pipe_read, .ready = pipe_read_ready, .activity = pipe_written, .release = pipe_read_release, .waits = true
+    .read = pipe_read,
+    .ready = pipe_read_ready,
+    .activity = pipe_written,
+    .release = pipe_read_release,
+    .waits = true,
 };
 static const struct file_operations write_operations = {
-    .write = pipe_write, .ready = pipe_write_ready, .activity = pipe_taken, .release = pipe_write_release, .waits = true
+    .write = pipe_write,
+    .ready = pipe_write_ready,
+    .activity = pipe_taken,
+    .release = pipe_write_release,
+    .waits = true,
 };
 
 bool file_is_pipe(const struct file *file)
@@ -222,7 +230,8 @@ static void end_begin(struct file *file, struct pipe *pipe, bool writes, unsigne
 }
 
 /* Descriptors for both ends, told to the program; both or none. */
-static int ends_install(struct process *process, struct file *const ends[2], uint64_t buffer, bool close_on_exec)
+static int ends_install(struct process *process, struct file *const ends[2], uint64_t buffer,
+                        bool close_on_exec)
 {
     int descriptors[2];
 

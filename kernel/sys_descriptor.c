@@ -156,12 +156,15 @@ static int lock_tell(struct file *file, const struct file_lock *wanted, struct l
 
     spin_lock(&tree->lock);
     const struct file_lock *lock = file_lock_conflict(file->node, wanted);
-    if (lock)
+    if (lock) {
+        uint64_t bytes = lock->end == INT64_MAX ? 0 : lock->end - lock->start + 1;
+
         *told = (struct linux_flock){ .type = lock->exclusive ? F_WRLCK : F_RDLCK,
                                       .start = (int64_t)lock->start,
-                                      .bytes = lock->end == INT64_MAX ? 0 : (int64_t)(lock->end - lock->start + 1),
+                                      .bytes = (int64_t)bytes,
                                       .pid = lock->pid };
-    else
+    }
+    if (!lock)
         told->type = F_UNLCK;
     spin_unlock(&tree->lock);
     return 0;

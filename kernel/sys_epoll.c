@@ -74,7 +74,8 @@ long sys_epoll_create(uint64_t size)
 
 /* ---- Rows ---- */
 
-static int row_change(struct row *row, struct file *file, uint32_t operation, const struct linux_epoll_event *event)
+static int row_change(struct row *row, struct file *file, uint32_t operation,
+                      const struct linux_epoll_event *event)
 {
     bool there = row->serial == file->serial;
 
@@ -138,7 +139,8 @@ long sys_epoll_ctl(uint64_t set_descriptor, uint64_t operation, uint64_t descrip
 static uint32_t row_look(struct row *row, struct file *file, uint32_t ready, uint64_t activity, bool keep)
 {
     const struct file_operations *operations = file->operations;
-    bool is_new = (ready & ~row->told) || activity != row->activity || (operations->ready && !operations->activity);
+    bool is_new = (ready & ~row->told) || activity != row->activity ||
+                  (operations->ready && !operations->activity);
     uint32_t tells = row->done || ((row->events & EPOLLET) && !is_new) ? 0 : ready;
 
     if (keep)
@@ -162,8 +164,8 @@ static uint32_t row_ready(struct epoll *epoll, uint32_t descriptor, bool keep, u
     uint32_t ready = file_ready(file);
     spin_lock(&epoll->lock);
     if (row->serial == file->serial) {
-        tells = row_look(row, file, ready & ((row->events & EPOLL_EVENTS) | READY_ERROR | READY_HANG_UP), activity,
-                         keep);
+        ready &= (row->events & EPOLL_EVENTS) | READY_ERROR | READY_HANG_UP;
+        tells = row_look(row, file, ready, activity, keep);
         *data = row->data;
     } else {
         row->serial = 0;

@@ -15,8 +15,11 @@ struct free_cell {
     struct free_cell *next;
 };
 
-_Static_assert((sizeof(struct tree_entry) + CELL_STEP - 1) / CELL_STEP * CELL_STEP +
-                       PAGE_BYTES / (PAGE_BYTES / ((sizeof(struct tree_node) + CELL_STEP - 1) / CELL_STEP * CELL_STEP)) <=
+/* What a cell for so many bytes costs, with its share of what is lost at the page's end. */
+#define CELL_BYTES(bytes) (((bytes) + CELL_STEP - 1) / CELL_STEP * CELL_STEP)
+#define CELL_COST(bytes)  ((PAGE_BYTES + PAGE_BYTES / CELL_BYTES(bytes) - 1) / (PAGE_BYTES / CELL_BYTES(bytes)))
+
+_Static_assert(CELL_COST(sizeof(struct tree_entry)) + CELL_COST(sizeof(struct tree_node)) <=
                    TREE_ENTRY_BYTES_MAX,
                "TREE_ENTRY_BYTES_MAX is too small");
 

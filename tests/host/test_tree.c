@@ -400,6 +400,255 @@ TEST(paths_are_told_or_do_not_fit)
     CHECK_EQUAL(tree_path(&tree, at("/bin"), path, 0), -ERANGE);
 }
 
+/* ---- Changes: a model that knows, of each path of a small set, what is there ---- */
+
+#define NAMES 4 /* in each of the root and its directories: "a" … */
+#define PLACES (NAMES + NAMES * NAMES)
+
+static struct {
+    enum { NOTHING, FILE_THERE, DIRECTORY_THERE } kind;
+    unsigned file; /* which one: of several names, they share it */
+} model[PLACES];
+static uint64_t seed = 9;
+
+static unsigned below(unsigned limit)
+{
+    return (unsigned)(check_random(&seed) % limit);
+}
+
+static const char *path_of(unsigned place)
+{
+    static char paths[2][8];
+    static unsigned which;
+    char *path = paths[which++ % 2];
+
+    if (place < NAMES)
+        snprintf(path, sizeof(paths[0]), "/%c", 'a' + place);
+    else
+        snprintf(path, sizeof(paths[0]), "/%c/%c", 'a' + (place - NAMES) / NAMES, 'a' + (place - NAMES) % NAMES);
+    return path;
+}
+
+static unsigned parent_of(unsigned place)
+{
+    return place < NAMES ? PLACES : (place - NAMES) / NAMES;
+}
+
+static bool is_empty(unsigned place)
+{
+    for (unsigned i = 0; i < NAMES && place < NAMES; i++)
+        if (model[NAMES + place * NAMES + i].kind != NOTHING)
+            return false;
+    return true;
+}
+
+static unsigned names_of(unsigned file)
+{
+    unsigned names = 0;
+
+    for (unsigned i = 0; i < PLACES; i++)
+        names += model[i].kind == FILE_THERE && model[i].file == file;
+    return names;
+}
+
+/* What tree_find should answer; 0 where only the last component may be missing. */
+static int expected_way(unsigned place)
+{
+    unsigned parent = parent_of(place);
+
+    if (parent == PLACES || model[parent].kind == DIRECTORY_THERE)
+        return 0;
+    return model[parent].kind == NOTHING ? -ENOENT : -ENOTDIR;
+}
+
+static int expected_rename(unsigned from, unsigned to)
+{
+    bool from_dir = model[from].kind == DIRECTORY_THERE, to_dir = model[to].kind == DIRECTORY_THERE;
+
+    if (from_dir && parent_of(to) == from)
+        return -EINVAL;
+    if (to_dir && parent_of(from) == to)
+        return -ENOTEMPTY;
+    if (from == to || model[to].kind == NOTHING ||
+        (!from_dir && !to_dir && model[from].file == model[to].file))
+        return 0;
+    if (from_dir != to_dir)
+        return from_dir ? -ENOTDIR : -EISDIR;
+    return to_dir && !is_empty(to) ? -ENOTEMPTY : 0;
+}
+
+static void model_rename(unsigned from, unsigned to)
+{
+    if (from == to || (model[from].kind == FILE_THERE && model[to].kind == FILE_THERE &&
+                       model[from].file == model[to].file))
+        return;
+    model[to] = model[from];
+    model[from].kind = NOTHING;
+    for (unsigned i = 0; i < NAMES && from < NAMES; i++) {
+        unsigned inner = NAMES + from * NAMES + i;
+
+        if (to < NAMES)
+            model[NAMES + to * NAMES + i] = model[inner];
+        model[inner].kind = NOTHING;
+    }
+}
+
+static void check_model(void)
+{
+    struct tree_node *node, *by_file[PLACES] = { NULL };
+    uint64_t count = 1;
+
+    for (unsigned i = 0; i < PLACES; i++) {
+        int error = find_from(tree.root, path_of(i), true, &node), way = expected_way(i);
+
+        CHECK_EQUAL(error, way ? way : model[i].kind == NOTHING ? -ENOENT : 0);
+        if (error)
+            continue;
+        CHECK_EQUAL(mode_is(node->mode, S_IFDIR), model[i].kind == DIRECTORY_THERE);
+        if (model[i].kind == FILE_THERE) {
+            CHECK_EQUAL(node->links, names_of(model[i].file));
+            CHECK_EQUAL(node->device, model[i].file);
+            for (unsigned j = 0; j < i; j++)
+                CHECK(!by_file[j] || (by_file[j] == node) == (model[j].file == model[i].file));
+            by_file[i] = node;
+        }
+        bool counted = false;
+        for (unsigned j = 0; j < i; j++)
+            counted |= by_file[j] == node;
+        count += !counted;
+    }
+    CHECK_EQUAL(tree.node_count, count);
+}
+
+static void make_one(unsigned place, unsigned *files, int way)
+{
+    struct tree_place found;
+    struct tree_node *node = NULL;
+    bool dir = place < NAMES && below(2); /* directories only where the model has room for what is in them */
+    int error = tree_find(&tree, tree.root, path_of(place), TREE_NAME, &found);
+
+    if (error && !found.directory) {
+        CHECK_EQUAL(error, way);
+        return;
+    }
+    CHECK_EQUAL(way, 0);
+    error = tree_create(&tree, &found, dir ? S_IFDIR | 0755 : S_IFREG | 0644, NULL, 0, 1, &node);
+    CHECK_EQUAL(error, model[place].kind ? -EEXIST : 0);
+    if (error)
+        return;
+    model[place].kind = dir ? DIRECTORY_THERE : FILE_THERE;
+    model[place].file = dir ? 0 : ++*files;
+    node->device = model[place].file;
+}
+
+static void remove_one(unsigned place, bool dir)
+{
+    struct tree_place found;
+
+    if (tree_find(&tree, tree.root, path_of(place), TREE_NAME, &found))
+        return;
+    int error = dir ? tree_rmdir(&tree, &found, 1) : tree_unlink(&tree, &found, 1);
+    bool is_dir = model[place].kind == DIRECTORY_THERE;
+    CHECK_EQUAL(error, dir && !is_dir             ? -ENOTDIR
+                       : !dir && is_dir           ? -EISDIR
+                       : dir && !is_empty(place) ? -ENOTEMPTY
+                                                  : 0);
+    if (!error)
+        model[place].kind = NOTHING;
+}
+
+static void link_or_move_one(unsigned from, unsigned to, bool move)
+{
+    struct tree_place source, target;
+    int error;
+
+    if (tree_find(&tree, tree.root, path_of(from), TREE_NAME, &source))
+        return;
+    error = tree_find(&tree, tree.root, path_of(to), TREE_NAME, &target);
+    if (error && !target.directory)
+        return;
+    if (move && model[from].kind == DIRECTORY_THERE && to >= NAMES && expected_rename(from, to) == 0)
+        return; /* the model has no room for it */
+    error = move ? tree_rename(&tree, &source, &target, false, 1)
+                 : tree_link(&tree, source.node, &target, 1);
+    if (move)
+        CHECK_EQUAL(error, expected_rename(from, to));
+    else
+        CHECK_EQUAL(error, model[from].kind == DIRECTORY_THERE ? -EPERM : model[to].kind ? -EEXIST : 0);
+    if (!error && move)
+        model_rename(from, to);
+    else if (!error)
+        model[to] = model[from];
+}
+
+TEST(random_changes_agree_with_a_model)
+{
+    unsigned files = 0;
+
+    begin();
+    tree.root->writable = true;
+    memset(model, 0, sizeof(model));
+    for (unsigned round = 0; round < 30000; round++) {
+        unsigned place = below(PLACES), other = below(PLACES);
+
+        switch (below(6)) {
+        case 0:
+        case 1:
+            make_one(place, &files, expected_way(place));
+            break;
+        case 2:
+            remove_one(place, false);
+            break;
+        case 3:
+            remove_one(place, true);
+            break;
+        default:
+            link_or_move_one(place, other, below(2));
+        }
+        check_model();
+    }
+    CHECK(pages_used <= 4); /* what is removed is used again */
+}
+
+TEST(what_is_open_lives_on_without_a_name)
+{
+    struct tree_place place;
+    struct tree_node *node;
+
+    begin();
+    tree.root->writable = true;
+    CHECK_EQUAL(tree_find(&tree, tree.root, "/x", TREE_NAME, &place), -ENOENT);
+    CHECK_EQUAL(tree_create(&tree, &place, S_IFDIR | 0755, NULL, 0, 1, &node), 0);
+    tree_use(node);
+    CHECK_EQUAL(tree_find(&tree, tree.root, "/x", TREE_NAME, &place), 0);
+    CHECK_EQUAL(tree_rmdir(&tree, &place, 1), 0);
+    CHECK_EQUAL(tree.node_count, 2);
+    CHECK_EQUAL(tree_find(&tree, node, "inner", TREE_NAME, &place), -ENOENT);
+    CHECK_EQUAL(tree_create(&tree, &place, S_IFDIR | 0755, NULL, 0, 1, &node), -ENOENT);
+    CHECK_EQUAL(tree_find(&tree, node, "..", TREE_FOLLOW, &place), -ENOENT);
+    char path[8];
+    CHECK_EQUAL(tree_path(&tree, node, path, sizeof(path)), -ENOENT);
+    tree_unuse(&tree, node);
+    CHECK_EQUAL(tree.node_count, 1);
+}
+
+TEST(what_is_read_only_stays)
+{
+    struct tree_place place, other;
+    struct tree_node *node;
+
+    begin_sample();
+    CHECK_EQUAL(tree_find(&tree, tree.root, "/bin/new", TREE_NAME, &place), -ENOENT);
+    CHECK_EQUAL(tree_create(&tree, &place, S_IFREG | 0644, NULL, 0, 1, &node), -EROFS);
+    CHECK_EQUAL(tree_find(&tree, tree.root, "/bin/ftq", TREE_NAME, &other), 0);
+    CHECK_EQUAL(tree_unlink(&tree, &other, 1), -EROFS);
+    CHECK_EQUAL(tree_rename(&tree, &other, &place, false, 1), -EROFS);
+    CHECK_EQUAL(tree_link(&tree, other.node, &place, 1), -EROFS);
+    CHECK_EQUAL(tree_find(&tree, tree.root, "/lib/deep", TREE_NAME, &other), 0);
+    CHECK_EQUAL(tree_rmdir(&tree, &other, 1), -EROFS);
+    CHECK_EQUAL(tree_unlink(&tree, &other, 1), -EROFS);
+}
+
 int main(void)
 {
     RUN(archive_becomes_a_tree_with_missing_parents);
@@ -422,5 +671,8 @@ int main(void)
     RUN(missing_memory_is_told);
     RUN(an_entry_costs_no_more_than_it_may);
     RUN(paths_are_told_or_do_not_fit);
+    RUN(random_changes_agree_with_a_model);
+    RUN(what_is_open_lives_on_without_a_name);
+    RUN(what_is_read_only_stays);
     return check_report("tree");
 }

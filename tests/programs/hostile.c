@@ -187,9 +187,15 @@ static int is_suicide(long number, const uint64_t *a)
         return (int)a[1] == getpid() && (uint32_t)a[2] - 1 < 64;
     case SYS_read:
     case SYS_readv:
+    case SYS_preadv2:
         return (uint32_t)a[0] < 3; /* would wait for input */
+    case SYS_fcntl: /* to wait for a lock that one has oneself */
+        return (int)a[1] == F_SETLKW || (int)a[1] == F_OFD_SETLKW;
+    case SYS_close_range:
+        return (uint32_t)a[0] <= (uint32_t)null;
     case SYS_write:
     case SYS_writev:
+    case SYS_pwritev2:
         return (uint32_t)a[0] < 3 && made % 64; /* one in a while: the serial line is slow */
     case SYS_close:
         return (uint32_t)a[0] < 3 || (uint32_t)a[0] <= (uint32_t)null;
@@ -215,6 +221,10 @@ static int is_suicide(long number, const uint64_t *a)
         return (int)a[2] < 0 || (int)a[2] > 1;
     case SYS_ppoll:
         return a[2] == 0 || is_long(a[2]);
+    case SYS_pselect6:
+        return a[4] == 0 || is_long(a[4]);
+    case SYS_select: /* whose microseconds may be as many as they like */
+        return a[4] != AT(WRITABLE) + INSTANT && a[4] < USER_LIMIT;
     default:
         return 0;
     }
@@ -227,7 +237,19 @@ static int changes_memory(long number)
 
 static int is_random(long number, const uint64_t *a)
 {
-    return number == SYS_getrandom || ((number == SYS_read || number == SYS_readv || number == SYS_pread64) && (uint32_t)a[0] > 2);
+    return number == SYS_getrandom || ((number == SYS_read || number == SYS_readv || number == SYS_pread64 || number == SYS_preadv ||
+                                        number == SYS_preadv2) && (uint32_t)a[0] > 2);
+}
+
+static int opens(long number)
+{
+    static const long numbers[] = { SYS_open, SYS_openat, SYS_creat, SYS_dup, SYS_dup2, SYS_dup3, SYS_fcntl, SYS_pipe, SYS_pipe2, SYS_eventfd,
+                                    SYS_eventfd2, SYS_epoll_create, SYS_epoll_create1, SYS_memfd_create };
+
+    for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        if (number == numbers[i])
+            return 1;
+    return 0;
 }
 
 static __attribute__((noreturn)) void fail(const struct call *call, const uint64_t *a, long result, const char *what)
@@ -237,11 +259,11 @@ static __attribute__((noreturn)) void fail(const struct call *call, const uint64
     _exit(1);
 }
 
-/* An address of the kernel's image, direct map or device window. */
+/* An address of the kernel's image, direct map or device window, but for this one's first: zeroes before ones (no limit) look like it. */
 static int is_kernel_address(uint64_t value)
 {
     return (value >= 0xffffffff80000000 && value < 0xffffffff81000000) || (value >= 0xffff800000000000 && value < 0xffff801000000000) ||
-           (value >= 0xffffff0000000000 && value < 0xffffff0000200000);
+           (value > 0xffffff0000000000 && value < 0xffffff0000200000);
 }
 
 /* Whether one of a word's bytes is 0xff, as one of every kernel address is. */
@@ -317,9 +339,8 @@ static void try(const struct call *call, const uint64_t *a)
     if (!is_random(call->number, a) && (leaks(AT(WRITABLE)) || leaks(AT(WRITABLE + 1)) || leaks(AT(ISLAND))))
         fail(call, a, result, "an address of the kernel came out");
     /* Descriptors that a call has opened are closed, or the table is full soon; what was opened on purpose stays. */
-    if (result > null && (call->number == SYS_open || call->number == SYS_openat || call->number == SYS_dup || call->number == SYS_fcntl ||
-                          call->number == SYS_dup2 || call->number == SYS_dup3))
-        bare3(SYS_close, (uint64_t)result, 0, 0);
+    if (opens(call->number))
+        bare3(SYS_close_range, (uint64_t)null + 1, ~0U, 0);
 }
 
 /* Arguments that let a call come far, so that the one hostile argument is looked at last. */
