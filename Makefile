@@ -115,8 +115,15 @@ qemu10:
 
 # ---- Running ----
 
-APP  ?=
-ARGS ?=
+# What `make run APP=…` takes. ARGS and ENV are words as a shell splits them: ARGS='echo "two words"' ENV='A=1 B="2 3"'.
+APP   ?=
+ARGS  ?=
+ENV   :=
+STDIN :=
+FILES :=
+
+# A text as one word of the shell's.
+quoted = '$(subst ','\'',$(1))'
 
 # The flight log of the last `make run APP=…`. Always kept: the log is written anyway, and sending it, after the program has ended, takes some
 # 20 ms a CPU at the most; what has gone wrong once need not be made to go wrong again.
@@ -128,7 +135,8 @@ run:
 	@$(MAKE) --no-print-directory $(if $(APP),run-app,compare)
 
 run-app: $(KERNEL)
-	@tools/run $(if $(findstring --linux,$(RUN_OPTIONS)),,--klog $(KLOG)) $(RUN_OPTIONS) $(APP) $(ARGS)
+	@tools/run $(if $(findstring --linux,$(RUN_OPTIONS)),,--klog $(KLOG)) $(if $(ENV),--env-words=$(call quoted,$(ENV))) \
+		$(if $(STDIN),--stdin $(call quoted,$(STDIN))) $(if $(FILES),--files $(call quoted,$(FILES))) $(RUN_OPTIONS) -- $(call quoted,$(APP)) $(ARGS)
 
 klog:
 	@test -e $(KLOG) || { echo "make klog: there is no flight log in $(KLOG); make run APP=prog keeps one there" >&2; exit 1; }
@@ -177,6 +185,7 @@ test:
 help:
 	@echo "make run                         FTQ on Tacet and on Linux, side by side; report in build/report/"
 	@echo "make run APP=prog ARGS='...'     one program on a Tacet node (RUN_OPTIONS: see tools/run --help)"
+	@echo "         ENV='A=1 B=2' STDIN=file FILES=folder   its environment, its input, what it finds in / (docs/porting.md)"
 	@echo "make klog                        the flight log of the last make run APP=prog (KLOG_OPTIONS: see lab/klog.py)"
 	@echo "make test                        all tests"
 	@echo "make bench                       noise and costs beside Linux; one silent hour; about ten minutes"

@@ -156,7 +156,7 @@ static void instruction_describe(const struct process *process, uint64_t address
     if (address < image->low || address >= image->high)
         return;
     if (symbol_find(process->program->data, process->program->bytes, address - image->bias, &symbol))
-        kernel_print("  in %s+%#lx (%#lx as linked)\n", symbol.name, symbol.offset, address - image->bias);
+        kernel_print("  in %s+0x%lx (%#lx as linked)\n", symbol.name, symbol.offset, address - image->bias);
     else
         kernel_print("  in the program, at %#lx as linked; its file names no function there\n",
                      address - image->bias);

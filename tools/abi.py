@@ -47,6 +47,34 @@ A process has one slice of the node's memory, and no more. What it maps with any
 """
 
 
+FOOTER = """
+## Without a call: the vDSO
+
+`AT_SYSINFO_EHDR` leads to an ELF file with `__vdso_clock_gettime`, `__vdso_clock_getres`, `__vdso_gettimeofday`, `__vdso_time` and `__vdso_getcpu`,
+and the same names without `__vdso_`, all of version `LINUX_2.6`. They give the kernel's own numbers without entering it; CPU-time clocks, which only
+the kernel knows, are asked of it. Static glibc and musl use them by themselves.
+
+## Files of `/proc` and `/sys`
+
+Formats are Linux's [proc(5)]. A file's text is made when it is opened. What a kernel without paging and scheduling has no number for is 0.
+
+| file | tells |
+|---|---|
+| `/proc/self/{auxv,cmdline,comm,environ,exe,limits,maps,mounts,stat,statm,status}` | the process itself; `/proc/PID` is the same for its own number and not there for others |
+| `/proc/meminfo` | the rank's slice of the node's memory: nobody else takes from it, so free is available |
+| `/proc/stat` | times of the process's own CPUs by exact accounting; interrupts of the node; btime |
+| `/proc/cpuinfo`, `/proc/interrupts` | all CPUs of the node; interrupts by name, or by number where none is expected |
+| `/proc/loadavg` | the node's ranks: nothing waits for a CPU |
+| `/proc/{filesystems,mounts,uptime,version}` | |
+| `/proc/sys/kernel/{hostname,osrelease,ostype,pid_max,randomize_va_space}`, `random/boot_id` | |
+| `/proc/sys/vm/overcommit_memory` | 2: never |
+| `/proc/tacet/{clockevents,counters,klog,timers}` | docs/timers.md, docs/flight-log.md |
+| `/sys/devices/system/cpu/online` | the process's own CPUs, as `sched_getaffinity`: the number that OpenMP and `sysconf(_SC_NPROCESSORS_ONLN)` go by |
+| `/sys/devices/system/cpu/{possible,present}`, `cpuN/topology/{core_id,physical_package_id,thread_siblings_list,core_siblings_list}` | all CPUs of the node |
+| `/sys/devices/system/node/online` | the NUMA nodes that have CPUs |
+"""
+
+
 @dataclass(frozen=True)
 class Call:
     """One row: `x86_64` and `ppc64` are Linux's numbers, None where the architecture lacks the call."""
@@ -88,7 +116,7 @@ def document(sections: list[tuple[str, list[Call]]]) -> str:
         for call in section:
             numbers = ["—" if n is None else str(n) for n in (call.x86_64, call.ppc64)]
             parts.append(f"| `{call.name}` | {numbers[0]} | {numbers[1]} | {call.disposition} | {call.note} |\n")
-    return "".join(parts)
+    return "".join(parts) + FOOTER
 
 
 def main() -> int:

@@ -25,6 +25,7 @@ import selectors
 import shlex
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 import threading
@@ -435,6 +436,48 @@ def _check_files(app: Path | None, stdin: Path | None) -> None:
         raise RunnerError(f"no such file: {stdin}")
 
 
+_STATIC = (
+    "link it statically: gcc -static, g++ -static, gfortran -static, or libc/tacet-cc for musl (docs/porting.md)"
+)
+
+
+def check_program(app: Path) -> None:
+    """Refuse what cannot run on a node, before one is started: RunnerError in one line that says what would be right.
+
+    The node itself checks each byte of the headers; this is for the mistakes that people make.
+    """
+    if app.is_dir():
+        raise RunnerError(f"{app} is a folder, not a program")
+    if not app.is_file():
+        raise RunnerError(f"no such program: {app}")
+    content = app.read_bytes()
+    if content[:4] != b"\x7fELF":
+        what = "a script" if content[:2] == b"#!" else "empty" if not content else "not an ELF file"
+        raise RunnerError(f"{app} is {what}; a node runs static ELF programs")
+    if len(content) < 64 or content[4:6] != b"\2\1":
+        raise RunnerError(f"{app} is not a 64-bit little-endian ELF file")
+    offset, size, count = struct.unpack_from("<Q", content, 32)[0], *struct.unpack_from("<HH", content, 54)
+    kinds = [struct.unpack_from("<I", content, at)[0] for at in range(offset, offset + size * count, size or 1) if at + 4 <= len(content)]
+    if 3 in kinds[:64]:  # PT_INTERP
+        raise RunnerError(f"{app} is linked dynamically, and there is no dynamic linker on a node; {_STATIC}")
+
+
+def find_program(app: Path, files: Path | None) -> tuple[Path, str | None]:
+    """The program's file on this machine and, where it lies in the folder `files`, its path on the node.
+
+    A path of this machine comes first; one that is not here may be a path inside of `files`.
+    """
+    if files is None:
+        return app, None
+    if not files.is_dir():
+        raise RunnerError(f"{files} is not a folder" if files.exists() else f"no such folder: {files}")
+    if not app.exists() and (files / str(app).lstrip("/")).is_file():
+        app = files / str(app).lstrip("/")
+    if app.resolve().is_relative_to(files.resolve()):
+        return app, "/" + str(app.resolve().relative_to(files.resolve()))
+    return app, None
+
+
 def run_tacet(
     app: Path | None,
     args: Sequence[str] = (),
@@ -460,7 +503,8 @@ def run_tacet(
     """Run a program on a Tacet node.
 
     The boot module is `initrd` if given, an archive of `files` (a folder) and the program if that is given, else the
-    program itself. In an archive of `files` the program is /bin/NAME, and the kernel is told `app=/bin/NAME`.
+    program itself. In an archive of `files` the program is /bin/NAME, unless it lies in that folder and has its path there;
+    the kernel is told which by `app=`.
 
     `options` are kernel options as they are, `extra` are options for QEMU. `stdin` goes to the program's port once the
     kernel has spoken, and an end-of-transmission after it; without `stdin` only that. A regular file arrives as it is,
@@ -475,8 +519,11 @@ def run_tacet(
     name = app.name if app else "app"
     module = initrd or app
     if files is not None:
+        inside = find_program(app, files)[1] if app else None
         entries = cpio.entries_of(files)
-        if app is not None:
+        if inside is not None:
+            options = f"{options} {quote(f'app={inside}')}".strip()
+        elif app is not None:
             entries.append(cpio.Entry.file(f"bin/{name}", app.read_bytes(), executable=True))
             options = f"{options} {quote(f'app=/bin/{name}')}".strip()
         module = _kept(f"{name}.cpio", cpio.pack(entries))

@@ -324,6 +324,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):
             return qemu.Result(status, outcome, reason, "tacet: console\n", b"out", b"err\n", ["qemu", "a b"], 1.0)
 
         monkeypatch.setattr(qemu, "run_tacet", ended)
+        monkeypatch.setattr(qemu, "check_program", lambda app: None)
         monkeypatch.setattr(sys, "argv", ["tools/run", "app", "--its", "own"])
         code = module.main()
         return (code, *capfd.readouterr())

@@ -32,6 +32,13 @@ def test_run_tells_why_the_node_stopped() -> None:
     assert ran.stderr.startswith(b"tools/run: the node stopped: ") and b"colour" in ran.stderr and ran.stderr.count(b"\n") == 1
 
 
+def test_run_shows_the_report_of_a_fault() -> None:
+    ran = typed("tools/run", program("runtime.musl"), "fault")
+    lines = ran.stderr.decode().splitlines()
+    assert ran.returncode == 139 and lines[0] == "tacet: rank 0 (runtime.musl) ended by SIGSEGV: write to where nothing is mapped", lines
+    assert any(" in fault_here+0x" in line for line in lines) and any(" rip 0" in line for line in lines), lines
+
+
 def test_run_refuses_a_program_that_is_not_there() -> None:
     ran = typed("tools/run", "/none")
     assert ran.returncode == 2 and ran.stderr == b"tools/run: no such program: /none\n"
@@ -95,6 +102,60 @@ def test_make_run_ends_with_the_program_s_status() -> None:
     # make has a status of its own for a failed command, and names the command's.
     ran = typed("make", "run", f"APP={program('status.musl')}", "ARGS=3")
     assert ran.returncode != 0 and b"Error 3" in ran.stderr, ran.stderr
+
+
+def test_make_run_splits_arguments_and_environment_as_a_shell_does() -> None:
+    ran = typed("make", "run", f"APP={program('arguments.musl')}", """ARGS='two words' "a\\"b" c\\ d ''""", """ENV=A=1 B="2 3" C='it''s'""")
+    assert ran.returncode == 0, ran.stderr
+    given, environment = ran.stdout.split(b"=ENV=\0")
+    assert given == b'arguments.musl\0two words\0a"b\0c d\0\0'
+    assert environment.startswith(b"A=1\0B=2 3\0C=its\0"), environment
+
+
+def test_make_run_takes_files_and_an_input(tmp_path: Path, busybox: Path) -> None:
+    files = tmp_path / "my files"
+    (files / "tools").mkdir(parents=True)
+    (files / "hello").write_text("from a file\n")
+    (files / "tools" / "status").write_bytes(program("status.musl").read_bytes())
+    (tmp_path / "in").write_text("from the input\n")
+    given = [f"FILES={files}", f"STDIN={tmp_path / 'in'}"]
+    ran = typed("make", "run", f"APP={busybox}", "ARGS=cat /hello -", *given)
+    assert (ran.returncode, ran.stdout) == (0, b"from a file\nfrom the input\n"), ran.stderr
+    # A program in the folder: by its path here, and by its path there.
+    for app in (files / "tools" / "status", "/tools/status", "tools/status"):
+        ran = typed("tools/run", "--files", files, app, "9")
+        assert ran.returncode == 9, ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, b"is linked dynamically, and there is no dynamic linker on a node; link it statically: gcc -static"),
+        (b"#!/bin/sh\n", b"is a script; a node runs static ELF programs"),
+        (b"text", b"is not an ELF file; a node runs static ELF programs"),
+        (b"", b"is empty; a node runs static ELF programs"),
+        (b"\x7fELF\1\1" + bytes(60), b"is not a 64-bit little-endian ELF file"),
+    ],
+    ids=["dynamic", "script", "text", "empty", "32_bits"],
+)
+def test_run_says_what_is_wrong_with_a_program(content: bytes | None, said: bytes, tmp_path: Path) -> None:
+    app = tmp_path / "app"
+    app.write_bytes(Path("/bin/ls").read_bytes() if content is None else content)
+    ran = typed("tools/run", app)
+    assert ran.returncode == 2 and said in ran.stderr and ran.stderr.count(b"\n") == 1, ran.stderr
+
+
+@pytest.mark.parametrize(("files", "said"), [("file", b"is not a folder"), ("none", b"no such folder: ")])
+def test_run_says_what_is_wrong_with_the_folder_of_files(files: str, said: bytes, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    ran = typed("tools/run", "--files", tmp_path / files, program("status.musl"))
+    assert ran.returncode == 2 and said in ran.stderr and ran.stderr.count(b"\n") == 1, ran.stderr
+
+
+def test_run_says_what_is_wrong_with_the_environment() -> None:
+    for words, said in (("A", b"takes K=V, not A"), ("A='1", b"no closing quotation")):
+        ran = typed("tools/run", f"--env-words={words}", program("status.musl"))
+        assert ran.returncode == 2 and said in ran.stderr, ran.stderr
 
 
 @pytest.mark.xdist_group("gdb")
