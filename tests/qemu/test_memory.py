@@ -59,3 +59,14 @@ def test_a_rank_that_takes_away_what_it_stands_on_is_told_and_others_go_on(case:
     result = expect_exit(tacet("spaces.musl", case, cpus=2), 128 + 11)
     assert re.search(rf"rank 0 .* ended by SIGSEGV: .*({cause})", result.console), result.explain()
     assert result.stdout.count(b", broken: 0\n") == 1, result.explain()
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_ranks_that_map_a_file_see_each_other_s_writes(ranks: int, tacet: Run) -> None:
+    result = expect_exit(tacet("shared_maps.musl", cpus=ranks, memory="256M"))
+    assert result.stdout.count(b"broken: 0\n") == ranks and result.stderr == b"", result.explain()
+
+
+def test_the_page_behind_a_mapped_file_s_end_is_a_bus_error(tacet: Run) -> None:
+    result = expect_exit(tacet("shared_maps.musl", "touch"), 135)
+    assert "ended by SIGBUS" in result.console and "a file is mapped there that ended before this address" in result.console, result.explain()
