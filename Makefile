@@ -153,6 +153,7 @@ gdb:
 include lab/sim/sim.mk
 include tests/host/host.mk
 include tests/programs/programs.mk
+include tests/conformance/conformance.mk
 
 .PHONY: test test-ready pytest check
 test:
