@@ -155,6 +155,12 @@ include tests/host/host.mk
 include tests/programs/programs.mk
 include tests/conformance/conformance.mk
 
+# System calls at random; the test suite does so for seconds, a person for an hour. CALL_FUZZ_OPTIONS: see tests/fuzz/calls.py --help.
+MINUTES ?= 1
+.PHONY: fuzz-calls
+fuzz-calls: $(KERNEL) test-programs
+	@$(PYTHON) tests/fuzz/calls.py --minutes $(MINUTES) $(CALL_FUZZ_OPTIONS)
+
 .PHONY: test test-ready pytest check
 test:
 	@ports/deps.sh build run test
@@ -174,6 +180,7 @@ help:
 	@echo "make kernel | apps               only build: build/$(ARCH)/tacet.elf, build/$(ARCH)/apps/"
 	@echo "make sim                         build/lab/sim, the LogGOPS simulator (docs/lab/loggops.md)"
 	@echo "make host-test | fuzz            tests of pure C on this machine; fuzzers (FUZZ_SECONDS=5 each)"
+	@echo "make fuzz-calls MINUTES=60       system calls at random, one rank fuzzing, one watching"
 	@echo "make abi                         docs/abi.md from kernel/syscalls.def"
 	@echo "make compile_commands.json       for clangd and clang-tidy"
 	@echo "make format | clean              clang-format on all C; remove build/"

@@ -15,7 +15,7 @@ TEST_MUSL_PROGRAMS := status streams forbidden counters hostile mappings wait bi
 TEST_BARE_PROGRAMS := entry
 
 TEST_PROGRAMS := $(foreach kind,musl musl-pie glibc glibc-pie,$(TEST_LIBC_PROGRAMS:%=$(TEST_BUILD)/%.$(kind))) \
-	$(TEST_MUSL_PROGRAMS:%=$(TEST_BUILD)/%.musl) $(TEST_BARE_PROGRAMS:%=$(TEST_BUILD)/%.bare) $(TEST_BUILD)/forbidden.glibc
+	$(TEST_MUSL_PROGRAMS:%=$(TEST_BUILD)/%.musl) $(TEST_BARE_PROGRAMS:%=$(TEST_BUILD)/%.bare) $(TEST_BUILD)/forbidden.glibc $(TEST_BUILD)/call_fuzz.musl-pie
 
 TEST_CFLAGS := -std=gnu11 -O2 -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror) -I libc/include -I .
 TEST_HEADERS := $(wildcard tests/programs/*.h) kernel/syscalls.def libc/include/tacet.h
