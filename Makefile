@@ -63,11 +63,13 @@ $(BUILD)/offsets.inc: arch/$(ARCH)/offsets.c
 
 MUSL := $(BUILD)/musl/stamp
 NOISE_APPS := ftq fwq selfish phase
-APPS := $(addprefix $(BUILD)/apps/,$(NOISE_APPS) cost)
+CREW_APPS := stream dgemm
+APPS := $(addprefix $(BUILD)/apps/,$(NOISE_APPS) $(CREW_APPS) cost)
 
 APP_CFLAGS := -std=gnu11 -O2 $(WARNINGS) -Iapps/include
 APP_SOURCES = $(wildcard apps/$(@F)/*.c) $(APP_LIBRARY)
 $(NOISE_APPS:%=$(BUILD)/apps/%): APP_LIBRARY := $(wildcard apps/lib/*.c)
+$(CREW_APPS:%=$(BUILD)/apps/%): APP_LIBRARY := $(addprefix apps/lib/,crew.c affinity.c memory.c parse.c)
 $(BUILD)/apps/cost: APP_LIBRARY := apps/lib/parse.c
 
 .PHONY: apps
@@ -133,6 +135,7 @@ bench:
 bench-ready: $(KERNEL) $(APPS) $(LINUX) linux-rt qemu10
 	@$(PYTHON) -m lab.compare --out build/report --samples 10000
 	@$(PYTHON) -m lab.bench --out build/report
+	@$(PYTHON) -m lab.bench_programs --out build/report
 	@$(PYTHON) -m lab.phase_compare --out build/report
 	@$(PYTHON) -m lab.silence --out build/report --shift 4
 
