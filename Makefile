@@ -75,11 +75,13 @@ $(BUILD)/offsets.inc: arch/$(ARCH)/offsets.c
 
 MUSL := $(BUILD)/musl/stamp
 NOISE_APPS := ftq fwq selfish phase
-APPS := $(addprefix $(BUILD)/apps/,$(NOISE_APPS) cost)
+CREW_APPS := stream dgemm
+APPS := $(addprefix $(BUILD)/apps/,$(NOISE_APPS) $(CREW_APPS) cost)
 
 APP_CFLAGS := -std=gnu11 -O2 $(WARNINGS) -Iapps/include
 APP_SOURCES = $(wildcard apps/$(@F)/*.c) $(APP_LIBRARY)
 $(NOISE_APPS:%=$(BUILD)/apps/%): APP_LIBRARY := $(wildcard apps/lib/*.c)
+$(CREW_APPS:%=$(BUILD)/apps/%): APP_LIBRARY := $(addprefix apps/lib/,crew.c affinity.c memory.c parse.c)
 $(BUILD)/apps/cost: APP_LIBRARY := apps/lib/parse.c
 
 .PHONY: apps
@@ -153,6 +155,7 @@ bench:
 bench-ready: $(KERNEL) $(APPS) $(LINUX) linux-rt qemu10
 	@$(PYTHON) -m lab.compare --out build/report --samples 10000
 	@$(PYTHON) -m lab.bench --out build/report
+	@$(PYTHON) -m lab.bench_programs --out build/report
 	@$(PYTHON) -m lab.phase_compare --out build/report
 	@$(PYTHON) -m lab.silence --out build/report --shift 4
 
@@ -173,6 +176,13 @@ gdb:
 include lab/sim/sim.mk
 include tests/host/host.mk
 include tests/programs/programs.mk
+include tests/conformance/conformance.mk
+
+# System calls at random; the test suite does so for seconds, a person for an hour. CALL_FUZZ_OPTIONS: see tests/fuzz/calls.py --help.
+MINUTES ?= 1
+.PHONY: fuzz-calls
+fuzz-calls: $(KERNEL) test-programs
+	@$(PYTHON) tests/fuzz/calls.py --minutes $(MINUTES) $(CALL_FUZZ_OPTIONS)
 
 .PHONY: test test-ready pytest check
 test:
@@ -194,6 +204,7 @@ help:
 	@echo "make kernel | apps               only build: build/$(ARCH)/tacet.elf, build/$(ARCH)/apps/"
 	@echo "make sim                         build/lab/sim, the LogGOPS simulator (docs/lab/loggops.md)"
 	@echo "make host-test | fuzz            tests of pure C on this machine; fuzzers (FUZZ_SECONDS=5 each)"
+	@echo "make fuzz-calls MINUTES=60       system calls at random, one rank fuzzing, one watching"
 	@echo "make abi                         docs/abi.md from kernel/syscalls.def"
 	@echo "make compile_commands.json       for clangd and clang-tidy"
 	@echo "make format | clean              clang-format on all C; remove build/"

@@ -62,6 +62,9 @@ b=/bin/busybox
 $b mount -t proc proc /proc
 $b mount -t sysfs sysfs /sys
 $b mount -t devtmpfs devtmpfs /dev
+$b mkdir /dev/shm
+$b mount -t tmpfs tmpfs /dev/shm
+$b mount -t tmpfs tmpfs /tmp
 $b stty -F /dev/ttyS1 115200 raw -onlcr -echo
 $b stty -F /dev/ttyS2 115200 raw -onlcr -echo
 {tuning}

@@ -6,21 +6,18 @@
  *
  * After each call: the result is a value or an errno of Linux's range; memory that the call was not given is untouched; no address of the kernel stands in
  * memory that it was given. Calls whose right answer would take this program's own ground away (exit, munmap of itself), or would be a long wait, are left out,
- * by their arguments and not by name wherever possible: is_suicide() is to be kept in step with syscalls.def.
+ * by their arguments and not by name wherever possible: suicide.h is to be kept in step with syscalls.def.
  */
 #define _GNU_SOURCE
+#include "suicide.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
-#include <unistd.h>
 
 #define PAGE       4096UL
 #define USER_LIMIT 0x00007ffffffff000UL
@@ -150,85 +147,30 @@ static void values_choose(void)
     hostile_count = sizeof(fixed) / 8 + sizeof(arena) / 8;
 }
 
-static int inside_room(uint64_t address, uint64_t bytes)
+static bool inside_room(uint64_t address, uint64_t bytes)
 {
     return address >= ARENA - ROOM_BELOW && bytes <= ROOM_BELOW + ROOM_ABOVE && address + bytes <= ARENA + ROOM_ABOVE;
 }
 
 /* A range that the kernel has to refuse whatever it is asked for, or one of the arena's. */
-static int range_is_safe(uint64_t address, uint64_t bytes)
+static bool range_is_safe(uint64_t address, uint64_t bytes)
 {
     return bytes == 0 || address % PAGE || address >= USER_LIMIT || bytes > USER_LIMIT - address || inside_room(address, bytes);
 }
 
-static int near_parts(uint64_t address)
+static bool near_parts(uint64_t address)
 {
     return address > AT(WRITABLE) + PARTS - 16 && address < AT(WRITABLE) + PARTS + PARTS_BYTES;
 }
 
 /* Whether a time could stand at an address that takes long: the arena's filling is none. */
-static int is_long(uint64_t address)
+static bool is_long(uint64_t address)
 {
     return near_parts(address) || (address != AT(WRITABLE) + INSTANT && address > AT(WRITABLE) + INSTANT - 16 && address < AT(WRITABLE) + INSTANT + 16);
 }
 
-/* Whether the call could rightly harm this program. */
-static int is_suicide(long number, const uint64_t *a)
-{
-    switch (number) {
-    case SYS_exit:
-    case SYS_exit_group:
-        return 1;
-    case SYS_kill: /* zero and below: groups of processes, this one among them */
-        return ((int)a[0] <= 0 || (int)a[0] == getpid()) && (uint32_t)a[1] - 1 < 64;
-    case SYS_tkill:
-        return (int)a[0] == getpid() && (uint32_t)a[1] - 1 < 64;
-    case SYS_tgkill:
-        return (int)a[1] == getpid() && (uint32_t)a[2] - 1 < 64;
-    case SYS_read:
-    case SYS_readv:
-    case SYS_preadv2:
-        return (uint32_t)a[0] < 3; /* would wait for input */
-    case SYS_fcntl: /* to wait for a lock that one has oneself */
-        return (int)a[1] == F_SETLKW || (int)a[1] == F_OFD_SETLKW;
-    case SYS_close_range:
-        return (uint32_t)a[0] <= (uint32_t)null;
-    case SYS_write:
-    case SYS_writev:
-    case SYS_pwritev2:
-        return (uint32_t)a[0] < 3 && made % 64; /* one in a while: the serial line is slow */
-    case SYS_close:
-        return (uint32_t)a[0] < 3 || (uint32_t)a[0] <= (uint32_t)null;
-    case SYS_dup2:
-    case SYS_dup3:
-        return (uint32_t)a[1] < 3 || (uint32_t)a[1] <= (uint32_t)null;
-    case SYS_munmap:
-    case SYS_mprotect:
-    case SYS_madvise:
-    case SYS_mremap:
-        return !range_is_safe(a[0], a[1]) || (number == SYS_mremap && !range_is_safe(a[4], a[2]));
-    case SYS_mmap:
-        return (a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE)) && !range_is_safe(a[0], a[1]);
-    case SYS_prctl: /* a name made of kernel addresses would come back as one; a slack of years would make waits as long */
-        return near_parts(a[1]) || (int)a[0] == PR_SET_TIMERSLACK;
-    case SYS_nanosleep:
-        return is_long(a[0]);
-    case SYS_clock_nanosleep:
-        return is_long(a[2]);
-    case SYS_futex:
-        return a[3] != 0 && is_long(a[3]);
-    case SYS_poll:
-        return (int)a[2] < 0 || (int)a[2] > 1;
-    case SYS_ppoll:
-        return a[2] == 0 || is_long(a[2]);
-    case SYS_pselect6:
-        return a[4] == 0 || is_long(a[4]);
-    case SYS_select: /* whose microseconds may be as many as they like */
-        return a[4] != AT(WRITABLE) + INSTANT && a[4] < USER_LIMIT;
-    default:
-        return 0;
-    }
-}
+/* What suicide.h has to know; the descriptors follow when they are open. A name made of kernel addresses would come back as one. */
+static struct suicide_ground ground = { .range_is_safe = range_is_safe, .time_is_long = is_long, .name_misleads = near_parts };
 
 static int changes_memory(long number)
 {
@@ -308,7 +250,8 @@ static void try(const struct call *call, const uint64_t *a)
     uint64_t thread_pointer = 0;
     long result;
 
-    if (is_suicide(call->number, a)) {
+    ground.words = made % 64 == 0;
+    if (is_suicide(call->number, a, &ground)) {
         skipped++;
         return;
     }
@@ -431,6 +374,7 @@ int main(int count, char **arguments)
     null = open("/dev/null", O_RDWR);
     if (file < 0 || directory < 0 || zero < 0 || null < 0)
         return 72;
+    ground.descriptors_kept = (uint32_t)null + 1;
     arena_make();
     sweep();
     random_calls(count > 2 ? strtoul(arguments[2], NULL, 0) : 10000);

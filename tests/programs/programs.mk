@@ -15,7 +15,8 @@ TEST_MUSL_PROGRAMS := status streams forbidden counters hostile mappings wait bi
 TEST_BARE_PROGRAMS := entry
 
 TEST_PROGRAMS := $(foreach kind,musl musl-pie glibc glibc-pie,$(TEST_LIBC_PROGRAMS:%=$(TEST_BUILD)/%.$(kind))) \
-	$(TEST_MUSL_PROGRAMS:%=$(TEST_BUILD)/%.musl) $(TEST_BARE_PROGRAMS:%=$(TEST_BUILD)/%.bare) $(TEST_BUILD)/forbidden.glibc
+	$(TEST_MUSL_PROGRAMS:%=$(TEST_BUILD)/%.musl) $(TEST_BARE_PROGRAMS:%=$(TEST_BUILD)/%.bare) $(TEST_BUILD)/forbidden.glibc $(TEST_BUILD)/call_fuzz.musl-pie \
+	$(TEST_BUILD)/openmp.musl $(TEST_BUILD)/openmp.glibc $(TEST_BUILD)/cplusplus.glibc
 
 TEST_CFLAGS := -std=gnu11 -O2 -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror) -I libc/include -I .
 TEST_HEADERS := $(wildcard tests/programs/*.h) kernel/syscalls.def libc/include/tacet.h
@@ -49,3 +50,27 @@ $(TEST_BUILD)/%.bare: tests/programs/%.c $(TEST_HEADERS)
 	@mkdir -p $(@D)
 	@echo "  TEST    $@"
 	$(Q)$(CC) $(TEST_CFLAGS) -ffreestanding -fno-pie -no-pie -fno-stack-protector -nostdlib -static $< -o $@
+
+# Programs with a runtime of the compiler's own: OpenMP, also with musl (gomp_musl.c), and C++.
+$(TEST_BUILD)/openmp.musl: tests/programs/openmp.c tests/programs/gomp_musl.c $(MUSL) libc/tacet-cc
+	@mkdir -p $(@D)
+	@echo "  TEST    $@"
+	$(Q)$(TEST_MUSL) -fopenmp tests/programs/openmp.c tests/programs/gomp_musl.c $(shell $(CC) -print-file-name=libgomp.a) -pthread -o $@
+
+# libgomp looks for plugins of accelerators with dlopen, which a static program has not: the linker would warn of it each time.
+$(TEST_BUILD)/openmp.glibc: tests/programs/openmp.c
+	@mkdir -p $(@D)
+	@echo "  TEST    $@"
+	$(Q)$(TEST_GLIBC) -fopenmp -fno-pie -no-pie -static -Wl,--no-warnings $< -o $@
+
+$(TEST_BUILD)/cplusplus.glibc: tests/programs/cplusplus.cpp
+	@mkdir -p $(@D)
+	@echo "  TEST    $@"
+	$(Q)$(CXX) -std=c++20 -O2 -Wall -Wextra $(if $(CI),-Werror) -fno-pie -no-pie -static $< -pthread -o $@
+
+# The shell of SQLite, in both kinds; not a part of test-programs, because it takes a minute.
+SQLITE := $(BUILD)/sqlite/stamp
+$(SQLITE): ports/sqlite/recipe ports/sqlite/build.sh $(MUSL)
+	@echo "  PORT    sqlite (fetched once, then from the cache)"
+	$(Q)ports/sqlite/build.sh build $(ARCH)
+	@touch $@

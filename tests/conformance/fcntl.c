@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fcntl.c: descriptors and their flags. */
+#include "conform.h"
+
+CONFORM(fcntl)
+{
+    int file = (int)sys(SYS_open, TEXT, O_RDONLY);
+
+    result("F_DUPFD from 10", sys(SYS_fcntl, file, F_DUPFD, 10));
+    result("F_DUPFD from 10 again", sys(SYS_fcntl, file, F_DUPFD, 10));
+    result("F_DUPFD from -1", sys(SYS_fcntl, file, F_DUPFD, -1));
+    result("F_DUPFD beyond the table", sys(SYS_fcntl, file, F_DUPFD, 1 << 30));
+    result("F_DUPFD_CLOEXEC", sys(SYS_fcntl, file, F_DUPFD_CLOEXEC, 15));
+    result("its FD_CLOEXEC", sys(SYS_fcntl, 15, F_GETFD));
+    result("F_GETFD", sys(SYS_fcntl, file, F_GETFD));
+    result("F_SETFD", sys(SYS_fcntl, file, F_SETFD, FD_CLOEXEC));
+    result("F_GETFD then", sys(SYS_fcntl, file, F_GETFD));
+    result("F_GETFL", sys(SYS_fcntl, file, F_GETFL) & ~0100000);
+    result("F_SETFL", sys(SYS_fcntl, file, F_SETFL, O_NONBLOCK | O_WRONLY));
+    result("F_GETFL then", sys(SYS_fcntl, file, F_GETFL) & ~0100000);
+    result("no such command", sys(SYS_fcntl, file, 9999, 0));
+    result("a closed descriptor", sys(SYS_fcntl, 40, F_GETFD));
+    result("a closed descriptor, no such command", sys(SYS_fcntl, 40, 9999));
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* pthread_limit.c: one thread a CPU: on four CPUs a fifth thread at the same time is one too many here. */
+#include "conform.h"
+
+static volatile bool go;
+
+static void *waiter(void *unused)
+{
+    while (!go)
+        rest_ms(1);
+    return unused;
+}
+
+CONFORM(pthread_limit)
+{
+    pthread_t threads[4];
+    int made[4];
+
+    go = false;
+    for (int i = 0; i < 4; i++)
+        made[i] = pthread_create(&threads[i], NULL, waiter, NULL);
+    result("the second thread", -made[0]);
+    result("the fourth thread", -made[2]);
+    result("the fifth thread", -made[3]);
+    go = true;
+    for (int i = 0; i < 4; i++)
+        if (made[i] == 0)
+            pthread_join(threads[i], NULL);
+    rest_ms(5);
+    result("another when they are gone", -pthread_create(&threads[0], NULL, waiter, NULL));
+    pthread_join(threads[0], NULL);
+}

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Computing loops cost on Tacet what they cost on Linux, and on no number of cores is the kernel entered in them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pending
+import pytest
+from conftest import APPS, ROOT, Run, expect_exit
+
+sys.path.insert(0, str(ROOT))
+
+from lab import bench_programs  # noqa: E402
+from lab.bench import parse_cost  # noqa: E402
+
+CASES = {f"{name}-{cores}": (name, cores) for name in bench_programs.PROGRAMS for cores in (1, 2, 4)}
+
+
+@pytest.mark.parametrize(("name", "case"), pending.params("bench", CASES, CASES.values()))
+def test_the_kernel_is_not_entered_in_a_computing_loop(name: str, case: tuple[str, int], tacet: Run) -> None:
+    app, cores = case
+    args = [*bench_programs.PROGRAMS[app], "-r", "20", "-t", str(cores)]
+    told = parse_cost(expect_exit(tacet(APPS / app, *args, cpus=cores, options="ranks=1", memory="256M")).stdout.decode())
+    assert told["threads"] == cores and told["kernel_entries"] == 0 and told["least_ticks"] > 0, told
+
+
+@pytest.mark.parametrize("app", list(bench_programs.PROGRAMS))
+def test_a_computing_loop_has_linux_s_instructions(app: str) -> None:
+    made = subprocess.run(["make", "build/linux/version"], cwd=ROOT, capture_output=True, text=True, timeout=900)
+    assert made.returncode == 0, made.stdout + made.stderr
+    options = bench_programs.arguments(["--apps", str(APPS)])
+    machines = bench_programs.runner.load()
+    args = [*bench_programs.PROGRAMS[app], "-r", "20"]
+    common = {"memory": "256M", "qemu": options.qemu, "icount": 0, "time_limit": 120.0}
+    tacet = bench_programs.values_of("Tacet", machines.run_tacet(APPS / app, args, **common))
+    linux = bench_programs.values_of("Linux", machines.run_linux(APPS / app, args, **common))
+    assert abs(tacet["least_ticks"] - linux["least_ticks"]) <= linux["least_ticks"] * bench_programs.DIFFERENCE_MOST, (tacet, linux)
+    # Linux's ticks show in the mean, or the method is blind; Tacet's repetitions are all alike.
+    assert linux["mean_ticks"] > linux["least_ticks"] and tacet["mean_ticks"] == tacet["least_ticks"], (tacet, linux)
+
+
+@pytest.mark.parametrize(("words", "told"), [(["-t", "0"], "usage"), (["-n", "x"], "usage"), (["-r", "0"], "usage"), (["more"], "one word too many"), (["-t", "5"], "there are")])
+def test_a_bad_word_is_told(words: list[str], told: str, tacet: Run) -> None:
+    result = tacet(APPS / "stream", *words)
+    assert result.outcome == "exit" and result.status in (64, 73) and told in result.stderr.decode(), result.explain()
