@@ -362,9 +362,9 @@ def test_broken_data_is_named_with_its_line(parse: Any, text: str, said: str) ->
     assert str(error.value).startswith(said)
 
 
-@pytest.mark.parametrize("module", [fwq, selfish, phase])
-def test_file_that_is_no_text_is_named_with_its_line(module: Any, tmp_path: Path) -> None:
-    (tmp_path / "image.dat").write_bytes(b"5\n\xff\xfe\n")
+@pytest.mark.parametrize(("module", "first"), [(fwq, b"5"), (selfish, b"5 1"), (phase, b"5 1")])
+def test_file_that_is_no_text_is_named_with_its_line(module: Any, first: bytes, tmp_path: Path) -> None:
+    (tmp_path / "image.dat").write_bytes(first + b"\n\xff\xfe\n")
     with pytest.raises(DataError, match=r"image.dat:2: not text"):
         module.read(tmp_path / "image.dat")
 
