@@ -28,7 +28,7 @@ ROWS_MOST = 100_000_000
 #: Of a decimal number that surely fits 63 bits.
 DIGITS_SAFE = 18
 
-DECIMAL = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True)
@@ -170,8 +170,9 @@ def _piece(name: str, data: bytes, line: int, layout: Layout) -> Iterator[Commen
         yield from _rows(name, data[begun:], line, layout)
 
 
-def scan_stream(file: BinaryIO, name: str, layout: Layout) -> Iterator[Comment | Rows]:
-    """Comments and rows of a stream in their order; `name` stands in messages. Raises `layout.error`."""
+def scan_stream(file: BinaryIO, name: str, layout: Layout, lines_end: bool = False) -> Iterator[Comment | Rows]:
+    """Comments and rows of a stream in their order; `name` stands in messages. Raises `layout.error`, with `lines_end` also for a last
+    line without its end."""
     line, kept, rows = 1, b"", 0
     while chunk := file.read(CHUNK_BYTES):
         data = kept + chunk
@@ -187,6 +188,8 @@ def scan_stream(file: BinaryIO, name: str, layout: Layout) -> Iterator[Comment |
             yield part
         line += data.count(b"\n", 0, cut)
     if kept:
+        if lines_end:
+            raise layout.error(f"{name}:{line}: the line has no end: the file is cut off; if the line is whole, end it with a newline")
         yield from _piece(name, kept, line, layout)
 
 
@@ -198,30 +201,24 @@ def scan_text(text: str, name: str, layout: Layout) -> Iterator[Comment | Rows]:
 def scan_file(path: Path | str, layout: Layout) -> Iterator[Comment | Rows]:
     """The same of a file; OSError if it cannot be read. A last line without its end counts as cut off."""
     with Path(path).open("rb") as file:
-        if file.seekable() and file.seek(0, io.SEEK_END) > 0:
-            file.seek(-1, io.SEEK_END)
-            cut_off = file.read(1) != b"\n"
-            file.seek(0)
-        else:
-            cut_off = False
-        last = 0
-        for part in scan_stream(file, str(path), layout):
-            last = part.line if isinstance(part, Comment) else int(part.lines[-1])
-            yield part
-        if cut_off:
-            raise layout.error(
-                f"{path}:{last}: the last line has no end: the file is cut off; if that line is whole, end it with a newline"
-            )
+        yield from scan_stream(file, str(path), layout, lines_end=True)
 
 
 def rows_joined(parts: list[Rows], layout: Layout) -> Rows:
-    """Several in one."""
+    """Several in one. Takes the list's elements away, one after the other, so that memory holds each row once."""
     if len(parts) == 1:
         return parts[0]
-    dtype = np.int64 if layout.whole else np.float64
-    lines = [part.lines for part in parts] or [np.empty(0, dtype=np.int64)]
-    values = [part.values for part in parts] or [np.empty((0, layout.columns), dtype=dtype)]
-    return Rows(np.concatenate(lines), np.concatenate(values))
+    count = sum(len(part.lines) for part in parts)
+    lines = np.empty(count, dtype=np.int64)
+    values = np.empty((count, layout.columns), dtype=np.int64 if layout.whole else np.float64)
+    filled = 0
+    parts.reverse()
+    while parts:
+        part = parts.pop()
+        behind = filled + len(part.lines)
+        lines[filled:behind], values[filled:behind] = part.lines, part.values
+        filled = behind
+    return Rows(lines, values)
 
 
 @dataclass(frozen=True)
