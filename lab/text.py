@@ -37,3 +37,11 @@ def time_ns(text: str) -> int:
     if not match or not 1 <= int(match[1]) * scale[match[2]] <= 3600 * 10**9:
         raise argparse.ArgumentTypeError(f"{text!r} is no time; give a whole number with ns, us, ms or s, such as 1ms")
     return int(match[1]) * scale[match[2]]
+
+
+def time_option(ns: int) -> str:
+    """A whole time as `time_ns` takes it, with the largest unit that keeps it whole."""
+    for unit, size in (("s", 10**9), ("ms", 10**6), ("us", 10**3)):
+        if ns % size == 0:
+            return f"{ns // size}{unit}"
+    return f"{ns}ns"

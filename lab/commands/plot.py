@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab import ftq, phase, statistics
+from lab import ftq, statistics
 from lab.commands.inputs import Input, add_assumed, add_files, assumed_of, grains_apart, phases_of, positive, systems_of
 from lab.formats import Assumed
 from lab.pictures.collectives import collective_picture, latencies_read
@@ -17,13 +17,9 @@ from lab.pictures.distributions import DelayCurve, cdf_picture
 from lab.pictures.ftq import Panel, ftq_picture
 from lab.pictures.law import law_picture, slowdown_picture
 from lab.pictures.spectrum import spectrum_picture
-from lab.pictures.survival import SurvivalCurves, survival_picture
+from lab.pictures.survival import SurvivalCurves, survival_picture, trace_curves
 from lab.reading import DataError
-from lab.statistics import Delays
 from lab.text import time_ns, time_text
-
-#: Grains of the survival picture of traces, ns [Tsafrir05 Fig. 5].
-GRAINS_NS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
 
 
 def curves_of(given: Input, assumed: Assumed, grain_ns: int) -> list[DelayCurve]:
@@ -47,12 +43,7 @@ def survival_curves(given: Input, assumed: Assumed) -> list[SurvivalCurves]:
     phases = phases_of(given.path, assumed)
     if phases is not None:
         return [SurvivalCurves(given.key, given.name, grains_apart(phases, given.path))]
-    found = []
-    for system in systems_of([given], assumed):
-        work_ns = system.trace.span_ns - system.trace.noise_ns
-        grains: dict[int, phase.PhaseData | Delays] = {g: statistics.delays_of_trace(system.trace, g) for g in GRAINS_NS if 10 * g <= work_ns}
-        found.append(SurvivalCurves(system.key, system.name, grains))
-    return found
+    return [trace_curves(s.key, s.name, s.trace) for s in systems_of([given], assumed)]
 
 
 def ftq_panels(options: argparse.Namespace) -> list[Panel]:

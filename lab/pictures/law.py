@@ -39,6 +39,8 @@ def _references(axes: Axes, nodes: np.ndarray, logarithmic: bool) -> None:
         # A label under each curve, where it is free of the others.
         x = min(0.2 / p if logarithmic else 0.55 / p, NODES_MOST / 5)
         y = float(statistics.delayed_probability(p, x))
+        if not logarithmic and y < 0.1:
+            continue
         place = {"xytext": (5, -3), "textcoords": "offset points", "ha": "left", "va": "top"}
         axes.annotate(f"p = 10$^{{{round(np.log10(p))}}}$", (x, y), fontsize=8.5, color=GREY, zorder=2, **place)
 

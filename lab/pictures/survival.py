@@ -16,8 +16,9 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from lab import phase
 from lab.pictures.style import GREY, SHADE, bare, plt, save, style_of
-from lab.statistics import Delays
+from lab.statistics import Delays, delays_of_trace
 from lab.text import time_text
+from lab.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,19 @@ def _points(data: phase.PhaseData | Delays) -> tuple[np.ndarray, np.ndarray, flo
 #: Delays that the figures in the text tell, as marks on the x axis.
 SURVIVAL_MARKS = (0.01, 0.10, 1.00)
 SURVIVAL_LEAST_DELAY = 1e-5
+
+
+#: Grains that the picture shows of a trace, ns [Tsafrir05 Fig. 5], and as how many phases the trace must hold of one to say something.
+GRAINS_NS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
+PHASES_LEAST = 50
+
+
+def trace_curves(key: str, name: str, trace: Trace) -> SurvivalCurves:
+    """A trace's delays at all grains that it says something of. DataError where detours' starts and lengths are not known."""
+    grains: dict[int, phase.PhaseData | Delays] = {
+        grain: delays_of_trace(trace, grain) for grain in GRAINS_NS if PHASES_LEAST * grain <= trace.listed_span_ns or grain == GRAINS_NS[0]
+    }
+    return SurvivalCurves(key, name, grains)
 
 
 def _delay_label(value: float, _position: int) -> str:
