@@ -84,7 +84,9 @@ def _survival(options: argparse.Namespace, common: dict[str, Any]) -> None:
 def _boxes(options: argparse.Namespace, common: dict[str, Any]) -> None:
     merged: dict[str, dict[int, list[float]]] = {}
     for given in options.files:
-        merged.update(latencies_read(given.path))
+        for system, by_ranks in latencies_read(given.path, given.key).items():
+            for ranks, values in by_ranks.items():
+                merged.setdefault(system, {}).setdefault(ranks, []).extend(values)
     collective_picture(merged, options.out, **common)
 
 
@@ -97,7 +99,7 @@ KINDS = (
     Kind("survival", "how likely phases of several grains are delayed [Tsafrir05 Fig. 5]", _survival),
     Kind("law", "the probability that a step of n nodes is delayed [Tsafrir05 Fig. 2]", _law, True),
     Kind("slowdown", "how much a step of n nodes is slowed, E(Y)/G [Tsafrir05 §2.4]", _slowdown, True),
-    Kind("boxes", "latencies of collectives by ranks, from JSON [Hoefler10 Fig. 5-7]", _boxes),
+    Kind("boxes", "latencies of collectives by ranks, from the simulator's or other JSON [Hoefler10 Fig. 5-7]", _boxes),
 )  # fmt: skip
 
 

@@ -20,12 +20,40 @@ from lab.reading import DataError
 #: Latencies in ns: by system, by ranks.
 Latencies = Mapping[str, Mapping[int, Sequence[float]]]
 
-RIGHT = 'it is {"SYSTEM": {"RANKS": [latency_ns, …]}}'
+RIGHT = 'it is {"SYSTEM": {"RANKS": [latency_ns, …]}}, or what `build/lab/sim --json` writes'
 FILE_MOST = 256 << 20
 
 
-def latencies_read(path: Path | str) -> dict[str, dict[int, list[float]]]:
-    """Latencies from a JSON file: {"system": {"ranks": [ns, …]}}. DataError or OSError."""
+def _latencies(values: object) -> list[float] | None:
+    """A list of positive numbers, or None."""
+    if not isinstance(values, list) or not values:
+        return None
+    good = all(isinstance(v, (int, float)) and not isinstance(v, bool) and math.isfinite(v) and v > 0 for v in values)
+    return [float(v) for v in values] if good else None
+
+
+def _simulated(path: Path | str, found: dict[str, object]) -> dict[int, list[float]]:
+    """The simulator's result: the time of each of its simulations (docs/lab/loggops.md)."""
+    ranks, values = found.get("ranks"), _latencies(found.get("simulations_max_ns", [found.get("max_ns")]))
+    if not isinstance(ranks, int) or isinstance(ranks, bool) or not 0 < ranks < 2**62 or values is None:
+        raise DataError(f"{path}: no 'ranks' with positive 'simulations_max_ns'; {RIGHT}")
+    return {ranks: values}
+
+
+def _by_ranks(path: Path | str, system: str, found: object) -> dict[int, list[float]]:
+    if not isinstance(found, dict) or not found:
+        raise DataError(f"{path}: {system[:40]!r} has no numbers of ranks; {RIGHT}")
+    result = {}
+    for ranks, values in found.items():
+        latencies = _latencies(values)
+        if not (ranks.isascii() and ranks.isdigit() and 0 < int(ranks[:19]) < 2**62) or latencies is None:
+            raise DataError(f"{path}: {system[:40]!r}, {ranks[:20]!r} ranks: not a list of positive latencies; {RIGHT}")
+        result[int(ranks)] = latencies
+    return result
+
+
+def latencies_read(path: Path | str, system: str = "") -> dict[str, dict[int, list[float]]]:
+    """Latencies from a JSON file: of several systems, or one simulation's of `system`. DataError or OSError."""
     with Path(path).open("rb") as file:
         raw = file.read(FILE_MOST + 1)
     if len(raw) > FILE_MOST:
@@ -37,17 +65,9 @@ def latencies_read(path: Path | str) -> dict[str, dict[int, list[float]]]:
         raise DataError(f"{path}:{line}: not JSON: {str(error)[:80]}; {RIGHT}") from None
     if not isinstance(found, dict) or not found:
         raise DataError(f"{path}: no systems; {RIGHT}")
-    systems: dict[str, dict[int, list[float]]] = {}
-    for system, by_ranks in found.items():
-        if not isinstance(by_ranks, dict) or not by_ranks:
-            raise DataError(f"{path}: {system[:40]!r} has no numbers of ranks; {RIGHT}")
-        systems[system] = {}
-        for ranks, values in by_ranks.items():
-            good = isinstance(values, list) and values and all(isinstance(v, (int, float)) and not isinstance(v, bool) and math.isfinite(v) and v > 0 for v in values)
-            if not (ranks.isascii() and ranks.isdigit() and 0 < int(ranks[:19]) < 2**62) or not good:
-                raise DataError(f"{path}: {system[:40]!r}, {ranks[:20]!r} ranks: not a list of positive latencies; {RIGHT}")
-            systems[system][int(ranks)] = [float(v) for v in values]
-    return systems
+    if "max_ns" in found:
+        return {system: _simulated(path, found)}
+    return {key: _by_ranks(path, key, values) for key, values in found.items()}
 
 
 def _ranks_text(ranks: int) -> str:

@@ -97,8 +97,9 @@ def figure_new(rows: int, columns: int, size: tuple[float, float], **keywords: A
 
 def log_time_axis(axis: Any, low: float, high: float) -> None:
     """A logarithmic axis of ns from `low` to `high`, labelled with units at each decade, and between them where there are few."""
-    few = np.log10(high / low) < 2.5
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=12))
+    decades = np.log10(high / low)
+    between = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0) if decades < 1 else (1.0, 2.0, 5.0) if decades < 2.5 else (1.0,)
+    axis.set_major_locator(LogLocator(subs=between, numticks=12))
     axis.set_major_formatter(FuncFormatter(lambda value, _position: time_text(value) if value > 0 else "0"))
     axis.set_minor_formatter(NullFormatter())
 

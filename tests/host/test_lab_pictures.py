@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import shlex
 import subprocess
 import sys
 import xml.etree.ElementTree as xml
@@ -137,6 +138,36 @@ def test_latencies_that_are_none_are_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_bytes(text.encode("latin-1"))
     with pytest.raises(DataError, match="x.json.*it is {"):
         latencies_read(tmp_path / "x.json")
+
+
+def test_the_commands_of_the_page_draw_its_pictures(files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run in another folder, on other data of the same names; and each checked-in picture is one of them, and small."""
+    page = (ROOT / "docs/lab/README.md").read_text()
+    commands = [shlex.split(line)[1:] for line in re.findall(r"^tools/lab plot [a-z].*$", page, re.MULTILINE)]
+    assert [words[1] for words in commands] == [kind.name for kind in KINDS]
+    for folder in ("build/report", "build/lab/data", "docs/lab"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name, path in files.items():
+        path.rename(tmp_path / ("build/lab/data" if name.startswith("selfish") else "build/report") / name)
+    for system in ("tacet", "linux"):
+        for ranks in (64, 1024, 16384):
+            (tmp_path / f"build/lab/data/{system}-{ranks}.json").write_text(json.dumps({"ranks": ranks, "max_ns": 9e3, "simulations_max_ns": [9e3, 9e4]}))
+    monkeypatch.chdir(tmp_path)
+    for words in commands:
+        assert command.main(words) == 0
+        out = words[words.index("-o") + 1]
+        assert (tmp_path / out).exists() and f"]({Path(out).name})" in page
+        assert 1_000 < (ROOT / out).stat().st_size < 40_000
+
+
+def test_the_simulator_s_results_are_latencies(tmp_path: Path) -> None:
+    (tmp_path / "sim.json").write_text('{"ranks": 64, "max_ns": 5, "simulations_max_ns": [5, 6.5]}')
+    assert latencies_read(tmp_path / "sim.json", "linux") == {"linux": {64: [5, 6.5]}}
+    (tmp_path / "sim.json").write_text('{"ranks": 64, "max_ns": 5}')
+    assert latencies_read(tmp_path / "sim.json", "linux") == {"linux": {64: [5]}}
+    (tmp_path / "sim.json").write_text('{"ranks": true, "max_ns": 5}')
+    with pytest.raises(DataError, match="no 'ranks'"):
+        latencies_read(tmp_path / "sim.json", "linux")
 
 
 def test_show_tells_the_figures_as_table_and_as_json(files: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
