@@ -166,8 +166,9 @@ def _read_klog(path: Path, _assumed: Assumed) -> list[Trace]:
         last = ended[-1] if len(ended) else times[-1] if len(times) else 0.0
         if last <= first:
             continue
-        trap = ((what == "exception") | (what == "interrupt")) & (times >= first) & (times <= last)
-        parameters = {name: str(int((what == name).sum())) for name in ("exception", "interrupt", "system_call")}
+        within = (times >= first) & (times <= last)
+        trap = ((what == "exception") | (what == "interrupt")) & within
+        parameters = {name: str(int((within & (what == name)).sum())) for name in ("exception", "interrupt", "system_call")}
         if part.lost:
             parameters["lost"] = f"{part.lost} older events"
         traces.append(

@@ -21,14 +21,15 @@ def whole(word: str) -> int | None:
 
 
 def header_number(header: Sequence[str], pattern: str) -> float | None:
-    """The positive number behind `pattern` in one of the header lines; units and remarks may follow it."""
+    """The number of 0 or more, below 2^63, behind `pattern` in one of the header lines; units and remarks may follow it."""
     for line in header:
         match = re.match(pattern + r"\s*[:=]?\s+([0-9.]+(?:[eE][+-]?[0-9]+)?)(?:\s|%|$)", line)
         if match:
             try:
-                return float(match.group(1))
+                value = float(match.group(1))
             except ValueError:
                 return None
+            return value if value < 2.0**63 else None
     return None
 
 

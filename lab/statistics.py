@@ -197,7 +197,10 @@ def delays_of_trace(trace: Trace, grain_ns: float) -> Delays:
     if not grain_ns > 0:
         raise StatisticsError(f"a grain of {grain_ns:g} ns; give a positive time")
     if not trace.complete:
-        raise StatisticsError(f"{trace.source}: the {trace.format} format does not tell each detour's start and length, so phases cannot be replayed; give a file that does")
+        raise StatisticsError(
+            f"{trace.source}: the {trace.format} format does not tell each detour's start and length, so phases cannot be replayed; "
+            "give a file that does"
+        )
     total_ns = float(trace.duration_ns.sum())
     work_ns = trace.listed_span_ns - total_ns
     if not work_ns > 0:
@@ -251,7 +254,8 @@ def delayed_probability(probability: float, nodes: np.ndarray | float) -> np.nda
     counts = _checked(probability, nodes)
     if probability == 1:
         return np.ones_like(counts)
-    return -np.expm1(counts * math.log1p(-probability))
+    delayed: np.ndarray = -np.expm1(counts * math.log1p(-probability))
+    return delayed
 
 
 def delayed_probability_linear(probability: float, nodes: np.ndarray | float) -> np.ndarray:
@@ -314,8 +318,8 @@ def bootstrap(
     sample: np.ndarray, statistic: Callable[[np.ndarray], float], resamples: int = 1000, confidence: float = 0.95, seed: int = 1
 ) -> Interval:
     """The percentile interval of a statistic: computed for `resamples` samples of the same size, drawn from the sample with replacement
-    [Efron, Tibshirani: An Introduction to the Bootstrap, 1993, §13.3]. It takes the sample's elements as independent: pass blocks of time, not neighbouring detours, where
-    noise comes in bursts (`blocks_of`). It knows nothing of what the sample does not hold: a maximum's interval never reaches beyond
+    [Efron, Tibshirani: An Introduction to the Bootstrap, 1993, §13.3]. It takes the sample's elements as independent: pass blocks of time
+    (`blocks_of`), not neighbouring detours, where noise comes in bursts. It knows nothing of what the sample does not hold: a maximum's interval never reaches beyond
     the maximum, and the interval of a sample of zeros is [0, 0]; use `silent_rate_most` there."""
     if len(sample) < 2 or resamples < 10 or not 0 < confidence < 1:
         raise StatisticsError(f"a bootstrap of {len(sample)} values, {resamples} resamples, confidence {confidence:g}; it needs 2, 10, and one between 0 and 1")

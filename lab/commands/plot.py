@@ -78,7 +78,7 @@ def _slowdown(options: argparse.Namespace, common: dict[str, Any]) -> None:
 
 def _survival(options: argparse.Namespace, common: dict[str, Any]) -> None:
     curves = [curve for given in options.files for curve in survival_curves(given, assumed_of(options))]
-    survival_picture(curves, options.out, **{"title": "How likely a computation phase is delayed", **common})
+    survival_picture(curves, options.out, **common)
 
 
 def _boxes(options: argparse.Namespace, common: dict[str, Any]) -> None:

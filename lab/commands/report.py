@@ -20,8 +20,10 @@ from lab.text import time_ns, time_option
 def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "report",
-        description="One HTML page on one node or several, with tables, pictures, parameters and the commands to repeat it. It needs no other file and opens with the answer.",
-        epilog="A folder may hold files of any format that the lab reads; what is no data in it is passed over. tacet, linux, linux-tuned and linux-rt have colours of their own.",
+        description="One HTML page on one node or several, with tables, pictures, parameters and the commands to repeat it. "
+        "It needs no other file and opens with the answer.",
+        epilog="A folder may hold files of any format that the lab reads; what is no data in it is passed over. "
+        "tacet, linux, linux-tuned and linux-rt have colours of their own.",
     )
     parser.add_argument("--node", action="append", default=[], metavar="NAME=DIR", help="a node and the folder (or file) with what was measured on it; may be repeated")
     parser.add_argument("--runs", type=Path, metavar="DIR", help="what `make run` and `make bench` leave: PROGRAM-SYSTEM.dat, in build/report")

@@ -86,13 +86,14 @@ def bare(axes: Axes) -> None:
 
 
 def grid(axes: Axes, axis: str = "both") -> None:
-    axes.grid(axis=axis, color=GRID, linewidth=0.6)  # type: ignore[arg-type]
+    axes.grid(axis=axis, color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
 
 
 def figure_new(rows: int, columns: int, size: tuple[float, float], **keywords: Any) -> tuple[Figure, np.ndarray]:
     """A figure with a field of axes, always two-dimensional."""
-    return plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained", **keywords)
+    figure, all_axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained", **keywords)
+    return figure, all_axes
 
 
 def log_time_axis(axis: Any, low: float, high: float) -> None:

@@ -125,7 +125,7 @@ def survival_picture(
     most = max(2.0, 1.5 * longest)
     least = 0.5 / max(_points(data)[2] for system in systems for data in system.grains.values())
     figure, all_axes = plt.subplots(
-        rows, columns, figsize=(max(7.0, 14 * columns / 3), 2.2 + 3.3 * rows), squeeze=False
+        rows, columns, figsize=(14, 2.2 + 3.3 * rows), squeeze=False
     )
     try:
         for axes, grain_ns in zip(all_axes.flat, grains_ns):
@@ -144,7 +144,7 @@ def survival_picture(
             handles=handles, loc="upper right", ncols=len(handles), frameon=False, fontsize=11,
             bbox_to_anchor=(0.985, 1 - 0.1 / height),
         )  # fmt: skip
-        figure.suptitle(title, x=0.07, y=1 - 0.2 / height, ha="left", va="top", fontsize=15)
+        figure.suptitle(title or "How likely a computation phase is delayed", x=0.07, y=1 - 0.2 / height, ha="left", va="top", fontsize=15)
         figure.supylabel("p: share of phases delayed by more than x", fontsize=11, x=0.012)
         figure.text(0.53, 0.92 / height, "x: delay against the shortest phase", fontsize=11, ha="center")
         legend = "Grey band: less than one phase of those that were run. Lines: delays of 1, 10 and 100 %."

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The nodes of a report: which files are whose, what they hold, and which of it the nodes are compared by.
 
-A node's data are files of any format that the lab reads. Nodes are compared by the same method wherever all have it: measured phases of the grain
-first, as nothing has to be derived; then detours, the methods with the finest sight first. Of several CPUs the noisiest speaks for its node,
+A node's data are files of any format that the lab reads. Nodes are compared by the same method wherever all have one in common. Of several such methods: measured
+phases of the grain first, as nothing has to be derived; then detours, the methods with the finest sight first; but none whose data can speak for
+less than half as many nodes as another's. Of several CPUs the noisiest speaks for its node,
 because a step waits for the last rank.
 """
 from __future__ import annotations
@@ -179,7 +180,9 @@ def bases(nodes: Sequence[Node], grain_ns: int) -> dict[str, Basis]:
                 f"{node.key}: nothing to judge phases of {time_text(grain_ns)} by; there is {', '.join(held)}; "
                 f"detours one by one ({', '.join(PREFERENCE)}) or phases of that grain would do"
             )
-    for name in ("phase", *PREFERENCE):
-        if all(name in of_node for of_node in found.values()):
-            return {key: of_node[name] for key, of_node in found.items()}
+    shared = [name for name in ("phase", *PREFERENCE) if all(name in of_node for of_node in found.values())]
+    if shared:
+        phases = {name: min(of_node[name].delays.phases for of_node in found.values()) for name in shared}
+        name = next(name for name in shared if phases[name] >= max(phases.values()) / 2)
+        return {key: of_node[name] for key, of_node in found.items()}
     return {key: next(iter(of_node.values())) for key, of_node in found.items()}

@@ -33,16 +33,19 @@ SVG_MOST = 300_000
 DETOURS_LEAST = 10
 
 STYLE = """
-body { font: 16px/1.5 "DejaVu Sans", "Segoe UI", sans-serif; color: #1d1d1d; background: #fff; max-width: 72rem; margin: 2rem auto; padding: 0 1.5rem; }
+body { font: 16px/1.5 "DejaVu Sans", "Segoe UI", sans-serif; color: #1d1d1d; background: #fff;
+  max-width: 72rem; margin: 2rem auto; padding: 0 1.5rem; }
 h1 { font-size: 1.7rem; margin-bottom: .4rem; } h2 { font-size: 1.25rem; margin-top: 2.6rem; border-bottom: 1px solid #d8d8d8; padding-bottom: .2rem; }
 .answer { font-size: 1.2rem; border-left: .35rem solid #14375e; padding: .4rem 0 .4rem 1rem; margin: 1.2rem 0; }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .88rem; font-variant-numeric: tabular-nums; } caption { text-align: left; font-size: .88rem; color: #555; padding-bottom: .3rem; }
+table { border-collapse: collapse; font-size: .88rem; font-variant-numeric: tabular-nums; }
+caption { text-align: left; font-size: .88rem; color: #555; padding-bottom: .3rem; }
 th, td { padding: .28rem .8rem .28rem 0; text-align: right; border-bottom: 1px solid #e6e6e0; vertical-align: top; }
 td.words, th.words { text-align: left; } th { font-weight: 600; }
 .beyond { color: #8a8a8a; font-style: italic; }
 figure { margin: 1.6rem 0; } figure img { max-width: 100%; height: auto; } figcaption { font-size: .88rem; color: #444; }
-code, pre { font: .82rem/1.4 "DejaVu Sans Mono", monospace; background: #f5f5f2; } code { padding: .05rem .25rem; } pre { padding: .7rem; overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
+code, pre { font: .82rem/1.4 "DejaVu Sans Mono", monospace; background: #f5f5f2; }
+code { padding: .05rem .25rem; } pre { padding: .7rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 .small { font-size: .88rem; color: #444; }
 """
 
@@ -114,8 +117,8 @@ def measured_table(collection: Collection) -> str:
         for trace in node.traces:
             f = statistics.detour_figures(trace)
             rows.append([
-                _escaped(node.name), trace.format + ("" if trace.cpu is None else f", CPU {trace.cpu}"), time_text(trace.span_ns), _length(trace.threshold_ns),
-                f"{f.detours:,}", _rate_cell(trace), _ratio_cell(trace), _length(f.percentiles_ns.get("median")), _length(f.percentiles_ns.get("p99")),
+                _escaped(node.name), trace.format + ("" if trace.cpu is None else f", CPU {trace.cpu}"), time_text(trace.span_ns),
+                _length(trace.threshold_ns), f"{f.detours:,}", _rate_cell(trace), _ratio_cell(trace), _length(f.percentiles_ns.get("median")), _length(f.percentiles_ns.get("p99")),
                 _length(f.maximum_ns),
             ])  # fmt: skip
     caption = (
@@ -136,11 +139,12 @@ def job_table(found: Sequence[Verdict], options: Options) -> str:
             cells.append(text if nodes <= v.known else f'<span class="beyond">{text}</span>')
         scale = f"{count_text(v.known)} or more" if v.scale > v.known else count_text(v.scale)
         rows.append([
-            _escaped(v.node.name), _escaped(v.basis.method), f"{delays.phases:,.0f}", percent_text(statistics.p(delays, 0)), percent_text(statistics.p(delays, 0.01)), *cells, scale,
+            _escaped(v.node.name), _escaped(v.basis.method), f"{delays.phases:,.0f}", percent_text(statistics.p(delays, 0)),
+            percent_text(statistics.p(delays, 0.01)), *cells, scale,
         ])  # fmt: skip
     caption = (
-        f"A step of n nodes with phases of {time_text(options.grain_ns)}. p: how likely one node's phase is delayed at all, and by more than 1 %. Then the slowdown E(Y)/G - 1; "
-        "grey and slanted: for more nodes than the data hold phases, an extrapolation. Last: the largest job that is slowed by at most "
+        f"A step of n nodes with phases of {time_text(options.grain_ns)}. p: how likely one node's phase is delayed at all, and by more than 1 %. "
+        "Then the slowdown E(Y)/G - 1; grey and slanted: for more nodes than the data hold phases, an extrapolation. Last: the largest job that is slowed by at most "
         f"{percent_text(options.tolerance)}."
     )
     header = ["node", "judged by", "phases in it", "p", "p, 1 %", *(f"n = {nodes:,}" for nodes in NODES_SHOWN), f"within {percent_text(options.tolerance)}"]
@@ -189,14 +193,15 @@ def pictures(found: Sequence[Verdict], collection: Collection, options: Options)
         Picture("law", "The probability that a step of a job is delayed [Tsafrir05 Fig. 2].",
                 lambda path: law_picture(curves, path), _plot_command("law", files, "--grain", grain)),
         Picture("survival", "How likely phases of several grains are delayed [Tsafrir05 Fig. 5].",
-                lambda path: survival_picture(_survival(found), path, title="How likely a computation phase is delayed"), _plot_command("survival", files)),
+                lambda path: survival_picture(_survival(found), path), _plot_command("survival", files)),
     ]  # fmt: skip
     traces = [System(v.node.key, v.node.name, v.basis.trace) for v in found if v.basis.trace is not None]
     if len(traces) < len(found):
         traces = [System(node.key, node.name, trace) for node in collection.nodes for trace in node.traces[:1] if trace.durations_known]
     if traces:
         of = [(s.key, Path(s.trace.source.partition(":")[0])) for s in traces]
-        shown.append(Picture("series", "Every detour over time, and sorted by length [Beckman06 Fig. 3-5].", lambda path: series_picture(traces, path), _plot_command("series", of)))
+        caption = "Every detour over time, and sorted by length [Beckman06 Fig. 3-5]."
+        shown.append(Picture("series", caption, lambda path: series_picture(traces, path), _plot_command("series", of)))
     sampled = [System(node.key, node.name, trace) for node in collection.nodes for trace in node.traces if isinstance(trace.samples, ftq.FtqData)]
     if sampled:
         of_ftq = [(s.key, Path(s.trace.source.partition(":")[0])) for s in sampled]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import struct
 import sys
 import time
 from pathlib import Path
@@ -221,6 +222,25 @@ def test_rtla_hist_has_lengths_to_a_bucket(tmp_path: Path) -> None:
     assert two.cpu == 2 and two.detours == 435 and two.span_ns == 60e9 and not two.starts_known
 
 
+def klog_bytes() -> bytes:
+    """A flight log of one CPU: an interrupt before the program, two within, an exception, one interrupt after it. 1 GHz: ticks are ns."""
+    kinds = ("program_enter", "program_end", "interrupt", "exception")
+    events = [(50, 2), (100, 0), (300, 2), (400, 3), (700, 2), (1100, 1), (1200, 2)]
+    parts = [b"TACETLOG" + struct.pack("<IIIIQQ", 1, 1, len(kinds), 32, 10**9, 0)]
+    parts += [struct.pack("<24s16s40s", kind.encode(), b"trap", b"vector instruction") for kind in kinds]
+    parts.append(struct.pack("<IIQ", 0, len(events), 0))
+    parts += [struct.pack("<QIIQQ", ticks, kind, 0, 0x20, 0) for ticks, kind in events]
+    return b"".join(parts)
+
+
+def test_the_flight_log_tells_when_and_not_how_long(tmp_path: Path) -> None:
+    (tmp_path / "klog.bin").write_bytes(klog_bytes())
+    (trace,) = formats.read(tmp_path / "klog.bin")
+    assert trace.format == "klog" and trace.start_ns.tolist() == [200, 300, 600] and trace.span_ns == 1000
+    assert not trace.durations_known and not trace.complete
+    assert trace.parameters["interrupt"] == "2" and trace.parameters["exception"] == "1"
+
+
 # What is written is read again
 
 
@@ -273,6 +293,7 @@ def test_totals_alone_cannot_be_replayed(tmp_path: Path) -> None:
         (FTQ_PUBLIC.replace("2000000 1000", "2000000 1000.5"), "trace.dat:8: not a sample"),
         (FWQ.replace("1500", "99999999999999999999"), "trace.dat:8: not a sample"),
         (SYSJITTER.replace("n_interruptions: 2", "n_interruptions: 3"), "trace.dat: 3 interruptions by the header, 2 lines"),
+        (SYSJITTER.replace("n_interruptions: 2", "n_interruptions: 1e400"), "trace.dat: no '# n_interruptions'"),
         (SYSJITTER.replace("1000\n", "1000 1\n"), "trace.dat:12: not an interruption"),
         (OSNOISE.replace("duration 6000", "duration x"), "trace.dat:5: not a detour"),
         ("# tracer: osnoise\n", "trace.dat: no 'sample_threshold' event"),
@@ -377,9 +398,9 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
     return bytes(out)
 
 
-@pytest.mark.parametrize("name", [*TEXTS, "sysjitter-sorted"])
+@pytest.mark.parametrize("name", [*TEXTS, "sysjitter-sorted", "klog"])
 def test_a_damaged_file_is_a_trace_or_one_line(name: str, tmp_path: Path) -> None:
-    text = TEXTS.get(name, SYSJITTER_SORTED).encode()
+    text = klog_bytes() if name == "klog" else TEXTS.get(name, SYSJITTER_SORTED).encode()
     chance = random.Random(f"damage {name}")
     path = tmp_path / "damaged.dat"
     refused = 0

@@ -97,6 +97,13 @@ def test_measured_phases_are_used_where_all_nodes_have_them(nodes: Path) -> None
     assert f"Linux's to {n} nodes" in answer_of(page) and "measured phases of 1 ms" in page
 
 
+def test_a_method_that_speaks_for_more_nodes_goes_first(nodes: Path) -> None:
+    """Fifty phases are nothing beside two seconds of detours."""
+    for name in ("tacet", "linux"):
+        (nodes / name / "phase.dat").write_text("# Phase durations\n# grain_ns 1000000\n# calibrated_ns 1000000\n# phases 50\n# ticks_per_ns 1\n1000000 50\n")
+    assert "to the 2,000 nodes that its data can speak for" in answer_of(reported(nodes))
+
+
 def test_a_damaged_file_is_left_out_and_named(nodes: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (nodes / "linux/cut.dat").write_text(selfish_text(TICKS, 2)[:900])
     page = reported(nodes)
