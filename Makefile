@@ -131,7 +131,7 @@ quoted = '$(subst ','\'',$(1))'
 # 20 ms a CPU at the most; what has gone wrong once need not be made to go wrong again.
 KLOG ?= build/klog.bin
 
-.PHONY: run run-app compare bench gdb iso klog
+.PHONY: run run-app compare report bench gdb iso klog
 run:
 	@ports/deps.sh build run
 	@$(MAKE) --no-print-directory $(if $(APP),run-app,compare)
@@ -146,6 +146,11 @@ klog:
 
 compare: $(KERNEL) $(APPS) $(LINUX) qemu10
 	@$(PYTHON) -m lab.compare --out build/report $(COMPARE_OPTIONS)
+
+# One page on what `make run` and `make bench` have left. REPORT_OPTIONS: `tools/lab report -h`.
+report:
+	@ls build/report/*-tacet.dat >/dev/null 2>&1 || { echo "make report: nothing is measured yet; make run or make bench does" >&2; exit 1; }
+	@PYTHON=$(PYTHON) tools/lab report --runs build/report -o build/report/report.html $(REPORT_OPTIONS)
 
 bench:
 	@ports/deps.sh build run
@@ -198,6 +203,7 @@ help:
 	@echo "         ENV='A=1 B=2' STDIN=file FILES=folder   its environment, its input, what it finds in / (docs/porting.md)"
 	@echo "make klog                        the flight log of the last make run APP=prog (KLOG_OPTIONS: see lab/klog.py)"
 	@echo "make test                        all tests"
+	@echo "make report                      one HTML page on what run and bench have left (docs/lab/README.md)"
 	@echo "make bench                       noise and costs beside Linux; one silent hour; about ten minutes"
 	@echo "make iso [APP=prog ARGS='...']   build/tacet.iso for BIOS and UEFI machines"
 	@echo "make gdb [APP=prog]              QEMU stopped before the first instruction, gdb on the kernel"

@@ -47,6 +47,7 @@ test   clang                                            clang
 test   /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-x86_64.a  libclang-rt-14-dev|libclang-rt-19-dev
 test   gdb                                              gdb
 test   tclsh                                            tcl
+test   chromium                                         chromium
 '
 
 check=no
