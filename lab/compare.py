@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -28,11 +27,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from lab import ftq, plots, runner
+from lab import ftq, runner
+from lab.comparison import NAMES, Absent, command_main, options_add, system_run
+from lab.pictures.ftq import Panel, ftq_picture
 from lab.runner import LabError, Result, Runner
+from lab.text import time_ns, time_text
 
-#: system keys, in the order of columns and panels, with the names that people read
-SYSTEMS = {"tacet": "Tacet", "linux": "Linux", "linux_tuned": "Linux, tuned"}
+#: the systems of this comparison, in the order of columns and panels
+SYSTEMS = {key: NAMES[key] for key in ("tacet", "linux", "linux_tuned")}
 
 #: what one must know to read a system's figures
 REMARKS = {
@@ -91,15 +93,6 @@ class Column:
         return self.data.operation_instructions if self.data else None
 
 
-def quantum_ns(text: str) -> int:
-    """A time as `ftq -q` takes it, ns; raises argparse's error with what would be right."""
-    match = re.fullmatch(r"(\d+)(ns|us|ms|s|)", text)
-    scale = {"": 1, "ns": 1, "us": 1000, "ms": 10**6, "s": 10**9}
-    if not match or not 1 <= int(match[1]) * scale[match[2]] <= 3600 * 10**9:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time; give a whole number with ns, us, ms or s, such as 1ms")
-    return int(match[1]) * scale[match[2]]
-
-
 def samples(text: str) -> int:
     """A number of samples as `ftq -n` takes it."""
     if not text.isdigit() or not 1 <= int(text) <= 10_000_000:
@@ -109,31 +102,10 @@ def samples(text: str) -> int:
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python3 -m lab.compare", description=__doc__.split("\n\n")[0])
-    parser.add_argument("--out", type=Path, default=Path("build/report"), help="folder for the results")
+    options_add(parser, "ftq")
     parser.add_argument("--samples", type=samples, default=1000, help="quanta to measure (default 1000)")
-    parser.add_argument("--quantum", type=quantum_ns, default="1ms", metavar="TIME", help="length of one (default 1ms)")
-    parser.add_argument("--ftq", type=Path, default=Path("build/x86_64/apps/ftq"), help="path of ftq")
-    parser.add_argument("--memory", default="256M", help="memory of the machines (default 256M)")
-    parser.add_argument("--qemu", choices=("system", "newest"), default="newest", help="which QEMU (default newest)")
-    parser.add_argument("--tacet-options", default="", help="more options for Tacet's command line")
-    parser.add_argument("--linux-options", default="", help="more options for Linux's command line")
-    parser.add_argument("--time-limit", type=float, default=900.0, metavar="SECONDS", help="for each run (default 900)")
+    parser.add_argument("--quantum", type=time_ns, default="1ms", metavar="TIME", help="length of one (default 1ms)")
     return parser.parse_args(argv)
-
-
-def _start(key: str, machines: Runner, options: argparse.Namespace) -> Result:
-    """Runs FTQ on one system."""
-    args = ["-n", str(options.samples), "-q", f"{options.quantum}ns", "-s"]
-    common: dict[str, Any] = {
-        "memory": options.memory,
-        "icount": 0,
-        "qemu": options.qemu,
-        "time_limit": options.time_limit,
-    }
-    if key == "tacet":
-        return machines.run_tacet(options.ftq, args, options=options.tacet_options, **common)
-    variant = "tuned" if key == "linux_tuned" else "stock"
-    return machines.run_linux(options.ftq, args, variant=variant, options=options.linux_options, **common)
 
 
 def _checked(key: str, data: ftq.FtqData, summary: ftq.FtqSummary, report: dict[str, str]) -> None:
@@ -150,18 +122,11 @@ def _checked(key: str, data: ftq.FtqData, summary: ftq.FtqSummary, report: dict[
 
 def measure(key: str, machines: Runner, options: argparse.Namespace, out: TextIO, title: str) -> Column:
     """Runs one system, keeps its raw output, and computes its figures. Only the tuned Linux may be absent."""
+    args = ["-n", str(options.samples), "-q", f"{options.quantum}ns", "-s"]
     try:
-        result = runner.run_shown(title, out, lambda: _start(key, machines, options))
-    except machines.RunnerError as error:
-        if key == "linux_tuned":
-            print(f"{title}: absent: {error}", file=out, flush=True)
-            return Column(key, absent=str(error))
-        raise LabError(f"{SYSTEMS[key]}: {error}") from None
-    folder: Path = options.out
-    (folder / f"ftq-{key}.dat").write_bytes(result.stdout)
-    log = result.stderr.decode(errors="replace") + "\n--- console ---\n" + result.console
-    (folder / f"ftq-{key}.log").write_text(log, encoding="utf-8")
-    runner.result_checked(SYSTEMS[key], result)
+        result = system_run(key, "ftq", args, machines, options, out, title)
+    except Absent as absent:
+        return Column(key, absent=str(absent))
     report = ftq.parse_report(result.stderr.decode(errors="replace"))
     try:
         data = ftq.parse(result.stdout.decode("ascii", errors="replace"), f"ftq-{key}.dat")[0]
@@ -253,11 +218,11 @@ def report_write(columns: Sequence[Column], options: argparse.Namespace, command
         kind = "kernel entries" if column.key == "tacet" else "interrupts"
         return f"{column.name} ({entries} {kind})"
 
-    panels = [plots.Panel(c.key, title(c), c.data, c.summary, c.absent, c.remark) for c in columns]
-    plots.ftq_picture(
+    panels = [Panel(c.key, title(c), c.data, c.summary, c.absent, c.remark) for c in columns]
+    ftq_picture(
         panels,
         folder / "ftq.png",
-        title=f"What the system takes: FTQ, {options.samples} quanta of {plots.time_text(options.quantum)}",
+        title=f"What the system takes: FTQ, {options.samples} quanta of {time_text(options.quantum)}",
         note="The same ELF file on every system, in QEMU, one instruction a nanosecond of guest time.",
     )
 
@@ -283,14 +248,7 @@ def compare(options: argparse.Namespace, machines: Runner, out: TextIO, command:
 
 def main(argv: Sequence[str] | None = None, machines: Runner | None = None, out: TextIO = sys.stdout) -> int:
     """Entry point; `machines` and `out` are for tests. 0, or 1 with a message on standard error."""
-    options = arguments(argv)
-    words = list(argv) if argv is not None else sys.argv[1:]
-    try:
-        compare(options, machines or runner.load(), out, shlex.join(["python3", "-m", "lab.compare", *words]))
-    except (LabError, OSError) as error:
-        print(f"lab.compare: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return command_main("lab.compare", arguments, compare, argv, machines, out)
 
 
 if __name__ == "__main__":

@@ -8,10 +8,14 @@ quantum. The figures are those of [Betti09 §VI-A] with the definitions of `apps
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+
+from lab.columns import Block, Comment, Layout, Rows, blocks, check_rising, check_sum, scan_file, scan_text
+from lab.reading import DataError, header_number, header_whole
 
 #: Loss from which on a quantum is disturbed, counts. One count is the beat between time grid and loop.
 DISTURBED_LOSS = 2
@@ -20,8 +24,11 @@ DISTURBED_LOSS = 2
 NOMINAL_ONE_IN = 20
 
 
-class FtqError(ValueError):
+class FtqError(DataError):
     """Data that is no FTQ data; the message names file and line."""
+
+
+LAYOUT = Layout(2, True, "a sample", "a sample is 'ns count', two whole numbers", FtqError)
 
 
 @dataclass(frozen=True)
@@ -75,23 +82,11 @@ class FtqSummary:
     losses: np.ndarray = field(repr=False, compare=False)
 
 
-def _header_value(header: list[str], pattern: str) -> float | None:
-    """The number behind `pattern` in one of the header lines."""
-    for line in header:
-        match = re.match(pattern + r"[:=]?\s+([0-9.eE+-]+)\s*$", line)
-        if match:
-            try:
-                return float(match.group(1))
-            except ValueError:
-                return None
-    return None
-
-
-def _quantum_ns(name: str, header: list[str], start_ns: np.ndarray) -> int:
+def _quantum_ns(name: str, header: Sequence[str], start_ns: np.ndarray) -> int:
     """Length of a quantum: as the header says, if the samples agree, else their median distance."""
-    stated = _header_value(header, "quantum_ns")
+    stated = header_number(header, "quantum_ns")
     if stated is None:
-        frequency_hz = _header_value(header, "Frequency")
+        frequency_hz = header_number(header, "Frequency")
         stated = 1e9 / frequency_hz if frequency_hz and frequency_hz > 0 else None
     measured = float(np.median(np.diff(start_ns))) if len(start_ns) > 1 else None
     if stated is not None and (measured is None or abs(stated - measured) <= 0.01 * measured):
@@ -101,58 +96,40 @@ def _quantum_ns(name: str, header: list[str], start_ns: np.ndarray) -> int:
     return round(measured)
 
 
-def _block(name: str, header: list[str], rows: list[tuple[int, int]]) -> FtqData:
-    start_ns = np.array([row[0] for row in rows], dtype=np.int64)
-    counts = np.array([row[1] for row in rows], dtype=np.int64)
-    instructions = _header_value(header, "operation_instructions")
+def _block(name: str, block: Block) -> FtqData:
+    if not len(block.rows.lines):
+        raise FtqError(f"{name}: no samples; {LAYOUT.right}")
+    check_rising(name, block.rows, 0, LAYOUT)
+    check_sum(name, block.rows, 1, LAYOUT)
+    start_ns, counts = block.rows.values.T.copy()
+    told = header_whole(block.header, "Total count is")
+    if told is not None and told != counts.sum():
+        raise FtqError(f"{name}: the header says a total count of {told}, the samples have {counts.sum()}: some are missing or damaged")
     return FtqData(
         name=name,
-        quantum_ns=_quantum_ns(name, header, start_ns),
+        quantum_ns=_quantum_ns(name, block.header, start_ns),
         start_ns=start_ns,
         counts=counts,
-        header=tuple(header),
-        operation_instructions=None if instructions is None else int(instructions),
+        header=block.header,
+        operation_instructions=header_whole(block.header, "operation_instructions"),
     )
+
+
+def _blocks(name: str, parts: Iterator[Comment | Rows]) -> list[FtqData]:
+    found = [_block(name, block) for block in blocks(parts, LAYOUT)]
+    if not found:
+        raise FtqError(f"{name}: no samples; {LAYOUT.right}")
+    return found
 
 
 def parse(text: str, name: str) -> list[FtqData]:
     """Every block of samples in `text`, one a CPU; `name` stands in messages. A block begins with its `#` lines."""
-    blocks: list[FtqData] = []
-    header: list[str] = []
-    rows: list[tuple[int, int]] = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        line = line.strip()
-        if not line:
-            continue
-        if line.startswith("#"):
-            if rows:
-                blocks.append(_block(name, header, rows))
-                header, rows = [], []
-            header.append(line[1:].strip())
-            continue
-        words = line.split()
-        if len(words) != 2 or not all(word.isascii() and word.isdigit() for word in words):
-            raise FtqError(f"{name}:{number}: not a sample: {line[:60]!r}; a sample is 'ns count', two whole numbers")
-        start, count = int(words[0]), int(words[1])
-        if max(start, count) >= 2**63:
-            raise FtqError(f"{name}:{number}: a number of 64 bits or more")
-        if rows and start < rows[-1][0]:
-            raise FtqError(f"{name}:{number}: time runs backwards: {start} ns after {rows[-1][0]} ns")
-        rows.append((start, count))
-    if not rows:
-        raise FtqError(f"{name}: no samples")
-    blocks.append(_block(name, header, rows))
-    return blocks
+    return _blocks(name, scan_text(text, name, LAYOUT))
 
 
 def read(path: Path | str) -> list[FtqData]:
     """The blocks of an FTQ file; raises FtqError on anything else, OSError if it cannot be read."""
-    try:
-        text = Path(path).read_text(encoding="ascii", errors="strict")
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise FtqError(f"{path}:{line}: not text; an FTQ file is lines of 'ns count'") from None
-    return parse(text, str(path))
+    return _blocks(str(path), scan_file(path, LAYOUT))
 
 
 def nominal_count(counts: np.ndarray) -> int:

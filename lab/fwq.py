@@ -7,16 +7,21 @@ Reads the files of `apps/fwq` and of the public FWQ: ticks of one sample a line,
 """
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from lab.reading import DataError, header_number, header_whole, quantile, read_text, whole
+from lab.columns import Block, Comment, Layout, Rows, blocks, check_sum, scan_file, scan_text
+from lab.reading import DataError, header_number, header_whole, quantile
 
 
 class FwqError(DataError):
     """Data that is no FWQ data."""
+
+
+LAYOUT = Layout(1, True, "a sample", "a sample is one whole number of ticks", FwqError)
 
 
 @dataclass(frozen=True)
@@ -49,45 +54,35 @@ class FwqSummary:
     raw_ratio: float
 
 
-def _block(name: str, header: list[str], ticks: list[int]) -> FwqData:
+def _block(name: str, block: Block) -> FwqData:
+    if not len(block.rows.lines):
+        raise FwqError(f"{name}: no samples; {LAYOUT.right}")
+    check_sum(name, block.rows, 0, LAYOUT)
     return FwqData(
         name=name,
-        ticks=np.array(ticks, dtype=np.int64),
-        ticks_per_ns=header_number(header, "ticks_per_ns") or None,
-        work_instructions=header_whole(header, "work_instructions"),
-        threshold_ticks=header_whole(header, "threshold_ticks"),
-        header=tuple(header),
+        ticks=block.rows.values[:, 0].copy(),
+        ticks_per_ns=header_number(block.header, "ticks_per_ns") or None,
+        work_instructions=header_whole(block.header, "work_instructions"),
+        threshold_ticks=header_whole(block.header, "threshold_ticks"),
+        header=block.header,
     )
+
+
+def _blocks(name: str, parts: Iterator[Comment | Rows]) -> list[FwqData]:
+    found = [_block(name, block) for block in blocks(parts, LAYOUT)]
+    if not found:
+        raise FwqError(f"{name}: no samples; {LAYOUT.right}")
+    return found
 
 
 def parse(text: str, name: str) -> list[FwqData]:
     """Every block of samples in `text`, one a CPU; `name` stands in messages. A block begins with its `#` lines."""
-    blocks: list[FwqData] = []
-    header: list[str] = []
-    ticks: list[int] = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        line = line.strip()
-        if not line:
-            continue
-        if line.startswith("#"):
-            if ticks:
-                blocks.append(_block(name, header, ticks))
-                header, ticks = [], []
-            header.append(line[1:].strip())
-            continue
-        value = whole(line)
-        if value is None:
-            raise FwqError(f"{name}:{number}: not a sample: {line[:60]!r}; a sample is one whole number of ticks")
-        ticks.append(value)
-    if not ticks:
-        raise FwqError(f"{name}: no samples")
-    blocks.append(_block(name, header, ticks))
-    return blocks
+    return _blocks(name, scan_text(text, name, LAYOUT))
 
 
 def read(path: Path | str) -> list[FwqData]:
     """The blocks of an FWQ file; DataError on anything else, OSError if it cannot be read."""
-    return parse(read_text(path, "an FWQ file is lines of ticks"), str(path))
+    return _blocks(str(path), scan_file(path, LAYOUT))
 
 
 def summarise(data: FwqData, threshold_ticks: int | None = None) -> FwqSummary:

@@ -7,14 +7,15 @@ the whole empirical distribution, so that everything can be drawn again from it.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from lab.columns import Block, Comment, Layout, Rows, blocks, check_sum, scan_file, scan_text
 from lab.ftq import parse_report
-from lab.reading import DataError, header_number, header_whole, read_text, whole
+from lab.reading import DataError, header_number, header_whole
 
 #: the delays at which the program tells p
 DELAYS = (0.01, 0.10, 1.00)
@@ -22,6 +23,9 @@ DELAYS = (0.01, 0.10, 1.00)
 
 class PhaseError(DataError):
     """Data that is no phase data."""
+
+
+LAYOUT = Layout(2, True, "a duration", "a duration is 'ticks phases', two positive whole numbers", PhaseError)
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,24 @@ def slowdown(data: PhaseData, nodes: int) -> float:
     return expected_longest_ns(data, nodes) / data.calibrated_ns
 
 
-def _block(name: str, header: list[str], rows: list[tuple[int, int]]) -> PhaseData:
+def _check_durations(name: str, rows: Rows) -> None:
+    """Positive, and each longer than the one before."""
+    zero = (rows.values == 0).any(axis=1)
+    if zero.any():
+        raise PhaseError(f"{name}:{rows.lines[int(zero.argmax())]}: not a duration: it has a zero; {LAYOUT.right}")
+    ticks = rows.values[:, 0]
+    falls = ticks[1:] <= ticks[:-1]
+    if falls.any():
+        i = int(falls.argmax()) + 1
+        raise PhaseError(f"{name}:{rows.lines[i]}: durations must rise: {ticks[i]} after {ticks[i - 1]} ticks")
+
+
+def _block(name: str, block: Block) -> PhaseData:
+    header = block.header
+    if not len(block.rows.lines):
+        raise PhaseError(f"{name}: no durations; {LAYOUT.right}")
+    _check_durations(name, block.rows)
+    check_sum(name, block.rows, 1, LAYOUT)
     grain = header_whole(header, "grain_ns")
     told = header_whole(header, "phases")
     calibrated = header_number(header, "calibrated_ns")
@@ -97,52 +118,28 @@ def _block(name: str, header: list[str], rows: list[tuple[int, int]]) -> PhaseDa
         if not value:
             raise PhaseError(f"{name}: no '# {key}' before a block of durations")
     assert grain and told and calibrated and rate
-    arrived = sum(row[1] for row in rows)
+    ticks, phases = block.rows.values.T.copy()
+    arrived = int(phases.sum())
     if arrived != told:
         raise PhaseError(f"{name}: grain {grain} ns: {told} phases were run, {arrived} arrived: output was lost")
-    return PhaseData(
-        name=name,
-        grain_ns=grain,
-        calibrated_ns=calibrated,
-        ticks_per_ns=rate,
-        ticks=np.array([row[0] for row in rows], dtype=np.int64),
-        phases=np.array([row[1] for row in rows], dtype=np.int64),
-        header=tuple(header),
-    )
+    return PhaseData(name, grain, calibrated, rate, ticks, phases, header)
+
+
+def _blocks(name: str, parts: Iterator[Comment | Rows]) -> list[PhaseData]:
+    found = [_block(name, block) for block in blocks(parts, LAYOUT)]
+    if not found:
+        raise PhaseError(f"{name}: no durations; {LAYOUT.right}")
+    return found
 
 
 def parse(text: str, name: str) -> list[PhaseData]:
     """Every grain's durations in `text`; `name` stands in messages. A block begins with its `#` lines."""
-    blocks: list[PhaseData] = []
-    header: list[str] = []
-    rows: list[tuple[int, int]] = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        line = line.strip()
-        if not line:
-            continue
-        if line.startswith("#"):
-            if rows:
-                blocks.append(_block(name, header, rows))
-                header, rows = [], []
-            header.append(line[1:].strip())
-            continue
-        words = [whole(word) for word in line.split()]
-        if len(words) != 2 or not words[0] or not words[1]:
-            raise PhaseError(
-                f"{name}:{number}: not a duration: {line[:60]!r}; a duration is 'ticks phases', two positive whole numbers"
-            )
-        if rows and words[0] <= rows[-1][0]:
-            raise PhaseError(f"{name}:{number}: durations must rise: {words[0]} after {rows[-1][0]} ticks")
-        rows.append((words[0], words[1]))
-    if not rows:
-        raise PhaseError(f"{name}: no durations")
-    blocks.append(_block(name, header, rows))
-    return blocks
+    return _blocks(name, scan_text(text, name, LAYOUT))
 
 
 def read(path: Path | str) -> list[PhaseData]:
     """The blocks of a phase file; DataError on anything else, OSError if it cannot be read."""
-    return parse(read_text(path, "a phase file is lines of 'ticks phases'"), str(path))
+    return _blocks(str(path), scan_file(path, LAYOUT))
 
 
 def parse_reports(text: str) -> list[dict[str, str]]:

@@ -27,16 +27,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from lab import phase, plots, runner
-from lab.compare import quantum_ns as time_ns
+from lab import phase, runner
+from lab.pictures.survival import SurvivalCurves, survival_picture
+from lab.comparison import NAMES, Absent, command_main, options_add, system_run
 from lab.reading import DataError
 from lab.runner import LabError, Result, Runner
+from lab.text import time_ns, time_text
 
-#: system keys, in the order of columns and curves, with the names that people read
-SYSTEMS = {"tacet": "Tacet", "linux": "Linux", "linux_tuned": "Linux, tuned", "linux_rt": "Linux, PREEMPT_RT"}
-VARIANTS = {"linux": "stock", "linux_tuned": "tuned", "linux_rt": "rt"}
-#: those without which there is still a comparison
-OPTIONAL = ("linux_tuned", "linux_rt")
+#: the systems of this comparison, in the order of columns and curves
+SYSTEMS = NAMES
 
 REMARKS = {
     "linux_tuned": "With icount, QEMU's CPUs take turns on one clock: what CPU 0 executes shows as delay here. "
@@ -84,50 +83,23 @@ def grains(text: str) -> list[int]:
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python3 -m lab.phase_compare", description=__doc__.split("\n\n")[0])
-    parser.add_argument("--out", type=Path, default=Path("build/report"), help="folder for the results")
+    options_add(parser, "phase")
     parser.add_argument(
         "--grains", type=grains, default="1us,10us,100us,1ms,10ms,100ms", help="grains (default 1us to 100ms by tens)"
     )
     parser.add_argument(
         "--limit", type=time_ns, default="2s", metavar="TIME", help="guest time of each grain, at most (default 2s)"
     )
-    parser.add_argument("--phase", type=Path, default=Path("build/x86_64/apps/phase"), help="path of phase")
-    parser.add_argument("--memory", default="256M", help="memory of the machines (default 256M)")
-    parser.add_argument("--qemu", choices=("system", "newest"), default="newest", help="which QEMU (default newest)")
-    parser.add_argument("--tacet-options", default="", help="more options for Tacet's command line")
-    parser.add_argument("--linux-options", default="", help="more options for Linux's command line")
-    parser.add_argument("--time-limit", type=float, default=900.0, metavar="SECONDS", help="for each run (default 900)")
     return parser.parse_args(argv)
-
-
-def _start(key: str, machines: Runner, options: argparse.Namespace) -> Result:
-    """Runs phase on one system."""
-    args = ["-s", "-g", ",".join(f"{grain}ns" for grain in options.grains), "-l", f"{options.limit}ns"]
-    common: dict[str, Any] = {
-        "memory": options.memory,
-        "icount": 0,
-        "qemu": options.qemu,
-        "time_limit": options.time_limit,
-    }
-    if key == "tacet":
-        return machines.run_tacet(options.phase, args, options=options.tacet_options, **common)
-    return machines.run_linux(options.phase, args, variant=VARIANTS[key], options=options.linux_options, **common)
 
 
 def measure(key: str, machines: Runner, options: argparse.Namespace, out: TextIO, title: str) -> Column:
     """Runs one system, keeps its raw output, and reads its data."""
+    args = ["-s", "-g", ",".join(f"{grain}ns" for grain in options.grains), "-l", f"{options.limit}ns"]
     try:
-        result = runner.run_shown(title, out, lambda: _start(key, machines, options))
-    except machines.RunnerError as error:
-        if key in OPTIONAL:
-            print(f"{title}: absent: {error}", file=out, flush=True)
-            return Column(key, absent=str(error))
-        raise LabError(f"{SYSTEMS[key]}: {error}") from None
-    folder: Path = options.out
-    (folder / f"phase-{key}.dat").write_bytes(result.stdout)
-    log = result.stderr.decode(errors="replace") + "\n--- console ---\n" + result.console
-    (folder / f"phase-{key}.log").write_text(log, encoding="utf-8")
-    runner.result_checked(SYSTEMS[key], result)
+        result = system_run(key, "phase", args, machines, options, out, title)
+    except Absent as absent:
+        return Column(key, absent=str(absent))
     try:
         blocks = phase.parse(result.stdout.decode("ascii", errors="replace"), f"phase-{key}.dat")
         reports = phase.parse_reports(result.stderr.decode(errors="replace"))
@@ -183,11 +155,11 @@ def as_table(columns: Sequence[Column], grains_ns: Sequence[int]) -> str:
     for grain in grains_ns:
         data = [column.grains[grain] for column in present]
         for delay in phase.DELAYS:
-            row(f"{plots.time_text(grain)}: p at +{100 * delay:g} %", [probability_text(d, delay) for d in data])
+            row(f"{time_text(grain)}: p at +{100 * delay:g} %", [probability_text(d, delay) for d in data])
         row(f"  E(Y)/G, {NODES_SHOWN} nodes", [f"{phase.slowdown(d, NODES_SHOWN):.4f}" for d in data])
         entries = [column.kernel_entries(grain) for column in present]
         row("  kernel entries", ["not counted" if count is None else str(count) for count in entries])
-    counts = ", ".join(f"{present[0].grains[grain].count:,} of {plots.time_text(grain)}" for grain in grains_ns)
+    counts = ", ".join(f"{present[0].grains[grain].count:,} of {time_text(grain)}" for grain in grains_ns)
     notes = [
         f"phases: {counts}. 0: not one of them was delayed.",
         "kernel entries: Tacet counts system calls, exceptions and interrupts; Linux's are interrupts only.",
@@ -205,11 +177,11 @@ def report_write(columns: Sequence[Column], options: argparse.Namespace, command
     figures["command"] = command
     (folder / "phase.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
     curves = [
-        plots.SurvivalCurves(column.key, column.name + " *" * bool(column.remark), column.grains)
+        SurvivalCurves(column.key, column.name + " *" * bool(column.remark), column.grains)
         for column in columns
         if column.grains
     ]
-    plots.survival_picture(
+    survival_picture(
         curves,
         folder / "phase.png",
         title="How likely a computation phase is delayed",
@@ -241,14 +213,7 @@ def compare(options: argparse.Namespace, machines: Runner, out: TextIO, command:
 
 def main(argv: Sequence[str] | None = None, machines: Runner | None = None, out: TextIO = sys.stdout) -> int:
     """Entry point; `machines` and `out` are for tests. 0, or 1 with a message on standard error."""
-    options = arguments(argv)
-    words = list(argv) if argv is not None else sys.argv[1:]
-    try:
-        compare(options, machines or runner.load(), out, shlex.join(["python3", "-m", "lab.phase_compare", *words]))
-    except (LabError, OSError) as error:
-        print(f"lab.phase_compare: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return command_main("lab.phase_compare", arguments, compare, argv, machines, out)
 
 
 if __name__ == "__main__":

@@ -1,25 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the readers of the benchmarks' files have in common: text, `#` lines, and errors that name file and line."""
+"""What the readers of the benchmarks' files have in common: numbers, `#` lines, and errors that name file and line."""
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
 
 class DataError(ValueError):
     """Data that is not what its reader expects; the message names file and line."""
-
-
-def read_text(path: Path | str, what: str) -> str:
-    """An ASCII file; DataError if it is something else (`what` says what it should be), OSError if it cannot be read."""
-    try:
-        return Path(path).read_text(encoding="ascii", errors="strict")
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise DataError(f"{path}:{line}: not text; {what}") from None
 
 
 def whole(word: str) -> int | None:

@@ -7,16 +7,24 @@ A file without a single detour is what a silent kernel leaves, and is read like 
 """
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from lab.reading import DataError, header_number, header_whole, quantile, read_text
+from lab.columns import Block, Comment, Layout, Rows, blocks, check_rising, scan_file, scan_text
+from lab.reading import DataError, header_number, header_whole, quantile
 
 
 class SelfishError(DataError):
     """Data that is no selfish detour data."""
+
+
+LAYOUT = Layout(2, False, "a detour", "a detour is 'start duration' in ns", SelfishError)
+
+#: as many ns as 63 bits hold
+SECONDS_MOST = 2**63 / 1e9
 
 
 #: the quantiles of `apps/selfish`, by the names in its summary, in millionths
@@ -58,66 +66,45 @@ class SelfishSummary:
     noise_ratio: float
 
 
-def _block(name: str, header: list[str], rows: list[tuple[float, float]]) -> SelfishData:
+def _block(name: str, block: Block) -> SelfishData:
+    header, listed = block.header, len(block.rows.lines)
+    check_rising(name, block.rows, 0, LAYOUT)
     seconds = header_number(header, "Measurement period")
-    if not seconds:
-        raise SelfishError(f"{name}: no '# Measurement period': the end of the data is missing")
+    if not seconds or seconds >= SECONDS_MOST:
+        raise SelfishError(f"{name}: no '# Measurement period' in seconds: the end of the data is missing or damaged")
     found = header_whole(header, "Detours")
-    if found is not None and found < len(rows):
-        raise SelfishError(f"{name}: {len(rows)} detours where the header says {found}")
+    if found is not None and found < listed:
+        raise SelfishError(f"{name}: {listed} detours where the header says {found}")
     overhead = header_number(header, "CPU overhead due to noise")
+    start_ns, duration_ns = block.rows.values.T.copy()
     return SelfishData(
         name=name,
-        start_ns=np.array([row[0] for row in rows], dtype=np.float64),
-        duration_ns=np.array([row[1] for row in rows], dtype=np.float64),
+        start_ns=start_ns,
+        duration_ns=duration_ns,
         period_ns=seconds * 1e9,
         loop_ns=header_number(header, r"Minimal cycle length \[ns\]"),
         threshold_ns=header_number(header, r"Threshold(?: \[ns\])?"),
-        found=len(rows) if found is None else found,
+        found=listed if found is None else found,
         overhead_ratio=None if overhead is None else overhead / 100,
-        header=tuple(header),
+        header=header,
     )
 
 
-def _detour(word: str) -> float | None:
-    try:
-        value = float(word)
-    except ValueError:
-        return None
-    return value if 0 <= value < 2.0**63 else None
+def _blocks(name: str, parts: Iterator[Comment | Rows]) -> list[SelfishData]:
+    found = [_block(name, block) for block in blocks(parts, LAYOUT, lambda text: text.startswith("Measurement period"))]
+    if not found:
+        raise SelfishError(f"{name}: empty; {LAYOUT.right}")
+    return found
 
 
 def parse(text: str, name: str) -> list[SelfishData]:
     """Every CPU's detours in `text`; `name` stands in messages. The period's line ends a block."""
-    blocks: list[SelfishData] = []
-    header: list[str] = []
-    rows: list[tuple[float, float]] = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        line = line.strip()
-        if not line:
-            continue
-        if line.startswith("#"):
-            header.append(line[1:].strip())
-            if header[-1].startswith("Measurement period"):
-                blocks.append(_block(name, header, rows))
-                header, rows = [], []
-            continue
-        words = [_detour(word) for word in line.split()]
-        if len(words) != 2 or words[0] is None or words[1] is None:
-            raise SelfishError(f"{name}:{number}: not a detour: {line[:60]!r}; a detour is 'start duration' in ns")
-        if rows and words[0] < rows[-1][0]:
-            raise SelfishError(f"{name}:{number}: time runs backwards: {words[0]:.0f} ns after {rows[-1][0]:.0f} ns")
-        rows.append((words[0], words[1]))
-    if rows or header:
-        blocks.append(_block(name, header, rows))
-    if not blocks:
-        raise SelfishError(f"{name}: empty")
-    return blocks
+    return _blocks(name, scan_text(text, name, LAYOUT))
 
 
 def read(path: Path | str) -> list[SelfishData]:
     """The blocks of a selfish file; DataError on anything else, OSError if it cannot be read."""
-    return parse(read_text(path, "a selfish file is lines of 'start duration' in ns"), str(path))
+    return _blocks(str(path), scan_file(path, LAYOUT))
 
 
 def summarise(data: SelfishData) -> SelfishSummary:

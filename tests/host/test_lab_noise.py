@@ -22,7 +22,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from lab import fwq, phase, phase_compare, plots, selfish, silence  # noqa: E402
+from lab import fwq, phase, phase_compare, selfish, silence  # noqa: E402
+from lab.pictures.survival import SurvivalCurves, survival_picture  # noqa: E402
 from lab.ftq import parse_report  # noqa: E402
 from lab.reading import DataError  # noqa: E402
 
@@ -362,9 +363,9 @@ def test_broken_data_is_named_with_its_line(parse: Any, text: str, said: str) ->
     assert str(error.value).startswith(said)
 
 
-@pytest.mark.parametrize("module", [fwq, selfish, phase])
-def test_file_that_is_no_text_is_named_with_its_line(module: Any, tmp_path: Path) -> None:
-    (tmp_path / "image.dat").write_bytes(b"5\n\xff\xfe\n")
+@pytest.mark.parametrize(("module", "first"), [(fwq, b"5"), (selfish, b"5 1"), (phase, b"5 1")])
+def test_file_that_is_no_text_is_named_with_its_line(module: Any, first: bytes, tmp_path: Path) -> None:
+    (tmp_path / "image.dat").write_bytes(first + b"\n\xff\xfe\n")
     with pytest.raises(DataError, match=r"image.dat:2: not text"):
         module.read(tmp_path / "image.dat")
 
@@ -623,7 +624,7 @@ def test_wrong_hours_and_shifts_are_refused(argv: list[str]) -> None:
 
 def test_survival_picture_of_nothing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no system"):
-        plots.survival_picture([plots.SurvivalCurves("tacet", "Tacet", {})], tmp_path / "phase.png")
+        survival_picture([SurvivalCurves("tacet", "Tacet", {})], tmp_path / "phase.png")
 
 
 def test_missing_program_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

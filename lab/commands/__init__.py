@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The subcommands of `lab`: lab/__main__.py lists them."""

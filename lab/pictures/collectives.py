@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Latencies of collective operations by the number of ranks, as boxplots [Hoefler10 Fig. 5-7].
+
+The box is the middle half, the line in it the median, the whiskers reach to the last value within 1.5 boxes, dots are beyond. A cross is the mean, which noise moves
+more than the median.
+"""
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.patches import Patch
+
+from lab.pictures.style import Style, bare, figure_new, grid, log_time_axis, notes_below, plt, save, style_of
+from lab.reading import DataError
+
+#: Latencies in ns: by system, by ranks.
+Latencies = Mapping[str, Mapping[int, Sequence[float]]]
+
+RIGHT = 'it is {"SYSTEM": {"RANKS": [latency_ns, …]}}'
+FILE_MOST = 256 << 20
+
+
+def latencies_read(path: Path | str) -> dict[str, dict[int, list[float]]]:
+    """Latencies from a JSON file: {"system": {"ranks": [ns, …]}}. DataError or OSError."""
+    with Path(path).open("rb") as file:
+        raw = file.read(FILE_MOST + 1)
+    if len(raw) > FILE_MOST:
+        raise DataError(f"{path}: more than {FILE_MOST} bytes; {RIGHT}")
+    try:
+        found = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", 1)
+        raise DataError(f"{path}:{line}: not JSON: {str(error)[:80]}; {RIGHT}") from None
+    if not isinstance(found, dict) or not found:
+        raise DataError(f"{path}: no systems; {RIGHT}")
+    systems: dict[str, dict[int, list[float]]] = {}
+    for system, by_ranks in found.items():
+        if not isinstance(by_ranks, dict) or not by_ranks:
+            raise DataError(f"{path}: {system[:40]!r} has no numbers of ranks; {RIGHT}")
+        systems[system] = {}
+        for ranks, values in by_ranks.items():
+            good = isinstance(values, list) and values and all(isinstance(v, (int, float)) and not isinstance(v, bool) and math.isfinite(v) and v > 0 for v in values)
+            if not (ranks.isascii() and ranks.isdigit() and 0 < int(ranks[:19]) < 2**62) or not good:
+                raise DataError(f"{path}: {system[:40]!r}, {ranks[:20]!r} ranks: not a list of positive latencies; {RIGHT}")
+            systems[system][int(ranks)] = [float(v) for v in values]
+    return systems
+
+
+def _ranks_text(ranks: int) -> str:
+    for size, unit in ((1 << 20, "Mi"), (1 << 10, "Ki")):
+        if ranks >= size and ranks % size == 0:
+            return f"{ranks // size} {unit}"
+    return f"{ranks:,}"
+
+
+def _face(style: Style) -> str:
+    """White behind a hatch; else the colour, light enough for a black median."""
+    if style.hatch:
+        return "white"
+    return "#" + "".join(f"{round(0.5 * int(style.colour[i : i + 2], 16) + 127.5):02x}" for i in (1, 3, 5))
+
+
+def collective_picture(latencies_ns: Latencies, path: Path | str, *, title: str = "", notes: Sequence[str] = (), width: int = 1400) -> None:
+    """Boxes of each system side by side at each number of ranks; latencies in ns, above 0, on a logarithmic axis."""
+    if not latencies_ns or not any(latencies_ns.values()):
+        raise DataError("no latencies to draw; there must be a system with ranks")
+    all_ranks = sorted({ranks for by_ranks in latencies_ns.values() for ranks in by_ranks})
+    share = 0.8 / len(latencies_ns)
+    figure, ((axes,),) = figure_new(1, 1, (14, 5.6))
+    try:
+        handles = []
+        for i, (name, by_ranks) in enumerate(latencies_ns.items()):
+            style = style_of(name, i)
+            places = [all_ranks.index(ranks) + (i - (len(latencies_ns) - 1) / 2) * share for ranks in sorted(by_ranks)]
+            drawn = axes.boxplot(
+                [np.asarray(by_ranks[ranks]) for ranks in sorted(by_ranks)], positions=places, widths=0.8 * share, patch_artist=True, manage_ticks=False,
+                showmeans=True, meanprops={"marker": "x", "markeredgecolor": "black", "markersize": 5},
+                medianprops={"color": "black", "linewidth": 1.6}, whiskerprops={"color": style.colour}, capprops={"color": style.colour},
+                flierprops={"marker": ".", "markersize": 3, "markerfacecolor": style.colour, "markeredgecolor": "none", "alpha": 0.5, "rasterized": True},
+            )  # fmt: skip
+            for box in drawn["boxes"]:
+                box.set(facecolor=_face(style), edgecolor=style.colour, hatch=style.hatch, linewidth=1.2)
+            handles.append(Patch(facecolor=_face(style), edgecolor=style.colour, hatch=style.hatch, label=name))
+        axes.set_yscale("log")
+        log_time_axis(axes.yaxis, *axes.get_ylim())
+        axes.set_xlim(-0.6, len(all_ranks) - 0.4)
+        axes.set_xticks(range(len(all_ranks)), [_ranks_text(ranks) for ranks in all_ranks])
+        axes.set_xlabel("ranks")
+        axes.set_ylabel("latency")
+        bare(axes)
+        grid(axes, "y")
+        axes.legend(handles=handles, frameon=False, loc="upper left", fontsize=10, handlelength=2.4, handleheight=1.4)
+        figure.suptitle(title or "Latency of a collective operation", x=0.01, ha="left", fontsize=14)
+        notes_below(figure, ["Box: middle half and median; whiskers: 1.5 boxes; dots: beyond; cross: mean.", *notes])
+        save(figure, path, width)
+    finally:
+        plt.close(figure)

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Lost operations over time, a panel a system, in the manner of [Betti09 Fig. 3, 4].
+
+All panels share one scale, so that a small bar on one is a small bar on the other. It is linear up to the floor and
+logarithmic above (symlog): a single lost count is visible beside a detour of thousands, and nothing is cut off. What
+lies within the quantisation floor is drawn as dots in a band, what is noise as bars that rise from zero.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from lab.ftq import DISTURBED_LOSS, FtqData, FtqSummary
+from lab.pictures.style import GREY, SHADE, bare, plt, save, style_of
+from lab.text import percent_text, time_text
+
+#: Upper edge of the band, counts: above the one count that the floor takes, below the two that are noise.
+FLOOR_BAND = 1.5
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One system of the picture: its key (for the colour), its title, and data with figures, or why there are none.
+
+    `remark` is what one must know to read the bars, because they are not this CPU's noise: it stands in the panel, and
+    bars and figures step back.
+    """
+
+    key: str
+    title: str
+    data: FtqData | None = None
+    summary: FtqSummary | None = None
+    absent: str = ""
+    remark: str = ""
+
+
+def _tick_label(value: float, _position: int) -> str:
+    """1, 10, 100, 1000, 10k …"""
+    if value >= 10_000:
+        return f"{value / 1000:,.0f}k"
+    return f"{value:.0f}"
+
+
+def _figures(summary: FtqSummary) -> str:
+    """The line of figures on a panel's right."""
+    return (
+        f"{summary.disturbed_quanta:,} of {summary.samples:,} quanta disturbed   ·   "
+        f"noise {percent_text(summary.noise_ratio)}   ·   "
+        f"largest loss {time_text(summary.largest_loss_ns)}"
+    )
+
+
+def _scale(axes: Axes, top: float) -> None:
+    """The shared y scale: linear to 2 counts, logarithmic above."""
+    axes.set_yscale("symlog", linthresh=DISTURBED_LOSS, linscale=0.45)
+    axes.set_ylim(0, top)
+    decades = [10.0**i for i in range(1, 1 + int(np.ceil(np.log10(top)))) if 10.0**i <= top]
+    axes.yaxis.set_major_locator(FixedLocator([0.0, float(DISTURBED_LOSS), *decades]))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(_tick_label))
+
+
+def _right_scale(axes: Axes, top: float, operation_ns: float) -> None:
+    """The same scale as time, on the right."""
+    right = axes.twinx()
+    right.set_yscale("symlog", linthresh=DISTURBED_LOSS, linscale=0.45)
+    right.set_ylim(0, top)
+    times_ns = [t for t in (1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9) if DISTURBED_LOSS < t / operation_ns <= top]
+    right.yaxis.set_major_locator(FixedLocator([t / operation_ns for t in times_ns]))
+    right.yaxis.set_minor_locator(NullLocator())
+    right.yaxis.set_major_formatter(FuncFormatter(lambda value, _position: time_text(value * operation_ns)))
+    right.tick_params(axis="y", length=3, colors=GREY, labelsize=9)
+    for side in right.spines.values():
+        side.set_visible(False)
+
+
+def _bars(axes: Axes, panel: Panel, width_points: float) -> None:
+    """Bars for the disturbed quanta, dots for what lies within the floor."""
+    assert panel.data is not None and panel.summary is not None
+    start_s = (panel.data.start_ns - panel.data.start_ns[0]) / 1e9
+    losses = panel.summary.losses
+    disturbed = losses >= DISTURBED_LOSS
+    colour = style_of(panel.key).colour
+    axes.plot(
+        start_s[~disturbed], losses[~disturbed], linestyle="none", marker="o", markersize=2.2, markeredgewidth=0,
+        color=colour, alpha=0.8, clip_on=False, zorder=3, rasterized=True,
+    )  # fmt: skip
+    axes.vlines(
+        start_s[disturbed], 0, losses[disturbed], colors=colour, linewidth=width_points, zorder=2,
+        alpha=0.45 if panel.remark else 1.0,
+    )  # fmt: skip
+
+
+def _silence(axes: Axes, summary: FtqSummary) -> None:
+    """The words on a panel without a single bar."""
+    paper = {"facecolor": "white", "edgecolor": "none", "pad": 3}
+    axes.text(
+        0.5, 0.6, "zero detours", transform=axes.transAxes, ha="center", va="center", fontsize=20,
+        color=style_of("tacet").colour, style="italic", bbox=paper,
+    )  # fmt: skip
+    seconds = summary.samples * summary.quantum_ns / 1e9
+    axes.text(
+        0.5, 0.42, f"no quantum lost two operations or more in {seconds:g} s", transform=axes.transAxes, ha="center",
+        va="center", fontsize=10, color=GREY, bbox=paper,
+    )  # fmt: skip
+
+
+def _panel(axes: Axes, panel: Panel, top: float, window_s: float, width_inches: float) -> None:
+    axes.set_title(panel.title, loc="left", fontsize=13, fontweight="bold", color=style_of(panel.key).colour)
+    axes.set_xlim(0, window_s)
+    bare(axes)
+    if panel.data is None or panel.summary is None:
+        axes.text(
+            0.5, 0.5, f"not measured: {panel.absent}", transform=axes.transAxes, ha="center", va="center", fontsize=11,
+            color=GREY, wrap=True,
+        )  # fmt: skip
+        axes.set_yticks([])
+        axes.spines["left"].set_visible(False)
+        return
+    axes.set_title(_figures(panel.summary), loc="right", fontsize=10.5, color=GREY if panel.remark else "#222222")
+    _scale(axes, top)
+    axes.axhspan(0, FLOOR_BAND, color=SHADE, linewidth=0, zorder=0)
+    axes.grid(axis="y", color="#d8d8d8", linewidth=0.6, zorder=1)
+    axes.set_axisbelow(True)
+    # As wide as fits beside its neighbours; a few bars alone are wide enough to be seen.
+    points_a_quantum = width_inches * 72 / len(panel.data.counts)
+    narrowest = 1.6 if panel.summary.disturbed_quanta < 100 else 0.6
+    _bars(axes, panel, float(np.clip(0.8 * points_a_quantum, narrowest, 3)))
+    _right_scale(axes, top, panel.summary.operation_ns)
+    if panel.summary.detours == 0:
+        _silence(axes, panel.summary)
+    if panel.remark:
+        axes.text(
+            0.004, 0.94, panel.remark, transform=axes.transAxes, ha="left", va="top", fontsize=9.5, color="#222222",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 2}, zorder=4,
+        )  # fmt: skip
+
+
+def ftq_picture(panels: Sequence[Panel], path: Path | str, *, title: str = "", note: str = "", width: int = 1400) -> None:
+    """Writes the picture of FTQ on several systems as PNG or SVG, `width` by about 900 points."""
+    shown = [panel for panel in panels if panel.data is not None and panel.summary is not None]
+    if not shown:
+        raise ValueError("no system of the picture has data")
+    most = max(int(panel.summary.losses.max()) for panel in shown if panel.summary)
+    room = 10.0 if any(panel.remark for panel in shown) else 2.0
+    top = max(30.0, room * most)
+    window_s = max(panel.data.window_ns for panel in shown if panel.data) / 1e9
+    width_inches = 14.0
+
+    figure, all_axes = plt.subplots(
+        len(panels), 1, figsize=(width_inches, max(4.0, 1.2 + 2.6 * len(panels))), sharex=True, squeeze=False
+    )
+    try:
+        for axes, panel in zip(all_axes[:, 0], panels):
+            _panel(axes, panel, top, window_s, 0.88 * width_inches)
+        figure.supylabel("operations lost in a quantum", fontsize=11, x=0.012)
+        figure.text(0.988, 0.5, "the same as time", rotation=-90, ha="right", va="center", fontsize=11, color=GREY)
+        all_axes[-1, 0].set_xlabel("time in the measuring window, s", fontsize=11)
+        operation_ns = shown[0].summary.operation_ns if shown[0].summary else 0.0
+        floor = (
+            f"Grey band: quantisation floor. Time grid and loop beat against each other, so that a quantum of a silent "
+            f"core may be one operation ({operation_ns:.0f} ns) short; a loss of two or more is noise."
+        )
+        figure.suptitle(title or "What the system takes: FTQ", x=0.06, y=0.97, ha="left", fontsize=15)
+        figure.text(0.06, 0.012, "\n".join(filter(None, [floor, note])), fontsize=9, color=GREY, va="bottom", ha="left")
+        figure.subplots_adjust(left=0.06, right=0.925, top=0.875, bottom=0.115, hspace=0.38)
+        save(figure, path, width)
+    finally:
+        plt.close(figure)

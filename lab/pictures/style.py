@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What all pictures share: one colour, line, marker and hatch a system wherever it appears, axes without clutter, and how a picture is saved.
+
+Systems differ in lightness, line style, marker and hatch too, so that a picture stays readable in grey and for the colour-blind.
+"""
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")  # a picture is a file here; no display is needed
+
+import matplotlib.pyplot as plt  # noqa: E402
+import numpy as np  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: E402
+
+from lab.reading import DataError  # noqa: E402
+from lab.text import time_text  # noqa: E402
+from lab.trace import Trace  # noqa: E402
+
+__all__ = [
+    "GREY", "SHADE", "Style", "System", "bare", "figure_new", "grid", "log_time_axis", "name_axes", "nothing", "notes_below", "plt", "save", "style_of",
+]  # fmt: skip
+
+GREY = "#6b6b6b"
+SHADE = "#e6e6e0"
+GRID = "#d8d8d8"
+
+#: A picture no wider than this is a thumbnail: few colours, small file.
+THUMBNAIL_MOST = 1000
+THUMBNAIL_COLOURS = 48
+
+matplotlib.rcParams["svg.hashsalt"] = "tacet"  # the same picture is the same file
+matplotlib.rcParams["font.family"] = "DejaVu Sans"  # comes with matplotlib: the same widths everywhere
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a system looks. `line` is matplotlib's dash pattern."""
+
+    colour: str
+    line: Any
+    marker: str
+    hatch: str
+
+
+STYLES = {
+    "tacet": Style("#14375e", "-", "o", ""),
+    "linux": Style("#d1602a", (0, (8, 1.2)), "s", "///"),
+    "linux-tuned": Style("#5f9e8f", (0, (5, 2)), "^", "..."),
+    "linux-rt": Style("#a8478f", (0, (1.5, 1.2)), "D", "xxx"),
+}
+#: For systems that are none of these, in the order in which they come.
+OTHERS = (
+    Style("#555555", (0, (7, 2, 1.5, 2)), "v", "\\\\\\"),
+    Style("#b08d00", (0, (3, 1)), "P", "+++"),
+    Style("#2f7fb5", (0, (1, 2)), "X", "ooo"),
+    Style("#8a5a44", (0, (9, 3)), "<", "---"),
+)
+
+
+def style_of(key: str, index: int = 0) -> Style:
+    """A system's style: `linux_tuned` is `linux-tuned`. `index` is an unknown one's place among the systems of the picture."""
+    return STYLES.get(key.lower().replace("_", "-"), OTHERS[index % len(OTHERS)])
+
+
+@dataclass(frozen=True)
+class System:
+    """A measured system of a picture: its key (for the style), its name, and its trace."""
+
+    key: str
+    name: str
+    trace: Trace
+
+
+def bare(axes: Axes) -> None:
+    """No frame above and on the right."""
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+
+
+def grid(axes: Axes, axis: str = "both") -> None:
+    axes.grid(axis=axis, color=GRID, linewidth=0.6)  # type: ignore[arg-type]
+    axes.set_axisbelow(True)
+
+
+def figure_new(rows: int, columns: int, size: tuple[float, float], **keywords: Any) -> tuple[Figure, np.ndarray]:
+    """A figure with a field of axes, always two-dimensional."""
+    return plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained", **keywords)
+
+
+def log_time_axis(axis: Any, low: float, high: float) -> None:
+    """A logarithmic axis of ns from `low` to `high`, labelled with units at each decade, and between them where there are few."""
+    few = np.log10(high / low) < 2.5
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=12))
+    axis.set_major_formatter(FuncFormatter(lambda value, _position: time_text(value) if value > 0 else "0"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def name_axes(axes: Axes, name: str, remark: str, key: str, index: int) -> None:
+    """A panel's title: the system in its colour, and a remark on the right."""
+    axes.set_title(name, loc="left", fontsize=12, fontweight="bold", color=style_of(key, index).colour)
+    if remark:
+        axes.set_title(remark, loc="right", fontsize=9.5, color=GREY)
+
+
+def nothing(axes: Axes, words: str, key: str, index: int) -> None:
+    """The words on a panel without data."""
+    axes.text(
+        0.5, 0.5, words, transform=axes.transAxes, ha="center", va="center", fontsize=14, style="italic", color=style_of(key, index).colour,
+    )  # fmt: skip
+
+
+def notes_below(figure: Figure, notes: list[str]) -> None:
+    """What one must know to read the picture, in small print under it."""
+    lines = [note for note in notes if note]
+    if lines:
+        figure.supxlabel("\n".join(lines), fontsize=8.5, color=GREY, x=0.01, ha="left")
+
+
+def save(figure: Figure, path: Path | str, width: int) -> None:
+    """Writes PNG (`width` pixels) or SVG, by the name's ending. DataError for another ending, OSError if it cannot be written."""
+    path = Path(path)
+    if path.suffix not in (".png", ".svg"):
+        raise DataError(f"{path}: a picture is written as .png or .svg; give a name that ends so")
+    if path.suffix == ".svg":
+        figure.savefig(path, metadata={"Date": None, "Creator": None})
+        return
+    dpi = width / figure.get_size_inches()[0]
+    if width > THUMBNAIL_MOST:
+        figure.savefig(path, dpi=dpi, metadata={"Software": None})
+        return
+    from PIL import Image  # matplotlib needs it anyway
+
+    whole = io.BytesIO()
+    figure.savefig(whole, dpi=dpi, format="png")
+    Image.open(whole).convert("RGB").quantize(THUMBNAIL_COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""How likely a computation phase is delayed by how much: survival functions, a panel a grain [Tsafrir05 Fig. 5].
+
+The data are measured phases (apps/phase), or the delays that a trace's detours would have meant for phases of that grain. The grey band
+is what the data cannot show: less than one phase of those that they hold.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from lab import phase
+from lab.pictures.style import GREY, SHADE, bare, plt, save, style_of
+from lab.statistics import Delays
+from lab.text import time_text
+
+
+@dataclass(frozen=True)
+class SurvivalCurves:
+    """One system of the survival picture: its key (for the colour), its name, and its durations by grain, ns."""
+
+    key: str
+    name: str
+    grains: Mapping[int, phase.PhaseData | Delays]
+
+
+def _points(data: phase.PhaseData | Delays) -> tuple[np.ndarray, np.ndarray, float]:
+    """Delays relative to the grain, the share of phases delayed more than that, and how many phases there were."""
+    if isinstance(data, phase.PhaseData):
+        delays, above = phase.survival(data)
+        return delays, above, float(data.count)
+    above = np.concatenate([np.cumsum(data.share[::-1])[::-1][1:], [0.0]])
+    delays = data.delay_ns / data.grain_ns
+    if delays[0] > 0:  # not one phase is undelayed
+        delays, above = np.concatenate([[0.0], delays]), np.concatenate([[1.0], above])
+    return delays, above, data.phases
+
+
+#: Delays that the figures in the text tell, as marks on the x axis.
+SURVIVAL_MARKS = (0.01, 0.10, 1.00)
+SURVIVAL_LEAST_DELAY = 1e-5
+
+
+def _delay_label(value: float, _position: int) -> str:
+    """A delay in percent, without needless digits."""
+    return f"+{100 * value:g} %"
+
+
+def _survival_curve(axes: Axes, curves: SurvivalCurves, data: phase.PhaseData | Delays, index: int, most: float) -> bool:
+    """One curve; False where no phase was delayed visibly, so that there is nothing to draw."""
+    delays, above, _ = _points(data)
+    style = style_of(curves.key, index)
+    # Above its last duration the function is zero, which a logarithmic scale has not: the curve drops out of the panel.
+    floor = 1e-12
+    left = int(np.searchsorted(delays, SURVIVAL_LEAST_DELAY, side="right")) - 1
+    if above[left] == 0:
+        return False
+    x = np.concatenate([[SURVIVAL_LEAST_DELAY], delays[left + 1 :]])
+    y = np.concatenate([[above[left]], above[left + 1 :]])
+    axes.step(
+        x[x <= most], np.maximum(y, floor)[x <= most], where="post", color=style.colour, linestyle=style.line, linewidth=1.8,
+        label=curves.name,
+    )  # fmt: skip
+    return True
+
+
+def _survival_panel(axes: Axes, systems: Sequence[SurvivalCurves], grain_ns: int, most: float, least: float) -> None:
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(SURVIVAL_LEAST_DELAY, most)
+    phases = max(_points(system.grains[grain_ns])[2] for system in systems if grain_ns in system.grains)
+    axes.set_ylim(least, 2)
+    axes.set_title(f"{time_text(grain_ns)}", loc="left", fontsize=13, fontweight="bold", color="#222222")
+    axes.set_title(f"{phases:,.0f} phases", loc="right", fontsize=9.5, color=GREY)
+    axes.axhspan(least, 1 / phases, color=SHADE, linewidth=0, zorder=0)
+    for mark in SURVIVAL_MARKS:
+        axes.axvline(mark, color="#d8d8d8", linewidth=0.8, zorder=0)
+    axes.xaxis.set_major_locator(FixedLocator([1e-5, 1e-4, 1e-3, *SURVIVAL_MARKS, 10.0]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(_delay_label))
+    axes.tick_params(axis="x", labelsize=8)
+    axes.tick_params(axis="y", labelsize=9)
+    bare(axes)
+    silent = []
+    for i, system in enumerate(systems):
+        data = system.grains.get(grain_ns)
+        if data is not None and not _survival_curve(axes, system, data, i, most):
+            silent.append((system, i))
+    for row, (system, i) in enumerate(silent):
+        axes.text(
+            0.98, 0.95 - 0.09 * row, f"{system.name}: no phase delayed", transform=axes.transAxes, ha="right", va="top",
+            fontsize=10.5, style="italic", color=style_of(system.key, i).colour,
+        )  # fmt: skip
+
+
+def survival_picture(
+    systems: Sequence[SurvivalCurves], path: Path | str, *, title: str = "", notes: Sequence[str] = (), width: int = 1400
+) -> None:
+    """Writes the survival functions of the phase durations as PNG or SVG, `width` by about 900 points, a panel a grain."""
+    grains_ns = sorted({grain for system in systems for grain in system.grains})
+    if not grains_ns:
+        raise ValueError("no system of the picture has data")
+    columns = min(3, len(grains_ns))
+    rows = -(-len(grains_ns) // columns)
+    longest = max(float(_points(data)[0][-1]) for system in systems for data in system.grains.values())
+    most = max(2.0, 1.5 * longest)
+    least = 0.5 / max(_points(data)[2] for system in systems for data in system.grains.values())
+    figure, all_axes = plt.subplots(
+        rows, columns, figsize=(max(7.0, 14 * columns / 3), 2.2 + 3.3 * rows), squeeze=False
+    )
+    try:
+        for axes, grain_ns in zip(all_axes.flat, grains_ns):
+            _survival_panel(axes, systems, grain_ns, most, least)
+        for axes in list(all_axes.flat)[len(grains_ns) :]:
+            axes.set_visible(False)
+        handles = [
+            plt.Line2D(
+                [], [], color=style_of(system.key, i).colour, linestyle=style_of(system.key, i).line, linewidth=1.8,
+                label=system.name,
+            )
+            for i, system in enumerate(systems)
+        ]  # fmt: skip
+        height = figure.get_size_inches()[1]
+        figure.legend(
+            handles=handles, loc="upper right", ncols=len(handles), frameon=False, fontsize=11,
+            bbox_to_anchor=(0.985, 1 - 0.1 / height),
+        )  # fmt: skip
+        figure.suptitle(title, x=0.07, y=1 - 0.2 / height, ha="left", va="top", fontsize=15)
+        figure.supylabel("p: share of phases delayed by more than x", fontsize=11, x=0.012)
+        figure.text(0.53, 0.92 / height, "x: delay against the shortest phase", fontsize=11, ha="center")
+        legend = "Grey band: less than one phase of those that were run. Lines: delays of 1, 10 and 100 %."
+        figure.text(0.07, 0.12 / height, "\n".join([legend, *notes]), fontsize=9, color=GREY, va="bottom", ha="left")
+        figure.subplots_adjust(
+            left=0.07, right=0.985, top=1 - 1.0 / height, bottom=1.5 / height, hspace=0.42, wspace=0.2
+        )
+        save(figure, path, width)
+    finally:
+        plt.close(figure)
