@@ -5,12 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lab.reproduce.outcome import Settings
 from lab.reproduce.store import Store
 from lab.runner import ROOT, LabError
+
+#: What a run is known by: its case, ending with the number of ranks.
+Key = tuple[object, ...]
 
 SIM = ROOT / "build/lab/sim"
 #: Messages of one call of the simulator, about: some seconds, so that an interruption loses no more.
@@ -146,3 +151,9 @@ def latencies(store: Store, name: str, run: Run, simulations: int, threads: int 
         quiet = value["quiet_ns"]
         found += value["ns"]
     return Latencies(quiet, found)
+
+
+def simulate_all(settings: Settings, runs: Mapping[Key, Run]) -> dict[Key, Latencies]:
+    """All runs, each as often as the settings say; the progress knows from the beginning how many calls there will be."""
+    settings.store.progress.total += sum(len(calls(run, settings.repeat(run.messages))) for run in runs.values())
+    return {key: latencies(settings.store, " ".join(map(str, key)), run, settings.repeat(run.messages), settings.threads) for key, run in runs.items()}
