@@ -35,7 +35,7 @@ def curve_picture(
                 for name, line in kind.items():
                     style = style_of(name, names.index(name))
                     look = style.line if dash else "none"
-                    axes.plot(*zip(*line), color=style.colour, linestyle=look, marker=style.marker, markersize=5, linewidth=1.6, label=name)
+                    axes.plot(*zip(*line), color=style.colour, linestyle=look, marker=style.marker, markersize=5, linewidth=1.6, label=name or "_unnamed")
             axes.set_xscale("log")
             if log_y:
                 axes.set_yscale("log")
@@ -43,7 +43,7 @@ def curve_picture(
             axes.set_xlabel(x)
             bare(axes)
             grid(axes)
-            if panel.lines or panel.points:
+            if any(name for name in [*panel.lines, *panel.points]):
                 axes.legend(frameon=False, fontsize=9)
         for axes in list(all_axes.flat)[len(panels) :]:
             axes.set_visible(False)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`lab reproduce NAME…`: repeats experiments of the papers; `lab reproduce list` names them.
 
-Each leaves in `OUT/NAME/` its table (table.txt), its values (result.json) and its picture (picture.png), and every simulated point (points/),
-so that an interrupted run goes on where it was. Results are written whole or not at all.
+Each leaves in `OUT/NAME/` its table (table.txt), its values (result.json) and its picture (picture.png), and in `OUT/points/` every simulated point,
+so that an interrupted run goes on where it was, and experiments share points. Results are written whole or not at all.
 """
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("names", nargs="+", metavar="NAME", help="experiments as listed below, all, or list")
     parser.add_argument("--out", type=Path, default=OUT, help=f"folder for the results ({OUT})")
     parser.add_argument("--quick", action="store_true", help="few ranks and simulations: a minute for all")
-    parser.add_argument("--simulations", type=positive, metavar="N", help="of each number of ranks (1000 up to some thousand ranks, then fewer, at least 20)")
+    parser.add_argument("--simulations", type=positive, metavar="N", help="of each number of ranks (1000 up to two thousand ranks, then fewer, at least 20; the paper: 1000)")
     parser.add_argument("--largest", type=positive, default=20, metavar="LOG2", help="log2 of the most ranks (20)")
     parser.add_argument("--threads", type=positive, default=0, metavar="N", help="of the simulator (all processors)")
     parser.add_argument("--seed", type=positive, default=1, metavar="N", help="of the synthetic traces (1)")
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
     for experiment in chosen(options.names):
         folder = options.out / (f"{experiment.name}-quick" if options.quick else experiment.name)
         progress = Progress(0)
-        settings = Settings(Store(folder, progress), options.out, options.quick, options.simulations, options.largest, options.threads, options.seed)
+        settings = Settings(Store(options.out, progress), options.out, options.quick, options.simulations, options.largest, options.threads, options.seed)
         progress.out.write(f"{experiment.name}: {experiment.summary} [{experiment.paper}]\n")
         try:
             outcome = experiment.run(settings)

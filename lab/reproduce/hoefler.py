@@ -66,11 +66,13 @@ def largest_increase(found: Mapping[Key, Latencies], case: str, name: str, publi
 
 
 def onset(found: Mapping[Key, Latencies], case: str) -> dict[str, float]:
-    """The fewest ranks whose median increase is a tenth of that of the most."""
-    answer = {}
+    """The fewest ranks whose median increase is a tenth of that of the most; no answer where even that is below 1 %."""
+    answer: dict[str, float] = {}
     for rule in RULES:
         medians = {ranks: np.median(value.slowdowns()) - 1 for ranks, value in sorted(series(found, case, rule).items())}
         final = list(medians.values())[-1]
+        if final < 0.01:
+            continue
         answer[rule] = float(next(ranks for ranks, median in medians.items() if median >= final / 10))
     return by_rule(answer)
 
@@ -120,7 +122,7 @@ def spread(found: Mapping[Key, Latencies], case: str, ranks: int) -> dict[str, f
 
 
 #: 1 MiB is sent by rendezvous, which the simulator does in one thread.
-LARGE_MESSAGE_LAST = 14
+LARGE_MESSAGE_LAST = 12
 
 
 def fig6(settings: Settings) -> Outcome:

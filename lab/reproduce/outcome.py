@@ -13,7 +13,7 @@ from lab.runner import table
 #: Simulations of one number of ranks that the paper does [Hoefler10 §IV-B].
 SIMULATIONS = 1000
 #: What we spend on one number of ranks unless asked for more, messages; at least so many simulations.
-MESSAGES_MOST = 100_000_000
+MESSAGES_MOST = 20_000_000
 SIMULATIONS_LEAST = 20
 
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,10 @@ from lab.runner import ROOT, LabError
 Key = tuple[object, ...]
 
 SIM = ROOT / "build/lab/sim"
+#: S [Hoefler10 §IV].
+EAGER_LIMIT = 65 * 1024
 #: Messages of one call of the simulator, about: some seconds, so that an interruption loses no more.
-CALL_MESSAGES = 200_000_000
+CALL_MESSAGES = 100_000_000
 
 
 def program(path: Path = SIM) -> Path:
@@ -50,7 +52,7 @@ class Network:
     G: float
 
     def words(self) -> list[object]:
-        return ["-L", number(self.L), "-o", number(self.o), "-g", number(self.g), "-G", number(self.G, 6), "-S", 65 * 1024]
+        return ["-L", number(self.L), "-o", number(self.o), "-g", number(self.g), "-G", number(self.G, 6), "-S", EAGER_LIMIT]
 
     def faster(self, factor: float) -> Network:
         """Another network, the same host overhead [Hoefler10 §IV-B5]."""
@@ -104,16 +106,19 @@ class Run:
     network: Network
     noise: Disturbance
     bytes: int = 1
-    more: tuple[object, ...] = field(default=())
+    more: tuple[object, ...] = ()
+    iterations: int = 1
 
     def words(self) -> list[object]:
-        return ["pattern", self.pattern, "-n", self.ranks, "-b", self.bytes, *self.network.words(), *self.noise.words(), *self.more]
+        return ["pattern", self.pattern, "-n", self.ranks, "-b", self.bytes, *self.network.words(), *self.noise.words(), "-i", self.iterations, *self.more]
 
     @property
     def messages(self) -> int:
+        """What a simulation costs, in messages of dissemination: other patterns need the general engine, rendezvous one thread, and waiting messages
+        of alltoall are looked at again and again."""
         steps = max(self.ranks - 1, 1).bit_length()
-        each = {"alltoall": self.ranks - 1, "bcast": 1, "reduce": 1}.get(self.pattern, steps)
-        return max(1, self.ranks * each)
+        each = {"alltoall": self.ranks**2 // 4, "bcast": 8, "reduce": 8}.get(self.pattern, steps)
+        return max(1, self.ranks * each * self.iterations * (16 if self.bytes > EAGER_LIMIT else 1))
 
 
 @dataclass(frozen=True)
@@ -138,7 +143,7 @@ def latencies(store: Store, name: str, run: Run, simulations: int, threads: int 
     found: list[float] = []
     quiet = 0.0
     depends = {"pattern": run.pattern, "ranks": run.ranks, "bytes": run.bytes, "more": [str(w) for w in run.more],
-               "network": [run.network.L, run.network.o, run.network.g, run.network.G], "noise": run.noise.depends()}  # fmt: skip
+               "iterations": run.iterations, "network": [run.network.L, run.network.o, run.network.g, run.network.G], "noise": run.noise.depends()}  # fmt: skip
 
     def compute(seed: int, count: int) -> dict[str, Any]:
         words = [*run.words(), "--seed", seed, "-r", count, "--json", "-", *(["-j", threads] if threads else [])]

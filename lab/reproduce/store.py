@@ -65,7 +65,7 @@ class Progress:
 
 
 class Store:
-    """The points of one experiment, in a folder."""
+    """The points of the experiments, in a folder."""
 
     def __init__(self, folder: Path, progress: Progress) -> None:
         self.folder = folder

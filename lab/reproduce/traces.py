@@ -43,11 +43,11 @@ class Source:
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine of a paper: its key, name, share of time taken by noise, sources, and what they are made from."""
+    """A machine of a paper: its key, name, share of time taken by noise (None: what the sources make), sources, and what they are made from."""
 
     key: str
     name: str
-    noise_ratio: float
+    noise_ratio: float | None
     sources: tuple[Source, ...]
     published: str
     assumed: str
@@ -142,7 +142,7 @@ def generate(machine: Machine, seed: int = 1, detours: int = DETOURS) -> Synthet
     starts, lengths = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     order = np.argsort(starts, kind="stable")
     starts, lengths = starts[order], lengths[order]
-    scale = machine.noise_ratio * span_ns / float(lengths.sum()) if len(lengths) else 1.0
+    scale = machine.noise_ratio * span_ns / float(lengths.sum()) if machine.noise_ratio and len(lengths) else 1.0
     lengths = np.round(lengths * scale, 3)
     before = np.concatenate([[0.0], np.cumsum(lengths)[:-1]])
     starts = np.round(np.maximum.accumulate(starts - before) + before, 3)
