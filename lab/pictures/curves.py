@@ -6,13 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lab.pictures.style import bare, figure_new, grid, notes_below, plt, save, style_of
+from lab.pictures.style import OTHERS, STYLES, bare, figure_new, grid, notes_below, plt, save
 from lab.reading import DataError
+
+#: Looks of the lines, in their order.
+LOOKS = (*STYLES.values(), *OTHERS)
 
 
 @dataclass(frozen=True)
 class CurvePanel:
-    """A panel: its title, and lines by name, each a list of (x, y). `points` are drawn as bare markers, without a line."""
+    """A panel: its title, and lines by name, each a list of (x, y). `points` are drawn as bare markers, in the look of the line of the same name."""
 
     title: str
     lines: Mapping[str, Sequence[tuple[float, float]]]
@@ -22,20 +25,22 @@ class CurvePanel:
 def curve_picture(
     panels: Sequence[CurvePanel], path: Path | str, *, x: str, y: str, log_y: bool = False, title: str = "", notes: Sequence[str] = (), width: int = 1400
 ) -> None:
-    """Panels side by side with one y axis; x is logarithmic. Lines of one name look alike in all panels. DataError without data."""
+    """Panels side by side with one y axis; x is logarithmic. A panel's lines take their looks in their order, up to eight. DataError without data."""
     if not any(line for panel in panels for line in [*panel.lines.values(), *panel.points.values()]):
         raise DataError("no curves to draw; there must be a point")
-    names = list(dict.fromkeys(name for panel in panels for name in [*panel.lines, *panel.points]))
     columns = min(3, len(panels))
     rows = -(-len(panels) // columns)
     figure, all_axes = figure_new(rows, columns, (14, 1.2 + 4.2 * rows), sharey=True)
     try:
         for axes, panel in zip(all_axes.flat, panels):
-            for kind, dash in ((panel.lines, True), (panel.points, False)):
-                for name, line in kind.items():
-                    style = style_of(name, names.index(name))
-                    look = style.line if dash else "none"
-                    axes.plot(*zip(*line), color=style.colour, linestyle=look, marker=style.marker, markersize=5, linewidth=1.6, label=name or "_unnamed")
+            names = list(dict.fromkeys([*panel.lines, *panel.points]))
+            for lines, bare_points in ((panel.lines, False), (panel.points, True)):
+                for name, line in lines.items():
+                    look = LOOKS[names.index(name) % len(LOOKS)]
+                    dash = "none" if bare_points else look.line
+                    marker = "none" if not bare_points and name in panel.points else look.marker
+                    label = "_again" if bare_points and (name in panel.lines or not name) else name
+                    axes.plot(*zip(*line), color=look.colour, linestyle=dash, marker=marker, markersize=5, linewidth=1.6, label=label)
             axes.set_xscale("log")
             if log_y:
                 axes.set_yscale("log")

@@ -182,10 +182,10 @@ def fig7(settings: Settings) -> Outcome:
             gain = {rule: float(np.median(series(found, f"{key} 0.1x", rule)[ranks].ns) / np.median(series(found, f"{key} 10x", rule)[ranks].ns)) for rule in RULES}
             published = "about that of the parameters" if ranks == 16 else "none"
             rows.append(Row(f"{NAMES[key]}: gain of a 100 times faster network, {ranks_text(ranks)} ranks", published, by_rule(gain)))
-    cases = {"altix": "Altix", "altix together": "Altix, co-scheduled", "altix 10x": "Altix, faster network", "altix 0.1x": "Altix, slower network", "jaguar": "Jaguar"}
+    cases = {"altix": "Altix", "altix together": "Altix, co-scheduled", "altix 10x": "Altix, faster network", "altix 0.1x": "Altix, slower network"}
     return Outcome(
         "Co-scheduling and the network's speed [Hoefler10 Fig. 7]", rows, (SYNTHETIC,),
-        boxes(found, cases, "Dissemination of 1 byte on Altix and Jaguar", ("physical noise rule; faster and slower: L, g and G by 10, o unchanged",)), data(found),
+        boxes(found, cases, "Dissemination of 1 byte on Altix", ("physical noise rule; faster and slower: L, g and G by 10, o unchanged",)), data(found),
     )  # fmt: skip
 
 

@@ -54,7 +54,7 @@ def fig2(settings: Settings) -> Outcome:
     names = {p: f"p = 10$^{{{round(math.log10(p))}}}$" for p in tried}
     panel = CurvePanel(
         "d_p(n): formula (lines), simulated jobs (marks)", {name: [(float(n), float(statistics.delayed_probability(p, n))) for n in nodes[::5]] for p, name in names.items()},
-        {f"{name} simulated": [(n, delayed[p, "published", n]) for n in tried[p]] for p, name in names.items()},
+        {name: [(n, delayed[p, "published", n]) for n in tried[p]] for p, name in names.items()},
     )  # fmt: skip
     notes = (f"{count} phases a point. A detour counts when it begins in the phase (published rule), as the law has it; under the physical rule one in progress counts too.",)
     title = "The law of noise [Tsafrir05 Fig. 2]"
