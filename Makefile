@@ -157,12 +157,13 @@ bench:
 	@$(MAKE) --no-print-directory bench-ready
 
 .PHONY: bench-ready
-bench-ready: $(KERNEL) $(APPS) $(LINUX) linux-rt qemu10
+bench-ready: $(KERNEL) $(APPS) $(LINUX) linux-rt qemu10 build/lab/sim
 	@$(PYTHON) -m lab.compare --out build/report --samples 10000
 	@$(PYTHON) -m lab.bench --out build/report
 	@$(PYTHON) -m lab.bench_programs --out build/report
 	@$(PYTHON) -m lab.phase_compare --out build/report
 	@$(PYTHON) -m lab.silence --out build/report --shift 4
+	@$(PYTHON) -m lab.sim_bench --out build/report
 
 # An ISO image for BIOS and UEFI machines: the kernel, GRUB, and one program (default: FTQ).
 ISO := build/tacet.iso

@@ -26,6 +26,7 @@ namespace {
 
 struct Measured {
     double seconds = 0;
+    double read_seconds = 0; // of these, for reading the schedule
     std::uint64_t operations = 0, messages = 0;
     Time maximum = 0;
 };
@@ -35,6 +36,7 @@ struct Line {
     std::uint32_t ranks;
     Measured measured;
     double megabytes;
+    double cpu_seconds; // of all threads and of the system for them
 };
 
 const Noise &bench_noise()
@@ -51,13 +53,20 @@ PatternOptions dissemination(std::uint32_t ranks)
     return options;
 }
 
-template <typename Work> Measured timed(const Work &work)
-{
-    const auto begin = std::chrono::steady_clock::now();
-    const Result result = work();
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+class Clock {
+public:
+    double seconds() const
+    {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    }
 
-    return {took.count(), result.operations, result.messages, result.maximum};
+private:
+    std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+};
+
+double seconds_of(const timeval &time)
+{
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
 // Runs a measurement in a child, which answers through a pipe.
@@ -74,7 +83,7 @@ template <typename Work> Line in_a_process(const char *what, std::uint32_t ranks
     if (child == 0) {
         int status = 1;
         try {
-            const Measured measured = timed(work);
+            const Measured measured = work();
             if (write(ends[1], &measured, sizeof measured) == sizeof measured)
                 status = 0;
         } catch (const std::exception &error) {
@@ -83,7 +92,7 @@ template <typename Work> Line in_a_process(const char *what, std::uint32_t ranks
         _exit(status);
     }
     close(ends[1]);
-    Line line = {what, ranks, {}, 0};
+    Line line = {what, ranks, {}, 0, 0};
     const ssize_t got = read(ends[0], &line.measured, sizeof line.measured);
     close(ends[0]);
     int status = 0;
@@ -91,26 +100,32 @@ template <typename Work> Line in_a_process(const char *what, std::uint32_t ranks
     if (wait4(child, &status, 0, &usage) != child || status != 0 || got != sizeof line.measured)
         throw InputError("bench: a measurement failed");
     line.megabytes = static_cast<double>(usage.ru_maxrss) / 1024;
+    line.cpu_seconds = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
     return line;
 }
 
-Result simulate_built_in(std::uint32_t ranks, unsigned threads)
+Measured simulate_built_in(std::uint32_t ranks, unsigned threads)
 {
+    const Clock clock;
     const Pattern pattern(dissemination(ranks));
     const Parameters parameters;
     std::vector<Time> iteration_ends;
+    const Result result = pattern_simulate(pattern, parameters, bench_noise(), threads, nullptr, iteration_ends);
 
-    return pattern_simulate(pattern, parameters, bench_noise(), threads, nullptr, iteration_ends);
+    return {clock.seconds(), 0, result.operations, result.messages, result.maximum};
 }
 
-Result simulate_goal(const std::string &path, unsigned threads)
+Measured simulate_goal(const std::string &path, unsigned threads)
 {
+    const Clock clock;
     const Parameters parameters;
     const auto schedule = goal_read(path, threads);
+    const double read_seconds = clock.seconds();
     GoalProgram program(*schedule, parameters);
     Engine<GoalProgram> engine(program, parameters, bench_noise(), threads, nullptr);
+    const Result result = engine.run();
 
-    return engine.run();
+    return {clock.seconds(), read_seconds, result.operations, result.messages, result.maximum};
 }
 
 class TemporaryFile {
@@ -139,19 +154,21 @@ public:
 void print(const std::vector<Line> &lines, bool json, std::ostream &out)
 {
     if (!json)
-        out << "what      ranks     seconds   million messages/s  MB       last rank ends, us\n";
+        out << "what      ranks     seconds   to read   CPU s     million messages/s  MB       last rank ends, us\n";
     for (std::size_t i = 0; i < lines.size(); i++) {
         const Line &line = lines[i];
-        const double rate = static_cast<double>(line.measured.messages) / line.measured.seconds / 1e6;
-        const double end = static_cast<double>(line.measured.maximum) / 1e6;
+        const Measured &measured = line.measured;
+        const double rate = static_cast<double>(measured.messages) / measured.seconds / 1e6;
         if (json)
-            out << (i ? ",\n " : "[") << "{\"what\": \"" << line.what << "\", \"ranks\": " << line.ranks << ", \"seconds\": " << line.measured.seconds
-                << ", \"operations\": " << line.measured.operations << ", \"messages\": " << line.measured.messages << ", \"megabytes\": "
-                << line.megabytes << ", \"max_ns\": " << nanoseconds(line.measured.maximum) << '}';
+            out << (i ? ",\n " : "[") << "{\"what\": \"" << line.what << "\", \"ranks\": " << line.ranks << ", \"seconds\": " << measured.seconds
+                << ", \"read_seconds\": " << measured.read_seconds << ", \"cpu_seconds\": " << line.cpu_seconds << ", \"operations\": "
+                << measured.operations << ", \"messages\": " << measured.messages << ", \"megabytes\": " << line.megabytes
+                << ", \"max_ns\": " << nanoseconds(measured.maximum) << '}';
         else
             out << std::left << std::setw(10) << line.what << std::setw(10) << line.ranks << std::fixed << std::setprecision(4) << std::setw(10)
-                << line.measured.seconds << std::setprecision(2) << std::setw(20) << rate << std::setprecision(1) << std::setw(9)
-                << line.megabytes << end << '\n';
+                << measured.seconds << std::setw(10) << measured.read_seconds << std::setw(10) << line.cpu_seconds << std::setprecision(2)
+                << std::setw(20) << rate << std::setprecision(1) << std::setw(9) << line.megabytes
+                << static_cast<double>(measured.maximum) / 1e6 << '\n';
     }
     if (json)
         out << "]\n";

@@ -266,13 +266,13 @@ void GoalBlockParser::parse_rank(GoalLexer &lexer, ParsedBlock &block)
     }
     add_late_edges();
 
-    if (block.chunk->operations.size() + operations.size() > UINT32_MAX)
+    if (growing.operations.size() + operations.size() > UINT32_MAX)
         throw GoalError{at.position(), "a block of more than 2^32 operations; make the schedule shorter"};
     block.begins.push_back(at.position());
     block.ranks.push_back(static_cast<std::uint32_t>(rank));
-    block.firsts.push_back(static_cast<std::uint32_t>(block.chunk->operations.size()));
+    block.firsts.push_back(static_cast<std::uint32_t>(growing.operations.size()));
     block.counts.push_back(static_cast<std::uint32_t>(operations.size()));
-    const std::uint32_t guilty = packer.pack(*block.chunk, operations, edges);
+    const std::uint32_t guilty = packer.pack(growing, operations, edges);
     if (guilty != ANY)
         throw GoalError{lines[guilty], "this operation waits for itself through requires or irequires; remove the cycle"};
 }
@@ -282,15 +282,17 @@ ParsedBlock GoalBlockParser::parse(const char *first, const char *last)
     GoalLexer lexer(first, last);
     ParsedBlock block;
 
+    growing.operations.clear();
+    growing.progress.clear();
+    growing.successors.clear();
+    growing.other_operations.clear();
+    growing.other_ends.clear();
+    growing.others.clear();
+    growing.many.clear();
     for (space(lexer); !lexer.done(); space(lexer))
         parse_rank(lexer, block);
-    Chunk &chunk = *block.chunk;
-    chunk.operations.shrink_to_fit();
-    chunk.progress.shrink_to_fit();
-    chunk.successor.shrink_to_fit();
-    chunk.other_operations.shrink_to_fit();
-    chunk.other_ends.shrink_to_fit();
-    chunk.others.shrink_to_fit();
+    // A copy is just as large as it has to be; what was grown step by step stays for the next block.
+    block.chunk = std::make_unique<Chunk>(growing);
     return block;
 }
 

@@ -50,7 +50,7 @@ private:
 
 // The ranks that a block held.
 struct ParsedBlock {
-    std::unique_ptr<Chunk> chunk = std::make_unique<Chunk>();
+    std::unique_ptr<Chunk> chunk;
     std::vector<std::uint32_t> ranks;
     std::vector<std::uint32_t> firsts, counts; // operations of each
     std::vector<const char *> begins;          // where each stands in the text
@@ -91,6 +91,7 @@ private:
     std::vector<LateEdge> late_edges; // to labels that come further down
     LabelTable labels;
     RankPacker packer;
+    Chunk growing; // of the block
     std::array<CachedKind, 256> cache;
 };
 

@@ -182,12 +182,13 @@ private:
     template <typename Visit> void each_successor(const RankPlace &place, std::uint32_t index, const Visit &visit) const
     {
         const Chunk &chunk = *place.chunk;
-        const std::uint16_t distance = chunk.successor[place.first + index];
+        const std::uint16_t successors = chunk.successors[place.first + index];
 
-        if (distance == 0)
-            return;
-        if (distance != SUCCESSORS_OTHER) {
-            visit(index + distance, false);
+        if (successors != SUCCESSORS_OTHER) {
+            const std::uint32_t first = index + (successors >> SUCCESSOR_COUNT_BITS);
+            const std::uint32_t number = successors % SUCCESSOR_COUNT_LIMIT;
+            for (std::uint32_t i = 0; i < number; i++)
+                visit(first + i, false);
             return;
         }
         const auto found = std::lower_bound(chunk.other_operations.begin(), chunk.other_operations.end(), place.first + index);

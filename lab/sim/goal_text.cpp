@@ -17,7 +17,7 @@ namespace sim {
 
 namespace {
 
-constexpr std::size_t BLOCK_BYTES = std::size_t{4} << 20;
+constexpr std::size_t BLOCK_BYTES = std::size_t{1} << 20;
 
 // Where bytes come from: a file, or memory.
 class Source {
@@ -54,6 +54,7 @@ private:
 struct Block {
     std::vector<char> text; // and one zero byte
     std::uint64_t first_line = 1;
+    std::uint64_t lines = 0; // ends of lines
     std::size_t number = 0;
 
     const char *begin() const
@@ -118,7 +119,7 @@ public:
     {
         std::size_t want = BLOCK_BYTES;
 
-        block.text = std::move(rest);
+        block.text.swap(rest);
         rest.clear();
         for (;;) {
             fill(block.text, want);
@@ -137,7 +138,8 @@ public:
         }
         block.first_line = line;
         block.number = count++;
-        line += static_cast<std::uint64_t>(std::count(block.text.begin(), block.text.end(), '\n'));
+        block.lines = static_cast<std::uint64_t>(std::count(block.text.begin(), block.text.end(), '\n'));
+        line += block.lines;
         block.text.push_back('\0');
         return true;
     }
@@ -179,7 +181,10 @@ public:
         std::vector<std::thread> helpers;
         for (unsigned i = 1; i < threads; i++)
             helpers.emplace_back([this] { work(); });
-        parse(first, body);
+        {
+            GoalBlockParser parser(schedule->kinds, ranks);
+            parse(parser, first, body);
+        }
         work();
         for (std::thread &helper : helpers)
             helper.join();
@@ -221,8 +226,10 @@ private:
 
     void work()
     {
+        GoalBlockParser parser(schedule->kinds, ranks);
+        Block block;
+
         for (;;) {
-            Block block;
             {
                 const std::lock_guard lock(guard);
                 try {
@@ -233,14 +240,13 @@ private:
                     return;
                 }
             }
-            parse(block, block.begin());
+            parse(parser, block, block.begin());
         }
     }
 
-    void parse(const Block &block, const char *from)
+    void parse(GoalBlockParser &parser, const Block &block, const char *from)
     {
         try {
-            GoalBlockParser parser(schedule->kinds, ranks);
             ParsedBlock parsed;
             try {
                 parsed = parser.parse(from, block.end());
@@ -266,7 +272,7 @@ private:
         one.number = block.number;
         one.line_of_first = block.first_line + (parsed.begins.empty() ? 0 : static_cast<std::uint64_t>(
                                                     std::count(block.begin(), parsed.begins.front(), '\n')));
-        one.last_line = block.first_line + static_cast<std::uint64_t>(std::count(block.begin(), block.end(), '\n'));
+        one.last_line = block.first_line + block.lines;
         // A rank left out within the block: the first that is not the one after its neighbour.
         for (std::size_t i = 1; i < parsed.ranks.size(); i++) {
             if (parsed.ranks[i] != parsed.ranks[i - 1] + 1) {

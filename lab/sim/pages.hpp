@@ -4,6 +4,7 @@
 // to give on request. Without them it is an ordinary allocator.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
@@ -26,7 +27,7 @@ template <typename Value> struct LargePages {
     {
         const std::size_t bytes = count * sizeof(Value);
         const bool large = bytes >= 2 * PAGE_BYTES;
-        const std::size_t alignment = large ? PAGE_BYTES : alignof(std::max_align_t);
+        const std::size_t alignment = large ? PAGE_BYTES : std::max(alignof(Value), alignof(std::max_align_t));
         void *const memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 
         if (!memory)

@@ -3,6 +3,8 @@
 // ring_engine.cpp: see ring_engine.hpp.
 #include "ring_engine.hpp"
 
+#include <bit>
+
 namespace sim {
 
 bool RingEngine::suits(const Pattern &pattern, const Parameters &parameters)
@@ -22,35 +24,40 @@ RingEngine::RingEngine(const Pattern &pattern, const Parameters &given, const No
     for (std::uint32_t step = 0; step < rounds; step++)
         distances.push_back(pattern.distance(step));
     domains_deal(parts, std::clamp<unsigned>(threads, 1, ranks), ranks);
-    for (const auto &part : parts) {
+    for (const auto &part : parts)
         part->outbox.resize(parts.size());
-        part->iteration_ends.assign(iterations, 0);
-    }
 }
 
 std::optional<Result> RingEngine::run()
 {
-    states.resize(ranks);
-    next_times.assign(ranks, 0);
-    domains_each(parts, [this](Part &part) { begin(part); });
     Result result;
+
+    domains_each(parts, [this](Part &part) { begin(part); });
     result.windows = windows_run(
         parts, parameters.overhead_send + parameters.latency, given_up, [this](Part &part, Time end) { process_window(part, end); },
         [this](Part &part) { exchange(part); });
     if (given_up)
         return std::nullopt;
-    result.finish.reserve(ranks);
-    for (const Rank &rank : states) {
-        result.finish.push_back(rank.cpu);
-        result.maximum = std::max(result.maximum, rank.cpu);
-        result.complete &= rank.step == rounds * iterations && rank.count == 0;
-    }
+    result.finish.resize(ranks);
+    domains_each(parts, [this, &result](Part &part) { collect(part, result.finish); });
     for (const auto &part : parts) {
+        result.maximum = std::max(result.maximum, part->maximum);
+        result.complete &= part->complete;
         result.events += part->events;
         result.messages += part->messages;
     }
     result.operations = result.messages * 2;
     return result;
+}
+
+void RingEngine::collect(Part &part, std::vector<Time> &finish) const
+{
+    for (std::uint32_t place = 0; place < part.states.size(); place++) {
+        const Rank &rank = part.states[place];
+        finish[part.first + place] = rank.cpu;
+        part.maximum = std::max(part.maximum, rank.cpu);
+        part.complete &= rank.step == rounds * iterations;
+    }
 }
 
 std::vector<Time> RingEngine::iteration_ends() const
@@ -63,38 +70,124 @@ std::vector<Time> RingEngine::iteration_ends() const
     return ends;
 }
 
+// In the part's thread, so that it is the one that first touches the memory.
 void RingEngine::begin(Part &part)
 {
-    for (std::uint32_t number = part.first; number < part.last; number++) {
-        const NoiseCursor cursor = noise.begin(number);
-        Rank &rank = states[number];
-        rank.noise_start = cursor.start;
-        rank.noise_index = cursor.index;
-        rank.flags = SEND_WAITS; // the first receive is posted from the beginning
+    const std::uint32_t count = part.last - part.first;
+
+    part.states.resize(count);
+    part.next_times.assign(count, 0);
+    for (std::uint32_t place = 0; place < count; place++) {
+        const NoiseCursor cursor = noise.begin(part.first + place);
+        part.states[place].noise_start = cursor.start;
+        part.states[place].noise_index = cursor.index;
     }
     std::fill(part.group_times.begin(), part.group_times.end(), 0);
+    part.iteration_ends.assign(iterations, 0);
+    part.mail.assign(part.group_times.size(), {});
+    part.heads.fill(0);
+    part.busy.fill(0);
+}
+
+void RingEngine::prefetch(const Chunk *chunk)
+{
+    const char *const bytes = reinterpret_cast<const char *>(chunk);
+
+    for (std::size_t at = 0; chunk && at < sizeof *chunk; at += 64)
+        __builtin_prefetch(bytes + at, 1);
 }
 
 void RingEngine::process_window(Part &part, Time end)
 {
     for (std::size_t group = 0; group < part.group_times.size(); group++) {
-        if (part.group_times[group] >= end)
-            continue;
-        const auto first = static_cast<std::uint32_t>(part.first + group * Domain::GROUP);
-        const std::uint32_t last = std::min(first + Domain::GROUP, part.last);
-        for (std::uint32_t number = first; number < last; number++) {
-            if (next_times[number] >= end)
-                continue;
-            const Rank *const soon = &states[std::min(number + 8, last - 1)];
-            __builtin_prefetch(soon, 1);
-            __builtin_prefetch(reinterpret_cast<const char *>(soon) + 64, 1);
-            process_rank(part, number, end);
-        }
-        Time next = NEVER;
-        for (std::uint32_t number = first; number < last; number++)
-            next = std::min(next, next_times[number]);
-        part.group_times[group] = next;
+        if (group + 1 < part.group_times.size())
+            prefetch(part.mail[group + 1].first);
+        if (part.group_times[group] < end)
+            process_group(part, group, end);
     }
+}
+
+// Which rank does something in this window is as good as random, so there are no branches on it: masks tell.
+void RingEngine::process_group(Part &part, std::size_t group, Time end)
+{
+    const auto first = static_cast<std::uint32_t>(group * Domain::GROUP); // in the part
+    const std::uint32_t last = std::min(first + Domain::GROUP, part.last - part.first);
+    Time next = NEVER;
+
+    part.group_times[group] = NEVER; // messages that are kept or come now lower it
+    Chunk *const chunks = fetch_due(part, group, end);
+    for (std::uint32_t word = first; word < last; word += 64) {
+        const std::uint32_t count = std::min(last - word, 64u);
+        const Time *const times = &part.next_times[word];
+        std::uint64_t &busy = part.busy[(word - first) / 64];
+        std::uint64_t sends = 0;
+        for (std::uint32_t i = word + Domain::GROUP; i < std::min(word + Domain::GROUP + 64, part.last - part.first); i++)
+            __builtin_prefetch(&part.states[i], 1);
+        for (std::uint32_t i = 0; i < count; i++)
+            sends |= std::uint64_t{times[i] < end} << i;
+        sends &= ~busy;
+        for (; busy; busy &= busy - 1) {
+            const auto i = static_cast<std::uint32_t>(std::countr_zero(busy));
+            process_messages(part, word + i, part.heads[word - first + i], end);
+            sends |= std::uint64_t{times[i] < end} << i;
+        }
+        while (sends) {
+            std::uint64_t again = 0;
+            for (; sends; sends &= sends - 1) {
+                const auto i = static_cast<std::uint32_t>(std::countr_zero(sends));
+                own_event(part, word + i);
+                again |= std::uint64_t{times[i] < end} << i;
+            }
+            sends = again;
+        }
+        for (std::uint32_t i = 0; i < count; i++)
+            next = std::min(next, times[i]);
+    }
+    part.group_times[group] = std::min(part.group_times[group], next);
+    for (Chunk *chunk = chunks; chunk;) {
+        Chunk *const done = chunk;
+        chunk = chunk->next;
+        done->next = part.free;
+        part.free = done;
+    }
+}
+
+// Sorts the group's messages that come before `end` into its ranks' lists. The answer is the chunks that hold them.
+RingEngine::Chunk *RingEngine::fetch_due(Part &part, std::size_t group, Time end)
+{
+    const auto first = static_cast<std::uint32_t>(part.first + group * Domain::GROUP);
+    const Mailbox mailbox = part.mail[group];
+    std::uint32_t count = mailbox.count;
+
+    part.mail[group] = {};
+    part.due.resize(1);
+    for (Chunk *chunk = mailbox.first; chunk; chunk = chunk->next) {
+        prefetch(chunk->next);
+        for (std::uint32_t i = 0; i < count; i++) {
+            Message &message = chunk->messages[i];
+            if (message.time >= end) {
+                deliver(part, message);
+                continue;
+            }
+            const std::uint32_t place = message.rank - first;
+            part.busy[place / 64] |= std::uint64_t{1} << place % 64;
+            part.due.push_back({&message, 0});
+            insert(part, part.heads[place], static_cast<std::uint32_t>(part.due.size() - 1));
+        }
+        count = static_cast<std::uint32_t>(chunk->messages.size());
+    }
+    return mailbox.first;
+}
+
+// Puts a message into a rank's list, which is in the order of events.
+inline void RingEngine::insert(Part &part, std::uint32_t &head, std::uint32_t added)
+{
+    std::uint32_t *link = &head;
+
+    while (*link && happens_before(*part.due[*link].message, *part.due[added].message))
+        link = &part.due[*link].next;
+    part.due[added].next = *link;
+    *link = added;
 }
 
 inline Time RingEngine::finish(std::uint32_t number, Rank &rank, Time now, Time work) const
@@ -136,116 +229,66 @@ std::uint32_t RingEngine::source(std::uint32_t number, std::uint32_t step) const
     return number >= distance ? number - distance : number + (ranks - distance);
 }
 
-// The rank's events before `end`, in their order.
-void RingEngine::process_rank(Part &part, std::uint32_t number, Time end)
+// Messages of lower ranks go first where their pasts do not decide.
+bool RingEngine::happens_before(const Message &a, const Message &b)
 {
-    constexpr unsigned OWN = SLOTS, LISTED = SLOTS + 1;
-    Rank &rank = states[number];
+    if (a.time != b.time)
+        return a.time < b.time;
+    const int order = compare(a.past, b.past);
+    return order < 0 || (order == 0 && source(a.rank, a.step) < source(b.rank, b.step));
+}
 
-    for (;;) {
-        Time time = NEVER;
-        const Past *past = nullptr;
-        unsigned which = OWN;
-        std::uint32_t *listed = nullptr;
-        std::uint32_t step = 0;
-        const auto consider = [&](Time its_time, const Past &its_past, std::uint32_t its_step, unsigned what) {
-            if (its_time > time)
-                return false;
-            if (its_time == time) {
-                const int order = compare(its_past, *past);
-                // Operations go before messages, then messages of lower ranks.
-                if (order > 0 || (order == 0 && (which == OWN || source(number, its_step) > source(number, step))))
-                    return false;
-            }
-            time = its_time;
-            past = &its_past;
-            step = its_step;
-            which = what;
-            return true;
-        };
+// The rank's events before `end` up to its last message, in their order. Operations go before messages where times and pasts
+// do not decide.
+inline void RingEngine::process_messages(Part &part, std::uint32_t place, std::uint32_t &head, Time end)
+{
+    Rank &rank = part.states[place];
+    Time &next = part.next_times[place];
 
-        if (rank.flags & SEND_WAITS)
-            consider(rank.ready, rank.past, rank.step, OWN);
-        for (unsigned i = 0; i < rank.count; i++)
-            consider(rank.times[i], rank.pasts[i], rank.steps[i], i);
-        for (std::uint32_t *link = &rank.more; *link != ANY; link = &part.overflow[*link].next)
-            if (consider(part.overflow[*link].message.time, part.overflow[*link].message.past, part.overflow[*link].message.step, LISTED))
-                listed = link;
-        if (time >= end) {
-            next_times[number] = time;
-            return;
+    while (head) {
+        const std::uint32_t index = head;
+        Message &message = *part.due[index].message;
+        if (next < message.time || (next == message.time && compare(rank.past, message.past) <= 0)) {
+            own_event(part, place);
+            continue;
         }
-        part.events++;
-        if (which == OWN) {
-            own_event(part, number, rank);
-        } else if (which == LISTED) {
-            const std::uint32_t entry = *listed;
-            Message &message = part.overflow[entry].message;
-            if (message_event(part, number, rank, message.time, message.past, message.step)) {
-                *listed = part.overflow[entry].next;
-                part.overflow[entry].next = part.overflow_free;
-                part.overflow_free = entry;
-            }
-        } else if (message_event(part, number, rank, rank.times[which], rank.pasts[which], rank.steps[which])) {
-            drop_slot(part, rank, which);
+        const Time free = std::max(rank.cpu, rank.nic_receive);
+        head = part.due[index].next;
+        if (free <= message.time) {
+            message_event(part, rank, next, message);
+            continue;
         }
+        message.time = free;
+        if (free < end)
+            insert(part, head, index);
+        else
+            deliver(part, message);
     }
-}
-
-inline void RingEngine::drop_slot(Part &part, Rank &rank, unsigned slot)
-{
-    if (rank.more != ANY) {
-        const std::uint32_t entry = rank.more;
-        const Message &message = part.overflow[entry].message;
-        rank.times[slot] = message.time;
-        rank.pasts[slot] = message.past;
-        rank.steps[slot] = message.step;
-        rank.more = part.overflow[entry].next;
-        part.overflow[entry].next = part.overflow_free;
-        part.overflow_free = entry;
-        return;
-    }
-    const unsigned last = --rank.count;
-    rank.times[slot] = rank.times[last];
-    rank.pasts[slot] = rank.pasts[last];
-    rank.steps[slot] = rank.steps[last];
-}
-
-// The processor is taken until `end`.
-inline void RingEngine::take(Rank &rank, Time end)
-{
-    const Time longer = end - rank.cpu;
-
-    rank.nic_send = rank.nic_send > longer ? rank.nic_send - static_cast<std::uint32_t>(longer) : 0;
-    rank.nic_receive = rank.nic_receive > longer ? rank.nic_receive - static_cast<std::uint32_t>(longer) : 0;
-    rank.cpu = end;
-}
-
-// How much later than the processor something is free that is free at `time`.
-inline std::uint32_t RingEngine::after(const Rank &rank, Time time)
-{
-    return time > rank.cpu ? static_cast<std::uint32_t>(time - rank.cpu) : 0;
 }
 
 // The send comes to the processor; at the first time the receive is posted just after that.
-inline void RingEngine::own_event(Part &part, std::uint32_t number, Rank &rank)
+inline void RingEngine::own_event(Part &part, std::uint32_t place)
 {
-    const Time now = rank.ready;
-    const Time free = rank.cpu + rank.nic_send;
+    Rank &rank = part.states[place];
+    Time &next = part.next_times[place];
+    const Time now = next;
+    const Time free = std::max(rank.cpu, rank.nic_send);
 
+    part.events++;
     if (now > TIME_LIMIT)
         throw InputError("the simulated time exceeds " + nanoseconds(TIME_LIMIT) + " ns");
-    if (free > now)
-        rank.ready = free;
-    else
-        begin_send(part, number, rank, now);
+    next = free;
+    if (free <= now) {
+        next = NEVER;
+        begin_send(part, part.first + place, rank, now);
+    }
     if (rank.flags & POST_WAITS) {
         rank.flags &= static_cast<std::uint8_t>(~POST_WAITS);
         if (rank.handled & 1)
             rank.flags |= RECEIVED;
     }
-    if (!(rank.flags & SEND_WAITS) && (rank.flags & RECEIVED))
-        complete(part, rank, rank.past, now);
+    if (next == NEVER && (rank.flags & RECEIVED))
+        complete(part, rank, next, rank.past, now);
 }
 
 inline void RingEngine::begin_send(Part &part, std::uint32_t number, Rank &rank, Time now)
@@ -254,97 +297,80 @@ inline void RingEngine::begin_send(Part &part, std::uint32_t number, Rank &rank,
     const std::uint32_t round = iterations == 1 ? rank.step : rank.step % rounds;
     const std::uint64_t to = std::uint64_t{number} + distances[round];
 
-    take(rank, cost.send > 0 ? finish_ahead(number, rank, leaves, cost.send) : leaves);
-    rank.nic_send = after(rank, (gap_from_start ? now : leaves - parameters.overhead_send) + parameters.gap + cost.wire);
-    rank.flags &= static_cast<std::uint8_t>(~SEND_WAITS);
+    rank.cpu = cost.send > 0 ? finish_ahead(number, rank, leaves, cost.send) : leaves;
+    rank.nic_send = (gap_from_start ? now : leaves - parameters.overhead_send) + parameters.gap + cost.wire;
     part.messages++;
     transmit(part, {leaves + parameters.latency, rank.past.next(now), static_cast<std::uint32_t>(to >= ranks ? to - ranks : to), rank.step});
 }
 
-// False when the processor is not free: the message's time is put off.
-inline bool RingEngine::message_event(Part &part, std::uint32_t number, Rank &rank, Time &time, const Past &past, std::uint32_t step)
+// The processor, which is free, takes a message.
+inline void RingEngine::message_event(Part &part, Rank &rank, Time &next, const Message &message)
 {
-    const Time now = time;
-    const Time free = rank.cpu + rank.nic_receive;
+    const Time now = message.time;
+    const std::uint32_t ahead = message.step - rank.step;
+    const Time taken = finish(message.rank, rank, now, parameters.overhead_receive);
 
-    if (free > now) {
-        time = free;
-        return false;
-    }
-    const Time taken = finish(number, rank, now, parameters.overhead_receive);
-    take(rank, cost.work > 0 ? std::max(taken + cost.wire, finish_ahead(number, rank, taken, cost.work)) : taken + cost.receive);
-    rank.nic_receive = after(rank, (gap_from_start ? now : taken - parameters.overhead_receive) + parameters.gap + cost.wire);
-    if (step == rank.step && !(rank.flags & POST_WAITS)) {
+    part.events++;
+    rank.cpu = cost.work > 0 ? std::max(taken + cost.wire, finish_ahead(message.rank, rank, taken, cost.work)) : taken + cost.receive;
+    rank.nic_receive = (gap_from_start ? now : taken - parameters.overhead_receive) + parameters.gap + cost.wire;
+    if (ahead == 0 && !(rank.flags & POST_WAITS)) {
         rank.flags |= RECEIVED;
-        if (!(rank.flags & SEND_WAITS))
-            complete(part, rank, past, now);
-        return true;
-    }
-    if (step - rank.step >= HANDLED_BITS) {
+        if (next == NEVER)
+            complete(part, rank, next, message.past, now);
+    } else if (ahead < HANDLED_BITS) {
+        rank.handled |= 1u << ahead;
+    } else {
         given_up = true; // further ahead than there is memory for
-        return true;
     }
-    rank.handled |= 1u << (step - rank.step);
-    return true;
 }
 
-inline void RingEngine::complete(Part &part, Rank &rank, const Past &past, Time now)
+// The step is over. `next`: when the next one's send comes to the processor.
+inline void RingEngine::complete(Part &part, Rank &rank, Time &next, const Past &past, Time now)
 {
     rank.step++;
     rank.handled >>= 1;
     rank.past = past.next(now);
-    rank.ready = rank.cpu;
-    rank.flags = SEND_WAITS | POST_WAITS;
+    rank.flags = POST_WAITS;
+    next = rank.cpu;
     if (iterations == 1 ? rank.step == rounds : rank.step % rounds == 0) {
         Time &end = part.iteration_ends[rank.step / rounds - 1];
         end = std::max(end, rank.cpu);
         if (rank.step == rounds * iterations)
-            rank.flags = 0;
+            next = NEVER;
     }
 }
 
-// Messages of a window arrive after it: there is time to fetch the receivers' data into the cache.
 inline void RingEngine::transmit(Part &part, const Message &message)
 {
-    if (!part.has(message.rank)) {
-        for (const auto &other : parts)
-            if (other->has(message.rank))
-                part.outbox[other->number].push_back(message);
+    if (part.has(message.rank)) {
+        deliver(part, message);
         return;
     }
-    const char *const state = reinterpret_cast<const char *>(&states[message.rank]);
-    __builtin_prefetch(state, 1);
-    __builtin_prefetch(state + 64, 1);
-    __builtin_prefetch(&next_times[message.rank], 1);
-    Message &slot = part.on_the_way[part.sent++ % part.on_the_way.size()];
-    if (part.sent > part.on_the_way.size())
-        deliver(part, slot);
-    slot = message;
+    for (const auto &other : parts)
+        if (other->has(message.rank))
+            part.outbox[other->number].push_back(message);
 }
 
+// Puts a message that comes after this window into its group's list.
 inline void RingEngine::deliver(Part &part, const Message &message)
 {
-    Rank &rank = states[message.rank];
+    Mailbox &mailbox = part.mail[(message.rank - part.first) / Domain::GROUP];
 
-    if (rank.count < SLOTS) {
-        rank.times[rank.count] = message.time;
-        rank.pasts[rank.count] = message.past;
-        rank.steps[rank.count++] = message.step;
-    } else {
-        std::uint32_t entry = part.overflow_free;
-        if (entry == ANY) {
-            entry = static_cast<std::uint32_t>(part.overflow.size());
-            part.overflow.emplace_back();
-        } else {
-            part.overflow_free = part.overflow[entry].next;
-        }
-        part.overflow[entry] = {message, rank.more};
-        rank.more = entry;
+    if (!mailbox.first || mailbox.count == mailbox.first->messages.size()) {
+        Chunk *const added = part.free ? part.free : new_chunk(part);
+        part.free = added->next;
+        added->next = mailbox.first;
+        mailbox = {added, 0};
     }
-    if (message.time < next_times[message.rank]) {
-        next_times[message.rank] = message.time;
-        part.event_at(message.rank, message.time);
-    }
+    mailbox.first->messages[mailbox.count++] = message;
+    part.event_at(message.rank, message.time);
+}
+
+RingEngine::Chunk *RingEngine::new_chunk(Part &part)
+{
+    if (part.slabs.empty() || part.slabs.back().size() == part.slabs.back().capacity())
+        part.slabs.emplace_back().reserve(std::clamp<std::size_t>(part.mail.size() * 2, 16, 4096));
+    return &part.slabs.back().emplace_back();
 }
 
 void RingEngine::exchange(Part &part)
@@ -352,13 +378,9 @@ void RingEngine::exchange(Part &part)
     for (const auto &other : parts) {
         std::vector<Message> &mail = other->outbox[part.number];
         for (const Message &message : mail)
-            transmit(part, message);
+            deliver(part, message);
         mail.clear();
     }
-    const std::uint64_t size = part.on_the_way.size();
-    for (std::uint64_t i = part.sent > size ? part.sent - size : 0; i < part.sent; i++)
-        deliver(part, part.on_the_way[i % size]);
-    part.sent = 0;
 }
 
 } // namespace sim

@@ -3,10 +3,11 @@
 // ring_engine.hpp: dissemination at a million ranks: the engine's rules (engine.hpp, docs/lab/loggops.md) for a pattern in whose
 // every step each rank sends one message to a fixed distance and receives one.
 //
-// A rank is two cache lines: its clocks, its step, and the messages on their way to it. Histories (event.hpp) are one time and two
+// A rank is one cache line: its clocks, its step, and what it waits for. Messages wait in a list per group of ranks, so that a rank
+// is touched only when something happens there, and what senders write lies in a row. Histories (event.hpp) are one time and two
 // distances of 32 bits, 4 ms; when a tie would need longer ones, run() gives up and the general engine has to do it.
 //
-// Of a step's two operations, receive and send become ready together, at `ready`; the receive is posted at that time, the send may
+// Of a step's two operations, receive and send become ready together; the receive is posted at that time, the send may
 // have to wait longer. The step is over when the send has begun and the message was processed; whichever happens last is the
 // cause of the next step.
 #pragma once
@@ -32,16 +33,14 @@ public:
     std::vector<Time> iteration_ends() const;
 
 private:
-    static constexpr std::uint8_t SEND_WAITS = 1; // the step's send has not begun
-    static constexpr std::uint8_t POST_WAITS = 2; // its receive is not posted
-    static constexpr std::uint8_t RECEIVED = 4;   // its message has been processed and its receive posted
-    static constexpr unsigned SLOTS = 2;
+    static constexpr std::uint8_t POST_WAITS = 1; // the step's receive is not posted
+    static constexpr std::uint8_t RECEIVED = 2;   // its message has been processed and its receive posted
     static constexpr unsigned HANDLED_BITS = 32;
 
     // History::caused, and how much earlier its cause was caused, and that one's; UINT32_MAX: that much or more.
     struct Past {
-        Time caused = -1;
-        std::uint32_t before = 0, earlier = 0;
+        Time caused;
+        std::uint32_t before, earlier;
 
         // The past of what an event at `now` with this past causes.
         Past next(Time now) const
@@ -51,60 +50,80 @@ private:
     };
 
     struct Message {
-        Time time;
+        Time time; // when it comes to the processor (again)
         Past past;
         std::uint32_t rank, step;
     };
 
     struct alignas(64) Rank {
-        Time cpu = 0;              // when it is free
-        Time ready = 0;            // of the send: when it comes to the processor (again)
+        Time cpu = 0;              // when it is free; the interfaces, too
         Time noise_start = NEVER;
-        Past past;                 // of the step's send and receive
+        Past past = {-1, 0, 0};    // of the step's send and receive
+        Time nic_send = 0, nic_receive = 0;
         std::uint32_t noise_index = 0;
-        std::uint32_t nic_send = 0, nic_receive = 0; // how much later than the processor they are free
         std::uint32_t step = 0;    // over all iterations
         std::uint32_t handled = 0; // bit i: the message of step + i was processed, its receive not posted
         std::uint8_t flags = 0;
-        std::uint8_t count = 0;    // messages in the slots
-        // Messages that come, or wait for the processor.
-        std::array<std::uint32_t, SLOTS> steps;
-        std::array<Time, SLOTS> times;
-        std::array<Past, SLOTS> pasts;
-        std::uint32_t more = ANY;  // further ones, in the domain's list
     };
-    static_assert(sizeof(Rank) == 128);
+    static_assert(sizeof(Rank) == 64);
 
-    struct Overflow {
-        Message message;
-        std::uint32_t next;
+    // Messages to a group of ranks lie in a chain of chunks. Chunks are used again, the last one first: it is in the cache.
+    struct Chunk {
+        std::array<Message, 31> messages;
+        Chunk *next;
+
+        Chunk() : next(nullptr) // without touching the messages
+        {
+        }
+    };
+
+    // A message of the group that is being processed, in its rank's list.
+    struct Due {
+        Message *message;
+        std::uint32_t next; // in Part::due; 0: none
+    };
+
+    struct Mailbox {
+        Chunk *first = nullptr;    // the only one that may not be full
+        std::uint32_t count = 0;   // of messages in the first
     };
 
     struct Part : Domain {
+        LargeVector<Rank> states;
+        LargeVector<Time> next_times;             // per rank: when its send comes to the processor (again); NEVER: it has begun
         std::vector<std::vector<Message>> outbox; // per domain
-        std::array<Message, 32> on_the_way;       // to ranks of this domain, the oldest overwritten
-        std::uint64_t sent = 0;                   // in this window
-        std::vector<Overflow> overflow;
-        std::uint32_t overflow_free = ANY;
+        std::vector<Mailbox> mail;                // per group
+        std::vector<LargeVector<Chunk>> slabs; // each has room for its capacity from the beginning
+        Chunk *free = nullptr;
+        // Of the group that is being processed:
+        std::vector<Due> due;                       // messages that come before the window's end, after an unused entry
+        std::array<std::uint32_t, GROUP> heads;     // per rank: the first of its messages in `due`, in their order; 0: none
+        std::array<std::uint64_t, GROUP / 64> busy; // a bit per rank: it has such messages
         std::vector<Time> iteration_ends;
         std::uint64_t events = 0, messages = 0;
+        Time maximum = 0;
+        bool complete = true;
     };
 
     void begin(Part &part);
+    void collect(Part &part, std::vector<Time> &finish) const;
     void process_window(Part &part, Time end);
-    void process_rank(Part &part, std::uint32_t number, Time end);
-    void own_event(Part &part, std::uint32_t number, Rank &rank);
-    bool message_event(Part &part, std::uint32_t number, Rank &rank, Time &time, const Past &past, std::uint32_t step);
+    void process_group(Part &part, std::size_t group, Time end);
+    Chunk *fetch_due(Part &part, std::size_t group, Time end);
+    void insert(Part &part, std::uint32_t &head, std::uint32_t added);
+    void process_messages(Part &part, std::uint32_t place, std::uint32_t &head, Time end);
+    void own_event(Part &part, std::uint32_t place);
+    void message_event(Part &part, Rank &rank, Time &next, const Message &message);
     void begin_send(Part &part, std::uint32_t number, Rank &rank, Time now);
-    void complete(Part &part, Rank &rank, const Past &past, Time now);
-    static void take(Rank &rank, Time end);
-    static std::uint32_t after(const Rank &rank, Time time);
+    void complete(Part &part, Rank &rank, Time &next, const Past &past, Time now);
     int compare(const Past &a, const Past &b);
+    bool happens_before(const Message &a, const Message &b);
     std::uint32_t source(std::uint32_t number, std::uint32_t step) const;
     void transmit(Part &part, const Message &message);
     void deliver(Part &part, const Message &message);
+    static void prefetch(const Chunk *chunk);
+    static Chunk *new_chunk(Part &part);
     void exchange(Part &part);
-    void drop_slot(Part &part, Rank &rank, unsigned slot);
     Time finish(std::uint32_t number, Rank &rank, Time now, Time work) const;
     Time finish_ahead(std::uint32_t number, const Rank &rank, Time now, Time work) const;
 
@@ -117,8 +136,6 @@ private:
     const bool gap_from_start;  // g counts from the start of o, also when noise delays o
     std::vector<std::uint32_t> distances;
     std::vector<std::unique_ptr<Part>> parts;
-    LargeVector<Rank> states;
-    LargeVector<Time> next_times;
     std::atomic<bool> given_up = false;
 };
 

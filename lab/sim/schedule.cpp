@@ -35,6 +35,33 @@ std::uint64_t Schedule::operations() const
     return sum;
 }
 
+// Sorts edges by what comes before; else they stay in their order.
+void RankPacker::sort(std::size_t count, std::vector<Edge> &edges)
+{
+    heads.assign(count + 1, 0);
+    for (const Edge &edge : edges)
+        heads[edge.before + 1]++;
+    for (std::size_t i = 0; i < count; i++)
+        heads[i + 1] += heads[i];
+    sorted.resize(edges.size());
+    for (const Edge &edge : edges)
+        sorted[heads[edge.before]++] = edge;
+    sorted.swap(edges);
+}
+
+// The two bytes for the successors that these edges of one operation name; SUCCESSORS_OTHER when they are not in a row.
+static std::uint16_t successors_in_a_row(const Edge *first, const Edge *end)
+{
+    const auto number = static_cast<std::uint32_t>(end - first);
+
+    if (first->after <= first->before || first->after - first->before >= SUCCESSOR_DISTANCE_LIMIT || end - first >= SUCCESSOR_COUNT_LIMIT)
+        return SUCCESSORS_OTHER;
+    for (std::uint32_t i = 0; i < number; i++)
+        if (first[i].started || first[i].after != first->after + i)
+            return SUCCESSORS_OTHER;
+    return static_cast<std::uint16_t>((first->after - first->before) << SUCCESSOR_COUNT_BITS | number);
+}
+
 // Removes operations that wait for nothing until none is left; what remains holds a cycle.
 std::uint32_t RankPacker::operation_of_a_cycle(std::size_t count, const std::vector<Edge> &edges)
 {
@@ -71,17 +98,17 @@ std::uint32_t RankPacker::pack(Chunk &chunk, const std::vector<Operation> &opera
 {
     const std::size_t count = operations.size();
     const auto first = static_cast<std::uint32_t>(chunk.operations.size());
-    bool sorted = true;
+    bool in_order = true;
     bool backwards = false;
 
     counts.assign(count, 0);
     for (std::size_t i = 0; i < edges.size(); i++) {
         counts[edges[i].after]++;
         backwards |= edges[i].after <= edges[i].before;
-        sorted &= i == 0 || edges[i - 1].before <= edges[i].before;
+        in_order &= i == 0 || edges[i - 1].before <= edges[i].before;
     }
-    if (!sorted)
-        std::stable_sort(edges.begin(), edges.end(), [](const Edge &a, const Edge &b) { return a.before < b.before; });
+    if (!in_order)
+        sort(count, edges);
     if (backwards) {
         const std::uint32_t guilty = operation_of_a_cycle(count, edges);
         if (guilty != ANY)
@@ -89,7 +116,7 @@ std::uint32_t RankPacker::pack(Chunk &chunk, const std::vector<Operation> &opera
     }
 
     chunk.operations.insert(chunk.operations.end(), operations.begin(), operations.end());
-    chunk.successor.resize(first + count, 0);
+    chunk.successors.resize(first + count, 0);
     for (std::uint32_t i = 0; i < count; i++) {
         if (counts[i] >= PROGRESS_READY)
             chunk.many[first + i] = counts[i];
@@ -99,12 +126,10 @@ std::uint32_t RankPacker::pack(Chunk &chunk, const std::vector<Operation> &opera
         std::size_t end = i + 1;
         while (end < edges.size() && edges[end].before == edges[i].before)
             end++;
-        const Edge &edge = edges[i];
-        if (end == i + 1 && !edge.started && edge.after > edge.before && edge.after - edge.before < SUCCESSORS_OTHER) {
-            chunk.successor[first + edge.before] = static_cast<std::uint16_t>(edge.after - edge.before);
-        } else {
-            chunk.successor[first + edge.before] = SUCCESSORS_OTHER;
-            chunk.other_operations.push_back(first + edge.before);
+        const std::uint32_t before = first + edges[i].before;
+        chunk.successors[before] = successors_in_a_row(&edges[i], &edges[i] + (end - i));
+        if (chunk.successors[before] == SUCCESSORS_OTHER) {
+            chunk.other_operations.push_back(before);
             for (std::size_t j = i; j < end; j++)
                 chunk.others.push_back(edges[j].after * 2 + edges[j].started);
             chunk.other_ends.push_back(static_cast<std::uint32_t>(chunk.others.size()));

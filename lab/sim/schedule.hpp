@@ -4,7 +4,7 @@
 //
 // An operation is eight bytes: its kind (everything but the peer, shared by all operations that are alike, so that a
 // schedule of millions of operations usually has a handful of kinds) and its peer. Beside it lie a byte of progress and
-// two bytes for the usual single successor; operations with other successors have them in an overflow list.
+// two bytes for the usual successors, a few operations in a row; operations with others have them in an overflow list.
 // Ranks lie in chunks, as their readers produced them, each chunk in the order of its ranks.
 #pragma once
 
@@ -74,12 +74,16 @@ constexpr std::uint8_t PROGRESS_WAITING = 252; // begun: a send whose receiver i
 constexpr std::uint8_t PROGRESS_POSTED = 253;  // a receive that was posted at the beginning and is not matched
 constexpr std::uint8_t PROGRESS_FINISHED = 254;
 constexpr std::uint8_t PROGRESS_MANY = 255;    // the count is in Chunk::many
-constexpr std::uint16_t SUCCESSORS_OTHER = UINT16_MAX; // in the overflow list; else the distance to the only one, 0: none
+// The two bytes of successors: 0: none; else how far the first one is, and how many in a row wait for the operation's end.
+constexpr unsigned SUCCESSOR_COUNT_BITS = 4;
+constexpr std::uint32_t SUCCESSOR_COUNT_LIMIT = 1u << SUCCESSOR_COUNT_BITS;            // fewer
+constexpr std::uint32_t SUCCESSOR_DISTANCE_LIMIT = (1u << (16 - SUCCESSOR_COUNT_BITS)) - 1; // less
+constexpr std::uint16_t SUCCESSORS_OTHER = UINT16_MAX;                                 // in the overflow list
 
 struct Chunk {
     std::vector<Operation> operations;
     std::vector<std::uint8_t> progress;
-    std::vector<std::uint16_t> successor;
+    std::vector<std::uint16_t> successors;
     std::vector<std::uint32_t> other_operations; // ascending, places in `operations`
     std::vector<std::uint32_t> other_ends;       // where the successors of each end in `others`
     std::vector<std::uint32_t> others;           // index in the rank * 2 + (1: waits for the start only)
@@ -117,8 +121,10 @@ public:
 
 private:
     std::uint32_t operation_of_a_cycle(std::size_t count, const std::vector<Edge> &edges);
+    void sort(std::size_t count, std::vector<Edge> &edges);
 
     std::vector<std::uint32_t> counts, heads, order;
+    std::vector<Edge> sorted;
 };
 
 // "recv 8b from 3 tag 0", for messages.

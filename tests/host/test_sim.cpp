@@ -187,6 +187,28 @@ TEST(results_do_not_depend_on_threads_or_windows)
     }
 }
 
+// Successors in a row, far away, named twice, very many: each operation is done exactly once, after all that it requires.
+TEST(operations_wait_for_whatever_they_require)
+{
+    for (unsigned i = 0; i < 60; i++) {
+        const auto count = 2 + random_below(i % 2 ? 30 : 9000);
+        std::string text = "num_ranks 1\nrank 0 {\n";
+        for (std::uint64_t operation = 0; operation < count; operation++)
+            text += "a" + std::to_string(operation) + ": calc 1\n";
+        for (unsigned rows = 0; rows < 40; rows++) {
+            const std::uint64_t before = random_below(count - 1);
+            const std::uint64_t first = before + 1 + random_below(count - before - 1);
+            const std::uint64_t last = std::min(count - 1, first + random_below(random_below(2) ? 3 : 300));
+            for (std::uint64_t after = first; after <= last; after++)
+                text += "a" + std::to_string(after) + (random_below(9) ? " requires a" : " irequires a") + std::to_string(before) + "\n";
+        }
+        const Result result = simulate(text + "}\n", Parameters(), Noise());
+        CHECK(result.complete);
+        CHECK_EQUAL(result.operations, count);
+        CHECK_EQUAL(result.finish[0], static_cast<Time>(count) * PS_PER_NS);
+    }
+}
+
 TEST(a_common_delay_shifts_all_times)
 {
     const Time shift = 123456 * PS_PER_NS;
@@ -367,6 +389,7 @@ int main(void)
     RUN(the_published_rule_can_gain_from_a_detour);
     RUN(handling_on_arrival_can_gain_from_a_delay);
     RUN(results_do_not_depend_on_threads_or_windows);
+    RUN(operations_wait_for_whatever_they_require);
     RUN(a_common_delay_shifts_all_times);
     RUN(noise_repeats_with_its_period);
     RUN(long_work_is_many_short_pieces);

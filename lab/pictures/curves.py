@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Lines over the number of ranks or the length of a detour, a panel a case: what the reproductions share [Beckman06 Fig. 6, Hoefler10 Fig. 6(b)]."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lab.pictures.style import OTHERS, STYLES, bare, figure_new, grid, notes_below, plt, save
+from lab.reading import DataError
+
+#: Looks of the lines, in their order.
+LOOKS = (*STYLES.values(), *OTHERS)
+
+
+@dataclass(frozen=True)
+class CurvePanel:
+    """A panel: its title, and lines by name, each a list of (x, y). `points` are drawn as bare markers, in the look of the line of the same name."""
+
+    title: str
+    lines: Mapping[str, Sequence[tuple[float, float]]]
+    points: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
+
+
+def curve_picture(
+    panels: Sequence[CurvePanel], path: Path | str, *, x: str, y: str, log_y: bool = False, title: str = "", notes: Sequence[str] = (), width: int = 1400
+) -> None:
+    """Panels side by side with one y axis; x is logarithmic. A panel's lines take their looks in their order, up to eight. DataError without data."""
+    if not any(line for panel in panels for line in [*panel.lines.values(), *panel.points.values()]):
+        raise DataError("no curves to draw; there must be a point")
+    columns = min(3, len(panels))
+    rows = -(-len(panels) // columns)
+    figure, all_axes = figure_new(rows, columns, (14, 1.2 + 4.2 * rows), sharey=True)
+    try:
+        for axes, panel in zip(all_axes.flat, panels):
+            names = list(dict.fromkeys([*panel.lines, *panel.points]))
+            for lines, bare_points in ((panel.lines, False), (panel.points, True)):
+                for name, line in lines.items():
+                    look = LOOKS[names.index(name) % len(LOOKS)]
+                    dash = "none" if bare_points else look.line
+                    marker = "none" if not bare_points and name in panel.points else look.marker
+                    label = "_again" if bare_points and (name in panel.lines or not name) else name
+                    axes.plot(*zip(*line), color=look.colour, linestyle=dash, marker=marker, markersize=5, linewidth=1.6, label=label)
+            axes.set_xscale("log")
+            if log_y:
+                axes.set_yscale("log")
+            axes.set_title(panel.title, loc="left", fontsize=11)
+            axes.set_xlabel(x)
+            bare(axes)
+            grid(axes)
+            if any(name for name in [*panel.lines, *panel.points]):
+                axes.legend(frameon=False, fontsize=9)
+        for axes in list(all_axes.flat)[len(panels) :]:
+            axes.set_visible(False)
+        for row in all_axes:
+            row[0].set_ylabel(y)
+        figure.suptitle(title, x=0.01, ha="left", fontsize=14)
+        notes_below(figure, list(notes))
+        save(figure, path, width)
+    finally:
+        plt.close(figure)

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What an experiment finds: published values beside ours, as a table and as JSON, and what its picture is drawn from."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lab.reproduce.store import Store
+from lab.runner import table
+
+#: Simulations of one number of ranks that the paper does [Hoefler10 §IV-B].
+SIMULATIONS = 1000
+#: What we spend on one number of ranks unless asked for more, messages; at least so many simulations.
+MESSAGES_MOST = 20_000_000
+SIMULATIONS_LEAST = 20
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How much is spent. `quick` is for tests and a first look."""
+
+    store: Store
+    folder: Path
+    quick: bool = False
+    simulations: int | None = None
+    largest: int = 20  # log2 of the most ranks
+    threads: int = 0
+    seed: int = 1
+
+    def logs(self, first: int = 2, step: int = 2) -> list[int]:
+        """Numbers of ranks, as their log2."""
+        last = min(self.largest, 8) if self.quick else self.largest
+        return list(range(first, last + 1, step))
+
+    def repeat(self, messages: int) -> int:
+        """How many simulations of so many messages each."""
+        if self.simulations:
+            return self.simulations
+        return min(30 if self.quick else SIMULATIONS, max(SIMULATIONS_LEAST, MESSAGES_MOST // messages))
+
+
+@dataclass(frozen=True)
+class Row:
+    """A published value and ours, by what makes ours differ (usually the noise rule). `published` may be words."""
+
+    what: str
+    published: float | str | None
+    ours: Mapping[str, float]
+
+    def deviation(self, key: str) -> float | None:
+        if isinstance(self.published, (int, float)) and self.published and key in self.ours:
+            return self.ours[key] / self.published - 1
+        return None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    title: str
+    rows: Sequence[Row]
+    notes: Sequence[str] = ()
+    draw: Callable[[Path, int], None] | None = None  # to a path, so wide
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        rows = [
+            {"what": row.what, "published": row.published, "ours": dict(row.ours), "deviation": {key: row.deviation(key) for key in row.ours}} for row in self.rows
+        ]
+        return {"title": self.title, "rows": rows, "notes": list(self.notes), "data": dict(self.data)}
+
+    def as_text(self) -> str:
+        keys = list(dict.fromkeys(key for row in self.rows for key in row.ours))
+        head = ["", "published", *(word for key in keys for word in (key, "deviation"))]
+        lines = []
+        for row in self.rows:
+            line = [row.what, _text(row.published)]
+            for key in keys:
+                deviation = row.deviation(key)
+                line += [_text(row.ours.get(key)), "" if deviation is None else f"{100 * deviation:+.0f} %"]
+            lines.append(line)
+        return "\n".join([self.title, "", table(head, lines), "", *self.notes]).rstrip() + "\n"
+
+
+def _text(value: float | str | None) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}" if value else "0"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A row of the list: its name on the command line, where it stands in the papers, what it shows, and who does it."""
+
+    name: str
+    paper: str
+    summary: str
+    run: Callable[[Settings], Outcome]
+
+
+RULES = ("published", "physical")
+
+
+def by_rule(values: Mapping[str, float]) -> dict[str, float]:
+    return {f"{rule} rule": values[rule] for rule in values}
+
+
+def ranks_text(ranks: int) -> str:
+    return f"{ranks:,}".replace(",", " ")

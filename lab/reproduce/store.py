@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Results that survive an interruption: one file a point, written whole or not at all, used again by the next run.
+
+A point is known by its name and by everything that it depends on; when that has changed, the point is computed again.
+"""
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+BAR_WIDTH = 30
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """A path of the same ending to write to; what is there becomes `path` at the end, or is removed when something fails."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.stem}.part{os.getpid()}{path.suffix}")
+    try:
+        yield part
+        os.replace(part, path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def text_write(path: Path, text: str) -> None:
+    with written_whole(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+class Progress:
+    """A bar on a terminal, a line now and then elsewhere. `total` may grow while points are being added."""
+
+    def __init__(self, total: int, out: TextIO | None = None) -> None:
+        self.total = total
+        self.done = 0
+        self.again = 0
+        self.out = out or sys.stderr
+        self.begin = time.monotonic()
+        self.shown = -10
+
+    def step(self, words: str, again: bool) -> None:
+        self.done += 1
+        self.again += again
+        percent = 100 * self.done // max(self.total, 1)
+        seconds = time.monotonic() - self.begin
+        if self.out.isatty():
+            full = BAR_WIDTH * min(self.done, self.total) // max(self.total, 1)
+            bar = "#" * full + "." * (BAR_WIDTH - full)
+            end = "\n" if self.done == self.total else ""
+            self.out.write(f"\r[{bar}] {self.done}/{self.total} {seconds:5.0f} s  {words[:60]:<60}{end}")
+        elif percent >= self.shown + 10:
+            self.shown = percent
+            self.out.write(f"{self.done}/{self.total} {seconds:.0f} s  {words}\n")
+        self.out.flush()
+
+
+class Store:
+    """The points of the experiments, in a folder."""
+
+    def __init__(self, folder: Path, progress: Progress) -> None:
+        self.folder = folder
+        self.progress = progress
+
+    def point(self, name: str, depends: dict[str, Any], compute: Callable[[], Any]) -> Any:
+        """The point's value, which JSON can hold: from its file, or computed now and kept."""
+        wanted = json.dumps(depends, sort_keys=True)
+        words = re.sub(r"[^a-zA-Z0-9.-]+", "-", name)[:80]
+        path = self.folder / "points" / f"{words}-{hashlib.sha256(wanted.encode()).hexdigest()[:12]}.json"
+        try:
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            again = kept["depends"] == json.loads(wanted)
+        except (OSError, ValueError, KeyError, TypeError):
+            again = False
+        if not again:
+            kept = {"name": name, "depends": depends, "value": compute()}
+            text_write(path, json.dumps(kept))
+        self.progress.step(name, again)
+        return kept["value"]

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`lab goal` and `lab reproduce`: schedules mean what the patterns mean, synthetic traces are what the papers say, results survive interruptions."""
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT))
+
+from lab import __main__ as lab_main  # noqa: E402
+from lab import statistics  # noqa: E402
+from lab.goal import PATTERNS  # noqa: E402
+from lab.reproduce import beckman, command, simulator, store, traces  # noqa: E402
+
+
+@pytest.fixture(scope="session", autouse=True)
+def built() -> None:
+    subprocess.run(["make", "-j2", "build/lab/sim"], cwd=ROOT, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("words", [[], ["--iterations", "3", "--compute", "700", "--reduction", "90", "--bytes", "100000"]])
+def test_a_written_pattern_ends_as_the_pattern(pattern: str, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "pattern.goal")
+    assert lab_main.main(["goal", pattern, "--ranks", "23", "-o", path, "--check", *words]) == 0
+    assert "23 ranks end as by the pattern" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "words", [["dissemination", "--ranks", "0"], ["ring", "--ranks", "4", "--segment", "0"], ["bcast", "--ranks", "4", "-o", "/nowhere/x"], ["bcast", "--ranks", "4", "--check"]]
+)
+def test_wrong_patterns_are_one_line(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert lab_main.main(["goal", *words]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("lab goal: ") and said.count("\n") == 1
+
+
+@pytest.mark.parametrize("machine", [*traces.HOEFLER, *traces.BECKMAN], ids=lambda machine: machine.key)
+def test_a_synthetic_trace_has_the_published_share(machine: traces.Machine) -> None:
+    made = traces.generate(machine)
+    assert statistics.noise_ratio(made.trace) == pytest.approx(machine.noise_ratio, rel=1e-3)
+    assert 0.9 < made.scale < 1.1
+    assert 0.97 * traces.DETOURS < made.trace.listed < 1.03 * traces.DETOURS
+    ends = made.trace.start_ns + made.trace.duration_ns
+    assert (made.trace.start_ns[1:] >= ends[:-1] - 1e-2).all() and ends[-1] <= made.trace.span_ns
+    again = traces.generate(machine)
+    assert (again.trace.start_ns == made.trace.start_ns).all()
+    assert (traces.generate(machine, seed=2).trace.duration_ns[:50] != made.trace.duration_ns[:50]).any() or machine.key == "bgl-cn"
+
+
+@pytest.mark.parametrize("machine", traces.BECKMAN, ids=lambda machine: machine.key)
+def test_a_synthetic_trace_has_the_published_lengths(machine: traces.Machine) -> None:
+    """Longest, mean and median [Beckman06 Table 4] to a tenth."""
+    durations = traces.generate(machine).trace.duration_ns / 1e3
+    _, longest, mean, median = beckman.TABLE4[machine.key]
+    assert durations.max() == pytest.approx(longest, rel=0.1)
+    assert durations.mean() == pytest.approx(mean, rel=0.1)
+    assert np.median(durations) == pytest.approx(median, rel=0.1)
+
+
+def test_altix_has_its_long_detours_every_two_seconds() -> None:
+    trace = traces.generate(traces.HOEFLER[1]).trace
+    starts = trace.start_ns[trace.duration_ns > 100e3]
+    assert np.diff(starts) == pytest.approx(2e9, rel=1e-3)
+    assert ((trace.duration_ns < 9e3) | (trace.duration_ns > 200e3)).all()
+
+
+def test_the_simulator_reads_the_traces(tmp_path: Path) -> None:
+    for machine in traces.HOEFLER:
+        path = traces.trace_file(machine, tmp_path, detours=1000)
+        words = ["pattern", "dissemination", "-n", 64, "--noise", path, "--compute", 1e9, "--json", "-"]
+        answer = json.loads(simulator.sim(words))
+        assert answer["max_ns"] / answer["quiet_max_ns"] > 1 + machine.noise_ratio / 2
+
+
+def reproduce(folder: Path, *words: str) -> int:
+    return lab_main.main(["reproduce", *words, "--quick", "--out", str(folder)])
+
+
+@pytest.mark.parametrize("experiment", command.EXPERIMENTS, ids=lambda experiment: experiment.name)
+def test_an_experiment_leaves_table_values_and_picture(experiment: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert reproduce(tmp_path, experiment.name, "--simulations", "3", "--largest", "6", "--thumbnails", str(tmp_path)) == 0
+    folder = tmp_path / f"{experiment.name}-quick"
+    found = json.loads((folder / "result.json").read_text())
+    assert found["rows"] and all(row["ours"] or row["what"].find("bottleneck") > 0 for row in found["rows"])
+    assert all(np.isfinite(value) for row in found["rows"] for value in row["ours"].values())
+    assert (folder / "table.txt").read_text() in capsys.readouterr().out
+    for picture in (folder / "picture.png", tmp_path / f"reproduce-{experiment.name}.png"):
+        assert picture.read_bytes().startswith(b"\x89PNG")
+    assert not list(tmp_path.rglob("*.part*"))
+
+
+def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    name, real, called = "ferreira", simulator.sim, 0
+
+    def failing(words: list[object]) -> str:
+        nonlocal called
+        called += 1
+        if called == 4:
+            raise KeyboardInterrupt
+        return real(words)
+
+    assert reproduce(tmp_path / "whole", name) == 0
+    monkeypatch.setattr(simulator, "sim", failing)
+    assert reproduce(tmp_path / "cut", name) == command.INTERRUPTED
+    folder = tmp_path / "cut" / f"{name}-quick"
+    assert not (folder / "result.json").exists() and len(list((tmp_path / "cut/points").iterdir())) == 3
+    assert reproduce(tmp_path / "cut", name) == 0
+    assert "3 of them from before" in capsys.readouterr().out
+    assert (folder / "result.json").read_text() == (tmp_path / "whole" / f"{name}-quick/result.json").read_text()
+
+
+def test_a_broken_or_other_point_is_computed_again(tmp_path: Path) -> None:
+    kept = store.Store(tmp_path, store.Progress(0))
+    assert kept.point("one", {"n": 1}, lambda: 5) == 5
+    assert kept.point("one", {"n": 1}, lambda: 6) == 5
+    assert kept.point("one", {"n": 2}, lambda: 7) == 7
+    for path in (tmp_path / "points").iterdir():
+        path.write_text('{"value": 1')
+    assert kept.point("one", {"n": 1}, lambda: 8) == 8
+
+
+def test_unknown_experiments_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert reproduce(tmp_path, "nonsense") == 1
+    assert capsys.readouterr().err == "lab reproduce: no such experiment: 'nonsense'; `lab reproduce list` names them\n"
