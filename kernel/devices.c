@@ -76,6 +76,9 @@ static int64_t stream_read(struct file *file, uint64_t buffer, uint64_t bytes, u
         return 0;
     file_streams_flush(
         arch_process()); /* a question that has no end of line is asked before its answer is read */
+    while (bytes > 0 && !console_input_ready())
+        if (thread_sleep(NULL, clock_now_ns() + CONSOLE_LOOK_NS) == -EINTR)
+            return -EINTR;
     got = console_read(chunk, bytes < sizeof(chunk) ? bytes : sizeof(chunk));
     error = user_write(buffer, chunk, got);
     return error ? error : (int64_t)got;

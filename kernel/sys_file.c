@@ -46,7 +46,7 @@ long sys_read(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
     int64_t got = file_read(file, buffer, bytes, file->offset);
     if (got > 0)
         file->offset += (uint64_t)got;
-    return got;
+    return got == -EINTR ? thread_interrupted_call(SYSCALL_NUMBER_read, RESTART_ALWAYS) : got;
 }
 
 long sys_write(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
@@ -113,7 +113,9 @@ static long vector_move(uint64_t descriptor, uint64_t vector, uint64_t count,
 
 long sys_readv(uint64_t descriptor, uint64_t vector, uint64_t count)
 {
-    return vector_move(descriptor, vector, count, sys_read);
+    long got = vector_move(descriptor, vector, count, sys_read);
+
+    return got == -EINTR ? thread_interrupted_call(SYSCALL_NUMBER_readv, RESTART_ALWAYS) : got;
 }
 
 long sys_writev(uint64_t descriptor, uint64_t vector, uint64_t count)

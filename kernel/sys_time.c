@@ -6,6 +6,7 @@
 #include "arch.h"
 #include "clock.h"
 #include "clockevent.h"
+#include "console.h"
 #include "errno.h"
 #include "linux_abi.h"
 #include "process.h"
@@ -181,20 +182,27 @@ int timespec_write(uint64_t address, uint64_t ns)
 /* Sleeps to a time of this node's clock. */
 static long sleep_until(unsigned number, uint64_t deadline_ns)
 {
-    return thread_sleep(NULL, deadline_ns) == -EINTR ? thread_interrupted_call(number, RESTART_ALWAYS) : 0;
+    return thread_sleep(NULL, deadline_ns) == -EINTR ? thread_interrupted_call(number, RESTART_NEVER) : 0;
 }
 
 /* Sleeps a while; *remainder (0: nobody wants it) is what is left when a signal ends the sleep. */
-static long sleep_for(unsigned number, uint64_t ns, uint64_t remainder)
+static long sleep_rest(const uint64_t *words)
 {
-    uint64_t deadline_ns = time_add(clock_now_ns(), ns), now_ns;
+    uint64_t deadline_ns = words[0], remainder = words[1], now_ns;
 
     if (thread_sleep(NULL, deadline_ns) != -EINTR)
         return 0;
     now_ns = clock_now_ns();
     if (remainder && timespec_write(remainder, deadline_ns > now_ns ? deadline_ns - now_ns : 0))
         return -EFAULT;
-    return thread_interrupted_call(number, RESTART_NEVER);
+    return thread_interrupted_wait(sleep_rest, deadline_ns, remainder, 0, 0);
+}
+
+static long sleep_for(uint64_t ns, uint64_t remainder)
+{
+    const uint64_t words[] = { time_add(clock_now_ns(), ns), remainder };
+
+    return sleep_rest(words);
 }
 
 long sys_nanosleep(uint64_t request, uint64_t remainder)
@@ -202,7 +210,7 @@ long sys_nanosleep(uint64_t request, uint64_t remainder)
     uint64_t ns;
     int error = timespec_read(request, &ns);
 
-    return error ? error : sleep_for(SYSCALL_NUMBER_nanosleep, ns, remainder);
+    return error ? error : sleep_for(ns, remainder);
 }
 
 long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint64_t remainder)
@@ -224,14 +232,11 @@ long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint6
 
     /* An absolute time is the deadline itself: one that lies on a boundary is served by that boundary. */
     if (!absolute)
-        return sleep_for(SYSCALL_NUMBER_clock_nanosleep, ns, remainder);
+        return sleep_for(ns, remainder);
     return sleep_until(SYSCALL_NUMBER_clock_nanosleep, clock == REALTIME ? ns - clock_wall_offset_ns() : ns);
 }
 
 /* ---- Waiting for streams ---- */
-
-/* While somebody waits for input of a stream, and only then, the serial ports are looked at so often. */
-#define INPUT_LOOK_NS 1000000
 
 enum { POLL_IN = 1, POLL_OUT = 4, POLL_INVALID = 32, POLL_IN_NORMAL = 64, POLL_OUT_NORMAL = 256 };
 
@@ -277,8 +282,10 @@ static int poll_once(uint64_t list, uint64_t count, bool *wants_input)
     return ready;
 }
 
-static long poll_until(unsigned number, uint64_t list, uint64_t count, uint64_t deadline_ns)
+static long poll_rest(const uint64_t *words)
 {
+    uint64_t list = words[0], count = words[1], deadline_ns = words[2];
+
     count = (uint32_t)count;
     if (count > FILE_DESCRIPTORS_MAX)
         return -EINVAL;
@@ -289,25 +296,50 @@ static long poll_until(unsigned number, uint64_t list, uint64_t count, uint64_t 
 
         if (ready != 0 || now >= deadline_ns)
             return ready;
-        if (thread_sleep(NULL, wants_input && deadline_ns - now > INPUT_LOOK_NS ? now + INPUT_LOOK_NS
-                                                                                : deadline_ns) == -EINTR)
-            return thread_interrupted_call(number, RESTART_NEVER);
+        if (thread_sleep(NULL, wants_input && deadline_ns - now > CONSOLE_LOOK_NS ? now + CONSOLE_LOOK_NS
+                                                                                  : deadline_ns) == -EINTR)
+            return thread_interrupted_wait(poll_rest, list, count, deadline_ns, 0);
     }
+}
+
+/* The same, while other signals are blocked: the fourth word. */
+static long poll_masked_rest(const uint64_t *words)
+{
+    signal_mask_swap(words[3]);
+
+    long ready = poll_rest(words);
+    if (ready == -EINTR)
+        return thread_interrupted_wait(poll_masked_rest, words[0], words[1], words[2], words[3]);
+    signal_mask_restore();
+    return ready;
+}
+
+static long poll_until(uint64_t list, uint64_t count, uint64_t deadline_ns)
+{
+    const uint64_t words[] = { list, count, deadline_ns };
+
+    return poll_rest(words);
 }
 
 long sys_poll(uint64_t list, uint64_t count, uint64_t timeout_ms)
 {
     int64_t ms = (int32_t)timeout_ms;
 
-    return poll_until(SYSCALL_NUMBER_poll, list, count,
-                      ms < 0 ? UINT64_MAX : time_add(clock_now_ns(), (uint64_t)ms * 1000000));
+    return poll_until(list, count, ms < 0 ? UINT64_MAX : time_add(clock_now_ns(), (uint64_t)ms * 1000000));
 }
 
 long sys_ppoll(uint64_t list, uint64_t count, uint64_t timeout, uint64_t mask, uint64_t mask_bytes)
 {
-    uint64_t ns = UINT64_MAX;
+    uint64_t ns = UINT64_MAX, blocked = 0;
     int error = timeout ? timespec_read(timeout, &ns) : 0;
 
-    (void)mask, (void)mask_bytes; /* no signal can arrive during the wait */
-    return error ? error : poll_until(SYSCALL_NUMBER_ppoll, list, count, time_add(clock_now_ns(), ns));
+    if (error)
+        return error;
+    if (mask && mask_bytes != sizeof(blocked))
+        return -EINVAL;
+    if (mask && user_read(&blocked, mask, sizeof(blocked)))
+        return -EFAULT;
+
+    const uint64_t words[] = { list, count, time_add(clock_now_ns(), ns), blocked };
+    return mask ? poll_masked_rest(words) : poll_rest(words);
 }

@@ -74,6 +74,7 @@ struct thread *thread_first(struct process *process)
     thread->cpu = thread->wanted_cpu = arch_cpu_index();
     thread->affinity = process->cpus;
     thread->latency_bound_ns = latency_bound_default_ns();
+    thread->signals.stack.flags = SS_DISABLE;
     memcpy(thread->name, process->name, sizeof(thread->name));
     process->thread_count = 1;
     on_cpu[thread->cpu] = thread;
@@ -210,9 +211,11 @@ static bool thread_leave_process(struct thread *thread)
     process->ended_user_ns += thread_user_ns(thread);
     process->ended_system_ns += thread_system_ns(thread);
     if (!last) {
+        spin_lock(&process->signals.lock); /* whose holder looks at all threads */
         thread_give(thread);
         arch_thread_set(NULL);
         __atomic_store_n(&on_cpu[arch_cpu_index()], NULL, __ATOMIC_RELEASE);
+        spin_unlock(&process->signals.lock);
     }
     spin_unlock(&process->lock);
     return last;
@@ -334,6 +337,19 @@ long thread_interrupted_call(unsigned number, enum restart restart)
     thread->restart = restart;
     arch_return_divert();
     return -EINTR;
+}
+
+long thread_interrupted_wait(long (*resume)(const uint64_t *words), uint64_t first, uint64_t second,
+                             uint64_t third, uint64_t fourth)
+{
+    struct thread *thread = arch_thread();
+
+    thread->resume = resume;
+    thread->resume_words[0] = first;
+    thread->resume_words[1] = second;
+    thread->resume_words[2] = third;
+    thread->resume_words[3] = fourth;
+    return thread_interrupted_call(SYSCALL_NUMBER_restart_syscall, RESTART_NEVER);
 }
 
 /* ---- Accounting: timestamps at each entry to the kernel and each exit tell user from system time, with no

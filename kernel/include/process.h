@@ -7,6 +7,7 @@
 
 #include "cpu_mask.h"
 #include "file.h"
+#include "itimer.h"
 #include "page_pool.h"
 #include "signal.h"
 #include "spinlock.h"
@@ -30,6 +31,7 @@ struct process {
     unsigned exit_status;
     uint64_t ended_user_ns, ended_system_ns; /* of threads that have ended */
     struct process_signals signals;
+    struct process_timers timers;
     struct page_pool pages; /* its slice */
     struct vm vm;
     struct file_table files;
@@ -69,10 +71,13 @@ int process_create(unsigned rank, const struct memory_slice *slice, struct tree 
 int process_load(struct process *process, struct tree_node *program, const struct process_arguments *given,
                  uint64_t *entry, uint64_t *stack, struct message *why);
 
+/* The process with this pid, NULL where there is none. Its memory stays, also when it ends. */
+struct process *process_find(uint64_t pid);
+
 /* Ends this thread's process, all its threads. */
 _Noreturn void process_exit(unsigned status);
 /* The same by the default action of a signal. */
-_Noreturn void process_kill(int signal);
+_Noreturn void process_kill(const struct signal_info *info);
 /* What its last thread does. */
 _Noreturn void process_end(void);
 
