@@ -185,6 +185,24 @@ static int is_suicide(long number, const uint64_t *a)
         return (int)a[0] == getpid() && (uint32_t)a[1] - 1 < 64;
     case SYS_tgkill:
         return (int)a[1] == getpid() && (uint32_t)a[2] - 1 < 64;
+    case SYS_rt_sigqueueinfo:
+        return (int)a[0] == getpid() && (uint32_t)a[1] - 1 < 64;
+    case SYS_rt_tgsigqueueinfo:
+        return (int)a[1] == getpid() && (uint32_t)a[2] - 1 < 64;
+    case SYS_rt_sigreturn:
+    case SYS_pause:
+    case SYS_rt_sigsuspend:
+        return 1;
+    case SYS_alarm:
+        return (uint32_t)a[0] != 0;
+    case SYS_setitimer:
+    case SYS_timer_settime:
+        return 1; /* the signal would end it */
+    case SYS_rt_sigaction: /* handlers and stacks made of kernel addresses would come back as such */
+    case SYS_sigaltstack:
+        return near_parts(a[number == SYS_rt_sigaction]) || near_parts(a[number == SYS_rt_sigaction] + 24);
+    case SYS_rt_sigtimedwait:
+        return a[2] == 0 || is_long(a[2]);
     case SYS_read:
     case SYS_readv:
         return (uint32_t)a[0] < 3; /* would wait for input */

@@ -84,6 +84,7 @@ static void faults_tell_what_happened(void)
 {
     static const int faulting[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP };
     static const double zero = 0.0, one = 1.0, tiny = 1e-308, huge = 1e308;
+    volatile char *volatile low = (volatile char *)8;
     char *none = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     char *read_only = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     char *gone = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -97,7 +98,7 @@ static void faults_tell_what_happened(void)
     PROMISE(FAULT(__VA_ARGS__) == 1 && seen.si_signo == SIGSEGV && seen.si_code == (wanted_code) && seen.si_addr == (void *)(where) && \
                 seen_at.trap == 14 && (seen_at.error | 1) == ((wanted_error) | 1) && (void *)seen_at.address == (void *)(where),                   \
             "code %d address %p trap %lld error %llx cr2 %llx", seen.si_code, seen.si_addr, seen_at.trap, seen_at.error, seen_at.address)
-    SEGMENT_FAULT(8, SEGV_MAPERR, 4, (void)*(volatile char *)8);
+    SEGMENT_FAULT(low, SEGV_MAPERR, 4, (void)*low);
     SEGMENT_FAULT(gone, SEGV_MAPERR, 6, *(volatile char *)gone = 1);
     SEGMENT_FAULT(read_only + 7, SEGV_ACCERR, 7, *(volatile char *)(read_only + 7) = 1);
     SEGMENT_FAULT(none + 5, SEGV_ACCERR, 4, (void)*(volatile char *)(none + 5));
@@ -650,8 +651,9 @@ static void interrupted_calls_end_as_on_linux(void)
             install(SIGALRM, wake_word, with ? SA_RESTART : 0);
             word = 0, runs = 0;
             left = (struct timespec){ 9, 9 };
+            long start = now_ns();
             alarm_in(15000);
-            long start = now_ns(), result = table[i].wait(), took = now_ns() - start;
+            long result = table[i].wait(), took = now_ns() - start;
             int error = result < 0 ? errno : 0;
             PROMISE(error == wanted && runs == 1, "%s %s SA_RESTART: error %d, runs %d", table[i].name, with ? "with" : "without", error, (int)runs);
             PROMISE(took >= 15 * NS_PER_MS, "%s: %ld ns", table[i].name, took);
