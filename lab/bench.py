@@ -8,6 +8,8 @@ figures are the same in every run. Prints a table with the aims, and writes `ben
 How the figures come about:
 
 getpid      from the system call instruction to the return instruction, both included (`apps/cost/cost.c`)
+signal      from kill, with a handler that does nothing, to the instruction behind it, less an empty call (Linux saves the whole
+            vector state, too)
 log event   half of what getpid costs more while the flight log's class of system calls is on: it writes two events then
 boot        clock at main() less the clock at the kernel's first instruction. Linux does not tell the latter, so the
             firmware's share is taken from Tacet's run in the same machine (its clock at its first instruction). Linux's
@@ -141,7 +143,7 @@ def measure(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[
         (options.out / f"cost-{key}.txt").write_bytes(result.stdout)
         runner.result_checked(name, result)
         found[key] = parse_cost(result.stdout.decode("ascii", errors="replace"))
-        needed = ["getpid_ticks_min", "main_ticks"]
+        needed = ["getpid_ticks_min", "signal_ticks", "main_ticks"]
         tacet_only = ["boot_ticks", "zeroed_bytes_before_main", "kernel_bytes", "klog_event_ticks"]
         needed += tacet_only if key == "tacet" else ["memory_gone_bytes"]
         needed += [f"sleep_{which}_late_{part}_ns" for which in ("exact", "default") for part in ("min", "median", "max")]
@@ -184,6 +186,7 @@ def figures(cost: dict[str, dict[str, int]], timers: dict[str, int], image: int,
     return {
         "getpid_instructions": {key: values["getpid_ticks_min"] for key, values in cost.items()},
         "klog_event_instructions": tacet["klog_event_ticks"],
+        "signal_instructions": {"tacet": tacet["signal_ticks"], "linux": linux["signal_ticks"]},
         "boot_instructions": {
             "tacet": boot,
             "tacet_without_zeroing": boot - tacet["zeroed_bytes_before_main"] // ZEROING_BYTES_AN_INSTRUCTION,
@@ -218,6 +221,7 @@ def as_table(f: dict[str, Any]) -> str:
         row("empty system call, instructions", getpid["tacet"], f"<= {GETPID_MOST}", getpid["tacet"] <= GETPID_MOST,
             linux_getpid, others("getpid")),
         row("one event of the flight log, instructions", event, f"< {KLOG_EVENT_BELOW}", event < KLOG_EVENT_BELOW),
+        row("signal to itself, handler and back, instructions", f["signal_instructions"]["tacet"], linux=f"{f['signal_instructions']['linux']:,}"),
         row("one timer armed, instructions", timer["arm"]),
         row("  cancelled", timer["cancel"]),
         row("  expired", timer["expire"]),

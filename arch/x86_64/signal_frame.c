@@ -74,6 +74,10 @@ _Static_assert(sizeof(struct machine_context) == 256, "Linux's struct sigcontext
 _Static_assert(sizeof(struct handler_frame) == 440, "Linux's struct rt_sigframe");
 _Static_assert(sizeof(struct state_note) == 48, "Linux's struct _fpx_sw_bytes");
 
+/* Bits of MXCSR that the CPUs have, as the first frame finds them; all CPUs write the same. 0: none was made.
+ */
+static uint32_t mxcsr_mask;
+
 static uint8_t *bounce(void)
 {
     return arch_thread()->start.vector_state;
@@ -106,7 +110,8 @@ static int state_write(uint64_t address)
                                      .state_bytes = bytes };
 
     vector_state_save(bounce());
-    memset(bounce() + NOTE_AT, 0, sizeof(note));
+    memcpy(&mxcsr_mask, bounce() + MXCSR_MASK_AT, sizeof(mxcsr_mask));
+    arch_zero(bounce() + NOTE_AT, sizeof(note));
     if (!cpu_features()->xsave)
         return user_write(address, bounce(), bytes);
     memcpy(bounce() + NOTE_AT, &note, sizeof(note));
@@ -209,7 +214,7 @@ static uint32_t state_bytes_read(uint64_t address)
 }
 
 /* What XRSTOR demands of its image [Intel SDM 1 §13.8.1]. */
-static bool state_is_sound(uint32_t mxcsr_mask)
+static bool state_is_sound(void)
 {
     uint64_t header[XSAVE_HEADER_BYTES / 8], unused = 0;
     uint32_t mxcsr;
@@ -218,31 +223,29 @@ static bool state_is_sound(uint32_t mxcsr_mask)
     memcpy(header, bounce() + XSAVE_HEADER, sizeof(header));
     for (unsigned i = 1; i < XSAVE_HEADER_BYTES / 8; i++)
         unused |= header[i]; /* the compacted form, and reserved */
-    return !(mxcsr & ~mxcsr_mask) && !unused && !(header[0] & ~cpu_features()->xcr0);
+    return !(mxcsr & ~(mxcsr_mask ? mxcsr_mask : MXCSR_MASK_DEFAULT)) && !unused &&
+           !(header[0] & ~cpu_features()->xcr0);
 }
 
 /* A null pointer means initial registers. */
 static int state_read(uint64_t address)
 {
     const uint64_t legacy_features = 3; /* x87, SSE */
-    uint32_t mxcsr_mask;
 
     if (!address) {
         vector_state_clear();
         return 0;
     }
-    vector_state_save(bounce());
-    memcpy(&mxcsr_mask, bounce() + MXCSR_MASK_AT, sizeof(mxcsr_mask));
-    memset(bounce(), 0, VECTOR_STATE_BYTES);
     if (user_read(bounce(), address, LEGACY_BYTES))
         return -EFAULT;
 
     uint32_t bytes = state_bytes_read(address);
+    arch_zero(bounce() + bytes, VECTOR_STATE_BYTES - bytes);
     if (bytes == LEGACY_BYTES)
         memcpy(bounce() + XSAVE_HEADER, &legacy_features, sizeof(legacy_features));
     else if (user_read(bounce() + LEGACY_BYTES, address + LEGACY_BYTES, bytes - LEGACY_BYTES))
         return -EFAULT;
-    if (!state_is_sound(mxcsr_mask ? mxcsr_mask : MXCSR_MASK_DEFAULT))
+    if (!state_is_sound())
         return -EFAULT;
     vector_state_restore(bounce());
     return 0;

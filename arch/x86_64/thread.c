@@ -17,7 +17,7 @@ void vector_state_save(void *area)
 {
     uint8_t *header = (uint8_t *)area + XSAVE_HEADER;
 
-    memset(header, 0, XSAVE_HEADER_BYTES); /* XSAVE leaves a part of it as it was */
+    arch_zero(header, XSAVE_HEADER_BYTES); /* XSAVE leaves a part of it as it was */
     if (cpu_features()->xsave)
         __asm__ volatile("xsave64 (%0)"
                          :

@@ -228,7 +228,7 @@ static int is_suicide(long number, const uint64_t *a)
     case SYS_clock_nanosleep:
         return is_long(a[2]);
     case SYS_futex:
-        return a[3] != 0 && is_long(a[3]);
+        return a[3] ? is_long(a[3]) : ((uint32_t)a[1] & 127) == 0 || ((uint32_t)a[1] & 127) == 9; /* a wait without an end, if the word is the right one */
     case SYS_poll:
         return (int)a[2] < 0 || (int)a[2] > 1;
     case SYS_ppoll:
