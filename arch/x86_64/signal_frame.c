@@ -223,8 +223,9 @@ static bool state_is_sound(void)
     memcpy(header, bounce() + XSAVE_HEADER, sizeof(header));
     for (unsigned i = 1; i < XSAVE_HEADER_BYTES / 8; i++)
         unused |= header[i]; /* the compacted form, and reserved */
-    return !(mxcsr & ~(mxcsr_mask ? mxcsr_mask : MXCSR_MASK_DEFAULT)) && !unused &&
-           !(header[0] & ~cpu_features()->xcr0);
+    if (mxcsr & ~(mxcsr_mask ? mxcsr_mask : MXCSR_MASK_DEFAULT))
+        return false;
+    return !cpu_features()->xsave || (!unused && !(header[0] & ~cpu_features()->xcr0));
 }
 
 /* A null pointer means initial registers. */
