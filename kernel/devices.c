@@ -44,9 +44,9 @@ static int64_t stream_read(struct file *file, uint64_t buffer, uint64_t bytes, u
     file_streams_flush(file->process);
     uint64_t eager_until = clock_now_ns() + INPUT_EAGER_NS;
     while ((got = console_read(chunk, bytes < sizeof(chunk) ? bytes : sizeof(chunk))) == -EAGAIN) {
-        int error = file->flags & O_NONBLOCK             ? -EAGAIN
+        int error = file->flags & O_NONBLOCK       ? -EAGAIN
                     : clock_now_ns() < eager_until ? 0
-                                                         : file_wait(WAIT_FOREVER);
+                                                   : file_wait_looking(WAIT_FOREVER);
 
         if (error)
             return error;
@@ -117,11 +117,14 @@ static int64_t stream_write(struct file *file, uint64_t buffer, uint64_t bytes, 
     return (int64_t)bytes;
 }
 
-static const struct file_operations terminal_operations = {
-    .read = stream_read, .write = stream_write, .ready = stream_ready, .terminal = true, .waits = true
-};
+static const struct file_operations terminal_operations = { .read = stream_read,
+                                                            .write = stream_write,
+                                                            .ready = stream_ready,
+                                                            .terminal = true,
+                                                            .waits = true,
+                                                            .unannounced = true };
 static const struct file_operations stream_operations = {
-    .read = stream_read, .write = stream_write, .ready = stream_ready, .waits = true
+    .read = stream_read, .write = stream_write, .ready = stream_ready, .waits = true, .unannounced = true
 };
 
 static void stream_bind(struct file *file, enum device device, enum console_stream stream)
@@ -230,7 +233,7 @@ int file_bind(struct process *process, struct file *file)
             return proc_bind(file);
         if (kind != S_IFREG && kind != S_IFDIR)
             return -ENXIO; /* a device node of the archive that nothing here stands behind */
-        file->operations = kind == S_IFDIR        ? &directory_operations
+        file->operations = kind == S_IFDIR      ? &directory_operations
                            : file->node->memory ? &memory_operations
                                                 : &tree_operations;
         return 0;
@@ -244,14 +247,10 @@ int devices_add(struct tree *tree, struct message *why)
         uint32_t mode;
         enum device device;
     } nodes[] = {
-        { "/dev/null", S_IFCHR | 0666, DEVICE_NULL },
-        { "/dev/zero", S_IFCHR | 0666, DEVICE_ZERO },
-        { "/dev/random", S_IFCHR | 0666, DEVICE_RANDOM },
-        { "/dev/urandom", S_IFCHR | 0666, DEVICE_RANDOM },
-        { "/dev/tty", S_IFCHR | 0666, DEVICE_STDOUT },
-        { "/dev/stdin", S_IFCHR | 0666, DEVICE_STDOUT },
-        { "/dev/stdout", S_IFCHR | 0666, DEVICE_STDOUT },
-        { "/dev/stderr", S_IFCHR | 0666, DEVICE_STDERR },
+        { "/dev/null", S_IFCHR | 0666, DEVICE_NULL },     { "/dev/zero", S_IFCHR | 0666, DEVICE_ZERO },
+        { "/dev/random", S_IFCHR | 0666, DEVICE_RANDOM }, { "/dev/urandom", S_IFCHR | 0666, DEVICE_RANDOM },
+        { "/dev/tty", S_IFCHR | 0666, DEVICE_STDOUT },    { "/dev/stdin", S_IFCHR | 0666, DEVICE_STDOUT },
+        { "/dev/stdout", S_IFCHR | 0666, DEVICE_STDOUT }, { "/dev/stderr", S_IFCHR | 0666, DEVICE_STDERR },
     };
 
     for (unsigned i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {

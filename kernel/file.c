@@ -9,6 +9,7 @@
 #include "linux_abi.h"
 #include "process.h"
 #include "shared_memory.h"
+#include "wait.h"
 
 struct file *file_get(struct process *process, uint64_t number)
 {
@@ -38,6 +39,8 @@ static void file_end(struct file *file)
             file_locks_drop(tree, file->node, file);
         tree_unuse(tree, file->node);
         spin_unlock(&tree->lock);
+        if (file->has_locks)
+            file_wake_all();
         shared_memory_settle();
     }
     __atomic_store_n(&file->in_use, false, __ATOMIC_RELEASE);
@@ -76,6 +79,7 @@ static void descriptor_end(struct process *process, struct file *file)
         spin_lock(&tree->lock);
         file_locks_drop(tree, file->node, process);
         spin_unlock(&tree->lock);
+        file_wake_all();
     }
     file_put(file);
 }
@@ -105,9 +109,8 @@ struct file *file_allocate(struct process *process)
 
         if (__atomic_load_n(&file->in_use, __ATOMIC_ACQUIRE))
             continue;
-        *file = (struct file){
-            .process = process, .references = 1, .in_use = true, .serial = ++table->serials
-        };
+        *file =
+            (struct file){ .process = process, .references = 1, .in_use = true, .serial = ++table->serials };
         found = file;
     }
     spin_unlock(&table->lock);

@@ -26,8 +26,8 @@ const struct file_lock *file_lock_conflict(const struct tree_node *node, const s
     return lowest;
 }
 
-/* Takes the range away from the owner's locks. One that lies around it needs a second descriptor: *spare, which
- * is NULL afterwards; at most one can. */
+/* Takes the range away from the owner's locks. One that lies around it needs a second descriptor: *spare,
+ * which is NULL afterwards; at most one can. */
 static void range_remove(struct tree *tree, struct tree_node *node, const struct file_lock *range,
                          struct file_lock **spare)
 {

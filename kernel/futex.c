@@ -260,6 +260,8 @@ static bool waiter_withdraw(struct waiter *waiter)
     }
 }
 
+static long wait_rest(const uint64_t *words);
+
 static long futex_wait(uint64_t address, uint32_t expected, uint64_t deadline_ns, uint32_t bits)
 {
     struct waiter waiter = { .bits = bits, .cpu = arch_cpu_index() };
@@ -283,8 +285,16 @@ static long futex_wait(uint64_t address, uint32_t expected, uint64_t deadline_ns
         return 0;
     if (error != -EINTR)
         return error;
-    return thread_interrupted_call(SYSCALL_NUMBER_futex,
-                                   deadline_ns == TIMER_NEVER ? RESTART_ALWAYS : RESTART_NEVER);
+    if (deadline_ns == TIMER_NEVER)
+        return thread_interrupted_call(SYSCALL_NUMBER_futex, RESTART_ALWAYS);
+
+    const uint64_t words[RESUME_WORDS] = { address, expected, deadline_ns, bits };
+    return thread_interrupted_wait(wait_rest, words);
+}
+
+static long wait_rest(const uint64_t *words)
+{
+    return futex_wait(words[0], (uint32_t)words[1], words[2], (uint32_t)words[3]);
 }
 
 /* The local time until which to wait; TIMER_NEVER without a time. */

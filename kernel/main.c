@@ -29,8 +29,9 @@
 #define PROGRAM_DEFAULT "/init"
 
 static const char *const known_options[] = {
-    "app",    "argv0", "clockevent", "console", "env",    "idle",        "klog",   "klog_classes", "latency_bound",
-    "prefix", "ranks", "selftest",   "stack",   "stderr", "stdin_bytes", "stdout", NULL,
+    "app",   "argv0",        "clockevent",    "console", "env",   "idle",
+    "klog",  "klog_classes", "latency_bound", "prefix",  "ranks", "selftest",
+    "stack", "stderr",       "stdin_bytes",   "stdout",  NULL,
 };
 
 static struct command_line line;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pipe.c: see pipe.h. A pipe stands in memory of its process: a page that describes it, and the ring. Each end
- * is an open file; the pipe's lock guards the rest, and is held while bytes are copied, but not across a wait.
+ * pipe.c: see pipe.h. A pipe stands in memory of its process: a page that describes it, and the ring. Each
+ * end is an open file; the pipe's lock guards the rest, and is held while bytes are copied, but not across a
+ * wait.
  */
 #include "pipe.h"
 #include "arch.h"
@@ -61,6 +62,8 @@ static int64_t get_some(struct pipe *pipe, uint64_t buffer, uint64_t bytes)
     else
         result = ring_get(pipe, buffer, part) ? -EFAULT : (int64_t)part;
     spin_unlock(&pipe->lock);
+    if (result > 0)
+        file_wake(arch_process());
     return result;
 }
 
@@ -80,6 +83,8 @@ static int64_t put_some(struct pipe *pipe, uint64_t buffer, uint64_t bytes, bool
     else
         result = ring_put(pipe, buffer, part) ? -EFAULT : (int64_t)part;
     spin_unlock(&pipe->lock);
+    if (result > 0)
+        file_wake(arch_process());
     return result;
 }
 
@@ -162,6 +167,7 @@ static void end_close(struct file *file, bool *end)
     *end = false;
     bool last = !pipe->has_reader && !pipe->has_writer;
     spin_unlock(&pipe->lock);
+    file_wake(file->process);
     if (last)
         vm_pages_give(&file->process->vm, arch_physical_of(pipe), PIPE_MEMORY);
 }
@@ -289,6 +295,8 @@ static int64_t event_take(struct file *file, uint64_t *value)
     file->counter -= *value;
     file->changes += there;
     spin_unlock(&file->lock);
+    if (there)
+        file_wake(file->process);
     return there ? 0 : -EAGAIN;
 }
 
@@ -299,6 +307,8 @@ static int64_t event_add(struct file *file, uint64_t value)
     file->counter += fits ? value : 0;
     file->changes += fits;
     spin_unlock(&file->lock);
+    if (fits)
+        file_wake(file->process);
     return fits ? 0 : -EAGAIN;
 }
 

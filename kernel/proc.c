@@ -3,8 +3,8 @@
  * proc.c: /proc and /sys of the node: which files there are, and those that are not of one process. Formats:
  * proc(5), Linux's Documentation/admin-guide/cputopology.rst.
  *
- * What counts CPUs for a program that wants to use them (/sys/devices/system/cpu/online, /proc/stat) tells the
- * process's own, as sched_getaffinity does; what describes the machine (cpuinfo, interrupts, possible,
+ * What counts CPUs for a program that wants to use them (/sys/devices/system/cpu/online, /proc/stat) tells
+ * the process's own, as sched_getaffinity does; what describes the machine (cpuinfo, interrupts, possible,
  * present, topology) tells all of the node's. Memory is the process's own slice: nobody else can take it.
  *
  * proc_add runs once at boot; makers run in system calls of the process that opens a file.
@@ -21,12 +21,12 @@
 #include "version.h"
 
 /* tree_node.device: a file of the tables below, by number, or one of a CPU's topology. */
-#define DEVICE_PROC       0x100U
-#define DEVICE_TOPOLOGY   0x1000U
-#define TOPOLOGY_FILES    4
-#define CPU_PATH_BYTES    64
-#define NODES_MAX         96 /* of the tables, with their directories */
-#define NODES_OF_CPU      (2 + TOPOLOGY_FILES)
+#define DEVICE_PROC     0x100U
+#define DEVICE_TOPOLOGY 0x1000U
+#define TOPOLOGY_FILES  4
+#define CPU_PATH_BYTES  64
+#define NODES_MAX       96 /* of the tables, with their directories */
+#define NODES_OF_CPU    (2 + TOPOLOGY_FILES)
 
 static uint64_t clock_ticks_of(uint64_t ns)
 {
@@ -139,7 +139,8 @@ static void cpuinfo_text(struct file *file)
             /* A core counts by its first CPU. */
             cores += (package >> other & 1) && __builtin_ctzll(siblings_of(other, true)) == (int)other;
         }
-        text_add(file, "processor\t: %u\nphysical id\t: %u\nsiblings\t: %u\ncore id\t\t: %u\ncpu cores\t: %u\n",
+        text_add(file,
+                 "processor\t: %u\nphysical id\t: %u\nsiblings\t: %u\ncore id\t\t: %u\ncpu cores\t: %u\n",
                  cpu, place.package, siblings, place.core, cores);
         arch_cpuinfo_describe(cpu, &sink.sink);
         text_add(file, "\n");
@@ -182,8 +183,8 @@ static void interrupts_text(struct file *file)
 
 static void time_add_line(struct file *file, struct cpu_time time)
 {
-    text_add(file, " %lu 0 %lu %lu 0 0 0 0 0 0\n", clock_ticks_of(time.user_ns), clock_ticks_of(time.system_ns),
-             clock_ticks_of(time.idle_ns));
+    text_add(file, " %lu 0 %lu %lu 0 0 0 0 0 0\n", clock_ticks_of(time.user_ns),
+             clock_ticks_of(time.system_ns), clock_ticks_of(time.idle_ns));
 }
 
 static void stat_text(struct file *file)
@@ -207,8 +208,8 @@ static void stat_text(struct file *file)
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
         for (unsigned number = 0; number < TACET_INTERRUPTS; number++)
             interrupts += arch_counters(cpu)->interrupts[number];
-    text_add(file, "intr %lu\nctxt 0\nbtime %lu\nprocesses %u\nprocs_running %u\nprocs_blocked 0\n", interrupts,
-             boot_s, job_rank_count(), job_rank_count());
+    text_add(file, "intr %lu\nctxt 0\nbtime %lu\nprocesses %u\nprocs_running %u\nprocs_blocked 0\n",
+             interrupts, boot_s, job_rank_count(), job_rank_count());
 }
 
 /* No process waits for a CPU, so the load is that of the ranks, always. */
@@ -241,8 +242,8 @@ static void boot_id_text(struct file *file)
         id[0] = (arch_random() & ~0xf000ULL) | 0x4000;
         id[1] = (arch_random() & ~(3ULL << 62)) | 2ULL << 62;
     }
-    text_add(file, "%08lx-%04lx-%04lx-%04lx-%012lx\n", id[0] >> 32, id[0] >> 16 & 0xffff, id[0] & 0xffff, id[1] >> 48,
-             id[1] & 0xffffffffffff);
+    text_add(file, "%08lx-%04lx-%04lx-%04lx-%012lx\n", id[0] >> 32, id[0] >> 16 & 0xffff, id[0] & 0xffff,
+             id[1] >> 48, id[1] & 0xffffffffffff);
 }
 
 /* ---- Which there are ---- */
@@ -254,7 +255,8 @@ static const struct proc_file files[] = {
     { "/proc/loadavg", loadavg_text, NULL, NULL },
     { "/proc/meminfo", meminfo_text, NULL, NULL },
     { "/proc/self/mounts", NULL,
-      "rootfs / rootfs ro 0 0\nproc /proc proc rw 0 0\nsysfs /sys sysfs ro 0 0\ndevtmpfs /dev devtmpfs rw 0 0\n",
+      "rootfs / rootfs ro 0 0\nproc /proc proc rw 0 0\nsysfs /sys sysfs ro 0 0\ndevtmpfs /dev devtmpfs rw 0 "
+      "0\n",
       NULL },
     { "/proc/stat", stat_text, NULL, NULL },
     { "/proc/uptime", uptime_text, NULL, NULL },
@@ -316,7 +318,8 @@ uint64_t proc_pool_bytes(void)
 static int topology_add(struct tree *tree, struct page_pool *pool, struct message *why)
 {
     unsigned count = arch_cpu_count() * TOPOLOGY_FILES;
-    uint64_t memory = page_pool_take(pool, (count * CPU_PATH_BYTES + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1), ARCH_PAGE);
+    uint64_t memory =
+        page_pool_take(pool, (count * CPU_PATH_BYTES + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1), ARCH_PAGE);
     char *path = arch_physical(memory);
 
     if (memory == PAGE_POOL_NONE)
@@ -358,7 +361,8 @@ int64_t proc_path_own(char *path, uint64_t length, uint64_t capacity, uint64_t p
     static const char self[] = "/proc/self";
     const size_t self_bytes = sizeof(self) - 1;
 
-    if (length < own_bytes || memcmp(path, own, own_bytes) != 0 || (path[own_bytes] && path[own_bytes] != '/'))
+    if (length < own_bytes || memcmp(path, own, own_bytes) != 0 ||
+        (path[own_bytes] && path[own_bytes] != '/'))
         return (int64_t)length;
     if (length - own_bytes + self_bytes >= capacity)
         return -ENAMETOOLONG;

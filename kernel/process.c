@@ -8,11 +8,14 @@
 #include "clockevent.h"
 #include "console.h"
 #include "errno.h"
+#include "itimer.h"
 #include "job.h"
 #include "symbols.h"
 
 #define FIRST_PID       1
 #define STATUS_SIGNALED 128
+
+static struct process *processes[MEMPLAN_RANKS_MAX]; /* by rank; NULL before its start and after its end */
 
 static const char *base_name(const char *path)
 {
@@ -53,6 +56,7 @@ int process_create(unsigned rank, const struct memory_slice *slice, struct tree 
     if (vm_create(&process->vm, &process->pages))
         return message_set(why, -ENOMEM, "no memory for the page tables of rank %u", rank);
     file_open_streams(process);
+    __atomic_store_n(&processes[rank], process, __ATOMIC_RELEASE);
     *out = process;
     return 0;
 }
@@ -94,34 +98,35 @@ struct cpu_time process_time(struct process *process)
 
 _Noreturn void process_end(void)
 {
+    struct process *process = arch_process();
+
+    __atomic_store_n(&processes[process->rank], NULL, __ATOMIC_RELEASE);
+    itimer_end(process);
     job_rank_end(arch_process()->exit_status);
 }
 
-const char *signal_name(int signal)
+struct process *process_find(uint64_t pid)
 {
-    static const char *const names[] = {
-        NULL,        "SIGHUP",  "SIGINT",    "SIGQUIT", "SIGILL",   "SIGTRAP", "SIGABRT", "SIGBUS",
-        "SIGFPE",    "SIGKILL", "SIGUSR1",   "SIGSEGV", "SIGUSR2",  "SIGPIPE", "SIGALRM", "SIGTERM",
-        "SIGSTKFLT", "SIGCHLD", "SIGCONT",   "SIGSTOP", "SIGTSTP",  "SIGTTIN", "SIGTTOU", "SIGURG",
-        "SIGXCPU",   "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGIO",   "SIGPWR",  "SIGSYS",
-    };
-    const unsigned count = sizeof(names) / sizeof(names[0]);
-
-    return signal > 0 && (unsigned)signal < count ? names[signal] : "a real-time signal";
+    return pid >= FIRST_PID && pid < FIRST_PID + MEMPLAN_RANKS_MAX
+               ? __atomic_load_n(&processes[pid - FIRST_PID], __ATOMIC_ACQUIRE)
+               : NULL;
 }
 
-bool signal_ignored_by_default(int signal)
-{
-    return signal == SIGNAL_CHLD || signal == SIGNAL_CONT || signal == SIGNAL_URG || signal == SIGNAL_WINCH;
-}
-
-_Noreturn void process_kill(int signal)
+_Noreturn void process_kill(const struct signal_info *info)
 {
     const struct process *process = arch_process();
+    bool is_sent = info->code <= 0 && info->code != SIGNAL_BY_TIMER;
 
-    kernel_print("rank %u (%s) ended by %s, which it sent itself\n", process->rank, process->name,
-                 signal_name(signal));
-    process_exit(STATUS_SIGNALED + (unsigned)signal);
+    if (!is_sent)
+        kernel_print("rank %u (%s) ended by %s, of a timer of its own\n", process->rank, process->name,
+                     signal_name(info->signal));
+    else if (info->sender.pid == process->pid || info->sender.pid < FIRST_PID)
+        kernel_print("rank %u (%s) ended by %s, which it sent itself\n", process->rank, process->name,
+                     signal_name(info->signal));
+    else
+        kernel_print("rank %u (%s) ended by %s, which rank %lu sent\n", process->rank, process->name,
+                     signal_name(info->signal), info->sender.pid - (uint64_t)FIRST_PID);
+    process_exit(STATUS_SIGNALED + (unsigned)info->signal);
 }
 
 /* What an address is to the program, in words. */
@@ -178,9 +183,12 @@ void trap_user_fault(const struct fault *told)
     struct fault own = *told;
     const struct fault *fault = &own;
 
-    if (own.has_address && vm_beyond_object(&process->vm, own.address))
+    if (own.has_address && vm_beyond_object(&process->vm, own.address)) {
         own.signal = SIGNAL_BUS;
-
+        own.code = BUS_NO_MEMORY;
+    }
+    if (signal_fault(fault))
+        return;
     kernel_print("rank %u (%s) ended by %s: %s\n", process->rank, process->name, signal_name(fault->signal),
                  fault->cause);
     if (fault->has_address)

@@ -276,7 +276,8 @@ void shared_memory_settle(void)
 
 /* ---- Growing; with no lock, the object in use ---- */
 
-/* One physical run for what begins at `offset`: large pages where the offset allows and the slice has them. */
+/* One physical run for what begins at `offset`: large pages where the offset allows and the slice has them.
+ */
 static uint64_t run_take(struct vm *payer, uint64_t offset, uint64_t bytes, uint64_t *got)
 {
     static const uint64_t sizes[] = { ARCH_HUGE_PAGE, ARCH_LARGE_PAGE, ARCH_PAGE };
@@ -326,8 +327,8 @@ static int capacity_reserve(struct shared_memory *object, struct vm *payer, uint
 
         spin_lock(&object->lock);
         bool alone = object->capacity == capacity;
-        bool page_used = alone && run_append(object, payer, physical, got,
-                                             needs_page ? arch_physical(page) : NULL);
+        bool page_used =
+            alone && run_append(object, payer, physical, got, needs_page ? arch_physical(page) : NULL);
         spin_unlock(&object->lock);
         if (!alone) /* somebody else made it grow meanwhile */
             vm_pages_give(payer, physical, got);
@@ -344,7 +345,8 @@ static void size_set(struct shared_memory *object, uint64_t bytes)
     if (bytes > old && object->tail_dirty)
         range_zero(object, old, bytes);
     if (bytes < old) {
-        /* Where somebody else looks on, all of the tail; else what does not go back now is zeroed by growth. */
+        /* Where somebody else looks on, all of the tail; else what does not go back now is zeroed by growth.
+         */
         range_zero(object, bytes, object->uses > 1 ? old : smaller(page_up(bytes), old));
         object->tail_dirty = true;
     }

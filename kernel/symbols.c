@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * symbols.c: see symbols.h. Source: "System V Application Binary Interface", chapter 4 (sections, symbol table).
- * Every offset and count of the file is checked against its length before it is used; all fields are read byte
- * by byte, so that the file may lie anywhere.
+ * symbols.c: see symbols.h. Source: "System V Application Binary Interface", chapter 4 (sections, symbol
+ * table). Every offset and count of the file is checked against its length before it is used; all fields are
+ * read byte by byte, so that the file may lie anywhere.
  */
 #include "symbols.h"
 #include "bytes.h"
@@ -40,7 +40,11 @@ static bool tables_find(struct stretch file, struct stretch *symbols, struct str
 {
     struct stretch sections;
 
-    if (file.bytes < HEADER_BYTES || memcmp(file.at, "\x7f" "ELF\2\1", 6) != 0 ||
+    if (file.bytes < HEADER_BYTES ||
+        memcmp(file.at,
+               "\x7f"
+               "ELF\2\1",
+               6) != 0 ||
         load_le16(file.at + 58) != SECTION_BYTES)
         return false;
 
@@ -51,7 +55,8 @@ static bool tables_find(struct stretch file, struct stretch *symbols, struct str
         const uint8_t *section = sections.at + (uint64_t)i * SECTION_BYTES;
         uint32_t names_index = load_le32(section + 40);
 
-        if (load_le32(section + 4) == SECTION_SYMTAB && load_le64(section + 56) == SYMBOL_BYTES && names_index < count)
+        if (load_le32(section + 4) == SECTION_SYMTAB && load_le64(section + 56) == SYMBOL_BYTES &&
+            names_index < count)
             return section_contents(file, section, symbols) &&
                    section_contents(file, sections.at + (uint64_t)names_index * SECTION_BYTES, names);
     }

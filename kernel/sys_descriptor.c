@@ -132,6 +132,8 @@ static int lock_acquire(struct file *file, const struct file_lock *wanted, bool 
         bool conflicts = file_lock_conflict(file->node, wanted);
         int error = conflicts ? -EAGAIN : file_lock_set(tree, file->node, wanted);
         spin_unlock(&tree->lock);
+        if (!conflicts) /* an exclusive lock may have become a shared one */
+            file_wake_all();
         if (!conflicts || !wait)
             return error;
         error = file_wait(WAIT_FOREVER);
@@ -147,6 +149,7 @@ static int lock_release(struct file *file, const struct file_lock *range)
     spin_lock(&tree->lock);
     int error = file_lock_clear(tree, file->node, range);
     spin_unlock(&tree->lock);
+    file_wake_all();
     return error;
 }
 
@@ -230,7 +233,7 @@ long sys_flock(uint64_t descriptor, uint64_t operation)
         return -EBADF;
     long result = file->flags & O_PATH ? -EBADF : whole_lock(file, (uint32_t)operation);
     file_put(file);
-    return result;
+    return restartable(SYSCALL_NUMBER_flock, result);
 }
 
 /* ---- fcntl ---- */
@@ -295,7 +298,7 @@ long sys_fcntl(uint64_t descriptor, uint64_t command, uint64_t argument)
     else
         result = file_control(file, (uint32_t)command, argument);
     file_put(file);
-    return result;
+    return restartable(SYSCALL_NUMBER_fcntl, result);
 }
 
 /* ---- ioctl ---- */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * sys_epoll.c: sets of files that are waited for: epoll(7). A set is a table in memory of its process, with a
- * row a descriptor, so it cannot be full. A row is of its descriptor's file at that time: where that was closed
- * (or its descriptor means another file now), the row is gone. Edge-triggered rows tell what is ready when that
- * is new, or when the file has been active since they told it.
+ * row a descriptor, so it cannot be full. A row is of its descriptor's file at that time: where that was
+ * closed (or its descriptor means another file now), the row is gone. Edge-triggered rows tell what is ready
+ * when that is new, or when the file has been active since they told it.
  */
 #include "arch.h"
 #include "clock.h"
@@ -26,6 +26,7 @@ struct row {
 struct epoll {
     struct spinlock lock; /* of the rows; taken with no other lock held but the file table's after it */
     uint32_t next;        /* where the next look begins, so that nobody is always last */
+    bool unannounced;     /* a file of the set is, or was, such a one */
     struct row rows[FILE_DESCRIPTORS_MAX];
 };
 
@@ -39,7 +40,10 @@ static void epoll_release(struct file *file)
     vm_pages_give(&file->process->vm, arch_physical_of(file->object), EPOLL_MEMORY);
 }
 
-static const struct file_operations epoll_operations = { .ready = epoll_ready, .release = epoll_release };
+/* Of a set in a poll it is not known whether its files are announced. */
+static const struct file_operations epoll_operations = { .ready = epoll_ready,
+                                                         .release = epoll_release,
+                                                         .unannounced = true };
 
 long sys_epoll_create1(uint64_t flags)
 {
@@ -113,7 +117,10 @@ static long control(struct file *set, struct file *file, uint64_t descriptor, ui
         return -EPERM; /* as Linux: files and directories are always ready */
     spin_lock(&epoll->lock);
     int error = row_change(&epoll->rows[(uint32_t)descriptor], file, (uint32_t)operation, event);
+    epoll->unannounced |= file->operations->unannounced;
     spin_unlock(&epoll->lock);
+    if (!error)
+        file_wake(set->process);
     return error;
 }
 
@@ -139,8 +146,8 @@ long sys_epoll_ctl(uint64_t set_descriptor, uint64_t operation, uint64_t descrip
 static uint32_t row_look(struct row *row, struct file *file, uint32_t ready, uint64_t activity, bool keep)
 {
     const struct file_operations *operations = file->operations;
-    bool is_new = (ready & ~row->told) || activity != row->activity ||
-                  (operations->ready && !operations->activity);
+    bool is_new =
+        (ready & ~row->told) || activity != row->activity || (operations->ready && !operations->activity);
     uint32_t tells = row->done || ((row->events & EPOLLET) && !is_new) ? 0 : ready;
 
     if (keep)
@@ -216,35 +223,76 @@ static int64_t epoll_once(struct epoll *epoll, uint64_t buffer, uint64_t most)
     return (int64_t)count;
 }
 
+static long epoll_look(struct file *file, uint64_t buffer, uint64_t most, uint64_t deadline_ns)
+{
+    struct epoll *epoll = file->object;
+
+    if (file->operations != &epoll_operations || (int32_t)most <= 0)
+        return -EINVAL;
+    for (;;) {
+        int64_t result = epoll_once(epoll, buffer, (uint32_t)most);
+
+        if (result != 0 || clock_now_ns() >= deadline_ns)
+            return result;
+        result = epoll->unannounced ? file_wait_looking(deadline_ns) : file_wait(deadline_ns);
+        if (result)
+            return result;
+    }
+}
+
 static long epoll_until(uint64_t descriptor, uint64_t buffer, uint64_t most, uint64_t deadline_ns)
 {
     struct file *file = file_get(arch_process(), descriptor);
-    int64_t result = -EINVAL;
 
     if (!file)
         return -EBADF;
-    while (file->operations == &epoll_operations && (int32_t)most > 0) {
-        result = epoll_once(file->object, buffer, (uint32_t)most);
-        if (result != 0 || clock_now_ns() >= deadline_ns)
-            break;
-        result = file_wait(deadline_ns);
-        if (result)
-            break;
-    }
+    long result = epoll_look(file, buffer, most, deadline_ns);
     file_put(file);
     return result;
 }
 
+/* Words: the set's descriptor, where to write events, how many, the deadline. */
+static long epoll_rest(const uint64_t *words)
+{
+    long result = epoll_until(words[0], words[1], words[2], words[3]);
+
+    return result == -EINTR ? thread_interrupted_wait(epoll_rest, words) : result;
+}
+
+/* And the mask. */
+static long epoll_masked_rest(const uint64_t *words)
+{
+    signal_mask_swap(words[4]);
+
+    long result = epoll_until(words[0], words[1], words[2], words[3]);
+    if (result == -EINTR)
+        return thread_interrupted_wait(epoll_masked_rest, words);
+    signal_mask_restore();
+    return result;
+}
+
+static long epoll_masked(uint64_t descriptor, uint64_t buffer, uint64_t most, uint64_t deadline_ns,
+                         uint64_t mask_address, uint64_t mask_bytes)
+{
+    uint64_t mask = 0;
+    int error = mask_address ? signal_mask_read(mask_address, mask_bytes, &mask) : 0;
+
+    if (error)
+        return error;
+
+    const uint64_t words[RESUME_WORDS] = { descriptor, buffer, most, deadline_ns, mask };
+    return mask_address ? epoll_masked_rest(words) : epoll_rest(words);
+}
+
 long sys_epoll_wait(uint64_t descriptor, uint64_t buffer, uint64_t most, uint64_t timeout_ms)
 {
-    return epoll_until(descriptor, buffer, most, deadline_of_ms((int32_t)timeout_ms));
+    return epoll_masked(descriptor, buffer, most, deadline_of_ms((int32_t)timeout_ms), 0, 0);
 }
 
 long sys_epoll_pwait(uint64_t descriptor, uint64_t buffer, uint64_t most, uint64_t timeout_ms, uint64_t mask,
                      uint64_t mask_bytes)
 {
-    (void)mask, (void)mask_bytes; /* no signal can arrive during the wait */
-    return sys_epoll_wait(descriptor, buffer, most, timeout_ms);
+    return epoll_masked(descriptor, buffer, most, deadline_of_ms((int32_t)timeout_ms), mask, mask_bytes);
 }
 
 long sys_epoll_pwait2(uint64_t descriptor, uint64_t buffer, uint64_t most, uint64_t timeout, uint64_t mask,
@@ -253,6 +301,5 @@ long sys_epoll_pwait2(uint64_t descriptor, uint64_t buffer, uint64_t most, uint6
     uint64_t deadline_ns;
     int error = deadline_read(timeout, &deadline_ns);
 
-    (void)mask, (void)mask_bytes;
-    return error ? error : epoll_until(descriptor, buffer, most, deadline_ns);
+    return error ? error : epoll_masked(descriptor, buffer, most, deadline_ns, mask, mask_bytes);
 }

@@ -9,6 +9,7 @@
 #include "process.h"
 #include "shared_memory.h"
 #include "syscall.h"
+#include "wait.h"
 
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
@@ -95,7 +96,7 @@ long sys_read(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
 
     int64_t got = file_read(file, buffer, bytes);
     file_put(file);
-    return got;
+    return restartable(SYSCALL_NUMBER_read, got);
 }
 
 long sys_write(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
@@ -107,7 +108,7 @@ long sys_write(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
 
     int64_t put = file_write(file, buffer, bytes);
     file_put(file);
-    return put;
+    return restartable(SYSCALL_NUMBER_write, put);
 }
 
 /* A file that can be sought in, for the calls that say where. */
@@ -215,12 +216,12 @@ static long vector_call(uint64_t descriptor, uint64_t vector, uint64_t count, bo
 
 long sys_readv(uint64_t descriptor, uint64_t vector, uint64_t count)
 {
-    return vector_call(descriptor, vector, count, false);
+    return restartable(SYSCALL_NUMBER_readv, vector_call(descriptor, vector, count, false));
 }
 
 long sys_writev(uint64_t descriptor, uint64_t vector, uint64_t count)
 {
-    return vector_call(descriptor, vector, count, true);
+    return restartable(SYSCALL_NUMBER_writev, vector_call(descriptor, vector, count, true));
 }
 
 static long vector_call_at(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t offset, bool write)
@@ -343,8 +344,8 @@ long sys_ftruncate(uint64_t descriptor, uint64_t bytes)
     int error = resizable_get(descriptor, &file);
     if (error)
         return error;
-    error = bytes > FILE_BYTES_MAX ? -EFBIG
-                                   : shared_memory_resize(file->node->memory, &file->process->vm, bytes);
+    error =
+        bytes > FILE_BYTES_MAX ? -EFBIG : shared_memory_resize(file->node->memory, &file->process->vm, bytes);
     if (!error)
         file_touch(file->node);
     file_put(file);

@@ -135,8 +135,9 @@ long sys_mmap(uint64_t address, uint64_t bytes, uint64_t protection, uint64_t fl
     if (!error && !file && (flags & MAP_HUGETLB))
         error = huge_round(flags, address, &bytes);
     if (!error)
-        error = file ? file_map(&process->vm, &address, bytes, rights, vm_flags, file, offset, flags & MAP_TYPE)
-                     : vm_map(&process->vm, &address, bytes, rights, vm_flags, "");
+        error =
+            file ? file_map(&process->vm, &address, bytes, rights, vm_flags, file, offset, flags & MAP_TYPE)
+                 : vm_map(&process->vm, &address, bytes, rights, vm_flags, "");
     if (file)
         file_put(file);
     if (error)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_path.c: system calls that take a path and change nothing at it, but that openat may create a file: open,
- * access, directories, links. What tells about files is in sys_status.c, what changes names in sys_name.c.
+ * sys_path.c: system calls that take a path and change nothing at it, but that openat may create a file:
+ * open, access, directories, links. What tells about files is in sys_status.c, what changes names in
+ * sys_name.c.
  */
 #include "arch.h"
 #include "errno.h"

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_poll.c: waiting for one of several files: poll, select and their kin. All are looked at, and again after
- * each file_wait. Sets that are kept (epoll) are in sys_epoll.c.
+ * sys_poll.c: waiting for one of several files: poll, select and their kin. All are looked at, and again
+ * after each file_wait. Sets that are kept (epoll) are in sys_epoll.c.
+ *
+ * A wait that a signal interrupts without a handler goes on: poll by restart_syscall until its deadline,
+ * select as a new call, which finds in its timeout what was left. Those that come with a signal mask have it
+ * only for the wait (signal.h).
  */
 #include "arch.h"
 #include "clock.h"
@@ -21,8 +25,8 @@ struct linux_pollfd {
     int16_t events, revents;
 };
 
-/* What one entry has to tell. */
-static int poll_entry(const struct linux_pollfd *entry)
+/* What one entry has to tell; sets *unannounced where its file may get ready without being announced. */
+static int poll_entry(const struct linux_pollfd *entry, bool *unannounced)
 {
     struct file *file;
     unsigned ready;
@@ -33,13 +37,14 @@ static int poll_entry(const struct linux_pollfd *entry)
     if (!file)
         return POLL_INVALID;
     ready = file_ready(file);
+    *unannounced |= file->operations->unannounced;
     file_put(file);
     ready |= (ready & READY_IN ? POLL_IN_NORMAL : 0) | (ready & READY_OUT ? POLL_OUT_NORMAL : 0);
     return (int)ready & (entry->events | READY_ERROR | READY_HANG_UP);
 }
 
 /* Looks at all descriptors once; how many have something to tell, or -EFAULT. */
-static int poll_once(uint64_t list, uint64_t count)
+static int poll_once(uint64_t list, uint64_t count, bool *unannounced)
 {
     int ready = 0;
 
@@ -48,7 +53,7 @@ static int poll_once(uint64_t list, uint64_t count)
 
         if (user_read(&entry, list + i * sizeof(entry), sizeof(entry)))
             return -EFAULT;
-        entry.revents = (int16_t)poll_entry(&entry);
+        entry.revents = (int16_t)poll_entry(&entry, unannounced);
         ready += entry.revents != 0;
         if (user_write(list + i * sizeof(entry), &entry, sizeof(entry)))
             return -EFAULT;
@@ -56,34 +61,68 @@ static int poll_once(uint64_t list, uint64_t count)
     return ready;
 }
 
-static long poll_until(uint64_t list, uint64_t count, uint64_t deadline_ns)
+static int file_wait_any(uint64_t deadline_ns, bool unannounced)
 {
+    return unannounced ? file_wait_looking(deadline_ns) : file_wait(deadline_ns);
+}
+
+static long poll_wait(uint64_t list, uint64_t count, uint64_t deadline_ns)
+{
+    bool unannounced = false;
+
     count = (uint32_t)count;
     if (count > FILE_DESCRIPTORS_MAX)
         return -EINVAL;
     for (;;) {
-        int ready = poll_once(list, count);
+        long result = poll_once(list, count, &unannounced);
 
-        if (ready != 0 || clock_now_ns() >= deadline_ns)
-            return ready;
-        int error = file_wait(deadline_ns);
-        if (error)
-            return error;
+        if (result != 0 || clock_now_ns() >= deadline_ns)
+            return result;
+        result = file_wait_any(deadline_ns, unannounced);
+        if (result)
+            return result;
     }
+}
+
+/* Words: the list, its length, the deadline. */
+static long poll_rest(const uint64_t *words)
+{
+    long result = poll_wait(words[0], words[1], words[2]);
+
+    return result == -EINTR ? thread_interrupted_wait(poll_rest, words) : result;
+}
+
+/* And the mask. */
+static long poll_masked_rest(const uint64_t *words)
+{
+    signal_mask_swap(words[3]);
+
+    long result = poll_wait(words[0], words[1], words[2]);
+    if (result == -EINTR)
+        return thread_interrupted_wait(poll_masked_rest, words);
+    signal_mask_restore();
+    return result;
 }
 
 long sys_poll(uint64_t list, uint64_t count, uint64_t timeout_ms)
 {
-    return poll_until(list, count, deadline_of_ms((int32_t)timeout_ms));
+    const uint64_t words[RESUME_WORDS] = { list, count, deadline_of_ms((int32_t)timeout_ms) };
+
+    return poll_rest(words);
 }
 
-long sys_ppoll(uint64_t list, uint64_t count, uint64_t timeout, uint64_t mask, uint64_t mask_bytes)
+long sys_ppoll(uint64_t list, uint64_t count, uint64_t timeout, uint64_t mask_address, uint64_t mask_bytes)
 {
-    uint64_t deadline_ns;
+    uint64_t deadline_ns, mask;
     int error = deadline_read(timeout, &deadline_ns);
 
-    (void)mask, (void)mask_bytes; /* no signal can arrive during the wait */
-    return error ? error : poll_until(list, count, deadline_ns);
+    if (!error && mask_address)
+        error = signal_mask_read(mask_address, mask_bytes, &mask);
+    if (error)
+        return error;
+
+    const uint64_t words[RESUME_WORDS] = { list, count, deadline_ns, mask_address ? mask : 0 };
+    return mask_address ? poll_masked_rest(words) : poll_rest(words);
 }
 
 /* ---- select ---- */
@@ -124,7 +163,7 @@ static int sets_write(const struct select_call *call, const struct select_sets *
 }
 
 /* Looks at all once; how many bits are set in `found`, or -EBADF. */
-static int select_once(const struct select_call *call, struct select_sets *found)
+static int select_once(const struct select_call *call, struct select_sets *found, bool *unannounced)
 {
     int bits = 0;
 
@@ -140,6 +179,7 @@ static int select_once(const struct select_call *call, struct select_sets *found
         if (!file)
             return -EBADF;
         ready = file_ready(file);
+        *unannounced |= file->operations->unannounced;
         file_put(file);
         if (ready & (READY_IN | READY_HANG_UP | READY_ERROR))
             found->in[word] |= call->asked.in[word] & bit;
@@ -155,6 +195,7 @@ static long select_until(uint64_t count, uint64_t in, uint64_t out, uint64_t err
 {
     struct select_call call = { .in = in, .out = out, .error = error };
     struct select_sets found;
+    bool unannounced = false;
 
     if ((int32_t)count < 0)
         return -EINVAL;
@@ -164,26 +205,34 @@ static long select_until(uint64_t count, uint64_t in, uint64_t out, uint64_t err
     if (result)
         return result;
     for (;;) {
-        result = select_once(&call, &found);
+        result = select_once(&call, &found, &unannounced);
         if (result < 0)
             return result;
         if (result > 0 || clock_now_ns() >= deadline_ns)
             break;
-        int fault = file_wait(deadline_ns);
-        if (fault)
-            return fault;
+        result = file_wait_any(deadline_ns, unannounced);
+        if (result)
+            return result;
     }
     return sets_write(&call, &found) ? -EFAULT : result;
 }
 
-/* Linux tells how much time was left, where it can write there. */
-static void rest_tell(uint64_t address, uint64_t deadline_ns, uint64_t unit_ns)
+/* As Linux tells how much time was left: false where it cannot write there. */
+static bool rest_tell(uint64_t address, uint64_t deadline_ns, uint64_t unit_ns)
 {
     uint64_t now = clock_now_ns(), left = deadline_ns > now ? deadline_ns - now : 0;
     uint64_t rest[2] = { left / NS_PER_S, left % NS_PER_S / unit_ns };
 
-    if (address && deadline_ns != UINT64_MAX)
-        user_write(address, rest, sizeof(rest)); /* as Linux: it may be read-only */
+    return !address || deadline_ns == UINT64_MAX || !user_write(address, rest, sizeof(rest));
+}
+
+/* Tells the time left, whatever the result. An interrupted call that can't is not started again: it would
+ * wait for all of its time once more. */
+static long select_end(unsigned number, long result, uint64_t timeout, uint64_t deadline_ns, uint64_t unit_ns)
+{
+    bool told = rest_tell(timeout, deadline_ns, unit_ns);
+
+    return result == -EINTR && told ? thread_interrupted_call(number, RESTART_NEVER) : result;
 }
 
 long sys_select(uint64_t count, uint64_t in, uint64_t out, uint64_t error, uint64_t timeout)
@@ -199,19 +248,28 @@ long sys_select(uint64_t count, uint64_t in, uint64_t out, uint64_t error, uint6
         deadline_ns = deadline_of(time.seconds, time.microseconds, 1000);
     }
     long result = select_until(count, in, out, error, deadline_ns);
-    rest_tell(timeout, deadline_ns, 1000);
-    return result;
+    return select_end(SYSCALL_NUMBER_select, result, timeout, deadline_ns, 1000);
 }
 
-long sys_pselect6(uint64_t count, uint64_t in, uint64_t out, uint64_t error, uint64_t timeout, uint64_t mask)
+/* `packed` leads to the mask's address and its size; 0: no mask. */
+long sys_pselect6(uint64_t count, uint64_t in, uint64_t out, uint64_t error, uint64_t timeout,
+                  uint64_t packed)
 {
-    uint64_t deadline_ns;
-    int fault = deadline_read(timeout, &deadline_ns);
+    struct {
+        uint64_t address, bytes;
+    } given = { 0, 0 };
+    uint64_t deadline_ns, mask = 0;
+    int fault =
+        packed && user_read(&given, packed, sizeof(given)) ? -EFAULT : deadline_read(timeout, &deadline_ns);
 
-    (void)mask; /* no signal can arrive during the wait */
+    if (!fault && given.address)
+        fault = signal_mask_read(given.address, given.bytes, &mask);
     if (fault)
         return fault;
+    if (given.address)
+        signal_mask_swap(mask);
     long result = select_until(count, in, out, error, deadline_ns);
-    rest_tell(timeout, deadline_ns, 1);
-    return result;
+    if (given.address && result != -EINTR)
+        signal_mask_restore();
+    return select_end(SYSCALL_NUMBER_pselect6, result, timeout, deadline_ns, 1);
 }

@@ -63,7 +63,16 @@ long sys_uname(uint64_t buffer)
 
 int process_limit(uint64_t resource, struct linux_rlimit *limit)
 {
-    enum { DATA = 2, STACK = 3, CORE = 4, PROCESSES = 6, FILES = 7, ADDRESS_SPACE = 9, COUNT = 16 };
+    enum {
+        DATA = 2,
+        STACK = 3,
+        CORE = 4,
+        PROCESSES = 6,
+        FILES = 7,
+        ADDRESS_SPACE = 9,
+        SIGNALS = 11,
+        COUNT = 16
+    };
     const struct process *process = arch_process();
     uint64_t value = RLIM_INFINITY;
 
@@ -78,6 +87,9 @@ int process_limit(uint64_t resource, struct linux_rlimit *limit)
         break;
     case PROCESSES:
         value = cpu_mask_count(process->cpus);
+        break;
+    case SIGNALS:
+        value = SIGNAL_ENTRIES;
         break;
     case FILES:
         value = FILE_DESCRIPTORS_MAX;

@@ -6,6 +6,7 @@
 #include "arch.h"
 #include "clock.h"
 #include "clockevent.h"
+#include "console.h"
 #include "errno.h"
 #include "linux_abi.h"
 #include "process.h"
@@ -112,7 +113,8 @@ long sys_getrusage(uint64_t who, uint64_t buffer)
     if ((int32_t)who != SELF && (int32_t)who != CHILDREN && (int32_t)who != THREAD)
         return -EINVAL;
     if ((int32_t)who != CHILDREN) {
-        struct cpu_time time = (int32_t)who == SELF ? process_time(arch_process()) : thread_time(arch_thread());
+        struct cpu_time time =
+            (int32_t)who == SELF ? process_time(arch_process()) : thread_time(arch_thread());
 
         usage.user = timeval_of(time.user_ns);
         usage.system = timeval_of(time.system_ns);
@@ -156,20 +158,27 @@ int timespec_write(uint64_t address, uint64_t ns)
 /* Sleeps to a time of this node's clock. */
 static long sleep_until(unsigned number, uint64_t deadline_ns)
 {
-    return thread_sleep(NULL, deadline_ns) == -EINTR ? thread_interrupted_call(number, RESTART_ALWAYS) : 0;
+    return thread_sleep(NULL, deadline_ns) == -EINTR ? thread_interrupted_call(number, RESTART_NEVER) : 0;
 }
 
 /* Sleeps a while; *remainder (0: nobody wants it) is what is left when a signal ends the sleep. */
-static long sleep_for(unsigned number, uint64_t ns, uint64_t remainder)
+static long sleep_rest(const uint64_t *words)
 {
-    uint64_t deadline_ns = time_add(clock_now_ns(), ns), now_ns;
+    uint64_t deadline_ns = words[0], remainder = words[1], now_ns;
 
     if (thread_sleep(NULL, deadline_ns) != -EINTR)
         return 0;
     now_ns = clock_now_ns();
     if (remainder && timespec_write(remainder, deadline_ns > now_ns ? deadline_ns - now_ns : 0))
         return -EFAULT;
-    return thread_interrupted_call(number, RESTART_NEVER);
+    return thread_interrupted_wait(sleep_rest, words);
+}
+
+static long sleep_for(uint64_t ns, uint64_t remainder)
+{
+    const uint64_t words[RESUME_WORDS] = { time_add(clock_now_ns(), ns), remainder };
+
+    return sleep_rest(words);
 }
 
 uint64_t deadline_of(int64_t seconds, int64_t units, uint64_t unit_ns)
@@ -201,7 +210,7 @@ long sys_nanosleep(uint64_t request, uint64_t remainder)
     uint64_t ns;
     int error = timespec_read(request, &ns);
 
-    return error ? error : sleep_for(SYSCALL_NUMBER_nanosleep, ns, remainder);
+    return error ? error : sleep_for(ns, remainder);
 }
 
 long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint64_t remainder)
@@ -223,6 +232,6 @@ long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint6
 
     /* An absolute time is the deadline itself: one that lies on a boundary is served by that boundary. */
     if (!absolute)
-        return sleep_for(SYSCALL_NUMBER_clock_nanosleep, ns, remainder);
+        return sleep_for(ns, remainder);
     return sleep_until(SYSCALL_NUMBER_clock_nanosleep, clock == REALTIME ? ns - clock_wall_offset_ns() : ns);
 }

@@ -92,6 +92,7 @@ struct thread *thread_first(struct process *process)
     thread->cpu = thread->wanted_cpu = arch_cpu_index();
     thread->affinity = process->cpus;
     thread->latency_bound_ns = latency_bound_default_ns();
+    thread->signals.stack.flags = SS_DISABLE;
     memcpy(thread->name, process->name, sizeof(thread->name));
     process->thread_count = 1;
     on_cpu[thread->cpu] = thread;
@@ -230,9 +231,11 @@ static bool thread_leave_process(struct thread *thread)
     bool last = --process->thread_count == 0;
     process->ended_time = cpu_time_sum(process->ended_time, thread_time(thread));
     if (!last) {
+        spin_lock(&process->signals.lock); /* whose holder looks at all threads */
         thread_give(thread);
         arch_thread_set(NULL);
         __atomic_store_n(&on_cpu[arch_cpu_index()], NULL, __ATOMIC_RELEASE);
+        spin_unlock(&process->signals.lock);
     }
     spin_unlock(&process->lock);
     return last;
@@ -354,6 +357,16 @@ long thread_interrupted_call(unsigned number, enum restart restart)
     thread->restart = restart;
     arch_return_divert();
     return -EINTR;
+}
+
+long thread_interrupted_wait(long (*resume)(const uint64_t *words), const uint64_t words[RESUME_WORDS])
+{
+    struct thread *thread = arch_thread();
+
+    thread->resume = resume;
+    for (unsigned i = 0; i < RESUME_WORDS; i++)
+        thread->resume_words[i] = words[i];
+    return thread_interrupted_call(SYSCALL_NUMBER_restart_syscall, RESTART_NEVER);
 }
 
 /* ---- Accounting: timestamps at each entry to the kernel and each exit tell user from system time, with no

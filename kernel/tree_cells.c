@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tree_cells.c: the memory of the file tree (tree.h): cells of some sizes, cut from pages; free ones of a size
- * are a list in themselves. A page that was cut stays cut; its cells serve the tree for ever. With the tree's
- * lock, or before there is a second CPU.
+ * tree_cells.c: the memory of the file tree (tree.h): cells of some sizes, cut from pages; free ones of a
+ * size are a list in themselves. A page that was cut stays cut; its cells serve the tree for ever. With the
+ * tree's lock, or before there is a second CPU.
  */
 #include "kstring.h"
 #include "tree.h"
@@ -17,7 +17,8 @@ struct free_cell {
 
 /* What a cell for so many bytes costs, with its share of what is lost at the page's end. */
 #define CELL_BYTES(bytes) (((bytes) + CELL_STEP - 1) / CELL_STEP * CELL_STEP)
-#define CELL_COST(bytes)  ((PAGE_BYTES + PAGE_BYTES / CELL_BYTES(bytes) - 1) / (PAGE_BYTES / CELL_BYTES(bytes)))
+#define CELL_COST(bytes) \
+    ((PAGE_BYTES + PAGE_BYTES / CELL_BYTES(bytes) - 1) / (PAGE_BYTES / CELL_BYTES(bytes)))
 
 _Static_assert(CELL_COST(sizeof(struct tree_entry)) + CELL_COST(sizeof(struct tree_node)) <=
                    TREE_ENTRY_BYTES_MAX,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tree_change.c: making, linking, removing and renaming files of the tree (tree.h), with Linux's rules and its
- * errors: link(2), unlink(2), rmdir(2), rename(2). With the tree's lock, under which each of these is one step
- * for everybody else.
+ * tree_change.c: making, linking, removing and renaming files of the tree (tree.h), with Linux's rules and
+ * its errors: link(2), unlink(2), rmdir(2), rename(2). With the tree's lock, under which each of these is one
+ * step for everybody else.
  */
 #include "errno.h"
 #include "tree_path.h"
@@ -225,8 +225,7 @@ int tree_rename(struct tree *tree, const struct tree_place *from, const struct t
         return error;
     if (to->node == node) /* two names of one file: both stay */
         return 0;
-    struct tree_entry *entry =
-        tree_entry_add(tree, to->directory, node, to->name, to->name_bytes, true);
+    struct tree_entry *entry = tree_entry_add(tree, to->directory, node, to->name, to->name_bytes, true);
     if (!entry)
         return -ENOSPC;
     if (to->node)

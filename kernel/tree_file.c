@@ -59,8 +59,7 @@ static int64_t memory_write(struct file *file, uint64_t buffer, uint64_t bytes, 
             return -EFBIG;
         bytes = FILE_BYTES_MAX - offset;
     }
-    int64_t put =
-        shared_memory_write(file->node->memory, &file->process->vm, buffer, bytes, &offset, append);
+    int64_t put = shared_memory_write(file->node->memory, &file->process->vm, buffer, bytes, &offset, append);
     if (put > 0)
         file_touch(file->node);
     if (put > 0 && append)

@@ -2,9 +2,9 @@
 /*
  * tree_lookup.c: looking paths up in the file tree (tree.h).
  *
- * A look-up keeps the unread rests of the path and of the symbolic links that it is inside of on a small stack
- * of its own, so that a hostile initrd cannot make it recurse. Source: path_resolution(7). With the tree's
- * lock, or before there is a second CPU.
+ * A look-up keeps the unread rests of the path and of the symbolic links that it is inside of on a small
+ * stack of its own, so that a hostile initrd cannot make it recurse. Source: path_resolution(7). With the
+ * tree's lock, or before there is a second CPU.
  */
 #include "errno.h"
 #include "tree_path.h"
@@ -142,8 +142,8 @@ int tree_find_rest(const struct tree *tree, struct tree_node *directory, struct 
     return walk_run(&walk, *path.at == '/' ? tree->root : directory, follow, place);
 }
 
-int tree_find(const struct tree *tree, struct tree_node *directory, const char *path,
-              enum tree_follow follow, struct tree_place *place)
+int tree_find(const struct tree *tree, struct tree_node *directory, const char *path, enum tree_follow follow,
+              struct tree_place *place)
 {
     struct rest rest = { path, path + strnlen(path, TREE_PATH_MAX) };
 

@@ -94,7 +94,9 @@ int map_locked(struct vm *vm, uint64_t *address, uint64_t bytes, const struct vm
 int vm_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags,
            const char *name)
 {
-    const struct vm_area model = { .rights = rights, .read_only = flags & VM_READ_ONLY, .of_file = flags & VM_OF_FILE, .name = name };
+    const struct vm_area model = {
+        .rights = rights, .read_only = flags & VM_READ_ONLY, .of_file = flags & VM_OF_FILE, .name = name
+    };
 
     vm_lock(vm);
     int error = map_locked(vm, address, bytes, &model, flags);
@@ -105,7 +107,9 @@ int vm_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, un
 int vm_map_shared(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags,
                   struct shared_memory *object, uint64_t offset, const char *name)
 {
-    const struct vm_area model = { .rights = rights, .read_only = flags & VM_READ_ONLY, .object = object, .offset = offset, .name = name };
+    const struct vm_area model = {
+        .rights = rights, .read_only = flags & VM_READ_ONLY, .object = object, .offset = offset, .name = name
+    };
 
     if (offset % ARCH_PAGE)
         return -EINVAL;
@@ -168,7 +172,7 @@ static int rights_check(const struct vm *vm, uint64_t start, uint64_t end, unsig
 {
     for (const struct vm_area *area = vm->areas; area && area->start < end; area = area->next)
         if (area->end > start && ((area->read_only && (rights & RIGHT_WRITE)) ||
-                                    (area->foreign && (rights & ~(unsigned)RIGHT_READ))))
+                                  (area->foreign && (rights & ~(unsigned)RIGHT_READ))))
             return -EACCES;
     return 0;
 }
@@ -342,8 +346,8 @@ void vm_resident(struct vm *vm, uint64_t address, uint64_t pages, uint8_t *resid
     vm_lock(vm);
     for (uint64_t done = 0; done < pages;) {
         bool attached = false;
-        uint64_t run = arch_attached_run(&vm->space, address + done * ARCH_PAGE, (pages - done) * ARCH_PAGE,
-                                         &attached);
+        uint64_t run =
+            arch_attached_run(&vm->space, address + done * ARCH_PAGE, (pages - done) * ARCH_PAGE, &attached);
 
         memset(resident + done, attached, run / ARCH_PAGE);
         done += run / ARCH_PAGE;

@@ -44,7 +44,8 @@ static int move_to(struct vm *vm, uint64_t from, uint64_t to, uint64_t old_bytes
         areas_join(vm, from, from + old_bytes);
         return error;
     }
-    range_isolate(vm, from, from + old_bytes); /* again, for map_locked joins; nothing is missing for it now */
+    range_isolate(vm, from,
+                  from + old_bytes); /* again, for map_locked joins; nothing is missing for it now */
     arch_move(&vm->space, from, to, old_bytes, model->rights);
     moved.start = to;
     moved.end = tail;

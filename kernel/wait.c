@@ -1,24 +1,78 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * wait.c: see wait.h. Nobody is told yet when something happens: whoever waits looks every millisecond, and a
- * program that does not wait pays nothing.
+ * wait.c: see wait.h. Each CPU has a word that says "look again", which its thread clears before it looks. A
+ * process has few threads, so a change wakes all that wait, whatever for: no queues.
+ *
+ * A waker stores `woken` and then reads `waits`; a waiter stores `waits` and then reads `woken`. The fences
+ * between them are what makes one of the two see the other.
  */
 #include "wait.h"
 #include "arch.h"
 #include "clock.h"
+#include "cpu_mask.h"
 #include "process.h"
-#include "syscall.h"
 
 #define LOOK_NS 1000000
 
+static struct {
+    uint32_t woken, waits;
+} __attribute__((aligned(64))) waiters[ARCH_CPUS_MAX];
+
 int file_wait(uint64_t deadline_ns)
+{
+    unsigned cpu = arch_cpu_index();
+
+    __atomic_store_n(&waiters[cpu].waits, 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    int result = thread_sleep(&waiters[cpu].woken, deadline_ns);
+    __atomic_store_n(&waiters[cpu].waits, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&waiters[cpu].woken, 0, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* what the caller looks at is not older */
+    return result == -EINTR ? -EINTR : 0;
+}
+
+int file_wait_looking(uint64_t deadline_ns)
 {
     uint64_t next = clock_now_ns() + LOOK_NS;
 
-    return thread_sleep(NULL, next < deadline_ns ? next : deadline_ns) == -EINTR ? -EINTR : 0;
+    return file_wait(next < deadline_ns ? next : deadline_ns);
+}
+
+static void cpus_wake(uint64_t cpus)
+{
+    uint64_t others = cpus & ~cpu_mask_bit(arch_cpu_index());
+
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the change is seen by whoever sees the word */
+    CPU_MASK_EACH(cpu, others)
+    __atomic_store_n(&waiters[cpu].woken, 1, __ATOMIC_RELEASE);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    CPU_MASK_EACH(cpu, others)
+    if (__atomic_load_n(&waiters[cpu].waits, __ATOMIC_RELAXED))
+        arch_cpu_wake((unsigned)cpu);
+}
+
+void file_wake(const struct process *process)
+{
+    cpus_wake(process->cpus);
+}
+
+void file_wake_all(void)
+{
+    unsigned count = arch_cpu_count();
+
+    cpus_wake(count < 64 ? cpu_mask_bit(count) - 1 : UINT64_MAX);
+}
+
+long restartable(unsigned number, long result)
+{
+    return result == -EINTR ? thread_interrupted_call(number, RESTART_ALWAYS) : result;
 }
 
 void file_broken_pipe(void)
 {
-    sys_kill(arch_process()->pid, SIGNAL_PIPE);
+    const struct signal_info info = { .signal = SIGNAL_PIPE,
+                                      .sender = { .pid = (uint32_t)arch_process()->pid } };
+
+    signal_send_thread(arch_thread(), &info);
+    thread_return_check();
 }

@@ -10,6 +10,8 @@ How the figures come about:
 getpid      from the system call instruction to the return instruction, both included (`apps/cost/cost.c`)
 clock       the C library's clock_gettime(CLOCK_MONOTONIC), which asks no kernel where a vDSO tells the time, from the call to its
             return; beside it the same as a system call
+signal      from kill, with a handler that does nothing, to the instruction behind it, less an empty call (Linux saves the whole
+            vector state, too)
 log event   half of what getpid costs more while the flight log's class of system calls is on: it writes two events then
 boot        clock at main() less the clock at the kernel's first instruction. Linux does not tell the latter, so the
             firmware's share is taken from Tacet's run in the same machine (its clock at its first instruction). Linux's
@@ -144,7 +146,7 @@ def measure(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[
         (options.out / f"cost-{key}.txt").write_bytes(result.stdout)
         runner.result_checked(name, result)
         found[key] = parse_cost(result.stdout.decode("ascii", errors="replace"))
-        needed = ["getpid_ticks_min", "clock_gettime_ticks_min", "clock_gettime_kernel_ticks_min", "main_ticks"]
+        needed = ["getpid_ticks_min", "signal_ticks", "clock_gettime_ticks_min", "clock_gettime_kernel_ticks_min", "main_ticks"]
         tacet_only = ["boot_ticks", "zeroed_bytes_before_main", "kernel_bytes", "klog_event_ticks"]
         needed += tacet_only if key == "tacet" else ["memory_gone_bytes"]
         needed += [f"sleep_{which}_late_{part}_ns" for which in ("exact", "default") for part in ("min", "median", "max")]
@@ -219,6 +221,7 @@ def figures(
         "clock_gettime_instructions": {key: values["clock_gettime_ticks_min"] for key, values in cost.items()},
         "clock_gettime_kernel_instructions": {key: values["clock_gettime_kernel_ticks_min"] for key, values in cost.items()},
         "klog_event_instructions": tacet["klog_event_ticks"],
+        "signal_instructions": {"tacet": tacet["signal_ticks"], "linux": linux["signal_ticks"]},
         "boot_instructions": {
             "tacet": boot,
             "tacet_without_zeroing": boot - tacet["zeroed_bytes_before_main"] // ZEROING_BYTES_AN_INSTRUCTION,
@@ -260,6 +263,7 @@ def as_table(f: dict[str, Any]) -> str:
         row("clock_gettime, instructions", clock["tacet"], linux=f"{clock['linux']:,}"),
         row("  as a system call", kernel_clock["tacet"], linux=f"{kernel_clock['linux']:,}"),
         row("one event of the flight log, instructions", event, f"< {KLOG_EVENT_BELOW}", event < KLOG_EVENT_BELOW),
+        row("signal to itself, handler and back, instructions", f["signal_instructions"]["tacet"], linux=f"{f['signal_instructions']['linux']:,}"),
         row("one timer armed, instructions", timer["arm"]),
         row("  cancelled", timer["cancel"]),
         row("  expired", timer["expire"]),

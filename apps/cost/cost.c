@@ -31,6 +31,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,6 +109,37 @@ static void system_call_measure(size_t calls)
               calls_ticks[calls / 2] > read_median ? calls_ticks[calls / 2] - read_median : 0);
     key_print("getpid_calls", calls);
     log_event_measure(calls, read_min, call_min);
+}
+
+static void signal_ignore(int number)
+{
+    (void)number;
+}
+
+/* Smallest ticks of a call through the library. */
+static uint64_t call_time(size_t calls, long number, long first, long second)
+{
+    uint64_t least = UINT64_MAX;
+
+    for (size_t i = 0; i < calls; i++) {
+        uint64_t start = cycles_now();
+
+        syscall(number, first, second);
+        uint64_t ticks = cycles_now() - start;
+        least = ticks < least ? ticks : least;
+    }
+    return least;
+}
+
+/* From kill to the handler and back behind kill, less an empty call. */
+static void signal_measure(size_t calls)
+{
+    struct sigaction action = { .sa_handler = signal_ignore };
+    uint64_t empty = call_time(calls, SYS_getpid, 0, 0), handled;
+
+    sigaction(SIGUSR1, &action, NULL);
+    handled = call_time(calls, SYS_kill, getpid(), SIGUSR1);
+    key_print("signal_ticks", handled > empty ? handled - empty : 0);
 }
 
 /* A line of /proc/meminfo, bytes; 0 if it is not there. */
@@ -242,6 +274,7 @@ int main(int argc, char **argv)
     }
     system_call_measure((size_t)calls);
     clock_measure((size_t)calls);
+    signal_measure((size_t)calls);
     sleep_print("exact", 1);
     sleep_print("default", 0);
     return fflush(stdout) || ferror(stdout);

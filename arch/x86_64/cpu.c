@@ -155,6 +155,7 @@ static void control_registers_set(void)
         __asm__ volatile("xsetbv" : : "c"(0), "a"((uint32_t)xcr0), "d"((uint32_t)(xcr0 >> 32)));
         features.xcr0 = xcr0;
     }
+    features.vector_bytes = features.xsave ? cpuid(0xd, 0).b : FXSAVE_BYTES;
 }
 
 static void system_calls_set(void)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cpuinfo.c: the machine as /proc/cpuinfo, /proc/interrupts and the topology's files tell it, in Linux's words.
- * All CPUs are taken to be alike: what CPUID says here holds for the others. [Intel SDM 2A CPUID; 3A §9.9]
+ * cpuinfo.c: the machine as /proc/cpuinfo, /proc/interrupts and the topology's files tell it, in Linux's
+ * words. All CPUs are taken to be alike: what CPUID says here holds for the others. [Intel SDM 2A CPUID; 3A
+ * §9.9]
  */
 #include "arch.h"
 #include "arch/setup.h"
@@ -13,18 +14,22 @@
  * programs use. */
 static const char features_1d[] = "fpu vme de pse tsc msr pae mce cx8 apic - sep mtrr pge mca cmov pat pse36 "
                                   "pn clflush - dts acpi mmx fxsr sse sse2 ss ht tm ia64 pbe";
-static const char features_1c[] = "pni pclmulqdq dtes64 - ds_cpl vmx smx est tm2 ssse3 cid sdbg fma cx16 xtpr pdcm - "
-                                  "pcid dca sse4_1 sse4_2 x2apic movbe popcnt tsc_deadline_timer aes xsave - avx "
-                                  "f16c rdrand hypervisor";
-static const char features_7b[] = "- tsc_adjust sgx bmi1 hle avx2 - smep bmi2 erms invpcid rtm cqm - mpx rdt_a "
-                                  "avx512f avx512dq rdseed adx smap avx512ifma - clflushopt clwb intel_pt avx512pf "
-                                  "avx512er avx512cd sha_ni avx512bw avx512vl";
+static const char features_1c[] =
+    "pni pclmulqdq dtes64 - ds_cpl vmx smx est tm2 ssse3 cid sdbg fma cx16 xtpr pdcm - "
+    "pcid dca sse4_1 sse4_2 x2apic movbe popcnt tsc_deadline_timer aes xsave - avx "
+    "f16c rdrand hypervisor";
+static const char features_7b[] =
+    "- tsc_adjust sgx bmi1 hle avx2 - smep bmi2 erms invpcid rtm cqm - mpx rdt_a "
+    "avx512f avx512dq rdseed adx smap avx512ifma - clflushopt clwb intel_pt avx512pf "
+    "avx512er avx512cd sha_ni avx512bw avx512vl";
 static const char features_7c[] = "- avx512vbmi umip - - - avx512_vbmi2 - gfni vaes vpclmulqdq avx512_vnni "
                                   "avx512_bitalg - avx512_vpopcntdq - - - - - - - rdpid";
-static const char features_8d[] = "- - - - - - - - - - - syscall - - - - - - - mp nx - mmxext - - fxsr_opt pdpe1gb "
-                                  "rdtscp - lm 3dnowext 3dnow";
-static const char features_8c[] = "lahf_lm cmp_legacy svm extapic cr8_legacy abm sse4a misalignsse 3dnowprefetch osvw "
-                                  "ibs xop skinit wdt - lwp fma4";
+static const char features_8d[] =
+    "- - - - - - - - - - - syscall - - - - - - - mp nx - mmxext - - fxsr_opt pdpe1gb "
+    "rdtscp - lm 3dnowext 3dnow";
+static const char features_8c[] =
+    "lahf_lm cmp_legacy svm extapic cr8_legacy abm sse4a misalignsse 3dnowprefetch osvw "
+    "ibs xop skinit wdt - lwp fma4";
 
 /* The names whose bits are set, each followed by a blank. */
 static void features_describe(struct text_sink *sink, const char *names, uint32_t bits)
@@ -81,8 +86,8 @@ static void name_describe(struct text_sink *sink)
         model |= signature >> 12 & 0xf0;
     if (family == 15)
         family += signature >> 20 & 255;
-    format_text(text, sizeof(text), "vendor_id\t: %.12s\ncpu family\t: %u\nmodel\t\t: %u\n", (const char *)vendor,
-                family, model);
+    format_text(text, sizeof(text), "vendor_id\t: %.12s\ncpu family\t: %u\nmodel\t\t: %u\n",
+                (const char *)vendor, family, model);
     sink->add(sink, text);
     format_text(text, sizeof(text), "model name\t: %.48s\nstepping\t: %u\n", brand.text, signature & 15);
     sink->add(sink, text);
@@ -91,19 +96,22 @@ static void name_describe(struct text_sink *sink)
 void arch_cpuinfo_describe(unsigned cpu, struct text_sink *sink)
 {
     uint32_t extended = cpuid(0x80000000, 0).a;
-    uint32_t sizes = extended >= 0x80000008 ? cpuid(0x80000008, 0).a : 0x3024, line = cpuid(1, 0).b >> 5 & 0x7f8;
+    uint32_t sizes = extended >= 0x80000008 ? cpuid(0x80000008, 0).a : 0x3024,
+             line = cpuid(1, 0).b >> 5 & 0x7f8;
     uint64_t khz = arch_clock_hz() / 1000;
     char text[160];
 
     name_describe(sink);
-    format_text(text, sizeof(text), "cpu MHz\t\t: %lu.%03lu\napicid\t\t: %u\nfpu\t\t: yes\nfpu_exception\t: yes\n",
-                khz / 1000, khz % 1000, cpu_apic_id(cpu));
+    format_text(text, sizeof(text),
+                "cpu MHz\t\t: %lu.%03lu\napicid\t\t: %u\nfpu\t\t: yes\nfpu_exception\t: yes\n", khz / 1000,
+                khz % 1000, cpu_apic_id(cpu));
     sink->add(sink, text);
-    format_text(text, sizeof(text), "cpuid level\t: %u\nwp\t\t: yes\nflags\t\t: ", cpu_features()->basic_leaves);
+    format_text(text, sizeof(text),
+                "cpuid level\t: %u\nwp\t\t: yes\nflags\t\t: ", cpu_features()->basic_leaves);
     sink->add(sink, text);
     all_features_describe(sink);
-    format_text(text, sizeof(text), "\nbogomips\t: %lu.%02lu\nclflush size\t: %u\ncache_alignment\t: %u\n", khz / 500,
-                khz / 5 % 100, line, line);
+    format_text(text, sizeof(text), "\nbogomips\t: %lu.%02lu\nclflush size\t: %u\ncache_alignment\t: %u\n",
+                khz / 500, khz / 5 % 100, line, line);
     sink->add(sink, text);
     format_text(text, sizeof(text), "address sizes\t: %u bits physical, %u bits virtual\npower management:\n",
                 sizes & 255, sizes >> 8 & 255);

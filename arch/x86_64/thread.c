@@ -17,7 +17,7 @@ void vector_state_save(void *area)
 {
     uint8_t *header = (uint8_t *)area + XSAVE_HEADER;
 
-    memset(header, 0, XSAVE_HEADER_BYTES); /* XSAVE leaves a part of it as it was */
+    arch_zero(header, XSAVE_HEADER_BYTES); /* XSAVE leaves a part of it as it was */
     if (cpu_features()->xsave)
         __asm__ volatile("xsave64 (%0)"
                          :
@@ -129,16 +129,16 @@ void arch_return_divert(void)
 void program_return(struct trap_frame *frame)
 {
     thread_leave(frame);
-    if (frame->instruction < ARCH_USER_LIMIT)
-        return;
+    while (frame->instruction >= ARCH_USER_LIMIT) { /* IRETQ would fault in the kernel */
+        struct fault fault = {
+            .signal = SIGNAL_SEGV,
+            .code = SIGNAL_BY_KERNEL,
+            .cause = "the program would go on at an address that is not canonical",
+            .instruction = frame->instruction,
+            .frame = frame,
+        };
 
-    /* IRETQ would fault in the kernel. */
-    struct fault fault = {
-        .signal = SIGNAL_SEGV,
-        .cause = "the program would go on at an address that is not canonical",
-        .instruction = frame->instruction,
-        .frame = frame,
-    };
-    trap_user_fault(&fault);
-    thread_leave(frame);
+        trap_user_fault(&fault);
+        thread_leave(frame); /* into a handler, which may be at such a place, too: until the stack is full */
+    }
 }

@@ -196,10 +196,64 @@ static const char *page_fault_cause(const struct trap_frame *frame)
     return present ? "read of a page that it may not read" : "read of where nothing is mapped";
 }
 
-static void user_trap(const struct trap_frame *frame)
+/* The exceptions of floating-point arithmetic that are raised and not masked, as Linux tells the worst. */
+static int float_code(unsigned vector)
 {
+    enum { INVALID = 1, DENORMAL = 2, DIVIDE = 4, OVERFLOW = 8, UNDERFLOW = 16, INEXACT = 32 };
+    uint16_t control, status;
+    uint32_t mxcsr, raised;
+
+    if (vector == TRAP_FPU) {
+        __asm__ volatile("fnstcw %0; fnstsw %1" : "=m"(control), "=m"(status));
+        raised = status & ~(uint32_t)control;
+    } else {
+        __asm__ volatile("stmxcsr %0" : "=m"(mxcsr));
+        raised = mxcsr & ~(mxcsr >> 7); /* the masks stand 7 bits above */
+    }
+    return raised & INVALID                  ? FPE_INVALID
+           : raised & DIVIDE                 ? FPE_DIVIDE
+           : raised & OVERFLOW               ? FPE_OVERFLOW
+           : raised & (UNDERFLOW | DENORMAL) ? FPE_UNDERFLOW
+           : raised & INEXACT                ? FPE_INEXACT
+                                             : SIGNAL_BY_KERNEL;
+}
+
+/* Whether #DB came of the trap flag; forgets what DR6 tells. */
+static bool debug_is_step(void)
+{
+    const uint64_t step = 1 << 14, nothing = 0xffff0ff0;
+    uint64_t status;
+
+    __asm__ volatile("mov %%dr6, %0" : "=r"(status));
+    __asm__ volatile("mov %0, %%dr6" : : "r"(nothing));
+    return status & step;
+}
+
+/* si_code, where the exception alone tells it, and whether si_addr is the instruction. */
+static int exception_code(unsigned vector, bool *names_instruction)
+{
+    *names_instruction = true;
+    switch (vector) {
+    case TRAP_DIVIDE:
+        return FPE_INTEGER_DIVIDE;
+    case TRAP_FPU:
+    case TRAP_SIMD:
+        return float_code(vector);
+    case TRAP_INVALID_OPCODE:
+        return ILL_OPERAND;
+    case TRAP_DEBUG:
+        return debug_is_step() ? TRAP_BY_STEP : TRAP_BY_BREAKPOINT;
+    }
+    *names_instruction = false;
+    return vector == TRAP_ALIGNMENT ? BUS_ALIGNMENT : vector == TRAP_PAGE_FAULT ? 0 : SIGNAL_BY_KERNEL;
+}
+
+static void user_trap(struct trap_frame *frame)
+{
+    bool names_instruction;
     struct fault fault = {
         .signal = exceptions[frame->vector].signal,
+        .code = exception_code((unsigned)frame->vector, &names_instruction),
         .cause = exceptions[frame->vector].cause,
         .instruction = frame->instruction,
         .frame = frame,
@@ -207,9 +261,13 @@ static void user_trap(const struct trap_frame *frame)
 
     if (frame->vector == TRAP_PAGE_FAULT) {
         fault.cause = page_fault_cause(frame);
-        fault.address = fault_address();
+        fault.address = cpu_this()->fault_address = fault_address();
         fault.has_address = true;
+        if (fault.address >= ARCH_USER_LIMIT)
+            frame->error |= 1; /* as Linux: the kernel's half looks mapped to programs, whatever is there */
     }
+    if (names_instruction)
+        fault.address = frame->instruction;
     trap_user_fault(&fault);
 }
 

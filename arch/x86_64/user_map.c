@@ -216,7 +216,8 @@ int arch_map(struct arch_space *space, uint64_t address, uint64_t physical, uint
         do {
             *entry = (physical + done) | bits | (level > 0 ? PTE_LARGE : 0);
             done += level_bytes(level);
-        } while (bytes - done >= level_bytes(level) && entry_next(&entry, address + done, level) && *entry == 0);
+        } while (bytes - done >= level_bytes(level) && entry_next(&entry, address + done, level) &&
+                 *entry == 0);
     }
     return 0;
 }
@@ -406,7 +407,7 @@ static void protect_leaf(void *context, uint64_t *entry, uint64_t address, uint6
 {
     struct protecting *protecting = context;
     uint64_t old = *entry, new = protecting->bits;
-    bool takes = ((old & ~new) & (PTE_PRESENT | PTE_WRITE)) || (~old & new & PTE_NO_EXECUTE);
+    bool takes = ((old & ~new) & (PTE_PRESENT | PTE_WRITE)) || (~old & new &PTE_NO_EXECUTE);
 
     *entry = (old & PTE_ADDRESS & ~(bytes - 1)) | new | (bytes > ARCH_PAGE ? PTE_LARGE : 0);
     if (!(old & PTE_PRESENT))

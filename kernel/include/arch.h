@@ -5,9 +5,9 @@
  *
  * Control flow between both: an architecture's entry code fills a struct boot_info and calls kernel_start()
  * once. After that it calls up where a program or an interrupt enters the kernel: through syscall_table
- * (kernel/syscall.c), trap_fault_passed() and trap_user_fault() for a fault of the program, clockevent_interrupt() and
- * kernel_woken(); and it may use the kernel's console, log and stop functions. The kernel calls down through
- * the functions below.
+ * (kernel/syscall.c), trap_fault_passed() and trap_user_fault() for a fault of the program,
+ * clockevent_interrupt() and kernel_woken(); and it may use the kernel's console, log and stop functions. The
+ * kernel calls down through the functions below.
  *
  * The inline half stands in arch/<name>/include/arch/platform.h and must define:
  *   ARCH_NAME, ARCH_ELF_MACHINE      the architecture's name as uname prints it, and its ELF machine number
@@ -32,6 +32,7 @@
 #include "errno.h"
 #include "memplan.h"
 #include "page_pool.h"
+#include "signal.h"
 
 /* ---- Entry points of the kernel that an architecture calls ---- */
 
@@ -44,11 +45,13 @@ _Noreturn void kernel_cpu_start(unsigned cpu);
 /* Another CPU has woken this one: something that all look at may have changed. */
 void kernel_woken(void);
 
-/* A program did what it may not. `signal` is the Linux signal that it means; `cause` says it in words ("page
- * fault: write to a page it may only read"); `frame` is the architecture's, for arch_registers_print. Leaves
- * a signal for the thread's handler, or ends the process. */
+/* A program did what it may not. `signal` is the Linux signal that it means, `code` its si_code, 0 where that
+ * depends on what is mapped at `address`; `cause` says it in words ("page fault: write to a page it may only
+ * read"); `frame` is the architecture's, for arch_registers_print. Leaves a signal for the thread's handler,
+ * which thread_leave begins, or ends the process. */
 struct fault {
     int signal;
+    int code;
     const char *cause;
     uint64_t instruction; /* address of the faulting instruction */
     uint64_t address;     /* that it tried to reach; valid where has_address */
@@ -59,8 +62,8 @@ void trap_user_fault(const struct fault *fault);
 
 /* Before that, for a page fault in the program or in a copy from or to its memory: whether what was tried,
  * with these rights, is allowed by now. This CPU remembered old rights, or another one was changing them; it
- * should try again. The program's own fault waits for such a change to end; a copy's, where locks may be held,
- * does not. */
+ * should try again. The program's own fault waits for such a change to end; a copy's, where locks may be
+ * held, does not. */
 bool trap_fault_passed(uint64_t address, unsigned rights, bool from_program);
 
 /* ---- Memory ---- */
@@ -239,6 +242,37 @@ _Noreturn void arch_start_enter(const struct arch_start *start);
 
 /* Lets the system call that runs return through thread_leave (thread.h). */
 void arch_return_divert(void);
+
+/* ---- Signals ---- */
+
+/* A handler that is to run, and what its frame says. */
+struct arch_signal {
+    struct linux_siginfo info;
+    uint64_t handler, restorer;
+    uint64_t blocked;          /* to be restored when it returns */
+    struct signal_stack stack; /* the alternate one */
+    bool on_alternate;         /* asked for */
+};
+
+/* Makes `frame` lead into the handler, which returns to where the frame led. -EFAULT where the stack cannot
+ * take its frame at *place (0: the alternate stack is too small); nothing has changed then but memory of the
+ * stack. */
+int arch_signal_enter(void *frame, const struct arch_signal *signal, uint64_t *place);
+
+/* The caller of rt_sigreturn goes back: fills `frame` from what arch_signal_enter has left on the stack, and
+ * the program has changed. -EFAULT where it makes no sense. What comes of it is never more than a program may
+ * have. */
+int arch_signal_return(void *frame, uint64_t *blocked, struct signal_stack *stack);
+
+/* Whether `frame` is a system call's that returns -EINTR; makes it call again, `number` with the same
+ * arguments. */
+bool arch_call_interrupted(const void *frame);
+void arch_call_again(void *frame, unsigned number);
+
+uint64_t arch_frame_instruction(const void *frame);
+uint64_t arch_frame_stack(const void *frame);
+/* In a system call: its caller's stack pointer. */
+uint64_t arch_call_stack(void);
 
 uint64_t arch_clock_hz(void);
 uint64_t arch_boot_ticks(void);

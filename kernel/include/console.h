@@ -10,6 +10,9 @@
 #ifndef TACET_CONSOLE_H
 #define TACET_CONSOLE_H
 
+/* While somebody waits for input, and only then, the devices are looked at so often. */
+#define CONSOLE_LOOK_NS 1000000
+
 #include "command_line.h"
 #include <stddef.h>
 #include <stdint.h>
@@ -49,8 +52,8 @@ bool console_is_shared(enum console_stream stream);
 /* Whether console_read would answer something. */
 bool console_input_ready(void);
 
-/* The bytes of input that are there, at most `count` and up to the end of a line; -EAGAIN where there are none
- * now. 0 at the end of input: behind as many bytes as `stdin_bytes=` says, else an end-of-transmission
+/* The bytes of input that are there, at most `count` and up to the end of a line; -EAGAIN where there are
+ * none now. 0 at the end of input: behind as many bytes as `stdin_bytes=` says, else an end-of-transmission
  * (control-D). A stream of the program's own stays at its end; at a terminal, control-D behind other input
  * hands that over. */
 int64_t console_read(char *bytes, size_t count);

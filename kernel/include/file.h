@@ -35,10 +35,12 @@ struct file_operations {
     int64_t (*write)(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset);
     uint64_t (*size)(const struct file *file); /* NULL: not seekable */
     unsigned (*ready)(struct file *file);      /* of enum file_ready; NULL: reads and writes never wait */
-    uint64_t (*activity)(struct file *file);   /* differs after what may have made it ready anew; may be NULL */
-    void (*release)(struct file *file);        /* after the last reference */
+    uint64_t (*activity)(struct file *file); /* differs after what may have made it ready anew; may be NULL */
+    void (*release)(struct file *file);      /* after the last reference */
     bool terminal;
-    bool waits; /* reading or writing may wait: takes no lock for the offset, and looks at O_NONBLOCK itself */
+    bool unannounced; /* nobody calls file_wake when it becomes ready */
+    bool
+        waits; /* reading or writing may wait: takes no lock for the offset, and looks at O_NONBLOCK itself */
 };
 
 struct file {
@@ -53,8 +55,8 @@ struct file {
     unsigned device; /* which stream or device */
     bool in_use;
     uint64_t serial; /* no other open file of the process has, or had, the same; not 0 */
-    bool has_locks; /* maybe: flock, or those of an open file description */
-    char *text;     /* contents made at open, for pseudo files */
+    bool has_locks;  /* maybe: flock, or those of an open file description */
+    char *text;      /* contents made at open, for pseudo files */
     uint64_t text_bytes, text_capacity;
     void *object;     /* a pipe, a set of polled files */
     uint64_t counter; /* of an eventfd, and how often it has changed */

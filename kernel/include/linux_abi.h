@@ -11,17 +11,17 @@
 #include "file_mode.h"
 
 /* Files */
-#define O_ACCMODE  3
-#define O_RDONLY   0
-#define O_WRONLY   1
-#define O_RDWR     2
-#define O_CREAT    0100
-#define O_EXCL     0200
-#define O_TRUNC    01000
-#define O_APPEND   02000
-#define O_NONBLOCK 04000
-#define O_CLOEXEC  02000000
-#define O_PATH     010000000
+#define O_ACCMODE     3
+#define O_RDONLY      0
+#define O_WRONLY      1
+#define O_RDWR        2
+#define O_CREAT       0100
+#define O_EXCL        0200
+#define O_TRUNC       01000
+#define O_APPEND      02000
+#define O_NONBLOCK    04000
+#define O_CLOEXEC     02000000
+#define O_PATH        010000000
 #define O_TMPFILE_BIT 020000000 /* beside O_DIRECTORY */
 
 #define FILE_BYTES_MAX     (INT64_MAX & ~4095ULL)
@@ -236,6 +236,56 @@ struct linux_sigaction {
 };
 #define SIG_DFL 0
 #define SIG_IGN 1
+
+#define SA_NOCLDSTOP 0x00000001ULL
+#define SA_NOCLDWAIT 0x00000002ULL
+#define SA_SIGINFO   0x00000004ULL
+#define SA_RESTORER  0x04000000ULL
+#define SA_ONSTACK   0x08000000ULL
+#define SA_RESTART   0x10000000ULL
+#define SA_NODEFER   0x40000000ULL
+#define SA_RESETHAND 0x80000000ULL
+#define SA_KNOWN                                                                                     \
+    (SA_NOCLDSTOP | SA_NOCLDWAIT | SA_SIGINFO | SA_RESTORER | SA_ONSTACK | SA_RESTART | SA_NODEFER | \
+     SA_RESETHAND)
+
+#define SIG_BLOCK   0
+#define SIG_UNBLOCK 1
+#define SIG_SETMASK 2
+
+#define SS_ONSTACK    1U
+#define SS_DISABLE    2U
+#define SS_AUTODISARM (1U << 31)
+#define MINSIGSTKSZ   2048
+
+struct linux_siginfo {
+    int32_t signal, error, code, padding;
+    union {
+        struct {
+            int32_t pid, uid; /* or a timer's id and overruns */
+            uint64_t value;
+        };
+        uint64_t address;
+        uint64_t whole[14];
+    };
+};
+
+#define SIGEV_SIGNAL    0
+#define SIGEV_NONE      1
+#define SIGEV_THREAD_ID 4
+
+struct linux_sigevent {
+    uint64_t value;
+    int32_t signal, notify, tid, padding[11];
+};
+
+struct linux_itimerval {
+    struct linux_timeval interval, value;
+};
+
+struct linux_itimerspec {
+    struct linux_timespec interval, value;
+};
 
 #define FUTEX_WAIT           0
 #define FUTEX_WAKE           1

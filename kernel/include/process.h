@@ -7,6 +7,7 @@
 
 #include "cpu_mask.h"
 #include "file.h"
+#include "itimer.h"
 #include "page_pool.h"
 #include "signal.h"
 #include "spinlock.h"
@@ -40,6 +41,7 @@ struct process {
     uint64_t start_ns;
     struct cpu_time ended_time; /* of threads that have ended */
     struct process_signals signals;
+    struct process_timers timers;
     struct page_pool pages; /* its slice */
     struct vm vm;
     struct file_table files;
@@ -88,11 +90,13 @@ struct cpu_time process_time(struct process *process);
 /* A limit of this CPU's process, of Linux's RLIMIT_ numbers; -EINVAL. */
 struct linux_rlimit;
 int process_limit(uint64_t resource, struct linux_rlimit *limit);
+/* The process with this pid, NULL where there is none. Its memory stays, also when it ends. */
+struct process *process_find(uint64_t pid);
 
 /* Ends this thread's process, all its threads. */
 _Noreturn void process_exit(unsigned status);
 /* The same by the default action of a signal. */
-_Noreturn void process_kill(int signal);
+_Noreturn void process_kill(const struct signal_info *info);
 /* What its last thread does. */
 _Noreturn void process_end(void);
 

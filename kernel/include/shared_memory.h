@@ -56,8 +56,8 @@ void shared_memory_map_release(struct shared_memory *object);
  * most `bytes` rounded up to pages, and where they begin; 0 at or behind the capacity. */
 uint64_t shared_memory_run(struct shared_memory *object, uint64_t offset, uint64_t bytes, uint64_t *physical);
 
-/* Sets the size. Growth is zeroed memory of `payer`, there before this returns; what is cut off is zeroed, and
- * goes back unless it is in use. -ENOSPC where `payer` has no more; nothing is changed then. */
+/* Sets the size. Growth is zeroed memory of `payer`, there before this returns; what is cut off is zeroed,
+ * and goes back unless it is in use. -ENOSPC where `payer` has no more; nothing is changed then. */
 int shared_memory_resize(struct shared_memory *object, struct vm *payer, uint64_t bytes);
 
 /* As shared_memory_resize, but never makes it smaller. */

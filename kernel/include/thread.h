@@ -16,6 +16,7 @@
 #include "arch.h"
 #include "signal.h"
 
+#define RESUME_WORDS      5
 #define THREAD_NAME_BYTES 16 /* Linux's TASK_COMM_LEN */
 
 struct process;
@@ -47,6 +48,10 @@ struct thread {
      */
     unsigned restart_number;
     enum restart restart;
+
+    /* How a wait with a time limit goes on as restart_syscall; thread_interrupted_wait. NULL: not at all. */
+    long (*resume)(const uint64_t *words);
+    uint64_t resume_words[RESUME_WORDS];
 
     struct arch_start start; /* the registers that it begins with, on the CPU that takes it up */
 };
@@ -101,6 +106,10 @@ int thread_sleep(const uint32_t *woken, uint64_t deadline_ns);
 /* What a system call returns that ended early by -EINTR: remembers which call it was, so that it can start
  * again after, or instead of, the signal's handler. */
 long thread_interrupted_call(unsigned number, enum restart restart);
+
+/* The same for a wait whose time limit was relative (RESTART_NEVER): if no handler runs, it goes on by
+ * `resume`, which gets the words. */
+long thread_interrupted_wait(long (*resume)(const uint64_t *words), const uint64_t words[RESUME_WORDS]);
 
 /* ---- Entry point of the architecture ---- */
 

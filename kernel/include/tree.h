@@ -4,12 +4,12 @@
  * below directories that are marked so. Pure C, host-tested and fuzzed.
  *
  * A node is a file; an entry is one of its names in a directory. Of the initrd, names and data are pointed to
- * and not copied, so the archive stays in memory for as long as the node runs; all else stands in cells of the
- * tree's own (tree_cells.c), which are used again. What a writable file contains is a struct shared_memory.
- * A node lives for as long as it has a name or a use (an open file, a current directory).
+ * and not copied, so the archive stays in memory for as long as the node runs; all else stands in cells of
+ * the tree's own (tree_cells.c), which are used again. What a writable file contains is a struct
+ * shared_memory. A node lives for as long as it has a name or a use (an open file, a current directory).
  *
- * Locks: `lock` is held by callers around every function but those that build the tree, which run before there
- * is a second CPU; it is never held across a wait. What a struct tree_place tells is valid for as long.
+ * Locks: `lock` is held by callers around every function but those that build the tree, which run before
+ * there is a second CPU; it is never held across a wait. What a struct tree_place tells is valid for as long.
  */
 #ifndef TACET_TREE_H
 #define TACET_TREE_H
@@ -48,16 +48,17 @@ struct tree_node {
     uint32_t user, group;
     int64_t accessed_ns, modified_ns, changed_ns; /* since 1970 */
     uint32_t uses;
-    unsigned device; /* for character devices and pseudo files: which one, chosen by the caller; 0 elsewhere */
-    bool writable;   /* it, or what is in it, may be changed */
-    bool is_copied;  /* a symbolic link whose target stands in a cell */
+    unsigned
+        device;     /* for character devices and pseudo files: which one, chosen by the caller; 0 elsewhere */
+    bool writable;  /* it, or what is in it, may be changed */
+    bool is_copied; /* a symbolic link whose target stands in a cell */
     const void *data; /* a read-only file's bytes, a symbolic link's target */
     uint64_t bytes;
     struct shared_memory *memory; /* a writable file's bytes */
     struct file_lock *locks;
-    struct tree_entry *name;        /* one of its names; NULL for the root and what has none */
+    struct tree_entry *name;         /* one of its names; NULL for the root and what has none */
     struct tree_entry *child, *last; /* of a directory */
-    uint64_t positions;             /* given in it so far */
+    uint64_t positions;              /* given in it so far */
     /* Only while an archive is read: which file of it this is, 0 where it has one name; the next such. */
     uint64_t link_key;
     struct tree_node *link_next;
@@ -67,7 +68,7 @@ struct tree {
     struct spinlock lock;
     struct tree_node *root;
     uint64_t node_count;
-    uint64_t inode_count; /* last inode number given */
+    uint64_t inode_count;               /* last inode number given */
     void *cells[TREE_CELL_CLASSES + 1]; /* free ones of each size; whole pages at last */
     /* A page of memory, or NULL when there is no more. Set by the caller before anything else. */
     void *(*page_take)(void *context);
@@ -116,13 +117,14 @@ enum tree_follow {
 };
 
 /* Looks `path` up from `directory` (from the root where it is absolute): "." and "..", repeated slashes,
- * symbolic links; a trailing slash demands a directory. Returns 0, or -ENOENT, -ENOTDIR, -ELOOP, -ENAMETOOLONG
- * (component over TREE_NAME_MAX); an empty path is -ENOENT. Where only the last component is missing, that is
- * -ENOENT with place->directory, else place->directory is NULL on errors. `path` is NUL-terminated, at most
- * TREE_PATH_MAX. With TREE_NAME, the last component is not looked into: a slash behind it is told in `place`.
+ * symbolic links; a trailing slash demands a directory. Returns 0, or -ENOENT, -ENOTDIR, -ELOOP,
+ * -ENAMETOOLONG (component over TREE_NAME_MAX); an empty path is -ENOENT. Where only the last component is
+ * missing, that is -ENOENT with place->directory, else place->directory is NULL on errors. `path` is
+ * NUL-terminated, at most TREE_PATH_MAX. With TREE_NAME, the last component is not looked into: a slash
+ * behind it is told in `place`.
  */
-int tree_find(const struct tree *tree, struct tree_node *directory, const char *path,
-              enum tree_follow follow, struct tree_place *place);
+int tree_find(const struct tree *tree, struct tree_node *directory, const char *path, enum tree_follow follow,
+              struct tree_place *place);
 
 /* tree_find for those who want the node only. */
 int tree_lookup(const struct tree *tree, struct tree_node *directory, const char *path, bool follow_last,
@@ -141,7 +143,8 @@ struct tree_entry *tree_entry_at(const struct tree_node *directory, uint64_t pos
 /* ---- Changing; tree_change.c. Errors are what Linux's calls answer ---- */
 
 /* A new node at a place whose last component is missing, with the directory's rights to be changed. A
- * symbolic link's target of `bytes` is copied. -EROFS, -ENOSPC, -ENOENT (the directory was removed), -EMLINK. */
+ * symbolic link's target of `bytes` is copied. -EROFS, -ENOSPC, -ENOENT (the directory was removed), -EMLINK.
+ */
 int tree_create(struct tree *tree, const struct tree_place *place, uint32_t mode, const void *target,
                 uint64_t bytes, int64_t now_ns, struct tree_node **out);
 

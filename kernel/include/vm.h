@@ -23,12 +23,12 @@
 struct shared_memory;
 
 struct vm_area {
-    uint64_t start, end; /* page-aligned, start < end */
-    unsigned rights;     /* of enum memory_rights */
-    bool of_file;        /* began as a copy of a file: has no zeroes to go back to */
-    bool read_only;      /* may never be given the right to write */
-    bool foreign;        /* shows the kernel's pages (counters): never given to the slice */
-    const char *name;    /* "" for anonymous memory; "[heap]", "[stack]", the program's path */
+    uint64_t start, end;          /* page-aligned, start < end */
+    unsigned rights;              /* of enum memory_rights */
+    bool of_file;                 /* began as a copy of a file: has no zeroes to go back to */
+    bool read_only;               /* may never be given the right to write */
+    bool foreign;                 /* shows the kernel's pages (counters): never given to the slice */
+    const char *name;             /* "" for anonymous memory; "[heap]", "[stack]", the program's path */
     struct shared_memory *object; /* whose pages it shows, instead of the slice's; held; or NULL */
     uint64_t offset;              /* in the object, of `start` */
     struct vm_area *next;
@@ -38,7 +38,7 @@ struct vm {
     struct spinlock lock;
     struct arch_space space;
     struct page_pool *pages;
-    struct vm_area *areas;   /* ascending, disjoint; neighbours that are alike are joined */
+    struct vm_area *areas; /* ascending, disjoint; neighbours that are alike are joined */
     struct area_page *area_pages;
     unsigned area_page_count, spare_areas; /* pages of descriptors; those in them that are not in use */
     uint64_t heap_start,

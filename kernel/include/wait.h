@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * wait.h: waiting for another thread, another rank or a device, in system calls on files.
+ * wait.h: waiting for files, in system calls: until another thread or another rank has changed something.
+ *
+ *      while (!(… look …))
+ *          if ((error = file_wait(deadline)))
+ *              return restartable(…);
+ *
+ * Whoever changes what others may wait for calls file_wake afterwards, with no lock of a thread that looks.
+ * No wake-up is lost between a look and the wait; some are for nothing, and the caller looks again anyway.
+ * Threads that compute are not interrupted.
  */
 #ifndef TACET_WAIT_H
 #define TACET_WAIT_H
@@ -9,9 +17,22 @@
 
 #define WAIT_FOREVER UINT64_MAX
 
-/* Waits for a while, at most until the deadline, after which the caller looks again at what it waits for. No
- * lock may be held. 0, or -EINTR where a signal came. wait.c */
+struct process;
+
+/* Waits for a file_wake, at most until the deadline. No lock may be held. 0, or -EINTR where a signal, or the
+ * end of the process, wants the thread. wait.c */
 int file_wait(uint64_t deadline_ns);
+
+/* The same where a device is among the files, which nobody announces: wakes by itself every millisecond. */
+int file_wait_looking(uint64_t deadline_ns);
+
+/* Wakes the threads of a process, or of all processes, that wait for files. */
+void file_wake(const struct process *process);
+void file_wake_all(void);
+
+/* What a call that may be started again after a signal answers: its result, or -EINTR with the consequences
+ * (thread_interrupted_call). */
+long restartable(unsigned number, long result);
 
 /* SIGPIPE for the caller. wait.c */
 void file_broken_pipe(void);

@@ -463,7 +463,7 @@ def cost_result(late_ns: int = 400, **values: int) -> FakeResult:
 def test_bench_writes_figures_with_their_aims(program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     machines = FakeRunner(
         tacet=cost_result(
-            getpid_ticks_min=40, clock_gettime_ticks_min=80, clock_gettime_kernel_ticks_min=170, main_ticks=12_000_000, boot_ticks=5_000_000, boot_to_main_ticks=7_000_000,
+            getpid_ticks_min=40, signal_ticks=900, clock_gettime_ticks_min=80, clock_gettime_kernel_ticks_min=170, main_ticks=12_000_000, boot_ticks=5_000_000, boot_to_main_ticks=7_000_000,
             zeroed_bytes_before_main=8_000_000, kernel_bytes=1_500_000, klog_event_ticks=39,
         ),
         selftest=FakeResult(
@@ -471,8 +471,8 @@ def test_bench_writes_figures_with_their_aims(program: Path, tmp_path: Path, cap
             "tacet: selftest: exact_late_max_ns 199\r\ntacet: selftest: arm_ticks 204\r\ntacet: selftest: cancel_ticks 104\r\n"
             "tacet: selftest: expire_ticks 183\r\n"
         ),
-        linux=cost_result(52_000, getpid_ticks_min=306, clock_gettime_ticks_min=90, clock_gettime_kernel_ticks_min=400, main_ticks=2_005_000_000, memory_gone_bytes=80_000_000),
-        linux_mitigations_off=cost_result(getpid_ticks_min=300, clock_gettime_ticks_min=90, clock_gettime_kernel_ticks_min=400, main_ticks=1, memory_gone_bytes=1),
+        linux=cost_result(52_000, getpid_ticks_min=306, signal_ticks=3000, clock_gettime_ticks_min=90, clock_gettime_kernel_ticks_min=400, main_ticks=2_005_000_000, memory_gone_bytes=80_000_000),
+        linux_mitigations_off=cost_result(getpid_ticks_min=300, signal_ticks=2900, clock_gettime_ticks_min=90, clock_gettime_kernel_ticks_min=400, main_ticks=1, memory_gone_bytes=1),
         map_tacet=cost_result(map_small_page_ticks=900, map_large_page_ticks=517),
         map_linux=cost_result(map_small_page_ticks=9_500, map_large_page_ticks=8_300),
     )  # fmt: skip
@@ -505,7 +505,7 @@ def test_bench_writes_figures_with_their_aims(program: Path, tmp_path: Path, cap
 def test_bench_says_what_a_program_did_not_tell(
     program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    machines = FakeRunner(tacet=cost_result(getpid_ticks_min=40, clock_gettime_ticks_min=80, clock_gettime_kernel_ticks_min=170, main_ticks=1))
+    machines = FakeRunner(tacet=cost_result(getpid_ticks_min=40, signal_ticks=900, clock_gettime_ticks_min=80, clock_gettime_kernel_ticks_min=170, main_ticks=1))
     argv = ["--out", str(tmp_path / "report"), "--cost", str(program), "--kernel", sys.executable]
     assert bench.main(argv, machines, io.StringIO()) == 1
     assert "does not tell boot_ticks" in capsys.readouterr().err

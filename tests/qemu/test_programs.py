@@ -14,7 +14,7 @@ import pytest
 from conftest import Run, expect_exit
 
 KINDS = ["musl", "musl-pie", "glibc", "glibc-pie"]
-SELF_CHECKING = ["auxiliary", "runtime", "memory", "clocks", "vector"]
+SELF_CHECKING = ["auxiliary", "runtime", "memory", "clocks", "vector", "signals"]
 
 
 def mebibyte() -> bytes:

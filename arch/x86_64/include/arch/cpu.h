@@ -73,7 +73,8 @@ struct cpu {
     bool panicking;
     bool watches; /* waits, and sees when `woken` is set (wait.c) */
     bool woken;
-    bool online;           /* has reported after its start */
+    bool online;            /* has reported after its start */
+    uint64_t fault_address; /* of the program's last page fault */
     uint64_t clock_behind; /* ticks to add to this CPU's TSC to get the first CPU's, where they differ and the
                               hardware cannot correct it */
 

@@ -30,6 +30,7 @@ struct cpu_features {
     uint32_t basic_leaves; /* highest basic CPUID leaf */
     uint32_t hwcap;        /* CPUID 1 EDX, which Linux hands to programs as AT_HWCAP */
     uint64_t xcr0;         /* vector state that is on */
+    uint32_t vector_bytes; /* that XSAVE, or FXSAVE, writes of it */
     bool fxsave, xsave, monitor, rdrand, hypervisor, machine_check;
     bool smep, smap, umip, no_execute, huge_pages, invariant_tsc, rdtscp, rdpid;
 };

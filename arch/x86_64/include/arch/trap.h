@@ -21,6 +21,7 @@ struct trap_frame {
 
 /* XSAVE's standard format for what XCR0 may have: x87, SSE, AVX, AVX-512 [Intel SDM 1 §13.4]. */
 #define VECTOR_STATE_BYTES 2688
+#define FXSAVE_BYTES       512
 #define XSAVE_HEADER       512
 #define XSAVE_HEADER_BYTES 64
 
@@ -53,6 +54,7 @@ enum trap_vector {
     VECTOR_TIMER = 0xf1, /* the local one-shot timer */
     VECTOR_SPURIOUS = 255,
     VECTOR_SYSTEM_CALL = 256, /* no vector: the frame of a system call that goes back the long way */
+    VECTOR_SIGNAL_RETURN,     /* nor this: a frame that a signal's handler has given back */
 };
 
 /* The error code of a page fault [Intel SDM 3A §4.7]. */

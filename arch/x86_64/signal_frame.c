@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * signal_frame.c: what the program's stack holds while a signal's handler runs, and the way back from it.
+ *
+ * The layout is Linux's, for handlers look into it, change it, and unwind through it. From the handler's
+ * stack pointer upwards: the restorer's address, where the handler returns to; the user context; the
+ * siginfo; and, 64-byte aligned, the vector registers as XSAVE lays them out, between two magic numbers.
+ *
+ * The thread's own place for its first registers (struct arch_start) holds the vector registers on their way
+ * to and from the stack: XSAVE and XRSTOR never touch the program's memory, and what comes back from there is
+ * made harmless before it reaches the CPU: XRSTOR of a bad image would fault in the kernel.
+ *
+ * Runs on the thread's own CPU, interrupts off. Sources: Linux's arch/x86/include/uapi/asm/{sigcontext,
+ * ucontext}.h (facts of the interface); Intel SDM 1 §10.5.1.2 (MXCSR_MASK), §13.4 (XSAVE area), §13.8
+ * (XRSTOR's checks).
+ */
+#include "arch/setup.h"
+#include "arch/trap.h"
+#include "kstring.h"
+#include "thread.h"
+
+#define RED_ZONE_BYTES  128          /* below the stack pointer, the program's without saying so */
+#define LEGACY_BYTES    FXSAVE_BYTES /* of the vector state that FXSAVE has, too */
+#define STATE_ALIGNMENT 64
+
+/* What the frame says of itself: the vector state is XSAVE's; SS is valid, and was. */
+#define CONTEXT_FLAGS_XSAVE 1ULL
+#define CONTEXT_FLAGS_STACK 6ULL
+
+#define STATE_MAGIC     0x46505853U
+#define STATE_MAGIC_END 0x46505845U
+
+/* Flags that are the program's own: carry, parity, adjust, zero, sign, trap, direction, overflow, resume,
+ * alignment check. */
+#define FLAGS_USER      0x50dd5ULL
+#define FLAGS_TRAP      0x100ULL
+#define FLAGS_DIRECTION 0x400ULL
+#define FLAGS_RESUME    0x10000ULL
+
+#define CONTROL_AT         0
+#define MXCSR_AT           24
+#define MXCSR_MASK_AT      28
+#define MXCSR_MASK_DEFAULT 0xffbfU
+
+struct machine_context {
+    uint64_t r8, r9, r10, r11, r12, r13, r14, r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip, flags;
+    uint16_t cs, gs, fs, ss;
+    uint64_t error, trap, old_mask, fault_address, state, reserved[8];
+};
+
+struct user_context {
+    uint64_t flags, link;
+    struct signal_stack stack;
+    struct machine_context machine;
+    uint64_t mask;
+};
+
+struct handler_frame {
+    uint64_t restorer;
+    struct user_context context;
+    struct linux_siginfo info;
+};
+
+/* In the legacy part of the vector state, where XSAVE leaves room for software. */
+struct state_note {
+    uint32_t magic, extended_bytes;
+    uint64_t features;
+    uint32_t state_bytes, padding[7];
+};
+
+#define NOTE_AT (LEGACY_BYTES - sizeof(struct state_note))
+
+_Static_assert(sizeof(struct machine_context) == 256, "Linux's struct sigcontext");
+_Static_assert(sizeof(struct handler_frame) == 440, "Linux's struct rt_sigframe");
+_Static_assert(sizeof(struct state_note) == 48, "Linux's struct _fpx_sw_bytes");
+
+/* Bits of MXCSR that the CPUs have, as the first frame finds them; all CPUs write the same. 0: none was made.
+ */
+static uint32_t mxcsr_mask;
+
+static uint8_t *bounce(void)
+{
+    return arch_thread()->start.vector_state;
+}
+
+/* ---- Into the handler ---- */
+
+static void vector_state_clear(void)
+{
+    /* All exceptions masked, x87's extended precision; the header says that nothing else is to be read. */
+    static const uint8_t initial[XSAVE_HEADER + XSAVE_HEADER_BYTES]
+        __attribute__((aligned(STATE_ALIGNMENT))) = {
+            [CONTROL_AT] = 0x7f, [CONTROL_AT + 1] = 0x03, [MXCSR_AT] = 0x80, [MXCSR_AT + 1] = 0x1f
+        };
+
+    vector_state_restore(initial);
+}
+
+static uint64_t state_stack_bytes(void)
+{
+    return cpu_features()->vector_bytes + (cpu_features()->xsave ? sizeof(uint32_t) : 0);
+}
+
+static int state_write(uint64_t address)
+{
+    const uint32_t end = STATE_MAGIC_END, bytes = cpu_features()->vector_bytes;
+    const struct state_note note = { .magic = STATE_MAGIC,
+                                     .extended_bytes = (uint32_t)(bytes + sizeof(end)),
+                                     .features = cpu_features()->xcr0,
+                                     .state_bytes = bytes };
+
+    vector_state_save(bounce());
+    memcpy(&mxcsr_mask, bounce() + MXCSR_MASK_AT, sizeof(mxcsr_mask));
+    arch_zero(bounce() + NOTE_AT, sizeof(note));
+    if (!cpu_features()->xsave)
+        return user_write(address, bounce(), bytes);
+    memcpy(bounce() + NOTE_AT, &note, sizeof(note));
+    return user_write(address, bounce(), bytes) || user_write(address + bytes, &end, sizeof(end)) ? -EFAULT
+                                                                                                  : 0;
+}
+
+static struct machine_context machine_context(const struct trap_frame *f, uint64_t state, uint64_t blocked)
+{
+    return (struct machine_context){
+        .r8 = f->r8,
+        .r9 = f->r9,
+        .r10 = f->r10,
+        .r11 = f->r11,
+        .r12 = f->r12,
+        .r13 = f->r13,
+        .r14 = f->r14,
+        .r15 = f->r15,
+        .rdi = f->rdi,
+        .rsi = f->rsi,
+        .rbp = f->rbp,
+        .rbx = f->rbx,
+        .rdx = f->rdx,
+        .rax = f->rax,
+        .rcx = f->rcx,
+        .rsp = f->stack,
+        .rip = f->instruction,
+        .flags = f->flags,
+        .cs = (uint16_t)f->code_selector,
+        .ss = (uint16_t)f->stack_selector,
+        .trap = f->vector < VECTOR_FIRST_INTERRUPT ? f->vector : 0,
+        .error = f->vector < VECTOR_FIRST_INTERRUPT ? f->error : 0,
+        .fault_address = f->vector == TRAP_PAGE_FAULT ? cpu_this()->fault_address : 0,
+        .old_mask = blocked,
+        .state = state,
+    };
+}
+
+/* Where the frame goes, or 0 where the alternate stack cannot take it. */
+static uint64_t place_find(const struct trap_frame *f, const struct arch_signal *signal, uint64_t *state)
+{
+    const struct signal_stack *alternate = &signal->stack;
+    uint64_t top = f->stack - RED_ZONE_BYTES;
+    bool on_alternate = signal_stack_holds(alternate, f->stack) && !(alternate->flags & SS_AUTODISARM);
+
+    if (signal->on_alternate && alternate->bytes && !on_alternate) {
+        top = alternate->base + alternate->bytes;
+        on_alternate = true;
+    }
+    *state = (top - state_stack_bytes()) & -(uint64_t)STATE_ALIGNMENT;
+    /* As if a call had pushed the restorer's address. */
+    uint64_t place = ((*state - sizeof(struct handler_frame)) & -16ULL) - 8;
+    return on_alternate && !signal_stack_holds(alternate, place) ? 0 : place;
+}
+
+int arch_signal_enter(void *frame, const struct arch_signal *signal, uint64_t *place)
+{
+    struct trap_frame *f = frame;
+    uint64_t state;
+    uint64_t at = *place = place_find(f, signal, &state);
+    struct handler_frame on_stack = {
+        .restorer = signal->restorer,
+        .context = { .flags = CONTEXT_FLAGS_STACK | (cpu_features()->xsave ? CONTEXT_FLAGS_XSAVE : 0),
+                     .stack = signal->stack,
+                     .machine = machine_context(f, state, signal->blocked),
+                     .mask = signal->blocked },
+        .info = signal->info,
+    };
+
+    if (!at || state_write(state) || user_write(at, &on_stack, sizeof(on_stack)))
+        return -EFAULT;
+    f->rdi = (uint64_t)signal->info.signal;
+    f->rsi = at + offsetof(struct handler_frame, info);
+    f->rdx = at + offsetof(struct handler_frame, context);
+    f->rax = 0;
+    f->stack = at;
+    f->instruction = signal->handler;
+    f->flags &= ~(FLAGS_TRAP | FLAGS_DIRECTION | FLAGS_RESUME);
+    vector_state_clear();
+    return 0;
+}
+
+/* ---- Back ---- */
+
+/* How many bytes of XSAVE's layout stand on the stack: as noted when the frame was made, if the note is
+ * whole; else the part that FXSAVE has. */
+static uint32_t state_bytes_read(uint64_t address)
+{
+    struct state_note note;
+    uint32_t end;
+
+    memcpy(&note, bounce() + NOTE_AT, sizeof(note));
+    if (!cpu_features()->xsave || note.magic != STATE_MAGIC ||
+        note.state_bytes < LEGACY_BYTES + XSAVE_HEADER_BYTES ||
+        note.state_bytes > cpu_features()->vector_bytes || note.state_bytes > note.extended_bytes)
+        return LEGACY_BYTES;
+    if (user_read(&end, address + note.state_bytes, sizeof(end)) || end != STATE_MAGIC_END)
+        return LEGACY_BYTES;
+    return note.state_bytes;
+}
+
+/* What XRSTOR demands of its image [Intel SDM 1 §13.8.1]. */
+static bool state_is_sound(void)
+{
+    uint64_t header[XSAVE_HEADER_BYTES / 8], unused = 0;
+    uint32_t mxcsr;
+
+    memcpy(&mxcsr, bounce() + MXCSR_AT, sizeof(mxcsr));
+    memcpy(header, bounce() + XSAVE_HEADER, sizeof(header));
+    for (unsigned i = 1; i < XSAVE_HEADER_BYTES / 8; i++)
+        unused |= header[i]; /* the compacted form, and reserved */
+    if (mxcsr & ~(mxcsr_mask ? mxcsr_mask : MXCSR_MASK_DEFAULT))
+        return false;
+    return !cpu_features()->xsave || (!unused && !(header[0] & ~cpu_features()->xcr0));
+}
+
+/* A null pointer means initial registers. */
+static int state_read(uint64_t address)
+{
+    const uint64_t legacy_features = 3; /* x87, SSE */
+
+    if (!address) {
+        vector_state_clear();
+        return 0;
+    }
+    if (user_read(bounce(), address, LEGACY_BYTES))
+        return -EFAULT;
+
+    uint32_t bytes = state_bytes_read(address);
+    arch_zero(bounce() + bytes, VECTOR_STATE_BYTES - bytes);
+    if (bytes == LEGACY_BYTES)
+        memcpy(bounce() + XSAVE_HEADER, &legacy_features, sizeof(legacy_features));
+    else if (user_read(bounce() + LEGACY_BYTES, address + LEGACY_BYTES, bytes - LEGACY_BYTES))
+        return -EFAULT;
+    if (!state_is_sound())
+        return -EFAULT;
+    vector_state_restore(bounce());
+    return 0;
+}
+
+int arch_signal_return(void *frame, uint64_t *blocked, struct signal_stack *stack)
+{
+    struct trap_frame *f = frame;
+    struct user_context context;
+    const struct machine_context *m = &context.machine;
+
+    /* The handler's return has taken the restorer's address from the stack. */
+    if (user_read(&context, f->stack, sizeof(context)) || state_read(m->state))
+        return -EFAULT;
+    *f = (struct trap_frame){
+        .r8 = m->r8,
+        .r9 = m->r9,
+        .r10 = m->r10,
+        .r11 = m->r11,
+        .r12 = m->r12,
+        .r13 = m->r13,
+        .r14 = m->r14,
+        .r15 = m->r15,
+        .rdi = m->rdi,
+        .rsi = m->rsi,
+        .rbp = m->rbp,
+        .rbx = m->rbx,
+        .rdx = m->rdx,
+        .rax = m->rax,
+        .rcx = m->rcx,
+        .stack = m->rsp,
+        .instruction = m->rip, /* program_return looks whether it is one */
+        .flags = (f->flags & ~FLAGS_USER) | (m->flags & FLAGS_USER),
+        .code_selector = SELECTOR_USER_CODE,
+        .stack_selector = SELECTOR_USER_DATA,
+        .vector = VECTOR_SIGNAL_RETURN,
+    };
+    *blocked = context.mask;
+    *stack = context.stack;
+    return 0;
+}
+
+/* ---- Interrupted calls ---- */
+
+bool arch_call_interrupted(const void *frame)
+{
+    const struct trap_frame *f = frame;
+
+    return f->vector == VECTOR_SYSTEM_CALL && f->rax == (uint64_t)-EINTR;
+}
+
+void arch_call_again(void *frame, unsigned number)
+{
+    struct trap_frame *f = frame;
+    const uint64_t syscall_bytes = 2;
+
+    f->rax = number;
+    f->instruction -= syscall_bytes;
+}
+
+uint64_t arch_frame_instruction(const void *frame)
+{
+    return ((const struct trap_frame *)frame)->instruction;
+}
+
+uint64_t arch_frame_stack(const void *frame)
+{
+    return ((const struct trap_frame *)frame)->stack;
+}
+
+uint64_t arch_call_stack(void)
+{
+    return cpu_this()->user_stack;
+}
