@@ -109,7 +109,7 @@ static bool name_misleads(uint64_t address)
 }
 
 static struct suicide_ground ground = {
-    .descriptors_kept = 3, .signals_ignored = true, .range_is_safe = range_is_safe, .time_is_long = time_is_long, .name_misleads = name_misleads
+    .descriptors_kept = 3, .signals_ignored = true, .range_is_safe = range_is_safe, .time_is_long = time_is_long, .period_is_long = time_is_long, .name_misleads = name_misleads
 };
 
 /* ---- The ground ---- */
@@ -151,7 +151,7 @@ static void arena_fill(struct fuzzer *f)
         words[i] = value % 4 == 0 ? f->arena + (value >> 8) % (2 * PAGE) : value % 4 == 1 ? value >> 36 : (value >> 8) % 64;
     }
     for (unsigned i = 0; i < TIMES_BYTES / 16; i++)
-        times[i] = i % 3 == 0 ? (struct timespec){ 0, 0 } : i % 3 == 1 ? (struct timespec){ 0, 900 } : (struct timespec){ 0, 1000000000 };
+        times[i] = i % 3 == 0 ? (struct timespec){ 0, 0 } : i % 3 == 1 ? (struct timespec){ 0, 900 } : (struct timespec){ 0, INT64_MIN };
     for (unsigned i = 0; i < NAMES_COUNT; i++)
         memcpy((char *)(f->arena + NAMES + i * 64), names[i], sizeof(names[i]));
     memcpy((char *)(f->arena + 2 * PAGE - 10), "/tmp/fuzz", 10); /* ends with the page; the next one is read-only */

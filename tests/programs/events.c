@@ -266,8 +266,11 @@ static void sets(void)
 static void descriptors(void)
 {
     struct termios terminal;
-    int file = open("/tmp/events", O_CREAT | O_RDWR | O_TRUNC, 0600), copy, unread = 0;
+    char path[64]; /* ranks share /tmp */
+    int file, copy, unread = 0;
 
+    snprintf(path, sizeof(path), "/tmp/events-%d", getpid());
+    file = open(path, O_CREAT | O_RDWR | O_TRUNC, 0600);
     IS(write(file, "0123456789", 10), 10);
     copy = dup(file);
     IS(lseek(copy, 4, SEEK_SET), 4);
@@ -299,7 +302,7 @@ static void descriptors(void)
     IS(close(copy), 0);
     FAILS(close(copy), EBADF);
     close(file);
-    IS(unlink("/tmp/events"), 0);
+    IS(unlink(path), 0);
 }
 
 int main(void)

@@ -169,8 +169,16 @@ static bool is_long(uint64_t address)
     return near_parts(address) || (address != AT(WRITABLE) + INSTANT && address > AT(WRITABLE) + INSTANT - 16 && address < AT(WRITABLE) + INSTANT + 16);
 }
 
+/* The same of microseconds, which may be as many as they like: the filling is long. */
+static bool period_is_long(uint64_t address)
+{
+    return address != AT(WRITABLE) + INSTANT && address < USER_LIMIT;
+}
+
 /* What suicide.h has to know; the descriptors follow when they are open. A name made of kernel addresses would come back as one. */
-static struct suicide_ground ground = { .range_is_safe = range_is_safe, .time_is_long = is_long, .name_misleads = near_parts };
+static struct suicide_ground ground = {
+    .range_is_safe = range_is_safe, .time_is_long = is_long, .period_is_long = period_is_long, .name_misleads = near_parts
+};
 
 static int changes_memory(long number)
 {

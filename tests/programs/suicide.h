@@ -30,6 +30,8 @@ struct suicide_ground {
     bool (*range_is_safe)(uint64_t address, uint64_t bytes);
     /* A time at an address that a wait must not be told: long, or not known. */
     bool (*time_is_long)(uint64_t address);
+    /* The same of a struct timeval, whose microseconds may be more than a second. */
+    bool (*period_is_long)(uint64_t address);
     /* A name at an address that would be taken for a leak when it is asked for again. */
     bool (*name_misleads)(uint64_t address);
 };
@@ -192,8 +194,8 @@ static bool is_suicide(long number, const uint64_t *a, const struct suicide_grou
     case 449: /* futex_waitv */
     case 441: /* epoll_pwait2 */
         return wait_is_long(ground, a[3]);
-    case SYS_select: /* its microseconds may be as many as they like, so what lies anywhere is a long time; pselect6 does the same */
-        return true;
+    case SYS_select:
+        return a[4] == 0 || ground->period_is_long(a[4]);
     case SYS_pselect6:
         return wait_is_long(ground, a[4]);
     case SYS_poll:
