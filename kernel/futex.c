@@ -132,6 +132,22 @@ long futex_wake(uint64_t address, uint64_t count, uint32_t bits)
     return woken;
 }
 
+unsigned futex_waiters(uint64_t address)
+{
+    unsigned count = 0;
+    uint64_t key;
+
+    if (key_of(address, &key))
+        return 0;
+
+    struct queue *queue = queue_of(key);
+    spin_lock(&queue->lock);
+    for (const struct waiter *waiter = queue->first; waiter; waiter = waiter->next)
+        count += waiter->key == key;
+    spin_unlock(&queue->lock);
+    return count;
+}
+
 /* Wakes some, and lets others wait for another word: as a rule a lock that only one of them can have. With
  * `compare` only while the first word is *compare. */
 static long requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_count, uint64_t move_count,

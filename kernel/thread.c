@@ -18,8 +18,15 @@
 #include "process.h"
 #include "stop.h"
 #include "syscall.h"
+#include "wait.h"
 
-static struct thread *threads; /* as many as CPUs */
+/* For how long clone waits for a CPU, if none is free. Threads that nobody joins (OpenMP's, when a team gets
+ * smaller) need theirs for a moment after the program has done with them. */
+#define CPU_FREE_WAIT_NS 100000000
+
+enum { CPU_NONE = -1, CPU_OF_NEXT = -2 };
+
+static struct thread *threads; /* twice as many as CPUs: one on each, and its successor */
 static unsigned thread_count;
 static struct thread *on_cpu[ARCH_CPUS_MAX];
 static struct spinlock threads_lock; /* guards which of `threads` are in use */
@@ -28,7 +35,7 @@ static uint32_t last_tid = PID_LAST; /* pids are below; tids are given once, as 
 
 uint64_t threads_bytes(unsigned cpu_count)
 {
-    return (cpu_count * sizeof(struct thread) + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
+    return (2 * cpu_count * sizeof(struct thread) + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
 }
 
 void threads_initialise(struct page_pool *pool, unsigned cpu_count)
@@ -39,7 +46,7 @@ void threads_initialise(struct page_pool *pool, unsigned cpu_count)
         node_stop(STOP_NO_MEMORY, "no memory for the threads of %u CPUs", cpu_count);
     threads = arch_physical(memory);
     arch_zero(threads, threads_bytes(cpu_count));
-    thread_count = cpu_count;
+    thread_count = 2 * cpu_count;
 }
 
 struct thread *thread_of_cpu(unsigned cpu)
@@ -69,8 +76,8 @@ static struct thread *thread_take(struct process *process)
     for (unsigned i = 0; i < thread_count && !found; i++)
         if (!threads[i].process)
             found = &threads[i];
-    /* Every process has at most as many threads as CPUs, and a thread that ends gives its place back before
-     * its CPU. */
+    /* Every process has at most as many threads and as many successors as CPUs, and a thread that ends gives
+     * its place back before its CPU. */
     memset(found, 0, sizeof(*found));
     found->process = process;
     spin_unlock(&threads_lock);
@@ -120,6 +127,63 @@ static int cpu_free(const struct process *process)
     return -1;
 }
 
+/* Where a new thread is to run: on a free CPU; on that of the next thread that ends (CPU_OF_NEXT), if the
+ * program waits for that; else nowhere (CPU_NONE). Takes the process's lock.
+ *
+ * `end_word` (0: none) is what the end of the new thread will zero. Where it is not the new thread's own, but
+ * one of all threads, it is a lock on their number [musl: the thread list's], which whoever starts a thread
+ * holds: others that wait for it are on their way out, and get there only when clone has answered. */
+static int cpu_find(struct process *process, uint64_t end_word)
+{
+    uint64_t deadline_ns = clock_now_ns() + CPU_FREE_WAIT_NS;
+
+    for (;;) {
+        unsigned leaving = end_word ? futex_waiters(end_word) : 0;
+
+        spin_lock(&process->lock);
+        int cpu = process->ending ? CPU_NONE : cpu_free(process);
+        if (cpu >= 0 || process->ending)
+            return cpu;
+        if (leaving > process->successor_count)
+            return CPU_OF_NEXT;
+        if (clock_now_ns() >= deadline_ns)
+            return CPU_NONE;
+        spin_unlock(&process->lock);
+        if (file_wait_looking(deadline_ns))
+            deadline_ns = 0; /* a signal is more urgent */
+    }
+}
+
+/* The thread has the CPU from now on. With the process's lock. */
+static void thread_place(struct process *process, struct thread *thread, unsigned cpu)
+{
+    thread->cpu = thread->wanted_cpu = cpu;
+    process->thread_count++;
+    __atomic_store_n(&on_cpu[cpu], thread, __ATOMIC_RELEASE);
+}
+
+/* Puts a thread behind those that wait for a CPU, takes the first one. With the process's lock. */
+static void successor_add(struct process *process, struct thread *thread)
+{
+    struct thread **end = &process->successors;
+
+    while (*end)
+        end = &(*end)->next;
+    *end = thread;
+    process->successor_count++;
+}
+
+static struct thread *successor_take(struct process *process)
+{
+    struct thread *first = process->successors;
+
+    if (first) {
+        process->successors = first->next;
+        process->successor_count--;
+    }
+    return first;
+}
+
 static int clone_flags_check(uint64_t flags)
 {
     const uint64_t thread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
@@ -160,32 +224,34 @@ long thread_clone(uint64_t flags, uint64_t stack, uint64_t parent_tid, uint64_t 
     if ((flags & CLONE_SETTLS) && tls >= ARCH_USER_LIMIT)
         return -EPERM;
 
-    spin_lock(&process->lock);
-    int cpu = process->ending ? -1 : cpu_free(process);
-    if (cpu < 0) {
+    uint64_t end_word = flags & CLONE_CHILD_CLEARTID ? child_tid : 0;
+    int cpu = cpu_find(process, end_word);
+    if (cpu == CPU_NONE) {
         spin_unlock(&process->lock);
         return clone_refuse(process);
     }
 
     struct thread *child = thread_take(process);
     uint32_t tid = child->tid = tid_next();
-    child->cpu = child->wanted_cpu = (unsigned)cpu;
     child->affinity = parent->affinity;
     child->policy = parent->policy;
     child->priority = parent->priority;
     child->latency_bound_ns = parent->latency_bound_ns;
     memcpy(child->name, parent->name, sizeof(child->name));
     signal_thread_start(child, parent);
-    child->clear_tid_address = flags & CLONE_CHILD_CLEARTID ? child_tid : 0;
+    child->clear_tid_address = end_word;
     child->set_tid_address = flags & CLONE_CHILD_SETTID ? child_tid : 0;
     arch_start_clone(&child->start, kept, stack, flags & CLONE_SETTLS ? &tls : NULL);
-    process->thread_count++;
     if (flags & CLONE_PARENT_SETTID)
         user_write(parent_tid, &tid, sizeof(tid)); /* a bad address is the caller's loss, as on Linux */
-    __atomic_store_n(&on_cpu[cpu], child, __ATOMIC_RELEASE);
+    if (cpu == CPU_OF_NEXT)
+        successor_add(process, child);
+    else
+        thread_place(process, child, (unsigned)cpu);
     spin_unlock(&process->lock);
     klog(thread_start, tid, cpu);
-    arch_cpu_wake((unsigned)cpu);
+    if (cpu >= 0)
+        arch_cpu_wake((unsigned)cpu);
     return (long)tid;
 }
 
@@ -221,11 +287,13 @@ _Noreturn void thread_idle(void)
 
 /* ---- End ---- */
 
-/* The CPU is free for another thread from here on, although this one still has to reach thread_idle: so who
- * is told of its end can start the next one at once. Returns whether it was the last of its process. */
+/* The CPU is free for another thread from here on, or its successor's, although this one still has to reach
+ * thread_idle: so who is told of its end can start the next one at once. Returns whether it was the last of
+ * its process. */
 static bool thread_leave_process(struct thread *thread)
 {
     struct process *process = thread->process;
+    struct thread *successor;
 
     spin_lock(&process->lock);
     bool last = --process->thread_count == 0;
@@ -234,9 +302,16 @@ static bool thread_leave_process(struct thread *thread)
         spin_lock(&process->signals.lock); /* whose holder looks at all threads */
         thread_give(thread);
         arch_thread_set(NULL);
-        __atomic_store_n(&on_cpu[arch_cpu_index()], NULL, __ATOMIC_RELEASE);
+        successor = process->ending ? NULL : successor_take(process);
+        if (successor)
+            thread_place(process, successor, arch_cpu_index());
+        else
+            __atomic_store_n(&on_cpu[arch_cpu_index()], NULL, __ATOMIC_RELEASE);
         spin_unlock(&process->signals.lock);
+        file_wake(process); /* whoever wants a CPU for a new one */
     }
+    while (last && (successor = successor_take(process)))
+        thread_give(successor);
     spin_unlock(&process->lock);
     return last;
 }
@@ -279,6 +354,7 @@ static void thread_move(struct thread *thread, const void *frame)
     thread->cpu = to;
     __atomic_store_n(&on_cpu[to], thread, __ATOMIC_RELEASE);
     __atomic_store_n(&on_cpu[from], NULL, __ATOMIC_RELEASE);
+    file_wake(process);
     spin_unlock(&process->lock);
     arch_cpu_wake(to);
     thread_idle();

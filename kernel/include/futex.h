@@ -19,6 +19,9 @@ struct thread;
  * that is not a word's, -EFAULT for one without memory. */
 long futex_wake(uint64_t address, uint64_t count, uint32_t bits);
 
+/* How many threads wait for the word. */
+unsigned futex_waiters(uint64_t address);
+
 /* The thread ends: the robust locks that it holds (set_robust_list) are marked, so that others find out, and
  * a waiter for each is woken. */
 void futex_robust_list_hand_on(struct thread *thread);

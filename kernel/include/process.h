@@ -35,6 +35,8 @@ struct process {
     uint64_t cpus;        /* a bit each: of its rank; a thread each at most */
     struct spinlock lock; /* guards which threads it has, and what follows up to `pages` */
     unsigned thread_count;
+    struct thread *successors; /* in order, those that start when one of the others ends; not counted above */
+    unsigned successor_count;
     bool ending; /* all threads are to end with exit_status */
     bool threads_refused;
     unsigned exit_status;

@@ -29,6 +29,7 @@ struct cpu_time {
 struct thread {
     struct process *process; /* NULL: not in use */
     uint32_t tid;            /* the first thread's is the process's pid */
+    struct thread *next;     /* of the successors */
     unsigned cpu;
     unsigned wanted_cpu; /* where sched_setaffinity wants it; it moves when it next leaves the kernel */
     char name[THREAD_NAME_BYTES];
