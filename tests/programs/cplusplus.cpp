@@ -203,7 +203,7 @@ void files()
     fs::resize_file(root / "moved", 100);
     std::map<std::string, std::string> found;
     for (const auto &entry : fs::recursive_directory_iterator(root))
-        found[fs::relative(entry.path(), root)] = entry.is_symlink() ? "link" : entry.is_directory() ? "folder" : std::to_string(entry.file_size());
+        found[entry.path().lexically_relative(root)] = entry.is_symlink() ? "link" : entry.is_directory() ? "folder" : std::to_string(entry.file_size());
     for (const auto &[name, what] : found)
         std::cout << "  " << name << ": " << what << '\n';
     std::cout << "canonical: " << fs::canonical(root / "link").string() << ", same: " << fs::equivalent(root / "link", root / "a" / "text") << '\n';

@@ -140,7 +140,7 @@ BUSYBOX: dict[str, Row] = {
     "usleep": Row(("usleep", "1000")),
     # What is written, in /tmp
     "cp": Row(("cp", "-v", "data/text", "/tmp/copy")),
-    "cp-folder": Row(("cp", "-rv", "data/deep", "/tmp/copy")),
+    "cp-folder": Row(("cp", "-rv", "data/deep", "/tmp/copy"), any_order=True),
     "mkdir": Row(("mkdir", "-pv", "/tmp/a/b/c")),
     "touch": Row(("touch", "/tmp/new")),
     "ln": Row(("ln", "-sv", "text", "/tmp/link")),
