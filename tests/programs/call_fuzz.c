@@ -334,9 +334,10 @@ static bool changes_memory(long number)
 }
 
 /* Bytes at random, and an address that this program may have handed in itself. */
+/* Random bytes, the program's own word, and no limit at all: a -1 that what lay before it can make into such an address. */
 static bool may_hold_anything(long number)
 {
-    return number == SYS_getrandom || number == SYS_get_robust_list;
+    return number == SYS_getrandom || number == SYS_get_robust_list || number == SYS_getrlimit || number == SYS_prlimit64;
 }
 
 static void memory_put_back(struct fuzzer *f, long number, const uint64_t *a, long result)
@@ -444,9 +445,12 @@ static uint64_t counters_look(uint64_t *last)
 static int witness(void)
 {
     static uint64_t words[WITNESS_WORDS], last[TACET_INTERRUPTS];
+    const uint64_t ignore[4] = { (uint64_t)SIG_IGN, 0, 0, 0 };
     uint64_t entries = counters_look(last), begun = now_ns(), changed_ns = begun;
     unsigned long rounds = 0;
 
+    for (int signal = 1; signal <= 64; signal++) /* the other rank may send them */
+        CALL(SYS_rt_sigaction, signal, (uint64_t)ignore, 0, 8);
     for (uint64_t i = 0; i < WITNESS_WORDS; i++)
         words[i] = mix(i);
     while (now_ns() - changed_ns < SILENCE_NS || rounds < 2) {

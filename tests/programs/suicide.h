@@ -94,8 +94,8 @@ static bool is_suicide(long number, const uint64_t *a, const struct suicide_grou
     case SYS_chroot: /* no name means anything then */
         return true;
 
-    case SYS_kill: /* zero and below: groups of processes, this one among them */
-        return ((int)a[0] <= 0 || (int)a[0] == getpid()) && signal_is_fatal(ground, a[1]);
+    case SYS_kill: /* zero and below: groups of processes, this one among them; pids below its own: the ranks that look on */
+        return (int)a[0] <= getpid() && signal_is_fatal(ground, a[1]);
     case SYS_tkill:
     case SYS_rt_sigqueueinfo:
         return signal_is_fatal(ground, a[1]);
