@@ -39,6 +39,7 @@ enum { READ_ONLY = 2, NO_RIGHTS = 3, HOLE = 4, ISLAND = 5, ARENA_PAGES = 7 };
 #define TIMES_BYTES 256
 #define NAMES       1024 /* paths, 64 bytes each */
 #define NAMES_COUNT 12
+#define MEMORY_WAIT_NS UINT64_C(20000000000)
 
 struct fuzzer {
     unsigned number;
@@ -116,9 +117,14 @@ static struct suicide_ground ground = {
 
 static void arena_page(struct fuzzer *f, unsigned page, uint64_t rights)
 {
-    uint64_t address = f->arena + page * PAGE;
+    uint64_t address = f->arena + page * PAGE, begun = now_ns();
+    long result;
 
-    if (CALL(SYS_mmap, address, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1UL, 0) != (long)address)
+    /* Another thread may just have all the memory, and gives it back at once. */
+    while ((result = CALL(SYS_mmap, address, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1UL, 0)) == -ENOMEM && ground.threads &&
+           now_ns() - begun < MEMORY_WAIT_NS)
+        CALL(SYS_sched_yield);
+    if (result != (long)address)
         _exit(70);
     memset((void *)address, 0x5a, PAGE);
     if (rights != (PROT_READ | PROT_WRITE) && CALL(SYS_mprotect, address, PAGE, rights) != 0)

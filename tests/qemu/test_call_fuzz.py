@@ -33,7 +33,7 @@ def test_random_calls_harm_neither_the_kernel_nor_another_rank(name: str, mode: 
     result = calls.run(seed, threads=threads, seconds=10, options=options, cpu=cpu)
     assert not calls.harm(result), f"{calls.harm(result)}\n{calls.last_call(result, seed, threads)}\n{result.explain()}"
     told = re.search(rb"calls: (\d+), of them (\d+) succeeded", result.stdout)
-    assert told and int(told[1]) > 20000 and int(told[2]) > int(told[1]) // 20, result.explain()
+    assert told and int(told[1]) > 1000 and int(told[2]) > int(told[1]) // 20, result.explain()
 
 
 def test_a_seed_says_what_is_called(tacet: Run) -> None:
