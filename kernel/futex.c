@@ -337,17 +337,17 @@ static int futex_deadline_read(uint64_t operation, uint64_t timeout, uint64_t *d
 long sys_futex(uint64_t address, uint64_t operation, uint64_t value, uint64_t timeout, uint64_t address2,
                uint64_t value3)
 {
-    const bool waits =
-        (operation & FUTEX_COMMANDS) == FUTEX_WAIT || (operation & FUTEX_COMMANDS) == FUTEX_WAIT_BITSET;
+    const uint32_t command = (uint32_t)operation & FUTEX_COMMANDS;
+    const bool waits = command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET;
     const uint32_t bits = (uint32_t)value3, expected = (uint32_t)value3;
-    uint64_t count = (uint32_t)value, count2 = (uint32_t)timeout, deadline_ns;
+    uint64_t count = (uint32_t)value, count2 = (uint32_t)timeout, deadline_ns = TIMER_NEVER;
     int error;
 
-    if ((operation & FUTEX_CLOCK_REALTIME) && (operation & FUTEX_COMMANDS) != FUTEX_WAIT_BITSET)
+    if ((operation & FUTEX_CLOCK_REALTIME) && command != FUTEX_WAIT_BITSET)
         return -ENOSYS;
     if (waits && (error = futex_deadline_read(operation, timeout, &deadline_ns)))
         return error;
-    switch (operation & FUTEX_COMMANDS) {
+    switch (command) {
     case FUTEX_WAIT:
         return futex_wait(address, (uint32_t)value, deadline_ns, FUTEX_ANY);
     case FUTEX_WAIT_BITSET:
@@ -360,8 +360,7 @@ long sys_futex(uint64_t address, uint64_t operation, uint64_t value, uint64_t ti
     case FUTEX_CMP_REQUEUE:
         if ((int32_t)value < 0 || (int32_t)timeout < 0)
             return -EINVAL;
-        return requeue(address, address2, count, count2,
-                       (operation & FUTEX_COMMANDS) == FUTEX_CMP_REQUEUE ? &expected : NULL);
+        return requeue(address, address2, count, count2, command == FUTEX_CMP_REQUEUE ? &expected : NULL);
     case FUTEX_WAKE_OP:
         return wake_and_operate(address, address2, count ? count : 1, count2, (uint32_t)value3);
     default:
