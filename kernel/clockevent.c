@@ -20,6 +20,10 @@
 #define LATENCY_BOUND_MAX_NS     (10 * NS_PER_S)
 #define LINE_BYTES               160
 
+/* A device that is calibrated to some parts in a million interrupts a little too early after a long time.
+ * That little is waited for: arming the device again would cost another interrupt. */
+#define EARLY_NS 2000
+
 static struct clockevent_device *devices[CLOCKEVENT_DEVICES_MAX];
 static unsigned device_count;
 static struct spinlock lock;
@@ -154,7 +158,12 @@ struct timer_counts clockevent_counts(void)
 
 void clockevent_interrupt(void)
 {
-    timer_interrupt(&timers_here()->queue, clock_now_ns(), true);
+    const struct timer_queue *queue = &timers_here()->queue;
+    uint64_t now = clock_now_ns();
+
+    while (now < queue->armed_ns && queue->armed_ns - now < EARLY_NS)
+        now = clock_now_ns();
+    timer_interrupt(&timers_here()->queue, now, true);
 }
 
 void clockevent_recheck(void)

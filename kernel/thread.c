@@ -321,15 +321,15 @@ _Noreturn void thread_exit(unsigned status)
     struct thread *thread = arch_thread();
     struct process *process = thread->process;
     uint64_t clear_tid_address = thread->clear_tid_address;
-    uint32_t zero = 0;
+    uint32_t tid = thread->tid, zero = 0;
 
-    klog(thread_end, thread->tid, status);
-    if (!process->ending && thread->tid == process->pid)
+    if (!process->ending && tid == process->pid)
         process->exit_status = status; /* unless somebody ends all of them, the first one's counts */
     futex_robust_list_hand_on(thread);
     signal_thread_end(thread);
     if (thread_leave_process(thread))
         process_end();
+    klog(thread_end, tid, status);
     if (clear_tid_address && !process->ending && !user_write(clear_tid_address, &zero, sizeof(zero)))
         futex_wake(clear_tid_address, 1, FUTEX_ANY);
     thread_idle();
