@@ -58,7 +58,7 @@ class Witness:
     def options(self) -> list[str]:
         """For QEMU's command line."""
         known = symbols(self.kernel)
-        ranges = [(known["trap_stubs_start"], known["trap_stubs_end"]), (known["syscall_entry"], known["program_enter"])]
+        ranges = [(known["trap_stubs_start"], known["trap_stubs_end"]), (known["syscall_entry"], known["syscall_hole"])]
         ranges += [(address, address + 1) for address in self.landmarks.values()]
         kept = ",".join(f"{start:#x}..{end - 1:#x}" for start, end in ranges)
         return ["-d", "exec,nochain", "-dfilter", kept, "-D", str(self.path)]
