@@ -126,15 +126,10 @@ long sys_sysinfo(uint64_t buffer)
 
 long sys_getrandom(uint64_t buffer, uint64_t bytes, uint64_t flags)
 {
-    if ((uint32_t)flags & ~7U)
-        return -EINVAL;
-    if (bytes > 32 << 20)
-        bytes = 32 << 20; /* as Linux: at most so much in one call */
-    for (uint64_t done = 0; done < bytes; done += sizeof(uint64_t)) {
-        uint64_t value = arch_random();
+    enum { NONBLOCK = 1, RANDOM = 2, INSECURE = 4 };
 
-        if (user_write(buffer + done, &value, bytes - done < sizeof(value) ? bytes - done : sizeof(value)))
-            return done ? (long)done : -EFAULT;
-    }
-    return (long)bytes;
+    if (((uint32_t)flags & ~(uint32_t)(NONBLOCK | RANDOM | INSECURE)) ||
+        ((flags & RANDOM) && (flags & INSECURE)))
+        return -EINVAL;
+    return random_write(buffer, bytes < READ_WRITE_MAX ? bytes : READ_WRITE_MAX);
 }
