@@ -12,6 +12,7 @@
 #include "linux_abi.h"
 #include "proc.h"
 #include "process.h"
+#include "user_bytes.h"
 #include "wait.h"
 
 enum device {
@@ -20,7 +21,10 @@ enum device {
     DEVICE_STDERR,
     DEVICE_NULL,
     DEVICE_ZERO,
+    DEVICE_FULL,
     DEVICE_RANDOM,
+    DEVICE_URANDOM,
+    DEVICE_COUNT
 };
 
 #define PREFIX_BYTES 16
@@ -168,19 +172,33 @@ static int64_t null_write(struct file *file, uint64_t buffer, uint64_t bytes, ui
 static int64_t zero_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
     (void)file, (void)offset;
-    return user_clear(buffer, bytes) ? -EFAULT : (int64_t)bytes;
+    return user_clear_most(buffer, bytes);
+}
+
+static int64_t full_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    (void)file, (void)buffer, (void)bytes, (void)offset;
+    return -ENOSPC;
+}
+
+int64_t random_write(uint64_t buffer, uint64_t bytes)
+{
+    uint64_t values[CHUNK_BYTES / sizeof(uint64_t)], done = 0, part = 0;
+    int64_t got = 0;
+
+    for (; done < bytes && (uint64_t)got == part; done += got > 0 ? (uint64_t)got : 0) {
+        part = bytes - done < sizeof(values) ? bytes - done : sizeof(values);
+        for (unsigned i = 0; i * sizeof(uint64_t) < part; i++)
+            values[i] = arch_random();
+        got = user_write_most(buffer + done, values, part);
+    }
+    return got < 0 && done == 0 ? got : (int64_t)done;
 }
 
 static int64_t random_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
     (void)file, (void)offset;
-    for (uint64_t done = 0; done < bytes; done += sizeof(uint64_t)) {
-        uint64_t value = arch_random();
-
-        if (user_write(buffer + done, &value, bytes - done < sizeof(value) ? bytes - done : sizeof(value)))
-            return done ? (int64_t)done : -EFAULT;
-    }
-    return (int64_t)bytes;
+    return random_write(buffer, bytes);
 }
 
 /* They can be sought in, to no effect. */
@@ -195,6 +213,9 @@ static const struct file_operations null_operations = { .read = null_read,
                                                         .size = no_size };
 static const struct file_operations zero_operations = { .read = zero_read,
                                                         .write = null_write,
+                                                        .size = no_size };
+static const struct file_operations full_operations = { .read = zero_read,
+                                                        .write = full_write,
                                                         .size = no_size };
 static const struct file_operations random_operations = { .read = random_read,
                                                           .write = null_write,
@@ -225,7 +246,11 @@ int file_bind(struct process *process, struct file *file)
     case DEVICE_ZERO:
         file->operations = &zero_operations;
         return 0;
+    case DEVICE_FULL:
+        file->operations = &full_operations;
+        return 0;
     case DEVICE_RANDOM:
+    case DEVICE_URANDOM:
         file->operations = &random_operations;
         return 0;
     default:
@@ -240,25 +265,67 @@ int file_bind(struct process *process, struct file *file)
     }
 }
 
+struct device_number device_number(unsigned device)
+{
+    static const struct device_number numbers[DEVICE_COUNT] = {
+        [DEVICE_STDOUT] = { 5, 0 },  [DEVICE_STDERR] = { 5, 0 }, [DEVICE_NULL] = { 1, 3 },
+        [DEVICE_ZERO] = { 1, 5 },    [DEVICE_FULL] = { 1, 7 },   [DEVICE_RANDOM] = { 1, 8 },
+        [DEVICE_URANDOM] = { 1, 9 },
+    };
+
+    return device < DEVICE_COUNT ? numbers[device] : (struct device_number){ 0, 0 };
+}
+
+/* The streams' own nodes: what /proc/self/fd/N leads to. */
+static struct tree_node *stream_nodes[2];
+
+struct tree_node *device_of_stream(const struct file *file)
+{
+    if (file->node || (file->device != DEVICE_STDOUT && file->device != DEVICE_STDERR))
+        return NULL;
+    return stream_nodes[file->device - DEVICE_STDOUT];
+}
+
+/* The one of standard error has no name: /dev/stderr is a link to the descriptor. */
+static int streams_add(struct tree *tree, struct tree_node *terminal)
+{
+    struct tree_node *error_stream = tree_node_make(tree, S_IFCHR | 0666);
+
+    if (!error_stream)
+        return -ENOMEM;
+    error_stream->device = DEVICE_STDERR;
+    error_stream->filesystem = FILESYSTEM_DEV;
+    error_stream->uses = 1;
+    stream_nodes[0] = terminal;
+    stream_nodes[1] = error_stream;
+    return 0;
+}
+
 int devices_add(struct tree *tree, struct message *why)
 {
     static const struct {
-        const char *path;
-        uint32_t mode;
+        const char *path, *target;
         enum device device;
     } nodes[] = {
-        { "/dev/null", S_IFCHR | 0666, DEVICE_NULL },     { "/dev/zero", S_IFCHR | 0666, DEVICE_ZERO },
-        { "/dev/random", S_IFCHR | 0666, DEVICE_RANDOM }, { "/dev/urandom", S_IFCHR | 0666, DEVICE_RANDOM },
-        { "/dev/tty", S_IFCHR | 0666, DEVICE_STDOUT },    { "/dev/stdin", S_IFCHR | 0666, DEVICE_STDOUT },
-        { "/dev/stdout", S_IFCHR | 0666, DEVICE_STDOUT }, { "/dev/stderr", S_IFCHR | 0666, DEVICE_STDERR },
+        { "/dev/tty", NULL, DEVICE_STDOUT },     { "/dev/null", NULL, DEVICE_NULL },
+        { "/dev/zero", NULL, DEVICE_ZERO },      { "/dev/full", NULL, DEVICE_FULL },
+        { "/dev/random", NULL, DEVICE_RANDOM },  { "/dev/urandom", NULL, DEVICE_URANDOM },
+        { "/dev/fd", "/proc/self/fd", 0 },       { "/dev/stdin", "/proc/self/fd/0", 0 },
+        { "/dev/stdout", "/proc/self/fd/1", 0 }, { "/dev/stderr", "/proc/self/fd/2", 0 },
     };
+    struct tree_node *terminal = NULL;
 
+    if (!tree_mount(tree, "/dev", 0755, FILESYSTEM_DEV, why))
+        return -ENOMEM;
     for (unsigned i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
-        struct tree_node *node = tree_add(tree, nodes[i].path, nodes[i].mode, NULL, 0, why);
+        const char *target = nodes[i].target;
+        struct tree_node *node = tree_add(tree, nodes[i].path, target ? S_IFLNK | 0777 : S_IFCHR | 0666,
+                                          target, target ? strlen(target) : 0, why);
 
         if (!node)
             return -ENOMEM;
         node->device = nodes[i].device;
+        terminal = terminal ? terminal : node;
     }
-    return 0;
+    return streams_add(tree, terminal);
 }

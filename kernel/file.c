@@ -26,6 +26,19 @@ struct file *file_get(struct process *process, uint64_t number)
     return file;
 }
 
+int64_t file_look(struct process *process, uint64_t descriptor,
+                  int64_t (*look)(const struct file *file, void *context), void *context)
+{
+    struct file_table *table = &process->files;
+
+    if (descriptor >= FILE_DESCRIPTORS_MAX)
+        return look(NULL, context);
+    spin_lock(&table->lock);
+    int64_t result = look(table->descriptors[descriptor], context);
+    spin_unlock(&table->lock);
+    return result;
+}
+
 /* After the last reference. */
 static void file_end(struct file *file)
 {

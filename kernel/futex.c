@@ -364,6 +364,8 @@ long sys_futex(uint64_t address, uint64_t operation, uint64_t value, uint64_t ti
     case FUTEX_WAKE_OP:
         return wake_and_operate(address, address2, count ? count : 1, count2, (uint32_t)value3);
     default:
+        if (command > FUTEX_COMMAND_LAST)
+            return -ENOSYS;
         return syscall_refuse(
             "futex",
             "locks that inherit priority: threads do not share CPUs here, so there is none to inherit");

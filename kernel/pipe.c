@@ -363,9 +363,12 @@ static uint64_t event_activity(struct file *file)
     return __atomic_load_n(&file->changes, __ATOMIC_RELAXED);
 }
 
-static const struct file_operations event_operations = {
-    .read = event_read, .write = event_write, .ready = event_ready, .activity = event_activity, .waits = true
-};
+static const struct file_operations event_operations = { .read = event_read,
+                                                         .write = event_write,
+                                                         .ready = event_ready,
+                                                         .activity = event_activity,
+                                                         .name = "anon_inode:[eventfd]",
+                                                         .waits = true };
 
 long sys_eventfd2(uint64_t value, uint64_t flags)
 {

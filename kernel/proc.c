@@ -20,13 +20,16 @@
 #include "process.h"
 #include "version.h"
 
-/* tree_node.device: a file of the tables below, by number, or one of a CPU's topology. */
+/* tree_node.device: a file of the tables below, by number, or one of a CPU's topology, or
+ * a NUMA node's list. */
 #define DEVICE_PROC     0x100U
 #define DEVICE_TOPOLOGY 0x1000U
 #define TOPOLOGY_FILES  4
-#define CPU_PATH_BYTES  64
+#define PATH_BYTES      64
 #define NODES_MAX       96 /* of the tables, with their directories */
 #define NODES_OF_CPU    (2 + TOPOLOGY_FILES)
+#define DEVICE_NUMA     0x2000U
+#define NUMA_NODES_MAX  64
 
 static uint64_t clock_ticks_of(uint64_t ns)
 {
@@ -70,13 +73,35 @@ static void cpus_present_text(struct file *file)
     text_add_cpus(file, all_cpus());
 }
 
-static void nodes_online_text(struct file *file)
+/* The NUMA node of a CPU; 0 where the firmware tells none. */
+static uint32_t node_of(unsigned cpu)
+{
+    uint32_t node = arch_cpu_node(cpu);
+
+    return node < NUMA_NODES_MAX ? node : 0;
+}
+
+static uint64_t nodes_with_cpus(void)
 {
     uint64_t nodes = 0;
 
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
-        nodes |= arch_cpu_node(cpu) < 64 ? 1ULL << arch_cpu_node(cpu) : 0;
-    text_add_cpus(file, nodes ? nodes : 1);
+        nodes |= 1ULL << node_of(cpu);
+    return nodes;
+}
+
+static void nodes_online_text(struct file *file)
+{
+    text_add_cpus(file, nodes_with_cpus());
+}
+
+static void node_cpus_text(struct file *file)
+{
+    uint64_t cpus = 0;
+
+    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
+        cpus |= node_of(cpu) == file->node->device - DEVICE_NUMA ? 1ULL << cpu : 0;
+    text_add_cpus(file, cpus);
 }
 
 /* The CPUs of the same package as `cpu`; with `same_core`, of the same core. */
@@ -250,13 +275,14 @@ static void boot_id_text(struct file *file)
 
 static const struct proc_file files[] = {
     { "/proc/cpuinfo", cpuinfo_text, NULL, NULL },
-    { "/proc/filesystems", NULL, "nodev\trootfs\nnodev\tproc\nnodev\tsysfs\nnodev\tdevtmpfs\n", NULL },
+    { "/proc/filesystems", NULL, "nodev\trootfs\nnodev\tproc\nnodev\tsysfs\nnodev\tdevtmpfs\nnodev\ttmpfs\n",
+      NULL },
     { "/proc/interrupts", interrupts_text, NULL, NULL },
     { "/proc/loadavg", loadavg_text, NULL, NULL },
     { "/proc/meminfo", meminfo_text, NULL, NULL },
     { "/proc/self/mounts", NULL,
-      "rootfs / rootfs ro 0 0\nproc /proc proc rw 0 0\nsysfs /sys sysfs ro 0 0\ndevtmpfs /dev devtmpfs rw 0 "
-      "0\n",
+      "rootfs / rootfs ro 0 0\nproc /proc proc rw 0 0\nsysfs /sys sysfs ro 0 0\n"
+      "devtmpfs /dev devtmpfs rw 0 0\ntmpfs /dev/shm tmpfs rw 0 0\ntmpfs /tmp tmpfs rw 0 0\n",
       NULL },
     { "/proc/stat", stat_text, NULL, NULL },
     { "/proc/uptime", uptime_text, NULL, NULL },
@@ -299,6 +325,8 @@ bool node_is_of_proc(const struct tree_node *node)
 
 int proc_bind(struct file *file)
 {
+    if (file->node->device >= DEVICE_NUMA)
+        return text_bind(file, &text_operations, node_cpus_text);
     if (file->node->device >= DEVICE_TOPOLOGY)
         return text_bind(file, &text_operations, topology_text);
 
@@ -309,37 +337,55 @@ int proc_bind(struct file *file)
 
 uint64_t proc_pool_bytes(void)
 {
-    uint64_t cpus = arch_cpus_present();
+    uint64_t cpus = arch_cpus_present(), nodes = cpus < NUMA_NODES_MAX ? cpus : NUMA_NODES_MAX;
 
-    return (NODES_MAX + cpus * NODES_OF_CPU) * sizeof(struct tree_node) +
-           cpus * TOPOLOGY_FILES * CPU_PATH_BYTES + 2 * ARCH_PAGE;
+    return (NODES_MAX + cpus * NODES_OF_CPU + 2 * nodes + FILE_DESCRIPTORS_MAX) * TREE_ENTRY_BYTES_MAX +
+           (cpus * TOPOLOGY_FILES + nodes) * PATH_BYTES + 2 * ARCH_PAGE;
 }
 
-static int topology_add(struct tree *tree, struct page_pool *pool, struct message *why)
+/* A file whose path, in memory that stays, has a number in it. */
+static int numbered_add(struct tree *tree, const char *path, unsigned device, struct message *why)
 {
-    unsigned count = arch_cpu_count() * TOPOLOGY_FILES;
-    uint64_t memory =
-        page_pool_take(pool, (count * CPU_PATH_BYTES + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1), ARCH_PAGE);
+    struct tree_node *node = tree_add(tree, path, S_IFREG | 0444, NULL, 0, why);
+
+    if (!node)
+        return -ENOMEM;
+    node->device = device;
+    return 0;
+}
+
+static int places_add(struct tree *tree, struct page_pool *pool, struct message *why)
+{
+    unsigned files_of_cpus = arch_cpu_count() * TOPOLOGY_FILES;
+    uint64_t nodes = nodes_with_cpus();
+    uint64_t bytes = (files_of_cpus + cpu_mask_count(nodes)) * PATH_BYTES;
+    uint64_t memory = page_pool_take(pool, (bytes + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1), ARCH_PAGE);
     char *path = arch_physical(memory);
+    int error = 0;
 
     if (memory == PAGE_POOL_NONE)
         return -ENOMEM;
-    for (unsigned i = 0; i < count; i++, path += CPU_PATH_BYTES) {
-        format_text(path, CPU_PATH_BYTES, "/sys/devices/system/cpu/cpu%u/topology/%s", i / TOPOLOGY_FILES,
+    for (unsigned i = 0; i < files_of_cpus && !error; i++, path += PATH_BYTES) {
+        format_text(path, PATH_BYTES, "/sys/devices/system/cpu/cpu%u/topology/%s", i / TOPOLOGY_FILES,
                     topology_names[i % TOPOLOGY_FILES]);
-
-        struct tree_node *node = tree_add(tree, path, S_IFREG | 0444, NULL, 0, why);
-        if (!node)
-            return -ENOMEM;
-        node->device = DEVICE_TOPOLOGY + i;
+        error = numbered_add(tree, path, DEVICE_TOPOLOGY + i, why);
     }
-    return 0;
+    for (; nodes && !error; nodes &= nodes - 1, path += PATH_BYTES) {
+        unsigned node = (unsigned)__builtin_ctzll(nodes);
+
+        format_text(path, PATH_BYTES, "/sys/devices/system/node/node%u/cpulist", node);
+        error = numbered_add(tree, path, DEVICE_NUMA + node, why);
+    }
+    return error;
 }
 
 int proc_add(struct tree *tree, struct page_pool *pool, struct message *why)
 {
     static const char mounts[] = "self/mounts";
 
+    if (!tree_mount(tree, "/proc", 0555, FILESYSTEM_PROC, why) ||
+        !tree_mount(tree, "/sys", 0555, FILESYSTEM_SYS, why))
+        return -ENOMEM;
     for (unsigned i = 0; file_of(i); i++) {
         const struct proc_file *file = file_of(i);
         struct tree_node *node =
@@ -351,7 +397,8 @@ int proc_add(struct tree *tree, struct page_pool *pool, struct message *why)
     }
     if (!tree_add(tree, "/proc/mounts", S_IFLNK | 0777, mounts, sizeof(mounts) - 1, why))
         return -ENOMEM;
-    return topology_add(tree, pool, why);
+    int error = proc_fd_add(tree, why);
+    return error ? error : places_add(tree, pool, why);
 }
 
 int64_t proc_path_own(char *path, uint64_t length, uint64_t capacity, uint64_t pid)

@@ -111,9 +111,10 @@ static void stat_text(struct file *file)
 
     actions_sort(process, &ignored, &caught);
     /* 1-22: who, state, parents, terminal, faults, times, priorities, threads, start. */
-    text_add(file, "%lu (%s) R 0 %lu %lu 0 -1 0 0 0 0 0 %lu %lu 0 0 20 0 %u 0 %lu", process->pid,
+    text_add(file, "%lu (%s) R 0 %lu %lu 0 -1 0 0 0 0 0 %lu %lu 0 0 %d %d %u 0 %lu", process->pid,
              process->name, process->pid, process->pid, clock_ticks_of(time.user_ns),
-             clock_ticks_of(time.system_ns), process->thread_count, clock_ticks_of(process->start_ns));
+             clock_ticks_of(time.system_ns), 20 + process->nice, process->nice, process->thread_count,
+             clock_ticks_of(process->start_ns));
     /* 23-30: sizes, limit, places. */
     text_add(file, " %lu %lu %lu %lu %lu %lu 0 0", sums.all, pages_of(sums.backed), UINT64_MAX,
              process->image.low, process->image.high, process->stack_high);

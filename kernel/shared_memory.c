@@ -9,6 +9,7 @@
 #include "shared_memory.h"
 #include "arch.h"
 #include "kstring.h"
+#include "user_bytes.h"
 #include "vm.h"
 
 struct run {
@@ -58,11 +59,17 @@ struct shared_memory *shared_memory_create(struct vm *owner)
     return object;
 }
 
+/* What stays backed while nobody uses the object. */
+static uint64_t kept_bytes(const struct shared_memory *object)
+{
+    return page_up(object->bytes > object->reserved ? object->bytes : object->reserved);
+}
+
 /* With the object's lock: notes that something may have to go back. */
 static void idle_note(struct shared_memory *object)
 {
     if (object->is_idle || object->uses > 0 ||
-        (object->references > 0 && object->capacity == page_up(object->bytes)))
+        (object->references > 0 && object->capacity == kept_bytes(object)))
         return;
     object->is_idle = true;
     spin_lock(&idle.lock);
@@ -230,7 +237,7 @@ static void memory_trim(struct shared_memory *object, bool all)
         bool found;
 
         spin_lock(&object->lock);
-        found = object->uses == 0 && run_cut(object, all ? 0 : page_up(object->bytes), &cut, &emptied);
+        found = object->uses == 0 && run_cut(object, all ? 0 : kept_bytes(object), &cut, &emptied);
         spin_unlock(&object->lock);
         if (!found)
             return;
@@ -362,6 +369,8 @@ static int resize(struct shared_memory *object, struct vm *payer, uint64_t bytes
         spin_lock(&object->lock);
         if (bytes > object->bytes || may_shrink)
             size_set(object, bytes);
+        if (may_shrink)
+            object->reserved = 0;
         spin_unlock(&object->lock);
     }
     use_end(object);
@@ -378,15 +387,42 @@ int shared_memory_grow(struct shared_memory *object, struct vm *payer, uint64_t 
     return resize(object, payer, bytes, false);
 }
 
+int shared_memory_reserve(struct shared_memory *object, struct vm *payer, uint64_t bytes)
+{
+    use_begin(object);
+
+    int error = capacity_reserve(object, payer, bytes);
+    spin_lock(&object->lock);
+    if (!error && bytes > object->reserved)
+        object->reserved = bytes;
+    spin_unlock(&object->lock);
+    use_end(object);
+    return error;
+}
+
+void shared_memory_clear(struct shared_memory *object, uint64_t offset, uint64_t bytes)
+{
+    use_begin(object);
+    for (uint64_t at = offset, end = offset + bytes; at < end; at += SHARED_MEMORY_PIECE) {
+        spin_lock(&object->lock);
+        uint64_t size = object->bytes;
+        range_zero(object, at, smaller(smaller(end, size), at + SHARED_MEMORY_PIECE));
+        spin_unlock(&object->lock);
+        if (at >= size)
+            break;
+    }
+    use_end(object);
+}
+
 /* ---- Copying ---- */
 
 int64_t shared_memory_read(struct shared_memory *object, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
-    uint64_t done = 0, part;
-    int error = 0;
+    uint64_t done = 0, part = 0;
+    int64_t got = 0;
 
     use_begin(object); /* so that copying needs no lock: ranks read side by side */
-    for (; done < bytes && !error; done += error ? 0 : part) {
+    for (; done < bytes && (uint64_t)got == part; done += got > 0 ? (uint64_t)got : 0) {
         struct run run = { 0 };
         uint64_t at = offset + done;
 
@@ -398,32 +434,33 @@ int64_t shared_memory_read(struct shared_memory *object, uint64_t buffer, uint64
         if (at >= size)
             break;
         part = smaller(smaller(bytes - done, size - at), run.bytes - (at - run.offset));
-        error = user_write(buffer + done, arch_physical(run.physical + (at - run.offset)), part);
+        got = user_write_most(buffer + done, arch_physical(run.physical + (at - run.offset)), part);
     }
     use_end(object);
-    return error && done == 0 ? error : (int64_t)done;
+    return got < 0 && done == 0 ? got : (int64_t)done;
 }
 
-/* Copies a piece to `at`, all of it backed, with the object's lock; the size follows. */
-static int piece_write(struct shared_memory *object, uint64_t buffer, uint64_t bytes, uint64_t at)
+/* Copies a piece to `at`, all of it backed, with the object's lock; the size follows. Answers its bytes,
+ * fewer where the program's memory ends. */
+static int64_t piece_write(struct shared_memory *object, uint64_t buffer, uint64_t bytes, uint64_t at)
 {
-    uint64_t size = object->bytes, done = 0;
-    int error = 0;
+    uint64_t size = object->bytes, done = 0, part = 0;
+    int64_t got = 0;
 
     if (at > size && object->tail_dirty)
         range_zero(object, size, at);
-    while (done < bytes && !error) {
+    for (; done < bytes && (uint64_t)got == part; done += got > 0 ? (uint64_t)got : 0) {
         const struct run *run = run_find(object, at + done);
-        uint64_t inside = at + done - run->offset, part = smaller(bytes - done, run->bytes - inside);
+        uint64_t inside = at + done - run->offset;
 
-        error = user_read(arch_physical(run->physical + inside), buffer + done, part);
-        done += part;
+        part = smaller(bytes - done, run->bytes - inside);
+        got = user_read_most(arch_physical(run->physical + inside), buffer + done, part);
     }
-    if (error && at + bytes > size) /* whatever part of it has come */
-        range_zero(object, at > size ? at : size, at + bytes);
-    else if (!error && at + bytes > size)
-        object->bytes = at + bytes;
-    return error;
+    if (done > 0 && at + done > size)
+        object->bytes = size = at + done;
+    if (done < bytes) /* what has come of a part that failed must not be seen when the file grows */
+        range_zero(object, at + done > size ? at + done : size, at + bytes);
+    return got < 0 && done == 0 ? got : (int64_t)done;
 }
 
 /* One piece of a write; answers its bytes, fewer where memory ends. */
@@ -438,10 +475,10 @@ static int64_t piece_place(struct shared_memory *object, struct vm *payer, uint6
         uint64_t part = smaller(bytes, room);
 
         if (part == bytes || (full && part > 0)) {
-            int error = piece_write(object, buffer, part, *at);
+            int64_t written = piece_write(object, buffer, part, *at);
 
             spin_unlock(&object->lock);
-            return error ? error : (int64_t)part;
+            return written;
         }
         spin_unlock(&object->lock);
         if (full)

@@ -41,9 +41,9 @@ static void epoll_release(struct file *file)
 }
 
 /* Of a set in a poll it is not known whether its files are announced. */
-static const struct file_operations epoll_operations = { .ready = epoll_ready,
-                                                         .release = epoll_release,
-                                                         .unannounced = true };
+static const struct file_operations epoll_operations = {
+    .ready = epoll_ready, .release = epoll_release, .name = "anon_inode:[eventpoll]", .unannounced = true
+};
 
 long sys_epoll_create1(uint64_t flags)
 {

@@ -18,6 +18,13 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 
 /* ---- One piece ---- */
 
+/* Linux looks at the whole range before it asks the file: what cannot be the program's is an error even where
+ * nothing would be moved. */
+static int range_check(uint64_t buffer, uint64_t bytes)
+{
+    return bytes > ARCH_USER_LIMIT || buffer > ARCH_USER_LIMIT - bytes ? -EFAULT : 0;
+}
+
 static int read_check(const struct file *file)
 {
     if ((file->flags & O_ACCMODE) == O_WRONLY || (file->flags & O_PATH))
@@ -36,6 +43,8 @@ int64_t file_read(struct file *file, uint64_t buffer, uint64_t bytes)
 {
     int64_t got = read_check(file);
 
+    if (!got)
+        got = range_check(buffer, bytes);
     if (got)
         return got;
     bytes = smaller(bytes, READ_WRITE_MAX);
@@ -53,6 +62,8 @@ int64_t file_write(struct file *file, uint64_t buffer, uint64_t bytes)
 {
     int64_t put = write_check(file);
 
+    if (!put)
+        put = range_check(buffer, bytes);
     if (put)
         return put;
     bytes = smaller(bytes, READ_WRITE_MAX);
@@ -70,6 +81,8 @@ static int64_t file_read_at(struct file *file, uint64_t buffer, uint64_t bytes, 
 {
     int error = read_check(file);
 
+    if (!error)
+        error = range_check(buffer, bytes);
     return error ? error : file->operations->read(file, buffer, smaller(bytes, READ_WRITE_MAX), offset);
 }
 
@@ -77,6 +90,8 @@ static int64_t file_write_at(struct file *file, uint64_t buffer, uint64_t bytes,
 {
     int error = write_check(file);
 
+    if (!error)
+        error = range_check(buffer, bytes);
     if (error)
         return error;
     spin_lock(&file->lock);
@@ -119,10 +134,13 @@ static int seekable_get(uint64_t descriptor, uint64_t offset, struct file **out)
     if (!file)
         return -EBADF;
     *out = file;
-    if ((int64_t)offset >= 0 && file->operations->size)
-        return 0;
-    file_put(file);
-    return (int64_t)offset < 0 ? -EINVAL : -ESPIPE;
+    int error = (int64_t)offset < 0       ? -EINVAL
+                : (file->flags & O_PATH)  ? -EBADF
+                : !file->operations->size ? -ESPIPE
+                                          : 0;
+    if (error)
+        file_put(file);
+    return error;
 }
 
 long sys_pread64(uint64_t descriptor, uint64_t buffer, uint64_t bytes, uint64_t offset)
@@ -279,6 +297,8 @@ static int64_t seek(struct file *file, uint64_t offset, uint64_t whence)
 {
     uint64_t size = file->operations->size(file), base = 0;
 
+    if (file->node && mode_is(file->node->mode, S_IFCHR))
+        return 0; /* a device has one place */
     switch ((uint32_t)whence) {
     case SEEK_FROM_START:
         break;
@@ -352,34 +372,75 @@ long sys_ftruncate(uint64_t descriptor, uint64_t bytes)
     return error;
 }
 
+/* With both flags a hole, whose memory stays the file's; with KEEP_SIZE alone memory behind the end. */
+static int file_allocate_range(struct file *file, uint64_t mode, uint64_t offset, uint64_t bytes)
+{
+    struct shared_memory *memory = file->node->memory;
+
+    if (mode & FALLOC_PUNCH_HOLE) {
+        shared_memory_clear(memory, offset, bytes);
+        return 0;
+    }
+    if (offset + bytes > FILE_BYTES_MAX)
+        return -EFBIG;
+    return mode & FALLOC_KEEP_SIZE ? shared_memory_reserve(memory, &file->process->vm, offset + bytes)
+                                   : shared_memory_grow(memory, &file->process->vm, offset + bytes);
+}
+
 long sys_fallocate(uint64_t descriptor, uint64_t mode, uint64_t offset, uint64_t bytes)
 {
     struct file *file;
 
+    mode = (uint32_t)mode;
     if ((int64_t)offset < 0 || (int64_t)bytes <= 0)
         return -EINVAL;
-    if ((uint32_t)mode)
+    if ((mode & ~(uint64_t)(FALLOC_KEEP_SIZE | FALLOC_PUNCH_HOLE)) || mode == FALLOC_PUNCH_HOLE)
         return -EOPNOTSUPP;
     int error = resizable_get(descriptor, &file);
     if (error)
         return error == -EINVAL ? -EBADF : error;
-    error = offset + bytes > FILE_BYTES_MAX
-                ? -EFBIG
-                : shared_memory_grow(file->node->memory, &file->process->vm, offset + bytes);
+    error = file_allocate_range(file, mode, offset, bytes);
     if (!error)
         file_touch(file->node);
     file_put(file);
     return error;
 }
 
-long sys_fsync(uint64_t descriptor)
+/* ---- Storage: there is none, the descriptor is all that counts ---- */
+
+static int descriptor_check(uint64_t descriptor, bool (*suits)(const struct file *file), int otherwise)
 {
     struct file *file = file_get(arch_process(), descriptor);
-    int error = !file || (file->flags & O_PATH) ? -EBADF : file->node ? 0 : -EINVAL;
+    int error = !file || (file->flags & O_PATH) ? -EBADF : suits(file) ? 0 : otherwise;
 
     if (file)
         file_put(file);
     return error;
+}
+
+static bool is_stored(const struct file *file)
+{
+    return file->node && !file->node->device;
+}
+
+static bool is_any(const struct file *file)
+{
+    return file != NULL;
+}
+
+static bool is_regular(const struct file *file)
+{
+    return is_stored(file) && mode_is(file->node->mode, S_IFREG);
+}
+
+static bool has_places(const struct file *file)
+{
+    return file->operations->size != NULL;
+}
+
+long sys_fsync(uint64_t descriptor)
+{
+    return descriptor_check(descriptor, is_stored, -EINVAL);
 }
 
 long sys_fdatasync(uint64_t descriptor)
@@ -394,16 +455,20 @@ long sys_sync(void)
 
 long sys_syncfs(uint64_t descriptor)
 {
-    return sys_fsync(descriptor);
+    return descriptor_check(descriptor, is_any, 0);
+}
+
+long sys_readahead(uint64_t descriptor, uint64_t offset, uint64_t bytes)
+{
+    (void)offset, (void)bytes;
+    return descriptor_check(descriptor, is_regular, -EINVAL);
 }
 
 long sys_fadvise64(uint64_t descriptor, uint64_t offset, uint64_t bytes, uint64_t advice)
 {
-    struct file *file = file_get(arch_process(), descriptor);
-    int error = !file ? -EBADF : !file->operations->size ? -ESPIPE : (uint32_t)advice > 5 ? -EINVAL : 0;
+    const uint32_t advice_last = 5; /* POSIX_FADV_NOREUSE */
+    int error = descriptor_check(descriptor, has_places, -ESPIPE);
 
     (void)offset, (void)bytes;
-    if (file)
-        file_put(file);
-    return error;
+    return error ? error : (uint32_t)advice > advice_last ? -EINVAL : 0;
 }

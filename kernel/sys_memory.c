@@ -44,10 +44,10 @@ static int file_check(const struct file *file, uint64_t type, uint64_t protectio
 {
     unsigned access = file->flags & O_ACCMODE;
 
-    if (!file->node || file->node->device || (file->node->mode & S_IFMT) != S_IFREG)
-        return -ENODEV;
     if (access == O_WRONLY || (file->flags & O_PATH))
         return access == O_WRONLY ? -EACCES : -EBADF;
+    if (!file->node || file->node->device || (file->node->mode & S_IFMT) != S_IFREG)
+        return -ENODEV;
     if (type != MAP_PRIVATE && (protection & PROT_WRITE) && (access != O_RDWR || !file->node->memory))
         return -EACCES;
     return 0;

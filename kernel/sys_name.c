@@ -159,10 +159,20 @@ static long rename_to(struct path *from, struct path *to, bool no_replace)
     return tree_rename(from->tree, &from->place, &to->place, no_replace, file_wall_clock_ns());
 }
 
+static long names_exchange(struct path *one, struct path *other, bool flag)
+{
+    (void)flag;
+    return other->place.node ? tree_exchange(one->tree, &one->place, &other->place, file_wall_clock_ns())
+                             : -ENOENT;
+}
+
 long sys_renameat2(uint64_t from_directory, uint64_t from, uint64_t directory, uint64_t to, uint64_t flags)
 {
-    if ((uint32_t)flags & ~(uint32_t)RENAME_NOREPLACE)
+    if (((uint32_t)flags & ~(uint32_t)(RENAME_NOREPLACE | RENAME_EXCHANGE)) ||
+        (uint32_t)flags == (RENAME_NOREPLACE | RENAME_EXCHANGE))
         return -EINVAL;
+    if (flags & RENAME_EXCHANGE)
+        return with_two(from_directory, from, TREE_NAME, directory, to, names_exchange, false);
     return with_two(from_directory, from, TREE_NAME, directory, to, rename_to, flags & RENAME_NOREPLACE);
 }
 

@@ -9,6 +9,7 @@
 #include "kstring.h"
 #include "linux_abi.h"
 #include "path.h"
+#include "proc.h"
 #include "process.h"
 #include "shared_memory.h"
 #include "syscall.h"
@@ -52,6 +53,8 @@ static int file_create(struct path *path, uint64_t mode)
 
     if (path->place.slash)
         return -EISDIR;
+    if (path->place.directory->filesystem == FILESYSTEM_PROC)
+        return -ENOENT; /* which files it has is not for programs to say */
     memory = shared_memory_create(&process->vm);
     if (!memory)
         return -ENOSPC;
@@ -137,8 +140,10 @@ static struct tree_node *unnamed_create(struct process *process)
         return NULL;
     spin_lock(&process->tree->lock);
     node = tree_create_unnamed(process->tree, S_IFREG | 0777, file_wall_clock_ns());
-    if (node)
+    if (node) {
         node->memory = memory;
+        node->filesystem = FILESYSTEM_UNNAMED;
+    }
     spin_unlock(&process->tree->lock);
     if (!node) {
         shared_memory_release(memory);
@@ -256,6 +261,11 @@ static int64_t directory_read(const struct tree *tree, struct file *file, uint64
             if (!entry)
                 return used;
             position = entry->position;
+            if (!tree_entry_shows(tree, entry)) {
+                file->offset = position + 1;
+                wrote = 0;
+                continue;
+            }
             wrote = record_write(buffer + (uint64_t)used, bytes - (uint64_t)used, entry->node, entry->name,
                                  entry->name_bytes, position + 1);
         }
@@ -345,22 +355,59 @@ long sys_fchdir(uint64_t descriptor)
     return error;
 }
 
+/* With the tree's lock. */
+static long link_tell(const struct tree *tree, const struct tree_node *link, uint64_t buffer, uint64_t bytes)
+{
+    const char *target = link->data;
+    uint64_t length = link->bytes;
+
+    if (!mode_is(link->mode, S_IFLNK))
+        return -EINVAL;
+    if (link->device) {
+        char *text = path_buffer(1);
+        int64_t written = text ? proc_fd_text(tree, link, text, TREE_PATH_MAX) : -ENOMEM;
+
+        if (written < 0)
+            return written;
+        target = text;
+        length = (uint64_t)written;
+    }
+    uint64_t part = bytes < length ? bytes : length;
+    return user_write(buffer, target, part) ? -EFAULT : (long)part;
+}
+
+/* Of a link that is open itself (O_PATH, O_NOFOLLOW). */
+static long open_link_tell(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
+{
+    struct file *file = file_get(arch_process(), descriptor);
+    struct tree *tree = arch_process()->tree;
+    long result = -ENOENT;
+
+    if (!file)
+        return -EBADF;
+    if (file->node && mode_is(file->node->mode, S_IFLNK)) {
+        spin_lock(&tree->lock);
+        result = link_tell(tree, file->node, buffer, bytes);
+        spin_unlock(&tree->lock);
+    }
+    file_put(file);
+    return result;
+}
+
 long sys_readlinkat(uint64_t directory, uint64_t address, uint64_t buffer, uint64_t bytes)
 {
     struct path path;
+    char first;
 
     if ((int32_t)bytes <= 0)
         return -EINVAL;
+    if (user_read(&first, address, 1))
+        return -EFAULT;
+    if (!first && (int32_t)directory != AT_FDCWD)
+        return open_link_tell(directory, buffer, bytes);
     long result = path_begin(&path, directory, address, TREE_NO_FOLLOW);
-    if (!result) {
-        const struct tree_node *node = path.place.node;
-        uint64_t part = bytes < node->bytes ? bytes : node->bytes;
-
-        if (!mode_is(node->mode, S_IFLNK))
-            result = -EINVAL;
-        else
-            result = user_write(buffer, node->data, part) ? -EFAULT : (long)part;
-    }
+    if (!result)
+        result = link_tell(path.tree, path.place.node, buffer, bytes);
     return path_end(&path, result);
 }
 

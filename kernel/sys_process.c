@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_process.c: system calls about the process itself: identity, limits, facts, the end.
+ * sys_process.c: system calls about the process itself: limits, facts, the end. Who it is tells
+ * sys_identity.c.
  */
 #include "arch.h"
 #include "clock.h"
@@ -12,36 +13,6 @@
 #include "process.h"
 #include "syscall.h"
 #include "version.h"
-
-long sys_getpid(void)
-{
-    return (long)arch_process()->pid;
-}
-
-long sys_getppid(void)
-{
-    return 0;
-}
-
-long sys_getuid(void)
-{
-    return 0;
-}
-
-long sys_geteuid(void)
-{
-    return 0;
-}
-
-long sys_getgid(void)
-{
-    return 0;
-}
-
-long sys_getegid(void)
-{
-    return 0;
-}
 
 long sys_exit_group(uint64_t status)
 {
@@ -79,6 +50,10 @@ int process_limit(uint64_t resource, struct linux_rlimit *limit)
     if ((uint32_t)resource >= COUNT)
         return -EINVAL;
     switch ((uint32_t)resource) {
+    case DATA:
+    case ADDRESS_SPACE: /* what has rights; the rest costs nothing, and is not counted */
+        value = process->pages.total_bytes;
+        break;
     case STACK:
         value = process->stack_high - process->stack_low;
         break;
@@ -114,6 +89,8 @@ long sys_prlimit64(uint64_t pid, uint64_t resource, uint64_t new_limit, uint64_t
     if (new_limit) {
         if (user_read(&wanted, new_limit, sizeof(wanted)))
             return -EFAULT;
+        if (wanted.soft > wanted.hard)
+            return -EINVAL;
         if (wanted.soft != limit.soft)
             return -EPERM;
     }
@@ -126,6 +103,11 @@ long sys_getrlimit(uint64_t resource, uint64_t buffer)
     int error = process_limit(resource, &limit);
 
     return error ? error : user_write(buffer, &limit, sizeof(limit));
+}
+
+long sys_setrlimit(uint64_t resource, uint64_t buffer)
+{
+    return buffer ? sys_prlimit64(0, resource, buffer, 0) : -EFAULT;
 }
 
 long sys_sysinfo(uint64_t buffer)
@@ -144,15 +126,10 @@ long sys_sysinfo(uint64_t buffer)
 
 long sys_getrandom(uint64_t buffer, uint64_t bytes, uint64_t flags)
 {
-    if ((uint32_t)flags & ~7U)
-        return -EINVAL;
-    if (bytes > 32 << 20)
-        bytes = 32 << 20; /* as Linux: at most so much in one call */
-    for (uint64_t done = 0; done < bytes; done += sizeof(uint64_t)) {
-        uint64_t value = arch_random();
+    enum { NONBLOCK = 1, RANDOM = 2, INSECURE = 4 };
 
-        if (user_write(buffer + done, &value, bytes - done < sizeof(value) ? bytes - done : sizeof(value)))
-            return done ? (long)done : -EFAULT;
-    }
-    return (long)bytes;
+    if (((uint32_t)flags & ~(uint32_t)(NONBLOCK | RANDOM | INSECURE)) ||
+        ((flags & RANDOM) && (flags & INSECURE)))
+        return -EINVAL;
+    return random_write(buffer, bytes < READ_WRITE_MAX ? bytes : READ_WRITE_MAX);
 }

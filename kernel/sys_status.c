@@ -14,10 +14,10 @@
 #define BLOCK_BYTES   4096
 #define NS_PER_SECOND 1000000000LL
 
-enum { DEVICE_INITRD = 1, DEVICE_WRITABLE }; /* what st_dev says */
-
 struct file_status {
-    uint64_t device, inode, links, bytes, backed_bytes;
+    unsigned filesystem; /* enum filesystem; st_dev is one more, for nothing is on a device 0 */
+    struct device_number represents;
+    uint64_t inode, links, bytes, backed_bytes;
     int64_t accessed_ns, modified_ns, changed_ns;
     uint32_t mode, user, group;
 };
@@ -27,7 +27,8 @@ static struct file_status node_status(const struct tree_node *node)
     const struct shared_memory *memory = node->memory;
 
     return (struct file_status){
-        .device = node->writable ? DEVICE_WRITABLE : DEVICE_INITRD,
+        .filesystem = node->filesystem,
+        .represents = device_number(mode_is(node->mode, S_IFCHR) ? node->device : 0),
         .inode = node->inode,
         .links = node->links,
         .bytes = memory ? __atomic_load_n(&memory->bytes, __ATOMIC_RELAXED) : node->bytes,
@@ -43,8 +44,12 @@ static struct file_status node_status(const struct tree_node *node)
 
 static struct file_status open_file_status(struct file *file)
 {
-    struct file_status status = { .links = 1, .mode = file->mode, .inode = file->device };
+    struct file_status status = {
+        .filesystem = FILESYSTEM_UNNAMED, .links = 1, .mode = file->mode, .inode = file->device
+    };
 
+    if (mode_is(file->mode, S_IFCHR))
+        status.represents = device_number(file->device);
     if (!file->node)
         return status;
     spin_lock(&file->process->tree->lock);
@@ -114,7 +119,8 @@ static int status_write(uint64_t buffer, const struct file_status *status)
     struct linux_timespec access = time_split(status->accessed_ns), modify = time_split(status->modified_ns),
                           change = time_split(status->changed_ns);
     struct linux_stat stat = {
-        .device = status->device,
+        .device = status->filesystem + 1,
+        .represented_device = status->represents.major << 8 | status->represents.minor, /* both below 256 */
         .inode = status->inode,
         .links = status->links,
         .mode = status->mode,
@@ -172,7 +178,7 @@ long sys_statx(uint64_t descriptor, uint64_t path, uint64_t flags, uint64_t mask
     const uint64_t sync_flags = 0x6000;
     struct file_status status;
 
-    if ((uint32_t)mask & STATX_RESERVED)
+    if (((uint32_t)mask & STATX_RESERVED) || (flags & sync_flags) == sync_flags)
         return -EINVAL;
     int error = status_at(descriptor, path, flags & ~sync_flags, &status);
     if (error)
@@ -191,25 +197,34 @@ long sys_statx(uint64_t descriptor, uint64_t path, uint64_t flags, uint64_t mask
         .access = statx_time(status.accessed_ns),
         .change = statx_time(status.changed_ns),
         .modify = statx_time(status.modified_ns),
-        .device_minor = (uint32_t)status.device,
+        .represented_major = status.represents.major,
+        .represented_minor = status.represents.minor,
+        .device_minor = status.filesystem + 1,
     };
     return user_write(buffer, &statx, sizeof(statx));
 }
 
 /* ---- statfs ---- */
 
-/* Of the writable part, what the caller's own slice could still give. */
-static int filesystem_write(uint64_t buffer, bool writable)
+/* Of the writable parts, what the caller's own slice could still give. */
+static int filesystem_write(uint64_t buffer, unsigned filesystem)
 {
+    static const uint32_t types[] = {
+        [FILESYSTEM_ROOT] = STATFS_RAMFS,    [FILESYSTEM_TMP] = STATFS_TMPFS, [FILESYSTEM_SHM] = STATFS_TMPFS,
+        [FILESYSTEM_UNNAMED] = STATFS_TMPFS, [FILESYSTEM_DEV] = STATFS_TMPFS, [FILESYSTEM_PROC] = STATFS_PROC,
+        [FILESYSTEM_SYS] = STATFS_SYS,
+    };
+    bool writable =
+        filesystem == FILESYSTEM_TMP || filesystem == FILESYSTEM_SHM || filesystem == FILESYSTEM_UNNAMED;
     const struct page_pool *pages = arch_process()->vm.pages;
     uint64_t free_blocks = writable ? __atomic_load_n(&pages->free_bytes, __ATOMIC_RELAXED) / BLOCK_BYTES : 0;
     struct linux_statfs status = {
-        .type = writable ? STATFS_TMPFS : STATFS_RAMFS,
+        .type = types[filesystem],
         .block_bytes = BLOCK_BYTES,
         .blocks = writable ? (int64_t)(pages->total_bytes / BLOCK_BYTES) : 0,
         .free_blocks = (int64_t)free_blocks,
         .available_blocks = (int64_t)free_blocks,
-        .identity = { writable ? DEVICE_WRITABLE : DEVICE_INITRD, 0 },
+        .identity = { (int32_t)filesystem + 1, 0 },
         .name_bytes = TREE_NAME_MAX,
         .fragment_bytes = BLOCK_BYTES,
         .flags = STATFS_VALID | (writable ? 0 : STATFS_READ_ONLY),
@@ -223,7 +238,7 @@ long sys_statfs(uint64_t path, uint64_t buffer)
     struct file_status status;
     int error = status_at((uint64_t)AT_FDCWD, path, 0, &status);
 
-    return error ? error : filesystem_write(buffer, status.device == DEVICE_WRITABLE);
+    return error ? error : filesystem_write(buffer, status.filesystem);
 }
 
 long sys_fstatfs(uint64_t descriptor, uint64_t buffer)
@@ -231,5 +246,5 @@ long sys_fstatfs(uint64_t descriptor, uint64_t buffer)
     struct file_status status;
     int error = open_status(descriptor, &status);
 
-    return error ? error : filesystem_write(buffer, status.device == DEVICE_WRITABLE);
+    return error ? error : filesystem_write(buffer, status.filesystem);
 }

@@ -289,3 +289,41 @@ long sys_sched_rr_get_interval(uint64_t tid, uint64_t interval)
 
     return policy < 0 ? policy : timespec_write(interval, 0);
 }
+
+/* ---- Nice values: kept, one for the process ---- */
+
+/* Whether (kind, who) means this process, which is alone in its group, and root alone. */
+static int priority_check(uint64_t kind, uint64_t who)
+{
+    enum { PROCESS, GROUP, USER };
+    const struct process *process = arch_process();
+    const struct thread *thread;
+
+    if ((uint32_t)kind > USER)
+        return -EINVAL;
+    if ((uint32_t)who == 0 || ((uint32_t)kind != USER && (uint32_t)who == process->pid))
+        return 0;
+    if ((uint32_t)kind != PROCESS)
+        return -ESRCH;
+    spin_lock(&arch_process()->lock);
+    thread = thread_meant(who);
+    spin_unlock(&arch_process()->lock);
+    return thread ? 0 : -ESRCH;
+}
+
+/* 20 less the nice value, so that no answer looks like an error. */
+long sys_getpriority(uint64_t kind, uint64_t who)
+{
+    int error = priority_check(kind, who);
+
+    return error ? error : 20 - __atomic_load_n(&arch_process()->nice, __ATOMIC_RELAXED);
+}
+
+long sys_setpriority(uint64_t kind, uint64_t who, uint64_t wanted)
+{
+    int error = priority_check(kind, who), nice = (int32_t)wanted;
+
+    if (!error)
+        __atomic_store_n(&arch_process()->nice, nice < -20 ? -20 : nice > 19 ? 19 : nice, __ATOMIC_RELAXED);
+    return error;
+}

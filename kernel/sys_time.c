@@ -23,7 +23,8 @@ enum {
     MONOTONIC_RAW,
     REALTIME_COARSE,
     MONOTONIC_COARSE,
-    BOOTTIME
+    BOOTTIME,
+    TAI = 11
 };
 
 /* ---- Clocks ---- */
@@ -36,6 +37,7 @@ static int clock_read(uint64_t clock, uint64_t *ns)
     switch ((uint32_t)clock) {
     case REALTIME:
     case REALTIME_COARSE:
+    case TAI: /* nobody has told how many leap seconds there have been: 0, as on Linux then */
         *ns = now + clock_wall_offset_ns();
         return 0;
     case MONOTONIC:
@@ -96,6 +98,27 @@ long sys_time(uint64_t buffer)
     if (buffer && user_write(buffer, &seconds, sizeof(seconds)))
         return -EFAULT;
     return seconds;
+}
+
+/* The clock is the node's, started from the battery clock and the same for all ranks: no program sets it. */
+long sys_clock_settime(uint64_t clock, uint64_t address)
+{
+    uint64_t ns;
+    int error = (uint32_t)clock == REALTIME ? timespec_read(address, &ns) : -EINVAL;
+
+    return error ? error : -EPERM;
+}
+
+long sys_settimeofday(uint64_t address, uint64_t zone)
+{
+    struct linux_timeval time;
+
+    (void)zone;
+    if (address && user_read(&time, address, sizeof(time)))
+        return -EFAULT;
+    if (address && (time.seconds < 0 || time.microseconds < 0 || time.microseconds >= 1000000))
+        return -EINVAL;
+    return -EPERM;
 }
 
 static struct linux_timeval timeval_of(uint64_t ns)
@@ -220,8 +243,8 @@ long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint6
     int error;
 
     clock = (uint32_t)clock;
-    if (clock != REALTIME && clock != MONOTONIC && clock != BOOTTIME)
-        return clock <= BOOTTIME && clock != THREAD_CPU ? -EOPNOTSUPP : -EINVAL;
+    if (clock != REALTIME && clock != MONOTONIC && clock != BOOTTIME && clock != TAI)
+        return clock <= BOOTTIME ? -EOPNOTSUPP : -EINVAL;
     error = timespec_read(request, &ns);
     if (!error)
         error = clock_read(clock, &now);
@@ -233,5 +256,6 @@ long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint6
     /* An absolute time is the deadline itself: one that lies on a boundary is served by that boundary. */
     if (!absolute)
         return sleep_for(ns, remainder);
-    return sleep_until(SYSCALL_NUMBER_clock_nanosleep, clock == REALTIME ? ns - clock_wall_offset_ns() : ns);
+    return sleep_until(SYSCALL_NUMBER_clock_nanosleep,
+                       clock == REALTIME || clock == TAI ? ns - clock_wall_offset_ns() : ns);
 }

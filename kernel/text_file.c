@@ -8,6 +8,7 @@
 #include "errno.h"
 #include "kstring.h"
 #include "process.h"
+#include "user_bytes.h"
 
 static void text_give_back(struct file *file)
 {
@@ -81,7 +82,7 @@ int64_t text_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t o
         return 0;
     if (bytes > file->text_bytes - offset)
         bytes = file->text_bytes - offset;
-    return user_write(buffer, file->text + offset, bytes) ? -EFAULT : (int64_t)bytes;
+    return user_write_most(buffer, file->text + offset, bytes);
 }
 
 uint64_t text_size(const struct file *file)

@@ -117,8 +117,10 @@ struct tree_entry *tree_entry_add(struct tree *tree, struct tree_node *directory
         directory->child = entry;
     directory->last = entry;
     node->links++;
-    if (!node->name)
+    if (!node->name) {
         node->name = entry;
+        node->filesystem = directory->filesystem;
+    }
     if (mode_is(node->mode, S_IFDIR)) {
         node->links++; /* its "." */
         directory->links++;

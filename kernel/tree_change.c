@@ -112,7 +112,7 @@ int tree_link(struct tree *tree, struct tree_node *node, const struct tree_place
         return -EEXIST;
     if (place->slash)
         return -ENOENT;
-    if (node->writable != place->directory->writable)
+    if (node->filesystem != place->directory->filesystem)
         return -EXDEV;
     int error = directory_check(place);
     if (error)
@@ -192,7 +192,7 @@ static int rename_check(const struct tree *tree, const struct tree_place *from, 
 {
     const struct tree_node *node = from->node;
 
-    if (from->directory->writable != to->directory->writable)
+    if (from->directory->filesystem != to->directory->filesystem)
         return -EXDEV;
     if (from->last != TREE_LAST_NAME)
         return -EBUSY;
@@ -233,5 +233,48 @@ int tree_rename(struct tree *tree, const struct tree_place *from, const struct t
     name_remove(tree, from->entry, now_ns);
     node->name = entry;
     touch(to->directory, now_ns);
+    return 0;
+}
+
+static int exchange_check(const struct tree *tree, const struct tree_place *one,
+                          const struct tree_place *other)
+{
+    if (one->directory->filesystem != other->directory->filesystem)
+        return -EXDEV;
+    if (one->last != TREE_LAST_NAME || other->last != TREE_LAST_NAME)
+        return -EBUSY;
+    if (!one->directory->writable)
+        return -EROFS;
+    if ((!is_directory(one->node) && one->slash) || (!is_directory(other->node) && other->slash))
+        return -ENOTDIR;
+    if (is_inside(tree, other->directory, one->node) || is_inside(tree, one->directory, other->node))
+        return -EINVAL;
+    return 0;
+}
+
+/* Makes an entry name another node, of which `old` was a name. */
+static void entry_turn(struct tree_entry *entry, struct tree_node *node, const struct tree_entry *old)
+{
+    entry->node = node;
+    if (node->name == old)
+        node->name = entry;
+}
+
+int tree_exchange(struct tree *tree, const struct tree_place *one, const struct tree_place *other,
+                  int64_t now_ns)
+{
+    struct tree_node *first = one->node, *second = other->node;
+    int error = exchange_check(tree, one, other);
+
+    if (error || first == second)
+        return error;
+    entry_turn(one->entry, second, other->entry);
+    entry_turn(other->entry, first, one->entry);
+    /* A directory has a link by each ".." in it. */
+    one->directory->links += is_directory(second) - is_directory(first);
+    other->directory->links += is_directory(first) - is_directory(second);
+    first->changed_ns = second->changed_ns = now_ns;
+    touch(one->directory, now_ns);
+    touch(other->directory, now_ns);
     return 0;
 }

@@ -12,6 +12,7 @@
 #include "linux_abi.h"
 #include "process.h"
 #include "shared_memory.h"
+#include "user_bytes.h"
 
 int64_t file_wall_clock_ns(void)
 {
@@ -34,9 +35,7 @@ static int64_t tree_read(struct file *file, uint64_t buffer, uint64_t bytes, uin
         return 0;
     if (bytes > node->bytes - offset)
         bytes = node->bytes - offset;
-
-    int error = user_write(buffer, (const char *)node->data + offset, bytes);
-    return error ? error : (int64_t)bytes;
+    return user_write_most(buffer, (const char *)node->data + offset, bytes);
 }
 
 static uint64_t tree_size(const struct file *file)
@@ -85,13 +84,26 @@ static void node_end(struct tree_node *node)
         shared_memory_release(node->memory);
 }
 
+struct tree_node *tree_mount(struct tree *tree, const char *path, uint32_t mode, enum filesystem filesystem,
+                             struct message *why)
+{
+    struct tree_node *node = tree_add(tree, path, S_IFDIR | mode, NULL, 0, why);
+
+    if (node)
+        node->filesystem = (uint8_t)filesystem;
+    return node;
+}
+
 int tree_writable_add(struct tree *tree, struct message *why)
 {
-    static const char *const paths[] = { "/tmp", "/dev/shm" };
+    static const struct {
+        const char *path;
+        enum filesystem filesystem;
+    } parts[] = { { "/tmp", FILESYSTEM_TMP }, { "/dev/shm", FILESYSTEM_SHM } };
 
     tree->node_end = node_end;
-    for (unsigned i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-        struct tree_node *node = tree_add(tree, paths[i], S_IFDIR | 01777, NULL, 0, why);
+    for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        struct tree_node *node = tree_mount(tree, parts[i].path, 01777, parts[i].filesystem, why);
 
         if (!node)
             return -ENOMEM;

@@ -41,6 +41,19 @@ struct tree_entry *tree_entry_find(const struct tree_node *directory, struct res
     return entry;
 }
 
+/* A link of which `tree` knows better than the link itself where it leads. */
+static bool link_is_followed_by_tree(const struct tree *tree, const struct tree_node *node)
+{
+    return tree->link_follow && node->device && mode_is(node->mode, S_IFLNK);
+}
+
+bool tree_entry_shows(const struct tree *tree, const struct tree_entry *entry)
+{
+    struct tree_node *node;
+
+    return !link_is_followed_by_tree(tree, entry->node) || tree->link_follow(entry->node, &node) != -ENOENT;
+}
+
 /* One step from place->directory. */
 static int step(const struct tree *tree, struct rest component, struct tree_place *place)
 {
@@ -60,6 +73,8 @@ static int step(const struct tree *tree, struct rest component, struct tree_plac
     } else {
         place->last = TREE_LAST_NAME;
         place->entry = tree_entry_find(directory, component);
+        if (place->entry && !tree_entry_shows(tree, place->entry))
+            place->entry = NULL;
         place->node = place->entry ? place->entry->node : NULL;
     }
     return place->node ? 0 : -ENOENT;
@@ -72,6 +87,8 @@ static int link_enter(struct walk *walk, const struct tree_node *link, struct tr
 
     if (walk->followed++ == TREE_SYMLINKS_MAX)
         return -ELOOP;
+    if (link_is_followed_by_tree(walk->tree, link))
+        return walk->tree->link_follow(link, directory);
     if (link->bytes == 0)
         return -ENOENT;
     if (link->bytes >= TREE_PATH_MAX)

@@ -90,7 +90,7 @@ static int remap_locked(struct vm *vm, uint64_t *address, uint64_t old_bytes, ui
 {
     uint64_t start = *address;
 
-    if (old_bytes == 0 || old_bytes > ARCH_USER_LIMIT || new_bytes == 0 || new_bytes > ARCH_USER_LIMIT ||
+    if (old_bytes == 0 || old_bytes > ARCH_USER_LIMIT || page_up(new_bytes) == 0 ||
         !range_valid(start, page_up(old_bytes)))
         return -EINVAL;
     old_bytes = page_up(old_bytes);
@@ -99,6 +99,8 @@ static int remap_locked(struct vm *vm, uint64_t *address, uint64_t old_bytes, ui
     const struct vm_area *area = area_find(vm, start);
     if (!area || area->foreign || area->end - start < old_bytes)
         return -EFAULT;
+    if (new_bytes > ARCH_USER_LIMIT)
+        return flags & VM_FIXED ? -EINVAL : -ENOMEM;
 
     struct vm_area model = model_at(area, start);
     model.start = start;

@@ -61,6 +61,7 @@ Formats are Linux's [proc(5)]. A file's text is made when it is opened. What a k
 | file | tells |
 |---|---|
 | `/proc/self/{auxv,cmdline,comm,environ,exe,limits,maps,mounts,stat,statm,status}` | the process itself; `/proc/PID` is the same for its own number and not there for others |
+| `/proc/self/fd/N` | a link for each open descriptor; opening it opens the file once more, but for pipes and their like: `ENXIO`. `/dev/fd` and `/dev/{stdin,stdout,stderr}` lead there |
 | `/proc/meminfo` | the rank's slice of the node's memory: nobody else takes from it, so free is available |
 | `/proc/stat` | times of the process's own CPUs by exact accounting; interrupts of the node; btime |
 | `/proc/cpuinfo`, `/proc/interrupts` | all CPUs of the node; interrupts by name, or by number where none is expected |
@@ -71,7 +72,7 @@ Formats are Linux's [proc(5)]. A file's text is made when it is opened. What a k
 | `/proc/tacet/{clockevents,counters,klog,timers}` | docs/timers.md, docs/flight-log.md |
 | `/sys/devices/system/cpu/online` | the process's own CPUs, as `sched_getaffinity`: the number that OpenMP and `sysconf(_SC_NPROCESSORS_ONLN)` go by |
 | `/sys/devices/system/cpu/{possible,present}`, `cpuN/topology/{core_id,physical_package_id,thread_siblings_list,core_siblings_list}` | all CPUs of the node |
-| `/sys/devices/system/node/online` | the NUMA nodes that have CPUs |
+| `/sys/devices/system/node/online`, `nodeN/cpulist` | the NUMA nodes that have CPUs, and which |
 """
 
 

@@ -37,6 +37,7 @@ struct file_operations {
     unsigned (*ready)(struct file *file);      /* of enum file_ready; NULL: reads and writes never wait */
     uint64_t (*activity)(struct file *file); /* differs after what may have made it ready anew; may be NULL */
     void (*release)(struct file *file);      /* after the last reference */
+    const char *name;                        /* of what has no node, for /proc/self/fd */
     bool terminal;
     bool unannounced; /* nobody calls file_wake when it becomes ready */
     bool
@@ -110,6 +111,22 @@ int file_bind(struct process *process, struct file *file);
 /* The operations of files and directories of the tree. tree_file.c */
 extern const struct file_operations tree_operations, memory_operations, directory_operations;
 
+/* tree_node.filesystem: the parts that the tree is told to be made of. The first is what the boot archive has
+ * brought; unnamed files are memfd_create's. */
+enum filesystem {
+    FILESYSTEM_ROOT,
+    FILESYSTEM_TMP,
+    FILESYSTEM_SHM,
+    FILESYSTEM_UNNAMED,
+    FILESYSTEM_DEV,
+    FILESYSTEM_PROC,
+    FILESYSTEM_SYS,
+};
+
+/* Adds the directory in which a file system begins; before what is in it. NULL with `why`. tree_file.c */
+struct tree_node *tree_mount(struct tree *tree, const char *path, uint32_t mode, enum filesystem filesystem,
+                             struct message *why);
+
 /* The node's writable part: /tmp, /dev/shm. tree_file.c */
 int tree_writable_add(struct tree *tree, struct message *why);
 
@@ -119,5 +136,23 @@ int64_t file_wall_clock_ns(void);
 
 /* Adds /dev to the tree. devices.c */
 int devices_add(struct tree *tree, struct message *why);
+
+/* The numbers of a character device, by tree_node.device or file.device: Linux's admin-guide/devices.txt;
+ * zero for what is none. devices.c */
+struct device_number {
+    uint32_t major, minor;
+};
+struct device_number device_number(unsigned device);
+
+/* The device behind a standard stream, NULL for other files. devices.c */
+struct tree_node *device_of_stream(const struct file *file);
+
+/* Random bytes to the program's memory: user_write_most's answers. devices.c */
+int64_t random_write(uint64_t buffer, uint64_t bytes);
+
+/* Calls `look` with the open file behind a descriptor, NULL where there is none, under the table's lock;
+ * answers what it answers. */
+int64_t file_look(struct process *process, uint64_t descriptor,
+                  int64_t (*look)(const struct file *file, void *context), void *context);
 
 #endif

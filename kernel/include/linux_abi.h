@@ -36,6 +36,10 @@
 #define AT_SYMLINK_FOLLOW   0x400
 
 #define RENAME_NOREPLACE 1
+#define RENAME_EXCHANGE  2
+
+#define FALLOC_KEEP_SIZE  1
+#define FALLOC_PUNCH_HOLE 2
 
 #define CLOSE_RANGE_UNSHARE 2
 #define CLOSE_RANGE_CLOEXEC 4
@@ -97,6 +101,8 @@ struct linux_flock {
 
 #define STATFS_TMPFS     0x01021994
 #define STATFS_RAMFS     0x858458f6
+#define STATFS_PROC      0x9fa0
+#define STATFS_SYS       0x62656572
 #define STATFS_READ_ONLY 1
 #define STATFS_VALID     0x20
 
@@ -295,7 +301,8 @@ struct linux_itimerspec {
 #define FUTEX_WAIT_BITSET    9
 #define FUTEX_WAKE_BITSET    10
 #define FUTEX_CLOCK_REALTIME 256
-#define FUTEX_COMMANDS       ~0x180U /* without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME */
+#define FUTEX_COMMANDS       0xfffffe7fU /* without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME */
+#define FUTEX_COMMAND_LAST   13
 
 /* A robust lock's word */
 #define FUTEX_TID_MASK   0x3fffffffU

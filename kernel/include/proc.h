@@ -13,6 +13,10 @@ int proc_add(struct tree *tree, struct page_pool *pool, struct message *why);
 /* What proc_add takes of the pool at most, the tree's nodes included. */
 uint64_t proc_pool_bytes(void);
 
+/* /proc/self/fd; what a link in it says: its length, or an error. proc_fd.c */
+int proc_fd_add(struct tree *tree, struct message *why);
+int64_t proc_fd_text(const struct tree *tree, const struct tree_node *link, char *text, size_t bytes);
+
 bool node_is_of_proc(const struct tree_node *node);
 int proc_bind(struct file *file); /* -ENOMEM */
 

@@ -5,8 +5,9 @@
  * An object is a row of physical runs (page granules, large pages where the size allows) from the slices of
  * the ranks that made it grow: each run remembers whose it is and goes back there. There is no demand paging:
  * every byte below the size is backed. `capacity`, a multiple of the page, is what is backed; it is larger
- * than the size only by the rest of the last page, or for as long as somebody still uses memory that a
- * shrinking file left. The rest of the size's last page is zero, unless a mapping wrote there.
+ * than the size only by the rest of the last page, by what was reserved, or for as long as somebody still
+ * uses memory that a shrinking file left. The rest of the size's last page is zero, unless a mapping wrote
+ * there.
  *
  * References (hold, release) keep an object alive: of a file with a name or open, of an area that shows it.
  * Uses keep its memory where it is: a mapping (map_hold, map_release), a copy that is under way. Nothing of
@@ -14,9 +15,10 @@
  * valid for as long as it is used.
  *
  * Locks: each object's own and that of the list of idle objects are leaves: no other lock is taken under
- * them, so every function but create, resize, write and settle may be called with any lock held, the vm's
- * too. These four take or give memory of slices (vm_pages_take, vm_pages_give): no vm's lock may be held.
- * Whoever lets go of an object therefore calls shared_memory_settle() after it has let go of its locks.
+ * them, so every function but create, resize, grow, reserve, clear, write and settle may be called with any
+ * lock held, the vm's too. These take or give memory of slices (vm_pages_take, vm_pages_give): no vm's lock
+ * may be held. Whoever lets go of an object therefore calls shared_memory_settle() after it has let go of its
+ * locks.
  */
 #ifndef TACET_SHARED_MEMORY_H
 #define TACET_SHARED_MEMORY_H
@@ -35,6 +37,7 @@ struct shared_memory {
     bool is_idle;           /* on the list that shared_memory_settle works off */
     uint64_t bytes;         /* the size; any number */
     uint64_t capacity;      /* bytes of all runs */
+    uint64_t reserved;      /* backed from the start up to here, whatever the size */
     struct vm *owner;       /* whose memory this structure itself is */
     struct run_page *first; /* pages full of runs, in ascending order of offsets */
     struct run_page *last;
@@ -63,7 +66,14 @@ int shared_memory_resize(struct shared_memory *object, struct vm *payer, uint64_
 /* As shared_memory_resize, but never makes it smaller. */
 int shared_memory_grow(struct shared_memory *object, struct vm *payer, uint64_t bytes);
 
-/* Copies from and to the program's memory; user faults are -EFAULT where nothing was copied before. */
+/* Backs all below `bytes` and keeps it so until the next shared_memory_resize, whatever the size. -ENOSPC. */
+int shared_memory_reserve(struct shared_memory *object, struct vm *payer, uint64_t bytes);
+
+/* Zeroes a range, as far as the size goes; its memory stays. */
+void shared_memory_clear(struct shared_memory *object, uint64_t offset, uint64_t bytes);
+
+/* Copies from and to the program's memory; as many bytes as can be touched there, -EFAULT where it is none.
+ */
 int64_t shared_memory_read(struct shared_memory *object, uint64_t buffer, uint64_t bytes, uint64_t offset);
 
 /* Grows as needed. With `append`, *offset is where the bytes went; up to SHARED_MEMORY_PIECE bytes go there

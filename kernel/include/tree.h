@@ -49,10 +49,11 @@ struct tree_node {
     int64_t accessed_ns, modified_ns, changed_ns; /* since 1970 */
     uint32_t uses;
     unsigned
-        device;     /* for character devices and pseudo files: which one, chosen by the caller; 0 elsewhere */
-    bool writable;  /* it, or what is in it, may be changed */
-    bool is_copied; /* a symbolic link whose target stands in a cell */
-    const void *data; /* a read-only file's bytes, a symbolic link's target */
+        device;    /* for character devices and pseudo files: which one, chosen by the caller; 0 elsewhere */
+    bool writable; /* it, or what is in it, may be changed */
+    uint8_t filesystem; /* which it belongs to, chosen by the caller; what comes into a directory is of its */
+    bool is_copied;     /* a symbolic link whose target stands in a cell */
+    const void *data;   /* a read-only file's bytes, a symbolic link's target */
     uint64_t bytes;
     struct shared_memory *memory; /* a writable file's bytes */
     struct file_lock *locks;
@@ -73,6 +74,10 @@ struct tree {
     /* A page of memory, or NULL when there is no more. Set by the caller before anything else. */
     void *(*page_take)(void *context);
     void *context;
+    /* Where a symbolic link with a `device` leads, which depends on who asks: 0, -ENOENT where it is not
+     * there for that one, or why it cannot be followed. With the lock; it takes no other but a file table's.
+     * NULL where there are no such links. */
+    int (*link_follow)(const struct tree_node *link, struct tree_node **out);
     /* Lets go of a file's contents and of all that hangs on it, when it ends. May be NULL. */
     void (*node_end)(struct tree_node *node);
 };
@@ -140,6 +145,9 @@ int64_t tree_path(const struct tree *tree, const struct tree_node *node, char *b
 /* The first entry at or behind a position, or NULL. */
 struct tree_entry *tree_entry_at(const struct tree_node *directory, uint64_t position);
 
+/* Whether an entry is there for who asks (link_follow). */
+bool tree_entry_shows(const struct tree *tree, const struct tree_entry *entry);
+
 /* ---- Changing; tree_change.c. Errors are what Linux's calls answer ---- */
 
 /* A new node at a place whose last component is missing, with the directory's rights to be changed. A
@@ -151,7 +159,7 @@ int tree_create(struct tree *tree, const struct tree_place *place, uint32_t mode
 /* A node without a name, with one use. NULL where there is no memory. */
 struct tree_node *tree_create_unnamed(struct tree *tree, uint32_t mode, int64_t now_ns);
 
-/* One more name. -EPERM for directories, -EXDEV between read-only and writable parts. */
+/* One more name. -EPERM for directories, -EXDEV between file systems. */
 int tree_link(struct tree *tree, struct tree_node *node, const struct tree_place *place, int64_t now_ns);
 
 /* unlink and rmdir. -EISDIR, -ENOTDIR, -ENOTEMPTY, -EBUSY, -EINVAL, -EROFS. */
@@ -161,6 +169,10 @@ int tree_rmdir(struct tree *tree, const struct tree_place *place, int64_t now_ns
 /* Both from tree_find with TREE_NAME; `to` may be missing. */
 int tree_rename(struct tree *tree, const struct tree_place *from, const struct tree_place *to,
                 bool no_replace, int64_t now_ns);
+
+/* Two names change what they name; both from tree_find with TREE_NAME, and there. */
+int tree_exchange(struct tree *tree, const struct tree_place *one, const struct tree_place *other,
+                  int64_t now_ns);
 
 void tree_use(struct tree_node *node);
 /* Ends a use; the node, too, where it has neither name nor use. */

@@ -25,6 +25,7 @@ CONFORM(futex)
     result("no time at all", sys(SYS_futex, words, FUTEX_WAIT, 5, &t));
     result("a time at nobody's", sys(SYS_futex, words, FUTEX_WAIT, 5, NOWHERE));
     result("no such operation", sys(SYS_futex, words, 99, 5));
+    result("FUTEX_WAIT with a bit that is none", sys(SYS_futex, words, 0x1000 | FUTEX_WAIT, words[0]));
     result("requeue nobody", sys(SYS_futex, words, FUTEX_REQUEUE, 1, 1, words + 1, 0));
     result("requeue for another value", sys(SYS_futex, words, FUTEX_CMP_REQUEUE, 1, 1, words + 1, 6));
     result("requeue for the value", sys(SYS_futex, words, FUTEX_CMP_REQUEUE, 1, 1, words + 1, 5));

@@ -115,7 +115,7 @@ static void try_change(struct tree *tree, const char *path, const char *before)
 {
     struct tree_place place, from;
     struct tree_node *node;
-    size_t what = strlen(path) % 8;
+    size_t what = strlen(path) % 9;
     int error = tree_find(tree, tree->root, path, TREE_NAME, &place);
     int from_error = tree_find(tree, tree->root, before, TREE_NAME, &from);
 
@@ -133,6 +133,8 @@ static void try_change(struct tree *tree, const char *path, const char *before)
         tree_unlink(tree, &place, 1);
     else if (what == 7 && !error)
         tree_rmdir(tree, &place, 1);
+    else if (what == 8 && !error && !from_error)
+        tree_exchange(tree, &from, &place, 1);
 }
 
 /* Looks the lines up; answers where the archive begins. */

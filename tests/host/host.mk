@@ -42,7 +42,7 @@ symbols_sources := kernel/symbols.c
 timer_sources := kernel/timer.c
 page_pool_sources := kernel/page_pool.c
 vm_sources := kernel/vm.c kernel/vm_area.c kernel/vm_memory.c kernel/vm_remap.c kernel/page_pool.c
-shared_memory_sources := kernel/shared_memory.c kernel/page_pool.c
+shared_memory_sources := kernel/shared_memory.c kernel/user_bytes.c kernel/page_pool.c
 user_map_sources := arch/x86_64/user_map.c arch/x86_64/page_table.c $(vm_sources)
 
 # The benchmarks of apps/.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_shared_memory.c: the promises of shared_memory.h: random operations of two ranks, checked against arrays
- * of bytes, and the account of both slices after each of them.
+ * test_shared_memory.c: the promises of shared_memory.h: random operations of two ranks, checked against
+ * arrays of bytes, and the account of both slices after each of them.
  */
 #include "shared_memory.h"
 #include "arena.h"
@@ -63,11 +63,18 @@ int user_write(uint64_t to, const void *from, uint64_t bytes)
     return reach(to, bytes) < bytes ? -EFAULT : 0;
 }
 
+int user_clear(uint64_t to, uint64_t bytes)
+{
+    memset((void *)(uintptr_t)to, 0, reach(to, bytes));
+    return reach(to, bytes) < bytes ? -EFAULT : 0;
+}
+
 static void begin(uint64_t slice_pages)
 {
     arena_begin();
     for (unsigned i = 0; i < 2; i++) {
-        struct memory_range range = { ARENA_BASE + i * (1ULL << 30) + 5 * ARCH_PAGE, slice_pages * ARCH_PAGE };
+        struct memory_range range = { ARENA_BASE + i * (1ULL << 30) + 5 * ARCH_PAGE,
+                                      slice_pages * ARCH_PAGE };
 
         page_pool_initialise(&slices[i], &range, 1);
         ranks[i] = (struct vm){ .pages = &slices[i] };
@@ -200,7 +207,7 @@ static uint64_t some_size(void)
 
 static struct {
     struct shared_memory *object;
-    uint64_t bytes;
+    uint64_t bytes, reserved;
     unsigned mappings;
 } made[OBJECTS];
 
@@ -232,6 +239,26 @@ static void try_resize(unsigned i, struct vm *rank)
     if (bytes < made[i].bytes)
         memset(model[i] + bytes, 0, made[i].bytes - bytes);
     made[i].bytes = bytes;
+    made[i].reserved = 0;
+}
+
+static void try_reserve(unsigned i, struct vm *rank)
+{
+    uint64_t bytes = some_size();
+    int error = shared_memory_reserve(made[i].object, rank, bytes);
+
+    CHECK(error == 0 || error == -ENOSPC);
+    if (!error && bytes > made[i].reserved)
+        made[i].reserved = bytes;
+}
+
+static void try_clear(unsigned i)
+{
+    uint64_t offset = some_size(), bytes = some_size();
+
+    shared_memory_clear(made[i].object, offset, bytes);
+    if (offset < made[i].bytes)
+        memset(model[i] + offset, 0, offset + bytes > made[i].bytes ? made[i].bytes - offset : bytes);
 }
 
 static void try_mapping(unsigned i)
@@ -254,7 +281,8 @@ static void try_mapping(unsigned i)
 static void check_object(unsigned i)
 {
     struct shared_memory *object = made[i].object;
-    uint64_t pages = (made[i].bytes + ARCH_PAGE - 1) / ARCH_PAGE;
+    uint64_t kept = made[i].bytes > made[i].reserved ? made[i].bytes : made[i].reserved;
+    uint64_t pages = (kept + ARCH_PAGE - 1) / ARCH_PAGE;
 
     CHECK_EQUAL(object->bytes, made[i].bytes);
     CHECK(made[i].mappings || object->capacity == pages * ARCH_PAGE);
@@ -273,11 +301,11 @@ TEST(random_operations_agree_with_arrays)
 
         if (!made[i].object) {
             made[i].object = shared_memory_create(rank);
-            made[i].bytes = 0;
+            made[i].bytes = made[i].reserved = 0;
             memset(model[i], 0, BYTES_MAX);
             continue;
         }
-        switch (below(8)) {
+        switch (below(10)) {
         case 0:
         case 1:
         case 2:
@@ -290,6 +318,12 @@ TEST(random_operations_agree_with_arrays)
         case 5:
         case 6:
             try_mapping(i);
+            break;
+        case 7:
+            try_reserve(i, rank);
+            break;
+        case 8:
+            try_clear(i);
             break;
         default:
             shared_memory_release(made[i].object);

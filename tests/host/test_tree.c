@@ -402,7 +402,7 @@ TEST(paths_are_told_or_do_not_fit)
 
 /* ---- Changes: a model that knows, of each path of a small set, what is there ---- */
 
-#define NAMES 4 /* in each of the root and its directories: "a" … */
+#define NAMES  4 /* in each of the root and its directories: "a" … */
 #define PLACES (NAMES + NAMES * NAMES)
 
 static struct {
@@ -425,7 +425,8 @@ static const char *path_of(unsigned place)
     if (place < NAMES)
         snprintf(path, sizeof(paths[0]), "/%c", 'a' + place);
     else
-        snprintf(path, sizeof(paths[0]), "/%c/%c", 'a' + (place - NAMES) / NAMES, 'a' + (place - NAMES) % NAMES);
+        snprintf(path, sizeof(paths[0]), "/%c/%c", 'a' + (place - NAMES) / NAMES,
+                 'a' + (place - NAMES) % NAMES);
     return path;
 }
 
@@ -549,10 +550,10 @@ static void remove_one(unsigned place, bool dir)
         return;
     int error = dir ? tree_rmdir(&tree, &found, 1) : tree_unlink(&tree, &found, 1);
     bool is_dir = model[place].kind == DIRECTORY_THERE;
-    CHECK_EQUAL(error, dir && !is_dir             ? -ENOTDIR
-                       : !dir && is_dir           ? -EISDIR
+    CHECK_EQUAL(error, dir && !is_dir            ? -ENOTDIR
+                       : !dir && is_dir          ? -EISDIR
                        : dir && !is_empty(place) ? -ENOTEMPTY
-                                                  : 0);
+                                                 : 0);
     if (!error)
         model[place].kind = NOTHING;
 }
@@ -569,8 +570,7 @@ static void link_or_move_one(unsigned from, unsigned to, bool move)
         return;
     if (move && model[from].kind == DIRECTORY_THERE && to >= NAMES && expected_rename(from, to) == 0)
         return; /* the model has no room for it */
-    error = move ? tree_rename(&tree, &source, &target, false, 1)
-                 : tree_link(&tree, source.node, &target, 1);
+    error = move ? tree_rename(&tree, &source, &target, false, 1) : tree_link(&tree, source.node, &target, 1);
     if (move)
         CHECK_EQUAL(error, expected_rename(from, to));
     else
@@ -649,6 +649,111 @@ TEST(what_is_read_only_stays)
     CHECK_EQUAL(tree_unlink(&tree, &other, 1), -EROFS);
 }
 
+/* A file or a directory that can be changed, at a path in one of them. */
+static struct tree_node *made(const char *path, uint32_t mode)
+{
+    struct tree_node *node = NULL;
+    struct tree_place place;
+
+    CHECK_EQUAL(tree_find(&tree, tree.root, path, TREE_NAME, &place), -ENOENT);
+    CHECK_EQUAL(tree_create(&tree, &place, mode, NULL, 0, 1, &node), 0);
+    return node;
+}
+
+static int exchanged(const char *one, const char *other)
+{
+    struct tree_place a, b;
+
+    CHECK_EQUAL(tree_find(&tree, tree.root, one, TREE_NAME, &a), 0);
+    CHECK_EQUAL(tree_find(&tree, tree.root, other, TREE_NAME, &b), 0);
+    return tree_exchange(&tree, &a, &b, 2);
+}
+
+static struct tree_node *named(const char *path)
+{
+    struct tree_node *node = NULL;
+
+    return tree_lookup(&tree, tree.root, path, false, &node) ? NULL : node;
+}
+
+TEST(two_names_change_what_they_name)
+{
+    char path[16];
+
+    begin();
+    tree.root->writable = true;
+    struct tree_node *a = made("/a", S_IFDIR | 0755), *inner = made("/a/inner", S_IFDIR | 0755);
+    struct tree_node *b = made("/b", S_IFDIR | 0755), *file = made("/b/file", S_IFREG | 0644);
+
+    CHECK_EQUAL(exchanged("/a/inner", "/b/file"), 0);
+    CHECK(named("/a/inner") == file && named("/b/file") == inner && named("/b/file/..") == b);
+    CHECK_EQUAL(a->links, 2);
+    CHECK_EQUAL(b->links, 3);
+    CHECK(tree_path(&tree, inner, path, sizeof(path)) == 7 && !memcmp(path, "/b/file", 8));
+    CHECK_EQUAL(exchanged("/a", "/b"), 0);
+    CHECK(named("/a") == b && named("/b") == a && named("/b/inner") == file);
+    CHECK_EQUAL(tree.root->links, 4);
+    CHECK_EQUAL(exchanged("/b/inner", "/b/inner"), 0);
+    CHECK_EQUAL(exchanged("/a", "/a/file"), -EINVAL);
+    CHECK_EQUAL(exchanged("/a/file", "/a"), -EINVAL);
+    CHECK_EQUAL(exchanged("/b/inner/", "/a"), -ENOTDIR);
+    CHECK_EQUAL(exchanged("/a/.", "/b"), -EBUSY);
+}
+
+TEST(names_do_not_cross_file_systems)
+{
+    struct tree_place from, to;
+
+    begin();
+    tree.root->writable = true;
+    made("/a", S_IFDIR | 0755)->filesystem = 1;
+    made("/b", S_IFDIR | 0755)->filesystem = 2;
+    CHECK_EQUAL(made("/a/file", S_IFREG | 0644)->filesystem, 1);
+    CHECK_EQUAL(made("/b/file", S_IFREG | 0644)->filesystem, 2);
+    CHECK_EQUAL(tree_find(&tree, tree.root, "/a/file", TREE_NAME, &from), 0);
+    CHECK_EQUAL(tree_find(&tree, tree.root, "/b/new", TREE_NAME, &to), -ENOENT);
+    CHECK_EQUAL(tree_link(&tree, from.node, &to, 1), -EXDEV);
+    CHECK_EQUAL(tree_rename(&tree, &from, &to, false, 1), -EXDEV);
+    CHECK_EQUAL(exchanged("/a/file", "/b/file"), -EXDEV);
+}
+
+static struct tree_node *answer_node;
+static int answer_error;
+
+static int follow_as_told(const struct tree_node *link, struct tree_node **out)
+{
+    CHECK_EQUAL(link->device, 7);
+    if (!answer_error)
+        *out = answer_node;
+    return answer_error;
+}
+
+TEST(some_links_lead_where_the_caller_says)
+{
+    struct tree_place place;
+
+    begin();
+    tree.root->writable = true;
+    struct tree_node *directory = made("/directory", S_IFDIR | 0755), *link = made("/link", S_IFLNK | 0700);
+    made("/directory/file", S_IFREG | 0644);
+    link->device = 7;
+    tree.link_follow = follow_as_told;
+    answer_error = 0;
+    answer_node = directory;
+    CHECK(named("/link") == link && named("/link/") == directory &&
+          named("/link/file") == named("/directory/file"));
+    CHECK_EQUAL(tree_find(&tree, tree.root, "/link", TREE_FOLLOW, &place), 0);
+    CHECK(place.node == directory && tree_entry_shows(&tree, link->name));
+    answer_error = -ENXIO; /* it is there, but leads nowhere */
+    CHECK_EQUAL(tree_find(&tree, tree.root, "/link", TREE_FOLLOW, &place), -ENXIO);
+    CHECK(named("/link") == link && tree_entry_shows(&tree, link->name));
+    answer_error = -ENOENT; /* it is not */
+    CHECK(!named("/link") && !tree_entry_shows(&tree, link->name));
+    CHECK_EQUAL(tree_find(&tree, tree.root, "/link", TREE_NAME, &place), -ENOENT);
+    CHECK(place.directory == tree.root && !place.node);
+    tree.link_follow = NULL;
+}
+
 int main(void)
 {
     RUN(archive_becomes_a_tree_with_missing_parents);
@@ -674,5 +779,8 @@ int main(void)
     RUN(random_changes_agree_with_a_model);
     RUN(what_is_open_lives_on_without_a_name);
     RUN(what_is_read_only_stays);
+    RUN(two_names_change_what_they_name);
+    RUN(names_do_not_cross_file_systems);
+    RUN(some_links_lead_where_the_caller_says);
     return check_report("tree");
 }

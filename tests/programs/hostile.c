@@ -163,10 +163,18 @@ static bool near_parts(uint64_t address)
     return address > AT(WRITABLE) + PARTS - 16 && address < AT(WRITABLE) + PARTS + PARTS_BYTES;
 }
 
+/* This program's own text and data: bytes that could make any time. */
+static bool in_program(uint64_t address)
+{
+    extern const char __executable_start[], _end[]; /* the linker's */
+
+    return address + sizeof(struct timespec) > (uint64_t)__executable_start && address < (uint64_t)_end;
+}
+
 /* Whether a time could stand at an address that takes long: the arena's filling is none. */
 static bool is_long(uint64_t address)
 {
-    return near_parts(address) || (address != AT(WRITABLE) + INSTANT && address > AT(WRITABLE) + INSTANT - 16 && address < AT(WRITABLE) + INSTANT + 16);
+    return near_parts(address) || in_program(address) || (address != AT(WRITABLE) + INSTANT && address > AT(WRITABLE) + INSTANT - 16 && address < AT(WRITABLE) + INSTANT + 16);
 }
 
 /* The same of microseconds, which may be as many as they like: the filling is long. */

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "promise.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -105,6 +106,10 @@ static void memory_is_the_process_s_own(void)
     PROMISE(taken != MAP_FAILED && before - after + 64 >= bytes / 1024 && before - after <= bytes / 1024 + 64, "%lu KiB less", before - after);
     PROMISE(available == after && meminfo("MemTotal") > after, "%lu KiB available", available);
     PROMISE(meminfo("MemTotal") == (unsigned long)sysconf(_SC_PHYS_PAGES) * 4, "as sysinfo says");
+    for (int i = 0; i < 2; i++) {
+        struct rlimit limit = { 0, 0 };
+        PROMISE(getrlimit(i ? RLIMIT_AS : RLIMIT_DATA, &limit) == 0 && limit.rlim_cur == meminfo("MemTotal") * 1024, "%lu", (unsigned long)limit.rlim_cur);
+    }
     munmap(taken, bytes);
 }
 
@@ -194,6 +199,75 @@ static void cpus_are_the_process_s_own(void)
     }
 }
 
+/* ---- Descriptors ---- */
+
+/* What the link of a descriptor says; "" where it is not there. */
+static const char *link_of(int descriptor)
+{
+    static char target[256];
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
+    ssize_t bytes = readlink(path, target, sizeof(target) - 1);
+    target[bytes < 0 ? 0 : bytes] = 0;
+    return target;
+}
+
+static int opened_again(int descriptor, int flags)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "/dev/fd/%d", descriptor);
+    return open(path, flags);
+}
+
+/* The descriptors that the folder lists, but the one that it is read by. */
+static unsigned long listed(void)
+{
+    unsigned long set = 0;
+    DIR *folder = opendir("/proc/self/fd");
+
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        if (entry->d_name[0] != '.' && atoi(entry->d_name) != dirfd(folder))
+            set |= 1UL << atoi(entry->d_name);
+    if (folder)
+        closedir(folder);
+    return set;
+}
+
+static void descriptors_are_links_to_what_they_stand_for(void)
+{
+    int ends[2], file, again, out = dup(1);
+    char path[32], bytes[8] = "";
+    unsigned long before = listed();
+
+    snprintf(path, sizeof(path), "/tmp/proc.%d", (int)getpid());
+    file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    PROMISE(file > 2 && write(file, "12345", 5) == 5 && !strcmp(link_of(file), path), "%s of %s", link_of(file), path);
+    PROMISE(listed() == (before | 1UL << file), "%lx, was %lx", listed(), before);
+    again = opened_again(file, O_RDONLY);
+    PROMISE(again > 2 && read(again, bytes, 8) == 5 && !memcmp(bytes, "12345", 5), "from its beginning: %s", bytes);
+    PROMISE(write(again, "x", 1) == -1 && lseek(file, 0, SEEK_CUR) == 5, "an open file of its own");
+    close(again);
+    PROMISE(dup2(file, 1) == 1 && (again = open("/dev/stdout", O_WRONLY | O_APPEND)) > 2, "standard output: %d", errno);
+    PROMISE(write(again, "67", 2) == 2 && pread(file, bytes, 8, 0) == 7 && !memcmp(bytes, "1234567", 7), "is where it leads: %s", bytes);
+    dup2(out, 1);
+    close(again);
+    PROMISE(unlink(path) == 0 && strstr(link_of(file), "(deleted)"), "removed: %s", link_of(file));
+    again = opened_again(file, O_RDONLY);
+    PROMISE(again > 2 && read(again, bytes, 1) == 1, "and still there: %d", errno);
+    close(again);
+    close(file);
+    PROMISE(opened_again(file, O_RDONLY) == -1 && errno == ENOENT && !*link_of(file), "closed: %d, %s", errno, link_of(file));
+    PROMISE(pipe(ends) == 0 && !strncmp(link_of(ends[0]), "pipe:[", 6), "a pipe: %s", link_of(ends[0]));
+    PROMISE(opened_again(ends[0], O_RDONLY) == -1 && errno == ENXIO, "has no place: %d", errno);
+    close(ends[0]);
+    close(ends[1]);
+    PROMISE(open("/proc/self/fd/new", O_WRONLY | O_CREAT, 0600) == -1 && unlink("/proc/self/fd/1") == -1, "nothing comes or goes by name");
+    close(out);
+    PROMISE((listed() | 1UL << out) == before, "%lx, was %lx", listed(), before);
+}
+
 static void files_stay_as_they_were(void)
 {
     char first[32] = "", again[32] = "";
@@ -223,6 +297,7 @@ int main(int count, char **arguments)
     memory_is_the_process_s_own();
     stat_has_every_field();
     cpus_are_the_process_s_own();
+    descriptors_are_links_to_what_they_stand_for();
     files_stay_as_they_were();
     return promises_kept();
 }

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import re
 
+from pathlib import Path
+
 from conftest import Run, expect_exit
 
 NODES = [
@@ -24,6 +26,12 @@ def test_each_rank_has_memory_of_its_own_node(tacet: Run) -> None:
     assert [(rank, node) for rank, node, _, _ in told] == [("0", "0"), ("1", "1"), ("2", "0"), ("3", "1")], result.explain()
     # All but a large page: slices are cut at its multiples.
     assert all(int(whole) - int(near) <= 3 for _, _, near, whole in told), result.explain()
+
+
+def test_programs_read_which_cpus_a_node_has(tacet: Run, busybox: Path) -> None:
+    files = [f"/sys/devices/system/node/{name}" for name in ("online", "node0/cpulist", "node1/cpulist")]
+    result = expect_exit(tacet(busybox, "cat", *files, cpus=4, memory="1G", extra=NODES, options="ranks=1"))
+    assert result.stdout.decode().split() == ["0-1", "0,2", "1,3"], result.explain()
 
 
 def test_where_the_firmware_tells_no_nodes_nothing_is_said(tacet: Run) -> None:

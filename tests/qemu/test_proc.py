@@ -11,6 +11,7 @@ from conftest import Run, expect_exit
 
 KINDS = ["musl", "musl-pie", "glibc", "glibc-pie"]
 CPU = "/sys/devices/system/cpu"
+NODE = "/sys/devices/system/node"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -55,8 +56,8 @@ def test_the_machine_s_cpus_are_told_with_their_places(tacet: Run, busybox: Path
 
 
 def test_possible_cpus_are_the_node_s_and_online_ones_the_rank_s(tacet: Run, busybox: Path) -> None:
-    told = shown(tacet, busybox, f"{CPU}/possible", f"{CPU}/present", f"{CPU}/online", "/sys/devices/system/node/online", cpus=4)
-    assert told[:2] == ["0-3", "0-3"] and told[3] == "0" and told[2] in ("0", "0-3")
+    told = shown(tacet, busybox, f"{CPU}/possible", f"{CPU}/present", f"{CPU}/online", f"{NODE}/online", f"{NODE}/node0/cpulist", cpus=4)
+    assert told[:2] == ["0-3", "0-3"] and told[3:] == ["0", "0-3"] and told[2] in ("0", "0-3")
 
 
 def test_interrupts_are_counted_by_cpu_and_name(tacet: Run, busybox: Path) -> None:
@@ -79,4 +80,8 @@ def test_the_tools_of_busybox_find_what_they_read(tacet: Run, busybox: Path) -> 
     assert expect_exit(tacet(busybox, "nproc")).stdout == b"1\n"
     mounted = expect_exit(tacet(busybox, "mount"))
     assert b"rootfs on / type rootfs" in mounted.stdout and b"proc on /proc type proc" in mounted.stdout, mounted.explain()
+    assert b"tmpfs on /tmp type tmpfs" in mounted.stdout and b"tmpfs on /dev/shm type tmpfs" in mounted.stdout, mounted.explain()
+    disks = expect_exit(tacet(busybox, "df", "-k", "/tmp", "/dev/shm"))
+    sizes = [int(line.split()[1]) for line in disks.stdout.decode().splitlines()[1:]]
+    assert sizes == [total, total], disks.explain()
     assert re.fullmatch(rb"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\n", expect_exit(tacet(busybox, "cat", "/proc/sys/kernel/random/boot_id")).stdout)
