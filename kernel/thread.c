@@ -228,6 +228,7 @@ static bool thread_leave_process(struct thread *thread)
     struct process *process = thread->process;
 
     spin_lock(&process->lock);
+    signal_thread_end(thread); /* nobody finds it by its tid any more: who does holds the process's lock */
     bool last = --process->thread_count == 0;
     process->ended_time = cpu_time_sum(process->ended_time, thread_time(thread));
     if (!last) {
@@ -252,7 +253,6 @@ _Noreturn void thread_exit(unsigned status)
     if (!process->ending && thread->tid == process->pid)
         process->exit_status = status; /* unless somebody ends all of them, the first one's counts */
     futex_robust_list_hand_on(thread);
-    signal_thread_end(thread);
     if (thread_leave_process(thread))
         process_end();
     if (clear_tid_address && !process->ending && !user_write(clear_tid_address, &zero, sizeof(zero)))
@@ -302,6 +302,9 @@ static bool thread_wanted(const struct thread *thread)
 
 void thread_notify(struct thread *thread)
 {
+    /* A thread on its way to another CPU has stored that, and looks at what it is wanted for when it arrives;
+     * so the order here is the other one. */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (thread != arch_thread())
         arch_cpu_wake(thread->cpu);
 }
