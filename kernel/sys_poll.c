@@ -227,12 +227,17 @@ static bool rest_tell(uint64_t address, uint64_t deadline_ns, uint64_t unit_ns)
 }
 
 /* Tells the time left, whatever the result. An interrupted call that can't is not started again: it would
- * wait for all of its time once more. */
+ * wait for all of its time once more. It still goes the long way, where its signal mask is put back. */
 static long select_end(unsigned number, long result, uint64_t timeout, uint64_t deadline_ns, uint64_t unit_ns)
 {
     bool told = rest_tell(timeout, deadline_ns, unit_ns);
 
-    return result == -EINTR && told ? thread_interrupted_call(number, RESTART_NEVER) : result;
+    if (result != -EINTR)
+        return result;
+    if (told)
+        return thread_interrupted_call(number, RESTART_NEVER);
+    arch_return_divert();
+    return -EINTR;
 }
 
 long sys_select(uint64_t count, uint64_t in, uint64_t out, uint64_t error, uint64_t timeout)

@@ -55,13 +55,43 @@ def test_a_full_signal_stack_ends_the_program_with_a_report(tacet: Run) -> None:
 def test_ranks_signal_stop_and_continue_each_other(tacet: Run) -> None:
     result = tacet("signal_ranks.musl", cpus=2, options="ranks=2")
     assert result.status == 128 + 15, result.explain()  # the second rank's end is the worst status
-    assert b"promises: 6, broken: 0\n" in result.stdout, result.explain()
+    assert b"promises: 106, broken: 0\n" in result.stdout, result.explain()
     console = result.console.replace("\r", "")
     assert re.search(r"rank 1 \(signal_ranks\S*\) stopped by SIGSTOP, until SIGCONT", console), result.explain()
     assert re.search(r"rank 1 \(signal_ranks\S*\) ended by SIGTERM, which rank 0 sent", console), result.explain()
 
 
+@pytest.mark.parametrize(("icount", "rounds"), [(0, "100"), (None, "500")], ids=["icount", "free"])
+def test_a_signal_reaches_a_thread_before_its_first_step(icount: int | None, rounds: str, tacet: Run) -> None:
+    expect_kept(tacet("signal_races.musl", "newborn", rounds, cpus=2, options="ranks=1", icount=icount), int(rounds))
+
+
+@pytest.mark.parametrize("way", ["halt", "mwait", "poll"])
+def test_a_signal_reaches_a_thread_on_its_way_to_another_cpu(way: str, tacet: Run) -> None:
+    rounds = "500" if way == "poll" else "2000"
+    expect_kept(tacet("signal_races.musl", "travel", rounds, cpus=3, options=f"ranks=1 idle={way}"), int(rounds))
+
+
+def test_the_end_of_a_process_reaches_a_thread_before_its_first_step(tacet: Run) -> None:
+    expect_exit(tacet("signal_races.musl", "ended", cpus=2, options="ranks=1", icount=0), 5)
+
+
+@pytest.mark.parametrize(("part", "rounds"), [("alarms", "500"), ("stranger", "20000")])
+def test_timers_outlive_their_threads_and_do_not_outlive_themselves(part: str, rounds: str, tacet: Run) -> None:
+    expect_kept(tacet("signal_races.musl", part, rounds, cpus=2, options="ranks=1"), 2)
+
+
+def test_a_periodic_timer_goes_on_after_its_signal_was_ignored(tacet: Run) -> None:
+    expect_kept(tacet("signal_races.musl", "ignored"), 2)
+
+
 @pytest.mark.parametrize("name", ["signals.glibc", "signals.musl", "itimers.glibc", "signal_threads.glibc", "signal_frames.musl"])
 def test_linux_keeps_the_same_promises(name: str) -> None:
     done = subprocess.run([program(name)], capture_output=True, timeout=120)
+    assert done.returncode == 0, (done.stdout + done.stderr).decode()
+
+
+@pytest.mark.parametrize("part", ["newborn", "travel", "alarms", "stranger"])
+def test_linux_loses_no_signal_either(part: str) -> None:
+    done = subprocess.run([program("signal_races.musl"), part, "50"], capture_output=True, timeout=120)
     assert done.returncode == 0, (done.stdout + done.stderr).decode()
