@@ -150,8 +150,8 @@ static void handler_begin(struct thread *thread, void *frame, const struct signa
     }
     if (arch_signal_enter(frame, &signal, &place)) {
         if (place)
-            kernel_print("rank %u (%s): no room on the signal stack at %#lx for %s\n", thread->process->rank,
-                         thread->process->name, place, signal_name(info->signal));
+            kernel_print("rank %u (%s): the stack ends before %#lx, where the frame of %s would begin\n",
+                         thread->process->rank, thread->process->name, place, signal_name(info->signal));
         else
             kernel_print("rank %u (%s): no room on the signal stack at %#lx, %lu bytes, for %s\n",
                          thread->process->rank, thread->process->name, signals->stack.base,

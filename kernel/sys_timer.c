@@ -4,6 +4,7 @@
  */
 #include "arch.h"
 #include "clock.h"
+#include "console.h"
 #include "errno.h"
 #include "linux_abi.h"
 #include "process.h"
@@ -129,6 +130,17 @@ static bool tid_is_ours(uint32_t tid)
     return found;
 }
 
+/* Tells once a process why there are no more timers. */
+static long timers_refuse(long error)
+{
+    struct process *process = arch_process();
+
+    if (!__atomic_exchange_n(&process->timers.refused, true, __ATOMIC_RELAXED))
+        kernel_print("rank %u (%s) wants more than %u timers: timer_create answers EAGAIN\n", process->rank,
+                     process->name, PROGRAM_TIMERS);
+    return error;
+}
+
 long sys_timer_create(uint64_t clock, uint64_t event_address, uint64_t id_address)
 {
     struct linux_sigevent event = { .signal = SIGNAL_ALRM, .notify = SIGEV_SIGNAL };
@@ -151,7 +163,7 @@ long sys_timer_create(uint64_t clock, uint64_t event_address, uint64_t id_addres
                            event.notify == SIGEV_THREAD_ID ? (uint32_t)event.tid : 0, silent,
                            (uint32_t)clock == CLOCK_REALTIME);
     if (id < 0)
-        return id;
+        return timers_refuse(id);
     if (user_write(id_address, &id, sizeof(id))) {
         itimer_delete((uint64_t)id);
         return -EFAULT;

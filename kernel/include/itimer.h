@@ -37,6 +37,7 @@ struct program_timer {
 struct process_timers {
     struct spinlock lock;        /* guards these; taken before the process's lock and the signals' */
     bool some_set, some_ignored; /* maybe: what a change of an action has to look at */
+    bool refused;                /* one more than there are, and told so */
     struct program_timer real;   /* setitimer's ITIMER_REAL, alarm */
     struct program_timer created[PROGRAM_TIMERS];
 };
