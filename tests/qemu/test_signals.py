@@ -6,8 +6,10 @@ The programs check themselves, and keep the same promises on the build machine's
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 import qemu
@@ -23,11 +25,25 @@ def expect_kept(result: qemu.Result, least: int) -> None:
 
 @pytest.mark.parametrize("cpu", ["max", "qemu64", "max,-xsave", "max,-smap,-smep"])
 def test_handlers_are_told_the_truth_and_leave_no_trace(cpu: str, tacet: Run) -> None:
-    expect_kept(tacet("signals.musl", cpu=cpu), 150)
+    expect_kept(tacet("signals.musl", cpu=cpu), 100)
 
 
 def test_the_same_holds_beside_idle_cpus(tacet: Run) -> None:
-    expect_kept(tacet("signals.glibc", cpus=4, options="ranks=1"), 150)
+    expect_kept(tacet("signals.glibc", cpus=4, options="ranks=1"), 100)
+
+
+@pytest.mark.parametrize(("cpus", "icount"), [(1, 0), (1, None), (2, None)], ids=["icount", "free", "beside_an_idle_cpu"])
+def test_interrupted_waits_end_or_begin_again_as_on_linux(cpus: int, icount: int | None, tacet: Run) -> None:
+    expect_kept(tacet("interrupted.musl", cpus=cpus, icount=icount, options="ranks=1"), 200)
+
+
+def test_a_read_of_standard_input_is_interrupted_and_begins_again(tacet: Run, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "never")
+    writer = os.open(tmp_path / "never", os.O_RDWR)
+    expect_kept(tacet("interrupted.musl", "stdin", stdin=tmp_path / "never"), 2)
+    linux = subprocess.run([program("interrupted.musl"), "stdin"], stdin=writer, capture_output=True, timeout=60)
+    os.close(writer)
+    assert linux.returncode == 0, (linux.stdout + linux.stderr).decode()
 
 
 @pytest.mark.parametrize("kind", ["musl", "glibc"])
@@ -85,7 +101,7 @@ def test_a_periodic_timer_goes_on_after_its_signal_was_ignored(tacet: Run) -> No
     expect_kept(tacet("signal_races.musl", "ignored"), 2)
 
 
-@pytest.mark.parametrize("name", ["signals.glibc", "signals.musl", "itimers.glibc", "signal_threads.glibc", "signal_frames.musl"])
+@pytest.mark.parametrize("name", ["signals.glibc", "signals.musl", "itimers.glibc", "signal_threads.glibc", "signal_frames.musl", "interrupted.musl"])
 def test_linux_keeps_the_same_promises(name: str) -> None:
     done = subprocess.run([program(name)], capture_output=True, timeout=120)
     assert done.returncode == 0, (done.stdout + done.stderr).decode()
