@@ -37,7 +37,7 @@ static int poll_entry(const struct linux_pollfd *entry, bool *unannounced)
     if (!file)
         return POLL_INVALID;
     ready = file_ready(file);
-    *unannounced |= file->operations->unannounced;
+    *unannounced |= file_unannounced(file);
     file_put(file);
     ready |= (ready & READY_IN ? POLL_IN_NORMAL : 0) | (ready & READY_OUT ? POLL_OUT_NORMAL : 0);
     return (int)ready & (entry->events | READY_ERROR | READY_HANG_UP);
@@ -153,7 +153,7 @@ static int select_once(const struct select_call *call, struct select_sets *found
         if (!file)
             return -EBADF;
         ready = file_ready(file);
-        *unannounced |= file->operations->unannounced;
+        *unannounced |= file_unannounced(file);
         file_put(file);
         if (ready & (READY_IN | READY_HANG_UP | READY_ERROR))
             found->in[word] |= call->asked.in[word] & bit;

@@ -37,8 +37,9 @@ struct file_operations {
     unsigned (*ready)(struct file *file);      /* of enum file_ready; NULL: reads and writes never wait */
     uint64_t (*activity)(struct file *file); /* differs after what may have made it ready anew; may be NULL */
     void (*release)(struct file *file);      /* after the last reference */
+    /* Whether nobody calls file_wake when it becomes ready; NULL: somebody does. */
+    bool (*unannounced)(const struct file *file);
     bool terminal;
-    bool unannounced; /* nobody calls file_wake when it becomes ready */
     bool
         waits; /* reading or writing may wait: takes no lock for the offset, and looks at O_NONBLOCK itself */
 };
@@ -94,8 +95,9 @@ void files_close(struct process *process);
 int64_t file_read(struct file *file, uint64_t buffer, uint64_t bytes);
 int64_t file_write(struct file *file, uint64_t buffer, uint64_t bytes);
 
-/* What poll would tell. */
+/* What poll would tell, and whether it has to look again by itself. */
 unsigned file_ready(struct file *file);
+bool file_unannounced(const struct file *file);
 
 /* Opens the three standard streams. */
 void file_open_streams(struct process *process);
