@@ -269,8 +269,9 @@ static void thread_move(struct thread *thread, const void *frame)
     unsigned from = thread->cpu, to = thread->wanted_cpu;
 
     spin_lock(&process->lock);
-    if (thread_of_cpu(to)) { /* somebody else was quicker */
+    if (thread_of_cpu(to)) { /* somebody else was quicker: it stays, and may */
         thread->wanted_cpu = from;
+        thread->affinity |= cpu_mask_bit(from);
         spin_unlock(&process->lock);
         return;
     }

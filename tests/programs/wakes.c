@@ -3,6 +3,9 @@
  * wakes.c PART: threads that wait for each other.
  *
  *   silent              a thread waits in each of the ways there are: its CPU enters the kernel not once while nothing happens, and wakes when it does
+ *   moved               a thread is carried to another CPU while it waits, again in each way
+ *   ended               the process ends, with 7, while its threads wait
+ *   closed              a file is closed while another thread waits for a lock on it
  *   rings ROUNDS        2 threads and more hand a token on, by each way of waiting, that many times around
  *   crowd ROUNDS        all threads but one fill a pipe and raise a counter, and one takes it all
  */
@@ -157,18 +160,21 @@ static void one_waits(const char *name, void (*wait)(void), void (*wake)(void))
     PROMISE(pthread_join(thread, &result) == 0, "%s", name);
 }
 
-static void silent(void)
+static const struct wait_kind {
+    const char *name;
+    void (*wait)(void), (*wake)(void);
+} kinds[] = {
+    { "read of a pipe", wait_read, wake_empty },        { "write to a full pipe", wait_write, wake_full },
+    { "read of a counter", wait_counter, wake_counter }, { "poll", wait_poll, wake_counter },
+    { "select", wait_select, wake_empty },              { "epoll_wait", wait_set, wake_empty },
+    { "poll of a set", wait_polled_set, wake_counter }, { "flock", wait_flock, wake_flock },
+    { "a lock of a range", wait_record, wake_record },  { "futex", wait_futex, wake_futex },
+};
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+/* Whatever a wait could be for is not there yet. */
+static void all_open(void)
 {
-    static const struct {
-        const char *name;
-        void (*wait)(void), (*wake)(void);
-    } table[] = {
-        { "read of a pipe", wait_read, wake_empty },        { "write to a full pipe", wait_write, wake_full },
-        { "read of a counter", wait_counter, wake_counter }, { "poll", wait_poll, wake_counter },
-        { "select", wait_select, wake_empty },              { "epoll_wait", wait_set, wake_empty },
-        { "poll of a set", wait_polled_set, wake_counter }, { "flock", wait_flock, wake_flock },
-        { "a lock of a range", wait_record, wake_record },  { "futex", wait_futex, wake_futex },
-    };
     struct flock range = { .l_type = F_WRLCK };
     struct epoll_event event = { .events = EPOLLIN };
 
@@ -182,8 +188,113 @@ static void silent(void)
     event.data.fd = empty[0];
     PROMISE(epoll_ctl(files_set, EPOLL_CTL_ADD, empty[0], &event) == 0, "%d", errno);
     PROMISE(flock(owned, LOCK_EX) == 0 && fcntl(owned, F_OFD_SETLK, &range) == 0, "%d", errno);
-    for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-        one_waits(table[i].name, table[i].wait, table[i].wake);
+}
+
+static void silent(void)
+{
+    all_open();
+    for (unsigned i = 0; i < KINDS; i++)
+        one_waits(kinds[i].name, kinds[i].wait, kinds[i].wake);
+}
+
+/* ---- moved, ended ---- */
+
+static atomic_int waiter_tid, woken_on;
+
+static void *movable_waiter(void *kind)
+{
+    atomic_store(&waiter_tid, (int)syscall(SYS_gettid));
+    ((const struct wait_kind *)kind)->wait();
+    atomic_store(&woken_on, sched_getcpu());
+    return NULL;
+}
+
+/* A wait goes on, on the other CPU, without having been interrupted. */
+static void one_moves(const struct wait_kind *kind, const int *to)
+{
+    pthread_t thread;
+
+    atomic_store(&waiter_tid, 0);
+    if (pthread_create(&thread, NULL, movable_waiter, (void *)(uintptr_t)kind)) {
+        PROMISE(false, "%s: no thread", kind->name);
+        return;
+    }
+    while (!atomic_load(&waiter_tid))
+        __builtin_ia32_pause();
+    compute(FALL_ASLEEP_MS);
+    for (unsigned i = 0; i < 4; i++) {
+        cpu_set_t one;
+
+        CPU_ZERO(&one);
+        CPU_SET(to[i % 2], &one);
+        PROMISE(sched_setaffinity(atomic_load(&waiter_tid), sizeof(one), &one) == 0, "%s: %d", kind->name, errno);
+        compute(FALL_ASLEEP_MS);
+    }
+    kind->wake();
+    PROMISE(pthread_join(thread, NULL) == 0 && atomic_load(&woken_on) == to[1], "%s: on %d, not %d", kind->name, atomic_load(&woken_on), to[1]);
+}
+
+static void moved(void)
+{
+    cpu_set_t allowed;
+    int to[2] = { 0, 0 }, found = 0;
+
+    sched_getaffinity(0, sizeof(allowed), &allowed);
+    for (int cpu = CPU_SETSIZE - 1; cpu >= 0 && found < 2; cpu--)
+        if (CPU_ISSET(cpu, &allowed))
+            to[found++] = cpu;
+    all_open();
+    for (unsigned i = 0; i < KINDS && found == 2; i++)
+        one_moves(&kinds[i], to);
+}
+
+/* The process ends while its threads wait, each for something else. */
+static void ended(void)
+{
+    pthread_t thread;
+
+    all_open();
+    for (unsigned i = 0; i < KINDS && i + 1 < cpus; i++) {
+        atomic_store(&waiter_tid, 0);
+        PROMISE(pthread_create(&thread, NULL, movable_waiter, (void *)(uintptr_t)&kinds[i]) == 0, "%s", kinds[i].name);
+        while (!atomic_load(&waiter_tid))
+            __builtin_ia32_pause();
+    }
+    compute(FALL_ASLEEP_MS);
+    _exit(promises_kept() ? 1 : 7);
+}
+
+/* ---- closed ---- */
+
+static void *wait_for_record(void *unused)
+{
+    struct flock range = { .l_type = F_WRLCK, .l_start = 7, .l_len = 3 };
+
+    (void)unused;
+    atomic_store(&waiter_cpu, sched_getcpu());
+    return (void *)(intptr_t)(fcntl(wanted, F_SETLKW, &range) ? errno : 0);
+}
+
+/* Locks of the process end when it closes the file; so one that comes behind that must not stay. */
+static void closed(void)
+{
+    struct flock range = { .l_type = F_WRLCK };
+    pthread_t thread;
+    void *error = NULL;
+
+    owned = open("/tmp/owned", O_RDWR | O_CREAT, 0600), wanted = open("/tmp/owned", O_RDWR);
+    PROMISE(fcntl(owned, F_OFD_SETLK, &range) == 0, "%d", errno);
+    atomic_store(&waiter_cpu, -1);
+    PROMISE(pthread_create(&thread, NULL, wait_for_record, NULL) == 0, "no thread");
+    while (atomic_load(&waiter_cpu) < 0)
+        __builtin_ia32_pause();
+    compute(FALL_ASLEEP_MS);
+    close(wanted);
+    range.l_type = F_UNLCK;
+    PROMISE(fcntl(owned, F_OFD_SETLK, &range) == 0, "%d", errno);
+    PROMISE(pthread_join(thread, &error) == 0 && (intptr_t)error == EBADF, "%ld", (long)(intptr_t)error);
+    range.l_type = F_WRLCK;
+    PROMISE(fcntl(owned, F_OFD_SETLK, &range) == 0, "a lock of nobody's stays: %d", errno);
 }
 
 /* ---- rings ---- */
@@ -346,6 +457,12 @@ int main(int argc, char **argv)
     cpus = (unsigned)CPU_COUNT(&allowed);
     if (!strcmp(part, "silent"))
         silent();
+    else if (!strcmp(part, "moved"))
+        moved();
+    else if (!strcmp(part, "ended"))
+        ended();
+    else if (!strcmp(part, "closed"))
+        closed();
     else if (!strcmp(part, "rings"))
         rings(rounds);
     else if (!strcmp(part, "crowd"))

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
-from conftest import Run, expect_exit
+from conftest import Run, expect_exit, program
 from test_signals import expect_kept
 
 
@@ -22,6 +24,21 @@ def test_a_token_goes_round_without_a_lost_wake_up(cpus: int, rounds: int, way: 
 
 def test_what_many_threads_send_to_one_arrives(tacet: Run) -> None:
     expect_kept(tacet("wakes.musl", "crowd", "5000", cpus=4, options="ranks=1", time_limit=120), 7)
+
+
+def test_a_lock_that_comes_after_its_file_was_closed_does_not_stay(tacet: Run) -> None:
+    expect_kept(tacet("wakes.musl", "closed", cpus=2, options="ranks=1"), 4)
+    ran = subprocess.run([program("wakes.musl"), "closed"], capture_output=True, timeout=60, check=False)
+    assert (ran.returncode, ran.stderr) == (0, b""), ran
+
+
+def test_a_thread_that_waits_is_carried_to_another_cpu_and_waits_on(tacet: Run) -> None:
+    expect_kept(tacet("wakes.musl", "moved", cpus=3, options="ranks=1"), 50)
+
+
+def test_a_process_ends_while_its_threads_wait(tacet: Run) -> None:
+    result = expect_exit(tacet("wakes.musl", "ended", cpus=12, memory="256M", options="ranks=1"), 7)
+    assert b", broken: 0\n" in result.stdout and result.stderr == b"", result.explain()
 
 
 def test_ranks_wait_apart(tacet: Run) -> None:
