@@ -250,8 +250,10 @@ _Noreturn void thread_exit(unsigned status)
     uint32_t zero = 0;
 
     klog(thread_end, thread->tid, status);
+    spin_lock(&process->lock);
     if (!process->ending && thread->tid == process->pid)
         process->exit_status = status; /* unless somebody ends all of them, the first one's counts */
+    spin_unlock(&process->lock);
     futex_robust_list_hand_on(thread);
     if (thread_leave_process(thread))
         process_end();

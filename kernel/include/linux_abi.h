@@ -295,7 +295,8 @@ struct linux_itimerspec {
 #define FUTEX_WAIT_BITSET    9
 #define FUTEX_WAKE_BITSET    10
 #define FUTEX_CLOCK_REALTIME 256
-#define FUTEX_COMMANDS       127 /* without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME */
+#define FUTEX_COMMANDS \
+    0xfffffe7fU /* without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME; there are no other flags */
 
 /* A robust lock's word */
 #define FUTEX_TID_MASK   0x3fffffffU

@@ -7,12 +7,14 @@
  *   ended     the process ends, with 5, while a thread has not taken its first step yet
  *   alarms    a thread ends while many timers send it signals; the timers are deleted afterwards
  *   ignored   a periodic timer's signal waits while the program ignores it for a moment (Linux keeps this since 6.13)
+ *   chaos     threads begin and end, move, sleep, block signals and wait for them, while they get as many as there is time for
  *   stranger  timers are deleted by a thread that has not made them, before their maker knows of them
  */
 #define _GNU_SOURCE
 #include "promise.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -238,6 +240,122 @@ static bool stranger(unsigned rounds)
     return true;
 }
 
+/* ---- Everything at once ---- */
+
+#define CHAOS_THREADS_MOST 8
+
+static atomic_int chaos_tids[CHAOS_THREADS_MOST];
+static int chaos_pipe[2];
+
+static uint32_t random_number(uint32_t *state)
+{
+    *state ^= *state << 13, *state ^= *state >> 17, *state ^= *state << 5;
+    return *state;
+}
+
+static void random_deed(uint32_t *state)
+{
+    const struct timespec nap = { 0, random_number(state) % 20000 };
+    uint32_t word = 0;
+    cpu_set_t one;
+    sigset_t mask;
+    char byte;
+
+    sigemptyset(&mask);
+    sigaddset(&mask, random_number(state) % 2 ? SIGUSR1 : SIGRTMIN);
+    switch (random_number(state) % 8) {
+    case 0:
+        CPU_ZERO(&one);
+        CPU_SET(random_number(state) % CHAOS_THREADS_MOST, &one);
+        sched_setaffinity(0, sizeof(one), &one);
+        break;
+    case 1:
+        nanosleep(&nap, NULL);
+        break;
+    case 2:
+        pthread_sigmask(random_number(state) % 2 ? SIG_BLOCK : SIG_UNBLOCK, &mask, NULL);
+        break;
+    case 3:
+        syscall(SYS_futex, &word, 0, 0, &nap, NULL, 0);
+        break;
+    case 4:
+        syscall(SYS_rt_sigtimedwait, &mask, NULL, &nap, 8);
+        break;
+    case 5:
+        syscall(SYS_write, chaos_pipe[1], "x", 1);
+        break;
+    case 6:
+        syscall(SYS_read, chaos_pipe[0], &byte, 1);
+        break;
+    default:
+        for (volatile uint32_t wait = random_number(state) % 3000; wait; wait--)
+            ;
+    }
+}
+
+static void *live_for_a_while(void *number)
+{
+    unsigned me = (unsigned)(uintptr_t)number % CHAOS_THREADS_MOST;
+    uint32_t state = (uint32_t)(uintptr_t)number * 2654435761U + 1;
+
+    atomic_store(&chaos_tids[me], (int)syscall(SYS_gettid));
+    for (unsigned deeds = random_number(&state) % 200; deeds; deeds--)
+        random_deed(&state);
+    return NULL;
+}
+
+/* Signals to whoever is alive, or no longer, by kill, by timers, to the thread and the process. */
+static void harass(uint32_t *state, unsigned count)
+{
+    int tid = atomic_load(&chaos_tids[random_number(state) % count]), id;
+    struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMIN };
+    const struct itimerspec soon = { { 0, random_number(state) % 2 * 100000 }, { 0, 1 + random_number(state) % 200000 } };
+
+    switch (random_number(state) % 4) {
+    case 0:
+        kill(getpid(), SIGUSR1);
+        break;
+    case 1:
+        *((int *)&event + 4) = tid;
+        if (tid && syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &id) == 0)
+            syscall(SYS_timer_settime, id, 0, &soon, NULL);
+        break;
+    case 2:
+        syscall(SYS_timer_delete, random_number(state) % 128);
+        break;
+    default:
+        if (tid)
+            syscall(SYS_tgkill, getpid(), tid, random_number(state) % 2 ? SIGUSR1 : SIGRTMIN);
+    }
+}
+
+static bool chaos(unsigned rounds)
+{
+    pthread_t threads[CHAOS_THREADS_MOST];
+    cpu_set_t allowed;
+    unsigned count, ended = 0;
+    uint32_t state = 7;
+
+    sched_getaffinity(0, sizeof(allowed), &allowed);
+    count = (unsigned)CPU_COUNT(&allowed) - 1;
+    count = count < CHAOS_THREADS_MOST ? count : CHAOS_THREADS_MOST;
+    if (count == 0 || pipe2(chaos_pipe, O_NONBLOCK))
+        return false;
+    for (unsigned i = 0; i < rounds; i++) {
+        for (unsigned n = 0; n < count; n++)
+            if (pthread_create(&threads[n], NULL, live_for_a_while, (void *)(uintptr_t)(i * CHAOS_THREADS_MOST + n)))
+                return false;
+        for (unsigned n = 0; n < 100; n++)
+            harass(&state, count);
+        for (unsigned n = 0; n < count; n++)
+            ended += pthread_join(threads[n], NULL) == 0;
+    }
+    for (int id = 0; id < 128; id++)
+        syscall(SYS_timer_delete, id);
+    PROMISE(ended == rounds * count && atomic_load(&handled) > 0, "%u ended, %d signals", ended, atomic_load(&handled));
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     struct sigaction action = { .sa_handler = count };
@@ -254,6 +372,7 @@ int main(int argc, char **argv)
                 : !strcmp(part, "travel")   ? travel(rounds)
                 : !strcmp(part, "alarms")   ? alarms(rounds)
                 : !strcmp(part, "ignored")  ? ignored()
+                : !strcmp(part, "chaos")    ? chaos(rounds)
                 : !strcmp(part, "stranger") ? stranger(rounds)
                                             : false;
     PROMISE(done, "%s did not come to its end", part);

@@ -97,6 +97,11 @@ def test_timers_outlive_their_threads_and_do_not_outlive_themselves(part: str, r
     expect_kept(tacet("signal_races.musl", part, rounds, cpus=2, options="ranks=1"), 2)
 
 
+@pytest.mark.parametrize("way", ["halt", "mwait"])
+def test_signals_threads_and_timers_survive_each_other(way: str, tacet: Run) -> None:
+    expect_kept(tacet("signal_races.musl", "chaos", "150", cpus=4, options=f"ranks=1 idle={way}", time_limit=120), 2)
+
+
 def test_a_periodic_timer_goes_on_after_its_signal_was_ignored(tacet: Run) -> None:
     expect_kept(tacet("signal_races.musl", "ignored"), 2)
 
