@@ -82,7 +82,7 @@ APP_CFLAGS := -std=gnu11 -O2 $(WARNINGS) -Iapps/include
 APP_SOURCES = $(wildcard apps/$(@F)/*.c) $(APP_LIBRARY)
 $(NOISE_APPS:%=$(BUILD)/apps/%): APP_LIBRARY := $(wildcard apps/lib/*.c)
 $(CREW_APPS:%=$(BUILD)/apps/%): APP_LIBRARY := $(addprefix apps/lib/,crew.c affinity.c memory.c parse.c)
-$(BUILD)/apps/cost: APP_LIBRARY := apps/lib/parse.c
+$(BUILD)/apps/cost: APP_LIBRARY := $(addprefix apps/lib/,affinity.c parse.c)
 
 .PHONY: apps
 apps: $(APPS)

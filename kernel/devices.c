@@ -59,6 +59,12 @@ static int64_t stream_read(struct file *file, uint64_t buffer, uint64_t bytes, u
     return user_write(buffer, chunk, (uint64_t)got) ? -EFAULT : got;
 }
 
+/* Nothing interrupts when input comes. The other ranks' has always ended. */
+static bool stream_unannounced(const struct file *file)
+{
+    return file->process->rank == 0;
+}
+
 static unsigned stream_ready(struct file *file)
 {
     return READY_OUT | (file->process->rank != 0 || console_input_ready() ? READY_IN : 0);
@@ -126,10 +132,12 @@ static const struct file_operations terminal_operations = { .read = stream_read,
                                                             .ready = stream_ready,
                                                             .terminal = true,
                                                             .waits = true,
-                                                            .unannounced = true };
-static const struct file_operations stream_operations = {
-    .read = stream_read, .write = stream_write, .ready = stream_ready, .waits = true, .unannounced = true
-};
+                                                            .unannounced = stream_unannounced };
+static const struct file_operations stream_operations = { .read = stream_read,
+                                                          .write = stream_write,
+                                                          .ready = stream_ready,
+                                                          .waits = true,
+                                                          .unannounced = stream_unannounced };
 
 static void stream_bind(struct file *file, enum device device, enum console_stream stream)
 {

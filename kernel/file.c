@@ -157,3 +157,8 @@ unsigned file_ready(struct file *file)
 {
     return file->operations->ready ? file->operations->ready(file) : READY_IN | READY_OUT;
 }
+
+bool file_unannounced(const struct file *file)
+{
+    return file->operations->unannounced && file->operations->unannounced(file);
+}

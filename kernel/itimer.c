@@ -119,7 +119,7 @@ void itimer_signal_taken(struct program_timer *timer, uint64_t setting, struct s
     struct process *process = arch_process();
 
     spin_lock(&process->timers.lock);
-    if (timer->setting == setting) {
+    if (timer->setting == setting && !timer->armed) {
         uint64_t overrun = timer->interval_ns ? forward(timer) : 0;
 
         if (timer->interval_ns)
@@ -131,25 +131,37 @@ void itimer_signal_taken(struct program_timer *timer, uint64_t setting, struct s
     spin_unlock(&process->timers.lock);
 }
 
+/* A signal that waited was forgotten when the program began to ignore it: from then on its timer has fired in
+ * vain. When the program ignores it no longer, the timer goes on. */
+static void action_changed(struct program_timer *timer, bool is_ignored)
+{
+    if (is_ignored && timer->deadline_ns && timer->interval_ns && !timer->armed && !timer->silent &&
+        !timer->entry.in) {
+        timer->ignored = timer->process->timers.some_ignored = true;
+    } else if (!is_ignored && timer->ignored) {
+        forward(timer);
+        arm(timer);
+    }
+}
+
 void itimer_action_changed(struct process *process, int signal)
 {
     struct process_timers *timers = &process->timers;
+    bool is_ignored = signal_is_ignored(process, signal);
 
-    if (!timers->some_ignored || signal_is_ignored(process, signal))
+    if (is_ignored ? !timers->some_set : !timers->some_ignored)
         return;
     spin_lock(&timers->lock);
     for (unsigned i = 0; i <= PROGRAM_TIMERS; i++) {
         struct program_timer *timer = i < PROGRAM_TIMERS ? &timers->created[i] : &timers->real;
 
-        if (!timer->process || !timer->ignored || timer->entry.info.signal != signal)
-            continue;
-        forward(timer);
-        arm(timer);
+        if (timer->process && timer->entry.info.signal == signal)
+            action_changed(timer, is_ignored);
     }
     spin_unlock(&timers->lock);
 }
 
-int itimer_create(const struct signal_info *info, uint32_t tid, bool silent, bool is_wall)
+int itimer_create(int signal, const uint64_t *value, uint32_t tid, bool silent, bool is_wall)
 {
     struct process *process = arch_process();
     struct process_timers *timers = &process->timers;
@@ -162,13 +174,15 @@ int itimer_create(const struct signal_info *info, uint32_t tid, bool silent, boo
     if (id >= 0) {
         struct program_timer *timer = &timers->created[id];
 
-        *timer = (struct program_timer){ .setting = timer->setting, /* a signal may still be on its way */
-                                         .process = process,
-                                         .tid = tid,
-                                         .silent = silent,
-                                         .is_wall = is_wall,
-                                         .entry.info = *info };
-        timer->entry.info.timer.id = id;
+        *timer = (struct program_timer){
+            .setting = timer->setting, /* a signal may still be on its way */
+            .process = process,
+            .tid = tid,
+            .silent = silent,
+            .is_wall = is_wall,
+            .entry.info = { .signal = signal, .code = SIGNAL_BY_TIMER, .timer = { .id = id } }
+        };
+        timer->entry.info.timer.value = value ? *value : (uint64_t)id;
     }
     spin_unlock(&timers->lock);
     return id;
@@ -193,15 +207,18 @@ struct program_timer *itimer_real(void)
     return timer;
 }
 
-void itimer_delete(struct program_timer *timer)
+int itimer_delete(uint64_t id)
 {
     struct process_timers *timers = &arch_process()->timers;
 
     spin_lock(&timers->lock);
-    if (timer->process)
+    struct program_timer *timer = itimer_find(id);
+    if (timer) {
         stop(timer);
-    timer->process = NULL;
+        timer->process = NULL;
+    }
     spin_unlock(&timers->lock);
+    return timer ? 0 : -EINVAL;
 }
 
 void itimer_set(struct program_timer *timer, uint64_t deadline_ns, uint64_t interval_ns,
@@ -218,6 +235,7 @@ void itimer_set(struct program_timer *timer, uint64_t deadline_ns, uint64_t inte
         timer->overrun = 0;
         if (deadline_ns)
             arm(timer);
+        timers->some_set = true;
     }
     spin_unlock(&timers->lock);
 }

@@ -240,7 +240,10 @@ static void prepare(struct process *process, int signal)
         flush_everywhere(process, signal_bit(SIGNAL_CONT));
     if (signal == SIGNAL_CONT)
         flush_everywhere(process, STOP_SIGNALS);
-    if ((signal == SIGNAL_CONT || signal == SIGNAL_KILL) && process->signals.stopped) {
+    if (signal != SIGNAL_CONT && signal != SIGNAL_KILL)
+        return;
+    process->signals.stop_taken = false;
+    if (process->signals.stopped) {
         process->signals.stopped = false;
         notify_all(process);
     }
@@ -356,6 +359,16 @@ void signal_mask_set(uint64_t blocked)
     spin_unlock(&process->signals.lock);
 }
 
+void signal_waited_set(uint64_t set)
+{
+    struct thread *thread = arch_thread();
+
+    /* The lock orders it with a sender, who adds a signal first and then looks for somebody that takes it. */
+    spin_lock(&thread->process->signals.lock);
+    thread->signals.waited = set;
+    spin_unlock(&thread->process->signals.lock);
+}
+
 void signal_mask_swap(uint64_t blocked)
 {
     struct thread_signals *signals = &arch_thread()->signals;
@@ -398,6 +411,23 @@ int signal_action_set(int signal, const struct linux_sigaction *action, struct l
     return 0;
 }
 
+/* ---- Stopping ---- */
+
+bool signal_stop(struct process *process)
+{
+    struct process_signals *signals = &process->signals;
+
+    spin_lock(&signals->lock);
+    bool stops = signals->stop_taken;
+    if (stops) {
+        __atomic_store_n(&signals->stopped, true, __ATOMIC_RELEASE);
+        notify_all(process);
+    }
+    signals->stop_taken = false;
+    spin_unlock(&signals->lock);
+    return stops;
+}
+
 /* ---- Taking ---- */
 
 int signal_take(uint64_t set, struct signal_info *info)
@@ -416,6 +446,7 @@ int signal_take(uint64_t set, struct signal_info *info)
     if (pending->set & set) {
         signal = __builtin_ctzll(pending->set & set) + 1;
         pending_take(signals, pending, signal, &taken);
+        signals->stop_taken |= signal_stops_by_default(signal);
     }
     spin_unlock(&signals->lock);
     if (!signal)

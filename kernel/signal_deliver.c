@@ -150,8 +150,8 @@ static void handler_begin(struct thread *thread, void *frame, const struct signa
     }
     if (arch_signal_enter(frame, &signal, &place)) {
         if (place)
-            kernel_print("rank %u (%s): no room on the signal stack at %#lx for %s\n", thread->process->rank,
-                         thread->process->name, place, signal_name(info->signal));
+            kernel_print("rank %u (%s): the stack ends before %#lx, where the frame of %s would begin\n",
+                         thread->process->rank, thread->process->name, place, signal_name(info->signal));
         else
             kernel_print("rank %u (%s): no room on the signal stack at %#lx, %lu bytes, for %s\n",
                          thread->process->rank, thread->process->name, signals->stack.base,
@@ -179,16 +179,9 @@ static struct linux_sigaction action_take(struct process *process, int signal)
 
 static void process_stop(struct process *process, int signal)
 {
-    kernel_print("rank %u (%s) stopped by %s, until SIGCONT\n", process->rank, process->name,
-                 signal_name(signal));
-    __atomic_store_n(&process->signals.stopped, true, __ATOMIC_RELEASE);
-    CPU_MASK_EACH(cpu, process->cpus)
-    {
-        struct thread *thread = thread_of_cpu((unsigned)cpu);
-
-        if (thread)
-            thread_notify(thread);
-    }
+    if (signal_stop(process))
+        kernel_print("rank %u (%s) stopped by %s, until SIGCONT\n", process->rank, process->name,
+                     signal_name(signal));
 }
 
 static void stop_wait(struct thread *thread)

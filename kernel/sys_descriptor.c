@@ -173,7 +173,21 @@ static int lock_tell(struct file *file, const struct file_lock *wanted, struct l
     return 0;
 }
 
-static long record_lock(struct file *file, uint32_t command, uint64_t argument)
+/* The process's locks on a file end when it closes a descriptor of it. One that was acquired by a descriptor
+ * which another thread has closed meanwhile would stay for ever. */
+static int lock_keep(struct file *file, uint64_t descriptor, const struct file_lock *lock)
+{
+    struct file *there = file_get(file->process, descriptor);
+
+    if (there)
+        file_put(there);
+    if (there == file)
+        return 0;
+    lock_release(file, lock);
+    return -EBADF;
+}
+
+static long record_lock(struct file *file, uint64_t descriptor, uint32_t command, uint64_t argument)
 {
     bool open_file = command >= F_OFD_GETLK, tell = command == F_GETLK || command == F_OFD_GETLK;
     bool wait = command == F_SETLKW || command == F_OFD_SETLKW;
@@ -201,7 +215,8 @@ static long record_lock(struct file *file, uint32_t command, uint64_t argument)
     if ((file->flags & O_ACCMODE) == (lock.exclusive ? O_RDONLY : O_WRONLY))
         return -EBADF;
     file->has_locks |= open_file;
-    return lock_acquire(file, &lock, wait);
+    error = lock_acquire(file, &lock, wait);
+    return error || open_file ? error : lock_keep(file, descriptor, &lock);
 }
 
 static long whole_lock(struct file *file, uint32_t operation)
@@ -248,7 +263,7 @@ static long flags_set(struct file *file, uint64_t flags)
     return 0;
 }
 
-static long file_control(struct file *file, uint32_t command, uint64_t argument)
+static long file_control(struct file *file, uint64_t descriptor, uint32_t command, uint64_t argument)
 {
     switch (command) {
     case F_GETFL:
@@ -261,7 +276,7 @@ static long file_control(struct file *file, uint32_t command, uint64_t argument)
     case F_OFD_GETLK:
     case F_OFD_SETLK:
     case F_OFD_SETLKW:
-        return file->flags & O_PATH ? -EBADF : record_lock(file, command, argument);
+        return file->flags & O_PATH ? -EBADF : record_lock(file, descriptor, command, argument);
     case F_GETPIPE_SZ:
         return file_is_pipe(file) ? PIPE_BYTES : -EBADF;
     case F_SETPIPE_SZ: /* larger is refused, smaller is rounded up */
@@ -296,7 +311,7 @@ long sys_fcntl(uint64_t descriptor, uint64_t command, uint64_t argument)
     else if (command == F_SETFD)
         *close_on_exec = argument & 1;
     else
-        result = file_control(file, (uint32_t)command, argument);
+        result = file_control(file, descriptor, (uint32_t)command, argument);
     file_put(file);
     return restartable(SYSCALL_NUMBER_fcntl, result);
 }

@@ -40,10 +40,15 @@ static void epoll_release(struct file *file)
     vm_pages_give(&file->process->vm, arch_physical_of(file->object), EPOLL_MEMORY);
 }
 
-/* Of a set in a poll it is not known whether its files are announced. */
-static const struct file_operations epoll_operations = {
-    .ready = epoll_ready, .release = epoll_release, .name = "anon_inode:[eventpoll]", .unannounced = true
-};
+static bool epoll_unannounced(const struct file *file)
+{
+    return ((const struct epoll *)file->object)->unannounced;
+}
+
+static const struct file_operations epoll_operations = { .ready = epoll_ready,
+                                                         .release = epoll_release,
+                                                         .name = "anon_inode:[eventpoll]",
+                                                         .unannounced = epoll_unannounced };
 
 long sys_epoll_create1(uint64_t flags)
 {
@@ -117,7 +122,7 @@ static long control(struct file *set, struct file *file, uint64_t descriptor, ui
         return -EPERM; /* as Linux: files and directories are always ready */
     spin_lock(&epoll->lock);
     int error = row_change(&epoll->rows[(uint32_t)descriptor], file, (uint32_t)operation, event);
-    epoll->unannounced |= file->operations->unannounced;
+    epoll->unannounced |= file_unannounced(file);
     spin_unlock(&epoll->lock);
     if (!error)
         file_wake(set->process);

@@ -4,8 +4,8 @@
  * after each file_wait. Sets that are kept (epoll) are in sys_epoll.c.
  *
  * A wait that a signal interrupts without a handler goes on: poll by restart_syscall until its deadline,
- * select as a new call, which finds in its timeout what was left. Those that come with a signal mask have it
- * only for the wait (signal.h).
+ * select and ppoll as a new call, which finds in its timeout what was left. Those that come with a signal
+ * mask have it only for the wait (signal.h).
  */
 #include "arch.h"
 #include "clock.h"
@@ -37,7 +37,7 @@ static int poll_entry(const struct linux_pollfd *entry, bool *unannounced)
     if (!file)
         return POLL_INVALID;
     ready = file_ready(file);
-    *unannounced |= file->operations->unannounced;
+    *unannounced |= file_unannounced(file);
     file_put(file);
     ready |= (ready & READY_IN ? POLL_IN_NORMAL : 0) | (ready & READY_OUT ? POLL_OUT_NORMAL : 0);
     return (int)ready & (entry->events | READY_ERROR | READY_HANG_UP);
@@ -92,37 +92,11 @@ static long poll_rest(const uint64_t *words)
     return result == -EINTR ? thread_interrupted_wait(poll_rest, words) : result;
 }
 
-/* And the mask. */
-static long poll_masked_rest(const uint64_t *words)
-{
-    signal_mask_swap(words[3]);
-
-    long result = poll_wait(words[0], words[1], words[2]);
-    if (result == -EINTR)
-        return thread_interrupted_wait(poll_masked_rest, words);
-    signal_mask_restore();
-    return result;
-}
-
 long sys_poll(uint64_t list, uint64_t count, uint64_t timeout_ms)
 {
     const uint64_t words[RESUME_WORDS] = { list, count, deadline_of_ms((int32_t)timeout_ms) };
 
     return poll_rest(words);
-}
-
-long sys_ppoll(uint64_t list, uint64_t count, uint64_t timeout, uint64_t mask_address, uint64_t mask_bytes)
-{
-    uint64_t deadline_ns, mask;
-    int error = deadline_read(timeout, &deadline_ns);
-
-    if (!error && mask_address)
-        error = signal_mask_read(mask_address, mask_bytes, &mask);
-    if (error)
-        return error;
-
-    const uint64_t words[RESUME_WORDS] = { list, count, deadline_ns, mask_address ? mask : 0 };
-    return mask_address ? poll_masked_rest(words) : poll_rest(words);
 }
 
 /* ---- select ---- */
@@ -179,7 +153,7 @@ static int select_once(const struct select_call *call, struct select_sets *found
         if (!file)
             return -EBADF;
         ready = file_ready(file);
-        *unannounced |= file->operations->unannounced;
+        *unannounced |= file_unannounced(file);
         file_put(file);
         if (ready & (READY_IN | READY_HANG_UP | READY_ERROR))
             found->in[word] |= call->asked.in[word] & bit;
@@ -227,12 +201,17 @@ static bool rest_tell(uint64_t address, uint64_t deadline_ns, uint64_t unit_ns)
 }
 
 /* Tells the time left, whatever the result. An interrupted call that can't is not started again: it would
- * wait for all of its time once more. */
-static long select_end(unsigned number, long result, uint64_t timeout, uint64_t deadline_ns, uint64_t unit_ns)
+ * wait for all of its time once more. It still goes the long way, where its signal mask is put back. */
+static long timed_end(unsigned number, long result, uint64_t timeout, uint64_t deadline_ns, uint64_t unit_ns)
 {
     bool told = rest_tell(timeout, deadline_ns, unit_ns);
 
-    return result == -EINTR && told ? thread_interrupted_call(number, RESTART_NEVER) : result;
+    if (result != -EINTR)
+        return result;
+    if (told)
+        return thread_interrupted_call(number, RESTART_NEVER);
+    arch_return_divert();
+    return -EINTR;
 }
 
 long sys_select(uint64_t count, uint64_t in, uint64_t out, uint64_t error, uint64_t timeout)
@@ -248,7 +227,7 @@ long sys_select(uint64_t count, uint64_t in, uint64_t out, uint64_t error, uint6
         deadline_ns = deadline_of(time.seconds, time.microseconds, 1000);
     }
     long result = select_until(count, in, out, error, deadline_ns);
-    return select_end(SYSCALL_NUMBER_select, result, timeout, deadline_ns, 1000);
+    return timed_end(SYSCALL_NUMBER_select, result, timeout, deadline_ns, 1000);
 }
 
 /* `packed` leads to the mask's address and its size; 0: no mask. */
@@ -271,5 +250,24 @@ long sys_pselect6(uint64_t count, uint64_t in, uint64_t out, uint64_t error, uin
     long result = select_until(count, in, out, error, deadline_ns);
     if (given.address && result != -EINTR)
         signal_mask_restore();
-    return select_end(SYSCALL_NUMBER_pselect6, result, timeout, deadline_ns, 1);
+    return timed_end(SYSCALL_NUMBER_pselect6, result, timeout, deadline_ns, 1);
+}
+
+/* ---- ppoll: looks like poll, and ends like select ---- */
+
+long sys_ppoll(uint64_t list, uint64_t count, uint64_t timeout, uint64_t mask_address, uint64_t mask_bytes)
+{
+    uint64_t deadline_ns, mask = 0;
+    int error = deadline_read(timeout, &deadline_ns);
+
+    if (!error && mask_address)
+        error = signal_mask_read(mask_address, mask_bytes, &mask);
+    if (error)
+        return error;
+    if (mask_address)
+        signal_mask_swap(mask);
+    long result = poll_wait(list, count, deadline_ns);
+    if (mask_address && result != -EINTR)
+        signal_mask_restore();
+    return timed_end(SYSCALL_NUMBER_ppoll, result, timeout, deadline_ns, 1);
 }

@@ -89,16 +89,15 @@ long sys_rt_sigsuspend(uint64_t mask, uint64_t set_bytes)
 /* Words: the set, where to tell about the signal, until when. */
 static long timed_wait(const uint64_t *words)
 {
-    struct thread_signals *signals = &arch_thread()->signals;
     uint64_t set = words[0], address = words[1], deadline_ns = words[2];
     struct linux_siginfo told;
     struct signal_info info;
     int signal = signal_take(set, &info), slept = 0;
 
     if (!signal && deadline_ns > clock_now_ns()) {
-        signals->waited = set;
+        signal_waited_set(set);
         slept = thread_sleep(NULL, deadline_ns);
-        signals->waited = 0;
+        signal_waited_set(0);
         signal = signal_take(set, &info);
     }
     if (!signal)

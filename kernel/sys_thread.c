@@ -120,14 +120,14 @@ long sys_sched_getaffinity(uint64_t tid, uint64_t bytes, uint64_t mask)
     return user_write(mask, &cpus, sizeof(cpus)) ? -EFAULT : (long)sizeof(cpus);
 }
 
-/* The first CPU of the mask that no thread is on or on its way to, or -1. Under the process's lock. */
-static int cpu_choose(const struct process *process, uint64_t cpus)
+/* The first CPU of the mask that no other thread is on or on its way to, or -1. Under the process's lock. */
+static int cpu_choose(const struct process *process, const struct thread *mover, uint64_t cpus)
 {
     CPU_MASK_EACH(cpu, process->cpus)
     {
         const struct thread *thread = thread_of_cpu((unsigned)cpu);
 
-        if (thread)
+        if (thread && thread != mover)
             cpus &= ~(1ULL << thread->cpu | 1ULL << thread->wanted_cpu);
     }
     return cpus ? __builtin_ctzll(cpus) : -1;
@@ -142,7 +142,7 @@ static int affinity_set(struct process *process, struct thread *thread, uint64_t
     if (!cpus)
         return -EINVAL;
     if (!(cpus & 1ULL << thread->wanted_cpu)) {
-        int cpu = cpu_choose(process, cpus);
+        int cpu = cpu_choose(process, thread, cpus);
 
         if (cpu < 0)
             return -EINVAL;

@@ -4,6 +4,7 @@
  */
 #include "arch.h"
 #include "clock.h"
+#include "console.h"
 #include "errno.h"
 #include "linux_abi.h"
 #include "process.h"
@@ -129,6 +130,17 @@ static bool tid_is_ours(uint32_t tid)
     return found;
 }
 
+/* Tells once a process why there are no more timers. */
+static long timers_refuse(long error)
+{
+    struct process *process = arch_process();
+
+    if (!__atomic_exchange_n(&process->timers.refused, true, __ATOMIC_RELAXED))
+        kernel_print("rank %u (%s) wants more than %u timers: timer_create answers EAGAIN\n", process->rank,
+                     process->name, PROGRAM_TIMERS);
+    return error;
+}
+
 long sys_timer_create(uint64_t clock, uint64_t event_address, uint64_t id_address)
 {
     struct linux_sigevent event = { .signal = SIGNAL_ALRM, .notify = SIGEV_SIGNAL };
@@ -147,17 +159,13 @@ long sys_timer_create(uint64_t clock, uint64_t event_address, uint64_t id_addres
     if (event.notify == SIGEV_THREAD_ID && !tid_is_ours((uint32_t)event.tid))
         return -EINVAL;
 
-    struct signal_info info = { .signal = silent ? SIGNAL_ALRM : event.signal,
-                                .code = SIGNAL_BY_TIMER,
-                                .timer = { .value = event.value } };
-    int id = itimer_create(&info, event.notify == SIGEV_THREAD_ID ? (uint32_t)event.tid : 0, silent,
+    int id = itimer_create(silent ? SIGNAL_ALRM : event.signal, event_address ? &event.value : NULL,
+                           event.notify == SIGEV_THREAD_ID ? (uint32_t)event.tid : 0, silent,
                            (uint32_t)clock == CLOCK_REALTIME);
     if (id < 0)
-        return id;
-    if (!event_address)
-        itimer_find((uint64_t)id)->entry.info.timer.value = (uint64_t)id;
+        return timers_refuse(id);
     if (user_write(id_address, &id, sizeof(id))) {
-        itimer_delete(itimer_find((uint64_t)id));
+        itimer_delete((uint64_t)id);
         return -EFAULT;
     }
     return 0;
@@ -229,10 +237,5 @@ long sys_timer_getoverrun(uint64_t id)
 
 long sys_timer_delete(uint64_t id)
 {
-    struct program_timer *timer = itimer_find(id);
-
-    if (!timer)
-        return -EINVAL;
-    itimer_delete(timer);
-    return 0;
+    return itimer_delete(id);
 }

@@ -255,6 +255,18 @@ long thread_clone(uint64_t flags, uint64_t stack, uint64_t parent_tid, uint64_t 
     return (long)tid;
 }
 
+/* A thread has done with a CPU, which is free now, or its successor's. With the process's lock. */
+static void cpu_give(struct process *process, unsigned cpu)
+{
+    struct thread *successor = process->ending ? NULL : successor_take(process);
+
+    if (successor)
+        thread_place(process, successor, cpu);
+    else
+        __atomic_store_n(&on_cpu[cpu], NULL, __ATOMIC_RELEASE);
+    file_wake(process); /* whoever wants a CPU for a new one */
+}
+
 _Noreturn static void thread_run(struct thread *thread)
 {
     struct process *process = thread->process;
@@ -296,19 +308,15 @@ static bool thread_leave_process(struct thread *thread)
     struct thread *successor;
 
     spin_lock(&process->lock);
+    signal_thread_end(thread); /* nobody finds it by its tid any more: who does holds the process's lock */
     bool last = --process->thread_count == 0;
     process->ended_time = cpu_time_sum(process->ended_time, thread_time(thread));
     if (!last) {
         spin_lock(&process->signals.lock); /* whose holder looks at all threads */
         thread_give(thread);
         arch_thread_set(NULL);
-        successor = process->ending ? NULL : successor_take(process);
-        if (successor)
-            thread_place(process, successor, arch_cpu_index());
-        else
-            __atomic_store_n(&on_cpu[arch_cpu_index()], NULL, __ATOMIC_RELEASE);
+        cpu_give(process, arch_cpu_index());
         spin_unlock(&process->signals.lock);
-        file_wake(process); /* whoever wants a CPU for a new one */
     }
     while (last && (successor = successor_take(process)))
         thread_give(successor);
@@ -323,10 +331,11 @@ _Noreturn void thread_exit(unsigned status)
     uint64_t clear_tid_address = thread->clear_tid_address;
     uint32_t tid = thread->tid, zero = 0;
 
+    spin_lock(&process->lock);
     if (!process->ending && tid == process->pid)
         process->exit_status = status; /* unless somebody ends all of them, the first one's counts */
+    spin_unlock(&process->lock);
     futex_robust_list_hand_on(thread);
-    signal_thread_end(thread);
     if (thread_leave_process(thread))
         process_end();
     klog(thread_end, tid, status);
@@ -344,8 +353,9 @@ static void thread_move(struct thread *thread, const void *frame)
     unsigned from = thread->cpu, to = thread->wanted_cpu;
 
     spin_lock(&process->lock);
-    if (thread_of_cpu(to)) { /* somebody else was quicker */
+    if (thread_of_cpu(to)) { /* somebody else was quicker: it stays, and may */
         thread->wanted_cpu = from;
+        thread->affinity |= cpu_mask_bit(from);
         spin_unlock(&process->lock);
         return;
     }
@@ -353,8 +363,7 @@ static void thread_move(struct thread *thread, const void *frame)
     thread->kernel_ns += clock_ticks_to_ns(arch_kernel_ticks(from));
     thread->cpu = to;
     __atomic_store_n(&on_cpu[to], thread, __ATOMIC_RELEASE);
-    __atomic_store_n(&on_cpu[from], NULL, __ATOMIC_RELEASE);
-    file_wake(process);
+    cpu_give(process, from);
     spin_unlock(&process->lock);
     arch_cpu_wake(to);
     thread_idle();
@@ -378,6 +387,9 @@ static bool thread_wanted(const struct thread *thread)
 
 void thread_notify(struct thread *thread)
 {
+    /* A thread on its way to another CPU has stored that, and looks at what it is wanted for when it arrives;
+     * so the order here is the other one. */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (thread != arch_thread())
         arch_cpu_wake(thread->cpu);
 }

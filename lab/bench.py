@@ -12,6 +12,10 @@ clock       the C library's clock_gettime(CLOCK_MONOTONIC), which asks no kernel
             return; beside it the same as a system call
 signal      from kill, with a handler that does nothing, to the instruction behind it, less an empty call (Linux saves the whole
             vector state, too)
+wake        from before the call of futex that wakes a thread on another CPU to after the return of that thread's own call
+            (`apps/cost/wake.c`, one rank on two CPUs). Under icount both share one clock and take turns, the waker giving its turn away
+            when its call has returned: the figure is the instructions of the whole chain, one after the other, and not the time that
+            two real CPUs need, which overlap. Linux's needs QEMU 10, which runs two CPUs of it under icount
 log event   half of what getpid costs more while the flight log's class of system calls is on: it writes two events then
 boot        clock at main() less the clock at the kernel's first instruction. Linux does not tell the latter, so the
             firmware's share is taken from Tacet's run in the same machine (its clock at its first instruction). Linux's
@@ -206,12 +210,42 @@ def measure_maps(options: argparse.Namespace, machines: Runner, out: TextIO) -> 
     return found
 
 
+def measure_wake(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, int | str]:
+    """What it costs to wake a thread on another CPU on each system; where Linux cannot run, why."""
+    common: dict[str, Any] = {"memory": f"{options.memory}M", "icount": 0, "qemu": options.qemu, "time_limit": options.time_limit, "cpus": 2}
+    runs = {
+        "tacet": ("Tacet", lambda: machines.run_tacet(options.cost, ["-w"], options="ranks=1", **common)),
+        "linux": ("Linux", lambda: machines.run_linux(options.cost, ["-w"], variant="stock", **common)),
+    }
+    found: dict[str, int | str] = {}
+    for key, (name, call) in runs.items():
+        try:
+            result = runner.run_shown(f"wake-up on {name}", out, call)
+        except machines.RunnerError as error:
+            if key == "tacet":
+                raise LabError(f"{name}: {error}") from None
+            found[key] = f"absent: {error}"
+            continue
+        (options.out / f"cost-wake-{key}.txt").write_bytes(result.stdout)
+        runner.result_checked(name, result)
+        values = parse_cost(result.stdout.decode("ascii", errors="replace"))
+        if "futex_wake_ticks_min" not in values:
+            raise LabError(f"{name}: the program does not tell futex_wake_ticks_min\n{runner.console_tail(result)}")
+        found[key] = values["futex_wake_ticks_min"]
+    return found
+
+
 def lateness(values: dict[str, int], which: str) -> dict[str, int]:
     return {part: values[f"sleep_{which}_late_{part}_ns"] for part in ("min", "median", "max")}
 
 
 def figures(
-    cost: dict[str, dict[str, int]], maps: dict[str, dict[str, int]], timers: dict[str, int], image: int, lines: int
+    cost: dict[str, dict[str, int]],
+    maps: dict[str, dict[str, int]],
+    wake: dict[str, int | str],
+    timers: dict[str, int],
+    image: int,
+    lines: int,
 ) -> dict[str, Any]:
     """The figures from the raw values; instructions, ns, bytes, lines."""
     tacet, linux = cost["tacet"], cost["linux"]
@@ -222,6 +256,7 @@ def figures(
         "clock_gettime_kernel_instructions": {key: values["clock_gettime_kernel_ticks_min"] for key, values in cost.items()},
         "klog_event_instructions": tacet["klog_event_ticks"],
         "signal_instructions": {"tacet": tacet["signal_ticks"], "linux": linux["signal_ticks"]},
+        "futex_wake_instructions": wake,
         "boot_instructions": {
             "tacet": boot,
             "tacet_without_zeroing": boot - tacet["zeroed_bytes_before_main"] // ZEROING_BYTES_AN_INSTRUCTION,
@@ -254,7 +289,7 @@ def as_table(f: dict[str, Any]) -> str:
     getpid, boot, memory = f["getpid_instructions"], f["boot_instructions"], f["kernel_memory_bytes"]
     clock, kernel_clock = f["clock_gettime_instructions"], f["clock_gettime_kernel_instructions"]
     event, timer, crowd = f["klog_event_instructions"], f["timer_instructions"], f["timer_crowd"]
-    pages = f["map_page_instructions"]
+    pages, wake = f["map_page_instructions"], f["futex_wake_instructions"]
     exact, default = f["sleep_exact_late_ns"], f["sleep_default_late_ns"]
     linux_getpid = f"{getpid['linux']:,} (mitigations off: {getpid['linux_mitigations_off']:,})"
     rows = [
@@ -264,6 +299,8 @@ def as_table(f: dict[str, Any]) -> str:
         row("  as a system call", kernel_clock["tacet"], linux=f"{kernel_clock['linux']:,}"),
         row("one event of the flight log, instructions", event, f"< {KLOG_EVENT_BELOW}", event < KLOG_EVENT_BELOW),
         row("signal to itself, handler and back, instructions", f["signal_instructions"]["tacet"], linux=f"{f['signal_instructions']['linux']:,}"),
+        row("futex wake to waiter running on another CPU, instructions", wake["tacet"],
+            linux=wake["linux"] if isinstance(wake["linux"], str) else f"{wake['linux']:,}"),
         row("one timer armed, instructions", timer["arm"]),
         row("  cancelled", timer["cancel"]),
         row("  expired", timer["expire"]),
@@ -298,8 +335,9 @@ def bench(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     cost = measure(options, machines, out)
     maps = measure_maps(options, machines, out)
+    wake = measure_wake(options, machines, out)
     timers = measure_timers(options, machines, out)
-    found = figures(cost, maps, timers, image, sloc.count_folders(runner.ROOT / folder for folder in KERNEL_FOLDERS))
+    found = figures(cost, maps, wake, timers, image, sloc.count_folders(runner.ROOT / folder for folder in KERNEL_FOLDERS))
     (options.out / "bench.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     print(f"\n{as_table(found)}\n\n{options.out / 'bench.json'}", file=out, flush=True)
 

@@ -15,9 +15,10 @@
  * so that one costs half of the difference, the saving of registers around it included.
  *
  * With -b: what a page costs from mmap over its first touch to munmap, in a small mapping and a large one
- * (map.h).
- * Reading the monotonic clock is timed as a program does it, by the C library's clock_gettime, and as the bare
- * system call, both with the library's few instructions around them.
+ * (map.h). With -w: what it costs to wake a thread on another CPU (wake.h).
+ *
+ * Reading the monotonic clock is timed as a program does it, by the C library's clock_gettime, and as the
+ * bare system call, both with the library's few instructions around them.
  *
  * The last figures are times, not ticks: how late the program wakes up from sleeps of a millisecond, with the
  * exact timers that it asked for, and with the system's default.
@@ -28,7 +29,9 @@
 #include "parse.h"
 #include "sleep.h"
 #include "tacet.h"
+#include "wake.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -174,8 +177,8 @@ static void memory_gone_print(uint64_t machine_bytes)
         key_print("memory_gone_bytes", machine_bytes - free_bytes);
 }
 
-/* Smallest ticks of a call of the library's clock_gettime: from before the call to after its return, less what
- * an empty reading costs. Also of the same call made of the kernel by the bare number. */
+/* Smallest ticks of a call of the library's clock_gettime: from before the call to after its return, less
+ * what an empty reading costs. Also of the same call made of the kernel by the bare number. */
 static void clock_measure(size_t calls)
 {
     struct timespec time;
@@ -220,6 +223,23 @@ static void map_print(const char *key, uint64_t bytes, unsigned times)
         key_print(key, ticks / (bytes / page_bytes));
 }
 
+/* The status of the program. */
+static int wake_print(void)
+{
+    uint64_t least_ticks, median_ticks;
+    int error = wake_measure(&least_ticks, &median_ticks);
+
+    if (error) {
+        fprintf(stderr, "cost: -w: %s\n",
+                error == -ENODEV ? "a waker and a waiter need a CPU each, and there is only one"
+                                 : strerror(-error));
+        return 1;
+    }
+    key_print("futex_wake_ticks_min", least_ticks);
+    key_print("futex_wake_ticks_median", median_ticks);
+    return fflush(stdout) || ferror(stdout);
+}
+
 static void usage_exit(const char *option, const char *right)
 {
     fprintf(stderr, "cost: %s: %s\n", option, right);
@@ -233,36 +253,42 @@ int main(int argc, char **argv)
     const uint64_t zeroed_bytes = node ? node->zeroed_bytes : 0;
     uint64_t calls = CALLS_DEFAULT, machine_mib = 0, map_mib = 0;
     const char *right;
+    bool wake = false;
     int letter;
 
     opterr = 0;
-    while ((letter = getopt(argc, argv, "n:m:b:h")) != -1) {
+    while ((letter = getopt(argc, argv, "n:m:b:wh")) != -1) {
         if (letter == 'n' && (right = parse_count(optarg, 1, CALLS_MOST, &calls)))
             usage_exit("-n", right);
         if (letter == 'm' && (right = parse_count(optarg, 1, 1 << 24, &machine_mib)))
             usage_exit("-m", right);
         if (letter == 'b' && (right = parse_count(optarg, 1, 1 << 24, &map_mib)))
             usage_exit("-b", right);
+        wake |= letter == 'w';
         if (letter == 'h') {
-            printf("usage: cost [-n CALLS] [-m MIB] [-b MIB]\n"
-                   "Prints the cost of an empty system call (CALLS of them, default %d), the clock at "
-                   "main(), and the\n"
-                   "memory that the kernel keeps; -m MIB is the machine's memory, which Linux does not tell.\n"
-                   "With -b only what a page costs from mmap to munmap, of 64 KiB and of MIB.\n",
-                   CALLS_DEFAULT);
+            printf(
+                "usage: cost [-n CALLS] [-m MIB] [-b MIB] [-w]\n"
+                "Prints the cost of an empty system call (CALLS of them, default %d), the clock at "
+                "main(), and the\n"
+                "memory that the kernel keeps; -m MIB is the machine's memory, which Linux does not tell.\n"
+                "With -b only what a page costs from mmap to munmap, of 64 KiB and of MIB;\n"
+                "with -w only what it costs to wake a thread on another CPU.\n",
+                CALLS_DEFAULT);
             return 0;
         }
         if (letter == '?')
-            usage_exit("options", "give -n CALLS, -m MIB, -b MIB or -h");
+            usage_exit("options", "give -n CALLS, -m MIB, -b MIB, -w or -h");
     }
     if (optind < argc)
-        usage_exit(argv[optind], "give -n CALLS, -m MIB, -b MIB or -h");
+        usage_exit(argv[optind], "give -n CALLS, -m MIB, -b MIB, -w or -h");
 
     if (map_mib) {
         map_print("map_small_page_ticks", 64 << 10, 20);
         map_print("map_large_page_ticks", map_mib << 20, 2);
         return fflush(stdout) || ferror(stdout);
     }
+    if (wake)
+        return wake_print();
     key_print("main_ticks", main_ticks);
     if (node) {
         key_print("boot_ticks", node->boot_ticks);

@@ -31,6 +31,7 @@ void offsets(void)
     OFFSET(CPU_SYSTEM_CALLS, cpu, counters.system_calls);
     OFFSET(CPU_EXCEPTIONS, cpu, counters.exceptions);
     OFFSET(CPU_INTERRUPTS, cpu, counters.interrupts);
+    DEFINE(FRAME_BYTES, sizeof(struct trap_frame));
     OFFSET(FRAME_VECTOR, trap_frame, vector);
     OFFSET(FRAME_CODE_SELECTOR, trap_frame, code_selector);
     DEFINE(VECTOR_SYSTEM_CALL, VECTOR_SYSTEM_CALL);

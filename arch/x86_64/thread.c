@@ -101,15 +101,6 @@ void arch_start_move(struct arch_start *start, const void *frame)
     here_save(start);
 }
 
-_Noreturn void arch_start_enter(const struct arch_start *start)
-{
-    vector_state_restore(start->vector_state);
-    msr_write(MSR_FS_BASE, start->fs_base);
-    msr_write(MSR_KERNEL_GS_BASE, start->gs_base);
-    cpu_this()->kernel_ticks = 0;
-    frame_enter(&start->frame);
-}
-
 /* From the assembly of sys_clone. */
 long clone_from(uint64_t flags, uint64_t stack, uint64_t parent_tid, uint64_t child_tid, uint64_t tls,
                 const struct kept_registers *kept);
@@ -141,4 +132,14 @@ void program_return(struct trap_frame *frame)
         trap_user_fault(&fault);
         thread_leave(frame); /* into a handler, which may be at such a place, too: until the stack is full */
     }
+}
+
+_Noreturn void arch_start_enter(struct arch_start *start)
+{
+    vector_state_restore(start->vector_state);
+    msr_write(MSR_FS_BASE, start->fs_base);
+    msr_write(MSR_KERNEL_GS_BASE, start->gs_base);
+    cpu_this()->kernel_ticks = -cpu_ticks();
+    program_return(&start->frame);
+    frame_enter(&start->frame);
 }

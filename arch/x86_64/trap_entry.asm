@@ -11,8 +11,8 @@
 ;       rax rbx rcx rdx rsi rdi rbp r8 … r15                           by the common path; RSP -> r15
 ;
 ; GS: a program's own base while it runs, this CPU's area in the kernel. The code selector tells which one is in place, except
-; for #DB, NMI, #DF and #MC: these may arrive between an entry and its SWAPGS, so there the base itself is looked at. Programs can only
-; set bases below the canonical hole (arch_thread_pointer_call; CR4.FSGSBASE stays off), the CPU area lies above: the sign bit decides.
+; for #DB, NMI, #DF and #MC: these may arrive between an entry and its SWAPGS, so where they interrupt the kernel the base itself is looked at.
+; Programs can only set bases below the canonical hole (arch_thread_pointer_call; CR4.FSGSBASE stays off), the CPU area lies above: the sign bit decides.
 ;
 ; Sources: Intel SDM 3A §6.12-6.15; AMD64 APM 2 §8.9.
 
@@ -95,11 +95,24 @@ frame_enter:
     mov eax, SELECTOR_USER_DATA
     mov ds, eax
     mov es, eax
-    swapgs
-    pop_registers_and_return
+    jmp frame_return
 
+; From a program: over to the CPU's own stack, which is empty then. What follows may go on for long, or never return (the end of a thread), and
+; the small stack is to be free for the next exception of its kind.
 trap_paranoid:
     push_registers
+    test byte [rsp + FRAME_CODE_SELECTOR], 3
+    jz .from_kernel
+    swapgs
+    mov rsi, rsp
+    mov rdi, [gs:CPU_KERNEL_STACK]
+    sub rdi, FRAME_BYTES
+    mov rsp, rdi
+    mov ecx, FRAME_BYTES / 8
+    rep movsq
+    mov ebx, 1
+    jmp trap_call
+.from_kernel:
     xor ebx, ebx
     mov ecx, MSR_GS_BASE
     rdmsr

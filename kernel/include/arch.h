@@ -237,8 +237,9 @@ void arch_start_clone(struct arch_start *start, const void *kept, uint64_t stack
                       const uint64_t *thread_pointer);
 void arch_start_move(struct arch_start *start, const void *frame);
 
-/* Enters the program. */
-_Noreturn void arch_start_enter(const struct arch_start *start);
+/* Enters the program, by way of thread_leave: who wanted something of the thread since it was stored for this
+ * CPU may have woken a CPU on which it was not yet, or no longer. */
+_Noreturn void arch_start_enter(struct arch_start *start);
 
 /* Lets the system call that runs return through thread_leave (thread.h). */
 void arch_return_divert(void);

@@ -38,8 +38,9 @@ struct file_operations {
     uint64_t (*activity)(struct file *file); /* differs after what may have made it ready anew; may be NULL */
     void (*release)(struct file *file);      /* after the last reference */
     const char *name;                        /* of what has no node, for /proc/self/fd */
+    /* Whether nobody calls file_wake when it becomes ready; NULL: somebody does. */
+    bool (*unannounced)(const struct file *file);
     bool terminal;
-    bool unannounced; /* nobody calls file_wake when it becomes ready */
     bool
         waits; /* reading or writing may wait: takes no lock for the offset, and looks at O_NONBLOCK itself */
 };
@@ -95,8 +96,9 @@ void files_close(struct process *process);
 int64_t file_read(struct file *file, uint64_t buffer, uint64_t bytes);
 int64_t file_write(struct file *file, uint64_t buffer, uint64_t bytes);
 
-/* What poll would tell. */
+/* What poll would tell, and whether it has to look again by itself. */
 unsigned file_ready(struct file *file);
+bool file_unannounced(const struct file *file);
 
 /* Opens the three standard streams. */
 void file_open_streams(struct process *process);

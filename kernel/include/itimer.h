@@ -35,9 +35,10 @@ struct program_timer {
 };
 
 struct process_timers {
-    struct spinlock lock; /* guards these; taken before the process's lock and the signals' */
-    bool some_ignored;
-    struct program_timer real; /* setitimer's ITIMER_REAL, alarm */
+    struct spinlock lock;        /* guards these; taken before the process's lock and the signals' */
+    bool some_set, some_ignored; /* maybe: what a change of an action has to look at */
+    bool refused;                /* one more than there are, and told so */
+    struct program_timer real;   /* setitimer's ITIMER_REAL, alarm */
     struct program_timer created[PROGRAM_TIMERS];
 };
 
@@ -46,12 +47,14 @@ struct timer_setting {
     uint64_t left_ns, interval_ns;
 };
 
-/* A new timer of the caller's process: its number, or -EAGAIN. `info` but for the number: what it sends. */
-int itimer_create(const struct signal_info *info, uint32_t tid, bool silent, bool is_wall);
+/* A new timer of the caller's process: its number, or -EAGAIN. It sends `signal` with *value, NULL: with its
+ * number. */
+int itimer_create(int signal, const uint64_t *value, uint32_t tid, bool silent, bool is_wall);
 
-/* A timer by its number, NULL where there is none. Any number is fine. */
+/* A timer by its number, NULL where there is none. Any number is fine. Another thread may delete it at any
+ * time. */
 struct program_timer *itimer_find(uint64_t id);
-void itimer_delete(struct program_timer *timer);
+int itimer_delete(uint64_t id); /* -EINVAL */
 
 /* Sets a timer to a local time and an interval; a deadline of 0 stops it. What was left is told. */
 void itimer_set(struct program_timer *timer, uint64_t deadline_ns, uint64_t interval_ns,
@@ -64,7 +67,7 @@ struct program_timer *itimer_real(void);
 /* A thread takes the signal of a timer: completes what it carries, and goes on. signal.c */
 void itimer_signal_taken(struct program_timer *timer, uint64_t setting, struct signal_info *info);
 
-/* The program may no longer ignore a signal. signal.c */
+/* The program may ignore a signal from now on, or no longer. signal.c */
 void itimer_action_changed(struct process *process, int signal);
 
 /* The process ends: nothing stays armed. */

@@ -77,7 +77,8 @@ struct process_signals {
     struct spinlock lock; /* guards these, and the masks and pending signals of the process's threads */
     struct linux_sigaction actions[SIGNAL_COUNT];
     struct signal_pending pending; /* for any thread that does not block them */
-    bool stopped;                  /* by SIGSTOP and its like: threads wait where they leave the kernel */
+    bool stop_taken;               /* a thread has taken a signal that stops, and no SIGCONT has come since */
+    bool stopped;                  /* by such a one: threads wait where they leave the kernel */
     bool pool_made;
     struct signal_entry *spare;
     struct signal_entry pool[SIGNAL_ENTRIES];
@@ -104,8 +105,8 @@ static inline uint64_t signal_bit(int signal)
 
 /* ---- Threads ---- */
 
-/* A thread begins: it blocks what the one that started it blocks. It ends: what waits for it alone is lost,
- * what waits for its process is another thread's now. */
+/* A thread begins: it blocks what the one that started it blocks. It ends (under its process's lock): what
+ * waits for it alone is lost, what waits for its process is another thread's now. */
 void signal_thread_start(struct thread *child, const struct thread *parent);
 void signal_thread_end(struct thread *thread);
 
@@ -124,6 +125,10 @@ void signal_withdraw_entry(struct process *process, struct signal_entry *entry);
 /* ---- Masks and actions, of the caller ---- */
 
 void signal_mask_set(uint64_t blocked);
+
+/* While the caller waits for the signals of a set (sigtimedwait), it is one who takes them, blocked or not.
+ */
+void signal_waited_set(uint64_t set);
 
 /* For calls that block other signals while they wait (sigsuspend, ppoll, pselect, epoll_pwait):
  *
@@ -144,6 +149,10 @@ int signal_action_set(int signal, const struct linux_sigaction *action, struct l
 
 /* Whether the program ignores a signal, by its own wish or by default. */
 bool signal_is_ignored(const struct process *process, int signal);
+
+/* What a signal that stops does by default. False where SIGCONT, or SIGKILL, has come since it was taken: it
+ * is over then. */
+bool signal_stop(struct process *process);
 
 /* ---- Taking ---- */
 

@@ -8,7 +8,8 @@
  *
  * A thread enters the kernel by a system call, a fault or an interrupt, and stays there only for as long as
  * it works or sleeps (thread_sleep). What others want of it meanwhile (a signal, the end of its process) it
- * finds on its way back to the program: thread_leave.
+ * finds on its way back to the program: thread_leave. A thread that arrives on a CPU, new or moved, takes
+ * that way, too.
  */
 #ifndef TACET_THREAD_H
 #define TACET_THREAD_H

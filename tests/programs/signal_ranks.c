@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define SECOND_PID 2
+#define CONTINUED  100
 
 static void answer(int signal, siginfo_t *info, void *context)
 {
@@ -56,6 +57,15 @@ int main(void)
     kill(SECOND_PID, SIGURG);
     PROMISE(!answered(100), "it was stopped");
     PROMISE(kill(SECOND_PID, SIGCONT) == 0 && answered(20000), "%d", errno);
+    /* Sooner or later after the second rank has taken SIGSTOP, and before it has stopped. */
+    for (unsigned i = 0; i < CONTINUED; i++) {
+        kill(SECOND_PID, SIGSTOP);
+        for (volatile unsigned wait = i * i; wait; wait--)
+            ;
+        kill(SECOND_PID, SIGCONT);
+        kill(SECOND_PID, SIGURG);
+        PROMISE(answered(5000), "it did not go on, round %u", i);
+    }
     PROMISE(kill(99, 0) < 0 && errno == ESRCH, "%d", errno);
     PROMISE(kill(-1, SIGTERM) == 0, "%d", errno);
     while (kill(SECOND_PID, 0) == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * signals.c: signals of one thread: what a handler is told of each fault, what it finds on its stack and leaves behind, queues and masks, interrupted
- * calls. All promises are Linux's: the same program keeps them there.
+ * signals.c: signals of one thread: what a handler is told of each fault, what it finds on its stack and leaves behind, queues and masks. Interrupted
+ * calls: interrupted.c. All promises are Linux's: the same program keeps them there.
  */
 #define _GNU_SOURCE
 #include "promise.h"
@@ -575,122 +575,6 @@ static void real_time_signals_queue_in_order(void)
     PROMISE(syscall(SYS_restart_syscall) < 0 && errno == EINTR, "%d", errno);
 }
 
-/* ---- Interrupted calls ---- */
-
-static long now_ns(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * 1000 * NS_PER_MS + time.tv_nsec;
-}
-
-static void alarm_in(long us)
-{
-    const struct itimerval time = { { 0, 0 }, { us / 1000000, us % 1000000 } };
-
-    setitimer(ITIMER_REAL, &time, NULL);
-}
-
-static uint32_t word;
-static struct timespec left;
-static int input = -1; /* a descriptor that never has any; -1: there is none to try */
-
-static long wait_nanosleep(void) { const struct timespec t = { 0, 60 * NS_PER_MS }; return syscall(SYS_nanosleep, &t, &left); }
-static long wait_until(void)
-{
-    const long end = now_ns() + 60 * NS_PER_MS;
-    const struct timespec t = { end / (1000 * NS_PER_MS), end % (1000 * NS_PER_MS) };
-
-    return syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 1, &t, NULL);
-}
-static long wait_futex_timed(void) { const struct timespec t = { 0, 60 * NS_PER_MS }; return syscall(SYS_futex, &word, FUTEX_WAIT, 0, &t, NULL, 0); }
-static long wait_poll(void) { struct pollfd p = { input, POLLIN, 0 }; return syscall(SYS_poll, &p, input >= 0 ? 1 : 0, 60); }
-static long wait_ppoll(void) { const struct timespec t = { 0, 60 * NS_PER_MS }; sigset_t none; sigemptyset(&none); return syscall(SYS_ppoll, NULL, 0, &t, &none, 8); }
-static long wait_pause(void) { return syscall(SYS_pause); }
-static long wait_suspend(void) { uint64_t none = 0; return syscall(SYS_rt_sigsuspend, &none, 8); }
-static long wait_timed(void)
-{
-    const struct timespec t = { 0, 60 * NS_PER_MS };
-    uint64_t set = 1UL << (SIGUSR2 - 1);
-
-    return syscall(SYS_rt_sigtimedwait, &set, NULL, &t, 8);
-}
-static long wait_futex(void) { return syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL, NULL, 0); }
-
-static void wake_word(int signal, siginfo_t *info, void *context)
-{
-    note(signal, info, context);
-    word = 1; /* a call that starts again sees another word */
-}
-
-static void interrupted_calls_end_as_on_linux(void)
-{
-    /* What each answers after a handler without SA_RESTART, and after one with it. */
-    static const struct {
-        const char *name;
-        long (*wait)(void);
-        int plain, restarted;
-    } table[] = {
-        { "nanosleep", wait_nanosleep, EINTR, EINTR },
-        { "clock_nanosleep until", wait_until, EINTR, EINTR },
-        { "futex with a time", wait_futex_timed, EINTR, EINTR },
-        { "futex", wait_futex, EINTR, EAGAIN },
-        { "poll", wait_poll, EINTR, EINTR },
-        { "ppoll", wait_ppoll, EINTR, EINTR },
-        { "pause", wait_pause, EINTR, EINTR },
-        { "sigsuspend", wait_suspend, EINTR, EINTR },
-        { "sigtimedwait", wait_timed, EINTR, EINTR },
-    };
-
-    for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-        for (int with = 0; with < 2; with++) {
-            int wanted = with ? table[i].restarted : table[i].plain;
-            sigset_t mask;
-
-            install(SIGALRM, wake_word, with ? SA_RESTART : 0);
-            word = 0, runs = 0;
-            left = (struct timespec){ 9, 9 };
-            long start = now_ns();
-            alarm_in(15000);
-            long result = table[i].wait(), took = now_ns() - start;
-            int error = result < 0 ? errno : 0;
-            PROMISE(error == wanted && runs == 1, "%s %s SA_RESTART: error %d, runs %d", table[i].name, with ? "with" : "without", error, (int)runs);
-            PROMISE(took >= 15 * NS_PER_MS, "%s: %ld ns", table[i].name, took);
-            PROMISE(seen.si_code == CODE_BY_KERNEL && seen.si_signo == SIGALRM, "%d", seen.si_code);
-            if (table[i].wait == wait_nanosleep)
-                PROMISE(left.tv_sec == 0 && left.tv_nsec > 0 && left.tv_nsec < 60 * NS_PER_MS, "%ld.%09ld left", (long)left.tv_sec, left.tv_nsec);
-            sigprocmask(SIG_SETMASK, NULL, &mask);
-            PROMISE(!sigismember(&mask, SIGALRM), "%s left the mask changed", table[i].name);
-        }
-}
-
-static void masks_of_waits_are_atomic(void)
-{
-    const struct timespec time = { 0, 30 * NS_PER_MS };
-    sigset_t mask, none, pending;
-
-    install(SIGUSR1, note, 0);
-    sigemptyset(&none);
-    sigemptyset(&mask);
-    sigaddset(&mask, SIGUSR1);
-    sigprocmask(SIG_BLOCK, &mask, NULL);
-    runs = 0;
-    raise(SIGUSR1);
-    PROMISE(syscall(SYS_rt_sigsuspend, &none, 8) < 0 && errno == EINTR && runs == 1, "%d", (int)runs);
-    raise(SIGUSR1);
-    PROMISE(syscall(SYS_ppoll, NULL, 0, NULL, &none, 8) < 0 && errno == EINTR && runs == 2, "%d", (int)runs);
-    sigprocmask(SIG_BLOCK, NULL, &pending);
-    PROMISE(sigismember(&pending, SIGUSR1) == 1, "the mask from before is back");
-    PROMISE(syscall(SYS_ppoll, NULL, 0, &time, &none, 8) == 0, "%d", errno);
-    sigprocmask(SIG_BLOCK, NULL, &pending);
-    PROMISE(sigismember(&pending, SIGUSR1) == 1, "also where nothing came");
-    raise(SIGUSR1);
-    PROMISE(syscall(SYS_ppoll, NULL, 0, &time, &mask, 8) == 0 && runs == 2, "a blocked one does not interrupt: %d", (int)runs);
-    sigprocmask(SIG_UNBLOCK, &mask, NULL);
-    PROMISE(runs == 3, "%d", (int)runs);
-}
-
 int main(int count, char **arguments)
 {
     if (count > 1 && strcmp(arguments[1], "overflow") == 0) {
@@ -706,7 +590,5 @@ int main(int count, char **arguments)
     flags_of_sigaction_hold();
     alternate_stacks_hold();
     real_time_signals_queue_in_order();
-    interrupted_calls_end_as_on_linux();
-    masks_of_waits_are_atomic();
     return promises_kept();
 }

@@ -233,6 +233,7 @@ static void bad_futexes_are_refused(void)
     PROMISE(futex(words, FUTEX_WAIT_BITSET, 0, 0, NULL, 0) == -1 && errno == EINVAL, "%d", errno);
     PROMISE(futex(words, FUTEX_WAKE_BITSET, 0, 0, NULL, 0) == -1 && errno == EINVAL, "%d", errno);
     PROMISE(futex(words, 99, 0, 0, NULL, 0) == -1 && errno == ENOSYS, "%d", errno);
+    PROMISE(futex(words, 0x1000 | FUTEX_WAIT, 0, 0, NULL, 0) == -1 && errno == ENOSYS, "a flag that is none: %d", errno);
 }
 
 /* ---- What a thread is ---- */

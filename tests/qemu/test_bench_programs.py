@@ -13,7 +13,7 @@ from conftest import APPS, ROOT, Run, expect_exit
 sys.path.insert(0, str(ROOT))
 
 from lab import bench_programs  # noqa: E402
-from lab.bench import parse_cost  # noqa: E402
+from lab.bench import GETPID_MOST, parse_cost  # noqa: E402
 
 CASES = {f"{name}-{cores}": (name, cores) for name in bench_programs.PROGRAMS for cores in (1, 2, 4)}
 
@@ -39,6 +39,15 @@ def test_a_computing_loop_has_linux_s_instructions(app: str) -> None:
     assert abs(tacet["least_ticks"] - linux["least_ticks"]) <= linux["least_ticks"] * bench_programs.DIFFERENCE_MOST, (tacet, linux)
     # Linux's ticks show in the mean, or the method is blind; Tacet's repetitions are all alike.
     assert linux["mean_ticks"] > linux["least_ticks"] and tacet["mean_ticks"] == tacet["least_ticks"], (tacet, linux)
+
+
+def test_an_empty_system_call_and_a_wake_up_cost_their_instructions(tacet: Run) -> None:
+    call = parse_cost(expect_exit(tacet(APPS / "cost", icount=0)).stdout.decode())
+    assert call["getpid_ticks_min"] == call["getpid_ticks_median"] <= GETPID_MOST, call
+    wake = parse_cost(expect_exit(tacet(APPS / "cost", "-w", icount=0, cpus=2, options="ranks=1")).stdout.decode())
+    assert 0 < wake["futex_wake_ticks_min"] == wake["futex_wake_ticks_median"] < 1000, wake
+    alone = tacet(APPS / "cost", "-w")
+    assert alone.status == 1 and b"there is only one" in alone.stderr, alone.explain()
 
 
 @pytest.mark.parametrize(("words", "told"), [(["-t", "0"], "usage"), (["-n", "x"], "usage"), (["-r", "0"], "usage"), (["more"], "one word too many"), (["-t", "5"], "there are")])
