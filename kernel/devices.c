@@ -50,7 +50,7 @@ static int64_t stream_read(struct file *file, uint64_t buffer, uint64_t bytes, u
     while ((got = console_read(chunk, bytes < sizeof(chunk) ? bytes : sizeof(chunk))) == -EAGAIN) {
         int error = file->flags & O_NONBLOCK       ? -EAGAIN
                     : clock_now_ns() < eager_until ? 0
-                                                   : file_wait_looking(WAIT_FOREVER);
+                                                   : change_wait_looking(WAIT_FOREVER);
 
         if (error)
             return error;

@@ -53,7 +53,7 @@ static void file_end(struct file *file)
         tree_unuse(tree, file->node);
         spin_unlock(&tree->lock);
         if (file->has_locks)
-            file_wake_all();
+            change_tell_all();
         shared_memory_settle();
     }
     __atomic_store_n(&file->in_use, false, __ATOMIC_RELEASE);
@@ -92,7 +92,7 @@ static void descriptor_end(struct process *process, struct file *file)
         spin_lock(&tree->lock);
         file_locks_drop(tree, file->node, process);
         spin_unlock(&tree->lock);
-        file_wake_all();
+        change_tell_all();
     }
     file_put(file);
 }

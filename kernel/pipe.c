@@ -63,7 +63,7 @@ static int64_t get_some(struct pipe *pipe, uint64_t buffer, uint64_t bytes)
         result = ring_get(pipe, buffer, part) ? -EFAULT : (int64_t)part;
     spin_unlock(&pipe->lock);
     if (result > 0)
-        file_wake(arch_process());
+        change_tell(arch_process());
     return result;
 }
 
@@ -84,7 +84,7 @@ static int64_t put_some(struct pipe *pipe, uint64_t buffer, uint64_t bytes, bool
         result = ring_put(pipe, buffer, part) ? -EFAULT : (int64_t)part;
     spin_unlock(&pipe->lock);
     if (result > 0)
-        file_wake(arch_process());
+        change_tell(arch_process());
     return result;
 }
 
@@ -100,7 +100,7 @@ static int64_t pipe_read(struct file *file, uint64_t buffer, uint64_t bytes, uin
 
         if (got != -EAGAIN || (file->flags & O_NONBLOCK))
             return got;
-        int error = file_wait(WAIT_FOREVER);
+        int error = change_wait(WAIT_FOREVER);
         if (error)
             return error;
     }
@@ -121,7 +121,7 @@ static int64_t pipe_write(struct file *file, uint64_t buffer, uint64_t bytes, ui
         if (put == -EPIPE)
             file_broken_pipe();
         if (put == -EAGAIN && !(file->flags & O_NONBLOCK))
-            put = file_wait(WAIT_FOREVER);
+            put = change_wait(WAIT_FOREVER);
         if (put)
             return done ? (int64_t)done : put;
     }
@@ -167,7 +167,7 @@ static void end_close(struct file *file, bool *end)
     *end = false;
     bool last = !pipe->has_reader && !pipe->has_writer;
     spin_unlock(&pipe->lock);
-    file_wake(file->process);
+    change_tell(file->process);
     if (last)
         vm_pages_give(&file->process->vm, arch_physical_of(pipe), PIPE_MEMORY);
 }
@@ -296,7 +296,7 @@ static int64_t event_take(struct file *file, uint64_t *value)
     file->changes += there;
     spin_unlock(&file->lock);
     if (there)
-        file_wake(file->process);
+        change_tell(file->process);
     return there ? 0 : -EAGAIN;
 }
 
@@ -308,7 +308,7 @@ static int64_t event_add(struct file *file, uint64_t value)
     file->changes += fits;
     spin_unlock(&file->lock);
     if (fits)
-        file_wake(file->process);
+        change_tell(file->process);
     return fits ? 0 : -EAGAIN;
 }
 
@@ -322,7 +322,7 @@ static int64_t event_read(struct file *file, uint64_t buffer, uint64_t bytes, ui
         return -EINVAL;
     while ((error = event_take(file, &value)) != 0) {
         if (!(file->flags & O_NONBLOCK))
-            error = file_wait(WAIT_FOREVER);
+            error = change_wait(WAIT_FOREVER);
         if (error)
             return error;
     }
@@ -343,7 +343,7 @@ static int64_t event_write(struct file *file, uint64_t buffer, uint64_t bytes, u
         return -EINVAL;
     while ((error = event_add(file, value)) != 0) {
         if (!(file->flags & O_NONBLOCK))
-            error = file_wait(WAIT_FOREVER);
+            error = change_wait(WAIT_FOREVER);
         if (error)
             return error;
     }

@@ -133,10 +133,10 @@ static int lock_acquire(struct file *file, const struct file_lock *wanted, bool 
         int error = conflicts ? -EAGAIN : file_lock_set(tree, file->node, wanted);
         spin_unlock(&tree->lock);
         if (!conflicts) /* an exclusive lock may have become a shared one */
-            file_wake_all();
+            change_tell_all();
         if (!conflicts || !wait)
             return error;
-        error = file_wait(WAIT_FOREVER);
+        error = change_wait(WAIT_FOREVER);
         if (error)
             return error;
     }
@@ -149,7 +149,7 @@ static int lock_release(struct file *file, const struct file_lock *range)
     spin_lock(&tree->lock);
     int error = file_lock_clear(tree, file->node, range);
     spin_unlock(&tree->lock);
-    file_wake_all();
+    change_tell_all();
     return error;
 }
 

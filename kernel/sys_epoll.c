@@ -125,7 +125,7 @@ static long control(struct file *set, struct file *file, uint64_t descriptor, ui
     epoll->unannounced |= file_unannounced(file);
     spin_unlock(&epoll->lock);
     if (!error)
-        file_wake(set->process);
+        change_tell(set->process);
     return error;
 }
 
@@ -239,7 +239,7 @@ static long epoll_look(struct file *file, uint64_t buffer, uint64_t most, uint64
 
         if (result != 0 || clock_now_ns() >= deadline_ns)
             return result;
-        result = epoll->unannounced ? file_wait_looking(deadline_ns) : file_wait(deadline_ns);
+        result = epoll->unannounced ? change_wait_looking(deadline_ns) : change_wait(deadline_ns);
         if (result)
             return result;
     }

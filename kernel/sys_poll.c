@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * sys_poll.c: waiting for one of several files: poll, select and their kin. All are looked at, and again
- * after each file_wait. Sets that are kept (epoll) are in sys_epoll.c.
+ * after each change_wait. Sets that are kept (epoll) are in sys_epoll.c.
  *
  * A wait that a signal interrupts without a handler goes on: poll by restart_syscall until its deadline,
  * select and ppoll as a new call, which finds in its timeout what was left. Those that come with a signal
@@ -61,9 +61,9 @@ static int poll_once(uint64_t list, uint64_t count, bool *unannounced)
     return ready;
 }
 
-static int file_wait_any(uint64_t deadline_ns, bool unannounced)
+static int change_wait_any(uint64_t deadline_ns, bool unannounced)
 {
-    return unannounced ? file_wait_looking(deadline_ns) : file_wait(deadline_ns);
+    return unannounced ? change_wait_looking(deadline_ns) : change_wait(deadline_ns);
 }
 
 static long poll_wait(uint64_t list, uint64_t count, uint64_t deadline_ns)
@@ -78,7 +78,7 @@ static long poll_wait(uint64_t list, uint64_t count, uint64_t deadline_ns)
 
         if (result != 0 || clock_now_ns() >= deadline_ns)
             return result;
-        result = file_wait_any(deadline_ns, unannounced);
+        result = change_wait_any(deadline_ns, unannounced);
         if (result)
             return result;
     }
@@ -184,7 +184,7 @@ static long select_until(uint64_t count, uint64_t in, uint64_t out, uint64_t err
             return result;
         if (result > 0 || clock_now_ns() >= deadline_ns)
             break;
-        result = file_wait_any(deadline_ns, unannounced);
+        result = change_wait_any(deadline_ns, unannounced);
         if (result)
             return result;
     }

@@ -149,7 +149,7 @@ static int cpu_find(struct process *process, uint64_t end_word)
         if (clock_now_ns() >= deadline_ns)
             return CPU_NONE;
         spin_unlock(&process->lock);
-        if (file_wait_looking(deadline_ns))
+        if (change_wait_looking(deadline_ns))
             deadline_ns = 0; /* a signal is more urgent */
     }
 }
@@ -264,7 +264,7 @@ static void cpu_give(struct process *process, unsigned cpu)
         thread_place(process, successor, cpu);
     else
         __atomic_store_n(&on_cpu[cpu], NULL, __ATOMIC_RELEASE);
-    file_wake(process); /* whoever wants a CPU for a new one */
+    change_tell(process); /* whoever wants a CPU for a new one */
 }
 
 _Noreturn static void thread_run(struct thread *thread)

@@ -18,7 +18,7 @@ static struct {
     uint32_t woken, waits;
 } __attribute__((aligned(64))) waiters[ARCH_CPUS_MAX];
 
-int file_wait(uint64_t deadline_ns)
+int change_wait(uint64_t deadline_ns)
 {
     unsigned cpu = arch_cpu_index();
 
@@ -31,11 +31,11 @@ int file_wait(uint64_t deadline_ns)
     return result == -EINTR ? -EINTR : 0;
 }
 
-int file_wait_looking(uint64_t deadline_ns)
+int change_wait_looking(uint64_t deadline_ns)
 {
     uint64_t next = clock_now_ns() + LOOK_NS;
 
-    return file_wait(next < deadline_ns ? next : deadline_ns);
+    return change_wait(next < deadline_ns ? next : deadline_ns);
 }
 
 static void cpus_wake(uint64_t cpus)
@@ -51,12 +51,12 @@ static void cpus_wake(uint64_t cpus)
         arch_cpu_wake((unsigned)cpu);
 }
 
-void file_wake(const struct process *process)
+void change_tell(const struct process *process)
 {
     cpus_wake(process->cpus);
 }
 
-void file_wake_all(void)
+void change_tell_all(void)
 {
     unsigned count = arch_cpu_count();
 

@@ -38,7 +38,7 @@ struct file_operations {
     uint64_t (*activity)(struct file *file); /* differs after what may have made it ready anew; may be NULL */
     void (*release)(struct file *file);      /* after the last reference */
     const char *name;                        /* of what has no node, for /proc/self/fd */
-    /* Whether nobody calls file_wake when it becomes ready; NULL: somebody does. */
+    /* Whether nobody calls change_tell when it becomes ready; NULL: somebody does. */
     bool (*unannounced)(const struct file *file);
     bool terminal;
     bool

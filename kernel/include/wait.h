@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * wait.h: waiting for files, in system calls: until another thread or another rank has changed something.
+ * wait.h: waiting, in system calls, until another thread or another rank has changed something: mostly a
+ * file.
  *
  *      while (!(… look …))
- *          if ((error = file_wait(deadline)))
+ *          if ((error = change_wait(deadline)))
  *              return restartable(…);
  *
- * Whoever changes what others may wait for calls file_wake afterwards, with no lock of a thread that looks.
+ * Whoever changes what others may wait for calls change_tell afterwards, with no lock of a thread that looks.
  * No wake-up is lost between a look and the wait; some are for nothing, and the caller looks again anyway.
  * Threads that compute are not interrupted.
  */
@@ -19,16 +20,16 @@
 
 struct process;
 
-/* Waits for a file_wake, at most until the deadline. No lock may be held. 0, or -EINTR where a signal, or the
- * end of the process, wants the thread. wait.c */
-int file_wait(uint64_t deadline_ns);
+/* Waits for a change_tell, at most until the deadline. No lock may be held. 0, or -EINTR where a signal, or
+ * the end of the process, wants the thread. wait.c */
+int change_wait(uint64_t deadline_ns);
 
 /* The same where a device is among the files, which nobody announces: wakes by itself every millisecond. */
-int file_wait_looking(uint64_t deadline_ns);
+int change_wait_looking(uint64_t deadline_ns);
 
-/* Wakes the threads of a process, or of all processes, that wait for files. */
-void file_wake(const struct process *process);
-void file_wake_all(void);
+/* Wakes the threads of a process, or of all processes, that wait for a change. */
+void change_tell(const struct process *process);
+void change_tell_all(void);
 
 /* What a call that may be started again after a signal answers: its result, or -EINTR with the consequences
  * (thread_interrupted_call). */
