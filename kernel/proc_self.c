@@ -22,26 +22,6 @@ static uint64_t clock_ticks_of(uint64_t ns)
 
 /* ---- Memory ---- */
 
-struct memory_sums {
-    uint64_t all, backed, code, data; /* bytes */
-};
-
-static struct memory_sums memory_sum(const struct vm *vm)
-{
-    struct memory_sums sums = { 0 };
-
-    for (const struct vm_area *area = vm->areas; area; area = area->next) {
-        uint64_t bytes = area->end - area->start;
-
-        sums.all += bytes;
-        if (area->foreign || !area->rights)
-            continue;
-        sums.backed += bytes;
-        *(area->rights & RIGHT_EXECUTE ? &sums.code : &sums.data) += bytes;
-    }
-    return sums;
-}
-
 /* Where in the program's file a page of the program comes from. */
 static uint64_t file_offset_of(const struct process *process, const struct elf_image *image, uint64_t start)
 {
@@ -59,29 +39,30 @@ static uint64_t file_offset_of(const struct process *process, const struct elf_i
 
 static void maps_text(struct file *file)
 {
-    const struct process *process = arch_process();
+    struct process *process = arch_process();
     struct elf_image image = { .segment_count = 0 };
+    struct vm_area area = { .end = 0 };
     struct message why;
 
     elf_parse(process->program->data, process->program->bytes, ARCH_ELF_MACHINE, ARCH_MMAP_BASE, &image,
               &why);
-    for (const struct vm_area *area = process->vm.areas; area; area = area->next) {
-        bool of_program = area->name == process->program_path;
+    while (vm_next(&process->vm, area.end, &area)) {
+        bool of_program = area.name == process->program_path;
 
-        text_add(file, "%08lx-%08lx %s%s%sp %08lx 00:%02u %lu", area->start, area->end,
-                 area->rights & RIGHT_READ ? "r" : "-", area->rights & RIGHT_WRITE ? "w" : "-",
-                 area->rights & RIGHT_EXECUTE ? "x" : "-",
-                 of_program ? file_offset_of(process, &image, area->start) : 0, of_program ? 1 : 0,
+        text_add(file, "%08lx-%08lx %s%s%s%s %08lx 00:%02u %lu", area.start, area.end,
+                 area.rights & RIGHT_READ ? "r" : "-", area.rights & RIGHT_WRITE ? "w" : "-",
+                 area.rights & RIGHT_EXECUTE ? "x" : "-", area.object ? "s" : "p",
+                 of_program ? file_offset_of(process, &image, area.start) : 0, of_program ? 1 : 0,
                  of_program ? process->program->inode : 0);
-        if (area->name[0])
-            text_add(file, " %s", area->name);
+        if (area.name[0])
+            text_add(file, " %s", area.name);
         text_add(file, "\n");
     }
 }
 
 static void statm_text(struct file *file)
 {
-    struct memory_sums sums = memory_sum(&arch_process()->vm);
+    struct vm_sums sums = vm_sum(&arch_process()->vm);
 
     text_add(file, "%lu %lu 0 %lu 0 %lu 0\n", pages_of(sums.all), pages_of(sums.backed), pages_of(sums.code),
              pages_of(sums.data));
@@ -104,7 +85,7 @@ static void actions_sort(const struct process *process, uint64_t *ignored, uint6
 static void stat_text(struct file *file)
 {
     const struct process *process = arch_process();
-    struct memory_sums sums = memory_sum(&process->vm);
+    struct vm_sums sums = vm_sum(&arch_process()->vm);
     const struct thread *thread = arch_thread();
     struct cpu_time time = process_time(arch_process());
     uint64_t ignored, caught;
@@ -130,7 +111,7 @@ static void stat_text(struct file *file)
 static void status_text(struct file *file)
 {
     const struct process *process = arch_process();
-    struct memory_sums sums = memory_sum(&process->vm);
+    struct vm_sums sums = vm_sum(&arch_process()->vm);
     const struct thread *thread = arch_thread();
     uint64_t stack_bytes = process->stack_high - process->stack_low;
     uint64_t ignored, caught;
@@ -141,7 +122,8 @@ static void status_text(struct file *file)
     text_add(file, "PPid:\t0\nTracerPid:\t0\nUid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\nFDSize:\t%u\nGroups:\t\n",
              FILE_DESCRIPTORS_MAX);
     text_add(file, "VmSize:\t%8lu kB\nVmLck:\t%8lu kB\nVmRSS:\t%8lu kB\nVmData:\t%8lu kB\n", sums.all / 1024,
-             sums.backed / 1024, sums.backed / 1024, (sums.data - stack_bytes) / 1024);
+             sums.backed / 1024, sums.backed / 1024,
+             (sums.data > stack_bytes ? sums.data - stack_bytes : 0) / 1024);
     text_add(file, "VmStk:\t%8lu kB\nVmExe:\t%8lu kB\nVmSwap:\t%8u kB\nThreads:\t%u\n", stack_bytes / 1024,
              sums.code / 1024, 0, process->thread_count);
     text_add(file, "SigPnd:\t%016lx\nShdPnd:\t%016lx\nSigBlk:\t%016lx\nSigIgn:\t%016lx\nSigCgt:\t%016lx\n",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * text_file.c: see text_file.h. Runs in system calls of the process that opens, on its CPU; a file belongs to
- * its process, so nothing is locked.
+ * text_file.c: see text_file.h. Runs in system calls of the process that opens. A file has one maker, and is
+ * nobody else's before that has ended, so it is not locked; its memory is the slice's, which is.
  */
 #include "text_file.h"
 #include "arch.h"
@@ -13,7 +13,7 @@
 static void text_give_back(struct file *file)
 {
     if (file->text_capacity)
-        page_pool_give(&arch_process()->pages, arch_physical_of(file->text), file->text_capacity);
+        vm_pages_give(&file->process->vm, arch_physical_of(file->text), file->text_capacity);
     file->text = NULL;
     file->text_capacity = 0;
 }
@@ -30,7 +30,7 @@ static bool text_reserve(struct file *file, uint64_t count)
         capacity *= 2;
     if (capacity == file->text_capacity)
         return true;
-    memory = page_pool_take(&arch_process()->pages, capacity, ARCH_PAGE);
+    memory = vm_pages_take(&file->process->vm, capacity, ARCH_PAGE);
     if (memory != PAGE_POOL_NONE)
         memcpy(arch_physical(memory), file->text, file->text_bytes);
     text_give_back(file);
@@ -101,7 +101,7 @@ const struct file_operations text_operations = { .read = text_read,
 
 int text_bind(struct file *file, const struct file_operations *operations, text_maker *make)
 {
-    uint64_t memory = page_pool_take(&arch_process()->pages, ARCH_PAGE, ARCH_PAGE);
+    uint64_t memory = vm_pages_take(&file->process->vm, ARCH_PAGE, ARCH_PAGE);
 
     if (memory == PAGE_POOL_NONE)
         return -ENOMEM;

@@ -365,6 +365,40 @@ bool vm_find(struct vm *vm, uint64_t address, struct vm_area *copy)
     return area != NULL;
 }
 
+bool vm_next(struct vm *vm, uint64_t address, struct vm_area *copy)
+{
+    vm_lock(vm);
+    const struct vm_area *area = vm->areas;
+    while (area && area->end <= address)
+        area = area->next;
+    if (area)
+        *copy = *area;
+    vm_unlock(vm);
+    if (area && copy->start < address) { /* it was joined with what has been seen */
+        copy->offset += address - copy->start;
+        copy->start = address;
+    }
+    return area != NULL;
+}
+
+struct vm_sums vm_sum(struct vm *vm)
+{
+    struct vm_sums sums = { 0 };
+
+    vm_lock(vm);
+    for (const struct vm_area *area = vm->areas; area; area = area->next) {
+        uint64_t bytes = area->end - area->start;
+
+        sums.all += bytes;
+        if (area->foreign || !area->rights)
+            continue;
+        sums.backed += bytes;
+        *(area->rights & RIGHT_EXECUTE ? &sums.code : &sums.data) += bytes;
+    }
+    vm_unlock(vm);
+    return sums;
+}
+
 bool vm_beyond_object(struct vm *vm, uint64_t address)
 {
     bool attached = true;

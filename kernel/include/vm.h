@@ -105,6 +105,17 @@ uint64_t vm_brk(struct vm *vm, uint64_t end);
 /* Copies the description of the area that holds `address`; its `object` is not held for the caller. */
 bool vm_find(struct vm *vm, uint64_t address, struct vm_area *copy);
 
+/* The same for the lowest area that ends above `address`. What of it lies below is left away. Whoever goes
+ * through all of them so, from the end of one to the next, sees each as it is at that moment, and may take
+ * memory in between. */
+bool vm_next(struct vm *vm, uint64_t address, struct vm_area *copy);
+
+/* How much there is of what. */
+struct vm_sums {
+    uint64_t all, backed, code, data; /* bytes */
+};
+struct vm_sums vm_sum(struct vm *vm);
+
 /* Whether nothing is behind `address` because the file that is mapped there ends before it: SIGBUS. */
 bool vm_beyond_object(struct vm *vm, uint64_t address);
 
