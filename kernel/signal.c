@@ -363,9 +363,12 @@ void signal_waited_set(uint64_t set)
 {
     struct thread *thread = arch_thread();
 
-    /* The lock orders it with a sender, who adds a signal first and then looks for somebody that takes it. */
+    /* The lock orders it with a sender, who adds a signal first and then looks for somebody that takes it. Of
+     * several that came at once the caller takes one; the others may be for threads that wait, too. */
     spin_lock(&thread->process->signals.lock);
+    uint64_t no_longer = thread->signals.waited & ~set;
     thread->signals.waited = set;
+    retarget(thread->process, no_longer);
     spin_unlock(&thread->process->signals.lock);
 }
 

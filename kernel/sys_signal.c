@@ -97,8 +97,8 @@ static long timed_wait(const uint64_t *words)
     if (!signal && deadline_ns > clock_now_ns()) {
         signal_waited_set(set);
         slept = thread_sleep(NULL, deadline_ns);
-        signal_waited_set(0);
         signal = signal_take(set, &info);
+        signal_waited_set(0);
     }
     if (!signal)
         return slept == -EINTR ? thread_interrupted_wait(timed_wait, words) : -EAGAIN;
