@@ -19,7 +19,7 @@
 #define QUEUES 64
 
 struct waiter {
-    struct waiter *next, *previous; /* in the queue, a ring with its head */
+    struct waiter *next, *previous; /* in the queue */
     struct queue *queue;            /* changes when it is requeued */
     uint64_t key;
     uint32_t bits;
@@ -143,7 +143,7 @@ unsigned futex_waiters(uint64_t address)
     struct queue *queue = queue_of(key);
     spin_lock(&queue->lock);
     for (const struct waiter *waiter = queue->first; waiter; waiter = waiter->next)
-        count += waiter->key == key;
+        count += waiter->key == key && (arch_process()->cpus & cpu_mask_bit(waiter->cpu));
     spin_unlock(&queue->lock);
     return count;
 }
@@ -376,14 +376,17 @@ long sys_futex(uint64_t address, uint64_t operation, uint64_t value, uint64_t ti
 
 #define ROBUST_LIST_MAX 2048 /* a list that the program has made a ring ends, too */
 
-/* The thread has died with the lock: 1 where its word is the thread's, marked, one waiter woken. */
-static void robust_lock_hand_on(const struct thread *thread, uint64_t address)
+/* The thread has died with the lock: where its word is the thread's, it is marked, one waiter woken. A lock
+ * that was being given back (`pending`) may be free already, and whoever waits for it not yet told. */
+static void robust_lock_hand_on(const struct thread *thread, uint64_t address, bool pending)
 {
     uint32_t value;
     int done;
 
     if (address % sizeof(value) || user_read_word(&value, address))
         return;
+    if (pending && value == 0)
+        futex_wake(address, 1, FUTEX_ANY);
     do {
         if ((value & FUTEX_TID_MASK) != thread->tid)
             return;
@@ -410,9 +413,9 @@ void futex_robust_list_hand_on(struct thread *thread)
 
         if (user_read(&next, entry, sizeof(next)))
             next = list;
-        if (entry != head.pending)
-            robust_lock_hand_on(thread, entry + (uint64_t)head.word_offset);
+        if (entry != (head.pending & ~1ULL))
+            robust_lock_hand_on(thread, entry + (uint64_t)head.word_offset, false);
     }
     if (head.pending)
-        robust_lock_hand_on(thread, (head.pending & ~1ULL) + (uint64_t)head.word_offset);
+        robust_lock_hand_on(thread, (head.pending & ~1ULL) + (uint64_t)head.word_offset, true);
 }

@@ -19,7 +19,7 @@ struct thread;
  * that is not a word's, -EFAULT for one without memory. */
 long futex_wake(uint64_t address, uint64_t count, uint32_t bits);
 
-/* How many threads wait for the word. */
+/* How many threads of this process wait for the word. */
 unsigned futex_waiters(uint64_t address);
 
 /* The thread ends: the robust locks that it holds (set_robust_list) are marked, so that others find out, and
