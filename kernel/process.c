@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * process.c: the beginning and the end of a process, and the report when a program does what it may not.
+ * process.c: the beginning and the end of a process, and the report when a program does what it may not. What
+ * other ranks can see of a process that ends is let go of; the rest is nobody else's, and stays.
  */
 #include "process.h"
 #include "arch.h"
@@ -102,7 +103,11 @@ _Noreturn void process_end(void)
 
     __atomic_store_n(&processes[process->rank], NULL, __ATOMIC_RELEASE);
     itimer_end(process);
-    job_rank_end(arch_process()->exit_status);
+    vm_end(&process->vm);
+    spin_lock(&process->tree->lock);
+    tree_unuse(process->tree, process->directory);
+    spin_unlock(&process->tree->lock);
+    job_rank_end(process->exit_status);
 }
 
 struct process *process_find(uint64_t pid)

@@ -13,6 +13,17 @@ int vm_create(struct vm *vm, struct page_pool *pages)
     return arch_space_create(&vm->space, pages);
 }
 
+void vm_end(struct vm *vm)
+{
+    vm_lock(vm);
+    for (const struct vm_area *area = vm->areas, *next; area; area = next) {
+        next = area->next;
+        if (area->object)
+            range_unmap(vm, area->start, area->end);
+    }
+    vm_unlock(vm);
+}
+
 uint64_t vm_pages_take(struct vm *vm, uint64_t bytes, uint64_t alignment)
 {
     spin_lock(&vm->lock);

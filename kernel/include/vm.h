@@ -56,6 +56,10 @@ enum vm_map_flags {
 
 int vm_create(struct vm *vm, struct page_pool *pages);
 
+/* At the end of a process, on the last of its CPUs: lets go of what it shows of objects, whose memory may be
+ * another rank's. Its own stays where it is: nobody else gets its slice. */
+void vm_end(struct vm *vm);
+
 /* Pages of the slice for others than the program: as page_pool_take and page_pool_give. */
 uint64_t vm_pages_take(struct vm *vm, uint64_t bytes, uint64_t alignment);
 void vm_pages_give(struct vm *vm, uint64_t physical, uint64_t bytes);
