@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * together.c: what threads and ranks do to each other where both want the same, or one of them ends. The
+ * argument says what is tried:
+ *
+ *   proc       pseudo files of the process are read while other threads map and unmap (3 CPUs or more)
+ *   signals    two threads wait for signals; two that come at once reach both (3 CPUs or more)
+ *   lock       a thread ends between giving a robust lock back and waking the next: the kernel wakes (2 CPUs
+ * or more) word       ranks wait for a word; one that starts a thread whose end zeroes that word gets no CPU
+ * by it (3 ranks or more) mapping    a rank ends while it shows a file of another's memory, which goes back
+ * when the other one lets go (2 ranks)
+ */
+#define _GNU_SOURCE
+#include "promise.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAGE 4096UL
+
+/* Of linux/futex.h, which musl does not have. */
+#define FUTEX_WAIT 0
+#define FUTEX_WAKE 1
+
+struct robust_list {
+    struct robust_list *next;
+};
+
+struct robust_list_head {
+    struct robust_list list;
+    long futex_offset;
+    struct robust_list *list_op_pending;
+};
+
+static unsigned from_environment(const char *name, unsigned otherwise)
+{
+    const char *text = getenv(name);
+
+    return text ? (unsigned)atoi(text) : otherwise;
+}
+
+static unsigned long free_bytes(void)
+{
+    struct sysinfo info;
+
+    sysinfo(&info);
+    return info.freeram;
+}
+
+static long futex(void *word, int operation, unsigned value, const struct timespec *time)
+{
+    return syscall(SYS_futex, word, operation, value, time, NULL, 0);
+}
+
+/* Waits until *count is `wanted`, a second at the most. */
+static int reaches(const atomic_uint *count, unsigned wanted)
+{
+    for (int i = 0; i < 1000 && atomic_load(count) < wanted; i++)
+        usleep(1000);
+    return atomic_load(count) >= wanted;
+}
+
+/* ---- proc ---- */
+
+#define ROUNDS 1500
+#define AREAS  150 /* more descriptors than stand in a page */
+
+static atomic_uint mappers_done;
+
+static void *map_and_unmap(void *unused)
+{
+    (void)unused;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        size_t bytes = (1 + round % 7) * PAGE;
+        char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        PROMISE(memory != MAP_FAILED, "%s", strerror(errno));
+        for (size_t at = 0; at < bytes; at += sizeof(uint64_t))
+            if (*(uint64_t *)(memory + at) != 0)
+                PROMISE(0, "new memory is not zero: %#lx at %#lx", *(unsigned long *)(memory + at), at);
+        memset(memory, 0x55, bytes);
+        munmap(memory, bytes);
+    }
+    atomic_fetch_add(&mappers_done, 1);
+    return NULL;
+}
+
+static void *cut_and_join(void *unused)
+{
+    (void)unused;
+    for (unsigned round = 0; round < ROUNDS / 100; round++) {
+        char *memory = mmap(NULL, 2 * AREAS * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        for (unsigned i = 0; i < AREAS; i++)
+            mprotect(memory + 2 * i * PAGE, PAGE, PROT_READ);
+        munmap(memory, 2 * AREAS * PAGE);
+    }
+    atomic_fetch_add(&mappers_done, 1);
+    return NULL;
+}
+
+static void maps_are_sound(void)
+{
+    static char text[1 << 20];
+    int file = open("/proc/self/maps", O_RDONLY);
+    ssize_t bytes = read(file, text, sizeof(text) - 1);
+    unsigned long before = 0;
+
+    close(file);
+    PROMISE(bytes > 0, "%zd", bytes);
+    text[bytes > 0 ? bytes : 0] = 0;
+    for (char *line = text, *next; *line; line = next) {
+        unsigned long start, end;
+        int found = sscanf(line, "%lx-%lx ", &start, &end);
+
+        if (found != 2 || start >= end || start < before) {
+            PROMISE(0, "not an area behind %#lx: %.60s", before, line);
+            break;
+        }
+        before = end;
+        next = strchr(line, '\n');
+        next = next ? next + 1 : line + strlen(line);
+    }
+}
+
+static void proc(void)
+{
+    static const char *const files[] = { "/proc/self/status", "/proc/self/statm", "/proc/meminfo",
+                                         "/proc/self/limits" };
+    pthread_t threads[2];
+    char some[64];
+
+    maps_are_sound();
+    pthread_create(&threads[0], NULL, map_and_unmap, NULL);
+    pthread_create(&threads[1], NULL, cut_and_join, NULL);
+    for (unsigned i = 0; atomic_load(&mappers_done) < 2; i++) {
+        int file = open(files[i % 4], O_RDONLY);
+
+        PROMISE(file >= 0 && read(file, some, sizeof(some)) > 0, "%s: %s", files[i % 4], strerror(errno));
+        close(file);
+        maps_are_sound();
+    }
+    for (unsigned i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+
+    /* What is left is all there, and nobody's else. */
+    size_t all = free_bytes() / 2 & ~(PAGE - 1);
+    char *memory = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    PROMISE(memory != MAP_FAILED, "%lu bytes: %s", all, strerror(errno));
+    munmap(memory, all);
+}
+
+/* ---- signals ---- */
+
+static sigset_t awaited;
+static atomic_uint waiting, taken, over;
+
+static void *take_one(void *unused)
+{
+    const struct timespec time = { 10, 0 };
+
+    (void)unused;
+    atomic_fetch_add(&waiting, 1);
+    if (sigtimedwait(&awaited, NULL, &time) > 0)
+        atomic_fetch_add(&taken, 1);
+    while (!atomic_load(&over)) /* its end would wake the other one, too */
+        ;
+    return NULL;
+}
+
+static void signals(void)
+{
+    pthread_t threads[2];
+
+    sigemptyset(&awaited);
+    sigaddset(&awaited, SIGRTMIN);
+    sigaddset(&awaited, SIGRTMIN + 1);
+    pthread_sigmask(SIG_BLOCK, &awaited, NULL);
+    for (unsigned i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, take_one, NULL);
+    PROMISE(reaches(&waiting, 2), "%u wait", atomic_load(&waiting));
+    usleep(50000);
+    kill(getpid(), SIGRTMIN);
+    kill(getpid(), SIGRTMIN + 1);
+    PROMISE(reaches(&taken, 2), "two signals came, %u of two threads saw one", atomic_load(&taken));
+    atomic_store(&over, 1);
+    for (unsigned i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* ---- lock ---- */
+
+static struct {
+    struct robust_list_head head;
+    struct robust_list entry;
+    unsigned word;
+} robust;
+
+static void *end_while_unlocking(void *unused)
+{
+    (void)unused;
+    robust.head.list.next = &robust.head.list;
+    robust.head.futex_offset = (char *)&robust.word - (char *)&robust.entry;
+    robust.head.list_op_pending = &robust.entry;
+    syscall(SYS_set_robust_list, &robust.head, sizeof(robust.head));
+    usleep(100000); /* the word is 0 already: it was given back, and nobody has been woken yet */
+    return NULL;
+}
+
+static void lock(void)
+{
+    const struct timespec time = { 5, 0 };
+    pthread_t thread;
+
+    pthread_create(&thread, NULL, end_while_unlocking, NULL);
+    long result = futex(&robust.word, FUTEX_WAIT, 0, &time);
+    PROMISE(result == 0, "%s", strerror(errno));
+    pthread_join(thread, NULL);
+}
+
+/* ---- What ranks share ---- */
+
+#define BYTES (8UL << 20)
+
+struct meeting {
+    atomic_uint there, go;
+    unsigned word;
+};
+
+static struct meeting *meet(const char *path, unsigned rank, size_t bytes, int *file)
+{
+    struct meeting *meeting;
+
+    *file = -1;
+    for (int i = 0; i < 2000 && *file < 0; i++) {
+        *file = open(path, O_RDWR | (rank == 0 ? O_CREAT : 0), 0600);
+        if (*file < 0)
+            usleep(1000);
+    }
+    if (rank == 0)
+        PROMISE(ftruncate(*file, (off_t)bytes) == 0, "%s", strerror(errno));
+    for (int i = 0; i < 2000 && lseek(*file, 0, SEEK_END) < (off_t)bytes; i++)
+        usleep(1000);
+    meeting = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, *file, 0);
+    PROMISE(meeting != MAP_FAILED, "%s", strerror(errno));
+    return meeting;
+}
+
+static void word(unsigned rank, unsigned size)
+{
+    const int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
+                      CLONE_CHILD_CLEARTID;
+    static uint64_t stack[1024];
+    int file;
+    struct meeting *meeting = meet("/dev/shm/word", rank, PAGE, &file);
+
+    atomic_fetch_add(&meeting->there, 1);
+    if (rank + 1 < size) {
+        const struct timespec time = { 10, 0 };
+
+        PROMISE(futex(&meeting->word, FUTEX_WAIT, 0, &time) == 0, "%s", strerror(errno));
+        return;
+    }
+    PROMISE(reaches(&meeting->there, size), "%u ranks", atomic_load(&meeting->there));
+    usleep(100000);
+    long tid = syscall(SYS_clone, flags, stack + 1024, NULL, &meeting->word, 0);
+    PROMISE(tid == -1 && errno == EAGAIN, "%ld: no thread of this rank is about to end", tid);
+    futex(&meeting->word, FUTEX_WAKE, 1000, NULL);
+}
+
+static void mapping(unsigned rank)
+{
+    unsigned long before = free_bytes();
+    int file;
+    struct meeting *meeting = meet("/dev/shm/mapping", rank, BYTES, &file);
+
+    atomic_fetch_add(&meeting->there, 1);
+    if (rank > 0)
+        return; /* with the mapping */
+    PROMISE(reaches(&meeting->there, 2), "the other rank");
+    for (int i = 0; i < 1000 && kill(2, 0) == 0; i++)
+        usleep(1000);
+    munmap(meeting, BYTES);
+    close(file);
+    unlink("/dev/shm/mapping");
+    for (int i = 0; i < 1000 && free_bytes() + BYTES / 2 < before; i++)
+        usleep(1000);
+    PROMISE(free_bytes() + BYTES / 2 >= before, "%lu bytes did not come back", before - free_bytes());
+}
+
+int main(int count, char **arguments)
+{
+    const char *what = count > 1 ? arguments[1] : "";
+    unsigned rank = from_environment("TACET_RANK", 0), size = from_environment("TACET_SIZE", 1);
+
+    if (strcmp(what, "proc") == 0)
+        proc();
+    else if (strcmp(what, "signals") == 0)
+        signals();
+    else if (strcmp(what, "lock") == 0)
+        lock();
+    else if (strcmp(what, "word") == 0)
+        word(rank, size);
+    else if (strcmp(what, "mapping") == 0)
+        mapping(rank);
+    else
+        PROMISE(0, "what is to be tried?");
+    return promises_kept();
+}

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Threads and ranks beside each other: where both want the same at the same time, or one of them ends, nothing is lost, broken or kept."""
+
+from __future__ import annotations
+
+from conftest import Run, expect_exit
+
+
+def expect_kept(result: object, ranks: int = 1) -> None:
+    assert result.stdout.count(b"broken: 0\n") == ranks and result.stderr == b"", result.explain()  # type: ignore[attr-defined]
+
+
+def test_pseudo_files_are_made_while_other_threads_map(tacet: Run) -> None:
+    expect_kept(expect_exit(tacet("together.musl", "proc", cpus=3, memory="128M", options="ranks=1")))
+
+
+def test_two_signals_at_once_reach_two_threads_that_wait(tacet: Run) -> None:
+    expect_kept(expect_exit(tacet("together.musl", "signals", cpus=3, options="ranks=1")))
+
+
+def test_a_robust_lock_that_was_being_given_back_wakes_the_next(tacet: Run) -> None:
+    expect_kept(expect_exit(tacet("together.musl", "lock", cpus=2, options="ranks=1")))
+
+
+def test_ranks_that_wait_for_a_word_give_nobody_a_cpu(tacet: Run) -> None:
+    expect_kept(expect_exit(tacet("together.musl", "word", cpus=3, memory="128M")), 3)
+
+
+def test_what_an_ended_rank_has_mapped_goes_back(tacet: Run) -> None:
+    expect_kept(expect_exit(tacet("together.musl", "mapping", cpus=2, memory="128M")), 2)
