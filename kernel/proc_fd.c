@@ -29,6 +29,8 @@ static int64_t target_find(const struct file *file, void *context)
 
 static int link_follow(const struct tree_node *link, struct tree_node **out)
 {
+    if (!arch_process())
+        return -ENOENT; /* the boot CPU looks for the program */
     return (int)file_look(arch_process(), link->device - DEVICE_FD, target_find, out);
 }
 

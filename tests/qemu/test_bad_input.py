@@ -173,6 +173,7 @@ OPTIONS = {
     "app_relative_missing": ("app=none", r"app=none"),
     "app_a_directory": ("app=/dev", r"app=/dev is not a file"),
     "app_a_device": ("app=/dev/null", r"app=/dev/null is not a file"),
+    "app_a_descriptor": ("app=/proc/self/fd/0", r"app=/proc/self/fd/0: there is no such file"),
     "app_below_a_file": ("app=/init/x", r"app=/init/x"),
     "open_quote": ('env="A=B', r"quote"),
     "env_without_name": ("env==x", r"env= wants NAME=VALUE"),
