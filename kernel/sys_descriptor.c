@@ -103,17 +103,16 @@ static int lock_range(const struct file *file, const struct linux_flock *asked, 
         return -EINVAL;
     if (__builtin_add_overflow(base, asked->start, &start))
         return -EOVERFLOW;
-    if (asked->bytes == 0)
+    if (start < 0)
+        return -EINVAL;
+    if (asked->bytes == 0) {
         end = INT64_MAX;
-    else if (__builtin_add_overflow(start, asked->bytes, &end))
-        return -EOVERFLOW;
-    else if (asked->bytes > 0)
-        end--;
-    else { /* the range lies before */
-        int64_t first = end;
-
+    } else if (asked->bytes > 0) {
+        if (__builtin_add_overflow(start, asked->bytes - 1, &end))
+            return -EOVERFLOW;
+    } else { /* the range lies before */
         end = start - 1;
-        start = first;
+        start += asked->bytes;
     }
     if (start < 0)
         return -EINVAL;
