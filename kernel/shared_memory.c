@@ -306,6 +306,16 @@ static uint64_t run_take(struct vm *payer, uint64_t offset, uint64_t bytes, uint
     return physical;
 }
 
+/* Whether there could be memory for everything below `wanted`. Where there cannot, none is taken, zeroed and
+ * given back, of which the payer's threads would see the lack meanwhile. */
+static bool slice_may_do(const struct shared_memory *object, const struct vm *payer, uint64_t wanted)
+{
+    uint64_t capacity = __atomic_load_n(&object->capacity, __ATOMIC_RELAXED);
+
+    return wanted <= capacity ||
+           wanted - capacity <= __atomic_load_n(&payer->pages->free_bytes, __ATOMIC_RELAXED);
+}
+
 /* Backs everything below `wanted`. What was backed before -ENOSPC stays: shared_memory_settle takes it back
  * when the use ends. */
 static int capacity_reserve(struct shared_memory *object, struct vm *payer, uint64_t wanted)
@@ -364,7 +374,7 @@ static int resize(struct shared_memory *object, struct vm *payer, uint64_t bytes
 {
     use_begin(object);
 
-    int error = capacity_reserve(object, payer, bytes);
+    int error = slice_may_do(object, payer, bytes) ? capacity_reserve(object, payer, bytes) : -ENOSPC;
     if (!error) {
         spin_lock(&object->lock);
         if (bytes > object->bytes || may_shrink)
@@ -391,7 +401,7 @@ int shared_memory_reserve(struct shared_memory *object, struct vm *payer, uint64
 {
     use_begin(object);
 
-    int error = capacity_reserve(object, payer, bytes);
+    int error = slice_may_do(object, payer, bytes) ? capacity_reserve(object, payer, bytes) : -ENOSPC;
     spin_lock(&object->lock);
     if (!error && bytes > object->reserved)
         object->reserved = bytes;
@@ -493,6 +503,8 @@ int64_t shared_memory_write(struct shared_memory *object, struct vm *payer, uint
     uint64_t done = 0, at = *offset;
     int64_t placed = 0;
 
+    if (!append && !slice_may_do(object, payer, at))
+        return -ENOSPC;
     use_begin(object);
     if (bytes > SHARED_MEMORY_PIECE) /* in runs as long as possible; that it may not be enough shows later */
         (void)capacity_reserve(object, payer, (append ? object->bytes : at) + bytes);
