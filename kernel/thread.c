@@ -118,22 +118,26 @@ static uint32_t tid_next(void)
     return PID_LAST + 1;
 }
 
-/* A CPU of the process without a thread, or -1. Under its lock. */
-static int cpu_free(const struct process *process)
+/* A CPU of the process without a thread, one of the `wanted` if there is such, or -1. Under its lock. */
+static int cpu_free(const struct process *process, uint64_t wanted)
 {
+    uint64_t unused = 0;
+
     CPU_MASK_EACH(cpu, process->cpus)
     if (!thread_of_cpu((unsigned)cpu))
-        return (int)cpu;
-    return -1;
+        unused |= cpu_mask_bit((unsigned)cpu);
+    if (unused & wanted)
+        unused &= wanted;
+    return unused ? __builtin_ctzll(unused) : -1;
 }
 
-/* Where a new thread is to run: on a free CPU; on that of the next thread that ends (CPU_OF_NEXT), if the
- * program waits for that; else nowhere (CPU_NONE). Takes the process's lock.
+/* Where a new thread is to run: on a free CPU, of the `wanted` by preference; on that of the next thread that
+ * ends (CPU_OF_NEXT), if the program waits for that; else nowhere (CPU_NONE). Takes the process's lock.
  *
  * `end_word` (0: none) is what the end of the new thread will zero. Where it is not the new thread's own, but
  * one of all threads, it is a lock on their number [musl: the thread list's], which whoever starts a thread
  * holds: others that wait for it are on their way out, and get there only when clone has answered. */
-static int cpu_find(struct process *process, uint64_t end_word)
+static int cpu_find(struct process *process, uint64_t wanted, uint64_t end_word)
 {
     uint64_t deadline_ns = clock_now_ns() + CPU_FREE_WAIT_NS;
 
@@ -141,7 +145,7 @@ static int cpu_find(struct process *process, uint64_t end_word)
         unsigned leaving = end_word ? futex_waiters(end_word) : 0;
 
         spin_lock(&process->lock);
-        int cpu = process->ending ? CPU_NONE : cpu_free(process);
+        int cpu = process->ending ? CPU_NONE : cpu_free(process, wanted);
         if (cpu >= 0 || process->ending)
             return cpu;
         if (leaving > process->successor_count)
@@ -154,10 +158,12 @@ static int cpu_find(struct process *process, uint64_t end_word)
     }
 }
 
-/* The thread has the CPU from now on. With the process's lock. */
+/* The thread has the CPU from now on, and may have it: it has its parent's affinity, but a CPU of its own.
+ * With the process's lock. */
 static void thread_place(struct process *process, struct thread *thread, unsigned cpu)
 {
     thread->cpu = thread->wanted_cpu = cpu;
+    thread->affinity |= cpu_mask_bit(cpu);
     process->thread_count++;
     __atomic_store_n(&on_cpu[cpu], thread, __ATOMIC_RELEASE);
 }
@@ -225,7 +231,7 @@ long thread_clone(uint64_t flags, uint64_t stack, uint64_t parent_tid, uint64_t 
         return -EPERM;
 
     uint64_t end_word = flags & CLONE_CHILD_CLEARTID ? child_tid : 0;
-    int cpu = cpu_find(process, end_word);
+    int cpu = cpu_find(process, parent->affinity, end_word);
     if (cpu == CPU_NONE) {
         spin_unlock(&process->lock);
         return clone_refuse(process);

@@ -5,10 +5,12 @@
  *
  *   proc       pseudo files of the process are read while other threads map and unmap (3 CPUs or more)
  *   signals    two threads wait for signals; two that come at once reach both (3 CPUs or more)
- *   lock       a thread ends between giving a robust lock back and waking the next: the kernel wakes (2 CPUs
- * or more) word       ranks wait for a word; one that starts a thread whose end zeroes that word gets no CPU
- * by it (3 ranks or more) mapping    a rank ends while it shows a file of another's memory, which goes back
- * when the other one lets go (2 ranks)
+ *   affinity   a new thread gets a CPU of those that its parent may have, or tells the truth about another (4
+ * CPUs) hopeless   files that cannot grow so far take no memory from others meanwhile (2 CPUs or more) lock
+ * a thread ends between giving a robust lock back and waking the next: the kernel wakes (2 CPUs or more) word
+ * ranks wait for a word; one that starts a thread whose end zeroes that word gets no CPU by it (3 ranks or
+ * more) mapping    a rank ends while it shows a file of another's memory, which goes back when the other one
+ * lets go (2 ranks)
  */
 #define _GNU_SOURCE
 #include "promise.h"
@@ -200,6 +202,81 @@ static void signals(void)
         pthread_join(threads[i], NULL);
 }
 
+/* ---- affinity ---- */
+
+static atomic_uint placed;
+static atomic_int cpus[2];
+
+static void *tell_cpu(void *number)
+{
+    cpu_set_t mask;
+    int cpu = sched_getcpu();
+
+    sched_getaffinity(0, sizeof(mask), &mask);
+    PROMISE(CPU_ISSET(cpu, &mask), "it runs on CPU %d, but may not", cpu);
+    atomic_store(&cpus[(uintptr_t)number], cpu);
+    atomic_fetch_add(&placed, 1);
+    while (!atomic_load(&over))
+        ;
+    return NULL;
+}
+
+static void affinity(void)
+{
+    pthread_t threads[2];
+    cpu_set_t mask;
+
+    CPU_ZERO(&mask);
+    CPU_SET(0, &mask);
+    CPU_SET(3, &mask);
+    PROMISE(sched_setaffinity(0, sizeof(mask), &mask) == 0, "%s", strerror(errno));
+    for (uintptr_t i = 0; i < 2; i++) {
+        pthread_create(&threads[i], NULL, tell_cpu, (void *)i);
+        PROMISE(reaches(&placed, (unsigned)i + 1), "thread %zu", i);
+    }
+    PROMISE(atomic_load(&cpus[0]) == 3, "%d", atomic_load(&cpus[0]));
+    PROMISE(atomic_load(&cpus[1]) == 1 || atomic_load(&cpus[1]) == 2, "%d", atomic_load(&cpus[1]));
+    atomic_store(&over, 1);
+    for (unsigned i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* ---- hopeless ---- */
+
+#define MUCH (1L << 40)
+
+static void *always_get_some(void *unused)
+{
+    (void)unused;
+    while (!atomic_load(&over)) {
+        void *memory = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        PROMISE(memory != MAP_FAILED, "%s", strerror(errno));
+        if (memory == MAP_FAILED)
+            break;
+        munmap(memory, 1 << 20);
+        atomic_fetch_add(&taken, 1);
+    }
+    return NULL;
+}
+
+static void hopeless(void)
+{
+    int file = open("/tmp/hopeless", O_RDWR | O_CREAT, 0600);
+    pthread_t thread;
+
+    pthread_create(&thread, NULL, always_get_some, NULL);
+    PROMISE(reaches(&taken, 1), "none yet");
+    for (unsigned i = 0; i < 20; i++) {
+        PROMISE(ftruncate(file, MUCH) == -1 && errno == ENOSPC, "%s", strerror(errno));
+        PROMISE(fallocate(file, 1, 0, MUCH) == -1 && errno == ENOSPC, "%s", strerror(errno));
+        PROMISE(pwrite(file, "x", 1, MUCH) == -1 && errno == ENOSPC, "%s", strerror(errno));
+    }
+    PROMISE(lseek(file, 0, SEEK_END) == 0, "it has grown");
+    atomic_store(&over, 1);
+    pthread_join(thread, NULL);
+}
+
 /* ---- lock ---- */
 
 static struct {
@@ -309,6 +386,10 @@ int main(int count, char **arguments)
         proc();
     else if (strcmp(what, "signals") == 0)
         signals();
+    else if (strcmp(what, "affinity") == 0)
+        affinity();
+    else if (strcmp(what, "hopeless") == 0)
+        hopeless();
     else if (strcmp(what, "lock") == 0)
         lock();
     else if (strcmp(what, "word") == 0)

@@ -18,6 +18,14 @@ def test_two_signals_at_once_reach_two_threads_that_wait(tacet: Run) -> None:
     expect_kept(expect_exit(tacet("together.musl", "signals", cpus=3, options="ranks=1")))
 
 
+def test_a_new_thread_has_a_cpu_that_it_may_have(tacet: Run) -> None:
+    expect_kept(expect_exit(tacet("together.musl", "affinity", cpus=4, options="ranks=1")))
+
+
+def test_a_file_that_cannot_grow_so_far_takes_no_memory_meanwhile(tacet: Run) -> None:
+    expect_kept(expect_exit(tacet("together.musl", "hopeless", cpus=2, options="ranks=1")))
+
+
 def test_a_robust_lock_that_was_being_given_back_wakes_the_next(tacet: Run) -> None:
     expect_kept(expect_exit(tacet("together.musl", "lock", cpus=2, options="ranks=1")))
 
