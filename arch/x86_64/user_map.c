@@ -128,20 +128,31 @@ void arch_space_forget(struct arch_space *space, uint64_t address, uint64_t byte
     forget_everywhere(&forgetting);
 }
 
-bool arch_space_allows(const struct arch_space *space, uint64_t address, unsigned rights)
+/* The value of the entry that decides about `address`, and its level. For those who do not hold the space's
+ * lock: others may change entries meanwhile, so each is read once. */
+static uint64_t entry_read(const struct arch_space *space, uint64_t address, int *level)
 {
     const uint64_t *entry = (uint64_t *)arch_physical(space->root) + level_index(address, LEVEL_ROOT);
+
+    for (*level = LEVEL_ROOT;; --*level) {
+        uint64_t value = __atomic_load_n(entry, __ATOMIC_RELAXED);
+
+        if (!entry_is_table(value, *level))
+            return value;
+        entry = entry_table(value) + level_index(address, *level - 1);
+    }
+}
+
+bool arch_space_allows(const struct arch_space *space, uint64_t address, unsigned rights)
+{
     uint64_t wanted = PTE_PRESENT | PTE_USER | (rights & RIGHT_WRITE ? PTE_WRITE : 0);
+    int level;
 
     if (address >= ARCH_USER_LIMIT)
         return false;
-    for (int level = LEVEL_ROOT;; level--) {
-        uint64_t value = __atomic_load_n(entry, __ATOMIC_RELAXED);
 
-        if (!entry_is_table(value, level))
-            return (value & wanted) == wanted && !((rights & RIGHT_EXECUTE) && (value & PTE_NO_EXECUTE));
-        entry = entry_table(value) + level_index(address, level - 1);
-    }
+    uint64_t value = entry_read(space, address, &level);
+    return (value & wanted) == wanted && !((rights & RIGHT_EXECUTE) && (value & PTE_NO_EXECUTE));
 }
 
 /* ---- Entries ---- */
@@ -471,7 +482,7 @@ uint64_t arch_attached_run(const struct arch_space *space, uint64_t address, uin
 uint64_t arch_physical_behind(const struct arch_space *space, uint64_t address)
 {
     int level;
-    uint64_t entry = *entry_find(space, address, &level);
+    uint64_t entry = entry_read(space, address, &level);
     uint64_t within = level_bytes(level) - 1;
 
     return entry ? (entry & PTE_ADDRESS & ~within) + (address & within) : PAGE_POOL_NONE;

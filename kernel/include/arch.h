@@ -145,7 +145,7 @@ uint64_t arch_attached_zero(struct arch_space *space, uint64_t address, uint64_t
  * tells which. */
 uint64_t arch_attached_run(const struct arch_space *space, uint64_t address, uint64_t bytes, bool *attached);
 
-/* The physical address behind one of the program's, or PAGE_POOL_NONE. */
+/* The physical address behind one of the program's, or PAGE_POOL_NONE. Lock-free as arch_space_allows. */
 uint64_t arch_physical_behind(const struct arch_space *space, uint64_t address);
 
 /* Copies between kernel and program that survive any address: 0 or -EFAULT (part of it may have been copied).
