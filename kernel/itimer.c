@@ -202,8 +202,12 @@ struct program_timer *itimer_real(void)
     struct process *process = arch_process();
     struct program_timer *timer = &process->timers.real;
 
-    timer->entry.info = (struct signal_info){ .signal = SIGNAL_ALRM, .code = SIGNAL_BY_KERNEL };
-    timer->process = process;
+    spin_lock(&process->timers.lock);
+    if (!timer->process) { /* else it may be about to fire */
+        timer->entry.info = (struct signal_info){ .signal = SIGNAL_ALRM, .code = SIGNAL_BY_KERNEL };
+        timer->process = process;
+    }
+    spin_unlock(&process->timers.lock);
     return timer;
 }
 
