@@ -50,7 +50,9 @@ int signal_stack_set(const struct signal_stack *wanted, uint64_t at)
 
 void signal_info_to_linux(struct linux_siginfo *to, const struct signal_info *info)
 {
-    *to = (struct linux_siginfo){ .signal = info->signal, .error = info->error, .code = info->code };
+    *to = (struct linux_siginfo){
+        .signal = info->signal, .error = info->error, .code = info->code, .whole = { 0 }
+    };
     if (info->code == SIGNAL_BY_TIMER) {
         to->pid = info->timer.id;
         to->uid = info->timer.overrun;

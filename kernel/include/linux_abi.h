@@ -80,8 +80,9 @@
 
 struct linux_flock {
     int16_t type, whence;
+    int32_t padding;
     int64_t start, bytes;
-    int32_t pid;
+    int32_t pid, padding2;
 };
 
 #define LOCK_SH 1
@@ -232,9 +233,9 @@ struct linux_rlimit {
 struct linux_sysinfo {
     int64_t uptime_s;
     uint64_t loads[3], total_memory, free_memory, shared_memory, buffer_memory, total_swap, free_swap;
-    uint16_t processes, padding;
+    uint16_t processes, padding[3];
     uint64_t total_high, free_high;
-    uint32_t unit;
+    uint32_t unit, padding2;
 };
 
 struct linux_sigaction {
