@@ -6,6 +6,7 @@
 #include "arch.h"
 #include "clock.h"
 #include "console.h"
+#include "crosscall.h"
 #include "errno.h"
 #include "file.h"
 #include "kstring.h"
@@ -55,6 +56,7 @@ static int64_t stream_read(struct file *file, uint64_t buffer, uint64_t bytes, u
         if (error)
             return error;
         arch_pause();
+        crosscall_serve();
     }
     return user_write(buffer, chunk, (uint64_t)got) ? -EFAULT : got;
 }

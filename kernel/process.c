@@ -121,8 +121,12 @@ _Noreturn void process_kill(const struct signal_info *info)
 {
     const struct process *process = arch_process();
     bool is_sent = info->code <= 0 && info->code != SIGNAL_BY_TIMER;
+    bool is_timer = info->code == SIGNAL_BY_TIMER || (info->code > 0 && info->signal == SIGNAL_ALRM);
 
-    if (!is_sent)
+    if (!is_sent && !is_timer)
+        kernel_print("rank %u (%s) ended by %s: a fault whose handler another thread has taken away\n",
+                     process->rank, process->name, signal_name(info->signal));
+    else if (is_timer)
         kernel_print("rank %u (%s) ended by %s, of a timer of its own\n", process->rank, process->name,
                      signal_name(info->signal));
     else if (info->sender.pid == process->pid || info->sender.pid < FIRST_PID)
