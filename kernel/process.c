@@ -112,23 +112,6 @@ struct process *process_find(uint64_t pid)
                : NULL;
 }
 
-_Noreturn void process_kill(const struct signal_info *info)
-{
-    const struct process *process = arch_process();
-    bool is_sent = info->code <= 0 && info->code != SIGNAL_BY_TIMER;
-
-    if (!is_sent)
-        kernel_print("rank %u (%s) ended by %s, of a timer of its own\n", process->rank, process->name,
-                     signal_name(info->signal));
-    else if (info->sender.pid == process->pid || info->sender.pid < FIRST_PID)
-        kernel_print("rank %u (%s) ended by %s, which it sent itself\n", process->rank, process->name,
-                     signal_name(info->signal));
-    else
-        kernel_print("rank %u (%s) ended by %s, which rank %lu sent\n", process->rank, process->name,
-                     signal_name(info->signal), info->sender.pid - (uint64_t)FIRST_PID);
-    process_exit(STATUS_SIGNALED + (unsigned)info->signal);
-}
-
 /* What an address is to the program, in words. */
 static void address_describe(struct process *process, uint64_t address)
 {
@@ -165,6 +148,32 @@ static void instruction_describe(const struct process *process, uint64_t address
     else
         kernel_print("  in the program, at %#lx as linked; its file names no function there\n",
                      address - image->bias);
+}
+
+/* Where the program was, by address and by name. */
+static void instruction_report(const struct process *process, uint64_t address)
+{
+    kernel_print("  at instruction %#lx\n", address);
+    instruction_describe(process, address);
+}
+
+_Noreturn void process_kill(const struct signal_info *info, const void *frame)
+{
+    const struct process *process = arch_process();
+    bool is_sent = info->code <= 0 && info->code != SIGNAL_BY_TIMER;
+
+    if (!is_sent)
+        kernel_print("rank %u (%s) ended by %s, of a timer of its own\n", process->rank, process->name,
+                     signal_name(info->signal));
+    else if (info->sender.pid == process->pid || info->sender.pid < FIRST_PID)
+        kernel_print("rank %u (%s) ended by %s, which it sent itself\n", process->rank, process->name,
+                     signal_name(info->signal));
+    else
+        kernel_print("rank %u (%s) ended by %s, which rank %lu sent\n", process->rank, process->name,
+                     signal_name(info->signal), info->sender.pid - (uint64_t)FIRST_PID);
+    instruction_report(process, arch_frame_instruction(frame));
+    arch_registers_print(frame);
+    process_exit(STATUS_SIGNALED + (unsigned)info->signal);
 }
 
 bool trap_fault_passed(uint64_t address, unsigned rights, bool from_program)

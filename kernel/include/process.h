@@ -98,8 +98,8 @@ struct process *process_find(uint64_t pid);
 
 /* Ends this thread's process, all its threads. */
 _Noreturn void process_exit(unsigned status);
-/* The same by the default action of a signal. */
-_Noreturn void process_kill(const struct signal_info *info);
+/* The same by the default action of a signal, with a report on where the program was: `frame`. */
+_Noreturn void process_kill(const struct signal_info *info, const void *frame);
 /* What its last thread does. */
 _Noreturn void process_end(void);
 
