@@ -53,7 +53,7 @@ def fig2(settings: Settings) -> Outcome:
     nodes = np.logspace(0, 5, 101)
     names = {p: f"p = 10$^{{{round(math.log10(p))}}}$" for p in tried}
     panel = CurvePanel(
-        "d_p(n): formula (lines), simulated jobs (marks)", {name: [(float(n), float(statistics.delayed_probability(p, n))) for n in nodes[::5]] for p, name in names.items()},
+        "d_p(n): formula (lines), simulated jobs (marks)", {name: [(float(n), float(statistics.delayed_probability(p, n))) for n in nodes] for p, name in names.items()},
         {name: [(n, delayed[p, "published", n]) for n in tried[p]] for p, name in names.items()},
     )  # fmt: skip
     notes = (f"{count} phases a point. A detour counts when it begins in the phase (published rule), as the law has it; under the physical rule one in progress counts too.",)

@@ -243,6 +243,17 @@ def test_results_do_not_depend_on_threads() -> None:
         assert answers[0] == answers[1] == answers[2]
 
 
+def test_a_barrier_of_thousands_ends_as_its_schedule(tmp_path: Path) -> None:
+    """The engine for dissemination, with this machine's vectors, and the general one: every rank, to the picosecond."""
+    path = tmp_path / "barrier.goal"
+    for ranks in (2047, 4100):
+        assert sim("goal", "dissemination", "-n", ranks, "-i", 2, "--output", path).returncode == 0
+        for noise in (["--noise-period", 4000000, "--noise-duration", 10000], ["--noise-period", 90000, "--noise-duration", 30000, "--noise-rule", "published"]):
+            expected = result("run", path, *noise)["finish_ns"]
+            for threads in (1, 2, 3):
+                assert result("pattern", "dissemination", "-n", ranks, "-i", 2, *noise, "-j", threads)["finish_ns"] == expected
+
+
 def test_timeline_and_latencies(tmp_path: Path) -> None:
     timeline, answer = tmp_path / "timeline.json", tmp_path / "result.json"
     done = sim("pattern", "dissemination", "-n", 8, "-i", 5, "--compute", 1000, "--timeline", timeline, "--json", answer)
