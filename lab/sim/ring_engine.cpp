@@ -144,8 +144,10 @@ void RingEngine::process_window(Part &part, Time end)
     if (end > TIME_LIMIT)
         throw InputError("the simulated time exceeds " + nanoseconds(TIME_LIMIT) + " ns");
     for (std::size_t group = 0; group < part.group_times.size(); group++) {
-        if (group + 1 < part.group_times.size())
-            prefetch(part.mail[group + 1].first);
+        if (group + 2 < part.mail.size())
+            prefetch(part.mail[group + 2].first);
+        if (group + 1 < part.mail.size() && part.mail[group + 1].first)
+            prefetch(part.mail[group + 1].first->next);
         if (part.group_times[group] < end)
             process_group(part, group, end);
     }
@@ -194,7 +196,8 @@ RingEngine::Chunk *RingEngine::fetch_due(Part &part, std::size_t group, Time end
     part.mail[group] = {};
     part.due.resize(1);
     for (Chunk *chunk = mailbox.first; chunk; chunk = chunk->next) {
-        prefetch(chunk->next);
+        if (chunk->next)
+            prefetch(chunk->next->next); // the next one's first line is here by now
         for (std::uint32_t i = 0; i < count; i++) {
             Message &message = chunk->messages[i];
             if (message.time >= end) {

@@ -70,8 +70,8 @@ private:
 
     // Messages to a group of ranks lie in a chain of chunks. Chunks are used again, the last one first: it is in the cache.
     struct Chunk {
-        std::array<Message, 31> messages;
         Chunk *next;
+        std::array<Message, 31> messages;
 
         Chunk() : next(nullptr) // without touching the messages
         {
