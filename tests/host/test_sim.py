@@ -157,6 +157,7 @@ def test_deadlocks_name_ranks_and_operations(tmp_path: Path) -> None:
         ["--noise-period", "100"],
         ["--noise-period", "100", "--noise-duration", "100"],
         ["--noise", "/nowhere/trace"],
+        ["--noise", "/"],
         ["--system", "cray"],
         ["--json", "/nowhere/result"],
     ],
@@ -165,6 +166,7 @@ def test_wrong_parameters_are_one_line(words: list[str]) -> None:
     done = sim("pattern", "dissemination", "-n", 4, *words)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1 and done.stderr.startswith("sim: ")
+    assert "internal error" not in done.stderr
 
 
 @pytest.mark.parametrize(
