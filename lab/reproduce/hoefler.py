@@ -199,7 +199,7 @@ def ferreira(settings: Settings) -> Outcome:
         for pattern in ("dissemination", "bcast"):
             runs |= by_ranks(f"{key} {pattern}", settings, lambda ranks, rule, key=key, pattern=pattern: Run(pattern, ranks, NETWORKS[key], replace(FERREIRA, rule=rule), 8), 6)
     loop = FERREIRA_LOOP_QUICK if settings.quick else FERREIRA_LOOP
-    for log in (log for log in (10, 12, 14) if log <= max(settings.logs(6))):
+    for log in (log for log in (10, 12, 14) if log <= settings.logs(6)[-1]):
         for rule in RULES:
             runs["loop", rule, 1 << log] = Run("dissemination", 1 << log, NETWORKS["xt4"], replace(FERREIRA, rule=rule), 8, iterations=loop)
     found = simulate_all(settings, runs)

@@ -144,7 +144,7 @@ void file_write(const std::string &path, const std::function<void(std::ostream &
         write(out);
         out.close();
         if (!out || std::rename(temporary.c_str(), path.c_str()) != 0)
-            throw InputError(path + ": cannot be written; is the disk full?");
+            throw InputError(path + ": cannot be written; give a file on a disk with room");
     } catch (...) {
         std::remove(temporary.c_str());
         throw;

@@ -144,3 +144,9 @@ def test_a_broken_or_other_point_is_computed_again(tmp_path: Path) -> None:
 def test_unknown_experiments_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert reproduce(tmp_path, "nonsense") == 1
     assert capsys.readouterr().err == "lab reproduce: no such experiment: 'nonsense'; `lab reproduce list` names them\n"
+
+
+@pytest.mark.parametrize("largest", ["5", "25"])
+def test_too_few_or_too_many_ranks_are_one_line(largest: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert reproduce(tmp_path, "ferreira", "--largest", largest) == 1
+    assert capsys.readouterr().err.startswith(f"lab reproduce: --largest {largest}: give 6 to 24")
