@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iomanip>
 #include <iostream>
+#include <span>
 #include <unistd.h>
 
 namespace sim {
@@ -29,7 +30,7 @@ std::string number(double value)
     return text;
 }
 
-void times_json(std::ostream &out, const char *name, const std::vector<Time> &times)
+void times_json(std::ostream &out, const char *name, std::span<const Time> times)
 {
     out << ",\n  \"" << name << "\": [";
     for (std::size_t i = 0; i < times.size(); i++)

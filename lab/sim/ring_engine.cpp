@@ -91,7 +91,7 @@ std::optional<Result> RingEngine::run()
     return result;
 }
 
-void RingEngine::collect(Part &part, std::vector<Time> &finish) const
+void RingEngine::collect(Part &part, LargeVector<Time> &finish) const
 {
     for (std::uint32_t place = 0; place < part.states.size(); place++) {
         const Rank &rank = part.states[place];

@@ -107,7 +107,7 @@ private:
     };
 
     void begin(Part &part);
-    void collect(Part &part, std::vector<Time> &finish) const;
+    void collect(Part &part, LargeVector<Time> &finish) const;
     void process_window(Part &part, Time end);
     void process_group(Part &part, std::size_t group, Time end);
     Chunk *fetch_due(Part &part, std::size_t group, Time end);
