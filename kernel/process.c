@@ -12,7 +12,6 @@
 #include "job.h"
 #include "symbols.h"
 
-#define FIRST_PID       1
 #define STATUS_SIGNALED 128
 
 static struct process *processes[MEMPLAN_RANKS_MAX]; /* by rank; NULL before its start and after its end */
@@ -43,7 +42,7 @@ int process_create(unsigned rank, const struct memory_slice *slice, struct tree 
     process->pages = pages;
     process->rank = rank;
     process->cpus = given->cpus;
-    process->pid = FIRST_PID + rank;
+    process->pid = PID_FIRST + rank;
     process->tree = tree;
     process->umask = 022;
     process->directory = tree->root;
@@ -107,8 +106,8 @@ _Noreturn void process_end(void)
 
 struct process *process_find(uint64_t pid)
 {
-    return pid >= FIRST_PID && pid < FIRST_PID + MEMPLAN_RANKS_MAX
-               ? __atomic_load_n(&processes[pid - FIRST_PID], __ATOMIC_ACQUIRE)
+    return pid >= PID_FIRST && pid < PID_FIRST + MEMPLAN_RANKS_MAX
+               ? __atomic_load_n(&processes[pid - PID_FIRST], __ATOMIC_ACQUIRE)
                : NULL;
 }
 
@@ -165,12 +164,12 @@ _Noreturn void process_kill(const struct signal_info *info, const void *frame)
     if (!is_sent)
         kernel_print("rank %u (%s) ended by %s, of a timer of its own\n", process->rank, process->name,
                      signal_name(info->signal));
-    else if (info->sender.pid == process->pid || info->sender.pid < FIRST_PID)
+    else if (info->sender.pid == process->pid || info->sender.pid < PID_FIRST)
         kernel_print("rank %u (%s) ended by %s, which it sent itself\n", process->rank, process->name,
                      signal_name(info->signal));
     else
         kernel_print("rank %u (%s) ended by %s, which rank %lu sent\n", process->rank, process->name,
-                     signal_name(info->signal), info->sender.pid - (uint64_t)FIRST_PID);
+                     signal_name(info->signal), info->sender.pid - (uint64_t)PID_FIRST);
     instruction_report(process, arch_frame_instruction(frame));
     arch_registers_print(frame);
     process_exit(STATUS_SIGNALED + (unsigned)info->signal);

@@ -16,7 +16,8 @@
 #include "vm.h"
 
 #define PROCESS_NAME_BYTES 16      /* Linux's TASK_COMM_LEN */
-#define PID_LAST           1000    /* pids are ranks + 1; threads but the first have tids above */
+#define PID_FIRST          1       /* pids are this plus the rank; */
+#define PID_LAST           1000    /* threads but the first have tids above */
 #define TID_LAST           4194303 /* Linux's largest */
 #define PROCESS_LINE_BYTES 1024    /* longer lines of a rank may be broken by others' */
 
