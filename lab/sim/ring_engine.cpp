@@ -414,8 +414,10 @@ inline RingEngine::Mailbox &RingEngine::outbox(Part &part, std::uint32_t number)
 
 [[gnu::noinline]] RingEngine::Chunk *RingEngine::new_chunk(Part &part)
 {
+    constexpr std::size_t MOST = 2 * LargePages<Chunk>::PAGE_BYTES / sizeof(Chunk); // fill their large pages
+
     if (part.slabs.empty() || part.slabs.back().size() == part.slabs.back().capacity())
-        part.slabs.emplace_back().reserve(std::clamp<std::size_t>(part.mail.size() * 2, 16, 4096));
+        part.slabs.emplace_back().reserve(std::clamp<std::size_t>(part.mail.size() * 3, 16, MOST));
     return &part.slabs.back().emplace_back();
 }
 
