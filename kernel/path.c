@@ -7,7 +7,6 @@
 #include "arch.h"
 #include "errno.h"
 #include "linux_abi.h"
-#include "proc.h"
 #include "process.h"
 #include "shared_memory.h"
 
@@ -48,8 +47,6 @@ int path_read(struct path *path, uint64_t directory, uint64_t address, unsigned 
         return -ENOMEM;
 
     int64_t length = user_read_string(path->text, address, TREE_PATH_MAX);
-    if (length > 0)
-        length = proc_path_own(path->text, (uint64_t)length, TREE_PATH_MAX, arch_process()->pid);
     if (length <= 0)
         return length ? (int)length : -ENOENT;
     return start_find(path, directory);

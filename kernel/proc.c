@@ -26,8 +26,8 @@
 #define DEVICE_TOPOLOGY 0x1000U
 #define TOPOLOGY_FILES  4
 #define PATH_BYTES      64
-#define NODES_MAX       96 /* of the tables, with their directories */
-#define NODES_OF_CPU    (2 + TOPOLOGY_FILES)
+#define NODES_MAX       96                   /* of the tables, with their directories */
+#define NODES_OF_CPU    (3 + TOPOLOGY_FILES) /* folders, and a link of a pid */
 #define DEVICE_NUMA     0x2000U
 #define NUMA_NODES_MAX  64
 
@@ -397,23 +397,6 @@ int proc_add(struct tree *tree, struct page_pool *pool, struct message *why)
     }
     if (!tree_add(tree, "/proc/mounts", S_IFLNK | 0777, mounts, sizeof(mounts) - 1, why))
         return -ENOMEM;
-    int error = proc_fd_add(tree, why);
+    int error = proc_links_add(tree, why);
     return error ? error : places_add(tree, pool, why);
-}
-
-int64_t proc_path_own(char *path, uint64_t length, uint64_t capacity, uint64_t pid)
-{
-    char own[32];
-    size_t own_bytes = format_text(own, sizeof(own), "/proc/%lu", pid);
-    static const char self[] = "/proc/self";
-    const size_t self_bytes = sizeof(self) - 1;
-
-    if (length < own_bytes || memcmp(path, own, own_bytes) != 0 ||
-        (path[own_bytes] && path[own_bytes] != '/'))
-        return (int64_t)length;
-    if (length - own_bytes + self_bytes >= capacity)
-        return -ENAMETOOLONG;
-    memmove(path + self_bytes, path + own_bytes, length - own_bytes + 1);
-    memcpy(path, self, self_bytes);
-    return (int64_t)(length - own_bytes + self_bytes);
 }

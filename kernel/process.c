@@ -13,7 +13,6 @@
 #include "job.h"
 #include "symbols.h"
 
-#define FIRST_PID       1
 #define STATUS_SIGNALED 128
 
 static struct process *processes[MEMPLAN_RANKS_MAX]; /* by rank; NULL before its start and after its end */
@@ -44,7 +43,7 @@ int process_create(unsigned rank, const struct memory_slice *slice, struct tree 
     process->pages = pages;
     process->rank = rank;
     process->cpus = given->cpus;
-    process->pid = FIRST_PID + rank;
+    process->pid = PID_FIRST + rank;
     process->tree = tree;
     process->umask = 022;
     process->directory = tree->root;
@@ -112,30 +111,9 @@ _Noreturn void process_end(void)
 
 struct process *process_find(uint64_t pid)
 {
-    return pid >= FIRST_PID && pid < FIRST_PID + MEMPLAN_RANKS_MAX
-               ? __atomic_load_n(&processes[pid - FIRST_PID], __ATOMIC_ACQUIRE)
+    return pid >= PID_FIRST && pid < PID_FIRST + MEMPLAN_RANKS_MAX
+               ? __atomic_load_n(&processes[pid - PID_FIRST], __ATOMIC_ACQUIRE)
                : NULL;
-}
-
-_Noreturn void process_kill(const struct signal_info *info)
-{
-    const struct process *process = arch_process();
-    bool is_sent = info->code <= 0 && info->code != SIGNAL_BY_TIMER;
-    bool is_timer = info->code == SIGNAL_BY_TIMER || (info->code > 0 && info->signal == SIGNAL_ALRM);
-
-    if (!is_sent && !is_timer)
-        kernel_print("rank %u (%s) ended by %s: a fault whose handler another thread has taken away\n",
-                     process->rank, process->name, signal_name(info->signal));
-    else if (is_timer)
-        kernel_print("rank %u (%s) ended by %s, of a timer of its own\n", process->rank, process->name,
-                     signal_name(info->signal));
-    else if (info->sender.pid == process->pid || info->sender.pid < FIRST_PID)
-        kernel_print("rank %u (%s) ended by %s, which it sent itself\n", process->rank, process->name,
-                     signal_name(info->signal));
-    else
-        kernel_print("rank %u (%s) ended by %s, which rank %lu sent\n", process->rank, process->name,
-                     signal_name(info->signal), info->sender.pid - (uint64_t)FIRST_PID);
-    process_exit(STATUS_SIGNALED + (unsigned)info->signal);
 }
 
 /* What an address is to the program, in words. */
@@ -174,6 +152,36 @@ static void instruction_describe(const struct process *process, uint64_t address
     else
         kernel_print("  in the program, at %#lx as linked; its file names no function there\n",
                      address - image->bias);
+}
+
+/* Where the program was, by address and by name. */
+static void instruction_report(const struct process *process, uint64_t address)
+{
+    kernel_print("  at instruction %#lx\n", address);
+    instruction_describe(process, address);
+}
+
+_Noreturn void process_kill(const struct signal_info *info, const void *frame)
+{
+    const struct process *process = arch_process();
+    bool is_sent = info->code <= 0 && info->code != SIGNAL_BY_TIMER;
+    bool is_timer = info->code == SIGNAL_BY_TIMER || (info->code > 0 && info->signal == SIGNAL_ALRM);
+
+    if (!is_sent && !is_timer)
+        kernel_print("rank %u (%s) ended by %s: a fault whose handler another thread has taken away\n",
+                     process->rank, process->name, signal_name(info->signal));
+    else if (is_timer)
+        kernel_print("rank %u (%s) ended by %s, of a timer of its own\n", process->rank, process->name,
+                     signal_name(info->signal));
+    else if (info->sender.pid == process->pid || info->sender.pid < PID_FIRST)
+        kernel_print("rank %u (%s) ended by %s, which it sent itself\n", process->rank, process->name,
+                     signal_name(info->signal));
+    else
+        kernel_print("rank %u (%s) ended by %s, which rank %lu sent\n", process->rank, process->name,
+                     signal_name(info->signal), info->sender.pid - (uint64_t)PID_FIRST);
+    instruction_report(process, arch_frame_instruction(frame));
+    arch_registers_print(frame);
+    process_exit(STATUS_SIGNALED + (unsigned)info->signal);
 }
 
 bool trap_fault_passed(uint64_t address, unsigned rights, bool from_program)

@@ -252,7 +252,7 @@ void signal_deliver(void *frame)
         } else if (signal_stops_by_default(info.signal)) {
             process_stop(process, info.signal);
         } else {
-            process_kill(&info);
+            process_kill(&info, frame);
         }
     }
     call_go_on(thread, frame, false, 0);

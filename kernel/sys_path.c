@@ -365,7 +365,7 @@ static long link_tell(const struct tree *tree, const struct tree_node *link, uin
         return -EINVAL;
     if (link->device) {
         char *text = path_buffer(1);
-        int64_t written = text ? proc_fd_text(tree, link, text, TREE_PATH_MAX) : -ENOMEM;
+        int64_t written = text ? proc_link_text(tree, link, text, TREE_PATH_MAX) : -ENOMEM;
 
         if (written < 0)
             return written;

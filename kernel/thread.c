@@ -22,7 +22,7 @@
 
 /* For how long clone waits for a CPU, if none is free. Threads that nobody joins (OpenMP's, when a team gets
  * smaller) need theirs for a moment after the program has done with them. */
-#define CPU_FREE_WAIT_NS 100000000
+#define CPU_FREE_WAIT_NS 1000000000
 
 enum { CPU_NONE = -1, CPU_OF_NEXT = -2 };
 

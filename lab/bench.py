@@ -54,7 +54,7 @@ LATE_BELOW_NS = 1_000
 CROWD_INTERRUPTS_MOST = 2
 BOOT_BELOW = 8_000_000
 MEMORY_BELOW = 2 << 20
-IMAGE_BELOW = 128 << 10
+IMAGE_BELOW = 256 << 10
 
 #: Neighbours, for orientation only: taken earlier, in QEMU (TCG, icount, shift 0), from Debian's Linux 6.1.192 and from the
 #: public sources of Hermit, Kitten and Nautilus. Instructions to main() and of one getpid, clock reads included; bytes

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # docs/lab/pictures.sh: measures (in QEMU, one instruction a nanosecond: the same data every time), simulates, and draws the pictures of
-# docs/lab/README.md, with the very commands that stand there. Needs a built tree and what `make run` has left; takes a minute.
+# docs/lab/README.md, with the very commands that stand there. Needs a built tree and what `make run` has left; takes a minute. Then it
+# repeats the experiments of docs/lab/reproduce.md, which takes ten.
 
 set -eu
 cd "$(dirname "$0")/../.."
@@ -22,3 +23,5 @@ done
 grep '^tools/lab plot [a-z]' docs/lab/README.md | while read -r command; do
     eval "$command"
 done
+
+tools/lab reproduce all --thumbnails docs/lab

@@ -13,16 +13,12 @@ int proc_add(struct tree *tree, struct page_pool *pool, struct message *why);
 /* What proc_add takes of the pool at most, the tree's nodes included. */
 uint64_t proc_pool_bytes(void);
 
-/* /proc/self/fd; what a link in it says: its length, or an error. proc_fd.c */
-int proc_fd_add(struct tree *tree, struct message *why);
-int64_t proc_fd_text(const struct tree *tree, const struct tree_node *link, char *text, size_t bytes);
+/* Links that are others for each process; what one says: its length, or an error. proc_links.c */
+int proc_links_add(struct tree *tree, struct message *why);
+int64_t proc_link_text(const struct tree *tree, const struct tree_node *link, char *text, size_t bytes);
 
 bool node_is_of_proc(const struct tree_node *node);
 int proc_bind(struct file *file); /* -ENOMEM */
-
-/* /proc/PID is /proc/self for the process that has this PID, and is not there for others: changes an absolute
- * path so. Its new length, or -ENAMETOOLONG. */
-int64_t proc_path_own(char *path, uint64_t length, uint64_t capacity, uint64_t pid);
 
 /* A kind of file: what makes it, or its constant text; what takes what is written to it. */
 struct proc_file {

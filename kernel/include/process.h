@@ -16,7 +16,8 @@
 #include "vm.h"
 
 #define PROCESS_NAME_BYTES 16      /* Linux's TASK_COMM_LEN */
-#define PID_LAST           1000    /* pids are ranks + 1; threads but the first have tids above */
+#define PID_FIRST          1       /* pids are this plus the rank; */
+#define PID_LAST           1000    /* threads but the first have tids above */
 #define TID_LAST           4194303 /* Linux's largest */
 #define PROCESS_LINE_BYTES 1024    /* longer lines of a rank may be broken by others' */
 
@@ -98,8 +99,8 @@ struct process *process_find(uint64_t pid);
 
 /* Ends this thread's process, all its threads. */
 _Noreturn void process_exit(unsigned status);
-/* The same by the default action of a signal. */
-_Noreturn void process_kill(const struct signal_info *info);
+/* The same by the default action of a signal, with a report on where the program was: `frame`. */
+_Noreturn void process_kill(const struct signal_info *info, const void *frame);
 /* What its last thread does. */
 _Noreturn void process_end(void);
 

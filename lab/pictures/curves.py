@@ -6,11 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from matplotlib.ticker import NullFormatter
+
 from lab.pictures.style import OTHERS, STYLES, bare, figure_new, grid, notes_below, plt, save
 from lab.reading import DataError
 
 #: Looks of the lines, in their order.
 LOOKS = (*STYLES.values(), *OTHERS)
+#: Markers are small from so many points of a line on.
+MANY = 200
 
 
 @dataclass(frozen=True)
@@ -23,14 +27,17 @@ class CurvePanel:
 
 
 def curve_picture(
-    panels: Sequence[CurvePanel], path: Path | str, *, x: str, y: str, log_y: bool = False, title: str = "", notes: Sequence[str] = (), width: int = 1400
-) -> None:
-    """Panels side by side with one y axis; x is logarithmic. A panel's lines take their looks in their order, up to eight. DataError without data."""
+    panels: Sequence[CurvePanel], path: Path | str, *, x: str, y: str, log_x: bool = True, log_y: bool = False, log_from: float = 0, title: str = "",
+    notes: Sequence[str] = (), width: int = 1400,
+) -> None:  # fmt: skip
+    """Panels side by side with one y axis, which with `log_from` is linear up to there and then logarithmic: it has a place for 0. A panel's
+    lines take their looks in their order, up to eight. DataError without data."""
     if not any(line for panel in panels for line in [*panel.lines.values(), *panel.points.values()]):
         raise DataError("no curves to draw; there must be a point")
     columns = min(3, len(panels))
     rows = -(-len(panels) // columns)
-    figure, all_axes = figure_new(rows, columns, (14, 1.2 + 4.2 * rows), sharey=True)
+    size = 2.5 if any(len(line) > MANY for panel in panels for line in [*panel.lines.values(), *panel.points.values()]) else 5
+    figure, all_axes = figure_new(rows, columns, (14, 1.2 + 4.2 * rows), sharex=not log_x, sharey=True)
     try:
         for axes, panel in zip(all_axes.flat, panels):
             names = list(dict.fromkeys([*panel.lines, *panel.points]))
@@ -40,10 +47,14 @@ def curve_picture(
                     dash = "none" if bare_points else look.line
                     marker = "none" if not bare_points and name in panel.points else look.marker
                     label = "_again" if bare_points and (name in panel.lines or not name) else name
-                    axes.plot(*zip(*line), color=look.colour, linestyle=dash, marker=marker, markersize=5, linewidth=1.6, label=label)
-            axes.set_xscale("log")
+                    axes.plot(*zip(*line), color=look.colour, linestyle=dash, marker=marker, markersize=size, linewidth=1.6, label=label)
+            if log_x:
+                axes.set_xscale("log")
+                axes.xaxis.set_minor_formatter(NullFormatter())
             if log_y:
                 axes.set_yscale("log")
+            if log_from:
+                axes.set_yscale("symlog", linthresh=log_from)
             axes.set_title(panel.title, loc="left", fontsize=11)
             axes.set_xlabel(x)
             bare(axes)
@@ -52,6 +63,8 @@ def curve_picture(
                 axes.legend(frameon=False, fontsize=9)
         for axes in list(all_axes.flat)[len(panels) :]:
             axes.set_visible(False)
+        if log_from:
+            all_axes[0][0].set_ylim(bottom=0)
         for row in all_axes:
             row[0].set_ylabel(y)
         figure.suptitle(title, x=0.01, ha="left", fontsize=14)

@@ -61,7 +61,7 @@ def fig3(settings: Settings) -> Outcome:
         "The paper says a quantum of about 1 us, in which 31 300 operations cannot be: 1 ms is assumed. Tacet's own FTQ: make run.",
     )
     title = "FTQ with and without the timer interrupt [Betti09 Fig. 3]"
-    return Outcome(title, rows, notes, lambda path, width: curve_picture(panels, path, x="quantum", y="operations missing", log_y=True, title=title, notes=notes[1:], width=width))
+    return Outcome(title, rows, notes, lambda path, width: curve_picture(panels, path, x="quantum", y="operations missing", log_x=False, log_y=True, title=title, notes=notes[1:], width=width))
 
 
 EXPERIMENTS = (Experiment("betti-fig3", "Betti09 §VI-A, Fig. 3", "FTQ with and without the timer interrupt", fig3),)

@@ -20,6 +20,7 @@ OUT = Path("build/lab/reproduce")
 PICTURE_WIDTH = 1400
 THUMBNAIL_WIDTH = 700
 INTERRUPTED = 130
+LARGEST_LEAST, LARGEST_MOST = 6, 24  # log2 of ranks
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -28,7 +29,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("names", nargs="+", metavar="NAME", help="experiments as listed below, all, or list")
     parser.add_argument("--out", type=Path, default=OUT, help=f"folder for the results ({OUT})")
-    parser.add_argument("--quick", action="store_true", help="few ranks and simulations: a minute for all")
+    parser.add_argument("--quick", action="store_true", help="few ranks and simulations: less than a minute for all")
     parser.add_argument("--simulations", type=positive, metavar="N", help="of each number of ranks (1000 up to two thousand ranks, then fewer, at least 20; the paper: 1000)")
     parser.add_argument("--largest", type=positive, default=20, metavar="LOG2", help="log2 of the most ranks (20)")
     parser.add_argument("--threads", type=positive, default=0, metavar="N", help="of the simulator (all processors)")
@@ -74,8 +75,8 @@ def run(options: argparse.Namespace) -> int:
     if options.names == ["list"]:
         print(listed())
         return 0
-    if options.largest > 24:
-        raise LabError(f"--largest {options.largest}: 2^24 ranks are the most that have been tried; give 24 or less")
+    if not LARGEST_LEAST <= options.largest <= LARGEST_MOST:
+        raise LabError(f"--largest {options.largest}: give {LARGEST_LEAST} to {LARGEST_MOST}: fewer ranks show nothing, more have not been tried")
     for experiment in chosen(options.names):
         folder = options.out / (f"{experiment.name}-quick" if options.quick else experiment.name)
         progress = Progress(0)

@@ -34,11 +34,12 @@ class Settings:
         last = min(self.largest, 8) if self.quick else self.largest
         return list(range(first, last + 1, step))
 
-    def repeat(self, messages: int) -> int:
-        """How many simulations of so many messages each."""
+    def repeat(self, messages: int, samples: int = 1) -> int:
+        """How many simulations of so many messages each, if one shows so many places of the noise."""
         if self.simulations:
             return self.simulations
-        return min(30 if self.quick else SIMULATIONS, max(SIMULATIONS_LEAST, MESSAGES_MOST // messages))
+        least = -(-SIMULATIONS_LEAST // samples)
+        return min(30 if self.quick else SIMULATIONS, max(least, MESSAGES_MOST // messages))
 
 
 @dataclass(frozen=True)

@@ -121,6 +121,12 @@ class Run:
         return max(1, self.ranks * each * self.iterations * (16 if self.bytes > EAGER_LIMIT else 1))
 
 
+    @property
+    def samples(self) -> int:
+        """How many places of the noise a simulation shows: those of a loop, or of an alltoall, whose messages last through many detours."""
+        return 10 if self.pattern == "alltoall" else self.iterations
+
+
 @dataclass(frozen=True)
 class Latencies:
     """How long each simulation lasted, and how long one without noise."""
@@ -160,5 +166,6 @@ def latencies(store: Store, name: str, run: Run, simulations: int, threads: int 
 
 def simulate_all(settings: Settings, runs: Mapping[Key, Run]) -> dict[Key, Latencies]:
     """All runs, each as often as the settings say; the progress knows from the beginning how many calls there will be."""
-    settings.store.progress.total += sum(len(calls(run, settings.repeat(run.messages))) for run in runs.values())
-    return {key: latencies(settings.store, " ".join(map(str, key)), run, settings.repeat(run.messages), settings.threads) for key, run in runs.items()}
+    repeats = {key: settings.repeat(run.messages, run.samples) for key, run in runs.items()}
+    settings.store.progress.total += sum(len(calls(run, repeats[key])) for key, run in runs.items())
+    return {key: latencies(settings.store, " ".join(map(str, key)), run, repeats[key], settings.threads) for key, run in runs.items()}

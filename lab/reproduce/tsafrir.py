@@ -20,7 +20,8 @@ DETOUR_NS = 0.5e6
 #: p per node and phase, and the numbers of nodes at which it is tried.
 TRIED = {1e-2: (1, 4, 10, 30, 100, 300, 1000), 1e-3: (10, 100, 300, 1000, 4096), 1e-5: (1000, 4096)}
 QUICK = {1e-2: (1, 10, 100)}
-SIMULATIONS = 2000
+RANKS_MOST = 8_000_000  # of all simulations of a point together
+SIMULATIONS_LEAST, SIMULATIONS_MOST = 2000, 20_000
 QUICK_SIMULATIONS = 200
 
 
@@ -30,17 +31,24 @@ def phase(nodes: int, p: float, rule: str) -> Run:
     return Run("dissemination", nodes, BARRIER, noise, 1, ("--compute", GRAIN_NS))
 
 
+def simulations(nodes: int, settings: Settings) -> int:
+    """Phases of a point: a rare delay needs many to be counted."""
+    if settings.simulations or settings.quick:
+        return settings.simulations or QUICK_SIMULATIONS
+    return min(SIMULATIONS_MOST, max(SIMULATIONS_LEAST, RANKS_MOST // nodes))
+
+
 def fig2(settings: Settings) -> Outcome:
     tried = QUICK if settings.quick else TRIED
-    count = settings.simulations or (QUICK_SIMULATIONS if settings.quick else SIMULATIONS)
     runs = {(p, rule, n): phase(n, p, rule) for p, sizes in tried.items() for n in sizes for rule in RULES}
     settings.store.progress.total += len(runs)
     delayed: dict[Key, float] = {}
     slow: dict[Key, float] = {}
     for key, run in runs.items():
-        found = latencies(settings.store, f"p {key[0]:g}, {key[1]} rule", run, count, settings.threads)
+        found = latencies(settings.store, f"p {key[0]:g}, {key[1]} rule", run, simulations(run.ranks, settings), settings.threads)
         delayed[key] = float(np.mean(np.array(found.ns) > found.quiet_ns + 1))
         slow[key] = float(np.mean(found.slowdowns()))
+    phases = " to ".join(f"{count:,}" for count in sorted({simulations(n, settings) for n in (1, max(TRIED[1e-5]))}))
     rows = []
     for p, sizes in tried.items():
         for n in sizes:
@@ -53,10 +61,10 @@ def fig2(settings: Settings) -> Outcome:
     nodes = np.logspace(0, 5, 101)
     names = {p: f"p = 10$^{{{round(math.log10(p))}}}$" for p in tried}
     panel = CurvePanel(
-        "d_p(n): formula (lines), simulated jobs (marks)", {name: [(float(n), float(statistics.delayed_probability(p, n))) for n in nodes[::5]] for p, name in names.items()},
+        "d_p(n): formula (lines), simulated jobs (marks)", {name: [(float(n), float(statistics.delayed_probability(p, n))) for n in nodes] for p, name in names.items()},
         {name: [(n, delayed[p, "published", n]) for n in tried[p]] for p, name in names.items()},
     )  # fmt: skip
-    notes = (f"{count} phases a point. A detour counts when it begins in the phase (published rule), as the law has it; under the physical rule one in progress counts too.",)
+    notes = (f"{phases} phases a point. A detour counts when it begins in the phase (published rule), as the law has it; under the physical rule one in progress counts too.",)
     title = "The law of noise [Tsafrir05 Fig. 2]"
     return Outcome(title, rows, notes, lambda path, width: curve_picture([panel], path, x="nodes", y="probability that a phase is delayed", title=title, notes=notes, width=width))
 

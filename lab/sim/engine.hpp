@@ -50,7 +50,7 @@ struct OperationView {
 };
 
 struct Result {
-    std::vector<Time> finish;  // per rank: the end of its last operation, or of a message that it received
+    LargeVector<Time> finish;  // per rank: the end of its last operation, or of a message that it received
     Time maximum = 0;
     std::uint64_t operations = 0; // finished
     std::uint64_t events = 0;     // processed, including those put off

@@ -17,9 +17,9 @@ void expect(bool held, const GoalLexer &lexer, const char *right)
         throw GoalError{lexer.position(), "found " + lexer.seen() + "; expected " + std::string(right)};
 }
 
-void space(GoalLexer &lexer)
+inline void space(GoalLexer &lexer)
 {
-    if (!lexer.skip_space())
+    if (!lexer.skip_space()) [[unlikely]]
         throw GoalError{lexer.position(), "a comment does not end; close it with \"*/\""};
 }
 

@@ -32,9 +32,12 @@ public:
         return *at;
     }
 
-    // Skips blanks, line ends and comments. False when a comment does not end.
+    // Skips blanks, line ends and comments. False when a comment does not end. Mostly there is one of them or none.
     bool skip_space()
     {
+        at += *at == ' ' || *at == '\n';
+        if (*at > '/')
+            return true;
         for (;;) {
             while (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r')
                 at++;

@@ -75,7 +75,7 @@ void goal_write(const Pattern &pattern, std::ostream &out)
         out << RankWriter(pattern, rank).write();
     out.flush();
     if (!out)
-        throw InputError("the schedule cannot be written; is the disk full?");
+        throw InputError("the schedule cannot be written; give a file on a disk with room");
 }
 
 } // namespace sim

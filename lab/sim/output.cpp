@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iomanip>
 #include <iostream>
+#include <span>
 #include <unistd.h>
 
 namespace sim {
@@ -29,7 +30,7 @@ std::string number(double value)
     return text;
 }
 
-void times_json(std::ostream &out, const char *name, const std::vector<Time> &times)
+void times_json(std::ostream &out, const char *name, std::span<const Time> times)
 {
     out << ",\n  \"" << name << "\": [";
     for (std::size_t i = 0; i < times.size(); i++)
@@ -144,7 +145,7 @@ void file_write(const std::string &path, const std::function<void(std::ostream &
         write(out);
         out.close();
         if (!out || std::rename(temporary.c_str(), path.c_str()) != 0)
-            throw InputError(path + ": cannot be written; is the disk full?");
+            throw InputError(path + ": cannot be written; give a file on a disk with room");
     } catch (...) {
         std::remove(temporary.c_str());
         throw;

@@ -26,7 +26,7 @@ template <typename Value> struct LargePages {
     Value *allocate(std::size_t count)
     {
         const std::size_t bytes = count * sizeof(Value);
-        const bool large = bytes >= 2 * PAGE_BYTES;
+        const bool large = bytes >= PAGE_BYTES;
         const std::size_t alignment = large ? PAGE_BYTES : std::max(alignof(Value), alignof(std::max_align_t));
         void *const memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 

@@ -33,9 +33,10 @@ public:
     std::vector<Time> iteration_ends() const;
 
 private:
-    static constexpr std::uint8_t POST_WAITS = 1; // the step's receive is not posted
-    static constexpr std::uint8_t RECEIVED = 2;   // its message has been processed and its receive posted
+    static constexpr std::uint32_t POST_WAITS = 1; // the step's receive is not posted
+    static constexpr std::uint32_t RECEIVED = 2;   // its message has been processed and its receive posted
     static constexpr unsigned HANDLED_BITS = 32;
+    static constexpr std::uint32_t WORD = 64; // ranks that are looked at together
 
     // History::caused, and how much earlier its cause was caused, and that one's; UINT32_MAX: that much or more.
     struct Past {
@@ -63,14 +64,14 @@ private:
         std::uint32_t noise_index = 0;
         std::uint32_t step = 0;    // over all iterations
         std::uint32_t handled = 0; // bit i: the message of step + i was processed, its receive not posted
-        std::uint8_t flags = 0;
+        std::uint32_t flags = 0;
     };
     static_assert(sizeof(Rank) == 64);
 
     // Messages to a group of ranks lie in a chain of chunks. Chunks are used again, the last one first: it is in the cache.
     struct Chunk {
-        std::array<Message, 31> messages;
         Chunk *next;
+        std::array<Message, 31> messages;
 
         Chunk() : next(nullptr) // without touching the messages
         {
@@ -90,9 +91,9 @@ private:
 
     struct Part : Domain {
         LargeVector<Rank> states;
-        LargeVector<Time> next_times;             // per rank: when its send comes to the processor (again); NEVER: it has begun
-        std::vector<std::vector<Message>> outbox; // per domain
-        std::vector<Mailbox> mail;                // per group
+        LargeVector<Time> next_times; // per rank: when its send comes to the processor (again); NEVER: it has begun. Whole words
+        std::vector<Mailbox> outbox; // per domain
+        std::vector<Mailbox> mail;   // per group
         std::vector<LargeVector<Chunk>> slabs; // each has room for its capacity from the beginning
         Chunk *free = nullptr;
         // Of the group that is being processed:
@@ -106,26 +107,29 @@ private:
     };
 
     void begin(Part &part);
-    void collect(Part &part, std::vector<Time> &finish) const;
+    void collect(Part &part, LargeVector<Time> &finish) const;
     void process_window(Part &part, Time end);
     void process_group(Part &part, std::size_t group, Time end);
     Chunk *fetch_due(Part &part, std::size_t group, Time end);
-    void insert(Part &part, std::uint32_t &head, std::uint32_t added);
-    void process_messages(Part &part, std::uint32_t place, std::uint32_t &head, Time end);
-    void own_event(Part &part, std::uint32_t place);
+    std::uint32_t insert(Part &part, std::uint32_t head, std::uint32_t added);
+    void process_messages(Part &part, std::uint32_t place, Time end);
+    void own_event(Part &part, std::uint32_t number, Rank &rank, Time &next);
     void message_event(Part &part, Rank &rank, Time &next, const Message &message);
     void begin_send(Part &part, std::uint32_t number, Rank &rank, Time now);
     void complete(Part &part, Rank &rank, Time &next, const Past &past, Time now);
     int compare(const Past &a, const Past &b);
     bool happens_before(const Message &a, const Message &b);
     std::uint32_t source(std::uint32_t number, std::uint32_t step) const;
-    void transmit(Part &part, const Message &message);
-    void deliver(Part &part, const Message &message);
+    Message &slot(Part &part, Mailbox &mailbox);
+    Message &slot(Part &part, std::uint32_t number, Time time);
+    Mailbox &outbox(Part &part, std::uint32_t number);
+    static void recycle(Part &part, Chunk *chunk);
     static void prefetch(const Chunk *chunk);
     static Chunk *new_chunk(Part &part);
     void exchange(Part &part);
     Time finish(std::uint32_t number, Rank &rank, Time now, Time work) const;
     Time finish_ahead(std::uint32_t number, const Rank &rank, Time now, Time work) const;
+    Time delayed(std::uint32_t number, Rank &rank, Time now, Time work) const;
 
     const Parameters parameters;
     const Noise &noise;
@@ -134,6 +138,7 @@ private:
     const std::uint32_t rounds; // steps of an iteration
     const std::uint32_t iterations;
     const bool gap_from_start;  // g counts from the start of o, also when noise delays o
+    const Time gap;             // of a message, its bytes included
     std::vector<std::uint32_t> distances;
     std::vector<std::unique_ptr<Part>> parts;
     std::atomic<bool> given_up = false;

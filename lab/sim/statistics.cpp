@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace sim {
 
-Summary summary_of(std::vector<Time> values)
+Summary summary_of(std::span<const Time> times)
 {
+    std::vector<Time> values(times.begin(), times.end());
     Summary summary;
 
     if (values.empty())

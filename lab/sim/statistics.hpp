@@ -5,7 +5,7 @@
 
 #include "time.hpp"
 
-#include <vector>
+#include <span>
 
 namespace sim {
 
@@ -15,6 +15,6 @@ struct Summary {
     double minimum = 0, quartile1 = 0, median = 0, quartile3 = 0, percentile99 = 0, maximum = 0, mean = 0, deviation = 0; // ns
 };
 
-Summary summary_of(std::vector<Time> values);
+Summary summary_of(std::span<const Time> times);
 
 } // namespace sim

@@ -4,6 +4,7 @@
 #include "noise.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -122,9 +123,12 @@ Trace trace_read(const std::string &path, std::string &remark)
 
     if (!file)
         throw InputError(path + ": cannot be opened; give the path of a readable noise trace");
-    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    // The stream's own reading answers errors by its state; iterators would throw what a folder does to them.
+    std::string text;
+    for (std::array<char, 65536> piece; file.read(piece.data(), piece.size()) || file.gcount() > 0;)
+        text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
     if (file.bad())
-        throw InputError(path + ": cannot be read; give the path of a noise trace");
+        throw InputError(path + ": cannot be read; give the path of a noise trace, a file");
     return trace_parse(text, path, remark);
 }
 

@@ -197,11 +197,17 @@ def test_ftq_refuses_a_bad_option_in_one_line(ftq_program: Path, options: list[s
 
 
 def test_cost_tells_the_empty_system_call(cost_program: Path) -> None:
-    done = subprocess.run([cost_program, "-n", "500", "-m", "1000000"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    values = bench.parse_cost(done.stdout)
-    assert 0 < values["getpid_ticks_min"] and 0 < values["getpid_ticks_median"]  # each less its own clock reads: on a busy host in any order
-    assert values["main_ticks"] > 0 and values["memory_gone_bytes"] > 0
+    """Everything that holds at any speed is asked of every run. That a call costs more than none is asked of one run of many: on a busy machine
+    the clock readings that are taken off may have been slower than the calls, but not always."""
+    for _ in range(20):
+        done = subprocess.run([cost_program, "-n", "10000", "-m", "1000000"], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        values = bench.parse_cost(done.stdout)
+        if values["getpid_ticks_min"] > 0 and values["getpid_ticks_median"] > 0:
+            break
+    assert values["getpid_ticks_min"] > 0 and values["getpid_ticks_median"] > 0
+    assert values["getpid_calls"] == 10000 and values["main_ticks"] > 0
+    assert values["memory_gone_bytes"] == (1000000 << 20) - values["mem_free_bytes"] and values["mem_free_bytes"] <= values["mem_total_bytes"]
     assert 0 <= values["sleep_exact_late_min_ns"] <= values["sleep_exact_late_median_ns"] <= values["sleep_exact_late_max_ns"]
     done = subprocess.run([cost_program, "-b", "64"], capture_output=True, text=True)
     values = bench.parse_cost(done.stdout)

@@ -80,6 +80,19 @@ def test_the_simulator_reads_the_traces(tmp_path: Path) -> None:
         assert answer["max_ns"] / answer["quiet_max_ns"] > 1 + machine.noise_ratio / 2
 
 
+PAGE = ROOT / "docs/lab/reproduce.md"
+
+
+@pytest.mark.parametrize("name", [experiment.name for experiment in command.EXPERIMENTS])
+def test_the_page_shows_every_experiment(name: str) -> None:
+    """Its command, its small picture, and its table with all values."""
+    text = PAGE.read_text()
+    assert f"\ntools/lab reproduce {name}\n" in text and f"(reproduce-{name}.png)" in text
+    picture = (PAGE.parent / f"reproduce-{name}.png").read_bytes()
+    assert picture.startswith(b"\x89PNG") and len(picture) < 60_000
+    assert int.from_bytes(picture[16:20], "big") == command.THUMBNAIL_WIDTH
+
+
 def reproduce(folder: Path, *words: str) -> int:
     return lab_main.main(["reproduce", *words, "--quick", "--out", str(folder)])
 
@@ -92,6 +105,7 @@ def test_an_experiment_leaves_table_values_and_picture(experiment: Any, tmp_path
     assert found["rows"] and all(row["ours"] or row["what"].find("bottleneck") > 0 for row in found["rows"])
     assert all(np.isfinite(value) for row in found["rows"] for value in row["ours"].values())
     assert (folder / "table.txt").read_text() in capsys.readouterr().out
+    assert found["title"] in PAGE.read_text()
     for picture in (folder / "picture.png", tmp_path / f"reproduce-{experiment.name}.png"):
         assert picture.read_bytes().startswith(b"\x89PNG")
     assert not list(tmp_path.rglob("*.part*"))
@@ -130,3 +144,9 @@ def test_a_broken_or_other_point_is_computed_again(tmp_path: Path) -> None:
 def test_unknown_experiments_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert reproduce(tmp_path, "nonsense") == 1
     assert capsys.readouterr().err == "lab reproduce: no such experiment: 'nonsense'; `lab reproduce list` names them\n"
+
+
+@pytest.mark.parametrize("largest", ["5", "25"])
+def test_too_few_or_too_many_ranks_are_one_line(largest: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert reproduce(tmp_path, "ferreira", "--largest", largest) == 1
+    assert capsys.readouterr().err.startswith(f"lab reproduce: --largest {largest}: give 6 to 24")

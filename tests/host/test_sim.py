@@ -157,6 +157,7 @@ def test_deadlocks_name_ranks_and_operations(tmp_path: Path) -> None:
         ["--noise-period", "100"],
         ["--noise-period", "100", "--noise-duration", "100"],
         ["--noise", "/nowhere/trace"],
+        ["--noise", "/"],
         ["--system", "cray"],
         ["--json", "/nowhere/result"],
     ],
@@ -165,6 +166,7 @@ def test_wrong_parameters_are_one_line(words: list[str]) -> None:
     done = sim("pattern", "dissemination", "-n", 4, *words)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1 and done.stderr.startswith("sim: ")
+    assert "internal error" not in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -241,6 +243,17 @@ def test_results_do_not_depend_on_threads() -> None:
     for pattern in ("dissemination", "halo3d", "recursive-doubling", "bcast"):
         answers = [result("pattern", pattern, "-n", 3000, "-i", 3, *words, "-j", threads) for threads in (1, 2, 5)]
         assert answers[0] == answers[1] == answers[2]
+
+
+def test_a_barrier_of_thousands_ends_as_its_schedule(tmp_path: Path) -> None:
+    """The engine for dissemination, with this machine's vectors, and the general one: every rank, to the picosecond."""
+    path = tmp_path / "barrier.goal"
+    for ranks in (2047, 4100):
+        assert sim("goal", "dissemination", "-n", ranks, "-i", 2, "--output", path).returncode == 0
+        for noise in (["--noise-period", 4000000, "--noise-duration", 10000], ["--noise-period", 90000, "--noise-duration", 30000, "--noise-rule", "published"]):
+            expected = result("run", path, *noise)["finish_ns"]
+            for threads in (1, 2, 3):
+                assert result("pattern", "dissemination", "-n", ranks, "-i", 2, *noise, "-j", threads)["finish_ns"] == expected
 
 
 def test_timeline_and_latencies(tmp_path: Path) -> None:

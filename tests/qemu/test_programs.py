@@ -65,6 +65,7 @@ def test_a_status_beyond_a_byte_is_cut_as_on_linux(given: int, status: int, tace
 def test_a_signal_to_itself_ends_a_program_with_128_and_its_number(signal: int, tacet: Run) -> None:
     result = expect_exit(tacet("status.musl", "0", str(signal)), 128 + signal)
     assert "which it sent itself" in result.console, result.explain()
+    assert re.search(r"  at instruction 0x[0-9a-f]+\s+tacet:   in \w+\+0x", result.console), result.explain()
 
 
 @pytest.mark.parametrize("signal", [17, 18, 23, 28])
