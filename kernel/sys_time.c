@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * sys_time.c: reading clocks, and sleeping until a time. Sleeps are smart timers (timer.h): never too short,
- * and at most the process's latency bound too long.
+ * and at most the thread's latency bound too long.
  */
 #include "arch.h"
 #include "clock.h"

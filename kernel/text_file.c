@@ -99,7 +99,7 @@ const struct file_operations text_operations = { .read = text_read,
                                                  .size = text_size,
                                                  .release = text_release };
 
-int text_bind(struct file *file, const struct file_operations *operations, text_maker *make)
+int text_bind(struct file *file, const struct file_operations *operations, void (*make)(struct file *file))
 {
     uint64_t memory = vm_pages_take(&file->process->vm, ARCH_PAGE, ARCH_PAGE);
 

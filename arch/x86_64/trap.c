@@ -3,10 +3,10 @@
  * trap.c: exceptions and interrupts, after trap_entry.asm has counted them.
  *
  * Three ways out: a fault inside a user copy goes on at its recovery point; a program's fault becomes a
- * signal report and ends the process; a fault of the kernel itself is a bug, and stops the node with
- * registers and call chain. Of interrupts, only the timer's and other CPUs' are
- * expected; any other is acknowledged and named. Runs with interrupts off, on the kernel stack, or on one of
- * its own for #DB, NMI, #DF, #MC.
+ * signal, for its handler or with a report as its end; a fault of the kernel itself is a bug, and stops the
+ * node with registers and call chain. Of interrupts, only the timer's and other CPUs' are expected; any other
+ * is acknowledged and named. Runs with interrupts off, on the kernel stack, or on one of its own for #DB,
+ * NMI, #DF, #MC.
  *
  * Sources: Intel SDM 3A §6.14 (64-bit IDT), §6.15 (exceptions), §4.7 (page-fault error code), 3B §16.3
  * (machine-check banks).

@@ -10,17 +10,21 @@
  * kernel calls down through the functions below.
  *
  * The inline half stands in arch/<name>/include/arch/platform.h and must define:
- *   ARCH_NAME, ARCH_ELF_MACHINE      the architecture's name as uname prints it, and its ELF machine number
- *   ARCH_PAGE, ARCH_LARGE_PAGE, ARCH_HUGE_PAGE   page sizes in bytes; arch_huge_pages() tells whether the
- * last one is there ARCH_USER_LIMIT                  programs may map [ARCH_PAGE, ARCH_USER_LIMIT)
- *   ARCH_PIE_BASE, ARCH_MMAP_BASE    where a static-PIE is loaded; where mmap starts to search
- *   ARCH_SYSCALL_NUMBER(x86_64, ppc64)           picks the number of this architecture
- *   arch_process(), arch_process_set()           the process that this CPU runs
- *   arch_physical(address)           the kernel's pointer to physical memory
- *   arch_physical_of(pointer)        the physical address behind a pointer to the kernel's image, or behind
- * one from arch_physical() arch_ticks()                     the clock source's counter arch_klog(),
- * arch_cpu_here()     this CPU's ring of the flight log; its number arch_pause()                     a hint
- * inside a bounded wait
+ *
+ *   ARCH_NAME, ARCH_ELF_MACHINE       the architecture's name for uname, and its ELF machine number
+ *   ARCH_PAGE, ARCH_LARGE_PAGE,
+ *   ARCH_HUGE_PAGE                    page sizes in bytes; arch_huge_pages(): is the last one there?
+ *   ARCH_CPUS_MAX                     as many CPUs as the kernel manages; at most 64
+ *   ARCH_USER_LIMIT                   programs may map [ARCH_PAGE, ARCH_USER_LIMIT)
+ *   ARCH_PIE_BASE, ARCH_MMAP_BASE     where a static-PIE is loaded; where mmap starts to search
+ *   ARCH_SYSCALL_NUMBER(x86_64, ppc64)    picks the number of this architecture
+ *   arch_process, arch_process_set    the process that this CPU runs
+ *   arch_thread, arch_thread_set      the thread that it runs
+ *   arch_physical(address)            the kernel's pointer to physical memory
+ *   arch_physical_of(pointer)         what is behind a pointer to the kernel's image, or such a one
+ *   arch_ticks()                      the clock source's counter
+ *   arch_klog(), arch_cpu_here()      this CPU's ring of the flight log; its number
+ *   arch_pause()                      a hint inside a bounded wait
  */
 #ifndef TACET_ARCH_H
 #define TACET_ARCH_H
@@ -283,8 +287,8 @@ uint64_t arch_clock_behind(unsigned cpu);
 /* Ticks that a CPU has spent in the kernel since its thread started, a running system call included. */
 uint64_t arch_kernel_ticks(unsigned cpu);
 uint64_t arch_wall_clock_s(void); /* the battery clock: seconds since 1970 UTC; 0 where there is none */
-uint64_t arch_random(
-    void); /* a hardware random number where there is one, else mixed from the clock; see docs */
+/* A hardware random number where there is one, else mixed from the clock. */
+uint64_t arch_random(void);
 bool arch_random_is_hardware(void);
 uint64_t arch_hwcap(unsigned word); /* AT_HWCAP, AT_HWCAP2 */
 void arch_cpu_describe(char *text, size_t bytes);

@@ -23,7 +23,7 @@ int proc_bind(struct file *file); /* -ENOMEM */
 /* A kind of file: what makes it, or its constant text; what takes what is written to it. */
 struct proc_file {
     const char *path;
-    text_maker *make;
+    void (*make)(struct file *file);
     const char *text;
     const struct file_operations *operations; /* NULL: read-only */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * process.h: the one process of a CPU: a rank of the job.
+ * process.h: a rank of the job: its memory, its files, and the threads that it has on its CPUs.
  */
 #ifndef TACET_PROCESS_H
 #define TACET_PROCESS_H

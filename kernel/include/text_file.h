@@ -9,9 +9,6 @@
 #include "file.h"
 #include "format.h"
 
-/* Writes a file's contents with the functions below. */
-typedef void text_maker(struct file *file);
-
 /* What can be done with a pseudo file that only reads. One that takes writes has operations of its own, with
  * these as its others. */
 extern const struct file_operations text_operations;
@@ -19,8 +16,8 @@ int64_t text_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t o
 uint64_t text_size(const struct file *file);
 void text_release(struct file *file);
 
-/* Makes the contents. -ENOMEM where the slice has no room for them. */
-int text_bind(struct file *file, const struct file_operations *operations, text_maker *make);
+/* Lets `make` write the contents with the functions below. -ENOMEM where the slice has no room for them. */
+int text_bind(struct file *file, const struct file_operations *operations, void (*make)(struct file *file));
 
 /* More of the contents, inside a maker. Where memory runs out, the file is cut, and text_bind fails. */
 __attribute__((format(printf, 2, 3))) void text_add(struct file *file, const char *format, ...);

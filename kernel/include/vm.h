@@ -41,8 +41,7 @@ struct vm {
     struct vm_area *areas; /* ascending, disjoint; neighbours that are alike are joined */
     struct area_page *area_pages;
     unsigned area_page_count, spare_areas; /* pages of descriptors; those in them that are not in use */
-    uint64_t heap_start,
-        heap_end; /* the brk area: what the program asked for; backed up to the next large page */
+    uint64_t heap_start, heap_end; /* the brk area as the program asked; backed up to the next large page */
     uint64_t zeroed_bytes;
 };
 
