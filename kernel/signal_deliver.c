@@ -189,14 +189,13 @@ static void process_stop(struct process *process, int signal)
 static void stop_wait(struct thread *thread)
 {
     const struct process *process = thread->process;
-    uint64_t start_ns;
 
     if (!process->signals.stopped)
         return;
-    start_ns = clock_now_ns();
+    thread_idle_begin(thread);
     while (__atomic_load_n(&process->signals.stopped, __ATOMIC_ACQUIRE) && !process->ending)
         clockevent_wait();
-    thread->idle_ns += clock_now_ns() - start_ns;
+    thread_idle_end(thread);
     if (process->ending)
         thread_exit(process->exit_status);
 }

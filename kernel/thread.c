@@ -163,6 +163,7 @@ static int cpu_find(struct process *process, uint64_t wanted, uint64_t end_word)
 static void thread_place(struct process *process, struct thread *thread, unsigned cpu)
 {
     thread->cpu = thread->wanted_cpu = cpu;
+    thread->arrived = false;
     thread->affinity |= cpu_mask_bit(cpu);
     process->thread_count++;
     __atomic_store_n(&on_cpu[cpu], thread, __ATOMIC_RELEASE);
@@ -367,6 +368,7 @@ static void thread_move(struct thread *thread, const void *frame)
     }
     arch_start_move(&thread->start, frame);
     thread->kernel_ns += clock_ticks_to_ns(arch_kernel_ticks(from));
+    thread->arrived = false;
     thread->cpu = to;
     __atomic_store_n(&on_cpu[to], thread, __ATOMIC_RELEASE);
     cpu_give(process, from);
@@ -379,6 +381,7 @@ void thread_leave(void *frame)
 {
     struct thread *thread = arch_thread();
 
+    __atomic_store_n(&thread->arrived, true, __ATOMIC_RELEASE);
     if (thread->process->ending)
         thread_exit(thread->process->exit_status);
     signal_deliver(frame);
@@ -408,6 +411,20 @@ void thread_return_check(void)
 
 /* ---- Sleeping ---- */
 
+void thread_idle_begin(struct thread *thread)
+{
+    __atomic_store_n(&thread->sleeps_since_ns, clock_now_ns(), __ATOMIC_RELAXED);
+}
+
+void thread_idle_end(struct thread *thread)
+{
+    __atomic_store_n(&thread->time_sequence, thread->time_sequence + 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    thread->idle_ns += clock_now_ns() - thread->sleeps_since_ns;
+    thread->sleeps_since_ns = 0;
+    __atomic_store_n(&thread->time_sequence, thread->time_sequence + 1, __ATOMIC_RELEASE);
+}
+
 static void sleep_expire(struct smart_timer *timer, uint64_t now_ns)
 {
     bool *over = timer->context;
@@ -421,10 +438,10 @@ int thread_sleep(const uint32_t *woken, uint64_t deadline_ns)
     struct thread *thread = arch_thread();
     volatile bool over = false;
     struct smart_timer timer = { .expire = sleep_expire, .context = (void *)&over };
-    uint64_t start_ns = clock_now_ns();
     int result;
 
     klog(sleep, deadline_ns, thread->latency_bound_ns);
+    thread_idle_begin(thread);
     if (deadline_ns != TIMER_NEVER)
         clockevent_arm(&timer, deadline_ns, thread->latency_bound_ns);
     for (;;) {
@@ -438,7 +455,7 @@ int thread_sleep(const uint32_t *woken, uint64_t deadline_ns)
     }
     clockevent_cancel(&timer);
     klog(sleep_end, deadline_ns, clock_now_ns());
-    thread->idle_ns += clock_now_ns() - start_ns;
+    thread_idle_end(thread);
     thread_return_check(); /* what has come meanwhile */
     return result;
 }
@@ -466,16 +483,35 @@ long thread_interrupted_wait(long (*resume)(const uint64_t *words), const uint64
 /* ---- Accounting: timestamps at each entry to the kernel and each exit tell user from system time, with no
  * tick [Tsafrir05 §4.2] ---- */
 
+/* What it has slept, the present sleep included. */
+static uint64_t idle_until_now_ns(const struct thread *thread)
+{
+    uint64_t idle_ns, since_ns;
+    uint32_t sequence;
+
+    do {
+        sequence = __atomic_load_n(&thread->time_sequence, __ATOMIC_ACQUIRE);
+        idle_ns = __atomic_load_n(&thread->idle_ns, __ATOMIC_RELAXED);
+        since_ns = __atomic_load_n(&thread->sleeps_since_ns, __ATOMIC_RELAXED);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    } while ((sequence & 1) || sequence != __atomic_load_n(&thread->time_sequence, __ATOMIC_RELAXED));
+
+    uint64_t now_ns = clock_now_ns();
+    return since_ns && now_ns > since_ns ? idle_ns + (now_ns - since_ns) : idle_ns;
+}
+
 /* Of another CPU's thread, which may sleep or be in the kernel right now, the parts are read one after the
  * other: none is ever below zero. */
 struct cpu_time thread_time(const struct thread *thread)
 {
-    struct cpu_time time = { .idle_ns = thread->idle_ns };
+    struct cpu_time time = { .idle_ns = idle_until_now_ns(thread) };
+    uint64_t kernel_ns = thread->kernel_ns;
 
     if (!thread->start_ns)
         return time;
+    if (__atomic_load_n(&thread->arrived, __ATOMIC_ACQUIRE))
+        kernel_ns += clock_ticks_to_ns(arch_kernel_ticks(thread->cpu));
 
-    uint64_t kernel_ns = thread->kernel_ns + clock_ticks_to_ns(arch_kernel_ticks(thread->cpu));
     uint64_t total_ns = clock_now_ns() - thread->start_ns;
 
     time.system_ns = kernel_ns > time.idle_ns ? kernel_ns - time.idle_ns : 0;

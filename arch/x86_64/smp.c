@@ -51,17 +51,22 @@ const struct tacet_counters *arch_counters(unsigned cpu)
     return cpu < cpu_count ? &cpus[cpu]->counters : NULL;
 }
 
-/* While the CPU is in the kernel the word holds the time before less the TSC at the entry, and so is
- * negative. The entry code writes it in two halves: read until it stands still. */
+/* While the CPU is in the kernel the word holds the time before less its TSC at the entry, and so is
+ * negative. The entry code writes it in two halves: read until it stands still. The TSC that is read here may
+ * be a little behind an entry that has just been: then no time has passed since. */
 uint64_t arch_kernel_ticks(unsigned cpu)
 {
     const volatile uint64_t *word = &cpus[cpu]->kernel_ticks;
-    uint64_t ticks;
+    uint64_t ticks, now;
 
     do {
         ticks = *word;
+        arch_pause();
     } while (ticks != *word);
-    return (int64_t)ticks < 0 ? ticks + cpu_ticks() : ticks;
+    if ((int64_t)ticks >= 0)
+        return ticks;
+    now = cpu_ticks_ordered() + cpu_this()->clock_behind - cpus[cpu]->clock_behind;
+    return (int64_t)(ticks + now) > 0 ? ticks + now : 0;
 }
 
 const struct klog_ring *arch_klog_of(unsigned cpu)

@@ -42,8 +42,11 @@ struct thread {
     uint64_t robust_list;       /* set_robust_list: locks to hand on when the thread ends */
     uint64_t latency_bound_ns;  /* of its timers: latency_bound=, or what prctl(PR_SET_TIMERSLACK) says */
     uint64_t start_ns;
-    uint64_t idle_ns;   /* of the time since then, slept */
-    uint64_t kernel_ns; /* in the kernel, on CPUs that it has left */
+    uint32_t time_sequence;   /* odd while the next two change */
+    uint64_t idle_ns;         /* of the time since then, slept, without */
+    uint64_t sleeps_since_ns; /* the present sleep; 0: awake */
+    bool arrived;             /* its CPU counts its kernel time, and no longer another's */
+    uint64_t kernel_ns;       /* in the kernel, on CPUs that it has left */
     struct thread_signals signals;
 
     /* The system call that was interrupted, and which of its ways to go on it has; thread_interrupted_call.
@@ -104,6 +107,10 @@ struct cpu_time cpu_time_sum(struct cpu_time a, struct cpu_time b);
  * 0; -ETIMEDOUT from `deadline_ns` on (never early, at most the thread's latency bound late; TIMER_NEVER: no
  * time limit); -EINTR when a signal or the end of the process wants the thread. No locks held. */
 int thread_sleep(const uint32_t *woken, uint64_t deadline_ns);
+
+/* Around any wait inside the kernel, thread_sleep's own included: what passes between is idle time. */
+void thread_idle_begin(struct thread *thread);
+void thread_idle_end(struct thread *thread);
 
 /* What a system call returns that ended early by -EINTR: remembers which call it was, so that it can start
  * again after, or instead of, the signal's handler. */

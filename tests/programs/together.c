@@ -3,14 +3,14 @@
  * together.c: what threads and ranks do to each other where both want the same, or one of them ends. The
  * argument says what is tried:
  *
- *   proc       pseudo files of the process are read while other threads map and unmap (3 CPUs or more)
- *   signals    two threads wait for signals; two that come at once reach both (3 CPUs or more)
- *   affinity   a new thread gets a CPU of those that its parent may have, or tells the truth about another (4
- * CPUs) hopeless   files that cannot grow so far take no memory from others meanwhile (2 CPUs or more) lock
- * a thread ends between giving a robust lock back and waking the next: the kernel wakes (2 CPUs or more) word
- * ranks wait for a word; one that starts a thread whose end zeroes that word gets no CPU by it (3 ranks or
- * more) mapping    a rank ends while it shows a file of another's memory, which goes back when the other one
- * lets go (2 ranks)
+ *   proc       3 CPUs: pseudo files are read while other threads map and unmap
+ *   signals    3 CPUs: of two signals that come at once, each reaches one of two threads that wait
+ *   affinity   4 CPUs: a new thread gets a CPU that its parent may have, or tells the truth about another
+ *   time       3 CPUs: threads that sleep, or have just begun, have used no CPU time
+ *   hopeless   2 CPUs: files that cannot grow so far take no memory from others meanwhile
+ *   lock       2 CPUs: a thread ends between giving a robust lock back and waking: the kernel wakes
+ *   word       3 ranks: those that wait for a word give no CPU to one whose thread's end will zero it
+ *   mapping    2 ranks: one ends with another's file mapped, whose memory goes back all the same
  */
 #define _GNU_SOURCE
 #include "promise.h"
@@ -241,6 +241,75 @@ static void affinity(void)
         pthread_join(threads[i], NULL);
 }
 
+/* ---- time ---- */
+
+static double clock_ms(clockid_t clock)
+{
+    struct timespec time;
+
+    clock_gettime(clock, &time);
+    return 1e3 * (double)time.tv_sec + 1e-6 * (double)time.tv_nsec;
+}
+
+static double cpu_ms(void)
+{
+    return clock_ms(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+static void *sleep_long(void *unused)
+{
+    (void)unused;
+    atomic_fetch_add(&placed, 1);
+    usleep(400000);
+    return NULL;
+}
+
+/* No more of it passes than there are CPUs. What was seen by a look that took long is nothing to go by: an
+ * emulator may stop a CPU in the middle. */
+static void *watch_cpu_time(void *unused)
+{
+    double cpu = 0, wall = 0;
+
+    (void)unused;
+    for (int was_long = 1, is_long; !atomic_load(&over); was_long = is_long) {
+        double before = clock_ms(CLOCK_MONOTONIC), cpu_now = cpu_ms(), after = clock_ms(CLOCK_MONOTONIC);
+
+        is_long = after - before > 3;
+        if (!is_long && !was_long)
+            PROMISE(cpu_now - cpu < 3 * (after - wall) + 30, "%.0f ms of CPU time in %.0f ms", cpu_now - cpu,
+                    after - wall);
+        cpu = cpu_now;
+        wall = before;
+    }
+    return NULL;
+}
+
+static void *end_at_once(void *unused)
+{
+    return unused;
+}
+
+static void cpu_time(void)
+{
+    pthread_t watcher, thread;
+    double before = cpu_ms();
+
+    pthread_create(&thread, NULL, sleep_long, NULL);
+    PROMISE(reaches(&placed, 1), "the sleeper");
+    usleep(300000);
+    PROMISE(cpu_ms() - before < 100, "%.0f ms while all slept", cpu_ms() - before);
+    pthread_join(thread, NULL);
+
+    pthread_create(&watcher, NULL, watch_cpu_time, NULL);
+    for (unsigned i = 0; i < 20; i++) {
+        usleep(100000);
+        pthread_create(&thread, NULL, end_at_once, NULL);
+        pthread_join(thread, NULL);
+    }
+    atomic_store(&over, 1);
+    pthread_join(watcher, NULL);
+}
+
 /* ---- hopeless ---- */
 
 #define MUCH (1L << 40)
@@ -388,6 +457,8 @@ int main(int count, char **arguments)
         signals();
     else if (strcmp(what, "affinity") == 0)
         affinity();
+    else if (strcmp(what, "time") == 0)
+        cpu_time();
     else if (strcmp(what, "hopeless") == 0)
         hopeless();
     else if (strcmp(what, "lock") == 0)

@@ -22,6 +22,10 @@ def test_a_new_thread_has_a_cpu_that_it_may_have(tacet: Run) -> None:
     expect_kept(expect_exit(tacet("together.musl", "affinity", cpus=4, options="ranks=1")))
 
 
+def test_threads_that_sleep_or_have_just_begun_have_used_no_cpu_time(tacet: Run) -> None:
+    expect_kept(expect_exit(tacet("together.musl", "time", cpus=3, options="ranks=1")))
+
+
 def test_a_file_that_cannot_grow_so_far_takes_no_memory_meanwhile(tacet: Run) -> None:
     expect_kept(expect_exit(tacet("together.musl", "hopeless", cpus=2, options="ranks=1")))
 
