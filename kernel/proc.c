@@ -31,7 +31,7 @@
 #define DEVICE_NUMA     0x2000U
 #define NUMA_NODES_MAX  64
 
-static uint64_t clock_ticks_of(uint64_t ns)
+uint64_t clock_ticks_of(uint64_t ns)
 {
     return ns / (NS_PER_S / 100); /* AT_CLKTCK */
 }
@@ -139,20 +139,9 @@ static void topology_text(struct file *file)
     }
 }
 
-/* The architecture's own lines, into a file. */
-struct file_sink {
-    struct text_sink sink;
-    struct file *file;
-};
-
-static void file_sink_add(struct text_sink *sink, const char *line)
-{
-    text_add(((struct file_sink *)sink)->file, "%s", line);
-}
-
 static void cpuinfo_text(struct file *file)
 {
-    struct file_sink sink = { { file_sink_add }, file };
+    struct file_sink sink = text_sink_of(file);
 
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
         struct cpu_place place = arch_cpu_place(cpu);

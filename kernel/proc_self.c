@@ -15,11 +15,6 @@ static uint64_t pages_of(uint64_t bytes)
     return bytes / ARCH_PAGE;
 }
 
-static uint64_t clock_ticks_of(uint64_t ns)
-{
-    return ns / (NS_PER_S / 100); /* AT_CLKTCK */
-}
-
 /* ---- Memory ---- */
 
 /* Where in the program's file a page of the program comes from. */

@@ -28,27 +28,16 @@ static void counters_text(struct file *file)
     }
 }
 
-/* The timers' own lines, into a pseudo file's text. */
-struct file_sink {
-    struct text_sink sink;
-    struct file *file;
-};
-
-static void file_sink_add(struct text_sink *sink, const char *line)
-{
-    text_add(((struct file_sink *)sink)->file, "%s", line);
-}
-
 static void clockevents_text(struct file *file)
 {
-    struct file_sink sink = { { file_sink_add }, file };
+    struct file_sink sink = text_sink_of(file);
 
     clockevent_devices_describe(&sink.sink);
 }
 
 static void timers_text(struct file *file)
 {
-    struct file_sink sink = { { file_sink_add }, file };
+    struct file_sink sink = text_sink_of(file);
 
     clockevent_timers_describe(&sink.sink);
 }

@@ -76,6 +76,16 @@ void text_add(struct file *file, const char *format, ...)
     file->text_bytes += length;
 }
 
+static void sink_add(struct text_sink *sink, const char *line)
+{
+    text_add(((struct file_sink *)sink)->file, "%s", line);
+}
+
+struct file_sink text_sink_of(struct file *file)
+{
+    return (struct file_sink){ { sink_add }, file };
+}
+
 int64_t text_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
     if (offset >= file->text_bytes)

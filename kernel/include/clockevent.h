@@ -49,10 +49,8 @@ struct timer_counts clockevent_counts(void); /* of this CPU's queue */
 void clockevent_interrupt(void);
 void clockevent_recheck(void);
 
-/* What /proc/tacet/{clockevents,timers} show: text, a piece at a time. */
-struct text_sink {
-    void (*add)(struct text_sink *sink, const char *line);
-};
+/* What /proc/tacet/{clockevents,timers} show. */
+struct text_sink;
 void clockevent_devices_describe(struct text_sink *sink);
 void clockevent_timers_describe(struct text_sink *sink);
 

@@ -28,4 +28,9 @@ struct message {
 __attribute__((format(printf, 3, 4))) int message_set(struct message *why, int error, const char *format,
                                                       ...);
 
+/* Where text goes, a piece at a time. */
+struct text_sink {
+    void (*add)(struct text_sink *sink, const char *line);
+};
+
 #endif

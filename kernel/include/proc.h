@@ -31,6 +31,9 @@ struct proc_file {
 /* The tables of proc_self.c and proc_tacet.c end with a NULL path. */
 extern const struct proc_file proc_self_files[], proc_tacet_files[];
 
+/* Times as Linux tells them there, in hundredths of a second. */
+uint64_t clock_ticks_of(uint64_t ns);
+
 /* "0-3,8" of a mask of CPUs. */
 void text_add_cpus(struct file *file, uint64_t cpus);
 

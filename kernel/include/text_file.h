@@ -22,6 +22,12 @@ int text_bind(struct file *file, const struct file_operations *operations, void 
 /* More of the contents, inside a maker. Where memory runs out, the file is cut, and text_bind fails. */
 __attribute__((format(printf, 2, 3))) void text_add(struct file *file, const char *format, ...);
 void text_add_bytes(struct file *file, const void *bytes, uint64_t count);
+/* For those who describe something to a sink (format.h): &sink.sink of the answer leads into the file. */
+struct file_sink {
+    struct text_sink sink;
+    struct file *file;
+};
+struct file_sink text_sink_of(struct file *file);
 /* From the program's memory; what cannot be read is left away. */
 void text_add_user(struct file *file, uint64_t address, uint64_t count);
 
