@@ -467,9 +467,10 @@ static int witness(void)
             return 3;
         }
         /* This rank itself enters the kernel at most to read the clock. */
-        if (seen - entries > 100)
+        if (seen - entries > 100) {
             changed_ns = now_ns();
-        entries = seen;
+            entries = seen;
+        }
         for (uint64_t i = 0; i < WITNESS_WORDS; i++)
             if (words[i] != mix(i)) {
                 fprintf(stderr, "call_fuzz: word %lu of another rank was changed to %#lx\n", i, words[i]);
