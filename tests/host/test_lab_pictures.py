@@ -24,6 +24,7 @@ from lab.commands.plot import KINDS  # noqa: E402
 from lab.pictures.collectives import latencies_read  # noqa: E402
 from lab.pictures.style import OTHERS, STYLES, style_of  # noqa: E402
 from lab.reading import DataError  # noqa: E402
+from tests.making import made  # noqa: E402
 
 
 def selfish_text(detours: list[tuple[int, int]], seconds: float) -> str:
@@ -183,7 +184,7 @@ def test_show_tells_the_figures_as_table_and_as_json(files: dict[str, Path], cap
 
 def test_the_simulator_replays_what_convert_writes(files: dict[str, Path], tmp_path: Path) -> None:
     """One rank that computes for the whole trace is delayed by all its detours."""
-    subprocess.run(["make", "-j2", "build/lab/sim"], cwd=ROOT, check=True, capture_output=True, timeout=600)
+    made("build/lab/sim")
     assert command.main(["convert", str(files["selfish-linux.dat"]), "-o", str(tmp_path / "noise")]) == 0
     work_ns = 2_000_000_000 - (450 * 2500 + 50 * 12000)
     (tmp_path / "one.goal").write_text(f"num_ranks 1\nrank 0 {{\na: calc {work_ns}\n}}\n")

@@ -18,11 +18,12 @@ from lab import __main__ as lab_main  # noqa: E402
 from lab import statistics  # noqa: E402
 from lab.goal import PATTERNS  # noqa: E402
 from lab.reproduce import beckman, command, simulator, store, traces  # noqa: E402
+from tests.making import made  # noqa: E402
 
 
 @pytest.fixture(scope="session", autouse=True)
 def built() -> None:
-    subprocess.run(["make", "-j2", "build/lab/sim"], cwd=ROOT, check=True, capture_output=True)
+    made("build/lab/sim")
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)

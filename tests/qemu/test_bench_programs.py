@@ -3,14 +3,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pending
 import pytest
 from conftest import APPS, ROOT, Run, expect_exit
-
-sys.path.insert(0, str(ROOT))
+from tests.making import made
 
 from lab import bench_programs  # noqa: E402
 from lab.bench import GETPID_MOST, parse_cost  # noqa: E402
@@ -28,8 +24,7 @@ def test_the_kernel_is_not_entered_in_a_computing_loop(name: str, case: tuple[st
 
 @pytest.mark.parametrize("app", list(bench_programs.PROGRAMS))
 def test_a_computing_loop_has_linux_s_instructions(app: str) -> None:
-    made = subprocess.run(["make", "build/linux/version"], cwd=ROOT, capture_output=True, text=True, timeout=900)
-    assert made.returncode == 0, made.stdout + made.stderr
+    made("build/linux/version")
     options = bench_programs.arguments(["--apps", str(APPS)])
     machines = bench_programs.runner.load()
     args = [*bench_programs.PROGRAMS[app], "-r", "20"]

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from conftest import ROOT
+from tests.making import made
 
 pytestmark = pytest.mark.xdist_group("compare")
 
@@ -35,8 +36,7 @@ class Comparison:
 @pytest.fixture(scope="module")
 def comparison(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
     """One comparison, for all tests here."""
-    made = subprocess.run(["make", "build/linux/version"], cwd=ROOT, capture_output=True, text=True, timeout=900)
-    assert made.returncode == 0, made.stdout + made.stderr
+    made("build/linux/version")
     folder = tmp_path_factory.mktemp("compare")
     command = ["/usr/bin/python3", "-m", "lab.compare", "--out", str(folder), "--samples", "500"]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1500)

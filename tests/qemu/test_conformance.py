@@ -15,6 +15,7 @@ import pending
 import pytest
 import qemu
 from conftest import ROOT
+from tests.making import made
 
 sys.path.insert(0, str(ROOT / "tests" / "conformance"))
 
@@ -35,8 +36,7 @@ class Said:
 @pytest.fixture(scope="module", params=compare.KINDS)
 def said(request: pytest.FixtureRequest) -> Said:
     """All tests on both systems; on Tacet those that are pending run apart, one by one, because they may end or block the run."""
-    made = subprocess.run(["make", "build/linux/version"], cwd=ROOT, capture_output=True, text=True, timeout=900)
-    assert made.returncode == 0, made.stdout + made.stderr
+    made("build/linux/version")
     linux, result = compare.run_linux(request.param)
     assert linux.pop("conform", None) and result.status == 0, f"the reference is not whole: {result.explain()}"
     missing = pending.reasons_of("conformance")

@@ -26,6 +26,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 import qemu  # noqa: E402
 
 from lab import bench, klog  # noqa: E402
+from tests.making import made  # noqa: E402
 
 EINVAL = 22
 #: What the kernel makes of a bound: the largest power of two that is not above it.
@@ -38,8 +39,7 @@ Run = Callable[..., tuple[qemu.Result, klog.FlightLog]]
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """tests/programs/flight_log.c, built."""
-    made = subprocess.run(["make", "--no-print-directory", "kernel", "apps"], cwd=ROOT, capture_output=True, text=True)
-    assert made.returncode == 0, made.stdout[-2000:] + made.stderr[-2000:]
+    made("kernel", "apps")
     path = tmp_path_factory.mktemp("klog") / "flight_log"
     source = str(ROOT / "tests/programs/flight_log.c")
     command = [str(ROOT / "libc/tacet-cc"), "-std=gnu11", "-O2", f"-I{ROOT / 'libc/include'}", source, "-o", str(path)]

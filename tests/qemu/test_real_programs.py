@@ -26,6 +26,7 @@ import pending
 import pytest
 import qemu
 from conftest import ROOT, Run, program
+from tests.making import made
 
 TEXT = "pear 3\napple 12\nfig 7\napple 1\n\nlast line\tof all\n"
 NUMBERS = "".join(f"{i * 7919 % 1000}\n" for i in range(200))
@@ -313,8 +314,7 @@ def test_an_openmp_program_runs_on_all_cores(name: str, tacet: Run, files: Path,
 @pytest.fixture(scope="session")
 def sqlite() -> Path:
     """The folder with SQLite's shell, built from Debian's source."""
-    made = subprocess.run(["make", "--no-print-directory", "build/x86_64/sqlite/stamp"], cwd=ROOT, capture_output=True, text=True, timeout=900)
-    assert made.returncode == 0, made.stdout + made.stderr
+    made("build/x86_64/sqlite/stamp")
     return qemu.BUILD / "x86_64" / "sqlite"
 
 
