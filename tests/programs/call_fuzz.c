@@ -39,6 +39,7 @@ enum { READ_ONLY = 2, NO_RIGHTS = 3, HOLE = 4, ISLAND = 5, ARENA_PAGES = 7 };
 #define TIMES_BYTES 256
 #define NAMES       1024 /* paths, 64 bytes each */
 #define NAMES_COUNT 12
+#define TIMERS_MOST 128
 #define MEMORY_WAIT_NS UINT64_C(20000000000)
 
 struct fuzzer {
@@ -371,6 +372,9 @@ static void call_make(struct fuzzer *f, long number, const uint64_t *a)
         CALL(SYS_rt_sigprocmask, SIG_SETMASK, (uint64_t)&all, 0, 8);
     if (number == SYS_rt_sigaction)
         CALL(SYS_rt_sigaction, a[0], (uint64_t)ignore, 0, 8);
+    if (number == SYS_timer_create && a[1] != 0) /* its signal may be SIGSTOP or SIGKILL */
+        for (uint64_t timer = 0; timer < TIMERS_MOST; timer++)
+            CALL(SYS_timer_delete, timer);
     if (number == SYS_brk)
         CALL(SYS_brk, f->heap_end);
     if (changes_memory(number))

@@ -44,8 +44,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = str(ROOT / "tests/programs/flight_log.c")
     command = [str(ROOT / "libc/tacet-cc"), "-std=gnu11", "-O2", f"-I{ROOT / 'libc/include'}", source, "-o", str(path)]
     env = {**os.environ, "TACET_BUILD": str(qemu.BUILD), "TACET_ARCH": "x86_64"}
-    made = subprocess.run(command, env=env, capture_output=True, text=True)
-    assert made.returncode == 0, made.stderr
+    compiled = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert compiled.returncode == 0, compiled.stderr
     return path
 
 
