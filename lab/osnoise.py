@@ -151,63 +151,80 @@ def read_top(path: Path | str) -> list[Trace]:
     return [rows[cpu] for cpu in sorted(rows)]
 
 
-def _hist_trace(path: Path | str, cpu: int, buckets: list[tuple[int, int]], width_ns: float, over: int, last_ns: float, span_ns: float, scale: float) -> Trace:
-    counts = [count for _, count in buckets]
-    if sum(counts) + over > ROWS_MOST:
+@dataclass
+class _Histogram:
+    """What rtla's text holds: `rows` are a bucket's index and a count for each CPU, in the session's unit of time."""
+
+    scale_ns: float = 1e3
+    span_ns: float = 0.0
+    cpus: list[int] = field(default_factory=list)
+    rows: list[tuple[int, list[int]]] = field(default_factory=list)
+    summary: dict[str, list[int]] = field(default_factory=dict)
+
+
+def _counts(where: str, line: str, words: list[str], what: str) -> list[int]:
+    """Whole numbers, or the error with what a line of that kind is."""
+    if not all(re.fullmatch(r"\d{1,12}", word) for word in words):
+        raise OsnoiseError(f"{where}: not {what.partition(';')[0]}: {line[:60]!r};{what.partition(';')[2]}")
+    return list(map(int, words))
+
+
+def _hist_line(found: _Histogram, where: str, line: str) -> None:
+    """Takes one line's share."""
+    words = line.split()
+    if line.startswith("# Time unit is"):
+        found.scale_ns = 1.0 if "nanoseconds" in line else 1e3
+    elif match := _DURATION.search(line):
+        days, hours, minutes, seconds = map(int, match.groups())
+        found.span_ns = (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1e9
+    elif words[:1] == ["Index"]:
+        found.cpus = [int(word[4:]) for word in words[1:] if re.fullmatch(r"CPU-\d{1,5}", word)]
+        if len(found.cpus) != len(words) - 1:
+            raise OsnoiseError(f"{where}: not a heading: {line[:60]!r}; it is 'Index CPU-000 CPU-001 …'")
+    elif words and words[0] in ("over:", "count:"):
+        found.summary[words[0][:-1]] = _counts(where, line, words[1:], "a summary; it is a count a CPU")
+    elif words and words[0].isdigit():
+        right = f"a bucket; it is an index and a count for each of {len(found.cpus)} CPUs"
+        index, *counts = _counts(where, line, words if found.cpus and len(words) == len(found.cpus) + 1 else ["?"], right)
+        if found.rows and index <= found.rows[-1][0]:
+            raise OsnoiseError(f"{where}: bucket {index} after {found.rows[-1][0]}; buckets must rise")
+        found.rows.append((index, counts))
+
+
+def _hist_trace(path: Path | str, found: _Histogram, place: int, width: int) -> Trace:
+    """One CPU's: each detour the middle of its bucket, those over the last one as long as that."""
+    cpu, counts = found.cpus[place], [row[1][place] for row in found.rows]
+    over = found.summary.get("over", [0] * len(found.cpus))[place]
+    listed = sum(counts) + over
+    told = found.summary.get("count")
+    if told is not None and listed != told[place]:
+        raise OsnoiseError(f"{path}: CPU {cpu}: {listed} detours in the buckets, {told[place]} in the summary: lines are missing")
+    if listed > ROWS_MOST:
         raise OsnoiseError(f"{path}: CPU {cpu}: more than {ROWS_MOST} detours; that is no histogram of noise")
-    middles = np.array([index * scale + width_ns / 2 for index, _ in buckets])
+    middles = (np.array([row[0] for row in found.rows], dtype=np.float64) + width / 2) * found.scale_ns
+    last_ns = (found.rows[-1][0] + width) * found.scale_ns if found.rows else 0.0
     durations = np.concatenate([np.repeat(middles, counts), np.full(over, last_ns)])
-    parameters = {"bucket_ns": f"{width_ns:g}", "over": str(over)}
+    parameters = {"bucket_ns": f"{width * found.scale_ns:g}", "over": str(over)}
     return Trace(
-        f"{path}:CPU {cpu}", "rtla-hist", np.zeros(len(durations)), durations, span_ns, THRESHOLD_NS_DEFAULT, "Linux", cpu, parameters,
+        f"{path}:CPU {cpu}", "rtla-hist", np.zeros(listed), durations, found.span_ns, THRESHOLD_NS_DEFAULT, "Linux", cpu, parameters,
         starts_known=False,
     )  # fmt: skip
 
 
 def read_hist(path: Path | str) -> list[Trace]:
-    """A trace a CPU of `rtla osnoise hist`; durations to a bucket, no starts. The measured time is the session's, which is the longest it can be."""
-    scale, span_ns, cpus = 1e3, 0.0, []
-    rows: list[tuple[int, list[int]]] = []
-    summary: dict[str, list[int]] = {}
+    """A trace a CPU of `rtla osnoise hist`; durations to a bucket, no starts. The measured time is the session's, which is the longest that
+    it can be. DataError or OSError."""
+    found = _Histogram()
     for number, line in _lines(path):
-        words = line.split()
-        if line.startswith("# Time unit is"):
-            scale = 1.0 if "nanoseconds" in line else 1e3
-        elif match := _DURATION.search(line):
-            days, hours, minutes, seconds = map(int, match.groups())
-            span_ns = (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1e9
-        elif words[:1] == ["Index"]:
-            cpus = [int(word[4:]) for word in words[1:] if re.fullmatch(r"CPU-\d{1,5}", word)]
-            if len(cpus) != len(words) - 1:
-                raise OsnoiseError(f"{path}:{number}: not a heading: {line[:60]!r}; it is 'Index CPU-000 CPU-001 …'")
-        elif words and words[0].rstrip(":") in ("over", "count") and words[0].endswith(":"):
-            if not all(re.fullmatch(r"\d{1,12}", word) for word in words[1:]):
-                raise OsnoiseError(f"{path}:{number}: not a summary: {line[:60]!r}; it is a count a CPU")
-            summary[words[0].rstrip(":")] = list(map(int, words[1:]))
-        elif words and words[0].isdigit():
-            if not cpus or len(words) != len(cpus) + 1 or not all(re.fullmatch(r"\d{1,12}", word) for word in words):
-                raise OsnoiseError(f"{path}:{number}: not a bucket: {line[:60]!r}; it is an index and a count for each of {len(cpus)} CPUs")
-            if rows and int(words[0]) <= rows[-1][0]:
-                raise OsnoiseError(f"{path}:{number}: bucket {words[0]} after {rows[-1][0]}; buckets must rise")
-            rows.append((int(words[0]), list(map(int, words[1:]))))
-    if span_ns <= 0:
+        _hist_line(found, f"{path}:{number}", line)
+    if found.span_ns <= 0:
         raise OsnoiseError(f"{path}: no '# Duration: D HH:MM:SS'; leave rtla's header in")
-    if not cpus:
-        if summary.get("count") == [0]:
-            return [_hist_trace(path, 0, [], 0.0, 0, 0.0, span_ns, scale)]
+    if not found.cpus and found.summary.get("count") == [0]:
+        found.cpus, found.summary = [0], {}  # rtla names no CPU where there was no detour
+    if not found.cpus:
         raise OsnoiseError(f"{path}: no 'Index CPU-000 …' line; leave rtla's header and index in")
+    if any(len(counts) != len(found.cpus) for counts in found.summary.values()):
+        raise OsnoiseError(f"{path}: the summary is not of {len(found.cpus)} CPUs; the file is damaged")
     # Buckets without a detour are left out, but all begin at multiples of the width.
-    width = math.gcd(*(index for index, _ in rows)) or 1
-    over = summary.get("over", [0] * len(cpus))
-    count = summary.get("count")
-    if len(over) != len(cpus) or (count is not None and len(count) != len(cpus)):
-        raise OsnoiseError(f"{path}: the summary is not of {len(cpus)} CPUs; the file is damaged")
-    last_ns = (rows[-1][0] + width) * scale if rows else 0.0
-    traces = []
-    for i, cpu in enumerate(cpus):
-        buckets = [(index, counts[i]) for index, counts in rows]
-        listed = sum(counts for _, counts in buckets) + over[i]
-        if count is not None and listed != count[i]:
-            raise OsnoiseError(f"{path}: CPU {cpu}: {listed} detours in the buckets, {count[i]} in the summary: lines are missing")
-        traces.append(_hist_trace(path, cpu, buckets, width * scale, over[i], last_ns, span_ns, scale))
-    return traces
+    width = math.gcd(*(index for index, _ in found.rows)) or 1
+    return [_hist_trace(path, found, place, width) for place in range(len(found.cpus))]

@@ -9,9 +9,11 @@ import re
 
 def time_text(ns: float) -> str:
     """A time with a unit that suits it."""
+    ns = float(f"{ns:.3g}") if 1e3 > ns > 999.4 or ns >= 1e3 else ns  # 999.9 µs is 1 ms to three digits
     for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if ns >= size:
-            return f"{ns / size:.3g} {unit}"
+            value = ns / size
+            return f"{value:,.0f} {unit}" if value >= 1000 else f"{value:.3g} {unit}"
     return f"{ns:.0f} ns" if ns == int(ns) or ns >= 10 else f"{ns:.2g} ns"
 
 

@@ -41,13 +41,13 @@ run    mformat                                          mtools
 run    /usr/lib/python3/dist-packages/numpy/version.py  python3-numpy
 run    /usr/lib/python3/dist-packages/matplotlib/__init__.py  python3-matplotlib
 
+test   chromium                                         chromium
 test   /usr/lib/python3/dist-packages/pytest/__init__.py  python3-pytest
 test   /usr/lib/python3/dist-packages/xdist/__init__.py  python3-pytest-xdist
 test   clang                                            clang
 test   /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-x86_64.a  libclang-rt-14-dev|libclang-rt-19-dev
 test   gdb                                              gdb
 test   tclsh                                            tcl
-test   chromium                                         chromium
 '
 
 check=no

@@ -111,7 +111,7 @@ def slowdown_picture(
             axes.text(1.1, 100 * tolerance + 0.01 * top, f"tolerated: {percent_text(tolerance)}", fontsize=9, color=GREY, va="bottom")
         _node_axis(axes)
         axes.set_ylabel("slowdown of a step, E(Y)/G - 1, %")
-        axes.legend(frameon=False, loc="best", fontsize=10)
+        axes.legend(frameon=False, loc="upper left", fontsize=10)
         figure.suptitle(title or f"How far a job scales: phases of {time_text(curves[0].delays.grain_ns)}", x=0.01, ha="left", fontsize=14)
         notes_below(figure, ["Mark: as many nodes as the data hold phases; beyond (dotted), events too rare for the data would decide.", *notes])
         save(figure, path, width)

@@ -100,6 +100,6 @@ def sentence(found: Sequence[Verdict], grain_ns: int, tolerance: float) -> str:
     """The answer."""
     first, *others = found
     parts = [f"{_name(first)}'s noise lets a job scale {_part(first)}", *(f"{_name(v)}'s {_part(v)}" for v in others)]
-    text = ", ".join(parts[:-1]) + (" and " if others else "") + parts[-1]
+    text = ", ".join(parts[:-1]) + (", and " if others else "") + parts[-1]
     asked = f"With {time_text(grain_ns)} of computation between synchronisations and {percent_text(tolerance)} of slowdown tolerated, "
     return asked + text + (f"; {_quieter(found)}." if others else ".")

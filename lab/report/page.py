@@ -37,7 +37,7 @@ body { font: 16px/1.5 "DejaVu Sans", "Segoe UI", sans-serif; color: #1d1d1d; bac
   max-width: 72rem; margin: 2rem auto; padding: 0 1.5rem; }
 h1 { font-size: 1.7rem; margin-bottom: .4rem; } h2 { font-size: 1.25rem; margin-top: 2.6rem; border-bottom: 1px solid #d8d8d8; padding-bottom: .2rem; }
 .answer { font-size: 1.2rem; border-left: .35rem solid #14375e; padding: .4rem 0 .4rem 1rem; margin: 1.2rem 0; }
-.scroll { overflow-x: auto; }
+.scroll { overflow-x: auto; margin: 1.2rem 0; }
 table { border-collapse: collapse; font-size: .88rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; font-size: .88rem; color: #555; padding-bottom: .3rem; }
 th, td { padding: .28rem .8rem .28rem 0; text-align: right; border-bottom: 1px solid #e6e6e0; vertical-align: top; }

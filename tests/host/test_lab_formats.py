@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT))
 from lab import columns, formats  # noqa: E402
 from lab.formats import Assumed  # noqa: E402
 from lab.reading import DataError  # noqa: E402
+from lab.text import time_text  # noqa: E402
 from lab.trace import WRITERS, Trace, TraceError  # noqa: E402
 
 SELFISH = """# Benchmark Method: selfish detour
@@ -241,6 +242,17 @@ def test_the_flight_log_tells_when_and_not_how_long(tmp_path: Path) -> None:
     assert trace.parameters["interrupt"] == "2" and trace.parameters["exception"] == "1"
 
 
+def test_rtla_hist_without_a_detour(tmp_path: Path) -> None:
+    text = "# RTLA osnoise histogram\n# Time unit is microseconds (us)\n# Duration:   0 00:00:05\nIndex\nover: 0\ncount: 0\nmin: 0\navg: 0\nmax: 0\n"
+    (trace,) = formats.read(written(tmp_path, text))
+    assert trace.detours == 0 and trace.span_ns == 5e9
+
+
+@pytest.mark.parametrize(("ns", "text"), [(0, "0 ns"), (999, "999 ns"), (999_700, "1 ms"), (999_400, "999 µs"), (2.5, "2.5 ns"), (3.6e12, "3,600 s"), (17024, "17 µs")])
+def test_times_have_three_digits_and_a_unit(ns: float, text: str) -> None:
+    assert time_text(ns) == text
+
+
 # What is written is read again
 
 
@@ -299,6 +311,8 @@ def test_totals_alone_cannot_be_replayed(tmp_path: Path) -> None:
         ("# tracer: osnoise\n", "trace.dat: no 'sample_threshold' event"),
         (TOP.replace("53100000       304896", "1       304896"), "trace.dat:4: noise of 304896000 ns"),
         (HIST.replace("88", "87"), "trace.dat: CPU 0: 524 detours in the buckets, 525 in the summary"),
+        (HIST.replace("       434", "       4x4"), "trace.dat:5: not a bucket: '0           430       4x4'; it is an index and a count for each of 2"),
+        (HIST.replace("       434", ""), "trace.dat:5: not a bucket"),
         (HIST.replace("Index   CPU-000", "Index   CPU-0x0"), "trace.dat:4: not a heading"),
     ],
 )
