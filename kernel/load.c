@@ -23,6 +23,7 @@
 #include "kstring.h"
 #include "linux_abi.h"
 #include "node.h"
+#include "page.h"
 #include "process.h"
 
 #define STACK_TOP        ((ARCH_USER_LIMIT - 1) & ~(ARCH_LARGE_PAGE - 1))
@@ -31,16 +32,6 @@
 #define VECTOR_WORDS_MAX 2048 /* argc, pointers and auxiliary vector */
 
 /* ---- Segments ---- */
-
-static uint64_t page_down(uint64_t address)
-{
-    return address & ~(ARCH_PAGE - 1);
-}
-
-static uint64_t page_up(uint64_t address)
-{
-    return page_down(address + ARCH_PAGE - 1);
-}
 
 /* The page that a segment shares with the one before it gets the rights of both. */
 static int shared_page_join(struct vm *vm, uint64_t page, unsigned rights, const char *name,
@@ -335,7 +326,7 @@ static int program_load(struct process *process, const struct tree_node *program
 int process_load(struct process *process, struct tree_node *program, const struct process_arguments *given,
                  uint64_t *entry, uint64_t *stack, struct message *why)
 {
-    const uint64_t bytes = (sizeof(struct loader) + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
+    const uint64_t bytes = page_up(sizeof(struct loader));
     uint64_t memory = vm_pages_take(&process->vm, bytes, ARCH_PAGE);
 
     if (memory == PAGE_POOL_NONE)

@@ -8,6 +8,7 @@
 #include "arch.h"
 #include "errno.h"
 #include "linux_abi.h"
+#include "page.h"
 #include "process.h"
 #include "syscall.h"
 #include "wait.h"
@@ -19,7 +20,7 @@ struct pipe {
     char ring[PIPE_BYTES];
 };
 
-#define PIPE_MEMORY ((sizeof(struct pipe) + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1))
+#define PIPE_MEMORY page_up(sizeof(struct pipe))
 
 /* ---- Moving bytes; with the pipe's lock ---- */
 
@@ -90,6 +91,16 @@ static int64_t put_some(struct pipe *pipe, uint64_t buffer, uint64_t bytes, bool
 
 /* ---- The ends ---- */
 
+/* SIGPIPE for the caller. */
+static void broken_pipe_signal(void)
+{
+    const struct signal_info info = { .signal = SIGNAL_PIPE,
+                                      .sender = { .pid = (uint32_t)arch_process()->pid } };
+
+    signal_send_thread(arch_thread(), &info);
+    thread_return_check();
+}
+
 static int64_t pipe_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
     (void)offset;
@@ -119,7 +130,7 @@ static int64_t pipe_write(struct file *file, uint64_t buffer, uint64_t bytes, ui
             continue;
         }
         if (put == -EPIPE)
-            file_broken_pipe();
+            broken_pipe_signal();
         if (put == -EAGAIN && !(file->flags & O_NONBLOCK))
             put = change_wait(WAIT_FOREVER);
         if (put)

@@ -17,6 +17,7 @@
 #include "job.h"
 #include "kstring.h"
 #include "linux_abi.h"
+#include "page.h"
 #include "process.h"
 #include "version.h"
 
@@ -348,7 +349,7 @@ static int places_add(struct tree *tree, struct page_pool *pool, struct message 
     unsigned files_of_cpus = arch_cpu_count() * TOPOLOGY_FILES;
     uint64_t nodes = nodes_with_cpus();
     uint64_t bytes = (files_of_cpus + cpu_mask_count(nodes)) * PATH_BYTES;
-    uint64_t memory = page_pool_take(pool, (bytes + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1), ARCH_PAGE);
+    uint64_t memory = page_pool_take(pool, page_up(bytes), ARCH_PAGE);
     char *path = arch_physical(memory);
     int error = 0;
 

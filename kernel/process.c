@@ -11,6 +11,7 @@
 #include "errno.h"
 #include "itimer.h"
 #include "job.h"
+#include "page.h"
 #include "symbols.h"
 
 #define STATUS_SIGNALED 128
@@ -30,7 +31,7 @@ static const char *base_name(const char *path)
 int process_create(unsigned rank, const struct memory_slice *slice, struct tree *tree,
                    const struct process_arguments *given, struct process **out, struct message *why)
 {
-    const uint64_t bytes = (sizeof(struct process) + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
+    const uint64_t bytes = page_up(sizeof(struct process));
     struct page_pool pages;
 
     page_pool_initialise(&pages, slice->extents, slice->extent_count);

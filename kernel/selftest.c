@@ -12,6 +12,7 @@
 #include "console.h"
 #include "klog.h"
 #include "kstring.h"
+#include "page.h"
 #include "page_pool.h"
 #include "stop.h"
 
@@ -189,7 +190,7 @@ static void cost_trial(struct trial_timer *timers)
 
 _Noreturn void selftest_run(const char *name, const struct memory_slice *slice)
 {
-    const uint64_t bytes = (CROWD * sizeof(struct trial_timer) + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
+    const uint64_t bytes = page_up(CROWD * sizeof(struct trial_timer));
     struct page_pool pool;
 
     if (strcmp(name, "timers") != 0)

@@ -9,6 +9,7 @@
 #include "shared_memory.h"
 #include "arch.h"
 #include "kstring.h"
+#include "page.h"
 #include "user_bytes.h"
 #include "vm.h"
 
@@ -32,11 +33,6 @@ static struct {
     struct spinlock lock;
     struct shared_memory *first;
 } idle;
-
-static uint64_t page_up(uint64_t bytes)
-{
-    return (bytes + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
-}
 
 static uint64_t smaller(uint64_t a, uint64_t b)
 {

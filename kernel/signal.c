@@ -5,7 +5,7 @@
  *
  * Runs in system calls, in interrupts (timers) and on other ranks' CPUs, interrupts off. signals.lock guards
  * all that is changed here; what a thread blocks, and what waits for it, is also read without, by
- * signal_waits. Who holds it takes no other lock.
+ * signal_waits. Nothing here takes another lock while it holds it.
  */
 #include "signal.h"
 #include "arch.h"
@@ -191,15 +191,20 @@ static struct thread *taker_find(const struct process *process, uint64_t bit)
     return found;
 }
 
+/* Lets `thread`, or whoever takes it of the process (NULL), look for a signal that waits now. */
+static void taker_notify(const struct process *process, struct thread *thread, uint64_t bit)
+{
+    if (!thread)
+        thread = taker_find(process, bit);
+    if (thread && takes(thread, bit))
+        thread_notify(thread);
+}
+
 /* The caller takes signals no longer that wait for its process: others are told. */
 static void retarget(struct process *process, uint64_t newly_blocked)
 {
-    for (uint64_t set = process->signals.pending.set & newly_blocked; set; set &= set - 1) {
-        struct thread *taker = taker_find(process, set & -set);
-
-        if (taker)
-            thread_notify(taker);
-    }
+    for (uint64_t set = process->signals.pending.set & newly_blocked; set; set &= set - 1)
+        taker_notify(process, NULL, set & -set);
 }
 
 bool signal_waits(const struct thread *thread)
@@ -262,7 +267,6 @@ static bool is_void(const struct process *process, const struct thread *thread, 
 static int send_locked(struct process *process, struct thread *thread, const struct signal_info *info)
 {
     struct signal_pending *pending = thread ? &thread->signals.pending : &process->signals.pending;
-    struct thread *taker = thread;
     uint64_t bit = signal_bit(info->signal);
     struct signal_entry *entry;
 
@@ -280,10 +284,7 @@ static int send_locked(struct process *process, struct thread *thread, const str
         return -EAGAIN;
     }
     pending->set |= bit;
-    if (!taker)
-        taker = taker_find(process, bit);
-    if (taker && takes(taker, bit))
-        thread_notify(taker);
+    taker_notify(process, thread, bit);
     return 0;
 }
 
@@ -307,7 +308,6 @@ int signal_send_thread(struct thread *thread, const struct signal_info *info)
 
 bool signal_send_entry(struct process *process, struct thread *thread, struct signal_entry *entry)
 {
-    uint64_t bit = signal_bit(entry->info.signal);
     bool waits = true;
 
     spin_lock(&process->signals.lock);
@@ -318,10 +318,7 @@ bool signal_send_entry(struct process *process, struct thread *thread, struct si
         waits = false;
     } else {
         pending_add(thread ? &thread->signals.pending : &process->signals.pending, entry);
-        if (!thread)
-            thread = taker_find(process, bit);
-        if (thread && takes(thread, bit))
-            thread_notify(thread);
+        taker_notify(process, thread, signal_bit(entry->info.signal));
     }
     spin_unlock(&process->signals.lock);
     return waits;

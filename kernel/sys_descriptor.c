@@ -131,7 +131,7 @@ static int lock_acquire(struct file *file, const struct file_lock *wanted, bool 
         bool conflicts = file_lock_conflict(file->node, wanted);
         int error = conflicts ? -EAGAIN : file_lock_set(tree, file->node, wanted);
         spin_unlock(&tree->lock);
-        if (!conflicts) /* an exclusive lock may have become a shared one */
+        if (!conflicts && !wanted->exclusive) /* an exclusive lock may have become a shared one */
             change_tell_all();
         if (!conflicts || !wait)
             return error;

@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "errno.h"
 #include "linux_abi.h"
+#include "page.h"
 #include "process.h"
 #include "syscall.h"
 #include "timespec.h"
@@ -30,7 +31,7 @@ struct epoll {
     struct row rows[FILE_DESCRIPTORS_MAX];
 };
 
-#define EPOLL_MEMORY ((sizeof(struct epoll) + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1))
+#define EPOLL_MEMORY page_up(sizeof(struct epoll))
 
 /* Whether anything in it is ready: a set can be waited for in its turn (poll, not in another set). */
 static unsigned epoll_ready(struct file *file);
@@ -239,7 +240,7 @@ static long epoll_look(struct file *file, uint64_t buffer, uint64_t most, uint64
 
         if (result != 0 || clock_now_ns() >= deadline_ns)
             return result;
-        result = epoll->unannounced ? change_wait_looking(deadline_ns) : change_wait(deadline_ns);
+        result = change_wait_any(deadline_ns, epoll->unannounced);
         if (result)
             return result;
     }

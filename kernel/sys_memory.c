@@ -7,6 +7,7 @@
 #include "errno.h"
 #include "klog.h"
 #include "linux_abi.h"
+#include "page.h"
 #include "process.h"
 #include "shared_memory.h"
 #include "syscall.h"
@@ -123,7 +124,7 @@ long sys_mmap(uint64_t address, uint64_t bytes, uint64_t protection, uint64_t fl
     if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE))
         vm_flags |= VM_FIXED;
     else
-        address = address <= ARCH_USER_LIMIT ? (address + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1) : 0; /* a hint */
+        address = address <= ARCH_USER_LIMIT ? page_up(address) : 0; /* a hint */
     if (flags & MAP_FIXED_NOREPLACE)
         vm_flags |= VM_NO_REPLACE;
 

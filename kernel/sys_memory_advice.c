@@ -7,6 +7,7 @@
 #include "crosscall.h"
 #include "errno.h"
 #include "linux_abi.h"
+#include "page.h"
 #include "process.h"
 #include "syscall.h"
 
@@ -17,7 +18,7 @@ static int range_check(uint64_t address, uint64_t bytes)
 
     if (bytes > UINT64_MAX - offset - ARCH_PAGE)
         return -EINVAL;
-    bytes = (bytes + offset + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
+    bytes = page_up(bytes + offset);
     if (bytes > UINT64_MAX - start)
         return -EINVAL;
     return bytes == 0 || vm_covered(&arch_process()->vm, start, bytes) ? 0 : -ENOMEM;

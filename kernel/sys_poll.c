@@ -61,11 +61,6 @@ static int poll_once(uint64_t list, uint64_t count, bool *unannounced)
     return ready;
 }
 
-static int change_wait_any(uint64_t deadline_ns, bool unannounced)
-{
-    return unannounced ? change_wait_looking(deadline_ns) : change_wait(deadline_ns);
-}
-
 static long poll_wait(uint64_t list, uint64_t count, uint64_t deadline_ns)
 {
     bool unannounced = false;
@@ -230,6 +225,27 @@ long sys_select(uint64_t count, uint64_t in, uint64_t out, uint64_t error, uint6
     return timed_end(SYSCALL_NUMBER_select, result, timeout, deadline_ns, 1000);
 }
 
+/* A time limit and a signal mask (0: none) of the program's. The mask holds from here on, if all is well,
+ * until waiting_mask_end; after -EINTR signal_deliver puts the old one back (signal.h). */
+static int waiting_mask_begin(uint64_t timeout, uint64_t mask_address, uint64_t mask_bytes,
+                              uint64_t *deadline_ns)
+{
+    int error = deadline_read(timeout, deadline_ns);
+    uint64_t mask;
+
+    if (!error && mask_address)
+        error = signal_mask_read(mask_address, mask_bytes, &mask);
+    if (!error && mask_address)
+        signal_mask_swap(mask);
+    return error;
+}
+
+static void waiting_mask_end(uint64_t mask_address, long result)
+{
+    if (mask_address && result != -EINTR)
+        signal_mask_restore();
+}
+
 /* `packed` leads to the mask's address and its size; 0: no mask. */
 long sys_pselect6(uint64_t count, uint64_t in, uint64_t out, uint64_t error, uint64_t timeout,
                   uint64_t packed)
@@ -237,19 +253,15 @@ long sys_pselect6(uint64_t count, uint64_t in, uint64_t out, uint64_t error, uin
     struct {
         uint64_t address, bytes;
     } given = { 0, 0 };
-    uint64_t deadline_ns, mask = 0;
-    int fault =
-        packed && user_read(&given, packed, sizeof(given)) ? -EFAULT : deadline_read(timeout, &deadline_ns);
+    uint64_t deadline_ns;
 
-    if (!fault && given.address)
-        fault = signal_mask_read(given.address, given.bytes, &mask);
+    if (packed && user_read(&given, packed, sizeof(given)))
+        return -EFAULT;
+    int fault = waiting_mask_begin(timeout, given.address, given.bytes, &deadline_ns);
     if (fault)
         return fault;
-    if (given.address)
-        signal_mask_swap(mask);
     long result = select_until(count, in, out, error, deadline_ns);
-    if (given.address && result != -EINTR)
-        signal_mask_restore();
+    waiting_mask_end(given.address, result);
     return timed_end(SYSCALL_NUMBER_pselect6, result, timeout, deadline_ns, 1);
 }
 
@@ -257,17 +269,12 @@ long sys_pselect6(uint64_t count, uint64_t in, uint64_t out, uint64_t error, uin
 
 long sys_ppoll(uint64_t list, uint64_t count, uint64_t timeout, uint64_t mask_address, uint64_t mask_bytes)
 {
-    uint64_t deadline_ns, mask = 0;
-    int error = deadline_read(timeout, &deadline_ns);
+    uint64_t deadline_ns;
+    int error = waiting_mask_begin(timeout, mask_address, mask_bytes, &deadline_ns);
 
-    if (!error && mask_address)
-        error = signal_mask_read(mask_address, mask_bytes, &mask);
     if (error)
         return error;
-    if (mask_address)
-        signal_mask_swap(mask);
     long result = poll_wait(list, count, deadline_ns);
-    if (mask_address && result != -EINTR)
-        signal_mask_restore();
+    waiting_mask_end(mask_address, result);
     return timed_end(SYSCALL_NUMBER_ppoll, result, timeout, deadline_ns, 1);
 }

@@ -13,20 +13,6 @@
 #include "syscall.h"
 #include "timespec.h"
 
-#define TIMER_ABSOLUTE 1 /* TIMER_ABSTIME */
-
-enum {
-    REALTIME,
-    MONOTONIC,
-    PROCESS_CPU,
-    THREAD_CPU,
-    MONOTONIC_RAW,
-    REALTIME_COARSE,
-    MONOTONIC_COARSE,
-    BOOTTIME,
-    TAI = 11
-};
-
 /* ---- Clocks ---- */
 
 static int clock_read(uint64_t clock, uint64_t *ns)
@@ -35,20 +21,21 @@ static int clock_read(uint64_t clock, uint64_t *ns)
     struct cpu_time time;
 
     switch ((uint32_t)clock) {
-    case REALTIME:
-    case REALTIME_COARSE:
-    case TAI: /* nobody has told how many leap seconds there have been: 0, as on Linux then */
+    case CLOCK_ID_REALTIME:
+    case CLOCK_ID_REALTIME_COARSE:
+    case CLOCK_ID_TAI: /* nobody has told how many leap seconds there have been: 0, as on Linux then */
         *ns = now + clock_wall_offset_ns();
         return 0;
-    case MONOTONIC:
-    case MONOTONIC_RAW:
-    case MONOTONIC_COARSE:
-    case BOOTTIME:
+    case CLOCK_ID_MONOTONIC:
+    case CLOCK_ID_MONOTONIC_RAW:
+    case CLOCK_ID_MONOTONIC_COARSE:
+    case CLOCK_ID_BOOTTIME:
         *ns = now;
         return 0;
-    case PROCESS_CPU:
-    case THREAD_CPU:
-        time = (uint32_t)clock == PROCESS_CPU ? process_time(arch_process()) : thread_time(arch_thread());
+    case CLOCK_ID_PROCESS_CPU:
+    case CLOCK_ID_THREAD_CPU:
+        time = (uint32_t)clock == CLOCK_ID_PROCESS_CPU ? process_time(arch_process())
+                                                       : thread_time(arch_thread());
         *ns = time.user_ns + time.system_ns;
         return 0;
     default:
@@ -104,7 +91,7 @@ long sys_time(uint64_t buffer)
 long sys_clock_settime(uint64_t clock, uint64_t address)
 {
     uint64_t ns;
-    int error = (uint32_t)clock == REALTIME ? timespec_read(address, &ns) : -EINVAL;
+    int error = (uint32_t)clock == CLOCK_ID_REALTIME ? timespec_read(address, &ns) : -EINVAL;
 
     return error ? error : -EPERM;
 }
@@ -243,8 +230,9 @@ long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint6
     int error;
 
     clock = (uint32_t)clock;
-    if (clock != REALTIME && clock != MONOTONIC && clock != BOOTTIME && clock != TAI)
-        return clock <= BOOTTIME ? -EOPNOTSUPP : -EINVAL;
+    if (clock != CLOCK_ID_REALTIME && clock != CLOCK_ID_MONOTONIC && clock != CLOCK_ID_BOOTTIME &&
+        clock != CLOCK_ID_TAI)
+        return clock <= CLOCK_ID_BOOTTIME ? -EOPNOTSUPP : -EINVAL;
     error = timespec_read(request, &ns);
     if (!error)
         error = clock_read(clock, &now);
@@ -256,6 +244,7 @@ long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint6
     /* An absolute time is the deadline itself: one that lies on a boundary is served by that boundary. */
     if (!absolute)
         return sleep_for(ns, remainder);
-    return sleep_until(SYSCALL_NUMBER_clock_nanosleep,
-                       clock == REALTIME || clock == TAI ? ns - clock_wall_offset_ns() : ns);
+    return sleep_until(SYSCALL_NUMBER_clock_nanosleep, clock == CLOCK_ID_REALTIME || clock == CLOCK_ID_TAI
+                                                           ? ns - clock_wall_offset_ns()
+                                                           : ns);
 }

@@ -11,17 +11,9 @@
 #include "syscall.h"
 #include "timespec.h"
 
-#define US_PER_S       1000000
-#define TIMER_ABSOLUTE 1 /* TIMER_ABSTIME */
+#define US_PER_S 1000000
 
 enum { ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF };
-enum {
-    CLOCK_REALTIME = 0,
-    CLOCK_MONOTONIC = 1,
-    CLOCK_PROCESS_CPU = 2,
-    CLOCK_THREAD_CPU = 3,
-    CLOCK_BOOTTIME = 7
-};
 
 /* ---- setitimer, alarm ---- */
 
@@ -107,12 +99,12 @@ long sys_alarm(uint64_t seconds)
 static int clock_check(uint64_t clock)
 {
     switch ((uint32_t)clock) {
-    case CLOCK_REALTIME:
-    case CLOCK_MONOTONIC:
-    case CLOCK_BOOTTIME:
+    case CLOCK_ID_REALTIME:
+    case CLOCK_ID_MONOTONIC:
+    case CLOCK_ID_BOOTTIME:
         return 0;
-    case CLOCK_PROCESS_CPU:
-    case CLOCK_THREAD_CPU:
+    case CLOCK_ID_PROCESS_CPU:
+    case CLOCK_ID_THREAD_CPU:
         return (int)syscall_refuse("timer_create", "timers run by the clock, not by the time that a program "
                                                    "computes: without a tick nobody counts it");
     default:
@@ -161,7 +153,7 @@ long sys_timer_create(uint64_t clock, uint64_t event_address, uint64_t id_addres
 
     int id = itimer_create(silent ? SIGNAL_ALRM : event.signal, event_address ? &event.value : NULL,
                            event.notify == SIGEV_THREAD_ID ? (uint32_t)event.tid : 0, silent,
-                           (uint32_t)clock == CLOCK_REALTIME);
+                           (uint32_t)clock == CLOCK_ID_REALTIME);
     if (id < 0)
         return timers_refuse(id);
     if (user_write(id_address, &id, sizeof(id))) {

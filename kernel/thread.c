@@ -15,6 +15,7 @@
 #include "klog.h"
 #include "kstring.h"
 #include "linux_abi.h"
+#include "page.h"
 #include "process.h"
 #include "stop.h"
 #include "syscall.h"
@@ -35,7 +36,7 @@ static uint32_t last_tid = PID_LAST; /* pids are below; tids are given once, as 
 
 uint64_t threads_bytes(unsigned cpu_count)
 {
-    return (2 * cpu_count * sizeof(struct thread) + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
+    return page_up(2 * cpu_count * sizeof(struct thread));
 }
 
 void threads_initialise(struct page_pool *pool, unsigned cpu_count)
@@ -91,18 +92,27 @@ static void thread_give(struct thread *thread)
     spin_unlock(&threads_lock);
 }
 
+/* The thread has the CPU from now on, and may have it: it has its parent's affinity, but a CPU of its own.
+ * With the process's lock, once it has more than the first. */
+static void thread_place(struct process *process, struct thread *thread, unsigned cpu)
+{
+    thread->cpu = thread->wanted_cpu = cpu;
+    thread->arrived = false;
+    thread->affinity |= cpu_mask_bit(cpu);
+    process->thread_count++;
+    __atomic_store_n(&on_cpu[cpu], thread, __ATOMIC_RELEASE);
+}
+
 struct thread *thread_first(struct process *process)
 {
     struct thread *thread = thread_take(process);
 
     thread->tid = (uint32_t)process->pid;
-    thread->cpu = thread->wanted_cpu = arch_cpu_index();
     thread->affinity = process->cpus;
     thread->latency_bound_ns = latency_bound_default_ns();
     thread->signals.stack.flags = SS_DISABLE;
     memcpy(thread->name, process->name, sizeof(thread->name));
-    process->thread_count = 1;
-    on_cpu[thread->cpu] = thread;
+    thread_place(process, thread, arch_cpu_index());
     arch_thread_set(thread);
     arch_process_set(process);
     return thread;
@@ -153,20 +163,9 @@ static int cpu_find(struct process *process, uint64_t wanted, uint64_t end_word)
         if (clock_now_ns() >= deadline_ns)
             return CPU_NONE;
         spin_unlock(&process->lock);
-        if (change_wait_looking(deadline_ns))
-            deadline_ns = 0; /* a signal is more urgent */
+        if (change_wait_looking(deadline_ns)) /* nobody announces those that wait for the word */
+            deadline_ns = 0;                  /* a signal is more urgent */
     }
-}
-
-/* The thread has the CPU from now on, and may have it: it has its parent's affinity, but a CPU of its own.
- * With the process's lock. */
-static void thread_place(struct process *process, struct thread *thread, unsigned cpu)
-{
-    thread->cpu = thread->wanted_cpu = cpu;
-    thread->arrived = false;
-    thread->affinity |= cpu_mask_bit(cpu);
-    process->thread_count++;
-    __atomic_store_n(&on_cpu[cpu], thread, __ATOMIC_RELEASE);
 }
 
 /* Puts a thread behind those that wait for a CPU, takes the first one. With the process's lock. */

@@ -38,6 +38,11 @@ int change_wait_looking(uint64_t deadline_ns)
     return change_wait(next < deadline_ns ? next : deadline_ns);
 }
 
+int change_wait_any(uint64_t deadline_ns, bool unannounced)
+{
+    return unannounced ? change_wait_looking(deadline_ns) : change_wait(deadline_ns);
+}
+
 static void cpus_wake(uint64_t cpus)
 {
     uint64_t others = cpus & ~cpu_mask_bit(arch_cpu_index());
@@ -66,13 +71,4 @@ void change_tell_all(void)
 long restartable(unsigned number, long result)
 {
     return result == -EINTR ? thread_interrupted_call(number, RESTART_ALWAYS) : result;
-}
-
-void file_broken_pipe(void)
-{
-    const struct signal_info info = { .signal = SIGNAL_PIPE,
-                                      .sender = { .pid = (uint32_t)arch_process()->pid } };
-
-    signal_send_thread(arch_thread(), &info);
-    thread_return_check();
 }

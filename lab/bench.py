@@ -40,7 +40,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -124,6 +124,21 @@ def image_bytes(kernel: Path) -> int:
         return stripped.stat().st_size
 
 
+def told(who: str, found: dict[str, int], needed: Sequence[str], result: Any) -> dict[str, int]:
+    """`found`, if all that is needed is among it; LabError with the end of the console if not."""
+    if missing := [word for word in needed if word not in found]:
+        raise LabError(f"{who} does not tell {', '.join(missing)}\n{runner.console_tail(result)}")
+    return found
+
+
+def cost_told(what: str, name: str, call: Callable[[], Any], path: Path, needed: Sequence[str], out: TextIO) -> dict[str, int]:
+    """What one run of `cost` on the system `name` tells; `path` keeps its output. RunnerError where the machine cannot be had."""
+    result = runner.run_shown(f"{what} on {name}", out, call)
+    path.write_bytes(result.stdout)
+    runner.result_checked(name, result)
+    return told(f"{name}: the program", parse_cost(result.stdout.decode("ascii", errors="replace")), needed, result)
+
+
 def measure(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, dict[str, int]]:
     """What `cost` says on each system."""
     common: dict[str, Any] = {
@@ -143,20 +158,14 @@ def measure(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[
     }
     found: dict[str, dict[str, int]] = {}
     for i, (key, (name, call)) in enumerate(runs.items(), start=1):
-        try:
-            result = runner.run_shown(f"[{i}/{len(runs)}] cost on {name}", out, call)
-        except machines.RunnerError as error:
-            raise LabError(f"{name}: {error}") from None
-        (options.out / f"cost-{key}.txt").write_bytes(result.stdout)
-        runner.result_checked(name, result)
-        found[key] = parse_cost(result.stdout.decode("ascii", errors="replace"))
         needed = ["getpid_ticks_min", "signal_ticks", "clock_gettime_ticks_min", "clock_gettime_kernel_ticks_min", "main_ticks"]
         tacet_only = ["boot_ticks", "zeroed_bytes_before_main", "kernel_bytes", "klog_event_ticks"]
         needed += tacet_only if key == "tacet" else ["memory_gone_bytes"]
         needed += [f"sleep_{which}_late_{part}_ns" for which in ("exact", "default") for part in ("min", "median", "max")]
-        missing = [word for word in needed if word not in found[key]]
-        if missing:
-            raise LabError(f"{name}: the program does not tell {', '.join(missing)}\n{runner.console_tail(result)}")
+        try:
+            found[key] = cost_told(f"[{i}/{len(runs)}] cost", name, call, options.out / f"cost-{key}.txt", needed, out)
+        except machines.RunnerError as error:
+            raise LabError(f"{name}: {error}") from None
     return found
 
 
@@ -176,10 +185,7 @@ def measure_timers(options: argparse.Namespace, machines: Runner, out: TextIO) -
     runner.result_checked("Tacet", result)
     found = parse_selftest(result.console.replace("\r", ""))
     needed = ["crowd_timers", "crowd_interrupts", "arm_ticks", "cancel_ticks", "expire_ticks", "exact_late_max_ns"]
-    missing = [word for word in needed if word not in found]
-    if missing:
-        raise LabError(f"Tacet: the test of the timers does not tell {', '.join(missing)}\n{runner.console_tail(result)}")
-    return found
+    return told("Tacet: the test of the timers", found, needed, result)
 
 
 #: The large mapping, in MiB, and the machine that has room for it.
@@ -198,15 +204,9 @@ def measure_maps(options: argparse.Namespace, machines: Runner, out: TextIO) -> 
     found: dict[str, dict[str, int]] = {}
     for key, (name, call) in runs.items():
         try:
-            result = runner.run_shown(f"memory on {name}", out, call)
+            found[key] = cost_told("memory", name, call, options.out / f"cost-map-{key}.txt", ["map_small_page_ticks", "map_large_page_ticks"], out)
         except machines.RunnerError as error:
             raise LabError(f"{name}: {error}") from None
-        (options.out / f"cost-map-{key}.txt").write_bytes(result.stdout)
-        runner.result_checked(name, result)
-        found[key] = parse_cost(result.stdout.decode("ascii", errors="replace"))
-        missing = [word for word in ("map_small_page_ticks", "map_large_page_ticks") if word not in found[key]]
-        if missing:
-            raise LabError(f"{name}: the program does not tell {', '.join(missing)}\n{runner.console_tail(result)}")
     return found
 
 
@@ -220,17 +220,12 @@ def measure_wake(options: argparse.Namespace, machines: Runner, out: TextIO) -> 
     found: dict[str, int | str] = {}
     for key, (name, call) in runs.items():
         try:
-            result = runner.run_shown(f"wake-up on {name}", out, call)
+            values = cost_told("wake-up", name, call, options.out / f"cost-wake-{key}.txt", ["futex_wake_ticks_min"], out)
         except machines.RunnerError as error:
             if key == "tacet":
                 raise LabError(f"{name}: {error}") from None
             found[key] = f"absent: {error}"
             continue
-        (options.out / f"cost-wake-{key}.txt").write_bytes(result.stdout)
-        runner.result_checked(name, result)
-        values = parse_cost(result.stdout.decode("ascii", errors="replace"))
-        if "futex_wake_ticks_min" not in values:
-            raise LabError(f"{name}: the program does not tell futex_wake_ticks_min\n{runner.console_tail(result)}")
         found[key] = values["futex_wake_ticks_min"]
     return found
 

@@ -10,11 +10,9 @@
 #define _GNU_SOURCE
 #include "crew.h"
 #include "memory.h"
-#include "parse.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define SIZE_DEFAULT        256
 #define SIZE_MOST           65536
@@ -72,29 +70,16 @@ static bool is_right(const struct matrices *m)
     return true;
 }
 
-static int usage(const char *what)
-{
-    fprintf(stderr, "dgemm: %s\nusage: dgemm [-t THREADS] [-n SIZE] [-r REPETITIONS]\n", what);
-    return 64;
-}
-
 int main(int count, char **words)
 {
-    uint64_t threads = 1, size = SIZE_DEFAULT, repetitions = REPETITIONS_DEFAULT;
+    struct crew_options options = { 1, SIZE_DEFAULT, REPETITIONS_DEFAULT };
     struct matrices m;
     struct crew_result result;
 
-    for (int option; (option = getopt(count, words, "t:n:r:")) != -1;) {
-        const char *wrong = option == 't'   ? parse_count(optarg, 1, CREW_MOST, &threads)
-                            : option == 'n' ? parse_count(optarg, 1, SIZE_MOST, &size)
-                            : option == 'r' ? parse_count(optarg, 1, 1000000, &repetitions)
-                                            : "no such option";
+    if (!crew_options_read(count, words, "dgemm", "SIZE", SIZE_MOST, &options))
+        return 64;
 
-        if (wrong)
-            return usage(wrong);
-    }
-    if (optind != count)
-        return usage("one word too many");
+    size_t size = options.size;
     m.size = size;
     m.a = memory_ready(size * size * sizeof(double));
     m.b = memory_ready(size * size * sizeof(double));
@@ -104,7 +89,7 @@ int main(int count, char **words)
         return 65;
     }
     fill(&m);
-    struct crew_work work = { "dgemm", threads, (unsigned)repetitions, rows_multiply, &m };
+    struct crew_work work = { "dgemm", options.threads, (unsigned)options.repetitions, rows_multiply, &m };
 
     if (!crew_run(&work, &result))
         return 73;

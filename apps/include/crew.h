@@ -33,6 +33,16 @@ struct crew_result {
     uint64_t kernel_entries; /* of all CPUs, from before the first timed repetition until after the last */
 };
 
+/* What the command line asks for: -t THREADS -n SIZE -r REPETITIONS. */
+struct crew_options {
+    uint64_t threads, size, repetitions;
+};
+
+/* Reads it into `options`, which hold the defaults. False, with what was wrong and the usage on standard
+ * error, where SIZE is called `size_name`, and is at most `size_most`. */
+bool crew_options_read(int count, char **words, const char *program, const char *size_name, uint64_t size_most,
+                       struct crew_options *options);
+
 /* False, with a message on standard error, if the threads or CPUs cannot be had. */
 bool crew_run(const struct crew_work *work, struct crew_result *result);
 

@@ -9,6 +9,7 @@
 
 #include "affinity.h"
 #include "cycles.h"
+#include "parse.h"
 #include "tacet.h"
 
 #include <inttypes.h>
@@ -16,6 +17,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#define REPETITIONS_MOST 1000000
 
 struct crew;
 
@@ -80,6 +84,24 @@ static void *crew_member_run(void *argument)
     /* Nobody ends, which enters the kernel and may wake somebody, before all have counted. */
     crew_meet(crew);
     return NULL;
+}
+
+bool crew_options_read(int count, char **words, const char *program, const char *size_name, uint64_t size_most,
+                       struct crew_options *options)
+{
+    const char *wrong = NULL;
+
+    for (int option; !wrong && (option = getopt(count, words, "t:n:r:")) != -1;)
+        wrong = option == 't'   ? parse_count(optarg, 1, CREW_MOST, &options->threads)
+                : option == 'n' ? parse_count(optarg, 1, size_most, &options->size)
+                : option == 'r' ? parse_count(optarg, 1, REPETITIONS_MOST, &options->repetitions)
+                                : "no such option";
+    if (!wrong && optind != count)
+        wrong = "one word too many";
+    if (wrong)
+        fprintf(stderr, "%s: %s\nusage: %s [-t THREADS] [-n %s] [-r REPETITIONS]\n", program, wrong, program,
+                size_name);
+    return !wrong;
 }
 
 bool crew_run(const struct crew_work *work, struct crew_result *result)

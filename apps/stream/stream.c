@@ -12,10 +12,8 @@
 #define _GNU_SOURCE
 #include "crew.h"
 #include "memory.h"
-#include "parse.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #define ELEMENTS_DEFAULT    (1 << 20)
 #define ELEMENTS_MOST       (UINT64_C(1) << 36)
@@ -46,29 +44,16 @@ static bool is_right(const struct arrays *arrays)
     return true;
 }
 
-static int usage(const char *what)
-{
-    fprintf(stderr, "stream: %s\nusage: stream [-t THREADS] [-n ELEMENTS] [-r REPETITIONS]\n", what);
-    return 64;
-}
-
 int main(int count, char **words)
 {
-    uint64_t threads = 1, elements = ELEMENTS_DEFAULT, repetitions = REPETITIONS_DEFAULT;
+    struct crew_options options = { 1, ELEMENTS_DEFAULT, REPETITIONS_DEFAULT };
     struct arrays arrays;
     struct crew_result result;
 
-    for (int option; (option = getopt(count, words, "t:n:r:")) != -1;) {
-        const char *wrong = option == 't'   ? parse_count(optarg, 1, CREW_MOST, &threads)
-                            : option == 'n' ? parse_count(optarg, 1, ELEMENTS_MOST, &elements)
-                            : option == 'r' ? parse_count(optarg, 1, 1000000, &repetitions)
-                                            : "no such option";
+    if (!crew_options_read(count, words, "stream", "ELEMENTS", ELEMENTS_MOST, &options))
+        return 64;
 
-        if (wrong)
-            return usage(wrong);
-    }
-    if (optind != count)
-        return usage("one word too many");
+    size_t elements = options.size;
     arrays.elements = elements;
     arrays.a = memory_ready(elements * sizeof(double));
     arrays.b = memory_ready(elements * sizeof(double));
@@ -81,7 +66,7 @@ int main(int count, char **words)
         arrays.b[i] = (double)(i % 1000);
         arrays.c[i] = (double)(i % 77);
     }
-    struct crew_work work = { "stream", threads, (unsigned)repetitions, triad, &arrays };
+    struct crew_work work = { "stream", options.threads, (unsigned)options.repetitions, triad, &arrays };
 
     if (!crew_run(&work, &result))
         return 73;

@@ -15,6 +15,7 @@
 #include "arch.h"
 #include "arch/page_table.h"
 #include "arch/setup.h"
+#include "page.h"
 #include "stop.h"
 
 extern uint8_t image_start[], image_text_end[], image_rodata_end[], image_end[];
@@ -203,7 +204,7 @@ void kernel_guard_page(uint64_t address)
 volatile void *device_map(uint64_t physical, uint64_t bytes)
 {
     uint64_t offset = physical & (ARCH_PAGE - 1);
-    uint64_t length = (offset + bytes + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
+    uint64_t length = page_up(offset + bytes);
     uint64_t address = DEVICE_WINDOW + device_window_used;
 
     if (physical >= ADDRESS_LIMIT || length > DEVICE_WINDOW_BYTES - device_window_used)

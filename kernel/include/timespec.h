@@ -7,6 +7,21 @@
 
 #include <stdint.h>
 
+/* Linux's clocks, by number. */
+enum clock_id {
+    CLOCK_ID_REALTIME = 0,
+    CLOCK_ID_MONOTONIC = 1,
+    CLOCK_ID_PROCESS_CPU = 2,
+    CLOCK_ID_THREAD_CPU = 3,
+    CLOCK_ID_MONOTONIC_RAW = 4,
+    CLOCK_ID_REALTIME_COARSE = 5,
+    CLOCK_ID_MONOTONIC_COARSE = 6,
+    CLOCK_ID_BOOTTIME = 7,
+    CLOCK_ID_TAI = 11
+};
+
+#define TIMER_ABSOLUTE 1 /* TIMER_ABSTIME */
+
 /* A struct timespec of the program's as ns; UINT64_MAX where it is longer than the clock runs. -EFAULT;
  * -EINVAL where it is negative or has a second or more of nanoseconds. */
 int timespec_read(uint64_t address, uint64_t *ns);

@@ -6,13 +6,9 @@
 #ifndef TACET_VM_INNER_H
 #define TACET_VM_INNER_H
 
+#include "page.h"
 #include "shared_memory.h"
 #include "vm.h"
-
-static inline uint64_t page_up(uint64_t value)
-{
-    return (value + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
-}
 
 /* ---- vm_area.c: the list of areas ---- */
 

@@ -14,6 +14,7 @@
 #ifndef TACET_WAIT_H
 #define TACET_WAIT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define WAIT_FOREVER UINT64_MAX
@@ -24,8 +25,11 @@ struct process;
  * the end of the process, wants the thread. wait.c */
 int change_wait(uint64_t deadline_ns);
 
-/* The same where a device is among the files, which nobody announces: wakes by itself every millisecond. */
+/* The same for what nobody announces, a device's input for one: wakes by itself every millisecond. */
 int change_wait_looking(uint64_t deadline_ns);
+
+/* For several files: looks if one of them is unannounced (file.h). */
+int change_wait_any(uint64_t deadline_ns, bool unannounced);
 
 /* Wakes the threads of a process, or of all processes, that wait for a change. */
 void change_tell(const struct process *process);
@@ -34,8 +38,5 @@ void change_tell_all(void);
 /* What a call that may be started again after a signal answers: its result, or -EINTR with the consequences
  * (thread_interrupted_call). */
 long restartable(unsigned number, long result);
-
-/* SIGPIPE for the caller. wait.c */
-void file_broken_pipe(void);
 
 #endif

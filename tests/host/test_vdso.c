@@ -54,9 +54,9 @@ TEST(a_change_is_seen_whole_or_not_at_all)
     CHECK(pthread_create(&writer, NULL, change, &stop) == 0);
     /* On a busy machine the writer may begin late. */
     for (; rounds < ROUNDS || ((!monotonic[1] || !monotonic[3]) && rounds < 10000 * ROUNDS); rounds++) {
-        __vdso_clock_gettime(REALTIME, &now);
+        __vdso_clock_gettime(CLOCK_ID_REALTIME, &now);
         torn += now.seconds != 3 || now.nanoseconds != 0;
-        __vdso_clock_gettime(MONOTONIC, &now);
+        __vdso_clock_gettime(CLOCK_ID_MONOTONIC, &now);
         monotonic[now.seconds & 3]++;
     }
     __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);

@@ -15,6 +15,7 @@
  */
 #define _GNU_SOURCE
 #include "call_shapes.h"
+#include "raw_call.h"
 #include "suicide.h"
 
 #include <errno.h>
@@ -65,17 +66,6 @@ static uint64_t random_number(struct fuzzer *f)
 static unsigned below(struct fuzzer *f, unsigned limit)
 {
     return (unsigned)((random_number(f) >> 33) % limit);
-}
-
-static long bare(long number, const uint64_t *a)
-{
-    register uint64_t r10 __asm__("r10") = a[3];
-    register uint64_t r8 __asm__("r8") = a[4];
-    register uint64_t r9 __asm__("r9") = a[5];
-    long result;
-
-    __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory");
-    return result;
 }
 
 #define CALL(number, ...) bare(number, (const uint64_t[6]){ __VA_ARGS__ })

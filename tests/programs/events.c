@@ -23,13 +23,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define IS(call, expected) PROMISE((call) == (expected), "errno %d (%s)", errno, strerror(errno))
-#define FAILS(call, error)                                                                                                             \
-    do {                                                                                                                               \
-        errno = 0;                                                                                                                     \
-        PROMISE((call) == -1 && errno == (error), "errno %d (%s)", errno, strerror(errno));                                            \
-    } while (0)
-
 static int64_t now_ms(void)
 {
     struct timespec time;

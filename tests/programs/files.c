@@ -24,13 +24,6 @@
 #include <unistd.h>
 #include <utime.h>
 
-#define IS(call, expected) PROMISE((call) == (expected), "errno %d (%s)", errno, strerror(errno))
-#define FAILS(call, error)                                                                                                             \
-    do {                                                                                                                               \
-        errno = 0;                                                                                                                     \
-        PROMISE((call) == -1 && errno == (error), "errno %d (%s)", errno, strerror(errno));                                            \
-    } while (0)
-
 static int make(const char *path, const char *text)
 {
     int file = open(path, O_CREAT | O_RDWR | O_TRUNC, 0644);

@@ -9,6 +9,7 @@
  * by their arguments and not by name wherever possible: suicide.h is to be kept in step with syscalls.def.
  */
 #define _GNU_SOURCE
+#include "raw_call.h"
 #include "suicide.h"
 
 #include <errno.h>
@@ -68,17 +69,6 @@ static uint64_t random_number(void)
 {
     state ^= state << 13, state ^= state >> 7, state ^= state << 17;
     return state;
-}
-
-static long bare(long number, const uint64_t *a)
-{
-    register uint64_t r10 __asm__("r10") = a[3];
-    register uint64_t r8 __asm__("r8") = a[4];
-    register uint64_t r9 __asm__("r9") = a[5];
-    long result;
-
-    __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory");
-    return result;
 }
 
 static long bare3(long number, uint64_t a, uint64_t b, uint64_t c)

@@ -15,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define IS(call, expected) PROMISE((call) == (expected), "errno %d (%s)", errno, strerror(errno))
 #define LINES              300
 #define TURNS              100
 #define LEFT_BYTES         (4 << 20)

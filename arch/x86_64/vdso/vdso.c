@@ -12,21 +12,13 @@
  */
 #include "arch/vdso.h"
 #include "clock_page.h"
+#include "timespec.h"
 
 #define SYSTEM_CALL_CLOCK_GETTIME 228
 #define SYSTEM_CALL_CLOCK_GETRES  229
 #define SYSTEM_CALL_GETCPU        309
 
 #define SELECTOR_CPU_NUMBER 0x3b /* arch/cpu.h, which is not for programs */
-
-enum {
-    REALTIME = 0,
-    MONOTONIC = 1,
-    MONOTONIC_RAW = 4,
-    REALTIME_COARSE = 5,
-    MONOTONIC_COARSE = 6,
-    BOOTTIME = 7,
-};
 
 struct timespec {
     int64_t seconds, nanoseconds;
@@ -106,14 +98,15 @@ static uint64_t now_ns(bool since_1970)
 
 static bool clock_is_wall(int clock)
 {
-    return clock == REALTIME || clock == REALTIME_COARSE;
+    return clock == CLOCK_ID_REALTIME || clock == CLOCK_ID_REALTIME_COARSE;
 }
 
 /* Of all the clocks that this file can read: 0, 1, 4, 5, 6, 7. */
 static bool clock_is_known(int clock)
 {
-    const unsigned known = 1U << REALTIME | 1U << MONOTONIC | 1U << MONOTONIC_RAW | 1U << REALTIME_COARSE |
-                           1U << MONOTONIC_COARSE | 1U << BOOTTIME;
+    const unsigned known = 1U << CLOCK_ID_REALTIME | 1U << CLOCK_ID_MONOTONIC | 1U << CLOCK_ID_MONOTONIC_RAW |
+                           1U << CLOCK_ID_REALTIME_COARSE | 1U << CLOCK_ID_MONOTONIC_COARSE |
+                           1U << CLOCK_ID_BOOTTIME;
 
     return (unsigned)clock < 32 && (known >> clock & 1);
 }
