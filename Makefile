@@ -23,7 +23,7 @@ OBJCOPY = objcopy
 
 KERNEL := $(BUILD)/tacet.elf
 
-KERNEL_C   := $(sort $(wildcard kernel/*.c drivers/*/*.c) $(filter-out arch/$(ARCH)/offsets.c,$(wildcard arch/$(ARCH)/*.c arch/$(ARCH)/boot/*.c)))
+KERNEL_C   := $(sort $(wildcard kernel/*/*.c kernel/*/*/*.c drivers/*/*.c) $(filter-out arch/$(ARCH)/offsets.c,$(wildcard arch/$(ARCH)/*.c arch/$(ARCH)/boot/*.c)))
 KERNEL_ASM := $(sort $(wildcard arch/$(ARCH)/*.asm arch/$(ARCH)/boot/*.asm))
 KERNEL_OBJECTS := $(KERNEL_C:%.c=$(BUILD)/kernel/%.o) $(KERNEL_ASM:%.asm=$(BUILD)/kernel/%.asm.o)
 
@@ -31,7 +31,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),
 # For size: what the kernel leaves in the caches is taken from the program.
 KERNEL_CFLAGS := -std=gnu11 -Os -g -ffreestanding -fno-pic -fno-pie -mcmodel=kernel -mno-red-zone -mgeneral-regs-only \
 	-fno-stack-protector -fcf-protection=none -fno-asynchronous-unwind-tables -fno-omit-frame-pointer -momit-leaf-frame-pointer \
-	-fno-strict-aliasing -ffile-prefix-map=$(CURDIR)/= $(WARNINGS) -iquote kernel/include -iquote arch/$(ARCH)/include -iquote kernel -iquote libc/include
+	-fno-strict-aliasing -ffile-prefix-map=$(CURDIR)/= $(WARNINGS) -iquote kernel -iquote arch/$(ARCH)/include -iquote libc/include -iquote .
 
 .PHONY: kernel
 kernel: $(KERNEL)
@@ -53,9 +53,9 @@ $(BUILD)/kernel/%.asm.o: %.asm $(BUILD)/offsets.inc $(wildcard arch/$(ARCH)/*.in
 
 # The vDSO: an ELF file of its own, inside the kernel.
 VDSO_CFLAGS := -std=gnu11 -O2 -ffreestanding -fPIC -fvisibility=default -mgeneral-regs-only -fno-stack-protector -fcf-protection=none \
-	-fno-asynchronous-unwind-tables -fno-builtin -fno-strict-aliasing $(WARNINGS) -iquote kernel/include -iquote arch/$(ARCH)/include
+	-fno-asynchronous-unwind-tables -fno-builtin -fno-strict-aliasing $(WARNINGS) -iquote kernel -iquote arch/$(ARCH)/include
 
-$(BUILD)/vdso.so: arch/$(ARCH)/vdso/vdso.c arch/$(ARCH)/vdso/vdso.ld arch/$(ARCH)/include/arch/vdso.h kernel/include/clock_page.h
+$(BUILD)/vdso.so: arch/$(ARCH)/vdso/vdso.c arch/$(ARCH)/vdso/vdso.ld arch/$(ARCH)/include/arch/vdso.h kernel/time/clock_page.h
 	@mkdir -p $(@D)
 	@echo "  VDSO    $@"
 	$(Q)$(CC) $(VDSO_CFLAGS) -shared -nostdlib -Wl,-T,arch/$(ARCH)/vdso/vdso.ld,-soname,linux-vdso.so.1,--hash-style=both,--build-id=none \
@@ -212,14 +212,14 @@ help:
 	@echo "make sim                         build/lab/sim, the LogGOPS simulator (docs/lab/loggops.md)"
 	@echo "make host-test | fuzz            tests of pure C on this machine; fuzzers (FUZZ_SECONDS=5 each)"
 	@echo "make fuzz-calls MINUTES=60       system calls at random, one rank fuzzing, one watching"
-	@echo "make abi                         docs/abi.md from kernel/syscalls.def"
+	@echo "make abi                         docs/abi.md from kernel/syscall/syscalls.def"
 	@echo "make compile_commands.json       for clangd and clang-tidy"
 	@echo "make format | clean              clang-format on all C; remove build/"
 	@echo "Variables: V=1 shows commands, CI=1 makes warnings errors, TACET_CACHE names the download cache."
 
 abi: docs/abi.md
-docs/abi.md: kernel/syscalls.def tools/abi.py
-	$(Q)$(PYTHON) tools/abi.py kernel/syscalls.def > $@
+docs/abi.md: kernel/syscall/syscalls.def tools/abi.py
+	$(Q)$(PYTHON) tools/abi.py kernel/syscall/syscalls.def > $@
 
 compile_commands.json:
 	$(Q)$(MAKE) --no-print-directory -nB V=1 kernel | $(PYTHON) tools/compile_commands.py > $@

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Write docs/abi.md from kernel/syscalls.def: every system call that Tacet has an opinion on.
+"""Write docs/abi.md from kernel/syscall/syscalls.def: every system call that Tacet has an opinion on.
 
-    tools/abi.py kernel/syscalls.def > docs/abi.md
+    tools/abi.py kernel/syscall/syscalls.def > docs/abi.md
 
 The document is kept in the tree, so that it can be read without a build; a test compares it with this program's output.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 
 HEADER = """# The Linux system calls of Tacet
 
-<!-- Made by tools/abi.py from kernel/syscalls.def; `make abi` makes it again. -->
+<!-- Made by tools/abi.py from kernel/syscall/syscalls.def; `make abi` makes it again. -->
 
 A Tacet node runs ordinary static Linux programs. This page lists every system call that is answered, and those that are refused by choice. **Any
 call that is not listed answers `ENOSYS`** and is named once in the kernel's log by its number: nothing pretends to have worked.
@@ -122,7 +122,7 @@ def document(sections: list[tuple[str, list[Call]]]) -> str:
 
 def main() -> int:
     if len(sys.argv) != 2:
-        print("usage: tools/abi.py kernel/syscalls.def > docs/abi.md", file=sys.stderr)
+        print("usage: tools/abi.py kernel/syscall/syscalls.def > docs/abi.md", file=sys.stderr)
         return 2
     text = Path(sys.argv[1]).read_text()
     body = text[text.index("*/", text.index("syscalls.def:")) + 2 :]

@@ -9,9 +9,9 @@
  * (_S5), §5.2.16 (SRAT), §20.2 (byte code). Pure C; runs once, on the boot CPU; owns nothing.
  */
 #include "arch/acpi.h"
-#include "bytes.h"
-#include "errno.h"
-#include "kstring.h"
+#include "lib/bytes.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
 
 #define RSDP_BYTES_OLD  20
 #define RSDP_BYTES      36

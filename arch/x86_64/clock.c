@@ -13,8 +13,8 @@
 #include "arch.h"
 #include "arch/local_apic.h"
 #include "arch/setup.h"
-#include "console.h"
-#include "stop.h"
+#include "debug/console.h"
+#include "debug/stop.h"
 
 #define HYPERVISOR_LEAVES 0x40000000
 #define HYPERVISOR_TIMING 0x40000010

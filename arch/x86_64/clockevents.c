@@ -14,9 +14,9 @@
 #include "arch/local_apic.h"
 #include "arch/setup.h"
 #include "arch/trap.h"
-#include "clock.h"
-#include "clockevent.h"
-#include "console.h"
+#include "time/clock.h"
+#include "time/clockevent.h"
+#include "debug/console.h"
 
 static uint64_t apic_hz;
 

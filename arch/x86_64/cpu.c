@@ -15,9 +15,9 @@
 #include "arch/setup.h"
 #include "arch/trap.h"
 #include "arch/vdso.h"
-#include "console.h"
-#include "format.h"
-#include "kstring.h"
+#include "debug/console.h"
+#include "lib/format.h"
+#include "lib/kstring.h"
 
 #define MSR_EFER     0xc0000080
 #define MSR_STAR     0xc0000081

@@ -7,8 +7,8 @@
 #include "arch.h"
 #include "arch/setup.h"
 #include "arch/trap.h"
-#include "clockevent.h"
-#include "format.h"
+#include "time/clockevent.h"
+#include "lib/format.h"
 
 /* Linux's names of feature bits, from bit 0 up; "-" for one without a name, or that the kernel does not let
  * programs use. */

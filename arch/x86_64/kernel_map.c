@@ -15,8 +15,8 @@
 #include "arch.h"
 #include "arch/page_table.h"
 #include "arch/setup.h"
-#include "page.h"
-#include "stop.h"
+#include "mm/page.h"
+#include "debug/stop.h"
 
 extern uint8_t image_start[], image_text_end[], image_rodata_end[], image_end[];
 

@@ -7,8 +7,8 @@
 #include "arch/boot_protocol.h"
 #include "arch/cpu.h"
 #include "arch/trap.h"
-#include "errno.h"
-#include "syscall.h"
+#include "lib/errno.h"
+#include "syscall/syscall.h"
 
 #define DEFINE(name, value)       __asm__ volatile("\n->" #name " %0" : : "i"((uint64_t)(value)))
 #define OFFSET(name, type, field) DEFINE(name, offsetof(struct type, field))

@@ -16,8 +16,8 @@
  */
 #include "arch/setup.h"
 #include "arch/trap.h"
-#include "kstring.h"
-#include "thread.h"
+#include "lib/kstring.h"
+#include "process/thread.h"
 
 #define RED_ZONE_BYTES  128          /* below the stack pointer, the program's without saying so */
 #define LEGACY_BYTES    FXSAVE_BYTES /* of the vector state that FXSAVE has, too */

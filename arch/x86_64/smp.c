@@ -13,9 +13,9 @@
 #include "arch/local_apic.h"
 #include "arch/setup.h"
 #include "arch/trap.h"
-#include "console.h"
-#include "kstring.h"
-#include "stop.h"
+#include "debug/console.h"
+#include "lib/kstring.h"
+#include "debug/stop.h"
 
 #define MSR_TSC_ADJUST  0x3b
 #define LOW_MEMORY_LOW  0x1000ULL

@@ -8,10 +8,11 @@
 #include "arch/boot_protocol.h"
 #include "arch/local_apic.h"
 #include "arch/setup.h"
-#include "console.h"
-#include "drivers.h"
-#include "kstring.h"
-#include "stop.h"
+#include "debug/console.h"
+#include "drivers/uart/uart16550.h"
+#include "drivers/vga/vga_text.h"
+#include "lib/kstring.h"
+#include "debug/stop.h"
 
 static struct boot_info boot;
 static struct acpi_facts facts;

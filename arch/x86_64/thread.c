@@ -8,10 +8,10 @@
  *
  * Sources: Intel SDM 1 §13.7-13.8 (XSAVE, XRSTOR), 3A §3.4.4.1 (FS and GS bases).
  */
-#include "thread.h"
+#include "process/thread.h"
 #include "arch/setup.h"
 #include "arch/trap.h"
-#include "kstring.h"
+#include "lib/kstring.h"
 
 void vector_state_save(void *area)
 {

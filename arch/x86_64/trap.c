@@ -15,13 +15,13 @@
 #include "arch/local_apic.h"
 #include "arch/setup.h"
 #include "arch/trap.h"
-#include "clockevent.h"
-#include "console.h"
-#include "format.h"
-#include "klog.h"
-#include "kstring.h"
-#include "signal_numbers.h"
-#include "stop.h"
+#include "time/clockevent.h"
+#include "debug/console.h"
+#include "lib/format.h"
+#include "debug/klog.h"
+#include "lib/kstring.h"
+#include "lib/signal_numbers.h"
+#include "debug/stop.h"
 
 extern const uint64_t trap_stubs[256];
 extern const uint8_t boot_stack[], boot_stack_top[]; /* entry.asm */

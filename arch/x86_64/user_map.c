@@ -16,8 +16,8 @@
 #include "arch.h"
 #include "arch/page_table.h"
 #include "arch/setup.h"
-#include "crosscall.h"
-#include "kstring.h"
+#include "smp/crosscall.h"
+#include "lib/kstring.h"
 
 #define USER_TABLE_BITS (PTE_PRESENT | PTE_WRITE | PTE_USER)
 #define ROOT_USER_HALF  (TABLE_ENTRIES / 2)

@@ -16,8 +16,8 @@
 #include "arch/local_apic.h"
 #include "arch/setup.h"
 #include "arch/trap.h"
-#include "command_line.h"
-#include "kstring.h"
+#include "lib/command_line.h"
+#include "lib/kstring.h"
 
 static enum wait_way { WAIT_HALT, WAIT_MONITOR, WAIT_POLL } way;
 

@@ -8,8 +8,8 @@
  * printing never hangs the node. Source: National Semiconductor PC16550D datasheet §8.
  */
 #include "arch/cpu.h"
-#include "console.h"
-#include "drivers.h"
+#include "debug/console.h"
+#include "drivers/uart/uart16550.h"
 
 enum {
     DATA = 0,

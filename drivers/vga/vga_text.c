@@ -4,9 +4,9 @@
  * copying. For nodes without a serial port. Output only; any context.
  */
 #include "arch/platform.h"
-#include "console.h"
-#include "drivers.h"
-#include "kstring.h"
+#include "debug/console.h"
+#include "drivers/vga/vga_text.h"
+#include "lib/kstring.h"
 
 #define BIOS_VIDEO_MODE 0x449 /* byte in the BIOS data area */
 #define COLOUR_TEXT     0xb8000

@@ -5,7 +5,7 @@
 #ifndef TACET_BOOT_INFO_PROMISES_H
 #define TACET_BOOT_INFO_PROMISES_H
 
-#include "boot_info.h"
+#include "lib/boot_info.h"
 #include "fuzz.h"
 
 static inline void promise_boot_info(const struct boot_info *info)

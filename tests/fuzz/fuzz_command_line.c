@@ -3,7 +3,7 @@
  * fuzz_command_line.c: every word that comes out lies inside the text; every option's value is tried as
  * number and size.
  */
-#include "command_line.h"
+#include "lib/command_line.h"
 #include "fuzz.h"
 
 static void promise_inside(const char *word, const char *text, size_t bytes)

@@ -2,7 +2,7 @@
 /*
  * fuzz_elf.c: an accepted file keeps every promise of elf_image.h, and its segments' bytes can all be read.
  */
-#include "elf_image.h"
+#include "lib/elf_image.h"
 #include "fuzz.h"
 
 #define PAGE  4096

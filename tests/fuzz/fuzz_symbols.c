@@ -3,7 +3,7 @@
  * fuzz_symbols.c: the promises of symbols.h for any file and any address: the first eight bytes of the input.
  */
 #include "fuzz.h"
-#include "symbols.h"
+#include "debug/symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {

@@ -5,9 +5,9 @@
  * writable, and each line is also a change of the tree: its length says which, of its path and the line's
  * before it. After all of them the shape is checked again.
  */
-#include "errno.h"
+#include "lib/errno.h"
 #include "fuzz.h"
-#include "tree.h"
+#include "fs/tree/tree.h"
 
 #define PAGES_MAX  256
 #define PAGE_BYTES 4096

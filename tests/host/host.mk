@@ -16,7 +16,7 @@ HOST_BUILD    := build/host
 FUZZ_BUILD    := build/fuzz
 
 HOST_WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Werror
-HOST_INCLUDES := -iquote kernel/include -iquote arch/x86_64/include -iquote tests/host -I libc/include \
+HOST_INCLUDES := -iquote kernel -iquote arch/x86_64/include -iquote tests/host -I libc/include \
                  -iquote apps/include
 HOST_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
                  -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -27,22 +27,22 @@ HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio t
 ARENA_TESTS := page_pool vm user_map shared_memory
 
 string_sources :=
-format_sources := kernel/format.c
-multiboot2_sources := arch/x86_64/boot/multiboot2.c kernel/boot_info.c kernel/format.c
-pvh_sources := arch/x86_64/boot/pvh.c kernel/boot_info.c kernel/format.c
-command_line_sources := kernel/command_line.c kernel/format.c
-memplan_sources := kernel/memplan.c kernel/format.c
-elf_image_sources := kernel/elf_image.c kernel/format.c
-cpio_sources := kernel/cpio.c kernel/format.c
-tree_sources := kernel/tree.c kernel/tree_lookup.c kernel/tree_cells.c kernel/tree_change.c kernel/cpio.c kernel/format.c
-file_lock_sources := kernel/file_lock.c $(tree_sources)
-acpi_sources := arch/x86_64/acpi.c kernel/format.c
+format_sources := kernel/lib/format.c
+multiboot2_sources := arch/x86_64/boot/multiboot2.c kernel/lib/boot_info.c kernel/lib/format.c
+pvh_sources := arch/x86_64/boot/pvh.c kernel/lib/boot_info.c kernel/lib/format.c
+command_line_sources := kernel/lib/command_line.c kernel/lib/format.c
+memplan_sources := kernel/mm/memplan.c kernel/lib/format.c
+elf_image_sources := kernel/lib/elf_image.c kernel/lib/format.c
+cpio_sources := kernel/lib/cpio.c kernel/lib/format.c
+tree_sources := kernel/fs/tree/tree.c kernel/fs/tree/lookup.c kernel/fs/tree/cells.c kernel/fs/tree/change.c kernel/lib/cpio.c kernel/lib/format.c
+file_lock_sources := kernel/fs/file_lock.c $(tree_sources)
+acpi_sources := arch/x86_64/acpi.c kernel/lib/format.c
 vdso_sources :=
-symbols_sources := kernel/symbols.c
-timer_sources := kernel/timer.c
-page_pool_sources := kernel/page_pool.c
-vm_sources := kernel/vm.c kernel/vm_area.c kernel/vm_memory.c kernel/vm_remap.c kernel/page_pool.c
-shared_memory_sources := kernel/shared_memory.c kernel/user_bytes.c kernel/page_pool.c
+symbols_sources := kernel/debug/symbols.c
+timer_sources := kernel/time/timer.c
+page_pool_sources := kernel/mm/page_pool.c
+vm_sources := kernel/mm/vm.c kernel/mm/vm_area.c kernel/mm/vm_memory.c kernel/mm/vm_remap.c kernel/mm/page_pool.c
+shared_memory_sources := kernel/mm/shared_memory.c kernel/mm/user_bytes.c kernel/mm/page_pool.c
 user_map_sources := arch/x86_64/user_map.c arch/x86_64/page_table.c $(vm_sources)
 
 # The benchmarks of apps/.

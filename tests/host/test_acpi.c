@@ -4,7 +4,7 @@
  */
 #include "arch/acpi.h"
 #include "check.h"
-#include "errno.h"
+#include "lib/errno.h"
 #include "simulated_memory.h"
 
 /* Offsets of the tables in the memory. */

@@ -3,8 +3,8 @@
  * test_command_line.c: quoting, options, arguments, numbers and sizes.
  */
 #include "check.h"
-#include "command_line.h"
-#include "errno.h"
+#include "lib/command_line.h"
+#include "lib/errno.h"
 
 static char text[16384];
 static struct command_line line;

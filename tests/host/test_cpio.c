@@ -4,9 +4,9 @@
  */
 #include "archive.h"
 #include "check.h"
-#include "cpio.h"
-#include "errno.h"
-#include "file_mode.h"
+#include "lib/cpio.h"
+#include "lib/errno.h"
+#include "fs/file_mode.h"
 
 static struct cpio_entry entry;
 static struct message why;

@@ -3,8 +3,8 @@
  * test_elf_image.c: programs as linkers make them, and all that elf_parse promises to refuse.
  */
 #include "check.h"
-#include "elf_image.h"
-#include "errno.h"
+#include "lib/elf_image.h"
+#include "lib/errno.h"
 #include "simulated_memory.h"
 
 #define MACHINE 62

@@ -3,8 +3,8 @@
  * test_file_lock.c: random locks of several owners, checked against a model that knows what each owner has at each byte.
  */
 #include "check.h"
-#include "errno.h"
-#include "file_lock.h"
+#include "lib/errno.h"
+#include "fs/file_lock.h"
 
 #define BYTES      40
 #define OWNERS     3

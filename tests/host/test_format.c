@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_format.c: kernel/format.c compared with libc's snprintf.
+ * test_format.c: kernel/lib/format.c compared with libc's snprintf.
  */
 #include "check.h"
-#include "format.h"
+#include "lib/format.h"
 #include <limits.h>
 
 static uint64_t seed = 2;

@@ -6,8 +6,8 @@
  * begins or ends and asks for each piece, range by range, who claims it.
  */
 #include "check.h"
-#include "errno.h"
-#include "memplan.h"
+#include "lib/errno.h"
+#include "mm/memplan.h"
 
 #define RANGES_MAX 2048
 #define POINTS_MAX (4 * RANGES_MAX + 4096)

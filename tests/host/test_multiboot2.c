@@ -4,7 +4,7 @@
  */
 #include "arch/boot_protocol.h"
 #include "check.h"
-#include "errno.h"
+#include "lib/errno.h"
 #include "simulated_memory.h"
 
 static uint8_t bytes[SIMULATED_BYTES];

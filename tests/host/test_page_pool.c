@@ -4,7 +4,7 @@
  */
 #include "arena.h"
 #include "check.h"
-#include "page_pool.h"
+#include "mm/page_pool.h"
 
 #define PAGES       16384 /* of the arena, that the model knows: 64 MiB */
 #define PIECES      2048

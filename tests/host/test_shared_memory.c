@@ -3,11 +3,11 @@
  * test_shared_memory.c: the promises of shared_memory.h: random operations of two ranks, checked against
  * arrays of bytes, and the account of both slices after each of them.
  */
-#include "shared_memory.h"
+#include "mm/shared_memory.h"
 #include "arena.h"
 #include "check.h"
-#include "errno.h"
-#include "vm.h"
+#include "lib/errno.h"
+#include "mm/vm.h"
 
 #define SLICE_PAGES 1500ULL
 #define BYTES_MAX   (5ULL << 20)

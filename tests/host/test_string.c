@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_string.c: kernel/string.c compared with libc's functions. The kernel's own are compiled in under other
+ * test_string.c: kernel/lib/kstring.c compared with libc's functions. The kernel's own are compiled in under other
  * names.
  */
 #include "check.h"
@@ -13,7 +13,7 @@
 #define strnlen kernel_strnlen
 #define strcmp  kernel_strcmp
 #define strncmp kernel_strncmp
-#include "../../kernel/string.c"
+#include "../../kernel/lib/kstring.c"
 #undef memcpy
 #undef memmove
 #undef memset

@@ -4,7 +4,7 @@
  */
 #include "check.h"
 #include "simulated_memory.h"
-#include "symbols.h"
+#include "debug/symbols.h"
 #include <stdlib.h>
 #include <string.h>
 

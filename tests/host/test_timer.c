@@ -7,7 +7,7 @@
  * time that it was asked for, or after its range, whichever comes first.
  */
 #include "check.h"
-#include "timer.h"
+#include "time/timer.h"
 
 #define SLOTS     512
 #define MS        1000000ULL

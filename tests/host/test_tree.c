@@ -4,8 +4,8 @@
  */
 #include "archive.h"
 #include "check.h"
-#include "errno.h"
-#include "tree.h"
+#include "lib/errno.h"
+#include "fs/tree/tree.h"
 
 #define PAGES_MAX  600
 #define PAGE_BYTES 4096

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * vm_promises.h: the promises of kernel/include/vm.h, tried on whatever page tables the including test has:
+ * vm_promises.h: the promises of kernel/mm/vm.h, tried on whatever page tables the including test has:
  * random operations, checked against a model that knows four words of every page, its rights and its owner.
  *
  * The including test provides space_begin(), which is told a new space, and space_look() and
@@ -15,8 +15,8 @@
 
 #include "arena.h"
 #include "check.h"
-#include "shared_memory.h"
-#include "vm.h"
+#include "mm/shared_memory.h"
+#include "mm/vm.h"
 
 /* One page as the CPU would see it; rights are those of a program. */
 struct seen_page {

@@ -19,7 +19,7 @@ TEST_PROGRAMS := $(foreach kind,musl musl-pie glibc glibc-pie,$(TEST_LIBC_PROGRA
 	$(TEST_BUILD)/openmp.musl $(TEST_BUILD)/openmp.glibc $(TEST_BUILD)/cplusplus.glibc
 
 TEST_CFLAGS := -std=gnu11 -O2 -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror) -I libc/include -I .
-TEST_HEADERS := $(wildcard tests/programs/*.h) kernel/syscalls.def libc/include/tacet.h
+TEST_HEADERS := $(wildcard tests/programs/*.h) kernel/syscall/syscalls.def libc/include/tacet.h
 TEST_GLIBC := $(CC) $(TEST_CFLAGS) -Wl,-z,relro,-z,now
 TEST_MUSL := TACET_BUILD=build TACET_ARCH=$(ARCH) libc/tacet-cc $(TEST_CFLAGS) -Wl,-z,relro,-z,now
 

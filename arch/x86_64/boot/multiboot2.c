@@ -7,9 +7,9 @@
  * memory is reused. Owns nothing.
  */
 #include "arch/boot_protocol.h"
-#include "bytes.h"
-#include "errno.h"
-#include "kstring.h"
+#include "lib/bytes.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
 
 #define HEADER_BYTES       8 /* of the whole structure, and of each tag */
 #define TAG_ALIGNMENT      8

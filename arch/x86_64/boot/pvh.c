@@ -8,9 +8,9 @@
  * nothing.
  */
 #include "arch/boot_protocol.h"
-#include "bytes.h"
-#include "errno.h"
-#include "kstring.h"
+#include "lib/bytes.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
 
 #define START_BYTES        56 /* of version 1 */
 #define VERSION_WITH_MAP   1

@@ -11,8 +11,8 @@
  * Compiled with neither vector registers nor relocations; any context of a program.
  */
 #include "arch/vdso.h"
-#include "clock_page.h"
-#include "timespec.h"
+#include "time/clock_page.h"
+#include "time/timespec.h"
 
 #define SYSTEM_CALL_CLOCK_GETTIME 228
 #define SYSTEM_CALL_CLOCK_GETRES  229

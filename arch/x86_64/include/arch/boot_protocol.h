@@ -11,8 +11,8 @@
 #ifndef ARCH_BOOT_PROTOCOL_H
 #define ARCH_BOOT_PROTOCOL_H
 
-#include "boot_info.h"
-#include "format.h"
+#include "lib/boot_info.h"
+#include "lib/format.h"
 #include <stdint.h>
 
 #define MULTIBOOT2_LOADER_MAGIC 0x36d76289u

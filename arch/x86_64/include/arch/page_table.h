@@ -7,7 +7,7 @@
 #define ARCH_PAGE_TABLE_H
 
 #include "arch/platform.h"
-#include "page_pool.h"
+#include "mm/page_pool.h"
 
 #define PTE_PRESENT       (1ULL << 0)
 #define PTE_WRITE         (1ULL << 1)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * arch/platform.h: the inline and constant half of the contract in kernel/include/arch.h, for x86_64.
+ * arch/platform.h: the inline and constant half of the contract in kernel/arch.h, for x86_64.
  */
 #ifndef ARCH_PLATFORM_H
 #define ARCH_PLATFORM_H
@@ -24,7 +24,7 @@
 #define ARCH_PIE_BASE  0x0000040000000000ULL
 #define ARCH_MMAP_BASE 0x0000100000000000ULL
 
-/* kernel/syscalls.def names each call's number on every architecture; this picks the one of this. */
+/* kernel/syscall/syscalls.def names each call's number on every architecture; this picks the one of this. */
 #define ARCH_SYSCALL_NUMBER(x86_64_number, ppc64_number) x86_64_number
 
 static inline struct process *arch_process(void)

@@ -7,7 +7,7 @@
 
 #include "arch/acpi.h"
 #include "arch/cpu.h"
-#include "klog.h"
+#include "debug/klog.h"
 #include <stdbool.h>
 #include <stdint.h>
 

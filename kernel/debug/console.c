@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * console.c: see console.h. Owns the list of devices and who speaks through which.
+ */
+#include "debug/console.h"
+#include "arch.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+#include "smp/spinlock.h"
+
+#define PREFIX        "tacet: "
+#define INPUT_END     4 /* control-D */
+#define INPUT_OPTION  "stdin_bytes"
+#define LINE_BYTES    512
+#define DEVICE_SET(d) (1U << (d))
+
+static struct console_device *devices[CONSOLE_DEVICES_MAX];
+static unsigned device_count;
+
+/* Sets of devices, a bit each. The two streams' sets are empty for as long as they share the kernel's. */
+static unsigned kernel_set, stream_set[2];
+static bool kernel_set_chosen;
+
+/* What stands on the kernel's consoles' last line: nothing, part of a line of the kernel's, or of a
+ * program's. */
+static enum { LINE_EMPTY, LINE_KERNEL, LINE_PROGRAM } last_line;
+
+static void last_line_note(const char *text, size_t bytes, int whose)
+{
+    if (bytes > 0)
+        last_line = text[bytes - 1] == '\n' ? LINE_EMPTY : whose;
+}
+
+/* One CPU speaks at a time: 1 + its index, or 0. A non-maskable interrupt can come while its own CPU speaks,
+ * and has its word in between; a panic does not ask at all. */
+static uint32_t speaker;
+static bool lock_broken;
+
+void console_register(struct console_device *device)
+{
+    if (device_count == CONSOLE_DEVICES_MAX)
+        return;
+    if (device->is_default && !kernel_set_chosen)
+        kernel_set |= DEVICE_SET(device_count);
+    devices[device_count++] = device;
+}
+
+/* Answers what speak_end wants to know: whether it has to let go. */
+static bool speak_begin(void)
+{
+    const uint32_t self = 1 + arch_cpu_here();
+    uint32_t nobody = 0;
+
+    if (lock_broken || __atomic_load_n(&speaker, __ATOMIC_RELAXED) == self)
+        return false;
+    while (!__atomic_compare_exchange_n(&speaker, &nobody, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        nobody = 0;
+        arch_pause();
+    }
+    return true;
+}
+
+static void speak_end(bool begun)
+{
+    if (begun)
+        __atomic_store_n(&speaker, 0, __ATOMIC_RELEASE);
+}
+
+void console_lock_break(void)
+{
+    lock_broken = true;
+}
+
+static void set_write(unsigned set, const char *text, size_t bytes)
+{
+    for (unsigned d = 0; d < device_count; d++)
+        if (set & DEVICE_SET(d))
+            devices[d]->write(devices[d], text, bytes);
+}
+
+/* For terminals: a carriage return before each newline. */
+static void set_write_lines(unsigned set, const char *text, size_t bytes)
+{
+    size_t start = 0;
+
+    for (size_t i = 0; i < bytes; i++) {
+        if (text[i] != '\n')
+            continue;
+        set_write(set, text + start, i - start);
+        set_write(set, "\r\n", 2);
+        start = i + 1;
+    }
+    set_write(set, text + start, bytes - start);
+}
+
+void kernel_print(const char *format, ...)
+{
+    char line[LINE_BYTES];
+    va_list arguments;
+
+    va_start(arguments, format);
+    size_t length = format_va(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    if (length >= sizeof(line))
+        length = sizeof(line) - 1;
+
+    size_t start = 0;
+    bool begun = speak_begin();
+    while (start < length) {
+        size_t end = start;
+
+        while (end < length && line[end++] != '\n')
+            ;
+        if (last_line == LINE_PROGRAM) /* what the kernel says stands on lines of its own */
+            set_write(kernel_set, "\r\n", 2);
+        if (last_line != LINE_KERNEL)
+            set_write(kernel_set, PREFIX, sizeof(PREFIX) - 1);
+        set_write_lines(kernel_set, line + start, end - start);
+        last_line_note(line + start, end - start, LINE_KERNEL);
+        start = end;
+    }
+    speak_end(begun);
+}
+
+void console_write(enum console_stream stream, const char *bytes, size_t count)
+{
+    bool begun = speak_begin();
+    if (stream_set[stream])
+        set_write(stream_set[stream], bytes, count);
+    else {
+        set_write_lines(kernel_set, bytes, count);
+        last_line_note(bytes, count, LINE_PROGRAM);
+    }
+    speak_end(begun);
+}
+
+bool console_is_shared(enum console_stream stream)
+{
+    return stream_set[stream] == 0;
+}
+
+static unsigned input_set(void)
+{
+    return console_is_shared(CONSOLE_STDOUT) ? kernel_set : stream_set[CONSOLE_STDOUT];
+}
+
+/* A byte that poll has seen and read has not yet taken, or -1. */
+static int waiting_byte = -1;
+/* A stream that has come to its end stays there; a person at a terminal may go on typing. */
+static bool stream_ended;
+/* How much of it will come, where that is known: then every byte value is a byte. */
+static bool input_counted;
+static uint64_t input_left;
+static struct spinlock input_lock;
+
+static int input_byte(unsigned set)
+{
+    int byte = waiting_byte;
+
+    waiting_byte = -1;
+    for (unsigned d = 0; d < device_count && byte < 0; d++)
+        if (set & DEVICE_SET(d) && devices[d]->read)
+            byte = devices[d]->read(devices[d]);
+    return byte;
+}
+
+static bool has_input(unsigned set)
+{
+    for (unsigned d = 0; d < device_count; d++)
+        if (set & DEVICE_SET(d) && devices[d]->read)
+            return true;
+    return false;
+}
+
+bool console_input_ready(void)
+{
+    spin_lock(&input_lock);
+    if (!stream_ended)
+        waiting_byte = input_byte(input_set());
+    bool ready = waiting_byte >= 0 || stream_ended || !has_input(input_set());
+    spin_unlock(&input_lock);
+    return ready;
+}
+
+/* Takes what is there, at most up to the end of a line. With the lock. */
+static int64_t input_take(char *bytes, size_t count)
+{
+    bool shared = console_is_shared(CONSOLE_STDOUT);
+    unsigned set = input_set();
+    size_t got = 0;
+
+    while (got < count && !stream_ended) {
+        int byte = input_byte(set);
+
+        if (byte < 0)
+            return got ? (int64_t)got : -EAGAIN;
+        if (!input_counted && byte == INPUT_END) { /* what came before it in its line is read first */
+            stream_ended = !shared;
+            break;
+        }
+        if (input_counted && --input_left == 0)
+            stream_ended = true;
+        if (shared && byte == '\r')
+            byte = '\n';
+        bytes[got++] = (char)byte;
+        if (shared) /* a terminal wants to see what is typed */
+            console_write(CONSOLE_STDOUT, &bytes[got - 1], 1);
+        if (byte == '\n')
+            break;
+    }
+    return (int64_t)got;
+}
+
+int64_t console_read(char *bytes, size_t count)
+{
+    int64_t got = 0;
+
+    spin_lock(&input_lock);
+    if (count > 0 && has_input(input_set()))
+        got = input_take(bytes, count);
+    spin_unlock(&input_lock);
+    return got;
+}
+
+/* Index of the device with that name, or -EINVAL with the names that there are. */
+static int device_index(const char *option, const char *name, size_t bytes, struct message *why)
+{
+    char known[80] = "";
+    size_t used = 0;
+
+    for (unsigned d = 0; d < device_count; d++) {
+        if (strlen(devices[d]->name) == bytes && strncmp(devices[d]->name, name, bytes) == 0)
+            return (int)d;
+        used += format_text(known + used, used < sizeof(known) ? sizeof(known) - used : 0, "%s%s",
+                            d ? ", " : "", devices[d]->name);
+    }
+    return message_set(why, -EINVAL, "%s=%.*s: this machine has no such console; it has: %s", option,
+                       (int)bytes, name, known);
+}
+
+int console_find(const char *option, const char *name, struct console_device **out, struct message *why)
+{
+    int index = device_index(option, name, strlen(name), why);
+
+    if (index < 0)
+        return index;
+    *out = devices[index];
+    return 0;
+}
+
+/* "com1,vga" to a set. */
+static int set_parse(const char *option, const char *text, unsigned *set, struct message *why)
+{
+    *set = 0;
+    while (*text) {
+        const char *comma = text;
+
+        while (*comma && *comma != ',')
+            comma++;
+        int index = device_index(option, text, (size_t)(comma - text), why);
+        if (index < 0)
+            return index;
+        *set |= DEVICE_SET(index);
+        text = *comma ? comma + 1 : comma;
+    }
+    return *set ? 0 : message_set(why, -EINVAL, "%s= wants at least one console's name", option);
+}
+
+/* Applies `stdin_bytes=`, once it is known where the streams go. */
+static int input_configure(const struct command_line *line, struct message *why)
+{
+    const char *text = command_line_option(line, INPUT_OPTION);
+
+    if (!text)
+        return 0;
+    if (option_number(INPUT_OPTION, text, 0, INT64_MAX, &input_left, why))
+        return -EINVAL;
+    if (console_is_shared(CONSOLE_STDOUT))
+        return message_set(why, -EINVAL,
+                           INPUT_OPTION "= counts the bytes of a port that stdout= names; a console has "
+                                        "people at it");
+    input_counted = true;
+    stream_ended = input_left == 0;
+    return 0;
+}
+
+int console_configure(const struct command_line *line, struct message *why)
+{
+    static const struct {
+        const char *option;
+        unsigned *set;
+    } choices[] = { { "console", &kernel_set },
+                    { "stdout", &stream_set[CONSOLE_STDOUT] },
+                    { "stderr", &stream_set[CONSOLE_STDERR] } };
+
+    for (unsigned i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
+        const char *text = command_line_option(line, choices[i].option);
+        unsigned set;
+
+        if (!text)
+            continue;
+        if (set_parse(choices[i].option, text, &set, why))
+            return -EINVAL;
+        *choices[i].set = set;
+        kernel_set_chosen |= i == 0;
+    }
+    /* A stream that is named the kernel's own consoles shares them. */
+    for (unsigned stream = 0; stream < 2; stream++)
+        if (stream_set[stream] == kernel_set)
+            stream_set[stream] = 0;
+    return input_configure(line, why);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * klog.h: the flight log: what each CPU did last, in a ring of fixed 32-byte events, on from boot [Tsafrir05
+ * §3.1 uses such a log, "klogger", to find the cause of each detour].
+ *
+ * Writing takes no lock: a ring belongs to its CPU, and interrupts are off in the kernel (a non-maskable one
+ * that finds a CPU in the kernel is not logged). Reading copies a ring while its CPU may go on; an event that
+ * was overwritten meanwhile comes out marked as such, a gap that can be anywhere. Classes of events can be
+ * switched off; the system calls' is, at first, so that an empty one stays cheap.
+ *
+ * The file (/proc/tacet/klog, and what klog=PORT sends at the end), little-endian on every architecture that
+ * Tacet runs on: struct klog_header, then `kinds` times struct klog_kind, then `cpu_count` times: struct
+ * klog_cpu and its events, oldest first.
+ */
+#ifndef TACET_KLOG_H
+#define TACET_KLOG_H
+
+#include "arch/platform.h"
+#include "lib/command_line.h"
+
+#define KLOG_EVENTS  1024 /* a CPU; a power of two */
+#define KLOG_VERSION 1
+
+#define KLOG_OVERWRITTEN                                                                                     \
+    UINT32_MAX /* in the file, the kind of an event that its CPU overwrote while it was read; the rest of it \
+                  says nothing */
+
+enum klog_class {
+    KLOG_CLASS_boot,
+    KLOG_CLASS_process,
+    KLOG_CLASS_syscall,
+    KLOG_CLASS_trap,
+    KLOG_CLASS_timer,
+    KLOG_CLASS_memory,
+    KLOG_CLASS_mark,
+    KLOG_CLASSES
+};
+
+enum klog_event_kind {
+#define KLOG(name, class, words) KLOG_##name,
+#include "debug/klog.def"
+#undef KLOG
+    KLOG_KINDS
+};
+
+/* A constant beside each kind, for the macro below. */
+enum {
+#define KLOG(name, class, words) KLOG_##name##_class = KLOG_CLASS_##class,
+#include "debug/klog.def"
+#undef KLOG
+};
+
+struct klog_event {
+    uint64_t ticks; /* of the clock source */
+    uint32_t kind;
+    uint32_t cpu;
+    uint64_t words[2];
+};
+
+struct klog_ring {
+    uint64_t written; /* events ever; the newest is at (written - 1) % KLOG_EVENTS */
+    struct klog_event events[KLOG_EVENTS];
+};
+
+struct klog_header {
+    char magic[8]; /* "TACETLOG" */
+    uint32_t version, cpu_count, kinds, event_bytes;
+    uint64_t clock_hz, boot_ticks;
+};
+
+struct klog_kind {
+    char name[24], class[16], words[40]; /* NUL-padded */
+};
+
+struct klog_cpu {
+    uint32_t cpu, count; /* of events that follow */
+    uint64_t lost;       /* older ones that were overwritten */
+};
+
+extern uint32_t klog_mask; /* a bit a class */
+
+static inline void klog_write(enum klog_event_kind kind, uint64_t first, uint64_t second)
+{
+    struct klog_ring *ring = arch_klog();
+    struct klog_event *event = &ring->events[ring->written & (KLOG_EVENTS - 1)];
+
+    __atomic_thread_fence(
+        __ATOMIC_RELEASE); /* a reader that sees any of what follows sees the count from before, too */
+    event->ticks = arch_ticks();
+    event->kind = kind;
+    event->cpu = arch_cpu_here();
+    event->words[0] = first;
+    event->words[1] = second;
+    __atomic_store_n(&ring->written, ring->written + 1, __ATOMIC_RELEASE);
+}
+
+/* klog(timer_arm, deadline, boundary): one event, if its class is on. Any context. */
+#define klog(name, first, second)                       \
+    do {                                                \
+        if (klog_mask & 1U << KLOG_##name##_class)      \
+            klog_write(KLOG_##name, (first), (second)); \
+    } while (0)
+
+/* Applies `klog=PORT` and `klog_classes=CLASS,…` ("all", "none"). -EINVAL with `why`. */
+int klog_configure(const struct command_line *line, struct message *why);
+
+/* "+CLASS" or "-CLASS", as written to /proc/tacet/klog. -EINVAL. */
+int klog_switch(const char *text);
+
+/* Makes this CPU do what the mask says of system calls: its entry code has a variant that logs. */
+void klog_recheck(void);
+
+/* The file: its size at most, and its bytes, handed to `write` in order. */
+uint64_t klog_file_bytes(void);
+void klog_file_write(void (*write)(void *context, const void *bytes, uint64_t count), void *context);
+
+/* At the node's end: the file to klog='s port; after a panic the newest events of this CPU, as text, to the
+ * console. */
+void klog_end(bool panic);
+
+#endif

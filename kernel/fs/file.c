@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * file.c: descriptors and open files; see file.h. Each process owns its table, whose lock is held for a few
+ * instructions at a time, and never when a file ends.
+ */
+#include "fs/file.h"
+#include "lib/errno.h"
+#include "fs/file_lock.h"
+#include "lib/linux_abi.h"
+#include "process/process.h"
+#include "mm/shared_memory.h"
+#include "process/wait.h"
+
+struct file *file_get(struct process *process, uint64_t number)
+{
+    uint32_t descriptor = (uint32_t)number; /* an int of the program's: the upper half says nothing */
+    struct file_table *table = &process->files;
+
+    if (descriptor >= FILE_DESCRIPTORS_MAX)
+        return NULL;
+    spin_lock(&table->lock);
+    struct file *file = table->descriptors[descriptor];
+    if (file)
+        __atomic_fetch_add(&file->references, 1, __ATOMIC_RELAXED);
+    spin_unlock(&table->lock);
+    return file;
+}
+
+int64_t file_look(struct process *process, uint64_t descriptor,
+                  int64_t (*look)(const struct file *file, void *context), void *context)
+{
+    struct file_table *table = &process->files;
+
+    if (descriptor >= FILE_DESCRIPTORS_MAX)
+        return look(NULL, context);
+    spin_lock(&table->lock);
+    int64_t result = look(table->descriptors[descriptor], context);
+    spin_unlock(&table->lock);
+    return result;
+}
+
+/* After the last reference. */
+static void file_end(struct file *file)
+{
+    struct tree *tree = file->process->tree;
+
+    if (file->operations && file->operations->release)
+        file->operations->release(file);
+    if (file->node) {
+        spin_lock(&tree->lock);
+        if (file->has_locks)
+            file_locks_drop(tree, file->node, file);
+        tree_unuse(tree, file->node);
+        spin_unlock(&tree->lock);
+        if (file->has_locks)
+            change_tell_all();
+        shared_memory_settle();
+    }
+    __atomic_store_n(&file->in_use, false, __ATOMIC_RELEASE);
+}
+
+void file_put(struct file *file)
+{
+    if (__atomic_sub_fetch(&file->references, 1, __ATOMIC_ACQ_REL) == 0)
+        file_end(file);
+}
+
+int file_install(struct process *process, struct file *file, unsigned lowest, bool close_on_exec)
+{
+    struct file_table *table = &process->files;
+    int descriptor = -EMFILE;
+
+    spin_lock(&table->lock);
+    for (unsigned d = lowest; d < FILE_DESCRIPTORS_MAX && descriptor < 0; d++) {
+        if (table->descriptors[d])
+            continue;
+        table->descriptors[d] = file;
+        table->close_on_exec[d] = close_on_exec;
+        __atomic_fetch_add(&file->references, 1, __ATOMIC_RELAXED);
+        descriptor = (int)d;
+    }
+    spin_unlock(&table->lock);
+    return descriptor;
+}
+
+/* What closing a descriptor means beside the reference: POSIX locks of the whole process end with any. */
+static void descriptor_end(struct process *process, struct file *file)
+{
+    struct tree *tree = process->tree;
+
+    if (file->node && __atomic_load_n(&file->node->locks, __ATOMIC_RELAXED)) {
+        spin_lock(&tree->lock);
+        file_locks_drop(tree, file->node, process);
+        spin_unlock(&tree->lock);
+        change_tell_all();
+    }
+    file_put(file);
+}
+
+void file_install_at(struct process *process, struct file *file, unsigned descriptor, bool close_on_exec)
+{
+    struct file_table *table = &process->files;
+
+    __atomic_fetch_add(&file->references, 1, __ATOMIC_RELAXED);
+    spin_lock(&table->lock);
+    struct file *old = table->descriptors[descriptor];
+    table->descriptors[descriptor] = file;
+    table->close_on_exec[descriptor] = close_on_exec;
+    spin_unlock(&table->lock);
+    if (old)
+        descriptor_end(process, old);
+}
+
+struct file *file_allocate(struct process *process)
+{
+    struct file_table *table = &process->files;
+    struct file *found = NULL;
+
+    spin_lock(&table->lock);
+    for (unsigned i = 0; i < FILE_DESCRIPTORS_MAX && !found; i++) {
+        struct file *file = &table->files[i];
+
+        if (__atomic_load_n(&file->in_use, __ATOMIC_ACQUIRE))
+            continue;
+        *file =
+            (struct file){ .process = process, .references = 1, .in_use = true, .serial = ++table->serials };
+        found = file;
+    }
+    spin_unlock(&table->lock);
+    return found;
+}
+
+int file_close(struct process *process, uint64_t number)
+{
+    uint32_t descriptor = (uint32_t)number;
+    struct file_table *table = &process->files;
+
+    if (descriptor >= FILE_DESCRIPTORS_MAX)
+        return -EBADF;
+    spin_lock(&table->lock);
+    struct file *file = table->descriptors[descriptor];
+    table->descriptors[descriptor] = NULL;
+    spin_unlock(&table->lock);
+    if (!file)
+        return -EBADF;
+    descriptor_end(process, file);
+    return 0;
+}
+
+void files_close(struct process *process)
+{
+    for (unsigned d = 0; d < FILE_DESCRIPTORS_MAX; d++)
+        file_close(process, d);
+}
+
+unsigned file_ready(struct file *file)
+{
+    return file->operations->ready ? file->operations->ready(file) : READY_IN | READY_OUT;
+}
+
+bool file_unannounced(const struct file *file)
+{
+    return file->operations->unannounced && file->operations->unannounced(file);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * path.c: see path.h. Owns two buffers a CPU, too large for the kernel's stacks, which the first process that
+ * needs them there pays for. Nothing in between waits, so a system call has them to itself.
+ */
+#include "fs/path.h"
+#include "arch.h"
+#include "lib/errno.h"
+#include "lib/linux_abi.h"
+#include "process/process.h"
+#include "mm/shared_memory.h"
+
+#define BUFFERS 2
+
+static char *buffers[ARCH_CPUS_MAX];
+
+char *path_buffer(unsigned which)
+{
+    char **own = &buffers[arch_cpu_here()];
+
+    if (!*own) {
+        uint64_t memory = vm_pages_take(&arch_process()->vm, BUFFERS * TREE_PATH_MAX, ARCH_PAGE);
+
+        if (memory == PAGE_POOL_NONE)
+            return NULL;
+        *own = arch_physical(memory);
+    }
+    return *own + which * (size_t)TREE_PATH_MAX;
+}
+
+/* Where a relative path starts: the current directory, or the directory behind a descriptor. */
+static int start_find(struct path *path, uint64_t descriptor)
+{
+    if (path->text[0] == '/' || (int32_t)descriptor == AT_FDCWD)
+        return 0;
+    path->file = file_get(arch_process(), (uint32_t)descriptor);
+    if (!path->file)
+        return -EBADF;
+    path->directory = path->file->node;
+    return path->directory && mode_is(path->directory->mode, S_IFDIR) ? 0 : -ENOTDIR;
+}
+
+int path_read(struct path *path, uint64_t directory, uint64_t address, unsigned which)
+{
+    *path = (struct path){ .tree = arch_process()->tree, .text = path_buffer(which) };
+    if (!path->text)
+        return -ENOMEM;
+
+    int64_t length = user_read_string(path->text, address, TREE_PATH_MAX);
+    if (length <= 0)
+        return length ? (int)length : -ENOENT;
+    return start_find(path, directory);
+}
+
+int path_find(struct path *path, enum tree_follow follow)
+{
+    struct tree_node *directory = path->directory ? path->directory : arch_process()->directory;
+
+    return tree_find(path->tree, directory, path->text, follow, &path->place);
+}
+
+int path_begin(struct path *path, uint64_t directory, uint64_t address, enum tree_follow follow)
+{
+    int error = path_read(path, directory, address, 0);
+
+    if (error)
+        return error;
+    spin_lock(&path->tree->lock);
+    path->locked = true;
+    return path_find(path, follow);
+}
+
+long path_end(struct path *path, long result)
+{
+    if (path->locked)
+        spin_unlock(&path->tree->lock);
+    if (path->file)
+        file_put(path->file);
+    shared_memory_settle();
+    return result;
+}

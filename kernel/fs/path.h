@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * path.h: paths that programs hand to system calls, on their way to a place in the tree.
+ *
+ *     struct path path;
+ *     long result = path_begin(&path, directory, address, TREE_FOLLOW);   takes the tree's lock, looks up
+ *     if (!result)
+ *         … path.place …
+ *     return path_end(&path, result);                                     lets go
+ *
+ * The text is copied from the program before the lock is taken, into a buffer of the CPU's. A call with two
+ * paths reads both (path_read), takes the lock, and finds both (path_find). path.c
+ */
+#ifndef TACET_PATH_H
+#define TACET_PATH_H
+
+#include "fs/file.h"
+#include "fs/tree/tree.h"
+
+struct path {
+    struct tree *tree;
+    struct tree_node *directory; /* a descriptor's; NULL: the current one */
+    struct file *file;           /* behind that descriptor, held */
+    char *text;                  /* one of the CPU's two buffers, of TREE_PATH_MAX bytes */
+    struct tree_place place;
+    bool locked;
+};
+
+/* Copies a path. `which` of the CPU's buffers: 0 or 1. -EFAULT, -ENAMETOOLONG, -EBADF, -ENOTDIR, -ENOMEM. */
+int path_read(struct path *path, uint64_t directory, uint64_t address, unsigned which);
+
+/* Looks it up, with the tree's lock; tree_find's answers. */
+int path_find(struct path *path, enum tree_follow follow);
+
+/* path_read, lock, path_find; path_end must follow whatever the answer. */
+int path_begin(struct path *path, uint64_t directory, uint64_t address, enum tree_follow follow);
+
+/* Lets go of all; answers `result`. */
+long path_end(struct path *path, long result);
+
+/* The CPU's buffers, for other texts; NULL where there is no memory for them. */
+char *path_buffer(unsigned which);
+
+#endif

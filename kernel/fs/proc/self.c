@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * proc_self.c: /proc/self: what a process can read about itself. Formats: proc(5). Makers run in system calls
+ * of that process. What a kernel without paging, swapping and scheduling has no number for is 0.
+ */
+#include "arch.h"
+#include "time/clock.h"
+#include "lib/elf_image.h"
+#include "lib/linux_abi.h"
+#include "fs/proc/proc.h"
+#include "process/process.h"
+
+static uint64_t pages_of(uint64_t bytes)
+{
+    return bytes / ARCH_PAGE;
+}
+
+/* ---- Memory ---- */
+
+/* Where in the program's file a page of the program comes from. */
+static uint64_t file_offset_of(const struct process *process, const struct elf_image *image, uint64_t start)
+{
+    uint64_t linked = start - process->image.bias;
+
+    for (unsigned i = 0; i < image->segment_count; i++) {
+        const struct elf_segment *segment = &image->segments[i];
+        uint64_t first = segment->address & ~(ARCH_PAGE - 1);
+
+        if (linked >= first && linked < segment->address + segment->memory_bytes)
+            return (segment->file_offset & ~(ARCH_PAGE - 1)) + (linked - first);
+    }
+    return 0;
+}
+
+static void maps_text(struct file *file)
+{
+    struct process *process = arch_process();
+    struct elf_image image = { .segment_count = 0 };
+    struct vm_area area = { .end = 0 };
+    struct message why;
+
+    elf_parse(process->program->data, process->program->bytes, ARCH_ELF_MACHINE, ARCH_MMAP_BASE, &image,
+              &why);
+    while (vm_next(&process->vm, area.end, &area)) {
+        bool of_program = area.name == process->program_path;
+
+        text_add(file, "%08lx-%08lx %s%s%s%s %08lx 00:%02u %lu", area.start, area.end,
+                 area.rights & RIGHT_READ ? "r" : "-", area.rights & RIGHT_WRITE ? "w" : "-",
+                 area.rights & RIGHT_EXECUTE ? "x" : "-", area.object ? "s" : "p",
+                 of_program ? file_offset_of(process, &image, area.start) : 0, of_program ? 1 : 0,
+                 of_program ? process->program->inode : 0);
+        if (area.name[0])
+            text_add(file, " %s", area.name);
+        text_add(file, "\n");
+    }
+}
+
+static void statm_text(struct file *file)
+{
+    struct vm_sums sums = vm_sum(&arch_process()->vm);
+
+    text_add(file, "%lu %lu 0 %lu 0 %lu 0\n", pages_of(sums.all), pages_of(sums.backed), pages_of(sums.code),
+             pages_of(sums.data));
+}
+
+/* ---- The process ---- */
+
+/* Signals that the program ignores by its own wish, and those that it has handlers for. */
+static void actions_sort(const struct process *process, uint64_t *ignored, uint64_t *caught)
+{
+    *ignored = *caught = 0;
+    for (int signal = 1; signal <= SIGNAL_COUNT; signal++) {
+        uint64_t handler = process->signals.actions[signal - 1].handler;
+
+        if (handler != SIG_DFL)
+            *(handler == SIG_IGN ? ignored : caught) |= signal_bit(signal);
+    }
+}
+
+static void stat_text(struct file *file)
+{
+    const struct process *process = arch_process();
+    struct vm_sums sums = vm_sum(&arch_process()->vm);
+    const struct thread *thread = arch_thread();
+    struct cpu_time time = process_time(arch_process());
+    uint64_t ignored, caught;
+
+    actions_sort(process, &ignored, &caught);
+    /* 1-22: who, state, parents, terminal, faults, times, priorities, threads, start. */
+    text_add(file, "%lu (%s) R 0 %lu %lu 0 -1 0 0 0 0 0 %lu %lu 0 0 %d %d %u 0 %lu", process->pid,
+             process->name, process->pid, process->pid, clock_ticks_of(time.user_ns),
+             clock_ticks_of(time.system_ns), 20 + process->nice, process->nice, process->thread_count,
+             clock_ticks_of(process->start_ns));
+    /* 23-30: sizes, limit, places. */
+    text_add(file, " %lu %lu %lu %lu %lu %lu 0 0", sums.all, pages_of(sums.backed), UINT64_MAX,
+             process->image.low, process->image.high, process->stack_high);
+    /* 31-44: signals, waiting, swap, CPU, scheduling, delays. */
+    text_add(file, " %lu %lu %lu %lu 0 0 0 17 %u 0 0 0 0 0", thread->signals.pending.set,
+             thread->signals.blocked, ignored, caught, arch_cpu_index());
+    /* 45-52: data, heap, arguments, environment, exit code. */
+    text_add(file, " %lu %lu %lu %lu %lu %lu %lu 0\n", process->image.low, process->image.high,
+             process->vm.heap_start, process->image.arguments, process->image.arguments_end,
+             process->image.environment, process->image.environment_end);
+}
+
+static void status_text(struct file *file)
+{
+    const struct process *process = arch_process();
+    struct vm_sums sums = vm_sum(&arch_process()->vm);
+    const struct thread *thread = arch_thread();
+    uint64_t stack_bytes = process->stack_high - process->stack_low;
+    uint64_t ignored, caught;
+
+    actions_sort(process, &ignored, &caught);
+    text_add(file, "Name:\t%s\nUmask:\t%04o\nState:\tR (running)\nTgid:\t%lu\nNgid:\t0\nPid:\t%lu\n",
+             process->name, process->umask, process->pid, process->pid);
+    text_add(file, "PPid:\t0\nTracerPid:\t0\nUid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\nFDSize:\t%u\nGroups:\t\n",
+             FILE_DESCRIPTORS_MAX);
+    text_add(file, "VmSize:\t%8lu kB\nVmLck:\t%8lu kB\nVmRSS:\t%8lu kB\nVmData:\t%8lu kB\n", sums.all / 1024,
+             sums.backed / 1024, sums.backed / 1024,
+             (sums.data > stack_bytes ? sums.data - stack_bytes : 0) / 1024);
+    text_add(file, "VmStk:\t%8lu kB\nVmExe:\t%8lu kB\nVmSwap:\t%8u kB\nThreads:\t%u\n", stack_bytes / 1024,
+             sums.code / 1024, 0, process->thread_count);
+    text_add(file, "SigPnd:\t%016lx\nShdPnd:\t%016lx\nSigBlk:\t%016lx\nSigIgn:\t%016lx\nSigCgt:\t%016lx\n",
+             thread->signals.pending.set, process->signals.pending.set, thread->signals.blocked, ignored,
+             caught);
+    text_add(file, "Cpus_allowed:\t%lx\nCpus_allowed_list:\t", arch_process()->cpus);
+    text_add_cpus(file, arch_process()->cpus);
+    /* There is nothing to switch to. */
+    text_add(file, "voluntary_ctxt_switches:\t0\nnonvoluntary_ctxt_switches:\t0\n");
+}
+
+static void comm_text(struct file *file)
+{
+    text_add(file, "%s\n", arch_process()->name);
+}
+
+static void cmdline_text(struct file *file)
+{
+    const struct process_image *image = &arch_process()->image;
+
+    text_add_user(file, image->arguments, image->arguments_end - image->arguments);
+}
+
+static void environ_text(struct file *file)
+{
+    const struct process_image *image = &arch_process()->image;
+
+    text_add_user(file, image->environment, image->environment_end - image->environment);
+}
+
+static void auxv_text(struct file *file)
+{
+    const struct process_image *image = &arch_process()->image;
+
+    text_add_user(file, image->auxiliary, image->auxiliary_end - image->auxiliary);
+}
+
+static void limits_text(struct file *file)
+{
+    static const struct {
+        const char *name, *unit;
+    } limits[] = {
+        { "Max cpu time", "seconds" },     { "Max file size", "bytes" },
+        { "Max data size", "bytes" },      { "Max stack size", "bytes" },
+        { "Max core file size", "bytes" }, { "Max resident set", "bytes" },
+        { "Max processes", "processes" },  { "Max open files", "files" },
+        { "Max locked memory", "bytes" },  { "Max address space", "bytes" },
+        { "Max file locks", "locks" },     { "Max pending signals", "signals" },
+        { "Max msgqueue size", "bytes" },  { "Max nice priority", "" },
+        { "Max realtime priority", "" },   { "Max realtime timeout", "us" },
+    };
+
+    text_add(file, "%-25s %-20s %-20s %-10s\n", "Limit", "Soft Limit", "Hard Limit", "Units");
+    for (unsigned i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+        struct linux_rlimit limit;
+        char number[24] = "unlimited";
+
+        process_limit(i, &limit);
+        if (limit.soft != RLIM_INFINITY)
+            format_text(number, sizeof(number), "%lu", limit.soft);
+        text_add(file, "%-25s %-20s %-20s %-10s\n", limits[i].name, number, number, limits[i].unit);
+    }
+}
+
+const struct proc_file proc_self_files[] = {
+    { "/proc/self/auxv", auxv_text, NULL, NULL },     { "/proc/self/cmdline", cmdline_text, NULL, NULL },
+    { "/proc/self/comm", comm_text, NULL, NULL },     { "/proc/self/environ", environ_text, NULL, NULL },
+    { "/proc/self/limits", limits_text, NULL, NULL }, { "/proc/self/maps", maps_text, NULL, NULL },
+    { "/proc/self/stat", stat_text, NULL, NULL },     { "/proc/self/statm", statm_text, NULL, NULL },
+    { "/proc/self/status", status_text, NULL, NULL }, { NULL, NULL, NULL, NULL },
+};

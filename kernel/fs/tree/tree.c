@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * tree.c: building the in-memory file tree of a stand-alone node (tree.h) from archives and devices. Source:
+ * Linux "initramfs buffer format" for hard links. On the boot CPU, before there is a second one; no locks.
+ */
+#include "lib/errno.h"
+#include "fs/tree/tree_path.h"
+
+#define PARENT_MODE  (S_IFDIR | 0755u)
+#define LINK_BUCKETS 64
+#define NAME_SHOWN   100 /* bytes of a name that messages repeat */
+#define NS_PER_S     1000000000LL
+
+/* The files with several names that the archive being read has brought so far, by tree_node.link_key. */
+struct link_table {
+    struct tree_node *buckets[LINK_BUCKETS];
+};
+
+int tree_initialise(struct tree *tree)
+{
+    tree->node_count = 0;
+    tree->inode_count = 0;
+    tree->root = tree_node_make(tree, PARENT_MODE);
+    if (!tree->root)
+        return -ENOMEM;
+    tree->root->links = 2;
+    return 0;
+}
+
+/* A new node in `directory`; NULL where there is no memory. */
+static struct tree_node *node_create(struct tree *tree, struct tree_node *directory, struct rest name,
+                                     uint32_t mode)
+{
+    struct tree_node *node = tree_node_make(tree, mode);
+
+    if (node && !tree_entry_add(tree, directory, node, name.at, (uint32_t)(name.end - name.at), false)) {
+        tree_node_free(tree, node);
+        return NULL;
+    }
+    return node;
+}
+
+/* ---- Nodes by path ---- */
+
+/* The directory that `component` of `directory` names, made where it is missing. */
+static int parent_step(struct tree *tree, struct tree_node **directory, struct rest component,
+                       struct message *why)
+{
+    int shown = (int)(component.end - component.at), error;
+    struct tree_place place;
+
+    error = tree_find_rest(tree, *directory, component, TREE_FOLLOW, &place);
+    if (error == -ENOENT && !tree_entry_find(*directory, component)) {
+        place.node = node_create(tree, *directory, component, PARENT_MODE);
+        error = place.node ? 0 : -ENOMEM;
+    }
+    if (error == -ENOMEM)
+        return message_set(why, error, "file tree: no memory for directory \"%.*s\"", shown, component.at);
+    if (error || !mode_is(place.node->mode, S_IFDIR))
+        return message_set(why, -EINVAL, "file tree: \"%.*s\" is used as a directory, but is none", shown,
+                           component.at);
+    *directory = place.node;
+    return 0;
+}
+
+/* Walks from *parent, the root, to the parent of `path` and answers the last component, empty for the root
+ * itself. */
+static int walk_to_parent(struct tree *tree, const char *path, struct tree_node **parent, struct rest *last,
+                          struct message *why)
+{
+    size_t length = strnlen(path, TREE_PATH_MAX);
+    struct rest rest = { path, path + length };
+
+    if (length == TREE_PATH_MAX)
+        return message_set(why, -EINVAL, "file tree: the name \"%.*s\"... is longer than %d bytes",
+                           NAME_SHOWN, path, TREE_PATH_MAX - 1);
+    *last = (struct rest){ path, path };
+    for (;;) {
+        struct rest component = component_next(&rest);
+
+        if (component.at == component.end)
+            return 0;
+        if (component_is(component, "."))
+            continue;
+        if (component_is(component, ".."))
+            return message_set(why, -EINVAL, "file tree: \"..\" in the name \"%.*s\"", NAME_SHOWN, path);
+        if (component.end - component.at > TREE_NAME_MAX)
+            return message_set(why, -EINVAL, "file tree: a component of \"%.*s\"... is longer than %d bytes",
+                               NAME_SHOWN, path, TREE_NAME_MAX);
+        int error = last->at == last->end ? 0 : parent_step(tree, parent, *last, why);
+        if (error)
+            return error;
+        *last = component;
+    }
+}
+
+static bool type_is_known(uint32_t mode)
+{
+    static const uint32_t types[] = { S_IFREG, S_IFDIR, S_IFLNK, S_IFCHR, S_IFBLK, S_IFIFO, S_IFSOCK };
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (mode_is(mode, types[i]))
+            return true;
+    }
+    return false;
+}
+
+static void node_set(struct tree_node *node, uint32_t mode, const void *data, uint64_t bytes)
+{
+    node->mode = mode;
+    node->device = 0;
+    if (mode_is(mode, S_IFDIR))
+        return;
+    node->data = data;
+    node->bytes = mode_is(mode, S_IFLNK) && bytes > 0 ? strnlen(data, bytes) : bytes;
+}
+
+static int no_memory(const char *path, struct message *why)
+{
+    return message_set(why, -ENOMEM, "file tree: no memory for \"%.*s\"", NAME_SHOWN, path);
+}
+
+/* Makes an entry name a node, instead of the one that it names. */
+static void entry_turn(struct tree_entry *entry, struct tree_node *node)
+{
+    entry->node->links--;
+    if (entry->node->name == entry)
+        entry->node->name = NULL;
+    entry->node = node;
+    node->links++;
+    if (!node->name)
+        node->name = entry;
+}
+
+/* The entry at `path`, made or replaced, with a node of its own; NULL for the root. */
+static int entry_place(struct tree *tree, const char *path, uint32_t mode, struct tree_entry **out,
+                       struct message *why)
+{
+    struct tree_node *parent = tree->root, *node;
+    struct rest name;
+
+    *out = NULL;
+    if (!type_is_known(mode))
+        return message_set(why, -EINVAL, "file tree: \"%.*s\" has the unknown file type 0%o", NAME_SHOWN,
+                           path, mode & S_IFMT);
+    int error = walk_to_parent(tree, path, &parent, &name, why);
+    if (error)
+        return error;
+
+    bool is_root = name.at == name.end;
+    *out = is_root ? NULL : tree_entry_find(parent, name);
+    if (!*out && !is_root) {
+        node = node_create(tree, parent, name, mode);
+        *out = node ? node->name : NULL;
+        return node ? 0 : no_memory(path, why);
+    }
+    node = is_root ? tree->root : (*out)->node;
+    if (mode_is(node->mode, S_IFDIR) != mode_is(mode, S_IFDIR))
+        return message_set(why, -EINVAL,
+                           "file tree: \"%.*s\" is there twice, as a directory and as something else",
+                           NAME_SHOWN, path);
+    if (mode_is(mode, S_IFDIR))
+        return 0;
+    if (node->links == 1) {
+        node->inode = ++tree->inode_count;
+        return 0;
+    }
+    node = tree_node_make(tree, mode); /* the other names keep the old one */
+    if (!node)
+        return no_memory(path, why);
+    entry_turn(*out, node);
+    return 0;
+}
+
+struct tree_node *tree_add(struct tree *tree, const char *path, uint32_t mode, const void *data,
+                           uint64_t bytes, struct message *why)
+{
+    struct tree_entry *entry;
+
+    if (path[0] != '/') {
+        message_set(why, -EINVAL, "file tree: \"%.*s\" is no absolute path", NAME_SHOWN, path);
+        return NULL;
+    }
+    if (entry_place(tree, path, mode, &entry, why) != 0)
+        return NULL;
+
+    struct tree_node *node = entry ? entry->node : tree->root;
+    node_set(node, mode, data, bytes);
+    return node;
+}
+
+/* ---- Hard links ---- */
+
+static struct tree_node **link_bucket(struct link_table *links, uint64_t key)
+{
+    return &links->buckets[(key ^ key >> 32) % LINK_BUCKETS];
+}
+
+static void link_remove(struct link_table *links, struct tree_node *node)
+{
+    struct tree_node **at = link_bucket(links, node->link_key);
+
+    while (*at != node)
+        at = &(*at)->link_next;
+    *at = node->link_next;
+    node->link_next = NULL;
+    node->link_key = 0;
+}
+
+static void links_forget(struct link_table *links)
+{
+    for (unsigned bucket = 0; bucket < LINK_BUCKETS; bucket++) {
+        while (links->buckets[bucket])
+            link_remove(links, links->buckets[bucket]);
+    }
+}
+
+/* The node of that file of the archive: the one that an earlier name of it has brought, or `node`. */
+static struct tree_node *link_find(struct link_table *links, struct tree_node *node, uint64_t key)
+{
+    struct tree_node **bucket = link_bucket(links, key);
+
+    for (struct tree_node *other = *bucket; other; other = other->link_next)
+        if (other->link_key == key)
+            return other;
+    node->link_key = key;
+    node->link_next = *bucket;
+    *bucket = node;
+    return node;
+}
+
+static int add_entry(struct tree *tree, const struct cpio_entry *found, struct link_table *links,
+                     struct message *why)
+{
+    uint64_t key = ((uint64_t)found->device << 32 | found->inode) + 1;
+    bool linked = mode_is(found->mode, S_IFREG) && found->links > 1 && key;
+    struct tree_entry *entry;
+    int error = entry_place(tree, found->name, found->mode, &entry, why);
+
+    if (error)
+        return error;
+
+    struct tree_node *own = entry ? entry->node : tree->root;
+    if (own->link_key) /* replaced, and it was the last name of that file so far */
+        link_remove(links, own);
+    struct tree_node *node = linked ? link_find(links, own, key) : own;
+    if (node == own || found->bytes > 0) /* whichever name brings the data, it is everybody's */
+        node_set(node, found->mode, found->data, found->bytes);
+    node->modified_ns = node->changed_ns = node->accessed_ns = found->mtime_s * NS_PER_S;
+    if (node != own) {
+        entry_turn(entry, node);
+        tree_node_free(tree, own);
+    }
+    return 0;
+}
+
+int tree_add_archive(struct tree *tree, const void *archive, uint64_t bytes, struct message *why)
+{
+    struct link_table links = { { NULL } };
+    struct cpio_entry entry;
+    uint64_t offset = 0;
+    int found;
+
+    while ((found = cpio_next(archive, bytes, &offset, &entry, why)) > 0) {
+        if (entry.begins_archive)
+            links_forget(&links);
+        int error = add_entry(tree, &entry, &links, why);
+        if (error) {
+            found = error;
+            break;
+        }
+    }
+    links_forget(&links);
+    return found;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * job.h: the ranks of the node's program: one process each, on cores of its own, with an equal slice of the
+ * memory.
+ *
+ * R ranks share C cores: rank r has the cores r * (C / R) and up, with all their hardware threads: its first
+ * thread runs on the first of them, the others wait for threads that it starts. More ranks than cores share
+ * them by hardware threads. CPUs that are left over stay parked. Ranks learn who they are from TACET_RANK and
+ * TACET_SIZE in their environment. A rank that exits or dies leaves the others alone; the node ends when all
+ * have, with the worst exit status.
+ */
+#ifndef TACET_JOB_H
+#define TACET_JOB_H
+
+#include "lib/command_line.h"
+#include "mm/memplan.h"
+#include "fs/tree/tree.h"
+
+/* Reads `ranks=` (1 … CPUs; all CPUs by default) and what else the command line says of the program. Stops
+ * the node on bad values. */
+void job_configure(const struct command_line *line, unsigned cpu_count);
+unsigned job_rank_count(void);
+unsigned job_cpu_of(unsigned rank);  /* the CPU that its first thread runs on */
+uint64_t job_cpus_of(unsigned rank); /* a bit each: all of its CPUs */
+
+/* Lets all CPUs go, this one included. */
+_Noreturn void job_start(const struct memplan *plan, struct tree *tree);
+
+/* A further CPU arrives here and takes up its rank when job_start says so. */
+_Noreturn void job_cpu_join(unsigned cpu);
+
+/* A rank has ended; its CPU does not come back. */
+_Noreturn void job_rank_end(unsigned status);
+
+#endif

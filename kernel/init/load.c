@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * load.c: puts a checked ELF image into the address space of this CPU's process, and builds the first stack.
+ *
+ * The image keeps the 4 KiB rights of its segments; everything else (stack, later heap and mappings) is in
+ * large pages. Layout:
+ *
+ *     program       as linked, or at ARCH_PIE_BASE for a static-PIE
+ *     heap          from the next large page after the program
+ *     mappings      from ARCH_MMAP_BASE upwards
+ *     guard         below the stack: no memory
+ *     stack         STACK_TOP - stack= … STACK_TOP
+ *     node pages    from STACK_TOP: struct tacet_node, then a page of counters a CPU (libc/include/tacet.h)
+ *     vDSO          from VDSO_BASE: the clock's page (clock_page.h), then the vDSO itself
+ *
+ * The stack at the program's entry is that of the ELF ABI: argc, argv, NULL, environment, NULL, auxiliary
+ * vector; strings above it [System V ABI, AMD64 supplement §3.4.1].
+ */
+#include "arch.h"
+#include "time/clock.h"
+#include "lib/elf_image.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+#include "lib/linux_abi.h"
+#include "init/node.h"
+#include "mm/page.h"
+#include "process/process.h"
+
+#define STACK_TOP        ((ARCH_USER_LIMIT - 1) & ~(ARCH_LARGE_PAGE - 1))
+#define STACK_GUARD      ARCH_LARGE_PAGE
+#define VDSO_BASE        (STACK_TOP + (1 + ARCH_CPUS_MAX) * ARCH_PAGE)
+#define VECTOR_WORDS_MAX 2048 /* argc, pointers and auxiliary vector */
+
+/* ---- Segments ---- */
+
+/* The page that a segment shares with the one before it gets the rights of both. */
+static int shared_page_join(struct vm *vm, uint64_t page, unsigned rights, const char *name,
+                            struct message *why)
+{
+    struct vm_area area = { .rights = 0 };
+    unsigned both = vm_find(vm, page, &area) ? area.rights | rights : rights;
+
+    if ((both & RIGHT_WRITE) && (both & RIGHT_EXECUTE))
+        return message_set(why, -ENOEXEC,
+                           "%s: two segments share the page at %#lx, one writable, one executable; link with "
+                           "-z separate-code",
+                           name, page);
+    return vm_protect(vm, page, ARCH_PAGE, both);
+}
+
+/* Maps all segments writable, to be filled; overlapping pages once. */
+static int segments_map(struct vm *vm, const struct elf_image *image, uint64_t base, const char *name,
+                        struct message *why)
+{
+    uint64_t mapped_to = 0;
+
+    for (unsigned i = 0; i < image->segment_count; i++) {
+        const struct elf_segment *segment = &image->segments[i];
+        uint64_t start = base + page_down(segment->address);
+        uint64_t end = base + page_up(segment->address + segment->memory_bytes);
+
+        if (start < mapped_to)
+            start = mapped_to;
+        if (start < end && vm_map(vm, &start, end - start, RIGHT_READ | RIGHT_WRITE,
+                                  VM_FIXED | VM_NO_REPLACE | VM_OF_FILE, name))
+            return message_set(why, -ENOMEM,
+                               "%s does not fit into memory: segment %u needs %lu KiB, %lu KiB are free; "
+                               "give the node more memory",
+                               name, i, (end - start) / 1024, vm->pages->free_bytes / 1024);
+        if (end > mapped_to)
+            mapped_to = end;
+    }
+    return 0;
+}
+
+static int segments_fill(const struct elf_image *image, uint64_t base, const char *file, struct message *why)
+{
+    for (unsigned i = 0; i < image->segment_count; i++) {
+        const struct elf_segment *segment = &image->segments[i];
+
+        if (user_write(base + segment->address, file + segment->file_offset, segment->file_bytes))
+            return message_set(why, -EFAULT, "segment %u cannot be written to memory", i);
+    }
+    return 0;
+}
+
+static int segments_protect(struct vm *vm, const struct elf_image *image, uint64_t base, const char *name,
+                            struct message *why)
+{
+    uint64_t done_to = 0;
+
+    for (unsigned i = 0; i < image->segment_count; i++) {
+        const struct elf_segment *segment = &image->segments[i];
+        uint64_t start = base + page_down(segment->address);
+        uint64_t end = base + page_up(segment->address + segment->memory_bytes);
+        int error = 0;
+
+        if (start < done_to) {
+            error = shared_page_join(vm, start, segment->rights, name, why);
+            start = done_to;
+        }
+        if (!error && start < end)
+            error = vm_protect(vm, start, end - start, segment->rights);
+        if (error)
+            return why->text[0]
+                       ? error
+                       : message_set(why, error, "%s: no memory for the rights of segment %u", name, i);
+        if (end > done_to)
+            done_to = end;
+    }
+    return 0;
+}
+
+/* ---- The vDSO ---- */
+
+/* Where its ELF header lies; 0 where there is none. */
+static uint64_t vdso_address(void)
+{
+    const void *image;
+
+    return arch_vdso_image(&image) ? VDSO_BASE + ARCH_PAGE : 0;
+}
+
+static int vdso_map(struct vm *vm)
+{
+    const void *image;
+    uint64_t bytes = arch_vdso_image(&image);
+    int error = bytes ? vm_map_kernel(vm, VDSO_BASE, clock_page(), ARCH_PAGE, RIGHT_READ, "[vvar]") : 0;
+
+    if (bytes && !error)
+        error = vm_map_kernel(vm, vdso_address(), image, bytes, RIGHT_READ | RIGHT_EXECUTE, "[vdso]");
+    return error;
+}
+
+/* ---- The first stack ---- */
+
+/* Grows downwards from `at`; the words of the vector are gathered first and written last. */
+struct stack_builder {
+    uint64_t at, low;
+    uint64_t words[VECTOR_WORDS_MAX];
+    unsigned count;
+    bool failed;
+};
+
+static uint64_t push_bytes(struct stack_builder *stack, const void *bytes, uint64_t count)
+{
+    if (stack->failed || count > stack->at - stack->low) {
+        stack->failed = true;
+        return 0;
+    }
+    stack->at -= count;
+    stack->failed = user_write(stack->at, bytes, count);
+    return stack->at;
+}
+
+static uint64_t push_string(struct stack_builder *stack, const char *text)
+{
+    return push_bytes(stack, text, strlen(text) + 1);
+}
+
+static void add_word(struct stack_builder *stack, uint64_t word)
+{
+    if (stack->count < VECTOR_WORDS_MAX)
+        stack->words[stack->count++] = word;
+    else
+        stack->failed = true;
+}
+
+static void add_auxiliary(struct stack_builder *stack, uint64_t type, uint64_t value)
+{
+    add_word(stack, type);
+    add_word(stack, value);
+}
+
+/* Strings that follow each other upwards in memory, so the last is pushed first; their addresses become words
+ * from `word` on, and a NULL. */
+static void strings_place(struct stack_builder *stack, const char *const *strings, unsigned count,
+                          unsigned word)
+{
+    stack->words[word + count] = 0;
+    for (unsigned i = count; i-- > 0;)
+        stack->words[word + i] = push_string(stack, strings[i]);
+}
+
+/* argc, argv, environment. The environment's strings lie behind the arguments', as programs expect that
+ * overwrite both to give themselves another name. */
+static void vector_begin(struct stack_builder *stack, const struct process_arguments *given,
+                         struct process_image *image)
+{
+    unsigned environment_word = 1 + given->argument_count + 1;
+    unsigned count = environment_word + given->environment_count + 1;
+
+    if (count > VECTOR_WORDS_MAX) {
+        stack->failed = true;
+        return;
+    }
+    image->environment_end = stack->at;
+    strings_place(stack, given->environment, given->environment_count, environment_word);
+    image->environment = image->arguments_end = stack->at;
+    strings_place(stack, given->arguments, given->argument_count, 1);
+    image->arguments = stack->at;
+    stack->words[0] = given->argument_count;
+    stack->count = count;
+}
+
+static int stack_build(struct process *process, const struct process_arguments *given,
+                       const struct elf_image *image, uint64_t base, struct stack_builder *stack,
+                       uint64_t *stack_pointer)
+{
+    uint64_t random[2] = { arch_random(), arch_random() };
+
+    stack->at = process->stack_high;
+    stack->low = process->stack_low + ARCH_PAGE;
+    stack->count = 0;
+    stack->failed = false;
+
+    uint64_t name = push_string(stack, process->program_path);
+    uint64_t platform = push_string(stack, ARCH_PLATFORM);
+    stack->at &= ~15ULL;
+    uint64_t random_bytes = push_bytes(stack, random, sizeof(random));
+
+    vector_begin(stack, given, &process->image);
+    unsigned auxiliary_word = stack->count;
+    if (image->headers_address)
+        add_auxiliary(stack, AT_PHDR, base + image->headers_address);
+    add_auxiliary(stack, AT_PHENT, image->header_bytes);
+    add_auxiliary(stack, AT_PHNUM, image->header_count);
+    add_auxiliary(stack, AT_PAGESZ, ARCH_PAGE);
+    add_auxiliary(stack, AT_BASE, 0);
+    add_auxiliary(stack, AT_FLAGS, 0);
+    add_auxiliary(stack, AT_ENTRY, base + image->entry);
+    add_auxiliary(stack, AT_UID, 0);
+    add_auxiliary(stack, AT_EUID, 0);
+    add_auxiliary(stack, AT_GID, 0);
+    add_auxiliary(stack, AT_EGID, 0);
+    add_auxiliary(stack, AT_SECURE, 0);
+    add_auxiliary(stack, AT_CLKTCK, 100);
+    add_auxiliary(stack, AT_RANDOM, random_bytes);
+    add_auxiliary(stack, AT_HWCAP, arch_hwcap(1));
+    add_auxiliary(stack, AT_HWCAP2, arch_hwcap(2));
+    add_auxiliary(stack, AT_EXECFN, name);
+    add_auxiliary(stack, AT_PLATFORM, platform);
+    if (vdso_address())
+        add_auxiliary(stack, AT_SYSINFO_EHDR, vdso_address());
+    add_auxiliary(stack, AT_TACET_NODE, STACK_TOP);
+    add_auxiliary(stack, AT_NULL, 0);
+
+    stack->at &= ~15ULL;
+    if (stack->count % 2)
+        stack->at -= 8; /* the stack pointer is a multiple of 16 at argc */
+    *stack_pointer = push_bytes(stack, stack->words, stack->count * sizeof(uint64_t));
+    process->image.auxiliary = *stack_pointer + auxiliary_word * sizeof(uint64_t);
+    process->image.auxiliary_end = *stack_pointer + stack->count * sizeof(uint64_t);
+    return stack->failed ? -E2BIG : 0;
+}
+
+static int stack_map(struct process *process, uint64_t bytes, struct message *why)
+{
+    uint64_t low, guard;
+
+    bytes = (bytes + ARCH_LARGE_PAGE - 1) & ~(ARCH_LARGE_PAGE - 1);
+    low = STACK_TOP - bytes;
+    guard = low - STACK_GUARD;
+    if (vm_map(&process->vm, &low, bytes, RIGHT_READ | RIGHT_WRITE, VM_FIXED | VM_NO_REPLACE, "[stack]") ||
+        vm_map(&process->vm, &guard, STACK_GUARD, 0, VM_FIXED | VM_NO_REPLACE, "[stack guard]"))
+        return message_set(why, -ENOMEM,
+                           "no memory for a stack of %lu KiB: %lu KiB are free; make it smaller with "
+                           "stack=SIZE, or give the node more memory",
+                           bytes / 1024, process->pages.free_bytes / 1024);
+    process->stack_low = low;
+    process->stack_high = STACK_TOP;
+    return 0;
+}
+
+/* ---- All of it ---- */
+
+/* What loading needs beside the kernel's stack, which it does not fit on. */
+struct loader {
+    struct elf_image image;
+    struct stack_builder stack;
+};
+
+static int program_load(struct process *process, const struct tree_node *program,
+                        const struct process_arguments *given, struct loader *loader, uint64_t *entry,
+                        uint64_t *stack, struct message *why)
+{
+    struct elf_image *image = &loader->image;
+    struct vm *vm = &process->vm;
+    const char *name = given->path;
+    struct message fault = { "" };
+    int error = elf_parse(program->data, program->bytes, ARCH_ELF_MACHINE, ARCH_MMAP_BASE, image, &fault);
+
+    if (error)
+        return message_set(why, error, "%s: %s", name, fault.text);
+
+    uint64_t base = image->position_independent ? ARCH_PIE_BASE - (image->low & ~(image->alignment - 1)) : 0;
+    if (base + image->high > ARCH_MMAP_BASE)
+        return message_set(why, -ENOEXEC, "%s: its segments reach up to %#lx, the limit is %#lx", name,
+                           base + image->high, (uint64_t)ARCH_MMAP_BASE);
+
+    error = segments_map(vm, image, base, name, why);
+    if (!error)
+        error = segments_fill(image, base, program->data, why);
+    if (!error)
+        error = segments_protect(vm, image, base, name, why);
+    if (!error)
+        error = stack_map(process, given->stack_bytes, why);
+    if (error)
+        return error;
+    if (node_pages_map(vm, STACK_TOP) || vdso_map(vm))
+        return message_set(why, -ENOMEM, "no memory for the page tables of the counters");
+
+    process->image.bias = base;
+    process->image.low = base + image->low;
+    process->image.high = base + image->high;
+    vm->heap_start = vm->heap_end = (base + image->high + ARCH_LARGE_PAGE - 1) & ~(ARCH_LARGE_PAGE - 1);
+    *entry = base + image->entry;
+    if (stack_build(process, given, image, base, &loader->stack, stack))
+        return message_set(why, -E2BIG,
+                           "the arguments and the environment do not fit: at most %u words of pointers, and "
+                           "the stack's %lu KiB",
+                           VECTOR_WORDS_MAX, given->stack_bytes / 1024);
+    return 0;
+}
+
+int process_load(struct process *process, struct tree_node *program, const struct process_arguments *given,
+                 uint64_t *entry, uint64_t *stack, struct message *why)
+{
+    const uint64_t bytes = page_up(sizeof(struct loader));
+    uint64_t memory = vm_pages_take(&process->vm, bytes, ARCH_PAGE);
+
+    if (memory == PAGE_POOL_NONE)
+        return message_set(why, -ENOMEM, "no memory to load %s", given->path);
+
+    int error = program_load(process, program, given, arch_physical(memory), entry, stack, why);
+    vm_pages_give(&process->vm, memory, bytes);
+    process->program = program;
+    return error;
+}

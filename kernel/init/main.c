@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * main.c: from a struct boot_info to a running program: read the command line, plan the memory, take over
+ * from the early map, build the file tree, start the other CPUs and the job. Runs once, on the first CPU,
+ * interrupts off. Whatever is wrong with what was handed in ends here, in one line.
+ */
+#include "arch.h"
+#include "time/clock.h"
+#include "time/clockevent.h"
+#include "lib/command_line.h"
+#include "debug/console.h"
+#include "smp/crosscall.h"
+#include "lib/errno.h"
+#include "fs/file.h"
+#include "lib/kstring.h"
+#include "lib/linux_abi.h"
+#include "mm/memplan.h"
+#include "init/job.h"
+#include "debug/klog.h"
+#include "init/node.h"
+#include "fs/proc/proc.h"
+#include "init/selftest.h"
+#include "process/process.h"
+#include "debug/stop.h"
+#include "process/thread.h"
+#include "lib/version.h"
+
+#define SLICE_BYTES_MIN (16ULL << 20)
+#define PROGRAM_DEFAULT "/init"
+
+static const char *const known_options[] = {
+    "app",   "argv0",        "clockevent",    "console", "env",   "idle",
+    "klog",  "klog_classes", "latency_bound", "prefix",  "ranks", "selftest",
+    "stack", "stderr",       "stdin_bytes",   "stdout",  NULL,
+};
+
+static struct command_line line;
+static struct memplan plan;
+static struct page_pool kernel_pool;
+static struct tree tree;
+
+static _Noreturn void stop_for(int error, const struct message *why)
+{
+    node_stop(error == -ENOMEM ? STOP_NO_MEMORY : STOP_BAD_INPUT, "%s", why->text);
+}
+
+static void options_read(struct boot_info *boot)
+{
+    struct message why = { "" };
+    int error = command_line_parse(boot->command_line, &line, &why);
+
+    if (!error)
+        error = console_configure(&line, &why);
+    if (!error)
+        error = klog_configure(&line, &why);
+    if (!error)
+        error = command_line_check(&line, known_options, &why);
+    if (error)
+        stop_for(error, &why);
+}
+
+/* ---- Memory ---- */
+
+/* Nodes that the archives will make: an entry, and each directory on its way, counted generously. */
+static uint64_t tree_nodes_max(const struct boot_info *boot)
+{
+    uint64_t count = 32; /* root, /dev */
+
+    for (unsigned i = 0; i < boot->module_count; i++) {
+        const struct memory_range *range = &boot->modules[i].range;
+        const void *archive = arch_physical(range->base);
+        struct cpio_entry entry;
+        struct message why;
+        uint64_t offset = 0;
+
+        count += 8;
+        if (!cpio_recognise(archive, range->bytes))
+            continue;
+        while (cpio_next(archive, range->bytes, &offset, &entry, &why) == 1) {
+            count++;
+            for (const char *c = entry.name; *c; c++)
+                count += *c == '/';
+        }
+    }
+    return count;
+}
+
+static void modules_check(const struct boot_info *boot)
+{
+    for (unsigned i = 0; i < boot->module_count; i++) {
+        const struct memory_range *range = &boot->modules[i].range;
+
+        if (range->base >= arch_early_limit() || range->bytes > arch_early_limit() - range->base)
+            node_stop(STOP_BAD_INPUT, "module %u lies at %#lx, %lu KiB; it must end below %#lx", i,
+                      range->base, range->bytes / 1024, arch_early_limit());
+    }
+}
+
+/* The node of each rank's first CPU. */
+static const uint32_t *rank_nodes(unsigned rank_count)
+{
+    static uint32_t nodes[MEMPLAN_RANKS_MAX];
+
+    for (unsigned rank = 0; rank < rank_count; rank++)
+        nodes[rank] = arch_cpu_node(job_cpu_of(rank));
+    return nodes;
+}
+
+/* `ranks_known`: the job is configured, and each rank's memory is to come from near its CPU. */
+static void memory_plan(const struct boot_info *boot, unsigned rank_count, bool ranks_known)
+{
+    static struct memory_range reserved[BOOT_RANGES_MAX + BOOT_MODULES_MAX + 1];
+    struct message why = { "" };
+    unsigned count = boot->reserved_count;
+
+    memcpy(reserved, boot->reserved, count * sizeof(reserved[0]));
+    reserved[count++] = arch_kernel_image();
+    for (unsigned i = 0; i < boot->module_count; i++)
+        reserved[count++] = boot->modules[i].range;
+
+    struct memplan_input input = {
+        .usable = boot->usable,
+        .usable_count = boot->usable_count,
+        .reserved = reserved,
+        .reserved_count = count,
+        .address_limit = arch_address_limit(),
+        .pool_bytes = arch_pool_bytes(boot) + tree_nodes_max(boot) * TREE_ENTRY_BYTES_MAX +
+                      threads_bytes(arch_cpus_present()) + proc_pool_bytes() + 8 * ARCH_PAGE,
+        .pool_limit = arch_early_limit(),
+        .rank_count = rank_count,
+        .slice_bytes_min = SLICE_BYTES_MIN,
+    };
+    if (ranks_known) {
+        input.node_range_count = arch_node_ranges(&input.node_ranges);
+        input.rank_nodes = rank_nodes(rank_count);
+    }
+    int error = memplan_make(&input, &plan, &why);
+
+    if (error)
+        stop_for(error, &why);
+}
+
+static uint64_t overlap_bytes(const struct memory_range *a, const struct memory_range *b)
+{
+    uint64_t start = a->base > b->base ? a->base : b->base;
+    uint64_t a_end = a->base + a->bytes, b_end = b->base + b->bytes;
+    uint64_t end = a_end < b_end ? a_end : b_end;
+
+    return start < end ? end - start : 0;
+}
+
+/* Where the firmware tells nodes: how much of each rank's memory is near it. */
+static void nodes_print(unsigned rank_count)
+{
+    const struct numa_range *ranges;
+    unsigned count = arch_node_ranges(&ranges);
+
+    for (unsigned rank = 0; rank < rank_count && count > 0; rank++) {
+        const struct memory_slice *slice = &plan.slices[rank];
+        uint32_t node = arch_cpu_node(job_cpu_of(rank));
+        uint64_t near = 0;
+
+        for (unsigned i = 0; i < slice->extent_count; i++)
+            for (unsigned j = 0; j < count; j++)
+                near += ranges[j].node == node ? overlap_bytes(&slice->extents[i], &ranges[j].range) : 0;
+        if (node != NUMA_NODE_NONE)
+            kernel_print("memory: rank %u is on NUMA node %u, as are %lu of its %lu MiB\n", rank, node,
+                         near >> 20, slice->bytes >> 20);
+    }
+}
+
+static uint64_t kernel_bytes(void)
+{
+    return arch_kernel_image().bytes + plan.pool.bytes;
+}
+
+/* ---- Files ---- */
+
+/* Of the kernel's pool while the tree is built, later of the rank's that makes a file. */
+static void *tree_page_take(void *context)
+{
+    struct process *process = arch_process();
+    uint64_t page = process ? vm_pages_take(&process->vm, ARCH_PAGE, ARCH_PAGE)
+                            : page_pool_take(&kernel_pool, ARCH_PAGE, ARCH_PAGE);
+
+    (void)context; /* there is one tree */
+    return page == PAGE_POOL_NONE ? NULL : arch_physical(page);
+}
+
+/* A module that is an archive becomes the tree; any other is one file: at its own name where that is a path,
+ * else as the default program. */
+static void tree_build(const struct boot_info *boot)
+{
+    struct message why = { "" };
+    int error;
+
+    tree.page_take = tree_page_take;
+    error = tree_initialise(&tree);
+    for (unsigned i = 0; i < boot->module_count && !error; i++) {
+        const struct boot_module *module = &boot->modules[i];
+        const void *bytes = arch_physical(module->range.base);
+
+        if (cpio_recognise(bytes, module->range.bytes)) {
+            error = tree_add_archive(&tree, bytes, module->range.bytes, &why);
+        } else {
+            const char *path = module->name[0] == '/' ? module->name : PROGRAM_DEFAULT;
+
+            error = tree_add(&tree, path, S_IFREG | 0755, bytes, module->range.bytes, &why) ? 0 : -EINVAL;
+        }
+    }
+    if (!error)
+        error = devices_add(&tree, &why);
+    if (!error)
+        error = tree_writable_add(&tree, &why);
+    if (!error)
+        error = proc_add(&tree, &kernel_pool, &why);
+    if (error)
+        node_stop(STOP_BAD_INPUT, "initrd: %s", why.text[0] ? why.text : "no memory for the file tree");
+}
+
+void kernel_woken(void)
+{
+    crosscall_serve();
+    clockevent_recheck();
+    klog_recheck();
+}
+
+_Noreturn void kernel_cpu_start(unsigned cpu)
+{
+    klog(cpu_online, cpu, 0);
+    clockevent_start_cpu();
+    job_cpu_join(cpu);
+}
+
+_Noreturn void kernel_start(struct boot_info *boot)
+{
+    struct message why;
+    char cpu[128];
+
+    options_read(boot);
+    arch_cpu_describe(cpu, sizeof(cpu));
+    kernel_print("Tacet %s, %s, started by %s\n", TACET_VERSION, ARCH_NAME, boot->protocol);
+    kernel_print("cpu: %s\n", cpu);
+    if (boot->ranges_dropped)
+        kernel_print("memory: %u entries of the firmware's map are more than the kernel keeps; that memory "
+                     "stays unused\n",
+                     boot->ranges_dropped);
+    if (boot->module_count == 0)
+        node_stop(STOP_BAD_INPUT,
+                  "no program: hand one in as boot module (QEMU: -initrd FILE, GRUB: module2 FILE)");
+
+    /* Twice: the kernel's pool is needed before it is known how many CPUs answer, and so how many ranks there
+     * are. Its place does not depend on that. */
+    modules_check(boot);
+    memory_plan(boot, 1, false);
+    page_pool_initialise(&kernel_pool, &plan.pool, 1);
+    arch_memory_initialise(&kernel_pool, boot);
+    arch_initialise(boot);
+    clock_start();
+    if (clockevent_configure(&line, &why) || arch_wait_configure(&line, &why))
+        stop_for(-EINVAL, &why);
+    clockevent_start_cpu();
+    klog_recheck();
+    arch_cpus_start(&kernel_pool, boot);
+    threads_initialise(&kernel_pool, arch_cpu_count());
+    clock_cpus_set();
+    job_configure(&line, arch_cpu_count());
+    memory_plan(boot, job_rank_count(), true);
+
+    kernel_print("memory: %lu MiB for each of %u ranks, %lu KiB for the kernel\n", plan.slices[0].bytes >> 20,
+                 job_rank_count(), kernel_bytes() / 1024);
+    nodes_print(job_rank_count());
+    node_facts_set(kernel_bytes());
+    if (command_line_option(&line, "selftest"))
+        selftest_run(command_line_option(&line, "selftest"), &plan.slices[0]);
+    tree_build(boot);
+    job_start(&plan, &tree);
+}

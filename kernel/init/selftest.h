@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * selftest.h: trials that need the real clock event device and more timers than one program can ask for;
+ * `selftest=timers` on the command line runs them instead of the program.
+ */
+#ifndef TACET_SELFTEST_H
+#define TACET_SELFTEST_H
+
+#include "mm/memplan.h"
+
+/* Runs the trial `name` on this CPU, with `slice` as its memory, prints lines "selftest: key value" and ends
+ * the node: status 0, or 1 where a promise was broken. Stops the node for an unknown name. */
+_Noreturn void selftest_run(const char *name, const struct memory_slice *slice);
+
+#endif

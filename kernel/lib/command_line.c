@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * command_line.c: the kernel command line cut into options and program arguments (command_line.h).
+ *
+ * Words are unquoted in place: what is written never overtakes what is read. GRUB escapes quotes and
+ * backslashes on its way to the kernel exactly as they are read here. Pure C; any context; owns nothing.
+ */
+#include "lib/command_line.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+
+#define SHOWN 60 /* bytes of a word that messages repeat */
+
+struct word {
+    char *text;
+    bool plain; /* no quote and no backslash in it */
+};
+
+static bool is_blank(char byte)
+{
+    return byte == ' ' || byte == '\t' || byte == '\n';
+}
+
+/* Unquotes the word at *at, terminates it and moves *at behind it. Returns 1, 0 at the end of the text, or
+ * -EINVAL. */
+static int word_next(char **at, struct word *word, struct message *why)
+{
+    char *from = *at;
+
+    while (is_blank(*from))
+        from++;
+    if (!*from)
+        return 0;
+
+    char *to = from;
+    bool quoted = false;
+    *word = (struct word){ from, true };
+    for (; *from && (quoted || !is_blank(*from)); from++) {
+        word->plain = word->plain && *from != '"' && *from != '\\';
+        if (*from == '"') {
+            quoted = !quoted;
+            continue;
+        }
+        if (*from == '\\' && !*++from)
+            return message_set(why, -EINVAL, "command line: a backslash at the end quotes nothing");
+        *to++ = *from;
+    }
+    *at = *from ? from + 1 : from;
+    *to = '\0';
+    if (quoted)
+        return message_set(why, -EINVAL, "command line: the quote in \"%.*s\" is not closed", SHOWN,
+                           word->text);
+    return 1;
+}
+
+static int option_add(struct command_line *out, char *text, struct message *why)
+{
+    char *value = text;
+
+    if (out->option_count == COMMAND_LINE_OPTIONS_MAX)
+        return message_set(why, -E2BIG, "command line: more than %d options", COMMAND_LINE_OPTIONS_MAX);
+    while (*value && *value != '=')
+        value++;
+    if (value == text)
+        return message_set(why, -EINVAL, "command line: option \"%.*s\" has no name", SHOWN, text);
+    out->options[out->option_count].name = text;
+    out->options[out->option_count].value = *value ? value + 1 : NULL;
+    out->option_count++;
+    *value = '\0';
+    return 0;
+}
+
+static int argument_add(struct command_line *out, const char *text, struct message *why)
+{
+    if (out->argument_count == COMMAND_LINE_ARGUMENTS_MAX)
+        return message_set(why, -E2BIG, "command line: more than %d arguments after --",
+                           COMMAND_LINE_ARGUMENTS_MAX);
+    out->arguments[out->argument_count++] = text;
+    return 0;
+}
+
+int command_line_parse(char *text, struct command_line *out, struct message *why)
+{
+    bool arguments = false;
+    struct word word;
+    int found;
+
+    memset(out, 0, sizeof(*out));
+    while ((found = word_next(&text, &word, why)) > 0) {
+        if (!arguments && word.plain && strcmp(word.text, "--") == 0) {
+            arguments = true;
+            continue;
+        }
+        int error = arguments ? argument_add(out, word.text, why) : option_add(out, word.text, why);
+        if (error)
+            return error;
+    }
+    return found;
+}
+
+const char *command_line_option(const struct command_line *line, const char *name)
+{
+    for (unsigned i = line->option_count; i-- > 0;) {
+        if (strcmp(line->options[i].name, name) == 0)
+            return line->options[i].value ? line->options[i].value : "";
+    }
+    return NULL;
+}
+
+static bool is_known(const char *name, const char *const *known)
+{
+    for (; *known; known++) {
+        if (strcmp(name, *known) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Appends the known names for as long as they fit. */
+static void list_known(struct message *why, const char *const *known)
+{
+    size_t length = strlen(why->text);
+
+    for (const char *const *name = known; *name; name++) {
+        size_t room = sizeof(why->text) - length;
+        const char *blank = name == known ? " " : ", ";
+
+        if (strlen(blank) + strlen(*name) + sizeof(", ...") > room) {
+            format_text(why->text + length, room, "%s...", blank);
+            return;
+        }
+        length += format_text(why->text + length, room, "%s%s", blank, *name);
+    }
+}
+
+int command_line_check(const struct command_line *line, const char *const *known, struct message *why)
+{
+    for (unsigned i = 0; i < line->option_count; i++) {
+        if (is_known(line->options[i].name, known))
+            continue;
+        message_set(why, -EINVAL, "command line: unknown option \"%.*s\"; known are", SHOWN,
+                    line->options[i].name);
+        list_known(why, known);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static int digit_value(char byte)
+{
+    if (byte >= '0' && byte <= '9')
+        return byte - '0';
+    if (byte >= 'a' && byte <= 'f')
+        return byte - 'a' + 10;
+    if (byte >= 'A' && byte <= 'F')
+        return byte - 'A' + 10;
+    return 16;
+}
+
+/* Reads digits at *at and moves it behind them; false where there are none or the number does not fit. */
+static bool read_digits(const char **at, uint64_t *out)
+{
+    const char *text = *at;
+    int base = 10;
+
+    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
+        base = 16;
+        text += 2;
+    }
+    if (digit_value(*text) >= base)
+        return false;
+    for (*out = 0; digit_value(*text) < base; text++) {
+        if (__builtin_mul_overflow(*out, (uint64_t)base, out) ||
+            __builtin_add_overflow(*out, (uint64_t)digit_value(*text), out))
+            return false;
+    }
+    *at = text;
+    return true;
+}
+
+int option_number(const char *name, const char *text, uint64_t low, uint64_t high, uint64_t *out,
+                  struct message *why)
+{
+    const char *at = text ? text : "";
+    uint64_t number;
+
+    if (!read_digits(&at, &number) || *at || number < low || number > high)
+        return message_set(why, -EINVAL, "option %.*s: \"%.*s\" is not a number from %llu to %llu", SHOWN,
+                           name, SHOWN, text ? text : "", (unsigned long long)low, (unsigned long long)high);
+    *out = number;
+    return 0;
+}
+
+/* The power of 1024 that a suffix stands for, as a shift; -1 for no suffix. */
+static int suffix_shift(char suffix)
+{
+    switch (suffix) {
+    case 'K':
+        return 10;
+    case 'M':
+        return 20;
+    case 'G':
+        return 30;
+    case 'T':
+        return 40;
+    default:
+        return -1;
+    }
+}
+
+static bool read_size(const char *at, uint64_t *out)
+{
+    if (!read_digits(&at, out))
+        return false;
+    if (!*at)
+        return true;
+
+    int shift = suffix_shift(*at);
+    if (shift < 0 || at[1] || *out > UINT64_MAX >> shift)
+        return false;
+    *out <<= shift;
+    return true;
+}
+
+int option_bytes(const char *name, const char *text, uint64_t low, uint64_t high, uint64_t *out,
+                 struct message *why)
+{
+    uint64_t bytes;
+
+    if (!read_size(text ? text : "", &bytes) || bytes < low || bytes > high)
+        return message_set(
+            why, -EINVAL,
+            "option %.*s: \"%.*s\" is not a size (a number, then nothing, K, M, G or T) from %llu to "
+            "%llu bytes",
+            SHOWN, name, SHOWN, text ? text : "", (unsigned long long)low, (unsigned long long)high);
+    *out = bytes;
+    return 0;
+}
+
+static bool read_time(const char *text, uint64_t *out_ns)
+{
+    static const struct {
+        const char *name;
+        uint64_t ns;
+    } units[] = { { "", 1 }, { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 } };
+    uint64_t value = 0;
+    const char *digit = text;
+
+    for (; *digit >= '0' && *digit <= '9'; digit++)
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(*digit - '0'), &value))
+            return false;
+    for (unsigned i = 0; i < sizeof(units) / sizeof(units[0]) && digit > text; i++)
+        if (strcmp(digit, units[i].name) == 0)
+            return !__builtin_mul_overflow(value, units[i].ns, out_ns);
+    return false;
+}
+
+int option_time(const char *name, const char *text, uint64_t low_ns, uint64_t high_ns, uint64_t *out_ns,
+                struct message *why)
+{
+    uint64_t ns;
+
+    if (!read_time(text ? text : "", &ns) || ns < low_ns || ns > high_ns)
+        return message_set(why, -EINVAL,
+                           "option %.*s: \"%.*s\" is not a time (a number, then nothing, ns, us, ms or s) "
+                           "from %llu to %llu ns",
+                           SHOWN, name, SHOWN, text ? text : "", (unsigned long long)low_ns,
+                           (unsigned long long)high_ns);
+    *out_ns = ns;
+    return 0;
+}

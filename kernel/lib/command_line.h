@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * command_line.h: the kernel command line: options of the node, then `--`, then the program's arguments.
+ *
+ *     app=/bin/ftq env=OMP_NUM_THREADS=4 stack=16M -- -n 1000 "a b"
+ *
+ * Words are separated by blanks (space, tab, newline). Inside double quotes blanks are literal; a backslash,
+ * inside or outside of quotes, takes the next character literally. An option is NAME=VALUE or NAME. Pure C,
+ * host-tested and fuzzed.
+ */
+#ifndef TACET_COMMAND_LINE_H
+#define TACET_COMMAND_LINE_H
+
+#include "lib/format.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#define COMMAND_LINE_OPTIONS_MAX   64
+#define COMMAND_LINE_ARGUMENTS_MAX 512
+
+struct command_line {
+    struct {
+        const char *name;
+        const char *value; /* NULL for a bare NAME, "" for NAME= */
+    } options[COMMAND_LINE_OPTIONS_MAX];
+    unsigned option_count;
+    const char *arguments[COMMAND_LINE_ARGUMENTS_MAX]; /* after the first unquoted `--` */
+    unsigned argument_count;
+};
+
+/* Cuts `text` (NUL-terminated, modified in place; `out` points into it) into words. -EINVAL with `why` for an
+ * unterminated quote, a trailing backslash or an option with an empty name, -E2BIG for too many words. */
+int command_line_parse(char *text, struct command_line *out, struct message *why);
+
+/* Value of the last option `name`, or NULL where it is absent. A bare NAME answers "". */
+const char *command_line_option(const struct command_line *line, const char *name);
+
+/* -EINVAL with `why` naming the option and listing the known ones when an option's name is not in `known`
+ * (NULL-terminated): an option that is silently ignored could spoil an experiment. */
+int command_line_check(const struct command_line *line, const char *const *known, struct message *why);
+
+/* Numbers and sizes in options: decimal or 0x hexadecimal; sizes take K, M, G, T (powers of 1024). Returns 0,
+ * or -EINVAL with `why` naming the option, its text and the range that would be right, *out then being
+ * untouched. A NULL text (bare NAME) counts as empty, which is no number. */
+int option_number(const char *name, const char *text, uint64_t low, uint64_t high, uint64_t *out,
+                  struct message *why);
+int option_time(const char *name, const char *text, uint64_t low_ns, uint64_t high_ns, uint64_t *out_ns,
+                struct message *why); /* ns, us, ms, s; ns by default */
+int option_bytes(const char *name, const char *text, uint64_t low, uint64_t high, uint64_t *out,
+                 struct message *why);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cpio.c: reader of "newc" cpio archives (cpio.h).
+ *
+ * Source: Linux "initramfs buffer format" (Documentation/driver-api/early-userspace): a header of 110 ASCII
+ * bytes, the name, padding to four bytes, the data, padding to four bytes; zero bytes may stand between
+ * archives. Numbers are eight hexadecimal digits. Pure C; any context; owns nothing.
+ */
+#include "lib/cpio.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+
+#define HEADER_BYTES      110
+#define MAGIC_BYTES       6
+#define FIELD_BYTES       8
+#define ALIGNMENT         4
+#define DEVICE_MINOR_BITS 20
+
+enum field {
+    FIELD_INODE,
+    FIELD_MODE,
+    FIELD_OWNER,
+    FIELD_GROUP,
+    FIELD_LINKS,
+    FIELD_MTIME,
+    FIELD_BYTES_OF_DATA,
+    FIELD_DEVICE_MAJOR,
+    FIELD_DEVICE_MINOR,
+    FIELD_NODE_MAJOR,
+    FIELD_NODE_MINOR,
+    FIELD_BYTES_OF_NAME,
+    FIELD_CHECKSUM,
+    FIELDS,
+};
+
+static const struct {
+    const char *magic;
+    unsigned bytes;
+    const char *fault;
+} other_formats[] = {
+    { "\x1f\x8b", 2, "gzip-compressed; unpack it with gunzip" },
+    { "\xfd"
+      "7zXZ",
+      5, "xz-compressed; unpack it with unxz" },
+    { "\x28\xb5\x2f\xfd", 4, "zstd-compressed; unpack it with unzstd" },
+    { "BZh", 3, "bzip2-compressed; unpack it with bunzip2" },
+    { "\x04\x22\x4d\x18", 4, "lz4-compressed; unpack it with unlz4" },
+    { "\x02\x21\x4c\x18", 4, "lz4-compressed; unpack it with unlz4" },
+    { "\x5d\x00\x00", 3, "lzma-compressed; unpack it with unlzma" },
+    { "070707", 6, "an old cpio format; make it with cpio -o -H newc" },
+    { "\xc7\x71", 2, "an old cpio format; make it with cpio -o -H newc" },
+};
+
+static bool begins_with(const uint8_t *at, uint64_t bytes, const char *magic, unsigned magic_bytes)
+{
+    return bytes >= magic_bytes && memcmp(at, magic, magic_bytes) == 0;
+}
+
+bool cpio_recognise(const void *archive, uint64_t bytes)
+{
+    return begins_with(archive, bytes, "070701", MAGIC_BYTES) ||
+           begins_with(archive, bytes, "070702", MAGIC_BYTES);
+}
+
+static int refuse_magic(const uint8_t *at, uint64_t bytes, uint64_t offset, struct message *why)
+{
+    for (size_t i = 0; i < sizeof(other_formats) / sizeof(other_formats[0]); i++) {
+        if (begins_with(at, bytes, other_formats[i].magic, other_formats[i].bytes))
+            return message_set(why, -EINVAL, "cpio: what begins at offset %llu is %s",
+                               (unsigned long long)offset, other_formats[i].fault);
+    }
+    return message_set(why, -EINVAL, "cpio: no newc header (070701 or 070702) at offset %llu",
+                       (unsigned long long)offset);
+}
+
+static int digit_value(uint8_t byte)
+{
+    if (byte >= '0' && byte <= '9')
+        return byte - '0';
+    if (byte >= 'a' && byte <= 'f')
+        return byte - 'a' + 10;
+    if (byte >= 'A' && byte <= 'F')
+        return byte - 'A' + 10;
+    return -1;
+}
+
+/* False where a field is not eight hexadecimal digits. */
+static bool read_fields(const uint8_t *header, uint32_t *fields)
+{
+    for (unsigned field = 0; field < FIELDS; field++) {
+        fields[field] = 0;
+        for (unsigned i = 0; i < FIELD_BYTES; i++) {
+            int digit = digit_value(header[MAGIC_BYTES + field * FIELD_BYTES + i]);
+
+            if (digit < 0)
+                return false;
+            fields[field] = fields[field] << 4 | (uint32_t)digit;
+        }
+    }
+    return true;
+}
+
+static uint64_t align(uint64_t offset)
+{
+    return (offset + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static bool checksum_matches(const uint8_t *data, uint64_t bytes, uint32_t expected)
+{
+    uint32_t sum = 0;
+
+    for (uint64_t i = 0; i < bytes; i++)
+        sum += data[i];
+    return sum == expected;
+}
+
+/* Reads the entry whose header stands at *offset, and moves *offset behind it. */
+static int read_entry(const uint8_t *archive, uint64_t bytes, uint64_t *offset, struct cpio_entry *entry,
+                      struct message *why)
+{
+    const unsigned long long at = *offset;
+    const uint8_t *header = archive + *offset;
+    uint64_t rest = bytes - *offset;
+    uint32_t fields[FIELDS];
+
+    if (!cpio_recognise(header, rest) || *offset % ALIGNMENT != 0)
+        return refuse_magic(header, rest, *offset, why);
+    if (rest < HEADER_BYTES)
+        return message_set(why, -EINVAL, "cpio: truncated in the header at offset %llu", at);
+    if (!read_fields(header, fields))
+        return message_set(why, -EINVAL,
+                           "cpio: a field of the header at offset %llu is no hexadecimal number", at);
+
+    uint64_t name_at = *offset + HEADER_BYTES, name_bytes = fields[FIELD_BYTES_OF_NAME];
+    if (name_bytes == 0 || name_bytes > bytes - name_at || archive[name_at + name_bytes - 1] != 0)
+        return message_set(why, -EINVAL, "cpio: the name of %llu bytes at offset %llu does not end in a NUL",
+                           (unsigned long long)name_bytes, at);
+    uint64_t data_at = align(name_at + name_bytes), data_bytes = fields[FIELD_BYTES_OF_DATA];
+    if (data_bytes > 0 && (data_at > bytes || data_bytes > bytes - data_at))
+        return message_set(why, -EINVAL,
+                           "cpio: truncated in the %llu bytes of \"%.80s\" (header at offset %llu)",
+                           (unsigned long long)data_bytes, (const char *)archive + name_at, at);
+    if (header[5] == '2' && data_bytes > 0 &&
+        !checksum_matches(archive + data_at, data_bytes, fields[FIELD_CHECKSUM]))
+        return message_set(why, -EINVAL, "cpio: wrong checksum of \"%.80s\" (header at offset %llu)",
+                           (const char *)archive + name_at, at);
+
+    *entry = (struct cpio_entry){
+        .name = (const char *)archive + name_at,
+        .data = data_bytes ? archive + data_at : NULL,
+        .bytes = data_bytes,
+        .mode = fields[FIELD_MODE],
+        .inode = fields[FIELD_INODE],
+        .device = fields[FIELD_DEVICE_MAJOR] << DEVICE_MINOR_BITS | fields[FIELD_DEVICE_MINOR],
+        .links = fields[FIELD_LINKS],
+        .mtime_s = fields[FIELD_MTIME],
+    };
+    *offset = align(data_bytes ? data_at + data_bytes : name_at + name_bytes);
+    return 0;
+}
+
+int cpio_next(const void *archive, uint64_t bytes, uint64_t *offset, struct cpio_entry *entry,
+              struct message *why)
+{
+    const uint8_t *start = archive;
+    bool begins = *offset == 0;
+
+    for (;;) {
+        while (*offset < bytes && start[*offset] == 0)
+            ++*offset;
+        if (*offset >= bytes)
+            return 0;
+        int error = read_entry(start, bytes, offset, entry, why);
+        if (error)
+            return error;
+        if (strcmp(entry->name, "TRAILER!!!") != 0)
+            break;
+        begins = true;
+    }
+    entry->begins_archive = begins;
+    return 1;
+}

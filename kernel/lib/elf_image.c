@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * elf_image.c: an ELF file checked and reduced to what loading needs (elf_image.h).
+ *
+ * Source: "System V Application Binary Interface", chapters 4 (object files) and 5 (program loading). Section
+ * headers are not looked at: nothing in them matters to a program that runs. The headers are read byte by
+ * byte, so the file may lie anywhere. Pure C; any context; owns nothing.
+ */
+#include "lib/elf_image.h"
+#include "lib/bytes.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+
+#define PAGE                 4096ULL
+#define HEADER_BYTES         64
+#define PROGRAM_HEADER_BYTES 56
+
+#define CLASS_64      2
+#define LITTLE_ENDIAN 1
+#define TYPE_OBJECT   1
+#define TYPE_PROGRAM  2
+#define TYPE_DYNAMIC  3
+#define TYPE_CORE     4
+
+#define SEGMENT_LOAD        1
+#define SEGMENT_INTERPRETER 3
+#define SEGMENT_STACK       0x6474e551u
+#define FLAG_EXECUTE        1
+#define FLAG_WRITE          2
+#define FLAG_READ           4
+
+struct file {
+    const uint8_t *at;
+    uint64_t bytes;
+    uint64_t headers_offset;
+    unsigned header_count;
+    uint64_t address_limit;
+};
+
+struct program_header {
+    uint32_t type, flags;
+    uint64_t offset, address, file_bytes, memory_bytes, alignment;
+};
+
+static const struct {
+    const char *magic;
+    unsigned bytes;
+    const char *hint;
+} foreign_files[] = {
+    { "#!", 2, "it is a script; only ELF programs run" },
+    { "07070", 5, "it is a cpio archive; name the program inside with app=" },
+    { "!<arch>", 7, "it is a static library" },
+    { "\x1f\x8b", 2, "it is gzip data; unpack it" },
+    { "\xfd"
+      "7zXZ",
+      5, "it is xz data; unpack it" },
+    { "\x28\xb5\x2f\xfd", 4, "it is zstd data; unpack it" },
+    { "MZ", 2, "it is a Windows or EFI program" },
+};
+
+static const struct {
+    uint16_t number;
+    const char *name;
+} machines[] = {
+    { 3, "i386" },        { 20, "32-bit PowerPC" }, { 21, "64-bit PowerPC" }, { 22, "s390x" },
+    { 40, "32-bit ARM" }, { 62, "x86_64" },         { 183, "AArch64" },       { 243, "RISC-V" },
+};
+
+static const char *machine_name(uint16_t number)
+{
+    for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
+        if (machines[i].number == number)
+            return machines[i].name;
+    }
+    return "a machine unknown here";
+}
+
+static int refuse_foreign(const void *file, uint64_t bytes, struct message *why)
+{
+    for (size_t i = 0; i < sizeof(foreign_files) / sizeof(foreign_files[0]); i++) {
+        if (bytes >= foreign_files[i].bytes &&
+            memcmp(file, foreign_files[i].magic, foreign_files[i].bytes) == 0)
+            return message_set(why, -ENOEXEC, "not an ELF file: %s", foreign_files[i].hint);
+    }
+    return message_set(why, -ENOEXEC, bytes == 0 ? "not an ELF file: it is empty" : "not an ELF file");
+}
+
+static int check_type(uint16_t type, struct message *why)
+{
+    switch (type) {
+    case TYPE_PROGRAM:
+    case TYPE_DYNAMIC:
+        return 0;
+    case TYPE_OBJECT:
+        return message_set(why, -ENOEXEC, "ELF: an object file; link it into a program");
+    case TYPE_CORE:
+        return message_set(why, -ENOEXEC, "ELF: a core file, not a program");
+    default:
+        return message_set(why, -ENOEXEC, "ELF: file type %u is not a program", type);
+    }
+}
+
+/* What the first 64 bytes say. */
+static int check_header(const uint8_t *at, uint64_t bytes, uint16_t machine, struct message *why)
+{
+    if (bytes < 4 || memcmp(at,
+                            "\x7f"
+                            "ELF",
+                            4) != 0)
+        return refuse_foreign(at, bytes, why);
+    if (bytes < HEADER_BYTES)
+        return message_set(why, -ENOEXEC, "ELF: truncated in the header: %llu bytes of %d",
+                           (unsigned long long)bytes, HEADER_BYTES);
+    if (at[4] != CLASS_64)
+        return message_set(why, -ENOEXEC, "ELF: a 32-bit program; compile for 64 bits");
+    if (at[5] != LITTLE_ENDIAN)
+        return message_set(why, -ENOEXEC, "ELF: a big-endian program; compile for little-endian");
+    if (load_le16(at + 18) != machine)
+        return message_set(why, -ENOEXEC, "ELF: a program for %s; this node is %s",
+                           machine_name(load_le16(at + 18)), machine_name(machine));
+    return check_type(load_le16(at + 16), why);
+}
+
+static int find_program_headers(struct file *file, struct message *why)
+{
+    uint16_t entry_bytes = load_le16(file->at + 54);
+
+    file->headers_offset = load_le64(file->at + 32);
+    file->header_count = load_le16(file->at + 56);
+    if (file->header_count == 0)
+        return message_set(why, -ENOEXEC, "ELF: no program headers, so nothing to load");
+    if (entry_bytes != PROGRAM_HEADER_BYTES)
+        return message_set(why, -ENOEXEC, "ELF: program headers of %u bytes; %d are right", entry_bytes,
+                           PROGRAM_HEADER_BYTES);
+    uint64_t table_bytes = (uint64_t)file->header_count * PROGRAM_HEADER_BYTES;
+    if (file->headers_offset > file->bytes || table_bytes > file->bytes - file->headers_offset)
+        return message_set(
+            why, -ENOEXEC, "ELF: truncated in the program headers: %u at offset 0x%llx, file of 0x%llx bytes",
+            file->header_count, (unsigned long long)file->headers_offset, (unsigned long long)file->bytes);
+    return 0;
+}
+
+static struct program_header program_header(const struct file *file, unsigned index)
+{
+    const uint8_t *at = file->at + file->headers_offset + (uint64_t)index * PROGRAM_HEADER_BYTES;
+
+    return (struct program_header){
+        .type = load_le32(at),
+        .flags = load_le32(at + 4),
+        .offset = load_le64(at + 8),
+        .address = load_le64(at + 16),
+        .file_bytes = load_le64(at + 32),
+        .memory_bytes = load_le64(at + 40),
+        .alignment = load_le64(at + 48),
+    };
+}
+
+static int check_load_place(const struct file *file, const struct program_header *load, unsigned index,
+                            bool position_independent, struct message *why)
+{
+    uint64_t limit = file->address_limit / PAGE * PAGE;
+
+    if (load->memory_bytes > limit || load->address > limit - load->memory_bytes)
+        return message_set(why, -ENOEXEC, "ELF: segment %u at 0x%llx of 0x%llx bytes is not below 0x%llx",
+                           index, (unsigned long long)load->address, (unsigned long long)load->memory_bytes,
+                           (unsigned long long)limit);
+    if (load->address < PAGE && !position_independent)
+        return message_set(why, -ENOEXEC, "ELF: segment %u lies on page zero, which catches null pointers",
+                           index);
+    if (load->address % PAGE != load->offset % PAGE)
+        return message_set(why, -ENOEXEC,
+                           "ELF: segment %u at 0x%llx does not fit its file offset 0x%llx modulo a page",
+                           index, (unsigned long long)load->address, (unsigned long long)load->offset);
+    if ((load->alignment & (load->alignment - 1)) != 0 && load->alignment != 0)
+        return message_set(why, -ENOEXEC, "ELF: alignment 0x%llx of segment %u is no power of two",
+                           (unsigned long long)load->alignment, index);
+    if (load->alignment > ELF_ALIGNMENT_MAX)
+        return message_set(why, -ENOEXEC, "ELF: alignment 0x%llx of segment %u is above 0x%llx",
+                           (unsigned long long)load->alignment, index, ELF_ALIGNMENT_MAX);
+    return 0;
+}
+
+static int check_load_content(const struct file *file, const struct program_header *load, unsigned index,
+                              struct message *why)
+{
+    if (load->file_bytes > load->memory_bytes)
+        return message_set(why, -ENOEXEC,
+                           "ELF: segment %u has 0x%llx bytes in the file, but 0x%llx in memory", index,
+                           (unsigned long long)load->file_bytes, (unsigned long long)load->memory_bytes);
+    if (load->offset > file->bytes || load->file_bytes > file->bytes - load->offset)
+        return message_set(
+            why, -ENOEXEC,
+            "ELF: truncated in segment %u: 0x%llx bytes at offset 0x%llx, file of 0x%llx bytes", index,
+            (unsigned long long)load->file_bytes, (unsigned long long)load->offset,
+            (unsigned long long)file->bytes);
+    if ((load->flags & FLAG_WRITE) && (load->flags & FLAG_EXECUTE))
+        return message_set(why, -ENOEXEC, "ELF: segment %u is writable and executable; link without -N",
+                           index);
+    return 0;
+}
+
+static unsigned rights_of(uint32_t flags)
+{
+    return (flags & FLAG_READ ? RIGHT_READ : 0u) | (flags & FLAG_WRITE ? RIGHT_WRITE : 0u) |
+           (flags & FLAG_EXECUTE ? RIGHT_EXECUTE : 0u);
+}
+
+/* Puts the segment into its place in ascending order. */
+static int segment_insert(struct elf_image *out, const struct program_header *load, struct message *why)
+{
+    unsigned place = out->segment_count;
+
+    if (out->segment_count == ELF_SEGMENTS_MAX)
+        return message_set(why, -ENOEXEC, "ELF: more than %d loadable segments", ELF_SEGMENTS_MAX);
+    while (place > 0 && out->segments[place - 1].address > load->address)
+        place--;
+
+    struct elf_segment *segment = &out->segments[place];
+    memmove(segment + 1, segment, (out->segment_count - place) * sizeof(*segment));
+    out->segment_count++;
+    *segment = (struct elf_segment){
+        .address = load->address,
+        .memory_bytes = load->memory_bytes,
+        .file_offset = load->offset,
+        .file_bytes = load->file_bytes,
+        .rights = rights_of(load->flags),
+    };
+    return 0;
+}
+
+static int take_load(const struct file *file, const struct program_header *load, unsigned index,
+                     struct elf_image *out, struct message *why)
+{
+    int error = check_load_content(file, load, index, why);
+    if (error || load->memory_bytes == 0)
+        return error;
+    error = check_load_place(file, load, index, out->position_independent, why);
+    if (error)
+        return error;
+    if (load->alignment > out->alignment)
+        out->alignment = load->alignment;
+    return segment_insert(out, load, why);
+}
+
+static int take_program_header(const struct file *file, unsigned index, struct elf_image *out,
+                               struct message *why)
+{
+    struct program_header header = program_header(file, index);
+
+    switch (header.type) {
+    case SEGMENT_LOAD:
+        return take_load(file, &header, index, out, why);
+    case SEGMENT_INTERPRETER:
+        return message_set(why, -ENOEXEC,
+                           "ELF: a dynamic program, which needs an interpreter; link with -static");
+    case SEGMENT_STACK:
+        if (header.flags & FLAG_EXECUTE)
+            return message_set(
+                why, -ENOEXEC,
+                "ELF: asks for an executable stack; link with -z noexecstack and without nested "
+                "functions");
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+static int check_order(const struct elf_image *out, struct message *why)
+{
+    for (unsigned i = 1; i < out->segment_count; i++) {
+        const struct elf_segment *below = &out->segments[i - 1], *above = &out->segments[i];
+
+        if (above->address - below->address < below->memory_bytes)
+            return message_set(why, -ENOEXEC, "ELF: the segments at 0x%llx and 0x%llx overlap",
+                               (unsigned long long)below->address, (unsigned long long)above->address);
+    }
+    return 0;
+}
+
+static bool entry_is_executable(const struct elf_image *image)
+{
+    for (unsigned i = 0; i < image->segment_count; i++) {
+        const struct elf_segment *segment = &image->segments[i];
+
+        if ((segment->rights & RIGHT_EXECUTE) && image->entry >= segment->address &&
+            image->entry - segment->address < segment->memory_bytes)
+            return true;
+    }
+    return false;
+}
+
+/* Where the program headers lie in memory once the segments are loaded. */
+static uint64_t find_headers_address(const struct file *file, const struct elf_image *image)
+{
+    uint64_t table_bytes = (uint64_t)file->header_count * PROGRAM_HEADER_BYTES;
+
+    for (unsigned i = 0; i < image->segment_count; i++) {
+        const struct elf_segment *segment = &image->segments[i];
+
+        if (file->headers_offset < segment->file_offset || segment->file_bytes < table_bytes)
+            continue;
+        uint64_t into = file->headers_offset - segment->file_offset;
+        if (into <= segment->file_bytes - table_bytes)
+            return segment->address + into;
+    }
+    return 0;
+}
+
+int elf_parse(const void *bytes_of_file, uint64_t bytes, uint16_t machine, uint64_t address_limit,
+              struct elf_image *out, struct message *why)
+{
+    struct file file = { .at = bytes_of_file, .bytes = bytes, .address_limit = address_limit };
+
+    memset(out, 0, sizeof(*out));
+    int error = check_header(file.at, bytes, machine, why);
+    if (error)
+        return error;
+    error = find_program_headers(&file, why);
+    if (error)
+        return error;
+
+    out->position_independent = load_le16(file.at + 16) == TYPE_DYNAMIC;
+    out->entry = load_le64(file.at + 24);
+    out->alignment = PAGE;
+    for (unsigned i = 0; i < file.header_count; i++) {
+        error = take_program_header(&file, i, out, why);
+        if (error)
+            return error;
+    }
+    if (out->segment_count == 0)
+        return message_set(why, -ENOEXEC, "ELF: no loadable segment");
+    error = check_order(out, why);
+    if (error)
+        return error;
+    if (!entry_is_executable(out))
+        return message_set(why, -ENOEXEC, "ELF: the entry 0x%llx lies in no executable segment",
+                           (unsigned long long)out->entry);
+
+    const struct elf_segment *last = &out->segments[out->segment_count - 1];
+    out->low = out->segments[0].address / PAGE * PAGE;
+    out->high = (last->address + last->memory_bytes + PAGE - 1) / PAGE * PAGE;
+    out->headers_address = find_headers_address(&file, out);
+    out->header_bytes = PROGRAM_HEADER_BYTES;
+    out->header_count = (uint16_t)file.header_count;
+    return 0;
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * format.c: text from values (format.h).
+ *
+ * A conversion is read into a struct, its argument fetched at full width, and printed as three parts: sign or
+ * prefix, padding, digits. Source: C11 §7.21.6.1, integers and strings only. Unlike glibc's, %p prints a null
+ * pointer as 0x0, and %s prints "(null)" cut at the precision. Any context, early start-up included; owns
+ * nothing.
+ */
+#include "lib/format.h"
+#include "lib/kstring.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Where the text goes; what lies beyond the buffer is only counted. */
+struct sink {
+    char *buffer;
+    size_t bytes;
+    size_t length;
+};
+
+enum argument_length { LENGTH_INT, LENGTH_CHAR, LENGTH_SHORT, LENGTH_LONG, LENGTH_LONG_LONG, LENGTH_MAX };
+
+struct conversion {
+    bool left, zero, plus, blank, alternate;
+    int width;
+    int precision; /* -1: none given */
+    enum argument_length length;
+    char kind;
+};
+
+/* The arguments live in a struct, because a va_list can be handed on by address only there. */
+struct arguments {
+    va_list list;
+};
+
+static void put(struct sink *sink, char byte)
+{
+    if (sink->length < sink->bytes)
+        sink->buffer[sink->length] = byte;
+    sink->length++;
+}
+
+static void put_repeated(struct sink *sink, char byte, size_t count)
+{
+    while (count-- > 0)
+        put(sink, byte);
+}
+
+static void put_bytes(struct sink *sink, const char *text, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        put(sink, text[i]);
+}
+
+static const char *read_flags(const char *at, struct conversion *conversion)
+{
+    for (;; at++) {
+        switch (*at) {
+        case '-':
+            conversion->left = true;
+            break;
+        case '0':
+            conversion->zero = true;
+            break;
+        case '+':
+            conversion->plus = true;
+            break;
+        case ' ':
+            conversion->blank = true;
+            break;
+        case '#':
+            conversion->alternate = true;
+            break;
+        default:
+            return at;
+        }
+    }
+}
+
+/* A number or '*'; saturates instead of overflowing. */
+static const char *read_number(const char *at, struct arguments *arguments, int *number)
+{
+    if (*at == '*') {
+        *number = va_arg(arguments->list, int);
+        return at + 1;
+    }
+    for (*number = 0; *at >= '0' && *at <= '9'; at++) {
+        int digit = *at - '0';
+
+        *number = *number > (INT32_MAX - digit) / 10 ? INT32_MAX : *number * 10 + digit;
+    }
+    return at;
+}
+
+static const char *read_length(const char *at, struct conversion *conversion)
+{
+    switch (*at) {
+    case 'h':
+        conversion->length = at[1] == 'h' ? LENGTH_CHAR : LENGTH_SHORT;
+        return at[1] == 'h' ? at + 2 : at + 1;
+    case 'l':
+        conversion->length = at[1] == 'l' ? LENGTH_LONG_LONG : LENGTH_LONG;
+        return at[1] == 'l' ? at + 2 : at + 1;
+    case 'z':
+    case 't':
+        conversion->length = LENGTH_LONG; /* both architectures are LP64 */
+        return at + 1;
+    case 'j':
+        conversion->length = LENGTH_MAX;
+        return at + 1;
+    default:
+        return at;
+    }
+}
+_Static_assert(sizeof(size_t) == sizeof(long) && sizeof(ptrdiff_t) == sizeof(long),
+               "%z and %t are read as long");
+
+/* Reads what follows a '%'; answers the place behind the conversion's letter. */
+static const char *read_conversion(const char *at, struct arguments *arguments, struct conversion *conversion)
+{
+    *conversion = (struct conversion){ .precision = -1 };
+    at = read_flags(at, conversion);
+    at = read_number(at, arguments, &conversion->width);
+    if (conversion->width < 0) {
+        conversion->left = true;
+        conversion->width = conversion->width == INT32_MIN ? INT32_MAX : -conversion->width;
+    }
+    if (*at == '.') {
+        at = read_number(at + 1, arguments, &conversion->precision);
+        if (conversion->precision < 0)
+            conversion->precision = -1;
+    }
+    at = read_length(at, conversion);
+    conversion->kind = *at;
+    return *at ? at + 1 : at;
+}
+
+static intmax_t fetch_signed(struct arguments *arguments, enum argument_length length)
+{
+    switch (length) {
+    case LENGTH_CHAR:
+        return (signed char)va_arg(arguments->list, int);
+    case LENGTH_SHORT:
+        return (short)va_arg(arguments->list, int);
+    case LENGTH_LONG:
+        return va_arg(arguments->list, long);
+    case LENGTH_LONG_LONG:
+        return va_arg(arguments->list, long long);
+    case LENGTH_MAX:
+        return va_arg(arguments->list, intmax_t);
+    case LENGTH_INT:
+        break;
+    }
+    return va_arg(arguments->list, int);
+}
+
+static uintmax_t fetch_unsigned(struct arguments *arguments, enum argument_length length)
+{
+    switch (length) {
+    case LENGTH_CHAR:
+        return (unsigned char)va_arg(arguments->list, unsigned);
+    case LENGTH_SHORT:
+        return (unsigned short)va_arg(arguments->list, unsigned);
+    case LENGTH_LONG:
+        return va_arg(arguments->list, unsigned long);
+    case LENGTH_LONG_LONG:
+        return va_arg(arguments->list, unsigned long long);
+    case LENGTH_MAX:
+        return va_arg(arguments->list, uintmax_t);
+    case LENGTH_INT:
+        break;
+    }
+    return va_arg(arguments->list, unsigned);
+}
+
+static void put_padded(struct sink *sink, const struct conversion *conversion, const char *text,
+                       size_t length)
+{
+    size_t width = (size_t)conversion->width;
+    size_t padding = width > length ? width - length : 0;
+
+    put_repeated(sink, ' ', conversion->left ? 0 : padding);
+    put_bytes(sink, text, length);
+    put_repeated(sink, ' ', conversion->left ? padding : 0);
+}
+
+/* Prefix ("-", "0x", …), then zeros up to precision or width, then digits. */
+static void put_integer(struct sink *sink, const struct conversion *conversion, const char *prefix,
+                        uintmax_t value, unsigned base)
+{
+    const char *alphabet = conversion->kind == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
+    char digits[sizeof(uintmax_t) * 8 / 3 + 1];
+    size_t count = 0, zeros = 0, prefix_length = strlen(prefix), width = (size_t)conversion->width;
+
+    for (uintmax_t rest = value; rest > 0; rest /= base)
+        digits[sizeof(digits) - ++count] = alphabet[rest % base];
+    if (conversion->precision >= 0)
+        zeros = (size_t)conversion->precision > count ? (size_t)conversion->precision - count : 0;
+    else if (conversion->zero && !conversion->left)
+        zeros = width > prefix_length + count ? width - prefix_length - count : 0;
+    if (count + zeros == 0 && (conversion->precision < 0 || (base == 8 && conversion->alternate)))
+        zeros = 1;
+    if (base == 8 && conversion->alternate && zeros == 0)
+        zeros = 1;
+
+    size_t length = prefix_length + zeros + count;
+    size_t padding = width > length ? width - length : 0;
+    put_repeated(sink, ' ', conversion->left ? 0 : padding);
+    put_bytes(sink, prefix, prefix_length);
+    put_repeated(sink, '0', zeros);
+    put_bytes(sink, digits + sizeof(digits) - count, count);
+    put_repeated(sink, ' ', conversion->left ? padding : 0);
+}
+
+static void put_signed(struct sink *sink, const struct conversion *conversion, intmax_t value)
+{
+    const char *sign = conversion->plus ? "+" : conversion->blank ? " " : "";
+
+    if (value < 0)
+        put_integer(sink, conversion, "-", 0 - (uintmax_t)value, 10);
+    else
+        put_integer(sink, conversion, sign, (uintmax_t)value, 10);
+}
+
+static void put_hexadecimal(struct sink *sink, const struct conversion *conversion, uintmax_t value)
+{
+    const char *prefix = conversion->kind == 'X' ? "0X" : "0x";
+
+    put_integer(sink, conversion, conversion->alternate && value ? prefix : "", value, 16);
+}
+
+static void put_string(struct sink *sink, const struct conversion *conversion, const char *text)
+{
+    size_t limit = conversion->precision < 0 ? SIZE_MAX : (size_t)conversion->precision;
+
+    if (!text)
+        text = "(null)";
+    put_padded(sink, conversion, text, strnlen(text, limit));
+}
+
+/* False where the conversion is not one of ours. */
+static bool put_conversion(struct sink *sink, const struct conversion *conversion,
+                           struct arguments *arguments)
+{
+    char byte;
+
+    switch (conversion->kind) {
+    case 'd':
+    case 'i':
+        put_signed(sink, conversion, fetch_signed(arguments, conversion->length));
+        return true;
+    case 'u':
+        put_integer(sink, conversion, "", fetch_unsigned(arguments, conversion->length), 10);
+        return true;
+    case 'o':
+        put_integer(sink, conversion, "", fetch_unsigned(arguments, conversion->length), 8);
+        return true;
+    case 'x':
+    case 'X':
+        put_hexadecimal(sink, conversion, fetch_unsigned(arguments, conversion->length));
+        return true;
+    case 'p':
+        put_integer(sink, conversion, "0x", (uintptr_t)va_arg(arguments->list, void *), 16);
+        return true;
+    case 'c':
+        byte = (char)va_arg(arguments->list, int);
+        put_padded(sink, conversion, &byte, 1);
+        return true;
+    case 's':
+        put_string(sink, conversion, va_arg(arguments->list, const char *));
+        return true;
+    case '%':
+        put(sink, '%');
+        return true;
+    default:
+        return false;
+    }
+}
+
+size_t format_va(char *buffer, size_t bytes, const char *format, va_list list)
+{
+    struct sink sink = { buffer, bytes, 0 };
+    struct conversion conversion;
+    struct arguments arguments;
+
+    va_copy(arguments.list, list);
+    while (*format) {
+        if (*format != '%') {
+            put(&sink, *format++);
+            continue;
+        }
+        const char *end = read_conversion(format + 1, &arguments, &conversion);
+        if (!put_conversion(&sink, &conversion, &arguments))
+            put_bytes(&sink, format, (size_t)(end - format));
+        format = end;
+    }
+    va_end(arguments.list);
+    if (bytes > 0)
+        buffer[sink.length < bytes ? sink.length : bytes - 1] = '\0';
+    return sink.length;
+}
+
+size_t format_text(char *buffer, size_t bytes, const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    size_t length = format_va(buffer, bytes, format, list);
+    va_end(list);
+    return length;
+}
+
+int message_set(struct message *why, int error, const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    format_va(why->text, sizeof(why->text), format, list);
+    va_end(list);
+    return error;
+}

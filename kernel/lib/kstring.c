@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * string.c: memory and string functions for a kernel without a C library (kstring.h).
+ *
+ * Blocks move in words of eight bytes at any alignment, which both architectures allow on ordinary memory; do
+ * not use these functions on device registers. Source: C11 §7.24. Any context, early start-up included; owns
+ * nothing.
+ */
+#include "lib/kstring.h"
+#include <stdint.h>
+
+/* GCC recognises a loop that copies or fills and would put a call of memcpy or memset in its place: of
+ * itself. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-tree-loop-distribute-patterns")
+#endif
+
+typedef uint64_t __attribute__((may_alias, aligned(1))) word;
+
+void *memcpy(void *restrict to, const void *restrict from, size_t bytes)
+{
+    unsigned char *target = to;
+    const unsigned char *source = from;
+
+    for (; bytes >= sizeof(word); bytes -= sizeof(word)) {
+        *(word *)target = *(const word *)source;
+        target += sizeof(word);
+        source += sizeof(word);
+    }
+    while (bytes-- > 0)
+        *target++ = *source++;
+    return to;
+}
+
+static void copy_backwards(unsigned char *target, const unsigned char *source, size_t bytes)
+{
+    for (; bytes >= sizeof(word); bytes -= sizeof(word))
+        *(word *)(target + bytes - sizeof(word)) = *(const word *)(source + bytes - sizeof(word));
+    while (bytes-- > 0)
+        target[bytes] = source[bytes];
+}
+
+void *memmove(void *to, const void *from, size_t bytes)
+{
+    unsigned char *target = to;
+    const unsigned char *source = from;
+
+    if ((uintptr_t)target - (uintptr_t)source < bytes) {
+        copy_backwards(target, source, bytes);
+        return to;
+    }
+    /* The target does not begin inside the source: going upwards, a word is read before it is overwritten. */
+    for (; bytes >= sizeof(word); bytes -= sizeof(word)) {
+        *(word *)target = *(const word *)source;
+        target += sizeof(word);
+        source += sizeof(word);
+    }
+    while (bytes-- > 0)
+        *target++ = *source++;
+    return to;
+}
+
+void *memset(void *to, int value, size_t bytes)
+{
+    unsigned char *target = to;
+    word pattern = (unsigned char)value * 0x0101010101010101ULL;
+
+    for (; bytes >= sizeof(word); bytes -= sizeof(word)) {
+        *(word *)target = pattern;
+        target += sizeof(word);
+    }
+    while (bytes-- > 0)
+        *target++ = (unsigned char)value;
+    return to;
+}
+
+int memcmp(const void *left, const void *right, size_t bytes)
+{
+    const unsigned char *a = left, *b = right;
+
+    for (size_t i = 0; i < bytes; i++) {
+        if (a[i] != b[i])
+            return a[i] - b[i];
+    }
+    return 0;
+}
+
+size_t strlen(const char *text)
+{
+    size_t length = 0;
+
+    while (text[length])
+        length++;
+    return length;
+}
+
+size_t strnlen(const char *text, size_t limit)
+{
+    size_t length = 0;
+
+    while (length < limit && text[length])
+        length++;
+    return length;
+}
+
+int strcmp(const char *left, const char *right)
+{
+    return strncmp(left, right, SIZE_MAX);
+}
+
+int strncmp(const char *left, const char *right, size_t limit)
+{
+    for (size_t i = 0; i < limit; i++) {
+        unsigned char a = (unsigned char)left[i], b = (unsigned char)right[i];
+
+        if (a != b)
+            return a - b;
+        if (!a)
+            return 0;
+    }
+    return 0;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * memplan.h: from the boot memory map to an exact plan of who owns which byte.
+ *
+ * Pure C without any kernel dependency, so that the host tests can try it on thousands of random and hostile
+ * maps (the habit of CNK's memory mapper). The plan is made once, before the kernel allocates anything.
+ *
+ * Guarantees, for every input, hostile or not:
+ *  - the pool and all extents are page-aligned, not empty, disjoint, inside usable memory, outside every
+ *    reserved range and outside the first megabyte (firmware data, start-up code of further CPUs), and below
+ *    the address limit;
+ *  - slices are equal to within MEMPLAN_LARGE_PAGE bytes; where two adjoin, they do so on a
+ * MEMPLAN_LARGE_PAGE boundary;
+ *  - without nodes (or where all memory is of one node) slices follow each other in address order, and the
+ *    smallest is as large as such cuts allow;
+ *  - with nodes, a slice has of its rank's node all but MEMPLAN_LARGE_PAGE of what it could: its own size, or
+ *    an equal part of that node's memory where its ranks need more than there is. The rest comes from other
+ *    nodes. A large page across a bound of nodes counts to the node where it begins;
+ *  - the pool's place depends on nothing but the map, the limits and pool_bytes: neither on rank_count nor on
+ *    slice_bytes_min nor on nodes;
+ *  - usable_bytes = pool + slices + lost_bytes: every byte is accounted for; while no slice needs more than
+ *    MEMPLAN_EXTENTS_MAX extents, only parts of pages are lost.
+ *
+ * A usable range whose sum wraps is nonsense and is not used; a reserved one reaches to the end of addresses.
+ */
+#ifndef TACET_MEMPLAN_H
+#define TACET_MEMPLAN_H
+
+#include "lib/boot_info.h"
+#include "lib/format.h"
+
+#define MEMPLAN_PAGE        4096ULL
+#define MEMPLAN_LARGE_PAGE  (2ULL << 20)
+#define MEMPLAN_EXTENTS_MAX 16 /* a slice; the smallest further ones are given up and counted as lost */
+#define MEMPLAN_RANKS_MAX   64
+
+#define MEMPLAN_NODE_RANGES_MAX 256
+
+/* The memory of one rank, in ascending order. */
+struct memory_slice {
+    struct memory_range extents[MEMPLAN_EXTENTS_MAX];
+    unsigned extent_count;
+    uint64_t bytes; /* sum of the extents */
+};
+
+struct memplan_input {
+    const struct memory_range *usable;
+    unsigned usable_count;
+    const struct memory_range *reserved; /* firmware's, the kernel image, boot modules */
+    unsigned reserved_count;
+    uint64_t address_limit; /* first address that the CPU or the kernel's map cannot reach; at most 2^63 */
+    uint64_t pool_bytes;    /* what the kernel needs for itself beside its image; rounded up to pages */
+    uint64_t pool_limit; /* the pool must end at or below this address (early page tables reach no further) */
+    unsigned rank_count; /* 1 .. MEMPLAN_RANKS_MAX */
+    uint64_t slice_bytes_min; /* a smaller slice is an error */
+
+    /* Optional, both or none. Where ranges overlap, the first one tells. */
+    const struct numa_range *node_ranges;
+    unsigned node_range_count;
+    const uint32_t
+        *rank_nodes; /* of each rank: the node that its memory should come from, or NUMA_NODE_NONE */
+};
+
+struct memplan {
+    struct memory_range pool;
+    struct memory_slice slices[MEMPLAN_RANKS_MAX];
+    uint64_t usable_bytes;    /* usable, not reserved, below the limit, above the first megabyte; overlaps
+                                 counted once */
+    uint64_t lost_bytes;      /* parts of it that no one got: fragments smaller than a page, remainders */
+    uint64_t highest_address; /* end of the highest byte planned */
+};
+
+/* Returns 0, -EINVAL for an impossible request, -ENOMEM with `why` naming what is there and what would be
+ * needed, or -E2BIG where the map has more separate ranges than the planner's tables hold (640 usable, 640
+ * reserved, MEMPLAN_NODE_RANGES_MAX of nodes). *plan is complete only after 0. Any context; no allocation;
+ * uses a static work area, so one caller at a time. */
+int memplan_make(const struct memplan_input *input, struct memplan *plan, struct message *why);
+
+#endif

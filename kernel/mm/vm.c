@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * vm.c: see vm.h. The list of areas (vm_area.c) says what the program asked for; the architecture's tables
+ * say what is behind it (vm_memory.c).
+ */
+#include "lib/errno.h"
+#include "lib/kstring.h"
+#include "mm/vm_inner.h"
+
+int vm_create(struct vm *vm, struct page_pool *pages)
+{
+    *vm = (struct vm){ .pages = pages };
+    return arch_space_create(&vm->space, pages);
+}
+
+void vm_end(struct vm *vm)
+{
+    vm_lock(vm);
+    for (const struct vm_area *area = vm->areas, *next; area; area = next) {
+        next = area->next;
+        if (area->object)
+            range_unmap(vm, area->start, area->end);
+    }
+    vm_unlock(vm);
+}
+
+uint64_t vm_pages_take(struct vm *vm, uint64_t bytes, uint64_t alignment)
+{
+    spin_lock(&vm->lock);
+    uint64_t physical = page_pool_take(vm->pages, bytes, alignment);
+    spin_unlock(&vm->lock);
+    return physical;
+}
+
+void vm_pages_give(struct vm *vm, uint64_t physical, uint64_t bytes)
+{
+    spin_lock(&vm->lock);
+    page_pool_give(vm->pages, physical, bytes);
+    spin_unlock(&vm->lock);
+}
+
+/* ---- Map ---- */
+
+int range_clear_way(struct vm *vm, uint64_t start, uint64_t end, uint64_t wanted)
+{
+    int error = range_isolate(vm, start, end);
+
+    if (!error && wanted > vm->pages->free_bytes + range_own_bytes(vm, start, end))
+        error = -ENOMEM;
+    if (error) {
+        areas_join(vm, start, end);
+        return error;
+    }
+    range_unmap(vm, start, end);
+    return 0;
+}
+
+/* Where a mapping goes: at *address, or where there is room. */
+static int place_choose(const struct vm *vm, uint64_t *address, uint64_t bytes, unsigned flags)
+{
+    if (flags & VM_FIXED) {
+        if (!range_valid(*address, bytes))
+            return *address % ARCH_PAGE ? -EINVAL : -ENOMEM;
+        return (flags & VM_NO_REPLACE) && !range_free(vm, *address, *address + bytes) ? -EEXIST : 0;
+    }
+    *address &= ~(ARCH_PAGE - 1);
+    if (!range_valid(*address, bytes) || !range_free(vm, *address, *address + bytes))
+        *address = gap_find(vm, ARCH_MMAP_BASE, bytes);
+    return *address ? 0 : -ENOMEM;
+}
+
+int map_locked(struct vm *vm, uint64_t *address, uint64_t bytes, const struct vm_area *model, unsigned flags)
+{
+    struct vm_area area = *model;
+    int error;
+
+    if (bytes == 0 || bytes > ARCH_USER_LIMIT)
+        return bytes ? -ENOMEM : -EINVAL;
+    bytes = page_up(bytes);
+    area.start = *address;
+    error = place_choose(vm, &area.start, bytes, flags);
+    if (error)
+        return error;
+    area.end = area.start + bytes;
+    uint64_t own_bytes = area.rights && !area.object ? bytes : 0;
+    uint64_t tables_bytes = area.rights ? tables_bytes_max(area.start, area.end) : 0;
+
+    error = areas_reserve(vm, 3);
+    if (!error && !range_free(vm, area.start, area.end))
+        error = range_clear_way(vm, area.start, area.end, own_bytes + tables_bytes);
+    if (!error && own_bytes > vm->pages->free_bytes)
+        error = -ENOMEM;
+    if (error)
+        return error;
+    areas_insert(vm, &area); /* first, so that an object's memory stays where it is from here on */
+    if (area.rights && (error = range_back(vm, area.start, area.end, &area, area.rights))) {
+        range_unmap(vm, area.start, area.end);
+        return error;
+    }
+    areas_join(vm, area.start, area.end);
+    *address = area.start;
+    return 0;
+}
+
+int vm_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags,
+           const char *name)
+{
+    const struct vm_area model = {
+        .rights = rights, .read_only = flags & VM_READ_ONLY, .of_file = flags & VM_OF_FILE, .name = name
+    };
+
+    vm_lock(vm);
+    int error = map_locked(vm, address, bytes, &model, flags);
+    vm_unlock(vm);
+    return error;
+}
+
+int vm_map_shared(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags,
+                  struct shared_memory *object, uint64_t offset, const char *name)
+{
+    const struct vm_area model = {
+        .rights = rights, .read_only = flags & VM_READ_ONLY, .object = object, .offset = offset, .name = name
+    };
+
+    if (offset % ARCH_PAGE)
+        return -EINVAL;
+    if (bytes > UINT64_MAX - offset)
+        return -EOVERFLOW;
+    vm_lock(vm);
+    int error = map_locked(vm, address, bytes, &model, flags);
+    vm_unlock(vm);
+    return error;
+}
+
+int vm_map_kernel(struct vm *vm, uint64_t address, const void *memory, uint64_t bytes, unsigned rights,
+                  const char *name)
+{
+    const struct vm_area area = {
+        .start = address, .end = address + bytes, .rights = rights, .foreign = true, .name = name
+    };
+
+    vm_lock(vm);
+    int error = areas_reserve(vm, 1);
+    if (!error && !range_free(vm, area.start, area.end))
+        error = -EEXIST;
+    if (!error) {
+        areas_insert(vm, &area);
+        error = arch_map(&vm->space, address, arch_physical_of(memory), bytes, rights);
+        if (error)
+            range_unmap(vm, area.start, area.end);
+    }
+    vm_unlock(vm);
+    return error;
+}
+
+/* ---- Unmap, protect ---- */
+
+int unmap_locked(struct vm *vm, uint64_t address, uint64_t bytes)
+{
+    int error;
+
+    if (bytes > ARCH_USER_LIMIT)
+        return -EINVAL;
+    bytes = page_up(bytes);
+    if (!range_valid(address, bytes))
+        return -EINVAL;
+    error = range_isolate(vm, address, address + bytes);
+    if (!error)
+        range_unmap(vm, address, address + bytes);
+    return error;
+}
+
+int vm_unmap(struct vm *vm, uint64_t address, uint64_t bytes)
+{
+    vm_lock(vm);
+    int error = unmap_locked(vm, address, bytes);
+    vm_unlock(vm);
+    return error;
+}
+
+/* Whether the range, which is mapped, may have these rights. */
+static int rights_check(const struct vm *vm, uint64_t start, uint64_t end, unsigned rights)
+{
+    for (const struct vm_area *area = vm->areas; area && area->start < end; area = area->next)
+        if (area->end > start && ((area->read_only && (rights & RIGHT_WRITE)) ||
+                                  (area->foreign && (rights & ~(unsigned)RIGHT_READ))))
+            return -EACCES;
+    return 0;
+}
+
+/* Memory for all of the isolated range, or for nothing of it. */
+static int range_back_all(struct vm *vm, uint64_t start, uint64_t end, unsigned rights)
+{
+    uint64_t wanted = 0;
+    int error = 0;
+
+    for (const struct vm_area *area = vm->areas; area && area->start < end; area = area->next)
+        if (area->start >= start)
+            wanted += range_wants(vm, area->start, area->end, area);
+    if (wanted > vm->pages->free_bytes)
+        return -ENOMEM;
+    for (const struct vm_area *area = vm->areas; area && area->start < end && !error; area = area->next)
+        if (area->start >= start)
+            error = range_back(vm, area->start, area->end, area, rights);
+    return error;
+}
+
+static int protect_locked(struct vm *vm, uint64_t address, uint64_t bytes, unsigned rights)
+{
+    uint64_t end;
+    int error;
+
+    if (address % ARCH_PAGE)
+        return -EINVAL;
+    if (bytes == 0)
+        return 0;
+    if (bytes > ARCH_USER_LIMIT)
+        return -ENOMEM;
+    bytes = page_up(bytes);
+    if (!range_valid(address, bytes) || !range_covered(vm, address, address + bytes))
+        return -ENOMEM;
+    end = address + bytes;
+    error = rights_check(vm, address, end, rights);
+    if (error)
+        return error;
+    error = range_isolate(vm, address, end);
+    if (!error && rights)
+        error = range_back_all(vm, address, end, rights);
+    if (!error) {
+        arch_protect(&vm->space, address, bytes, rights);
+        for (struct vm_area *area = vm->areas; area && area->start < end; area = area->next)
+            if (area->start >= address)
+                area->rights = rights;
+    }
+    areas_join(vm, address, end);
+    return error;
+}
+
+int vm_protect(struct vm *vm, uint64_t address, uint64_t bytes, unsigned rights)
+{
+    vm_lock(vm);
+    int error = protect_locked(vm, address, bytes, rights);
+    vm_unlock(vm);
+    return error;
+}
+
+/* ---- Zero ---- */
+
+/* What zeroing areas of this kind answers: 0, or why it cannot be. */
+static int clear_check(const struct vm_area *area, bool shared)
+{
+    if (!shared)
+        return area->of_file ? -EINVAL : 0;
+    if (!area->object)
+        return -EINVAL;
+    return area->rights & RIGHT_WRITE ? 0 : -EACCES;
+}
+
+/* Zeroes what is behind areas of that kind. */
+static void range_zero(struct vm *vm, uint64_t start, uint64_t end, bool shared)
+{
+    for (const struct vm_area *area = vm->areas; area && area->start < end; area = area->next) {
+        uint64_t from = area->start > start ? area->start : start;
+        uint64_t to = area->end < end ? area->end : end;
+
+        if (from < to && !area->foreign && (area->object != NULL) == shared)
+            arch_attached_zero(&vm->space, from, to - from);
+    }
+}
+
+static int clear_locked(struct vm *vm, uint64_t address, uint64_t bytes, bool shared)
+{
+    uint64_t end;
+
+    if (address % ARCH_PAGE)
+        return -EINVAL;
+    if (bytes == 0)
+        return 0;
+    if (bytes > ARCH_USER_LIMIT)
+        return -ENOMEM;
+    bytes = page_up(bytes);
+    if (!range_valid(address, bytes) || !range_covered(vm, address, address + bytes))
+        return -ENOMEM;
+    end = address + bytes;
+    for (const struct vm_area *area = vm->areas; area && area->start < end; area = area->next) {
+        int error = area->end > address ? clear_check(area, shared) : 0;
+
+        if (error)
+            return error;
+    }
+    range_zero(vm, address, end, shared);
+    return 0;
+}
+
+int vm_clear(struct vm *vm, uint64_t address, uint64_t bytes)
+{
+    vm_lock(vm);
+    int error = clear_locked(vm, address, bytes, false);
+    vm_unlock(vm);
+    return error;
+}
+
+int vm_clear_shared(struct vm *vm, uint64_t address, uint64_t bytes)
+{
+    vm_lock(vm);
+    int error = clear_locked(vm, address, bytes, true);
+    vm_unlock(vm);
+    return error;
+}
+
+/* ---- The heap ---- */
+
+static uint64_t brk_locked(struct vm *vm, uint64_t end)
+{
+    const struct vm_area heap = { .rights = RIGHT_READ | RIGHT_WRITE, .name = "[heap]" };
+    uint64_t backed = (vm->heap_end + ARCH_LARGE_PAGE - 1) & ~(ARCH_LARGE_PAGE - 1);
+    uint64_t wanted = (end + ARCH_LARGE_PAGE - 1) & ~(ARCH_LARGE_PAGE - 1);
+
+    if (end < vm->heap_start || wanted > ARCH_MMAP_BASE || wanted < end)
+        return vm->heap_end;
+    if (wanted > backed) {
+        uint64_t at = backed;
+
+        if (map_locked(vm, &at, wanted - backed, &heap, VM_FIXED | VM_NO_REPLACE))
+            return vm->heap_end;
+    } else if (wanted < backed && unmap_locked(vm, wanted, backed - wanted)) {
+        return vm->heap_end;
+    }
+    /* What a shrinking heap leaves in its last page is zero when the heap grows again. */
+    if (end < vm->heap_end && end < wanted)
+        range_zero(vm, end, vm->heap_end < wanted ? vm->heap_end : wanted, false);
+    vm->heap_end = end;
+    return end;
+}
+
+uint64_t vm_brk(struct vm *vm, uint64_t end)
+{
+    vm_lock(vm);
+    uint64_t reached = brk_locked(vm, end);
+    vm_unlock(vm);
+    return reached;
+}
+
+/* ---- Questions ---- */
+
+bool vm_covered(struct vm *vm, uint64_t address, uint64_t bytes)
+{
+    vm_lock(vm);
+    bool covered = bytes <= ARCH_USER_LIMIT && range_valid(address, page_up(bytes)) &&
+                   range_covered(vm, address, address + page_up(bytes));
+    vm_unlock(vm);
+    return covered;
+}
+
+void vm_resident(struct vm *vm, uint64_t address, uint64_t pages, uint8_t *resident)
+{
+    vm_lock(vm);
+    for (uint64_t done = 0; done < pages;) {
+        bool attached = false;
+        uint64_t run =
+            arch_attached_run(&vm->space, address + done * ARCH_PAGE, (pages - done) * ARCH_PAGE, &attached);
+
+        memset(resident + done, attached, run / ARCH_PAGE);
+        done += run / ARCH_PAGE;
+    }
+    vm_unlock(vm);
+}
+
+bool vm_find(struct vm *vm, uint64_t address, struct vm_area *copy)
+{
+    vm_lock(vm);
+    const struct vm_area *area = area_find(vm, address);
+    if (area)
+        *copy = *area;
+    vm_unlock(vm);
+    return area != NULL;
+}
+
+bool vm_next(struct vm *vm, uint64_t address, struct vm_area *copy)
+{
+    vm_lock(vm);
+    const struct vm_area *area = vm->areas;
+    while (area && area->end <= address)
+        area = area->next;
+    if (area)
+        *copy = *area;
+    vm_unlock(vm);
+    if (area && copy->start < address) { /* it was joined with what has been seen */
+        copy->offset += address - copy->start;
+        copy->start = address;
+    }
+    return area != NULL;
+}
+
+struct vm_sums vm_sum(struct vm *vm)
+{
+    struct vm_sums sums = { 0 };
+
+    vm_lock(vm);
+    for (const struct vm_area *area = vm->areas; area; area = area->next) {
+        uint64_t bytes = area->end - area->start;
+
+        sums.all += bytes;
+        if (area->foreign || !area->rights)
+            continue;
+        sums.backed += bytes;
+        *(area->rights & RIGHT_EXECUTE ? &sums.code : &sums.data) += bytes;
+    }
+    vm_unlock(vm);
+    return sums;
+}
+
+bool vm_beyond_object(struct vm *vm, uint64_t address)
+{
+    bool attached = true;
+
+    vm_lock(vm);
+    const struct vm_area *area = area_find(vm, address);
+    if (area && area->object && area->rights)
+        arch_attached_run(&vm->space, address & ~(ARCH_PAGE - 1), ARCH_PAGE, &attached);
+    vm_unlock(vm);
+    return !attached;
+}
+
+bool vm_fault_passed(struct vm *vm, uint64_t address, unsigned rights)
+{
+    vm_lock(vm);
+    bool allowed = arch_space_allows(&vm->space, address, rights);
+    vm_unlock(vm);
+    return allowed;
+}

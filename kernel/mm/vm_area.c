@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * vm_area.c: the list of areas of an address space: what the program asked for. See vm_inner.h.
+ *
+ * Descriptors stand in pages of the slice. A page of them that the others have room for goes back, so that a
+ * program which once had very many areas does not pay for them for ever.
+ */
+#include "lib/errno.h"
+#include "mm/vm_inner.h"
+
+#define AREAS_PER_PAGE ((ARCH_PAGE - 3 * sizeof(uint64_t)) / sizeof(struct vm_area))
+
+struct area_page {
+    struct area_page *next;
+    struct vm_area *spare;
+    uint64_t used;
+    struct vm_area areas[AREAS_PER_PAGE];
+};
+
+/* ---- Descriptors ---- */
+
+int areas_reserve(struct vm *vm, unsigned count)
+{
+    while (vm->spare_areas < count) {
+        uint64_t physical = page_pool_take(vm->pages, ARCH_PAGE, ARCH_PAGE);
+        if (physical == PAGE_POOL_NONE)
+            return -ENOMEM;
+
+        struct area_page *page = arch_physical(physical);
+        page->spare = NULL;
+        page->used = 0;
+        for (unsigned i = 0; i < AREAS_PER_PAGE; i++) {
+            page->areas[i].next = page->spare;
+            page->spare = &page->areas[i];
+        }
+        page->next = vm->area_pages;
+        vm->area_pages = page;
+        vm->area_page_count++;
+        vm->spare_areas += AREAS_PER_PAGE;
+    }
+    return 0;
+}
+
+static struct area_page *page_of(const struct vm_area *area)
+{
+    return (struct area_page *)((uintptr_t)area & ~(uintptr_t)(ARCH_PAGE - 1));
+}
+
+static struct vm_area *descriptor_take(struct vm *vm)
+{
+    struct area_page *page = vm->area_pages;
+
+    while (!page->spare)
+        page = page->next;
+
+    struct vm_area *area = page->spare;
+    page->spare = area->next;
+    page->used++;
+    vm->spare_areas--;
+    return area;
+}
+
+static void descriptor_give(struct vm *vm, struct vm_area *area)
+{
+    struct area_page *page = page_of(area);
+
+    area->next = page->spare;
+    page->spare = area;
+    page->used--;
+    vm->spare_areas++;
+}
+
+static void object_hold(const struct vm_area *area)
+{
+    if (!area->object)
+        return;
+    shared_memory_hold(area->object);
+    shared_memory_map_hold(area->object);
+}
+
+/* An area that is no longer in the list. */
+static void area_retire(struct vm *vm, struct vm_area *area)
+{
+    if (area->object) {
+        shared_memory_map_release(area->object);
+        shared_memory_release(area->object);
+    }
+    descriptor_give(vm, area);
+}
+
+/* Moves the areas of the emptiest page to the others, which have room, and gives it back. */
+static void pages_compact(struct vm *vm)
+{
+    struct area_page **emptiest = &vm->area_pages;
+
+    for (struct area_page **link = &vm->area_pages; *link; link = &(*link)->next)
+        if ((*link)->used < (*emptiest)->used)
+            emptiest = link;
+
+    struct area_page *page = *emptiest;
+    *emptiest = page->next;
+    vm->area_page_count--;
+    vm->spare_areas -= (unsigned)(AREAS_PER_PAGE - page->used);
+    for (struct vm_area **link = &vm->areas; *link; link = &(*link)->next) {
+        if (page_of(*link) != page)
+            continue;
+
+        struct vm_area *area = descriptor_take(vm);
+        *area = **link;
+        *link = area;
+    }
+    page_pool_give(vm->pages, arch_physical_of(page), ARCH_PAGE);
+}
+
+void areas_settle(struct vm *vm)
+{
+    while (vm->spare_areas >= AREAS_PER_PAGE + AREAS_PER_PAGE / 2)
+        pages_compact(vm);
+}
+
+/* ---- The list ---- */
+
+void areas_cut(struct vm *vm, uint64_t address)
+{
+    for (struct vm_area *area = vm->areas; area && area->start < address; area = area->next) {
+        if (area->end <= address)
+            continue;
+
+        struct vm_area *upper = descriptor_take(vm);
+        *upper = *area;
+        upper->offset += upper->object ? address - area->start : 0;
+        upper->start = address;
+        area->end = address;
+        area->next = upper;
+        object_hold(upper);
+        return;
+    }
+}
+
+void areas_insert(struct vm *vm, const struct vm_area *model)
+{
+    struct vm_area **link = &vm->areas;
+    struct vm_area *area = descriptor_take(vm);
+
+    while (*link && (*link)->start < model->start)
+        link = &(*link)->next;
+    *area = *model;
+    area->next = *link;
+    *link = area;
+    object_hold(area);
+}
+
+void areas_remove(struct vm *vm, uint64_t start, uint64_t end)
+{
+    struct vm_area **link = &vm->areas;
+
+    while (*link && (*link)->start < end) {
+        struct vm_area *area = *link;
+
+        if (area->start < start) {
+            link = &area->next;
+            continue;
+        }
+        *link = area->next;
+        area_retire(vm, area);
+    }
+}
+
+static bool areas_alike(const struct vm_area *lower, const struct vm_area *upper)
+{
+    return lower->rights == upper->rights && lower->foreign == upper->foreign &&
+           lower->of_file == upper->of_file && lower->read_only == upper->read_only &&
+           lower->name == upper->name && lower->object == upper->object &&
+           (!lower->object || lower->offset + (lower->end - lower->start) == upper->offset);
+}
+
+void areas_join(struct vm *vm, uint64_t start, uint64_t end)
+{
+    for (struct vm_area *area = vm->areas; area && area->next && area->start <= end;) {
+        struct vm_area *next = area->next;
+
+        if (area->end >= start && area->end == next->start && areas_alike(area, next)) {
+            area->end = next->end;
+            area->next = next->next;
+            area_retire(vm, next);
+        } else {
+            area = next;
+        }
+    }
+}
+
+/* ---- Questions ---- */
+
+struct vm_area *area_find(const struct vm *vm, uint64_t address)
+{
+    for (struct vm_area *area = vm->areas; area && area->start <= address; area = area->next)
+        if (address < area->end)
+            return area;
+    return NULL;
+}
+
+bool range_free(const struct vm *vm, uint64_t start, uint64_t end)
+{
+    for (const struct vm_area *area = vm->areas; area && area->start < end; area = area->next)
+        if (area->end > start)
+            return false;
+    return true;
+}
+
+bool range_covered(const struct vm *vm, uint64_t start, uint64_t end)
+{
+    for (const struct vm_area *area = vm->areas; area && start < end; area = area->next) {
+        if (area->end <= start)
+            continue;
+        if (area->start > start)
+            return false;
+        start = area->end;
+    }
+    return start >= end;
+}
+
+bool range_valid(uint64_t address, uint64_t bytes)
+{
+    return address % ARCH_PAGE == 0 && address >= ARCH_PAGE && bytes > 0 && address < ARCH_USER_LIMIT &&
+           bytes <= ARCH_USER_LIMIT - address;
+}
+
+struct arch_hole range_hole(const struct vm *vm, uint64_t start, uint64_t end)
+{
+    struct arch_hole hole = { 0, UINT64_MAX };
+
+    for (const struct vm_area *area = vm->areas; area; area = area->next) {
+        if (area->end <= start)
+            hole.low = area->end;
+        if (area->start >= end) {
+            hole.high = area->start;
+            break;
+        }
+    }
+    return hole;
+}
+
+static uint64_t unit_for(uint64_t bytes)
+{
+    return bytes >= ARCH_HUGE_PAGE && arch_huge_pages() ? ARCH_HUGE_PAGE
+           : bytes >= ARCH_LARGE_PAGE                   ? ARCH_LARGE_PAGE
+                                                        : ARCH_PAGE;
+}
+
+uint64_t gap_find(const struct vm *vm, uint64_t from, uint64_t bytes)
+{
+    uint64_t alignment = unit_for(bytes);
+    uint64_t start = (from + alignment - 1) & ~(alignment - 1);
+
+    for (const struct vm_area *area = vm->areas; area; area = area->next) {
+        if (area->end <= start)
+            continue;
+        if (area->start >= start && area->start - start >= bytes)
+            break;
+        start = (area->end + alignment - 1) & ~(alignment - 1);
+    }
+    return start >= from && start < ARCH_USER_LIMIT && bytes <= ARCH_USER_LIMIT - start ? start : 0;
+}
+
+uint64_t gap_find_alike(const struct vm *vm, uint64_t start, uint64_t bytes)
+{
+    uint64_t offset = start & (unit_for(bytes) - 1);
+    uint64_t gap = gap_find(vm, ARCH_MMAP_BASE, bytes + offset);
+
+    return gap ? gap + offset : 0;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * vm_remap.c: mremap: an area grows or shrinks, in place or elsewhere. What moves are the pages, not their
+ * contents. See vm.h.
+ */
+#include "lib/errno.h"
+#include "mm/vm_inner.h"
+
+/* What kind of memory stands behind `address`, for more of it. */
+static struct vm_area model_at(const struct vm_area *area, uint64_t address)
+{
+    struct vm_area model = *area;
+
+    model.offset += address - area->start;
+    return model;
+}
+
+static int shrink(struct vm *vm, uint64_t start, uint64_t old_bytes, uint64_t new_bytes)
+{
+    return new_bytes < old_bytes ? unmap_locked(vm, start + new_bytes, old_bytes - new_bytes) : 0;
+}
+
+/* Moves [from, from + old_bytes) to `to`, where `new_bytes`, more or as many, are free: first what comes new
+ * is mapped behind, for that may fail. */
+static int move_to(struct vm *vm, uint64_t from, uint64_t to, uint64_t old_bytes, uint64_t new_bytes,
+                   const struct vm_area *model)
+{
+    uint64_t tail = to + old_bytes, more = new_bytes - old_bytes;
+    struct vm_area moved = *model, grown = model_at(model, model->start + old_bytes);
+    int error;
+
+    /* 2 to isolate, 1 for the tail, 2 to unmap that again, 1 for the range at its new place. */
+    error = areas_reserve(vm, 6);
+    if (!error)
+        error = range_isolate(vm, from, from + old_bytes);
+    if (!error && more)
+        error = map_locked(vm, &tail, more, &grown, VM_FIXED | VM_NO_REPLACE);
+    if (!error && vm->pages->free_bytes < tables_bytes_max(to, tail)) {
+        if (more)
+            unmap_locked(vm, tail, more);
+        error = -ENOMEM;
+    }
+    if (error) {
+        areas_join(vm, from, from + old_bytes);
+        return error;
+    }
+    range_isolate(vm, from,
+                  from + old_bytes); /* again, for map_locked joins; nothing is missing for it now */
+    arch_move(&vm->space, from, to, old_bytes, model->rights);
+    moved.start = to;
+    moved.end = tail;
+    areas_insert(vm, &moved);
+    areas_remove(vm, from, from + old_bytes);
+    arch_unmap(&vm->space, from, old_bytes, range_hole(vm, from, from + old_bytes), NULL, NULL); /* tables */
+    areas_join(vm, to, tail);
+    return 0;
+}
+
+/* MREMAP_FIXED: the target is cleared when nothing can go wrong any more. */
+static int move_to_target(struct vm *vm, uint64_t from, uint64_t to, uint64_t old_bytes, uint64_t new_bytes,
+                          const struct vm_area *model)
+{
+    uint64_t end = to + new_bytes, keep = old_bytes < new_bytes ? old_bytes : new_bytes, wanted;
+    int error;
+
+    if (!range_valid(to, new_bytes) || (to < from + old_bytes && from < end))
+        return -EINVAL;
+    /* Tables at both sides of the moved part's end are reckoned twice by move_to: one a level. */
+    wanted = tables_bytes_max(to, end) + 4 * ARCH_PAGE;
+    wanted += model->rights && !model->object ? new_bytes - keep : 0;
+    error = areas_reserve(vm, 12);
+    if (!error)
+        error = range_isolate(vm, from, from + old_bytes);
+    if (!error)
+        error = range_isolate(vm, from, from + keep);
+    if (!error)
+        error = range_clear_way(vm, to, end, wanted);
+    if (error) {
+        areas_join(vm, from, from + old_bytes);
+        return error;
+    }
+    error = move_to(vm, from, to, keep, new_bytes, model);
+    if (!error && keep < old_bytes)
+        error = unmap_locked(vm, from + keep, old_bytes - keep);
+    return error;
+}
+
+static int remap_locked(struct vm *vm, uint64_t *address, uint64_t old_bytes, uint64_t new_bytes,
+                        unsigned flags, uint64_t target)
+{
+    uint64_t start = *address;
+
+    if (old_bytes == 0 || old_bytes > ARCH_USER_LIMIT || page_up(new_bytes) == 0 ||
+        !range_valid(start, page_up(old_bytes)))
+        return -EINVAL;
+    old_bytes = page_up(old_bytes);
+    new_bytes = page_up(new_bytes);
+
+    const struct vm_area *area = area_find(vm, start);
+    if (!area || area->foreign || area->end - start < old_bytes)
+        return -EFAULT;
+    if (new_bytes > ARCH_USER_LIMIT)
+        return flags & VM_FIXED ? -EINVAL : -ENOMEM;
+
+    struct vm_area model = model_at(area, start);
+    model.start = start;
+    if (flags & VM_FIXED) {
+        int error = move_to_target(vm, start, target, old_bytes, new_bytes, &model);
+
+        *address = error ? start : target;
+        return error;
+    }
+    if (new_bytes <= old_bytes)
+        return shrink(vm, start, old_bytes, new_bytes);
+
+    uint64_t more = start + old_bytes;
+    if (range_valid(start, new_bytes) && range_free(vm, more, start + new_bytes)) {
+        struct vm_area grown = model_at(&model, more);
+
+        return map_locked(vm, &more, new_bytes - old_bytes, &grown, VM_FIXED | VM_NO_REPLACE);
+    }
+
+    uint64_t to = flags & VM_MAY_MOVE ? gap_find_alike(vm, start, new_bytes) : 0;
+    if (!to)
+        return -ENOMEM;
+    int error = move_to(vm, start, to, old_bytes, new_bytes, &model);
+    *address = error ? start : to;
+    return error;
+}
+
+int vm_remap(struct vm *vm, uint64_t *address, uint64_t old_bytes, uint64_t new_bytes, unsigned flags,
+             uint64_t target)
+{
+    vm_lock(vm);
+    int error = remap_locked(vm, address, old_bytes, new_bytes, flags, target);
+    vm_unlock(vm);
+    return error;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * process.c: the beginning and the end of a process, and the report when a program does what it may not. What
+ * other ranks can see of a process that ends is let go of; the rest is nobody else's, and stays.
+ */
+#include "process/process.h"
+#include "arch.h"
+#include "time/clock.h"
+#include "time/clockevent.h"
+#include "debug/console.h"
+#include "lib/errno.h"
+#include "process/itimer.h"
+#include "init/job.h"
+#include "mm/page.h"
+#include "debug/symbols.h"
+
+#define STATUS_SIGNALED 128
+
+static struct process *processes[MEMPLAN_RANKS_MAX]; /* by rank; NULL before its start and after its end */
+
+static const char *base_name(const char *path)
+{
+    const char *name = path;
+
+    for (const char *c = path; *c; c++)
+        if (*c == '/' && c[1])
+            name = c + 1;
+    return name;
+}
+
+int process_create(unsigned rank, const struct memory_slice *slice, struct tree *tree,
+                   const struct process_arguments *given, struct process **out, struct message *why)
+{
+    const uint64_t bytes = page_up(sizeof(struct process));
+    struct page_pool pages;
+
+    page_pool_initialise(&pages, slice->extents, slice->extent_count);
+    uint64_t memory = page_pool_take(&pages, bytes, ARCH_PAGE);
+    if (memory == PAGE_POOL_NONE)
+        return message_set(why, -ENOMEM, "no memory for the process of rank %u", rank);
+
+    struct process *process = arch_physical(memory);
+    arch_zero(process, bytes);
+    process->pages = pages;
+    process->rank = rank;
+    process->cpus = given->cpus;
+    process->pid = PID_FIRST + rank;
+    process->tree = tree;
+    process->umask = 022;
+    process->directory = tree->root;
+    spin_lock(&tree->lock);
+    tree_use(tree->root);
+    spin_unlock(&tree->lock);
+    process->program_path = given->path;
+    process->prefix = given->prefix;
+    format_text(process->name, sizeof(process->name), "%s", base_name(given->name));
+    if (vm_create(&process->vm, &process->pages))
+        return message_set(why, -ENOMEM, "no memory for the page tables of rank %u", rank);
+    file_open_streams(process);
+    __atomic_store_n(&processes[rank], process, __ATOMIC_RELEASE);
+    *out = process;
+    return 0;
+}
+
+_Noreturn void process_exit(unsigned status)
+{
+    struct process *process = arch_process();
+
+    spin_lock(&process->lock);
+    if (!process->ending) { /* else somebody else's status counts */
+        process->exit_status = status;
+        __atomic_store_n(&process->ending, true, __ATOMIC_RELEASE);
+    }
+    spin_unlock(&process->lock);
+    CPU_MASK_EACH(cpu, process->cpus)
+    {
+        struct thread *thread = thread_of_cpu((unsigned)cpu);
+
+        if (thread)
+            thread_notify(thread);
+    }
+    thread_exit(status);
+}
+
+struct cpu_time process_time(struct process *process)
+{
+    spin_lock(&process->lock);
+    struct cpu_time sum = process->ended_time;
+    CPU_MASK_EACH(cpu, process->cpus)
+    {
+        const struct thread *thread = thread_of_cpu((unsigned)cpu);
+
+        if (thread)
+            sum = cpu_time_sum(sum, thread_time(thread));
+    }
+    spin_unlock(&process->lock);
+    return sum;
+}
+
+_Noreturn void process_end(void)
+{
+    struct process *process = arch_process();
+
+    __atomic_store_n(&processes[process->rank], NULL, __ATOMIC_RELEASE);
+    itimer_end(process);
+    vm_end(&process->vm);
+    spin_lock(&process->tree->lock);
+    tree_unuse(process->tree, process->directory);
+    spin_unlock(&process->tree->lock);
+    job_rank_end(process->exit_status);
+}
+
+struct process *process_find(uint64_t pid)
+{
+    return pid >= PID_FIRST && pid < PID_FIRST + MEMPLAN_RANKS_MAX
+               ? __atomic_load_n(&processes[pid - PID_FIRST], __ATOMIC_ACQUIRE)
+               : NULL;
+}
+
+/* What an address is to the program, in words. */
+static void address_describe(struct process *process, uint64_t address)
+{
+    struct vm_area area;
+    const uint64_t near_stack = 1 << 20;
+
+    if (address < process->stack_low && process->stack_low - address <= near_stack)
+        kernel_print("  the stack has overflowed: its %lu KiB end at %#lx; give it more with stack=SIZE\n",
+                     (process->stack_high - process->stack_low) / 1024, process->stack_low);
+    else if (address >= ARCH_USER_LIMIT)
+        kernel_print("  that address belongs to the kernel, or to nobody\n");
+    else if (address < ARCH_PAGE)
+        kernel_print("  that is a NULL pointer, or near one\n");
+    else if (vm_beyond_object(&process->vm, address))
+        kernel_print("  a file is mapped there that ended before this address when it was mapped\n");
+    else if (vm_find(&process->vm, address, &area))
+        kernel_print("  that lies in %#lx-%#lx %s%s%s %s\n", area.start, area.end,
+                     area.rights & RIGHT_READ ? "r" : "-", area.rights & RIGHT_WRITE ? "w" : "-",
+                     area.rights & RIGHT_EXECUTE ? "x" : "-", area.name[0] ? area.name : "anonymous");
+    else
+        kernel_print("  nothing is mapped there\n");
+}
+
+/* The function that an instruction of the program is in, by its file's symbols, as linked. */
+static void instruction_describe(const struct process *process, uint64_t address)
+{
+    const struct process_image *image = &process->image;
+    struct symbol symbol;
+
+    if (address < image->low || address >= image->high)
+        return;
+    if (symbol_find(process->program->data, process->program->bytes, address - image->bias, &symbol))
+        kernel_print("  in %s+0x%lx (%#lx as linked)\n", symbol.name, symbol.offset, address - image->bias);
+    else
+        kernel_print("  in the program, at %#lx as linked; its file names no function there\n",
+                     address - image->bias);
+}
+
+/* Where the program was, by address and by name. */
+static void instruction_report(const struct process *process, uint64_t address)
+{
+    kernel_print("  at instruction %#lx\n", address);
+    instruction_describe(process, address);
+}
+
+_Noreturn void process_kill(const struct signal_info *info, const void *frame)
+{
+    const struct process *process = arch_process();
+    bool is_sent = info->code <= 0 && info->code != SIGNAL_BY_TIMER;
+    bool is_timer = info->code == SIGNAL_BY_TIMER || (info->code > 0 && info->signal == SIGNAL_ALRM);
+
+    if (!is_sent && !is_timer)
+        kernel_print("rank %u (%s) ended by %s: a fault whose handler another thread has taken away\n",
+                     process->rank, process->name, signal_name(info->signal));
+    else if (is_timer)
+        kernel_print("rank %u (%s) ended by %s, of a timer of its own\n", process->rank, process->name,
+                     signal_name(info->signal));
+    else if (info->sender.pid == process->pid || info->sender.pid < PID_FIRST)
+        kernel_print("rank %u (%s) ended by %s, which it sent itself\n", process->rank, process->name,
+                     signal_name(info->signal));
+    else
+        kernel_print("rank %u (%s) ended by %s, which rank %lu sent\n", process->rank, process->name,
+                     signal_name(info->signal), info->sender.pid - (uint64_t)PID_FIRST);
+    instruction_report(process, arch_frame_instruction(frame));
+    arch_registers_print(frame);
+    process_exit(STATUS_SIGNALED + (unsigned)info->signal);
+}
+
+bool trap_fault_passed(uint64_t address, unsigned rights, bool from_program)
+{
+    struct process *process = arch_process();
+
+    if (!process || address >= ARCH_USER_LIMIT)
+        return false;
+    return from_program ? vm_fault_passed(&process->vm, address, rights)
+                        : arch_space_allows(&process->vm.space, address, rights);
+}
+
+void trap_user_fault(const struct fault *told)
+{
+    struct process *process = arch_process();
+    struct fault own = *told;
+    const struct fault *fault = &own;
+
+    if (own.has_address && vm_beyond_object(&process->vm, own.address)) {
+        own.signal = SIGNAL_BUS;
+        own.code = BUS_NO_MEMORY;
+    }
+    if (signal_fault(fault))
+        return;
+    kernel_print("rank %u (%s) ended by %s: %s\n", process->rank, process->name, signal_name(fault->signal),
+                 fault->cause);
+    if (fault->has_address)
+        kernel_print("  at instruction %#lx, address %#lx\n", fault->instruction, fault->address);
+    else
+        kernel_print("  at instruction %#lx\n", fault->instruction);
+    if (fault->has_address)
+        address_describe(process, fault->address);
+    instruction_describe(process, fault->instruction);
+    arch_registers_print(fault->frame);
+    process_exit(STATUS_SIGNALED + (unsigned)fault->signal);
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * signal_deliver.c: what signals do to the thread that takes them; see signal.h.
+ *
+ * Runs on the thread's own CPU, interrupts off, on its way back to the program (thread_leave), where a frame
+ * holds all the program's registers.
+ *
+ * A system call that was interrupted ends in one of three ways: without a handler it starts again, as if
+ * nothing had been; after a handler with SA_RESTART, too, if it is one of those (RESTART_ALWAYS); else it
+ * answers -EINTR. A call with a relative time limit does not start again, but goes on as restart_syscall,
+ * with what thread_interrupted_wait has kept: else each interruption would make the wait longer.
+ */
+#include "arch.h"
+#include "time/clock.h"
+#include "time/clockevent.h"
+#include "debug/console.h"
+#include "lib/errno.h"
+#include "debug/klog.h"
+#include "process/process.h"
+#include "syscall/syscall.h"
+
+/* ---- Alternate stacks ---- */
+
+bool signal_stack_holds(const struct signal_stack *stack, uint64_t address)
+{
+    return address > stack->base && address - stack->base <= stack->bytes;
+}
+
+int signal_stack_set(const struct signal_stack *wanted, uint64_t at)
+{
+    struct signal_stack *stack = &arch_thread()->signals.stack;
+    uint32_t mode = wanted->flags & ~SS_AUTODISARM;
+
+    if (signal_stack_holds(stack, at) && !(stack->flags & SS_AUTODISARM))
+        return -EPERM;
+    if (mode != 0 && mode != SS_DISABLE && mode != SS_ONSTACK)
+        return -EINVAL;
+    if (mode == SS_DISABLE) {
+        *stack = (struct signal_stack){ .flags = wanted->flags };
+        return 0;
+    }
+    if (wanted->bytes < MINSIGSTKSZ)
+        return -ENOMEM;
+    *stack = *wanted;
+    stack->padding = 0;
+    return 0;
+}
+
+/* ---- Faults ---- */
+
+void signal_info_to_linux(struct linux_siginfo *to, const struct signal_info *info)
+{
+    *to = (struct linux_siginfo){
+        .signal = info->signal, .error = info->error, .code = info->code, .whole = { 0 }
+    };
+    if (info->code == SIGNAL_BY_TIMER) {
+        to->pid = info->timer.id;
+        to->uid = info->timer.overrun;
+        to->value = info->timer.value;
+    } else if (info->code <= 0) {
+        to->pid = (int32_t)info->sender.pid;
+        to->uid = (int32_t)info->sender.uid;
+        to->value = info->sender.value;
+    } else {
+        to->address = info->fault.address;
+    }
+}
+
+/* As on Linux a fault cannot be put off: a thread that blocks its signal, or ignores it, meets the default
+ * action. */
+bool signal_fault(const struct fault *fault)
+{
+    struct thread_signals *signals = &arch_thread()->signals;
+    uint64_t handler = arch_process()->signals.actions[fault->signal - 1].handler;
+    struct vm_area area;
+    int code = fault->code;
+
+    if (handler == SIG_DFL || handler == SIG_IGN || (signals->blocked & signal_bit(fault->signal)))
+        return false;
+    if (!code)
+        code = vm_find(&arch_process()->vm, fault->address, &area) ? SEGV_NO_RIGHT : SEGV_NOT_MAPPED;
+    signals->forced =
+        (struct signal_info){ .signal = fault->signal, .code = code, .fault = { .address = fault->address } };
+    signals->is_forced = true;
+    return true;
+}
+
+/* The frame of a handler, or what one has left, is no frame: SIGSEGV, whose own handler has just failed where
+ * `signal` is that one. */
+static void frame_fault(const void *frame, int signal, const char *cause)
+{
+    struct process *process = arch_process();
+    const struct fault fault = {
+        .signal = SIGNAL_SEGV,
+        .code = SIGNAL_BY_KERNEL,
+        .cause = cause,
+        .instruction = arch_frame_instruction(frame),
+        .frame = frame,
+    };
+
+    if (signal == SIGNAL_SEGV) {
+        spin_lock(&process->signals.lock);
+        process->signals.actions[SIGNAL_SEGV - 1].handler = SIG_DFL;
+        spin_unlock(&process->signals.lock);
+    }
+    trap_user_fault(&fault);
+}
+
+/* ---- Handlers ---- */
+
+/* Starts the interrupted call again, or leaves -EINTR as its answer. */
+static void call_go_on(struct thread *thread, void *frame, bool handled, uint64_t flags)
+{
+    enum restart restart = thread->restart;
+
+    thread->restart = RESTART_NONE;
+    if (restart == RESTART_NONE || !arch_call_interrupted(frame))
+        return;
+    if (!handled || (restart == RESTART_ALWAYS && (flags & SA_RESTART)))
+        arch_call_again(frame, thread->restart_number);
+}
+
+/* What holds while the handler runs. */
+static void handler_state_set(struct thread *thread, int signal, const struct linux_sigaction *action)
+{
+    struct thread_signals *signals = &thread->signals;
+    uint64_t own = action->flags & SA_NODEFER ? 0 : signal_bit(signal);
+
+    signals->mask_swapped = false;
+    signal_mask_set(signals->blocked | action->mask | own);
+    if (signals->stack.flags & SS_AUTODISARM)
+        signals->stack = (struct signal_stack){ .flags = SS_DISABLE };
+}
+
+static void handler_begin(struct thread *thread, void *frame, const struct signal_info *info,
+                          const struct linux_sigaction *action)
+{
+    struct thread_signals *signals = &thread->signals;
+    struct arch_signal signal = {
+        .handler = action->handler,
+        .restorer = action->restorer,
+        .blocked = signals->mask_swapped ? signals->mask_before : signals->blocked,
+        .stack = signals->stack,
+        .on_alternate = action->flags & SA_ONSTACK,
+    };
+    uint64_t place = 0;
+
+    signal_info_to_linux(&signal.info, info);
+    if (!(action->flags & SA_RESTORER)) {
+        frame_fault(frame, info->signal, "a signal's handler without SA_RESTORER: it could not return");
+        return;
+    }
+    if (arch_signal_enter(frame, &signal, &place)) {
+        if (place)
+            kernel_print("rank %u (%s): the stack ends before %#lx, where the frame of %s would begin\n",
+                         thread->process->rank, thread->process->name, place, signal_name(info->signal));
+        else
+            kernel_print("rank %u (%s): no room on the signal stack at %#lx, %lu bytes, for %s\n",
+                         thread->process->rank, thread->process->name, signals->stack.base,
+                         signals->stack.bytes, signal_name(info->signal));
+        frame_fault(frame, info->signal, "no room on the stack for the handler of a signal");
+        return;
+    }
+    handler_state_set(thread, info->signal, action);
+}
+
+/* The action for a signal that was taken; a handler that is to run once is forgotten. */
+static struct linux_sigaction action_take(struct process *process, int signal)
+{
+    struct linux_sigaction *kept = &process->signals.actions[signal - 1];
+
+    spin_lock(&process->signals.lock);
+    struct linux_sigaction action = *kept;
+    if ((action.flags & SA_RESETHAND) && action.handler != SIG_IGN)
+        kept->handler = SIG_DFL;
+    spin_unlock(&process->signals.lock);
+    return action;
+}
+
+/* ---- Stopping ---- */
+
+static void process_stop(struct process *process, int signal)
+{
+    if (signal_stop(process))
+        kernel_print("rank %u (%s) stopped by %s, until SIGCONT\n", process->rank, process->name,
+                     signal_name(signal));
+}
+
+static void stop_wait(struct thread *thread)
+{
+    const struct process *process = thread->process;
+
+    if (!process->signals.stopped)
+        return;
+    thread_idle_begin(thread);
+    while (__atomic_load_n(&process->signals.stopped, __ATOMIC_ACQUIRE) && !process->ending)
+        clockevent_wait();
+    thread_idle_end(thread);
+    if (process->ending)
+        thread_exit(process->exit_status);
+}
+
+/* ---- Delivering ---- */
+
+static int take_next(struct thread *thread, struct signal_info *info)
+{
+    struct thread_signals *signals = &thread->signals;
+
+    if (!signals->is_forced)
+        return signal_take(~signals->blocked, info);
+    signals->is_forced = false;
+    *info = signals->forced;
+    return info->signal;
+}
+
+static void return_from_handler(struct thread *thread, void *frame)
+{
+    struct signal_stack stack;
+    uint64_t blocked;
+
+    thread->signals.returns = false;
+    thread->resume = NULL; /* what has been interrupted before answers -EINTR */
+    if (arch_signal_return(frame, &blocked, &stack)) {
+        frame_fault(frame, 0, "rt_sigreturn with a frame that is none");
+        return;
+    }
+    signal_mask_set(blocked);
+    signal_stack_set(&stack, arch_frame_stack(frame)); /* one that makes no sense changes nothing */
+}
+
+void signal_deliver(void *frame)
+{
+    struct thread *thread = arch_thread();
+    struct process *process = thread->process;
+    struct signal_info info;
+
+    if (thread->signals.returns)
+        return_from_handler(thread, frame);
+    for (;;) {
+        stop_wait(thread);
+        if (!take_next(thread, &info))
+            break;
+        klog(signal, info.signal, thread->tid);
+
+        struct linux_sigaction action = action_take(process, info.signal);
+        if (action.handler != SIG_DFL && action.handler != SIG_IGN) {
+            call_go_on(thread, frame, true, action.flags);
+            handler_begin(thread, frame, &info, &action);
+        } else if (signal_is_ignored(process, info.signal)) {
+            continue;
+        } else if (signal_stops_by_default(info.signal)) {
+            process_stop(process, info.signal);
+        } else {
+            process_kill(&info, frame);
+        }
+    }
+    call_go_on(thread, frame, false, 0);
+    if (thread->signals.mask_swapped) { /* no handler has run */
+        thread->signals.mask_swapped = false;
+        signal_mask_set(thread->signals.mask_before);
+    }
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * spinlock.h: a lock for what several CPUs change. Not fair, on purpose: where virtual CPUs outnumber real
+ * ones, a fair lock waits for the one CPU whose turn it is and which does not run. Interrupts are off in the
+ * kernel, so a holder is never interrupted by somebody who wants the same lock. A lock may be held across a
+ * crosscall (crosscall.h), which whoever spins here serves, and across no other wait.
+ */
+#ifndef TACET_SPINLOCK_H
+#define TACET_SPINLOCK_H
+
+#include "arch/platform.h"
+#include "smp/crosscall.h"
+
+struct spinlock {
+    uint32_t held;
+};
+
+static inline void spin_lock(struct spinlock *lock)
+{
+    while (__atomic_exchange_n(&lock->held, 1, __ATOMIC_ACQUIRE))
+        while (__atomic_load_n(&lock->held, __ATOMIC_RELAXED)) {
+            arch_pause();
+            crosscall_serve();
+        }
+}
+
+static inline void spin_unlock(struct spinlock *lock)
+{
+    __atomic_store_n(&lock->held, 0, __ATOMIC_RELEASE);
+}
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sys_memory.c: the system calls that change the address space, over vm.c; sys_memory_advice.c has those that
+ * only ask or advise.
+ */
+#include "arch.h"
+#include "lib/errno.h"
+#include "debug/klog.h"
+#include "lib/linux_abi.h"
+#include "mm/page.h"
+#include "process/process.h"
+#include "mm/shared_memory.h"
+#include "syscall/syscall.h"
+
+/* Linux's protection bits are the kernel's rights; memory that one may write or execute can be read on both
+ * architectures. Bits that Linux does not know it does not look at. */
+static int rights_from(uint64_t protection, unsigned *rights)
+{
+    protection &= PROT_ALL;
+    if ((protection & PROT_WRITE) && (protection & PROT_EXEC))
+        return -EACCES;
+    *rights = (unsigned)protection | (protection ? RIGHT_READ : 0);
+    return 0;
+}
+
+/* ---- mmap ---- */
+
+/* A private copy of a part of a file, with `rights` when it is filled. */
+static int file_copy(struct vm *vm, uint64_t address, uint64_t bytes, struct file *file, uint64_t offset,
+                     unsigned rights)
+{
+    for (uint64_t done = 0; done < bytes;) {
+        int64_t got = file->operations->read(file, address + done, bytes - done, offset + done);
+
+        if (got < 0)
+            return (int)got;
+        if (got == 0)
+            break;
+        done += (uint64_t)got;
+    }
+    return vm_protect(vm, address, bytes, rights);
+}
+
+static int file_check(const struct file *file, uint64_t type, uint64_t protection)
+{
+    unsigned access = file->flags & O_ACCMODE;
+
+    if (access == O_WRONLY || (file->flags & O_PATH))
+        return access == O_WRONLY ? -EACCES : -EBADF;
+    if (!file->node || file->node->device || (file->node->mode & S_IFMT) != S_IFREG)
+        return -ENODEV;
+    if (type != MAP_PRIVATE && (protection & PROT_WRITE) && (access != O_RDWR || !file->node->memory))
+        return -EACCES;
+    return 0;
+}
+
+/* Only a mapping that may change the file for others shows the file's own memory, or one that should see
+ * others change it; what nobody can change is copied. */
+static int file_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags,
+                    struct file *file, uint64_t offset, uint64_t type)
+{
+    struct shared_memory *memory = file->node->memory;
+    int error;
+
+    if (type != MAP_PRIVATE && (file->flags & O_ACCMODE) != O_RDWR)
+        flags |= VM_READ_ONLY;
+    if (type != MAP_PRIVATE && memory)
+        return vm_map_shared(vm, address, bytes, rights, flags, memory, offset, "");
+    error = vm_map(vm, address, bytes, RIGHT_READ | RIGHT_WRITE, flags | VM_OF_FILE, "");
+    if (error)
+        return error;
+    error = file_copy(vm, *address, bytes, file, offset, rights);
+    if (error)
+        vm_unmap(vm, *address, bytes);
+    return error;
+}
+
+/* MAP_HUGETLB promises pages of a size; here it makes a mapping of whole ones, whose alignment gets them as
+ * far as the slice has some. */
+static int huge_round(uint64_t flags, uint64_t address, uint64_t *bytes)
+{
+    uint64_t log = flags >> MAP_HUGE_SHIFT & MAP_HUGE_MASK;
+    uint64_t size = log == 30 ? ARCH_HUGE_PAGE : ARCH_LARGE_PAGE;
+
+    if ((log && 1ULL << log != size) || (size == ARCH_HUGE_PAGE && !arch_huge_pages()))
+        return -EINVAL;
+    if ((flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) && address % size)
+        return -EINVAL;
+    if (*bytes > ARCH_USER_LIMIT)
+        return -ENOMEM;
+    *bytes = (*bytes + size - 1) & ~(size - 1);
+    return 0;
+}
+
+static int flags_check(uint64_t flags, uint64_t bytes, uint64_t offset)
+{
+    uint64_t type = flags & MAP_TYPE;
+
+    if (bytes == 0)
+        return -EINVAL;
+    if (bytes > ARCH_USER_LIMIT)
+        return -ENOMEM;
+    if (bytes + ARCH_PAGE > UINT64_MAX - offset)
+        return -EOVERFLOW;
+    if (type == MAP_SHARED_VALIDATE)
+        return flags & MAP_ANONYMOUS ? -EINVAL : flags & ~(uint64_t)MAP_VALID ? -EOPNOTSUPP : 0;
+    if (type != MAP_SHARED && type != MAP_PRIVATE)
+        return -EINVAL;
+    return flags & MAP_32BIT && !(flags & MAP_FIXED) ? -ENOMEM : 0;
+}
+
+long sys_mmap(uint64_t address, uint64_t bytes, uint64_t protection, uint64_t flags, uint64_t descriptor,
+              uint64_t offset)
+{
+    struct process *process = arch_process();
+    struct file *file = NULL;
+    unsigned rights, vm_flags = 0;
+    int error;
+
+    if (offset % ARCH_PAGE)
+        return -EINVAL;
+    if (!(flags & MAP_ANONYMOUS) && !(file = file_get(process, (uint32_t)descriptor)))
+        return -EBADF;
+    if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE))
+        vm_flags |= VM_FIXED;
+    else
+        address = address <= ARCH_USER_LIMIT ? page_up(address) : 0; /* a hint */
+    if (flags & MAP_FIXED_NOREPLACE)
+        vm_flags |= VM_NO_REPLACE;
+
+    error = flags_check(flags, bytes, offset);
+    if (!error)
+        error = rights_from(protection, &rights);
+    if (!error && file)
+        error = file_check(file, flags & MAP_TYPE, protection);
+    if (!error && !file && (flags & MAP_HUGETLB))
+        error = huge_round(flags, address, &bytes);
+    if (!error)
+        error =
+            file ? file_map(&process->vm, &address, bytes, rights, vm_flags, file, offset, flags & MAP_TYPE)
+                 : vm_map(&process->vm, &address, bytes, rights, vm_flags, "");
+    if (file)
+        file_put(file);
+    if (error)
+        return error;
+    klog(map, address, bytes);
+    return (long)address;
+}
+
+/* ---- The others ---- */
+
+long sys_mprotect(uint64_t address, uint64_t bytes, uint64_t protection)
+{
+    unsigned rights;
+    int error;
+
+    /* With PROT_GROWSDOWN or -UP also what such an area has grown by; none grows here. */
+    if (protection & ~(uint64_t)(PROT_ALL | PROT_SEM))
+        return -EINVAL;
+    error = rights_from(protection, &rights);
+    return error ? error : vm_protect(&arch_process()->vm, address, bytes, rights);
+}
+
+long sys_munmap(uint64_t address, uint64_t bytes)
+{
+    klog(unmap, address, bytes);
+    return bytes ? vm_unmap(&arch_process()->vm, address, bytes) : -EINVAL;
+}
+
+long sys_brk(uint64_t end)
+{
+    return (long)vm_brk(&arch_process()->vm, end);
+}
+
+long sys_mremap(uint64_t address, uint64_t old_bytes, uint64_t new_bytes, uint64_t flags, uint64_t target)
+{
+    unsigned vm_flags = (flags & MREMAP_MAYMOVE ? VM_MAY_MOVE : 0) | (flags & MREMAP_FIXED ? VM_FIXED : 0);
+    int error;
+
+    if (address % ARCH_PAGE || (flags & ~(uint64_t)(MREMAP_MAYMOVE | MREMAP_FIXED)))
+        return -EINVAL;
+    if ((flags & MREMAP_FIXED) && (!(flags & MREMAP_MAYMOVE) || target % ARCH_PAGE))
+        return -EINVAL;
+    error = vm_remap(&arch_process()->vm, &address, old_bytes, new_bytes, vm_flags, target);
+    return error ? error : (long)address;
+}

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sys_path.c: system calls that take a path and change nothing at it, but that openat may create a file:
+ * open, access, directories, links. What tells about files is in sys_status.c, what changes names in
+ * sys_name.c.
+ */
+#include "arch.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+#include "lib/linux_abi.h"
+#include "fs/path.h"
+#include "fs/proc/proc.h"
+#include "process/process.h"
+#include "mm/shared_memory.h"
+#include "syscall/syscall.h"
+
+/* ---- Opening ---- */
+
+static bool wants_writing(uint64_t flags)
+{
+    return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
+}
+
+/* Whether what is there already may be opened so. */
+static int open_check(const struct tree_place *place, uint64_t flags)
+{
+    const struct tree_node *node = place->node;
+    uint32_t kind = node->mode & S_IFMT;
+
+    if ((flags & O_CREAT) && (flags & O_EXCL))
+        return -EEXIST;
+    if ((flags & O_CREAT) && kind == S_IFDIR)
+        return -EISDIR;
+    if (kind == S_IFLNK && !(flags & O_PATH))
+        return -ELOOP; /* only with O_NOFOLLOW */
+    if (kind != S_IFDIR && (flags & O_DIRECTORY))
+        return -ENOTDIR;
+    if ((flags & O_PATH) || !wants_writing(flags))
+        return 0;
+    if (kind == S_IFDIR)
+        return -EISDIR;
+    if (kind == S_IFREG && node->device)
+        return node->mode & 0200 ? 0 : -EACCES;
+    return kind == S_IFREG && !node->memory ? -EROFS : 0;
+}
+
+/* With the tree's lock. */
+static int file_create(struct path *path, uint64_t mode)
+{
+    struct process *process = arch_process();
+    struct shared_memory *memory;
+    int error;
+
+    if (path->place.slash)
+        return -EISDIR;
+    if (path->place.directory->filesystem == FILESYSTEM_PROC)
+        return -ENOENT; /* which files it has is not for programs to say */
+    memory = shared_memory_create(&process->vm);
+    if (!memory)
+        return -ENOSPC;
+    error = tree_create(path->tree, &path->place, S_IFREG | ((uint32_t)mode & 07777 & ~process->umask), NULL,
+                        0, file_wall_clock_ns(), &path->place.node);
+    if (error)
+        shared_memory_release(memory);
+    else
+        path->place.node->memory = memory;
+    return error;
+}
+
+/* Finds or makes the node; counts a use of it. */
+static int node_open(struct path *path, uint64_t directory, uint64_t address, uint64_t flags, uint64_t mode)
+{
+    bool exclusive = (flags & O_CREAT) && (flags & O_EXCL);
+    int error = path_begin(path, directory, address,
+                           (flags & O_NOFOLLOW) || exclusive ? TREE_NO_FOLLOW : TREE_FOLLOW);
+
+    if (error == -ENOENT && path->place.directory && (flags & O_CREAT))
+        error = file_create(path, mode);
+    else if (!error)
+        error = open_check(&path->place, flags);
+    if (!error)
+        tree_use(path->place.node);
+    return (int)path_end(path, error);
+}
+
+/* Makes `file`, which has its node, ready and gives it a descriptor. */
+static int file_begin(struct file *file, uint64_t flags)
+{
+    struct process *process = file->process;
+    int error = file_bind(process, file);
+
+    if (!error && (flags & O_TRUNC) && file->node->memory && !(flags & O_PATH)) {
+        error = shared_memory_resize(file->node->memory, &process->vm, 0);
+        file_touch(file->node);
+    }
+    return error ? error : file_install(process, file, 0, flags & O_CLOEXEC);
+}
+
+long sys_openat(uint64_t directory, uint64_t address, uint64_t flags, uint64_t mode)
+{
+    struct process *process = arch_process();
+    struct path path;
+
+    flags = (uint32_t)flags;
+    if (flags & O_TMPFILE_BIT)
+        return -EOPNOTSUPP;
+    if ((flags & O_CREAT) && (flags & O_DIRECTORY))
+        return -EINVAL;
+
+    struct file *file = file_allocate(process);
+    if (!file)
+        return -EMFILE; /* as many open files as descriptors */
+    int result = node_open(&path, directory, address, flags, mode);
+    if (!result) {
+        file->node = path.place.node;
+        file->flags = (unsigned)flags & ~(unsigned)(O_CLOEXEC | O_CREAT | O_TRUNC | O_EXCL);
+        result = file_begin(file, flags);
+    }
+    file_put(file);
+    return result;
+}
+
+long sys_open(uint64_t path, uint64_t flags, uint64_t mode)
+{
+    return sys_openat((uint64_t)AT_FDCWD, path, flags, mode);
+}
+
+long sys_creat(uint64_t path, uint64_t mode)
+{
+    return sys_openat((uint64_t)AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+}
+
+/* A file without a name, with one use: shared memory by descriptor. */
+static struct tree_node *unnamed_create(struct process *process)
+{
+    struct shared_memory *memory = shared_memory_create(&process->vm);
+    struct tree_node *node;
+
+    if (!memory)
+        return NULL;
+    spin_lock(&process->tree->lock);
+    node = tree_create_unnamed(process->tree, S_IFREG | 0777, file_wall_clock_ns());
+    if (node) {
+        node->memory = memory;
+        node->filesystem = FILESYSTEM_UNNAMED;
+    }
+    spin_unlock(&process->tree->lock);
+    if (!node) {
+        shared_memory_release(memory);
+        shared_memory_settle();
+    }
+    return node;
+}
+
+long sys_memfd_create(uint64_t name, uint64_t flags)
+{
+    struct process *process = arch_process();
+    char *text = path_buffer(0);
+    struct file *file;
+
+    flags = (uint32_t)flags;
+    if (!text)
+        return -ENOMEM;
+    if (flags & ~(uint64_t)(MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL | MFD_EXEC))
+        return -EINVAL;
+    int64_t length = user_read_string(text, name, MFD_NAME_MAX + 1);
+    if (length < 0)
+        return length == -ENAMETOOLONG ? -EINVAL : length;
+    file = file_allocate(process);
+    if (!file)
+        return -EMFILE;
+    file->node = unnamed_create(process);
+    file->flags = O_RDWR;
+    int result = file->node ? file_begin(file, flags & MFD_CLOEXEC ? O_CLOEXEC : 0) : -ENOMEM;
+    file_put(file);
+    return result;
+}
+
+/* ---- Rights ---- */
+
+static int access_check(const struct tree_node *node, uint64_t mode)
+{
+    bool writes = mode & ACCESS_WRITE;
+
+    if (writes && node->device && !(node->mode & 0200))
+        return -EACCES;
+    if (writes && !node->device && !node->writable)
+        return -EROFS;
+    if ((mode & ACCESS_EXECUTE) && mode_is(node->mode, S_IFREG) && !(node->mode & 0111))
+        return -EACCES;
+    return 0;
+}
+
+long sys_faccessat2(uint64_t directory, uint64_t address, uint64_t mode, uint64_t flags)
+{
+    struct path path;
+
+    mode = (uint32_t)mode;
+    flags = (uint32_t)flags;
+    if ((mode & ~7ULL) || (flags & ~(uint64_t)(AT_SYMLINK_NOFOLLOW | AT_EACCESS | AT_EMPTY_PATH)))
+        return -EINVAL;
+    if (flags & AT_EMPTY_PATH)
+        return -EINVAL;
+    long result =
+        path_begin(&path, directory, address, flags & AT_SYMLINK_NOFOLLOW ? TREE_NO_FOLLOW : TREE_FOLLOW);
+    if (!result)
+        result = access_check(path.place.node, mode);
+    return path_end(&path, result);
+}
+
+long sys_faccessat(uint64_t directory, uint64_t path, uint64_t mode)
+{
+    return sys_faccessat2(directory, path, mode, 0);
+}
+
+long sys_access(uint64_t path, uint64_t mode)
+{
+    return sys_faccessat2((uint64_t)AT_FDCWD, path, mode, 0);
+}
+
+/* ---- Directories ---- */
+
+/* One record; how many bytes it has, or -EINVAL where there is no room, or -EFAULT. */
+static int64_t record_write(uint64_t buffer, uint64_t room, const struct tree_node *node, const char *name,
+                            uint64_t name_bytes, uint64_t next)
+{
+    uint64_t bytes = (sizeof(struct linux_dirent) + name_bytes + 1 + 7) & ~7ULL;
+    struct linux_dirent record = {
+        .inode = node->inode,
+        .next = (int64_t)next,
+        .record_bytes = (uint16_t)bytes,
+        .type = (uint8_t)(node->mode >> 12 & 15), /* DT_ values are S_IFMT's bits */
+    };
+
+    if (bytes > room)
+        return -EINVAL;
+    if (user_clear(buffer, bytes) || user_write(buffer, &record, sizeof(record)) ||
+        user_write(buffer + sizeof(record), name, name_bytes))
+        return -EFAULT;
+    return (int64_t)bytes;
+}
+
+/* With the tree's lock. The offset in a directory is a position: 0 ".", 1 "..", then those of the entries, of
+ * which some may have gone since. */
+static int64_t directory_read(const struct tree *tree, struct file *file, uint64_t buffer, uint64_t bytes)
+{
+    const struct tree_entry *entry = NULL;
+    int64_t used = 0, wrote;
+
+    if (file->node != tree->root && file->node->links == 0)
+        return -ENOENT;
+    for (;; used += wrote) {
+        uint64_t position = file->offset;
+
+        if (position < 2) {
+            wrote = record_write(buffer + (uint64_t)used, bytes - (uint64_t)used,
+                                 position ? tree_parent(tree, file->node) : file->node, "..", position + 1,
+                                 position + 1);
+        } else {
+            entry = entry ? entry->next : tree_entry_at(file->node, position);
+            if (!entry)
+                return used;
+            position = entry->position;
+            if (!tree_entry_shows(tree, entry)) {
+                file->offset = position + 1;
+                wrote = 0;
+                continue;
+            }
+            wrote = record_write(buffer + (uint64_t)used, bytes - (uint64_t)used, entry->node, entry->name,
+                                 entry->name_bytes, position + 1);
+        }
+        if (wrote < 0)
+            return used ? used : wrote;
+        file->offset = position + 1;
+    }
+}
+
+long sys_getdents64(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
+{
+    struct file *file = file_get(arch_process(), descriptor);
+    int64_t result = -ENOTDIR;
+
+    if (!file)
+        return -EBADF;
+    if (file->flags & O_PATH)
+        result = -EBADF;
+    else if (file->node && mode_is(file->node->mode, S_IFDIR)) {
+        struct tree *tree = file->process->tree;
+
+        if (bytes > DIRECTORY_READ_MAX) /* so that nobody waits long for the lock */
+            bytes = DIRECTORY_READ_MAX;
+        spin_lock(&tree->lock);
+        result = directory_read(tree, file, buffer, bytes);
+        spin_unlock(&tree->lock);
+    }
+    file_put(file);
+    return result;
+}
+
+long sys_getcwd(uint64_t buffer, uint64_t bytes)
+{
+    struct process *process = arch_process();
+    char *path = path_buffer(0);
+
+    if (!path)
+        return -ENOMEM;
+    spin_lock(&process->tree->lock);
+    int64_t length = tree_path(process->tree, process->directory, path, TREE_PATH_MAX);
+    spin_unlock(&process->tree->lock);
+    if (length < 0)
+        return length == -ERANGE ? -ENAMETOOLONG : length;
+    if ((uint64_t)length + 1 > bytes)
+        return -ERANGE;
+    return user_write(buffer, path, (uint64_t)length + 1) ? -EFAULT : length + 1;
+}
+
+/* With the tree's lock. */
+static int directory_change(struct tree *tree, struct tree_node *node)
+{
+    struct process *process = arch_process();
+    struct tree_node *old = process->directory;
+
+    if (!mode_is(node->mode, S_IFDIR))
+        return -ENOTDIR;
+    tree_use(node);
+    process->directory = node;
+    tree_unuse(tree, old);
+    return 0;
+}
+
+long sys_chdir(uint64_t address)
+{
+    struct path path;
+    long result = path_begin(&path, (uint64_t)AT_FDCWD, address, TREE_FOLLOW);
+
+    if (!result)
+        result = directory_change(path.tree, path.place.node);
+    return path_end(&path, result);
+}
+
+long sys_fchdir(uint64_t descriptor)
+{
+    struct file *file = file_get(arch_process(), descriptor);
+    struct tree *tree = arch_process()->tree;
+    int error = -ENOTDIR;
+
+    if (!file)
+        return -EBADF;
+    if (file->node) {
+        spin_lock(&tree->lock);
+        error = directory_change(tree, file->node);
+        spin_unlock(&tree->lock);
+    }
+    file_put(file);
+    return error;
+}
+
+/* With the tree's lock. */
+static long link_tell(const struct tree *tree, const struct tree_node *link, uint64_t buffer, uint64_t bytes)
+{
+    const char *target = link->data;
+    uint64_t length = link->bytes;
+
+    if (!mode_is(link->mode, S_IFLNK))
+        return -EINVAL;
+    if (link->device) {
+        char *text = path_buffer(1);
+        int64_t written = text ? proc_link_text(tree, link, text, TREE_PATH_MAX) : -ENOMEM;
+
+        if (written < 0)
+            return written;
+        target = text;
+        length = (uint64_t)written;
+    }
+    uint64_t part = bytes < length ? bytes : length;
+    return user_write(buffer, target, part) ? -EFAULT : (long)part;
+}
+
+/* Of a link that is open itself (O_PATH, O_NOFOLLOW). */
+static long open_link_tell(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
+{
+    struct file *file = file_get(arch_process(), descriptor);
+    struct tree *tree = arch_process()->tree;
+    long result = -ENOENT;
+
+    if (!file)
+        return -EBADF;
+    if (file->node && mode_is(file->node->mode, S_IFLNK)) {
+        spin_lock(&tree->lock);
+        result = link_tell(tree, file->node, buffer, bytes);
+        spin_unlock(&tree->lock);
+    }
+    file_put(file);
+    return result;
+}
+
+long sys_readlinkat(uint64_t directory, uint64_t address, uint64_t buffer, uint64_t bytes)
+{
+    struct path path;
+    char first;
+
+    if ((int32_t)bytes <= 0)
+        return -EINVAL;
+    if (user_read(&first, address, 1))
+        return -EFAULT;
+    if (!first && (int32_t)directory != AT_FDCWD)
+        return open_link_tell(directory, buffer, bytes);
+    long result = path_begin(&path, directory, address, TREE_NO_FOLLOW);
+    if (!result)
+        result = link_tell(path.tree, path.place.node, buffer, bytes);
+    return path_end(&path, result);
+}
+
+long sys_readlink(uint64_t path, uint64_t buffer, uint64_t bytes)
+{
+    return sys_readlinkat((uint64_t)AT_FDCWD, path, buffer, bytes);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sys_process.c: system calls about the process itself: limits, facts, the end. Who it is tells
+ * sys_identity.c.
+ */
+#include "arch.h"
+#include "time/clock.h"
+#include "time/clockevent.h"
+#include "debug/console.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+#include "lib/linux_abi.h"
+#include "process/process.h"
+#include "syscall/syscall.h"
+#include "lib/version.h"
+
+long sys_exit_group(uint64_t status)
+{
+    process_exit(status & 0xff);
+}
+
+long sys_uname(uint64_t buffer)
+{
+    struct linux_utsname name = {
+        .system = "Linux", .node = "tacet", .domain = "(none)", .machine = ARCH_PLATFORM
+    };
+
+    format_text(name.release, sizeof(name.release), "%s", LINUX_RELEASE);
+    format_text(name.version, sizeof(name.version), "Tacet %s", TACET_VERSION);
+    return user_write(buffer, &name, sizeof(name));
+}
+
+/* ---- Limits and facts ---- */
+
+int process_limit(uint64_t resource, struct linux_rlimit *limit)
+{
+    enum {
+        DATA = 2,
+        STACK = 3,
+        CORE = 4,
+        PROCESSES = 6,
+        FILES = 7,
+        ADDRESS_SPACE = 9,
+        SIGNALS = 11,
+        COUNT = 16
+    };
+    const struct process *process = arch_process();
+    uint64_t value = RLIM_INFINITY;
+
+    if ((uint32_t)resource >= COUNT)
+        return -EINVAL;
+    switch ((uint32_t)resource) {
+    case DATA:
+    case ADDRESS_SPACE: /* what has rights; the rest costs nothing, and is not counted */
+        value = process->pages.total_bytes;
+        break;
+    case STACK:
+        value = process->stack_high - process->stack_low;
+        break;
+    case CORE:
+        value = 0;
+        break;
+    case PROCESSES:
+        value = cpu_mask_count(process->cpus);
+        break;
+    case SIGNALS:
+        value = SIGNAL_ENTRIES;
+        break;
+    case FILES:
+        value = FILE_DESCRIPTORS_MAX;
+        break;
+    default:
+        break;
+    }
+    *limit = (struct linux_rlimit){ value, value };
+    return 0;
+}
+
+long sys_prlimit64(uint64_t pid, uint64_t resource, uint64_t new_limit, uint64_t old_limit)
+{
+    struct linux_rlimit limit, wanted;
+    int error;
+
+    if ((uint32_t)pid != 0 && (uint32_t)pid != arch_process()->pid)
+        return -ESRCH;
+    error = process_limit(resource, &limit);
+    if (error)
+        return error;
+    if (new_limit) {
+        if (user_read(&wanted, new_limit, sizeof(wanted)))
+            return -EFAULT;
+        if (wanted.soft > wanted.hard)
+            return -EINVAL;
+        if (wanted.soft != limit.soft)
+            return -EPERM;
+    }
+    return old_limit ? user_write(old_limit, &limit, sizeof(limit)) : 0;
+}
+
+long sys_getrlimit(uint64_t resource, uint64_t buffer)
+{
+    struct linux_rlimit limit;
+    int error = process_limit(resource, &limit);
+
+    return error ? error : user_write(buffer, &limit, sizeof(limit));
+}
+
+long sys_setrlimit(uint64_t resource, uint64_t buffer)
+{
+    return buffer ? sys_prlimit64(0, resource, buffer, 0) : -EFAULT;
+}
+
+long sys_sysinfo(uint64_t buffer)
+{
+    const struct process *process = arch_process();
+    struct linux_sysinfo info = {
+        .uptime_s = (int64_t)(clock_now_ns() / NS_PER_S),
+        .total_memory = process->pages.total_bytes,
+        .free_memory = process->pages.free_bytes,
+        .processes = 1,
+        .unit = 1,
+    };
+
+    return user_write(buffer, &info, sizeof(info));
+}
+
+long sys_getrandom(uint64_t buffer, uint64_t bytes, uint64_t flags)
+{
+    enum { NONBLOCK = 1, RANDOM = 2, INSECURE = 4 };
+
+    if (((uint32_t)flags & ~(uint32_t)(NONBLOCK | RANDOM | INSECURE)) ||
+        ((flags & RANDOM) && (flags & INSECURE)))
+        return -EINVAL;
+    return random_write(buffer, bytes < READ_WRITE_MAX ? bytes : READ_WRITE_MAX);
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sys_signal.c: system calls about signals.
+ *
+ * A process is a group of its own, so that kill's 0 means the caller's process. The ranks of the node are the
+ * only other processes; all of them are root's.
+ */
+#include "arch.h"
+#include "time/clock.h"
+#include "lib/errno.h"
+#include "lib/linux_abi.h"
+#include "process/process.h"
+#include "syscall/syscall.h"
+#include "time/timespec.h"
+
+#define SET_BYTES 8
+
+long sys_rt_sigaction(uint64_t number, uint64_t new_action, uint64_t old_action, uint64_t set_bytes)
+{
+    uint32_t signal = (uint32_t)number;
+    struct linux_sigaction action, old;
+    int error;
+
+    if (signal == 0 || signal > SIGNAL_COUNT || set_bytes != SET_BYTES)
+        return -EINVAL;
+    if (new_action && user_read(&action, new_action, sizeof(action)))
+        return -EFAULT;
+    error = signal_action_set((int)signal, new_action ? &action : NULL, &old);
+    if (error)
+        return error;
+    return old_action ? user_write(old_action, &old, sizeof(old)) : 0;
+}
+
+long sys_rt_sigprocmask(uint64_t what, uint64_t new_set, uint64_t old_set, uint64_t set_bytes)
+{
+    uint32_t how = (uint32_t)what;
+    uint64_t old = arch_thread()->signals.blocked, set = 0;
+
+    if (set_bytes != SET_BYTES)
+        return -EINVAL;
+    if (new_set && user_read(&set, new_set, sizeof(set)))
+        return -EFAULT;
+    if (new_set && how > SIG_SETMASK)
+        return -EINVAL;
+    if (new_set) {
+        signal_mask_set(how == SIG_BLOCK ? old | set : how == SIG_UNBLOCK ? old & ~set : set);
+        thread_return_check();
+    }
+    return old_set ? user_write(old_set, &old, sizeof(old)) : 0;
+}
+
+long sys_rt_sigpending(uint64_t buffer, uint64_t set_bytes)
+{
+    const struct thread *thread = arch_thread();
+    uint64_t set =
+        (thread->signals.pending.set | thread->process->signals.pending.set) & thread->signals.blocked;
+
+    return set_bytes > SET_BYTES ? -EINVAL : user_write(buffer, &set, set_bytes);
+}
+
+/* ---- Waiting ---- */
+
+long sys_pause(void)
+{
+    thread_sleep(NULL, TIMER_NEVER);
+    return thread_interrupted_call(SYSCALL_NUMBER_pause, RESTART_NEVER);
+}
+
+int signal_mask_read(uint64_t address, uint64_t bytes, uint64_t *mask)
+{
+    if (bytes != SET_BYTES)
+        return -EINVAL;
+    return user_read(mask, address, sizeof(*mask)) ? -EFAULT : 0;
+}
+
+long sys_rt_sigsuspend(uint64_t mask, uint64_t set_bytes)
+{
+    uint64_t blocked;
+
+    int error = signal_mask_read(mask, set_bytes, &blocked);
+
+    if (error)
+        return error;
+    signal_mask_swap(blocked);
+    thread_sleep(NULL, TIMER_NEVER);
+    return thread_interrupted_call(SYSCALL_NUMBER_rt_sigsuspend, RESTART_NEVER);
+}
+
+/* Words: the set, where to tell about the signal, until when. */
+static long timed_wait(const uint64_t *words)
+{
+    uint64_t set = words[0], address = words[1], deadline_ns = words[2];
+    struct linux_siginfo told;
+    struct signal_info info;
+    int signal = signal_take(set, &info), slept = 0;
+
+    if (!signal && deadline_ns > clock_now_ns()) {
+        signal_waited_set(set);
+        slept = thread_sleep(NULL, deadline_ns);
+        signal = signal_take(set, &info);
+        signal_waited_set(0);
+    }
+    if (!signal)
+        return slept == -EINTR ? thread_interrupted_wait(timed_wait, words) : -EAGAIN;
+    signal_info_to_linux(&told, &info);
+    return address && user_write(address, &told, sizeof(told)) ? -EFAULT : signal;
+}
+
+long sys_rt_sigtimedwait(uint64_t set_address, uint64_t info_address, uint64_t timeout, uint64_t set_bytes)
+{
+    uint64_t set, ns = UINT64_MAX;
+    int error;
+
+    if (set_bytes != SET_BYTES)
+        return -EINVAL;
+    if (user_read(&set, set_address, sizeof(set)))
+        return -EFAULT;
+    error = timeout ? timespec_read(timeout, &ns) : 0;
+    if (error)
+        return error;
+
+    const uint64_t words[RESUME_WORDS] = { set & ~SIGNALS_UNBLOCKABLE, info_address,
+                                           time_add(clock_now_ns(), ns) };
+    return timed_wait(words);
+}
+
+long sys_restart_syscall(void)
+{
+    struct thread *thread = arch_thread();
+    long (*resume)(const uint64_t *words) = thread->resume;
+
+    thread->resume = NULL;
+    return resume ? resume(thread->resume_words) : -EINTR;
+}
+
+/* ---- Handlers ---- */
+
+/* All registers change: signal_deliver does it, where they are in one place. */
+long sys_rt_sigreturn(void)
+{
+    arch_thread()->signals.returns = true;
+    arch_return_divert();
+    return 0;
+}
+
+long sys_sigaltstack(uint64_t new_stack, uint64_t old_stack)
+{
+    const struct signal_stack *kept = &arch_thread()->signals.stack;
+    uint64_t at = arch_call_stack();
+    struct signal_stack wanted, old = *kept;
+    int error;
+
+    if (new_stack && user_read(&wanted, new_stack, sizeof(wanted)))
+        return -EFAULT;
+    old.flags = (kept->flags & SS_AUTODISARM) |
+                (!kept->bytes                                                     ? SS_DISABLE
+                 : signal_stack_holds(kept, at) && !(kept->flags & SS_AUTODISARM) ? SS_ONSTACK
+                                                                                  : 0);
+    error = new_stack ? signal_stack_set(&wanted, at) : 0;
+    if (error)
+        return error;
+    return old_stack ? user_write(old_stack, &old, sizeof(old)) : 0;
+}
+
+/* ---- Sending ---- */
+
+static struct signal_info info_of(uint64_t signal, int32_t code)
+{
+    return (struct signal_info){ .signal = (int32_t)signal,
+                                 .code = code,
+                                 .sender = { .pid = (uint32_t)arch_process()->pid } };
+}
+
+/* Signal 0 asks only whether there is somebody. */
+static long process_signal(struct process *process, const struct signal_info *info)
+{
+    long error = !process ? -ESRCH : info->signal ? signal_send(process, info) : 0;
+
+    thread_return_check();
+    return error;
+}
+
+/* `tid` 0: any process's; else in the group. */
+static long thread_signal(uint64_t group, uint64_t tid, const struct signal_info *info)
+{
+    long error = -ESRCH;
+
+    for (uint64_t pid = group ? group : 1; pid <= (group ? group : PID_LAST) && error == -ESRCH; pid++) {
+        struct process *process = process_find(pid);
+
+        if (!process)
+            continue;
+        spin_lock(&process->lock);
+        struct thread *thread = thread_find(process, (uint32_t)tid);
+        if (thread)
+            error = info->signal ? signal_send_thread(thread, info) : 0;
+        spin_unlock(&process->lock);
+    }
+    thread_return_check();
+    return error;
+}
+
+static long others_signal(const struct signal_info *info)
+{
+    long error = -ESRCH;
+
+    for (uint64_t pid = 1; pid <= PID_LAST; pid++)
+        if (pid != arch_process()->pid && process_find(pid))
+            error = process_signal(process_find(pid), info);
+    return error;
+}
+
+long sys_kill(uint64_t pid, uint64_t signal)
+{
+    int64_t target = (int32_t)pid;
+    struct signal_info info = info_of(signal, SIGNAL_BY_USER);
+
+    if ((uint32_t)signal > SIGNAL_COUNT)
+        return -EINVAL;
+    if (target == -1)
+        return others_signal(&info);
+    if (target == 0)
+        return process_signal(arch_process(), &info);
+    return process_signal(process_find((uint64_t)(target < 0 ? -target : target)), &info);
+}
+
+long sys_tkill(uint64_t tid, uint64_t signal)
+{
+    struct signal_info info = info_of(signal, SIGNAL_BY_TKILL);
+
+    if ((uint32_t)signal > SIGNAL_COUNT || (int32_t)tid <= 0)
+        return -EINVAL;
+    return thread_signal(0, (uint32_t)tid, &info);
+}
+
+long sys_tgkill(uint64_t group, uint64_t tid, uint64_t signal)
+{
+    struct signal_info info = info_of(signal, SIGNAL_BY_TKILL);
+
+    if ((uint32_t)signal > SIGNAL_COUNT || (int32_t)group <= 0 || (int32_t)tid <= 0)
+        return -EINVAL;
+    return thread_signal((uint32_t)group, (uint32_t)tid, &info);
+}
+
+/* What a program says that it sends: nobody else is to be told that the kernel has sent it. */
+static int info_read(struct signal_info *info, uint64_t address, uint64_t signal, uint64_t pid)
+{
+    struct linux_siginfo given;
+
+    if (user_read(&given, address, sizeof(given)))
+        return -EFAULT;
+    if ((uint32_t)signal > SIGNAL_COUNT)
+        return -EINVAL;
+    if ((given.code >= 0 || given.code == SIGNAL_BY_TKILL) && (uint32_t)pid != arch_process()->pid)
+        return -EPERM;
+    *info = (struct signal_info){ .signal = (int32_t)signal,
+                                  .error = given.error,
+                                  .code = given.code,
+                                  .sender = { (uint32_t)given.pid, (uint32_t)given.uid, given.value } };
+    return 0;
+}
+
+long sys_rt_sigqueueinfo(uint64_t pid, uint64_t signal, uint64_t address)
+{
+    struct signal_info info;
+    int error = info_read(&info, address, signal, pid);
+
+    if (error)
+        return error;
+    return (int32_t)pid <= 0 ? -ESRCH : process_signal(process_find((uint32_t)pid), &info);
+}
+
+long sys_rt_tgsigqueueinfo(uint64_t group, uint64_t tid, uint64_t signal, uint64_t address)
+{
+    struct signal_info info;
+    int error;
+
+    if ((int32_t)group <= 0 || (int32_t)tid <= 0)
+        return -EINVAL;
+    error = info_read(&info, address, signal, group);
+    return error ? error : thread_signal((uint32_t)group, (uint32_t)tid, &info);
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sys_time.c: reading clocks, and sleeping until a time. Sleeps are smart timers (timer.h): never too short,
+ * and at most the thread's latency bound too long.
+ */
+#include "arch.h"
+#include "time/clock.h"
+#include "time/clockevent.h"
+#include "debug/console.h"
+#include "lib/errno.h"
+#include "lib/linux_abi.h"
+#include "process/process.h"
+#include "syscall/syscall.h"
+#include "time/timespec.h"
+
+/* ---- Clocks ---- */
+
+static int clock_read(uint64_t clock, uint64_t *ns)
+{
+    uint64_t now = clock_now_ns();
+    struct cpu_time time;
+
+    switch ((uint32_t)clock) {
+    case CLOCK_ID_REALTIME:
+    case CLOCK_ID_REALTIME_COARSE:
+    case CLOCK_ID_TAI: /* nobody has told how many leap seconds there have been: 0, as on Linux then */
+        *ns = now + clock_wall_offset_ns();
+        return 0;
+    case CLOCK_ID_MONOTONIC:
+    case CLOCK_ID_MONOTONIC_RAW:
+    case CLOCK_ID_MONOTONIC_COARSE:
+    case CLOCK_ID_BOOTTIME:
+        *ns = now;
+        return 0;
+    case CLOCK_ID_PROCESS_CPU:
+    case CLOCK_ID_THREAD_CPU:
+        time = (uint32_t)clock == CLOCK_ID_PROCESS_CPU ? process_time(arch_process())
+                                                       : thread_time(arch_thread());
+        *ns = time.user_ns + time.system_ns;
+        return 0;
+    default:
+        return -EINVAL;
+    }
+}
+
+long sys_clock_gettime(uint64_t clock, uint64_t buffer)
+{
+    uint64_t ns;
+    int error = clock_read(clock, &ns);
+
+    if (error)
+        return error;
+
+    return timespec_write(buffer, ns);
+}
+
+long sys_clock_getres(uint64_t clock, uint64_t buffer)
+{
+    struct linux_timespec resolution = { 0, (int64_t)clock_resolution_ns() };
+    uint64_t ns;
+    int error = clock_read(clock, &ns);
+
+    if (error)
+        return error;
+    return buffer ? user_write(buffer, &resolution, sizeof(resolution)) : 0;
+}
+
+long sys_gettimeofday(uint64_t buffer, uint64_t zone)
+{
+    uint64_t ns = clock_now_ns() + clock_wall_offset_ns();
+    struct linux_timeval time = { (int64_t)(ns / NS_PER_S), (int64_t)(ns % NS_PER_S / 1000) };
+    struct {
+        int32_t minutes_west, daylight;
+    } utc = { 0, 0 };
+
+    if (buffer && user_write(buffer, &time, sizeof(time)))
+        return -EFAULT;
+    return zone ? user_write(zone, &utc, sizeof(utc)) : 0;
+}
+
+long sys_time(uint64_t buffer)
+{
+    int64_t seconds = (int64_t)((clock_now_ns() + clock_wall_offset_ns()) / NS_PER_S);
+
+    if (buffer && user_write(buffer, &seconds, sizeof(seconds)))
+        return -EFAULT;
+    return seconds;
+}
+
+/* The clock is the node's, started from the battery clock and the same for all ranks: no program sets it. */
+long sys_clock_settime(uint64_t clock, uint64_t address)
+{
+    uint64_t ns;
+    int error = (uint32_t)clock == CLOCK_ID_REALTIME ? timespec_read(address, &ns) : -EINVAL;
+
+    return error ? error : -EPERM;
+}
+
+long sys_settimeofday(uint64_t address, uint64_t zone)
+{
+    struct linux_timeval time;
+
+    (void)zone;
+    if (address && user_read(&time, address, sizeof(time)))
+        return -EFAULT;
+    if (address && (time.seconds < 0 || time.microseconds < 0 || time.microseconds >= 1000000))
+        return -EINVAL;
+    return -EPERM;
+}
+
+static struct linux_timeval timeval_of(uint64_t ns)
+{
+    return (struct linux_timeval){ (int64_t)(ns / NS_PER_S), (int64_t)(ns % NS_PER_S / 1000) };
+}
+
+long sys_getrusage(uint64_t who, uint64_t buffer)
+{
+    enum { SELF = 0, CHILDREN = -1, THREAD = 1 };
+    struct {
+        struct linux_timeval user, system;
+        int64_t other[14];
+    } usage = { 0 };
+    if ((int32_t)who != SELF && (int32_t)who != CHILDREN && (int32_t)who != THREAD)
+        return -EINVAL;
+    if ((int32_t)who != CHILDREN) {
+        struct cpu_time time =
+            (int32_t)who == SELF ? process_time(arch_process()) : thread_time(arch_thread());
+
+        usage.user = timeval_of(time.user_ns);
+        usage.system = timeval_of(time.system_ns);
+    }
+    return user_write(buffer, &usage, sizeof(usage));
+}
+
+long sys_times(uint64_t buffer)
+{
+    const uint64_t tick_ns = NS_PER_S / 100; /* AT_CLKTCK */
+    struct cpu_time time = process_time(arch_process());
+    int64_t times[4] = { (int64_t)(time.user_ns / tick_ns), (int64_t)(time.system_ns / tick_ns), 0, 0 };
+    if (buffer && user_write(buffer, times, sizeof(times)))
+        return -EFAULT;
+    return (long)(clock_now_ns() / tick_ns);
+}
+
+/* ---- Sleeping ---- */
+
+int timespec_read(uint64_t address, uint64_t *ns)
+{
+    struct linux_timespec time;
+
+    if (user_read(&time, address, sizeof(time)))
+        return -EFAULT;
+    if (time.seconds < 0 || time.nanoseconds < 0 || time.nanoseconds >= (int64_t)NS_PER_S)
+        return -EINVAL;
+    if (__builtin_mul_overflow((uint64_t)time.seconds, NS_PER_S, ns) ||
+        __builtin_add_overflow(*ns, (uint64_t)time.nanoseconds, ns))
+        *ns = UINT64_MAX; /* longer than the clock runs */
+    return 0;
+}
+
+int timespec_write(uint64_t address, uint64_t ns)
+{
+    struct linux_timespec time = { (int64_t)(ns / NS_PER_S), (int64_t)(ns % NS_PER_S) };
+
+    return user_write(address, &time, sizeof(time));
+}
+
+/* Sleeps to a time of this node's clock. */
+static long sleep_until(unsigned number, uint64_t deadline_ns)
+{
+    return thread_sleep(NULL, deadline_ns) == -EINTR ? thread_interrupted_call(number, RESTART_NEVER) : 0;
+}
+
+/* Sleeps a while; *remainder (0: nobody wants it) is what is left when a signal ends the sleep. */
+static long sleep_rest(const uint64_t *words)
+{
+    uint64_t deadline_ns = words[0], remainder = words[1], now_ns;
+
+    if (thread_sleep(NULL, deadline_ns) != -EINTR)
+        return 0;
+    now_ns = clock_now_ns();
+    if (remainder && timespec_write(remainder, deadline_ns > now_ns ? deadline_ns - now_ns : 0))
+        return -EFAULT;
+    return thread_interrupted_wait(sleep_rest, words);
+}
+
+static long sleep_for(uint64_t ns, uint64_t remainder)
+{
+    const uint64_t words[RESUME_WORDS] = { time_add(clock_now_ns(), ns), remainder };
+
+    return sleep_rest(words);
+}
+
+uint64_t deadline_of(int64_t seconds, int64_t units, uint64_t unit_ns)
+{
+    uint64_t ns, more;
+
+    if (__builtin_mul_overflow((uint64_t)seconds, NS_PER_S, &ns) ||
+        __builtin_mul_overflow((uint64_t)units, unit_ns, &more))
+        return UINT64_MAX;
+    return time_add(clock_now_ns(), time_add(ns, more));
+}
+
+uint64_t deadline_of_ms(int64_t ms)
+{
+    return ms < 0 ? UINT64_MAX : deadline_of(0, ms, 1000000);
+}
+
+int deadline_read(uint64_t address, uint64_t *deadline_ns)
+{
+    uint64_t ns = UINT64_MAX;
+    int error = address ? timespec_read(address, &ns) : 0;
+
+    *deadline_ns = time_add(clock_now_ns(), ns);
+    return error;
+}
+
+long sys_nanosleep(uint64_t request, uint64_t remainder)
+{
+    uint64_t ns;
+    int error = timespec_read(request, &ns);
+
+    return error ? error : sleep_for(ns, remainder);
+}
+
+long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint64_t remainder)
+{
+    bool absolute = flags & TIMER_ABSOLUTE;
+    uint64_t now, ns;
+    int error;
+
+    clock = (uint32_t)clock;
+    if (clock != CLOCK_ID_REALTIME && clock != CLOCK_ID_MONOTONIC && clock != CLOCK_ID_BOOTTIME &&
+        clock != CLOCK_ID_TAI)
+        return clock <= CLOCK_ID_BOOTTIME ? -EOPNOTSUPP : -EINVAL;
+    error = timespec_read(request, &ns);
+    if (!error)
+        error = clock_read(clock, &now);
+    if (error)
+        return error;
+    if (absolute && ns <= now)
+        return 0; /* whoever is late already is not made later by the bound */
+
+    /* An absolute time is the deadline itself: one that lies on a boundary is served by that boundary. */
+    if (!absolute)
+        return sleep_for(ns, remainder);
+    return sleep_until(SYSCALL_NUMBER_clock_nanosleep, clock == CLOCK_ID_REALTIME || clock == CLOCK_ID_TAI
+                                                           ? ns - clock_wall_offset_ns()
+                                                           : ns);
+}

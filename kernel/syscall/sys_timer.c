@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sys_timer.c: system calls about timers that send signals. The timers are in itimer.c.
+ */
+#include "arch.h"
+#include "time/clock.h"
+#include "debug/console.h"
+#include "lib/errno.h"
+#include "lib/linux_abi.h"
+#include "process/process.h"
+#include "syscall/syscall.h"
+#include "time/timespec.h"
+
+#define US_PER_S 1000000
+
+enum { ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF };
+
+/* ---- setitimer, alarm ---- */
+
+static int timeval_to_ns(const struct linux_timeval *time, uint64_t *ns)
+{
+    if (time->seconds < 0 || time->microseconds < 0 || time->microseconds >= US_PER_S)
+        return -EINVAL;
+    if (__builtin_mul_overflow((uint64_t)time->seconds, NS_PER_S, ns))
+        *ns = UINT64_MAX;
+    *ns = time_add(*ns, (uint64_t)time->microseconds * 1000);
+    return 0;
+}
+
+/* Rounded up: what is left is never told as nothing. */
+static struct linux_timeval timeval_of(uint64_t ns)
+{
+    uint64_t us = ns / 1000 + (ns % 1000 != 0);
+
+    return (struct linux_timeval){ (int64_t)(us / US_PER_S), (int64_t)(us % US_PER_S) };
+}
+
+static struct linux_itimerval itimerval_of(const struct timer_setting *setting)
+{
+    return (struct linux_itimerval){ timeval_of(setting->interval_ns), timeval_of(setting->left_ns) };
+}
+
+static uint64_t deadline_after(uint64_t ns)
+{
+    return ns ? time_add(clock_now_ns(), ns) : 0;
+}
+
+static int kind_check(uint64_t kind)
+{
+    if ((uint32_t)kind > ITIMER_PROF)
+        return -EINVAL;
+    return (uint32_t)kind == ITIMER_REAL
+               ? 0
+               : (int)syscall_refuse("setitimer", "timers run by the clock, not by the time that a program "
+                                                  "computes: without a tick nobody counts it");
+}
+
+long sys_setitimer(uint64_t kind, uint64_t new_value, uint64_t old_value)
+{
+    struct linux_itimerval value = { { 0, 0 }, { 0, 0 } };
+    struct timer_setting old;
+    uint64_t left_ns, interval_ns;
+    int error = kind_check(kind);
+
+    if (error)
+        return error;
+    if (new_value && user_read(&value, new_value, sizeof(value)))
+        return -EFAULT;
+    if (timeval_to_ns(&value.value, &left_ns) || timeval_to_ns(&value.interval, &interval_ns))
+        return -EINVAL;
+    itimer_set(itimer_real(), deadline_after(left_ns), interval_ns, &old);
+    value = itimerval_of(&old);
+    return old_value ? user_write(old_value, &value, sizeof(value)) : 0;
+}
+
+long sys_getitimer(uint64_t kind, uint64_t buffer)
+{
+    int error = kind_check(kind);
+
+    if (error)
+        return error;
+
+    struct timer_setting setting = itimer_get(itimer_real());
+    struct linux_itimerval value = itimerval_of(&setting);
+    return user_write(buffer, &value, sizeof(value));
+}
+
+long sys_alarm(uint64_t seconds)
+{
+    struct timer_setting old;
+
+    itimer_set(itimer_real(), deadline_after((uint32_t)seconds * NS_PER_S), 0, &old);
+    uint64_t left_s = (old.left_ns + NS_PER_S / 2) / NS_PER_S; /* as Linux: rounded, but never to nothing */
+    return old.left_ns && !left_s ? 1 : (long)left_s;
+}
+
+/* ---- timer_create and its kin ---- */
+
+static int clock_check(uint64_t clock)
+{
+    switch ((uint32_t)clock) {
+    case CLOCK_ID_REALTIME:
+    case CLOCK_ID_MONOTONIC:
+    case CLOCK_ID_BOOTTIME:
+        return 0;
+    case CLOCK_ID_PROCESS_CPU:
+    case CLOCK_ID_THREAD_CPU:
+        return (int)syscall_refuse("timer_create", "timers run by the clock, not by the time that a program "
+                                                   "computes: without a tick nobody counts it");
+    default:
+        return -EINVAL;
+    }
+}
+
+static bool tid_is_ours(uint32_t tid)
+{
+    struct process *process = arch_process();
+
+    spin_lock(&process->lock);
+    bool found = thread_find(process, tid) != NULL;
+    spin_unlock(&process->lock);
+    return found;
+}
+
+/* Tells once a process why there are no more timers. */
+static long timers_refuse(long error)
+{
+    struct process *process = arch_process();
+
+    if (!__atomic_exchange_n(&process->timers.refused, true, __ATOMIC_RELAXED))
+        kernel_print("rank %u (%s) wants more than %u timers: timer_create answers EAGAIN\n", process->rank,
+                     process->name, PROGRAM_TIMERS);
+    return error;
+}
+
+long sys_timer_create(uint64_t clock, uint64_t event_address, uint64_t id_address)
+{
+    struct linux_sigevent event = { .signal = SIGNAL_ALRM, .notify = SIGEV_SIGNAL };
+    int error = clock_check(clock);
+    bool silent;
+
+    if (error)
+        return error;
+    if (event_address && user_read(&event, event_address, sizeof(event)))
+        return -EFAULT;
+    silent = event.notify == SIGEV_NONE;
+    if (event.notify != SIGEV_SIGNAL && event.notify != SIGEV_THREAD_ID && !silent)
+        return -EINVAL;
+    if (!silent && (event.signal < 1 || event.signal > SIGNAL_COUNT))
+        return -EINVAL;
+    if (event.notify == SIGEV_THREAD_ID && !tid_is_ours((uint32_t)event.tid))
+        return -EINVAL;
+
+    int id = itimer_create(silent ? SIGNAL_ALRM : event.signal, event_address ? &event.value : NULL,
+                           event.notify == SIGEV_THREAD_ID ? (uint32_t)event.tid : 0, silent,
+                           (uint32_t)clock == CLOCK_ID_REALTIME);
+    if (id < 0)
+        return timers_refuse(id);
+    if (user_write(id_address, &id, sizeof(id))) {
+        itimer_delete((uint64_t)id);
+        return -EFAULT;
+    }
+    return 0;
+}
+
+static int itimerspec_to_ns(const struct linux_timespec *time, uint64_t *ns)
+{
+    if (time->seconds < 0 || time->nanoseconds < 0 || time->nanoseconds >= (int64_t)NS_PER_S)
+        return -EINVAL;
+    if (__builtin_mul_overflow((uint64_t)time->seconds, NS_PER_S, ns))
+        *ns = UINT64_MAX;
+    *ns = time_add(*ns, (uint64_t)time->nanoseconds);
+    return 0;
+}
+
+static struct linux_itimerspec itimerspec_of(const struct timer_setting *setting)
+{
+    return (struct linux_itimerspec){
+        { (int64_t)(setting->interval_ns / NS_PER_S), (int64_t)(setting->interval_ns % NS_PER_S) },
+        { (int64_t)(setting->left_ns / NS_PER_S), (int64_t)(setting->left_ns % NS_PER_S) },
+    };
+}
+
+/* An absolute time of the timer's clock as local time; one that has passed is due at once. */
+static uint64_t deadline_at(const struct program_timer *timer, uint64_t ns)
+{
+    uint64_t offset_ns = timer->is_wall ? clock_wall_offset_ns() : 0;
+
+    return ns > offset_ns ? ns - offset_ns : 1;
+}
+
+long sys_timer_settime(uint64_t id, uint64_t flags, uint64_t new_value, uint64_t old_value)
+{
+    struct program_timer *timer = itimer_find(id);
+    struct linux_itimerspec value;
+    struct timer_setting old;
+    uint64_t ns, interval_ns, deadline_ns;
+
+    if (!new_value)
+        return -EINVAL;
+    if (user_read(&value, new_value, sizeof(value)))
+        return -EFAULT;
+    if (itimerspec_to_ns(&value.value, &ns) || itimerspec_to_ns(&value.interval, &interval_ns) || !timer)
+        return -EINVAL;
+    deadline_ns = ns == 0 ? 0 : flags & TIMER_ABSOLUTE ? deadline_at(timer, ns) : deadline_after(ns);
+    itimer_set(timer, deadline_ns, interval_ns, &old);
+    value = itimerspec_of(&old);
+    return old_value ? user_write(old_value, &value, sizeof(value)) : 0;
+}
+
+long sys_timer_gettime(uint64_t id, uint64_t buffer)
+{
+    struct program_timer *timer = itimer_find(id);
+
+    if (!timer)
+        return -EINVAL;
+
+    struct timer_setting setting = itimer_get(timer);
+    struct linux_itimerspec value = itimerspec_of(&setting);
+    return user_write(buffer, &value, sizeof(value));
+}
+
+long sys_timer_getoverrun(uint64_t id)
+{
+    const struct program_timer *timer = itimer_find(id);
+
+    return timer ? timer->overrun : -EINVAL;
+}
+
+long sys_timer_delete(uint64_t id)
+{
+    return itimer_delete(id);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * syscall.h: the handlers of system calls. Generated from syscalls.def, so that a call in the list without a
+ * handler does not link.
+ *
+ * A handler runs in the caller's context, interrupts off, and returns a result or a negative errno. All
+ * arguments are the registers' 64 bits; a handler narrows what Linux defines as int. An address is a uint64_t
+ * and is touched through user_read/user_write only.
+ */
+#ifndef TACET_SYSCALL_H
+#define TACET_SYSCALL_H
+
+#include "arch/platform.h"
+#include <stdint.h>
+
+#define SYSCALL_SLOTS 512 /* numbers below this are looked up; all of Linux's are */
+
+#define SYSCALL_ARGUMENTS_0 void
+#define SYSCALL_ARGUMENTS_1 uint64_t
+#define SYSCALL_ARGUMENTS_2 uint64_t, uint64_t
+#define SYSCALL_ARGUMENTS_3 uint64_t, uint64_t, uint64_t
+#define SYSCALL_ARGUMENTS_4 uint64_t, uint64_t, uint64_t, uint64_t
+#define SYSCALL_ARGUMENTS_5 uint64_t, uint64_t, uint64_t, uint64_t, uint64_t
+#define SYSCALL_ARGUMENTS_6 uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t
+
+#define LOCAL(name, x86_64, ppc64, arguments, limits) long sys_##name(SYSCALL_ARGUMENTS_##arguments);
+#define STUB(name, x86_64, ppc64, arguments, reason)  long sys_##name(SYSCALL_ARGUMENTS_##arguments);
+#define REFUSED(name, x86_64, ppc64, reason)
+#include "syscall/syscalls.def"
+#undef LOCAL
+#undef STUB
+#undef REFUSED
+
+/* SYSCALL_NUMBER_<name>: its number on this architecture, negative where it lacks the call. */
+enum {
+#define LOCAL(name, x86_64, ppc64, arguments, limits) \
+    SYSCALL_NUMBER_##name = ARCH_SYSCALL_NUMBER(x86_64, ppc64),
+#define STUB(name, x86_64, ppc64, arguments, reason) LOCAL(name, x86_64, ppc64, arguments, reason)
+#define REFUSED(name, x86_64, ppc64, reason)         SYSCALL_NUMBER_##name = ARCH_SYSCALL_NUMBER(x86_64, ppc64),
+#include "syscall/syscalls.def"
+#undef LOCAL
+#undef STUB
+#undef REFUSED
+};
+
+/* For numbers without a handler (the entry code's syscall_hole calls it): logs the call once, answers
+ * -ENOSYS. */
+long syscall_unknown(uint64_t number);
+
+/* For a part of a call that is refused: logs `name` with the reason, once a reason, and answers -ENOSYS. */
+long syscall_refuse(const char *name, const char *reason);
+
+#endif
