@@ -5,8 +5,8 @@
  *
  * Control flow between both: an architecture's entry code fills a struct boot_info and calls kernel_start()
  * once. After that it calls up where a program or an interrupt enters the kernel: through syscall_table
- * (kernel/syscall/syscall.c), trap_fault_passed() and trap_user_fault() for a fault of the program,
- * clockevent_interrupt() and kernel_woken(); and it may use the kernel's console, log and stop functions. The
+ * (kernel/syscall/syscall.c), page_fault_is_spurious() and trap_user_fault() for a fault of the program,
+ * timer_interrupt_here() and kernel_woken(); and it may use the kernel's console, log and stop functions. The
  * kernel calls down through the functions below.
  *
  * The inline half stands in arch/<name>/include/arch/platform.h and must define:
@@ -23,7 +23,7 @@
  *   arch_physical(address)            the kernel's pointer to physical memory
  *   arch_physical_of(pointer)         what is behind a pointer to the kernel's image, or such a one
  *   arch_ticks()                      the clock source's counter
- *   arch_klog(), arch_cpu_here()      this CPU's ring of the flight log; its number
+ *   arch_klog(), arch_cpu_index()      this CPU's ring of the flight log; its number
  *   arch_pause()                      a hint inside a bounded wait
  */
 #ifndef TACET_ARCH_H
@@ -52,7 +52,7 @@ void kernel_woken(void);
 /* A program did what it may not. `signal` is the Linux signal that it means, `code` its si_code, 0 where that
  * depends on what is mapped at `address`; `cause` says it in words ("page fault: write to a page it may only
  * read"); `frame` is the architecture's, for arch_registers_print. Leaves a signal for the thread's handler,
- * which thread_leave begins, or ends the process. */
+ * which thread_slow_return begins, or ends the process. */
 struct fault {
     int signal;
     int code;
@@ -68,7 +68,7 @@ void trap_user_fault(const struct fault *fault);
  * with these rights, is allowed by now. This CPU remembered old rights, or another one was changing them; it
  * should try again. The program's own fault waits for such a change to end; a copy's, where locks may be
  * held, does not. */
-bool trap_fault_passed(uint64_t address, unsigned rights, bool from_program);
+bool page_fault_is_spurious(uint64_t address, unsigned rights, bool from_program);
 
 /* ---- Memory ---- */
 
@@ -99,14 +99,14 @@ int arch_space_create(struct arch_space *space, struct page_pool *pages);
 
 /* Makes it this CPU's; leaves it for the kernel's own map, before its tables may be given back. */
 void arch_space_activate(struct arch_space *space);
-void arch_space_leave(struct arch_space *space);
+void arch_space_deactivate(struct arch_space *space);
 
 /* Makes all CPUs on which the space is active forget what they know of the range, and of tables on the way to
  * it; returns when they have. The functions below do so themselves, before they give anything back: memory
  * or tables that a CPU remembers would be written to by the program while they are somebody else's. Only
  * rights that are given are not told: a CPU that remembers less faults, and arch_space_allows says that it
  * may try again. */
-void arch_space_forget(struct arch_space *space, uint64_t address, uint64_t bytes);
+void arch_tlb_shootdown(struct arch_space *space, uint64_t address, uint64_t bytes);
 
 /* Whether the program may use `address` with these rights now. Lock-free, but interrupts must be off: tables
  * stay where they are until this CPU has served a crosscall. */
@@ -150,7 +150,7 @@ uint64_t arch_attached_zero(struct arch_space *space, uint64_t address, uint64_t
 uint64_t arch_attached_run(const struct arch_space *space, uint64_t address, uint64_t bytes, bool *attached);
 
 /* The physical address behind one of the program's, or PAGE_POOL_NONE. Lock-free as arch_space_allows. */
-uint64_t arch_physical_behind(const struct arch_space *space, uint64_t address);
+uint64_t arch_translate(const struct arch_space *space, uint64_t address);
 
 /* Copies between kernel and program that survive any address: 0 or -EFAULT (part of it may have been copied).
  */
@@ -184,12 +184,11 @@ unsigned arch_cpu_count(void);
 /* Of these, the ones with a core of their own: they have the lowest numbers; the further hardware threads of
  * the same cores come behind. */
 unsigned arch_core_count(void);
-unsigned arch_cpu_index(void);
 
 /* NUMA as the firmware tells it: ranges of memory with their nodes (0 where it tells nothing), and the node
- * of a CPU that runs, or NUMA_NODE_NONE. */
-unsigned arch_node_ranges(const struct numa_range **ranges);
-uint32_t arch_cpu_node(unsigned cpu); /* after arch_cpus_start */
+ * of a CPU that runs, or NUMA_DOMAIN_NONE. */
+unsigned arch_numa_ranges(const struct numa_range **ranges);
+uint32_t arch_cpu_numa_domain(unsigned cpu); /* after arch_cpus_start */
 
 /* Where a CPU sits in the machine: hardware threads of one core share both numbers. */
 struct cpu_place {
@@ -206,14 +205,14 @@ void arch_cpuinfo_describe(unsigned cpu, struct text_sink *sink);
 const char *arch_interrupt_name(unsigned number);
 
 /* How CPUs wait: `idle=` of the command line. -EINVAL with `why`. After arch_initialise. */
-int arch_wait_configure(const struct command_line *line, struct message *why);
+int arch_idle_configure(const struct command_line *line, struct message *why);
 
-/* Waits for an interrupt or for arch_cpu_wake, which may have come already: the caller looks at what it waits
+/* Waits for an interrupt or for arch_ipi_send, which may have come already: the caller looks at what it waits
  * for, with interrupts off, calls this, and looks again. */
-void arch_cpu_wait(void);
-/* Ends another CPU's arch_cpu_wait, or interrupts its program, so that it passes kernel_woken. What it is to
+void arch_cpu_idle(void);
+/* Ends another CPU's arch_cpu_idle, or interrupts its program, so that it passes kernel_woken. What it is to
  * find has been stored before. */
-void arch_cpu_wake(unsigned cpu);
+void arch_ipi_send(unsigned cpu);
 
 /* Another CPU's ring of the flight log. */
 const struct klog_ring *arch_klog_of(unsigned cpu);
@@ -241,12 +240,12 @@ void arch_start_clone(struct arch_start *start, const void *kept, uint64_t stack
                       const uint64_t *thread_pointer);
 void arch_start_move(struct arch_start *start, const void *frame);
 
-/* Enters the program, by way of thread_leave: who wanted something of the thread since it was stored for this
+/* Enters the program, by way of thread_slow_return: who wanted something of the thread since it was stored for this
  * CPU may have woken a CPU on which it was not yet, or no longer. */
 _Noreturn void arch_start_enter(struct arch_start *start);
 
-/* Lets the system call that runs return through thread_leave (thread.h). */
-void arch_return_divert(void);
+/* Lets the system call that runs return through thread_slow_return (thread.h). */
+void arch_request_slow_return(void);
 
 /* ---- Signals ---- */
 
@@ -272,7 +271,7 @@ int arch_signal_return(void *frame, uint64_t *blocked, struct signal_stack *stac
 /* Whether `frame` is a system call's that returns -EINTR; makes it call again, `number` with the same
  * arguments. */
 bool arch_call_interrupted(const void *frame);
-void arch_call_again(void *frame, unsigned number);
+void arch_call_restart(void *frame, unsigned number);
 
 uint64_t arch_frame_instruction(const void *frame);
 uint64_t arch_frame_stack(const void *frame);
@@ -283,7 +282,7 @@ uint64_t arch_clock_hz(void);
 uint64_t arch_boot_ticks(void);
 /* What arch_ticks() adds to a CPU's own reading of the clock source to get the first CPU's; programs that
  * read the clock on the vDSO's page (clock_page.h) must add it, too. */
-uint64_t arch_clock_behind(unsigned cpu);
+uint64_t arch_clock_offset(unsigned cpu);
 /* Ticks that a CPU has spent in the kernel since its thread started, a running system call included. */
 uint64_t arch_kernel_ticks(unsigned cpu);
 uint64_t arch_wall_clock_s(void); /* the battery clock: seconds since 1970 UTC; 0 where there is none */

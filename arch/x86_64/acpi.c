@@ -319,7 +319,7 @@ static void add_cpu(struct acpi_facts *out, uint32_t apic_id)
         out->cpus_dropped++;
         return;
     }
-    out->nodes[out->cpu_count] = NUMA_NODE_NONE;
+    out->domains[out->cpu_count] = NUMA_DOMAIN_NONE;
     out->apic_ids[out->cpu_count++] = apic_id;
 }
 
@@ -371,23 +371,23 @@ static void take_madt(const struct table *madt, struct acpi_facts *out)
 
 /* ---- SRAT ---- */
 
-static void set_node(struct acpi_facts *out, uint32_t apic_id, uint32_t node)
+static void set_domain(struct acpi_facts *out, uint32_t apic_id, uint32_t domain)
 {
     for (unsigned i = 0; i < out->cpu_count; i++) {
-        if (out->apic_ids[i] == apic_id && out->nodes[i] == NUMA_NODE_NONE)
-            out->nodes[i] = node;
+        if (out->apic_ids[i] == apic_id && out->domains[i] == NUMA_DOMAIN_NONE)
+            out->domains[i] = domain;
     }
 }
 
-static void add_node_range(struct acpi_facts *out, uint64_t base, uint64_t bytes, uint32_t node)
+static void add_numa_range(struct acpi_facts *out, uint64_t base, uint64_t bytes, uint32_t domain)
 {
     if (bytes == 0 || bytes > UINT64_MAX - base)
         return;
-    if (out->node_range_count == ACPI_NODE_RANGES_MAX) {
-        out->node_ranges_dropped++;
+    if (out->numa_range_count == ACPI_NUMA_RANGES_MAX) {
+        out->numa_ranges_dropped++;
         return;
     }
-    out->node_ranges[out->node_range_count++] = (struct numa_range){ { base, bytes }, node };
+    out->numa_ranges[out->numa_range_count++] = (struct numa_range){ { base, bytes }, domain };
 }
 
 static void take_srat_entry(const struct table *srat, const uint8_t *entry, unsigned bytes,
@@ -398,16 +398,16 @@ static void take_srat_entry(const struct table *srat, const uint8_t *entry, unsi
     switch (entry[0]) {
     case 0: /* local APIC; the number of its domain is in two parts */
         if (bytes >= 16 && (load_le32(entry + 4) & SRAT_ENABLED))
-            set_node(out, entry[3], (entry[2] | (load_le32(entry + 8) & ~0xffu)) & domain_mask);
+            set_domain(out, entry[3], (entry[2] | (load_le32(entry + 8) & ~0xffu)) & domain_mask);
         return;
     case 1: /* memory */
         if (bytes >= 40 && (load_le32(entry + 28) & SRAT_ENABLED))
-            add_node_range(out, load_le64(entry + 8), load_le64(entry + 16),
+            add_numa_range(out, load_le64(entry + 8), load_le64(entry + 16),
                            load_le32(entry + 2) & domain_mask);
         return;
     case 2: /* local x2APIC */
         if (bytes >= 24 && (load_le32(entry + 12) & SRAT_ENABLED))
-            set_node(out, load_le32(entry + 8), load_le32(entry + 4));
+            set_domain(out, load_le32(entry + 8), load_le32(entry + 4));
         return;
     default:
         return;

@@ -215,7 +215,7 @@ void clock_initialise(void)
                   "no clock: CPUID, HPET, ACPI PM timer and PIT all fail to give the TSC's rate");
     if (!apic_hz && local_apic_present())
         apic_measure();
-    clockevents_initialise(apic_hz);
+    apic_timer_initialise(apic_hz);
     kernel_print("clock: TSC at %lu.%06lu MHz by %s%s\n", clock_hz / 1000000, clock_hz % 1000000,
                  clock_origin,
                  cpu_features()->invariant_tsc ? "" : " (the CPU does not promise an invariant TSC)");

@@ -205,7 +205,7 @@ void cpu_initialise(struct cpu *cpu, unsigned index)
 
 void cpu_identify(struct cpu *cpu)
 {
-    uint32_t node = cpu->node == NUMA_NODE_NONE ? 0 : cpu->node;
+    uint32_t node = cpu->numa_domain == NUMA_DOMAIN_NONE ? 0 : cpu->numa_domain;
     uint64_t value = cpu->index | (node < VDSO_NODE_UNKNOWN ? node : VDSO_NODE_UNKNOWN) << VDSO_CPU_BITS;
 
     /* Data that nobody may write, privilege 3, present, accessed; of these numbers only the limit is read. */

@@ -7,7 +7,7 @@
 #include "arch.h"
 #include "arch/setup.h"
 #include "arch/trap.h"
-#include "time/clockevent.h"
+#include "time/clock_event.h"
 #include "lib/format.h"
 
 /* Linux's names of feature bits, from bit 0 up; "-" for one without a name, or that the kernel does not let
@@ -136,7 +136,7 @@ const char *arch_interrupt_name(unsigned number)
     switch (number) {
     case VECTOR_TIMER:
         return "LOC Local timer interrupts";
-    case VECTOR_WAKE:
+    case VECTOR_IPI:
         return "RES Wake-ups from other CPUs";
     case VECTOR_SPURIOUS:
         return "SPU Spurious interrupts";

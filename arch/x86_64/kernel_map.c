@@ -198,7 +198,7 @@ void kernel_guard_page(uint64_t address)
         entry = entry_table(*entry) + level_index(address, level - 1);
     }
     *entry = 0;
-    cpu_page_forget(address);
+    tlb_invalidate_page(address);
 }
 
 volatile void *device_map(uint64_t physical, uint64_t bytes)

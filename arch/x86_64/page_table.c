@@ -11,7 +11,7 @@
 
 uint64_t table_take(struct page_pool *pages)
 {
-    uint64_t table = page_pool_take(pages, ARCH_PAGE, ARCH_PAGE);
+    uint64_t table = page_pool_allocate(pages, ARCH_PAGE, ARCH_PAGE);
 
     if (table != PAGE_POOL_NONE)
         arch_zero(arch_physical(table), ARCH_PAGE);

@@ -298,7 +298,7 @@ bool arch_call_interrupted(const void *frame)
     return f->vector == VECTOR_SYSTEM_CALL && f->rax == (uint64_t)-EINTR;
 }
 
-void arch_call_again(void *frame, unsigned number)
+void arch_call_restart(void *frame, unsigned number)
 {
     struct trap_frame *f = frame;
     const uint64_t syscall_bytes = 2;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * smp.c: finds the node's CPUs, starts them, and compares their clocks.
+ * smp.c: finds the domain's CPUs, starts them, and compares their clocks.
  *
  * CPUs come from the ACPI MADT; the first one of each core first, then the hardware threads beside them, so
  * that ranks fill cores before they share one. A CPU that does not answer is named and left out. Started one
@@ -41,10 +41,6 @@ unsigned arch_core_count(void)
     return core_count;
 }
 
-unsigned arch_cpu_index(void)
-{
-    return cpu_this()->index;
-}
 
 const struct tacet_counters *arch_counters(unsigned cpu)
 {
@@ -65,7 +61,7 @@ uint64_t arch_kernel_ticks(unsigned cpu)
     } while (ticks != *word);
     if ((int64_t)ticks >= 0)
         return ticks;
-    now = cpu_ticks_ordered() + cpu_this()->clock_behind - cpus[cpu]->clock_behind;
+    now = cpu_ticks_ordered() + cpu_this()->clock_offset - cpus[cpu]->clock_offset;
     return (int64_t)(ticks + now) > 0 ? ticks + now : 0;
 }
 
@@ -90,15 +86,15 @@ unsigned arch_core_of(unsigned cpu)
     return cpu; /* its core's first thread does not run */
 }
 
-unsigned arch_node_ranges(const struct numa_range **ranges)
+unsigned arch_numa_ranges(const struct numa_range **ranges)
 {
-    *ranges = acpi_facts()->node_ranges;
-    return acpi_facts()->node_range_count;
+    *ranges = acpi_facts()->numa_ranges;
+    return acpi_facts()->numa_range_count;
 }
 
-uint32_t arch_cpu_node(unsigned cpu)
+uint32_t arch_cpu_numa_domain(unsigned cpu)
 {
-    return cpus[cpu]->node;
+    return cpus[cpu]->numa_domain;
 }
 
 uint32_t cpu_apic_id(unsigned cpu)
@@ -106,19 +102,19 @@ uint32_t cpu_apic_id(unsigned cpu)
     return cpus[cpu]->apic_id;
 }
 
-uint64_t arch_clock_behind(unsigned cpu)
+uint64_t arch_clock_offset(unsigned cpu)
 {
-    return cpus[cpu]->clock_behind;
+    return cpus[cpu]->clock_offset;
 }
 
-static uint32_t node_of(uint32_t apic_id)
+static uint32_t domain_of(uint32_t apic_id)
 {
     const struct acpi_facts *facts = acpi_facts();
 
     for (unsigned i = 0; i < facts->cpu_count; i++)
         if (facts->apic_ids[i] == apic_id)
-            return facts->nodes[i];
-    return NUMA_NODE_NONE;
+            return facts->domains[i];
+    return NUMA_DOMAIN_NONE;
 }
 
 unsigned arch_cpus_present(void)
@@ -203,7 +199,7 @@ _Noreturn void arch_start_further(struct cpu *cpu)
     if (handshake.ahead && tsc_adjustable())
         msr_write(MSR_TSC_ADJUST, msr_read(MSR_TSC_ADJUST) - (uint64_t)handshake.ahead);
     else
-        cpu->clock_behind = (uint64_t)-handshake.ahead;
+        cpu->clock_offset = (uint64_t)-handshake.ahead;
     __atomic_store_n(&handshake.step, 3, __ATOMIC_RELEASE);
     kernel_cpu_start(cpu->index);
 }
@@ -217,11 +213,11 @@ static struct cpu *cpu_allocate(struct page_pool *pool, uint32_t apic_id)
 
     if (ap_cpu && !ap_cpu->online) {
         ap_cpu->apic_id = apic_id;
-        ap_cpu->node = node_of(apic_id);
+        ap_cpu->numa_domain = domain_of(apic_id);
         return ap_cpu;
     }
 
-    uint64_t memory = page_pool_take(pool, bytes, ARCH_PAGE);
+    uint64_t memory = page_pool_allocate(pool, bytes, ARCH_PAGE);
 
     if (memory == PAGE_POOL_NONE)
         node_stop(STOP_NO_MEMORY, "no memory for the area of CPU %u", cpu_count);
@@ -230,7 +226,7 @@ static struct cpu *cpu_allocate(struct page_pool *pool, uint32_t apic_id)
     arch_zero(cpu, bytes);
     cpu->index = cpu_count;
     cpu->apic_id = apic_id;
-    cpu->node = node_of(apic_id);
+    cpu->numa_domain = domain_of(apic_id);
     cpu->klog = (struct klog_ring *)(cpu + 1);
     cpu->kernel_stack = (uint64_t)cpu->stack + CPU_STACK_BYTES;
     kernel_guard_page((uint64_t)cpu->guard);
@@ -268,9 +264,9 @@ static void cpu_start(struct cpu *cpu, uint8_t trampoline_page)
     cpus[cpu_count++] = cpu;
 }
 
-void arch_cpu_wake(unsigned cpu)
+void arch_ipi_send(unsigned cpu)
 {
-    cpu_wake(cpus[cpu]);
+    ipi_send(cpus[cpu]);
 }
 
 /* A usable page below 1 MiB that no module lies in, for ap_trampoline; 0 where there is none. */
@@ -301,7 +297,7 @@ void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot)
     uint64_t trampoline = trampoline_find(boot);
 
     boot_cpu.apic_id = local_apic_id();
-    boot_cpu.node = node_of(boot_cpu.apic_id);
+    boot_cpu.numa_domain = domain_of(boot_cpu.apic_id);
     cpu_identify(&boot_cpu);
     if (arch_cpus_present() == 1 || !local_apic_present())
         return;

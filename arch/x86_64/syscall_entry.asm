@@ -12,7 +12,7 @@
 ; Interrupts stay off until the program runs again (IA32_FMASK): the kernel is short and is never preempted.
 ;
 ; What a call leaves to be done on the way back (a signal, the end of the thread) costs calls that leave nothing not one instruction:
-; arch_return_divert() sets bit 47 of the kept RCX, which no program's address has, and which must be looked at here anyway, because SYSRET to
+; arch_request_slow_return() sets bit 47 of the kept RCX, which no program's address has, and which must be looked at here anyway, because SYSRET to
 ; an address that is not canonical faults in the kernel, on the program's stack [Intel SDM 2B, SYSRET]. Such a return goes the long way: all
 ; registers into a struct trap_frame, program_return() in C, IRETQ.
 

@@ -110,7 +110,7 @@ long clone_from(uint64_t flags, uint64_t stack, uint64_t parent_tid, uint64_t ch
     return thread_clone(flags, stack, parent_tid, child_tid, tls, kept);
 }
 
-void arch_return_divert(void)
+void arch_request_slow_return(void)
 {
     uint64_t *instruction = (uint64_t *)cpu_this()->kernel_stack - 2;
 
@@ -119,7 +119,7 @@ void arch_return_divert(void)
 
 void program_return(struct trap_frame *frame)
 {
-    thread_leave(frame);
+    thread_slow_return(frame);
     while (frame->instruction >= ARCH_USER_LIMIT) { /* IRETQ would fault in the kernel */
         struct fault fault = {
             .signal = SIGNAL_SEGV,
@@ -130,7 +130,7 @@ void program_return(struct trap_frame *frame)
         };
 
         trap_user_fault(&fault);
-        thread_leave(frame); /* into a handler, which may be at such a place, too: until the stack is full */
+        thread_slow_return(frame); /* into a handler, which may be at such a place, too: until the stack is full */
     }
 }
 

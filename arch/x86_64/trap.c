@@ -15,7 +15,7 @@
 #include "arch/local_apic.h"
 #include "arch/setup.h"
 #include "arch/trap.h"
-#include "time/clockevent.h"
+#include "time/clock_event.h"
 #include "debug/console.h"
 #include "lib/format.h"
 #include "debug/klog.h"
@@ -165,7 +165,7 @@ static bool page_fault_passed(const struct trap_frame *frame, bool from_user)
                                                         : RIGHT_READ;
 
     return !(frame->error & ~(uint64_t)PAGE_FAULT_ORDINARY) &&
-           trap_fault_passed(fault_address(), rights, from_user);
+           page_fault_is_spurious(fault_address(), rights, from_user);
 }
 
 static bool user_copy_recover(struct trap_frame *frame)
@@ -334,10 +334,10 @@ static void frame_handle(struct trap_frame *frame, bool from_user)
     }
     if (frame->vector == VECTOR_SPURIOUS)
         return; /* the local APIC's "never mind": takes no acknowledgement */
-    if (frame->vector == VECTOR_TIMER || frame->vector == VECTOR_WAKE) {
+    if (frame->vector == VECTOR_TIMER || frame->vector == VECTOR_IPI) {
         local_apic_acknowledge();
         if (frame->vector == VECTOR_TIMER)
-            clockevent_interrupt();
+            timer_interrupt_here();
         else
             kernel_woken();
         return;

@@ -57,14 +57,14 @@ int arch_space_create(struct arch_space *space, struct page_pool *pages)
 /* The bit comes first and goes last: a CPU without it knows nothing. */
 void arch_space_activate(struct arch_space *space)
 {
-    __atomic_fetch_or(&space->cpus, 1ULL << arch_cpu_here(), __ATOMIC_SEQ_CST);
+    __atomic_fetch_or(&space->cpus, 1ULL << arch_cpu_index(), __ATOMIC_SEQ_CST);
     cpu_tables_set(space->root);
 }
 
-void arch_space_leave(struct arch_space *space)
+void arch_space_deactivate(struct arch_space *space)
 {
     cpu_tables_set(kernel_root());
-    __atomic_fetch_and(&space->cpus, ~(1ULL << arch_cpu_here()), __ATOMIC_SEQ_CST);
+    __atomic_fetch_and(&space->cpus, ~(1ULL << arch_cpu_index()), __ATOMIC_SEQ_CST);
 }
 
 /* What CPUs are to forget: some pages, or more than that, which is everything. Forgetting any page forgets
@@ -91,7 +91,7 @@ static void forget_here(void *context)
         return;
     }
     for (unsigned i = 0; i < forgetting->count; i++)
-        cpu_page_forget(forgetting->addresses[i]);
+        tlb_invalidate_page(forgetting->addresses[i]);
 }
 
 /* A CPU may leave the space meanwhile, and then may not be made to load its root: it clears its bit with
@@ -100,13 +100,13 @@ static void forget_there(void *context)
 {
     const struct forgetting *forgetting = context;
 
-    if (__atomic_load_n(&forgetting->space->cpus, __ATOMIC_RELAXED) & 1ULL << arch_cpu_here())
+    if (__atomic_load_n(&forgetting->space->cpus, __ATOMIC_RELAXED) & 1ULL << arch_cpu_index())
         forget_here(context);
 }
 
 static void forget_everywhere(struct forgetting *forgetting)
 {
-    const uint64_t here = 1ULL << arch_cpu_here();
+    const uint64_t here = 1ULL << arch_cpu_index();
 
     if (forgetting->count == 0)
         return;
@@ -119,7 +119,7 @@ static void forget_everywhere(struct forgetting *forgetting)
         crosscall(cpus & ~here, forget_there, forgetting);
 }
 
-void arch_space_forget(struct arch_space *space, uint64_t address, uint64_t bytes)
+void arch_tlb_shootdown(struct arch_space *space, uint64_t address, uint64_t bytes)
 {
     struct forgetting forgetting = { .space = space };
 
@@ -205,8 +205,8 @@ static uint64_t *leaf_reach(struct arch_space *space, uint64_t address, int leve
     }
     uint64_t table = *entry & PTE_ADDRESS;
     *entry = 0;
-    arch_space_forget(space, address, ARCH_PAGE);
-    page_pool_give(space->pages, table, ARCH_PAGE);
+    arch_tlb_shootdown(space, address, ARCH_PAGE);
+    page_pool_free(space->pages, table, ARCH_PAGE);
     return entry;
 }
 
@@ -249,7 +249,7 @@ int arch_split(struct arch_space *space, uint64_t address)
             return -ENOMEM;
 
         entry_split(entry, level, table, USER_TABLE_BITS);
-        cpu_page_forget(address);
+        tlb_invalidate_page(address);
     }
 }
 
@@ -343,7 +343,7 @@ static void range_release(struct unmapping *unmapping, uint64_t *table, uint64_t
             range_release(unmapping, entry_table(*entry), address, level - 1);
             if (!leaving)
                 continue;
-            page_pool_give(unmapping->pages, *entry & PTE_ADDRESS, ARCH_PAGE);
+            page_pool_free(unmapping->pages, *entry & PTE_ADDRESS, ARCH_PAGE);
         } else if (*entry) {
             run_release(unmapping, *entry & PTE_ADDRESS & ~(level_bytes(level) - 1), level_bytes(level));
         }
@@ -426,7 +426,7 @@ static void protect_leaf(void *context, uint64_t *entry, uint64_t address, uint6
     if (takes)
         forget_add(&protecting->forgetting, address);
     else
-        cpu_page_forget(address);
+        tlb_invalidate_page(address);
 }
 
 void arch_protect(struct arch_space *space, uint64_t address, uint64_t bytes, unsigned rights)
@@ -479,7 +479,7 @@ uint64_t arch_attached_run(const struct arch_space *space, uint64_t address, uin
     return (at < end ? at : end) - address;
 }
 
-uint64_t arch_physical_behind(const struct arch_space *space, uint64_t address)
+uint64_t arch_translate(const struct arch_space *space, uint64_t address)
 {
     int level;
     uint64_t entry = entry_read(space, address, &level);

@@ -48,7 +48,7 @@ void console_register(struct console_device *device)
 /* Answers what speak_end wants to know: whether it has to let go. */
 static bool speak_begin(void)
 {
-    const uint32_t self = 1 + arch_cpu_here();
+    const uint32_t self = 1 + arch_cpu_index();
     uint32_t nobody = 0;
 
     if (lock_broken || __atomic_load_n(&speaker, __ATOMIC_RELAXED) == self)

@@ -86,7 +86,7 @@ int klog_switch(const char *text)
     klog_recheck();
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
         if (cpu != arch_cpu_index())
-            arch_cpu_wake(cpu);
+            arch_ipi_send(cpu);
     return 0;
 }
 

@@ -88,7 +88,7 @@ static inline void klog_write(enum klog_event_kind kind, uint64_t first, uint64_
         __ATOMIC_RELEASE); /* a reader that sees any of what follows sees the count from before, too */
     event->ticks = arch_ticks();
     event->kind = kind;
-    event->cpu = arch_cpu_here();
+    event->cpu = arch_cpu_index();
     event->words[0] = first;
     event->words[1] = second;
     __atomic_store_n(&ring->written, ring->written + 1, __ATOMIC_RELEASE);

@@ -14,7 +14,7 @@
 #include "fs/proc/proc.h"
 #include "process/process.h"
 #include "mm/user_bytes.h"
-#include "process/wait.h"
+#include "process/event.h"
 
 enum device {
     DEVICE_NONE,
@@ -51,7 +51,7 @@ static int64_t stream_read(struct file *file, uint64_t buffer, uint64_t bytes, u
     while ((got = console_read(chunk, bytes < sizeof(chunk) ? bytes : sizeof(chunk))) == -EAGAIN) {
         int error = file->flags & O_NONBLOCK       ? -EAGAIN
                     : clock_now_ns() < eager_until ? 0
-                                                   : change_wait_looking(WAIT_FOREVER);
+                                                   : event_wait_polling(WAIT_FOREVER);
 
         if (error)
             return error;
@@ -62,7 +62,7 @@ static int64_t stream_read(struct file *file, uint64_t buffer, uint64_t bytes, u
 }
 
 /* Nothing interrupts when input comes. The other ranks' has always ended. */
-static bool stream_unannounced(const struct file *file)
+static bool stream_is_polled(const struct file *file)
 {
     return file->process->rank == 0;
 }
@@ -134,12 +134,12 @@ static const struct file_operations terminal_operations = { .read = stream_read,
                                                             .ready = stream_ready,
                                                             .terminal = true,
                                                             .waits = true,
-                                                            .unannounced = stream_unannounced };
+                                                            .polled = stream_is_polled };
 static const struct file_operations stream_operations = { .read = stream_read,
                                                           .write = stream_write,
                                                           .ready = stream_ready,
                                                           .waits = true,
-                                                          .unannounced = stream_unannounced };
+                                                          .polled = stream_is_polled };
 
 static void stream_bind(struct file *file, enum device device, enum console_stream stream)
 {
@@ -182,7 +182,7 @@ static int64_t null_write(struct file *file, uint64_t buffer, uint64_t bytes, ui
 static int64_t zero_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
     (void)file, (void)offset;
-    return user_clear_most(buffer, bytes);
+    return user_clear_partial(buffer, bytes);
 }
 
 static int64_t full_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
@@ -200,7 +200,7 @@ int64_t random_write(uint64_t buffer, uint64_t bytes)
         part = bytes - done < sizeof(values) ? bytes - done : sizeof(values);
         for (unsigned i = 0; i * sizeof(uint64_t) < part; i++)
             values[i] = arch_random();
-        got = user_write_most(buffer + done, values, part);
+        got = user_write_partial(buffer + done, values, part);
     }
     return got < 0 && done == 0 ? got : (int64_t)done;
 }
@@ -235,15 +235,15 @@ static const struct file_operations random_operations = { .read = random_read,
 
 int file_bind(struct process *process, struct file *file)
 {
-    uint32_t kind = file->node->mode & S_IFMT;
+    uint32_t kind = file->inode->mode & S_IFMT;
 
     (void)process;
-    file->mode = file->node->mode;
+    file->mode = file->inode->mode;
     if (file->flags & O_PATH) {
         file->operations = &directory_operations; /* nothing can be done with it but to tell about it */
         return 0;
     }
-    switch (file->node->device) {
+    switch (file->inode->device) {
     case DEVICE_STDOUT:
         stream_bind(file, DEVICE_STDOUT, CONSOLE_STDOUT);
         return 0;
@@ -264,12 +264,12 @@ int file_bind(struct process *process, struct file *file)
         file->operations = &random_operations;
         return 0;
     default:
-        if (node_is_of_proc(file->node))
+        if (inode_is_of_proc(file->inode))
             return proc_bind(file);
         if (kind != S_IFREG && kind != S_IFDIR)
             return -ENXIO; /* a device node of the archive that nothing here stands behind */
         file->operations = kind == S_IFDIR      ? &directory_operations
-                           : file->node->memory ? &memory_operations
+                           : file->inode->memory ? &memory_operations
                                                 : &tree_operations;
         return 0;
     }
@@ -287,27 +287,27 @@ struct device_number device_number(unsigned device)
 }
 
 /* The streams' own nodes: what /proc/self/fd/N leads to. */
-static struct tree_node *stream_nodes[2];
+static struct inode *stream_inodes[2];
 
-struct tree_node *device_of_stream(const struct file *file)
+struct inode *device_of_stream(const struct file *file)
 {
-    if (file->node || (file->device != DEVICE_STDOUT && file->device != DEVICE_STDERR))
+    if (file->inode || (file->device != DEVICE_STDOUT && file->device != DEVICE_STDERR))
         return NULL;
-    return stream_nodes[file->device - DEVICE_STDOUT];
+    return stream_inodes[file->device - DEVICE_STDOUT];
 }
 
 /* The one of standard error has no name: /dev/stderr is a link to the descriptor. */
-static int streams_add(struct tree *tree, struct tree_node *terminal)
+static int streams_add(struct tree *tree, struct inode *terminal)
 {
-    struct tree_node *error_stream = tree_node_make(tree, S_IFCHR | 0666);
+    struct inode *error_stream = inode_create(tree, S_IFCHR | 0666);
 
     if (!error_stream)
         return -ENOMEM;
     error_stream->device = DEVICE_STDERR;
     error_stream->filesystem = FILESYSTEM_DEV;
     error_stream->uses = 1;
-    stream_nodes[0] = terminal;
-    stream_nodes[1] = error_stream;
+    stream_inodes[0] = terminal;
+    stream_inodes[1] = error_stream;
     return 0;
 }
 
@@ -323,19 +323,19 @@ int devices_add(struct tree *tree, struct message *why)
         { "/dev/fd", "/proc/self/fd", 0 },       { "/dev/stdin", "/proc/self/fd/0", 0 },
         { "/dev/stdout", "/proc/self/fd/1", 0 }, { "/dev/stderr", "/proc/self/fd/2", 0 },
     };
-    struct tree_node *terminal = NULL;
+    struct inode *terminal = NULL;
 
     if (!tree_mount(tree, "/dev", 0755, FILESYSTEM_DEV, why))
         return -ENOMEM;
     for (unsigned i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
         const char *target = nodes[i].target;
-        struct tree_node *node = tree_add(tree, nodes[i].path, target ? S_IFLNK | 0777 : S_IFCHR | 0666,
+        struct inode *inode = tree_add(tree, nodes[i].path, target ? S_IFLNK | 0777 : S_IFCHR | 0666,
                                           target, target ? strlen(target) : 0, why);
 
-        if (!node)
+        if (!inode)
             return -ENOMEM;
-        node->device = nodes[i].device;
-        terminal = terminal ? terminal : node;
+        inode->device = nodes[i].device;
+        terminal = terminal ? terminal : inode;
     }
     return streams_add(tree, terminal);
 }

@@ -9,7 +9,7 @@
 #include "lib/linux_abi.h"
 #include "process/process.h"
 #include "mm/shared_memory.h"
-#include "process/wait.h"
+#include "process/event.h"
 
 struct file *file_get(struct process *process, uint64_t number)
 {
@@ -46,15 +46,15 @@ static void file_end(struct file *file)
 
     if (file->operations && file->operations->release)
         file->operations->release(file);
-    if (file->node) {
+    if (file->inode) {
         spin_lock(&tree->lock);
         if (file->has_locks)
-            file_locks_drop(tree, file->node, file);
-        tree_unuse(tree, file->node);
+            file_locks_drop(tree, file->inode, file);
+        inode_put(tree, file->inode);
         spin_unlock(&tree->lock);
         if (file->has_locks)
-            change_tell_all();
-        shared_memory_settle();
+            event_notify_all();
+        shared_memory_reclaim();
     }
     __atomic_store_n(&file->in_use, false, __ATOMIC_RELEASE);
 }
@@ -88,11 +88,11 @@ static void descriptor_end(struct process *process, struct file *file)
 {
     struct tree *tree = process->tree;
 
-    if (file->node && __atomic_load_n(&file->node->locks, __ATOMIC_RELAXED)) {
+    if (file->inode && __atomic_load_n(&file->inode->locks, __ATOMIC_RELAXED)) {
         spin_lock(&tree->lock);
-        file_locks_drop(tree, file->node, process);
+        file_locks_drop(tree, file->inode, process);
         spin_unlock(&tree->lock);
-        change_tell_all();
+        event_notify_all();
     }
     file_put(file);
 }
@@ -158,7 +158,7 @@ unsigned file_ready(struct file *file)
     return file->operations->ready ? file->operations->ready(file) : READY_IN | READY_OUT;
 }
 
-bool file_unannounced(const struct file *file)
+bool file_is_polled(const struct file *file)
 {
-    return file->operations->unannounced && file->operations->unannounced(file);
+    return file->operations->polled && file->operations->polled(file);
 }

@@ -37,9 +37,9 @@ struct file_operations {
     unsigned (*ready)(struct file *file);      /* of enum file_ready; NULL: reads and writes never wait */
     uint64_t (*activity)(struct file *file); /* differs after what may have made it ready anew; may be NULL */
     void (*release)(struct file *file);      /* after the last reference */
-    const char *name;                        /* of what has no node, for /proc/self/fd */
-    /* Whether nobody calls change_tell when it becomes ready; NULL: somebody does. */
-    bool (*unannounced)(const struct file *file);
+    const char *name;                        /* of what has no inode, for /proc/self/fd */
+    /* Whether nobody calls event_notify when it becomes ready; NULL: somebody does. */
+    bool (*polled)(const struct file *file);
     bool terminal;
     bool
         waits; /* reading or writing may wait: takes no lock for the offset, and looks at O_NONBLOCK itself */
@@ -48,7 +48,7 @@ struct file_operations {
 struct file {
     const struct file_operations *operations;
     struct process *process; /* whose table it is in */
-    struct tree_node *node;  /* NULL for streams, pipes and their like; in use for as long as this is open */
+    struct inode *inode;  /* NULL for streams, pipes and their like; in use for as long as this is open */
     struct spinlock lock;
     uint64_t offset;
     unsigned flags; /* Linux's O_ flags that F_GETFL tells */
@@ -98,7 +98,7 @@ int64_t file_write(struct file *file, uint64_t buffer, uint64_t bytes);
 
 /* What poll would tell, and whether it has to look again by itself. */
 unsigned file_ready(struct file *file);
-bool file_unannounced(const struct file *file);
+bool file_is_polled(const struct file *file);
 
 /* Opens the three standard streams. */
 void file_open_streams(struct process *process);
@@ -106,14 +106,14 @@ void file_open_streams(struct process *process);
 /* Hands out what a process has written of lines that have not ended. devices.c */
 void file_streams_flush(struct process *process);
 
-/* Gives `file` the operations of its node's kind; makes a pseudo file's contents. -ENOMEM, -ENXIO. devices.c
+/* Gives `file` the operations of its inode's kind; makes a pseudo file's contents. -ENOMEM, -ENXIO. devices.c
  */
 int file_bind(struct process *process, struct file *file);
 
 /* The operations of files and directories of the tree. tree_file.c */
 extern const struct file_operations tree_operations, memory_operations, directory_operations;
 
-/* tree_node.filesystem: the parts that the tree is told to be made of. The first is what the boot archive has
+/* inode.filesystem: the parts that the tree is told to be made of. The first is what the boot archive has
  * brought; unnamed files are memfd_create's. */
 enum filesystem {
     FILESYSTEM_ROOT,
@@ -126,20 +126,20 @@ enum filesystem {
 };
 
 /* Adds the directory in which a file system begins; before what is in it. NULL with `why`. tree_file.c */
-struct tree_node *tree_mount(struct tree *tree, const char *path, uint32_t mode, enum filesystem filesystem,
+struct inode *tree_mount(struct tree *tree, const char *path, uint32_t mode, enum filesystem filesystem,
                              struct message *why);
 
 /* The node's writable part: /tmp, /dev/shm. tree_file.c */
 int tree_writable_add(struct tree *tree, struct message *why);
 
 /* Notes that a file's bytes have changed now. tree_file.c */
-void file_touch(struct tree_node *node);
+void file_touch(struct inode *inode);
 int64_t file_wall_clock_ns(void);
 
 /* Adds /dev to the tree. devices.c */
 int devices_add(struct tree *tree, struct message *why);
 
-/* The numbers of a character device, by tree_node.device or file.device: Linux's admin-guide/devices.txt;
+/* The numbers of a character device, by inode.device or file.device: Linux's admin-guide/devices.txt;
  * zero for what is none. devices.c */
 struct device_number {
     uint32_t major, minor;
@@ -147,9 +147,9 @@ struct device_number {
 struct device_number device_number(unsigned device);
 
 /* The device behind a standard stream, NULL for other files. devices.c */
-struct tree_node *device_of_stream(const struct file *file);
+struct inode *device_of_stream(const struct file *file);
 
-/* Random bytes to the program's memory: user_write_most's answers. devices.c */
+/* Random bytes to the program's memory: user_write_partial's answers. devices.c */
 int64_t random_write(uint64_t buffer, uint64_t bytes);
 
 /* Calls `look` with the open file behind a descriptor, NULL where there is none, under the table's lock;

@@ -15,11 +15,11 @@ static bool overlap(const struct file_lock *a, const struct file_lock *b)
     return a->start <= b->end && b->start <= a->end;
 }
 
-const struct file_lock *file_lock_conflict(const struct tree_node *node, const struct file_lock *wanted)
+const struct file_lock *file_lock_conflict(const struct inode *inode, const struct file_lock *wanted)
 {
     const struct file_lock *lowest = NULL;
 
-    for (const struct file_lock *lock = node->locks; lock; lock = lock->next)
+    for (const struct file_lock *lock = inode->locks; lock; lock = lock->next)
         if (lock->owner != wanted->owner && same_domain(lock, wanted) && overlap(lock, wanted) &&
             (lock->exclusive || wanted->exclusive) && (!lowest || lock->start < lowest->start))
             lowest = lock;
@@ -28,10 +28,10 @@ const struct file_lock *file_lock_conflict(const struct tree_node *node, const s
 
 /* Takes the range away from the owner's locks. One that lies around it needs a second descriptor: *spare,
  * which is NULL afterwards; at most one can. */
-static void range_remove(struct tree *tree, struct tree_node *node, const struct file_lock *range,
+static void range_remove(struct tree *tree, struct inode *inode, const struct file_lock *range,
                          struct file_lock **spare)
 {
-    for (struct file_lock **link = &node->locks; *link;) {
+    for (struct file_lock **link = &inode->locks; *link;) {
         struct file_lock *lock = *link;
 
         if (lock->owner != range->owner || !same_domain(lock, range) || !overlap(lock, range)) {
@@ -59,9 +59,9 @@ static void range_remove(struct tree *tree, struct tree_node *node, const struct
 }
 
 /* Makes `lock`, which is in no list, as long as its neighbours of the same kind and with them, which go. */
-static void neighbours_join(struct tree *tree, struct tree_node *node, struct file_lock *lock)
+static void neighbours_join(struct tree *tree, struct inode *inode, struct file_lock *lock)
 {
-    for (struct file_lock **link = &node->locks; *link;) {
+    for (struct file_lock **link = &inode->locks; *link;) {
         struct file_lock *other = *link;
         bool below = other->end + 1 == lock->start, above = lock->end + 1 == other->start;
 
@@ -90,18 +90,18 @@ static void spare_give(struct tree *tree, struct file_lock *spare)
         tree_cell_give(tree, spare, sizeof(*spare));
 }
 
-int file_lock_clear(struct tree *tree, struct tree_node *node, const struct file_lock *range)
+int file_lock_clear(struct tree *tree, struct inode *inode, const struct file_lock *range)
 {
     struct file_lock *spare = spare_take(tree);
 
     if (!spare)
         return -ENOLCK;
-    range_remove(tree, node, range, &spare);
+    range_remove(tree, inode, range, &spare);
     spare_give(tree, spare);
     return 0;
 }
 
-int file_lock_set(struct tree *tree, struct tree_node *node, const struct file_lock *wanted)
+int file_lock_set(struct tree *tree, struct inode *inode, const struct file_lock *wanted)
 {
     struct file_lock *lock = spare_take(tree), *spare = spare_take(tree);
 
@@ -110,18 +110,18 @@ int file_lock_set(struct tree *tree, struct tree_node *node, const struct file_l
         spare_give(tree, spare);
         return -ENOLCK;
     }
-    range_remove(tree, node, wanted, &spare);
+    range_remove(tree, inode, wanted, &spare);
     spare_give(tree, spare);
     *lock = *wanted;
-    neighbours_join(tree, node, lock);
-    lock->next = node->locks;
-    node->locks = lock;
+    neighbours_join(tree, inode, lock);
+    lock->next = inode->locks;
+    inode->locks = lock;
     return 0;
 }
 
-void file_locks_drop(struct tree *tree, struct tree_node *node, const void *owner)
+void file_locks_drop(struct tree *tree, struct inode *inode, const void *owner)
 {
-    for (struct file_lock **link = &node->locks; *link;) {
+    for (struct file_lock **link = &inode->locks; *link;) {
         struct file_lock *lock = *link;
 
         if (lock->owner != owner) {

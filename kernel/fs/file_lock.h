@@ -2,7 +2,7 @@
 /*
  * file_lock.h: advisory locks on files of the tree: POSIX record locks, whose owner is a process, those of an
  * open file description (OFD), whose owner is a struct file, and flock's, of a struct file and a domain of
- * their own. A list at the node. Pure C, host-tested; with the tree's lock. Sources: fcntl(2), flock(2).
+ * their own. A list at the inode. Pure C, host-tested; with the tree's lock. Sources: fcntl(2), flock(2).
  */
 #ifndef TACET_FILE_LOCK_H
 #define TACET_FILE_LOCK_H
@@ -19,15 +19,15 @@ struct file_lock {
 };
 
 /* The lowest lock of somebody else's that `wanted` cannot be beside, or NULL. */
-const struct file_lock *file_lock_conflict(const struct tree_node *node, const struct file_lock *wanted);
+const struct file_lock *file_lock_conflict(const struct inode *inode, const struct file_lock *wanted);
 
 /* Sets the lock, instead of what its owner has in the range; nobody's may conflict. -ENOLCK. */
-int file_lock_set(struct tree *tree, struct tree_node *node, const struct file_lock *wanted);
+int file_lock_set(struct tree *tree, struct inode *inode, const struct file_lock *wanted);
 
 /* Takes what `range`'s owner has in the range away. -ENOLCK: a lock had to be cut in two. */
-int file_lock_clear(struct tree *tree, struct tree_node *node, const struct file_lock *range);
+int file_lock_clear(struct tree *tree, struct inode *inode, const struct file_lock *range);
 
-/* Takes all that an owner has at a node away. */
-void file_locks_drop(struct tree *tree, struct tree_node *node, const void *owner);
+/* Takes all that an owner has at a inode away. */
+void file_locks_drop(struct tree *tree, struct inode *inode, const void *owner);
 
 #endif

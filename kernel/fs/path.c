@@ -16,10 +16,10 @@ static char *buffers[ARCH_CPUS_MAX];
 
 char *path_buffer(unsigned which)
 {
-    char **own = &buffers[arch_cpu_here()];
+    char **own = &buffers[arch_cpu_index()];
 
     if (!*own) {
-        uint64_t memory = vm_pages_take(&arch_process()->vm, BUFFERS * TREE_PATH_MAX, ARCH_PAGE);
+        uint64_t memory = vm_pages_allocate(&arch_process()->vm, BUFFERS * TREE_PATH_MAX, ARCH_PAGE);
 
         if (memory == PAGE_POOL_NONE)
             return NULL;
@@ -36,7 +36,7 @@ static int start_find(struct path *path, uint64_t descriptor)
     path->file = file_get(arch_process(), (uint32_t)descriptor);
     if (!path->file)
         return -EBADF;
-    path->directory = path->file->node;
+    path->directory = path->file->inode;
     return path->directory && mode_is(path->directory->mode, S_IFDIR) ? 0 : -ENOTDIR;
 }
 
@@ -54,7 +54,7 @@ int path_read(struct path *path, uint64_t directory, uint64_t address, unsigned 
 
 int path_find(struct path *path, enum tree_follow follow)
 {
-    struct tree_node *directory = path->directory ? path->directory : arch_process()->directory;
+    struct inode *directory = path->directory ? path->directory : arch_process()->directory;
 
     return tree_find(path->tree, directory, path->text, follow, &path->place);
 }
@@ -76,6 +76,6 @@ long path_end(struct path *path, long result)
         spin_unlock(&path->tree->lock);
     if (path->file)
         file_put(path->file);
-    shared_memory_settle();
+    shared_memory_reclaim();
     return result;
 }

@@ -19,7 +19,7 @@
 
 struct path {
     struct tree *tree;
-    struct tree_node *directory; /* a descriptor's; NULL: the current one */
+    struct inode *directory; /* a descriptor's; NULL: the current one */
     struct file *file;           /* behind that descriptor, held */
     char *text;                  /* one of the CPU's two buffers, of TREE_PATH_MAX bytes */
     struct tree_place place;

@@ -11,7 +11,7 @@
 #include "mm/page.h"
 #include "process/process.h"
 #include "syscall/syscall.h"
-#include "process/wait.h"
+#include "process/event.h"
 
 struct pipe {
     struct spinlock lock;
@@ -64,7 +64,7 @@ static int64_t get_some(struct pipe *pipe, uint64_t buffer, uint64_t bytes)
         result = ring_get(pipe, buffer, part) ? -EFAULT : (int64_t)part;
     spin_unlock(&pipe->lock);
     if (result > 0)
-        change_tell(arch_process());
+        event_notify(arch_process());
     return result;
 }
 
@@ -85,7 +85,7 @@ static int64_t put_some(struct pipe *pipe, uint64_t buffer, uint64_t bytes, bool
         result = ring_put(pipe, buffer, part) ? -EFAULT : (int64_t)part;
     spin_unlock(&pipe->lock);
     if (result > 0)
-        change_tell(arch_process());
+        event_notify(arch_process());
     return result;
 }
 
@@ -111,7 +111,7 @@ static int64_t pipe_read(struct file *file, uint64_t buffer, uint64_t bytes, uin
 
         if (got != -EAGAIN || (file->flags & O_NONBLOCK))
             return got;
-        int error = change_wait(WAIT_FOREVER);
+        int error = event_wait(WAIT_FOREVER);
         if (error)
             return error;
     }
@@ -132,7 +132,7 @@ static int64_t pipe_write(struct file *file, uint64_t buffer, uint64_t bytes, ui
         if (put == -EPIPE)
             broken_pipe_signal();
         if (put == -EAGAIN && !(file->flags & O_NONBLOCK))
-            put = change_wait(WAIT_FOREVER);
+            put = event_wait(WAIT_FOREVER);
         if (put)
             return done ? (int64_t)done : put;
     }
@@ -178,9 +178,9 @@ static void end_close(struct file *file, bool *end)
     *end = false;
     bool last = !pipe->has_reader && !pipe->has_writer;
     spin_unlock(&pipe->lock);
-    change_tell(file->process);
+    event_notify(file->process);
     if (last)
-        vm_pages_give(&file->process->vm, arch_physical_of(pipe), PIPE_MEMORY);
+        vm_pages_free(&file->process->vm, arch_physical_of(pipe), PIPE_MEMORY);
 }
 
 static void pipe_read_release(struct file *file)
@@ -227,7 +227,7 @@ uint64_t pipe_unread(struct file *file)
 
 static struct pipe *pipe_create(struct process *process)
 {
-    uint64_t memory = vm_pages_take(&process->vm, PIPE_MEMORY, ARCH_PAGE);
+    uint64_t memory = vm_pages_allocate(&process->vm, PIPE_MEMORY, ARCH_PAGE);
     struct pipe *pipe = arch_physical(memory);
 
     if (memory == PAGE_POOL_NONE)
@@ -307,7 +307,7 @@ static int64_t event_take(struct file *file, uint64_t *value)
     file->changes += there;
     spin_unlock(&file->lock);
     if (there)
-        change_tell(file->process);
+        event_notify(file->process);
     return there ? 0 : -EAGAIN;
 }
 
@@ -319,7 +319,7 @@ static int64_t event_add(struct file *file, uint64_t value)
     file->changes += fits;
     spin_unlock(&file->lock);
     if (fits)
-        change_tell(file->process);
+        event_notify(file->process);
     return fits ? 0 : -EAGAIN;
 }
 
@@ -333,7 +333,7 @@ static int64_t event_read(struct file *file, uint64_t buffer, uint64_t bytes, ui
         return -EINVAL;
     while ((error = event_take(file, &value)) != 0) {
         if (!(file->flags & O_NONBLOCK))
-            error = change_wait(WAIT_FOREVER);
+            error = event_wait(WAIT_FOREVER);
         if (error)
             return error;
     }
@@ -354,7 +354,7 @@ static int64_t event_write(struct file *file, uint64_t buffer, uint64_t bytes, u
         return -EINVAL;
     while ((error = event_add(file, value)) != 0) {
         if (!(file->flags & O_NONBLOCK))
-            error = change_wait(WAIT_FOREVER);
+            error = event_wait(WAIT_FOREVER);
         if (error)
             return error;
     }

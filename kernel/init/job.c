@@ -34,7 +34,7 @@ static struct {
 
     const struct memplan *plan;
     struct tree *tree;
-    struct tree_node *program;
+    struct inode *program;
     bool started;
 
     unsigned running;      /* ranks that have not ended */
@@ -134,15 +134,15 @@ uint64_t job_cpus_of(unsigned rank)
 
 /* ---- Start ---- */
 
-static struct tree_node *program_find(struct tree *tree, const char *path)
+static struct inode *program_find(struct tree *tree, const char *path)
 {
-    struct tree_node *node;
+    struct inode *inode;
 
-    if (tree_lookup(tree, tree->root, path, true, &node))
+    if (tree_lookup(tree, tree->root, path, true, &inode))
         node_stop(STOP_BAD_INPUT, "app=%s: there is no such file in the initrd", path);
-    if (!mode_is(node->mode, S_IFREG) || node->device)
+    if (!mode_is(inode->mode, S_IFREG) || inode->device)
         node_stop(STOP_BAD_INPUT, "app=%s is not a file", path);
-    return node;
+    return inode;
 }
 
 _Noreturn static void rank_run(unsigned rank)
@@ -190,7 +190,7 @@ _Noreturn static void rank_run(unsigned rank)
 _Noreturn void job_cpu_join(unsigned cpu)
 {
     while (!__atomic_load_n(&job.started, __ATOMIC_ACQUIRE))
-        arch_cpu_wait();
+        arch_cpu_idle();
     for (unsigned rank = 0; rank < job.rank_count; rank++)
         if (cpu == job_cpu_of(rank))
             rank_run(rank);
@@ -211,7 +211,7 @@ _Noreturn void job_start(const struct memplan *plan, struct tree *tree)
     job.running = job.rank_count;
     __atomic_store_n(&job.started, true, __ATOMIC_RELEASE);
     for (unsigned cpu = 1; cpu < arch_cpu_count(); cpu++)
-        arch_cpu_wake(cpu);
+        arch_ipi_send(cpu);
     job_cpu_join(0);
 }
 

@@ -280,7 +280,7 @@ struct loader {
     struct stack_builder stack;
 };
 
-static int program_load(struct process *process, const struct tree_node *program,
+static int program_load(struct process *process, const struct inode *program,
                         const struct process_arguments *given, struct loader *loader, uint64_t *entry,
                         uint64_t *stack, struct message *why)
 {
@@ -323,17 +323,17 @@ static int program_load(struct process *process, const struct tree_node *program
     return 0;
 }
 
-int process_load(struct process *process, struct tree_node *program, const struct process_arguments *given,
+int process_load(struct process *process, struct inode *program, const struct process_arguments *given,
                  uint64_t *entry, uint64_t *stack, struct message *why)
 {
     const uint64_t bytes = page_up(sizeof(struct loader));
-    uint64_t memory = vm_pages_take(&process->vm, bytes, ARCH_PAGE);
+    uint64_t memory = vm_pages_allocate(&process->vm, bytes, ARCH_PAGE);
 
     if (memory == PAGE_POOL_NONE)
         return message_set(why, -ENOMEM, "no memory to load %s", given->path);
 
     int error = program_load(process, program, given, arch_physical(memory), entry, stack, why);
-    vm_pages_give(&process->vm, memory, bytes);
+    vm_pages_free(&process->vm, memory, bytes);
     process->program = program;
     return error;
 }

@@ -6,7 +6,7 @@
  */
 #include "arch.h"
 #include "time/clock.h"
-#include "time/clockevent.h"
+#include "time/clock_event.h"
 #include "lib/command_line.h"
 #include "debug/console.h"
 #include "smp/crosscall.h"
@@ -62,7 +62,7 @@ static void options_read(struct boot_info *boot)
 /* ---- Memory ---- */
 
 /* Nodes that the archives will make: an entry, and each directory on its way, counted generously. */
-static uint64_t tree_nodes_max(const struct boot_info *boot)
+static uint64_t tree_inodes_max(const struct boot_info *boot)
 {
     uint64_t count = 32; /* root, /dev */
 
@@ -96,14 +96,14 @@ static void modules_check(const struct boot_info *boot)
     }
 }
 
-/* The node of each rank's first CPU. */
-static const uint32_t *rank_nodes(unsigned rank_count)
+/* The NUMA domain of each rank's first CPU. */
+static const uint32_t *rank_domains(unsigned rank_count)
 {
-    static uint32_t nodes[MEMPLAN_RANKS_MAX];
+    static uint32_t domains[MEMPLAN_RANKS_MAX];
 
     for (unsigned rank = 0; rank < rank_count; rank++)
-        nodes[rank] = arch_cpu_node(job_cpu_of(rank));
-    return nodes;
+        domains[rank] = arch_cpu_numa_domain(job_cpu_of(rank));
+    return domains;
 }
 
 /* `ranks_known`: the job is configured, and each rank's memory is to come from near its CPU. */
@@ -124,15 +124,15 @@ static void memory_plan(const struct boot_info *boot, unsigned rank_count, bool 
         .reserved = reserved,
         .reserved_count = count,
         .address_limit = arch_address_limit(),
-        .pool_bytes = arch_pool_bytes(boot) + tree_nodes_max(boot) * TREE_ENTRY_BYTES_MAX +
+        .pool_bytes = arch_pool_bytes(boot) + tree_inodes_max(boot) * TREE_ENTRY_BYTES_MAX +
                       threads_bytes(arch_cpus_present()) + proc_pool_bytes() + 8 * ARCH_PAGE,
         .pool_limit = arch_early_limit(),
         .rank_count = rank_count,
         .slice_bytes_min = SLICE_BYTES_MIN,
     };
     if (ranks_known) {
-        input.node_range_count = arch_node_ranges(&input.node_ranges);
-        input.rank_nodes = rank_nodes(rank_count);
+        input.numa_range_count = arch_numa_ranges(&input.numa_ranges);
+        input.rank_domains = rank_domains(rank_count);
     }
     int error = memplan_make(&input, &plan, &why);
 
@@ -150,21 +150,21 @@ static uint64_t overlap_bytes(const struct memory_range *a, const struct memory_
 }
 
 /* Where the firmware tells nodes: how much of each rank's memory is near it. */
-static void nodes_print(unsigned rank_count)
+static void numa_domains_print(unsigned rank_count)
 {
     const struct numa_range *ranges;
-    unsigned count = arch_node_ranges(&ranges);
+    unsigned count = arch_numa_ranges(&ranges);
 
     for (unsigned rank = 0; rank < rank_count && count > 0; rank++) {
         const struct memory_slice *slice = &plan.slices[rank];
-        uint32_t node = arch_cpu_node(job_cpu_of(rank));
+        uint32_t domain = arch_cpu_numa_domain(job_cpu_of(rank));
         uint64_t near = 0;
 
         for (unsigned i = 0; i < slice->extent_count; i++)
             for (unsigned j = 0; j < count; j++)
-                near += ranges[j].node == node ? overlap_bytes(&slice->extents[i], &ranges[j].range) : 0;
-        if (node != NUMA_NODE_NONE)
-            kernel_print("memory: rank %u is on NUMA node %u, as are %lu of its %lu MiB\n", rank, node,
+                near += ranges[j].domain == domain ? overlap_bytes(&slice->extents[i], &ranges[j].range) : 0;
+        if (domain != NUMA_DOMAIN_NONE)
+            kernel_print("memory: rank %u is on NUMA node %u, as are %lu of its %lu MiB\n", rank, domain,
                          near >> 20, slice->bytes >> 20);
     }
 }
@@ -180,8 +180,8 @@ static uint64_t kernel_bytes(void)
 static void *tree_page_take(void *context)
 {
     struct process *process = arch_process();
-    uint64_t page = process ? vm_pages_take(&process->vm, ARCH_PAGE, ARCH_PAGE)
-                            : page_pool_take(&kernel_pool, ARCH_PAGE, ARCH_PAGE);
+    uint64_t page = process ? vm_pages_allocate(&process->vm, ARCH_PAGE, ARCH_PAGE)
+                            : page_pool_allocate(&kernel_pool, ARCH_PAGE, ARCH_PAGE);
 
     (void)context; /* there is one tree */
     return page == PAGE_POOL_NONE ? NULL : arch_physical(page);
@@ -221,14 +221,14 @@ static void tree_build(const struct boot_info *boot)
 void kernel_woken(void)
 {
     crosscall_serve();
-    clockevent_recheck();
+    clock_event_recheck();
     klog_recheck();
 }
 
 _Noreturn void kernel_cpu_start(unsigned cpu)
 {
     klog(cpu_online, cpu, 0);
-    clockevent_start_cpu();
+    timers_start_cpu();
     job_cpu_join(cpu);
 }
 
@@ -257,9 +257,9 @@ _Noreturn void kernel_start(struct boot_info *boot)
     arch_memory_initialise(&kernel_pool, boot);
     arch_initialise(boot);
     clock_start();
-    if (clockevent_configure(&line, &why) || arch_wait_configure(&line, &why))
+    if (clock_event_configure(&line, &why) || arch_idle_configure(&line, &why))
         stop_for(-EINVAL, &why);
-    clockevent_start_cpu();
+    timers_start_cpu();
     klog_recheck();
     arch_cpus_start(&kernel_pool, boot);
     threads_initialise(&kernel_pool, arch_cpu_count());
@@ -269,7 +269,7 @@ _Noreturn void kernel_start(struct boot_info *boot)
 
     kernel_print("memory: %lu MiB for each of %u ranks, %lu KiB for the kernel\n", plan.slices[0].bytes >> 20,
                  job_rank_count(), kernel_bytes() / 1024);
-    nodes_print(job_rank_count());
+    numa_domains_print(job_rank_count());
     node_facts_set(kernel_bytes());
     if (command_line_option(&line, "selftest"))
         selftest_run(command_line_option(&line, "selftest"), &plan.slices[0]);

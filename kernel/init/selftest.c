@@ -8,7 +8,7 @@
 #include "init/selftest.h"
 #include "arch.h"
 #include "time/clock.h"
-#include "time/clockevent.h"
+#include "time/clock_event.h"
 #include "debug/console.h"
 #include "debug/klog.h"
 #include "lib/kstring.h"
@@ -75,7 +75,7 @@ static void trial_arm(struct trial *trial, struct trial_timer *timer, uint64_t d
 static void trial_finish(const struct trial *trial, uint64_t count)
 {
     while (trial->expired < count)
-        arch_cpu_wait();
+        arch_cpu_idle();
 }
 
 static uint64_t random_next(uint64_t *state)
@@ -172,7 +172,7 @@ static void cost_trial(struct trial_timer *timers)
         trial_arm(&trial, &timers[0], 0,
                   1); /* due already; the interrupt that it asks for stays pending meanwhile */
         t0 = arch_ticks();
-        clockevent_interrupt();
+        timer_interrupt_here();
         t1 = arch_ticks();
         expire = minimum(expire, t1 - t0);
 
@@ -196,7 +196,7 @@ _Noreturn void selftest_run(const char *name, const struct memory_slice *slice)
     if (strcmp(name, "timers") != 0)
         node_stop(STOP_BAD_INPUT, "selftest=%s: there is one, selftest=timers", name);
     page_pool_initialise(&pool, slice->extents, slice->extent_count);
-    uint64_t memory = page_pool_take(&pool, bytes, ARCH_PAGE);
+    uint64_t memory = page_pool_allocate(&pool, bytes, ARCH_PAGE);
     if (memory == PAGE_POOL_NONE)
         node_stop(STOP_NO_MEMORY, "no memory for %u timers", CROWD);
 

@@ -28,10 +28,10 @@ struct memory_range {
  * to. */
 struct numa_range {
     struct memory_range range;
-    uint32_t node;
+    uint32_t domain;
 };
 
-#define NUMA_NODE_NONE UINT32_MAX /* not known; also a CPU's */
+#define NUMA_DOMAIN_NONE UINT32_MAX /* not known; also a CPU's */
 
 struct boot_module {
     struct memory_range range;

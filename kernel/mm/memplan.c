@@ -14,9 +14,9 @@
  * comes first, and the last one arrives exactly at the end. (That blocks equal to within one item always
  * exist: Bárány and Grinberg, "Block partitions of sequences", 2015.)
  *
- * With NUMA nodes the spans are first cut where the node changes. Of each node's spans, every rank that
+ * With NUMA domains the spans are first cut where the domain changes. Of each domain's spans, every rank that
  * belongs there takes a run of at most T, the size of an average slice, and at most its part of them. What is
- * left, of all nodes, is cut as above, only that a rank with L bytes of its own wants t - L .. t + M - L of
+ * left, of all domains, is cut as above, only that a rank with L bytes of its own wants t - L .. t + M - L of
  * it. The argument is the same, as long as L <= t + M: and t >= T - M always, because ranks that want T - M -
  * L take less than T - L each, and there is that much for all.
  *
@@ -31,25 +31,25 @@
 #define INPUT_SPANS    640          /* merged ones of each kind; BOOT_RANGES_MAX and some */
 #define FREE_SPANS_MAX (2 * INPUT_SPANS)
 #define PARTS_MAX \
-    (FREE_SPANS_MAX + 2 * MEMPLAN_NODE_RANGES_MAX) /* each bound of a node's range cuts one span */
+    (FREE_SPANS_MAX + 2 * MEMPLAN_NUMA_RANGES_MAX) /* each bound of a domain's range cuts one span */
 
 struct span {
     uint64_t start, end; /* [start, end), not empty */
 };
 
-/* A free span, or a piece of one, that is of one node. */
+/* A free span, or a piece of one, that is of one domain. */
 struct part {
     struct span span;
-    uint32_t node;
+    uint32_t domain;
 };
 
-/* What a rank has of its own node. */
+/* What a rank has of its own domain. */
 struct own_piece {
     struct span span;
     unsigned place;
 };
 
-/* The ranks stand in a row: in order of their numbers, or of their nodes; a rank's index there is its place.
+/* The ranks stand in a row: in order of their numbers, or of their domains; a rank's index there is its place.
  */
 static struct {
     struct span usable[INPUT_SPANS], reserved[INPUT_SPANS], free[PARTS_MAX];
@@ -377,28 +377,28 @@ static void slices_in_order(const struct memplan_input *input, struct memplan *p
     slices_fill(input, plan); /* fits, for give_up_span has seen to it */
 }
 
-/* ---- nodes ---- */
+/* ---- domains ---- */
 
 /* Of the large page that holds the address. */
-static uint32_t node_at(const struct memplan_input *input, uint64_t address)
+static uint32_t domain_at(const struct memplan_input *input, uint64_t address)
 {
     uint64_t start = round_down(address, MEMPLAN_LARGE_PAGE);
 
-    for (unsigned i = 0; i < input->node_range_count; i++) {
-        const struct numa_range *numa = &input->node_ranges[i];
+    for (unsigned i = 0; i < input->numa_range_count; i++) {
+        const struct numa_range *numa = &input->numa_ranges[i];
 
         if (start >= numa->range.base && start - numa->range.base < numa->range.bytes)
-            return numa->node;
+            return numa->domain;
     }
-    return NUMA_NODE_NONE;
+    return NUMA_DOMAIN_NONE;
 }
 
-/* The next address behind `address` where the node may change: the first large page that begins at or behind
+/* The next address behind `address` where the domain may change: the first large page that begins at or behind
  * a bound of a range. */
-static uint64_t node_end(const struct memplan_input *input, uint64_t address, uint64_t end)
+static uint64_t domain_end(const struct memplan_input *input, uint64_t address, uint64_t end)
 {
-    for (unsigned i = 0; i < 2 * input->node_range_count; i++) {
-        const struct memory_range *range = &input->node_ranges[i / 2].range;
+    for (unsigned i = 0; i < 2 * input->numa_range_count; i++) {
+        const struct memory_range *range = &input->numa_ranges[i / 2].range;
         uint64_t bound = range->base;
 
         if (i % 2 && __builtin_add_overflow(bound, range->bytes, &bound))
@@ -412,32 +412,32 @@ static uint64_t node_end(const struct memplan_input *input, uint64_t address, ui
     return end;
 }
 
-/* False where there is nothing to choose: no nodes are known, or all memory is of the same one. */
+/* False where there is nothing to choose: no domains are known, or all memory is of the same one. */
 static bool parts_make(const struct memplan_input *input)
 {
     bool differ = false;
 
-    if (!input->node_ranges || !input->rank_nodes)
+    if (!input->numa_ranges || !input->rank_domains)
         return false;
     for (unsigned i = 0; i < work.free_count; i++) {
         uint64_t end;
 
         for (uint64_t at = work.free[i].start; at < work.free[i].end; at = end) {
-            end = node_end(input, at, work.free[i].end);
-            work.parts[work.part_count++] = (struct part){ { at, end }, node_at(input, at) };
-            differ = differ || work.parts[work.part_count - 1].node != work.parts[0].node;
+            end = domain_end(input, at, work.free[i].end);
+            work.parts[work.part_count++] = (struct part){ { at, end }, domain_at(input, at) };
+            differ = differ || work.parts[work.part_count - 1].domain != work.parts[0].domain;
         }
     }
     return differ;
 }
 
-/* Ranks of one node stand side by side, in order of their numbers. */
+/* Ranks of one domain stand side by side, in order of their numbers. */
 static void ranks_sort(const struct memplan_input *input)
 {
     for (unsigned rank = 0; rank < input->rank_count; rank++) {
         unsigned place = rank;
 
-        for (; place > 0 && input->rank_nodes[work.rank_at[place - 1]] > input->rank_nodes[rank]; place--)
+        for (; place > 0 && input->rank_domains[work.rank_at[place - 1]] > input->rank_domains[rank]; place--)
             work.rank_at[place] = work.rank_at[place - 1];
         work.rank_at[place] = rank;
     }
@@ -461,14 +461,14 @@ static void own_take(unsigned place, uint64_t from, uint64_t to)
     work.own_bytes[place] = to - from;
 }
 
-/* Gives the memory of a node to its ranks, which have the places [first, last); what they leave is rest. */
-static void node_share(uint32_t node, unsigned first, unsigned last, uint64_t average)
+/* Gives the memory of a domain to its ranks, which have the places [first, last); what they leave is rest. */
+static void domain_share(uint32_t domain, unsigned first, unsigned last, uint64_t average)
 {
     uint64_t from = 0, total;
 
     work.free_count = 0;
     for (unsigned i = 0; i < work.part_count; i++) {
-        if (work.parts[i].node == node)
+        if (work.parts[i].domain == domain)
             work.free[work.free_count++] = work.parts[i].span;
     }
     total = lay_out();
@@ -486,27 +486,27 @@ static void node_share(uint32_t node, unsigned first, unsigned last, uint64_t av
     work.rest_count += run_pieces(from, total, work.rest + work.rest_count);
 }
 
-/* Every rank takes what it can of its own node; the rest becomes the free spans, in the same order of nodes.
+/* Every rank takes what it can of its own domain; the rest becomes the free spans, in the same order of domains.
  */
-static void nodes_share(const struct memplan_input *input, uint64_t average)
+static void domains_share(const struct memplan_input *input, uint64_t average)
 {
     unsigned count = input->rank_count, last;
 
     work.own_count = work.rest_count = 0;
     memset(work.own_bytes, 0, sizeof(work.own_bytes));
     for (unsigned first = 0; first < count; first = last) {
-        uint32_t node = input->rank_nodes[work.rank_at[first]];
+        uint32_t domain = input->rank_domains[work.rank_at[first]];
 
-        for (last = first; last < count && input->rank_nodes[work.rank_at[last]] == node; last++)
+        for (last = first; last < count && input->rank_domains[work.rank_at[last]] == domain; last++)
             continue;
-        if (node != NUMA_NODE_NONE)
-            node_share(node, first, last, average);
+        if (domain != NUMA_DOMAIN_NONE)
+            domain_share(domain, first, last, average);
     }
     for (unsigned i = 0; i < work.part_count; i++) {
         bool shared = false;
 
-        for (unsigned rank = 0; rank < count && work.parts[i].node != NUMA_NODE_NONE; rank++)
-            shared = shared || input->rank_nodes[rank] == work.parts[i].node;
+        for (unsigned rank = 0; rank < count && work.parts[i].domain != NUMA_DOMAIN_NONE; rank++)
+            shared = shared || input->rank_domains[rank] == work.parts[i].domain;
         if (!shared)
             work.rest[work.rest_count++] = work.parts[i].span;
     }
@@ -536,13 +536,13 @@ static void give_up_part(void)
             (work.part_count - smallest) * sizeof(work.parts[0]));
 }
 
-static void slices_by_node(const struct memplan_input *input, struct memplan *plan)
+static void slices_by_domain(const struct memplan_input *input, struct memplan *plan)
 {
     ranks_sort(input);
     for (;;) {
         uint64_t average = round_down(parts_bytes() / input->rank_count, MEMPLAN_PAGE);
 
-        nodes_share(input, average);
+        domains_share(input, average);
         cut_slices(input->rank_count, average);
         if (slices_fill(input, plan))
             return;
@@ -553,7 +553,7 @@ static void slices_by_node(const struct memplan_input *input, struct memplan *pl
 static int make_slices(const struct memplan_input *input, struct memplan *plan, struct message *why)
 {
     if (parts_make(input))
-        slices_by_node(input, plan);
+        slices_by_domain(input, plan);
     else
         slices_in_order(input, plan);
 
@@ -599,9 +599,9 @@ int memplan_make(const struct memplan_input *input, struct memplan *plan, struct
         return message_set(why, -EINVAL, "memory plan: a pool of %llu bytes below 0x%llx makes no sense",
                            (unsigned long long)input->pool_bytes, (unsigned long long)input->address_limit);
 
-    if (input->node_range_count > MEMPLAN_NODE_RANGES_MAX)
-        return message_set(why, -E2BIG, "memory plan: %u ranges of NUMA nodes; at most %d are possible",
-                           input->node_range_count, MEMPLAN_NODE_RANGES_MAX);
+    if (input->numa_range_count > MEMPLAN_NUMA_RANGES_MAX)
+        return message_set(why, -E2BIG, "memory plan: %u ranges of NUMA domains; at most %d are possible",
+                           input->numa_range_count, MEMPLAN_NUMA_RANGES_MAX);
 
     int error = spans_collect(input->usable, input->usable_count, true, input->address_limit, work.usable,
                               &work.usable_count);

@@ -11,13 +11,13 @@
  *    the address limit;
  *  - slices are equal to within MEMPLAN_LARGE_PAGE bytes; where two adjoin, they do so on a
  * MEMPLAN_LARGE_PAGE boundary;
- *  - without nodes (or where all memory is of one node) slices follow each other in address order, and the
+ *  - without domains (or where all memory is of one domain) slices follow each other in address order, and the
  *    smallest is as large as such cuts allow;
- *  - with nodes, a slice has of its rank's node all but MEMPLAN_LARGE_PAGE of what it could: its own size, or
- *    an equal part of that node's memory where its ranks need more than there is. The rest comes from other
- *    nodes. A large page across a bound of nodes counts to the node where it begins;
+ *  - with domains, a slice has of its rank's domain all but MEMPLAN_LARGE_PAGE of what it could: its own size, or
+ *    an equal part of that domain's memory where its ranks need more than there is. The rest comes from other
+ *    domains. A large page across a bound of domains counts to the domain where it begins;
  *  - the pool's place depends on nothing but the map, the limits and pool_bytes: neither on rank_count nor on
- *    slice_bytes_min nor on nodes;
+ *    slice_bytes_min nor on domains;
  *  - usable_bytes = pool + slices + lost_bytes: every byte is accounted for; while no slice needs more than
  *    MEMPLAN_EXTENTS_MAX extents, only parts of pages are lost.
  *
@@ -34,7 +34,7 @@
 #define MEMPLAN_EXTENTS_MAX 16 /* a slice; the smallest further ones are given up and counted as lost */
 #define MEMPLAN_RANKS_MAX   64
 
-#define MEMPLAN_NODE_RANGES_MAX 256
+#define MEMPLAN_NUMA_RANGES_MAX 256
 
 /* The memory of one rank, in ascending order. */
 struct memory_slice {
@@ -55,10 +55,10 @@ struct memplan_input {
     uint64_t slice_bytes_min; /* a smaller slice is an error */
 
     /* Optional, both or none. Where ranges overlap, the first one tells. */
-    const struct numa_range *node_ranges;
-    unsigned node_range_count;
+    const struct numa_range *numa_ranges;
+    unsigned numa_range_count;
     const uint32_t
-        *rank_nodes; /* of each rank: the node that its memory should come from, or NUMA_NODE_NONE */
+        *rank_domains; /* of each rank: the domain that its memory should come from, or NUMA_DOMAIN_NONE */
 };
 
 struct memplan {
@@ -72,7 +72,7 @@ struct memplan {
 
 /* Returns 0, -EINVAL for an impossible request, -ENOMEM with `why` naming what is there and what would be
  * needed, or -E2BIG where the map has more separate ranges than the planner's tables hold (640 usable, 640
- * reserved, MEMPLAN_NODE_RANGES_MAX of nodes). *plan is complete only after 0. Any context; no allocation;
+ * reserved, MEMPLAN_NUMA_RANGES_MAX of domains). *plan is complete only after 0. Any context; no allocation;
  * uses a static work area, so one caller at a time. */
 int memplan_make(const struct memplan_input *input, struct memplan *plan, struct message *why);
 

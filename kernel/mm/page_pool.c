@@ -27,7 +27,7 @@ void page_pool_initialise(struct page_pool *pool, const struct memory_range *ext
     pool->first = PAGE_POOL_NONE;
     pool->free_bytes = 0;
     for (unsigned i = 0; i < count; i++)
-        page_pool_give(pool, extents[i].base, extents[i].bytes);
+        page_pool_free(pool, extents[i].base, extents[i].bytes);
     pool->total_bytes = pool->free_bytes;
 }
 
@@ -76,7 +76,7 @@ static uint64_t take_first_fit(struct page_pool *pool, uint64_t bytes, uint64_t 
     return PAGE_POOL_NONE;
 }
 
-uint64_t page_pool_take(struct page_pool *pool, uint64_t bytes, uint64_t alignment)
+uint64_t page_pool_allocate(struct page_pool *pool, uint64_t bytes, uint64_t alignment)
 {
     uint64_t address = PAGE_POOL_NONE;
 
@@ -89,10 +89,10 @@ uint64_t page_pool_take(struct page_pool *pool, uint64_t bytes, uint64_t alignme
     return address;
 }
 
-uint64_t page_pool_take_some(struct page_pool *pool, uint64_t bytes, uint64_t *got)
+uint64_t page_pool_allocate_partial(struct page_pool *pool, uint64_t bytes, uint64_t *got)
 {
     for (uint64_t part = bytes; part >= ARCH_PAGE; part = part / 2 & ~(ARCH_PAGE - 1)) {
-        uint64_t address = page_pool_take(pool, part, ARCH_PAGE);
+        uint64_t address = page_pool_allocate(pool, part, ARCH_PAGE);
 
         if (address != PAGE_POOL_NONE) {
             *got = part;
@@ -102,7 +102,7 @@ uint64_t page_pool_take_some(struct page_pool *pool, uint64_t bytes, uint64_t *g
     return PAGE_POOL_NONE;
 }
 
-void page_pool_give(struct page_pool *pool, uint64_t address, uint64_t bytes)
+void page_pool_free(struct page_pool *pool, uint64_t address, uint64_t bytes)
 {
     uint64_t *link = &pool->first;
     uint64_t before = PAGE_POOL_NONE;

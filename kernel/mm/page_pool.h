@@ -26,12 +26,12 @@ void page_pool_initialise(struct page_pool *pool, const struct memory_range *ext
 
 /* `bytes` contiguous bytes, a multiple of the page, at a multiple of `alignment` (a power of two, at least a
  * page). The contents are whatever was there. PAGE_POOL_NONE where there are none. */
-uint64_t page_pool_take(struct page_pool *pool, uint64_t bytes, uint64_t alignment);
+uint64_t page_pool_allocate(struct page_pool *pool, uint64_t bytes, uint64_t alignment);
 
-/* As page_pool_take without alignment, but fewer bytes, at least a page, will do where there is no run of
+/* As page_pool_allocate without alignment, but fewer bytes, at least a page, will do where there is no run of
  * `bytes`: *got tells. Finds nothing only in a pool without a free page. */
-uint64_t page_pool_take_some(struct page_pool *pool, uint64_t bytes, uint64_t *got);
+uint64_t page_pool_allocate_partial(struct page_pool *pool, uint64_t bytes, uint64_t *got);
 
-void page_pool_give(struct page_pool *pool, uint64_t address, uint64_t bytes);
+void page_pool_free(struct page_pool *pool, uint64_t address, uint64_t bytes);
 
 #endif

@@ -43,7 +43,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 
 struct shared_memory *shared_memory_create(struct vm *owner)
 {
-    uint64_t page = vm_pages_take(owner, ARCH_PAGE, ARCH_PAGE);
+    uint64_t page = vm_pages_allocate(owner, ARCH_PAGE, ARCH_PAGE);
 
     if (page == PAGE_POOL_NONE)
         return NULL;
@@ -74,14 +74,14 @@ static void idle_note(struct shared_memory *object)
     spin_unlock(&idle.lock);
 }
 
-void shared_memory_hold(struct shared_memory *object)
+void shared_memory_get(struct shared_memory *object)
 {
     spin_lock(&object->lock);
     object->references++;
     spin_unlock(&object->lock);
 }
 
-void shared_memory_release(struct shared_memory *object)
+void shared_memory_put(struct shared_memory *object)
 {
     spin_lock(&object->lock);
     object->references--;
@@ -96,7 +96,7 @@ static void use_begin(struct shared_memory *object)
     spin_unlock(&object->lock);
 }
 
-void shared_memory_map_release(struct shared_memory *object)
+void shared_memory_map_put(struct shared_memory *object)
 {
     spin_lock(&object->lock);
     object->uses--;
@@ -104,7 +104,7 @@ void shared_memory_map_release(struct shared_memory *object)
     spin_unlock(&object->lock);
 }
 
-void shared_memory_map_hold(struct shared_memory *object)
+void shared_memory_map_get(struct shared_memory *object)
 {
     spin_lock(&object->lock);
     object->uses++;
@@ -114,8 +114,8 @@ void shared_memory_map_hold(struct shared_memory *object)
 
 static void use_end(struct shared_memory *object)
 {
-    shared_memory_map_release(object);
-    shared_memory_settle();
+    shared_memory_map_put(object);
+    shared_memory_reclaim();
 }
 
 /* ---- Runs; with the object's lock ---- */
@@ -237,9 +237,9 @@ static void memory_trim(struct shared_memory *object, bool all)
         spin_unlock(&object->lock);
         if (!found)
             return;
-        vm_pages_give(cut.owner, cut.physical, cut.bytes);
+        vm_pages_free(cut.owner, cut.physical, cut.bytes);
         if (emptied)
-            vm_pages_give(emptied->owner, arch_physical_of(emptied), ARCH_PAGE);
+            vm_pages_free(emptied->owner, arch_physical_of(emptied), ARCH_PAGE);
     }
 }
 
@@ -253,7 +253,7 @@ static struct shared_memory *idle_take(void)
     return object;
 }
 
-void shared_memory_settle(void)
+void shared_memory_reclaim(void)
 {
     while (__atomic_load_n(&idle.first, __ATOMIC_RELAXED)) {
         struct shared_memory *object = idle_take();
@@ -271,9 +271,9 @@ void shared_memory_settle(void)
         if (dead || alive)
             memory_trim(object, dead);
         if (dead)
-            vm_pages_give(object->owner, arch_physical_of(object), ARCH_PAGE);
+            vm_pages_free(object->owner, arch_physical_of(object), ARCH_PAGE);
         if (alive)
-            shared_memory_release(object);
+            shared_memory_put(object);
     }
 }
 
@@ -295,7 +295,7 @@ static uint64_t run_take(struct vm *payer, uint64_t offset, uint64_t bytes, uint
         if (sizes[i] == ARCH_PAGE && bytes > to_large)
             part = to_large; /* what comes behind that may become large pages again */
         for (; part >= sizes[i] && physical == PAGE_POOL_NONE; part = part / 2 & ~(sizes[i] - 1)) {
-            physical = vm_pages_take(payer, part, sizes[i]);
+            physical = vm_pages_allocate(payer, part, sizes[i]);
             *got = part;
         }
     }
@@ -312,7 +312,7 @@ static bool slice_may_do(const struct shared_memory *object, const struct vm *pa
            wanted - capacity <= __atomic_load_n(&payer->pages->free_bytes, __ATOMIC_RELAXED);
 }
 
-/* Backs everything below `wanted`. What was backed before -ENOSPC stays: shared_memory_settle takes it back
+/* Backs everything below `wanted`. What was backed before -ENOSPC stays: shared_memory_reclaim takes it back
  * when the use ends. */
 static int capacity_reserve(struct shared_memory *object, struct vm *payer, uint64_t wanted)
 {
@@ -331,9 +331,9 @@ static int capacity_reserve(struct shared_memory *object, struct vm *payer, uint
             return -ENOSPC;
         arch_zero(arch_physical(physical), got);
         if (needs_page) {
-            page = vm_pages_take(payer, ARCH_PAGE, ARCH_PAGE);
+            page = vm_pages_allocate(payer, ARCH_PAGE, ARCH_PAGE);
             if (page == PAGE_POOL_NONE) {
-                vm_pages_give(payer, physical, got);
+                vm_pages_free(payer, physical, got);
                 return -ENOSPC;
             }
         }
@@ -344,9 +344,9 @@ static int capacity_reserve(struct shared_memory *object, struct vm *payer, uint
             alone && run_append(object, payer, physical, got, needs_page ? arch_physical(page) : NULL);
         spin_unlock(&object->lock);
         if (!alone) /* somebody else made it grow meanwhile */
-            vm_pages_give(payer, physical, got);
+            vm_pages_free(payer, physical, got);
         if (needs_page && !page_used)
-            vm_pages_give(payer, page, ARCH_PAGE);
+            vm_pages_free(payer, page, ARCH_PAGE);
     }
 }
 
@@ -440,7 +440,7 @@ int64_t shared_memory_read(struct shared_memory *object, uint64_t buffer, uint64
         if (at >= size)
             break;
         part = smaller(smaller(bytes - done, size - at), run.bytes - (at - run.offset));
-        got = user_write_most(buffer + done, arch_physical(run.physical + (at - run.offset)), part);
+        got = user_write_partial(buffer + done, arch_physical(run.physical + (at - run.offset)), part);
     }
     use_end(object);
     return got < 0 && done == 0 ? got : (int64_t)done;
@@ -460,7 +460,7 @@ static int64_t piece_write(struct shared_memory *object, uint64_t buffer, uint64
         uint64_t inside = at + done - run->offset;
 
         part = smaller(bytes - done, run->bytes - inside);
-        got = user_read_most(arch_physical(run->physical + inside), buffer + done, part);
+        got = user_read_partial(arch_physical(run->physical + inside), buffer + done, part);
     }
     if (done > 0 && at + done > size)
         object->bytes = size = at + done;

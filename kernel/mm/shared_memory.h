@@ -16,8 +16,8 @@
  *
  * Locks: each object's own and that of the list of idle objects are leaves: no other lock is taken under
  * them, so every function but create, resize, grow, reserve, clear, write and settle may be called with any
- * lock held, the vm's too. These take or give memory of slices (vm_pages_take, vm_pages_give): no vm's lock
- * may be held. Whoever lets go of an object therefore calls shared_memory_settle() after it has let go of its
+ * lock held, the vm's too. These take or give memory of slices (vm_pages_allocate, vm_pages_free): no vm's lock
+ * may be held. Whoever lets go of an object therefore calls shared_memory_reclaim() after it has let go of its
  * locks.
  */
 #ifndef TACET_SHARED_MEMORY_H
@@ -34,7 +34,7 @@ struct shared_memory {
     unsigned references;
     unsigned uses;          /* mappings, and copies under way */
     bool tail_dirty;        /* what lies behind the size's page need not be zero: growth zeroes it */
-    bool is_idle;           /* on the list that shared_memory_settle works off */
+    bool is_idle;           /* on the list that shared_memory_reclaim works off */
     uint64_t bytes;         /* the size; any number */
     uint64_t capacity;      /* bytes of all runs */
     uint64_t reserved;      /* backed from the start up to here, whatever the size */
@@ -47,13 +47,13 @@ struct shared_memory {
 /* An empty object with one reference; its own memory is `owner`'s. NULL where there is none. */
 struct shared_memory *shared_memory_create(struct vm *owner);
 
-void shared_memory_hold(struct shared_memory *object);
-void shared_memory_release(struct shared_memory *object);
+void shared_memory_get(struct shared_memory *object);
+void shared_memory_put(struct shared_memory *object);
 
 /* Counts a mapping: for as long as there is one, runs stay what they are, also behind the size. Neither takes
  * or gives a reference. */
-void shared_memory_map_hold(struct shared_memory *object);
-void shared_memory_map_release(struct shared_memory *object);
+void shared_memory_map_get(struct shared_memory *object);
+void shared_memory_map_put(struct shared_memory *object);
 
 /* The physical memory at `offset`, a multiple of the page: answers how many bytes of it follow each other, at
  * most `bytes` rounded up to pages, and where they begin; 0 at or behind the capacity. */
@@ -84,6 +84,6 @@ int64_t shared_memory_write(struct shared_memory *object, struct vm *payer, uint
                             uint64_t *offset, bool append);
 
 /* Gives memory back that nobody uses or refers to any more. Cheap where there is none. */
-void shared_memory_settle(void);
+void shared_memory_reclaim(void);
 
 #endif

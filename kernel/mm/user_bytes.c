@@ -22,7 +22,7 @@ static int64_t moved(uint64_t done, uint64_t wanted)
     return done == 0 && wanted > 0 ? -EFAULT : (int64_t)done;
 }
 
-int64_t user_read_most(void *to, uint64_t from, uint64_t bytes)
+int64_t user_read_partial(void *to, uint64_t from, uint64_t bytes)
 {
     uint64_t done = 0, part;
 
@@ -36,7 +36,7 @@ int64_t user_read_most(void *to, uint64_t from, uint64_t bytes)
     return moved(done, bytes);
 }
 
-int64_t user_write_most(uint64_t to, const void *from, uint64_t bytes)
+int64_t user_write_partial(uint64_t to, const void *from, uint64_t bytes)
 {
     uint64_t done = 0, part;
 
@@ -50,7 +50,7 @@ int64_t user_write_most(uint64_t to, const void *from, uint64_t bytes)
     return moved(done, bytes);
 }
 
-int64_t user_clear_most(uint64_t to, uint64_t bytes)
+int64_t user_clear_partial(uint64_t to, uint64_t bytes)
 {
     uint64_t done = 0, part;
 

@@ -24,18 +24,18 @@ void vm_end(struct vm *vm)
     vm_unlock(vm);
 }
 
-uint64_t vm_pages_take(struct vm *vm, uint64_t bytes, uint64_t alignment)
+uint64_t vm_pages_allocate(struct vm *vm, uint64_t bytes, uint64_t alignment)
 {
     spin_lock(&vm->lock);
-    uint64_t physical = page_pool_take(vm->pages, bytes, alignment);
+    uint64_t physical = page_pool_allocate(vm->pages, bytes, alignment);
     spin_unlock(&vm->lock);
     return physical;
 }
 
-void vm_pages_give(struct vm *vm, uint64_t physical, uint64_t bytes)
+void vm_pages_free(struct vm *vm, uint64_t physical, uint64_t bytes)
 {
     spin_lock(&vm->lock);
-    page_pool_give(vm->pages, physical, bytes);
+    page_pool_free(vm->pages, physical, bytes);
     spin_unlock(&vm->lock);
 }
 
@@ -422,7 +422,7 @@ bool vm_beyond_object(struct vm *vm, uint64_t address)
     return !attached;
 }
 
-bool vm_fault_passed(struct vm *vm, uint64_t address, unsigned rights)
+bool vm_fault_is_spurious(struct vm *vm, uint64_t address, unsigned rights)
 {
     vm_lock(vm);
     bool allowed = arch_space_allows(&vm->space, address, rights);

@@ -11,7 +11,7 @@
  * Every operation succeeds or changes nothing. All of them may run on several CPUs at once: `lock` guards the
  * areas, the page tables and the pool of the slice. Under it only a shared object's lock is taken, and CPUs
  * that know pages which go away are told by crosscall. Objects that nobody uses any more are given back after
- * it (shared_memory_settle), to slices that may be others'; so no vm's lock may be held by a caller.
+ * it (shared_memory_reclaim), to slices that may be others'; so no vm's lock may be held by a caller.
  */
 #ifndef TACET_VM_H
 #define TACET_VM_H
@@ -59,9 +59,9 @@ int vm_create(struct vm *vm, struct page_pool *pages);
  * another rank's. Its own stays where it is: nobody else gets its slice. */
 void vm_end(struct vm *vm);
 
-/* Pages of the slice for others than the program: as page_pool_take and page_pool_give. */
-uint64_t vm_pages_take(struct vm *vm, uint64_t bytes, uint64_t alignment);
-void vm_pages_give(struct vm *vm, uint64_t physical, uint64_t bytes);
+/* Pages of the slice for others than the program: as page_pool_allocate and page_pool_free. */
+uint64_t vm_pages_allocate(struct vm *vm, uint64_t bytes, uint64_t alignment);
+void vm_pages_free(struct vm *vm, uint64_t physical, uint64_t bytes);
 
 /* Maps `bytes` (rounded up to pages) at *address, or where there is room at or above it. -ENOMEM, -EINVAL,
  * -EEXIST. */
@@ -124,6 +124,6 @@ bool vm_beyond_object(struct vm *vm, uint64_t address);
 
 /* After a fault: whether the program may do what it tried. It was too early or too late then, for another CPU
  * was changing the address space, or this one knew old rights; it may try again. No locks held. */
-bool vm_fault_passed(struct vm *vm, uint64_t address, unsigned rights);
+bool vm_fault_is_spurious(struct vm *vm, uint64_t address, unsigned rights);
 
 #endif

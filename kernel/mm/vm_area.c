@@ -22,7 +22,7 @@ struct area_page {
 int areas_reserve(struct vm *vm, unsigned count)
 {
     while (vm->spare_areas < count) {
-        uint64_t physical = page_pool_take(vm->pages, ARCH_PAGE, ARCH_PAGE);
+        uint64_t physical = page_pool_allocate(vm->pages, ARCH_PAGE, ARCH_PAGE);
         if (physical == PAGE_POOL_NONE)
             return -ENOMEM;
 
@@ -74,16 +74,16 @@ static void object_hold(const struct vm_area *area)
 {
     if (!area->object)
         return;
-    shared_memory_hold(area->object);
-    shared_memory_map_hold(area->object);
+    shared_memory_get(area->object);
+    shared_memory_map_get(area->object);
 }
 
 /* An area that is no longer in the list. */
 static void area_retire(struct vm *vm, struct vm_area *area)
 {
     if (area->object) {
-        shared_memory_map_release(area->object);
-        shared_memory_release(area->object);
+        shared_memory_map_put(area->object);
+        shared_memory_put(area->object);
     }
     descriptor_give(vm, area);
 }
@@ -109,7 +109,7 @@ static void pages_compact(struct vm *vm)
         *area = **link;
         *link = area;
     }
-    page_pool_give(vm->pages, arch_physical_of(page), ARCH_PAGE);
+    page_pool_free(vm->pages, arch_physical_of(page), ARCH_PAGE);
 }
 
 void areas_settle(struct vm *vm)

@@ -87,7 +87,7 @@ static inline void vm_unlock(struct vm *vm)
 {
     areas_settle(vm);
     spin_unlock(&vm->lock);
-    shared_memory_settle();
+    shared_memory_reclaim();
 }
 
 #endif

@@ -10,7 +10,7 @@ static void memory_release(void *context, uint64_t physical, uint64_t bytes)
 {
     struct vm *vm = context;
 
-    page_pool_give(vm->pages, physical, bytes);
+    page_pool_free(vm->pages, physical, bytes);
 }
 
 /* One physical run for [address, …), at most `bytes`: a huge or large page where the address allows and the
@@ -23,7 +23,7 @@ static uint64_t run_take(struct vm *vm, uint64_t address, uint64_t bytes, uint64
         if ((address & (sizes[i] - 1)) || bytes < sizes[i])
             continue;
 
-        uint64_t physical = page_pool_take(vm->pages, sizes[i], sizes[i]);
+        uint64_t physical = page_pool_allocate(vm->pages, sizes[i], sizes[i]);
         if (physical != PAGE_POOL_NONE) {
             *got = sizes[i];
             return physical;
@@ -31,7 +31,7 @@ static uint64_t run_take(struct vm *vm, uint64_t address, uint64_t bytes, uint64
     }
 
     uint64_t to_large = ARCH_LARGE_PAGE - (address & (ARCH_LARGE_PAGE - 1));
-    return page_pool_take_some(vm->pages, bytes < to_large ? bytes : to_large, got);
+    return page_pool_allocate_partial(vm->pages, bytes < to_large ? bytes : to_large, got);
 }
 
 /* Backs a part of [address, address + bytes), none of which is attached; *got tells how much. */
@@ -46,7 +46,7 @@ static int run_back_own(struct vm *vm, uint64_t address, uint64_t bytes, unsigne
 
     int error = arch_map(&vm->space, address, physical, *got, rights);
     if (error)
-        page_pool_give(vm->pages, physical, *got);
+        page_pool_free(vm->pages, physical, *got);
     return error;
 }
 

@@ -72,7 +72,7 @@ static void waiter_wake(struct waiter *waiter)
 
     queue_leave(waiter);
     __atomic_store_n(&waiter->woken, 1, __ATOMIC_RELEASE);
-    arch_cpu_wake(cpu);
+    arch_ipi_send(cpu);
 }
 
 static long queue_wake(struct queue *queue, uint64_t key, uint64_t count, uint32_t bits)
@@ -111,7 +111,7 @@ static int key_of(uint64_t address, uint64_t *key)
         return -EINVAL;
     if (address >= ARCH_USER_LIMIT)
         return -EFAULT;
-    *key = arch_physical_behind(&arch_process()->vm.space, address);
+    *key = arch_translate(&arch_process()->vm.space, address);
     return *key == PAGE_POOL_NONE ? -EFAULT : 0;
 }
 

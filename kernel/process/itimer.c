@@ -10,7 +10,7 @@
 #include "process/itimer.h"
 #include "arch.h"
 #include "time/clock.h"
-#include "time/clockevent.h"
+#include "time/clock_event.h"
 #include "smp/crosscall.h"
 #include "lib/errno.h"
 #include "process/process.h"

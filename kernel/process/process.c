@@ -6,7 +6,7 @@
 #include "process/process.h"
 #include "arch.h"
 #include "time/clock.h"
-#include "time/clockevent.h"
+#include "time/clock_event.h"
 #include "debug/console.h"
 #include "lib/errno.h"
 #include "process/itimer.h"
@@ -35,7 +35,7 @@ int process_create(unsigned rank, const struct memory_slice *slice, struct tree 
     struct page_pool pages;
 
     page_pool_initialise(&pages, slice->extents, slice->extent_count);
-    uint64_t memory = page_pool_take(&pages, bytes, ARCH_PAGE);
+    uint64_t memory = page_pool_allocate(&pages, bytes, ARCH_PAGE);
     if (memory == PAGE_POOL_NONE)
         return message_set(why, -ENOMEM, "no memory for the process of rank %u", rank);
 
@@ -49,7 +49,7 @@ int process_create(unsigned rank, const struct memory_slice *slice, struct tree 
     process->umask = 022;
     process->directory = tree->root;
     spin_lock(&tree->lock);
-    tree_use(tree->root);
+    inode_get(tree->root);
     spin_unlock(&tree->lock);
     process->program_path = given->path;
     process->prefix = given->prefix;
@@ -105,7 +105,7 @@ _Noreturn void process_end(void)
     itimer_end(process);
     vm_end(&process->vm);
     spin_lock(&process->tree->lock);
-    tree_unuse(process->tree, process->directory);
+    inode_put(process->tree, process->directory);
     spin_unlock(&process->tree->lock);
     job_rank_end(process->exit_status);
 }
@@ -185,13 +185,13 @@ _Noreturn void process_kill(const struct signal_info *info, const void *frame)
     process_exit(STATUS_SIGNALED + (unsigned)info->signal);
 }
 
-bool trap_fault_passed(uint64_t address, unsigned rights, bool from_program)
+bool page_fault_is_spurious(uint64_t address, unsigned rights, bool from_program)
 {
     struct process *process = arch_process();
 
     if (!process || address >= ARCH_USER_LIMIT)
         return false;
-    return from_program ? vm_fault_passed(&process->vm, address, rights)
+    return from_program ? vm_fault_is_spurious(&process->vm, address, rights)
                         : arch_space_allows(&process->vm.space, address, rights);
 }
 

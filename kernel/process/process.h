@@ -49,8 +49,8 @@ struct process {
     struct vm vm;
     struct file_table files;
     struct tree *tree;
-    struct tree_node *directory; /* current; in use; under the tree's lock */
-    struct tree_node *program;
+    struct inode *directory; /* current; in use; under the tree's lock */
+    struct inode *program;
     const char *program_path;
     struct process_image image;
     char name[PROCESS_NAME_BYTES];
@@ -85,7 +85,7 @@ int process_create(unsigned rank, const struct memory_slice *slice, struct tree 
 
 /* Loads the program (kernel/init/load.c): segments with their rights, stack with arguments, environment and
  * auxiliary vector. Its address space must be active. -ENOEXEC, -ENOMEM, -E2BIG with `why`. */
-int process_load(struct process *process, struct tree_node *program, const struct process_arguments *given,
+int process_load(struct process *process, struct inode *program, const struct process_arguments *given,
                  uint64_t *entry, uint64_t *stack, struct message *why);
 
 /* Of all its threads, ended ones included. */

@@ -2,7 +2,7 @@
 /*
  * signal_deliver.c: what signals do to the thread that takes them; see signal.h.
  *
- * Runs on the thread's own CPU, interrupts off, on its way back to the program (thread_leave), where a frame
+ * Runs on the thread's own CPU, interrupts off, on its way back to the program (thread_slow_return), where a frame
  * holds all the program's registers.
  *
  * A system call that was interrupted ends in one of three ways: without a handler it starts again, as if
@@ -12,7 +12,7 @@
  */
 #include "arch.h"
 #include "time/clock.h"
-#include "time/clockevent.h"
+#include "time/clock_event.h"
 #include "debug/console.h"
 #include "lib/errno.h"
 #include "debug/klog.h"
@@ -117,7 +117,7 @@ static void call_go_on(struct thread *thread, void *frame, bool handled, uint64_
     if (restart == RESTART_NONE || !arch_call_interrupted(frame))
         return;
     if (!handled || (restart == RESTART_ALWAYS && (flags & SA_RESTART)))
-        arch_call_again(frame, thread->restart_number);
+        arch_call_restart(frame, thread->restart_number);
 }
 
 /* What holds while the handler runs. */

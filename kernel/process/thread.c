@@ -8,7 +8,7 @@
 #include "process/thread.h"
 #include "arch.h"
 #include "time/clock.h"
-#include "time/clockevent.h"
+#include "time/clock_event.h"
 #include "debug/console.h"
 #include "lib/errno.h"
 #include "process/futex.h"
@@ -19,7 +19,7 @@
 #include "process/process.h"
 #include "debug/stop.h"
 #include "syscall/syscall.h"
-#include "process/wait.h"
+#include "process/event.h"
 
 /* For how long clone waits for a CPU, if none is free. Threads that nobody joins (OpenMP's, when a team gets
  * smaller) need theirs for a moment after the program has done with them. */
@@ -41,7 +41,7 @@ uint64_t threads_bytes(unsigned cpu_count)
 
 void threads_initialise(struct page_pool *pool, unsigned cpu_count)
 {
-    uint64_t memory = page_pool_take(pool, threads_bytes(cpu_count), ARCH_PAGE);
+    uint64_t memory = page_pool_allocate(pool, threads_bytes(cpu_count), ARCH_PAGE);
 
     if (memory == PAGE_POOL_NONE)
         node_stop(STOP_NO_MEMORY, "no memory for the threads of %u CPUs", cpu_count);
@@ -163,7 +163,7 @@ static int cpu_find(struct process *process, uint64_t wanted, uint64_t end_word)
         if (clock_now_ns() >= deadline_ns)
             return CPU_NONE;
         spin_unlock(&process->lock);
-        if (change_wait_looking(deadline_ns)) /* nobody announces those that wait for the word */
+        if (event_wait_polling(deadline_ns)) /* nobody announces those that wait for the word */
             deadline_ns = 0;                  /* a signal is more urgent */
     }
 }
@@ -257,7 +257,7 @@ long thread_clone(uint64_t flags, uint64_t stack, uint64_t parent_tid, uint64_t 
     spin_unlock(&process->lock);
     klog(thread_start, tid, cpu);
     if (cpu >= 0)
-        arch_cpu_wake((unsigned)cpu);
+        arch_ipi_send((unsigned)cpu);
     return (long)tid;
 }
 
@@ -270,7 +270,7 @@ static void cpu_give(struct process *process, unsigned cpu)
         thread_place(process, successor, cpu);
     else
         __atomic_store_n(&on_cpu[cpu], NULL, __ATOMIC_RELEASE);
-    change_tell(process); /* whoever wants a CPU for a new one */
+    event_notify(process); /* whoever wants a CPU for a new one */
 }
 
 _Noreturn static void thread_run(struct thread *thread)
@@ -293,12 +293,12 @@ _Noreturn void thread_idle(void)
     unsigned cpu = arch_cpu_index();
 
     if (arch_process())
-        arch_space_leave(&arch_process()->vm.space);
+        arch_space_deactivate(&arch_process()->vm.space);
     arch_thread_set(NULL);
     arch_process_set(NULL);
     while (!thread_of_cpu(cpu)) {
         crosscall_serve();
-        arch_cpu_wait();
+        arch_cpu_idle();
     }
     thread_run(thread_of_cpu(cpu));
 }
@@ -372,11 +372,11 @@ static void thread_move(struct thread *thread, const void *frame)
     __atomic_store_n(&on_cpu[to], thread, __ATOMIC_RELEASE);
     cpu_give(process, from);
     spin_unlock(&process->lock);
-    arch_cpu_wake(to);
+    arch_ipi_send(to);
     thread_idle();
 }
 
-void thread_leave(void *frame)
+void thread_slow_return(void *frame)
 {
     struct thread *thread = arch_thread();
 
@@ -399,13 +399,13 @@ void thread_notify(struct thread *thread)
      * so the order here is the other one. */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (thread != arch_thread())
-        arch_cpu_wake(thread->cpu);
+        arch_ipi_send(thread->cpu);
 }
 
 void thread_return_check(void)
 {
     if (thread_wanted(arch_thread()))
-        arch_return_divert();
+        arch_request_slow_return();
 }
 
 /* ---- Sleeping ---- */
@@ -465,7 +465,7 @@ long thread_interrupted_call(unsigned number, enum restart restart)
 
     thread->restart_number = number;
     thread->restart = restart;
-    arch_return_divert();
+    arch_request_slow_return();
     return -EINTR;
 }
 

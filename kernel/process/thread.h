@@ -8,7 +8,7 @@
  *
  * A thread enters the kernel by a system call, a fault or an interrupt, and stays there only for as long as
  * it works or sleeps (thread_sleep). What others want of it meanwhile (a signal, the end of its process) it
- * finds on its way back to the program: thread_leave. A thread that arrives on a CPU, new or moved, takes
+ * finds on its way back to the program: thread_slow_return. A thread that arrives on a CPU, new or moved, takes
  * that way, too.
  */
 #ifndef TACET_THREAD_H
@@ -90,10 +90,10 @@ struct thread *thread_of_cpu(unsigned cpu);
 struct thread *thread_find(const struct process *process, uint32_t tid);
 
 /* Lets a thread look whether something waits for it: it leaves the kernel, if it sleeps there, and passes
- * through thread_leave. */
+ * through thread_slow_return. */
 void thread_notify(struct thread *thread);
 
-/* In a system call: lets it return through thread_leave if something waits for this thread. Whoever may have
+/* In a system call: lets it return through thread_slow_return if something waits for this thread. Whoever may have
  * sent it a signal, or unblocked one, ends with this. */
 void thread_return_check(void);
 
@@ -103,7 +103,7 @@ struct cpu_time cpu_time_sum(struct cpu_time a, struct cpu_time b);
 
 /* ---- Sleeping ---- */
 
-/* Waits until *woken (NULL: nothing wakes it) is set by somebody who then calls arch_cpu_wake for this CPU:
+/* Waits until *woken (NULL: nothing wakes it) is set by somebody who then calls arch_ipi_send for this CPU:
  * 0; -ETIMEDOUT from `deadline_ns` on (never early, at most the thread's latency bound late; TIMER_NEVER: no
  * time limit); -EINTR when a signal or the end of the process wants the thread. No locks held. */
 int thread_sleep(const uint32_t *woken, uint64_t deadline_ns);
@@ -122,9 +122,9 @@ long thread_interrupted_wait(long (*resume)(const uint64_t *words), const uint64
 
 /* ---- Entry point of the architecture ---- */
 
-/* On the way back to the program after a fault, an interrupt, or a system call that arch_return_divert was
+/* On the way back to the program after a fault, an interrupt, or a system call that arch_request_slow_return was
  * called for: ends or moves the thread, delivers signals. `frame` holds all the program's registers, and is
  * where delivering changes them. */
-void thread_leave(void *frame);
+void thread_slow_return(void *frame);
 
 #endif

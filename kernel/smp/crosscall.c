@@ -46,7 +46,7 @@ void crosscall(uint64_t cpus, void (*function)(void *context), void *context)
     CPU_MASK_EACH(cpu, cpus)
     {
         __atomic_fetch_or(&calls[cpu].callers, 1ULL << here, __ATOMIC_RELEASE);
-        arch_cpu_wake((unsigned)cpu);
+        arch_ipi_send((unsigned)cpu);
     }
     while (__atomic_load_n(&calls[here].unserved, __ATOMIC_ACQUIRE)) {
         arch_pause();

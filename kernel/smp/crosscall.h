@@ -4,7 +4,7 @@
  * back a timer of theirs.
  *
  * The only thing on Tacet for which one CPU waits for another. A CPU serves the calls of others when it is
- * interrupted, when it waits (arch_cpu_wait), and while it spins for a lock or for its own call; so two CPUs
+ * interrupted, when it waits (arch_cpu_idle), and while it spins for a lock or for its own call; so two CPUs
  * that call each other both get on, and so does a caller that holds the lock which the other one wants.
  */
 #ifndef TACET_CROSSCALL_H

@@ -10,7 +10,7 @@
 #include "process/process.h"
 #include "mm/shared_memory.h"
 #include "syscall/syscall.h"
-#include "process/wait.h"
+#include "process/event.h"
 
 long sys_close(uint64_t descriptor)
 {
@@ -128,14 +128,14 @@ static int lock_acquire(struct file *file, const struct file_lock *wanted, bool 
 
     for (;;) {
         spin_lock(&tree->lock);
-        bool conflicts = file_lock_conflict(file->node, wanted);
-        int error = conflicts ? -EAGAIN : file_lock_set(tree, file->node, wanted);
+        bool conflicts = file_lock_conflict(file->inode, wanted);
+        int error = conflicts ? -EAGAIN : file_lock_set(tree, file->inode, wanted);
         spin_unlock(&tree->lock);
         if (!conflicts && !wanted->exclusive) /* an exclusive lock may have become a shared one */
-            change_tell_all();
+            event_notify_all();
         if (!conflicts || !wait)
             return error;
-        error = change_wait(WAIT_FOREVER);
+        error = event_wait(WAIT_FOREVER);
         if (error)
             return error;
     }
@@ -146,9 +146,9 @@ static int lock_release(struct file *file, const struct file_lock *range)
     struct tree *tree = file->process->tree;
 
     spin_lock(&tree->lock);
-    int error = file_lock_clear(tree, file->node, range);
+    int error = file_lock_clear(tree, file->inode, range);
     spin_unlock(&tree->lock);
-    change_tell_all();
+    event_notify_all();
     return error;
 }
 
@@ -157,7 +157,7 @@ static int lock_tell(struct file *file, const struct file_lock *wanted, struct l
     struct tree *tree = file->process->tree;
 
     spin_lock(&tree->lock);
-    const struct file_lock *lock = file_lock_conflict(file->node, wanted);
+    const struct file_lock *lock = file_lock_conflict(file->inode, wanted);
     if (lock) {
         uint64_t bytes = lock->end == INT64_MAX ? 0 : lock->end - lock->start + 1;
 
@@ -196,7 +196,7 @@ static long record_lock(struct file *file, uint64_t descriptor, uint32_t command
 
     if (user_read(&asked, argument, sizeof(asked)))
         return -EFAULT;
-    if (!file->node || !file->operations->size)
+    if (!file->inode || !file->operations->size)
         return -EBADF;
     if (asked.type < F_RDLCK || asked.type > F_UNLCK || (tell && asked.type == F_UNLCK) ||
         (open_file && asked.pid))
@@ -222,7 +222,7 @@ static long whole_lock(struct file *file, uint32_t operation)
 {
     struct file_lock lock = { .owner = file, .end = INT64_MAX, .whole_file = true };
 
-    if (!file->node)
+    if (!file->inode)
         return -EBADF;
     switch (operation & ~(uint32_t)LOCK_NB) {
     case LOCK_UN:
@@ -283,9 +283,9 @@ static long file_control(struct file *file, uint64_t descriptor, uint32_t comman
             return -EBADF;
         return argument <= PIPE_BYTES ? PIPE_BYTES : -EPERM;
     case F_GET_SEALS:
-        return file->node && file->node->memory ? F_SEAL_SEAL : -EINVAL;
+        return file->inode && file->inode->memory ? F_SEAL_SEAL : -EINVAL;
     case F_ADD_SEALS: /* as of a file that is sealed against seals */
-        return file->node && file->node->memory ? -EPERM : -EINVAL;
+        return file->inode && file->inode->memory ? -EPERM : -EINVAL;
     default:
         return -EINVAL;
     }
@@ -352,7 +352,7 @@ static long unread_tell(struct file *file, uint64_t argument)
 
     if (file_is_pipe(file)) {
         unread = (int32_t)pipe_unread(file);
-    } else if (file->node && mode_is(file->node->mode, S_IFREG)) {
+    } else if (file->inode && mode_is(file->inode->mode, S_IFREG)) {
         int64_t left = (int64_t)(file->operations->size(file) - file->offset);
 
         unread = left > INT32_MAX ? INT32_MAX : (int32_t)left;

@@ -13,7 +13,7 @@
 #include "process/process.h"
 #include "syscall/syscall.h"
 #include "time/timespec.h"
-#include "process/wait.h"
+#include "process/event.h"
 
 struct row {
     uint64_t serial; /* of the file; 0: no row */
@@ -27,7 +27,7 @@ struct row {
 struct epoll {
     struct spinlock lock; /* of the rows; taken with no other lock held but the file table's after it */
     uint32_t next;        /* where the next look begins, so that nobody is always last */
-    bool unannounced;     /* a file of the set is, or was, such a one */
+    bool polled;     /* a file of the set is, or was, such a one */
     struct row rows[FILE_DESCRIPTORS_MAX];
 };
 
@@ -38,18 +38,18 @@ static unsigned epoll_ready(struct file *file);
 
 static void epoll_release(struct file *file)
 {
-    vm_pages_give(&file->process->vm, arch_physical_of(file->object), EPOLL_MEMORY);
+    vm_pages_free(&file->process->vm, arch_physical_of(file->object), EPOLL_MEMORY);
 }
 
-static bool epoll_unannounced(const struct file *file)
+static bool epoll_is_polled(const struct file *file)
 {
-    return ((const struct epoll *)file->object)->unannounced;
+    return ((const struct epoll *)file->object)->polled;
 }
 
 static const struct file_operations epoll_operations = { .ready = epoll_ready,
                                                          .release = epoll_release,
                                                          .name = "anon_inode:[eventpoll]",
-                                                         .unannounced = epoll_unannounced };
+                                                         .polled = epoll_is_polled };
 
 long sys_epoll_create1(uint64_t flags)
 {
@@ -62,7 +62,7 @@ long sys_epoll_create1(uint64_t flags)
     file = file_allocate(process);
     if (!file)
         return -EMFILE;
-    memory = vm_pages_take(&process->vm, EPOLL_MEMORY, ARCH_PAGE);
+    memory = vm_pages_allocate(&process->vm, EPOLL_MEMORY, ARCH_PAGE);
     if (memory == PAGE_POOL_NONE) {
         file_put(file);
         return -ENOMEM;
@@ -119,14 +119,14 @@ static long control(struct file *set, struct file *file, uint64_t descriptor, ui
         return -EINVAL;
     if (file->operations == &epoll_operations)
         return -ELOOP; /* sets of sets are not kept */
-    if (file->node && !file->node->device)
+    if (file->inode && !file->inode->device)
         return -EPERM; /* as Linux: files and directories are always ready */
     spin_lock(&epoll->lock);
     int error = row_change(&epoll->rows[(uint32_t)descriptor], file, (uint32_t)operation, event);
-    epoll->unannounced |= file_unannounced(file);
+    epoll->polled |= file_is_polled(file);
     spin_unlock(&epoll->lock);
     if (!error)
-        change_tell(set->process);
+        event_notify(set->process);
     return error;
 }
 
@@ -240,7 +240,7 @@ static long epoll_look(struct file *file, uint64_t buffer, uint64_t most, uint64
 
         if (result != 0 || clock_now_ns() >= deadline_ns)
             return result;
-        result = change_wait_any(deadline_ns, epoll->unannounced);
+        result = event_wait_any(deadline_ns, epoll->polled);
         if (result)
             return result;
     }

@@ -9,7 +9,7 @@
 #include "process/process.h"
 #include "mm/shared_memory.h"
 #include "syscall/syscall.h"
-#include "process/wait.h"
+#include "process/event.h"
 
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
@@ -29,7 +29,7 @@ static int read_check(const struct file *file)
 {
     if ((file->flags & O_ACCMODE) == O_WRONLY || (file->flags & O_PATH))
         return -EBADF;
-    return file->operations->read ? 0 : file->node ? -EISDIR : -EINVAL;
+    return file->operations->read ? 0 : file->inode ? -EISDIR : -EINVAL;
 }
 
 static int write_check(const struct file *file)
@@ -297,7 +297,7 @@ static int64_t seek(struct file *file, uint64_t offset, uint64_t whence)
 {
     uint64_t size = file->operations->size(file), base = 0;
 
-    if (file->node && mode_is(file->node->mode, S_IFCHR))
+    if (file->inode && mode_is(file->inode->mode, S_IFCHR))
         return 0; /* a device has one place */
     switch ((uint32_t)whence) {
     case SEEK_FROM_START:
@@ -347,7 +347,7 @@ static int resizable_get(uint64_t descriptor, struct file **out)
         return -EBADF;
     if ((file->flags & O_ACCMODE) == O_RDONLY || (file->flags & O_PATH))
         error = (file->flags & O_PATH) ? -EBADF : -EINVAL;
-    else if (!file->node || !file->node->memory)
+    else if (!file->inode || !file->inode->memory)
         error = -EINVAL;
     if (error)
         file_put(file);
@@ -365,9 +365,9 @@ long sys_ftruncate(uint64_t descriptor, uint64_t bytes)
     if (error)
         return error;
     error =
-        bytes > FILE_BYTES_MAX ? -EFBIG : shared_memory_resize(file->node->memory, &file->process->vm, bytes);
+        bytes > FILE_BYTES_MAX ? -EFBIG : shared_memory_resize(file->inode->memory, &file->process->vm, bytes);
     if (!error)
-        file_touch(file->node);
+        file_touch(file->inode);
     file_put(file);
     return error;
 }
@@ -375,7 +375,7 @@ long sys_ftruncate(uint64_t descriptor, uint64_t bytes)
 /* With both flags a hole, whose memory stays the file's; with KEEP_SIZE alone memory behind the end. */
 static int file_allocate_range(struct file *file, uint64_t mode, uint64_t offset, uint64_t bytes)
 {
-    struct shared_memory *memory = file->node->memory;
+    struct shared_memory *memory = file->inode->memory;
 
     if (mode & FALLOC_PUNCH_HOLE) {
         shared_memory_clear(memory, offset, bytes);
@@ -401,7 +401,7 @@ long sys_fallocate(uint64_t descriptor, uint64_t mode, uint64_t offset, uint64_t
         return error == -EINVAL ? -EBADF : error;
     error = file_allocate_range(file, mode, offset, bytes);
     if (!error)
-        file_touch(file->node);
+        file_touch(file->inode);
     file_put(file);
     return error;
 }
@@ -420,7 +420,7 @@ static int descriptor_check(uint64_t descriptor, bool (*suits)(const struct file
 
 static bool is_stored(const struct file *file)
 {
-    return file->node && !file->node->device;
+    return file->inode && !file->inode->device;
 }
 
 static bool is_any(const struct file *file)
@@ -430,7 +430,7 @@ static bool is_any(const struct file *file)
 
 static bool is_regular(const struct file *file)
 {
-    return is_stored(file) && mode_is(file->node->mode, S_IFREG);
+    return is_stored(file) && mode_is(file->inode->mode, S_IFREG);
 }
 
 static bool has_places(const struct file *file)

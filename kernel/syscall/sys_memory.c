@@ -47,9 +47,9 @@ static int file_check(const struct file *file, uint64_t type, uint64_t protectio
 
     if (access == O_WRONLY || (file->flags & O_PATH))
         return access == O_WRONLY ? -EACCES : -EBADF;
-    if (!file->node || file->node->device || (file->node->mode & S_IFMT) != S_IFREG)
+    if (!file->inode || file->inode->device || (file->inode->mode & S_IFMT) != S_IFREG)
         return -ENODEV;
-    if (type != MAP_PRIVATE && (protection & PROT_WRITE) && (access != O_RDWR || !file->node->memory))
+    if (type != MAP_PRIVATE && (protection & PROT_WRITE) && (access != O_RDWR || !file->inode->memory))
         return -EACCES;
     return 0;
 }
@@ -59,7 +59,7 @@ static int file_check(const struct file *file, uint64_t type, uint64_t protectio
 static int file_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags,
                     struct file *file, uint64_t offset, uint64_t type)
 {
-    struct shared_memory *memory = file->node->memory;
+    struct shared_memory *memory = file->inode->memory;
     int error;
 
     if (type != MAP_PRIVATE && (file->flags & O_ACCMODE) != O_RDWR)

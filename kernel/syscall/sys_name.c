@@ -24,14 +24,14 @@ static long missing_only(const struct path *path, long error)
 long sys_mkdirat(uint64_t directory, uint64_t address, uint64_t mode)
 {
     uint32_t rights = (uint32_t)mode & 01777 & ~arch_process()->umask;
-    struct tree_node *node;
+    struct inode *inode;
     struct path path;
     long result = missing_only(&path, path_begin(&path, directory, address, TREE_NAME));
 
     if (!result)
-        result = path.place.node ? -EEXIST
+        result = path.place.inode ? -EEXIST
                                  : tree_create(path.tree, &path.place, S_IFDIR | rights, NULL, 0,
-                                               file_wall_clock_ns(), &node);
+                                               file_wall_clock_ns(), &inode);
     return path_end(&path, result);
 }
 
@@ -66,7 +66,7 @@ static long with_two(uint64_t directory, uint64_t address, enum tree_follow foll
 static long link_make(struct path *from, struct path *to, bool flag)
 {
     (void)flag;
-    return tree_link(from->tree, from->place.node, &to->place, file_wall_clock_ns());
+    return tree_link(from->tree, from->place.inode, &to->place, file_wall_clock_ns());
 }
 
 /* Gives an open file a name (AT_EMPTY_PATH). */
@@ -79,7 +79,7 @@ static long link_open_file(uint64_t descriptor, uint64_t directory, uint64_t add
         return -EBADF;
     long result = missing_only(&path, path_begin(&path, directory, address, TREE_NAME));
     if (!result)
-        result = file->node ? tree_link(path.tree, file->node, &path.place, file_wall_clock_ns()) : -EXDEV;
+        result = file->inode ? tree_link(path.tree, file->inode, &path.place, file_wall_clock_ns()) : -EXDEV;
     result = path_end(&path, result);
     file_put(file);
     return result;
@@ -107,7 +107,7 @@ long sys_link(uint64_t from, uint64_t to)
 
 long sys_symlinkat(uint64_t target, uint64_t directory, uint64_t address)
 {
-    struct tree_node *node;
+    struct inode *inode;
     struct path path;
     char *text = path_buffer(1);
     int64_t bytes = text ? user_read_string(text, target, TREE_PATH_MAX) : -ENOMEM;
@@ -116,10 +116,10 @@ long sys_symlinkat(uint64_t target, uint64_t directory, uint64_t address)
         return bytes ? bytes : -ENOENT;
     long result = missing_only(&path, path_begin(&path, directory, address, TREE_NAME));
     if (!result && path.place.slash)
-        result = path.place.node ? -EEXIST : -ENOENT;
+        result = path.place.inode ? -EEXIST : -ENOENT;
     if (!result)
         result = tree_create(path.tree, &path.place, S_IFLNK | 0777, text, (uint64_t)bytes,
-                             file_wall_clock_ns(), &node);
+                             file_wall_clock_ns(), &inode);
     return path_end(&path, result);
 }
 
@@ -162,7 +162,7 @@ static long rename_to(struct path *from, struct path *to, bool no_replace)
 static long names_exchange(struct path *one, struct path *other, bool flag)
 {
     (void)flag;
-    return other->place.node ? tree_exchange(one->tree, &one->place, &other->place, file_wall_clock_ns())
+    return other->place.inode ? tree_exchange(one->tree, &one->place, &other->place, file_wall_clock_ns())
                              : -ENOENT;
 }
 
@@ -189,32 +189,32 @@ long sys_rename(uint64_t from, uint64_t to)
 long sys_truncate(uint64_t address, uint64_t bytes)
 {
     struct process *process = arch_process();
-    struct tree_node *node = NULL;
+    struct inode *inode = NULL;
     struct path path;
 
     if ((int64_t)bytes < 0)
         return -EINVAL;
     long result = path_begin(&path, HERE, address, TREE_FOLLOW);
     if (!result) {
-        node = path.place.node;
-        result = mode_is(node->mode, S_IFDIR)    ? -EISDIR
-                 : !mode_is(node->mode, S_IFREG) ? -EINVAL
-                 : !node->memory                 ? -EROFS
+        inode = path.place.inode;
+        result = mode_is(inode->mode, S_IFDIR)    ? -EISDIR
+                 : !mode_is(inode->mode, S_IFREG) ? -EINVAL
+                 : !inode->memory                 ? -EROFS
                  : bytes > FILE_BYTES_MAX        ? -EFBIG
                                                  : 0;
         if (!result)
-            tree_use(node);
+            inode_get(inode);
     }
     result = path_end(&path, result);
     if (result)
         return result;
-    result = shared_memory_resize(node->memory, &process->vm, bytes);
+    result = shared_memory_resize(inode->memory, &process->vm, bytes);
     if (!result)
-        file_touch(node);
+        file_touch(inode);
     spin_lock(&process->tree->lock);
-    tree_unuse(process->tree, node);
+    inode_put(process->tree, inode);
     spin_unlock(&process->tree->lock);
-    shared_memory_settle();
+    shared_memory_reclaim();
     return result;
 }
 
@@ -226,23 +226,23 @@ struct attributes {
     int64_t accessed_ns, modified_ns;
 };
 
-static int attributes_set(struct tree_node *node, const struct attributes *set)
+static int attributes_set(struct inode *inode, const struct attributes *set)
 {
-    if (!node->writable)
+    if (!inode->writable)
         return -EROFS;
-    if (set->sets_mode && mode_is(node->mode, S_IFLNK))
+    if (set->sets_mode && mode_is(inode->mode, S_IFLNK))
         return -EOPNOTSUPP;
     if (set->sets_mode)
-        node->mode = (node->mode & S_IFMT) | (set->mode & 07777);
+        inode->mode = (inode->mode & S_IFMT) | (set->mode & 07777);
     if (set->sets_owner && set->user != UINT32_MAX)
-        node->user = set->user;
+        inode->user = set->user;
     if (set->sets_owner && set->group != UINT32_MAX)
-        node->group = set->group;
+        inode->group = set->group;
     if (set->sets_access)
-        node->accessed_ns = set->accessed_ns;
+        inode->accessed_ns = set->accessed_ns;
     if (set->sets_modify)
-        node->modified_ns = set->modified_ns;
-    node->changed_ns = file_wall_clock_ns();
+        inode->modified_ns = set->modified_ns;
+    inode->changed_ns = file_wall_clock_ns();
     return 0;
 }
 
@@ -256,9 +256,9 @@ static long attributes_of_open(uint64_t descriptor, const struct attributes *set
         return -EBADF;
     if ((file->flags & O_PATH) && !path_will_do) {
         result = -EBADF;
-    } else if (file->node) {
+    } else if (file->inode) {
         spin_lock(&tree->lock);
-        result = attributes_set(file->node, set);
+        result = attributes_set(file->inode, set);
         spin_unlock(&tree->lock);
     }
     file_put(file);
@@ -277,7 +277,7 @@ static long attributes_at(uint64_t directory, uint64_t address, uint64_t flags, 
     long result =
         path_begin(&path, directory, address, flags & AT_SYMLINK_NOFOLLOW ? TREE_NO_FOLLOW : TREE_FOLLOW);
     if (!result)
-        result = attributes_set(path.place.node, set);
+        result = attributes_set(path.place.inode, set);
     return path_end(&path, result);
 }
 

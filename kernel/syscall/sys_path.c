@@ -24,8 +24,8 @@ static bool wants_writing(uint64_t flags)
 /* Whether what is there already may be opened so. */
 static int open_check(const struct tree_place *place, uint64_t flags)
 {
-    const struct tree_node *node = place->node;
-    uint32_t kind = node->mode & S_IFMT;
+    const struct inode *inode = place->inode;
+    uint32_t kind = inode->mode & S_IFMT;
 
     if ((flags & O_CREAT) && (flags & O_EXCL))
         return -EEXIST;
@@ -39,9 +39,9 @@ static int open_check(const struct tree_place *place, uint64_t flags)
         return 0;
     if (kind == S_IFDIR)
         return -EISDIR;
-    if (kind == S_IFREG && node->device)
-        return node->mode & 0200 ? 0 : -EACCES;
-    return kind == S_IFREG && !node->memory ? -EROFS : 0;
+    if (kind == S_IFREG && inode->device)
+        return inode->mode & 0200 ? 0 : -EACCES;
+    return kind == S_IFREG && !inode->memory ? -EROFS : 0;
 }
 
 /* With the tree's lock. */
@@ -59,16 +59,16 @@ static int file_create(struct path *path, uint64_t mode)
     if (!memory)
         return -ENOSPC;
     error = tree_create(path->tree, &path->place, S_IFREG | ((uint32_t)mode & 07777 & ~process->umask), NULL,
-                        0, file_wall_clock_ns(), &path->place.node);
+                        0, file_wall_clock_ns(), &path->place.inode);
     if (error)
-        shared_memory_release(memory);
+        shared_memory_put(memory);
     else
-        path->place.node->memory = memory;
+        path->place.inode->memory = memory;
     return error;
 }
 
-/* Finds or makes the node; counts a use of it. */
-static int node_open(struct path *path, uint64_t directory, uint64_t address, uint64_t flags, uint64_t mode)
+/* Finds or makes the inode; counts a use of it. */
+static int inode_open(struct path *path, uint64_t directory, uint64_t address, uint64_t flags, uint64_t mode)
 {
     bool exclusive = (flags & O_CREAT) && (flags & O_EXCL);
     int error = path_begin(path, directory, address,
@@ -79,19 +79,19 @@ static int node_open(struct path *path, uint64_t directory, uint64_t address, ui
     else if (!error)
         error = open_check(&path->place, flags);
     if (!error)
-        tree_use(path->place.node);
+        inode_get(path->place.inode);
     return (int)path_end(path, error);
 }
 
-/* Makes `file`, which has its node, ready and gives it a descriptor. */
+/* Makes `file`, which has its inode, ready and gives it a descriptor. */
 static int file_begin(struct file *file, uint64_t flags)
 {
     struct process *process = file->process;
     int error = file_bind(process, file);
 
-    if (!error && (flags & O_TRUNC) && file->node->memory && !(flags & O_PATH)) {
-        error = shared_memory_resize(file->node->memory, &process->vm, 0);
-        file_touch(file->node);
+    if (!error && (flags & O_TRUNC) && file->inode->memory && !(flags & O_PATH)) {
+        error = shared_memory_resize(file->inode->memory, &process->vm, 0);
+        file_touch(file->inode);
     }
     return error ? error : file_install(process, file, 0, flags & O_CLOEXEC);
 }
@@ -110,9 +110,9 @@ long sys_openat(uint64_t directory, uint64_t address, uint64_t flags, uint64_t m
     struct file *file = file_allocate(process);
     if (!file)
         return -EMFILE; /* as many open files as descriptors */
-    int result = node_open(&path, directory, address, flags, mode);
+    int result = inode_open(&path, directory, address, flags, mode);
     if (!result) {
-        file->node = path.place.node;
+        file->inode = path.place.inode;
         file->flags = (unsigned)flags & ~(unsigned)(O_CLOEXEC | O_CREAT | O_TRUNC | O_EXCL);
         result = file_begin(file, flags);
     }
@@ -131,25 +131,25 @@ long sys_creat(uint64_t path, uint64_t mode)
 }
 
 /* A file without a name, with one use: shared memory by descriptor. */
-static struct tree_node *unnamed_create(struct process *process)
+static struct inode *unnamed_create(struct process *process)
 {
     struct shared_memory *memory = shared_memory_create(&process->vm);
-    struct tree_node *node;
+    struct inode *inode;
 
     if (!memory)
         return NULL;
     spin_lock(&process->tree->lock);
-    node = tree_create_unnamed(process->tree, S_IFREG | 0777, file_wall_clock_ns());
-    if (node) {
-        node->memory = memory;
-        node->filesystem = FILESYSTEM_UNNAMED;
+    inode = tree_create_unnamed(process->tree, S_IFREG | 0777, file_wall_clock_ns());
+    if (inode) {
+        inode->memory = memory;
+        inode->filesystem = FILESYSTEM_UNNAMED;
     }
     spin_unlock(&process->tree->lock);
-    if (!node) {
-        shared_memory_release(memory);
-        shared_memory_settle();
+    if (!inode) {
+        shared_memory_put(memory);
+        shared_memory_reclaim();
     }
-    return node;
+    return inode;
 }
 
 long sys_memfd_create(uint64_t name, uint64_t flags)
@@ -169,24 +169,24 @@ long sys_memfd_create(uint64_t name, uint64_t flags)
     file = file_allocate(process);
     if (!file)
         return -EMFILE;
-    file->node = unnamed_create(process);
+    file->inode = unnamed_create(process);
     file->flags = O_RDWR;
-    int result = file->node ? file_begin(file, flags & MFD_CLOEXEC ? O_CLOEXEC : 0) : -ENOMEM;
+    int result = file->inode ? file_begin(file, flags & MFD_CLOEXEC ? O_CLOEXEC : 0) : -ENOMEM;
     file_put(file);
     return result;
 }
 
 /* ---- Rights ---- */
 
-static int access_check(const struct tree_node *node, uint64_t mode)
+static int access_check(const struct inode *inode, uint64_t mode)
 {
     bool writes = mode & ACCESS_WRITE;
 
-    if (writes && node->device && !(node->mode & 0200))
+    if (writes && inode->device && !(inode->mode & 0200))
         return -EACCES;
-    if (writes && !node->device && !node->writable)
+    if (writes && !inode->device && !inode->writable)
         return -EROFS;
-    if ((mode & ACCESS_EXECUTE) && mode_is(node->mode, S_IFREG) && !(node->mode & 0111))
+    if ((mode & ACCESS_EXECUTE) && mode_is(inode->mode, S_IFREG) && !(inode->mode & 0111))
         return -EACCES;
     return 0;
 }
@@ -204,7 +204,7 @@ long sys_faccessat2(uint64_t directory, uint64_t address, uint64_t mode, uint64_
     long result =
         path_begin(&path, directory, address, flags & AT_SYMLINK_NOFOLLOW ? TREE_NO_FOLLOW : TREE_FOLLOW);
     if (!result)
-        result = access_check(path.place.node, mode);
+        result = access_check(path.place.inode, mode);
     return path_end(&path, result);
 }
 
@@ -221,15 +221,15 @@ long sys_access(uint64_t path, uint64_t mode)
 /* ---- Directories ---- */
 
 /* One record; how many bytes it has, or -EINVAL where there is no room, or -EFAULT. */
-static int64_t record_write(uint64_t buffer, uint64_t room, const struct tree_node *node, const char *name,
+static int64_t record_write(uint64_t buffer, uint64_t room, const struct inode *inode, const char *name,
                             uint64_t name_bytes, uint64_t next)
 {
     uint64_t bytes = (sizeof(struct linux_dirent) + name_bytes + 1 + 7) & ~7ULL;
     struct linux_dirent record = {
-        .inode = node->inode,
+        .inode = inode->number,
         .next = (int64_t)next,
         .record_bytes = (uint16_t)bytes,
-        .type = (uint8_t)(node->mode >> 12 & 15), /* DT_ values are S_IFMT's bits */
+        .type = (uint8_t)(inode->mode >> 12 & 15), /* DT_ values are S_IFMT's bits */
     };
 
     if (bytes > room)
@@ -244,20 +244,20 @@ static int64_t record_write(uint64_t buffer, uint64_t room, const struct tree_no
  * which some may have gone since. */
 static int64_t directory_read(const struct tree *tree, struct file *file, uint64_t buffer, uint64_t bytes)
 {
-    const struct tree_entry *entry = NULL;
+    const struct directory_entry *entry = NULL;
     int64_t used = 0, wrote;
 
-    if (file->node != tree->root && file->node->links == 0)
+    if (file->inode != tree->root && file->inode->links == 0)
         return -ENOENT;
     for (;; used += wrote) {
         uint64_t position = file->offset;
 
         if (position < 2) {
             wrote = record_write(buffer + (uint64_t)used, bytes - (uint64_t)used,
-                                 position ? tree_parent(tree, file->node) : file->node, "..", position + 1,
+                                 position ? tree_parent(tree, file->inode) : file->inode, "..", position + 1,
                                  position + 1);
         } else {
-            entry = entry ? entry->next : tree_entry_at(file->node, position);
+            entry = entry ? entry->next : tree_entry_at(file->inode, position);
             if (!entry)
                 return used;
             position = entry->position;
@@ -266,7 +266,7 @@ static int64_t directory_read(const struct tree *tree, struct file *file, uint64
                 wrote = 0;
                 continue;
             }
-            wrote = record_write(buffer + (uint64_t)used, bytes - (uint64_t)used, entry->node, entry->name,
+            wrote = record_write(buffer + (uint64_t)used, bytes - (uint64_t)used, entry->inode, entry->name,
                                  entry->name_bytes, position + 1);
         }
         if (wrote < 0)
@@ -284,7 +284,7 @@ long sys_getdents64(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
         return -EBADF;
     if (file->flags & O_PATH)
         result = -EBADF;
-    else if (file->node && mode_is(file->node->mode, S_IFDIR)) {
+    else if (file->inode && mode_is(file->inode->mode, S_IFDIR)) {
         struct tree *tree = file->process->tree;
 
         if (bytes > DIRECTORY_READ_MAX) /* so that nobody waits long for the lock */
@@ -315,16 +315,16 @@ long sys_getcwd(uint64_t buffer, uint64_t bytes)
 }
 
 /* With the tree's lock. */
-static int directory_change(struct tree *tree, struct tree_node *node)
+static int directory_change(struct tree *tree, struct inode *inode)
 {
     struct process *process = arch_process();
-    struct tree_node *old = process->directory;
+    struct inode *old = process->directory;
 
-    if (!mode_is(node->mode, S_IFDIR))
+    if (!mode_is(inode->mode, S_IFDIR))
         return -ENOTDIR;
-    tree_use(node);
-    process->directory = node;
-    tree_unuse(tree, old);
+    inode_get(inode);
+    process->directory = inode;
+    inode_put(tree, old);
     return 0;
 }
 
@@ -334,7 +334,7 @@ long sys_chdir(uint64_t address)
     long result = path_begin(&path, (uint64_t)AT_FDCWD, address, TREE_FOLLOW);
 
     if (!result)
-        result = directory_change(path.tree, path.place.node);
+        result = directory_change(path.tree, path.place.inode);
     return path_end(&path, result);
 }
 
@@ -346,9 +346,9 @@ long sys_fchdir(uint64_t descriptor)
 
     if (!file)
         return -EBADF;
-    if (file->node) {
+    if (file->inode) {
         spin_lock(&tree->lock);
-        error = directory_change(tree, file->node);
+        error = directory_change(tree, file->inode);
         spin_unlock(&tree->lock);
     }
     file_put(file);
@@ -356,7 +356,7 @@ long sys_fchdir(uint64_t descriptor)
 }
 
 /* With the tree's lock. */
-static long link_tell(const struct tree *tree, const struct tree_node *link, uint64_t buffer, uint64_t bytes)
+static long link_tell(const struct tree *tree, const struct inode *link, uint64_t buffer, uint64_t bytes)
 {
     const char *target = link->data;
     uint64_t length = link->bytes;
@@ -385,9 +385,9 @@ static long open_link_tell(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
 
     if (!file)
         return -EBADF;
-    if (file->node && mode_is(file->node->mode, S_IFLNK)) {
+    if (file->inode && mode_is(file->inode->mode, S_IFLNK)) {
         spin_lock(&tree->lock);
-        result = link_tell(tree, file->node, buffer, bytes);
+        result = link_tell(tree, file->inode, buffer, bytes);
         spin_unlock(&tree->lock);
     }
     file_put(file);
@@ -407,7 +407,7 @@ long sys_readlinkat(uint64_t directory, uint64_t address, uint64_t buffer, uint6
         return open_link_tell(directory, buffer, bytes);
     long result = path_begin(&path, directory, address, TREE_NO_FOLLOW);
     if (!result)
-        result = link_tell(path.tree, path.place.node, buffer, bytes);
+        result = link_tell(path.tree, path.place.inode, buffer, bytes);
     return path_end(&path, result);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * sys_poll.c: waiting for one of several files: poll, select and their kin. All are looked at, and again
- * after each change_wait. Sets that are kept (epoll) are in sys_epoll.c.
+ * after each event_wait. Sets that are kept (epoll) are in sys_epoll.c.
  *
  * A wait that a signal interrupts without a handler goes on: poll by restart_syscall until its deadline,
  * select and ppoll as a new call, which finds in its timeout what was left. Those that come with a signal
@@ -14,7 +14,7 @@
 #include "process/process.h"
 #include "syscall/syscall.h"
 #include "time/timespec.h"
-#include "process/wait.h"
+#include "process/event.h"
 
 /* ---- poll ---- */
 
@@ -25,8 +25,8 @@ struct linux_pollfd {
     int16_t events, revents;
 };
 
-/* What one entry has to tell; sets *unannounced where its file may get ready without being announced. */
-static int poll_entry(const struct linux_pollfd *entry, bool *unannounced)
+/* What one entry has to tell; sets *polled where its file may get ready without being announced. */
+static int poll_entry(const struct linux_pollfd *entry, bool *polled)
 {
     struct file *file;
     unsigned ready;
@@ -37,14 +37,14 @@ static int poll_entry(const struct linux_pollfd *entry, bool *unannounced)
     if (!file)
         return POLL_INVALID;
     ready = file_ready(file);
-    *unannounced |= file_unannounced(file);
+    *polled |= file_is_polled(file);
     file_put(file);
     ready |= (ready & READY_IN ? POLL_IN_NORMAL : 0) | (ready & READY_OUT ? POLL_OUT_NORMAL : 0);
     return (int)ready & (entry->events | READY_ERROR | READY_HANG_UP);
 }
 
 /* Looks at all descriptors once; how many have something to tell, or -EFAULT. */
-static int poll_once(uint64_t list, uint64_t count, bool *unannounced)
+static int poll_once(uint64_t list, uint64_t count, bool *polled)
 {
     int ready = 0;
 
@@ -53,7 +53,7 @@ static int poll_once(uint64_t list, uint64_t count, bool *unannounced)
 
         if (user_read(&entry, list + i * sizeof(entry), sizeof(entry)))
             return -EFAULT;
-        entry.revents = (int16_t)poll_entry(&entry, unannounced);
+        entry.revents = (int16_t)poll_entry(&entry, polled);
         ready += entry.revents != 0;
         if (user_write(list + i * sizeof(entry), &entry, sizeof(entry)))
             return -EFAULT;
@@ -63,17 +63,17 @@ static int poll_once(uint64_t list, uint64_t count, bool *unannounced)
 
 static long poll_wait(uint64_t list, uint64_t count, uint64_t deadline_ns)
 {
-    bool unannounced = false;
+    bool polled = false;
 
     count = (uint32_t)count;
     if (count > FILE_DESCRIPTORS_MAX)
         return -EINVAL;
     for (;;) {
-        long result = poll_once(list, count, &unannounced);
+        long result = poll_once(list, count, &polled);
 
         if (result != 0 || clock_now_ns() >= deadline_ns)
             return result;
-        result = change_wait_any(deadline_ns, unannounced);
+        result = event_wait_any(deadline_ns, polled);
         if (result)
             return result;
     }
@@ -132,7 +132,7 @@ static int sets_write(const struct select_call *call, const struct select_sets *
 }
 
 /* Looks at all once; how many bits are set in `found`, or -EBADF. */
-static int select_once(const struct select_call *call, struct select_sets *found, bool *unannounced)
+static int select_once(const struct select_call *call, struct select_sets *found, bool *polled)
 {
     int bits = 0;
 
@@ -148,7 +148,7 @@ static int select_once(const struct select_call *call, struct select_sets *found
         if (!file)
             return -EBADF;
         ready = file_ready(file);
-        *unannounced |= file_unannounced(file);
+        *polled |= file_is_polled(file);
         file_put(file);
         if (ready & (READY_IN | READY_HANG_UP | READY_ERROR))
             found->in[word] |= call->asked.in[word] & bit;
@@ -164,7 +164,7 @@ static long select_until(uint64_t count, uint64_t in, uint64_t out, uint64_t err
 {
     struct select_call call = { .in = in, .out = out, .error = error };
     struct select_sets found;
-    bool unannounced = false;
+    bool polled = false;
 
     if ((int32_t)count < 0)
         return -EINVAL;
@@ -174,12 +174,12 @@ static long select_until(uint64_t count, uint64_t in, uint64_t out, uint64_t err
     if (result)
         return result;
     for (;;) {
-        result = select_once(&call, &found, &unannounced);
+        result = select_once(&call, &found, &polled);
         if (result < 0)
             return result;
         if (result > 0 || clock_now_ns() >= deadline_ns)
             break;
-        result = change_wait_any(deadline_ns, unannounced);
+        result = event_wait_any(deadline_ns, polled);
         if (result)
             return result;
     }
@@ -205,7 +205,7 @@ static long timed_end(unsigned number, long result, uint64_t timeout, uint64_t d
         return result;
     if (told)
         return thread_interrupted_call(number, RESTART_NEVER);
-    arch_return_divert();
+    arch_request_slow_return();
     return -EINTR;
 }
 

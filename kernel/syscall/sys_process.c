@@ -5,7 +5,7 @@
  */
 #include "arch.h"
 #include "time/clock.h"
-#include "time/clockevent.h"
+#include "time/clock_event.h"
 #include "debug/console.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"

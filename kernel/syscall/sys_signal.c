@@ -139,7 +139,7 @@ long sys_restart_syscall(void)
 long sys_rt_sigreturn(void)
 {
     arch_thread()->signals.returns = true;
-    arch_return_divert();
+    arch_request_slow_return();
     return 0;
 }
 

@@ -22,23 +22,23 @@ struct file_status {
     uint32_t mode, user, group;
 };
 
-static struct file_status node_status(const struct tree_node *node)
+static struct file_status inode_status(const struct inode *inode)
 {
-    const struct shared_memory *memory = node->memory;
+    const struct shared_memory *memory = inode->memory;
 
     return (struct file_status){
-        .filesystem = node->filesystem,
-        .represents = device_number(mode_is(node->mode, S_IFCHR) ? node->device : 0),
-        .inode = node->inode,
-        .links = node->links,
-        .bytes = memory ? __atomic_load_n(&memory->bytes, __ATOMIC_RELAXED) : node->bytes,
-        .backed_bytes = memory ? __atomic_load_n(&memory->capacity, __ATOMIC_RELAXED) : node->bytes,
-        .accessed_ns = node->accessed_ns,
-        .modified_ns = node->modified_ns,
-        .changed_ns = node->changed_ns,
-        .mode = node->mode,
-        .user = node->user,
-        .group = node->group,
+        .filesystem = inode->filesystem,
+        .represents = device_number(mode_is(inode->mode, S_IFCHR) ? inode->device : 0),
+        .inode = inode->number,
+        .links = inode->links,
+        .bytes = memory ? __atomic_load_n(&memory->bytes, __ATOMIC_RELAXED) : inode->bytes,
+        .backed_bytes = memory ? __atomic_load_n(&memory->capacity, __ATOMIC_RELAXED) : inode->bytes,
+        .accessed_ns = inode->accessed_ns,
+        .modified_ns = inode->modified_ns,
+        .changed_ns = inode->changed_ns,
+        .mode = inode->mode,
+        .user = inode->user,
+        .group = inode->group,
     };
 }
 
@@ -50,10 +50,10 @@ static struct file_status open_file_status(struct file *file)
 
     if (mode_is(file->mode, S_IFCHR))
         status.represents = device_number(file->device);
-    if (!file->node)
+    if (!file->inode)
         return status;
     spin_lock(&file->process->tree->lock);
-    status = node_status(file->node);
+    status = inode_status(file->inode);
     spin_unlock(&file->process->tree->lock);
     return status;
 }
@@ -76,7 +76,7 @@ static int directory_status(struct file_status *status)
     struct process *process = arch_process();
 
     spin_lock(&process->tree->lock);
-    *status = node_status(process->directory);
+    *status = inode_status(process->directory);
     spin_unlock(&process->tree->lock);
     return 0;
 }
@@ -98,7 +98,7 @@ static int status_at(uint64_t descriptor, uint64_t address, uint64_t flags, stru
     long error =
         path_begin(&path, descriptor, address, flags & AT_SYMLINK_NOFOLLOW ? TREE_NO_FOLLOW : TREE_FOLLOW);
     if (!error)
-        *status = node_status(path.place.node);
+        *status = inode_status(path.place.inode);
     return (int)path_end(&path, error);
 }
 

@@ -4,7 +4,7 @@
  * and goes on in thread.c; futex is in futex.c.
  */
 #include "arch.h"
-#include "time/clockevent.h"
+#include "time/clock_event.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "lib/linux_abi.h"
@@ -171,10 +171,10 @@ long sys_sched_setaffinity(uint64_t tid, uint64_t bytes, uint64_t mask)
 
 long sys_getcpu(uint64_t cpu_address, uint64_t node_address, uint64_t cache)
 {
-    uint32_t cpu = arch_cpu_index(), node = arch_cpu_node(cpu);
+    uint32_t cpu = arch_cpu_index(), node = arch_cpu_numa_domain(cpu);
 
     (void)cache; /* unused by Linux since 2.6.24 */
-    if (node == NUMA_NODE_NONE)
+    if (node == NUMA_DOMAIN_NONE)
         node = 0;
     if (cpu_address && user_write(cpu_address, &cpu, sizeof(cpu)))
         return -EFAULT;

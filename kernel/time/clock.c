@@ -44,7 +44,7 @@ void clock_cpus_set(void)
 {
     page_change_begin();
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
-        page.clock.ticks_behind[cpu] = arch_clock_behind(cpu);
+        page.clock.ticks_offset[cpu] = arch_clock_offset(cpu);
     page_change_end();
 }
 

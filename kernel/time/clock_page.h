@@ -29,7 +29,7 @@ struct clock_page {
     uint64_t ns_per_tick;    /* times 2^CLOCK_PAGE_SHIFT */
     uint64_t wall_offset_ns; /* of CLOCK_REALTIME: since 1970 UTC */
     uint64_t resolution_ns;
-    uint64_t ticks_behind[CLOCK_PAGE_CPUS]; /* what to add to each CPU's own reading to get the first CPU's */
+    uint64_t ticks_offset[CLOCK_PAGE_CPUS]; /* what to add to each CPU's own reading to get the first CPU's */
 };
 
 /* One multiplication and a shift, in 128 bits so that it never wraps. */

@@ -234,7 +234,7 @@ void timer_interrupt(struct timer_queue *queue, uint64_t now_ns, bool from_hardw
     if (from_hardware) {
         queue->counts.interrupts++;
         if (queue->armed_ns == TIMER_NEVER)
-            queue->counts.unasked++;
+            queue->counts.spurious++;
         else if (queue->armed_ns > now_ns)
             queue->counts.rearms++;
         queue->armed_ns = TIMER_NEVER; /* one-shot */

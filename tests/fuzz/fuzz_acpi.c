@@ -49,11 +49,11 @@ static void promise_facts(const struct acpi_facts *facts)
         for (unsigned j = 0; j < i; j++)
             PROMISE(facts->apic_ids[i] != facts->apic_ids[j]);
     }
-    PROMISE(facts->node_range_count <= ACPI_NODE_RANGES_MAX);
-    PROMISE(facts->node_ranges_dropped == 0 || facts->node_range_count == ACPI_NODE_RANGES_MAX);
-    for (unsigned i = 0; i < facts->node_range_count; i++) {
-        PROMISE(facts->node_ranges[i].range.bytes > 0);
-        PROMISE(facts->node_ranges[i].range.bytes <= UINT64_MAX - facts->node_ranges[i].range.base);
+    PROMISE(facts->numa_range_count <= ACPI_NUMA_RANGES_MAX);
+    PROMISE(facts->numa_ranges_dropped == 0 || facts->numa_range_count == ACPI_NUMA_RANGES_MAX);
+    for (unsigned i = 0; i < facts->numa_range_count; i++) {
+        PROMISE(facts->numa_ranges[i].range.bytes > 0);
+        PROMISE(facts->numa_ranges[i].range.bytes <= UINT64_MAX - facts->numa_ranges[i].range.base);
     }
     PROMISE(facts->soft_off_type_a <= 7 && facts->soft_off_type_b <= 7);
     PROMISE(facts->soft_off_known || (facts->soft_off_type_a == 0 && facts->soft_off_type_b == 0));

@@ -38,68 +38,68 @@ static void promise_inside(const void *part, uint64_t part_bytes)
     PROMISE((const uint8_t *)part + part_bytes <= seen.data + seen.bytes);
 }
 
-static void promise_path(struct tree_node *node)
+static void promise_path(struct inode *inode)
 {
     static char path[1 << 20];
-    struct tree_node *found = NULL;
-    int64_t length = tree_path(seen.tree, node, path, sizeof(path));
+    struct inode *found = NULL;
+    int64_t length = tree_path(seen.tree, inode, path, sizeof(path));
 
-    if (length == -ENOENT && node->links > 0 && !mode_is(node->mode, S_IFDIR))
+    if (length == -ENOENT && inode->links > 0 && !mode_is(inode->mode, S_IFDIR))
         return; /* the name that was remembered is gone */
     PROMISE(length > 0 && (size_t)length == strlen(path));
     if (length < TREE_PATH_MAX) {
         PROMISE(tree_lookup(seen.tree, seen.tree->root, path, false, &found) == 0);
-        PROMISE(found == node);
+        PROMISE(found == inode);
     }
 }
 
-static void promise_node(struct tree_node *node, unsigned depth)
+static void promise_inode(struct inode *inode, unsigned depth)
 {
     uint64_t subdirectories = 0, last_position = 0;
 
     PROMISE(depth < PAGES_MAX * PAGE_BYTES / 64);
-    PROMISE(node->link_key == 0 && node->link_next == NULL);
-    PROMISE(mode_is(node->mode, S_IFDIR) || node->child == NULL);
-    if (!node->is_copied)
-        promise_inside(node->data, node->bytes);
-    for (uint64_t i = 0; i < node->bytes; i++)
-        sum = sum + ((const uint8_t *)node->data)[i];
-    promise_path(node);
-    for (struct tree_entry *entry = node->child; entry; entry = entry->next) {
-        PROMISE(entry->directory == node && entry->node->links > 0);
+    PROMISE(inode->link_key == 0 && inode->link_next == NULL);
+    PROMISE(mode_is(inode->mode, S_IFDIR) || inode->child == NULL);
+    if (!inode->is_copied)
+        promise_inside(inode->data, inode->bytes);
+    for (uint64_t i = 0; i < inode->bytes; i++)
+        sum = sum + ((const uint8_t *)inode->data)[i];
+    promise_path(inode);
+    for (struct directory_entry *entry = inode->child; entry; entry = entry->next) {
+        PROMISE(entry->directory == inode && entry->inode->links > 0);
         PROMISE(entry->position > last_position && entry->position >= 2);
-        PROMISE(entry->next || entry == node->last);
+        PROMISE(entry->next || entry == inode->last);
         PROMISE(entry->name_bytes > 0 && entry->name_bytes <= TREE_NAME_MAX);
         PROMISE(!memchr(entry->name, '/', entry->name_bytes));
         promise_inside(entry->name, entry->name_copied ? 0 : entry->name_bytes);
         last_position = entry->position;
-        subdirectories += mode_is(entry->node->mode, S_IFDIR);
+        subdirectories += mode_is(entry->inode->mode, S_IFDIR);
         seen.names++;
-        if (mode_is(entry->node->mode, S_IFDIR))
-            PROMISE(tree_parent(seen.tree, entry->node) == node && entry->node->name == entry);
-        promise_node(entry->node, depth + 1);
+        if (mode_is(entry->inode->mode, S_IFDIR))
+            PROMISE(tree_parent(seen.tree, entry->inode) == inode && entry->inode->name == entry);
+        promise_inode(entry->inode, depth + 1);
     }
-    if (mode_is(node->mode, S_IFDIR))
-        PROMISE(node->links == 2 + subdirectories);
+    if (mode_is(inode->mode, S_IFDIR))
+        PROMISE(inode->links == 2 + subdirectories);
 }
 
 static void promise_tree(const struct tree *tree, const uint8_t *data, size_t bytes)
 {
     seen = (struct seen){ .tree = tree, .data = data, .bytes = bytes };
-    promise_node(tree->root, 0);
-    PROMISE(tree->node_count <= seen.names + 1);
+    promise_inode(tree->root, 0);
+    PROMISE(tree->inode_count <= seen.names + 1);
 }
 
-static void writable_set(struct tree_node *node)
+static void writable_set(struct inode *inode)
 {
-    node->writable = true;
-    for (struct tree_entry *entry = node->child; entry; entry = entry->next)
-        writable_set(entry->node);
+    inode->writable = true;
+    for (struct directory_entry *entry = inode->child; entry; entry = entry->next)
+        writable_set(entry->inode);
 }
 
 static void try_path(struct tree *tree, const char *path)
 {
-    struct tree_node *found = NULL;
+    struct inode *found = NULL;
     int error = tree_lookup(tree, tree->root, path, strlen(path) % 2 == 0, &found);
 
     PROMISE(error == 0 || error == -ENOENT || error == -ENOTDIR || error == -ELOOP || error == -ENAMETOOLONG);
@@ -114,19 +114,19 @@ static bool may_come(int error, const struct tree_place *place)
 static void try_change(struct tree *tree, const char *path, const char *before)
 {
     struct tree_place place, from;
-    struct tree_node *node;
+    struct inode *inode;
     size_t what = strlen(path) % 9;
     int error = tree_find(tree, tree->root, path, TREE_NAME, &place);
     int from_error = tree_find(tree, tree->root, before, TREE_NAME, &from);
 
     if (what < 2 && may_come(error, &place))
-        tree_create(tree, &place, S_IFDIR | 0755, NULL, 0, 1, &node);
+        tree_create(tree, &place, S_IFDIR | 0755, NULL, 0, 1, &inode);
     else if (what == 2 && may_come(error, &place))
-        tree_create(tree, &place, S_IFLNK | 0777, before, strlen(before), 1, &node);
+        tree_create(tree, &place, S_IFLNK | 0777, before, strlen(before), 1, &inode);
     else if (what == 3 && may_come(error, &place))
-        tree_create(tree, &place, S_IFREG | 0644, NULL, 0, 1, &node);
+        tree_create(tree, &place, S_IFREG | 0644, NULL, 0, 1, &inode);
     else if (what == 4 && may_come(error, &place) && !from_error)
-        tree_link(tree, from.node, &place, 1);
+        tree_link(tree, from.inode, &place, 1);
     else if (what == 5 && may_come(error, &place) && !from_error)
         tree_rename(tree, &from, &place, before[0] % 2, 1);
     else if (what == 6 && !error)

@@ -528,19 +528,19 @@ TEST(nodes_of_cpus_and_memory_are_found)
     srat_memory(0x300000000, 0, 4, 1);
     srat_memory(UINT64_MAX - 5, 7, 4, 1);
     CHECK_EQUAL(parse(), 0);
-    CHECK_EQUAL(facts.nodes[0], 2);
-    CHECK_EQUAL(facts.nodes[1], 0x01020304);
-    CHECK_EQUAL(facts.nodes[2], 4);
-    CHECK_EQUAL(facts.nodes[3], NUMA_NODE_NONE);
-    CHECK_EQUAL(facts.node_range_count, 2);
-    CHECK_EQUAL(facts.node_ranges[0].range.base, 0);
-    CHECK_EQUAL(facts.node_ranges[0].range.bytes, 0xa0000);
-    CHECK_EQUAL(facts.node_ranges[0].node, 2);
-    CHECK_EQUAL(facts.node_ranges[1].range.base, 0x100000000);
-    CHECK_EQUAL(facts.node_ranges[1].node, 4);
+    CHECK_EQUAL(facts.domains[0], 2);
+    CHECK_EQUAL(facts.domains[1], 0x01020304);
+    CHECK_EQUAL(facts.domains[2], 4);
+    CHECK_EQUAL(facts.domains[3], NUMA_DOMAIN_NONE);
+    CHECK_EQUAL(facts.numa_range_count, 2);
+    CHECK_EQUAL(facts.numa_ranges[0].range.base, 0);
+    CHECK_EQUAL(facts.numa_ranges[0].range.bytes, 0xa0000);
+    CHECK_EQUAL(facts.numa_ranges[0].domain, 2);
+    CHECK_EQUAL(facts.numa_ranges[1].range.base, 0x100000000);
+    CHECK_EQUAL(facts.numa_ranges[1].domain, 4);
 }
 
-TEST(first_revision_of_the_srat_has_eight_bits_for_a_node)
+TEST(first_revision_of_the_srat_has_eight_bits_for_a_domain)
 {
     begin();
     madt_apic(0, 1);
@@ -548,23 +548,23 @@ TEST(first_revision_of_the_srat_has_eight_bits_for_a_node)
     srat_apic(0, 0xffffff02, 1);
     srat_memory(0, 0x1000, 0xffffff03, 1);
     CHECK_EQUAL(parse(), 0);
-    CHECK_EQUAL(facts.nodes[0], 2);
-    CHECK_EQUAL(facts.node_ranges[0].node, 3);
+    CHECK_EQUAL(facts.domains[0], 2);
+    CHECK_EQUAL(facts.numa_ranges[0].domain, 3);
 }
 
-TEST(without_an_srat_no_node_is_known)
+TEST(without_an_srat_no_domain_is_known)
 {
     begin();
     madt_apic(0, 1);
     srat_begin(2);
     srat_apic(0, 1, 0);
     CHECK_EQUAL(parse(), 0);
-    CHECK_EQUAL(facts.nodes[0], NUMA_NODE_NONE);
+    CHECK_EQUAL(facts.domains[0], NUMA_DOMAIN_NONE);
     srat_apic(0, 1, 1);
     bytes[SRAT_AT + 9] ^= 1;
     CHECK_EQUAL(parse(), 0);
-    CHECK_EQUAL(facts.nodes[0], NUMA_NODE_NONE);
-    CHECK_EQUAL(facts.node_range_count, 0);
+    CHECK_EQUAL(facts.domains[0], NUMA_DOMAIN_NONE);
+    CHECK_EQUAL(facts.numa_range_count, 0);
 }
 
 TEST(broken_srat_entries_end_the_list)
@@ -579,21 +579,21 @@ TEST(broken_srat_entries_end_the_list)
     entry[1] = 41;
     seal(SRAT_AT);
     CHECK_EQUAL(parse(), 0);
-    CHECK_EQUAL(facts.node_range_count, 2);
+    CHECK_EQUAL(facts.numa_range_count, 2);
     table(SRAT_AT, "SRAT", 47);
     CHECK_EQUAL(parse(), 0);
-    CHECK_EQUAL(facts.node_range_count, 0);
+    CHECK_EQUAL(facts.numa_range_count, 0);
 }
 
-TEST(node_ranges_beyond_the_table_are_counted)
+TEST(numa_ranges_beyond_the_table_are_counted)
 {
     begin();
     srat_begin(2);
-    for (unsigned i = 0; i < ACPI_NODE_RANGES_MAX + 5; i++)
+    for (unsigned i = 0; i < ACPI_NUMA_RANGES_MAX + 5; i++)
         srat_memory((uint64_t)i << 30, 1 << 30, i, 1);
     CHECK_EQUAL(parse(), 0);
-    CHECK_EQUAL(facts.node_range_count, ACPI_NODE_RANGES_MAX);
-    CHECK_EQUAL(facts.node_ranges_dropped, 5);
+    CHECK_EQUAL(facts.numa_range_count, ACPI_NUMA_RANGES_MAX);
+    CHECK_EQUAL(facts.numa_ranges_dropped, 5);
 }
 
 TEST(hpet_outside_of_memory_space_is_absent)
@@ -628,10 +628,10 @@ int main(void)
     RUN(long_local_apic_address_wins);
     RUN(broken_madt_entries_end_the_list);
     RUN(nodes_of_cpus_and_memory_are_found);
-    RUN(first_revision_of_the_srat_has_eight_bits_for_a_node);
-    RUN(without_an_srat_no_node_is_known);
+    RUN(first_revision_of_the_srat_has_eight_bits_for_a_domain);
+    RUN(without_an_srat_no_domain_is_known);
     RUN(broken_srat_entries_end_the_list);
-    RUN(node_ranges_beyond_the_table_are_counted);
+    RUN(numa_ranges_beyond_the_table_are_counted);
     RUN(hpet_outside_of_memory_space_is_absent);
     return check_report("acpi");
 }

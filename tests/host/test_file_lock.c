@@ -14,7 +14,7 @@
 static _Alignas(PAGE_BYTES) char pages[PAGES_MAX][PAGE_BYTES];
 static unsigned pages_used, pages_limit = PAGES_MAX;
 static struct tree tree;
-static struct tree_node *node;
+static struct inode *inode;
 static uint64_t seed = 3;
 static const char owners[OWNERS];
 static char model[2][OWNERS][BYTES]; /* by domain: 0, 'r' or 'w' */
@@ -36,7 +36,7 @@ static void begin(void)
     pages_limit = PAGES_MAX;
     tree = (struct tree){ .page_take = page_take };
     CHECK_EQUAL(tree_initialise(&tree), 0);
-    node = tree.root;
+    inode = tree.root;
     memset(model, 0, sizeof(model));
 }
 
@@ -66,7 +66,7 @@ static char list_at(bool whole_file, unsigned owner, uint64_t byte)
 {
     char found = 0;
 
-    for (const struct file_lock *lock = node->locks; lock; lock = lock->next) {
+    for (const struct file_lock *lock = inode->locks; lock; lock = lock->next) {
         if (lock->owner != &owners[owner] || lock->whole_file != whole_file || lock->start > byte ||
             lock->end < byte)
             continue;
@@ -82,8 +82,8 @@ static void check_list(void)
         for (unsigned owner = 0; owner < OWNERS; owner++)
             for (uint64_t byte = 0; byte < BYTES; byte++)
                 CHECK_EQUAL(list_at(domain, owner, byte), model[domain][owner][byte]);
-    for (const struct file_lock *a = node->locks; a; a = a->next)
-        for (const struct file_lock *b = node->locks; b; b = b->next)
+    for (const struct file_lock *a = inode->locks; a; a = a->next)
+        for (const struct file_lock *b = inode->locks; b; b = b->next)
             CHECK(a->owner != b->owner || a->whole_file != b->whole_file || a->exclusive != b->exclusive ||
                   a->end + 1 != b->start);
 }
@@ -94,20 +94,20 @@ TEST(random_locks_agree_with_a_model_of_bytes)
     for (unsigned round = 0; round < 20000; round++) {
         unsigned owner = (unsigned)below(OWNERS), domain = (unsigned)below(2);
         struct file_lock lock = some_lock(owner, domain);
-        bool conflicts = file_lock_conflict(node, &lock) != NULL;
+        bool conflicts = file_lock_conflict(inode, &lock) != NULL;
         char *bytes = &model[domain][owner][lock.start];
         uint64_t count = lock.end - lock.start + 1;
 
         CHECK_EQUAL(conflicts, model_conflicts(&lock, owner));
         if (below(30) == 0) {
-            file_locks_drop(&tree, node, &owners[owner]);
+            file_locks_drop(&tree, inode, &owners[owner]);
             memset(model[0][owner], 0, BYTES);
             memset(model[1][owner], 0, BYTES);
         } else if (below(3) == 0) {
-            CHECK_EQUAL(file_lock_clear(&tree, node, &lock), 0);
+            CHECK_EQUAL(file_lock_clear(&tree, inode, &lock), 0);
             memset(bytes, 0, count);
         } else if (!conflicts) {
-            CHECK_EQUAL(file_lock_set(&tree, node, &lock), 0);
+            CHECK_EQUAL(file_lock_set(&tree, inode, &lock), 0);
             memset(bytes, lock.exclusive ? 'w' : 'r', count);
         }
         check_list();
@@ -123,12 +123,12 @@ TEST(no_memory_is_told_and_changes_nothing)
     unsigned set = 0;
     for (; set < 1000; set++) {
         lock.start = lock.end = set * 2;
-        if (file_lock_set(&tree, node, &lock))
+        if (file_lock_set(&tree, inode, &lock))
             break;
     }
-    CHECK_EQUAL(file_lock_set(&tree, node, &lock), -ENOLCK);
+    CHECK_EQUAL(file_lock_set(&tree, inode, &lock), -ENOLCK);
     unsigned there = 0;
-    for (const struct file_lock *at = node->locks; at; at = at->next)
+    for (const struct file_lock *at = inode->locks; at; at = at->next)
         there++;
     CHECK_EQUAL(there, set);
 }

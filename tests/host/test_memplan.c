@@ -16,8 +16,8 @@
 
 static uint64_t seed = 3;
 static struct memory_range usable[RANGES_MAX], reserved[RANGES_MAX];
-static struct numa_range numa[MEMPLAN_NODE_RANGES_MAX + 1];
-static uint32_t rank_nodes[MEMPLAN_RANKS_MAX];
+static struct numa_range numa[MEMPLAN_NUMA_RANGES_MAX + 1];
+static uint32_t rank_domains[MEMPLAN_RANKS_MAX];
 static struct memplan_input input;
 static struct memplan plan;
 static struct message why;
@@ -191,7 +191,7 @@ static void check_cuts(void)
 
         for (unsigned i = 0; i < slice->extent_count; i++)
             check_border(&slice->extents[i], a);
-        if (a > 0 && input.node_range_count == 0) {
+        if (a > 0 && input.numa_range_count == 0) {
             const struct memory_slice *before = &plan.slices[a - 1];
             const struct memory_range *last = &before->extents[before->extent_count - 1];
 
@@ -227,7 +227,7 @@ static void check_plan(void)
     CHECK(sum.doubled == 0);
     CHECK(sum.stolen == 0);
     CHECK(plan.usable_bytes == plan.pool.bytes + slices + plan.lost_bytes);
-    if (sum.page_runs + 2 * input.node_range_count <= MEMPLAN_EXTENTS_MAX)
+    if (sum.page_runs + 2 * input.numa_range_count <= MEMPLAN_EXTENTS_MAX)
         CHECK(sum.planned == sum.page_run_bytes); /* nothing but parts of pages is lost */
 }
 
@@ -240,7 +240,7 @@ static void check_refusal(void)
     uint64_t least = input.slice_bytes_min ? input.slice_bytes_min : 1;
 
     CHECK(why.text[0] != '\0');
-    if (sum.longest_run < pool || sum.page_runs + 2 * input.node_range_count > MEMPLAN_EXTENTS_MAX)
+    if (sum.longest_run < pool || sum.page_runs + 2 * input.numa_range_count > MEMPLAN_EXTENTS_MAX)
         return;
     uint64_t average = (sum.page_run_bytes - pool) / input.rank_count;
     CHECK(average < least || average - least < MEMPLAN_LARGE_PAGE);
@@ -574,34 +574,34 @@ TEST(no_other_cut_makes_a_larger_smallest_slice)
     CHECK(tried > 500);
 }
 
-/* ---- nodes ---- */
+/* ---- domains ---- */
 
-static void add_node(uint64_t base, uint64_t bytes, uint32_t node)
+static void add_domain(uint64_t base, uint64_t bytes, uint32_t domain)
 {
-    numa[input.node_range_count++] = (struct numa_range){ { base, bytes }, node };
-    input.node_ranges = numa;
-    input.rank_nodes = rank_nodes;
+    numa[input.numa_range_count++] = (struct numa_range){ { base, bytes }, domain };
+    input.numa_ranges = numa;
+    input.rank_domains = rank_domains;
 }
 
-static uint32_t model_node(uint64_t address)
+static uint32_t model_domain(uint64_t address)
 {
     uint64_t start = address / MEMPLAN_LARGE_PAGE * MEMPLAN_LARGE_PAGE;
 
-    for (unsigned i = 0; i < input.node_range_count; i++) {
+    for (unsigned i = 0; i < input.numa_range_count; i++) {
         if (holds(numa[i].range, start))
-            return numa[i].node;
+            return numa[i].domain;
     }
-    return NUMA_NODE_NONE;
+    return NUMA_DOMAIN_NONE;
 }
 
-/* What the rank, or with rank == rank_count all ranks together, have of a node. */
-static uint64_t bytes_of_node(unsigned rank, uint32_t node)
+/* What the rank, or with rank == rank_count all ranks together, have of a domain. */
+static uint64_t bytes_of_domain(unsigned rank, uint32_t domain)
 {
     uint64_t sum = 0, end;
 
     if (rank == input.rank_count) {
         for (unsigned i = 0; i < rank; i++)
-            sum += bytes_of_node(i, node);
+            sum += bytes_of_domain(i, domain);
         return sum;
     }
     for (unsigned i = 0; i < plan.slices[rank].extent_count; i++) {
@@ -610,7 +610,7 @@ static uint64_t bytes_of_node(unsigned rank, uint32_t node)
         for (uint64_t at = extent->base; at < extent->base + extent->bytes; at = end) {
             end = (at / MEMPLAN_LARGE_PAGE + 1) * MEMPLAN_LARGE_PAGE;
             end = smaller(end, extent->base + extent->bytes);
-            sum += model_node(at) == node ? end - at : 0;
+            sum += model_domain(at) == domain ? end - at : 0;
         }
     }
     return sum;
@@ -623,27 +623,27 @@ static void check_locality(void)
     for (unsigned rank = 0; rank < input.rank_count; rank++)
         total += plan.slices[rank].bytes;
     for (unsigned rank = 0; rank < input.rank_count; rank++) {
-        uint64_t ranks = 0, own = bytes_of_node(rank, rank_nodes[rank]);
+        uint64_t ranks = 0, own = bytes_of_domain(rank, rank_domains[rank]);
 
-        if (rank_nodes[rank] == NUMA_NODE_NONE)
+        if (rank_domains[rank] == NUMA_DOMAIN_NONE)
             continue;
         for (unsigned other = 0; other < input.rank_count; other++)
-            ranks += rank_nodes[other] == rank_nodes[rank];
-        uint64_t share = bytes_of_node(input.rank_count, rank_nodes[rank]) / ranks;
+            ranks += rank_domains[other] == rank_domains[rank];
+        uint64_t share = bytes_of_domain(input.rank_count, rank_domains[rank]) / ranks;
         CHECK(own + MEMPLAN_LARGE_PAGE + MEMPLAN_PAGE > smaller(share, total / input.rank_count));
     }
 }
 
-static void random_nodes(void)
+static void random_domains(void)
 {
     unsigned count = 1 + (unsigned)random_below(random_below(8) ? 7 : 60),
-             nodes = 1 + (unsigned)random_below(5);
+             domains = 1 + (unsigned)random_below(5);
     uint64_t scale = 4 * MIB << random_below(11);
 
     for (unsigned i = 0; i < count; i++)
-        add_node(random_bytes(scale), random_bytes(scale), (uint32_t)random_below(nodes));
+        add_domain(random_bytes(scale), random_bytes(scale), (uint32_t)random_below(domains));
     for (unsigned rank = 0; rank < MEMPLAN_RANKS_MAX; rank++)
-        rank_nodes[rank] = random_below(12) ? (uint32_t)random_below(nodes + 1) : NUMA_NODE_NONE;
+        rank_domains[rank] = random_below(12) ? (uint32_t)random_below(domains + 1) : NUMA_DOMAIN_NONE;
 }
 
 TEST(random_and_hostile_nodes_keep_every_guarantee)
@@ -652,7 +652,7 @@ TEST(random_and_hostile_nodes_keep_every_guarantee)
 
     for (int round = 0; round < 20000; round++) {
         random_map();
-        random_nodes();
+        random_domains();
         int error = make_plan();
 
         CHECK(error == 0 || error == -ENOMEM);
@@ -662,8 +662,8 @@ TEST(random_and_hostile_nodes_keep_every_guarantee)
         if (plan.usable_bytes < 4 * GIB && plan.lost_bytes < MIB / 16)
             check_locality();
         if (check_state.failures) {
-            fprintf(stderr, "    round %d: %u usable, %u reserved, %u nodes' ranges, %u ranks\n", round,
-                    input.usable_count, input.reserved_count, input.node_range_count, input.rank_count);
+            fprintf(stderr, "    round %d: %u usable, %u reserved, %u domains' ranges, %u ranks\n", round,
+                    input.usable_count, input.reserved_count, input.numa_range_count, input.rank_count);
             return;
         }
     }
@@ -671,43 +671,43 @@ TEST(random_and_hostile_nodes_keep_every_guarantee)
 }
 
 /* As two sockets look: the first one's memory has the hole below 4 GiB, the kernel and the pool. */
-static void begin_two_nodes(uint64_t first_gib, uint64_t second_gib, unsigned ranks_each)
+static void begin_two_domains(uint64_t first_gib, uint64_t second_gib, unsigned ranks_each)
 {
     begin_pc(3072, (first_gib - 3 + second_gib) * 1024, 2 * ranks_each);
-    add_node(0, 640 << 10, 0);
-    add_node(MIB, 3 * GIB - MIB, 0);
-    add_node(4 * GIB, (first_gib - 3) * GIB, 0);
-    add_node((first_gib + 1) * GIB, second_gib * GIB, 1);
+    add_domain(0, 640 << 10, 0);
+    add_domain(MIB, 3 * GIB - MIB, 0);
+    add_domain(4 * GIB, (first_gib - 3) * GIB, 0);
+    add_domain((first_gib + 1) * GIB, second_gib * GIB, 1);
     for (unsigned rank = 0; rank < 2 * ranks_each; rank++)
-        rank_nodes[rank] = rank % 2; /* as CPUs are often numbered */
+        rank_domains[rank] = rank % 2; /* as CPUs are often numbered */
 }
 
 TEST(ranks_of_two_equal_nodes_have_memory_of_their_own)
 {
     for (unsigned each = 1; each <= 32; each++) {
-        begin_two_nodes(4, 4, each);
+        begin_two_domains(4, 4, each);
         CHECK_EQUAL(make_plan(), 0);
         CHECK(plan.lost_bytes < 2 * MEMPLAN_PAGE);
         for (unsigned rank = 0; rank < 2 * each; rank++) {
-            uint64_t foreign = plan.slices[rank].bytes - bytes_of_node(rank, rank % 2);
+            uint64_t foreign = plan.slices[rank].bytes - bytes_of_domain(rank, rank % 2);
 
-            /* what node 0 lacks for the kernel is shared by its ranks */
+            /* what domain 0 lacks for the kernel is shared by its ranks */
             CHECK(foreign <= 8 * MIB / each + 2 * MEMPLAN_LARGE_PAGE);
         }
     }
 }
 
-TEST(what_one_node_lacks_comes_from_the_other)
+TEST(what_one_domain_lacks_comes_from_the_other)
 {
-    begin_two_nodes(12, 4, 2);
+    begin_two_domains(12, 4, 2);
     CHECK_EQUAL(make_plan(), 0);
     for (unsigned rank = 0; rank < 4; rank++) {
-        uint64_t own = bytes_of_node(rank, rank % 2);
+        uint64_t own = bytes_of_domain(rank, rank % 2);
 
         CHECK(plan.slices[rank].bytes > 4 * GIB - 16 * MIB);
         CHECK(own + 2 * MEMPLAN_LARGE_PAGE > (rank % 2 ? 2 * GIB : 4 * GIB - 8 * MIB));
     }
-    CHECK_EQUAL(bytes_of_node(1, 1) + bytes_of_node(3, 1), 4 * GIB);
+    CHECK_EQUAL(bytes_of_domain(1, 1) + bytes_of_domain(3, 1), 4 * GIB);
 }
 
 TEST(nodes_that_do_not_differ_change_nothing)
@@ -719,14 +719,14 @@ TEST(nodes_that_do_not_differ_change_nothing)
         int error = make_plan();
         without = plan;
         if (round % 3 == 0) {
-            random_nodes();
-            input.rank_nodes = NULL;
+            random_domains();
+            input.rank_domains = NULL;
         } else if (round % 3 == 1) {
-            add_node(0, 1ULL << 63, 7);
+            add_domain(0, 1ULL << 63, 7);
             for (unsigned rank = 0; rank < MEMPLAN_RANKS_MAX; rank++)
-                rank_nodes[rank] = (uint32_t)random_below(9);
+                rank_domains[rank] = (uint32_t)random_below(9);
         } else {
-            input.rank_nodes = rank_nodes;
+            input.rank_domains = rank_domains;
         }
         input.usable = usable;
         CHECK_EQUAL(memplan_make(&input, &plan, &why), error);
@@ -737,14 +737,14 @@ TEST(nodes_that_do_not_differ_change_nothing)
 TEST(too_many_ranges_of_nodes_are_refused)
 {
     begin_pc(3072, 1024, 2);
-    for (unsigned i = 0; i < MEMPLAN_NODE_RANGES_MAX; i++)
-        add_node(i * 4 * MIB, 4 * MIB, i % 2);
+    for (unsigned i = 0; i < MEMPLAN_NUMA_RANGES_MAX; i++)
+        add_domain(i * 4 * MIB, 4 * MIB, i % 2);
     CHECK_EQUAL(make_plan(), 0);
-    add_node(0, 0, 0);
+    add_domain(0, 0, 0);
     CHECK_EQUAL(make_plan(), -E2BIG);
 }
 
-TEST(pool_stands_at_the_same_place_for_any_ranks_and_nodes)
+TEST(pool_stands_at_the_same_place_for_any_ranks_and_domains)
 {
     unsigned compared = 0;
 
@@ -758,7 +758,7 @@ TEST(pool_stands_at_the_same_place_for_any_ranks_and_nodes)
         input.rank_count = 1 + (unsigned)random_below(MEMPLAN_RANKS_MAX);
         input.slice_bytes_min = random_below(MIB);
         if (random_below(2))
-            random_nodes();
+            random_domains();
         if (make_plan() != 0)
             continue;
         CHECK(plan.pool.base == pool.base && plan.pool.bytes == pool.bytes);
@@ -805,10 +805,10 @@ int main(void)
     RUN(no_other_cut_makes_a_larger_smallest_slice);
     RUN(random_and_hostile_nodes_keep_every_guarantee);
     RUN(ranks_of_two_equal_nodes_have_memory_of_their_own);
-    RUN(what_one_node_lacks_comes_from_the_other);
+    RUN(what_one_domain_lacks_comes_from_the_other);
     RUN(nodes_that_do_not_differ_change_nothing);
     RUN(too_many_ranges_of_nodes_are_refused);
-    RUN(pool_stands_at_the_same_place_for_any_ranks_and_nodes);
+    RUN(pool_stands_at_the_same_place_for_any_ranks_and_domains);
     RUN(same_map_in_any_order_makes_the_same_plan);
     return check_report("memplan");
 }

@@ -171,7 +171,7 @@ static void take_random(void)
     uint64_t bytes = random_bytes(), alignment = ARCH_PAGE << random_below(random_below(2) ? 1 : 11);
     bool room = model_has_room(bytes / ARCH_PAGE, alignment, false);
     bool fragment = bytes < ARCH_LARGE_PAGE && model_has_room(bytes / ARCH_PAGE, alignment, true);
-    uint64_t address = page_pool_take(&pool, bytes, alignment);
+    uint64_t address = page_pool_allocate(&pool, bytes, alignment);
 
     CHECK_EQUAL(address != PAGE_POOL_NONE, room);
     if (address == PAGE_POOL_NONE)
@@ -186,7 +186,7 @@ static void take_some_random(void)
 {
     uint64_t bytes = random_bytes(), got = 0, before = pool.free_bytes;
     bool whole = model_has_room(bytes / ARCH_PAGE, ARCH_PAGE, false);
-    uint64_t address = page_pool_take_some(&pool, bytes, &got);
+    uint64_t address = page_pool_allocate_partial(&pool, bytes, &got);
 
     CHECK_EQUAL(address != PAGE_POOL_NONE, before > 0);
     if (address == PAGE_POOL_NONE)
@@ -207,7 +207,7 @@ static void give_random(void)
         random_below(2) ? piece->bytes : (1 + random_below(piece->bytes / ARCH_PAGE)) * ARCH_PAGE;
 
     mark(piece->base, bytes, true);
-    page_pool_give(&pool, piece->base, bytes);
+    page_pool_free(&pool, piece->base, bytes);
     piece->base += bytes;
     piece->bytes -= bytes;
     if (piece->bytes == 0)
@@ -242,13 +242,13 @@ TEST(all_of_the_memory_can_be_had_page_by_page)
 {
     begin_random();
     while (pool.free_bytes) {
-        uint64_t address = page_pool_take(&pool, ARCH_PAGE, ARCH_PAGE);
+        uint64_t address = page_pool_allocate(&pool, ARCH_PAGE, ARCH_PAGE);
 
         CHECK(address != PAGE_POOL_NONE);
         mark(address, ARCH_PAGE, false);
     }
     CHECK_EQUAL(model_free_bytes(), 0);
-    CHECK(page_pool_take(&pool, ARCH_PAGE, ARCH_PAGE) == PAGE_POOL_NONE);
+    CHECK(page_pool_allocate(&pool, ARCH_PAGE, ARCH_PAGE) == PAGE_POOL_NONE);
     check_agreement();
 }
 
@@ -262,9 +262,9 @@ TEST(small_requests_leave_large_pages_whole_while_there_are_fragments)
 
     begin(extents, 3);
     for (unsigned i = 0; i < LARGE_PAGES - 1 + 20; i++)
-        note_piece(page_pool_take(&pool, ARCH_PAGE, ARCH_PAGE), ARCH_PAGE);
+        note_piece(page_pool_allocate(&pool, ARCH_PAGE, ARCH_PAGE), ARCH_PAGE);
     for (unsigned i = 0; i < 4; i++)
-        CHECK(page_pool_take(&pool, ARCH_LARGE_PAGE, ARCH_LARGE_PAGE) != PAGE_POOL_NONE);
+        CHECK(page_pool_allocate(&pool, ARCH_LARGE_PAGE, ARCH_LARGE_PAGE) != PAGE_POOL_NONE);
     CHECK_EQUAL(pool.free_bytes, 0);
 }
 
@@ -274,16 +274,16 @@ TEST(impossible_requests_get_nothing_and_change_nothing)
     uint64_t got = 1;
 
     begin(&extent, 1);
-    CHECK(page_pool_take(&pool, 0, ARCH_PAGE) == PAGE_POOL_NONE);
-    CHECK(page_pool_take(&pool, 101 * ARCH_PAGE, ARCH_PAGE) == PAGE_POOL_NONE);
-    CHECK(page_pool_take(&pool, ARCH_PAGE, ARCH_HUGE_PAGE) == PAGE_POOL_NONE);
-    CHECK(page_pool_take(&pool, UINT64_MAX & ~(ARCH_PAGE - 1), ARCH_PAGE) == PAGE_POOL_NONE);
-    CHECK(page_pool_take_some(&pool, 0, &got) == PAGE_POOL_NONE);
-    page_pool_give(&pool, page_address(50), 0);
+    CHECK(page_pool_allocate(&pool, 0, ARCH_PAGE) == PAGE_POOL_NONE);
+    CHECK(page_pool_allocate(&pool, 101 * ARCH_PAGE, ARCH_PAGE) == PAGE_POOL_NONE);
+    CHECK(page_pool_allocate(&pool, ARCH_PAGE, ARCH_HUGE_PAGE) == PAGE_POOL_NONE);
+    CHECK(page_pool_allocate(&pool, UINT64_MAX & ~(ARCH_PAGE - 1), ARCH_PAGE) == PAGE_POOL_NONE);
+    CHECK(page_pool_allocate_partial(&pool, 0, &got) == PAGE_POOL_NONE);
+    page_pool_free(&pool, page_address(50), 0);
     check_agreement();
     begin(NULL, 0);
-    CHECK(page_pool_take(&pool, ARCH_PAGE, ARCH_PAGE) == PAGE_POOL_NONE);
-    CHECK(page_pool_take_some(&pool, ARCH_PAGE, &got) == PAGE_POOL_NONE);
+    CHECK(page_pool_allocate(&pool, ARCH_PAGE, ARCH_PAGE) == PAGE_POOL_NONE);
+    CHECK(page_pool_allocate_partial(&pool, ARCH_PAGE, &got) == PAGE_POOL_NONE);
 }
 
 int main(void)

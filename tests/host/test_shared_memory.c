@@ -19,18 +19,18 @@ static uint64_t seed = 5;
 static uint8_t user_bytes[BYTES_MAX], model[OBJECTS][BYTES_MAX];
 static uint64_t user_end; /* what lies there or behind is out of the program's reach; 0: nothing is */
 
-uint64_t vm_pages_take(struct vm *vm, uint64_t bytes, uint64_t alignment)
+uint64_t vm_pages_allocate(struct vm *vm, uint64_t bytes, uint64_t alignment)
 {
-    uint64_t physical = page_pool_take(vm->pages, bytes, alignment);
+    uint64_t physical = page_pool_allocate(vm->pages, bytes, alignment);
 
     if (physical != PAGE_POOL_NONE)
         memset(arch_physical(physical), 0x55, bytes);
     return physical;
 }
 
-void vm_pages_give(struct vm *vm, uint64_t physical, uint64_t bytes)
+void vm_pages_free(struct vm *vm, uint64_t physical, uint64_t bytes)
 {
-    page_pool_give(vm->pages, physical, bytes);
+    page_pool_free(vm->pages, physical, bytes);
 }
 
 void crosscall_serve(void)
@@ -84,7 +84,7 @@ static void begin(uint64_t slice_pages)
 
 static void check_nothing_leaked(void)
 {
-    shared_memory_settle();
+    shared_memory_reclaim();
     for (unsigned i = 0; i < 2; i++)
         CHECK_EQUAL(slices[i].free_bytes, slices[i].total_bytes);
 }
@@ -119,7 +119,7 @@ TEST(large_files_stand_in_large_pages)
     CHECK(shared_memory_run(object, 0, 4ULL << 20, &physical) >= ARCH_LARGE_PAGE);
     CHECK_EQUAL(physical % ARCH_LARGE_PAGE, 0);
     CHECK_EQUAL(shared_memory_run(object, object->capacity, 1, &physical), 0);
-    shared_memory_release(object);
+    shared_memory_put(object);
     check_nothing_leaked();
 }
 
@@ -139,7 +139,7 @@ TEST(what_one_rank_cannot_pay_changes_nothing)
                 50 * ARCH_PAGE);
     offset = 400 * ARCH_PAGE;
     CHECK_EQUAL(shared_memory_write(object, &ranks[1], user(), 1, &offset, false), -ENOSPC);
-    shared_memory_release(object);
+    shared_memory_put(object);
     check_nothing_leaked();
 }
 
@@ -150,7 +150,7 @@ TEST(memory_in_use_stays_until_its_last_mapping_goes)
     begin(300);
     struct shared_memory *object = shared_memory_create(&ranks[0]);
     CHECK_EQUAL(shared_memory_resize(object, &ranks[1], 10 * ARCH_PAGE), 0);
-    shared_memory_map_hold(object);
+    shared_memory_map_get(object);
     shared_memory_run(object, 8 * ARCH_PAGE, ARCH_PAGE, &physical);
     *(uint8_t *)arch_physical(physical) = 7;
     CHECK_EQUAL(shared_memory_resize(object, &ranks[0], 5), 0);
@@ -161,12 +161,12 @@ TEST(memory_in_use_stays_until_its_last_mapping_goes)
     CHECK(again == physical && *(uint8_t *)arch_physical(physical) == 0);
     CHECK_EQUAL(shared_memory_resize(object, &ranks[0], 5), 0);
     CHECK_EQUAL(object->capacity, 10 * ARCH_PAGE);
-    shared_memory_hold(object);
-    shared_memory_release(object);
-    shared_memory_release(object); /* no name left, and still mapped */
-    shared_memory_settle();
+    shared_memory_get(object);
+    shared_memory_put(object);
+    shared_memory_put(object); /* no name left, and still mapped */
+    shared_memory_reclaim();
     CHECK_EQUAL(slices[1].free_bytes, 290 * ARCH_PAGE);
-    shared_memory_map_release(object);
+    shared_memory_map_put(object);
     check_nothing_leaked();
 }
 
@@ -188,7 +188,7 @@ TEST(half_a_write_leaves_no_trace_behind_the_end)
     CHECK_EQUAL(shared_memory_read(object, (uint64_t)(uintptr_t)byte, 3, 9), 3);
     CHECK(byte[0] == 3 && byte[1] == 0 && byte[2] == 0);
     CHECK_EQUAL(shared_memory_read(object, (uint64_t)(uintptr_t)byte, 3, 98), 2);
-    shared_memory_release(object);
+    shared_memory_put(object);
     check_nothing_leaked();
 }
 
@@ -264,7 +264,7 @@ static void try_clear(unsigned i)
 static void try_mapping(unsigned i)
 {
     if (made[i].mappings == 0 || below(2)) {
-        shared_memory_map_hold(made[i].object);
+        shared_memory_map_get(made[i].object);
         made[i].mappings++;
         return;
     }
@@ -274,7 +274,7 @@ static void try_mapping(unsigned i)
         CHECK(shared_memory_run(made[i].object, offset, ARCH_PAGE, &physical) == ARCH_PAGE);
         memset(arch_physical(physical), 0xee, ARCH_PAGE);
     }
-    shared_memory_map_release(made[i].object);
+    shared_memory_map_put(made[i].object);
     made[i].mappings--;
 }
 
@@ -326,12 +326,12 @@ TEST(random_operations_agree_with_arrays)
             try_clear(i);
             break;
         default:
-            shared_memory_release(made[i].object);
+            shared_memory_put(made[i].object);
             for (; made[i].mappings > 0; made[i].mappings--)
-                shared_memory_map_release(made[i].object);
+                shared_memory_map_put(made[i].object);
             made[i].object = NULL;
         }
-        shared_memory_settle();
+        shared_memory_reclaim();
         if (made[i].object && round % 4 == 0)
             check_object(i);
     }
@@ -339,9 +339,9 @@ TEST(random_operations_agree_with_arrays)
         if (!made[i].object)
             continue;
         check_object(i);
-        shared_memory_release(made[i].object);
+        shared_memory_put(made[i].object);
         for (; made[i].mappings > 0; made[i].mappings--)
-            shared_memory_map_release(made[i].object);
+            shared_memory_map_put(made[i].object);
     }
     check_nothing_leaked();
 }

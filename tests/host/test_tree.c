@@ -41,29 +41,29 @@ static int build(void)
     return tree_add_archive(&tree, archive.bytes, archive.used, &why);
 }
 
-static int find_from(struct tree_node *directory, const char *path, bool follow, struct tree_node **out)
+static int find_from(struct inode *directory, const char *path, bool follow, struct inode **out)
 {
     *out = NULL;
     return tree_lookup(&tree, directory, path, follow, out);
 }
 
 /* The node at `path`; NULL, and a failed check, where there is none. */
-static struct tree_node *at(const char *path)
+static struct inode *at(const char *path)
 {
-    struct tree_node *node;
-    int error = find_from(tree.root, path, true, &node);
+    struct inode *inode;
+    int error = find_from(tree.root, path, true, &inode);
 
     if (error)
         fprintf(stderr, "    looking for %s\n", path);
     CHECK_EQUAL(error, 0);
-    return node ? node : tree.root;
+    return inode ? inode : tree.root;
 }
 
 static int error_of(const char *path)
 {
-    struct tree_node *node;
+    struct inode *inode;
 
-    return find_from(tree.root, path, true, &node);
+    return find_from(tree.root, path, true, &inode);
 }
 
 static void begin_sample(void)
@@ -96,7 +96,7 @@ TEST(archive_becomes_a_tree_with_missing_parents)
     CHECK_EQUAL(at("/lib/deep/down/file")->bytes, 1);
     CHECK(tree_parent(&tree, at("/bin")) == tree.root);
     CHECK_EQUAL(tree.root->links, 4);
-    CHECK_EQUAL(tree.node_count, 16);
+    CHECK_EQUAL(tree.inode_count, 16);
     CHECK_EQUAL(at("/bin")->modified_ns, 1700000000000000000);
 }
 
@@ -132,14 +132,14 @@ TEST(dots_and_slashes_mean_what_they_do_in_linux)
 
 TEST(relative_paths_begin_at_the_directory)
 {
-    struct tree_node *node;
+    struct inode *inode;
 
     begin_sample();
-    CHECK_EQUAL(find_from(at("/lib"), "deep/down", true, &node), 0);
-    CHECK(node == at("/lib/deep/down"));
-    CHECK_EQUAL(find_from(at("/lib"), "/bin", true, &node), 0);
-    CHECK(node == at("/bin"));
-    CHECK_EQUAL(find_from(at("/bin/ftq"), "x", true, &node), -ENOTDIR);
+    CHECK_EQUAL(find_from(at("/lib"), "deep/down", true, &inode), 0);
+    CHECK(inode == at("/lib/deep/down"));
+    CHECK_EQUAL(find_from(at("/lib"), "/bin", true, &inode), 0);
+    CHECK(inode == at("/bin"));
+    CHECK_EQUAL(find_from(at("/bin/ftq"), "x", true, &inode), -ENOTDIR);
 }
 
 TEST(symbolic_links_are_followed)
@@ -158,17 +158,17 @@ TEST(symbolic_links_are_followed)
 
 TEST(last_link_is_followed_only_on_demand)
 {
-    struct tree_node *node;
+    struct inode *inode;
 
     begin_sample();
-    CHECK_EQUAL(find_from(tree.root, "/usr", false, &node), 0);
-    CHECK_EQUAL(node->mode & S_IFMT, S_IFLNK);
-    CHECK_EQUAL(find_from(tree.root, "/usr/", false, &node), 0);
-    CHECK(node == at("/lib/deep"));
-    CHECK_EQUAL(find_from(tree.root, "/usr/down", false, &node), 0);
-    CHECK(node == at("/lib/deep/down"));
-    CHECK_EQUAL(find_from(tree.root, "/dangling", false, &node), 0);
-    CHECK_EQUAL(find_from(tree.root, "/lib/self", false, &node), 0);
+    CHECK_EQUAL(find_from(tree.root, "/usr", false, &inode), 0);
+    CHECK_EQUAL(inode->mode & S_IFMT, S_IFLNK);
+    CHECK_EQUAL(find_from(tree.root, "/usr/", false, &inode), 0);
+    CHECK(inode == at("/lib/deep"));
+    CHECK_EQUAL(find_from(tree.root, "/usr/down", false, &inode), 0);
+    CHECK(inode == at("/lib/deep/down"));
+    CHECK_EQUAL(find_from(tree.root, "/dangling", false, &inode), 0);
+    CHECK_EQUAL(find_from(tree.root, "/lib/self", false, &inode), 0);
 }
 
 TEST(loops_of_links_end)
@@ -219,8 +219,8 @@ TEST(later_entries_replace_earlier_ones)
     archive_add("dir/x", S_IFREG, "");
     archive_end();
     CHECK_EQUAL(build(), 0);
-    struct tree_node *file = at("/file"), *dir = at("/dir");
-    uint64_t inode = file->inode;
+    struct inode *file = at("/file"), *dir = at("/dir");
+    uint64_t inode = file->number;
     uint64_t second = archive.used;
     archive_add("file", S_IFREG | 0600, "newer");
     archive_add("dir", S_IFDIR | 0711, "");
@@ -228,7 +228,7 @@ TEST(later_entries_replace_earlier_ones)
     CHECK(at("/file") == file && at("/dir") == dir);
     CHECK_EQUAL(file->bytes, 5);
     CHECK_EQUAL(file->mode, S_IFREG | 0600);
-    CHECK(file->inode != inode);
+    CHECK(file->number != inode);
     CHECK_EQUAL(dir->mode, S_IFDIR | 0711);
     CHECK(at("/dir/x") != NULL);
 }
@@ -319,9 +319,9 @@ TEST(hard_links_share_inode_and_data_wherever_it_stands)
     CHECK_EQUAL(at("/a")->bytes, 4);
     CHECK_EQUAL(at("/a")->links, 3);
     CHECK(at("/a") == at("/b") && at("/c") == at("/b"));
-    CHECK(at("/other")->inode != at("/a")->inode);
+    CHECK(at("/other")->number != at("/a")->number);
     CHECK_EQUAL(at("/other")->bytes, 0);
-    CHECK(at("/next_archive")->inode != at("/a")->inode);
+    CHECK(at("/next_archive")->number != at("/a")->number);
     CHECK_EQUAL(at("/next_archive")->bytes, 0);
 }
 
@@ -335,13 +335,13 @@ TEST(replaced_hard_link_leaves_its_file)
     CHECK_EQUAL(build(), 0);
     CHECK_EQUAL(at("/a")->bytes, 3);
     CHECK_EQUAL(at("/b")->bytes, 4);
-    CHECK(at("/a")->inode != at("/b")->inode);
+    CHECK(at("/a")->number != at("/b")->number);
 }
 
 TEST(devices_and_single_files_are_added_by_path)
 {
     begin();
-    struct tree_node *null = tree_add(&tree, "/dev/null", S_IFCHR | 0666, NULL, 0, &why);
+    struct inode *null = tree_add(&tree, "/dev/null", S_IFCHR | 0666, NULL, 0, &why);
     if (!CHECK(null != NULL))
         return;
     null->device = 3;
@@ -496,35 +496,35 @@ static void model_rename(unsigned from, unsigned to)
 
 static void check_model(void)
 {
-    struct tree_node *node, *by_file[PLACES] = { NULL };
+    struct inode *inode, *by_file[PLACES] = { NULL };
     uint64_t count = 1;
 
     for (unsigned i = 0; i < PLACES; i++) {
-        int error = find_from(tree.root, path_of(i), true, &node), way = expected_way(i);
+        int error = find_from(tree.root, path_of(i), true, &inode), way = expected_way(i);
 
         CHECK_EQUAL(error, way ? way : model[i].kind == NOTHING ? -ENOENT : 0);
         if (error)
             continue;
-        CHECK_EQUAL(mode_is(node->mode, S_IFDIR), model[i].kind == DIRECTORY_THERE);
+        CHECK_EQUAL(mode_is(inode->mode, S_IFDIR), model[i].kind == DIRECTORY_THERE);
         if (model[i].kind == FILE_THERE) {
-            CHECK_EQUAL(node->links, names_of(model[i].file));
-            CHECK_EQUAL(node->device, model[i].file);
+            CHECK_EQUAL(inode->links, names_of(model[i].file));
+            CHECK_EQUAL(inode->device, model[i].file);
             for (unsigned j = 0; j < i; j++)
-                CHECK(!by_file[j] || (by_file[j] == node) == (model[j].file == model[i].file));
-            by_file[i] = node;
+                CHECK(!by_file[j] || (by_file[j] == inode) == (model[j].file == model[i].file));
+            by_file[i] = inode;
         }
         bool counted = false;
         for (unsigned j = 0; j < i; j++)
-            counted |= by_file[j] == node;
+            counted |= by_file[j] == inode;
         count += !counted;
     }
-    CHECK_EQUAL(tree.node_count, count);
+    CHECK_EQUAL(tree.inode_count, count);
 }
 
 static void make_one(unsigned place, unsigned *files, int way)
 {
     struct tree_place found;
-    struct tree_node *node = NULL;
+    struct inode *inode = NULL;
     bool dir = place < NAMES && below(2); /* directories only where the model has room for what is in them */
     int error = tree_find(&tree, tree.root, path_of(place), TREE_NAME, &found);
 
@@ -533,13 +533,13 @@ static void make_one(unsigned place, unsigned *files, int way)
         return;
     }
     CHECK_EQUAL(way, 0);
-    error = tree_create(&tree, &found, dir ? S_IFDIR | 0755 : S_IFREG | 0644, NULL, 0, 1, &node);
+    error = tree_create(&tree, &found, dir ? S_IFDIR | 0755 : S_IFREG | 0644, NULL, 0, 1, &inode);
     CHECK_EQUAL(error, model[place].kind ? -EEXIST : 0);
     if (error)
         return;
     model[place].kind = dir ? DIRECTORY_THERE : FILE_THERE;
     model[place].file = dir ? 0 : ++*files;
-    node->device = model[place].file;
+    inode->device = model[place].file;
 }
 
 static void remove_one(unsigned place, bool dir)
@@ -570,7 +570,7 @@ static void link_or_move_one(unsigned from, unsigned to, bool move)
         return;
     if (move && model[from].kind == DIRECTORY_THERE && to >= NAMES && expected_rename(from, to) == 0)
         return; /* the model has no room for it */
-    error = move ? tree_rename(&tree, &source, &target, false, 1) : tree_link(&tree, source.node, &target, 1);
+    error = move ? tree_rename(&tree, &source, &target, false, 1) : tree_link(&tree, source.inode, &target, 1);
     if (move)
         CHECK_EQUAL(error, expected_rename(from, to));
     else
@@ -613,51 +613,51 @@ TEST(random_changes_agree_with_a_model)
 TEST(what_is_open_lives_on_without_a_name)
 {
     struct tree_place place;
-    struct tree_node *node;
+    struct inode *inode;
 
     begin();
     tree.root->writable = true;
     CHECK_EQUAL(tree_find(&tree, tree.root, "/x", TREE_NAME, &place), -ENOENT);
-    CHECK_EQUAL(tree_create(&tree, &place, S_IFDIR | 0755, NULL, 0, 1, &node), 0);
-    tree_use(node);
+    CHECK_EQUAL(tree_create(&tree, &place, S_IFDIR | 0755, NULL, 0, 1, &inode), 0);
+    inode_get(inode);
     CHECK_EQUAL(tree_find(&tree, tree.root, "/x", TREE_NAME, &place), 0);
     CHECK_EQUAL(tree_rmdir(&tree, &place, 1), 0);
-    CHECK_EQUAL(tree.node_count, 2);
-    CHECK_EQUAL(tree_find(&tree, node, "inner", TREE_NAME, &place), -ENOENT);
-    CHECK_EQUAL(tree_create(&tree, &place, S_IFDIR | 0755, NULL, 0, 1, &node), -ENOENT);
-    CHECK_EQUAL(tree_find(&tree, node, "..", TREE_FOLLOW, &place), -ENOENT);
+    CHECK_EQUAL(tree.inode_count, 2);
+    CHECK_EQUAL(tree_find(&tree, inode, "inner", TREE_NAME, &place), -ENOENT);
+    CHECK_EQUAL(tree_create(&tree, &place, S_IFDIR | 0755, NULL, 0, 1, &inode), -ENOENT);
+    CHECK_EQUAL(tree_find(&tree, inode, "..", TREE_FOLLOW, &place), -ENOENT);
     char path[8];
-    CHECK_EQUAL(tree_path(&tree, node, path, sizeof(path)), -ENOENT);
-    tree_unuse(&tree, node);
-    CHECK_EQUAL(tree.node_count, 1);
+    CHECK_EQUAL(tree_path(&tree, inode, path, sizeof(path)), -ENOENT);
+    inode_put(&tree, inode);
+    CHECK_EQUAL(tree.inode_count, 1);
 }
 
 TEST(what_is_read_only_stays)
 {
     struct tree_place place, other;
-    struct tree_node *node;
+    struct inode *inode;
 
     begin_sample();
     CHECK_EQUAL(tree_find(&tree, tree.root, "/bin/new", TREE_NAME, &place), -ENOENT);
-    CHECK_EQUAL(tree_create(&tree, &place, S_IFREG | 0644, NULL, 0, 1, &node), -EROFS);
+    CHECK_EQUAL(tree_create(&tree, &place, S_IFREG | 0644, NULL, 0, 1, &inode), -EROFS);
     CHECK_EQUAL(tree_find(&tree, tree.root, "/bin/ftq", TREE_NAME, &other), 0);
     CHECK_EQUAL(tree_unlink(&tree, &other, 1), -EROFS);
     CHECK_EQUAL(tree_rename(&tree, &other, &place, false, 1), -EROFS);
-    CHECK_EQUAL(tree_link(&tree, other.node, &place, 1), -EROFS);
+    CHECK_EQUAL(tree_link(&tree, other.inode, &place, 1), -EROFS);
     CHECK_EQUAL(tree_find(&tree, tree.root, "/lib/deep", TREE_NAME, &other), 0);
     CHECK_EQUAL(tree_rmdir(&tree, &other, 1), -EROFS);
     CHECK_EQUAL(tree_unlink(&tree, &other, 1), -EROFS);
 }
 
 /* A file or a directory that can be changed, at a path in one of them. */
-static struct tree_node *made(const char *path, uint32_t mode)
+static struct inode *made(const char *path, uint32_t mode)
 {
-    struct tree_node *node = NULL;
+    struct inode *inode = NULL;
     struct tree_place place;
 
     CHECK_EQUAL(tree_find(&tree, tree.root, path, TREE_NAME, &place), -ENOENT);
-    CHECK_EQUAL(tree_create(&tree, &place, mode, NULL, 0, 1, &node), 0);
-    return node;
+    CHECK_EQUAL(tree_create(&tree, &place, mode, NULL, 0, 1, &inode), 0);
+    return inode;
 }
 
 static int exchanged(const char *one, const char *other)
@@ -669,11 +669,11 @@ static int exchanged(const char *one, const char *other)
     return tree_exchange(&tree, &a, &b, 2);
 }
 
-static struct tree_node *named(const char *path)
+static struct inode *named(const char *path)
 {
-    struct tree_node *node = NULL;
+    struct inode *inode = NULL;
 
-    return tree_lookup(&tree, tree.root, path, false, &node) ? NULL : node;
+    return tree_lookup(&tree, tree.root, path, false, &inode) ? NULL : inode;
 }
 
 TEST(two_names_change_what_they_name)
@@ -682,8 +682,8 @@ TEST(two_names_change_what_they_name)
 
     begin();
     tree.root->writable = true;
-    struct tree_node *a = made("/a", S_IFDIR | 0755), *inner = made("/a/inner", S_IFDIR | 0755);
-    struct tree_node *b = made("/b", S_IFDIR | 0755), *file = made("/b/file", S_IFREG | 0644);
+    struct inode *a = made("/a", S_IFDIR | 0755), *inner = made("/a/inner", S_IFDIR | 0755);
+    struct inode *b = made("/b", S_IFDIR | 0755), *file = made("/b/file", S_IFREG | 0644);
 
     CHECK_EQUAL(exchanged("/a/inner", "/b/file"), 0);
     CHECK(named("/a/inner") == file && named("/b/file") == inner && named("/b/file/..") == b);
@@ -712,19 +712,19 @@ TEST(names_do_not_cross_file_systems)
     CHECK_EQUAL(made("/b/file", S_IFREG | 0644)->filesystem, 2);
     CHECK_EQUAL(tree_find(&tree, tree.root, "/a/file", TREE_NAME, &from), 0);
     CHECK_EQUAL(tree_find(&tree, tree.root, "/b/new", TREE_NAME, &to), -ENOENT);
-    CHECK_EQUAL(tree_link(&tree, from.node, &to, 1), -EXDEV);
+    CHECK_EQUAL(tree_link(&tree, from.inode, &to, 1), -EXDEV);
     CHECK_EQUAL(tree_rename(&tree, &from, &to, false, 1), -EXDEV);
     CHECK_EQUAL(exchanged("/a/file", "/b/file"), -EXDEV);
 }
 
-static struct tree_node *answer_node;
+static struct inode *answer_inode;
 static int answer_error;
 
-static int follow_as_told(const struct tree_node *link, struct tree_node **out)
+static int follow_as_told(const struct inode *link, struct inode **out)
 {
     CHECK_EQUAL(link->device, 7);
     if (!answer_error)
-        *out = answer_node;
+        *out = answer_inode;
     return answer_error;
 }
 
@@ -734,23 +734,23 @@ TEST(some_links_lead_where_the_caller_says)
 
     begin();
     tree.root->writable = true;
-    struct tree_node *directory = made("/directory", S_IFDIR | 0755), *link = made("/link", S_IFLNK | 0700);
+    struct inode *directory = made("/directory", S_IFDIR | 0755), *link = made("/link", S_IFLNK | 0700);
     made("/directory/file", S_IFREG | 0644);
     link->device = 7;
     tree.link_follow = follow_as_told;
     answer_error = 0;
-    answer_node = directory;
+    answer_inode = directory;
     CHECK(named("/link") == link && named("/link/") == directory &&
           named("/link/file") == named("/directory/file"));
     CHECK_EQUAL(tree_find(&tree, tree.root, "/link", TREE_FOLLOW, &place), 0);
-    CHECK(place.node == directory && tree_entry_shows(&tree, link->name));
+    CHECK(place.inode == directory && tree_entry_shows(&tree, link->name));
     answer_error = -ENXIO; /* it is there, but leads nowhere */
     CHECK_EQUAL(tree_find(&tree, tree.root, "/link", TREE_FOLLOW, &place), -ENXIO);
     CHECK(named("/link") == link && tree_entry_shows(&tree, link->name));
     answer_error = -ENOENT; /* it is not */
     CHECK(!named("/link") && !tree_entry_shows(&tree, link->name));
     CHECK_EQUAL(tree_find(&tree, tree.root, "/link", TREE_NAME, &place), -ENOENT);
-    CHECK(place.directory == tree.root && !place.node);
+    CHECK(place.directory == tree.root && !place.inode);
     tree.link_follow = NULL;
 }
 

@@ -58,7 +58,7 @@ void cpu_tables_set(uint64_t root)
     cpu_forget_all(arena_cpu);
 }
 
-void cpu_page_forget(uint64_t address)
+void tlb_invalidate_page(uint64_t address)
 {
     for (unsigned i = 0; i < cpus[arena_cpu].translation_count;) {
         struct translation *known = &cpus[arena_cpu].translations[i];
@@ -391,10 +391,10 @@ static void grid_map(void)
     uint64_t unit = bytes >= ARCH_HUGE_PAGE    ? ARCH_HUGE_PAGE
                     : bytes >= ARCH_LARGE_PAGE ? ARCH_LARGE_PAGE
                                                : ARCH_PAGE;
-    uint64_t physical = below(4) ? page_pool_take(&physical_pool, bytes, unit) : PAGE_POOL_NONE;
+    uint64_t physical = below(4) ? page_pool_allocate(&physical_pool, bytes, unit) : PAGE_POOL_NONE;
     got = bytes;
     if (physical == PAGE_POOL_NONE)
-        physical = page_pool_take_some(&physical_pool, bytes, &got);
+        physical = page_pool_allocate_partial(&physical_pool, bytes, &got);
     if (physical == PAGE_POOL_NONE)
         return;
     unsigned rights = random_rights();
@@ -402,7 +402,7 @@ static void grid_map(void)
 
     if (error) {
         CHECK_EQUAL(error, -ENOMEM);
-        page_pool_give(&physical_pool, physical, got);
+        page_pool_free(&physical_pool, physical, got);
         arch_unmap(&space, grid_address(first), got, grid_hole(first, got / ARCH_PAGE), NULL, NULL);
         check_grid_around(first, got / ARCH_PAGE);
         return;
@@ -422,7 +422,7 @@ static void take_released(void *context, uint64_t physical, uint64_t bytes)
     for (unsigned cpu = 0; cpu < CPUS; cpu++)
         for (unsigned i = 0; i < cpus[cpu].translation_count; i++)
             CHECK(cpus[cpu].translations[i].physical - physical >= bytes);
-    page_pool_give(&physical_pool, physical, bytes);
+    page_pool_free(&physical_pool, physical, bytes);
     released_bytes += bytes;
 }
 
@@ -663,12 +663,12 @@ TEST(only_cpus_that_use_a_space_are_told_and_only_of_what_they_lose)
     arch_unmap(&space, GRID_BASE, 32 * ARCH_PAGE, (struct arch_hole){ 1, 1 }, NULL, NULL); /* nothing is there */
     CHECK_EQUAL(crosscalls, 2);
     arena_cpu = 1;
-    arch_space_leave(&space);
+    arch_space_deactivate(&space);
     arena_cpu = 0;
     CHECK_EQUAL(space.cpus, 1);
     grid_begin(16ULL << 20, true);
     arena_cpu = 1;
-    arch_space_leave(&space);
+    arch_space_deactivate(&space);
     arena_cpu = 0;
     CHECK_EQUAL(arch_map(&space, GRID_BASE, memory, 64 * ARCH_PAGE, RIGHT_READ), 0);
     arch_unmap(&space, GRID_BASE, 64 * ARCH_PAGE, hole, NULL, NULL);

@@ -52,7 +52,7 @@ static bool table_make(struct arch_space *space, uint64_t index)
 {
     if (has_table[index / 512])
         return true;
-    table_page[index / 512] = page_pool_take(space->pages, ARCH_PAGE, ARCH_PAGE);
+    table_page[index / 512] = page_pool_allocate(space->pages, ARCH_PAGE, ARCH_PAGE);
     has_table[index / 512] = table_page[index / 512] != PAGE_POOL_NONE;
     return has_table[index / 512];
 }
@@ -141,7 +141,7 @@ void arch_unmap(struct arch_space *space, uint64_t address, uint64_t bytes, stru
             continue;
         for (uint64_t page = i * 512; page < i * 512 + 512; page++)
             CHECK(!table[page].attached);
-        page_pool_give(space->pages, table_page[i], ARCH_PAGE);
+        page_pool_free(space->pages, table_page[i], ARCH_PAGE);
         has_table[i] = false;
     }
 }

@@ -109,27 +109,27 @@ uint64_t shared_memory_run(struct shared_memory *object, uint64_t offset, uint64
     return bytes < (end - page) * ARCH_PAGE ? bytes : (end - page) * ARCH_PAGE;
 }
 
-void shared_memory_hold(struct shared_memory *object)
+void shared_memory_get(struct shared_memory *object)
 {
     object->references++;
 }
 
-void shared_memory_release(struct shared_memory *object)
+void shared_memory_put(struct shared_memory *object)
 {
     object->references--;
 }
 
-void shared_memory_map_hold(struct shared_memory *object)
+void shared_memory_map_get(struct shared_memory *object)
 {
     object->uses++;
 }
 
-void shared_memory_map_release(struct shared_memory *object)
+void shared_memory_map_put(struct shared_memory *object)
 {
     object->uses--;
 }
 
-void shared_memory_settle(void)
+void shared_memory_reclaim(void)
 {
     CHECK_EQUAL(vm.lock.held, 0);
 }
@@ -712,14 +712,14 @@ static void hoard_memory(void)
 
     if (piece->bytes) {
         memset(arch_physical(piece->base), 0xa5, piece->bytes);
-        page_pool_give(&slice, piece->base, piece->bytes);
+        page_pool_free(&slice, piece->base, piece->bytes);
         hoarded_bytes -= piece->bytes;
         piece->bytes = 0;
     } else if (slice.free_bytes > leave) {
         uint64_t bytes = below(2) ? slice.free_bytes - leave : ARCH_PAGE * (1 + below(30));
 
         bytes = bytes < slice.free_bytes ? bytes : slice.free_bytes;
-        piece->base = page_pool_take_some(&slice, bytes, &piece->bytes);
+        piece->base = page_pool_allocate_partial(&slice, bytes, &piece->bytes);
         hoarded_bytes += piece->bytes;
     }
 }
@@ -728,7 +728,7 @@ static void release_hoard(void)
 {
     for (unsigned i = 0; i < 64; i++)
         if (hoard[i].bytes)
-            page_pool_give(&slice, hoard[i].base, hoard[i].bytes);
+            page_pool_free(&slice, hoard[i].base, hoard[i].bytes);
     memset(hoard, 0, sizeof(hoard));
     hoarded_bytes = 0;
 }
@@ -897,7 +897,7 @@ TEST(nonsense_is_refused)
 static void leave_only(uint64_t bytes)
 {
     for (unsigned i = 0; i < 64 && slice.free_bytes > bytes; i++) {
-        hoard[i].base = page_pool_take_some(&slice, slice.free_bytes - bytes, &hoard[i].bytes);
+        hoard[i].base = page_pool_allocate_partial(&slice, slice.free_bytes - bytes, &hoard[i].bytes);
         hoarded_bytes += hoard[i].bytes;
     }
     CHECK_EQUAL(slice.free_bytes, bytes);

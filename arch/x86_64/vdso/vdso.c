@@ -77,7 +77,7 @@ static uint64_t ticks_read(void)
         __asm__ volatile("lfence\n\trdtsc" : "=a"(low), "=d"(high) : : "memory");
         value = cpu_value();
     }
-    return ((uint64_t)high << 32 | low) + page.ticks_behind[cpu_of(value)];
+    return ((uint64_t)high << 32 | low) + page.ticks_offset[cpu_of(value)];
 }
 
 /* ---- Clocks ---- */

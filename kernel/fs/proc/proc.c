@@ -12,7 +12,7 @@
 #include "fs/proc/proc.h"
 #include "arch.h"
 #include "time/clock.h"
-#include "time/clockevent.h"
+#include "time/clock_event.h"
 #include "lib/errno.h"
 #include "init/job.h"
 #include "lib/kstring.h"
@@ -21,7 +21,7 @@
 #include "process/process.h"
 #include "lib/version.h"
 
-/* tree_node.device: a file of the tables below, by number, or one of a CPU's topology, or
+/* inode.device: a file of the tables below, by number, or one of a CPU's topology, or
  * a NUMA node's list. */
 #define DEVICE_PROC     0x100U
 #define DEVICE_TOPOLOGY 0x1000U
@@ -30,7 +30,7 @@
 #define NODES_MAX       96                   /* of the tables, with their directories */
 #define NODES_OF_CPU    (3 + TOPOLOGY_FILES) /* folders, and a link of a pid */
 #define DEVICE_NUMA     0x2000U
-#define NUMA_NODES_MAX  64
+#define NUMA_DOMAINS_MAX  64
 
 uint64_t clock_ticks_of(uint64_t ns)
 {
@@ -75,33 +75,33 @@ static void cpus_present_text(struct file *file)
 }
 
 /* The NUMA node of a CPU; 0 where the firmware tells none. */
-static uint32_t node_of(unsigned cpu)
+static uint32_t numa_domain_of(unsigned cpu)
 {
-    uint32_t node = arch_cpu_node(cpu);
+    uint32_t domain = arch_cpu_numa_domain(cpu);
 
-    return node < NUMA_NODES_MAX ? node : 0;
+    return domain < NUMA_DOMAINS_MAX ? domain : 0;
 }
 
-static uint64_t nodes_with_cpus(void)
+static uint64_t numa_domains_with_cpus(void)
 {
-    uint64_t nodes = 0;
+    uint64_t domains = 0;
 
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
-        nodes |= 1ULL << node_of(cpu);
-    return nodes;
+        domains |= 1ULL << numa_domain_of(cpu);
+    return domains;
 }
 
-static void nodes_online_text(struct file *file)
+static void numa_online_text(struct file *file)
 {
-    text_add_cpus(file, nodes_with_cpus());
+    text_add_cpus(file, numa_domains_with_cpus());
 }
 
-static void node_cpus_text(struct file *file)
+static void numa_cpus_text(struct file *file)
 {
     uint64_t cpus = 0;
 
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
-        cpus |= node_of(cpu) == file->node->device - DEVICE_NUMA ? 1ULL << cpu : 0;
+        cpus |= numa_domain_of(cpu) == file->inode->device - DEVICE_NUMA ? 1ULL << cpu : 0;
     text_add_cpus(file, cpus);
 }
 
@@ -125,7 +125,7 @@ static const char *const topology_names[TOPOLOGY_FILES] = { "core_id", "physical
 
 static void topology_text(struct file *file)
 {
-    unsigned number = file->node->device - DEVICE_TOPOLOGY, cpu = number / TOPOLOGY_FILES;
+    unsigned number = file->inode->device - DEVICE_TOPOLOGY, cpu = number / TOPOLOGY_FILES;
     struct cpu_place place = arch_cpu_place(cpu);
 
     switch (number % TOPOLOGY_FILES) {
@@ -287,7 +287,7 @@ static const struct proc_file files[] = {
     { "/sys/devices/system/cpu/online", cpus_online_text, NULL, NULL },
     { "/sys/devices/system/cpu/possible", cpus_present_text, NULL, NULL },
     { "/sys/devices/system/cpu/present", cpus_present_text, NULL, NULL },
-    { "/sys/devices/system/node/online", nodes_online_text, NULL, NULL },
+    { "/sys/devices/system/node/online", numa_online_text, NULL, NULL },
     { NULL, NULL, NULL, NULL },
 };
 
@@ -305,51 +305,51 @@ static const struct proc_file *file_of(unsigned number)
 
 static void constant_text(struct file *file)
 {
-    text_add(file, "%s", file_of(file->node->device - DEVICE_PROC)->text);
+    text_add(file, "%s", file_of(file->inode->device - DEVICE_PROC)->text);
 }
 
-bool node_is_of_proc(const struct tree_node *node)
+bool inode_is_of_proc(const struct inode *inode)
 {
-    return node->device >= DEVICE_PROC;
+    return inode->device >= DEVICE_PROC;
 }
 
 int proc_bind(struct file *file)
 {
-    if (file->node->device >= DEVICE_NUMA)
-        return text_bind(file, &text_operations, node_cpus_text);
-    if (file->node->device >= DEVICE_TOPOLOGY)
+    if (file->inode->device >= DEVICE_NUMA)
+        return text_bind(file, &text_operations, numa_cpus_text);
+    if (file->inode->device >= DEVICE_TOPOLOGY)
         return text_bind(file, &text_operations, topology_text);
 
-    const struct proc_file *kind = file_of(file->node->device - DEVICE_PROC);
+    const struct proc_file *kind = file_of(file->inode->device - DEVICE_PROC);
     return text_bind(file, kind->operations ? kind->operations : &text_operations,
                      kind->make ? kind->make : constant_text);
 }
 
 uint64_t proc_pool_bytes(void)
 {
-    uint64_t cpus = arch_cpus_present(), nodes = cpus < NUMA_NODES_MAX ? cpus : NUMA_NODES_MAX;
+    uint64_t cpus = arch_cpus_present(), domains = cpus < NUMA_DOMAINS_MAX ? cpus : NUMA_DOMAINS_MAX;
 
-    return (NODES_MAX + cpus * NODES_OF_CPU + 2 * nodes + FILE_DESCRIPTORS_MAX) * TREE_ENTRY_BYTES_MAX +
-           (cpus * TOPOLOGY_FILES + nodes) * PATH_BYTES + 2 * ARCH_PAGE;
+    return (NODES_MAX + cpus * NODES_OF_CPU + 2 * domains + FILE_DESCRIPTORS_MAX) * TREE_ENTRY_BYTES_MAX +
+           (cpus * TOPOLOGY_FILES + domains) * PATH_BYTES + 2 * ARCH_PAGE;
 }
 
 /* A file whose path, in memory that stays, has a number in it. */
 static int numbered_add(struct tree *tree, const char *path, unsigned device, struct message *why)
 {
-    struct tree_node *node = tree_add(tree, path, S_IFREG | 0444, NULL, 0, why);
+    struct inode *inode = tree_add(tree, path, S_IFREG | 0444, NULL, 0, why);
 
-    if (!node)
+    if (!inode)
         return -ENOMEM;
-    node->device = device;
+    inode->device = device;
     return 0;
 }
 
 static int places_add(struct tree *tree, struct page_pool *pool, struct message *why)
 {
     unsigned files_of_cpus = arch_cpu_count() * TOPOLOGY_FILES;
-    uint64_t nodes = nodes_with_cpus();
-    uint64_t bytes = (files_of_cpus + cpu_mask_count(nodes)) * PATH_BYTES;
-    uint64_t memory = page_pool_take(pool, page_up(bytes), ARCH_PAGE);
+    uint64_t domains = numa_domains_with_cpus();
+    uint64_t bytes = (files_of_cpus + cpu_mask_count(domains)) * PATH_BYTES;
+    uint64_t memory = page_pool_allocate(pool, page_up(bytes), ARCH_PAGE);
     char *path = arch_physical(memory);
     int error = 0;
 
@@ -360,11 +360,11 @@ static int places_add(struct tree *tree, struct page_pool *pool, struct message 
                     topology_names[i % TOPOLOGY_FILES]);
         error = numbered_add(tree, path, DEVICE_TOPOLOGY + i, why);
     }
-    for (; nodes && !error; nodes &= nodes - 1, path += PATH_BYTES) {
-        unsigned node = (unsigned)__builtin_ctzll(nodes);
+    for (; domains && !error; domains &= domains - 1, path += PATH_BYTES) {
+        unsigned domain = (unsigned)__builtin_ctzll(domains);
 
-        format_text(path, PATH_BYTES, "/sys/devices/system/node/node%u/cpulist", node);
-        error = numbered_add(tree, path, DEVICE_NUMA + node, why);
+        format_text(path, PATH_BYTES, "/sys/devices/system/node/node%u/cpulist", domain);
+        error = numbered_add(tree, path, DEVICE_NUMA + domain, why);
     }
     return error;
 }
@@ -378,12 +378,12 @@ int proc_add(struct tree *tree, struct page_pool *pool, struct message *why)
         return -ENOMEM;
     for (unsigned i = 0; file_of(i); i++) {
         const struct proc_file *file = file_of(i);
-        struct tree_node *node =
+        struct inode *inode =
             tree_add(tree, file->path, S_IFREG | (file->operations ? 0644 : 0444), NULL, 0, why);
 
-        if (!node)
+        if (!inode)
             return -ENOMEM;
-        node->device = DEVICE_PROC + i;
+        inode->device = DEVICE_PROC + i;
     }
     if (!tree_add(tree, "/proc/mounts", S_IFLNK | 0777, mounts, sizeof(mounts) - 1, why))
         return -ENOMEM;

@@ -15,9 +15,9 @@ uint64_t proc_pool_bytes(void);
 
 /* Links that are others for each process; what one says: its length, or an error. proc_links.c */
 int proc_links_add(struct tree *tree, struct message *why);
-int64_t proc_link_text(const struct tree *tree, const struct tree_node *link, char *text, size_t bytes);
+int64_t proc_link_text(const struct tree *tree, const struct inode *link, char *text, size_t bytes);
 
-bool node_is_of_proc(const struct tree_node *node);
+bool inode_is_of_proc(const struct inode *inode);
 int proc_bind(struct file *file); /* -ENOMEM */
 
 /* A kind of file: what makes it, or its constant text; what takes what is written to it. */

@@ -48,7 +48,7 @@ static void maps_text(struct file *file)
                  area.rights & RIGHT_READ ? "r" : "-", area.rights & RIGHT_WRITE ? "w" : "-",
                  area.rights & RIGHT_EXECUTE ? "x" : "-", area.object ? "s" : "p",
                  of_program ? file_offset_of(process, &image, area.start) : 0, of_program ? 1 : 0,
-                 of_program ? process->program->inode : 0);
+                 of_program ? process->program->number : 0);
         if (area.name[0])
             text_add(file, " %s", area.name);
         text_add(file, "\n");

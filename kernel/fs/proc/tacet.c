@@ -4,7 +4,7 @@
  * in system calls of the process that opens the file or writes to it.
  */
 #include "arch.h"
-#include "time/clockevent.h"
+#include "time/clock_event.h"
 #include "lib/errno.h"
 #include "debug/klog.h"
 #include "fs/proc/proc.h"
@@ -32,14 +32,14 @@ static void clockevents_text(struct file *file)
 {
     struct file_sink sink = text_sink_of(file);
 
-    clockevent_devices_describe(&sink.sink);
+    clock_event_devices_describe(&sink.sink);
 }
 
 static void timers_text(struct file *file)
 {
     struct file_sink sink = text_sink_of(file);
 
-    clockevent_timers_describe(&sink.sink);
+    timers_describe(&sink.sink);
 }
 
 /* The flight log as a file; binary. */
@@ -73,7 +73,7 @@ static int64_t command_write(uint64_t buffer, uint64_t bytes, int (*command)(con
 static int64_t clockevents_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
     (void)file, (void)offset;
-    return command_write(buffer, bytes, clockevent_rate);
+    return command_write(buffer, bytes, clock_event_rate);
 }
 
 static int64_t klog_command(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)

@@ -20,7 +20,7 @@ struct free_cell {
 #define CELL_COST(bytes) \
     ((PAGE_BYTES + PAGE_BYTES / CELL_BYTES(bytes) - 1) / (PAGE_BYTES / CELL_BYTES(bytes)))
 
-_Static_assert(CELL_COST(sizeof(struct tree_entry)) + CELL_COST(sizeof(struct tree_node)) <=
+_Static_assert(CELL_COST(sizeof(struct directory_entry)) + CELL_COST(sizeof(struct inode)) <=
                    TREE_ENTRY_BYTES_MAX,
                "TREE_ENTRY_BYTES_MAX is too small");
 
@@ -71,37 +71,37 @@ void tree_cell_give(struct tree *tree, void *cell, size_t bytes)
     cell_push(tree, class_of(bytes), cell);
 }
 
-struct tree_node *tree_node_make(struct tree *tree, uint32_t mode)
+struct inode *inode_create(struct tree *tree, uint32_t mode)
 {
-    struct tree_node *node = tree_cell_take(tree, sizeof(*node));
+    struct inode *inode = tree_cell_take(tree, sizeof(*inode));
 
-    if (!node)
+    if (!inode)
         return NULL;
-    tree->node_count++;
-    node->mode = mode;
-    node->inode = ++tree->inode_count;
-    node->positions = 2; /* those of "." and ".." are 0 and 1 */
-    return node;
+    tree->inode_count++;
+    inode->mode = mode;
+    inode->number = ++tree->last_number;
+    inode->positions = 2; /* those of "." and ".." are 0 and 1 */
+    return inode;
 }
 
-void tree_node_free(struct tree *tree, struct tree_node *node)
+void inode_free(struct tree *tree, struct inode *inode)
 {
-    if (tree->node_end)
-        tree->node_end(node);
-    if (node->is_copied)
-        tree_cell_give(tree, (void *)(uintptr_t)node->data, node->bytes);
-    tree->node_count--;
-    tree_cell_give(tree, node, sizeof(*node));
+    if (tree->inode_end)
+        tree->inode_end(inode);
+    if (inode->is_copied)
+        tree_cell_give(tree, (void *)(uintptr_t)inode->data, inode->bytes);
+    tree->inode_count--;
+    tree_cell_give(tree, inode, sizeof(*inode));
 }
 
-struct tree_entry *tree_entry_add(struct tree *tree, struct tree_node *directory, struct tree_node *node,
+struct directory_entry *tree_entry_add(struct tree *tree, struct inode *directory, struct inode *inode,
                                   const char *name, uint32_t name_bytes, bool copy)
 {
-    struct tree_entry *entry = tree_cell_take(tree, sizeof(*entry) + (copy ? name_bytes : 0));
+    struct directory_entry *entry = tree_cell_take(tree, sizeof(*entry) + (copy ? name_bytes : 0));
 
     if (!entry)
         return NULL;
-    entry->node = node;
+    entry->inode = inode;
     entry->directory = directory;
     entry->name = name;
     entry->name_bytes = name_bytes;
@@ -116,23 +116,23 @@ struct tree_entry *tree_entry_add(struct tree *tree, struct tree_node *directory
     else
         directory->child = entry;
     directory->last = entry;
-    node->links++;
-    if (!node->name) {
-        node->name = entry;
-        node->filesystem = directory->filesystem;
+    inode->links++;
+    if (!inode->name) {
+        inode->name = entry;
+        inode->filesystem = directory->filesystem;
     }
-    if (mode_is(node->mode, S_IFDIR)) {
-        node->links++; /* its "." */
+    if (mode_is(inode->mode, S_IFDIR)) {
+        inode->links++; /* its "." */
         directory->links++;
     }
     return entry;
 }
 
-/* Which other names the node has would be a search: tree_path tells none of them from now on. */
-void tree_entry_remove(struct tree *tree, struct tree_entry *entry)
+/* Which other names the inode has would be a search: tree_path tells none of them from now on. */
+void tree_entry_remove(struct tree *tree, struct directory_entry *entry)
 {
-    struct tree_node *directory = entry->directory, *node = entry->node;
-    struct tree_entry **link = &directory->child, *before = NULL;
+    struct inode *directory = entry->directory, *inode = entry->inode;
+    struct directory_entry **link = &directory->child, *before = NULL;
 
     while (*link != entry) {
         before = *link;
@@ -141,11 +141,11 @@ void tree_entry_remove(struct tree *tree, struct tree_entry *entry)
     *link = entry->next;
     if (directory->last == entry)
         directory->last = before;
-    node->links--;
-    if (node->name == entry)
-        node->name = NULL;
-    if (mode_is(node->mode, S_IFDIR)) {
-        node->links--;
+    inode->links--;
+    if (inode->name == entry)
+        inode->name = NULL;
+    if (mode_is(inode->mode, S_IFDIR)) {
+        inode->links--;
         directory->links--;
     }
     tree_cell_give(tree, entry, sizeof(*entry) + (entry->name_copied ? entry->name_bytes : 0));

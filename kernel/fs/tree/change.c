@@ -7,53 +7,53 @@
 #include "lib/errno.h"
 #include "fs/tree/tree_path.h"
 
-static void touch(struct tree_node *node, int64_t now_ns)
+static void touch(struct inode *inode, int64_t now_ns)
 {
-    node->modified_ns = node->changed_ns = now_ns;
+    inode->modified_ns = inode->changed_ns = now_ns;
 }
 
-static bool is_directory(const struct tree_node *node)
+static bool is_directory(const struct inode *inode)
 {
-    return mode_is(node->mode, S_IFDIR);
+    return mode_is(inode->mode, S_IFDIR);
 }
 
 /* Whether a name may come into the directory of a place. */
 static int directory_check(const struct tree_place *place)
 {
-    if (place->node)
+    if (place->inode)
         return -EEXIST;
     if (place->directory->links == 0)
         return -ENOENT; /* somebody is still in it, but it was removed */
     return place->directory->writable ? 0 : -EROFS;
 }
 
-static struct tree_node *node_begin(struct tree *tree, uint32_t mode, int64_t now_ns)
+static struct inode *inode_begin(struct tree *tree, uint32_t mode, int64_t now_ns)
 {
-    struct tree_node *node = tree_node_make(tree, mode);
+    struct inode *inode = inode_create(tree, mode);
 
-    if (!node)
+    if (!inode)
         return NULL;
-    node->writable = true;
-    node->accessed_ns = now_ns;
-    touch(node, now_ns);
-    return node;
+    inode->writable = true;
+    inode->accessed_ns = now_ns;
+    touch(inode, now_ns);
+    return inode;
 }
 
-static int target_copy(struct tree *tree, struct tree_node *node, const void *target, uint64_t bytes)
+static int target_copy(struct tree *tree, struct inode *inode, const void *target, uint64_t bytes)
 {
     void *copy = bytes ? tree_cell_take(tree, bytes) : NULL;
 
     if (!copy)
         return bytes ? -ENOSPC : 0;
     memcpy(copy, target, bytes);
-    node->data = copy;
-    node->bytes = bytes;
-    node->is_copied = true;
+    inode->data = copy;
+    inode->bytes = bytes;
+    inode->is_copied = true;
     return 0;
 }
 
 int tree_create(struct tree *tree, const struct tree_place *place, uint32_t mode, const void *target,
-                uint64_t bytes, int64_t now_ns, struct tree_node **out)
+                uint64_t bytes, int64_t now_ns, struct inode **out)
 {
     int error = directory_check(place);
 
@@ -62,88 +62,88 @@ int tree_create(struct tree *tree, const struct tree_place *place, uint32_t mode
     if (mode_is(mode, S_IFDIR) && place->directory->links >= TREE_LINKS_MAX)
         return -EMLINK;
 
-    struct tree_node *node = node_begin(tree, mode, now_ns);
-    if (!node)
+    struct inode *inode = inode_begin(tree, mode, now_ns);
+    if (!inode)
         return -ENOSPC;
-    error = target_copy(tree, node, target, bytes);
-    if (!error && !tree_entry_add(tree, place->directory, node, place->name, place->name_bytes, true))
+    error = target_copy(tree, inode, target, bytes);
+    if (!error && !tree_entry_add(tree, place->directory, inode, place->name, place->name_bytes, true))
         error = -ENOSPC;
     if (error) {
-        tree_node_free(tree, node);
+        inode_free(tree, inode);
         return error;
     }
     touch(place->directory, now_ns);
-    *out = node;
+    *out = inode;
     return 0;
 }
 
-struct tree_node *tree_create_unnamed(struct tree *tree, uint32_t mode, int64_t now_ns)
+struct inode *tree_create_unnamed(struct tree *tree, uint32_t mode, int64_t now_ns)
 {
-    struct tree_node *node = node_begin(tree, mode, now_ns);
+    struct inode *inode = inode_begin(tree, mode, now_ns);
 
-    if (node)
-        node->uses = 1;
-    return node;
+    if (inode)
+        inode->uses = 1;
+    return inode;
 }
 
-void tree_use(struct tree_node *node)
+void inode_get(struct inode *inode)
 {
-    node->uses++;
+    inode->uses++;
 }
 
-/* Frees a node that nothing leads to. */
-static void node_settle(struct tree *tree, struct tree_node *node)
+/* Frees an inode that nothing leads to. */
+static void inode_settle(struct tree *tree, struct inode *inode)
 {
-    if (node->links == 0 && node->uses == 0)
-        tree_node_free(tree, node);
+    if (inode->links == 0 && inode->uses == 0)
+        inode_free(tree, inode);
 }
 
-void tree_unuse(struct tree *tree, struct tree_node *node)
+void inode_put(struct tree *tree, struct inode *inode)
 {
-    node->uses--;
-    node_settle(tree, node);
+    inode->uses--;
+    inode_settle(tree, inode);
 }
 
-int tree_link(struct tree *tree, struct tree_node *node, const struct tree_place *place, int64_t now_ns)
+int tree_link(struct tree *tree, struct inode *inode, const struct tree_place *place, int64_t now_ns)
 {
-    if (is_directory(node))
+    if (is_directory(inode))
         return -EPERM;
-    if (place->node)
+    if (place->inode)
         return -EEXIST;
     if (place->slash)
         return -ENOENT;
-    if (node->filesystem != place->directory->filesystem)
+    if (inode->filesystem != place->directory->filesystem)
         return -EXDEV;
     int error = directory_check(place);
     if (error)
         return error;
-    if (node->links == 0)
+    if (inode->links == 0)
         return -ENOENT; /* open, but removed */
-    if (node->links >= TREE_LINKS_MAX)
+    if (inode->links >= TREE_LINKS_MAX)
         return -EMLINK;
-    if (!tree_entry_add(tree, place->directory, node, place->name, place->name_bytes, true))
+    if (!tree_entry_add(tree, place->directory, inode, place->name, place->name_bytes, true))
         return -ENOSPC;
-    node->changed_ns = now_ns;
+    inode->changed_ns = now_ns;
     touch(place->directory, now_ns);
     return 0;
 }
 
-/* Takes a name away, and its node where nothing else leads to it. */
-static void name_remove(struct tree *tree, struct tree_entry *entry, int64_t now_ns)
+/* Takes a name away, and its inode where nothing else leads to it. */
+static void name_remove(struct tree *tree, struct directory_entry *entry, int64_t now_ns)
 {
-    struct tree_node *node = entry->node;
+    struct inode *inode = entry->inode;
 
     touch(entry->directory, now_ns);
-    node->changed_ns = now_ns;
+    inode->changed_ns = now_ns;
     tree_entry_remove(tree, entry);
-    node_settle(tree, node);
+    inode_settle(tree, inode);
 }
 
 int tree_unlink(struct tree *tree, const struct tree_place *place, int64_t now_ns)
 {
     if (place->last != TREE_LAST_NAME)
         return -EISDIR;
-    if (is_directory(place->node))
+    if (is_directory(place->inode))
         return place->directory->writable ? -EISDIR : -EROFS;
     if (place->slash)
         return -ENOTDIR;
@@ -157,11 +157,11 @@ int tree_rmdir(struct tree *tree, const struct tree_place *place, int64_t now_ns
 {
     if (place->last != TREE_LAST_NAME)
         return place->last == TREE_LAST_DOT ? -EINVAL : place->last == TREE_LAST_DOTDOT ? -ENOTEMPTY : -EBUSY;
-    if (!is_directory(place->node))
+    if (!is_directory(place->inode))
         return -ENOTDIR;
     if (!place->directory->writable)
-        return place->node->writable ? -EBUSY : -EROFS; /* where the writable part begins, as a mount point */
-    if (place->node->child)
+        return place->inode->writable ? -EBUSY : -EROFS; /* where the writable part begins, as a mount point */
+    if (place->inode->child)
         return -ENOTEMPTY;
     name_remove(tree, place->entry, now_ns);
     return 0;
@@ -169,28 +169,28 @@ int tree_rmdir(struct tree *tree, const struct tree_place *place, int64_t now_ns
 
 /* ---- Renaming ---- */
 
-static bool is_inside(const struct tree *tree, const struct tree_node *node, const struct tree_node *outer)
+static bool is_inside(const struct tree *tree, const struct inode *inode, const struct inode *outer)
 {
-    for (; node && node != outer; node = tree_parent(tree, node))
-        if (node == tree->root)
+    for (; inode && inode != outer; inode = tree_parent(tree, inode))
+        if (inode == tree->root)
             return false;
-    return node != NULL;
+    return inode != NULL;
 }
 
-/* Whether what `to` names may be replaced by `node`. */
-static int replace_check(const struct tree_node *node, const struct tree_place *to)
+/* Whether what `to` names may be replaced by `inode`. */
+static int replace_check(const struct inode *inode, const struct tree_place *to)
 {
-    if (is_directory(node) && !is_directory(to->node))
+    if (is_directory(inode) && !is_directory(to->inode))
         return -ENOTDIR;
-    if (!is_directory(node) && is_directory(to->node))
+    if (!is_directory(inode) && is_directory(to->inode))
         return -EISDIR;
-    return to->node->child ? -ENOTEMPTY : 0;
+    return to->inode->child ? -ENOTEMPTY : 0;
 }
 
 static int rename_check(const struct tree *tree, const struct tree_place *from, const struct tree_place *to,
                         bool no_replace)
 {
-    const struct tree_node *node = from->node;
+    const struct inode *inode = from->inode;
 
     if (from->directory->filesystem != to->directory->filesystem)
         return -EXDEV;
@@ -200,38 +200,38 @@ static int rename_check(const struct tree *tree, const struct tree_place *from, 
         return no_replace ? -EEXIST : -EBUSY;
     if (!from->directory->writable)
         return -EROFS;
-    if (to->node && no_replace)
+    if (to->inode && no_replace)
         return -EEXIST;
-    if (!is_directory(node) && (from->slash || to->slash))
+    if (!is_directory(inode) && (from->slash || to->slash))
         return -ENOTDIR;
-    if (is_directory(node) && is_inside(tree, to->directory, node))
+    if (is_directory(inode) && is_inside(tree, to->directory, inode))
         return -EINVAL;
-    if (to->node && is_directory(to->node) && is_inside(tree, from->directory, to->node))
+    if (to->inode && is_directory(to->inode) && is_inside(tree, from->directory, to->inode))
         return -ENOTEMPTY;
     if (to->directory->links == 0)
         return -ENOENT;
-    if (is_directory(node) && !to->node && to->directory->links >= TREE_LINKS_MAX)
+    if (is_directory(inode) && !to->inode && to->directory->links >= TREE_LINKS_MAX)
         return -EMLINK;
-    return to->node && to->node != node ? replace_check(node, to) : 0;
+    return to->inode && to->inode != inode ? replace_check(inode, to) : 0;
 }
 
 int tree_rename(struct tree *tree, const struct tree_place *from, const struct tree_place *to,
                 bool no_replace, int64_t now_ns)
 {
-    struct tree_node *node = from->node;
+    struct inode *inode = from->inode;
     int error = rename_check(tree, from, to, no_replace);
 
     if (error)
         return error;
-    if (to->node == node) /* two names of one file: both stay */
+    if (to->inode == inode) /* two names of one file: both stay */
         return 0;
-    struct tree_entry *entry = tree_entry_add(tree, to->directory, node, to->name, to->name_bytes, true);
+    struct directory_entry *entry = tree_entry_add(tree, to->directory, inode, to->name, to->name_bytes, true);
     if (!entry)
         return -ENOSPC;
-    if (to->node)
+    if (to->inode)
         name_remove(tree, to->entry, now_ns);
     name_remove(tree, from->entry, now_ns);
-    node->name = entry;
+    inode->name = entry;
     touch(to->directory, now_ns);
     return 0;
 }
@@ -245,25 +245,25 @@ static int exchange_check(const struct tree *tree, const struct tree_place *one,
         return -EBUSY;
     if (!one->directory->writable)
         return -EROFS;
-    if ((!is_directory(one->node) && one->slash) || (!is_directory(other->node) && other->slash))
+    if ((!is_directory(one->inode) && one->slash) || (!is_directory(other->inode) && other->slash))
         return -ENOTDIR;
-    if (is_inside(tree, other->directory, one->node) || is_inside(tree, one->directory, other->node))
+    if (is_inside(tree, other->directory, one->inode) || is_inside(tree, one->directory, other->inode))
         return -EINVAL;
     return 0;
 }
 
-/* Makes an entry name another node, of which `old` was a name. */
-static void entry_turn(struct tree_entry *entry, struct tree_node *node, const struct tree_entry *old)
+/* Makes an entry name another inode, of which `old` was a name. */
+static void entry_turn(struct directory_entry *entry, struct inode *inode, const struct directory_entry *old)
 {
-    entry->node = node;
-    if (node->name == old)
-        node->name = entry;
+    entry->inode = inode;
+    if (inode->name == old)
+        inode->name = entry;
 }
 
 int tree_exchange(struct tree *tree, const struct tree_place *one, const struct tree_place *other,
                   int64_t now_ns)
 {
-    struct tree_node *first = one->node, *second = other->node;
+    struct inode *first = one->inode, *second = other->inode;
     int error = exchange_check(tree, one, other);
 
     if (error || first == second)

@@ -19,33 +19,33 @@ int64_t file_wall_clock_ns(void)
     return (int64_t)(clock_now_ns() + clock_wall_offset_ns());
 }
 
-void file_touch(struct tree_node *node)
+void file_touch(struct inode *inode)
 {
     int64_t now = file_wall_clock_ns();
 
-    __atomic_store_n(&node->modified_ns, now, __ATOMIC_RELAXED);
-    __atomic_store_n(&node->changed_ns, now, __ATOMIC_RELAXED);
+    __atomic_store_n(&inode->modified_ns, now, __ATOMIC_RELAXED);
+    __atomic_store_n(&inode->changed_ns, now, __ATOMIC_RELAXED);
 }
 
 static int64_t tree_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
-    const struct tree_node *node = file->node;
+    const struct inode *inode = file->inode;
 
-    if (offset >= node->bytes)
+    if (offset >= inode->bytes)
         return 0;
-    if (bytes > node->bytes - offset)
-        bytes = node->bytes - offset;
-    return user_write_most(buffer, (const char *)node->data + offset, bytes);
+    if (bytes > inode->bytes - offset)
+        bytes = inode->bytes - offset;
+    return user_write_partial(buffer, (const char *)inode->data + offset, bytes);
 }
 
 static uint64_t tree_size(const struct file *file)
 {
-    return file->node->bytes;
+    return file->inode->bytes;
 }
 
 static int64_t memory_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
-    return shared_memory_read(file->node->memory, buffer, bytes, offset);
+    return shared_memory_read(file->inode->memory, buffer, bytes, offset);
 }
 
 /* Where it appends, the file's offset moves to where the bytes have gone; the caller adds how many. */
@@ -58,9 +58,9 @@ static int64_t memory_write(struct file *file, uint64_t buffer, uint64_t bytes, 
             return -EFBIG;
         bytes = FILE_BYTES_MAX - offset;
     }
-    int64_t put = shared_memory_write(file->node->memory, &file->process->vm, buffer, bytes, &offset, append);
+    int64_t put = shared_memory_write(file->inode->memory, &file->process->vm, buffer, bytes, &offset, append);
     if (put > 0)
-        file_touch(file->node);
+        file_touch(file->inode);
     if (put > 0 && append)
         file->offset = offset;
     return put;
@@ -68,7 +68,7 @@ static int64_t memory_write(struct file *file, uint64_t buffer, uint64_t bytes, 
 
 static uint64_t memory_size(const struct file *file)
 {
-    return __atomic_load_n(&file->node->memory->bytes, __ATOMIC_RELAXED);
+    return __atomic_load_n(&file->inode->memory->bytes, __ATOMIC_RELAXED);
 }
 
 const struct file_operations tree_operations = { .read = tree_read, .size = tree_size };
@@ -78,20 +78,20 @@ const struct file_operations memory_operations = { .read = memory_read,
                                                    .size = memory_size };
 
 /* With the tree's lock; what comes free goes back when that is let go of. */
-static void node_end(struct tree_node *node)
+static void inode_end(struct inode *inode)
 {
-    if (node->memory)
-        shared_memory_release(node->memory);
+    if (inode->memory)
+        shared_memory_put(inode->memory);
 }
 
-struct tree_node *tree_mount(struct tree *tree, const char *path, uint32_t mode, enum filesystem filesystem,
+struct inode *tree_mount(struct tree *tree, const char *path, uint32_t mode, enum filesystem filesystem,
                              struct message *why)
 {
-    struct tree_node *node = tree_add(tree, path, S_IFDIR | mode, NULL, 0, why);
+    struct inode *inode = tree_add(tree, path, S_IFDIR | mode, NULL, 0, why);
 
-    if (node)
-        node->filesystem = (uint8_t)filesystem;
-    return node;
+    if (inode)
+        inode->filesystem = (uint8_t)filesystem;
+    return inode;
 }
 
 int tree_writable_add(struct tree *tree, struct message *why)
@@ -101,13 +101,13 @@ int tree_writable_add(struct tree *tree, struct message *why)
         enum filesystem filesystem;
     } parts[] = { { "/tmp", FILESYSTEM_TMP }, { "/dev/shm", FILESYSTEM_SHM } };
 
-    tree->node_end = node_end;
+    tree->inode_end = inode_end;
     for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        struct tree_node *node = tree_mount(tree, parts[i].path, 01777, parts[i].filesystem, why);
+        struct inode *inode = tree_mount(tree, parts[i].path, 01777, parts[i].filesystem, why);
 
-        if (!node)
+        if (!inode)
             return -ENOMEM;
-        node->writable = true;
+        inode->writable = true;
     }
     return 0;
 }

@@ -31,10 +31,10 @@ static bool walk_ends(const struct walk *walk, bool *slash)
     return true;
 }
 
-struct tree_entry *tree_entry_find(const struct tree_node *directory, struct rest name)
+struct directory_entry *tree_entry_find(const struct inode *directory, struct rest name)
 {
     size_t bytes = (size_t)(name.end - name.at);
-    struct tree_entry *entry = directory->child;
+    struct directory_entry *entry = directory->child;
 
     while (entry && (entry->name_bytes != bytes || memcmp(entry->name, name.at, bytes) != 0))
         entry = entry->next;
@@ -42,22 +42,22 @@ struct tree_entry *tree_entry_find(const struct tree_node *directory, struct res
 }
 
 /* A link of which `tree` knows better than the link itself where it leads. */
-static bool link_is_followed_by_tree(const struct tree *tree, const struct tree_node *node)
+static bool link_is_followed_by_tree(const struct tree *tree, const struct inode *inode)
 {
-    return tree->link_follow && node->device && mode_is(node->mode, S_IFLNK);
+    return tree->link_follow && inode->device && mode_is(inode->mode, S_IFLNK);
 }
 
-bool tree_entry_shows(const struct tree *tree, const struct tree_entry *entry)
+bool tree_entry_shows(const struct tree *tree, const struct directory_entry *entry)
 {
-    struct tree_node *node;
+    struct inode *inode;
 
-    return !link_is_followed_by_tree(tree, entry->node) || tree->link_follow(entry->node, &node) != -ENOENT;
+    return !link_is_followed_by_tree(tree, entry->inode) || tree->link_follow(entry->inode, &inode) != -ENOENT;
 }
 
 /* One step from place->directory. */
 static int step(const struct tree *tree, struct rest component, struct tree_place *place)
 {
-    struct tree_node *directory = place->directory;
+    struct inode *directory = place->directory;
 
     place->entry = NULL;
     place->name = component.at;
@@ -66,22 +66,22 @@ static int step(const struct tree *tree, struct rest component, struct tree_plac
         return -ENAMETOOLONG;
     if (component_is(component, ".")) {
         place->last = TREE_LAST_DOT;
-        place->node = directory;
+        place->inode = directory;
     } else if (component_is(component, "..")) {
         place->last = TREE_LAST_DOTDOT;
-        place->node = tree_parent(tree, directory);
+        place->inode = tree_parent(tree, directory);
     } else {
         place->last = TREE_LAST_NAME;
         place->entry = tree_entry_find(directory, component);
         if (place->entry && !tree_entry_shows(tree, place->entry))
             place->entry = NULL;
-        place->node = place->entry ? place->entry->node : NULL;
+        place->inode = place->entry ? place->entry->inode : NULL;
     }
-    return place->node ? 0 : -ENOENT;
+    return place->inode ? 0 : -ENOENT;
 }
 
 /* Puts a symbolic link's target on the stack; answers where it begins. */
-static int link_enter(struct walk *walk, const struct tree_node *link, struct tree_node **directory)
+static int link_enter(struct walk *walk, const struct inode *link, struct inode **directory)
 {
     const char *target = link->data;
 
@@ -99,15 +99,15 @@ static int link_enter(struct walk *walk, const struct tree_node *link, struct tr
     return 0;
 }
 
-/* Walks from `node`; place->directory is left at NULL unless the last component was reached. */
-static int walk_run(struct walk *walk, struct tree_node *node, enum tree_follow follow,
+/* Walks from `inode`; place->directory is left at NULL unless the last component was reached. */
+static int walk_run(struct walk *walk, struct inode *inode, enum tree_follow follow,
                     struct tree_place *place)
 {
-    struct tree_place at = { .node = node, .directory = node, .last = TREE_LAST_ROOT };
+    struct tree_place at = { .inode = inode, .directory = inode, .last = TREE_LAST_ROOT };
 
     for (;;) {
         struct rest *rest = &walk->stack[walk->depth];
-        bool slash, is_dir = mode_is(at.node->mode, S_IFDIR);
+        bool slash, is_dir = mode_is(at.inode->mode, S_IFDIR);
 
         if (rest->at == rest->end) {
             if (walk->depth-- > 0)
@@ -120,7 +120,7 @@ static int walk_run(struct walk *walk, struct tree_node *node, enum tree_follow 
         struct rest component = component_next(rest);
         if (component.at == component.end)
             continue; /* slashes behind a directory */
-        at.directory = at.node;
+        at.directory = at.inode;
         int error = step(walk->tree, component, &at);
         bool last = walk_ends(walk, &slash);
 
@@ -133,20 +133,20 @@ static int walk_run(struct walk *walk, struct tree_node *node, enum tree_follow 
             *place = at;
             return 0;
         }
-        if (!mode_is(at.node->mode, S_IFLNK) || (last && !slash && follow == TREE_NO_FOLLOW))
+        if (!mode_is(at.inode->mode, S_IFLNK) || (last && !slash && follow == TREE_NO_FOLLOW))
             continue;
-        struct tree_node *from = at.directory;
-        error = link_enter(walk, at.node, &from);
+        struct inode *from = at.directory;
+        error = link_enter(walk, at.inode, &from);
         if (error)
             return error;
-        at.node = from;
+        at.inode = from;
         at.directory = from;
         at.entry = NULL;
         at.last = TREE_LAST_ROOT;
     }
 }
 
-int tree_find_rest(const struct tree *tree, struct tree_node *directory, struct rest path,
+int tree_find_rest(const struct tree *tree, struct inode *directory, struct rest path,
                    enum tree_follow follow, struct tree_place *place)
 {
     struct walk walk = { .tree = tree, .stack = { path } };
@@ -159,7 +159,7 @@ int tree_find_rest(const struct tree *tree, struct tree_node *directory, struct 
     return walk_run(&walk, *path.at == '/' ? tree->root : directory, follow, place);
 }
 
-int tree_find(const struct tree *tree, struct tree_node *directory, const char *path, enum tree_follow follow,
+int tree_find(const struct tree *tree, struct inode *directory, const char *path, enum tree_follow follow,
               struct tree_place *place)
 {
     struct rest rest = { path, path + strnlen(path, TREE_PATH_MAX) };
@@ -167,29 +167,29 @@ int tree_find(const struct tree *tree, struct tree_node *directory, const char *
     return tree_find_rest(tree, directory, rest, follow, place);
 }
 
-int tree_lookup(const struct tree *tree, struct tree_node *directory, const char *path, bool follow_last,
-                struct tree_node **out)
+int tree_lookup(const struct tree *tree, struct inode *directory, const char *path, bool follow_last,
+                struct inode **out)
 {
     struct tree_place place;
     int error = tree_find(tree, directory, path, follow_last ? TREE_FOLLOW : TREE_NO_FOLLOW, &place);
 
     if (!error)
-        *out = place.node;
+        *out = place.inode;
     return error;
 }
 
-struct tree_node *tree_parent(const struct tree *tree, const struct tree_node *directory)
+struct inode *tree_parent(const struct tree *tree, const struct inode *directory)
 {
     if (directory == tree->root)
         return tree->root;
     return directory->name ? directory->name->directory : NULL;
 }
 
-int64_t tree_path(const struct tree *tree, const struct tree_node *node, char *buffer, size_t bytes)
+int64_t tree_path(const struct tree *tree, const struct inode *inode, char *buffer, size_t bytes)
 {
-    size_t length = node == tree->root ? 1 : 0;
+    size_t length = inode == tree->root ? 1 : 0;
 
-    for (const struct tree_node *at = node; at != tree->root; at = at->name->directory) {
+    for (const struct inode *at = inode; at != tree->root; at = at->name->directory) {
         if (!at->name)
             return -ENOENT;
         length += 1 + at->name->name_bytes;
@@ -199,19 +199,19 @@ int64_t tree_path(const struct tree *tree, const struct tree_node *node, char *b
 
     size_t place = length;
     buffer[length] = '\0';
-    for (const struct tree_node *at = node; at != tree->root; at = at->name->directory) {
+    for (const struct inode *at = inode; at != tree->root; at = at->name->directory) {
         place -= at->name->name_bytes;
         memcpy(buffer + place, at->name->name, at->name->name_bytes);
         buffer[--place] = '/';
     }
-    if (node == tree->root)
+    if (inode == tree->root)
         buffer[0] = '/';
     return (int64_t)length;
 }
 
-struct tree_entry *tree_entry_at(const struct tree_node *directory, uint64_t position)
+struct directory_entry *tree_entry_at(const struct inode *directory, uint64_t position)
 {
-    struct tree_entry *entry = directory->child;
+    struct directory_entry *entry = directory->child;
 
     while (entry && entry->position < position)
         entry = entry->next;

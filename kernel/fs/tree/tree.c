@@ -11,39 +11,39 @@
 #define NAME_SHOWN   100 /* bytes of a name that messages repeat */
 #define NS_PER_S     1000000000LL
 
-/* The files with several names that the archive being read has brought so far, by tree_node.link_key. */
+/* The files with several names that the archive being read has brought so far, by inode.link_key. */
 struct link_table {
-    struct tree_node *buckets[LINK_BUCKETS];
+    struct inode *buckets[LINK_BUCKETS];
 };
 
 int tree_initialise(struct tree *tree)
 {
-    tree->node_count = 0;
     tree->inode_count = 0;
-    tree->root = tree_node_make(tree, PARENT_MODE);
+    tree->last_number = 0;
+    tree->root = inode_create(tree, PARENT_MODE);
     if (!tree->root)
         return -ENOMEM;
     tree->root->links = 2;
     return 0;
 }
 
-/* A new node in `directory`; NULL where there is no memory. */
-static struct tree_node *node_create(struct tree *tree, struct tree_node *directory, struct rest name,
+/* A new inode in `directory`; NULL where there is no memory. */
+static struct inode *inode_add(struct tree *tree, struct inode *directory, struct rest name,
                                      uint32_t mode)
 {
-    struct tree_node *node = tree_node_make(tree, mode);
+    struct inode *inode = inode_create(tree, mode);
 
-    if (node && !tree_entry_add(tree, directory, node, name.at, (uint32_t)(name.end - name.at), false)) {
-        tree_node_free(tree, node);
+    if (inode && !tree_entry_add(tree, directory, inode, name.at, (uint32_t)(name.end - name.at), false)) {
+        inode_free(tree, inode);
         return NULL;
     }
-    return node;
+    return inode;
 }
 
 /* ---- Nodes by path ---- */
 
 /* The directory that `component` of `directory` names, made where it is missing. */
-static int parent_step(struct tree *tree, struct tree_node **directory, struct rest component,
+static int parent_step(struct tree *tree, struct inode **directory, struct rest component,
                        struct message *why)
 {
     int shown = (int)(component.end - component.at), error;
@@ -51,21 +51,21 @@ static int parent_step(struct tree *tree, struct tree_node **directory, struct r
 
     error = tree_find_rest(tree, *directory, component, TREE_FOLLOW, &place);
     if (error == -ENOENT && !tree_entry_find(*directory, component)) {
-        place.node = node_create(tree, *directory, component, PARENT_MODE);
-        error = place.node ? 0 : -ENOMEM;
+        place.inode = inode_add(tree, *directory, component, PARENT_MODE);
+        error = place.inode ? 0 : -ENOMEM;
     }
     if (error == -ENOMEM)
         return message_set(why, error, "file tree: no memory for directory \"%.*s\"", shown, component.at);
-    if (error || !mode_is(place.node->mode, S_IFDIR))
+    if (error || !mode_is(place.inode->mode, S_IFDIR))
         return message_set(why, -EINVAL, "file tree: \"%.*s\" is used as a directory, but is none", shown,
                            component.at);
-    *directory = place.node;
+    *directory = place.inode;
     return 0;
 }
 
 /* Walks from *parent, the root, to the parent of `path` and answers the last component, empty for the root
  * itself. */
-static int walk_to_parent(struct tree *tree, const char *path, struct tree_node **parent, struct rest *last,
+static int walk_to_parent(struct tree *tree, const char *path, struct inode **parent, struct rest *last,
                           struct message *why)
 {
     size_t length = strnlen(path, TREE_PATH_MAX);
@@ -105,14 +105,14 @@ static bool type_is_known(uint32_t mode)
     return false;
 }
 
-static void node_set(struct tree_node *node, uint32_t mode, const void *data, uint64_t bytes)
+static void inode_set(struct inode *inode, uint32_t mode, const void *data, uint64_t bytes)
 {
-    node->mode = mode;
-    node->device = 0;
+    inode->mode = mode;
+    inode->device = 0;
     if (mode_is(mode, S_IFDIR))
         return;
-    node->data = data;
-    node->bytes = mode_is(mode, S_IFLNK) && bytes > 0 ? strnlen(data, bytes) : bytes;
+    inode->data = data;
+    inode->bytes = mode_is(mode, S_IFLNK) && bytes > 0 ? strnlen(data, bytes) : bytes;
 }
 
 static int no_memory(const char *path, struct message *why)
@@ -120,23 +120,23 @@ static int no_memory(const char *path, struct message *why)
     return message_set(why, -ENOMEM, "file tree: no memory for \"%.*s\"", NAME_SHOWN, path);
 }
 
-/* Makes an entry name a node, instead of the one that it names. */
-static void entry_turn(struct tree_entry *entry, struct tree_node *node)
+/* Makes an entry name an inode, instead of the one that it names. */
+static void entry_turn(struct directory_entry *entry, struct inode *inode)
 {
-    entry->node->links--;
-    if (entry->node->name == entry)
-        entry->node->name = NULL;
-    entry->node = node;
-    node->links++;
-    if (!node->name)
-        node->name = entry;
+    entry->inode->links--;
+    if (entry->inode->name == entry)
+        entry->inode->name = NULL;
+    entry->inode = inode;
+    inode->links++;
+    if (!inode->name)
+        inode->name = entry;
 }
 
-/* The entry at `path`, made or replaced, with a node of its own; NULL for the root. */
-static int entry_place(struct tree *tree, const char *path, uint32_t mode, struct tree_entry **out,
+/* The entry at `path`, made or replaced, with an inode of its own; NULL for the root. */
+static int entry_place(struct tree *tree, const char *path, uint32_t mode, struct directory_entry **out,
                        struct message *why)
 {
-    struct tree_node *parent = tree->root, *node;
+    struct inode *parent = tree->root, *inode;
     struct rest name;
 
     *out = NULL;
@@ -150,32 +150,32 @@ static int entry_place(struct tree *tree, const char *path, uint32_t mode, struc
     bool is_root = name.at == name.end;
     *out = is_root ? NULL : tree_entry_find(parent, name);
     if (!*out && !is_root) {
-        node = node_create(tree, parent, name, mode);
-        *out = node ? node->name : NULL;
-        return node ? 0 : no_memory(path, why);
+        inode = inode_add(tree, parent, name, mode);
+        *out = inode ? inode->name : NULL;
+        return inode ? 0 : no_memory(path, why);
     }
-    node = is_root ? tree->root : (*out)->node;
-    if (mode_is(node->mode, S_IFDIR) != mode_is(mode, S_IFDIR))
+    inode = is_root ? tree->root : (*out)->inode;
+    if (mode_is(inode->mode, S_IFDIR) != mode_is(mode, S_IFDIR))
         return message_set(why, -EINVAL,
                            "file tree: \"%.*s\" is there twice, as a directory and as something else",
                            NAME_SHOWN, path);
     if (mode_is(mode, S_IFDIR))
         return 0;
-    if (node->links == 1) {
-        node->inode = ++tree->inode_count;
+    if (inode->links == 1) {
+        inode->number = ++tree->last_number;
         return 0;
     }
-    node = tree_node_make(tree, mode); /* the other names keep the old one */
-    if (!node)
+    inode = inode_create(tree, mode); /* the other names keep the old one */
+    if (!inode)
         return no_memory(path, why);
-    entry_turn(*out, node);
+    entry_turn(*out, inode);
     return 0;
 }
 
-struct tree_node *tree_add(struct tree *tree, const char *path, uint32_t mode, const void *data,
+struct inode *tree_add(struct tree *tree, const char *path, uint32_t mode, const void *data,
                            uint64_t bytes, struct message *why)
 {
-    struct tree_entry *entry;
+    struct directory_entry *entry;
 
     if (path[0] != '/') {
         message_set(why, -EINVAL, "file tree: \"%.*s\" is no absolute path", NAME_SHOWN, path);
@@ -184,27 +184,27 @@ struct tree_node *tree_add(struct tree *tree, const char *path, uint32_t mode, c
     if (entry_place(tree, path, mode, &entry, why) != 0)
         return NULL;
 
-    struct tree_node *node = entry ? entry->node : tree->root;
-    node_set(node, mode, data, bytes);
-    return node;
+    struct inode *inode = entry ? entry->inode : tree->root;
+    inode_set(inode, mode, data, bytes);
+    return inode;
 }
 
 /* ---- Hard links ---- */
 
-static struct tree_node **link_bucket(struct link_table *links, uint64_t key)
+static struct inode **link_bucket(struct link_table *links, uint64_t key)
 {
     return &links->buckets[(key ^ key >> 32) % LINK_BUCKETS];
 }
 
-static void link_remove(struct link_table *links, struct tree_node *node)
+static void link_remove(struct link_table *links, struct inode *inode)
 {
-    struct tree_node **at = link_bucket(links, node->link_key);
+    struct inode **at = link_bucket(links, inode->link_key);
 
-    while (*at != node)
+    while (*at != inode)
         at = &(*at)->link_next;
-    *at = node->link_next;
-    node->link_next = NULL;
-    node->link_key = 0;
+    *at = inode->link_next;
+    inode->link_next = NULL;
+    inode->link_key = 0;
 }
 
 static void links_forget(struct link_table *links)
@@ -215,18 +215,18 @@ static void links_forget(struct link_table *links)
     }
 }
 
-/* The node of that file of the archive: the one that an earlier name of it has brought, or `node`. */
-static struct tree_node *link_find(struct link_table *links, struct tree_node *node, uint64_t key)
+/* The inode of that file of the archive: the one that an earlier name of it has brought, or `inode`. */
+static struct inode *link_find(struct link_table *links, struct inode *inode, uint64_t key)
 {
-    struct tree_node **bucket = link_bucket(links, key);
+    struct inode **bucket = link_bucket(links, key);
 
-    for (struct tree_node *other = *bucket; other; other = other->link_next)
+    for (struct inode *other = *bucket; other; other = other->link_next)
         if (other->link_key == key)
             return other;
-    node->link_key = key;
-    node->link_next = *bucket;
-    *bucket = node;
-    return node;
+    inode->link_key = key;
+    inode->link_next = *bucket;
+    *bucket = inode;
+    return inode;
 }
 
 static int add_entry(struct tree *tree, const struct cpio_entry *found, struct link_table *links,
@@ -234,22 +234,22 @@ static int add_entry(struct tree *tree, const struct cpio_entry *found, struct l
 {
     uint64_t key = ((uint64_t)found->device << 32 | found->inode) + 1;
     bool linked = mode_is(found->mode, S_IFREG) && found->links > 1 && key;
-    struct tree_entry *entry;
+    struct directory_entry *entry;
     int error = entry_place(tree, found->name, found->mode, &entry, why);
 
     if (error)
         return error;
 
-    struct tree_node *own = entry ? entry->node : tree->root;
+    struct inode *own = entry ? entry->inode : tree->root;
     if (own->link_key) /* replaced, and it was the last name of that file so far */
         link_remove(links, own);
-    struct tree_node *node = linked ? link_find(links, own, key) : own;
-    if (node == own || found->bytes > 0) /* whichever name brings the data, it is everybody's */
-        node_set(node, found->mode, found->data, found->bytes);
-    node->modified_ns = node->changed_ns = node->accessed_ns = found->mtime_s * NS_PER_S;
-    if (node != own) {
-        entry_turn(entry, node);
-        tree_node_free(tree, own);
+    struct inode *inode = linked ? link_find(links, own, key) : own;
+    if (inode == own || found->bytes > 0) /* whichever name brings the data, it is everybody's */
+        inode_set(inode, found->mode, found->data, found->bytes);
+    inode->modified_ns = inode->changed_ns = inode->accessed_ns = found->mtime_s * NS_PER_S;
+    if (inode != own) {
+        entry_turn(entry, inode);
+        inode_free(tree, own);
     }
     return 0;
 }

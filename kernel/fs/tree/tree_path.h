@@ -40,10 +40,10 @@ static inline bool component_is(struct rest component, const char *text)
 }
 
 /* tree_find for a path that does not end in a NUL. tree_lookup.c */
-int tree_find_rest(const struct tree *tree, struct tree_node *directory, struct rest path,
+int tree_find_rest(const struct tree *tree, struct inode *directory, struct rest path,
                    enum tree_follow follow, struct tree_place *place);
 
 /* The entry of that name, or NULL. tree_lookup.c */
-struct tree_entry *tree_entry_find(const struct tree_node *directory, struct rest name);
+struct directory_entry *tree_entry_find(const struct inode *directory, struct rest name);
 
 #endif

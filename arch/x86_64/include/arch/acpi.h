@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #define ACPI_CPUS_MAX        256
-#define ACPI_NODE_RANGES_MAX 128
+#define ACPI_NUMA_RANGES_MAX 128
 
 struct acpi_facts {
     /* from the FADT */
@@ -32,11 +32,11 @@ struct acpi_facts {
     unsigned cpus_dropped; /* beyond ACPI_CPUS_MAX; reported, never silently lost */
     bool has_8259;         /* a legacy PIC that must be masked */
     /* from the SRAT */
-    uint32_t nodes[ACPI_CPUS_MAX]; /* proximity domain of each of apic_ids, or NUMA_NODE_NONE */
-    struct numa_range node_ranges[ACPI_NODE_RANGES_MAX]; /* enabled memory, in table order; may hold more than
+    uint32_t domains[ACPI_CPUS_MAX]; /* proximity domain of each of apic_ids, or NUMA_DOMAIN_NONE */
+    struct numa_range numa_ranges[ACPI_NUMA_RANGES_MAX]; /* enabled memory, in table order; may hold more than
                                                             there is */
-    unsigned node_range_count;
-    unsigned node_ranges_dropped; /* beyond ACPI_NODE_RANGES_MAX */
+    unsigned numa_range_count;
+    unsigned numa_ranges_dropped; /* beyond ACPI_NUMA_RANGES_MAX */
 };
 
 /* Fills *out from the tables below the RSDP: the copy in `info` where it is valid, else the one at

@@ -69,13 +69,13 @@ struct cpu {
                                 subtracts it, the exit adds) */
     uint32_t index;
     uint32_t apic_id;
-    uint32_t node; /* of NUMA, or NUMA_NODE_NONE */
+    uint32_t numa_domain; /* of NUMA, or NUMA_DOMAIN_NONE */
     bool panicking;
-    bool watches; /* waits, and sees when `woken` is set (wait.c) */
+    bool watches; /* waits, and sees when `woken` is set (idle.c) */
     bool woken;
     bool online;            /* has reported after its start */
     uint64_t fault_address; /* of the program's last page fault */
-    uint64_t clock_behind; /* ticks to add to this CPU's TSC to get the first CPU's, where they differ and the
+    uint64_t clock_offset; /* ticks to add to this CPU's TSC to get the first CPU's, where they differ and the
                               hardware cannot correct it */
 
     uint64_t gdt[8];
@@ -143,7 +143,7 @@ static inline void cpu_tables_set(uint64_t root)
     __asm__ volatile("mov %0, %%cr3" : : "r"(root) : "memory");
 }
 
-static inline void cpu_page_forget(uint64_t address)
+static inline void tlb_invalidate_page(uint64_t address)
 {
     __asm__ volatile("invlpg (%0)" : : "r"(address) : "memory");
 }

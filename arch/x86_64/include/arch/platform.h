@@ -61,7 +61,7 @@ static inline uint64_t arch_physical_of(const void *pointer)
 
 static inline uint64_t arch_ticks(void)
 {
-    return cpu_ticks() + cpu_this()->clock_behind;
+    return cpu_ticks() + cpu_this()->clock_offset;
 }
 
 struct klog_ring;
@@ -71,7 +71,7 @@ static inline struct klog_ring *arch_klog(void)
     return cpu_this()->klog;
 }
 
-static inline uint32_t arch_cpu_here(void)
+static inline uint32_t arch_cpu_index(void)
 {
     return cpu_this()->index;
 }

@@ -61,9 +61,9 @@ void kernel_map_activate(void);
 void kernel_guard_page(uint64_t address);
 
 void clock_initialise(void);    /* clock.c */
-void cpu_wake(struct cpu *cpu); /* wait.c */
+void ipi_send(struct cpu *cpu); /* idle.c */
 
-/* Registers the clock event devices; the APIC timer's rate as measured, 0 where it was not. clockevents.c. */
-void clockevents_initialise(uint64_t local_apic_hz);
+/* Registers the clock event devices; the APIC timer's rate as measured, 0 where it was not. apic_timer.c. */
+void apic_timer_initialise(uint64_t local_apic_hz);
 
 #endif

@@ -14,6 +14,6 @@ struct cpu {
 };
 
 void cpu_tables_set(uint64_t root);
-void cpu_page_forget(uint64_t address);
+void tlb_invalidate_page(uint64_t address);
 
 #endif

@@ -46,7 +46,7 @@ static inline uint64_t arch_ticks(void)
 
 extern uint32_t arena_cpu; /* which CPU the test plays */
 
-static inline uint32_t arch_cpu_here(void)
+static inline uint32_t arch_cpu_index(void)
 {
     return arena_cpu;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * clockevents.c: the clock event devices of x86_64: the local APIC's one-shot timer, and the TSC deadline
+ * apic_timer.c: the clock event devices of x86_64: the local APIC's one-shot timer, and the TSC deadline
  * where the CPU has one (exact to the TSC's tick, and without a range). Functions act on the calling CPU,
  * interrupts off.
  *
@@ -15,7 +15,7 @@
 #include "arch/setup.h"
 #include "arch/trap.h"
 #include "time/clock.h"
-#include "time/clockevent.h"
+#include "time/clock_event.h"
 #include "debug/console.h"
 
 static uint64_t apic_hz;
@@ -40,7 +40,7 @@ static void apic_disarm(void)
 
 static void deadline_arm(uint64_t when_ns)
 {
-    uint64_t ticks = clock_ticks_at(when_ns) - cpu_this()->clock_behind;
+    uint64_t ticks = clock_ticks_at(when_ns) - cpu_this()->clock_offset;
 
     local_apic_deadline_set(VECTOR_TIMER, ticks ? ticks : 1);
 }
@@ -50,24 +50,24 @@ static void deadline_disarm(void)
     local_apic_deadline_set(VECTOR_TIMER, 0);
 }
 
-static struct clockevent_device apic_device = { .name = "lapic",
+static struct clock_event_device apic_device = { .name = "lapic",
                                                 .description = "local APIC timer, one-shot",
                                                 .rating = 100,
                                                 .arm = apic_arm,
                                                 .disarm = apic_disarm };
-static struct clockevent_device deadline_device = { .name = "tsc-deadline",
+static struct clock_event_device deadline_device = { .name = "tsc-deadline",
                                                     .description = "local APIC, TSC deadline",
                                                     .rating = 150,
                                                     .arm = deadline_arm,
                                                     .disarm = deadline_disarm };
 
-void clockevents_initialise(uint64_t local_apic_hz)
+void apic_timer_initialise(uint64_t local_apic_hz)
 {
     apic_hz = local_apic_hz;
     if (!local_apic_present())
         return;
     if (apic_hz)
-        clockevent_register(&apic_device);
+        clock_event_register(&apic_device);
     if (cpuid(1, 0).c >> 24 & 1)
-        clockevent_register(&deadline_device);
+        clock_event_register(&deadline_device);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * clockevent.h: the devices that can interrupt a CPU at a given time, and the smart timers of each CPU on top
+ * clock_event.h: the devices that can interrupt a CPU at a given time, and the smart timers of each CPU on top
  * of the best of them.
  *
  * As in Linux and [Betti09 §V] each device has a rating; the one with the highest rating expires the timers
@@ -8,16 +8,16 @@
  * /proc/tacet/clockevents changes a rating. A rating of 0 takes a device out of use. An architecture
  * registers its devices; the functions of a device act on the CPU that calls them, interrupts off.
  */
-#ifndef TACET_CLOCKEVENT_H
-#define TACET_CLOCKEVENT_H
+#ifndef TACET_CLOCK_EVENT_H
+#define TACET_CLOCK_EVENT_H
 
 #include "lib/command_line.h"
 #include "time/timer.h"
 
-#define CLOCKEVENT_DEVICES_MAX 4
-#define CLOCKEVENT_RATING_MAX  1000
+#define CLOCK_EVENT_DEVICES_MAX 4
+#define CLOCK_EVENT_RATING_MAX  1000
 
-struct clockevent_device {
+struct clock_event_device {
     const char *name;
     const char *description;
     unsigned rating;
@@ -27,16 +27,16 @@ struct clockevent_device {
 };
 
 /* The structure must live for ever. */
-void clockevent_register(struct clockevent_device *device);
+void clock_event_register(struct clock_event_device *device);
 
 /* Applies `clockevent=` and `latency_bound=`. -EINVAL with `why`. */
-int clockevent_configure(const struct command_line *line, struct message *why);
+int clock_event_configure(const struct command_line *line, struct message *why);
 
 /* The bound of timers whose owner asks for none: latency_bound=, ns. */
 uint64_t latency_bound_default_ns(void);
 
 /* Prepares this CPU's queue of timers. */
-void clockevent_start_cpu(void);
+void timers_start_cpu(void);
 
 /* This CPU's timers; interrupts off. */
 void clockevent_arm(struct smart_timer *timer, uint64_t deadline_ns, uint64_t bound_ns);
@@ -46,19 +46,19 @@ struct timer_counts clockevent_counts(void); /* of this CPU's queue */
 
 /* Entry point of the architecture: a device has interrupted this CPU; or another CPU wants this one to look
  * at its devices' ratings. */
-void clockevent_interrupt(void);
-void clockevent_recheck(void);
+void timer_interrupt_here(void);
+void clock_event_recheck(void);
 
 /* What /proc/tacet/{clockevents,timers} show. */
 struct text_sink;
-void clockevent_devices_describe(struct text_sink *sink);
-void clockevent_timers_describe(struct text_sink *sink);
+void clock_event_devices_describe(struct text_sink *sink);
+void timers_describe(struct text_sink *sink);
 
 /* "NAME RATING", as written to /proc/tacet/clockevents. -EINVAL for nonsense, -ENODEV for an unknown name,
  * -EBUSY for 0 for the last device in use; nothing changes then. */
-int clockevent_rate(const char *text);
+int clock_event_rate(const char *text);
 
-/* Waits, once, for an interrupt or for another CPU: arch_cpu_wait, but on a machine without any device, where
+/* Waits, once, for an interrupt or for another CPU: arch_cpu_idle, but on a machine without any device, where
  * the clock is looked at instead. */
 void clockevent_wait(void);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * wait.c: how a CPU waits inside the kernel, and how another one ends its wait.
+ * idle.c: how a CPU waits inside the kernel, and how another one ends its wait.
  *
  * Three ways (`idle=`): HLT, ended by an interrupt; MWAIT on a word of the CPU's area, ended by a store,
  * which disturbs nobody and needs no interrupt; watching that word. By default MWAIT on bare metal, HLT below
@@ -21,7 +21,7 @@
 
 static enum wait_way { WAIT_HALT, WAIT_MONITOR, WAIT_POLL } way;
 
-int arch_wait_configure(const struct command_line *line, struct message *why)
+int arch_idle_configure(const struct command_line *line, struct message *why)
 {
     const char *text = command_line_option(line, "idle");
 
@@ -40,7 +40,7 @@ int arch_wait_configure(const struct command_line *line, struct message *why)
     return 0;
 }
 
-void arch_cpu_wait(void)
+void arch_cpu_idle(void)
 {
     struct cpu *cpu = cpu_this();
 
@@ -62,12 +62,12 @@ void arch_cpu_wait(void)
         kernel_woken();
 }
 
-void cpu_wake(struct cpu *cpu)
+void ipi_send(struct cpu *cpu)
 {
     if (way != WAIT_HALT) {
         __atomic_store_n(&cpu->woken, true, __ATOMIC_SEQ_CST);
         if (__atomic_load_n(&cpu->watches, __ATOMIC_SEQ_CST))
             return;
     }
-    local_apic_send_interrupt(cpu->apic_id, VECTOR_WAKE);
+    local_apic_send_interrupt(cpu->apic_id, VECTOR_IPI);
 }

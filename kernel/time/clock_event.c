@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * clockevent.c: see clockevent.h. Owns the list of devices (changed by any CPU, under a lock, seldom) and
+ * clock_event.c: see clock_event.h. Owns the list of devices (changed by any CPU, under a lock, seldom) and
  * each CPU's queue (touched by that CPU alone).
  *
  * A change of ratings moves every CPU's armed deadline to the device that is on top now: the CPU that writes
  * does its own, the others are woken to do theirs.
  */
-#include "time/clockevent.h"
+#include "time/clock_event.h"
 #include "arch.h"
 #include "time/clock.h"
 #include "debug/console.h"
@@ -24,27 +24,27 @@
  * That little is waited for: arming the device again would cost another interrupt. */
 #define EARLY_NS 2000
 
-static struct clockevent_device *devices[CLOCKEVENT_DEVICES_MAX];
+static struct clock_event_device *devices[CLOCK_EVENT_DEVICES_MAX];
 static unsigned device_count;
 static struct spinlock lock;
 static uint64_t latency_bound_ns = LATENCY_BOUND_DEFAULT_NS;
 
 static struct cpu_timers {
     struct timer_queue queue;
-    struct clockevent_device *device; /* that the queue's deadline is armed on */
+    struct clock_event_device *device; /* that the queue's deadline is armed on */
 } cpu_timers[ARCH_CPUS_MAX] __attribute__((aligned(64)));
 
 /* ---- Devices ---- */
 
-void clockevent_register(struct clockevent_device *device)
+void clock_event_register(struct clock_event_device *device)
 {
-    if (device_count < CLOCKEVENT_DEVICES_MAX)
+    if (device_count < CLOCK_EVENT_DEVICES_MAX)
         devices[device_count++] = device;
 }
 
-static struct clockevent_device *device_top(void)
+static struct clock_event_device *device_top(void)
 {
-    struct clockevent_device *top = NULL;
+    struct clock_event_device *top = NULL;
 
     for (unsigned i = 0; i < device_count; i++)
         if (devices[i]->rating > 0 && (!top || devices[i]->rating > top->rating))
@@ -52,7 +52,7 @@ static struct clockevent_device *device_top(void)
     return top;
 }
 
-static struct clockevent_device *device_find(const char *name, size_t bytes)
+static struct clock_event_device *device_find(const char *name, size_t bytes)
 {
     for (unsigned i = 0; i < device_count; i++)
         if (strlen(devices[i]->name) == bytes && strncmp(devices[i]->name, name, bytes) == 0)
@@ -61,7 +61,7 @@ static struct clockevent_device *device_find(const char *name, size_t bytes)
 }
 
 /* Whether no other device is in use. */
-static bool device_is_last(const struct clockevent_device *device)
+static bool device_is_last(const struct clock_event_device *device)
 {
     for (unsigned i = 0; i < device_count; i++)
         if (devices[i] != device && devices[i]->rating > 0)
@@ -82,16 +82,16 @@ static int device_choose(const char *name, struct message *why)
     for (unsigned i = 0; i < device_count; i++)
         used += format_text(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", devices[i]->name);
 
-    struct clockevent_device *device = device_find(name, strlen(name));
+    struct clock_event_device *device = device_find(name, strlen(name));
     if (!device)
         return message_set(why, -EINVAL,
                            "clockevent=%s: this machine has no such clock event device; it has: %s", name,
                            known);
-    device->rating = CLOCKEVENT_RATING_MAX;
+    device->rating = CLOCK_EVENT_RATING_MAX;
     return 0;
 }
 
-int clockevent_configure(const struct command_line *line, struct message *why)
+int clock_event_configure(const struct command_line *line, struct message *why)
 {
     const char *bound = command_line_option(line, "latency_bound");
     const char *device = command_line_option(line, "clockevent");
@@ -129,7 +129,7 @@ static void hardware_disarm(void *context)
         timers->device->disarm();
 }
 
-void clockevent_start_cpu(void)
+void timers_start_cpu(void)
 {
     static struct timer_hardware hardware[ARCH_CPUS_MAX];
     struct cpu_timers *timers = timers_here();
@@ -156,7 +156,7 @@ struct timer_counts clockevent_counts(void)
     return timers_here()->queue.counts;
 }
 
-void clockevent_interrupt(void)
+void timer_interrupt_here(void)
 {
     const struct timer_queue *queue = &timers_here()->queue;
     uint64_t now = clock_now_ns();
@@ -166,10 +166,10 @@ void clockevent_interrupt(void)
     timer_interrupt(&timers_here()->queue, now, true);
 }
 
-void clockevent_recheck(void)
+void clock_event_recheck(void)
 {
     struct cpu_timers *timers = timers_here();
-    struct clockevent_device *top = device_top();
+    struct clock_event_device *top = device_top();
 
     if (top == timers->device)
         return;
@@ -180,7 +180,7 @@ void clockevent_recheck(void)
         hardware_arm(timers, timers->queue.armed_ns);
 }
 
-int clockevent_rate(const char *text)
+int clock_event_rate(const char *text)
 {
     const char *space = text;
     struct message why;
@@ -188,21 +188,21 @@ int clockevent_rate(const char *text)
 
     while (*space && *space != ' ')
         space++;
-    if (!*space || option_number("rating", space + 1, 0, CLOCKEVENT_RATING_MAX, &rating, &why))
+    if (!*space || option_number("rating", space + 1, 0, CLOCK_EVENT_RATING_MAX, &rating, &why))
         return -EINVAL;
 
     spin_lock(&lock);
-    struct clockevent_device *device = device_find(text, (size_t)(space - text));
+    struct clock_event_device *device = device_find(text, (size_t)(space - text));
     int error = !device ? -ENODEV : rating == 0 && device_is_last(device) ? -EBUSY : 0;
     if (!error)
         device->rating = (unsigned)rating;
     spin_unlock(&lock);
     if (error)
         return error;
-    clockevent_recheck();
+    clock_event_recheck();
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
         if (cpu != arch_cpu_index())
-            arch_cpu_wake(cpu);
+            arch_ipi_send(cpu);
     return 0;
 }
 
@@ -211,7 +211,7 @@ void clockevent_wait(void)
     struct cpu_timers *timers = timers_here();
 
     if (timers->device || timers->queue.pending == 0) {
-        arch_cpu_wait();
+        arch_cpu_idle();
         return;
     }
     arch_pause();
@@ -232,14 +232,14 @@ __attribute__((format(printf, 2, 3))) static void line_add(struct text_sink *sin
     sink->add(sink, line);
 }
 
-void clockevent_devices_describe(struct text_sink *sink)
+void clock_event_devices_describe(struct text_sink *sink)
 {
     for (unsigned i = 0; i < device_count; i++)
         line_add(sink, "%s %u%s  %s\n", devices[i]->name, devices[i]->rating,
                  devices[i] == device_top() ? " top" : "", devices[i]->description);
 }
 
-void clockevent_timers_describe(struct text_sink *sink)
+void timers_describe(struct text_sink *sink)
 {
     line_add(sink, "latency_bound_ns %lu\n", latency_bound_ns);
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {

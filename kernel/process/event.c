@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * wait.c: see wait.h. Each CPU has a word that says "look again", which its thread clears before it looks. A
+ * event.c: see event.h. Each CPU has a word that says "look again", which its thread clears before it looks. A
  * process has few threads, so a change wakes all that wait, whatever for: no queues.
  *
  * A waker stores `woken` and then reads `waits`; a waiter stores `waits` and then reads `woken`. The fences
  * between them are what makes one of the two see the other.
  */
-#include "process/wait.h"
+#include "process/event.h"
 #include "arch.h"
 #include "time/clock.h"
 #include "smp/cpu_mask.h"
@@ -18,7 +18,7 @@ static struct {
     uint32_t woken, waits;
 } __attribute__((aligned(64))) waiters[ARCH_CPUS_MAX];
 
-int change_wait(uint64_t deadline_ns)
+int event_wait(uint64_t deadline_ns)
 {
     unsigned cpu = arch_cpu_index();
 
@@ -31,16 +31,16 @@ int change_wait(uint64_t deadline_ns)
     return result == -EINTR ? -EINTR : 0;
 }
 
-int change_wait_looking(uint64_t deadline_ns)
+int event_wait_polling(uint64_t deadline_ns)
 {
     uint64_t next = clock_now_ns() + LOOK_NS;
 
-    return change_wait(next < deadline_ns ? next : deadline_ns);
+    return event_wait(next < deadline_ns ? next : deadline_ns);
 }
 
-int change_wait_any(uint64_t deadline_ns, bool unannounced)
+int event_wait_any(uint64_t deadline_ns, bool polled)
 {
-    return unannounced ? change_wait_looking(deadline_ns) : change_wait(deadline_ns);
+    return polled ? event_wait_polling(deadline_ns) : event_wait(deadline_ns);
 }
 
 static void cpus_wake(uint64_t cpus)
@@ -53,15 +53,15 @@ static void cpus_wake(uint64_t cpus)
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     CPU_MASK_EACH(cpu, others)
     if (__atomic_load_n(&waiters[cpu].waits, __ATOMIC_RELAXED))
-        arch_cpu_wake((unsigned)cpu);
+        arch_ipi_send((unsigned)cpu);
 }
 
-void change_tell(const struct process *process)
+void event_notify(const struct process *process)
 {
     cpus_wake(process->cpus);
 }
 
-void change_tell_all(void)
+void event_notify_all(void)
 {
     unsigned count = arch_cpu_count();
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * wait.h: waiting, in system calls, until another thread or another rank has changed something: mostly a
+ * event.h: waiting, in system calls, until another thread or another rank has changed something: mostly a
  * file.
  *
  *      while (!(… look …))
- *          if ((error = change_wait(deadline)))
+ *          if ((error = event_wait(deadline)))
  *              return restartable(…);
  *
- * Whoever changes what others may wait for calls change_tell afterwards, with no lock of a thread that looks.
+ * Whoever changes what others may wait for calls event_notify afterwards, with no lock of a thread that looks.
  * No wake-up is lost between a look and the wait; some are for nothing, and the caller looks again anyway.
  * Threads that compute are not interrupted.
  */
-#ifndef TACET_WAIT_H
-#define TACET_WAIT_H
+#ifndef TACET_EVENT_H
+#define TACET_EVENT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,19 +21,19 @@
 
 struct process;
 
-/* Waits for a change_tell, at most until the deadline. No lock may be held. 0, or -EINTR where a signal, or
- * the end of the process, wants the thread. wait.c */
-int change_wait(uint64_t deadline_ns);
+/* Waits for a event_notify, at most until the deadline. No lock may be held. 0, or -EINTR where a signal, or
+ * the end of the process, wants the thread. event.c */
+int event_wait(uint64_t deadline_ns);
 
 /* The same for what nobody announces, a device's input for one: wakes by itself every millisecond. */
-int change_wait_looking(uint64_t deadline_ns);
+int event_wait_polling(uint64_t deadline_ns);
 
-/* For several files: looks if one of them is unannounced (file.h). */
-int change_wait_any(uint64_t deadline_ns, bool unannounced);
+/* For several files: looks if one of them is polled (file.h). */
+int event_wait_any(uint64_t deadline_ns, bool polled);
 
 /* Wakes the threads of a process, or of all processes, that wait for a change. */
-void change_tell(const struct process *process);
-void change_tell_all(void);
+void event_notify(const struct process *process);
+void event_notify_all(void);
 
 /* What a call that may be started again after a signal answers: its result, or -EINTR with the consequences
  * (thread_interrupted_call). */
