@@ -240,8 +240,8 @@ void arch_start_clone(struct arch_start *start, const void *kept, uint64_t stack
                       const uint64_t *thread_pointer);
 void arch_start_move(struct arch_start *start, const void *frame);
 
-/* Enters the program, by way of thread_slow_return: who wanted something of the thread since it was stored for this
- * CPU may have woken a CPU on which it was not yet, or no longer. */
+/* Enters the program, by way of thread_slow_return: who wanted something of the thread since it was stored
+ * for this CPU may have woken a CPU on which it was not yet, or no longer. */
 _Noreturn void arch_start_enter(struct arch_start *start);
 
 /* Lets the system call that runs return through thread_slow_return (thread.h). */

@@ -7,7 +7,7 @@
 
 The file is what `tools/run --klog FILE` keeps and what /proc/tacet/klog reads as; kernel/include/klog.h defines it. It names its
 events, their classes and words itself, so a log of another version of the kernel reads just as well. Names of system calls and
-of interrupts come from the tree (kernel/syscalls.def, arch/x86_64/include/arch/trap.h); without them numbers are shown.
+of interrupts come from the tree (kernel/syscall/syscalls.def, arch/x86_64/include/arch/trap.h); without them numbers are shown.
 
 Times are nanoseconds since the kernel's first instruction, computed as the kernel computes them (kernel/clock.c): they are
 comparable, to the nanosecond, with the times inside of events and with CLOCK_MONOTONIC in programs on the node.
@@ -248,7 +248,7 @@ def read(path: Path) -> FlightLog:
 def system_calls() -> dict[int, str]:
     """Names by x86_64's number; empty without the kernel's list."""
     try:
-        text = (ROOT / "kernel/syscalls.def").read_text(encoding="utf-8")
+        text = (ROOT / "kernel/syscall/syscalls.def").read_text(encoding="utf-8")
     except OSError:
         return {}
     return {int(number): name for name, number in re.findall(r"^(?:LOCAL|STUB|REFUSED)\((\w+), (\d+),", text, re.MULTILINE)}

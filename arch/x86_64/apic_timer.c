@@ -51,15 +51,15 @@ static void deadline_disarm(void)
 }
 
 static struct clock_event_device apic_device = { .name = "lapic",
-                                                .description = "local APIC timer, one-shot",
-                                                .rating = 100,
-                                                .arm = apic_arm,
-                                                .disarm = apic_disarm };
+                                                 .description = "local APIC timer, one-shot",
+                                                 .rating = 100,
+                                                 .arm = apic_arm,
+                                                 .disarm = apic_disarm };
 static struct clock_event_device deadline_device = { .name = "tsc-deadline",
-                                                    .description = "local APIC, TSC deadline",
-                                                    .rating = 150,
-                                                    .arm = deadline_arm,
-                                                    .disarm = deadline_disarm };
+                                                     .description = "local APIC, TSC deadline",
+                                                     .rating = 150,
+                                                     .arm = deadline_arm,
+                                                     .disarm = deadline_disarm };
 
 void apic_timer_initialise(uint64_t local_apic_hz)
 {

@@ -41,7 +41,6 @@ unsigned arch_core_count(void)
     return core_count;
 }
 
-
 const struct tacet_counters *arch_counters(unsigned cpu)
 {
     return cpu < cpu_count ? &cpus[cpu]->counters : NULL;

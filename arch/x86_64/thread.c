@@ -130,7 +130,8 @@ void program_return(struct trap_frame *frame)
         };
 
         trap_user_fault(&fault);
-        thread_slow_return(frame); /* into a handler, which may be at such a place, too: until the stack is full */
+        thread_slow_return(
+            frame); /* into a handler, which may be at such a place, too: until the stack is full */
     }
 }
 

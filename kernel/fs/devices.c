@@ -268,9 +268,9 @@ int file_bind(struct process *process, struct file *file)
             return proc_bind(file);
         if (kind != S_IFREG && kind != S_IFDIR)
             return -ENXIO; /* a device node of the archive that nothing here stands behind */
-        file->operations = kind == S_IFDIR      ? &directory_operations
+        file->operations = kind == S_IFDIR       ? &directory_operations
                            : file->inode->memory ? &memory_operations
-                                                : &tree_operations;
+                                                 : &tree_operations;
         return 0;
     }
 }
@@ -329,8 +329,8 @@ int devices_add(struct tree *tree, struct message *why)
         return -ENOMEM;
     for (unsigned i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
         const char *target = nodes[i].target;
-        struct inode *inode = tree_add(tree, nodes[i].path, target ? S_IFLNK | 0777 : S_IFCHR | 0666,
-                                          target, target ? strlen(target) : 0, why);
+        struct inode *inode = tree_add(tree, nodes[i].path, target ? S_IFLNK | 0777 : S_IFCHR | 0666, target,
+                                       target ? strlen(target) : 0, why);
 
         if (!inode)
             return -ENOMEM;

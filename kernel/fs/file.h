@@ -48,7 +48,7 @@ struct file_operations {
 struct file {
     const struct file_operations *operations;
     struct process *process; /* whose table it is in */
-    struct inode *inode;  /* NULL for streams, pipes and their like; in use for as long as this is open */
+    struct inode *inode;     /* NULL for streams, pipes and their like; in use for as long as this is open */
     struct spinlock lock;
     uint64_t offset;
     unsigned flags; /* Linux's O_ flags that F_GETFL tells */
@@ -127,7 +127,7 @@ enum filesystem {
 
 /* Adds the directory in which a file system begins; before what is in it. NULL with `why`. tree_file.c */
 struct inode *tree_mount(struct tree *tree, const char *path, uint32_t mode, enum filesystem filesystem,
-                             struct message *why);
+                         struct message *why);
 
 /* The node's writable part: /tmp, /dev/shm. tree_file.c */
 int tree_writable_add(struct tree *tree, struct message *why);

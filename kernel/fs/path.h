@@ -20,8 +20,8 @@
 struct path {
     struct tree *tree;
     struct inode *directory; /* a descriptor's; NULL: the current one */
-    struct file *file;           /* behind that descriptor, held */
-    char *text;                  /* one of the CPU's two buffers, of TREE_PATH_MAX bytes */
+    struct file *file;       /* behind that descriptor, held */
+    char *text;              /* one of the CPU's two buffers, of TREE_PATH_MAX bytes */
     struct tree_place place;
     bool locked;
 };

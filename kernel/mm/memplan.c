@@ -49,7 +49,8 @@ struct own_piece {
     unsigned place;
 };
 
-/* The ranks stand in a row: in order of their numbers, or of their domains; a rank's index there is its place.
+/* The ranks stand in a row: in order of their numbers, or of their domains; a rank's index there is its
+ * place.
  */
 static struct {
     struct span usable[INPUT_SPANS], reserved[INPUT_SPANS], free[PARTS_MAX];
@@ -393,8 +394,8 @@ static uint32_t domain_at(const struct memplan_input *input, uint64_t address)
     return NUMA_DOMAIN_NONE;
 }
 
-/* The next address behind `address` where the domain may change: the first large page that begins at or behind
- * a bound of a range. */
+/* The next address behind `address` where the domain may change: the first large page that begins at or
+ * behind a bound of a range. */
 static uint64_t domain_end(const struct memplan_input *input, uint64_t address, uint64_t end)
 {
     for (unsigned i = 0; i < 2 * input->numa_range_count; i++) {
@@ -486,7 +487,8 @@ static void domain_share(uint32_t domain, unsigned first, unsigned last, uint64_
     work.rest_count += run_pieces(from, total, work.rest + work.rest_count);
 }
 
-/* Every rank takes what it can of its own domain; the rest becomes the free spans, in the same order of domains.
+/* Every rank takes what it can of its own domain; the rest becomes the free spans, in the same order of
+ * domains.
  */
 static void domains_share(const struct memplan_input *input, uint64_t average)
 {

@@ -11,11 +11,11 @@
  *    the address limit;
  *  - slices are equal to within MEMPLAN_LARGE_PAGE bytes; where two adjoin, they do so on a
  * MEMPLAN_LARGE_PAGE boundary;
- *  - without domains (or where all memory is of one domain) slices follow each other in address order, and the
- *    smallest is as large as such cuts allow;
- *  - with domains, a slice has of its rank's domain all but MEMPLAN_LARGE_PAGE of what it could: its own size, or
- *    an equal part of that domain's memory where its ranks need more than there is. The rest comes from other
- *    domains. A large page across a bound of domains counts to the domain where it begins;
+ *  - without domains (or where all memory is of one domain) slices follow each other in address order, and
+ * the smallest is as large as such cuts allow;
+ *  - with domains, a slice has of its rank's domain all but MEMPLAN_LARGE_PAGE of what it could: its own
+ * size, or an equal part of that domain's memory where its ranks need more than there is. The rest comes from
+ * other domains. A large page across a bound of domains counts to the domain where it begins;
  *  - the pool's place depends on nothing but the map, the limits and pool_bytes: neither on rank_count nor on
  *    slice_bytes_min nor on domains;
  *  - usable_bytes = pool + slices + lost_bytes: every byte is accounted for; while no slice needs more than

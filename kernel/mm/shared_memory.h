@@ -16,9 +16,9 @@
  *
  * Locks: each object's own and that of the list of idle objects are leaves: no other lock is taken under
  * them, so every function but create, resize, grow, reserve, clear, write and settle may be called with any
- * lock held, the vm's too. These take or give memory of slices (vm_pages_allocate, vm_pages_free): no vm's lock
- * may be held. Whoever lets go of an object therefore calls shared_memory_reclaim() after it has let go of its
- * locks.
+ * lock held, the vm's too. These take or give memory of slices (vm_pages_allocate, vm_pages_free): no vm's
+ * lock may be held. Whoever lets go of an object therefore calls shared_memory_reclaim() after it has let go
+ * of its locks.
  */
 #ifndef TACET_SHARED_MEMORY_H
 #define TACET_SHARED_MEMORY_H

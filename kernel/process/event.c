@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * event.c: see event.h. Each CPU has a word that says "look again", which its thread clears before it looks. A
- * process has few threads, so a change wakes all that wait, whatever for: no queues.
+ * event.c: see event.h. Each CPU has a word that says "look again", which its thread clears before it looks.
+ * A process has few threads, so a change wakes all that wait, whatever for: no queues.
  *
  * A waker stores `woken` and then reads `waits`; a waiter stores `waits` and then reads `woken`. The fences
  * between them are what makes one of the two see the other.

@@ -7,9 +7,9 @@
  *          if ((error = event_wait(deadline)))
  *              return restartable(…);
  *
- * Whoever changes what others may wait for calls event_notify afterwards, with no lock of a thread that looks.
- * No wake-up is lost between a look and the wait; some are for nothing, and the caller looks again anyway.
- * Threads that compute are not interrupted.
+ * Whoever changes what others may wait for calls event_notify afterwards, with no lock of a thread that
+ * looks. No wake-up is lost between a look and the wait; some are for nothing, and the caller looks again
+ * anyway. Threads that compute are not interrupted.
  */
 #ifndef TACET_EVENT_H
 #define TACET_EVENT_H

@@ -2,8 +2,8 @@
 /*
  * signal_deliver.c: what signals do to the thread that takes them; see signal.h.
  *
- * Runs on the thread's own CPU, interrupts off, on its way back to the program (thread_slow_return), where a frame
- * holds all the program's registers.
+ * Runs on the thread's own CPU, interrupts off, on its way back to the program (thread_slow_return), where a
+ * frame holds all the program's registers.
  *
  * A system call that was interrupted ends in one of three ways: without a handler it starts again, as if
  * nothing had been; after a handler with SA_RESTART, too, if it is one of those (RESTART_ALWAYS); else it

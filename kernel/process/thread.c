@@ -164,7 +164,7 @@ static int cpu_find(struct process *process, uint64_t wanted, uint64_t end_word)
             return CPU_NONE;
         spin_unlock(&process->lock);
         if (event_wait_polling(deadline_ns)) /* nobody announces those that wait for the word */
-            deadline_ns = 0;                  /* a signal is more urgent */
+            deadline_ns = 0;                 /* a signal is more urgent */
     }
 }
 

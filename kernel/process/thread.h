@@ -8,8 +8,8 @@
  *
  * A thread enters the kernel by a system call, a fault or an interrupt, and stays there only for as long as
  * it works or sleeps (thread_sleep). What others want of it meanwhile (a signal, the end of its process) it
- * finds on its way back to the program: thread_slow_return. A thread that arrives on a CPU, new or moved, takes
- * that way, too.
+ * finds on its way back to the program: thread_slow_return. A thread that arrives on a CPU, new or moved,
+ * takes that way, too.
  */
 #ifndef TACET_THREAD_H
 #define TACET_THREAD_H
@@ -93,8 +93,8 @@ struct thread *thread_find(const struct process *process, uint32_t tid);
  * through thread_slow_return. */
 void thread_notify(struct thread *thread);
 
-/* In a system call: lets it return through thread_slow_return if something waits for this thread. Whoever may have
- * sent it a signal, or unblocked one, ends with this. */
+/* In a system call: lets it return through thread_slow_return if something waits for this thread. Whoever may
+ * have sent it a signal, or unblocked one, ends with this. */
 void thread_return_check(void);
 
 /* Time of any thread since its start. */
@@ -122,9 +122,9 @@ long thread_interrupted_wait(long (*resume)(const uint64_t *words), const uint64
 
 /* ---- Entry point of the architecture ---- */
 
-/* On the way back to the program after a fault, an interrupt, or a system call that arch_request_slow_return was
- * called for: ends or moves the thread, delivers signals. `frame` holds all the program's registers, and is
- * where delivering changes them. */
+/* On the way back to the program after a fault, an interrupt, or a system call that arch_request_slow_return
+ * was called for: ends or moves the thread, delivers signals. `frame` holds all the program's registers, and
+ * is where delivering changes them. */
 void thread_slow_return(void *frame);
 
 #endif

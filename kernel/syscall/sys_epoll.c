@@ -27,7 +27,7 @@ struct row {
 struct epoll {
     struct spinlock lock; /* of the rows; taken with no other lock held but the file table's after it */
     uint32_t next;        /* where the next look begins, so that nobody is always last */
-    bool polled;     /* a file of the set is, or was, such a one */
+    bool polled;          /* a file of the set is, or was, such a one */
     struct row rows[FILE_DESCRIPTORS_MAX];
 };
 

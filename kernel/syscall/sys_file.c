@@ -364,8 +364,8 @@ long sys_ftruncate(uint64_t descriptor, uint64_t bytes)
     int error = resizable_get(descriptor, &file);
     if (error)
         return error;
-    error =
-        bytes > FILE_BYTES_MAX ? -EFBIG : shared_memory_resize(file->inode->memory, &file->process->vm, bytes);
+    error = bytes > FILE_BYTES_MAX ? -EFBIG
+                                   : shared_memory_resize(file->inode->memory, &file->process->vm, bytes);
     if (!error)
         file_touch(file->inode);
     file_put(file);

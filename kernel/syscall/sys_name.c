@@ -30,8 +30,8 @@ long sys_mkdirat(uint64_t directory, uint64_t address, uint64_t mode)
 
     if (!result)
         result = path.place.inode ? -EEXIST
-                                 : tree_create(path.tree, &path.place, S_IFDIR | rights, NULL, 0,
-                                               file_wall_clock_ns(), &inode);
+                                  : tree_create(path.tree, &path.place, S_IFDIR | rights, NULL, 0,
+                                                file_wall_clock_ns(), &inode);
     return path_end(&path, result);
 }
 
@@ -163,7 +163,7 @@ static long names_exchange(struct path *one, struct path *other, bool flag)
 {
     (void)flag;
     return other->place.inode ? tree_exchange(one->tree, &one->place, &other->place, file_wall_clock_ns())
-                             : -ENOENT;
+                              : -ENOENT;
 }
 
 long sys_renameat2(uint64_t from_directory, uint64_t from, uint64_t directory, uint64_t to, uint64_t flags)
@@ -200,8 +200,8 @@ long sys_truncate(uint64_t address, uint64_t bytes)
         result = mode_is(inode->mode, S_IFDIR)    ? -EISDIR
                  : !mode_is(inode->mode, S_IFREG) ? -EINVAL
                  : !inode->memory                 ? -EROFS
-                 : bytes > FILE_BYTES_MAX        ? -EFBIG
-                                                 : 0;
+                 : bytes > FILE_BYTES_MAX         ? -EFBIG
+                                                  : 0;
         if (!result)
             inode_get(inode);
     }

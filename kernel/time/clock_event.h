@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * clock_event.h: the devices that can interrupt a CPU at a given time, and the smart timers of each CPU on top
- * of the best of them.
+ * clock_event.h: the devices that can interrupt a CPU at a given time, and the smart timers of each CPU on
+ * top of the best of them.
  *
  * As in Linux and [Betti09 §V] each device has a rating; the one with the highest rating expires the timers
  * of all CPUs. `clockevent=NAME` on the command line puts one on top, writing "NAME RATING" to

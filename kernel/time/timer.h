@@ -71,7 +71,7 @@ struct timer_counts {
     uint64_t disarmed;   /* requests withdrawn because nothing was left to wait for */
     uint64_t interrupts; /* taken */
     uint64_t rearms;     /* of these: before the boundary, because the device could not wait as long */
-    uint64_t spurious;    /* of these: with nothing armed; on its way already when the request was withdrawn */
+    uint64_t spurious;   /* of these: with nothing armed; on its way already when the request was withdrawn */
     uint64_t expired_max; /* the most that one interrupt, or one look, has served */
 };
 

@@ -15,7 +15,8 @@
 #ifdef __cplusplus
 extern "C"
 #endif
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+    int
+    LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 #define PROMISE(condition)                                                                  \
     do {                                                                                    \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_file_lock.c: random locks of several owners, checked against a model that knows what each owner has at each byte.
+ * test_file_lock.c: random locks of several owners, checked against a model that knows what each owner has at
+ * each byte.
  */
 #include "check.h"
 #include "lib/errno.h"

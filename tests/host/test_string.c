@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_string.c: kernel/lib/kstring.c compared with libc's functions. The kernel's own are compiled in under other
- * names.
+ * test_string.c: kernel/lib/kstring.c compared with libc's functions. The kernel's own are compiled in under
+ * other names.
  */
 #include "check.h"
 

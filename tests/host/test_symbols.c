@@ -17,7 +17,8 @@ static uint8_t file[BYTES];
 static struct symbol found;
 static unsigned symbol_count, name_bytes;
 
-static void section(unsigned index, uint32_t type, uint64_t offset, uint64_t bytes, uint32_t link, uint64_t entry)
+static void section(unsigned index, uint32_t type, uint64_t offset, uint64_t bytes, uint32_t link,
+                    uint64_t entry)
 {
     uint8_t *at = file + SECTIONS + index * 64;
 
@@ -43,11 +44,15 @@ static void symbol(const char *name, unsigned type, unsigned where, uint64_t val
     section(2, 3, NAMES, name_bytes, 0, 0);
 }
 
-/* Three sections; a function of 0x40 bytes at 0x1000, a label behind it, data, a function that is elsewhere. */
+/* Three sections; a function of 0x40 bytes at 0x1000, a label behind it, data, a function that is elsewhere.
+ */
 static void begin(void)
 {
     memset(file, 0, sizeof(file));
-    memcpy(file, "\x7f" "ELF\2\1\1", 7);
+    memcpy(file,
+           "\x7f"
+           "ELF\2\1\1",
+           7);
     store(file + 40, SECTIONS, 8);
     store(file + 58, 64, 2);
     store(file + 60, 3, 2);
@@ -114,7 +119,8 @@ TEST(this_program_s_own_function_is_found)
     FILE *self = fopen("/proc/self/exe", "rb");
     size_t bytes = self ? fread(own, 1, sizeof(own), self) : 0;
     uint64_t linked_at = own[16] == 3 ? 0 : (uint64_t)__executable_start;
-    uint64_t address = (uint64_t)this_program_s_own_function_is_found - (uint64_t)__executable_start + linked_at;
+    uint64_t address =
+        (uint64_t)this_program_s_own_function_is_found - (uint64_t)__executable_start + linked_at;
 
     CHECK(bytes > 0 && bytes < sizeof(own));
     CHECK(symbol_find(own, bytes, address + 5, &found));
@@ -130,19 +136,23 @@ TEST(a_file_that_lies_is_a_file_without_symbols)
         unsigned at, bytes;
         uint64_t value;
     } lies[] = {
-        { 0, 1, 0 },                     /* no ELF */
-        { 4, 1, 1 },                     /* 32 bits */
-        { 40, 8, UINT64_MAX - 10 },      /* the sections lie nowhere */
-        { 40, 8, BYTES - 64 },           /* and not all of them in the file */
-        { 58, 2, 63 },                   /* of another length */
-        { 60, 2, 0 },                    /* there are none */
-        { SECTIONS + 64 + 4, 4, 3 },     /* none has symbols */
-        { SECTIONS + 64 + 24, 8, BYTES },     { SECTIONS + 64 + 24, 8, UINT64_MAX }, /* they lie nowhere */
-        { SECTIONS + 64 + 32, 8, UINT64_MAX },                                       /* too many */
-        { SECTIONS + 64 + 40, 4, 3 },    { SECTIONS + 64 + 40, 4, UINT32_MAX },      /* names of no section */
-        { SECTIONS + 64 + 56, 8, 23 },   /* of another length */
-        { SECTIONS + 128 + 24, 8, UINT64_MAX }, { SECTIONS + 128 + 32, 8, BYTES }, /* names that lie nowhere */
-        { SYMBOLS + 24, 4, UINT32_MAX }, { SYMBOLS + 24, 4, 4000 },                /* a name beyond them */
+        { 0, 1, 0 },                 /* no ELF */
+        { 4, 1, 1 },                 /* 32 bits */
+        { 40, 8, UINT64_MAX - 10 },  /* the sections lie nowhere */
+        { 40, 8, BYTES - 64 },       /* and not all of them in the file */
+        { 58, 2, 63 },               /* of another length */
+        { 60, 2, 0 },                /* there are none */
+        { SECTIONS + 64 + 4, 4, 3 }, /* none has symbols */
+        { SECTIONS + 64 + 24, 8, BYTES },
+        { SECTIONS + 64 + 24, 8, UINT64_MAX }, /* they lie nowhere */
+        { SECTIONS + 64 + 32, 8, UINT64_MAX }, /* too many */
+        { SECTIONS + 64 + 40, 4, 3 },
+        { SECTIONS + 64 + 40, 4, UINT32_MAX }, /* names of no section */
+        { SECTIONS + 64 + 56, 8, 23 },         /* of another length */
+        { SECTIONS + 128 + 24, 8, UINT64_MAX },
+        { SECTIONS + 128 + 32, 8, BYTES }, /* names that lie nowhere */
+        { SYMBOLS + 24, 4, UINT32_MAX },
+        { SYMBOLS + 24, 4, 4000 }, /* a name beyond them */
     };
 
     for (unsigned i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {

@@ -570,7 +570,8 @@ static void link_or_move_one(unsigned from, unsigned to, bool move)
         return;
     if (move && model[from].kind == DIRECTORY_THERE && to >= NAMES && expected_rename(from, to) == 0)
         return; /* the model has no room for it */
-    error = move ? tree_rename(&tree, &source, &target, false, 1) : tree_link(&tree, source.inode, &target, 1);
+    error =
+        move ? tree_rename(&tree, &source, &target, false, 1) : tree_link(&tree, source.inode, &target, 1);
     if (move)
         CHECK_EQUAL(error, expected_rename(from, to));
     else

@@ -5,8 +5,8 @@
  *
  * The test walks the tables as a CPU does [Intel SDM 3A §4.5], and remembers, as a CPU may, translations and
  * the tables on the way to them, until the code under test says that they must be forgotten: what is
- * remembered must stay true, on each of two CPUs, and be forgotten before memory is given back. INVLPG forgets the one translation and all tables on the way to anything
- * [§4.10.4.1].
+ * remembered must stay true, on each of two CPUs, and be forgotten before memory is given back. INVLPG
+ * forgets the one translation and all tables on the way to anything [§4.10.4.1].
  */
 #include "arch.h"
 #include "arch/page_table.h"
@@ -369,7 +369,8 @@ static struct arch_hole grid_hole(uint64_t first, uint64_t count)
         low--;
     while (high < GRID_PAGES && !grid[high].physical)
         high++;
-    return (struct arch_hole){ low ? grid_address(low) : 0, high < GRID_PAGES ? grid_address(high) : UINT64_MAX };
+    return (struct arch_hole){ low ? grid_address(low) : 0,
+                               high < GRID_PAGES ? grid_address(high) : UINT64_MAX };
 }
 
 static void grid_map(void)
@@ -472,7 +473,8 @@ static void grid_move(void)
     if (table_pool.free_bytes < (count / 512 + 20) * ARCH_PAGE)
         return;
     for (uint64_t i = 0; i < count; i++)
-        if (grid[to + i].physical || (grid[first + i].physical && grid[first + i].rights != grid[first].rights))
+        if (grid[to + i].physical ||
+            (grid[first + i].physical && grid[first + i].rights != grid[first].rights))
             return;
     arch_move(&space, grid_address(first), grid_address(to), count * ARCH_PAGE, grid[first].rights);
     for (uint64_t i = 0; i < count; i++) {
@@ -630,10 +632,13 @@ TEST(tables_that_lead_into_a_hole_alone_are_given_back)
     uint64_t free_bytes = table_pool.free_bytes;
     for (uint64_t i = 0; i < 4; i++)
         CHECK_EQUAL(arch_map(&space, GRID_BASE + i * ARCH_HUGE_PAGE, memory, 3 * ARCH_PAGE, RIGHT_READ), 0);
-    CHECK_EQUAL(free_bytes - table_pool.free_bytes, (2 + 4 + 4) * ARCH_PAGE); /* across a root entry's bound */
-    arch_unmap(&space, GRID_BASE, 2 * ARCH_PAGE, (struct arch_hole){ 0, GRID_BASE + 2 * ARCH_PAGE }, NULL, NULL);
+    CHECK_EQUAL(free_bytes - table_pool.free_bytes,
+                (2 + 4 + 4) * ARCH_PAGE); /* across a root entry's bound */
+    arch_unmap(&space, GRID_BASE, 2 * ARCH_PAGE, (struct arch_hole){ 0, GRID_BASE + 2 * ARCH_PAGE }, NULL,
+               NULL);
     CHECK_EQUAL(free_bytes - table_pool.free_bytes, 10 * ARCH_PAGE); /* one page is left in each */
-    arch_unmap(&space, GRID_BASE, ARCH_HUGE_PAGE, (struct arch_hole){ 0, GRID_BASE + ARCH_HUGE_PAGE }, NULL, NULL);
+    arch_unmap(&space, GRID_BASE, ARCH_HUGE_PAGE, (struct arch_hole){ 0, GRID_BASE + ARCH_HUGE_PAGE }, NULL,
+               NULL);
     CHECK_EQUAL(free_bytes - table_pool.free_bytes, 8 * ARCH_PAGE);
     arch_unmap(&space, GRID_BASE, 4 * ARCH_HUGE_PAGE, (struct arch_hole){ 0, UINT64_MAX }, NULL, NULL);
     CHECK_EQUAL(table_pool.free_bytes, free_bytes);
@@ -660,7 +665,8 @@ TEST(only_cpus_that_use_a_space_are_told_and_only_of_what_they_lose)
     CHECK(!arch_space_allows(&space, UINT64_MAX, RIGHT_READ));
     arch_unmap(&space, GRID_BASE, 32 * ARCH_PAGE, hole, NULL, NULL);
     CHECK_EQUAL(crosscalls, 2);
-    arch_unmap(&space, GRID_BASE, 32 * ARCH_PAGE, (struct arch_hole){ 1, 1 }, NULL, NULL); /* nothing is there */
+    arch_unmap(&space, GRID_BASE, 32 * ARCH_PAGE, (struct arch_hole){ 1, 1 }, NULL,
+               NULL); /* nothing is there */
     CHECK_EQUAL(crosscalls, 2);
     arena_cpu = 1;
     arch_space_deactivate(&space);

@@ -67,7 +67,9 @@ TEST(a_change_is_seen_whole_or_not_at_all)
 
 TEST(a_rate_and_a_base_give_the_time_of_a_tick)
 {
-    struct clock_page clock = { .base_ticks = 5000, .base_ns = 70, .ns_per_tick = 3ULL << (CLOCK_PAGE_SHIFT - 1) };
+    struct clock_page clock = { .base_ticks = 5000,
+                                .base_ns = 70,
+                                .ns_per_tick = 3ULL << (CLOCK_PAGE_SHIFT - 1) };
 
     CHECK_EQUAL(clock_page_ns(&clock, 5000), 70);
     CHECK_EQUAL(clock_page_ns(&clock, 5001), 71);

@@ -169,8 +169,8 @@ void arch_move(struct arch_space *space, uint64_t address, uint64_t to, uint64_t
         moving.space = space, moving.to = to + done, moving.rights = rights;
         if (table[index].attached) {
             CHECK_EQUAL(table[index].rights, rights);
-            arch_unmap(space, address + done, page_bytes, (struct arch_hole){ address + done, address + done },
-                       NULL, NULL);
+            arch_unmap(space, address + done, page_bytes,
+                       (struct arch_hole){ address + done, address + done }, NULL, NULL);
             move_page(&moving, physical, page_bytes);
         }
         done += page_bytes;

@@ -94,7 +94,8 @@ static uint64_t *words_of(uint64_t index)
 
 static uint64_t object_physical(uint64_t number, uint64_t page)
 {
-    return OBJECT_BASE + (number * 2 * OBJECT_PAGES + page + (page < object_break[number] ? 0 : 513)) * ARCH_PAGE;
+    return OBJECT_BASE +
+           (number * 2 * OBJECT_PAGES + page + (page < object_break[number] ? 0 : 513)) * ARCH_PAGE;
 }
 
 uint64_t shared_memory_run(struct shared_memory *object, uint64_t offset, uint64_t bytes, uint64_t *physical)
@@ -551,7 +552,8 @@ static void try_remap(void)
                     none_mapped(first + count, new_count - count);
     if (first + new_count > WINDOW_PAGES || !lowest_gap(new_count + first % 512))
         return; /* there may be room only behind the window */
-    int error = vm_remap(&vm, &address, count * ARCH_PAGE, new_count * ARCH_PAGE, may_move ? VM_MAY_MOVE : 0, 0);
+    int error =
+        vm_remap(&vm, &address, count * ARCH_PAGE, new_count * ARCH_PAGE, may_move ? VM_MAY_MOVE : 0, 0);
 
     if (!one_area) {
         CHECK_EQUAL(error, -EFAULT);
@@ -638,9 +640,7 @@ static void try_clear_shared(void)
     while (!expected && count > 1 && pages[first].object && !pages[first + count - 1].object)
         count /= 2;
     for (uint64_t index = first; index < first + count && !expected; index++)
-        expected = !pages[index].object                  ? -EINVAL
-                   : !(pages[index].rights & RIGHT_WRITE) ? -EACCES
-                                                          : 0;
+        expected = !pages[index].object ? -EINVAL : !(pages[index].rights & RIGHT_WRITE) ? -EACCES : 0;
     CHECK_EQUAL(vm_clear_shared(&vm, page_at(first), count * ARCH_PAGE), expected);
     for (uint64_t index = first; index < first + count && !expected; index++)
         if (pages[index].attached)

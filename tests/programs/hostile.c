@@ -32,7 +32,7 @@ static const struct call calls[] = {
 #define LOCAL(name, x86_64, ppc64, arguments, limits) { #name, x86_64 },
 #define STUB(name, x86_64, ppc64, arguments, reason)  { #name, x86_64 },
 #define REFUSED(name, x86_64, ppc64, reason)          { #name, x86_64 },
-#include "kernel/syscalls.def"
+#include "kernel/syscall/syscalls.def"
     { "335", 335 },
     { "404", 404 },
     { "511", 511 },

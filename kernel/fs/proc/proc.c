@@ -23,14 +23,14 @@
 
 /* inode.device: a file of the tables below, by number, or one of a CPU's topology, or
  * a NUMA node's list. */
-#define DEVICE_PROC     0x100U
-#define DEVICE_TOPOLOGY 0x1000U
-#define TOPOLOGY_FILES  4
-#define PATH_BYTES      64
-#define NODES_MAX       96                   /* of the tables, with their directories */
-#define NODES_OF_CPU    (3 + TOPOLOGY_FILES) /* folders, and a link of a pid */
-#define DEVICE_NUMA     0x2000U
-#define NUMA_DOMAINS_MAX  64
+#define DEVICE_PROC      0x100U
+#define DEVICE_TOPOLOGY  0x1000U
+#define TOPOLOGY_FILES   4
+#define PATH_BYTES       64
+#define NODES_MAX        96                   /* of the tables, with their directories */
+#define NODES_OF_CPU     (3 + TOPOLOGY_FILES) /* folders, and a link of a pid */
+#define DEVICE_NUMA      0x2000U
+#define NUMA_DOMAINS_MAX 64
 
 uint64_t clock_ticks_of(uint64_t ns)
 {

@@ -95,7 +95,7 @@ void inode_free(struct tree *tree, struct inode *inode)
 }
 
 struct directory_entry *tree_entry_add(struct tree *tree, struct inode *directory, struct inode *inode,
-                                  const char *name, uint32_t name_bytes, bool copy)
+                                       const char *name, uint32_t name_bytes, bool copy)
 {
     struct directory_entry *entry = tree_cell_take(tree, sizeof(*entry) + (copy ? name_bytes : 0));
 

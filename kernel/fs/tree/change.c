@@ -160,7 +160,8 @@ int tree_rmdir(struct tree *tree, const struct tree_place *place, int64_t now_ns
     if (!is_directory(place->inode))
         return -ENOTDIR;
     if (!place->directory->writable)
-        return place->inode->writable ? -EBUSY : -EROFS; /* where the writable part begins, as a mount point */
+        return place->inode->writable ? -EBUSY
+                                      : -EROFS; /* where the writable part begins, as a mount point */
     if (place->inode->child)
         return -ENOTEMPTY;
     name_remove(tree, place->entry, now_ns);
@@ -225,7 +226,8 @@ int tree_rename(struct tree *tree, const struct tree_place *from, const struct t
         return error;
     if (to->inode == inode) /* two names of one file: both stay */
         return 0;
-    struct directory_entry *entry = tree_entry_add(tree, to->directory, inode, to->name, to->name_bytes, true);
+    struct directory_entry *entry =
+        tree_entry_add(tree, to->directory, inode, to->name, to->name_bytes, true);
     if (!entry)
         return -ENOSPC;
     if (to->inode)

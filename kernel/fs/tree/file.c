@@ -58,7 +58,8 @@ static int64_t memory_write(struct file *file, uint64_t buffer, uint64_t bytes, 
             return -EFBIG;
         bytes = FILE_BYTES_MAX - offset;
     }
-    int64_t put = shared_memory_write(file->inode->memory, &file->process->vm, buffer, bytes, &offset, append);
+    int64_t put =
+        shared_memory_write(file->inode->memory, &file->process->vm, buffer, bytes, &offset, append);
     if (put > 0)
         file_touch(file->inode);
     if (put > 0 && append)
@@ -85,7 +86,7 @@ static void inode_end(struct inode *inode)
 }
 
 struct inode *tree_mount(struct tree *tree, const char *path, uint32_t mode, enum filesystem filesystem,
-                             struct message *why)
+                         struct message *why)
 {
     struct inode *inode = tree_add(tree, path, S_IFDIR | mode, NULL, 0, why);
 

@@ -51,7 +51,8 @@ bool tree_entry_shows(const struct tree *tree, const struct directory_entry *ent
 {
     struct inode *inode;
 
-    return !link_is_followed_by_tree(tree, entry->inode) || tree->link_follow(entry->inode, &inode) != -ENOENT;
+    return !link_is_followed_by_tree(tree, entry->inode) ||
+           tree->link_follow(entry->inode, &inode) != -ENOENT;
 }
 
 /* One step from place->directory. */
@@ -100,8 +101,7 @@ static int link_enter(struct walk *walk, const struct inode *link, struct inode 
 }
 
 /* Walks from `inode`; place->directory is left at NULL unless the last component was reached. */
-static int walk_run(struct walk *walk, struct inode *inode, enum tree_follow follow,
-                    struct tree_place *place)
+static int walk_run(struct walk *walk, struct inode *inode, enum tree_follow follow, struct tree_place *place)
 {
     struct tree_place at = { .inode = inode, .directory = inode, .last = TREE_LAST_ROOT };
 

@@ -28,8 +28,7 @@ int tree_initialise(struct tree *tree)
 }
 
 /* A new inode in `directory`; NULL where there is no memory. */
-static struct inode *inode_add(struct tree *tree, struct inode *directory, struct rest name,
-                                     uint32_t mode)
+static struct inode *inode_add(struct tree *tree, struct inode *directory, struct rest name, uint32_t mode)
 {
     struct inode *inode = inode_create(tree, mode);
 
@@ -172,8 +171,8 @@ static int entry_place(struct tree *tree, const char *path, uint32_t mode, struc
     return 0;
 }
 
-struct inode *tree_add(struct tree *tree, const char *path, uint32_t mode, const void *data,
-                           uint64_t bytes, struct message *why)
+struct inode *tree_add(struct tree *tree, const char *path, uint32_t mode, const void *data, uint64_t bytes,
+                       struct message *why)
 {
     struct directory_entry *entry;
 

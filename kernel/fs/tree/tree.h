@@ -3,8 +3,8 @@
  * tree.h: the in-memory file tree of a stand-alone node, shared by all ranks: built from the initrd, writable
  * below directories that are marked so. Pure C, host-tested and fuzzed.
  *
- * An inode is a file; an entry is one of its names in a directory. Of the initrd, names and data are pointed to
- * and not copied, so the archive stays in memory for as long as the node runs; all else stands in cells of
+ * An inode is a file; an entry is one of its names in a directory. Of the initrd, names and data are pointed
+ * to and not copied, so the archive stays in memory for as long as the node runs; all else stands in cells of
  * the tree's own (tree_cells.c), which are used again. What a writable file contains is a struct
  * shared_memory. An inode lives for as long as it has a name or a use (an open file, a current directory).
  *
@@ -35,7 +35,7 @@ struct directory_entry {
     struct inode *inode;
     struct inode *directory;
     struct directory_entry *next; /* in the order in which they came, which is that of their positions */
-    const char *name;        /* not NUL-terminated */
+    const char *name;             /* not NUL-terminated */
     uint32_t name_bytes;
     bool name_copied;  /* stands behind this structure, not in an archive */
     uint64_t position; /* in the directory; never given again, so that reading it is stable */
@@ -59,7 +59,7 @@ struct inode {
     struct file_lock *locks;
     struct directory_entry *name;         /* one of its names; NULL for the root and what has none */
     struct directory_entry *child, *last; /* of a directory */
-    uint64_t positions;              /* given in it so far */
+    uint64_t positions;                   /* given in it so far */
     /* Only while an archive is read: which file of it this is, 0 where it has one name; the next such. */
     uint64_t link_key;
     struct inode *link_next;
@@ -69,7 +69,7 @@ struct tree {
     struct spinlock lock;
     struct inode *root;
     uint64_t inode_count;
-    uint64_t last_number; /* of the inodes made so far */
+    uint64_t last_number;               /* of the inodes made so far */
     void *cells[TREE_CELL_CLASSES + 1]; /* free ones of each size; whole pages at last */
     /* A page of memory, or NULL when there is no more. Set by the caller before anything else. */
     void *(*page_take)(void *context);
@@ -97,8 +97,8 @@ int tree_add_archive(struct tree *tree, const void *archive, uint64_t bytes, str
 /* Adds one inode at an absolute path, making parents; for devices, pseudo files and a single-file initrd.
  * `path` and `data` must live as long as the tree. An existing inode is replaced as above. NULL with `why` on
  * failure. */
-struct inode *tree_add(struct tree *tree, const char *path, uint32_t mode, const void *data,
-                           uint64_t bytes, struct message *why);
+struct inode *tree_add(struct tree *tree, const char *path, uint32_t mode, const void *data, uint64_t bytes,
+                       struct message *why);
 
 /* ---- Looking up; tree_lookup.c ---- */
 
@@ -106,8 +106,8 @@ enum tree_last { TREE_LAST_NAME, TREE_LAST_DOT, TREE_LAST_DOTDOT, TREE_LAST_ROOT
 
 /* Where a path leads. */
 struct tree_place {
-    struct inode *directory; /* that the last component is looked up in */
-    struct directory_entry *entry;    /* that it names there; NULL where there is none, or where it is no name */
+    struct inode *directory;       /* that the last component is looked up in */
+    struct directory_entry *entry; /* that it names there; NULL where there is none, or where it is no name */
     struct inode *inode;
     const char *name; /* the last component; with NAME */
     uint32_t name_bytes;
@@ -138,8 +138,8 @@ int tree_lookup(const struct tree *tree, struct inode *directory, const char *pa
 /* The directory above a directory; the root's is the root; NULL for one that was removed. */
 struct inode *tree_parent(const struct tree *tree, const struct inode *directory);
 
-/* An absolute path of an inode into `buffer`; -ERANGE where it does not fit with its NUL, -ENOENT where it has
- * none any more. Returns the length without NUL. */
+/* An absolute path of an inode into `buffer`; -ERANGE where it does not fit with its NUL, -ENOENT where it
+ * has none any more. Returns the length without NUL. */
 int64_t tree_path(const struct tree *tree, const struct inode *inode, char *buffer, size_t bytes);
 
 /* The first entry at or behind a position, or NULL. */
@@ -184,12 +184,12 @@ void inode_put(struct tree *tree, struct inode *inode);
 void *tree_cell_take(struct tree *tree, size_t bytes);
 void tree_cell_give(struct tree *tree, void *cell, size_t bytes);
 
-/* An inode, in no directory; an entry at the end of a directory, with its name copied on demand. For the other
- * files of the tree. */
+/* An inode, in no directory; an entry at the end of a directory, with its name copied on demand. For the
+ * other files of the tree. */
 struct inode *inode_create(struct tree *tree, uint32_t mode);
 void inode_free(struct tree *tree, struct inode *inode);
 struct directory_entry *tree_entry_add(struct tree *tree, struct inode *directory, struct inode *inode,
-                                  const char *name, uint32_t name_bytes, bool copy);
+                                       const char *name, uint32_t name_bytes, bool copy);
 void tree_entry_remove(struct tree *tree, struct directory_entry *entry);
 
 #endif

@@ -50,7 +50,7 @@ enum trap_vector {
     TRAP_SIMD = 19,
     TRAP_CONTROL = 21,
     VECTOR_FIRST_INTERRUPT = 32,
-    VECTOR_IPI = 0xf0,  /* from another CPU: look at what you wait for */
+    VECTOR_IPI = 0xf0,   /* from another CPU: look at what you wait for */
     VECTOR_TIMER = 0xf1, /* the local one-shot timer */
     VECTOR_SPURIOUS = 255,
     VECTOR_SYSTEM_CALL = 256, /* no vector: the frame of a system call that goes back the long way */
