@@ -6,7 +6,7 @@
  * Control flow between both: an architecture's entry code fills a struct boot_info and calls kernel_start()
  * once. After that it calls up where a program or an interrupt enters the kernel: through syscall_table
  * (kernel/syscall/syscall.c), page_fault_is_spurious() and trap_user_fault() for a fault of the program,
- * timer_interrupt_here() and kernel_woken(); and it may use the kernel's console, log and stop functions. The
+ * timer_interrupt() and crosscall_serve(); and it may use the kernel's console, log and stop functions. The
  * kernel calls down through the functions below.
  *
  * The inline half stands in arch/<name>/include/arch/platform.h and must define:
@@ -45,9 +45,6 @@ _Noreturn void kernel_start(struct boot_info *boot);
 
 /* On every further CPU, once it runs: final map, clock compared, interrupts off, on its own stack. */
 _Noreturn void kernel_cpu_start(unsigned cpu);
-
-/* Another CPU has woken this one: something that all look at may have changed. */
-void kernel_woken(void);
 
 /* A program did what it may not. `signal` is the Linux signal that it means, `code` its si_code, 0 where that
  * depends on what is mapped at `address`; `cause` says it in words ("page fault: write to a page it may only
@@ -224,7 +221,7 @@ void arch_system_calls_log(bool on);
 uint64_t arch_vdso_image(const void **image);
 uint32_t arch_vdso_features(void);
 
-/* This CPU has nothing to do any more. */
+/* Halts this CPU for good, but for crosscalls, which it serves. */
 _Noreturn void arch_cpu_park(void);
 
 /* The core of a CPU: the CPU below arch_core_count() that it shares the core with, or is. */

@@ -6,7 +6,7 @@
  *
  * The APIC timer counts at a rate that only measuring tells; it is measured beside the TSC (clock.c).
  * Deadlines are rounded up to its ticks, so that it is never early; a count of zero would never fire; one
- * that is too far is clamped, and the timer queue asks again.
+ * that is too far is clamped, and the timer queue arms the device again.
  *
  * Source: Intel SDM 3A §10.5.4.
  */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * idle.c: how a CPU waits inside the kernel, and how another one ends its wait.
+ * idle.c: how a CPU idles inside the kernel, and the IPI that ends its idling or interrupts its program.
  *
- * Three ways (`idle=`): HLT, ended by an interrupt; MWAIT on a word of the CPU's area, ended by a store,
- * which disturbs nobody and needs no interrupt; watching that word. By default MWAIT on bare metal, HLT below
- * a hypervisor, which wants to know that the CPU has nothing to do. In each of them the waiting CPU takes
- * interrupts; nowhere else in the kernel does one.
+ * Three ways to idle (`idle=`): HLT, ended by an interrupt; MWAIT on a word of the CPU's area, ended by a
+ * store, which costs no interrupt; polling that word. The default is MWAIT on bare metal and HLT on a
+ * hypervisor, which gives the real CPU to others then. An idle CPU takes interrupts; nowhere else in the
+ * kernel does one.
  *
- * A waker sets the word first and then looks how the other CPU waits; the other one says how it waits first
- * and then looks at the word: so one of them sees the other, and no wake is lost.
+ * A sender sets the word first and then reads whether the other CPU polls it; the other one sets that it
+ * polls first and then reads the word: so one of them sees the other, and no IPI is lost.
  *
  * Sources: Intel SDM 2B (MONITOR, MWAIT), 3A §9.10.4 (both in idle loops).
  */
@@ -16,23 +16,24 @@
 #include "arch/local_apic.h"
 #include "arch/setup.h"
 #include "arch/trap.h"
+#include "smp/crosscall.h"
 #include "lib/command_line.h"
 #include "lib/kstring.h"
 
-static enum wait_way { WAIT_HALT, WAIT_MONITOR, WAIT_POLL } way;
+static enum idle_method { IDLE_HALT, IDLE_MONITOR, IDLE_POLL } method;
 
 int arch_idle_configure(const struct command_line *line, struct message *why)
 {
     const char *text = command_line_option(line, "idle");
 
     if (!text)
-        way = cpu_features()->monitor && !cpu_features()->hypervisor ? WAIT_MONITOR : WAIT_HALT;
+        method = cpu_features()->monitor && !cpu_features()->hypervisor ? IDLE_MONITOR : IDLE_HALT;
     else if (strcmp(text, "halt") == 0)
-        way = WAIT_HALT;
+        method = IDLE_HALT;
     else if (strcmp(text, "poll") == 0)
-        way = WAIT_POLL;
+        method = IDLE_POLL;
     else if (strcmp(text, "mwait") == 0 && cpu_features()->monitor)
-        way = WAIT_MONITOR;
+        method = IDLE_MONITOR;
     else if (strcmp(text, "mwait") == 0)
         return message_set(why, -EINVAL, "idle=mwait: this CPU has no MONITOR and MWAIT");
     else
@@ -46,27 +47,33 @@ void arch_cpu_idle(void)
 
     /* Interrupts come in only between STI, which holds them off for one more instruction, and CLI. The NOP is
      * for emulators that hold them off until the wait has ended. */
-    if (way == WAIT_HALT) {
+    if (method == IDLE_HALT) {
         __asm__ volatile("sti; hlt; cli" : : : "memory");
         return;
     }
-    __atomic_store_n(&cpu->watches, true, __ATOMIC_SEQ_CST);
-    if (way == WAIT_MONITOR)
-        __asm__ volatile("monitor" : : "a"(&cpu->woken), "c"(0), "d"(0));
-    if (way == WAIT_MONITOR && !__atomic_load_n(&cpu->woken, __ATOMIC_SEQ_CST))
+    __atomic_store_n(&cpu->polls_ipi, true, __ATOMIC_SEQ_CST);
+    if (method == IDLE_MONITOR)
+        __asm__ volatile("monitor" : : "a"(&cpu->ipi_pending), "c"(0), "d"(0));
+    if (method == IDLE_MONITOR && !__atomic_load_n(&cpu->ipi_pending, __ATOMIC_SEQ_CST))
         __asm__ volatile("sti; mwait; nop; cli" : : "a"(0), "c"(0) : "memory");
     else
         __asm__ volatile("sti; pause; nop; cli" : : : "memory");
-    __atomic_store_n(&cpu->watches, false, __ATOMIC_SEQ_CST);
-    if (__atomic_exchange_n(&cpu->woken, false, __ATOMIC_SEQ_CST))
-        kernel_woken();
+    __atomic_store_n(&cpu->polls_ipi, false, __ATOMIC_SEQ_CST);
+    if (__atomic_exchange_n(&cpu->ipi_pending, false, __ATOMIC_SEQ_CST))
+        crosscall_serve();
+}
+
+_Noreturn void arch_cpu_park(void)
+{
+    for (;;)
+        __asm__ volatile("sti; hlt; cli" : : : "memory");
 }
 
 void ipi_send(struct cpu *cpu)
 {
-    if (way != WAIT_HALT) {
-        __atomic_store_n(&cpu->woken, true, __ATOMIC_SEQ_CST);
-        if (__atomic_load_n(&cpu->watches, __ATOMIC_SEQ_CST))
+    if (method != IDLE_HALT) {
+        __atomic_store_n(&cpu->ipi_pending, true, __ATOMIC_SEQ_CST);
+        if (__atomic_load_n(&cpu->polls_ipi, __ATOMIC_SEQ_CST))
             return;
     }
     local_apic_send_interrupt(cpu->apic_id, VECTOR_IPI);

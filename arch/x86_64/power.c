@@ -24,12 +24,6 @@ static void acpi_mode_enter(const struct acpi_facts *facts)
             return;
 }
 
-_Noreturn void arch_cpu_park(void)
-{
-    for (;;)
-        __asm__ volatile("cli; hlt");
-}
-
 _Noreturn void arch_power_off(void)
 {
     const struct acpi_facts *facts = acpi_facts();
@@ -41,7 +35,8 @@ _Noreturn void arch_power_off(void)
             port_write16(facts->pm1b_control_port,
                          (uint16_t)(facts->soft_off_type_b << 10 | PM1_SLEEP_ENABLE));
     }
-    arch_cpu_park();
+    for (;;)
+        __asm__ volatile("cli; hlt");
 }
 
 #define RTC_INDEX 0x70

@@ -15,7 +15,8 @@
 #include "arch/local_apic.h"
 #include "arch/setup.h"
 #include "arch/trap.h"
-#include "time/clock_event.h"
+#include "time/timer.h"
+#include "smp/crosscall.h"
 #include "debug/console.h"
 #include "lib/format.h"
 #include "debug/klog.h"
@@ -337,9 +338,9 @@ static void frame_handle(struct trap_frame *frame, bool from_user)
     if (frame->vector == VECTOR_TIMER || frame->vector == VECTOR_IPI) {
         local_apic_acknowledge();
         if (frame->vector == VECTOR_TIMER)
-            timer_interrupt_here();
+            timer_interrupt();
         else
-            kernel_woken();
+            crosscall_serve();
         return;
     }
     if (frame->vector < 32 && exceptions[frame->vector].signal) {

@@ -7,6 +7,8 @@
 #include "debug/console.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
+#include "smp/cpu_mask.h"
+#include "smp/crosscall.h"
 
 #define PANIC_EVENTS 32
 
@@ -69,7 +71,19 @@ int klog_configure(const struct command_line *line, struct message *why)
     return error;
 }
 
-/* Other CPUs are disturbed only for the system calls' class: everything else looks at the mask. */
+void klog_cpu_start(void)
+{
+    arch_system_calls_log(klog_mask & 1U << KLOG_CLASS_syscall);
+}
+
+static void system_calls_follow(void *unused)
+{
+    (void)unused; /* of a crosscall */
+    klog_cpu_start();
+}
+
+/* Other CPUs are interrupted only for the system calls' class, whose events need another entry routine; all
+ * other events read the mask. */
 int klog_switch(const char *text)
 {
     uint32_t before = klog_mask;
@@ -83,16 +97,9 @@ int klog_switch(const char *text)
         __atomic_fetch_and(&klog_mask, ~(1U << class), __ATOMIC_RELAXED);
     if (((before ^ klog_mask) & 1U << KLOG_CLASS_syscall) == 0)
         return 0;
-    klog_recheck();
-    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
-        if (cpu != arch_cpu_index())
-            arch_ipi_send(cpu);
+    klog_cpu_start();
+    crosscall(cpu_mask_below(arch_cpu_count()), system_calls_follow, NULL);
     return 0;
-}
-
-void klog_recheck(void)
-{
-    arch_system_calls_log(klog_mask & 1U << KLOG_CLASS_syscall);
 }
 
 /* Called by the entry code's variant that logs. */

@@ -107,8 +107,8 @@ int klog_configure(const struct command_line *line, struct message *why);
 /* "+CLASS" or "-CLASS", as written to /proc/tacet/klog. -EINVAL. */
 int klog_switch(const char *text);
 
-/* Makes this CPU do what the mask says of system calls: its entry code has a variant that logs. */
-void klog_recheck(void);
+/* Makes this CPU's system calls follow the mask: its entry code has a variant that logs. */
+void klog_cpu_start(void);
 
 /* The file: its size at most, and its bytes, handed to `write` in order. */
 uint64_t klog_file_bytes(void);

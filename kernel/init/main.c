@@ -7,9 +7,9 @@
 #include "arch.h"
 #include "time/clock.h"
 #include "time/clock_event.h"
+#include "time/timer.h"
 #include "lib/command_line.h"
 #include "debug/console.h"
-#include "smp/crosscall.h"
 #include "lib/errno.h"
 #include "fs/file.h"
 #include "lib/kstring.h"
@@ -218,17 +218,10 @@ static void tree_build(const struct boot_info *boot)
         node_stop(STOP_BAD_INPUT, "initrd: %s", why.text[0] ? why.text : "no memory for the file tree");
 }
 
-void kernel_woken(void)
-{
-    crosscall_serve();
-    clock_event_recheck();
-    klog_recheck();
-}
-
 _Noreturn void kernel_cpu_start(unsigned cpu)
 {
     klog(cpu_online, cpu, 0);
-    timers_start_cpu();
+    timer_cpu_start();
     job_cpu_join(cpu);
 }
 
@@ -257,13 +250,14 @@ _Noreturn void kernel_start(struct boot_info *boot)
     arch_memory_initialise(&kernel_pool, boot);
     arch_initialise(boot);
     clock_start();
-    if (clock_event_configure(&line, &why) || arch_idle_configure(&line, &why))
+    if (clock_event_configure(&line, &why) || timer_configure(&line, &why) ||
+        arch_idle_configure(&line, &why))
         stop_for(-EINVAL, &why);
-    timers_start_cpu();
-    klog_recheck();
+    timer_cpu_start();
+    klog_cpu_start(); /* the options have come since this CPU's setup */
     arch_cpus_start(&kernel_pool, boot);
     threads_initialise(&kernel_pool, arch_cpu_count());
-    clock_cpus_set();
+    clock_offsets_set();
     job_configure(&line, arch_cpu_count());
     memory_plan(boot, job_rank_count(), true);
 

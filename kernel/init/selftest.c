@@ -8,7 +8,7 @@
 #include "init/selftest.h"
 #include "arch.h"
 #include "time/clock.h"
-#include "time/clock_event.h"
+#include "time/timer.h"
 #include "debug/console.h"
 #include "debug/klog.h"
 #include "lib/kstring.h"
@@ -69,7 +69,7 @@ static void trial_arm(struct trial *trial, struct trial_timer *timer, uint64_t d
     *timer = (struct trial_timer){ .timer = { .expire = trial_expire, .context = timer },
                                    .trial = trial,
                                    .bound_ns = bound_ns };
-    clockevent_arm(&timer->timer, deadline_ns, bound_ns);
+    timer_start(&timer->timer, deadline_ns, bound_ns);
 }
 
 static void trial_finish(const struct trial *trial, uint64_t count)
@@ -89,14 +89,14 @@ static uint64_t random_next(uint64_t *state)
 static void crowd_trial(struct trial_timer *timers)
 {
     struct trial trial = { 0 };
-    struct timer_counts before = clockevent_counts();
+    struct timer_counts before = timer_counts();
     uint64_t start_ns = clock_now_ns() + 20 * CROWD_BOUND_NS;
 
     for (uint64_t i = 0; i < CROWD; i++)
         trial_arm(&trial, &timers[i], start_ns + i, CROWD_BOUND_NS);
     trial_finish(&trial, CROWD);
 
-    struct timer_counts after = clockevent_counts();
+    struct timer_counts after = timer_counts();
     uint64_t interrupts = after.interrupts - before.interrupts - (after.rearms - before.rearms);
 
     kernel_print("selftest: crowd_timers %u\n", CROWD);
@@ -162,9 +162,9 @@ static void cost_trial(struct trial_timer *timers)
 
         clock = minimum(clock, t1 - t0);
         t0 = arch_ticks();
-        clockevent_arm(&timers[0].timer, t0 + 1000 * NS_PER_S, CROWD_BOUND_NS);
+        timer_start(&timers[0].timer, t0 + 1000 * NS_PER_S, CROWD_BOUND_NS);
         t1 = arch_ticks();
-        clockevent_cancel(&timers[0].timer);
+        timer_cancel(&timers[0].timer);
         uint64_t t2 = arch_ticks();
         arm = minimum(arm, t1 - t0);
         cancel = minimum(cancel, t2 - t1);
@@ -172,7 +172,7 @@ static void cost_trial(struct trial_timer *timers)
         trial_arm(&trial, &timers[0], 0,
                   1); /* due already; the interrupt that it asks for stays pending meanwhile */
         t0 = arch_ticks();
-        timer_interrupt_here();
+        timer_interrupt();
         t1 = arch_ticks();
         expire = minimum(expire, t1 - t0);
 

@@ -320,3 +320,14 @@ int message_set(struct message *why, int error, const char *format, ...)
     va_end(list);
     return error;
 }
+
+void sink_print(struct text_sink *sink, const char *format, ...)
+{
+    char text[SINK_PRINT_BYTES];
+    va_list list;
+
+    va_start(list, format);
+    format_va(text, sizeof(text), format, list);
+    va_end(list);
+    sink->add(sink, text);
+}

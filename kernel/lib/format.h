@@ -33,4 +33,8 @@ struct text_sink {
     void (*add)(struct text_sink *sink, const char *line);
 };
 
+/* Adds formatted text, cut at SINK_PRINT_BYTES with its NUL. */
+#define SINK_PRINT_BYTES 160
+__attribute__((format(printf, 2, 3))) void sink_print(struct text_sink *sink, const char *format, ...);
+
 #endif

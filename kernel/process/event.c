@@ -63,9 +63,7 @@ void event_notify(const struct process *process)
 
 void event_notify_all(void)
 {
-    unsigned count = arch_cpu_count();
-
-    cpus_wake(count < 64 ? cpu_mask_bit(count) - 1 : UINT64_MAX);
+    cpus_wake(cpu_mask_below(arch_cpu_count()));
 }
 
 long restartable(unsigned number, long result)

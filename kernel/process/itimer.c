@@ -29,12 +29,12 @@ static void arm(struct program_timer *timer)
     timer->cpu = arch_cpu_index();
     timer->alarm.expire = fire;
     timer->alarm.context = timer;
-    clockevent_arm(&timer->alarm, timer->deadline_ns, arch_thread()->latency_bound_ns);
+    timer_start(&timer->alarm, timer->deadline_ns, arch_thread()->latency_bound_ns);
 }
 
 static void alarm_cancel(void *alarm)
 {
-    clockevent_cancel(alarm);
+    timer_cancel(alarm);
 }
 
 /* Neither alarm nor signal comes of what was set before. */

@@ -194,7 +194,7 @@ static void stop_wait(struct thread *thread)
         return;
     thread_idle_begin(thread);
     while (__atomic_load_n(&process->signals.stopped, __ATOMIC_ACQUIRE) && !process->ending)
-        clockevent_wait();
+        timer_idle();
     thread_idle_end(thread);
     if (process->ending)
         thread_exit(process->exit_status);

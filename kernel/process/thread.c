@@ -8,7 +8,7 @@
 #include "process/thread.h"
 #include "arch.h"
 #include "time/clock.h"
-#include "time/clock_event.h"
+#include "time/timer.h"
 #include "debug/console.h"
 #include "lib/errno.h"
 #include "process/futex.h"
@@ -442,7 +442,7 @@ int thread_sleep(const uint32_t *woken, uint64_t deadline_ns)
     klog(sleep, deadline_ns, thread->latency_bound_ns);
     thread_idle_begin(thread);
     if (deadline_ns != TIMER_NEVER)
-        clockevent_arm(&timer, deadline_ns, thread->latency_bound_ns);
+        timer_start(&timer, deadline_ns, thread->latency_bound_ns);
     for (;;) {
         result = woken && __atomic_load_n(woken, __ATOMIC_ACQUIRE) ? 0
                  : over                                            ? -ETIMEDOUT
@@ -450,9 +450,9 @@ int thread_sleep(const uint32_t *woken, uint64_t deadline_ns)
                                                                    : 1;
         if (result <= 0)
             break;
-        clockevent_wait();
+        timer_idle();
     }
-    clockevent_cancel(&timer);
+    timer_cancel(&timer);
     klog(sleep_end, deadline_ns, clock_now_ns());
     thread_idle_end(thread);
     thread_return_check(); /* what has come meanwhile */

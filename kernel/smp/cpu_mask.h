@@ -17,6 +17,12 @@ static inline uint64_t cpu_mask_bit(unsigned cpu)
     return 1ULL << cpu;
 }
 
+/* CPUs 0 to count - 1. */
+static inline uint64_t cpu_mask_below(unsigned count)
+{
+    return count < 64 ? cpu_mask_bit(count) - 1 : UINT64_MAX;
+}
+
 static inline unsigned cpu_mask_count(uint64_t mask)
 {
     unsigned count = 0;

@@ -3,7 +3,7 @@
  * crosscall.c: see crosscall.h.
  *
  * A caller has at most one call at a time, in a slot of its own; each CPU has a word with a bit for every
- * caller that wants something of it. Interrupts off; nothing is locked.
+ * caller whose call is pending there. Interrupts off; nothing is locked.
  */
 #include "smp/crosscall.h"
 #include "arch.h"
@@ -12,12 +12,12 @@
 _Static_assert(ARCH_CPUS_MAX <= 64, "a mask of CPUs is one word");
 
 static struct {
-    uint64_t callers; /* a bit for each CPU whose call this one has not served yet */
+    uint64_t callers; /* a bit for each CPU whose call is pending on this one */
 
     /* This CPU's own call. */
     void (*function)(void *context);
     void *context;
-    uint64_t unserved; /* a bit for each CPU that has not run it yet */
+    uint64_t pending; /* a bit for each CPU that has not run it yet */
 } calls[ARCH_CPUS_MAX] __attribute__((aligned(64)));
 
 void crosscall_serve(void)
@@ -31,7 +31,7 @@ void crosscall_serve(void)
     CPU_MASK_EACH(caller, callers)
     {
         calls[caller].function(calls[caller].context);
-        __atomic_fetch_and(&calls[caller].unserved, ~(1ULL << here), __ATOMIC_RELEASE);
+        __atomic_fetch_and(&calls[caller].pending, ~(1ULL << here), __ATOMIC_RELEASE);
     }
 }
 
@@ -42,13 +42,13 @@ void crosscall(uint64_t cpus, void (*function)(void *context), void *context)
     cpus &= ~(1ULL << here);
     calls[here].function = function;
     calls[here].context = context;
-    __atomic_store_n(&calls[here].unserved, cpus, __ATOMIC_RELAXED);
+    __atomic_store_n(&calls[here].pending, cpus, __ATOMIC_RELAXED);
     CPU_MASK_EACH(cpu, cpus)
     {
         __atomic_fetch_or(&calls[cpu].callers, 1ULL << here, __ATOMIC_RELEASE);
         arch_ipi_send((unsigned)cpu);
     }
-    while (__atomic_load_n(&calls[here].unserved, __ATOMIC_ACQUIRE)) {
+    while (__atomic_load_n(&calls[here].pending, __ATOMIC_ACQUIRE)) {
         arch_pause();
         crosscall_serve();
     }

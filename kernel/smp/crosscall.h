@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * crosscall.h: lets other CPUs run a function, and waits until they have: to make them forget pages, to take
- * back a timer of theirs.
+ * crosscall.h: runs a function on other CPUs, by IPI, and waits until they have: for TLB shootdowns, for
+ * cancelling a timer in another CPU's queue, for a change that every CPU has to follow.
  *
- * The only thing on Tacet for which one CPU waits for another. A CPU serves the calls of others when it is
- * interrupted, when it waits (arch_cpu_idle), and while it spins for a lock or for its own call; so two CPUs
- * that call each other both get on, and so does a caller that holds the lock which the other one wants.
+ * The only thing on Tacet for which one CPU waits for another. A CPU serves the calls of others when an IPI
+ * interrupts it or ends its arch_cpu_idle, and while it spins for a lock or for its own call; so two CPUs
+ * that call each other both proceed, and so does a caller that holds the lock for which the other one spins.
+ * Parked CPUs serve them, too.
  */
 #ifndef TACET_CROSSCALL_H
 #define TACET_CROSSCALL_H
@@ -14,10 +15,11 @@
 
 /* Runs `function(context)` on each CPU of the mask (bit = CPU's number; this CPU's own bit is ignored), there
  * with interrupts off, and returns when all have. It may be called with locks held that the function does not
- * take. The CPUs must not be parked. */
+ * take. */
 void crosscall(uint64_t cpus, void (*function)(void *context), void *context);
 
-/* Runs what others ask of this CPU. Called wherever a CPU waits; cheap where there is nothing. */
+/* Serves pending calls of other CPUs. Entry point of the architecture (an IPI has come); called also wherever
+ * a CPU spins. Cheap where there is nothing. */
 void crosscall_serve(void);
 
 #endif

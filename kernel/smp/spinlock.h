@@ -2,8 +2,8 @@
 /*
  * spinlock.h: a lock for what several CPUs change. Not fair, on purpose: where virtual CPUs outnumber real
  * ones, a fair lock waits for the one CPU whose turn it is and which does not run. Interrupts are off in the
- * kernel, so a holder is never interrupted by somebody who wants the same lock. A lock may be held across a
- * crosscall (crosscall.h), which whoever spins here serves, and across no other wait.
+ * kernel, so a holder is never interrupted by code that takes the same lock. A lock may be held across a
+ * crosscall (crosscall.h), since spinning CPUs serve it, and across no other wait.
  */
 #ifndef TACET_SPINLOCK_H
 #define TACET_SPINLOCK_H

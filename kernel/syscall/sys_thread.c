@@ -4,7 +4,7 @@
  * and goes on in thread.c; futex is in futex.c.
  */
 #include "arch.h"
-#include "time/clock_event.h"
+#include "time/timer.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "lib/linux_abi.h"

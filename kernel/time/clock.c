@@ -40,7 +40,7 @@ void clock_start(void)
     page_change_end();
 }
 
-void clock_cpus_set(void)
+void clock_offsets_set(void)
 {
     page_change_begin();
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
@@ -74,18 +74,18 @@ uint64_t clock_now_ns(void)
 
 uint64_t clock_ticks_at(uint64_t ns)
 {
-    uint64_t rest = (ns % NS_PER_S * arch_clock_hz() + NS_PER_S - 1) / NS_PER_S;
+    uint64_t part_ticks = (ns % NS_PER_S * arch_clock_hz() + NS_PER_S - 1) / NS_PER_S;
     uint64_t ticks;
 
     if (__builtin_mul_overflow(ns / NS_PER_S, arch_clock_hz(), &ticks) ||
-        __builtin_add_overflow(ticks, rest, &ticks))
+        __builtin_add_overflow(ticks, part_ticks, &ticks))
         return UINT64_MAX;
-    /* The way back is rounded; what that lacks, a part in 2^32 or so, is made up for. */
+    /* clock_ticks_to_ns rounds down: add what is still missing, one part in 2^32 or so. */
     while (clock_ticks_to_ns(ticks) < ns) {
-        uint64_t lacking_ns = ns - clock_ticks_to_ns(ticks);
+        uint64_t missing_ns = ns - clock_ticks_to_ns(ticks);
 
         ticks +=
-            lacking_ns / NS_PER_S * arch_clock_hz() + lacking_ns % NS_PER_S * arch_clock_hz() / NS_PER_S + 1;
+            missing_ns / NS_PER_S * arch_clock_hz() + missing_ns % NS_PER_S * arch_clock_hz() / NS_PER_S + 1;
     }
     return __builtin_add_overflow(ticks, arch_boot_ticks(), &ticks) ? UINT64_MAX : ticks;
 }

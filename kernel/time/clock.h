@@ -9,8 +9,8 @@
 
 void clock_start(void); /* after arch_initialise */
 
-/* After arch_cpus_start: puts each CPU's correction on the page that programs read. */
-void clock_cpus_set(void);
+/* After arch_cpus_start: puts each CPU's offset on the page that programs read. */
+void clock_offsets_set(void);
 
 /* The page itself: a struct clock_page, and nothing else. */
 const void *clock_page(void);

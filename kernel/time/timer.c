@@ -1,267 +1,126 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * timer.c: smart timers [Tsafrir05 §4.2] (timer.h).
- *
- * The pending timers of a CPU are a pairing heap inside the timers themselves (Fredman, Sedgewick, Sleator,
- * Tarjan, "The pairing heap", 1986): starting one costs a comparison or two, taking the earliest one costs
- * their logarithm on average. Every timer's children hang in one list: `child` is the first, `next` the
- * sibling to the right, `previous` the sibling to the left, or the parent for the first child. A parent is
- * never later than its children. Merging is iterative, for the kernel's stack is small and a heap may be one
- * long chain.
- *
- * Interrupts off, on the CPU that owns the queue; nothing is locked and nothing allocated.
+ * timer.c: see timer.h. Owns each CPU's queue, which that CPU alone touches, interrupts off; others only read
+ * its counts.
  */
 #include "time/timer.h"
-#include <stddef.h>
+#include "arch.h"
+#include "debug/klog.h"
+#include "lib/format.h"
+#include "smp/cpu_mask.h"
+#include "smp/crosscall.h"
+#include "time/clock.h"
 
-/* ---- the heap ---- */
+#define LATENCY_BOUND_DEFAULT_NS 50000 /* Linux's default timer slack */
+#define LATENCY_BOUND_MAX_NS     (10 * NS_PER_S)
 
-static bool is_before(const struct smart_timer *left, const struct smart_timer *right)
+/* A device that is calibrated to some parts in a million interrupts a little too early after a long time.
+ * That little is waited for: arming the device again would cost another interrupt. */
+#define EARLY_NS 2000
+
+static uint64_t latency_bound_ns = LATENCY_BOUND_DEFAULT_NS;
+
+static struct {
+    struct timer_queue queue;
+} __attribute__((aligned(64))) cpus[ARCH_CPUS_MAX];
+
+static struct timer_queue *queue_here(void)
 {
-    return left->boundary_ns != right->boundary_ns ? left->boundary_ns < right->boundary_ns
-                                                   : left->deadline_ns < right->deadline_ns;
+    return &cpus[arch_cpu_index()].queue;
 }
 
-/* Both are roots: whatever `next` and `previous` they have is stale. */
-static struct smart_timer *heap_meld(struct smart_timer *left, struct smart_timer *right)
+int timer_configure(const struct command_line *line, struct message *why)
 {
-    if (!left || !right)
-        return left ? left : right;
-    if (is_before(right, left)) {
-        struct smart_timer *swapped = left;
+    const char *bound = command_line_option(line, "latency_bound");
 
-        left = right;
-        right = swapped;
-    }
-    right->previous = left;
-    right->next = left->child;
-    if (right->next)
-        right->next->previous = right;
-    left->child = right;
-    return left;
+    return bound ? option_time("latency_bound", bound, 1, LATENCY_BOUND_MAX_NS, &latency_bound_ns, why) : 0;
 }
 
-/* Makes one heap of a list of siblings: melds them in pairs from the left, then the pairs from the right. */
-static struct smart_timer *siblings_meld(struct smart_timer *first)
+uint64_t latency_bound_default_ns(void)
 {
-    struct smart_timer *pairs = NULL, *heap = NULL;
-
-    while (first) {
-        struct smart_timer *second = first->next;
-        struct smart_timer *rest = second ? second->next : NULL;
-        struct smart_timer *pair = heap_meld(first, second);
-
-        pair->next = pairs;
-        pairs = pair;
-        first = rest;
-    }
-    while (pairs) {
-        struct smart_timer *left = pairs->next;
-
-        heap = heap_meld(heap, pairs);
-        pairs = left;
-    }
-    return heap;
+    return latency_bound_ns;
 }
 
-static void heap_insert(struct timer_queue *queue, struct smart_timer *timer)
+void timer_cpu_start(void)
 {
-    timer->child = NULL;
-    timer->next = NULL;
-    timer->previous = NULL;
-    queue->heap = heap_meld(queue->heap, timer);
+    timer_queue_initialise(queue_here(), clock_event_top());
 }
 
-static struct smart_timer *heap_take_first(struct timer_queue *queue)
+void timer_start(struct smart_timer *timer, uint64_t deadline_ns, uint64_t bound_ns)
 {
-    struct smart_timer *first = queue->heap;
-
-    queue->heap = siblings_meld(first->child);
-    return first;
+    timer_queue_start(queue_here(), timer, deadline_ns, bound_ns);
+    klog(timer_arm, deadline_ns, timer->boundary_ns);
 }
 
-/* Takes a timer out of the heap, or out of the list of due ones (which has the form of a list of children).
- */
-static void heap_remove(struct timer_queue *queue, struct smart_timer *timer)
+void timer_cancel(struct smart_timer *timer)
 {
-    struct smart_timer *left = timer->previous;
+    timer_queue_cancel(queue_here(), timer);
+}
 
-    if (timer == queue->heap) {
-        heap_take_first(queue);
+void timer_interrupt(void)
+{
+    struct timer_queue *queue = queue_here();
+    uint64_t now_ns = clock_now_ns();
+
+    while (now_ns < queue->armed_ns && queue->armed_ns - now_ns < EARLY_NS)
+        now_ns = clock_now_ns();
+    timer_queue_expire(queue, now_ns, true);
+}
+
+void timer_idle(void)
+{
+    struct timer_queue *queue = queue_here();
+
+    if (queue->device || queue->pending == 0) {
+        arch_cpu_idle();
         return;
     }
-    if (left->child == timer)
-        left->child = timer->next;
-    else
-        left->next = timer->next;
-    if (timer->next)
-        timer->next->previous = left;
-    if (timer->child)
-        queue->heap = heap_meld(queue->heap, siblings_meld(timer->child));
+    arch_pause();
+    crosscall_serve();
+    timer_queue_expire(queue, clock_now_ns(), false);
 }
 
-/* ---- boundaries and hardware ---- */
-
-uint64_t timer_bound_round(uint64_t bound_ns)
+static void device_follow(void *unused)
 {
-    return 1ULL << (63 - __builtin_clzll(bound_ns | 1));
+    struct timer_queue *queue = queue_here();
+    const struct clock_event_device *top = clock_event_top();
+
+    (void)unused; /* of a crosscall */
+    if (queue->device != top)
+        timer_queue_device_set(queue, top);
 }
 
-uint64_t timer_boundary(uint64_t deadline_ns, uint64_t bound_ns, uint64_t global_offset_ns)
+int timer_device_rate(const char *text)
 {
-    /* A power of two divides 2^64, so the remainder is right although global time wraps. */
-    uint64_t wait_ns = -(deadline_ns + global_offset_ns) & (bound_ns - 1);
+    int error = clock_event_rate(text);
 
-    return deadline_ns > TIMER_NEVER - wait_ns ? TIMER_NEVER : deadline_ns + wait_ns;
+    if (error)
+        return error;
+    device_follow(NULL);
+    crosscall(cpu_mask_below(arch_cpu_count()), device_follow, NULL);
+    return 0;
 }
 
-/* Brings the hardware in line with the heap. */
-static void hardware_update(struct timer_queue *queue)
+struct timer_counts timer_counts(void)
 {
-    uint64_t earliest_ns = queue->heap ? queue->heap->boundary_ns : TIMER_NEVER;
-
-    if (earliest_ns == queue->armed_ns || queue->expiring)
-        return;
-    queue->armed_ns = earliest_ns;
-    if (earliest_ns == TIMER_NEVER) {
-        queue->counts.disarmed++;
-        queue->hardware->disarm(queue->hardware->context);
-        return;
-    }
-    queue->counts.armed++;
-    queue->hardware->arm(queue->hardware->context, earliest_ns);
+    return queue_here()->counts;
 }
 
-void timer_queue_initialise(struct timer_queue *queue, const struct timer_hardware *hardware)
+void timers_describe(struct text_sink *sink)
 {
-    *queue = (struct timer_queue){ .hardware = hardware, .armed_ns = TIMER_NEVER };
-}
+    sink_print(sink, "latency_bound_ns %lu\n", latency_bound_ns);
+    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
+        const struct timer_queue *queue = &cpus[cpu].queue;
+        const struct timer_counts *counts = &queue->counts;
 
-void timer_hardware_set(struct timer_queue *queue, const struct timer_hardware *hardware)
-{
-    if (queue->armed_ns != TIMER_NEVER) {
-        queue->counts.disarmed++;
-        queue->hardware->disarm(queue->hardware->context);
-        queue->armed_ns = TIMER_NEVER;
-    }
-    queue->hardware = hardware;
-    hardware_update(queue);
-}
-
-/* ---- timers ---- */
-
-void timer_arm(struct timer_queue *queue, struct smart_timer *timer, uint64_t deadline_ns, uint64_t bound_ns)
-{
-    if (timer->pending) {
-        queue->counts.moved++;
-        heap_remove(queue, timer);
-    } else {
-        queue->counts.started++;
-        queue->pending++;
-        timer->pending = true;
-    }
-    timer->deadline_ns = deadline_ns;
-    timer->bound_ns = timer_bound_round(bound_ns);
-    timer->boundary_ns = timer_boundary(deadline_ns, timer->bound_ns, queue->global_offset_ns);
-    heap_insert(queue, timer);
-    hardware_update(queue);
-}
-
-void timer_cancel(struct timer_queue *queue, struct smart_timer *timer)
-{
-    if (!timer->pending)
-        return;
-    heap_remove(queue, timer);
-    timer->pending = false;
-    queue->pending--;
-    queue->counts.cancelled++;
-    hardware_update(queue);
-}
-
-static bool is_due(const struct smart_timer *timer, uint64_t now_ns)
-{
-    return timer && timer->boundary_ns <= now_ns && timer->boundary_ns != TIMER_NEVER;
-}
-
-/* Hangs all due timers below `due` as its children, in order, so that they can still be cancelled and moved
- * until it is their turn. */
-static void due_collect(struct timer_queue *queue, uint64_t now_ns, struct smart_timer *due)
-{
-    struct smart_timer *last = NULL;
-
-    while (is_due(queue->heap, now_ns)) {
-        struct smart_timer *timer = heap_take_first(queue);
-
-        timer->child = NULL;
-        timer->next = NULL;
-        timer->previous = last ? last : due;
-        if (last)
-            last->next = timer;
-        else
-            due->child = timer;
-        last = timer;
-    }
-}
-
-/* Serves what is due. A timer's memory is no longer touched when its `expire` has been called. */
-static void due_expire(struct timer_queue *queue, uint64_t now_ns)
-{
-    struct smart_timer due = { .child = NULL };
-    uint64_t expired_before = queue->counts.expired;
-
-    due_collect(queue, now_ns, &due);
-    queue->expiring = true;
-    while (due.child) {
-        struct smart_timer *timer = due.child;
-
-        due.child = timer->next;
-        if (due.child)
-            due.child->previous = &due;
-        timer->pending = false;
-        queue->pending--;
-        queue->counts.expired++;
-        timer->expire(timer, now_ns);
-    }
-    queue->expiring = false;
-
-    uint64_t expired = queue->counts.expired - expired_before;
-    if (expired > queue->counts.expired_max)
-        queue->counts.expired_max = expired;
-}
-
-void timer_interrupt(struct timer_queue *queue, uint64_t now_ns, bool from_hardware)
-{
-    if (from_hardware) {
-        queue->counts.interrupts++;
+        sink_print(sink, "cpu%u pending %lu armed_ns ", cpu, queue->pending);
         if (queue->armed_ns == TIMER_NEVER)
-            queue->counts.spurious++;
-        else if (queue->armed_ns > now_ns)
-            queue->counts.rearms++;
-        queue->armed_ns = TIMER_NEVER; /* one-shot */
+            sink_print(sink, "none");
+        else
+            sink_print(sink, "%lu", queue->armed_ns);
+        sink_print(
+            sink, " device %s arms %lu interrupts %lu rearms %lu expired %lu expired_max %lu cancelled %lu\n",
+            queue->device ? queue->device->name : "none", counts->armed, counts->interrupts, counts->rearms,
+            counts->expired, counts->expired_max, counts->cancelled);
     }
-    if (is_due(queue->heap, now_ns))
-        due_expire(queue, now_ns);
-    hardware_update(queue);
-}
-
-/* Takes the heap apart breadth first: each timer's children go to the end of the list of those to do. */
-void timer_global_offset_set(struct timer_queue *queue, uint64_t offset_ns)
-{
-    struct smart_timer *waiting = queue->heap, *last = waiting;
-
-    queue->global_offset_ns = offset_ns;
-    queue->heap = NULL;
-    if (waiting)
-        waiting->next = NULL;
-    while (waiting) {
-        struct smart_timer *timer = waiting;
-
-        last->next = timer->child;
-        while (last->next)
-            last = last->next;
-        waiting = timer->next;
-        timer->boundary_ns = timer_boundary(timer->deadline_ns, timer->bound_ns, offset_ns);
-        heap_insert(queue, timer);
-    }
-    hardware_update(queue);
 }

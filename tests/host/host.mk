@@ -23,7 +23,7 @@ HOST_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
 FUZZ_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
                  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 
-HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree file_lock acpi timer vdso symbols
+HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree file_lock acpi timer_queue vdso symbols
 ARENA_TESTS := page_pool vm user_map shared_memory
 
 string_sources :=
@@ -39,7 +39,7 @@ file_lock_sources := kernel/fs/file_lock.c $(tree_sources)
 acpi_sources := arch/x86_64/acpi.c kernel/lib/format.c
 vdso_sources :=
 symbols_sources := kernel/debug/symbols.c
-timer_sources := kernel/time/timer.c
+timer_queue_sources := kernel/time/timer_queue.c
 page_pool_sources := kernel/mm/page_pool.c
 vm_sources := kernel/mm/vm.c kernel/mm/vm_area.c kernel/mm/vm_memory.c kernel/mm/vm_remap.c kernel/mm/page_pool.c
 shared_memory_sources := kernel/mm/shared_memory.c kernel/mm/user_bytes.c kernel/mm/page_pool.c

@@ -5,6 +5,7 @@
  */
 #include "arch.h"
 #include "time/clock_event.h"
+#include "time/timer.h"
 #include "lib/errno.h"
 #include "debug/klog.h"
 #include "fs/proc/proc.h"
@@ -73,7 +74,7 @@ static int64_t command_write(uint64_t buffer, uint64_t bytes, int (*command)(con
 static int64_t clockevents_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
     (void)file, (void)offset;
-    return command_write(buffer, bytes, clock_event_rate);
+    return command_write(buffer, bytes, timer_device_rate);
 }
 
 static int64_t klog_command(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)

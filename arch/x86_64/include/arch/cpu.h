@@ -71,8 +71,8 @@ struct cpu {
     uint32_t apic_id;
     uint32_t numa_domain; /* of NUMA, or NUMA_DOMAIN_NONE */
     bool panicking;
-    bool watches; /* waits, and sees when `woken` is set (idle.c) */
-    bool woken;
+    bool polls_ipi; /* idles, and sees when ipi_pending is set (idle.c) */
+    bool ipi_pending;
     bool online;            /* has reported after its start */
     uint64_t fault_address; /* of the program's last page fault */
     uint64_t clock_offset; /* ticks to add to this CPU's TSC to get the first CPU's, where they differ and the

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_timer.c: every promise of timer.h, against a plain model, with a simulated clock and one-shot devices.
+ * test_timer_queue.c: every promise of timer_queue.h, against a plain model, with a simulated clock and
+ * one-shot devices.
  *
  * The model is an array that is sorted by boundary and deadline whenever something comes due. It computes
  * boundaries by division and in 128 bits, so that it shares no trick with the code. A device fires at the
  * time that it was asked for, or after its range, whichever comes first.
  */
 #include "check.h"
-#include "time/timer.h"
+#include "time/timer_queue.h"
 
 #define SLOTS     512
 #define MS        1000000ULL
@@ -36,11 +37,10 @@ static struct {
     uint64_t arms, disarms;
 } device;
 
-static void device_arm(void *context, uint64_t when_ns)
+static void device_arm(uint64_t when_ns)
 {
     uint64_t wait_ns = when_ns > device.now_ns ? when_ns - device.now_ns : 0;
 
-    CHECK(context == &device);
     CHECK(when_ns != TIMER_NEVER);
     CHECK(!queue.expiring);
     device.armed = true;
@@ -48,16 +48,17 @@ static void device_arm(void *context, uint64_t when_ns)
     device.arms++;
 }
 
-static void device_disarm(void *context)
+static void device_disarm(void)
 {
-    CHECK(context == &device);
     CHECK(device.armed);
     CHECK(!queue.expiring);
     device.armed = false;
     device.disarms++;
 }
 
-static const struct timer_hardware hardware = { device_arm, device_disarm, &device };
+static const struct clock_event_device model_device = { .arm = device_arm, .disarm = device_disarm };
+
+uint32_t klog_mask; /* nothing is logged */
 
 /* ---- the model ---- */
 
@@ -183,7 +184,7 @@ static void begin(uint64_t now_ns, uint64_t range_ns)
     offset_now_ns = 0;
     served_count = 0;
     boundary_served_ns = TIMER_NEVER;
-    timer_queue_initialise(&queue, &hardware);
+    timer_queue_initialise(&queue, &model_device);
     for (unsigned i = 0; i < SLOTS; i++)
         timers[i].expire = note_expired;
 }
@@ -198,7 +199,7 @@ static void start(unsigned slot, uint64_t deadline_ns, uint64_t bound_ns)
     timer->deadline_ns = deadline_ns;
     timer->bound_ns = model_bound(bound_ns);
     timer->boundary_ns = model_boundary(deadline_ns, timer->bound_ns, offset_now_ns);
-    timer_arm(&queue, &timers[slot], deadline_ns, bound_ns);
+    timer_queue_start(&queue, &timers[slot], deadline_ns, bound_ns);
     CHECK(timers[slot].pending);
     CHECK_EQUAL(timers[slot].boundary_ns, timer->boundary_ns);
     CHECK_EQUAL(timers[slot].bound_ns, timer->bound_ns);
@@ -208,7 +209,7 @@ static void cancel(unsigned slot)
 {
     expected.cancelled += model[slot].pending;
     model[slot].pending = false;
-    timer_cancel(&queue, &timers[slot]);
+    timer_queue_cancel(&queue, &timers[slot]);
     CHECK(!timers[slot].pending);
 }
 
@@ -218,7 +219,7 @@ static void set_offset(uint64_t offset_ns)
     for (unsigned i = 0; i < SLOTS; i++)
         if (model[i].pending)
             model[i].boundary_ns = model_boundary(model[i].deadline_ns, model[i].bound_ns, offset_ns);
-    timer_global_offset_set(&queue, offset_ns);
+    timer_queue_global_offset_set(&queue, offset_ns);
 }
 
 /* The queue looks at the present time and serves exactly what the model says, in its order. */
@@ -236,7 +237,7 @@ static void look(bool from_hardware)
         expected.served_by_interrupt += count > 0;
         device.armed = false;
     }
-    timer_interrupt(&queue, device.now_ns, from_hardware);
+    timer_queue_expire(&queue, device.now_ns, from_hardware);
     CHECK_EQUAL(served_count, count);
     for (unsigned i = 0; i < count && i < served_count; i++) {
         /* alike ones may come in any order */
@@ -369,11 +370,11 @@ TEST(timer_is_never_early_and_less_than_its_bound_late)
         queue.global_offset_ns = check_random(&seed);
         timers[0].expire = note_lateness;
         latest_ns = 0;
-        timer_arm(&queue, &timers[0], device.now_ns + random_below(4 * SECOND), bound_ns);
+        timer_queue_start(&queue, &timers[0], device.now_ns + random_below(4 * SECOND), bound_ns);
         while (device.armed) {
             device.now_ns = device.fires_ns;
             device.armed = false;
-            timer_interrupt(&queue, device.now_ns, true);
+            timer_queue_expire(&queue, device.now_ns, true);
         }
         CHECK_EQUAL(queue.counts.expired, 1);
         CHECK(latest_ns < (bound_ns ? bound_ns : 1));
@@ -388,18 +389,18 @@ TEST(offset_changes_keep_a_timer_within_its_bound)
         begin(random_below(1000 * SECOND), UNLIMITED);
         timers[0].expire = note_lateness;
         latest_ns = 0;
-        timer_arm(&queue, &timers[0], device.now_ns + random_below(2 * bound_ns), bound_ns);
+        timer_queue_start(&queue, &timers[0], device.now_ns + random_below(2 * bound_ns), bound_ns);
         while (queue.pending) {
             uint64_t next_ns = device.now_ns + 1 + random_below(bound_ns / 2);
 
-            timer_global_offset_set(&queue, check_random(&seed));
+            timer_queue_global_offset_set(&queue, check_random(&seed));
             if (device.fires_ns > next_ns) {
                 device.now_ns = next_ns;
                 continue;
             }
             device.now_ns = device.fires_ns;
             device.armed = false;
-            timer_interrupt(&queue, device.now_ns, true);
+            timer_queue_expire(&queue, device.now_ns, true);
         }
         CHECK(latest_ns < bound_ns);
     }
@@ -482,13 +483,13 @@ TEST(ten_thousand_timers_a_nanosecond_apart_cost_at_most_two_interrupts)
         uint64_t first_ns = device.now_ns + random_below(10 * MS);
         for (unsigned i = 0; i < MANY; i++) {
             many[i].expire = note_lateness;
-            timer_arm(&queue, &many[i], first_ns + (round % 2 ? i : MANY - i), MS);
+            timer_queue_start(&queue, &many[i], first_ns + (round % 2 ? i : MANY - i), MS);
         }
         CHECK(queue.counts.armed <= 2);
         while (device.armed) {
             device.now_ns = device.fires_ns;
             device.armed = false;
-            timer_interrupt(&queue, device.now_ns, true);
+            timer_queue_expire(&queue, device.now_ns, true);
         }
         CHECK_EQUAL(queue.counts.expired, MANY);
         CHECK(queue.counts.interrupts <= 2);
@@ -583,7 +584,7 @@ TEST(look_from_elsewhere_spares_the_interrupt)
     check_agreement();
 }
 
-TEST(interrupt_that_was_on_its_way_when_withdrawn_is_counted_as_unasked)
+TEST(interrupt_in_flight_when_withdrawn_is_counted_as_spurious)
 {
     begin(0, UNLIMITED);
     start(0, MS, 0);
@@ -601,10 +602,10 @@ TEST(interrupt_that_was_on_its_way_when_withdrawn_is_counted_as_unasked)
 TEST(other_device_takes_over_what_is_armed)
 {
     begin(0, UNLIMITED);
-    timer_hardware_set(&queue, &hardware);
+    timer_queue_device_set(&queue, &model_device);
     CHECK_EQUAL(device.arms, 0);
     start(0, MS, 0);
-    timer_hardware_set(&queue, &hardware);
+    timer_queue_device_set(&queue, &model_device);
     CHECK_EQUAL(device.arms, 2);
     CHECK_EQUAL(device.disarms, 1);
     CHECK(device.armed && device.fires_ns == MS);
@@ -639,7 +640,7 @@ static void start_again_in_the_past(struct smart_timer *timer, uint64_t now_ns)
 {
     count_call(timer, now_ns);
     CHECK(queue.expiring);
-    timer_arm(&queue, timer, 0, 0);
+    timer_queue_start(&queue, timer, 0, 0);
 }
 
 TEST(timer_that_starts_itself_in_the_past_waits_for_the_next_interrupt)
@@ -647,12 +648,12 @@ TEST(timer_that_starts_itself_in_the_past_waits_for_the_next_interrupt)
     begin(0, UNLIMITED);
     memset(calls, 0, sizeof(calls));
     timers[0].expire = start_again_in_the_past;
-    timer_arm(&queue, &timers[0], MS, 0);
+    timer_queue_start(&queue, &timers[0], MS, 0);
     device.now_ns = MS;
     for (unsigned i = 1; i < 100; i++) {
         CHECK(device.armed && device.fires_ns == MS);
         device.armed = false;
-        timer_interrupt(&queue, device.now_ns, true);
+        timer_queue_expire(&queue, device.now_ns, true);
         CHECK_EQUAL(calls[0], i);
         CHECK_EQUAL(queue.pending, 1);
     }
@@ -661,7 +662,7 @@ TEST(timer_that_starts_itself_in_the_past_waits_for_the_next_interrupt)
 static void start_a_period_later(struct smart_timer *timer, uint64_t now_ns)
 {
     count_call(timer, now_ns);
-    timer_arm(&queue, timer, timer->deadline_ns + MS, 1 << 16);
+    timer_queue_start(&queue, timer, timer->deadline_ns + MS, 1 << 16);
 }
 
 TEST(periodic_timer_does_not_drift)
@@ -669,11 +670,11 @@ TEST(periodic_timer_does_not_drift)
     begin(0, UNLIMITED);
     memset(calls, 0, sizeof(calls));
     timers[0].expire = start_a_period_later;
-    timer_arm(&queue, &timers[0], MS, 1 << 16);
+    timer_queue_start(&queue, &timers[0], MS, 1 << 16);
     while (device.fires_ns <= 10 * SECOND + (1 << 16)) {
         device.now_ns = device.fires_ns;
         device.armed = false;
-        timer_interrupt(&queue, device.now_ns, true);
+        timer_queue_expire(&queue, device.now_ns, true);
     }
     CHECK_EQUAL(calls[0], 10000);
     CHECK_EQUAL(queue.counts.interrupts, 10000);
@@ -683,7 +684,7 @@ static void cancel_all_others(struct smart_timer *timer, uint64_t now_ns)
 {
     count_call(timer, now_ns);
     for (unsigned i = SLOTS; i-- > 0;)
-        timer_cancel(&queue, &timers[i]);
+        timer_queue_cancel(&queue, &timers[i]);
 }
 
 TEST(timer_that_is_due_can_still_be_cancelled)
@@ -692,11 +693,11 @@ TEST(timer_that_is_due_can_still_be_cancelled)
     memset(calls, 0, sizeof(calls));
     for (unsigned i = 0; i < SLOTS; i++) {
         timers[i].expire = cancel_all_others;
-        timer_arm(&queue, &timers[i], MS + i % 256, 0);
+        timer_queue_start(&queue, &timers[i], MS + i % 256, 0);
     }
     device.now_ns = MS + 128;
     device.armed = false;
-    timer_interrupt(&queue, device.now_ns, true);
+    timer_queue_expire(&queue, device.now_ns, true);
     CHECK_EQUAL(queue.counts.expired, 1);
     CHECK_EQUAL(queue.counts.cancelled, SLOTS - 1);
     CHECK_EQUAL(queue.pending, 0);
@@ -708,7 +709,7 @@ static void move_a_neighbour(struct smart_timer *timer, uint64_t now_ns)
     unsigned slot = slot_of(timer);
 
     count_call(timer, now_ns);
-    timer_arm(&queue, &timers[(slot + 1) % SLOTS], now_ns + SECOND, 0);
+    timer_queue_start(&queue, &timers[(slot + 1) % SLOTS], now_ns + SECOND, 0);
 }
 
 TEST(timer_that_is_due_can_still_be_moved)
@@ -717,11 +718,11 @@ TEST(timer_that_is_due_can_still_be_moved)
     memset(calls, 0, sizeof(calls));
     for (unsigned i = 0; i < SLOTS; i++) {
         timers[i].expire = move_a_neighbour;
-        timer_arm(&queue, &timers[i], MS + i, 0);
+        timer_queue_start(&queue, &timers[i], MS + i, 0);
     }
     device.now_ns = 2 * MS;
     device.armed = false;
-    timer_interrupt(&queue, device.now_ns, true);
+    timer_queue_expire(&queue, device.now_ns, true);
     for (unsigned i = 0; i < SLOTS; i++)
         CHECK_EQUAL(calls[i], i % 2 == 0); /* each one that is served puts its neighbour off */
     CHECK_EQUAL(queue.pending, SLOTS / 2);
@@ -738,19 +739,19 @@ static void do_anything(struct smart_timer *timer, uint64_t now_ns)
 
         switch (random_below(16)) {
         case 0:
-            timer_global_offset_set(&queue, check_random(&seed));
+            timer_queue_global_offset_set(&queue, check_random(&seed));
             break;
         case 1:
         case 2:
         case 3:
         case 4:
-            timer_cancel(&queue, other);
+            timer_queue_cancel(&queue, other);
             break;
         case 5:
-            timer_arm(&queue, other, now_ns - random_below(MS), random_bound());
+            timer_queue_start(&queue, other, now_ns - random_below(MS), random_bound());
             break;
         default:
-            timer_arm(&queue, other, now_ns + random_below(100 * MS), random_bound() / 256);
+            timer_queue_start(&queue, other, now_ns + random_below(100 * MS), random_bound() / 256);
         }
     }
 }
@@ -762,11 +763,11 @@ TEST(expiring_timers_may_do_anything_to_all_timers)
         timers[i].expire = do_anything;
     for (unsigned round = 0; round < 200000 && check_state.failures == 0; round++) {
         if (queue.pending < SLOTS / 2)
-            timer_arm(&queue, &timers[random_below(SLOTS)], device.now_ns + random_below(10 * MS),
-                      random_bound());
+            timer_queue_start(&queue, &timers[random_below(SLOTS)], device.now_ns + random_below(10 * MS),
+                              random_bound());
         device.now_ns = device.fires_ns > device.now_ns ? device.fires_ns : device.now_ns;
         device.armed = false;
-        timer_interrupt(&queue, device.now_ns, true);
+        timer_queue_expire(&queue, device.now_ns, true);
         CHECK_EQUAL(queue.counts.started, queue.counts.expired + queue.counts.cancelled + queue.pending);
         uint64_t pending = 0, earliest = TIMER_NEVER;
         for (unsigned i = 0; i < SLOTS; i++) {
@@ -794,9 +795,9 @@ TEST(expired_timer_gives_its_memory_away)
         struct smart_timer *timer = calloc(1, sizeof(*timer));
 
         timer->expire = free_memory;
-        timer_arm(&queue, timer, i % 10, i % 3);
+        timer_queue_start(&queue, timer, i % 10, i % 3);
     }
-    timer_interrupt(&queue, MS, false);
+    timer_queue_expire(&queue, MS, false);
     CHECK_EQUAL(queue.counts.expired, 100);
 }
 
@@ -810,12 +811,12 @@ TEST(degenerate_heaps_need_no_stack)
         memset(many, 0, sizeof(many));
         for (unsigned i = 0; i < CHAIN; i++) {
             many[i].expire = note_lateness;
-            timer_arm(&queue, &many[i], flat ? SECOND + i : SECOND - i, 0);
+            timer_queue_start(&queue, &many[i], flat ? SECOND + i : SECOND - i, 0);
         }
         for (unsigned i = 0; i < CHAIN; i += 3)
-            timer_cancel(&queue, &many[i]);
-        timer_global_offset_set(&queue, 12345);
-        timer_interrupt(&queue, 2 * SECOND, false);
+            timer_queue_cancel(&queue, &many[i]);
+        timer_queue_global_offset_set(&queue, 12345);
+        timer_queue_expire(&queue, 2 * SECOND, false);
         CHECK_EQUAL(queue.counts.expired, CHAIN - (CHAIN + 2) / 3);
         CHECK_EQUAL(queue.pending, 0);
     }
@@ -838,7 +839,7 @@ int main(void)
     RUN(later_timer_does_not_touch_the_hardware);
     RUN(deadline_in_the_past_fires_at_once_or_at_the_boundary_that_is_still_to_come);
     RUN(look_from_elsewhere_spares_the_interrupt);
-    RUN(interrupt_that_was_on_its_way_when_withdrawn_is_counted_as_unasked);
+    RUN(interrupt_in_flight_when_withdrawn_is_counted_as_spurious);
     RUN(other_device_takes_over_what_is_armed);
     RUN(cancelling_what_is_not_pending_does_nothing);
     RUN(timer_that_starts_itself_in_the_past_waits_for_the_next_interrupt);
@@ -848,5 +849,5 @@ int main(void)
     RUN(expiring_timers_may_do_anything_to_all_timers);
     RUN(expired_timer_gives_its_memory_away);
     RUN(degenerate_heaps_need_no_stack);
-    return check_report("timer");
+    return check_report("timer_queue");
 }

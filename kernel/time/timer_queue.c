@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * timer_queue.c: smart timers [Tsafrir05 §4.2] (timer_queue.h).
+ *
+ * The pending timers of a CPU are a pairing heap inside the timers themselves (Fredman, Sedgewick, Sleator,
+ * Tarjan, "The pairing heap", 1986): starting one costs a comparison or two, taking the earliest one out
+ * costs their logarithm on average. Every timer's children hang in one list: `child` is the first, `next` the
+ * sibling to the right, `previous` the sibling to the left, or the parent for the first child. A parent is
+ * never later than its children. Merging is iterative, for the kernel's stack is small and a heap may be one
+ * long chain.
+ *
+ * Interrupts off, on the CPU that owns the queue; nothing is locked and nothing allocated.
+ */
+#include "time/timer_queue.h"
+#include "debug/klog.h"
+#include <stddef.h>
+
+/* ---- The heap ---- */
+
+static bool is_before(const struct smart_timer *left, const struct smart_timer *right)
+{
+    return left->boundary_ns != right->boundary_ns ? left->boundary_ns < right->boundary_ns
+                                                   : left->deadline_ns < right->deadline_ns;
+}
+
+/* Both are roots: whatever `next` and `previous` they have is stale. */
+static struct smart_timer *heap_meld(struct smart_timer *left, struct smart_timer *right)
+{
+    if (!left || !right)
+        return left ? left : right;
+    if (is_before(right, left)) {
+        struct smart_timer *swapped = left;
+
+        left = right;
+        right = swapped;
+    }
+    right->previous = left;
+    right->next = left->child;
+    if (right->next)
+        right->next->previous = right;
+    left->child = right;
+    return left;
+}
+
+/* Makes one heap of a list of siblings: melds them in pairs from the left, then the pairs from the right. */
+static struct smart_timer *siblings_meld(struct smart_timer *first)
+{
+    struct smart_timer *pairs = NULL, *heap = NULL;
+
+    while (first) {
+        struct smart_timer *second = first->next;
+        struct smart_timer *remaining = second ? second->next : NULL;
+        struct smart_timer *pair = heap_meld(first, second);
+
+        pair->next = pairs;
+        pairs = pair;
+        first = remaining;
+    }
+    while (pairs) {
+        struct smart_timer *left = pairs->next;
+
+        heap = heap_meld(heap, pairs);
+        pairs = left;
+    }
+    return heap;
+}
+
+static void heap_insert(struct timer_queue *queue, struct smart_timer *timer)
+{
+    timer->child = NULL;
+    timer->next = NULL;
+    timer->previous = NULL;
+    queue->heap = heap_meld(queue->heap, timer);
+}
+
+static struct smart_timer *heap_pop(struct timer_queue *queue)
+{
+    struct smart_timer *first = queue->heap;
+
+    queue->heap = siblings_meld(first->child);
+    return first;
+}
+
+/* Takes a timer out of the heap, or out of the list of due ones, which has the form of a list of children. */
+static void heap_remove(struct timer_queue *queue, struct smart_timer *timer)
+{
+    struct smart_timer *left = timer->previous;
+
+    if (timer == queue->heap) {
+        heap_pop(queue);
+        return;
+    }
+    if (left->child == timer)
+        left->child = timer->next;
+    else
+        left->next = timer->next;
+    if (timer->next)
+        timer->next->previous = left;
+    if (timer->child)
+        queue->heap = heap_meld(queue->heap, siblings_meld(timer->child));
+}
+
+/* ---- Boundaries and the device ---- */
+
+uint64_t timer_bound_round(uint64_t bound_ns)
+{
+    return 1ULL << (63 - __builtin_clzll(bound_ns | 1));
+}
+
+uint64_t timer_boundary(uint64_t deadline_ns, uint64_t bound_ns, uint64_t global_offset_ns)
+{
+    /* A power of two divides 2^64, so the remainder is right although global time wraps. */
+    uint64_t wait_ns = -(deadline_ns + global_offset_ns) & (bound_ns - 1);
+
+    return deadline_ns > TIMER_NEVER - wait_ns ? TIMER_NEVER : deadline_ns + wait_ns;
+}
+
+static void device_disarm(struct timer_queue *queue)
+{
+    queue->armed_ns = TIMER_NEVER;
+    queue->counts.disarmed++;
+    klog(clockevent_disarm, 0, 0);
+    if (queue->device)
+        queue->device->disarm();
+}
+
+static void device_arm(struct timer_queue *queue, uint64_t when_ns)
+{
+    queue->armed_ns = when_ns;
+    queue->counts.armed++;
+    klog(clockevent_arm, when_ns, 0);
+    if (queue->device)
+        queue->device->arm(when_ns);
+}
+
+/* Brings the device in line with the heap. */
+static void device_update(struct timer_queue *queue)
+{
+    uint64_t earliest_ns = queue->heap ? queue->heap->boundary_ns : TIMER_NEVER;
+
+    if (earliest_ns == queue->armed_ns || queue->expiring)
+        return;
+    if (earliest_ns == TIMER_NEVER)
+        device_disarm(queue);
+    else
+        device_arm(queue, earliest_ns);
+}
+
+void timer_queue_initialise(struct timer_queue *queue, const struct clock_event_device *device)
+{
+    *queue = (struct timer_queue){ .device = device, .armed_ns = TIMER_NEVER };
+}
+
+void timer_queue_device_set(struct timer_queue *queue, const struct clock_event_device *device)
+{
+    if (queue->armed_ns != TIMER_NEVER)
+        device_disarm(queue);
+    queue->device = device;
+    device_update(queue);
+}
+
+/* ---- Timers ---- */
+
+void timer_queue_start(struct timer_queue *queue, struct smart_timer *timer, uint64_t deadline_ns,
+                       uint64_t bound_ns)
+{
+    if (timer->pending) {
+        queue->counts.moved++;
+        heap_remove(queue, timer);
+    } else {
+        queue->counts.started++;
+        queue->pending++;
+        timer->pending = true;
+    }
+    timer->deadline_ns = deadline_ns;
+    timer->bound_ns = timer_bound_round(bound_ns);
+    timer->boundary_ns = timer_boundary(deadline_ns, timer->bound_ns, queue->global_offset_ns);
+    heap_insert(queue, timer);
+    device_update(queue);
+}
+
+void timer_queue_cancel(struct timer_queue *queue, struct smart_timer *timer)
+{
+    if (!timer->pending)
+        return;
+    heap_remove(queue, timer);
+    timer->pending = false;
+    queue->pending--;
+    queue->counts.cancelled++;
+    device_update(queue);
+}
+
+static bool is_due(const struct smart_timer *timer, uint64_t now_ns)
+{
+    return timer && timer->boundary_ns <= now_ns && timer->boundary_ns != TIMER_NEVER;
+}
+
+/* Hangs all due timers below `due` as its children, in order, so that they can still be cancelled and moved
+ * until it is their turn. */
+static void due_collect(struct timer_queue *queue, uint64_t now_ns, struct smart_timer *due)
+{
+    struct smart_timer *last = NULL;
+
+    while (is_due(queue->heap, now_ns)) {
+        struct smart_timer *timer = heap_pop(queue);
+
+        timer->child = NULL;
+        timer->next = NULL;
+        timer->previous = last ? last : due;
+        if (last)
+            last->next = timer;
+        else
+            due->child = timer;
+        last = timer;
+    }
+}
+
+/* Serves what is due. A timer's memory is not touched once its `expire` has been called. */
+static void due_expire(struct timer_queue *queue, uint64_t now_ns)
+{
+    struct smart_timer due = { .child = NULL };
+    uint64_t expired_before = queue->counts.expired;
+
+    due_collect(queue, now_ns, &due);
+    queue->expiring = true;
+    while (due.child) {
+        struct smart_timer *timer = due.child;
+
+        due.child = timer->next;
+        if (due.child)
+            due.child->previous = &due;
+        timer->pending = false;
+        queue->pending--;
+        queue->counts.expired++;
+        timer->expire(timer, now_ns);
+    }
+    queue->expiring = false;
+
+    uint64_t expired = queue->counts.expired - expired_before;
+    if (expired > queue->counts.expired_max)
+        queue->counts.expired_max = expired;
+}
+
+void timer_queue_expire(struct timer_queue *queue, uint64_t now_ns, bool interrupted)
+{
+    if (interrupted) {
+        queue->counts.interrupts++;
+        if (queue->armed_ns == TIMER_NEVER)
+            queue->counts.spurious++;
+        else if (queue->armed_ns > now_ns)
+            queue->counts.rearms++;
+        queue->armed_ns = TIMER_NEVER; /* one-shot */
+    }
+    if (is_due(queue->heap, now_ns))
+        due_expire(queue, now_ns);
+    device_update(queue);
+}
+
+/* Takes the heap apart breadth first: each timer's children go to the end of the list of those still to do.
+ */
+void timer_queue_global_offset_set(struct timer_queue *queue, uint64_t offset_ns)
+{
+    struct smart_timer *remaining = queue->heap, *last = remaining;
+
+    queue->global_offset_ns = offset_ns;
+    queue->heap = NULL;
+    if (remaining)
+        remaining->next = NULL;
+    while (remaining) {
+        struct smart_timer *timer = remaining;
+
+        last->next = timer->child;
+        while (last->next)
+            last = last->next;
+        remaining = timer->next;
+        timer->boundary_ns = timer_boundary(timer->deadline_ns, timer->bound_ns, offset_ns);
+        heap_insert(queue, timer);
+    }
+    device_update(queue);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * timer_queue.h: a CPU's smart timers [Tsafrir05 §4.2]: accurate timing with a settable bound on the latency,
+ * nearby events served by one interrupt, no interrupt where nothing is pending.
+ *
+ * A timer has a deadline and a latency bound B. It fires at the first multiple of B at or after its deadline:
+ * never early, less than B late. Timers whose boundaries coincide share one interrupt. Only the earliest
+ * boundary is armed, one-shot; when nothing is pending, nothing is armed.
+ *
+ *      |-----------|-----------|-----------|     multiples of B
+ *                     a b    c ^                 deadlines a, b, c: one interrupt at ^ serves all three
+ *
+ * Bounds are rounded down to a power of two of nanoseconds (at least 1: exact), so that the boundaries of
+ * different bounds nest and still coincide. Boundaries are multiples in *global* time: local time + the
+ * queue's offset, which a cluster's heartbeat sets; 0 on a lone node.
+ *
+ * A boundary may lie in the past when its timer is started (as its deadline may) or when the offset changes.
+ * The rule stays the same: the boundary belongs to the deadline, not to the moment of the call; the device is
+ * armed with it as it is, which means an interrupt at once. A deadline in the past whose boundary is still to
+ * come waits for it. Boundaries beyond the last nanosecond are TIMER_NEVER: such a timer is pending until it
+ * is cancelled, and nothing is armed for it.
+ *
+ * A queue belongs to one CPU and is touched by that CPU alone, interrupts off. Its only contact with the
+ * machine is a struct clock_event_device, so that the host tests run the same code against a model.
+ */
+#ifndef TACET_TIMER_QUEUE_H
+#define TACET_TIMER_QUEUE_H
+
+#include "time/clock_event.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TIMER_NEVER UINT64_MAX /* a boundary that does not come */
+
+/* One event, in its owner's memory. Zero before first use but for the owner's fields; stays in place while it
+ * is pending. */
+struct smart_timer {
+    /* The owner's. `expire` runs with interrupts off, once for each start; the timer is no longer pending
+     * then. It may start and cancel any timer of the queue, this one included, set the offset, and free the
+     * timer's memory; it must not call timer_queue_expire. */
+    void (*expire)(struct smart_timer *timer, uint64_t now_ns);
+    void *context;
+
+    /* The queue's; the first four may be read by anybody while the timer is pending. */
+    uint64_t deadline_ns; /* local time, as given */
+    uint64_t bound_ns;    /* as rounded */
+    uint64_t boundary_ns; /* local time at which it fires */
+    bool pending;
+    struct smart_timer *child, *next, *previous; /* a pairing heap by boundary, then by deadline */
+};
+
+/* Counts since boot; /proc/tacet/timers shows them. Two sums always hold outside of timer_queue_expire:
+ *      started = expired + cancelled + pending (of the queue)
+ *      interrupts = those that served a timer + rearms + spurious */
+struct timer_counts {
+    uint64_t started;     /* timers that became pending */
+    uint64_t moved;       /* pending ones that were started anew */
+    uint64_t expired;     /* served */
+    uint64_t cancelled;   /* while pending */
+    uint64_t armed;       /* requests to a device */
+    uint64_t disarmed;    /* requests withdrawn: nothing was left to wait for, or the device was changed */
+    uint64_t interrupts;  /* taken */
+    uint64_t rearms;      /* of these: before the boundary, for the device cannot wait as long */
+    uint64_t spurious;    /* of these: with nothing armed; in flight when the request was withdrawn */
+    uint64_t expired_max; /* the largest number that one call of timer_queue_expire has served */
+};
+
+struct timer_queue {
+    struct smart_timer *heap;
+    const struct clock_event_device *device; /* NULL: the machine has none, and nothing interrupts */
+    uint64_t armed_ns;                       /* the device's request; TIMER_NEVER: none */
+    uint64_t global_offset_ns;               /* global time - local time, modulo 2^64 */
+    uint64_t pending;                        /* timers */
+    bool expiring;                           /* inside timer_queue_expire: arming waits for its end */
+    struct timer_counts counts;
+};
+
+/* An empty queue over a device that is not armed. */
+void timer_queue_initialise(struct timer_queue *queue, const struct clock_event_device *device);
+
+/* Changes the device: withdraws the request from the old one and hands it to the new one. */
+void timer_queue_device_set(struct timer_queue *queue, const struct clock_event_device *device);
+
+/* The bound that is used for a given one: the largest power of two that is not above it; 1 for 0. */
+uint64_t timer_bound_round(uint64_t bound_ns);
+
+/* The first local time at or after `deadline_ns` whose global time is a multiple of `bound_ns` (a power of
+ * two); TIMER_NEVER where it lies beyond the last nanosecond. */
+uint64_t timer_boundary(uint64_t deadline_ns, uint64_t bound_ns, uint64_t global_offset_ns);
+
+/* Starts a timer; one that is pending is moved. Any bound. Arms the device only if the earliest boundary has
+ * changed. */
+void timer_queue_start(struct timer_queue *queue, struct smart_timer *timer, uint64_t deadline_ns,
+                       uint64_t bound_ns);
+
+/* Stops a timer; not pending is fine. Disarms the device when it was the last one; a later earliest boundary
+ * is armed at once, so that no interrupt comes for nothing. */
+void timer_queue_cancel(struct timer_queue *queue, struct smart_timer *timer);
+
+/* After the device's interrupt (`interrupted`: its request is used up), or whenever the kernel is entered for
+ * another reason: expires everything whose boundary has come, in the order of boundaries and deadlines, then
+ * arms the earliest of what is left. What is started meanwhile waits for the next interrupt, even if its
+ * boundary has come: so this ends, also where a timer starts itself anew in the past. */
+void timer_queue_expire(struct timer_queue *queue, uint64_t now_ns, bool interrupted);
+
+/* Changes the offset to global time: every pending boundary is computed anew, never before its deadline and
+ * less than its bound after it. Timers that are due already when `expire` calls this are served all the same.
+ * Costs time in the number of pending timers. */
+void timer_queue_global_offset_set(struct timer_queue *queue, uint64_t offset_ns);
+
+#endif
