@@ -67,14 +67,18 @@ def named(text: str) -> Iterator[Named]:
         yield Named(text.count("\n", 0, token.start()) + 1, token[1], tuple(names))
 
 
-@cache
-def experiments() -> list[str]:
-    """As the command lists them: a head, then a row each."""
-    listed = subprocess.run(
-        [ROOT / "tools/lab", "reproduce", "list"], capture_output=True, text=True, check=True, timeout=60,
+def listed(*words: str) -> list[str]:
+    """The first words of the rows that a command of the lab lists."""
+    said = subprocess.run(
+        [ROOT / "tools/lab", *words], capture_output=True, text=True, check=True, timeout=60,
         env={**os.environ, "PYTHON": sys.executable},
     ).stdout  # fmt: skip
-    return re.findall(r"^  ([a-z][\w-]*)  ", listed, re.MULTILINE)
+    return re.findall(r"^  ([a-z][\w-]*)  ", said, re.MULTILINE)
+
+
+@cache
+def experiments() -> list[str]:
+    return listed("reproduce", "list")
 
 
 @cache
@@ -128,6 +132,12 @@ def test_every_experiment_and_picture_exists(page: Path) -> None:
     kinds = set(re.findall(r"^tools/lab plot ([a-z]+) ", source("docs/lab/README.md"), re.MULTILINE))
     drawn = set(re.findall(r"`tools/lab plot ([a-z]+)`", text))
     assert drawn <= kinds, drawn - kinds
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_of_the_lab_exists(page: Path) -> None:
+    used = set(re.findall(r"`tools/lab ([a-z][\w-]*)", page.read_text(encoding="utf-8")))
+    assert used <= set(listed("help")), used - set(listed("help"))
 
 
 def test_every_experiment_has_a_row() -> None:
