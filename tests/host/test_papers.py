@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""docs/papers.md and docs/glossary.md: what they name exists, and no figure or table of the papers is missing.
+"""docs/papers.md and docs/glossary.md: what they name exists, and no figure of the papers is missing.
 
-In both pages a path stands in backticks; names in backticks right after it (apart from each other by commas) stand in
-that file: a test function in a test, any word elsewhere. Tables of papers.md have five columns.
+In both pages a path stands in backticks. Names in backticks that follow it, separated by blanks and commas
+only, stand in that file: in a test they are tests, elsewhere any words. Tables of papers.md have five columns.
 """
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ PAPERS = ROOT / "docs/papers.md"
 GLOSSARY = ROOT / "docs/glossary.md"
 PAGES = (PAPERS, GLOSSARY)
 
-#: Folders of the tree that a path can begin with. What commands make (build/) is not in the tree.
+#: Folders of the tree with which a path can begin. What commands make (build/) is not in the tree.
 TOPS = "apps|arch|boot|docs|drivers|kernel|lab|libc|ports|service|simulator|tests|tools"
 PATH = re.compile(rf"(?:{TOPS})/[\w./+-]+|Makefile|README\.md")
+#: What reads like a path of the tree although PATH does not know it: a slip.
+LIKE_A_PATH = re.compile(r"(?!build/|/)[\w.-]+/[\w./-]+\.(?:asm|c|cpp|def|h|hpp|json|md|mk|py|sh)")
 TEST_FILE = re.compile(r"tests/(?:host|qemu)/test_\w+\.(?:c|cpp|py)")
 BACKTICKS = re.compile(r"`([^`]+)`")
 #: What stands between a path and the names that belong to it, or between two of them.
@@ -52,7 +54,7 @@ class Named:
 
 
 def named(text: str) -> Iterator[Named]:
-    """All paths of a page in order. Only a row of a table ends at the end of its line."""
+    """All paths of a text, in order, each with its names."""
     tokens = list(BACKTICKS.finditer(text))
     for place, token in enumerate(tokens):
         if not PATH.fullmatch(token[1]):
@@ -112,8 +114,12 @@ def numbers(cell: str) -> set[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_path_is_in_the_tree(page: Path) -> None:
-    missing = sorted({str(found) for found in named(page.read_text(encoding="utf-8")) if not (ROOT / found.path).exists()})
+    text = page.read_text(encoding="utf-8")
+    missing = [str(found) for found in named(text) if not (ROOT / found.path).exists()]
     assert not missing, "\n".join(missing)
+    tokens = BACKTICKS.findall(text)
+    slips = [token for token in tokens if LIKE_A_PATH.fullmatch(token) and not PATH.fullmatch(token)]
+    assert not slips, slips
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -167,9 +173,12 @@ def test_a_row_names_code_and_test_or_says_what_is_absent(paper: str) -> None:
 
 
 def test_the_glossary_is_in_order_and_says_what_each_word_means() -> None:
-    entries = re.findall(r"^\* \*\*([^*]+)\*\*:((?:.|\n(?!\* |\n|#))*)", GLOSSARY.read_text(encoding="utf-8"), re.MULTILINE)
+    text = GLOSSARY.read_text(encoding="utf-8")
+    entries = re.findall(r"^\* \*\*([^*]+)\*\*:((?:.|\n(?!\* |\n|#))*)", text, re.MULTILINE)
+    assert len(entries) == len(re.findall(r"^\* ", text, re.MULTILINE))
     words = [re.sub(r"[^a-z0-9 ]", "", word.lower()) for word, _ in entries]
     assert len(words) > 50
-    assert words == sorted(words), next((a, b) for a, b in zip(words, sorted(words), strict=True) if a != b)
+    misplaced = [(here, there) for here, there in zip(words, sorted(words), strict=True) if here != there]
+    assert not misplaced, misplaced[0]
     assert len(words) == len(set(words))
     assert [word for word, meaning in entries if len(meaning.split()) < 5] == []
