@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""docs/papers.md and docs/glossary.md: what they name exists, and no figure of the papers is missing.
+
+In both pages a path stands in backticks. Names in backticks that follow it, separated by blanks and commas
+only, stand in that file: in a test they are tests, elsewhere any words. Tables of papers.md have five columns.
+"""
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PAPERS = ROOT / "docs/papers.md"
+GLOSSARY = ROOT / "docs/glossary.md"
+PAGES = (PAPERS, GLOSSARY)
+
+#: Folders of the tree with which a path can begin. What commands make (build/) is not in the tree.
+TOPS = "apps|arch|boot|docs|drivers|kernel|lab|libc|ports|service|simulator|tests|tools"
+PATH = re.compile(rf"(?:{TOPS})/[\w./+-]+|Makefile|README\.md")
+#: What reads like a path of the tree although PATH does not know it: a slip.
+LIKE_A_PATH = re.compile(r"(?!build/|/)[\w.-]+/[\w./-]+\.(?:asm|c|cpp|def|h|hpp|json|md|mk|py|sh)")
+TEST_FILE = re.compile(r"tests/(?:host|qemu)/test_\w+\.(?:c|cpp|py)")
+BACKTICKS = re.compile(r"`([^`]+)`")
+#: What stands between a path and the names that belong to it, or between two of them.
+JOINED = re.compile(r",?\s+")
+
+#: Every numbered figure and table of each paper.
+NUMBERED = {
+    "Tsafrir05": [*(f"Fig. {n}" for n in range(1, 8)), *(f"Table {n}" for n in range(1, 4))],
+    "Beckman06": [*(f"Fig. {n}" for n in range(1, 7)), *(f"Table {n}" for n in range(1, 5))],
+    "Betti09": [*(f"Fig. {n}" for n in range(1, 6)), "Table I", "Table II"],
+    "Hoefler10": [*(f"Fig. {n}" for n in range(1, 11)), "Table I", "Table II", "Table III"],
+}
+
+
+@dataclass(frozen=True)
+class Named:
+    """A path in backticks, with the line where it stands and the names that follow it."""
+
+    line: int
+    path: str
+    names: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.line}: {self.path}"
+
+
+def named(text: str) -> Iterator[Named]:
+    """All paths of a text, in order, each with its names."""
+    tokens = list(BACKTICKS.finditer(text))
+    for place, token in enumerate(tokens):
+        if not PATH.fullmatch(token[1]):
+            continue
+        names: list[str] = []
+        end = token.end()
+        for following in tokens[place + 1 :]:
+            if PATH.fullmatch(following[1]) or not JOINED.fullmatch(text[end : following.start()]):
+                break
+            names.append(following[1])
+            end = following.end()
+        yield Named(text.count("\n", 0, token.start()) + 1, token[1], tuple(names))
+
+
+def listed(*words: str) -> list[str]:
+    """The first words of the rows that a command of the lab lists."""
+    said = subprocess.run(
+        [ROOT / "tools/lab", *words], capture_output=True, text=True, check=True, timeout=60,
+        env={**os.environ, "PYTHON": sys.executable},
+    ).stdout  # fmt: skip
+    return re.findall(r"^  ([a-z][\w-]*)  ", said, re.MULTILINE)
+
+
+@cache
+def experiments() -> list[str]:
+    return listed("reproduce", "list")
+
+
+@cache
+def source(path: str) -> str:
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def has_name(path: str, name: str) -> bool:
+    if not TEST_FILE.fullmatch(path):
+        end = r"(?!\w)" if name[-1].isalnum() else ""  # an option, as in `ranks=`, goes on
+        return re.search(rf"(?<!\w){re.escape(name)}{end}", source(path)) is not None
+    pattern = rf"^def {name}\(" if path.endswith(".py") else rf"^TEST\({name}\)"
+    return re.search(pattern, source(path), re.MULTILINE) is not None
+
+
+def sections(text: str) -> dict[str, list[list[str]]]:
+    """Rows of each paper's table, without its head, as cells."""
+    found: dict[str, list[list[str]]] = {}
+    for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        title = re.match(r"\[(\w+)\]", part)
+        rows = [line.strip().strip("|").split("|") for line in part.splitlines() if line.startswith("|")]
+        if title:
+            found[title[1]] = [[cell.strip() for cell in row] for row in rows[2:]]
+    return found
+
+
+def numbers(cell: str) -> set[str]:
+    """The figures and tables that a cell of the first column names: "§3, Fig. 5(b, c)" is "Fig. 5"."""
+    return {re.sub(r"\s+", " ", found) for found in re.findall(r"Fig\. \d+|Table (?:\d+|[IVX]+)", cell)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_path_is_in_the_tree(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    missing = [str(found) for found in named(text) if not (ROOT / found.path).exists()]
+    assert not missing, "\n".join(missing)
+    tokens = BACKTICKS.findall(text)
+    slips = [token for token in tokens if LIKE_A_PATH.fullmatch(token) and not PATH.fullmatch(token)]
+    assert not slips, slips
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_name_stands_in_its_file(page: Path) -> None:
+    found = [one for one in named(page.read_text(encoding="utf-8")) if (ROOT / one.path).is_file()]
+    assert any(one.names for one in found)
+    missing = [f"{one} has no {name}" for one in found for name in one.names if not has_name(one.path, name)]
+    assert not missing, "\n".join(missing)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_experiment_and_picture_exists(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    repeated = set(re.findall(r"`tools/lab reproduce ([a-z][\w-]*)`", text))
+    assert repeated <= set(experiments()), repeated - set(experiments())
+    kinds = set(re.findall(r"^tools/lab plot ([a-z]+) ", source("docs/lab/README.md"), re.MULTILINE))
+    drawn = set(re.findall(r"`tools/lab plot ([a-z]+)`", text))
+    assert drawn <= kinds, drawn - kinds
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_of_the_lab_exists(page: Path) -> None:
+    used = set(re.findall(r"`tools/lab ([a-z][\w-]*)", page.read_text(encoding="utf-8")))
+    assert used <= set(listed("help")), used - set(listed("help"))
+
+
+def test_every_experiment_has_a_row() -> None:
+    text = PAPERS.read_text(encoding="utf-8")
+    assert len(experiments()) >= 10
+    assert [name for name in experiments() if f"`tools/lab reproduce {name}`" not in text] == []
+
+
+@pytest.mark.parametrize("paper", NUMBERED)
+def test_every_figure_and_table_of_a_paper_has_a_row(paper: str) -> None:
+    rows = sections(PAPERS.read_text(encoding="utf-8"))[paper]
+    found = set().union(*(numbers(row[0]) for row in rows))
+    assert found == set(NUMBERED[paper])
+
+
+@pytest.mark.parametrize("paper", NUMBERED)
+def test_a_row_names_code_and_test_or_says_what_is_absent(paper: str) -> None:
+    for row in sections(PAPERS.read_text(encoding="utf-8"))[paper]:
+        assert len(row) == 5, row
+        section, _, code, test, _ = row
+        assert section.startswith("§") and all(row), row
+        if code.startswith("**absent**"):
+            assert len(code) > len("**absent**: "), row
+            continue
+        assert any(named(code)), row
+        assert [one for one in named(test) if TEST_FILE.fullmatch(one.path) and one.names], row
+
+
+def test_the_glossary_is_in_order_and_says_what_each_word_means() -> None:
+    text = GLOSSARY.read_text(encoding="utf-8")
+    entries = re.findall(r"^\* \*\*([^*]+)\*\*:((?:.|\n(?!\* |\n|#))*)", text, re.MULTILINE)
+    assert len(entries) == len(re.findall(r"^\* ", text, re.MULTILINE))
+    words = [re.sub(r"[^a-z0-9 ]", "", word.lower()) for word, _ in entries]
+    assert len(words) > 50
+    misplaced = [(here, there) for here, there in zip(words, sorted(words), strict=True) if here != there]
+    assert not misplaced, misplaced[0]
+    assert len(words) == len(set(words))
+    assert [word for word, meaning in entries if len(meaning.split()) < 5] == []
