@@ -15,7 +15,7 @@
 #define TACET_TREE_H
 
 #include "lib/cpio.h"
-#include "fs/file_mode.h"
+#include "lib/file_mode.h"
 #include "smp/spinlock.h"
 #include <stddef.h>
 
