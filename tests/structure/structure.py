@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The plan of the house, as a check: which room of the kernel may use which, and what an architecture may use.
+
+The rules stand in docs/architecture.md, "Rooms"; this file reads them from where they are written:
+
+* `ROOMS` below, top to bottom: a file uses, by symbol or by include, its own room and those below it.
+* `kernel/arch.h`: what the kernel and the drivers may use of an architecture (what is declared there, and its
+  lines ` *   provides-inline: name name …`), and what an architecture may use of the kernel (` *   call-up: …`).
+* docs/architecture.md, "Hooks": every function pointer through which a room calls what it does not know.
+
+Everything answers a list of complaints; an empty list is a pass. Facts come from two places: includes from the
+sources, uses from the symbol tables of the linked objects (`nm`), so that no declaration can hide a use.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+#: The rooms of kernel/, from the one that may use all others to the one that may use none.
+ROOMS = (
+    "init",
+    "syscall",
+    "fs/proc",
+    "fs",
+    "fs/tree",
+    "process",
+    "time",
+    "mm",
+    "debug",
+    "smp",
+    "lib",
+)
+
+#: What drivers may use of the kernel.
+ROOMS_OF_DRIVERS = ("debug", "smp", "lib")
+
+#: Headers of an architecture that belong to the contract: its inline half.
+CONTRACT_HEADERS = ("arch/platform.h", "arch/linux_abi.h", "arch/io.h")
+
+LINES_MAX = 700
+COLUMNS_MAX = 110
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def without_comments(text: str) -> str:
+    """C without its comments; line ends stay."""
+    return COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+
+
+def place_of(path: str) -> str:
+    """Where a source stands: a room of the kernel, "kernel", "arch", or "drivers"."""
+    parts = path.split("/")
+    if parts[0] != "kernel":
+        return parts[0]
+    folder = "/".join(parts[1:-1])
+    if folder and folder not in ROOMS:
+        raise ValueError(f"{path}: {folder} is no room of kernel/; the rooms are {', '.join(ROOMS)}")
+    return folder or "kernel"
+
+
+def is_upward(user: str, used: str) -> bool:
+    """Whether a room of the kernel uses one that is above it."""
+    return ROOMS.index(used) < ROOMS.index(user)
+
+
+# ---- Symbols ----
+
+
+@dataclass
+class Objects:
+    """Who defines and who uses which symbol, by the source's path."""
+
+    defined: dict[str, str] = field(default_factory=dict)
+    used: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+    @classmethod
+    def read(cls, folder: Path) -> Objects:
+        """From the object files below `folder`, which mirrors the tree."""
+        found = cls()
+        paths = sorted(folder.rglob("*.o"))
+        if not paths:
+            raise FileNotFoundError(f"no object files below {folder}: make kernel")
+        for path in paths:
+            source = str(path.relative_to(folder).with_suffix(""))
+            source = source if source.endswith(".asm") else source + ".c"
+            listing = subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout
+            for line in listing.splitlines():
+                *_, kind, name = line.split()
+                if kind == "U":
+                    found.used[source].add(name)
+                elif kind.isupper() and kind != "A":
+                    found.defined[name] = source
+        return found
+
+    def uses(self) -> Iterable[tuple[str, str, str]]:
+        """(user, definer, symbol) of every use of another file."""
+        for user, names in self.used.items():
+            for name in names:
+                if (definer := self.defined.get(name)) and definer != user:
+                    yield user, definer, name
+
+
+@dataclass(frozen=True)
+class Contract:
+    """What kernel/arch.h says: names that an architecture provides, names of the kernel that it may use."""
+
+    provided: frozenset[str]
+    call_up: frozenset[str]
+
+    @classmethod
+    def read(cls, text: str) -> Contract:
+        def listed(what: str) -> list[str]:
+            return NAME.findall(" ".join(re.findall(rf"^ \*\s+{what}:(.*)$", text, re.M)))
+
+        return cls(
+            provided=frozenset(NAME.findall(without_comments(text)) + listed("provides-inline")),
+            call_up=frozenset(listed("call-up")),
+        )
+
+
+def check_symbols(objects: Objects, contract: Contract) -> list[str]:
+    """Uses that run up, or past the contract."""
+    complaints = []
+    for user, definer, name in sorted(objects.uses()):
+        above, below = place_of(user), place_of(definer)
+        what = f"{user} uses {name} of {definer}"
+        if above in ROOMS and below in ROOMS:
+            if is_upward(above, below):
+                complaints.append(f"{what}: {above}/ is below {below}/")
+        elif below == "arch" and above in (*ROOMS, "drivers"):
+            if name not in contract.provided:
+                complaints.append(f"{what}: kernel/arch.h does not name it")
+        elif above == "arch" and below in ROOMS:
+            if name not in contract.call_up:
+                complaints.append(f"{what}: kernel/arch.h does not list it as call-up")
+        elif above in ROOMS and below == "drivers":
+            complaints.append(f"{what}: the kernel knows no driver; an architecture registers them")
+        elif above == "drivers" and below in ROOMS and below not in ROOMS_OF_DRIVERS:
+            complaints.append(f"{what}: a driver may use {', '.join(ROOMS_OF_DRIVERS)}")
+    for name in sorted(contract.call_up - set(objects.defined)):
+        complaints.append(f"kernel/arch.h lists {name} as call-up, and no object defines it")
+    return complaints
+
+
+def room_circles(objects: Objects) -> list[str]:
+    """Circles among rooms, by symbols: none can be where no use runs up; said in words of its own."""
+    graph: dict[str, set[str]] = defaultdict(set)
+    for user, definer, _ in objects.uses():
+        above, below = place_of(user), place_of(definer)
+        if above in ROOMS and below in ROOMS and above != below:
+            graph[above].add(below)
+    return [
+        f"{first}/ and {second}/ use each other, through {' -> '.join(path)}"
+        for first in ROOMS
+        for second in sorted(graph[first])
+        if (path := path_between(graph, second, first))
+    ]
+
+
+def path_between(graph: Mapping[str, set[str]], start: str, end: str) -> list[str]:
+    """The rooms on a way from start to end; [] where there is none."""
+    ways = {start: [start]}
+    queue = [start]
+    while queue:
+        room = queue.pop(0)
+        if room == end:
+            return ways[room]
+        for following in sorted(graph.get(room, ())):
+            if following not in ways:
+                ways[following] = [*ways[room], following]
+                queue.append(following)
+    return []
+
+
+# ---- Includes ----
+
+
+def check_includes(sources: Mapping[str, str]) -> list[str]:
+    """Includes of kernel/ and drivers/ that run up, or past the contract. `sources`: text by path."""
+    complaints = []
+    for path, text in sorted(sources.items()):
+        here = place_of(path)
+        for name in INCLUDE.findall(text):
+            what = f"{path} includes {name}"
+            if name.startswith("arch/") or name == "arch.h":
+                if name != "arch.h" and name not in CONTRACT_HEADERS:
+                    complaints.append(f"{what}: of an architecture only {', '.join(CONTRACT_HEADERS)}")
+                continue
+            if name.startswith("drivers/"):
+                if here != "drivers":
+                    complaints.append(f"{what}: the kernel knows no driver")
+                continue
+            target = f"kernel/{name}"
+            if "/" not in name or target not in sources:
+                if name != "tacet.h":
+                    complaints.append(f"{what}: an include names its room, and there is no {target}")
+                continue
+            there = place_of(target)
+            if here in ROOMS and is_upward(here, there):
+                complaints.append(f"{what}: {here}/ is below {there}/")
+            elif here == "drivers" and there not in ROOMS_OF_DRIVERS:
+                complaints.append(f"{what}: a driver may use {', '.join(ROOMS_OF_DRIVERS)}")
+    return complaints
+
+
+def check_architecture_names(sources: Mapping[str, str]) -> list[str]:
+    """Sources that ask which architecture they are compiled for, or use weak symbols."""
+    asks = re.compile(r"#\s*(?:if|ifdef|ifndef|elif)\b.*\b__(?:x86_64|powerpc|PPC|ppc)\w*|__attribute__\s*\(\(weak")
+    return [
+        f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {match[0].strip()}: nothing here knows an architecture"
+        for path, text in sorted(sources.items())
+        for match in asks.finditer(without_comments(text))
+    ]
+
+
+# ---- Hooks ----
+
+#: A function pointer that lasts: a member of a structure or a variable of a file. Parameters stand inside
+#: parentheses, so that their line does not end in ");" at the right depth.
+POINTER = re.compile(r"^(?:\s{4,}|)(?:static |extern |const |_Noreturn )*[\w ]+[\s*]+\(\*(?:const )?(\w+)\)\(", re.M)
+
+
+def function_pointers(text: str) -> set[str]:
+    """Names of function pointers in C that are no parameters."""
+    plain = without_comments(text)
+    found = set()
+    for match in POINTER.finditer(plain):
+        before = plain[: match.start()]
+        if before.count("(") == before.count(")"):
+            found.add(match[1])
+    return found
+
+
+def hooks_of(page: str) -> set[str]:
+    """Names in the first column of the table "Hooks" of docs/architecture.md: `` `struct x` `a`, `b` ``."""
+    section = re.search(r"^#+ Hooks\n(.*?)(?=^#+ |\Z)", page, re.M | re.S)
+    if not section:
+        raise ValueError('docs/architecture.md has no section "Hooks"')
+    rows = [line for line in section[1].splitlines() if line.startswith("| `")]
+    return {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])}
+
+
+def check_hooks(sources: Mapping[str, str], page: str) -> list[str]:
+    """Function pointers of the kernel that the table does not have, and rows without a function pointer."""
+    listed = hooks_of(page)
+    found: dict[str, str] = {}
+    for path, text in sorted(sources.items()):
+        for name in function_pointers(text):
+            found.setdefault(name, path)
+    complaints = [
+        f"{path} calls through {name}: docs/architecture.md, Hooks, does not have it"
+        for name, path in sorted(found.items())
+        if name not in listed
+    ]
+    complaints += [
+        f"docs/architecture.md, Hooks, has {name}, and no source does" for name in sorted(listed - set(found))
+    ]
+    return complaints
+
+
+# ---- Sizes ----
+
+
+def check_lines(sources: Mapping[str, str]) -> list[str]:
+    """Files that are longer than a reader can hold."""
+    return [
+        f"{path} has {count} lines; a file holds one idea and at most {LINES_MAX}"
+        for path, text in sorted(sources.items())
+        if (count := text.count("\n")) > LINES_MAX
+    ]
+
+
+def wide_lines(path: str, text: str) -> list[int]:
+    """Numbers of lines that are too wide. Of Markdown only prose counts: a table's row cannot be wrapped, a
+    block of code is what a program prints, and an address is one word."""
+    wide, in_code = [], False
+    for number, line in enumerate(text.splitlines(), start=1):
+        if path.endswith(".md"):
+            if line.lstrip().startswith("```"):
+                in_code = not in_code
+                continue
+            if in_code or line.lstrip().startswith("|") or max(map(len, line.split()), default=0) > 80:
+                continue
+        if len(line.expandtabs(8)) > COLUMNS_MAX:
+            wide.append(number)
+    return wide
+
+
+def check_columns(sources: Mapping[str, str]) -> list[str]:
+    """Lines of prose and code that are wider than a page."""
+    return [
+        f"{path}:{number} is wider than {COLUMNS_MAX} columns"
+        for path, text in sorted(sources.items())
+        for number in wide_lines(path, text)
+    ]
