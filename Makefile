@@ -78,11 +78,11 @@ NOISE_APPS := ftq fwq selfish phase
 CREW_APPS := stream dgemm
 APPS := $(addprefix $(BUILD)/apps/,$(NOISE_APPS) $(CREW_APPS) cost)
 
-APP_CFLAGS := -std=gnu11 -O2 $(WARNINGS) -Iapps/include
+APP_CFLAGS := -std=gnu11 -O2 $(WARNINGS) -Iapps/lib
 APP_SOURCES = $(wildcard apps/$(@F)/*.c) $(APP_LIBRARY)
 $(NOISE_APPS:%=$(BUILD)/apps/%): APP_LIBRARY := $(wildcard apps/lib/*.c)
 $(CREW_APPS:%=$(BUILD)/apps/%): APP_LIBRARY := $(addprefix apps/lib/,crew.c affinity.c memory.c parse.c)
-$(BUILD)/apps/cost: APP_LIBRARY := $(addprefix apps/lib/,affinity.c parse.c)
+$(BUILD)/apps/cost: APP_LIBRARY := $(addprefix apps/lib/,affinity.c order.c parse.c)
 
 .PHONY: apps
 apps: $(APPS)

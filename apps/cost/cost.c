@@ -26,6 +26,7 @@
 #define _GNU_SOURCE
 #include "cycles.h"
 #include "map.h"
+#include "order.h"
 #include "parse.h"
 #include "sleep.h"
 #include "tacet.h"
@@ -48,13 +49,6 @@
 
 static uint64_t calls_ticks[CALLS_MOST], reads_ticks[CALLS_MOST];
 
-static int ticks_compare(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 static void key_print(const char *key, uint64_t value)
 {
     printf("%s %" PRIu64 "\n", key, value);
@@ -65,7 +59,7 @@ static uint64_t calls_time(size_t calls)
 {
     for (size_t i = 0; i < calls; i++)
         calls_ticks[i] = cycles_around_system_call(SYS_getpid);
-    qsort(calls_ticks, calls, sizeof *calls_ticks, ticks_compare);
+    order_sort(calls_ticks, calls);
     return calls_ticks[0];
 }
 
@@ -103,7 +97,7 @@ static void system_call_measure(size_t calls)
     for (size_t i = 0; i < calls; i++)
         reads_ticks[i] = cycles_around_nothing(SYS_getpid);
     call_min = calls_time(calls);
-    qsort(reads_ticks, calls, sizeof *reads_ticks, ticks_compare);
+    order_sort(reads_ticks, calls);
     read_min = reads_ticks[0];
     read_median = reads_ticks[calls / 2];
     key_print("clock_reads_ticks_min", read_min);

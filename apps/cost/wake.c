@@ -7,11 +7,11 @@
 #include "wake.h"
 #include "affinity.h"
 #include "cycles.h"
+#include "order.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -71,13 +71,6 @@ static uint64_t wake_once(uint32_t i)
     return meeting.awake_ticks - start;
 }
 
-static int ticks_compare(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 int wake_measure(uint64_t *least_ticks, uint64_t *median_ticks)
 {
     uint64_t ticks[WAKES];
@@ -94,7 +87,7 @@ int wake_measure(uint64_t *least_ticks, uint64_t *median_ticks)
     for (uint32_t i = 1; i <= WAKES; i++)
         ticks[i - 1] = wake_once(i);
     pthread_join(waiter, NULL);
-    qsort(ticks, WAKES, sizeof *ticks, ticks_compare);
+    order_sort(ticks, WAKES);
     *least_ticks = ticks[0];
     *median_ticks = ticks[WAKES / 2];
     return waiter_error;

@@ -158,10 +158,7 @@ static void summary_print(const struct team_member *member, const struct ftq_ana
             r->measured_floor_ratio, r->one_short_quanta);
     fprintf(out, "disturbed_quanta: %" PRIu64 " (lost two counts or more)\n", r->disturbed_quanta);
     fprintf(out, "lost_quanta: %" PRIu64 " (no operation at all)\n", r->lost_quanta);
-    if (r->detours)
-        fprintf(out, "detours: %" PRIu64 "\n", r->detours);
-    else
-        fprintf(out, "detours: 0 (zero detours)\n");
+    bench_detours_print(r->detours);
     fprintf(out, "detours_per_second: %.6f\n", r->detours_per_second);
     fprintf(out, "largest_loss: %" PRIu64 " operations\n", r->largest_loss);
     fprintf(out, "largest_loss_ns: %.0f ns\n", r->largest_loss_ns);

@@ -17,6 +17,7 @@
 #include "analysis.h"
 #include "bench.h"
 #include "cycles.h"
+#include "intervals.h"
 #include "memory.h"
 #include "parse.h"
 #include "team.h"
@@ -57,26 +58,13 @@ static struct {
     struct measurement measurements[TEAM_MOST];
 } run;
 
-/* times[0] ends a sample of one turn that does not count, so that all that do went the same way; times[i + 1]
- * ends sample i. */
-__attribute__((noinline)) static void work_measure(uint64_t *times, size_t samples, uint64_t iterations)
-{
-    uint64_t turns = 1;
-
-    for (size_t i = 0; i <= samples; i++) {
-        fixed_work(turns);
-        times[i] = cycles_now();
-        turns = iterations;
-    }
-}
-
 static void window_rehearse(struct team_member *member)
 {
     const struct measurement *m = member->data;
     const uint64_t end_ticks = cycles_now() + bench_ticks(&run.bench, WARM_UP_NS);
 
     for (unsigned i = 0; i < WARM_UP_SAMPLES && (i < 2 || cycles_now() < end_ticks); i++)
-        work_measure(m->times, 1, UINT64_C(1) << run.work_bits);
+        intervals_measure(m->times, 1, UINT64_C(1) << run.work_bits);
     if (member->number == run.team.members->number)
         run.team.planned_ticks = (m->times[1] - m->times[0]) * run.samples;
 }
@@ -87,14 +75,7 @@ static void window_measure(struct team_member *member, uint64_t origin_ticks)
     uint64_t now_ticks;
 
     operations_until(origin_ticks, &now_ticks);
-    work_measure(m->times, (size_t)run.samples, UINT64_C(1) << run.work_bits);
-}
-
-/* From readings to lengths, in place. */
-static void samples_from_times(uint64_t *times, size_t samples)
-{
-    for (size_t i = 0; i < samples; i++)
-        times[i] = times[i + 1] - times[i];
+    intervals_measure(m->times, (size_t)run.samples, UINT64_C(1) << run.work_bits);
 }
 
 static void help_print(void)
@@ -231,10 +212,7 @@ static void summary_print(const struct team_member *member, const struct fwq_ana
     ticks_print("maximum", r->maximum);
     fprintf(out, "maximum_at: %" PRIu64 "\n", r->maximum_at);
     fprintf(out, "disturbed_samples: %" PRIu64 "\n", r->disturbed);
-    if (r->disturbed)
-        fprintf(out, "detours: %" PRIu64 "\n", r->disturbed);
-    else
-        fprintf(out, "detours: 0 (zero detours)\n");
+    bench_detours_print(r->disturbed);
     fprintf(out, "detours_per_second: %.6f\n", (double)r->disturbed * 1e9 / window_ns);
     fprintf(out, "noise_ratio: %.9f (disturbed samples)\n", r->noise_ratio);
     fprintf(out, "raw_ratio: %.9f (all samples)\n", r->raw_ratio);
@@ -256,7 +234,7 @@ int main(int argc, char **argv)
         const struct measurement *m = member->data;
         struct fwq_analysis result;
 
-        samples_from_times(m->times, (size_t)run.samples);
+        intervals_from_times(m->times, (size_t)run.samples);
         if (!data_write(member))
             status = 1;
         if (fwq_analyse(m->times, (size_t)run.samples, run.threshold_ticks, m->scratch, &result)) {

@@ -260,6 +260,11 @@ void bench_clock_print(const struct bench *bench)
     fprintf(out, "clock_invariant: %s\n", cycles_invariant() ? "yes" : "no");
 }
 
+void bench_detours_print(uint64_t detours)
+{
+    fprintf(stderr, "detours: %" PRIu64 "%s\n", detours, detours ? "" : " (zero detours)");
+}
+
 void bench_entries_print(const struct team_member *member)
 {
     counters_print(stderr, member->before, member->after);

@@ -7,9 +7,9 @@
 #include "calibrate.h"
 
 #include "cycles.h"
+#include "order.h"
 #include "tacet.h"
 
-#include <stdlib.h>
 #include <time.h>
 
 /* The two clocks at one moment. */
@@ -64,13 +64,6 @@ double calibrate_ticks_per_ns(void)
     return (double)(last.ticks - first.ticks) / (double)(last.ns - first.ns);
 }
 
-static int ticks_compare(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 struct clock_grain calibrate_clock_grain(void)
 {
     enum { READS = 4096 };
@@ -82,7 +75,7 @@ struct clock_grain calibrate_clock_grain(void)
 
         gaps[i] = cycles_now() - before;
     }
-    qsort(gaps, READS, sizeof *gaps, ticks_compare);
+    order_sort(gaps, READS);
     grain.read_ticks = gaps[READS / 2];
     for (int i = 0; i < READS && !grain.step_ticks; i++)
         grain.step_ticks = gaps[i];

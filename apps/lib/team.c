@@ -105,7 +105,6 @@ static void window_run(struct team_member *member)
     member->origin_ticks = origin_ticks;
     if (origin_ticks != UINT64_MAX)
         member->team->measure(member, origin_ticks);
-    member->behind_ticks = cycles_now();
     counters_read(member->after, member->cpu);
     all_done_wait(member);
     smi_read(&member->smi_after, member->cpu);

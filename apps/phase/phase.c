@@ -22,6 +22,7 @@
 #include "bench.h"
 #include "cycles.h"
 #include "distribution.h"
+#include "intervals.h"
 #include "memory.h"
 #include "order.h"
 #include "parse.h"
@@ -69,31 +70,11 @@ static struct {
     struct measurement measurements[TEAM_MOST];
 } run;
 
-/* times[0] ends a phase of one turn that does not count, so that all that do went the same way; times[i + 1]
- * ends phase i. */
-__attribute__((noinline)) static void phases_measure(uint64_t *times, size_t phases, uint64_t iterations)
-{
-    uint64_t turns = 1;
-
-    for (size_t i = 0; i <= phases; i++) {
-        fixed_work(turns);
-        times[i] = cycles_now();
-        turns = iterations;
-    }
-}
-
-/* From readings to durations, in place. */
-static void durations_from_times(uint64_t *times, size_t phases)
-{
-    for (size_t i = 0; i < phases; i++)
-        times[i] = times[i + 1] - times[i];
-}
-
 /* Second decile of what a phase of `iterations` lasts, ticks. */
 static double phase_ticks_calibrate(uint64_t *scratch, uint64_t iterations)
 {
-    phases_measure(scratch, BASE_RUNS, iterations);
-    durations_from_times(scratch, BASE_RUNS);
+    intervals_measure(scratch, BASE_RUNS, iterations);
+    intervals_from_times(scratch, BASE_RUNS);
     order_sort(scratch, BASE_RUNS);
     return distribution_second_decile(scratch, BASE_RUNS);
 }
@@ -143,7 +124,7 @@ static void window_rehearse(struct team_member *member)
 {
     const struct measurement *m = member->data;
 
-    phases_measure(m->times, run.grain.phases < 16 ? (size_t)run.grain.phases : 16, 1);
+    intervals_measure(m->times, run.grain.phases < 16 ? (size_t)run.grain.phases : 16, 1);
 }
 
 static void window_measure(struct team_member *member, uint64_t origin_ticks)
@@ -152,7 +133,7 @@ static void window_measure(struct team_member *member, uint64_t origin_ticks)
     uint64_t now_ticks;
 
     operations_until(origin_ticks, &now_ticks);
-    phases_measure(m->times, (size_t)run.grain.phases, run.grain.iterations);
+    intervals_measure(m->times, (size_t)run.grain.phases, run.grain.iterations);
 }
 
 static void help_print(void)
@@ -337,7 +318,7 @@ int main(int argc, char **argv)
             struct team_member *member = &run.team.members[k];
             struct measurement *m = member->data;
 
-            durations_from_times(m->times, (size_t)run.grain.phases);
+            intervals_from_times(m->times, (size_t)run.grain.phases);
             order_sort(m->times, (size_t)run.grain.phases);
             data_write(member);
             summary_print(member);

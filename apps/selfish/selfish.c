@@ -57,8 +57,8 @@ struct measurement {
 static struct {
     struct bench bench;
     uint64_t runtime_ns;
-    uint64_t wanted_threshold_ns; /* 0: by default */
-    uint64_t control_ns;          /* 0: none */
+    uint64_t threshold_ns; /* 0: by default */
+    uint64_t control_ns;   /* 0: none */
     uint64_t records;
     uint64_t threshold_ticks;
     uint64_t control_ticks;
@@ -183,7 +183,7 @@ static void options_read(int argc, char **argv)
             bench_value_check(bench, 'r', optarg, parse_duration_ns(optarg, &run.runtime_ns));
             break;
         case 'd':
-            bench_value_check(bench, 'd', optarg, parse_time_ns(optarg, &run.wanted_threshold_ns));
+            bench_value_check(bench, 'd', optarg, parse_time_ns(optarg, &run.threshold_ns));
             break;
         case 'n':
             bench_value_check(bench, 'n', optarg, parse_count(optarg, 1, RECORDS_MOST, &run.records));
@@ -201,19 +201,23 @@ static void options_read(int argc, char **argv)
     bench_options_check(bench, argc, argv);
 }
 
+/* The threshold that the user, or else the default, requests; the measurement may have to raise it. */
+static uint64_t requested_ns(void)
+{
+    return run.threshold_ns ? run.threshold_ns : THRESHOLD_NS_DEFAULT;
+}
+
 static void threshold_decide(void)
 {
-    const uint64_t wanted_ns =
-        run.wanted_threshold_ns ? run.wanted_threshold_ns : (uint64_t)THRESHOLD_NS_DEFAULT;
-    const uint64_t wanted_ticks = bench_ticks(&run.bench, (double)wanted_ns);
+    const uint64_t requested_ticks = bench_ticks(&run.bench, (double)requested_ns());
 
     run.loop_ticks = loop_ticks_calibrate();
-    run.threshold_ticks = selfish_threshold_ticks(wanted_ticks, run.loop_ticks, run.bench.grain.step_ticks);
-    if (run.wanted_threshold_ns && run.threshold_ticks > wanted_ticks) {
+    run.threshold_ticks = selfish_threshold_ticks(requested_ticks, run.loop_ticks, run.bench.grain.step_ticks);
+    if (run.threshold_ns && run.threshold_ticks > requested_ticks) {
         fprintf(stderr,
                 "selfish: -d %" PRIu64 "ns: a turn of the loop lasts %.1f ns and the clock's step %.1f ns "
                 "here: give at least %.0fns\n",
-                wanted_ns, bench_ns(&run.bench, run.loop_ticks),
+                requested_ns(), bench_ns(&run.bench, run.loop_ticks),
                 bench_ns(&run.bench, (double)run.bench.grain.step_ticks),
                 bench_ns(&run.bench, (double)run.threshold_ticks) + 1);
         exit(2);
@@ -315,9 +319,7 @@ static void lengths_print(struct measurement *m)
 static void summary_print(const struct team_member *member)
 {
     struct measurement *m = member->data;
-    const uint64_t wanted_ns =
-        run.wanted_threshold_ns ? run.wanted_threshold_ns : (uint64_t)THRESHOLD_NS_DEFAULT;
-    const bool raised = run.threshold_ticks > bench_ticks(&run.bench, (double)wanted_ns);
+    const bool raised = run.threshold_ticks > bench_ticks(&run.bench, (double)requested_ns());
     FILE *out = stderr;
 
     bench_place_print(&run.bench, member);
@@ -327,14 +329,11 @@ static void summary_print(const struct team_member *member)
     fprintf(out, "minimum_loop: %.3f ns\n", bench_ns(&run.bench, run.loop_ticks));
     fprintf(out, "threshold: %.3f ns", bench_ns(&run.bench, (double)run.threshold_ticks));
     if (raised)
-        fprintf(out, " (raised from %" PRIu64 " ns: loop or clock are too coarse for that)", wanted_ns);
+        fprintf(out, " (raised from %" PRIu64 " ns: loop or clock are too coarse for that)", requested_ns());
     fprintf(out, "\nclock_reads: %" PRIu64 "\n", m->reads);
     fprintf(out, "clock_backwards: %" PRIu64 "%s\n", m->backwards,
             m->backwards ? " (the clock ran backwards: lengths are not to be trusted)" : "");
-    if (m->found)
-        fprintf(out, "detours: %" PRIu64 "\n", m->found);
-    else
-        fprintf(out, "detours: 0 (zero detours)\n");
+    bench_detours_print(m->found);
     fprintf(out, "detours_not_listed: %" PRIu64 "%s\n", m->found - recorded(m),
             m->found > run.records ? " (no room: give more with -n; quantiles are of those listed)" : "");
     fprintf(out, "detours_per_second: %.6f\n", (double)m->found * 1e9 / window_ns(m));

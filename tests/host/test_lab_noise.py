@@ -28,7 +28,7 @@ from lab.ftq import parse_report  # noqa: E402
 from lab.reading import DataError  # noqa: E402
 
 WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror"]
-INCLUDES = [f"-I{ROOT / folder}" for folder in ("apps/include", "libc/include", "tests/host")]
+INCLUDES = [f"-I{ROOT / folder}" for folder in ("apps/lib", "libc/include", "tests/host")]
 
 
 def built(folder: Path, program: str, patterns: list[str], options: list[str]) -> Path:

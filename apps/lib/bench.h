@@ -79,9 +79,10 @@ bool bench_team_prepare(const struct bench *bench, struct team *team);
 /* `# Sysname …` and the processor's name, as comment lines. */
 void bench_machine_print(FILE *out);
 
-/* The summary's common lines: who measured, the clock, kernel entries and SMIs in the window. */
+/* The summary's common lines: who measured, the clock, detours, kernel entries and SMIs in the window. */
 void bench_place_print(const struct bench *bench, const struct team_member *member);
 void bench_clock_print(const struct bench *bench);
+void bench_detours_print(uint64_t detours);
 void bench_entries_print(const struct team_member *member);
 
 /* Flushes, and closes what is no standard stream. False, with a message, if the data could not be written. */

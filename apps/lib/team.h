@@ -34,7 +34,6 @@ struct team_member {
     struct counters_snapshot *before, *after;
     struct smi_reading smi_before, smi_after;
     uint64_t origin_ticks; /* when the window opened */
-    uint64_t behind_ticks; /* when it closed */
     FILE *output;
     char path[256];
     void *data; /* the program's own */
