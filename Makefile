@@ -90,7 +90,8 @@ apps: $(APPS)
 $(APPS): $(MUSL) libc/tacet-cc libc/include/tacet.h $(wildcard apps/*/*.[ch])
 	@mkdir -p $(@D)
 	@echo "  APP     $@"
-	$(Q)TACET_BUILD=build TACET_ARCH=$(ARCH) libc/tacet-cc $(APP_CFLAGS) -Iapps/$(@F) $(APP_SOURCES) -pthread -o $@
+	$(Q)TACET_BUILD=build TACET_ARCH=$(ARCH) libc/tacet-cc $(APP_CFLAGS) -Iapps/$(@F) $(APP_SOURCES) -pthread \
+		-o $@
 
 $(MUSL): ports/musl/recipe ports/musl/build.sh
 	@echo "  PORT    musl (fetched once, then from the cache)"

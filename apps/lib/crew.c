@@ -38,7 +38,8 @@ struct crew {
     struct crew_arrays arrays;
     uint64_t threads, repetitions;
     uint64_t minimum_ticks, sum_ticks; /* of the quickest repetition, of all of them */
-    /* In cache lines of their own: threads that wait read the one while threads that arrive write the other. */
+    /* In cache lines of their own: threads that wait read the one while threads that arrive write the
+     * other. */
     _Alignas(64) _Atomic uint32_t arrived;
     _Alignas(64) _Atomic uint32_t generation;
     _Alignas(64) struct crew_member members[CREW_MAX];

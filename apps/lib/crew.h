@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * crew.h: one piece of work on three arrays of doubles, shared by several threads of a process, one pinned
- * thread a CPU, repeated and timed: what stream and dgemm have in common, which is all but the loop itself. The
- * caller is the first thread. Threads meet at a barrier that spins, so that nothing in the timed loop has a
- * reason to enter the kernel; on Tacet the kernel's own counters of each thread's CPU, read without entering
- * it, show whether something did.
+ * thread a CPU, repeated and timed: what stream and dgemm have in common, which is all but the loop itself.
+ * The caller is the first thread. Threads meet at a barrier that spins, so that nothing in the timed loop has
+ * a reason to enter the kernel; on Tacet the kernel's own counters of each thread's CPU, read without
+ * entering it, show whether something did.
  *
  * Unlike a team (team.h), whose members each measure noise for themselves, a crew works on one thing.
  */
@@ -44,10 +44,10 @@ struct crew_program {
 
 /*
  * The whole program: reads -t THREADS -n SIZE -r REPETITIONS, makes the arrays, runs the work, checks the
- * result, and prints `key value` lines: threads, repetitions, ticks of cycles_now() of the quickest repetition
- * and of the mean one, on Tacet also the kernel entries of all CPUs from before the first timed repetition until
- * after the last, and the amount of work. Returns the exit status: 0, or after a message on standard error 1 (the
- * result is wrong), 64 (usage), 65 (no memory) or 73 (CPUs or threads are missing).
+ * result, and prints `key value` lines: threads, repetitions, ticks of cycles_now() of the quickest
+ * repetition and of the mean one, on Tacet also the kernel entries of all CPUs from before the first timed
+ * repetition until after the last, and the amount of work. Returns the exit status: 0, or after a message on
+ * standard error 1 (the result is wrong), 64 (usage), 65 (no memory) or 73 (CPUs or threads are missing).
  */
 int crew_main(int count, char **words, const struct crew_program *program);
 

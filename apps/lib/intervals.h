@@ -12,8 +12,9 @@
 
 /*
  * Runs `count` intervals of `iterations` turns of fixed_work() each. `times` has room for count + 1 clock
- * readings: times[0] ends an interval of one turn that does not count, so that the first that counts is reached
- * by the same path as all others; times[i + 1] ends interval i. Runs inside the window: no call, no allocation.
+ * readings: times[0] ends an interval of one turn that does not count, so that the first that counts is
+ * reached by the same path as all others; times[i + 1] ends interval i. Runs inside the window: no call, no
+ * allocation.
  */
 void intervals_measure(uint64_t *times, size_t count, uint64_t iterations);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * selfish.c: the selfish detour benchmark [Beckman06 §3.1]: a loop reads the clock and does nothing else; two
- * reads further apart than a threshold enclose a detour, and its length is what they lie apart, less the
+ * selfish.c: the selfish detour benchmark [Beckman06 §3.1]: a loop reads the clock and does nothing else;
+ * two reads further apart than a threshold enclose a detour, and its length is what they lie apart, less the
  * loop's own time.
  *
  * It runs for a fixed time, so that it ends on a silent kernel too. The threshold is absolute, because on a
@@ -212,7 +212,8 @@ static void threshold_decide(void)
     const uint64_t requested_ticks = bench_ticks(&run.bench, (double)requested_ns());
 
     run.loop_ticks = loop_ticks_calibrate();
-    run.threshold_ticks = selfish_threshold_ticks(requested_ticks, run.loop_ticks, run.bench.grain.step_ticks);
+    run.threshold_ticks =
+        selfish_threshold_ticks(requested_ticks, run.loop_ticks, run.bench.grain.step_ticks);
     if (run.threshold_ns && run.threshold_ticks > requested_ticks) {
         fprintf(stderr,
                 "selfish: -d %" PRIu64 "ns: a turn of the loop lasts %.1f ns and the clock's step %.1f ns "

@@ -2,12 +2,15 @@
 /* clone.c: a thread by the bare call: its stack, its number told in two places, its end a wake-up. */
 #include "conform.h"
 
-#define THREAD (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
+#define THREAD                                                                          \
+    (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | \
+     CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
 
 static int parents_word, childs_word;
 int conform_clone_sum; /* known to the assembler by its name */
 
-/* The new thread's first and last instructions: clone returns 0 on the new stack, where nothing may be relied on but that. */
+/* The new thread's first and last instructions: clone returns 0 on the new stack, where nothing may be relied
+ * on but that. */
 static long thread_started(void *stack)
 {
     register long r10 __asm__("r10") = (long)&childs_word;
@@ -22,7 +25,8 @@ static long thread_started(void *stack)
                      "syscall\n"
                      "1:"
                      : "=a"(value)
-                     : "a"(SYS_clone), "D"(THREAD), "S"(stack), "d"(&parents_word), "r"(r10), [exit] "i"(SYS_exit)
+                     : "a"(SYS_clone), "D"(THREAD), "S"(stack), "d"(&parents_word),
+                       "r"(r10), [exit] "i"(SYS_exit)
                      : "rcx", "r11", "memory");
     return value;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* folder_changes.c: what a listing of a folder of /tmp shows: files of all kinds, those that came, not those that went. */
+/* folder_changes.c: what a listing of a folder of /tmp shows: files of all kinds, those that came, not those
+ * that went. */
 #include "conform.h"
 
 #include <dirent.h>

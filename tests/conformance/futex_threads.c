@@ -32,10 +32,13 @@ CONFORM(futex_threads)
         }
     holds("three are on their way", reached(&asleep, 3));
     rest_ms(20);
-    result("wake those of a bit that nobody has", sys(SYS_futex, &word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, 3, NULL, NULL, 4));
-    result("wake all of bit 2", sys(SYS_futex, &word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, 3, NULL, NULL, 2));
+    result("wake those of a bit that nobody has",
+           sys(SYS_futex, &word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, 3, NULL, NULL, 4));
+    result("wake all of bit 2",
+           sys(SYS_futex, &word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, 3, NULL, NULL, 2));
     holds("one was", reached(&woken, 1));
-    result("wake one, move one", sys(SYS_futex, &word, FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG, 1, 1, &other_word, 0));
+    result("wake one, move one",
+           sys(SYS_futex, &word, FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG, 1, 1, &other_word, 0));
     holds("two were", reached(&woken, 2));
     result("nobody is left here", sys(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 9));
     result("but there", sys(SYS_futex, &other_word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 9));

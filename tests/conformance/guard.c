@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* guard.c: a touch of memory without rights raises SIGSEGV with the address that was touched, and a handler can return elsewhere. */
+/* guard.c: a touch of memory without rights raises SIGSEGV with the address that was touched, and a handler
+ * can return elsewhere. */
 #include "conform.h"
 
 #include <setjmp.h>
@@ -36,7 +37,8 @@ CONFORM(guard)
     memset(&action, 0, sizeof(action));
     action.sa_sigaction = note;
     action.sa_flags = SA_SIGINFO;
-    if (sys(SYS_rt_sigaction, SIGSEGV, NULL, NULL, SIGSET_BYTES) != 0 || sigaction(SIGSEGV, &action, NULL) != 0) {
+    if (sys(SYS_rt_sigaction, SIGSEGV, NULL, NULL, SIGSET_BYTES) != 0 ||
+        sigaction(SIGSEGV, &action, NULL) != 0) {
         holds("a handler", false);
         return;
     }

@@ -5,7 +5,8 @@
 CONFORM(mincore)
 {
     unsigned char pages[4] = { 9, 9, 9, 9 };
-    char *place = (char *)sys(SYS_mmap, NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *place =
+        (char *)sys(SYS_mmap, NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     memset(place, 7, 8192);
     result("two pages", sys(SYS_mincore, place, 8192, pages));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pthread_robust.c: a thread that ends with a lock leaves word: the next one gets EOWNERDEAD (set_robust_list(2)). */
+/* pthread_robust.c: a thread that ends with a lock leaves word: the next one gets EOWNERDEAD
+ * (set_robust_list(2)). */
 #include "conform.h"
 
 static pthread_mutex_t lock;

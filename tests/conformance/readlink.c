@@ -17,5 +17,6 @@ CONFORM(readlink)
     result("what is not there", sys(SYS_readlink, "/none", path, sizeof(path)));
     result("to nobody's memory", sys(SYS_readlink, "/data/link", NOWHERE, 32));
     result("a name at nobody's", sys(SYS_readlink, NOWHERE, path, 32));
-    holds("/proc/self/exe is this program", sys(SYS_readlink, "/proc/self/exe", path, sizeof(path)) > 0 && path[0] == '/');
+    holds("/proc/self/exe is this program",
+          sys(SYS_readlink, "/proc/self/exe", path, sizeof(path)) > 0 && path[0] == '/');
 }

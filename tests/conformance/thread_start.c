@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* thread_start.c: what a C library tells the kernel of itself when it begins: set_tid_address, set_robust_list. */
+/* thread_start.c: what a C library tells the kernel of itself when it begins: set_tid_address,
+ * set_robust_list. */
 #include "conform.h"
 
 CONFORM(thread_start)

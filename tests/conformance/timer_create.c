@@ -19,7 +19,11 @@ static void note(int number, siginfo_t *info, void *context)
 CONFORM(timer_create)
 {
     struct sigaction action = { .sa_sigaction = note, .sa_flags = SA_SIGINFO };
-    struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1, .sigev_value.sival_int = 123 };
+    struct sigevent event = {
+        .sigev_notify = SIGEV_SIGNAL,
+        .sigev_signo = SIGUSR1,
+        .sigev_value.sival_int = 123,
+    };
     struct itimerspec when = { { 0, 0 }, { 0, 2000000 } }, now;
     uint64_t usr1 = 1UL << (SIGUSR1 - 1);
 

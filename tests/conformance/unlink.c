@@ -21,7 +21,8 @@ CONFORM(unlink)
     result("a folder", sys(SYS_unlink, "folder"));
     result("a folder, unlinkat", sys(SYS_unlinkat, AT_FDCWD, "folder", 0));
     result("a folder, AT_REMOVEDIR", sys(SYS_unlinkat, AT_FDCWD, "folder", AT_REMOVEDIR));
-    result("a file, AT_REMOVEDIR", (file_made("file", ""), sys(SYS_unlinkat, AT_FDCWD, "file", AT_REMOVEDIR)));
+    result("a file, AT_REMOVEDIR",
+           (file_made("file", ""), sys(SYS_unlinkat, AT_FDCWD, "file", AT_REMOVEDIR)));
     result("no such flag", sys(SYS_unlinkat, AT_FDCWD, "file", 1));
     result("from a closed descriptor", sys(SYS_unlinkat, 40, "file", 0));
     sys(SYS_symlink, "file", "link");

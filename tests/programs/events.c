@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * events.c: pipes, event counters, and waiting for them, as on Linux, where this program holds as well. Of one thread: nothing here may wait
- * for ever.
+ * events.c: pipes, event counters, and waiting for them, as on Linux, where this program holds as well. Of
+ * one thread: nothing here may wait for ever.
  */
 #define _GNU_SOURCE
 #include "promise.h"
@@ -72,7 +72,8 @@ static void pipes(void)
     IS(read(ends[0], back, 4096), 4096);
     IS(write(ends[1], block, 4096), 4096);
     IS(read(ends[0], back, 4096), 4096);
-    FAILS(write(ends[1], block, 4097) == 4096 ? (errno = EAGAIN, -1) : 0, EAGAIN); /* above PIPE_BUF it may be part */
+    /* above PIPE_BUF it may be part */
+    FAILS(write(ends[1], block, 4097) == 4096 ? (errno = EAGAIN, -1) : 0, EAGAIN);
     IS(read(ends[0], back, 61440 - 4096), 61440 - 4096);
     FAILS(write(ends[1], (void *)8, 5), EFAULT);
     close(ends[1]);
@@ -139,7 +140,9 @@ static void polling(void)
     fd_set in, out;
 
     IS(pipe(ends), 0);
-    struct pollfd entries[3] = { { .fd = ends[0], .events = POLLIN }, { .fd = 99, .events = POLLIN }, { .fd = -1, .events = POLLIN } };
+    struct pollfd entries[3] = { { .fd = ends[0], .events = POLLIN },
+                                 { .fd = 99, .events = POLLIN },
+                                 { .fd = -1, .events = POLLIN } };
     IS(poll(entries, 3, 0), 1);
     PROMISE(entries[1].revents == POLLNVAL && entries[2].revents == 0, "%x", entries[1].revents);
     begun = now_ms();

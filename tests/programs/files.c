@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * files.c: files that can be written, as on Linux, where this program holds as well (but for the read-only part of a node). It works in a
- * directory of its own in the one that its first argument names.
+ * files.c: files that can be written, as on Linux, where this program holds as well (but for the read-only
+ * part of a node). It works in a directory of its own in the one that its first argument names.
  */
 #define _GNU_SOURCE
 #include "promise.h"
@@ -114,7 +114,8 @@ static void contents(void)
     FAILS(truncate(".", 3), EISDIR);
     FAILS(truncate("nowhere", 3), ENOENT);
     IS(fallocate(file, 0, 0, 10010), 0);
-    PROMISE(status("contents").st_size == 10010 && status("contents").st_blocks >= 20, "blocks %ld", (long)status("contents").st_blocks);
+    PROMISE(status("contents").st_size == 10010 && status("contents").st_blocks >= 20, "blocks %ld",
+            (long)status("contents").st_blocks);
     IS(fsync(file), 0);
     IS(fdatasync(file), 0);
 
@@ -153,7 +154,8 @@ static void large(void)
         IS(write(file, words, WORDS * sizeof(*words)), WORDS * (ssize_t)sizeof(*words));
     }
     for (uint64_t round = 0; round < ROUNDS; round++) {
-        IS(pread(file, words, WORDS * sizeof(*words), (off_t)(round * WORDS * sizeof(*words))), WORDS * (ssize_t)sizeof(*words));
+        IS(pread(file, words, WORDS * sizeof(*words), (off_t)(round * WORDS * sizeof(*words))),
+           WORDS * (ssize_t)sizeof(*words));
         for (uint64_t i = 0; i < WORDS; i++)
             wrong += words[i] != (i + round * WORDS) * 0x9e3779b97f4a7c15;
     }
@@ -390,8 +392,10 @@ static void attributes(void)
     PROMISE((status("attributes").st_mode & 07777) == 04640, "%o", status("attributes").st_mode);
     IS(utimensat(AT_FDCWD, "attributes", times, 0), 0);
     told = status("attributes");
-    PROMISE(told.st_atim.tv_sec == 1000000000 && told.st_atim.tv_nsec == 123456789 && told.st_mtim.tv_sec == -5 && told.st_mtim.tv_nsec == 7,
-            "%ld.%ld %ld.%ld", (long)told.st_atim.tv_sec, told.st_atim.tv_nsec, (long)told.st_mtim.tv_sec, told.st_mtim.tv_nsec);
+    PROMISE(told.st_atim.tv_sec == 1000000000 && told.st_atim.tv_nsec == 123456789 &&
+                told.st_mtim.tv_sec == -5 && told.st_mtim.tv_nsec == 7,
+            "%ld.%ld %ld.%ld", (long)told.st_atim.tv_sec, told.st_atim.tv_nsec, (long)told.st_mtim.tv_sec,
+            told.st_mtim.tv_nsec);
     times[0].tv_nsec = UTIME_OMIT;
     times[1].tv_nsec = UTIME_NOW;
     IS(futimens(file, times), 0);
@@ -439,13 +443,13 @@ static void locks(void)
     FAILS(lock(other, F_OFD_SETLK, F_WRLCK, 0, 1), EAGAIN);
     IS(lock(other, F_OFD_SETLK, F_RDLCK, 3, 1), 0); /* beside another reader */
     IS(fcntl(other, F_OFD_GETLK, &told), 0);
-    PROMISE(told.l_type == F_WRLCK && told.l_start == 0 && told.l_len == 2 && told.l_pid == getpid(), "type %d start %ld bytes %ld", told.l_type,
-            (long)told.l_start, (long)told.l_len);
+    PROMISE(told.l_type == F_WRLCK && told.l_start == 0 && told.l_len == 2 && told.l_pid == getpid(),
+            "type %d start %ld bytes %ld", told.l_type, (long)told.l_start, (long)told.l_len);
     close(reads); /* all of the process's locks go; those of the open file stay */
     told = (struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET };
     IS(fcntl(file, F_GETLK, &told), 0);
-    PROMISE(told.l_type == F_RDLCK && told.l_start == 3 && told.l_len == 1 && told.l_pid == -1, "type %d start %ld pid %d", told.l_type,
-            (long)told.l_start, told.l_pid);
+    PROMISE(told.l_type == F_RDLCK && told.l_start == 3 && told.l_len == 1 && told.l_pid == -1,
+            "type %d start %ld pid %d", told.l_type, (long)told.l_start, told.l_pid);
     FAILS(lock(file, F_SETLK, F_WRLCK, 0, 0), EAGAIN);
     IS(lock(other, F_OFD_SETLK, F_UNLCK, 0, 0), 0);
     IS(lock(file, F_SETLKW, F_WRLCK, 0, 0), 0);
@@ -473,7 +477,8 @@ static void unnamed(void)
     IS(pwrite(file, "z", 1, 99999), 1);
     IS(pread(file, &byte, 1, 99999), 1);
     IS(fstat(file, &told), 0);
-    PROMISE(byte == 'z' && told.st_size == 100000 && told.st_nlink == 0 && S_ISREG(told.st_mode), "links %lu", (unsigned long)told.st_nlink);
+    PROMISE(byte == 'z' && told.st_size == 100000 && told.st_nlink == 0 && S_ISREG(told.st_mode), "links %lu",
+            (unsigned long)told.st_nlink);
     IS(fcntl(file, F_GET_SEALS), F_SEAL_SEAL);
     FAILS(fcntl(file, F_ADD_SEALS, F_SEAL_WRITE), EPERM);
     FAILS(memfd_create("x", 0x4000), EINVAL);
@@ -545,7 +550,8 @@ int main(int count, char **arguments)
     char own[PATH_MAX];
 
     umask(022);
-    snprintf(own, sizeof(own), "%s/files-%s-%d", count > 1 ? arguments[1] : "/tmp", rank ? rank : "linux", getpid());
+    snprintf(own, sizeof(own), "%s/files-%s-%d", count > 1 ? arguments[1] : "/tmp", rank ? rank : "linux",
+             getpid());
     IS(mkdir(own, 0755), 0);
     IS(chdir(own), 0);
     creation();

@@ -3,12 +3,16 @@
  * flight_log.c: gives the flight log something to tell, one deed a run:
  *
  *   sleeps BOUND_NS US...     that timer slack, then a nanosleep of each length
- *   write TEXT...             writes each text to /proc/tacet/klog, and prints "TEXT: written" or "TEXT: errno N"
+ *   write TEXT...             writes each text to /proc/tacet/klog, and prints "TEXT: written" or "TEXT:
+ *                             errno N"
  *   calls COUNT               getppid so often, its first argument counting up from 1
- *   await_nmi                 prints "ready", and sleeps until the first CPU has counted a non-maskable interrupt
- *   read_busy COUNT           rank 0 reads the log so often and looks for torn events, while the other ranks make such calls as fast as they can; the last file, or the torn one,
- *                             goes to standard output; wants klog_classes=syscall
- *   detour MS                 rank 0 computes for so long and tells its first detours; rank 1 changes a clock event device's rating half-way, which looks at every CPU
+ *   await_nmi                 prints "ready", and sleeps until the first CPU has counted a non-maskable
+ *                             interrupt
+ *   read_busy COUNT           rank 0 reads the log so often and looks for torn events, while the other ranks
+ *                             make such calls as fast as they can; the last file, or the torn one, goes to
+ *                             standard output; wants klog_classes=syscall
+ *   detour MS                 rank 0 computes for so long and tells its first detours; rank 1 changes a clock
+ *                             event device's rating half-way, which looks at every CPU
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -137,9 +141,10 @@ struct event {
 
 #define OVERWRITTEN UINT32_MAX
 
-/* Whether the events of a CPU that does nothing but calls() follow from one another: a call, its end, the call with the next argument; but for gaps,
- * where the CPU has overtaken the reader. */
-static bool events_follow(const struct event *events, uint32_t count, uint32_t call, uint32_t end, uint64_t *whole)
+/* Whether the events of a CPU that does nothing but calls() follow from one another: a call, its end, the
+ * call with the next argument; but for gaps, where the CPU has overtaken the reader. */
+static bool events_follow(const struct event *events, uint32_t count, uint32_t call, uint32_t end,
+                          uint64_t *whole)
 {
     const struct event *last = NULL, *last_call = NULL;
 
@@ -258,7 +263,8 @@ static int detour(uint64_t ms)
     } found[DETOURS];
     unsigned count = 0;
     uint64_t start = now_ns();
-    uint64_t last = cycles_now(), end = last + node->clock_hz / 1000 * ms, least = node->clock_hz / 1000000 * LEAST_NS / 1000;
+    uint64_t last = cycles_now(), end = last + node->clock_hz / 1000 * ms,
+             least = node->clock_hz / 1000000 * LEAST_NS / 1000;
 
     for (uint64_t now = last; now < end; last = now) {
         now = cycles_now();
@@ -270,7 +276,8 @@ static int detour(uint64_t ms)
     double ns_per_tick = 1e9 / (double)node->clock_hz;
     printf("computing from %" PRIu64 " ns; %u detours of %d ns and more:\n", start, count, LEAST_NS);
     for (unsigned i = 0; i < count; i++)
-        printf("  at %.0f ns: %.0f ns\n", (double)(found[i].from - node->boot_ticks) * ns_per_tick, (double)found[i].ticks * ns_per_tick);
+        printf("  at %.0f ns: %.0f ns\n", (double)(found[i].from - node->boot_ticks) * ns_per_tick,
+               (double)found[i].ticks * ns_per_tick);
     return 0;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * openmp.c: an OpenMP program as scientists write them, with the compiler's own runtime: loops of all schedules, reductions, critical sections, locks,
- * tasks, sections, many barriers. What it prints depends on OMP_NUM_THREADS alone; it ends with 1 if something was wrong.
+ * openmp.c: an OpenMP program as scientists write them, with the compiler's own runtime: loops of all
+ * schedules, reductions, critical sections, locks, tasks, sections, many barriers. What it prints depends on
+ * OMP_NUM_THREADS alone; it ends with 1 if something was wrong.
  */
 #include <omp.h>
 #include <stdio.h>

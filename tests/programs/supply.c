@@ -62,7 +62,8 @@ static void arenas(void)
         wrong += mprotect(places[i], first, PROT_READ | PROT_WRITE) != 0;
         memset(places[i], (int)(i & 127) + 1, first);
         for (size_t at = first; at < first + grown * step; at += step) {
-            wrong += mprotect(places[i] + at, step, PROT_READ | PROT_WRITE) != 0 || places[i][at] != 0 || places[i][at + step - 1] != 0;
+            wrong += mprotect(places[i] + at, step, PROT_READ | PROT_WRITE) != 0 || places[i][at] != 0 ||
+                     places[i][at + step - 1] != 0;
             memset(places[i] + at, (int)(i & 127) + 1, step);
         }
     }
@@ -77,9 +78,11 @@ static void arenas(void)
 
     /* An arena shrinks by being mapped anew without rights. */
     for (unsigned i = 0; i < COUNT; i += COUNT / 50)
-        wrong += mmap(places[i] + first, grown * step, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED;
+        wrong += mmap(places[i] + first, grown * step, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                      0) == MAP_FAILED;
     used = before - free_memory();
-    PROMISE(wrong == 0 && used <= 50 * (first + 2 * PAGE) + 4 * PAGE, "%lu are in use after the arenas shrank", used);
+    PROMISE(wrong == 0 && used <= 50 * (first + 2 * PAGE) + 4 * PAGE,
+            "%lu are in use after the arenas shrank", used);
     for (unsigned i = 0; i < COUNT; i++)
         munmap(places[i], ARENA);
     PROMISE(free_memory() == before, "%ld bytes are gone", (long)(before - free_memory()));
@@ -92,14 +95,16 @@ static void stacks(void)
 
     for (unsigned i = 0; i < COUNT; i++)
         wrong += (places[i] = map(STACK_BYTES, PROT_NONE)) == MAP_FAILED;
-    PROMISE(wrong == 0 && before - free_memory() <= 2 * PAGE, "%u failed, %lu bytes gone", wrong, before - free_memory());
+    PROMISE(wrong == 0 && before - free_memory() <= 2 * PAGE, "%u failed, %lu bytes gone", wrong,
+            before - free_memory());
     while (made < COUNT && mprotect(places[made] + PAGE, STACK_BYTES - PAGE, PROT_READ | PROT_WRITE) == 0) {
         memset(places[made] + PAGE, 1, STACK_BYTES - PAGE);
         made++;
     }
     PROMISE(made == COUNT || errno == ENOMEM, "errno %d", errno);
     PROMISE(made >= (before - (10UL << 20)) / STACK_BYTES, "%u stacks in %lu MiB", made, before >> 20);
-    PROMISE(made == COUNT || free_memory() < STACK_BYTES + (64UL << 10), "%lu bytes are left over", free_memory());
+    PROMISE(made == COUNT || free_memory() < STACK_BYTES + (64UL << 10), "%lu bytes are left over",
+            free_memory());
     for (unsigned i = 0; i < COUNT; i++)
         munmap(places[i], STACK_BYTES);
     PROMISE(free_memory() == before, "%ld bytes are gone", (long)(before - free_memory()));
@@ -143,7 +148,9 @@ static void fragments(void)
             mprotect(places[i] + sizes[i] / PAGE / 2 * PAGE, PAGE, random_number(2) ? PROT_READ : PROT_NONE);
         } else if (places[i] && random_number(4) == 0) {
             size_t size = size_random();
-            char *moved = mremap(places[i], PAGE, PAGE, 0) == MAP_FAILED ? MAP_FAILED : mremap(places[i], sizes[i], size, MREMAP_MAYMOVE);
+            char *moved = mremap(places[i], PAGE, PAGE, 0) == MAP_FAILED
+                              ? MAP_FAILED
+                              : mremap(places[i], sizes[i], size, MREMAP_MAYMOVE);
 
             if (moved != MAP_FAILED)
                 places[i] = moved, sizes[i] = size;
@@ -166,7 +173,8 @@ static void fragments(void)
         if (places[i])
             munmap(places[i], sizes[i]);
     PROMISE(dirty == 0, "%u pages were not zero", dirty);
-    PROMISE(free_memory() == before, "%ld bytes are gone after %u refusals", (long)(before - free_memory()), refused);
+    PROMISE(free_memory() == before, "%ld bytes are gone after %u refusals", (long)(before - free_memory()),
+            refused);
 
     /* Nor is it in pieces: most of it can be had at once. */
     char *most = map(before / 10 * 9 & -PAGE, PROT_READ | PROT_WRITE);
@@ -246,7 +254,8 @@ static void touch(void)
     mprotect(own, 10UL << 20, PROT_READ | PROT_WRITE);
     memset(own, 3, 25UL << 20);
     PROMISE(sum > 1000, "touched");
-    PROMISE(counters->exceptions[14] == before && before == 0, "%lu page faults, %lu before", counters->exceptions[14] - before, before);
+    PROMISE(counters->exceptions[14] == before && before == 0, "%lu page faults, %lu before",
+            counters->exceptions[14] - before, before);
     munmap(own, 25UL << 20);
     free(heap);
     free(small);
@@ -257,7 +266,11 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = { { "arenas", arenas }, { "stacks", stacks }, { "fragments", fragments }, { "bomb", bomb }, { "touch", touch } };
+    } cases[] = { { "arenas", arenas },
+                  { "stacks", stacks },
+                  { "fragments", fragments },
+                  { "bomb", bomb },
+                  { "touch", touch } };
 
     for (unsigned i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++)
         if (strcmp(argv[1], cases[i].name) == 0)

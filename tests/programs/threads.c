@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * threads.c: threads as programs use them. What it tells holds on Linux, too, but for `bomb`, whose threads Linux lets share CPUs.
+ * threads.c: threads as programs use them. What it tells holds on Linux, too, but for `bomb`, whose threads
+ * Linux lets share CPUs.
  *
  *   (nothing)  locks, conditions, barriers, time-outs, robust locks, requeueing, names, clocks, affinity
  *   bomb       as many threads as there are CPUs, and not one more; again and again
@@ -25,7 +26,14 @@
 #include <unistd.h>
 
 /* <linux/futex.h> does not come with every C library. */
-enum { FUTEX_WAIT = 0, FUTEX_WAKE = 1, FUTEX_CMP_REQUEUE = 4, FUTEX_WAKE_OP = 5, FUTEX_WAIT_BITSET = 9, FUTEX_WAKE_BITSET = 10 };
+enum {
+    FUTEX_WAIT = 0,
+    FUTEX_WAKE = 1,
+    FUTEX_CMP_REQUEUE = 4,
+    FUTEX_WAKE_OP = 5,
+    FUTEX_WAIT_BITSET = 9,
+    FUTEX_WAKE_BITSET = 10
+};
 #define ADD_2_IF_EQUAL_5 (1U << 28 | 0U << 24 | 2U << 12 | 5U)
 
 #define THREADS_MAX 64
@@ -179,7 +187,8 @@ static void a_robust_lock_survives_its_owner(void)
 static uint32_t first_word, second_word;
 static _Atomic unsigned woken;
 
-static long futex(uint32_t *word, int operation, uint32_t value, uintptr_t timeout_or_count, uint32_t *word2, uint32_t value3)
+static long futex(uint32_t *word, int operation, uint32_t value, uintptr_t timeout_or_count, uint32_t *word2,
+                  uint32_t value3)
 {
     return syscall(SYS_futex, word, operation, value, timeout_or_count, word2, value3);
 }
@@ -208,13 +217,15 @@ static void waiters_move_to_another_word(void)
     for (long i = 0; i < others; i++)
         pthread_create(&threads[i], NULL, wait_for_word, (void *)(uintptr_t)0);
     until_waiting(&first_word, others);
-    PROMISE(futex(&first_word, FUTEX_CMP_REQUEUE, 1, 100, &second_word, 1) == -1 && errno == EAGAIN, "another value");
+    PROMISE(futex(&first_word, FUTEX_CMP_REQUEUE, 1, 100, &second_word, 1) == -1 && errno == EAGAIN,
+            "another value");
     PROMISE(futex(&first_word, FUTEX_WAKE_BITSET, 100, 0, NULL, 2) == 0, "no waiter is in that set");
     PROMISE(futex(&first_word, FUTEX_CMP_REQUEUE, 1, 100, &second_word, 0) == others, "not all");
     PROMISE(futex(&first_word, FUTEX_WAKE, 100, 0, NULL, 0) == 0, "somebody stayed");
     second_word = 5;
     /* The second word was 5, and becomes 5 + 2: so the waiters for it are woken, too. */
-    PROMISE(futex(&first_word, FUTEX_WAKE_OP, 1, 100, &second_word, ADD_2_IF_EQUAL_5) == others - 1, "not all");
+    PROMISE(futex(&first_word, FUTEX_WAKE_OP, 1, 100, &second_word, ADD_2_IF_EQUAL_5) == others - 1,
+            "not all");
     PROMISE(second_word == 7, "%u", second_word);
     for (long i = 0; i < others; i++)
         pthread_join(threads[i], NULL);
@@ -226,14 +237,16 @@ static void bad_futexes_are_refused(void)
     uint32_t words[2] = { 0, 0 };
     const struct timespec negative = { -1, 0 };
 
-    PROMISE(futex((uint32_t *)((char *)words + 1), FUTEX_WAKE, 1, 0, NULL, 0) == -1 && errno == EINVAL, "%d", errno);
+    PROMISE(futex((uint32_t *)((char *)words + 1), FUTEX_WAKE, 1, 0, NULL, 0) == -1 && errno == EINVAL, "%d",
+            errno);
     PROMISE(futex((uint32_t *)8, FUTEX_WAIT, 0, 0, NULL, 0) == -1 && errno == EFAULT, "%d", errno);
     PROMISE(futex(words, FUTEX_WAIT, 1, 0, NULL, 0) == -1 && errno == EAGAIN, "%d", errno);
     PROMISE(futex(words, FUTEX_WAIT, 0, (uintptr_t)&negative, NULL, 0) == -1 && errno == EINVAL, "%d", errno);
     PROMISE(futex(words, FUTEX_WAIT_BITSET, 0, 0, NULL, 0) == -1 && errno == EINVAL, "%d", errno);
     PROMISE(futex(words, FUTEX_WAKE_BITSET, 0, 0, NULL, 0) == -1 && errno == EINVAL, "%d", errno);
     PROMISE(futex(words, 99, 0, 0, NULL, 0) == -1 && errno == ENOSYS, "%d", errno);
-    PROMISE(futex(words, 0x1000 | FUTEX_WAIT, 0, 0, NULL, 0) == -1 && errno == ENOSYS, "a flag that is none: %d", errno);
+    PROMISE(futex(words, 0x1000 | FUTEX_WAIT, 0, 0, NULL, 0) == -1 && errno == ENOSYS,
+            "a flag that is none: %d", errno);
 }
 
 /* ---- What a thread is ---- */
@@ -262,7 +275,8 @@ static void threads_are_told_apart(void)
 
     pthread_barrier_init(&barrier, NULL, cpus - 1);
     together(cpus - 1, look_at_itself);
-    PROMISE(now_ns(CLOCK_PROCESS_CPUTIME_ID) - before_ns >= 1000000, "the process's clock counts all threads");
+    PROMISE(now_ns(CLOCK_PROCESS_CPUTIME_ID) - before_ns >= 1000000,
+            "the process's clock counts all threads");
     PROMISE(syscall(SYS_gettid) == getpid(), "the first thread's is the process's");
 }
 
@@ -315,7 +329,6 @@ static void *compute(void *unused)
         ;
     return NULL;
 }
-
 
 static void *wait_for_ever(void *unused)
 {
