@@ -483,10 +483,13 @@ static void unnamed(void)
     FAILS(fcntl(file, F_ADD_SEALS, F_SEAL_WRITE), EPERM);
     FAILS(memfd_create("x", 0x4000), EINVAL);
     close(file);
-    int shared = shm_open("/tacet-test", O_CREAT | O_EXCL | O_RDWR, 0600);
+    /* Ranks share /dev/shm and come here at the same time: each has a name of its own. */
+    char name[32];
+    snprintf(name, sizeof(name), "/tacet-test-%d", getpid());
+    int shared = shm_open(name, O_CREAT | O_EXCL | O_RDWR, 0600);
     PROMISE(shared >= 0, "errno %d", errno);
     IS(ftruncate(shared, 4096), 0);
-    IS(shm_unlink("/tacet-test"), 0);
+    IS(shm_unlink(name), 0);
     close(shared);
 }
 
