@@ -18,8 +18,7 @@
 cache=${TACET_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tacet}
 codename=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")
 
-# unavailable REASON: the thing cannot be had here. Status 3 tells callers that this is not an error in the
-# tree.
+# unavailable REASON: the package is not available here. Status 3 means that this is not an error in the tree.
 unavailable()
 {
     echo "${0##*/ports/}: $*" >&2
@@ -69,7 +68,7 @@ END
     [ ! -r "$keyring" ] || options="$options signed-by=$keyring"
     {
         printf '%s\n' "$sources" | sed "s|^|deb [$options] |"
-        # The suite asked for, from the mirror that has the main suite.
+        # The requested suite, from the mirror that has the main suite.
         [ -z "$1" ] || printf '%s\n' "$sources" | awk -v c="$codename" -v s="$codename$1" -v o="$options" \
             '$2 == c { print "deb [" o "] " $1 " " s " " $3 }'
     } | sort -u >"$private/sources.list"

@@ -82,7 +82,7 @@ def cache_folder() -> Path:
 def debian_mirrors() -> list[str]:
     """URLs of the Debian archives that this machine's apt is configured for, in apt's order.
 
-    Other archives cannot be told apart for certain; those that look like Debian's own come first.
+    Other archives cannot be recognised for certain; those that look like Debian's own come first.
     """
     fields = "$(CREATED_BY) $(COMPONENT) $(REPO_URI)"
     command = ["apt-get", "indextargets", "--no-release-info", "--format", fields]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * wake.c: see wake.h. The waiter says that it is about to wait, and the waker leaves it the time to fall
+ * wake.c: see wake.h. The waiter says that it is about to wait, and the waker gives it the time to fall
  * asleep.
  */
 #define _GNU_SOURCE
@@ -71,7 +71,7 @@ static uint64_t wake_once(uint32_t i)
     return meeting.awake_ticks - start;
 }
 
-int wake_measure(uint64_t *least_ticks, uint64_t *median_ticks)
+int wake_measure(uint64_t *minimum_ticks, uint64_t *median_ticks)
 {
     uint64_t ticks[WAKES];
     pthread_t waiter;
@@ -88,7 +88,7 @@ int wake_measure(uint64_t *least_ticks, uint64_t *median_ticks)
         ticks[i - 1] = wake_once(i);
     pthread_join(waiter, NULL);
     order_sort(ticks, WAKES);
-    *least_ticks = ticks[0];
+    *minimum_ticks = ticks[0];
     *median_ticks = ticks[WAKES / 2];
     return waiter_error;
 }

@@ -30,7 +30,7 @@ static bool is_disturbed(uint64_t count, uint64_t nominal)
     return loss_of(count, nominal) >= FTQ_DISTURBED_LOSS;
 }
 
-/* The index behind the detour that begins in the disturbed quantum `first`. */
+/* The index after the end of the detour that begins in the disturbed quantum `first`. */
 static size_t detour_end(const uint64_t *counts, size_t samples, size_t first, uint64_t nominal)
 {
     size_t end = first + 1;

@@ -11,7 +11,7 @@
  * executes nothing but the loop, clock readings, and stores into memory that was touched beforehand.
  *
  * The data format is the public tool's: `PREFIX_T_times.dat`, ticks a line; before them '#' lines, unless -H
- * leaves them away.
+ * omits them.
  */
 #define _GNU_SOURCE
 #include "analysis.h"
@@ -28,10 +28,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BITS_LEAST      3
-#define BITS_MOST       30
+#define BITS_MIN        3
+#define BITS_MAX        30
 #define BITS_DEFAULT    18 /* about a millisecond: a turn is longer than that of the public tool */
-#define SAMPLES_MOST    10000000
+#define SAMPLES_MAX     10000000
 #define SAMPLES_DEFAULT 10000
 
 /* Warm-up: so many samples, or as many as fit into this time, but at least two. */
@@ -55,7 +55,7 @@ static struct {
     uint64_t threshold_ticks;
     bool header_left_away;
     struct team team;
-    struct measurement measurements[TEAM_MOST];
+    struct measurement measurements[TEAM_MAX];
 } run;
 
 static void window_rehearse(struct team_member *member)
@@ -89,11 +89,11 @@ static void help_print(void)
         "\n"
         "  -n SAMPLES  number of samples (default %d)\n"
         "  -w BITS     turns a sample as a power of two, %d to %d (default %d)\n"
-        "  -d TIME     shortest excess that counts as a detour (default %dns, or what the clock can tell)\n"
+        "  -d TIME     shortest excess that counts as a detour (default %dns, or what the clock resolves)\n"
         "  -H          no '#' lines before the data\n" BENCH_HELP "\n"
         "Data: '#' lines, then the ticks of each sample, a line each; samples follow without a gap.\n"
         "Summary: 'key: value' lines on standard error.\n",
-        FIXED_WORK_INSTRUCTIONS, SAMPLES_DEFAULT, BITS_LEAST, BITS_MOST, BITS_DEFAULT, THRESHOLD_NS_DEFAULT,
+        FIXED_WORK_INSTRUCTIONS, SAMPLES_DEFAULT, BITS_MIN, BITS_MAX, BITS_DEFAULT, THRESHOLD_NS_DEFAULT,
         BENCH_HELP_VALUES(&run.bench));
 }
 
@@ -108,10 +108,10 @@ static void options_read(int argc, char **argv)
     while ((letter = getopt(argc, argv, ":n:w:d:H" BENCH_LETTERS)) != -1) {
         switch (letter) {
         case 'n':
-            bench_value_check(bench, 'n', optarg, parse_count(optarg, 1, SAMPLES_MOST, &run.samples));
+            bench_value_check(bench, 'n', optarg, parse_count(optarg, 1, SAMPLES_MAX, &run.samples));
             break;
         case 'w':
-            bench_value_check(bench, 'w', optarg, parse_count(optarg, BITS_LEAST, BITS_MOST, &run.work_bits));
+            bench_value_check(bench, 'w', optarg, parse_count(optarg, BITS_MIN, BITS_MAX, &run.work_bits));
             break;
         case 'd':
             bench_value_check(bench, 'd', optarg, parse_time_ns(optarg, &run.threshold_ns));
@@ -129,21 +129,21 @@ static void options_read(int argc, char **argv)
     bench_options_check(bench, argc, argv);
 }
 
-/* What the clock cannot tell apart is no detour: four readings back to back and two of its steps. */
+/* What the clock cannot resolve is no detour: four readings back to back and two of its steps. */
 static void threshold_decide(void)
 {
-    const uint64_t least_ticks = 4 * run.bench.grain.read_ticks + 2 * run.bench.grain.step_ticks;
+    const uint64_t minimum_ticks = 4 * run.bench.grain.read_ticks + 2 * run.bench.grain.step_ticks;
 
     run.threshold_ticks =
         bench_ticks(&run.bench, (double)(run.threshold_ns ? run.threshold_ns : THRESHOLD_NS_DEFAULT));
-    if (run.threshold_ticks >= least_ticks)
+    if (run.threshold_ticks >= minimum_ticks)
         return;
     if (run.threshold_ns) {
         fprintf(stderr, "fwq: -d %" PRIu64 "ns: the clock cannot tell that here: give at least %.0fns\n",
-                run.threshold_ns, bench_ns(&run.bench, (double)least_ticks) + 1);
+                run.threshold_ns, bench_ns(&run.bench, (double)minimum_ticks) + 1);
         exit(2);
     }
-    run.threshold_ticks = least_ticks;
+    run.threshold_ticks = minimum_ticks;
 }
 
 /* Finds memory and output files before anything is measured. False, with a message, if one is missing. */

@@ -20,7 +20,7 @@
 struct bench {
     const char *program; /* its name, for messages */
     const char *prefix;  /* -o: what file names begin with */
-    const char *suffix;  /* what they end with, behind the number: ".dat" */
+    const char *suffix;  /* what they end with, after the number: ".dat" */
     bool prefix_given;
     bool to_stdout;      /* -s */
     bool cpus_given;     /* by -c or -t: then failing to be there is an error */
@@ -29,9 +29,9 @@ struct bench {
     struct clock_grain grain;
     struct together_place place;
     size_t thread_count;
-    uint32_t cpus[TEAM_MOST];
+    uint32_t cpus[TEAM_MAX];
     /* -t and -c as given. */
-    uint64_t threads_asked;
+    uint64_t threads_requested;
     const char *list;
     size_t list_count;
 };
@@ -63,7 +63,7 @@ void bench_option(struct bench *bench, int letter);
 /* After the options are read: no words may be left, and the CPUs are chosen. */
 void bench_options_check(struct bench *bench, int argc, char **argv);
 
-/* Finds out what a tick lasts and what the clock can tell apart. False, with a message. */
+/* Finds out what a tick lasts and what the clock resolves. False, with a message. */
 bool bench_clock_prepare(struct bench *bench);
 
 /* ns in ticks of the clock, and back. */

@@ -5,8 +5,8 @@
  * loop's own time.
  *
  * It runs for a fixed time, so that it ends on a silent kernel too. The threshold is absolute, because on a
- * processor whose clock advances in steps a multiple of the least distance makes noise of every step; it is
- * raised, and the summary says so, where the clock or the loop is too coarse for it. The record of detours
+ * processor whose clock advances in steps a multiple of the smallest distance makes noise of every step; it
+ * is raised, and the summary says so, where the clock or the loop is too coarse for it. The record of detours
  * was touched beforehand. Recording one belongs to the next distance: no time is unseen.
  *
  * The same ELF file runs on Tacet and on Linux; between the two readings of the kernel's entry counters there
@@ -34,7 +34,7 @@
 #define RUNTIME_NS_DEFAULT   UINT64_C(10000000000)
 #define THRESHOLD_NS_DEFAULT 100
 #define RECORDS_DEFAULT      100000
-#define RECORDS_MOST         10000000
+#define RECORDS_MAX          10000000
 
 struct detour {
     uint64_t start_ticks; /* the read before it, from the first read of the window */
@@ -49,7 +49,7 @@ struct measurement {
     uint64_t reads;
     uint64_t found;         /* detours, also those for which there was no room */
     uint64_t gap_sum_ticks; /* of all found */
-    uint64_t gap_most_ticks;
+    uint64_t gap_max_ticks;
     uint64_t backwards; /* reads below the one before */
     uint64_t controls;  /* system calls made for -k */
 };
@@ -64,7 +64,7 @@ static struct {
     uint64_t control_ticks;
     double loop_ticks; /* of one turn, undisturbed */
     struct team team;
-    struct measurement measurements[TEAM_MOST];
+    struct measurement measurements[TEAM_MAX];
 } run;
 
 static void detour_record(struct measurement *m, uint64_t previous_ticks, uint64_t gap_ticks)
@@ -75,8 +75,8 @@ static void detour_record(struct measurement *m, uint64_t previous_ticks, uint64
     }
     m->found++;
     m->gap_sum_ticks += gap_ticks;
-    if (gap_ticks > m->gap_most_ticks)
-        m->gap_most_ticks = gap_ticks;
+    if (gap_ticks > m->gap_max_ticks)
+        m->gap_max_ticks = gap_ticks;
 }
 
 /* Watches for `runtime_ticks`. From the first reading on, all time is seen. */
@@ -123,12 +123,13 @@ static void window_measure(struct team_member *member, uint64_t origin_ticks)
     window_watch(member->data, run.team.planned_ticks);
 }
 
-/* The least mean of many short runs: what a turn takes when nothing disturbs it, whatever the clock's step.
+/* The smallest mean of many short runs: what a turn takes when nothing disturbs it, whatever the clock's
+ * step.
  */
 static double loop_ticks_calibrate(void)
 {
     uint64_t span_ticks = 0;
-    double least = 0;
+    double minimum = 0;
 
     for (int attempt = 0; attempt < 200; attempt++) {
         uint64_t previous_ticks, now_ticks = cycles_now(), first_ticks = now_ticks, turns = 0;
@@ -143,10 +144,10 @@ static double loop_ticks_calibrate(void)
         }
         turns = clock_watch(first_ticks + span_ticks, UINT64_MAX, &previous_ticks, &now_ticks);
         mean = (double)(now_ticks - first_ticks) / (double)turns;
-        if (least <= 0 || mean < least)
-            least = mean;
+        if (minimum <= 0 || mean < minimum)
+            minimum = mean;
     }
-    return least;
+    return minimum;
 }
 
 static void help_print(void)
@@ -186,7 +187,7 @@ static void options_read(int argc, char **argv)
             bench_value_check(bench, 'd', optarg, parse_time_ns(optarg, &run.threshold_ns));
             break;
         case 'n':
-            bench_value_check(bench, 'n', optarg, parse_count(optarg, 1, RECORDS_MOST, &run.records));
+            bench_value_check(bench, 'n', optarg, parse_count(optarg, 1, RECORDS_MAX, &run.records));
             break;
         case 'k':
             bench_value_check(bench, 'k', optarg, parse_time_ns(optarg, &run.control_ns));
@@ -314,7 +315,7 @@ static void lengths_print(struct measurement *m)
     fprintf(out, "detour_mean: %.1f ns\n", bench_ns(&run.bench, r.mean - run.loop_ticks));
     for (size_t i = 0; i < SELFISH_QUANTILE_COUNT; i++)
         fprintf(out, "detour_%s: %.0f ns\n", names[i], length_ns(r.quantiles[i]));
-    fprintf(out, "detour_maximum: %.0f ns\n", length_ns(m->gap_most_ticks));
+    fprintf(out, "detour_maximum: %.0f ns\n", length_ns(m->gap_max_ticks));
 }
 
 static void summary_print(const struct team_member *member)

@@ -9,8 +9,8 @@
 #
 # Makes `vmlinuz`, `vmlinux` (the same without its compression, see extract.py), `config` (what it was built
 # with) and `version` there. The first time needs the network, later ones only the cache; remove the cache's
-# folder of the same name for a newer kernel. Exits 3, with one line on stderr, when it cannot be had, and 2
-# for a flavour there is not.
+# folder of the same name for a newer kernel. Exits 3, with one line on stderr, when it is not available, and
+# 2 for a flavour there is not.
 
 set -eu
 

@@ -48,7 +48,7 @@ if [ -f debian/patches/series ]; then
         [ -z "$patch" ] || patch -s -p1 <"debian/patches/$patch"
     done
 fi
-# What a calling make was told is not for musl's.
+# The options of a calling make are not meant for musl's.
 unset MAKEFLAGS MFLAGS
 # No path of this machine gets into the library, so that two builds are the same.
 if ! { ./configure --target="$arch" --disable-shared --disable-wrapper \

@@ -6,7 +6,8 @@
 # -icount.
 #
 # Nothing happens where the system's QEMU is new enough, or where it has been unpacked before. The first time
-# needs the network, later ones only the cache. Exits 3, with one line on stderr, when QEMU 10 cannot be had.
+# needs the network, later ones only the cache. Exits 3, with one line on stderr, when QEMU 10 is not
+# available.
 
 set -eu
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* aux_vector.c: what the kernel tells a program at its start, and the vDSO that serves the clock. */
+/* aux_vector.c: what the kernel passes to a program at its start, and the vDSO that serves the clock. */
 #include "conform.h"
 
 #include <elf.h>

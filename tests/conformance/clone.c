@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* clone.c: a thread by the bare call: its stack, its number told in two places, its end a wake-up. */
+/* clone.c: a thread by the bare call: its stack, its number reported in two places, its end a wake-up. */
 #include "conform.h"
 
 #define THREAD                                                                          \
@@ -42,11 +42,11 @@ CONFORM(clone)
     if (thread > 0) {
         while (__atomic_load_n(&childs_word, __ATOMIC_SEQ_CST) == 1)
             sys(SYS_futex, &childs_word, FUTEX_WAIT, 1, NULL);
-        holds("told to the parent", parents_word == thread);
+        holds("reported to the parent", parents_word == thread);
         result("its word at its end", childs_word);
         result("what it did", conform_clone_sum);
         rest_ms(10);
-        result("it is gone", sys(SYS_tgkill, sys(SYS_getpid), thread, 0));
+        result("it has ended", sys(SYS_tgkill, sys(SYS_getpid), thread, 0));
     }
     result("CLONE_SIGHAND without CLONE_VM", sys(SYS_clone, CLONE_SIGHAND, 0));
     result("CLONE_THREAD without CLONE_SIGHAND", sys(SYS_clone, CLONE_THREAD | CLONE_VM, 0));

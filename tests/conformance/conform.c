@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * conform.c [--list] [NAME…]: runs the conformance tests of this folder one after the other, by name, or
- * those that are named; conform.h tells the rules. The last line tells how many ran, so that an end half-way
+ * those that are named; conform.h states the rules. The last line says how many ran, so that an end half-way
  * cannot pass for a whole run.
  */
 #include "conform.h"
@@ -179,11 +179,11 @@ int main(int count, char **arguments)
         return 0;
     }
     for (size_t i = 0; i < known; i++) {
-        bool wanted = count == 1;
+        bool selected = count == 1;
 
         for (int a = 1; a < count; a++)
-            wanted |= strcmp(arguments[a], tests[i]->name) == 0;
-        if (!wanted)
+            selected |= strcmp(arguments[a], tests[i]->name) == 0;
+        if (!selected)
             continue;
         run(tests[i]);
         ran++;

@@ -2,12 +2,12 @@
 /*
  * conform.h: what the conformance tests share. A test is one file, about one system call or one family:
  * CONFORM(name) { … }. It makes calls with sys(), which is the bare instruction, so that no C library
- * stands between the test and the kernel, and tells what came of them, one line a check:
+ * stands between the test and the kernel, and prints what came of them, one line a check:
  *
  *     NAME: what was tried: what came out
  *
  * The same ELF file runs on Linux and on Tacet and must print the same. So a value that may rightly differ
- * (an address, a process's number, a time) is never printed: holds() tells whether it is as it must be. What
+ * (an address, a process's number, a time) is never printed: holds() prints whether it is as it must be. What
  * was tried is named once in a test. Linux's behaviour is what its manual pages say and what Debian's kernel
  * does; where the two disagree the kernel wins.
  *
@@ -66,13 +66,13 @@ void text(const char *what, const char *value);
 #define NOWHERE     ((void *)8)
 #define KERNEL_SIDE ((void *)0xffff800000000000)
 
-/* Memory of which the next byte behind `bytes` (at most a page) cannot be touched; memory that cannot be
+/* Memory of which the first byte after `bytes` (at most a page) cannot be touched; memory that cannot be
  * written. */
 char *edge(size_t bytes);
 char *read_only(void);
 
 /* An empty folder of the test's own in /tmp becomes the current directory; false, with a line of its own, if
- * it cannot be had. */
+ * there is none. */
 bool in_tmp(void);
 
 /* A file with a text in it, opened for reading and writing; a descriptor or a negative errno. */

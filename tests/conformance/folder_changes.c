@@ -35,7 +35,7 @@ CONFORM(folder_changes)
     result("links", links);
     if (list)
         rewinddir(list);
-    /* Removing what one has just been told of must not hide the rest. */
+    /* Removing what was just listed must not hide the rest. */
     for (count = 0; list && (entry = readdir(list));)
         if (entry->d_type == DT_REG) {
             count++;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* futex_threads.c: waiters are woken as many as asked for, moved, and by their bits. */
+/* futex_threads.c: as many waiters are woken as requested, some are requeued, some are chosen by their
+ * bits. */
 #include "conform.h"
 
 static int word, other_word, asleep, woken;
@@ -13,11 +14,11 @@ static void *waiter(void *bits)
 }
 
 /* Until a count has been reached, at most a second. */
-static bool reached(const int *count, int wanted)
+static bool reached(const int *count, int expected)
 {
-    for (int i = 0; i < 1000 && __atomic_load_n(count, __ATOMIC_SEQ_CST) < wanted; i++)
+    for (int i = 0; i < 1000 && __atomic_load_n(count, __ATOMIC_SEQ_CST) < expected; i++)
         rest_ms(1);
-    return __atomic_load_n(count, __ATOMIC_SEQ_CST) == wanted;
+    return __atomic_load_n(count, __ATOMIC_SEQ_CST) == expected;
 }
 
 CONFORM(futex_threads)

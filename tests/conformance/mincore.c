@@ -11,7 +11,7 @@ CONFORM(mincore)
     memset(place, 7, 8192);
     result("two pages", sys(SYS_mincore, place, 8192, pages));
     result("are there", (pages[0] & 1) + (pages[1] & 1));
-    result("no more than two are told", pages[2]);
+    result("no more than two are reported", pages[2]);
     result("not at a page", sys(SYS_mincore, place + 1, 4096, pages));
     result("nobody's memory", sys(SYS_mincore, 0x10000, 4096, pages));
     result("to nobody's memory", sys(SYS_mincore, place, 8192, NOWHERE));

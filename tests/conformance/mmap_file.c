@@ -13,7 +13,7 @@ CONFORM(mmap_file)
         return;
     }
     holds("has the file's bytes", memcmp(own, "first\nsecond\nthird\n", TEXT_BYTES) == 0);
-    result("and zero behind them", own[TEXT_BYTES] + own[4095]);
+    result("and zero after them", own[TEXT_BYTES] + own[4095]);
     own[0] = 'F';
     sys(SYS_pread64, file, bytes, 1, 0);
     holds("a write stays one's own", bytes[0] == 'f');

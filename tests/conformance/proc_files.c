@@ -2,7 +2,7 @@
 /* proc_files.c: pseudo files that programs read: there, readable, of the shape that they have on Linux. */
 #include "conform.h"
 
-/* The whole of a pseudo file, with a NUL behind it; its bytes, or an errno. */
+/* The whole of a pseudo file, with a NUL after it; its bytes, or an errno. */
 static long whole(const char *path, char *to, size_t room)
 {
     long file = sys(SYS_open, path, O_RDONLY), got, sum = 0;

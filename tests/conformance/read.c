@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* read.c: bytes come in order, end is 0, and a bad place or descriptor is told before anything moves. */
+/* read.c: bytes come in order, end is 0, and a bad place or descriptor is reported before anything moves. */
 #include "conform.h"
 
 CONFORM(read)

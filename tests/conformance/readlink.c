@@ -8,7 +8,7 @@ CONFORM(readlink)
 
     memset(path, '#', sizeof(path));
     result("a link", sys(SYS_readlink, "/data/link", path, sizeof(path)));
-    holds("no NUL behind it", memcmp(path, "text#", 5) == 0);
+    holds("no NUL after it", memcmp(path, "text#", 5) == 0);
     result("cut", sys(SYS_readlink, "/data/link", path, 2));
     result("no room", sys(SYS_readlink, "/data/link", path, 0));
     result("room below 0", sys(SYS_readlink, "/data/link", path, -1));

@@ -28,7 +28,7 @@ CONFORM(unlink)
     sys(SYS_symlink, "file", "link");
     result("a link", sys(SYS_unlink, "link"));
     result("its target stays", sys(SYS_stat, "file", &status));
-    result("a file with a slash behind it", sys(SYS_unlink, "file/"));
+    result("a file with a slash after it", sys(SYS_unlink, "file/"));
     result("an empty name", sys(SYS_unlink, ""));
     result("nobody's memory", sys(SYS_unlink, NOWHERE));
 }

@@ -33,7 +33,7 @@
 
 #define PAGE        4096UL
 #define TIMERS      1000000
-#define LENGTH_MOST 4200
+#define LENGTH_MAX  4200
 #define STACK_BYTES 32768
 
 static long raw(long number, long a, long b, long c, long d)
@@ -43,7 +43,7 @@ static long raw(long number, long a, long b, long c, long d)
     return result == -1 ? -errno : result;
 }
 
-/* Memory with nothing behind it. */
+/* Memory with nothing mapped above it. */
 static char *pages_map(unsigned count)
 {
     char *memory = mmap(NULL, (count + 1) * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -137,7 +137,7 @@ static void vectors_that_lie(void)
 
 /* ---- paths ---- */
 
-static char path[LENGTH_MOST + 8];
+static char path[LENGTH_MAX + 8];
 
 /* A path of `length` bytes: `piece` as often as it fits, and filled up with `last`. */
 static const char *path_of(const char *piece, size_t length, char last)
@@ -153,14 +153,14 @@ static const char *path_of(const char *piece, size_t length, char last)
 
 static long stat_of(const char *name)
 {
-    struct stat told;
+    struct stat answer;
 
-    return stat(name, &told) ? -errno : 0;
+    return stat(name, &answer) ? -errno : 0;
 }
 
 static void every_length(void)
 {
-    for (size_t length = 1; length <= LENGTH_MOST; length++) {
+    for (size_t length = 1; length <= LENGTH_MAX; length++) {
         long fits = length < PATH_MAX ? 0 : -ENAMETOOLONG,
              open_answer = open(path_of("a", length, 'a'), O_RDONLY);
 
@@ -179,7 +179,7 @@ static void too_long_for_every_call(void)
                                     SYS_rmdir, SYS_unlink, SYS_truncate, SYS_chmod,  SYS_readlink };
     static const long by_two[] = { SYS_rename, SYS_link, SYS_symlink };
 
-    for (size_t length = PATH_MAX; length <= LENGTH_MOST; length += LENGTH_MOST - PATH_MAX) {
+    for (size_t length = PATH_MAX; length <= LENGTH_MAX; length += LENGTH_MAX - PATH_MAX) {
         path_of("./", length, '.');
         for (unsigned i = 0; i < sizeof(by_path) / sizeof(by_path[0]); i++)
             PROMISE(raw(by_path[i], (long)path, 0, 64, 0) == -ENAMETOOLONG, "call %ld, %zu bytes", by_path[i],
@@ -200,12 +200,12 @@ static void without_an_end(void)
 
     memset(memory, '/', 2 * PAGE);
     for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-        long wanted = lengths[i] < PATH_MAX ? -EFAULT : -ENAMETOOLONG,
+        long expected = lengths[i] < PATH_MAX ? -EFAULT : -ENAMETOOLONG,
              at = (long)(memory + 2 * PAGE - lengths[i]);
 
-        PROMISE(raw(SYS_open, at, O_RDONLY, 0, 0) == wanted, "%zu bytes", lengths[i]);
-        PROMISE(raw(SYS_mkdir, at, 0755, 0, 0) == wanted, "%zu bytes", lengths[i]);
-        PROMISE(raw(SYS_rename, (long)"d", at, 0, 0) == wanted, "%zu bytes", lengths[i]);
+        PROMISE(raw(SYS_open, at, O_RDONLY, 0, 0) == expected, "%zu bytes", lengths[i]);
+        PROMISE(raw(SYS_mkdir, at, 0755, 0, 0) == expected, "%zu bytes", lengths[i]);
+        PROMISE(raw(SYS_rename, (long)"d", at, 0, 0) == expected, "%zu bytes", lengths[i]);
     }
 }
 

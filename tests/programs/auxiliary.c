@@ -17,7 +17,7 @@ extern void _start(void);
 
 int main(int count, char **arguments)
 {
-    /* The vector stands behind the environment's NULL; walk it as a C library does. */
+    /* The vector stands after the environment's NULL; walk it as a C library does. */
     char **end = environ;
     unsigned seen_null = 0, entries = 0;
 

@@ -3,7 +3,7 @@
  * call_fuzz.c [-s SEED] [-n CALLS] [-t SECONDS] [-j THREADS] [-T FROM]: system calls at random, all numbers
  * from 0 to 511 and some beyond, with arguments that are half right: open descriptors of all kinds and closed
  * ones, paths that there are, memory of all kinds (writable, read-only, without rights, nobody's, the
- * kernel's, at a page's end), lengths at borders. call_shapes.h tells what a call takes, suicide.h which
+ * kernel's, at a page's end), lengths at borders. call_shapes.h says what a call takes, suicide.h which
  * calls have to be left out.
  *
  * After each call: the result is a value or an errno, read-only memory is untouched, no address of the kernel
@@ -32,11 +32,11 @@
 #include <tacet.h>
 #include <time.h>
 
-#define PAGE         4096UL
-#define USER_LIMIT   0x00007ffffffff000UL
-#define THREADS_MOST 64
-#define PROGRESS     16384
-#define RENEWAL      1024 /* calls after which the ground is made anew */
+#define PAGE        4096UL
+#define USER_LIMIT  0x00007ffffffff000UL
+#define THREADS_MAX 64
+#define PROGRESS    16384
+#define RENEWAL     1024 /* calls after which the ground is made anew */
 
 /* A thread's arena, at a place of its own with nothing around it: writable | writable | read-only | no rights
  * | hole | writable | hole */
@@ -47,7 +47,7 @@ enum { READ_ONLY = 2, NO_RIGHTS = 3, HOLE = 4, ISLAND = 5, ARENA_PAGES = 7 };
 #define TIMES_BYTES    256
 #define NAMES          1024 /* paths, 64 bytes each */
 #define NAMES_COUNT    12
-#define TIMERS_MOST    128
+#define TIMERS_MAX     128
 #define MEMORY_WAIT_NS UINT64_C(20000000000)
 
 struct fuzzer {
@@ -57,7 +57,7 @@ struct fuzzer {
     uint64_t heap_end;
 };
 
-static unsigned long calls_most = ~0UL, trace_from = ~0UL;
+static unsigned long calls_max = ~0UL, trace_from = ~0UL;
 static uint64_t seed = 1, seconds = 10, end_ns;
 static unsigned threads = 1;
 static int descriptors[16];
@@ -226,7 +226,7 @@ static void ground_make(void)
     CALL(SYS_umask, 022);
 }
 
-/* Nothing that comes from outside or is asked for by accident may end the program: signals are ignored, and
+/* Nothing that comes from outside or is requested by accident may end the program: signals are ignored, and
  * blocked. */
 static void signals_ignore(void)
 {
@@ -419,7 +419,7 @@ static void call_make(struct fuzzer *f, long number, const uint64_t *a)
     if (number == SYS_rt_sigaction)
         CALL(SYS_rt_sigaction, a[0], (uint64_t)ignore, 0, 8);
     if (number == SYS_timer_create && a[1] != 0) /* its signal may be SIGSTOP or SIGKILL */
-        for (uint64_t timer = 0; timer < TIMERS_MOST; timer++)
+        for (uint64_t timer = 0; timer < TIMERS_MAX; timer++)
             CALL(SYS_timer_delete, timer);
     if (number == SYS_brk)
         CALL(SYS_brk, f->heap_end);
@@ -446,7 +446,7 @@ static void *fuzz(void *fuzzer)
     f->arena = ARENA_FIRST + f->number * ROOM;
     f->state = (seed + f->number * 1000003) * 0x9e3779b97f4a7c15 + 1;
     arena_make(f);
-    while (f->made + f->skipped < calls_most) {
+    while (f->made + f->skipped < calls_max) {
         long number = number_of_call(f);
         const char *shape = number >= 0 && number < 512 ? call_shapes[number] : NULL;
         uint64_t a[6];
@@ -538,14 +538,14 @@ static int usage(void)
 {
     fprintf(stderr,
             "usage: call_fuzz [-s SEED] [-n CALLS] [-t SECONDS] [-j THREADS (1-%d)] [-T TRACE-FROM]\n",
-            THREADS_MOST);
+            THREADS_MAX);
     return 64;
 }
 
 int main(int count, char **arguments)
 {
-    static struct fuzzer fuzzers[THREADS_MOST];
-    pthread_t handles[THREADS_MOST];
+    static struct fuzzer fuzzers[THREADS_MAX];
+    pthread_t handles[THREADS_MAX];
     unsigned long made = 0, skipped = 0, succeeded = 0;
     const char *rank = getenv("TACET_RANK");
 
@@ -557,7 +557,7 @@ int main(int count, char **arguments)
             seed = value;
             break;
         case 'n':
-            calls_most = value;
+            calls_max = value;
             break;
         case 't':
             seconds = value;
@@ -572,7 +572,7 @@ int main(int count, char **arguments)
             return usage();
         }
     }
-    if (threads < 1 || threads > THREADS_MOST || optind != count)
+    if (threads < 1 || threads > THREADS_MAX || optind != count)
         return usage();
     if (rank && atoi(rank) == 0 && getenv("TACET_SIZE") && atoi(getenv("TACET_SIZE")) > 1)
         return witness();

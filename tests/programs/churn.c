@@ -111,9 +111,9 @@ static atomic_uint turn; /* even: the first thread's; odd: the second's */
 static _Atomic uint64_t shared_tag;
 static atomic_int shared_writable;
 
-static void turn_wait(unsigned wanted)
+static void turn_wait(unsigned expected)
 {
-    while (atomic_load(&turn) != wanted)
+    while (atomic_load(&turn) != expected)
         __builtin_ia32_pause();
 }
 
@@ -221,10 +221,10 @@ int main(int argc, char **argv)
     own_memory(NULL);
     for (unsigned i = 1; i < threads; i++)
         pthread_join(others[i], NULL);
-    PROMISE(free_memory() == before, "%ld bytes are gone", (long)(before - free_memory()));
+    PROMISE(free_memory() == before, "%ld bytes are missing", (long)(before - free_memory()));
     two_at_a_time();
     replaced();
     PROMISE(atomic_load(&broken) == 0, "%u checks", atomic_load(&broken));
-    PROMISE(free_memory() == before, "%ld bytes are gone", (long)(before - free_memory()));
+    PROMISE(free_memory() == before, "%ld bytes are missing", (long)(before - free_memory()));
     return promises_kept();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * clocks.c: every clock goes forward, all agree with each other and with the TSC at the rate that the node
- * tells. Prints the node's rate in Hz, and the time of day at the start in seconds since 1970.
+ * reports. Prints the node's rate in Hz, and the time of day at the start in seconds since 1970.
  */
 #include "promise.h"
 

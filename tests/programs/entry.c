@@ -2,7 +2,7 @@
 /*
  * entry.c: at its first instruction a program finds its registers zero and its vector state initial: nothing
  * of the kernel's or the boot loader's. Afterwards, a system call changes RAX, RCX and R11 and nothing else.
- * Without any library. Status 0, or a number that tells what did not hold.
+ * Without any library. Status 0, or a number that says what did not hold.
  */
 #include <stdint.h>
 
@@ -76,7 +76,7 @@ void check(void)
         end(1);
     if (entered.r8 | entered.r9 | entered.r10 | entered.r12 | entered.r13 | entered.r14 | entered.r15)
         end(2);
-    /* What SYSRET itself leaves: the program's own first address and its own flags. */
+    /* What SYSRET itself sets: the program's own first address and its own flags. */
     if ((entered.rcx && entered.rcx != (uint64_t)_start) || (entered.r11 && (entered.r11 & ~0x202ULL)))
         end(3);
     if (entered.flags != 0x202)

@@ -22,7 +22,7 @@ static char data[64] = { (char)0xc3 }; /* a RET instruction */
 
 typedef void function(void);
 
-/* An instruction whose address is told before it runs. */
+/* An instruction whose address is printed before it runs. */
 #define DEED(name, instruction)                                            \
     extern char at_##name[];                                               \
     static void name(void)                                                 \
@@ -236,7 +236,7 @@ static void read_beyond(void)
     look(0x00007ffffffff000);
 }
 
-/* Such an access tells no address: the CPU keeps none. */
+/* Such a fault reports no address: the CPU keeps none. */
 __attribute__((noipa)) static void look_silently(unsigned long address)
 {
     (void)*(volatile char *)address;
@@ -363,14 +363,14 @@ static const struct {
 
 int main(int count, char **arguments)
 {
-    const char *wanted = count > 1 ? arguments[1] : "list";
+    const char *requested = count > 1 ? arguments[1] : "list";
 
     (void)write_relro;
     for (unsigned i = 0; i < sizeof(deeds) / sizeof(deeds[0]); i++) {
-        if (strcmp(wanted, "list") == 0)
+        if (strcmp(requested, "list") == 0)
             printf("%s %d\n", deeds[i].name, deeds[i].signal);
-        else if (strcmp(wanted, deeds[i].name) == 0)
+        else if (strcmp(requested, deeds[i].name) == 0)
             deeds[i].run();
     }
-    return strcmp(wanted, "list") == 0 ? 0 : NO_CONSEQUENCE;
+    return strcmp(requested, "list") == 0 ? 0 : NO_CONSEQUENCE;
 }

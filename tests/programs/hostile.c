@@ -153,7 +153,7 @@ static bool inside_room(uint64_t address, uint64_t bytes)
            address + bytes <= ARENA + ROOM_ABOVE;
 }
 
-/* A range that the kernel has to refuse whatever it is asked for, or one of the arena's. */
+/* A range that the kernel has to refuse for every call, or one of the arena's. */
 static bool range_is_safe(uint64_t address, uint64_t bytes)
 {
     return bytes == 0 || address % PAGE || address >= USER_LIMIT || bytes > USER_LIMIT - address ||
@@ -270,10 +270,10 @@ static int leaks(uint64_t page)
 
 static int is_filled_with(uint64_t page, uint8_t byte)
 {
-    const uint64_t *words = (const uint64_t *)page, wanted = byte * 0x0101010101010101UL;
+    const uint64_t *words = (const uint64_t *)page, expected = byte * 0x0101010101010101UL;
 
     for (unsigned i = 0; i < PAGE / 8; i++)
-        if (words[i] != wanted)
+        if (words[i] != expected)
             return 0;
     return 1;
 }

@@ -40,7 +40,7 @@ static siginfo_t seen;
 static uint32_t word;
 static struct timespec left;
 /* an empty pipe, a full one; an eventfd; an epoll set of the empty pipe; a file that is locked, twice open */
-static int input[2], full[2], events, set, owned, wanted;
+static int input[2], full[2], events, set, owned, contender;
 static char block[65536];
 
 static long now_ns(void)
@@ -101,14 +101,14 @@ static long wait_event(void)
 
 static long wait_flock(void)
 {
-    return syscall(SYS_flock, wanted, LOCK_EX);
+    return syscall(SYS_flock, contender, LOCK_EX);
 }
 
 static long wait_record(void)
 {
     struct flock range = { .l_type = F_WRLCK, .l_start = 7, .l_len = 3 };
 
-    return syscall(SYS_fcntl, wanted, F_OFD_SETLKW, &range);
+    return syscall(SYS_fcntl, contender, F_OFD_SETLKW, &range);
 }
 
 static long wait_nanosleep(void)
@@ -251,9 +251,9 @@ static void hold_back(void)
         ;
     while (poll(&writable, 1, 0) == 1 && write(full[1], block, 4096) == 4096)
         ;
-    flock(wanted, LOCK_UN);
+    flock(contender, LOCK_UN);
     range.l_type = F_UNLCK;
-    fcntl(wanted, F_OFD_SETLK, &range);
+    fcntl(contender, F_OFD_SETLK, &range);
     range.l_type = F_WRLCK;
     PROMISE(flock(owned, LOCK_EX | LOCK_NB) == 0 && fcntl(owned, F_OFD_SETLK, &range) == 0, "%d", errno);
 }
@@ -463,14 +463,14 @@ int main(int argc, char **argv)
     }
     owned = memfd_create("owned", 0);
     snprintf(own, sizeof(own), "/proc/self/fd/%d", owned);
-    wanted = open(own, O_RDWR);
-    if (wanted < 0) { /* no such folder: a file with a name */
+    contender = open(own, O_RDWR);
+    if (contender < 0) { /* no such folder: a file with a name */
         owned = open("/tmp/owned", O_RDWR | O_CREAT, 0600);
-        wanted = open("/tmp/owned", O_RDWR);
+        contender = open("/tmp/owned", O_RDWR);
         unlink("/tmp/owned");
     }
     events = eventfd(0, 0), set = epoll_create1(0);
-    if (pipe(input) || pipe(full) || wanted < 0 || events < 0 ||
+    if (pipe(input) || pipe(full) || contender < 0 || events < 0 ||
         epoll_ctl(set, EPOLL_CTL_ADD, input[0], &event))
         return 70;
     interrupted_calls_end_as_on_linux();

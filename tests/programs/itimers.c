@@ -49,7 +49,7 @@ static struct itimerspec spec(long value_ns, long interval_ns)
                                 { value_ns / 1000000000, value_ns % 1000000000 } };
 }
 
-/* The raw calls: C libraries put threads of their own behind some of them. */
+/* The raw calls: C libraries put threads of their own into some of them. */
 static int create(clockid_t clock, int notify, int signal, long value)
 {
     struct {
@@ -96,7 +96,7 @@ static void interval_timers_ring(void)
     getitimer(ITIMER_REAL, &old);
     PROMISE(runs == 0 && old.it_value.tv_sec == 0 && old.it_value.tv_usec == 0, "%d", (int)runs);
     alarm(100);
-    PROMISE(alarm(0) == 100, "what was left is told");
+    PROMISE(alarm(0) == 100, "the time left is reported");
     PROMISE(alarm(0) == 0, "nothing is left");
     value.it_value.tv_usec = 1000000;
     PROMISE(setitimer(ITIMER_REAL, &value, NULL) < 0 && errno == EINVAL, "%d", errno);
@@ -134,7 +134,7 @@ static void timers_ring_once_or_again(int clock)
         ;
     PROMISE(runs == 1, "%d", (int)runs);
     PROMISE(syscall(SYS_timer_delete, id) == 0, "%d", errno);
-    PROMISE(set(id, 0, 1, 1) == -EINVAL, "a timer that is gone was set");
+    PROMISE(set(id, 0, 1, 1) == -EINVAL, "a timer that was deleted was set");
 }
 
 static void overruns_are_counted(void)
@@ -167,7 +167,7 @@ static void overruns_are_counted(void)
     set(id, 0, NS_PER_MS, 0);
     compute_until(now_ns() + 5 * NS_PER_MS);
     syscall(SYS_timer_delete, id);
-    /* Linux keeps the signal of one that is gone, or not, by its version */
+    /* Linux keeps the signal of a deleted timer, or not, depending on its version */
     sigtimedwait(&mask, &info, &none);
     sigprocmask(SIG_UNBLOCK, &mask, NULL);
 }

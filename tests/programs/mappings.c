@@ -2,8 +2,8 @@
 /*
  * mappings.c SEED STEPS: random mmap, munmap, mprotect, mremap and madvise in a window of address space,
  * beside a model that knows for each page whether it is there, which rights it has and what is in it. Whether
- * a page can be read or written is asked of the kernel (EFAULT or not), so that a difference is told and not
- * died of.
+ * a page can be read or written is found out by a system call (EFAULT or not), so that a difference is
+ * reported and does not kill the program.
  *
  * Each mapped page holds its own random word at a random place; new memory must be zero, moved memory must
  * have moved. At the end all is given back, and the node must have as much free memory as before.

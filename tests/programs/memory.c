@@ -3,8 +3,8 @@
  * memory.c: every page of the program image has the rights that its segment asks for and no more; calls on
  * the address space answer as Linux's do.
  *
- * Whether a page can be read or written is asked of the kernel, which copies with the program's rights and
- * answers EFAULT instead of a fault.
+ * Whether a page can be read or written is found out by a system call: the kernel copies with the program's
+ * rights and answers EFAULT instead of a fault.
  */
 #define _GNU_SOURCE
 #include "promise.h"
@@ -126,7 +126,7 @@ static void fixed_calls(void)
 {
     char *at = map((void *)0x200000000000, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_FIXED);
 
-    PROMISE(at == (char *)0x200000000000, "where asked: %p", (void *)at);
+    PROMISE(at == (char *)0x200000000000, "where requested: %p", (void *)at);
     at[0] = at[PAGE] = 3;
     PROMISE(map(at + PAGE, PAGE, PROT_READ | PROT_WRITE, MAP_FIXED) == at + PAGE && at[0] == 3 &&
                 at[PAGE] == 0,

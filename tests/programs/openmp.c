@@ -12,10 +12,10 @@
 
 static int broken;
 
-static void check(const char *what, long got, long wanted)
+static void check(const char *what, long got, long expected)
 {
-    printf("%s: %ld%s\n", what, got, got == wanted ? "" : " WRONG");
-    broken += got != wanted;
+    printf("%s: %ld%s\n", what, got, got == expected ? "" : " WRONG");
+    broken += got != expected;
 }
 
 static void loops(void)
@@ -50,7 +50,7 @@ static void loops(void)
 
 static void together(void)
 {
-    long in_critical = 0, atomics = 0, singles = 0, behind = 0;
+    long in_critical = 0, atomics = 0, singles = 0, unseen = 0;
     omp_lock_t lock;
     long in_lock = 0, threads = 0;
 
@@ -74,7 +74,7 @@ static void together(void)
 #pragma omp barrier
             if (singles != step + 1)
 #pragma omp atomic
-                behind++;
+                unseen++;
 #pragma omp barrier
         }
     }
@@ -83,7 +83,7 @@ static void together(void)
     check("atomic", atomics, threads * 1000);
     check("lock", in_lock, threads * 1000);
     check("single", singles, 200);
-    check("behind a barrier", behind, 0);
+    check("after a barrier", unseen, 0);
 }
 
 static long fibonacci(int n)

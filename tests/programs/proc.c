@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * proc.c: what /proc and /sys tell is true: of the process, its memory, its CPUs. Run as `proc one "two
+ * proc.c: what /proc and /sys say is true: of the process, its memory, its CPUs. Run as `proc one "two
  * words" ""`.
  */
 #define _GNU_SOURCE
@@ -56,7 +56,7 @@ static int maps_has(const void *address, const char *rights, const char *name)
     return 0;
 }
 
-static void maps_tell_every_range(void)
+static void maps_list_every_range(void)
 {
     const size_t page = 4096, pages = 500;
     static int data = 1;
@@ -71,7 +71,7 @@ static void maps_tell_every_range(void)
     for (size_t i = 0; i < pages; i++)
         wrong += !maps_has(many + i * page, i % 2 ? "rw-p" : "r--p", "");
     PROMISE(wrong == 0, "%u of %zu pages", wrong, pages);
-    PROMISE(maps_has((void *)(uintptr_t)maps_tell_every_range, "r-xp", "/"), "code");
+    PROMISE(maps_has((void *)(uintptr_t)maps_list_every_range, "r-xp", "/"), "code");
     PROMISE(maps_has(&data, "rw-p", "/"), "data");
     PROMISE(maps_has(&wrong, "rw-p", "[stack]"), "the stack");
     PROMISE(maps_has((void *)getauxval(AT_SYSINFO_EHDR), "r-xp", "[vdso]"), "the vDSO");
@@ -123,18 +123,18 @@ static void memory_is_the_process_s_own(void)
 
 static void names_are_the_process_s(int count, char **arguments)
 {
-    static char wanted[4096];
+    static char expected[4096];
     size_t bytes = 0;
     char path[64];
 
     for (int i = 0; i < count; i++)
-        bytes += (size_t)sprintf(wanted + bytes, "%s", arguments[i]) + 1;
-    PROMISE(file_read("/proc/self/cmdline") == (ssize_t)bytes && memcmp(text, wanted, bytes) == 0,
+        bytes += (size_t)sprintf(expected + bytes, "%s", arguments[i]) + 1;
+    PROMISE(file_read("/proc/self/cmdline") == (ssize_t)bytes && memcmp(text, expected, bytes) == 0,
             "cmdline: %s", text);
     snprintf(path, sizeof(path), "/proc/%d/cmdline", getpid());
-    PROMISE(file_read(path) == (ssize_t)bytes && memcmp(text, wanted, bytes) == 0, "%s: %s", path, text);
+    PROMISE(file_read(path) == (ssize_t)bytes && memcmp(text, expected, bytes) == 0, "%s: %s", path, text);
     PROMISE(arguments[count - 1] > arguments[0] && arguments[1] == arguments[0] + strlen(arguments[0]) + 1,
-            "one behind the other");
+            "one after the other");
     PROMISE(file_read("/proc/31999/cmdline") == -1 && errno == ENOENT, "nobody else");
     snprintf(path, sizeof(path), "/proc/%d9/cmdline", getpid());
     PROMISE(file_read(path) == -1 && errno == ENOENT, "nor %s", path);
@@ -190,10 +190,10 @@ static void stat_has_every_field(void)
                 strstr(text, "\nnonvoluntary_ctxt_switches:\t0\n"),
             "status: %s", text);
     struct rlimit limit;
-    char wanted[64];
+    char expected[64];
     getrlimit(RLIMIT_NOFILE, &limit);
-    snprintf(wanted, sizeof(wanted), "Max open files            %-20lu ", (unsigned long)limit.rlim_cur);
-    PROMISE(file_read("/proc/self/limits") > 0 && strstr(text, wanted), "limits: %s", text);
+    snprintf(expected, sizeof(expected), "Max open files            %-20lu ", (unsigned long)limit.rlim_cur);
+    PROMISE(file_read("/proc/self/limits") > 0 && strstr(text, expected), "limits: %s", text);
 }
 
 /* ---- The node ---- */
@@ -201,7 +201,7 @@ static void stat_has_every_field(void)
 static void cpus_are_the_process_s_own(void)
 {
     cpu_set_t set;
-    char wanted[32];
+    char expected[32];
     unsigned lines = 0;
 
     CPU_ZERO(&set);
@@ -214,8 +214,8 @@ static void cpus_are_the_process_s_own(void)
     PROMISE((int)lines == CPU_COUNT(&set), "%u in stat", lines);
     file_read("/proc/self/status");
     if (CPU_COUNT(&set) == 1) {
-        snprintf(wanted, sizeof(wanted), "\nCpus_allowed_list:\t%d\n", sched_getcpu());
-        PROMISE(strstr(text, wanted), "status: %s", text);
+        snprintf(expected, sizeof(expected), "\nCpus_allowed_list:\t%d\n", sched_getcpu());
+        PROMISE(strstr(text, expected), "status: %s", text);
     }
 }
 
@@ -311,7 +311,7 @@ static void files_stay_as_they_were(void)
     unsigned long before = meminfo("MemFree");
     for (int i = 0; i < 200; i++)
         file_read("/proc/self/maps");
-    PROMISE(meminfo("MemFree") == before, "%lu KiB are gone", before - meminfo("MemFree"));
+    PROMISE(meminfo("MemFree") == before, "%lu KiB are missing", before - meminfo("MemFree"));
 }
 
 int main(int count, char **arguments)
@@ -319,7 +319,7 @@ int main(int count, char **arguments)
     if (count < 3)
         return 98;
     names_are_the_process_s(count, arguments);
-    maps_tell_every_range();
+    maps_list_every_range();
     memory_is_the_process_s_own();
     stat_has_every_field();
     cpus_are_the_process_s_own();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * promise.h: how a test program tells what held: PROMISE(condition, …) prints a line to standard error
+ * promise.h: how a test program reports what held: PROMISE(condition, …) prints a line to standard error
  * where it did not, promises_kept() is the status to return from main, and says on standard output how many
  * there were. IS(call, expected) and FAILS(call, error) are promises of what a call of the C library answers.
  */
@@ -38,7 +38,8 @@ static inline int promises_kept(void)
     int bytes = snprintf(line, sizeof(line), "promises: %u, broken: %u\n", promises_made, promises_broken);
 
     fflush(stdout);
-    if (write(1, line, (size_t)bytes) != bytes) /* in one piece: several ranks may tell it at the same time */
+    /* in one piece: several ranks may print it at the same time */
+    if (write(1, line, (size_t)bytes) != bytes)
         return 1;
     return promises_broken ? 1 : 0;
 }

@@ -9,7 +9,7 @@
  *   exit:N       ends with status N        die     writes to where nothing is
  *   spin         computes for ever         sleep:N waits N ms and ends
  *
- * Tells on standard output which rank of how many, on which CPU: one line in one write.
+ * Prints on standard output which rank of how many, on which CPU: one line in one write.
  */
 #define _GNU_SOURCE
 #include "promise.h"
@@ -37,7 +37,7 @@ static uint64_t mix(uint64_t value)
     return value ^ value >> 31;
 }
 
-/* Of the CPU that this runs on, as the hardware tells it. */
+/* Of the CPU that this runs on, as the hardware reports it. */
 static unsigned apic_id(void)
 {
     unsigned a, b, c, d;

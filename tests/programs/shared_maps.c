@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * shared_maps.c: ranks that map one file of /dev/shm see each other's writes, at once and without a call; so
- * do read and write. With an argument it then touches the page behind the file's end, which is SIGBUS.
+ * do read and write. With an argument it then touches the page after the file's end, which is SIGBUS.
  */
 #define _GNU_SOURCE
 #include "promise.h"
@@ -96,7 +96,7 @@ int main(int count, char **arguments)
     close(file);
     if (size == 1) {
         unlink("/dev/shm/shared_maps");
-        PROMISE(before - free_bytes() <= 4 * PAGE, "%lu bytes are gone", before - free_bytes());
+        PROMISE(before - free_bytes() <= 4 * PAGE, "%lu bytes are missing", before - free_bytes());
     }
     return promises_kept();
 }

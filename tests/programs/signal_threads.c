@@ -17,15 +17,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define THREADS_MOST 8
-#define STORM        100000
-#define WAITED_FOR   200
-#define WAIT_S       20 /* what takes longer does not come */
+#define THREADS_MAX 8
+#define STORM       100000
+#define WAITED_FOR  200
+#define WAIT_S      20 /* what takes longer does not come */
 
 static unsigned thread_count = 4;
-static pthread_t threads[THREADS_MOST];
-static atomic_int tids[THREADS_MOST];
-static atomic_long counts[THREADS_MOST];
+static pthread_t threads[THREADS_MAX];
+static atomic_int tids[THREADS_MAX];
+static atomic_long counts[THREADS_MAX];
 static atomic_int finish;
 static __thread unsigned self;
 static __thread volatile long computed;
@@ -38,12 +38,12 @@ static double now_s(void)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* Whether `word` gets to `least` in time. */
-static int comes(atomic_long *word, long least)
+/* Whether `word` gets to `minimum` in time. */
+static int comes(atomic_long *word, long minimum)
 {
     const double end = now_s() + WAIT_S;
 
-    while (atomic_load(word) < least)
+    while (atomic_load(word) < minimum)
         if (now_s() > end)
             return 0;
     return 1;

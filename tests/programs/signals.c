@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * signals.c: signals of one thread: what a handler is told of each fault, what it finds on its stack and
- * leaves behind, queues and masks. Interrupted calls: interrupted.c. All promises are Linux's: the same
+ * signals.c: signals of one thread: what a handler learns of each fault, what it finds on its stack,
+ * what it changes, queues and masks. Interrupted calls: interrupted.c. All promises are Linux's: the same
  * program keeps them there.
  */
 #define _GNU_SOURCE
@@ -69,7 +69,7 @@ static void note(int signal, siginfo_t *info, void *context)
 
 /* ---- Faults ---- */
 
-static void note_and_leave(int signal, siginfo_t *info, void *context)
+static void note_and_jump_out(int signal, siginfo_t *info, void *context)
 {
     note(signal, info, context);
     siglongjmp(back, 1);
@@ -79,9 +79,9 @@ static void note_and_leave(int signal, siginfo_t *info, void *context)
     (runs = 0, memset(&seen, 0xee, sizeof(seen)), \
      sigsetjmp(back, 1) == 0 ? (void)({ __VA_ARGS__; }) : (void)0, runs)
 
-extern char at_divide[], at_illegal[], behind_breakpoint[], at_halt[];
+extern char at_divide[], at_illegal[], after_breakpoint[], at_halt[];
 
-static void faults_tell_what_happened(void)
+static void faults_report_what_happened(void)
 {
     static const int faulting[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP };
     static const double zero = 0.0, one = 1.0, tiny = 1e-308, huge = 1e308;
@@ -92,14 +92,14 @@ static void faults_tell_what_happened(void)
 
     munmap(gone, 4096);
     for (unsigned i = 0; i < sizeof(faulting) / sizeof(faulting[0]); i++)
-        install(faulting[i], note_and_leave, 0);
+        install(faulting[i], note_and_jump_out, 0);
 
 /* Whether the page was present depends on when memory is handed out. */
-#define SEGMENT_FAULT(where, wanted_code, wanted_error, ...)                                               \
-    PROMISE(FAULT(__VA_ARGS__) == 1 && seen.si_signo == SIGSEGV && seen.si_code == (wanted_code) &&        \
-                seen.si_addr == (void *)(where) && seen_at.trap == 14 &&                                   \
-                (seen_at.error | 1) == ((wanted_error) | 1) && (void *)seen_at.address == (void *)(where), \
-            "code %d address %p trap %lld error %llx cr2 %llx", seen.si_code, seen.si_addr, seen_at.trap,  \
+#define SEGMENT_FAULT(where, expected_code, expected_error, ...)                                             \
+    PROMISE(FAULT(__VA_ARGS__) == 1 && seen.si_signo == SIGSEGV && seen.si_code == (expected_code) &&        \
+                seen.si_addr == (void *)(where) && seen_at.trap == 14 &&                                     \
+                (seen_at.error | 1) == ((expected_error) | 1) && (void *)seen_at.address == (void *)(where), \
+            "code %d address %p trap %lld error %llx cr2 %llx", seen.si_code, seen.si_addr, seen_at.trap,    \
             seen_at.error, seen_at.address)
     SEGMENT_FAULT(low, SEGV_MAPERR, 4, (void)*low);
     SEGMENT_FAULT(gone, SEGV_MAPERR, 6, *(volatile char *)gone = 1);
@@ -125,8 +125,8 @@ static void faults_tell_what_happened(void)
     PROMISE(FAULT(__asm__ volatile("at_illegal: ud2")) == 1 && seen.si_signo == SIGILL &&
                 seen.si_code == ILL_ILLOPN && seen.si_addr == at_illegal && seen_at.trap == 6,
             "code %d address %p", seen.si_code, seen.si_addr);
-    PROMISE(FAULT(__asm__ volatile("int3; behind_breakpoint: nop")) == 1 && seen.si_signo == SIGTRAP &&
-                seen.si_code == CODE_BY_KERNEL && seen_at.rip == (long long)behind_breakpoint &&
+    PROMISE(FAULT(__asm__ volatile("int3; after_breakpoint: nop")) == 1 && seen.si_signo == SIGTRAP &&
+                seen.si_code == CODE_BY_KERNEL && seen_at.rip == (long long)after_breakpoint &&
                 seen_at.trap == 3,
             "code %d rip %llx", seen.si_code, seen_at.rip);
     PROMISE(FAULT(__asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq; nop; nop"
@@ -138,12 +138,12 @@ static void faults_tell_what_happened(void)
                 !(seen_at.handler_flags & TRAP_FLAG),
             "code %d flags %llx", seen.si_code, seen_at.flags);
 
-#define X87(control, wanted_code, ...)                                                          \
-    PROMISE(FAULT(__asm__ volatile("fninit; fldcw %0"                                           \
-                                   :                                                            \
-                                   : "m"((const uint16_t){ control }));                         \
-                  __VA_ARGS__) == 1 &&                                                          \
-                seen.si_signo == SIGFPE && seen.si_code == (wanted_code) && seen_at.trap == 16, \
+#define X87(control, expected_code, ...)                                                          \
+    PROMISE(FAULT(__asm__ volatile("fninit; fldcw %0"                                             \
+                                   :                                                              \
+                                   : "m"((const uint16_t){ control }));                           \
+                  __VA_ARGS__) == 1 &&                                                            \
+                seen.si_signo == SIGFPE && seen.si_code == (expected_code) && seen_at.trap == 16, \
             "code %d trap %lld", seen.si_code, seen_at.trap)
     X87(0x37b, FPE_FLTDIV, __asm__ volatile("fldl %0; fdivl %1; fwait" : : "m"(one), "m"(zero)));
     X87(0x37e, FPE_FLTINV, __asm__ volatile("fldl %0; fdivl %0; fwait" : : "m"(zero)));
@@ -159,7 +159,7 @@ static void faults_tell_what_happened(void)
         signal(faulting[i], SIG_DFL);
 }
 
-/* ---- What a handler leaves behind: nothing ---- */
+/* ---- What a handler changes: nothing ---- */
 
 #define WIDEST 64 /* bytes of a ZMM register */
 
@@ -381,7 +381,7 @@ static struct {
     uint64_t features, address;
 } state_note;
 
-static void look_at_state(int signal, siginfo_t *info, void *context)
+static void note_state(int signal, siginfo_t *info, void *context)
 {
     const ucontext_t *user = context;
     const char *state = (const char *)user->uc_mcontext.fpregs;
@@ -402,7 +402,7 @@ static void look_at_state(int signal, siginfo_t *info, void *context)
 
 static void vector_state_stands_where_linux_puts_it(void)
 {
-    install(SIGUSR1, look_at_state, 0);
+    install(SIGUSR1, note_state, 0);
     raise(SIGUSR1);
     PROMISE(state_note.address % 64 == 0, "%lx", state_note.address);
     if (width_bytes == 16)
@@ -562,7 +562,7 @@ static void overflow_alternate_stack(void)
     stack.ss_sp = (char *)stack.ss_sp + ALTERNATE_BYTES; /* what lies below could be written */
     sigaltstack(&stack, NULL);
     install(SIGUSR1, overflow, SA_ONSTACK | SA_NODEFER);
-    install(SIGSEGV, note_and_leave, SA_ONSTACK);
+    install(SIGSEGV, note_and_jump_out, SA_ONSTACK);
     raise(SIGUSR1);
 }
 
@@ -616,7 +616,7 @@ static void real_time_signals_queue_in_order(void)
             PROMISE(values[i] == 100 + (long)high++, "%ld", values[i]);
     }
 
-    /* The queue has an end, of which RLIMIT_SIGPENDING tells; on Linux the user's others count, too. */
+    /* The queue has an end, which RLIMIT_SIGPENDING sets; on Linux the user's others count, too. */
     getrlimit(RLIMIT_SIGPENDING, &limit);
     PROMISE(limit.rlim_cur >= 32, "%lu", (unsigned long)limit.rlim_cur);
     sigprocmask(SIG_BLOCK, &mask, NULL);
@@ -653,7 +653,7 @@ int main(int count, char **arguments)
         overflow_alternate_stack();
         return 0;
     }
-    faults_tell_what_happened();
+    faults_report_what_happened();
     handlers_leave_every_register_as_it_was();
     general_registers_stay();
     handlers_may_change_what_they_return_to();

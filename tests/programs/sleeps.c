@@ -121,18 +121,18 @@ static int64_t wait_lateness(enum kind kind, int64_t ns)
 static void late(unsigned long slack_ns, int count)
 {
     static const int64_t lengths_ns[] = { 1, 999, 10000, 50000, 123457, 1000000, 3000001, 20000000 };
-    int64_t least = INT64_MAX, most = INT64_MIN, most_absolute = INT64_MIN;
+    int64_t minimum = INT64_MAX, maximum = INT64_MIN, max_absolute = INT64_MIN;
 
     PROMISE(slack_ns == 0 || prctl(PR_SET_TIMERSLACK, slack_ns) == 0, "the slack is set");
     for (int i = 0; i < count; i++) {
         int64_t lateness = wait_lateness((enum kind)(i % KINDS), lengths_ns[i / KINDS % 8] + i);
 
-        least = lateness < least ? lateness : least;
-        most = lateness > most ? lateness : most;
+        minimum = lateness < minimum ? lateness : minimum;
+        maximum = lateness > maximum ? lateness : maximum;
         if (i % KINDS == ABSOLUTE)
-            most_absolute = lateness > most_absolute ? lateness : most_absolute;
+            max_absolute = lateness > max_absolute ? lateness : max_absolute;
     }
-    PROMISE(least >= 0, "a wait was %ld ns early", (long)-least);
+    PROMISE(minimum >= 0, "a wait was %ld ns early", (long)-minimum);
 
     /* Whoever is late already is not held up. */
     struct timespec past = timespec_of(now_ns() - 1000), zero = { 0, 0 };
@@ -142,8 +142,8 @@ static void late(unsigned long slack_ns, int count)
     PROMISE(raw(SYS_clock_nanosleep, CLOCK_REALTIME, TIMER_ABSTIME, (long)&zero, 0) == 0, "1970");
     PROMISE(raw(SYS_poll, 0, 0, 0, 0) == 0 && raw(SYS_ppoll, 0, 0, (long)&zero, 0) == 0,
             "polls that do not wait");
-    printf("late_min_ns %ld\nlate_max_ns %ld\nlate_absolute_max_ns %ld\npast_ns %ld\n", (long)least,
-           (long)most, (long)most_absolute, (long)(now_ns() - start));
+    printf("late_min_ns %ld\nlate_max_ns %ld\nlate_absolute_max_ns %ld\npast_ns %ld\n", (long)minimum,
+           (long)maximum, (long)max_absolute, (long)(now_ns() - start));
 }
 
 /* ---- bad ---- */
@@ -193,7 +193,7 @@ static void bad(void)
     PROMISE(raw(SYS_nanosleep, 0, 0, 0, 0) == -EFAULT, "nanosleep at 0");
     PROMISE(raw(SYS_poll, (long)&unknown, 1UL << 30, 0, 0) == -EINVAL, "a list without end");
     PROMISE(raw(SYS_poll, (long)&unknown, 1, -1, 0) == 1 && unknown.revents == POLLNVAL,
-            "a descriptor that is not there is told at once");
+            "a descriptor that is not open is reported at once");
     PROMISE(raw(SYS_poll, (long)&nobody, 1, 5, 0) == 0 && nobody.revents == 0, "nobody to wait for");
     PROMISE(now_ns() - start >= 5 * NS_PER_MS, "that took its 5 ms");
 }
@@ -394,7 +394,8 @@ static void periodic(void)
     uint64_t beats = tacet_counters(0)->interrupts[TIMER];
 
     if (rank == 0) {
-        /* Until all the others have seen enough; each tells so by a fault, for there are no others here. */
+        /* Until all the others have seen enough; each signals that by a page fault: the program makes no
+         * others. */
         for (uint32_t cpu = 1; cpu < tacet_node()->cpu_count; cpu++) {
             while (tacet_counters(cpu)->exceptions[14] == 0) {
                 struct timespec at = timespec_of((now_ns() / NS_PER_MS + 1) * NS_PER_MS);

@@ -143,7 +143,7 @@ static void bounds(void)
                 "hint %#lx: %p", addresses[a], (void *)hinted);
         munmap(hinted, PAGE);
     }
-    PROMISE(free_memory() == before, "%ld bytes are gone", (long)(before - free_memory()));
+    PROMISE(free_memory() == before, "%ld bytes are missing", (long)(before - free_memory()));
 }
 
 /* ---- calls ---- */
@@ -210,7 +210,7 @@ static void moves(void)
     PROMISE(to[PAGE - 1] == 4 && to[PAGE] == 3 && to[5 * PAGE - 1] == 3 && to[5 * PAGE] == 0 &&
                 to[7 * PAGE - 1] == 0 && to[7 * PAGE] == 4,
             "contents");
-    PROMISE(raw(SYS_msync, (uint64_t)from, PAGE, MS_SYNC, 0, 0) == -ENOMEM, "nothing is left behind");
+    PROMISE(raw(SYS_msync, (uint64_t)from, PAGE, MS_SYNC, 0, 0) == -ENOMEM, "nothing remains");
     munmap(to, 8 * PAGE);
 }
 
@@ -291,7 +291,7 @@ int main(int argc, char **argv)
         flags_of_mmap();
         moves();
         questions();
-        PROMISE(free_memory() == before, "%ld bytes are gone", (long)(before - free_memory()));
+        PROMISE(free_memory() == before, "%ld bytes are missing", (long)(before - free_memory()));
     } else {
         take_away(what);
     }

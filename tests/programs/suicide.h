@@ -32,11 +32,11 @@ struct suicide_ground {
     bool words;
     /* A range that may lose its content and rights, or that the kernel has to refuse. */
     bool (*range_is_safe)(uint64_t address, uint64_t bytes);
-    /* A time at an address that a wait must not be told: long, or not known. */
+    /* A time at an address that a wait must not be given: long, or not known. */
     bool (*time_is_long)(uint64_t address);
     /* The same of a struct timeval, whose microseconds may be more than a second. */
     bool (*period_is_long)(uint64_t address);
-    /* A name at an address that would be taken for a leak when it is asked for again. */
+    /* A name at an address that would be taken for a leak when it is read back. */
     bool (*name_misleads)(uint64_t address);
 };
 

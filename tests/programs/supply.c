@@ -69,8 +69,9 @@ static void arenas(void)
     }
     PROMISE(wrong == 0, "%u steps of growth failed", wrong);
 
-    uint64_t used = before - free_memory(), asked = 50 * (first + grown * step);
-    PROMISE(used >= asked && used <= asked + 50 * 2 * PAGE + 4 * PAGE, "%lu of memory for %lu", used, asked);
+    uint64_t used = before - free_memory(), requested = 50 * (first + grown * step);
+    PROMISE(used >= requested && used <= requested + 50 * 2 * PAGE + 4 * PAGE, "%lu of memory for %lu", used,
+            requested);
     for (unsigned i = 0; i < COUNT; i += COUNT / 50)
         for (size_t at = 0; at < first + grown * step; at += PAGE)
             wrong += places[i][at] != (char)((i & 127) + 1);
@@ -85,7 +86,7 @@ static void arenas(void)
             "%lu are in use after the arenas shrank", used);
     for (unsigned i = 0; i < COUNT; i++)
         munmap(places[i], ARENA);
-    PROMISE(free_memory() == before, "%ld bytes are gone", (long)(before - free_memory()));
+    PROMISE(free_memory() == before, "%ld bytes are missing", (long)(before - free_memory()));
 }
 
 static void stacks(void)
@@ -95,7 +96,7 @@ static void stacks(void)
 
     for (unsigned i = 0; i < COUNT; i++)
         wrong += (places[i] = map(STACK_BYTES, PROT_NONE)) == MAP_FAILED;
-    PROMISE(wrong == 0 && before - free_memory() <= 2 * PAGE, "%u failed, %lu bytes gone", wrong,
+    PROMISE(wrong == 0 && before - free_memory() <= 2 * PAGE, "%u failed, %lu bytes missing", wrong,
             before - free_memory());
     while (made < COUNT && mprotect(places[made] + PAGE, STACK_BYTES - PAGE, PROT_READ | PROT_WRITE) == 0) {
         memset(places[made] + PAGE, 1, STACK_BYTES - PAGE);
@@ -107,7 +108,7 @@ static void stacks(void)
             free_memory());
     for (unsigned i = 0; i < COUNT; i++)
         munmap(places[i], STACK_BYTES);
-    PROMISE(free_memory() == before, "%ld bytes are gone", (long)(before - free_memory()));
+    PROMISE(free_memory() == before, "%ld bytes are missing", (long)(before - free_memory()));
 
     /* A thousand small ones, each with its guard. */
     for (unsigned i = 0; i < COUNT; i++) {
@@ -118,7 +119,7 @@ static void stacks(void)
     PROMISE(wrong == 0, "%u stacks are not there", wrong);
     for (unsigned i = COUNT; i-- > 0;)
         munmap(places[i], 17 * PAGE);
-    PROMISE(free_memory() == before, "%ld bytes are gone", (long)(before - free_memory()));
+    PROMISE(free_memory() == before, "%ld bytes are missing", (long)(before - free_memory()));
 }
 
 static size_t sizes[COUNT];
@@ -173,10 +174,10 @@ static void fragments(void)
         if (places[i])
             munmap(places[i], sizes[i]);
     PROMISE(dirty == 0, "%u pages were not zero", dirty);
-    PROMISE(free_memory() == before, "%ld bytes are gone after %u refusals", (long)(before - free_memory()),
-            refused);
+    PROMISE(free_memory() == before, "%ld bytes are missing after %u refusals",
+            (long)(before - free_memory()), refused);
 
-    /* Nor is it in pieces: most of it can be had at once. */
+    /* Nor is it in pieces: most of it can be mapped at once. */
     char *most = map(before / 10 * 9 & -PAGE, PROT_READ | PROT_WRITE);
     PROMISE(most != MAP_FAILED, "nine tenths of %lu", before);
     munmap(most, before / 10 * 9 & -PAGE);
@@ -218,7 +219,7 @@ static void bomb(void)
     for (unsigned i = 0; i < 100000; i++)
         if (own[i] != 42)
             PROMISE(own[i] == 42, "byte %u", i);
-    PROMISE(free_memory() == before, "%ld bytes are gone", (long)(before - free_memory()));
+    PROMISE(free_memory() == before, "%ld bytes are missing", (long)(before - free_memory()));
     free(own);
 }
 

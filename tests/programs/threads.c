@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * threads.c: threads as programs use them. What it tells holds on Linux, too, but for `bomb`, whose threads
+ * threads.c: threads as programs use them. What it checks holds on Linux, too, but for `bomb`, whose threads
  * Linux lets share CPUs.
  *
  *   (nothing)  locks, conditions, barriers, time-outs, robust locks, requeueing, names, clocks, affinity
@@ -177,7 +177,7 @@ static void a_robust_lock_survives_its_owner(void)
     pthread_mutex_init(&mutex, &robust);
     pthread_create(&thread, NULL, lock_and_die, &mutex);
     pthread_join(thread, NULL);
-    PROMISE(pthread_mutex_lock(&mutex) == EOWNERDEAD, "nobody tells");
+    PROMISE(pthread_mutex_lock(&mutex) == EOWNERDEAD, "the owner's end is reported");
     PROMISE(pthread_mutex_consistent(&mutex) == 0, "%s", strerror(errno));
     PROMISE(pthread_mutex_unlock(&mutex) == 0, "%s", strerror(errno));
 }
@@ -202,7 +202,7 @@ static void *wait_for_word(void *bits)
     return NULL;
 }
 
-/* All of them wait; the kernel alone can tell, by waking none. */
+/* All of them wait; only the kernel knows: it requeues that many and wakes none. */
 static void until_waiting(uint32_t *word, long waiters)
 {
     while (futex(word, FUTEX_CMP_REQUEUE, 0, (uintptr_t)waiters, word, 0) != waiters)
@@ -251,7 +251,7 @@ static void bad_futexes_are_refused(void)
 
 /* ---- What a thread is ---- */
 
-static void *look_at_itself(void *number)
+static void *report_itself(void *number)
 {
     char name[16] = "", mine[16];
     uint64_t cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID), until = now_ns(CLOCK_MONOTONIC) + 3000000;
@@ -269,12 +269,12 @@ static void *look_at_itself(void *number)
     return NULL;
 }
 
-static void threads_are_told_apart(void)
+static void threads_have_their_own_identity(void)
 {
     uint64_t before_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID);
 
     pthread_barrier_init(&barrier, NULL, cpus - 1);
-    together(cpus - 1, look_at_itself);
+    together(cpus - 1, report_itself);
     PROMISE(now_ns(CLOCK_PROCESS_CPUTIME_ID) - before_ns >= 1000000,
             "the process's clock counts all threads");
     PROMISE(syscall(SYS_gettid) == getpid(), "the first thread's is the process's");
@@ -282,7 +282,7 @@ static void threads_are_told_apart(void)
 
 /* ---- Where it runs ---- */
 
-static void *go_where_it_is_told(void *unused)
+static void *move_to_each_cpu(void *unused)
 {
     cpu_set_t all, one;
     unsigned moved = 0;
@@ -298,7 +298,7 @@ static void *go_where_it_is_told(void *unused)
         CPU_SET(cpu, &one);
         if (sched_setaffinity(0, sizeof(one), &one) != 0)
             continue; /* the first thread's */
-        PROMISE(cpu_here() == cpu, "on %u, told %u", cpu_here(), cpu);
+        PROMISE(cpu_here() == cpu, "on %u, bound to %u", cpu_here(), cpu);
         PROMISE(sum * 2 == 3.0, "%f", sum);
         moved++;
     }
@@ -313,7 +313,7 @@ static void a_thread_moves_to_a_free_cpu(void)
 {
     pthread_t thread;
 
-    pthread_create(&thread, NULL, go_where_it_is_told, NULL);
+    pthread_create(&thread, NULL, move_to_each_cpu, NULL);
     pthread_join(thread, NULL);
 }
 
@@ -367,7 +367,7 @@ static void *outlive(void *first)
     exit(9);
 }
 
-static void leave_the_others(void)
+static void end_without_the_others(void)
 {
     static pthread_t first, thread;
 
@@ -417,13 +417,13 @@ int main(int argc, char **argv)
     if (strcmp(what, "fault") == 0 || strcmp(what, "exit") == 0)
         end_by_another_thread(what);
     if (strcmp(what, "leave") == 0)
-        leave_the_others();
+        end_without_the_others();
     threads_work_together();
     waits_end_by_their_time();
     a_robust_lock_survives_its_owner();
     waiters_move_to_another_word();
     bad_futexes_are_refused();
-    threads_are_told_apart();
+    threads_have_their_own_identity();
     a_thread_moves_to_a_free_cpu();
     return promises_kept();
 }

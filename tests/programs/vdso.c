@@ -168,7 +168,7 @@ static void vdso_enters_nothing(uint32_t cpu)
 static void agrees_with_the_kernel(void)
 {
     for (unsigned i = 0; i < CLOCKS; i++) {
-        struct timespec shown = { 0, 0 }, told = { 0, 0 };
+        struct timespec shown = { 0, 0 }, of_kernel = { 0, 0 };
         unsigned outside = 0, odd = 0;
 
         for (int call = 0; call < CALLS; call++) {
@@ -183,9 +183,10 @@ static void agrees_with_the_kernel(void)
         PROMISE(odd == 0 && outside == 0, "clock %d: %u times outside, %u times no time", clocks[i], outside,
                 odd);
         vdso.clock_getres(clocks[i], &shown);
-        syscall(SYS_clock_getres, clocks[i], &told);
-        PROMISE(ns_of(shown) == ns_of(told) && ns_of(told) > 0, "resolution of clock %d: %ld and %ld ns",
-                clocks[i], (long)ns_of(shown), (long)ns_of(told));
+        syscall(SYS_clock_getres, clocks[i], &of_kernel);
+        PROMISE(ns_of(shown) == ns_of(of_kernel) && ns_of(of_kernel) > 0,
+                "resolution of clock %d: %ld and %ld ns", clocks[i], (long)ns_of(shown),
+                (long)ns_of(of_kernel));
     }
     PROMISE(vdso.clock_getres(CLOCK_MONOTONIC, NULL) == 0, "the resolution of a clock, for nobody");
 
@@ -210,7 +211,7 @@ static void agrees_with_the_kernel(void)
     PROMISE(vdso.clock_getres(99, NULL) < 0, "nor its resolution");
 }
 
-static void tells_the_cpu(void)
+static void getcpu_is_right(void)
 {
     unsigned cpu = ~0U, node = ~0U, kernel_cpu = 0, kernel_node = 0;
 
@@ -291,6 +292,6 @@ int main(int count, char **arguments)
         vdso_enters_nothing(cpu);
     }
     agrees_with_the_kernel();
-    tells_the_cpu();
+    getcpu_is_right();
     return promises_kept();
 }

@@ -33,7 +33,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define THREADS_MOST   8
+#define THREADS_MAX    8
 #define FUTEX_WAIT     0
 #define FUTEX_WAKE     1
 #define NOTHING_MS     50
@@ -67,7 +67,7 @@ static uint64_t get(int file)
 
 /* ---- silent ---- */
 
-static int empty[2], full[2], counter, files_set, set_of_counter, owned, wanted;
+static int empty[2], full[2], counter, files_set, set_of_counter, owned, contender;
 static uint32_t word;
 static char block[65536];
 
@@ -122,16 +122,16 @@ static void wait_polled_set(void)
 
 static void wait_flock(void)
 {
-    PROMISE(flock(wanted, LOCK_EX) == 0 && flock(wanted, LOCK_UN) == 0, "%d", errno);
+    PROMISE(flock(contender, LOCK_EX) == 0 && flock(contender, LOCK_UN) == 0, "%d", errno);
 }
 
 static void wait_record(void)
 {
     struct flock range = { .l_type = F_WRLCK, .l_start = 7, .l_len = 3 };
 
-    PROMISE(fcntl(wanted, F_OFD_SETLKW, &range) == 0, "%d", errno);
+    PROMISE(fcntl(contender, F_OFD_SETLKW, &range) == 0, "%d", errno);
     range.l_type = F_UNLCK;
-    fcntl(wanted, F_OFD_SETLK, &range);
+    fcntl(contender, F_OFD_SETLK, &range);
 }
 
 static void wait_futex(void)
@@ -230,8 +230,8 @@ static void all_open(void)
     struct epoll_event event = { .events = EPOLLIN };
 
     counter = eventfd(0, 0), files_set = epoll_create1(0), set_of_counter = epoll_create1(0);
-    owned = open("/tmp/owned", O_RDWR | O_CREAT, 0600), wanted = open("/tmp/owned", O_RDWR);
-    PROMISE(pipe(empty) == 0 && pipe(full) == 0 && wanted >= 0, "%d", errno);
+    owned = open("/tmp/owned", O_RDWR | O_CREAT, 0600), contender = open("/tmp/owned", O_RDWR);
+    PROMISE(pipe(empty) == 0 && pipe(full) == 0 && contender >= 0, "%d", errno);
     while (write(full[1], block, sizeof(block)) < 0)
         ;
     event.data.fd = counter;
@@ -328,24 +328,24 @@ static void *wait_for_record(void *unused)
 
     (void)unused;
     atomic_store(&waiter_cpu, sched_getcpu());
-    return (void *)(intptr_t)(fcntl(wanted, F_SETLKW, &range) ? errno : 0);
+    return (void *)(intptr_t)(fcntl(contender, F_SETLKW, &range) ? errno : 0);
 }
 
-/* Locks of the process end when it closes the file; so one that comes behind that must not stay. */
+/* Locks of the process end when it closes the file; so one that is granted after that must not stay. */
 static void closed(void)
 {
     struct flock range = { .l_type = F_WRLCK };
     pthread_t thread;
     void *error = NULL;
 
-    owned = open("/tmp/owned", O_RDWR | O_CREAT, 0600), wanted = open("/tmp/owned", O_RDWR);
+    owned = open("/tmp/owned", O_RDWR | O_CREAT, 0600), contender = open("/tmp/owned", O_RDWR);
     PROMISE(fcntl(owned, F_OFD_SETLK, &range) == 0, "%d", errno);
     atomic_store(&waiter_cpu, -1);
     PROMISE(pthread_create(&thread, NULL, wait_for_record, NULL) == 0, "no thread");
     while (atomic_load(&waiter_cpu) < 0)
         __builtin_ia32_pause();
     compute(FALL_ASLEEP_MS);
-    close(wanted);
+    close(contender);
     range.l_type = F_UNLCK;
     PROMISE(fcntl(owned, F_OFD_SETLK, &range) == 0, "%d", errno);
     PROMISE(pthread_join(thread, &error) == 0 && (intptr_t)error == EBADF, "%ld", (long)(intptr_t)error);
@@ -366,7 +366,7 @@ static struct ring {
     struct {
         int in, out, set; /* whoever takes reads `in`, whoever hands on writes `out` */
         uint32_t word;
-    } place[THREADS_MOST];
+    } place[THREADS_MAX];
 } ring;
 
 static void place_open(unsigned i)
@@ -433,7 +433,7 @@ static void *hand_on(void *number)
 
 static void ring_turn(enum way way, unsigned threads, uint64_t rounds)
 {
-    pthread_t thread[THREADS_MOST];
+    pthread_t thread[THREADS_MAX];
 
     ring.way = way, ring.threads = threads, ring.rounds = rounds;
     for (unsigned i = 0; i < threads; i++)
@@ -453,7 +453,7 @@ static void ring_turn(enum way way, unsigned threads, uint64_t rounds)
 
 static void rings(uint64_t rounds)
 {
-    for (unsigned threads = 2; threads <= cpus && threads <= THREADS_MOST; threads++)
+    for (unsigned threads = 2; threads <= cpus && threads <= THREADS_MAX; threads++)
         for (enum way way = 0; way < WAYS; way++)
             ring_turn(way, threads, rounds);
 }
@@ -475,10 +475,10 @@ static void *press(void *number)
 
 static void crowd(uint64_t rounds)
 {
-    pthread_t thread[THREADS_MOST];
+    pthread_t thread[THREADS_MAX];
     unsigned pressing = cpus - 1;
     uint64_t left_pipe = rounds * pressing, left_counter = (rounds + 2) / 3 * pressing, sum = 0,
-             wanted_sum = rounds * pressing * (pressing + 1) / 2;
+             expected_sum = rounds * pressing * (pressing + 1) / 2;
     int set = epoll_create1(0);
     struct epoll_event events[2], event = { .events = EPOLLIN };
 
@@ -501,7 +501,7 @@ static void crowd(uint64_t rounds)
     }
     for (unsigned i = 1; i <= pressing; i++)
         pthread_join(thread[i], NULL);
-    PROMISE(sum == wanted_sum, "%lu", (unsigned long)sum);
+    PROMISE(sum == expected_sum, "%lu", (unsigned long)sum);
 }
 
 int main(int argc, char **argv)

@@ -138,6 +138,6 @@ int main(int argc, char **argv)
         used += snprintf(text + used, sizeof(text) - (size_t)used,
                          "cpu %u call_getpid %d\ncpu %u call_access %d\ncpu %u call_nanosleep %d\n", here,
                          GETPIDS, here, FAULTS, here, SLEEPS);
-    PROMISE(write(1, text, (size_t)used) == used, "the counts are told");
+    PROMISE(write(1, text, (size_t)used) == used, "the counts are written");
     return promises_broken ? 1 : 0;
 }
