@@ -78,11 +78,11 @@ NOISE_APPS := ftq fwq selfish phase
 CREW_APPS := stream dgemm
 APPS := $(addprefix $(BUILD)/apps/,$(NOISE_APPS) $(CREW_APPS) cost)
 
-APP_CFLAGS := -std=gnu11 -O2 $(WARNINGS) -Iapps/include
+APP_CFLAGS := -std=gnu11 -O2 $(WARNINGS) -Iapps/lib
 APP_SOURCES = $(wildcard apps/$(@F)/*.c) $(APP_LIBRARY)
 $(NOISE_APPS:%=$(BUILD)/apps/%): APP_LIBRARY := $(wildcard apps/lib/*.c)
 $(CREW_APPS:%=$(BUILD)/apps/%): APP_LIBRARY := $(addprefix apps/lib/,crew.c affinity.c memory.c parse.c)
-$(BUILD)/apps/cost: APP_LIBRARY := $(addprefix apps/lib/,affinity.c parse.c)
+$(BUILD)/apps/cost: APP_LIBRARY := $(addprefix apps/lib/,affinity.c order.c parse.c)
 
 .PHONY: apps
 apps: $(APPS)
@@ -90,7 +90,8 @@ apps: $(APPS)
 $(APPS): $(MUSL) libc/tacet-cc libc/include/tacet.h $(wildcard apps/*/*.[ch])
 	@mkdir -p $(@D)
 	@echo "  APP     $@"
-	$(Q)TACET_BUILD=build TACET_ARCH=$(ARCH) libc/tacet-cc $(APP_CFLAGS) -Iapps/$(@F) $(APP_SOURCES) -pthread -o $@
+	$(Q)TACET_BUILD=build TACET_ARCH=$(ARCH) libc/tacet-cc $(APP_CFLAGS) -Iapps/$(@F) $(APP_SOURCES) -pthread \
+		-o $@
 
 $(MUSL): ports/musl/recipe ports/musl/build.sh
 	@echo "  PORT    musl (fetched once, then from the cache)"

@@ -1,21 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# apt.sh: functions, sourced by ports/*/fetch.sh, that take Debian packages without installing them and without
-# root. They run Debian's own apt-get over a private state in the cache, so that signatures and checksums are
-# verified as ever and neither the machine's package lists nor its installed packages change. Mirrors are those
-# of the machine's own apt configuration; proxies and the like in /etc/apt/apt.conf.d count too.
+# apt.sh: functions, sourced by ports/*/fetch.sh, that take Debian packages without installing them and
+# without root. They run Debian's own apt-get over a private state in the cache, so that signatures and
+# checksums are verified as ever and neither the machine's package lists nor its installed packages change.
+# Mirrors are those of the machine's own apt configuration; proxies and the like in /etc/apt/apt.conf.d count
+# too.
 #
-#   debs_get NAME RELEASE-SUFFIX PACKAGE...   packages, with what they need and is not installed, into the cache
-#   debs_get_alone NAME PACKAGE PATTERN       the package that PACKAGE depends on by a name like PATTERN, alone
-#   debs_cached NAME                          true when the cache holds NAME; a damaged one ends the script, status 1
+#   debs_get NAME RELEASE-SUFFIX PACKAGE...   packages into the cache, and what they need and is not installed
+#   debs_get_alone NAME PACKAGE PATTERN       only the package that PACKAGE depends on by a name like PATTERN
+#   debs_cached NAME                          true when the cache holds NAME; a damaged one ends the script
+#                                             with status 1
 #   debs_unpack NAME FOLDER                   the packages' files below FOLDER, as one step
 #
-# NAME is a folder of the cache. It holds *.deb and SHA256SUMS, which is written last: without it nothing counts.
+# NAME is a folder of the cache. It holds *.deb and SHA256SUMS, which is written last: without it nothing
+# counts.
 
 cache=${TACET_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tacet}
 codename=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")
 
-# unavailable REASON: the thing cannot be had here. Status 3 tells callers that this is not an error in the tree.
+# unavailable REASON: the package is not available here. Status 3 means that this is not an error in the tree.
 unavailable()
 {
     echo "${0##*/ports/}: $*" >&2
@@ -25,7 +28,8 @@ unavailable()
 # The machine's Debian sources as lines "URI SUITE COMPONENT".
 debian_sources()
 {
-    apt-get indextargets --no-release-info --format '$(REPO_URI) $(RELEASE) $(COMPONENT) $(CREATED_BY)' 2>/dev/null |
+    apt-get indextargets --no-release-info \
+        --format '$(REPO_URI) $(RELEASE) $(COMPONENT) $(CREATED_BY)' 2>/dev/null |
         awk -v c="$codename" '$4 == "Packages" && $3 == "main" && $1 ~ /debian/ &&
             ($2 == c || index($2, c "-") == 1) { print $1, $2, $3 }' | sort -u
 }
@@ -64,7 +68,7 @@ END
     [ ! -r "$keyring" ] || options="$options signed-by=$keyring"
     {
         printf '%s\n' "$sources" | sed "s|^|deb [$options] |"
-        # The suite asked for, from the mirror that has the main suite.
+        # The requested suite, from the mirror that has the main suite.
         [ -z "$1" ] || printf '%s\n' "$sources" | awk -v c="$codename" -v s="$codename$1" -v o="$options" \
             '$2 == c { print "deb [" o "] " $1 " " s " " $3 }'
     } | sort -u >"$private/sources.list"
@@ -79,7 +83,8 @@ debs_cached()
 {
     [ -f "$cache/$1/SHA256SUMS" ] || return 1
     if ! damaged=$(cd "$cache/$1" && sha256sum --check --quiet --strict SHA256SUMS 2>/dev/null); then
-        echo "${0##*/ports/}: wrong checksum in $cache/$1: $(echo $damaged); remove that folder and try again" >&2
+        echo "${0##*/ports/}: wrong checksum in $cache/$1: $(echo $damaged);" \
+            "remove that folder and try again" >&2
         exit 1
     fi
 }
@@ -90,10 +95,12 @@ debs_lists()
     command -v apt-get >/dev/null || unavailable "there is no apt-get here"
     private_configuration "$1"
     log=$private/log
-    private_apt update >"$log" 2>&1 || unavailable "no package lists: $(grep -m1 '^[EW]:' "$log" || tail -n1 "$log")"
+    private_apt update >"$log" 2>&1 ||
+        unavailable "no package lists: $(grep -m1 '^[EW]:' "$log" || tail -n1 "$log")"
 }
 
-# debs_save NAME APT-GET-ARGUMENTS: run a command that downloads into the current folder, keep what it brought.
+# debs_save NAME APT-GET-ARGUMENTS: run a command that downloads into the current folder, keep what it
+# brought.
 debs_save()
 {
     part=$cache/$1.part

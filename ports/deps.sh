@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# ports/deps.sh [--check] GROUP...: see that the Debian packages of some groups are installed, and install what is
-# missing: as root, or by sudo where it asks for no password. Elsewhere, and with --check, say what is missing and
-# which command installs it, and exit 1. When nothing is missing it is silent and needs neither root nor network.
+# ports/deps.sh [--check] GROUP...: see that the Debian packages of some groups are installed, and install
+# what is missing: as root, or by sudo where it asks for no password. Elsewhere, and with --check, say what is
+# missing and which command installs it, and exit 1. When nothing is missing it is silent and needs neither
+# root nor network.
 #
 #   build   compile the kernel, musl and the programs
 #   run     run them in QEMU, make boot media, draw the lab's pictures
@@ -11,8 +12,8 @@
 
 set -eu
 
-# Group, what shows that it is there (a command, or a file: patterns are fine), and the package that brings it;
-# of alternatives A|B the first that apt knows.
+# Group, what shows that it is there (a command, or a file: patterns are fine), and the package that brings
+# it; of alternatives A|B the first that apt knows.
 table='
 build  gcc                                              gcc
 build  /usr/include/stdlib.h                            libc6-dev
@@ -45,7 +46,7 @@ test   chromium                                         chromium
 test   /usr/lib/python3/dist-packages/pytest/__init__.py  python3-pytest
 test   /usr/lib/python3/dist-packages/xdist/__init__.py  python3-pytest-xdist
 test   clang                                            clang
-test   /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-x86_64.a  libclang-rt-14-dev|libclang-rt-19-dev
+test   /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-x86_64.a libclang-rt-14-dev|libclang-rt-19-dev
 test   gdb                                              gdb
 test   tclsh                                            tcl
 '

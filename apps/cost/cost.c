@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cost.c: what the kernel costs a program that does nothing: an empty system call, the way from reset to
- * main(), the memory that is gone. Prints `key value` lines on standard output. The same ELF file runs on
- * Tacet and Linux.
+ * cost.c: what the kernel costs a program that does nothing: an empty system call, the time from reset to
+ * main(), the memory that the system keeps. Prints `key value` lines on standard output. The same ELF file
+ * runs on Tacet and Linux.
  *
  * Ticks are those of cycles_now(). Under QEMU's `-icount shift=0` one tick is one guest instruction, so that
  * the figures are exact and the same in every run; elsewhere they are time.
@@ -21,11 +21,12 @@
  * bare system call, both with the library's few instructions around them.
  *
  * The last figures are times, not ticks: how late the program wakes up from sleeps of a millisecond, with the
- * exact timers that it asked for, and with the system's default.
+ * exact timers that it requested, and with the system's default.
  */
 #define _GNU_SOURCE
 #include "cycles.h"
 #include "map.h"
+#include "order.h"
 #include "parse.h"
 #include "sleep.h"
 #include "tacet.h"
@@ -44,16 +45,9 @@
 #include <unistd.h>
 
 #define CALLS_DEFAULT 1000
-#define CALLS_MOST    10000 /* few, because the arrays are memory that is zeroed before main() */
+#define CALLS_MAX     10000 /* few, because the arrays are memory that is zeroed before main() */
 
-static uint64_t calls_ticks[CALLS_MOST], reads_ticks[CALLS_MOST];
-
-static int ticks_compare(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return (x > y) - (x < y);
-}
+static uint64_t calls_ticks[CALLS_MAX], reads_ticks[CALLS_MAX];
 
 static void key_print(const char *key, uint64_t value)
 {
@@ -65,7 +59,7 @@ static uint64_t calls_time(size_t calls)
 {
     for (size_t i = 0; i < calls; i++)
         calls_ticks[i] = cycles_around_system_call(SYS_getpid);
-    qsort(calls_ticks, calls, sizeof *calls_ticks, ticks_compare);
+    order_sort(calls_ticks, calls);
     return calls_ticks[0];
 }
 
@@ -103,7 +97,7 @@ static void system_call_measure(size_t calls)
     for (size_t i = 0; i < calls; i++)
         reads_ticks[i] = cycles_around_nothing(SYS_getpid);
     call_min = calls_time(calls);
-    qsort(reads_ticks, calls, sizeof *reads_ticks, ticks_compare);
+    order_sort(reads_ticks, calls);
     read_min = reads_ticks[0];
     read_median = reads_ticks[calls / 2];
     key_print("clock_reads_ticks_min", read_min);
@@ -122,19 +116,19 @@ static void signal_ignore(int number)
 /* Smallest ticks of a call through the library. */
 static uint64_t call_time(size_t calls, long number, long first, long second)
 {
-    uint64_t least = UINT64_MAX;
+    uint64_t minimum = UINT64_MAX;
 
     for (size_t i = 0; i < calls; i++) {
         uint64_t start = cycles_now();
 
         syscall(number, first, second);
         uint64_t ticks = cycles_now() - start;
-        least = ticks < least ? ticks : least;
+        minimum = ticks < minimum ? ticks : minimum;
     }
-    return least;
+    return minimum;
 }
 
-/* From kill to the handler and back behind kill, less an empty call. */
+/* From the call of kill through the handler to the return from kill, less an empty call. */
 static void signal_measure(size_t calls)
 {
     struct sigaction action = { .sa_handler = signal_ignore };
@@ -164,8 +158,8 @@ static uint64_t meminfo_bytes(const char *name)
     return found_bytes;
 }
 
-/* On Linux: what of the machine's memory nobody can have any more at the start of the first program. */
-static void memory_gone_print(uint64_t machine_bytes)
+/* On Linux: what of the machine's memory is no longer free when the first program starts. */
+static void memory_taken_print(uint64_t machine_bytes)
 {
     uint64_t total_bytes = meminfo_bytes("MemTotal"), free_bytes = meminfo_bytes("MemFree");
 
@@ -226,8 +220,8 @@ static void map_print(const char *key, uint64_t bytes, unsigned times)
 /* The status of the program. */
 static int wake_print(void)
 {
-    uint64_t least_ticks, median_ticks;
-    int error = wake_measure(&least_ticks, &median_ticks);
+    uint64_t minimum_ticks, median_ticks;
+    int error = wake_measure(&minimum_ticks, &median_ticks);
 
     if (error) {
         fprintf(stderr, "cost: -w: %s\n",
@@ -235,7 +229,7 @@ static int wake_print(void)
                                  : strerror(-error));
         return 1;
     }
-    key_print("futex_wake_ticks_min", least_ticks);
+    key_print("futex_wake_ticks_min", minimum_ticks);
     key_print("futex_wake_ticks_median", median_ticks);
     return fflush(stdout) || ferror(stdout);
 }
@@ -258,7 +252,7 @@ int main(int argc, char **argv)
 
     opterr = 0;
     while ((letter = getopt(argc, argv, "n:m:b:wh")) != -1) {
-        if (letter == 'n' && (right = parse_count(optarg, 1, CALLS_MOST, &calls)))
+        if (letter == 'n' && (right = parse_count(optarg, 1, CALLS_MAX, &calls)))
             usage_exit("-n", right);
         if (letter == 'm' && (right = parse_count(optarg, 1, 1 << 24, &machine_mib)))
             usage_exit("-m", right);
@@ -270,7 +264,7 @@ int main(int argc, char **argv)
                 "usage: cost [-n CALLS] [-m MIB] [-b MIB] [-w]\n"
                 "Prints the cost of an empty system call (CALLS of them, default %d), the clock at "
                 "main(), and the\n"
-                "memory that the kernel keeps; -m MIB is the machine's memory, which Linux does not tell.\n"
+                "memory that the kernel keeps; -m MIB is the machine's memory, which Linux does not report.\n"
                 "With -b only what a page costs from mmap to munmap, of 64 KiB and of MIB;\n"
                 "with -w only what it costs to wake a thread on another CPU.\n",
                 CALLS_DEFAULT);
@@ -296,7 +290,7 @@ int main(int argc, char **argv)
         key_print("zeroed_bytes_before_main", zeroed_bytes);
         key_print("kernel_bytes", node->kernel_bytes);
     } else {
-        memory_gone_print(machine_mib << 20);
+        memory_taken_print(machine_mib << 20);
     }
     system_call_measure((size_t)calls);
     clock_measure((size_t)calls);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * wake.c: see wake.h. The waiter says that it is about to wait, and the waker leaves it the time to fall
+ * wake.c: see wake.h. The waiter says that it is about to wait, and the waker gives it the time to fall
  * asleep.
  */
 #define _GNU_SOURCE
 #include "wake.h"
 #include "affinity.h"
 #include "cycles.h"
+#include "order.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -71,14 +71,7 @@ static uint64_t wake_once(uint32_t i)
     return meeting.awake_ticks - start;
 }
 
-static int ticks_compare(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-int wake_measure(uint64_t *least_ticks, uint64_t *median_ticks)
+int wake_measure(uint64_t *minimum_ticks, uint64_t *median_ticks)
 {
     uint64_t ticks[WAKES];
     pthread_t waiter;
@@ -94,8 +87,8 @@ int wake_measure(uint64_t *least_ticks, uint64_t *median_ticks)
     for (uint32_t i = 1; i <= WAKES; i++)
         ticks[i - 1] = wake_once(i);
     pthread_join(waiter, NULL);
-    qsort(ticks, WAKES, sizeof *ticks, ticks_compare);
-    *least_ticks = ticks[0];
+    order_sort(ticks, WAKES);
+    *minimum_ticks = ticks[0];
     *median_ticks = ticks[WAKES / 2];
     return waiter_error;
 }

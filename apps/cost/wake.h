@@ -16,6 +16,6 @@
  * run at the same time, and the waker's return is not part of it.
  *
  * 0, or -errno: -ENODEV where there is but one CPU. */
-int wake_measure(uint64_t *least_ticks, uint64_t *median_ticks);
+int wake_measure(uint64_t *minimum_ticks, uint64_t *median_ticks);
 
 #endif

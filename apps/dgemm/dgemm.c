@@ -7,50 +7,19 @@
  * ELF file runs on Tacet and Linux; under QEMU's `-icount shift=0` the quickest repetition's ticks are its
  * instructions.
  */
-#define _GNU_SOURCE
 #include "crew.h"
-#include "memory.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#define SIZE_DEFAULT        256
-#define SIZE_MOST           65536
-#define BLOCK               64
-#define REPETITIONS_DEFAULT 10
+#define BLOCK 64
 
-struct matrices {
-    double *a, *b, *c;
-    size_t size;
-};
-
-static size_t smaller(size_t a, size_t b)
+static size_t elements(size_t size)
 {
-    return a < b ? a : b;
-}
-
-/* One row of C, the part that a block of B's rows gives. */
-static void row_add(double *restrict c, const double *restrict a, const double *restrict b, size_t from,
-                    size_t to, size_t size)
-{
-    for (size_t k = from; k < to; k++)
-        for (size_t j = 0; j < size; j++)
-            c[j] += a[k] * b[k * size + j];
-}
-
-static void rows_multiply(void *data, size_t number, size_t count)
-{
-    const struct matrices *m = data;
-    size_t size = m->size, from = size * number / count, to = size * (number + 1) / count;
-
-    memset(m->c + from * size, 0, (to - from) * size * sizeof(double));
-    for (size_t block = 0; block < size; block += BLOCK)
-        for (size_t i = from; i < to; i++)
-            row_add(m->c + i * size, m->a + i * size, m->b, block, smaller(block + BLOCK, size), size);
+    return size * size;
 }
 
 /* A[i][k] = i + 1, B[k][j] = j - k: whole numbers, so that every order of adding gives the same. */
-static void fill(const struct matrices *m)
+static void fill(const struct crew_arrays *m)
 {
     for (size_t i = 0; i < m->size; i++)
         for (size_t j = 0; j < m->size; j++) {
@@ -59,7 +28,27 @@ static void fill(const struct matrices *m)
         }
 }
 
-static bool is_right(const struct matrices *m)
+/* One row of C, the part that rows `from` .. `to` of B give. */
+static void row_add(double *restrict c, const double *restrict a, const double *restrict b, size_t from,
+                    size_t to, size_t size)
+{
+    for (size_t k = from; k < to; k++)
+        for (size_t j = 0; j < size; j++)
+            c[j] += a[k] * b[k * size + j];
+}
+
+static void rows_multiply(const struct crew_arrays *m, size_t number, size_t count)
+{
+    size_t size = m->size, from = size * number / count, to = size * (number + 1) / count;
+
+    memset(m->c + from * size, 0, (to - from) * size * sizeof(double));
+    for (size_t block = 0; block < size; block += BLOCK)
+        for (size_t i = from; i < to; i++)
+            row_add(m->c + i * size, m->a + i * size, m->b, block,
+                    block + BLOCK < size ? block + BLOCK : size, size);
+}
+
+static bool is_right(const struct crew_arrays *m)
 {
     double size = (double)m->size;
 
@@ -70,34 +59,26 @@ static bool is_right(const struct matrices *m)
     return true;
 }
 
+static uint64_t operations(size_t size)
+{
+    return 2 * size * size * size;
+}
+
 int main(int count, char **words)
 {
-    struct crew_options options = { 1, SIZE_DEFAULT, REPETITIONS_DEFAULT };
-    struct matrices m;
-    struct crew_result result;
+    static const struct crew_program dgemm = {
+        .name = "dgemm",
+        .size_name = "SIZE",
+        .size_default = 256,
+        .size_max = 65536,
+        .repetitions_default = 10,
+        .elements = elements,
+        .fill = fill,
+        .part = rows_multiply,
+        .is_right = is_right,
+        .amount = operations,
+        .amount_name = "operations",
+    };
 
-    if (!crew_options_read(count, words, "dgemm", "SIZE", SIZE_MOST, &options))
-        return 64;
-
-    size_t size = options.size;
-    m.size = size;
-    m.a = memory_ready(size * size * sizeof(double));
-    m.b = memory_ready(size * size * sizeof(double));
-    m.c = memory_ready(size * size * sizeof(double));
-    if (!m.a || !m.b || !m.c) {
-        fprintf(stderr, "dgemm: no memory for three matrices of %zu rows\n", m.size);
-        return 65;
-    }
-    fill(&m);
-    struct crew_work work = { "dgemm", options.threads, (unsigned)options.repetitions, rows_multiply, &m };
-
-    if (!crew_run(&work, &result))
-        return 73;
-    if (!is_right(&m)) {
-        fprintf(stderr, "dgemm: the result is wrong\n");
-        return 1;
-    }
-    crew_print(&work, &result);
-    printf("operations %zu\n", 2 * m.size * m.size * m.size);
-    return 0;
+    return crew_main(count, words, &dgemm);
 }

@@ -5,25 +5,19 @@
  */
 #include "analysis.h"
 
-#include <stdlib.h>
+#include "order.h"
+
 #include <string.h>
 
 /* One quantum in so many must have reached the nominal count. */
 #define NOMINAL_ONE_IN 20
 
-static int counts_compare_falling(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return (x < y) - (x > y);
-}
-
 /* The largest count that ceil(samples / 20) quanta reached. */
 static uint64_t nominal_find(const uint64_t *counts, size_t samples, uint64_t *scratch)
 {
     memcpy(scratch, counts, samples * sizeof *counts);
-    qsort(scratch, samples, sizeof *scratch, counts_compare_falling);
-    return scratch[(samples - 1) / NOMINAL_ONE_IN];
+    order_sort(scratch, samples);
+    return scratch[samples - 1 - (samples - 1) / NOMINAL_ONE_IN];
 }
 
 static uint64_t loss_of(uint64_t count, uint64_t nominal)
@@ -36,7 +30,7 @@ static bool is_disturbed(uint64_t count, uint64_t nominal)
     return loss_of(count, nominal) >= FTQ_DISTURBED_LOSS;
 }
 
-/* The index behind the detour that begins in the disturbed quantum `first`. */
+/* The index after the end of the detour that begins in the disturbed quantum `first`. */
 static size_t detour_end(const uint64_t *counts, size_t samples, size_t first, uint64_t nominal)
 {
     size_t end = first + 1;

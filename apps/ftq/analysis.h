@@ -17,8 +17,8 @@
  *
  * Detour. A disturbed quantum, with one exception: quanta of count zero were lost whole, and belong to the
  * detour that began in the disturbed quantum before them and ended in the disturbed one after them; all those
- * are one detour with the sum of their losses. Two detours that share a quantum cannot be told apart and
- * count as one; one short detour across the edge of two quanta cannot be told from two, and counts as two.
+ * are one detour with the sum of their losses. Two detours that share a quantum cannot be separated and count
+ * as one; one short detour across the edge of two quanta cannot be distinguished from two, and counts as two.
  */
 #ifndef FTQ_ANALYSIS_H
 #define FTQ_ANALYSIS_H
@@ -48,7 +48,7 @@ struct ftq_analysis {
     double noise_ratio;          /* disturbed_loss / (nominal_count * samples) */
     double raw_ratio;            /* raw_loss / (nominal_count * samples) */
     double floor_ns;             /* quantisation floor of one quantum: one operation */
-    double floor_ratio;          /* the most that the floor adds to raw_ratio: 1 / nominal_count */
+    double floor_ratio;          /* maximum that the floor adds to raw_ratio: 1 / nominal_count */
     double measured_floor_ratio; /* what it did add: one_short_quanta / (nominal_count * samples) */
 };
 

@@ -44,7 +44,7 @@ static struct {
     double operation_ticks;
     uint64_t quantum_ticks;
     struct team team;
-    struct measurement measurements[TEAM_MOST];
+    struct measurement measurements[TEAM_MAX];
 } run;
 
 /*
@@ -116,7 +116,7 @@ static bool team_prepare(void)
 /* Writes the data of one CPU in the public tool's form. False, with a message, if it cannot be written. */
 static bool data_write(struct team_member *member, const struct ftq_analysis *result)
 {
-    const double most_work = (double)result->maximum_count * (double)run.options.samples;
+    const double work_max = (double)result->maximum_count * (double)run.options.samples;
     const struct measurement *m = member->data;
     FILE *out = member->output;
 
@@ -125,8 +125,8 @@ static bool data_write(struct team_member *member, const struct ftq_analysis *re
     fprintf(out, "# Octave: x = load('ftq_0.dat'); stem(x(:,1) / 1e9, max(x(:,2)) - x(:,2))\n");
     fprintf(out, "# thread %zu, core %u\n", member->number, member->cpu);
     fprintf(out, "# Total count is %" PRIu64 "\n", result->total_count);
-    fprintf(out, "# Max possible work is %.0f\n", most_work);
-    fprintf(out, "# Fraction is %.9g\n", most_work > 0 ? (double)result->total_count / most_work : 0);
+    fprintf(out, "# Max possible work is %.0f\n", work_max);
+    fprintf(out, "# Fraction is %.9g\n", work_max > 0 ? (double)result->total_count / work_max : 0);
     fprintf(out, "# quantum_ns %" PRIu64 "\n", run.options.quantum_ns);
     fprintf(out, "# operation_instructions %d\n", OPERATION_INSTRUCTIONS);
     bench_machine_print(out);
@@ -158,10 +158,7 @@ static void summary_print(const struct team_member *member, const struct ftq_ana
             r->measured_floor_ratio, r->one_short_quanta);
     fprintf(out, "disturbed_quanta: %" PRIu64 " (lost two counts or more)\n", r->disturbed_quanta);
     fprintf(out, "lost_quanta: %" PRIu64 " (no operation at all)\n", r->lost_quanta);
-    if (r->detours)
-        fprintf(out, "detours: %" PRIu64 "\n", r->detours);
-    else
-        fprintf(out, "detours: 0 (zero detours)\n");
+    bench_detours_print(r->detours);
     fprintf(out, "detours_per_second: %.6f\n", r->detours_per_second);
     fprintf(out, "largest_loss: %" PRIu64 " operations\n", r->largest_loss);
     fprintf(out, "largest_loss_ns: %.0f ns\n", r->largest_loss_ns);
@@ -184,7 +181,7 @@ static void summary_print(const struct team_member *member, const struct ftq_ana
  */
 static bool clock_prepare(int *status)
 {
-    const double least_operations = 10;
+    const double operations_min = 10;
     double operation_ns;
 
     *status = 1;
@@ -193,9 +190,9 @@ static bool clock_prepare(int *status)
     run.operation_ticks = calibrate_operation_ticks();
     run.quantum_ticks = bench_ticks(&run.options.bench, (double)run.options.quantum_ns);
     operation_ns = bench_ns(&run.options.bench, run.operation_ticks);
-    if ((double)run.options.quantum_ns < least_operations * operation_ns) {
+    if ((double)run.options.quantum_ns < operations_min * operation_ns) {
         fprintf(stderr, "ftq: %s: an operation lasts %.1f ns here: give a quantum of at least %.0fns\n",
-                run.options.quantum_text, operation_ns, ceil(least_operations * operation_ns));
+                run.options.quantum_text, operation_ns, ceil(operations_min * operation_ns));
         *status = 2;
         return false;
     }

@@ -39,10 +39,10 @@ static void help_print(const struct bench *bench)
 
 static void quantum_from_frequency(struct ftq_options *options, const char *text)
 {
-    const double most_hz = 1e9;
+    const double hz_max = 1e9;
     double hz;
 
-    bench_value_check(&options->bench, 'f', text, parse_positive(text, most_hz, &hz));
+    bench_value_check(&options->bench, 'f', text, parse_positive(text, hz_max, &hz));
     if (hz < 1.0 / 3600)
         bench_value_check(&options->bench, 'f', text,
                           "give at least 0.000278 Hz, which is one quantum an hour");
@@ -77,8 +77,7 @@ void ftq_options_read(int argc, char **argv, struct ftq_options *options)
     while ((letter = getopt(argc, argv, ":n:q:f:w" BENCH_LETTERS)) != -1) {
         switch (letter) {
         case 'n':
-            bench_value_check(bench, 'n', optarg,
-                              parse_count(optarg, 1, FTQ_SAMPLES_MOST, &options->samples));
+            bench_value_check(bench, 'n', optarg, parse_count(optarg, 1, FTQ_SAMPLES_MAX, &options->samples));
             break;
         case 'q':
         case 'f':

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#define FTQ_SAMPLES_MOST       10000000
+#define FTQ_SAMPLES_MAX        10000000
 #define FTQ_SAMPLES_DEFAULT    10000   /* ten seconds of the default quantum */
 #define FTQ_QUANTUM_NS_DEFAULT 1000000 /* the quantum of [Betti09 §VI-A]: about 31300 operations */
 

@@ -7,7 +7,7 @@
  * make every other one look disturbed; not the mean, because noise moves it.
  *
  * Disturbed sample: longer than the nominal length by more than a threshold. Two detours within one sample
- * cannot be told apart.
+ * cannot be separated.
  */
 #ifndef FWQ_ANALYSIS_H
 #define FWQ_ANALYSIS_H

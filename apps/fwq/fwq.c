@@ -11,12 +11,13 @@
  * executes nothing but the loop, clock readings, and stores into memory that was touched beforehand.
  *
  * The data format is the public tool's: `PREFIX_T_times.dat`, ticks a line; before them '#' lines, unless -H
- * leaves them away.
+ * omits them.
  */
 #define _GNU_SOURCE
 #include "analysis.h"
 #include "bench.h"
 #include "cycles.h"
+#include "intervals.h"
 #include "memory.h"
 #include "parse.h"
 #include "team.h"
@@ -27,10 +28,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BITS_LEAST      3
-#define BITS_MOST       30
+#define BITS_MIN        3
+#define BITS_MAX        30
 #define BITS_DEFAULT    18 /* about a millisecond: a turn is longer than that of the public tool */
-#define SAMPLES_MOST    10000000
+#define SAMPLES_MAX     10000000
 #define SAMPLES_DEFAULT 10000
 
 /* Warm-up: so many samples, or as many as fit into this time, but at least two. */
@@ -54,21 +55,8 @@ static struct {
     uint64_t threshold_ticks;
     bool header_left_away;
     struct team team;
-    struct measurement measurements[TEAM_MOST];
+    struct measurement measurements[TEAM_MAX];
 } run;
-
-/* times[0] ends a sample of one turn that does not count, so that all that do went the same way; times[i + 1]
- * ends sample i. */
-__attribute__((noinline)) static void work_measure(uint64_t *times, size_t samples, uint64_t iterations)
-{
-    uint64_t turns = 1;
-
-    for (size_t i = 0; i <= samples; i++) {
-        fixed_work(turns);
-        times[i] = cycles_now();
-        turns = iterations;
-    }
-}
 
 static void window_rehearse(struct team_member *member)
 {
@@ -76,7 +64,7 @@ static void window_rehearse(struct team_member *member)
     const uint64_t end_ticks = cycles_now() + bench_ticks(&run.bench, WARM_UP_NS);
 
     for (unsigned i = 0; i < WARM_UP_SAMPLES && (i < 2 || cycles_now() < end_ticks); i++)
-        work_measure(m->times, 1, UINT64_C(1) << run.work_bits);
+        intervals_measure(m->times, 1, UINT64_C(1) << run.work_bits);
     if (member->number == run.team.members->number)
         run.team.planned_ticks = (m->times[1] - m->times[0]) * run.samples;
 }
@@ -87,14 +75,7 @@ static void window_measure(struct team_member *member, uint64_t origin_ticks)
     uint64_t now_ticks;
 
     operations_until(origin_ticks, &now_ticks);
-    work_measure(m->times, (size_t)run.samples, UINT64_C(1) << run.work_bits);
-}
-
-/* From readings to lengths, in place. */
-static void samples_from_times(uint64_t *times, size_t samples)
-{
-    for (size_t i = 0; i < samples; i++)
-        times[i] = times[i + 1] - times[i];
+    intervals_measure(m->times, (size_t)run.samples, UINT64_C(1) << run.work_bits);
 }
 
 static void help_print(void)
@@ -108,11 +89,11 @@ static void help_print(void)
         "\n"
         "  -n SAMPLES  number of samples (default %d)\n"
         "  -w BITS     turns a sample as a power of two, %d to %d (default %d)\n"
-        "  -d TIME     shortest excess that counts as a detour (default %dns, or what the clock can tell)\n"
+        "  -d TIME     shortest excess that counts as a detour (default %dns, or what the clock resolves)\n"
         "  -H          no '#' lines before the data\n" BENCH_HELP "\n"
         "Data: '#' lines, then the ticks of each sample, a line each; samples follow without a gap.\n"
         "Summary: 'key: value' lines on standard error.\n",
-        FIXED_WORK_INSTRUCTIONS, SAMPLES_DEFAULT, BITS_LEAST, BITS_MOST, BITS_DEFAULT, THRESHOLD_NS_DEFAULT,
+        FIXED_WORK_INSTRUCTIONS, SAMPLES_DEFAULT, BITS_MIN, BITS_MAX, BITS_DEFAULT, THRESHOLD_NS_DEFAULT,
         BENCH_HELP_VALUES(&run.bench));
 }
 
@@ -127,10 +108,10 @@ static void options_read(int argc, char **argv)
     while ((letter = getopt(argc, argv, ":n:w:d:H" BENCH_LETTERS)) != -1) {
         switch (letter) {
         case 'n':
-            bench_value_check(bench, 'n', optarg, parse_count(optarg, 1, SAMPLES_MOST, &run.samples));
+            bench_value_check(bench, 'n', optarg, parse_count(optarg, 1, SAMPLES_MAX, &run.samples));
             break;
         case 'w':
-            bench_value_check(bench, 'w', optarg, parse_count(optarg, BITS_LEAST, BITS_MOST, &run.work_bits));
+            bench_value_check(bench, 'w', optarg, parse_count(optarg, BITS_MIN, BITS_MAX, &run.work_bits));
             break;
         case 'd':
             bench_value_check(bench, 'd', optarg, parse_time_ns(optarg, &run.threshold_ns));
@@ -148,21 +129,21 @@ static void options_read(int argc, char **argv)
     bench_options_check(bench, argc, argv);
 }
 
-/* What the clock cannot tell apart is no detour: four readings back to back and two of its steps. */
+/* What the clock cannot resolve is no detour: four readings back to back and two of its steps. */
 static void threshold_decide(void)
 {
-    const uint64_t least_ticks = 4 * run.bench.grain.read_ticks + 2 * run.bench.grain.step_ticks;
+    const uint64_t minimum_ticks = 4 * run.bench.grain.read_ticks + 2 * run.bench.grain.step_ticks;
 
     run.threshold_ticks =
         bench_ticks(&run.bench, (double)(run.threshold_ns ? run.threshold_ns : THRESHOLD_NS_DEFAULT));
-    if (run.threshold_ticks >= least_ticks)
+    if (run.threshold_ticks >= minimum_ticks)
         return;
     if (run.threshold_ns) {
         fprintf(stderr, "fwq: -d %" PRIu64 "ns: the clock cannot tell that here: give at least %.0fns\n",
-                run.threshold_ns, bench_ns(&run.bench, (double)least_ticks) + 1);
+                run.threshold_ns, bench_ns(&run.bench, (double)minimum_ticks) + 1);
         exit(2);
     }
-    run.threshold_ticks = least_ticks;
+    run.threshold_ticks = minimum_ticks;
 }
 
 /* Finds memory and output files before anything is measured. False, with a message, if one is missing. */
@@ -231,10 +212,7 @@ static void summary_print(const struct team_member *member, const struct fwq_ana
     ticks_print("maximum", r->maximum);
     fprintf(out, "maximum_at: %" PRIu64 "\n", r->maximum_at);
     fprintf(out, "disturbed_samples: %" PRIu64 "\n", r->disturbed);
-    if (r->disturbed)
-        fprintf(out, "detours: %" PRIu64 "\n", r->disturbed);
-    else
-        fprintf(out, "detours: 0 (zero detours)\n");
+    bench_detours_print(r->disturbed);
     fprintf(out, "detours_per_second: %.6f\n", (double)r->disturbed * 1e9 / window_ns);
     fprintf(out, "noise_ratio: %.9f (disturbed samples)\n", r->noise_ratio);
     fprintf(out, "raw_ratio: %.9f (all samples)\n", r->raw_ratio);
@@ -256,7 +234,7 @@ int main(int argc, char **argv)
         const struct measurement *m = member->data;
         struct fwq_analysis result;
 
-        samples_from_times(m->times, (size_t)run.samples);
+        intervals_from_times(m->times, (size_t)run.samples);
         if (!data_write(member))
             status = 1;
         if (fwq_analyse(m->times, (size_t)run.samples, run.threshold_ticks, m->scratch, &result)) {

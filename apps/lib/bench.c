@@ -47,11 +47,11 @@ void bench_option(struct bench *bench, int letter)
         bench->prefix_given = true;
         break;
     case 't':
-        bench_value_check(bench, 't', optarg, parse_count(optarg, 1, TEAM_MOST, &bench->threads_asked));
+        bench_value_check(bench, 't', optarg, parse_count(optarg, 1, TEAM_MAX, &bench->threads_requested));
         break;
     case 'c':
         bench_value_check(bench, 'c', optarg,
-                          parse_cpu_list(optarg, bench->cpus, TEAM_MOST, &bench->list_count));
+                          parse_cpu_list(optarg, bench->cpus, TEAM_MAX, &bench->list_count));
         bench->list = optarg;
         break;
     case 'T':
@@ -76,12 +76,12 @@ void bench_option(struct bench *bench, int letter)
 /* Decides which CPUs to use, from -c, -t and what the system allows. */
 static void cpus_choose(struct bench *bench)
 {
-    static uint32_t allowed[TEAM_MOST];
-    size_t allowed_count = affinity_allowed(allowed, TEAM_MOST);
+    static uint32_t allowed[TEAM_MAX];
+    size_t allowed_count = affinity_allowed(allowed, TEAM_MAX);
 
-    if (bench->list && bench->threads_asked && bench->threads_asked != bench->list_count) {
+    if (bench->list && bench->threads_requested && bench->threads_requested != bench->list_count) {
         fprintf(stderr, "%s: -t %" PRIu64 ": -c %s names %zu CPUs: give the same number, or leave -t out\n",
-                bench->program, bench->threads_asked, bench->list, bench->list_count);
+                bench->program, bench->threads_requested, bench->list, bench->list_count);
         exit(2);
     }
     for (size_t i = 0; i < bench->list_count; i++) {
@@ -97,16 +97,16 @@ static void cpus_choose(struct bench *bench)
             exit(2);
         }
     }
-    if (bench->threads_asked > allowed_count) {
+    if (bench->threads_requested > allowed_count) {
         fprintf(stderr, "%s: -t %" PRIu64 ": there is one thread a CPU: give at most %zu\n", bench->program,
-                bench->threads_asked, allowed_count);
+                bench->threads_requested, allowed_count);
         exit(2);
     }
-    bench->cpus_given |= bench->list || bench->threads_asked;
+    bench->cpus_given |= bench->list || bench->threads_requested;
     if (bench->list) {
         bench->thread_count = bench->list_count;
-    } else if (bench->threads_asked > 1) {
-        bench->thread_count = (size_t)bench->threads_asked;
+    } else if (bench->threads_requested > 1) {
+        bench->thread_count = (size_t)bench->threads_requested;
         memcpy(bench->cpus, allowed, sizeof allowed);
     } else {
         bench->thread_count = 1;
@@ -258,6 +258,11 @@ void bench_clock_print(const struct bench *bench)
     fprintf(out, "clock_step: %" PRIu64 " ticks\n", bench->grain.step_ticks);
     fprintf(out, "clock_read: %" PRIu64 " ticks\n", bench->grain.read_ticks);
     fprintf(out, "clock_invariant: %s\n", cycles_invariant() ? "yes" : "no");
+}
+
+void bench_detours_print(uint64_t detours)
+{
+    fprintf(stderr, "detours: %" PRIu64 "%s\n", detours, detours ? "" : " (zero detours)");
 }
 
 void bench_entries_print(const struct team_member *member)

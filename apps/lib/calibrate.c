@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * calibrate.c: ticks per nanosecond, the clock's grain, the length of the basic operation. Everything here
- * takes the least or the median of many readings, because the calibration suffers the same detours as the
+ * takes the minimum or the median of many readings, because the calibration suffers the same detours as the
  * measurement that follows it. Runs before the measuring window; spins.
  */
 #include "calibrate.h"
 
 #include "cycles.h"
+#include "order.h"
 #include "tacet.h"
 
-#include <stdlib.h>
 #include <time.h>
 
 /* The two clocks at one moment. */
@@ -26,7 +26,7 @@ static uint64_t clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Reads both clocks several times and keeps the reading that took least, so that no detour stands between
+/* Reads both clocks several times and keeps the quickest reading, so that no detour stands between
  * them. */
 static struct clock_pair clock_pair_read(void)
 {
@@ -64,13 +64,6 @@ double calibrate_ticks_per_ns(void)
     return (double)(last.ticks - first.ticks) / (double)(last.ns - first.ns);
 }
 
-static int ticks_compare(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 struct clock_grain calibrate_clock_grain(void)
 {
     enum { READS = 4096 };
@@ -82,7 +75,7 @@ struct clock_grain calibrate_clock_grain(void)
 
         gaps[i] = cycles_now() - before;
     }
-    qsort(gaps, READS, sizeof *gaps, ticks_compare);
+    order_sort(gaps, READS);
     grain.read_ticks = gaps[READS / 2];
     for (int i = 0; i < READS && !grain.step_ticks; i++)
         grain.step_ticks = gaps[i];
@@ -91,14 +84,14 @@ struct clock_grain calibrate_clock_grain(void)
 
 double calibrate_operation_ticks(void)
 {
-    const uint64_t operations_wanted = 2000;
-    double least = 0;
+    const uint64_t operations_planned = 2000;
+    double minimum = 0;
     uint64_t now, span, first;
 
-    /* The first run warms the caches and tells how long a run must be. */
+    /* The first run warms the caches and shows how long a run must be. */
     operations_until(0, &first);
     operations_until(0, &now);
-    span = (now - first) * operations_wanted;
+    span = (now - first) * operations_planned;
     for (int run = 0; run < 40; run++) {
         uint64_t count;
         double mean;
@@ -106,8 +99,8 @@ double calibrate_operation_ticks(void)
         operations_until(0, &first);
         count = operations_until(first + span, &now);
         mean = (double)(now - first) / (double)count;
-        if (run == 0 || mean < least)
-            least = mean;
+        if (run == 0 || mean < minimum)
+            minimum = mean;
     }
-    return least;
+    return minimum;
 }

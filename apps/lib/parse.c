@@ -28,37 +28,37 @@ static bool digits_read(const char **text, uint64_t *value)
     return true;
 }
 
-const char *parse_count(const char *text, uint64_t least, uint64_t most, uint64_t *value)
+const char *parse_count(const char *text, uint64_t minimum, uint64_t maximum, uint64_t *value)
 {
     static char right[96];
     uint64_t number;
 
-    snprintf(right, sizeof right, "give a whole number from %llu to %llu", (unsigned long long)least,
-             (unsigned long long)most);
-    if (!digits_read(&text, &number) || *text || number < least || number > most)
+    snprintf(right, sizeof right, "give a whole number from %llu to %llu", (unsigned long long)minimum,
+             (unsigned long long)maximum);
+    if (!digits_read(&text, &number) || *text || number < minimum || number > maximum)
         return right;
     *value = number;
     return NULL;
 }
 
-const char *parse_positive(const char *text, double most, double *value)
+const char *parse_positive(const char *text, double maximum, double *value)
 {
     static char right[96];
     char *end;
     double number;
 
-    snprintf(right, sizeof right, "give a number above 0, at most %g, such as 2.6", most);
+    snprintf(right, sizeof right, "give a number above 0, at most %g, such as 2.6", maximum);
     if ((*text < '0' || *text > '9') && *text != '.')
         return right;
     number = strtod(text, &end);
-    if (end == text || *end || !(number > 0) || number > most)
+    if (end == text || *end || !(number > 0) || number > maximum)
         return right;
     *value = number;
     return NULL;
 }
 
 /* A time without what may follow it; false if there is none or it is out of range. */
-static bool time_read(const char **text, uint64_t most_ns, uint64_t *time_ns)
+static bool time_read(const char **text, uint64_t ns_max, uint64_t *time_ns)
 {
     static const struct {
         const char *name;
@@ -73,7 +73,7 @@ static bool time_read(const char **text, uint64_t most_ns, uint64_t *time_ns)
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         if (strlen(units[i].name) != letters || strncmp(*text, units[i].name, letters))
             continue;
-        if (__builtin_mul_overflow(number, units[i].ns, &ns) || ns == 0 || ns > most_ns)
+        if (__builtin_mul_overflow(number, units[i].ns, &ns) || ns == 0 || ns > ns_max)
             return false;
         *text += letters;
         *time_ns = ns;
@@ -98,7 +98,7 @@ const char *parse_duration_ns(const char *text, uint64_t *time_ns)
 {
     uint64_t ns;
 
-    if (!time_read(&text, PARSE_DAYS_MOST * 24 * HOUR_NS, &ns) || *text)
+    if (!time_read(&text, PARSE_DAYS_MAX * 24 * HOUR_NS, &ns) || *text)
         return "give a time from 1ns to 2592000s (30 days) as a whole number with ns, us, ms or s, such as "
                "10s";
     *time_ns = ns;
@@ -127,18 +127,18 @@ const char *parse_time_list(const char *text, uint64_t *times_ns, size_t room, s
     return NULL;
 }
 
-const char *parse_count_list(const char *text, uint64_t least, uint64_t most, uint64_t *values, size_t room,
-                             size_t *count)
+const char *parse_count_list(const char *text, uint64_t minimum, uint64_t maximum, uint64_t *values,
+                             size_t room, size_t *count)
 {
     static char right[128];
     size_t found = 0;
 
     snprintf(right, sizeof right, "give at most %zu whole numbers from %llu to %llu with commas", room,
-             (unsigned long long)least, (unsigned long long)most);
+             (unsigned long long)minimum, (unsigned long long)maximum);
     for (;; text++) {
         uint64_t number;
 
-        if (found == room || !digits_read(&text, &number) || number < least || number > most)
+        if (found == room || !digits_read(&text, &number) || number < minimum || number > maximum)
             return right;
         values[found++] = number;
         if (!*text)

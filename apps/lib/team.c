@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * team.c: windows that open and close together; team.h says how. The only file of the benchmarks that starts
- * threads, and only where several CPUs are asked for.
+ * threads, and only where several CPUs are requested.
  */
 #define _GNU_SOURCE
 #include "team.h"
@@ -76,7 +76,7 @@ static uint64_t origin_agree(const struct team_member *member)
     return member == member->team->members ? origin_decide(member->team) : origin_wait();
 }
 
-/* Nobody leaves before everybody's window is closed. */
+/* No member returns before the windows of all members are closed. */
 static void all_done_wait(const struct team_member *member)
 {
     const struct team *team = member->team;
@@ -105,7 +105,6 @@ static void window_run(struct team_member *member)
     member->origin_ticks = origin_ticks;
     if (origin_ticks != UINT64_MAX)
         member->team->measure(member, origin_ticks);
-    member->behind_ticks = cycles_now();
     counters_read(member->after, member->cpu);
     all_done_wait(member);
     smi_read(&member->smi_after, member->cpu);
@@ -139,7 +138,7 @@ bool team_run(struct team *team)
     }
     first->pin_error = affinity_pin(first->cpu);
     if (!team->pin_required)
-        first->pin_error = 0; /* nobody asked for this CPU; the summary says so if it moved */
+        first->pin_error = 0; /* the user did not request this CPU; the summary says so if it moved */
     if (team->count > 1 || !first->pin_error)
         window_run(first);
     for (size_t i = 1; i < team->count; i++)

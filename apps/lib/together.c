@@ -16,7 +16,7 @@ bool together_parse(const char *rank, const char *size, struct together_place *p
     place->size = 1;
     if (!rank && !size)
         return true;
-    if (!rank || !size || parse_count(size, 1, TOGETHER_RANKS_MOST, &size_number) ||
+    if (!rank || !size || parse_count(size, 1, TOGETHER_RANKS_MAX, &size_number) ||
         parse_count(rank, 0, size_number - 1, &rank_number))
         return false;
     place->rank = (uint32_t)rank_number;

@@ -9,9 +9,9 @@
 
 double distribution_second_decile(const uint64_t *sorted, size_t count)
 {
-    const size_t first = count / 10, behind = count / 5 > first ? count / 5 : first + 1;
+    const size_t first = count / 10, end = count / 5 > first ? count / 5 : first + 1;
 
-    return distribution_mean(sorted + first, behind - first);
+    return distribution_mean(sorted + first, end - first);
 }
 
 double distribution_mean(const uint64_t *sorted, size_t count)

@@ -26,9 +26,9 @@ double distribution_deviation(const uint64_t *sorted, size_t count);
 size_t distribution_delayed(const uint64_t *sorted, size_t count, double delay);
 
 /*
- * E(Y), the mean of the longest of `nodes` phases drawn independently from the whole distribution
- * [Tsafrir05 §2.4]: the sum over the distinct values v of v (F(v)^n - F(v-)^n), exact for the empirical
- * distribution. What that has never seen, it cannot tell: with more nodes than phases this nears the maximum.
+ * E(Y), the mean of the longest of `nodes` phases drawn independently from the whole distribution [Tsafrir05
+ * §2.4]: the sum over the distinct values v of v (F(v)^n - F(v-)^n), exact for the empirical distribution.
+ * It cannot predict what was never measured: with more nodes than phases this nears the maximum.
  */
 double distribution_expected_longest(const uint64_t *sorted, size_t count, uint64_t nodes);
 

@@ -22,6 +22,7 @@
 #include "bench.h"
 #include "cycles.h"
 #include "distribution.h"
+#include "intervals.h"
 #include "memory.h"
 #include "order.h"
 #include "parse.h"
@@ -34,13 +35,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define GRAINS_MOST      32
-#define NODES_MOST       32
-#define PHASES_MOST      10000000
+#define GRAINS_MAX       32
+#define NODES_MAX        32
+#define PHASES_MAX       10000000
 #define PHASES_DEFAULT   1000000               /* the paper's */
 #define LIMIT_NS_DEFAULT UINT64_C(10000000000) /* a grain */
-#define GRAIN_NS_LEAST   UINT64_C(100)
-#define GRAIN_NS_MOST    UINT64_C(100000000000)
+#define GRAIN_NS_MIN     UINT64_C(100)
+#define GRAIN_NS_MAX     UINT64_C(100000000000)
 
 /* The calibration's loop, turns, and how often it runs: a thousandth of the paper's, which lasts a minute. */
 #define BASE_ITERATIONS 2000
@@ -53,47 +54,27 @@ struct measurement {
 
 static struct {
     struct bench bench;
-    uint64_t grains_ns[GRAINS_MOST];
+    uint64_t grains_ns[GRAINS_MAX];
     size_t grain_count;
-    uint64_t nodes[NODES_MOST];
+    uint64_t nodes[NODES_MAX];
     size_t node_count;
-    uint64_t phases_most;
+    uint64_t phases_max;
     uint64_t limit_ns; /* for one grain */
     /* Of the grain that runs. */
     struct grain {
-        uint64_t ns; /* as asked for */
+        uint64_t ns; /* as requested */
         uint64_t iterations, phases;
         double calibrated_ticks; /* what a phase lasts without noise */
     } grain;
     struct team team;
-    struct measurement measurements[TEAM_MOST];
+    struct measurement measurements[TEAM_MAX];
 } run;
-
-/* times[0] ends a phase of one turn that does not count, so that all that do went the same way; times[i + 1]
- * ends phase i. */
-__attribute__((noinline)) static void phases_measure(uint64_t *times, size_t phases, uint64_t iterations)
-{
-    uint64_t turns = 1;
-
-    for (size_t i = 0; i <= phases; i++) {
-        fixed_work(turns);
-        times[i] = cycles_now();
-        turns = iterations;
-    }
-}
-
-/* From readings to durations, in place. */
-static void durations_from_times(uint64_t *times, size_t phases)
-{
-    for (size_t i = 0; i < phases; i++)
-        times[i] = times[i + 1] - times[i];
-}
 
 /* Second decile of what a phase of `iterations` lasts, ticks. */
 static double phase_ticks_calibrate(uint64_t *scratch, uint64_t iterations)
 {
-    phases_measure(scratch, BASE_RUNS, iterations);
-    durations_from_times(scratch, BASE_RUNS);
+    intervals_measure(scratch, BASE_RUNS, iterations);
+    intervals_from_times(scratch, BASE_RUNS);
     order_sort(scratch, BASE_RUNS);
     return distribution_second_decile(scratch, BASE_RUNS);
 }
@@ -104,7 +85,7 @@ static uint64_t phases_of(uint64_t grain_ns)
     uint64_t fitting = run.limit_ns / grain_ns;
 
     fitting = fitting ? fitting : 1;
-    return fitting < run.phases_most ? fitting : run.phases_most;
+    return fitting < run.phases_max ? fitting : run.phases_max;
 }
 
 /* How many turns make a phase of each grain. False, with a message, if a grain is shorter than that. */
@@ -143,7 +124,7 @@ static void window_rehearse(struct team_member *member)
 {
     const struct measurement *m = member->data;
 
-    phases_measure(m->times, run.grain.phases < 16 ? (size_t)run.grain.phases : 16, 1);
+    intervals_measure(m->times, run.grain.phases < 16 ? (size_t)run.grain.phases : 16, 1);
 }
 
 static void window_measure(struct team_member *member, uint64_t origin_ticks)
@@ -152,7 +133,7 @@ static void window_measure(struct team_member *member, uint64_t origin_ticks)
     uint64_t now_ticks;
 
     operations_until(origin_ticks, &now_ticks);
-    phases_measure(m->times, (size_t)run.grain.phases, run.grain.iterations);
+    intervals_measure(m->times, (size_t)run.grain.phases, run.grain.iterations);
 }
 
 static void help_print(void)
@@ -176,7 +157,7 @@ static void help_print(void)
 static void grains_check(const char *text)
 {
     for (size_t i = 0; i < run.grain_count; i++) {
-        if (run.grains_ns[i] < GRAIN_NS_LEAST || run.grains_ns[i] > GRAIN_NS_MOST)
+        if (run.grains_ns[i] < GRAIN_NS_MIN || run.grains_ns[i] > GRAIN_NS_MAX)
             bench_value_check(&run.bench, 'g', text, "give grains from 100ns to 100s");
         if (i && run.grains_ns[i] <= run.grains_ns[i - 1])
             bench_value_check(&run.bench, 'g', text, "give rising grains, each once");
@@ -190,7 +171,7 @@ static void options_read(int argc, char **argv)
     int letter;
 
     bench_begin(bench, "phase", ".dat");
-    run.phases_most = PHASES_DEFAULT;
+    run.phases_max = PHASES_DEFAULT;
     run.limit_ns = LIMIT_NS_DEFAULT;
     while ((letter = getopt(argc, argv, ":g:n:l:N:" BENCH_LETTERS)) != -1) {
         switch (letter) {
@@ -198,7 +179,7 @@ static void options_read(int argc, char **argv)
             grains = optarg;
             break;
         case 'n':
-            bench_value_check(bench, 'n', optarg, parse_count(optarg, 1, PHASES_MOST, &run.phases_most));
+            bench_value_check(bench, 'n', optarg, parse_count(optarg, 1, PHASES_MAX, &run.phases_max));
             break;
         case 'l':
             bench_value_check(bench, 'l', optarg, parse_duration_ns(optarg, &run.limit_ns));
@@ -215,30 +196,30 @@ static void options_read(int argc, char **argv)
     }
     bench_options_check(bench, argc, argv);
     bench_value_check(bench, 'g', grains,
-                      parse_time_list(grains, run.grains_ns, GRAINS_MOST, &run.grain_count));
+                      parse_time_list(grains, run.grains_ns, GRAINS_MAX, &run.grain_count));
     grains_check(grains);
     bench_value_check(bench, 'N', nodes,
-                      parse_count_list(nodes, 1, 1000000000, run.nodes, NODES_MOST, &run.node_count));
+                      parse_count_list(nodes, 1, 1000000000, run.nodes, NODES_MAX, &run.node_count));
 }
 
 /* Finds memory and output files before anything is measured. False, with a message, if one is missing. */
 static bool team_prepare(void)
 {
-    uint64_t most = 16;
+    uint64_t maximum = 16;
 
     if (!bench_team_prepare(&run.bench, &run.team))
         return false;
     run.team.rehearse = window_rehearse;
     run.team.measure = window_measure;
     for (size_t i = 0; i < run.grain_count; i++)
-        most = phases_of(run.grains_ns[i]) > most ? phases_of(run.grains_ns[i]) : most;
+        maximum = phases_of(run.grains_ns[i]) > maximum ? phases_of(run.grains_ns[i]) : maximum;
     for (size_t i = 0; i < run.team.count; i++) {
         struct measurement *m = &run.measurements[i];
 
         run.team.members[i].data = m;
-        m->times = memory_ready(((size_t)most + 1) * sizeof *m->times);
+        m->times = memory_ready(((size_t)maximum + 1) * sizeof *m->times);
         if (!m->times) {
-            fprintf(stderr, "phase: no memory for %" PRIu64 " phases: give fewer with -n\n", most);
+            fprintf(stderr, "phase: no memory for %" PRIu64 " phases: give fewer with -n\n", maximum);
             return false;
         }
     }
@@ -318,7 +299,7 @@ static void summary_print(const struct team_member *member)
 
 int main(int argc, char **argv)
 {
-    static struct grain grains[GRAINS_MOST];
+    static struct grain grains[GRAINS_MAX];
     int status = 0;
 
     options_read(argc, argv);
@@ -337,7 +318,7 @@ int main(int argc, char **argv)
             struct team_member *member = &run.team.members[k];
             struct measurement *m = member->data;
 
-            durations_from_times(m->times, (size_t)run.grain.phases);
+            intervals_from_times(m->times, (size_t)run.grain.phases);
             order_sort(m->times, (size_t)run.grain.phases);
             data_write(member);
             summary_print(member);

@@ -27,11 +27,11 @@ void selfish_analyse(uint64_t *lengths, size_t count, struct selfish_analysis *r
         result->quantiles[i] = order_quantile(lengths, count, quantiles[i]);
 }
 
-uint64_t selfish_threshold_ticks(uint64_t wanted_ticks, double loop_ticks, uint64_t step_ticks)
+uint64_t selfish_threshold_ticks(uint64_t requested_ticks, double loop_ticks, uint64_t step_ticks)
 {
     const uint64_t by_loop_ticks = (uint64_t)(4 * loop_ticks);
     const uint64_t by_step_ticks = (uint64_t)loop_ticks + 4 * step_ticks;
-    const uint64_t least_ticks = by_loop_ticks > by_step_ticks ? by_loop_ticks : by_step_ticks;
+    const uint64_t minimum_ticks = by_loop_ticks > by_step_ticks ? by_loop_ticks : by_step_ticks;
 
-    return wanted_ticks > least_ticks ? wanted_ticks : least_ticks;
+    return requested_ticks > minimum_ticks ? requested_ticks : minimum_ticks;
 }

@@ -26,13 +26,13 @@ struct selfish_analysis {
 void selfish_analyse(uint64_t *lengths, size_t count, struct selfish_analysis *result);
 
 /*
- * The threshold to use, ticks: `wanted_ticks`, but never less than what separates a detour from the loop's
+ * The threshold to use, ticks: `requested_ticks`, but never less than what separates a detour from the loop's
  * own grain. Two reads of an undisturbed loop of `loop_ticks` lie at most one clock step further apart than
  * that, and the path through the recording of a detour costs less than two turns of the loop more: hence four
  * turns, and where the clock's steps are coarse, one turn and four steps. Both are counts of instructions in
  * disguise: on an emulator where an instruction takes 2^S ns, loop and threshold grow by 2^S together, and
  * stay below the shortest kernel entry, which grows likewise.
  */
-uint64_t selfish_threshold_ticks(uint64_t wanted_ticks, double loop_ticks, uint64_t step_ticks);
+uint64_t selfish_threshold_ticks(uint64_t requested_ticks, double loop_ticks, uint64_t step_ticks);
 
 #endif /* SELFISH_ANALYSIS_H */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * selfish.c: the selfish detour benchmark [Beckman06 §3.1]: a loop reads the clock and does nothing else; two
- * reads further apart than a threshold enclose a detour, and its length is what they lie apart, less the
+ * selfish.c: the selfish detour benchmark [Beckman06 §3.1]: a loop reads the clock and does nothing else;
+ * two reads further apart than a threshold enclose a detour, and its length is what they lie apart, less the
  * loop's own time.
  *
  * It runs for a fixed time, so that it ends on a silent kernel too. The threshold is absolute, because on a
- * processor whose clock advances in steps a multiple of the least distance makes noise of every step; it is
- * raised, and the summary says so, where the clock or the loop is too coarse for it. The record of detours
+ * processor whose clock advances in steps a multiple of the smallest distance makes noise of every step; it
+ * is raised, and the summary says so, where the clock or the loop is too coarse for it. The record of detours
  * was touched beforehand. Recording one belongs to the next distance: no time is unseen.
  *
  * The same ELF file runs on Tacet and on Linux; between the two readings of the kernel's entry counters there
@@ -34,7 +34,7 @@
 #define RUNTIME_NS_DEFAULT   UINT64_C(10000000000)
 #define THRESHOLD_NS_DEFAULT 100
 #define RECORDS_DEFAULT      100000
-#define RECORDS_MOST         10000000
+#define RECORDS_MAX          10000000
 
 struct detour {
     uint64_t start_ticks; /* the read before it, from the first read of the window */
@@ -49,7 +49,7 @@ struct measurement {
     uint64_t reads;
     uint64_t found;         /* detours, also those for which there was no room */
     uint64_t gap_sum_ticks; /* of all found */
-    uint64_t gap_most_ticks;
+    uint64_t gap_max_ticks;
     uint64_t backwards; /* reads below the one before */
     uint64_t controls;  /* system calls made for -k */
 };
@@ -57,14 +57,14 @@ struct measurement {
 static struct {
     struct bench bench;
     uint64_t runtime_ns;
-    uint64_t wanted_threshold_ns; /* 0: by default */
-    uint64_t control_ns;          /* 0: none */
+    uint64_t threshold_ns; /* 0: by default */
+    uint64_t control_ns;   /* 0: none */
     uint64_t records;
     uint64_t threshold_ticks;
     uint64_t control_ticks;
     double loop_ticks; /* of one turn, undisturbed */
     struct team team;
-    struct measurement measurements[TEAM_MOST];
+    struct measurement measurements[TEAM_MAX];
 } run;
 
 static void detour_record(struct measurement *m, uint64_t previous_ticks, uint64_t gap_ticks)
@@ -75,8 +75,8 @@ static void detour_record(struct measurement *m, uint64_t previous_ticks, uint64
     }
     m->found++;
     m->gap_sum_ticks += gap_ticks;
-    if (gap_ticks > m->gap_most_ticks)
-        m->gap_most_ticks = gap_ticks;
+    if (gap_ticks > m->gap_max_ticks)
+        m->gap_max_ticks = gap_ticks;
 }
 
 /* Watches for `runtime_ticks`. From the first reading on, all time is seen. */
@@ -123,12 +123,13 @@ static void window_measure(struct team_member *member, uint64_t origin_ticks)
     window_watch(member->data, run.team.planned_ticks);
 }
 
-/* The least mean of many short runs: what a turn takes when nothing disturbs it, whatever the clock's step.
+/* The smallest mean of many short runs: what a turn takes when nothing disturbs it, whatever the clock's
+ * step.
  */
 static double loop_ticks_calibrate(void)
 {
     uint64_t span_ticks = 0;
-    double least = 0;
+    double minimum = 0;
 
     for (int attempt = 0; attempt < 200; attempt++) {
         uint64_t previous_ticks, now_ticks = cycles_now(), first_ticks = now_ticks, turns = 0;
@@ -143,10 +144,10 @@ static double loop_ticks_calibrate(void)
         }
         turns = clock_watch(first_ticks + span_ticks, UINT64_MAX, &previous_ticks, &now_ticks);
         mean = (double)(now_ticks - first_ticks) / (double)turns;
-        if (least <= 0 || mean < least)
-            least = mean;
+        if (minimum <= 0 || mean < minimum)
+            minimum = mean;
     }
-    return least;
+    return minimum;
 }
 
 static void help_print(void)
@@ -183,10 +184,10 @@ static void options_read(int argc, char **argv)
             bench_value_check(bench, 'r', optarg, parse_duration_ns(optarg, &run.runtime_ns));
             break;
         case 'd':
-            bench_value_check(bench, 'd', optarg, parse_time_ns(optarg, &run.wanted_threshold_ns));
+            bench_value_check(bench, 'd', optarg, parse_time_ns(optarg, &run.threshold_ns));
             break;
         case 'n':
-            bench_value_check(bench, 'n', optarg, parse_count(optarg, 1, RECORDS_MOST, &run.records));
+            bench_value_check(bench, 'n', optarg, parse_count(optarg, 1, RECORDS_MAX, &run.records));
             break;
         case 'k':
             bench_value_check(bench, 'k', optarg, parse_time_ns(optarg, &run.control_ns));
@@ -201,19 +202,24 @@ static void options_read(int argc, char **argv)
     bench_options_check(bench, argc, argv);
 }
 
+/* The threshold that the user, or else the default, requests; the measurement may have to raise it. */
+static uint64_t requested_ns(void)
+{
+    return run.threshold_ns ? run.threshold_ns : THRESHOLD_NS_DEFAULT;
+}
+
 static void threshold_decide(void)
 {
-    const uint64_t wanted_ns =
-        run.wanted_threshold_ns ? run.wanted_threshold_ns : (uint64_t)THRESHOLD_NS_DEFAULT;
-    const uint64_t wanted_ticks = bench_ticks(&run.bench, (double)wanted_ns);
+    const uint64_t requested_ticks = bench_ticks(&run.bench, (double)requested_ns());
 
     run.loop_ticks = loop_ticks_calibrate();
-    run.threshold_ticks = selfish_threshold_ticks(wanted_ticks, run.loop_ticks, run.bench.grain.step_ticks);
-    if (run.wanted_threshold_ns && run.threshold_ticks > wanted_ticks) {
+    run.threshold_ticks =
+        selfish_threshold_ticks(requested_ticks, run.loop_ticks, run.bench.grain.step_ticks);
+    if (run.threshold_ns && run.threshold_ticks > requested_ticks) {
         fprintf(stderr,
                 "selfish: -d %" PRIu64 "ns: a turn of the loop lasts %.1f ns and the clock's step %.1f ns "
                 "here: give at least %.0fns\n",
-                wanted_ns, bench_ns(&run.bench, run.loop_ticks),
+                requested_ns(), bench_ns(&run.bench, run.loop_ticks),
                 bench_ns(&run.bench, (double)run.bench.grain.step_ticks),
                 bench_ns(&run.bench, (double)run.threshold_ticks) + 1);
         exit(2);
@@ -309,15 +315,13 @@ static void lengths_print(struct measurement *m)
     fprintf(out, "detour_mean: %.1f ns\n", bench_ns(&run.bench, r.mean - run.loop_ticks));
     for (size_t i = 0; i < SELFISH_QUANTILE_COUNT; i++)
         fprintf(out, "detour_%s: %.0f ns\n", names[i], length_ns(r.quantiles[i]));
-    fprintf(out, "detour_maximum: %.0f ns\n", length_ns(m->gap_most_ticks));
+    fprintf(out, "detour_maximum: %.0f ns\n", length_ns(m->gap_max_ticks));
 }
 
 static void summary_print(const struct team_member *member)
 {
     struct measurement *m = member->data;
-    const uint64_t wanted_ns =
-        run.wanted_threshold_ns ? run.wanted_threshold_ns : (uint64_t)THRESHOLD_NS_DEFAULT;
-    const bool raised = run.threshold_ticks > bench_ticks(&run.bench, (double)wanted_ns);
+    const bool raised = run.threshold_ticks > bench_ticks(&run.bench, (double)requested_ns());
     FILE *out = stderr;
 
     bench_place_print(&run.bench, member);
@@ -327,14 +331,11 @@ static void summary_print(const struct team_member *member)
     fprintf(out, "minimum_loop: %.3f ns\n", bench_ns(&run.bench, run.loop_ticks));
     fprintf(out, "threshold: %.3f ns", bench_ns(&run.bench, (double)run.threshold_ticks));
     if (raised)
-        fprintf(out, " (raised from %" PRIu64 " ns: loop or clock are too coarse for that)", wanted_ns);
+        fprintf(out, " (raised from %" PRIu64 " ns: loop or clock are too coarse for that)", requested_ns());
     fprintf(out, "\nclock_reads: %" PRIu64 "\n", m->reads);
     fprintf(out, "clock_backwards: %" PRIu64 "%s\n", m->backwards,
             m->backwards ? " (the clock ran backwards: lengths are not to be trusted)" : "");
-    if (m->found)
-        fprintf(out, "detours: %" PRIu64 "\n", m->found);
-    else
-        fprintf(out, "detours: 0 (zero detours)\n");
+    bench_detours_print(m->found);
     fprintf(out, "detours_not_listed: %" PRIu64 "%s\n", m->found - recorded(m),
             m->found > run.records ? " (no room: give more with -n; quantiles are of those listed)" : "");
     fprintf(out, "detours_per_second: %.6f\n", (double)m->found * 1e9 / window_ns(m));

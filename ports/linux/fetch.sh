@@ -1,15 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# ports/linux/fetch.sh [BUILD-FOLDER [FLAVOUR]]: the kernel of a Linux node that Tacet is compared with: one of Debian's
-# current ones, unpacked and not installed. FLAVOUR names it and the folder that it goes to:
+# ports/linux/fetch.sh [BUILD-FOLDER [FLAVOUR]]: the kernel of a Linux node that Tacet is compared with: one
+# of Debian's current ones, unpacked and not installed. FLAVOUR names it and the folder that it goes to:
 #
 #   stock   what linux-image-amd64 stands for, in BUILD-FOLDER/linux (the default)
 #   rt      what linux-image-rt-amd64 stands for, PREEMPT_RT, in BUILD-FOLDER/linux-rt
 #
-# Makes `vmlinuz`, `vmlinux` (the same without its compression, see extract.py), `config` (what it was built with) and
-# `version` there. The first time needs the network, later ones only the cache; remove the cache's folder of the same
-# name for a newer kernel. Exits 3, with one line on stderr, when it cannot be had, and 2 for a flavour there is not.
+# Makes `vmlinuz`, `vmlinux` (the same without its compression, see extract.py), `config` (what it was built
+# with) and `version` there. The first time needs the network, later ones only the cache; remove the cache's
+# folder of the same name for a newer kernel. Exits 3, with one line on stderr, when it is not available, and
+# 2 for a flavour there is not.
 
 set -eu
 

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# ports/musl/build.sh BUILD-FOLDER [ARCH]: musl for Tacet's programs as BUILD-FOLDER/ARCH/musl/{include,lib}, static
-# only. ARCH is x86_64 (default) or ppc64le. The sources come from ports/fetch.py, Debian's patches on top. CC names
-# another compiler. Does nothing when the recipe, this file and the compiler are those of the
+# ports/musl/build.sh BUILD-FOLDER [ARCH]: musl for Tacet's programs as BUILD-FOLDER/ARCH/musl/{include,lib},
+# static only. ARCH is x86_64 (default) or ppc64le. The sources come from ports/fetch.py, Debian's patches on
+# top. CC names another compiler. Does nothing when the recipe, this file and the compiler are those of the
 # last time.
 
 set -eu
@@ -12,8 +12,16 @@ here=$(cd "$(dirname "$0")" && pwd)
 build=${1:?usage: ports/musl/build.sh BUILD-FOLDER [ARCH]}
 arch=${2:-x86_64}
 case $arch in
-x86_64) compiler=${CC:-gcc} binutils='' options='' ;;
-ppc64le) compiler=${CC:-powerpc64le-linux-gnu-gcc} binutils=powerpc64le-linux-gnu- options='-mlong-double-64' ;;
+x86_64)
+    compiler=${CC:-gcc}
+    binutils=''
+    options=''
+    ;;
+ppc64le)
+    compiler=${CC:-powerpc64le-linux-gnu-gcc}
+    binutils=powerpc64le-linux-gnu-
+    options='-mlong-double-64'
+    ;;
 *) echo "ports/musl/build.sh: no such architecture: $arch" >&2 && exit 1 ;;
 esac
 
@@ -40,7 +48,7 @@ if [ -f debian/patches/series ]; then
         [ -z "$patch" ] || patch -s -p1 <"debian/patches/$patch"
     done
 fi
-# What a calling make was told is not for musl's.
+# The options of a calling make are not meant for musl's.
 unset MAKEFLAGS MFLAGS
 # No path of this machine gets into the library, so that two builds are the same.
 if ! { ./configure --target="$arch" --disable-shared --disable-wrapper \

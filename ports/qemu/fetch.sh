@@ -1,11 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# ports/qemu/fetch.sh [BUILD-FOLDER]: QEMU 10, unpacked and not installed, as BUILD-FOLDER/qemu10. Debian 12 has it
-# in its backports. The tuned Linux node of the comparison needs it: QEMU 7.2 hangs with two CPUs under -icount.
+# ports/qemu/fetch.sh [BUILD-FOLDER]: QEMU 10, unpacked and not installed, as BUILD-FOLDER/qemu10. Debian 12
+# has it in its backports. The tuned Linux node of the comparison needs it: QEMU 7.2 hangs with two CPUs under
+# -icount.
 #
-# Nothing happens where the system's QEMU is new enough, or where it has been unpacked before. The first time needs
-# the network, later ones only the cache. Exits 3, with one line on stderr, when QEMU 10 cannot be had.
+# Nothing happens where the system's QEMU is new enough, or where it has been unpacked before. The first time
+# needs the network, later ones only the cache. Exits 3, with one line on stderr, when QEMU 10 is not
+# available.
 
 set -eu
 
@@ -34,7 +36,7 @@ unpack()
     mkdir -p "$qemu/bin"
     cat >"$qemu/bin/qemu-system-x86_64" <<'END'
 #!/bin/sh
-# Made by ports/qemu/fetch.sh: run the QEMU unpacked beside this file with its own libraries, modules and ROMs.
+# Made by ports/qemu/fetch.sh: run the QEMU unpacked beside this file with its own libraries, modules, ROMs.
 usr=$(cd "$(dirname "$(readlink -f "$0")")/../usr" && pwd)
 lib=$usr/lib/x86_64-linux-gnu
 LD_LIBRARY_PATH=$lib:$lib/pulseaudio${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -60,5 +62,6 @@ if ! debs_cached qemu10; then
     debs_get qemu10 -backports qemu-system-x86 seabios ipxe-qemu
     unpack
 fi
-works || unavailable "the unpacked QEMU does not start: $("$qemu/bin/qemu-system-x86_64" --version 2>&1 | head -n 1)"
+works || unavailable "the unpacked QEMU does not start:" \
+    "$("$qemu/bin/qemu-system-x86_64" --version 2>&1 | head -n 1)"
 "$qemu/bin/qemu-system-x86_64" --version | head -n 1 >"$qemu/version"

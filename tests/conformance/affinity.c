@@ -9,7 +9,8 @@ CONFORM(affinity)
     long bytes = sys(SYS_sched_getaffinity, 0, sizeof(mask), mask);
 
     holds("some CPU", bytes > 0 && bytes % 8 == 0 && mask[0] != 0);
-    holds("of this thread by its number", sys(SYS_sched_getaffinity, sys(SYS_gettid), sizeof(mask), mask) == bytes);
+    holds("of this thread by its number",
+          sys(SYS_sched_getaffinity, sys(SYS_gettid), sizeof(mask), mask) == bytes);
     result("room that is no multiple of 8", sys(SYS_sched_getaffinity, 0, 7, mask));
     result("no room", sys(SYS_sched_getaffinity, 0, 0, mask));
     result("to nobody's memory", sys(SYS_sched_getaffinity, 0, 128, NOWHERE));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* aux_vector.c: what the kernel tells a program at its start, and the vDSO that serves the clock. */
+/* aux_vector.c: what the kernel passes to a program at its start, and the vDSO that serves the clock. */
 #include "conform.h"
 
 #include <elf.h>
@@ -21,10 +21,13 @@ CONFORM(aux_vector)
     holds("AT_RANDOM", getauxval(AT_RANDOM));
     holds("AT_HWCAP", getauxval(AT_HWCAP));
     holds("AT_EXECFN", name && name[0]);
-    holds("AT_PLATFORM", getauxval(AT_PLATFORM) && strcmp((const char *)getauxval(AT_PLATFORM), "x86_64") == 0);
+    holds("AT_PLATFORM",
+          getauxval(AT_PLATFORM) && strcmp((const char *)getauxval(AT_PLATFORM), "x86_64") == 0);
     holds("AT_SYSINFO_EHDR", vdso && memcmp(vdso, "\177ELF\2\1", 6) == 0 && vdso[EI_CLASS] == ELFCLASS64);
     clock_gettime(CLOCK_MONOTONIC, &a);
     sys(SYS_clock_gettime, CLOCK_MONOTONIC, &b);
-    holds("the library's clock is the kernel's", (b.tv_sec - a.tv_sec) * 1000000000 + b.tv_nsec - a.tv_nsec < 1000000000 && (b.tv_sec > a.tv_sec || b.tv_nsec >= a.tv_nsec));
+    holds("the library's clock is the kernel's",
+          (b.tv_sec - a.tv_sec) * 1000000000 + b.tv_nsec - a.tv_nsec < 1000000000 &&
+              (b.tv_sec > a.tv_sec || b.tv_nsec >= a.tv_nsec));
     holds("sysconf(_SC_NPROCESSORS_ONLN)", sysconf(_SC_NPROCESSORS_ONLN) == 4);
 }

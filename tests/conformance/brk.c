@@ -15,7 +15,7 @@ CONFORM(brk)
     memset((void *)end, 7, 100000);
     holds("back", (unsigned long)sys(SYS_brk, end) == end);
     sys(SYS_brk, end + 100000);
-    result("grown again it is zero behind the old page", ((unsigned char *)end)[90000]);
+    result("grown again it is zero after the old page", ((unsigned char *)end)[90000]);
     holds("beyond all is refused", (unsigned long)sys(SYS_brk, -4096L) == end + 100000);
     holds("before the program is refused", (unsigned long)sys(SYS_brk, 4096) == end + 100000);
     sys(SYS_brk, end);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* chmod.c: permissions and owners are kept and told. */
+/* chmod.c: permissions and owners are kept and reported. */
 #include "conform.h"
 
 CONFORM(chmod)

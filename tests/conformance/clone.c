@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* clone.c: a thread by the bare call: its stack, its number told in two places, its end a wake-up. */
+/* clone.c: a thread by the bare call: its stack, its number reported in two places, its end a wake-up. */
 #include "conform.h"
 
-#define THREAD (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
+#define THREAD                                                                          \
+    (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | \
+     CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
 
 static int parents_word, childs_word;
 int conform_clone_sum; /* known to the assembler by its name */
 
-/* The new thread's first and last instructions: clone returns 0 on the new stack, where nothing may be relied on but that. */
+/* The new thread's first and last instructions: clone returns 0 on the new stack, where nothing may be relied
+ * on but that. */
 static long thread_started(void *stack)
 {
     register long r10 __asm__("r10") = (long)&childs_word;
@@ -22,7 +25,8 @@ static long thread_started(void *stack)
                      "syscall\n"
                      "1:"
                      : "=a"(value)
-                     : "a"(SYS_clone), "D"(THREAD), "S"(stack), "d"(&parents_word), "r"(r10), [exit] "i"(SYS_exit)
+                     : "a"(SYS_clone), "D"(THREAD), "S"(stack), "d"(&parents_word),
+                       "r"(r10), [exit] "i"(SYS_exit)
                      : "rcx", "r11", "memory");
     return value;
 }
@@ -38,11 +42,11 @@ CONFORM(clone)
     if (thread > 0) {
         while (__atomic_load_n(&childs_word, __ATOMIC_SEQ_CST) == 1)
             sys(SYS_futex, &childs_word, FUTEX_WAIT, 1, NULL);
-        holds("told to the parent", parents_word == thread);
+        holds("reported to the parent", parents_word == thread);
         result("its word at its end", childs_word);
         result("what it did", conform_clone_sum);
         rest_ms(10);
-        result("it is gone", sys(SYS_tgkill, sys(SYS_getpid), thread, 0));
+        result("it has ended", sys(SYS_tgkill, sys(SYS_getpid), thread, 0));
     }
     result("CLONE_SIGHAND without CLONE_VM", sys(SYS_clone, CLONE_SIGHAND, 0));
     result("CLONE_THREAD without CLONE_SIGHAND", sys(SYS_clone, CLONE_THREAD | CLONE_VM, 0));

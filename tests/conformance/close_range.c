@@ -10,7 +10,7 @@ CONFORM(close_range)
     result("before them", sys(SYS_fcntl, 3, F_GETFD));
     result("the first", sys(SYS_fcntl, 4, F_GETFD));
     result("the last", sys(SYS_fcntl, 5, F_GETFD));
-    result("behind them", sys(SYS_fcntl, 6, F_GETFD));
+    result("above them", sys(SYS_fcntl, 6, F_GETFD));
     result("CLOSE_RANGE_CLOEXEC", sys(SYS_close_range, 6, -1, 4));
     result("stays, with FD_CLOEXEC", sys(SYS_fcntl, 6, F_GETFD));
     result("the wrong way round", sys(SYS_close_range, 6, 5, 0));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * conform.c [--list] [NAME…]: runs the conformance tests of this folder one after the other, by name, or those that are named; conform.h tells the rules.
- * The last line tells how many ran, so that an end half-way cannot pass for a whole run.
+ * conform.c [--list] [NAME…]: runs the conformance tests of this folder one after the other, by name, or
+ * those that are named; conform.h states the rules. The last line says how many ran, so that an end half-way
+ * cannot pass for a whole run.
  */
 #include "conform.h"
 
@@ -18,7 +19,10 @@ long sys_bare(long number, long a, long b, long c, long d, long e, long f)
     register long r9 __asm__("r9") = f;
     long value;
 
-    __asm__ volatile("syscall" : "=a"(value) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory");
+    __asm__ volatile("syscall"
+                     : "=a"(value)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
     return value;
 }
 
@@ -30,11 +34,15 @@ static const char *error_name(long value)
         const char *name;
     } names[] = {
 #define NAME(e) { e, #e }
-        NAME(EPERM), NAME(ENOENT), NAME(ESRCH), NAME(EINTR), NAME(EIO), NAME(ENXIO), NAME(E2BIG), NAME(ENOEXEC), NAME(EBADF), NAME(ECHILD), NAME(EAGAIN),
-        NAME(ENOMEM), NAME(EACCES), NAME(EFAULT), NAME(EBUSY), NAME(EEXIST), NAME(EXDEV), NAME(ENODEV), NAME(ENOTDIR), NAME(EISDIR), NAME(EINVAL),
-        NAME(ENFILE), NAME(EMFILE), NAME(ENOTTY), NAME(EFBIG), NAME(ENOSPC), NAME(ESPIPE), NAME(EROFS), NAME(EMLINK), NAME(EPIPE), NAME(EDOM),
-        NAME(ERANGE), NAME(EDEADLK), NAME(ENAMETOOLONG), NAME(ENOSYS), NAME(ENOTEMPTY), NAME(ELOOP), NAME(EOVERFLOW), NAME(EOPNOTSUPP),
-        NAME(ETIMEDOUT), NAME(EOWNERDEAD), NAME(ENODATA), NAME(ENOTSOCK), NAME(ECANCELED), NAME(EBADFD),
+        NAME(EPERM),      NAME(ENOENT),  NAME(ESRCH),     NAME(EINTR),        NAME(EIO),
+        NAME(ENXIO),      NAME(E2BIG),   NAME(ENOEXEC),   NAME(EBADF),        NAME(ECHILD),
+        NAME(EAGAIN),     NAME(ENOMEM),  NAME(EACCES),    NAME(EFAULT),       NAME(EBUSY),
+        NAME(EEXIST),     NAME(EXDEV),   NAME(ENODEV),    NAME(ENOTDIR),      NAME(EISDIR),
+        NAME(EINVAL),     NAME(ENFILE),  NAME(EMFILE),    NAME(ENOTTY),       NAME(EFBIG),
+        NAME(ENOSPC),     NAME(ESPIPE),  NAME(EROFS),     NAME(EMLINK),       NAME(EPIPE),
+        NAME(EDOM),       NAME(ERANGE),  NAME(EDEADLK),   NAME(ENAMETOOLONG), NAME(ENOSYS),
+        NAME(ENOTEMPTY),  NAME(ELOOP),   NAME(EOVERFLOW), NAME(EOPNOTSUPP),   NAME(ETIMEDOUT),
+        NAME(EOWNERDEAD), NAME(ENODATA), NAME(ENOTSOCK),  NAME(ECANCELED),    NAME(EBADFD),
 #undef NAME
     };
 
@@ -103,7 +111,8 @@ int file_made(const char *name, const char *content)
 {
     int file = (int)sys(SYS_open, name, O_RDWR | O_CREAT | O_TRUNC, 0644);
 
-    if (file >= 0 && (sys(SYS_write, file, content, strlen(content)) < 0 || sys(SYS_lseek, file, 0, SEEK_SET) < 0))
+    if (file >= 0 &&
+        (sys(SYS_write, file, content, strlen(content)) < 0 || sys(SYS_lseek, file, 0, SEEK_SET) < 0))
         holds("a file with content", false);
     return file;
 }
@@ -149,7 +158,8 @@ static void run(const struct conform_test *test)
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp((*(const struct conform_test *const *)a)->name, (*(const struct conform_test *const *)b)->name);
+    return strcmp((*(const struct conform_test *const *)a)->name,
+                  (*(const struct conform_test *const *)b)->name);
 }
 
 int main(int count, char **arguments)
@@ -169,11 +179,11 @@ int main(int count, char **arguments)
         return 0;
     }
     for (size_t i = 0; i < known; i++) {
-        bool wanted = count == 1;
+        bool selected = count == 1;
 
         for (int a = 1; a < count; a++)
-            wanted |= strcmp(arguments[a], tests[i]->name) == 0;
-        if (!wanted)
+            selected |= strcmp(arguments[a], tests[i]->name) == 0;
+        if (!selected)
             continue;
         run(tests[i]);
         ran++;

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# conformance.mk: all tests of this folder in one static program for each C library, build/ARCH/tests/conform.{musl,glibc}. A new test is a new file
-# here; nothing has to be told of it. Included by the top-level Makefile.
+# conformance.mk: all tests of this folder in one static program for each C library,
+# build/ARCH/tests/conform.{musl,glibc}. A new test is a new file here: no list
+# names it. Included by the top-level Makefile.
 
 CONFORM_SOURCES := $(sort $(wildcard tests/conformance/*.c))
 CONFORM_PROGRAMS := $(TEST_BUILD)/conform.musl $(TEST_BUILD)/conform.glibc

@@ -26,7 +26,8 @@ CONFORM(cpu_time)
     rest_ms(200);
     holds("200 ms of sleep are next to none", used_ns(CLOCK_THREAD_CPUTIME_ID) - begin < 100000000);
     result("getrusage", sys(SYS_getrusage, RUSAGE_SELF, &usage));
-    holds("microseconds below a second", usage.ru_utime.tv_usec < 1000000 && usage.ru_stime.tv_usec < 1000000);
+    holds("microseconds below a second",
+          usage.ru_utime.tv_usec < 1000000 && usage.ru_stime.tv_usec < 1000000);
     result("of the thread", sys(SYS_getrusage, RUSAGE_THREAD, &usage));
     result("of the children", sys(SYS_getrusage, RUSAGE_CHILDREN, &usage));
     result("of no such", sys(SYS_getrusage, 9, &usage));

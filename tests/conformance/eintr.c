@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* eintr.c: a signal ends a wait with EINTR; with SA_RESTART those waits that can be begun again are (signal(7)). */
+/* eintr.c: a signal ends a wait with EINTR; with SA_RESTART those waits that can be begun again are
+ * (signal(7)). */
 #include "conform.h"
 
 static volatile int times;
@@ -40,7 +41,8 @@ CONFORM(eintr)
     result("nanosleep", sys(SYS_nanosleep, &t, &left));
     holds("what is left", left.tv_sec >= 95 && left.tv_sec <= 100);
     timer(20000);
-    result("clock_nanosleep up to a time", sys(SYS_clock_nanosleep, CLOCK_REALTIME, TIMER_ABSTIME, &ages, NULL));
+    result("clock_nanosleep up to a time",
+           sys(SYS_clock_nanosleep, CLOCK_REALTIME, TIMER_ABSTIME, &ages, NULL));
     timer(20000);
     result("poll", sys(SYS_poll, &set, 1, -1));
     timer(20000);

@@ -21,7 +21,7 @@ CONFORM(fcntl)
     result("F_GETFL then", sys(SYS_fcntl, file, F_GETFL) & ~0100000);
     result("a lock up to the last byte there can be", sys(SYS_fcntl, file, F_SETLK, &range));
     range.l_start = 2;
-    result("a lock up to the byte behind", sys(SYS_fcntl, file, F_SETLK, &range));
+    result("a lock up to the byte after it", sys(SYS_fcntl, file, F_SETLK, &range));
     range.l_start = -1;
     range.l_len = 5;
     result("a lock from before the beginning", sys(SYS_fcntl, file, F_SETLK, &range));

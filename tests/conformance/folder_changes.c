@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* folder_changes.c: what a listing of a folder of /tmp shows: files of all kinds, those that came, not those that went. */
+/* folder_changes.c: what a listing of a folder of /tmp shows: files of all kinds, those that came, not those
+ * that went. */
 #include "conform.h"
 
 #include <dirent.h>
@@ -34,7 +35,7 @@ CONFORM(folder_changes)
     result("links", links);
     if (list)
         rewinddir(list);
-    /* Removing what one has just been told of must not hide the rest. */
+    /* Removing what was just listed must not hide the rest. */
     for (count = 0; list && (entry = readdir(list));)
         if (entry->d_type == DT_REG) {
             count++;

@@ -15,7 +15,8 @@ CONFORM(futex)
     result("wait for a time", sys(SYS_futex, words, FUTEX_WAIT, 5, &t));
     holds("not before it is over", now_ns() - begin >= 2000000);
     result("wait up to a time that is over", sys(SYS_futex, words, FUTEX_WAIT_BITSET, 5, &t, NULL, -1));
-    result("wait by the real time", sys(SYS_futex, words, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, 5, &t, NULL, -1));
+    result("wait by the real time",
+           sys(SYS_futex, words, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, 5, &t, NULL, -1));
     result("wait for no bits", sys(SYS_futex, words, FUTEX_WAIT_BITSET, 5, &t, NULL, 0));
     result("wake no bits", sys(SYS_futex, words, FUTEX_WAKE_BITSET, 1, NULL, NULL, 0));
     result("half a word", sys(SYS_futex, (char *)words + 1, FUTEX_WAIT, 5, &t));
@@ -29,6 +30,7 @@ CONFORM(futex)
     result("requeue nobody", sys(SYS_futex, words, FUTEX_REQUEUE, 1, 1, words + 1, 0));
     result("requeue for another value", sys(SYS_futex, words, FUTEX_CMP_REQUEUE, 1, 1, words + 1, 6));
     result("requeue for the value", sys(SYS_futex, words, FUTEX_CMP_REQUEUE, 1, 1, words + 1, 5));
-    result("wake and add", sys(SYS_futex, words, FUTEX_WAKE_OP, 1, 1, words + 1, FUTEX_ADD_AND_WAKE_IF_ZERO(3)));
+    result("wake and add",
+           sys(SYS_futex, words, FUTEX_WAKE_OP, 1, 1, words + 1, FUTEX_ADD_AND_WAKE_IF_ZERO(3)));
     result("the other word", words[1]);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* futex_threads.c: waiters are woken as many as asked for, moved, and by their bits. */
+/* futex_threads.c: as many waiters are woken as requested, some are requeued, some are chosen by their
+ * bits. */
 #include "conform.h"
 
 static int word, other_word, asleep, woken;
@@ -13,11 +14,11 @@ static void *waiter(void *bits)
 }
 
 /* Until a count has been reached, at most a second. */
-static bool reached(const int *count, int wanted)
+static bool reached(const int *count, int expected)
 {
-    for (int i = 0; i < 1000 && __atomic_load_n(count, __ATOMIC_SEQ_CST) < wanted; i++)
+    for (int i = 0; i < 1000 && __atomic_load_n(count, __ATOMIC_SEQ_CST) < expected; i++)
         rest_ms(1);
-    return __atomic_load_n(count, __ATOMIC_SEQ_CST) == wanted;
+    return __atomic_load_n(count, __ATOMIC_SEQ_CST) == expected;
 }
 
 CONFORM(futex_threads)
@@ -32,10 +33,13 @@ CONFORM(futex_threads)
         }
     holds("three are on their way", reached(&asleep, 3));
     rest_ms(20);
-    result("wake those of a bit that nobody has", sys(SYS_futex, &word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, 3, NULL, NULL, 4));
-    result("wake all of bit 2", sys(SYS_futex, &word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, 3, NULL, NULL, 2));
+    result("wake those of a bit that nobody has",
+           sys(SYS_futex, &word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, 3, NULL, NULL, 4));
+    result("wake all of bit 2",
+           sys(SYS_futex, &word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, 3, NULL, NULL, 2));
     holds("one was", reached(&woken, 1));
-    result("wake one, move one", sys(SYS_futex, &word, FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG, 1, 1, &other_word, 0));
+    result("wake one, move one",
+           sys(SYS_futex, &word, FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG, 1, 1, &other_word, 0));
     holds("two were", reached(&woken, 2));
     result("nobody is left here", sys(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 9));
     result("but there", sys(SYS_futex, &other_word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 9));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* getrandom.c: bytes that nobody can tell before. */
+/* getrandom.c: bytes that nobody can predict. */
 #include "conform.h"
 
 #include <sys/random.h>

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* guard.c: a touch of memory without rights raises SIGSEGV with the address that was touched, and a handler can return elsewhere. */
+/* guard.c: a touch of memory without rights raises SIGSEGV with the address that was touched, and a handler
+ * can return elsewhere. */
 #include "conform.h"
 
 #include <setjmp.h>
 
 static sigjmp_buf back;
-static siginfo_t told;
+static siginfo_t reported;
 
 static void note(int number, siginfo_t *info, void *context)
 {
     (void)context;
-    told = *info;
+    reported = *info;
     siglongjmp(back, number);
 }
 
@@ -36,7 +37,8 @@ CONFORM(guard)
     memset(&action, 0, sizeof(action));
     action.sa_sigaction = note;
     action.sa_flags = SA_SIGINFO;
-    if (sys(SYS_rt_sigaction, SIGSEGV, NULL, NULL, SIGSET_BYTES) != 0 || sigaction(SIGSEGV, &action, NULL) != 0) {
+    if (sys(SYS_rt_sigaction, SIGSEGV, NULL, NULL, SIGSET_BYTES) != 0 ||
+        sigaction(SIGSEGV, &action, NULL) != 0) {
         holds("a handler", false);
         return;
     }
@@ -44,12 +46,12 @@ CONFORM(guard)
     sys(SYS_mprotect, place + 8192, 4096, PROT_READ);
     result("what is there", touched(place, true));
     result("a page without rights, read", touched(place + 5000, false));
-    result("its code", told.si_code);
-    holds("its address", told.si_addr == place + 5000);
+    result("its code", reported.si_code);
+    holds("its address", reported.si_addr == place + 5000);
     result("a read-only page, read", touched(place + 9000, false));
     result("a read-only page, written", touched(place + 9000, true));
-    result("its code then", told.si_code);
+    result("its code then", reported.si_code);
     sys(SYS_munmap, place + 4096, 4096);
     result("nobody's memory", touched(place + 5000, false));
-    result("its code there", told.si_code);
+    result("its code there", reported.si_code);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* large_file.c: a file of 8 MiB, written in pieces of all sizes, read back and compared; then a hole of a gibibyte. */
+/* large_file.c: a file of 8 MiB, written in pieces of all sizes, read back and compared; then a hole of a
+ * gibibyte. */
 #include "conform.h"
 
 CONFORM(large_file)

@@ -4,7 +4,8 @@
 
 CONFORM(madvise)
 {
-    char *place = (char *)sys(SYS_mmap, NULL, 16384, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *place =
+        (char *)sys(SYS_mmap, NULL, 16384, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     memset(place, 7, 16384);
     result("MADV_DONTNEED", sys(SYS_madvise, place + 4096, 4096, MADV_DONTNEED));

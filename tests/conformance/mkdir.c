@@ -19,7 +19,7 @@ CONFORM(mkdir)
     result("its links then", (long)status.st_nlink);
     result("below what is not there", sys(SYS_mkdir, "none/folder", 0755));
     result("below a file", (file_made("file", ""), sys(SYS_mkdir, "file/folder", 0755)));
-    result("with a slash behind it", sys(SYS_mkdir, "slash/", 0755));
+    result("with a slash after it", sys(SYS_mkdir, "slash/", 0755));
     result("nobody's memory", sys(SYS_mkdir, NOWHERE, 0755));
     folder = (int)sys(SYS_open, "folder", O_RDONLY | O_DIRECTORY);
     result("mkdirat", sys(SYS_mkdirat, folder, "other", 0755));

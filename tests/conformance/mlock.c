@@ -4,7 +4,8 @@
 
 CONFORM(mlock)
 {
-    char *place = (char *)sys(SYS_mmap, NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *place =
+        (char *)sys(SYS_mmap, NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     result("mlock", sys(SYS_mlock, place, 8192));
     result("munlock", sys(SYS_munlock, place, 8192));

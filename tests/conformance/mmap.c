@@ -20,7 +20,9 @@ CONFORM(mmap)
         sum += (unsigned char)place[i];
     result("the sum of its bytes", sum);
     memset(place, 7, 16384);
-    holds("a hint that is free is taken", (sys(SYS_munmap, place + 4096, 4096), sys(SYS_mmap, place + 4096, 4096, rw, own, -1, 0)) == (long)(place + 4096));
+    holds("a hint that is free is taken",
+          (sys(SYS_munmap, place + 4096, 4096), sys(SYS_mmap, place + 4096, 4096, rw, own, -1, 0)) ==
+              (long)(place + 4096));
     result("and is zero", place[4096]);
     holds("a hint in use is not", sys(SYS_mmap, place, 4096, rw, own, -1, 0) != (long)place);
     result("there it stays", place[0]);

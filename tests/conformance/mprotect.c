@@ -4,7 +4,8 @@
 
 CONFORM(mprotect)
 {
-    char *place = (char *)sys(SYS_mmap, NULL, 16384, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *place =
+        (char *)sys(SYS_mmap, NULL, 16384, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     int zero = (int)sys(SYS_open, "/dev/zero", O_RDONLY);
 
     memset(place, 7, 16384);

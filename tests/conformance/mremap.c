@@ -19,7 +19,8 @@ CONFORM(mremap)
     result("with its content", moved[0] * 100 + moved[8191] * 10 + moved[32767]);
     result("the old place is gone", sys(SYS_open, place, O_RDONLY));
     place = (char *)sys(SYS_mmap, NULL, 32768, rw, own, -1, 0);
-    holds("to a place of one's choice", sys(SYS_mremap, moved, 32768, 32768, MREMAP_MAYMOVE | MREMAP_FIXED, place) == (long)place);
+    holds("to a place of one's choice",
+          sys(SYS_mremap, moved, 32768, 32768, MREMAP_MAYMOVE | MREMAP_FIXED, place) == (long)place);
     result("with its content there", place[0]);
     result("onto itself", sys(SYS_mremap, place, 32768, 32768, MREMAP_MAYMOVE | MREMAP_FIXED, place + 4096));
     result("a place without MREMAP_MAYMOVE", sys(SYS_mremap, place, 4096, 4096, MREMAP_FIXED, place + 65536));

@@ -4,7 +4,8 @@
 
 CONFORM(msync)
 {
-    char *place = (char *)sys(SYS_mmap, NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *place =
+        (char *)sys(SYS_mmap, NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     result("MS_SYNC", sys(SYS_msync, place, 8192, MS_SYNC));
     result("MS_ASYNC", sys(SYS_msync, place, 8192, MS_ASYNC));

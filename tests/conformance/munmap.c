@@ -4,7 +4,8 @@
 
 CONFORM(munmap)
 {
-    char *place = (char *)sys(SYS_mmap, NULL, 16384, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *place =
+        (char *)sys(SYS_mmap, NULL, 16384, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     memset(place, 7, 16384);
     result("a page in the middle", sys(SYS_munmap, place + 4096, 4096));

@@ -10,7 +10,7 @@ CONFORM(open)
     result("the next one has the next number", sys(SYS_open, TEXT, O_RDONLY));
     result("what is not there", sys(SYS_open, "/data/none", O_RDONLY));
     result("below a file", sys(SYS_open, "/data/text/none", O_RDONLY));
-    result("a file with a slash behind it", sys(SYS_open, "/data/text/", O_RDONLY));
+    result("a file with a slash after it", sys(SYS_open, "/data/text/", O_RDONLY));
     result("an empty name", sys(SYS_open, "", O_RDONLY));
     result("nobody's memory", sys(SYS_open, NOWHERE, O_RDONLY));
     result("the kernel's memory", sys(SYS_open, KERNEL_SIDE, O_RDONLY));

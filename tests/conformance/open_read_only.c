@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * open_read_only.c: what the boot archive's tree answers to those who would change it: Linux unpacks it into memory of its own, Tacet reads it where
- * it lies.
+ * open_read_only.c: what the boot archive's tree answers to those who would change it: Linux unpacks it into
+ * memory of its own, Tacet reads it where it lies.
  */
 #include "conform.h"
 

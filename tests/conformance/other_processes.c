@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* other_processes.c: a program is one process; those who would start another are refused here and not there. */
+/* other_processes.c: a program is one process; those who would start another are refused here and not
+ * there. */
 #include "conform.h"
 
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* prctl.c: the name, the slack, and what is asked of it at a start. */
+/* prctl.c: the name, the slack, and what C libraries request at a start. */
 #include "conform.h"
 
 #include <sys/prctl.h>

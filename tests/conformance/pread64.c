@@ -11,7 +11,7 @@ CONFORM(pread64)
     holds("is it", memcmp(bytes, "second", 6) == 0);
     result("the offset has stayed", sys(SYS_lseek, file, 0, SEEK_CUR));
     result("over the end", sys(SYS_pread64, file, bytes, 32, 15));
-    result("behind the end", sys(SYS_pread64, file, bytes, 32, 1000));
+    result("beyond the end", sys(SYS_pread64, file, bytes, 32, 1000));
     result("before the beginning", sys(SYS_pread64, file, bytes, 1, -1));
     result("nothing", sys(SYS_pread64, file, bytes, 0, 0));
     result("to nobody's memory", sys(SYS_pread64, file, NOWHERE, 4, 0));

@@ -2,7 +2,7 @@
 /* proc_files.c: pseudo files that programs read: there, readable, of the shape that they have on Linux. */
 #include "conform.h"
 
-/* The whole of a pseudo file, with a NUL behind it; its bytes, or an errno. */
+/* The whole of a pseudo file, with a NUL after it; its bytes, or an errno. */
 static long whole(const char *path, char *to, size_t room)
 {
     long file = sys(SYS_open, path, O_RDONLY), got, sum = 0;
@@ -51,16 +51,22 @@ CONFORM(proc_files)
     has("/proc/version", "Linux version ");
     has("/proc/mounts", " /tmp ");
     has("/proc/filesystems", "tmpfs");
-    holds("/proc/uptime", whole("/proc/uptime", bytes, sizeof(bytes)) > 0 && sscanf(bytes, "%lf %lf", &up, &idle) == 2 && up < 3600);
-    holds("/proc/loadavg", whole("/proc/loadavg", bytes, sizeof(bytes)) > 0 && sscanf(bytes, "%lf", &up) == 1);
-    holds("/proc/self/statm", whole("/proc/self/statm", bytes, sizeof(bytes)) > 0 && sscanf(bytes, "%lu %lu", &a, &b) == 2 && a >= b && b > 0);
-    holds("/proc/self/stat", whole("/proc/self/stat", bytes, sizeof(bytes)) > 0 && sscanf(bytes, "%d (", &number) == 1 && number == sys(SYS_getpid));
+    holds("/proc/uptime", whole("/proc/uptime", bytes, sizeof(bytes)) > 0 &&
+                              sscanf(bytes, "%lf %lf", &up, &idle) == 2 && up < 3600);
+    holds("/proc/loadavg",
+          whole("/proc/loadavg", bytes, sizeof(bytes)) > 0 && sscanf(bytes, "%lf", &up) == 1);
+    holds("/proc/self/statm", whole("/proc/self/statm", bytes, sizeof(bytes)) > 0 &&
+                                  sscanf(bytes, "%lu %lu", &a, &b) == 2 && a >= b && b > 0);
+    holds("/proc/self/stat", whole("/proc/self/stat", bytes, sizeof(bytes)) > 0 &&
+                                 sscanf(bytes, "%d (", &number) == 1 && number == sys(SYS_getpid));
     result("/proc/self/comm", (whole("/proc/self/comm", bytes, sizeof(bytes)), strchr(bytes, '\n') != NULL));
-    holds("/proc/self/cmdline ends with a NUL", (a = (unsigned long)whole("/proc/self/cmdline", bytes, sizeof(bytes))) > 1 && bytes[a - 1] == 0);
+    holds("/proc/self/cmdline ends with a NUL",
+          (a = (unsigned long)whole("/proc/self/cmdline", bytes, sizeof(bytes))) > 1 && bytes[a - 1] == 0);
     holds("/proc/self/fd/0 is a link", sys(SYS_readlink, "/proc/self/fd/0", bytes, sizeof(bytes)) > 0);
     result("/proc/self/fd/0 opened", sys(SYS_open, "/proc/self/fd/0", O_RDONLY));
     result("/proc/self is a folder", sys(SYS_stat, "/proc/self", &status) == 0 && S_ISDIR(status.st_mode));
-    holds("/proc/PID is one", (snprintf(bytes, sizeof(bytes), "/proc/%ld", sys(SYS_getpid)), sys(SYS_stat, bytes, &status) == 0));
+    holds("/proc/PID is one",
+          (snprintf(bytes, sizeof(bytes), "/proc/%ld", sys(SYS_getpid)), sys(SYS_stat, bytes, &status) == 0));
     result("/proc/4000000", sys(SYS_stat, "/proc/4000000", &status));
     result("/proc cannot have a new file", sys(SYS_open, "/proc/new", O_WRONLY | O_CREAT, 0644));
 }

@@ -33,5 +33,5 @@ CONFORM(pthread_barrier)
     for (int i = 0; i < 3; i++)
         pthread_join(threads[i], NULL);
     result("ran ahead", ahead);
-    result("one of each step is told so", serial);
+    result("one of each step is the serial thread", serial);
 }

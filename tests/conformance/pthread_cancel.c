@@ -34,7 +34,8 @@ CONFORM(pthread_cancel)
     void *answers[2] = { NULL, NULL };
 
     cleaned = 0;
-    if (pthread_create(&threads[0], NULL, sleeper, NULL) != 0 || pthread_create(&threads[1], NULL, computer, NULL) != 0) {
+    if (pthread_create(&threads[0], NULL, sleeper, NULL) != 0 ||
+        pthread_create(&threads[1], NULL, computer, NULL) != 0) {
         holds("two threads", false);
         return;
     }

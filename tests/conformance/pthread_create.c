@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pthread_create.c: threads come, have memory of their own, leave a result, and go; there can be many one after the other. */
+/* pthread_create.c: threads come, have memory of their own, leave a result, and go; there can be many one
+ * after the other. */
 #include "conform.h"
 
 static __thread int own = 7;
@@ -26,7 +27,10 @@ CONFORM(pthread_create)
 
     sum = 0;
     for (long i = 0; i < 3; i++)
-        result(i == 0 ? "the first" : i == 1 ? "the second" : "the third", -pthread_create(&threads[i], NULL, worker, (void *)i));
+        result(i == 0   ? "the first"
+               : i == 1 ? "the second"
+                        : "the third",
+               -pthread_create(&threads[i], NULL, worker, (void *)i));
     for (int i = 0; i < 3; i++)
         if (pthread_join(threads[i], &answer) == 0)
             answers += (long)answer;

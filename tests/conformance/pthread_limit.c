@@ -27,6 +27,6 @@ CONFORM(pthread_limit)
         if (made[i] == 0)
             pthread_join(threads[i], NULL);
     rest_ms(5);
-    result("another when they are gone", -pthread_create(&threads[0], NULL, waiter, NULL));
+    result("another when they have ended", -pthread_create(&threads[0], NULL, waiter, NULL));
     pthread_join(threads[0], NULL);
 }

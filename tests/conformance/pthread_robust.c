@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pthread_robust.c: a thread that ends with a lock leaves word: the next one gets EOWNERDEAD (set_robust_list(2)). */
+/* pthread_robust.c: a thread that ends with a lock is reported: the next one gets EOWNERDEAD
+ * (set_robust_list(2)). */
 #include "conform.h"
 
 static pthread_mutex_t lock;
 
-static void *forgetful(void *unused)
+static void *owner_ends(void *unused)
 {
     pthread_mutex_lock(&lock);
     return unused;
@@ -18,7 +19,7 @@ CONFORM(pthread_robust)
     pthread_mutexattr_init(&attributes);
     pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
     pthread_mutex_init(&lock, &attributes);
-    if (pthread_create(&thread, NULL, forgetful, NULL) != 0) {
+    if (pthread_create(&thread, NULL, owner_ends, NULL) != 0) {
         holds("a thread", false);
         return;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pthread_rwlock.c: many readers or one writer; semaphores, once, and memory of a thread's own with an end. */
+/* pthread_rwlock.c: many readers or one writer; semaphores, once, and memory of a thread's own with an
+ * end. */
 #include "conform.h"
 
 #include <semaphore.h>

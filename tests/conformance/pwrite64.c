@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pwrite64.c: write at a place, the offset stays; with O_APPEND the place does not count (pwrite(2), BUGS). */
+/* pwrite64.c: write at a place, the offset stays; with O_APPEND the place does not count (pwrite(2),
+ * BUGS). */
 #include "conform.h"
 
 CONFORM(pwrite64)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* read.c: bytes come in order, end is 0, and a bad place or descriptor is told before anything moves. */
+/* read.c: bytes come in order, end is 0, and a bad place or descriptor is reported before anything moves. */
 #include "conform.h"
 
 CONFORM(read)
@@ -19,7 +19,8 @@ CONFORM(read)
     result("more than there is", sys(SYS_read, file, bytes, sizeof(bytes)));
     result("at the end", sys(SYS_read, file, bytes, sizeof(bytes)));
     result("at the end, to nobody's memory", sys(SYS_read, file, NOWHERE, 5));
-    result("up to the last byte of a page", (sys(SYS_lseek, file, 0, SEEK_SET), sys(SYS_read, file, edge(5), 5)));
+    result("up to the last byte of a page",
+           (sys(SYS_lseek, file, 0, SEEK_SET), sys(SYS_read, file, edge(5), 5)));
     result("a folder", sys(SYS_read, folder, bytes, 5));
     result("a closed descriptor", sys(SYS_read, 40, bytes, 5));
     result("descriptor -1", sys(SYS_read, -1, bytes, 5));

@@ -34,7 +34,8 @@ CONFORM(rename)
     result("nobody's memory", sys(SYS_rename, NOWHERE, "b"));
     result("RENAME_NOREPLACE", sys(SYS_renameat2, AT_FDCWD, "folder/b", AT_FDCWD, "empty/file", 1));
     result("RENAME_EXCHANGE", sys(SYS_renameat2, AT_FDCWD, "folder/b", AT_FDCWD, "empty", 2));
-    holds("both ways round", sys(SYS_stat, "folder/b/file", &status) == 0 && sys(SYS_stat, "empty", &status) == 0 && S_ISREG(status.st_mode));
+    holds("both ways round", sys(SYS_stat, "folder/b/file", &status) == 0 &&
+                                 sys(SYS_stat, "empty", &status) == 0 && S_ISREG(status.st_mode));
     result("both flags", sys(SYS_renameat2, AT_FDCWD, "empty", AT_FDCWD, "new", 3));
     result("renameat", sys(SYS_renameat, AT_FDCWD, "empty", AT_FDCWD, "new"));
     result("to the other file system", sys(SYS_rename, "new", "/dev/shm/new"));

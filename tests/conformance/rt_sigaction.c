@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rt_sigaction.c: actions: set, asked for, and what happens when the signal comes. */
+/* rt_sigaction.c: actions: set, read back, and what happens when the signal comes. */
 #include "conform.h"
 
-static volatile int times, number_told, masked_inside;
-static void *sender_told;
+static volatile int times, number_reported, masked_inside;
+static void *sender_reported;
 
 static void note(int number)
 {
     uint64_t mask = 0;
 
     times++;
-    number_told = number;
+    number_reported = number;
     sys(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, SIGSET_BYTES);
     masked_inside = (int)(mask >> (SIGUSR1 - 1) & 1) * 10 + (int)(mask >> (SIGUSR2 - 1) & 1);
 }
 
 static void note_more(int number, siginfo_t *info, void *context)
 {
-    number_told = number;
-    sender_told = info->si_pid == getpid() && info->si_uid == 0 && info->si_code == SI_USER ? info : NULL;
+    number_reported = number;
+    sender_reported = info->si_pid == getpid() && info->si_uid == 0 && info->si_code == SI_USER ? info : NULL;
     times += context != NULL;
 }
 
@@ -31,7 +31,7 @@ CONFORM(rt_sigaction)
 {
     struct sigaction action = { .sa_handler = note }, old;
 
-    result("no action asked or set", sys(SYS_rt_sigaction, SIGUSR1, NULL, NULL, SIGSET_BYTES));
+    result("no action read or set", sys(SYS_rt_sigaction, SIGUSR1, NULL, NULL, SIGSET_BYTES));
     result("a set of another size", sys(SYS_rt_sigaction, SIGUSR1, NULL, NULL, 4));
     result("signal 0", sys(SYS_rt_sigaction, 0, NULL, NULL, SIGSET_BYTES));
     result("signal 65", sys(SYS_rt_sigaction, 65, NULL, NULL, SIGSET_BYTES));
@@ -45,7 +45,7 @@ CONFORM(rt_sigaction)
     }
     raise_by_kill(SIGUSR1);
     result("called", times);
-    result("with the signal", number_told);
+    result("with the signal", number_reported);
     result("itself masked", masked_inside);
     sigaddset(&action.sa_mask, SIGUSR2);
     action.sa_flags = SA_NODEFER;
@@ -55,7 +55,7 @@ CONFORM(rt_sigaction)
     action = (struct sigaction){ .sa_sigaction = note_more, .sa_flags = SA_SIGINFO | (int)SA_RESETHAND };
     sigaction(SIGUSR2, &action, NULL);
     raise_by_kill(SIGUSR2);
-    holds("told who sent it", number_told == SIGUSR2 && sender_told);
+    holds("the sender is reported", number_reported == SIGUSR2 && sender_reported);
     sigaction(SIGUSR2, NULL, &old);
     holds("once only", old.sa_handler == SIG_DFL);
     times = 0;

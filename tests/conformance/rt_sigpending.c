@@ -7,7 +7,7 @@ CONFORM(rt_sigpending)
     uint64_t usr1 = 1UL << (SIGUSR1 - 1), pending = 9;
 
     sys(SYS_rt_sigprocmask, SIG_BLOCK, &usr1, NULL, SIGSET_BYTES);
-    result("asked", sys(SYS_rt_sigpending, &pending, SIGSET_BYTES));
+    result("read", sys(SYS_rt_sigpending, &pending, SIGSET_BYTES));
     result("none", (long)pending);
     sys(SYS_kill, sys(SYS_getpid), SIGUSR1);
     sys(SYS_rt_sigpending, &pending, SIGSET_BYTES);

@@ -13,7 +13,7 @@ CONFORM(rt_sigprocmask)
 {
     uint64_t usr1 = 1UL << (SIGUSR1 - 1), mask = 0, all = UINT64_MAX;
 
-    result("asked", sys(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, SIGSET_BYTES));
+    result("read back", sys(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, SIGSET_BYTES));
     result("none", (long)mask);
     result("block", sys(SYS_rt_sigprocmask, SIG_BLOCK, &usr1, &mask, SIGSET_BYTES));
     sys(SYS_rt_sigprocmask, 99, NULL, &mask, SIGSET_BYTES);

@@ -27,6 +27,7 @@ CONFORM(sendfile)
     result("copy_file_range", sys(SYS_copy_file_range, a, &offset, b, &to, 3, 0));
     result("both places move", offset * 100 + to);
     sys(SYS_pread64, b, bytes, 16, 0);
-    holds("written in the middle", memcmp(bytes, "23450123456789" + 0, 4) == 0 && memcmp(bytes + 4, "012", 3) == 0);
+    holds("written in the middle",
+          memcmp(bytes, "23450123456789" + 0, 4) == 0 && memcmp(bytes + 4, "012", 3) == 0);
     result("copy_file_range, no such flag", sys(SYS_copy_file_range, a, NULL, b, NULL, 3, 1));
 }

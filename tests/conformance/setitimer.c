@@ -13,7 +13,7 @@ CONFORM(setitimer)
 {
     struct itimerval when = { { 0, 2000 }, { 0, 2000 } }, old;
 
-    result("asked", sys(SYS_getitimer, ITIMER_REAL, &old));
+    result("read back", sys(SYS_getitimer, ITIMER_REAL, &old));
     result("off", old.it_value.tv_sec * 1000000 + old.it_value.tv_usec);
     if (signal(SIGALRM, note) == SIG_ERR)
         return;
@@ -31,5 +31,5 @@ CONFORM(setitimer)
     result("no such timer", sys(SYS_setitimer, 9, &when, NULL));
     result("from nobody's memory", sys(SYS_setitimer, ITIMER_REAL, NOWHERE, NULL));
     result("to nobody's memory", sys(SYS_getitimer, ITIMER_REAL, NOWHERE));
-    result("no such timer asked", sys(SYS_getitimer, 9, &old));
+    result("no such timer read", sys(SYS_getitimer, 9, &old));
 }

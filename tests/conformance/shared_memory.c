@@ -5,7 +5,8 @@
 CONFORM(shared_memory)
 {
     struct stat status;
-    int a = (int)sys(SYS_open, "/dev/shm/conform", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), b;
+    int a = (int)sys(SYS_open, "/dev/shm/conform", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600),
+        b;
     unsigned *words, *same;
 
     result("made", a);

@@ -8,10 +8,10 @@ static volatile int inside, flags_inside;
 static void note(int number)
 {
     char here;
-    stack_t told;
+    stack_t current;
 
     inside = &here >= stack && &here < stack + sizeof(stack);
-    flags_inside = sigaltstack(NULL, &told) == 0 ? told.ss_flags : -number;
+    flags_inside = sigaltstack(NULL, &current) == 0 ? current.ss_flags : -number;
 }
 
 CONFORM(sigaltstack)
@@ -19,7 +19,7 @@ CONFORM(sigaltstack)
     stack_t new = { .ss_sp = stack, .ss_size = sizeof(stack) }, old;
     struct sigaction action = { .sa_handler = note, .sa_flags = SA_ONSTACK };
 
-    result("asked", sys(SYS_sigaltstack, NULL, &old));
+    result("read back", sys(SYS_sigaltstack, NULL, &old));
     result("off", old.ss_flags);
     result("set", sys(SYS_sigaltstack, &new, NULL));
     sys(SYS_sigaltstack, NULL, &old);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* signal_queue.c: real-time signals queue, in the order of their numbers and then of their coming; others come once. */
+/* signal_queue.c: real-time signals queue, in the order of their numbers and then of their coming; others
+ * come once. */
 #include "conform.h"
 
 static volatile int order, times;

@@ -8,7 +8,9 @@ CONFORM(stat)
 
     result("a file", sys(SYS_stat, TEXT, &status));
     result("its size", status.st_size);
-    result("its mode, octal digits as decimal", (status.st_mode >> 12 & 017) * 1000 + (status.st_mode >> 6 & 7) * 100 + (status.st_mode >> 3 & 7) * 10 + (status.st_mode & 7));
+    result("its mode, octal digits as decimal", (status.st_mode >> 12 & 017) * 1000 +
+                                                    (status.st_mode >> 6 & 7) * 100 +
+                                                    (status.st_mode >> 3 & 7) * 10 + (status.st_mode & 7));
     result("its links", (long)status.st_nlink);
     result("its owner", status.st_uid + status.st_gid);
     holds("a block size", status.st_blksize > 0);

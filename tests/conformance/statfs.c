@@ -11,7 +11,8 @@ CONFORM(statfs)
     memset(&info, 0, sizeof(info));
     result("/tmp", sys(SYS_statfs, "/tmp", &info));
     holds("memory", info.f_type == 0x01021994);
-    holds("blocks, some of them free", info.f_bsize >= 512 && info.f_blocks > 0 && info.f_bfree <= info.f_blocks);
+    holds("blocks, some of them free",
+          info.f_bsize >= 512 && info.f_blocks > 0 && info.f_bfree <= info.f_blocks);
     result("the longest name", info.f_namelen);
     result("by descriptor", sys(SYS_fstatfs, sys(SYS_open, "/tmp", O_RDONLY), &info));
     result("/proc", sys(SYS_statfs, "/proc", &info));

@@ -10,7 +10,8 @@ CONFORM(sysinfo)
 
     memset(&info, 0xff, sizeof(info));
     result("sysinfo", sys(SYS_sysinfo, &info));
-    holds("memory, some of it free", info.totalram > 0 && info.freeram <= info.totalram && info.mem_unit >= 1);
+    holds("memory, some of it free",
+          info.totalram > 0 && info.freeram <= info.totalram && info.mem_unit >= 1);
     holds("no swap", info.totalswap == 0 && info.freeswap == 0);
     holds("time since boot", info.uptime < 3600);
     holds("at least this process", info.procs >= 1);

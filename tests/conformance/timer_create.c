@@ -3,7 +3,8 @@
 #include "conform.h"
 
 static volatile int times, value, code;
-static volatile long missed; /* the most that a signal stood for; asked before the next one can come */
+/* the most expirations that one signal stood for; read before the next one can come */
+static volatile long missed;
 static int timer = -1;
 
 static void note(int number, siginfo_t *info, void *context)
@@ -19,7 +20,11 @@ static void note(int number, siginfo_t *info, void *context)
 CONFORM(timer_create)
 {
     struct sigaction action = { .sa_sigaction = note, .sa_flags = SA_SIGINFO };
-    struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1, .sigev_value.sival_int = 123 };
+    struct sigevent event = {
+        .sigev_notify = SIGEV_SIGNAL,
+        .sigev_signo = SIGUSR1,
+        .sigev_value.sival_int = 123,
+    };
     struct itimerspec when = { { 0, 0 }, { 0, 2000000 } }, now;
     uint64_t usr1 = 1UL << (SIGUSR1 - 1);
 
@@ -35,7 +40,7 @@ CONFORM(timer_create)
     result("came", times);
     result("with its value", value);
     result("and code", code);
-    result("asked", sys(SYS_timer_gettime, timer, &now));
+    result("read back", sys(SYS_timer_gettime, timer, &now));
     result("over", now.it_value.tv_sec + now.it_value.tv_nsec);
     when.it_interval.tv_nsec = 1000000;
     sys(SYS_rt_sigprocmask, SIG_BLOCK, &usr1, NULL, SIGSET_BYTES);
@@ -55,7 +60,7 @@ CONFORM(timer_create)
     sys(SYS_timer_delete, timer);
     result("no such clock", sys(SYS_timer_create, 99, &event, &timer));
     event.sigev_notify = 77;
-    result("no such way to tell", sys(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer));
+    result("no such way to notify", sys(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer));
     event = (struct sigevent){ .sigev_notify = SIGEV_SIGNAL, .sigev_signo = 65 };
     result("no such signal", sys(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer));
     result("at nobody's", sys(SYS_timer_create, CLOCK_MONOTONIC, NOWHERE, &timer));

@@ -21,13 +21,14 @@ CONFORM(unlink)
     result("a folder", sys(SYS_unlink, "folder"));
     result("a folder, unlinkat", sys(SYS_unlinkat, AT_FDCWD, "folder", 0));
     result("a folder, AT_REMOVEDIR", sys(SYS_unlinkat, AT_FDCWD, "folder", AT_REMOVEDIR));
-    result("a file, AT_REMOVEDIR", (file_made("file", ""), sys(SYS_unlinkat, AT_FDCWD, "file", AT_REMOVEDIR)));
+    result("a file, AT_REMOVEDIR",
+           (file_made("file", ""), sys(SYS_unlinkat, AT_FDCWD, "file", AT_REMOVEDIR)));
     result("no such flag", sys(SYS_unlinkat, AT_FDCWD, "file", 1));
     result("from a closed descriptor", sys(SYS_unlinkat, 40, "file", 0));
     sys(SYS_symlink, "file", "link");
     result("a link", sys(SYS_unlink, "link"));
     result("its target stays", sys(SYS_stat, "file", &status));
-    result("a file with a slash behind it", sys(SYS_unlink, "file/"));
+    result("a file with a slash after it", sys(SYS_unlink, "file/"));
     result("an empty name", sys(SYS_unlink, ""));
     result("nobody's memory", sys(SYS_unlink, NOWHERE));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* utimensat.c: times of a file, set and told. */
+/* utimensat.c: times of a file, set and reported. */
 #include "conform.h"
 
 CONFORM(utimensat)

@@ -12,7 +12,7 @@ CONFORM(write_file)
         return;
     file = file_made("file", "");
     result("write", sys(SYS_write, file, "0123456789", 10));
-    result("the offset behind it", sys(SYS_lseek, file, 0, SEEK_CUR));
+    result("the offset after it", sys(SYS_lseek, file, 0, SEEK_CUR));
     result("from nobody's memory", sys(SYS_write, file, NOWHERE, 10));
     result("the offset has stayed", sys(SYS_lseek, file, 0, SEEK_CUR));
     sys(SYS_lseek, file, 4, SEEK_SET);
@@ -20,7 +20,7 @@ CONFORM(write_file)
     result("read again", sys(SYS_pread64, file, bytes, sizeof(bytes), 0));
     holds("as written", memcmp(bytes, "0123xy6789", 10) == 0);
     sys(SYS_lseek, file, 20000, SEEK_SET);
-    result("behind the end", sys(SYS_write, file, "z", 1));
+    result("beyond the end", sys(SYS_write, file, "z", 1));
     sys(SYS_fstat, file, &status);
     result("its size", status.st_size);
     result("the hole", sys(SYS_pread64, file, bytes, 4, 15000));

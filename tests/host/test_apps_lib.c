@@ -80,7 +80,7 @@ TEST(ranks_within_one_interval_agree)
     CHECK_EQUAL(together_start_ticks(base + 6 * interval - lead + 1, base, interval, lead), start + interval);
 }
 
-TEST(end_lies_behind_the_plan)
+TEST(end_lies_after_the_plan)
 {
     CHECK_EQUAL(together_end_ticks(1000, 2000, 10), 1000 + 2000 + 100 + 10);
 }
@@ -155,7 +155,7 @@ int main(void)
     RUN(above_counts_strictly);
     RUN(start_is_a_multiple_since_boot_and_far_enough_ahead);
     RUN(ranks_within_one_interval_agree);
-    RUN(end_lies_behind_the_plan);
+    RUN(end_lies_after_the_plan);
     RUN(rank_and_size_come_together_and_make_sense);
     RUN(time_lists_are_taken_whole_or_refused);
     RUN(count_lists_keep_their_bounds);

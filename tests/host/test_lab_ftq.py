@@ -26,7 +26,7 @@ from lab import bench, compare, ftq, runner, sloc  # noqa: E402
 from lab.pictures.ftq import Panel, ftq_picture  # noqa: E402
 
 WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror"]
-INCLUDES = [f"-I{ROOT / folder}" for folder in ("apps/include", "apps/ftq", "libc/include", "tests/host")]
+INCLUDES = [f"-I{ROOT / folder}" for folder in ("apps/lib", "apps/ftq", "libc/include", "tests/host")]
 MILLISECOND_NS = 1_000_000
 
 
@@ -45,7 +45,7 @@ def c_analysis(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The C analysis as a program with sanitizers."""
     program = tmp_path_factory.mktemp("c") / "test_ftq_analysis"
     files = [ROOT / "tests/host/test_ftq_analysis.c", ROOT / "apps/ftq/analysis.c"]
-    files += [ROOT / "apps/lib/parse.c", ROOT / "apps/lib/counters.c"]
+    files += [ROOT / "apps/lib/order.c", ROOT / "apps/lib/parse.c", ROOT / "apps/lib/counters.c"]
     sanitize = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
     subprocess.run(["gcc", *WARNINGS, *sanitize, *INCLUDES, *map(str, files), "-o", str(program)], check=True)
     return program
@@ -63,7 +63,7 @@ def ftq_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def cost_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("cost") / "cost"
-    files = [*map(str, sorted((ROOT / "apps/cost").glob("*.c"))), *(str(ROOT / "apps/lib" / name) for name in ("affinity.c", "parse.c"))]
+    files = [*map(str, sorted((ROOT / "apps/cost").glob("*.c"))), *(str(ROOT / "apps/lib" / name) for name in ("affinity.c", "order.c", "parse.c"))]
     subprocess.run(["gcc", "-O2", *WARNINGS, "-static", *INCLUDES, *files, "-pthread", "-o", program], check=True)
     return program
 
@@ -116,7 +116,7 @@ def test_operation_has_as_many_instructions_as_it_says(ftq_program: Path) -> Non
             body = addresses[first:]
             if len(body) > 30:
                 loops.append(len(body))
-    stated = re.search(r"#define OPERATION_INSTRUCTIONS (\d+)", (ROOT / "apps/include/cycles.h").read_text())
+    stated = re.search(r"#define OPERATION_INSTRUCTIONS (\d+)", (ROOT / "apps/lib/cycles.h").read_text())
     assert stated and int(stated[1]) <= 300
     assert loops and set(loops) == {int(stated[1])}
 

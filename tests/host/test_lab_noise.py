@@ -28,7 +28,7 @@ from lab.ftq import parse_report  # noqa: E402
 from lab.reading import DataError  # noqa: E402
 
 WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror"]
-INCLUDES = [f"-I{ROOT / folder}" for folder in ("apps/include", "libc/include", "tests/host")]
+INCLUDES = [f"-I{ROOT / folder}" for folder in ("apps/lib", "libc/include", "tests/host")]
 
 
 def built(folder: Path, program: str, patterns: list[str], options: list[str]) -> Path:
@@ -105,11 +105,11 @@ def test_fwq_without_header_is_ticks_only(programs: dict[str, Path]) -> None:
 
 
 def test_fwq_work_has_as_many_instructions_as_it_says(programs: dict[str, Path]) -> None:
-    assert loop_lengths(programs["fwq"], "work_measure")[0] == 16
+    assert loop_lengths(programs["fwq"], "intervals_measure")[0] == 16
 
 
 def test_phase_and_fwq_run_the_same_work(programs: dict[str, Path]) -> None:
-    assert loop_lengths(programs["phase"], "phases_measure")[0] == 16
+    assert loop_lengths(programs["phase"], "intervals_measure")[0] == 16
 
 
 def test_selfish_loop_has_as_many_instructions_as_it_says(programs: dict[str, Path]) -> None:

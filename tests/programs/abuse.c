@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * abuse.c PART [DIRECTORY]: what no program should do, done for long. All of it ends the same on Linux, but for the number of timers and of links.
+ * abuse.c PART [DIRECTORY]: what no program should do, done for long. All of it ends the same on Linux, but
+ * for the number of timers and of links.
  *
  *   timers      a million timers are created on the first rank; the others use theirs meanwhile
  *   vectors     vectors of readv and writev that lie about how many parts they have
- *   paths       paths of every length, with dots, links in a ring, without an end; in DIRECTORY, which can be written
+ *   paths       paths of every length, with dots, links in a ring, without an end; in DIRECTORY, which can be
+ *               written
  *   stacks      handlers run whatever the stack pointer's last bits are
  *   handler-faults, recursion, alternate-overflow, thread-without-stack    end by SIGSEGV
  */
@@ -31,7 +33,7 @@
 
 #define PAGE        4096UL
 #define TIMERS      1000000
-#define LENGTH_MOST 4200
+#define LENGTH_MAX  4200
 #define STACK_BYTES 32768
 
 static long raw(long number, long a, long b, long c, long d)
@@ -41,7 +43,7 @@ static long raw(long number, long a, long b, long c, long d)
     return result == -1 ? -errno : result;
 }
 
-/* Memory with nothing behind it. */
+/* Memory with nothing mapped above it. */
 static char *pages_map(unsigned count)
 {
     char *memory = mmap(NULL, (count + 1) * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -74,7 +76,8 @@ static void a_million_timers(void)
     PROMISE(made + refused == TIMERS && made >= 100, "%u made, %u refused", made, refused);
     for (unsigned i = 0; i < made; i++)
         PROMISE(raw(SYS_timer_delete, ids[i], 0, 0, 0) == 0, "timer %u", i);
-    PROMISE(raw(SYS_timer_create, CLOCK_MONOTONIC, 0, (long)&ids[0], 0) == 0, "there is room again: %d", errno);
+    PROMISE(raw(SYS_timer_create, CLOCK_MONOTONIC, 0, (long)&ids[0], 0) == 0, "there is room again: %d",
+            errno);
     printf("made %u\n", made);
 }
 
@@ -85,7 +88,9 @@ static void timers_of_one_s_own(void)
     int id;
 
     signal(SIGALRM, note);
-    PROMISE(raw(SYS_timer_create, CLOCK_MONOTONIC, 0, (long)&id, 0) == 0 && raw(SYS_timer_settime, id, 0, (long)&often, 0) == 0, "%d", errno);
+    PROMISE(raw(SYS_timer_create, CLOCK_MONOTONIC, 0, (long)&id, 0) == 0 &&
+                raw(SYS_timer_settime, id, 0, (long)&often, 0) == 0,
+            "%d", errno);
     while (runs < 20 && time(NULL) < end)
         pause();
     PROMISE(runs >= 20, "%d", (int)runs);
@@ -108,9 +113,12 @@ static void vectors_that_lie(void)
     PROMISE(raw(SYS_writev, file, (long)parts, IOV_MAX, 0) == IOV_MAX, "%d", errno);
     for (unsigned c = 0; c < 4; c++) {
         for (unsigned i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-            PROMISE(raw(calls[c], file, (long)parts, counts[i], 0) == -EINVAL, "call %ld, count %lx", calls[c], counts[i]);
-        PROMISE(raw(calls[c], file, (long)parts, 0, 0) == 0 && raw(calls[c], file, 0, 0, 0) == 0, "call %ld, nothing", calls[c]);
-        PROMISE(raw(calls[c], file, 0, 1, 0) == -EFAULT && raw(calls[c], file, LONG_MIN, 1, 0) == -EFAULT, "call %ld, nowhere", calls[c]);
+            PROMISE(raw(calls[c], file, (long)parts, counts[i], 0) == -EINVAL, "call %ld, count %lx",
+                    calls[c], counts[i]);
+        PROMISE(raw(calls[c], file, (long)parts, 0, 0) == 0 && raw(calls[c], file, 0, 0, 0) == 0,
+                "call %ld, nothing", calls[c]);
+        PROMISE(raw(calls[c], file, 0, 1, 0) == -EFAULT && raw(calls[c], file, LONG_MIN, 1, 0) == -EFAULT,
+                "call %ld, nowhere", calls[c]);
         parts[3].iov_len = (size_t)-1;
         PROMISE(raw(calls[c], file, (long)parts, 4, 0) == -EINVAL, "call %ld, a part of -1 bytes", calls[c]);
         parts[3].iov_len = 1;
@@ -123,12 +131,13 @@ static void vectors_that_lie(void)
         PROMISE(raw(SYS_writev, ends[1], (long)last, count, 0) == -EFAULT, "%ld parts", count);
     PROMISE(ioctl(ends[0], FIONREAD, &there) == 0 && there == 0, "%d bytes", there);
     for (long cut = 1; cut < (long)sizeof(struct iovec); cut++)
-        PROMISE(raw(SYS_writev, ends[1], (long)last + cut, 1, 0) == -EFAULT, "a part that ends %ld bytes too late", cut);
+        PROMISE(raw(SYS_writev, ends[1], (long)last + cut, 1, 0) == -EFAULT,
+                "a part that ends %ld bytes too late", cut);
 }
 
 /* ---- paths ---- */
 
-static char path[LENGTH_MOST + 8];
+static char path[LENGTH_MAX + 8];
 
 /* A path of `length` bytes: `piece` as often as it fits, and filled up with `last`. */
 static const char *path_of(const char *piece, size_t length, char last)
@@ -144,17 +153,19 @@ static const char *path_of(const char *piece, size_t length, char last)
 
 static long stat_of(const char *name)
 {
-    struct stat told;
+    struct stat answer;
 
-    return stat(name, &told) ? -errno : 0;
+    return stat(name, &answer) ? -errno : 0;
 }
 
 static void every_length(void)
 {
-    for (size_t length = 1; length <= LENGTH_MOST; length++) {
-        long fits = length < PATH_MAX ? 0 : -ENAMETOOLONG, open_answer = open(path_of("a", length, 'a'), O_RDONLY);
+    for (size_t length = 1; length <= LENGTH_MAX; length++) {
+        long fits = length < PATH_MAX ? 0 : -ENAMETOOLONG,
+             open_answer = open(path_of("a", length, 'a'), O_RDONLY);
 
-        PROMISE(open_answer == -1 && errno == (length <= NAME_MAX ? ENOENT : ENAMETOOLONG), "a name of %zu bytes: %d", length, errno);
+        PROMISE(open_answer == -1 && errno == (length <= NAME_MAX ? ENOENT : ENAMETOOLONG),
+                "a name of %zu bytes: %d", length, errno);
         PROMISE(stat_of(path_of("./", length, '.')) == fits, "./ up to %zu bytes", length);
         PROMISE(stat_of(path_of("/", length, '/')) == fits, "%zu slashes", length);
         PROMISE(stat_of(path_of("../", length, '/')) == fits, "../ up to %zu bytes", length);
@@ -164,31 +175,37 @@ static void every_length(void)
 
 static void too_long_for_every_call(void)
 {
-    static const long by_path[] = { SYS_open, SYS_stat, SYS_lstat, SYS_access, SYS_chdir, SYS_mkdir, SYS_rmdir, SYS_unlink, SYS_truncate, SYS_chmod, SYS_readlink };
+    static const long by_path[] = { SYS_open,  SYS_stat,   SYS_lstat,    SYS_access, SYS_chdir,   SYS_mkdir,
+                                    SYS_rmdir, SYS_unlink, SYS_truncate, SYS_chmod,  SYS_readlink };
     static const long by_two[] = { SYS_rename, SYS_link, SYS_symlink };
 
-    for (size_t length = PATH_MAX; length <= LENGTH_MOST; length += LENGTH_MOST - PATH_MAX) {
+    for (size_t length = PATH_MAX; length <= LENGTH_MAX; length += LENGTH_MAX - PATH_MAX) {
         path_of("./", length, '.');
         for (unsigned i = 0; i < sizeof(by_path) / sizeof(by_path[0]); i++)
-            PROMISE(raw(by_path[i], (long)path, 0, 64, 0) == -ENAMETOOLONG, "call %ld, %zu bytes", by_path[i], length);
+            PROMISE(raw(by_path[i], (long)path, 0, 64, 0) == -ENAMETOOLONG, "call %ld, %zu bytes", by_path[i],
+                    length);
         for (unsigned i = 0; i < sizeof(by_two) / sizeof(by_two[0]); i++)
-            PROMISE(raw(by_two[i], (long)"d", (long)path, 0, 0) == -ENAMETOOLONG && raw(by_two[i], (long)path, (long)"e", 0, 0) == -ENAMETOOLONG,
+            PROMISE(raw(by_two[i], (long)"d", (long)path, 0, 0) == -ENAMETOOLONG &&
+                        raw(by_two[i], (long)path, (long)"e", 0, 0) == -ENAMETOOLONG,
                     "call %ld, %zu bytes", by_two[i], length);
     }
 }
 
 static void without_an_end(void)
 {
-    static const size_t lengths[] = { 1, 2, NAME_MAX, NAME_MAX + 1, PATH_MAX - 1, PATH_MAX, PATH_MAX + 1, 2 * PAGE };
+    static const size_t lengths[] = {
+        1, 2, NAME_MAX, NAME_MAX + 1, PATH_MAX - 1, PATH_MAX, PATH_MAX + 1, 2 * PAGE
+    };
     char *memory = pages_map(2);
 
     memset(memory, '/', 2 * PAGE);
     for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-        long wanted = lengths[i] < PATH_MAX ? -EFAULT : -ENAMETOOLONG, at = (long)(memory + 2 * PAGE - lengths[i]);
+        long expected = lengths[i] < PATH_MAX ? -EFAULT : -ENAMETOOLONG,
+             at = (long)(memory + 2 * PAGE - lengths[i]);
 
-        PROMISE(raw(SYS_open, at, O_RDONLY, 0, 0) == wanted, "%zu bytes", lengths[i]);
-        PROMISE(raw(SYS_mkdir, at, 0755, 0, 0) == wanted, "%zu bytes", lengths[i]);
-        PROMISE(raw(SYS_rename, (long)"d", at, 0, 0) == wanted, "%zu bytes", lengths[i]);
+        PROMISE(raw(SYS_open, at, O_RDONLY, 0, 0) == expected, "%zu bytes", lengths[i]);
+        PROMISE(raw(SYS_mkdir, at, 0755, 0, 0) == expected, "%zu bytes", lengths[i]);
+        PROMISE(raw(SYS_rename, (long)"d", at, 0, 0) == expected, "%zu bytes", lengths[i]);
     }
 }
 
@@ -196,9 +213,15 @@ static void rings_of_links(void)
 {
     char from[16], to[16];
 
-    PROMISE(symlink("ring1", "ring0") == 0 && symlink("ring0", "ring1") == 0 && symlink("self/self", "self") == 0, "%d", errno);
-    PROMISE(stat_of("ring0") == -ELOOP && stat_of("ring1/x") == -ELOOP && stat_of("self") == -ELOOP && stat_of("d/../ring0/../d") == -ELOOP, "%d", errno);
-    PROMISE(raw(SYS_open, (long)"ring0", O_RDWR | O_CREAT, 0644, 0) == -ELOOP && raw(SYS_chdir, (long)"self", 0, 0, 0) == -ELOOP, "%d", errno);
+    PROMISE(symlink("ring1", "ring0") == 0 && symlink("ring0", "ring1") == 0 &&
+                symlink("self/self", "self") == 0,
+            "%d", errno);
+    PROMISE(stat_of("ring0") == -ELOOP && stat_of("ring1/x") == -ELOOP && stat_of("self") == -ELOOP &&
+                stat_of("d/../ring0/../d") == -ELOOP,
+            "%d", errno);
+    PROMISE(raw(SYS_open, (long)"ring0", O_RDWR | O_CREAT, 0644, 0) == -ELOOP &&
+                raw(SYS_chdir, (long)"self", 0, 0, 0) == -ELOOP,
+            "%d", errno);
     PROMISE(symlink("d", "link0") == 0, "%d", errno);
     for (int i = 1; i <= 100; i++) {
         snprintf(from, sizeof(from), "link%d", i), snprintf(to, sizeof(to), "link%d", i - 1);
@@ -228,7 +251,8 @@ static void odd_stacks(void)
         long kept;
 
         runs = 0;
-        __asm__ volatile("mov %%rsp, %%rbx; sub $512, %%rsp; sub %[shift], %%rsp; mov %%rsp, %%r12; syscall; sub %%rsp, %%r12; mov %%r12, %[kept]; mov %%rbx, %%rsp"
+        __asm__ volatile("mov %%rsp, %%rbx; sub $512, %%rsp; sub %[shift], %%rsp; mov %%rsp, %%r12; "
+                         "syscall; sub %%rsp, %%r12; mov %%r12, %[kept]; mov %%rbx, %%rsp"
                          : [kept] "=r"(kept)
                          : [shift] "r"(shift), "a"((long)SYS_kill), "D"((long)getpid()), "S"((long)SIGUSR1)
                          : "rbx", "rcx", "r11", "r12", "memory", "cc");
@@ -314,7 +338,10 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } ends[] = { { "handler-faults", handler_faults }, { "recursion", recursion }, { "alternate-overflow", alternate_overflow }, { "thread-without-stack", thread_without_stack } };
+    } ends[] = { { "handler-faults", handler_faults },
+                 { "recursion", recursion },
+                 { "alternate-overflow", alternate_overflow },
+                 { "thread-without-stack", thread_without_stack } };
     const char *part = argc > 1 ? argv[1] : "", *rank = getenv("TACET_RANK");
 
     for (unsigned i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
@@ -322,8 +349,10 @@ int main(int argc, char **argv)
             ends[i].run();
             return 70;
         }
-    if (!strcmp(part, "timers"))
-        rank && strcmp(rank, "0") ? timers_of_one_s_own() : a_million_timers();
+    if (!strcmp(part, "timers") && rank && strcmp(rank, "0"))
+        timers_of_one_s_own();
+    else if (!strcmp(part, "timers"))
+        a_million_timers();
     else if (!strcmp(part, "vectors"))
         vectors_that_lie();
     else if (!strcmp(part, "paths"))

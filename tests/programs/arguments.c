@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * arguments.c: writes its arguments and then its environment, each with the NUL that ends it; an empty string stands between both. With ARGV_ONLY in the
- * environment, the arguments alone.
+ * arguments.c: writes its arguments and then its environment, each with the NUL that ends it; an empty string
+ * stands between both. With ARGV_ONLY in the environment, the arguments alone.
  */
 #include <stdio.h>
 #include <stdlib.h>

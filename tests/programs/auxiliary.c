@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * auxiliary.c: the auxiliary vector is right: it points to this program's own headers, random bytes, names, and to the node's page.
+ * auxiliary.c: the auxiliary vector is right: it points to this program's own headers, random bytes, names,
+ * and to the node's page.
  */
 #include "promise.h"
 
@@ -16,7 +17,7 @@ extern void _start(void);
 
 int main(int count, char **arguments)
 {
-    /* The vector stands behind the environment's NULL; walk it as a C library does. */
+    /* The vector stands after the environment's NULL; walk it as a C library does. */
     char **end = environ;
     unsigned seen_null = 0, entries = 0;
 
@@ -32,13 +33,17 @@ int main(int count, char **arguments)
     PROMISE((char **)environ == arguments + count + 1, "the environment follows the arguments");
 
     PROMISE(getauxval(AT_PAGESZ) == 4096, "page size %lu", getauxval(AT_PAGESZ));
-    PROMISE(getauxval(AT_ENTRY) == (unsigned long)_start, "entry %#lx, _start %p", getauxval(AT_ENTRY), (void *)_start);
+    PROMISE(getauxval(AT_ENTRY) == (unsigned long)_start, "entry %#lx, _start %p", getauxval(AT_ENTRY),
+            (void *)_start);
     PROMISE(getauxval(AT_SECURE) == 0, "secure");
-    PROMISE(getauxval(AT_UID) == 0 && getauxval(AT_EUID) == 0 && getauxval(AT_GID) == 0 && getauxval(AT_EGID) == 0, "root");
+    PROMISE(getauxval(AT_UID) == 0 && getauxval(AT_EUID) == 0 && getauxval(AT_GID) == 0 &&
+                getauxval(AT_EGID) == 0,
+            "root");
     PROMISE(getauxval(AT_CLKTCK) == 100, "clock ticks %lu", getauxval(AT_CLKTCK));
     PROMISE(getauxval(AT_PHENT) == sizeof(Elf64_Phdr), "header size %lu", getauxval(AT_PHENT));
 
-    /* The program headers in memory are this program's: among them one executable segment that holds main, and TLS or RELRO make sense. */
+    /* The program headers in memory are this program's: among them one executable segment that holds main,
+     * and TLS or RELRO make sense. */
     const Elf64_Phdr *headers = (const Elf64_Phdr *)getauxval(AT_PHDR);
     unsigned long number = getauxval(AT_PHNUM), base = 0;
     int holds_main = 0;
@@ -49,7 +54,8 @@ int main(int count, char **arguments)
     for (unsigned long i = 0; i < number; i++)
         if (headers[i].p_type == PT_PHDR)
             base = (unsigned long)headers - headers[i].p_vaddr;
-    /* A program at a fixed place may lack PT_PHDR, a static-PIE has it or begins with its headers at address 0. */
+    /* A program at a fixed place may lack PT_PHDR, a static-PIE has it or begins with its headers at address
+     * 0. */
     if (!base && (unsigned long)main > 0x10000000000)
         base = (unsigned long)headers - sizeof(Elf64_Ehdr);
     for (unsigned long i = 0; i < number; i++) {
@@ -74,7 +80,8 @@ int main(int count, char **arguments)
 
     char link[256];
     ssize_t length = readlink("/proc/self/exe", link, sizeof(link) - 1);
-    PROMISE(length > 0 && name && (size_t)length == strlen(name) && memcmp(link, name, (size_t)length) == 0, "/proc/self/exe, %zd bytes", length);
+    PROMISE(length > 0 && name && (size_t)length == strlen(name) && memcmp(link, name, (size_t)length) == 0,
+            "/proc/self/exe, %zd bytes", length);
 
     const struct tacet_node *node = tacet_node();
     PROMISE(node, "the node's page is announced");
@@ -82,7 +89,8 @@ int main(int count, char **arguments)
         PROMISE(node->layout == TACET_LAYOUT, "layout %u", node->layout);
         PROMISE(node->cpu_count >= 1, "CPUs %u", node->cpu_count);
         PROMISE(node->clock_hz >= 1000000, "clock %lu Hz", (unsigned long)node->clock_hz);
-        PROMISE(node->kernel_bytes > 0 && node->kernel_bytes < (2 << 20), "the kernel keeps %lu bytes", (unsigned long)node->kernel_bytes);
+        PROMISE(node->kernel_bytes > 0 && node->kernel_bytes < (2 << 20), "the kernel keeps %lu bytes",
+                (unsigned long)node->kernel_bytes);
         PROMISE(node->zeroed_bytes > 0, "something was zeroed");
         PROMISE(tacet_counters(0) && tacet_counters(0)->cpu == 0, "counters of CPU 0");
         PROMISE(!tacet_counters(node->cpu_count), "no counters beyond the last CPU");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * big.c MEBIBYTES: maps so much memory at once, marks every 2 MiB of it, and finds each mark where it was put: no two of them are the same memory.
+ * big.c MEBIBYTES: maps so much memory at once, marks every 2 MiB of it, and finds each mark where it was
+ * put: no two of them are the same memory.
  */
 #include "promise.h"
 
@@ -25,7 +26,7 @@ int main(int count, char **arguments)
     for (size_t at = 0; at < bytes; at += step)
         wrong += *(uint64_t *)(memory + at) != at + 1;
     PROMISE(dirty == 0, "%u words were not zero", dirty);
-    PROMISE(wrong == 0, "%u marks are gone", wrong);
+    PROMISE(wrong == 0, "%u marks are missing", wrong);
     PROMISE(munmap(memory, bytes) == 0, "unmapped");
     return promises_kept();
 }

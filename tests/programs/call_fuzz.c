@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * call_fuzz.c [-s SEED] [-n CALLS] [-t SECONDS] [-j THREADS] [-T FROM]: system calls at random, all numbers from 0 to 511 and some beyond, with arguments that are half
- * right: open descriptors of all kinds and closed ones, paths that there are, memory of all kinds (writable, read-only, without rights, nobody's, the
- * kernel's, at a page's end), lengths at borders. call_shapes.h tells what a call takes, suicide.h which calls have to be left out.
+ * call_fuzz.c [-s SEED] [-n CALLS] [-t SECONDS] [-j THREADS] [-T FROM]: system calls at random, all numbers
+ * from 0 to 511 and some beyond, with arguments that are half right: open descriptors of all kinds and closed
+ * ones, paths that there are, memory of all kinds (writable, read-only, without rights, nobody's, the
+ * kernel's, at a page's end), lengths at borders. call_shapes.h says what a call takes, suicide.h which
+ * calls have to be left out.
  *
- * After each call: the result is a value or an errno, read-only memory is untouched, no address of the kernel has come out, in the result or in memory. What a
- * thread does depends on the seed alone, until CALLS are made or SECONDS are over; with -T calls from that one on are named on standard error before
- * they are made, and every 16384 calls their number is, so that the last before a death can be found: the same seed, and -T with the last number seen.
+ * After each call: the result is a value or an errno, read-only memory is untouched, no address of the kernel
+ * has come out, in the result or in memory. What a thread does depends on the seed alone, until CALLS are
+ * made or SECONDS are over; with -T calls from that one on are named on standard error before they are made,
+ * and every 16384 calls their number is, so that the last before a death can be found: the same seed, and -T
+ * with the last number seen.
  *
- * On a node of two ranks only rank 1 does so. Rank 0 is the witness: it fills memory with a pattern and sums it up over and over until the other rank's CPUs
- * have been silent for some seconds. No word of it may have changed, and the counters of all CPUs must only ever have grown, and not wildly.
+ * On a node of two ranks only rank 1 does so. Rank 0 is the witness: it fills memory with a pattern and sums
+ * it up over and over until the other rank's CPUs have been silent for some seconds. No word of it may have
+ * changed, and the counters of all CPUs must only ever have grown, and not wildly.
  *
- * Linked position-independent, so that no random number points into the program by chance. No heap: brk belongs to the fuzzer.
+ * Linked position-independent, so that no random number points into the program by chance. No heap: brk
+ * belongs to the fuzzer.
  */
 #define _GNU_SOURCE
 #include "call_shapes.h"
@@ -26,21 +32,22 @@
 #include <tacet.h>
 #include <time.h>
 
-#define PAGE         4096UL
-#define USER_LIMIT   0x00007ffffffff000UL
-#define THREADS_MOST 64
-#define PROGRESS     16384
-#define RENEWAL      1024 /* calls after which the ground is made anew */
+#define PAGE        4096UL
+#define USER_LIMIT  0x00007ffffffff000UL
+#define THREADS_MAX 64
+#define PROGRESS    16384
+#define RENEWAL     1024 /* calls after which the ground is made anew */
 
-/* A thread's arena, at a place of its own with nothing around it: writable | writable | read-only | no rights | hole | writable | hole */
+/* A thread's arena, at a place of its own with nothing around it: writable | writable | read-only | no rights
+ * | hole | writable | hole */
 enum { READ_ONLY = 2, NO_RIGHTS = 3, HOLE = 4, ISLAND = 5, ARENA_PAGES = 7 };
-#define ARENA_FIRST 0x300000000000UL
-#define ROOM        (1UL << 38)
-#define TIMES       512 /* in the first page: times that are short or none */
-#define TIMES_BYTES 256
-#define NAMES       1024 /* paths, 64 bytes each */
-#define NAMES_COUNT 12
-#define TIMERS_MOST 128
+#define ARENA_FIRST    0x300000000000UL
+#define ROOM           (1UL << 38)
+#define TIMES          512 /* in the first page: times that are short or none */
+#define TIMES_BYTES    256
+#define NAMES          1024 /* paths, 64 bytes each */
+#define NAMES_COUNT    12
+#define TIMERS_MAX     128
 #define MEMORY_WAIT_NS UINT64_C(20000000000)
 
 struct fuzzer {
@@ -50,7 +57,7 @@ struct fuzzer {
     uint64_t heap_end;
 };
 
-static unsigned long calls_most = ~0UL, trace_from = ~0UL;
+static unsigned long calls_max = ~0UL, trace_from = ~0UL;
 static uint64_t seed = 1, seconds = 10, end_ns;
 static unsigned threads = 1;
 static int descriptors[16];
@@ -84,7 +91,8 @@ static bool range_is_safe(uint64_t address, uint64_t bytes)
 {
     uint64_t low = self->arena - ROOM / 2, high = self->arena + ROOM / 2;
 
-    return bytes == 0 || address % PAGE || address >= USER_LIMIT || bytes > USER_LIMIT - address || (address >= low && address < high && bytes <= high - address);
+    return bytes == 0 || address % PAGE || address >= USER_LIMIT || bytes > USER_LIMIT - address ||
+           (address >= low && address < high && bytes <= high - address);
 }
 
 /* Known to be short: one of the arena's times, and what the kernel cannot read. */
@@ -101,7 +109,12 @@ static bool name_misleads(uint64_t address)
 }
 
 static struct suicide_ground ground = {
-    .descriptors_kept = 3, .signals_ignored = true, .range_is_safe = range_is_safe, .time_is_long = time_is_long, .period_is_long = time_is_long, .name_misleads = name_misleads
+    .descriptors_kept = 3,
+    .signals_ignored = true,
+    .range_is_safe = range_is_safe,
+    .time_is_long = time_is_long,
+    .period_is_long = time_is_long,
+    .name_misleads = name_misleads,
 };
 
 /* ---- The ground ---- */
@@ -112,8 +125,9 @@ static void arena_page(struct fuzzer *f, unsigned page, uint64_t rights)
     long result;
 
     /* Another thread may just have all the memory, and gives it back at once. */
-    while ((result = CALL(SYS_mmap, address, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1UL, 0)) == -ENOMEM && ground.threads &&
-           now_ns() - begun < MEMORY_WAIT_NS)
+    while ((result = CALL(SYS_mmap, address, PAGE, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1UL, 0)) == -ENOMEM &&
+           ground.threads && now_ns() - begun < MEMORY_WAIT_NS)
         CALL(SYS_sched_yield);
     if (result != (long)address)
         _exit(70);
@@ -127,14 +141,23 @@ static void arena_make(struct fuzzer *f)
     CALL(SYS_munmap, f->arena - ROOM / 2, ROOM);
     for (unsigned page = 0; page < ARENA_PAGES - 1; page++)
         if (page != HOLE)
-            arena_page(f, page, page == READ_ONLY ? PROT_READ : page == NO_RIGHTS ? PROT_NONE : PROT_READ | PROT_WRITE);
+            arena_page(f, page,
+                       page == READ_ONLY   ? PROT_READ
+                       : page == NO_RIGHTS ? PROT_NONE
+                                           : PROT_READ | PROT_WRITE);
 }
 
-/* Before each call: times, paths, small numbers, and addresses of the arena itself, as vectors and structures hold them. */
+/* Before each call: times, paths, small numbers, and addresses of the arena itself, as vectors and structures
+ * hold them. */
 static void arena_fill(struct fuzzer *f)
 {
     static const char names[NAMES_COUNT][40] = {
-        "/tmp/fuzz", "/tmp/fuzz/a", "/tmp/fuzz/b/c", "/tmp/fuzz/b", "/dev/null", "/proc/self/maps", "/proc/self/fd/3", "a", "../fuzz/b/./c", "/sys/devices/system/cpu/online", "/dev/shm/fuzz", "",
+        "/tmp/fuzz",       "/tmp/fuzz/a",
+        "/tmp/fuzz/b/c",   "/tmp/fuzz/b",
+        "/dev/null",       "/proc/self/maps",
+        "/proc/self/fd/3", "a",
+        "../fuzz/b/./c",   "/sys/devices/system/cpu/online",
+        "/dev/shm/fuzz",   "",
     };
     uint64_t *words = (uint64_t *)f->arena;
     struct timespec *times = (struct timespec *)(f->arena + TIMES);
@@ -145,13 +168,18 @@ static void arena_fill(struct fuzzer *f)
     for (unsigned i = 0; i < TIMES / 8; i++) {
         uint64_t value = random_number(f);
 
-        words[i] = value % 4 == 0 ? f->arena + (value >> 8) % (2 * PAGE) : value % 4 == 1 ? value >> 36 : (value >> 8) % 64;
+        words[i] = value % 4 == 0   ? f->arena + (value >> 8) % (2 * PAGE)
+                   : value % 4 == 1 ? value >> 36
+                                    : (value >> 8) % 64;
     }
     for (unsigned i = 0; i < TIMES_BYTES / 16; i++)
-        times[i] = i % 3 == 0 ? (struct timespec){ 0, 0 } : i % 3 == 1 ? (struct timespec){ 0, 900 } : (struct timespec){ 0, INT64_MIN };
+        times[i] = i % 3 == 0   ? (struct timespec){ 0, 0 }
+                   : i % 3 == 1 ? (struct timespec){ 0, 900 }
+                                : (struct timespec){ 0, INT64_MIN };
     for (unsigned i = 0; i < NAMES_COUNT; i++)
         memcpy((char *)(f->arena + NAMES + i * 64), names[i], sizeof(names[i]));
-    memcpy((char *)(f->arena + 2 * PAGE - 10), "/tmp/fuzz", 10); /* ends with the page; the next one is read-only */
+    /* ends with the page; the next one is read-only */
+    memcpy((char *)(f->arena + 2 * PAGE - 10), "/tmp/fuzz", 10);
 }
 
 static void descriptor_keep(long descriptor)
@@ -160,7 +188,8 @@ static void descriptor_keep(long descriptor)
         descriptors[descriptor_count++] = (int)descriptor;
 }
 
-/* Descriptors of all kinds that there are, from 3 on; files that are always there; what calls may have changed of the process. */
+/* Descriptors of all kinds that there are, from 3 on; files that are always there; what calls may have
+ * changed of the process. */
 static void ground_make(void)
 {
     const struct rlimit limit = { 1024, 4096 };
@@ -197,7 +226,8 @@ static void ground_make(void)
     CALL(SYS_umask, 022);
 }
 
-/* Nothing that comes from outside or is asked for by accident may end the program: signals are ignored, and blocked. */
+/* Nothing that comes from outside or is requested by accident may end the program: signals are ignored, and
+ * blocked. */
 static void signals_ignore(void)
 {
     const uint64_t all = ~0UL, ignore[4] = { (uint64_t)SIG_IGN, 0, 0, 0 };
@@ -211,11 +241,20 @@ static void signals_ignore(void)
 
 static uint64_t memory_choose(struct fuzzer *f)
 {
+    // clang-format off
     static const uint64_t foreign[] = {
-        0, 8, PAGE - 1, 0x123456789000, 0xffffffff80000000, 0xffffffff80200000, 0xffff800000000000, 0xffff800000100000, 0xffffff0000000000, 0xffffff00fee00000,
-        USER_LIMIT - 8, USER_LIMIT, USER_LIMIT + PAGE - 8, 0x00007fffffffffff, 0x0000800000000000, 0xffff7fffffffffff, 0x8000000000000000, -8UL, -PAGE, -1UL,
+        0, 8, PAGE - 1, 0x123456789000, 0xffffffff80000000, 0xffffffff80200000, 0xffff800000000000,
+        0xffff800000100000, 0xffffff0000000000, 0xffffff00fee00000, USER_LIMIT - 8, USER_LIMIT,
+        USER_LIMIT + PAGE - 8, 0x00007fffffffffff, 0x0000800000000000, 0xffff7fffffffffff, 0x8000000000000000,
+        -8UL, -PAGE, -1UL,
     };
-    static const unsigned borders[] = { 0, 1, 8, 64, 256, TIMES, NAMES, 2048, PAGE - 1, PAGE, 2 * PAGE - 8, 2 * PAGE - 1, 2 * PAGE - 16, 2 * PAGE, 3 * PAGE - 4, 3 * PAGE, 4 * PAGE, 5 * PAGE, 6 * PAGE - 8, 6 * PAGE - 1 };
+    // clang-format on
+    // clang-format off
+    static const unsigned borders[] = {
+        0, 1, 8, 64, 256, TIMES, NAMES, 2048, PAGE - 1, PAGE, 2 * PAGE - 8, 2 * PAGE - 1, 2 * PAGE - 16,
+        2 * PAGE, 3 * PAGE - 4, 3 * PAGE, 4 * PAGE, 5 * PAGE, 6 * PAGE - 8, 6 * PAGE - 1,
+    };
+    // clang-format on
 
     switch (below(f, 8)) {
     case 0:
@@ -232,16 +271,23 @@ static uint64_t memory_choose(struct fuzzer *f)
 
 static uint64_t number_choose(struct fuzzer *f)
 {
-    static const uint64_t borders[] = { 0, 1, 2, 3, 7, 8, 15, 16, 63, 64, 128, 4095, PAGE, PAGE + 1, 2 * PAGE, 65536, 1 << 20, 0x7fffffff, 0x80000000, 0xffffffff, 1UL << 32, 1UL << 40, 1UL << 47, INT64_MAX, 1UL << 63, -1UL, -2UL, -PAGE };
+    static const uint64_t borders[] = { 0,          1,          2,         3,         7,         8,
+                                        15,         16,         63,        64,        128,       4095,
+                                        PAGE,       PAGE + 1,   2 * PAGE,  65536,     1 << 20,   0x7fffffff,
+                                        0x80000000, 0xffffffff, 1UL << 32, 1UL << 40, 1UL << 47, INT64_MAX,
+                                        1UL << 63,  -1UL,       -2UL,      -PAGE };
 
-    return below(f, 4) ? borders[below(f, sizeof(borders) / sizeof(borders[0]))] : random_number(f) >> below(f, 64);
+    return below(f, 4) ? borders[below(f, sizeof(borders) / sizeof(borders[0]))]
+                       : random_number(f) >> below(f, 64);
 }
 
 static uint64_t argument_choose(struct fuzzer *f, char kind)
 {
     switch (below(f, 8) ? kind : 0) {
     case 'd':
-        return descriptor_count && below(f, 8) ? (uint64_t)descriptors[below(f, descriptor_count)] : below(f, 3) ? (uint64_t)(int)AT_FDCWD : below(f, 70) - 2UL;
+        return descriptor_count && below(f, 8) ? (uint64_t)descriptors[below(f, descriptor_count)]
+               : below(f, 3)                   ? (uint64_t)(int)AT_FDCWD
+                                               : below(f, 70) - 2UL;
     case 'p':
         return memory_choose(f);
     case 's':
@@ -253,7 +299,9 @@ static uint64_t argument_choose(struct fuzzer *f, char kind)
     case 'n':
         return below(f, 4) ? below(f, 3 * PAGE) : number_choose(f);
     case 'g':
-        return below(f, 2) ? 1UL << below(f, 32) | (below(f, 2) ? 1UL << below(f, 22) : 0) : below(f, 4) ? below(f, 64) : number_choose(f);
+        return below(f, 2)   ? 1UL << below(f, 32) | (below(f, 2) ? 1UL << below(f, 22) : 0)
+               : below(f, 4) ? below(f, 64)
+                             : number_choose(f);
     case 'o':
         return below(f, 2) ? below(f, 20000) : number_choose(f);
     case 'z':
@@ -284,19 +332,22 @@ static long number_of_call(struct fuzzer *f)
 
 /* ---- One call, and what must hold after it ---- */
 
-static __attribute__((noreturn)) void fail(const struct fuzzer *f, long number, const uint64_t *a, long result, const char *what)
+static __attribute__((noreturn)) void fail(const struct fuzzer *f, long number, const uint64_t *a,
+                                           long result, const char *what)
 {
     char line[256];
 
-    snprintf(line, sizeof(line), "call_fuzz: seed %lu, thread %u, call %lu: %ld(%#lx, %#lx, %#lx, %#lx, %#lx, %#lx) = %#lx: %s\n", seed, f->number, f->made, number, a[0], a[1], a[2], a[3], a[4],
-             a[5], result, what);
+    snprintf(line, sizeof(line),
+             "call_fuzz: seed %lu, thread %u, call %lu: %ld(%#lx, %#lx, %#lx, %#lx, %#lx, %#lx) = %#lx: %s\n",
+             seed, f->number, f->made, number, a[0], a[1], a[2], a[3], a[4], a[5], result, what);
     CALL(SYS_write, 2, (uint64_t)line, strlen(line));
     _exit(1);
 }
 
 /*
- * The kernel's image, and the lower 16 GiB of its direct map, which stand in no memory that this program fills. The window of the device registers, from
- * 0xffffff0000000000 on, is not looked for: a -1 that the kernel rightly writes at an odd place looks the same.
+ * The kernel's image, and the lower 16 GiB of its direct map, which stand in no memory that this program
+ * fills. The window of the device registers, from 0xffffff0000000000 on, is not looked for: a -1 that the
+ * kernel rightly writes at an odd place looks the same.
  */
 static bool is_kernel_address(uint64_t value)
 {
@@ -307,7 +358,8 @@ static bool leaks(uint64_t page)
 {
     const uint32_t *halves = (const uint32_t *)page;
 
-    /* All such addresses have an upper half that begins with 0xffff. Structures of the ABI are aligned to four bytes at least. */
+    /* All such addresses have an upper half that begins with 0xffff. Structures of the ABI are aligned to
+     * four bytes at least. */
     for (unsigned i = 1; i < PAGE / 4; i++)
         if (halves[i] >> 16 == 0xffff && is_kernel_address((uint64_t)halves[i] << 32 | halves[i - 1]))
             return true;
@@ -326,20 +378,23 @@ static bool read_only_is_touched(const struct fuzzer *f)
 
 static bool changes_memory(long number)
 {
-    return number == SYS_munmap || number == SYS_mprotect || number == SYS_madvise || number == SYS_mremap || number == SYS_mmap || number == SYS_pkey_mprotect ||
-           number == SYS_remap_file_pages;
+    return number == SYS_munmap || number == SYS_mprotect || number == SYS_madvise || number == SYS_mremap ||
+           number == SYS_mmap || number == SYS_pkey_mprotect || number == SYS_remap_file_pages;
 }
 
 /* Bytes at random, and an address that this program may have handed in itself. */
-/* Random bytes, the program's own word, and no limit at all: a -1 that what lay before it can make into such an address. */
+/* Random bytes, the program's own word, and no limit at all: a -1 that what lay before it can make into such
+ * an address. */
 static bool may_hold_anything(long number)
 {
-    return number == SYS_getrandom || number == SYS_get_robust_list || number == SYS_getrlimit || number == SYS_prlimit64;
+    return number == SYS_getrandom || number == SYS_get_robust_list || number == SYS_getrlimit ||
+           number == SYS_prlimit64;
 }
 
 static void memory_put_back(struct fuzzer *f, long number, const uint64_t *a, long result)
 {
-    if ((number == SYS_mmap || number == SYS_mremap) && (result >= 0 || result < -4095) && !range_is_safe((uint64_t)result, 1))
+    if ((number == SYS_mmap || number == SYS_mremap) && (result >= 0 || result < -4095) &&
+        !range_is_safe((uint64_t)result, 1))
         CALL(SYS_munmap, (uint64_t)result, number == SYS_mmap ? a[1] : a[2]);
     arena_make(f);
 }
@@ -352,7 +407,8 @@ static void call_make(struct fuzzer *f, long number, const uint64_t *a)
 
     arena_fill(f);
     if (f->made >= trace_from)
-        fprintf(stderr, "%u:%lu %ld(%#lx, %#lx, %#lx, %#lx, %#lx, %#lx)\n", f->number, f->made, number, a[0], a[1], a[2], a[3], a[4], a[5]);
+        fprintf(stderr, "%u:%lu %ld(%#lx, %#lx, %#lx, %#lx, %#lx, %#lx)\n", f->number, f->made, number, a[0],
+                a[1], a[2], a[3], a[4], a[5]);
     if (number == SYS_arch_prctl)
         CALL(SYS_arch_prctl, 0x1003, (uint64_t)&thread_pointer);
     result = bare(number, a);
@@ -363,7 +419,7 @@ static void call_make(struct fuzzer *f, long number, const uint64_t *a)
     if (number == SYS_rt_sigaction)
         CALL(SYS_rt_sigaction, a[0], (uint64_t)ignore, 0, 8);
     if (number == SYS_timer_create && a[1] != 0) /* its signal may be SIGSTOP or SIGKILL */
-        for (uint64_t timer = 0; timer < TIMERS_MOST; timer++)
+        for (uint64_t timer = 0; timer < TIMERS_MAX; timer++)
             CALL(SYS_timer_delete, timer);
     if (number == SYS_brk)
         CALL(SYS_brk, f->heap_end);
@@ -372,11 +428,13 @@ static void call_make(struct fuzzer *f, long number, const uint64_t *a)
     f->made++;
     f->succeeded += result >= 0;
 
-    if (result < -4095 || (result >= 0 && (uint64_t)result > USER_LIMIT && number != SYS_lseek && number != SYS_write))
+    if (result < -4095 ||
+        (result >= 0 && (uint64_t)result > USER_LIMIT && number != SYS_lseek && number != SYS_write))
         fail(f, number, a, result, "the result is neither a value nor an errno");
     if (read_only_is_touched(f))
         fail(f, number, a, result, "a read-only page was written");
-    if (!may_hold_anything(number) && (leaks(f->arena) || leaks(f->arena + PAGE) || leaks(f->arena + ISLAND * PAGE)))
+    if (!may_hold_anything(number) &&
+        (leaks(f->arena) || leaks(f->arena + PAGE) || leaks(f->arena + ISLAND * PAGE)))
         fail(f, number, a, result, "an address of the kernel came out");
 }
 
@@ -388,7 +446,7 @@ static void *fuzz(void *fuzzer)
     f->arena = ARENA_FIRST + f->number * ROOM;
     f->state = (seed + f->number * 1000003) * 0x9e3779b97f4a7c15 + 1;
     arena_make(f);
-    while (f->made + f->skipped < calls_most) {
+    while (f->made + f->skipped < calls_max) {
         long number = number_of_call(f);
         const char *shape = number >= 0 && number < 512 ? call_shapes[number] : NULL;
         uint64_t a[6];
@@ -478,14 +536,16 @@ static int witness(void)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: call_fuzz [-s SEED] [-n CALLS] [-t SECONDS] [-j THREADS (1-%d)] [-T TRACE-FROM]\n", THREADS_MOST);
+    fprintf(stderr,
+            "usage: call_fuzz [-s SEED] [-n CALLS] [-t SECONDS] [-j THREADS (1-%d)] [-T TRACE-FROM]\n",
+            THREADS_MAX);
     return 64;
 }
 
 int main(int count, char **arguments)
 {
-    static struct fuzzer fuzzers[THREADS_MOST];
-    pthread_t handles[THREADS_MOST];
+    static struct fuzzer fuzzers[THREADS_MAX];
+    pthread_t handles[THREADS_MAX];
     unsigned long made = 0, skipped = 0, succeeded = 0;
     const char *rank = getenv("TACET_RANK");
 
@@ -493,15 +553,26 @@ int main(int count, char **arguments)
         uint64_t value = optarg ? strtoull(optarg, NULL, 0) : 0;
 
         switch (option) {
-        case 's': seed = value; break;
-        case 'n': calls_most = value; break;
-        case 't': seconds = value; break;
-        case 'j': threads = (unsigned)value; break;
-        case 'T': trace_from = value; break;
-        default: return usage();
+        case 's':
+            seed = value;
+            break;
+        case 'n':
+            calls_max = value;
+            break;
+        case 't':
+            seconds = value;
+            break;
+        case 'j':
+            threads = (unsigned)value;
+            break;
+        case 'T':
+            trace_from = value;
+            break;
+        default:
+            return usage();
         }
     }
-    if (threads < 1 || threads > THREADS_MOST || optind != count)
+    if (threads < 1 || threads > THREADS_MAX || optind != count)
         return usage();
     if (rank && atoi(rank) == 0 && getenv("TACET_SIZE") && atoi(getenv("TACET_SIZE")) > 1)
         return witness();

@@ -2,8 +2,8 @@
 /*
  * churn.c THREADS STEPS: an address space that all CPUs of a rank change at the same time.
  *
- *   - each thread maps, fills, protects, moves and unmaps memory of its own, whose words must stay its own: if
- *     a CPU wrote through a page that it should have forgotten, they would not;
+ *   - each thread maps, fills, protects, moves and unmaps memory of its own, whose words must stay its own:
+ * if a CPU wrote through a translation that its TLB should have dropped, they would not;
  *   - what one thread maps where another one has just used something else shows the new memory to both;
  *   - a right that is taken is taken on all CPUs, one that is given is given to all;
  *   - memory that is replaced while another thread reads it is old or new to that one, and never missing.
@@ -31,9 +31,9 @@
 static unsigned steps;
 static atomic_uint broken, finished;
 
-#define HOLDS(condition) \
-    do { \
-        if (!(condition) && atomic_fetch_add(&broken, 1) < 5) \
+#define HOLDS(condition)                                                                             \
+    do {                                                                                             \
+        if (!(condition) && atomic_fetch_add(&broken, 1) < 5)                                        \
             fprintf(stderr, "%s:%d: broken: %s, errno %d\n", __FILE__, __LINE__, #condition, errno); \
     } while (0)
 
@@ -77,7 +77,8 @@ static void *own_memory(void *argument)
     uint64_t number = (uint64_t)(uintptr_t)argument, state = number * 88172645463325252 + 1;
 
     for (unsigned step = 0; step < steps; step++) {
-        size_t pages = 1 + random_number(&state, random_number(&state, 8) ? 40 : 700), more = pages + random_number(&state, 100);
+        size_t pages = 1 + random_number(&state, random_number(&state, 8) ? 40 : 700),
+               more = pages + random_number(&state, 100);
         uint64_t tag = number << 48 | (uint64_t)step << 20;
         char *at = map(pages * PAGE, PROT_READ | PROT_WRITE);
 
@@ -110,9 +111,9 @@ static atomic_uint turn; /* even: the first thread's; odd: the second's */
 static _Atomic uint64_t shared_tag;
 static atomic_int shared_writable;
 
-static void turn_wait(unsigned wanted)
+static void turn_wait(unsigned expected)
 {
-    while (atomic_load(&turn) != wanted)
+    while (atomic_load(&turn) != expected)
         __builtin_ia32_pause();
 }
 
@@ -145,14 +146,16 @@ static void two_at_a_time(void)
         atomic_store(&shared_writable, 1);
         switch (step % 4) {
         case 0: /* other memory at the same place */
-            HOLDS(mmap(shared, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == shared);
+            HOLDS(mmap(shared, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                       0) == shared);
             fill(shared, SHARED, atomic_load(&shared_tag));
             break;
         case 1: /* the same by unmapping, with somebody else taking the old pages meanwhile */
             munmap(shared, bytes);
             second = map(bytes, PROT_READ | PROT_WRITE);
             memset(second, 0x5a, bytes);
-            shared = mmap(shared + 2 * bytes, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            shared =
+                mmap(shared + 2 * bytes, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
             fill(shared, SHARED, atomic_load(&shared_tag));
             HOLDS(mremap(shared, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, second) == second);
             shared = second;
@@ -194,7 +197,8 @@ static void replaced(void)
 
     PROMISE(pthread_create(&other, NULL, reader, at) == 0, "a reader");
     for (unsigned step = 0; step < steps; step++) {
-        HOLDS(mmap(at, SHARED * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at);
+        HOLDS(mmap(at, SHARED * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                   0) == at);
         for (size_t i = 0; i < SHARED; i++)
             *(volatile uint64_t *)(at + i * PAGE) = step & 7;
         HOLDS(madvise(at, SHARED * PAGE, MADV_DONTNEED) == 0);
@@ -217,10 +221,10 @@ int main(int argc, char **argv)
     own_memory(NULL);
     for (unsigned i = 1; i < threads; i++)
         pthread_join(others[i], NULL);
-    PROMISE(free_memory() == before, "%ld bytes are gone", (long)(before - free_memory()));
+    PROMISE(free_memory() == before, "%ld bytes are missing", (long)(before - free_memory()));
     two_at_a_time();
     replaced();
     PROMISE(atomic_load(&broken) == 0, "%u checks", atomic_load(&broken));
-    PROMISE(free_memory() == before, "%ld bytes are gone", (long)(before - free_memory()));
+    PROMISE(free_memory() == before, "%ld bytes are missing", (long)(before - free_memory()));
     return promises_kept();
 }

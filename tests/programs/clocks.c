@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * clocks.c: every clock goes forward, all agree with each other and with the TSC at the rate that the node tells. Prints the node's rate in Hz, and the time of
- * day at the start in seconds since 1970.
+ * clocks.c: every clock goes forward, all agree with each other and with the TSC at the rate that the node
+ * reports. Prints the node's rate in Hz, and the time of day at the start in seconds since 1970.
  */
 #include "promise.h"
 
@@ -30,8 +30,10 @@ static uint64_t ticks(void)
 
 int main(void)
 {
-    static const clockid_t clocks[] = { CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID, CLOCK_MONOTONIC_RAW,
-                                        CLOCK_REALTIME_COARSE, CLOCK_MONOTONIC_COARSE, CLOCK_BOOTTIME };
+    static const clockid_t clocks[] = { CLOCK_REALTIME,           CLOCK_MONOTONIC,
+                                        CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID,
+                                        CLOCK_MONOTONIC_RAW,      CLOCK_REALTIME_COARSE,
+                                        CLOCK_MONOTONIC_COARSE,   CLOCK_BOOTTIME };
     const struct tacet_node *node = tacet_node();
     struct timespec resolution;
     struct timeval day;
@@ -49,7 +51,9 @@ int main(void)
         }
         PROMISE(backwards == 0, "clock %d went back %u times", clocks[c], backwards);
         PROMISE(last > begun, "clock %d moved", clocks[c]);
-        PROMISE(clock_getres(clocks[c], &resolution) == 0 && resolution.tv_sec == 0 && resolution.tv_nsec >= 1, "its resolution");
+        PROMISE(clock_getres(clocks[c], &resolution) == 0 && resolution.tv_sec == 0 &&
+                    resolution.tv_nsec >= 1,
+                "its resolution");
     }
     errno = 0;
     PROMISE(clock_gettime(99, &resolution) == -1 && errno == EINVAL, "no such clock, errno %d", errno);
@@ -63,10 +67,12 @@ int main(void)
     while (end - start < 20000000);
     uint64_t passed = ticks() - from;
     double expected = (double)(end - start) * (double)(node ? node->clock_hz : 0) / 1e9;
-    PROMISE((double)passed > expected * 0.9 && (double)passed < expected * 1.1, "%lu ticks in %ld ns at %lu Hz", (unsigned long)passed,
-            (long)(end - start), (unsigned long)(node ? node->clock_hz : 0));
+    PROMISE((double)passed > expected * 0.9 && (double)passed < expected * 1.1,
+            "%lu ticks in %ld ns at %lu Hz", (unsigned long)passed, (long)(end - start),
+            (unsigned long)(node ? node->clock_hz : 0));
     int64_t day_passed = read_ns(CLOCK_REALTIME) - day_start;
-    PROMISE(day_passed > 18000000 && day_passed < 200000000, "the time of day went on %ld ns", (long)day_passed);
+    PROMISE(day_passed > 18000000 && day_passed < 200000000, "the time of day went on %ld ns",
+            (long)day_passed);
 
     PROMISE(gettimeofday(&day, NULL) == 0 && day.tv_usec >= 0 && day.tv_usec < 1000000, "gettimeofday");
     int64_t apart = day.tv_sec - (int64_t)time(NULL);

@@ -67,7 +67,8 @@ static void files(void)
     PROMISE(pread(zero, more, sizeof(more), 3) == sizeof(more) && more[7] == 0, "errno %d", errno);
     PROMISE(raw(SYS_writev, null, (long)bad, 2, 0) == -EINVAL, "nothing is written of a senseless vector");
     PROMISE(raw(SYS_read, null | 1L << 32, (long)more, 0, 0) == 0, "the upper half of an int says nothing");
-    PROMISE(poll(&nothing, 1, 5) == 0 && poll(&out, 1, 0) == 1 && out.revents == (POLLOUT | POLLWRNORM), "revents %#x", out.revents);
+    PROMISE(poll(&nothing, 1, 5) == 0 && poll(&out, 1, 0) == 1 && out.revents == (POLLOUT | POLLWRNORM),
+            "revents %#x", out.revents);
     PROMISE(fcntl(0, F_SETFL, O_NONBLOCK) == 0 && read(0, more, 1) <= 0, "a read that must not wait");
 }
 
@@ -79,7 +80,8 @@ static void advice(void)
 
     anonymous[5000] = 1;
     PROMISE(madvise(anonymous, 8192, MADV_DONTNEED) == 0 && anonymous[5000] == 0, "zero again");
-    PROMISE(raw(SYS_madvise, page, 4096, MADV_DONTNEED, 0) == -EINVAL && text[0] == 'o', "data of the file stays");
+    PROMISE(raw(SYS_madvise, page, 4096, MADV_DONTNEED, 0) == -EINVAL && text[0] == 'o',
+            "data of the file stays");
     PROMISE(raw(SYS_madvise, (long)anonymous, 4096, 5, 0) == -EINVAL, "no such advice");
     PROMISE(raw(SYS_madvise, 0x10000000000, 4096, MADV_WILLNEED, 0) == -ENOMEM, "nothing is there");
     PROMISE(raw(SYS_mprotect, (long)anonymous, -1L, PROT_READ, 0) == -ENOMEM, "longer than memory");
@@ -95,14 +97,17 @@ static void waits(void)
 
     getrusage(RUSAGE_SELF, &usage);
     PROMISE(usage.ru_utime.tv_sec == 0 && usage.ru_utime.tv_usec < 100000, "loading is nobody's time");
-    PROMISE(raw(SYS_futex, (long)&word, FUTEX_WAIT, 7, (long)&span) == -ETIMEDOUT && now_ns() - start >= 20000000, "too short");
+    PROMISE(raw(SYS_futex, (long)&word, FUTEX_WAIT, 7, (long)&span) == -ETIMEDOUT &&
+                now_ns() - start >= 20000000,
+            "too short");
     PROMISE(raw(SYS_futex, (long)&word, FUTEX_WAIT, 8, (long)&span) == -EAGAIN, "another value");
 
     prctl(PR_SET_TIMERSLACK, (unsigned long)bound);
     int64_t deadline = (now_ns() / bound + 2) * bound;
     struct timespec at = { deadline / 1000000000, deadline % 1000000000 };
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
-    PROMISE(now_ns() >= deadline && now_ns() - deadline < bound / 2, "late by %ld ns", (long)(now_ns() - deadline));
+    PROMISE(now_ns() >= deadline && now_ns() - deadline < bound / 2, "late by %ld ns",
+            (long)(now_ns() - deadline));
 }
 
 static void device(void)

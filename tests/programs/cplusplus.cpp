@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// cplusplus.cpp: an ordinary C++ program with the compiler's own library: exceptions (through threads, too), threads and what they wait with, streams,
-// files, folders, time. Prints what it finds, the same on each system; what may differ is only checked. Works in /tmp/cplusplus.
+// cplusplus.cpp: an ordinary C++ program with the compiler's own library: exceptions (through threads, too),
+// threads and what they wait with, streams, files, folders, time. Prints what it finds, the same on each
+// system; what may differ is only checked. Works in /tmp/cplusplus.
 
 #include <atomic>
 #include <chrono>
@@ -31,8 +32,14 @@ namespace
 {
 struct counted {
     static inline int alive = 0;
-    counted() { alive++; }
-    ~counted() { alive--; }
+    counted()
+    {
+        alive++;
+    }
+    ~counted()
+    {
+        alive--;
+    }
 };
 
 int deep(int level)
@@ -84,7 +91,7 @@ void threads()
     std::mutex lock;
     std::condition_variable changed;
     std::queue<int> work;
-    std::atomic<int> taken{0};
+    std::atomic<int> taken{ 0 };
     long sum = 0;
     bool over = false;
     auto worker = [&] {
@@ -128,7 +135,9 @@ void threads()
                 own += i * 1000 + j;
             return own;
         }));
-    std::cout << "futures: " << std::accumulate(parts.begin(), parts.end(), 0L, [](long s, auto &f) { return s + f.get(); }) << '\n';
+    std::cout << "futures: " << std::accumulate(parts.begin(), parts.end(), 0L, [](long s, auto &f) {
+        return s + f.get();
+    }) << '\n';
 
     std::promise<std::string> promise;
     std::thread giver([&] { promise.set_value("kept"); });
@@ -138,13 +147,15 @@ void threads()
     std::unique_lock held(lock);
     auto begun = std::chrono::steady_clock::now();
     bool in_time = changed.wait_for(held, 5ms) == std::cv_status::no_timeout;
-    std::cout << "a wait of 5 ms: " << (!in_time && std::chrono::steady_clock::now() - begun >= 5ms ? "over" : "WRONG") << '\n';
+    std::cout << "a wait of 5 ms: "
+              << (!in_time && std::chrono::steady_clock::now() - begun >= 5ms ? "over" : "WRONG") << '\n';
 
     std::once_flag once;
     int times = 0;
     for (int i = 0; i < 3; i++)
         std::call_once(once, [&] { times++; });
-    std::cout << "once: " << times << ", processors: " << (std::thread::hardware_concurrency() >= 1 ? "some" : "NONE") << '\n';
+    std::cout << "once: " << times
+              << ", processors: " << (std::thread::hardware_concurrency() >= 1 ? "some" : "NONE") << '\n';
 }
 
 void streams()
@@ -156,9 +167,11 @@ void streams()
     std::string word;
 
     in >> number >> real >> word;
-    out << std::setw(8) << std::setfill('*') << number << '|' << std::fixed << std::setprecision(4) << real << '|' << std::hex << 255 << '|' << std::boolalpha << true;
+    out << std::setw(8) << std::setfill('*') << number << '|' << std::fixed << std::setprecision(4) << real
+        << '|' << std::hex << 255 << '|' << std::boolalpha << true;
     std::cout << out.str() << '|' << word << '\n';
-    std::cout << "locale: " << std::locale().name() << ", " << std::scientific << 12345.678 << std::defaultfloat << ", " << 0.1 << '\n';
+    std::cout << "locale: " << std::locale().name() << ", " << std::scientific << 12345.678
+              << std::defaultfloat << ", " << 0.1 << '\n';
     try {
         std::locale other("xx_YY");
         std::cout << "a locale that there is not was had\n";
@@ -188,7 +201,8 @@ void files()
     in.clear();
     in.seekg(-9, std::ios::end);
     std::getline(in, line);
-    std::cout << "file: " << lines << " lines, " << fs::file_size(root / "a" / "text") << " bytes, last \"" << line << "\"\n";
+    std::cout << "file: " << lines << " lines, " << fs::file_size(root / "a" / "text") << " bytes, last \""
+              << line << "\"\n";
     {
         std::fstream both(root / "a" / "text", std::ios::in | std::ios::out | std::ios::binary);
         both.seekp(5);
@@ -203,12 +217,18 @@ void files()
     fs::resize_file(root / "moved", 100);
     std::map<std::string, std::string> found;
     for (const auto &entry : fs::recursive_directory_iterator(root))
-        found[entry.path().lexically_relative(root)] = entry.is_symlink() ? "link" : entry.is_directory() ? "folder" : std::to_string(entry.file_size());
+        found[entry.path().lexically_relative(root)] = entry.is_symlink() ? "link"
+                                                       : entry.is_directory()
+                                                           ? "folder"
+                                                           : std::to_string(entry.file_size());
     for (const auto &[name, what] : found)
         std::cout << "  " << name << ": " << what << '\n';
-    std::cout << "canonical: " << fs::canonical(root / "link").string() << ", same: " << fs::equivalent(root / "link", root / "a" / "text") << '\n';
-    std::cout << "young: " << (fs::file_time_type::clock::now() - fs::last_write_time(root / "moved") < 1min) << '\n';
-    std::cout << "missing: " << std::ifstream(root / "none").good() << ", " << fs::exists(root / "none") << '\n';
+    std::cout << "canonical: " << fs::canonical(root / "link").string()
+              << ", same: " << fs::equivalent(root / "link", root / "a" / "text") << '\n';
+    std::cout << "young: " << (fs::file_time_type::clock::now() - fs::last_write_time(root / "moved") < 1min)
+              << '\n';
+    std::cout << "missing: " << std::ifstream(root / "none").good() << ", " << fs::exists(root / "none")
+              << '\n';
     try {
         fs::create_directory(root / "moved" / "below");
     } catch (const fs::filesystem_error &e) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * entry.c: at its first instruction a program finds its registers zero and its vector state initial: nothing of the kernel's or the boot
- * loader's. Afterwards, a system call changes RAX, RCX and R11 and nothing else. Without any library. Status 0, or a number that tells what did not hold.
+ * entry.c: at its first instruction a program finds its registers zero and its vector state initial: nothing
+ * of the kernel's or the boot loader's. Afterwards, a system call changes RAX, RCX and R11 and nothing else.
+ * Without any library. Status 0, or a number that says what did not hold.
  */
 #include <stdint.h>
 
@@ -68,13 +69,14 @@ __attribute__((noreturn)) static void end(long status)
 
 void check(void)
 {
-    static const uint64_t expected[12] = { 0x101, 0x102, 0x103, 0x104, 0x105, 0x108, 0x109, 0x10a, 0x10c, 0x10d, 0x10e, 0x10f };
+    static const uint64_t expected[12] = { 0x101, 0x102, 0x103, 0x104, 0x105, 0x108,
+                                           0x109, 0x10a, 0x10c, 0x10d, 0x10e, 0x10f };
 
     if (entered.rax | entered.rbx | entered.rdx | entered.rsi | entered.rdi | entered.rbp)
         end(1);
     if (entered.r8 | entered.r9 | entered.r10 | entered.r12 | entered.r13 | entered.r14 | entered.r15)
         end(2);
-    /* What SYSRET itself leaves: the program's own first address and its own flags. */
+    /* What SYSRET itself sets: the program's own first address and its own flags. */
     if ((entered.rcx && entered.rcx != (uint64_t)_start) || (entered.r11 && (entered.r11 & ~0x202ULL)))
         end(3);
     if (entered.flags != 0x202)
@@ -87,7 +89,8 @@ void check(void)
     for (int i = 32; i < 160; i++)
         if (entered.fxsave[i])
             end(7); /* x87 registers */
-    if (*(uint16_t *)entered.fxsave != 0x37f || *(uint16_t *)(entered.fxsave + 2) != 0 || *(uint32_t *)(entered.fxsave + 24) != 0x1f80)
+    if (*(uint16_t *)entered.fxsave != 0x37f || *(uint16_t *)(entered.fxsave + 2) != 0 ||
+        *(uint32_t *)(entered.fxsave + 24) != 0x1f80)
         end(8);
     if (call_and_keep() <= 0)
         end(9);

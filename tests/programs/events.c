@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * events.c: pipes, event counters, and waiting for them, as on Linux, where this program holds as well. Of one thread: nothing here may wait
- * for ever.
+ * events.c: pipes, event counters, and waiting for them, as on Linux, where this program holds as well. Of
+ * one thread: nothing here may wait for ever.
  */
 #define _GNU_SOURCE
 #include "promise.h"
@@ -42,7 +42,7 @@ static void pipes(void)
 {
     static char block[70000], back[70000];
     int ends[2], unread = -1;
-    struct stat told;
+    struct stat answer;
 
     for (unsigned i = 0; i < sizeof(block); i++)
         block[i] = (char)(i * 7 + i / 251);
@@ -57,8 +57,8 @@ static void pipes(void)
     FAILS(lseek(ends[0], 0, SEEK_CUR), ESPIPE);
     FAILS(pread(ends[0], back, 1, 0), ESPIPE);
     FAILS(ftruncate(ends[1], 0), EINVAL);
-    IS(fstat(ends[0], &told), 0);
-    PROMISE(S_ISFIFO(told.st_mode), "mode %o", told.st_mode);
+    IS(fstat(ends[0], &answer), 0);
+    PROMISE(S_ISFIFO(answer.st_mode), "mode %o", answer.st_mode);
     PROMISE(polled(ends[0], POLLIN) == 0 && polled(ends[1], POLLOUT) == POLLOUT, "empty");
     IS(write(ends[1], block, 5000), 5000);
     IS(ioctl(ends[0], FIONREAD, &unread), 0);
@@ -72,7 +72,8 @@ static void pipes(void)
     IS(read(ends[0], back, 4096), 4096);
     IS(write(ends[1], block, 4096), 4096);
     IS(read(ends[0], back, 4096), 4096);
-    FAILS(write(ends[1], block, 4097) == 4096 ? (errno = EAGAIN, -1) : 0, EAGAIN); /* above PIPE_BUF it may be part */
+    /* above PIPE_BUF it may be part */
+    FAILS(write(ends[1], block, 4097) == 4096 ? (errno = EAGAIN, -1) : 0, EAGAIN);
     IS(read(ends[0], back, 61440 - 4096), 61440 - 4096);
     FAILS(write(ends[1], (void *)8, 5), EFAULT);
     close(ends[1]);
@@ -139,7 +140,9 @@ static void polling(void)
     fd_set in, out;
 
     IS(pipe(ends), 0);
-    struct pollfd entries[3] = { { .fd = ends[0], .events = POLLIN }, { .fd = 99, .events = POLLIN }, { .fd = -1, .events = POLLIN } };
+    struct pollfd entries[3] = { { .fd = ends[0], .events = POLLIN },
+                                 { .fd = 99, .events = POLLIN },
+                                 { .fd = -1, .events = POLLIN } };
     IS(poll(entries, 3, 0), 1);
     PROMISE(entries[1].revents == POLLNVAL && entries[2].revents == 0, "%x", entries[1].revents);
     begun = now_ms();
@@ -212,7 +215,7 @@ static void sets(void)
     event.events = EPOLLIN | EPOLLET;
     IS(epoll_ctl(set, EPOLL_CTL_MOD, ends[0], &event), 0);
     IS(wait_for(set), 1);
-    IS(wait_for(set), 0); /* told once */
+    IS(wait_for(set), 0); /* reported once */
     IS(write(ends[1], "c", 1), 1);
     IS(wait_for(set), 1); /* something new */
     IS(read(ends[0], bytes, 8), 3);
@@ -246,7 +249,7 @@ static void sets(void)
     IS(eventfd(1, 0), counter); /* another file by that descriptor is none of the set's */
     IS(wait_for(set), 0);
 
-    event.events = 0; /* an end is told unasked */
+    event.events = 0; /* an end is reported without being requested */
     IS(epoll_ctl(set, EPOLL_CTL_ADD, ends[0], &event), 0);
     close(ends[1]);
     IS(wait_for(set), 1);

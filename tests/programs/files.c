@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * files.c: files that can be written, as on Linux, where this program holds as well (but for the read-only part of a node). It works in a
- * directory of its own in the one that its first argument names.
+ * files.c: files that can be written, as on Linux, where this program holds as well (but for the read-only
+ * part of a node). It works in a directory of its own in the one that its first argument names.
  */
 #define _GNU_SOURCE
 #include "promise.h"
@@ -49,10 +49,10 @@ static int holds(const char *path, const char *text)
 
 static struct stat status(const char *path)
 {
-    struct stat told = { 0 };
+    struct stat answer = { 0 };
 
-    IS(lstat(path, &told), 0);
-    return told;
+    IS(lstat(path, &answer), 0);
+    return answer;
 }
 
 static void creation(void)
@@ -114,7 +114,8 @@ static void contents(void)
     FAILS(truncate(".", 3), EISDIR);
     FAILS(truncate("nowhere", 3), ENOENT);
     IS(fallocate(file, 0, 0, 10010), 0);
-    PROMISE(status("contents").st_size == 10010 && status("contents").st_blocks >= 20, "blocks %ld", (long)status("contents").st_blocks);
+    PROMISE(status("contents").st_size == 10010 && status("contents").st_blocks >= 20, "blocks %ld",
+            (long)status("contents").st_blocks);
     IS(fsync(file), 0);
     IS(fdatasync(file), 0);
 
@@ -153,7 +154,8 @@ static void large(void)
         IS(write(file, words, WORDS * sizeof(*words)), WORDS * (ssize_t)sizeof(*words));
     }
     for (uint64_t round = 0; round < ROUNDS; round++) {
-        IS(pread(file, words, WORDS * sizeof(*words), (off_t)(round * WORDS * sizeof(*words))), WORDS * (ssize_t)sizeof(*words));
+        IS(pread(file, words, WORDS * sizeof(*words), (off_t)(round * WORDS * sizeof(*words))),
+           WORDS * (ssize_t)sizeof(*words));
         for (uint64_t i = 0; i < WORDS; i++)
             wrong += words[i] != (i + round * WORDS) * 0x9e3779b97f4a7c15;
     }
@@ -197,16 +199,16 @@ static void reuse(void)
 static void removal(void)
 {
     char bytes[8];
-    int file = make("gone", "still here");
+    int file = make("removed", "still here");
 
-    IS(unlink("gone"), 0);
-    FAILS(unlink("gone"), ENOENT);
-    FAILS(open("gone", O_RDONLY), ENOENT);
+    IS(unlink("removed"), 0);
+    FAILS(unlink("removed"), ENOENT);
+    FAILS(open("removed", O_RDONLY), ENOENT);
     IS(pread(file, bytes, 5, 0), 5);
     PROMISE(memcmp(bytes, "still", 5) == 0, "open files live on");
-    struct stat told;
-    IS(fstat(file, &told), 0);
-    PROMISE(told.st_nlink == 0 && told.st_size == 10, "links %lu", (unsigned long)told.st_nlink);
+    struct stat answer;
+    IS(fstat(file, &answer), 0);
+    PROMISE(answer.st_nlink == 0 && answer.st_size == 10, "links %lu", (unsigned long)answer.st_nlink);
     close(file);
     IS(mkdir("dir", 0755), 0);
     FAILS(mkdir("dir", 0755), EEXIST);
@@ -382,21 +384,23 @@ static void attributes(void)
     struct timespec times[2] = { { 1000000000, 123456789 }, { -5, 7 } };
     int file = make("attributes", "x");
     time_t now = time(NULL);
-    struct stat told = status("attributes");
+    struct stat answer = status("attributes");
 
-    PROMISE(told.st_mtime >= now - 2 && told.st_mtime <= now + 2, "made now: %ld", (long)told.st_mtime);
+    PROMISE(answer.st_mtime >= now - 2 && answer.st_mtime <= now + 2, "made now: %ld", (long)answer.st_mtime);
     IS(chmod("attributes", 0751), 0);
     IS(fchmod(file, 04640), 0);
     PROMISE((status("attributes").st_mode & 07777) == 04640, "%o", status("attributes").st_mode);
     IS(utimensat(AT_FDCWD, "attributes", times, 0), 0);
-    told = status("attributes");
-    PROMISE(told.st_atim.tv_sec == 1000000000 && told.st_atim.tv_nsec == 123456789 && told.st_mtim.tv_sec == -5 && told.st_mtim.tv_nsec == 7,
-            "%ld.%ld %ld.%ld", (long)told.st_atim.tv_sec, told.st_atim.tv_nsec, (long)told.st_mtim.tv_sec, told.st_mtim.tv_nsec);
+    answer = status("attributes");
+    PROMISE(answer.st_atim.tv_sec == 1000000000 && answer.st_atim.tv_nsec == 123456789 &&
+                answer.st_mtim.tv_sec == -5 && answer.st_mtim.tv_nsec == 7,
+            "%ld.%ld %ld.%ld", (long)answer.st_atim.tv_sec, answer.st_atim.tv_nsec,
+            (long)answer.st_mtim.tv_sec, answer.st_mtim.tv_nsec);
     times[0].tv_nsec = UTIME_OMIT;
     times[1].tv_nsec = UTIME_NOW;
     IS(futimens(file, times), 0);
-    told = status("attributes");
-    PROMISE(told.st_atim.tv_sec == 1000000000 && told.st_mtim.tv_sec >= now - 2, "one left, one now");
+    answer = status("attributes");
+    PROMISE(answer.st_atim.tv_sec == 1000000000 && answer.st_mtim.tv_sec >= now - 2, "one left, one now");
     times[0].tv_nsec = 1000000000;
     FAILS(utimensat(AT_FDCWD, "attributes", times, 0), EINVAL);
     struct utimbuf seconds = { 7, 8 };
@@ -420,15 +424,15 @@ static void attributes(void)
 
 static int lock(int file, int command, short type, off_t start, off_t bytes)
 {
-    struct flock wanted = { .l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = bytes };
+    struct flock requested = { .l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = bytes };
 
-    return fcntl(file, command, &wanted);
+    return fcntl(file, command, &requested);
 }
 
 static void locks(void)
 {
     int file = make("locks", "0123456789"), other = open("locks", O_RDWR), reads = open("locks", O_RDONLY);
-    struct flock told = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    struct flock answer = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
     /* A process is in no conflict with itself; open files are. */
     IS(lock(file, F_SETLK, F_WRLCK, 0, 5), 0);
@@ -438,14 +442,14 @@ static void locks(void)
     FAILS(lock(file, F_SETLK, F_WRLCK, -5, 1), EINVAL);
     FAILS(lock(other, F_OFD_SETLK, F_WRLCK, 0, 1), EAGAIN);
     IS(lock(other, F_OFD_SETLK, F_RDLCK, 3, 1), 0); /* beside another reader */
-    IS(fcntl(other, F_OFD_GETLK, &told), 0);
-    PROMISE(told.l_type == F_WRLCK && told.l_start == 0 && told.l_len == 2 && told.l_pid == getpid(), "type %d start %ld bytes %ld", told.l_type,
-            (long)told.l_start, (long)told.l_len);
+    IS(fcntl(other, F_OFD_GETLK, &answer), 0);
+    PROMISE(answer.l_type == F_WRLCK && answer.l_start == 0 && answer.l_len == 2 && answer.l_pid == getpid(),
+            "type %d start %ld bytes %ld", answer.l_type, (long)answer.l_start, (long)answer.l_len);
     close(reads); /* all of the process's locks go; those of the open file stay */
-    told = (struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET };
-    IS(fcntl(file, F_GETLK, &told), 0);
-    PROMISE(told.l_type == F_RDLCK && told.l_start == 3 && told.l_len == 1 && told.l_pid == -1, "type %d start %ld pid %d", told.l_type,
-            (long)told.l_start, told.l_pid);
+    answer = (struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    IS(fcntl(file, F_GETLK, &answer), 0);
+    PROMISE(answer.l_type == F_RDLCK && answer.l_start == 3 && answer.l_len == 1 && answer.l_pid == -1,
+            "type %d start %ld pid %d", answer.l_type, (long)answer.l_start, answer.l_pid);
     FAILS(lock(file, F_SETLK, F_WRLCK, 0, 0), EAGAIN);
     IS(lock(other, F_OFD_SETLK, F_UNLCK, 0, 0), 0);
     IS(lock(file, F_SETLKW, F_WRLCK, 0, 0), 0);
@@ -465,23 +469,27 @@ static void locks(void)
 static void unnamed(void)
 {
     char byte = 0;
-    struct stat told;
+    struct stat answer;
     int file = memfd_create("name", MFD_CLOEXEC);
 
     PROMISE(file >= 0 && fcntl(file, F_GETFD) == FD_CLOEXEC, "errno %d", errno);
     IS(ftruncate(file, 100000), 0);
     IS(pwrite(file, "z", 1, 99999), 1);
     IS(pread(file, &byte, 1, 99999), 1);
-    IS(fstat(file, &told), 0);
-    PROMISE(byte == 'z' && told.st_size == 100000 && told.st_nlink == 0 && S_ISREG(told.st_mode), "links %lu", (unsigned long)told.st_nlink);
+    IS(fstat(file, &answer), 0);
+    PROMISE(byte == 'z' && answer.st_size == 100000 && answer.st_nlink == 0 && S_ISREG(answer.st_mode),
+            "links %lu", (unsigned long)answer.st_nlink);
     IS(fcntl(file, F_GET_SEALS), F_SEAL_SEAL);
     FAILS(fcntl(file, F_ADD_SEALS, F_SEAL_WRITE), EPERM);
     FAILS(memfd_create("x", 0x4000), EINVAL);
     close(file);
-    int shared = shm_open("/tacet-test", O_CREAT | O_EXCL | O_RDWR, 0600);
+    /* Ranks share /dev/shm and come here at the same time: each has a name of its own. */
+    char name[32];
+    snprintf(name, sizeof(name), "/tacet-test-%d", getpid());
+    int shared = shm_open(name, O_CREAT | O_EXCL | O_RDWR, 0600);
     PROMISE(shared >= 0, "errno %d", errno);
     IS(ftruncate(shared, 4096), 0);
-    IS(shm_unlink("/tacet-test"), 0);
+    IS(shm_unlink(name), 0);
     close(shared);
 }
 
@@ -503,7 +511,7 @@ static void read_only(void)
     FAILS(link("here", "/there"), EXDEV);
     FAILS(access("/", W_OK), EROFS);
     IS(statfs("/", &space), 0);
-    PROMISE(space.f_blocks == 0, "nothing to be had");
+    PROMISE(space.f_blocks == 0, "no blocks at all");
 }
 
 static void exhaustion(void)
@@ -545,7 +553,8 @@ int main(int count, char **arguments)
     char own[PATH_MAX];
 
     umask(022);
-    snprintf(own, sizeof(own), "%s/files-%s-%d", count > 1 ? arguments[1] : "/tmp", rank ? rank : "linux", getpid());
+    snprintf(own, sizeof(own), "%s/files-%s-%d", count > 1 ? arguments[1] : "/tmp", rank ? rank : "linux",
+             getpid());
     IS(mkdir(own, 0755), 0);
     IS(chdir(own), 0);
     creation();

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flight_log.c: gives the flight log something to tell, one deed a run:
+ * flight_log.c: gives the flight log something to record, one deed a run:
  *
  *   sleeps BOUND_NS US...     that timer slack, then a nanosleep of each length
- *   write TEXT...             writes each text to /proc/tacet/klog, and prints "TEXT: written" or "TEXT: errno N"
+ *   write TEXT...             writes each text to /proc/tacet/klog, and prints "TEXT: written" or "TEXT:
+ *                             errno N"
  *   calls COUNT               getppid so often, its first argument counting up from 1
- *   await_nmi                 prints "ready", and sleeps until the first CPU has counted a non-maskable interrupt
- *   read_busy COUNT           rank 0 reads the log so often and looks for torn events, while the other ranks make such calls as fast as they can; the last file, or the torn one,
- *                             goes to standard output; wants klog_classes=syscall
- *   detour MS                 rank 0 computes for so long and tells its first detours; rank 1 changes a clock event device's rating half-way, which looks at every CPU
+ *   await_nmi                 prints "ready", and sleeps until the first CPU has counted a non-maskable
+ *                             interrupt
+ *   read_busy COUNT           rank 0 reads the log so often and looks for torn events, while the other ranks
+ *                             make such calls as fast as they can; the last file, or the torn one, goes to
+ *                             standard output; wants klog_classes=syscall
+ *   detour MS                 rank 0 computes for so long and prints its first detours; rank 1 changes a
+ *                             clock event device's rating half-way, which involves every CPU
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,10 +28,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define KLOG       "/proc/tacet/klog"
-#define FILE_BYTES (4 << 20)
-#define DETOURS    20
-#define LEAST_NS   100
+#define KLOG          "/proc/tacet/klog"
+#define FILE_BYTES    (4 << 20)
+#define DETOURS       20
+#define DETOUR_MIN_NS 100
 
 static unsigned rank_here(void)
 {
@@ -137,9 +141,10 @@ struct event {
 
 #define OVERWRITTEN UINT32_MAX
 
-/* Whether the events of a CPU that does nothing but calls() follow from one another: a call, its end, the call with the next argument; but for gaps,
- * where the CPU has overtaken the reader. */
-static bool events_follow(const struct event *events, uint32_t count, uint32_t call, uint32_t end, uint64_t *whole)
+/* Whether the events of a CPU that does nothing but calls() follow from one another: a call, its end, the
+ * call with the next argument; but for gaps, where the CPU has overtaken the reader. */
+static bool events_follow(const struct event *events, uint32_t count, uint32_t call, uint32_t end,
+                          uint64_t *whole)
 {
     const struct event *last = NULL, *last_call = NULL;
 
@@ -258,19 +263,21 @@ static int detour(uint64_t ms)
     } found[DETOURS];
     unsigned count = 0;
     uint64_t start = now_ns();
-    uint64_t last = cycles_now(), end = last + node->clock_hz / 1000 * ms, least = node->clock_hz / 1000000 * LEAST_NS / 1000;
+    uint64_t last = cycles_now(), end = last + node->clock_hz / 1000 * ms,
+             minimum = node->clock_hz / 1000000 * DETOUR_MIN_NS / 1000;
 
     for (uint64_t now = last; now < end; last = now) {
         now = cycles_now();
-        if (now - last < least || count == DETOURS)
+        if (now - last < minimum || count == DETOURS)
             continue;
         found[count].from = last;
         found[count++].ticks = now - last;
     }
     double ns_per_tick = 1e9 / (double)node->clock_hz;
-    printf("computing from %" PRIu64 " ns; %u detours of %d ns and more:\n", start, count, LEAST_NS);
+    printf("computing from %" PRIu64 " ns; %u detours of %d ns and more:\n", start, count, DETOUR_MIN_NS);
     for (unsigned i = 0; i < count; i++)
-        printf("  at %.0f ns: %.0f ns\n", (double)(found[i].from - node->boot_ticks) * ns_per_tick, (double)found[i].ticks * ns_per_tick);
+        printf("  at %.0f ns: %.0f ns\n", (double)(found[i].from - node->boot_ticks) * ns_per_tick,
+               (double)found[i].ticks * ns_per_tick);
     return 0;
 }
 

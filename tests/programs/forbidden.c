@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * forbidden.c DEED: does one thing that a program may not do, and returns 77 if that had no consequence. `list` names all deeds with the signal that Linux
- * gives for each; where the faulting instruction or address is known beforehand, it is printed first as "instruction ADDRESS" and "address ADDRESS".
+ * forbidden.c DEED: does one thing that a program may not do, and returns 77 if that had no consequence.
+ * `list` names all deeds with the signal that Linux gives for each; where the faulting instruction or address
+ * is known beforehand, it is printed first as "instruction ADDRESS" and "address ADDRESS".
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -21,14 +22,17 @@ static char data[64] = { (char)0xc3 }; /* a RET instruction */
 
 typedef void function(void);
 
-/* An instruction whose address is told before it runs. */
-#define DEED(name, instruction)                                                                                                        \
-    extern char at_##name[];                                                                                                           \
-    static void name(void)                                                                                                             \
-    {                                                                                                                                  \
-        printf("instruction %lx\n", (unsigned long)at_##name);                                                                         \
-        fflush(stdout);                                                                                                                \
-        __asm__ volatile(".globl at_" #name "\nat_" #name ": " instruction : : "a"(0L), "c"(0L), "d"(0L) : "memory", "rbx");                  \
+/* An instruction whose address is printed before it runs. */
+#define DEED(name, instruction)                                            \
+    extern char at_##name[];                                               \
+    static void name(void)                                                 \
+    {                                                                      \
+        printf("instruction %lx\n", (unsigned long)at_##name);             \
+        fflush(stdout);                                                    \
+        __asm__ volatile(".globl at_" #name "\nat_" #name ": " instruction \
+                         :                                                 \
+                         : "a"(0L), "c"(0L), "d"(0L)                       \
+                         : "memory", "rbx");                               \
     }
 
 DEED(halt, "hlt")
@@ -91,7 +95,8 @@ static void simd_error(void)
     static const uint32_t unmasked = 0x1d80;
     static const double zero = 0.0;
 
-    __asm__ volatile("ldmxcsr %0; movsd %1, %%xmm0; movsd %1, %%xmm1; divsd %%xmm1, %%xmm0; movsd %2, %%xmm2; divsd %%xmm1, %%xmm2"
+    __asm__ volatile("ldmxcsr %0; movsd %1, %%xmm0; movsd %1, %%xmm1; divsd %%xmm1, %%xmm0; "
+                     "movsd %2, %%xmm2; divsd %%xmm1, %%xmm2"
                      :
                      : "m"(unmasked), "m"(zero), "m"((const double){ 1.0 })
                      : "xmm0", "xmm1", "xmm2");
@@ -231,7 +236,7 @@ static void read_beyond(void)
     look(0x00007ffffffff000);
 }
 
-/* Such an access tells no address: the CPU keeps none. */
+/* Such a fault reports no address: the CPU keeps none. */
 __attribute__((noipa)) static void look_silently(unsigned long address)
 {
     (void)*(volatile char *)address;
@@ -312,12 +317,14 @@ static void abort_itself(void)
     abort();
 }
 
-/* The direction, alignment-check and trap flags must not reach the kernel: these calls have to work as ever. */
+/* The direction, alignment-check and trap flags must not reach the kernel: these calls have to work as
+ * ever. */
 static void flags_into_call(void)
 {
     long result = 0;
 
-    __asm__ volatile("std; pushf; orq $0x40000, (%%rsp); popf; syscall; pushf; andq $~0x40400, (%%rsp); popf; cld"
+    __asm__ volatile("std; pushf; orq $0x40000, (%%rsp); popf; syscall; pushf; andq $~0x40400, (%%rsp); "
+                     "popf; cld"
                      : "=a"(result)
                      : "0"(39L)
                      : "rcx", "r11", "memory", "cc");
@@ -330,34 +337,40 @@ static const struct {
     int signal;
 } deeds[] = {
 #define ROW(name, signal) { #name, name, signal },
-    ROW(halt, SIGSEGV) ROW(interrupts_off, SIGSEGV) ROW(read_port, SIGSEGV) ROW(write_port, SIGSEGV) ROW(read_cr0, SIGSEGV)
-    ROW(write_cr3, SIGSEGV) ROW(write_cr4, SIGSEGV) ROW(read_msr, SIGSEGV) ROW(write_msr, SIGSEGV) ROW(load_idt, SIGSEGV)
-    ROW(load_tr, SIGSEGV) ROW(swap_gs, SIGSEGV) ROW(system_return, SIGSEGV) ROW(invalidate, SIGSEGV) ROW(write_xcr0, SIGSEGV)
-    ROW(write_debug, SIGSEGV) ROW(interrupt_80, SIGSEGV) ROW(interrupt_2, SIGSEGV) ROW(interrupt_14, SIGSEGV) ROW(interrupt_32, SIGSEGV)
-    ROW(interrupt_255, SIGSEGV) ROW(undefined, SIGILL) ROW(divide_by_zero, SIGFPE) ROW(null_stack_segment, SIGSEGV) ROW(breakpoint, SIGTRAP)
-    ROW(debug_instruction, SIGTRAP) ROW(single_step, SIGTRAP) ROW(divide_overflow, SIGFPE) ROW(x87_error, SIGFPE) ROW(simd_error, SIGFPE)
-    ROW(write_null, SIGSEGV) ROW(read_null, SIGSEGV) ROW(jump_null, SIGSEGV) ROW(write_text, SIGSEGV) ROW(write_constant, SIGSEGV)
-    ROW(write_node_page, SIGSEGV) ROW(write_counters, SIGSEGV) ROW(run_data, SIGSEGV) ROW(run_constant, SIGSEGV) ROW(run_stack, SIGSEGV)
-    ROW(run_mapping, SIGSEGV) ROW(run_heap, SIGSEGV) ROW(run_node_page, SIGSEGV) ROW(read_kernel, SIGSEGV) ROW(write_kernel, SIGSEGV)
-    ROW(read_direct_map, SIGSEGV) ROW(jump_kernel, SIGSEGV) ROW(read_beyond, SIGSEGV) ROW(read_hole, SIGSEGV) ROW(jump_hole, SIGSEGV)
-    ROW(stack_in_hole, SIGBUS) ROW(stack_in_kernel, SIGSEGV) ROW(trap_without_stack, SIGILL) ROW(overflow_stack, SIGSEGV)
-    ROW(read_unmapped, SIGSEGV) ROW(read_protected, SIGSEGV) ROW(write_protected, SIGSEGV) ROW(read_freed, SIGSEGV) ROW(abort_itself, SIGABRT)
-    ROW(flags_into_call, 0)
+    // clang-format off
+    ROW(halt, SIGSEGV) ROW(interrupts_off, SIGSEGV) ROW(read_port, SIGSEGV) ROW(write_port, SIGSEGV)
+    ROW(read_cr0, SIGSEGV) ROW(write_cr3, SIGSEGV) ROW(write_cr4, SIGSEGV) ROW(read_msr, SIGSEGV)
+    ROW(write_msr, SIGSEGV) ROW(load_idt, SIGSEGV) ROW(load_tr, SIGSEGV) ROW(swap_gs, SIGSEGV)
+    ROW(system_return, SIGSEGV) ROW(invalidate, SIGSEGV) ROW(write_xcr0, SIGSEGV) ROW(write_debug, SIGSEGV)
+    ROW(interrupt_80, SIGSEGV) ROW(interrupt_2, SIGSEGV) ROW(interrupt_14, SIGSEGV) ROW(interrupt_32, SIGSEGV)
+    ROW(interrupt_255, SIGSEGV) ROW(undefined, SIGILL) ROW(divide_by_zero, SIGFPE)
+    ROW(null_stack_segment, SIGSEGV) ROW(breakpoint, SIGTRAP) ROW(debug_instruction, SIGTRAP)
+    ROW(single_step, SIGTRAP) ROW(divide_overflow, SIGFPE) ROW(x87_error, SIGFPE) ROW(simd_error, SIGFPE)
+    ROW(write_null, SIGSEGV) ROW(read_null, SIGSEGV) ROW(jump_null, SIGSEGV) ROW(write_text, SIGSEGV)
+    ROW(write_constant, SIGSEGV) ROW(write_node_page, SIGSEGV) ROW(write_counters, SIGSEGV)
+    ROW(run_data, SIGSEGV) ROW(run_constant, SIGSEGV) ROW(run_stack, SIGSEGV) ROW(run_mapping, SIGSEGV)
+    ROW(run_heap, SIGSEGV) ROW(run_node_page, SIGSEGV) ROW(read_kernel, SIGSEGV) ROW(write_kernel, SIGSEGV)
+    ROW(read_direct_map, SIGSEGV) ROW(jump_kernel, SIGSEGV) ROW(read_beyond, SIGSEGV) ROW(read_hole, SIGSEGV)
+    ROW(jump_hole, SIGSEGV) ROW(stack_in_hole, SIGBUS) ROW(stack_in_kernel, SIGSEGV)
+    ROW(trap_without_stack, SIGILL) ROW(overflow_stack, SIGSEGV) ROW(read_unmapped, SIGSEGV)
+    ROW(read_protected, SIGSEGV) ROW(write_protected, SIGSEGV) ROW(read_freed, SIGSEGV)
+    ROW(abort_itself, SIGABRT) ROW(flags_into_call, 0)
 #ifdef __GLIBC__
     ROW(write_relro, SIGSEGV)
 #endif
+    // clang-format on
 };
 
 int main(int count, char **arguments)
 {
-    const char *wanted = count > 1 ? arguments[1] : "list";
+    const char *requested = count > 1 ? arguments[1] : "list";
 
     (void)write_relro;
     for (unsigned i = 0; i < sizeof(deeds) / sizeof(deeds[0]); i++) {
-        if (strcmp(wanted, "list") == 0)
+        if (strcmp(requested, "list") == 0)
             printf("%s %d\n", deeds[i].name, deeds[i].signal);
-        else if (strcmp(wanted, deeds[i].name) == 0)
+        else if (strcmp(requested, deeds[i].name) == 0)
             deeds[i].run();
     }
-    return strcmp(wanted, "list") == 0 ? 0 : NO_CONSEQUENCE;
+    return strcmp(requested, "list") == 0 ? 0 : NO_CONSEQUENCE;
 }

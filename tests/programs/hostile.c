@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * hostile.c SEED CALLS [TRACE-FROM]: every system call of syscalls.def, and numbers beyond, with arguments that no honest program passes: addresses of the kernel, of
- * nobody, not canonical, read-only, without rights, at a page's last byte; lengths of zero and of everything; each in each argument's place, then CALLS random
- * combinations. What a run does depends on the seed alone. With TRACE-FROM, calls from that one on are named on standard error before they are made.
+ * hostile.c SEED CALLS [TRACE-FROM]: every system call of syscalls.def, and numbers beyond, with arguments
+ * that no honest program passes: addresses of the kernel, of nobody, not canonical, read-only, without
+ * rights, at a page's last byte; lengths of zero and of everything; each in each argument's place, then CALLS
+ * random combinations. What a run does depends on the seed alone. With TRACE-FROM, calls from that one on are
+ * named on standard error before they are made.
  *
- * After each call: the result is a value or an errno of Linux's range; memory that the call was not given is untouched; no address of the kernel stands in
- * memory that it was given. Calls whose right answer would take this program's own ground away (exit, munmap of itself), or would be a long wait, are left out,
- * by their arguments and not by name wherever possible: suicide.h is to be kept in step with syscalls.def.
+ * After each call: the result is a value or an errno of Linux's range; memory that the call was not given is
+ * untouched; no address of the kernel stands in memory that it was given. Calls whose right answer would take
+ * this program's own ground away (exit, munmap of itself), or would be a long wait, are left out, by their
+ * arguments and not by name wherever possible: suicide.h is to be kept in step with syscalls.def.
  */
 #define _GNU_SOURCE
 #include "raw_call.h"
@@ -33,14 +36,8 @@ static const struct call calls[] = {
 #define STUB(name, x86_64, ppc64, arguments, reason)  { #name, x86_64 },
 #define REFUSED(name, x86_64, ppc64, reason)          { #name, x86_64 },
 #include "kernel/syscall/syscalls.def"
-    { "335", 335 },
-    { "404", 404 },
-    { "511", 511 },
-    { "512", 512 },
-    { "1 << 31", 1L << 31 },
-    { "1 << 32", 1L << 32 },
-    { "-1", -1 },
-    { "lowest", INT64_MIN },
+    { "335", 335 },          { "404", 404 },          { "511", 511 }, { "512", 512 },
+    { "1 << 31", 1L << 31 }, { "1 << 32", 1L << 32 }, { "-1", -1 },   { "lowest", INT64_MIN },
 };
 
 #define CALLS (sizeof(calls) / sizeof(calls[0]))
@@ -48,14 +45,15 @@ static const struct call calls[] = {
 /* The arena, at a place of its own with nothing around it:
  * writable | writable | read-only | no rights | hole | writable | hole */
 enum { WRITABLE = 0, READ_ONLY = 2, NO_RIGHTS = 3, ISLAND = 5, ARENA_PAGES = 7 };
-#define ARENA      0x300000000000UL
-#define AT(page)   (ARENA + (page) * PAGE)
-/* In the first page: a time that is over at once, and parts of a vector. Half of either read as a time would be a long one. */
+#define ARENA    0x300000000000UL
+#define AT(page) (ARENA + (page)*PAGE)
+/* In the first page: a time that is over at once, and parts of a vector. Half of either read as a time would
+ * be a long one. */
 #define INSTANT     768
 #define PARTS       1024
 #define PARTS_BYTES (16 * sizeof(struct iovec))
-#define ROOM_BELOW (1UL << 30)
-#define ROOM_ABOVE (1UL << 40)
+#define ROOM_BELOW  (1UL << 30)
+#define ROOM_ABOVE  (1UL << 40)
 
 static uint64_t hostile[64];
 static unsigned hostile_count;
@@ -80,7 +78,9 @@ static long bare3(long number, uint64_t a, uint64_t b, uint64_t c)
 
 static void arena_page(unsigned page, int rights)
 {
-    const uint64_t arguments[6] = { AT(page), PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1UL, 0 };
+    const uint64_t arguments[6] = {
+        AT(page), PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1UL, 0
+    };
 
     if (bare(SYS_mmap, arguments) != (long)AT(page))
         _exit(70);
@@ -110,27 +110,37 @@ static void arena_fill(void)
     strcpy((char *)AT(WRITABLE) + 512, "a/../b/./c");
     *(struct timespec *)(AT(WRITABLE) + INSTANT) = (struct timespec){ 0, 0 };
     for (unsigned i = 0; i < 16; i++)
-        parts[i] = (struct iovec){ (void *)hostile[(i * 5 + made) % hostile_count], hostile[(i * 3 + made) % hostile_count] };
+        parts[i] = (struct iovec){ (void *)hostile[(i * 5 + made) % hostile_count],
+                                   hostile[(i * 3 + made) % hostile_count] };
     strcpy((char *)AT(WRITABLE + 1) + PAGE - 5, "/dev"); /* ends with the page; the next one is read-only */
-    memset((void *)(AT(ISLAND) + PAGE - 8), 'x', 8);         /* a string without an end before the hole */
+    memset((void *)(AT(ISLAND) + PAGE - 8), 'x', 8);     /* a string without an end before the hole */
 }
 
 static void values_choose(void)
 {
+    // clang-format off
     static const uint64_t fixed[] = {
-        0, 1, 2, 8, 64, 4095, PAGE, 0xffff, 1UL << 31, 0xffffffffUL, 1UL << 32, 1UL << 40, 1UL << 47, 1UL << 63, -1UL, -2UL, -8UL, (uint64_t)INT64_MAX,
-        /* the kernel: its image (text, constants, data), the direct map, the device window, the last bytes below the hole and of everything */
-        0xffffffff80000000, 0xffffffff80100000, 0xffffffff80101008, 0xffffffff80200000, 0xffff800000000000, 0xffff800000100000, 0xffffff0000000000,
-        USER_LIMIT - 1, USER_LIMIT, USER_LIMIT + 1, 0x00007fffffffffff, 0x0000800000000000, 0x1234567812345678, 0xffff7fffffffffff, -PAGE,
+        0, 1, 2, 8, 64, 4095, PAGE, 0xffff, 1UL << 31, 0xffffffffUL, 1UL << 32, 1UL << 40, 1UL << 47,
+        1UL << 63, -1UL, -2UL, -8UL, (uint64_t)INT64_MAX,
+        /* the kernel: its image (text, constants, data), the direct map, the device window, the last bytes
+         * below the hole and of everything */
+        0xffffffff80000000, 0xffffffff80100000, 0xffffffff80101008, 0xffffffff80200000, 0xffff800000000000,
+        0xffff800000100000, 0xffffff0000000000, USER_LIMIT - 1, USER_LIMIT, USER_LIMIT + 1,
+        0x00007fffffffffff, 0x0000800000000000, 0x1234567812345678, 0xffff7fffffffffff, -PAGE,
         /* nobody's */
         0x123456789000, 0xfff, 0x7fffffff,
         /* descriptors' special numbers, times */
         (uint64_t)AT_FDCWD, 0xffffff9c, 1000000000,
     };
+    // clang-format on
+    // clang-format off
     static const uint64_t arena[] = {
-        AT(WRITABLE), AT(WRITABLE) + 1, AT(WRITABLE) + INSTANT, AT(WRITABLE) + PARTS, AT(WRITABLE + 2) - 1, AT(WRITABLE + 2) - 5, AT(WRITABLE + 2) - 8, AT(READ_ONLY), AT(READ_ONLY) + 4,
-        AT(NO_RIGHTS) - 1, AT(NO_RIGHTS), AT(NO_RIGHTS) + 8, AT(4), AT(ISLAND) - 4, AT(ISLAND), AT(ISLAND + 1) - 1, AT(ISLAND + 1) - 8, AT(6),
+        AT(WRITABLE), AT(WRITABLE) + 1, AT(WRITABLE) + INSTANT, AT(WRITABLE) + PARTS, AT(WRITABLE + 2) - 1,
+        AT(WRITABLE + 2) - 5, AT(WRITABLE + 2) - 8, AT(READ_ONLY), AT(READ_ONLY) + 4, AT(NO_RIGHTS) - 1,
+        AT(NO_RIGHTS), AT(NO_RIGHTS) + 8, AT(4), AT(ISLAND) - 4, AT(ISLAND), AT(ISLAND + 1) - 1,
+        AT(ISLAND + 1) - 8, AT(6),
     };
+    // clang-format on
 
     memcpy(hostile, fixed, sizeof(fixed));
     memcpy(hostile + sizeof(fixed) / 8, arena, sizeof(arena));
@@ -139,13 +149,15 @@ static void values_choose(void)
 
 static bool inside_room(uint64_t address, uint64_t bytes)
 {
-    return address >= ARENA - ROOM_BELOW && bytes <= ROOM_BELOW + ROOM_ABOVE && address + bytes <= ARENA + ROOM_ABOVE;
+    return address >= ARENA - ROOM_BELOW && bytes <= ROOM_BELOW + ROOM_ABOVE &&
+           address + bytes <= ARENA + ROOM_ABOVE;
 }
 
-/* A range that the kernel has to refuse whatever it is asked for, or one of the arena's. */
+/* A range that the kernel has to refuse for every call, or one of the arena's. */
 static bool range_is_safe(uint64_t address, uint64_t bytes)
 {
-    return bytes == 0 || address % PAGE || address >= USER_LIMIT || bytes > USER_LIMIT - address || inside_room(address, bytes);
+    return bytes == 0 || address % PAGE || address >= USER_LIMIT || bytes > USER_LIMIT - address ||
+           inside_room(address, bytes);
 }
 
 static bool near_parts(uint64_t address)
@@ -164,7 +176,9 @@ static bool in_program(uint64_t address)
 /* Whether a time could stand at an address that takes long: the arena's filling is none. */
 static bool is_long(uint64_t address)
 {
-    return near_parts(address) || in_program(address) || (address != AT(WRITABLE) + INSTANT && address > AT(WRITABLE) + INSTANT - 16 && address < AT(WRITABLE) + INSTANT + 16);
+    return near_parts(address) || in_program(address) ||
+           (address != AT(WRITABLE) + INSTANT && address > AT(WRITABLE) + INSTANT - 16 &&
+            address < AT(WRITABLE) + INSTANT + 16);
 }
 
 /* The same of microseconds, which may be as many as they like: the filling is long. */
@@ -173,26 +187,34 @@ static bool period_is_long(uint64_t address)
     return address != AT(WRITABLE) + INSTANT && address < USER_LIMIT;
 }
 
-/* What suicide.h has to know; the descriptors follow when they are open. A name made of kernel addresses would come back as one. */
+/* What suicide.h has to know; the descriptors follow when they are open. A name made of kernel addresses
+ * would come back as one. */
 static struct suicide_ground ground = {
-    .range_is_safe = range_is_safe, .time_is_long = is_long, .period_is_long = period_is_long, .name_misleads = near_parts
+    .range_is_safe = range_is_safe,
+    .time_is_long = is_long,
+    .period_is_long = period_is_long,
+    .name_misleads = near_parts,
 };
 
 static int changes_memory(long number)
 {
-    return number == SYS_munmap || number == SYS_mprotect || number == SYS_madvise || number == SYS_mremap || number == SYS_mmap;
+    return number == SYS_munmap || number == SYS_mprotect || number == SYS_madvise || number == SYS_mremap ||
+           number == SYS_mmap;
 }
 
 static int is_random(long number, const uint64_t *a)
 {
-    return number == SYS_getrandom || ((number == SYS_read || number == SYS_readv || number == SYS_pread64 || number == SYS_preadv ||
-                                        number == SYS_preadv2) && (uint32_t)a[0] > 2);
+    return number == SYS_getrandom || ((number == SYS_read || number == SYS_readv || number == SYS_pread64 ||
+                                        number == SYS_preadv || number == SYS_preadv2) &&
+                                       (uint32_t)a[0] > 2);
 }
 
 static int opens(long number)
 {
-    static const long numbers[] = { SYS_open, SYS_openat, SYS_creat, SYS_dup, SYS_dup2, SYS_dup3, SYS_fcntl, SYS_pipe, SYS_pipe2, SYS_eventfd,
-                                    SYS_eventfd2, SYS_epoll_create, SYS_epoll_create1, SYS_memfd_create };
+    static const long numbers[] = { SYS_open,          SYS_openat,      SYS_creat,    SYS_dup,
+                                    SYS_dup2,          SYS_dup3,        SYS_fcntl,    SYS_pipe,
+                                    SYS_pipe2,         SYS_eventfd,     SYS_eventfd2, SYS_epoll_create,
+                                    SYS_epoll_create1, SYS_memfd_create };
 
     for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         if (number == numbers[i])
@@ -200,17 +222,20 @@ static int opens(long number)
     return 0;
 }
 
-static __attribute__((noreturn)) void fail(const struct call *call, const uint64_t *a, long result, const char *what)
+static __attribute__((noreturn)) void fail(const struct call *call, const uint64_t *a, long result,
+                                           const char *what)
 {
-    fprintf(stderr, "hostile: call %lu: %s(%#lx, %#lx, %#lx, %#lx, %#lx, %#lx) = %ld: %s\n", made, call->name, a[0], a[1], a[2], a[3], a[4], a[5], result,
-            what);
+    fprintf(stderr, "hostile: call %lu: %s(%#lx, %#lx, %#lx, %#lx, %#lx, %#lx) = %ld: %s\n", made, call->name,
+            a[0], a[1], a[2], a[3], a[4], a[5], result, what);
     _exit(1);
 }
 
-/* An address of the kernel's image, direct map or device window, but for this one's first: zeroes before ones (no limit) look like it. */
+/* An address of the kernel's image, direct map or device window, but for this one's first: zeroes before ones
+ * (no limit) look like it. */
 static int is_kernel_address(uint64_t value)
 {
-    return (value >= 0xffffffff80000000 && value < 0xffffffff81000000) || (value >= 0xffff800000000000 && value < 0xffff801000000000) ||
+    return (value >= 0xffffffff80000000 && value < 0xffffffff81000000) ||
+           (value >= 0xffff800000000000 && value < 0xffff801000000000) ||
            (value > 0xffffff0000000000 && value < 0xffffff0000200000);
 }
 
@@ -222,7 +247,8 @@ static int has_ff(uint64_t word)
     return ((~word - ones) & word & ones << 7) != 0;
 }
 
-/* Looks at every byte offset. Values of the hostile list that this program put there itself are known by their place. */
+/* Looks at every byte offset. Values of the hostile list that this program put there itself are known by
+ * their place. */
 static int leaks(uint64_t page)
 {
     const uint64_t *words = (const uint64_t *)page;
@@ -234,7 +260,8 @@ static int leaks(uint64_t page)
             uint64_t value;
 
             memcpy(&value, (const char *)page + i, 8);
-            if (is_kernel_address(value) && !(page == AT(WRITABLE) && i + 8 > PARTS && i < PARTS + PARTS_BYTES))
+            if (is_kernel_address(value) &&
+                !(page == AT(WRITABLE) && i + 8 > PARTS && i < PARTS + PARTS_BYTES))
                 return 1;
         }
     }
@@ -243,10 +270,10 @@ static int leaks(uint64_t page)
 
 static int is_filled_with(uint64_t page, uint8_t byte)
 {
-    const uint64_t *words = (const uint64_t *)page, wanted = byte * 0x0101010101010101UL;
+    const uint64_t *words = (const uint64_t *)page, expected = byte * 0x0101010101010101UL;
 
     for (unsigned i = 0; i < PAGE / 8; i++)
-        if (words[i] != wanted)
+        if (words[i] != expected)
             return 0;
     return 1;
 }
@@ -263,7 +290,8 @@ static void try(const struct call *call, const uint64_t *a)
     }
     arena_fill();
     if (made >= trace_from)
-        fprintf(stderr, "%lu %s(%#lx, %#lx, %#lx, %#lx, %#lx, %#lx)\n", made, call->name, a[0], a[1], a[2], a[3], a[4], a[5]);
+        fprintf(stderr, "%lu %s(%#lx, %#lx, %#lx, %#lx, %#lx, %#lx)\n", made, call->name, a[0], a[1], a[2],
+                a[3], a[4], a[5]);
     if (call->number == SYS_arch_prctl)
         bare3(SYS_arch_prctl, 0x1003, (uint64_t)&thread_pointer, 0);
     result = bare(call->number, a);
@@ -272,13 +300,15 @@ static void try(const struct call *call, const uint64_t *a)
     made++;
     succeeded += result >= 0;
 
-    if (result < -4095 || (result >= 0 && (uint64_t)result > USER_LIMIT && call->number != SYS_lseek && call->number != SYS_write))
+    if (result < -4095 || (result >= 0 && (uint64_t)result > USER_LIMIT && call->number != SYS_lseek &&
+                           call->number != SYS_write))
         fail(call, a, result, "the result is neither a value nor an errno");
     for (unsigned i = 0; i < sizeof(canary) / 8; i++)
         if (canary[i] != i * 0x9e3779b97f4a7c15)
             fail(call, a, result, "memory was overwritten that the call was not given");
     if (changes_memory(call->number)) {
-        if (result >= 0 && (call->number == SYS_mmap || call->number == SYS_mremap) && !inside_room((uint64_t)result, 0))
+        if (result >= 0 && (call->number == SYS_mmap || call->number == SYS_mremap) &&
+            !inside_room((uint64_t)result, 0))
             bare3(SYS_munmap, (uint64_t)result, call->number == SYS_mmap ? a[1] : a[2], 0);
         arena_make();
         return;
@@ -287,7 +317,8 @@ static void try(const struct call *call, const uint64_t *a)
         fail(call, a, result, "a read-only page was written");
     if (!is_random(call->number, a) && (leaks(AT(WRITABLE)) || leaks(AT(WRITABLE + 1)) || leaks(AT(ISLAND))))
         fail(call, a, result, "an address of the kernel came out");
-    /* Descriptors that a call has opened are closed, or the table is full soon; what was opened on purpose stays. */
+    /* Descriptors that a call has opened are closed, or the table is full soon; what was opened on purpose
+     * stays. */
     if (opens(call->number))
         bare3(SYS_close_range, (uint64_t)null + 1, ~0U, 0);
 }

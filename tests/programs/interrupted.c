@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * interrupted.c [stdin]: what becomes of a wait when a signal's handler runs: EINTR, or the wait begins again where the handler was installed with
- * SA_RESTART and the call is one of those that do (man 7 signal). All promises are Linux's: the same program keeps them there.
+ * interrupted.c [stdin]: what becomes of a wait when a signal's handler runs: EINTR, or the wait begins again
+ * where the handler was installed with SA_RESTART and the call is one of those that do (man 7 signal). All
+ * promises are Linux's: the same program keeps them there.
  *
- * Each wait is made for ever or long. The handler makes what it waits for come true, so that a call that begins again ends, and one that does not
- * answers EINTR all the same. With `stdin`: the same of standard input, which must not have any.
+ * Each wait is made for ever or long. The handler makes what it waits for come true, so that a call that
+ * begins again ends, and one that does not answers EINTR all the same. With `stdin`: the same of standard
+ * input, which must not have any.
  */
 #define _GNU_SOURCE
 #include "promise.h"
@@ -37,7 +39,8 @@ static volatile sig_atomic_t runs;
 static siginfo_t seen;
 static uint32_t word;
 static struct timespec left;
-static int input[2], full[2], events, set, owned, wanted; /* an empty pipe, a full one; an eventfd; an epoll set of the empty pipe; a file that is locked, twice open */
+/* an empty pipe, a full one; an eventfd; an epoll set of the empty pipe; a file that is locked, twice open */
+static int input[2], full[2], events, set, owned, contender;
 static char block[65536];
 
 static long now_ns(void)
@@ -66,21 +69,53 @@ static void alarm_in(long us)
 
 /* ---- The waits ---- */
 
-static const struct timespec short_time = { 0, WAIT_MS * NS_PER_MS };
+static const struct timespec short_time = { .tv_nsec = WAIT_MS * NS_PER_MS };
 static const uint64_t no_signal;
 
-static long wait_read(void) { char byte; return syscall(SYS_read, input[0], &byte, 1); }
-static long wait_readv(void) { char byte; struct { void *base; size_t bytes; } part = { &byte, 1 }; return syscall(SYS_readv, input[0], &part, 1); }
-static long wait_write(void) { return syscall(SYS_write, full[1], "x", 1); }
-static long wait_event(void) { uint64_t value; return syscall(SYS_read, events, &value, 8); }
-static long wait_flock(void) { return syscall(SYS_flock, wanted, LOCK_EX); }
+static long wait_read(void)
+{
+    char byte;
+    return syscall(SYS_read, input[0], &byte, 1);
+}
+
+static long wait_readv(void)
+{
+    char byte;
+    struct {
+        void *base;
+        size_t bytes;
+    } part = { &byte, 1 };
+    return syscall(SYS_readv, input[0], &part, 1);
+}
+
+static long wait_write(void)
+{
+    return syscall(SYS_write, full[1], "x", 1);
+}
+
+static long wait_event(void)
+{
+    uint64_t value;
+    return syscall(SYS_read, events, &value, 8);
+}
+
+static long wait_flock(void)
+{
+    return syscall(SYS_flock, contender, LOCK_EX);
+}
+
 static long wait_record(void)
 {
     struct flock range = { .l_type = F_WRLCK, .l_start = 7, .l_len = 3 };
 
-    return syscall(SYS_fcntl, wanted, F_OFD_SETLKW, &range);
+    return syscall(SYS_fcntl, contender, F_OFD_SETLKW, &range);
 }
-static long wait_nanosleep(void) { return syscall(SYS_nanosleep, &short_time, &left); }
+
+static long wait_nanosleep(void)
+{
+    return syscall(SYS_nanosleep, &short_time, &left);
+}
+
 static long wait_until(void)
 {
     const long end = now_ns() + WAIT_MS * NS_PER_MS;
@@ -88,19 +123,44 @@ static long wait_until(void)
 
     return syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 1, &t, NULL);
 }
-static long wait_futex(void) { return syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL, NULL, 0); }
-static long wait_futex_timed(void) { return syscall(SYS_futex, &word, FUTEX_WAIT, 0, &short_time, NULL, 0); }
-static long wait_bitset(void) { return syscall(SYS_futex, &word, FUTEX_BITSET, 0, NULL, NULL, 1); }
-static long wait_poll(void) { struct pollfd p = { input[0], POLLIN, 0 }; return syscall(SYS_poll, &p, 1, WAIT_MS); }
-static long wait_poll_ever(void) { struct pollfd p = { input[0], POLLIN, 0 }; return syscall(SYS_poll, &p, 1, -1); }
+
+static long wait_futex(void)
+{
+    return syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL, NULL, 0);
+}
+
+static long wait_futex_timed(void)
+{
+    return syscall(SYS_futex, &word, FUTEX_WAIT, 0, &short_time, NULL, 0);
+}
+
+static long wait_bitset(void)
+{
+    return syscall(SYS_futex, &word, FUTEX_BITSET, 0, NULL, NULL, 1);
+}
+
+static long wait_poll(void)
+{
+    struct pollfd p = { input[0], POLLIN, 0 };
+    return syscall(SYS_poll, &p, 1, WAIT_MS);
+}
+
+static long wait_poll_ever(void)
+{
+    struct pollfd p = { input[0], POLLIN, 0 };
+    return syscall(SYS_poll, &p, 1, -1);
+}
+
 static long wait_ppoll(void)
 {
     struct timespec time = short_time;
     long result = syscall(SYS_ppoll, NULL, 0, &time, &no_signal, 8);
 
-    PROMISE(time.tv_sec == 0 && time.tv_nsec > 0 && time.tv_nsec < WAIT_MS * NS_PER_MS, "ppoll leaves %ld ns", time.tv_nsec);
+    PROMISE(time.tv_sec == 0 && time.tv_nsec > 0 && time.tv_nsec < WAIT_MS * NS_PER_MS, "ppoll leaves %ld ns",
+            time.tv_nsec);
     return result;
 }
+
 static long wait_select(void)
 {
     struct timeval time = { 0, WAIT_MS * 1000 };
@@ -109,22 +169,46 @@ static long wait_select(void)
     FD_ZERO(&in);
     FD_SET(input[0], &in);
     long result = syscall(SYS_select, input[0] + 1, &in, NULL, NULL, &time);
-    PROMISE(time.tv_sec == 0 && time.tv_usec > 0 && time.tv_usec < WAIT_MS * 1000, "select leaves %ld us", (long)time.tv_usec);
+    PROMISE(time.tv_sec == 0 && time.tv_usec > 0 && time.tv_usec < WAIT_MS * 1000, "select leaves %ld us",
+            (long)time.tv_usec);
     return result;
 }
+
 static long wait_pselect(void)
 {
-    const struct { const uint64_t *mask; size_t bytes; } given = { &no_signal, 8 };
+    const struct {
+        const uint64_t *mask;
+        size_t bytes;
+    } given = { &no_signal, 8 };
     fd_set in;
 
     FD_ZERO(&in);
     FD_SET(input[0], &in);
     return syscall(SYS_pselect6, input[0] + 1, &in, NULL, NULL, NULL, &given);
 }
-static long wait_epoll(void) { struct epoll_event e; return syscall(SYS_epoll_wait, set, &e, 1, -1); }
-static long wait_epoll_masked(void) { struct epoll_event e; return syscall(SYS_epoll_pwait, set, &e, 1, -1, &no_signal, 8); }
-static long wait_pause(void) { return syscall(SYS_pause); }
-static long wait_suspend(void) { return syscall(SYS_rt_sigsuspend, &no_signal, 8); }
+
+static long wait_epoll(void)
+{
+    struct epoll_event e;
+    return syscall(SYS_epoll_wait, set, &e, 1, -1);
+}
+
+static long wait_epoll_masked(void)
+{
+    struct epoll_event e;
+    return syscall(SYS_epoll_pwait, set, &e, 1, -1, &no_signal, 8);
+}
+
+static long wait_pause(void)
+{
+    return syscall(SYS_pause);
+}
+
+static long wait_suspend(void)
+{
+    return syscall(SYS_rt_sigsuspend, &no_signal, 8);
+}
+
 static long wait_timed(void)
 {
     const uint64_t usr2 = 1UL << (SIGUSR2 - 1);
@@ -144,7 +228,8 @@ static void let_go(int signal, siginfo_t *info, void *context)
     runs++;
     seen = *info;
     word = 1;
-    if (write(input[1], "x", 1) != 1 || write(events, &one, 8) != 8 || read(full[0], block, sizeof(block)) < 1)
+    if (write(input[1], "x", 1) != 1 || write(events, &one, 8) != 8 ||
+        read(full[0], block, sizeof(block)) < 1)
         abort();
     flock(owned, LOCK_UN);
     fcntl(owned, F_OFD_SETLK, &range);
@@ -154,7 +239,8 @@ static void let_go(int signal, siginfo_t *info, void *context)
 static void hold_back(void)
 {
     struct flock range = { .l_type = F_WRLCK };
-    struct pollfd readable = { input[0], POLLIN, 0 }, event = { events, POLLIN, 0 }, writable = { full[1], POLLOUT, 0 };
+    struct pollfd readable = { input[0], POLLIN, 0 }, event = { events, POLLIN, 0 },
+                  writable = { full[1], POLLOUT, 0 };
     uint64_t value;
 
     word = 0, runs = 0;
@@ -165,16 +251,17 @@ static void hold_back(void)
         ;
     while (poll(&writable, 1, 0) == 1 && write(full[1], block, 4096) == 4096)
         ;
-    flock(wanted, LOCK_UN);
+    flock(contender, LOCK_UN);
     range.l_type = F_UNLCK;
-    fcntl(wanted, F_OFD_SETLK, &range);
+    fcntl(contender, F_OFD_SETLK, &range);
     range.l_type = F_WRLCK;
     PROMISE(flock(owned, LOCK_EX | LOCK_NB) == 0 && fcntl(owned, F_OFD_SETLK, &range) == 0, "%d", errno);
 }
 
 static void interrupted_calls_end_as_on_linux(void)
 {
-    /* What each answers after a handler without SA_RESTART, and after one with it; 0: it goes on and succeeds. */
+    /* What each answers after a handler without SA_RESTART, and after one with it; 0: it goes on and
+     * succeeds. */
     static const struct {
         const char *name;
         long (*wait)(void);
@@ -214,11 +301,13 @@ static void interrupted_calls_end_as_on_linux(void)
             alarm_in(ALARM_US);
             long result = table[i].wait(), took = now_ns() - start;
             int error = result < 0 ? errno : 0;
-            PROMISE(error == expected && runs == 1, "%s %s SA_RESTART: error %d, runs %d", table[i].name, with ? "with" : "without", error, (int)runs);
+            PROMISE(error == expected && runs == 1, "%s %s SA_RESTART: error %d, runs %d", table[i].name,
+                    with ? "with" : "without", error, (int)runs);
             PROMISE(took >= ALARM_US * 1000, "%s: %ld ns", table[i].name, took);
             PROMISE(seen.si_code == CODE_BY_KERNEL && seen.si_signo == SIGALRM, "%d", seen.si_code);
             if (table[i].wait == wait_nanosleep)
-                PROMISE(left.tv_sec == 0 && left.tv_nsec > 0 && left.tv_nsec < WAIT_MS * NS_PER_MS, "%ld.%09ld left", (long)left.tv_sec, left.tv_nsec);
+                PROMISE(left.tv_sec == 0 && left.tv_nsec > 0 && left.tv_nsec < WAIT_MS * NS_PER_MS,
+                        "%ld.%09ld left", (long)left.tv_sec, left.tv_nsec);
             sigprocmask(SIG_SETMASK, NULL, &mask);
             PROMISE(!sigismember(&mask, SIGALRM), "%s left the mask changed", table[i].name);
         }
@@ -245,12 +334,14 @@ static void waits_inside_handlers_leave_the_outer_one_alone(void)
     install(wait_inside, SA_RESTART | SA_NODEFER);
     hold_back();
     alarm_in(ALARM_US);
-    PROMISE(read(input[0], &byte, 1) == 1 && byte == 'x' && runs == 2, "read goes on: %d, runs %d", errno, (int)runs);
+    PROMISE(read(input[0], &byte, 1) == 1 && byte == 'x' && runs == 2, "read goes on: %d, runs %d", errno,
+            (int)runs);
 
     hold_back();
     const struct timespec nap = { 0, 20 * ALARM_US * 1000 };
     alarm_in(ALARM_US);
-    PROMISE(nanosleep(&nap, &left) < 0 && errno == EINTR && runs == 2 && left.tv_nsec > 0, "a sleep does not: %d, runs %d", errno, (int)runs);
+    PROMISE(nanosleep(&nap, &left) < 0 && errno == EINTR && runs == 2 && left.tv_nsec > 0,
+            "a sleep does not: %d, runs %d", errno, (int)runs);
 }
 
 /* ---- Masks of waits ---- */
@@ -275,13 +366,18 @@ static long masked_poll(const void *mask, const struct timespec *time, long list
 
     return syscall(SYS_ppoll, list, list ? 1 : 0, &rest, mask, 8);
 }
+
 static long masked_select(const void *mask, const struct timespec *time, long sets)
 {
-    const struct { const void *mask; size_t bytes; } given = { mask, 8 };
+    const struct {
+        const void *mask;
+        size_t bytes;
+    } given = { mask, 8 };
     struct timespec rest = *time;
 
     return syscall(SYS_pselect6, sets ? 8 : 0, sets, NULL, NULL, &rest, &given);
 }
+
 static long masked_epoll(const void *mask, const struct timespec *time, long buffer)
 {
     struct epoll_event event;
@@ -307,20 +403,26 @@ static void masks_of_waits_are_atomic(void)
     sigprocmask(SIG_BLOCK, &mask, NULL);
     hold_back();
     raise(SIGUSR1);
-    PROMISE(syscall(SYS_rt_sigsuspend, &none, 8) < 0 && errno == EINTR && runs == 1 && blocked(SIGUSR1), "%d", (int)runs);
+    PROMISE(syscall(SYS_rt_sigsuspend, &none, 8) < 0 && errno == EINTR && runs == 1 && blocked(SIGUSR1), "%d",
+            (int)runs);
     for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
         runs = 0;
         raise(SIGUSR1);
-        PROMISE(table[i].wait(&none, &time, 0) < 0 && errno == EINTR && runs == 1, "%s: one that waits interrupts: %d", table[i].name, errno);
+        PROMISE(table[i].wait(&none, &time, 0) < 0 && errno == EINTR && runs == 1,
+                "%s: one that waits interrupts: %d", table[i].name, errno);
         PROMISE(blocked(SIGUSR1), "%s: the mask from before is back", table[i].name);
-        PROMISE(table[i].wait(&none, &time, 0) == 0 && blocked(SIGUSR1), "%s: also where nothing came: %d", table[i].name, errno);
+        PROMISE(table[i].wait(&none, &time, 0) == 0 && blocked(SIGUSR1), "%s: also where nothing came: %d",
+                table[i].name, errno);
         raise(SIGUSR1);
-        PROMISE(table[i].wait(&mask, &time, 0) == 0 && runs == 1 && blocked(SIGUSR1), "%s: a blocked one does not interrupt: %d", table[i].name, (int)runs);
+        PROMISE(table[i].wait(&mask, &time, 0) == 0 && runs == 1 && blocked(SIGUSR1),
+                "%s: a blocked one does not interrupt: %d", table[i].name, (int)runs);
         sigprocmask(SIG_UNBLOCK, &mask, NULL);
         PROMISE(runs == 2, "%d", (int)runs);
-        PROMISE(table[i].wait(&mask, &time, 8) < 0 && errno != EINTR && !blocked(SIGUSR1), "%s: also where it fails: %d", table[i].name, errno);
+        PROMISE(table[i].wait(&mask, &time, 8) < 0 && errno != EINTR && !blocked(SIGUSR1),
+                "%s: also where it fails: %d", table[i].name, errno);
         sigprocmask(SIG_BLOCK, &mask, NULL);
-        PROMISE(table[i].wait(&none, &time, 8) < 0 && errno != EINTR && blocked(SIGUSR1), "%s: also where it fails: %d", table[i].name, errno);
+        PROMISE(table[i].wait(&none, &time, 8) < 0 && errno != EINTR && blocked(SIGUSR1),
+                "%s: also where it fails: %d", table[i].name, errno);
     }
     sigprocmask(SIG_UNBLOCK, &mask, NULL);
 }
@@ -361,14 +463,15 @@ int main(int argc, char **argv)
     }
     owned = memfd_create("owned", 0);
     snprintf(own, sizeof(own), "/proc/self/fd/%d", owned);
-    wanted = open(own, O_RDWR);
-    if (wanted < 0) { /* no such folder: a file with a name */
+    contender = open(own, O_RDWR);
+    if (contender < 0) { /* no such folder: a file with a name */
         owned = open("/tmp/owned", O_RDWR | O_CREAT, 0600);
-        wanted = open("/tmp/owned", O_RDWR);
+        contender = open("/tmp/owned", O_RDWR);
         unlink("/tmp/owned");
     }
     events = eventfd(0, 0), set = epoll_create1(0);
-    if (pipe(input) || pipe(full) || wanted < 0 || events < 0 || epoll_ctl(set, EPOLL_CTL_ADD, input[0], &event))
+    if (pipe(input) || pipe(full) || contender < 0 || events < 0 ||
+        epoll_ctl(set, EPOLL_CTL_ADD, input[0], &event))
         return 70;
     interrupted_calls_end_as_on_linux();
     waits_inside_handlers_leave_the_outer_one_alone();

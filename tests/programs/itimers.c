@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* itimers.c: timers that send signals: setitimer, alarm, timer_create. All promises are Linux's: the same program keeps them there. */
+/* itimers.c: timers that send signals: setitimer, alarm, timer_create. All promises are Linux's: the same
+ * program keeps them there. */
 #define _GNU_SOURCE
 #include "promise.h"
 
@@ -44,10 +45,11 @@ static void compute_until(long end_ns)
 
 static struct itimerspec spec(long value_ns, long interval_ns)
 {
-    return (struct itimerspec){ { interval_ns / 1000000000, interval_ns % 1000000000 }, { value_ns / 1000000000, value_ns % 1000000000 } };
+    return (struct itimerspec){ { interval_ns / 1000000000, interval_ns % 1000000000 },
+                                { value_ns / 1000000000, value_ns % 1000000000 } };
 }
 
-/* The raw calls: C libraries put threads of their own behind some of them. */
+/* The raw calls: C libraries put threads of their own into some of them. */
 static int create(clockid_t clock, int notify, int signal, long value)
 {
     struct {
@@ -85,7 +87,8 @@ static void interval_timers_ring(void)
         ;
     PROMISE(runs >= 10 && now_ns() - start >= 49 * NS_PER_MS, "%d in %ld ns", (int)runs, now_ns() - start);
     getitimer(ITIMER_REAL, &old);
-    PROMISE(old.it_interval.tv_usec == 5000 && old.it_value.tv_usec <= 5001, "%ld %ld", (long)old.it_interval.tv_usec, (long)old.it_value.tv_usec);
+    PROMISE(old.it_interval.tv_usec == 5000 && old.it_value.tv_usec <= 5001, "%ld %ld",
+            (long)old.it_interval.tv_usec, (long)old.it_value.tv_usec);
     value = (struct itimerval){ { 0, 0 }, { 0, 0 } };
     setitimer(ITIMER_REAL, &value, NULL);
     runs = 0;
@@ -93,7 +96,7 @@ static void interval_timers_ring(void)
     getitimer(ITIMER_REAL, &old);
     PROMISE(runs == 0 && old.it_value.tv_sec == 0 && old.it_value.tv_usec == 0, "%d", (int)runs);
     alarm(100);
-    PROMISE(alarm(0) == 100, "what was left is told");
+    PROMISE(alarm(0) == 100, "the time left is reported");
     PROMISE(alarm(0) == 0, "nothing is left");
     value.it_value.tv_usec = 1000000;
     PROMISE(setitimer(ITIMER_REAL, &value, NULL) < 0 && errno == EINVAL, "%d", errno);
@@ -113,7 +116,8 @@ static void timers_ring_once_or_again(int clock)
     PROMISE(left_ns(id) > 0 && left_ns(id) <= 10 * NS_PER_MS, "%ld", left_ns(id));
     while (runs == 0 && now_ns() < start + 20000 * NS_PER_MS)
         ;
-    PROMISE(runs == 1 && values == 7 && now_ns() - start >= 10 * NS_PER_MS, "%d %ld %ld", (int)runs, values, now_ns() - start);
+    PROMISE(runs == 1 && values == 7 && now_ns() - start >= 10 * NS_PER_MS, "%d %ld %ld", (int)runs, values,
+            now_ns() - start);
     compute_until(now_ns() + 15 * NS_PER_MS);
     PROMISE(runs == 1 && left_ns(id) == 0, "%d, %ld left", (int)runs, left_ns(id));
 
@@ -130,7 +134,7 @@ static void timers_ring_once_or_again(int clock)
         ;
     PROMISE(runs == 1, "%d", (int)runs);
     PROMISE(syscall(SYS_timer_delete, id) == 0, "%d", errno);
-    PROMISE(set(id, 0, 1, 1) == -EINVAL, "a timer that is gone was set");
+    PROMISE(set(id, 0, 1, 1) == -EINVAL, "a timer that was deleted was set");
 }
 
 static void overruns_are_counted(void)
@@ -148,7 +152,9 @@ static void overruns_are_counted(void)
     set(id, 0, NS_PER_MS, NS_PER_MS);
     compute_until(start + 50 * NS_PER_MS);
     memset(&info, 0, sizeof(info));
-    PROMISE(sigtimedwait(&mask, &info, &none) == SIGRTMIN + 1 && info.si_code == SI_TIMER && info.si_timerid == id, "%d", info.si_code);
+    PROMISE(sigtimedwait(&mask, &info, &none) == SIGRTMIN + 1 && info.si_code == SI_TIMER &&
+                info.si_timerid == id,
+            "%d", info.si_code);
     missed = (now_ns() - start) / NS_PER_MS;
     PROMISE(info.si_overrun >= 48 && info.si_overrun <= missed, "%d of %ld", info.si_overrun, missed);
     PROMISE(syscall(SYS_timer_getoverrun, id) == info.si_overrun, "%d", info.si_overrun);
@@ -161,7 +167,8 @@ static void overruns_are_counted(void)
     set(id, 0, NS_PER_MS, 0);
     compute_until(now_ns() + 5 * NS_PER_MS);
     syscall(SYS_timer_delete, id);
-    sigtimedwait(&mask, &info, &none); /* Linux keeps the signal of one that is gone, or not, by its version */
+    /* Linux keeps the signal of a deleted timer, or not, depending on its version */
+    sigtimedwait(&mask, &info, &none);
     sigprocmask(SIG_UNBLOCK, &mask, NULL);
 }
 
@@ -180,10 +187,12 @@ static void the_fastest_timer_leaves_time_to_stop_it(void)
 
 static void others(void)
 {
-    int ids[2000], made = 0, silent = create(CLOCK_MONOTONIC, SIGEV_NONE, 0, 0), mine = create(CLOCK_MONOTONIC, 4, SIGUSR1, 3), id = 0;
+    int ids[2000], made = 0, silent = create(CLOCK_MONOTONIC, SIGEV_NONE, 0, 0),
+                   mine = create(CLOCK_MONOTONIC, 4, SIGUSR1, 3), id = 0;
     long start = now_ns();
 
-    PROMISE(silent >= 0 && set(silent, 0, 1000 * NS_PER_MS, 0) == 0 && left_ns(silent) > 100 * NS_PER_MS, "%ld", left_ns(silent));
+    PROMISE(silent >= 0 && set(silent, 0, 1000 * NS_PER_MS, 0) == 0 && left_ns(silent) > 100 * NS_PER_MS,
+            "%ld", left_ns(silent));
     runs = 0, values = 0;
     PROMISE(mine >= 0 && set(mine, 0, NS_PER_MS, 0) == 0, "%d", mine);
     while (runs == 0 && now_ns() < start + 20000 * NS_PER_MS)

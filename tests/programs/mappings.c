@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mappings.c SEED STEPS: random mmap, munmap, mprotect, mremap and madvise in a window of address space, beside a model that knows for each page whether it is
- * there, which rights it has and what is in it. Whether a page can be read or written is asked of the kernel (EFAULT or not), so that a difference is told and not
- * died of.
+ * mappings.c SEED STEPS: random mmap, munmap, mprotect, mremap and madvise in a window of address space,
+ * beside a model that knows for each page whether it is there, which rights it has and what is in it. Whether
+ * a page can be read or written is found out by a system call (EFAULT or not), so that a difference is
+ * reported and does not kill the program.
  *
- * Each mapped page holds its own random word at a random place; new memory must be zero, moved memory must have moved. At the end all is given back, and the
- * node must have as much free memory as before.
+ * Each mapped page holds its own random word at a random place; new memory must be zero, moved memory must
+ * have moved. At the end all is given back, and the node must have as much free memory as before.
  */
 #define _GNU_SOURCE
 #include "promise.h"
@@ -101,14 +102,20 @@ static void range_choose(size_t *first, size_t *count)
 {
     /* Ends at large pages are as likely as any other: there the kernel's cutting and joining happens. */
     *first = random_number(2) ? random_number(PAGES) : random_number(PAGES / 512) * 512;
-    *count = random_number(3) == 0 ? 512 * (1 + random_number(3)) : 1 + random_number(random_number(4) ? 16 : 1200);
+    *count = random_number(3) == 0 ? 512 * (1 + random_number(3))
+                                   : 1 + random_number(random_number(4) ? 16 : 1200);
     if (*count > PAGES - *first)
         *count = PAGES - *first;
 }
 
 static int rights_choose(void)
 {
-    static const int choices[] = { PROT_NONE, PROT_READ, PROT_READ | PROT_WRITE, PROT_READ | PROT_WRITE, PROT_READ | PROT_WRITE, PROT_READ | PROT_EXEC };
+    static const int choices[] = { PROT_NONE,
+                                   PROT_READ,
+                                   PROT_READ | PROT_WRITE,
+                                   PROT_READ | PROT_WRITE,
+                                   PROT_READ | PROT_WRITE,
+                                   PROT_READ | PROT_EXEC };
 
     return choices[random_number(sizeof(choices) / sizeof(choices[0]))];
 }
@@ -116,7 +123,8 @@ static int rights_choose(void)
 static void step_map(size_t first, size_t count)
 {
     int rights = rights_choose();
-    void *got = mmap(WINDOW + first * PAGE, count * PAGE, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    void *got =
+        mmap(WINDOW + first * PAGE, count * PAGE, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 
     PROMISE(got == WINDOW + first * PAGE, "mmap of %zu pages at %zu, errno %d", count, first, errno);
     for (size_t page = first; page < first + count; page++) {
@@ -129,7 +137,8 @@ static void step_map(size_t first, size_t count)
 
 static void step_unmap(size_t first, size_t count)
 {
-    PROMISE(munmap(WINDOW + first * PAGE, count * PAGE) == 0, "munmap of %zu pages at %zu, errno %d", count, first, errno);
+    PROMISE(munmap(WINDOW + first * PAGE, count * PAGE) == 0, "munmap of %zu pages at %zu, errno %d", count,
+            first, errno);
     for (size_t page = first; page < first + count; page++)
         model[page].mapped = 0;
 }
@@ -139,7 +148,8 @@ static void step_protect(size_t first, size_t count)
     int rights = rights_choose(), there = all_mapped(first, count);
     int result = mprotect(WINDOW + first * PAGE, count * PAGE, rights);
 
-    PROMISE(there ? result == 0 : result == -1 && errno == ENOMEM, "mprotect of %zu pages at %zu: %d, errno %d", count, first, result, errno);
+    PROMISE(there ? result == 0 : result == -1 && errno == ENOMEM,
+            "mprotect of %zu pages at %zu: %d, errno %d", count, first, result, errno);
     if (result)
         return;
     for (size_t page = first; page < first + count; page++)
@@ -151,7 +161,8 @@ static void step_clear(size_t first, size_t count)
     int there = all_mapped(first, count);
     int result = madvise(WINDOW + first * PAGE, count * PAGE, MADV_DONTNEED);
 
-    PROMISE(there ? result == 0 : result == -1 && errno == ENOMEM, "madvise of %zu pages at %zu: %d, errno %d", count, first, result, errno);
+    PROMISE(there ? result == 0 : result == -1 && errno == ENOMEM,
+            "madvise of %zu pages at %zu: %d, errno %d", count, first, result, errno);
     if (result)
         return;
     for (size_t page = first; page < first + count; page++)
@@ -163,7 +174,8 @@ static void step_remap(void)
 {
     size_t pages = 1 + random_number(700), more = pages + 1 + random_number(1200);
     uint64_t *old = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    void *wall = mmap((char *)old + pages * PAGE, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    void *wall = mmap((char *)old + pages * PAGE, PAGE, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     unsigned wrong = 0;
 
     PROMISE(old != MAP_FAILED, "mmap of %zu pages, errno %d", pages, errno);
@@ -226,11 +238,12 @@ int main(int count_of_arguments, char **arguments)
         size_t from = first > 3 ? first - 3 : 0, to = first + count + 3 < PAGES ? first + count + 3 : PAGES;
         if (step % 64 == 63)
             from = 0, to = PAGES;
-        for (size_t page = from; page < to; page += to - from > 64 && step % 64 != 63 ? 7 : 1) {
+        size_t stride = to - from > 64 && step % 64 != 63 ? 7 : 1;
+        for (size_t page = from; page < to; page += stride) {
             int wrong = page_wrong(page);
 
-            PROMISE(wrong == 0, "seed %lu step %u: page %zu is wrong in way %d, mapped %d, rights %d", (unsigned long)seed, step, page, wrong,
-                    model[page].mapped, model[page].rights);
+            PROMISE(wrong == 0, "seed %lu step %u: page %zu is wrong in way %d, mapped %d, rights %d",
+                    (unsigned long)seed, step, page, wrong, model[page].mapped, model[page].rights);
             if (wrong)
                 break;
         }
@@ -238,6 +251,7 @@ int main(int count_of_arguments, char **arguments)
     step_unmap(0, PAGES);
     uint64_t free_after = free_bytes();
     /* Page tables of the window may stay. */
-    PROMISE(free_after + 64 * PAGE >= free_before, "%lu bytes were free, %lu are", (unsigned long)free_before, (unsigned long)free_after);
+    PROMISE(free_after + 64 * PAGE >= free_before, "%lu bytes were free, %lu are", (unsigned long)free_before,
+            (unsigned long)free_after);
     return promises_kept();
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * memory.c: every page of the program image has the rights that its segment asks for and no more; calls on the address space answer as Linux's do.
+ * memory.c: every page of the program image has the rights that its segment asks for and no more; calls on
+ * the address space answer as Linux's do.
  *
- * Whether a page can be read or written is asked of the kernel, which copies with the program's rights and answers EFAULT instead of a fault.
+ * Whether a page can be read or written is found out by a system call: the kernel copies with the program's
+ * rights and answers EFAULT instead of a fault.
  */
 #define _GNU_SOURCE
 #include "promise.h"
@@ -46,8 +48,12 @@ static void image_rights(void)
 
     for (unsigned long i = 0; i < number; i++)
         if (headers[i].p_type == PT_LOAD && headers[i].p_offset == 0)
-            base = (unsigned long)headers - ((const Elf64_Ehdr *)((unsigned long)headers - sizeof(Elf64_Ehdr)))->e_phoff - headers[i].p_vaddr;
-#ifdef __GLIBC__ /* which takes the right away itself, when it has relocated; musl does so in dynamic programs only */
+            base = (unsigned long)headers -
+                   ((const Elf64_Ehdr *)((unsigned long)headers - sizeof(Elf64_Ehdr)))->e_phoff -
+                   headers[i].p_vaddr;
+            /* glibc takes the right away itself, when it has relocated; musl does so in dynamic programs
+             * only. */
+#ifdef __GLIBC__
     for (unsigned long i = 0; i < number; i++) {
         if (headers[i].p_type != PT_GNU_RELRO)
             continue;
@@ -59,7 +65,8 @@ static void image_rights(void)
     for (unsigned long i = 0; i < number; i++) {
         if (headers[i].p_type != PT_LOAD)
             continue;
-        unsigned long start = (base + headers[i].p_vaddr) & ~(PAGE - 1), end = base + headers[i].p_vaddr + headers[i].p_memsz;
+        unsigned long start = (base + headers[i].p_vaddr) & ~(PAGE - 1),
+                      end = base + headers[i].p_vaddr + headers[i].p_memsz;
 
         PROMISE(!((headers[i].p_flags & PF_W) && (headers[i].p_flags & PF_X)), "segment %lu", i);
         for (unsigned long page = start; page < end; page += PAGE, pages++) {
@@ -103,12 +110,15 @@ static void rights_calls(void)
     PROMISE(mprotect(at, 0, PROT_READ) == 0, "nothing");
     REFUSES(munmap(at + 1, PAGE), EINVAL);
     REFUSES(munmap(at, 0), EINVAL);
-    PROMISE(munmap(at, 8 * PAGE) == 0 && !can_read(at) && !can_read(at + 7 * PAGE), "all gone, the hole does not matter");
+    PROMISE(munmap(at, 8 * PAGE) == 0 && !can_read(at) && !can_read(at + 7 * PAGE),
+            "all gone, the hole does not matter");
 
     /* Rights move inside of a large page, and the rest of it stays as it was. */
     char *large = map(NULL, 4UL << 20, PROT_READ | PROT_WRITE, 0);
     PROMISE(large != MAP_FAILED && mprotect(large + (1 << 20), PAGE, PROT_READ) == 0, "a page inside");
-    PROMISE(!can_write(large + (1 << 20)) && can_write(large + (1 << 20) - 1) && can_write(large + (1 << 20) + PAGE), "neighbours");
+    PROMISE(!can_write(large + (1 << 20)) && can_write(large + (1 << 20) - 1) &&
+                can_write(large + (1 << 20) + PAGE),
+            "neighbours");
     PROMISE(munmap(large, 4UL << 20) == 0, "gone");
 }
 
@@ -116,9 +126,11 @@ static void fixed_calls(void)
 {
     char *at = map((void *)0x200000000000, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_FIXED);
 
-    PROMISE(at == (char *)0x200000000000, "where asked: %p", (void *)at);
+    PROMISE(at == (char *)0x200000000000, "where requested: %p", (void *)at);
     at[0] = at[PAGE] = 3;
-    PROMISE(map(at + PAGE, PAGE, PROT_READ | PROT_WRITE, MAP_FIXED) == at + PAGE && at[0] == 3 && at[PAGE] == 0, "replaced by zeroes");
+    PROMISE(map(at + PAGE, PAGE, PROT_READ | PROT_WRITE, MAP_FIXED) == at + PAGE && at[0] == 3 &&
+                at[PAGE] == 0,
+            "replaced by zeroes");
     REFUSES(map(at, PAGE, PROT_READ, MAP_FIXED_NOREPLACE), EEXIST);
     REFUSES(map(at + 1, PAGE, PROT_READ, MAP_FIXED), EINVAL);
     REFUSES(map(NULL, 0, PROT_READ, 0), EINVAL);
@@ -133,7 +145,9 @@ static void fixed_calls(void)
     char *reserved = map(NULL, 1UL << 40, PROT_NONE, 0);
     PROMISE(reserved != MAP_FAILED, "1 TiB without rights");
     REFUSES(mprotect(reserved, 1UL << 40, PROT_READ | PROT_WRITE), ENOMEM);
-    PROMISE(mprotect(reserved + (1UL << 30), PAGE, PROT_READ | PROT_WRITE) == 0 && can_write(reserved + (1UL << 30)), "a page of it");
+    PROMISE(mprotect(reserved + (1UL << 30), PAGE, PROT_READ | PROT_WRITE) == 0 &&
+                can_write(reserved + (1UL << 30)),
+            "a page of it");
     PROMISE(munmap(reserved, 1UL << 40) == 0, "gone");
     REFUSES(map(NULL, 1UL << 40, PROT_READ, 0), ENOMEM);
 }
@@ -144,8 +158,11 @@ static void remap_calls(void)
 
     at[0] = 1, at[2 * PAGE - 1] = 2;
     char *moved = mremap(at, 2 * PAGE, 600 * PAGE, MREMAP_MAYMOVE);
-    PROMISE(moved != MAP_FAILED && moved[0] == 1 && moved[2 * PAGE - 1] == 2 && moved[2 * PAGE] == 0 && can_write(moved + 599 * PAGE), "grown");
-    PROMISE(mremap(moved, 600 * PAGE, PAGE, 0) == moved && moved[0] == 1 && !can_read(moved + PAGE), "shrunk in place");
+    PROMISE(moved != MAP_FAILED && moved[0] == 1 && moved[2 * PAGE - 1] == 2 && moved[2 * PAGE] == 0 &&
+                can_write(moved + 599 * PAGE),
+            "grown");
+    PROMISE(mremap(moved, 600 * PAGE, PAGE, 0) == moved && moved[0] == 1 && !can_read(moved + PAGE),
+            "shrunk in place");
     REFUSES(mremap(moved, PAGE, 1UL << 46, MREMAP_MAYMOVE), ENOMEM);
     PROMISE(moved[0] == 1, "still there after a refusal");
     REFUSES(mremap((void *)0x300000000000, PAGE, 2 * PAGE, MREMAP_MAYMOVE), EFAULT);
@@ -153,7 +170,8 @@ static void remap_calls(void)
 
     char *cleared = map(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, 0);
     memset(cleared, 9, 4 * PAGE);
-    PROMISE(madvise(cleared + PAGE, PAGE, MADV_DONTNEED) == 0 && cleared[0] == 9 && cleared[PAGE] == 0 && cleared[2 * PAGE - 1] == 0 && cleared[2 * PAGE] == 9,
+    PROMISE(madvise(cleared + PAGE, PAGE, MADV_DONTNEED) == 0 && cleared[0] == 9 && cleared[PAGE] == 0 &&
+                cleared[2 * PAGE - 1] == 0 && cleared[2 * PAGE] == 9,
             "not needed: zero again");
     PROMISE(munmap(cleared, 4 * PAGE) == 0, "gone");
 }

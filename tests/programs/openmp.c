@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * openmp.c: an OpenMP program as scientists write them, with the compiler's own runtime: loops of all schedules, reductions, critical sections, locks,
- * tasks, sections, many barriers. What it prints depends on OMP_NUM_THREADS alone; it ends with 1 if something was wrong.
+ * openmp.c: an OpenMP program as scientists write them, with the compiler's own runtime: loops of all
+ * schedules, reductions, critical sections, locks, tasks, sections, many barriers. What it prints depends on
+ * OMP_NUM_THREADS alone; it ends with 1 if something was wrong.
  */
 #include <omp.h>
 #include <stdio.h>
@@ -11,10 +12,10 @@
 
 static int broken;
 
-static void check(const char *what, long got, long wanted)
+static void check(const char *what, long got, long expected)
 {
-    printf("%s: %ld%s\n", what, got, got == wanted ? "" : " WRONG");
-    broken += got != wanted;
+    printf("%s: %ld%s\n", what, got, got == expected ? "" : " WRONG");
+    broken += got != expected;
 }
 
 static void loops(void)
@@ -49,7 +50,7 @@ static void loops(void)
 
 static void together(void)
 {
-    long in_critical = 0, atomics = 0, singles = 0, behind = 0;
+    long in_critical = 0, atomics = 0, singles = 0, unseen = 0;
     omp_lock_t lock;
     long in_lock = 0, threads = 0;
 
@@ -73,7 +74,7 @@ static void together(void)
 #pragma omp barrier
             if (singles != step + 1)
 #pragma omp atomic
-                behind++;
+                unseen++;
 #pragma omp barrier
         }
     }
@@ -82,7 +83,7 @@ static void together(void)
     check("atomic", atomics, threads * 1000);
     check("lock", in_lock, threads * 1000);
     check("single", singles, 200);
-    check("behind a barrier", behind, 0);
+    check("after a barrier", unseen, 0);
 }
 
 static long fibonacci(int n)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * proc.c: what /proc and /sys tell is true: of the process, its memory, its CPUs. Run as `proc one "two words" ""`.
+ * proc.c: what /proc and /sys say is true: of the process, its memory, its CPUs. Run as `proc one "two
+ * words" ""`.
  */
 #define _GNU_SOURCE
 #include "promise.h"
@@ -46,7 +47,8 @@ static int maps_has(const void *address, const char *rights, const char *name)
         unsigned long start, end, offset, inode;
         char found[8], path[256] = "", device[16];
 
-        if (sscanf(line, "%lx-%lx %7s %lx %15s %lu %255[^\n]", &start, &end, found, &offset, device, &inode, path) < 6)
+        if (sscanf(line, "%lx-%lx %7s %lx %15s %lu %255[^\n]", &start, &end, found, &offset, device, &inode,
+                   path) < 6)
             return 0;
         if ((unsigned long)address >= start && (unsigned long)address < end)
             return !strcmp(found, rights) && strstr(path, name);
@@ -54,7 +56,7 @@ static int maps_has(const void *address, const char *rights, const char *name)
     return 0;
 }
 
-static void maps_tell_every_range(void)
+static void maps_list_every_range(void)
 {
     const size_t page = 4096, pages = 500;
     static int data = 1;
@@ -69,7 +71,7 @@ static void maps_tell_every_range(void)
     for (size_t i = 0; i < pages; i++)
         wrong += !maps_has(many + i * page, i % 2 ? "rw-p" : "r--p", "");
     PROMISE(wrong == 0, "%u of %zu pages", wrong, pages);
-    PROMISE(maps_has((void *)(uintptr_t)maps_tell_every_range, "r-xp", "/"), "code");
+    PROMISE(maps_has((void *)(uintptr_t)maps_list_every_range, "r-xp", "/"), "code");
     PROMISE(maps_has(&data, "rw-p", "/"), "data");
     PROMISE(maps_has(&wrong, "rw-p", "[stack]"), "the stack");
     PROMISE(maps_has((void *)getauxval(AT_SYSINFO_EHDR), "r-xp", "[vdso]"), "the vDSO");
@@ -81,7 +83,8 @@ static void maps_tell_every_range(void)
     size_t stack_bytes;
     PROMISE(pthread_getattr_np(pthread_self(), &attributes) == 0, "the main thread's attributes");
     pthread_attr_getstack(&attributes, &stack, &stack_bytes);
-    PROMISE((char *)&stack >= (char *)stack && (char *)&stack < (char *)stack + stack_bytes, "its stack at %p", stack);
+    PROMISE((char *)&stack >= (char *)stack && (char *)&stack < (char *)stack + stack_bytes,
+            "its stack at %p", stack);
 }
 
 static unsigned long meminfo(const char *name)
@@ -103,12 +106,15 @@ static void memory_is_the_process_s_own(void)
     void *taken = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     unsigned long after = meminfo("MemFree"), available = meminfo("MemAvailable");
 
-    PROMISE(taken != MAP_FAILED && before - after + 64 >= bytes / 1024 && before - after <= bytes / 1024 + 64, "%lu KiB less", before - after);
+    PROMISE(taken != MAP_FAILED && before - after + 64 >= bytes / 1024 && before - after <= bytes / 1024 + 64,
+            "%lu KiB less", before - after);
     PROMISE(available == after && meminfo("MemTotal") > after, "%lu KiB available", available);
     PROMISE(meminfo("MemTotal") == (unsigned long)sysconf(_SC_PHYS_PAGES) * 4, "as sysinfo says");
     for (int i = 0; i < 2; i++) {
         struct rlimit limit = { 0, 0 };
-        PROMISE(getrlimit(i ? RLIMIT_AS : RLIMIT_DATA, &limit) == 0 && limit.rlim_cur == meminfo("MemTotal") * 1024, "%lu", (unsigned long)limit.rlim_cur);
+        PROMISE(getrlimit(i ? RLIMIT_AS : RLIMIT_DATA, &limit) == 0 &&
+                    limit.rlim_cur == meminfo("MemTotal") * 1024,
+                "%lu", (unsigned long)limit.rlim_cur);
     }
     munmap(taken, bytes);
 }
@@ -117,16 +123,18 @@ static void memory_is_the_process_s_own(void)
 
 static void names_are_the_process_s(int count, char **arguments)
 {
-    static char wanted[4096];
+    static char expected[4096];
     size_t bytes = 0;
     char path[64];
 
     for (int i = 0; i < count; i++)
-        bytes += (size_t)sprintf(wanted + bytes, "%s", arguments[i]) + 1;
-    PROMISE(file_read("/proc/self/cmdline") == (ssize_t)bytes && memcmp(text, wanted, bytes) == 0, "cmdline: %s", text);
+        bytes += (size_t)sprintf(expected + bytes, "%s", arguments[i]) + 1;
+    PROMISE(file_read("/proc/self/cmdline") == (ssize_t)bytes && memcmp(text, expected, bytes) == 0,
+            "cmdline: %s", text);
     snprintf(path, sizeof(path), "/proc/%d/cmdline", getpid());
-    PROMISE(file_read(path) == (ssize_t)bytes && memcmp(text, wanted, bytes) == 0, "%s: %s", path, text);
-    PROMISE(arguments[count - 1] > arguments[0] && arguments[1] == arguments[0] + strlen(arguments[0]) + 1, "one behind the other");
+    PROMISE(file_read(path) == (ssize_t)bytes && memcmp(text, expected, bytes) == 0, "%s: %s", path, text);
+    PROMISE(arguments[count - 1] > arguments[0] && arguments[1] == arguments[0] + strlen(arguments[0]) + 1,
+            "one after the other");
     PROMISE(file_read("/proc/31999/cmdline") == -1 && errno == ENOENT, "nobody else");
     snprintf(path, sizeof(path), "/proc/%d9/cmdline", getpid());
     PROMISE(file_read(path) == -1 && errno == ENOENT, "nor %s", path);
@@ -134,14 +142,18 @@ static void names_are_the_process_s(int count, char **arguments)
     PROMISE(file_read("/proc/self/cmdline") > 0 && text[0] == 'X', "a new name");
 
     ssize_t environment = file_read("/proc/self/environ");
-    PROMISE(environment > 0 && memmem(text, (size_t)environment, "PROMISE_TEST=a value", 21), "environ: %s", text);
-    PROMISE(prctl(PR_SET_NAME, "other name") == 0 && file_read("/proc/self/comm") > 0 && !strcmp(text, "other name\n"), "comm: %s", text);
+    PROMISE(environment > 0 && memmem(text, (size_t)environment, "PROMISE_TEST=a value", 21), "environ: %s",
+            text);
+    PROMISE(prctl(PR_SET_NAME, "other name") == 0 && file_read("/proc/self/comm") > 0 &&
+                !strcmp(text, "other name\n"),
+            "comm: %s", text);
     ssize_t vector = file_read("/proc/self/auxv");
     unsigned long *entry = (unsigned long *)text, entries = 0;
     for (; entry[0] && entries < 64; entry += 2, entries++)
         /* For AT_HWCAP glibc answers in bits of its own. */
         PROMISE(entry[0] == AT_HWCAP || getauxval(entry[0]) == entry[1], "auxv %lu: %lx", entry[0], entry[1]);
-    PROMISE(entries > 10 && vector >= (ssize_t)(entries + 1) * 16, "%lu entries in %ld bytes", entries, (long)vector);
+    PROMISE(entries > 10 && vector >= (ssize_t)(entries + 1) * 16, "%lu entries in %ld bytes", entries,
+            (long)vector);
 }
 
 static void stat_has_every_field(void)
@@ -161,20 +173,27 @@ static void stat_has_every_field(void)
     for (char *c = rest; *c; c++)
         fields += *c == ' ';
     PROMISE(fields == 50, "%d fields after the name", fields);
-    int found = sscanf(rest + 2, "%c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %ld %*d %*u %lu %ld", &state, &user, &system,
-                       &threads, &bytes, &pages);
-    PROMISE(found == 6 && state == 'R' && threads == 1, "%d found, state %c, %ld threads", found, state, threads);
-    PROMISE(user + system >= 1 && bytes >= (unsigned long)pages * 4096 && pages > 10, "user %lu ticks, %lu bytes, %ld pages", user, bytes, pages);
+    int found = sscanf(
+        rest + 2, "%c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %ld %*d %*u %lu %ld",
+        &state, &user, &system, &threads, &bytes, &pages);
+    PROMISE(found == 6 && state == 'R' && threads == 1, "%d found, state %c, %ld threads", found, state,
+            threads);
+    PROMISE(user + system >= 1 && bytes >= (unsigned long)pages * 4096 && pages > 10,
+            "user %lu ticks, %lu bytes, %ld pages", user, bytes, pages);
     file_read("/proc/self/statm");
     unsigned long size, resident;
-    PROMISE(sscanf(text, "%lu %lu", &size, &resident) == 2 && size == bytes / 4096 && resident == (unsigned long)pages, "statm: %s", text);
+    PROMISE(sscanf(text, "%lu %lu", &size, &resident) == 2 && size == bytes / 4096 &&
+                resident == (unsigned long)pages,
+            "statm: %s", text);
     file_read("/proc/self/status");
-    PROMISE(strstr(text, "\nVmRSS:\t") && strstr(text, "\nThreads:\t1\n") && strstr(text, "\nnonvoluntary_ctxt_switches:\t0\n"), "status: %s", text);
+    PROMISE(strstr(text, "\nVmRSS:\t") && strstr(text, "\nThreads:\t1\n") &&
+                strstr(text, "\nnonvoluntary_ctxt_switches:\t0\n"),
+            "status: %s", text);
     struct rlimit limit;
-    char wanted[64];
+    char expected[64];
     getrlimit(RLIMIT_NOFILE, &limit);
-    snprintf(wanted, sizeof(wanted), "Max open files            %-20lu ", (unsigned long)limit.rlim_cur);
-    PROMISE(file_read("/proc/self/limits") > 0 && strstr(text, wanted), "limits: %s", text);
+    snprintf(expected, sizeof(expected), "Max open files            %-20lu ", (unsigned long)limit.rlim_cur);
+    PROMISE(file_read("/proc/self/limits") > 0 && strstr(text, expected), "limits: %s", text);
 }
 
 /* ---- The node ---- */
@@ -182,20 +201,21 @@ static void stat_has_every_field(void)
 static void cpus_are_the_process_s_own(void)
 {
     cpu_set_t set;
-    char wanted[32];
+    char expected[32];
     unsigned lines = 0;
 
     CPU_ZERO(&set);
     sched_getaffinity(0, sizeof(set), &set);
-    PROMISE(sysconf(_SC_NPROCESSORS_ONLN) == CPU_COUNT(&set), "%ld online, %d allowed", sysconf(_SC_NPROCESSORS_ONLN), CPU_COUNT(&set));
+    PROMISE(sysconf(_SC_NPROCESSORS_ONLN) == CPU_COUNT(&set), "%ld online, %d allowed",
+            sysconf(_SC_NPROCESSORS_ONLN), CPU_COUNT(&set));
     file_read("/proc/stat");
     for (char *line = text; (line = strstr(line, "cpu")); line++)
         lines += line[3] >= '0' && line[3] <= '9';
     PROMISE((int)lines == CPU_COUNT(&set), "%u in stat", lines);
     file_read("/proc/self/status");
     if (CPU_COUNT(&set) == 1) {
-        snprintf(wanted, sizeof(wanted), "\nCpus_allowed_list:\t%d\n", sched_getcpu());
-        PROMISE(strstr(text, wanted), "status: %s", text);
+        snprintf(expected, sizeof(expected), "\nCpus_allowed_list:\t%d\n", sched_getcpu());
+        PROMISE(strstr(text, expected), "status: %s", text);
     }
 }
 
@@ -243,14 +263,18 @@ static void descriptors_are_links_to_what_they_stand_for(void)
 
     snprintf(path, sizeof(path), "/tmp/proc.%d", (int)getpid());
     file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
-    PROMISE(file > 2 && write(file, "12345", 5) == 5 && !strcmp(link_of(file), path), "%s of %s", link_of(file), path);
+    PROMISE(file > 2 && write(file, "12345", 5) == 5 && !strcmp(link_of(file), path), "%s of %s",
+            link_of(file), path);
     PROMISE(listed() == (before | 1UL << file), "%lx, was %lx", listed(), before);
     again = opened_again(file, O_RDONLY);
-    PROMISE(again > 2 && read(again, bytes, 8) == 5 && !memcmp(bytes, "12345", 5), "from its beginning: %s", bytes);
+    PROMISE(again > 2 && read(again, bytes, 8) == 5 && !memcmp(bytes, "12345", 5), "from its beginning: %s",
+            bytes);
     PROMISE(write(again, "x", 1) == -1 && lseek(file, 0, SEEK_CUR) == 5, "an open file of its own");
     close(again);
-    PROMISE(dup2(file, 1) == 1 && (again = open("/dev/stdout", O_WRONLY | O_APPEND)) > 2, "standard output: %d", errno);
-    PROMISE(write(again, "67", 2) == 2 && pread(file, bytes, 8, 0) == 7 && !memcmp(bytes, "1234567", 7), "is where it leads: %s", bytes);
+    PROMISE(dup2(file, 1) == 1 && (again = open("/dev/stdout", O_WRONLY | O_APPEND)) > 2,
+            "standard output: %d", errno);
+    PROMISE(write(again, "67", 2) == 2 && pread(file, bytes, 8, 0) == 7 && !memcmp(bytes, "1234567", 7),
+            "is where it leads: %s", bytes);
     dup2(out, 1);
     close(again);
     PROMISE(unlink(path) == 0 && strstr(link_of(file), "(deleted)"), "removed: %s", link_of(file));
@@ -258,12 +282,14 @@ static void descriptors_are_links_to_what_they_stand_for(void)
     PROMISE(again > 2 && read(again, bytes, 1) == 1, "and still there: %d", errno);
     close(again);
     close(file);
-    PROMISE(opened_again(file, O_RDONLY) == -1 && errno == ENOENT && !*link_of(file), "closed: %d, %s", errno, link_of(file));
+    PROMISE(opened_again(file, O_RDONLY) == -1 && errno == ENOENT && !*link_of(file), "closed: %d, %s", errno,
+            link_of(file));
     PROMISE(pipe(ends) == 0 && !strncmp(link_of(ends[0]), "pipe:[", 6), "a pipe: %s", link_of(ends[0]));
     PROMISE(opened_again(ends[0], O_RDONLY) == -1 && errno == ENXIO, "has no place: %d", errno);
     close(ends[0]);
     close(ends[1]);
-    PROMISE(open("/proc/self/fd/new", O_WRONLY | O_CREAT, 0600) == -1 && unlink("/proc/self/fd/1") == -1, "nothing comes or goes by name");
+    PROMISE(open("/proc/self/fd/new", O_WRONLY | O_CREAT, 0600) == -1 && unlink("/proc/self/fd/1") == -1,
+            "nothing comes or goes by name");
     close(out);
     PROMISE((listed() | 1UL << out) == before, "%lx, was %lx", listed(), before);
 }
@@ -285,7 +311,7 @@ static void files_stay_as_they_were(void)
     unsigned long before = meminfo("MemFree");
     for (int i = 0; i < 200; i++)
         file_read("/proc/self/maps");
-    PROMISE(meminfo("MemFree") == before, "%lu KiB are gone", before - meminfo("MemFree"));
+    PROMISE(meminfo("MemFree") == before, "%lu KiB are missing", before - meminfo("MemFree"));
 }
 
 int main(int count, char **arguments)
@@ -293,7 +319,7 @@ int main(int count, char **arguments)
     if (count < 3)
         return 98;
     names_are_the_process_s(count, arguments);
-    maps_tell_every_range();
+    maps_list_every_range();
     memory_is_the_process_s_own();
     stat_has_every_field();
     cpus_are_the_process_s_own();

@@ -1,24 +1,31 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# programs.mk: the programs that the whole-system tests run on a node. They are plain Linux programs: each is linked statically, at a fixed place and as
-# static-PIE, against musl (by libc/tacet-cc) and against the build machine's own glibc. Included by the top-level Makefile.
+# programs.mk: the programs that the whole-system tests run on a node. They are plain Linux programs: each is
+# linked statically, at a fixed place and as static-PIE, against musl (by libc/tacet-cc) and against the build
+# machine's own glibc. Included by the top-level Makefile.
 #
 # A new program: tests/programs/NAME.c, and its name in the list of its kind.
 
 TEST_BUILD := $(BUILD)/tests
 
 # With both C libraries, both ways: NAME.musl, NAME.musl-pie, NAME.glibc, NAME.glibc-pie.
-TEST_LIBC_PROGRAMS := arguments auxiliary runtime memory clocks vector signals signal_threads itimers threads vdso proc
+TEST_LIBC_PROGRAMS := arguments auxiliary runtime memory clocks vector signals signal_threads itimers \
+	threads vdso proc
 # With musl alone: what they try is the kernel's doing, whatever the library.
-TEST_MUSL_PROGRAMS := status streams forbidden counters hostile mappings wait big witness ranks sleeps corners signal_frames signal_ranks signal_races interrupted abuse wakes spaces supply churn files events shared_files shared_maps together
+TEST_MUSL_PROGRAMS := status streams forbidden counters hostile mappings wait big witness ranks sleeps \
+	corners signal_frames signal_ranks signal_races interrupted abuse wakes spaces supply churn files events \
+	shared_files shared_maps together
 # Without any library: they look at the very first instruction.
 TEST_BARE_PROGRAMS := entry
 
-TEST_PROGRAMS := $(foreach kind,musl musl-pie glibc glibc-pie,$(TEST_LIBC_PROGRAMS:%=$(TEST_BUILD)/%.$(kind))) \
-	$(TEST_MUSL_PROGRAMS:%=$(TEST_BUILD)/%.musl) $(TEST_BARE_PROGRAMS:%=$(TEST_BUILD)/%.bare) $(TEST_BUILD)/forbidden.glibc $(TEST_BUILD)/call_fuzz.musl-pie \
+TEST_LIBC_KINDS := musl musl-pie glibc glibc-pie
+TEST_PROGRAMS := $(foreach kind,$(TEST_LIBC_KINDS),$(TEST_LIBC_PROGRAMS:%=$(TEST_BUILD)/%.$(kind))) \
+	$(TEST_MUSL_PROGRAMS:%=$(TEST_BUILD)/%.musl) $(TEST_BARE_PROGRAMS:%=$(TEST_BUILD)/%.bare) \
+	$(TEST_BUILD)/forbidden.glibc $(TEST_BUILD)/call_fuzz.musl-pie \
 	$(TEST_BUILD)/openmp.musl $(TEST_BUILD)/openmp.glibc $(TEST_BUILD)/cplusplus.glibc
 
-TEST_CFLAGS := -std=gnu11 -O2 -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror) -I libc/include -I .
+TEST_CFLAGS := -std=gnu11 -O2 -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror) \
+	-I libc/include -I .
 TEST_HEADERS := $(wildcard tests/programs/*.h) kernel/syscall/syscalls.def libc/include/tacet.h
 TEST_GLIBC := $(CC) $(TEST_CFLAGS) -Wl,-z,relro,-z,now
 TEST_MUSL := TACET_BUILD=build TACET_ARCH=$(ARCH) libc/tacet-cc $(TEST_CFLAGS) -Wl,-z,relro,-z,now
@@ -55,9 +62,11 @@ $(TEST_BUILD)/%.bare: tests/programs/%.c $(TEST_HEADERS)
 $(TEST_BUILD)/openmp.musl: tests/programs/openmp.c tests/programs/gomp_musl.c $(MUSL) libc/tacet-cc
 	@mkdir -p $(@D)
 	@echo "  TEST    $@"
-	$(Q)$(TEST_MUSL) -fopenmp tests/programs/openmp.c tests/programs/gomp_musl.c $(shell $(CC) -print-file-name=libgomp.a) -pthread -o $@
+	$(Q)$(TEST_MUSL) -fopenmp tests/programs/openmp.c tests/programs/gomp_musl.c \
+		$(shell $(CC) -print-file-name=libgomp.a) -pthread -o $@
 
-# libgomp looks for plugins of accelerators with dlopen, which a static program has not: the linker would warn of it each time.
+# libgomp looks for plugins of accelerators with dlopen, which a static program has not: the linker would warn
+# of it each time.
 $(TEST_BUILD)/openmp.glibc: tests/programs/openmp.c
 	@mkdir -p $(@D)
 	@echo "  TEST    $@"

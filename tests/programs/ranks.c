@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ranks.c: one rank of several. The first argument says what it does; a list "A,B,…" gives each rank its own, the last one for all the rest.
+ * ranks.c: one rank of several. The first argument says what it does; a list "A,B,…" gives each rank its
+ * own, the last one for all the rest.
  *
- *   own          a CPU and memory of its own: fills it with a pattern of its own, computes, looks whether the pattern has stayed
+ *   own          a CPU and memory of its own: fills it with a pattern of its own, computes, looks whether the
+ *                pattern has stayed
  *   lines        writes many lines, in pieces
  *   exit:N       ends with status N        die     writes to where nothing is
  *   spin         computes for ever         sleep:N waits N ms and ends
  *
- * Tells on standard output which rank of how many, on which CPU: one line in one write.
+ * Prints on standard output which rank of how many, on which CPU: one line in one write.
  */
 #define _GNU_SOURCE
 #include "promise.h"
@@ -35,7 +37,7 @@ static uint64_t mix(uint64_t value)
     return value ^ value >> 31;
 }
 
-/* Of the CPU that this runs on, as the hardware tells it. */
+/* Of the CPU that this runs on, as the hardware reports it. */
 static unsigned apic_id(void)
 {
     unsigned a, b, c, d;
@@ -64,7 +66,8 @@ static void own(void)
     }
     PROMISE(wrong == 0, "rank %u finds %lu strange words", rank, (unsigned long)wrong);
     PROMISE(getpid() > 0 && tacet_node() && cpu < tacet_node()->cpu_count, "a CPU: %u", cpu);
-    printf("rank %u of %u cpu %u apic %u pid %d sum %lx\n", rank, size, cpu, apic_id(), getpid(), (unsigned long)sum);
+    printf("rank %u of %u cpu %u apic %u pid %d sum %lx\n", rank, size, cpu, apic_id(), getpid(),
+           (unsigned long)sum);
 }
 
 static void lines(void)

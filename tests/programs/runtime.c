@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * runtime.c: what a C library does behind a program's back works: constructors and destructors in order, thread-local storage, allocation of every size, formatted
- * floating point, sorting, jumps, files of the tree, the working directory, the environment.
+ * runtime.c: what a C library does without being called works: constructors and destructors in order,
+ * thread-local storage, allocation of every size, formatted floating point, sorting, jumps, files of the
+ * tree, the working directory, the environment.
  */
 #include "promise.h"
 
@@ -133,7 +134,8 @@ static void allocation(void)
     free(large);
 
     void *aligned = NULL;
-    PROMISE(posix_memalign(&aligned, 1 << 21, 100) == 0 && (uintptr_t)aligned % (1 << 21) == 0, "aligned: %p", aligned);
+    PROMISE(posix_memalign(&aligned, 1 << 21, 100) == 0 && (uintptr_t)aligned % (1 << 21) == 0, "aligned: %p",
+            aligned);
     free(aligned);
     errno = 0;
     PROMISE(!malloc((size_t)1 << 46) && errno == ENOMEM, "64 TiB are refused, errno %d", errno);
@@ -176,7 +178,8 @@ static void library(void)
     }
     PROMISE(jumped == 2, "longjmp");
 
-    PROMISE(uname(&name) == 0 && strcmp(name.sysname, "Linux") == 0 && strcmp(name.machine, "x86_64") == 0, "uname");
+    PROMISE(uname(&name) == 0 && strcmp(name.sysname, "Linux") == 0 && strcmp(name.machine, "x86_64") == 0,
+            "uname");
     PROMISE(strstr(name.version, "Tacet"), "the version names the kernel: %s", name.version);
     PROMISE(getenv("PROMISE_TEST") && strcmp(getenv("PROMISE_TEST"), "a value") == 0, "environment");
     PROMISE(sysconf(_SC_PAGESIZE) == 4096, "page size");
@@ -189,7 +192,8 @@ static void library(void)
     PROMISE(stat("/none", &status) == -1 && errno == ENOENT, "stat of nothing, errno %d", errno);
     PROMISE(getcwd(text, sizeof(text)) && strcmp(text, "/") == 0, "working directory");
     PROMISE(chdir("/dev") == 0 && access("null", R_OK) == 0, "relative path");
-    PROMISE(open("/new", O_CREAT | O_WRONLY, 0600) == -1 && errno == EROFS, "the tree is read-only, errno %d", errno);
+    PROMISE(open("/new", O_CREAT | O_WRONLY, 0600) == -1 && errno == EROFS, "the tree is read-only, errno %d",
+            errno);
 
     int zero = open("/dev/zero", O_RDONLY);
     memset(text, 1, sizeof(text));
@@ -206,15 +210,18 @@ static void library(void)
     /* A short name is followed by zeroes, not by what happened to be in the kernel's memory. */
     char thread[17] = { 0 };
     memset(text, 0x7f, 16);
-    PROMISE(prctl(PR_SET_NAME, "a") == 0 && prctl(PR_GET_NAME, text) == 0 && text[0] == 'a' && memcmp(text + 1, thread, 15) == 0, "the name's end");
-    PROMISE(prctl(PR_SET_NAME, "a name that is too long") == 0 && prctl(PR_GET_NAME, thread) == 0 && strcmp(thread, "a name that is ") == 0,
+    PROMISE(prctl(PR_SET_NAME, "a") == 0 && prctl(PR_GET_NAME, text) == 0 && text[0] == 'a' &&
+                memcmp(text + 1, thread, 15) == 0,
+            "the name's end");
+    PROMISE(prctl(PR_SET_NAME, "a name that is too long") == 0 && prctl(PR_GET_NAME, thread) == 0 &&
+                strcmp(thread, "a name that is ") == 0,
             "the name: %s", thread);
 
     errno = 0;
     PROMISE(fork() == -1 && errno == ENOSYS, "fork is refused, errno %d", errno);
 }
 
-/* For the report's test: its name and its place are told. */
+/* For the report's test: its name and its place are printed. */
 __attribute__((noipa)) static void fault_here(volatile int *nowhere)
 {
     *nowhere = 1;

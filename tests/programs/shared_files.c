@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * shared_files.c: two ranks and the files that they share. Rank 0 writes, and rank 1 finds it; both append to one file, take turns by locks,
- * and make and remove names in one directory; then rank 0 ends, and rank 1 still reads what it left.
+ * shared_files.c: two ranks and the files that they share. Rank 0 writes, and rank 1 finds it; both append to
+ * one file, take turns by locks, and make and remove names in one directory; then rank 0 ends, and rank 1
+ * still reads what it left.
  */
 #define _GNU_SOURCE
 #include "promise.h"
@@ -15,9 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LINES              300
-#define TURNS              100
-#define LEFT_BYTES         (4 << 20)
+#define LINES      300
+#define TURNS      100
+#define LEFT_BYTES (4 << 20)
 
 static int rank;
 
@@ -91,11 +92,12 @@ static void appending(void)
     while (read(file, line, sizeof(line)) == (ssize_t)sizeof(line)) {
         int who, number;
 
-        if (sscanf(line, "%d %d", &who, &number) != 2 || who < 0 || who > 1 || number != lines[who]++ || line[100] != 'a' + who ||
-            line[199] != '\n')
+        if (sscanf(line, "%d %d", &who, &number) != 2 || who < 0 || who > 1 || number != lines[who]++ ||
+            line[100] != 'a' + who || line[199] != '\n')
             wrong++;
     }
-    PROMISE(wrong == 0 && lines[0] == LINES && lines[1] == LINES, "%d wrong, %d and %d lines", wrong, lines[0], lines[1]);
+    PROMISE(wrong == 0 && lines[0] == LINES && lines[1] == LINES, "%d wrong, %d and %d lines", wrong,
+            lines[0], lines[1]);
     close(file);
 }
 

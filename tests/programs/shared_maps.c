@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * shared_maps.c: ranks that map one file of /dev/shm see each other's writes, at once and without a call; so do read and write. With an
- * argument it then touches the page behind the file's end, which is SIGBUS.
+ * shared_maps.c: ranks that map one file of /dev/shm see each other's writes, at once and without a call; so
+ * do read and write. With an argument it then touches the page after the file's end, which is SIGBUS.
  */
 #define _GNU_SOURCE
 #include "promise.h"
@@ -15,11 +15,11 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
-#define PAGE   4096UL
-#define BYTES  (5UL << 20) /* large pages and small ones */
-#define OTHER  ((void *)0x300000000000)
-#define WORD   1000000 /* in the middle; one a rank from here on */
-#define MINE   (77U + rank)
+#define PAGE  4096UL
+#define BYTES (5UL << 20) /* large pages and small ones */
+#define OTHER ((void *)0x300000000000)
+#define WORD  1000000 /* in the middle; one a rank from here on */
+#define MINE  (77U + rank)
 
 static unsigned rank, size = 1;
 
@@ -55,7 +55,8 @@ static void a_read_only_descriptor_gives_no_more(int file)
 
     PROMISE(seen[WORD + rank] == MINE, "%u", seen[WORD + rank]);
     PROMISE(mprotect(seen, PAGE, PROT_READ | PROT_WRITE) == -1 && errno == EACCES, "%s", strerror(errno));
-    PROMISE(mmap(NULL, PAGE, PROT_WRITE, MAP_SHARED, file, 0) == MAP_FAILED && errno == EACCES, "%s", strerror(errno));
+    PROMISE(mmap(NULL, PAGE, PROT_WRITE, MAP_SHARED, file, 0) == MAP_FAILED && errno == EACCES, "%s",
+            strerror(errno));
     PROMISE(copy[WORD + rank] == MINE, "%u", copy[WORD + rank]);
     copy[WORD + rank] = 1;
     PROMISE(seen[WORD + rank] == MINE, "a private copy is not");
@@ -77,8 +78,11 @@ int main(int count, char **arguments)
     everybody_s_word_arrives((volatile unsigned *)first);
 
     unsigned word = 0;
-    PROMISE(pread(file, &word, sizeof(word), (off_t)sizeof(word) * (WORD + rank)) == sizeof(word) && word == MINE, "%u", word);
-    PROMISE(madvise(first, BYTES, MADV_DONTNEED) == 0 && ((unsigned *)first)[WORD + rank] == MINE, "the file's bytes stay");
+    PROMISE(pread(file, &word, sizeof(word), (off_t)sizeof(word) * (WORD + rank)) == sizeof(word) &&
+                word == MINE,
+            "%u", word);
+    PROMISE(madvise(first, BYTES, MADV_DONTNEED) == 0 && ((unsigned *)first)[WORD + rank] == MINE,
+            "the file's bytes stay");
     char *moved = mremap(first, BYTES, BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, OTHER);
     PROMISE(moved == OTHER && ((unsigned *)moved)[WORD + rank] == MINE, "%s", strerror(errno));
 
@@ -92,7 +96,7 @@ int main(int count, char **arguments)
     close(file);
     if (size == 1) {
         unlink("/dev/shm/shared_maps");
-        PROMISE(before - free_bytes() <= 4 * PAGE, "%lu bytes are gone", before - free_bytes());
+        PROMISE(before - free_bytes() <= 4 * PAGE, "%lu bytes are missing", before - free_bytes());
     }
     return promises_kept();
 }

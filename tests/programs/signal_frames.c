@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * signal_frames.c SEED COUNT: returns from a handler COUNT times with a frame in which random places hold random or hostile values. What comes of it is
- * the program's own trouble (a fault's signal, which ends the attempt) or nothing; the kernel, and the program's next attempt, are as well as before.
+ * signal_frames.c SEED COUNT: returns from a handler COUNT times with a frame in which random places hold
+ * random or hostile values. What comes of it is the program's own trouble (a fault's signal, which ends the
+ * attempt) or nothing; the kernel, and the program's next attempt, are as well as before.
  *
- * Left as they are: the alternate stack (the fault's handler runs there), and the flag of alignment checks, which the C library is not built for.
- * A program that goes on somewhere else for long is fetched back by a timer.
+ * Left as they are: the alternate stack (the fault's handler runs there), and the flag of alignment checks,
+ * which the C library is not built for. A program that goes on somewhere else for long is fetched back by a
+ * timer.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -21,10 +23,13 @@
 
 #define STACK_BYTES (64 * 1024)
 
+// clang-format off
 static const uint64_t hostile[] = {
-    0, 1, 8, 0xfff, 0x7fffffffefff, 0x7ffffffff000, 0x7fffffffffff, 0x800000000000, 0x1234567812345678, 0xffff7fffffffffff, 0xffff800000000000,
-    0xffff800000100000, 0xffffffff80000000, 0xffffffff80100000, 0xffffff0000000000, UINT64_MAX, UINT64_MAX - 7, 1UL << 63, 0x5a5a5a5a5a5a5a5a,
+    0, 1, 8, 0xfff, 0x7fffffffefff, 0x7ffffffff000, 0x7fffffffffff, 0x800000000000, 0x1234567812345678,
+    0xffff7fffffffffff, 0xffff800000000000, 0xffff800000100000, 0xffffffff80000000, 0xffffffff80100000,
+    0xffffff0000000000, UINT64_MAX, UINT64_MAX - 7, 1UL << 63, 0x5a5a5a5a5a5a5a5a,
 };
+// clang-format on
 
 static uint64_t state;
 static sigjmp_buf back;
@@ -51,7 +56,8 @@ static uint64_t value(uint64_t old)
 /* Never one in this program: what the program does then would be its own doing. */
 static uint64_t random_instruction(void)
 {
-    return random_number() % 4 ? hostile[random_number() % (sizeof(hostile) / sizeof(hostile[0]))] : random_number() | 1UL << 40;
+    return random_number() % 4 ? hostile[random_number() % (sizeof(hostile) / sizeof(hostile[0]))]
+                               : random_number() | 1UL << 40;
 }
 
 static void mutate(int signal, siginfo_t *info, void *context)
@@ -84,7 +90,8 @@ static void mutate(int signal, siginfo_t *info, void *context)
                 vectors[place] = (char)random_number();
             break;
         case 4: /* control words */
-            vectors[(const uint8_t[]){ 0, 1, 2, 3, 24, 25, 26, 27, 28, 29 }[random_number() % 10]] = (char)random_number();
+            vectors[(const uint8_t[]){ 0, 1, 2, 3, 24, 25, 26, 27, 28, 29 }[random_number() % 10]] =
+                (char)random_number();
             break;
         case 5:
             vectors[random_number() % state_bytes] = (char)random_number();
@@ -142,13 +149,18 @@ int main(int count, char **arguments)
         switch (sigsetjmp(back, 1)) {
         case 0:
             timer_set(20000);
-            __asm__ volatile("syscall; cld" : : "a"((long)SYS_kill), "D"(pid), "S"((long)SIGUSR1) : "rcx", "r11", "memory", "cc");
+            __asm__ volatile("syscall; "
+                             "cld"
+                             :
+                             : "a"((long)SYS_kill), "D"(pid), "S"((long)SIGUSR1)
+                             : "rcx", "r11", "memory", "cc");
             siglongjmp(back, 2); /* whatever has become of the registers */
         case 2:
             went_on++;
         }
         timer_set(0);
     }
-    printf("attempts: %lu, faults: %lu, fetched back: %lu, went on: %lu\n", attempts, faults, fetched, went_on);
-    return faults + fetched + went_on >= attempts && faults > attempts / 10 && went_on > attempts / 10 ? 0 : 1;
+    printf("attempts: %lu, faults: %lu, fetched back: %lu, went on: %lu\n", attempts, faults, fetched,
+           went_on);
+    return faults + fetched + went_on < attempts || faults <= attempts / 10 || went_on <= attempts / 10;
 }

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * signal_races.c PART [ROUNDS]: moments at which a signal, or the end of the process, could get lost between CPUs. Linux keeps all of it, too.
+ * signal_races.c PART [ROUNDS]: moments at which a signal, or the end of the process, could get lost between
+ * CPUs. Linux keeps all of it, too.
  *
  *   newborn   a thread that has not taken its first step gets a signal, and never calls the kernel
- *   travel    a thread gets a signal while it is carried to another CPU, and does not call the kernel afterwards
+ *   travel    a thread gets a signal while it is carried to another CPU, and does not call the kernel
+ *             afterwards
  *   ended     the process ends, with 5, while a thread has not taken its first step yet
  *   alarms    a thread ends while many timers send it signals; the timers are deleted afterwards
- *   ignored   a periodic timer's signal waits while the program ignores it for a moment (Linux keeps this since 6.13)
- *   chaos     threads begin and end, move, sleep, block signals and wait for them, while they get as many as there is time for
+ *   ignored   a periodic timer's signal waits while the program ignores it for a moment (Linux keeps this
+ *             since 6.13)
+ *   chaos     threads begin and end, move, sleep, block signals and wait for them, while they get as many as
+ *             there is time for
  *   stranger  timers are deleted by a thread that has not made them, before their maker knows of them
  */
 #define _GNU_SOURCE
@@ -31,7 +35,9 @@
 #define WAIT_S      10 /* what takes longer does not come */
 #define ALARMS      100
 
-#define THREAD_FLAGS (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_CHILD_CLEARTID | CLONE_PARENT_SETTID)
+#define THREAD_FLAGS                                                                    \
+    (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | \
+     CLONE_CHILD_CLEARTID | CLONE_PARENT_SETTID)
 
 static atomic_int handled, finish;
 static int thread_left; /* zeroed by the kernel */
@@ -124,7 +130,8 @@ static void *travel_on(void *unused)
         atomic_store(&leaving, (int)i);
         if (found == 2)
             sched_setaffinity(0, sizeof(one), &one);
-        while (atomic_load_explicit(&handled, memory_order_relaxed) < (int)i && !atomic_load_explicit(&finish, memory_order_relaxed))
+        while (atomic_load_explicit(&handled, memory_order_relaxed) < (int)i &&
+               !atomic_load_explicit(&finish, memory_order_relaxed))
             __builtin_ia32_pause();
     }
     return NULL;
@@ -154,7 +161,7 @@ static bool travel(unsigned rounds)
 
 /* ---- Timers ---- */
 
-static int nap_and_leave(void *value)
+static int nap_and_end(void *value)
 {
     while (atomic_load_explicit(&handled, memory_order_relaxed) == (int)(uintptr_t)value)
         __builtin_ia32_pause();
@@ -164,7 +171,8 @@ static int nap_and_leave(void *value)
 static bool alarms(unsigned rounds)
 {
     for (unsigned i = 0; i < rounds; i++) {
-        int tid = thread_start(nap_and_leave, (void *)(uintptr_t)atomic_load(&handled)), ids[ALARMS], made = 0, deleted = 0;
+        int tid = thread_start(nap_and_end, (void *)(uintptr_t)atomic_load(&handled)), ids[ALARMS], made = 0,
+            deleted = 0;
         struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMIN };
         const struct itimerspec soon = { { 0, 0 }, { 0, 300000 } };
 
@@ -197,7 +205,8 @@ static bool ignored(void)
     sigemptyset(&mask);
     sigaddset(&mask, SIGRTMIN);
     sigprocmask(SIG_BLOCK, &mask, NULL);
-    if (syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &id) || syscall(SYS_timer_settime, id, 0, &often, NULL))
+    if (syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &id) ||
+        syscall(SYS_timer_settime, id, 0, &often, NULL))
         return false;
     do
         sigpending(&pending);
@@ -225,26 +234,26 @@ static void *delete_all(void *unused)
 static bool stranger(unsigned rounds)
 {
     pthread_t thread;
-    int id, told = 0;
+    int id, refused = 0;
 
     if (pthread_create(&thread, NULL, delete_all, NULL))
         return false;
     for (unsigned i = 0; i < rounds; i++) {
-        told += syscall(SYS_timer_create, CLOCK_MONOTONIC, NULL, (void *)8) == -1 && errno == EFAULT;
+        refused += syscall(SYS_timer_create, CLOCK_MONOTONIC, NULL, (void *)8) == -1 && errno == EFAULT;
         if (syscall(SYS_timer_create, CLOCK_MONOTONIC, NULL, &id) == 0)
             syscall(SYS_timer_delete, id);
     }
     atomic_store(&finish, 1);
     pthread_join(thread, NULL);
-    PROMISE(told == (int)rounds, "%d", told);
+    PROMISE(refused == (int)rounds, "%d", refused);
     return true;
 }
 
 /* ---- Everything at once ---- */
 
-#define CHAOS_THREADS_MOST 8
+#define CHAOS_THREADS_MAX 8
 
-static atomic_int chaos_tids[CHAOS_THREADS_MOST];
+static atomic_int chaos_tids[CHAOS_THREADS_MAX];
 static int chaos_pipe[2];
 
 static uint32_t random_number(uint32_t *state)
@@ -266,7 +275,7 @@ static void random_deed(uint32_t *state)
     switch (random_number(state) % 8) {
     case 0:
         CPU_ZERO(&one);
-        CPU_SET(random_number(state) % CHAOS_THREADS_MOST, &one);
+        CPU_SET(random_number(state) % CHAOS_THREADS_MAX, &one);
         sched_setaffinity(0, sizeof(one), &one);
         break;
     case 1:
@@ -295,7 +304,7 @@ static void random_deed(uint32_t *state)
 
 static void *live_for_a_while(void *number)
 {
-    unsigned me = (unsigned)(uintptr_t)number % CHAOS_THREADS_MOST;
+    unsigned me = (unsigned)(uintptr_t)number % CHAOS_THREADS_MAX;
     uint32_t state = (uint32_t)(uintptr_t)number * 2654435761U + 1;
 
     atomic_store(&chaos_tids[me], (int)syscall(SYS_gettid));
@@ -309,7 +318,8 @@ static void harass(uint32_t *state, unsigned count)
 {
     int tid = atomic_load(&chaos_tids[random_number(state) % count]), id;
     struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMIN };
-    const struct itimerspec soon = { { 0, random_number(state) % 2 * 100000 }, { 0, 1 + random_number(state) % 200000 } };
+    const struct itimerspec soon = { { 0, random_number(state) % 2 * 100000 },
+                                     { 0, 1 + random_number(state) % 200000 } };
 
     switch (random_number(state) % 4) {
     case 0:
@@ -331,19 +341,20 @@ static void harass(uint32_t *state, unsigned count)
 
 static bool chaos(unsigned rounds)
 {
-    pthread_t threads[CHAOS_THREADS_MOST];
+    pthread_t threads[CHAOS_THREADS_MAX];
     cpu_set_t allowed;
     unsigned count, ended = 0;
     uint32_t state = 7;
 
     sched_getaffinity(0, sizeof(allowed), &allowed);
     count = (unsigned)CPU_COUNT(&allowed) - 1;
-    count = count < CHAOS_THREADS_MOST ? count : CHAOS_THREADS_MOST;
+    count = count < CHAOS_THREADS_MAX ? count : CHAOS_THREADS_MAX;
     if (count == 0 || pipe2(chaos_pipe, O_NONBLOCK))
         return false;
     for (unsigned i = 0; i < rounds; i++) {
         for (unsigned n = 0; n < count; n++)
-            if (pthread_create(&threads[n], NULL, live_for_a_while, (void *)(uintptr_t)(i * CHAOS_THREADS_MOST + n)))
+            if (pthread_create(&threads[n], NULL, live_for_a_while,
+                               (void *)(uintptr_t)(i * CHAOS_THREADS_MAX + n)))
                 return false;
         for (unsigned n = 0; n < 100; n++)
             harass(&state, count);
@@ -352,7 +363,8 @@ static bool chaos(unsigned rounds)
     }
     for (int id = 0; id < 128; id++)
         syscall(SYS_timer_delete, id);
-    PROMISE(ended == rounds * count && atomic_load(&handled) > 0, "%u ended, %d signals", ended, atomic_load(&handled));
+    PROMISE(ended == rounds * count && atomic_load(&handled) > 0, "%u ended, %d signals", ended,
+            atomic_load(&handled));
     return true;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* signal_ranks.c: two ranks. The second answers each signal of the first one with one of its own; the first stops it, lets it go on, and ends it. */
+/* signal_ranks.c: two ranks. The second answers each signal of the first one with one of its own; the first
+ * stops it, lets it go on, and ends it. */
 #define _GNU_SOURCE
 #include "promise.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * signal_threads.c [THREADS]: signals between threads that compute and never call the kernel, storms of them, signals to the process, stopping.
- * All promises are Linux's: the same program keeps them there.
+ * signal_threads.c [THREADS]: signals between threads that compute and never call the kernel, storms of them,
+ * signals to the process, stopping. All promises are Linux's: the same program keeps them there.
  */
 #define _GNU_SOURCE
 #include "promise.h"
@@ -17,15 +17,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define THREADS_MOST 8
-#define STORM        100000
-#define WAITED_FOR   200
-#define WAIT_S       20 /* what takes longer does not come */
+#define THREADS_MAX 8
+#define STORM       100000
+#define WAITED_FOR  200
+#define WAIT_S      20 /* what takes longer does not come */
 
 static unsigned thread_count = 4;
-static pthread_t threads[THREADS_MOST];
-static atomic_int tids[THREADS_MOST];
-static atomic_long counts[THREADS_MOST];
+static pthread_t threads[THREADS_MAX];
+static atomic_int tids[THREADS_MAX];
+static atomic_long counts[THREADS_MAX];
 static atomic_int finish;
 static __thread unsigned self;
 static __thread volatile long computed;
@@ -38,12 +38,12 @@ static double now_s(void)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* Whether `word` gets to `least` in time. */
-static int comes(atomic_long *word, long least)
+/* Whether `word` gets to `minimum` in time. */
+static int comes(atomic_long *word, long minimum)
 {
     const double end = now_s() + WAIT_S;
 
-    while (atomic_load(word) < least)
+    while (atomic_load(word) < minimum)
         if (now_s() > end)
             return 0;
     return 1;
@@ -124,7 +124,8 @@ static void a_signal_to_the_process_goes_to_one_thread_that_takes_it(void)
         kill(getpid(), SIGTERM);
         while (thread_count > 1 && total() == before && now_s() < end)
             ;
-        PROMISE(total() == before + 1 && atomic_load(&counts[0]) == 0, "%ld more, %ld here", total() - before, atomic_load(&counts[0]));
+        PROMISE(total() == before + 1 && atomic_load(&counts[0]) == 0, "%ld more, %ld here", total() - before,
+                atomic_load(&counts[0]));
     }
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     kill(getpid(), SIGTERM);
@@ -184,7 +185,8 @@ static void threads_are_cancelled(void)
     if (pthread_create(&thread, NULL, sleep_for_ever, NULL))
         return;
     nanosleep(&(struct timespec){ 0, 10000000 }, NULL);
-    PROMISE(pthread_cancel(thread) == 0 && pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED, "%p", result);
+    PROMISE(pthread_cancel(thread) == 0 && pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED,
+            "%p", result);
     for (int i = 0; i < 50; i++)
         if (pthread_create(&thread, NULL, end_while_it_waits, NULL) == 0) {
             kill(getpid(), SIGUSR1);

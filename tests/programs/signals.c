@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * signals.c: signals of one thread: what a handler is told of each fault, what it finds on its stack and leaves behind, queues and masks. Interrupted
- * calls: interrupted.c. All promises are Linux's: the same program keeps them there.
+ * signals.c: signals of one thread: what a handler learns of each fault, what it finds on its stack,
+ * what it changes, queues and masks. Interrupted calls: interrupted.c. All promises are Linux's: the same
+ * program keeps them there.
  */
 #define _GNU_SOURCE
 #include "promise.h"
@@ -23,13 +24,13 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define NS_PER_MS       1000000L
-#define FUTEX_WAIT      0
-#define CODE_BY_KERNEL  0x80
-#define TRAP_FLAG       0x100L
-#define DIRECTION_FLAG  0x400L
-#define KERNEL_ADDRESS  0xffffffff80100000UL
-#define NON_CANONICAL   0x0000900000000000UL
+#define NS_PER_MS      1000000L
+#define FUTEX_WAIT     0
+#define CODE_BY_KERNEL 0x80
+#define TRAP_FLAG      0x100L
+#define DIRECTION_FLAG 0x400L
+#define KERNEL_ADDRESS 0xffffffff80100000UL
+#define NON_CANONICAL  0x0000900000000000UL
 
 static volatile sig_atomic_t runs;
 static siginfo_t seen;
@@ -68,19 +69,19 @@ static void note(int signal, siginfo_t *info, void *context)
 
 /* ---- Faults ---- */
 
-static void note_and_leave(int signal, siginfo_t *info, void *context)
+static void note_and_jump_out(int signal, siginfo_t *info, void *context)
 {
     note(signal, info, context);
     siglongjmp(back, 1);
 }
 
-#define FAULT(...)                                     \
-    (runs = 0, memset(&seen, 0xee, sizeof(seen)),      \
+#define FAULT(...)                                \
+    (runs = 0, memset(&seen, 0xee, sizeof(seen)), \
      sigsetjmp(back, 1) == 0 ? (void)({ __VA_ARGS__; }) : (void)0, runs)
 
-extern char at_divide[], at_illegal[], behind_breakpoint[], at_halt[];
+extern char at_divide[], at_illegal[], after_breakpoint[], at_halt[];
 
-static void faults_tell_what_happened(void)
+static void faults_report_what_happened(void)
 {
     static const int faulting[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP };
     static const double zero = 0.0, one = 1.0, tiny = 1e-308, huge = 1e308;
@@ -91,13 +92,15 @@ static void faults_tell_what_happened(void)
 
     munmap(gone, 4096);
     for (unsigned i = 0; i < sizeof(faulting) / sizeof(faulting[0]); i++)
-        install(faulting[i], note_and_leave, 0);
+        install(faulting[i], note_and_jump_out, 0);
 
 /* Whether the page was present depends on when memory is handed out. */
-#define SEGMENT_FAULT(where, wanted_code, wanted_error, ...)                                                                           \
-    PROMISE(FAULT(__VA_ARGS__) == 1 && seen.si_signo == SIGSEGV && seen.si_code == (wanted_code) && seen.si_addr == (void *)(where) && \
-                seen_at.trap == 14 && (seen_at.error | 1) == ((wanted_error) | 1) && (void *)seen_at.address == (void *)(where),                   \
-            "code %d address %p trap %lld error %llx cr2 %llx", seen.si_code, seen.si_addr, seen_at.trap, seen_at.error, seen_at.address)
+#define SEGMENT_FAULT(where, expected_code, expected_error, ...)                                             \
+    PROMISE(FAULT(__VA_ARGS__) == 1 && seen.si_signo == SIGSEGV && seen.si_code == (expected_code) &&        \
+                seen.si_addr == (void *)(where) && seen_at.trap == 14 &&                                     \
+                (seen_at.error | 1) == ((expected_error) | 1) && (void *)seen_at.address == (void *)(where), \
+            "code %d address %p trap %lld error %llx cr2 %llx", seen.si_code, seen.si_addr, seen_at.trap,    \
+            seen_at.error, seen_at.address)
     SEGMENT_FAULT(low, SEGV_MAPERR, 4, (void)*low);
     SEGMENT_FAULT(gone, SEGV_MAPERR, 6, *(volatile char *)gone = 1);
     SEGMENT_FAULT(read_only + 7, SEGV_ACCERR, 7, *(volatile char *)(read_only + 7) = 1);
@@ -106,39 +109,57 @@ static void faults_tell_what_happened(void)
     SEGMENT_FAULT(read_only, SEGV_ACCERR, 0x15, ((void (*)(void))read_only)());
     PROMISE(seen_at.rip == (long long)read_only, "rip %llx", seen_at.rip);
 
-    PROMISE(FAULT((void)*(volatile char *)NON_CANONICAL) == 1 && seen.si_signo == SIGSEGV && seen.si_code == CODE_BY_KERNEL && !seen.si_addr &&
-                seen_at.trap == 13,
+    PROMISE(FAULT((void)*(volatile char *)NON_CANONICAL) == 1 && seen.si_signo == SIGSEGV &&
+                seen.si_code == CODE_BY_KERNEL && !seen.si_addr && seen_at.trap == 13,
             "code %d address %p trap %lld", seen.si_code, seen.si_addr, seen_at.trap);
-    PROMISE(FAULT(__asm__ volatile("at_halt: hlt")) == 1 && seen.si_signo == SIGSEGV && seen.si_code == CODE_BY_KERNEL && seen_at.rip == (long long)at_halt,
+    PROMISE(FAULT(__asm__ volatile("at_halt: hlt")) == 1 && seen.si_signo == SIGSEGV &&
+                seen.si_code == CODE_BY_KERNEL && seen_at.rip == (long long)at_halt,
             "code %d", seen.si_code);
-    PROMISE(FAULT(__asm__ volatile("at_divide: idivq %0" : : "r"(0L), "a"(1L), "d"(0L) : "cc")) == 1 && seen.si_signo == SIGFPE &&
-                seen.si_code == FPE_INTDIV && seen.si_addr == at_divide && seen_at.rip == (long long)at_divide && seen_at.trap == 0,
+    PROMISE(FAULT(__asm__ volatile("at_divide: idivq %0"
+                                   :
+                                   : "r"(0L), "a"(1L), "d"(0L)
+                                   : "cc")) == 1 &&
+                seen.si_signo == SIGFPE && seen.si_code == FPE_INTDIV && seen.si_addr == at_divide &&
+                seen_at.rip == (long long)at_divide && seen_at.trap == 0,
             "code %d address %p", seen.si_code, seen.si_addr);
-    PROMISE(FAULT(__asm__ volatile("at_illegal: ud2")) == 1 && seen.si_signo == SIGILL && seen.si_code == ILL_ILLOPN && seen.si_addr == at_illegal &&
-                seen_at.trap == 6,
+    PROMISE(FAULT(__asm__ volatile("at_illegal: ud2")) == 1 && seen.si_signo == SIGILL &&
+                seen.si_code == ILL_ILLOPN && seen.si_addr == at_illegal && seen_at.trap == 6,
             "code %d address %p", seen.si_code, seen.si_addr);
-    PROMISE(FAULT(__asm__ volatile("int3; behind_breakpoint: nop")) == 1 && seen.si_signo == SIGTRAP && seen.si_code == CODE_BY_KERNEL &&
-                seen_at.rip == (long long)behind_breakpoint && seen_at.trap == 3,
+    PROMISE(FAULT(__asm__ volatile("int3; after_breakpoint: nop")) == 1 && seen.si_signo == SIGTRAP &&
+                seen.si_code == CODE_BY_KERNEL && seen_at.rip == (long long)after_breakpoint &&
+                seen_at.trap == 3,
             "code %d rip %llx", seen.si_code, seen_at.rip);
-    PROMISE(FAULT(__asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq; nop; nop" : : : "cc", "memory")) == 1 && seen.si_signo == SIGTRAP &&
-                seen.si_code == TRAP_TRACE && seen.si_addr == (void *)seen_at.rip && (seen_at.flags & TRAP_FLAG) && !(seen_at.handler_flags & TRAP_FLAG),
+    PROMISE(FAULT(__asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq; nop; nop"
+                                   :
+                                   :
+                                   : "cc", "memory")) == 1 &&
+                seen.si_signo == SIGTRAP && seen.si_code == TRAP_TRACE &&
+                seen.si_addr == (void *)seen_at.rip && (seen_at.flags & TRAP_FLAG) &&
+                !(seen_at.handler_flags & TRAP_FLAG),
             "code %d flags %llx", seen.si_code, seen_at.flags);
 
-#define X87(control, wanted_code, ...)                                                                                           \
-    PROMISE(FAULT(__asm__ volatile("fninit; fldcw %0" : : "m"((const uint16_t){ control })); __VA_ARGS__) == 1 &&                \
-                seen.si_signo == SIGFPE && seen.si_code == (wanted_code) && seen_at.trap == 16,                                   \
+#define X87(control, expected_code, ...)                                                          \
+    PROMISE(FAULT(__asm__ volatile("fninit; fldcw %0"                                             \
+                                   :                                                              \
+                                   : "m"((const uint16_t){ control }));                           \
+                  __VA_ARGS__) == 1 &&                                                            \
+                seen.si_signo == SIGFPE && seen.si_code == (expected_code) && seen_at.trap == 16, \
             "code %d trap %lld", seen.si_code, seen_at.trap)
     X87(0x37b, FPE_FLTDIV, __asm__ volatile("fldl %0; fdivl %1; fwait" : : "m"(one), "m"(zero)));
     X87(0x37e, FPE_FLTINV, __asm__ volatile("fldl %0; fdivl %0; fwait" : : "m"(zero)));
-    X87(0x377, FPE_FLTOVF, double out; __asm__ volatile("fldl %1; fmull %1; fstpl %0; fwait" : "=m"(out) : "m"(huge)));
-    X87(0x36f, FPE_FLTUND, double out; __asm__ volatile("fldl %1; fmull %1; fstpl %0; fwait" : "=m"(out) : "m"(tiny)));
+    X87(0x377, FPE_FLTOVF, double out; __asm__ volatile("fldl %1; fmull %1; fstpl %0; fwait"
+                                                        : "=m"(out)
+                                                        : "m"(huge)));
+    X87(0x36f, FPE_FLTUND, double out; __asm__ volatile("fldl %1; fmull %1; fstpl %0; fwait"
+                                                        : "=m"(out)
+                                                        : "m"(tiny)));
     __asm__ volatile("fninit");
 
     for (unsigned i = 0; i < sizeof(faulting) / sizeof(faulting[0]); i++)
         signal(faulting[i], SIG_DFL);
 }
 
-/* ---- What a handler leaves behind: nothing ---- */
+/* ---- What a handler changes: nothing ---- */
 
 #define WIDEST 64 /* bytes of a ZMM register */
 
@@ -150,35 +171,49 @@ static void clobber(int signal, siginfo_t *info, void *context)
 {
     note(signal, info, context);
     if (width_bytes == 64)
-        __asm__ volatile("vpternlogd $0xff, %%zmm0, %%zmm0, %%zmm0; vmovdqa64 %%zmm0, %%zmm7; vmovdqa64 %%zmm0, %%zmm15; vmovdqa64 %%zmm0, %%zmm31;"
+        __asm__ volatile("vpternlogd $0xff, %%zmm0, %%zmm0, %%zmm0; vmovdqa64 %%zmm0, %%zmm7; "
+                         "vmovdqa64 %%zmm0, %%zmm15; vmovdqa64 %%zmm0, %%zmm31;"
                          "kxnorw %%k0, %%k0, %%k1; kxnorw %%k0, %%k0, %%k7"
                          :
                          :
                          : "memory");
     else if (width_bytes == 32)
         __asm__ volatile("vzeroall" : : : "memory");
-    __asm__ volatile("pcmpeqd %%xmm0, %%xmm0; movdqa %%xmm0, %%xmm7; movdqa %%xmm0, %%xmm15; fninit; fldpi; fldpi; fldcw %0; ldmxcsr %1"
+    __asm__ volatile("pcmpeqd %%xmm0, %%xmm0; movdqa %%xmm0, %%xmm7; movdqa %%xmm0, %%xmm15; fninit; "
+                     "fldpi; fldpi; fldcw %0; ldmxcsr %1"
                      :
                      : "m"((const uint16_t){ 0x27f }), "m"((const uint32_t){ 0x7f80 })
                      : "memory");
-    __asm__ volatile("mov $-1, %%rax; mov %%rax, %%rcx; mov %%rax, %%r8; mov %%rax, %%r11" : : : "rax", "rcx", "r8", "r11");
+    __asm__ volatile("mov $-1, %%rax; mov %%rax, %%rcx; mov %%rax, %%r8; "
+                     "mov %%rax, %%r11"
+                     :
+                     :
+                     : "rax", "rcx", "r8", "r11");
 }
 
 __attribute__((target("avx512f,avx512bw"))) static void vectors_512(long pid)
 {
 #define LOAD(n) "vmovdqu64 " #n "*64(%[from]), %%zmm" #n ";"
 #define KEEP(n) "vmovdqu64 %%zmm" #n ", " #n "*64(%[to]);"
-#define EACH_16(what) what(0) what(1) what(2) what(3) what(4) what(5) what(6) what(7) what(8) what(9) what(10) what(11) what(12) what(13) what(14) what(15)
-#define EACH_32(what)                                                                                                                    \
-    EACH_16(what) what(16) what(17) what(18) what(19) what(20) what(21) what(22) what(23) what(24) what(25) what(26) what(27) what(28) \
-        what(29) what(30) what(31)
+#define EACH_16(what)                                                                                 \
+    what(0) what(1) what(2) what(3) what(4) what(5) what(6) what(7) what(8) what(9) what(10) what(11) \
+        what(12) what(13) what(14) what(15)
+#define EACH_32(what)                                                                                  \
+    EACH_16(what)                                                                                      \
+    what(16) what(17) what(18) what(19) what(20) what(21) what(22) what(23) what(24) what(25) what(26) \
+        what(27) what(28) what(29) what(30) what(31)
     long result = SYS_kill;
 
-    __asm__ volatile(EACH_32(LOAD) "kmovw %[k], %%k1; kmovw %[k], %%k7; syscall;" EACH_32(KEEP) "kmovw %%k1, %%ecx; mov %%rcx, (%[masks]); kmovw %%k7, "
-                                                                                               "%%ecx; mov %%rcx, 8(%[masks])"
+    // clang-format off
+    __asm__ volatile(EACH_32(LOAD)
+                     "kmovw %[k], %%k1; kmovw %[k], %%k7; syscall;"
+                     EACH_32(KEEP)
+                     "kmovw %%k1, %%ecx; mov %%rcx, (%[masks]); kmovw %%k7, %%ecx; mov %%rcx, 8(%[masks])"
                      : "+a"(result)
-                     : [from] "r"(image), [to] "r"(after), "D"(pid), "S"((long)SIGUSR1), [k] "r"(0x1235), [masks] "r"(masks_after)
+                     : [from] "r"(image), [to] "r"(after), "D"(pid), "S"((long)SIGUSR1), [k] "r"(0x1235),
+                       [masks] "r"(masks_after)
                      : "rcx", "r11", "memory");
+    // clang-format on
     masks_before[0] = masks_before[1] = 0x1235;
 #undef LOAD
 #undef KEEP
@@ -190,7 +225,10 @@ __attribute__((target("avx"))) static void vectors_256(long pid)
 #define KEEP(n) "vmovdqu %%ymm" #n ", " #n "*64(%[to]);"
     long result = SYS_kill;
 
-    __asm__ volatile(EACH_16(LOAD) "syscall;" EACH_16(KEEP) : "+a"(result) : [from] "r"(image), [to] "r"(after), "D"(pid), "S"((long)SIGUSR1) : "rcx", "r11", "memory");
+    __asm__ volatile(EACH_16(LOAD) "syscall;" EACH_16(KEEP)
+                     : "+a"(result)
+                     : [from] "r"(image), [to] "r"(after), "D"(pid), "S"((long)SIGUSR1)
+                     : "rcx", "r11", "memory");
 #undef LOAD
 #undef KEEP
 }
@@ -201,7 +239,10 @@ static void vectors_128(long pid)
 #define KEEP(n) "movdqu %%xmm" #n ", " #n "*64(%[to]);"
     long result = SYS_kill;
 
-    __asm__ volatile(EACH_16(LOAD) "syscall;" EACH_16(KEEP) : "+a"(result) : [from] "r"(image), [to] "r"(after), "D"(pid), "S"((long)SIGUSR1) : "rcx", "r11", "memory");
+    __asm__ volatile(EACH_16(LOAD) "syscall;" EACH_16(KEEP)
+                     : "+a"(result)
+                     : [from] "r"(image), [to] "r"(after), "D"(pid), "S"((long)SIGUSR1)
+                     : "rcx", "r11", "memory");
 }
 
 static unsigned width_find(void)
@@ -237,13 +278,18 @@ static void handlers_leave_every_register_as_it_was(void)
         vectors_256(getpid());
     else
         vectors_128(getpid());
-    __asm__ volatile("fnstcw %0; stmxcsr %1; fstpl %2; fstpl %2" : "=m"(control_after), "=m"(mxcsr_after), "=m"(stack_top));
+    __asm__ volatile("fnstcw %0; stmxcsr %1; fstpl %2; "
+                     "fstpl %2"
+                     : "=m"(control_after), "=m"(mxcsr_after), "=m"(stack_top));
     __asm__ volatile("fninit; ldmxcsr %0" : : "m"((const uint32_t){ 0x1f80 }));
     PROMISE(runs == 1, "%d", (int)runs);
     for (unsigned i = 0; i < count; i++)
-        PROMISE(memcmp(before[i], after[i], width_bytes) == 0, "vector register %u of %u bytes", i, width_bytes);
-    PROMISE(memcmp(masks_before, masks_after, sizeof(masks_before)) == 0, "mask registers %lx %lx", masks_after[0], masks_after[1]);
-    PROMISE(control_after == control && mxcsr_after == mxcsr && stack_top == 1.0, "%x %x %g", control_after, mxcsr_after, stack_top);
+        PROMISE(memcmp(before[i], after[i], width_bytes) == 0, "vector register %u of %u bytes", i,
+                width_bytes);
+    PROMISE(memcmp(masks_before, masks_after, sizeof(masks_before)) == 0, "mask registers %lx %lx",
+            masks_after[0], masks_after[1]);
+    PROMISE(control_after == control && mxcsr_after == mxcsr && stack_top == 1.0, "%x %x %g", control_after,
+            mxcsr_after, stack_top);
 }
 
 static void general_registers_stay(void)
@@ -253,10 +299,14 @@ static void general_registers_stay(void)
     install(SIGUSR1, clobber, 0);
     for (unsigned i = 0; i < 16; i++)
         given[i] = 0x1111111111111111UL * (i % 8 + 1);
-    /* All but those that the call itself changes, and its arguments; given[8…] takes what they hold afterwards. */
-    __asm__ volatile("mov (%%rbx), %%rdx; mov 8(%%rbx), %%r8; mov 16(%%rbx), %%r9; mov 24(%%rbx), %%r10; mov 32(%%rbx), %%r12; mov 40(%%rbx), %%r13;"
-                     "mov 48(%%rbx), %%r14; mov 56(%%rbx), %%r15; syscall; mov %%rdx, 64(%%rbx); mov %%r8, 72(%%rbx); mov %%r9, 80(%%rbx);"
-                     "mov %%r10, 88(%%rbx); mov %%r12, 96(%%rbx); mov %%r13, 104(%%rbx); mov %%r14, 112(%%rbx); mov %%r15, 120(%%rbx)"
+    /* All but those that the call itself changes, and its arguments; given[8…] takes what they hold
+     * afterwards. */
+    __asm__ volatile("mov (%%rbx), %%rdx; mov 8(%%rbx), %%r8; mov 16(%%rbx), %%r9; mov 24(%%rbx), %%r10; "
+                     "mov 32(%%rbx), %%r12; mov 40(%%rbx), %%r13;"
+                     "mov 48(%%rbx), %%r14; mov 56(%%rbx), %%r15; syscall; mov %%rdx, 64(%%rbx); "
+                     "mov %%r8, 72(%%rbx); mov %%r9, 80(%%rbx);"
+                     "mov %%r10, 88(%%rbx); mov %%r12, 96(%%rbx); mov %%r13, 104(%%rbx); "
+                     "mov %%r14, 112(%%rbx); mov %%r15, 120(%%rbx)"
                      :
                      : "b"(given), "D"((long)getpid()), "S"((long)SIGUSR1), "a"((long)SYS_kill)
                      : "memory", "cc", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15");
@@ -284,7 +334,11 @@ static void handlers_may_change_what_they_return_to(void)
 
     install(SIGILL, redirect, 0);
     runs = 0;
-    __asm__ volatile("ud2; mov $1, %%ebx; skipped_to: pushfq; popq %1" : "+b"(rbx), "=r"(flags) : : "cc", "memory");
+    __asm__ volatile("ud2; mov $1, %%ebx; skipped_to: pushfq; "
+                     "popq %1"
+                     : "+b"(rbx), "=r"(flags)
+                     :
+                     : "cc", "memory");
     PROMISE(runs == 1 && rbx == 0x123456789abcdef, "runs %d rbx %lx", (int)runs, rbx);
     PROMISE((flags & 1) && !(flags & 0x3000), "flags %lx", flags);
     sigprocmask(SIG_SETMASK, NULL, &mask);
@@ -303,16 +357,22 @@ static void frames_are_linux_s(void)
     install(SIGUSR1, note, 0);
     for (int shift = 0; shift < 16; shift += 4) { /* a stack that is not aligned */
         runs = 0;
-        __asm__ volatile("mov %%rsp, %%rbx; sub %[shift], %%rsp; sub $256, %%rsp; movq $77, -8(%%rsp); movq $78, -128(%%rsp); std; syscall; cld; "
-                         "mov %%rsp, %[rsp]; cmpq $77, -8(%%rsp); jne 1f; cmpq $78, -128(%%rsp); je 2f; 1: xor %[rsp], %[rsp]; 2: mov %%rbx, %%rsp"
+        __asm__ volatile("mov %%rsp, %%rbx; sub %[shift], %%rsp; sub $256, %%rsp; movq $77, -8(%%rsp); "
+                         "movq $78, -128(%%rsp); std; syscall; cld; "
+                         "mov %%rsp, %[rsp]; cmpq $77, -8(%%rsp); jne 1f; cmpq $78, -128(%%rsp); je 2f; "
+                         "1: xor %[rsp], %[rsp]; 2: mov %%rbx, %%rsp"
                          : [rsp] "=&r"(rsp)
-                         : [shift] "r"((long)shift), "a"((long)SYS_kill), "D"((long)getpid()), "S"((long)SIGUSR1)
+                         : [shift] "r"((long)shift), "a"((long)SYS_kill), "D"((long)getpid()),
+                           "S"((long)SIGUSR1)
                          : "rbx", "rcx", "r11", "memory", "cc");
         PROMISE(runs == 1 && rsp != 0, "the red zone was overwritten, or no handler ran: %d", (int)runs);
         PROMISE(rsp == (uint64_t)seen_at.rsp, "%lx %llx", rsp, seen_at.rsp);
-        PROMISE(seen_at.handler_rsp % 16 == 0, "frame address %lx", seen_at.handler_rsp); /* pushed RBP: 16 below the call's alignment */
-        PROMISE(!(seen_at.handler_flags & DIRECTION_FLAG) && (seen_at.flags & DIRECTION_FLAG), "%llx %llx", seen_at.handler_flags, seen_at.flags);
-        PROMISE(seen.si_signo == SIGUSR1 && seen.si_code == SI_USER && seen.si_pid == getpid(), "%d %d", seen.si_code, seen.si_pid);
+        /* pushed RBP: 16 below the call's alignment */
+        PROMISE(seen_at.handler_rsp % 16 == 0, "frame address %lx", seen_at.handler_rsp);
+        PROMISE(!(seen_at.handler_flags & DIRECTION_FLAG) && (seen_at.flags & DIRECTION_FLAG), "%llx %llx",
+                seen_at.handler_flags, seen_at.flags);
+        PROMISE(seen.si_signo == SIGUSR1 && seen.si_code == SI_USER && seen.si_pid == getpid(), "%d %d",
+                seen.si_code, seen.si_pid);
     }
 }
 
@@ -321,7 +381,7 @@ static struct {
     uint64_t features, address;
 } state_note;
 
-static void look_at_state(int signal, siginfo_t *info, void *context)
+static void note_state(int signal, siginfo_t *info, void *context)
 {
     const ucontext_t *user = context;
     const char *state = (const char *)user->uc_mcontext.fpregs;
@@ -335,19 +395,23 @@ static void look_at_state(int signal, siginfo_t *info, void *context)
         memcpy(&state_note.end, state + state_note.state_bytes, 4);
     state_note.address = (uint64_t)state;
     PROMISE(user->uc_flags == (state_note.magic ? 7 : 6), "%lx", user->uc_flags);
-    PROMISE(user->uc_mcontext.gregs[REG_CSGSFS] >> 48 == 0x1b || user->uc_mcontext.gregs[REG_CSGSFS] >> 48 == 0x2b, "%llx", user->uc_mcontext.gregs[REG_CSGSFS]);
+    PROMISE(user->uc_mcontext.gregs[REG_CSGSFS] >> 48 == 0x1b ||
+                user->uc_mcontext.gregs[REG_CSGSFS] >> 48 == 0x2b,
+            "%llx", user->uc_mcontext.gregs[REG_CSGSFS]);
 }
 
 static void vector_state_stands_where_linux_puts_it(void)
 {
-    install(SIGUSR1, look_at_state, 0);
+    install(SIGUSR1, note_state, 0);
     raise(SIGUSR1);
     PROMISE(state_note.address % 64 == 0, "%lx", state_note.address);
     if (width_bytes == 16)
         return; /* there may be no XSAVE */
-    PROMISE(state_note.magic == 0x46505853 && state_note.end == 0x46505845, "%x %x", state_note.magic, state_note.end);
-    PROMISE((state_note.features & 7) == 7 && state_note.state_bytes >= 832 && state_note.extended == state_note.state_bytes + 4, "%lx %u %u", state_note.features,
-            state_note.state_bytes, state_note.extended);
+    PROMISE(state_note.magic == 0x46505853 && state_note.end == 0x46505845, "%x %x", state_note.magic,
+            state_note.end);
+    PROMISE((state_note.features & 7) == 7 && state_note.state_bytes >= 832 &&
+                state_note.extended == state_note.state_bytes + 4,
+            "%lx %u %u", state_note.features, state_note.state_bytes, state_note.extended);
 }
 
 /* ---- Flags of sigaction, masks, nesting ---- */
@@ -387,8 +451,9 @@ static void flags_of_sigaction_hold(void)
 
     install(SIGUSR2, note, SA_NOCLDSTOP | SA_NOCLDWAIT | SA_RESTART);
     sigaction(SIGUSR2, NULL, &old);
-    PROMISE((old.sa_flags & (SA_SIGINFO | SA_NOCLDSTOP | SA_NOCLDWAIT | SA_RESTART)) == (SA_SIGINFO | SA_NOCLDSTOP | SA_NOCLDWAIT | SA_RESTART), "%x",
-            old.sa_flags);
+    PROMISE((old.sa_flags & (SA_SIGINFO | SA_NOCLDSTOP | SA_NOCLDWAIT | SA_RESTART)) ==
+                (SA_SIGINFO | SA_NOCLDSTOP | SA_NOCLDWAIT | SA_RESTART),
+            "%x", old.sa_flags);
     PROMISE(sigaction(SIGKILL, &old, NULL) < 0 && errno == EINVAL, "SIGKILL was caught");
     PROMISE(sigaction(SIGSTOP, &old, NULL) < 0 && errno == EINVAL, "SIGSTOP was caught");
 
@@ -468,17 +533,20 @@ static void alternate_stacks_hold(void)
     sigaltstack(&stack, NULL); /* what the handler has set instead */
     install(SIGUSR1, note_stack, SA_ONSTACK);
     raise(SIGUSR1);
-    PROMISE(on_alternate(seen_at.handler_rsp) && inside.ss_flags == SS_ONSTACK && set_inside == EPERM, "%lx flags %x error %d", seen_at.handler_rsp,
-            inside.ss_flags, set_inside);
+    PROMISE(on_alternate(seen_at.handler_rsp) && inside.ss_flags == SS_ONSTACK && set_inside == EPERM,
+            "%lx flags %x error %d", seen_at.handler_rsp, inside.ss_flags, set_inside);
     sigaltstack(NULL, &old);
-    PROMISE(old.ss_flags == 0 && old.ss_sp == alternate && old.ss_size == ALTERNATE_BYTES, "%x", old.ss_flags);
+    PROMISE(old.ss_flags == 0 && old.ss_sp == alternate && old.ss_size == ALTERNATE_BYTES, "%x",
+            old.ss_flags);
 
     stack.ss_flags = (int)(1U << 31); /* SS_AUTODISARM */
     PROMISE(sigaltstack(&stack, NULL) == 0, "%d", errno);
     raise(SIGUSR1);
-    PROMISE(on_alternate(seen_at.handler_rsp) && (inside.ss_flags & SS_DISABLE) && set_inside == 0, "%x %d", inside.ss_flags, set_inside);
+    PROMISE(on_alternate(seen_at.handler_rsp) && (inside.ss_flags & SS_DISABLE) && set_inside == 0, "%x %d",
+            inside.ss_flags, set_inside);
     sigaltstack(NULL, &old);
-    PROMISE((unsigned)old.ss_flags == 1U << 31 && old.ss_size == ALTERNATE_BYTES, "%x: comes back with the frame", old.ss_flags);
+    PROMISE((unsigned)old.ss_flags == 1U << 31 && old.ss_size == ALTERNATE_BYTES,
+            "%x: comes back with the frame", old.ss_flags);
 
     stack.ss_flags = SS_DISABLE;
     PROMISE(sigaltstack(&stack, NULL) == 0, "%d", errno);
@@ -494,7 +562,7 @@ static void overflow_alternate_stack(void)
     stack.ss_sp = (char *)stack.ss_sp + ALTERNATE_BYTES; /* what lies below could be written */
     sigaltstack(&stack, NULL);
     install(SIGUSR1, overflow, SA_ONSTACK | SA_NODEFER);
-    install(SIGSEGV, note_and_leave, SA_ONSTACK);
+    install(SIGSEGV, note_and_jump_out, SA_ONSTACK);
     raise(SIGUSR1);
 }
 
@@ -534,7 +602,9 @@ static void real_time_signals_queue_in_order(void)
         sigqueue(getpid(), SIGRTMIN, (union sigval){ .sival_ptr = (void *)i });
     }
     PROMISE(arrived == 0, "%u", arrived);
-    PROMISE(sigtimedwait(&mask, &info, &none) == SIGRTMIN && info.si_value.sival_ptr == (void *)0 && info.si_code == SI_QUEUE, "%p", info.si_value.sival_ptr);
+    PROMISE(sigtimedwait(&mask, &info, &none) == SIGRTMIN && info.si_value.sival_ptr == (void *)0 &&
+                info.si_code == SI_QUEUE,
+            "%p", info.si_value.sival_ptr);
     sigprocmask(SIG_UNBLOCK, &mask, NULL);
     PROMISE(arrived == 19, "%u", arrived);
     unsigned low = 0, high = 0;
@@ -546,14 +616,15 @@ static void real_time_signals_queue_in_order(void)
             PROMISE(values[i] == 100 + (long)high++, "%ld", values[i]);
     }
 
-    /* The queue has an end, of which RLIMIT_SIGPENDING tells; on Linux the user's others count, too. */
+    /* The queue has an end, which RLIMIT_SIGPENDING sets; on Linux the user's others count, too. */
     getrlimit(RLIMIT_SIGPENDING, &limit);
     PROMISE(limit.rlim_cur >= 32, "%lu", (unsigned long)limit.rlim_cur);
     sigprocmask(SIG_BLOCK, &mask, NULL);
     while (sent < 100000 && (result = sigqueue(getpid(), SIGRTMIN, (union sigval){ .sival_int = 1 })) == 0)
         sent++;
-    PROMISE((result == -1 && errno == EAGAIN && sent <= limit.rlim_cur && sent >= limit.rlim_cur / 2) || limit.rlim_cur > 100000 || sent > 1000, "%u of %lu", sent,
-            (unsigned long)limit.rlim_cur);
+    PROMISE((result == -1 && errno == EAGAIN && sent <= limit.rlim_cur && sent >= limit.rlim_cur / 2) ||
+                limit.rlim_cur > 100000 || sent > 1000,
+            "%u of %lu", sent, (unsigned long)limit.rlim_cur);
     while (sigtimedwait(&mask, NULL, &none) > 0)
         sent--;
     PROMISE(sent == 0, "%u are missing", sent);
@@ -564,7 +635,8 @@ static void real_time_signals_queue_in_order(void)
     info.si_code = SI_QUEUE, info.si_value.sival_int = 5;
     PROMISE(syscall(SYS_rt_tgsigqueueinfo, getpid(), getpid(), SIGRTMIN, &info) == 0, "%d", errno);
     memset(&info, 0, sizeof(info));
-    PROMISE(sigwaitinfo(&mask, &info) == SIGRTMIN && info.si_value.sival_int == 5, "%d", info.si_value.sival_int);
+    PROMISE(sigwaitinfo(&mask, &info) == SIGRTMIN && info.si_value.sival_int == 5, "%d",
+            info.si_value.sival_int);
     sigprocmask(SIG_UNBLOCK, &mask, NULL);
 
     PROMISE(syscall(SYS_kill, getpid(), 65) < 0 && errno == EINVAL, "%d", errno);
@@ -581,7 +653,7 @@ int main(int count, char **arguments)
         overflow_alternate_stack();
         return 0;
     }
-    faults_tell_what_happened();
+    faults_report_what_happened();
     handlers_leave_every_register_as_it_was();
     general_registers_stay();
     handlers_may_change_what_they_return_to();

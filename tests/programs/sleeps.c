@@ -2,14 +2,16 @@
 /*
  * sleeps.c: what a program sees of the node's timers. The first argument says which part:
  *
- *   late SLACK COUNT   sleeps of all kinds with this bound (ns; 0: the node's own): never early; prints the extremes of their lateness
+ *   late SLACK COUNT   sleeps of all kinds with this bound (ns; 0: the node's own): never early; prints the
+ *                      extremes of their lateness
  *   bad                times and clocks that are none
  *   slack              the bound of a thread: PR_SET_TIMERSLACK, PR_GET_TIMERSLACK
  *   proc               /proc/tacet/timers and clockevents, read and written
  *   account            user, system and idle time
  *   quiet SECONDS      after the last timer, computes so long and counts the kernel's entries
  *   huge               rank r sleeps for one of several almost endless times; the last rank watches
- *   periodic           the first rank sleeps 1000 times a second; the others compute meanwhile and count entries
+ *   periodic           the first rank sleeps 1000 times a second; the others compute meanwhile and count
+ *                      entries
  */
 #define _GNU_SOURCE
 #include "promise.h"
@@ -84,7 +86,9 @@ enum kind { NANOSLEEP, RELATIVE, ABSOLUTE, ABSOLUTE_DAY, ABSOLUTE_BOOT, POLL, PP
 /* Waits at least `ns`; returns how much longer it was, by the clock that the wait is of. */
 static int64_t wait_lateness(enum kind kind, int64_t ns)
 {
-    static const clockid_t clocks[KINDS] = { [ABSOLUTE_DAY] = CLOCK_REALTIME, [ABSOLUTE_BOOT] = CLOCK_BOOTTIME };
+    static const clockid_t clocks[KINDS] = {
+        [ABSOLUTE_DAY] = CLOCK_REALTIME, [ABSOLUTE_BOOT] = CLOCK_BOOTTIME
+    };
     clockid_t clock = kind == ABSOLUTE_DAY || kind == ABSOLUTE_BOOT ? clocks[kind] : CLOCK_MONOTONIC;
     struct timespec request = timespec_of(ns);
     int64_t start = clock_ns(clock);
@@ -117,27 +121,29 @@ static int64_t wait_lateness(enum kind kind, int64_t ns)
 static void late(unsigned long slack_ns, int count)
 {
     static const int64_t lengths_ns[] = { 1, 999, 10000, 50000, 123457, 1000000, 3000001, 20000000 };
-    int64_t least = INT64_MAX, most = INT64_MIN, most_absolute = INT64_MIN;
+    int64_t minimum = INT64_MAX, maximum = INT64_MIN, max_absolute = INT64_MIN;
 
     PROMISE(slack_ns == 0 || prctl(PR_SET_TIMERSLACK, slack_ns) == 0, "the slack is set");
     for (int i = 0; i < count; i++) {
         int64_t lateness = wait_lateness((enum kind)(i % KINDS), lengths_ns[i / KINDS % 8] + i);
 
-        least = lateness < least ? lateness : least;
-        most = lateness > most ? lateness : most;
+        minimum = lateness < minimum ? lateness : minimum;
+        maximum = lateness > maximum ? lateness : maximum;
         if (i % KINDS == ABSOLUTE)
-            most_absolute = lateness > most_absolute ? lateness : most_absolute;
+            max_absolute = lateness > max_absolute ? lateness : max_absolute;
     }
-    PROMISE(least >= 0, "a wait was %ld ns early", (long)-least);
+    PROMISE(minimum >= 0, "a wait was %ld ns early", (long)-minimum);
 
     /* Whoever is late already is not held up. */
     struct timespec past = timespec_of(now_ns() - 1000), zero = { 0, 0 };
     int64_t start = now_ns();
-    PROMISE(raw(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, (long)&past, 0) == 0, "a time that is past");
+    PROMISE(raw(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, (long)&past, 0) == 0,
+            "a time that is past");
     PROMISE(raw(SYS_clock_nanosleep, CLOCK_REALTIME, TIMER_ABSTIME, (long)&zero, 0) == 0, "1970");
-    PROMISE(raw(SYS_poll, 0, 0, 0, 0) == 0 && raw(SYS_ppoll, 0, 0, (long)&zero, 0) == 0, "polls that do not wait");
-    printf("late_min_ns %ld\nlate_max_ns %ld\nlate_absolute_max_ns %ld\npast_ns %ld\n", (long)least, (long)most, (long)most_absolute,
-           (long)(now_ns() - start));
+    PROMISE(raw(SYS_poll, 0, 0, 0, 0) == 0 && raw(SYS_ppoll, 0, 0, (long)&zero, 0) == 0,
+            "polls that do not wait");
+    printf("late_min_ns %ld\nlate_max_ns %ld\nlate_absolute_max_ns %ld\npast_ns %ld\n", (long)minimum,
+           (long)maximum, (long)max_absolute, (long)(now_ns() - start));
 }
 
 /* ---- bad ---- */
@@ -145,11 +151,17 @@ static void late(unsigned long slack_ns, int count)
 static void bad(void)
 {
     static const struct timespec wrong[] = {
-        { -1, 0 }, { 0, -1 }, { 0, NS_PER_S }, { 1, LONG_MAX }, { LONG_MIN, 0 }, { 0, LONG_MIN }, { -1, 999999999 }, { LONG_MAX, NS_PER_S }, { LONG_MAX, -1 },
+        { -1, 0 },       { 0, -1 },         { 0, NS_PER_S },        { 1, LONG_MAX },  { LONG_MIN, 0 },
+        { 0, LONG_MIN }, { -1, 999999999 }, { LONG_MAX, NS_PER_S }, { LONG_MAX, -1 },
     };
     const struct timespec right = { 0, 1000 };
-    static const int refused[] = { CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID, CLOCK_MONOTONIC_RAW, CLOCK_REALTIME_COARSE, CLOCK_MONOTONIC_COARSE,
-                                   12, 99, -1, INT_MAX, INT_MIN };
+    // clang-format off
+    static const int refused[] = {
+        CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID, CLOCK_MONOTONIC_RAW, CLOCK_REALTIME_COARSE,
+        CLOCK_MONOTONIC_COARSE, 12, 99, -1, INT_MAX, INT_MIN,
+    };
+    // clang-format on
+    static const long nowhere[] = { 8, 0x123456789000, (long)0xffffffff80200000 };
     struct pollfd unknown = { 77, POLLIN, 0 }, nobody = { -1, POLLIN, 0 };
     int64_t start = now_ns();
 
@@ -157,24 +169,31 @@ static void bad(void)
         long at = (long)&wrong[i];
 
         PROMISE(raw(SYS_nanosleep, at, 0, 0, 0) == -EINVAL, "nanosleep of time %u", i);
-        PROMISE(raw(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, at, 0) == -EINVAL, "clock_nanosleep of time %u", i);
-        PROMISE(raw(SYS_clock_nanosleep, CLOCK_REALTIME, TIMER_ABSTIME, at, 0) == -EINVAL, "until time %u", i);
+        PROMISE(raw(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, at, 0) == -EINVAL, "clock_nanosleep of time %u",
+                i);
+        PROMISE(raw(SYS_clock_nanosleep, CLOCK_REALTIME, TIMER_ABSTIME, at, 0) == -EINVAL, "until time %u",
+                i);
         PROMISE(raw(SYS_ppoll, 0, 0, at, 0) == -EINVAL, "ppoll of time %u", i);
     }
     for (unsigned i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
         long result = raw(SYS_clock_nanosleep, refused[i], 0, (long)&right, 0);
 
-        PROMISE(result == -EINVAL || result == -EOPNOTSUPP, "a sleep by clock %d answers %ld", refused[i], result);
+        PROMISE(result == -EINVAL || result == -EOPNOTSUPP, "a sleep by clock %d answers %ld", refused[i],
+                result);
     }
-    for (long address = 8; address; address = address == 8 ? 0x123456789000 : address == 0x123456789000 ? (long)0xffffffff80200000 : 0) {
+    for (unsigned i = 0; i < sizeof(nowhere) / sizeof(nowhere[0]); i++) {
+        long address = nowhere[i];
+
         PROMISE(raw(SYS_nanosleep, address, 0, 0, 0) == -EFAULT, "nanosleep at %lx", address);
-        PROMISE(raw(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, address, 0) == -EFAULT, "clock_nanosleep at %lx", address);
+        PROMISE(raw(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, address, 0) == -EFAULT, "clock_nanosleep at %lx",
+                address);
         PROMISE(raw(SYS_ppoll, 0, 0, address, 0) == -EFAULT, "ppoll at %lx", address);
         PROMISE(raw(SYS_poll, address, 1, 10, 0) == -EFAULT, "poll of a list at %lx", address);
     }
     PROMISE(raw(SYS_nanosleep, 0, 0, 0, 0) == -EFAULT, "nanosleep at 0");
     PROMISE(raw(SYS_poll, (long)&unknown, 1UL << 30, 0, 0) == -EINVAL, "a list without end");
-    PROMISE(raw(SYS_poll, (long)&unknown, 1, -1, 0) == 1 && unknown.revents == POLLNVAL, "a descriptor that is not there is told at once");
+    PROMISE(raw(SYS_poll, (long)&unknown, 1, -1, 0) == 1 && unknown.revents == POLLNVAL,
+            "a descriptor that is not open is reported at once");
     PROMISE(raw(SYS_poll, (long)&nobody, 1, 5, 0) == 0 && nobody.revents == 0, "nobody to wait for");
     PROMISE(now_ns() - start >= 5 * NS_PER_MS, "that took its 5 ms");
 }
@@ -186,7 +205,8 @@ static void slack(void)
     PROMISE(node > 0, "the node's own bound: %d", node);
     PROMISE(prctl(PR_SET_TIMERSLACK, 1UL) == 0 && prctl(PR_GET_TIMERSLACK) == 1, "exact");
     PROMISE(prctl(PR_SET_TIMERSLACK, 123456UL) == 0 && prctl(PR_GET_TIMERSLACK) == 123456, "as it was set");
-    PROMISE(prctl(PR_SET_TIMERSLACK, 0UL) == 0 && prctl(PR_GET_TIMERSLACK) == node, "0 restores the node's own");
+    PROMISE(prctl(PR_SET_TIMERSLACK, 0UL) == 0 && prctl(PR_GET_TIMERSLACK) == node,
+            "0 restores the node's own");
     printf("slack %d\n", node);
 }
 
@@ -218,8 +238,11 @@ static long file_write(const char *path, const char *words, size_t bytes)
 static void proc(void)
 {
     static const char devices[] = "/proc/tacet/clockevents", timers[] = "/proc/tacet/timers";
-    static const char *const wrong[] = { "lapic", "lapic ", "lapic x", "lapic -1", "lapic 1001", "lapic 1 2", "hpet 5", " 5", "lapic5", "lapic 99999999999999999999",
-                                         "LAPIC 5", "\n", "lapic 5\n\n" };
+    static const char *const wrong[] = {
+        "lapic",     "lapic ", "lapic x",    "lapic -1", "lapic 1001",
+        "lapic 1 2", "hpet 5", " 5",         "lapic5",   "lapic 99999999999999999999",
+        "LAPIC 5",   "\n",     "lapic 5\n\n"
+    };
     static char long_line[5000];
 
     file_read(devices);
@@ -245,7 +268,8 @@ static void proc(void)
 
     file_read(timers);
     PROMISE(strstr(text, "latency_bound_ns ") == text, "timers begins with the bound: %s", text);
-    PROMISE(strstr(text, "cpu0 pending 0 armed_ns none device lapic arms "), "nothing pending, nothing armed: %s", text);
+    PROMISE(strstr(text, "cpu0 pending 0 armed_ns none device lapic arms "),
+            "nothing pending, nothing armed: %s", text);
     printf("%s", text);
 }
 
@@ -273,7 +297,8 @@ static struct times_of since(const struct times_of *start)
 {
     struct times_of now = times_now();
 
-    return (struct times_of){ now.wall - start->wall, now.user - start->user, now.system - start->system, now.cpu - start->cpu, now.thread - start->thread };
+    return (struct times_of){ now.wall - start->wall, now.user - start->user, now.system - start->system,
+                              now.cpu - start->cpu, now.thread - start->thread };
 }
 
 static bool near(int64_t a, int64_t b, int64_t within)
@@ -291,7 +316,8 @@ static void account(void)
     nanosleep(&nap, NULL);
     asleep = since(&start);
     PROMISE(asleep.wall >= 100 * NS_PER_MS, "slept %ld ns", (long)asleep.wall);
-    PROMISE(asleep.user + asleep.system < tolerance, "asleep: user %ld, system %ld ns", (long)asleep.user, (long)asleep.system);
+    PROMISE(asleep.user + asleep.system < tolerance, "asleep: user %ld, system %ld ns", (long)asleep.user,
+            (long)asleep.system);
     PROMISE(asleep.cpu < tolerance && asleep.thread < tolerance, "asleep: clock %ld ns", (long)asleep.cpu);
 
     start = times_now();
@@ -299,24 +325,29 @@ static void account(void)
     computing = since(&start);
     PROMISE(near(computing.user, 50 * NS_PER_MS, tolerance), "computed: user %ld ns", (long)computing.user);
     PROMISE(computing.system < tolerance, "computed: system %ld ns", (long)computing.system);
-    PROMISE(near(computing.cpu, computing.wall, tolerance) && near(computing.thread, computing.wall, tolerance), "clock %ld of %ld ns", (long)computing.cpu,
-            (long)computing.wall);
+    PROMISE(near(computing.cpu, computing.wall, tolerance) &&
+                near(computing.thread, computing.wall, tolerance),
+            "clock %ld of %ld ns", (long)computing.cpu, (long)computing.wall);
 
     start = times_now();
     for (int i = 0; i < 1000; i++)
         now_ns();
     calling = since(&start);
-    PROMISE(calling.system > calling.wall / 4, "in the kernel %ld of %ld ns", (long)calling.system, (long)calling.wall);
-    PROMISE(near(calling.user + calling.system, calling.wall, tolerance), "calls: %ld + %ld of %ld ns", (long)calling.user, (long)calling.system,
+    PROMISE(calling.system > calling.wall / 4, "in the kernel %ld of %ld ns", (long)calling.system,
             (long)calling.wall);
+    PROMISE(near(calling.user + calling.system, calling.wall, tolerance), "calls: %ld + %ld of %ld ns",
+            (long)calling.user, (long)calling.system, (long)calling.wall);
 
     struct times_of now = times_now();
-    PROMISE(near(now.user + now.system, now.cpu, tolerance), "in all: user %ld + system %ld, clock %ld ns", (long)now.user, (long)now.system, (long)now.cpu);
-    PROMISE(times(&ticks) >= 0 && near(ticks.tms_utime * 10 * NS_PER_MS, now.user, 11 * NS_PER_MS), "times: user %ld ticks", (long)ticks.tms_utime);
-    PROMISE(near(ticks.tms_stime * 10 * NS_PER_MS, now.system, 11 * NS_PER_MS), "times: system %ld ticks", (long)ticks.tms_stime);
+    PROMISE(near(now.user + now.system, now.cpu, tolerance), "in all: user %ld + system %ld, clock %ld ns",
+            (long)now.user, (long)now.system, (long)now.cpu);
+    PROMISE(times(&ticks) >= 0 && near(ticks.tms_utime * 10 * NS_PER_MS, now.user, 11 * NS_PER_MS),
+            "times: user %ld ticks", (long)ticks.tms_utime);
+    PROMISE(near(ticks.tms_stime * 10 * NS_PER_MS, now.system, 11 * NS_PER_MS), "times: system %ld ticks",
+            (long)ticks.tms_stime);
     PROMISE(near(clock() * 1000L, now.cpu, 2 * tolerance), "clock() %ld us", (long)clock());
-    printf("asleep_user_ns %ld\nasleep_system_ns %ld\ncomputing_user_ns %ld\ncomputing_system_ns %ld\n", (long)asleep.user, (long)asleep.system,
-           (long)computing.user, (long)computing.system);
+    printf("asleep_user_ns %ld\nasleep_system_ns %ld\ncomputing_user_ns %ld\ncomputing_system_ns %ld\n",
+           (long)asleep.user, (long)asleep.system, (long)computing.user, (long)computing.system);
 }
 
 /* ---- Silence ---- */
@@ -337,12 +368,17 @@ static void quiet(uint64_t seconds)
 
 static void huge(void)
 {
-    static const struct timespec endless[] = { { LONG_MAX, 999999999 }, { 18446744073, 709551615 }, { 18446744073, 709551616 }, { 9223372036, 854775807 },
+    static const struct timespec endless[] = { { LONG_MAX, 999999999 },
+                                               { 18446744073, 709551615 },
+                                               { 18446744073, 709551616 },
+                                               { 9223372036, 854775807 },
                                                { 100000000000, 0 } };
     unsigned rank = here(), last = tacet_node()->cpu_count - 1;
 
     if (rank < last) {
-        long result = rank == 0 ? raw(SYS_poll, 0, 0, -1, 0) : rank == 1 ? raw(SYS_ppoll, 0, 0, 0, 0) : raw(SYS_nanosleep, (long)&endless[rank % 5], 0, 0, 0);
+        long result = rank == 0   ? raw(SYS_poll, 0, 0, -1, 0)
+                      : rank == 1 ? raw(SYS_ppoll, 0, 0, 0, 0)
+                                  : raw(SYS_nanosleep, (long)&endless[rank % 5], 0, 0, 0);
 
         PROMISE(false, "rank %u woke up: %ld", rank, result);
         return;
@@ -358,7 +394,8 @@ static void periodic(void)
     uint64_t beats = tacet_counters(0)->interrupts[TIMER];
 
     if (rank == 0) {
-        /* Until all the others have seen enough; each tells so by a fault, for there are no others here. */
+        /* Until all the others have seen enough; each signals that by a page fault: the program makes no
+         * others. */
         for (uint32_t cpu = 1; cpu < tacet_node()->cpu_count; cpu++) {
             while (tacet_counters(cpu)->exceptions[14] == 0) {
                 struct timespec at = timespec_of((now_ns() / NS_PER_MS + 1) * NS_PER_MS);

@@ -55,16 +55,21 @@ static void bounds_try(uint64_t address, uint64_t bytes)
     unsigned char byte[1];
     long got;
 
-#define ANSWERS(call, a, b, c) PROMISE((got = (call), one_of(got, a, b, c)), "%#lx, %#lx bytes: %ld", address, bytes, got)
+#define ANSWERS(call, a, b, c) \
+    PROMISE((got = (call), one_of(got, a, b, c)), "%#lx, %#lx bytes: %ld", address, bytes, got)
     ANSWERS(raw(SYS_munmap, address, bytes, 0, 0, 0), -EINVAL, -EINVAL, -EINVAL);
     ANSWERS(raw(SYS_mmap, address, bytes, PROT_READ, flags, -1UL), -EINVAL, -ENOMEM, -ENOMEM);
-    ANSWERS(raw(SYS_mmap, address, bytes, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1UL), -EINVAL, -ENOMEM, -ENOMEM);
+    ANSWERS(raw(SYS_mmap, address, bytes, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1UL), -EINVAL, -ENOMEM,
+            -ENOMEM);
     ANSWERS(raw(SYS_mprotect, address, bytes, PROT_READ, 0, 0), none, -ENOMEM, aligned ? -ENOMEM : -EINVAL);
-    ANSWERS(raw(SYS_madvise, address, bytes, MADV_DONTNEED, 0, 0), none, -ENOMEM, aligned ? -ENOMEM : -EINVAL);
+    ANSWERS(raw(SYS_madvise, address, bytes, MADV_DONTNEED, 0, 0), none, -ENOMEM,
+            aligned ? -ENOMEM : -EINVAL);
     ANSWERS(raw(SYS_madvise, address, bytes, MADV_REMOVE, 0, 0), none, -ENOMEM, aligned ? -ENOMEM : -EINVAL);
-    ANSWERS(raw(SYS_madvise, address, bytes, MADV_WILLNEED, 0, 0), none, -ENOMEM, aligned ? -ENOMEM : -EINVAL);
+    ANSWERS(raw(SYS_madvise, address, bytes, MADV_WILLNEED, 0, 0), none, -ENOMEM,
+            aligned ? -ENOMEM : -EINVAL);
     ANSWERS(raw(SYS_msync, address, bytes, MS_SYNC, 0, 0), none, -ENOMEM, aligned ? -ENOMEM : -EINVAL);
-    ANSWERS(raw(SYS_mincore, address, bytes, (uint64_t)byte, 0, 0), none, -ENOMEM, aligned ? -ENOMEM : -EINVAL);
+    ANSWERS(raw(SYS_mincore, address, bytes, (uint64_t)byte, 0, 0), none, -ENOMEM,
+            aligned ? -ENOMEM : -EINVAL);
     ANSWERS(raw(SYS_mlock, address, bytes, 0, 0, 0), bytes || !aligned ? -EINVAL : 0, -ENOMEM, -ENOMEM);
     ANSWERS(raw(SYS_munlock, address, bytes, 0, 0, 0), bytes || !aligned ? -EINVAL : 0, -ENOMEM, -ENOMEM);
     ANSWERS(raw(SYS_mremap, address, bytes, 2 * PAGE, MREMAP_MAYMOVE, 0), -EINVAL, -EFAULT, -EFAULT);
@@ -87,8 +92,11 @@ static void bounds(void)
                                           0xffffffff80000000UL,
                                           -PAGE,
                                           -1UL };
-    static const uint64_t lengths[] = { 0, 1, PAGE - 1, PAGE, PAGE + 1, 1UL << 21, 1UL << 30, LIMIT - PAGE, LIMIT, 1UL << 47, 1UL << 63, -PAGE, -PAGE + 1, -1UL };
-    const unsigned address_count = sizeof(addresses) / sizeof(addresses[0]), length_count = sizeof(lengths) / sizeof(lengths[0]);
+    static const uint64_t lengths[] = { 0,         1,         PAGE - 1,     PAGE,  PAGE + 1,
+                                        1UL << 21, 1UL << 30, LIMIT - PAGE, LIMIT, 1UL << 47,
+                                        1UL << 63, -PAGE,     -PAGE + 1,    -1UL };
+    const unsigned address_count = sizeof(addresses) / sizeof(addresses[0]),
+                   length_count = sizeof(lengths) / sizeof(lengths[0]);
     uint64_t before = free_memory();
     char *heap = sbrk(0);
 
@@ -104,8 +112,11 @@ static void bounds(void)
     for (uint64_t end = LIMIT; end <= LIMIT + (2UL << 20); end += 1UL << 20) {
         uint64_t start = LIMIT - 2 * PAGE;
 
-        PROMISE(raw(SYS_munmap, start, end - start + PAGE, 0, 0, 0) == -EINVAL, "munmap up to %#lx", end + PAGE);
-        PROMISE(raw(SYS_mmap, start, end - start + PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1UL) == -ENOMEM, "mmap");
+        PROMISE(raw(SYS_munmap, start, end - start + PAGE, 0, 0, 0) == -EINVAL, "munmap up to %#lx",
+                end + PAGE);
+        PROMISE(raw(SYS_mmap, start, end - start + PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+                    -1UL) == -ENOMEM,
+                "mmap");
         PROMISE(raw(SYS_mprotect, start, end - start + PAGE, PROT_NONE, 0, 0) == -ENOMEM, "mprotect");
     }
 
@@ -113,20 +124,26 @@ static void bounds(void)
     char *source = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     source[7] = 7;
     for (unsigned a = 0; a < address_count; a++)
-        PROMISE(raw(SYS_mremap, (uint64_t)source, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, addresses[a]) == -EINVAL && source[7] == 7, "to %#lx",
-                addresses[a]);
+        PROMISE(raw(SYS_mremap, (uint64_t)source, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, addresses[a]) ==
+                        -EINVAL &&
+                    source[7] == 7,
+                "to %#lx", addresses[a]);
     munmap(source, PAGE);
 
     /* The last page that there is, and hints that cannot be taken. */
-    char *last = mmap((void *)(LIMIT - PAGE), PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    char *last = mmap((void *)(LIMIT - PAGE), PAGE, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     PROMISE(last == (char *)(LIMIT - PAGE) && (last[PAGE - 1] = 1), "the last page");
     munmap(last, PAGE);
     for (unsigned a = 0; a < address_count; a++) {
-        char *hinted = mmap((void *)addresses[a], PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        PROMISE(hinted != MAP_FAILED && (uint64_t)hinted >= PAGE && (uint64_t)hinted < LIMIT && hinted[0] == 0, "hint %#lx: %p", addresses[a], (void *)hinted);
+        char *hinted =
+            mmap((void *)addresses[a], PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        PROMISE(hinted != MAP_FAILED && (uint64_t)hinted >= PAGE && (uint64_t)hinted < LIMIT &&
+                    hinted[0] == 0,
+                "hint %#lx: %p", addresses[a], (void *)hinted);
         munmap(hinted, PAGE);
     }
-    PROMISE(free_memory() == before, "%ld bytes are gone", (long)(before - free_memory()));
+    PROMISE(free_memory() == before, "%ld bytes are missing", (long)(before - free_memory()));
 }
 
 /* ---- calls ---- */
@@ -138,30 +155,39 @@ static void *map(size_t bytes, int rights, int flags)
 
 static void flags_of_mmap(void)
 {
-    static const int harmless[] = { MAP_POPULATE, MAP_LOCKED, MAP_NORESERVE, MAP_STACK, MAP_GROWSDOWN, MAP_NONBLOCK };
+    static const int harmless[] = { MAP_POPULATE, MAP_LOCKED,    MAP_NORESERVE,
+                                    MAP_STACK,    MAP_GROWSDOWN, MAP_NONBLOCK };
 
     for (unsigned i = 0; i < sizeof(harmless) / sizeof(harmless[0]); i++) {
         char *at = map(3 * PAGE, PROT_READ | PROT_WRITE, harmless[i]);
-        PROMISE(at != MAP_FAILED && at[3 * PAGE - 1] == 0 && munmap(at, 3 * PAGE) == 0, "flag %#x", harmless[i]);
+        PROMISE(at != MAP_FAILED && at[3 * PAGE - 1] == 0 && munmap(at, 3 * PAGE) == 0, "flag %#x",
+                harmless[i]);
     }
     char *huge = map(PAGE, PROT_READ | PROT_WRITE, MAP_HUGETLB | 21 << 26);
-    PROMISE(huge != MAP_FAILED && (uint64_t)huge % (2UL << 20) == 0 && huge[(2UL << 20) - 1] == 0, "a whole large page");
+    PROMISE(huge != MAP_FAILED && (uint64_t)huge % (2UL << 20) == 0 && huge[(2UL << 20) - 1] == 0,
+            "a whole large page");
     PROMISE(munmap(huge, 2UL << 20) == 0, "gone");
     PROMISE(map(PAGE, PROT_READ, MAP_HUGETLB | 16 << 26) == MAP_FAILED && errno == EINVAL, "64 KiB pages");
-    PROMISE(raw(SYS_mmap, 0, PAGE, PROT_READ, MAP_SHARED_VALIDATE | 0x80000 /* MAP_SYNC */, STDIN_FILENO) == -EOPNOTSUPP, "MAP_SYNC");
+    PROMISE(raw(SYS_mmap, 0, PAGE, PROT_READ, MAP_SHARED_VALIDATE | 0x80000 /* MAP_SYNC */, STDIN_FILENO) ==
+                -EOPNOTSUPP,
+            "MAP_SYNC");
     PROMISE(raw(SYS_mmap, 0, PAGE, PROT_READ, MAP_ANONYMOUS, -1UL) == -EINVAL, "no type");
     char *shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     PROMISE(shared != MAP_FAILED && (shared[5] = 5) && munmap(shared, PAGE) == 0, "shared with nobody");
-    PROMISE(raw(SYS_mprotect, (uint64_t)&shared & -PAGE, PAGE, PROT_READ | PROT_WRITE | PROT_GROWSDOWN, 0, 0) == -EINVAL, "the stack does not grow");
+    PROMISE(raw(SYS_mprotect, (uint64_t)&shared & -PAGE, PAGE, PROT_READ | PROT_WRITE | PROT_GROWSDOWN, 0,
+                0) == -EINVAL,
+            "the stack does not grow");
 
     int program = open("/proc/self/exe", O_RDONLY);
     char *text = mmap(NULL, 2 * PAGE, PROT_READ, MAP_SHARED, program, 0);
     PROMISE(text != MAP_FAILED && memcmp(text, "\177ELF", 4) == 0, "a file that nobody can write, shared");
     PROMISE(mprotect(text, PAGE, PROT_READ | PROT_WRITE) == -1 && errno == EACCES, "stays so");
-    PROMISE(mmap(NULL, PAGE, PROT_WRITE, MAP_SHARED, program, 0) == MAP_FAILED && errno == EACCES, "from the beginning");
+    PROMISE(mmap(NULL, PAGE, PROT_WRITE, MAP_SHARED, program, 0) == MAP_FAILED && errno == EACCES,
+            "from the beginning");
     munmap(text, 2 * PAGE);
     text = mmap(NULL, 2 * PAGE, PROT_READ, MAP_PRIVATE, program, 0);
-    PROMISE(text != MAP_FAILED && mprotect(text, PAGE, PROT_READ | PROT_WRITE) == 0 && (text[0] = 'x'), "a private copy can be written");
+    PROMISE(text != MAP_FAILED && mprotect(text, PAGE, PROT_READ | PROT_WRITE) == 0 && (text[0] = 'x'),
+            "a private copy can be written");
     munmap(text, 2 * PAGE);
     close(program);
 }
@@ -172,12 +198,19 @@ static void moves(void)
 
     memset(from, 3, 4 * PAGE);
     memset(to, 4, 8 * PAGE);
-    PROMISE(raw(SYS_mremap, (uint64_t)from, PAGE, PAGE, MREMAP_FIXED, (uint64_t)to) == -EINVAL, "FIXED without MAYMOVE");
-    PROMISE(raw(SYS_mremap, (uint64_t)from, PAGE, PAGE, MREMAP_MAYMOVE | 4 /* DONTUNMAP */, 0) == -EINVAL, "DONTUNMAP");
-    PROMISE(raw(SYS_mremap, (uint64_t)from, 2 * PAGE, 2 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, (uint64_t)from + PAGE) == -EINVAL, "onto itself");
-    PROMISE(mremap(from, 4 * PAGE, 6 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, to + PAGE) == to + PAGE, "to a place");
-    PROMISE(to[PAGE - 1] == 4 && to[PAGE] == 3 && to[5 * PAGE - 1] == 3 && to[5 * PAGE] == 0 && to[7 * PAGE - 1] == 0 && to[7 * PAGE] == 4, "contents");
-    PROMISE(raw(SYS_msync, (uint64_t)from, PAGE, MS_SYNC, 0, 0) == -ENOMEM, "nothing is left behind");
+    PROMISE(raw(SYS_mremap, (uint64_t)from, PAGE, PAGE, MREMAP_FIXED, (uint64_t)to) == -EINVAL,
+            "FIXED without MAYMOVE");
+    PROMISE(raw(SYS_mremap, (uint64_t)from, PAGE, PAGE, MREMAP_MAYMOVE | 4 /* DONTUNMAP */, 0) == -EINVAL,
+            "DONTUNMAP");
+    PROMISE(raw(SYS_mremap, (uint64_t)from, 2 * PAGE, 2 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED,
+                (uint64_t)from + PAGE) == -EINVAL,
+            "onto itself");
+    PROMISE(mremap(from, 4 * PAGE, 6 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, to + PAGE) == to + PAGE,
+            "to a place");
+    PROMISE(to[PAGE - 1] == 4 && to[PAGE] == 3 && to[5 * PAGE - 1] == 3 && to[5 * PAGE] == 0 &&
+                to[7 * PAGE - 1] == 0 && to[7 * PAGE] == 4,
+            "contents");
+    PROMISE(raw(SYS_msync, (uint64_t)from, PAGE, MS_SYNC, 0, 0) == -ENOMEM, "nothing remains");
     munmap(to, 8 * PAGE);
 }
 
@@ -186,8 +219,12 @@ static void questions(void)
     char *at = map(4 * PAGE, PROT_READ | PROT_WRITE, 0), *none = map(600 * PAGE, PROT_NONE, 0);
     unsigned char resident[600];
 
-    PROMISE(raw(SYS_mincore, (uint64_t)at, 3 * PAGE + 1, (uint64_t)resident, 0, 0) == 0 && resident[0] == 1 && resident[3] == 1, "all there");
-    PROMISE(raw(SYS_mincore, (uint64_t)none, 600 * PAGE, (uint64_t)resident, 0, 0) == 0 && resident[0] == 0 && resident[599] == 0, "nothing there");
+    PROMISE(raw(SYS_mincore, (uint64_t)at, 3 * PAGE + 1, (uint64_t)resident, 0, 0) == 0 && resident[0] == 1 &&
+                resident[3] == 1,
+            "all there");
+    PROMISE(raw(SYS_mincore, (uint64_t)none, 600 * PAGE, (uint64_t)resident, 0, 0) == 0 && resident[0] == 0 &&
+                resident[599] == 0,
+            "nothing there");
     PROMISE(raw(SYS_mincore, (uint64_t)at, PAGE, 8, 0, 0) == -EFAULT, "an answer to nowhere");
     PROMISE(raw(SYS_msync, (uint64_t)at, PAGE, MS_SYNC | MS_ASYNC, 0, 0) == -EINVAL, "both");
     PROMISE(raw(SYS_msync, (uint64_t)at, 4 * PAGE, MS_ASYNC, 0, 0) == 0, "mapped");
@@ -195,16 +232,25 @@ static void questions(void)
     PROMISE(raw(SYS_mlock, (uint64_t)at + 5, 2 * PAGE, 0, 0, 0) == 0, "any alignment");
     PROMISE(raw(SYS_mlock, (uint64_t)at + 5, 3 * PAGE, 0, 0, 0) == -ENOMEM, "a hole");
     PROMISE(raw(SYS_munlock, (uint64_t)at, 4 * PAGE, 0, 0, 0) == -ENOMEM, "a hole");
-    PROMISE(raw(SYS_mlock2, (uint64_t)at, PAGE, 1, 0, 0) == 0 && raw(SYS_mlock2, (uint64_t)at, PAGE, 2, 0, 0) == -EINVAL, "MLOCK_ONFAULT");
-    PROMISE(raw(SYS_mlockall, MCL_CURRENT | MCL_FUTURE, 0, 0, 0, 0) == 0 && raw(SYS_mlockall, 0, 0, 0, 0, 0) == -EINVAL, "mlockall");
-    PROMISE(raw(SYS_madvise, (uint64_t)at, PAGE, MADV_REMOVE, 0, 0) == -EINVAL, "there is no file to make a hole in");
+    PROMISE(raw(SYS_mlock2, (uint64_t)at, PAGE, 1, 0, 0) == 0 &&
+                raw(SYS_mlock2, (uint64_t)at, PAGE, 2, 0, 0) == -EINVAL,
+            "MLOCK_ONFAULT");
+    PROMISE(raw(SYS_mlockall, MCL_CURRENT | MCL_FUTURE, 0, 0, 0, 0) == 0 &&
+                raw(SYS_mlockall, 0, 0, 0, 0, 0) == -EINVAL,
+            "mlockall");
+    PROMISE(raw(SYS_madvise, (uint64_t)at, PAGE, MADV_REMOVE, 0, 0) == -EINVAL,
+            "there is no file to make a hole in");
     at[9] = 9;
     PROMISE(raw(SYS_madvise, (uint64_t)at, PAGE, MADV_FREE, 0, 0) == 0 && (at[9] == 9 || at[9] == 0), "free");
     munmap(at, 3 * PAGE);
     munmap(none, 600 * PAGE);
     PROMISE(raw(SYS_membarrier, 0, 0, 0, 0, 0) == (8 | 16), "what there is");
-    PROMISE(raw(SYS_membarrier, 8, 0, 0, 0, 0) == -EPERM && raw(SYS_membarrier, 16, 0, 0, 0, 0) == 0 && raw(SYS_membarrier, 8, 0, 0, 0, 0) == 0, "registered first");
-    PROMISE(raw(SYS_membarrier, 8, 1, 0, 0, 0) == -EINVAL && raw(SYS_membarrier, 1 << 20, 0, 0, 0, 0) == -EINVAL, "unknown");
+    PROMISE(raw(SYS_membarrier, 8, 0, 0, 0, 0) == -EPERM && raw(SYS_membarrier, 16, 0, 0, 0, 0) == 0 &&
+                raw(SYS_membarrier, 8, 0, 0, 0, 0) == 0,
+            "registered first");
+    PROMISE(raw(SYS_membarrier, 8, 1, 0, 0, 0) == -EINVAL &&
+                raw(SYS_membarrier, 1 << 20, 0, 0, 0, 0) == -EINVAL,
+            "unknown");
     PROMISE(raw(SYS_mbind, (uint64_t)&at, PAGE, 0, 0, 0) == -ENOSYS, "no policy");
 }
 
@@ -226,7 +272,8 @@ static void take_away(const char *what)
     if (strcmp(what, "protect-text") == 0)
         raw(SYS_mprotect, page, 2 * PAGE, PROT_NONE, 0, 0);
     else
-        raw(SYS_munmap, strcmp(what, "unmap-stack") ? page : page - 4 * PAGE, strcmp(what, "unmap-stack") ? 2 * PAGE : 5 * PAGE, 0, 0, 0);
+        raw(SYS_munmap, strcmp(what, "unmap-stack") ? page : page - 4 * PAGE,
+            strcmp(what, "unmap-stack") ? 2 * PAGE : 5 * PAGE, 0, 0, 0);
     _exit(3); /* it was not taken */
 }
 
@@ -244,7 +291,7 @@ int main(int argc, char **argv)
         flags_of_mmap();
         moves();
         questions();
-        PROMISE(free_memory() == before, "%ld bytes are gone", (long)(before - free_memory()));
+        PROMISE(free_memory() == before, "%ld bytes are missing", (long)(before - free_memory()));
     } else {
         take_away(what);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* status.c: ends with the status that its argument tells; a second argument names a signal that it sends itself instead. */
+/* status.c: ends with the status that its argument names; a second argument names a signal that it sends
+ * itself instead. */
 #include <signal.h>
 #include <stdlib.h>
 

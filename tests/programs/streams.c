@@ -4,7 +4,8 @@
  *
  *     bytes       all 256 byte values to standard output, the same backwards to standard error
  *     mebibyte    1 MiB of a fixed pseudo-random sequence to standard output
- *     echo        standard input to standard output until its end, then how often read answered 0 to standard error
+ *     echo        standard input to standard output until its end, then how often read answered 0 to standard
+ *                 error
  *     ticks       a line, then a pause, five times: for a reader who wants to see lines as they come
  */
 #include <stdint.h>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * suicide.h: which system calls a program that makes calls at random must leave out, because the right answer would end it, block it for ever or take its
- * own ground away: by their arguments wherever possible, and by their names only where there is no other way. Shared by hostile.c and call_fuzz.c, so that a
- * call that is new in the kernel is thought about once. What is left out here is never tried by either, so each row needs its reason.
+ * suicide.h: which system calls a program that makes calls at random must leave out, because the right answer
+ * would end it, block it for ever or take its own ground away: by their arguments wherever possible, and by
+ * their names only where there is no other way. Shared by hostile.c and call_fuzz.c, so that a call that is
+ * new in the kernel is thought about once. What is left out here is never tried by either, so each row needs
+ * its reason.
  *
  * What the program knows of itself stands in a struct suicide_ground.
  */
@@ -22,17 +24,19 @@
 #include <unistd.h>
 
 struct suicide_ground {
-    uint32_t descriptors_kept; /* numbers below it stay open: the standard streams, and what was opened on purpose */
-    bool signals_ignored;      /* all that can be are, and blocked: only SIGKILL and SIGSTOP do harm */
-    bool threads;              /* there are others in this process */
-    bool words;                /* this time something may be written to the standard streams, which are slow */
+    /* numbers below it stay open: the standard streams, and what was opened on purpose */
+    uint32_t descriptors_kept;
+    bool signals_ignored; /* all that can be are, and blocked: only SIGKILL and SIGSTOP do harm */
+    bool threads;         /* there are others in this process */
+    /* this time something may be written to the standard streams, which are slow */
+    bool words;
     /* A range that may lose its content and rights, or that the kernel has to refuse. */
     bool (*range_is_safe)(uint64_t address, uint64_t bytes);
-    /* A time at an address that a wait must not be told: long, or not known. */
+    /* A time at an address that a wait must not be given: long, or not known. */
     bool (*time_is_long)(uint64_t address);
     /* The same of a struct timeval, whose microseconds may be more than a second. */
     bool (*period_is_long)(uint64_t address);
-    /* A name at an address that would be taken for a leak when it is asked for again. */
+    /* A name at an address that would be taken for a leak when it is read back. */
     bool (*name_misleads)(uint64_t address);
 };
 
@@ -44,13 +48,15 @@ static bool wait_is_long(const struct suicide_ground *ground, uint64_t time)
 
 static bool signal_is_fatal(const struct suicide_ground *ground, uint64_t number)
 {
-    return ground->signals_ignored ? (int)number == SIGKILL || (int)number == SIGSTOP : (uint32_t)number - 1 < 64;
+    return ground->signals_ignored ? (int)number == SIGKILL || (int)number == SIGSTOP
+                                   : (uint32_t)number - 1 < 64;
 }
 
 static bool futex_is_suicide(const struct suicide_ground *ground, const uint64_t *a)
 {
     switch ((uint32_t)a[1] & ~0x180U) { /* without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME */
-    case 0:                             /* FUTEX_WAIT, FUTEX_LOCK_PI, FUTEX_WAIT_BITSET, FUTEX_WAIT_REQUEUE_PI, FUTEX_LOCK_PI2 */
+    /* FUTEX_WAIT, FUTEX_LOCK_PI, FUTEX_WAIT_BITSET, FUTEX_WAIT_REQUEUE_PI, FUTEX_LOCK_PI2 */
+    case 0:
     case 6:
     case 9:
     case 11:
@@ -94,7 +100,8 @@ static bool is_suicide(long number, const uint64_t *a, const struct suicide_grou
     case SYS_chroot: /* no name means anything then */
         return true;
 
-    case SYS_kill: /* zero and below: groups of processes, this one among them; pids below its own: the ranks that look on */
+    /* zero and below: groups of processes, this one among them; pids below its own: the ranks that look on */
+    case SYS_kill:
         return (int)a[0] <= getpid() && signal_is_fatal(ground, a[1]);
     case SYS_tkill:
     case SYS_rt_sigqueueinfo:
@@ -131,7 +138,8 @@ static bool is_suicide(long number, const uint64_t *a, const struct suicide_grou
     case SYS_dup3:
         return (uint32_t)a[1] < ground->descriptors_kept || (stream && !ground->words);
     case SYS_fcntl: /* F_SETLKW, F_OFD_SETLKW may wait; without O_NONBLOCK the next read does */
-        return (stream && !ground->words) || (int)a[1] == F_SETLKW || (int)a[1] == 38 || ((int)a[1] == F_SETFL && !(a[2] & O_NONBLOCK));
+        return (stream && !ground->words) || (int)a[1] == F_SETLKW || (int)a[1] == 38 ||
+               ((int)a[1] == F_SETFL && !(a[2] & O_NONBLOCK));
     case SYS_ioctl: /* FIONBIO */
         return (uint32_t)a[1] == 0x5421 || stream;
     case SYS_flock:

@@ -62,14 +62,16 @@ static void arenas(void)
         wrong += mprotect(places[i], first, PROT_READ | PROT_WRITE) != 0;
         memset(places[i], (int)(i & 127) + 1, first);
         for (size_t at = first; at < first + grown * step; at += step) {
-            wrong += mprotect(places[i] + at, step, PROT_READ | PROT_WRITE) != 0 || places[i][at] != 0 || places[i][at + step - 1] != 0;
+            wrong += mprotect(places[i] + at, step, PROT_READ | PROT_WRITE) != 0 || places[i][at] != 0 ||
+                     places[i][at + step - 1] != 0;
             memset(places[i] + at, (int)(i & 127) + 1, step);
         }
     }
     PROMISE(wrong == 0, "%u steps of growth failed", wrong);
 
-    uint64_t used = before - free_memory(), asked = 50 * (first + grown * step);
-    PROMISE(used >= asked && used <= asked + 50 * 2 * PAGE + 4 * PAGE, "%lu of memory for %lu", used, asked);
+    uint64_t used = before - free_memory(), requested = 50 * (first + grown * step);
+    PROMISE(used >= requested && used <= requested + 50 * 2 * PAGE + 4 * PAGE, "%lu of memory for %lu", used,
+            requested);
     for (unsigned i = 0; i < COUNT; i += COUNT / 50)
         for (size_t at = 0; at < first + grown * step; at += PAGE)
             wrong += places[i][at] != (char)((i & 127) + 1);
@@ -77,12 +79,14 @@ static void arenas(void)
 
     /* An arena shrinks by being mapped anew without rights. */
     for (unsigned i = 0; i < COUNT; i += COUNT / 50)
-        wrong += mmap(places[i] + first, grown * step, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED;
+        wrong += mmap(places[i] + first, grown * step, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                      0) == MAP_FAILED;
     used = before - free_memory();
-    PROMISE(wrong == 0 && used <= 50 * (first + 2 * PAGE) + 4 * PAGE, "%lu are in use after the arenas shrank", used);
+    PROMISE(wrong == 0 && used <= 50 * (first + 2 * PAGE) + 4 * PAGE,
+            "%lu are in use after the arenas shrank", used);
     for (unsigned i = 0; i < COUNT; i++)
         munmap(places[i], ARENA);
-    PROMISE(free_memory() == before, "%ld bytes are gone", (long)(before - free_memory()));
+    PROMISE(free_memory() == before, "%ld bytes are missing", (long)(before - free_memory()));
 }
 
 static void stacks(void)
@@ -92,17 +96,19 @@ static void stacks(void)
 
     for (unsigned i = 0; i < COUNT; i++)
         wrong += (places[i] = map(STACK_BYTES, PROT_NONE)) == MAP_FAILED;
-    PROMISE(wrong == 0 && before - free_memory() <= 2 * PAGE, "%u failed, %lu bytes gone", wrong, before - free_memory());
+    PROMISE(wrong == 0 && before - free_memory() <= 2 * PAGE, "%u failed, %lu bytes missing", wrong,
+            before - free_memory());
     while (made < COUNT && mprotect(places[made] + PAGE, STACK_BYTES - PAGE, PROT_READ | PROT_WRITE) == 0) {
         memset(places[made] + PAGE, 1, STACK_BYTES - PAGE);
         made++;
     }
     PROMISE(made == COUNT || errno == ENOMEM, "errno %d", errno);
     PROMISE(made >= (before - (10UL << 20)) / STACK_BYTES, "%u stacks in %lu MiB", made, before >> 20);
-    PROMISE(made == COUNT || free_memory() < STACK_BYTES + (64UL << 10), "%lu bytes are left over", free_memory());
+    PROMISE(made == COUNT || free_memory() < STACK_BYTES + (64UL << 10), "%lu bytes are left over",
+            free_memory());
     for (unsigned i = 0; i < COUNT; i++)
         munmap(places[i], STACK_BYTES);
-    PROMISE(free_memory() == before, "%ld bytes are gone", (long)(before - free_memory()));
+    PROMISE(free_memory() == before, "%ld bytes are missing", (long)(before - free_memory()));
 
     /* A thousand small ones, each with its guard. */
     for (unsigned i = 0; i < COUNT; i++) {
@@ -113,7 +119,7 @@ static void stacks(void)
     PROMISE(wrong == 0, "%u stacks are not there", wrong);
     for (unsigned i = COUNT; i-- > 0;)
         munmap(places[i], 17 * PAGE);
-    PROMISE(free_memory() == before, "%ld bytes are gone", (long)(before - free_memory()));
+    PROMISE(free_memory() == before, "%ld bytes are missing", (long)(before - free_memory()));
 }
 
 static size_t sizes[COUNT];
@@ -143,7 +149,9 @@ static void fragments(void)
             mprotect(places[i] + sizes[i] / PAGE / 2 * PAGE, PAGE, random_number(2) ? PROT_READ : PROT_NONE);
         } else if (places[i] && random_number(4) == 0) {
             size_t size = size_random();
-            char *moved = mremap(places[i], PAGE, PAGE, 0) == MAP_FAILED ? MAP_FAILED : mremap(places[i], sizes[i], size, MREMAP_MAYMOVE);
+            char *moved = mremap(places[i], PAGE, PAGE, 0) == MAP_FAILED
+                              ? MAP_FAILED
+                              : mremap(places[i], sizes[i], size, MREMAP_MAYMOVE);
 
             if (moved != MAP_FAILED)
                 places[i] = moved, sizes[i] = size;
@@ -166,9 +174,10 @@ static void fragments(void)
         if (places[i])
             munmap(places[i], sizes[i]);
     PROMISE(dirty == 0, "%u pages were not zero", dirty);
-    PROMISE(free_memory() == before, "%ld bytes are gone after %u refusals", (long)(before - free_memory()), refused);
+    PROMISE(free_memory() == before, "%ld bytes are missing after %u refusals",
+            (long)(before - free_memory()), refused);
 
-    /* Nor is it in pieces: most of it can be had at once. */
+    /* Nor is it in pieces: most of it can be mapped at once. */
     char *most = map(before / 10 * 9 & -PAGE, PROT_READ | PROT_WRITE);
     PROMISE(most != MAP_FAILED, "nine tenths of %lu", before);
     munmap(most, before / 10 * 9 & -PAGE);
@@ -210,7 +219,7 @@ static void bomb(void)
     for (unsigned i = 0; i < 100000; i++)
         if (own[i] != 42)
             PROMISE(own[i] == 42, "byte %u", i);
-    PROMISE(free_memory() == before, "%ld bytes are gone", (long)(before - free_memory()));
+    PROMISE(free_memory() == before, "%ld bytes are missing", (long)(before - free_memory()));
     free(own);
 }
 
@@ -246,7 +255,8 @@ static void touch(void)
     mprotect(own, 10UL << 20, PROT_READ | PROT_WRITE);
     memset(own, 3, 25UL << 20);
     PROMISE(sum > 1000, "touched");
-    PROMISE(counters->exceptions[14] == before && before == 0, "%lu page faults, %lu before", counters->exceptions[14] - before, before);
+    PROMISE(counters->exceptions[14] == before && before == 0, "%lu page faults, %lu before",
+            counters->exceptions[14] - before, before);
     munmap(own, 25UL << 20);
     free(heap);
     free(small);
@@ -257,7 +267,11 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = { { "arenas", arenas }, { "stacks", stacks }, { "fragments", fragments }, { "bomb", bomb }, { "touch", touch } };
+    } cases[] = { { "arenas", arenas },
+                  { "stacks", stacks },
+                  { "fragments", fragments },
+                  { "bomb", bomb },
+                  { "touch", touch } };
 
     for (unsigned i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++)
         if (strcmp(argv[1], cases[i].name) == 0)

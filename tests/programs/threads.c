@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * threads.c: threads as programs use them. What it tells holds on Linux, too, but for `bomb`, whose threads Linux lets share CPUs.
+ * threads.c: threads as programs use them. What it checks holds on Linux, too, but for `bomb`, whose threads
+ * Linux lets share CPUs.
  *
  *   (nothing)  locks, conditions, barriers, time-outs, robust locks, requeueing, names, clocks, affinity
  *   bomb       as many threads as there are CPUs, and not one more; again and again
@@ -25,7 +26,14 @@
 #include <unistd.h>
 
 /* <linux/futex.h> does not come with every C library. */
-enum { FUTEX_WAIT = 0, FUTEX_WAKE = 1, FUTEX_CMP_REQUEUE = 4, FUTEX_WAKE_OP = 5, FUTEX_WAIT_BITSET = 9, FUTEX_WAKE_BITSET = 10 };
+enum {
+    FUTEX_WAIT = 0,
+    FUTEX_WAKE = 1,
+    FUTEX_CMP_REQUEUE = 4,
+    FUTEX_WAKE_OP = 5,
+    FUTEX_WAIT_BITSET = 9,
+    FUTEX_WAKE_BITSET = 10
+};
 #define ADD_2_IF_EQUAL_5 (1U << 28 | 0U << 24 | 2U << 12 | 5U)
 
 #define THREADS_MAX 64
@@ -169,7 +177,7 @@ static void a_robust_lock_survives_its_owner(void)
     pthread_mutex_init(&mutex, &robust);
     pthread_create(&thread, NULL, lock_and_die, &mutex);
     pthread_join(thread, NULL);
-    PROMISE(pthread_mutex_lock(&mutex) == EOWNERDEAD, "nobody tells");
+    PROMISE(pthread_mutex_lock(&mutex) == EOWNERDEAD, "the owner's end is reported");
     PROMISE(pthread_mutex_consistent(&mutex) == 0, "%s", strerror(errno));
     PROMISE(pthread_mutex_unlock(&mutex) == 0, "%s", strerror(errno));
 }
@@ -179,7 +187,8 @@ static void a_robust_lock_survives_its_owner(void)
 static uint32_t first_word, second_word;
 static _Atomic unsigned woken;
 
-static long futex(uint32_t *word, int operation, uint32_t value, uintptr_t timeout_or_count, uint32_t *word2, uint32_t value3)
+static long futex(uint32_t *word, int operation, uint32_t value, uintptr_t timeout_or_count, uint32_t *word2,
+                  uint32_t value3)
 {
     return syscall(SYS_futex, word, operation, value, timeout_or_count, word2, value3);
 }
@@ -193,7 +202,7 @@ static void *wait_for_word(void *bits)
     return NULL;
 }
 
-/* All of them wait; the kernel alone can tell, by waking none. */
+/* All of them wait; only the kernel knows: it requeues that many and wakes none. */
 static void until_waiting(uint32_t *word, long waiters)
 {
     while (futex(word, FUTEX_CMP_REQUEUE, 0, (uintptr_t)waiters, word, 0) != waiters)
@@ -208,13 +217,15 @@ static void waiters_move_to_another_word(void)
     for (long i = 0; i < others; i++)
         pthread_create(&threads[i], NULL, wait_for_word, (void *)(uintptr_t)0);
     until_waiting(&first_word, others);
-    PROMISE(futex(&first_word, FUTEX_CMP_REQUEUE, 1, 100, &second_word, 1) == -1 && errno == EAGAIN, "another value");
+    PROMISE(futex(&first_word, FUTEX_CMP_REQUEUE, 1, 100, &second_word, 1) == -1 && errno == EAGAIN,
+            "another value");
     PROMISE(futex(&first_word, FUTEX_WAKE_BITSET, 100, 0, NULL, 2) == 0, "no waiter is in that set");
     PROMISE(futex(&first_word, FUTEX_CMP_REQUEUE, 1, 100, &second_word, 0) == others, "not all");
     PROMISE(futex(&first_word, FUTEX_WAKE, 100, 0, NULL, 0) == 0, "somebody stayed");
     second_word = 5;
     /* The second word was 5, and becomes 5 + 2: so the waiters for it are woken, too. */
-    PROMISE(futex(&first_word, FUTEX_WAKE_OP, 1, 100, &second_word, ADD_2_IF_EQUAL_5) == others - 1, "not all");
+    PROMISE(futex(&first_word, FUTEX_WAKE_OP, 1, 100, &second_word, ADD_2_IF_EQUAL_5) == others - 1,
+            "not all");
     PROMISE(second_word == 7, "%u", second_word);
     for (long i = 0; i < others; i++)
         pthread_join(threads[i], NULL);
@@ -226,19 +237,21 @@ static void bad_futexes_are_refused(void)
     uint32_t words[2] = { 0, 0 };
     const struct timespec negative = { -1, 0 };
 
-    PROMISE(futex((uint32_t *)((char *)words + 1), FUTEX_WAKE, 1, 0, NULL, 0) == -1 && errno == EINVAL, "%d", errno);
+    PROMISE(futex((uint32_t *)((char *)words + 1), FUTEX_WAKE, 1, 0, NULL, 0) == -1 && errno == EINVAL, "%d",
+            errno);
     PROMISE(futex((uint32_t *)8, FUTEX_WAIT, 0, 0, NULL, 0) == -1 && errno == EFAULT, "%d", errno);
     PROMISE(futex(words, FUTEX_WAIT, 1, 0, NULL, 0) == -1 && errno == EAGAIN, "%d", errno);
     PROMISE(futex(words, FUTEX_WAIT, 0, (uintptr_t)&negative, NULL, 0) == -1 && errno == EINVAL, "%d", errno);
     PROMISE(futex(words, FUTEX_WAIT_BITSET, 0, 0, NULL, 0) == -1 && errno == EINVAL, "%d", errno);
     PROMISE(futex(words, FUTEX_WAKE_BITSET, 0, 0, NULL, 0) == -1 && errno == EINVAL, "%d", errno);
     PROMISE(futex(words, 99, 0, 0, NULL, 0) == -1 && errno == ENOSYS, "%d", errno);
-    PROMISE(futex(words, 0x1000 | FUTEX_WAIT, 0, 0, NULL, 0) == -1 && errno == ENOSYS, "a flag that is none: %d", errno);
+    PROMISE(futex(words, 0x1000 | FUTEX_WAIT, 0, 0, NULL, 0) == -1 && errno == ENOSYS,
+            "a flag that is none: %d", errno);
 }
 
 /* ---- What a thread is ---- */
 
-static void *look_at_itself(void *number)
+static void *report_itself(void *number)
 {
     char name[16] = "", mine[16];
     uint64_t cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID), until = now_ns(CLOCK_MONOTONIC) + 3000000;
@@ -256,19 +269,20 @@ static void *look_at_itself(void *number)
     return NULL;
 }
 
-static void threads_are_told_apart(void)
+static void threads_have_their_own_identity(void)
 {
     uint64_t before_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID);
 
     pthread_barrier_init(&barrier, NULL, cpus - 1);
-    together(cpus - 1, look_at_itself);
-    PROMISE(now_ns(CLOCK_PROCESS_CPUTIME_ID) - before_ns >= 1000000, "the process's clock counts all threads");
+    together(cpus - 1, report_itself);
+    PROMISE(now_ns(CLOCK_PROCESS_CPUTIME_ID) - before_ns >= 1000000,
+            "the process's clock counts all threads");
     PROMISE(syscall(SYS_gettid) == getpid(), "the first thread's is the process's");
 }
 
 /* ---- Where it runs ---- */
 
-static void *go_where_it_is_told(void *unused)
+static void *move_to_each_cpu(void *unused)
 {
     cpu_set_t all, one;
     unsigned moved = 0;
@@ -284,7 +298,7 @@ static void *go_where_it_is_told(void *unused)
         CPU_SET(cpu, &one);
         if (sched_setaffinity(0, sizeof(one), &one) != 0)
             continue; /* the first thread's */
-        PROMISE(cpu_here() == cpu, "on %u, told %u", cpu_here(), cpu);
+        PROMISE(cpu_here() == cpu, "on %u, bound to %u", cpu_here(), cpu);
         PROMISE(sum * 2 == 3.0, "%f", sum);
         moved++;
     }
@@ -299,7 +313,7 @@ static void a_thread_moves_to_a_free_cpu(void)
 {
     pthread_t thread;
 
-    pthread_create(&thread, NULL, go_where_it_is_told, NULL);
+    pthread_create(&thread, NULL, move_to_each_cpu, NULL);
     pthread_join(thread, NULL);
 }
 
@@ -315,7 +329,6 @@ static void *compute(void *unused)
         ;
     return NULL;
 }
-
 
 static void *wait_for_ever(void *unused)
 {
@@ -354,7 +367,7 @@ static void *outlive(void *first)
     exit(9);
 }
 
-static void leave_the_others(void)
+static void end_without_the_others(void)
 {
     static pthread_t first, thread;
 
@@ -404,13 +417,13 @@ int main(int argc, char **argv)
     if (strcmp(what, "fault") == 0 || strcmp(what, "exit") == 0)
         end_by_another_thread(what);
     if (strcmp(what, "leave") == 0)
-        leave_the_others();
+        end_without_the_others();
     threads_work_together();
     waits_end_by_their_time();
     a_robust_lock_survives_its_owner();
     waiters_move_to_another_word();
     bad_futexes_are_refused();
-    threads_are_told_apart();
+    threads_have_their_own_identity();
     a_thread_moves_to_a_free_cpu();
     return promises_kept();
 }

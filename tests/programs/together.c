@@ -5,7 +5,8 @@
  *
  *   proc       3 CPUs: pseudo files are read while other threads map and unmap
  *   signals    3 CPUs: of two signals that come at once, each reaches one of two threads that wait
- *   affinity   4 CPUs: a new thread gets a CPU that its parent may have, or tells the truth about another
+ *   affinity   4 CPUs: a new thread gets a CPU that its parent may have, or reports truthfully that it runs
+ *              on another
  *   time       3 CPUs: threads that sleep, or have just begun, have used no CPU time
  *   hopeless   2 CPUs: files that cannot grow so far take no memory from others meanwhile
  *   lock       2 CPUs: a thread ends between giving a robust lock back and waking: the kernel wakes
@@ -66,12 +67,12 @@ static long futex(void *word, int operation, unsigned value, const struct timesp
     return syscall(SYS_futex, word, operation, value, time, NULL, 0);
 }
 
-/* Waits until *count is `wanted`, a second at the most. */
-static int reaches(const atomic_uint *count, unsigned wanted)
+/* Waits until *count is `expected`, at most a second. */
+static int reaches(const atomic_uint *count, unsigned expected)
 {
-    for (int i = 0; i < 1000 && atomic_load(count) < wanted; i++)
+    for (int i = 0; i < 1000 && atomic_load(count) < expected; i++)
         usleep(1000);
-    return atomic_load(count) >= wanted;
+    return atomic_load(count) >= expected;
 }
 
 /* ---- proc ---- */
@@ -128,7 +129,7 @@ static void maps_are_sound(void)
         int found = sscanf(line, "%lx-%lx ", &start, &end);
 
         if (found != 2 || start >= end || start < before) {
-            PROMISE(0, "not an area behind %#lx: %.60s", before, line);
+            PROMISE(0, "not an area after %#lx: %.60s", before, line);
             break;
         }
         before = end;
@@ -207,7 +208,7 @@ static void signals(void)
 static atomic_uint placed;
 static atomic_int cpus[2];
 
-static void *tell_cpu(void *number)
+static void *report_cpu(void *number)
 {
     cpu_set_t mask;
     int cpu = sched_getcpu();
@@ -231,7 +232,7 @@ static void affinity(void)
     CPU_SET(3, &mask);
     PROMISE(sched_setaffinity(0, sizeof(mask), &mask) == 0, "%s", strerror(errno));
     for (uintptr_t i = 0; i < 2; i++) {
-        pthread_create(&threads[i], NULL, tell_cpu, (void *)i);
+        pthread_create(&threads[i], NULL, report_cpu, (void *)i);
         PROMISE(reaches(&placed, (unsigned)i + 1), "thread %zu", i);
     }
     PROMISE(atomic_load(&cpus[0]) == 3, "%d", atomic_load(&cpus[0]));

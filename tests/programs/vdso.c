@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * vdso.c: time and the CPU's number come from the vDSO: without entering the kernel, and they are what the kernel says.
+ * vdso.c: time and the CPU's number come from the vDSO: without entering the kernel, and they are what the
+ * kernel says.
  *
  *   (nothing)   every promise that one thread can try
  *   ahead       prints the seconds of the monotonic clock, which two system calls around it bound
- *   threads     four threads hand each other the time: nobody ever sees one that lies before the last; 77 where there are no threads
+ *   threads     four threads hand each other the time: nobody ever sees one that lies before the last; 77
+ *               where there are no threads
  */
 #define _GNU_SOURCE
 #include "promise.h"
@@ -22,10 +24,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CALLS 1000
+#define CALLS      1000
 #define NO_THREADS 77
 
-static const clockid_t clocks[] = { CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW, CLOCK_REALTIME_COARSE, CLOCK_MONOTONIC_COARSE, CLOCK_BOOTTIME };
+static const clockid_t clocks[] = { CLOCK_REALTIME,        CLOCK_MONOTONIC,        CLOCK_MONOTONIC_RAW,
+                                    CLOCK_REALTIME_COARSE, CLOCK_MONOTONIC_COARSE, CLOCK_BOOTTIME };
 #define CLOCKS (sizeof(clocks) / sizeof(clocks[0]))
 
 static int64_t ns_of(struct timespec time)
@@ -74,11 +77,14 @@ static void *vdso_function(const char *name)
     for (uint32_t i = 1; i < hash[1]; i++) {
         if (symbols[i].st_shndx == SHN_UNDEF || strcmp(strings + symbols[i].st_name, name) != 0)
             continue;
-        for (const Elf64_Verdef *definition = (const Elf64_Verdef *)versions;; definition = (const Elf64_Verdef *)((const char *)definition + definition->vd_next)) {
-            const Elf64_Verdaux *named = (const Elf64_Verdaux *)((const char *)definition + definition->vd_aux);
+        for (const Elf64_Verdef *definition = (const Elf64_Verdef *)versions;;
+             definition = (const Elf64_Verdef *)((const char *)definition + definition->vd_next)) {
+            const Elf64_Verdaux *named =
+                (const Elf64_Verdaux *)((const char *)definition + definition->vd_aux);
 
             if (definition->vd_ndx == (version[i] & 0x7fff))
-                return strcmp(strings + named->vda_name, "LINUX_2.6") ? NULL : (void *)(base + symbols[i].st_value);
+                return strcmp(strings + named->vda_name, "LINUX_2.6") ? NULL
+                                                                      : (void *)(base + symbols[i].st_value);
             if (!definition->vd_next)
                 return NULL;
         }
@@ -97,8 +103,8 @@ static struct {
 static void functions_find(void)
 {
     static const char *const names[] = { "clock_gettime", "clock_getres", "gettimeofday", "time", "getcpu" };
-    void **places[] = { (void **)&vdso.clock_gettime, (void **)&vdso.clock_getres, (void **)&vdso.gettimeofday, (void **)&vdso.time,
-                        (void **)&vdso.getcpu };
+    void **places[] = { (void **)&vdso.clock_gettime, (void **)&vdso.clock_getres,
+                        (void **)&vdso.gettimeofday, (void **)&vdso.time, (void **)&vdso.getcpu };
 
     for (int i = 0; i < 5; i++) {
         char name[40] = "__vdso_";
@@ -113,12 +119,12 @@ static void functions_find(void)
 /* ---- Promises ---- */
 
 /* Entries that `what` makes on this CPU in CALLS calls; all of them, whatever their cause. */
-#define ENTRIES_OF(what)                                      \
-    ({                                                        \
-        uint64_t before = tacet_kernel_entries(cpu);          \
-        for (int call = 0; call < CALLS; call++)              \
-            what;                                             \
-        (unsigned long)(tacet_kernel_entries(cpu) - before);  \
+#define ENTRIES_OF(what)                                     \
+    ({                                                       \
+        uint64_t before = tacet_kernel_entries(cpu);         \
+        for (int call = 0; call < CALLS; call++)             \
+            what;                                            \
+        (unsigned long)(tacet_kernel_entries(cpu) - before); \
     })
 
 static void library_enters_nothing(uint32_t cpu)
@@ -148,8 +154,9 @@ static void vdso_enters_nothing(uint32_t cpu)
     unsigned number, node;
     time_t seconds;
 
-    unsigned long entries = ENTRIES_OF((vdso.clock_gettime(CLOCK_MONOTONIC, &now), vdso.clock_getres(CLOCK_REALTIME, &now), vdso.gettimeofday(&day, NULL),
-                                        vdso.time(&seconds), vdso.getcpu(&number, &node, NULL)));
+    unsigned long entries =
+        ENTRIES_OF((vdso.clock_gettime(CLOCK_MONOTONIC, &now), vdso.clock_getres(CLOCK_REALTIME, &now),
+                    vdso.gettimeofday(&day, NULL), vdso.time(&seconds), vdso.getcpu(&number, &node, NULL)));
     PROMISE(entries == 0, "the vDSO: %lu entries", entries);
     entries = ENTRIES_OF(vdso.clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now));
     PROMISE(entries == CALLS, "a CPU-time clock is the kernel's: %lu entries", entries);
@@ -161,21 +168,25 @@ static void vdso_enters_nothing(uint32_t cpu)
 static void agrees_with_the_kernel(void)
 {
     for (unsigned i = 0; i < CLOCKS; i++) {
-        struct timespec shown = { 0, 0 }, told = { 0, 0 };
+        struct timespec shown = { 0, 0 }, of_kernel = { 0, 0 };
         unsigned outside = 0, odd = 0;
 
         for (int call = 0; call < CALLS; call++) {
             int64_t before = kernel_ns(clocks[i]);
 
-            odd += vdso.clock_gettime(clocks[i], &shown) != 0 || shown.tv_nsec < 0 || shown.tv_nsec > 999999999;
+            odd +=
+                vdso.clock_gettime(clocks[i], &shown) != 0 || shown.tv_nsec < 0 || shown.tv_nsec > 999999999;
             int64_t after = kernel_ns(clocks[i]);
             /* Linux's coarse clocks stand still between ticks. */
             outside += ns_of(shown) < before || ns_of(shown) > after;
         }
-        PROMISE(odd == 0 && outside == 0, "clock %d: %u times outside, %u times no time", clocks[i], outside, odd);
+        PROMISE(odd == 0 && outside == 0, "clock %d: %u times outside, %u times no time", clocks[i], outside,
+                odd);
         vdso.clock_getres(clocks[i], &shown);
-        syscall(SYS_clock_getres, clocks[i], &told);
-        PROMISE(ns_of(shown) == ns_of(told) && ns_of(told) > 0, "resolution of clock %d: %ld and %ld ns", clocks[i], (long)ns_of(shown), (long)ns_of(told));
+        syscall(SYS_clock_getres, clocks[i], &of_kernel);
+        PROMISE(ns_of(shown) == ns_of(of_kernel) && ns_of(of_kernel) > 0,
+                "resolution of clock %d: %ld and %ld ns", clocks[i], (long)ns_of(shown),
+                (long)ns_of(of_kernel));
     }
     PROMISE(vdso.clock_getres(CLOCK_MONOTONIC, NULL) == 0, "the resolution of a clock, for nobody");
 
@@ -185,24 +196,29 @@ static void agrees_with_the_kernel(void)
     int64_t before_us = kernel_ns(CLOCK_REALTIME) / 1000;
     PROMISE(vdso.gettimeofday(&day, &zone) == 0 && vdso.gettimeofday(NULL, NULL) == 0, "gettimeofday");
     int64_t now_us = day.tv_sec * 1000000 + day.tv_usec;
-    PROMISE(now_us >= before_us && now_us <= kernel_ns(CLOCK_REALTIME) / 1000, "the time of day, %ld us", (long)now_us);
+    PROMISE(now_us >= before_us && now_us <= kernel_ns(CLOCK_REALTIME) / 1000, "the time of day, %ld us",
+            (long)now_us);
     PROMISE(zone.tz_minuteswest == 0 && zone.tz_dsttime == 0, "of UTC");
     time_t again = vdso.time(&seconds);
     /* Linux's stands still between ticks, so that a second begins late. */
-    PROMISE(again == seconds && again >= day.tv_sec - 1 && again <= kernel_ns(CLOCK_REALTIME) / 1000000000, "seconds");
+    PROMISE(again == seconds && again >= day.tv_sec - 1 && again <= kernel_ns(CLOCK_REALTIME) / 1000000000,
+            "seconds");
     PROMISE(vdso.time(NULL) >= again, "seconds for nobody");
 
-    PROMISE(vdso.clock_gettime(99, &(struct timespec){ 0 }) < 0 && vdso.clock_gettime(-1, &(struct timespec){ 0 }) < 0, "no such clock");
+    PROMISE(vdso.clock_gettime(99, &(struct timespec){ 0 }) < 0 &&
+                vdso.clock_gettime(-1, &(struct timespec){ 0 }) < 0,
+            "no such clock");
     PROMISE(vdso.clock_getres(99, NULL) < 0, "nor its resolution");
 }
 
-static void tells_the_cpu(void)
+static void getcpu_is_right(void)
 {
     unsigned cpu = ~0U, node = ~0U, kernel_cpu = 0, kernel_node = 0;
 
     syscall(SYS_getcpu, &kernel_cpu, &kernel_node, NULL);
     PROMISE(vdso.getcpu(&cpu, &node, NULL) == 0 && vdso.getcpu(NULL, NULL, NULL) == 0, "getcpu");
-    PROMISE(cpu == kernel_cpu && node == kernel_node, "cpu %u node %u, the kernel says %u and %u", cpu, node, kernel_cpu, kernel_node);
+    PROMISE(cpu == kernel_cpu && node == kernel_node, "cpu %u node %u, the kernel says %u and %u", cpu, node,
+            kernel_cpu, kernel_node);
     PROMISE(sched_getcpu() == (int)kernel_cpu, "sched_getcpu: %d", sched_getcpu());
     printf("cpu: %u\nnode: %u\n", cpu, node);
 }
@@ -210,7 +226,7 @@ static void tells_the_cpu(void)
 /* ---- Several threads ---- */
 
 #define THREADS 4
-#define ROUNDS 500 /* where cores are fewer than threads, each turn waits for the machine below */
+#define ROUNDS  500 /* where cores are fewer than threads, each turn waits for the machine below */
 
 static struct {
     unsigned turn; /* whose it is */
@@ -245,7 +261,8 @@ static int threads_try(void)
     relay_run((void *)0);
     for (int i = 1; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    PROMISE(relay.turn == THREADS * ROUNDS && relay.backwards == 0, "the time went back %u times", relay.backwards);
+    PROMISE(relay.turn == THREADS * ROUNDS && relay.backwards == 0, "the time went back %u times",
+            relay.backwards);
     return promises_kept();
 }
 
@@ -275,6 +292,6 @@ int main(int count, char **arguments)
         vdso_enters_nothing(cpu);
     }
     agrees_with_the_kernel();
-    tells_the_cpu();
+    getcpu_is_right();
     return promises_kept();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * vector.c: vector instructions work, with the registers that CPUID offers; system calls and faults inside them leave the registers alone. Prints which set
- * was tried.
+ * vector.c: vector instructions work, with the registers that CPUID offers; system calls and faults inside
+ * them leave the registers alone. Prints which set was tried.
  */
 #include "promise.h"
 
@@ -42,12 +42,13 @@ static void fill(void)
 }
 
 #define EACH_REGISTER(f) f(0) f(1) f(2) f(3) f(4) f(5) f(6) f(7) f(8) f(9) f(10) f(11) f(12) f(13) f(14) f(15)
-#define LOAD_XMM(n)  "movups " #n "*32(%[before]), %%xmm" #n "\n\t"
-#define STORE_XMM(n) "movups %%xmm" #n ", " #n "*32(%[after])\n\t"
-#define LOAD_YMM(n)  "vmovups " #n "*32(%[before]), %%ymm" #n "\n\t"
-#define STORE_YMM(n) "vmovups %%ymm" #n ", " #n "*32(%[after])\n\t"
-#define CLOBBER "rcx", "r11", "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", \
-    "xmm12", "xmm13", "xmm14", "xmm15"
+#define LOAD_XMM(n)      "movups " #n "*32(%[before]), %%xmm" #n "\n\t"
+#define STORE_XMM(n)     "movups %%xmm" #n ", " #n "*32(%[after])\n\t"
+#define LOAD_YMM(n)      "vmovups " #n "*32(%[before]), %%ymm" #n "\n\t"
+#define STORE_YMM(n)     "vmovups %%ymm" #n ", " #n "*32(%[after])\n\t"
+#define CLOBBER                                                                                             \
+    "rcx", "r11", "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", \
+        "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15"
 
 /* access(path) with a path that faults: the kernel takes an exception in between. */
 static void registers_kept(int wide)

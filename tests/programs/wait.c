@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * wait.c: says "ready" and computes until the counter of exception 2 (NMI) moves, or for ever: for a test that does something to the machine in the meantime.
+ * wait.c: says "ready" and computes until the counter of exception 2 (NMI) moves, or for ever: for a test
+ * that does something to the machine in the meantime.
  */
 #include <stdio.h>
 #include <tacet.h>
@@ -14,6 +15,7 @@ int main(void)
     fflush(stdout);
     while (counters && counters->exceptions[2] == before)
         __asm__ volatile("pause");
-    printf("non-maskable interrupts: %lu\n", counters ? (unsigned long)(counters->exceptions[2] - before) : 0);
+    printf("non-maskable interrupts: %lu\n",
+           counters ? (unsigned long)(counters->exceptions[2] - before) : 0);
     return 0;
 }

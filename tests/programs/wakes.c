@@ -2,7 +2,8 @@
 /*
  * wakes.c PART: threads that wait for each other.
  *
- *   silent              a thread waits in each of the ways there are: its CPU enters the kernel not once while nothing happens, and wakes when it does
+ *   silent              a thread waits in each of the ways there are: its CPU enters the kernel not once
+ *                       while nothing happens, and wakes when it does
  *   moved               a thread is carried to another CPU while it waits, again in each way
  *   ended               the process ends, with 7, while its threads wait
  *   closed              a file is closed while another thread waits for a lock on it
@@ -32,17 +33,18 @@
 #include <time.h>
 #include <unistd.h>
 
-#define THREADS_MOST  8
-#define FUTEX_WAIT    0
-#define FUTEX_WAKE    1
-#define NOTHING_MS    50
+#define THREADS_MAX    8
+#define FUTEX_WAIT     0
+#define FUTEX_WAKE     1
+#define NOTHING_MS     50
 #define FALL_ASLEEP_MS 5
 
 static unsigned cpus;
 
 static void compute(unsigned ms)
 {
-    const uint64_t start = __builtin_ia32_rdtsc(), ticks = ms * (tacet_node() ? tacet_node()->clock_hz : 1000000000) / 1000;
+    const uint64_t start = __builtin_ia32_rdtsc(),
+                   ticks = ms * (tacet_node() ? tacet_node()->clock_hz : 1000000000) / 1000;
 
     while (__builtin_ia32_rdtsc() - start < ticks)
         __builtin_ia32_pause();
@@ -65,13 +67,25 @@ static uint64_t get(int file)
 
 /* ---- silent ---- */
 
-static int empty[2], full[2], counter, files_set, set_of_counter, owned, wanted;
+static int empty[2], full[2], counter, files_set, set_of_counter, owned, contender;
 static uint32_t word;
 static char block[65536];
 
-static void wait_read(void) { get(empty[0]); }
-static void wait_write(void) { put(full[1], 1); }
-static void wait_counter(void) { get(counter); }
+static void wait_read(void)
+{
+    get(empty[0]);
+}
+
+static void wait_write(void)
+{
+    put(full[1], 1);
+}
+
+static void wait_counter(void)
+{
+    get(counter);
+}
+
 static void wait_poll(void)
 {
     struct pollfd both[2] = { { empty[0], POLLIN, 0 }, { counter, POLLIN, 0 } };
@@ -79,6 +93,7 @@ static void wait_poll(void)
     PROMISE(poll(both, 2, -1) == 1 && both[1].revents == POLLIN, "%d", errno);
     get(counter);
 }
+
 static void wait_select(void)
 {
     fd_set in;
@@ -88,6 +103,7 @@ static void wait_select(void)
     PROMISE(select(empty[0] + 1, &in, NULL, NULL, NULL) == 1, "%d", errno);
     get(empty[0]);
 }
+
 static void wait_set(void)
 {
     struct epoll_event event;
@@ -95,6 +111,7 @@ static void wait_set(void)
     PROMISE(epoll_wait(files_set, &event, 1, -1) == 1 && event.data.fd == empty[0], "%d", errno);
     get(empty[0]);
 }
+
 static void wait_polled_set(void)
 {
     struct pollfd one = { set_of_counter, POLLIN, 0 };
@@ -102,27 +119,56 @@ static void wait_polled_set(void)
     PROMISE(poll(&one, 1, -1) == 1 && one.revents == POLLIN, "%d", errno);
     get(counter);
 }
-static void wait_flock(void) { PROMISE(flock(wanted, LOCK_EX) == 0 && flock(wanted, LOCK_UN) == 0, "%d", errno); }
+
+static void wait_flock(void)
+{
+    PROMISE(flock(contender, LOCK_EX) == 0 && flock(contender, LOCK_UN) == 0, "%d", errno);
+}
+
 static void wait_record(void)
 {
     struct flock range = { .l_type = F_WRLCK, .l_start = 7, .l_len = 3 };
 
-    PROMISE(fcntl(wanted, F_OFD_SETLKW, &range) == 0, "%d", errno);
+    PROMISE(fcntl(contender, F_OFD_SETLKW, &range) == 0, "%d", errno);
     range.l_type = F_UNLCK;
-    fcntl(wanted, F_OFD_SETLK, &range);
+    fcntl(contender, F_OFD_SETLK, &range);
 }
-static void wait_futex(void) { while (syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL, NULL, 0) == 0 && __atomic_load_n(&word, __ATOMIC_ACQUIRE) == 0); }
 
-static void wake_empty(void) { put(empty[1], 1); }
-static void wake_full(void) { if (read(full[0], block, 4096) < 8) abort(); }
-static void wake_counter(void) { put(counter, 1); }
-static void wake_flock(void) { flock(owned, LOCK_UN); }
+static void wait_futex(void)
+{
+    while (syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL, NULL, 0) == 0 &&
+           __atomic_load_n(&word, __ATOMIC_ACQUIRE) == 0)
+        ;
+}
+
+static void wake_empty(void)
+{
+    put(empty[1], 1);
+}
+
+static void wake_full(void)
+{
+    if (read(full[0], block, 4096) < 8)
+        abort();
+}
+
+static void wake_counter(void)
+{
+    put(counter, 1);
+}
+
+static void wake_flock(void)
+{
+    flock(owned, LOCK_UN);
+}
+
 static void wake_record(void)
 {
     struct flock range = { .l_type = F_UNLCK };
 
     fcntl(owned, F_OFD_SETLK, &range);
 }
+
 static void wake_futex(void)
 {
     __atomic_store_n(&word, 1, __ATOMIC_RELEASE);
@@ -164,11 +210,16 @@ static const struct wait_kind {
     const char *name;
     void (*wait)(void), (*wake)(void);
 } kinds[] = {
-    { "read of a pipe", wait_read, wake_empty },        { "write to a full pipe", wait_write, wake_full },
-    { "read of a counter", wait_counter, wake_counter }, { "poll", wait_poll, wake_counter },
-    { "select", wait_select, wake_empty },              { "epoll_wait", wait_set, wake_empty },
-    { "poll of a set", wait_polled_set, wake_counter }, { "flock", wait_flock, wake_flock },
-    { "a lock of a range", wait_record, wake_record },  { "futex", wait_futex, wake_futex },
+    { "read of a pipe", wait_read, wake_empty },
+    { "write to a full pipe", wait_write, wake_full },
+    { "read of a counter", wait_counter, wake_counter },
+    { "poll", wait_poll, wake_counter },
+    { "select", wait_select, wake_empty },
+    { "epoll_wait", wait_set, wake_empty },
+    { "poll of a set", wait_polled_set, wake_counter },
+    { "flock", wait_flock, wake_flock },
+    { "a lock of a range", wait_record, wake_record },
+    { "futex", wait_futex, wake_futex },
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -179,12 +230,14 @@ static void all_open(void)
     struct epoll_event event = { .events = EPOLLIN };
 
     counter = eventfd(0, 0), files_set = epoll_create1(0), set_of_counter = epoll_create1(0);
-    owned = open("/tmp/owned", O_RDWR | O_CREAT, 0600), wanted = open("/tmp/owned", O_RDWR);
-    PROMISE(pipe(empty) == 0 && pipe(full) == 0 && wanted >= 0, "%d", errno);
+    owned = open("/tmp/owned", O_RDWR | O_CREAT, 0600), contender = open("/tmp/owned", O_RDWR);
+    PROMISE(pipe(empty) == 0 && pipe(full) == 0 && contender >= 0, "%d", errno);
     while (write(full[1], block, sizeof(block)) < 0)
         ;
     event.data.fd = counter;
-    PROMISE(epoll_ctl(set_of_counter, EPOLL_CTL_ADD, counter, &event) == 0 && epoll_ctl(files_set, EPOLL_CTL_ADD, counter, &event) == 0, "%d", errno);
+    PROMISE(epoll_ctl(set_of_counter, EPOLL_CTL_ADD, counter, &event) == 0 &&
+                epoll_ctl(files_set, EPOLL_CTL_ADD, counter, &event) == 0,
+            "%d", errno);
     event.data.fd = empty[0];
     PROMISE(epoll_ctl(files_set, EPOLL_CTL_ADD, empty[0], &event) == 0, "%d", errno);
     PROMISE(flock(owned, LOCK_EX) == 0 && fcntl(owned, F_OFD_SETLK, &range) == 0, "%d", errno);
@@ -227,11 +280,13 @@ static void one_moves(const struct wait_kind *kind, const int *to)
 
         CPU_ZERO(&one);
         CPU_SET(to[i % 2], &one);
-        PROMISE(sched_setaffinity(atomic_load(&waiter_tid), sizeof(one), &one) == 0, "%s: %d", kind->name, errno);
+        PROMISE(sched_setaffinity(atomic_load(&waiter_tid), sizeof(one), &one) == 0, "%s: %d", kind->name,
+                errno);
         compute(FALL_ASLEEP_MS);
     }
     kind->wake();
-    PROMISE(pthread_join(thread, NULL) == 0 && atomic_load(&woken_on) == to[1], "%s: on %d, not %d", kind->name, atomic_load(&woken_on), to[1]);
+    PROMISE(pthread_join(thread, NULL) == 0 && atomic_load(&woken_on) == to[1], "%s: on %d, not %d",
+            kind->name, atomic_load(&woken_on), to[1]);
 }
 
 static void moved(void)
@@ -256,7 +311,8 @@ static void ended(void)
     all_open();
     for (unsigned i = 0; i < KINDS && i + 1 < cpus; i++) {
         atomic_store(&waiter_tid, 0);
-        PROMISE(pthread_create(&thread, NULL, movable_waiter, (void *)(uintptr_t)&kinds[i]) == 0, "%s", kinds[i].name);
+        PROMISE(pthread_create(&thread, NULL, movable_waiter, (void *)(uintptr_t)&kinds[i]) == 0, "%s",
+                kinds[i].name);
         while (!atomic_load(&waiter_tid))
             __builtin_ia32_pause();
     }
@@ -272,24 +328,24 @@ static void *wait_for_record(void *unused)
 
     (void)unused;
     atomic_store(&waiter_cpu, sched_getcpu());
-    return (void *)(intptr_t)(fcntl(wanted, F_SETLKW, &range) ? errno : 0);
+    return (void *)(intptr_t)(fcntl(contender, F_SETLKW, &range) ? errno : 0);
 }
 
-/* Locks of the process end when it closes the file; so one that comes behind that must not stay. */
+/* Locks of the process end when it closes the file; so one that is granted after that must not stay. */
 static void closed(void)
 {
     struct flock range = { .l_type = F_WRLCK };
     pthread_t thread;
     void *error = NULL;
 
-    owned = open("/tmp/owned", O_RDWR | O_CREAT, 0600), wanted = open("/tmp/owned", O_RDWR);
+    owned = open("/tmp/owned", O_RDWR | O_CREAT, 0600), contender = open("/tmp/owned", O_RDWR);
     PROMISE(fcntl(owned, F_OFD_SETLK, &range) == 0, "%d", errno);
     atomic_store(&waiter_cpu, -1);
     PROMISE(pthread_create(&thread, NULL, wait_for_record, NULL) == 0, "no thread");
     while (atomic_load(&waiter_cpu) < 0)
         __builtin_ia32_pause();
     compute(FALL_ASLEEP_MS);
-    close(wanted);
+    close(contender);
     range.l_type = F_UNLCK;
     PROMISE(fcntl(owned, F_OFD_SETLK, &range) == 0, "%d", errno);
     PROMISE(pthread_join(thread, &error) == 0 && (intptr_t)error == EBADF, "%ld", (long)(intptr_t)error);
@@ -310,7 +366,7 @@ static struct ring {
     struct {
         int in, out, set; /* whoever takes reads `in`, whoever hands on writes `out` */
         uint32_t word;
-    } place[THREADS_MOST];
+    } place[THREADS_MAX];
 } ring;
 
 static void place_open(unsigned i)
@@ -377,7 +433,7 @@ static void *hand_on(void *number)
 
 static void ring_turn(enum way way, unsigned threads, uint64_t rounds)
 {
-    pthread_t thread[THREADS_MOST];
+    pthread_t thread[THREADS_MAX];
 
     ring.way = way, ring.threads = threads, ring.rounds = rounds;
     for (unsigned i = 0; i < threads; i++)
@@ -397,7 +453,7 @@ static void ring_turn(enum way way, unsigned threads, uint64_t rounds)
 
 static void rings(uint64_t rounds)
 {
-    for (unsigned threads = 2; threads <= cpus && threads <= THREADS_MOST; threads++)
+    for (unsigned threads = 2; threads <= cpus && threads <= THREADS_MAX; threads++)
         for (enum way way = 0; way < WAYS; way++)
             ring_turn(way, threads, rounds);
 }
@@ -419,9 +475,10 @@ static void *press(void *number)
 
 static void crowd(uint64_t rounds)
 {
-    pthread_t thread[THREADS_MOST];
+    pthread_t thread[THREADS_MAX];
     unsigned pressing = cpus - 1;
-    uint64_t left_pipe = rounds * pressing, left_counter = (rounds + 2) / 3 * pressing, sum = 0, wanted_sum = rounds * pressing * (pressing + 1) / 2;
+    uint64_t left_pipe = rounds * pressing, left_counter = (rounds + 2) / 3 * pressing, sum = 0,
+             expected_sum = rounds * pressing * (pressing + 1) / 2;
     int set = epoll_create1(0);
     struct epoll_event events[2], event = { .events = EPOLLIN };
 
@@ -444,7 +501,7 @@ static void crowd(uint64_t rounds)
     }
     for (unsigned i = 1; i <= pressing; i++)
         pthread_join(thread[i], NULL);
-    PROMISE(sum == wanted_sum, "%lu", (unsigned long)sum);
+    PROMISE(sum == expected_sum, "%lu", (unsigned long)sum);
 }
 
 int main(int argc, char **argv)

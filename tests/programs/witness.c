@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * witness.c: enters the kernel in every way that there is, in a window that an outside observer can find, and prints the node's counters' difference over it:
- * "cpu C CAUSE COUNT", where CAUSE is system_calls, exception_V, interrupt_V, or call_NAME (as many as this program has made).
+ * witness.c: enters the kernel in every way that there is, in a window that an outside observer can find, and
+ * prints the node's counters' difference over it: "cpu C CAUSE COUNT", where CAUSE is system_calls,
+ * exception_V, interrupt_V, or call_NAME (as many as this program has made).
  *
- * The window stands between two getcpu calls, which nothing else makes. `witness busy` also waits for a timer in it and is woken from another CPU; `witness silent
- * MS` computes so long and enters nothing. One line a cause, all handed over in one write.
+ * The window stands between two getcpu calls, which nothing else makes. `witness busy` also waits for a timer
+ * in it and is woken from another CPU; `witness silent MS` computes so long and enters nothing. One line a
+ * cause, all handed over in one write.
  */
 #include "promise.h"
 
@@ -49,7 +51,8 @@ static void others_wait(uint64_t faults)
             __builtin_ia32_pause();
 }
 
-/* Faults are the signal to the first CPU that this one's window is open: nothing else in this program makes any. */
+/* Faults are the signal to the first CPU that this one's window is open: nothing else in this program makes
+ * any. */
 static void busy(const struct tacet_counters *before)
 {
     const struct timespec moment = { 0, 1500000 };
@@ -68,7 +71,10 @@ static void busy(const struct tacet_counters *before)
     others_wait(FAULTS);
     long file = bare(SYS_open, (long)"/proc/tacet/clockevents", O_WRONLY);
     long written;
-    __asm__ volatile("syscall" : "=a"(written) : "a"(SYS_write), "D"(file), "S"("lapic 100"), "d"(9) : "rcx", "r11", "memory");
+    __asm__ volatile("syscall"
+                     : "=a"(written)
+                     : "a"(SYS_write), "D"(file), "S"("lapic 100"), "d"(9)
+                     : "rcx", "r11", "memory");
     bare(SYS_close, file, 0);
     PROMISE(written == 9, "clockevents is written: %ld", written);
 }
@@ -78,7 +84,8 @@ static void silent(uint64_t ms)
     uint64_t end = ticks() + ms * tacet_node()->clock_hz / 1000, work = 0;
 
     while (ticks() < end)
-        __asm__ volatile(".rept 400\n\tadd $1, %0\n\t.endr" : "+r"(work)); /* an emulator pays for looking at the clock, and for branches */
+        /* an emulator pays for looking at the clock, and for branches */
+        __asm__ volatile(".rept 400\n\tadd $1, %0\n\t.endr" : "+r"(work));
 }
 
 static void counters_copy(struct tacet_counters *copy)
@@ -117,7 +124,8 @@ int main(int argc, char **argv)
     counters_copy(&after);
     bare(SYS_getcpu, (long)&here, 0);
 
-    used += snprintf(text + used, sizeof(text) - (size_t)used, "cpu %u system_calls %lu\n", here, (unsigned long)(after.system_calls - before.system_calls));
+    used += snprintf(text + used, sizeof(text) - (size_t)used, "cpu %u system_calls %lu\n", here,
+                     (unsigned long)(after.system_calls - before.system_calls));
     for (int i = 0; i < TACET_EXCEPTIONS; i++)
         if (after.exceptions[i] != before.exceptions[i])
             used += snprintf(text + used, sizeof(text) - (size_t)used, "cpu %u exception_%d %lu\n", here, i,
@@ -127,8 +135,9 @@ int main(int argc, char **argv)
             used += snprintf(text + used, sizeof(text) - (size_t)used, "cpu %u interrupt_%d %lu\n", here, i,
                              (unsigned long)(after.interrupts[i] - before.interrupts[i]));
     if (is_busy)
-        used += snprintf(text + used, sizeof(text) - (size_t)used, "cpu %u call_getpid %d\ncpu %u call_access %d\ncpu %u call_nanosleep %d\n", here, GETPIDS,
-                         here, FAULTS, here, SLEEPS);
-    PROMISE(write(1, text, (size_t)used) == used, "the counts are told");
+        used += snprintf(text + used, sizeof(text) - (size_t)used,
+                         "cpu %u call_getpid %d\ncpu %u call_access %d\ncpu %u call_nanosleep %d\n", here,
+                         GETPIDS, here, FAULTS, here, SLEEPS);
+    PROMISE(write(1, text, (size_t)used) == used, "the counts are written");
     return promises_broken ? 1 : 0;
 }

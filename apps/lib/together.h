@@ -3,7 +3,7 @@
  * together.h: how the ranks of a Tacet node start a measurement at one moment without a word between them.
  *
  * Each rank is a process of its own on its own core; they share no memory, and a message would be a kernel
- * entry. What they do share is the clock: the kernel sets the cores' counters to one value at boot and tells
+ * entry. What they do share is the clock: the kernel sets the cores' counters to one value at boot and shows
  * every process when that was (`boot_ticks` of tacet.h). So each rank takes the next multiple of an interval
  * since boot that lies at least a lead ahead. Ranks that ask within the same interval get the same answer.
  *
@@ -24,7 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TOGETHER_RANKS_MOST 65536
+#define TOGETHER_RANKS_MAX 65536
 
 /* Starts are multiples of this. On an emulator whose CPUs take turns, ranks may arrive 100 ms apart each. */
 #define TOGETHER_INTERVAL_NS UINT64_C(1000000000)
@@ -47,7 +47,7 @@ bool together_parse(const char *rank, const char *size, struct together_place *p
 bool together_find(struct together_place *place);
 
 /*
- * The first multiple of `interval_ticks` after `base_ticks` that lies at least `lead_ticks` behind
+ * The first multiple of `interval_ticks` after `base_ticks` that lies at least `lead_ticks` after
  * `now_ticks`. `now_ticks` is not before `base_ticks`; `interval_ticks` is not 0.
  */
 uint64_t together_start_ticks(uint64_t now_ticks, uint64_t base_ticks, uint64_t interval_ticks,

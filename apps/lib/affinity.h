@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 /* The CPUs that this process may use, rising, into `cpus` (room for `room`); the number found, at least 1.
- * Where the system does not tell, that is the CPU it runs on. */
+ * Where the system does not say, that is the CPU it runs on. */
 size_t affinity_allowed(uint32_t *cpus, size_t room);
 
-/* The CPU that the caller runs on now; 0 where the system does not tell. */
+/* The CPU that the caller runs on now; 0 where the system does not say. */
 uint32_t affinity_current(void);
 
 /* Binds the calling thread to `cpu`. 0, or a negative errno; 0 without a system call of its own if the thread

@@ -20,7 +20,7 @@
 struct bench {
     const char *program; /* its name, for messages */
     const char *prefix;  /* -o: what file names begin with */
-    const char *suffix;  /* what they end with, behind the number: ".dat" */
+    const char *suffix;  /* what they end with, after the number: ".dat" */
     bool prefix_given;
     bool to_stdout;      /* -s */
     bool cpus_given;     /* by -c or -t: then failing to be there is an error */
@@ -29,9 +29,9 @@ struct bench {
     struct clock_grain grain;
     struct together_place place;
     size_t thread_count;
-    uint32_t cpus[TEAM_MOST];
+    uint32_t cpus[TEAM_MAX];
     /* -t and -c as given. */
-    uint64_t threads_asked;
+    uint64_t threads_requested;
     const char *list;
     size_t list_count;
 };
@@ -63,7 +63,7 @@ void bench_option(struct bench *bench, int letter);
 /* After the options are read: no words may be left, and the CPUs are chosen. */
 void bench_options_check(struct bench *bench, int argc, char **argv);
 
-/* Finds out what a tick lasts and what the clock can tell apart. False, with a message. */
+/* Finds out what a tick lasts and what the clock resolves. False, with a message. */
 bool bench_clock_prepare(struct bench *bench);
 
 /* ns in ticks of the clock, and back. */
@@ -79,9 +79,10 @@ bool bench_team_prepare(const struct bench *bench, struct team *team);
 /* `# Sysname …` and the processor's name, as comment lines. */
 void bench_machine_print(FILE *out);
 
-/* The summary's common lines: who measured, the clock, kernel entries and SMIs in the window. */
+/* The summary's common lines: who measured, the clock, detours, kernel entries and SMIs in the window. */
 void bench_place_print(const struct bench *bench, const struct team_member *member);
 void bench_clock_print(const struct bench *bench);
+void bench_detours_print(uint64_t detours);
 void bench_entries_print(const struct team_member *member);
 
 /* Flushes, and closes what is no standard stream. False, with a message, if the data could not be written. */

@@ -3,8 +3,8 @@
  * team.h: measuring windows on one or several CPUs that open and close together.
  *
  * With one CPU there is no thread. With several, on Linux, one pinned thread runs on each; they meet at a
- * barrier of their own, which spins, and nobody leaves, which would enter the kernel and may wake somebody,
- * before every window is closed. On a Tacet node each rank is a process; ranks meet by the clock
+ * barrier of their own, which spins, and no thread ends (which would enter the kernel and may wake another
+ * CPU) before every window is closed. On a Tacet node each rank is a process; ranks meet by the clock
  * (together.h).
  *
  * Around each window stand two readings of the kernel's entry counters and of the SMI counter. Between the
@@ -22,7 +22,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define TEAM_MOST 256
+#define TEAM_MAX 256
 
 /* One CPU: what it does and finds. */
 struct team_member {
@@ -34,7 +34,6 @@ struct team_member {
     struct counters_snapshot *before, *after;
     struct smi_reading smi_before, smi_after;
     uint64_t origin_ticks; /* when the window opened */
-    uint64_t behind_ticks; /* when it closed */
     FILE *output;
     char path[256];
     void *data; /* the program's own */
@@ -54,11 +53,11 @@ struct team {
     /* The window. */
     void (*measure)(struct team_member *member, uint64_t origin_ticks);
     size_t count;
-    struct team_member members[TEAM_MOST];
+    struct team_member members[TEAM_MAX];
 };
 
 /* Opens and closes the windows of all members, once; may be called again. False, with a message, if a CPU
- * cannot be had. */
+ * is not available. */
 bool team_run(struct team *team);
 
 #endif /* TEAM_H */

@@ -114,7 +114,7 @@ static inline void fixed_work(uint64_t iterations)
 }
 
 /*
- * Reads the clock over and over, until a read lies more than `threshold_ticks` behind the one before it, or
+ * Reads the clock over and over, until a read lies more than `threshold_ticks` after the one before it, or
  * not before `end_ticks`. `*now_ticks` is the read to begin with, and then the last one; `*previous_ticks`
  * the one before that. A clock that goes backwards ends it too. Returns the number of reads.
  */

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/* What the clock can tell apart. */
+/* The clock's resolution. */
 struct clock_grain {
     uint64_t step_ticks; /* smallest increase seen between two reads */
     uint64_t read_ticks; /* median increase between two reads back to back: what a read costs */
@@ -23,7 +23,7 @@ double calibrate_ticks_per_ns(void);
 /* The clock's grain from a few thousand reads back to back. */
 struct clock_grain calibrate_clock_grain(void);
 
-/* Ticks of one undisturbed basic operation: the least mean of many short runs of operations. */
+/* Ticks of one undisturbed basic operation: the smallest mean of many short runs of operations. */
 double calibrate_operation_ticks(void);
 
 #endif /* CALIBRATE_H */
