@@ -157,7 +157,7 @@ bench:
 	@$(MAKE) --no-print-directory bench-ready
 
 .PHONY: bench-ready
-bench-ready: $(KERNEL) $(APPS) $(LINUX) linux-rt qemu10 build/lab/sim
+bench-ready: $(KERNEL) $(APPS) $(LINUX) linux-rt qemu10 build/simulator/sim
 	@$(PYTHON) -m lab.compare --out build/report --samples 10000
 	@$(PYTHON) -m lab.bench --out build/report
 	@$(PYTHON) -m lab.bench_programs --out build/report
@@ -179,7 +179,7 @@ gdb:
 
 # ---- Tests ----
 
-include lab/sim/sim.mk
+include simulator/simulator.mk
 include tests/host/host.mk
 include tests/programs/programs.mk
 include tests/conformance/conformance.mk
@@ -209,7 +209,7 @@ help:
 	@echo "make iso [APP=prog ARGS='...']   build/tacet.iso for BIOS and UEFI machines"
 	@echo "make gdb [APP=prog]              QEMU stopped before the first instruction, gdb on the kernel"
 	@echo "make kernel | apps               only build: build/$(ARCH)/tacet.elf, build/$(ARCH)/apps/"
-	@echo "make sim                         build/lab/sim, the LogGOPS simulator (docs/lab/loggops.md)"
+	@echo "make sim                         build/simulator/sim, the LogGOPS simulator (docs/lab/loggops.md)"
 	@echo "make host-test | fuzz            tests of pure C on this machine; fuzzers (FUZZ_SECONDS=5 each)"
 	@echo "make fuzz-calls MINUTES=60       system calls at random, one rank fuzzing, one watching"
 	@echo "make abi                         docs/abi.md from kernel/syscalls.def"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`lab goal PATTERN --ranks N -o FILE`: a built-in pattern of the simulator as GOAL text, for this simulator or others.
 
-The simulator writes it (lab/sim/goal_write.cpp); simulating the file gives the same finish times as the pattern itself, to the picosecond.
+The simulator writes it (simulator/goal_write.cpp); simulating the file gives the same finish times as the pattern itself, to the picosecond.
 """
 from __future__ import annotations
 

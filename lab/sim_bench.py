@@ -19,7 +19,7 @@ import numpy as np
 from lab.reproduce.simulator import sim
 from lab.runner import LabError, table
 
-#: The simulator's default parameters and its bench's noise, ns (lab/sim/parameters.hpp, bench.cpp).
+#: The simulator's default parameters and its bench's noise, ns (simulator/parameters.hpp, bench.cpp).
 L, O, G_MESSAGE = 2500.0, 1500.0, 7 * 6.0
 PERIOD, DETOUR = 4_000_000.0, 10_000.0
 

@@ -15,7 +15,7 @@ for system in tacet linux; do
     tools/run --icount 0 --qemu newest $option build/x86_64/apps/selfish -s -r 4s >$data/selfish-$system.dat 2>/dev/null
     tools/lab convert $data/selfish-$system.dat --to noise -o $data/$system.noise
     for ranks in 64 1024 16384; do
-        build/lab/sim pattern dissemination -n $ranks -r 100 --noise $data/$system.noise --json $data/$system-$ranks.json -q
+        build/simulator/sim pattern dissemination -n $ranks -r 100 --noise $data/$system.noise --json $data/$system-$ranks.json -q
     done
 done
 

@@ -15,7 +15,7 @@ from lab.trace import WRITERS
 def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("convert", description="Write a file's detours as another tool reads them. A silent trace is written, too: it has no line of data.")
     parser.add_argument("file", type=Path, metavar="FILE", help="measured data of any format that tells starts and lengths of detours")
-    parser.add_argument("--to", choices=tuple(WRITERS), default="noise", help="noise: for build/lab/sim --noise (default); selfish: for netgauge's readers")
+    parser.add_argument("--to", choices=tuple(WRITERS), default="noise", help="noise: for build/simulator/sim --noise (default); selfish: for netgauge's readers")
     parser.add_argument("--cpu", type=int, metavar="N", help="which CPU's, if the file holds several")
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="OUT")
     add_assumed(parser)

@@ -20,7 +20,7 @@ from lab.reading import DataError
 #: Latencies in ns: by system, by ranks.
 Latencies = Mapping[str, Mapping[int, Sequence[float]]]
 
-RIGHT = 'it is {"SYSTEM": {"RANKS": [latency_ns, …]}}, or what `build/lab/sim --json` writes'
+RIGHT = 'it is {"SYSTEM": {"RANKS": [latency_ns, …]}}, or what `build/simulator/sim --json` writes'
 FILE_MOST = 256 << 20
 
 

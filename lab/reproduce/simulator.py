@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The way from the lab to the simulator `build/lab/sim`."""
+"""The way from the lab to the simulator `build/simulator/sim`."""
 from __future__ import annotations
 
 import hashlib
@@ -17,7 +17,7 @@ from lab.runner import ROOT, LabError
 #: What a run is known by: its case, ending with the number of ranks.
 Key = tuple[object, ...]
 
-SIM = ROOT / "build/lab/sim"
+SIM = ROOT / "build/simulator/sim"
 #: S [Hoefler10 §IV].
 EAGER_LIMIT = 65 * 1024
 #: Messages of one call of the simulator, about: some seconds, so that an interruption loses no more.

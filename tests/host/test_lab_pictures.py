@@ -184,11 +184,11 @@ def test_show_tells_the_figures_as_table_and_as_json(files: dict[str, Path], cap
 
 def test_the_simulator_replays_what_convert_writes(files: dict[str, Path], tmp_path: Path) -> None:
     """One rank that computes for the whole trace is delayed by all its detours."""
-    made("build/lab/sim")
+    made("build/simulator/sim")
     assert command.main(["convert", str(files["selfish-linux.dat"]), "-o", str(tmp_path / "noise")]) == 0
     work_ns = 2_000_000_000 - (450 * 2500 + 50 * 12000)
     (tmp_path / "one.goal").write_text(f"num_ranks 1\nrank 0 {{\na: calc {work_ns}\n}}\n")
-    done = subprocess.run([ROOT / "build/lab/sim", "run", tmp_path / "one.goal", "--noise", tmp_path / "noise"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([ROOT / "build/simulator/sim", "run", tmp_path / "one.goal", "--noise", tmp_path / "noise"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     ends = [float(number) for number in re.findall(r"\d+(?:\.\d+)?", done.stdout.replace(",", ""))]
     assert any(np.isclose(end, 2e9, rtol=0, atol=12_000) or np.isclose(end, 2, rtol=0, atol=12e-6) for end in ends), done.stdout

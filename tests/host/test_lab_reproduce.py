@@ -23,7 +23,7 @@ from tests.making import made  # noqa: E402
 
 @pytest.fixture(scope="session", autouse=True)
 def built() -> None:
-    made("build/lab/sim")
+    made("build/simulator/sim")
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)

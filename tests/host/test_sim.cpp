@@ -5,11 +5,11 @@
 // Monotony (a detour never makes any rank earlier) is promised for schedules whose operations are totally ordered in each
 // rank, for messages that are handled when they are received, and for the physical noise rule. Two tests show why
 // neither the published handling nor the published rule can promise it.
-#include "../../lab/sim/goal.hpp"
-#include "../../lab/sim/goal_program.hpp"
-#include "../../lab/sim/goal_write.hpp"
-#include "../../lab/sim/pattern_program.hpp"
-#include "../../lab/sim/ring_engine.hpp"
+#include "../../simulator/goal.hpp"
+#include "../../simulator/goal_program.hpp"
+#include "../../simulator/goal_write.hpp"
+#include "../../simulator/pattern_program.hpp"
+#include "../../simulator/ring_engine.hpp"
 #include "check.h"
 
 #include <sstream>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Drives the LogGOPS simulator `build/lab/sim`: the reference schedules, errors of users, determinism, outputs.
+"""Drives the LogGOPS simulator `build/simulator/sim`: the reference schedules, errors of users, determinism, outputs.
 
 Builds the simulator and its C++ tests first, which needs make, g++ and CLI11 only.
 """
@@ -26,11 +26,11 @@ EXPECTED: dict[str, list[dict[str, Any]]] = json.loads((REFERENCE / "expected.js
 
 @pytest.fixture(scope="session", autouse=True)
 def built() -> None:
-    made("build/lab/sim", "build/host/test_sim")
+    made("build/simulator/sim", "build/host/test_sim")
 
 
 def sim(*arguments: object, text: str | None = None) -> subprocess.CompletedProcess[str]:
-    command = [str(ROOT / "build/lab/sim"), *map(str, arguments)]
+    command = [str(ROOT / "build/simulator/sim"), *map(str, arguments)]
     return subprocess.run(command, input=text, capture_output=True, text=True, timeout=120, check=False)
 
 
