@@ -15,7 +15,7 @@ from lab.runner import LabError, Result, Runner
 
 #: System keys, in the order of columns and curves, with the names that people read.
 NAMES = {"tacet": "Tacet", "linux": "Linux", "linux_tuned": "Linux, tuned", "linux_rt": "Linux, PREEMPT_RT"}
-#: Which Linux tools/qemu.py runs for them.
+#: Which Linux tools/qemu runs for them.
 VARIANTS = {"linux": "stock", "linux_tuned": "tuned", "linux_rt": "rt"}
 #: Those without which there is still a comparison.
 OPTIONAL = ("linux_tuned", "linux_rt")

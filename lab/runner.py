@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The way from the lab to `tools/qemu.py`, which runs a program on Tacet or Linux in QEMU.
+"""The way from the lab to `tools/qemu`, which runs a program on Tacet or Linux in QEMU.
 
 This is the one place that puts the folder `tools` on Python's path. The lab's programs take a `Runner`, so that
 their tests can hand them one that runs nothing.
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class Result(Protocol):
-    """What `tools/qemu.py` answers; the fields that the lab reads."""
+    """What `tools/qemu` answers; the fields that the lab reads."""
 
     status: int | None
     outcome: str
@@ -32,7 +32,7 @@ class Result(Protocol):
 
 
 class Runner(Protocol):
-    """What the lab asks of `tools/qemu.py`; the keywords are documented there."""
+    """What the lab asks of `tools/qemu`; the keywords are documented there."""
 
     #: raised when a run cannot begin
     RunnerError: type[Exception]

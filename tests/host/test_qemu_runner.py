@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""tools/qemu.py and tools/run, without QEMU: quoting, how a run ended, what is in the Linux node's memory.
+"""tools/qemu and tools/run, without QEMU: a machine's description, how a run ended, what is in the Linux node's memory.
 
 A small shell script stands in for QEMU where a run is needed: it gets the same options and writes to the same ports.
 """
@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import cpio  # noqa: E402
 import qemu  # noqa: E402
+from qemu import Machine, Program  # noqa: E402
 
 
 def kernel_words(line: str) -> list[str]:
@@ -103,6 +104,62 @@ def test_time_is_a_function_of_instructions_only_when_asked() -> None:
 
 
 @pytest.fixture
+def binary(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A QEMU of each kind, by name."""
+    monkeypatch.setattr(qemu.version, "qemu_binary", lambda which: f"qemu-{which}")
+
+
+def test_a_machine_is_a_command_line(binary: None) -> None:
+    machine = Machine(cpus=4, memory="1G", cpu="qemu64", qemu="newest", qemu_options=["-vga", "std"])
+    command = machine.command()
+    assert command[0] == "qemu-newest" and command[-2:] == ["-vga", "std"]
+    for option, value in (("-smp", "4"), ("-m", "1G"), ("-cpu", "qemu64"), ("-accel", "tcg")):
+        assert command[command.index(option) + 1] == value
+    assert "-icount" not in command and "-kernel" not in command and machine.com4_options() == []
+
+
+def test_a_deterministic_machine_has_no_x2apic(binary: None) -> None:
+    command = Machine(icount=3).command()
+    assert command[command.index("-cpu") + 1] == "max,-x2apic" and "shift=3,sleep=off" in command
+
+
+def test_qemu_options_come_last_and_so_replace_the_others(binary: None) -> None:
+    boot = qemu.DirectBoot(Path("/kernel"), "a b", Path("/module"))
+    command = Machine(boot=boot, qemu_options=["-append", "c"]).command()
+    assert command[-8:] == ["-kernel", "/kernel", "-append", "a b", "-initrd", "/module", "-append", "c"]
+
+
+def test_the_shown_command_starts_the_same_machine_with_the_console_on_the_terminal(binary: None) -> None:
+    machine = Machine(com4=Path("/log"))
+    assert machine.shown_command()[: len(machine.command())] == machine.command()
+    assert machine.shown_command()[len(machine.command()) :][:2] == ["-serial", "stdio"]
+    assert machine.shown_command()[-4:] == ["-chardev", "file,id=klog,path=/log", "-serial", "chardev:klog"]
+
+
+def test_a_node_leaves_the_description_of_the_machine_alone(app: Path) -> None:
+    """What it adds is the kernel to boot and the port of the flight log."""
+    machine = Machine(cpus=2)
+    node = qemu.TacetNode(kernel=app, options="ranks=1", klog=app.with_name("log"))
+    prepared = node.prepare(Program(app, ["x"], stdin=app), machine)
+    assert machine == Machine(cpus=2) and prepared.cpus == 2 and prepared.com4 == app.with_name("log")
+    assert prepared.boot is not None and prepared.boot.module == app
+    line = f"stdout=com2 stderr=com3 argv0=app klog=com4 ranks=1 stdin_bytes={app.stat().st_size} -- x"
+    assert prepared.boot.command_line == line
+
+
+@pytest.mark.parametrize(("variant", "cpus"), [("stock", 1), ("rt", 1), ("tuned", 2)])
+def test_only_the_tuned_linux_has_a_second_cpu(variant: str, cpus: int) -> None:
+    assert qemu.linux.machine_defaults(variant)["cpus"] == cpus
+
+
+def test_a_setting_of_none_leaves_the_default_and_an_unknown_one_is_refused() -> None:
+    machine, watch = qemu.settings.split({"cpus": None, "memory": "1G", "time_limit": 5}, Machine, qemu.Watch)
+    assert (machine, watch) == (Machine(memory="1G"), qemu.Watch(time_limit=5))
+    with pytest.raises(TypeError, match="no such setting of a run: cores"):
+        qemu.run_tacet(None, cores=3)
+
+
+@pytest.fixture
 def app(tmp_path: Path) -> Path:
     path = tmp_path / "app"
     path.write_bytes(b"\x7fELF")
@@ -113,7 +170,7 @@ def app(tmp_path: Path) -> Path:
 def busybox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "busybox"
     path.write_bytes(b"busybox")
-    monkeypatch.setattr(qemu, "BUSYBOX", path)
+    monkeypatch.setattr(qemu.paths, "BUSYBOX", path)
 
 
 def command_of(archive: bytes) -> str:
@@ -121,19 +178,19 @@ def command_of(archive: bytes) -> str:
 
 
 def test_linux_gets_the_same_arguments_and_environment(app: Path, busybox: None) -> None:
-    archive = qemu.initramfs(app, ["%s|", *ARGUMENTS], {"A": "1 'x'"}, tuned=False)
+    archive = qemu.initramfs(Program(app, ["%s|", *ARGUMENTS], {"A": "1 'x'"}), tuned=False)
     # The shell of the node reads the file; here the words go to printf instead of the program.
     script = command_of(archive).replace("/bin/busybox env -i 'A=1 '\"'\"'x'\"'\"'' app", "printf")
     assert subprocess.run(["sh", "-c", script], capture_output=True, text=True).stdout == "|".join(ARGUMENTS) + "|"
 
 
 def test_only_the_tuned_node_binds_the_program(app: Path, busybox: None) -> None:
-    assert "taskset" not in command_of(qemu.initramfs(app, [], {}, tuned=False))
-    assert "taskset 2 " in command_of(qemu.initramfs(app, [], {}, tuned=True))
+    assert "taskset" not in command_of(qemu.initramfs(Program(app), tuned=False))
+    assert "taskset 2 " in command_of(qemu.initramfs(Program(app), tuned=True))
 
 
 def test_the_linux_node_is_the_same_each_time(app: Path, busybox: None) -> None:
-    assert qemu.initramfs(app, ["a"], {}, tuned=True) == qemu.initramfs(app, ["a"], {}, tuned=True)
+    assert qemu.initramfs(Program(app, ["a"]), tuned=True) == qemu.initramfs(Program(app, ["a"]), tuned=True)
 
 
 FAKE_QEMU = """#!/bin/sh
@@ -156,7 +213,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         program = tmp_path / "qemu-system-x86_64"
         program.write_text(FAKE_QEMU.replace("BODY", body))
         program.chmod(0o755)
-        monkeypatch.setattr(qemu, "qemu_binary", lambda which="system": str(program))
+        monkeypatch.setattr(qemu.version, "qemu_binary", lambda which="system": str(program))
         keywords.setdefault("time_limit", 20)
         return qemu.run_tacet(tmp_path / "app", ["x"], kernel=tmp_path / "kernel", **keywords)
 
@@ -226,7 +283,7 @@ def test_a_time_limit_ends_the_machine(fake) -> None:
 
 def test_a_machine_that_does_not_go_off_is_a_timeout(fake) -> None:
     result = fake("echo 'tacet: exit status=0' >$ports/console.out; exec sleep 60", time_limit=0.5)
-    assert result.outcome == "timeout" and "did not go off" in result.reason
+    assert result.outcome == "timeout" and "the machine stayed on" in result.reason
 
 
 def test_what_qemu_says_is_the_reason(fake) -> None:
@@ -248,7 +305,7 @@ def test_input_comes_after_the_kernels_first_word(fake, tmp_path: Path) -> None:
 
 
 def test_files_become_an_archive_with_the_program(fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(qemu, "BUILD", tmp_path / "build")
+    monkeypatch.setattr(qemu.paths, "BUILD", tmp_path / "build")
     (tmp_path / "files" / "etc").mkdir(parents=True)
     (tmp_path / "files" / "etc" / "motd").write_text("hi")
     result = fake("true", files=tmp_path / "files")
@@ -294,7 +351,7 @@ def test_missing_files_are_one_clear_line(tmp_path: Path) -> None:
 def test_each_linux_has_its_own_kernel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variant: str, folder: str
 ) -> None:
-    monkeypatch.setattr(qemu, "BUILD", tmp_path)
+    monkeypatch.setattr(qemu.paths, "BUILD", tmp_path)
     with pytest.raises(qemu.RunnerError, match=rf"no Linux kernel in .*/{folder}/vmlinuz; ports/linux/fetch.sh"):
         qemu.run_linux(tmp_path / "app", variant=variant)
 
@@ -343,7 +400,7 @@ def test_a_stopped_node_gives_its_reason_and_status(command) -> None:
 
 @pytest.mark.parametrize(("outcome", "code"), [("timeout", 124), ("no-status", 125), ("qemu-failed", 125)])
 def test_other_ends_show_the_console_and_how_to_repeat(command, outcome: qemu.Outcome, code: int) -> None:
-    status, _, told = command(outcome, None, "because")
+    status, _, message = command(outcome, None, "because")
     assert status == code
     for part in ("because", "tacet: console", "qemu 'a b'"):
-        assert part in told
+        assert part in message

@@ -2,7 +2,7 @@
 """Hold one CPU of a machine still while the others go on, by way of QEMU's port for debuggers (GDB's remote protocol).
 
     with Debugger(folder, stop_at=address, keep_running=[0]) as debugger:
-        result = run_tacet(..., extra=debugger.options)
+        result = run_tacet(..., qemu_options=debugger.options)
     debugger.check()
 
 The machine starts stopped, runs until the first CPU comes to `stop_at`, and goes on with the named CPUs only.

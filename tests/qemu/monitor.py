@@ -2,7 +2,7 @@
 """Speak to a running QEMU: a machine protocol (QMP) client for tests that do something to the machine from outside.
 
     with Monitor(folder, script) as monitor:
-        result = run_tacet(..., extra=monitor.options, on_console=monitor.at(b"exit status"))
+        result = run_tacet(..., qemu_options=monitor.options, on_console=monitor.at(b"exit status"))
     monitor.check()
 
 `script(monitor)` runs in a thread of its own once `monitor.go` was called, or the watched output has come; what it raises,

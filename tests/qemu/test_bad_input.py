@@ -194,7 +194,7 @@ def test_a_stack_larger_than_memory_is_refused_with_the_way_to_make_it_smaller(t
 
 def test_a_line_that_ends_in_a_backslash_is_refused(tacet: Run) -> None:
     # The kernel's line cannot end so by way of the runner: the line is given to QEMU as it is.
-    result = tacet("status.musl", extra=["-append", "stdout=com2 stderr=com3 \\"])
+    result = tacet("status.musl", qemu_options=["-append", "stdout=com2 stderr=com3 \\"])
     expect_stop(result, BAD_INPUT, r"backslash")
 
 

@@ -129,7 +129,7 @@ def test_under_a_bios_the_screen_shows_what_the_kernel_says(way: str, tacet: Run
         options = ["-vga", "std", "-no-shutdown", *monitor.options]
         monitor.go()
         if way == "pvh":
-            result = tacet("status.musl", "3", extra=options)
+            result = tacet("status.musl", "3", qemu_options=options)
         else:
             result = qemu.run_machine(["-cdrom", str(iso), *options])
     monitor.check()
@@ -145,7 +145,7 @@ def test_the_screen_scrolls(tacet: Run, tmp_path: Path) -> None:
         monitor.go()
         # Without streams of its own the program prints where the kernel does.
         line = "stdout=vga argv0=busybox -- seq 1 100"
-        result = tacet(qemu.BUSYBOX, extra=["-vga", "std", "-no-shutdown", *monitor.options, "-append", line])
+        result = tacet(qemu.BUSYBOX, qemu_options=["-vga", "std", "-no-shutdown", *monitor.options, "-append", line])
     monitor.check()
     rows = [row for row in screen_rows(tmp_path) if row]
     # Raw bytes: a new line goes down and to the left.
@@ -195,14 +195,14 @@ def test_without_a_protection_the_others_still_hold(cpu: str, tacet: Run) -> Non
 
 def test_a_cpu_without_64_bits_is_told_so(tacet: Run, tmp_path: Path) -> None:
     with Monitor(tmp_path, Monitor.quit) as monitor:
-        result = tacet("status.musl", cpu="qemu32", extra=monitor.options, on_console=monitor.at(b"x86_64 machine"))
+        result = tacet("status.musl", cpu="qemu32", qemu_options=monitor.options, on_console=monitor.at(b"x86_64 machine"))
     assert "tacet: this CPU has no 64-bit mode; Tacet needs an x86_64 machine" in result.console, result.explain()
 
 
 @pytest.mark.parametrize("memory", ["24M", "32M", "64M", "128M", "1G", "3G", "3584M", "4G", "8G"])
 @pytest.mark.parametrize("machine", ["pc", "q35"])
 def test_every_size_of_memory_runs_a_program(machine: str, memory: str, tacet: Run) -> None:
-    result = expect_exit(tacet("status.musl", "5", memory=memory, extra=["-machine", machine]), 5)
+    result = expect_exit(tacet("status.musl", "5", memory=memory, qemu_options=["-machine", machine]), 5)
     offered = re.search(r"memory: (\d+) MiB for", result.console)
     size = int(memory[:-1]) * (1024 if memory.endswith("G") else 1)
     assert offered and size - 20 <= int(offered[1]) <= size, result.explain()
@@ -212,7 +212,7 @@ def test_every_size_of_memory_runs_a_program(machine: str, memory: str, tacet: R
 @pytest.mark.parametrize("machine", ["pc", "q35"])
 def test_memory_above_the_hole_and_below_it_is_one_mapping(machine: str, tacet: Run) -> None:
     # More than either part has: 3 + 1.5 GiB on pc, 2 + 2.5 GiB on q35. (8 GiB are booted above; filling them all takes long.)
-    result = expect_exit(tacet("big.musl", "4096", memory="4608M", extra=["-machine", machine], time_limit=180))
+    result = expect_exit(tacet("big.musl", "4096", memory="4608M", qemu_options=["-machine", machine], time_limit=180))
     assert b"broken: 0" in result.stdout, result.explain()
 
 
@@ -250,7 +250,7 @@ def test_each_reference_clock_gives_the_true_rate(reference: str, tacet: Run, tm
         result = tacet(
             "clocks.musl",
             icount=0,
-            extra=[*REFERENCES[reference], *monitor.options],
+            qemu_options=[*REFERENCES[reference], *monitor.options],
             on_console=monitor.at(b"exit status=0\r\n") if reference == "PIT" else None,
         )
     expect_exit(result)

@@ -123,7 +123,7 @@ def test_the_same_deeds_have_the_same_consequence_on_linux() -> None:
 
 def test_a_non_maskable_interrupt_is_reported_and_the_program_goes_on(tacet: Run, tmp_path: Path) -> None:
     with Monitor(tmp_path, lambda monitor: monitor.human("nmi")) as monitor:
-        result = tacet("wait.musl", extra=monitor.options, on_stdout=monitor.at(b"ready"))
+        result = tacet("wait.musl", qemu_options=monitor.options, on_stdout=monitor.at(b"ready"))
     monitor.check()
     expect_exit(result)
     assert re.search(r"tacet: non-maskable interrupt of unknown origin, at [0-9a-f]{16}", result.console), result.explain()
@@ -137,7 +137,7 @@ def test_non_maskable_interrupts_do_no_harm_wherever_they_come(tacet: Run, tmp_p
             monitor.human("nmi")
 
     with Monitor(tmp_path, script) as monitor:
-        result = tacet("streams.musl", "mebibyte", extra=monitor.options, on_stdout=monitor.at(b""))
+        result = tacet("streams.musl", "mebibyte", qemu_options=monitor.options, on_stdout=monitor.at(b""))
     expect_exit(result)
     assert len(result.stdout) == 1 << 20, result.explain()
     # One that comes while one is waiting is the same one; and the program may end before the last.
@@ -148,7 +148,7 @@ def test_non_maskable_interrupts_do_no_harm_wherever_they_come(tacet: Run, tmp_p
 def test_a_machine_check_stops_the_node_with_the_bank_and_its_status(words: tuple[str, ...], tacet: Run, tmp_path: Path) -> None:
     # Bank 4: uncorrected, enabled, address valid; global status: in progress.
     with Monitor(tmp_path, lambda monitor: monitor.human("mce 0 4 0xb400000000000135 0x5 0x12345000 0")) as monitor:
-        result = tacet(*words, extra=monitor.options, on_stdout=monitor.at(b""))
+        result = tacet(*words, qemu_options=monitor.options, on_stdout=monitor.at(b""))
     monitor.check()
     assert (result.outcome, result.status) == ("stop", 71), result.explain()
     assert "machine check" in result.reason, result.explain()

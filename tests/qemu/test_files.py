@@ -48,5 +48,5 @@ def test_counted_input_wants_a_port_of_its_own(tacet: Run) -> None:
     for options, reason in (("stdin_bytes=x", "stdin_bytes"), ("stdin_bytes=", "stdin_bytes"), ("stdin_bytes=-1", "stdin_bytes")):
         result = tacet("status.musl", options=options)
         assert (result.outcome, result.status) == ("stop", BAD_INPUT) and reason in result.reason, result.explain()
-    result = tacet("status.musl", extra=["-append", "stdin_bytes=5"])
+    result = tacet("status.musl", qemu_options=["-append", "stdin_bytes=5"])
     assert (result.outcome, result.status) == ("stop", BAD_INPUT) and "stdout=" in result.reason, result.explain()

@@ -231,7 +231,7 @@ def test_an_nmi_to_a_sleeping_cpu_tears_nothing(run: Run, tmp_path: Path) -> Non
             while said.count(b"(qemu) ") < 2 and (chunk := monitor.recv(4096)):  # the first prompt, and that behind the command
                 said += chunk
 
-    result, log = run("await_nmi", extra=["-monitor", f"unix:{path},server=on,wait=off"], on_stdout=inject)
+    result, log = run("await_nmi", qemu_options=["-monitor", f"unix:{path},server=on,wait=off"], on_stdout=inject)
     assert "non-maskable interrupt of unknown origin" in result.console, result.explain()
     assert len(log.of("sleep")) == len(log.of("sleep_end")) and len(log.of("exception")) <= 1
 

@@ -16,12 +16,12 @@ NODES = [
 
 
 def test_ranks_run_on_a_machine_of_two_nodes(tacet: Run) -> None:
-    result = expect_exit(tacet("ranks.musl", "own", cpus=4, memory="1G", extra=NODES))
+    result = expect_exit(tacet("ranks.musl", "own", cpus=4, memory="1G", qemu_options=NODES))
     assert result.stdout.count(b" of 4 cpu ") == 4 and "each of 4 ranks" in result.console, result.explain()
 
 
 def test_each_rank_has_memory_of_its_own_node(tacet: Run) -> None:
-    result = expect_exit(tacet("ranks.musl", "own", cpus=4, memory="1G", extra=NODES))
+    result = expect_exit(tacet("ranks.musl", "own", cpus=4, memory="1G", qemu_options=NODES))
     told = re.findall(r"rank (\d) is on NUMA node (\d), as are (\d+) of its (\d+) MiB", result.console)
     assert [(rank, node) for rank, node, _, _ in told] == [("0", "0"), ("1", "1"), ("2", "0"), ("3", "1")], result.explain()
     # All but a large page: slices are cut at its multiples.
@@ -30,7 +30,7 @@ def test_each_rank_has_memory_of_its_own_node(tacet: Run) -> None:
 
 def test_programs_read_which_cpus_a_node_has(tacet: Run, busybox: Path) -> None:
     files = [f"/sys/devices/system/node/{name}" for name in ("online", "node0/cpulist", "node1/cpulist")]
-    result = expect_exit(tacet(busybox, "cat", *files, cpus=4, memory="1G", extra=NODES, options="ranks=1"))
+    result = expect_exit(tacet(busybox, "cat", *files, cpus=4, memory="1G", qemu_options=NODES, options="ranks=1"))
     assert result.stdout.decode().split() == ["0-1", "0,2", "1,3"], result.explain()
 
 

@@ -35,7 +35,7 @@ def shown(tacet: Run, busybox: Path, *paths: str, **machine: object) -> list[str
 
 def test_the_machine_s_cpus_are_told_with_their_places(tacet: Run, busybox: Path) -> None:
     # Two packages of two cores of two threads.
-    machine = {"cpus": 8, "memory": "256M", "extra": ["-smp", "8,sockets=2,cores=2,threads=2"]}
+    machine = {"cpus": 8, "memory": "256M", "qemu_options": ["-smp", "8,sockets=2,cores=2,threads=2"]}
     lines = shown(tacet, busybox, "/proc/cpuinfo", **machine)
     entries = [dict(re.findall(r"^([^\t\n]+)\t*: ?(.*)$", part, re.MULTILINE)) for part in "\n".join(lines).strip().split("\n\n")]
     assert [entry["processor"] for entry in entries] == [str(cpu) for cpu in range(8)]

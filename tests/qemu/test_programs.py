@@ -86,7 +86,7 @@ def test_a_mebibyte_of_output_arrives_as_it_was(tacet: Run) -> None:
 
 
 def test_without_ports_of_its_own_a_program_prints_on_the_console(tacet: Run, busybox: Path) -> None:
-    result = expect_exit(tacet(busybox, extra=["-append", "argv0=busybox -- echo hi"]))
+    result = expect_exit(tacet(busybox, qemu_options=["-append", "argv0=busybox -- echo hi"]))
     assert "\nhi\n" in result.console.replace("\r", ""), result.explain()
     assert result.stdout == b"", result.explain()
 

@@ -79,7 +79,7 @@ def test_ranks_fill_cores_before_they_share_one(tacet: Run) -> None:
     # Two cores of two threads: APIC ids 0 and 1, 2 and 3.
     machine = ["-smp", "4,sockets=1,cores=2,threads=2"]
     for ranks, apic_ids in ((1, [0]), (2, [0, 2]), (3, [0, 2, 1]), (4, [0, 2, 1, 3])):
-        result = expect_exit(tacet("ranks.musl", "own", cpus=4, memory="256M", extra=machine, options=f"ranks={ranks}"))
+        result = expect_exit(tacet("ranks.musl", "own", cpus=4, memory="256M", qemu_options=machine, options=f"ranks={ranks}"))
         assert [apic for _, _, _, apic, *_ in ranks_told(result)] == apic_ids, result.explain()
 
 
@@ -129,7 +129,7 @@ def test_a_rank_that_spins_for_ever_keeps_nobody_from_ending(tacet: Run, tmp_pat
                 monitor.go()
 
         sinks = {f"on_{stream}": partial(listen, stream) for stream in output}
-        result = tacet("ranks.musl", "spin,own,own,exit:4", cpus=4, memory="256M", extra=monitor.options, time_limit=60, **sinks)
+        result = tacet("ranks.musl", "spin,own,own,exit:4", cpus=4, memory="256M", qemu_options=monitor.options, time_limit=60, **sinks)
     monitor.check()
     assert result.outcome == "no-status" and "exit status" not in result.console, result.explain()
     assert b"rank 3 of 4 cpu 3 exit:4" in result.stdout and b"rank 0 of 4 cpu 0 spin" in result.stdout, result.explain()
@@ -162,7 +162,7 @@ def test_memory_that_is_too_little_for_all_ranks_is_told_in_numbers(tacet: Run) 
 def test_a_cpu_that_never_answers_is_named_and_left_out(version: str, tacet: Run, tmp_path: Path) -> None:
     # A debugger holds it still from the kernel's first line on: it hears no start-up.
     with Debugger(tmp_path, symbols(qemu.KERNEL)["kernel_start"], keep_running=[0, 2]) as debugger:
-        result = tacet("ranks.musl", "own", cpus=3, memory="256M", qemu=version, extra=debugger.options)
+        result = tacet("ranks.musl", "own", cpus=3, memory="256M", qemu=version, qemu_options=debugger.options)
     debugger.check()
     expect_exit(result)
     assert "CPU with APIC id 1 does not answer its start-up within 1000 ms; the node goes on without it" in result.console, result.explain()
@@ -170,5 +170,5 @@ def test_a_cpu_that_never_answers_is_named_and_left_out(version: str, tacet: Run
 
 
 def test_cpus_that_could_be_plugged_in_but_are_not_are_not_waited_for(tacet: Run) -> None:
-    result = expect_exit(tacet("ranks.musl", "own", cpus=2, memory="256M", extra=["-smp", "2,maxcpus=6"]))
+    result = expect_exit(tacet("ranks.musl", "own", cpus=2, memory="256M", qemu_options=["-smp", "2,maxcpus=6"]))
     assert len(ranks_told(result)) == 2 and "answer" not in result.console, result.explain()

@@ -35,7 +35,7 @@ def test_each_rank_has_threads_on_cpus_of_its_own(tacet: Run) -> None:
 
 
 def test_hardware_threads_are_cpus_of_their_core_s_rank(tacet: Run) -> None:
-    result = expect_exit(tacet("threads.glibc", cpus=8, extra=["-smp", "8,sockets=1,cores=4,threads=2"], memory="256M", options="ranks=2 prefix=rank"))
+    result = expect_exit(tacet("threads.glibc", cpus=8, qemu_options=["-smp", "8,sockets=1,cores=4,threads=2"], memory="256M", options="ranks=2 prefix=rank"))
     assert result.stdout.count(b"broken: 0\n") == 2 and result.stderr == b"", result.explain()
 
 

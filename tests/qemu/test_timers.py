@@ -82,7 +82,7 @@ def test_the_slack_of_a_thread_is_its_latency_bound(tacet: Run) -> None:
 def test_endless_sleeps_do_not_end(tacet: Run, tmp_path: Path) -> None:
     # Each rank but the last sleeps for another overlong time; a second later the last one looks at their timers.
     with Monitor(tmp_path, lambda m: m.quit()) as monitor:
-        run = tacet("sleeps.musl", "huge", cpus=8, memory="256M", extra=monitor.options, on_stdout=monitor.at(b"watched\n"))
+        run = tacet("sleeps.musl", "huge", cpus=8, memory="256M", qemu_options=monitor.options, on_stdout=monitor.at(b"watched\n"))
     monitor.check()
     assert run.outcome == "no-status" and "ended" not in run.console and run.stderr == b"", run.explain()
     timers = run.stdout.decode()

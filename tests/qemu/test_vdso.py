@@ -35,7 +35,7 @@ def test_every_kind_of_cpu_and_every_one_of_four_tells_the_same_as_the_kernel(cp
 def test_the_numa_node_is_the_cpu_s_own(cpu: str, tacet: Run) -> None:
     nodes = ["-object", "memory-backend-ram,id=a,size=128M", "-object", "memory-backend-ram,id=b,size=128M"]
     nodes += ["-numa", "node,nodeid=0,cpus=0,memdev=a", "-numa", "node,nodeid=1,cpus=1,memdev=b"]
-    result = expect_exit(tacet("vdso.musl", cpus=2, cpu=cpu, memory="256M", extra=nodes))
+    result = expect_exit(tacet("vdso.musl", cpus=2, cpu=cpu, memory="256M", qemu_options=nodes))
     assert sorted(re.findall(rb"^node: (\d+)$", result.stdout, re.MULTILINE)) == [b"0", b"1"], result.explain()
 
 
@@ -59,8 +59,8 @@ def test_a_cpu_whose_clock_is_behind_tells_the_first_one_s_time(cpu: str, tacet:
 
     debugger = threading.Thread(target=debug, daemon=True)
     debugger.start()
-    extra = ["-S", "-chardev", f"socket,path={path},server=on,wait=off,id=gdb", "-gdb", "chardev:gdb"]
-    result = tacet("vdso.musl", "ahead", cpus=2, cpu=cpu, memory="256M", extra=extra)
+    debugger = ["-S", "-chardev", f"socket,path={path},server=on,wait=off,id=gdb", "-gdb", "chardev:gdb"]
+    result = tacet("vdso.musl", "ahead", cpus=2, cpu=cpu, memory="256M", qemu_options=debugger)
     debugger.join(60)
     expect_exit(result)
     told = {int(number): int(seconds) for number, seconds in re.findall(rb"cpu (\d) seconds (\d+)", result.stdout)}

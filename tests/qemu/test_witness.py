@@ -56,7 +56,7 @@ def check(result: qemu.Result, witness: Witness, cpus: int) -> dict[int, Counter
 @MACHINES
 def test_the_witness_and_the_counters_agree_event_by_event(icount: int | None, cpus: int, tacet: Run, tmp_path: Path) -> None:
     witness = witness_of_calls(tmp_path)
-    result = expect_exit(tacet("witness.musl", "busy", icount=icount, cpus=cpus, extra=witness.options, time_limit=120))
+    result = expect_exit(tacet("witness.musl", "busy", icount=icount, cpus=cpus, qemu_options=witness.options, time_limit=120))
     counts = check(result, witness, cpus)
     for cpu, mine in counts.items():
         # Neither side may have been blind: there were calls, faults, timers, and on the further CPUs a wake-up.
@@ -69,7 +69,7 @@ def test_the_witness_and_the_counters_agree_event_by_event(icount: int | None, c
 @MACHINES
 def test_the_witness_sees_a_computing_program_left_alone(icount: int | None, cpus: int, tacet: Run, tmp_path: Path) -> None:
     witness = witness_of_calls(tmp_path)
-    result = expect_exit(tacet("witness.musl", "silent", "100", icount=icount, cpus=cpus, extra=witness.options, time_limit=120))
+    result = expect_exit(tacet("witness.musl", "silent", "100", icount=icount, cpus=cpus, qemu_options=witness.options, time_limit=120))
     counts = check(result, witness, cpus)
     assert all(mine.total() == 0 for mine in counts.values()), result.explain()
 
@@ -79,7 +79,7 @@ def test_the_witness_sees_no_entry_in_the_window_of_ftq(icount: int | None, cpus
     known = symbols(APPS / "ftq")
     places = {name: known[name] for name in ("grid_measure", "counters_read")}
     witness = Witness(tmp_path, qemu.KERNEL, places)
-    result = expect_exit(tacet(APPS / "ftq", "-n", "100", "-s", icount=icount, cpus=cpus, extra=witness.options, time_limit=120))
+    result = expect_exit(tacet(APPS / "ftq", "-n", "100", "-s", icount=icount, cpus=cpus, qemu_options=witness.options, time_limit=120))
     record = witness.events()
     assert sorted(record) == list(range(cpus)), result.explain()
     assert result.stderr.count(b"kernel_entries: 0") == cpus, result.explain()
@@ -96,12 +96,12 @@ def test_the_witness_of_a_newer_qemu_agrees_too(icount: int | None, tacet: Run, 
     if qemu.qemu_binary("newest") == qemu.qemu_binary():
         pytest.skip("no newer QEMU here (make qemu10)")
     witness = witness_of_calls(tmp_path)
-    run = tacet("witness.musl", "busy", icount=icount, cpus=4, qemu="newest", extra=witness.options, time_limit=120)
+    run = tacet("witness.musl", "busy", icount=icount, cpus=4, qemu="newest", qemu_options=witness.options, time_limit=120)
     check(expect_exit(run), witness, 4)
 
 
 def test_the_witness_sees_the_entries_of_a_logged_system_call_too(tacet: Run, tmp_path: Path) -> None:
     # With system calls in the flight log, these come in by another door; they are counted as before.
     witness = witness_of_calls(tmp_path)
-    run = tacet("witness.musl", "busy", icount=0, cpus=2, options="klog_classes=all", extra=witness.options, time_limit=120)
+    run = tacet("witness.musl", "busy", icount=0, cpus=2, options="klog_classes=all", qemu_options=witness.options, time_limit=120)
     check(expect_exit(run), witness, 2)
