@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 from matplotlib.patches import Patch
 
+from lab.common.errors import DataError
 from lab.pictures.style import Style, bare, figure_new, grid, log_time_axis, notes_below, plt, save, style_of
-from lab.reading import DataError
 
 #: Latencies in ns: by system, by ranks.
 Latencies = Mapping[str, Mapping[int, Sequence[float]]]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from matplotlib.ticker import NullFormatter
 
+from lab.common.errors import DataError
 from lab.pictures.style import OTHERS, STYLES, bare, figure_new, grid, notes_below, plt, save
-from lab.reading import DataError
 
 #: Looks of the lines, in their order.
 LOOKS = (*STYLES.values(), *OTHERS)

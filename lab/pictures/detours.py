@@ -11,10 +11,22 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 
-from lab.pictures.style import System, bare, figure_new, grid, log_time_axis, name_axes, nothing, notes_below, plt, save, style_of
-from lab.reading import DataError
-from lab.text import percent_text, rate_text, time_text
-from lab.trace import Trace
+from lab.common.errors import DataError
+from lab.common.text import percent_text, rate_text, time_text
+from lab.formats.trace import Trace
+from lab.pictures.style import (
+    System,
+    bare,
+    figure_new,
+    grid,
+    log_time_axis,
+    name_axes,
+    notes_below,
+    nothing,
+    plt,
+    save,
+    style_of,
+)
 
 #: More than so many are drawn as an image inside of an SVG, or it would take minutes to show.
 VECTORS_MOST = 5_000

@@ -10,10 +10,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from lab.common.errors import DataError
+from lab.common.text import time_text
 from lab.pictures.style import SHADE, bare, figure_new, grid, notes_below, plt, save, style_of
-from lab.reading import DataError
 from lab.statistics import Delays
-from lab.text import time_text
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from lab.ftq import DISTURBED_LOSS, FtqData, FtqSummary
+from lab.common.text import percent_text, time_text
+from lab.formats.ftq import DISTURBED_LOSS, FtqData, FtqSummary
 from lab.pictures.style import GREY, SHADE, bare, plt, save, style_of
-from lab.text import percent_text, time_text
 
 #: Upper edge of the band, counts: above the one count that the floor takes, below the two that are noise.
 FLOOR_BAND = 1.5

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
 from lab import statistics
+from lab.common.errors import DataError
+from lab.common.text import percent_text, time_text
 from lab.pictures.distributions import DelayCurve
 from lab.pictures.style import GREY, bare, figure_new, grid, notes_below, plt, save, style_of
-from lab.reading import DataError
-from lab.text import percent_text, time_text
 
 #: The curves of [Tsafrir05 Fig. 2].
 REFERENCES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)

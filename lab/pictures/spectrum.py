@@ -8,13 +8,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-
-from lab.ftq import FtqData
-from lab.pictures.style import GREY, System, bare, figure_new, grid, name_axes, nothing, notes_below, plt, save, style_of
-from lab.reading import DataError
+from lab.common.errors import DataError
+from lab.common.text import time_text
+from lab.formats.ftq import FtqData
+from lab.formats.trace import Trace
+from lab.pictures.style import (
+    GREY,
+    System,
+    bare,
+    figure_new,
+    grid,
+    name_axes,
+    notes_below,
+    nothing,
+    plt,
+    save,
+    style_of,
+)
 from lab.statistics import Spectrum, peaks, series_of, spectrum
-from lab.text import time_text
-from lab.trace import Trace
 
 #: Steps that a trace without samples is cut into, at most: what a picture can show.
 STEPS = 1 << 14

@@ -6,6 +6,7 @@ Systems differ in lightness, line style, marker and hatch too, so that a picture
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,12 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: E402
 
-from lab.reading import DataError  # noqa: E402
-from lab.text import time_text  # noqa: E402
-from lab.trace import Trace  # noqa: E402
+from lab.common.errors import DataError  # noqa: E402
+from lab.common.text import time_text  # noqa: E402
+from lab.formats.trace import Trace  # noqa: E402
 
 __all__ = [
-    "GREY", "SHADE", "Style", "System", "bare", "figure_new", "grid", "log_time_axis", "name_axes", "nothing", "notes_below", "plt", "save", "style_of",
+    "GREY", "NAMES", "SHADE", "Style", "System", "bare", "figure_new", "grid", "key_of", "log_time_axis", "name_axes", "nothing", "notes_below", "plt", "save", "style_of",
 ]  # fmt: skip
 
 GREY = "#6b6b6b"
@@ -56,6 +57,8 @@ STYLES = {
     "linux-tuned": Style("#5f9e8f", (0, (5, 2)), "^", "..."),
     "linux-rt": Style("#a8478f", (0, (1.5, 1.2)), "D", "xxx"),
 }
+#: What people read for the systems that have a colour of their own.
+NAMES = {"tacet": "Tacet", "linux": "Linux", "linux-tuned": "Linux, tuned", "linux-rt": "Linux, PREEMPT_RT"}
 #: For systems that are none of these, in the order in which they come.
 OTHERS = (
     Style("#555555", (0, (7, 2, 1.5, 2)), "v", "\\\\\\"),
@@ -68,6 +71,13 @@ OTHERS = (
 def style_of(key: str, index: int = 0) -> Style:
     """A system's style: `linux_tuned` is `linux-tuned`. `index` is an unknown one's place among the systems of the picture."""
     return STYLES.get(key.lower().replace("_", "-"), OTHERS[index % len(OTHERS)])
+
+
+def key_of(name: str) -> str:
+    """A system's key from a name or a file's name: the longest known one that stands in it as words."""
+    plain = name.lower().replace("_", "-")
+    found = [key for key in STYLES if re.search(rf"(^|[^a-z]){key}($|[^a-z])", plain)]
+    return max(found, key=len) if found else name
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from lab import phase
+from lab.common.text import time_text
+from lab.formats import phase
+from lab.formats.trace import Trace
 from lab.pictures.style import GREY, SHADE, bare, plt, save, style_of
 from lab.statistics import Delays, delays_of_trace
-from lab.text import time_text
-from lab.trace import Trace
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lab import statistics
+from lab.common.text import count_text, percent_text, time_text
 from lab.report.nodes import Basis, Node
-from lab.text import count_text, percent_text, time_text
 
 #: A size that people can picture, for which each node's slowdown is told.
 NODES_TOLD = 1_000

@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lab import formats, phase, statistics
-from lab.commands.inputs import NAMES, key_of
-from lab.formats import Assumed, FormatError
-from lab.reading import DataError
+from lab import statistics
+from lab.common.errors import DataError
+from lab.common.text import time_text
+from lab.formats import phase, registry
+from lab.formats.registry import Assumed, FormatError
+from lab.formats.trace import Trace
+from lab.pictures.style import NAMES, key_of
 from lab.statistics import Delays
-from lab.text import time_text
-from lab.trace import Trace
 
 #: Formats by how short a detour they see and how exactly they tell its time.
 PREFERENCE = ("selfish", "sysjitter", "osnoise", "noise", "fwq", "ftq")
@@ -81,7 +82,7 @@ def _add_file(collection: Collection, node: Node, path: Path, assumed: Assumed, 
     """A file of a node. What is no data is passed over in a folder; damaged data are left out, and the report says so. A file that
     the user has named must be good."""
     try:
-        name = assumed.format or formats.detect(path)
+        name = assumed.format or registry.detect(path)
     except FormatError:
         if named:
             raise
@@ -90,7 +91,7 @@ def _add_file(collection: Collection, node: Node, path: Path, assumed: Assumed, 
         if name == "phase":
             node.phases += [(path, data) for data in phase.read(path)]
         else:
-            node.traces += formats.read(path, assumed)
+            node.traces += registry.read(path, assumed)
     except DataError as error:
         if named:
             raise
@@ -108,7 +109,7 @@ def add_node(collection: Collection, name: str, path: Path, assumed: Assumed) ->
             _add_file(collection, node, file, assumed, named=False)
     if not node.traces and not node.phases:
         reasons = "; ".join(reason for _, reason in collection.left_out)
-        raise DataError(f"{path}: no file of a format that the lab reads ({', '.join(formats.NAMES)})" + (f": {reasons}" if reasons else ""))
+        raise DataError(f"{path}: no file of a format that the lab reads ({', '.join(registry.NAMES)})" + (f": {reasons}" if reasons else ""))
 
 
 def add_runs(collection: Collection, folder: Path, assumed: Assumed) -> None:

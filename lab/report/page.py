@@ -12,7 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab import ftq, phase, statistics
+from lab import statistics
+from lab.common.text import count_text, percent_text, rate_text, time_option, time_text
+from lab.formats import ftq, phase
+from lab.formats.trace import Trace
 from lab.pictures.detours import series_picture
 from lab.pictures.distributions import DelayCurve, cdf_picture
 from lab.pictures.ftq import Panel, ftq_picture
@@ -23,8 +26,6 @@ from lab.pictures.survival import SurvivalCurves, survival_picture, trace_curves
 from lab.report.answer import Verdict, scale_text, sentence
 from lab.report.nodes import Collection
 from lab.statistics import StatisticsError
-from lab.text import count_text, percent_text, rate_text, time_option, time_text
-from lab.trace import Trace
 
 NODES_SHOWN = (1, 10, 100, 1_000, 10_000, 100_000)
 #: Larger SVGs become PNGs.

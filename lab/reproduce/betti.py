@@ -8,7 +8,7 @@ import numpy as np
 
 from lab.pictures.curves import CurvePanel, curve_picture
 from lab.reproduce.outcome import Experiment, Outcome, Row, Settings
-from lab.reproduce.traces import MS, US, Machine, Source, generate
+from lab.reproduce.traces import MS, Machine, Source, generate
 
 #: An operation of FTQ: 31 300 in an undisturbed quantum [Betti09 §VI-A]; of 1 ms, as the published losses then are interrupts' usual lengths.
 OPERATIONS = 31_300

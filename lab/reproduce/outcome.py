@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lab.common.text import table
 from lab.reproduce.store import Store
-from lab.runner import table
 
 #: Simulations of one number of ranks that the paper does [Hoefler10 §IV-B].
 SIMULATIONS = 1000

@@ -1,44 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The way from the lab to the simulator `build/simulator/sim`."""
+"""Simulations of the experiments: networks, noise, and runs whose results are kept."""
 from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lab.common.simulator import sim
 from lab.reproduce.outcome import Settings
 from lab.reproduce.store import Store
-from lab.runner import ROOT, LabError
 
 #: What a run is known by: its case, ending with the number of ranks.
 Key = tuple[object, ...]
 
-SIM = ROOT / "build/simulator/sim"
 #: S [Hoefler10 §IV].
 EAGER_LIMIT = 65 * 1024
 #: Messages of one call of the simulator, about: some seconds, so that an interruption loses no more.
 CALL_MESSAGES = 100_000_000
-
-
-def program(path: Path = SIM) -> Path:
-    if not path.is_file():
-        raise LabError(f"{path}: no simulator; build it with `make sim`")
-    return path
-
-
-def sim(words: list[object]) -> str:
-    """What the simulator prints; LabError with its own words if it fails."""
-    try:
-        done = subprocess.run([program(), *map(str, words)], capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise LabError(f"{SIM}: cannot be started: {error}") from None
-    if done.returncode:
-        raise LabError(done.stderr.strip() or f"{SIM}: ended with status {done.returncode}")
-    return done.stdout
 
 
 @dataclass(frozen=True)

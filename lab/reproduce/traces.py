@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from lab.formats.trace import Trace, noise_write
 from lab.reproduce.store import written_whole
-from lab.trace import Trace, noise_write
 
 #: Detours of a trace [Hoefler10 §II-A].
 DETOURS = 100_000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""lab.bench_programs says what it was told, sees a difference, and does not take a failed run for a figure."""
+"""lab bench-programs says what it was told, sees a difference, and does not take a failed run for a figure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from lab import bench_programs  # noqa: E402
+from lab.bench import programs  # noqa: E402
+from lab.cli import dispatch as lab  # noqa: E402
 
 
 @dataclass
@@ -48,10 +49,10 @@ class Machines:
 
 
 def run(tmp_path: Path, machines: Machines) -> tuple[int, str, dict[str, Any]]:
-    for name in bench_programs.PROGRAMS:
+    for name in programs.PROGRAMS:
         (tmp_path / name).write_bytes(b"")
     out = io.StringIO()
-    status = bench_programs.main(["--apps", str(tmp_path), "--out", str(tmp_path)], machines, out)  # type: ignore[arg-type]
+    status = lab.main(["bench-programs", "--apps", str(tmp_path), "--out", str(tmp_path)], machines=machines, out=out)
     written = tmp_path / "bench_programs.json"
     return status, out.getvalue(), json.loads(written.read_text()) if written.exists() else {}
 
@@ -70,5 +71,5 @@ def test_a_difference_an_entry_or_a_missing_figure_does_not_hold(machines: Machi
 
 
 def test_a_program_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert bench_programs.main(["--apps", str(tmp_path), "--out", str(tmp_path)], Machines(), io.StringIO()) == 1  # type: ignore[arg-type]
+    assert lab.main(["bench-programs", "--apps", str(tmp_path), "--out", str(tmp_path)], machines=Machines()) == 1
     assert "no such program" in capsys.readouterr().err

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from lab import __main__ as command  # noqa: E402
+from lab.cli import dispatch as command  # noqa: E402
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[command.Co
         "    subparsers.add_parser('here', description='tells its number').add_argument('--number', type=int)\n"
         "def run(options):\n"
         "    if options.number is None:\n"
-        "        from lab.reading import DataError\n"
+        "        from lab.common.errors import DataError\n"
         "        raise DataError('file:3: no number')\n"
         "    return options.number\n"
     )

@@ -15,11 +15,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from lab import columns, formats  # noqa: E402
-from lab.formats import Assumed  # noqa: E402
-from lab.reading import DataError  # noqa: E402
-from lab.text import time_text  # noqa: E402
-from lab.trace import WRITERS, Trace, TraceError  # noqa: E402
+from lab.common.errors import DataError  # noqa: E402
+from lab.common.text import time_text  # noqa: E402
+from lab.formats import columns, registry  # noqa: E402
+from lab.formats.registry import Assumed  # noqa: E402
+from lab.formats.trace import WRITERS, Trace, TraceError  # noqa: E402
 
 SELFISH = """# Benchmark Method: selfish detour
 # Sysname: Linux
@@ -127,8 +127,8 @@ def written(folder: Path, text: str, name: str = "trace.dat") -> Path:
     return path
 
 
-def read_one(folder: Path, text: str, assumed: Assumed = formats.NOTHING) -> Trace:
-    (trace,) = formats.read(written(folder, text), assumed)
+def read_one(folder: Path, text: str, assumed: Assumed = registry.NOTHING) -> Trace:
+    (trace,) = registry.read(written(folder, text), assumed)
     return trace
 
 
@@ -138,8 +138,8 @@ def read_one(folder: Path, text: str, assumed: Assumed = formats.NOTHING) -> Tra
 @pytest.mark.parametrize("name", TEXTS)
 def test_the_format_is_told_by_the_content(name: str, tmp_path: Path) -> None:
     path = written(tmp_path, TEXTS[name])
-    assert formats.detect(path) == name
-    assert all(trace.format == name for trace in formats.read(path))
+    assert registry.detect(path) == name
+    assert all(trace.format == name for trace in registry.read(path))
 
 
 def test_selfish(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_noise_file_of_the_simulator(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", [SYSJITTER, SYSJITTER_SORTED])
 def test_sysjitter_tells_the_ends(text: str, tmp_path: Path) -> None:
-    (trace,) = formats.read(written(tmp_path, text, "raw.5"))
+    (trace,) = registry.read(written(tmp_path, text, "raw.5"))
     assert trace.start_ns.tolist() == [4000, 4005000] and trace.duration_ns.tolist() == [1000, 2000]
     assert (trace.span_ns, trace.threshold_ns, trace.cpu) == (1e7, 200, 5)
 
@@ -201,7 +201,7 @@ def test_sysjitter_without_interruptions_does_not_tell_the_time(tmp_path: Path) 
 
 
 def test_osnoise_from_tracefs(tmp_path: Path) -> None:
-    eight, nine = formats.read(written(tmp_path, OSNOISE))
+    eight, nine = registry.read(written(tmp_path, OSNOISE))
     assert eight.cpu == 8 and eight.duration_ns.tolist() == [6000, 8812]
     assert np.diff(eight.start_ns).tolist() == [875555]
     assert eight.start_ns[0] == 57_529_000  # the period began 1 s before its line
@@ -210,14 +210,14 @@ def test_osnoise_from_tracefs(tmp_path: Path) -> None:
 
 
 def test_rtla_top_has_totals_only(tmp_path: Path) -> None:
-    zero, one = formats.read(written(tmp_path, TOP))
+    zero, one = registry.read(written(tmp_path, TOP))
     assert zero.noise_ns / zero.span_ns == pytest.approx(1 - 0.9942580, abs=1e-7)
     assert zero.totals and zero.totals.longest_ns == 56_000 and zero.parameters["IRQ"] == "53111"
     assert not zero.complete and one.noise_ns == 0 and one.detours == 0
 
 
 def test_rtla_hist_has_lengths_to_a_bucket(tmp_path: Path) -> None:
-    zero, two = formats.read(written(tmp_path, HIST))
+    zero, two = registry.read(written(tmp_path, HIST))
     assert np.unique(zero.duration_ns, return_counts=True)[0].tolist() == [5000, 15000, 35000, 40000]
     assert np.unique(zero.duration_ns, return_counts=True)[1].tolist() == [430, 88, 6, 1]
     assert two.cpu == 2 and two.detours == 435 and two.span_ns == 60e9 and not two.starts_known
@@ -236,7 +236,7 @@ def klog_bytes() -> bytes:
 
 def test_the_flight_log_tells_when_and_not_how_long(tmp_path: Path) -> None:
     (tmp_path / "klog.bin").write_bytes(klog_bytes())
-    (trace,) = formats.read(tmp_path / "klog.bin")
+    (trace,) = registry.read(tmp_path / "klog.bin")
     assert trace.format == "klog" and trace.start_ns.tolist() == [200, 300, 600] and trace.span_ns == 1000
     assert not trace.durations_known and not trace.complete
     assert trace.parameters["interrupt"] == "2" and trace.parameters["exception"] == "1"
@@ -244,7 +244,7 @@ def test_the_flight_log_tells_when_and_not_how_long(tmp_path: Path) -> None:
 
 def test_rtla_hist_without_a_detour(tmp_path: Path) -> None:
     text = "# RTLA osnoise histogram\n# Time unit is microseconds (us)\n# Duration:   0 00:00:05\nIndex\nover: 0\ncount: 0\nmin: 0\navg: 0\nmax: 0\n"
-    (trace,) = formats.read(written(tmp_path, text))
+    (trace,) = registry.read(written(tmp_path, text))
     assert trace.detours == 0 and trace.span_ns == 5e9
 
 
@@ -261,7 +261,7 @@ def test_times_have_three_digits_and_a_unit(ns: float, text: str) -> None:
 def test_what_is_written_is_read_again(to: str, text: str, tmp_path: Path) -> None:
     trace = read_one(tmp_path, text)
     WRITERS[to](trace, tmp_path / "again")
-    (again,) = formats.read(tmp_path / "again")
+    (again,) = registry.read(tmp_path / "again")
     assert again.format == to and again.span_ns == pytest.approx(trace.span_ns, abs=1e-3)
     shift = trace.start_ns[0] if to == "noise" and trace.listed else 0
     assert again.start_ns == pytest.approx(trace.start_ns - shift, abs=1e-3)
@@ -276,7 +276,7 @@ def test_the_noise_file_begins_at_0_with_tabs(tmp_path: Path) -> None:
 
 def test_totals_alone_cannot_be_replayed(tmp_path: Path) -> None:
     for text in (TOP, HIST):
-        trace = formats.read(written(tmp_path, text))[0]
+        trace = registry.read(written(tmp_path, text))[0]
         with pytest.raises(TraceError, match="cannot be replayed"):
             WRITERS["noise"](trace, tmp_path / "noise.txt")
 
@@ -320,7 +320,7 @@ def test_a_wrong_file_is_named_with_its_line_and_what_would_be_right(text: str, 
     path = tmp_path / "trace.dat"
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(DataError) as error:
-        formats.read(path)
+        registry.read(path)
     assert str(error.value).startswith(f"{tmp_path}/{said}"), str(error.value)
     assert "\n" not in str(error.value)
 
@@ -329,7 +329,7 @@ def test_a_line_without_end_is_no_data(tmp_path: Path) -> None:
     path = tmp_path / "zeros.dat"
     path.write_bytes(b"# FWQ\n" + b"1" * (columns.LINE_BYTES_MOST + columns.CHUNK_BYTES))
     with pytest.raises(DataError, match="zeros.dat:2: a line of more than"):
-        formats.read(path)
+        registry.read(path)
 
 
 # Columns: the quick way and the slow way agree
@@ -374,7 +374,7 @@ def test_a_million_detours_take_a_second_or_two(tmp_path: Path) -> None:
         out.writelines(f"{start}\t{start % 997}\n" for start in starts.tolist())
         out.write("# Measurement period: 1 s\n")
     begun = time.process_time()
-    (trace,) = formats.read(path)
+    (trace,) = registry.read(path)
     assert time.process_time() - begun < 2.5
     assert trace.detours == 1_000_000 and trace.duration_ns[996] == 996000 % 997
 
@@ -422,7 +422,7 @@ def test_a_damaged_file_is_a_trace_or_one_line(name: str, tmp_path: Path) -> Non
         path.write_bytes(damaged(text, chance))
         assumed = Assumed(format=None if chance.randrange(2) else name.removesuffix("-sorted"))
         try:
-            traces = formats.read(path, assumed)
+            traces = registry.read(path, assumed)
         except DataError as error:
             message = str(error)
             assert message.startswith(str(path)) and message.isprintable() and len(message) < 500, message

@@ -22,7 +22,9 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from lab import bench, compare, ftq, runner, sloc  # noqa: E402
+from lab.bench import compare, costs, runner, sloc  # noqa: E402
+from lab.cli import dispatch as lab  # noqa: E402
+from lab.formats import ftq  # noqa: E402
 from lab.pictures.ftq import Panel, ftq_picture  # noqa: E402
 
 WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror"]
@@ -202,7 +204,7 @@ def test_cost_tells_the_empty_system_call(cost_program: Path) -> None:
     for _ in range(20):
         done = subprocess.run([cost_program, "-n", "10000", "-m", "1000000"], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        values = bench.parse_cost(done.stdout)
+        values = costs.parse_cost(done.stdout)
         if values["getpid_ticks_min"] > 0 and values["getpid_ticks_median"] > 0:
             break
     assert values["getpid_ticks_min"] > 0 and values["getpid_ticks_median"] > 0
@@ -210,11 +212,11 @@ def test_cost_tells_the_empty_system_call(cost_program: Path) -> None:
     assert values["memory_gone_bytes"] == (1000000 << 20) - values["mem_free_bytes"] and values["mem_free_bytes"] <= values["mem_total_bytes"]
     assert 0 <= values["sleep_exact_late_min_ns"] <= values["sleep_exact_late_median_ns"] <= values["sleep_exact_late_max_ns"]
     done = subprocess.run([cost_program, "-b", "64"], capture_output=True, text=True)
-    values = bench.parse_cost(done.stdout)
+    values = costs.parse_cost(done.stdout)
     assert done.returncode == 0 and 0 < values["map_small_page_ticks"] and 0 < values["map_large_page_ticks"], done.stderr
     done = subprocess.run([cost_program, "-w"], capture_output=True, text=True)
     if len(os.sched_getaffinity(0)) > 1:
-        values = bench.parse_cost(done.stdout)
+        values = costs.parse_cost(done.stdout)
         assert done.returncode == 0 and 0 < values["futex_wake_ticks_min"] <= values["futex_wake_ticks_median"], done.stderr
     done = subprocess.run(["taskset", "-c", str(min(os.sched_getaffinity(0))), cost_program, "-w"], capture_output=True, text=True)
     assert done.returncode == 1 and done.stdout == "" and "there is only one" in done.stderr
@@ -371,7 +373,7 @@ def program(tmp_path: Path) -> Path:
 def run_compare(machines: FakeRunner, program: Path, tmp_path: Path) -> tuple[int, str]:
     out = io.StringIO()
     argv = ["--out", str(tmp_path / "report"), "--ftq", str(program), "--samples", "400", "--quantum", "1ms"]
-    return compare.main(argv, machines, out), out.getvalue()
+    return lab.main(["compare", *argv], machines=machines, out=out), out.getvalue()
 
 
 def test_compare_writes_figures_picture_and_raw_data(program: Path, tmp_path: Path) -> None:
@@ -389,7 +391,7 @@ def test_compare_writes_figures_picture_and_raw_data(program: Path, tmp_path: Pa
     assert figures["linux"]["kernel_entries"] == 100 and figures["linux"]["kernel_entries_by_cause"] == {"LOC": 9}
     assert figures["tacet"]["noise_ratio"] == 0 and figures["tacet"]["quantum_ns"] == MILLISECOND_NS
     assert figures["tacet"]["operation_instructions"] == 64
-    assert figures["command"].startswith("python3 -m lab.compare --out")
+    assert figures["command"].startswith("tools/lab compare --out")
     assert (folder / "ftq.png").read_bytes()[:4] == b"\x89PNG"
     for key in ("tacet", "linux", "linux_tuned"):
         assert ftq.read(folder / f"ftq-{key}.dat")[0].quantum_ns == MILLISECOND_NS
@@ -463,7 +465,7 @@ def test_missing_program_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize("argv", [["--samples", "0"], ["--samples", "many"], ["--quantum", "1 parsec"]])
 def test_compare_refuses_bad_options(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        compare.arguments(argv)
+        lab.main(["compare", *argv])
     assert ended.value.code == 2
     assert "give" in capsys.readouterr().err
 
@@ -501,7 +503,7 @@ def test_bench_writes_figures_with_their_aims(
     subprocess.run(["gcc", "-g", str(tmp_path / "k.c"), "-o", kernel], check=True)
     out = io.StringIO()
     argv = ["--out", str(tmp_path / "report"), "--cost", str(program), "--kernel", str(kernel)]
-    assert bench.main(argv, machines, out) == 0, capsys.readouterr().err
+    assert lab.main(["bench", *argv], machines=machines, out=out) == 0, capsys.readouterr().err
     found = json.loads((tmp_path / "report/bench.json").read_text())
     assert found["getpid_instructions"] == {"tacet": 40, "linux": 306, "linux_mitigations_off": 300}
     assert found["klog_event_instructions"] == 39
@@ -530,7 +532,7 @@ def test_bench_says_what_a_program_did_not_tell(
 ) -> None:
     machines = FakeRunner(tacet=cost_result(getpid_ticks_min=40, signal_ticks=900, clock_gettime_ticks_min=80, clock_gettime_kernel_ticks_min=170, main_ticks=1))
     argv = ["--out", str(tmp_path / "report"), "--cost", str(program), "--kernel", sys.executable]
-    assert bench.main(argv, machines, io.StringIO()) == 1
+    assert lab.main(["bench", *argv], machines=machines, out=io.StringIO()) == 1
     assert "does not tell boot_ticks" in capsys.readouterr().err
 
 

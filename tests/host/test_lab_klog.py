@@ -19,7 +19,9 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from lab import klog  # noqa: E402
+from lab.cli import dispatch as lab  # noqa: E402
+from lab.flight_log import causes, chrome, names  # noqa: E402
+from lab.formats import klog  # noqa: E402
 
 KINDS = {
     "program_enter": ("process", "rank entry"),
@@ -96,7 +98,7 @@ def kept(tmp_path: Path) -> Path:
 
 def shown(*words: str | Path) -> str:
     out = io.StringIO()
-    assert klog.main([str(word) for word in words], out) == 0
+    assert lab.main(["klog", *map(str, words)], out=out) == 0
     return out.getvalue()
 
 
@@ -114,14 +116,14 @@ def test_events_of_all_cpus_come_in_the_order_of_time(log: klog.FlightLog) -> No
 def test_the_log_describes_itself() -> None:
     """Kinds that this program has never heard of read as well."""
     data = file_of([(10, "mark", 1, 2**40)]).replace(b"mark\0", b"frob\0", 1).replace(b"value value", b"pain_ns joy", 1)
-    (row,) = list(klog.rows(klog.parse(data)))[1:]
+    (row,) = list(causes.rows(klog.parse(data)))[1:]
     assert row.split() == ["5", "0", "frob", "pain_ns", "1", "joy", "0x10000000000"]
 
 
 def test_a_log_without_events_is_a_log() -> None:
     log = klog.parse(file_of([], []))
-    assert len(log) == 0 and klog.heading(log) == "flight log: 0 events of 2 CPUs"
-    assert len(list(klog.rows(log))) == 1 and klog.causes(log) == {}
+    assert len(log) == 0 and causes.heading(log) == "flight log: 0 events of 2 CPUs"
+    assert len(list(causes.rows(log))) == 1 and causes.causes(log) == {}
 
 
 @pytest.mark.parametrize("hz", [1, 512_000_000, 999_999_937, 1_000_000_000, 2_299_999_999, 5_000_000_000])
@@ -135,7 +137,7 @@ def test_times_are_the_kernel_s_own_to_the_nanosecond(hz: int) -> None:
 
 def test_a_node_that_ended_before_it_knew_its_clock_tells_ticks() -> None:
     log = klog.parse(file_of([(77, "exception", 6, 1)], hz=0))
-    assert log.time_ns.tolist() == [77] and "times are ticks" in klog.heading(log)
+    assert log.time_ns.tolist() == [77] and "times are ticks" in causes.heading(log)
 
 
 def test_what_was_overwritten_during_the_reading_counts_as_lost() -> None:
@@ -144,7 +146,7 @@ def test_what_was_overwritten_during_the_reading_counts_as_lost() -> None:
     log = klog.parse(file_of(events, lost=10))
     assert log.cpus == (klog.CpuPart(0, 1, 14),)
     assert log.words.tolist() == [[3, 3]]
-    assert "CPU 0: 14 older events are gone" in klog.heading(log)
+    assert "CPU 0: 14 older events are gone" in causes.heading(log)
 
 
 def test_a_full_log_of_a_large_node_reads_in_seconds() -> None:
@@ -205,9 +207,9 @@ def test_a_wrong_file_is_refused_with_the_reason_and_the_place(name: str, tmp_pa
         klog.parse(data)
     path = tmp_path / "hostile.bin"
     path.write_bytes(data)
-    assert klog.main([str(path)], io.StringIO()) == 1
+    assert lab.main(["klog", str(path)], out=io.StringIO()) == 1
     told = capsys.readouterr().err
-    assert told.startswith(f"lab.klog: {path}: ") and told.count("\n") == 1 and told.rstrip("\n").isprintable()
+    assert told.startswith(f"lab klog: {path}: ") and told.count("\n") == 1 and told.rstrip("\n").isprintable()
 
 
 @pytest.mark.parametrize("length", range(0, len(file_of(SLEEPER, OTHER)), 13))
@@ -227,9 +229,9 @@ def test_random_damage_is_refused_or_harmless() -> None:
             log = klog.parse(bytes(data))
         except klog.KlogError:
             continue
-        assert all(row.isprintable() for row in klog.rows(log))
-        klog.summary(log)
-        trace_checked(klog.chrome(log))
+        assert all(row.isprintable() for row in causes.rows(log))
+        causes.summary(log)
+        trace_checked(chrome.chrome(log))
 
 
 def test_an_endless_file_is_refused() -> None:
@@ -238,15 +240,15 @@ def test_an_endless_file_is_refused() -> None:
 
 
 def test_a_missing_file_is_one_clear_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert klog.main([str(tmp_path / "none")], io.StringIO()) == 1
-    assert capsys.readouterr().err == f"lab.klog: {tmp_path / 'none'}: No such file or directory\n"
+    assert lab.main(["klog", str(tmp_path / "none")], out=io.StringIO()) == 1
+    assert capsys.readouterr().err == f"lab klog: {tmp_path / 'none'}: No such file or directory\n"
 
 
 # ---- What is shown ----
 
 
 def test_words_are_named_and_shown_as_what_they_are(log: klog.FlightLog) -> None:
-    table = [re.split(r"  +", row.strip()) for row in klog.rows(log)]
+    table = [re.split(r"  +", row.strip()) for row in causes.rows(log)]
     assert table[0] == ["time_ns", "cpu", "event", "words"]
     told = {(row[1], row[2]): row[3:] for row in table}
     assert told["0", "program_enter"] == ["rank 0", "entry 0x401000"]
@@ -262,35 +264,35 @@ def test_words_are_named_and_shown_as_what_they_are(log: klog.FlightLog) -> None
 
 
 def test_a_deadline_that_never_comes_says_so() -> None:
-    (row,) = list(klog.rows(klog.parse(file_of([(2, "sleep", klog.NEVER, 1)]))))[1:]
+    (row,) = list(causes.rows(klog.parse(file_of([(2, "sleep", klog.NEVER, 1)]))))[1:]
     assert "deadline_ns never  bound_ns 1" in row
-    (row,) = list(klog.rows(klog.parse(file_of([(2, "clockevent_disarm", 0, 0)]))))[1:]
+    (row,) = list(causes.rows(klog.parse(file_of([(2, "clockevent_disarm", 0, 0)]))))[1:]
     assert row.endswith("clockevent_disarm")
 
 
 def test_without_the_kernel_s_source_numbers_are_shown(log: klog.FlightLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    klog.system_calls.cache_clear()
-    klog.vectors.cache_clear()
-    monkeypatch.setattr(klog, "ROOT", tmp_path)
+    names.system_calls.cache_clear()
+    names.vectors.cache_clear()
+    monkeypatch.setattr(names, "ROOT", tmp_path)
     try:
-        told = "\n".join(klog.rows(log))
+        told = "\n".join(causes.rows(log))
     finally:
-        klog.system_calls.cache_clear()
-        klog.vectors.cache_clear()
+        names.system_calls.cache_clear()
+        names.vectors.cache_clear()
     assert "number 35 " in told and "vector 0xf1  " in told and "vector 0xe (page fault)" in told
 
 
 def test_causes_are_counted_and_timed(log: klog.FlightLog) -> None:
-    found = klog.causes(log)
-    assert found[0, "system_call nanosleep"] == klog.Cause(1, 7350, 7350)
-    assert found[0, "sleep"] == klog.Cause(1, 7200, 7200, 3300)
-    assert found[0, "program_enter"] == klog.Cause(1, 8050, 8050)
-    assert found[0, "interrupt 0xf1 (timer)"] == klog.Cause(1)
+    found = causes.causes(log)
+    assert found[0, "system_call nanosleep"] == causes.Cause(1, 7350, 7350)
+    assert found[0, "sleep"] == causes.Cause(1, 7200, 7200, 3300)
+    assert found[0, "program_enter"] == causes.Cause(1, 8050, 8050)
+    assert found[0, "interrupt 0xf1 (timer)"] == causes.Cause(1)
     # Halves of pairs count, without a time: an end whose beginning is gone, a call that does not return.
-    assert found[0, "system_call getpid"] == klog.Cause(1)
-    assert found[0, "system_call exit_group"] == klog.Cause(1)
-    assert found[1, "exception 0xe (page fault)"] == klog.Cause(1)
-    text = klog.summary(log)
+    assert found[0, "system_call getpid"] == causes.Cause(1)
+    assert found[0, "system_call exit_group"] == causes.Cause(1)
+    assert found[1, "exception 0xe (page fault)"] == causes.Cause(1)
+    text = causes.summary(log)
     assert re.search(r"^sleep +0 +1 +7200 +7200 +3300$", text, re.MULTILINE)
     assert text.index("program_enter") < text.index("nanosleep") < text.index("interrupt 0xf1")
 
@@ -300,7 +302,7 @@ def test_an_end_finds_its_own_beginning() -> None:
     first = [(10, "system_call", 1, 0), (20, "system_call", 2, 0), (30, "system_call_end", 2, 0), (50, "system_call_end", 1, 0)]
     second = [(15, "system_call", 1, 0), (25, "system_call_end", 3, 0)]
     log = klog.parse(file_of(first, second, hz=klog.NS_PER_S))
-    taken = {(int(log.words[s.begin, 0]), int(log.time_ns[s.end] - log.time_ns[s.begin])) for s in klog.spans(log)}
+    taken = {(int(log.words[s.begin, 0]), int(log.time_ns[s.end] - log.time_ns[s.begin])) for s in causes.spans(log)}
     assert taken == {(2, 10), (1, 40)}
 
 
@@ -308,14 +310,14 @@ def test_a_part_can_be_chosen(kept: Path, capsys: pytest.CaptureFixture[str]) ->
     assert len(shown(kept).splitlines()) == 3 + len(SLEEPER) + len(OTHER)
     assert len(shown(kept, "--cpu", "1").splitlines()) == 3 + len(OTHER)
     assert [row.split()[2] for row in shown(kept, "--from", "1100", "--to", "4499").splitlines()[3:]] == ["sleep", "map"]
-    assert klog.main([str(kept), "--cpu", "2"], io.StringIO()) == 1
+    assert lab.main(["klog", str(kept), "--cpu", "2"], out=io.StringIO()) == 1
     assert "there is no CPU 2; there are 0 to 1" in capsys.readouterr().err
 
 
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     path = tmp_path / "klog.bin"
     path.write_bytes(file_of([(i, "mark", i, i) for i in range(20000)]))
-    command = f"{sys.executable} -m lab.klog {path} | head -1"
+    command = f"{ROOT / 'tools/lab'} klog {path} | head -1"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=ROOT, capture_output=True, text=True)
     assert (done.stderr, done.stdout.count("\n")) == ("", 1)
 
@@ -357,16 +359,16 @@ def test_the_trace_has_a_track_a_cpu_and_durations_of_pairs(kept: Path, tmp_path
 
 
 def test_a_trace_says_what_is_missing() -> None:
-    trace = klog.chrome(klog.parse(file_of(SLEEPER, lost=5)))
+    trace = chrome.chrome(klog.parse(file_of(SLEEPER, lost=5)))
     assert trace["otherData"] == {"lost events": {"CPU 0": 5}} and trace["displayTimeUnit"] == "ns"
 
 
 def test_durations_that_begin_together_come_outermost_first() -> None:
     events = [(10, "system_call", 35, 0), (10, "sleep", 1, 1), (30, "sleep_end", 1, 2), (40, "system_call_end", 35, 0)]
-    timed = trace_checked(klog.chrome(klog.parse(file_of(events))))
+    timed = trace_checked(chrome.chrome(klog.parse(file_of(events))))
     assert [event["name"] for event in timed] == ["nanosleep", "sleep"]
 
 
 def test_large_values_stay_exact_in_json() -> None:
-    (event,) = trace_checked(klog.chrome(klog.parse(file_of([(1, "sleep", 2**63 + 1, klog.NEVER)]))))
+    (event,) = trace_checked(chrome.chrome(klog.parse(file_of([(1, "sleep", 2**63 + 1, klog.NEVER)]))))
     assert event["args"] == {"deadline_ns": str(2**63 + 1), "bound_ns": "never"}

@@ -22,10 +22,12 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from lab import fwq, phase, phase_compare, selfish, silence  # noqa: E402
+from lab.bench import silence  # noqa: E402
+from lab.cli import dispatch as lab  # noqa: E402
+from lab.common.errors import DataError  # noqa: E402
+from lab.formats import fwq, phase, selfish  # noqa: E402
+from lab.formats.ftq import parse_report  # noqa: E402
 from lab.pictures.survival import SurvivalCurves, survival_picture  # noqa: E402
-from lab.ftq import parse_report  # noqa: E402
-from lab.reading import DataError  # noqa: E402
 
 WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror"]
 INCLUDES = [f"-I{ROOT / folder}" for folder in ("apps/include", "libc/include", "tests/host")]
@@ -430,16 +432,16 @@ def phase_answer(system: str, _app: str, _args: list[str], linux_is_silent: bool
     return FakeResult(text.encode(), phase_report(text, 0 if quiet or system == "tuned" else 250).encode())
 
 
-def compare_phases(tmp_path: Path, answer: Any) -> tuple[int, str, FakeRunner]:
+def compare_runs(tmp_path: Path, answer: Any) -> tuple[int, str, FakeRunner]:
     program = tmp_path / "phase"
     program.write_bytes(b"")
     out, machines = io.StringIO(), FakeRunner(answer)
     argv = ["--out", str(tmp_path / "report"), "--phase", str(program), "--grains", "1us,100us"]
-    return phase_compare.main(argv, machines, out), out.getvalue(), machines
+    return lab.main(["compare-phases", *argv], machines=machines, out=out), out.getvalue(), machines
 
 
 def test_phase_comparison_tells_p_of_four_systems(tmp_path: Path) -> None:
-    status, said, machines = compare_phases(tmp_path, phase_answer)
+    status, said, machines = compare_runs(tmp_path, phase_answer)
     assert status == 0
     assert [call[0] for call in machines.calls] == ["tacet", "stock", "tuned", "rt"]
     assert all(call[3]["icount"] == 0 for call in machines.calls)
@@ -462,13 +464,13 @@ def test_phase_comparison_goes_on_without_rt_and_tuned(tmp_path: Path) -> None:
             return FakeRunner.RunnerError("there is no such kernel")
         return phase_answer(system, app, args)
 
-    status, said, _ = compare_phases(tmp_path, answer)
+    status, said, _ = compare_runs(tmp_path, answer)
     assert status == 0 and "Linux, PREEMPT_RT: absent: there is no such kernel" in said
     assert json.loads((tmp_path / "report/phase.json").read_text())["linux_rt"] == {"absent": "there is no such kernel"}
 
 
 def test_phase_comparison_fails_where_linux_is_silent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, _, _ = compare_phases(tmp_path, lambda *call: phase_answer(*call, linux_is_silent=True))
+    status, _, _ = compare_runs(tmp_path, lambda *call: phase_answer(*call, linux_is_silent=True))
     assert status == 1 and "the method is blind here" in capsys.readouterr().err
 
 
@@ -478,14 +480,14 @@ def test_phase_comparison_tells_lost_output(tmp_path: Path, capsys: pytest.Captu
         result.stdout = result.stdout[: len(result.stdout) // 2]
         return result
 
-    status, _, _ = compare_phases(tmp_path, answer)
+    status, _, _ = compare_runs(tmp_path, answer)
     assert status == 1 and "phase-tacet.dat" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["", "1us,", "1us,1us", "10us,1us", "1parsec", "10ns"])
 def test_wrong_grains_are_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as error:
-        phase_compare.arguments(["--grains", text])
+        lab.main(["compare-phases", "--grains", text])
     assert error.value.code == 2 and "give" in capsys.readouterr().err
 
 
@@ -536,7 +538,7 @@ def be_silent(tmp_path: Path, answer: Any, *more: str) -> tuple[int, str, FakeRu
         (tmp_path / name).write_bytes(b"")
     out, machines = io.StringIO(), FakeRunner(answer)
     argv = ["--out", str(tmp_path / "report"), "--apps", str(tmp_path), *more]
-    return silence.main(argv, machines, out), out.getvalue(), machines
+    return lab.main(["silence", *argv], machines=machines, out=out), out.getvalue(), machines
 
 
 def test_silent_hour_is_told_program_by_program(tmp_path: Path) -> None:
@@ -618,7 +620,7 @@ def test_thresholds_scale_with_the_length_of_an_instruction(hours: float, shift:
 @pytest.mark.parametrize("argv", [["--hours", "0"], ["--hours", "x"], ["--cores", "1"], ["--shift", "9"], ["--shift", "-1"]])
 def test_wrong_hours_and_shifts_are_refused(argv: list[str]) -> None:
     with pytest.raises(SystemExit) as error:
-        silence.arguments(argv)
+        lab.main(["silence", *argv])
     assert error.value.code == 2
 
 
@@ -628,6 +630,6 @@ def test_survival_picture_of_nothing_is_refused(tmp_path: Path) -> None:
 
 
 def test_missing_program_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert phase_compare.main(["--phase", str(tmp_path / "none")], FakeRunner(phase_answer), io.StringIO()) == 1
-    assert "no such program; build it first" in capsys.readouterr().err
-    assert silence.main(["--apps", str(tmp_path / "none")], FakeRunner(silence_answer), io.StringIO()) == 1
+    assert lab.main(["compare-phases", *["--phase", str(tmp_path / "none")]], machines=FakeRunner(phase_answer), out=io.StringIO()) == 1
+    assert "no such program; build it with `make apps`" in capsys.readouterr().err
+    assert lab.main(["silence", *["--apps", str(tmp_path / "none")]], machines=FakeRunner(silence_answer), out=io.StringIO()) == 1

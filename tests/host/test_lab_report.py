@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from lab import __main__ as command  # noqa: E402
+from lab.cli import dispatch as command  # noqa: E402
 
 CHROMIUM = shutil.which("chromium")
 
@@ -138,10 +138,10 @@ def test_what_make_run_leaves_is_a_report(nodes: Path) -> None:
     for name in ("tacet", "linux"):
         shutil.copy(nodes / name / "ftq.dat", nodes / f"ftq-{name}.dat")
     shutil.copy(nodes / "linux/ftq.dat", nodes / "ftq-linux_tuned.dat")
-    (nodes / "ftq.json").write_text(json.dumps({"command": "python3 -m lab.compare --out here"}))
+    (nodes / "ftq.json").write_text(json.dumps({"command": "tools/lab compare --out here"}))
     assert command.main(["report", "--runs", str(nodes), "-o", str(nodes / "r.html")]) == 0
     page = (nodes / "r.html").read_text()
-    assert "python3 -m lab.compare --out here" in page and "one instruction a nanosecond" in page
+    assert "tools/lab compare --out here" in page and "one instruction a nanosecond" in page
     assert "Linux, tuned *" in page and "take turns" in page
     assert "Tacet is the quietest node" in answer_of(page)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,11 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from lab import __main__ as lab_main  # noqa: E402
 from lab import statistics  # noqa: E402
-from lab.goal import PATTERNS  # noqa: E402
-from lab.reproduce import beckman, command, simulator, store, traces  # noqa: E402
+from lab.cli import dispatch as lab_main  # noqa: E402
+from lab.cli import reproduce as command
+from lab.cli.goal import PATTERNS  # noqa: E402
+from lab.reproduce import beckman, simulator, store, traces  # noqa: E402
 from tests.making import made  # noqa: E402
 
 

@@ -14,9 +14,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from lab import statistics  # noqa: E402
-from lab.phase import PhaseData  # noqa: E402
+from lab.formats.phase import PhaseData  # noqa: E402
+from lab.formats.trace import Totals, Trace  # noqa: E402
 from lab.statistics import Delays, StatisticsError  # noqa: E402
-from lab.trace import Totals, Trace  # noqa: E402
 
 
 def trace_of(detours: list[tuple[float, float]], span_ns: float, **further: object) -> Trace:

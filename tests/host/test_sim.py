@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from lab import sim_bench  # noqa: E402
+from lab.bench import simulator  # noqa: E402
 from tests.making import made  # noqa: E402
 
 REFERENCE = ROOT / "tests/data/loggops"
@@ -282,6 +282,6 @@ def test_bench_answers_in_json() -> None:
 
 def test_plain_numpy_ends_about_when_the_simulator_does() -> None:
     """The bench's yardstick does the same thing; only messages that come early are handled in their round there."""
-    for row in sim_bench.measure(12, 10):
+    for row in simulator.measure(12, 10):
         assert row["numpy_max_ns"] == pytest.approx(row["max_ns"], rel=0.25)
         assert row["numpy_seconds"] > 0 and row["read_seconds"] < row["seconds"]

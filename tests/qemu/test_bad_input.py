@@ -12,12 +12,13 @@ import re
 import subprocess
 from pathlib import Path
 
-import cpio
 import elf
 import pytest
-import qemu
 from conftest import APPS, ROOT, Run, expect_exit
 from elf import PAGE, R, Segment, W, X
+
+import cpio
+import qemu
 
 BAD_INPUT, NO_MEMORY = 64, 65
 

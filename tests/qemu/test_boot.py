@@ -13,9 +13,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import qemu
 from conftest import ROOT, Run, expect_exit, program
 from monitor import Monitor
+
+import qemu
 
 WORDS = ["a b", 'say "x"', "back\\slash", "ends\\", "$HOME ${x} $(y)", "it's", "--", "ünï", "#x;y|z&", "{a,b}", "*", "-n", "'", '"', "\\", "a=b"]
 #: GRUB loses these (boot/make-iso refuses them); QEMU's loader does not.

@@ -11,8 +11,9 @@ import sys
 
 import pending
 import pytest
-import qemu
 from conftest import ROOT, Run
+
+import qemu
 
 sys.path.insert(0, str(ROOT / "tests" / "fuzz"))
 

@@ -7,14 +7,14 @@ choice, tests/conformance/differences says so; what it does not do yet stands in
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from dataclasses import dataclass
 
 import pending
 import pytest
-import qemu
 from conftest import ROOT
+
+import qemu
 from tests.making import made
 
 sys.path.insert(0, str(ROOT / "tests" / "conformance"))

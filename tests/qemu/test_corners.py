@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import pytest
-import qemu
 from conftest import Run, expect_exit, program
+
+import qemu
 
 
 @pytest.mark.parametrize("cpus", [1, 2])

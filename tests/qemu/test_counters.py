@@ -7,8 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
-import qemu
 from conftest import APPS, Run, expect_exit
+
+import qemu
 
 FTQ = APPS / "ftq"
 

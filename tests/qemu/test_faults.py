@@ -9,9 +9,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import qemu
 from conftest import Run, expect_exit, program
 from monitor import Monitor
+
+import qemu
 
 #: QEMU's CPU without hardware help differs from a real one here; what else than the right signal may come, 77 being "nothing".
 EMULATED = {

@@ -6,8 +6,9 @@ from __future__ import annotations
 import re
 
 import pytest
-import qemu
 from conftest import Run, expect_exit
+
+import qemu
 
 
 def expect_survived(result: qemu.Result, calls: int) -> None:

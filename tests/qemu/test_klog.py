@@ -24,8 +24,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 import qemu  # noqa: E402
-
-from lab import bench, klog  # noqa: E402
+from lab.bench import costs  # noqa: E402
+from lab.flight_log import names  # noqa: E402
+from lab.formats import klog  # noqa: E402
 from tests.making import made  # noqa: E402
 
 EINVAL = 22
@@ -68,7 +69,7 @@ def stopped(program: Path, options: str, **keywords: Any) -> str:
     return result.reason
 
 
-def names(log: klog.FlightLog) -> list[str]:
+def event_names(log: klog.FlightLog) -> list[str]:
     return [log.kinds[kind].name for kind in log.kind.tolist()]
 
 
@@ -95,7 +96,7 @@ def test_times_of_the_log_are_times_of_the_program_and_of_the_timers(run: Run) -
     """The clock of the log's stamps and the times inside of its events are one."""
     _, log = run("sleeps", "1", "1000", "2000")
     for kind in ("sleep_end", "timer_expire"):
-        stamps = log.time_ns[[name == kind for name in names(log)]].tolist()
+        stamps = log.time_ns[[name == kind for name in event_names(log)]].tolist()
         for stamp, (_, now) in zip(stamps, log.of(kind).tolist(), strict=True):
             assert now <= stamp + 1
             assert log.time_ns[0] < now
@@ -106,14 +107,14 @@ def test_every_cpu_tells_who_ran_there(run: Run) -> None:
     assert [part.cpu for part in log.cpus] == [0, 1, 2, 3]
     for cpu in range(4):
         mine = log.select(log.cpu == cpu)
-        told = names(mine)
+        told = event_names(mine)
         assert (told[0] == "cpu_online") == (cpu != 0)
         assert mine.of("program_enter")[:, 0].tolist() == [cpu] and mine.of("program_end").tolist() == [[cpu, 0]]
 
 
 def test_a_silent_program_logs_nothing_between_its_beginning_and_its_end(run: Run) -> None:
     _, log = run("calls", "1000", icount=0)
-    assert names(log) == ["program_enter", "program_end"]
+    assert event_names(log) == ["program_enter", "program_end"]
 
 
 def test_the_cause_of_a_detour_is_in_the_log(run: Run) -> None:
@@ -121,10 +122,10 @@ def test_the_cause_of_a_detour_is_in_the_log(run: Run) -> None:
     result, log = run("detour", "200", cpus=2, icount=0)
     detours = [(int(a), int(b)) for a, b in re.findall(rb"^  at (\d+) ns: (\d+) ns$", result.stdout, re.MULTILINE)]
     assert detours, result.explain()
-    mine = log.select((log.cpu == 0) & np.array([name == "interrupt" for name in names(log)]))
+    mine = log.select((log.cpu == 0) & np.array([name == "interrupt" for name in event_names(log)]))
     for at, taken in detours:
         inside = (mine.time_ns >= at - 1) & (mine.time_ns <= at + taken + 1)
-        assert [klog.word_text("vector", vector) for vector in mine.words[inside, 0].tolist()] == ["0xf0 (wake)"], result.explain()
+        assert [names.word_text("vector", vector) for vector in mine.words[inside, 0].tolist()] == ["0xf0 (wake)"], result.explain()
 
 
 # ---- What it is asked for ----
@@ -132,12 +133,12 @@ def test_the_cause_of_a_detour_is_in_the_log(run: Run) -> None:
 
 def test_system_calls_appear_only_when_asked(run: Run) -> None:
     _, log = run("calls", "5")
-    assert "system_call" not in names(log)
+    assert "system_call" not in event_names(log)
     _, log = run("calls", "5", options="klog_classes=all")
-    calls = [words for words in log.of("system_call").tolist() if klog.system_calls()[words[0]] == "getppid"]
+    calls = [words for words in log.of("system_call").tolist() if names.system_calls()[words[0]] == "getppid"]
     assert [argument for _, argument in calls] == [1, 2, 3, 4, 5]
     # Every call but the last, exit_group, has its end, right behind it.
-    told = [klog.cause(log.kinds[kind], words) for kind, words in zip(log.kind.tolist(), log.words.tolist())]
+    told = [names.cause(log.kinds[kind], words) for kind, words in zip(log.kind.tolist(), log.words.tolist())]
     assert told.count("system_call getppid") == told.count("system_call_end getppid") == 5
     assert all(told[i + 1] == "system_call_end getppid" for i, cause in enumerate(told) if cause == "system_call getppid")
     assert "system_call exit_group" in told and "system_call_end exit_group" not in told
@@ -168,17 +169,17 @@ def test_a_wrong_port_stops_the_node_in_a_clear_line(program: Path) -> None:
 def test_a_program_changes_what_is_logged(run: Run, program: Path, tmp_path: Path) -> None:
     result, log = run("write", "+syscall", "-timer", "+timer\n", "-syscall")
     assert result.stdout == b"+syscall: written\n-timer: written\n+timer\n: written\n-syscall: written\n", result.explain()
-    calls = {klog.system_calls()[number] for number, _ in log.of("system_call").tolist()}
+    calls = {names.system_calls()[number] for number, _ in log.of("system_call").tolist()}
     assert {"write", "open", "close"} & calls, calls
     # Only between the two: the first text was written before the class was on, the last ended after it was off.
-    assert "program_end" == names(log)[-1] and "exit_group" not in calls
+    assert "program_end" == event_names(log)[-1] and "exit_group" not in calls
 
 
 @pytest.mark.parametrize("wrong", ["nonsense", "+", "-", "+bogus", "syscall", "+syscal", "+syscalls", "+ syscall", "+all", "+timer,trap", "x" * 200])
 def test_nonsense_is_refused_and_changes_nothing(wrong: str, run: Run) -> None:
     result, log = run("write", wrong)
     assert result.stdout.decode() == f"{wrong}: errno {EINVAL}\n", result.explain()
-    assert names(log) == ["program_enter", "program_end"]
+    assert event_names(log) == ["program_enter", "program_end"]
 
 
 def test_a_change_of_another_class_disturbs_no_other_cpu(run: Run) -> None:
@@ -196,7 +197,7 @@ def test_the_newest_events_stay_when_a_ring_is_full(run: Run) -> None:
     _, log = run("calls", "3000", options="klog_classes=syscall")
     (part,) = log.cpus
     assert part.kept == 1023 and part.lost > 4900
-    calls = [argument for number, argument in log.of("system_call").tolist() if klog.system_calls()[number] == "getppid"]
+    calls = [argument for number, argument in log.of("system_call").tolist() if names.system_calls()[number] == "getppid"]
     assert calls == list(range(3000 - len(calls) + 1, 3001)) and len(calls) > 500
 
 
@@ -264,8 +265,8 @@ def test_a_panic_prints_the_last_events_and_still_sends_the_log(run: Run, tmp_pa
     assert "kernel fault: invalid opcode" in result.reason
     assert "tacet: the last events of CPU 0:\n" in console, result.explain()
     told = re.findall(r"^tacet: +(\d+) ticks  (\w+) +([0-9a-f]+) ([0-9a-f]+)  \((\w+ \w+)\)$", console, re.MULTILINE)
-    assert [name for _, name, *_ in told] == names(log)[-32:], result.explain()
-    getppid = next(number for number, name in klog.system_calls().items() if name == "getppid")
+    assert [name for _, name, *_ in told] == event_names(log)[-32:], result.explain()
+    getppid = next(number for number, name in names.system_calls().items() if name == "getppid")
     assert told[-2][1:] == ("system_call", f"{getppid:x}", "1", "number argument")
     assert told[-1][1:3] == ("exception", "6") and told[-1][4] == "vector instruction"
     assert console.index("the last events") < console.index("stop status=70")
@@ -291,6 +292,6 @@ def test_a_stop_for_bad_input_sends_a_log_too(program: Path, tmp_path: Path) -> 
 def test_an_event_costs_less_than_sixty_instructions(program: Path) -> None:
     result = qemu.run_tacet(qemu.BUILD / "x86_64/apps/cost", ["-n", "200"], icount=0)
     assert (result.outcome, result.status) == ("exit", 0), result.explain()
-    told = bench.parse_cost(result.stdout.decode())
+    told = costs.parse_cost(result.stdout.decode())
     assert 0 < told["klog_event_ticks"] < 60, told
     assert told["klog_event_ticks"] == (told["getpid_logged_ticks_min"] - told["getpid_ticks_min"]) // 2

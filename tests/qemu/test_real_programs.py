@@ -24,8 +24,9 @@ from pathlib import Path
 
 import pending
 import pytest
+from conftest import Run, program
+
 import qemu
-from conftest import ROOT, Run, program
 from tests.making import made
 
 TEXT = "pear 3\napple 12\nfig 7\napple 1\n\nlast line\tof all\n"

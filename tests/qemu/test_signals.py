@@ -12,8 +12,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import qemu
 from conftest import Run, expect_exit, program
+
+import qemu
 
 
 def expect_kept(result: qemu.Result, least: int) -> None:

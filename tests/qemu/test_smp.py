@@ -8,11 +8,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-import qemu
 from conftest import Run, expect_exit
 from debugger import Debugger
 from monitor import Monitor
 from witness import symbols
+
+import qemu
 
 BAD_INPUT = 64
 SEGMENTATION_FAULT = 128 + 11

@@ -11,9 +11,10 @@ import re
 from pathlib import Path
 
 import pytest
-import qemu
 from conftest import Run, expect_exit
 from monitor import Monitor
+
+import qemu
 
 BAD_INPUT = 64
 #: What a system call and the reading of the clock around it may cost, instructions.

@@ -9,8 +9,9 @@ import threading
 from pathlib import Path
 
 import pytest
-import qemu
 from conftest import Run, expect_exit, program
+
+import qemu
 
 KINDS = ["musl", "musl-pie", "glibc", "glibc-pie"]
 #: A CPU with RDTSCP and RDPID, one with RDTSCP alone, and one with neither, which finds its number by LSL.
@@ -59,8 +60,8 @@ def test_a_cpu_whose_clock_is_behind_tells_the_first_one_s_time(cpu: str, tacet:
 
     debugger = threading.Thread(target=debug, daemon=True)
     debugger.start()
-    debugger = ["-S", "-chardev", f"socket,path={path},server=on,wait=off,id=gdb", "-gdb", "chardev:gdb"]
-    result = tacet("vdso.musl", "ahead", cpus=2, cpu=cpu, memory="256M", qemu_options=debugger)
+    port = ["-S", "-chardev", f"socket,path={path},server=on,wait=off,id=gdb", "-gdb", "chardev:gdb"]
+    result = tacet("vdso.musl", "ahead", cpus=2, cpu=cpu, memory="256M", qemu_options=port)
     debugger.join(60)
     expect_exit(result)
     told = {int(number): int(seconds) for number, seconds in re.findall(rb"cpu (\d) seconds (\d+)", result.stdout)}

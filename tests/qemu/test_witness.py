@@ -10,9 +10,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-import qemu
 from conftest import APPS, Run, expect_exit
 from witness import Witness, entries, is_entry, symbols
+
+import qemu
 
 CALLS = ("getpid", "access", "nanosleep", "getcpu")
 

@@ -30,10 +30,10 @@ from .tacet import TacetNode, quote, tacet_command_line
 from .version import qemu_binary, qemu_major
 
 __all__ = [
-    *("BUILD", "BUSYBOX", "DETERMINISTIC", "KERNEL", "ROOT"),
-    *("DirectBoot", "LinuxNode", "Machine", "Outcome", "Program", "Result", "RunnerError", "Sink", "TacetNode", "Watch"),
-    *("check_program", "clock_options", "find_program", "initramfs", "parse_end", "qemu_binary", "qemu_major", "quote"),
-    *("run", "run_linux", "run_machine", "run_tacet", "tacet_command_line"),
+    "BUILD", "BUSYBOX", "DETERMINISTIC", "KERNEL", "ROOT",
+    "DirectBoot", "LinuxNode", "Machine", "Outcome", "Program", "Result", "RunnerError", "Sink", "TacetNode", "Watch",
+    "check_program", "clock_options", "find_program", "initramfs", "parse_end", "qemu_binary", "qemu_major", "quote",
+    "run", "run_linux", "run_machine", "run_tacet", "tacet_command_line",
 ]
 
 
