@@ -64,6 +64,7 @@ COMMANDS = (
     Command("bench-programs", "lab.bench.programs", "STREAM's triad and a matrix product on Tacet beside Linux"),
     Command("silence", "lab.bench.silence", "an hour of guest time without one detour"),
     Command("bench-simulator", "lab.bench.simulator", "the simulator's speed beside numpy and the public simulator"),
+    Command("sloc", "lab.bench.sloc", "lines of code of each part of the kernel"),
 )
 
 
