@@ -4,10 +4,11 @@
 
     ports/fetch.py [--mirror URL]... [--retries N] PORT...
 
-A recipe, ports/PORT/recipe, is text: `version V`, then `file PATH SHA256` for each file, PATH being its path on a
-Debian mirror; `#` begins a comment. Files are kept in ${TACET_CACHE:-${XDG_CACHE_HOME:-~/.cache}/tacet}/PORT, so
-that later builds, and builds of other clones, need no network. Mirrors are those of the machine's own apt
-configuration, tried in order; the bytes travel through apt's own downloader, which knows the machine's proxies.
+A recipe, ports/PORT/recipe, is text: `version V`, then `file PATH SHA256` for each file, PATH being its path
+on a Debian mirror; `#` begins a comment. Files are kept in
+${TACET_CACHE:-${XDG_CACHE_HOME:-~/.cache}/tacet}/PORT, so that later builds, and builds of other clones, need
+no network. Mirrors are those of the machine's own apt configuration, tried in order; the bytes travel through
+apt's own downloader, which knows the machine's proxies.
 
 A file that differs from its recipe is refused, wherever it comes from: one error on stderr, status 1.
 """
@@ -81,9 +82,15 @@ def cache_folder() -> Path:
 def debian_mirrors() -> list[str]:
     """URLs of the Debian archives that this machine's apt is configured for, in apt's order.
 
-    Other archives cannot be told apart for certain; those that look like Debian's own come first.
+    Other archives cannot be distinguished for certain; those that look like Debian's own come first.
     """
-    command = ["apt-get", "indextargets", "--no-release-info", "--format", "$(CREATED_BY) $(COMPONENT) $(REPO_URI)"]
+    command = [
+        "apt-get",
+        "indextargets",
+        "--no-release-info",
+        "--format",
+        "$(CREATED_BY) $(COMPONENT) $(REPO_URI)",
+    ]
     try:
         output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
@@ -92,7 +99,12 @@ def debian_mirrors() -> list[str]:
     for line in output.splitlines():
         created_by, component, uri = line.split(" ", 2)
         uri = uri.rstrip("/")
-        if created_by == "Packages" and component == "main" and not uri.endswith("-security") and uri not in mirrors:
+        if (
+            created_by == "Packages"
+            and component == "main"
+            and not uri.endswith("-security")
+            and uri not in mirrors
+        ):
             mirrors.append(uri)
     if not mirrors:
         raise FetchError("apt's configuration names no mirror of Debian's main archive")
@@ -109,13 +121,21 @@ def check(path: Path, pinned: PinnedFile, origin: str) -> None:
     actual = sha256_of(path)
     if actual != pinned.sha256:
         raise FetchError(
-            f"wrong checksum: {pinned.name}\n  from      {origin}\n  expected  {pinned.sha256}\n  actual    {actual}"
+            f"wrong checksum: {pinned.name}\n  from      {origin}\n  expected  {pinned.sha256}\n  actual    "
+            f"{actual}"
         )
 
 
 def download(url: str, target: Path, retries: int) -> str | None:
     """Fetch one URL into `target`; None when it worked, else apt's reason."""
-    options = ["-o", "APT::Sandbox::User=", "-o", f"Acquire::Retries={retries}", "-o", "Acquire::http::Timeout=30"]
+    options = [
+        "-o",
+        "APT::Sandbox::User=",
+        "-o",
+        f"Acquire::Retries={retries}",
+        "-o",
+        "Acquire::http::Timeout=30",
+    ]
     try:
         done = subprocess.run(
             [str(DOWNLOADER), *options, "download-file", url, str(target)],
@@ -152,7 +172,9 @@ def fetch_file(pinned: PinnedFile, folder: Path, mirrors: list[str] | None, retr
     raise FetchError(f"cannot fetch {pinned.name}; no mirror had it:\n" + "\n".join(failures))
 
 
-def fetch_port(port: str, mirrors: list[str] | None = None, retries: int = 3, ports: Path = PORTS) -> list[Path]:
+def fetch_port(
+    port: str, mirrors: list[str] | None = None, retries: int = 3, ports: Path = PORTS
+) -> list[Path]:
     """All files of a port, in the recipe's order; from apt's mirrors if none are given."""
     where = ports / port / "recipe"
     try:
@@ -167,7 +189,9 @@ def main() -> int:
         description="Fetch the pinned sources of ports into the cache, print their paths."
     )
     parser.add_argument("port", nargs="+", help="a folder of ports/ with a recipe, such as musl")
-    parser.add_argument("--mirror", action="append", help="use this Debian mirror instead of apt's; may be repeated")
+    parser.add_argument(
+        "--mirror", action="append", help="use this Debian mirror instead of apt's; may be repeated"
+    )
     parser.add_argument("--retries", type=int, default=3, help="of each mirror (default: %(default)s)")
     parser.add_argument("--ports", type=Path, default=PORTS, help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// bench.cpp: see bench.hpp. The noise is one detour of 10 us each 4 ms, about what a Linux tick at 250 Hz costs.
+// bench.cpp: see bench.hpp. The noise is one detour of 10 us each 4 ms, about what a Linux tick at 250 Hz
+// costs.
 #include "bench.hpp"
 
 #include "goal.hpp"
@@ -41,7 +42,8 @@ struct Line {
 
 const Noise &bench_noise()
 {
-    static const Noise noise({trace_periodic(4000000 * PS_PER_NS, 10000 * PS_PER_NS)}, NoiseRule::physical, 1, false);
+    static const Noise noise({trace_periodic(4000000 * PS_PER_NS, 10000 * PS_PER_NS)}, NoiseRule::physical, 1,
+                             false);
     return noise;
 }
 
@@ -110,7 +112,8 @@ Measured simulate_built_in(std::uint32_t ranks, unsigned threads)
     const Pattern pattern(dissemination(ranks));
     const Parameters parameters;
     std::vector<Time> iteration_ends;
-    const Result result = pattern_simulate(pattern, parameters, bench_noise(), threads, nullptr, iteration_ends);
+    const Result result =
+        pattern_simulate(pattern, parameters, bench_noise(), threads, nullptr, iteration_ends);
 
     return {clock.seconds(), 0, result.operations, result.messages, result.maximum};
 }
@@ -154,19 +157,22 @@ public:
 void print(const std::vector<Line> &lines, bool json, std::ostream &out)
 {
     if (!json)
-        out << "what      ranks     seconds   to read   CPU s     million messages/s  MB       last rank ends, us\n";
+        out << "what      ranks     seconds   to read   CPU s     million messages/s  MB       last rank "
+               "ends, us\n";
     for (std::size_t i = 0; i < lines.size(); i++) {
         const Line &line = lines[i];
         const Measured &measured = line.measured;
         const double rate = static_cast<double>(measured.messages) / measured.seconds / 1e6;
         if (json)
-            out << (i ? ",\n " : "[") << "{\"what\": \"" << line.what << "\", \"ranks\": " << line.ranks << ", \"seconds\": " << measured.seconds
-                << ", \"read_seconds\": " << measured.read_seconds << ", \"cpu_seconds\": " << line.cpu_seconds << ", \"operations\": "
-                << measured.operations << ", \"messages\": " << measured.messages << ", \"megabytes\": " << line.megabytes
+            out << (i ? ",\n " : "[") << "{\"what\": \"" << line.what << "\", \"ranks\": " << line.ranks
+                << ", \"seconds\": " << measured.seconds << ", \"read_seconds\": " << measured.read_seconds
+                << ", \"cpu_seconds\": " << line.cpu_seconds << ", \"operations\": " << measured.operations
+                << ", \"messages\": " << measured.messages << ", \"megabytes\": " << line.megabytes
                 << ", \"max_ns\": " << nanoseconds(measured.maximum) << '}';
         else
-            out << std::left << std::setw(10) << line.what << std::setw(10) << line.ranks << std::fixed << std::setprecision(4) << std::setw(10)
-                << measured.seconds << std::setw(10) << measured.read_seconds << std::setw(10) << line.cpu_seconds << std::setprecision(2)
+            out << std::left << std::setw(10) << line.what << std::setw(10) << line.ranks << std::fixed
+                << std::setprecision(4) << std::setw(10) << measured.seconds << std::setw(10)
+                << measured.read_seconds << std::setw(10) << line.cpu_seconds << std::setprecision(2)
                 << std::setw(20) << rate << std::setprecision(1) << std::setw(9) << line.megabytes
                 << static_cast<double>(measured.maximum) / 1e6 << '\n';
     }
@@ -182,10 +188,12 @@ int bench_run(const BenchOptions &options, std::ostream &out)
     std::vector<Line> lines;
 
     for (unsigned log = 10; log <= options.largest_log; log += 2)
-        lines.push_back(in_a_process("pattern", 1u << log, [&] { return simulate_built_in(1u << log, threads); }));
+        lines.push_back(
+            in_a_process("pattern", 1u << log, [&] { return simulate_built_in(1u << log, threads); }));
     for (unsigned log = 10; log <= options.largest_goal_log; log += 2) {
         const TemporaryFile file;
-        file_write(file.path, [&](std::ostream &schedule) { goal_write(Pattern(dissemination(1u << log)), schedule); });
+        file_write(file.path,
+                   [&](std::ostream &schedule) { goal_write(Pattern(dissemination(1u << log)), schedule); });
         lines.push_back(in_a_process("goal", 1u << log, [&] { return simulate_goal(file.path, threads); }));
     }
     print(lines, options.json, out);

@@ -14,8 +14,9 @@ struct BenchOptions {
     unsigned threads = 0;
 };
 
-// One dissemination of 8 bytes under noise for 2^10 to 2^largest ranks, by the built-in pattern and from GOAL text (written to
-// a temporary file, reading included in the time). Each measurement is a process of its own, so that its memory can be told.
+// One dissemination of 8 bytes under noise for 2^10 to 2^largest ranks, by the built-in pattern and from GOAL
+// text (written to a temporary file, reading included in the time). Each measurement is a process of its own,
+// so that its memory can be measured.
 int bench_run(const BenchOptions &options, std::ostream &out);
 
 } // namespace sim

@@ -2,31 +2,45 @@
 //
 // engine.hpp: the discrete-event simulation of LogGOPS [Hoefler10 §III-A, §IV].
 //
-// The rules stand in docs/lab/loggops.md. What a rank does is a Program: a schedule (goal_program.hpp) or a built-in pattern
-// (pattern_program.hpp); the engine knows processors, network interfaces, messages and noise.
+// The rules stand in docs/lab/loggops.md. What a rank does is a Program: a schedule (goal_program.hpp) or a
+// built-in pattern (pattern_program.hpp); the engine knows processors, network interfaces, messages and
+// noise.
 //
-// A message takes at least o + L from the start of its send to its arrival. So all ranks can be simulated independently
-// within a window of that length: each thread takes its part of the ranks through the window, rank by rank, which keeps a
-// rank's data in the cache, and messages to other threads' ranks are handed over between windows. As the order of a rank's
-// events (event.hpp) depends on their own history only, neither windows nor threads can be seen in the results.
+// A message takes at least o + L from the start of its send to its arrival. So all ranks can be simulated
+// independently within a window of that length: each thread takes its part of the ranks through the window,
+// rank by rank, which keeps a rank's data in the cache, and messages to other threads' ranks are handed over
+// between windows. As the order of a rank's events (event.hpp) depends on their own history only, neither
+// windows nor threads can be seen in the results.
 //
-// A rendezvous lets the sender go on in the very moment in which its message is received: no window is short enough. Such
-// simulations run in one thread, from one heap for all ranks.
+// A rendezvous lets the sender go on in the very moment in which its message is received: no window is short
+// enough. Such simulations run in one thread, from one heap for all ranks.
 //
 // A Program offers:
 //     ranks(), cpus(), nics(), operations()
-//     largest_message()                 bytes
-//     view(rank, operation)             Operation's OperationView
-//     cost(info), is_rendezvous(info)   of a message
-//     begin(rank, release)              posts first receives; calls release(operation) for others that are ready
-//     started(rank, operation, release) calls release(operation, its history or null) for what this makes ready
-//     done(rank, operation, time, history, release)    calls release(operation, time) for what this makes ready
-//     posted_match(rank, source, info, take)    the posted receive for a message, or ANY; takes it if so wished
-//     accepts(rank, operation, source, info)    would this receive take the message?
-//     consume(rank, operation)          an unexpected message is taken; false: the receive takes no more
-//     post(rank, operation)             the receive is posted, or what is left of it
-//     sort(rank, messages)              several unexpected messages, into the order in which they are received
-//     waiting(rank, operation)          a send whose receiver is not ready has begun
+//     largest_message()
+//         in bytes
+//     view(rank, operation)
+//         the operation's OperationView
+//     cost(info), is_rendezvous(info)
+//         of a message
+//     begin(rank, release)
+//         posts first receives; calls release(operation) for others that are ready
+//     started(rank, operation, release)
+//         calls release(operation, its history or null) for what this makes ready
+//     done(rank, operation, time, history, release)
+//         calls release(operation, time) for what this makes ready
+//     posted_match(rank, source, info, take)
+//         the posted receive for a message, or ANY; removes it if `take`
+//     accepts(rank, operation, source, info)
+//         would this receive take the message?
+//     consume(rank, operation)
+//         an unexpected message is taken; false: the receive takes no more
+//     post(rank, operation)
+//         the receive is posted, or what remains of it
+//     sort(rank, messages)
+//         several unexpected messages, into the order in which they are received
+//     waiting(rank, operation)
+//         a send whose receiver is not ready has begun
 #pragma once
 
 #include "event.hpp"
@@ -50,13 +64,13 @@ struct OperationView {
 };
 
 struct Result {
-    LargeVector<Time> finish;  // per rank: the end of its last operation, or of a message that it received
+    LargeVector<Time> finish; // per rank: the end of its last operation, or of a message that it received
     Time maximum = 0;
     std::uint64_t operations = 0; // finished
     std::uint64_t events = 0;     // processed, including those put off
     std::uint64_t messages = 0;
     std::uint64_t windows = 0;
-    bool complete = true;         // every operation has finished, every message was received
+    bool complete = true; // every operation has finished, every message was received
 };
 
 // A message that arrived before its receive was posted.
@@ -69,12 +83,14 @@ struct Unexpected {
 
 template <typename Program> class Engine {
 public:
-    Engine(Program &what, const Parameters &given, const Noise &disturbance, unsigned threads, Timeline *record)
+    Engine(Program &what, const Parameters &given, const Noise &disturbance, unsigned threads,
+           Timeline *record)
         : program(what), parameters(given), noise(disturbance), timeline(record), ranks(what.ranks()),
           stride(what.cpus() + 2 * what.nics())
     {
         const Time lookahead = parameters.overhead_send + parameters.latency;
-        // The published cost of messages of no bytes can be negative: then causes may come after their effects.
+        // The published cost of messages of no bytes can be negative: then causes may come after their
+        // effects.
         sequential = program.largest_message() > parameters.eager_limit || lookahead == 0 ||
                      parameters.zero_bytes == ZeroBytes::published;
         window = lookahead;
@@ -156,7 +172,9 @@ private:
     {
         for (std::uint32_t rank = domain.first; rank < domain.last; rank++) {
             states[rank].cursor = noise.begin(rank);
-            program.begin(rank, [&](std::uint32_t operation) { push(domain, {0, {}, rank, operation, ANY, 0}); });
+            program.begin(rank, [&](std::uint32_t operation) {
+                push(domain, {0, {}, rank, operation, ANY, 0});
+            });
         }
     }
 
@@ -190,8 +208,10 @@ private:
                 if (next_times[rank] >= end)
                     continue;
                 __builtin_prefetch(&states[std::min(rank + 6, last - 1)], 1);
-                __builtin_prefetch(reinterpret_cast<const char *>(&states[std::min(rank + 6, last - 1)]) + 64, 1);
-                __builtin_prefetch(reinterpret_cast<const char *>(&states[std::min(rank + 6, last - 1)]) + 128, 1);
+                __builtin_prefetch(reinterpret_cast<const char *>(&states[std::min(rank + 6, last - 1)]) + 64,
+                                   1);
+                __builtin_prefetch(
+                    reinterpret_cast<const char *>(&states[std::min(rank + 6, last - 1)]) + 128, 1);
                 process_rank(domain, rank, end);
             }
             // Messages of this window may have come to ranks of the group while it was being processed.
@@ -350,7 +370,12 @@ private:
         domain.messages++;
         if (timeline)
             timeline->message_sent(rank, view.cpu, event.operation, event.time, cpu);
-        const Event message = {leaves + parameters.latency, event.history.next(event.time), view.peer, event.operation, rank, view.info};
+        const Event message = {leaves + parameters.latency,
+                               event.history.next(event.time),
+                               view.peer,
+                               event.operation,
+                               rank,
+                               view.info};
         started(domain, event, event.operation);
         push(domain, message);
         if (!program.is_rendezvous(view.info))
@@ -359,14 +384,16 @@ private:
             program.waiting(rank, event.operation);
     }
 
-    // From when g counts: noise that delays o delays the message too; the published rule counts from the start of o.
+    // From when g counts: noise that delays o delays the message too; the published rule counts from the
+    // start of o.
     Time gap_from(Time start, Time end_of_overhead, Time overhead) const
     {
         return noise.applied_rule() == NoiseRule::published ? start : end_of_overhead - overhead;
     }
 
     // The receiver's processor takes a message at `now`.
-    Time process_message(std::uint32_t rank, const OperationView &view, std::uint32_t info, Time now, NoiseCursor &cursor)
+    Time process_message(std::uint32_t rank, const OperationView &view, std::uint32_t info, Time now,
+                         NoiseCursor &cursor)
     {
         const ByteCost &cost = program.cost(info);
         const Time taken = noise.finish(cursor, now, parameters.overhead_receive);
@@ -375,7 +402,8 @@ private:
         if (cost.work > 0)
             end = std::max(taken + cost.wire, noise.finish_ahead(cursor, taken, cost.work));
         cpu_free(rank, view.cpu) = end;
-        nic_receive_free(rank, view.nic) = gap_from(now, taken, parameters.overhead_receive) + parameters.gap + cost.wire;
+        nic_receive_free(rank, view.nic) =
+            gap_from(now, taken, parameters.overhead_receive) + parameters.gap + cost.wire;
         states[rank].finish = std::max(states[rank].finish, end);
         return end;
     }
@@ -488,7 +516,8 @@ private:
     void started(Part &domain, const Event &event, std::uint32_t operation)
     {
         program.started(event.rank, operation, [&](std::uint32_t next, const History *history) {
-            release(domain, event.rank, next, event.time, history ? *history : event.history.next(event.time));
+            release(domain, event.rank, next, event.time,
+                    history ? *history : event.history.next(event.time));
         });
     }
 
@@ -503,7 +532,8 @@ private:
     }
 
     // An operation is ready; it comes to the processor when that is free.
-    void release(Part &domain, std::uint32_t rank, std::uint32_t operation, Time ready, const History &history)
+    void release(Part &domain, std::uint32_t rank, std::uint32_t operation, Time ready,
+                 const History &history)
     {
         const unsigned cpu = stride > 3 ? program.view(rank, operation).cpu : 0;
 

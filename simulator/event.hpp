@@ -2,14 +2,15 @@
 //
 // event.hpp: what waits to happen at a rank, and in which order.
 //
-// Events of one rank happen in the order of their times. Among events of the same time, the one that was caused earlier goes
-// first, then the one whose cause was caused earlier, and the same once more; then operations before messages; then by the
-// rank (of messages: the sending one) and the operation's index. This order looks only at an event's own history, so that
-// it does not depend on how ranks are spread over threads. It reproduces the order in which the published simulator's one
-// queue, first in, first out among equal times, processes all schedules of the reference set.
+// Events of one rank happen in the order of their times. Among events of the same time, the one that was
+// caused earlier goes first, then the one whose cause was caused earlier, and the same once more; then
+// operations before messages; then by the rank (of messages: the sending one) and the operation's index. This
+// order looks only at an event's own history, so that it does not depend on how ranks are spread over
+// threads. It reproduces the order in which the published simulator's one queue, first in, first out among
+// equal times, processes all schedules of the reference set.
 //
-// Heaps are pairing heaps [Fredman, Sedgewick, Sleator, Tarjan 1986] of nodes in a pool: a heap is the number of its root,
-// so that millions of small heaps cost four bytes each. A pool belongs to one thread.
+// Heaps are pairing heaps [Fredman, Sedgewick, Sleator, Tarjan 1986] of nodes in a pool: a heap is the number
+// of its root, so that millions of small heaps cost four bytes each. A pool belongs to one thread.
 #pragma once
 
 #include "schedule.hpp"
@@ -20,7 +21,8 @@
 
 namespace sim {
 
-// Times at which an event, its cause, and that one's cause were caused; -1 for the beginning of the simulation.
+// Times at which an event, its cause, and that one's cause were caused; -1 for the beginning of the
+// simulation.
 struct History {
     Time caused = -1;
     Time before = -1;

@@ -13,8 +13,8 @@
 //     a irequires b                                a starts after b has started
 //     }
 //
-// Binary files are described in goal_binary.cpp.
-// All readers throw InputError with one line "file:line: what; what would be right" (binary: "file: byte N: ...").
+// Binary files are described in goal_binary.cpp. All readers throw InputError with one line "file:line: what;
+// what would be right" (binary: "file: byte N: ...").
 #pragma once
 
 #include "schedule.hpp"
@@ -24,8 +24,8 @@
 
 namespace sim {
 
-// Reads a schedule from a file, text or binary by its first bytes, "-" for the standard input. Text is read in blocks
-// which up to `threads` threads parse; the result does not depend on their number.
+// Reads a schedule from a file, text or binary by its first bytes, "-" for the standard input. Text is read
+// in blocks which up to `threads` threads parse; the result does not depend on their number.
 std::unique_ptr<Schedule> goal_read(const std::string &path, unsigned threads);
 
 // The same from memory; `name` is for messages.

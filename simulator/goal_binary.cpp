@@ -6,8 +6,9 @@
 //     byte 8   u32 ranks, u8 highest processor, u8 highest network interface
 //     byte 14  per rank u64 start, u64 end  of its part, counted from byte 8
 //     a part:  u32 nodes, u32 roots, u32 root[roots], nodes of 39 bytes, u32 successor[]
-//     a node:  u32 waits for, u8 type (1 send, 2 recv, 3 calc), u32 peer, u64 size, u32 tag, u8 processor, u8 interface,
-//              u32 number and u32 place of the successors that wait for its end, and the same for its start
+//     a node:  u32 waits for, u8 type (1 send, 2 recv, 3 calc), u32 peer, u64 size, u32 tag, u8 processor,
+//              u8 interface, u32 number and u32 place of the successors that wait for its end, and the same
+//              for its start
 //
 // Everything that a file says twice must agree; its own counts are computed anew.
 #include "goal.hpp"
@@ -35,7 +36,8 @@ public:
         if (ranks == 0 || ranks > RANKS_LIMIT)
             fail(8, std::to_string(ranks) + " ranks; expected 1 to " + std::to_string(RANKS_LIMIT));
         if (bytes.size() < 14 + std::uint64_t{ranks} * 16)
-            fail(bytes.size(), "the file ends inside the table of " + std::to_string(ranks) + " ranks; it is truncated");
+            fail(bytes.size(),
+                 "the file ends inside the table of " + std::to_string(ranks) + " ranks; it is truncated");
         for (std::uint32_t rank = 0; rank < ranks; rank++)
             read_rank(rank);
         return std::move(schedule);
@@ -65,21 +67,26 @@ private:
         const std::uint64_t size = bytes.size() - 8;
 
         if (start > end || end > size)
-            fail(entry, "rank " + std::to_string(rank) + " would lie at " + std::to_string(start) + " to " + std::to_string(end) +
-                            " of " + std::to_string(size) + " bytes; the file is truncated or damaged");
+            fail(entry, "rank " + std::to_string(rank) + " would lie at " + std::to_string(start) + " to " +
+                            std::to_string(end) + " of " + std::to_string(size) +
+                            " bytes; the file is truncated or damaged");
         total += end - start;
         if (total > size)
-            fail(entry, "the parts of ranks 0 to " + std::to_string(rank) + " overlap; each rank has its own");
+            fail(entry,
+                 "the parts of ranks 0 to " + std::to_string(rank) + " overlap; each rank has its own");
         part_begin = 8 + start;
         part_end = 8 + end;
         const std::uint64_t roots_at = part_begin + 8;
         if (end - start < 8)
-            fail(part_begin, "the part of rank " + std::to_string(rank) + " is too small for its head of 8 bytes");
+            fail(part_begin,
+                 "the part of rank " + std::to_string(rank) + " is too small for its head of 8 bytes");
         nodes = number<std::uint32_t>(part_begin, "the number of nodes");
         roots = number<std::uint32_t>(part_begin + 4, "the number of roots");
-        if (roots > nodes || (end - start - 8) / 4 < roots || (end - start - 8 - roots * std::uint64_t{4}) / NODE_BYTES < nodes)
-            fail(part_begin, std::to_string(nodes) + " nodes and " + std::to_string(roots) + " roots do not fit into the " +
-                                 std::to_string(end - start) + " bytes of rank " + std::to_string(rank));
+        if (roots > nodes || (end - start - 8) / 4 < roots ||
+            (end - start - 8 - roots * std::uint64_t{4}) / NODE_BYTES < nodes)
+            fail(part_begin, std::to_string(nodes) + " nodes and " + std::to_string(roots) +
+                                 " roots do not fit into the " + std::to_string(end - start) +
+                                 " bytes of rank " + std::to_string(rank));
         nodes_at = roots_at + roots * std::uint64_t{4};
         successors_at = nodes_at + nodes * NODE_BYTES;
 
@@ -101,7 +108,8 @@ private:
         Kind kind;
 
         if (type < 1 || type > 3)
-            fail(at + 4, "a node of type " + std::to_string(type) + "; expected 1 (send), 2 (recv) or 3 (calc)");
+            fail(at + 4,
+                 "a node of type " + std::to_string(type) + "; expected 1 (send), 2 (recv) or 3 (calc)");
         kind.type = type == 1 ? OpType::send : type == 2 ? OpType::recv : OpType::calc;
         kind.size = number<std::uint64_t>(at + 9, "a node");
         kind.cpu = number<std::uint8_t>(at + 21, "a node");
@@ -109,11 +117,13 @@ private:
         if (kind.type == OpType::calc) {
             peer = tag = kind.nic = 0;
             if (kind.size > static_cast<std::uint64_t>(STEP_LIMIT_NS))
-                fail(at + 9, "a computation of " + std::to_string(kind.size) + " ns; expected up to " + std::to_string(STEP_LIMIT_NS));
+                fail(at + 9, "a computation of " + std::to_string(kind.size) + " ns; expected up to " +
+                                 std::to_string(STEP_LIMIT_NS));
         } else {
             const bool any_peer = kind.type == OpType::recv && peer == ANY;
             if (!any_peer && peer >= ranks)
-                fail(at + 5, "rank " + std::to_string(peer) + " is out of range; ranks are 0 to " + std::to_string(ranks - 1));
+                fail(at + 5, "rank " + std::to_string(peer) + " is out of range; ranks are 0 to " +
+                                 std::to_string(ranks - 1));
             if (kind.type == OpType::send && tag == ANY)
                 fail(at + 17, "a send with any tag; only receives may have it");
             if (kind.size > INT64_MAX)
@@ -135,8 +145,8 @@ private:
         if (count == 0)
             return;
         if ((part_end - successors_at) / 4 < std::uint64_t{place} + count)
-            fail(at, std::to_string(count) + " successors from place " + std::to_string(place) + " are beyond the rank's " +
-                         std::to_string((part_end - successors_at) / 4));
+            fail(at, std::to_string(count) + " successors from place " + std::to_string(place) +
+                         " are beyond the rank's " + std::to_string((part_end - successors_at) / 4));
         // Each list is of one node: a file whose nodes share lists is not larger in memory than on the disk.
         if (edges.size() + count > (part_end - successors_at) / 4)
             fail(at, "the nodes have more successors than the rank has room for; each needs its own list");
@@ -144,26 +154,30 @@ private:
             const std::uint64_t successor_at = successors_at + (std::uint64_t{place} + i) * 4;
             const auto after = number<std::uint32_t>(successor_at, "a successor");
             if (after >= nodes)
-                fail(successor_at, "successor " + std::to_string(after) + " of " + std::to_string(nodes) + " nodes; expected a smaller one");
+                fail(successor_at, "successor " + std::to_string(after) + " of " + std::to_string(nodes) +
+                                       " nodes; expected a smaller one");
             (started ? waits[after].starts : waits[after].ends)++;
             edges.push_back({index, after, started});
         }
     }
 
-    // What the file says about waiting must be what its lists of successors say; and its roots must wait for nothing.
+    // What the file says about waiting must be what its lists of successors say; and its roots must wait for
+    // nothing.
     void check_counts(std::uint64_t roots_at) const
     {
         for (std::uint32_t i = 0; i < nodes; i++) {
             const std::uint64_t at = nodes_at + i * NODE_BYTES;
             const auto stated = number<std::uint32_t>(at, "a node");
             if (stated != waits[i].ends && stated != waits[i].ends + waits[i].starts)
-                fail(at, "node " + std::to_string(i) + " waits for " + std::to_string(stated) + " nodes, but is the successor of " +
+                fail(at, "node " + std::to_string(i) + " waits for " + std::to_string(stated) +
+                             " nodes, but is the successor of " +
                              std::to_string(waits[i].ends + waits[i].starts));
         }
         for (std::uint32_t i = 0; i < roots; i++) {
             const auto root = number<std::uint32_t>(roots_at + i * std::uint64_t{4}, "a root");
             if (root >= nodes || waits[root].ends + waits[root].starts != 0)
-                fail(roots_at + i * std::uint64_t{4}, "root " + std::to_string(root) + " is no node that waits for nothing");
+                fail(roots_at + i * std::uint64_t{4},
+                     "root " + std::to_string(root) + " is no node that waits for nothing");
         }
     }
 
@@ -175,8 +189,9 @@ private:
         const auto first = static_cast<std::uint32_t>(chunk.operations.size());
         const std::uint32_t guilty = packer.pack(chunk, operations, edges);
         if (guilty != ANY)
-            fail(nodes_at + guilty * NODE_BYTES,
-                 "node " + std::to_string(guilty) + " of rank " + std::to_string(rank) + " waits for itself; remove the cycle");
+            fail(nodes_at + guilty * NODE_BYTES, "node " + std::to_string(guilty) + " of rank " +
+                                                     std::to_string(rank) +
+                                                     " waits for itself; remove the cycle");
         schedule->places.push_back({&chunk, first, nodes});
     }
 

@@ -133,7 +133,8 @@ void GoalBlockParser::parse_operation(GoalLexer &lexer, std::string_view verb, P
         } else {
             const std::uint64_t rank = number(lexer, UINT64_MAX, send ? "a rank" : "a rank, or -1 for any");
             if (rank >= ranks)
-                throw GoalError{peer.position(), "rank " + std::to_string(rank) + " is out of range; ranks are 0 to " +
+                throw GoalError{peer.position(), "rank " + std::to_string(rank) +
+                                                     " is out of range; ranks are 0 to " +
                                                      std::to_string(ranks - 1)};
             operation.peer = static_cast<std::uint32_t>(rank);
         }
@@ -146,7 +147,8 @@ void GoalBlockParser::parse_operation(GoalLexer &lexer, std::string_view verb, P
         if (name == "cpu" && lexer.next() != ':') {
             kind.cpu = static_cast<std::uint8_t>(number(lexer, 255, "a processor's number from 0 to 255"));
         } else if (name == "nic" && lexer.next() != ':' && kind.type != OpType::calc) {
-            kind.nic = static_cast<std::uint8_t>(number(lexer, 255, "a network interface's number from 0 to 255"));
+            kind.nic =
+                static_cast<std::uint8_t>(number(lexer, 255, "a network interface's number from 0 to 255"));
         } else if (name == "tag" && lexer.next() != ':' && kind.type != OpType::calc) {
             space(lexer);
             const GoalLexer tag = lexer;
@@ -154,8 +156,7 @@ void GoalBlockParser::parse_operation(GoalLexer &lexer, std::string_view verb, P
                 expect(lexer.take('1') && !GoalLexer::is_digit(lexer.next()), tag, "a tag, or -1 for any");
                 kind.tag = ANY;
             } else {
-                kind.tag = static_cast<std::uint32_t>(
-                    number(lexer, TAG_LIMIT, "a tag from 0 to 4294967294"));
+                kind.tag = static_cast<std::uint32_t>(number(lexer, TAG_LIMIT, "a tag from 0 to 4294967294"));
             }
         } else {
             lexer = before;
@@ -194,9 +195,10 @@ void GoalBlockParser::add_late_edges()
     for (const LateEdge &edge : late_edges) {
         for (const std::string_view label : {edge.after, edge.before})
             if (labels.find(label) == ANY)
-                throw GoalError{label.data(), "no operation of this rank is labelled \"" + std::string(label.substr(0, 40)) +
-                                                  "\"; labels are defined as \"" + std::string(label.substr(0, 40)) +
-                                                  ": send ...\""};
+                throw GoalError{label.data(), "no operation of this rank is labelled \"" +
+                                                  std::string(label.substr(0, 40)) +
+                                                  "\"; labels are defined as \"" +
+                                                  std::string(label.substr(0, 40)) + ": send ...\""};
         edges.push_back({labels.find(edge.before), labels.find(edge.after), edge.started});
     }
 }
@@ -247,11 +249,13 @@ void GoalBlockParser::parse_rank(GoalLexer &lexer, ParsedBlock &block)
     const GoalLexer number_at = lexer;
     const std::uint64_t rank = number(lexer, UINT64_MAX, "the rank's number");
     if (rank >= ranks)
-        throw GoalError{number_at.position(), "rank " + std::to_string(rank) + " is out of range; num_ranks allows 0 to " +
+        throw GoalError{number_at.position(), "rank " + std::to_string(rank) +
+                                                  " is out of range; num_ranks allows 0 to " +
                                                   std::to_string(ranks - 1)};
     if (!block.ranks.empty() && rank <= block.ranks.back())
         throw GoalError{number_at.position(), "rank " + std::to_string(rank) + " comes after rank " +
-                                                  std::to_string(block.ranks.back()) + "; each rank comes once, in ascending order"};
+                                                  std::to_string(block.ranks.back()) +
+                                                  "; each rank comes once, in ascending order"};
     space(lexer);
     expect(lexer.take('{'), lexer, "\"{\"");
     operations.clear();
@@ -261,7 +265,8 @@ void GoalBlockParser::parse_rank(GoalLexer &lexer, ParsedBlock &block)
     labels.clear();
     for (space(lexer); !lexer.take('}'); space(lexer)) {
         if (lexer.done())
-            throw GoalError{at.position(), "the file ends inside rank " + std::to_string(rank) + "; close it with \"}\""};
+            throw GoalError{at.position(),
+                            "the file ends inside rank " + std::to_string(rank) + "; close it with \"}\""};
         parse_line(lexer, block);
     }
     add_late_edges();
@@ -274,7 +279,8 @@ void GoalBlockParser::parse_rank(GoalLexer &lexer, ParsedBlock &block)
     block.counts.push_back(static_cast<std::uint32_t>(operations.size()));
     const std::uint32_t guilty = packer.pack(growing, operations, edges);
     if (guilty != ANY)
-        throw GoalError{lines[guilty], "this operation waits for itself through requires or irequires; remove the cycle"};
+        throw GoalError{lines[guilty],
+                        "this operation waits for itself through requires or irequires; remove the cycle"};
 }
 
 ParsedBlock GoalBlockParser::parse(const char *first, const char *last)

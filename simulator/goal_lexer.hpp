@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// goal_lexer.hpp: words and numbers of GOAL text. The text ends with a zero byte beyond `end`, so that reading ahead of the
-// last character is safe.
+// goal_lexer.hpp: words and numbers of GOAL text. The text ends with a zero byte beyond `end`, so that
+// reading ahead of the last character is safe.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,8 @@ public:
         return *at;
     }
 
-    // Skips blanks, line ends and comments. False when a comment does not end. Mostly there is one of them or none.
+    // Skips blanks, line ends and comments. False when a comment does not end. Mostly there is one of them or
+    // none.
     bool skip_space()
     {
         at += *at == ' ' || *at == '\n';
@@ -100,7 +101,8 @@ public:
 
         if (at >= end)
             return "the end of the file";
-        for (const char *c = at; c < end && text.size() < 40 && *c != ' ' && *c != '\n' && *c != '\r' && *c != '\t'; c++)
+        for (const char *c = at;
+             c < end && text.size() < 40 && *c != ' ' && *c != '\n' && *c != '\r' && *c != '\t'; c++)
             text += *c > ' ' && *c <= '~' ? *c : '?';
         return text.empty() ? "the end of the line" : '"' + text + '"';
     }

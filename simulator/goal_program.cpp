@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// goal_program.cpp: matching of messages and receives, and what to say of a schedule that does not end; see goal_program.hpp.
+// goal_program.cpp: matching of messages and receives, and what to say of a schedule that does not end; see
+// goal_program.hpp.
 #include "goal_program.hpp"
 
 namespace sim {
 
 GoalProgram::GoalProgram(Schedule &what, const Parameters &parameters)
-    : schedule(what), posted(what.ranks()), total(what.operations()), one_at_a_time(what.cpus == 1 && what.nics == 1)
+    : schedule(what), posted(what.ranks()), total(what.operations()),
+      one_at_a_time(what.cpus == 1 && what.nics == 1)
 {
     for (const Kind &kind : schedule.kinds.all()) {
         const bool message = kind.type != OpType::calc;
         kinds.push_back({kind, message ? byte_costs(kind.size, parameters) : ByteCost{},
-                         message ? 0 : static_cast<Time>(kind.size) * PS_PER_NS, message && kind.size > parameters.eager_limit});
+                         message ? 0 : static_cast<Time>(kind.size) * PS_PER_NS,
+                         message && kind.size > parameters.eager_limit});
         if (kind.type == OpType::send)
             largest = std::max(largest, kind.size);
     }
@@ -25,7 +28,8 @@ GoalProgram::GoalProgram(Schedule &what, const Parameters &parameters)
     }
 }
 
-std::uint32_t GoalProgram::posted_match(std::uint32_t rank, std::uint32_t source, std::uint32_t kind, bool take)
+std::uint32_t GoalProgram::posted_match(std::uint32_t rank, std::uint32_t source, std::uint32_t kind,
+                                        bool take)
 {
     Posted &receives = posted[rank];
     const RankPlace &place = schedule.places[rank];

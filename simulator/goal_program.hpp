@@ -2,9 +2,10 @@
 //
 // goal_program.hpp: a schedule being executed: the Program (engine.hpp) of GOAL files.
 //
-// Receives that wait for nothing are posted at the beginning and need no memory of their own: they are found in the schedule,
-// in its order. Receives posted later lie in a list per rank. An operation that waits for others on several processors
-// is ready at the latest of their ends; with one processor per rank its clock says the same.
+// Receives that wait for nothing are posted at the beginning and need no memory of their own: they are found
+// in the schedule, in its order. Receives posted later lie in a list per rank. An operation that waits for
+// others on several processors is ready at the latest of their ends; with one processor per rank its clock
+// says the same.
 #pragma once
 
 #include "engine.hpp"
@@ -91,7 +92,8 @@ public:
             if (start && no_longer_waits(place, next))
                 release(next, nullptr);
         });
-        // Of operations that are ready from the beginning, the next one comes when the one before it has begun.
+        // Of operations that are ready from the beginning, the next one comes when the one before it has
+        // begun.
         if (one_at_a_time && state == 0) {
             static const History beginning;
             for (std::uint32_t next = index + 1; next < place.count; next++) {
@@ -150,7 +152,7 @@ public:
         progress_of(rank, index) = PROGRESS_WAITING;
     }
 
-    // Up to `most` lines that say who waits for what, most telling first; for a run that is not complete.
+    // Up to `most` lines that say who waits for what, the most useful first; for a run that is not complete.
     std::vector<std::string> stuck(const std::vector<Unexpected> &left_over, std::size_t most) const;
 
 private:
@@ -179,7 +181,8 @@ private:
         return place.chunk->progress[place.first + index];
     }
 
-    template <typename Visit> void each_successor(const RankPlace &place, std::uint32_t index, const Visit &visit) const
+    template <typename Visit>
+    void each_successor(const RankPlace &place, std::uint32_t index, const Visit &visit) const
     {
         const Chunk &chunk = *place.chunk;
         const std::uint16_t successors = chunk.successors[place.first + index];
@@ -191,7 +194,8 @@ private:
                 visit(first + i, false);
             return;
         }
-        const auto found = std::lower_bound(chunk.other_operations.begin(), chunk.other_operations.end(), place.first + index);
+        const auto found = std::lower_bound(chunk.other_operations.begin(), chunk.other_operations.end(),
+                                            place.first + index);
         const auto list = static_cast<std::size_t>(found - chunk.other_operations.begin());
         for (std::uint32_t i = list ? chunk.other_ends[list - 1] : 0; i < chunk.other_ends[list]; i++)
             visit(chunk.others[i] / 2, chunk.others[i] % 2 != 0);
@@ -225,7 +229,8 @@ private:
     std::vector<Time> latest;                 // per operation, when there are several processors
     std::uint64_t total;
     std::uint64_t largest = 0;
-    bool one_at_a_time; // one processor and one interface: operations that wait for nothing begin in their order
+    // One processor and one interface: operations that wait for nothing begin in their order.
+    bool one_at_a_time;
 };
 
 } // namespace sim

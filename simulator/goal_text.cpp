@@ -2,8 +2,8 @@
 //
 // goal_text.cpp: reads GOAL text in blocks that end between two ranks, and has threads parse them.
 //
-// Only the blocks being parsed are in memory, not the text. Each thread takes the next block under the lock and parses it
-// outside; the blocks' ranks are put together in the order of the text.
+// Only the blocks being parsed are in memory, not the text. Each thread takes the next block under the lock
+// and parses it outside; the blocks' ranks are put together in the order of the text.
 #include "goal.hpp"
 #include "goal_block.hpp"
 
@@ -84,7 +84,8 @@ bool begins_rank(std::string_view text, std::size_t at)
 std::size_t last_rank(std::string_view text)
 {
     if (text.find("/*") == std::string_view::npos) {
-        for (std::size_t at = text.rfind("rank"); at != std::string_view::npos && at > 0; at = text.rfind("rank", at - 1)) {
+        for (std::size_t at = text.rfind("rank"); at != std::string_view::npos && at > 0;
+             at = text.rfind("rank", at - 1)) {
             const std::size_t line = text.rfind('\n', at) + 1;
             if (begins_rank(text, at) && text.substr(line, at - line).find("//") == std::string_view::npos)
                 return at;
@@ -191,8 +192,9 @@ public:
         if (failure)
             std::rethrow_exception(failure);
         if (schedule->ranks() < ranks)
-            throw InputError(name + ":" + std::to_string(last_line) + ": rank " + std::to_string(schedule->ranks()) +
-                             " is missing; num_ranks " + std::to_string(ranks) + " needs ranks 0 to " + std::to_string(ranks - 1));
+            throw InputError(name + ":" + std::to_string(last_line) + ": rank " +
+                             std::to_string(schedule->ranks()) + " is missing; num_ranks " +
+                             std::to_string(ranks) + " needs ranks 0 to " + std::to_string(ranks - 1));
         return std::move(schedule);
     }
 
@@ -200,7 +202,8 @@ private:
     [[noreturn]] void fail(const Block &block, const GoalError &error) const
     {
         const char *const where = std::min(error.where, block.end());
-        const auto line = block.first_line + static_cast<std::uint64_t>(std::count(block.begin(), where, '\n'));
+        const auto line =
+            block.first_line + static_cast<std::uint64_t>(std::count(block.begin(), where, '\n'));
 
         throw InputError(name + ":" + std::to_string(line) + ": " + error.text);
     }
@@ -218,8 +221,9 @@ private:
         lexer.skip_space();
         const GoalLexer number = lexer;
         if (!lexer.number(RANKS_LIMIT, count) || count == 0)
-            fail(block, {number.position(), "found " + number.seen() + "; expected a number of ranks from 1 to " +
-                                                std::to_string(RANKS_LIMIT)});
+            fail(block,
+                 {number.position(), "found " + number.seen() + "; expected a number of ranks from 1 to " +
+                                         std::to_string(RANKS_LIMIT)});
         ranks = static_cast<std::uint32_t>(count);
         return lexer.position();
     }
@@ -270,14 +274,18 @@ private:
         Early one;
 
         one.number = block.number;
-        one.line_of_first = block.first_line + (parsed.begins.empty() ? 0 : static_cast<std::uint64_t>(
-                                                    std::count(block.begin(), parsed.begins.front(), '\n')));
+        one.line_of_first =
+            block.first_line +
+            (parsed.begins.empty()
+                 ? 0
+                 : static_cast<std::uint64_t>(std::count(block.begin(), parsed.begins.front(), '\n')));
         one.last_line = block.first_line + block.lines;
         // A rank left out within the block: the first that is not the one after its neighbour.
         for (std::size_t i = 1; i < parsed.ranks.size(); i++) {
             if (parsed.ranks[i] != parsed.ranks[i - 1] + 1) {
-                fail(block, {parsed.begins[i], "rank " + std::to_string(parsed.ranks[i - 1] + 1) + " is missing before rank " +
-                                                   std::to_string(parsed.ranks[i]) + "; give every rank, be it empty"});
+                fail(block, {parsed.begins[i],
+                             "rank " + std::to_string(parsed.ranks[i - 1] + 1) + " is missing before rank " +
+                                 std::to_string(parsed.ranks[i]) + "; give every rank, be it empty"});
             }
         }
         one.parsed = std::move(parsed);
@@ -310,7 +318,8 @@ private:
             const std::string where = name + ":" + std::to_string(block.line_of_first) + ": rank ";
             if (parsed.ranks.front() < schedule->ranks())
                 throw InputError(where + std::to_string(parsed.ranks.front()) + " comes after rank " +
-                                 std::to_string(schedule->ranks() - 1) + "; each rank comes once, in ascending order");
+                                 std::to_string(schedule->ranks() - 1) +
+                                 "; each rank comes once, in ascending order");
             throw InputError(where + std::to_string(schedule->ranks()) + " is missing before rank " +
                              std::to_string(parsed.ranks.front()) + "; give every rank, be it empty");
         }
@@ -336,10 +345,12 @@ private:
 
 class File {
 public:
-    explicit File(const std::string &path) : descriptor(path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC))
+    explicit File(const std::string &path)
+        : descriptor(path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC))
     {
         if (descriptor < 0)
-            throw InputError(path + ": cannot be opened; give the path of a GOAL schedule, or - for the standard input");
+            throw InputError(
+                path + ": cannot be opened; give the path of a GOAL schedule, or - for the standard input");
     }
 
     ~File()

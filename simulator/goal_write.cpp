@@ -45,12 +45,14 @@ private:
         for (std::uint32_t i = 0; i < shape.sends; i++) {
             const std::uint32_t there = pattern.received_in(rank, step);
             begin("send ");
-            text += std::to_string(pattern.bytes(there)) + "b to " + std::to_string(pattern.receiver(rank, step, i)) + " tag " +
+            text += std::to_string(pattern.bytes(there)) + "b to " +
+                    std::to_string(pattern.receiver(rank, step, i)) + " tag " +
                     std::to_string(first_step + there) + '\n';
         }
         for (std::uint32_t i = 0; i < shape.receives; i++) {
             begin("recv ");
-            text += std::to_string(pattern.bytes(step)) + "b from " + std::to_string(pattern.sender(rank, step, i)) + " tag " +
+            text += std::to_string(pattern.bytes(step)) + "b from " +
+                    std::to_string(pattern.sender(rank, step, i)) + " tag " +
                     std::to_string(first_step + step) + '\n';
         }
         for (std::uint32_t after = first; after <= label; after++)

@@ -7,7 +7,8 @@
 //     sim goal NAME -n P       writes a built-in pattern as GOAL text
 //     sim bench                measures the simulator itself
 //
-// Exit status: 0; 1 when the input is wrong or the schedule deadlocks, with one line per finding; 2 for the command line.
+// Exit status: 0; 1 when the input is wrong or the schedule deadlocks, with one line per finding; 2 for the
+// command line.
 #include "bench.hpp"
 #include "goal.hpp"
 #include "goal_program.hpp"
@@ -32,9 +33,12 @@ struct OutputOptions {
     {
         command.add_option("--json", json, "write the result as JSON to a file; - for the standard output");
         command.add_flag("--per-rank", per_rank, "with every rank's finish time");
-        command.add_option("--timeline", timeline, "write a timeline for chrome://tracing or Perfetto to a file");
-        command.add_option("--timeline-limit", timeline_limit, "pieces of work in the timeline, at most (1000000)");
-        command.add_option("-j,--threads", threads, "threads; results do not depend on them (all processors)");
+        command.add_option("--timeline", timeline,
+                           "write a timeline for chrome://tracing or Perfetto to a file");
+        command.add_option("--timeline-limit", timeline_limit,
+                           "pieces of work in the timeline, at most (1000000)");
+        command.add_option("-j,--threads", threads,
+                           "threads; results do not depend on them (all processors)");
         command.add_flag("-q,--quiet", quiet, "no summary on the standard output");
     }
 
@@ -45,7 +49,8 @@ struct OutputOptions {
         if (!timeline.empty()) {
             file_write(timeline, [&](std::ostream &out) { recorded.write(out); });
             if (recorded.dropped())
-                std::cerr << "sim: the timeline lacks " << recorded.dropped() << " pieces of work; raise --timeline-limit\n";
+                std::cerr << "sim: the timeline lacks " << recorded.dropped()
+                          << " pieces of work; raise --timeline-limit\n";
         }
         if (quiet || json == "-" || timeline == "-")
             return;
@@ -89,7 +94,8 @@ public:
 
 [[noreturn]] void fail_stuck(const std::string &subject, const std::vector<std::string> &lines)
 {
-    std::string text = subject + ": the schedule does not end; every message needs a receive with its ranks and tag";
+    std::string text =
+        subject + ": the schedule does not end; every message needs a receive with its ranks and tag";
 
     for (const std::string &line : lines)
         text += "\nsim: " + subject + ": " + line;
@@ -105,7 +111,8 @@ int run_schedule(const Common &common, const std::string &path)
     GoalProgram program(*schedule, report.parameters);
     const Noise noise(std::move(traces), report.rule, report.seed, report.coscheduled);
     Timeline timeline(common.output.timeline_limit);
-    Engine<GoalProgram> engine(program, report.parameters, noise, threads, common.output.timeline.empty() ? nullptr : &timeline);
+    Engine<GoalProgram> engine(program, report.parameters, noise, threads,
+                               common.output.timeline.empty() ? nullptr : &timeline);
 
     report.last = engine.run();
     if (!report.last.complete)
@@ -118,9 +125,11 @@ int run_schedule(const Common &common, const std::string &path)
 }
 
 // One simulation of a pattern; adds its latencies to the report.
-void simulate_pattern(const Pattern &pattern, const Noise &noise, unsigned threads, Timeline *timeline, Report &report)
+void simulate_pattern(const Pattern &pattern, const Noise &noise, unsigned threads, Timeline *timeline,
+                      Report &report)
 {
-    report.last = pattern_simulate(pattern, report.parameters, noise, threads, timeline, report.iteration_ends);
+    report.last =
+        pattern_simulate(pattern, report.parameters, noise, threads, timeline, report.iteration_ends);
     if (!report.last.complete)
         throw std::logic_error("the pattern does not end");
     report.ranks = pattern.ranks();
@@ -165,20 +174,24 @@ int write_goal(const PatternArguments &arguments, const std::string &path)
 
 int command(int count, char **words)
 {
-    CLI::App app("LogGOPS simulation of message-passing programs under noise [Hoefler10]; docs/lab/loggops.md explains it.", "sim");
+    CLI::App app("LogGOPS simulation of message-passing programs under noise [Hoefler10]; "
+                 "docs/lab/loggops.md explains it.",
+                 "sim");
     app.require_subcommand(1);
 
     Common run_common, pattern_common;
     std::string schedule;
     CLI::App &run = *app.add_subcommand("run", "simulate a GOAL schedule");
-    run.add_option("schedule", schedule, "GOAL file, text or binary; - for text on the standard input")->required();
+    run.add_option("schedule", schedule, "GOAL file, text or binary; - for text on the standard input")
+        ->required();
     run_common.add(run);
 
     PatternArguments pattern_arguments;
     std::uint32_t repeat = 1;
     CLI::App &pattern = *app.add_subcommand("pattern", "simulate a built-in pattern");
     pattern_arguments.add(pattern);
-    pattern.add_option("-r,--repeat", repeat, "simulations, with seeds that count up (1)")->check(CLI::Range(1u, 1u << 24));
+    pattern.add_option("-r,--repeat", repeat, "simulations, with seeds that count up (1)")
+        ->check(CLI::Range(1u, 1u << 24));
     pattern_common.add(pattern);
 
     PatternArguments goal_arguments;
@@ -190,8 +203,12 @@ int command(int count, char **words)
     BenchOptions bench_options;
     CLI::App &bench = *app.add_subcommand("bench", "measure the simulator");
     bench.add_flag("--json", bench_options.json, "print JSON instead of a table");
-    bench.add_option("--largest", bench_options.largest_log, "log2 of the most ranks (20)")->check(CLI::Range(10u, 26u));
-    bench.add_option("--largest-goal", bench_options.largest_goal_log, "log2 of the most ranks of a GOAL file (18)")->check(CLI::Range(10u, 22u));
+    bench.add_option("--largest", bench_options.largest_log, "log2 of the most ranks (20)")
+        ->check(CLI::Range(10u, 26u));
+    bench
+        .add_option("--largest-goal", bench_options.largest_goal_log,
+                    "log2 of the most ranks of a GOAL file (18)")
+        ->check(CLI::Range(10u, 22u));
     bench.add_option("-j,--threads", bench_options.threads, "threads (all processors)");
 
     try {

@@ -40,7 +40,8 @@ Noise::Noise(std::vector<Trace> chosen, NoiseRule chosen_rule, std::uint64_t cho
 
 bool Noise::any() const
 {
-    return std::any_of(traces.begin(), traces.end(), [](const Trace &trace) { return !trace.detours.empty(); });
+    return std::any_of(traces.begin(), traces.end(),
+                       [](const Trace &trace) { return !trace.detours.empty(); });
 }
 
 NoiseCursor Noise::begin(std::uint32_t rank) const
@@ -54,10 +55,11 @@ NoiseCursor Noise::begin(std::uint32_t rank) const
     if (trace.detours.empty())
         return cursor;
     const std::uint64_t drawn = random_of(seed, coscheduled ? 0 : std::uint64_t{rank} + 1);
-    const Time offset = static_cast<Time>((static_cast<unsigned __int128>(drawn) * static_cast<std::uint64_t>(trace.period)) >> 64);
-    const auto first = std::partition_point(trace.detours.begin(), trace.detours.end(), [&](const Detour &detour) {
-        return detour.start + detour.duration <= offset;
-    });
+    const Time offset = static_cast<Time>(
+        (static_cast<unsigned __int128>(drawn) * static_cast<std::uint64_t>(trace.period)) >> 64);
+    const auto first =
+        std::partition_point(trace.detours.begin(), trace.detours.end(),
+                             [&](const Detour &detour) { return detour.start + detour.duration <= offset; });
     if (first == trace.detours.end()) {
         cursor.start = trace.period + trace.detours.front().start - offset;
         cursor.duration = trace.detours.front().duration;

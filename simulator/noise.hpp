@@ -2,15 +2,16 @@
 //
 // noise.hpp: detours that delay the work of a rank's processors [Hoefler10 §IV-A].
 //
-// A trace is a list of detours that is replayed cyclically; each rank begins at its own random place in it, or all ranks
-// begin at one place (co-scheduled noise, [Hoefler10 §IV-B4]). A detour is at a fixed simulated time: what happens while
-// the processor waits costs nothing. Work is o, O, computation and reductions; L, g and G are the network's and are not
-// delayed. Two rules say what a detour costs:
+// A trace is a list of detours that is replayed cyclically; each rank begins at its own random place in it,
+// or all ranks begin at one place (co-scheduled noise, [Hoefler10 §IV-B4]). A detour is at a fixed simulated
+// time: what happens while the processor waits costs nothing. Work is o, O, computation and reductions; L, g
+// and G are the network's and are not delayed. Two rules say what a detour costs:
 //
-//   published   a piece of work of length d that starts at t is delayed by the whole of each detour that begins in
-//               [t, t + d). A detour that begins while another one is being served, or that began before t, does not count.
-//   physical    the processor does no work during a detour: work that starts inside one waits for its end, and a detour
-//               that begins during the extended work extends it further.
+//   published   a piece of work of length d that starts at t is delayed by the whole of each detour that
+//               begins in [t, t + d). A detour that begins while another one is being served, or that began
+//               before t, does not count.
+//   physical    the processor does no work during a detour: work that starts inside one waits for its end,
+//               and a detour that begins during the extended work extends it further.
 //
 // Cursors are moved by one thread at a time; traces are only read.
 #pragma once
@@ -25,7 +26,7 @@ namespace sim {
 enum class NoiseRule { published, physical };
 
 struct Detour {
-    Time start;    // from the beginning of the period
+    Time start; // from the beginning of the period
     Time duration;
 };
 
@@ -52,10 +53,12 @@ public:
     // False when no rank can ever be delayed.
     bool any() const;
 
-    // Where `rank` begins. Rank r replays trace r modulo their number, from a place that seed and rank alone determine.
+    // Where `rank` begins. Rank r replays trace r modulo their number, from a place that seed and rank alone
+    // determine.
     NoiseCursor begin(std::uint32_t rank) const;
 
-    // The end of `work` ps of work that starts at `now`. Successive calls for one cursor have no decreasing `now`.
+    // The end of `work` ps of work that starts at `now`. Successive calls for one cursor have no decreasing
+    // `now`.
     Time finish(NoiseCursor &cursor, Time now, Time work) const
     {
         return now + work <= cursor.start ? now + work : delayed(cursor, now, work);
@@ -92,10 +95,11 @@ private:
     bool coscheduled = false;
 };
 
-// Reads a trace: `#` comments, `start<TAB>duration` in ns per line, starts not decreasing. The period is that of a comment
-// `# Measurement period: SECONDS s` or `# Period: NS ns`, else the last start times n/(n-1), so that the last detour is
-// followed by the mean distance. A single detour without a period never recurs: the trace is silent, and `remark` says so.
-// Detours that overlap are served one after the other. InputError names file and line.
+// Reads a trace: `#` comments, `start<TAB>duration` in ns per line, starts not decreasing. The period is that
+// of a comment `# Measurement period: SECONDS s` or `# Period: NS ns`, else the last start times n/(n-1), so
+// that the last detour is followed by the mean distance. A single detour without a period never recurs: the
+// trace is silent, and `remark` says so. Detours that overlap are served one after the other. InputError
+// names file and line.
 Trace trace_read(const std::string &path, std::string &remark);
 
 // The same from text in memory; `name` is for messages.

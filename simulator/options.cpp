@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// options.cpp: see options.hpp. The systems are those of [Hoefler10 Table III] with its S of 65 kiB and O of 0.
+// options.cpp: see options.hpp. The systems are those of [Hoefler10 Table III] with its S of 65 kiB and O of
+// 0.
 #include "options.hpp"
 
 #include "schedule.hpp"
@@ -19,8 +20,9 @@ struct System {
 };
 
 constexpr System SYSTEMS[] = {
-    {"chic", 5330, 770, 1560, 1250000},     {"altix", 1640, 990, 900, 1230000}, {"cnl", 4770, 2870, 2040, 2670000},
-    {"zeptoos", 8670, 3420, 2810, 2690000}, {"xt4", 9900, 1750, 3400, 580000},
+    {"chic", 5330, 770, 1560, 1250000}, {"altix", 1640, 990, 900, 1230000},
+    {"cnl", 4770, 2870, 2040, 2670000}, {"zeptoos", 8670, 3420, 2810, 2690000},
+    {"xt4", 9900, 1750, 3400, 580000},
 };
 
 std::uint64_t whole(const std::string &text, const std::string &what)
@@ -32,7 +34,9 @@ std::uint64_t whole(const std::string &text, const std::string &what)
 
 void ParameterOptions::add(CLI::App &command)
 {
-    command.add_option("--system", system, "parameters of a system of [Hoefler10 Table III]: chic altix cnl zeptoos xt4; others override");
+    command.add_option(
+        "--system", system,
+        "parameters of a system of [Hoefler10 Table III]: chic altix cnl zeptoos xt4; others override");
     command.add_option("-L,--latency", latency, "L in ns, decimals allowed (2500)");
     command.add_option("-o,--overhead", overhead, "o in ns, of sends and receives (1500)");
     command.add_option("--os", overhead_send, "o of sends only");
@@ -41,9 +45,15 @@ void ParameterOptions::add(CLI::App &command)
     command.add_option("-G,--gap-per-byte", gap_per_byte, "G in ns per byte, up to 6 decimals (6)");
     command.add_option("-O,--overhead-per-byte", overhead_per_byte, "O in ns per byte, up to 6 decimals (0)");
     command.add_option("-S,--eager-limit", eager_limit, "S in bytes; larger messages use rendezvous (65535)");
-    command.add_option("--zero-byte", zero_byte, "messages of no bytes cost nothing per byte, or what the published simulator makes of them")
+    command
+        .add_option(
+            "--zero-byte", zero_byte,
+            "messages of no bytes cost nothing per byte, or what the published simulator makes of them")
         ->check(CLI::IsMember({"nothing", "published"}));
-    command.add_option("--handling", handling, "the receiver's processor handles a message on arrival (published), or when its receive is posted too")
+    command
+        .add_option("--handling", handling,
+                    "the receiver's processor handles a message on arrival (published), or when its receive "
+                    "is posted too")
         ->check(CLI::IsMember({"arrival", "posted"}));
 }
 
@@ -64,7 +74,8 @@ Parameters ParameterOptions::parameters() const
             p.eager_limit = 65 * 1024;
         }
         if (!known)
-            throw InputError("--system: \"" + system + "\" is unknown; expected chic, altix, cnl, zeptoos or xt4");
+            throw InputError("--system: \"" + system +
+                             "\" is unknown; expected chic, altix, cnl, zeptoos or xt4");
     }
     const auto time = [](const std::string &text, const char *name, Time &value) {
         if (!text.empty())
@@ -90,7 +101,9 @@ Parameters ParameterOptions::parameters() const
 
 void NoiseOptions::add(CLI::App &command)
 {
-    command.add_option("--noise", traces, "noise trace: lines of start<TAB>duration in ns; several are dealt to the ranks in turn");
+    command.add_option(
+        "--noise", traces,
+        "noise trace: lines of start<TAB>duration in ns; several are dealt to the ranks in turn");
     command.add_option("--noise-period", period, "periodic noise: distance of detours in ns");
     command.add_option("--noise-duration", duration, "periodic noise: length of each detour in ns");
     command.add_option("--noise-rule", rule, "physical: noise counts during noise; published: it does not")
@@ -113,7 +126,8 @@ std::vector<Trace> NoiseOptions::read(std::vector<std::string> &descriptions) co
     if (period.empty() != duration.empty())
         throw InputError("--noise-period and --noise-duration belong together; give both");
     if (!period.empty()) {
-        all.push_back(trace_periodic(decimal(period, 3, STEP_LIMIT, "--noise-period in ns"), decimal(duration, 3, STEP_LIMIT, "--noise-duration in ns")));
+        all.push_back(trace_periodic(decimal(period, 3, STEP_LIMIT, "--noise-period in ns"),
+                                     decimal(duration, 3, STEP_LIMIT, "--noise-duration in ns")));
         descriptions.push_back(duration + " ns every " + period + " ns");
     }
     return all;
@@ -132,12 +146,14 @@ void PatternArguments::add(CLI::App &command)
         names += ' ' + one;
     command.add_option("pattern", name, "one of:" + names)->required();
     command.add_option("-n,--ranks", ranks, "number of ranks")->required();
-    command.add_option("-b,--bytes", bytes, "bytes of each message; of the ring: of all segments together (8)");
+    command.add_option("-b,--bytes", bytes,
+                       "bytes of each message; of the ring: of all segments together (8)");
     command.add_option("--segment", segment, "bytes of a segment of the ring (16384)");
     command.add_option("--ways", ways, "partners per step of n-way dissemination (2)");
     command.add_option("-i,--iterations", iterations, "how often the pattern is repeated (1)");
     command.add_option("--compute", compute, "computation before each iteration, ns");
-    command.add_option("--reduction", reduction, "computation for each message that a reducing pattern receives, ns");
+    command.add_option("--reduction", reduction,
+                       "computation for each message that a reducing pattern receives, ns");
 }
 
 PatternOptions PatternArguments::options() const
@@ -164,9 +180,9 @@ PatternOptions PatternArguments::options() const
     return options;
 }
 
-unsigned threads_of(unsigned asked)
+unsigned threads_of(unsigned requested)
 {
-    return asked ? asked : std::max(1u, std::thread::hardware_concurrency());
+    return requested ? requested : std::max(1u, std::thread::hardware_concurrency());
 }
 
 } // namespace sim

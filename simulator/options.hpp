@@ -16,7 +16,8 @@ namespace sim {
 
 // Numbers stay text until they are used, so that they are exact and errors name the option.
 struct ParameterOptions {
-    std::string system, latency, overhead, overhead_send, overhead_receive, gap, gap_per_byte, overhead_per_byte, eager_limit;
+    std::string system, latency, overhead, overhead_send, overhead_receive, gap, gap_per_byte,
+        overhead_per_byte, eager_limit;
     std::string zero_byte = "nothing", handling = "arrival";
 
     void add(CLI::App &command);
@@ -44,7 +45,7 @@ struct PatternArguments {
     PatternOptions options() const; // throws InputError
 };
 
-// The number of threads: as many as there are processors when none is asked for.
-unsigned threads_of(unsigned asked);
+// The number of threads: as many as there are processors when none is requested.
+unsigned threads_of(unsigned requested);
 
 } // namespace sim

@@ -40,18 +40,21 @@ void times_json(std::ostream &out, const char *name, std::span<const Time> times
 
 void summary_json(std::ostream &out, const char *name, const Summary &summary)
 {
-    out << ",\n  \"" << name << "\": {\"count\": " << summary.count << ", \"min\": " << number(summary.minimum)
-        << ", \"q1\": " << number(summary.quartile1) << ", \"median\": " << number(summary.median) << ", \"q3\": " << number(summary.quartile3)
-        << ", \"p99\": " << number(summary.percentile99) << ", \"max\": " << number(summary.maximum) << ", \"mean\": " << number(summary.mean)
-        << ", \"stddev\": " << number(summary.deviation) << '}';
+    out << ",\n  \"" << name << "\": {\"count\": " << summary.count
+        << ", \"min\": " << number(summary.minimum) << ", \"q1\": " << number(summary.quartile1)
+        << ", \"median\": " << number(summary.median) << ", \"q3\": " << number(summary.quartile3)
+        << ", \"p99\": " << number(summary.percentile99) << ", \"max\": " << number(summary.maximum)
+        << ", \"mean\": " << number(summary.mean) << ", \"stddev\": " << number(summary.deviation) << '}';
 }
 
 void parameters_json(std::ostream &out, const Parameters &p)
 {
-    out << "  \"parameters\": {\"L\": " << nanoseconds(p.latency) << ", \"o_send\": " << nanoseconds(p.overhead_send)
+    out << "  \"parameters\": {\"L\": " << nanoseconds(p.latency)
+        << ", \"o_send\": " << nanoseconds(p.overhead_send)
         << ", \"o_recv\": " << nanoseconds(p.overhead_receive) << ", \"g\": " << nanoseconds(p.gap)
-        << ", \"G\": " << femtoseconds_as_ns(p.gap_per_byte_fs) << ", \"O\": " << femtoseconds_as_ns(p.overhead_per_byte_fs)
-        << ", \"S\": " << p.eager_limit << ", \"zero_byte\": \"" << (p.zero_bytes == ZeroBytes::published ? "published" : "nothing")
+        << ", \"G\": " << femtoseconds_as_ns(p.gap_per_byte_fs)
+        << ", \"O\": " << femtoseconds_as_ns(p.overhead_per_byte_fs) << ", \"S\": " << p.eager_limit
+        << ", \"zero_byte\": \"" << (p.zero_bytes == ZeroBytes::published ? "published" : "nothing")
         << "\", \"handling\": \"" << (p.handling == Handling::posted ? "posted" : "arrival") << "\"},\n";
 }
 
@@ -77,11 +80,12 @@ std::string json_quoted(const std::string &text)
 
 void report_json(const Report &report, bool per_rank, std::ostream &out)
 {
-    out << "{\n  \"subject\": " << json_quoted(report.subject) << ",\n  \"ranks\": " << report.ranks << ",\n  \"operations\": " << report.operations
-        << ",\n  \"messages\": " << report.last.messages << ",\n  \"seed\": " << report.seed << ",\n";
+    out << "{\n  \"subject\": " << json_quoted(report.subject) << ",\n  \"ranks\": " << report.ranks
+        << ",\n  \"operations\": " << report.operations << ",\n  \"messages\": " << report.last.messages
+        << ",\n  \"seed\": " << report.seed << ",\n";
     parameters_json(out, report.parameters);
-    out << "  \"noise\": {\"rule\": \"" << (report.rule == NoiseRule::published ? "published" : "physical") << "\", \"coscheduled\": "
-        << (report.coscheduled ? "true" : "false") << ", \"traces\": [";
+    out << "  \"noise\": {\"rule\": \"" << (report.rule == NoiseRule::published ? "published" : "physical")
+        << "\", \"coscheduled\": " << (report.coscheduled ? "true" : "false") << ", \"traces\": [";
     for (std::size_t i = 0; i < report.noise.size(); i++)
         out << (i ? ", " : "") << json_quoted(report.noise[i]);
     out << "]},\n  \"max_ns\": " << nanoseconds(report.last.maximum);
@@ -104,20 +108,23 @@ void report_json(const Report &report, bool per_rank, std::ostream &out)
 void report_text(const Report &report, std::ostream &out)
 {
     const auto line = [&](const char *name, const Summary &s) {
-        out << std::fixed << std::setprecision(1) << name << ": min " << s.minimum / 1000 << ", quartiles " << s.quartile1 / 1000 << ' '
-            << s.median / 1000 << ' ' << s.quartile3 / 1000 << ", 99 % " << s.percentile99 / 1000 << ", max " << s.maximum / 1000 << ", mean "
-            << s.mean / 1000 << " us (" << s.count << ")\n";
+        out << std::fixed << std::setprecision(1) << name << ": min " << s.minimum / 1000 << ", quartiles "
+            << s.quartile1 / 1000 << ' ' << s.median / 1000 << ' ' << s.quartile3 / 1000 << ", 99 % "
+            << s.percentile99 / 1000 << ", max " << s.maximum / 1000 << ", mean " << s.mean / 1000 << " us ("
+            << s.count << ")\n";
     };
 
-    out << report.subject << ": " << report.ranks << " ranks, " << report.operations << " operations, " << report.last.messages << " messages\n";
+    out << report.subject << ": " << report.ranks << " ranks, " << report.operations << " operations, "
+        << report.last.messages << " messages\n";
     out << "last rank ends at " << nanoseconds(report.last.maximum) << " ns";
     if (!report.quiet_maximum.empty() && report.quiet_maximum.front() > 0) {
         const double quiet = static_cast<double>(report.quiet_maximum.front());
-        out << "; without noise at " << nanoseconds(report.quiet_maximum.front()) << " ns; slowdown " << std::fixed << std::setprecision(3)
-            << static_cast<double>(report.last.maximum) / quiet;
+        out << "; without noise at " << nanoseconds(report.quiet_maximum.front()) << " ns; slowdown "
+            << std::fixed << std::setprecision(3) << static_cast<double>(report.last.maximum) / quiet;
         if (report.maxima.size() > 1) {
             const Summary all = summary_of(report.maxima);
-            out << " (mean of " << all.count << ": " << all.mean * PS_PER_NS / quiet << ", max " << all.maximum * PS_PER_NS / quiet << ')';
+            out << " (mean of " << all.count << ": " << all.mean * PS_PER_NS / quiet << ", max "
+                << all.maximum * PS_PER_NS / quiet << ')';
         }
     }
     out << '\n';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// pages.hpp: an allocator for large arrays that are visited in a wide stride: asks for large pages, where the system has them
-// to give on request. Without them it is an ordinary allocator.
+// pages.hpp: an allocator for large arrays that are visited in a wide stride: requests large pages, where the
+// system has them to give on request. Without them it is an ordinary allocator.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,8 @@ template <typename Value> struct LargePages {
     {
         const std::size_t bytes = count * sizeof(Value);
         const bool large = bytes >= PAGE_BYTES;
-        const std::size_t alignment = large ? PAGE_BYTES : std::max(alignof(Value), alignof(std::max_align_t));
+        const std::size_t alignment =
+            large ? PAGE_BYTES : std::max(alignof(Value), alignof(std::max_align_t));
         void *const memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 
         if (!memory)

@@ -43,11 +43,13 @@ std::array<std::uint32_t, 3> box(std::uint32_t n, unsigned dimensions)
             if (n / a % b || (dimensions == 2 && b != 1))
                 continue;
             const std::uint32_t c = n / a / b;
-            const std::uint64_t surface = dimensions == 2 ? std::uint64_t{a} + c
-                                                          : std::uint64_t{a} * b + std::uint64_t{b} * c + std::uint64_t{a} * c;
+            const std::uint64_t surface =
+                dimensions == 2 ? std::uint64_t{a} + c
+                                : std::uint64_t{a} * b + std::uint64_t{b} * c + std::uint64_t{a} * c;
             if (surface < best_surface) {
                 best_surface = surface;
-                best = dimensions == 2 ? std::array<std::uint32_t, 3>{a, c, 1} : std::array<std::uint32_t, 3>{a, b, c};
+                best = dimensions == 2 ? std::array<std::uint32_t, 3>{a, c, 1}
+                                       : std::array<std::uint32_t, 3>{a, b, c};
             }
         }
     }
@@ -58,8 +60,9 @@ std::array<std::uint32_t, 3> box(std::uint32_t n, unsigned dimensions)
 
 const std::vector<std::string> &pattern_names()
 {
-    static const std::vector<std::string> names = {"dissemination", "bcast",    "reduce",           "recursive-doubling", "ring",
-                                                   "alltoall",      "nway",     "halo2d",           "halo3d"};
+    static const std::vector<std::string> names = {
+        "dissemination", "bcast",  "reduce", "recursive-doubling", "ring", "alltoall",
+        "nway",          "halo2d", "halo3d"};
     return names;
 }
 
@@ -103,9 +106,11 @@ Pattern::Pattern(const PatternOptions &chosen) : given(chosen)
     case PatternName::ring: {
         if (given.segment_bytes == 0)
             throw InputError("segment size: 0; expected at least 1 byte");
-        const std::uint64_t segments = std::max<std::uint64_t>(1, (given.bytes + given.segment_bytes - 1) / given.segment_bytes);
+        const std::uint64_t segments =
+            std::max<std::uint64_t>(1, (given.bytes + given.segment_bytes - 1) / given.segment_bytes);
         if (segments > 1u << 30)
-            throw InputError("segment size: " + std::to_string(segments) + " segments; expected at most 2^30, so make it larger");
+            throw InputError("segment size: " + std::to_string(segments) +
+                             " segments; expected at most 2^30, so make it larger");
         inner_steps = n > 1 ? static_cast<std::uint32_t>(segments) + 1 : 0;
         last_segment = given.bytes - (segments - 1) * given.segment_bytes;
         break;
@@ -128,7 +133,8 @@ Pattern::Pattern(const PatternOptions &chosen) : given(chosen)
         reduce_steps = rounds;
         break;
     }
-    const std::uint64_t all = (given.compute > 0) + std::uint64_t{inner_steps} * (reduces && given.reduction > 0 ? 2 : 1) +
+    const std::uint64_t all = (given.compute > 0) +
+                              std::uint64_t{inner_steps} * (reduces && given.reduction > 0 ? 2 : 1) +
                               std::uint64_t{reduce_steps} * (given.reduction > 0 ? 2 : 1);
     if (all * given.iterations > TAG_LIMIT)
         throw InputError("iterations: more than 2^32 steps; make them fewer");
@@ -164,7 +170,8 @@ Step Pattern::step(std::uint32_t rank, std::uint32_t step) const
     case Part::compute:
         return {0, 0, given.compute};
     case Part::reduction: {
-        const std::uint32_t messages = where.index >= inner_steps ? 1 : pattern_step(rank, where.index).receives;
+        const std::uint32_t messages =
+            where.index >= inner_steps ? 1 : pattern_step(rank, where.index).receives;
         if (messages > 0 && given.reduction > STEP_LIMIT / messages)
             throw InputError("reduction: too long for " + std::to_string(messages) + " messages");
         return {0, 0, given.reduction * messages};
@@ -242,7 +249,7 @@ Step Pattern::pattern_step(std::uint32_t rank, std::uint32_t index) const
     case PatternName::recursive_doubling:
         return exchange_step(rank, index);
     case PatternName::ring: {
-        // Sends go one step behind receives, but for rank 0, which has all segments.
+        // Sends go one step after receives, but for rank 0, which has all segments.
         const bool receives = rank != 0 && index + 1 < inner_steps;
         const bool sends = rank + 1 < n && (rank == 0 ? index + 1 < inner_steps : index > 0);
         return {sends, receives, 0};
@@ -256,7 +263,8 @@ Step Pattern::pattern_step(std::uint32_t rank, std::uint32_t index) const
     }
     case PatternName::halo2d:
     case PatternName::halo3d: {
-        const auto directions = static_cast<std::uint32_t>(2 * std::count_if(extent.begin(), extent.end(), [](std::uint32_t e) { return e > 1; }));
+        const auto directions = static_cast<std::uint32_t>(
+            2 * std::count_if(extent.begin(), extent.end(), [](std::uint32_t e) { return e > 1; }));
         return {directions, directions, 0};
     }
     }
@@ -277,7 +285,8 @@ std::uint32_t Pattern::exchange_partner(std::uint32_t rank, std::uint32_t index)
     return rank ^ (1u << (index - 1));
 }
 
-// The neighbour on the torus in direction 2d (up) or 2d + 1 (down) of the d-th dimension that is longer than one.
+// The neighbour on the torus in direction 2d (up) or 2d + 1 (down) of the d-th dimension that is longer than
+// one.
 std::uint32_t Pattern::neighbour(std::uint32_t rank, std::uint32_t direction) const
 {
     std::uint32_t below = 1;
@@ -298,10 +307,13 @@ std::uint32_t Pattern::partner(std::uint32_t rank, std::uint32_t step, std::uint
 {
     const Place where = place(step);
     const std::uint32_t n = given.ranks;
-    const auto away = [&](std::uint32_t distance) { return send ? plus(rank, distance, n) : minus(rank, distance, n); };
+    const auto away = [&](std::uint32_t distance) {
+        return send ? plus(rank, distance, n) : minus(rank, distance, n);
+    };
 
     if (where.part == Part::allreduce)
-        return away(1u << (where.index >= inner_steps && given.reduction > 0 ? where.index - inner_steps : where.index));
+        return away(1u << (where.index >= inner_steps && given.reduction > 0 ? where.index - inner_steps
+                                                                             : where.index));
     switch (given.name) {
     case PatternName::dissemination:
         return away(1u << where.index);
@@ -356,7 +368,8 @@ bool Pattern::alike(std::uint32_t step) const
 std::uint32_t Pattern::distance(std::uint32_t step) const
 {
     const Place where = place(step);
-    const bool ring = where.part == Part::allreduce || (where.part == Part::pattern && given.name == PatternName::dissemination);
+    const bool ring = where.part == Part::allreduce ||
+                      (where.part == Part::pattern && given.name == PatternName::dissemination);
 
     return ring ? receiver(0, step, 0) : 0;
 }

@@ -8,7 +8,8 @@
 namespace sim {
 
 PatternProgram::PatternProgram(const Pattern &what, const Parameters &parameters)
-    : pattern(what), progress(what.ranks()), ends(what.options().iterations), single(what.options().iterations == 1)
+    : pattern(what), progress(what.ranks()), ends(what.options().iterations),
+      single(what.options().iterations == 1)
 {
     bool several = false;
 
@@ -59,12 +60,15 @@ void PatternProgram::sort(std::uint32_t rank, std::vector<Unexpected> &messages)
     const std::uint32_t receives = shape_of(rank).receives;
     std::vector<Unexpected> sorted;
 
-    std::stable_sort(messages.begin(), messages.end(), [](const Unexpected &a, const Unexpected &b) { return a.source < b.source; });
+    std::stable_sort(messages.begin(), messages.end(),
+                     [](const Unexpected &a, const Unexpected &b) { return a.source < b.source; });
     std::vector<bool> used(messages.size());
     for (std::uint32_t i = 0; i < receives && sorted.size() < messages.size(); i++) {
         const std::uint32_t source = pattern.sender(rank, at.step, i);
-        auto found = std::partition_point(messages.begin(), messages.end(), [&](const Unexpected &one) { return one.source < source; });
-        while (found != messages.end() && found->source == source && used[static_cast<std::size_t>(found - messages.begin())])
+        auto found = std::partition_point(messages.begin(), messages.end(),
+                                          [&](const Unexpected &one) { return one.source < source; });
+        while (found != messages.end() && found->source == source &&
+               used[static_cast<std::size_t>(found - messages.begin())])
             ++found;
         if (found == messages.end() || found->source != source)
             continue;
@@ -79,8 +83,8 @@ std::vector<Time> PatternProgram::iteration_ends() const
     return {ends.begin(), ends.end()};
 }
 
-Result pattern_simulate(const Pattern &pattern, const Parameters &parameters, const Noise &noise, unsigned threads, Timeline *timeline,
-                        std::vector<Time> &iteration_ends)
+Result pattern_simulate(const Pattern &pattern, const Parameters &parameters, const Noise &noise,
+                        unsigned threads, Timeline *timeline, std::vector<Time> &iteration_ends)
 {
     if (!timeline && RingEngine::suits(pattern, parameters)) {
         RingEngine engine(pattern, parameters, noise, threads);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// pattern_program.hpp: a built-in pattern being executed: the Program (engine.hpp) that never stores a schedule.
+// pattern_program.hpp: a built-in pattern being executed: the Program (engine.hpp) that never stores a
+// schedule.
 //
-// A rank remembers its step and how much of it is open. Its sends come to the processor one after the other, with the order
-// that they would have if all were waiting; its receives are posted together by one event, which stands for the first of
-// them. Operations are numbered within a step as in the schedule that goal_write.cpp writes: sends, then receives.
+// A rank remembers its step and how much of it is open. Its sends come to the processor one after the other,
+// with the order that they would have if all were waiting; its receives are posted together by one event,
+// which stands for the first of them. Operations are numbered within a step as in the schedule that
+// goal_write.cpp writes: sends, then receives.
 #pragma once
 
 #include "engine.hpp"
@@ -53,9 +55,19 @@ public:
         const std::uint32_t distance = distances[at.step];
         if (distance != 0) {
             const std::uint64_t to = std::uint64_t{rank} + distance;
-            return {OpType::send, 0, 0, static_cast<std::uint32_t>(to >= pattern.ranks() ? to - pattern.ranks() : to), at.first_step + at.step, 0};
+            return {OpType::send,
+                    0,
+                    0,
+                    static_cast<std::uint32_t>(to >= pattern.ranks() ? to - pattern.ranks() : to),
+                    at.first_step + at.step,
+                    0};
         }
-        return {OpType::send, 0, 0, pattern.receiver(rank, at.step, index), at.first_step + pattern.received_in(rank, at.step), 0};
+        return {OpType::send,
+                0,
+                0,
+                pattern.receiver(rank, at.step, index),
+                at.first_step + pattern.received_in(rank, at.step),
+                0};
     }
 
     const ByteCost &cost(std::uint32_t info) const
@@ -148,9 +160,9 @@ private:
         std::uint32_t step = 0;       // within the iteration
         std::uint32_t first_step = 0; // steps of the iterations before
         std::uint32_t iteration = 0;
-        std::uint32_t open = 0;       // operations of the step that have not finished
-        std::uint32_t unmatched = 0;  // receives of the step without a message
-        bool posted = false;          // the receives are
+        std::uint32_t open = 0;      // operations of the step that have not finished
+        std::uint32_t unmatched = 0; // receives of the step without a message
+        bool posted = false;         // the receives are
     };
     struct StepCost {
         ByteCost cost;
@@ -174,18 +186,18 @@ private:
     const Pattern &pattern;
     std::vector<Progress> progress;
     std::vector<StepCost> step_costs;
-    std::vector<Step> shapes;               // per step, of rank 0
-    std::vector<bool> alike;                // all ranks have this shape
-    std::vector<std::uint32_t> distances;   // from rank to receiver, where it is the same for all; else 0
-    std::vector<History> histories;         // of the sends of a step, when there are several
-    std::vector<std::atomic<Time>> ends; // per iteration
+    std::vector<Step> shapes;             // per step, of rank 0
+    std::vector<bool> alike;              // all ranks have this shape
+    std::vector<std::uint32_t> distances; // from rank to receiver, where it is the same for all; else 0
+    std::vector<History> histories;       // of the sends of a step, when there are several
+    std::vector<std::atomic<Time>> ends;  // per iteration
     std::uint64_t largest = 0;
     bool single; // one iteration
 };
 
-// Simulates a pattern by the fastest engine that knows it; `iteration_ends` receives the latest rank's end of each iteration.
-// All engines give the same result, but for the numbers of events and windows.
-Result pattern_simulate(const Pattern &pattern, const Parameters &parameters, const Noise &noise, unsigned threads, Timeline *timeline,
-                        std::vector<Time> &iteration_ends);
+// Simulates a pattern by the fastest engine that knows it; `iteration_ends` receives the latest rank's end of
+// each iteration. All engines give the same result, but for the numbers of events and windows.
+Result pattern_simulate(const Pattern &pattern, const Parameters &parameters, const Noise &noise,
+                        unsigned threads, Timeline *timeline, std::vector<Time> &iteration_ends);
 
 } // namespace sim

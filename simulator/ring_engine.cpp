@@ -7,8 +7,8 @@
 #include <cstring>
 #include <limits>
 
-// A function once for every machine of the kind and once for those with vectors of 256 bits. Not with sanitizers, which are not ready
-// yet when the choice is made.
+// A function once for every machine of the kind and once for those with vectors of 256 bits. Not with
+// sanitizers, which are not ready yet when the choice is made.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
 #define VECTOR_CLONES [[gnu::target_clones("avx2", "default")]]
 #else
@@ -30,7 +30,8 @@ struct Look {
 // At 64 times. Which of them are due is as good as random, so there are no branches on it.
 VECTOR_CLONES Look times_look(const Time *times, Time end)
 {
-    static_assert(NEVER == std::numeric_limits<Time>::max()); // all bits but the sign's, so that | makes any time NEVER
+    static_assert(
+        NEVER == std::numeric_limits<Time>::max()); // all bits but the sign's, so that | makes any time NEVER
     const Times never = {NEVER, NEVER, NEVER, NEVER};
     Times bits = {1, 2, 4, 8}, due = {}, next = never;
 
@@ -43,7 +44,8 @@ VECTOR_CLONES Look times_look(const Time *times, Time end)
         time |= is_due & never;
         next = time < next ? time : next;
     }
-    return {static_cast<std::uint64_t>(due[0] | due[1] | due[2] | due[3]), std::min(std::min(next[0], next[1]), std::min(next[2], next[3]))};
+    return {static_cast<std::uint64_t>(due[0] | due[1] | due[2] | due[3]),
+            std::min(std::min(next[0], next[1]), std::min(next[2], next[3]))};
 }
 
 } // namespace
@@ -52,15 +54,18 @@ bool RingEngine::suits(const Pattern &pattern, const Parameters &parameters)
 {
     const PatternOptions &options = pattern.options();
 
-    return options.name == PatternName::dissemination && options.ranks > 1 && options.compute == 0 && options.reduction == 0 &&
-           options.bytes <= parameters.eager_limit && parameters.overhead_send + parameters.latency > 0 &&
-           parameters.zero_bytes == ZeroBytes::nothing && parameters.handling == Handling::arrival &&
+    return options.name == PatternName::dissemination && options.ranks > 1 && options.compute == 0 &&
+           options.reduction == 0 && options.bytes <= parameters.eager_limit &&
+           parameters.overhead_send + parameters.latency > 0 && parameters.zero_bytes == ZeroBytes::nothing &&
+           parameters.handling == Handling::arrival &&
            parameters.gap + byte_costs(options.bytes, parameters).wire <= UINT32_MAX;
 }
 
-RingEngine::RingEngine(const Pattern &pattern, const Parameters &given, const Noise &disturbance, unsigned threads)
-    : parameters(given), noise(disturbance), cost(byte_costs(pattern.options().bytes, given)), ranks(pattern.ranks()), rounds(pattern.steps()),
-      iterations(pattern.options().iterations), gap_from_start(disturbance.applied_rule() == NoiseRule::published), gap(given.gap + cost.wire)
+RingEngine::RingEngine(const Pattern &pattern, const Parameters &given, const Noise &disturbance,
+                       unsigned threads)
+    : parameters(given), noise(disturbance), cost(byte_costs(pattern.options().bytes, given)),
+      ranks(pattern.ranks()), rounds(pattern.steps()), iterations(pattern.options().iterations),
+      gap_from_start(disturbance.applied_rule() == NoiseRule::published), gap(given.gap + cost.wire)
 {
     for (std::uint32_t step = 0; step < rounds; step++)
         distances.push_back(pattern.distance(step));
@@ -75,8 +80,8 @@ std::optional<Result> RingEngine::run()
 
     domains_each(parts, [this](Part &part) { begin(part); });
     result.windows = windows_run(
-        parts, parameters.overhead_send + parameters.latency, given_up, [this](Part &part, Time end) { process_window(part, end); },
-        [this](Part &part) { exchange(part); });
+        parts, parameters.overhead_send + parameters.latency, given_up,
+        [this](Part &part, Time end) { process_window(part, end); }, [this](Part &part) { exchange(part); });
     if (given_up)
         return std::nullopt;
     result.finish.resize(ranks);
@@ -153,7 +158,7 @@ void RingEngine::process_window(Part &part, Time end)
     }
 }
 
-// Which rank does something in this window is as good as random, so there are no branches on it: masks tell.
+// Which rank does something in this window is as good as random, so there are no branches on it: masks select.
 void RingEngine::process_group(Part &part, std::size_t group, Time end)
 {
     const auto first = static_cast<std::uint32_t>(group * Domain::GROUP); // in the part
@@ -164,7 +169,8 @@ void RingEngine::process_group(Part &part, std::size_t group, Time end)
     Chunk *const chunks = fetch_due(part, group, end);
     for (std::uint32_t word = first; word < last; word += WORD) {
         const std::size_t number = (word - first) / WORD;
-        for (std::uint32_t i = word + Domain::GROUP; i < std::min(word + Domain::GROUP + WORD, part.last - part.first); i++)
+        for (std::uint32_t i = word + Domain::GROUP;
+             i < std::min(word + Domain::GROUP + WORD, part.last - part.first); i++)
             __builtin_prefetch(&part.states[i], 1);
         std::uint64_t busy = part.busy[number];
         part.busy[number] = 0;
@@ -186,7 +192,8 @@ void RingEngine::process_group(Part &part, std::size_t group, Time end)
     recycle(part, chunks);
 }
 
-// Sorts the group's messages that come before `end` into its ranks' lists. The answer is the chunks that hold them.
+// Sorts the group's messages that come before `end` into its ranks' lists. The answer is the chunks that hold
+// them.
 RingEngine::Chunk *RingEngine::fetch_due(Part &part, std::size_t group, Time end)
 {
     const auto first = static_cast<std::uint32_t>(part.first + group * Domain::GROUP);
@@ -207,7 +214,8 @@ RingEngine::Chunk *RingEngine::fetch_due(Part &part, std::size_t group, Time end
             const std::uint32_t place = message.rank - first;
             part.busy[place / 64] |= std::uint64_t{1} << place % 64;
             part.due.push_back({&message, 0});
-            part.heads[place] = insert(part, part.heads[place], static_cast<std::uint32_t>(part.due.size() - 1));
+            part.heads[place] =
+                insert(part, part.heads[place], static_cast<std::uint32_t>(part.due.size() - 1));
         }
         count = static_cast<std::uint32_t>(chunk->messages.size());
     }
@@ -253,7 +261,8 @@ int RingEngine::compare(const Past &a, const Past &b)
 {
     if (a.caused != b.caused)
         return a.caused < b.caused ? -1 : 1;
-    if ((a.before == b.before && a.before == UINT32_MAX) || (a.earlier == b.earlier && a.earlier == UINT32_MAX))
+    if ((a.before == b.before && a.before == UINT32_MAX) ||
+        (a.earlier == b.earlier && a.earlier == UINT32_MAX))
         given_up = true;
     if (a.before != b.before)
         return a.before > b.before ? -1 : 1;
@@ -277,8 +286,8 @@ bool RingEngine::happens_before(const Message &a, const Message &b)
     return order < 0 || (order == 0 && source(a.rank, a.step) < source(b.rank, b.step));
 }
 
-// The rank's events before `end` up to its last message, in their order. Operations go before messages where times and pasts
-// do not decide.
+// The rank's events before `end` up to its last message, in their order. Operations go before messages where
+// times and pasts do not decide.
 [[gnu::always_inline]] inline void RingEngine::process_messages(Part &part, std::uint32_t place, Time end)
 {
     Rank &rank = part.states[place];
@@ -310,7 +319,8 @@ bool RingEngine::happens_before(const Message &a, const Message &b)
 }
 
 // The send comes to the processor; at the first time the receive is posted just after that.
-[[gnu::always_inline]] inline void RingEngine::own_event(Part &part, std::uint32_t number, Rank &rank, Time &next)
+[[gnu::always_inline]] inline void RingEngine::own_event(Part &part, std::uint32_t number, Rank &rank,
+                                                         Time &next)
 {
     const Time now = next;
     const Time free = rank.cpu < rank.nic_send ? rank.nic_send : rank.cpu;
@@ -329,7 +339,8 @@ bool RingEngine::happens_before(const Message &a, const Message &b)
         complete(part, rank, next, rank.past, now);
 }
 
-[[gnu::always_inline]] inline void RingEngine::begin_send(Part &part, std::uint32_t number, Rank &rank, Time now)
+[[gnu::always_inline]] inline void RingEngine::begin_send(Part &part, std::uint32_t number, Rank &rank,
+                                                          Time now)
 {
     const Time leaves = finish(number, rank, now, parameters.overhead_send);
     const std::uint32_t distance = distances[iterations == 1 ? rank.step : rank.step % rounds];
@@ -339,7 +350,8 @@ bool RingEngine::happens_before(const Message &a, const Message &b)
     rank.cpu = cost.send > 0 ? finish_ahead(number, rank, leaves, cost.send) : leaves;
     rank.nic_send = (gap_from_start ? now : leaves - parameters.overhead_send) + gap;
     part.messages++;
-    Message &message = part.has(to) ? slot(part, to, leaves + parameters.latency) : slot(part, outbox(part, to));
+    Message &message =
+        part.has(to) ? slot(part, to, leaves + parameters.latency) : slot(part, outbox(part, to));
     message.time = leaves + parameters.latency;
     message.past = rank.past.next(now);
     message.rank = to;
@@ -347,14 +359,16 @@ bool RingEngine::happens_before(const Message &a, const Message &b)
 }
 
 // The processor, which is free, takes a message.
-[[gnu::always_inline]] inline void RingEngine::message_event(Part &part, Rank &rank, Time &next, const Message &message)
+[[gnu::always_inline]] inline void RingEngine::message_event(Part &part, Rank &rank, Time &next,
+                                                             const Message &message)
 {
     const Time now = message.time;
     const std::uint32_t ahead = message.step - rank.step;
     const Time taken = finish(message.rank, rank, now, parameters.overhead_receive);
 
     part.events++;
-    rank.cpu = cost.work > 0 ? std::max(taken + cost.wire, finish_ahead(message.rank, rank, taken, cost.work)) : taken + cost.receive;
+    rank.cpu = cost.work > 0 ? std::max(taken + cost.wire, finish_ahead(message.rank, rank, taken, cost.work))
+                             : taken + cost.receive;
     rank.nic_receive = (gap_from_start ? now : taken - parameters.overhead_receive) + gap;
     if (ahead == 0 && !(rank.flags & POST_WAITS)) {
         rank.flags |= RECEIVED;
@@ -368,7 +382,8 @@ bool RingEngine::happens_before(const Message &a, const Message &b)
 }
 
 // The step is over. `next`: when the next one's send comes to the processor.
-[[gnu::always_inline]] inline void RingEngine::complete(Part &part, Rank &rank, Time &next, const Past &past, Time now)
+[[gnu::always_inline]] inline void RingEngine::complete(Part &part, Rank &rank, Time &next, const Past &past,
+                                                        Time now)
 {
     rank.step++;
     rank.handled >>= 1;
@@ -386,7 +401,8 @@ bool RingEngine::happens_before(const Message &a, const Message &b)
 // For messages to a rank of another part.
 inline RingEngine::Mailbox &RingEngine::outbox(Part &part, std::uint32_t number)
 {
-    const auto other = std::find_if(parts.begin(), parts.end(), [number](const auto &candidate) { return candidate->has(number); });
+    const auto other = std::find_if(parts.begin(), parts.end(),
+                                    [number](const auto &candidate) { return candidate->has(number); });
 
     return part.outbox[(*other)->number];
 }
@@ -403,7 +419,8 @@ inline RingEngine::Mailbox &RingEngine::outbox(Part &part, std::uint32_t number)
 }
 
 // Where a message that comes after this window goes, in its group's list.
-[[gnu::always_inline]] inline RingEngine::Message &RingEngine::slot(Part &part, std::uint32_t number, Time time)
+[[gnu::always_inline]] inline RingEngine::Message &RingEngine::slot(Part &part, std::uint32_t number,
+                                                                    Time time)
 {
     const std::uint32_t group = (number - part.first) / Domain::GROUP;
     Time &earliest = part.group_times[group];

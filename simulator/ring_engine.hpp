@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// ring_engine.hpp: dissemination at a million ranks: the engine's rules (engine.hpp, docs/lab/loggops.md) for a pattern in whose
-// every step each rank sends one message to a fixed distance and receives one.
+// ring_engine.hpp: dissemination at a million ranks: the engine's rules (engine.hpp, docs/lab/loggops.md) for
+// a pattern in whose every step each rank sends one message to a fixed distance and receives one.
 //
-// A rank is one cache line: its clocks, its step, and what it waits for. Messages wait in a list per group of ranks, so that a rank
-// is touched only when something happens there, and what senders write lies in a row. Histories (event.hpp) are one time and two
-// distances of 32 bits, 4 ms; when a tie would need longer ones, run() gives up and the general engine has to do it.
+// A rank is one cache line: its clocks, its step, and what it waits for. Messages wait in a list per group of
+// ranks, so that a rank is touched only when something happens there, and what senders write lies in a row.
+// Histories (event.hpp) are one time and two distances of 32 bits, 4 ms; when a tie would need longer ones,
+// run() gives up and the general engine has to do it.
 //
-// Of a step's two operations, receive and send become ready together; the receive is posted at that time, the send may
-// have to wait longer. The step is over when the send has begun and the message was processed; whichever happens last is the
-// cause of the next step.
+// Of a step's two operations, receive and send become ready together; the receive is posted at that time, the
+// send may have to wait longer. The step is over when the send has begun and the message was processed;
+// whichever happens last is the cause of the next step.
 #pragma once
 
 #include "engine.hpp"
@@ -26,7 +27,8 @@ public:
 
     RingEngine(const Pattern &pattern, const Parameters &parameters, const Noise &noise, unsigned threads);
 
-    // Nothing when it gave up; else the result, the same as the general engine's but for the number of events.
+    // Nothing when it gave up; else the result, the same as the general engine's but for the number of
+    // events.
     std::optional<Result> run();
 
     // The end of each iteration: the latest rank's.
@@ -38,7 +40,8 @@ private:
     static constexpr unsigned HANDLED_BITS = 32;
     static constexpr std::uint32_t WORD = 64; // ranks that are looked at together
 
-    // History::caused, and how much earlier its cause was caused, and that one's; UINT32_MAX: that much or more.
+    // History::caused, and how much earlier its cause was caused, and that one's; UINT32_MAX: that much or
+    // more.
     struct Past {
         Time caused;
         std::uint32_t before, earlier;
@@ -57,9 +60,9 @@ private:
     };
 
     struct alignas(64) Rank {
-        Time cpu = 0;              // when it is free; the interfaces, too
+        Time cpu = 0; // when it is free; the interfaces, too
         Time noise_start = NEVER;
-        Past past = {-1, 0, 0};    // of the step's send and receive
+        Past past = {-1, 0, 0}; // of the step's send and receive
         Time nic_send = 0, nic_receive = 0;
         std::uint32_t noise_index = 0;
         std::uint32_t step = 0;    // over all iterations
@@ -68,7 +71,8 @@ private:
     };
     static_assert(sizeof(Rank) == 64);
 
-    // Messages to a group of ranks lie in a chain of chunks. Chunks are used again, the last one first: it is in the cache.
+    // Messages to a group of ranks lie in a chain of chunks. Chunks are used again, the last one first: it is
+    // in the cache.
     struct Chunk {
         Chunk *next;
         std::array<Message, 31> messages;
@@ -85,20 +89,22 @@ private:
     };
 
     struct Mailbox {
-        Chunk *first = nullptr;    // the only one that may not be full
-        std::uint32_t count = 0;   // of messages in the first
+        Chunk *first = nullptr;  // the only one that may not be full
+        std::uint32_t count = 0; // of messages in the first
     };
 
     struct Part : Domain {
         LargeVector<Rank> states;
-        LargeVector<Time> next_times; // per rank: when its send comes to the processor (again); NEVER: it has begun. Whole words
-        std::vector<Mailbox> outbox; // per domain
-        std::vector<Mailbox> mail;   // per group
+        // Per rank: when its send comes to the processor (again); NEVER: it has begun. Whole words.
+        LargeVector<Time> next_times;
+        std::vector<Mailbox> outbox;           // per domain
+        std::vector<Mailbox> mail;             // per group
         std::vector<LargeVector<Chunk>> slabs; // each has room for its capacity from the beginning
         Chunk *free = nullptr;
         // Of the group that is being processed:
-        std::vector<Due> due;                       // messages that come before the window's end, after an unused entry
-        std::array<std::uint32_t, GROUP> heads;     // per rank: the first of its messages in `due`, in their order; 0: none
+        std::vector<Due> due; // messages that come before the window's end, after an unused entry
+        std::array<std::uint32_t, GROUP>
+            heads; // per rank: the first of its messages in `due`, in their order; 0: none
         std::array<std::uint64_t, GROUP / 64> busy; // a bit per rank: it has such messages
         std::vector<Time> iteration_ends;
         std::uint64_t events = 0, messages = 0;
@@ -137,8 +143,8 @@ private:
     const std::uint32_t ranks;
     const std::uint32_t rounds; // steps of an iteration
     const std::uint32_t iterations;
-    const bool gap_from_start;  // g counts from the start of o, also when noise delays o
-    const Time gap;             // of a message, its bytes included
+    const bool gap_from_start; // g counts from the start of o, also when noise delays o
+    const Time gap;            // of a message, its bytes included
     std::vector<std::uint32_t> distances;
     std::vector<std::unique_ptr<Part>> parts;
     std::atomic<bool> given_up = false;

@@ -11,7 +11,8 @@ std::size_t KindHash::operator()(const Kind &kind) const
 {
     std::uint64_t mixed = kind.size * 0x9e3779b97f4a7c15u;
 
-    mixed ^= (std::uint64_t{kind.tag} << 32 | static_cast<std::uint64_t>(kind.type) << 16 | std::uint64_t{kind.cpu} << 8 | kind.nic) *
+    mixed ^= (std::uint64_t{kind.tag} << 32 | static_cast<std::uint64_t>(kind.type) << 16 |
+              std::uint64_t{kind.cpu} << 8 | kind.nic) *
              0xd6e8feb86659fd93u;
     return static_cast<std::size_t>(mixed ^ (mixed >> 29));
 }
@@ -49,12 +50,14 @@ void RankPacker::sort(std::size_t count, std::vector<Edge> &edges)
     sorted.swap(edges);
 }
 
-// The two bytes for the successors that these edges of one operation name; SUCCESSORS_OTHER when they are not in a row.
+// The two bytes for the successors that these edges of one operation name; SUCCESSORS_OTHER when they are not
+// in a row.
 static std::uint16_t successors_in_a_row(const Edge *first, const Edge *end)
 {
     const auto number = static_cast<std::uint32_t>(end - first);
 
-    if (first->after <= first->before || first->after - first->before >= SUCCESSOR_DISTANCE_LIMIT || end - first >= SUCCESSOR_COUNT_LIMIT)
+    if (first->after <= first->before || first->after - first->before >= SUCCESSOR_DISTANCE_LIMIT ||
+        end - first >= SUCCESSOR_COUNT_LIMIT)
         return SUCCESSORS_OTHER;
     for (std::uint32_t i = 0; i < number; i++)
         if (first[i].started || first[i].after != first->after + i)
@@ -94,7 +97,8 @@ std::uint32_t RankPacker::operation_of_a_cycle(std::size_t count, const std::vec
     return at;
 }
 
-std::uint32_t RankPacker::pack(Chunk &chunk, const std::vector<Operation> &operations, std::vector<Edge> &edges)
+std::uint32_t RankPacker::pack(Chunk &chunk, const std::vector<Operation> &operations,
+                               std::vector<Edge> &edges)
 {
     const std::size_t count = operations.size();
     const auto first = static_cast<std::uint32_t>(chunk.operations.size());
@@ -120,7 +124,8 @@ std::uint32_t RankPacker::pack(Chunk &chunk, const std::vector<Operation> &opera
     for (std::uint32_t i = 0; i < count; i++) {
         if (counts[i] >= PROGRESS_READY)
             chunk.many[first + i] = counts[i];
-        chunk.progress.push_back(counts[i] >= PROGRESS_READY ? PROGRESS_MANY : static_cast<std::uint8_t>(counts[i]));
+        chunk.progress.push_back(counts[i] >= PROGRESS_READY ? PROGRESS_MANY
+                                                             : static_cast<std::uint8_t>(counts[i]));
     }
     for (std::size_t i = 0; i < edges.size();) {
         std::size_t end = i + 1;

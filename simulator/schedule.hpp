@@ -2,10 +2,11 @@
 //
 // schedule.hpp: a GOAL schedule in memory, about a dozen bytes per operation.
 //
-// An operation is eight bytes: its kind (everything but the peer, shared by all operations that are alike, so that a
-// schedule of millions of operations usually has a handful of kinds) and its peer. Beside it lie a byte of progress and
-// two bytes for the usual successors, a few operations in a row; operations with others have them in an overflow list.
-// Ranks lie in chunks, as their readers produced them, each chunk in the order of its ranks.
+// An operation is eight bytes: its kind (everything but the peer, shared by all operations that are alike, so
+// that a schedule of millions of operations usually has a handful of kinds) and its peer. Beside it lie a
+// byte of progress and two bytes for the usual successors, a few operations in a row; operations with others
+// have them in an overflow list. Ranks lie in chunks, as their readers produced them, each chunk in the order
+// of its ranks.
 #pragma once
 
 #include "time.hpp"
@@ -19,7 +20,7 @@
 
 namespace sim {
 
-constexpr std::uint32_t ANY = UINT32_MAX;  // any source, any tag; also: no operation, no rank
+constexpr std::uint32_t ANY = UINT32_MAX; // any source, any tag; also: no operation, no rank
 constexpr std::uint32_t RANKS_LIMIT = 1u << 28;
 constexpr std::uint32_t TAG_LIMIT = UINT32_MAX - 1;
 
@@ -30,8 +31,8 @@ struct Kind {
     OpType type = OpType::calc;
     std::uint8_t cpu = 0;
     std::uint8_t nic = 0;
-    std::uint32_t tag = 0;   // ANY for a receive of any tag
-    std::uint64_t size = 0;  // bytes, or ns of a calc
+    std::uint32_t tag = 0;  // ANY for a receive of any tag
+    std::uint64_t size = 0; // bytes, or ns of a calc
 
     bool operator==(const Kind &) const = default;
 };
@@ -69,16 +70,18 @@ struct Edge {
 };
 
 // The byte of progress: how many operations are still waited for, or one of these.
-constexpr std::uint8_t PROGRESS_READY = 251;   // what it waited for has happened
-constexpr std::uint8_t PROGRESS_WAITING = 252; // begun: a send whose receiver is not ready, a receive posted later
-constexpr std::uint8_t PROGRESS_POSTED = 253;  // a receive that was posted at the beginning and is not matched
+constexpr std::uint8_t PROGRESS_READY = 251; // what it waited for has happened
+constexpr std::uint8_t PROGRESS_WAITING =
+    252; // begun: a send whose receiver is not ready, a receive posted later
+constexpr std::uint8_t PROGRESS_POSTED = 253; // a receive that was posted at the beginning and is not matched
 constexpr std::uint8_t PROGRESS_FINISHED = 254;
-constexpr std::uint8_t PROGRESS_MANY = 255;    // the count is in Chunk::many
-// The two bytes of successors: 0: none; else how far the first one is, and how many in a row wait for the operation's end.
+constexpr std::uint8_t PROGRESS_MANY = 255; // the count is in Chunk::many
+// The two bytes of successors: 0: none; else how far the first one is, and how many in a row wait for the
+// operation's end.
 constexpr unsigned SUCCESSOR_COUNT_BITS = 4;
-constexpr std::uint32_t SUCCESSOR_COUNT_LIMIT = 1u << SUCCESSOR_COUNT_BITS;            // fewer
+constexpr std::uint32_t SUCCESSOR_COUNT_LIMIT = 1u << SUCCESSOR_COUNT_BITS;                 // fewer
 constexpr std::uint32_t SUCCESSOR_DISTANCE_LIMIT = (1u << (16 - SUCCESSOR_COUNT_BITS)) - 1; // less
-constexpr std::uint16_t SUCCESSORS_OTHER = UINT16_MAX;                                 // in the overflow list
+constexpr std::uint16_t SUCCESSORS_OTHER = UINT16_MAX; // in the overflow list
 
 struct Chunk {
     std::vector<Operation> operations;
@@ -113,8 +116,9 @@ public:
     unsigned nics = 1;
 };
 
-// Puts one rank's operations and edges at the end of a chunk. Edges name operations of this rank; an edge may appear more
-// than once. When the edges form a cycle, nothing is added and an operation of the cycle is the answer; else ANY.
+// Puts one rank's operations and edges at the end of a chunk. Edges name operations of this rank; an edge may
+// appear more than once. When the edges form a cycle, nothing is added and an operation of the cycle is the
+// answer; else ANY.
 class RankPacker {
 public:
     std::uint32_t pack(Chunk &chunk, const std::vector<Operation> &operations, std::vector<Edge> &edges);

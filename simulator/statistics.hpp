@@ -12,7 +12,8 @@ namespace sim {
 // Quantiles by linear interpolation between neighbours (numpy's default). All zero for no values.
 struct Summary {
     std::size_t count = 0;
-    double minimum = 0, quartile1 = 0, median = 0, quartile3 = 0, percentile99 = 0, maximum = 0, mean = 0, deviation = 0; // ns
+    double minimum = 0, quartile1 = 0, median = 0, quartile3 = 0, percentile99 = 0, maximum = 0, mean = 0,
+           deviation = 0; // ns
 };
 
 Summary summary_of(std::span<const Time> times);

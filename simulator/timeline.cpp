@@ -32,7 +32,8 @@ void Timeline::message_sent(std::uint32_t rank, unsigned cpu, std::uint32_t oper
         pieces.push_back({"send", start, end, rank, cpu, arrow_of(rank, operation), false});
 }
 
-void Timeline::message_received(std::uint32_t rank, unsigned cpu, std::uint32_t source, std::uint32_t operation, Time start, Time end)
+void Timeline::message_received(std::uint32_t rank, unsigned cpu, std::uint32_t source,
+                                std::uint32_t operation, Time start, Time end)
 {
     if (room())
         pieces.push_back({"recv", start, end, rank, cpu, arrow_of(source, operation), true});
@@ -59,12 +60,15 @@ void Timeline::write(std::ostream &out) const
 
     out << "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
     for (const Piece &piece : pieces) {
-        out << separator << "{\"ph\":\"X\",\"name\":\"" << piece.name << "\",\"pid\":" << piece.rank << ",\"tid\":" << piece.cpu
-            << ",\"ts\":" << Microseconds{piece.start} << ",\"dur\":" << Microseconds{piece.end - piece.start} << '}';
+        out << separator << "{\"ph\":\"X\",\"name\":\"" << piece.name << "\",\"pid\":" << piece.rank
+            << ",\"tid\":" << piece.cpu << ",\"ts\":" << Microseconds{piece.start}
+            << ",\"dur\":" << Microseconds{piece.end - piece.start} << '}';
         separator = ",\n";
         if (piece.arrow)
-            out << ",\n{\"ph\":\"" << (piece.arrives ? "f\",\"bp\":\"e" : "s") << "\",\"name\":\"message\",\"cat\":\"message\",\"id\":" << piece.arrow
-                << ",\"pid\":" << piece.rank << ",\"tid\":" << piece.cpu << ",\"ts\":" << Microseconds{piece.start} << '}';
+            out << ",\n{\"ph\":\"" << (piece.arrives ? "f\",\"bp\":\"e" : "s")
+                << "\",\"name\":\"message\",\"cat\":\"message\",\"id\":" << piece.arrow
+                << ",\"pid\":" << piece.rank << ",\"tid\":" << piece.cpu
+                << ",\"ts\":" << Microseconds{piece.start} << '}';
     }
     out << "\n]}\n";
 }

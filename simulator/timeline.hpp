@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// timeline.hpp: records what processors do, for chrome://tracing and Perfetto (JSON "trace event format": complete events
-// in microseconds, one process per rank, one thread per processor, arrows for messages).
+// timeline.hpp: records what processors do, for chrome://tracing and Perfetto (JSON "trace event format":
+// complete events in microseconds, one process per rank, one thread per processor, arrows for messages).
 //
 // Not for several threads: the engine uses one when it records.
 #pragma once
@@ -23,7 +23,8 @@ public:
 
     void work(std::uint32_t rank, unsigned cpu, const char *name, Time start, Time end);
     void message_sent(std::uint32_t rank, unsigned cpu, std::uint32_t operation, Time start, Time end);
-    void message_received(std::uint32_t rank, unsigned cpu, std::uint32_t source, std::uint32_t operation, Time start, Time end);
+    void message_received(std::uint32_t rank, unsigned cpu, std::uint32_t source, std::uint32_t operation,
+                          Time start, Time end);
 
     void write(std::ostream &out) const;
 

@@ -16,7 +16,8 @@ namespace {
 // "# Measurement period: 12.5 s" or "# Period: 1000 ns": the period in ps.
 std::optional<Time> period_of(std::string_view comment, const std::string &where)
 {
-    for (const auto &[head, digits] : {std::pair<std::string_view, unsigned>{"Measurement period:", 12}, {"Period:", 3}}) {
+    for (const auto &[head, digits] :
+         {std::pair<std::string_view, unsigned>{"Measurement period:", 12}, {"Period:", 3}}) {
         const std::size_t at = comment.find(head);
         if (at == std::string_view::npos)
             continue;
@@ -30,12 +31,14 @@ std::optional<Time> period_of(std::string_view comment, const std::string &where
     return std::nullopt;
 }
 
-// A duration or start in ns; decimals beyond picoseconds are cut off, as tools print more digits than they know.
+// A duration or start in ns; decimals beyond picoseconds are cut off, as tools print more digits than they
+// know.
 Time nanoseconds_of(std::string_view number, const std::string &where, const char *what)
 {
     const std::size_t point = number.find('.');
 
-    if (point != std::string_view::npos && number.find_first_not_of("0123456789", point + 1) == std::string_view::npos)
+    if (point != std::string_view::npos &&
+        number.find_first_not_of("0123456789", point + 1) == std::string_view::npos)
         number = number.substr(0, point + 4);
     return decimal(number, 3, STEP_LIMIT, where + ": the " + what + " in ns");
 }
@@ -76,15 +79,18 @@ Trace trace_parse(std::string_view text, const std::string &name, std::string &r
         const std::size_t gap = line.find_first_of(" \t");
         const std::size_t second = gap == std::string_view::npos ? gap : line.find_first_not_of(" \t\r", gap);
         if (second == std::string_view::npos)
-            throw InputError(where() + ": one column; each line is a start and a duration in ns, with a tab between them");
+            throw InputError(
+                where() + ": one column; each line is a start and a duration in ns, with a tab between them");
         std::string_view duration = line.substr(second);
         const std::size_t rest = duration.find_first_of(" \t\r");
-        if (rest != std::string_view::npos && duration.find_first_not_of(" \t\r", rest) != std::string_view::npos)
+        if (rest != std::string_view::npos &&
+            duration.find_first_not_of(" \t\r", rest) != std::string_view::npos)
             throw InputError(where() + ": more than two columns; each line is a start and a duration in ns");
         const Detour detour = {nanoseconds_of(line.substr(0, gap), where(), "start"),
                                nanoseconds_of(duration.substr(0, rest), where(), "duration")};
         if (!trace.detours.empty() && detour.start < trace.detours.back().start)
-            throw InputError(where() + ": starts before the detour of the line above; sort the lines by start");
+            throw InputError(where() +
+                             ": starts before the detour of the line above; sort the lines by start");
         if (trace.detours.size() == UINT32_MAX - 1)
             throw InputError(where() + ": more detours than 2^32; cut the trace into several files");
         trace.detours.push_back(detour);
@@ -101,8 +107,9 @@ Trace trace_parse(std::string_view text, const std::string &name, std::string &r
     }
     const std::size_t count = trace.detours.size();
     const Time span = trace.detours.back().start - trace.detours.front().start;
-    trace.period = stated ? *stated
-                          : trace.detours.back().start + span / static_cast<Time>(std::max<std::size_t>(count - 1, 1));
+    trace.period =
+        stated ? *stated
+               : trace.detours.back().start + span / static_cast<Time>(std::max<std::size_t>(count - 1, 1));
     if (stated && trace.detours.back().start >= *stated)
         throw InputError(name + ": the last detour starts at " + nanoseconds(trace.detours.back().start) +
                          " ns, after the period of " + nanoseconds(*stated) + " ns that the file states");
@@ -135,7 +142,8 @@ Trace trace_read(const std::string &path, std::string &remark)
 Trace trace_periodic(Time period, Time duration)
 {
     if (period <= 0 || duration < 0 || duration >= period)
-        throw InputError("periodic noise: a detour of " + nanoseconds(duration) + " ns every " + nanoseconds(period) +
+        throw InputError("periodic noise: a detour of " + nanoseconds(duration) + " ns every " +
+                         nanoseconds(period) +
                          " ns leaves no time to work; the period must be longer than the detour");
     Trace trace;
     if (duration > 0)

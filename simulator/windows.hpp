@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// windows.hpp: takes threads through windows of simulated time within which their ranks cannot influence each other.
+// windows.hpp: takes threads through windows of simulated time within which their ranks cannot influence each
+// other.
 //
-// Ranks are known in groups by the time of their earliest event, so that windows in which few ranks are busy are cheap.
+// Ranks are known in groups by the time of their earliest event, so that windows in which few ranks are busy
+// are cheap.
 #pragma once
 
 #include "time.hpp"
@@ -40,7 +42,8 @@ struct alignas(64) Domain {
 };
 
 // Deals ranks to `parts` domains in equal runs.
-template <typename Some> void domains_deal(std::vector<std::unique_ptr<Some>> &domains, unsigned parts, std::uint32_t ranks)
+template <typename Some>
+void domains_deal(std::vector<std::unique_ptr<Some>> &domains, unsigned parts, std::uint32_t ranks)
 {
     for (unsigned i = 0; i < parts; i++) {
         domains.emplace_back(std::make_unique<Some>());
@@ -52,8 +55,10 @@ template <typename Some> void domains_deal(std::vector<std::unique_ptr<Some>> &d
     }
 }
 
-// Does `work(domain)` for each domain in a thread of its own, the first one in this thread; throws what one of them throws.
-template <typename Some, typename Work> void domains_each(std::vector<std::unique_ptr<Some>> &domains, const Work &work)
+// Does `work(domain)` for each domain in a thread of its own, the first one in this thread; throws what one
+// of them throws.
+template <typename Some, typename Work>
+void domains_each(std::vector<std::unique_ptr<Some>> &domains, const Work &work)
 {
     std::vector<std::thread> helpers;
     const auto guarded = [&work](Some &domain) {
@@ -74,12 +79,12 @@ template <typename Some, typename Work> void domains_each(std::vector<std::uniqu
             std::rethrow_exception(domain->failure);
 }
 
-// Until no domain has an event: all process(domain, end) up to a common end, then all exchange(domain) what they sent to each
-// other. `length` is the least time from a cause to an effect at another rank. Ends early where either throws or `stop` is set.
-// The answer is the number of windows.
+// Until no domain has an event: all process(domain, end) up to a common end, then all exchange(domain) what
+// they sent to each other. `length` is the least time from a cause to an effect at another rank. Ends early
+// where either throws or `stop` is set. The answer is the number of windows.
 template <typename Some, typename Process, typename Exchange>
-std::uint64_t windows_run(std::vector<std::unique_ptr<Some>> &domains, Time length, const std::atomic<bool> &stop, const Process &process,
-                          const Exchange &exchange)
+std::uint64_t windows_run(std::vector<std::unique_ptr<Some>> &domains, Time length,
+                          const std::atomic<bool> &stop, const Process &process, const Exchange &exchange)
 {
     std::barrier<> meeting(static_cast<std::ptrdiff_t>(domains.size()));
     constexpr Time GIVE_UP = -1; // before all times, so that every thread sees it
@@ -96,7 +101,9 @@ std::uint64_t windows_run(std::vector<std::unique_ptr<Some>> &domains, Time leng
         };
 
         for (std::uint64_t round = 0;; round++) {
-            domain.next = failure || stop ? GIVE_UP : *std::min_element(domain.group_times.begin(), domain.group_times.end());
+            domain.next = failure || stop
+                              ? GIVE_UP
+                              : *std::min_element(domain.group_times.begin(), domain.group_times.end());
             meeting.arrive_and_wait();
             Time now = NEVER;
             for (const auto &other : domains)

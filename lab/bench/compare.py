@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`lab compare`: the noise of Tacet and of Linux, the same FTQ file on both, one table and one picture.
 
-Runs `ftq` in QEMU on Tacet, on stock Linux and on tuned Linux, one after the other, with `icount`, so that guest time is
-a function of the instructions executed and two runs print the same digits. Writes into the folder `--out`:
+Runs `ftq` in QEMU on Tacet, on stock Linux and on tuned Linux, one after the other, with `icount`, so that
+guest time is a function of the instructions executed and two runs print the same digits. Writes into the
+folder `--out`:
 
     ftq.png            lost operations over time, one panel a system [Betti09 Fig. 3]
     ftq.json           the figures
@@ -11,11 +12,12 @@ a function of the instructions executed and two runs print the same digits. Writ
 
 A comparison in which Linux is silent too has measured nothing: it fails and says so.
 
-The tuned Linux needs a second CPU for the kernel's own work. With icount, QEMU's CPUs take turns on one clock, so that
-what CPU 0 executes (its timer ticks, which the tuning moves there) is missing on CPU 1, where FTQ runs: lost operations
-are mostly the neighbour's work, and the figure to read there is the count of interrupts. The table and the picture say
-so beside the figures.
+The tuned Linux needs a second CPU for the kernel's own work. With icount, QEMU's CPUs take turns on one
+clock, so that what CPU 0 executes (its timer ticks, which the tuning moves there) is missing on CPU 1, where
+FTQ runs: lost operations are mostly the neighbour's work, and the figure to read there is the count of
+interrupts. The table and the picture say so beside the figures.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -49,7 +51,8 @@ REMARKS = {
 #: from which ratio on even the best quanta lack so much that noise in every quantum must be feared
 SHORTFALL_NOTED = 0.0005
 
-#: the figures that the program reports and the lab computes again from the data: (report's key, summary's field)
+#: the figures that the program reports and the lab computes again from the data: (report's key, summary's
+#: field)
 CHECKED = (
     ("nominal_count", "nominal_count"),
     ("disturbed_quanta", "disturbed_quanta"),
@@ -86,7 +89,8 @@ class Column:
 
     @property
     def shortfall_ratio(self) -> float | None:
-        """What even the best quanta lack against the operation as calibrated before the window; None if not told."""
+        """What even the best quanta lack against the operation as calibrated before the window; None if not
+        reported."""
         try:
             return float((self.report or {})["shortfall_ratio"])
         except (KeyError, ValueError):
@@ -108,7 +112,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser("compare", description=SUMMARY)
     options_add(parser, "ftq")
     parser.add_argument("--samples", type=samples, default=1000, help="quanta to measure (default 1000)")
-    parser.add_argument("--quantum", type=time_ns, default="1ms", metavar="TIME", help="length of one (default 1ms)")
+    parser.add_argument(
+        "--quantum", type=time_ns, default="1ms", metavar="TIME", help="length of one (default 1ms)"
+    )
 
 
 def _checked(key: str, data: ftq.FtqData, summary: ftq.FtqSummary, report: dict[str, str]) -> None:
@@ -183,7 +189,9 @@ def as_table(columns: Sequence[Column]) -> str:
 
     rows = [
         cells("disturbed quanta", lambda c, s: f"{s.disturbed_quanta} of {s.samples}"),
-        cells("detours per second", lambda c, s: f"{s.detours_per_second:.1f}" if s.detours else "zero detours"),
+        cells(
+            "detours per second", lambda c, s: f"{s.detours_per_second:.1f}" if s.detours else "zero detours"
+        ),
         cells("noise ratio, disturbed quanta", lambda c, s: f"{100 * s.noise_ratio:.6f} %"),
         cells("noise ratio, raw", lambda c, s: f"{100 * s.raw_ratio:.6f} %"),
         cells("  of which quantisation floor", lambda c, s: f"{100 * s.measured_floor_ratio:.6f} %"),
@@ -195,11 +203,13 @@ def as_table(columns: Sequence[Column]) -> str:
         cells("quantum", lambda c, s: f"{s.quantum_ns} ns"),
         cells("operation", lambda c, s: f"{s.operation_ns:.2f} ns, {c.operation_instructions} instr."),
     ]
-    notes = ["kernel entries: Tacet counts system calls, exceptions and interrupts; Linux's are interrupts only."]
+    notes = [
+        "kernel entries: Tacet counts system calls, exceptions and interrupts; Linux's are interrupts only."
+    ]
     notes += [f"* {c.remark}" for c in columns if c.remark]
     notes += [
-        f"{c.name}: even the best quanta lack {100 * c.shortfall_ratio:.3f} %: noise that comes in every quantum is in no "
-        "figure above; a shorter quantum shows it."
+        f"{c.name}: even the best quanta lack {100 * c.shortfall_ratio:.3f} %: noise that comes in every "
+        "quantum is in no figure above; a shorter quantum shows it."
         for c in columns
         if c.shortfall_ratio and c.shortfall_ratio > SHORTFALL_NOTED
     ]
@@ -244,8 +254,8 @@ def compare(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
     linux = columns[list(SYSTEMS).index("linux")].summary
     if linux is not None and linux.disturbed_quanta == 0:
         raise LabError(
-            "Linux shows no disturbed quantum: the method is blind here, and Tacet's zero proves nothing. "
-            "A longer window (--samples) or another quantum (--quantum) must show Linux's timer ticks first."
+            "Linux shows no disturbed quantum: the method is blind here, and Tacet's zero proves nothing. A "
+            "longer window (--samples) or another quantum (--quantum) must show Linux's timer ticks first."
         )
 
 

@@ -1,21 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`lab compare-phases`: how likely a computation phase is delayed, on Tacet and on three Linuxes.
 
-Runs `phase` [Tsafrir05 §3] in QEMU on Tacet, on stock Linux, on tuned Linux and on Debian's PREEMPT_RT kernel, the same
-file on each, one after the other, with `icount` at one instruction a nanosecond. Writes into the folder `--out`:
+Runs `phase` [Tsafrir05 §3] in QEMU on Tacet, on stock Linux, on tuned Linux and on Debian's PREEMPT_RT
+kernel, the same file on each, one after the other, with `icount` at one instruction a nanosecond. Writes into
+the folder `--out`:
 
     phase.png            survival functions, a panel a grain, a curve a system [Tsafrir05 Fig. 5]
     phase.json           the figures
     phase-SYSTEM.dat     what the program wrote, its format unchanged
     phase-SYSTEM.log     the program's summary and the console
 
-p is the probability that a phase lasts longer than the shortest one by more than a delay; E(Y)/G is the slowdown of a
-job of n nodes, G being the noiseless phase. A comparison in which Linux is silent too has measured nothing: it fails.
+p is the probability that a phase lasts longer than the shortest one by more than a delay; E(Y)/G is the
+slowdown of a job of n nodes, G being the noiseless phase. A comparison in which Linux is silent too has
+measured nothing: it fails.
 
-The tuned Linux needs a second CPU for the kernel's own work. With icount, QEMU's CPUs take turns on one clock, so that
-what CPU 0 executes passes as a delay on CPU 1, where the program runs: its delays are an upper bound, and the figure to
-read there is the count of interrupts. The table and the picture say so.
+The tuned Linux needs a second CPU for the kernel's own work. With icount, QEMU's CPUs take turns on one
+clock, so that what CPU 0 executes passes as a delay on CPU 1, where the program runs: its delays are an upper
+bound, and the figure to read there is the count of interrupts. The table and the picture say so.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -41,8 +44,8 @@ SUMMARY = "Compare how likely a computation phase is delayed on Tacet and on Lin
 SYSTEMS = NAMES
 
 REMARKS = {
-    "linux_tuned": "With icount, QEMU's CPUs take turns on one clock: what CPU 0 executes shows as delay here. "
-    "Only the interrupts are this CPU's own."
+    "linux_tuned": "With icount, QEMU's CPUs take turns on one clock: what CPU 0 executes shows as delay "
+    "here. Only the interrupts are this CPU's own."
 }
 
 #: sizes of the jobs in table and json
@@ -88,10 +91,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser("compare-phases", description=SUMMARY)
     options_add(parser, "phase")
     parser.add_argument(
-        "--grains", type=grains, default="1us,10us,100us,1ms,10ms,100ms", help="grains (default 1us to 100ms by tens)"
+        "--grains",
+        type=grains,
+        default="1us,10us,100us,1ms,10ms,100ms",
+        help="grains (default 1us to 100ms by tens)",
     )
     parser.add_argument(
-        "--limit", type=time_ns, default="2s", metavar="TIME", help="guest time of each grain, at most (default 2s)"
+        "--limit",
+        type=time_ns,
+        default="2s",
+        metavar="TIME",
+        help="guest time of each grain, at most (default 2s)",
     )
 
 
@@ -110,7 +120,9 @@ def measure(key: str, machines: Runner, options: argparse.Namespace, out: TextIO
         raise LabError(f"{SYSTEMS[key]}: {error}\n{runner.console_tail(result)}") from None
     missing = set(options.grains) - {block.grain_ns for block in blocks}
     if missing:
-        raise LabError(f"{SYSTEMS[key]}: no data for grains of {sorted(missing)} ns\n{runner.console_tail(result)}")
+        raise LabError(
+            f"{SYSTEMS[key]}: no data for grains of {sorted(missing)} ns\n{runner.console_tail(result)}"
+        )
     by_grain = {block.grain_ns: block for block in blocks}
     return Column(key, by_grain, dict(zip(by_grain, reports)), result)
 
@@ -208,8 +220,8 @@ def compare(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
     linux = columns[list(SYSTEMS).index("linux")].grains.values()
     if not any(phase.delayed(data, 0.001) for data in linux):
         raise LabError(
-            "Linux delays no phase: the method is blind here, and Tacet's zero proves nothing. "
-            "A longer window (--limit) or finer grains (--grains) must show Linux's timer ticks first."
+            "Linux delays no phase: the method is blind here, and Tacet's zero proves nothing. A longer "
+            "window (--limit) or finer grains (--grains) must show Linux's timer ticks first."
         )
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the comparisons share (compare.py: FTQ, compare_phases.py: phase): the systems, the options, the run of one program on one system
-with what is kept of it."""
+"""What the comparisons share (compare.py: FTQ, compare_phases.py: phase): the systems, the options, the run
+of one program on one system with what is kept of it."""
+
 from __future__ import annotations
 
 import argparse
@@ -26,14 +27,19 @@ class Absent(Exception):
 
 
 def options_add(parser: argparse.ArgumentParser, program: str) -> None:
-    """The options of every comparison; `program` is the one that it runs, and the name of the option for its path."""
+    """The options of every comparison; `program` is the one that it runs, and the name of the option for its
+    path."""
     parser.add_argument("--out", type=Path, default=REPORT, help="folder for the results")
     parser.add_argument(f"--{program}", type=Path, default=APPS / program, help=f"path of {program}")
     parser.add_argument("--memory", default="256M", help="memory of the machines (default 256M)")
-    parser.add_argument("--qemu", choices=("system", "newest"), default="newest", help="which QEMU (default newest)")
+    parser.add_argument(
+        "--qemu", choices=("system", "newest"), default="newest", help="which QEMU (default newest)"
+    )
     parser.add_argument("--tacet-options", default="", help="more options for Tacet's command line")
     parser.add_argument("--linux-options", default="", help="more options for Linux's command line")
-    parser.add_argument("--time-limit", type=float, default=900.0, metavar="SECONDS", help="for each run (default 900)")
+    parser.add_argument(
+        "--time-limit", type=float, default=900.0, metavar="SECONDS", help="for each run (default 900)"
+    )
 
 
 def _start(key: str, path: Path, args: list[str], machines: Runner, options: argparse.Namespace) -> Result:
@@ -49,11 +55,20 @@ def _start(key: str, path: Path, args: list[str], machines: Runner, options: arg
 
 
 def system_run(
-    key: str, program: str, args: list[str], machines: Runner, options: argparse.Namespace, out: TextIO, title: str
+    key: str,
+    program: str,
+    args: list[str],
+    machines: Runner,
+    options: argparse.Namespace,
+    out: TextIO,
+    title: str,
 ) -> Result:
-    """Runs the program on one system and keeps its raw output as PROGRAM-SYSTEM.dat and .log. Absent or LabError if that fails."""
+    """Runs the program on one system and keeps its raw output as PROGRAM-SYSTEM.dat and .log. Absent or
+    LabError if that fails."""
     try:
-        result = runner.run_shown(title, out, lambda: _start(key, getattr(options, program), args, machines, options))
+        result = runner.run_shown(
+            title, out, lambda: _start(key, getattr(options, program), args, machines, options)
+        )
     except machines.RunnerError as error:
         if key in OPTIONAL:
             print(f"{title}: absent: {error}", file=out, flush=True)

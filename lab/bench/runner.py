@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The interface to `tools/qemu`, which runs a program on Tacet or Linux in QEMU.
 
-This is the one place that puts the folder `tools` on Python's path. The lab's programs take a `Runner`, so that
-their tests can hand them one that runs nothing.
+This is the one place that puts the folder `tools` on Python's path. The lab's programs take a `Runner`, so
+that their tests can hand them one that runs nothing.
 """
+
 from __future__ import annotations
 
 import importlib
@@ -33,7 +34,7 @@ class Result(Protocol):
 
 
 class Runner(Protocol):
-    """What the lab asks of `tools/qemu`; the keywords are documented there."""
+    """What the lab needs of `tools/qemu`; the keywords are documented there."""
 
     #: raised when a run cannot begin
     RunnerError: type[Exception]
@@ -64,7 +65,10 @@ def program_found(path: Path) -> Path:
 def console_tail(result: Result, lines: int = 25) -> str:
     """The end of a run's console and of its standard error, for a failure message."""
     parts = []
-    for title, text in (("standard error", result.stderr.decode(errors="replace")), ("console", result.console)):
+    for title, text in (
+        ("standard error", result.stderr.decode(errors="replace")),
+        ("console", result.console),
+    ):
         tail = text.rstrip().splitlines()[-lines:]
         if tail:
             parts.append(f"--- end of the {title} ---\n" + "\n".join(tail))
@@ -84,18 +88,18 @@ def run_shown(title: str, out: TextIO, call: Callable[[], Result], every_seconds
     begun = time.monotonic()
     ended = threading.Event()
 
-    def tell() -> None:
+    def report_progress() -> None:
         while not ended.wait(every_seconds):
             print(f"{title} … {time.monotonic() - begun:.0f} s", file=out, flush=True)
 
     print(f"{title} …", file=out, flush=True)
-    teller = threading.Thread(target=tell, daemon=True)
-    teller.start()
+    reporter = threading.Thread(target=report_progress, daemon=True)
+    reporter.start()
     try:
         result = call()
     finally:
         ended.set()
-        teller.join()
+        reporter.join()
     print(f"{title}: {result.outcome}, {time.monotonic() - begun:.1f} s", file=out, flush=True)
     return result
 

@@ -1,28 +1,30 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`lab silence`: Tacet's own zero: selfish, FTQ and FWQ for an hour of guest time, and not one detour.
 
-Runs each program on Tacet in QEMU with `icount`, demands zero detours and zero kernel entries in its window, and writes
-`silence.json`, with the raw output of each run beside it, into the folder `--out`.
+Runs each program on Tacet in QEMU with `icount`, demands zero detours and zero kernel entries in its window,
+and writes `silence.json`, with the raw output of each run beside it, into the folder `--out`.
 
-An hour of guest time is bought with a coarse clock: with shift S every instruction lasts 2^S ns. Everything that the
-programs tell apart is a number of instructions, so every threshold here is one too, times 2^S:
+An hour of guest time is bought with a coarse clock: with shift S every instruction lasts 2^S ns. Everything
+that the programs distinguish is a number of instructions, so every threshold here is one too, times 2^S:
 
-selfish   A turn of its loop is 11 instructions; no two clock reads of an undisturbed loop lie further apart. The
-          threshold is 48 instructions, so that whatever takes 38 or more beside the loop is a detour. Tacet's shortest
-          kernel entry, an empty system call, takes more: that is tried first, by `selfish -k`, which makes system
-          calls and must see each one as a detour.
+selfish   A turn of its loop is 11 instructions; no two clock reads of an undisturbed loop lie further apart.
+          The threshold is 48 instructions, so that whatever takes 38 or more beside the loop is a detour.
+          Tacet's shortest kernel entry, an empty system call, takes more: that is tried first, by `selfish
+          -k`, which makes system calls and must see each one as a detour.
 FWQ       Samples of an undisturbed core are equal to the instruction; one that is 48 longer is disturbed.
-FTQ       An operation is 64 instructions; a loss of two is a detour, so that 192 instructions are always seen.
+FTQ       An operation is 64 instructions; a loss of two is a detour, so that 192 instructions are always
+          seen.
 
-What none of them could see, the kernel's own counters would show. On several cores the counters are all that counts:
-with icount, QEMU's CPUs take turns on one clock, and each one's turn is a detour for the others. So a last run has one
-rank a core, `selfish` on each, for a few seconds, and demands that all began at the same moment and that none of them
-entered the kernel. Coarse shifts are for Tacet's zero only: beside
-Linux they would inflate every detour with the clock.
+What none of them could see, the kernel's own counters would show. On several cores the counters are all that
+counts: with icount, QEMU's CPUs take turns on one clock, and each one's turn is a detour for the others. So a
+last run has one rank a core, `selfish` on each, for a few seconds, and demands that all began at the same
+moment and that none of them entered the kernel. Coarse shifts are for Tacet's zero only: beside Linux they
+would inflate every detour with the clock.
 
-selfish reads the clock six times as often as FTQ, and a clock read is what costs time in QEMU, so it runs with a shift
-that is larger by 2.
+selfish reads the clock six times as often as FTQ, and a clock read is what costs time in QEMU, so it runs
+with a shift that is larger by 2.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -48,7 +50,8 @@ SUMMARY = "Measure Tacet's own zero: selfish, FTQ and FWQ for an hour of guest t
 THRESHOLD_INSTRUCTIONS = 48
 #: What selfish's shift is larger by.
 SELFISH_SHIFT_MORE = 2
-#: Length of FTQ's quantum at shift 0, ns (and so instructions), and of an FWQ sample as a power of two of turns.
+#: Length of FTQ's quantum at shift 0, ns (and so instructions), and of an FWQ sample as a power of two of
+#: turns.
 QUANTUM_NS = 4_000_000
 WORK_BITS = 18
 WORK_INSTRUCTIONS = 16 << WORK_BITS
@@ -61,7 +64,7 @@ CORES_NS = 5_000_000_000
 CORES_SHIFT = 4
 
 HOUR_NS = 3_600 * 10**9
-SHIFT_MOST = 10
+SHIFT_MAX = 10
 
 
 @dataclass(frozen=True)
@@ -111,10 +114,13 @@ def plan(hours: float, shift: int) -> list[Run]:
         Run("selfish", "selfish", coarse, [*selfish_args, "-r", f"{window_ns}ns"], _judge_selfish),
         Run("ftq", "ftq", shift, ["-s", "-q", f"{quantum_ns}ns", "-n", str(quanta)], _judge_ftq),
         Run(
-            "fwq", "fwq", shift,
-            ["-s", "-d", f"{THRESHOLD_INSTRUCTIONS << shift}ns", "-w", str(WORK_BITS), "-n", str(samples)], _judge_fwq,
+            "fwq",
+            "fwq",
+            shift,
+            ["-s", "-d", f"{THRESHOLD_INSTRUCTIONS << shift}ns", "-w", str(WORK_BITS), "-n", str(samples)],
+            _judge_fwq,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def hours(text: str) -> float:
@@ -130,9 +136,9 @@ def hours(text: str) -> float:
 
 def shift(text: str) -> int:
     """A shift of `icount`; two more must still be one."""
-    if not text.isdigit() or int(text) > SHIFT_MOST - SELFISH_SHIFT_MORE:
+    if not text.isdigit() or int(text) > SHIFT_MAX - SELFISH_SHIFT_MORE:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no shift; give a whole number from 0 to {SHIFT_MOST - SELFISH_SHIFT_MORE}"
+            f"{text!r} is no shift; give a whole number from 0 to {SHIFT_MAX - SELFISH_SHIFT_MORE}"
         )
     return int(text)
 
@@ -140,7 +146,9 @@ def shift(text: str) -> int:
 def cores(text: str) -> int:
     """A number of cores, or none."""
     if not text.isdigit() or int(text) == 1 or int(text) > 64:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of several cores; give 2 to 64, or 0 for none")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no number of several cores; give 2 to 64, or 0 for none"
+        )
     return int(text)
 
 
@@ -149,14 +157,23 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--out", type=Path, default=REPORT, help="folder for the results")
     parser.add_argument("--hours", type=hours, default=1.0, help="guest time of each program (default 1)")
     parser.add_argument(
-        "--shift", type=shift, default=8, help="an instruction lasts 2^SHIFT ns (default 8, ten seconds each; 4: minutes)"
+        "--shift",
+        type=shift,
+        default=8,
+        help="an instruction lasts 2^SHIFT ns (default 8, ten seconds each; 4: minutes)",
     )
-    parser.add_argument("--cores", type=cores, default=4, help="cores of the run on several; 0: none (default 4)")
+    parser.add_argument(
+        "--cores", type=cores, default=4, help="cores of the run on several; 0: none (default 4)"
+    )
     parser.add_argument("--apps", type=Path, default=APPS, help="folder of the programs")
     parser.add_argument("--memory", default="256M", help="memory of the machine (default 256M)")
-    parser.add_argument("--qemu", choices=("system", "newest"), default="newest", help="which QEMU (default newest)")
+    parser.add_argument(
+        "--qemu", choices=("system", "newest"), default="newest", help="which QEMU (default newest)"
+    )
     parser.add_argument("--tacet-options", default="", help="more options for Tacet's command line")
-    parser.add_argument("--time-limit", type=float, default=3600.0, metavar="SECONDS", help="for each run (default 3600)")
+    parser.add_argument(
+        "--time-limit", type=float, default=3600.0, metavar="SECONDS", help="for each run (default 3600)"
+    )
 
 
 def judged(run: Run, result: Result, window_ns: float) -> tuple[dict[str, Any], str]:
@@ -215,7 +232,7 @@ def rank_reports(text: str) -> dict[int, dict[str, str]]:
 def ranks_judged(count: int, result: Result) -> tuple[dict[str, Any], str]:
     """The figures of the run on several cores, and what is wrong with them, or nothing."""
     reports = rank_reports(result.stderr.decode(errors="replace"))
-    entries = {rank: report.get("kernel_entries", "not told") for rank, report in reports.items()}
+    entries = {rank: report.get("kernel_entries", "not counted") for rank, report in reports.items()}
     starts = {report.get("start") for report in reports.values()}
     figures: dict[str, Any] = {
         "ranks": len(reports),
@@ -257,7 +274,7 @@ def silence(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
         except machines.RunnerError as error:
             raise LabError(f"{program}: {error}") from None
 
-    def tell(key: str, error_text: str) -> None:
+    def note_failure(key: str, error_text: str) -> None:
         if error_text:
             wrong.append(f"{key}: {error_text}")
 
@@ -265,15 +282,17 @@ def silence(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
         title = f"[{i}/{total}] {run.key}, shift {run.shift}"
         result = kept(options, run.key, start(title, run.program, run.args, run.shift))
         found[run.key], error_text = judged(run, result, options.hours * HOUR_NS)
-        tell(run.key, error_text)
+        note_failure(run.key, error_text)
     if options.cores:
         title = f"[{total}/{total}] selfish on {options.cores} cores, shift {CORES_SHIFT}"
         args = ["-s", "-r", f"{CORES_NS}ns"]
         result = kept(
-            options, "cores", start(title, "selfish", args, CORES_SHIFT, cpus=options.cores, options="prefix=rank")
+            options,
+            "cores",
+            start(title, "selfish", args, CORES_SHIFT, cpus=options.cores, options="prefix=rank"),
         )
         found["cores"], error_text = ranks_judged(options.cores, result)
-        tell("cores", error_text)
+        note_failure("cores", error_text)
     (options.out / "silence.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     print(f"\n{as_table(runs, found)}\n\n{options.out / 'silence.json'}", file=out, flush=True)
     if wrong:
@@ -286,17 +305,29 @@ def as_table(runs: Sequence[Run], found: dict[str, Any]) -> str:
     for run in runs:
         figures = found[run.key]
         name = f"{run.program}, {run.controls} system calls made" if run.controls else run.program
-        rows.append([
-            name, str(figures["detours"]) if figures["detours"] else "zero detours", str(figures["kernel_entries"]),
-            f"{figures['window_s']:,.1f} s", f"{figures['threshold_instructions']} instr.", f"{figures['wall_s']:.0f} s",
-        ])  # fmt: skip
+        rows.append(
+            [
+                name,
+                str(figures["detours"]) if figures["detours"] else "zero detours",
+                str(figures["kernel_entries"]),
+                f"{figures['window_s']:,.1f} s",
+                f"{figures['threshold_instructions']} instr.",
+                f"{figures['wall_s']:.0f} s",
+            ]
+        )
     if "cores" in found:
         figures = found["cores"]
         entries = "/".join(str(count) for count in figures["kernel_entries"].values())
-        rows.append([
-            f"selfish on {figures['ranks']} cores", "not told", entries, f"{figures['window_s']:,.1f} s", "counters",
-            f"{figures['wall_s']:.0f} s",
-        ])  # fmt: skip
+        rows.append(
+            [
+                f"selfish on {figures['ranks']} cores",
+                "not counted",
+                entries,
+                f"{figures['window_s']:,.1f} s",
+                "counters",
+                f"{figures['wall_s']:.0f} s",
+            ]
+        )
     return table(["Tacet", "detours", "kernel entries", "guest time", "shortest seen", "took"], rows)
 
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`lab sloc`: lines of code of each part of the kernel, and of the two parts whose size is promised.
 
-A line of code holds something besides comment and blank. What counts as a comment: in C, headers, and preprocessed
-assembly (`.S`), `/* */` and `//`; in NASM (`.asm`, `.inc`), what follows `;`; in GNU assembly (`.s`), what follows `#`.
-Strings are respected, so that "//" in one is no comment.
+A line of code holds something besides comment and blank. What counts as a comment: in C, headers, and
+preprocessed assembly (`.S`), `/* */` and `//`; in NASM (`.asm`, `.inc`), what follows `;`; in GNU assembly
+(`.s`), what follows `#`. Strings are respected, so that "//" in one is no comment.
 
-A row is an architecture, the drivers, or a room: a folder of kernel/ with the files that stand in it directly. The
-rooms are found by looking, so that a new one needs no change here.
+A row is an architecture, the drivers, or a room: a folder of kernel/ with the files that stand in it
+directly. The rooms are found by looking, so that a new one needs no change here.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ C_SUFFIXES = frozenset({".c", ".h", ".def", ".S"})
 LINE_COMMENT = {".asm": ";", ".inc": ";", ".s": "#"}
 
 #: strings and character constants (kept), or comments (the named group)
-_C_TOKEN = re.compile(r""""(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|(?P<comment>/\*.*?(?:\*/|\Z)|//(?:\\\n|[^\n])*)""", re.S)
+_C_TOKEN = re.compile(
+    r""""(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|(?P<comment>/\*.*?(?:\*/|\Z)|//(?:\\\n|[^\n])*)""", re.S
+)
 
 
 def _without_c_comments(text: str) -> str:
@@ -52,7 +54,9 @@ def _without_c_comments(text: str) -> str:
 
 
 def _without_line_comments(text: str, mark: str) -> str:
-    token = re.compile(r""""(?:\\.|[^"\\\n])*"|'[^'\n]*'|`[^`\n]*`|(?P<comment>""" + re.escape(mark) + r"[^\n]*)")
+    token = re.compile(
+        r""""(?:\\.|[^"\\\n])*"|'[^'\n]*'|`[^`\n]*`|(?P<comment>""" + re.escape(mark) + r"[^\n]*)"
+    )
     return token.sub(lambda match: "" if match["comment"] else match[0], text)
 
 
@@ -107,14 +111,17 @@ def row_of(name: str, files: Iterator[Path], root: Path, arch: str) -> Row:
 
 
 def count(root: Path, arch: str = "x86_64") -> list[Row]:
-    """The rows of a tree: architectures, drivers, and the rooms of the kernel; LabError if it has no kernel."""
+    """The rows of a tree: architectures, drivers, and the rooms of the kernel; LabError if it has no
+    kernel."""
     kernel = root / "kernel"
     if not kernel.is_dir():
         raise LabError(f"{root}: no folder kernel/; this is not the kernel's tree")
     folders = [(folder, True) for folder in sorted((root / "arch").glob("*")) if folder.is_dir()]
     folders += [(root / "drivers", True), (kernel, False)]
     folders += [(folder, False) for folder in sorted(kernel.rglob("*")) if folder.is_dir()]
-    found = [row_of(str(folder.relative_to(root)), sources(folder, deep), root, arch) for folder, deep in folders]
+    found = [
+        row_of(str(folder.relative_to(root)), sources(folder, deep), root, arch) for folder, deep in folders
+    ]
     return [row for row in found if row.parts]
 
 
@@ -137,7 +144,9 @@ def as_table(rows: Sequence[Row]) -> str:
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser("sloc", description=SUMMARY)
     parser.add_argument("--tree", type=Path, default=ROOT, help="another tree than this one")
-    parser.add_argument("--arch", default="x86_64", help="the architecture that counts as part of the core (x86_64)")
+    parser.add_argument(
+        "--arch", default="x86_64", help="the architecture that counts as part of the core (x86_64)"
+    )
 
 
 def run(options: argparse.Namespace, out: TextIO | None = None) -> int:

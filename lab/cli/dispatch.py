@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The dispatcher of `tools/lab`: the noise lab's subcommands, and how one is added.
 
-A subcommand is a row of `COMMANDS`: its name, the module that carries it out, and a line for `lab help`. The module offers
+A subcommand is a row of `COMMANDS`: its name, the module that carries it out, and a line for `lab help`. The
+module offers
 
-    add_parser(subparsers)      adds its parser: subparsers.add_parser(NAME, description=…); argparse hands the parsed options on
-    run(options) -> int         carries it out and answers the exit status; `options.command_line` is what was typed
+    add_parser(subparsers)      adds its parser: subparsers.add_parser(NAME, description=…); argparse hands
+                                the parsed options on
+    run(options) -> int         carries it out and answers the exit status; `options.command_line` is what was
+                                typed
 
-A module is imported only when its subcommand is asked for, so that none of them pays for another's libraries, and a row whose
-module is not in the tree is left out of the help. Errors that the user can do something about are `DataError`, `LabError` or
-`OSError`: the message goes to standard error in one line, and the status is 1. Wrong options are argparse's: status 2.
+A module is imported only when its subcommand is called, so that none of them pays for another's libraries,
+and a row whose module is not in the tree is left out of the help. Errors that the user can do something about
+are `DataError`, `LabError` or `OSError`: the message goes to standard error in one line, and the status is 1.
+Wrong options are argparse's: status 2.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -31,7 +36,7 @@ WRONG_USE = 2
 
 @dataclass(frozen=True)
 class Command:
-    """A subcommand: its name, the module behind it, and what it does in a line."""
+    """A subcommand: its name, its module, and what it does in a line."""
 
     name: str
     module: str
@@ -49,21 +54,34 @@ class Command:
         return importlib.import_module(self.module)
 
 
-#: In the order of the help: from a file to a report, what makes and repeats experiments, measurements in QEMU.
+#: In the order of the help: from a file to a report, what makes and repeats experiments, measurements in
+#: QEMU.
 COMMANDS = (
     Command("show", "lab.cli.show", "what a trace holds: its parameters and its figures"),
-    Command("convert", "lab.cli.convert", "write a trace as another tool reads it: netgauge's selfish, the simulator's noise file"),
+    Command(
+        "convert",
+        "lab.cli.convert",
+        "write a trace as another tool reads it: netgauge's selfish, the simulator's noise file",
+    ),
     Command("plot", "lab.cli.plot", "draw one of the field's pictures as PNG or SVG"),
     Command("report", "lab.cli.report", "one HTML page that says how far this noise lets a job scale"),
     Command("klog", "lab.cli.klog", "the flight log of a Tacet node as a table, as causes, or for Perfetto"),
     Command("goal", "lab.cli.goal", "make and check schedules for the simulator"),
     Command("reproduce", "lab.cli.reproduce", "repeat the experiments of the papers"),
     Command("compare", "lab.bench.compare", "FTQ on Tacet and on Linux, in QEMU"),
-    Command("compare-phases", "lab.bench.compare_phases", "computation phases on Tacet and on Linux, in QEMU"),
+    Command(
+        "compare-phases", "lab.bench.compare_phases", "computation phases on Tacet and on Linux, in QEMU"
+    ),
     Command("bench", "lab.bench.costs", "what Tacet costs beside Linux: calls, boot, memory, image"),
-    Command("bench-programs", "lab.bench.programs", "STREAM's triad and a matrix product on Tacet beside Linux"),
+    Command(
+        "bench-programs", "lab.bench.programs", "STREAM's triad and a matrix product on Tacet beside Linux"
+    ),
     Command("silence", "lab.bench.silence", "an hour of guest time without one detour"),
-    Command("bench-simulator", "lab.bench.simulator", "the simulator's speed beside numpy and the public simulator"),
+    Command(
+        "bench-simulator",
+        "lab.bench.simulator",
+        "the simulator's speed beside numpy and the public simulator",
+    ),
     Command("sloc", "lab.bench.sloc", "lines of code of each part of the kernel"),
 )
 
@@ -98,7 +116,9 @@ def command_run(command: Command, words: Sequence[str], **environment: Any) -> i
     return int(module.run(options, **environment))
 
 
-def main(argv: Sequence[str] | None = None, commands: Sequence[Command] = COMMANDS, **environment: Any) -> int:
+def main(
+    argv: Sequence[str] | None = None, commands: Sequence[Command] = COMMANDS, **environment: Any
+) -> int:
     """Entry point. The subcommand's status, 1 with a message on standard error, or 2 for wrong use.
 
     `environment` is for tests: what the subcommand's `run` takes beside the options.
@@ -126,4 +146,3 @@ def main(argv: Sequence[str] | None = None, commands: Sequence[Command] = COMMAN
     except (DataError, LabError, OSError) as error:
         print(f"lab {command.name}: {error}", file=sys.stderr)
         return NOT_DONE
-

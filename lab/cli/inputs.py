@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the subcommands' command lines have in common: measured files with names, and what the user adds to them."""
+"""What the subcommands' command lines have in common: measured files with names, and what the user adds to
+them."""
+
 from __future__ import annotations
 
 import argparse
@@ -37,28 +39,53 @@ def positive(text: str) -> float:
 
 
 def system_file(text: str) -> Input:
-    """`NAME=FILE` or `FILE`, whose name then tells the system where it can."""
+    """`NAME=FILE` or `FILE`, whose name then gives the system where it can."""
     name, equals, path = text.partition("=")
     if equals and "/" not in name and name:
-        return Input(name if name not in STYLES and key_of(name) != name.replace("_", "-") else key_of(name), Path(path))
+        return Input(
+            name if name not in STYLES and key_of(name) != name.replace("_", "-") else key_of(name),
+            Path(path),
+        )
     return Input(key_of(Path(text).stem), Path(text))
 
 
-def add_files(parser: argparse.ArgumentParser, what: str = "measured data; with the system's name where the file's name does not tell it") -> None:
+def add_files(
+    parser: argparse.ArgumentParser,
+    what: str = "measured data; with the system's name where the file's name does not give it",
+) -> None:
     parser.add_argument("files", nargs="+", type=system_file, metavar="[NAME=]FILE", help=what)
 
 
 def add_assumed(parser: argparse.ArgumentParser) -> None:
     """What the user says where a file does not."""
-    group = parser.add_argument_group("where a file does not tell")
-    group.add_argument("--format", choices=registry.NAMES, help="the files' format, if it is not the one that they look like")
-    group.add_argument("--ticks-per-ns", type=positive, metavar="RATE", help="the clock's rate, for the public FWQ's files")
-    group.add_argument("--threshold", type=positive, metavar="NS", help="FWQ: a sample so much longer than undisturbed is a detour (default: the file's, or 100)")
-    group.add_argument("--span", type=positive, metavar="SECONDS", help="the time measured, for sysjitter's files without an interruption")
+    group = parser.add_argument_group("where a file does not say")
+    group.add_argument(
+        "--format", choices=registry.NAMES, help="the files' format, if it is not the one that they look like"
+    )
+    group.add_argument(
+        "--ticks-per-ns", type=positive, metavar="RATE", help="the clock's rate, for the public FWQ's files"
+    )
+    group.add_argument(
+        "--threshold",
+        type=positive,
+        metavar="NS",
+        help="FWQ: a sample so much longer than undisturbed is a detour (default: the file's, or 100)",
+    )
+    group.add_argument(
+        "--span",
+        type=positive,
+        metavar="SECONDS",
+        help="the time measured, for sysjitter's files without an interruption",
+    )
 
 
 def assumed_of(options: argparse.Namespace) -> Assumed:
-    return Assumed(options.format, options.ticks_per_ns, options.threshold, None if options.span is None else options.span * 1e9)
+    return Assumed(
+        options.format,
+        options.ticks_per_ns,
+        options.threshold,
+        None if options.span is None else options.span * 1e9,
+    )
 
 
 def traces_of(given: Input, assumed: Assumed) -> list[Trace]:
@@ -66,7 +93,7 @@ def traces_of(given: Input, assumed: Assumed) -> list[Trace]:
 
 
 def systems_of(files: list[Input], assumed: Assumed) -> list[System]:
-    """A system for each trace of each file; several of a file are told apart by their CPUs."""
+    """A system for each trace of each file; several of a file are named by their CPUs."""
     systems = []
     for given in files:
         traces = traces_of(given, assumed)

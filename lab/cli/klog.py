@@ -4,6 +4,8 @@
     tools/lab klog build/klog.bin                        every event, all CPUs in the order of time
     tools/lab klog build/klog.bin --summary              causes of each CPU: how often, how long
     tools/lab klog build/klog.bin --chrome trace.json    for https://ui.perfetto.dev or chrome://tracing
+
+FILE is what `make run APP=…` and `tools/run --klog FILE` keep.
 """
 
 from __future__ import annotations
@@ -25,11 +27,18 @@ SUMMARY = "Show the flight log of a Tacet node as a table, as a table of causes,
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser("klog", description=SUMMARY)
-    parser.add_argument("file", type=Path, metavar="FILE", help="what tools/run --klog has kept, or a copy of /proc/tacet/klog")
+    parser.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE",
+        help="what tools/run --klog has kept, or a copy of /proc/tacet/klog",
+    )
     parser.add_argument("--summary", action="store_true", help="a table of causes instead of the events")
     parser.add_argument("--chrome", type=Path, metavar="OUT.json", help="write a Chrome trace instead")
     parser.add_argument("--cpu", type=int, metavar="N", help="this CPU's events only")
-    parser.add_argument("--from", type=int, dest="since", metavar="NS", help="events from this time on, ns since boot")
+    parser.add_argument(
+        "--from", type=int, dest="since", metavar="NS", help="events from this time on, ns since boot"
+    )
     parser.add_argument("--to", type=int, dest="until", metavar="NS", help="events up to this time")
 
 
@@ -51,7 +60,10 @@ def show(options: argparse.Namespace, out: TextIO) -> None:
     log = chosen(read(options.file), options)
     if options.chrome:
         options.chrome.write_text(json.dumps(chrome(log)) + "\n", encoding="utf-8")
-        print(f"{options.chrome}: {len(log)} events; open it in https://ui.perfetto.dev or chrome://tracing", file=out)
+        print(
+            f"{options.chrome}: {len(log)} events; open it in https://ui.perfetto.dev or chrome://tracing",
+            file=out,
+        )
         return
     print(heading(log), file=out)
     if options.summary:

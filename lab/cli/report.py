@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab report`: one HTML page on measured nodes. Its first sentence is the answer: how far would this noise let a job scale?"""
+"""`lab report`: one HTML page on measured nodes. Its first sentence is the answer: how far would this noise
+let a job scale?"""
+
 from __future__ import annotations
 
 import argparse
@@ -20,18 +22,54 @@ from lab.report.page import Options, page_html
 def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "report",
-        description="One HTML page on one node or several, with tables, pictures, parameters and the commands to repeat it. "
-        "It needs no other file and opens with the answer.",
-        epilog="A folder may hold files of any format that the lab reads; what is no data in it is passed over. "
-        "tacet, linux, linux-tuned and linux-rt have colours of their own.",
+        description="One HTML page on one node or several, with tables, pictures, parameters and the "
+        "commands to repeat it. It needs no other file and opens with the answer.",
+        epilog="A folder may hold files of any format that the lab reads; what is no data in it is passed "
+        "over. tacet, linux, linux-tuned and linux-rt have colours of their own.",
     )
-    parser.add_argument("--node", action="append", default=[], metavar="NAME=DIR", help="a node and the folder (or file) with what was measured on it; may be repeated")
-    parser.add_argument("--runs", type=Path, metavar="DIR", help="what `make run` and `make bench` leave: PROGRAM-SYSTEM.dat, in build/report")
-    parser.add_argument("-o", "--out", type=Path, default=Path("report.html"), metavar="OUT", help="the page (default report.html)")
-    parser.add_argument("--grain", type=time_ns, default="1ms", metavar="TIME", help="computation between synchronisations (default 1ms)")
-    parser.add_argument("--tolerance", type=positive, default=1.0, metavar="PERCENT", help="slowdown that is tolerated (default 1)")
+    parser.add_argument(
+        "--node",
+        action="append",
+        default=[],
+        metavar="NAME=DIR",
+        help="a node and the folder (or file) with what was measured on it; may be repeated",
+    )
+    parser.add_argument(
+        "--runs",
+        type=Path,
+        metavar="DIR",
+        help="what `make run` and `make bench` leave: PROGRAM-SYSTEM.dat, in build/report",
+    )
+    parser.add_argument(
+        "-o",
+        "--out",
+        type=Path,
+        default=Path("report.html"),
+        metavar="OUT",
+        help="the page (default report.html)",
+    )
+    parser.add_argument(
+        "--grain",
+        type=time_ns,
+        default="1ms",
+        metavar="TIME",
+        help="computation between synchronisations (default 1ms)",
+    )
+    parser.add_argument(
+        "--tolerance",
+        type=positive,
+        default=1.0,
+        metavar="PERCENT",
+        help="slowdown that is tolerated (default 1)",
+    )
     parser.add_argument("--title", default="How far would this noise let a job scale?")
-    parser.add_argument("--note", action="append", default=[], metavar="TEXT", help="something that readers must know; may be repeated")
+    parser.add_argument(
+        "--note",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="something that readers must know; may be repeated",
+    )
     add_assumed(parser)
 
 
@@ -62,7 +100,12 @@ def _command(options: argparse.Namespace) -> str:
 def run(options: argparse.Namespace) -> int:
     collection = collect(options)
     for path, reason in collection.left_out:
-        print(f"lab report: left out: {reason}" if str(path) in reason else f"lab report: {path}: left out: {reason}", file=sys.stderr)
+        print(
+            f"lab report: left out: {reason}"
+            if str(path) in reason
+            else f"lab report: {path}: left out: {reason}",
+            file=sys.stderr,
+        )
     tolerance = options.tolerance / 100
     found = verdicts(collection.nodes, bases(collection.nodes, options.grain), tolerance)
     chosen = Options(options.grain, tolerance, options.title, _command(options))

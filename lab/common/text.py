@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Figures as people read them: times with a unit that suits them, ratios in percent, counts in groups of three; tables."""
+"""Figures as people read them: times with a unit that suits them, ratios in percent, counts in groups of
+three; tables."""
+
 from __future__ import annotations
 
 import argparse
@@ -37,7 +39,9 @@ def time_ns(text: str) -> int:
     match = re.fullmatch(r"(\d+)(ns|us|µs|ms|s|)", text)
     scale = {"": 1, "ns": 1, "us": 1000, "µs": 1000, "ms": 10**6, "s": 10**9}
     if not match or not 1 <= int(match[1]) * scale[match[2]] <= 3600 * 10**9:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time; give a whole number with ns, us, ms or s, such as 1ms")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no time; give a whole number with ns, us, ms or s, such as 1ms"
+        )
     return int(match[1]) * scale[match[2]]
 
 

@@ -35,8 +35,8 @@ def pairs(kinds: Sequence[Kind]) -> dict[int, int]:
 
 
 def spans(log: FlightLog) -> list[Span]:
-    """All pairs that are whole: an end belongs to the newest beginning of its kind on its CPU with the same first word. What began
-    before the log does, or has not ended (an exit), has no partner."""
+    """All pairs that are whole: an end belongs to the newest beginning of its kind on its CPU with the same
+    first word. What began before the log does, or has not ended (an exit), has no partner."""
     begin_of = pairs(log.kinds)
     begins = set(begin_of.values())
     opened: dict[tuple[int, int], list[int]] = defaultdict(list)
@@ -61,7 +61,7 @@ def heading(log: FlightLog) -> str:
     lines = [f"{log.name}: {len(log)} events of {len(log.cpus)} CPU{'s' if len(log.cpus) > 1 else ''}{span}"]
     if log.clock_hz == 0:
         lines.append("The node ended before it knew its clock's rate: times are ticks of the clock.")
-    lines += [f"CPU {part.cpu}: {part.lost} older events are gone" for part in log.cpus if part.lost]
+    lines += [f"CPU {part.cpu}: {part.lost} older events are overwritten" for part in log.cpus if part.lost]
     return "\n".join(lines)
 
 
@@ -72,13 +72,14 @@ def rows(log: FlightLog) -> Iterator[str]:
     columns = zip(log.time_ns.tolist(), log.cpu.tolist(), log.kind.tolist(), log.words.tolist())
     for time_ns, cpu, number, words in columns:
         kind = log.kinds[number]
-        told = "  ".join(f"{field} {value}" for field, value in fields(kind, words).items())
-        yield f"{time_ns:>15}  {cpu:>3}  {kind.name:<{longest}}  {told}".rstrip()
+        shown = "  ".join(f"{field} {value}" for field, value in fields(kind, words).items())
+        yield f"{time_ns:>15}  {cpu:>3}  {kind.name:<{longest}}  {shown}".rstrip()
 
 
 @dataclass
 class Cause:
-    """What happened for one reason on one CPU. The times are those of whole pairs; `late_ns` is the longest time after a deadline."""
+    """What happened for one reason on one CPU. The times are those of whole pairs; `late_ns` is the longest
+    time after a deadline."""
 
     count: int = 0
     total_ns: int | None = None

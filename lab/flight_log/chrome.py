@@ -44,17 +44,33 @@ def chrome(log: FlightLog) -> dict[str, Any]:
         if i in ends:
             continue
         kind = log.kinds[number]
-        told = fields(kind, words)
-        event = {"ph": "i", "s": "t", "ts": time_ns / 1000, "pid": 0, "tid": cpu, "name": cause(kind, words), "cat": kind.event_class}
+        shown = fields(kind, words)
+        event = {
+            "ph": "i",
+            "s": "t",
+            "ts": time_ns / 1000,
+            "pid": 0,
+            "tid": cpu,
+            "name": cause(kind, words),
+            "cat": kind.event_class,
+        }
         if i in end_of:
             end = end_of[i]
-            told.update(fields(log.kinds[kinds[end]], all_words[end]))
+            shown.update(fields(log.kinds[kinds[end]], all_words[end]))
             del event["s"]
-            event.update(ph="X", dur=(times[end] - time_ns) / 1000, name=cause(kind, words).removeprefix("system_call "))
+            event.update(
+                ph="X",
+                dur=(times[end] - time_ns) / 1000,
+                name=cause(kind, words).removeprefix("system_call "),
+            )
             if kind.name == "program_enter":
                 event["name"] = f"program of rank {words[0]}"
-        event["args"] = {field: _argument(value) for field, value in told.items()}
+        event["args"] = {field: _argument(value) for field, value in shown.items()}
         events.append(event)
     events.sort(key=lambda event: (event["ts"], -event.get("dur", 0.0)))
     lost = {f"CPU {part.cpu}": part.lost for part in log.cpus if part.lost}
-    return {"displayTimeUnit": "ns", "otherData": {"lost events": lost}, "traceEvents": [*_tracks(log), *events]}
+    return {
+        "displayTimeUnit": "ns",
+        "otherData": {"lost events": lost},
+        "traceEvents": [*_tracks(log), *events],
+    }

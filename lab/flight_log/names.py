@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the numbers of the flight log mean to a person.
 
-Names of system calls and of interrupts come from the tree (syscalls.def, arch/x86_64/include/arch/trap.h); without
-them numbers are shown.
+Names of system calls and of interrupts come from the tree (syscalls.def, arch/x86_64/include/arch/trap.h);
+without them numbers are shown.
 """
 
 from __future__ import annotations
@@ -20,11 +20,27 @@ HEXADECIMAL = {"address", "entry", "instruction", "vector"}
 
 #: Intel SDM 3A, table 6-1.
 EXCEPTIONS = {
-    0: "divide error", 1: "debug", 2: "non-maskable interrupt", 3: "breakpoint", 4: "overflow", 5: "bound range",
-    6: "invalid opcode", 7: "device not available", 8: "double fault", 10: "invalid TSS", 11: "segment not present",
-    12: "stack fault", 13: "general protection", 14: "page fault", 16: "x87 error", 17: "alignment check",
-    18: "machine check", 19: "SIMD error", 20: "virtualization", 21: "control protection",
-}  # fmt: skip
+    0: "divide error",
+    1: "debug",
+    2: "non-maskable interrupt",
+    3: "breakpoint",
+    4: "overflow",
+    5: "bound range",
+    6: "invalid opcode",
+    7: "device not available",
+    8: "double fault",
+    10: "invalid TSS",
+    11: "segment not present",
+    12: "stack fault",
+    13: "general protection",
+    14: "page fault",
+    16: "x87 error",
+    17: "alignment check",
+    18: "machine check",
+    19: "SIMD error",
+    20: "virtualization",
+    21: "control protection",
+}
 
 
 @functools.cache
@@ -34,7 +50,10 @@ def system_calls() -> dict[int, str]:
         text = next((ROOT / "kernel").rglob("syscalls.def")).read_text(encoding="utf-8")
     except (OSError, StopIteration):
         return {}
-    return {int(number): name for name, number in re.findall(r"^(?:LOCAL|STUB|REFUSED)\((\w+), (\d+),", text, re.MULTILINE)}
+    return {
+        int(number): name
+        for name, number in re.findall(r"^(?:LOCAL|STUB|REFUSED)\((\w+), (\d+),", text, re.MULTILINE)
+    }
 
 
 @functools.cache
@@ -74,7 +93,7 @@ def word_text(field: str, value: int) -> str:
 
 
 def fields(kind: Kind, words: Sequence[int]) -> dict[str, str]:
-    """An event's words by name; how late it came, where it tells a deadline and the time."""
+    """An event's words by name; how late it came, where it holds a deadline and the time."""
     found: dict[str, str] = {}
     for field, value in zip(kind.words, words):
         if field != "0":

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Text of a few columns of numbers, ten million lines in seconds: what all readers of the benchmarks' data stand on.
+"""Text of a few columns of numbers, ten million lines in seconds: what all readers of the benchmarks' data
+stand on.
 
-The files are `#` lines and lines of a fixed count of numbers. They come in pieces of some megabytes, so that the text itself never is
-in memory as a whole. numpy converts a piece at once if all its bytes can be part of numbers, each line has the right
-count of words, and as many numbers came out as words went in: then no word can have been split or skipped. Any other piece is
-read line by line, which finds the first wrong line and says what is wrong with it.
+The files are `#` lines and lines of a fixed count of numbers. They come in pieces of some megabytes, so that
+the text itself never is in memory as a whole. numpy converts a piece at once if all its bytes can be part of
+numbers, each line has the right count of words, and as many numbers came out as words went in: then no word
+can have been split or skipped. Any other piece is read line by line, which finds the first wrong line and
+says what is wrong with it.
 """
+
 from __future__ import annotations
 
 import io
@@ -23,9 +26,9 @@ from lab.formats.reading import whole
 
 CHUNK_BYTES = 4 << 20
 #: Longer ones are no lines of numbers.
-LINE_BYTES_MOST = 1 << 16
+LINE_BYTES_MAX = 1 << 16
 #: 1.6 GB of memory for two columns; no benchmark's trace is larger.
-ROWS_MOST = 100_000_000
+ROWS_MAX = 100_000_000
 #: Of a decimal number that surely fits 63 bits.
 DIGITS_SAFE = 18
 
@@ -34,7 +37,8 @@ DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 @dataclass(frozen=True)
 class Layout:
-    """What a data line is: the count of numbers, whether they are whole, and how to say so; `error` is what is raised."""
+    """What a data line is: the count of numbers, whether they are whole, and how to say so; `error` is what
+    is raised."""
 
     columns: int
     whole: bool
@@ -54,7 +58,8 @@ class Comment:
 
 @dataclass(frozen=True)
 class Rows:
-    """Data lines that follow each other: int64 or float64, a row a line; `lines[i]` is row i's line number."""
+    """Data lines that follow each other: int64 or float64, a row a line; `lines[i]` is row i's line
+    number."""
 
     lines: np.ndarray
     values: np.ndarray
@@ -102,7 +107,9 @@ def _slowly(name: str, data: bytes, first_line: int, layout: Layout) -> Rows:
         lines.append(number)
         rows.append(values)
     dtype = np.int64 if layout.whole else np.float64
-    return Rows(np.array(lines, dtype=np.int64), np.array(rows, dtype=dtype).reshape(len(rows), layout.columns))
+    return Rows(
+        np.array(lines, dtype=np.int64), np.array(rows, dtype=dtype).reshape(len(rows), layout.columns)
+    )
 
 
 def _quickly(data: bytes, first_line: int, layout: Layout) -> Rows | None:
@@ -171,26 +178,31 @@ def _piece(name: str, data: bytes, line: int, layout: Layout) -> Iterator[Commen
         yield from _rows(name, data[begun:], line, layout)
 
 
-def scan_stream(file: BinaryIO, name: str, layout: Layout, lines_end: bool = False) -> Iterator[Comment | Rows]:
-    """Comments and rows of a stream in their order; `name` stands in messages. Raises `layout.error`, with `lines_end` also for a last
-    line without its end."""
+def scan_stream(
+    file: BinaryIO, name: str, layout: Layout, lines_end: bool = False
+) -> Iterator[Comment | Rows]:
+    """Comments and rows of a stream in their order; `name` stands in messages. Raises `layout.error`, with
+    `lines_end` also for a last line without its end."""
     line, kept, rows = 1, b"", 0
     while chunk := file.read(CHUNK_BYTES):
         data = kept + chunk
         cut = data.rfind(b"\n") + 1
         kept = data[cut:]
-        if len(kept) > LINE_BYTES_MOST:
+        if len(kept) > LINE_BYTES_MAX:
             number = line + data.count(b"\n", 0, cut)
-            raise layout.error(f"{name}:{number}: a line of more than {LINE_BYTES_MOST} bytes; {layout.right}")
+            raise layout.error(f"{name}:{number}: a line of more than {LINE_BYTES_MAX} bytes; {layout.right}")
         for part in _piece(name, data[:cut], line, layout):
             rows += len(part.lines) if isinstance(part, Rows) else 0
-            if rows > ROWS_MOST:
-                raise layout.error(f"{name}: more than {ROWS_MOST} lines of data; split the file")
+            if rows > ROWS_MAX:
+                raise layout.error(f"{name}: more than {ROWS_MAX} lines of data; split the file")
             yield part
         line += data.count(b"\n", 0, cut)
     if kept:
         if lines_end:
-            raise layout.error(f"{name}:{line}: the line has no end: the file is cut off; if the line is whole, end it with a newline")
+            raise layout.error(
+                f"{name}:{line}: the line has no end: the file is cut off; if the line is whole, end it with "
+                "a newline"
+            )
         yield from _piece(name, kept, line, layout)
 
 
@@ -206,7 +218,8 @@ def scan_file(path: Path | str, layout: Layout) -> Iterator[Comment | Rows]:
 
 
 def rows_joined(parts: list[Rows], layout: Layout) -> Rows:
-    """Several in one. Takes the list's elements away, one after the other, so that memory holds each row once."""
+    """Several in one. Takes the list's elements away, one after the other, so that memory holds each row
+    once."""
     if len(parts) == 1:
         return parts[0]
     count = sum(len(part.lines) for part in parts)
@@ -216,9 +229,9 @@ def rows_joined(parts: list[Rows], layout: Layout) -> Rows:
     parts.reverse()
     while parts:
         part = parts.pop()
-        behind = filled + len(part.lines)
-        lines[filled:behind], values[filled:behind] = part.lines, part.values
-        filled = behind
+        end = filled + len(part.lines)
+        lines[filled:end], values[filled:end] = part.lines, part.values
+        filled = end
     return Rows(lines, values)
 
 
@@ -230,8 +243,11 @@ class Block:
     rows: Rows
 
 
-def blocks(parts: Iterable[Comment | Rows], layout: Layout, ends: Callable[[str], bool] | None = None) -> Iterator[Block]:
-    """Cuts a file that holds several CPUs' data: before each comment that follows data, or behind each comment that `ends` a block."""
+def blocks(
+    parts: Iterable[Comment | Rows], layout: Layout, ends: Callable[[str], bool] | None = None
+) -> Iterator[Block]:
+    """Cuts a file that holds several CPUs' data: before each comment that follows data, or after each
+    comment that `ends` a block."""
     header: list[str] = []
     rows: list[Rows] = []
     for part in parts:
@@ -256,7 +272,8 @@ def check_rising(name: str, rows: Rows, column: int, layout: Layout) -> None:
     if wrong.any():
         i = int(wrong.argmax()) + 1
         raise layout.error(
-            f"{name}:{rows.lines[i]}: time runs backwards: {values[i]:.0f} ns after {values[i - 1]:.0f} ns; starts must not fall"
+            f"{name}:{rows.lines[i]}: time runs backwards: {values[i]:.0f} ns after {values[i - 1]:.0f} ns; "
+            "starts must not fall"
         )
 
 
@@ -264,4 +281,7 @@ def check_sum(name: str, rows: Rows, column: int, layout: Layout) -> None:
     """So that no sum of the column overflows."""
     if rows.values[:, column].sum(dtype=np.float64) >= 2.0**62:
         i = int(rows.values[:, column].argmax())
-        raise layout.error(f"{name}:{rows.lines[i]}: {rows.values[i, column]} is more than any benchmark counts; {layout.right}")
+        raise layout.error(
+            f"{name}:{rows.lines[i]}: {rows.values[i, column]} is more than any benchmark counts; "
+            f"{layout.right}"
+        )

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """FTQ data: reader, noise figures, and the program's own summary.
 
-Reads the files of `apps/ftq` and of the public FTQ: `#` lines, then `ns count` a quantum, ns being the start of the
-quantum. The figures are those of [Betti09 §VI-A] with the definitions of `apps/ftq/analysis.h`, which explains them
-(nominal count, quantisation floor, disturbed quantum, detour); a test compares the two on the same data.
+Reads the files of `apps/ftq` and of the public FTQ: `#` lines, then `ns count` a quantum, ns being the start
+of the quantum. The figures are those of [Betti09 §VI-A] with the definitions of `apps/ftq/analysis.h`, which
+explains them (nominal count, quantisation floor, disturbed quantum, detour); a test compares the two on the
+same data.
 """
+
 from __future__ import annotations
 
 import re
@@ -48,7 +50,7 @@ class FtqData:
 
     `quantum_ns`: length of a quantum; `start_ns`: start of each quantum, from the origin that the file uses;
     `counts`: operations that finished in it; `header`: the `#` lines without the `#`;
-    `operation_instructions`: length of an operation in instructions, where the file tells.
+    `operation_instructions`: length of an operation in instructions, where the file states it.
     """
 
     name: str
@@ -66,7 +68,8 @@ class FtqData:
 
 @dataclass(frozen=True)
 class FtqSummary:
-    """Noise figures of one CPU; the fields are those of `struct ftq_analysis`, with the same meaning and units."""
+    """Noise figures of one CPU; the fields are those of `struct ftq_analysis`, with the same meaning and
+    units."""
 
     samples: int
     quantum_ns: int
@@ -103,7 +106,7 @@ def _quantum_ns(name: str, header: Sequence[str], start_ns: np.ndarray) -> int:
     if stated is not None and (measured is None or abs(stated - measured) <= 0.01 * measured):
         return round(stated)
     if measured is None or measured < 1:
-        raise FtqError(f"{name}: neither the header nor the samples tell how long a quantum is")
+        raise FtqError(f"{name}: neither the header nor the samples show how long a quantum is")
     return round(measured)
 
 
@@ -113,9 +116,12 @@ def _block(name: str, block: Block) -> FtqData:
     check_rising(name, block.rows, 0, LAYOUT)
     check_sum(name, block.rows, 1, LAYOUT)
     start_ns, counts = block.rows.values.T.copy()
-    told = header_whole(block.header, "Total count is")
-    if told is not None and told != counts.sum():
-        raise FtqError(f"{name}: the header says a total count of {told}, the samples have {counts.sum()}: some are missing or damaged")
+    stated = header_whole(block.header, "Total count is")
+    if stated is not None and stated != counts.sum():
+        raise FtqError(
+            f"{name}: the header says a total count of {stated}, the samples have {counts.sum()}: some are "
+            "missing or damaged"
+        )
     return FtqData(
         name=name,
         quantum_ns=_quantum_ns(name, block.header, start_ns),
@@ -134,7 +140,8 @@ def _blocks(name: str, parts: Iterator[Comment | Rows]) -> list[FtqData]:
 
 
 def parse(text: str, name: str) -> list[FtqData]:
-    """Every block of samples in `text`, one a CPU; `name` stands in messages. A block begins with its `#` lines."""
+    """Every block of samples in `text`, one a CPU; `name` stands in messages. A block begins with its `#`
+    lines."""
     return _blocks(name, scan_text(text, name, LAYOUT))
 
 
@@ -150,7 +157,8 @@ def nominal_count(counts: np.ndarray) -> int:
 
 
 def detours(counts: np.ndarray, losses: np.ndarray) -> list[tuple[int, int]]:
-    """The detours as ranges of quanta, [first, behind): wholly lost quanta belong to the detour around them."""
+    """The detours as ranges of quanta, [first, end): wholly lost quanta belong to the detour around
+    them."""
     found: list[tuple[int, int]] = []
     for i in np.flatnonzero(losses >= DISTURBED_LOSS).tolist():
         joins = found and found[-1][1] == i and (counts[i] == 0 or counts[i - 1] == 0)
@@ -171,8 +179,8 @@ def summarise(data: FtqData) -> FtqSummary:
     quiet = losses < DISTURBED_LOSS
     largest, largest_at = 0, 0
     ranges = detours(counts, losses)
-    for first, behind in ranges:
-        loss = int(losses[first:behind].sum())
+    for first, end in ranges:
+        loss = int(losses[first:end].sum())
         if loss > largest:
             largest, largest_at = loss, first
     capacity = nominal * len(counts)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """FWQ data: reader and noise figures.
 
-Reads the files of `apps/fwq` and of the public FWQ: ticks of one sample a line, without a time axis; ours begin with
-`#` lines. Ours have no gap between samples, so that their running sum is the time. The figures are those of
-`apps/fwq/analysis.h`, which explains them; a test compares the two on the same data.
+Reads the files of `apps/fwq` and of the public FWQ: ticks of one sample a line, without a time axis; ours
+begin with `#` lines. Ours have no gap between samples, so that their running sum is the time. The figures are
+those of `apps/fwq/analysis.h`, which explains them; a test compares the two on the same data.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -27,7 +28,7 @@ LAYOUT = Layout(1, True, "a sample", "a sample is one whole number of ticks", Fw
 
 @dataclass(frozen=True)
 class FwqData:
-    """One CPU's samples, ticks. What the public tool does not tell is None: ticks a ns, work, threshold."""
+    """One CPU's samples, ticks. What the public tool does not write is None: ticks a ns, work, threshold."""
 
     name: str
     ticks: np.ndarray
@@ -77,7 +78,8 @@ def _blocks(name: str, parts: Iterator[Comment | Rows]) -> list[FwqData]:
 
 
 def parse(text: str, name: str) -> list[FwqData]:
-    """Every block of samples in `text`, one a CPU; `name` stands in messages. A block begins with its `#` lines."""
+    """Every block of samples in `text`, one a CPU; `name` stands in messages. A block begins with its `#`
+    lines."""
     return _blocks(name, scan_text(text, name, LAYOUT))
 
 

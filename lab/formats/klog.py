@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The flight log of a Tacet node, read from its file.
 
-The file is what `tools/run --klog FILE` keeps and what /proc/tacet/klog reads as; the kernel's klog.h defines it. It
-names its events, their classes and words itself, so a log of another version of the kernel reads just as well.
+The file is what `tools/run --klog FILE` keeps and what /proc/tacet/klog reads as; the kernel's klog.h defines
+it. It names its events, their classes and words itself, so a log of another version of the kernel reads just
+as well.
 
-Times are nanoseconds since the kernel's first instruction, computed as the kernel computes them (its clock.c): they are
-comparable, to the nanosecond, with the times inside of events and with CLOCK_MONOTONIC in programs on the node.
+Times are nanoseconds since the kernel's first instruction, computed as the kernel computes them (its
+clock.c): they are comparable, to the nanosecond, with the times inside of events and with CLOCK_MONOTONIC in
+programs on the node.
 """
 
 from __future__ import annotations
@@ -32,9 +34,9 @@ EVENT = np.dtype([("ticks", "<u8"), ("kind", "<u4"), ("cpu", "<u4"), ("words", "
 OVERWRITTEN = 0xFFFFFFFF
 
 #: More than any node can hand out; what claims to be larger is no flight log.
-CPUS_MOST = 1024
-KINDS_MOST = 1024
-FILE_MOST = 64 << 20
+CPUS_MAX = 1024
+KINDS_MAX = 1024
+FILE_MAX = 64 << 20
 
 NS_PER_S = 1_000_000_000
 #: As a time: no time at all.
@@ -128,7 +130,9 @@ def ticks_to_ns(ticks: np.ndarray, clock_hz: int) -> np.ndarray:
 def _kinds(source: _Bytes, count: int) -> tuple[Kind, ...]:
     found = []
     for i in range(count):
-        name, event_class, words = KIND.unpack(source.take(KIND.size, f"the description of event kind {i} of {count}"))
+        name, event_class, words = KIND.unpack(
+            source.take(KIND.size, f"the description of event kind {i} of {count}")
+        )
         first, second = source.text(words, r"[a-z0-9_]+ [a-z0-9_]+", f"the words of event kind {i}").split()
         found.append(
             Kind(
@@ -142,12 +146,16 @@ def _kinds(source: _Bytes, count: int) -> tuple[Kind, ...]:
     return tuple(found)
 
 
-def _cpu_events(source: _Bytes, header: tuple[int, int, int], kinds: int, boot_ticks: int) -> tuple[CpuPart, np.ndarray]:
-    """One CPU's events, checked. A CPU that overtook the kernel's reading has left gaps: what comes before the last one is left out, so
-    that what is kept is everything that happened from its first event on."""
+def _cpu_events(
+    source: _Bytes, header: tuple[int, int, int], kinds: int, boot_ticks: int
+) -> tuple[CpuPart, np.ndarray]:
+    """One CPU's events, checked. A CPU that overtook the kernel's reading has left gaps: what comes before
+    the last one is left out, so that what is kept is everything that happened from its first event on."""
     cpu, count, lost = header
     start = source.offset
-    events = np.frombuffer(source.take(count * EVENT.itemsize, f"the {count} events of CPU {cpu}"), dtype=EVENT)
+    events = np.frombuffer(
+        source.take(count * EVENT.itemsize, f"the {count} events of CPU {cpu}"), dtype=EVENT
+    )
     gaps = np.flatnonzero(events["kind"] == OVERWRITTEN)
     first = int(gaps[-1]) + 1 if len(gaps) else 0
     events = events[first:]
@@ -169,16 +177,21 @@ def parse(data: bytes, name: str = "flight log") -> FlightLog:
     """A log from its bytes; KlogError says what is wrong with them, and where."""
     source = _Bytes(data, name)
     if not data:
-        raise KlogError(f"{name}: the file is empty: the node did not come to its end, or was not told to send its log")
+        raise KlogError(
+            f"{name}: the file is empty: the node did not come to its end, or was not configured to send its "
+            "log"
+        )
     if not data.startswith(MAGIC[: len(data)]):
         raise source.error(f"no flight log: it begins with {data[:8]!r} instead of {MAGIC!r}")
-    _, version, cpu_count, kind_count, event_bytes, hz, boot_ticks = HEADER.unpack(source.take(HEADER.size, "the header"))
+    _, version, cpu_count, kind_count, event_bytes, hz, boot_ticks = HEADER.unpack(
+        source.take(HEADER.size, "the header")
+    )
     if version != VERSION:
         raise source.error(f"version {version}; this program reads version {VERSION}", 8)
-    if not 1 <= cpu_count <= CPUS_MOST:
-        raise source.error(f"{cpu_count} CPUs; a node has 1 to {CPUS_MOST}", 12)
-    if not 1 <= kind_count <= KINDS_MOST:
-        raise source.error(f"{kind_count} kinds of events; there are 1 to {KINDS_MOST}", 16)
+    if not 1 <= cpu_count <= CPUS_MAX:
+        raise source.error(f"{cpu_count} CPUs; a node has 1 to {CPUS_MAX}", 12)
+    if not 1 <= kind_count <= KINDS_MAX:
+        raise source.error(f"{kind_count} kinds of events; there are 1 to {KINDS_MAX}", 16)
     if event_bytes != EVENT.itemsize:
         raise source.error(f"events of {event_bytes} bytes; version {VERSION} has {EVENT.itemsize}", 20)
     kinds = _kinds(source, kind_count)
@@ -198,16 +211,18 @@ def parse(data: bytes, name: str = "flight log") -> FlightLog:
     time_ns = ticks_to_ns(merged["ticks"] - np.uint64(boot_ticks), hz)
     order = np.argsort(time_ns, kind="stable")
     merged = merged[order]
-    return FlightLog(name, hz, kinds, tuple(parts), time_ns[order], merged["cpu"], merged["kind"], merged["words"])
+    return FlightLog(
+        name, hz, kinds, tuple(parts), time_ns[order], merged["cpu"], merged["kind"], merged["words"]
+    )
 
 
 def read(path: Path) -> FlightLog:
     """A log from a file."""
     try:
         with path.open("rb") as file:
-            data = file.read(FILE_MOST + 1)
+            data = file.read(FILE_MAX + 1)
     except OSError as error:
         raise KlogError(f"{path}: {error.strerror}") from None
-    if len(data) > FILE_MOST:
-        raise KlogError(f"{path}: more than {FILE_MOST} bytes: no flight log is that large")
+    if len(data) > FILE_MAX:
+        raise KlogError(f"{path}: more than {FILE_MAX} bytes: no flight log is that large")
     return parse(data, str(path))

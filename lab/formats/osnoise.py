@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Linux's own noise tracer: the text of tracefs, and what rtla makes of it (`rtla osnoise top`, `rtla osnoise hist`).
+"""Linux's own noise tracer: the text of tracefs, and what rtla makes of it (`rtla osnoise top`, `rtla osnoise
+hist`).
 
-Linux, Documentation/trace/osnoise-tracer.rst and Documentation/tools/rtla. Three texts, of which only the first has detours one by one:
+Linux, Documentation/trace/osnoise-tracer.rst and Documentation/tools/rtla. Three texts, of which only the
+first has detours one by one:
 
-    tracefs   `sample_threshold: start S.NNNNNNNNN duration D ns interferences N`: a detour; and, at the end of each period, a line of
-              RUNTIME, NOISE, %, MAX SINGLE in µs and five interference counters. irq_noise, thread_noise … are causes, not detours.
-    top       a line a CPU: period, runtime, noise, % available, max noise, max single, counters; µs. Only totals.
-    hist      detours by length in buckets, a column a CPU. A detour is taken as the middle of its bucket. When is not told.
+    tracefs   `sample_threshold: start S.NNNNNNNNN duration D ns interferences N`: a detour; and, at the end
+              of each period, a line of RUNTIME, NOISE, %, MAX SINGLE in µs and five interference counters.
+              irq_noise, thread_noise … are causes, not detours.
+    top       a line a CPU: period, runtime, noise, % available, max noise, max single, counters; µs. Only
+              totals.
+    hist      detours by length in buckets, a column a CPU. A detour is taken as the middle of its bucket. The
+              times are unknown.
 
-The counters (HW, NMI, IRQ, softirq, thread) count interferences; several may be one detour. They go into the parameters.
+The counters (HW, NMI, IRQ, softirq, thread) count interferences; several may be one detour. They go into the
+parameters.
 """
+
 from __future__ import annotations
 
 import math
@@ -21,7 +28,7 @@ from pathlib import Path
 import numpy as np
 
 from lab.common.errors import DataError
-from lab.formats.columns import LINE_BYTES_MOST, ROWS_MOST
+from lab.formats.columns import LINE_BYTES_MAX, ROWS_MAX
 from lab.formats.trace import Totals, Trace
 
 COUNTERS = ("HW", "NMI", "IRQ", "softirq", "thread")
@@ -32,7 +39,9 @@ _DETOUR = re.compile(r"\[(\d{1,5})\].* sample_threshold: start (\d{1,12})\.(\d{9
 _PERIOD = re.compile(
     r"\[(\d{1,5})\]\s+\S+\s+(\d{1,12})\.(\d{1,9}):\s+(\d{1,15})\s+(\d{1,15})\s+(\d{1,3}\.\d+)\s+(\d{1,15})((?:\s+\d{1,15}){5})\s*$"
 )
-_TOP = re.compile(r"\s*(\d{1,5})\s+#(\d{1,12})\s+(\d{1,15})\s+(\d{1,15})\s+(\d{1,3}\.\d+)\s+(\d{1,15})\s+(\d{1,15})((?:\s+\d{1,15}){4,5})\s*$")
+_TOP = re.compile(
+    r"\s*(\d{1,5})\s+#(\d{1,12})\s+(\d{1,15})\s+(\d{1,15})\s+(\d{1,3}\.\d+)\s+(\d{1,15})\s+(\d{1,15})((?:\s+\d{1,15}){4,5})\s*$"
+)
 _DURATION = re.compile(r"[Dd]uration:\s+(\d{1,6}) (\d\d):(\d\d):(\d\d)")
 
 
@@ -44,7 +53,7 @@ def _lines(path: Path | str) -> Iterator[tuple[int, str]]:
     """Numbered lines of ASCII; one that is cut off or no text is an error."""
     with Path(path).open("rb") as file:
         number = 0
-        while raw := file.readline(LINE_BYTES_MOST):
+        while raw := file.readline(LINE_BYTES_MAX):
             number += 1
             if not raw.isascii():
                 raise OsnoiseError(f"{path}:{number}: not text; give the tracer's or rtla's output")
@@ -80,18 +89,29 @@ def _period_add(cpu: _Cpu, match: re.Match[str]) -> None:
 def _tracefs_trace(path: Path | str, number: int, cpu: _Cpu) -> Trace:
     source = f"{path}:CPU {number}"
     parameters = dict(zip(COUNTERS, map(str, cpu.counters))) if cpu.runtime_us else {}
-    common = dict(source=source, format="osnoise", threshold_ns=THRESHOLD_NS_DEFAULT, system="Linux", cpu=number)
+    common = dict(
+        source=source, format="osnoise", threshold_ns=THRESHOLD_NS_DEFAULT, system="Linux", cpu=number
+    )
     if not cpu.starts:
         totals = Totals(sum(cpu.counters) if cpu.noise_us else 0, cpu.noise_us * 1e3, cpu.single_us * 1e3)
         empty = np.empty(0)
-        return Trace(start_ns=empty, duration_ns=empty, span_ns=cpu.runtime_us * 1e3, parameters=parameters, totals=totals, **common)  # type: ignore[arg-type]
+        return Trace(
+            start_ns=empty,
+            duration_ns=empty,
+            span_ns=cpu.runtime_us * 1e3,
+            parameters=parameters,
+            totals=totals,
+            **common,
+        )  # type: ignore[arg-type]
     starts = np.array(cpu.starts, dtype=np.float64)
     durations = np.array(cpu.durations, dtype=np.float64)
     origin = starts[0] if cpu.begun_ns is None else min(starts[0], float(cpu.begun_ns))
     # Periods in which the tracer slept are no time measured, but part of the time axis.
     span_ns = float(max(starts[-1] + durations[-1] - origin, cpu.runtime_us * 1e3))
-    parameters["runtime_us"] = str(cpu.runtime_us) if cpu.runtime_us else "not told: first to last detour"
-    return Trace(start_ns=starts - origin, duration_ns=durations, span_ns=span_ns, parameters=parameters, **common)  # type: ignore[arg-type]
+    parameters["runtime_us"] = str(cpu.runtime_us) if cpu.runtime_us else "unknown: first to last detour"
+    return Trace(
+        start_ns=starts - origin, duration_ns=durations, span_ns=span_ns, parameters=parameters, **common
+    )  # type: ignore[arg-type]
 
 
 def read_tracefs(path: Path | str) -> list[Trace]:
@@ -102,20 +122,29 @@ def read_tracefs(path: Path | str) -> list[Trace]:
         if "sample_threshold:" in line:
             match = _DETOUR.search(line)
             if not match:
-                raise OsnoiseError(f"{path}:{number}: not a detour: {line[-60:]!r}; a detour is 'sample_threshold: start S.NNNNNNNNN duration D ns'")
+                raise OsnoiseError(
+                    f"{path}:{number}: not a detour: {line[-60:]!r}; a detour is 'sample_threshold: start "
+                    "S.NNNNNNNNN duration D ns'"
+                )
             cpu = cpus.setdefault(int(match[1]), _Cpu())
             start = int(match[2]) * 10**9 + int(match[3])
             if cpu.starts and start < cpu.starts[-1]:
-                raise OsnoiseError(f"{path}:{number}: time runs backwards on CPU {match[1]}; lines must be in the order of time")
+                raise OsnoiseError(
+                    f"{path}:{number}: time runs backwards on CPU {match[1]}; lines must be in the order of "
+                    "time"
+                )
             cpu.starts.append(start)
             cpu.durations.append(int(match[4]))
             found += 1
-            if found > ROWS_MOST // 10:
-                raise OsnoiseError(f"{path}: more than {ROWS_MOST // 10} detours; split the file")
+            if found > ROWS_MAX // 10:
+                raise OsnoiseError(f"{path}: more than {ROWS_MAX // 10} detours; split the file")
         elif match := _PERIOD.search(line):
             _period_add(cpus.setdefault(int(match[1]), _Cpu()), match)
     if not cpus:
-        raise OsnoiseError(f"{path}: no 'sample_threshold' event and no period's line; trace with the osnoise tracer, or enable events/osnoise")
+        raise OsnoiseError(
+            f"{path}: no 'sample_threshold' event and no period's line; trace with the osnoise tracer, or "
+            "enable events/osnoise"
+        )
     return [_tracefs_trace(path, number, cpu) for number, cpu in sorted(cpus.items())]
 
 
@@ -132,20 +161,34 @@ def read_top(path: Path | str) -> list[Trace]:
         match = _TOP.match(line)
         if not match:
             if begun and line.strip() and line.split()[0].isdigit():
-                raise OsnoiseError(f"{path}:{number}: not a CPU's line: {line[:60]!r}; it is CPU, #periods, runtime, noise, %, max noise, max single and counters")
+                raise OsnoiseError(
+                    f"{path}:{number}: not a CPU's line: {line[:60]!r}; it is CPU, #periods, runtime, noise, "
+                    "%, max noise, max single and counters"
+                )
             continue
         runtime, noise, single = int(match[3]) * scale, int(match[4]) * scale, int(match[7]) * scale
         if noise > runtime or single > noise:
-            raise OsnoiseError(f"{path}:{number}: noise of {noise:.0f} ns, longest {single:.0f} ns, in {runtime:.0f} ns: that cannot be")
+            raise OsnoiseError(
+                f"{path}:{number}: noise of {noise:.0f} ns, longest {single:.0f} ns, in {runtime:.0f} ns: "
+                "that cannot be"
+            )
         if not runtime:
             continue
         counters = list(map(int, match[8].split()))
         names = COUNTERS if len(counters) == len(COUNTERS) else COUNTERS[1:]
         empty = np.empty(0)
         rows[int(match[1])] = Trace(
-            f"{path}:CPU {match[1]}", "rtla-top", empty, empty, runtime, THRESHOLD_NS_DEFAULT, "Linux", int(match[1]),
-            {"periods": match[2], **dict(zip(names, map(str, counters)))}, totals=Totals(sum(counters) if noise else 0, noise, single),
-        )  # fmt: skip
+            f"{path}:CPU {match[1]}",
+            "rtla-top",
+            empty,
+            empty,
+            runtime,
+            THRESHOLD_NS_DEFAULT,
+            "Linux",
+            int(match[1]),
+            {"periods": match[2], **dict(zip(names, map(str, counters)))},
+            totals=Totals(sum(counters) if noise else 0, noise, single),
+        )
     if not rows:
         raise OsnoiseError(f"{path}: no CPU's line; give the output of `rtla osnoise top -q`")
     return [rows[cpu] for cpu in sorted(rows)]
@@ -153,7 +196,8 @@ def read_top(path: Path | str) -> list[Trace]:
 
 @dataclass
 class _Histogram:
-    """What rtla's text holds: `rows` are a bucket's index and a count for each CPU, in the session's unit of time."""
+    """What rtla's text holds: `rows` are a bucket's index and a count for each CPU, in the session's unit of
+    time."""
 
     scale_ns: float = 1e3
     span_ns: float = 0.0
@@ -185,7 +229,9 @@ def _hist_line(found: _Histogram, where: str, line: str) -> None:
         found.summary[words[0][:-1]] = _counts(where, line, words[1:], "a summary; it is a count a CPU")
     elif words and words[0].isdigit():
         right = f"a bucket; it is an index and a count for each of {len(found.cpus)} CPUs"
-        index, *counts = _counts(where, line, words if found.cpus and len(words) == len(found.cpus) + 1 else ["?"], right)
+        index, *counts = _counts(
+            where, line, words if found.cpus and len(words) == len(found.cpus) + 1 else ["?"], right
+        )
         if found.rows and index <= found.rows[-1][0]:
             raise OsnoiseError(f"{where}: bucket {index} after {found.rows[-1][0]}; buckets must rise")
         found.rows.append((index, counts))
@@ -196,24 +242,35 @@ def _hist_trace(path: Path | str, found: _Histogram, place: int, width: int) -> 
     cpu, counts = found.cpus[place], [row[1][place] for row in found.rows]
     over = found.summary.get("over", [0] * len(found.cpus))[place]
     listed = sum(counts) + over
-    told = found.summary.get("count")
-    if told is not None and listed != told[place]:
-        raise OsnoiseError(f"{path}: CPU {cpu}: {listed} detours in the buckets, {told[place]} in the summary: lines are missing")
-    if listed > ROWS_MOST:
-        raise OsnoiseError(f"{path}: CPU {cpu}: more than {ROWS_MOST} detours; that is no histogram of noise")
+    stated = found.summary.get("count")
+    if stated is not None and listed != stated[place]:
+        raise OsnoiseError(
+            f"{path}: CPU {cpu}: {listed} detours in the buckets, {stated[place]} in the summary: lines are "
+            "missing"
+        )
+    if listed > ROWS_MAX:
+        raise OsnoiseError(f"{path}: CPU {cpu}: more than {ROWS_MAX} detours; that is no histogram of noise")
     middles = (np.array([row[0] for row in found.rows], dtype=np.float64) + width / 2) * found.scale_ns
     last_ns = (found.rows[-1][0] + width) * found.scale_ns if found.rows else 0.0
     durations = np.concatenate([np.repeat(middles, counts), np.full(over, last_ns)])
     parameters = {"bucket_ns": f"{width * found.scale_ns:g}", "over": str(over)}
     return Trace(
-        f"{path}:CPU {cpu}", "rtla-hist", np.zeros(listed), durations, found.span_ns, THRESHOLD_NS_DEFAULT, "Linux", cpu, parameters,
+        f"{path}:CPU {cpu}",
+        "rtla-hist",
+        np.zeros(listed),
+        durations,
+        found.span_ns,
+        THRESHOLD_NS_DEFAULT,
+        "Linux",
+        cpu,
+        parameters,
         starts_known=False,
-    )  # fmt: skip
+    )
 
 
 def read_hist(path: Path | str) -> list[Trace]:
-    """A trace a CPU of `rtla osnoise hist`; durations to a bucket, no starts. The measured time is the session's, which is the longest that
-    it can be. DataError or OSError."""
+    """A trace a CPU of `rtla osnoise hist`; durations to a bucket, no starts. The measured time is the
+    session's, which is the longest that it can be. DataError or OSError."""
     found = _Histogram()
     for number, line in _lines(path):
         _hist_line(found, f"{path}:{number}", line)

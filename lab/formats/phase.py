@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Phase durations: reader, the distribution D, the probability of a delay, the slowdown of n nodes [Tsafrir05 §2-3].
+"""Phase durations: reader, the distribution D, the probability of a delay, the slowdown of n nodes [Tsafrir05
+§2-3].
 
-Reads the files of `apps/phase`: for each grain `#` lines, then `ticks phases`, every duration that occurred. That is
-the whole empirical distribution, so that everything can be drawn again from it. The figures are those of
-`apps/phase/distribution.h`, which explains them; a test compares the two on the same data.
+Reads the files of `apps/phase`: for each grain `#` lines, then `ticks phases`, every duration that occurred.
+That is the whole empirical distribution, so that everything can be drawn again from it. The figures are those
+of `apps/phase/distribution.h`, which explains them; a test compares the two on the same data.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +20,7 @@ from lab.formats.columns import Block, Comment, Layout, Rows, blocks, check_sum,
 from lab.formats.ftq import parse_report
 from lab.formats.reading import header_number, header_whole
 
-#: the delays at which the program tells p
+#: the delays at which the program reports p
 DELAYS = (0.01, 0.10, 1.00)
 
 
@@ -33,7 +35,7 @@ LAYOUT = Layout(2, True, "a duration", "a duration is 'ticks phases', two positi
 class PhaseData:
     """The durations of one grain on one CPU: `phases[i]` phases lasted `ticks[i]`, rising.
 
-    `grain_ns` was asked for; `calibrated_ns` is what a phase lasts without noise.
+    `grain_ns` was requested; `calibrated_ns` is what a phase lasts without noise.
     """
 
     name: str
@@ -74,14 +76,16 @@ def probability(data: PhaseData, delay: float) -> float:
 
 
 def survival(data: PhaseData) -> tuple[np.ndarray, np.ndarray]:
-    """The survival function: delays, relative to the shortest phase, and the share of phases delayed more than that."""
+    """The survival function: delays, relative to the shortest phase, and the share of phases delayed more
+    than that."""
     delays = (data.ticks - data.ticks[0]) / float(data.ticks[0])
     above = data.count - np.cumsum(data.phases)
     return delays, above / data.count
 
 
 def expected_longest_ns(data: PhaseData, nodes: int) -> float:
-    """E(Y): the mean of the longest of `nodes` phases drawn from the whole distribution, ns [Tsafrir05 §2.4]."""
+    """E(Y): the mean of the longest of `nodes` phases drawn from the whole distribution, ns [Tsafrir05
+    §2.4]."""
     not_above = np.power(np.cumsum(data.phases) / data.count, float(nodes))
     share = np.diff(not_above, prepend=0.0)
     excess = float(((data.ticks - data.ticks[0]) * share).sum())
@@ -97,12 +101,16 @@ def _check_durations(name: str, rows: Rows) -> None:
     """Positive, and each longer than the one before."""
     zero = (rows.values == 0).any(axis=1)
     if zero.any():
-        raise PhaseError(f"{name}:{rows.lines[int(zero.argmax())]}: not a duration: it has a zero; {LAYOUT.right}")
+        raise PhaseError(
+            f"{name}:{rows.lines[int(zero.argmax())]}: not a duration: it has a zero; {LAYOUT.right}"
+        )
     ticks = rows.values[:, 0]
     falls = ticks[1:] <= ticks[:-1]
     if falls.any():
         i = int(falls.argmax()) + 1
-        raise PhaseError(f"{name}:{rows.lines[i]}: durations must rise: {ticks[i]} after {ticks[i - 1]} ticks")
+        raise PhaseError(
+            f"{name}:{rows.lines[i]}: durations must rise: {ticks[i]} after {ticks[i - 1]} ticks"
+        )
 
 
 def _block(name: str, block: Block) -> PhaseData:
@@ -112,17 +120,24 @@ def _block(name: str, block: Block) -> PhaseData:
     _check_durations(name, block.rows)
     check_sum(name, block.rows, 1, LAYOUT)
     grain = header_whole(header, "grain_ns")
-    told = header_whole(header, "phases")
+    stated = header_whole(header, "phases")
     calibrated = header_number(header, "calibrated_ns")
     rate = header_number(header, "ticks_per_ns")
-    for key, value in (("grain_ns", grain), ("phases", told), ("calibrated_ns", calibrated), ("ticks_per_ns", rate)):
+    for key, value in (
+        ("grain_ns", grain),
+        ("phases", stated),
+        ("calibrated_ns", calibrated),
+        ("ticks_per_ns", rate),
+    ):
         if not value:
             raise PhaseError(f"{name}: no '# {key}' before a block of durations")
-    assert grain and told and calibrated and rate
+    assert grain and stated and calibrated and rate
     ticks, phases = block.rows.values.T.copy()
     arrived = int(phases.sum())
-    if arrived != told:
-        raise PhaseError(f"{name}: grain {grain} ns: {told} phases were run, {arrived} arrived: output was lost")
+    if arrived != stated:
+        raise PhaseError(
+            f"{name}: grain {grain} ns: {stated} phases were run, {arrived} arrived: output was lost"
+        )
     return PhaseData(name, grain, calibrated, rate, ticks, phases, header)
 
 

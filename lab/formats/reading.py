@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the readers of the benchmarks' files have in common: numbers and `#` lines."""
+
 from __future__ import annotations
 
 import re
@@ -17,7 +18,8 @@ def whole(word: str) -> int | None:
 
 
 def header_number(header: Sequence[str], pattern: str) -> float | None:
-    """The number of 0 or more, below 2^63, behind `pattern` in one of the header lines; units and remarks may follow it."""
+    """The number of 0 or more, below 2^63, after `pattern` in one of the header lines; units and remarks may
+    follow it."""
     for line in header:
         match = re.match(pattern + r"\s*[:=]?\s+([0-9.]+(?:[eE][+-]?[0-9]+)?)(?:\s|%|$)", line)
         if match:
@@ -36,6 +38,7 @@ def header_whole(header: Sequence[str], pattern: str) -> int | None:
 
 
 def quantile(values: np.ndarray, per_million: int) -> float:
-    """The smallest of rising `values` that so many millionths do not exceed, as `apps/include/order.h` has it."""
+    """The smallest of rising `values` that so many millionths do not exceed, as `apps/include/order.h` has
+    it."""
     rank = (len(values) * per_million + 999_999) // 1_000_000
     return float(values[max(rank, 1) - 1])

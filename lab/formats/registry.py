@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Every file format that holds noise, and how each becomes traces.
 
-`detect` tells a file's format by its content, `read` answers its traces, one a CPU. A format is a row of `FORMATS`. What no reader can
-make sense of ends in one DataError: the file, the line where there is one, what is wrong, and what would be right.
+`detect` finds a file's format by its content, `read` answers its traces, one a CPU. A format is a row of
+`FORMATS`. What no reader can make sense of ends in one DataError: the file, the line where there is one, what
+is wrong, and what would be right.
 
-How samples become detours: a quantum of FTQ that lost two operations or more is a detour that begins with its quantum and is as
-long as the lost operations; wholly lost quanta belong to the detour around them (lab/ftq.py). A sample of FWQ that is longer than the
-undisturbed one by more than the threshold is a detour of that excess, at the beginning of the sample (lab/fwq.py). Starts are right
-to a quantum or a sample, then, and two detours in one are taken for one.
+How samples become detours: a quantum of FTQ that lost two operations or more is a detour that begins with its
+quantum and is as long as the lost operations; wholly lost quanta belong to the detour around them
+(ftq.py). A sample of FWQ that is longer than the undisturbed one by more than the threshold is a detour
+of that excess, at the beginning of the sample (fwq.py). Starts are right to a quantum or a sample, then,
+and two detours in one are taken for one.
 """
+
 from __future__ import annotations
 
 import re
@@ -24,7 +27,7 @@ from lab.formats.columns import Layout, blocks, check_rising, scan_file
 from lab.formats.reading import header_number
 from lab.formats.trace import Totals, Trace, header_parameters, system_text
 
-#: What is looked at to tell the format, bytes: the public FTQ's header holds all of /proc/cpuinfo.
+#: What is looked at to find the format, bytes: the public FTQ's header holds all of /proc/cpuinfo.
 HEAD_BYTES = 1 << 18
 #: FWQ's threshold where the file has none: the default of apps/fwq.
 THRESHOLD_NS_DEFAULT = 100.0
@@ -67,14 +70,26 @@ def _ftq_trace(data: ftq.FtqData, source: str) -> Trace:
     ranges = ftq.detours(data.counts, summary.losses)
     first = np.array([r[0] for r in ranges], dtype=np.int64)
     lost = np.concatenate([[0], np.cumsum(summary.losses)])
-    behind = np.array([r[1] for r in ranges], dtype=np.int64)
-    losses = lost[behind] - lost[first]
+    end = np.array([r[1] for r in ranges], dtype=np.int64)
+    losses = lost[end] - lost[first]
     starts = (data.start_ns[first] - data.start_ns[0]).astype(np.float64)
-    parameters = {"quantum_ns": str(data.quantum_ns), "samples": str(len(data.counts)), "operation_ns": f"{summary.operation_ns:.6g}"}
+    parameters = {
+        "quantum_ns": str(data.quantum_ns),
+        "samples": str(len(data.counts)),
+        "operation_ns": f"{summary.operation_ns:.6g}",
+    }
     return Trace(
-        source, "ftq", starts, losses * summary.operation_ns, float(data.window_ns), ftq.DISTURBED_LOSS * summary.operation_ns,
-        system_text(data.header), _core(data.header), parameters, data,
-    )  # fmt: skip
+        source,
+        "ftq",
+        starts,
+        losses * summary.operation_ns,
+        float(data.window_ns),
+        ftq.DISTURBED_LOSS * summary.operation_ns,
+        system_text(data.header),
+        _core(data.header),
+        parameters,
+        data,
+    )
 
 
 def _read_ftq(path: Path, _assumed: Assumed) -> list[Trace]:
@@ -85,7 +100,9 @@ def _read_ftq(path: Path, _assumed: Assumed) -> list[Trace]:
 def _fwq_trace(data: fwq.FwqData, source: str, assumed: Assumed) -> Trace:
     rate = data.ticks_per_ns or assumed.ticks_per_ns
     if not rate:
-        raise fwq.FwqError(f"{source}: the file does not tell the clock's rate; give it with --ticks-per-ns, such as 2.6")
+        raise fwq.FwqError(
+            f"{source}: the file does not state the clock's rate; give it with --ticks-per-ns, such as 2.6"
+        )
     threshold = data.threshold_ticks
     if assumed.threshold_ns is not None or threshold is None:
         threshold = max(1, round((assumed.threshold_ns or THRESHOLD_NS_DEFAULT) * rate))
@@ -96,9 +113,17 @@ def _fwq_trace(data: fwq.FwqData, source: str, assumed: Assumed) -> Trace:
     if data.work_instructions:
         parameters["work_instructions"] = str(data.work_instructions)
     return Trace(
-        source, "fwq", before[at] / rate, (data.ticks[at] - nominal) / rate, float(data.ticks.sum() / rate), threshold / rate,
-        system_text(data.header), _core(data.header), parameters, data,
-    )  # fmt: skip
+        source,
+        "fwq",
+        before[at] / rate,
+        (data.ticks[at] - nominal) / rate,
+        float(data.ticks.sum() / rate),
+        threshold / rate,
+        system_text(data.header),
+        _core(data.header),
+        parameters,
+        data,
+    )
 
 
 def _read_fwq(path: Path, assumed: Assumed) -> list[Trace]:
@@ -113,9 +138,17 @@ def _selfish_trace(data: selfish.SelfishData, source: str) -> Trace:
         noise_ns = selfish.summarise(data).noise_ratio * data.period_ns
         totals = Totals(data.found, noise_ns, longest)
     return Trace(
-        source, "selfish", data.start_ns, data.duration_ns, data.period_ns, data.threshold_ns, system_text(data.header),
-        _core(data.header), {k: v for k, v in header_parameters(data.header).items() if "time [ns]" not in k.lower()}, totals=totals,
-    )  # fmt: skip
+        source,
+        "selfish",
+        data.start_ns,
+        data.duration_ns,
+        data.period_ns,
+        data.threshold_ns,
+        system_text(data.header),
+        _core(data.header),
+        {k: v for k, v in header_parameters(data.header).items() if "time [ns]" not in k.lower()},
+        totals=totals,
+    )
 
 
 def _read_selfish(path: Path, _assumed: Assumed) -> list[Trace]:
@@ -140,23 +173,39 @@ def _read_noise(path: Path, assumed: Assumed) -> list[Trace]:
     span_ns = seconds * 1e9 if seconds else assumed.span_ns
     if span_ns is None:
         if len(starts) < 2:
-            raise FormatError(f"{path}: {len(starts)} detours and no '# Measurement period: SECONDS s': they recur after an unknown time")
+            raise FormatError(
+                f"{path}: {len(starts)} detours and no '# Measurement period: SECONDS s': they recur after "
+                "an unknown time"
+            )
         span_ns = float(starts[-1] + (starts[-1] - starts[0]) / (len(starts) - 1))
-    return [Trace(str(path), "noise", starts, durations, span_ns, assumed.threshold_ns, parameters=header_parameters(header))]
+    return [
+        Trace(
+            str(path),
+            "noise",
+            starts,
+            durations,
+            span_ns,
+            assumed.threshold_ns,
+            parameters=header_parameters(header),
+        )
+    ]
 
 
 # ---- Our flight log ----
 
 
 def _read_klog(path: Path, _assumed: Assumed) -> list[Trace]:
-    """Exceptions and interrupts while a program ran, by CPU. The log tells when they came, not how long they took."""
+    """Exceptions and interrupts while a program ran, by CPU. The log says when they came, not how long they
+    took."""
     try:
         log = klog.read(path)
     except klog.KlogError as error:
         raise FormatError(str(error)) from None
     names = np.array([kind.name for kind in log.kinds])
     if not log.clock_hz:
-        raise FormatError(f"{path}: the node ended before it knew its clock's rate; its log has no times in ns")
+        raise FormatError(
+            f"{path}: the node ended before it knew its clock's rate; its log has no times in ns"
+        )
     kinds = names[log.kind] if len(log) else np.empty(0, dtype=str)
     traces = []
     for part in log.cpus:
@@ -169,15 +218,26 @@ def _read_klog(path: Path, _assumed: Assumed) -> list[Trace]:
             continue
         within = (times >= first) & (times <= last)
         trap = ((what == "exception") | (what == "interrupt")) & within
-        parameters = {name: str(int((within & (what == name)).sum())) for name in ("exception", "interrupt", "system_call")}
+        parameters = {
+            name: str(int((within & (what == name)).sum()))
+            for name in ("exception", "interrupt", "system_call")
+        }
         if part.lost:
             parameters["lost"] = f"{part.lost} older events"
         traces.append(
             Trace(
-                f"{path}:CPU {part.cpu}", "klog", times[trap] - first, np.zeros(int(trap.sum())), last - first, 0.0, "Tacet", part.cpu,
-                parameters, durations_known=False,
+                f"{path}:CPU {part.cpu}",
+                "klog",
+                times[trap] - first,
+                np.zeros(int(trap.sum())),
+                last - first,
+                0.0,
+                "Tacet",
+                part.cpu,
+                parameters,
+                durations_known=False,
             )
-        )  # fmt: skip
+        )
     if not traces:
         raise FormatError(f"{path}: no CPU's log covers any time; run a program first")
     return traces
@@ -185,7 +245,10 @@ def _read_klog(path: Path, _assumed: Assumed) -> list[Trace]:
 
 def _read_phase(path: Path, _assumed: Assumed) -> list[Trace]:
     phase.read(path)
-    raise FormatError(f"{path}: durations of phases, not detours; `lab plot survival`, `lab plot cdf` and `lab report` take them")
+    raise FormatError(
+        f"{path}: durations of phases, not detours; `lab plot survival`, `lab plot cdf` and `lab report` "
+        "take them"
+    )
 
 
 @dataclass(frozen=True)
@@ -204,17 +267,66 @@ def _sign(text: str) -> re.Pattern[str]:
 
 #: In the order in which their signs are looked for.
 FORMATS = (
-    Format("klog", "Tacet's flight log (tools/run --klog, /proc/tacet/klog)", _sign(r"\ATACETLOG"), _read_klog),
-    Format("osnoise", "Linux's osnoise tracer, from tracefs", _sign(r"^# tracer: osnoise|sample_threshold: start "), lambda path, _: osnoise.read_tracefs(path)),
-    Format("rtla-hist", "rtla osnoise hist", _sign(r"^# RTLA osnoise histogram"), lambda path, _: osnoise.read_hist(path)),
-    Format("rtla-top", "rtla osnoise top -q", _sign(r"Operating System Noise|^\s*CPU Period\s+Runtime\s+Noise"), lambda path, _: osnoise.read_top(path)),
-    Format("sysjitter", "sysjitter --raw", _sign(r"^# n_interruptions:|^# cpu_mhz:"), lambda path, assumed: sysjitter.read(path, assumed.span_ns)),
-    Format("noise", "the simulator's noise file (lab convert --to noise)", _sign(r"^# Noise trace"), _read_noise),
+    Format(
+        "klog", "Tacet's flight log (tools/run --klog, /proc/tacet/klog)", _sign(r"\ATACETLOG"), _read_klog
+    ),
+    Format(
+        "osnoise",
+        "Linux's osnoise tracer, from tracefs",
+        _sign(
+            r"^# tracer: osnoise|sample_threshold: "
+            r"start "
+        ),
+        lambda path, _: osnoise.read_tracefs(path),
+    ),
+    Format(
+        "rtla-hist",
+        "rtla osnoise hist",
+        _sign(r"^# RTLA osnoise histogram"),
+        lambda path, _: osnoise.read_hist(path),
+    ),
+    Format(
+        "rtla-top",
+        "rtla osnoise top -q",
+        _sign(
+            r"Operating System Noise|^\s*CPU "
+            r"Period\s+Runtime\s+Noise"
+        ),
+        lambda path, _: osnoise.read_top(path),
+    ),
+    Format(
+        "sysjitter",
+        "sysjitter --raw",
+        _sign(
+            r"^# n_interruptions:|^# "
+            r"cpu_mhz:"
+        ),
+        lambda path, assumed: sysjitter.read(path, assumed.span_ns),
+    ),
+    Format(
+        "noise", "the simulator's noise file (lab convert --to noise)", _sign(r"^# Noise trace"), _read_noise
+    ),
     Format("phase", "apps/phase", _sign(r"^# (Phase durations|grain_ns)"), _read_phase),
-    Format("selfish", "apps/selfish, netgauge -x noise -m selfish", _sign(r"^# (Benchmark Method|Minimal cycle length|Time \[ns\]|Measurement period)"), _read_selfish),
+    Format(
+        "selfish",
+        "apps/selfish, netgauge -x noise -m selfish",
+        _sign(
+            r"^# (Benchmark Method|Minimal cycle length|Time \[ns\]|Measurement "
+            r"period)"
+        ),
+        _read_selfish,
+    ),
     Format("fwq", "apps/fwq, the public FWQ", _sign(r"^# (FWQ|work_bits)"), _read_fwq),
-    Format("ftq", "apps/ftq, the public FTQ", _sign(r"^# *(Frequency|quantum_ns|Ticks per ns|Total count|octave|Octave)"), _read_ftq),
-)  # fmt: skip
+    Format(
+        "ftq",
+        "apps/ftq, the public FTQ",
+        _sign(
+            r"^# *(Frequency|quantum_ns|Ticks per ns|Total "
+            r"count|octave|Octave)"
+        ),
+        _read_ftq,
+    ),
+)
 
 NAMES = tuple(known.name for known in FORMATS)
 
@@ -224,7 +336,8 @@ def _by_name(name: str) -> Format:
 
 
 def detect(path: Path | str) -> str:
-    """The name of a file's format. FormatError if it is none or could be several, OSError if it cannot be read."""
+    """The name of a file's format. FormatError if it is none or could be several, OSError if it cannot be
+    read."""
     with Path(path).open("rb") as file:
         head = file.read(HEAD_BYTES)
     if not head:
@@ -241,9 +354,15 @@ def detect(path: Path | str) -> str:
             if len(words) == 1:
                 return "fwq"
             if len(words) == 2:
-                raise FormatError(f"{path}:{number}: two columns and no header that tells what they are; say --format ftq, selfish or noise")
+                raise FormatError(
+                    f"{path}:{number}: two columns and no header that says what they are; say --format ftq, "
+                    "selfish or noise"
+                )
         break
-    raise FormatError(f"{path}:1: none of the formats that the lab reads: {', '.join(NAMES)}; --format says which if you know better")
+    raise FormatError(
+        f"{path}:1: none of the formats that the lab reads: {', '.join(NAMES)}; --format says which if you "
+        "know better"
+    )
 
 
 def read(path: Path | str, assumed: Assumed = NOTHING) -> list[Trace]:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Selfish detour data: reader and figures.
 
-Reads the files of `apps/selfish` and of netgauge's noise benchmark: `#` lines, then `start duration` of each detour in
-ns, the duration without the loop's own time, at the end the overhead and the period as `#` lines [Beckman06 §3].
-A file without a single detour is what a silent kernel leaves, and is read like any other.
+Reads the files of `apps/selfish` and of netgauge's noise benchmark: `#` lines, then `start duration` of each
+detour in ns, the duration without the loop's own time, at the end the overhead and the period as `#` lines
+[Beckman06 §3]. A file without a single detour is what a silent kernel leaves, and is read like any other.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -72,7 +73,9 @@ def _block(name: str, block: Block) -> SelfishData:
     check_rising(name, block.rows, 0, LAYOUT)
     seconds = header_number(header, "Measurement period")
     if not seconds or seconds >= SECONDS_MOST:
-        raise SelfishError(f"{name}: no '# Measurement period' in seconds: the end of the data is missing or damaged")
+        raise SelfishError(
+            f"{name}: no '# Measurement period' in seconds: the end of the data is missing or damaged"
+        )
     found = header_whole(header, "Detours")
     if found is not None and found < listed:
         raise SelfishError(f"{name}: {listed} detours where the header says {found}")
@@ -92,7 +95,10 @@ def _block(name: str, block: Block) -> SelfishData:
 
 
 def _blocks(name: str, parts: Iterator[Comment | Rows]) -> list[SelfishData]:
-    found = [_block(name, block) for block in blocks(parts, LAYOUT, lambda text: text.startswith("Measurement period"))]
+    found = [
+        _block(name, block)
+        for block in blocks(parts, LAYOUT, lambda text: text.startswith("Measurement period"))
+    ]
     if not found:
         raise SelfishError(f"{name}: empty; {LAYOUT.right}")
     return found
@@ -113,7 +119,7 @@ def summarise(data: SelfishData) -> SelfishSummary:
     rising = np.sort(data.duration_ns)
     listed = len(rising)
     if data.found > listed and data.overhead_ratio is None:
-        raise SelfishError(f"{data.name}: {data.found} detours, {listed} listed, and no overhead told")
+        raise SelfishError(f"{data.name}: {data.found} detours, {listed} listed, and no overhead stated")
     return SelfishSummary(
         detours=data.found,
         detours_per_second=data.found * 1e9 / data.period_ns,
@@ -121,5 +127,7 @@ def summarise(data: SelfishData) -> SelfishSummary:
         mean_ns=float(rising.mean()) if listed else 0.0,
         maximum_ns=float(rising[-1]) if listed else 0.0,
         quantiles_ns={name: quantile(rising, part) if listed else 0.0 for name, part in QUANTILES.items()},
-        noise_ratio=float(data.overhead_ratio or 0.0) if data.found > listed else float(rising.sum()) / data.period_ns,
+        noise_ratio=float(data.overhead_ratio or 0.0)
+        if data.found > listed
+        else float(rising.sum()) / data.period_ns,
     )

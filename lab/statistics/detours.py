@@ -18,7 +18,8 @@ PERCENTILES = {"median": 500_000, "p90": 900_000, "p99": 990_000, "p99.9": 999_0
 
 @dataclass(frozen=True)
 class DetourFigures:
-    """One trace's figures; lengths in ns, None where the source does not tell them or where there is no detour."""
+    """One trace's figures; lengths in ns, None where the source does not have them or where there is no
+    detour."""
 
     detours: int
     per_second: float
@@ -30,16 +31,20 @@ class DetourFigures:
 
 
 def noise_ratio(trace: Trace) -> float:
-    """The share of the measured time that detours took, from 0 to 1 [Beckman06 §3.3, Table 4]. A detour that the method's threshold hides
-    is in no ratio: two ratios compare only with the same threshold. StatisticsError if the source tells no lengths."""
+    """The share of the measured time that detours took, from 0 to 1 [Beckman06 §3.3, Table 4]. A detour that
+    the method's threshold hides is in no ratio: two ratios compare only with the same threshold.
+    StatisticsError if the source has no lengths."""
     if not trace.durations_known and trace.detours:
-        raise StatisticsError(f"{trace.source}: the {trace.format} format tells when detours came, not how long they took")
+        raise StatisticsError(
+            f"{trace.source}: the {trace.format} format says when detours came, not how long they took"
+        )
     return trace.noise_ns / trace.span_ns
 
 
 def detour_figures(trace: Trace) -> DetourFigures:
-    """Count, rate (per second of measured time), ratio, and lengths of the listed detours: minimum, mean, percentiles (the smallest
-    length that so many do not exceed, as apps/include/order.h has it), maximum [Beckman06 Table 4]."""
+    """Count, rate (per second of measured time), ratio, and lengths of the listed detours: minimum, mean,
+    percentiles (the smallest length that so many do not exceed, as apps/include/order.h has it), maximum
+    [Beckman06 Table 4]."""
     known = trace.durations_known and trace.listed > 0
     rising = np.sort(trace.duration_ns) if known else trace.duration_ns
     maximum = float(rising[-1]) if known else None

@@ -24,16 +24,20 @@ class Spectrum:
 
 
 def spectrum(series: np.ndarray, step_ns: float) -> Spectrum:
-    """The discrete Fourier spectrum of a series with one value every `step_ns` (FTQ: lost operations or counts, a quantum apart).
+    """The discrete Fourier spectrum of a series with one value every `step_ns` (FTQ: lost operations or
+    counts, a quantum apart).
 
-    A = 2|X_k|/n, so that a sinusoid of amplitude a with a whole number of periods gives a at its frequency. Sampling every q limits what can be
-    seen: nothing above 1/(2q) (a 1 ms quantum: 500 Hz), and noise faster than that appears at a lower frequency that it has not,
-    or, if it comes in every quantum, lowers all counts and vanishes [Hoefler10 §II]. Two frequencies closer than 1/(n q) are one. FTQ
-    only: samples of FWQ are not equally far apart, as each detour shifts the next one. Needs 4 values; StatisticsError otherwise.
+    A = 2|X_k|/n, so that a sinusoid of amplitude a with a whole number of periods gives a at its frequency.
+    Sampling every q limits what can be seen: nothing above 1/(2q) (a 1 ms quantum: 500 Hz), and noise faster
+    than that appears at a lower frequency that it has not, or, if it comes in every quantum, lowers all
+    counts and vanishes [Hoefler10 §II]. Two frequencies closer than 1/(n q) are one. FTQ only: samples of FWQ
+    are not equally far apart, as each detour shifts the next one. Needs 4 values; StatisticsError otherwise.
     """
     n = len(series)
     if n < 4 or not step_ns > 0:
-        raise StatisticsError(f"a spectrum of {n} values, {step_ns:g} ns apart; it needs 4 values and a positive distance")
+        raise StatisticsError(
+            f"a spectrum of {n} values, {step_ns:g} ns apart; it needs 4 values and a positive distance"
+        )
     values = np.asarray(series, dtype=np.float64)
     transformed = np.fft.rfft(values - values.mean())
     amplitude = 2.0 * np.abs(transformed) / n
@@ -45,7 +49,8 @@ def spectrum(series: np.ndarray, step_ns: float) -> Spectrum:
 
 @dataclass(frozen=True)
 class Peak:
-    """A frequency that stands out; `chance` is the probability that white noise of the same variance had a peak so high anywhere."""
+    """A frequency that stands out; `chance` is the probability that white noise of the same variance had a
+    peak so high anywhere."""
 
     frequency_hz: float
     amplitude: float
@@ -55,8 +60,9 @@ class Peak:
 def peaks(found: Spectrum, most: int = 5, chance: float = 1e-3) -> list[Peak]:
     """The highest local maxima that white noise would show with at most `chance`, highest first.
 
-    For white noise each power over the mean power is exponentially distributed, so that the highest of M exceeds z with 1 - (1 - e^-z)^M. The
-    mean includes the peaks themselves, which makes the test stricter than its level. A periodic series of short pulses has a peak at each multiple.
+    For white noise each power over the mean power is exponentially distributed, so that the highest of M
+    exceeds z with 1 - (1 - e^-z)^M. The mean includes the peaks themselves, which makes the test stricter
+    than its level. A periodic series of short pulses has a peak at each multiple.
     """
     power = found.amplitude**2
     if not power.any():
@@ -76,11 +82,16 @@ def peaks(found: Spectrum, most: int = 5, chance: float = 1e-3) -> list[Peak]:
 
 
 def series_of(trace: Trace, step_ns: float) -> np.ndarray:
-    """The ns that detours took in each step of `step_ns`, by where they start; the last, broken step is left out. StatisticsError without
-    starts and lengths."""
+    """The ns that detours took in each step of `step_ns`, by where they start; the last, broken step is left
+    out. StatisticsError without starts and lengths."""
     if not trace.complete or not 0 < step_ns <= trace.listed_span_ns:
-        raise StatisticsError(f"{trace.source}: no series in steps of {step_ns:g} ns; starts and lengths must be known, and the step within the measured time")
-    steps = int(trace.listed_span_ns / step_ns * (1 + 1e-12))  # a whole number that rounding has made a bit smaller is one
+        raise StatisticsError(
+            f"{trace.source}: no series in steps of {step_ns:g} ns; starts and lengths must be known, and "
+            "the step within the measured time"
+        )
+    steps = int(
+        trace.listed_span_ns / step_ns * (1 + 1e-12)
+    )  # a whole number that rounding has made a bit smaller is one
     at = (trace.start_ns // step_ns).astype(np.int64)
     inside = at < steps
     return np.bincount(at[inside], weights=trace.duration_ns[inside], minlength=steps)

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Take the kernel proper (vmlinux, an ELF file) out of a compressed Linux kernel: extract.py VMLINUZ VMLINUX.
 
-QEMU starts the ELF by its PVH note, as it starts Tacet. The guest then does not decompress 60 MB itself, which
-takes an emulated CPU longer than all the rest of the boot. Fields: Documentation/arch/x86/boot.rst in Linux.
+QEMU starts the ELF by its PVH note, as it starts Tacet. The guest then does not decompress 60 MB itself,
+which takes an emulated CPU longer than all the rest of the boot. Fields: Documentation/arch/x86/boot.rst in
+Linux.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 
 SETUP_SECTORS = 0x1F1
 SIGNATURE = 0x202
-PAYLOAD = 0x248  # offset behind the setup code and length, two words
+PAYLOAD = 0x248  # offset after the setup code and length, two words
 
 ELF = b"\x7fELF"
 

@@ -19,11 +19,11 @@ from lab.cli import dispatch as lab  # noqa: E402
 @pytest.mark.parametrize(
     ("suffix", "text", "lines"),
     [
-        (".c", "/* a\n * b\n */\n\nint x; /* c */\n// d\n  \nchar *s = \"// no /* comment\";\n", 2),
+        (".c", '/* a\n * b\n */\n\nint x; /* c */\n// d\n  \nchar *s = "// no /* comment";\n', 2),
         (".h", "#ifndef A // guard\n#define A '\"' /* x */\n#endif\n", 3),
         (".c", "int a; /* one\ntwo */ int b;\n", 2),
-        (".asm", "; all comment\n  mov eax, 1 ; more\n\nmsg: db \"a;b\"\n", 2),
-        (".S", "#include \"x.h\"\n// y\n nop\n", 2),
+        (".asm", '; all comment\n  mov eax, 1 ; more\n\nmsg: db "a;b"\n', 2),
+        (".S", '#include "x.h"\n// y\n nop\n', 2),
         (".s", "# y\n nop # z\n", 1),
     ],
 )
@@ -93,4 +93,6 @@ def test_the_command_prints_the_tree_it_is_in(capsys: pytest.CaptureFixture[str]
     assert lab.main(["sloc"], out=out) == 0
     assert "\narch/x86_64 " in out.getvalue() and "\nsilent core " in out.getvalue()
     assert lab.main(["sloc", "--tree", str(tmp_path)]) == 1
-    assert capsys.readouterr().err == f"lab sloc: {tmp_path}: no folder kernel/; this is not the kernel's tree\n"
+    assert (
+        capsys.readouterr().err == f"lab sloc: {tmp_path}: no folder kernel/; this is not the kernel's tree\n"
+    )

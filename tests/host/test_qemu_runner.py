@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""tools/qemu and tools/run, without QEMU: a machine's description, how a run ended, what is in the Linux node's memory.
+"""tools/qemu and tools/run, without QEMU: a machine's description, how a run ended, what is in the Linux
+node's memory.
 
-A small shell script stands in for QEMU where a run is needed: it gets the same options and writes to the same ports.
+A small shell script stands in for QEMU where a run is needed: it gets the same options and writes to the same
+ports.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from qemu import Machine, Program  # noqa: E402
 
 
 def kernel_words(line: str) -> list[str]:
-    """The kernel's rules: blanks part words, quotes keep blanks, a backslash takes the next character as it is."""
+    """The kernel's rules: blanks part words, quotes keep blanks, a backslash takes the next character as it
+    is."""
     words: list[str] = []
     word: str | None = None
     quoted = False
@@ -45,7 +48,19 @@ def kernel_words(line: str) -> list[str]:
     return words if word is None else [*words, word]
 
 
-ARGUMENTS = ["", "-n", "a b", 'say "x"', "back\\slash", "tab\there", "--", "ends\\", "ünï", "new\nline", "$HOME;`x`"]
+ARGUMENTS = [
+    "",
+    "-n",
+    "a b",
+    'say "x"',
+    "back\\slash",
+    "tab\there",
+    "--",
+    "ends\\",
+    "ünï",
+    "new\nline",
+    "$HOME;`x`",
+]
 
 
 @pytest.mark.parametrize("word", ARGUMENTS)
@@ -78,13 +93,19 @@ def test_nul_in_an_argument_is_refused() -> None:
         ('tacet: exit status=1\ntacet: stop status=70 reason="a \\"b\\" c"\n', ("stop", 70, 'a "b" c')),
     ],
 )
-def test_the_last_line_tells_how_it_ended(console: str, end: tuple[str, int, str]) -> None:
+def test_the_last_line_reports_how_it_ended(console: str, end: tuple[str, int, str]) -> None:
     assert qemu.parse_end(console) == end
 
 
 @pytest.mark.parametrize(
     "console",
-    ["", "tacet: exit status=", "tacet: exit status=256\n", "xtacet: exit status=1\n", "tacet: exit status=-1\n"],
+    [
+        "",
+        "tacet: exit status=",
+        "tacet: exit status=256\n",
+        "xtacet: exit status=1\n",
+        "tacet: exit status=-1\n",
+    ],
 )
 def test_anything_else_is_no_status(console: str) -> None:
     outcome, status, reason = qemu.parse_end(console)
@@ -181,7 +202,10 @@ def test_linux_gets_the_same_arguments_and_environment(app: Path, busybox: None)
     archive = qemu.initramfs(Program(app, ["%s|", *ARGUMENTS], {"A": "1 'x'"}), tuned=False)
     # The shell of the node reads the file; here the words go to printf instead of the program.
     script = command_of(archive).replace("/bin/busybox env -i 'A=1 '\"'\"'x'\"'\"'' app", "printf")
-    assert subprocess.run(["sh", "-c", script], capture_output=True, text=True).stdout == "|".join(ARGUMENTS) + "|"
+    assert (
+        subprocess.run(["sh", "-c", script], capture_output=True, text=True).stdout
+        == "|".join(ARGUMENTS) + "|"
+    )
 
 
 def test_only_the_tuned_node_binds_the_program(app: Path, busybox: None) -> None:
@@ -244,7 +268,9 @@ def test_output_comes_while_the_program_runs(fake) -> None:
 
 
 def test_large_output_is_whole(fake) -> None:
-    result = fake("head -c 3000000 /dev/zero >$ports/stdout.out; echo 'tacet: exit status=0' >$ports/console.out")
+    result = fake(
+        "head -c 3000000 /dev/zero >$ports/stdout.out; echo 'tacet: exit status=0' >$ports/console.out"
+    )
     assert result.status == 0 and len(result.stdout) == 3000000
 
 
@@ -264,12 +290,12 @@ def test_a_slow_reader_does_not_hold_the_machine_up(fake) -> None:
 
 
 def test_a_reader_that_goes_away_ends_the_machine(fake) -> None:
-    def gone(chunk: bytes) -> None:
+    def closed(chunk: bytes) -> None:
         raise BrokenPipeError
 
     begun = time.monotonic()
     with pytest.raises(BrokenPipeError):
-        fake("echo one >$ports/stdout.out; exec sleep 60", on_stdout=gone)
+        fake("echo one >$ports/stdout.out; exec sleep 60", on_stdout=closed)
     assert time.monotonic() - begun < 10
 
 
@@ -304,18 +330,25 @@ def test_input_comes_after_the_kernels_first_word(fake, tmp_path: Path) -> None:
     assert result.stdout == b"one\ntwo\n\x04"
 
 
-def test_files_become_an_archive_with_the_program(fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_become_an_archive_with_the_program(
+    fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(qemu.paths, "BUILD", tmp_path / "build")
     (tmp_path / "files" / "etc").mkdir(parents=True)
     (tmp_path / "files" / "etc" / "motd").write_text("hi")
     result = fake("true", files=tmp_path / "files")
     archive = Path(result.command[result.command.index("-initrd") + 1])
-    assert [entry.name for entry in cpio.unpack(archive.read_bytes())] == ["bin", "bin/app", "etc", "etc/motd"]
+    assert [entry.name for entry in cpio.unpack(archive.read_bytes())] == [
+        "bin",
+        "bin/app",
+        "etc",
+        "etc/motd",
+    ]
     assert "app=/bin/app" in result.command[result.command.index("-append") + 1]
 
 
 def test_the_flight_log_is_a_fourth_port_into_a_file(fake, tmp_path: Path) -> None:
-    """The ports before it stay as they are, and what an earlier run has left in the file is gone."""
+    """The ports before it stay as they are, and what an earlier run has left in the file is removed."""
     kept = tmp_path / "a,b.bin"
     kept.write_bytes(b"of an earlier run")
     result = fake('echo "$@" >$ports/stdout.out', klog=kept, options="quiet")
@@ -352,13 +385,21 @@ def test_each_linux_has_its_own_kernel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variant: str, folder: str
 ) -> None:
     monkeypatch.setattr(qemu.paths, "BUILD", tmp_path)
-    with pytest.raises(qemu.RunnerError, match=rf"no Linux kernel in .*/{folder}/vmlinuz; ports/linux/fetch.sh"):
+    with pytest.raises(
+        qemu.RunnerError, match=rf"no Linux kernel in .*/{folder}/vmlinuz; ports/linux/fetch.sh"
+    ):
         qemu.run_linux(tmp_path / "app", variant=variant)
 
 
 def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "kernel").touch()
-    command = [sys.executable, str(ROOT / "tools" / "run"), "--kernel", str(tmp_path / "kernel"), "no-such-app"]
+    command = [
+        sys.executable,
+        str(ROOT / "tools" / "run"),
+        "--kernel",
+        str(tmp_path / "kernel"),
+        "no-such-app",
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2
     assert re.fullmatch(r"tools/run: no such program: no-such-app\n", done.stderr)
@@ -366,7 +407,7 @@ def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:
 
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):
-    """tools/run in this process, with a run that ends as told; gives its status, stdout and stderr."""
+    """tools/run in this process, with a run that ends as given; gives its status, stdout and stderr."""
     loader = importlib.machinery.SourceFileLoader("tacet_run", str(ROOT / "tools" / "run"))
     spec = importlib.util.spec_from_loader("tacet_run", loader)
     assert spec is not None
@@ -375,10 +416,14 @@ def command(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):
     loader.exec_module(module)
 
     def run(outcome: qemu.Outcome, status: int | None, reason: str = "") -> tuple[int, str, str]:
-        def ended(app: Path, args: list[str], *, on_stdout: qemu.Sink, on_stderr: qemu.Sink, **_) -> qemu.Result:
+        def ended(
+            app: Path, args: list[str], *, on_stdout: qemu.Sink, on_stderr: qemu.Sink, **_
+        ) -> qemu.Result:
             on_stdout(b"out")
             on_stderr(b"err\n")
-            return qemu.Result(status, outcome, reason, "tacet: console\n", b"out", b"err\n", ["qemu", "a b"], 1.0)
+            return qemu.Result(
+                status, outcome, reason, "tacet: console\n", b"out", b"err\n", ["qemu", "a b"], 1.0
+            )
 
         monkeypatch.setattr(qemu, "run_tacet", ended)
         monkeypatch.setattr(qemu, "check_program", lambda app: None)
@@ -395,7 +440,11 @@ def test_the_programs_status_and_output_are_the_commands(command) -> None:
 
 
 def test_a_stopped_node_gives_its_reason_and_status(command) -> None:
-    assert command("stop", 64, "no such option") == (64, "out", "err\ntools/run: the node stopped: no such option\n")
+    assert command("stop", 64, "no such option") == (
+        64,
+        "out",
+        "err\ntools/run: the node stopped: no such option\n",
+    )
 
 
 @pytest.mark.parametrize(("outcome", "code"), [("timeout", 124), ("no-status", 125), ("qemu-failed", 125)])

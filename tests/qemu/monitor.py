@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Speak to a running QEMU: a machine protocol (QMP) client for tests that do something to the machine from outside.
+"""Speak to a running QEMU: a machine protocol (QMP) client for tests that do something to the machine from
+outside.
 
     with Monitor(folder, script) as monitor:
         result = run_tacet(..., qemu_options=monitor.options, on_console=monitor.at(b"exit status"))
     monitor.check()
 
-`script(monitor)` runs in a thread of its own once `monitor.go` was called, or the watched output has come; what it raises,
-check() raises again. Every wait is bounded.
+`script(monitor)` runs in a thread of its own once `monitor.go` was called, or the watched output has come;
+what it raises, check() raises again. Every wait is bounded.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class Monitor:
             self._next()
 
     def quit(self) -> None:
-        """End QEMU, which may be gone before it answers."""
+        """End QEMU, which may have ended before it answers."""
         try:
             self.command("quit")
         except (OSError, EOFError):
@@ -96,7 +97,7 @@ class Monitor:
     def _next(self) -> dict[str, Any]:
         line = self._lines.readline()
         if not line:
-            raise EOFError("QEMU has gone")
+            raise EOFError("QEMU has ended")
         answer: dict[str, Any] = json.loads(line)
         if "event" in answer:
             self.events.append(answer["event"])
@@ -123,5 +124,5 @@ class Monitor:
             self._next()
             self.command("qmp_capabilities")
             self._script(self)
-        except BaseException as error:  # noqa: BLE001: check() raises it again in the test
+        except BaseException as error:  # check() raises it again in the test
             self._error = error

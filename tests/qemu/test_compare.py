@@ -75,7 +75,11 @@ def test_a_tuned_linux_has_figures_or_a_reason_why_not(comparison: Comparison) -
 
 
 def test_both_noises_stand_side_by_side(comparison: Comparison) -> None:
-    header = next(line for line in comparison.printed.splitlines() if "Tacet" in line and "Linux" in line and "…" not in line)
+    header = next(
+        line
+        for line in comparison.printed.splitlines()
+        if "Tacet" in line and "Linux" in line and "…" not in line
+    )
     assert header.index("Tacet") < header.index("Linux")
     assert re.search(r"disturbed quanta\s+0 of 500\s+\d+ of 500", comparison.printed), comparison.printed
     assert (comparison.folder / "ftq.png").read_bytes().startswith(b"\x89PNG")

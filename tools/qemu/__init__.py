@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run programs on nodes in QEMU: the one place that knows how. Imported by tools/run, the tests and the benchmarks.
+"""Run programs on nodes in QEMU: the one place that knows how. Imported by tools/run, the tests and the
+benchmarks.
 
-`run_tacet` runs a program on a Tacet node, `run_linux` runs the same file on a Linux node: the same machine, CPU,
-memory and serial ports. `run_machine` starts a machine that finds its kernel on a disk. All three wait for the
-machine to switch itself off, within a time limit, and return a `Result`; `RunnerError` says why a run cannot begin.
+`run_tacet` runs a program on a Tacet node, `run_linux` runs the same file on a Linux node: the same machine,
+CPU, memory and serial ports. `run_machine` starts a machine that finds its kernel on a disk. All three wait
+for the machine to switch itself off, within a time limit, and return a `Result`; `RunnerError` says why a run
+cannot begin.
 
 A run is described by a few small records, and each keyword of the three functions is a field of one of them:
 
@@ -30,10 +32,34 @@ from .tacet import TacetNode, quote, tacet_command_line
 from .version import qemu_binary, qemu_major
 
 __all__ = [
-    "BUILD", "BUSYBOX", "DETERMINISTIC", "KERNEL", "ROOT",
-    "DirectBoot", "LinuxNode", "Machine", "Outcome", "Program", "Result", "RunnerError", "Sink", "TacetNode", "Watch",
-    "check_program", "clock_options", "find_program", "initramfs", "parse_end", "qemu_binary", "qemu_major", "quote",
-    "run", "run_linux", "run_machine", "run_tacet", "tacet_command_line",
+    "BUILD",
+    "BUSYBOX",
+    "DETERMINISTIC",
+    "KERNEL",
+    "ROOT",
+    "DirectBoot",
+    "LinuxNode",
+    "Machine",
+    "Outcome",
+    "Program",
+    "Result",
+    "RunnerError",
+    "Sink",
+    "TacetNode",
+    "Watch",
+    "check_program",
+    "clock_options",
+    "find_program",
+    "initramfs",
+    "parse_end",
+    "qemu_binary",
+    "qemu_major",
+    "quote",
+    "run",
+    "run_linux",
+    "run_machine",
+    "run_tacet",
+    "tacet_command_line",
 ]
 
 
@@ -48,8 +74,8 @@ def run_tacet(app: Path | None, args: Sequence[str] = (), **settings: Any) -> Re
 def run_linux(app: Path, args: Sequence[str] = (), **settings: Any) -> Result:
     """Run the same program on a Linux node. `settings` are fields of LinuxNode, Program, Machine and Watch.
 
-    `stdin` is a file in the node's memory, empty if not given. CPUs, QEMU and the time limit have other defaults
-    than on Tacet: `machine_defaults`.
+    `stdin` is a file in the node's memory, empty if not given. CPUs, QEMU and the time limit have other
+    defaults than on Tacet: `machine_defaults`.
     """
     given = {name: value for name, value in settings.items() if value is not None}
     defaults = {"time_limit": 120.0, **machine_defaults(settings.get("variant", "stock"))}
@@ -60,7 +86,7 @@ def run_linux(app: Path, args: Sequence[str] = (), **settings: Any) -> Result:
 
 
 def run_machine(qemu_options: Sequence[str], **settings: Any) -> Result:
-    """Run a machine whose firmware finds the kernel on a disk or CD that `qemu_options` name. `settings` are fields
-    of Machine and Watch."""
+    """Run a machine whose firmware finds the kernel on a disk or CD that `qemu_options` name. `settings` are
+    fields of Machine and Watch."""
     machine, watch = split({"qemu_options": qemu_options, **settings}, Machine, Watch)
     return run(machine, watch)

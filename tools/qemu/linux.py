@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A Linux node: Debian's kernel, an initramfs with busybox and the program, and a first process that runs it."""
+"""A Linux node: Debian's kernel, an initramfs with busybox and the program, and a first process that runs
+it."""
 
 from __future__ import annotations
 
@@ -16,9 +17,9 @@ from .machine import DirectBoot, Machine
 from .program import Program
 from .result import RunnerError
 
-# The Linux node as Debian installs it, and as somebody sets it up who wants CPU 1 for one program: no tick, no
-# callbacks, no interrupts, no timers of the watchdogs there. `tsc=reliable` is what lets the tick stop at all: QEMU's
-# CPU promises no constant TSC, and an unstable clock keeps the tick of a nohz_full CPU running.
+# The Linux node as Debian installs it, and as somebody sets it up who wants CPU 1 for one program: no tick,
+# no callbacks, no interrupts, no timers of the watchdogs there. `tsc=reliable` is what lets the tick stop at
+# all: QEMU's CPU promises no constant TSC, and an unstable clock keeps the tick of a nohz_full CPU running.
 LINUX_STOCK = "console=ttyS0 quiet"
 LINUX_TUNED = (
     LINUX_STOCK + " nohz_full=1 isolcpus=nohz,domain,managed_irq,1 rcu_nocbs=1 rcu_nocb_poll irqaffinity=0"
@@ -53,8 +54,8 @@ Variant = Literal["stock", "tuned", "rt"]
 
 
 def machine_defaults(variant: Variant) -> dict[str, Any]:
-    """What a machine has where the caller does not choose: `tuned` needs a second CPU for the kernel's own work, and
-    a QEMU that runs two under icount."""
+    """What a machine has where the caller does not choose: `tuned` needs a second CPU for the kernel's own
+    work, and a QEMU that runs two under icount."""
     return {"cpus": 2, "qemu": "newest"} if variant == "tuned" else {"cpus": 1, "qemu": "system"}
 
 
@@ -62,14 +63,14 @@ def machine_defaults(variant: Variant) -> dict[str, Any]:
 class LinuxNode:
     """The software of a Linux node.
 
-    variant   `stock`: Debian's kernel, untouched, on one CPU. `rt`: the same with PREEMPT_RT. `tuned`: two CPUs, of
-              which CPU 1 is kept free of the kernel's work; the program is bound to it
+    variant   `stock`: Debian's kernel, untouched, on one CPU. `rt`: the same with PREEMPT_RT. `tuned`: two
+              CPUs, of which CPU 1 is kept free of the kernel's work; the program is bound to it
     kernel    another kernel
     options   kernel options, as they are
 
-    Under icount, `tuned` needs QEMU 10: on 7.2, Linux hangs with two CPUs. Count interrupts there, not gaps in time:
-    the CPUs take turns and share one clock, so CPU 0's tick passes as lost time on CPU 1, which itself takes no
-    interrupt. A single CPU (`stock`) has no such flaw.
+    Under icount, `tuned` needs QEMU 10: on 7.2, Linux hangs with two CPUs. Count interrupts there, not gaps
+    in time: the CPUs take turns and share one clock, so CPU 0's tick passes as lost time on CPU 1, which
+    itself takes no interrupt. A single CPU (`stock`) has no such flaw.
     """
 
     variant: Variant = "stock"

@@ -4,7 +4,8 @@
     COM1   the kernel's console; its last line says how the run ended (result.py)
     COM2   the program's standard output, byte by byte; its standard input comes in here
     COM3   the program's standard error
-    COM4   the flight log, where it is kept: at its end a Tacet node sends it there, and QEMU writes it into a file
+    COM4   the flight log, where it is kept: at its end a Tacet node sends it there, and QEMU writes it into a
+           file
 
 A `Machine` says nothing about the first three: they belong to a run, which connects them (streams.py).
 """
@@ -20,7 +21,8 @@ from . import version
 
 
 def clock_options(icount: int | None) -> list[str]:
-    """QEMU's options for time. A number is a deterministic run in which one instruction takes 2**icount ns."""
+    """QEMU's options for time. A number is a deterministic run in which one instruction takes 2**icount
+    ns."""
     if icount is None:
         return []
     return ["-icount", f"shift={icount},sleep=off", "-seed", "1", "-rtc", "base=2026-01-01,clock=vm"]
@@ -31,7 +33,8 @@ DETERMINISTIC = clock_options(0)
 
 @dataclass(frozen=True)
 class DirectBoot:
-    """QEMU loads the kernel itself (`-kernel`): the kernel, its command line, and a boot module or initramfs."""
+    """QEMU loads the kernel itself (`-kernel`): the kernel, its command line, and a boot module or
+    initramfs."""
 
     kernel: Path
     command_line: str
@@ -49,8 +52,8 @@ class Machine:
     cpus          virtual CPUs
     memory        as QEMU takes it: 256M, 2G
     cpu           QEMU's model of the CPU
-    icount        guest time is a function of the instructions executed, 2**icount ns for each, and a run prints the
-                  same digits each time; None: the host's time
+    icount        guest time is a function of the instructions executed, 2**icount ns for each, and a run
+                  prints the same digits each time; None: the host's time
     qemu          `system`, the installed QEMU, or `newest`, QEMU 10 where it is unpacked
     qemu_options  further options, after all others: devices, disks, a monitor
     boot          how it gets its kernel; None: the firmware looks for one on the devices
@@ -67,14 +70,21 @@ class Machine:
     com4: Path | None = None
 
     def cpu_model(self) -> str:
-        # QEMU 10's x2APIC ends a deterministic run with "Bad icount read" when a register of it that depends on the
-        # time is read; so such a machine has none.
+        # QEMU 10's x2APIC ends a deterministic run with "Bad icount read" when a register of it that depends
+        # on the time is read; so such a machine has none.
         return self.cpu if self.icount is None else f"{self.cpu},-x2apic"
 
     def command(self) -> list[str]:
         """QEMU's command line, without serial ports. RunnerError if there is no such QEMU."""
         return [
-            *(version.qemu_binary(self.qemu), "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
+            *(
+                version.qemu_binary(self.qemu),
+                "-nodefaults",
+                "-no-user-config",
+                "-no-reboot",
+                "-display",
+                "none",
+            ),
             *("-machine", "pc", "-accel", "tcg"),
             *("-cpu", self.cpu_model(), "-smp", str(self.cpus), "-m", self.memory),
             *clock_options(self.icount),

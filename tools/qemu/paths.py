@@ -18,7 +18,8 @@ ARCHIVES_MAX = 64
 
 
 def keep(name: str, content: bytes) -> Path:
-    """A file for QEMU, named by its content, so that a command that was shown works later. The newest ones stay."""
+    """A file for QEMU, named by its content, so that a command that was shown works later. The newest ones
+    stay."""
     folder = BUILD / "run"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{hashlib.sha256(content).hexdigest()[:16]}-{name}"

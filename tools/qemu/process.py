@@ -37,14 +37,22 @@ class Watch:
 
 
 class _Process:
-    """One QEMU process, its ports, and what came out of them. QEMU dies with this process, even if that is killed."""
+    """One QEMU process, its ports, and what came out of them. QEMU dies with this process, even if that is
+    killed."""
 
     def __init__(self, machine: Machine, folder: Path, watch: Watch) -> None:
         self.ports = Ports(folder)
         self.watch = watch
         self.received: dict[str, bytearray] = {name: bytearray() for name in (*Ports.NAMES, "qemu")}
         self.process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", *machine.command(), *self.ports.options(), *machine.com4_options()],
+            [
+                "setpriv",
+                "--pdeathsig",
+                "KILL",
+                *machine.command(),
+                *self.ports.options(),
+                *machine.com4_options(),
+            ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -69,8 +77,8 @@ class _Process:
     def wait(self, deadline: float, feed: Callable[[], None] | None) -> bool:
         """Read until the machine is off; False when it had to be killed because of the time.
 
-        `feed` is called at the kernel's first word: then it has set its ports up. A Linux that has panicked, and a
-        machine whose output nobody takes any more, are killed too.
+        `feed` is called at the kernel's first word: then it has set its ports up. A Linux that has panicked,
+        and a machine whose output nobody takes any more, are killed too.
         """
         ended = os.pidfd_open(self.process.pid)
         try:
@@ -121,12 +129,18 @@ class _Process:
         outcome, status, reason = parse_end(text["console"])
         returned = self.process.returncode
         if not in_time:
-            ended = "" if status is None else f" (the console reports {outcome} status={status}; the machine stayed on)"
+            ended = (
+                ""
+                if status is None
+                else f" (the console reports {outcome} status={status}; the machine stayed on)"
+            )
             outcome, status, reason = "timeout", None, f"no end within {self.watch.time_limit:g} s{ended}"
         elif outcome == "no-status" and returned not in (0, -signal.SIGKILL):
             outcome, reason = "qemu-failed", text["qemu"].strip() or f"QEMU ended with status {returned}"
         stdout, stderr = bytes(self.received["stdout"]), bytes(self.received["stderr"])
-        return Result(status, outcome, reason, text["console"], stdout, stderr, machine.shown_command(), seconds)
+        return Result(
+            status, outcome, reason, text["console"], stdout, stderr, machine.shown_command(), seconds
+        )
 
 
 def run(machine: Machine, watch: Watch, stdin: Path | None = None, feed: bool = False) -> Result:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The program of a run: its file, its arguments, what it finds on the node, and the mistakes that people make with it."""
+"""The program of a run: its file, its arguments, what it finds on the node, and the mistakes that people make
+with it."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ PT_INTERP = 3
 PROGRAM_HEADERS_MAX = 64
 
 _STATIC = (
-    "link it statically: gcc -static, g++ -static, gfortran -static, or libc/tacet-cc for musl (docs/porting.md)"
+    "link it statically: gcc -static, g++ -static, gfortran -static, or libc/tacet-cc for musl "
+    "(docs/porting.md)"
 )
 
 
@@ -44,7 +46,8 @@ class Program:
 
 
 def check_program(app: Path) -> None:
-    """Refuse what cannot run on a node, before one is started: RunnerError in one line that says what would be right.
+    """Refuse what cannot run on a node, before one is started: RunnerError in one line that says what would
+    be right.
 
     The node itself checks each byte of the headers; this is for the mistakes that people make.
     """

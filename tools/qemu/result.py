@@ -49,19 +49,23 @@ class Result:
 
 
 _END = re.compile(
-    r'^(?:tacet|linux): (exit|stop) status=(\d{1,3})(?: reason="((?:[^"\\]|\\.)*)")?\s*$',
-    re.MULTILINE,
+    r'^(?:tacet|linux): (exit|stop) status=(\d{1,3})(?: reason="((?:[^"\\]|\\.)*)")?\s*$', re.MULTILINE
 )
 
 
 def parse_end(console: str) -> tuple[Outcome, int | None, str]:
     """How a run ended, by the last line of its kind on the console.
 
-    `tacet: exit status=N`, `linux: exit status=N`: a program ended. `tacet: stop status=N reason="…"`: the node did.
+    `tacet: exit status=N`, `linux: exit status=N`: a program ended. `tacet: stop status=N reason="…"`: the
+    node did.
     """
     ends = [end for end in _END.finditer(console.replace("\r", "")) if int(end[2]) <= 255]
     if not ends:
         panic = re.search(r"Kernel panic - not syncing: .*", console)
-        return "no-status", None, panic[0].strip() if panic else "the machine switched itself off without a status"
+        return (
+            "no-status",
+            None,
+            panic[0].strip() if panic else "the machine switched itself off without a status",
+        )
     kind, status, reason = ends[-1].groups()
     return ("exit" if kind == "exit" else "stop"), int(status), re.sub(r"\\(.)", r"\1", reason or "")

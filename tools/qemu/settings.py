@@ -9,7 +9,8 @@ from typing import Any
 
 
 def split(settings: Mapping[str, Any], *kinds: type) -> list[Any]:
-    """One record of each kind from the settings that are its fields. A setting of None leaves the field's default.
+    """One record of each kind from the settings that are its fields. A setting of None leaves the field's
+    default.
 
     TypeError for a setting that is a field of none of them. No two kinds may share a field's name.
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The byte streams of a run: a machine's serial ports as FIFOs, and output handed on as it comes.
 
-Each port is a FIFO of the host that QEMU opens and the run reads as bytes come, so that a person sees output while
-the program runs and nothing is polled.
+Each port is a FIFO of the host that QEMU opens and the run reads as bytes come, so that a person sees output
+while the program runs and nothing is polled.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ FIFO_BYTES = 1 << 20
 class Ports:
     """The first three serial ports as FIFOs in a folder of their own.
 
-    This side holds a writing end of each until QEMU has ended, so that a reader sees the end of the stream exactly
-    then. The FIFOs are made as large as the system allows: a full one makes the guest's port wait for the host, so
-    that output would depend on the host's speed, and a guest that waits too long drops bytes.
+    This side holds a writing end of each until QEMU has ended, so that a reader sees the end of the stream
+    exactly then. The FIFOs are made as large as the system allows: a full one makes the guest's port wait for
+    the host, so that output would depend on the host's speed, and a guest that waits too long drops bytes.
     """
 
     NAMES = ("console", "stdout", "stderr")
@@ -64,7 +64,8 @@ class Ports:
         self.readers = {}
 
     def send_input(self, source: Path | None) -> None:
-        """Send a file and an end-of-transmission, which the kernel takes as the end of input, to the program."""
+        """Send a file and an end-of-transmission, which the kernel takes as the end of input, to the
+        program."""
         try:
             with (self.folder / "stdout.in").open("wb", buffering=0) as target:
                 if source is not None:

@@ -16,7 +16,8 @@ from .result import RunnerError
 
 
 def quote(word: str) -> str:
-    """One word of the Tacet command line, as the kernel's parser reads it: quotes only where they are needed."""
+    """One word of the Tacet command line, as the kernel's parser reads it: quotes only where they are
+    needed."""
     if "\0" in word:
         raise RunnerError("an argument cannot hold a NUL byte")
     if word and not any(c.isspace() or c in '"\\' for c in word):
@@ -38,7 +39,8 @@ class TacetNode:
     kernel    the kernel's file; None: the tree's own
     options   kernel options, as they are
     initrd    a boot module instead of the one that is made for the program
-    klog      a file for the flight log (`tools/lab klog` reads it); it stays empty if the node does not come to its end
+    klog      a file for the flight log (`tools/lab klog` reads it); it stays empty if the node does not come
+              to its end
     """
 
     kernel: Path | None = None
@@ -49,8 +51,8 @@ class TacetNode:
     def prepare(self, program: Program, machine: Machine) -> Machine:
         """The machine, ready to boot Tacet and to run the program. RunnerError if something is missing.
 
-        The boot module is `initrd` if given, an archive of the program's `files` and the program if there is a
-        folder, else the program itself.
+        The boot module is `initrd` if given, an archive of the program's `files` and the program if there is
+        a folder, else the program itself.
         """
         kernel = self.kernel or paths.KERNEL
         if not kernel.is_file():
@@ -62,10 +64,12 @@ class TacetNode:
             module, app_options = _archive(program, name)
         options = [*self._klog_options(), self.options, *app_options]
         if program.stdin is not None and program.stdin.is_file():
-            # A regular file arrives as it is, for the kernel knows its length; any other input ends at its first
-            # end-of-transmission.
+            # A regular file arrives as it is, for the kernel knows its length; any other input ends at its
+            # first end-of-transmission.
             options.append(f"stdin_bytes={program.stdin.stat().st_size}")
-        line = tacet_command_line(name, program.args, program.env, " ".join(filter(None, map(str.strip, options))))
+        line = tacet_command_line(
+            name, program.args, program.env, " ".join(filter(None, map(str.strip, options)))
+        )
         return replace(machine, boot=DirectBoot(kernel, line, module), com4=self.klog)
 
     def _klog_options(self) -> list[str]:

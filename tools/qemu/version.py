@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which QEMU runs a machine, and its version. The accelerator is always TCG: the clock is exact only there."""
+"""Which QEMU runs a machine, and its version. The accelerator is always TCG: the clock is exact only
+there."""
 
 from __future__ import annotations
 
