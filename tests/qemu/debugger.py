@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
-WAIT_SECONDS = 30.0
+from connection import WAIT_SECONDS, connect
 
 
 class Debugger:
@@ -77,17 +76,7 @@ class Debugger:
 
     def _run(self) -> None:
         try:
-            deadline = time.monotonic() + WAIT_SECONDS
-            self._socket = socket.socket(socket.AF_UNIX)
-            self._socket.settimeout(WAIT_SECONDS)
-            while True:
-                try:
-                    self._socket.connect(str(self._path))
-                    break
-                except OSError:
-                    if time.monotonic() > deadline:
-                        raise
-                    time.sleep(0.02)
+            self._socket = connect(self._path)
             self._ask("vCont?", "vCont;c")
             self._ask(f"Z1,{self._stop_at:x},1", "OK")
             self._ask("vCont;c", "T05")

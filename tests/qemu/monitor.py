@@ -15,12 +15,11 @@ from __future__ import annotations
 import json
 import socket
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-WAIT_SECONDS = 30.0
+from connection import WAIT_SECONDS, connect
 
 
 class Monitor:
@@ -108,18 +107,7 @@ class Monitor:
             self._go.wait()
             if self._ended:
                 raise AssertionError("the machine ended before its time had come")
-            deadline = time.monotonic() + WAIT_SECONDS
-            self._socket = socket.socket(socket.AF_UNIX)
-            self._socket.settimeout(WAIT_SECONDS)
-            # QEMU listens before the guest's first instruction.
-            while True:
-                try:
-                    self._socket.connect(str(self._path))
-                    break
-                except OSError:
-                    if time.monotonic() > deadline:
-                        raise
-                    time.sleep(0.02)
+            self._socket = connect(self._path)
             self._lines = self._socket.makefile("r", encoding="utf-8")
             self._next()
             self.command("qmp_capabilities")
