@@ -82,15 +82,10 @@ def cache_folder() -> Path:
 def debian_mirrors() -> list[str]:
     """URLs of the Debian archives that this machine's apt is configured for, in apt's order.
 
-    Other archives cannot be distinguished for certain; those that look like Debian's own come first.
+    Other archives cannot be recognised for certain; those that look like Debian's own come first.
     """
-    command = [
-        "apt-get",
-        "indextargets",
-        "--no-release-info",
-        "--format",
-        "$(CREATED_BY) $(COMPONENT) $(REPO_URI)",
-    ]
+    fields = "$(CREATED_BY) $(COMPONENT) $(REPO_URI)"
+    command = ["apt-get", "indextargets", "--no-release-info", "--format", fields]
     try:
         output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
@@ -99,12 +94,8 @@ def debian_mirrors() -> list[str]:
     for line in output.splitlines():
         created_by, component, uri = line.split(" ", 2)
         uri = uri.rstrip("/")
-        if (
-            created_by == "Packages"
-            and component == "main"
-            and not uri.endswith("-security")
-            and uri not in mirrors
-        ):
+        is_main = created_by == "Packages" and component == "main" and not uri.endswith("-security")
+        if is_main and uri not in mirrors:
             mirrors.append(uri)
     if not mirrors:
         raise FetchError("apt's configuration names no mirror of Debian's main archive")
@@ -121,21 +112,15 @@ def check(path: Path, pinned: PinnedFile, origin: str) -> None:
     actual = sha256_of(path)
     if actual != pinned.sha256:
         raise FetchError(
-            f"wrong checksum: {pinned.name}\n  from      {origin}\n  expected  {pinned.sha256}\n  actual    "
-            f"{actual}"
+            f"wrong checksum: {pinned.name}\n  from      {origin}\n"
+            f"  expected  {pinned.sha256}\n  actual    {actual}"
         )
 
 
 def download(url: str, target: Path, retries: int) -> str | None:
     """Fetch one URL into `target`; None when it worked, else apt's reason."""
-    options = [
-        "-o",
-        "APT::Sandbox::User=",
-        "-o",
-        f"Acquire::Retries={retries}",
-        "-o",
-        "Acquire::http::Timeout=30",
-    ]
+    settings = ["APT::Sandbox::User=", f"Acquire::Retries={retries}", "Acquire::http::Timeout=30"]
+    options = [word for setting in settings for word in ("-o", setting)]
     try:
         done = subprocess.run(
             [str(DOWNLOADER), *options, "download-file", url, str(target)],
@@ -189,9 +174,8 @@ def main() -> int:
         description="Fetch the pinned sources of ports into the cache, print their paths."
     )
     parser.add_argument("port", nargs="+", help="a folder of ports/ with a recipe, such as musl")
-    parser.add_argument(
-        "--mirror", action="append", help="use this Debian mirror instead of apt's; may be repeated"
-    )
+    mirror_help = "use this Debian mirror instead of apt's; may be repeated"
+    parser.add_argument("--mirror", action="append", help=mirror_help)
     parser.add_argument("--retries", type=int, default=3, help="of each mirror (default: %(default)s)")
     parser.add_argument("--ports", type=Path, default=PORTS, help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -18,7 +18,7 @@ from pathlib import Path
 
 SETUP_SECTORS = 0x1F1
 SIGNATURE = 0x202
-PAYLOAD = 0x248  # offset after the setup code and length, two words
+PAYLOAD = 0x248  # offset from the end of the setup code, and length, two words
 
 ELF = b"\x7fELF"
 
