@@ -14,9 +14,9 @@ from typing import Any
 from lab.cli.inputs import add_assumed, assumed_of, positive
 from lab.common.errors import DataError
 from lab.common.text import time_ns, time_option
-from lab.report.answer import sentence, verdicts
+from lab.report.answer import Options, sentence, verdicts
 from lab.report.nodes import Collection, add_node, add_runs, bases, node_argument
-from lab.report.page import Options, page_html
+from lab.report.page import page_html
 
 
 def add_parser(subparsers: Any) -> None:

@@ -18,15 +18,15 @@ import matplotlib
 
 matplotlib.use("Agg")  # a picture is a file here; no display is needed
 
-import matplotlib.pyplot as plt  # noqa: E402
-import numpy as np  # noqa: E402
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: E402
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from lab.common.errors import DataError  # noqa: E402
-from lab.common.text import time_text  # noqa: E402
-from lab.formats.trace import Trace  # noqa: E402
+from lab.common.errors import DataError
+from lab.common.text import time_text
+from lab.formats.trace import Trace
 
 __all__ = [
     "GREY",

@@ -27,6 +27,16 @@ SPOKEN = {"linux-tuned": "the tuned Linux", "linux-rt": "the PREEMPT_RT Linux"}
 
 
 @dataclass(frozen=True)
+class Options:
+    """What the user chose, ns and fractions; `command` is the report's own."""
+
+    grain_ns: int
+    tolerance: float
+    title: str
+    command: str
+
+
+@dataclass(frozen=True)
 class Verdict:
     """One node's. `scale` is the largest job within the tolerance, infinite if none is too large, and `known`
     how many nodes the data speak for."""

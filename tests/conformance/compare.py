@@ -24,7 +24,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "tools"))
 
-import qemu  # noqa: E402
+import qemu
 
 KINDS = ["musl", "glibc"]
 #: Threads of a test run side by side, each on a CPU of its own.

@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
-import qemu  # noqa: E402
+import qemu
 
 PROGRAM = qemu.BUILD / "x86_64" / "tests" / "call_fuzz.musl-pie"
 

@@ -23,7 +23,7 @@ SHA256 = hashlib.sha256(CONTENT).hexdigest()
 
 sys.path.insert(0, str(ROOT / "ports"))
 
-import fetch  # noqa: E402
+import fetch
 
 pytestmark = pytest.mark.skipif(not fetch.DOWNLOADER.exists(), reason="apt's downloader is not installed")
 

@@ -15,8 +15,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from lab.bench import programs  # noqa: E402
-from lab.cli import dispatch as lab  # noqa: E402
+from lab.bench import programs
+from lab.cli import dispatch as lab
 
 
 @dataclass

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from lab.cli import dispatch as command  # noqa: E402
+from lab.cli import dispatch as command
 
 
 @pytest.fixture

@@ -17,11 +17,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from lab.common.errors import DataError  # noqa: E402
-from lab.common.text import time_text  # noqa: E402
-from lab.formats import columns, registry  # noqa: E402
-from lab.formats.registry import Assumed  # noqa: E402
-from lab.formats.trace import WRITERS, Trace, TraceError  # noqa: E402
+from lab.common.errors import DataError
+from lab.common.text import time_text
+from lab.formats import columns, registry
+from lab.formats.registry import Assumed
+from lab.formats.trace import WRITERS, Trace, TraceError
 
 SELFISH = """# Benchmark Method: selfish detour
 # Sysname: Linux

@@ -23,11 +23,11 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from lab.bench import compare, costs, runner  # noqa: E402
-from lab.cli import dispatch as lab  # noqa: E402
-from lab.formats import ftq  # noqa: E402
-from lab.pictures.ftq import Panel, ftq_picture  # noqa: E402
-from tests.host.fake_result import FakeResult  # noqa: E402
+from lab.bench import compare, costs, runner
+from lab.cli import dispatch as lab
+from lab.formats import ftq
+from lab.pictures.ftq import Panel, ftq_picture
+from tests.host.fake_result import FakeResult
 
 WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror"]
 INCLUDES = [f"-I{ROOT / folder}" for folder in ("apps/include", "apps/ftq", "libc/include", "tests/host")]

@@ -20,9 +20,9 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from lab.cli import dispatch as lab  # noqa: E402
-from lab.flight_log import causes, chrome, names  # noqa: E402
-from lab.formats import klog  # noqa: E402
+from lab.cli import dispatch as lab
+from lab.flight_log import causes, chrome, names
+from lab.formats import klog
 
 KINDS = {
     "program_enter": ("process", "rank entry"),

@@ -22,13 +22,13 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from lab.bench import silence  # noqa: E402
-from lab.cli import dispatch as lab  # noqa: E402
-from lab.common.errors import DataError  # noqa: E402
-from lab.formats import fwq, phase, selfish  # noqa: E402
-from lab.formats.ftq import parse_report  # noqa: E402
-from lab.pictures.survival import SurvivalCurves, survival_picture  # noqa: E402
-from tests.host.fake_result import FakeResult  # noqa: E402
+from lab.bench import silence
+from lab.cli import dispatch as lab
+from lab.common.errors import DataError
+from lab.formats import fwq, phase, selfish
+from lab.formats.ftq import parse_report
+from lab.pictures.survival import SurvivalCurves, survival_picture
+from tests.host.fake_result import FakeResult
 
 WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror"]
 INCLUDES = [f"-I{ROOT / folder}" for folder in ("apps/include", "libc/include", "tests/host")]

@@ -20,13 +20,13 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from lab.cli import dispatch as command  # noqa: E402
-from lab.cli.inputs import system_file  # noqa: E402
-from lab.cli.plot import KINDS  # noqa: E402
-from lab.common.errors import DataError  # noqa: E402
-from lab.pictures.collectives import latencies_read  # noqa: E402
-from lab.pictures.style import OTHERS, STYLES, key_of, style_of  # noqa: E402
-from tests.making import made  # noqa: E402
+from lab.cli import dispatch as command
+from lab.cli.inputs import system_file
+from lab.cli.plot import KINDS
+from lab.common.errors import DataError
+from lab.pictures.collectives import latencies_read
+from lab.pictures.style import OTHERS, STYLES, key_of, style_of
+from tests.making import made
 
 
 def selfish_text(detours: list[tuple[int, int]], seconds: float) -> str:

@@ -15,12 +15,12 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from lab import statistics  # noqa: E402
-from lab.cli import dispatch as lab_main  # noqa: E402
+from lab import statistics
+from lab.cli import dispatch as lab_main
 from lab.cli import reproduce as command
-from lab.cli.goal import PATTERNS  # noqa: E402
-from lab.reproduce import beckman, simulator, store, traces  # noqa: E402
-from tests.making import made  # noqa: E402
+from lab.cli.goal import PATTERNS
+from lab.reproduce import beckman, simulator, store, traces
+from tests.making import made
 
 
 @pytest.fixture(scope="session", autouse=True)

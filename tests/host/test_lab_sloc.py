@@ -12,8 +12,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from lab.bench import sloc  # noqa: E402
-from lab.cli import dispatch as lab  # noqa: E402
+from lab.bench import sloc
+from lab.cli import dispatch as lab
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from lab import statistics  # noqa: E402
-from lab.formats.phase import PhaseData  # noqa: E402
-from lab.formats.trace import Totals, Trace  # noqa: E402
-from lab.statistics import Delays, StatisticsError  # noqa: E402
+from lab import statistics
+from lab.formats.phase import PhaseData
+from lab.formats.trace import Totals, Trace
+from lab.statistics import Delays, StatisticsError
 
 
 def trace_of(detours: list[tuple[float, float]], span_ns: float, **further: object) -> Trace:

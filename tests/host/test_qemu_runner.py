@@ -21,9 +21,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
-import cpio  # noqa: E402
-import qemu  # noqa: E402
-from qemu import Machine, Program  # noqa: E402
+import cpio
+import qemu
+from qemu import Machine, Program
 
 
 def kernel_words(line: str) -> list[str]:

@@ -19,8 +19,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from lab.bench import simulator  # noqa: E402
-from tests.making import made  # noqa: E402
+from lab.bench import simulator
+from tests.making import made
 
 REFERENCE = ROOT / "tests/data/loggops"
 EXPECTED: dict[str, list[dict[str, Any]]] = json.loads((REFERENCE / "expected.json").read_text())

@@ -20,7 +20,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tools"), str(Path(__file__).resolve().parent)]
 
-import qemu  # noqa: E402
+import qemu
 
 PROGRAMS = qemu.BUILD / "x86_64" / "tests"
 APPS = qemu.BUILD / "x86_64" / "apps"

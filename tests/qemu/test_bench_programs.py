@@ -8,8 +8,9 @@ import pending
 import pytest
 from conftest import APPS, Run, expect_exit
 
-from lab.bench import programs  # noqa: E402
-from lab.bench.costs import GETPID_MAX, parse_cost  # noqa: E402
+from lab.bench import programs
+from lab.bench.cost_figures import GETPID_MAX
+from lab.bench.costs import parse_cost
 from tests.making import made
 
 CASES = {f"{name}-{cores}": (name, cores) for name in programs.PROGRAMS for cores in (1, 2, 4)}

@@ -19,7 +19,7 @@ import qemu
 
 sys.path.insert(0, str(ROOT / "tests" / "fuzz"))
 
-import calls  # noqa: E402
+import calls
 
 #: Name, seed, threads of the fuzzing rank, kernel options on top, CPU.
 MODES = {

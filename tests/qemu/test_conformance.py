@@ -20,7 +20,7 @@ from tests.making import made
 
 sys.path.insert(0, str(ROOT / "tests" / "conformance"))
 
-import compare  # noqa: E402
+import compare
 
 pytestmark = pytest.mark.xdist_group("conformance")
 

@@ -24,11 +24,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
-import qemu  # noqa: E402
-from lab.bench import costs  # noqa: E402
-from lab.flight_log import names  # noqa: E402
-from lab.formats import klog  # noqa: E402
-from tests.making import made  # noqa: E402
+import qemu
+from lab.bench import costs
+from lab.flight_log import names
+from lab.formats import klog
+from tests.making import made
 
 EINVAL = 22
 #: What the kernel makes of a bound: the largest power of two that is not above it.
