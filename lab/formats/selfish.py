@@ -26,7 +26,7 @@ class SelfishError(DataError):
 LAYOUT = Layout(2, False, "a detour", "a detour is 'start duration' in ns", SelfishError)
 
 #: as many ns as 63 bits hold
-SECONDS_MOST = 2**63 / 1e9
+SECONDS_MAX = 2**63 / 1e9
 
 
 #: the quantiles of `apps/selfish`, by the names in its summary, in millionths
@@ -72,7 +72,7 @@ def _block(name: str, block: Block) -> SelfishData:
     header, listed = block.header, len(block.rows.lines)
     check_rising(name, block.rows, 0, LAYOUT)
     seconds = header_number(header, "Measurement period")
-    if not seconds or seconds >= SECONDS_MOST:
+    if not seconds or seconds >= SECONDS_MAX:
         raise SelfishError(
             f"{name}: no '# Measurement period' in seconds: the end of the data is missing or damaged"
         )

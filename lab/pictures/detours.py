@@ -32,7 +32,7 @@ from lab.pictures.style import (
 )
 
 #: More than so many are drawn as an image inside of an SVG, or it would take minutes to show.
-VECTORS_MOST = 5_000
+VECTORS_MAX = 5_000
 #: Fewer than so many get a line down to the axis, as the papers draw them.
 STEMS_MAX = 3_000
 
@@ -87,7 +87,7 @@ def _over_time(axes: Axes, system: System, index: int, least: float) -> None:
     if not trace.starts_known:
         nothing(axes, "the source does not say when", system.key, index)
         return
-    many = trace.listed > VECTORS_MOST
+    many = trace.listed > VECTORS_MAX
     if trace.listed <= STEMS_MAX:
         axes.vlines(
             trace.start_ns / 1e9, least, trace.duration_ns, colors=style.colour, linewidth=0.7, alpha=0.6
@@ -200,7 +200,7 @@ def scatter_picture(
                 markeredgewidth=0,
                 alpha=0.55,
                 color=style.colour,
-                rasterized=trace.listed > VECTORS_MOST,
+                rasterized=trace.listed > VECTORS_MAX,
             )
         figure.supylabel("length of a detour", fontsize=11)
         figure.suptitle(title or "Every detour", x=0.01, ha="left", fontsize=14)

@@ -33,7 +33,7 @@ OPERATIONS = ("barrier", "allreduce", "alltoall")
 LOOP = 10
 PERIODS = 3
 TOGETHER_RANKS = 16
-TOGETHER_LOOP_MOST = 30_000
+TOGETHER_LOOP_MAX = 30_000
 
 
 def run_of(operation: str, ranks: int, noise: Disturbance, loop: int = LOOP) -> Run:
@@ -47,7 +47,7 @@ def run_of(operation: str, ranks: int, noise: Disturbance, loop: int = LOOP) -> 
 def loop_together(operation: str, ms: int) -> int:
     network = BARRIER if operation == "barrier" else ALLREDUCE
     once_ns = (network.L + 2 * network.o) * (TOGETHER_RANKS.bit_length() - 1)
-    return min(TOGETHER_LOOP_MOST, round(PERIODS * ms * 1e6 / once_ns) + 1)
+    return min(TOGETHER_LOOP_MAX, round(PERIODS * ms * 1e6 / once_ns) + 1)
 
 
 def sizes(operation: str, settings: Settings) -> list[int]:

@@ -22,7 +22,7 @@ DETOUR_NS = 0.5e6
 #: p per node and phase, and the numbers of nodes at which it is tried.
 TRIED = {1e-2: (1, 4, 10, 30, 100, 300, 1000), 1e-3: (10, 100, 300, 1000, 4096), 1e-5: (1000, 4096)}
 QUICK = {1e-2: (1, 10, 100)}
-RANKS_MOST = 8_000_000  # of all simulations of a point together
+RANKS_MAX = 8_000_000  # of all simulations of a point together
 SIMULATIONS_MIN, SIMULATIONS_MAX = 2000, 20_000
 QUICK_SIMULATIONS = 200
 
@@ -37,7 +37,7 @@ def simulations(nodes: int, settings: Settings) -> int:
     """Phases of a point: a rare delay needs many to be counted."""
     if settings.simulations or settings.quick:
         return settings.simulations or QUICK_SIMULATIONS
-    return min(SIMULATIONS_MAX, max(SIMULATIONS_MIN, RANKS_MOST // nodes))
+    return min(SIMULATIONS_MAX, max(SIMULATIONS_MIN, RANKS_MAX // nodes))
 
 
 def fig2(settings: Settings) -> Outcome:
