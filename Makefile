@@ -8,6 +8,7 @@
 ARCH   ?= x86_64
 BUILD  := build/$(ARCH)
 PYTHON ?= /usr/bin/python3
+LAB    := PYTHON=$(PYTHON) tools/lab
 V      ?=
 Q      := $(if $(V),,@)
 
@@ -143,28 +144,28 @@ run-app: $(KERNEL)
 
 klog:
 	@test -e $(KLOG) || { echo "make klog: there is no flight log in $(KLOG); make run APP=prog keeps one there" >&2; exit 1; }
-	@$(PYTHON) -m lab.klog $(KLOG) $(KLOG_OPTIONS)
+	@$(LAB) klog $(KLOG) $(KLOG_OPTIONS)
 
 compare: $(KERNEL) $(APPS) $(LINUX) qemu10
-	@$(PYTHON) -m lab.compare --out build/report $(COMPARE_OPTIONS)
+	@$(LAB) compare --out build/report $(COMPARE_OPTIONS)
 
 # One page on what `make run` and `make bench` have left. REPORT_OPTIONS: `tools/lab report -h`.
 report:
 	@ls build/report/*-tacet.dat >/dev/null 2>&1 || { echo "make report: nothing is measured yet; make run or make bench does" >&2; exit 1; }
-	@PYTHON=$(PYTHON) tools/lab report --runs build/report -o build/report/report.html $(REPORT_OPTIONS)
+	@$(LAB) report --runs build/report -o build/report/report.html $(REPORT_OPTIONS)
 
 bench:
 	@ports/deps.sh build run
 	@$(MAKE) --no-print-directory bench-ready
 
 .PHONY: bench-ready
-bench-ready: $(KERNEL) $(APPS) $(LINUX) linux-rt qemu10 build/lab/sim
-	@$(PYTHON) -m lab.compare --out build/report --samples 10000
-	@$(PYTHON) -m lab.bench --out build/report
-	@$(PYTHON) -m lab.bench_programs --out build/report
-	@$(PYTHON) -m lab.phase_compare --out build/report
-	@$(PYTHON) -m lab.silence --out build/report --shift 4
-	@$(PYTHON) -m lab.sim_bench --out build/report
+bench-ready: $(KERNEL) $(APPS) $(LINUX) linux-rt qemu10 build/simulator/sim
+	@$(LAB) compare --out build/report --samples 10000
+	@$(LAB) bench --out build/report
+	@$(LAB) bench-programs --out build/report
+	@$(LAB) compare-phases --out build/report
+	@$(LAB) silence --out build/report --shift 4
+	@$(LAB) bench-simulator --out build/report
 
 # An ISO image for BIOS and UEFI machines: the kernel, GRUB, and one program (default: FTQ).
 ISO := build/tacet.iso
@@ -180,7 +181,7 @@ gdb:
 
 # ---- Tests ----
 
-include lab/sim/sim.mk
+include simulator/simulator.mk
 include tests/host/host.mk
 include tests/programs/programs.mk
 include tests/conformance/conformance.mk
@@ -203,14 +204,14 @@ help:
 	@echo "make run                         FTQ on Tacet and on Linux, side by side; report in build/report/"
 	@echo "make run APP=prog ARGS='...'     one program on a Tacet node (RUN_OPTIONS: see tools/run --help)"
 	@echo "         ENV='A=1 B=2' STDIN=file FILES=folder   its environment, its input, what it finds in / (docs/porting.md)"
-	@echo "make klog                        the flight log of the last make run APP=prog (KLOG_OPTIONS: see lab/klog.py)"
+	@echo "make klog                        the flight log of the last make run APP=prog (KLOG_OPTIONS: tools/lab klog -h)"
 	@echo "make test                        all tests"
 	@echo "make report                      one HTML page on what run and bench have left (docs/lab/README.md)"
 	@echo "make bench                       noise and costs beside Linux; one silent hour; about ten minutes"
 	@echo "make iso [APP=prog ARGS='...']   build/tacet.iso for BIOS and UEFI machines"
 	@echo "make gdb [APP=prog]              QEMU stopped before the first instruction, gdb on the kernel"
 	@echo "make kernel | apps               only build: build/$(ARCH)/tacet.elf, build/$(ARCH)/apps/"
-	@echo "make sim                         build/lab/sim, the LogGOPS simulator (docs/lab/loggops.md)"
+	@echo "make sim                         build/simulator/sim, the LogGOPS simulator (docs/lab/loggops.md)"
 	@echo "make host-test | fuzz            tests of pure C on this machine; fuzzers (FUZZ_SECONDS=5 each)"
 	@echo "make fuzz-calls MINUTES=60       system calls at random, one rank fuzzing, one watching"
 	@echo "make abi                         docs/abi.md from kernel/syscall/syscalls.def"

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""All tests, in order; what `make test` calls. Ends with one line, `N passed, M failed`, and `, K skipped` if any were.
+"""All tests, in order; what `make test` calls. Ends with one line, `N passed, M failed`, and `, K skipped` if
+any were.
 
     tests/run.py                        everything
     tests/run.py --only qemu -k faults  one stage, or several; -k goes to pytest
 
-A stage's output is shown as it comes. A stage that ends without telling how many tests it ran, or with a status that its numbers
-do not explain, counts as a failure. The exit status is 0 only if every stage ran and nothing failed. With CI=true in the environment, warnings
-of the compilers are errors.
+A stage's output is shown as it comes. A stage that ends without printing how many tests it ran, or with a
+status that its numbers do not explain, counts as a failure. The exit status is 0 only if every stage ran and
+nothing failed. With CI=true in the environment, warnings of the compilers are errors.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ PYTHON = "/usr/bin/python3"
 CPUS = len(os.sched_getaffinity(0))
 WORKERS = str(max(2, min(CPUS, 8)))
 
-#: A line of numbers: pytest's last one, `N passed, M failed` of a fuzzer's run, `NAME: N passed, M failed` of a host test.
+#: A line of numbers: pytest's last one, `N passed, M failed` of a fuzzer's run, `NAME: N passed, M failed` of
+#: a host test.
 COUNTS = re.compile(r"^(?:[=. ]*|\w[\w ./-]*: )(?=\d+ (?:passed|failed|skipped|error))(.*)$")
 COUNT = re.compile(r"(\d+) (passed|failed|skipped|errors?)\b")
 NO_TESTS_COLLECTED = 5
@@ -36,7 +38,7 @@ NO_TESTS_COLLECTED = 5
 
 @dataclass(frozen=True)
 class Stage:
-    """One command; `counts` tells that it has tests whose numbers it prints."""
+    """One command; `counts` says that it has tests whose numbers it prints."""
 
     name: str
     title: str
@@ -67,7 +69,9 @@ class Total:
         return True
 
     def __str__(self) -> str:
-        return f"{self.passed} passed, {self.failed} failed" + (f", {self.skipped} skipped" if self.skipped else "")
+        return f"{self.passed} passed, {self.failed} failed" + (
+            f", {self.skipped} skipped" if self.skipped else ""
+        )
 
 
 def stages(filter_words: list[str]) -> list[Stage]:
@@ -76,11 +80,23 @@ def stages(filter_words: list[str]) -> list[Stage]:
     pytest = [PYTHON, "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider", *filter_words]
     side_by_side = ["-n", WORKERS, "--dist", "loadgroup"] if has_xdist() else []
     return [
-        Stage("build", "The kernel, the programs, the tests' programs", [*make, "kernel", "apps", "test-programs", "qemu10"], 900, counts=False),
+        Stage(
+            "build",
+            "The kernel, the programs, the tests' programs",
+            [*make, "kernel", "apps", "test-programs", "qemu10"],
+            900,
+            counts=False,
+        ),
         Stage("host", "Pure logic on this machine, with sanitizers", [*make, "host-test"], 900),
         Stage("fuzz", "Parsers of outside bytes", [*make, "fuzz", "FUZZ_SECONDS=5"], 600),
         Stage("tools", "Tools and lab", [*pytest, "tests/host"], 900, pytest=True),
-        Stage("qemu", "Whole systems", [*pytest, *side_by_side, "--durations=10", "tests/qemu"], 2400, pytest=True),
+        Stage(
+            "qemu",
+            "Whole systems",
+            [*pytest, *side_by_side, "--durations=10", "tests/qemu"],
+            2400,
+            pytest=True,
+        ),
     ]
 
 
@@ -90,11 +106,17 @@ def has_xdist() -> bool:
 
 def run_shown(command: list[str], seconds: float) -> tuple[int | None, list[str]]:
     """Run a command, show its output as it comes; its status (None: the time was over) and its lines."""
-    # A make around this one must not pass its job server on: this file tells how many jobs there are.
+    # A make around this one must not pass its job server on: this file says how many jobs there are.
     environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
     environment["PYTHONUNBUFFERED"] = "1"
     process = subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
     )
     assert process.stdout
     text, decoder = [], codecs.getincrementaldecoder("utf-8")("replace")
@@ -130,7 +152,11 @@ def run_stage(stage: Stage, total: Total, filtered: bool) -> str:
     own = Total()
     counted = [own.add(line) for line in lines]
     took = f"{time.monotonic() - begun:.0f} s"
-    total.passed, total.failed, total.skipped = total.passed + own.passed, total.failed + own.failed, total.skipped + own.skipped
+    total.passed, total.failed, total.skipped = (
+        total.passed + own.passed,
+        total.failed + own.failed,
+        total.skipped + own.skipped,
+    )
     if status is None:
         total.failed += 1
         return f"{stage.name}: no end within {stage.seconds:g} s"
@@ -138,7 +164,7 @@ def run_stage(stage: Stage, total: Total, filtered: bool) -> str:
         return ""
     if stage.counts and not any(counted):
         total.failed += 1
-        return f"{stage.name}: ended with status {status} and told no numbers"
+        return f"{stage.name}: ended with status {status} and printed no numbers"
     if status != 0 and own.failed == 0:
         total.failed += 1
         return f"{stage.name}: ended with status {status}"
@@ -149,11 +175,21 @@ def run_stage(stage: Stage, total: Total, filtered: bool) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     names = [stage.name for stage in stages([])]
-    parser.add_argument("--only", action="append", choices=names, metavar="STAGE", help=f"this stage; may be repeated: {', '.join(names)}")
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=names,
+        metavar="STAGE",
+        help=f"this stage; may be repeated: {', '.join(names)}",
+    )
     parser.add_argument("-k", metavar="EXPRESSION", help="only tests that match, as pytest takes it")
     arguments = parser.parse_args()
 
-    chosen = [s for s in stages(["-k", arguments.k] if arguments.k else []) if not arguments.only or s.name in arguments.only]
+    chosen = [
+        s
+        for s in stages(["-k", arguments.k] if arguments.k else [])
+        if not arguments.only or s.name in arguments.only
+    ]
     total, remarks = Total(), []
     for number, stage in enumerate(chosen, 1):
         print(f"\n=== {number}/{len(chosen)}: {stage.title} ({stage.name})", flush=True)

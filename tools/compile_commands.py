@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Make compile_commands.json (for clangd, clang-tidy) from what `make -nB` prints.
 
-    make -nB V=1 kernel | tools/compile_commands.py > compile_commands.json
+make -nB V=1 kernel | tools/compile_commands.py > compile_commands.json
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
 
     tools/cpio.py FOLDER ARCHIVE        pack a folder
 
-Pure Python, no root and no cpio program. The same content makes the same bytes: entries are sorted, times are 0,
-owners are root, permissions are 0755 or 0644. Format: Documentation/driver-api/early-userspace/buffer-format.rst in
-Linux.
+Pure Python, no root and no cpio program. The same content makes the same bytes: entries are sorted, times are
+0, owners are root, permissions are 0755 or 0644. Format:
+Documentation/driver-api/early-userspace/buffer-format.rst in Linux.
 """
 
 from __future__ import annotations
@@ -116,7 +116,9 @@ def unpack(archive: bytes) -> Iterator[Entry]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Pack a folder as a newc cpio archive, the same bytes each time.")
+    parser = argparse.ArgumentParser(
+        description="Pack a folder as a newc cpio archive, the same bytes each time."
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("archive", type=Path)
     arguments = parser.parse_args()

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Latencies of collective operations by the number of ranks, as boxplots [Hoefler10 Fig. 5-7].
 
-The box is the middle half, the line in it the median, the whiskers reach to the last value within 1.5 boxes, dots are beyond. A cross is the mean, which noise moves
-more than the median.
+The box is the middle half, the line in it the median, the whiskers reach to the last value within 1.5 boxes,
+dots are beyond. A cross is the mean, which noise moves more than the median.
 """
+
 from __future__ import annotations
 
 import json
@@ -14,21 +15,23 @@ from pathlib import Path
 import numpy as np
 from matplotlib.patches import Patch
 
+from lab.common.errors import DataError
 from lab.pictures.style import Style, bare, figure_new, grid, log_time_axis, notes_below, plt, save, style_of
-from lab.reading import DataError
 
 #: Latencies in ns: by system, by ranks.
 Latencies = Mapping[str, Mapping[int, Sequence[float]]]
 
-RIGHT = 'it is {"SYSTEM": {"RANKS": [latency_ns, …]}}, or what `build/lab/sim --json` writes'
-FILE_MOST = 256 << 20
+RIGHT = 'it is {"SYSTEM": {"RANKS": [latency_ns, …]}}, or what `build/simulator/sim --json` writes'
+FILE_MAX = 256 << 20
 
 
 def _latencies(values: object) -> list[float] | None:
     """A list of positive numbers, or None."""
     if not isinstance(values, list) or not values:
         return None
-    good = all(isinstance(v, (int, float)) and not isinstance(v, bool) and math.isfinite(v) and v > 0 for v in values)
+    good = all(
+        isinstance(v, (int, float)) and not isinstance(v, bool) and math.isfinite(v) and v > 0 for v in values
+    )
     return [float(v) for v in values] if good else None
 
 
@@ -47,17 +50,20 @@ def _by_ranks(path: Path | str, system: str, found: object) -> dict[int, list[fl
     for ranks, values in found.items():
         latencies = _latencies(values)
         if not (ranks.isascii() and ranks.isdigit() and 0 < int(ranks[:19]) < 2**62) or latencies is None:
-            raise DataError(f"{path}: {system[:40]!r}, {ranks[:20]!r} ranks: not a list of positive latencies; {RIGHT}")
+            raise DataError(
+                f"{path}: {system[:40]!r}, {ranks[:20]!r} ranks: not a list of positive latencies; {RIGHT}"
+            )
         result[int(ranks)] = latencies
     return result
 
 
 def latencies_read(path: Path | str, system: str = "") -> dict[str, dict[int, list[float]]]:
-    """Latencies from a JSON file: of several systems, or one simulation's of `system`. DataError or OSError."""
+    """Latencies from a JSON file: of several systems, or one simulation's of `system`. DataError or
+    OSError."""
     with Path(path).open("rb") as file:
-        raw = file.read(FILE_MOST + 1)
-    if len(raw) > FILE_MOST:
-        raise DataError(f"{path}: more than {FILE_MOST} bytes; {RIGHT}")
+        raw = file.read(FILE_MAX + 1)
+    if len(raw) > FILE_MAX:
+        raise DataError(f"{path}: more than {FILE_MAX} bytes; {RIGHT}")
     try:
         found = json.loads(raw)
     except (ValueError, RecursionError) as error:
@@ -78,14 +84,22 @@ def _ranks_text(ranks: int) -> str:
 
 
 def _face(style: Style) -> str:
-    """White behind a hatch; else the colour, light enough for a black median."""
+    """White under a hatch; else the colour, light enough for a black median."""
     if style.hatch:
         return "white"
     return "#" + "".join(f"{round(0.5 * int(style.colour[i : i + 2], 16) + 127.5):02x}" for i in (1, 3, 5))
 
 
-def collective_picture(latencies_ns: Latencies, path: Path | str, *, title: str = "", notes: Sequence[str] = (), width: int = 1400) -> None:
-    """Boxes of each system side by side at each number of ranks; latencies in ns, above 0, on a logarithmic axis."""
+def collective_picture(
+    latencies_ns: Latencies,
+    path: Path | str,
+    *,
+    title: str = "",
+    notes: Sequence[str] = (),
+    width: int = 1400,
+) -> None:
+    """Boxes of each system side by side at each number of ranks; latencies in ns, above 0, on a logarithmic
+    axis."""
     if not latencies_ns or not any(latencies_ns.values()):
         raise DataError("no latencies to draw; there must be a system with ranks")
     all_ranks = sorted({ranks for by_ranks in latencies_ns.values() for ranks in by_ranks})
@@ -95,16 +109,35 @@ def collective_picture(latencies_ns: Latencies, path: Path | str, *, title: str 
         handles = []
         for i, (name, by_ranks) in enumerate(latencies_ns.items()):
             style = style_of(name, i)
-            places = [all_ranks.index(ranks) + (i - (len(latencies_ns) - 1) / 2) * share for ranks in sorted(by_ranks)]
+            places = [
+                all_ranks.index(ranks) + (i - (len(latencies_ns) - 1) / 2) * share
+                for ranks in sorted(by_ranks)
+            ]
             drawn = axes.boxplot(
-                [np.asarray(by_ranks[ranks]) for ranks in sorted(by_ranks)], positions=places, widths=0.8 * share, patch_artist=True, manage_ticks=False,
-                showmeans=True, meanprops={"marker": "x", "markeredgecolor": "black", "markersize": 5},
-                medianprops={"color": "black", "linewidth": 1.6}, whiskerprops={"color": style.colour}, capprops={"color": style.colour},
-                flierprops={"marker": ".", "markersize": 3, "markerfacecolor": style.colour, "markeredgecolor": "none", "alpha": 0.5, "rasterized": True},
-            )  # fmt: skip
+                [np.asarray(by_ranks[ranks]) for ranks in sorted(by_ranks)],
+                positions=places,
+                widths=0.8 * share,
+                patch_artist=True,
+                manage_ticks=False,
+                showmeans=True,
+                meanprops={"marker": "x", "markeredgecolor": "black", "markersize": 5},
+                medianprops={"color": "black", "linewidth": 1.6},
+                whiskerprops={"color": style.colour},
+                capprops={"color": style.colour},
+                flierprops={
+                    "marker": ".",
+                    "markersize": 3,
+                    "markerfacecolor": style.colour,
+                    "markeredgecolor": "none",
+                    "alpha": 0.5,
+                    "rasterized": True,
+                },
+            )
             for box in drawn["boxes"]:
                 box.set(facecolor=_face(style), edgecolor=style.colour, hatch=style.hatch, linewidth=1.2)
-            handles.append(Patch(facecolor=_face(style), edgecolor=style.colour, hatch=style.hatch, label=name))
+            handles.append(
+                Patch(facecolor=_face(style), edgecolor=style.colour, hatch=style.hatch, label=name)
+            )
         axes.set_yscale("log")
         log_time_axis(axes.yaxis, *axes.get_ylim())
         axes.set_xlim(-0.6, len(all_ranks) - 0.4)
@@ -113,9 +146,13 @@ def collective_picture(latencies_ns: Latencies, path: Path | str, *, title: str 
         axes.set_ylabel("latency")
         bare(axes)
         grid(axes, "y")
-        axes.legend(handles=handles, frameon=False, loc="upper left", fontsize=10, handlelength=2.4, handleheight=1.4)
+        axes.legend(
+            handles=handles, frameon=False, loc="upper left", fontsize=10, handlelength=2.4, handleheight=1.4
+        )
         figure.suptitle(title or "Latency of a collective operation", x=0.01, ha="left", fontsize=14)
-        notes_below(figure, ["Box: middle half and median; whiskers: 1.5 boxes; dots: beyond; cross: mean.", *notes])
+        notes_below(
+            figure, ["Box: middle half and median; whiskers: 1.5 boxes; dots: beyond; cross: mean.", *notes]
+        )
         save(figure, path, width)
     finally:
         plt.close(figure)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lines over the number of ranks or the length of a detour, a panel a case: what the reproductions share [Beckman06 Fig. 6, Hoefler10 Fig. 6(b)]."""
+"""Lines over the number of ranks or the length of a detour, a panel a case: what the reproductions share
+[Beckman06 Fig. 6, Hoefler10 Fig. 6(b)]."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -8,8 +10,8 @@ from pathlib import Path
 
 from matplotlib.ticker import NullFormatter
 
+from lab.common.errors import DataError
 from lab.pictures.style import OTHERS, STYLES, bare, figure_new, grid, notes_below, plt, save
-from lab.reading import DataError
 
 #: Looks of the lines, in their order.
 LOOKS = (*STYLES.values(), *OTHERS)
@@ -19,7 +21,8 @@ MANY = 200
 
 @dataclass(frozen=True)
 class CurvePanel:
-    """A panel: its title, and lines by name, each a list of (x, y). `points` are drawn as bare markers, in the look of the line of the same name."""
+    """A panel: its title, and lines by name, each a list of (x, y). `points` are drawn as bare markers, in
+    the look of the line of the same name."""
 
     title: str
     lines: Mapping[str, Sequence[tuple[float, float]]]
@@ -27,16 +30,31 @@ class CurvePanel:
 
 
 def curve_picture(
-    panels: Sequence[CurvePanel], path: Path | str, *, x: str, y: str, log_x: bool = True, log_y: bool = False, log_from: float = 0, title: str = "",
+    panels: Sequence[CurvePanel],
+    path: Path | str,
+    *,
+    x: str,
+    y: str,
+    log_x: bool = True,
+    log_y: bool = False,
+    log_from: float = 0,
+    title: str = "",
     notes: Sequence[str] = (), width: int = 1400,
 ) -> None:  # fmt: skip
-    """Panels side by side with one y axis, which with `log_from` is linear up to there and then logarithmic: it has a place for 0. A panel's
-    lines take their looks in their order, up to eight. DataError without data."""
+    """Panels side by side with one y axis, which with `log_from` is linear up to there and then logarithmic:
+    it has a place for 0. A panel's lines take their looks in their order, up to eight. DataError without
+    data."""
     if not any(line for panel in panels for line in [*panel.lines.values(), *panel.points.values()]):
         raise DataError("no curves to draw; there must be a point")
     columns = min(3, len(panels))
     rows = -(-len(panels) // columns)
-    size = 2.5 if any(len(line) > MANY for panel in panels for line in [*panel.lines.values(), *panel.points.values()]) else 5
+    size = (
+        2.5
+        if any(
+            len(line) > MANY for panel in panels for line in [*panel.lines.values(), *panel.points.values()]
+        )
+        else 5
+    )
     figure, all_axes = figure_new(rows, columns, (14, 1.2 + 4.2 * rows), sharex=not log_x, sharey=True)
     try:
         for axes, panel in zip(all_axes.flat, panels):
@@ -47,7 +65,15 @@ def curve_picture(
                     dash = "none" if bare_points else look.line
                     marker = "none" if not bare_points and name in panel.points else look.marker
                     label = "_again" if bare_points and (name in panel.lines or not name) else name
-                    axes.plot(*zip(*line), color=look.colour, linestyle=dash, marker=marker, markersize=size, linewidth=1.6, label=label)
+                    axes.plot(
+                        *zip(*line),
+                        color=look.colour,
+                        linestyle=dash,
+                        marker=marker,
+                        markersize=size,
+                        linewidth=1.6,
+                        label=label,
+                    )
             if log_x:
                 axes.set_xscale("log")
                 axes.xaxis.set_minor_formatter(NullFormatter())

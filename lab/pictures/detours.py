@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Detours one by one: over time and sorted by length [Beckman06 Fig. 3-5], or as a scatter plot [Hoefler10 Fig. 1].
+"""Detours one by one: over time and sorted by length [Beckman06 Fig. 3-5], or as a scatter plot [Hoefler10
+Fig. 1].
 
-A row or a panel a system, all on the same scales. Lengths are on a logarithmic axis; a system without a detour says so in words.
+A row or a panel a system, all on the same scales. Lengths are on a logarithmic axis; a system without a
+detour says so in words.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -11,21 +14,36 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 
-from lab.pictures.style import System, bare, figure_new, grid, log_time_axis, name_axes, nothing, notes_below, plt, save, style_of
-from lab.reading import DataError
-from lab.text import percent_text, rate_text, time_text
-from lab.trace import Trace
+from lab.common.errors import DataError
+from lab.common.text import percent_text, rate_text, time_text
+from lab.formats.trace import Trace
+from lab.pictures.style import (
+    System,
+    bare,
+    figure_new,
+    grid,
+    log_time_axis,
+    name_axes,
+    notes_below,
+    nothing,
+    plt,
+    save,
+    style_of,
+)
 
 #: More than so many are drawn as an image inside of an SVG, or it would take minutes to show.
-VECTORS_MOST = 5_000
+VECTORS_MAX = 5_000
 #: Fewer than so many get a line down to the axis, as the papers draw them.
-STEMS_MOST = 3_000
+STEMS_MAX = 3_000
 
 
 def _checked(systems: Sequence[System]) -> None:
     for system in systems:
         if not system.trace.durations_known:
-            raise DataError(f"{system.trace.source}: the {system.trace.format} format does not tell how long detours took; nothing to draw")
+            raise DataError(
+                f"{system.trace.source}: the {system.trace.format} format does not hold how long detours "
+                "took; nothing to draw"
+            )
     if not systems:
         raise DataError("no system to draw; name one file or more")
 
@@ -36,13 +54,16 @@ def _lengths(systems: Sequence[System]) -> tuple[float, float]:
     known = [lengths for lengths in everything if len(lengths)]
     if not known:
         return 100.0, 1e5
-    return 0.5 * min(float(lengths.min()) for lengths in known), 2.0 * max(float(lengths.max()) for lengths in known)
+    return 0.5 * min(float(lengths.min()) for lengths in known), 2.0 * max(
+        float(lengths.max()) for lengths in known
+    )
 
 
 def _remark(trace: Trace) -> str:
     if not trace.detours:
         return f"{time_text(trace.span_ns)} measured"
-    return f"{rate_text(trace.detours * 1e9 / trace.span_ns)} detours a second, {percent_text(trace.noise_ns / trace.span_ns)} of the time"
+    rate, ratio = trace.detours * 1e9 / trace.span_ns, trace.noise_ns / trace.span_ns
+    return f"{rate_text(rate)} detours a second, {percent_text(ratio)} of the time"
 
 
 def _silent(axes: Axes, system: System, index: int) -> bool:
@@ -50,22 +71,37 @@ def _silent(axes: Axes, system: System, index: int) -> bool:
     if system.trace.listed:
         return False
     counted = system.trace.detours
-    nothing(axes, f"{counted:,} detours, none of them listed" if counted else f"zero detours in {time_text(system.trace.span_ns)}", system.key, index)
+    nothing(
+        axes,
+        f"{counted:,} detours, none of them listed"
+        if counted
+        else f"zero detours in {time_text(system.trace.span_ns)}",
+        system.key,
+        index,
+    )
     return True
 
 
 def _over_time(axes: Axes, system: System, index: int, least: float) -> None:
     trace, style = system.trace, style_of(system.key, index)
     if not trace.starts_known:
-        nothing(axes, "the source does not tell when", system.key, index)
+        nothing(axes, "the source does not say when", system.key, index)
         return
-    many = trace.listed > VECTORS_MOST
-    if trace.listed <= STEMS_MOST:
-        axes.vlines(trace.start_ns / 1e9, least, trace.duration_ns, colors=style.colour, linewidth=0.7, alpha=0.6)
+    many = trace.listed > VECTORS_MAX
+    if trace.listed <= STEMS_MAX:
+        axes.vlines(
+            trace.start_ns / 1e9, least, trace.duration_ns, colors=style.colour, linewidth=0.7, alpha=0.6
+        )
     axes.plot(
-        trace.start_ns / 1e9, trace.duration_ns, linestyle="none", marker=style.marker, markersize=2.0 if many else 3.0, markeredgewidth=0,
-        color=style.colour, rasterized=many,
-    )  # fmt: skip
+        trace.start_ns / 1e9,
+        trace.duration_ns,
+        linestyle="none",
+        marker=style.marker,
+        markersize=2.0 if many else 3.0,
+        markeredgewidth=0,
+        color=style.colour,
+        rasterized=many,
+    )
 
 
 def _sorted(axes: Axes, system: System, index: int) -> None:
@@ -77,13 +113,25 @@ def _sorted(axes: Axes, system: System, index: int) -> None:
     axes.stairs(rising, 100 * share, baseline=None, color=style.colour, linewidth=2.0)
 
 
-def series_picture(systems: Sequence[System], path: Path | str, *, title: str = "", notes: Sequence[str] = (), width: int = 1400) -> None:
+def series_picture(
+    systems: Sequence[System],
+    path: Path | str,
+    *,
+    title: str = "",
+    notes: Sequence[str] = (),
+    width: int = 1400,
+) -> None:
     """Detours over time (left) and sorted by length (right), a row a system [Beckman06 Fig. 3-5]."""
     _checked(systems)
     least, most = _lengths(systems)
     span_s = max(s.trace.span_ns for s in systems) / 1e9
     figure, all_axes = figure_new(
-        len(systems), 2, (14, 1.7 + 2.3 * len(systems)), sharey=True, sharex="col", gridspec_kw={"width_ratios": [2.4, 1]}
+        len(systems),
+        2,
+        (14, 1.7 + 2.3 * len(systems)),
+        sharey=True,
+        sharex="col",
+        gridspec_kw={"width_ratios": [2.4, 1]},
     )
     try:
         for i, (system, (left, right)) in enumerate(zip(systems, all_axes)):
@@ -111,7 +159,14 @@ def series_picture(systems: Sequence[System], path: Path | str, *, title: str = 
         plt.close(figure)
 
 
-def scatter_picture(systems: Sequence[System], path: Path | str, *, title: str = "", notes: Sequence[str] = (), width: int = 1400) -> None:
+def scatter_picture(
+    systems: Sequence[System],
+    path: Path | str,
+    *,
+    title: str = "",
+    notes: Sequence[str] = (),
+    width: int = 1400,
+) -> None:
     """Every detour as a point: when, and how long [Hoefler10 Fig. 1]; two panels a row."""
     _checked(systems)
     least, most = _lengths(systems)
@@ -134,12 +189,19 @@ def scatter_picture(systems: Sequence[System], path: Path | str, *, title: str =
             if _silent(axes, system, i):
                 continue
             if not trace.starts_known:
-                nothing(axes, "the source does not tell when", system.key, i)
+                nothing(axes, "the source does not say when", system.key, i)
                 continue
             axes.plot(
-                trace.start_ns / 1e9, trace.duration_ns, linestyle="none", marker=style.marker, markersize=3.6, markeredgewidth=0, alpha=0.55,
-                color=style.colour, rasterized=trace.listed > VECTORS_MOST,
-            )  # fmt: skip
+                trace.start_ns / 1e9,
+                trace.duration_ns,
+                linestyle="none",
+                marker=style.marker,
+                markersize=3.6,
+                markeredgewidth=0,
+                alpha=0.55,
+                color=style.colour,
+                rasterized=trace.listed > VECTORS_MAX,
+            )
         figure.supylabel("length of a detour", fontsize=11)
         figure.suptitle(title or "Every detour", x=0.01, ha="left", fontsize=14)
         notes_below(figure, list(notes))

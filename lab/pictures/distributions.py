@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How long a phase of a given grain lasts: cumulative distribution, and its tail as survival function [Tsafrir05 Fig. 3, 4]."""
+"""How long a phase of a given grain lasts: cumulative distribution, and its tail as survival function
+[Tsafrir05 Fig. 3, 4]."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -10,10 +12,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from lab.common.errors import DataError
+from lab.common.text import time_text
 from lab.pictures.style import SHADE, bare, figure_new, grid, notes_below, plt, save, style_of
-from lab.reading import DataError
 from lab.statistics import Delays
-from lab.text import time_text
 
 
 @dataclass(frozen=True)
@@ -35,14 +37,26 @@ def _steps(delays: Delays, left: float, right: float) -> tuple[np.ndarray, np.nd
 def _delay_axis(axes: Axes, grain_ns: float, most: float) -> None:
     axes.set_xlim(-0.04 * most, most)
     axes.xaxis.set_major_locator(MaxNLocator(5))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _position: "0" if value == 0 else f"+{time_text(value)}" if value > 0 else ""))
+    axes.xaxis.set_major_formatter(
+        FuncFormatter(
+            lambda value, _position: "0" if value == 0 else f"+{time_text(value)}" if value > 0 else ""
+        )
+    )
     axes.set_xlabel(f"a phase of {time_text(grain_ns)} lasts so much longer")
     bare(axes)
     grid(axes)
 
 
-def cdf_picture(curves: Sequence[DelayCurve], path: Path | str, *, title: str = "", notes: Sequence[str] = (), width: int = 1400) -> None:
-    """The distribution (left) and its tail (right). All curves are of one grain. DataError if they are not."""
+def cdf_picture(
+    curves: Sequence[DelayCurve],
+    path: Path | str,
+    *,
+    title: str = "",
+    notes: Sequence[str] = (),
+    width: int = 1400,
+) -> None:
+    """The distribution (left) and its tail (right). All curves are of one grain. DataError if they are
+    not."""
     if not curves or len({curve.delays.grain_ns for curve in curves}) > 1 and not _near(curves):
         raise DataError("a picture of one grain needs curves of that grain; give files with the same one")
     grain_ns = curves[0].delays.grain_ns
@@ -53,7 +67,13 @@ def cdf_picture(curves: Sequence[DelayCurve], path: Path | str, *, title: str = 
         for i, curve in enumerate(curves):
             style = style_of(curve.key, i)
             x, below = _steps(curve.delays, -0.04 * most, most)
-            look = {"where": "post", "color": style.colour, "linestyle": style.line, "linewidth": 2.0, "label": curve.name}
+            look = {
+                "where": "post",
+                "color": style.colour,
+                "linestyle": style.line,
+                "linewidth": 2.0,
+                "label": curve.name,
+            }
             left.step(x, below, **look)
             right.step(x, np.maximum(1 - below, 1e-15), **look)
         left.set_ylim(0, 1.03)
@@ -66,7 +86,9 @@ def cdf_picture(curves: Sequence[DelayCurve], path: Path | str, *, title: str = 
         _delay_axis(left, grain_ns, most)
         _delay_axis(right, grain_ns, most)
         left.legend(frameon=False, loc="lower right", fontsize=10)
-        figure.suptitle(title or f"How long a phase of {time_text(grain_ns)} lasts", x=0.01, ha="left", fontsize=14)
+        figure.suptitle(
+            title or f"How long a phase of {time_text(grain_ns)} lasts", x=0.01, ha="left", fontsize=14
+        )
         notes_below(figure, ["Grey band: less than one phase of those that the data hold.", *notes])
         save(figure, path, width)
     finally:

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Lost operations over time, a panel a system, in the manner of [Betti09 Fig. 3, 4].
 
-All panels share one scale, so that a small bar on one is a small bar on the other. It is linear up to the floor and
-logarithmic above (symlog): a single lost count is visible beside a detour of thousands, and nothing is cut off. What
-lies within the quantisation floor is drawn as dots in a band, what is noise as bars that rise from zero.
+All panels share one scale, so that a small bar on one is a small bar on the other. It is linear up to the
+floor and logarithmic above (symlog): a single lost count is visible beside a detour of thousands, and nothing
+is cut off. What lies within the quantisation floor is drawn as dots in a band, what is noise as bars that
+rise from zero.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -15,9 +17,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from lab.ftq import DISTURBED_LOSS, FtqData, FtqSummary
+from lab.common.text import percent_text, time_text
+from lab.formats.ftq import DISTURBED_LOSS, FtqData, FtqSummary
 from lab.pictures.style import GREY, SHADE, bare, plt, save, style_of
-from lab.text import percent_text, time_text
 
 #: Upper edge of the band, counts: above the one count that the floor takes, below the two that are noise.
 FLOOR_BAND = 1.5
@@ -25,10 +27,11 @@ FLOOR_BAND = 1.5
 
 @dataclass(frozen=True)
 class Panel:
-    """One system of the picture: its key (for the colour), its title, and data with figures, or why there are none.
+    """One system of the picture: its key (for the colour), its title, and data with figures, or why there are
+    none.
 
-    `remark` is what one must know to read the bars, because they are not this CPU's noise: it stands in the panel, and
-    bars and figures step back.
+    `remark` is what one must know to read the bars, because they are not this CPU's noise: it stands in the
+    panel, and bars and figures step back.
     """
 
     key: str
@@ -49,9 +52,8 @@ def _tick_label(value: float, _position: int) -> str:
 def _figures(summary: FtqSummary) -> str:
     """The line of figures on a panel's right."""
     return (
-        f"{summary.disturbed_quanta:,} of {summary.samples:,} quanta disturbed   ·   "
-        f"noise {percent_text(summary.noise_ratio)}   ·   "
-        f"largest loss {time_text(summary.largest_loss_ns)}"
+        f"{summary.disturbed_quanta:,} of {summary.samples:,} quanta disturbed   ·   noise "
+        f"{percent_text(summary.noise_ratio)}   ·   largest loss {time_text(summary.largest_loss_ns)}"
     )
 
 
@@ -70,7 +72,9 @@ def _right_scale(axes: Axes, top: float, operation_ns: float) -> None:
     right = axes.twinx()
     right.set_yscale("symlog", linthresh=DISTURBED_LOSS, linscale=0.45)
     right.set_ylim(0, top)
-    times_ns = [t for t in (1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9) if DISTURBED_LOSS < t / operation_ns <= top]
+    times_ns = [
+        t for t in (1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9) if DISTURBED_LOSS < t / operation_ns <= top
+    ]
     right.yaxis.set_major_locator(FixedLocator([t / operation_ns for t in times_ns]))
     right.yaxis.set_minor_locator(NullLocator())
     right.yaxis.set_major_formatter(FuncFormatter(lambda value, _position: time_text(value * operation_ns)))
@@ -87,9 +91,18 @@ def _bars(axes: Axes, panel: Panel, width_points: float) -> None:
     disturbed = losses >= DISTURBED_LOSS
     colour = style_of(panel.key).colour
     axes.plot(
-        start_s[~disturbed], losses[~disturbed], linestyle="none", marker="o", markersize=2.2, markeredgewidth=0,
-        color=colour, alpha=0.8, clip_on=False, zorder=3, rasterized=True,
-    )  # fmt: skip
+        start_s[~disturbed],
+        losses[~disturbed],
+        linestyle="none",
+        marker="o",
+        markersize=2.2,
+        markeredgewidth=0,
+        color=colour,
+        alpha=0.8,
+        clip_on=False,
+        zorder=3,
+        rasterized=True,
+    )
     axes.vlines(
         start_s[disturbed], 0, losses[disturbed], colors=colour, linewidth=width_points, zorder=2,
         alpha=0.45 if panel.remark else 1.0,
@@ -105,9 +118,16 @@ def _silence(axes: Axes, summary: FtqSummary) -> None:
     )  # fmt: skip
     seconds = summary.samples * summary.quantum_ns / 1e9
     axes.text(
-        0.5, 0.42, f"no quantum lost two operations or more in {seconds:g} s", transform=axes.transAxes, ha="center",
-        va="center", fontsize=10, color=GREY, bbox=paper,
-    )  # fmt: skip
+        0.5,
+        0.42,
+        f"no quantum lost two operations or more in {seconds:g} s",
+        transform=axes.transAxes,
+        ha="center",
+        va="center",
+        fontsize=10,
+        color=GREY,
+        bbox=paper,
+    )
 
 
 def _panel(axes: Axes, panel: Panel, top: float, window_s: float, width_inches: float) -> None:
@@ -116,13 +136,22 @@ def _panel(axes: Axes, panel: Panel, top: float, window_s: float, width_inches: 
     bare(axes)
     if panel.data is None or panel.summary is None:
         axes.text(
-            0.5, 0.5, f"not measured: {panel.absent}", transform=axes.transAxes, ha="center", va="center", fontsize=11,
-            color=GREY, wrap=True,
-        )  # fmt: skip
+            0.5,
+            0.5,
+            f"not measured: {panel.absent}",
+            transform=axes.transAxes,
+            ha="center",
+            va="center",
+            fontsize=11,
+            color=GREY,
+            wrap=True,
+        )
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)
         return
-    axes.set_title(_figures(panel.summary), loc="right", fontsize=10.5, color=GREY if panel.remark else "#222222")
+    axes.set_title(
+        _figures(panel.summary), loc="right", fontsize=10.5, color=GREY if panel.remark else "#222222"
+    )
     _scale(axes, top)
     axes.axhspan(0, FLOOR_BAND, color=SHADE, linewidth=0, zorder=0)
     axes.grid(axis="y", color="#d8d8d8", linewidth=0.6, zorder=1)
@@ -136,12 +165,22 @@ def _panel(axes: Axes, panel: Panel, top: float, window_s: float, width_inches: 
         _silence(axes, panel.summary)
     if panel.remark:
         axes.text(
-            0.004, 0.94, panel.remark, transform=axes.transAxes, ha="left", va="top", fontsize=9.5, color="#222222",
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 2}, zorder=4,
-        )  # fmt: skip
+            0.004,
+            0.94,
+            panel.remark,
+            transform=axes.transAxes,
+            ha="left",
+            va="top",
+            fontsize=9.5,
+            color="#222222",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 2},
+            zorder=4,
+        )
 
 
-def ftq_picture(panels: Sequence[Panel], path: Path | str, *, title: str = "", note: str = "", width: int = 1400) -> None:
+def ftq_picture(
+    panels: Sequence[Panel], path: Path | str, *, title: str = "", note: str = "", width: int = 1400
+) -> None:
     """Writes the picture of FTQ on several systems as PNG or SVG, `width` by about 900 points."""
     shown = [panel for panel in panels if panel.data is not None and panel.summary is not None]
     if not shown:
@@ -159,15 +198,26 @@ def ftq_picture(panels: Sequence[Panel], path: Path | str, *, title: str = "", n
         for axes, panel in zip(all_axes[:, 0], panels):
             _panel(axes, panel, top, window_s, 0.88 * width_inches)
         figure.supylabel("operations lost in a quantum", fontsize=11, x=0.012)
-        figure.text(0.988, 0.5, "the same as time", rotation=-90, ha="right", va="center", fontsize=11, color=GREY)
+        figure.text(
+            0.988, 0.5, "the same as time", rotation=-90, ha="right", va="center", fontsize=11, color=GREY
+        )
         all_axes[-1, 0].set_xlabel("time in the measuring window, s", fontsize=11)
         operation_ns = shown[0].summary.operation_ns if shown[0].summary else 0.0
         floor = (
-            f"Grey band: quantisation floor. Time grid and loop beat against each other, so that a quantum of a silent "
-            f"core may be one operation ({operation_ns:.0f} ns) short; a loss of two or more is noise."
+            "Grey band: quantisation floor. Time grid and loop beat against each other, so that a quantum "
+            f"of a silent core may be one operation ({operation_ns:.0f} ns) short; a loss of two or more is "
+            "noise."
         )
         figure.suptitle(title or "What the system takes: FTQ", x=0.06, y=0.97, ha="left", fontsize=15)
-        figure.text(0.06, 0.012, "\n".join(filter(None, [floor, note])), fontsize=9, color=GREY, va="bottom", ha="left")
+        figure.text(
+            0.06,
+            0.012,
+            "\n".join(filter(None, [floor, note])),
+            fontsize=9,
+            color=GREY,
+            va="bottom",
+            ha="left",
+        )
         figure.subplots_adjust(left=0.06, right=0.925, top=0.875, bottom=0.115, hspace=0.38)
         save(figure, path, width)
     finally:

@@ -1,20 +1,34 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""When noise comes: the spectrum of the time that the system takes, a panel a system, with the peaks that stand out of noise.
+"""When noise comes: the spectrum of the time that the system takes, a panel a system, with the peaks that
+stand out of noise.
 
-Up to half of the sampling rate, beyond which nothing can be told ([Hoefler10 §II]; lab/statistics.py says more).
+Up to half of the sampling rate, beyond which nothing can be seen ([Hoefler10 §II]; lab/statistics/ says
+more).
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-
-from lab.ftq import FtqData
-from lab.pictures.style import GREY, System, bare, figure_new, grid, name_axes, nothing, notes_below, plt, save, style_of
-from lab.reading import DataError
+from lab.common.errors import DataError
+from lab.common.text import time_text
+from lab.formats.ftq import FtqData
+from lab.formats.trace import Trace
+from lab.pictures.style import (
+    GREY,
+    System,
+    bare,
+    figure_new,
+    grid,
+    name_axes,
+    notes_below,
+    nothing,
+    plt,
+    save,
+    style_of,
+)
 from lab.statistics import Spectrum, peaks, series_of, spectrum
-from lab.text import time_text
-from lab.trace import Trace
 
 #: Steps that a trace without samples is cut into, at most: what a picture can show.
 STEPS = 1 << 14
@@ -24,12 +38,23 @@ PEAKS_NAMED = 4
 
 def trace_spectrum(trace: Trace) -> Spectrum:
     """Of the ns that detours took in each quantum of FTQ, or in each step of at least 10 µs."""
-    step_ns = float(trace.samples.quantum_ns) if isinstance(trace.samples, FtqData) else max(trace.listed_span_ns / STEPS, STEP_LEAST_NS)
+    step_ns = (
+        float(trace.samples.quantum_ns)
+        if isinstance(trace.samples, FtqData)
+        else max(trace.listed_span_ns / STEPS, STEP_LEAST_NS)
+    )
     return spectrum(series_of(trace, step_ns), step_ns)
 
 
-def spectrum_picture(systems: Sequence[System], path: Path | str, *, title: str = "", notes: Sequence[str] = (), width: int = 1400) -> None:
-    """Amplitude by frequency. DataError where a source tells no starts or lengths."""
+def spectrum_picture(
+    systems: Sequence[System],
+    path: Path | str,
+    *,
+    title: str = "",
+    notes: Sequence[str] = (),
+    width: int = 1400,
+) -> None:
+    """Amplitude by frequency. DataError where a source has no starts or lengths."""
     if not systems:
         raise DataError("no system to draw; name one file or more")
     found = [trace_spectrum(system.trace) for system in systems]
@@ -39,29 +64,60 @@ def spectrum_picture(systems: Sequence[System], path: Path | str, *, title: str 
         top = max(float(s.amplitude.max()) for s in found)
         for i, (system, s, axes) in enumerate(zip(systems, found, all_axes[:, 0])):
             style = style_of(system.key, i)
-            name_axes(axes, system.name, f"up to {s.limit_hz:,.0f} Hz, {s.resolution_hz:.3g} Hz apart", system.key, i)
+            name_axes(
+                axes,
+                system.name,
+                f"up to {s.limit_hz:,.0f} Hz, {s.resolution_hz:.3g} Hz apart",
+                system.key,
+                i,
+            )
             axes.set_xlim(0, 1.005 * limit)
             axes.set_ylim(0, 1.35 * top if top else 1)
             bare(axes)
             grid(axes, "y")
             if not s.amplitude.any():
-                nothing(axes, f"zero detours in {time_text(system.trace.span_ns)}" if not system.trace.detours else "the same in every step", system.key, i)
+                nothing(
+                    axes,
+                    f"zero detours in {time_text(system.trace.span_ns)}"
+                    if not system.trace.detours
+                    else "the same in every step",
+                    system.key,
+                    i,
+                )
                 continue
-            axes.vlines(s.frequency_hz, 0, s.amplitude, colors=style.colour, linewidth=1.0, rasterized=len(s.amplitude) > 5000)
+            axes.vlines(
+                s.frequency_hz,
+                0,
+                s.amplitude,
+                colors=style.colour,
+                linewidth=1.0,
+                rasterized=len(s.amplitude) > 5000,
+            )
             for peak in peaks(s, PEAKS_NAMED):
                 right = peak.frequency_hz > 0.95 * limit
                 axes.annotate(
-                    f"{peak.frequency_hz:.4g} Hz", (peak.frequency_hz, peak.amplitude), xytext=(-4 if right else 4, 4), textcoords="offset points",
-                    fontsize=9.5, ha="right" if right else "left",
-                )  # fmt: skip
+                    f"{peak.frequency_hz:.4g} Hz",
+                    (peak.frequency_hz, peak.amplitude),
+                    xytext=(-4 if right else 4, 4),
+                    textcoords="offset points",
+                    fontsize=9.5,
+                    ha="right" if right else "left",
+                )
             if s.limit_hz < 0.999 * limit:
                 axes.axvline(s.limit_hz, color=GREY, linewidth=0.8, linestyle=":")
         all_axes[-1, 0].set_xlabel("frequency, Hz")
         figure.supylabel("amplitude, ns in a step", fontsize=11)
-        figure.suptitle(title or "When noise comes: spectrum of the time taken", x=0.01, ha="left", fontsize=14)
-        notes_below(figure, ["A periodic detour shows at its frequency and at multiples. What is faster than the limit appears at a lower frequency.", *notes])
+        figure.suptitle(
+            title or "When noise comes: spectrum of the time taken", x=0.01, ha="left", fontsize=14
+        )
+        notes_below(
+            figure,
+            [
+                "A periodic detour shows at its frequency and at multiples. What is faster than the limit "
+                "appears at a lower frequency.",
+                *notes,
+            ],
+        )
         save(figure, path, width)
     finally:
         plt.close(figure)
-
-

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What all pictures share: one colour, line, marker and hatch a system wherever it appears, axes without clutter, and how a picture is saved.
+"""What all pictures share: one colour, line, marker and hatch a system wherever it appears, axes without
+clutter, and how a picture is saved.
 
-Systems differ in lightness, line style, marker and hatch too, so that a picture stays readable in grey and for the colour-blind.
+Systems differ in lightness, line style, marker and hatch too, so that a picture stays readable in grey and
+for the colour-blind.
 """
+
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,26 +18,41 @@ import matplotlib
 
 matplotlib.use("Agg")  # a picture is a file here; no display is needed
 
-import matplotlib.pyplot as plt  # noqa: E402
-import numpy as np  # noqa: E402
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: E402
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from lab.reading import DataError  # noqa: E402
-from lab.text import time_text  # noqa: E402
-from lab.trace import Trace  # noqa: E402
+from lab.common.errors import DataError
+from lab.common.text import time_text
+from lab.formats.trace import Trace
 
 __all__ = [
-    "GREY", "SHADE", "Style", "System", "bare", "figure_new", "grid", "log_time_axis", "name_axes", "nothing", "notes_below", "plt", "save", "style_of",
-]  # fmt: skip
+    "GREY",
+    "NAMES",
+    "SHADE",
+    "Style",
+    "System",
+    "bare",
+    "figure_new",
+    "grid",
+    "key_of",
+    "log_time_axis",
+    "name_axes",
+    "nothing",
+    "notes_below",
+    "plt",
+    "save",
+    "style_of",
+]
 
 GREY = "#6b6b6b"
 SHADE = "#e6e6e0"
 GRID = "#d8d8d8"
 
 #: A picture no wider than this is a thumbnail: few colours, small file.
-THUMBNAIL_MOST = 1000
+THUMBNAIL_MAX = 1000
 THUMBNAIL_COLOURS = 48
 
 matplotlib.rcParams["svg.hashsalt"] = "tacet"  # the same picture is the same file
@@ -56,6 +75,8 @@ STYLES = {
     "linux-tuned": Style("#5f9e8f", (0, (5, 2)), "^", "..."),
     "linux-rt": Style("#a8478f", (0, (1.5, 1.2)), "D", "xxx"),
 }
+#: What people read for the systems that have a colour of their own.
+NAMES = {"tacet": "Tacet", "linux": "Linux", "linux-tuned": "Linux, tuned", "linux-rt": "Linux, PREEMPT_RT"}
 #: For systems that are none of these, in the order in which they come.
 OTHERS = (
     Style("#555555", (0, (7, 2, 1.5, 2)), "v", "\\\\\\"),
@@ -66,8 +87,16 @@ OTHERS = (
 
 
 def style_of(key: str, index: int = 0) -> Style:
-    """A system's style: `linux_tuned` is `linux-tuned`. `index` is an unknown one's place among the systems of the picture."""
+    """A system's style: `linux_tuned` is `linux-tuned`. `index` is an unknown one's place among the systems
+    of the picture."""
     return STYLES.get(key.lower().replace("_", "-"), OTHERS[index % len(OTHERS)])
+
+
+def key_of(name: str) -> str:
+    """A system's key from a name or a file's name: the longest known one that stands in it as words."""
+    plain = name.lower().replace("_", "-")
+    found = [key for key in STYLES if re.search(rf"(^|[^a-z]){key}($|[^a-z])", plain)]
+    return max(found, key=len) if found else name
 
 
 @dataclass(frozen=True)
@@ -90,16 +119,23 @@ def grid(axes: Axes, axis: str = "both") -> None:
     axes.set_axisbelow(True)
 
 
-def figure_new(rows: int, columns: int, size: tuple[float, float], **keywords: Any) -> tuple[Figure, np.ndarray]:
+def figure_new(
+    rows: int, columns: int, size: tuple[float, float], **keywords: Any
+) -> tuple[Figure, np.ndarray]:
     """A figure with a field of axes, always two-dimensional."""
-    figure, all_axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained", **keywords)
+    figure, all_axes = plt.subplots(
+        rows, columns, figsize=size, squeeze=False, layout="constrained", **keywords
+    )
     return figure, all_axes
 
 
 def log_time_axis(axis: Any, low: float, high: float) -> None:
-    """A logarithmic axis of ns from `low` to `high`, labelled with units at each decade, and between them where there are few."""
+    """A logarithmic axis of ns from `low` to `high`, labelled with units at each decade, and between them
+    where there are few."""
     decades = np.log10(high / low)
-    between = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0) if decades < 1 else (1.0, 2.0, 5.0) if decades < 2.5 else (1.0,)
+    between = (
+        (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0) if decades < 1 else (1.0, 2.0, 5.0) if decades < 2.5 else (1.0,)
+    )
     axis.set_major_locator(LogLocator(subs=between, numticks=12))
     axis.set_major_formatter(FuncFormatter(lambda value, _position: time_text(value) if value > 0 else "0"))
     axis.set_minor_formatter(NullFormatter())
@@ -115,8 +151,16 @@ def name_axes(axes: Axes, name: str, remark: str, key: str, index: int) -> None:
 def nothing(axes: Axes, words: str, key: str, index: int) -> None:
     """The words on a panel without data."""
     axes.text(
-        0.5, 0.5, words, transform=axes.transAxes, ha="center", va="center", fontsize=14, style="italic", color=style_of(key, index).colour,
-    )  # fmt: skip
+        0.5,
+        0.5,
+        words,
+        transform=axes.transAxes,
+        ha="center",
+        va="center",
+        fontsize=14,
+        style="italic",
+        color=style_of(key, index).colour,
+    )
 
 
 def notes_below(figure: Figure, notes: list[str]) -> None:
@@ -127,7 +171,8 @@ def notes_below(figure: Figure, notes: list[str]) -> None:
 
 
 def save(figure: Figure, path: Path | str, width: int) -> None:
-    """Writes PNG (`width` pixels) or SVG, by the name's ending. DataError for another ending, OSError if it cannot be written."""
+    """Writes PNG (`width` pixels) or SVG, by the name's ending. DataError for another ending, OSError if it
+    cannot be written."""
     path = Path(path)
     if path.suffix not in (".png", ".svg"):
         raise DataError(f"{path}: a picture is written as .png or .svg; give a name that ends so")
@@ -135,11 +180,13 @@ def save(figure: Figure, path: Path | str, width: int) -> None:
         figure.savefig(path, metadata={"Date": None, "Creator": None})
         return
     dpi = width / figure.get_size_inches()[0]
-    if width > THUMBNAIL_MOST:
+    if width > THUMBNAIL_MAX:
         figure.savefig(path, dpi=dpi, metadata={"Software": None})
         return
     from PIL import Image  # matplotlib needs it anyway
 
     whole = io.BytesIO()
     figure.savefig(whole, dpi=dpi, format="png")
-    Image.open(whole).convert("RGB").quantize(THUMBNAIL_COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    Image.open(whole).convert("RGB").quantize(THUMBNAIL_COLOURS, dither=Image.Dither.NONE).save(
+        path, optimize=True
+    )

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How likely a computation phase is delayed by how much: survival functions, a panel a grain [Tsafrir05 Fig. 5].
+"""How likely a computation phase is delayed by how much: survival functions, a panel a grain [Tsafrir05 Fig.
+5].
 
-The data are measured phases (apps/phase), or the delays that a trace's detours would have meant for phases of that grain. The grey band
-is what the data cannot show: less than one phase of those that they hold.
+The data are measured phases (apps/phase), or the delays that a trace's detours would have meant for phases of
+that grain. The grey band is what the data cannot show: less than one phase of those that they hold.
 """
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -14,16 +16,17 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from lab import phase
+from lab.common.text import time_text
+from lab.formats import phase
+from lab.formats.trace import Trace
 from lab.pictures.style import GREY, SHADE, bare, plt, save, style_of
 from lab.statistics import Delays, delays_of_trace
-from lab.text import time_text
-from lab.trace import Trace
 
 
 @dataclass(frozen=True)
 class SurvivalCurves:
-    """One system of the survival picture: its key (for the colour), its name, and its durations by grain, ns."""
+    """One system of the survival picture: its key (for the colour), its name, and its durations by grain,
+    ns."""
 
     key: str
     name: str
@@ -31,7 +34,8 @@ class SurvivalCurves:
 
 
 def _points(data: phase.PhaseData | Delays) -> tuple[np.ndarray, np.ndarray, float]:
-    """Delays relative to the grain, the share of phases delayed more than that, and how many phases there were."""
+    """Delays relative to the grain, the share of phases delayed more than that, and how many phases there
+    were."""
     if isinstance(data, phase.PhaseData):
         delays, above = phase.survival(data)
         return delays, above, float(data.count)
@@ -42,20 +46,24 @@ def _points(data: phase.PhaseData | Delays) -> tuple[np.ndarray, np.ndarray, flo
     return delays, above, data.phases
 
 
-#: Delays that the figures in the text tell, as marks on the x axis.
+#: Delays that the figures in the text state, as marks on the x axis.
 SURVIVAL_MARKS = (0.01, 0.10, 1.00)
 SURVIVAL_LEAST_DELAY = 1e-5
 
 
-#: Grains that the picture shows of a trace, ns [Tsafrir05 Fig. 5], and as how many phases the trace must hold of one to say something.
+#: Grains that the picture shows of a trace, ns [Tsafrir05 Fig. 5], and as how many phases the trace must hold
+#: of one to say something.
 GRAINS_NS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
-PHASES_LEAST = 50
+PHASES_MIN = 50
 
 
 def trace_curves(key: str, name: str, trace: Trace) -> SurvivalCurves:
-    """A trace's delays at all grains that it says something of. DataError where detours' starts and lengths are not known."""
+    """A trace's delays at all grains that it says something of. DataError where detours' starts and lengths
+    are not known."""
     grains: dict[int, phase.PhaseData | Delays] = {
-        grain: delays_of_trace(trace, grain) for grain in GRAINS_NS if PHASES_LEAST * grain <= trace.listed_span_ns or grain == GRAINS_NS[0]
+        grain: delays_of_trace(trace, grain)
+        for grain in GRAINS_NS
+        if PHASES_MIN * grain <= trace.listed_span_ns or grain == GRAINS_NS[0]
     }
     return SurvivalCurves(key, name, grains)
 
@@ -65,11 +73,14 @@ def _delay_label(value: float, _position: int) -> str:
     return f"+{100 * value:g} %"
 
 
-def _survival_curve(axes: Axes, curves: SurvivalCurves, data: phase.PhaseData | Delays, index: int, most: float) -> bool:
+def _survival_curve(
+    axes: Axes, curves: SurvivalCurves, data: phase.PhaseData | Delays, index: int, most: float
+) -> bool:
     """One curve; False where no phase was delayed visibly, so that there is nothing to draw."""
     delays, above, _ = _points(data)
     style = style_of(curves.key, index)
-    # Above its last duration the function is zero, which a logarithmic scale has not: the curve drops out of the panel.
+    # Above its last duration the function is zero, which a logarithmic scale has not: the curve drops out of
+    # the panel.
     floor = 1e-12
     left = int(np.searchsorted(delays, SURVIVAL_LEAST_DELAY, side="right")) - 1
     if above[left] == 0:
@@ -77,13 +88,20 @@ def _survival_curve(axes: Axes, curves: SurvivalCurves, data: phase.PhaseData | 
     x = np.concatenate([[SURVIVAL_LEAST_DELAY], delays[left + 1 :]])
     y = np.concatenate([[above[left]], above[left + 1 :]])
     axes.step(
-        x[x <= most], np.maximum(y, floor)[x <= most], where="post", color=style.colour, linestyle=style.line, linewidth=1.8,
+        x[x <= most],
+        np.maximum(y, floor)[x <= most],
+        where="post",
+        color=style.colour,
+        linestyle=style.line,
+        linewidth=1.8,
         label=curves.name,
-    )  # fmt: skip
+    )
     return True
 
 
-def _survival_panel(axes: Axes, systems: Sequence[SurvivalCurves], grain_ns: int, most: float, least: float) -> None:
+def _survival_panel(
+    axes: Axes, systems: Sequence[SurvivalCurves], grain_ns: int, most: float, least: float
+) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(SURVIVAL_LEAST_DELAY, most)
@@ -107,15 +125,28 @@ def _survival_panel(axes: Axes, systems: Sequence[SurvivalCurves], grain_ns: int
             silent.append((system, i))
     for row, (system, i) in enumerate(silent):
         axes.text(
-            0.98, 0.95 - 0.09 * row, f"{system.name}: no phase delayed", transform=axes.transAxes, ha="right", va="top",
-            fontsize=10.5, style="italic", color=style_of(system.key, i).colour,
-        )  # fmt: skip
+            0.98,
+            0.95 - 0.09 * row,
+            f"{system.name}: no phase delayed",
+            transform=axes.transAxes,
+            ha="right",
+            va="top",
+            fontsize=10.5,
+            style="italic",
+            color=style_of(system.key, i).colour,
+        )
 
 
 def survival_picture(
-    systems: Sequence[SurvivalCurves], path: Path | str, *, title: str = "", notes: Sequence[str] = (), width: int = 1400
+    systems: Sequence[SurvivalCurves],
+    path: Path | str,
+    *,
+    title: str = "",
+    notes: Sequence[str] = (),
+    width: int = 1400,
 ) -> None:
-    """Writes the survival functions of the phase durations as PNG or SVG, `width` by about 900 points, a panel a grain."""
+    """Writes the survival functions of the phase durations as PNG or SVG, `width` by about 900 points, a
+    panel a grain."""
     grains_ns = sorted({grain for system in systems for grain in system.grains})
     if not grains_ns:
         raise ValueError("no system of the picture has data")
@@ -124,9 +155,7 @@ def survival_picture(
     longest = max(float(_points(data)[0][-1]) for system in systems for data in system.grains.values())
     most = max(2.0, 1.5 * longest)
     least = 0.5 / max(_points(data)[2] for system in systems for data in system.grains.values())
-    figure, all_axes = plt.subplots(
-        rows, columns, figsize=(14, 2.2 + 3.3 * rows), squeeze=False
-    )
+    figure, all_axes = plt.subplots(rows, columns, figsize=(14, 2.2 + 3.3 * rows), squeeze=False)
     try:
         for axes, grain_ns in zip(all_axes.flat, grains_ns):
             _survival_panel(axes, systems, grain_ns, most, least)
@@ -134,21 +163,34 @@ def survival_picture(
             axes.set_visible(False)
         handles = [
             plt.Line2D(
-                [], [], color=style_of(system.key, i).colour, linestyle=style_of(system.key, i).line, linewidth=1.8,
+                [],
+                [],
+                color=style_of(system.key, i).colour,
+                linestyle=style_of(system.key, i).line,
+                linewidth=1.8,
                 label=system.name,
             )
             for i, system in enumerate(systems)
-        ]  # fmt: skip
+        ]
         height = figure.get_size_inches()[1]
         figure.legend(
             handles=handles, loc="upper right", ncols=len(handles), frameon=False, fontsize=11,
             bbox_to_anchor=(0.985, 1 - 0.1 / height),
         )  # fmt: skip
-        figure.suptitle(title or "How likely a computation phase is delayed", x=0.07, y=1 - 0.2 / height, ha="left", va="top", fontsize=15)
+        figure.suptitle(
+            title or "How likely a computation phase is delayed",
+            x=0.07,
+            y=1 - 0.2 / height,
+            ha="left",
+            va="top",
+            fontsize=15,
+        )
         figure.supylabel("p: share of phases delayed by more than x", fontsize=11, x=0.012)
         figure.text(0.53, 0.92 / height, "x: delay against the shortest phase", fontsize=11, ha="center")
         legend = "Grey band: less than one phase of those that were run. Lines: delays of 1, 10 and 100 %."
-        figure.text(0.07, 0.12 / height, "\n".join([legend, *notes]), fontsize=9, color=GREY, va="bottom", ha="left")
+        figure.text(
+            0.07, 0.12 / height, "\n".join([legend, *notes]), fontsize=9, color=GREY, va="bottom", ha="left"
+        )
         figure.subplots_adjust(
             left=0.07, right=0.985, top=1 - 1.0 / height, bottom=1.5 / height, hspace=0.42, wspace=0.2
         )

@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The report: nodes.py collects what was measured, answer.py judges it, page.py writes it down. `lab report` calls them."""
+"""The report: nodes.py collects what was measured, answer.py judges it, tables.py, figures.py and markup.py
+make its parts, page.py writes it down. `lab report` calls them."""

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The nodes of a report: which files are whose, what they hold, and which of it the nodes are compared by.
 
-A node's data are files of any format that the lab reads. Nodes are compared by the same method wherever all have one in common. Of several such methods: measured
-phases of the grain first, as nothing has to be derived; then detours, the methods with the finest sight first; but none whose data can speak for
-less than half as many nodes as another's. Of several CPUs the noisiest speaks for its node,
-because a step waits for the last rank.
+A node's data are files of any format that the lab reads. Nodes are compared by the same method wherever all
+have one in common. Of several such methods: measured phases of the grain first, as nothing has to be derived;
+then detours, the methods with the finest sight first; but none whose data can speak for less than half as
+many nodes as another's. Of several CPUs the noisiest speaks for its node, because a step waits for the last
+rank.
 """
+
 from __future__ import annotations
 
 import json
@@ -13,26 +15,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lab import formats, phase, statistics
-from lab.commands.inputs import NAMES, key_of
-from lab.formats import Assumed, FormatError
-from lab.reading import DataError
+from lab import statistics
+from lab.common.errors import DataError
+from lab.common.text import time_text
+from lab.formats import phase, registry
+from lab.formats.registry import Assumed, FormatError
+from lab.formats.trace import Trace
+from lab.pictures.style import NAMES, key_of
 from lab.statistics import Delays
-from lab.text import time_text
-from lab.trace import Trace
 
-#: Formats by how short a detour they see and how exactly they tell its time.
+#: Formats by how short a detour they see and how exactly they know its time.
 PREFERENCE = ("selfish", "sysjitter", "osnoise", "noise", "fwq", "ftq")
 
 #: Programs whose output `make run` and `make bench` leave as PROGRAM-SYSTEM.dat.
 PROGRAMS = ("selfish", "fwq", "ftq", "phase")
 
 QEMU_NOTE = (
-    "Measured in QEMU under a deterministic clock of one instruction a nanosecond: counts are right everywhere, lengths are numbers of instructions and "
-    "say nothing of caches and pipelines (docs/noise.md)."
+    "Measured in QEMU under a deterministic clock of one instruction a nanosecond: counts are right "
+    "everywhere, lengths are numbers of instructions and say nothing of caches and pipelines (docs/noise.md)."
 )
 TUNED_REMARK = (
-    "The tuned Linux needs two CPUs, which take turns on QEMU's one clock: most of what seems lost there is its neighbour's work, and an upper bound."
+    "The tuned Linux needs two CPUs, which take turns on QEMU's one clock: most of what seems lost there is "
+    "its neighbour's work, and an upper bound."
 )
 
 
@@ -52,7 +56,8 @@ class Node:
 
 @dataclass(frozen=True)
 class Basis:
-    """What a node is judged by: the method, the delays of the grain, and the trace that they come from if they do."""
+    """What a node is judged by: the method, the delays of the grain, and the trace that they come from if
+    they do."""
 
     method: str
     delays: Delays
@@ -62,7 +67,8 @@ class Basis:
 
 @dataclass
 class Collection:
-    """All nodes, the files that were left out with the reason, and the commands that made the data, where they are known."""
+    """All nodes, the files that were left out with the reason, and the commands that made the data, where
+    they are known."""
 
     nodes: list[Node] = field(default_factory=list)
     left_out: list[tuple[Path, str]] = field(default_factory=list)
@@ -78,10 +84,10 @@ class Collection:
 
 
 def _add_file(collection: Collection, node: Node, path: Path, assumed: Assumed, named: bool) -> None:
-    """A file of a node. What is no data is passed over in a folder; damaged data are left out, and the report says so. A file that
-    the user has named must be good."""
+    """A file of a node. What is no data is passed over in a folder; damaged data are left out, and the report
+    says so. A file that the user has named must be good."""
     try:
-        name = assumed.format or formats.detect(path)
+        name = assumed.format or registry.detect(path)
     except FormatError:
         if named:
             raise
@@ -90,7 +96,7 @@ def _add_file(collection: Collection, node: Node, path: Path, assumed: Assumed, 
         if name == "phase":
             node.phases += [(path, data) for data in phase.read(path)]
         else:
-            node.traces += formats.read(path, assumed)
+            node.traces += registry.read(path, assumed)
     except DataError as error:
         if named:
             raise
@@ -108,11 +114,15 @@ def add_node(collection: Collection, name: str, path: Path, assumed: Assumed) ->
             _add_file(collection, node, file, assumed, named=False)
     if not node.traces and not node.phases:
         reasons = "; ".join(reason for _, reason in collection.left_out)
-        raise DataError(f"{path}: no file of a format that the lab reads ({', '.join(formats.NAMES)})" + (f": {reasons}" if reasons else ""))
+        raise DataError(
+            f"{path}: no file of a format that the lab reads ({', '.join(registry.NAMES)})"
+            + (f": {reasons}" if reasons else "")
+        )
 
 
 def add_runs(collection: Collection, folder: Path, assumed: Assumed) -> None:
-    """What `make run` and `make bench` leave in a folder: PROGRAM-SYSTEM.dat, and the commands in PROGRAM.json. DataError or OSError."""
+    """What `make run` and `make bench` leave in a folder: PROGRAM-SYSTEM.dat, and the commands in
+    PROGRAM.json. DataError or OSError."""
     found = False
     for key in NAMES:
         for program in PROGRAMS:
@@ -122,7 +132,9 @@ def add_runs(collection: Collection, folder: Path, assumed: Assumed) -> None:
                     _add_file(collection, collection.node(key), path, assumed, named=False)
                     found = True
     if not found:
-        raise DataError(f"{folder}: no PROGRAM-SYSTEM.dat such as ftq-tacet.dat; `make run` leaves them in build/report")
+        raise DataError(
+            f"{folder}: no PROGRAM-SYSTEM.dat such as ftq-tacet.dat; `make run` leaves them in build/report"
+        )
     for node in collection.nodes:
         if node.key == "linux-tuned":
             node.remark = TUNED_REMARK
@@ -161,24 +173,33 @@ def _trace_basis(node: Node, format_name: str, grain_ns: int) -> Basis | None:
     if not found:
         return None
     trace = max(found, key=lambda t: (t.noise_ns / t.span_ns, t.span_ns))
-    return Basis(format_name, statistics.delays_of_trace(trace, grain_ns), trace, Path(trace.source.partition(":")[0]))
+    return Basis(
+        format_name, statistics.delays_of_trace(trace, grain_ns), trace, Path(trace.source.partition(":")[0])
+    )
 
 
 def _all_bases(node: Node, grain_ns: int) -> dict[str, Basis]:
     """By method, the preferred one first."""
-    candidates = {"phase": _phase_basis(node, grain_ns), **{name: _trace_basis(node, name, grain_ns) for name in PREFERENCE}}
+    candidates = {
+        "phase": _phase_basis(node, grain_ns),
+        **{name: _trace_basis(node, name, grain_ns) for name in PREFERENCE},
+    }
     return {name: basis for name, basis in candidates.items() if basis is not None}
 
 
 def bases(nodes: Sequence[Node], grain_ns: int) -> dict[str, Basis]:
-    """Each node's basis by its key: one method for all where all have it, else each its best. DataError where a node has none."""
+    """Each node's basis by its key: one method for all where all have it, else each its best. DataError where
+    a node has none."""
     found = {node.key: _all_bases(node, grain_ns) for node in nodes}
     for node in nodes:
         if not found[node.key]:
-            held = sorted({trace.format for trace in node.traces}) + [f"phases of {time_text(data.grain_ns)}" for _, data in node.phases]
+            held = sorted({trace.format for trace in node.traces}) + [
+                f"phases of {time_text(data.grain_ns)}" for _, data in node.phases
+            ]
             raise DataError(
-                f"{node.key}: nothing to judge phases of {time_text(grain_ns)} by; there is {', '.join(held)}; "
-                f"detours one by one ({', '.join(PREFERENCE)}) or phases of that grain would do"
+                f"{node.key}: nothing to judge phases of {time_text(grain_ns)} by; there is "
+                f"{', '.join(held)}; detours one by one ({', '.join(PREFERENCE)}) or phases of that grain "
+                "would do"
             )
     shared = [name for name in ("phase", *PREFERENCE) if all(name in of_node for of_node in found.values())]
     if shared:

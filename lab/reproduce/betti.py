@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""[Betti09 Fig. 3]: FTQ on a node with its timer interrupt, and without it where nothing is to be done (NETTICK)."""
+"""[Betti09 Fig. 3]: FTQ on a node with its timer interrupt, and without it where nothing is to be done
+(NETTICK)."""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -8,19 +10,27 @@ import numpy as np
 
 from lab.pictures.curves import CurvePanel, curve_picture
 from lab.reproduce.outcome import Experiment, Outcome, Row, Settings
-from lab.reproduce.traces import MS, US, Machine, Source, generate
+from lab.reproduce.traces import MS, Machine, Source, generate
 
-#: An operation of FTQ: 31 300 in an undisturbed quantum [Betti09 §VI-A]; of 1 ms, as the published losses then are interrupts' usual lengths.
+#: An operation of FTQ: 31 300 in an undisturbed quantum [Betti09 §VI-A]; of 1 ms, as the published losses
+#: then are interrupts' usual lengths.
 OPERATIONS = 31_300
 QUANTUM_NS = 1 * MS
 OPERATION_NS = QUANTUM_NS / OPERATIONS
 
 TICK = Source(1 * MS, 20 * OPERATION_NS, 50 * OPERATION_NS, phase=0.5)
-NETWORK = (Source(50 * MS, 630 * OPERATION_NS, 670 * OPERATION_NS, random=True), Source(1000 * MS, 6500 * OPERATION_NS, 6700 * OPERATION_NS, random=True))
+NETWORK = (
+    Source(50 * MS, 630 * OPERATION_NS, 670 * OPERATION_NS, random=True),
+    Source(1000 * MS, 6500 * OPERATION_NS, 6700 * OPERATION_NS, random=True),
+)
 STANDARD = Machine(
-    "betti", "Standard Linux", None, (TICK, *NETWORK), "losses of 20-50 operations (timer), 650 and more than 6500 (network tasklets), of 31 300 in a quantum",
+    "betti",
+    "Standard Linux",
+    None,
+    (TICK, *NETWORK),
+    "losses of 20-50 operations (timer), 650 and more than 6500 (network tasklets), of 31 300 in a quantum",
     "quanta of 1 ms, a tick of 1000 Hz, tasklets 20 times and once a second",
-)  # fmt: skip
+)
 NETTICK = replace(STANDARD, name="NETTICK", sources=NETWORK)
 
 
@@ -47,21 +57,60 @@ def fig3(settings: Settings) -> Outcome:
         settings.store.progress.step(machine.name, False)
     rows = []
     for (words, low, high), published in zip(
-        (("tick: median of losses to 100 operations", 1, 100), ("tasklet: median of 500 to 1000", 500, 1000), ("long tasklet: median above 6000", 6000, OPERATIONS)), (35.0, 650.0, 6500.0)
+        (("tick: median of losses to 100 "
+          "operations", 1, 100), ("tasklet: median of 500 to "
+                                  "1000", 500, 1000), ("long tasklet: median above "
+                                                       "6000", 6000, OPERATIONS)), (35.0, 650.0, 6500.0)
     ):  # fmt: skip
-        ours = {name: float(np.median(lost[(lost >= low) & (lost <= high)])) for name, lost in found.items() if ((lost >= low) & (lost <= high)).any()}
+        ours = {
+            name: float(np.median(lost[(lost >= low) & (lost <= high)]))
+            for name, lost in found.items()
+            if ((lost >= low) & (lost <= high)).any()
+        }
         rows.append(Row(words, published, ours))
-    rows.append(Row("quanta without any loss, %", None, {name: 100 * float(np.mean(lost == 0)) for name, lost in found.items()}))
+    rows.append(
+        Row(
+            "quanta without any loss, %",
+            None,
+            {name: 100 * float(np.mean(lost == 0)) for name, lost in found.items()},
+        )
+    )
     panels = [
-        CurvePanel(f"{name}: {words}", {}, {"": [(i + 1, float(value)) for i, value in enumerate(lost[:1000]) if value]})
-        for name, words, lost in (("(a) standard", "tick and network", found[STANDARD.name]), ("(b) NETTICK", "network only", found[NETTICK.name]))
-    ]  # fmt: skip
+        CurvePanel(
+            f"{name}: {words}",
+            {},
+            {"": [(i + 1, float(value)) for i, value in enumerate(lost[:1000]) if value]},
+        )
+        for name, words, lost in (
+            ("(a) standard", "tick and network", found[STANDARD.name]),
+            ("(b) NETTICK", "network only", found[NETTICK.name]),
+        )
+    ]
     notes = (
-        "The trace is synthetic, its lengths are the published ones; what is tried is that FTQ's losses tell the sources apart, and what remains without the tick.",
-        "The paper says a quantum of about 1 us, in which 31 300 operations cannot be: 1 ms is assumed. Tacet's own FTQ: make run.",
+        "The trace is synthetic, its lengths are the published ones; what is tried is that FTQ's losses "
+        "distinguish the sources, and what remains without the tick.",
+        "The paper says a quantum of about 1 us, in which 31 300 operations cannot be: 1 ms is assumed. "
+        "Tacet's own FTQ: make run.",
     )
     title = "FTQ with and without the timer interrupt [Betti09 Fig. 3]"
-    return Outcome(title, rows, notes, lambda path, width: curve_picture(panels, path, x="quantum", y="operations missing", log_x=False, log_y=True, title=title, notes=notes[1:], width=width))
+    return Outcome(
+        title,
+        rows,
+        notes,
+        lambda path, width: curve_picture(
+            panels,
+            path,
+            x="quantum",
+            y="operations missing",
+            log_x=False,
+            log_y=True,
+            title=title,
+            notes=notes[1:],
+            width=width,
+        ),
+    )
 
 
-EXPERIMENTS = (Experiment("betti-fig3", "Betti09 §VI-A, Fig. 3", "FTQ with and without the timer interrupt", fig3),)
+EXPERIMENTS = (
+    Experiment("betti-fig3", "Betti09 §VI-A, Fig. 3", "FTQ with and without the timer interrupt", fig3),
+)

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""[Hoefler10 §IV-B]: collective operations under artificial noise and under that of real machines, up to a million ranks.
+"""[Hoefler10 §IV-B]: collective operations under artificial noise and under that of real machines, up to a
+million ranks.
 
-Latency is the time until the last rank is done. A slowdown is a latency divided by that without noise; the paper's "slowdown of 0.41" is what
-we call an increase, the slowdown less 1. Every experiment is done under both noise rules (docs/lab/loggops.md).
+Latency is the time until the last rank is done. A slowdown is a latency divided by that without noise; the
+paper's "slowdown of 0.41" is what we call an increase, the slowdown less 1. Every experiment is done under
+both noise rules (docs/lab/loggops.md).
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -25,7 +28,10 @@ NAMES = {"chic": "CHiC", "altix": "Altix", "zeptoos": "ZeptoOS", "jaguar": "Jagu
 FIXED = Disturbance(period_ns=1e6, duration_ns=1e5)
 #: The paper's million; published values hold there.
 MILLION = 1 << 20
-SYNTHETIC = "The machines' traces are synthetic (lab/reproduce/traces.py): the published share of time and what Fig. 1 shows, the rest chosen."
+SYNTHETIC = (
+    "The machines' traces are synthetic (lab/reproduce/traces.py): the published share of time and what Fig. "
+    "1 shows, the rest chosen."
+)
 
 
 def noise_of(key: str, settings: Settings) -> Disturbance:
@@ -36,9 +42,16 @@ def network_of(key: str) -> Network:
     return NETWORKS[MACHINES[key].network]
 
 
-def by_ranks(case: str, settings: Settings, make: Callable[[int, str], Run], first: int = 2, last: int = 20) -> dict[Key, Run]:
+def by_ranks(
+    case: str, settings: Settings, make: Callable[[int, str], Run], first: int = 2, last: int = 20
+) -> dict[Key, Run]:
     """The case's runs at all numbers of ranks under both rules."""
-    return {(case, rule, 1 << log): make(1 << log, rule) for rule in RULES for log in settings.logs(first) if log <= last}
+    return {
+        (case, rule, 1 << log): make(1 << log, rule)
+        for rule in RULES
+        for log in settings.logs(first)
+        if log <= last
+    }
 
 
 def dissemination(network: Network, noise: Disturbance, size: int = 1) -> Callable[[int, str], Run]:
@@ -53,38 +66,61 @@ def last_of(found: Mapping[Key, Latencies], case: str) -> int:
     return max(series(found, case, "physical"))
 
 
-def increase(found: Mapping[Key, Latencies], case: str, ranks: int, how: Callable[[list[float]], float]) -> dict[str, float]:
+def increase(
+    found: Mapping[Key, Latencies], case: str, ranks: int, how: Callable[[list[float]], float]
+) -> dict[str, float]:
     return by_rule({rule: float(how(series(found, case, rule)[ranks].slowdowns())) - 1 for rule in RULES})
 
 
-def largest_increase(found: Mapping[Key, Latencies], case: str, name: str, published: float | str | None) -> list[Row]:
+def largest_increase(
+    found: Mapping[Key, Latencies], case: str, name: str, published: float | str | None
+) -> list[Row]:
     ranks = last_of(found, case)
     return [
-        Row(f"{name}: largest increase, {ranks_text(ranks)} ranks", published if ranks == MILLION else None, increase(found, case, ranks, max)),
+        Row(
+            f"{name}: largest increase, {ranks_text(ranks)} ranks",
+            published if ranks == MILLION else None,
+            increase(found, case, ranks, max),
+        ),
         Row(f"{name}: median increase there", None, increase(found, case, ranks, np.median)),
     ]
 
 
 def onset(found: Mapping[Key, Latencies], case: str) -> dict[str, float]:
-    """The noise bottleneck: the most ranks before those at which noise doubles the median; no answer where it never does."""
+    """The noise bottleneck: the most ranks before those at which noise doubles the median; no answer where it
+    never does."""
     answer: dict[str, float] = {}
     for rule in RULES:
-        doubled = {ranks: np.median(value.slowdowns()) >= 2 for ranks, value in sorted(series(found, case, rule).items())}
+        doubled = {
+            ranks: np.median(value.slowdowns()) >= 2
+            for ranks, value in sorted(series(found, case, rule).items())
+        }
         if any(doubled.values()):
-            answer[rule] = float(max((ranks for ranks in doubled if ranks < next(r for r in doubled if doubled[r])), default=1))
+            answer[rule] = float(
+                max((ranks for ranks in doubled if ranks < next(r for r in doubled if doubled[r])), default=1)
+            )
     return by_rule(answer)
 
 
-def boxes(found: Mapping[Key, Latencies], cases: Mapping[str, str], title: str, notes: tuple[str, ...]) -> Callable[[Path, int], None]:
+def boxes(
+    found: Mapping[Key, Latencies], cases: Mapping[str, str], title: str, notes: tuple[str, ...]
+) -> Callable[[Path, int], None]:
     """Boxplots of the physical rule."""
-    shown = {name: {ranks: value.ns for ranks, value in series(found, case, "physical").items()} for case, name in cases.items()}
+    shown = {
+        name: {ranks: value.ns for ranks, value in series(found, case, "physical").items()}
+        for case, name in cases.items()
+    }
     return lambda path, width: collective_picture(shown, path, title=title, notes=notes, width=width)
 
 
 def data(found: Mapping[Key, Latencies]) -> dict[str, object]:
     """Latency's quartiles by case, for result.json."""
     return {
-        " ".join(map(str, key)): {"quiet_ns": v.quiet_ns, "quartiles_ns": np.percentile(v.ns, (0, 25, 50, 75, 100)).round(3).tolist(), "simulations": len(v.ns)}
+        " ".join(map(str, key)): {
+            "quiet_ns": v.quiet_ns,
+            "quartiles_ns": np.percentile(v.ns, (0, 25, 50, 75, 100)).round(3).tolist(),
+            "simulations": len(v.ns),
+        }
         for key, v in found.items()
     }
 
@@ -99,16 +135,28 @@ def fig5(settings: Settings) -> Outcome:
     rows = [
         Row(f"fixed: median increase, {small} ranks", "small", increase(found, "fixed", small, np.median)),
         Row(f"fixed: largest increase, {small} ranks", "outliers", increase(found, "fixed", small, max)),
-        Row(f"fixed: median increase, {ranks_text(large)} ranks", "the outliers'", increase(found, "fixed", large, np.median)),
+        Row(
+            f"fixed: median increase, {ranks_text(large)} ranks",
+            "the outliers'",
+            increase(found, "fixed", large, np.median),
+        ),
         Row("fixed: middle half / median there", "converges", spread(found, "fixed", large)),
         *largest_increase(found, "chic", "CHiC", 148.05),
         Row("CHiC: noise bottleneck beyond ranks", 512, onset(found, "chic")),
         *largest_increase(found, "zeptoos", "ZeptoOS", 0.41),
     ]
     return Outcome(
-        "Dissemination of 1 byte under noise [Hoefler10 Fig. 5]", rows, (SYNTHETIC,),
-        boxes(found, cases, "Dissemination of 1 byte", ("physical noise rule; CNL, CHiC and ZeptoOS parameters",)), data(found),
-    )  # fmt: skip
+        "Dissemination of 1 byte under noise [Hoefler10 Fig. 5]",
+        rows,
+        (SYNTHETIC,),
+        boxes(
+            found,
+            cases,
+            "Dissemination of 1 byte",
+            ("physical noise rule; CNL, CHiC and ZeptoOS parameters",),
+        ),
+        data(found),
+    )
 
 
 def spread(found: Mapping[Key, Latencies], case: str, ranks: int) -> dict[str, float]:
@@ -128,63 +176,144 @@ def fig6(settings: Settings) -> Outcome:
     for key in ("jaguar", "chic", "altix", "zeptoos"):
         noise, network = noise_of(key, settings), network_of(key)
         runs |= by_ranks(key, settings, dissemination(network, noise))
-        runs |= by_ranks(f"{key} bcast", settings, lambda ranks, rule, noise=noise, network=network: Run("bcast", ranks, network, replace(noise, rule=rule), 1))
+        runs |= by_ranks(
+            f"{key} bcast",
+            settings,
+            lambda ranks, rule, noise=noise, network=network: Run(
+                "bcast", ranks, network, replace(noise, rule=rule), 1
+            ),
+        )
     runs |= by_ranks("1 MiB", settings, dissemination(NETWORKS["cnl"], FIXED, MIB), last=LARGE_MESSAGE_LAST)
     found = simulate_all(settings, runs)
-    rows = [*largest_increase(found, "jaguar", "Jaguar allreduce", 24.73), Row("Jaguar: noise bottleneck beyond ranks", 8192, onset(found, "jaguar"))]
+    rows = [
+        *largest_increase(found, "jaguar", "Jaguar allreduce", 24.73),
+        Row("Jaguar: noise bottleneck beyond ranks", 8192, onset(found, "jaguar")),
+    ]
     for key, published in (("chic", 59.96), ("altix", 1.93), ("zeptoos", 0.02), ("jaguar", 9.01)):
         rows += largest_increase(found, f"{key} bcast", f"{NAMES[key]} bcast", published)
-    rows += [Row(f"1 MiB, fixed noise: {row.what.split(': ')[1]}", "not significant", row.ours) for row in largest_increase(found, "1 MiB", "", None)]
+    rows += [
+        Row(f"1 MiB, fixed noise: {row.what.split(': ')[1]}", "not significant", row.ours)
+        for row in largest_increase(found, "1 MiB", "", None)
+    ]
     panels = [
-        CurvePanel("(a) Jaguar, allreduce", {name: curve(found, "jaguar", how) for name, how in QUANTILES.items()}),
-        CurvePanel("(b) median increase", {
-            f"{NAMES[key]} {what}": curve(found, case, np.median) for key in ("chic", "altix", "jaguar") for what, case in (("allreduce", key), ("bcast", f"{key} bcast"))
-        }),
-        CurvePanel("(c) 1 MiB, 100 µs at 1 kHz", {name: curve(found, "1 MiB", how) for name, how in QUANTILES.items()}),
-    ]  # fmt: skip
+        CurvePanel(
+            "(a) Jaguar, allreduce", {name: curve(found, "jaguar", how) for name, how in QUANTILES.items()}
+        ),
+        CurvePanel(
+            "(b) median increase",
+            {
+                f"{NAMES[key]} {what}": curve(found, case, np.median)
+                for key in ("chic", "altix", "jaguar")
+                for what, case in (("allreduce", key), ("bcast", f"{key} bcast"))
+            },
+        ),
+        CurvePanel(
+            "(c) 1 MiB, 100 µs at 1 kHz",
+            {name: curve(found, "1 MiB", how) for name, how in QUANTILES.items()},
+        ),
+    ]
     title = "Latency increase of collective operations [Hoefler10 Fig. 6]"
     return Outcome(
-        title, rows, (SYNTHETIC, f"1 MiB up to 2^{LARGE_MESSAGE_LAST} ranks."),
-        lambda path, width: curve_picture(panels, path, x="ranks", y="increase, %", log_from=1, title=title, notes=("physical noise rule",), width=width), data(found),
-    )  # fmt: skip
+        title,
+        rows,
+        (SYNTHETIC, f"1 MiB up to 2^{LARGE_MESSAGE_LAST} ranks."),
+        lambda path, width: curve_picture(
+            panels,
+            path,
+            x="ranks",
+            y="increase, %",
+            log_from=1,
+            title=title,
+            notes=("physical noise rule",),
+            width=width,
+        ),
+        data(found),
+    )
 
 
-QUANTILES: dict[str, Callable[[list[float]], float]] = {"largest": max, "upper quartile": lambda values: float(np.percentile(values, 75)), "median": lambda values: float(np.median(values))}
+QUANTILES: dict[str, Callable[[list[float]], float]] = {
+    "largest": max,
+    "upper quartile": lambda values: float(np.percentile(values, 75)),
+    "median": lambda values: float(np.median(values)),
+}
 
 
-def curve(found: Mapping[Key, Latencies], case: str, how: Callable[[list[float]], float]) -> list[tuple[float, float]]:
+def curve(
+    found: Mapping[Key, Latencies], case: str, how: Callable[[list[float]], float]
+) -> list[tuple[float, float]]:
     """Increase in percent by ranks, physical rule."""
-    return [(ranks, 100 * (float(how(value.slowdowns())) - 1)) for ranks, value in sorted(series(found, case, "physical").items())]
+    return [
+        (ranks, 100 * (float(how(value.slowdowns())) - 1))
+        for ranks, value in sorted(series(found, case, "physical").items())
+    ]
 
 
 def fig7(settings: Settings) -> Outcome:
     altix, jaguar = noise_of("altix", settings), noise_of("jaguar", settings)
-    runs = by_ranks("1 MiB", settings, dissemination(network_of("jaguar"), jaguar, MIB), last=LARGE_MESSAGE_LAST)
+    runs = by_ranks(
+        "1 MiB", settings, dissemination(network_of("jaguar"), jaguar, MIB), last=LARGE_MESSAGE_LAST
+    )
     runs |= by_ranks("altix", settings, dissemination(network_of("altix"), altix))
-    runs |= by_ranks("altix together", settings, dissemination(network_of("altix"), replace(altix, coscheduled=True)))
+    runs |= by_ranks(
+        "altix together", settings, dissemination(network_of("altix"), replace(altix, coscheduled=True))
+    )
     for key, noise in (("altix", altix), ("jaguar", jaguar)):
         for factor in (10.0, 0.1):
-            runs |= by_ranks(f"{key} {factor:g}x", settings, dissemination(network_of(key).faster(factor), noise))
+            runs |= by_ranks(
+                f"{key} {factor:g}x", settings, dissemination(network_of(key).faster(factor), noise)
+            )
     runs |= by_ranks("jaguar", settings, dissemination(network_of("jaguar"), jaguar))
     found = simulate_all(settings, runs)
     large = last_of(found, "altix")
     rows = [
         *largest_increase(found, "altix", "Altix", 6.45),
         Row("Altix: noise bottleneck beyond ranks", 4096, onset(found, "altix")),
-        Row(f"Altix, co-scheduled: median increase, {ranks_text(large)} ranks", "none", increase(found, "altix together", large, np.median)),
+        Row(
+            f"Altix, co-scheduled: median increase, {ranks_text(large)} ranks",
+            "none",
+            increase(found, "altix together", large, np.median),
+        ),
         *largest_increase(found, "jaguar", "Jaguar", 24.73),
-        *(Row(f"Jaguar, 1 MiB: {row.what.split(': ')[1]}", "not significant", row.ours) for row in largest_increase(found, "1 MiB", "", None)),
+        *(
+            Row(f"Jaguar, 1 MiB: {row.what.split(': ')[1]}", "not significant", row.ours)
+            for row in largest_increase(found, "1 MiB", "", None)
+        ),
     ]
     for key in ("altix", "jaguar"):
         for ranks in (16, large):
-            gain = {rule: float(np.median(series(found, f"{key} 0.1x", rule)[ranks].ns) / np.median(series(found, f"{key} 10x", rule)[ranks].ns)) for rule in RULES}
+            gain = {
+                rule: float(
+                    np.median(series(found, f"{key} 0.1x", rule)[ranks].ns)
+                    / np.median(series(found, f"{key} 10x", rule)[ranks].ns)
+                )
+                for rule in RULES
+            }
             published = "about that of the parameters" if ranks == 16 else "none"
-            rows.append(Row(f"{NAMES[key]}: gain of a 100 times faster network, {ranks_text(ranks)} ranks", published, by_rule(gain)))
-    cases = {"altix": "Altix", "altix together": "Altix, co-scheduled", "altix 10x": "Altix, faster network", "altix 0.1x": "Altix, slower network"}
+            rows.append(
+                Row(
+                    f"{NAMES[key]}: gain of a 100 times faster network, {ranks_text(ranks)} ranks",
+                    published,
+                    by_rule(gain),
+                )
+            )
+    cases = {
+        "altix": "Altix",
+        "altix together": "Altix, co-scheduled",
+        "altix 10x": "Altix, faster network",
+        "altix 0.1x": "Altix, slower network",
+    }
     return Outcome(
-        "Co-scheduling and the network's speed [Hoefler10 Fig. 7]", rows, (SYNTHETIC,),
-        boxes(found, cases, "Dissemination of 1 byte on Altix", ("physical noise rule; faster and slower: L, g and G by 10, o unchanged",)), data(found),
-    )  # fmt: skip
+        "Co-scheduling and the network's speed [Hoefler10 Fig. 7]",
+        rows,
+        (SYNTHETIC,),
+        boxes(
+            found,
+            cases,
+            "Dissemination of 1 byte on Altix",
+            ("physical noise rule; faster and slower: L, g and G by 10, o unchanged",),
+        ),
+        data(found),
+    )
 
 
 #: [Hoefler10 §IV-B2]: 2.5 ms at 10 Hz, allreduce; Ferreira et al. measured 32, the paper simulated 30.
@@ -197,33 +326,83 @@ def ferreira(settings: Settings) -> Outcome:
     runs: dict[Key, Run] = {}
     for key in ("xt4", "cnl"):
         for pattern in ("dissemination", "bcast"):
-            runs |= by_ranks(f"{key} {pattern}", settings, lambda ranks, rule, key=key, pattern=pattern: Run(pattern, ranks, NETWORKS[key], replace(FERREIRA, rule=rule), 8), 6)
+            runs |= by_ranks(
+                f"{key} {pattern}",
+                settings,
+                lambda ranks, rule, key=key, pattern=pattern: Run(
+                    pattern, ranks, NETWORKS[key], replace(FERREIRA, rule=rule), 8
+                ),
+                6,
+            )
     loop = FERREIRA_LOOP_QUICK if settings.quick else FERREIRA_LOOP
     for log in (log for log in (10, 12, 14) if log <= settings.logs(6)[-1]):
         for rule in RULES:
-            runs["loop", rule, 1 << log] = Run("dissemination", 1 << log, NETWORKS["xt4"], replace(FERREIRA, rule=rule), 8, iterations=loop)
+            runs["loop", rule, 1 << log] = Run(
+                "dissemination", 1 << log, NETWORKS["xt4"], replace(FERREIRA, rule=rule), 8, iterations=loop
+            )
     found = simulate_all(settings, runs)
     rows = []
     for ranks in sorted(series(found, "loop", "physical")):
         ours = {rule: float(np.mean(series(found, "loop", rule)[ranks].slowdowns())) for rule in RULES}
-        rows.append(Row(f"XT-4, {ranks_text(ranks)} ranks, a loop of {loop}: slowdown (measured)", 32.0, by_rule(ours)))
+        rows.append(
+            Row(
+                f"XT-4, {ranks_text(ranks)} ranks, a loop of {loop}: slowdown (measured)", 32.0, by_rule(ours)
+            )
+        )
     for key in ("xt4", "cnl"):
         for ranks in sorted(series(found, f"{key} dissemination", "physical")):
             published = 30.0 if key == "xt4" and 1024 <= ranks <= 16384 else None
             for how, word in ((np.mean, "mean"), (max, "largest")):
-                ours = {rule: float(how(series(found, f"{key} dissemination", rule)[ranks].slowdowns())) for rule in RULES}
-                rows.append(Row(f"{NETWORKS[key].name}, {ranks_text(ranks)} ranks: {word} slowdown of allreduce", published if word == "largest" else None, by_rule(ours)))
+                ours = {
+                    rule: float(how(series(found, f"{key} dissemination", rule)[ranks].slowdowns()))
+                    for rule in RULES
+                }
+                rows.append(
+                    Row(
+                        f"{NETWORKS[key].name}, {ranks_text(ranks)} ranks: {word} slowdown of allreduce",
+                        published if word == "largest" else None,
+                        by_rule(ours),
+                    )
+                )
         ranks = last_of(found, f"{key} bcast")
-        ours = {rule: float(np.mean(series(found, f"{key} bcast", rule)[ranks].slowdowns())) for rule in RULES}
-        rows.append(Row(f"{NETWORKS[key].name}, {ranks_text(ranks)} ranks: mean slowdown of broadcast", "less", by_rule(ours)))
+        ours = {
+            rule: float(np.mean(series(found, f"{key} bcast", rule)[ranks].slowdowns())) for rule in RULES
+        }
+        rows.append(
+            Row(
+                f"{NETWORKS[key].name}, {ranks_text(ranks)} ranks: mean slowdown of broadcast",
+                "less",
+                by_rule(ours),
+            )
+        )
     panels = [
-        CurvePanel(NETWORKS[key].name, {f"{word}, {rule}": [(r, float(np.mean(v.slowdowns()))) for r, v in sorted(series(found, f"{key} {pattern}", rule).items())]
-                                        for pattern, word in (("dissemination", "allreduce"), ("bcast", "broadcast")) for rule in RULES})
+        CurvePanel(
+            NETWORKS[key].name,
+            {
+                f"{word}, {rule}": [
+                    (r, float(np.mean(v.slowdowns())))
+                    for r, v in sorted(series(found, f"{key} {pattern}", rule).items())
+                ]
+                for pattern, word in (("dissemination", "allreduce"), ("bcast", "broadcast"))
+                for rule in RULES
+            },
+        )
         for key in ("xt4", "cnl")
-    ]  # fmt: skip
+    ]
     title = "2.5 ms at 10 Hz [Hoefler10 §IV-B2]"
-    notes = ("The paper gives one factor, without its system and ranks; measured: 32. It is compared where such machines were in use.",)
-    return Outcome(title, rows, notes, lambda path, width: curve_picture(panels, path, x="ranks", y="mean slowdown", title=title, notes=notes, width=width), data(found))
+    notes = (
+        "The paper gives one factor, without its system and ranks; measured: 32. It is compared where such "
+        "machines were in use.",
+    )
+    return Outcome(
+        title,
+        rows,
+        notes,
+        lambda path, width: curve_picture(
+            panels, path, x="ranks", y="mean slowdown", title=title, notes=notes, width=width
+        ),
+        data(found),
+    )
 
 
 def fixed_frequency(settings: Settings) -> Outcome:
@@ -235,39 +414,87 @@ def fixed_frequency(settings: Settings) -> Outcome:
             for rule in RULES:
                 for log in logs:
                     noise = Disturbance(rule, 1e9 / hz, us * 1e3)
-                    runs[f"{us} us {hz} Hz", rule, 1 << log] = Run("dissemination", 1 << log, NETWORKS["cnl"], noise, 8)
+                    runs[f"{us} us {hz} Hz", rule, 1 << log] = Run(
+                        "dissemination", 1 << log, NETWORKS["cnl"], noise, 8
+                    )
     loudest = Disturbance(period_ns=1e6, duration_ns=200e3)
     for key, network in NETWORKS.items():
         for rule in RULES:
-            runs[key, rule, "network"] = Run("dissemination", 1 << last, network, replace(loudest, rule=rule), 8)
+            runs[key, rule, "network"] = Run(
+                "dissemination", 1 << last, network, replace(loudest, rule=rule), 8
+            )
     found = simulate_all(settings, runs)
     ranks = 1 << last
     at = {key[:2]: value for key, value in found.items() if key[2] == ranks}
     most = {rule: max(max(v.slowdowns()) for key, v in at.items() if key[1] == rule) for rule in RULES}
-    rows = [Row(f"largest slowdown of all, {ranks_text(ranks)} ranks (measured: 18)", 13.0 if last == 15 else None, by_rule(most))]
+    rows = [
+        Row(
+            f"largest slowdown of all, {ranks_text(ranks)} ranks (measured: 18)",
+            13.0 if last == 15 else None,
+            by_rule(most),
+        )
+    ]
     for hz in (10, 100, 1000):
         for us in (16, 50, 100, 200):
             means = {rule: float(np.mean(at[f"{us} us {hz} Hz", rule].slowdowns())) for rule in RULES}
-            rows.append(Row(f"{us} us at {hz} Hz: mean slowdown", "about 1" if us == 16 else None, by_rule(means)))
+            rows.append(
+                Row(f"{us} us at {hz} Hz: mean slowdown", "about 1" if us == 16 else None, by_rule(means))
+            )
     quiet = at["200 us 1000 Hz", "physical"].quiet_ns
-    linear = {rule: float(np.mean(at["200 us 1000 Hz", rule].ns) - quiet) / float(np.mean(at["100 us 1000 Hz", rule].ns) - quiet) for rule in RULES}
+    linear = {
+        rule: float(np.mean(at["200 us 1000 Hz", rule].ns) - quiet)
+        / float(np.mean(at["100 us 1000 Hz", rule].ns) - quiet)
+        for rule in RULES
+    }
     rows.append(Row("twice the detour (200/100 us, 1 kHz): increase times", 2.0, by_rule(linear)))
     for key, network in NETWORKS.items():
         most = {rule: max(found[key, rule, "network"].slowdowns()) for rule in RULES}
         rows.append(Row(f"200 us at 1000 Hz on {network.name}: largest slowdown", None, by_rule(most)))
     panels = [
-        CurvePanel(f"{hz} Hz", {f"{us} µs": [(r, float(np.max(v.slowdowns()))) for r, v in sorted(series(found, f"{us} us {hz} Hz", "physical").items())] for us in (16, 50, 100, 200)})
+        CurvePanel(
+            f"{hz} Hz",
+            {
+                f"{us} µs": [
+                    (r, float(np.max(v.slowdowns())))
+                    for r, v in sorted(series(found, f"{us} us {hz} Hz", "physical").items())
+                ]
+                for us in (16, 50, 100, 200)
+            },
+        )
         for hz in (1000, 100, 10)
-    ]  # fmt: skip
+    ]
     title = "Allreduce under noise of a fixed frequency [Hoefler10 §IV-B, Beckman06 Fig. 6]"
     notes = ("With CNL's parameters where no network is named; the paper does not say which it took.",)
-    return Outcome(title, rows, notes, lambda path, width: curve_picture(panels, path, x="ranks", y="largest slowdown", title=title, notes=("physical noise rule; CNL's parameters",), width=width), data(found))
+    return Outcome(
+        title,
+        rows,
+        notes,
+        lambda path, width: curve_picture(
+            panels,
+            path,
+            x="ranks",
+            y="largest slowdown",
+            title=title,
+            notes=("physical noise rule; CNL's parameters",),
+            width=width,
+        ),
+        data(found),
+    )
 
 
 EXPERIMENTS = (
-    Experiment("hoefler-fig5", "Hoefler10 Fig. 5", "dissemination under fixed noise, CHiC's and ZeptoOS's", fig5),
-    Experiment("hoefler-fig6", "Hoefler10 Fig. 6", "Jaguar; broadcast beside allreduce; 1 MiB messages", fig6),
+    Experiment(
+        "hoefler-fig5", "Hoefler10 Fig. 5", "dissemination under fixed noise, CHiC's and ZeptoOS's", fig5
+    ),
+    Experiment(
+        "hoefler-fig6", "Hoefler10 Fig. 6", "Jaguar; broadcast beside allreduce; 1 MiB messages", fig6
+    ),
     Experiment("hoefler-fig7", "Hoefler10 Fig. 7", "co-scheduling; faster and slower networks", fig7),
     Experiment("ferreira", "Hoefler10 §IV-B2", "2.5 ms at 10 Hz", ferreira),
-    Experiment("fixed-frequency", "Hoefler10 §IV-B", "16 to 200 us at 10 to 1000 Hz, up to 32 768 ranks", fixed_frequency),
+    Experiment(
+        "fixed-frequency",
+        "Hoefler10 §IV-B",
+        "16 to 200 us at 10 to 1000 Hz, up to 32 768 ranks",
+        fixed_frequency,
+    ),
 )

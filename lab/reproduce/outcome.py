@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an experiment finds: published values beside ours, as a table and as JSON, and what its picture is drawn from."""
+"""What an experiment finds: published values beside ours, as a table and as JSON, and what its picture is
+drawn from."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -7,14 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lab.common.text import table
 from lab.reproduce.store import Store
-from lab.runner import table
 
 #: Simulations of one number of ranks that the paper does [Hoefler10 §IV-B].
 SIMULATIONS = 1000
-#: What we spend on one number of ranks unless asked for more, messages; at least so many simulations.
-MESSAGES_MOST = 20_000_000
-SIMULATIONS_LEAST = 20
+#: What we spend on one number of ranks by default, messages; at least so many simulations.
+MESSAGES_MAX = 20_000_000
+SIMULATIONS_MIN = 20
 
 
 @dataclass(frozen=True)
@@ -38,13 +40,14 @@ class Settings:
         """How many simulations of so many messages each, if one shows so many places of the noise."""
         if self.simulations:
             return self.simulations
-        least = -(-SIMULATIONS_LEAST // samples)
-        return min(30 if self.quick else SIMULATIONS, max(least, MESSAGES_MOST // messages))
+        least = -(-SIMULATIONS_MIN // samples)
+        return min(30 if self.quick else SIMULATIONS, max(least, MESSAGES_MAX // messages))
 
 
 @dataclass(frozen=True)
 class Row:
-    """A published value and ours, by what makes ours differ (usually the noise rule). `published` may be words."""
+    """A published value and ours, by what makes ours differ (usually the noise rule). `published` may be
+    words."""
 
     what: str
     published: float | str | None
@@ -66,7 +69,13 @@ class Outcome:
 
     def as_json(self) -> dict[str, Any]:
         rows = [
-            {"what": row.what, "published": row.published, "ours": dict(row.ours), "deviation": {key: row.deviation(key) for key in row.ours}} for row in self.rows
+            {
+                "what": row.what,
+                "published": row.published,
+                "ours": dict(row.ours),
+                "deviation": {key: row.deviation(key) for key in row.ours},
+            }
+            for row in self.rows
         ]
         return {"title": self.title, "rows": rows, "notes": list(self.notes), "data": dict(self.data)}
 
@@ -93,7 +102,8 @@ def _text(value: float | str | None) -> str:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A row of the list: its name on the command line, where it stands in the papers, what it shows, and who does it."""
+    """A row of the list: its name on the command line, where it stands in the papers, what it shows, and who
+    does it."""
 
     name: str
     paper: str

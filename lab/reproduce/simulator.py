@@ -1,44 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The way from the lab to the simulator `build/lab/sim`."""
+"""Simulations of the experiments: networks, noise, and runs whose results are kept."""
+
 from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lab.common.simulator import sim
 from lab.reproduce.outcome import Settings
 from lab.reproduce.store import Store
-from lab.runner import ROOT, LabError
 
 #: What a run is known by: its case, ending with the number of ranks.
 Key = tuple[object, ...]
 
-SIM = ROOT / "build/lab/sim"
 #: S [Hoefler10 §IV].
 EAGER_LIMIT = 65 * 1024
 #: Messages of one call of the simulator, about: some seconds, so that an interruption loses no more.
 CALL_MESSAGES = 100_000_000
-
-
-def program(path: Path = SIM) -> Path:
-    if not path.is_file():
-        raise LabError(f"{path}: no simulator; build it with `make sim`")
-    return path
-
-
-def sim(words: list[object]) -> str:
-    """What the simulator prints; LabError with its own words if it fails."""
-    try:
-        done = subprocess.run([program(), *map(str, words)], capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise LabError(f"{SIM}: cannot be started: {error}") from None
-    if done.returncode:
-        raise LabError(done.stderr.strip() or f"{SIM}: ended with status {done.returncode}")
-    return done.stdout
 
 
 @dataclass(frozen=True)
@@ -52,11 +34,24 @@ class Network:
     G: float
 
     def words(self) -> list[object]:
-        return ["-L", number(self.L), "-o", number(self.o), "-g", number(self.g), "-G", number(self.G, 6), "-S", EAGER_LIMIT]
+        return [
+            "-L",
+            number(self.L),
+            "-o",
+            number(self.o),
+            "-g",
+            number(self.g),
+            "-G",
+            number(self.G, 6),
+            "-S",
+            EAGER_LIMIT,
+        ]
 
     def faster(self, factor: float) -> Network:
         """Another network, the same host overhead [Hoefler10 §IV-B5]."""
-        return Network(f"{self.name}, network {factor:g}x", self.L / factor, self.o, self.g / factor, self.G / factor)
+        return Network(
+            f"{self.name}, network {factor:g}x", self.L / factor, self.o, self.g / factor, self.G / factor
+        )
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -74,7 +69,8 @@ NETWORKS = {
 
 @dataclass(frozen=True)
 class Disturbance:
-    """Noise: a detour of `duration_ns` every `period_ns`, or a trace's file; and the rule by which it counts."""
+    """Noise: a detour of `duration_ns` every `period_ns`, or a trace's file; and the rule by which it
+    counts."""
 
     rule: str = "physical"
     period_ns: float = 0
@@ -91,7 +87,12 @@ class Disturbance:
         return words + ["--coscheduled"] * self.coscheduled
 
     def depends(self) -> dict[str, Any]:
-        kept: dict[str, Any] = {"rule": self.rule, "period": self.period_ns, "duration": self.duration_ns, "coscheduled": self.coscheduled}
+        kept: dict[str, Any] = {
+            "rule": self.rule,
+            "period": self.period_ns,
+            "duration": self.duration_ns,
+            "coscheduled": self.coscheduled,
+        }
         if self.trace:
             kept["trace"] = hashlib.sha256(self.trace.read_bytes()).hexdigest()
         return kept
@@ -110,20 +111,32 @@ class Run:
     iterations: int = 1
 
     def words(self) -> list[object]:
-        return ["pattern", self.pattern, "-n", self.ranks, "-b", self.bytes, *self.network.words(), *self.noise.words(), "-i", self.iterations, *self.more]
+        return [
+            "pattern",
+            self.pattern,
+            "-n",
+            self.ranks,
+            "-b",
+            self.bytes,
+            *self.network.words(),
+            *self.noise.words(),
+            "-i",
+            self.iterations,
+            *self.more,
+        ]
 
     @property
     def messages(self) -> int:
-        """What a simulation costs, in messages of dissemination: other patterns need the general engine, rendezvous one thread, and waiting messages
-        of alltoall are looked at again and again."""
+        """What a simulation costs, in messages of dissemination: other patterns need the general engine,
+        rendezvous one thread, and waiting messages of alltoall are looked at again and again."""
         steps = max(self.ranks - 1, 1).bit_length()
         each = {"alltoall": self.ranks**2 // 4, "bcast": 8, "reduce": 8}.get(self.pattern, steps)
         return max(1, self.ranks * each * self.iterations * (16 if self.bytes > EAGER_LIMIT else 1))
 
-
     @property
     def samples(self) -> int:
-        """How many places of the noise a simulation shows: those of a loop, or of an alltoall, whose messages last through many detours."""
+        """How many places of the noise a simulation shows: those of a loop, or of an alltoall, whose messages
+        last through many detours."""
         return 10 if self.pattern == "alltoall" else self.iterations
 
 
@@ -145,27 +158,52 @@ def calls(run: Run, simulations: int) -> list[tuple[int, int]]:
 
 
 def latencies(store: Store, name: str, run: Run, simulations: int, threads: int = 0) -> Latencies:
-    """Simulates, one point of the store a call; the same seeds give the same latencies however they are dealt to calls."""
+    """Simulates, one point of the store a call; the same seeds give the same latencies however they are dealt
+    to calls."""
     found: list[float] = []
     quiet = 0.0
-    depends = {"pattern": run.pattern, "ranks": run.ranks, "bytes": run.bytes, "more": [str(w) for w in run.more],
-               "iterations": run.iterations, "network": [run.network.L, run.network.o, run.network.g, run.network.G], "noise": run.noise.depends()}  # fmt: skip
+    depends = {
+        "pattern": run.pattern,
+        "ranks": run.ranks,
+        "bytes": run.bytes,
+        "more": [str(w) for w in run.more],
+        "iterations": run.iterations,
+        "network": [run.network.L, run.network.o, run.network.g, run.network.G],
+        "noise": run.noise.depends(),
+    }
 
     def compute(seed: int, count: int) -> dict[str, Any]:
-        words = [*run.words(), "--seed", seed, "-r", count, "--json", "-", *(["-j", threads] if threads else [])]
+        words = [
+            *run.words(),
+            "--seed",
+            seed,
+            "-r",
+            count,
+            "--json",
+            "-",
+            *(["-j", threads] if threads else []),
+        ]
         answer = json.loads(sim(words))
         latencies_ns = answer.get("simulations_max_ns", [answer["max_ns"]])
         return {"quiet_ns": answer.get("quiet_max_ns", answer["max_ns"]), "ns": latencies_ns}
 
     for seed, count in calls(run, simulations):
-        value = store.point(f"{name}, {run.ranks} ranks", {**depends, "seed": seed, "count": count}, lambda seed=seed, count=count: compute(seed, count))
+        value = store.point(
+            f"{name}, {run.ranks} ranks",
+            {**depends, "seed": seed, "count": count},
+            lambda seed=seed, count=count: compute(seed, count),
+        )
         quiet = value["quiet_ns"]
         found += value["ns"]
     return Latencies(quiet, found)
 
 
 def simulate_all(settings: Settings, runs: Mapping[Key, Run]) -> dict[Key, Latencies]:
-    """All runs, each as often as the settings say; the progress knows from the beginning how many calls there will be."""
+    """All runs, each as often as the settings say; the progress knows from the beginning how many calls there
+    will be."""
     repeats = {key: settings.repeat(run.messages, run.samples) for key, run in runs.items()}
     settings.store.progress.total += sum(len(calls(run, repeats[key])) for key, run in runs.items())
-    return {key: latencies(settings.store, " ".join(map(str, key)), run, repeats[key], settings.threads) for key, run in runs.items()}
+    return {
+        key: latencies(settings.store, " ".join(map(str, key)), run, repeats[key], settings.threads)
+        for key, run in runs.items()
+    }

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Results that survive an interruption: one file a point, written whole or not at all, used again by the next run.
+"""Results that survive an interruption: one file a point, written whole or not at all, used again by the next
+run.
 
-A point is known by its name and by everything that it depends on; when that has changed, the point is computed again.
+A point is known by its name and by everything that it depends on; when that has changed, the point is
+computed again.
 """
+
 from __future__ import annotations
 
 import hashlib
@@ -21,7 +24,8 @@ BAR_WIDTH = 30
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
-    """A path of the same ending to write to; what is there becomes `path` at the end, or is removed when something fails."""
+    """A path of the same ending to write to; what is there becomes `path` at the end, or is removed when
+    something fails."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.stem}.part{os.getpid()}{path.suffix}")
     try:
@@ -73,12 +77,12 @@ class Store:
 
     def point(self, name: str, depends: dict[str, Any], compute: Callable[[], Any]) -> Any:
         """The point's value, which JSON can hold: from its file, or computed now and kept."""
-        wanted = json.dumps(depends, sort_keys=True)
+        key = json.dumps(depends, sort_keys=True)
         words = re.sub(r"[^a-zA-Z0-9.-]+", "-", name)[:80]
-        path = self.folder / "points" / f"{words}-{hashlib.sha256(wanted.encode()).hexdigest()[:12]}.json"
+        path = self.folder / "points" / f"{words}-{hashlib.sha256(key.encode()).hexdigest()[:12]}.json"
         try:
             kept = json.loads(path.read_text(encoding="utf-8"))
-            again = kept["depends"] == json.loads(wanted)
+            again = kept["depends"] == json.loads(key)
         except (OSError, ValueError, KeyError, TypeError):
             again = False
         if not again:

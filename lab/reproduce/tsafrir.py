@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""[Tsafrir05]: the law of noise, tried on simulated jobs (§2, Fig. 2), and what a tick does to phases of a grain (§3, Fig. 5)."""
+"""[Tsafrir05]: the law of noise, tried on simulated jobs (§2, Fig. 2), and what a tick does to phases of a
+grain (§3, Fig. 5)."""
+
 from __future__ import annotations
 
 import math
@@ -20,8 +22,8 @@ DETOUR_NS = 0.5e6
 #: p per node and phase, and the numbers of nodes at which it is tried.
 TRIED = {1e-2: (1, 4, 10, 30, 100, 300, 1000), 1e-3: (10, 100, 300, 1000, 4096), 1e-5: (1000, 4096)}
 QUICK = {1e-2: (1, 10, 100)}
-RANKS_MOST = 8_000_000  # of all simulations of a point together
-SIMULATIONS_LEAST, SIMULATIONS_MOST = 2000, 20_000
+RANKS_MAX = 8_000_000  # of all simulations of a point together
+SIMULATIONS_MIN, SIMULATIONS_MAX = 2000, 20_000
 QUICK_SIMULATIONS = 200
 
 
@@ -35,7 +37,7 @@ def simulations(nodes: int, settings: Settings) -> int:
     """Phases of a point: a rare delay needs many to be counted."""
     if settings.simulations or settings.quick:
         return settings.simulations or QUICK_SIMULATIONS
-    return min(SIMULATIONS_MOST, max(SIMULATIONS_LEAST, RANKS_MOST // nodes))
+    return min(SIMULATIONS_MAX, max(SIMULATIONS_MIN, RANKS_MAX // nodes))
 
 
 def fig2(settings: Settings) -> Outcome:
@@ -45,28 +47,70 @@ def fig2(settings: Settings) -> Outcome:
     delayed: dict[Key, float] = {}
     slow: dict[Key, float] = {}
     for key, run in runs.items():
-        found = latencies(settings.store, f"p {key[0]:g}, {key[1]} rule", run, simulations(run.ranks, settings), settings.threads)
+        found = latencies(
+            settings.store,
+            f"p {key[0]:g}, {key[1]} rule",
+            run,
+            simulations(run.ranks, settings),
+            settings.threads,
+        )
         delayed[key] = float(np.mean(np.array(found.ns) > found.quiet_ns + 1))
         slow[key] = float(np.mean(found.slowdowns()))
-    phases = " to ".join(f"{count:,}" for count in sorted({simulations(n, settings) for n in (1, max(TRIED[1e-5]))}))
+    phases = " to ".join(
+        f"{count:,}" for count in sorted({simulations(n, settings) for n in (1, max(TRIED[1e-5]))})
+    )
     rows = []
     for p, sizes in tried.items():
         for n in sizes:
             law = float(statistics.delayed_probability(p, n))
-            rows.append(Row(f"p = {p:g}, {ranks_text(n)} nodes: d_p(n), simulated", law, by_rule({rule: delayed[p, rule, n] for rule in RULES})))
+            rows.append(
+                Row(
+                    f"p = {p:g}, {ranks_text(n)} nodes: d_p(n), simulated",
+                    law,
+                    by_rule({rule: delayed[p, rule, n] for rule in RULES}),
+                )
+            )
     for n, published in ((10, 1.05), (100, 1.32)):
-        rows.append(Row(f"slowdown, p = 0.01, 0.5 ms of 1 ms, {n} nodes", published, by_rule({rule: slow[1e-2, rule, n] for rule in RULES})))
-    linear = statistics.delayed_probability_linear(1e-4, 1000) / statistics.delayed_probability(1e-4, 1000) - 1
+        rows.append(
+            Row(
+                f"slowdown, p = 0.01, 0.5 ms of 1 ms, {n} nodes",
+                published,
+                by_rule({rule: slow[1e-2, rule, n] for rule in RULES}),
+            )
+        )
+    linear = (
+        statistics.delayed_probability_linear(1e-4, 1000) / statistics.delayed_probability(1e-4, 1000) - 1
+    )
     rows.append(Row("linear law at p = 1/(10 n): too high by, at most", 0.05, {"formula": float(linear)}))
     nodes = np.logspace(0, 5, 101)
     names = {p: f"p = 10$^{{{round(math.log10(p))}}}$" for p in tried}
     panel = CurvePanel(
-        "d_p(n): formula (lines), simulated jobs (marks)", {name: [(float(n), float(statistics.delayed_probability(p, n))) for n in nodes] for p, name in names.items()},
+        "d_p(n): formula (lines), simulated jobs (marks)",
+        {
+            name: [(float(n), float(statistics.delayed_probability(p, n))) for n in nodes]
+            for p, name in names.items()
+        },
         {name: [(n, delayed[p, "published", n]) for n in tried[p]] for p, name in names.items()},
-    )  # fmt: skip
-    notes = (f"{phases} phases a point. A detour counts when it begins in the phase (published rule), as the law has it; under the physical rule one in progress counts too.",)
+    )
+    notes = (
+        f"{phases} phases a point. A detour counts when it begins in the phase (published rule), as the law "
+        "has it; under the physical rule one in progress counts too.",
+    )
     title = "The law of noise [Tsafrir05 Fig. 2]"
-    return Outcome(title, rows, notes, lambda path, width: curve_picture([panel], path, x="nodes", y="probability that a phase is delayed", title=title, notes=notes, width=width))
+    return Outcome(
+        title,
+        rows,
+        notes,
+        lambda path, width: curve_picture(
+            [panel],
+            path,
+            x="nodes",
+            y="probability that a phase is delayed",
+            title=title,
+            notes=notes,
+            width=width,
+        ),
+    )
 
 
 #: [Tsafrir05 Fig. 5].
@@ -84,21 +128,48 @@ def fig5(settings: Settings) -> Outcome:
     mean = {grain: float((d.delay_ns * d.share).sum()) / grain for grain, d in delays.items()}
     one = delays[1_000_000]
     rows = [
-        Row("direct overhead of ticks and network, %", 0.83, {exact: 100 * statistics.noise_ratio(made.trace)}),
+        Row(
+            "direct overhead of ticks and network, %", 0.83, {exact: 100 * statistics.noise_ratio(made.trace)}
+        ),
         Row("1 us: p of a delay of the whole grain", 1e-3, {exact: statistics.p(delays[1000], 1.0)}),
-        Row("1 ms: share of phases that meet exactly one tick", "most", {exact: float(one.share[(one.delay_ns > 1) & (one.delay_ns < 1.5 * one.delay_ns.max() / 2)].sum())}),
+        Row(
+            "1 ms: share of phases that meet exactly one tick",
+            "most",
+            {
+                exact: float(
+                    one.share[(one.delay_ns > 1) & (one.delay_ns < 1.5 * one.delay_ns.max() / 2)].sum()
+                )
+            },
+        ),
         Row("1 ms: average overhead against the shortest, %", 39.0, {exact: 100 * mean[1_000_000]}),
-        *(Row(f"p of a delay of more than 1 %, grain {grain // 1000} us", None, {exact: statistics.p(d, 0.01)}) for grain, d in delays.items()),
+        *(
+            Row(
+                f"p of a delay of more than 1 %, grain {grain // 1000} us",
+                None,
+                {exact: statistics.p(d, 0.01)},
+            )
+            for grain, d in delays.items()
+        ),
     ]
     notes = (
-        "From published counts and cycles (Table 3): what interrupts take themselves. The measured 39 % come from cache misses after them, which no trace of",
-        "detours holds: the paper shows it by switching the caches off, and this experiment by what is missing.",
+        "From published counts and cycles (Table 3): what interrupts take themselves. The measured 39 % come "
+        "from cache misses after them, which no trace of",
+        "detours holds: the paper shows it by switching the caches off, and this experiment by what is "
+        "missing.",
     )
     curves = [SurvivalCurves(TSAFRIR.key, TSAFRIR.name, delays)]
     return Outcome(
-        "Phases of a grain under a 1000 Hz tick [Tsafrir05 Fig. 5]", rows, notes,
-        lambda path, width: survival_picture(curves, path, title="Phases under a 1000 Hz tick", notes=("Direct costs only [Tsafrir05 Table 3].",), width=width),
-    )  # fmt: skip
+        "Phases of a grain under a 1000 Hz tick [Tsafrir05 Fig. 5]",
+        rows,
+        notes,
+        lambda path, width: survival_picture(
+            curves,
+            path,
+            title="Phases under a 1000 Hz tick",
+            notes=("Direct costs only [Tsafrir05 Table 3].",),
+            width=width,
+        ),
+    )
 
 
 EXPERIMENTS = (

@@ -4,9 +4,10 @@
 
     tests/fuzz/calls.py [--minutes M] [--seed S] [--threads T] [--cpu C]
 
-Machines of two ranks one after the other, each with the next seed: rank 1 runs tests/programs/call_fuzz.c for a minute, rank 0 watches. Ends with status 1 at the
-first harm: a kernel that stops, a rank that ends otherwise than by itself, memory or counters that changed, an address of the kernel that came out. Then
-it says which seed it was, and makes the same calls again to name the last one.
+Machines of two ranks one after the other, each with the next seed: rank 1 runs tests/programs/call_fuzz.c for
+a minute, rank 0 watches. Ends with status 1 at the first harm: a kernel that stops, a rank that ends
+otherwise than by itself, memory or counters that changed, an address of the kernel that came out. Then it
+says which seed it was, and makes the same calls again to name the last one.
 """
 
 from __future__ import annotations
@@ -19,18 +20,32 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
-import qemu  # noqa: E402
+import qemu
 
 PROGRAM = qemu.BUILD / "x86_64" / "tests" / "call_fuzz.musl-pie"
 
 
-def run(seed: int, *, threads: int = 1, seconds: int = 60, options: str = "", cpu: str = "max", trace_from: int | None = None) -> qemu.Result:
+def run(
+    seed: int,
+    *,
+    threads: int = 1,
+    seconds: int = 60,
+    options: str = "",
+    cpu: str = "max",
+    trace_from: int | None = None,
+) -> qemu.Result:
     """One machine."""
     words = ["-s", str(seed), "-t", str(seconds), "-j", str(threads)]
     if trace_from is not None:
         words += ["-T", str(trace_from)]
     return qemu.run_tacet(
-        PROGRAM, words, cpus=2 * threads, memory="256M", options=f"ranks=2 {options}".strip(), cpu=cpu, time_limit=seconds + 60
+        PROGRAM,
+        words,
+        cpus=2 * threads,
+        memory="256M",
+        options=f"ranks=2 {options}".strip(),
+        cpu=cpu,
+        time_limit=seconds + 60,
     )
 
 
@@ -41,7 +56,11 @@ def harm(result: qemu.Result) -> str:
     if broken := re.search(r".*(?:the kernel itself|ended by).*", result.console):
         return broken[0].strip()
     if result.status != 0:
-        said = [line for line in result.stderr.decode(errors="replace").splitlines() if line.startswith("call_fuzz: ")]
+        said = [
+            line
+            for line in result.stderr.decode(errors="replace").splitlines()
+            if line.startswith("call_fuzz: ")
+        ]
         return f"status {result.status}: {said[-1] if said else 'nothing was said'}"
     if b"calls: " not in result.stdout or b"nothing changed" not in result.stdout:
         return "a rank did not say how it went"
@@ -49,28 +68,33 @@ def harm(result: qemu.Result) -> str:
 
 
 def last_call(result: qemu.Result, seed: int, threads: int) -> str:
-    """The last call before the end, by making the same calls again. With several threads only the seed can be told."""
+    """The last call before the end, by making the same calls again. With several threads only the seed can be
+    summary."""
     seen = [int(number) for number in re.findall(rb"^0:(\d+)$", result.stderr, re.MULTILINE)]
     again = f"again: call_fuzz -s {seed} -j {threads} -T {seen[-1] if seen else 0}"
     if threads > 1:
         return again
     traced = run(seed, seconds=600, trace_from=seen[-1] if seen else 0)
-    named = [line for line in traced.stderr.decode(errors="replace").splitlines() if re.match(r"\d+:\d+ ", line)]
+    named = [
+        line for line in traced.stderr.decode(errors="replace").splitlines() if re.match(r"\d+:\d+ ", line)
+    ]
     return f"{again}\nlast call: {named[-1] if named else 'none was made'}"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=1, help="how long (default 1)")
-    parser.add_argument("--seed", type=int, default=int(time.time()), help="the first seed (default: the time)")
+    parser.add_argument(
+        "--seed", type=int, default=int(time.time()), help="the first seed (default: the time)"
+    )
     parser.add_argument("--threads", type=int, default=1, help="fuzzing threads in one process (default 1)")
     parser.add_argument("--cpu", default="max", help="QEMU's name of a CPU (default max)")
     arguments = parser.parse_args()
     seed, end = arguments.seed, time.monotonic() + arguments.minutes * 60
     while (left := end - time.monotonic()) > 0:
         result = run(seed, threads=arguments.threads, seconds=max(1, min(60, int(left))), cpu=arguments.cpu)
-        told = re.search(rb"calls: .*", result.stdout)
-        print(f"seed {seed}: {told[0].decode() if told else 'no end'}", flush=True)
+        summary = re.search(rb"calls: .*", result.stdout)
+        print(f"seed {seed}: {summary[0].decode() if summary else 'no end'}", flush=True)
         if wrong := harm(result):
             print(f"{wrong}\n{last_call(result, seed, arguments.threads)}\n{result.explain()}")
             return 1

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// fuzz_sim.cpp: readers of schedules and noise traces, fed with anything: an error has one line, and what is read can be
-// simulated to its end or to a deadlock. The first byte chooses the reader.
-#include "../../lab/sim/goal.hpp"
-#include "../../lab/sim/goal_program.hpp"
+// fuzz_sim.cpp: readers of schedules and noise traces, fed with anything: an error has one line, and what is
+// read can be simulated to its end or to a deadlock. The first byte chooses the reader.
+#include "../../simulator/goal.hpp"
+#include "../../simulator/goal_program.hpp"
 #include "fuzz.h"
 
 using namespace sim;

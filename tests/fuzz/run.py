@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs libFuzzer targets for a set time each, from generated seeds, and prints `N passed, M failed`.
 
-What a run discovers stays in BUILD/corpus/NAME for the next one; an input that fails stays in BUILD/NAME-*, and its
-path and the command that repeats it are printed.
+What a run discovers stays in BUILD/corpus/NAME for the next one; an input that fails stays in BUILD/NAME-*,
+and its path and the command that repeats it are printed.
 """
 
 import argparse
@@ -38,7 +38,9 @@ def run(name: str, build: Path, seconds: int) -> bool:
         print(report)
         print(f"fuzz {name}: FAILED; repeat with {binary} FILE, FILE being one of {build}/{name}-*")
         return False
-    executed = [line.split()[-1] for line in report.splitlines() if line.startswith("stat::number_of_executed_units")]
+    executed = [
+        line.split()[-1] for line in report.splitlines() if line.startswith("stat::number_of_executed_units")
+    ]
     print(f"fuzz {name}: {executed[0] if executed else 'no'} inputs, nothing found", flush=True)
     return True
 

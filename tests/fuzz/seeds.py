@@ -68,10 +68,21 @@ def command_line() -> Iterator[bytes]:
 @seeds_of("symbols")
 def symbols() -> Iterator[bytes]:
     names = b"\0compute\0label\0"
-    table = bytes(24) + struct.pack("<IBBHQQ", 1, 2, 0, 1, 0x1000, 0x40) + struct.pack("<IBBHQQ", 9, 0, 0, 1, 0x1080, 0)
-    head = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, 0x1000, 0, 64, 0, 64, 0, 0, 64, 3, 0)
+    table = (
+        bytes(24)
+        + struct.pack("<IBBHQQ", 1, 2, 0, 1, 0x1000, 0x40)
+        + struct.pack("<IBBHQQ", 9, 0, 0, 1, 0x1080, 0)
+    )
+    head = (
+        b"\x7fELF\x02\x01\x01"
+        + bytes(9)
+        + struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, 0x1000, 0, 64, 0, 64, 0, 0, 64, 3, 0)
+    )
     sections = bytes(64)
-    for kind, offset, length, link, entry in ((2, 256, len(table), 2, 24), (3, 256 + len(table), len(names), 0, 0)):
+    for kind, offset, length, link, entry in (
+        (2, 256, len(table), 2, 24),
+        (3, 256 + len(table), len(names), 0, 0),
+    ):
         sections += struct.pack("<IIQQQQIIQQ", 0, kind, 0, 0, offset, length, link, 0, 1, entry)
     for address in (0x1001, 0x1100, 0):
         yield struct.pack("<Q", address) + head + sections + table + names
@@ -87,9 +98,13 @@ def elf() -> Iterator[bytes]:
             (0x6474E551, 6, 0, 0, 0, 0),
         ]
         head = b"\x7fELF\x02\x01\x01" + bytes(9)
-        head += struct.pack("<HHIQQQIHHHHHH", kind, 62, 1, base + 0x1200, 64, 0, 0, 64, 56, len(segments), 64, 0, 0)
+        head += struct.pack(
+            "<HHIQQQIHHHHHH", kind, 62, 1, base + 0x1200, 64, 0, 0, 64, 56, len(segments), 64, 0, 0
+        )
         for what, flags, offset, address, in_file, in_memory in segments:
-            head += struct.pack("<IIQQQQQQ", what, flags, offset, address, address, in_file, in_memory, 0x1000)
+            head += struct.pack(
+                "<IIQQQQQQ", what, flags, offset, address, address, in_file, in_memory, 0x1000
+            )
         return head + bytes(0x260 - len(head))
 
     yield program(2, 0x400000)
@@ -105,9 +120,17 @@ def tree() -> Iterator[bytes]:
 
     trailer = entry(b"TRAILER!!!", 0)
     paths = b"/bin/a\nlnk/../x\n/loop\n/bin/a/\n\n"
-    yield paths + entry(b".", 0o40755) + entry(b"bin/a", 0o100755, b"data") + entry(b"lnk", 0o120777, b"bin") + trailer
+    yield (
+        paths
+        + entry(b".", 0o40755)
+        + entry(b"bin/a", 0o100755, b"data")
+        + entry(b"lnk", 0o120777, b"bin")
+        + trailer
+    )
     yield paths + entry(b"loop", 0o120777, b"./loop") + entry(b"x", 0o120777, b"/bin/../lnk/") + trailer
-    linked = entry(b"a", 0o100644, b"", 7, 2) + entry(b"b", 0o100644, b"data", 7, 2) + entry(b"a", 0o100644, b"x")
+    linked = (
+        entry(b"a", 0o100644, b"", 7, 2) + entry(b"b", 0o100644, b"data", 7, 2) + entry(b"a", 0o100644, b"x")
+    )
     yield paths + linked + trailer + bytes(4) + entry(b"c", 0o100644, b"", 7, 2) + trailer
 
 
@@ -169,11 +192,15 @@ l2 requires l1
 """
     yield b"n# Measurement period: 1.5 s\n0\t100\n5000\t20.5\n"
 
-    def node(waits: int, kind: int, peer: int, size: int, ends: tuple[int, int], starts: tuple[int, int]) -> bytes:
+    def node(
+        waits: int, kind: int, peer: int, size: int, ends: tuple[int, int], starts: tuple[int, int]
+    ) -> bytes:
         return struct.pack("<IBIQIBBIIII", waits, kind, peer, size, 0, 0, 0, *ends, *starts)
 
     parts = [
-        struct.pack("<III", 2, 1, 0) + node(0, 1, 1, 8, (1, 0), (0, 0)) + node(1, 3, 0, 50, (0, 0), (0, 0))
+        struct.pack("<III", 2, 1, 0)
+        + node(0, 1, 1, 8, (1, 0), (0, 0))
+        + node(1, 3, 0, 50, (0, 0), (0, 0))
         + struct.pack("<I", 1),
         struct.pack("<III", 1, 1, 0) + node(0, 2, 0xFFFFFFFF, 8, (0, 0), (0, 0)),
     ]

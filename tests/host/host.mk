@@ -66,12 +66,12 @@ acpi_fuzz_sources := $(acpi_sources)
 host_objects = $(patsubst %.c,$(HOST_BUILD)/$(if $(filter $(1),$(ARENA_TESTS)),arena/)%.o,tests/host/test_$(1).c $($(1)_sources))
 fuzz_objects = $(patsubst %.c,$(FUZZ_BUILD)/%.o,tests/fuzz/fuzz_$(1).c $($(1)_fuzz_sources))
 
-# The simulator's are C++: lab/sim/sim.mk builds them.
+# The simulator's are C++: simulator/simulator.mk builds them.
 HOST_BINARIES := $(patsubst %,$(HOST_BUILD)/test_%,$(HOST_TESTS) $(ARENA_TESTS)) $(HOST_BUILD)/test_sim
 FUZZ_BINARIES := $(FUZZERS:%=$(FUZZ_BUILD)/fuzz_%) $(FUZZ_BUILD)/fuzz_sim
 
 ifndef SIM
-include lab/sim/sim.mk
+include simulator/simulator.mk
 endif
 
 .PHONY: host-test fuzz fuzz-build

@@ -23,7 +23,7 @@ SHA256 = hashlib.sha256(CONTENT).hexdigest()
 
 sys.path.insert(0, str(ROOT / "ports"))
 
-import fetch  # noqa: E402
+import fetch
 
 pytestmark = pytest.mark.skipif(not fetch.DOWNLOADER.exists(), reason="apt's downloader is not installed")
 
@@ -64,7 +64,16 @@ def run(tmp_path: Path):
         recipe.write_text(f"# a comment\nversion 1\nfile pool/main/t/thing/thing.tar {sha256}\n")
         options = [word for mirror in mirrors for word in ("--mirror", mirror)]
         return subprocess.run(
-            [sys.executable, str(FETCH), "--ports", str(tmp_path / "ports"), "--retries", "0", *options, "thing"],
+            [
+                sys.executable,
+                str(FETCH),
+                "--ports",
+                str(tmp_path / "ports"),
+                "--retries",
+                "0",
+                *options,
+                "thing",
+            ],
             capture_output=True,
             text=True,
             env=os.environ | {"TACET_CACHE": str(tmp_path / "cache"), "no_proxy": "127.0.0.1"},
@@ -143,7 +152,9 @@ def test_broken_recipes_are_refused(text: str) -> None:
         fetch.parse_recipe(text)
 
 
-@pytest.mark.parametrize("recipe", sorted((ROOT / "ports").glob("*/recipe")), ids=lambda path: path.parent.name)
+@pytest.mark.parametrize(
+    "recipe", sorted((ROOT / "ports").glob("*/recipe")), ids=lambda path: path.parent.name
+)
 def test_the_recipes_of_this_tree_can_be_read(recipe: Path) -> None:
     assert fetch.parse_recipe(recipe.read_text(), str(recipe)).files
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""lab.bench_programs says what it was told, sees a difference, and does not take a failed run for a figure."""
+"""lab bench-programs prints what it was given, sees a difference, and does not take a failed run for a
+figure."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from lab import bench_programs  # noqa: E402
+from lab.bench import programs
+from lab.cli import dispatch as lab
 
 
 @dataclass
@@ -48,27 +50,34 @@ class Machines:
 
 
 def run(tmp_path: Path, machines: Machines) -> tuple[int, str, dict[str, Any]]:
-    for name in bench_programs.PROGRAMS:
+    for name in programs.PROGRAMS:
         (tmp_path / name).write_bytes(b"")
     out = io.StringIO()
-    status = bench_programs.main(["--apps", str(tmp_path), "--out", str(tmp_path)], machines, out)  # type: ignore[arg-type]
+    status = lab.main(
+        ["bench-programs", "--apps", str(tmp_path), "--out", str(tmp_path)], machines=machines, out=out
+    )
     written = tmp_path / "bench_programs.json"
     return status, out.getvalue(), json.loads(written.read_text()) if written.exists() else {}
 
 
 def test_equal_instructions_and_no_entry_hold(tmp_path: Path) -> None:
-    status, printed, told = run(tmp_path, Machines())
-    assert status == 0 and "NO" not in printed and all(figures["held"] for figures in told.values())
-    assert told["stream"]["entries"] == {"1": 0, "2": 0, "4": 0}
+    status, printed, written = run(tmp_path, Machines())
+    assert status == 0 and "NO" not in printed and all(figures["held"] for figures in written.values())
+    assert written["stream"]["entries"] == {"1": 0, "2": 0, "4": 0}
 
 
-@pytest.mark.parametrize("machines", [Machines(linux_ticks=998), Machines(entries=1), Machines(cores_fail=True)])
+@pytest.mark.parametrize(
+    "machines", [Machines(linux_ticks=998), Machines(entries=1), Machines(cores_fail=True)]
+)
 def test_a_difference_an_entry_or_a_missing_figure_does_not_hold(machines: Machines, tmp_path: Path) -> None:
-    status, printed, told = run(tmp_path, machines)
-    assert status == 0 and "NO" in printed and not told["stream"]["held"]
+    status, printed, written = run(tmp_path, machines)
+    assert status == 0 and "NO" in printed and not written["stream"]["held"]
     assert not machines.cores_fail or "thread 1 cannot be started" in printed
 
 
 def test_a_program_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert bench_programs.main(["--apps", str(tmp_path), "--out", str(tmp_path)], Machines(), io.StringIO()) == 1  # type: ignore[arg-type]
+    assert (
+        lab.main(["bench-programs", "--apps", str(tmp_path), "--out", str(tmp_path)], machines=Machines())
+        == 1
+    )
     assert "no such program" in capsys.readouterr().err

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The `lab` command: its help, its registration, and how it fails."""
+
 from __future__ import annotations
 
 import subprocess
@@ -11,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from lab import __main__ as command  # noqa: E402
+from lab.cli import dispatch as command
 
 
 @pytest.fixture
@@ -19,15 +20,19 @@ def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[command.Co
     """Commands whose modules are there, absent, and broken."""
     (tmp_path / "plug_here.py").write_text(
         "def add_parser(subparsers):\n"
-        "    subparsers.add_parser('here', description='tells its number').add_argument('--number', type=int)\n"
+        "    subparsers.add_parser('here', description='returns its number').add_argument('--number', "
+        "type=int)\n"
         "def run(options):\n"
         "    if options.number is None:\n"
-        "        from lab.reading import DataError\n"
+        "        from lab.common.errors import DataError\n"
         "        raise DataError('file:3: no number')\n"
         "    return options.number\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    return (command.Command("here", "plug_here", "is here"), command.Command("gone", "plug_gone.command", "is not"))
+    return (
+        command.Command("here", "plug_here", "is here"),
+        command.Command("gone", "plug_gone.command", "is not"),
+    )
 
 
 def test_a_plugged_command_gets_its_options(plugged: tuple[command.Command, ...]) -> None:
@@ -51,7 +56,7 @@ def test_an_error_of_the_data_is_one_line_and_status_1(
     assert capsys.readouterr().err == "lab here: file:3: no number\n"
 
 
-def test_help_of_a_command_tells_its_options(
+def test_help_of_a_command_reports_its_options(
     plugged: tuple[command.Command, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -61,7 +66,9 @@ def test_help_of_a_command_tells_its_options(
 
 
 def test_the_wrapper_works_from_any_folder(tmp_path: Path) -> None:
-    done = subprocess.run([ROOT / "tools/lab", "help"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [ROOT / "tools/lab", "help"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 0 and done.stdout.startswith("lab: ")
     done = subprocess.run([ROOT / "tools/lab"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and "usage" in done.stderr

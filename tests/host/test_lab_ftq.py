@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Holds the lab's FTQ reader, figures, picture, comparison and bench to their promises; nothing here starts a machine.
+"""Holds the lab's FTQ reader, figures, picture, comparison and bench to their promises; nothing here starts a
+machine.
 
-Builds `test_ftq_analysis` and `ftq` themselves into a folder of its own, so that it needs a C compiler and nothing
-else of the tree to be built.
+Builds `test_ftq_analysis` and `ftq` themselves into a folder of its own, so that it needs a C compiler and
+nothing else of the tree to be built.
 """
+
 from __future__ import annotations
 
 import io
@@ -12,7 +14,6 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,11 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from lab import bench, compare, ftq, runner, sloc  # noqa: E402
-from lab.pictures.ftq import Panel, ftq_picture  # noqa: E402
+from lab.bench import compare, costs, runner
+from lab.cli import dispatch as lab
+from lab.formats import ftq
+from lab.pictures.ftq import Panel, ftq_picture
+from tests.host.fake_result import FakeResult
 
 WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror"]
 INCLUDES = [f"-I{ROOT / folder}" for folder in ("apps/lib", "apps/ftq", "libc/include", "tests/host")]
@@ -36,7 +40,7 @@ def sources(pattern: str) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a program leaves behind, it leaves in a folder of the test's own."""
+    """What a program leaves, it leaves in a folder of the test's own."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -56,15 +60,22 @@ def ftq_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """FTQ itself, for this host."""
     program = tmp_path_factory.mktemp("ftq") / "ftq"
     files = [*sources("apps/ftq/*.c"), *sources("apps/lib/*.c")]
-    subprocess.run(["gcc", "-O2", *WARNINGS, "-static", *INCLUDES, *files, "-lm", "-pthread", "-o", program], check=True)
+    subprocess.run(
+        ["gcc", "-O2", *WARNINGS, "-static", *INCLUDES, *files, "-lm", "-pthread", "-o", program], check=True
+    )
     return program
 
 
 @pytest.fixture(scope="session")
 def cost_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("cost") / "cost"
-    files = [*map(str, sorted((ROOT / "apps/cost").glob("*.c"))), *(str(ROOT / "apps/lib" / name) for name in ("affinity.c", "order.c", "parse.c"))]
-    subprocess.run(["gcc", "-O2", *WARNINGS, "-static", *INCLUDES, *files, "-pthread", "-o", program], check=True)
+    files = [
+        *map(str, sorted((ROOT / "apps/cost").glob("*.c"))),
+        *(str(ROOT / "apps/lib" / name) for name in ("affinity.c", "order.c", "parse.c")),
+    ]
+    subprocess.run(
+        ["gcc", "-O2", *WARNINGS, "-static", *INCLUDES, *files, "-pthread", "-o", program], check=True
+    )
     return program
 
 
@@ -131,7 +142,9 @@ def test_same_data_gives_same_figures_in_c_and_python(c_analysis: Path) -> None:
             counts[hit] = random.integers(0, 1000, hit.sum())
             counts[random.random(samples) < 0.1] = 0
             text = "\n".join(map(str, counts))
-            done = subprocess.run([c_analysis, "--analyse", str(quantum_ns)], input=text, capture_output=True, text=True)
+            done = subprocess.run(
+                [c_analysis, "--analyse", str(quantum_ns)], input=text, capture_output=True, text=True
+            )
             if done.returncode:
                 with pytest.raises(ftq.FtqError):
                     ftq.summarise(data_of(counts, quantum_ns))
@@ -144,7 +157,9 @@ def test_same_data_gives_same_figures_in_c_and_python(c_analysis: Path) -> None:
 
 def test_ftq_on_this_host_agrees_with_the_reader(ftq_program: Path, tmp_path: Path) -> None:
     prefix = tmp_path / "here"
-    done = subprocess.run([ftq_program, "-n", "50", "-q", "200us", "-o", prefix], capture_output=True, text=True)
+    done = subprocess.run(
+        [ftq_program, "-n", "50", "-q", "200us", "-o", prefix], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     (data,) = ftq.read(f"{prefix}_0.dat")
     report = ftq.parse_report(done.stderr)
@@ -196,27 +211,44 @@ def test_ftq_refuses_a_bad_option_in_one_line(ftq_program: Path, options: list[s
     assert done.stderr.startswith(said) and done.stderr.count("\n") == 1
 
 
-def test_cost_tells_the_empty_system_call(cost_program: Path) -> None:
-    """Everything that holds at any speed is asked of every run. That a call costs more than none is asked of one run of many: on a busy machine
-    the clock readings that are taken off may have been slower than the calls, but not always."""
+def test_cost_reports_the_empty_system_call(cost_program: Path) -> None:
+    """Everything that holds at any speed is demanded of every run. That a call costs more than none is
+    demanded of one run of many: on a busy machine the clock readings that are taken off may have been slower
+    than the calls, but not always."""
     for _ in range(20):
         done = subprocess.run([cost_program, "-n", "10000", "-m", "1000000"], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        values = bench.parse_cost(done.stdout)
+        values = costs.parse_cost(done.stdout)
         if values["getpid_ticks_min"] > 0 and values["getpid_ticks_median"] > 0:
             break
     assert values["getpid_ticks_min"] > 0 and values["getpid_ticks_median"] > 0
     assert values["getpid_calls"] == 10000 and values["main_ticks"] > 0
-    assert values["memory_gone_bytes"] == (1000000 << 20) - values["mem_free_bytes"] and values["mem_free_bytes"] <= values["mem_total_bytes"]
-    assert 0 <= values["sleep_exact_late_min_ns"] <= values["sleep_exact_late_median_ns"] <= values["sleep_exact_late_max_ns"]
+    assert (
+        values["memory_gone_bytes"] == (1000000 << 20) - values["mem_free_bytes"]
+        and values["mem_free_bytes"] <= values["mem_total_bytes"]
+    )
+    assert (
+        0
+        <= values["sleep_exact_late_min_ns"]
+        <= values["sleep_exact_late_median_ns"]
+        <= values["sleep_exact_late_max_ns"]
+    )
     done = subprocess.run([cost_program, "-b", "64"], capture_output=True, text=True)
-    values = bench.parse_cost(done.stdout)
-    assert done.returncode == 0 and 0 < values["map_small_page_ticks"] and 0 < values["map_large_page_ticks"], done.stderr
+    values = costs.parse_cost(done.stdout)
+    assert (
+        done.returncode == 0 and 0 < values["map_small_page_ticks"] and 0 < values["map_large_page_ticks"]
+    ), done.stderr
     done = subprocess.run([cost_program, "-w"], capture_output=True, text=True)
     if len(os.sched_getaffinity(0)) > 1:
-        values = bench.parse_cost(done.stdout)
-        assert done.returncode == 0 and 0 < values["futex_wake_ticks_min"] <= values["futex_wake_ticks_median"], done.stderr
-    done = subprocess.run(["taskset", "-c", str(min(os.sched_getaffinity(0))), cost_program, "-w"], capture_output=True, text=True)
+        values = costs.parse_cost(done.stdout)
+        assert (
+            done.returncode == 0 and 0 < values["futex_wake_ticks_min"] <= values["futex_wake_ticks_median"]
+        ), done.stderr
+    done = subprocess.run(
+        ["taskset", "-c", str(min(os.sched_getaffinity(0))), cost_program, "-w"],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 1 and done.stdout == "" and "there is only one" in done.stderr
     assert subprocess.run([cost_program, "-n", "x"], capture_output=True).returncode == 2
 
@@ -247,7 +279,7 @@ def test_public_tool_files_are_read() -> None:
         ("0 -5\n", "broken.dat:1: not a sample"),
         ("0 99999999999999999999\n", "broken.dat:1: not a sample"),
         ("1000 5\n0 5\n", "broken.dat:2: time runs backwards"),
-        ("7 5\n", "broken.dat: neither the header nor the samples tell how long a quantum is"),
+        ("7 5\n", "broken.dat: neither the header nor the samples show how long a quantum is"),
     ],
 )
 def test_broken_file_is_named_with_its_line(tmp_path: Path, text: str, said: str) -> None:
@@ -315,18 +347,6 @@ def test_picture_of_nothing_is_refused(tmp_path: Path) -> None:
 # Comparison and bench, with a runner that runs nothing
 
 
-@dataclass
-class FakeResult:
-    stdout: bytes = b""
-    stderr: bytes = b""
-    status: int | None = 0
-    outcome: str = "exit"
-    reason: str = ""
-    console: str = "first line\nlast words of the console\n"
-    command: list[str] = field(default_factory=lambda: ["qemu", "-m", "256M"])
-    seconds: float = 1.0
-
-
 class FakeRunner:
     """Answers with what it was given; `systems` holds a FakeResult or an exception for each."""
 
@@ -345,7 +365,9 @@ class FakeRunner:
         return answer
 
     def run_tacet(self, app: Path, args: list[str], **keywords: Any) -> Any:
-        return self._answer("selftest" if keywords.get("options") == "selftest=timers" else "tacet", args, keywords)
+        return self._answer(
+            "selftest" if keywords.get("options") == "selftest=timers" else "tacet", args, keywords
+        )
 
     def run_linux(self, app: Path, args: list[str], *, variant: str = "stock", **keywords: Any) -> Any:
         key = "linux_tuned" if variant == "tuned" else "linux"
@@ -356,8 +378,13 @@ class FakeRunner:
 
 def ftq_result(data: ftq.FtqData, kernel_entries: str = "0") -> FakeResult:
     summary = ftq.summarise(data)
-    report = f"thread: 0\nsamples: {summary.samples}\nkernel_entries: {kernel_entries}\nkernel_entries_LOC: 9 (x)\n"
-    report += "".join(f"{reported}: {getattr(summary, computed)} units\n" for reported, computed in compare.CHECKED)
+    report = (
+        f"thread: 0\nsamples: {summary.samples}\nkernel_entries: {kernel_entries}\nkernel_entries_LOC: "
+        "9 (x)\n"
+    )
+    report += "".join(
+        f"{reported}: {getattr(summary, computed)} units\n" for reported, computed in compare.CHECKED
+    )
     return FakeResult(stdout=text_of(data).encode(), stderr=report.encode())
 
 
@@ -371,7 +398,7 @@ def program(tmp_path: Path) -> Path:
 def run_compare(machines: FakeRunner, program: Path, tmp_path: Path) -> tuple[int, str]:
     out = io.StringIO()
     argv = ["--out", str(tmp_path / "report"), "--ftq", str(program), "--samples", "400", "--quantum", "1ms"]
-    return compare.main(argv, machines, out), out.getvalue()
+    return lab.main(["compare", *argv], machines=machines, out=out), out.getvalue()
 
 
 def test_compare_writes_figures_picture_and_raw_data(program: Path, tmp_path: Path) -> None:
@@ -386,10 +413,12 @@ def test_compare_writes_figures_picture_and_raw_data(program: Path, tmp_path: Pa
     assert list(figures) == ["tacet", "linux", "linux_tuned", "command"]
     assert figures["tacet"]["disturbed_quanta"] == 0 and figures["linux"]["disturbed_quanta"] == 100
     assert figures["linux"]["max_loss_ns"] == pytest.approx(40 * 64, rel=1e-3)
-    assert figures["linux"]["kernel_entries"] == 100 and figures["linux"]["kernel_entries_by_cause"] == {"LOC": 9}
+    assert figures["linux"]["kernel_entries"] == 100 and figures["linux"]["kernel_entries_by_cause"] == {
+        "LOC": 9
+    }
     assert figures["tacet"]["noise_ratio"] == 0 and figures["tacet"]["quantum_ns"] == MILLISECOND_NS
     assert figures["tacet"]["operation_instructions"] == 64
-    assert figures["command"].startswith("python3 -m lab.compare --out")
+    assert figures["command"].startswith("tools/lab compare --out")
     assert (folder / "ftq.png").read_bytes()[:4] == b"\x89PNG"
     for key in ("tacet", "linux", "linux_tuned"):
         assert ftq.read(folder / f"ftq-{key}.dat")[0].quantum_ns == MILLISECOND_NS
@@ -402,7 +431,9 @@ def test_compare_writes_figures_picture_and_raw_data(program: Path, tmp_path: Pa
 def test_compare_fails_when_linux_is_silent_too(
     program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    machines = FakeRunner(tacet=ftq_result(silent()), linux=ftq_result(silent()), linux_tuned=ftq_result(silent()))
+    machines = FakeRunner(
+        tacet=ftq_result(silent()), linux=ftq_result(silent()), linux_tuned=ftq_result(silent())
+    )
     status, said = run_compare(machines, program, tmp_path)
     assert status == 1
     assert "blind" in capsys.readouterr().err
@@ -415,7 +446,9 @@ def test_system_that_cannot_run_is_a_column_with_the_reason(program: Path, tmp_p
     status, said = run_compare(machines, program, tmp_path)
     assert status == 0
     assert "Linux, tuned: absent: needs QEMU 10" in said
-    assert json.loads((tmp_path / "report/ftq.json").read_text())["linux_tuned"] == {"absent": "needs QEMU 10"}
+    assert json.loads((tmp_path / "report/ftq.json").read_text())["linux_tuned"] == {
+        "absent": "needs QEMU 10"
+    }
 
 
 def test_noise_in_every_quantum_is_not_passed_over(program: Path, tmp_path: Path) -> None:
@@ -430,7 +463,10 @@ def test_noise_in_every_quantum_is_not_passed_over(program: Path, tmp_path: Path
 @pytest.mark.parametrize(
     ("broken", "said"),
     [
-        (FakeResult(outcome="timeout", status=None, reason="no end within 9 s"), "Tacet: timeout: no end within 9 s"),
+        (
+            FakeResult(outcome="timeout", status=None, reason="no end within 9 s"),
+            "Tacet: timeout: no end within 9 s",
+        ),
         (FakeResult(status=1, stderr=b"ftq: no clock\n"), "ftq: no clock"),
         (FakeResult(stdout=b"0 5\nrubbish\n"), "ftq-tacet.dat:2: not a sample"),
         (FakeRunner.RunnerError("there is no kernel"), "Tacet: there is no kernel"),
@@ -463,93 +499,125 @@ def test_missing_program_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize("argv", [["--samples", "0"], ["--samples", "many"], ["--quantum", "1 parsec"]])
 def test_compare_refuses_bad_options(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        compare.arguments(argv)
+        lab.main(["compare", *argv])
     assert ended.value.code == 2
     assert "give" in capsys.readouterr().err
 
 
 def cost_result(late_ns: int = 400, **values: int) -> FakeResult:
-    values |= {f"sleep_{which}_late_{part}_ns": late_ns for which in ("exact", "default") for part in ("min", "median", "max")}
+    values |= {
+        f"sleep_{which}_late_{part}_ns": late_ns
+        for which in ("exact", "default")
+        for part in ("min", "median", "max")
+    }
     return FakeResult(stdout="".join(f"{key} {value}\n" for key, value in values.items()).encode())
 
 
 @pytest.mark.parametrize(
-    ("wake_linux", "told"), [(cost_result(futex_wake_ticks_min=4_428), 4_428), (FakeRunner.RunnerError("needs QEMU 10"), "absent: needs QEMU 10")]
+    ("wake_linux", "expected"),
+    [
+        (cost_result(futex_wake_ticks_min=4_428), 4_428),
+        (FakeRunner.RunnerError("needs QEMU 10"), "absent: needs QEMU 10"),
+    ],
 )
 def test_bench_writes_figures_with_their_aims(
-    wake_linux: Any, told: int | str, program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    wake_linux: Any, expected: int | str, program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     machines = FakeRunner(
         tacet=cost_result(
-            getpid_ticks_min=40, signal_ticks=900, clock_gettime_ticks_min=80, clock_gettime_kernel_ticks_min=170, main_ticks=12_000_000, boot_ticks=5_000_000, boot_to_main_ticks=7_000_000,
-            zeroed_bytes_before_main=8_000_000, kernel_bytes=1_500_000, klog_event_ticks=39,
+            getpid_ticks_min=40,
+            signal_ticks=900,
+            clock_gettime_ticks_min=80,
+            clock_gettime_kernel_ticks_min=170,
+            main_ticks=12_000_000,
+            boot_ticks=5_000_000,
+            boot_to_main_ticks=7_000_000,
+            zeroed_bytes_before_main=8_000_000,
+            kernel_bytes=1_500_000,
+            klog_event_ticks=39,
         ),
         selftest=FakeResult(
-            console="tacet: Tacet 0.1\r\ntacet: selftest: crowd_timers 10000\r\ntacet: selftest: crowd_interrupts 1\r\n"
-            "tacet: selftest: exact_late_max_ns 199\r\ntacet: selftest: arm_ticks 204\r\ntacet: selftest: cancel_ticks 104\r\n"
+            console="tacet: Tacet 0.1\r\ntacet: selftest: crowd_timers 10000\r\ntacet: selftest: "
+            "crowd_interrupts 1\r\n"
+            "tacet: selftest: exact_late_max_ns 199\r\ntacet: selftest: arm_ticks 204\r\ntacet: selftest: "
+            "cancel_ticks 104\r\n"
             "tacet: selftest: expire_ticks 183\r\n"
         ),
-        linux=cost_result(52_000, getpid_ticks_min=306, signal_ticks=3000, clock_gettime_ticks_min=90, clock_gettime_kernel_ticks_min=400, main_ticks=2_005_000_000, memory_gone_bytes=80_000_000),
-        linux_mitigations_off=cost_result(getpid_ticks_min=300, signal_ticks=2900, clock_gettime_ticks_min=90, clock_gettime_kernel_ticks_min=400, main_ticks=1, memory_gone_bytes=1),
+        linux=cost_result(
+            52_000,
+            getpid_ticks_min=306,
+            signal_ticks=3000,
+            clock_gettime_ticks_min=90,
+            clock_gettime_kernel_ticks_min=400,
+            main_ticks=2_005_000_000,
+            memory_gone_bytes=80_000_000,
+        ),
+        linux_mitigations_off=cost_result(
+            getpid_ticks_min=300,
+            signal_ticks=2900,
+            clock_gettime_ticks_min=90,
+            clock_gettime_kernel_ticks_min=400,
+            main_ticks=1,
+            memory_gone_bytes=1,
+        ),
         map_tacet=cost_result(map_small_page_ticks=900, map_large_page_ticks=517),
         map_linux=cost_result(map_small_page_ticks=9_500, map_large_page_ticks=8_300),
         wake_tacet=cost_result(futex_wake_ticks_min=841),
         wake_linux=wake_linux,
-    )  # fmt: skip
+    )
     kernel = tmp_path / "tacet.elf"
     (tmp_path / "k.c").write_text("int main(void) { return 0; }\n")
     subprocess.run(["gcc", "-g", str(tmp_path / "k.c"), "-o", kernel], check=True)
     out = io.StringIO()
     argv = ["--out", str(tmp_path / "report"), "--cost", str(program), "--kernel", str(kernel)]
-    assert bench.main(argv, machines, out) == 0, capsys.readouterr().err
+    assert lab.main(["bench", *argv], machines=machines, out=out) == 0, capsys.readouterr().err
     found = json.loads((tmp_path / "report/bench.json").read_text())
     assert found["getpid_instructions"] == {"tacet": 40, "linux": 306, "linux_mitigations_off": 300}
     assert found["klog_event_instructions"] == 39
     assert found["timer_instructions"] == {"arm": 204, "cancel": 104, "expire": 183}
     assert found["timer_crowd"] == {"timers": 10_000, "interrupts": 1}
-    assert found["sleep_exact_late_ns"]["tacet"]["max"] == 400 and found["sleep_exact_late_ns"]["linux"]["max"] == 52_000
+    assert (
+        found["sleep_exact_late_ns"]["tacet"]["max"] == 400
+        and found["sleep_exact_late_ns"]["linux"]["max"] == 52_000
+    )
     assert found["boot_instructions"] == {
         "tacet": 7_000_000, "tacet_without_zeroing": 6_000_000, "linux": 2_000_000_000,
     }  # fmt: skip
     assert found["kernel_memory_bytes"] == {"tacet": 1_500_000, "linux": 80_000_000}
     assert 0 < found["kernel_image_bytes"] < kernel.stat().st_size
-    assert isinstance(found["sloc"], int)
+    assert (
+        found["sloc"]["drivers"] > 0
+        and found["sloc"]["silent core"] > 0
+        and "\nsilent core " in out.getvalue()
+    )
     said = out.getvalue()
     assert "<= 45" in said and "< 8,000,000" in said and "Kitten 45" in said and "end of the firmware" in said
     assert found["map_page_instructions"]["small"] == {"tacet": 900, "linux": 9_500}
     assert found["map_page_instructions"]["large"] == {"tacet": 517, "linux": 8_300}
-    assert found["futex_wake_instructions"] == {"tacet": 841, "linux": told}
+    assert found["futex_wake_instructions"] == {"tacet": 841, "linux": expected}
     assert all(keywords["cpus"] == 2 for _, args, keywords in machines.calls if args == ["-w"])
-    assert (f"{told:,}" if isinstance(told, int) else told) in said
-    of_cost = [args for key, args, _ in machines.calls if key != "selftest" and args[:1] not in (["-b"], ["-w"])]
+    assert (f"{expected:,}" if isinstance(expected, int) else expected) in said
+    of_cost = [
+        args for key, args, _ in machines.calls if key != "selftest" and args[:1] not in (["-b"], ["-w"])
+    ]
     assert len(of_cost) == 3 and all(args == ["-m", "256"] for args in of_cost)
 
 
-def test_bench_says_what_a_program_did_not_tell(
+def test_bench_says_what_a_program_did_not_print(
     program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    machines = FakeRunner(tacet=cost_result(getpid_ticks_min=40, signal_ticks=900, clock_gettime_ticks_min=80, clock_gettime_kernel_ticks_min=170, main_ticks=1))
+    machines = FakeRunner(
+        tacet=cost_result(
+            getpid_ticks_min=40,
+            signal_ticks=900,
+            clock_gettime_ticks_min=80,
+            clock_gettime_kernel_ticks_min=170,
+            main_ticks=1,
+        )
+    )
     argv = ["--out", str(tmp_path / "report"), "--cost", str(program), "--kernel", sys.executable]
-    assert bench.main(argv, machines, io.StringIO()) == 1
-    assert "does not tell boot_ticks" in capsys.readouterr().err
-
-
-# Lines of code
-
-
-@pytest.mark.parametrize(
-    ("suffix", "text", "lines"),
-    [
-        (".c", "/* a\n * b\n */\n\nint x; /* c */\n// d\n  \nchar *s = \"// no /* comment\";\n", 2),
-        (".h", "#ifndef A // guard\n#define A '\"' /* x */\n#endif\n", 3),
-        (".c", "int a; /* one\ntwo */ int b;\n", 2),
-        (".asm", "; all comment\n  mov eax, 1 ; more\n\nmsg: db \"a;b\"\n", 2),
-        (".S", "#include \"x.h\"\n// y\n nop\n", 2),
-        (".s", "# y\n nop # z\n", 1),
-    ],
-)
-def test_lines_of_code_hold_code(suffix: str, text: str, lines: int) -> None:
-    assert sloc.count_text(text, suffix) == lines
+    assert lab.main(["bench", *argv], machines=machines, out=io.StringIO()) == 1
+    assert "does not print boot_ticks" in capsys.readouterr().err
 
 
 def test_runner_has_what_the_lab_asks_for() -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Holds the reader of the flight log to its promises, on files made here; nothing starts a machine."""
+
 from __future__ import annotations
 
 import io
@@ -19,7 +20,9 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from lab import klog  # noqa: E402
+from lab.cli import dispatch as lab
+from lab.flight_log import causes, chrome, names
+from lab.formats import klog
 
 KINDS = {
     "program_enter": ("process", "rank entry"),
@@ -45,7 +48,14 @@ Event = tuple[int, str, int, int]
 
 def packed(cpu: int, event: Event, boot: int = BOOT) -> bytes:
     ticks, kind, first, second = event
-    return struct.pack("<QIIQQ", boot + ticks, NUMBER.get(kind, klog.OVERWRITTEN), cpu, first & klog.NEVER, second & klog.NEVER)
+    return struct.pack(
+        "<QIIQQ",
+        boot + ticks,
+        NUMBER.get(kind, klog.OVERWRITTEN),
+        cpu,
+        first & klog.NEVER,
+        second & klog.NEVER,
+    )
 
 
 def file_of(*cpus: Iterable[Event], lost: int = 0, hz: int = HZ, boot: int = BOOT) -> bytes:
@@ -96,7 +106,7 @@ def kept(tmp_path: Path) -> Path:
 
 def shown(*words: str | Path) -> str:
     out = io.StringIO()
-    assert klog.main([str(word) for word in words], out) == 0
+    assert lab.main(["klog", *map(str, words)], out=out) == 0
     return out.getvalue()
 
 
@@ -113,15 +123,19 @@ def test_events_of_all_cpus_come_in_the_order_of_time(log: klog.FlightLog) -> No
 
 def test_the_log_describes_itself() -> None:
     """Kinds that this program has never heard of read as well."""
-    data = file_of([(10, "mark", 1, 2**40)]).replace(b"mark\0", b"frob\0", 1).replace(b"value value", b"pain_ns joy", 1)
-    (row,) = list(klog.rows(klog.parse(data)))[1:]
+    data = (
+        file_of([(10, "mark", 1, 2**40)])
+        .replace(b"mark\0", b"frob\0", 1)
+        .replace(b"value value", b"pain_ns joy", 1)
+    )
+    (row,) = list(causes.rows(klog.parse(data)))[1:]
     assert row.split() == ["5", "0", "frob", "pain_ns", "1", "joy", "0x10000000000"]
 
 
 def test_a_log_without_events_is_a_log() -> None:
     log = klog.parse(file_of([], []))
-    assert len(log) == 0 and klog.heading(log) == "flight log: 0 events of 2 CPUs"
-    assert len(list(klog.rows(log))) == 1 and klog.causes(log) == {}
+    assert len(log) == 0 and causes.heading(log) == "flight log: 0 events of 2 CPUs"
+    assert len(list(causes.rows(log))) == 1 and causes.causes(log) == {}
 
 
 @pytest.mark.parametrize("hz", [1, 512_000_000, 999_999_937, 1_000_000_000, 2_299_999_999, 5_000_000_000])
@@ -133,18 +147,24 @@ def test_times_are_the_kernel_s_own_to_the_nanosecond(hz: int) -> None:
     assert log.time_ns.tolist() == [t * ((klog.NS_PER_S << 32) // hz) >> 32 for t in ticks]
 
 
-def test_a_node_that_ended_before_it_knew_its_clock_tells_ticks() -> None:
+def test_a_node_that_ended_before_it_knew_its_clock_reports_ticks() -> None:
     log = klog.parse(file_of([(77, "exception", 6, 1)], hz=0))
-    assert log.time_ns.tolist() == [77] and "times are ticks" in klog.heading(log)
+    assert log.time_ns.tolist() == [77] and "times are ticks" in causes.heading(log)
 
 
 def test_what_was_overwritten_during_the_reading_counts_as_lost() -> None:
     """Also what stands before the last gap: what is kept has no gaps."""
-    events = [(1, "mark", 1, 1), (0, "overwritten", 0, 0), (2, "mark", 2, 2), (0, "overwritten", 0, 0), (3, "mark", 3, 3)]
+    events = [
+        (1, "mark", 1, 1),
+        (0, "overwritten", 0, 0),
+        (2, "mark", 2, 2),
+        (0, "overwritten", 0, 0),
+        (3, "mark", 3, 3),
+    ]
     log = klog.parse(file_of(events, lost=10))
     assert log.cpus == (klog.CpuPart(0, 1, 14),)
     assert log.words.tolist() == [[3, 3]]
-    assert "CPU 0: 14 older events are gone" in klog.heading(log)
+    assert "CPU 0: 14 older events are overwritten" in causes.heading(log)
 
 
 def test_a_full_log_of_a_large_node_reads_in_seconds() -> None:
@@ -180,34 +200,61 @@ HOSTILE = {
     "no kinds": (corrupt(16, "I", 0), "offset 16: 0 kinds"),
     "many kinds": (corrupt(16, "I", 2**31), "offset 16: 2147483648 kinds"),
     "event size": (corrupt(20, "I", 64), "offset 20: events of 64 bytes"),
-    "kinds cut": (file_of([])[:60], "offset 40: the file ends 60 bytes short, in the description of event kind 0 of 11"),
+    "kinds cut": (
+        file_of([])[:60],
+        "offset 40: the file ends 60 bytes short, in the description of event kind 0 of 11",
+    ),
     "name with escape": (corrupt(40, "B", 27), "the name of event kind 0 is b'\\x1brogram_enter"),
     "name without end": (corrupt(40, "24s", b"\xff" * 24), "the name of event kind 0 is"),
     "name with a tail": (corrupt(60, "B", 65), "the name of event kind 0 is"),
     "one word": (corrupt(80, "40s", b"rank"), "the words of event kind 0 is b'rank"),
     "same name": (corrupt(120, "24s", b"program_enter"), "two kinds of events have the same name"),
-    "CPU out of order": (corrupt(AT_CPU, "I", 1), f"offset {AT_CPU}: the part of CPU 1 where that of CPU 0 should be"),
+    "CPU out of order": (
+        corrupt(AT_CPU, "I", 1),
+        f"offset {AT_CPU}: the part of CPU 1 where that of CPU 0 should be",
+    ),
     "huge count": (corrupt(AT_CPU + 4, "I", 2**32 - 1), f"offset {AT_EVENT}: the file ends "),
-    "events cut": (file_of(SLEEPER)[:-1], f"offset {AT_EVENT}: the file ends 1 bytes short, in the 9 events of CPU 0"),
-    "unknown kind": (corrupt(AT_EVENT + 2 * 32 + 8, "I", 11), f"offset {AT_EVENT + 64}: an event of a kind that the file does not"),
+    "events cut": (
+        file_of(SLEEPER)[:-1],
+        f"offset {AT_EVENT}: the file ends 1 bytes short, in the 9 events of CPU 0",
+    ),
+    "unknown kind": (
+        corrupt(AT_EVENT + 2 * 32 + 8, "I", 11),
+        f"offset {AT_EVENT + 64}: an event of a kind that the file does not",
+    ),
     "other CPU": (corrupt(AT_EVENT + 32 + 12, "I", 1), f"offset {AT_EVENT + 32}: an event of another CPU"),
-    "before boot": (corrupt(AT_EVENT, "Q", 5), f"offset {AT_EVENT}: an event from before the node was started"),
-    "out of order": (corrupt(AT_EVENT + 3 * 32, "Q", BOOT + 1), f"offset {AT_EVENT + 96}: an event that is older than the one before"),
-    "far future": (corrupt(AT_EVENT, "Q", 2**64 - 1), f"offset {AT_EVENT + 32}: an event that is older than the one before"),
+    "before boot": (
+        corrupt(AT_EVENT, "Q", 5),
+        f"offset {AT_EVENT}: an event from before the node was started",
+    ),
+    "out of order": (
+        corrupt(AT_EVENT + 3 * 32, "Q", BOOT + 1),
+        f"offset {AT_EVENT + 96}: an event that is older than the one before",
+    ),
+    "far future": (
+        corrupt(AT_EVENT, "Q", 2**64 - 1),
+        f"offset {AT_EVENT + 32}: an event that is older than the one before",
+    ),
     "tail": (file_of(SLEEPER) + b"x", "1 bytes after the end of the log"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_wrong_file_is_refused_with_the_reason_and_the_place(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_file_is_refused_with_the_reason_and_the_place(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     data, reason = HOSTILE[name]
     with pytest.raises(klog.KlogError, match=re.escape(reason)):
         klog.parse(data)
     path = tmp_path / "hostile.bin"
     path.write_bytes(data)
-    assert klog.main([str(path)], io.StringIO()) == 1
-    told = capsys.readouterr().err
-    assert told.startswith(f"lab.klog: {path}: ") and told.count("\n") == 1 and told.rstrip("\n").isprintable()
+    assert lab.main(["klog", str(path)], out=io.StringIO()) == 1
+    shown_text = capsys.readouterr().err
+    assert (
+        shown_text.startswith(f"lab klog: {path}: ")
+        and shown_text.count("\n") == 1
+        and shown_text.rstrip("\n").isprintable()
+    )
 
 
 @pytest.mark.parametrize("length", range(0, len(file_of(SLEEPER, OTHER)), 13))
@@ -227,9 +274,9 @@ def test_random_damage_is_refused_or_harmless() -> None:
             log = klog.parse(bytes(data))
         except klog.KlogError:
             continue
-        assert all(row.isprintable() for row in klog.rows(log))
-        klog.summary(log)
-        trace_checked(klog.chrome(log))
+        assert all(row.isprintable() for row in causes.rows(log))
+        causes.summary(log)
+        trace_checked(chrome.chrome(log))
 
 
 def test_an_endless_file_is_refused() -> None:
@@ -238,84 +285,101 @@ def test_an_endless_file_is_refused() -> None:
 
 
 def test_a_missing_file_is_one_clear_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert klog.main([str(tmp_path / "none")], io.StringIO()) == 1
-    assert capsys.readouterr().err == f"lab.klog: {tmp_path / 'none'}: No such file or directory\n"
+    assert lab.main(["klog", str(tmp_path / "none")], out=io.StringIO()) == 1
+    assert capsys.readouterr().err == f"lab klog: {tmp_path / 'none'}: No such file or directory\n"
 
 
 # ---- What is shown ----
 
 
 def test_words_are_named_and_shown_as_what_they_are(log: klog.FlightLog) -> None:
-    table = [re.split(r"  +", row.strip()) for row in klog.rows(log)]
+    table = [re.split(r"  +", row.strip()) for row in causes.rows(log)]
     assert table[0] == ["time_ns", "cpu", "event", "words"]
-    told = {(row[1], row[2]): row[3:] for row in table}
-    assert told["0", "program_enter"] == ["rank 0", "entry 0x401000"]
+    shown_text = {(row[1], row[2]): row[3:] for row in table}
+    assert shown_text["0", "program_enter"] == ["rank 0", "entry 0x401000"]
     assert ["1000", "0", "system_call", "number nanosleep", "argument 0x7fff0000"] in table
-    assert told["0", "interrupt"] == ["vector 0xf1 (timer)", "instruction 0xffffffff80200000"]
-    assert told["1", "interrupt"] == ["vector 0xf0 (wake)", "instruction 0x401300"]
-    assert told["1", "exception"] == ["vector 0xe (page fault)", "instruction 0x401234"]
-    assert told["0", "sleep"] == ["deadline_ns 5000", "bound_ns 4096"]
-    assert told["0", "sleep_end"] == ["deadline_ns 5000", "now_ns 8300", "late_ns 3300"]
+    assert shown_text["0", "interrupt"] == ["vector 0xf1 (timer)", "instruction 0xffffffff80200000"]
+    assert shown_text["1", "interrupt"] == ["vector 0xf0 (ipi)", "instruction 0x401300"]
+    assert shown_text["1", "exception"] == ["vector 0xe (page fault)", "instruction 0x401234"]
+    assert shown_text["0", "sleep"] == ["deadline_ns 5000", "bound_ns 4096"]
+    assert shown_text["0", "sleep_end"] == ["deadline_ns 5000", "now_ns 8300", "late_ns 3300"]
     assert ["8400", "0", "system_call_end", "number getpid", "result -EINVAL"] in table
-    assert told["1", "map"] == ["address 0x100000000000", "bytes 4096"]
-    assert told["1", "mark"] == ["value 7", "value_2 8"]
+    assert shown_text["1", "map"] == ["address 0x100000000000", "bytes 4096"]
+    assert shown_text["1", "mark"] == ["value 7", "value_2 8"]
 
 
 def test_a_deadline_that_never_comes_says_so() -> None:
-    (row,) = list(klog.rows(klog.parse(file_of([(2, "sleep", klog.NEVER, 1)]))))[1:]
+    (row,) = list(causes.rows(klog.parse(file_of([(2, "sleep", klog.NEVER, 1)]))))[1:]
     assert "deadline_ns never  bound_ns 1" in row
-    (row,) = list(klog.rows(klog.parse(file_of([(2, "clockevent_disarm", 0, 0)]))))[1:]
+    (row,) = list(causes.rows(klog.parse(file_of([(2, "clockevent_disarm", 0, 0)]))))[1:]
     assert row.endswith("clockevent_disarm")
 
 
-def test_without_the_kernel_s_source_numbers_are_shown(log: klog.FlightLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    klog.system_calls.cache_clear()
-    klog.vectors.cache_clear()
-    monkeypatch.setattr(klog, "ROOT", tmp_path)
+def test_without_the_kernel_s_source_numbers_are_shown(
+    log: klog.FlightLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names.system_calls.cache_clear()
+    names.vectors.cache_clear()
+    monkeypatch.setattr(names, "ROOT", tmp_path)
     try:
-        told = "\n".join(klog.rows(log))
+        shown_text = "\n".join(causes.rows(log))
     finally:
-        klog.system_calls.cache_clear()
-        klog.vectors.cache_clear()
-    assert "number 35 " in told and "vector 0xf1  " in told and "vector 0xe (page fault)" in told
+        names.system_calls.cache_clear()
+        names.vectors.cache_clear()
+    assert (
+        "number 35 " in shown_text
+        and "vector 0xf1  " in shown_text
+        and "vector 0xe (page fault)" in shown_text
+    )
 
 
 def test_causes_are_counted_and_timed(log: klog.FlightLog) -> None:
-    found = klog.causes(log)
-    assert found[0, "system_call nanosleep"] == klog.Cause(1, 7350, 7350)
-    assert found[0, "sleep"] == klog.Cause(1, 7200, 7200, 3300)
-    assert found[0, "program_enter"] == klog.Cause(1, 8050, 8050)
-    assert found[0, "interrupt 0xf1 (timer)"] == klog.Cause(1)
+    found = causes.causes(log)
+    assert found[0, "system_call nanosleep"] == causes.Cause(1, 7350, 7350)
+    assert found[0, "sleep"] == causes.Cause(1, 7200, 7200, 3300)
+    assert found[0, "program_enter"] == causes.Cause(1, 8050, 8050)
+    assert found[0, "interrupt 0xf1 (timer)"] == causes.Cause(1)
     # Halves of pairs count, without a time: an end whose beginning is gone, a call that does not return.
-    assert found[0, "system_call getpid"] == klog.Cause(1)
-    assert found[0, "system_call exit_group"] == klog.Cause(1)
-    assert found[1, "exception 0xe (page fault)"] == klog.Cause(1)
-    text = klog.summary(log)
+    assert found[0, "system_call getpid"] == causes.Cause(1)
+    assert found[0, "system_call exit_group"] == causes.Cause(1)
+    assert found[1, "exception 0xe (page fault)"] == causes.Cause(1)
+    text = causes.summary(log)
     assert re.search(r"^sleep +0 +1 +7200 +7200 +3300$", text, re.MULTILINE)
     assert text.index("program_enter") < text.index("nanosleep") < text.index("interrupt 0xf1")
 
 
 def test_an_end_finds_its_own_beginning() -> None:
     """Not that of another call, nor of another CPU."""
-    first = [(10, "system_call", 1, 0), (20, "system_call", 2, 0), (30, "system_call_end", 2, 0), (50, "system_call_end", 1, 0)]
+    first = [
+        (10, "system_call", 1, 0),
+        (20, "system_call", 2, 0),
+        (30, "system_call_end", 2, 0),
+        (50, "system_call_end", 1, 0),
+    ]
     second = [(15, "system_call", 1, 0), (25, "system_call_end", 3, 0)]
     log = klog.parse(file_of(first, second, hz=klog.NS_PER_S))
-    taken = {(int(log.words[s.begin, 0]), int(log.time_ns[s.end] - log.time_ns[s.begin])) for s in klog.spans(log)}
+    taken = {
+        (int(log.words[s.begin, 0]), int(log.time_ns[s.end] - log.time_ns[s.begin]))
+        for s in causes.spans(log)
+    }
     assert taken == {(2, 10), (1, 40)}
 
 
 def test_a_part_can_be_chosen(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(shown(kept).splitlines()) == 3 + len(SLEEPER) + len(OTHER)
     assert len(shown(kept, "--cpu", "1").splitlines()) == 3 + len(OTHER)
-    assert [row.split()[2] for row in shown(kept, "--from", "1100", "--to", "4499").splitlines()[3:]] == ["sleep", "map"]
-    assert klog.main([str(kept), "--cpu", "2"], io.StringIO()) == 1
+    assert [row.split()[2] for row in shown(kept, "--from", "1100", "--to", "4499").splitlines()[3:]] == [
+        "sleep",
+        "map",
+    ]
+    assert lab.main(["klog", str(kept), "--cpu", "2"], out=io.StringIO()) == 1
     assert "there is no CPU 2; there are 0 to 1" in capsys.readouterr().err
 
 
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     path = tmp_path / "klog.bin"
     path.write_bytes(file_of([(i, "mark", i, i) for i in range(20000)]))
-    command = f"{sys.executable} -m lab.klog {path} | head -1"
+    command = f"{ROOT / 'tools/lab'} klog {path} | head -1"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=ROOT, capture_output=True, text=True)
     assert (done.stderr, done.stdout.count("\n")) == ("", 1)
 
@@ -342,8 +406,8 @@ def trace_checked(trace: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_the_trace_has_a_track_a_cpu_and_durations_of_pairs(kept: Path, tmp_path: Path) -> None:
-    told = shown(kept, "--chrome", tmp_path / "trace.json")
-    assert told.startswith(f"{tmp_path / 'trace.json'}: 14 events")
+    shown_text = shown(kept, "--chrome", tmp_path / "trace.json")
+    assert shown_text.startswith(f"{tmp_path / 'trace.json'}: 14 events")
     trace = json.loads((tmp_path / "trace.json").read_text())
     timed = trace_checked(trace)
     names = {e["tid"]: e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name"}
@@ -357,16 +421,21 @@ def test_the_trace_has_a_track_a_cpu_and_durations_of_pairs(kept: Path, tmp_path
 
 
 def test_a_trace_says_what_is_missing() -> None:
-    trace = klog.chrome(klog.parse(file_of(SLEEPER, lost=5)))
+    trace = chrome.chrome(klog.parse(file_of(SLEEPER, lost=5)))
     assert trace["otherData"] == {"lost events": {"CPU 0": 5}} and trace["displayTimeUnit"] == "ns"
 
 
 def test_durations_that_begin_together_come_outermost_first() -> None:
-    events = [(10, "system_call", 35, 0), (10, "sleep", 1, 1), (30, "sleep_end", 1, 2), (40, "system_call_end", 35, 0)]
-    timed = trace_checked(klog.chrome(klog.parse(file_of(events))))
+    events = [
+        (10, "system_call", 35, 0),
+        (10, "sleep", 1, 1),
+        (30, "sleep_end", 1, 2),
+        (40, "system_call_end", 35, 0),
+    ]
+    timed = trace_checked(chrome.chrome(klog.parse(file_of(events))))
     assert [event["name"] for event in timed] == ["nanosleep", "sleep"]
 
 
 def test_large_values_stay_exact_in_json() -> None:
-    (event,) = trace_checked(klog.chrome(klog.parse(file_of([(1, "sleep", 2**63 + 1, klog.NEVER)]))))
+    (event,) = trace_checked(chrome.chrome(klog.parse(file_of([(1, "sleep", 2**63 + 1, klog.NEVER)]))))
     assert event["args"] == {"deadline_ns": str(2**63 + 1), "bound_ns": "never"}

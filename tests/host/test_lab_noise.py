@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Holds FWQ, selfish and phase, the lab's readers of them, the phase comparison and the silent hour to their promises;
-nothing here starts a machine.
+"""Holds FWQ, selfish and phase, the lab's readers of them, the phase comparison and the silent hour to their
+promises; nothing here starts a machine.
 
-Builds the programs themselves into a folder of its own, so that it needs a C compiler and nothing else of the tree to
-be built.
+Builds the programs themselves into a folder of its own, so that it needs a C compiler and nothing else of the
+tree to be built.
 """
+
 from __future__ import annotations
 
 import io
@@ -12,7 +13,6 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,13 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from lab import fwq, phase, phase_compare, selfish, silence  # noqa: E402
-from lab.pictures.survival import SurvivalCurves, survival_picture  # noqa: E402
-from lab.ftq import parse_report  # noqa: E402
-from lab.reading import DataError  # noqa: E402
+from lab.bench import silence
+from lab.cli import dispatch as lab
+from lab.common.errors import DataError
+from lab.formats import fwq, phase, selfish
+from lab.formats.ftq import parse_report
+from lab.pictures.survival import SurvivalCurves, survival_picture
+from tests.host.fake_result import FakeResult
 
 WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror"]
 INCLUDES = [f"-I{ROOT / folder}" for folder in ("apps/lib", "libc/include", "tests/host")]
@@ -33,7 +36,8 @@ INCLUDES = [f"-I{ROOT / folder}" for folder in ("apps/lib", "libc/include", "tes
 
 def built(folder: Path, program: str, patterns: list[str], options: list[str]) -> Path:
     files = [str(path) for pattern in patterns for path in sorted(ROOT.glob(pattern))]
-    command = ["gcc", "-O2", *WARNINGS, *options, *INCLUDES, *files, "-lm", "-pthread", "-o", str(folder / program)]
+    flags = ["-O2", *WARNINGS, *options, *INCLUDES]
+    command = ["gcc", *flags, *files, "-lm", "-pthread", "-o", str(folder / program)]
     subprocess.run(command, check=True)
     return folder / program
 
@@ -53,10 +57,7 @@ def c_analysis(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The C analyses as programs with sanitizers."""
     folder = tmp_path_factory.mktemp("analysis")
     sanitize = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
-    sources = {
-        "fwq_analysis": "apps/fwq/analysis.c",
-        "phase_distribution": "apps/phase/distribution.c",
-    }
+    sources = {"fwq_analysis": "apps/fwq/analysis.c", "phase_distribution": "apps/phase/distribution.c"}
     return {
         name: built(folder, name, [f"tests/host/test_{name}.c", source, "apps/lib/order.c"], sanitize)
         for name, source in sources.items()
@@ -85,13 +86,17 @@ def phase_report(text: str, entries: int) -> str:
 
 def test_fwq_sees_all_the_time(programs: dict[str, Path], tmp_path: Path) -> None:
     prefix = tmp_path / "here"
-    done = subprocess.run([programs["fwq"], "-n", "40", "-w", "12", "-o", prefix], capture_output=True, text=True)
+    done = subprocess.run(
+        [programs["fwq"], "-n", "40", "-w", "12", "-o", prefix], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     (data,) = fwq.read(f"{prefix}_0_times.dat")
     report = parse_report(done.stderr)
     summary = fwq.summarise(data)
     assert len(data.ticks) == 40 and data.work_instructions == 16 << 12 == int(report["work_instructions"])
-    assert data.ticks_per_ns and summary.total / data.ticks_per_ns == pytest.approx(float(report["window"]), rel=1e-6)
+    assert data.ticks_per_ns and summary.total / data.ticks_per_ns == pytest.approx(
+        float(report["window"]), rel=1e-6
+    )
     assert report["disturbed_samples"] == str(summary.disturbed)
     assert int(report["maximum_at"]) == summary.maximum_at
     assert report["nominal"] == str(summary.nominal) and report["threshold"] == str(data.threshold_ticks)
@@ -129,13 +134,19 @@ def loop_lengths(program: Path, function: str) -> list[int]:
         if not match:
             continue
         addresses.append(int(match[1], 16))
-        if match[2].startswith("j") and re.fullmatch("[0-9a-f]+", match[3]) and int(match[3], 16) in addresses:
+        if (
+            match[2].startswith("j")
+            and re.fullmatch("[0-9a-f]+", match[3])
+            and int(match[3], 16) in addresses
+        ):
             lengths.append(len(addresses) - addresses.index(int(match[3], 16)))
     return lengths
 
 
 def test_selfish_ends_after_its_time_and_agrees_with_the_reader(programs: dict[str, Path]) -> None:
-    done = subprocess.run([programs["selfish"], "-r", "50ms", "-s"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [programs["selfish"], "-r", "50ms", "-s"], capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 0, done.stderr
     (data,) = selfish.parse(done.stdout, "here")
     report = parse_report(done.stderr)
@@ -152,7 +163,9 @@ def test_selfish_ends_after_its_time_and_agrees_with_the_reader(programs: dict[s
 
 def test_selfish_says_zero_detours_in_so_many_words(programs: dict[str, Path]) -> None:
     # Only a machine that stands still for a minute could show one.
-    done = subprocess.run([programs["selfish"], "-r", "5ms", "-d", "60s", "-s"], capture_output=True, text=True)
+    done = subprocess.run(
+        [programs["selfish"], "-r", "5ms", "-d", "60s", "-s"], capture_output=True, text=True
+    )
     assert done.returncode == 0 and "detours: 0 (zero detours)" in done.stderr
     (data,) = selfish.parse(done.stdout, "silent")
     assert len(data.start_ns) == data.found == 0
@@ -162,7 +175,9 @@ def test_selfish_says_zero_detours_in_so_many_words(programs: dict[str, Path]) -
 
 
 def test_selfish_counts_detours_that_it_has_no_room_for(programs: dict[str, Path]) -> None:
-    done = subprocess.run([programs["selfish"], "-r", "50ms", "-k", "1ms", "-n", "3", "-s"], capture_output=True, text=True)
+    done = subprocess.run(
+        [programs["selfish"], "-r", "50ms", "-k", "1ms", "-n", "3", "-s"], capture_output=True, text=True
+    )
     report = parse_report(done.stderr)
     (data,) = selfish.parse(done.stdout, "full")
     assert len(data.start_ns) == 3 and data.found == int(report["detours"]) > 20
@@ -183,7 +198,9 @@ def test_phase_agrees_with_the_reader(programs: dict[str, Path]) -> None:
         assert float(report["minimum"]) == pytest.approx(block.minimum_ns, abs=0.06)
         assert float(report["mean"]) == pytest.approx(block.mean_ns, abs=0.06)
         for nodes in (1, 1000):
-            assert float(report[f"slowdown_{nodes}_nodes"]) == pytest.approx(phase.slowdown(block, nodes), rel=1e-4)
+            assert float(report[f"slowdown_{nodes}_nodes"]) == pytest.approx(
+                phase.slowdown(block, nodes), rel=1e-4
+            )
 
 
 def test_programs_measure_two_cpus_together(programs: dict[str, Path]) -> None:
@@ -193,7 +210,9 @@ def test_programs_measure_two_cpus_together(programs: dict[str, Path]) -> None:
         "phase": ["-g", "10us,20us", "-l", "1ms"],
     }
     for name, args in runs.items():
-        done = subprocess.run([programs[name], *args, "-t", "2", "-s"], capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [programs[name], *args, "-t", "2", "-s"], capture_output=True, text=True, timeout=60
+        )
         if done.returncode == 2:
             pytest.skip("one CPU only")
         assert done.returncode == 0, done.stderr
@@ -202,7 +221,7 @@ def test_programs_measure_two_cpus_together(programs: dict[str, Path]) -> None:
         assert len(read(done.stdout, name)) == (4 if name == "phase" else 2)
 
 
-def test_rank_is_told_and_waits_for_the_clock(programs: dict[str, Path]) -> None:
+def test_rank_is_reported_and_waits_for_the_clock(programs: dict[str, Path]) -> None:
     env = {"TACET_RANK": "1", "TACET_SIZE": "2"}
     done = subprocess.run([programs["selfish"], "-r", "1ms", "-s"], capture_output=True, text=True, env=env)
     assert done.returncode == 0, done.stderr
@@ -242,16 +261,25 @@ def test_bad_option_is_refused_in_one_line(
 
 @pytest.mark.parametrize(
     "env",
-    [{"TACET_RANK": "1"}, {"TACET_SIZE": "2"}, {"TACET_RANK": "2", "TACET_SIZE": "2"}, {"TACET_RANK": "a", "TACET_SIZE": "2"}],
+    [
+        {"TACET_RANK": "1"},
+        {"TACET_SIZE": "2"},
+        {"TACET_RANK": "2", "TACET_SIZE": "2"},
+        {"TACET_RANK": "a", "TACET_SIZE": "2"},
+    ],
 )  # fmt: skip
 def test_rank_without_sense_is_refused(programs: dict[str, Path], env: dict[str, str]) -> None:
     done = subprocess.run([programs["fwq"], "-n", "1"], capture_output=True, text=True, env=env)
-    assert done.returncode == 2 and done.stderr.startswith("fwq: TACET_RANK and TACET_SIZE: give both or none")
+    assert done.returncode == 2 and done.stderr.startswith(
+        "fwq: TACET_RANK and TACET_SIZE: give both or none"
+    )
 
 
 def test_output_that_cannot_be_written_is_an_error(programs: dict[str, Path], tmp_path: Path) -> None:
     prefix = tmp_path / "nowhere" / "x"
-    done = subprocess.run([programs["fwq"], "-n", "2", "-w", "3", "-o", prefix], capture_output=True, text=True)
+    done = subprocess.run(
+        [programs["fwq"], "-n", "2", "-w", "3", "-o", prefix], capture_output=True, text=True
+    )
     assert done.returncode == 1 and f"fwq: cannot write {prefix}_0_times.dat" in done.stderr
 
 
@@ -265,9 +293,12 @@ def test_fwq_figures_are_the_same_in_c_and_python(c_analysis: dict[str, Path]) -
         hit = random.random(len(ticks)) < 0.1
         ticks[hit] += random.integers(0, 50_000, hit.sum())
         done = subprocess.run(
-            [c_analysis["fwq_analysis"], "--analyse", "100"], input="\n".join(map(str, ticks)), capture_output=True,
-            text=True, check=True,
-        )  # fmt: skip
+            [c_analysis["fwq_analysis"], "--analyse", "100"],
+            input="\n".join(map(str, ticks)),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         summary = fwq.summarise(fwq.FwqData("given", ticks), 100)
         for line in done.stdout.splitlines():
             key, value = line.split()
@@ -281,9 +312,12 @@ def test_phase_figures_are_the_same_in_c_and_python(c_analysis: dict[str, Path])
         hit = random.random(len(ticks)) < 0.05
         ticks[hit] += random.integers(0, 5000, hit.sum())
         done = subprocess.run(
-            [c_analysis["phase_distribution"], "--analyse"], input="\n".join(map(str, ticks)), capture_output=True,
-            text=True, check=True,
-        )  # fmt: skip
+            [c_analysis["phase_distribution"], "--analyse"],
+            input="\n".join(map(str, ticks)),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         values, counts = np.unique(ticks, return_counts=True)
         data = phase.PhaseData("given", 1000, 1000.0, 1.0, values, counts)
         expected = {"mean": data.mean_ns}
@@ -348,10 +382,15 @@ def test_phase_known_answers() -> None:
         (selfish.parse, "1 nan\n", "x:1: not a detour"),
         (selfish.parse, "1 -2\n", "x:1: not a detour"),
         (selfish.parse, "9 2\n3 2\n", "x:2: time runs backwards"),
-        (selfish.parse, "# Detours: 1\n1 2\n3 4\n# Measurement period: 1 s\n", "x: 2 detours where the header says 1"),
+        (selfish.parse, "# Detours: 1\n1 2\n3 4\n# Measurement period: 1 "
+                        "s\n", "x: 2 detours where the header says 1"),
         (phase.parse, "", "x: no durations"),
         (phase.parse, "5 1\n", "x: no '# grain_ns'"),
-        (phase.parse, phase_text(1000, [(1000, 5)]).replace("phases 5", "phases 6"), "x: grain 1000 ns: 6 phases were run, 5"),
+        (
+            phase.parse,
+            phase_text(1000, [(1000, 5)]).replace("phases 5", "phases 6"),
+            "x: grain 1000 ns: 6 phases were run, 5",
+        ),
         (phase.parse, phase_text(1000, [(1000, 5), (1000, 1)]), "x:7: durations must rise"),
         (phase.parse, phase_text(1000, [(1000, 5)]) + "1001\n", "x:7: not a duration"),
         (phase.parse, phase_text(1000, [(1000, 5), (1001, 0)]), "x:7: not a duration"),
@@ -383,18 +422,6 @@ def test_summary_and_data_must_agree() -> None:
 
 
 # Comparison and silence, with a runner that runs nothing
-
-
-@dataclass
-class FakeResult:
-    stdout: bytes = b""
-    stderr: bytes = b""
-    status: int | None = 0
-    outcome: str = "exit"
-    reason: str = ""
-    console: str = "last words of the console\n"
-    command: list[str] = field(default_factory=lambda: ["qemu", "-m", "256M"])
-    seconds: float = 1.0
 
 
 class FakeRunner:
@@ -430,16 +457,16 @@ def phase_answer(system: str, _app: str, _args: list[str], linux_is_silent: bool
     return FakeResult(text.encode(), phase_report(text, 0 if quiet or system == "tuned" else 250).encode())
 
 
-def compare_phases(tmp_path: Path, answer: Any) -> tuple[int, str, FakeRunner]:
+def compare_runs(tmp_path: Path, answer: Any) -> tuple[int, str, FakeRunner]:
     program = tmp_path / "phase"
     program.write_bytes(b"")
     out, machines = io.StringIO(), FakeRunner(answer)
     argv = ["--out", str(tmp_path / "report"), "--phase", str(program), "--grains", "1us,100us"]
-    return phase_compare.main(argv, machines, out), out.getvalue(), machines
+    return lab.main(["compare-phases", *argv], machines=machines, out=out), out.getvalue(), machines
 
 
 def test_phase_comparison_tells_p_of_four_systems(tmp_path: Path) -> None:
-    status, said, machines = compare_phases(tmp_path, phase_answer)
+    status, said, machines = compare_runs(tmp_path, phase_answer)
     assert status == 0
     assert [call[0] for call in machines.calls] == ["tacet", "stock", "tuned", "rt"]
     assert all(call[3]["icount"] == 0 for call in machines.calls)
@@ -462,30 +489,34 @@ def test_phase_comparison_goes_on_without_rt_and_tuned(tmp_path: Path) -> None:
             return FakeRunner.RunnerError("there is no such kernel")
         return phase_answer(system, app, args)
 
-    status, said, _ = compare_phases(tmp_path, answer)
+    status, said, _ = compare_runs(tmp_path, answer)
     assert status == 0 and "Linux, PREEMPT_RT: absent: there is no such kernel" in said
-    assert json.loads((tmp_path / "report/phase.json").read_text())["linux_rt"] == {"absent": "there is no such kernel"}
+    assert json.loads((tmp_path / "report/phase.json").read_text())["linux_rt"] == {
+        "absent": "there is no such kernel"
+    }
 
 
-def test_phase_comparison_fails_where_linux_is_silent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, _, _ = compare_phases(tmp_path, lambda *call: phase_answer(*call, linux_is_silent=True))
+def test_phase_comparison_fails_where_linux_is_silent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, _, _ = compare_runs(tmp_path, lambda *call: phase_answer(*call, linux_is_silent=True))
     assert status == 1 and "the method is blind here" in capsys.readouterr().err
 
 
-def test_phase_comparison_tells_lost_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_phase_comparison_reports_lost_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def answer(system: str, app: str, args: list[str]) -> FakeResult:
         result = phase_answer(system, app, args)
         result.stdout = result.stdout[: len(result.stdout) // 2]
         return result
 
-    status, _, _ = compare_phases(tmp_path, answer)
+    status, _, _ = compare_runs(tmp_path, answer)
     assert status == 1 and "phase-tacet.dat" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["", "1us,", "1us,1us", "10us,1us", "1parsec", "10ns"])
 def test_wrong_grains_are_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as error:
-        phase_compare.arguments(["--grains", text])
+        lab.main(["compare-phases", "--grains", text])
     assert error.value.code == 2 and "give" in capsys.readouterr().err
 
 
@@ -519,14 +550,18 @@ def silence_answer(_system: str, app: str, args: list[str], detours: int = 0, en
         counts = [62_500] * samples
         for i in range(detours):
             counts[2 * i] = 62_000
-        text = f"# quantum_ns {quantum}\n" + "".join(f"{i * quantum} {count}\n" for i, count in enumerate(counts))
+        text = f"# quantum_ns {quantum}\n" + "".join(
+            f"{i * quantum} {count}\n" for i, count in enumerate(counts)
+        )
     else:
         threshold = int(option(args, "-d").removesuffix("ns"))
         ticks = (silence.WORK_INSTRUCTIONS + 11) * threshold // silence.THRESHOLD_INSTRUCTIONS
         lengths = [ticks] * int(option(args, "-n"))
         for i in range(detours):
             lengths[2 * i] += threshold + 1
-        text = f"# ticks_per_ns 1\n# threshold_ticks {threshold}\n" + "".join(f"{length}\n" for length in lengths)
+        text = f"# ticks_per_ns 1\n# threshold_ticks {threshold}\n" + "".join(
+            f"{length}\n" for length in lengths
+        )
     report = f"detours: {detours}\nkernel_entries: {entries}\nclock_invariant: no\nsmi: not available\n"
     return FakeResult(text.encode(), report.encode())
 
@@ -536,10 +571,10 @@ def be_silent(tmp_path: Path, answer: Any, *more: str) -> tuple[int, str, FakeRu
         (tmp_path / name).write_bytes(b"")
     out, machines = io.StringIO(), FakeRunner(answer)
     argv = ["--out", str(tmp_path / "report"), "--apps", str(tmp_path), *more]
-    return silence.main(argv, machines, out), out.getvalue(), machines
+    return lab.main(["silence", *argv], machines=machines, out=out), out.getvalue(), machines
 
 
-def test_silent_hour_is_told_program_by_program(tmp_path: Path) -> None:
+def test_silent_hour_is_reported_program_by_program(tmp_path: Path) -> None:
     status, said, machines = be_silent(tmp_path, silence_answer)
     assert status == 0 and said.count("zero detours") == 3
     figures = json.loads((tmp_path / "report/silence.json").read_text())
@@ -565,7 +600,9 @@ def test_silent_hour_is_told_program_by_program(tmp_path: Path) -> None:
 def test_every_core_must_be_silent_and_begin_with_the_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], answer: FakeResult, said: str
 ) -> None:
-    status, _, _ = be_silent(tmp_path, lambda *call: answer if CORES_RUN in call[2] else silence_answer(*call))
+    status, _, _ = be_silent(
+        tmp_path, lambda *call: answer if CORES_RUN in call[2] else silence_answer(*call)
+    )
     assert status == 1 and said in capsys.readouterr().err
 
 
@@ -580,18 +617,25 @@ def test_one_detour_or_one_kernel_entry_is_not_silence(
 
     status, _, _ = be_silent(tmp_path, answer)
     error = capsys.readouterr().err
-    assert status == 1 and f"not silent: {key}: silence expected, {detours} detours seen, {entries} kernel" in error
+    assert (
+        status == 1
+        and f"not silent: {key}: silence expected, {detours} detours seen, {entries} kernel" in error
+    )
     assert json.loads((tmp_path / "report/silence.json").read_text())[key]["kernel_entries"] == entries
 
 
-def test_method_that_misses_system_calls_proves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_method_that_misses_system_calls_proves_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     def answer(system: str, app: str, args: list[str]) -> FakeResult:
         result = silence_answer(system, app, [arg for arg in args if arg != "-k"])
         result.stderr = result.stderr.replace(b"kernel_entries: 0", b"kernel_entries: 20")
         return result if "-k" in args else silence_answer(system, app, args)
 
     status, _, _ = be_silent(tmp_path, answer)
-    assert status == 1 and "20 system calls made, 0 detours seen, 20 kernel entries" in capsys.readouterr().err
+    assert (
+        status == 1 and "20 system calls made, 0 detours seen, 20 kernel entries" in capsys.readouterr().err
+    )
 
 
 def test_window_that_is_too_short_is_not_an_hour(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -611,14 +655,18 @@ def test_thresholds_scale_with_the_length_of_an_instruction(hours: float, shift:
     assert control.shift == watch.shift == coarse and quanta.shift == work.shift == shift
     assert option(control.args, "-d") == option(watch.args, "-d") == f"{48 << coarse}ns"
     assert option(work.args, "-d") == f"{48 << shift}ns"
-    assert int(option(quanta.args, "-q").removesuffix("ns")) * int(option(quanta.args, "-n")) >= hours * 3600e9
+    assert (
+        int(option(quanta.args, "-q").removesuffix("ns")) * int(option(quanta.args, "-n")) >= hours * 3600e9
+    )
     assert (16 << 18 << shift) * int(option(work.args, "-n")) >= hours * 3600e9
 
 
-@pytest.mark.parametrize("argv", [["--hours", "0"], ["--hours", "x"], ["--cores", "1"], ["--shift", "9"], ["--shift", "-1"]])
+@pytest.mark.parametrize(
+    "argv", [["--hours", "0"], ["--hours", "x"], ["--cores", "1"], ["--shift", "9"], ["--shift", "-1"]]
+)
 def test_wrong_hours_and_shifts_are_refused(argv: list[str]) -> None:
     with pytest.raises(SystemExit) as error:
-        silence.arguments(argv)
+        lab.main(["silence", *argv])
     assert error.value.code == 2
 
 
@@ -628,6 +676,20 @@ def test_survival_picture_of_nothing_is_refused(tmp_path: Path) -> None:
 
 
 def test_missing_program_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert phase_compare.main(["--phase", str(tmp_path / "none")], FakeRunner(phase_answer), io.StringIO()) == 1
-    assert "no such program; build it first" in capsys.readouterr().err
-    assert silence.main(["--apps", str(tmp_path / "none")], FakeRunner(silence_answer), io.StringIO()) == 1
+    assert (
+        lab.main(
+            ["compare-phases", *["--phase", str(tmp_path / "none")]],
+            machines=FakeRunner(phase_answer),
+            out=io.StringIO(),
+        )
+        == 1
+    )
+    assert "no such program; build it with `make apps`" in capsys.readouterr().err
+    assert (
+        lab.main(
+            ["silence", *["--apps", str(tmp_path / "none")]],
+            machines=FakeRunner(silence_answer),
+            out=io.StringIO(),
+        )
+        == 1
+    )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pictures: every kind draws what it is given, as PNG and as SVG, tells systems apart in grey, and says what is wrong."""
+"""Pictures: every kind draws what it is given, as PNG and as SVG, keeps systems apart in grey, and says what
+is wrong."""
+
 from __future__ import annotations
 
 import itertools
@@ -18,13 +20,13 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from lab import __main__ as command  # noqa: E402
-from lab.commands.inputs import key_of, system_file  # noqa: E402
-from lab.commands.plot import KINDS  # noqa: E402
-from lab.pictures.collectives import latencies_read  # noqa: E402
-from lab.pictures.style import OTHERS, STYLES, style_of  # noqa: E402
-from lab.reading import DataError  # noqa: E402
-from tests.making import made  # noqa: E402
+from lab.cli import dispatch as command
+from lab.cli.inputs import system_file
+from lab.cli.plot import KINDS
+from lab.common.errors import DataError
+from lab.pictures.collectives import latencies_read
+from lab.pictures.style import OTHERS, STYLES, key_of, style_of
+from tests.making import made
 
 
 def selfish_text(detours: list[tuple[int, int]], seconds: float) -> str:
@@ -41,10 +43,17 @@ def files(tmp_path: Path) -> dict[str, Path]:
         "selfish-tacet.dat": selfish_text([], 2),
         "selfish-linux.dat": selfish_text(ticks, 2),
         "ftq-tacet.dat": "# quantum_ns 1000000\n" + "".join(f"{1_000_000 * i} 15625\n" for i in range(1000)),
-        "ftq-linux.dat": "# quantum_ns 1000000\n" + "".join(f"{1_000_000 * i} {count}\n" for i, count in enumerate(counts)),
-        "phase-linux.dat": "# Phase durations\n# grain_ns 1000000\n# calibrated_ns 1000000\n# phases 1000\n# ticks_per_ns 1\n1000000 750\n1002500 240\n1012000 10\n",
-        "boxes.json": json.dumps({"tacet": {"16": [8e3] * 9, "256": [16e3] * 9}, "linux": {"16": [8e3, 9e3, 40e3], "256": [16e3, 30e3, 90e3, 1e6]}}),
-    }  # fmt: skip
+        "ftq-linux.dat": "# quantum_ns 1000000\n"
+        + "".join(f"{1_000_000 * i} {count}\n" for i, count in enumerate(counts)),
+        "phase-linux.dat": "# Phase durations\n# grain_ns 1000000\n# calibrated_ns 1000000\n# phases "
+        "1000\n# ticks_per_ns 1\n1000000 750\n1002500 240\n1012000 10\n",
+        "boxes.json": json.dumps(
+            {
+                "tacet": {"16": [8e3] * 9, "256": [16e3] * 9},
+                "linux": {"16": [8e3, 9e3, 40e3], "256": [16e3, 30e3, 90e3, 1e6]},
+            }
+        ),
+    }
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
     return {name: tmp_path / name for name in texts}
@@ -65,7 +74,9 @@ def drawn(kind: str, files: dict[str, Path], out: Path, *options: str) -> int:
 
 
 @pytest.mark.parametrize("kind", [kind.name for kind in KINDS])
-def test_every_kind_is_a_png_of_the_asked_width_and_an_svg(kind: str, files: dict[str, Path], tmp_path: Path) -> None:
+def test_every_kind_is_a_png_of_the_asked_width_and_an_svg(
+    kind: str, files: dict[str, Path], tmp_path: Path
+) -> None:
     assert drawn(kind, files, tmp_path / "a.png", "--width", "900") == 0
     assert (tmp_path / "a.png").stat().st_size < 40_000
     picture = matplotlib.image.imread(tmp_path / "a.png")
@@ -101,10 +112,16 @@ def test_systems_differ_without_colour() -> None:
 
 
 def test_a_system_keeps_its_style_under_all_its_names() -> None:
-    assert style_of("linux_tuned") is style_of("linux-tuned") is style_of("Linux-Tuned") is STYLES["linux-tuned"]
-    assert [key_of(name) for name in ("ftq-linux_tuned", "selfish-tacet", "linux-rt", "jazz", "mylinuxbox")] == ["linux-tuned", "tacet", "linux-rt", "jazz", "mylinuxbox"]
+    assert (
+        style_of("linux_tuned") is style_of("linux-tuned") is style_of("Linux-Tuned") is STYLES["linux-tuned"]
+    )
+    assert [
+        key_of(name) for name in ("ftq-linux_tuned", "selfish-tacet", "linux-rt", "jazz", "mylinuxbox")
+    ] == ["linux-tuned", "tacet", "linux-rt", "jazz", "mylinuxbox"]
     assert system_file("jazz=a/linux.dat").key == "jazz" and system_file("a/ftq-linux.dat").key == "linux"
-    assert system_file("linux_rt=x").key == "linux-rt" and system_file("a=b/c=d.dat").path == Path("b/c=d.dat")
+    assert system_file("linux_rt=x").key == "linux-rt" and system_file("a=b/c=d.dat").path == Path(
+        "b/c=d.dat"
+    )
 
 
 @pytest.mark.parametrize(
@@ -119,7 +136,12 @@ def test_a_system_keeps_its_style_under_all_its_names() -> None:
     ],
 )
 def test_what_cannot_be_drawn_is_said_in_one_line(
-    words: list[str], said: str, files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str],
+    said: str,
+    files: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert command.main(["plot", *words]) == 1
@@ -127,22 +149,41 @@ def test_what_cannot_be_drawn_is_said_in_one_line(
     assert said in error and error.count("\n") == 1 and error.startswith("lab plot: ")
 
 
-@pytest.mark.parametrize("options", [["-o", "a.pdf"], ["-o", "a.png", "--width", "1"], ["-o", "a.png", "--grain", "x"]])
+@pytest.mark.parametrize(
+    "options", [["-o", "a.pdf"], ["-o", "a.png", "--width", "1"], ["-o", "a.png", "--grain", "x"]]
+)
 def test_wrong_options_are_refused(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         command.main(["plot", "law", "x", *options])
     assert ended.value.code == 2 and "give" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", '{"a": {}}', '{"a": {"x": [1]}}', '{"a": {"2": []}}', '{"a": {"2": [-1]}}', '{"a": {"2": [NaN]}}', '{"a": {"2": ["1"]}}', "{", "\xff"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[]",
+        "{}",
+        '{"a": {}}',
+        '{"a": {"x": [1]}}',
+        '{"a": {"2": []}}',
+        '{"a": {"2": [-1]}}',
+        '{"a": {"2": [NaN]}}',
+        '{"a": {"2": ["1"]}}',
+        "{",
+        "\xff",
+    ],
+)
 def test_latencies_that_are_none_are_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_bytes(text.encode("latin-1"))
     with pytest.raises(DataError, match="x.json.*it is {"):
         latencies_read(tmp_path / "x.json")
 
 
-def test_the_commands_of_the_page_draw_its_pictures(files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run in another folder, on other data of the same names; and each checked-in picture is one of them, and small."""
+def test_the_commands_of_the_page_draw_its_pictures(
+    files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Run in another folder, on other data of the same names; and each checked-in picture is one of them, and
+    small."""
     page = (ROOT / "docs/lab/README.md").read_text()
     commands = [shlex.split(line)[1:] for line in re.findall(r"^tools/lab plot [a-z].*$", page, re.MULTILINE)]
     assert [words[1] for words in commands] == [kind.name for kind in KINDS]
@@ -152,7 +193,9 @@ def test_the_commands_of_the_page_draw_its_pictures(files: dict[str, Path], tmp_
         path.rename(tmp_path / ("build/lab/data" if name.startswith("selfish") else "build/report") / name)
     for system in ("tacet", "linux"):
         for ranks in (64, 1024, 16384):
-            (tmp_path / f"build/lab/data/{system}-{ranks}.json").write_text(json.dumps({"ranks": ranks, "max_ns": 9e3, "simulations_max_ns": [9e3, 9e4]}))
+            (tmp_path / f"build/lab/data/{system}-{ranks}.json").write_text(
+                json.dumps({"ranks": ranks, "max_ns": 9e3, "simulations_max_ns": [9e3, 9e4]})
+            )
     monkeypatch.chdir(tmp_path)
     for words in commands:
         assert command.main(words) == 0
@@ -171,24 +214,37 @@ def test_the_simulator_s_results_are_latencies(tmp_path: Path) -> None:
         latencies_read(tmp_path / "sim.json", "linux")
 
 
-def test_show_tells_the_figures_as_table_and_as_json(files: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_reports_the_figures_as_table_and_as_json(
+    files: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     words = [str(files["selfish-tacet.dat"]), f"jazz={files['selfish-linux.dat']}"]
     assert command.main(["show", *words]) == 0
     table = capsys.readouterr().out
-    assert re.search(r"^ +Tacet +jazz$", table, re.MULTILINE) and re.search(r"^detours a second +0 +250$", table, re.MULTILINE)
+    assert re.search(r"^ +Tacet +jazz$", table, re.MULTILINE) and re.search(
+        r"^detours a second +0 +250$", table, re.MULTILINE
+    )
     assert command.main(["show", "--json", *words]) == 0
     silent, ticking = json.loads(capsys.readouterr().out)
     assert silent["detours"] == 0 and silent["maximum_ns"] is None
-    assert ticking["detours"] == 500 and ticking["noise_ratio"] == pytest.approx((450 * 2500 + 50 * 12000) / 2e9)
+    assert ticking["detours"] == 500 and ticking["noise_ratio"] == pytest.approx(
+        (450 * 2500 + 50 * 12000) / 2e9
+    )
 
 
 def test_the_simulator_replays_what_convert_writes(files: dict[str, Path], tmp_path: Path) -> None:
     """One rank that computes for the whole trace is delayed by all its detours."""
-    made("build/lab/sim")
+    made("build/simulator/sim")
     assert command.main(["convert", str(files["selfish-linux.dat"]), "-o", str(tmp_path / "noise")]) == 0
     work_ns = 2_000_000_000 - (450 * 2500 + 50 * 12000)
     (tmp_path / "one.goal").write_text(f"num_ranks 1\nrank 0 {{\na: calc {work_ns}\n}}\n")
-    done = subprocess.run([ROOT / "build/lab/sim", "run", tmp_path / "one.goal", "--noise", tmp_path / "noise"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [ROOT / "build/simulator/sim", "run", tmp_path / "one.goal", "--noise", tmp_path / "noise"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stderr
     ends = [float(number) for number in re.findall(r"\d+(?:\.\d+)?", done.stdout.replace(",", ""))]
-    assert any(np.isclose(end, 2e9, rtol=0, atol=12_000) or np.isclose(end, 2, rtol=0, atol=12e-6) for end in ends), done.stdout
+    assert any(
+        np.isclose(end, 2e9, rtol=0, atol=12_000) or np.isclose(end, 2, rtol=0, atol=12e-6) for end in ends
+    ), done.stdout

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The report: its first sentence is right, it holds everything itself, and a real browser shows its tables and pictures without an error."""
+"""The report: its first sentence is right, it holds everything itself, and a real browser shows its tables
+and pictures without an error."""
+
 from __future__ import annotations
 
 import html
@@ -17,7 +19,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from lab import __main__ as command  # noqa: E402
+from lab.cli import dispatch as command
 
 CHROMIUM = shutil.which("chromium")
 
@@ -27,11 +29,16 @@ TICKS = [(4_000_000 * i + 500_000, 50_000 if i % 10 == 0 else 2_500) for i in ra
 
 def selfish_text(detours: list[tuple[int, int]], seconds: float) -> str:
     rows = "".join(f"{start}\t{duration}\n" for start, duration in detours)
-    return f"# Benchmark Method: selfish\n# Sysname: Linux <6.1> & co\n# Threshold [ns]: 100\n{rows}# Measurement period: {seconds} s\n"
+    return (
+        f"# Benchmark Method: selfish\n# Sysname: Linux <6.1> & co\n# Threshold [ns]: 100\n{rows}# "
+        f"Measurement period: {seconds} s\n"
+    )
 
 
 def ftq_text(lost: int) -> str:
-    return "# quantum_ns 1000000\n" + "".join(f"{1_000_000 * i} {15625 - (lost if i % 4 == 1 else 0)}\n" for i in range(1000))
+    return "# quantum_ns 1000000\n" + "".join(
+        f"{1_000_000 * i} {15625 - (lost if i % 4 == 1 else 0)}\n" for i in range(1000)
+    )
 
 
 @pytest.fixture
@@ -49,7 +56,16 @@ def nodes(tmp_path: Path) -> Path:
 def reported(nodes: Path, *options: str) -> str:
     """The page that the command makes of the two nodes."""
     out = nodes / "report.html"
-    words = ["report", "--node", f"tacet={nodes / 'tacet'}", "--node", f"linux={nodes / 'linux'}", "-o", str(out), *options]
+    words = [
+        "report",
+        "--node",
+        f"tacet={nodes / 'tacet'}",
+        "--node",
+        f"linux={nodes / 'linux'}",
+        "-o",
+        str(out),
+        *options,
+    ]
     assert command.main(words) == 0
     return out.read_text()
 
@@ -61,7 +77,8 @@ def answer_of(page: str) -> str:
 
 
 def test_the_answer_is_what_the_closed_form_says(nodes: Path) -> None:
-    """A grain of 1 ms meets a long tick with p = 50/2000 and a short one with 450/2000: E(Y) is a sum of two steps; 1 % is 10 µs."""
+    """A grain of 1 ms meets a long tick with p = 50/2000 and a short one with 450/2000: E(Y) is a sum of two
+    steps; 1 % is 10 µs."""
     work_ms = 2000 - sum(duration for _, duration in TICKS) / 1e6
     p_long, p_any = 50 / work_ms, 500 / work_ms
 
@@ -71,7 +88,10 @@ def test_the_answer_is_what_the_closed_form_says(nodes: Path) -> None:
 
     most = max(n for n in range(1, 2000) if slowed(n) <= 0.01)
     text = answer_of(reported(nodes))
-    assert text.startswith("With 1 ms of computation between synchronisations and 1 % of slowdown tolerated, Tacet's noise lets a job scale ")
+    assert text.startswith(
+        "With 1 ms of computation between synchronisations and 1 % of slowdown tolerated, Tacet's noise lets "
+        "a job scale "
+    )
     assert "to the 2,000 nodes that its data can speak for, without a single delay" in text
     assert f"Linux's to {most} nodes (1,000 nodes are slowed by {100 * slowed(1000):.3g} %)" in text
     ratio = sum(duration for _, duration in TICKS) / 2e9
@@ -80,18 +100,27 @@ def test_the_answer_is_what_the_closed_form_says(nodes: Path) -> None:
 
 def test_grain_and_tolerance_change_the_answer(nodes: Path) -> None:
     text = answer_of(reported(nodes, "--grain", "10ms", "--tolerance", "0.0001"))
-    assert "With 10 ms of computation" in text and "0.0001 % of slowdown" in text and "Linux's not even to one node" in text
+    assert (
+        "With 10 ms of computation" in text
+        and "0.0001 % of slowdown" in text
+        and "Linux's not even to one node" in text
+    )
 
 
-def test_two_noisy_nodes_are_told_apart_by_a_factor(nodes: Path) -> None:
+def test_two_noisy_nodes_are_distinguished_by_a_factor(nodes: Path) -> None:
     shutil.copy(nodes / "linux/selfish.dat", nodes / "tacet/selfish.dat")
-    (nodes / "linux/selfish.dat").write_text(selfish_text([(start, 3 * duration) for start, duration in TICKS], 2))
+    (nodes / "linux/selfish.dat").write_text(
+        selfish_text([(start, 3 * duration) for start, duration in TICKS], 2)
+    )
     assert "3 times as much" in answer_of(reported(nodes))
 
 
 def test_measured_phases_are_used_where_all_nodes_have_them(nodes: Path) -> None:
     for name, rows in (("tacet", "1000000 1000\n"), ("linux", "1000000 990\n1500000 10\n")):
-        (nodes / name / "phase.dat").write_text(f"# Phase durations\n# grain_ns 1000000\n# calibrated_ns 1000000\n# phases 1000\n# ticks_per_ns 1\n{rows}")
+        (nodes / name / "phase.dat").write_text(
+            "# Phase durations\n# grain_ns 1000000\n# calibrated_ns 1000000\n# phases 1000\n# ticks_per_ns "
+            f"1\n{rows}"
+        )
     page = reported(nodes)
     n = math.floor(math.log1p(-0.02) / math.log1p(-0.01))
     assert f"Linux's to {n} nodes" in answer_of(page) and "measured phases of 1 ms" in page
@@ -100,7 +129,10 @@ def test_measured_phases_are_used_where_all_nodes_have_them(nodes: Path) -> None
 def test_a_method_that_speaks_for_more_nodes_goes_first(nodes: Path) -> None:
     """Fifty phases are nothing beside two seconds of detours."""
     for name in ("tacet", "linux"):
-        (nodes / name / "phase.dat").write_text("# Phase durations\n# grain_ns 1000000\n# calibrated_ns 1000000\n# phases 50\n# ticks_per_ns 1\n1000000 50\n")
+        (nodes / name / "phase.dat").write_text(
+            "# Phase durations\n# grain_ns 1000000\n# calibrated_ns 1000000\n# phases 50\n# ticks_per_ns "
+            "1\n1000000 50\n"
+        )
     assert "to the 2,000 nodes that its data can speak for" in answer_of(reported(nodes))
 
 
@@ -108,7 +140,9 @@ def test_a_damaged_file_is_left_out_and_named(nodes: Path, capsys: pytest.Captur
     (nodes / "linux/cut.dat").write_text(selfish_text(TICKS, 2)[:900])
     page = reported(nodes)
     assert "cut.dat</code> was left out" in page and "cut.dat" in capsys.readouterr().err
-    assert command.main(["report", "--node", f"x={nodes / 'linux/cut.dat'}", "-o", str(nodes / "x.html")]) == 1
+    assert (
+        command.main(["report", "--node", f"x={nodes / 'linux/cut.dat'}", "-o", str(nodes / "x.html")]) == 1
+    )
     assert "the line has no end" in capsys.readouterr().err
 
 
@@ -124,11 +158,17 @@ def test_a_damaged_file_is_left_out_and_named(nodes: Path, capsys: pytest.Captur
     ],
 )
 def test_what_cannot_be_reported_is_said_in_one_line(
-    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
-    (tmp_path / "top.txt").write_text("Operating System Noise\nCPU Period Runtime Noise\n  0 #5 5000 40 99.2 9 8 1 0 1 1 1\n")
+    (tmp_path / "top.txt").write_text(
+        "Operating System Noise\nCPU Period Runtime Noise\n  0 #5 5000 40 99.2 9 8 1 0 1 1 1\n"
+    )
     assert command.main(["report", *words]) == 1
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1
@@ -138,10 +178,10 @@ def test_what_make_run_leaves_is_a_report(nodes: Path) -> None:
     for name in ("tacet", "linux"):
         shutil.copy(nodes / name / "ftq.dat", nodes / f"ftq-{name}.dat")
     shutil.copy(nodes / "linux/ftq.dat", nodes / "ftq-linux_tuned.dat")
-    (nodes / "ftq.json").write_text(json.dumps({"command": "python3 -m lab.compare --out here"}))
+    (nodes / "ftq.json").write_text(json.dumps({"command": "tools/lab compare --out here"}))
     assert command.main(["report", "--runs", str(nodes), "-o", str(nodes / "r.html")]) == 0
     page = (nodes / "r.html").read_text()
-    assert "python3 -m lab.compare --out here" in page and "one instruction a nanosecond" in page
+    assert "tools/lab compare --out here" in page and "one instruction a nanosecond" in page
     assert "Linux, tuned *" in page and "take turns" in page
     assert "Tacet is the quietest node" in answer_of(page)
 
@@ -158,7 +198,8 @@ def test_the_page_holds_everything_itself(nodes: Path) -> None:
 
 #: What a browser has made of the page: appended to a copy of it, as the page itself has no script.
 WITNESS = """<script>addEventListener("load", () => {
-  const images = [...document.images].map(i => [i.complete, i.naturalWidth, i.getBoundingClientRect().width, i.alt.length]);
+  const images = [...document.images].map(
+    i => [i.complete, i.naturalWidth, i.getBoundingClientRect().width, i.alt.length]);
   const tables = [...document.querySelectorAll("table")].map(t => t.tBodies[0].rows.length);
   const wide = document.documentElement.scrollWidth > document.documentElement.clientWidth;
   const style = getComputedStyle(document.querySelector(".answer")).borderLeftWidth;
@@ -169,7 +210,16 @@ WITNESS = """<script>addEventListener("load", () => {
 def browsed(page: Path, folder: Path) -> tuple[str, str]:
     """The page's document and the browser's messages."""
     assert CHROMIUM
-    words = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}", "--enable-logging=stderr", "--virtual-time-budget=5000", "--window-size=1200,900"]
+    words = [
+        CHROMIUM,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={folder}",
+        "--enable-logging=stderr",
+        "--virtual-time-budget=5000",
+        "--window-size=1200,900",
+    ]
     done = subprocess.run([*words, "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout, done.stderr
@@ -189,12 +239,14 @@ def test_a_browser_shows_tables_and_pictures_without_an_error(nodes: Path) -> No
     assert match, messages
     seen = json.loads(html.unescape(match[1]))
     assert len(seen["images"]) == 7 and len(seen["tables"]) == 3
-    assert all(complete and natural > 300 and width > 300 and alt for complete, natural, width, alt in seen["images"])
+    assert all(
+        complete and natural > 300 and width > 300 and alt for complete, natural, width, alt in seen["images"]
+    )
     assert min(seen["tables"]) >= 2 and not seen["wide"] and seen["style"] != "0px"
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed (ports/deps.sh test)")
-def test_the_browser_would_tell_of_an_outside_resource(nodes: Path) -> None:
+def test_the_browser_would_report_an_outside_resource(nodes: Path) -> None:
     """Otherwise its silence above would prove nothing."""
     page = reported(nodes).replace("</body>", '<img src="http://127.0.0.1:9/x.png"></body>')
     (nodes / "leaky.html").write_text(page)
@@ -207,8 +259,13 @@ def test_the_interval_of_the_table_holds_the_ratio(nodes: Path) -> None:
     (nodes / "linux/selfish.dat").write_text(selfish_text(uneven, 2))
     page = reported(nodes)
     ratio = sum(duration for _, duration in uneven) / 2e9
-    cells = [tuple(map(float, found)) for found in re.findall(r"<td>([0-9.]+) % \[([0-9.]+), ([0-9.]+)\]</td>", page)]
+    cells = [
+        tuple(map(float, found))
+        for found in re.findall(r"<td>([0-9.]+) % \[([0-9.]+), ([0-9.]+)\]</td>", page)
+    ]
     assert len(cells) == 2  # selfish and FTQ
-    assert all(low <= value <= high for value, low, high in cells)  # FTQ's blocks are all alike here, so that its interval is a point
+    assert all(
+        low <= value <= high for value, low, high in cells
+    )  # FTQ's blocks are all alike here, so that its interval is a point
     assert any(low < high for _, low, high in cells)
     assert any(np.isclose(value, 100 * ratio, rtol=5e-3) for value, _, _ in cells)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab goal` and `lab reproduce`: schedules mean what the patterns mean, synthetic traces are what the papers say, results survive interruptions."""
+"""`lab goal` and `lab reproduce`: schedules mean what the patterns mean, synthetic traces are what the papers
+say, results survive interruptions."""
+
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,28 +15,39 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from lab import __main__ as lab_main  # noqa: E402
-from lab import statistics  # noqa: E402
-from lab.goal import PATTERNS  # noqa: E402
-from lab.reproduce import beckman, command, simulator, store, traces  # noqa: E402
-from tests.making import made  # noqa: E402
+from lab import statistics
+from lab.cli import dispatch as lab_main
+from lab.cli import reproduce as command
+from lab.cli.goal import PATTERNS
+from lab.reproduce import beckman, simulator, store, traces
+from tests.making import made
 
 
 @pytest.fixture(scope="session", autouse=True)
 def built() -> None:
-    made("build/lab/sim")
+    made("build/simulator/sim")
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-@pytest.mark.parametrize("words", [[], ["--iterations", "3", "--compute", "700", "--reduction", "90", "--bytes", "100000"]])
-def test_a_written_pattern_ends_as_the_pattern(pattern: str, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "words", [[], ["--iterations", "3", "--compute", "700", "--reduction", "90", "--bytes", "100000"]]
+)
+def test_a_written_pattern_ends_as_the_pattern(
+    pattern: str, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = str(tmp_path / "pattern.goal")
     assert lab_main.main(["goal", pattern, "--ranks", "23", "-o", path, "--check", *words]) == 0
     assert "23 ranks end as by the pattern" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    "words", [["dissemination", "--ranks", "0"], ["ring", "--ranks", "4", "--segment", "0"], ["bcast", "--ranks", "4", "-o", "/nowhere/x"], ["bcast", "--ranks", "4", "--check"]]
+    "words",
+    [
+        ["dissemination", "--ranks", "0"],
+        ["ring", "--ranks", "4", "--segment", "0"],
+        ["bcast", "--ranks", "4", "-o", "/nowhere/x"],
+        ["bcast", "--ranks", "4", "--check"],
+    ],
 )
 def test_wrong_patterns_are_one_line(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert lab_main.main(["goal", *words]) == 1
@@ -53,7 +65,9 @@ def test_a_synthetic_trace_has_the_published_share(machine: traces.Machine) -> N
     assert (made.trace.start_ns[1:] >= ends[:-1] - 1e-2).all() and ends[-1] <= made.trace.span_ns
     again = traces.generate(machine)
     assert (again.trace.start_ns == made.trace.start_ns).all()
-    assert (traces.generate(machine, seed=2).trace.duration_ns[:50] != made.trace.duration_ns[:50]).any() or machine.key == "bgl-cn"
+    assert (
+        traces.generate(machine, seed=2).trace.duration_ns[:50] != made.trace.duration_ns[:50]
+    ).any() or machine.key == "bgl-cn"
 
 
 @pytest.mark.parametrize("machine", traces.BECKMAN, ids=lambda machine: machine.key)
@@ -99,8 +113,15 @@ def reproduce(folder: Path, *words: str) -> int:
 
 
 @pytest.mark.parametrize("experiment", command.EXPERIMENTS, ids=lambda experiment: experiment.name)
-def test_an_experiment_leaves_table_values_and_picture(experiment: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert reproduce(tmp_path, experiment.name, "--simulations", "3", "--largest", "6", "--thumbnails", str(tmp_path)) == 0
+def test_an_experiment_leaves_table_values_and_picture(
+    experiment: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        reproduce(
+            tmp_path, experiment.name, "--simulations", "3", "--largest", "6", "--thumbnails", str(tmp_path)
+        )
+        == 0
+    )
     folder = tmp_path / f"{experiment.name}-quick"
     found = json.loads((folder / "result.json").read_text())
     assert found["rows"] and all(row["ours"] or row["what"].find("bottleneck") > 0 for row in found["rows"])
@@ -112,7 +133,9 @@ def test_an_experiment_leaves_table_values_and_picture(experiment: Any, tmp_path
     assert not list(tmp_path.rglob("*.part*"))
 
 
-def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interrupted_run_goes_on_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     name, real, called = "ferreira", simulator.sim, 0
 
     def failing(words: list[object]) -> str:
@@ -129,7 +152,9 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: py
     assert not (folder / "result.json").exists() and len(list((tmp_path / "cut/points").iterdir())) == 3
     assert reproduce(tmp_path / "cut", name) == 0
     assert "3 of them from before" in capsys.readouterr().out
-    assert (folder / "result.json").read_text() == (tmp_path / "whole" / f"{name}-quick/result.json").read_text()
+    assert (folder / "result.json").read_text() == (
+        tmp_path / "whole" / f"{name}-quick/result.json"
+    ).read_text()
 
 
 def test_a_broken_or_other_point_is_computed_again(tmp_path: Path) -> None:
@@ -144,10 +169,15 @@ def test_a_broken_or_other_point_is_computed_again(tmp_path: Path) -> None:
 
 def test_unknown_experiments_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert reproduce(tmp_path, "nonsense") == 1
-    assert capsys.readouterr().err == "lab reproduce: no such experiment: 'nonsense'; `lab reproduce list` names them\n"
+    assert (
+        capsys.readouterr().err
+        == "lab reproduce: no such experiment: 'nonsense'; `lab reproduce list` names them\n"
+    )
 
 
 @pytest.mark.parametrize("largest", ["5", "25"])
-def test_too_few_or_too_many_ranks_are_one_line(largest: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_too_few_or_too_many_ranks_are_one_line(
+    largest: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert reproduce(tmp_path, "ferreira", "--largest", largest) == 1
     assert capsys.readouterr().err.startswith(f"lab reproduce: --largest {largest}: give 6 to 24")

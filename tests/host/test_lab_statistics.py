@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The lab's statistics against closed forms, the papers' own examples, hand-made cases, and a second, naive way to compute the same."""
+"""The lab's statistics against closed forms, the papers' own examples, hand-made cases, and a second, naive
+way to compute the same."""
+
 from __future__ import annotations
 
 import math
@@ -13,14 +15,16 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from lab import statistics  # noqa: E402
-from lab.phase import PhaseData  # noqa: E402
-from lab.statistics import Delays, StatisticsError  # noqa: E402
-from lab.trace import Totals, Trace  # noqa: E402
+from lab import statistics
+from lab.formats.phase import PhaseData
+from lab.formats.trace import Totals, Trace
+from lab.statistics import Delays, StatisticsError
 
 
 def trace_of(detours: list[tuple[float, float]], span_ns: float, **further: object) -> Trace:
-    starts, durations = (np.array(column, dtype=float) for column in zip(*detours)) if detours else (np.empty(0), np.empty(0))
+    starts, durations = (
+        (np.array(column, dtype=float) for column in zip(*detours)) if detours else (np.empty(0), np.empty(0))
+    )
     return Trace("made by hand", "selfish", starts, durations, span_ns, **further)  # type: ignore[arg-type]
 
 
@@ -63,12 +67,14 @@ def test_a_sinusoid_has_its_amplitude_at_its_frequency() -> None:
     t = np.arange(1000) / 1000
     found = statistics.spectrum(7 + 3 * np.sin(2 * np.pi * 40 * t) + 0.5 * np.cos(2 * np.pi * 500 * t), 1e6)
     at = {round(f): a for f, a in zip(found.frequency_hz, found.amplitude)}
-    assert at[40] == pytest.approx(3) and at[500] == pytest.approx(0.5) and at[41] == pytest.approx(0, abs=1e-9)
+    assert (
+        at[40] == pytest.approx(3) and at[500] == pytest.approx(0.5) and at[41] == pytest.approx(0, abs=1e-9)
+    )
     assert (found.limit_hz, found.resolution_hz) == (500, 1)
 
 
 def test_what_is_faster_than_half_the_sampling_rate_appears_elsewhere() -> None:
-    """900 Hz, sampled at 1000 Hz, cannot be told from 100 Hz [Hoefler10 §II]."""
+    """900 Hz, sampled at 1000 Hz, looks like 100 Hz [Hoefler10 §II]."""
     t = np.arange(1000) / 1000
     found = statistics.spectrum(np.sin(2 * np.pi * 900 * t), 1e6)
     assert round(statistics.peaks(found)[0].frequency_hz) == 100
@@ -83,7 +89,10 @@ def test_a_tick_of_250_hz_is_found_with_its_harmonic() -> None:
 
 def test_white_noise_has_no_peak() -> None:
     generator = np.random.default_rng(3)
-    found = [statistics.peaks(statistics.spectrum(generator.normal(size=500), 1e6), chance=0.01) for _ in range(100)]
+    found = [
+        statistics.peaks(statistics.spectrum(generator.normal(size=500), 1e6), chance=0.01)
+        for _ in range(100)
+    ]
     assert sum(map(bool, found)) <= 4  # one in a hundred is expected
 
 
@@ -108,7 +117,9 @@ def test_one_detour_delays_the_phases_that_meet_it() -> None:
     assert delays.phases == 4
 
 
-@pytest.mark.parametrize(("grain", "expected"), [(1e4, {1000: 1.0}), (15e3, {1000: 0.5, 2000: 0.5}), (2e4, {2000: 1.0})])
+@pytest.mark.parametrize(
+    ("grain", "expected"), [(1e4, {1000: 1.0}), (15e3, {1000: 0.5, 2000: 0.5}), (2e4, {2000: 1.0})]
+)
 def test_a_phase_may_be_longer_than_the_trace(grain: float, expected: dict[float, float]) -> None:
     delays = statistics.delays_of_trace(trace_of([(3000, 1000)], 11_000), grain)
     assert dict(zip(delays.delay_ns.tolist(), delays.share.tolist())) == pytest.approx(expected)
@@ -158,7 +169,9 @@ def test_the_exact_distribution_is_what_replayed_phases_show() -> None:
         work = trace.span_ns - trace.duration_ns.sum()
         places = (np.arange(2000) + 0.5) * work / 2000
         naive = np.array([naive_delay(trace, grain, place) for place in places])
-        assert delays.mean_ns == pytest.approx(grain * trace.duration_ns.sum() / work)  # whatever the order of detours
+        assert delays.mean_ns == pytest.approx(
+            grain * trace.duration_ns.sum() / work
+        )  # whatever the order of detours
         for delay, share in zip(delays.delay_ns, delays.share):
             assert (naive == delay).mean() == pytest.approx(share, abs=0.03)
 
@@ -183,27 +196,34 @@ def test_the_law_of_noise_has_the_paper_s_values() -> None:
     assert float(statistics.delayed_probability(1e-5, 1000)) == pytest.approx(0.00995, abs=1e-5)
     assert float(statistics.delayed_probability(0.01, 100)) == pytest.approx(0.634, abs=1e-3)
     assert statistics.delayed_probability_linear(0.01, 10) == pytest.approx(0.1)
-    assert float(statistics.delayed_probability(1, 5)) == 1 and float(statistics.delayed_probability(0, 5)) == 0
+    assert (
+        float(statistics.delayed_probability(1, 5)) == 1 and float(statistics.delayed_probability(0, 5)) == 0
+    )
     assert float(statistics.delayed_probability(1e-18, 1e6)) == pytest.approx(1e-12)  # where 1 - p is 1
 
 
 @pytest.mark.parametrize("probability", [0.3, 1e-3, 1e-6])
 def test_the_linear_law_is_as_good_as_the_paper_says(probability: float) -> None:
     """Within 5 % up to 1/(10 p) nodes, and beyond by less than n^2 p^2 / 2 [Tsafrir05 §2.1, Eq. 3-4]."""
-    most = statistics.linear_nodes_most(probability)
+    most = statistics.linear_nodes_max(probability)
     assert most == pytest.approx(1 / (10 * probability))
     for n in (max(1.0, most / 100), max(1.0, most)):
         exact = float(statistics.delayed_probability(probability, n))
         linear = float(statistics.delayed_probability_linear(probability, n))
         # The paper bounds the error by np/2 of np; of d_p(n) itself it is that over 1 - np/2.
         assert -1e-15 <= linear - exact < n * n * probability**2 / 2 + 1e-15
-    assert statistics.linear_nodes_most(0) == math.inf
+    assert statistics.linear_nodes_max(0) == math.inf
 
 
 def test_the_slowdown_has_the_paper_s_values() -> None:
-    """A phase of 1 ms that lasts 1.5 ms with p = 0.01: 1.05 at ten nodes, 1.32 at a hundred [Tsafrir05 §2.4, Eq. 5]."""
+    """A phase of 1 ms that lasts 1.5 ms with p = 0.01: 1.05 at ten nodes, 1.32 at a hundred [Tsafrir05 §2.4,
+    Eq. 5]."""
     delays = bernoulli(0.01, 0.5e6)
-    assert [round(float(x), 2) for x in statistics.slowdown(delays, np.array([1, 10, 100]))] == [1.0, 1.05, 1.32]
+    assert [round(float(x), 2) for x in statistics.slowdown(delays, np.array([1, 10, 100]))] == [
+        1.0,
+        1.05,
+        1.32,
+    ]
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 50])
@@ -224,12 +244,12 @@ def test_a_rare_delay_is_not_lost_to_rounding() -> None:
 def test_the_largest_job_within_a_tolerance(p: float, delay_ns: float) -> None:
     """1 + (d/G) (1 - (1-p)^n) = 1.01 solved for n."""
     n = math.log1p(-0.01 * 1e6 / delay_ns) / math.log1p(-p)
-    assert statistics.scale_most(bernoulli(p, delay_ns), 0.01) == (math.floor(n) if n >= 1 else 0)
+    assert statistics.scale_max(bernoulli(p, delay_ns), 0.01) == (math.floor(n) if n >= 1 else 0)
 
 
 def test_short_delays_stop_no_job() -> None:
-    assert statistics.scale_most(bernoulli(0.5, 9_999), 0.01) == math.inf
-    assert statistics.scale_most(bernoulli(0.9, 1e6), 0.01) == 0
+    assert statistics.scale_max(bernoulli(0.5, 9_999), 0.01) == math.inf
+    assert statistics.scale_max(bernoulli(0.9, 1e6), 0.01) == 0
 
 
 # How sure that is
@@ -252,8 +272,8 @@ def test_blocks_hold_all_noise_and_all_detours() -> None:
 
 
 def test_silence_proves_three_in_the_time_measured() -> None:
-    assert statistics.silent_rate_most(1e9) == pytest.approx(2.9957, abs=1e-4)
-    assert statistics.silent_rate_most(3600e9, 0.99) == pytest.approx(4.605 / 3600, rel=1e-3)
+    assert statistics.silent_rate_max(1e9) == pytest.approx(2.9957, abs=1e-4)
+    assert statistics.silent_rate_max(3600e9, 0.99) == pytest.approx(4.605 / 3600, rel=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -265,9 +285,9 @@ def test_silence_proves_three_in_the_time_measured() -> None:
         lambda: statistics.delays_of_trace(trace_of([], 1), 0),
         lambda: statistics.delays_of_trace(trace_of([(0, 5)], 10, starts_known=False), 1),
         lambda: statistics.p(bernoulli(0.1, 1), -1),
-        lambda: statistics.scale_most(bernoulli(0.1, 1), 0),
-        lambda: statistics.linear_nodes_most(0.1, 2),
-        lambda: statistics.silent_rate_most(0),
+        lambda: statistics.scale_max(bernoulli(0.1, 1), 0),
+        lambda: statistics.linear_nodes_max(0.1, 2),
+        lambda: statistics.silent_rate_max(0),
         lambda: statistics.bootstrap(np.zeros(1), np.mean),
         lambda: statistics.series_of(trace_of([], 10), 11),
     ],

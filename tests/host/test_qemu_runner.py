@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""tools/qemu.py and tools/run, without QEMU: quoting, how a run ended, what is in the Linux node's memory.
+"""tools/qemu and tools/run, without QEMU: a machine's description, how a run ended, what is in the Linux
+node's memory.
 
-A small shell script stands in for QEMU where a run is needed: it gets the same options and writes to the same ports.
+A small shell script stands in for QEMU where a run is needed: it gets the same options and writes to the same
+ports.
 """
 
 from __future__ import annotations
@@ -19,12 +21,14 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
-import cpio  # noqa: E402
-import qemu  # noqa: E402
+import cpio
+import qemu
+from qemu import Machine, Program
 
 
 def kernel_words(line: str) -> list[str]:
-    """The kernel's rules: blanks part words, quotes keep blanks, a backslash takes the next character as it is."""
+    """The kernel's rules: blanks part words, quotes keep blanks, a backslash takes the next character as it
+    is."""
     words: list[str] = []
     word: str | None = None
     quoted = False
@@ -44,7 +48,19 @@ def kernel_words(line: str) -> list[str]:
     return words if word is None else [*words, word]
 
 
-ARGUMENTS = ["", "-n", "a b", 'say "x"', "back\\slash", "tab\there", "--", "ends\\", "ünï", "new\nline", "$HOME;`x`"]
+ARGUMENTS = [
+    "",
+    "-n",
+    "a b",
+    'say "x"',
+    "back\\slash",
+    "tab\there",
+    "--",
+    "ends\\",
+    "ünï",
+    "new\nline",
+    "$HOME;`x`",
+]
 
 
 @pytest.mark.parametrize("word", ARGUMENTS)
@@ -77,13 +93,19 @@ def test_nul_in_an_argument_is_refused() -> None:
         ('tacet: exit status=1\ntacet: stop status=70 reason="a \\"b\\" c"\n', ("stop", 70, 'a "b" c')),
     ],
 )
-def test_the_last_line_tells_how_it_ended(console: str, end: tuple[str, int, str]) -> None:
+def test_the_last_line_reports_how_it_ended(console: str, end: tuple[str, int, str]) -> None:
     assert qemu.parse_end(console) == end
 
 
 @pytest.mark.parametrize(
     "console",
-    ["", "tacet: exit status=", "tacet: exit status=256\n", "xtacet: exit status=1\n", "tacet: exit status=-1\n"],
+    [
+        "",
+        "tacet: exit status=",
+        "tacet: exit status=256\n",
+        "xtacet: exit status=1\n",
+        "tacet: exit status=-1\n",
+    ],
 )
 def test_anything_else_is_no_status(console: str) -> None:
     outcome, status, reason = qemu.parse_end(console)
@@ -103,6 +125,62 @@ def test_time_is_a_function_of_instructions_only_when_asked() -> None:
 
 
 @pytest.fixture
+def binary(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A QEMU of each kind, by name."""
+    monkeypatch.setattr(qemu.version, "qemu_binary", lambda which: f"qemu-{which}")
+
+
+def test_a_machine_is_a_command_line(binary: None) -> None:
+    machine = Machine(cpus=4, memory="1G", cpu="qemu64", qemu="newest", qemu_options=["-vga", "std"])
+    command = machine.command()
+    assert command[0] == "qemu-newest" and command[-2:] == ["-vga", "std"]
+    for option, value in (("-smp", "4"), ("-m", "1G"), ("-cpu", "qemu64"), ("-accel", "tcg")):
+        assert command[command.index(option) + 1] == value
+    assert "-icount" not in command and "-kernel" not in command and machine.com4_options() == []
+
+
+def test_a_deterministic_machine_has_no_x2apic(binary: None) -> None:
+    command = Machine(icount=3).command()
+    assert command[command.index("-cpu") + 1] == "max,-x2apic" and "shift=3,sleep=off" in command
+
+
+def test_qemu_options_come_last_and_so_replace_the_others(binary: None) -> None:
+    boot = qemu.DirectBoot(Path("/kernel"), "a b", Path("/module"))
+    command = Machine(boot=boot, qemu_options=["-append", "c"]).command()
+    assert command[-8:] == ["-kernel", "/kernel", "-append", "a b", "-initrd", "/module", "-append", "c"]
+
+
+def test_the_shown_command_starts_the_same_machine_with_the_console_on_the_terminal(binary: None) -> None:
+    machine = Machine(com4=Path("/log"))
+    assert machine.shown_command()[: len(machine.command())] == machine.command()
+    assert machine.shown_command()[len(machine.command()) :][:2] == ["-serial", "stdio"]
+    assert machine.shown_command()[-4:] == ["-chardev", "file,id=klog,path=/log", "-serial", "chardev:klog"]
+
+
+def test_a_node_leaves_the_description_of_the_machine_alone(app: Path) -> None:
+    """What it adds is the kernel to boot and the port of the flight log."""
+    machine = Machine(cpus=2)
+    node = qemu.TacetNode(kernel=app, options="ranks=1", klog=app.with_name("log"))
+    prepared = node.prepare(Program(app, ["x"], stdin=app), machine)
+    assert machine == Machine(cpus=2) and prepared.cpus == 2 and prepared.com4 == app.with_name("log")
+    assert prepared.boot is not None and prepared.boot.module == app
+    line = f"stdout=com2 stderr=com3 argv0=app klog=com4 ranks=1 stdin_bytes={app.stat().st_size} -- x"
+    assert prepared.boot.command_line == line
+
+
+@pytest.mark.parametrize(("variant", "cpus"), [("stock", 1), ("rt", 1), ("tuned", 2)])
+def test_only_the_tuned_linux_has_a_second_cpu(variant: str, cpus: int) -> None:
+    assert qemu.linux.machine_defaults(variant)["cpus"] == cpus
+
+
+def test_a_setting_of_none_leaves_the_default_and_an_unknown_one_is_refused() -> None:
+    machine, watch = qemu.settings.split({"cpus": None, "memory": "1G", "time_limit": 5}, Machine, qemu.Watch)
+    assert (machine, watch) == (Machine(memory="1G"), qemu.Watch(time_limit=5))
+    with pytest.raises(TypeError, match="no such setting of a run: cores"):
+        qemu.run_tacet(None, cores=3)
+
+
+@pytest.fixture
 def app(tmp_path: Path) -> Path:
     path = tmp_path / "app"
     path.write_bytes(b"\x7fELF")
@@ -113,7 +191,7 @@ def app(tmp_path: Path) -> Path:
 def busybox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "busybox"
     path.write_bytes(b"busybox")
-    monkeypatch.setattr(qemu, "BUSYBOX", path)
+    monkeypatch.setattr(qemu.paths, "BUSYBOX", path)
 
 
 def command_of(archive: bytes) -> str:
@@ -121,19 +199,22 @@ def command_of(archive: bytes) -> str:
 
 
 def test_linux_gets_the_same_arguments_and_environment(app: Path, busybox: None) -> None:
-    archive = qemu.initramfs(app, ["%s|", *ARGUMENTS], {"A": "1 'x'"}, tuned=False)
+    archive = qemu.initramfs(Program(app, ["%s|", *ARGUMENTS], {"A": "1 'x'"}), tuned=False)
     # The shell of the node reads the file; here the words go to printf instead of the program.
     script = command_of(archive).replace("/bin/busybox env -i 'A=1 '\"'\"'x'\"'\"'' app", "printf")
-    assert subprocess.run(["sh", "-c", script], capture_output=True, text=True).stdout == "|".join(ARGUMENTS) + "|"
+    assert (
+        subprocess.run(["sh", "-c", script], capture_output=True, text=True).stdout
+        == "|".join(ARGUMENTS) + "|"
+    )
 
 
 def test_only_the_tuned_node_binds_the_program(app: Path, busybox: None) -> None:
-    assert "taskset" not in command_of(qemu.initramfs(app, [], {}, tuned=False))
-    assert "taskset 2 " in command_of(qemu.initramfs(app, [], {}, tuned=True))
+    assert "taskset" not in command_of(qemu.initramfs(Program(app), tuned=False))
+    assert "taskset 2 " in command_of(qemu.initramfs(Program(app), tuned=True))
 
 
 def test_the_linux_node_is_the_same_each_time(app: Path, busybox: None) -> None:
-    assert qemu.initramfs(app, ["a"], {}, tuned=True) == qemu.initramfs(app, ["a"], {}, tuned=True)
+    assert qemu.initramfs(Program(app, ["a"]), tuned=True) == qemu.initramfs(Program(app, ["a"]), tuned=True)
 
 
 FAKE_QEMU = """#!/bin/sh
@@ -156,7 +237,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         program = tmp_path / "qemu-system-x86_64"
         program.write_text(FAKE_QEMU.replace("BODY", body))
         program.chmod(0o755)
-        monkeypatch.setattr(qemu, "qemu_binary", lambda which="system": str(program))
+        monkeypatch.setattr(qemu.version, "qemu_binary", lambda which="system": str(program))
         keywords.setdefault("time_limit", 20)
         return qemu.run_tacet(tmp_path / "app", ["x"], kernel=tmp_path / "kernel", **keywords)
 
@@ -187,7 +268,9 @@ def test_output_comes_while_the_program_runs(fake) -> None:
 
 
 def test_large_output_is_whole(fake) -> None:
-    result = fake("head -c 3000000 /dev/zero >$ports/stdout.out; echo 'tacet: exit status=0' >$ports/console.out")
+    result = fake(
+        "head -c 3000000 /dev/zero >$ports/stdout.out; echo 'tacet: exit status=0' >$ports/console.out"
+    )
     assert result.status == 0 and len(result.stdout) == 3000000
 
 
@@ -207,12 +290,12 @@ def test_a_slow_reader_does_not_hold_the_machine_up(fake) -> None:
 
 
 def test_a_reader_that_goes_away_ends_the_machine(fake) -> None:
-    def gone(chunk: bytes) -> None:
+    def closed(chunk: bytes) -> None:
         raise BrokenPipeError
 
     begun = time.monotonic()
     with pytest.raises(BrokenPipeError):
-        fake("echo one >$ports/stdout.out; exec sleep 60", on_stdout=gone)
+        fake("echo one >$ports/stdout.out; exec sleep 60", on_stdout=closed)
     assert time.monotonic() - begun < 10
 
 
@@ -226,7 +309,7 @@ def test_a_time_limit_ends_the_machine(fake) -> None:
 
 def test_a_machine_that_does_not_go_off_is_a_timeout(fake) -> None:
     result = fake("echo 'tacet: exit status=0' >$ports/console.out; exec sleep 60", time_limit=0.5)
-    assert result.outcome == "timeout" and "did not go off" in result.reason
+    assert result.outcome == "timeout" and "the machine stayed on" in result.reason
 
 
 def test_what_qemu_says_is_the_reason(fake) -> None:
@@ -247,18 +330,25 @@ def test_input_comes_after_the_kernels_first_word(fake, tmp_path: Path) -> None:
     assert result.stdout == b"one\ntwo\n\x04"
 
 
-def test_files_become_an_archive_with_the_program(fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(qemu, "BUILD", tmp_path / "build")
+def test_files_become_an_archive_with_the_program(
+    fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(qemu.paths, "BUILD", tmp_path / "build")
     (tmp_path / "files" / "etc").mkdir(parents=True)
     (tmp_path / "files" / "etc" / "motd").write_text("hi")
     result = fake("true", files=tmp_path / "files")
     archive = Path(result.command[result.command.index("-initrd") + 1])
-    assert [entry.name for entry in cpio.unpack(archive.read_bytes())] == ["bin", "bin/app", "etc", "etc/motd"]
+    assert [entry.name for entry in cpio.unpack(archive.read_bytes())] == [
+        "bin",
+        "bin/app",
+        "etc",
+        "etc/motd",
+    ]
     assert "app=/bin/app" in result.command[result.command.index("-append") + 1]
 
 
 def test_the_flight_log_is_a_fourth_port_into_a_file(fake, tmp_path: Path) -> None:
-    """The ports before it stay as they are, and what an earlier run has left in the file is gone."""
+    """The ports before it stay as they are, and what an earlier run has left in the file is removed."""
     kept = tmp_path / "a,b.bin"
     kept.write_bytes(b"of an earlier run")
     result = fake('echo "$@" >$ports/stdout.out', klog=kept, options="quiet")
@@ -294,14 +384,22 @@ def test_missing_files_are_one_clear_line(tmp_path: Path) -> None:
 def test_each_linux_has_its_own_kernel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variant: str, folder: str
 ) -> None:
-    monkeypatch.setattr(qemu, "BUILD", tmp_path)
-    with pytest.raises(qemu.RunnerError, match=rf"no Linux kernel in .*/{folder}/vmlinuz; ports/linux/fetch.sh"):
+    monkeypatch.setattr(qemu.paths, "BUILD", tmp_path)
+    with pytest.raises(
+        qemu.RunnerError, match=rf"no Linux kernel in .*/{folder}/vmlinuz; ports/linux/fetch.sh"
+    ):
         qemu.run_linux(tmp_path / "app", variant=variant)
 
 
 def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "kernel").touch()
-    command = [sys.executable, str(ROOT / "tools" / "run"), "--kernel", str(tmp_path / "kernel"), "no-such-app"]
+    command = [
+        sys.executable,
+        str(ROOT / "tools" / "run"),
+        "--kernel",
+        str(tmp_path / "kernel"),
+        "no-such-app",
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2
     assert re.fullmatch(r"tools/run: no such program: no-such-app\n", done.stderr)
@@ -309,7 +407,7 @@ def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:
 
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):
-    """tools/run in this process, with a run that ends as told; gives its status, stdout and stderr."""
+    """tools/run in this process, with a run that ends as given; gives its status, stdout and stderr."""
     loader = importlib.machinery.SourceFileLoader("tacet_run", str(ROOT / "tools" / "run"))
     spec = importlib.util.spec_from_loader("tacet_run", loader)
     assert spec is not None
@@ -318,10 +416,14 @@ def command(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):
     loader.exec_module(module)
 
     def run(outcome: qemu.Outcome, status: int | None, reason: str = "") -> tuple[int, str, str]:
-        def ended(app: Path, args: list[str], *, on_stdout: qemu.Sink, on_stderr: qemu.Sink, **_) -> qemu.Result:
+        def ended(
+            app: Path, args: list[str], *, on_stdout: qemu.Sink, on_stderr: qemu.Sink, **_
+        ) -> qemu.Result:
             on_stdout(b"out")
             on_stderr(b"err\n")
-            return qemu.Result(status, outcome, reason, "tacet: console\n", b"out", b"err\n", ["qemu", "a b"], 1.0)
+            return qemu.Result(
+                status, outcome, reason, "tacet: console\n", b"out", b"err\n", ["qemu", "a b"], 1.0
+            )
 
         monkeypatch.setattr(qemu, "run_tacet", ended)
         monkeypatch.setattr(qemu, "check_program", lambda app: None)
@@ -338,12 +440,16 @@ def test_the_programs_status_and_output_are_the_commands(command) -> None:
 
 
 def test_a_stopped_node_gives_its_reason_and_status(command) -> None:
-    assert command("stop", 64, "no such option") == (64, "out", "err\ntools/run: the node stopped: no such option\n")
+    assert command("stop", 64, "no such option") == (
+        64,
+        "out",
+        "err\ntools/run: the node stopped: no such option\n",
+    )
 
 
 @pytest.mark.parametrize(("outcome", "code"), [("timeout", 124), ("no-status", 125), ("qemu-failed", 125)])
 def test_other_ends_show_the_console_and_how_to_repeat(command, outcome: qemu.Outcome, code: int) -> None:
-    status, _, told = command(outcome, None, "because")
+    status, _, message = command(outcome, None, "because")
     assert status == code
     for part in ("because", "tacet: console", "qemu 'a b'"):
-        assert part in told
+        assert part in message

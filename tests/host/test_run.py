@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""tests/run.py adds up what every kind of stage prints, and takes a stage that tells nothing for a failure."""
+"""tests/run.py adds up what every kind of stage prints, and takes a stage that prints nothing for a
+failure."""
 
 from __future__ import annotations
 
@@ -35,7 +36,16 @@ def test_numbers_of_every_kind_of_stage_are_read(line: str, total: str) -> None:
     assert str(sum_of) == total
 
 
-@pytest.mark.parametrize("line", ["", "make: 'host-test' is up to date.", "fuzz elf: 12 inputs, nothing found", "it passed 3 times", "34.52s setup"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "make: 'host-test' is up to date.",
+        "fuzz elf: 12 inputs, nothing found",
+        "it passed 3 times",
+        "34.52s setup",
+    ],
+)
 def test_other_lines_hold_no_numbers(line: str) -> None:
     assert not run.Total().add(line)
 
@@ -46,7 +56,7 @@ def test_other_lines_hold_no_numbers(line: str) -> None:
         ("echo 'x: 3 passed, 0 failed'", 10, "3 passed, 0 failed", ""),
         ("echo 'x: 3 passed, 1 failed'; exit 1", 10, "3 passed, 1 failed", "1 failed"),
         ("echo 'x: 3 passed, 0 failed'; exit 1", 10, "3 passed, 1 failed", "status 1"),
-        ("echo nothing", 10, "0 passed, 1 failed", "told no numbers"),
+        ("echo nothing", 10, "0 passed, 1 failed", "printed no numbers"),
         ("kill -9 $$", 10, "0 passed, 1 failed", "status -9"),
         ("echo 'x: 1 passed, 0 failed'; sleep 60", 0.5, "1 passed, 1 failed", "no end within"),
     ],

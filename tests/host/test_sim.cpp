@@ -2,14 +2,14 @@
 //
 // test_sim.cpp: promises of the LogGOPS simulator that hold for all schedules, tried on random ones.
 //
-// Monotony (a detour never makes any rank earlier) is promised for schedules whose operations are totally ordered in each
-// rank, for messages that are handled when they are received, and for the physical noise rule. Two tests show why
-// neither the published handling nor the published rule can promise it.
-#include "../../lab/sim/goal.hpp"
-#include "../../lab/sim/goal_program.hpp"
-#include "../../lab/sim/goal_write.hpp"
-#include "../../lab/sim/pattern_program.hpp"
-#include "../../lab/sim/ring_engine.hpp"
+// Monotony (a detour never makes any rank earlier) is promised for schedules whose operations are totally
+// ordered in each rank, for messages that are handled when they are received, and for the physical noise
+// rule. Two tests show why neither the published handling nor the published rule can promise it.
+#include "../../simulator/goal.hpp"
+#include "../../simulator/goal_program.hpp"
+#include "../../simulator/goal_write.hpp"
+#include "../../simulator/pattern_program.hpp"
+#include "../../simulator/ring_engine.hpp"
 #include "check.h"
 
 #include <sstream>
@@ -26,7 +26,8 @@ std::uint64_t random_below(std::uint64_t limit)
     return check_random(&random_state) % limit;
 }
 
-// Messages between random ranks in one global order, which each rank's operations keep: no deadlock, totally ordered.
+// Messages between random ranks in one global order, which each rank's operations keep: no deadlock, totally
+// ordered.
 std::string ordered_schedule(unsigned ranks, unsigned messages)
 {
     std::vector<std::vector<std::string>> operations(ranks);
@@ -63,7 +64,8 @@ std::string loose_schedule(unsigned ranks, unsigned messages)
         const auto from = static_cast<unsigned>(random_below(ranks));
         const auto to = static_cast<unsigned>(random_below(ranks));
         others[from] += "send 100b to " + std::to_string(to) + "\n";
-        receives[to] += "recv 100b from " + (random_below(8) ? std::to_string(from) : std::string("-1")) + "\n";
+        receives[to] +=
+            "recv 100b from " + (random_below(8) ? std::to_string(from) : std::string("-1")) + "\n";
         if (random_below(3) == 0)
             others[to] += "calc " + std::to_string(random_below(5000)) + "\n";
     }
@@ -85,7 +87,8 @@ Trace random_trace()
     return trace;
 }
 
-Result simulate(const std::string &text, const Parameters &parameters, const Noise &noise, unsigned threads = 1)
+Result simulate(const std::string &text, const Parameters &parameters, const Noise &noise,
+                unsigned threads = 1)
 {
     const auto schedule = goal_parse_text(text, "test");
     GoalProgram program(*schedule, parameters);
@@ -117,7 +120,8 @@ TEST(a_detour_never_makes_any_rank_earlier)
         const std::string text = ordered_schedule(2 + static_cast<unsigned>(random_below(6)), 40);
         const Trace trace = random_trace();
         Trace fewer = trace;
-        fewer.detours.erase(fewer.detours.begin() + static_cast<std::ptrdiff_t>(random_below(fewer.detours.size())));
+        fewer.detours.erase(fewer.detours.begin() +
+                            static_cast<std::ptrdiff_t>(random_below(fewer.detours.size())));
         const Result quiet = simulate(text, parameters, Noise());
         const Result some = simulate(text, parameters, noise_of(fewer));
         const Result more = simulate(text, parameters, noise_of(trace));
@@ -127,7 +131,8 @@ TEST(a_detour_never_makes_any_rank_earlier)
     }
 }
 
-// Work of 0.5 at 9.8 meets the detour at 10 and so misses the longer one at 10.5, which does not count while it waits.
+// Work of 0.5 at 9.8 meets the detour at 10 and so misses the longer one at 10.5, which does not count while
+// it waits.
 TEST(the_published_rule_can_gain_from_a_detour)
 {
     const Trace longer = {{{10500, 5000}}, 100000};
@@ -146,14 +151,16 @@ TEST(the_published_rule_can_gain_from_a_detour)
     CHECK(end(both, NoiseRule::physical) >= end(longer, NoiseRule::physical));
 }
 
-// At rank 0 a message of rank 1 comes just before the computation that a message of rank 2 starts, and delays it and
-// the answer to rank 2; much later it comes after both.
+// At rank 0 a message of rank 1 comes just before the computation that a message of rank 2 starts, and delays
+// it and the answer to rank 2; much later it comes after both.
 TEST(handling_on_arrival_can_gain_from_a_delay)
 {
     const auto schedule = [](const char *delay) {
-        return std::string("num_ranks 3\nrank 0 {\na: recv 1b from 2\nb: calc 10000\nb requires a\nc: send 1b to 2\nc requires b\n"
+        return std::string("num_ranks 3\nrank 0 {\na: recv 1b from 2\nb: calc 10000\nb requires a\nc: send "
+                           "1b to 2\nc requires b\n"
                            "d: recv 1b from 1\nd requires c\n}\nrank 1 {\na: calc ") +
-               delay + "\nb: send 1b to 0\nb requires a\n}\nrank 2 {\na: calc 1000\nb: send 1b to 0\nb requires a\n" +
+               delay +
+               "\nb: send 1b to 0\nb requires a\n}\nrank 2 {\na: calc 1000\nb: send 1b to 0\nb requires a\n" +
                "c: recv 1b from 0\nc requires b\n}\n";
     };
     Parameters parameters;
@@ -163,7 +170,8 @@ TEST(handling_on_arrival_can_gain_from_a_delay)
     const Result late = simulate(schedule("14000"), parameters, Noise());
     CHECK(late.finish[2] < early.finish[2]);
     parameters.handling = Handling::posted;
-    CHECK(none_earlier(simulate(schedule("14000"), parameters, Noise()), simulate(schedule("2400"), parameters, Noise())));
+    CHECK(none_earlier(simulate(schedule("14000"), parameters, Noise()),
+                       simulate(schedule("2400"), parameters, Noise())));
 }
 
 TEST(results_do_not_depend_on_threads_or_windows)
@@ -174,7 +182,8 @@ TEST(results_do_not_depend_on_threads_or_windows)
         const Noise noise = noise_of(random_trace(), i % 2 ? NoiseRule::physical : NoiseRule::published);
         Parameters parameters;
         parameters.latency = static_cast<Time>(random_below(4)) * 1000 * PS_PER_NS;
-        parameters.overhead_send = parameters.overhead_receive = static_cast<Time>(1 + random_below(3)) * 500 * PS_PER_NS;
+        parameters.overhead_send = parameters.overhead_receive =
+            static_cast<Time>(1 + random_below(3)) * 500 * PS_PER_NS;
         const Result one = simulate(text, parameters, noise);
         for (unsigned threads = 2; threads < 5; threads++)
             CHECK(simulate(text, parameters, noise, threads).finish == one.finish);
@@ -187,7 +196,8 @@ TEST(results_do_not_depend_on_threads_or_windows)
     }
 }
 
-// Successors in a row, far away, named twice, very many: each operation is done exactly once, after all that it requires.
+// Successors in a row, far away, named twice, very many: each operation is done exactly once, after all that
+// it requires.
 TEST(operations_wait_for_whatever_they_require)
 {
     for (unsigned i = 0; i < 60; i++) {
@@ -200,7 +210,8 @@ TEST(operations_wait_for_whatever_they_require)
             const std::uint64_t first = before + 1 + random_below(count - before - 1);
             const std::uint64_t last = std::min(count - 1, first + random_below(random_below(2) ? 3 : 300));
             for (std::uint64_t after = first; after <= last; after++)
-                text += "a" + std::to_string(after) + (random_below(9) ? " requires a" : " irequires a") + std::to_string(before) + "\n";
+                text += "a" + std::to_string(after) + (random_below(9) ? " requires a" : " irequires a") +
+                        std::to_string(before) + "\n";
         }
         const Result result = simulate(text + "}\n", Parameters(), Noise());
         CHECK(result.complete);
@@ -216,7 +227,8 @@ TEST(a_common_delay_shifts_all_times)
     for (unsigned i = 0; i < 100; i++) {
         const std::string text = ordered_schedule(5, 40);
         std::string shifted = text;
-        for (std::size_t at = shifted.find("{\n"); at != std::string::npos; at = shifted.find("{\n", at + 1)) {
+        for (std::size_t at = shifted.find("{\n"); at != std::string::npos;
+             at = shifted.find("{\n", at + 1)) {
             const bool some = shifted[at + 2] != '}';
             shifted.insert(at + 2, std::string("shift: calc 123456\n") + (some ? "a0 requires shift\n" : ""));
         }
@@ -234,9 +246,11 @@ TEST(noise_repeats_with_its_period)
     for (const NoiseRule rule : {NoiseRule::physical, NoiseRule::published}) {
         const Noise noise({random_trace()}, rule, 3, false);
         for (unsigned i = 0; i < 1000; i++) {
-            const auto now = static_cast<Time>(random_below(200000000)), work = static_cast<Time>(random_below(50000000));
+            const auto now = static_cast<Time>(random_below(200000000)),
+                       work = static_cast<Time>(random_below(50000000));
             NoiseCursor one = noise.begin(i), other = one;
-            CHECK_EQUAL(noise.finish(other, now + 5 * 200 * US, work), noise.finish(one, now, work) + 5 * 200 * US);
+            CHECK_EQUAL(noise.finish(other, now + 5 * 200 * US, work),
+                        noise.finish(one, now, work) + 5 * 200 * US);
         }
     }
 }
@@ -271,7 +285,8 @@ TEST(coscheduled_noise_of_a_barrier_loop_costs_its_serial_share)
     const Parameters parameters;
     const auto end = [&](const Noise &noise) {
         PatternProgram program(pattern, parameters);
-        return static_cast<double>(Engine<PatternProgram>(program, parameters, noise, 2, nullptr).run().maximum);
+        return static_cast<double>(
+            Engine<PatternProgram>(program, parameters, noise, 2, nullptr).run().maximum);
     };
     const Trace trace = trace_periodic(1000 * US, 50 * US);
     const double quiet = end(Noise());
@@ -299,7 +314,9 @@ TEST(patterns_without_a_schedule_end_as_their_schedules)
         parameters.latency = static_cast<Time>(random_below(5)) * US;
         parameters.eager_limit = random_below(2) ? 65535 : 4000;
         parameters.handling = random_below(2) ? Handling::arrival : Handling::posted;
-        const Noise noise = random_below(3) ? noise_of(random_trace(), random_below(2) ? NoiseRule::physical : NoiseRule::published) : Noise();
+        const Noise noise = random_below(3) ? noise_of(random_trace(), random_below(2) ? NoiseRule::physical
+                                                                                       : NoiseRule::published)
+                                            : Noise();
         const Pattern pattern(options);
         PatternProgram program(pattern, parameters);
         const Result direct = Engine<PatternProgram>(program, parameters, noise, 1 + i % 3, nullptr).run();
@@ -309,7 +326,8 @@ TEST(patterns_without_a_schedule_end_as_their_schedules)
         CHECK(direct.complete && scheduled.complete);
         CHECK_EQUAL(direct.operations, scheduled.operations);
         if (!CHECK(direct.finish == scheduled.finish))
-            fprintf(stderr, "  %s of %u ranks\n", pattern_names()[static_cast<std::size_t>(options.name)].c_str(), options.ranks);
+            fprintf(stderr, "  %s of %u ranks\n",
+                    pattern_names()[static_cast<std::size_t>(options.name)].c_str(), options.ranks);
     }
 }
 
@@ -329,8 +347,11 @@ TEST(the_ring_engine_ends_as_the_general_one)
         parameters.gap_per_byte_fs = static_cast<std::int64_t>(random_below(2)) * 1000000000;
         parameters.overhead_per_byte_fs = static_cast<std::int64_t>(random_below(3)) * 500000000;
         const NoiseRule rule = random_below(2) ? NoiseRule::physical : NoiseRule::published;
-        const Trace round = trace_periodic(static_cast<Time>(20 + random_below(100)) * US, static_cast<Time>(1 + random_below(12)) * US);
-        const Noise noise = random_below(4) ? Noise({random_below(3) ? round : random_trace()}, rule, i, random_below(5) == 0) : Noise();
+        const Trace round = trace_periodic(static_cast<Time>(20 + random_below(100)) * US,
+                                           static_cast<Time>(1 + random_below(12)) * US);
+        const Noise noise =
+            random_below(4) ? Noise({random_below(3) ? round : random_trace()}, rule, i, random_below(5) == 0)
+                            : Noise();
         const Pattern pattern(options);
         PatternProgram program(pattern, parameters);
         const Result general = Engine<PatternProgram>(program, parameters, noise, 1, nullptr).run();

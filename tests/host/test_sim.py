@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Drives the LogGOPS simulator `build/lab/sim`: the reference schedules, errors of users, determinism, outputs.
+"""Drives the LogGOPS simulator `build/simulator/sim`: the reference schedules, errors of users, determinism,
+outputs.
 
 Builds the simulator and its C++ tests first, which needs make, g++ and CLI11 only.
 """
+
 from __future__ import annotations
 
 import json
@@ -17,8 +19,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from lab import sim_bench  # noqa: E402
-from tests.making import made  # noqa: E402
+from lab.bench import simulator
+from tests.making import made
 
 REFERENCE = ROOT / "tests/data/loggops"
 EXPECTED: dict[str, list[dict[str, Any]]] = json.loads((REFERENCE / "expected.json").read_text())
@@ -26,11 +28,11 @@ EXPECTED: dict[str, list[dict[str, Any]]] = json.loads((REFERENCE / "expected.js
 
 @pytest.fixture(scope="session", autouse=True)
 def built() -> None:
-    made("build/lab/sim", "build/host/test_sim")
+    made("build/simulator/sim", "build/host/test_sim")
 
 
 def sim(*arguments: object, text: str | None = None) -> subprocess.CompletedProcess[str]:
-    command = [str(ROOT / "build/lab/sim"), *map(str, arguments)]
+    command = [str(ROOT / "build/simulator/sim"), *map(str, arguments)]
     return subprocess.run(command, input=text, capture_output=True, text=True, timeout=120, check=False)
 
 
@@ -108,7 +110,11 @@ TAIL = "}\nrank 1 {\n}\n"
         (HEAD + "a: calc 5\na: calc 6\n" + TAIL, 4, "twice"),
         (HEAD + "a: calc 5\na requires b\n" + TAIL, 4, 'labelled "b"'),
         (HEAD + "a: calc 5\na requires a\n" + TAIL, 3, "cycle"),
-        (HEAD + "a: calc 1\nb: calc 1\nc: calc 1\nb requires c\nc irequires b\na requires b\n" + TAIL, 4, "cycle"),
+        (
+            HEAD + "a: calc 1\nb: calc 1\nc: calc 1\nb requires c\nc irequires b\na requires b\n" + TAIL,
+            4,
+            "cycle",
+        ),
         (HEAD + "calc 5\n", 2, "inside rank 0"),
         (HEAD + "calc 5 /* no end\n" + TAIL, 3, "comment"),
         (HEAD + "sned 8b to 1\n" + TAIL, 3, "requires"),
@@ -129,7 +135,13 @@ def test_errors_beyond_the_first_block_name_the_line(tmp_path: Path) -> None:
     ranks = 60000
     lines = [f"num_ranks {ranks}"]
     for rank in range(ranks):
-        lines += [f"rank {rank} {{ // a comment with rank {rank} in it", "l1: calc 100", "l2: calc 200", "l2 requires l1", "}"]
+        lines += [
+            f"rank {rank} {{ // a comment with rank {rank} in it",
+            "l1: calc 100",
+            "l2: calc 200",
+            "l2 requires l1",
+            "}",
+        ]
     lines[50004] = "l2 requires l9"
     path = tmp_path / "long.goal"
     for before in (0, 1):
@@ -141,7 +153,10 @@ def test_errors_beyond_the_first_block_name_the_line(tmp_path: Path) -> None:
 
 def test_deadlocks_name_ranks_and_operations(tmp_path: Path) -> None:
     path = tmp_path / "dead.goal"
-    path.write_text("num_ranks 3\nrank 0 {\nrecv 8b from 1 tag 7\n}\nrank 1 {\nsend 99999b to 2\n}\nrank 2 {\ncalc 5\nsend 8b to 0 tag 3\n}\n")
+    path.write_text(
+        "num_ranks 3\nrank 0 {\nrecv 8b from 1 tag 7\n}\nrank 1 {\nsend 99999b to 2\n}\nrank 2 {\ncalc "
+        "5\nsend 8b to 0 tag 3\n}\n"
+    )
     done = sim("run", path)
     assert done.returncode == 1
     assert "rank 0, operation 1 (recv 8b from 1 tag 7) waits for a message" in done.stderr
@@ -204,7 +219,9 @@ def test_empty_and_single_traces_run(tmp_path: Path) -> None:
 
 def binary_schedule(ranks: list[tuple[list[int], list[bytes], list[int]]]) -> bytes:
     parts = [
-        struct.pack("<II", len(nodes), len(roots)) + struct.pack(f"<{len(roots)}I", *roots) + b"".join(nodes)
+        struct.pack("<II", len(nodes), len(roots))
+        + struct.pack(f"<{len(roots)}I", *roots)
+        + b"".join(nodes)
         + struct.pack(f"<{len(successors)}I", *successors)
         for roots, nodes, successors in ranks
     ]
@@ -222,23 +239,33 @@ def node(waits: int, kind: int, peer: int, size: int, ends: tuple[int, int] = (0
 
 def test_binary_schedules_mean_what_text_means(tmp_path: Path) -> None:
     path = tmp_path / "ping"
-    content = binary_schedule([
-        ([0], [node(0, 1, 1, 8, (1, 0)), node(1, 3, 0, 5000)], [1]),
-        ([0], [node(0, 2, 0xFFFFFFFF, 8)], []),
-    ])
+    content = binary_schedule(
+        [([0], [node(0, 1, 1, 8, (1, 0)), node(1, 3, 0, 5000)], [1]), ([0], [node(0, 2, 0xFFFFFFFF, 8)], [])]
+    )
     path.write_bytes(content)
-    text = "num_ranks 2\nrank 0 {\na: send 8b to 1 tag 5\nb: calc 5000\nb requires a\n}\nrank 1 {\nrecv 8b from -1 tag 5\n}\n"
+    text = (
+        "num_ranks 2\nrank 0 {\na: send 8b to 1 tag 5\nb: calc 5000\nb requires a\n}\nrank 1 {\nrecv 8b "
+        "from -1 tag 5\n}\n"
+    )
     assert result("run", path)["finish_ns"] == result("run", "-", text=text)["finish_ns"]
     for length in range(8, len(content)):
         path.write_bytes(content[:length])
         done = sim("run", path) if length % 7 == 0 else None
-        assert done is None or (done.returncode == 1 and done.stderr.count("\n") == 1 and "byte" in done.stderr)
+        assert done is None or (
+            done.returncode == 1 and done.stderr.count("\n") == 1 and "byte" in done.stderr
+        )
 
 
 def test_processors_and_interfaces_work_side_by_side() -> None:
-    text = "num_ranks 1\nrank 0 {\na: calc 100\nb: calc 100 cpu 1\nc: calc 50\nc requires b\nd: calc 10 cpu 1\nd irequires a\n}\n"
+    text = (
+        "num_ranks 1\nrank 0 {\na: calc 100\nb: calc 100 cpu 1\nc: calc 50\nc requires b\nd: calc 10 cpu "
+        "1\nd irequires a\n}\n"
+    )
     assert result("run", "-", text=text)["finish_ns"] == [150]
-    sends = "num_ranks 3\nrank 0 {\nsend 1b to 1\nsend 1b to 2 nic 1\n}\nrank 1 {\nrecv 1b from 0\n}\nrank 2 {\nrecv 1b from -1\n}\n"
+    sends = (
+        "num_ranks 3\nrank 0 {\nsend 1b to 1\nsend 1b to 2 nic 1\n}\nrank 1 {\nrecv 1b from 0\n}\nrank "
+        "2 {\nrecv 1b from -1\n}\n"
+    )
     words = ["-L", 1000, "-o", 100, "-g", 5000]
     assert result("run", "-", *words, text=sends)["finish_ns"] == [200, 1200, 1300]
 
@@ -246,28 +273,56 @@ def test_processors_and_interfaces_work_side_by_side() -> None:
 def test_results_do_not_depend_on_threads() -> None:
     words = ["--noise-period", 100000, "--noise-duration", 7000, "--seed", 3]
     for pattern in ("dissemination", "halo3d", "recursive-doubling", "bcast"):
-        answers = [result("pattern", pattern, "-n", 3000, "-i", 3, *words, "-j", threads) for threads in (1, 2, 5)]
+        answers = [
+            result("pattern", pattern, "-n", 3000, "-i", 3, *words, "-j", threads) for threads in (1, 2, 5)
+        ]
         assert answers[0] == answers[1] == answers[2]
 
 
 def test_a_barrier_of_thousands_ends_as_its_schedule(tmp_path: Path) -> None:
-    """The engine for dissemination, with this machine's vectors, and the general one: every rank, to the picosecond."""
+    """The engine for dissemination, with this machine's vectors, and the general one: every rank, to the
+    picosecond."""
     path = tmp_path / "barrier.goal"
     for ranks in (2047, 4100):
         assert sim("goal", "dissemination", "-n", ranks, "-i", 2, "--output", path).returncode == 0
-        for noise in (["--noise-period", 4000000, "--noise-duration", 10000], ["--noise-period", 90000, "--noise-duration", 30000, "--noise-rule", "published"]):
+        for noise in (
+            ["--noise-period", 4000000, "--noise-duration", 10000],
+            ["--noise-period", 90000, "--noise-duration", 30000, "--noise-rule", "published"],
+        ):
             expected = result("run", path, *noise)["finish_ns"]
             for threads in (1, 2, 3):
-                assert result("pattern", "dissemination", "-n", ranks, "-i", 2, *noise, "-j", threads)["finish_ns"] == expected
+                assert (
+                    result("pattern", "dissemination", "-n", ranks, "-i", 2, *noise, "-j", threads)[
+                        "finish_ns"
+                    ]
+                    == expected
+                )
 
 
 def test_timeline_and_latencies(tmp_path: Path) -> None:
     timeline, answer = tmp_path / "timeline.json", tmp_path / "result.json"
-    done = sim("pattern", "dissemination", "-n", 8, "-i", 5, "--compute", 1000, "--timeline", timeline, "--json", answer)
+    done = sim(
+        "pattern",
+        "dissemination",
+        "-n",
+        8,
+        "-i",
+        5,
+        "--compute",
+        1000,
+        "--timeline",
+        timeline,
+        "--json",
+        answer,
+    )
     assert done.returncode == 0 and "last rank ends" in done.stdout
     events = json.loads(timeline.read_text())["traceEvents"]
     assert sum(event["name"] == "calc" for event in events) == 8 * 5
-    assert sum(event["ph"] == "s" for event in events) == sum(event["ph"] == "f" for event in events) == 8 * 3 * 5
+    assert (
+        sum(event["ph"] == "s" for event in events)
+        == sum(event["ph"] == "f" for event in events)
+        == 8 * 3 * 5
+    )
     content = json.loads(answer.read_text())
     assert len(content["iteration_ends_ns"]) == 5 and content["latency_ns"]["count"] == 5
     assert content["iteration_ends_ns"][-1] == content["max_ns"]
@@ -281,7 +336,8 @@ def test_bench_answers_in_json() -> None:
 
 
 def test_plain_numpy_ends_about_when_the_simulator_does() -> None:
-    """The bench's yardstick does the same thing; only messages that come early are handled in their round there."""
-    for row in sim_bench.measure(12, 10):
+    """The bench's yardstick does the same thing; only messages that come early are handled in their round
+    there."""
+    for row in simulator.measure(12, 10):
         assert row["numpy_max_ns"] == pytest.approx(row["max_ns"], rel=0.25)
         assert row["numpy_seconds"] > 0 and row["read_seconds"] < row["seconds"]

@@ -60,7 +60,9 @@ def compiled(folder: Path, *arguments: str, compiler: Path = TACET_CC) -> None:
 
 
 def kind_of(program: Path) -> str:
-    header = subprocess.run(["readelf", "-hlW", str(program)], capture_output=True, text=True, check=True).stdout
+    header = subprocess.run(
+        ["readelf", "-hlW", str(program)], capture_output=True, text=True, check=True
+    ).stdout
     assert "INTERP" not in header
     return "static-pie" if "Type:                              DYN" in header else "static"
 
@@ -89,7 +91,9 @@ def test_one_object_serves_both_kinds(hello: Path) -> None:
 
 @needs_musl
 def test_nostdlib_brings_nothing(tmp_path: Path) -> None:
-    (tmp_path / "raw.c").write_text('void _start(void) { __asm__ volatile("mov $60, %eax; mov $3, %edi; syscall"); }')
+    (tmp_path / "raw.c").write_text(
+        'void _start(void) { __asm__ volatile("mov $60, %eax; mov $3, %edi; syscall"); }'
+    )
     compiled(tmp_path, "-nostdlib", "raw.c", "-o", "raw")
     assert subprocess.run([str(tmp_path / "raw")]).returncode == 3
     assert (tmp_path / "raw").stat().st_size < 20000

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the whole-system tests share: the runner on Python's path, everything built once, and a way to run and to complain.
+"""What the whole-system tests share: the runner on Python's path, everything built once, and a way to run and
+to complain.
 
-Each test boots machines of its own in QEMU, waits for them to switch themselves off within a time limit, and on failure
-shows how the run ended, the console's last lines and the command that repeats it. Tests share nothing, so they run side by
-side (`-n 2 --dist loadgroup`, of pytest-xdist) as well as one by one.
+Each test boots machines of its own in QEMU, waits for them to switch themselves off within a time limit, and
+on failure shows how the run ended, the console's last lines and the command that repeats it. Tests share
+nothing, so they run side by side (`-n 2 --dist loadgroup`, of pytest-xdist) as well as one by one.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tools"), str(Path(__file__).resolve().parent)]
 
-import qemu  # noqa: E402
+import qemu
 
 PROGRAMS = qemu.BUILD / "x86_64" / "tests"
 APPS = qemu.BUILD / "x86_64" / "apps"
@@ -28,14 +29,21 @@ Run = Callable[..., qemu.Result]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "xdist_group(name): tests that share a fixture worth keeping on one worker")
+    config.addinivalue_line(
+        "markers", "xdist_group(name): tests that share a fixture worth keeping on one worker"
+    )
     if hasattr(config, "workerinput"):
         return
     made = subprocess.run(
-        ["make", "--no-print-directory", "-j2", "kernel", "apps", "test-programs"], cwd=ROOT, capture_output=True, text=True
+        ["make", "--no-print-directory", "-j2", "kernel", "apps", "test-programs"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
     )
     if made.returncode != 0:
-        raise pytest.UsageError(f"make kernel apps test-programs failed:\n{made.stdout[-2000:]}{made.stderr[-4000:]}")
+        raise pytest.UsageError(
+            f"make kernel apps test-programs failed:\n{made.stdout[-2000:]}{made.stderr[-4000:]}"
+        )
 
 
 def program(name: str) -> Path:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Hold one CPU of a machine still while the others go on, by way of QEMU's port for debuggers (GDB's remote protocol).
+"""Hold one CPU of a machine still while the others go on, by way of QEMU's port for debuggers (GDB's remote
+protocol).
 
     with Debugger(folder, stop_at=address, keep_running=[0]) as debugger:
-        result = run_tacet(..., extra=debugger.options)
+        result = run_tacet(..., qemu_options=debugger.options)
     debugger.check()
 
 The machine starts stopped, runs until the first CPU comes to `stop_at`, and goes on with the named CPUs only.
@@ -12,11 +13,10 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
-WAIT_SECONDS = 30.0
+from connection import WAIT_SECONDS, connect
 
 
 class Debugger:
@@ -29,7 +29,13 @@ class Debugger:
         self._error: BaseException | None = None
         self._socket: socket.socket | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
-        self.options = ["-S", "-chardev", f"socket,path={self._path},server=on,wait=off,id=gdb", "-gdb", "chardev:gdb"]
+        self.options = [
+            "-S",
+            "-chardev",
+            f"socket,path={self._path},server=on,wait=off,id=gdb",
+            "-gdb",
+            "chardev:gdb",
+        ]
 
     def __enter__(self) -> Debugger:
         self._thread.start()
@@ -56,7 +62,7 @@ class Debugger:
         while b"#" not in received or len(received.split(b"#", 1)[1]) < 2:
             chunk = self._socket.recv(4096)
             if not chunk:
-                raise EOFError("QEMU has gone")
+                raise EOFError("QEMU has ended")
             received += chunk
         self._socket.sendall(b"+")
         return received.split(b"$", 1)[1].split(b"#", 1)[0].decode()
@@ -70,21 +76,11 @@ class Debugger:
 
     def _run(self) -> None:
         try:
-            deadline = time.monotonic() + WAIT_SECONDS
-            self._socket = socket.socket(socket.AF_UNIX)
-            self._socket.settimeout(WAIT_SECONDS)
-            while True:
-                try:
-                    self._socket.connect(str(self._path))
-                    break
-                except OSError:
-                    if time.monotonic() > deadline:
-                        raise
-                    time.sleep(0.02)
+            self._socket = connect(self._path)
             self._ask("vCont?", "vCont;c")
             self._ask(f"Z1,{self._stop_at:x},1", "OK")
             self._ask("vCont;c", "T05")
             self._ask(f"z1,{self._stop_at:x},1", "OK")
             self._send("vCont;" + ";".join(f"c:{cpu + 1:x}" for cpu in self._keep_running))
-        except BaseException as error:  # noqa: BLE001: check() raises it again in the test
+        except BaseException as error:  # check() raises it again in the test
             self._error = error

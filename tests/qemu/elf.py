@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Make small ELF files, right ones and wrong ones, for tests of the loader.
 
-`build` lays the contents of segments out in a file, with headers that say what the caller wants them to say. Without
-contents, the program's code asks the kernel to end it with status 7. Format: System V ABI, chapters 4 and 5.
+`build` lays the contents of segments out in a file, with headers that say what the caller wants them to say.
+Without contents, the program's code asks the kernel to end it with status 7. Format: System V ABI, chapters 4
+and 5.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ BASE = 0x400000
 
 @dataclass
 class Segment:
-    """One program header. What is left out follows from the content; `offset` None is the next page of the file."""
+    """One program header. What is left out follows from the content; `offset` None is the next page of the
+    file."""
 
     content: bytes = b""
     address: int = BASE
@@ -64,7 +66,22 @@ def build(
     if bits == 32:
         header = struct.pack(order + "HHIIIIIHHHHHH", kind, machine, 1, first, 52, 0, 0, 52, 32, 0, 40, 0, 0)
         return (ident + header).ljust(PAGE, b"\0")
-    header = ident + struct.pack(order + "HHIQQQIHHHHHH", kind, machine, 1, first, headers_offset, 0, 0, 64, header_bytes, count, 64, 0, 0)
+    header = ident + struct.pack(
+        order + "HHIQQQIHHHHHH",
+        kind,
+        machine,
+        1,
+        first,
+        headers_offset,
+        0,
+        0,
+        64,
+        header_bytes,
+        count,
+        64,
+        0,
+        0,
+    )
     at = (64 + 56 * len(segments) + PAGE - 1) // PAGE * PAGE
     headers, body = b"", b""
     for segment in segments:
@@ -72,7 +89,15 @@ def build(
         in_file = len(segment.content) if segment.file_bytes is None else segment.file_bytes
         in_memory = in_file if segment.memory_bytes is None else segment.memory_bytes
         headers += struct.pack(
-            order + "IIQQQQQQ", segment.kind, segment.flags, offset, segment.address, segment.address, in_file, in_memory, segment.alignment
+            order + "IIQQQQQQ",
+            segment.kind,
+            segment.flags,
+            offset,
+            segment.address,
+            segment.address,
+            in_file,
+            in_memory,
+            segment.alignment,
         )
         if segment.offset is None:
             part = bytes(segment.address % PAGE) + segment.content

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Speak to a running QEMU: a machine protocol (QMP) client for tests that do something to the machine from outside.
+"""Speak to a running QEMU: a machine protocol (QMP) client for tests that do something to the machine from
+outside.
 
     with Monitor(folder, script) as monitor:
-        result = run_tacet(..., extra=monitor.options, on_console=monitor.at(b"exit status"))
+        result = run_tacet(..., qemu_options=monitor.options, on_console=monitor.at(b"exit status"))
     monitor.check()
 
-`script(monitor)` runs in a thread of its own once `monitor.go` was called, or the watched output has come; what it raises,
-check() raises again. Every wait is bounded.
+`script(monitor)` runs in a thread of its own once `monitor.go` was called, or the watched output has come;
+what it raises, check() raises again. Every wait is bounded.
 """
 
 from __future__ import annotations
@@ -14,12 +15,11 @@ from __future__ import annotations
 import json
 import socket
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-WAIT_SECONDS = 30.0
+from connection import WAIT_SECONDS, connect
 
 
 class Monitor:
@@ -87,7 +87,7 @@ class Monitor:
             self._next()
 
     def quit(self) -> None:
-        """End QEMU, which may be gone before it answers."""
+        """End QEMU, which may have ended before it answers."""
         try:
             self.command("quit")
         except (OSError, EOFError):
@@ -96,7 +96,7 @@ class Monitor:
     def _next(self) -> dict[str, Any]:
         line = self._lines.readline()
         if not line:
-            raise EOFError("QEMU has gone")
+            raise EOFError("QEMU has ended")
         answer: dict[str, Any] = json.loads(line)
         if "event" in answer:
             self.events.append(answer["event"])
@@ -107,21 +107,10 @@ class Monitor:
             self._go.wait()
             if self._ended:
                 raise AssertionError("the machine ended before its time had come")
-            deadline = time.monotonic() + WAIT_SECONDS
-            self._socket = socket.socket(socket.AF_UNIX)
-            self._socket.settimeout(WAIT_SECONDS)
-            # QEMU listens before the guest's first instruction.
-            while True:
-                try:
-                    self._socket.connect(str(self._path))
-                    break
-                except OSError:
-                    if time.monotonic() > deadline:
-                        raise
-                    time.sleep(0.02)
+            self._socket = connect(self._path)
             self._lines = self._socket.makefile("r", encoding="utf-8")
             self._next()
             self.command("qmp_capabilities")
             self._script(self)
-        except BaseException as error:  # noqa: BLE001: check() raises it again in the test
+        except BaseException as error:  # check() raises it again in the test
             self._error = error

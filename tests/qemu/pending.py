@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the tests ask for and the kernel does not do yet: tests/conformance/pending, in one place and never silently.
+"""What the tests ask for and the kernel does not do yet: tests/conformance/pending, in one place and never
+silently.
 
-A line is `KIND/NAME: reason`. Its test runs all the same and must fail (a strict xfail): what works has to be taken off the list. A name that no test
-has, a line without a reason, and a line given twice are errors.
+A line is `KIND/NAME: reason`. Its test runs all the same and must fail (a strict xfail): what works has to be
+taken off the list. A name that no test has, a line without a reason, and a line given twice are errors.
 """
 
 from __future__ import annotations
@@ -34,16 +35,26 @@ def read(text: str) -> dict[str, str]:
 
 def reasons_of(kind: str) -> dict[str, str]:
     """The reasons of one kind, by name."""
-    return {name.split("/", 1)[1]: reason for name, reason in read(LIST.read_text()).items() if name.split("/", 1)[0] == kind}
+    return {
+        name.split("/", 1)[1]: reason
+        for name, reason in read(LIST.read_text()).items()
+        if name.split("/", 1)[0] == kind
+    }
 
 
 def params(kind: str, names: Iterable[str], *values: Any) -> list[Any]:
-    """Parameters for pytest, one a name; those that are pending are marked. With `values`, the rows of a table in the same order."""
+    """Parameters for pytest, one a name; those that are pending are marked. With `values`, the rows of a
+    table in the same order."""
     names = list(names)
     pending = reasons_of(kind)
     if unknown := sorted(pending.keys() - set(names)):
         raise ValueError(f"{LIST.name}: no test has the name {kind}/{unknown[0]}")
     rows = zip(names, *values, strict=True) if values else ((name,) for name in names)
     return [
-        pytest.param(*row, id=row[0], marks=[pytest.mark.xfail(reason=pending[row[0]], strict=True)] if row[0] in pending else []) for row in rows
+        pytest.param(
+            *row,
+            id=row[0],
+            marks=[pytest.mark.xfail(reason=pending[row[0]], strict=True)] if row[0] in pending else [],
+        )
+        for row in rows
     ]

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whatever is handed in that cannot run: one clear line that names the fault and the remedy, a status, power off.
+"""Whatever is handed in that cannot run: one clear line that names the fault and the remedy, a status, power
+off.
 
-The files are made here, byte by byte (elf.py), or are real ones: a dynamic program of this machine, an object file, a compressed
-archive.
+The files are made here, byte by byte (elf.py), or are real ones: a dynamic program of this machine, an object
+file, a compressed archive.
 """
 
 from __future__ import annotations
@@ -12,18 +13,20 @@ import re
 import subprocess
 from pathlib import Path
 
-import cpio
 import elf
 import pytest
-import qemu
 from conftest import APPS, ROOT, Run, expect_exit
 from elf import PAGE, R, Segment, W, X
+
+import cpio
+import qemu
 
 BAD_INPUT, NO_MEMORY = 64, 65
 
 
 def expect_stop(result: qemu.Result, status: int, reason: str) -> None:
-    """The node stopped with this status; the reason holds the pattern; the console ends with it; nothing else is told twice."""
+    """The node stopped with this status; the reason holds the pattern; the console ends with it; nothing else
+    is reported twice."""
     assert (result.outcome, result.status) == ("stop", status), result.explain()
     assert re.search(reason, result.reason), result.explain()
     last = [line for line in result.console.splitlines() if line.strip()][-1]
@@ -58,7 +61,10 @@ FILES: dict[str, tuple[bytes, str]] = {
     "unknown_machine": (elf.build(machine=9999), r"this node is x86_64"),
     "object": (elf.build(kind=elf.REL), r"object file; link it"),
     "core": (elf.build(kind=elf.CORE), r"core file"),
-    "interpreter": (elf.build([elf.code(), Segment(b"/lib64/ld.so\0", kind=elf.INTERP)], kind=elf.DYN), r"dynamic.*-static"),
+    "interpreter": (
+        elf.build([elf.code(), Segment(b"/lib64/ld.so\0", kind=elf.INTERP)], kind=elf.DYN),
+        r"dynamic.*-static",
+    ),
     "header_only": (GOOD[:64], r"truncated in the program headers"),
     "half_a_header": (GOOD[:40], r"truncated in the header"),
     "half_the_program_headers": (GOOD[:100], r"truncated in the program headers"),
@@ -71,19 +77,34 @@ FILES: dict[str, tuple[bytes, str]] = {
     "headers_that_wrap": (elf.build(headers_offset=(1 << 64) - 32), r"truncated in the program headers"),
     "overlapping": (overlapping(), r"segments at 0x400000 and 0x400008 overlap"),
     "identical": (elf.build([elf.code(), elf.code()]), r"overlap"),
-    "wrapping": (elf.build([elf.code(), Segment(b"x", (1 << 64) - PAGE, R | W, memory_bytes=2 * PAGE)]), r"segment 1 at .* is not below"),
+    "wrapping": (
+        elf.build([elf.code(), Segment(b"x", (1 << 64) - PAGE, R | W, memory_bytes=2 * PAGE)]),
+        r"segment 1 at .* is not below",
+    ),
     "in_the_kernel": (elf.build([elf.code(0xFFFFFFFF80000000)]), r"segment 0 at .* is not below"),
     "not_canonical": (elf.build([elf.code(0x1234567812340000)]), r"segment 0 at .* is not below"),
     "on_page_zero": (elf.build([elf.code(0)]), r"page zero"),
     "more_in_the_file": (elf.build([elf.code(memory_bytes=4)]), r"in the file, but"),
-    "misaligned": (elf.build([elf.code(), Segment(b"x", 0x500000, R | W, offset=1)]), r"does not fit its file offset"),
+    "misaligned": (
+        elf.build([elf.code(), Segment(b"x", 0x500000, R | W, offset=1)]),
+        r"does not fit its file offset",
+    ),
     "alignment_of_three": (elf.build([elf.code(alignment=0x3000)]), r"no power of two"),
     "alignment_of_everything": (elf.build([elf.code(alignment=1 << 60)]), r"alignment"),
     "writable_code": (elf.build([Segment(elf.CODE, elf.BASE, R | W | X)]), r"writable and executable"),
-    "executable_stack": (elf.build([elf.code(), Segment(kind=elf.GNU_STACK, flags=R | W | X)]), r"executable stack.*noexecstack"),
+    "executable_stack": (
+        elf.build([elf.code(), Segment(kind=elf.GNU_STACK, flags=R | W | X)]),
+        r"executable stack.*noexecstack",
+    ),
     "entry_outside": (elf.build(entry=0x900000), r"entry 0x900000 lies in no executable segment"),
-    "entry_in_data": (elf.build([elf.code(), Segment(b"x", 0x500000, R | W)], entry=0x500000), r"no executable segment"),
-    "thousands_of_segments": (elf.build([elf.code(elf.BASE + i * PAGE) for i in range(40)]), r"more than 32 loadable"),
+    "entry_in_data": (
+        elf.build([elf.code(), Segment(b"x", 0x500000, R | W)], entry=0x500000),
+        r"no executable segment",
+    ),
+    "thousands_of_segments": (
+        elf.build([elf.code(elf.BASE + i * PAGE) for i in range(40)]),
+        r"more than 32 loadable",
+    ),
     "writable_and_executable_page": (
         elf.build([elf.code(), Segment(b"data", elf.BASE + 0x800, R | W)]),
         r"share the page at 0x400000.*-z separate-code",
@@ -91,7 +112,10 @@ FILES: dict[str, tuple[bytes, str]] = {
     "broken_cpio_number": (b"070701" + b"zz" * 60 + bytes(400), r"initrd: .*"),
     "cpio_without_end": (cpio.pack([cpio.Entry.file("init", GOOD)])[:-600], r"initrd: .*"),
     "cpio_cut_in_a_header": (cpio.pack([cpio.Entry.file("init", GOOD)])[:60], r"initrd: .*"),
-    "gzip_of_an_archive": (gzip.compress(cpio.pack([cpio.Entry.file("init", GOOD)]), mtime=0), r"gzip.*unpack"),
+    "gzip_of_an_archive": (
+        gzip.compress(cpio.pack([cpio.Entry.file("init", GOOD)]), mtime=0),
+        r"gzip.*unpack",
+    ),
     "old_cpio": (b"070707" + b"0" * 200, r"."),
 }
 
@@ -108,12 +132,17 @@ HUGE = {
     "larger_than_memory": [elf.code(), Segment(b"x", 0x10000000, R | W, memory_bytes=1 << 30)],
     "a_tebibyte": [elf.code(), Segment(b"x", 0x10000000, R | W, memory_bytes=1 << 40)],
     "all_there_is": [elf.code(), Segment(b"x", 0x10000000, R | W, memory_bytes=(1 << 44) - 0x20000000)],
-    "many_large": [elf.code(), *(Segment(b"x", (1 + i) << 32, R | W, memory_bytes=64 << 20) for i in range(20))],
+    "many_large": [
+        elf.code(),
+        *(Segment(b"x", (1 + i) << 32, R | W, memory_bytes=64 << 20) for i in range(20)),
+    ],
 }
 
 
 @pytest.mark.parametrize("name", HUGE)
-def test_a_program_larger_than_memory_is_refused_with_how_much_is_free(name: str, tacet: Run, tmp_path: Path) -> None:
+def test_a_program_larger_than_memory_is_refused_with_how_much_is_free(
+    name: str, tacet: Run, tmp_path: Path
+) -> None:
     module = tmp_path / "module"
     module.write_bytes(elf.build(HUGE[name]))
     result = tacet(None, initrd=module)
@@ -132,17 +161,17 @@ def test_the_elf_files_of_these_tests_run_when_nothing_is_wrong_with_them(tacet:
     expect_exit(tacet(None, initrd=module), elf.STATUS)
 
 
-def test_a_dynamic_program_of_this_machine_is_told_how_to_link(tacet: Run) -> None:
+def test_a_dynamic_program_of_this_machine_is_reported_how_to_link(tacet: Run) -> None:
     expect_stop(tacet(Path("/usr/bin/env")), BAD_INPUT, r"dynamic program.*link with -static")
 
 
-def test_an_object_file_of_the_compiler_is_told_to_be_linked(tacet: Run, tmp_path: Path) -> None:
+def test_an_object_file_of_the_compiler_is_reported_to_be_linked(tacet: Run, tmp_path: Path) -> None:
     source = ROOT / "tests" / "programs" / "status.c"
     subprocess.run(["gcc", "-c", "-o", tmp_path / "status.o", source], check=True, timeout=60)
     expect_stop(tacet(tmp_path / "status.o"), BAD_INPUT, r"object file; link it into a program")
 
 
-def test_no_module_is_told_how_to_hand_one_in(tacet: Run) -> None:
+def test_no_module_is_reported_how_to_hand_one_in(tacet: Run) -> None:
     expect_stop(tacet(None), BAD_INPUT, r"no program: .*-initrd FILE.*module2 FILE")
 
 
@@ -152,7 +181,7 @@ def test_an_empty_module_is_no_program(tacet: Run, tmp_path: Path) -> None:
     expect_stop(tacet(None, initrd=module), BAD_INPUT, r"no program|empty")
 
 
-def test_too_little_memory_is_told_in_numbers(tacet: Run) -> None:
+def test_too_little_memory_is_reported_in_numbers(tacet: Run) -> None:
     result = tacet("status.musl", memory="16M")
     expect_stop(result, NO_MEMORY, r"memory")
     assert re.search(r"\d+ ?[KM]", result.reason), result.explain()
@@ -183,7 +212,7 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_an_option_that_is_wrong_is_refused_and_the_right_ones_are_told(name: str, tacet: Run) -> None:
+def test_an_option_that_is_wrong_is_refused_and_the_right_ones_are_reported(name: str, tacet: Run) -> None:
     options, reason = OPTIONS[name]
     expect_stop(tacet("status.musl", options=options), BAD_INPUT, reason)
 
@@ -194,7 +223,7 @@ def test_a_stack_larger_than_memory_is_refused_with_the_way_to_make_it_smaller(t
 
 def test_a_line_that_ends_in_a_backslash_is_refused(tacet: Run) -> None:
     # The kernel's line cannot end so by way of the runner: the line is given to QEMU as it is.
-    result = tacet("status.musl", extra=["-append", "stdout=com2 stderr=com3 \\"])
+    result = tacet("status.musl", qemu_options=["-append", "stdout=com2 stderr=com3 \\"])
     expect_stop(result, BAD_INPUT, r"backslash")
 
 
@@ -203,13 +232,15 @@ def test_more_arguments_than_there_is_room_for_are_refused(tacet: Run) -> None:
 
 
 def test_an_archive_with_a_path_out_of_itself_is_refused(tacet: Run, tmp_path: Path) -> None:
-    entry = cpio._record(1, cpio.Entry.file("../../init", GOOD)) + cpio._record(0, cpio.Entry(cpio.TRAILER, 0))
+    entry = cpio._record(1, cpio.Entry.file("../../init", GOOD)) + cpio._record(
+        0, cpio.Entry(cpio.TRAILER, 0)
+    )
     module = tmp_path / "module"
     module.write_bytes(entry + bytes(-len(entry) % 512))
     expect_stop(tacet(None, initrd=module), BAD_INPUT, r"initrd: ")
 
 
-def test_an_archive_without_the_program_tells_which_is_missing(tacet: Run, tmp_path: Path) -> None:
+def test_an_archive_without_the_program_reports_which_is_missing(tacet: Run, tmp_path: Path) -> None:
     module = tmp_path / "module"
     module.write_bytes(cpio.pack([cpio.Entry.file("bin/prog", GOOD, executable=True)]))
     expect_stop(tacet(None, initrd=module), BAD_INPUT, r"app=/init: there is no such file")

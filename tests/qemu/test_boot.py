@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Every way to start, every machine: the program is reached, with its arguments byte by byte.
 
-PVH is QEMU's own loader (`-kernel`); the ISO image goes through GRUB and multiboot2, under a BIOS and under UEFI (OVMF). A monitor
-looks at the text screen from outside, when the node has switched itself off.
+PVH is QEMU's own loader (`-kernel`); the ISO image goes through GRUB and multiboot2, under a BIOS and under
+UEFI (OVMF). A monitor looks at the text screen from outside, when the node has switched itself off.
 """
 
 from __future__ import annotations
@@ -13,11 +13,29 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import qemu
 from conftest import ROOT, Run, expect_exit, program
 from monitor import Monitor
 
-WORDS = ["a b", 'say "x"', "back\\slash", "ends\\", "$HOME ${x} $(y)", "it's", "--", "ünï", "#x;y|z&", "{a,b}", "*", "-n", "'", '"', "\\", "a=b"]
+import qemu
+
+WORDS = [
+    "a b",
+    'say "x"',
+    "back\\slash",
+    "ends\\",
+    "$HOME ${x} $(y)",
+    "it's",
+    "--",
+    "ünï",
+    "#x;y|z&",
+    "{a,b}",
+    "*",
+    "-n",
+    "'",
+    '"',
+    "\\",
+    "a=b",
+]
 #: GRUB loses these (boot/make-iso refuses them); QEMU's loader does not.
 DELICATE = ["", "tab\there", "new\nline", " "]
 
@@ -32,9 +50,18 @@ def arguments_of(result: qemu.Result) -> list[bytes]:
     return words[at:-1].split(b"\0")
 
 
-def make_iso(iso: Path, *words: str, app: str = "arguments.musl", options: str = "stdout=com2 stderr=com3") -> Path:
+def make_iso(
+    iso: Path, *words: str, app: str = "arguments.musl", options: str = "stdout=com2 stderr=com3"
+) -> Path:
     command = ["boot/make-iso", str(iso), str(qemu.KERNEL), str(program(app)), "--", *words]
-    made = subprocess.run(command, cwd=ROOT, env={**os.environ, "TACET_OPTIONS": options}, capture_output=True, text=True, timeout=120)
+    made = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "TACET_OPTIONS": options},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert made.returncode == 0, made.stderr
     return iso
 
@@ -57,9 +84,9 @@ def test_the_environment_is_handed_over_byte_by_byte(tacet: Run) -> None:
     env = {"A": "1", "EMPTY": "", "QUOTED": 'a "b" \\ c', "EQUALS": "x=y=z"}
     result = expect_exit(tacet("arguments.glibc", env=env))
     _, _, tail = result.stdout.partition(b"=ENV=\0")
-    wanted = [f"{k}={v}".encode() for k, v in env.items()]
-    # Behind these the kernel tells the rank of the process.
-    assert tail.split(b"\0")[: len(wanted)] == wanted, result.explain()
+    expected = [f"{k}={v}".encode() for k, v in env.items()]
+    # After these the kernel gives the rank of the process.
+    assert tail.split(b"\0")[: len(expected)] == expected, result.explain()
 
 
 def test_many_long_arguments_arrive(tacet: Run) -> None:
@@ -96,14 +123,23 @@ def test_the_iso_boots_from_a_disk_too(iso: Path) -> None:
 
 
 @pytest.mark.parametrize("word", ["", "tab\there", "new\nline"])
-def test_an_argument_that_grub_would_change_is_refused_when_the_iso_is_made(word: str, tmp_path: Path) -> None:
-    command = ["boot/make-iso", str(tmp_path / "x.iso"), str(qemu.KERNEL), str(program("arguments.musl")), "--", word]
+def test_an_argument_that_grub_would_change_is_refused_when_the_iso_is_made(
+    word: str, tmp_path: Path
+) -> None:
+    command = [
+        "boot/make-iso",
+        str(tmp_path / "x.iso"),
+        str(qemu.KERNEL),
+        str(program("arguments.musl")),
+        "--",
+        word,
+    ]
     made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert made.returncode == 2 and "GRUB cannot hand over" in made.stderr
     assert not (tmp_path / "x.iso").exists()
 
 
-def test_the_iso_tells_its_program_status(tmp_path: Path) -> None:
+def test_the_iso_reports_its_program_status(tmp_path: Path) -> None:
     image = make_iso(tmp_path / "status.iso", "42", app="status.musl")
     expect_exit(qemu.run_machine(["-cdrom", str(image)]), 42)
 
@@ -124,12 +160,14 @@ def screen_rows(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("way", ["pvh", "iso"])
-def test_under_a_bios_the_screen_shows_what_the_kernel_says(way: str, tacet: Run, iso: Path, tmp_path: Path) -> None:
+def test_under_a_bios_the_screen_shows_what_the_kernel_says(
+    way: str, tacet: Run, iso: Path, tmp_path: Path
+) -> None:
     with Monitor(tmp_path, lambda monitor: screen_of(tmp_path, monitor)) as monitor:
         options = ["-vga", "std", "-no-shutdown", *monitor.options]
         monitor.go()
         if way == "pvh":
-            result = tacet("status.musl", "3", extra=options)
+            result = tacet("status.musl", "3", qemu_options=options)
         else:
             result = qemu.run_machine(["-cdrom", str(iso), *options])
     monitor.check()
@@ -145,11 +183,16 @@ def test_the_screen_scrolls(tacet: Run, tmp_path: Path) -> None:
         monitor.go()
         # Without streams of its own the program prints where the kernel does.
         line = "stdout=vga argv0=busybox -- seq 1 100"
-        result = tacet(qemu.BUSYBOX, extra=["-vga", "std", "-no-shutdown", *monitor.options, "-append", line])
+        result = tacet(
+            qemu.BUSYBOX, qemu_options=["-vga", "std", "-no-shutdown", *monitor.options, "-append", line]
+        )
     monitor.check()
     rows = [row for row in screen_rows(tmp_path) if row]
     # Raw bytes: a new line goes down and to the left.
-    assert rows[:-1] == [str(n) for n in range(78, 101)] and rows[-1] == "tacet: exit status=0", (rows, result.explain())
+    assert rows[:-1] == [str(n) for n in range(78, 101)] and rows[-1] == "tacet: exit status=0", (
+        rows,
+        result.explain(),
+    )
 
 
 # ---- Machines, CPUs, memory ----
@@ -193,16 +236,23 @@ def test_without_a_protection_the_others_still_hold(cpu: str, tacet: Run) -> Non
         expect_exit(tacet("forbidden.musl", deed, cpu=cpu), 128 + 11)
 
 
-def test_a_cpu_without_64_bits_is_told_so(tacet: Run, tmp_path: Path) -> None:
+def test_a_cpu_without_64_bits_is_reported_so(tacet: Run, tmp_path: Path) -> None:
     with Monitor(tmp_path, Monitor.quit) as monitor:
-        result = tacet("status.musl", cpu="qemu32", extra=monitor.options, on_console=monitor.at(b"x86_64 machine"))
-    assert "tacet: this CPU has no 64-bit mode; Tacet needs an x86_64 machine" in result.console, result.explain()
+        result = tacet(
+            "status.musl",
+            cpu="qemu32",
+            qemu_options=monitor.options,
+            on_console=monitor.at(b"x86_64 machine"),
+        )
+    assert "tacet: this CPU has no 64-bit mode; Tacet needs an x86_64 machine" in result.console, (
+        result.explain()
+    )
 
 
 @pytest.mark.parametrize("memory", ["24M", "32M", "64M", "128M", "1G", "3G", "3584M", "4G", "8G"])
 @pytest.mark.parametrize("machine", ["pc", "q35"])
 def test_every_size_of_memory_runs_a_program(machine: str, memory: str, tacet: Run) -> None:
-    result = expect_exit(tacet("status.musl", "5", memory=memory, extra=["-machine", machine]), 5)
+    result = expect_exit(tacet("status.musl", "5", memory=memory, qemu_options=["-machine", machine]), 5)
     offered = re.search(r"memory: (\d+) MiB for", result.console)
     size = int(memory[:-1]) * (1024 if memory.endswith("G") else 1)
     assert offered and size - 20 <= int(offered[1]) <= size, result.explain()
@@ -211,8 +261,11 @@ def test_every_size_of_memory_runs_a_program(machine: str, memory: str, tacet: R
 @pytest.mark.xdist_group("large")
 @pytest.mark.parametrize("machine", ["pc", "q35"])
 def test_memory_above_the_hole_and_below_it_is_one_mapping(machine: str, tacet: Run) -> None:
-    # More than either part has: 3 + 1.5 GiB on pc, 2 + 2.5 GiB on q35. (8 GiB are booted above; filling them all takes long.)
-    result = expect_exit(tacet("big.musl", "4096", memory="4608M", extra=["-machine", machine], time_limit=180))
+    # More than either part has: 3 + 1.5 GiB on pc, 2 + 2.5 GiB on q35. (8 GiB are booted above; filling them
+    # all takes long.)
+    result = expect_exit(
+        tacet("big.musl", "4096", memory="4608M", qemu_options=["-machine", machine], time_limit=180)
+    )
     assert b"broken: 0" in result.stdout, result.explain()
 
 
@@ -228,7 +281,8 @@ def test_several_modules_are_one_file_tree(tmp_path: Path) -> None:
     (work / "boot" / "busybox").write_bytes(qemu.BUSYBOX.read_bytes())
     (work / "boot" / "text").write_bytes(b"the second module\n")
     (work / "boot" / "grub" / "grub.cfg").write_text(
-        "set timeout=0\nmenuentry x {\nmultiboot2 /boot/tacet.elf stdout=com2 stderr=com3 argv0=busybox -- cat /etc/text\n"
+        "set timeout=0\nmenuentry x {\nmultiboot2 /boot/tacet.elf stdout=com2 stderr=com3 argv0=busybox -- "
+        "cat /etc/text\n"
         "module2 /boot/busybox\nmodule2 /boot/text /etc/text\nboot\n}\n"
     )
     image = tmp_path / "two.iso"
@@ -240,7 +294,11 @@ def test_several_modules_are_one_file_tree(tmp_path: Path) -> None:
 # ---- Clocks ----
 
 #: One instruction a nanosecond makes the TSC count at exactly 1 GHz, whichever clock it is measured against.
-REFERENCES = {"HPET": [], "ACPI PM timer": ["-machine", "pc,hpet=off"], "PIT": ["-machine", "pc,hpet=off,acpi=off"]}
+REFERENCES = {
+    "HPET": [],
+    "ACPI PM timer": ["-machine", "pc,hpet=off"],
+    "PIT": ["-machine", "pc,hpet=off,acpi=off"],
+}
 
 
 @pytest.mark.parametrize("reference", REFERENCES)
@@ -250,11 +308,13 @@ def test_each_reference_clock_gives_the_true_rate(reference: str, tacet: Run, tm
         result = tacet(
             "clocks.musl",
             icount=0,
-            extra=[*REFERENCES[reference], *monitor.options],
+            qemu_options=[*REFERENCES[reference], *monitor.options],
             on_console=monitor.at(b"exit status=0\r\n") if reference == "PIT" else None,
         )
     expect_exit(result)
-    measured = re.search(r"clock: TSC at (\d+\.\d+) MHz by (.*?)(?: \(|$)", result.console.replace("\r", ""), re.MULTILINE)
+    measured = re.search(
+        r"clock: TSC at (\d+\.\d+) MHz by (.*?)(?: \(|$)", result.console.replace("\r", ""), re.MULTILINE
+    )
     assert measured and measured[2] == reference, result.explain()
     assert float(measured[1]) == pytest.approx(1000.0, rel=1e-3), result.explain()
     hz = re.search(rb"clock_hz: (\d+)", result.stdout)

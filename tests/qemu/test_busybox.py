@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Debian's busybox-static, the very file that is installed here, does on a node what it does on this machine."""
+"""Debian's busybox-static, the very file that is installed here, does on a node what it does on this
+machine."""
 
 from __future__ import annotations
 
@@ -55,17 +56,19 @@ def here(busybox: Path, *words: str, cwd: Path, **keywords: object) -> bytes:
         ("true",),
         ("factor", "1000000007"),
         ("dc", "-e", "2 64 ^ p"),
-        ("awk", "BEGIN { for (i = 0; i < 10; i++) printf \"%d %.3f\\n\", i, i / 7 }"),
+        ("awk", 'BEGIN { for (i = 0; i < 10; i++) printf "%d %.3f\\n", i, i / 7 }'),
     ],
     ids=lambda words: words[0],
 )
-def test_a_command_prints_what_it_prints_here(words: tuple[str, ...], tacet: Run, busybox: Path, tmp_path: Path) -> None:
+def test_a_command_prints_what_it_prints_here(
+    words: tuple[str, ...], tacet: Run, busybox: Path, tmp_path: Path
+) -> None:
     result = expect_exit(tacet(busybox, *words))
     assert result.stdout == here(busybox, *words, cwd=tmp_path, env={}), result.explain()
     assert result.stderr == b"", result.explain()
 
 
-def test_uname_tells_linux_programs_what_they_ask_for(tacet: Run, busybox: Path) -> None:
+def test_uname_reports_linux_programs_what_they_ask_for(tacet: Run, busybox: Path) -> None:
     result = expect_exit(tacet(busybox, "uname", "-a"))
     words = result.stdout.decode().split()
     assert words[0] == "Linux" and "x86_64" in words and "Tacet" in words, result.explain()
@@ -74,7 +77,9 @@ def test_uname_tells_linux_programs_what_they_ask_for(tacet: Run, busybox: Path)
 
 def test_sha256sum_of_the_program_itself_is_that_of_the_file(tacet: Run, busybox: Path) -> None:
     result = expect_exit(tacet(busybox, "sha256sum", "/init"))
-    assert result.stdout.decode() == f"{hashlib.sha256(busybox.read_bytes()).hexdigest()}  /init\n", result.explain()
+    assert result.stdout.decode() == f"{hashlib.sha256(busybox.read_bytes()).hexdigest()}  /init\n", (
+        result.explain()
+    )
 
 
 @pytest.mark.parametrize(
@@ -102,11 +107,16 @@ def test_sha256sum_of_the_program_itself_is_that_of_the_file(tacet: Run, busybox
     ],
     ids=lambda words: "_".join(words[:2]).strip("-"),
 )
-def test_a_command_on_files_prints_what_it_prints_here(words: tuple[str, ...], tacet: Run, busybox: Path, folder: Path) -> None:
+def test_a_command_on_files_prints_what_it_prints_here(
+    words: tuple[str, ...], tacet: Run, busybox: Path, folder: Path
+) -> None:
     result = expect_exit(tacet(busybox, *words, files=folder))
     # This side sees an absolute link only where its target is: below the folder as root.
     expected = subprocess.run(
-        ["unshare", "-r", "chroot", ".", "/busybox", *words], cwd=rooted(folder, busybox), capture_output=True, timeout=60
+        ["unshare", "-r", "chroot", ".", "/busybox", *words],
+        cwd=rooted(folder, busybox),
+        capture_output=True,
+        timeout=60,
     ).stdout
     order = sorted if words[0] in ("find", "grep") else list
     assert order(result.stdout.splitlines()) == order(expected.splitlines()), result.explain()
@@ -123,7 +133,7 @@ def rooted(folder: Path, busybox: Path) -> Path:
     return copy
 
 
-def test_a_missing_file_is_told_with_linux_s_words(tacet: Run, busybox: Path) -> None:
+def test_a_missing_file_is_reported_with_linux_s_words(tacet: Run, busybox: Path) -> None:
     result = expect_exit(tacet(busybox, "cat", "/none"), 1)
     assert result.stderr == b"cat: can't open '/none': No such file or directory\n", result.explain()
 
@@ -143,5 +153,7 @@ def test_standard_input_is_read_to_its_end(tacet: Run, busybox: Path, folder: Pa
 def test_a_refused_call_is_named_once_in_the_log(tacet: Run, busybox: Path) -> None:
     result = tacet(busybox, "sh", "-c", "/init true; /init true; echo after")
     assert result.outcome == "exit", result.explain()
-    refusals = [line for line in result.console.splitlines() if "fork refused" in line or "clone refused" in line]
+    refusals = [
+        line for line in result.console.splitlines() if "fork refused" in line or "clone refused" in line
+    ]
     assert len(refusals) == 1, result.explain()

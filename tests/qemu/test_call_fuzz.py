@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""System calls at random do no harm: not to the kernel, not to another rank, and nothing of the kernel's comes out.
+"""System calls at random do no harm: not to the kernel, not to another rank, and nothing of the kernel's
+comes out.
 
-One rank makes the calls (tests/programs/call_fuzz.c), the other watches its own memory and all counters. Longer, by hand: make fuzz-calls MINUTES=60.
+One rank makes the calls (tests/programs/call_fuzz.c), the other watches its own memory and all counters.
+Longer, by hand: make fuzz-calls MINUTES=60.
 """
 
 from __future__ import annotations
@@ -11,12 +13,13 @@ import sys
 
 import pending
 import pytest
-import qemu
 from conftest import ROOT, Run
+
+import qemu
 
 sys.path.insert(0, str(ROOT / "tests" / "fuzz"))
 
-import calls  # noqa: E402
+import calls
 
 #: Name, seed, threads of the fuzzing rank, kernel options on top, CPU.
 MODES = {
@@ -28,12 +31,18 @@ MODES = {
 
 
 @pytest.mark.parametrize(("name", "mode"), pending.params("fuzz", MODES, MODES.values()))
-def test_random_calls_harm_neither_the_kernel_nor_another_rank(name: str, mode: tuple[int, int, str, str], tacet: Run) -> None:
+def test_random_calls_harm_neither_the_kernel_nor_another_rank(
+    name: str, mode: tuple[int, int, str, str], tacet: Run
+) -> None:
     seed, threads, options, cpu = mode
     result = calls.run(seed, threads=threads, seconds=10, options=options, cpu=cpu)
-    assert not calls.harm(result), f"{calls.harm(result)}\n{calls.last_call(result, seed, threads)}\n{result.explain()}"
-    told = re.search(rb"calls: (\d+), of them (\d+) succeeded", result.stdout)
-    assert told and int(told[1]) > 1000 and int(told[2]) > int(told[1]) // 20, result.explain()
+    assert not calls.harm(result), (
+        f"{calls.harm(result)}\n{calls.last_call(result, seed, threads)}\n{result.explain()}"
+    )
+    reported = re.search(rb"calls: (\d+), of them (\d+) succeeded", result.stdout)
+    assert reported and int(reported[1]) > 1000 and int(reported[2]) > int(reported[1]) // 20, (
+        result.explain()
+    )
 
 
 def test_a_seed_says_what_is_called(tacet: Run) -> None:
@@ -47,4 +56,13 @@ def test_harm_is_seen(status: int) -> None:
     assert calls.harm(qemu.Result(status, "exit", "", "", b"", b""))
     assert calls.harm(qemu.Result(None, "timeout", "", "", b"", b""))
     assert calls.harm(qemu.Result(0, "exit", "", "", b"calls: 9, of them 1 succeeded\n", b""))
-    assert not calls.harm(qemu.Result(0, "exit", "", "", b"calls: 9, of them 1 succeeded\nwitness: 2 rounds in 3 s, nothing changed\n", b""))
+    assert not calls.harm(
+        qemu.Result(
+            0,
+            "exit",
+            "",
+            "",
+            b"calls: 9, of them 1 succeeded\nwitness: 2 rounds in 3 s, nothing changed\n",
+            b"",
+        )
+    )

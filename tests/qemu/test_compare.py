@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from conftest import ROOT
+
 from tests.making import made
 
 pytestmark = pytest.mark.xdist_group("compare")
@@ -38,7 +39,7 @@ def comparison(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
     """One comparison, for all tests here."""
     made("build/linux/version")
     folder = tmp_path_factory.mktemp("compare")
-    command = ["/usr/bin/python3", "-m", "lab.compare", "--out", str(folder), "--samples", "500"]
+    command = ["tools/lab", "compare", "--out", str(folder), "--samples", "500"]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1500)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return Comparison(folder, ran.stdout, json.loads((folder / "ftq.json").read_text()))
@@ -50,7 +51,7 @@ def test_each_system_has_its_figures(system: str, comparison: Comparison) -> Non
     for name, kind in FIGURES.items():
         assert isinstance(figures[name], kind), (name, figures)
     assert figures["quantum_ns"] == 1_000_000 and 0 < figures["operation_instructions"] <= 300
-    assert "lab.compare" in comparison.figures["command"]
+    assert "tools/lab compare" in comparison.figures["command"]
 
 
 def test_tacet_is_silent(comparison: Comparison) -> None:
@@ -74,7 +75,11 @@ def test_a_tuned_linux_has_figures_or_a_reason_why_not(comparison: Comparison) -
 
 
 def test_both_noises_stand_side_by_side(comparison: Comparison) -> None:
-    header = next(line for line in comparison.printed.splitlines() if "Tacet" in line and "Linux" in line and "…" not in line)
+    header = next(
+        line
+        for line in comparison.printed.splitlines()
+        if "Tacet" in line and "Linux" in line and "…" not in line
+    )
     assert header.index("Tacet") < header.index("Linux")
     assert re.search(r"disturbed quanta\s+0 of 500\s+\d+ of 500", comparison.printed), comparison.printed
     assert (comparison.folder / "ftq.png").read_bytes().startswith(b"\x89PNG")

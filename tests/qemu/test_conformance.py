@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Each system call answers as Linux's does, in what it does and in every errno.
 
-One program, tests/conformance/*.c, runs on Debian's kernel and on Tacet, both in QEMU; each line that it prints must be the same. Where Tacet differs by
-choice, tests/conformance/differences says so; what it does not do yet stands in tests/conformance/pending. By hand: tests/conformance/compare.py.
+One program, tests/conformance/*.c, runs on Debian's kernel and on Tacet, both in QEMU; each line that it
+prints must be the same. Where Tacet differs by choice, tests/conformance/differences says so; what it does
+not do yet stands in tests/conformance/pending. By hand: tests/conformance/compare.py.
 """
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from dataclasses import dataclass
 
 import pending
 import pytest
-import qemu
 from conftest import ROOT
+
+import qemu
 from tests.making import made
 
 sys.path.insert(0, str(ROOT / "tests" / "conformance"))
 
-import compare  # noqa: E402
+import compare
 
 pytestmark = pytest.mark.xdist_group("conformance")
 
@@ -35,10 +36,13 @@ class Said:
 
 @pytest.fixture(scope="module", params=compare.KINDS)
 def said(request: pytest.FixtureRequest) -> Said:
-    """All tests on both systems; on Tacet those that are pending run apart, one by one, because they may end or block the run."""
+    """All tests on both systems; on Tacet those that are pending run apart, one by one, because they may end
+    or block the run."""
     made("build/linux/version")
     linux, result = compare.run_linux(request.param)
-    assert linux.pop("conform", None) and result.status == 0, f"the reference is not whole: {result.explain()}"
+    assert linux.pop("conform", None) and result.status == 0, (
+        f"the reference is not whole: {result.explain()}"
+    )
     missing = pending.reasons_of("conformance")
     tacet, runs = compare.run_tacet(request.param, [name for name in compare.names() if name not in missing])
     for name in missing:
@@ -51,7 +55,9 @@ def test_a_system_call_answers_as_on_linux(name: str, said: Said) -> None:
     assert said.linux.get(name), "the test prints nothing on Linux"
     listed = compare.read_differences((compare.HERE / "differences").read_text())
     wrong = compare.compare(said.linux[name], said.tacet.get(name, []), listed)
-    assert not wrong, f"- is Linux, + is Tacet\n{wrong}\n" + ("" if said.tacet.get(name) else said.runs[-1].explain())
+    assert not wrong, f"- is Linux, + is Tacet\n{wrong}\n" + (
+        "" if said.tacet.get(name) else said.runs[-1].explain()
+    )
 
 
 def test_all_that_can_run_runs_in_one_go_and_in_seconds(said: Said) -> None:
@@ -61,25 +67,41 @@ def test_all_that_can_run_runs_in_one_go_and_in_seconds(said: Said) -> None:
 
 def test_each_listed_difference_belongs_to_a_test_and_has_both_sides() -> None:
     for difference in compare.read_differences((compare.HERE / "differences").read_text()):
-        assert {line.split(":", 1)[0] for line in (*difference.linux, *difference.tacet)} <= set(compare.names()), difference
+        assert {line.split(":", 1)[0] for line in (*difference.linux, *difference.tacet)} <= set(
+            compare.names()
+        ), difference
         assert difference.linux and difference.tacet, difference
 
 
 @pytest.mark.parametrize(
-    ("linux", "tacet", "told"),
+    ("linux", "tacet", "expected"),
     [
         (["a: x: 0"], ["a: x: 0"], ""),
         (["a: x: 0"], ["a: x: 1"], "- a: x: 0\n+ a: x: 1"),
         (["a: x: 0"], [], "- a: x: 0"),
         (["a: x: 0", "a: y: 0"], ["a: y: 0", "a: x: 0"], "(the same lines in another order)"),
         (["a: z: 0"], ["a: z: EROFS"], ""),
-        (["a: z: 0", "a: x: 0"], ["a: z: 0", "a: x: 0"], "(listed, but not so)  - a: z: 0\n(listed, but not so)  + a: z: EROFS"),
-        (["a: x: 0", "a: x: 1"], ["a: x: 0", "a: x: 1"], "(told twice)  a: x: 0\n(told twice)  a: x: 1"),
+        (
+            ["a: z: 0", "a: x: 0"],
+            ["a: z: 0", "a: x: 0"],
+            "(listed, but not so)  - a: z: 0\n(listed, but not so)  + a: z: EROFS",
+        ),
+        (
+            ["a: x: 0", "a: x: 1"],
+            ["a: x: 0", "a: x: 1"],
+            "(printed twice)  a: x: 0\n(printed twice)  a: x: 1",
+        ),
     ],
 )
-def test_a_difference_that_is_not_listed_is_seen_and_one_that_is_not_there_too(linux: list[str], tacet: list[str], told: str) -> None:
-    listed = compare.read_differences("# why\n- a: z: 0\n+ a: z: EROFS\n") if any("z:" in line for line in linux) else []
-    assert compare.compare(linux, tacet, listed) == told
+def test_a_difference_that_is_not_listed_is_seen_and_one_that_is_not_there_too(
+    linux: list[str], tacet: list[str], expected: str
+) -> None:
+    listed = (
+        compare.read_differences("# why\n- a: z: 0\n+ a: z: EROFS\n")
+        if any("z:" in line for line in linux)
+        else []
+    )
+    assert compare.compare(linux, tacet, listed) == expected
 
 
 def test_a_difference_needs_a_reason() -> None:
@@ -89,7 +111,7 @@ def test_a_difference_needs_a_reason() -> None:
         compare.read_differences("# why\n- a: z: 0\nsomething else\n")
 
 
-def test_what_is_pending_needs_a_reason_and_is_told_once() -> None:
+def test_what_is_pending_needs_a_reason_and_is_reported_once() -> None:
     assert pending.read("# a remark\n\nconformance/a: why\n") == {"conformance/a": "why"}
     for wrong in ["conformance/a", "conformance/a:", "a: why", "x/a: why\nx/a: why"]:
         with pytest.raises(ValueError):

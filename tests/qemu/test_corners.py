@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import pytest
-import qemu
 from conftest import Run, expect_exit, program
+
+import qemu
 
 
 @pytest.mark.parametrize("cpus", [1, 2])
@@ -26,7 +27,13 @@ def test_waits_end_by_their_time_and_on_their_boundary(tacet: Run) -> None:
 
 def test_the_last_line_stands_alone_whatever_the_program_left(tacet: Run) -> None:
     # On the shared console: no stream of the program's own.
-    result = qemu.run_tacet(program("corners.musl"), ["open-line"], memory="128M", options="console=com1 stdout=com1 stderr=com1", time_limit=60)
+    result = qemu.run_tacet(
+        program("corners.musl"),
+        ["open-line"],
+        memory="128M",
+        options="console=com1 stdout=com1 stderr=com1",
+        time_limit=60,
+    )
     assert (result.outcome, result.status) == ("exit", 0), result.explain()
 
 

@@ -7,8 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
-import qemu
 from conftest import APPS, Run, expect_exit
+
+import qemu
 
 FTQ = APPS / "ftq"
 
@@ -25,11 +26,13 @@ def test_every_entry_is_counted_once_and_looking_is_none(cpu: str, tacet: Run) -
 
 def test_ftq_is_never_disturbed(tacet: Run) -> None:
     result = expect_exit(tacet(FTQ, "-n", "1000", "-s", icount=0, time_limit=120))
-    told = report(result)
-    assert told["disturbed_quanta"] == "0" and told["lost_quanta"] == "0", result.explain()
-    assert told["kernel_entries"] == "0" and told["detours"] == "0", result.explain()
-    assert float(told["noise_ratio"]) == 0.0, result.explain()
-    assert len([line for line in result.stdout.splitlines() if not line.startswith(b"#")]) == 1000, result.explain()
+    reported = report(result)
+    assert reported["disturbed_quanta"] == "0" and reported["lost_quanta"] == "0", result.explain()
+    assert reported["kernel_entries"] == "0" and reported["detours"] == "0", result.explain()
+    assert float(reported["noise_ratio"]) == 0.0, result.explain()
+    assert len([line for line in result.stdout.splitlines() if not line.startswith(b"#")]) == 1000, (
+        result.explain()
+    )
 
 
 def test_two_runs_of_ftq_print_the_same_bytes(tacet: Run) -> None:
@@ -48,10 +51,12 @@ def test_ftq_on_a_free_running_clock_takes_no_kernel_entry_either(tacet: Run) ->
 def test_a_silent_hour_stays_silent(tacet: Run) -> None:
     # A coarse clock makes an hour of guest time a few seconds of this one.
     result = expect_exit(tacet(FTQ, "-n", "360", "-q", "10s", "-s", icount=10, time_limit=180))
-    told = report(result)
-    assert told["kernel_entries"] == "0" and told["disturbed_quanta"] == "0", result.explain()
+    reported = report(result)
+    assert reported["kernel_entries"] == "0" and reported["disturbed_quanta"] == "0", result.explain()
 
 
 def test_the_file_of_counters_reads_like_a_table(tacet: Run, busybox: Path) -> None:
     result = expect_exit(tacet(busybox, "cat", "/proc/tacet/counters"))
-    assert re.fullmatch(rb"cpu0 system_calls \d+\n(cpu0 (exception|interrupt) \d+ \d+[^\n]*\n)*", result.stdout), result.explain()
+    assert re.fullmatch(
+        rb"cpu0 system_calls \d+\n(cpu0 (exception|interrupt) \d+ \d+[^\n]*\n)*", result.stdout
+    ), result.explain()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whatever a program does that it may not, ends the program and nothing else, with a report to read and 128 plus Linux's signal."""
+"""Whatever a program does that it may not, ends the program and nothing else, with a report to read and 128
+plus Linux's signal."""
 
 from __future__ import annotations
 
@@ -9,11 +10,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import qemu
 from conftest import Run, expect_exit, program
 from monitor import Monitor
 
-#: QEMU's CPU without hardware help differs from a real one here; what else than the right signal may come, 77 being "nothing".
+import qemu
+
+#: QEMU's CPU without hardware help differs from a real one here; what else than the right signal may come, 77
+#: being "nothing".
 EMULATED = {
     "debug_instruction": {128 + signal.SIGILL},
     "simd_error": {77},
@@ -24,7 +27,10 @@ EMULATED = {
 def deeds() -> list[tuple[str, int]]:
     """The names that the program knows, from its source: the tests are listed before anything is built."""
     source = (Path(__file__).resolve().parents[1] / "programs" / "forbidden.c").read_text()
-    return [(name, int(getattr(signal, number, 0))) for name, number in re.findall(r"ROW\((\w+), (SIG\w+|0)\)", source)]
+    return [
+        (name, int(getattr(signal, number, 0)))
+        for name, number in re.findall(r"ROW\((\w+), (SIG\w+|0)\)", source)
+    ]
 
 
 def expect_report(result: qemu.Result, status: int) -> None:
@@ -36,7 +42,9 @@ def expect_report(result: qemu.Result, status: int) -> None:
     place = re.search(r"^tacet:   at instruction ((?:0x)?[0-9a-f]+)", console, re.MULTILINE)
     assert place, result.explain()
     registers = dict(re.findall(r"\b(r[a-z0-9]+) +([0-9a-f]{6,16})\b", console))
-    assert {"rip", "rsp", "rflags", "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "r8", "r15"} <= set(registers), result.explain()
+    assert {"rip", "rsp", "rflags", "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "r8", "r15"} <= set(
+        registers
+    ), result.explain()
     assert int(registers["rip"], 16) == int(place[1], 16), result.explain()
     # What the program announced before.
     announced = dict(re.findall(r"^(instruction|address) ([0-9a-f]+)$", result.stdout.decode(), re.MULTILINE))
@@ -47,7 +55,9 @@ def expect_report(result: qemu.Result, status: int) -> None:
         assert reached and int(reached[1], 16) == int(announced["address"], 16), result.explain()
 
 
-@pytest.mark.parametrize(("deed", "number"), deeds(), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    ("deed", "number"), deeds(), ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_a_forbidden_deed_ends_the_program_with_a_report(deed: str, number: int, tacet: Run) -> None:
     kind = "glibc" if deed == "write_relro" else "musl"
     result = tacet(f"forbidden.{kind}", deed)
@@ -63,8 +73,10 @@ def test_a_forbidden_deed_ends_the_program_with_a_report(deed: str, number: int,
 
 def test_the_list_of_deeds_is_the_program_s_own(tacet: Run) -> None:
     result = expect_exit(tacet("forbidden.glibc", "list"))
-    told = {(name, int(number)) for name, number in (line.split() for line in result.stdout.decode().splitlines())}
-    assert told == set(deeds())
+    reported = {
+        (name, int(number)) for name, number in (line.split() for line in result.stdout.decode().splitlines())
+    }
+    assert reported == set(deeds())
 
 
 def test_the_report_says_what_an_address_is(tacet: Run) -> None:
@@ -82,35 +94,50 @@ def test_the_report_says_what_an_address_is(tacet: Run) -> None:
 
 @pytest.mark.parametrize("kind", ["musl", "musl-pie", "glibc", "glibc-pie"])
 def test_the_report_names_the_function(kind: str, tacet: Run) -> None:
-    # Recursion in a program at a fixed place and in one that is not; the address as linked is what addr2line and nm tell.
+    # Recursion in a program at a fixed place and in one that is not; the address as linked is what addr2line
+    # and nm say.
     result = tacet(f"runtime.{kind}", "fault")
     expect_exit(result, 128 + signal.SIGSEGV)
-    told = re.search(r"  in fault_here\+(0x[0-9a-f]+) \((0x[0-9a-f]+) as linked\)", result.console)
-    assert told, result.explain()
-    symbols = subprocess.run(["nm", program(f"runtime.{kind}")], capture_output=True, text=True, check=True).stdout
+    reported = re.search(r"  in fault_here\+(0x[0-9a-f]+) \((0x[0-9a-f]+) as linked\)", result.console)
+    assert reported, result.explain()
+    symbols = subprocess.run(
+        ["nm", program(f"runtime.{kind}")], capture_output=True, text=True, check=True
+    ).stdout
     begins = re.search(r"^([0-9a-f]+) . fault_here$", symbols, re.MULTILINE)
-    assert begins and int(begins[1], 16) + int(told[1], 16) == int(told[2], 16), result.explain()
+    assert begins and int(begins[1], 16) + int(reported[1], 16) == int(reported[2], 16), result.explain()
 
 
-def test_a_stripped_program_s_place_is_told_without_a_name(tacet: Run, tmp_path: Path) -> None:
+def test_a_stripped_program_s_place_is_reported_without_a_name(tacet: Run, tmp_path: Path) -> None:
     stripped = tmp_path / "stripped"
     subprocess.run(["strip", "-o", stripped, program("runtime.glibc-pie")], check=True)
     result = expect_exit(tacet(stripped, "fault"), 128 + signal.SIGSEGV)
-    assert re.search(r"  in the program, at 0x[0-9a-f]+ as linked; its file names no function there", result.console), result.explain()
+    assert re.search(
+        r"  in the program, at 0x[0-9a-f]+ as linked; its file names no function there", result.console
+    ), result.explain()
 
 
 def test_a_larger_stack_is_used_to_its_end(tacet: Run) -> None:
-    # The recursion ends at the guard in any case; the report tells the size that was asked for.
+    # The recursion ends at the guard in any case; the report names the requested size.
     result = expect_exit(tacet("forbidden.musl", "overflow_stack", options="stack=32M"), 128 + 11)
     assert "its 32768 KiB end at" in result.console, result.explain()
 
 
 def test_the_same_deeds_have_the_same_consequence_on_linux() -> None:
-    # The expectation is Linux's: tried on the build machine, whose CPU is a real one. Where it is not x86_64, there is nothing to try.
+    # The expectation is Linux's: tried on the build machine, whose CPU is a real one. Where it is not x86_64,
+    # there is nothing to try.
     wrong = {}
     for deed, number in deeds():
-        # I/O ports and SYSENTER-like deeds are the same; the node's page and INT 0x80 are not there on, or known to, Linux.
-        if deed in ("write_node_page", "write_counters", "run_node_page", "interrupt_80", "write_relro", "flags_into_call", "run_heap"):
+        # I/O ports and SYSENTER-like deeds are the same; the node's page and INT 0x80 are not there on, or
+        # known to, Linux.
+        if deed in (
+            "write_node_page",
+            "write_counters",
+            "run_node_page",
+            "interrupt_80",
+            "write_relro",
+            "flags_into_call",
+            "run_heap",
+        ):
             continue
         ended = subprocess.run([program("forbidden.musl"), deed], capture_output=True, timeout=60).returncode
         if ended != -number:
@@ -123,34 +150,45 @@ def test_the_same_deeds_have_the_same_consequence_on_linux() -> None:
 
 def test_a_non_maskable_interrupt_is_reported_and_the_program_goes_on(tacet: Run, tmp_path: Path) -> None:
     with Monitor(tmp_path, lambda monitor: monitor.human("nmi")) as monitor:
-        result = tacet("wait.musl", extra=monitor.options, on_stdout=monitor.at(b"ready"))
+        result = tacet("wait.musl", qemu_options=monitor.options, on_stdout=monitor.at(b"ready"))
     monitor.check()
     expect_exit(result)
-    assert re.search(r"tacet: non-maskable interrupt of unknown origin, at [0-9a-f]{16}", result.console), result.explain()
+    assert re.search(r"tacet: non-maskable interrupt of unknown origin, at [0-9a-f]{16}", result.console), (
+        result.explain()
+    )
     assert b"non-maskable interrupts: 1\n" in result.stdout, result.explain()
 
 
 def test_non_maskable_interrupts_do_no_harm_wherever_they_come(tacet: Run, tmp_path: Path) -> None:
-    # The program is inside the kernel nearly all the time, printing: entries, exits, the console itself are hit.
+    # The program is inside the kernel nearly all the time, printing: entries, exits, the console itself are
+    # hit.
     def script(monitor: Monitor) -> None:
         for _ in range(200):
             monitor.human("nmi")
 
     with Monitor(tmp_path, script) as monitor:
-        result = tacet("streams.musl", "mebibyte", extra=monitor.options, on_stdout=monitor.at(b""))
+        result = tacet("streams.musl", "mebibyte", qemu_options=monitor.options, on_stdout=monitor.at(b""))
     expect_exit(result)
     assert len(result.stdout) == 1 << 20, result.explain()
     # One that comes while one is waiting is the same one; and the program may end before the last.
     assert result.console.count("non-maskable interrupt") > 20, result.explain()
 
 
-@pytest.mark.parametrize("words", [("wait.musl",), ("streams.musl", "mebibyte")], ids=["while_computing", "while_printing"])
-def test_a_machine_check_stops_the_node_with_the_bank_and_its_status(words: tuple[str, ...], tacet: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "words", [("wait.musl",), ("streams.musl", "mebibyte")], ids=["while_computing", "while_printing"]
+)
+def test_a_machine_check_stops_the_node_with_the_bank_and_its_status(
+    words: tuple[str, ...], tacet: Run, tmp_path: Path
+) -> None:
     # Bank 4: uncorrected, enabled, address valid; global status: in progress.
-    with Monitor(tmp_path, lambda monitor: monitor.human("mce 0 4 0xb400000000000135 0x5 0x12345000 0")) as monitor:
-        result = tacet(*words, extra=monitor.options, on_stdout=monitor.at(b""))
+    with Monitor(
+        tmp_path, lambda monitor: monitor.human("mce 0 4 0xb400000000000135 0x5 0x12345000 0")
+    ) as monitor:
+        result = tacet(*words, qemu_options=monitor.options, on_stdout=monitor.at(b""))
     monitor.check()
     assert (result.outcome, result.status) == ("stop", 71), result.explain()
     assert "machine check" in result.reason, result.explain()
-    assert re.search(r"bank 4 status b400000000000135 address 0000000012345000", result.console), result.explain()
+    assert re.search(r"bank 4 status b400000000000135 address 0000000012345000", result.console), (
+        result.explain()
+    )
     assert re.search(r"rip [0-9a-f]{16}", result.console), result.explain()

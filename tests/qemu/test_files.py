@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files that can be written, pipes and waiting: as on Linux, where the same programs hold, and common to all ranks."""
+"""Files that can be written, pipes and waiting: as on Linux, where the same programs hold, and common to all
+ranks."""
 
 from __future__ import annotations
 
@@ -45,8 +46,16 @@ def test_input_may_have_any_byte(tacet: Run, tmp_path: Path) -> None:
 def test_counted_input_wants_a_port_of_its_own(tacet: Run) -> None:
     result = tacet("status.musl", options="stdin_bytes=5 console=com1,com2")
     assert result.outcome == "exit", result.explain()
-    for options, reason in (("stdin_bytes=x", "stdin_bytes"), ("stdin_bytes=", "stdin_bytes"), ("stdin_bytes=-1", "stdin_bytes")):
+    for options, reason in (
+        ("stdin_bytes=x", "stdin_bytes"),
+        ("stdin_bytes=", "stdin_bytes"),
+        ("stdin_bytes=-1", "stdin_bytes"),
+    ):
         result = tacet("status.musl", options=options)
-        assert (result.outcome, result.status) == ("stop", BAD_INPUT) and reason in result.reason, result.explain()
-    result = tacet("status.musl", extra=["-append", "stdin_bytes=5"])
-    assert (result.outcome, result.status) == ("stop", BAD_INPUT) and "stdout=" in result.reason, result.explain()
+        assert (result.outcome, result.status) == ("stop", BAD_INPUT) and reason in result.reason, (
+            result.explain()
+        )
+    result = tacet("status.musl", qemu_options=["-append", "stdin_bytes=5"])
+    assert (result.outcome, result.status) == ("stop", BAD_INPUT) and "stdout=" in result.reason, (
+        result.explain()
+    )

@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every system call survives every argument: no crash, no result out of range, no stray write, no address of the kernel told."""
+"""Every system call survives every argument: no crash, no result out of range, no stray write, no address of
+the kernel reported."""
 
 from __future__ import annotations
 
 import re
 
 import pytest
-import qemu
 from conftest import Run, expect_exit
+
+import qemu
 
 
 def expect_survived(result: qemu.Result, calls: int) -> None:
     expect_exit(result)
-    told = re.search(rb"calls: (\d+), of them (\d+) succeeded; left out: (\d+)\n$", result.stdout)
-    assert told, result.explain()
-    assert int(told[1]) > calls and int(told[2]) > calls // 20, result.explain()
-    assert int(told[3]) < int(told[1]) // 4, result.explain()
+    reported = re.search(rb"calls: (\d+), of them (\d+) succeeded; left out: (\d+)\n$", result.stdout)
+    assert reported, result.explain()
+    assert int(reported[1]) > calls and int(reported[2]) > calls // 20, result.explain()
+    assert int(reported[3]) < int(reported[1]) // 4, result.explain()
     assert not re.search(r"ended by|the kernel itself", result.console), result.explain()
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The address space at its edges: odd arguments, no memory left, a program that takes away what it stands on."""
+"""The address space at its edges: odd arguments, no memory left, a program that takes away what it stands
+on."""
 
 from __future__ import annotations
 
@@ -42,7 +43,9 @@ def test_a_program_that_touches_all_its_memory_takes_no_page_fault(tacet: Run) -
 @pytest.mark.parametrize(("cpus", "ranks"), [(2, 1), (4, 1), (4, 2)])
 def test_several_cpus_change_an_address_space_at_the_same_time(cpus: int, ranks: int, tacet: Run) -> None:
     threads = cpus // ranks
-    result = expect_exit(tacet("churn.musl", str(threads), "120", cpus=cpus, options=f"ranks={ranks}", time_limit=180))
+    result = expect_exit(
+        tacet("churn.musl", str(threads), "120", cpus=cpus, options=f"ranks={ranks}", time_limit=180)
+    )
     assert result.stdout.count(b", broken: 0\n") == ranks, result.explain()
     assert result.stderr == b"", result.explain()
 
@@ -55,7 +58,9 @@ def test_several_cpus_change_an_address_space_at_the_same_time(cpus: int, ranks:
         ("protect-text", "jump to"),
     ],
 )
-def test_a_rank_that_takes_away_what_it_stands_on_is_told_and_others_go_on(case: str, cause: str, tacet: Run) -> None:
+def test_a_rank_that_takes_away_what_it_stands_on_is_reported_and_others_go_on(
+    case: str, cause: str, tacet: Run
+) -> None:
     result = expect_exit(tacet("spaces.musl", case, cpus=2), 128 + 11)
     assert re.search(rf"rank 0 .* ended by SIGSEGV: .*({cause})", result.console), result.explain()
     assert result.stdout.count(b", broken: 0\n") == 1, result.explain()
@@ -69,4 +74,7 @@ def test_ranks_that_map_a_file_see_each_other_s_writes(ranks: int, tacet: Run) -
 
 def test_the_page_behind_a_mapped_file_s_end_is_a_bus_error(tacet: Run) -> None:
     result = expect_exit(tacet("shared_maps.musl", "touch"), 135)
-    assert "ended by SIGBUS" in result.console and "a file is mapped there that ended before this address" in result.console, result.explain()
+    assert (
+        "ended by SIGBUS" in result.console
+        and "a file is mapped there that ended before this address" in result.console
+    ), result.explain()

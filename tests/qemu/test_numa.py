@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memory of a rank's own NUMA node, as the firmware's SRAT tells it."""
+"""Memory of a rank's own NUMA node, as the firmware's SRAT describes it."""
 
 from __future__ import annotations
 
 import re
-
 from pathlib import Path
 
 from conftest import Run, expect_exit
@@ -16,23 +15,30 @@ NODES = [
 
 
 def test_ranks_run_on_a_machine_of_two_nodes(tacet: Run) -> None:
-    result = expect_exit(tacet("ranks.musl", "own", cpus=4, memory="1G", extra=NODES))
+    result = expect_exit(tacet("ranks.musl", "own", cpus=4, memory="1G", qemu_options=NODES))
     assert result.stdout.count(b" of 4 cpu ") == 4 and "each of 4 ranks" in result.console, result.explain()
 
 
 def test_each_rank_has_memory_of_its_own_node(tacet: Run) -> None:
-    result = expect_exit(tacet("ranks.musl", "own", cpus=4, memory="1G", extra=NODES))
-    told = re.findall(r"rank (\d) is on NUMA node (\d), as are (\d+) of its (\d+) MiB", result.console)
-    assert [(rank, node) for rank, node, _, _ in told] == [("0", "0"), ("1", "1"), ("2", "0"), ("3", "1")], result.explain()
+    result = expect_exit(tacet("ranks.musl", "own", cpus=4, memory="1G", qemu_options=NODES))
+    reported = re.findall(r"rank (\d) is on NUMA node (\d), as are (\d+) of its (\d+) MiB", result.console)
+    assert [(rank, node) for rank, node, _, _ in reported] == [
+        ("0", "0"),
+        ("1", "1"),
+        ("2", "0"),
+        ("3", "1"),
+    ], result.explain()
     # All but a large page: slices are cut at its multiples.
-    assert all(int(whole) - int(near) <= 3 for _, _, near, whole in told), result.explain()
+    assert all(int(whole) - int(near) <= 3 for _, _, near, whole in reported), result.explain()
 
 
 def test_programs_read_which_cpus_a_node_has(tacet: Run, busybox: Path) -> None:
     files = [f"/sys/devices/system/node/{name}" for name in ("online", "node0/cpulist", "node1/cpulist")]
-    result = expect_exit(tacet(busybox, "cat", *files, cpus=4, memory="1G", extra=NODES, options="ranks=1"))
+    result = expect_exit(
+        tacet(busybox, "cat", *files, cpus=4, memory="1G", qemu_options=NODES, options="ranks=1")
+    )
     assert result.stdout.decode().split() == ["0-1", "0,2", "1,3"], result.explain()
 
 
-def test_where_the_firmware_tells_no_nodes_nothing_is_said(tacet: Run) -> None:
+def test_where_the_firmware_reports_no_nodes_nothing_is_said(tacet: Run) -> None:
     assert "NUMA" not in expect_exit(tacet("ranks.musl", "own", cpus=2, memory="256M")).console

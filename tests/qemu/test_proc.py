@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""/proc and /sys tell programs what they look for there, and it is true."""
+"""/proc and /sys show programs what they look for there, and it is true."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def test_a_process_reads_the_truth_about_itself(kind: str, tacet: Run) -> None:
 
 @pytest.mark.parametrize("cpus", [2, 4])
 def test_every_rank_has_cpus_memory_and_a_number_of_its_own(cpus: int, tacet: Run) -> None:
-    result = expect_exit(tacet("proc.glibc", "one", "two", cpus=cpus, memory="256M", env={"PROMISE_TEST": "a value"}))
+    result = expect_exit(
+        tacet("proc.glibc", "one", "two", cpus=cpus, memory="256M", env={"PROMISE_TEST": "a value"})
+    )
     assert result.stdout.count(b"broken: 0\n") == cpus and result.stderr == b"", result.explain()
 
 
@@ -33,38 +35,63 @@ def shown(tacet: Run, busybox: Path, *paths: str, **machine: object) -> list[str
     return result.stdout.decode().splitlines()
 
 
-def test_the_machine_s_cpus_are_told_with_their_places(tacet: Run, busybox: Path) -> None:
+def test_the_machine_s_cpus_are_reported_with_their_places(tacet: Run, busybox: Path) -> None:
     # Two packages of two cores of two threads.
-    machine = {"cpus": 8, "memory": "256M", "extra": ["-smp", "8,sockets=2,cores=2,threads=2"]}
+    machine = {"cpus": 8, "memory": "256M", "qemu_options": ["-smp", "8,sockets=2,cores=2,threads=2"]}
     lines = shown(tacet, busybox, "/proc/cpuinfo", **machine)
-    entries = [dict(re.findall(r"^([^\t\n]+)\t*: ?(.*)$", part, re.MULTILINE)) for part in "\n".join(lines).strip().split("\n\n")]
+    entries = [
+        dict(re.findall(r"^([^\t\n]+)\t*: ?(.*)$", part, re.MULTILINE))
+        for part in "\n".join(lines).strip().split("\n\n")
+    ]
     assert [entry["processor"] for entry in entries] == [str(cpu) for cpu in range(8)]
     places = {(entry["physical id"], entry["core id"]) for entry in entries}
     assert places == {("0", "0"), ("0", "1"), ("1", "0"), ("1", "1")}
-    assert all(entry["siblings"] == "4" and entry["cpu cores"] == "2" and float(entry["cpu MHz"]) > 1 for entry in entries)
+    assert all(
+        entry["siblings"] == "4" and entry["cpu cores"] == "2" and float(entry["cpu MHz"]) > 1
+        for entry in entries
+    )
     assert all({"fpu", "tsc", "sse2", "syscall", "lm"} <= set(entry["flags"].split()) for entry in entries)
     assert len({entry["apicid"] for entry in entries}) == 8
 
-    files = [f"{CPU}/cpu{cpu}/topology/{name}" for cpu in range(8) for name in ("physical_package_id", "core_id", "thread_siblings_list", "core_siblings_list")]
-    told = shown(tacet, busybox, *files, **machine)
+    files = [
+        f"{CPU}/cpu{cpu}/topology/{name}"
+        for cpu in range(8)
+        for name in ("physical_package_id", "core_id", "thread_siblings_list", "core_siblings_list")
+    ]
+    reported = shown(tacet, busybox, *files, **machine)
     for cpu in range(8):
-        package, core, threads, cores = told[4 * cpu : 4 * cpu + 4]
-        alike = [str(other) for other in range(8) if told[4 * other : 4 * other + 2] == [package, core]]
+        package, core, threads, cores = reported[4 * cpu : 4 * cpu + 4]
+        alike = [str(other) for other in range(8) if reported[4 * other : 4 * other + 2] == [package, core]]
         assert (package, core) == (entries[cpu]["physical id"], entries[cpu]["core id"])
         assert len(alike) == 2 and threads in (",".join(alike), "-".join(alike)) and str(cpu) in alike
         assert len(re.findall(r"\d+", cores)) in (2, 4), cores
 
 
 def test_possible_cpus_are_the_node_s_and_online_ones_the_rank_s(tacet: Run, busybox: Path) -> None:
-    told = shown(tacet, busybox, f"{CPU}/possible", f"{CPU}/present", f"{CPU}/online", f"{NODE}/online", f"{NODE}/node0/cpulist", cpus=4)
-    assert told[:2] == ["0-3", "0-3"] and told[3:] == ["0", "0-3"] and told[2] in ("0", "0-3")
+    reported = shown(
+        tacet,
+        busybox,
+        f"{CPU}/possible",
+        f"{CPU}/present",
+        f"{CPU}/online",
+        f"{NODE}/online",
+        f"{NODE}/node0/cpulist",
+        cpus=4,
+    )
+    assert reported[:2] == ["0-3", "0-3"] and reported[3:] == ["0", "0-3"] and reported[2] in ("0", "0-3")
 
 
 def test_interrupts_are_counted_by_cpu_and_name(tacet: Run, busybox: Path) -> None:
-    result = expect_exit(tacet(busybox, "cat", "/proc/interrupts", "/proc/tacet/counters", cpus=3, options="ranks=1"))
+    result = expect_exit(
+        tacet(busybox, "cat", "/proc/interrupts", "/proc/tacet/counters", cpus=3, options="ranks=1")
+    )
     lines = result.stdout.decode().splitlines()
     assert lines[0].split() == ["CPU0", "CPU1", "CPU2"]
-    counted = {line.split()[0]: [int(word) for word in line.split()[1:4]] for line in lines[1:] if line.split()[0].endswith(":")}
+    counted = {
+        line.split()[0]: [int(word) for word in line.split()[1:4]]
+        for line in lines[1:]
+        if line.split()[0].endswith(":")
+    }
     for label, vector in (("LOC:", 0xF1), ("RES:", 0xF0), ("SPU:", 0xFF)):
         for cpu in range(3):
             match = re.search(rf"^cpu{cpu} interrupt {vector} (\d+)", result.stdout.decode(), re.MULTILINE)
@@ -75,13 +102,22 @@ def test_interrupts_are_counted_by_cpu_and_name(tacet: Run, busybox: Path) -> No
 
 def test_the_tools_of_busybox_find_what_they_read(tacet: Run, busybox: Path) -> None:
     free = expect_exit(tacet(busybox, "free", "-k"))
-    total, used, left = (int(number) for number in re.search(rb"Mem: +(\d+) +(\d+) +(\d+)", free.stdout).groups())  # type: ignore[union-attr]
+    total, used, left = (
+        int(number) for number in re.search(rb"Mem: +(\d+) +(\d+) +(\d+)", free.stdout).groups()
+    )  # type: ignore[union-attr]
     assert 64 << 10 < total < 128 << 10 and 0 < used < total and used + left == total, free.explain()
     assert expect_exit(tacet(busybox, "nproc")).stdout == b"1\n"
     mounted = expect_exit(tacet(busybox, "mount"))
-    assert b"rootfs on / type rootfs" in mounted.stdout and b"proc on /proc type proc" in mounted.stdout, mounted.explain()
-    assert b"tmpfs on /tmp type tmpfs" in mounted.stdout and b"tmpfs on /dev/shm type tmpfs" in mounted.stdout, mounted.explain()
+    assert b"rootfs on / type rootfs" in mounted.stdout and b"proc on /proc type proc" in mounted.stdout, (
+        mounted.explain()
+    )
+    assert (
+        b"tmpfs on /tmp type tmpfs" in mounted.stdout and b"tmpfs on /dev/shm type tmpfs" in mounted.stdout
+    ), mounted.explain()
     disks = expect_exit(tacet(busybox, "df", "-k", "/tmp", "/dev/shm"))
     sizes = [int(line.split()[1]) for line in disks.stdout.decode().splitlines()[1:]]
     assert sizes == [total, total], disks.explain()
-    assert re.fullmatch(rb"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\n", expect_exit(tacet(busybox, "cat", "/proc/sys/kernel/random/boot_id")).stdout)
+    assert re.fullmatch(
+        rb"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\n",
+        expect_exit(tacet(busybox, "cat", "/proc/sys/kernel/random/boot_id")).stdout,
+    )

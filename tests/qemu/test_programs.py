@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Ordinary Linux programs run: both C libraries, at a fixed place and position-independent; their output arrives byte by byte, their
-status as it is.
+"""Ordinary Linux programs run: both C libraries, at a fixed place and position-independent; their output
+arrives byte by byte, their status as it is.
 
-The programs in tests/programs check themselves and tell each promise that did not hold.
+The programs in tests/programs check themselves and print each promise that did not hold.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def test_what_runs_at_the_end_runs_in_order(kind: str, tacet: Run) -> None:
 
 
 def test_a_program_starts_with_empty_registers_and_keeps_its_own_in_calls(tacet: Run) -> None:
-    # Its status tells which did not hold: entry.c.
+    # Its status says which did not hold: entry.c.
     expect_exit(tacet("entry.bare"))
 
 
@@ -86,7 +86,7 @@ def test_a_mebibyte_of_output_arrives_as_it_was(tacet: Run) -> None:
 
 
 def test_without_ports_of_its_own_a_program_prints_on_the_console(tacet: Run, busybox: Path) -> None:
-    result = expect_exit(tacet(busybox, extra=["-append", "argv0=busybox -- echo hi"]))
+    result = expect_exit(tacet(busybox, qemu_options=["-append", "argv0=busybox -- echo hi"]))
     assert "\nhi\n" in result.console.replace("\r", ""), result.explain()
     assert result.stdout == b"", result.explain()
 

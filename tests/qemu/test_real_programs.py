@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs that everybody knows run unmodified: Debian's busybox, C++ with its library, OpenMP with GCC's, SQLite.
+"""Programs that everybody knows run unmodified: Debian's busybox, C++ with its library, OpenMP with GCC's,
+SQLite.
 
-Each row is one run of a static ELF file; it prints, and ends, as the same file does on this machine, in a root directory with the same files and an empty
-/tmp. What tells of the machine itself (`nproc`, `free`) is held against a pattern instead. A node runs one process, so rows are commands that
-start no other; busybox's shell is used for what it does by itself.
+Each row is one run of a static ELF file; it prints, and ends, as the same file does on this machine, in a
+root directory with the same files and an empty /tmp. What describes the machine itself (`nproc`, `free`) is
+held against a pattern instead. A node runs one process, so rows are commands that start no other; busybox's
+shell is used for what it does by itself.
 """
 
 from __future__ import annotations
@@ -24,8 +26,9 @@ from pathlib import Path
 
 import pending
 import pytest
+from conftest import Run, program
+
 import qemu
-from conftest import ROOT, Run, program
 from tests.making import made
 
 TEXT = "pear 3\napple 12\nfig 7\napple 1\n\nlast line\tof all\n"
@@ -34,7 +37,8 @@ NUMBERS = "".join(f"{i * 7919 % 1000}\n" for i in range(200))
 
 @dataclass(frozen=True)
 class Row:
-    """A command's words, what it reads on standard input, CPUs of the node, and how its output is to be held against the host's."""
+    """A command's words, what it reads on standard input, CPUs of the node, and how its output is to be held
+    against the host's."""
 
     words: Sequence[str]
     stdin: str = ""
@@ -60,7 +64,10 @@ BUSYBOX: dict[str, Row] = {
     "stat": Row(("stat", "-c", "%n %s %h %a %u %Y %F", "data/text", "data/numbers", "data/link")),
     "readlink": Row(("readlink", "-f", "data/link")),
     "realpath": Row(("realpath", "data/../data/link")),
-    "test-file": shell("for f in data/text data/none data/deep data/link; do [ -e $f ] && [ -r $f ] && [ ! -d $f ] && echo $f; done; true"),
+    "test-file": shell(
+        "for f in data/text data/none data/deep data/link; do [ -e $f ] && [ -r $f ] && [ ! -d $f ] && echo "
+        "$f; done; true"
+    ),
     # Text
     "sort": Row(("sort", "data/text")),
     "sort-numbers": Row(("sort", "-n", "-r", "-u", "data/numbers")),
@@ -82,8 +89,21 @@ BUSYBOX: dict[str, Row] = {
     "grep-nothing": Row(("grep", "nothing of this", "data/text")),
     "sed": Row(("sed", "-n", "-e", "s/\\([a-z]*\\) \\([0-9]*\\)/\\2 \\1/p", "data/text")),
     "sed-program": Row(("sed", "2,3d;$s/all/&!/;y/abc/xyz/", "data/text")),
-    "awk-sum": Row(("awk", "{ s += $2; n[$1]++ } END { print s, n[\"apple\"]; printf \"%.6f %e\\n\", s / 7, exp(1) }", "data/text")),
-    "awk-functions": Row(("awk", "function f(n) { return n < 2 ? n : f(n - 1) + f(n - 2) } BEGIN { print f(15), substr(\"abcdef\", 2, 3), toupper(\"x\"), sprintf(\"%05d\", 42), match(\"foobar\", \"o+\"), RLENGTH; print split(\"a:b:c\", p, \":\"), p[3] }")),
+    "awk-sum": Row(
+        (
+            "awk",
+            '{ s += $2; n[$1]++ } END { print s, n["apple"]; printf "%.6f %e\\n", s / 7, exp(1) }',
+            "data/text",
+        )
+    ),
+    "awk-functions": Row(
+        (
+            "awk",
+            'function f(n) { return n < 2 ? n : f(n - 1) + f(n - 2) } BEGIN { print f(15), substr("abcdef", '
+            '2, 3), toupper("x"), sprintf("%05d", 42), match("foobar", "o+"), RLENGTH; print split("a:b:c", '
+            'p, ":"), p[3] }',
+        )
+    ),
     "diff": Row(("diff", "data/text", "data/deep/text")),
     "cmp": Row(("cmp", "data/text", "data/deep/text")),
     "strings": Row(("strings", "data/binary")),
@@ -134,8 +154,14 @@ BUSYBOX: dict[str, Row] = {
     "id": Row(("id", "-u")),
     "ascii": Row(("ascii",)),
     "ipcalc": Row(("ipcalc", "-n", "-b", "192.168.3.77/20")),
-    "shell": shell("f() { local n=$1; [ $n -le 1 ] && { r=1; return; }; f $((n - 1)); r=$((r * n)); }; f 10; echo $r; for i in a b c; do echo -n $i; done; echo; case abc in a*) echo match;; esac"),
-    "shell-read": shell("n=0; while read a b; do n=$((n + 1)); echo \"$n:$b:$a\"; done <data/text; echo ${n}x ${#n} $((16#ff)) $((1 << 40))"),
+    "shell": shell(
+        "f() { local n=$1; [ $n -le 1 ] && { r=1; return; }; f $((n - 1)); r=$((r * n)); }; f 10; echo $r; "
+        "for i in a b c; do echo -n $i; done; echo; case abc in a*) echo match;; esac"
+    ),
+    "shell-read": shell(
+        'n=0; while read a b; do n=$((n + 1)); echo "$n:$b:$a"; done <data/text; echo ${n}x ${#n} '
+        "$((16#ff)) $((1 << 40))"
+    ),
     "shell-trap": shell("trap 'echo left' EXIT; set -e; cd data; echo *; false; echo never"),
     "sleep": Row(("sleep", "0.01")),
     "usleep": Row(("usleep", "1000")),
@@ -150,15 +176,24 @@ BUSYBOX: dict[str, Row] = {
     "truncate": Row(("truncate", "-s", "100000", "/tmp/sparse")),
     "tar-unpack": Row(("tar", "-xvf", "data/archive.tar", "-C", "/tmp")),
     "sort-to-file": Row(("sort", "-o", "/tmp/sorted", "data/numbers")),
-    "awk-file": Row(("awk", "BEGIN { for (i = 0; i < 500; i++) print i * i > \"/tmp/squares\"; close(\"/tmp/squares\"); while ((getline line < \"/tmp/squares\") > 0) sum += line; print sum }")),
+    "awk-file": Row(
+        (
+            "awk",
+            'BEGIN { for (i = 0; i < 500; i++) print i * i > "/tmp/squares"; close("/tmp/squares"); while '
+            '((getline line < "/tmp/squares") > 0) sum += line; print sum }',
+        )
+    ),
     "ed-write": Row(("ed",), "r data/text\n,s/apple/orange/g\nw /tmp/edited\ne /tmp/edited\n,p\nq\n"),
-    "shell-files": shell("cd /tmp; echo one >a; echo two >>a; while read l; do echo \"<$l>\"; done <a; [ -s a ] && echo there; >a; [ -s a ] || echo empty; echo x >b; echo *; cd /; umask"),
-    "shell-document": shell("while read a b; do echo \"$b $a\"; done <<END\none two\nthree four\nEND\n"),
+    "shell-files": shell(
+        'cd /tmp; echo one >a; echo two >>a; while read l; do echo "<$l>"; done <a; [ -s a ] && echo there; '
+        ">a; [ -s a ] || echo empty; echo x >b; echo *; cd /; umask"
+    ),
+    "shell-document": shell('while read a b; do echo "$b $a"; done <<END\none two\nthree four\nEND\n'),
     "patch": Row(("patch", "-o", "/tmp/patched", "data/text", "data/text.patch")),
     "shuf": Row(("shuf", "-n", "0", "data/text")),
 }
 
-#: What tells of the node: the words, and what the output must be like. The node has two CPUs and 256 MiB.
+#: What describes the node: the words, and what the output must be like. The node has two CPUs and 256 MiB.
 NODE: dict[str, tuple[Sequence[str], str]] = {
     "nproc": (("nproc",), r"2\n"),
     "uname": (("uname", "-s", "-m"), r"Linux x86_64\n"),
@@ -186,29 +221,50 @@ commit;
 create index by_name on person(name);
 select count(*), min(name), max(name), sum(id) from person;
 begin; delete from person; select count(*) from person; rollback; select count(*) from person;
-select city.name, count(*), round(avg(person.id), 3) from person join city on city.id = person.city group by 1 order by 1;
+select city.name, count(*), round(avg(person.id), 3) from person join city on city.id = person.city
+  group by 1 order by 1;
 explain query plan select id from person where name = 'name00042';
 select id from person where name = 'name00042';
-update person set name = upper(name) where id % 1000 = 0; select name from person where id % 2500 = 0 order by id;
+update person set name = upper(name) where id % 1000 = 0;
+select name from person where id % 2500 = 0 order by id;
 insert into person values (1, 'twice', 0);
 delete from person where id > 9000; vacuum;
-create virtual table words using fts5(body); insert into words values ('one process a rank'), ('no noise at all');
+create virtual table words using fts5(body);
+insert into words values ('one process a rank'), ('no noise at all');
 select body from words where words match 'noise';
 select length(randomblob(100)), typeof(1.5), sin(0), json_extract('{"a":[1,2]}', '$.a[1]');
 pragma integrity_check;
 """
-SQL_FILE = "pragma journal_mode;\n" + SQL_COMMON + "pragma page_count;\n.open /tmp/db\nselect count(*) from person;\npragma integrity_check;\n"
-SQL_WAL = "pragma journal_mode = wal;\n" + SQL_COMMON + "pragma wal_checkpoint(truncate);\npragma integrity_check;\n"
+SQL_FILE = (
+    "pragma journal_mode;\n"
+    + SQL_COMMON
+    + "pragma page_count;\n.open /tmp/db\nselect count(*) from person;\npragma integrity_check;\n"
+)
+SQL_WAL = (
+    "pragma journal_mode = wal;\n"
+    + SQL_COMMON
+    + "pragma wal_checkpoint(truncate);\npragma integrity_check;\n"
+)
 
 SQLITE = {
     f"sqlite-{kind}-{name}": (kind, path, script)
     for kind in ("musl", "glibc")
-    for name, path, script in (("memory", ":memory:", SQL_COMMON), ("file", "/tmp/db", SQL_FILE), ("wal", "/tmp/db", SQL_WAL))
+    for name, path, script in (
+        ("memory", ":memory:", SQL_COMMON),
+        ("file", "/tmp/db", SQL_FILE),
+        ("wal", "/tmp/db", SQL_WAL),
+    )
 }
 CPLUSPLUS = {f"cplusplus-{part}": part for part in ("language", "threads", "files")}
 OPENMP = {f"openmp-{kind}-{cpus}": (kind, cpus) for kind in ("musl", "glibc") for cpus in (1, 2, 4, 8)}
 
-NAMES = [*(f"busybox-{name}" for name in BUSYBOX), *(f"node-{name}" for name in NODE), *SQLITE, *CPLUSPLUS, *OPENMP]
+NAMES = [
+    *(f"busybox-{name}" for name in BUSYBOX),
+    *(f"node-{name}" for name in NODE),
+    *SQLITE,
+    *CPLUSPLUS,
+    *OPENMP,
+]
 PARAMS = {param.id: param for param in pending.params("program", NAMES)}
 
 
@@ -244,9 +300,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "numbers.xz": lzma.compress(NUMBERS.encode(), check=lzma.CHECK_CRC32),
         "numbers.lzma": lzma.compress(NUMBERS.encode(), format=lzma.FORMAT_ALONE),
         "archive.tar": archive_of({"text": TEXT.encode(), "folder/numbers": NUMBERS.encode()}),
-        "library.a": b"!<arch>\n" + b"%-16s%-12d%-6d%-6d%-8s%-10d`\n" % (b"member/", 0, 0, 0, b"100644", 4) + b"body",
+        "library.a": b"!<arch>\n"
+        + b"%-16s%-12d%-6d%-6d%-8s%-10d`\n" % (b"member/", 0, 0, 0, b"100644", 4)
+        + b"body",
         "sums": b"0" * 32 + b"  data/text\n",
-        "text.patch": b"--- data/text\n+++ data/text\n@@ -1,3 +1,3 @@\n pear 3\n-apple 12\n+plum 12\n fig 7\n",
+        "text.patch": b"--- data/text\n+++ data/text\n@@ -1,3 +1,3 @@\n pear 3\n-apple 12\n+plum 12\n fig "
+        b"7\n",
         "deep/text": TEXT.replace("fig", "date").encode(),
         "deep/er/file": b"deep\n",
     }
@@ -268,7 +327,9 @@ def here(app: Path, row: Row, files: Path, folder: Path) -> tuple[int, bytes]:
     shutil.copy(app, root / app.name)
     environment = {"PATH": os.environ["PATH"], **dict(row.env)}
     command = ["unshare", "-r", "chroot", ".", f"/{app.name}", *row.words]
-    ran = subprocess.run(command, cwd=root, input=row.stdin.encode(), capture_output=True, timeout=60, env=environment)
+    ran = subprocess.run(
+        command, cwd=root, input=row.stdin.encode(), capture_output=True, timeout=60, env=environment
+    )
     return ran.returncode, ran.stdout
 
 
@@ -277,19 +338,34 @@ def compare(app: Path, row: Row, tacet: Run, files: Path, folder: Path) -> None:
     source = folder / "stdin"
     source.write_text(row.stdin)
     status, expected = here(app, row, files, folder)
-    result = tacet(app, *row.words, files=files, stdin=source, env=dict(row.env), cpus=row.cpus, memory="256M", options="ranks=1", time_limit=60)
+    result = tacet(
+        app,
+        *row.words,
+        files=files,
+        stdin=source,
+        env=dict(row.env),
+        cpus=row.cpus,
+        memory="256M",
+        options="ranks=1",
+        time_limit=60,
+    )
     assert (result.outcome, result.status) == ("exit", status), result.explain()
     if row.any_order or row.words == ("env",):
-        # The node tells a rank its place; this machine has a PATH, for unshare.
+        # The node gives a rank its place in the environment; this machine has a PATH, for unshare.
         own = (b"TACET_", b"PATH=")
-        lines = [sorted(line for line in re.split(rb"[\n\0]", said) if not line.startswith(own)) for said in (result.stdout, expected)]
+        lines = [
+            sorted(line for line in re.split(rb"[\n\0]", said) if not line.startswith(own))
+            for said in (result.stdout, expected)
+        ]
         assert lines[0] == lines[1], result.explain()
     else:
         assert result.stdout == expected, result.explain()
 
 
 @pytest.mark.parametrize("name", params_of([f"busybox-{name}" for name in BUSYBOX]))
-def test_busybox_prints_what_it_prints_here(name: str, tacet: Run, busybox: Path, files: Path, tmp_path: Path) -> None:
+def test_busybox_prints_what_it_prints_here(
+    name: str, tacet: Run, busybox: Path, files: Path, tmp_path: Path
+) -> None:
     compare(busybox, BUSYBOX[name.removeprefix("busybox-")], tacet, files, tmp_path)
 
 
@@ -301,14 +377,22 @@ def test_busybox_finds_a_node_of_linux_s_shape(name: str, tacet: Run, busybox: P
 
 
 @pytest.mark.parametrize("name", params_of(list(CPLUSPLUS)))
-def test_a_cplusplus_program_with_its_library_runs(name: str, tacet: Run, files: Path, tmp_path: Path) -> None:
+def test_a_cplusplus_program_with_its_library_runs(
+    name: str, tacet: Run, files: Path, tmp_path: Path
+) -> None:
     compare(program("cplusplus.glibc"), Row((CPLUSPLUS[name],), cpus=4), tacet, files, tmp_path)
 
 
 @pytest.mark.parametrize("name", params_of(list(OPENMP)))
 def test_an_openmp_program_runs_on_all_cores(name: str, tacet: Run, files: Path, tmp_path: Path) -> None:
     kind, cpus = OPENMP[name]
-    compare(program(f"openmp.{kind}"), Row((), cpus=cpus, env=(("OMP_NUM_THREADS", str(cpus)),)), tacet, files, tmp_path)
+    compare(
+        program(f"openmp.{kind}"),
+        Row((), cpus=cpus, env=(("OMP_NUM_THREADS", str(cpus)),)),
+        tacet,
+        files,
+        tmp_path,
+    )
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Several CPUs, a rank each: everybody runs, on a CPU and in memory of its own, and the end of one is not the end of the others."""
+"""Several CPUs, a rank each: everybody runs, on a CPU and in memory of its own, and the end of one is not the
+end of the others."""
 
 from __future__ import annotations
 
@@ -8,11 +9,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-import qemu
 from conftest import Run, expect_exit
 from debugger import Debugger
 from monitor import Monitor
 from witness import symbols
+
+import qemu
 
 BAD_INPUT = 64
 SEGMENTATION_FAULT = 128 + 11
@@ -23,12 +25,14 @@ CPUS = pytest.mark.parametrize("cpus", [1, 2, 3, 4, 8])
 _RANK = re.compile(r"rank (\d+) of (\d+) cpu (\d+) apic (\d+) pid (\d+) sum ([0-9a-f]+)")
 
 
-def ranks_told(result: qemu.Result) -> list[tuple[int, ...]]:
+def ranks_reported(result: qemu.Result) -> list[tuple[int, ...]]:
     """What `ranks own` has printed: (rank, size, CPU, APIC id, pid, sum), in the order of the ranks."""
     lines = result.stdout.decode().splitlines()
     found = [_RANK.fullmatch(line) for line in lines]
     assert all(found), result.explain() + f"\n{lines}"
-    return sorted((*(int(number) for number in match.groups()[:5]), int(match[6], 16)) for match in found if match)
+    return sorted(
+        (*(int(number) for number in match.groups()[:5]), int(match[6], 16)) for match in found if match
+    )
 
 
 def expect_stop(result: qemu.Result, reason: str) -> None:
@@ -40,11 +44,13 @@ def expect_stop(result: qemu.Result, reason: str) -> None:
 @CPUS
 def test_every_rank_runs_on_its_own_cpu_in_its_own_memory(cpus: int, icount: int | None, tacet: Run) -> None:
     result = expect_exit(tacet("ranks.musl", "own", cpus=cpus, icount=icount, memory="256M", time_limit=120))
-    told = ranks_told(result)
-    assert [rank for rank, *_ in told] == list(range(cpus)), result.explain()
-    assert all(size == cpus and cpu == rank and pid == rank + 1 for rank, size, cpu, _, pid, _ in told), result.explain()
-    assert len({apic for _, _, _, apic, _, _ in told}) == cpus, result.explain()
-    assert len({total for *_, total in told}) == cpus, result.explain()
+    reported = ranks_reported(result)
+    assert [rank for rank, *_ in reported] == list(range(cpus)), result.explain()
+    assert all(size == cpus and cpu == rank and pid == rank + 1 for rank, size, cpu, _, pid, _ in reported), (
+        result.explain()
+    )
+    assert len({apic for _, _, _, apic, _, _ in reported}) == cpus, result.explain()
+    assert len({total for *_, total in reported}) == cpus, result.explain()
 
 
 @pytest.mark.parametrize("cpus", [2, 4])
@@ -53,13 +59,20 @@ def test_a_newer_qemu_runs_them_in_x2apic_mode(cpus: int, tacet: Run) -> None:
         pytest.skip("no QEMU 10 here (make qemu10)")
     # Under icount the runner leaves the x2APIC away, for QEMU 10.0 has a fault there.
     for icount, mode in ((None, "x2APIC"), (0, "xAPIC")):
-        result = expect_exit(tacet("ranks.musl", "own", cpus=cpus, icount=icount, memory="256M", qemu="newest"))
-        assert len(ranks_told(result)) == cpus and f"cpus: {cpus} run, local interrupts by {mode}\r" in result.console, result.explain()
+        result = expect_exit(
+            tacet("ranks.musl", "own", cpus=cpus, icount=icount, memory="256M", qemu="newest")
+        )
+        assert (
+            len(ranks_reported(result)) == cpus
+            and f"cpus: {cpus} run, local interrupts by {mode}\r" in result.console
+        ), result.explain()
 
 
 def test_without_x2apic_the_memory_mapped_one_serves(tacet: Run) -> None:
     result = expect_exit(tacet("ranks.musl", "own", cpus=2, memory="256M", qemu="newest", cpu="max,-x2apic"))
-    assert len(ranks_told(result)) == 2 and "local interrupts by xAPIC" in result.console, result.explain()
+    assert len(ranks_reported(result)) == 2 and "local interrupts by xAPIC" in result.console, (
+        result.explain()
+    )
 
 
 def test_sixty_four_cpus_boot_and_run_a_rank_each(tacet: Run) -> None:
@@ -70,17 +83,21 @@ def test_sixty_four_cpus_boot_and_run_a_rank_each(tacet: Run) -> None:
 @pytest.mark.parametrize(("ranks", "cpus"), [(1, 4), (2, 4), (3, 4), (4, 4), (2, 5)])
 def test_fewer_ranks_than_cpus_share_them_out_evenly(ranks: int, cpus: int, tacet: Run) -> None:
     result = expect_exit(tacet("ranks.musl", "own", cpus=cpus, memory="256M", options=f"ranks={ranks}"))
-    told = ranks_told(result)
-    assert [cpu for _, _, cpu, *_ in told] == [rank * (cpus // ranks) for rank in range(ranks)], result.explain()
-    assert all(size == ranks for _, size, *_ in told), result.explain()
+    reported = ranks_reported(result)
+    assert [cpu for _, _, cpu, *_ in reported] == [rank * (cpus // ranks) for rank in range(ranks)], (
+        result.explain()
+    )
+    assert all(size == ranks for _, size, *_ in reported), result.explain()
 
 
 def test_ranks_fill_cores_before_they_share_one(tacet: Run) -> None:
     # Two cores of two threads: APIC ids 0 and 1, 2 and 3.
     machine = ["-smp", "4,sockets=1,cores=2,threads=2"]
     for ranks, apic_ids in ((1, [0]), (2, [0, 2]), (3, [0, 2, 1]), (4, [0, 2, 1, 3])):
-        result = expect_exit(tacet("ranks.musl", "own", cpus=4, memory="256M", extra=machine, options=f"ranks={ranks}"))
-        assert [apic for _, _, _, apic, *_ in ranks_told(result)] == apic_ids, result.explain()
+        result = expect_exit(
+            tacet("ranks.musl", "own", cpus=4, memory="256M", qemu_options=machine, options=f"ranks={ranks}")
+        )
+        assert [apic for _, _, _, apic, *_ in ranks_reported(result)] == apic_ids, result.explain()
 
 
 def test_lines_of_ranks_stay_whole_with_their_prefix(tacet: Run) -> None:
@@ -96,7 +113,13 @@ def test_lines_of_ranks_stay_whole_with_their_prefix(tacet: Run) -> None:
 
 @pytest.mark.parametrize(
     ("deeds", "status"),
-    [("exit:0", 0), ("exit:3,exit:0", 3), ("exit:0,exit:5,exit:3", 5), ("sleep:20,exit:1,exit:200,exit:7", 200), ("exit:0,exit:0,exit:0,exit:1", 1)],
+    [
+        ("exit:0", 0),
+        ("exit:3,exit:0", 3),
+        ("exit:0,exit:5,exit:3", 5),
+        ("sleep:20,exit:1,exit:200,exit:7", 200),
+        ("exit:0,exit:0,exit:0,exit:1", 1),
+    ],
 )
 def test_the_worst_status_wins(deeds: str, status: int, tacet: Run) -> None:
     result = expect_exit(tacet("ranks.musl", deeds, cpus=4), status)
@@ -105,20 +128,39 @@ def test_the_worst_status_wins(deeds: str, status: int, tacet: Run) -> None:
 
 @CLOCKS
 def test_a_rank_that_dies_leaves_the_others_alone(icount: int | None, tacet: Run) -> None:
-    result = expect_exit(tacet("ranks.musl", "own,die,own,own", cpus=4, memory="256M", icount=icount, time_limit=120), SEGMENTATION_FAULT)
+    result = expect_exit(
+        tacet("ranks.musl", "own,die,own,own", cpus=4, memory="256M", icount=icount, time_limit=120),
+        SEGMENTATION_FAULT,
+    )
     assert len(re.findall(rb"rank [023] of 4 .* sum ", result.stdout)) == 3, result.explain()
-    assert "rank 1 (ranks.musl) ended by SIGSEGV" in result.console and "rank 1 ended with status 139" in result.console, result.explain()
+    assert (
+        "rank 1 (ranks.musl) ended by SIGSEGV" in result.console
+        and "rank 1 ended with status 139" in result.console
+    ), result.explain()
 
 
 def test_ranks_that_die_together_are_each_reported(tacet: Run) -> None:
     result = expect_exit(tacet("ranks.musl", "die", cpus=4), SEGMENTATION_FAULT)
     for rank in range(4):
-        assert len(re.findall(rf"^tacet: rank {rank} \(ranks.musl\) ended by SIGSEGV: write ", result.console, re.MULTILINE)) == 1, result.explain()
-    assert len(re.findall(r"^tacet:   at instruction \S+, address 0x123456789000", result.console, re.MULTILINE)) == 4, result.explain()
+        assert (
+            len(
+                re.findall(
+                    rf"^tacet: rank {rank} \(ranks.musl\) ended by SIGSEGV: write ",
+                    result.console,
+                    re.MULTILINE,
+                )
+            )
+            == 1
+        ), result.explain()
+    assert (
+        len(re.findall(r"^tacet:   at instruction \S+, address 0x123456789000", result.console, re.MULTILINE))
+        == 4
+    ), result.explain()
 
 
 def test_a_rank_that_spins_for_ever_keeps_nobody_from_ending(tacet: Run, tmp_path: Path) -> None:
-    # The others' work is done and told; the node lives on for the one that computes, until somebody ends it from outside.
+    # The others' work is done and reported; the node lives on for the one that computes, until somebody ends
+    # it from outside.
     output = {"stdout": bytearray(), "console": bytearray()}
 
     with Monitor(tmp_path, lambda m: m.quit()) as monitor:
@@ -129,10 +171,20 @@ def test_a_rank_that_spins_for_ever_keeps_nobody_from_ending(tacet: Run, tmp_pat
                 monitor.go()
 
         sinks = {f"on_{stream}": partial(listen, stream) for stream in output}
-        result = tacet("ranks.musl", "spin,own,own,exit:4", cpus=4, memory="256M", extra=monitor.options, time_limit=60, **sinks)
+        result = tacet(
+            "ranks.musl",
+            "spin,own,own,exit:4",
+            cpus=4,
+            memory="256M",
+            qemu_options=monitor.options,
+            time_limit=60,
+            **sinks,
+        )
     monitor.check()
     assert result.outcome == "no-status" and "exit status" not in result.console, result.explain()
-    assert b"rank 3 of 4 cpu 3 exit:4" in result.stdout and b"rank 0 of 4 cpu 0 spin" in result.stdout, result.explain()
+    assert b"rank 3 of 4 cpu 3 exit:4" in result.stdout and b"rank 0 of 4 cpu 0 spin" in result.stdout, (
+        result.explain()
+    )
     assert result.stdout.count(b" sum ") == 2, result.explain()
 
 
@@ -144,14 +196,17 @@ def test_a_run_with_a_spinning_rank_ends_by_its_time_limit(tacet: Run) -> None:
 
 @pytest.mark.parametrize("value", ["5", "0", "x", "-1", "", "1.5", "4 4", "99999999999999999999"])
 def test_a_wrong_number_of_ranks_is_refused_with_the_right_ones(value: str, tacet: Run) -> None:
-    expect_stop(tacet("status.musl", cpus=4, options=f'"ranks={value}"'), r"option ranks: '.*' is not a number from 1 to 4 .*4 run")
+    expect_stop(
+        tacet("status.musl", cpus=4, options=f'"ranks={value}"'),
+        r"option ranks: '.*' is not a number from 1 to 4 .*4 run",
+    )
 
 
 def test_an_unknown_prefix_is_refused(tacet: Run) -> None:
     expect_stop(tacet("status.musl", cpus=2, options="prefix=host"), r"prefix=host: .* prefix=rank")
 
 
-def test_memory_that_is_too_little_for_all_ranks_is_told_in_numbers(tacet: Run) -> None:
+def test_memory_that_is_too_little_for_all_ranks_is_reported_in_numbers(tacet: Run) -> None:
     result = tacet("status.musl", cpus=8, memory="64M")
     assert (result.outcome, result.status) == ("stop", 65), result.explain()
     assert re.search(r"\d+ ?[KM]", result.reason) and re.search(r"rank", result.reason), result.explain()
@@ -162,13 +217,20 @@ def test_memory_that_is_too_little_for_all_ranks_is_told_in_numbers(tacet: Run) 
 def test_a_cpu_that_never_answers_is_named_and_left_out(version: str, tacet: Run, tmp_path: Path) -> None:
     # A debugger holds it still from the kernel's first line on: it hears no start-up.
     with Debugger(tmp_path, symbols(qemu.KERNEL)["kernel_start"], keep_running=[0, 2]) as debugger:
-        result = tacet("ranks.musl", "own", cpus=3, memory="256M", qemu=version, extra=debugger.options)
+        result = tacet(
+            "ranks.musl", "own", cpus=3, memory="256M", qemu=version, qemu_options=debugger.options
+        )
     debugger.check()
     expect_exit(result)
-    assert "CPU with APIC id 1 does not answer its start-up within 1000 ms; the node goes on without it" in result.console, result.explain()
-    assert [apic for _, _, _, apic, *_ in ranks_told(result)] == [0, 2], result.explain()
+    assert (
+        "CPU with APIC id 1 does not answer its start-up within 1000 ms; the node goes on without it"
+        in result.console
+    ), result.explain()
+    assert [apic for _, _, _, apic, *_ in ranks_reported(result)] == [0, 2], result.explain()
 
 
 def test_cpus_that_could_be_plugged_in_but_are_not_are_not_waited_for(tacet: Run) -> None:
-    result = expect_exit(tacet("ranks.musl", "own", cpus=2, memory="256M", extra=["-smp", "2,maxcpus=6"]))
-    assert len(ranks_told(result)) == 2 and "answer" not in result.console, result.explain()
+    result = expect_exit(
+        tacet("ranks.musl", "own", cpus=2, memory="256M", qemu_options=["-smp", "2,maxcpus=6"])
+    )
+    assert len(ranks_reported(result)) == 2 and "answer" not in result.console, result.explain()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Threads of a rank: one on each of its CPUs, and not one more; whatever one of them does, the others and the node live on or end as on Linux."""
+"""Threads of a rank: one on each of its CPUs, and not one more; whatever one of them does, the others and the
+node live on or end as on Linux."""
 
 from __future__ import annotations
 
@@ -35,7 +36,15 @@ def test_each_rank_has_threads_on_cpus_of_its_own(tacet: Run) -> None:
 
 
 def test_hardware_threads_are_cpus_of_their_core_s_rank(tacet: Run) -> None:
-    result = expect_exit(tacet("threads.glibc", cpus=8, extra=["-smp", "8,sockets=1,cores=4,threads=2"], memory="256M", options="ranks=2 prefix=rank"))
+    result = expect_exit(
+        tacet(
+            "threads.glibc",
+            cpus=8,
+            qemu_options=["-smp", "8,sockets=1,cores=4,threads=2"],
+            memory="256M",
+            options="ranks=2 prefix=rank",
+        )
+    )
     assert result.stdout.count(b"broken: 0\n") == 2 and result.stderr == b"", result.explain()
 
 
@@ -43,7 +52,12 @@ def test_hardware_threads_are_cpus_of_their_core_s_rank(tacet: Run) -> None:
 def test_a_thread_more_than_cpus_gets_eagain_every_time(kind: str, tacet: Run) -> None:
     result = expect_exit(tacet(f"threads.{kind}", "bomb", cpus=4, options="ranks=1"))
     expect_kept(result)
-    assert result.console.count("wants more threads than it has CPUs, 4: clone answers EAGAIN; with fewer ranks= each has more") == 1
+    assert (
+        result.console.count(
+            "wants more threads than it has CPUs, 4: clone answers EAGAIN; with fewer ranks= each has more"
+        )
+        == 1
+    )
 
 
 @pytest.mark.parametrize(("how", "status"), [("fault", 139), ("exit", 7), ("leave", 9)])
@@ -58,4 +72,8 @@ def test_another_rank_s_end_leaves_threads_alone(tacet: Run) -> None:
 
 
 def test_an_unknown_way_to_wait_is_refused(tacet: Run) -> None:
-    expect_stop(tacet("threads.musl", options="idle=never"), BAD_INPUT, "idle=never: a CPU can wait by halt, mwait or poll")
+    expect_stop(
+        tacet("threads.musl", options="idle=never"),
+        BAD_INPUT,
+        "idle=never: a CPU can wait by halt, mwait or poll",
+    )

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Smart timers on a whole node: never early, at most their bound late, no interrupt that nobody has asked for.
+"""Smart timers on a whole node: never early, at most their bound late, no interrupt that nobody has asked
+for.
 
-Upper bounds are held against a deterministic clock (icount), one instruction a nanosecond: on a free-running one the host's own
-pauses would stand in them. What must hold at any speed (never early, counts of interrupts) is tried on both.
+Upper bounds are held against a deterministic clock (icount), one instruction a nanosecond: on a free-running
+one the host's own pauses would stand in them. What must hold at any speed (never early, counts of interrupts)
+is tried on both.
 """
 
 from __future__ import annotations
@@ -11,9 +13,10 @@ import re
 from pathlib import Path
 
 import pytest
-import qemu
 from conftest import Run, expect_exit
 from monitor import Monitor
+
+import qemu
 
 BAD_INPUT = 64
 #: What a system call and the reading of the clock around it may cost, instructions.
@@ -24,10 +27,13 @@ CLOCKS = pytest.mark.parametrize("icount", [0, None], ids=["icount", "free"])
 
 def figures(text: str) -> dict[str, int]:
     """`name value` lines, with "selftest:" in front or without."""
-    return {name: int(value) for name, value in re.findall(r"^(?:tacet: selftest: )?(\w+) (-?\d+)\s*$", text, re.MULTILINE)}
+    return {
+        name: int(value)
+        for name, value in re.findall(r"^(?:tacet: selftest: )?(\w+) (-?\d+)\s*$", text, re.MULTILINE)
+    }
 
 
-def told(result: qemu.Result) -> dict[str, int]:
+def reported(result: qemu.Result) -> dict[str, int]:
     return figures(result.stdout.decode())
 
 
@@ -44,7 +50,7 @@ def rounded(bound_ns: int) -> int:
 def test_a_sleep_is_never_early_and_at_most_its_bound_late(bound_ns: int, by: str, tacet: Run) -> None:
     options, slack = (f"latency_bound={bound_ns}", "0") if by == "the node" else ("", str(bound_ns))
     result = expect_exit(tacet("sleeps.musl", "late", slack, "112", options=options, icount=0))
-    late = told(result)
+    late = reported(result)
     assert 0 <= late["late_min_ns"] <= late["late_max_ns"] <= rounded(bound_ns) + CALL_NS, result.explain()
     assert late["past_ns"] < 2 * CALL_NS, result.explain()
     if bound_ns >= 1_000_000:
@@ -54,7 +60,7 @@ def test_a_sleep_is_never_early_and_at_most_its_bound_late(bound_ns: int, by: st
 
 def test_an_exact_sleep_is_less_than_a_microsecond_late(tacet: Run) -> None:
     result = expect_exit(tacet("sleeps.musl", "late", "1", "280", icount=0))
-    assert told(result)["late_absolute_max_ns"] < 1000, result.explain()
+    assert reported(result)["late_absolute_max_ns"] < 1000, result.explain()
 
 
 @pytest.mark.parametrize("cpus", [1, 4])
@@ -66,7 +72,9 @@ def test_the_newer_qemu_keeps_the_same_promises(tacet: Run) -> None:
     if qemu.qemu_binary("newest") == qemu.qemu_binary():
         pytest.skip("no newer QEMU here (make qemu10)")
     result = expect_exit(tacet("sleeps.musl", "late", "1", "112", icount=0, qemu="newest"))
-    assert 0 <= told(result)["late_min_ns"] and told(result)["late_absolute_max_ns"] < 1000, result.explain()
+    assert 0 <= reported(result)["late_min_ns"] and reported(result)["late_absolute_max_ns"] < 1000, (
+        result.explain()
+    )
     expect_exit(tacet("sleeps.musl", "late", "1", "112", qemu="newest"))
 
 
@@ -75,20 +83,39 @@ def test_bad_times_clocks_and_addresses_get_the_errors_of_linux(tacet: Run) -> N
 
 
 def test_the_slack_of_a_thread_is_its_latency_bound(tacet: Run) -> None:
-    assert told(expect_exit(tacet("sleeps.musl", "slack")))["slack"] == 50_000
-    assert told(expect_exit(tacet("sleeps.musl", "slack", options="latency_bound=3us")))["slack"] == 3000
+    assert reported(expect_exit(tacet("sleeps.musl", "slack")))["slack"] == 50_000
+    assert reported(expect_exit(tacet("sleeps.musl", "slack", options="latency_bound=3us")))["slack"] == 3000
 
 
 def test_endless_sleeps_do_not_end(tacet: Run, tmp_path: Path) -> None:
-    # Each rank but the last sleeps for another overlong time; a second later the last one looks at their timers.
+    # Each rank but the last sleeps for another overlong time; a second later the last one looks at their
+    # timers.
     with Monitor(tmp_path, lambda m: m.quit()) as monitor:
-        run = tacet("sleeps.musl", "huge", cpus=8, memory="256M", extra=monitor.options, on_stdout=monitor.at(b"watched\n"))
+        run = tacet(
+            "sleeps.musl",
+            "huge",
+            cpus=8,
+            memory="256M",
+            qemu_options=monitor.options,
+            on_stdout=monitor.at(b"watched\n"),
+        )
     monitor.check()
     assert run.outcome == "no-status" and "ended" not in run.console and run.stderr == b"", run.explain()
     timers = run.stdout.decode()
-    assert len(re.findall(r"^cpu[0-6] pending (?:1 armed_ns (?:none|\d{19})|0 armed_ns none) .* expired 0 ", timers, re.MULTILINE)) == 7, run.explain()
+    assert (
+        len(
+            re.findall(
+                r"^cpu[0-6] pending (?:1 armed_ns (?:none|\d{19})|0 armed_ns none) .* expired 0 ",
+                timers,
+                re.MULTILINE,
+            )
+        )
+        == 7
+    ), run.explain()
     # A time that the clock does not reach is not armed at all: it costs no interrupt, ever.
-    assert re.search(r"^cpu2 pending [01] armed_ns (\d{19}|none) .* interrupts 0 ", timers, re.MULTILINE), timers
+    assert re.search(r"^cpu2 pending [01] armed_ns (\d{19}|none) .* interrupts 0 ", timers, re.MULTILINE), (
+        timers
+    )
 
 
 # ---- Silence ----
@@ -96,7 +123,7 @@ def test_endless_sleeps_do_not_end(tacet: Run, tmp_path: Path) -> None:
 
 def test_after_the_last_timer_a_minute_passes_without_an_interrupt(tacet: Run) -> None:
     result = expect_exit(tacet("sleeps.musl", "quiet", "60", icount=8))
-    assert told(result)["entries"] == 0, result.explain()
+    assert reported(result)["entries"] == 0, result.explain()
 
 
 @pytest.mark.parametrize("icount", [4, None], ids=["icount", "free"])
@@ -115,15 +142,20 @@ def selftest(tacet: Run) -> tuple[qemu.Result, dict[str, int]]:
     return result, figures(result.console.replace("\r", ""))
 
 
-def test_ten_thousand_timers_cost_at_most_two_interrupts(selftest: tuple[qemu.Result, dict[str, int]]) -> None:
+def test_ten_thousand_timers_cost_at_most_two_interrupts(
+    selftest: tuple[qemu.Result, dict[str, int]],
+) -> None:
     result, found = selftest
     assert found["crowd_timers"] == 10_000 and found["crowd_interrupts"] <= 2, result.explain()
 
 
-def test_a_hundred_thousand_random_timers_keep_their_bounds(selftest: tuple[qemu.Result, dict[str, int]]) -> None:
+def test_a_hundred_thousand_random_timers_keep_their_bounds(
+    selftest: tuple[qemu.Result, dict[str, int]],
+) -> None:
     result, found = selftest
     assert found["random_timers"] == 100_000 and found["random_early"] == 0, result.explain()
-    # Beyond the bound there is what the service of others on the same boundary takes, and of the batch's last arming.
+    # Beyond the bound there is what the service of others on the same boundary takes, and of the batch's last
+    # arming.
     assert found["random_late_beyond_bound_max_ns"] < 10_000, result.explain()
 
 
@@ -132,7 +164,9 @@ def test_an_exact_timer_expires_within_a_microsecond(selftest: tuple[qemu.Result
     assert found["exact_late_max_ns"] < 1000, result.explain()
 
 
-def test_an_event_of_the_flight_log_costs_less_than_60_instructions(selftest: tuple[qemu.Result, dict[str, int]]) -> None:
+def test_an_event_of_the_flight_log_costs_less_than_60_instructions(
+    selftest: tuple[qemu.Result, dict[str, int]],
+) -> None:
     result, found = selftest
     assert found["klog_event_ticks"] < 60, result.explain()
     assert "BROKEN" not in result.console, result.explain()
@@ -142,7 +176,9 @@ def test_an_event_of_the_flight_log_costs_less_than_60_instructions(selftest: tu
 def test_the_selftest_holds_on_a_free_running_clock(version: str, tacet: Run) -> None:
     result = expect_exit(tacet("status.musl", options="selftest=timers", qemu=version, time_limit=120))
     found = figures(result.console.replace("\r", ""))
-    assert found["random_early"] == 0 and found["crowd_interrupts"] <= 2 and "BROKEN" not in result.console, result.explain()
+    assert found["random_early"] == 0 and found["crowd_interrupts"] <= 2 and "BROKEN" not in result.console, (
+        result.explain()
+    )
 
 
 # ---- /proc and the command line ----
@@ -153,23 +189,29 @@ def test_the_timers_files_can_be_read_and_take_only_what_makes_sense(tacet: Run)
     expect_exit(tacet("sleeps.musl", "proc", icount=0))
 
 
-@pytest.mark.parametrize("value", ["0", "11s", "x", "", "-1", "1.5ms", "10000000001", "99999999999999999999s", "1 ms"])
+@pytest.mark.parametrize(
+    "value", ["0", "11s", "x", "", "-1", "1.5ms", "10000000001", "99999999999999999999s", "1 ms"]
+)
 def test_a_wrong_latency_bound_is_refused_with_the_allowed_range(value: str, tacet: Run) -> None:
     result = tacet("status.musl", options=f'"latency_bound={value}"')
     assert (result.outcome, result.status) == ("stop", BAD_INPUT), result.explain()
-    assert re.search(r"option latency_bound: '.*' is not a time .* from 1 to 10000000000 ns", result.reason), result.explain()
+    assert re.search(
+        r"option latency_bound: '.*' is not a time .* from 1 to 10000000000 ns", result.reason
+    ), result.explain()
 
 
 @pytest.mark.parametrize("value", ["hpet", "", "LAPIC", "lapic ", "nettick"])
 def test_an_unknown_clock_event_device_is_refused_with_those_there_are(value: str, tacet: Run) -> None:
     result = tacet("status.musl", options=f'"clockevent={value}"')
     assert (result.outcome, result.status) == ("stop", BAD_INPUT), result.explain()
-    assert re.search(r"clockevent=.*no such clock event device; it has: lapic", result.reason), result.explain()
+    assert re.search(r"clockevent=.*no such clock event device; it has: lapic", result.reason), (
+        result.explain()
+    )
 
 
 def test_the_clock_event_device_can_be_chosen(tacet: Run) -> None:
     result = expect_exit(tacet("sleeps.musl", "late", "1", "112", options="clockevent=lapic", icount=0))
-    assert told(result)["late_min_ns"] >= 0, result.explain()
+    assert reported(result)["late_min_ns"] >= 0, result.explain()
 
 
 @pytest.mark.parametrize("version", ["system", "newest"])
@@ -178,7 +220,7 @@ def test_the_tsc_deadline_keeps_the_same_promises_where_there_is_one(version: st
     result = tacet("sleeps.musl", "late", "1", "112", **options)
     if result.outcome == "stop" and "it has: lapic" in result.reason:
         pytest.skip("this QEMU's emulation has no TSC deadline")
-    assert told(expect_exit(result))["late_absolute_max_ns"] < 1000, result.explain()
+    assert reported(expect_exit(result))["late_absolute_max_ns"] < 1000, result.explain()
 
 
 # ---- Accounting ----
@@ -186,5 +228,8 @@ def test_the_tsc_deadline_keeps_the_same_promises_where_there_is_one(version: st
 
 def test_user_system_and_idle_time_add_up(tacet: Run) -> None:
     result = expect_exit(tacet("sleeps.musl", "account", icount=0))
-    found = told(result)
-    assert found["computing_user_ns"] >= 49_900_000 and found["asleep_user_ns"] + found["asleep_system_ns"] < 30_000, result.explain()
+    found = reported(result)
+    assert (
+        found["computing_user_ns"] >= 49_900_000
+        and found["asleep_user_ns"] + found["asleep_system_ns"] < 30_000
+    ), result.explain()

@@ -11,7 +11,9 @@ import pytest
 from conftest import APPS, ROOT, program
 
 
-def typed(*words: str | Path, time_limit: float = 120, **keywords: object) -> subprocess.CompletedProcess[bytes]:
+def typed(
+    *words: str | Path, time_limit: float = 120, **keywords: object
+) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run([*map(str, words)], cwd=ROOT, capture_output=True, timeout=time_limit, **keywords)  # type: ignore[call-overload, no-any-return]
 
 
@@ -26,17 +28,26 @@ def test_run_keeps_the_streams_apart() -> None:
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, bytes(range(256)), bytes(range(255, -1, -1)))
 
 
-def test_run_tells_why_the_node_stopped() -> None:
+def test_run_reports_why_the_node_stopped() -> None:
     ran = typed("tools/run", "--options", "colour=blue", program("status.musl"))
     assert ran.returncode == 64
-    assert ran.stderr.startswith(b"tools/run: the node stopped: ") and b"colour" in ran.stderr and ran.stderr.count(b"\n") == 1
+    assert (
+        ran.stderr.startswith(b"tools/run: the node stopped: ")
+        and b"colour" in ran.stderr
+        and ran.stderr.count(b"\n") == 1
+    )
 
 
 def test_run_shows_the_report_of_a_fault() -> None:
     ran = typed("tools/run", program("runtime.musl"), "fault")
     lines = ran.stderr.decode().splitlines()
-    assert ran.returncode == 139 and lines[0] == "tacet: rank 0 (runtime.musl) ended by SIGSEGV: write to where nothing is mapped", lines
-    assert any(" in fault_here+0x" in line for line in lines) and any(" rip 0" in line for line in lines), lines
+    assert (
+        ran.returncode == 139
+        and lines[0] == "tacet: rank 0 (runtime.musl) ended by SIGSEGV: write to where nothing is mapped"
+    ), lines
+    assert any(" in fault_here+0x" in line for line in lines) and any(" rip 0" in line for line in lines), (
+        lines
+    )
 
 
 def test_run_refuses_a_program_that_is_not_there() -> None:
@@ -52,7 +63,9 @@ def test_run_ends_at_its_time_limit_and_shows_the_console() -> None:
 
 def test_run_shows_output_as_it_comes() -> None:
     begun = time.monotonic()
-    process = subprocess.Popen(["tools/run", program("streams.musl"), "ticks"], cwd=ROOT, stdout=subprocess.PIPE)
+    process = subprocess.Popen(
+        ["tools/run", program("streams.musl"), "ticks"], cwd=ROOT, stdout=subprocess.PIPE
+    )
     assert process.stdout
     try:
         arrivals = []
@@ -77,19 +90,26 @@ def test_run_takes_a_folder_of_files_and_an_input(tmp_path: Path, busybox: Path)
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "hello").write_text("from a file\n")
     (tmp_path / "in").write_text("from the input\n")
-    ran = typed("tools/run", "--files", tmp_path / "files", "--stdin", tmp_path / "in", busybox, "cat", "/hello", "-")
+    ran = typed(
+        "tools/run", "--files", tmp_path / "files", "--stdin", tmp_path / "in", busybox, "cat", "/hello", "-"
+    )
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"from a file\nfrom the input\n", b"")
 
 
 def test_run_verbose_shows_the_console_and_a_command_that_repeats_it() -> None:
     ran = typed("tools/run", "--verbose", program("status.musl"), "7")
     assert ran.returncode == 7
-    assert b"tacet: exit status=7" in ran.stderr and b"again: " in ran.stderr and b"qemu-system-x86_64" in ran.stderr
+    assert (
+        b"tacet: exit status=7" in ran.stderr
+        and b"again: " in ran.stderr
+        and b"qemu-system-x86_64" in ran.stderr
+    )
 
 
 def test_the_same_file_runs_on_linux() -> None:
     ran = typed(program("runtime.musl"), env={"PROMISE_TEST": "a value"}, time_limit=60)
-    # There the version does not name Tacet, fork works and the tree can be written: nothing else differs, nothing crashes.
+    # There the version does not name Tacet, fork works and the tree can be written: nothing else differs,
+    # nothing crashes.
     assert ran.returncode in (0, 1) and b"promises: " in ran.stdout
 
 
@@ -105,7 +125,13 @@ def test_make_run_ends_with_the_program_s_status() -> None:
 
 
 def test_make_run_splits_arguments_and_environment_as_a_shell_does() -> None:
-    ran = typed("make", "run", f"APP={program('arguments.musl')}", """ARGS='two words' "a\\"b" c\\ d ''""", """ENV=A=1 B="2 3" C='it''s'""")
+    ran = typed(
+        "make",
+        "run",
+        f"APP={program('arguments.musl')}",
+        """ARGS='two words' "a\\"b" c\\ d ''""",
+        """ENV=A=1 B="2 3" C='it''s'""",
+    )
     assert ran.returncode == 0, ran.stderr
     given, environment = ran.stdout.split(b"=ENV=\0")
     assert given == b'arguments.musl\0two words\0a"b\0c d\0\0'
@@ -130,7 +156,11 @@ def test_make_run_takes_files_and_an_input(tmp_path: Path, busybox: Path) -> Non
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (None, b"is linked dynamically, and there is no dynamic linker on a node; link it statically: gcc -static"),
+        (
+            None,
+            b"is linked dynamically, and there is no dynamic linker on a node; link it statically: gcc "
+            b"-static",
+        ),
         (b"#!/bin/sh\n", b"is a script; a node runs static ELF programs"),
         (b"text", b"is not an ELF file; a node runs static ELF programs"),
         (b"", b"is empty; a node runs static ELF programs"),
@@ -161,8 +191,15 @@ def test_run_says_what_is_wrong_with_the_environment() -> None:
 @pytest.mark.xdist_group("gdb")
 def test_make_gdb_reaches_the_kernel_with_symbols(tmp_path: Path) -> None:
     commands = tmp_path / "commands"
-    commands.write_text("continue\nbacktrace 2\nprint boot->module_count\nprint boot->protocol\ninfo symbol $pc\n")
-    ran = typed("make", "gdb", f"APP={APPS / 'ftq'}", env={"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "GDB_COMMANDS": str(commands), "HOME": str(tmp_path)})
+    commands.write_text(
+        "continue\nbacktrace 2\nprint boot->module_count\nprint boot->protocol\ninfo symbol $pc\n"
+    )
+    ran = typed(
+        "make",
+        "gdb",
+        f"APP={APPS / 'ftq'}",
+        env={"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "GDB_COMMANDS": str(commands), "HOME": str(tmp_path)},
+    )
     text = (ran.stdout + ran.stderr).decode(errors="replace")
     assert ran.returncode == 0, text
     assert "kernel_start" in text and "main.c" in text, text

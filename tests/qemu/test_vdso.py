@@ -9,8 +9,9 @@ import threading
 from pathlib import Path
 
 import pytest
-import qemu
 from conftest import Run, expect_exit, program
+
+import qemu
 
 KINDS = ["musl", "musl-pie", "glibc", "glibc-pie"]
 #: A CPU with RDTSCP and RDPID, one with RDTSCP alone, and one with neither, which finds its number by LSL.
@@ -25,52 +26,66 @@ def test_both_c_libraries_find_the_vdso_and_enter_the_kernel_for_no_clock(kind: 
 
 
 @pytest.mark.parametrize("cpu", CPU_MODELS)
-def test_every_kind_of_cpu_and_every_one_of_four_tells_the_same_as_the_kernel(cpu: str, tacet: Run) -> None:
+def test_every_kind_of_cpu_and_every_one_of_four_reports_the_same_as_the_kernel(cpu: str, tacet: Run) -> None:
     for kind in ("musl", "glibc"):
         result = expect_exit(tacet(f"vdso.{kind}", cpus=4, cpu=cpu, memory="256M"))
-        assert sorted(re.findall(rb"^cpu: (\d+)$", result.stdout, re.MULTILINE)) == [b"0", b"1", b"2", b"3"], result.explain()
+        assert sorted(re.findall(rb"^cpu: (\d+)$", result.stdout, re.MULTILINE)) == [
+            b"0",
+            b"1",
+            b"2",
+            b"3",
+        ], result.explain()
 
 
 @pytest.mark.parametrize("cpu", ["max", "max,-rdtscp,-rdpid"])
 def test_the_numa_node_is_the_cpu_s_own(cpu: str, tacet: Run) -> None:
     nodes = ["-object", "memory-backend-ram,id=a,size=128M", "-object", "memory-backend-ram,id=b,size=128M"]
     nodes += ["-numa", "node,nodeid=0,cpus=0,memdev=a", "-numa", "node,nodeid=1,cpus=1,memdev=b"]
-    result = expect_exit(tacet("vdso.musl", cpus=2, cpu=cpu, memory="256M", extra=nodes))
-    assert sorted(re.findall(rb"^node: (\d+)$", result.stdout, re.MULTILINE)) == [b"0", b"1"], result.explain()
+    result = expect_exit(tacet("vdso.musl", cpus=2, cpu=cpu, memory="256M", qemu_options=nodes))
+    assert sorted(re.findall(rb"^node: (\d+)$", result.stdout, re.MULTILINE)) == [b"0", b"1"], (
+        result.explain()
+    )
 
 
 @pytest.mark.parametrize("cpu", CPU_MODELS)
-def test_a_cpu_whose_clock_is_behind_tells_the_first_one_s_time(cpu: str, tacet: Run, tmp_path: Path) -> None:
-    # QEMU's CPUs share one clock, so a debugger makes the kernel believe that the second one's is ten hours behind.
-    behind = "'arch/x86_64/smp.c'::cpus[1]->clock_behind"
+def test_a_cpu_whose_clock_is_late_reports_the_first_one_s_time(cpu: str, tacet: Run, tmp_path: Path) -> None:
+    # QEMU's CPUs share one clock, so a debugger makes the kernel believe that the second one's is ten hours
+    # late.
+    lag = "'arch/x86_64/smp.c'::cpus[1]->clock_behind"
     path = tmp_path / "gdb"
     script = tmp_path / "script"
     script.write_text(
         f"set pagination off\ntarget remote {path}\nhbreak clock_cpus_set\ncontinue\n"
-        f"set var {behind} = 36000 * arch_clock_hz()\nprint {behind}\ndelete\ndetach\n"
+        f"set var {lag} = 36000 * arch_clock_hz()\nprint {lag}\ndelete\ndetach\n"
     )
     said: list[str] = []
 
     def debug() -> None:
         while not path.exists():
             pass
-        ran = subprocess.run(["gdb", "-nx", "-batch", "-x", script, qemu.KERNEL], capture_output=True, text=True, timeout=60)
+        ran = subprocess.run(
+            ["gdb", "-nx", "-batch", "-x", script, qemu.KERNEL], capture_output=True, text=True, timeout=60
+        )
         said.append(ran.stdout + ran.stderr)
 
     debugger = threading.Thread(target=debug, daemon=True)
     debugger.start()
-    extra = ["-S", "-chardev", f"socket,path={path},server=on,wait=off,id=gdb", "-gdb", "chardev:gdb"]
-    result = tacet("vdso.musl", "ahead", cpus=2, cpu=cpu, memory="256M", extra=extra)
+    port = ["-S", "-chardev", f"socket,path={path},server=on,wait=off,id=gdb", "-gdb", "chardev:gdb"]
+    result = tacet("vdso.musl", "ahead", cpus=2, cpu=cpu, memory="256M", qemu_options=port)
     debugger.join(60)
     expect_exit(result)
-    told = {int(number): int(seconds) for number, seconds in re.findall(rb"cpu (\d) seconds (\d+)", result.stdout)}
-    assert 0 <= told[0] < 3600 and 36000 <= told[1] < 37000, result.explain() + "".join(said)
+    reported = {
+        int(number): int(seconds) for number, seconds in re.findall(rb"cpu (\d) seconds (\d+)", result.stdout)
+    }
+    assert 0 <= reported[0] < 3600 and 36000 <= reported[1] < 37000, result.explain() + "".join(said)
 
 
 @pytest.mark.parametrize("kind", ["musl", "glibc"])
 @pytest.mark.parametrize("cpu", CPU_MODELS)
 def test_no_thread_sees_a_time_before_another_s(cpu: str, kind: str, tacet: Run) -> None:
-    result = tacet(f"vdso.{kind}", "threads", cpus=4, cpu=cpu, memory="256M", options="ranks=1", time_limit=120)
+    result = tacet(
+        f"vdso.{kind}", "threads", cpus=4, cpu=cpu, memory="256M", options="ranks=1", time_limit=120
+    )
     if result.status == NO_THREADS:
         pytest.skip("this kernel starts no threads")
     expect_exit(result)
@@ -79,7 +94,7 @@ def test_no_thread_sees_a_time_before_another_s(cpu: str, kind: str, tacet: Run)
 def test_the_same_file_uses_linux_s_vdso() -> None:
     for kind in KINDS:
         ran = subprocess.run([program(f"vdso.{kind}")], capture_output=True, text=True, timeout=60)
-        # Its coarse clocks stand still between ticks, and system calls tell other resolutions.
+        # Its coarse clocks stand still between ticks, and system calls report other resolutions.
         wrong = [line for line in ran.stderr.splitlines() if "clock 5" not in line and "clock 6" not in line]
         assert ran.returncode in (0, 1) and wrong == [], ran.stderr
 
@@ -87,6 +102,8 @@ def test_the_same_file_uses_linux_s_vdso() -> None:
 def test_the_vdso_is_one_page_without_relocations_or_variables() -> None:
     image = qemu.BUILD / "x86_64" / "vdso.so"
     assert image.stat().st_size < 4096
-    shown = subprocess.run(["readelf", "-lrW", "--dyn-syms", image], capture_output=True, text=True, check=True).stdout
+    shown = subprocess.run(
+        ["readelf", "-lrW", "--dyn-syms", image], capture_output=True, text=True, check=True
+    ).stdout
     assert "There are no relocations" in shown and "RWE" not in shown and " RW " not in shown, shown
     assert len(re.findall(r"@@LINUX_2\.6$", shown, re.MULTILINE)) == 10, shown

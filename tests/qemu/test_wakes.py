@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Threads that wait are woken: they do not look by themselves, and no wake-up is lost, whatever they wait for."""
+"""Threads that wait are woken: they do not look by themselves, and no wake-up is lost, whatever they wait
+for."""
 
 from __future__ import annotations
 
@@ -15,9 +16,13 @@ def test_a_thread_that_waits_costs_no_interrupt_until_it_is_woken(icount: int | 
     expect_kept(tacet("wakes.musl", "silent", cpus=2, options="ranks=1", icount=icount), 30)
 
 
-@pytest.mark.parametrize(("cpus", "rounds", "way"), [(2, 5000, "halt"), (4, 2000, "halt"), (2, 5000, "mwait"), (2, 1000, "poll")])
+@pytest.mark.parametrize(
+    ("cpus", "rounds", "way"), [(2, 5000, "halt"), (4, 2000, "halt"), (2, 5000, "mwait"), (2, 1000, "poll")]
+)
 def test_a_token_goes_round_without_a_lost_wake_up(cpus: int, rounds: int, way: str, tacet: Run) -> None:
-    result = tacet("wakes.musl", "rings", str(rounds), cpus=cpus, options=f"ranks=1 idle={way}", time_limit=120)
+    result = tacet(
+        "wakes.musl", "rings", str(rounds), cpus=cpus, options=f"ranks=1 idle={way}", time_limit=120
+    )
     expect_kept(result, 20)
     assert result.stdout.count(b" threads, ") == 6 * (cpus - 1), result.explain()
 
@@ -42,5 +47,7 @@ def test_a_process_ends_while_its_threads_wait(tacet: Run) -> None:
 
 
 def test_ranks_wait_apart(tacet: Run) -> None:
-    result = expect_exit(tacet("wakes.musl", "rings", "500", cpus=4, options="ranks=2 prefix=rank", time_limit=120))
+    result = expect_exit(
+        tacet("wakes.musl", "rings", "500", cpus=4, options="ranks=2 prefix=rank", time_limit=120)
+    )
     assert result.stdout.count(b"broken: 0") == 2, result.explain()

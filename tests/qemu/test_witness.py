@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""QEMU's own record of entries into the kernel agrees with the kernel's counters: on every CPU, for every cause, to the last one.
+"""QEMU's own record of entries into the kernel agrees with the kernel's counters: on every CPU, for every
+cause, to the last one.
 
-Under a deterministic clock, and with one thread of the host a CPU. See witness.py for how the record comes about.
+Under a deterministic clock, and with one thread of the host a CPU. See witness.py for how the record comes
+about.
 """
 
 from __future__ import annotations
@@ -10,9 +12,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-import qemu
 from conftest import APPS, Run, expect_exit
 from witness import Witness, entries, is_entry, symbols
+
+import qemu
 
 CALLS = ("getpid", "access", "nanosleep", "getcpu")
 
@@ -25,7 +28,7 @@ def witness_of_calls(folder: Path) -> Witness:
     return Witness(folder, qemu.KERNEL, {f"call_{name}": known[f"sys_{name}"] for name in CALLS})
 
 
-def told(result: qemu.Result) -> dict[int, Counter[str]]:
+def reported(result: qemu.Result) -> dict[int, Counter[str]]:
     """The counters that each CPU's program has read."""
     counts: dict[int, Counter[str]] = {}
     for line in result.stdout.decode().splitlines():
@@ -44,42 +47,75 @@ def window(events: list[str]) -> list[str]:
 
 
 def check(result: qemu.Result, witness: Witness, cpus: int) -> dict[int, Counter[str]]:
-    counts, record = told(result), witness.events()
+    counts, record = reported(result), witness.events()
     assert sorted(counts) == list(range(cpus)), result.explain()
     for cpu, mine in counts.items():
         seen = Counter(window(record[cpu]))
-        assert seen == +mine, f"CPU {cpu}: QEMU saw {dict(seen)}, the counters say {dict(mine)}\n{result.explain()}"
+        assert seen == +mine, (
+            f"CPU {cpu}: QEMU saw {dict(seen)}, the counters say {dict(mine)}\n{result.explain()}"
+        )
     return counts
 
 
 @CLOCKS
 @MACHINES
-def test_the_witness_and_the_counters_agree_event_by_event(icount: int | None, cpus: int, tacet: Run, tmp_path: Path) -> None:
+def test_the_witness_and_the_counters_agree_event_by_event(
+    icount: int | None, cpus: int, tacet: Run, tmp_path: Path
+) -> None:
     witness = witness_of_calls(tmp_path)
-    result = expect_exit(tacet("witness.musl", "busy", icount=icount, cpus=cpus, extra=witness.options, time_limit=120))
+    result = expect_exit(
+        tacet("witness.musl", "busy", icount=icount, cpus=cpus, qemu_options=witness.options, time_limit=120)
+    )
     counts = check(result, witness, cpus)
     for cpu, mine in counts.items():
-        # Neither side may have been blind: there were calls, faults, timers, and on the further CPUs a wake-up.
+        # Neither side may have been blind: there were calls, faults, timers, and on the further CPUs a
+        # wake-up.
         assert mine["system_calls"] >= 1234 and mine["exception_14"] == 7, result.explain()
-        # A sleep may cost a second interrupt, where the timer's rate was measured a little wrong: early, it is armed again.
+        # A sleep may cost a second interrupt, where the timer's rate was measured a little wrong: early, it
+        # is armed again.
         assert 1 <= mine["interrupt_241"] <= 2 * 5 and mine["interrupt_240"] == (cpu > 0), result.explain()
 
 
 @CLOCKS
 @MACHINES
-def test_the_witness_sees_a_computing_program_left_alone(icount: int | None, cpus: int, tacet: Run, tmp_path: Path) -> None:
+def test_the_witness_sees_a_computing_program_left_alone(
+    icount: int | None, cpus: int, tacet: Run, tmp_path: Path
+) -> None:
     witness = witness_of_calls(tmp_path)
-    result = expect_exit(tacet("witness.musl", "silent", "100", icount=icount, cpus=cpus, extra=witness.options, time_limit=120))
+    result = expect_exit(
+        tacet(
+            "witness.musl",
+            "silent",
+            "100",
+            icount=icount,
+            cpus=cpus,
+            qemu_options=witness.options,
+            time_limit=120,
+        )
+    )
     counts = check(result, witness, cpus)
     assert all(mine.total() == 0 for mine in counts.values()), result.explain()
 
 
 @pytest.mark.parametrize(("icount", "cpus"), [(0, 1), (None, 4)])
-def test_the_witness_sees_no_entry_in_the_window_of_ftq(icount: int | None, cpus: int, tacet: Run, tmp_path: Path) -> None:
+def test_the_witness_sees_no_entry_in_the_window_of_ftq(
+    icount: int | None, cpus: int, tacet: Run, tmp_path: Path
+) -> None:
     known = symbols(APPS / "ftq")
     places = {name: known[name] for name in ("grid_measure", "counters_read")}
     witness = Witness(tmp_path, qemu.KERNEL, places)
-    result = expect_exit(tacet(APPS / "ftq", "-n", "100", "-s", icount=icount, cpus=cpus, extra=witness.options, time_limit=120))
+    result = expect_exit(
+        tacet(
+            APPS / "ftq",
+            "-n",
+            "100",
+            "-s",
+            icount=icount,
+            cpus=cpus,
+            qemu_options=witness.options,
+            time_limit=120,
+        )
+    )
     record = witness.events()
     assert sorted(record) == list(range(cpus)), result.explain()
     assert result.stderr.count(b"kernel_entries: 0") == cpus, result.explain()
@@ -88,7 +124,9 @@ def test_the_witness_sees_no_entry_in_the_window_of_ftq(icount: int | None, cpus
         start = len(events) - 1 - events[::-1].index("grid_measure")
         end = events.index("counters_read", start)
         assert entries(events[start:end]) == Counter(), f"CPU {cpu}\n{result.explain()}"
-        assert sum(map(is_entry, events[:start])) > 0 and sum(map(is_entry, events[end:])) > 0, "the witness was blind"
+        assert sum(map(is_entry, events[:start])) > 0 and sum(map(is_entry, events[end:])) > 0, (
+            "the witness was blind"
+        )
 
 
 @CLOCKS
@@ -96,12 +134,28 @@ def test_the_witness_of_a_newer_qemu_agrees_too(icount: int | None, tacet: Run, 
     if qemu.qemu_binary("newest") == qemu.qemu_binary():
         pytest.skip("no newer QEMU here (make qemu10)")
     witness = witness_of_calls(tmp_path)
-    run = tacet("witness.musl", "busy", icount=icount, cpus=4, qemu="newest", extra=witness.options, time_limit=120)
+    run = tacet(
+        "witness.musl",
+        "busy",
+        icount=icount,
+        cpus=4,
+        qemu="newest",
+        qemu_options=witness.options,
+        time_limit=120,
+    )
     check(expect_exit(run), witness, 4)
 
 
 def test_the_witness_sees_the_entries_of_a_logged_system_call_too(tacet: Run, tmp_path: Path) -> None:
     # With system calls in the flight log, these come in by another door; they are counted as before.
     witness = witness_of_calls(tmp_path)
-    run = tacet("witness.musl", "busy", icount=0, cpus=2, options="klog_classes=all", extra=witness.options, time_limit=120)
+    run = tacet(
+        "witness.musl",
+        "busy",
+        icount=0,
+        cpus=2,
+        options="klog_classes=all",
+        qemu_options=witness.options,
+        time_limit=120,
+    )
     check(expect_exit(run), witness, 2)

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """An outside witness: QEMU's own record of which CPU has entered the kernel, and where.
 
-`-d exec,nochain` writes a line for each block of instructions that a CPU begins, `-dfilter` keeps those in chosen ranges of
-addresses: the entry stubs of trap_entry.asm and syscall_entry.asm, and the first instruction of any function that a test names.
-The record knows nothing of the kernel's counters, and the kernel nothing of it.
+`-d exec,nochain` writes a line for each block of instructions that a CPU begins, `-dfilter` keeps those in
+chosen ranges of addresses: the entry stubs of trap_entry.asm and syscall_entry.asm, and the first instruction
+of any function that a test names. The record knows nothing of the kernel's counters, and the kernel nothing
+of it.
 
-QEMU writes a block's line before it executes it, and may then turn back for something else (an exhausted budget of instructions
-under icount, a request from outside) and begin it again. Interrupts are off in the kernel's entries, so a block that was
-really executed is followed, on its CPU, by another one of the range: of equal lines in a row, one counts.
+QEMU writes a block's line before it executes it, and may then turn back for something else (an exhausted
+budget of instructions under icount, a request from outside) and begin it again. Interrupts are off in the
+kernel's entries, so a block that was really executed is followed, on its CPU, by another one of the range: of
+equal lines in a row, one counts.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ def symbols(image: Path) -> dict[str, int]:
     """Addresses of an ELF file's symbols; of several with the same name, the first one."""
     listed = subprocess.run(["nm", image], capture_output=True, text=True, check=True, timeout=60).stdout
     found: dict[str, int] = {}
-    for address, _, name in (line.split(maxsplit=2) for line in listed.splitlines() if not line.startswith(" ")):
+    for address, _, name in (
+        line.split(maxsplit=2) for line in listed.splitlines() if not line.startswith(" ")
+    ):
         found.setdefault(name, int(address, 16))
     return found
 
@@ -58,7 +62,10 @@ class Witness:
     def options(self) -> list[str]:
         """For QEMU's command line."""
         known = symbols(self.kernel)
-        ranges = [(known["trap_stubs_start"], known["trap_stubs_end"]), (known["syscall_entry"], known["syscall_hole"])]
+        ranges = [
+            (known["trap_stubs_start"], known["trap_stubs_end"]),
+            (known["syscall_entry"], known["syscall_hole"]),
+        ]
         ranges += [(address, address + 1) for address in self.landmarks.values()]
         kept = ",".join(f"{start:#x}..{end - 1:#x}" for start, end in ranges)
         return ["-d", "exec,nochain", "-dfilter", kept, "-D", str(self.path)]
@@ -66,7 +73,10 @@ class Witness:
     def places(self) -> dict[int, str]:
         """What each address means: exception_V, interrupt_V, system_calls, or a landmark's name."""
         known = symbols(self.kernel)
-        stubs = {known[f"trap_stub_{v}"]: f"{'exception' if v < FIRST_INTERRUPT else 'interrupt'}_{v}" for v in range(VECTORS)}
+        stubs = {
+            known[f"trap_stub_{v}"]: f"{'exception' if v < FIRST_INTERRUPT else 'interrupt'}_{v}"
+            for v in range(VECTORS)
+        }
         calls = {known[name]: "system_calls" for name in SYSTEM_CALL_ENTRIES}
         return {**stubs, **calls, **{address: name for name, address in self.landmarks.items()}}
 

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`lab compare`: the noise of Tacet and of Linux, the same FTQ file on both, one table and one picture.
+
+Runs `ftq` in QEMU on Tacet, on stock Linux and on tuned Linux, one after the other, with `icount`, so that
+guest time is a function of the instructions executed and two runs print the same digits. Writes into the
+folder `--out`:
+
+    ftq.png            lost operations over time, one panel a system [Betti09 Fig. 3]
+    ftq.json           the figures
+    ftq-SYSTEM.dat     what FTQ wrote, its format unchanged
+    ftq-SYSTEM.log     the program's summary and the console
+
+A comparison in which Linux is silent too has measured nothing: it fails and says so.
+
+The tuned Linux needs a second CPU for the kernel's own work. With icount, QEMU's CPUs take turns on one
+clock, so that what CPU 0 executes (its timer ticks, which the tuning moves there) is missing on CPU 1, where
+FTQ runs: lost operations are mostly the neighbour's work, and the figure to read there is the count of
+interrupts. The table and the picture say so beside the figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from lab.bench import runner
+from lab.bench.comparison import NAMES, Absent, options_add, system_run
+from lab.bench.runner import Result, Runner
+from lab.common.errors import LabError
+from lab.common.text import table, time_ns, time_text
+from lab.formats import ftq
+from lab.pictures.ftq import Panel, ftq_picture
+
+SUMMARY = "Compare the noise of Tacet and of Linux by the same FTQ file on both, in QEMU."
+
+#: the systems of this comparison, in the order of columns and panels
+SYSTEMS = {key: NAMES[key] for key in ("tacet", "linux", "linux_tuned")}
+
+#: what one must know to read a system's figures
+REMARKS = {
+    "linux_tuned": "With icount, QEMU's CPUs take turns on one clock: what CPU 0 executes is missing here. "
+    "Only the interrupts are this CPU's own."
+}
+
+#: from which ratio on even the best quanta lack so much that noise in every quantum must be feared
+SHORTFALL_NOTED = 0.0005
+
+#: the figures that the program reports and the lab computes again from the data: (report's key, summary's
+#: field)
+CHECKED = (
+    ("nominal_count", "nominal_count"),
+    ("disturbed_quanta", "disturbed_quanta"),
+    ("lost_quanta", "lost_quanta"),
+    ("detours", "detours"),
+    ("largest_loss", "largest_loss"),
+)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One system: the data and the figures, or why it is absent."""
+
+    key: str
+    data: ftq.FtqData | None = None
+    summary: ftq.FtqSummary | None = None
+    report: dict[str, str] | None = None
+    result: Result | None = None
+    absent: str = ""
+
+    @property
+    def name(self) -> str:
+        return SYSTEMS[self.key]
+
+    @property
+    def remark(self) -> str:
+        return REMARKS.get(self.key, "") if self.summary is not None and self.summary.detours else ""
+
+    @property
+    def kernel_entries(self) -> int | None:
+        """Kernel entries (Tacet) or interrupts (Linux) of the CPU in the window; None if not counted."""
+        text = (self.report or {}).get("kernel_entries", "")
+        return int(text) if text.isdigit() else None
+
+    @property
+    def shortfall_ratio(self) -> float | None:
+        """What even the best quanta lack against the operation as calibrated before the window; None if not
+        reported."""
+        try:
+            return float((self.report or {})["shortfall_ratio"])
+        except (KeyError, ValueError):
+            return None
+
+    @property
+    def operation_instructions(self) -> int | None:
+        return self.data.operation_instructions if self.data else None
+
+
+def samples(text: str) -> int:
+    """A number of samples as `ftq -n` takes it."""
+    if not text.isdigit() or not 1 <= int(text) <= 10_000_000:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of samples; give one from 1 to 10000000")
+    return int(text)
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser("compare", description=SUMMARY)
+    options_add(parser, "ftq")
+    parser.add_argument("--samples", type=samples, default=1000, help="quanta to measure (default 1000)")
+    parser.add_argument(
+        "--quantum", type=time_ns, default="1ms", metavar="TIME", help="length of one (default 1ms)"
+    )
+
+
+def _checked(key: str, data: ftq.FtqData, summary: ftq.FtqSummary, report: dict[str, str]) -> None:
+    """The program and the lab must agree on the figures, or one of them is wrong."""
+    for reported, computed in CHECKED:
+        if report.get(reported) != str(getattr(summary, computed)):
+            raise LabError(
+                f"{SYSTEMS[key]}: the program says {reported} {report.get(reported)}, its data "
+                f"{getattr(summary, computed)}: output was lost, or one of the two is wrong"
+            )
+    if len(data.counts) != int(report.get("samples", -1)):
+        raise LabError(f"{SYSTEMS[key]}: {report.get('samples')} samples taken, {len(data.counts)} arrived")
+
+
+def measure(key: str, machines: Runner, options: argparse.Namespace, out: TextIO, title: str) -> Column:
+    """Runs one system, keeps its raw output, and computes its figures. Only the tuned Linux may be absent."""
+    args = ["-n", str(options.samples), "-q", f"{options.quantum}ns", "-s"]
+    try:
+        result = system_run(key, "ftq", args, machines, options, out, title)
+    except Absent as absent:
+        return Column(key, absent=str(absent))
+    report = ftq.parse_report(result.stderr.decode(errors="replace"))
+    try:
+        data = ftq.parse(result.stdout.decode("ascii", errors="replace"), f"ftq-{key}.dat")[0]
+        summary = ftq.summarise(data)
+    except ftq.FtqError as error:
+        raise LabError(f"{SYSTEMS[key]}: {error}\n{runner.console_tail(result)}") from None
+    _checked(key, data, summary, report)
+    return Column(key, data, summary, report, result)
+
+
+def as_json(column: Column) -> dict[str, Any]:
+    """One system's figures; times in ns, ratios as fractions of one."""
+    if column.data is None or column.summary is None:
+        return {"absent": column.absent}
+    s = column.summary
+    report = column.report or {}
+    return {
+        "disturbed_quanta": s.disturbed_quanta,
+        "detours": s.detours,
+        "detours_per_second": s.detours_per_second,
+        "noise_ratio": s.noise_ratio,
+        "raw_ratio": s.raw_ratio,
+        "max_loss_counts": s.largest_loss,
+        "max_loss_ns": s.largest_loss_ns,
+        "kernel_entries": column.kernel_entries,
+        "kernel_entries_by_cause": {
+            key.removeprefix("kernel_entries_"): int(value)
+            for key, value in report.items()
+            if key.startswith("kernel_entries_") and value.isdigit()
+        },
+        "quantum_ns": s.quantum_ns,
+        "samples": s.samples,
+        "window_ns": column.data.window_ns,
+        "operation_instructions": column.operation_instructions,
+        "operation_ns": s.operation_ns,
+        "shortfall_ratio": column.shortfall_ratio,
+        "nominal_count": s.nominal_count,
+        "one_short_quanta": s.one_short_quanta,
+        "floor_ns": s.floor_ns,
+        "floor_ratio": s.floor_ratio,
+        "remark": column.remark,
+        "command": shlex.join(column.result.command) if column.result else "",
+    }
+
+
+def as_table(columns: Sequence[Column]) -> str:
+    """Systems as columns, figures as rows."""
+
+    def cells(name: str, text: Any) -> list[str]:
+        return [name, *("absent" if c.summary is None else text(c, c.summary) for c in columns)]
+
+    rows = [
+        cells("disturbed quanta", lambda c, s: f"{s.disturbed_quanta} of {s.samples}"),
+        cells(
+            "detours per second", lambda c, s: f"{s.detours_per_second:.1f}" if s.detours else "zero detours"
+        ),
+        cells("noise ratio, disturbed quanta", lambda c, s: f"{100 * s.noise_ratio:.6f} %"),
+        cells("noise ratio, raw", lambda c, s: f"{100 * s.raw_ratio:.6f} %"),
+        cells("  of which quantisation floor", lambda c, s: f"{100 * s.measured_floor_ratio:.6f} %"),
+        cells("largest loss", lambda c, s: f"{s.largest_loss_ns:.0f} ns"),
+        cells(
+            "kernel entries in the window",
+            lambda c, s: "not counted" if c.kernel_entries is None else str(c.kernel_entries),
+        ),
+        cells("quantum", lambda c, s: f"{s.quantum_ns} ns"),
+        cells("operation", lambda c, s: f"{s.operation_ns:.2f} ns, {c.operation_instructions} instr."),
+    ]
+    notes = [
+        "kernel entries: Tacet counts system calls, exceptions and interrupts; Linux's are interrupts only."
+    ]
+    notes += [f"* {c.remark}" for c in columns if c.remark]
+    notes += [
+        f"{c.name}: even the best quanta lack {100 * c.shortfall_ratio:.3f} %: noise that comes in every "
+        "quantum is in no figure above; a shorter quantum shows it."
+        for c in columns
+        if c.shortfall_ratio and c.shortfall_ratio > SHORTFALL_NOTED
+    ]
+    notes += [f"{c.name}: absent: {c.absent}" for c in columns if c.summary is None]
+    return "\n".join([table(["", *(c.name + " *" * bool(c.remark) for c in columns)], rows), "", *notes])
+
+
+def report_write(columns: Sequence[Column], options: argparse.Namespace) -> None:
+    """ftq.json and ftq.png."""
+    folder: Path = options.out
+    figures: dict[str, Any] = {column.key: as_json(column) for column in columns}
+    figures["command"] = options.command_line
+    (folder / "ftq.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+
+    def title(column: Column) -> str:
+        entries = column.kernel_entries
+        if entries is None:
+            return column.name
+        kind = "kernel entries" if column.key == "tacet" else "interrupts"
+        return f"{column.name} ({entries} {kind})"
+
+    panels = [Panel(c.key, title(c), c.data, c.summary, c.absent, c.remark) for c in columns]
+    ftq_picture(
+        panels,
+        folder / "ftq.png",
+        title=f"What the system takes: FTQ, {options.samples} quanta of {time_text(options.quantum)}",
+        note="The same ELF file on every system, in QEMU, one instruction a nanosecond of guest time.",
+    )
+
+
+def compare(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
+    """The whole comparison; LabError if it fails."""
+    runner.program_found(options.ftq)
+    options.out.mkdir(parents=True, exist_ok=True)
+    columns = [
+        measure(key, machines, options, out, f"[{i}/{len(SYSTEMS)}] FTQ on {name}")
+        for i, (key, name) in enumerate(SYSTEMS.items(), start=1)
+    ]
+    report_write(columns, options)
+    print("\n" + as_table(columns), file=out)
+    print(f"\n{options.out / 'ftq.png'}\n{options.out / 'ftq.json'}", file=out, flush=True)
+    linux = columns[list(SYSTEMS).index("linux")].summary
+    if linux is not None and linux.disturbed_quanta == 0:
+        raise LabError(
+            "Linux shows no disturbed quantum: the method is blind here, and Tacet's zero proves nothing. A "
+            "longer window (--samples) or another quantum (--quantum) must show Linux's timer ticks first."
+        )
+
+
+def run(options: argparse.Namespace, machines: Runner | None = None, out: TextIO | None = None) -> int:
+    """Carries the command out; `machines` and `out` are for tests. LabError or OSError if it fails."""
+    compare(options, machines or runner.load(), out or sys.stdout)
+    return 0

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`lab compare-phases`: how likely a computation phase is delayed, on Tacet and on three Linuxes.
+
+Runs `phase` [Tsafrir05 §3] in QEMU on Tacet, on stock Linux, on tuned Linux and on Debian's PREEMPT_RT
+kernel, the same file on each, one after the other, with `icount` at one instruction a nanosecond. Writes into
+the folder `--out`:
+
+    phase.png            survival functions, a panel a grain, a curve a system [Tsafrir05 Fig. 5]
+    phase.json           the figures
+    phase-SYSTEM.dat     what the program wrote, its format unchanged
+    phase-SYSTEM.log     the program's summary and the console
+
+p is the probability that a phase lasts longer than the shortest one by more than a delay; E(Y)/G is the
+slowdown of a job of n nodes, G being the noiseless phase. A comparison in which Linux is silent too has
+measured nothing: it fails.
+
+The tuned Linux needs a second CPU for the kernel's own work. With icount, QEMU's CPUs take turns on one
+clock, so that what CPU 0 executes passes as a delay on CPU 1, where the program runs: its delays are an upper
+bound, and the figure to read there is the count of interrupts. The table and the picture say so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+from lab.bench import runner
+from lab.bench.comparison import NAMES, Absent, options_add, system_run
+from lab.bench.runner import Result, Runner
+from lab.common.errors import DataError, LabError
+from lab.common.text import table, time_ns, time_text
+from lab.formats import phase
+from lab.pictures.survival import SurvivalCurves, survival_picture
+
+SUMMARY = "Compare how likely a computation phase is delayed on Tacet and on Linux, in QEMU."
+
+#: the systems of this comparison, in the order of columns and curves
+SYSTEMS = NAMES
+
+REMARKS = {
+    "linux_tuned": "With icount, QEMU's CPUs take turns on one clock: what CPU 0 executes shows as delay "
+    "here. Only the interrupts are this CPU's own."
+}
+
+#: sizes of the jobs in table and json
+NODES = (1, 10, 100, 1_000, 10_000, 100_000)
+#: the one in the table
+NODES_SHOWN = 1_000
+
+
+@dataclass(frozen=True)
+class Column:
+    """One system: its grains' data and the program's summaries, or why it is absent."""
+
+    key: str
+    grains: dict[int, phase.PhaseData] = field(default_factory=dict)
+    reports: dict[int, dict[str, str]] = field(default_factory=dict)
+    result: Result | None = None
+    absent: str = ""
+
+    @property
+    def name(self) -> str:
+        return SYSTEMS[self.key]
+
+    @property
+    def remark(self) -> str:
+        noisy = any(phase.delayed(data, phase.DELAYS[0]) for data in self.grains.values())
+        return REMARKS.get(self.key, "") if noisy else ""
+
+    def kernel_entries(self, grain_ns: int) -> int | None:
+        """Kernel entries (Tacet) or interrupts (Linux) in the window of a grain; None if not counted."""
+        text = self.reports.get(grain_ns, {}).get("kernel_entries", "")
+        return int(text) if text.isdigit() else None
+
+
+def grains(text: str) -> list[int]:
+    """Rising grains with commas, as `phase -g` takes them, ns."""
+    found = [time_ns(word) for word in text.split(",")]
+    if sorted(set(found)) != found or found[0] < 100 or found[-1] > 100 * 10**9:
+        raise argparse.ArgumentTypeError(f"{text!r}: give rising grains from 100ns to 100s, such as 1us,1ms")
+    return found
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser("compare-phases", description=SUMMARY)
+    options_add(parser, "phase")
+    parser.add_argument(
+        "--grains",
+        type=grains,
+        default="1us,10us,100us,1ms,10ms,100ms",
+        help="grains (default 1us to 100ms by tens)",
+    )
+    parser.add_argument(
+        "--limit",
+        type=time_ns,
+        default="2s",
+        metavar="TIME",
+        help="guest time of each grain, at most (default 2s)",
+    )
+
+
+def measure(key: str, machines: Runner, options: argparse.Namespace, out: TextIO, title: str) -> Column:
+    """Runs one system, keeps its raw output, and reads its data."""
+    args = ["-s", "-g", ",".join(f"{grain}ns" for grain in options.grains), "-l", f"{options.limit}ns"]
+    try:
+        result = system_run(key, "phase", args, machines, options, out, title)
+    except Absent as absent:
+        return Column(key, absent=str(absent))
+    try:
+        blocks = phase.parse(result.stdout.decode("ascii", errors="replace"), f"phase-{key}.dat")
+        reports = phase.parse_reports(result.stderr.decode(errors="replace"))
+        phase.check_reports(f"phase-{key}.dat", blocks, reports)
+    except DataError as error:
+        raise LabError(f"{SYSTEMS[key]}: {error}\n{runner.console_tail(result)}") from None
+    missing = set(options.grains) - {block.grain_ns for block in blocks}
+    if missing:
+        raise LabError(
+            f"{SYSTEMS[key]}: no data for grains of {sorted(missing)} ns\n{runner.console_tail(result)}"
+        )
+    by_grain = {block.grain_ns: block for block in blocks}
+    return Column(key, by_grain, dict(zip(by_grain, reports)), result)
+
+
+def grain_as_json(column: Column, data: phase.PhaseData) -> dict[str, Any]:
+    """One grain's figures on one system; times in ns, probabilities and ratios as fractions of one."""
+    return {
+        "phases": data.count,
+        "calibrated_ns": data.calibrated_ns,
+        "minimum_ns": data.minimum_ns,
+        "mean_ns": data.mean_ns,
+        "maximum_ns": data.maximum_ns,
+        "p": {f"{100 * delay:g}%": phase.probability(data, delay) for delay in phase.DELAYS},
+        "delayed_phases": {f"{100 * delay:g}%": phase.delayed(data, delay) for delay in phase.DELAYS},
+        "slowdown": {str(nodes): phase.slowdown(data, nodes) for nodes in NODES},
+        "kernel_entries": column.kernel_entries(data.grain_ns),
+    }
+
+
+def as_json(column: Column) -> dict[str, Any]:
+    """One system's figures."""
+    if not column.grains:
+        return {"absent": column.absent}
+    return {
+        "grains": {str(grain): grain_as_json(column, data) for grain, data in column.grains.items()},
+        "remark": column.remark,
+        "command": shlex.join(column.result.command) if column.result else "",
+    }
+
+
+def probability_text(data: phase.PhaseData, delay: float) -> str:
+    """p, or that not one phase was delayed."""
+    return f"{phase.probability(data, delay):.2e}" if phase.delayed(data, delay) else "0"
+
+
+def as_table(columns: Sequence[Column], grains_ns: Sequence[int]) -> str:
+    """Systems as columns; for each grain p at each delay, the slowdown, and the kernel entries."""
+    present = [column for column in columns if column.grains]
+    rows: list[list[str]] = []
+
+    def row(name: str, cells: list[str]) -> None:
+        rows.append([name, *cells])
+
+    for grain in grains_ns:
+        data = [column.grains[grain] for column in present]
+        for delay in phase.DELAYS:
+            row(f"{time_text(grain)}: p at +{100 * delay:g} %", [probability_text(d, delay) for d in data])
+        row(f"  E(Y)/G, {NODES_SHOWN} nodes", [f"{phase.slowdown(d, NODES_SHOWN):.4f}" for d in data])
+        entries = [column.kernel_entries(grain) for column in present]
+        row("  kernel entries", ["not counted" if count is None else str(count) for count in entries])
+    counts = ", ".join(f"{present[0].grains[grain].count:,} of {time_text(grain)}" for grain in grains_ns)
+    notes = [
+        f"phases: {counts}. 0: not one of them was delayed.",
+        "kernel entries: Tacet counts system calls, exceptions and interrupts; Linux's are interrupts only.",
+    ]
+    notes += [f"* {column.name}: {column.remark}" for column in present if column.remark]
+    notes += [f"{column.name}: absent: {column.absent}" for column in columns if not column.grains]
+    header = ["", *(column.name + " *" * bool(column.remark) for column in present)]
+    return "\n".join([table(header, rows), "", *notes])
+
+
+def report_write(columns: Sequence[Column], options: argparse.Namespace) -> None:
+    """phase.json and phase.png."""
+    folder: Path = options.out
+    figures: dict[str, Any] = {column.key: as_json(column) for column in columns}
+    figures["command"] = options.command_line
+    (folder / "phase.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    curves = [
+        SurvivalCurves(column.key, column.name + " *" * bool(column.remark), column.grains)
+        for column in columns
+        if column.grains
+    ]
+    survival_picture(
+        curves,
+        folder / "phase.png",
+        title="How likely a computation phase is delayed",
+        notes=[
+            "The same ELF file on every system, in QEMU, one instruction a nanosecond of guest time.",
+            *(f"* {column.name}: {column.remark}" for column in columns if column.remark),
+        ],
+    )
+
+
+def compare(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
+    """The whole comparison; LabError if it fails."""
+    runner.program_found(options.phase)
+    options.out.mkdir(parents=True, exist_ok=True)
+    columns = [
+        measure(key, machines, options, out, f"[{i}/{len(SYSTEMS)}] phase on {name}")
+        for i, (key, name) in enumerate(SYSTEMS.items(), start=1)
+    ]
+    report_write(columns, options)
+    print("\n" + as_table(columns, options.grains), file=out)
+    print(f"\n{options.out / 'phase.png'}\n{options.out / 'phase.json'}", file=out, flush=True)
+    linux = columns[list(SYSTEMS).index("linux")].grains.values()
+    if not any(phase.delayed(data, 0.001) for data in linux):
+        raise LabError(
+            "Linux delays no phase: the method is blind here, and Tacet's zero proves nothing. A longer "
+            "window (--limit) or finer grains (--grains) must show Linux's timer ticks first."
+        )
+
+
+def run(options: argparse.Namespace, machines: Runner | None = None, out: TextIO | None = None) -> int:
+    """Carries the command out; `machines` and `out` are for tests. LabError or OSError if it fails."""
+    compare(options, machines or runner.load(), out or sys.stdout)
+    return 0

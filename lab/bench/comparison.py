@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the comparisons share (compare.py: FTQ, compare_phases.py: phase): the systems, the options, the run
+of one program on one system with what is kept of it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any, TextIO
+
+from lab.bench import runner
+from lab.bench.runner import Result, Runner
+from lab.common.errors import LabError
+from lab.common.paths import APPS, REPORT
+from lab.pictures import style
+
+#: System keys, in the order of columns and curves, with the names that people read.
+NAMES = {key.replace("-", "_"): name for key, name in style.NAMES.items()}
+#: Which Linux tools/qemu runs for them.
+VARIANTS = {"linux": "stock", "linux_tuned": "tuned", "linux_rt": "rt"}
+#: Those without which there is still a comparison.
+OPTIONAL = ("linux_tuned", "linux_rt")
+
+
+class Absent(Exception):
+    """A system that this machine cannot run, and that a comparison can do without: why."""
+
+
+def options_add(parser: argparse.ArgumentParser, program: str) -> None:
+    """The options of every comparison; `program` is the one that it runs, and the name of the option for its
+    path."""
+    parser.add_argument("--out", type=Path, default=REPORT, help="folder for the results")
+    parser.add_argument(f"--{program}", type=Path, default=APPS / program, help=f"path of {program}")
+    parser.add_argument("--memory", default="256M", help="memory of the machines (default 256M)")
+    parser.add_argument(
+        "--qemu", choices=("system", "newest"), default="newest", help="which QEMU (default newest)"
+    )
+    parser.add_argument("--tacet-options", default="", help="more options for Tacet's command line")
+    parser.add_argument("--linux-options", default="", help="more options for Linux's command line")
+    parser.add_argument(
+        "--time-limit", type=float, default=900.0, metavar="SECONDS", help="for each run (default 900)"
+    )
+
+
+def _start(key: str, path: Path, args: list[str], machines: Runner, options: argparse.Namespace) -> Result:
+    common: dict[str, Any] = {
+        "memory": options.memory,
+        "icount": 0,
+        "qemu": options.qemu,
+        "time_limit": options.time_limit,
+    }
+    if key == "tacet":
+        return machines.run_tacet(path, args, options=options.tacet_options, **common)
+    return machines.run_linux(path, args, variant=VARIANTS[key], options=options.linux_options, **common)
+
+
+def system_run(
+    key: str,
+    program: str,
+    args: list[str],
+    machines: Runner,
+    options: argparse.Namespace,
+    out: TextIO,
+    title: str,
+) -> Result:
+    """Runs the program on one system and keeps its raw output as PROGRAM-SYSTEM.dat and .log. Absent or
+    LabError if that fails."""
+    try:
+        result = runner.run_shown(
+            title, out, lambda: _start(key, getattr(options, program), args, machines, options)
+        )
+    except machines.RunnerError as error:
+        if key in OPTIONAL:
+            print(f"{title}: absent: {error}", file=out, flush=True)
+            raise Absent(str(error)) from None
+        raise LabError(f"{NAMES[key]}: {error}") from None
+    kept: Path = options.out / f"{program}-{key}.dat"
+    kept.write_bytes(result.stdout)
+    log = result.stderr.decode(errors="replace") + "\n--- console ---\n" + result.console
+    kept.with_suffix(".log").write_text(log, encoding="utf-8")
+    return runner.result_checked(NAMES[key], result)

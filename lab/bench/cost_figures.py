@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The figures of `lab bench` from the raw values, their aims, and the table that shows both (costs.py
+measures)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lab.common.text import table
+
+#: The project's aims: getpid, one event of the flight log and boot in instructions, memory and image in
+#: bytes; at most, or less than.
+GETPID_MAX = 45
+KLOG_EVENT_BELOW = 60
+LATE_BELOW_NS = 1_000
+CROWD_INTERRUPTS_MAX = 2
+BOOT_BELOW = 8_000_000
+MEMORY_BELOW = 2 << 20
+IMAGE_BELOW = 256 << 10
+
+#: Neighbours, for orientation only: taken earlier, in QEMU (TCG, icount, shift 0), from Debian's Linux
+#: 6.1.192 and from the public sources of Hermit, Kitten and Nautilus. Instructions to main() and of one
+#: getpid, clock reads included; bytes of the stripped image; ns by which a sleep of 1 ms comes late (Linux
+#: with its default slack, Kitten at its quiet 1 Hz). What this program measures itself stands in the other
+#: columns.
+NEIGHBOURS: dict[str, dict[str, int]] = {
+    "Linux 6.1.192": {"boot": 1_730_000_000, "getpid": 316, "late": 52_000},
+    "Hermit": {"boot": 72_000_000, "image": 890_000, "late": 2_500},
+    "Kitten": {"boot": 533_000_000, "getpid": 45, "image": 722_000, "late": 386_000_000},
+    "Nautilus": {"boot": 222_000_000},
+}
+
+#: Bytes that `rep stosq` clears in one counted instruction.
+ZEROING_BYTES_AN_INSTRUCTION = 8
+
+#: The large mapping, MiB.
+MAP_MIB = 1024
+
+
+def lateness(values: dict[str, int], which: str) -> dict[str, int]:
+    return {part: values[f"sleep_{which}_late_{part}_ns"] for part in ("min", "median", "max")}
+
+
+def figures(
+    cost: dict[str, dict[str, int]],
+    maps: dict[str, dict[str, int]],
+    wake: dict[str, int | str],
+    timers: dict[str, int],
+    image: int,
+) -> dict[str, Any]:
+    """The figures from the raw values; instructions, ns, bytes."""
+    tacet, linux = cost["tacet"], cost["linux"]
+    boot = tacet["main_ticks"] - tacet["boot_ticks"]
+    return {
+        "getpid_instructions": {key: values["getpid_ticks_min"] for key, values in cost.items()},
+        "clock_gettime_instructions": {
+            key: values["clock_gettime_ticks_min"] for key, values in cost.items()
+        },
+        "clock_gettime_kernel_instructions": {
+            key: values["clock_gettime_kernel_ticks_min"] for key, values in cost.items()
+        },
+        "klog_event_instructions": tacet["klog_event_ticks"],
+        "signal_instructions": {"tacet": tacet["signal_ticks"], "linux": linux["signal_ticks"]},
+        "futex_wake_instructions": wake,
+        "boot_instructions": {
+            "tacet": boot,
+            "tacet_without_zeroing": boot - tacet["zeroed_bytes_before_main"] // ZEROING_BYTES_AN_INSTRUCTION,
+            "linux": linux["main_ticks"] - tacet["boot_ticks"],
+        },
+        "timer_instructions": {key: timers[f"{key}_ticks"] for key in ("arm", "cancel", "expire")},
+        "timer_crowd": {"timers": timers["crowd_timers"], "interrupts": timers["crowd_interrupts"]},
+        "timer_exact_late_max_ns": timers["exact_late_max_ns"],
+        "sleep_exact_late_ns": {"tacet": lateness(tacet, "exact"), "linux": lateness(linux, "exact")},
+        "sleep_default_late_ns": {"tacet": lateness(tacet, "default"), "linux": lateness(linux, "default")},
+        "map_page_instructions": {
+            which: {key: values[f"map_{which}_page_ticks"] for key, values in maps.items()}
+            for which in ("small", "large")
+        },
+        "kernel_memory_bytes": {"tacet": tacet["kernel_bytes"], "linux": linux["memory_gone_bytes"]},
+        "kernel_image_bytes": image,
+    }
+
+
+def as_table(f: dict[str, Any]) -> str:
+    """The figures with their aims, and the neighbours'."""
+
+    def row(
+        name: str, value: int, aim: str = "", held: bool | None = None, linux: str = "", others: str = ""
+    ) -> list[str]:
+        verdict = "" if held is None else ("yes" if held else "NO")
+        return [name, f"{value:,}", aim, verdict, linux, others]
+
+    def others(what: str) -> str:
+        return ", ".join(f"{name} {values[what]:,}" for name, values in NEIGHBOURS.items() if what in values)
+
+    getpid, boot, memory = f["getpid_instructions"], f["boot_instructions"], f["kernel_memory_bytes"]
+    clock, kernel_clock = f["clock_gettime_instructions"], f["clock_gettime_kernel_instructions"]
+    event, timer, crowd = f["klog_event_instructions"], f["timer_instructions"], f["timer_crowd"]
+    pages, wake = f["map_page_instructions"], f["futex_wake_instructions"]
+    exact, default = f["sleep_exact_late_ns"], f["sleep_default_late_ns"]
+    linux_getpid = f"{getpid['linux']:,} (mitigations off: {getpid['linux_mitigations_off']:,})"
+    rows = [
+        row(
+            "empty system call, instructions",
+            getpid["tacet"],
+            f"<= {GETPID_MAX}",
+            getpid["tacet"] <= GETPID_MAX,
+            linux_getpid,
+            others("getpid"),
+        ),
+        row("clock_gettime, instructions", clock["tacet"], linux=f"{clock['linux']:,}"),
+        row("  as a system call", kernel_clock["tacet"], linux=f"{kernel_clock['linux']:,}"),
+        row(
+            "one event of the flight log, instructions",
+            event,
+            f"< {KLOG_EVENT_BELOW}",
+            event < KLOG_EVENT_BELOW,
+        ),
+        row(
+            "signal to itself, handler and back, instructions",
+            f["signal_instructions"]["tacet"],
+            linux=f"{f['signal_instructions']['linux']:,}",
+        ),
+        row(
+            "futex wake to waiter running on another CPU, instructions",
+            wake["tacet"],
+            linux=wake["linux"] if isinstance(wake["linux"], str) else f"{wake['linux']:,}",
+        ),
+        row("one timer armed, instructions", timer["arm"]),
+        row("  cancelled", timer["cancel"]),
+        row("  expired", timer["expire"]),
+        row(
+            f"{crowd['timers']:,} timers 1 ns apart, interrupts",
+            crowd["interrupts"],
+            f"<= {CROWD_INTERRUPTS_MAX}",
+            crowd["interrupts"] <= CROWD_INTERRUPTS_MAX,
+        ),
+        row(
+            "1 ms sleep, exact: at most late, ns",
+            exact["tacet"]["max"],
+            f"< {LATE_BELOW_NS:,}",
+            exact["tacet"]["max"] < LATE_BELOW_NS,
+            f"{exact['linux']['max']:,}",
+            others("late"),
+        ),
+        row("  median", exact["tacet"]["median"], linux=f"{exact['linux']['median']:,}"),
+        row(
+            "  default slack: at most late, ns", default["tacet"]["max"], linux=f"{default['linux']['max']:,}"
+        ),
+        row(
+            "mmap, touch, munmap of 64 KiB: a page, instructions",
+            pages["small"]["tacet"],
+            linux=f"{pages['small']['linux']:,}",
+        ),
+        row(f"  of {MAP_MIB} MiB", pages["large"]["tacet"], linux=f"{pages['large']['linux']:,}"),
+        row(
+            "boot to main, instructions",
+            boot["tacet"],
+            f"< {BOOT_BELOW:,}",
+            boot["tacet"] < BOOT_BELOW,
+            f"{boot['linux']:,}",
+            others("boot"),
+        ),
+        row("  without zeroing memory", boot["tacet_without_zeroing"]),
+        row(
+            "kernel memory, bytes",
+            memory["tacet"],
+            f"< {MEMORY_BELOW:,}",
+            memory["tacet"] < MEMORY_BELOW,
+            f"{memory['linux']:,}",
+        ),
+        row(
+            "kernel image, stripped, bytes",
+            f["kernel_image_bytes"],
+            f"< {IMAGE_BELOW:,}",
+            f["kernel_image_bytes"] < IMAGE_BELOW,
+            "",
+            others("image"),
+        ),
+    ]
+    notes = (
+        "Linux's boot is counted from the end of the firmware as Tacet's run in the same machine shows it; "
+        "it includes\n"
+        "unpacking its own image and any time in which it halts. Linux's memory includes the files of its "
+        "initramfs."
+    )
+    return f"{table(['', 'Tacet', 'aim', 'held', 'Linux here', 'for orientation'], rows)}\n\n{notes}"

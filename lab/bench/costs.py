@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`lab bench`: what Tacet costs beside Linux: system call, log event, boot, memory, image, lines of code.
+
+Runs `cost` in QEMU with `icount` at one instruction a nanosecond, so that the clock's ticks are instructions
+and the figures are the same in every run. Prints a table with the aims, and writes `bench.json` and the raw
+output of each run (`cost-SYSTEM.txt`) into `--out`.
+
+How the figures come about:
+
+getpid      from the system call instruction to the return instruction, both included (`apps/cost/cost.c`)
+clock       the C library's clock_gettime(CLOCK_MONOTONIC), which enters no kernel where a vDSO gives the
+            time, from the call to its return; beside it the same as a system call
+signal      from kill, with a handler that does nothing, to the instruction after it, less an empty call
+            (Linux saves the whole vector state, too)
+wake        from before the call of futex that wakes a thread on another CPU to after the return of that
+            thread's own call (`apps/cost/wake.c`, one rank on two CPUs). Under icount both share one clock
+            and take turns, the waker giving its turn away when its call has returned: the figure is the
+            instructions of the whole chain, one after the other, and not the time that two real CPUs need,
+            which overlap. Linux's needs QEMU 10, which runs two CPUs of it under icount
+log event   half of what getpid costs more while the flight log's class of system calls is on: it writes two
+            events then
+boot        clock at main() less the clock at the kernel's first instruction. Linux does not report the
+            latter, so the firmware's share is taken from Tacet's run in the same machine (its clock at its
+            first instruction). Linux's figure includes unpacking its own image and its first process, and
+            time in which it halts and waits
+zeroing     QEMU counts one instruction for each 8 bytes that `rep stosq` clears; the figure without it is
+            Tacet's boot less its zeroed bytes / 8
+mmap        from mmap over a write to each page to munmap, 4 KiB a page, zeroing included (512 of Tacet's
+            instructions)
+memory      Tacet: what the kernel says it keeps. Linux: the machine's memory less MemFree at the first
+            program, which includes the files in its initramfs
+timers      one timer armed, cancelled, expired: by the kernel's own test (`selftest=timers`), which times
+            each of them alone, the flight log off; expiring includes taking it from the queue and arming the
+            next, not the entry to the kernel
+lateness    from the time at which a sleep of 1 ms was to end to the program's next reading of the clock
+            (`apps/cost/sleep.c`); `exact` with a timer slack of 1 ns, `default` as the system has it
+image       the kernel file, stripped
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from lab.bench import runner, sloc
+from lab.bench.cost_figures import MAP_MIB, as_table, figures
+from lab.bench.runner import Runner
+from lab.common.errors import LabError
+from lab.common.paths import APPS, KERNEL, REPORT, ROOT
+
+SUMMARY = "Measure what Tacet costs beside Linux: system call, log event, boot, memory, image, lines of code."
+
+
+def mebibytes(text: str) -> int:
+    """A memory size as QEMU takes it, `256M` or `1G`, in MiB."""
+    number, unit = text[:-1], text[-1:].upper()
+    if not number.isdigit() or unit not in ("M", "G") or int(number) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no memory size; give one such as 256M or 1G")
+    return int(number) * (1024 if unit == "G" else 1)
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser("bench", description=SUMMARY)
+    parser.add_argument("--out", type=Path, default=REPORT, help="folder for the results")
+    parser.add_argument("--cost", type=Path, default=APPS / "cost", help="path of cost")
+    parser.add_argument("--kernel", type=Path, default=KERNEL, help="the kernel (build/x86_64/tacet.elf)")
+    parser.add_argument(
+        "--memory", type=mebibytes, default="256M", help="memory of the machines (default 256M)"
+    )
+    parser.add_argument(
+        "--qemu", choices=("system", "newest"), default="newest", help="which QEMU (default newest)"
+    )
+    parser.add_argument(
+        "--time-limit", type=float, default=600.0, metavar="SECONDS", help="for each run (default 600)"
+    )
+
+
+def parse_cost(text: str) -> dict[str, int]:
+    """The `key value` lines of `apps/cost`."""
+    values: dict[str, int] = {}
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) == 2 and words[1].isdigit():
+            values[words[0]] = int(words[1])
+    return values
+
+
+def parse_selftest(console: str) -> dict[str, int]:
+    """The `selftest: key value` lines that the kernel speaks."""
+    return {
+        key: int(value)
+        for key, value in re.findall(r"^tacet: selftest: (\w+) (\d+)\s*$", console, re.MULTILINE)
+    }
+
+
+def image_bytes(kernel: Path) -> int:
+    """Size of the kernel file without symbols and debug information."""
+    if not kernel.is_file():
+        raise LabError(f"{kernel}: no such kernel; build it first (`make`), or name another one")
+    strip = shutil.which("strip")
+    if not strip:
+        raise LabError("strip is not installed; it is part of binutils")
+    with tempfile.TemporaryDirectory() as folder:
+        stripped = Path(folder) / "kernel"
+        done = subprocess.run([strip, "-o", stripped, kernel], capture_output=True, text=True)
+        if done.returncode:
+            raise LabError(f"{kernel}: cannot be stripped: {done.stderr.strip()}")
+        return stripped.stat().st_size
+
+
+def values_checked(who: str, found: dict[str, int], needed: Sequence[str], result: Any) -> dict[str, int]:
+    """`found`, if all that is needed is among it; LabError with the end of the console if not."""
+    if missing := [word for word in needed if word not in found]:
+        raise LabError(f"{who} does not print {', '.join(missing)}\n{runner.console_tail(result)}")
+    return found
+
+
+def cost_values(
+    what: str, name: str, call: Callable[[], Any], path: Path, needed: Sequence[str], out: TextIO
+) -> dict[str, int]:
+    """What one run of `cost` on the system `name` prints; `path` keeps its output. RunnerError where the
+    machine cannot be had."""
+    result = runner.run_shown(f"{what} on {name}", out, call)
+    path.write_bytes(result.stdout)
+    runner.result_checked(name, result)
+    return values_checked(
+        f"{name}: the program", parse_cost(result.stdout.decode("ascii", errors="replace")), needed, result
+    )
+
+
+def measure(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, dict[str, int]]:
+    """What `cost` says on each system."""
+    common: dict[str, Any] = {
+        "memory": f"{options.memory}M",
+        "icount": 0,
+        "qemu": options.qemu,
+        "time_limit": options.time_limit,
+    }
+    args = ["-m", str(options.memory)]
+    runs = {
+        "tacet": ("Tacet", lambda: machines.run_tacet(options.cost, args, **common)),
+        "linux": ("Linux", lambda: machines.run_linux(options.cost, args, variant="stock", **common)),
+        "linux_mitigations_off": (
+            "Linux, mitigations=off",
+            lambda: machines.run_linux(
+                options.cost, args, variant="stock", options="mitigations=off", **common
+            ),
+        ),
+    }
+    found: dict[str, dict[str, int]] = {}
+    for i, (key, (name, call)) in enumerate(runs.items(), start=1):
+        needed = [
+            "getpid_ticks_min",
+            "signal_ticks",
+            "clock_gettime_ticks_min",
+            "clock_gettime_kernel_ticks_min",
+            "main_ticks",
+        ]
+        tacet_only = ["boot_ticks", "zeroed_bytes_before_main", "kernel_bytes", "klog_event_ticks"]
+        needed += tacet_only if key == "tacet" else ["memory_gone_bytes"]
+        needed += [
+            f"sleep_{which}_late_{part}_ns"
+            for which in ("exact", "default")
+            for part in ("min", "median", "max")
+        ]
+        try:
+            found[key] = cost_values(
+                f"[{i}/{len(runs)}] cost", name, call, options.out / f"cost-{key}.txt", needed, out
+            )
+        except machines.RunnerError as error:
+            raise LabError(f"{name}: {error}") from None
+    return found
+
+
+def measure_timers(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, int]:
+    """What the kernel's own test of its timers says, in instructions and ns."""
+    try:
+        result = runner.run_shown(
+            "timers on Tacet",
+            out,
+            lambda: machines.run_tacet(
+                options.cost,
+                [],
+                memory=f"{options.memory}M",
+                icount=0,
+                qemu=options.qemu,
+                time_limit=options.time_limit,
+                options="selftest=timers",
+            ),
+        )
+    except machines.RunnerError as error:
+        raise LabError(f"Tacet: {error}") from None
+    (options.out / "selftest-timers.txt").write_text(result.console, encoding="utf-8")
+    runner.result_checked("Tacet", result)
+    found = parse_selftest(result.console.replace("\r", ""))
+    needed = [
+        "crowd_timers",
+        "crowd_interrupts",
+        "arm_ticks",
+        "cancel_ticks",
+        "expire_ticks",
+        "exact_late_max_ns",
+    ]
+    return values_checked("Tacet: the test of the timers", found, needed, result)
+
+
+#: The machine that has room for the large mapping, MiB.
+MAP_MACHINE_MIB = 2048
+
+
+def measure_maps(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, dict[str, int]]:
+    """What a page costs from mmap to munmap on each system."""
+    common: dict[str, Any] = {
+        "memory": f"{MAP_MACHINE_MIB}M",
+        "icount": 0,
+        "qemu": options.qemu,
+        "time_limit": options.time_limit,
+    }
+    args = ["-b", str(MAP_MIB)]
+    runs = {
+        "tacet": ("Tacet", lambda: machines.run_tacet(options.cost, args, **common)),
+        "linux": ("Linux", lambda: machines.run_linux(options.cost, args, variant="stock", **common)),
+    }
+    found: dict[str, dict[str, int]] = {}
+    for key, (name, call) in runs.items():
+        try:
+            found[key] = cost_values(
+                "memory",
+                name,
+                call,
+                options.out / f"cost-map-{key}.txt",
+                ["map_small_page_ticks", "map_large_page_ticks"],
+                out,
+            )
+        except machines.RunnerError as error:
+            raise LabError(f"{name}: {error}") from None
+    return found
+
+
+def measure_wake(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, int | str]:
+    """What it costs to wake a thread on another CPU on each system; where Linux cannot run, why."""
+    common: dict[str, Any] = {
+        "memory": f"{options.memory}M",
+        "icount": 0,
+        "qemu": options.qemu,
+        "time_limit": options.time_limit,
+        "cpus": 2,
+    }
+    runs = {
+        "tacet": ("Tacet", lambda: machines.run_tacet(options.cost, ["-w"], options="ranks=1", **common)),
+        "linux": ("Linux", lambda: machines.run_linux(options.cost, ["-w"], variant="stock", **common)),
+    }
+    found: dict[str, int | str] = {}
+    for key, (name, call) in runs.items():
+        try:
+            values = cost_values(
+                "wake-up", name, call, options.out / f"cost-wake-{key}.txt", ["futex_wake_ticks_min"], out
+            )
+        except machines.RunnerError as error:
+            if key == "tacet":
+                raise LabError(f"{name}: {error}") from None
+            found[key] = f"absent: {error}"
+            continue
+        found[key] = values["futex_wake_ticks_min"]
+    return found
+
+
+def bench(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
+    """The whole benchmark; LabError if it fails."""
+    runner.program_found(options.cost)
+    image = image_bytes(options.kernel)
+    options.out.mkdir(parents=True, exist_ok=True)
+    cost = measure(options, machines, out)
+    maps = measure_maps(options, machines, out)
+    wake = measure_wake(options, machines, out)
+    timers = measure_timers(options, machines, out)
+    found = figures(cost, maps, wake, timers, image)
+    rooms = sloc.count(ROOT)
+    found["sloc"] = {**{row.name: row.lines for row in rooms}, **sloc.sums(rooms)}
+    (options.out / "bench.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    print(
+        f"\n{as_table(found)}\n\n{sloc.as_table(rooms)}\n\n{options.out / 'bench.json'}", file=out, flush=True
+    )
+
+
+def run(options: argparse.Namespace, machines: Runner | None = None, out: TextIO | None = None) -> int:
+    """Carries the command out; `machines` and `out` are for tests. LabError or OSError if it fails."""
+    bench(options, machines or runner.load(), out or sys.stdout)
+    return 0

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The interface to `tools/qemu`, which runs a program on Tacet or Linux in QEMU.
+
+This is the one place that puts the folder `tools` on Python's path. The lab's programs take a `Runner`, so
+that their tests can hand them one that runs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import shlex
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol, TextIO
+
+from lab.common.errors import LabError
+from lab.common.paths import ROOT
+
+
+class Result(Protocol):
+    """What `tools/qemu` answers; the fields that the lab reads."""
+
+    status: int | None
+    outcome: str
+    reason: str
+    console: str
+    stdout: bytes
+    stderr: bytes
+    command: list[str]
+    seconds: float
+
+
+class Runner(Protocol):
+    """What the lab needs of `tools/qemu`; the keywords are documented there."""
+
+    #: raised when a run cannot begin
+    RunnerError: type[Exception]
+
+    def run_tacet(self, app: Path, args: list[str], **keywords: Any) -> Result: ...
+
+    def run_linux(self, app: Path, args: list[str], **keywords: Any) -> Result: ...
+
+
+def load() -> Runner:
+    """The real runner."""
+    tools = str(ROOT / "tools")
+    if tools not in sys.path:
+        sys.path.insert(0, tools)
+    try:
+        return importlib.import_module("qemu")  # type: ignore[return-value]
+    except ModuleNotFoundError as error:
+        raise LabError(f"the runner cannot be loaded from {tools}: {error}") from None
+
+
+def program_found(path: Path) -> Path:
+    """`path` if that program is there, else a message that says how to get it."""
+    if not path.is_file():
+        raise LabError(f"{path}: no such program; build it with `make apps`, or name another one")
+    return path
+
+
+def console_tail(result: Result, lines: int = 25) -> str:
+    """The end of a run's console and of its standard error, for a failure message."""
+    parts = []
+    for title, text in (
+        ("standard error", result.stderr.decode(errors="replace")),
+        ("console", result.console),
+    ):
+        tail = text.rstrip().splitlines()[-lines:]
+        if tail:
+            parts.append(f"--- end of the {title} ---\n" + "\n".join(tail))
+    return "\n".join(parts)
+
+
+def run_failed(system: str, result: Result) -> LabError:
+    """The message of a run that did not end as it should."""
+    return LabError(
+        f"{system}: {result.outcome}: {result.reason or 'no reason given'} (status {result.status}, "
+        f"{result.seconds:.0f} s)\n{console_tail(result)}\ncommand: {shlex.join(result.command)}"
+    )
+
+
+def run_shown(title: str, out: TextIO, call: Callable[[], Result], every_seconds: float = 5.0) -> Result:
+    """Calls `call` and says on `out` that it runs, how long it has been running, and how it ended."""
+    begun = time.monotonic()
+    ended = threading.Event()
+
+    def report_progress() -> None:
+        while not ended.wait(every_seconds):
+            print(f"{title} … {time.monotonic() - begun:.0f} s", file=out, flush=True)
+
+    print(f"{title} …", file=out, flush=True)
+    reporter = threading.Thread(target=report_progress, daemon=True)
+    reporter.start()
+    try:
+        result = call()
+    finally:
+        ended.set()
+        reporter.join()
+    print(f"{title}: {result.outcome}, {time.monotonic() - begun:.1f} s", file=out, flush=True)
+    return result
+
+
+def result_checked(system: str, result: Result) -> Result:
+    """`result` if its program ended with status 0, else the failure."""
+    if result.outcome != "exit" or result.status != 0:
+        raise run_failed(system, result)
+    return result

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`lab sloc`: lines of code of each part of the kernel, and of the two parts whose size is promised.
+
+A line of code holds something besides comment and blank. What counts as a comment: in C, headers, and
+preprocessed assembly (`.S`), `/* */` and `//`; in NASM (`.asm`, `.inc`), what follows `;`; in GNU assembly
+(`.s`), what follows `#`. Strings are respected, so that "//" in one is no comment.
+
+A row is an architecture, the drivers, or a room: a folder of kernel/ with the files that stand in it
+directly. The rooms are found by looking, so that a new one needs no change here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from lab.common.errors import LabError
+from lab.common.paths import ROOT
+from lab.common.text import table
+
+SUMMARY = "Count the lines of code of each part of the kernel, without comments."
+
+SILENT_CORE = "silent core"
+LINUX_PERSONALITY = "Linux personality"
+
+#: The rooms of each part, with the rooms in them, and below how many lines the part shall stay.
+ROOMS = {
+    **dict.fromkeys(("init", "process", "time", "mm", "smp", "debug", "lib"), SILENT_CORE),
+    **dict.fromkeys(("syscall", "fs"), LINUX_PERSONALITY),
+}
+LINES_BELOW = {SILENT_CORE: 12_000, LINUX_PERSONALITY: 7_000}
+
+C_SUFFIXES = frozenset({".c", ".h", ".def", ".S"})
+LINE_COMMENT = {".asm": ";", ".inc": ";", ".s": "#"}
+
+#: strings and character constants (kept), or comments (the named group)
+_C_TOKEN = re.compile(
+    r""""(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|(?P<comment>/\*.*?(?:\*/|\Z)|//(?:\\\n|[^\n])*)""", re.S
+)
+
+
+def _without_c_comments(text: str) -> str:
+    """`text` with each comment as a blank that keeps its line ends."""
+
+    def blank(match: re.Match[str]) -> str:
+        return " " + "\n" * match[0].count("\n") if match["comment"] else match[0]
+
+    return _C_TOKEN.sub(blank, text)
+
+
+def _without_line_comments(text: str, mark: str) -> str:
+    token = re.compile(
+        r""""(?:\\.|[^"\\\n])*"|'[^'\n]*'|`[^`\n]*`|(?P<comment>""" + re.escape(mark) + r"[^\n]*)"
+    )
+    return token.sub(lambda match: "" if match["comment"] else match[0], text)
+
+
+def count_text(text: str, suffix: str) -> int:
+    """Lines of code in `text`, which is of the kind that files ending in `suffix` hold."""
+    if suffix in C_SUFFIXES:
+        text = _without_c_comments(text)
+    elif suffix in LINE_COMMENT:
+        text = _without_line_comments(text, LINE_COMMENT[suffix])
+    else:
+        raise ValueError(f"no rule for files ending in {suffix!r}")
+    return sum(1 for line in text.splitlines() if line.strip())
+
+
+@dataclass(frozen=True)
+class Row:
+    """A folder's lines of code, and the part that each of its files belongs to, with the lines."""
+
+    name: str
+    parts: dict[str, int]  #: "" is neither part
+
+    @property
+    def lines(self) -> int:
+        return sum(self.parts.values())
+
+
+def sources(folder: Path, deep: bool) -> Iterator[Path]:
+    """The C and assembly files in a folder, with those of the folders in it if `deep`."""
+    for path in sorted(folder.rglob("*") if deep else folder.glob("*")):
+        if path.is_file() and (path.suffix in C_SUFFIXES or path.suffix in LINE_COMMENT):
+            yield path
+
+
+def part_of(path: Path, arch: str) -> str:
+    """The part that a file belongs to, by its path in the tree."""
+    match path.parts[:-1]:
+        case ("arch", name, *_):
+            return SILENT_CORE if name == arch else ""
+        case ("kernel",):
+            return SILENT_CORE if path.suffix == ".h" else ""
+        case ("kernel", room, *_):
+            return ROOMS.get(room, "")
+    return ""
+
+
+def row_of(name: str, files: Iterator[Path], root: Path, arch: str) -> Row:
+    parts: dict[str, int] = {}
+    for path in files:
+        part = part_of(path.relative_to(root), arch)
+        parts[part] = parts.get(part, 0) + count_text(path.read_text(encoding="utf-8"), path.suffix)
+    return Row(name, parts)
+
+
+def count(root: Path, arch: str = "x86_64") -> list[Row]:
+    """The rows of a tree: architectures, drivers, and the rooms of the kernel; LabError if it has no
+    kernel."""
+    kernel = root / "kernel"
+    if not kernel.is_dir():
+        raise LabError(f"{root}: no folder kernel/; this is not the kernel's tree")
+    folders = [(folder, True) for folder in sorted((root / "arch").glob("*")) if folder.is_dir()]
+    folders += [(root / "drivers", True), (kernel, False)]
+    folders += [(folder, False) for folder in sorted(kernel.rglob("*")) if folder.is_dir()]
+    found = [
+        row_of(str(folder.relative_to(root)), sources(folder, deep), root, arch) for folder, deep in folders
+    ]
+    return [row for row in found if row.parts]
+
+
+def sums(rows: Sequence[Row]) -> dict[str, int]:
+    """Lines of each part whose size is promised, and of everything."""
+    found = {part: sum(row.parts.get(part, 0) for row in rows) for part in LINES_BELOW}
+    return {**found, "all": sum(row.lines for row in rows)}
+
+
+def as_table(rows: Sequence[Row]) -> str:
+    """The rows, and the sums with their aims."""
+    lines = [[row.name, f"{row.lines:,}", ", ".join(filter(None, row.parts)), "", ""] for row in rows]
+    for part, total in sums(rows).items():
+        below = LINES_BELOW.get(part)
+        aim = ["", ""] if below is None else [f"< {below:,}", "yes" if total < below else "NO"]
+        lines.append([part, f"{total:,}", "", *aim])
+    return table(["", "lines of code", "part", "aim", "held"], lines)
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser("sloc", description=SUMMARY)
+    parser.add_argument("--tree", type=Path, default=ROOT, help="another tree than this one")
+    parser.add_argument(
+        "--arch", default="x86_64", help="the architecture that counts as part of the core (x86_64)"
+    )
+
+
+def run(options: argparse.Namespace, out: TextIO | None = None) -> int:
+    """Carries the command out; `out` is for tests. LabError or OSError if it fails."""
+    print(as_table(count(options.tree, options.arch)), file=out or sys.stdout)
+    return 0

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`lab report`: one HTML page on measured nodes. Its first sentence is the answer: how far would this noise
+let a job scale?"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from lab.cli.inputs import add_assumed, assumed_of, positive
+from lab.common.errors import DataError
+from lab.common.text import time_ns, time_option
+from lab.report.answer import Options, sentence, verdicts
+from lab.report.nodes import Collection, add_node, add_runs, bases, node_argument
+from lab.report.page import page_html
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "report",
+        description="One HTML page on one node or several, with tables, pictures, parameters and the "
+        "commands to repeat it. It needs no other file and opens with the answer.",
+        epilog="A folder may hold files of any format that the lab reads; what is no data in it is passed "
+        "over. tacet, linux, linux-tuned and linux-rt have colours of their own.",
+    )
+    parser.add_argument(
+        "--node",
+        action="append",
+        default=[],
+        metavar="NAME=DIR",
+        help="a node and the folder (or file) with what was measured on it; may be repeated",
+    )
+    parser.add_argument(
+        "--runs",
+        type=Path,
+        metavar="DIR",
+        help="what `make run` and `make bench` leave: PROGRAM-SYSTEM.dat, in build/report",
+    )
+    parser.add_argument(
+        "-o",
+        "--out",
+        type=Path,
+        default=Path("report.html"),
+        metavar="OUT",
+        help="the page (default report.html)",
+    )
+    parser.add_argument(
+        "--grain",
+        type=time_ns,
+        default="1ms",
+        metavar="TIME",
+        help="computation between synchronisations (default 1ms)",
+    )
+    parser.add_argument(
+        "--tolerance",
+        type=positive,
+        default=1.0,
+        metavar="PERCENT",
+        help="slowdown that is tolerated (default 1)",
+    )
+    parser.add_argument("--title", default="How far would this noise let a job scale?")
+    parser.add_argument(
+        "--note",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="something that readers must know; may be repeated",
+    )
+    add_assumed(parser)
+
+
+def collect(options: argparse.Namespace) -> Collection:
+    if not options.node and not options.runs:
+        raise DataError("no node; give --node NAME=DIR once or more, or --runs build/report after `make run`")
+    collection = Collection()
+    assumed = assumed_of(options)
+    if options.runs:
+        add_runs(collection, options.runs, assumed)
+    for text in options.node:
+        add_node(collection, *node_argument(text), assumed)
+    collection.notes += options.note
+    return collection
+
+
+def _command(options: argparse.Namespace) -> str:
+    words = ["tools/lab", "report"]
+    words += ["--runs", str(options.runs)] if options.runs else []
+    words += [word for node in options.node for word in ("--node", node)]
+    words += ["--grain", time_option(options.grain), "--tolerance", f"{options.tolerance:g}"]
+    for name in ("format", "ticks_per_ns", "threshold", "span"):
+        value = getattr(options, name)
+        words += [f"--{name.replace('_', '-')}", f"{value}"] if value is not None else []
+    return shlex.join([*words, "-o", str(options.out)])
+
+
+def run(options: argparse.Namespace) -> int:
+    collection = collect(options)
+    for path, reason in collection.left_out:
+        print(
+            f"lab report: left out: {reason}"
+            if str(path) in reason
+            else f"lab report: {path}: left out: {reason}",
+            file=sys.stderr,
+        )
+    tolerance = options.tolerance / 100
+    found = verdicts(collection.nodes, bases(collection.nodes, options.grain), tolerance)
+    chosen = Options(options.grain, tolerance, options.title, _command(options))
+    with tempfile.TemporaryDirectory() as folder:
+        page = page_html(collection, found, chosen, Path(folder))
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(page, encoding="utf-8")
+    print(f"{sentence(found, options.grain, tolerance)}\n\n{options.out}")
+    return 0

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`lab reproduce NAME…`: repeats experiments of the papers; `lab reproduce list` names them.
+
+Each leaves in `OUT/NAME/` its table (table.txt), its values (result.json) and its picture (picture.png), and
+in `OUT/points/` every simulated point, so that an interrupted run goes on where it was, and experiments share
+points. Results are written whole or not at all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from lab.common.errors import LabError
+from lab.reproduce import beckman, betti, hoefler, tsafrir
+from lab.reproduce.outcome import Experiment, Outcome, Settings
+from lab.reproduce.store import Progress, Store, text_write, written_whole
+
+EXPERIMENTS: tuple[Experiment, ...] = (
+    *tsafrir.EXPERIMENTS,
+    *beckman.EXPERIMENTS,
+    *hoefler.EXPERIMENTS,
+    *betti.EXPERIMENTS,
+)
+OUT = Path("build/lab/reproduce")
+PICTURE_WIDTH = 1400
+THUMBNAIL_WIDTH = 700
+INTERRUPTED = 130
+LARGEST_MIN, LARGEST_MAX = 6, 24  # log2 of ranks
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser(
+        "reproduce",
+        description="Repeat experiments of the papers.",
+        epilog=listed(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("names", nargs="+", metavar="NAME", help="experiments as listed below, all, or list")
+    parser.add_argument("--out", type=Path, default=OUT, help=f"folder for the results ({OUT})")
+    parser.add_argument(
+        "--quick", action="store_true", help="few ranks and simulations: less than a minute for all"
+    )
+    parser.add_argument(
+        "--simulations",
+        type=positive,
+        metavar="N",
+        help="of each number of ranks (1000 up to two thousand ranks, then fewer, at least 20; the paper: "
+        "1000)",
+    )
+    parser.add_argument(
+        "--largest", type=positive, default=20, metavar="LOG2", help="log2 of the most ranks (20)"
+    )
+    parser.add_argument(
+        "--threads", type=positive, default=0, metavar="N", help="of the simulator (all processors)"
+    )
+    parser.add_argument("--seed", type=positive, default=1, metavar="N", help="of the synthetic traces (1)")
+    parser.add_argument(
+        "--thumbnails",
+        type=Path,
+        metavar="FOLDER",
+        help="small pictures for the documentation, too: FOLDER/reproduce-NAME.png",
+    )
+
+
+def positive(text: str) -> int:
+    if not text.isdigit() or not 0 < int(text[:10]) < 2**31:
+        raise argparse.ArgumentTypeError(f"{text!r} is no count; give a whole number from 1")
+    return int(text)
+
+
+def listed() -> str:
+    width = max(len(experiment.name) for experiment in EXPERIMENTS)
+    return "experiments:\n" + "\n".join(
+        f"  {e.name:<{width}}  {e.paper:<24}  {e.summary}" for e in EXPERIMENTS
+    )
+
+
+def chosen(names: list[str]) -> list[Experiment]:
+    known = {experiment.name: experiment for experiment in EXPERIMENTS}
+    if names == ["all"]:
+        return list(EXPERIMENTS)
+    for name in names:
+        if name not in known:
+            raise LabError(f"no such experiment: {name[:60]!r}; `lab reproduce list` names them")
+    return [known[name] for name in names]
+
+
+def keep(outcome: Outcome, folder: Path, thumbnail: Path | None) -> None:
+    """Writes an outcome; result.json comes last, so that where it is, everything is."""
+    (folder / "result.json").unlink(missing_ok=True)
+    if outcome.draw:
+        with written_whole(folder / "picture.png") as part:
+            outcome.draw(part, PICTURE_WIDTH)
+        if thumbnail:
+            with written_whole(thumbnail) as part:
+                outcome.draw(part, THUMBNAIL_WIDTH)
+    text_write(folder / "table.txt", outcome.as_text())
+    text_write(folder / "result.json", json.dumps(outcome.as_json(), indent=1) + "\n")
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.names == ["list"]:
+        print(listed())
+        return 0
+    if not LARGEST_MIN <= options.largest <= LARGEST_MAX:
+        raise LabError(
+            f"--largest {options.largest}: give {LARGEST_MIN} to {LARGEST_MAX}: fewer ranks show nothing, "
+            "more have not been tried"
+        )
+    for experiment in chosen(options.names):
+        folder = options.out / (f"{experiment.name}-quick" if options.quick else experiment.name)
+        progress = Progress(0)
+        settings = Settings(
+            Store(options.out, progress),
+            options.out,
+            options.quick,
+            options.simulations,
+            options.largest,
+            options.threads,
+            options.seed,
+        )
+        progress.out.write(f"{experiment.name}: {experiment.summary} [{experiment.paper}]\n")
+        try:
+            outcome = experiment.run(settings)
+        except KeyboardInterrupt:
+            print(
+                f"\n{experiment.name}: interrupted after {progress.done} points, which are kept; the same "
+                "command goes on from here"
+            )
+            return INTERRUPTED
+        keep(outcome, folder, options.thumbnails and options.thumbnails / f"reproduce-{experiment.name}.png")
+        print(
+            f"\n{outcome.as_text()}\n{folder}: table.txt, result.json, picture.png; {progress.done} points, "
+            f"{progress.again} of them from before\n"
+        )
+    return 0

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: BSD-2-Clause
-"""The subcommands of `lab`: lab/__main__.py lists them."""

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The flight log in Chrome's trace format, for https://ui.perfetto.dev or chrome://tracing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from lab.flight_log.causes import spans
+from lab.flight_log.names import cause, fields
+from lab.formats.klog import FlightLog
+
+
+def _argument(value: str) -> int | str:
+    """Numbers that JavaScript holds exactly stay numbers."""
+    return int(value) if re.fullmatch(r"-?\d{1,15}", value) else value
+
+
+def _tracks(log: FlightLog) -> Iterator[dict[str, Any]]:
+    """Names: the node, and each CPU with the rank that ran there."""
+    ranks: dict[int, int] = {}
+    for i, kind in enumerate(log.kinds):
+        if kind.words[0] == "rank":
+            chosen = log.kind == i
+            ranks.update(zip(log.cpu[chosen].tolist(), log.words[chosen, 0].tolist()))
+    yield {"ph": "M", "ts": 0.0, "pid": 0, "tid": 0, "name": "process_name", "args": {"name": "Tacet node"}}
+    for part in log.cpus:
+        name = f"CPU {part.cpu}" + (f", rank {ranks[part.cpu]}" if part.cpu in ranks else "")
+        common = {"ph": "M", "ts": 0.0, "pid": 0, "tid": part.cpu}
+        yield {**common, "name": "thread_name", "args": {"name": name}}
+        yield {**common, "name": "thread_sort_index", "args": {"sort_index": part.cpu}}
+
+
+def chrome(log: FlightLog) -> dict[str, Any]:
+    """The log as a Chrome trace: a track a CPU, whole pairs as durations, everything else as instants; µs."""
+    whole = spans(log)
+    ends = {span.end for span in whole}
+    end_of = {span.begin: span.end for span in whole}
+    times, cpus = log.time_ns.tolist(), log.cpu.tolist()
+    kinds, all_words = log.kind.tolist(), log.words.tolist()
+    events: list[dict[str, Any]] = []
+    for i, (time_ns, cpu, number, words) in enumerate(zip(times, cpus, kinds, all_words)):
+        if i in ends:
+            continue
+        kind = log.kinds[number]
+        shown = fields(kind, words)
+        event = {
+            "ph": "i",
+            "s": "t",
+            "ts": time_ns / 1000,
+            "pid": 0,
+            "tid": cpu,
+            "name": cause(kind, words),
+            "cat": kind.event_class,
+        }
+        if i in end_of:
+            end = end_of[i]
+            shown.update(fields(log.kinds[kinds[end]], all_words[end]))
+            del event["s"]
+            event.update(
+                ph="X",
+                dur=(times[end] - time_ns) / 1000,
+                name=cause(kind, words).removeprefix("system_call "),
+            )
+            if kind.name == "program_enter":
+                event["name"] = f"program of rank {words[0]}"
+        event["args"] = {field: _argument(value) for field, value in shown.items()}
+        events.append(event)
+    events.sort(key=lambda event: (event["ts"], -event.get("dur", 0.0)))
+    lost = {f"CPU {part.cpu}": part.lost for part in log.cpus if part.lost}
+    return {
+        "displayTimeUnit": "ns",
+        "otherData": {"lost events": lost},
+        "traceEvents": [*_tracks(log), *events],
+    }

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Text of a few columns of numbers, ten million lines in seconds: what all readers of the benchmarks' data
+stand on.
+
+The files are `#` lines and lines of a fixed count of numbers. They come in pieces of some megabytes, so that
+the text itself never is in memory as a whole. numpy converts a piece at once if all its bytes can be part of
+numbers, each line has the right count of words, and as many numbers came out as words went in: then no word
+can have been split or skipped. Any other piece is read line by line, which finds the first wrong line and
+says what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from lab.common.errors import DataError
+from lab.formats.reading import whole
+
+CHUNK_BYTES = 4 << 20
+#: Longer ones are no lines of numbers.
+LINE_BYTES_MAX = 1 << 16
+#: 1.6 GB of memory for two columns; no benchmark's trace is larger.
+ROWS_MAX = 100_000_000
+#: Of a decimal number that surely fits 63 bits.
+DIGITS_SAFE = 18
+
+DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a data line is: the count of numbers, whether they are whole, and how to say so; `error` is what
+    is raised."""
+
+    columns: int
+    whole: bool
+    #: "not a sample" and "a sample is 'ns count', two whole numbers"
+    noun: str
+    right: str
+    error: type[DataError] = DataError
+
+
+@dataclass(frozen=True)
+class Comment:
+    """A `#` line, without the `#`."""
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Data lines that follow each other: int64 or float64, a row a line; `lines[i]` is row i's line
+    number."""
+
+    lines: np.ndarray
+    values: np.ndarray
+
+
+def _byte_table(characters: bytes) -> np.ndarray:
+    table = np.zeros(256, dtype=bool)
+    table[list(characters)] = True
+    return table
+
+
+_BLANK = _byte_table(b" \t\r\n")
+_ALLOWED = {True: _byte_table(b"0123456789 \t\r\n"), False: _byte_table(b"0123456789.eE+- \t\r\n")}
+
+
+def _quoted(line: str) -> str:
+    return repr(line[:60])
+
+
+def _numbers(line: str, layout: Layout) -> list[int] | list[float] | None:
+    """One line's numbers, or None. Not negative, below 2^63."""
+    words = line.split()
+    if len(words) != layout.columns:
+        return None
+    if layout.whole:
+        values = [whole(word) for word in words]
+        return None if None in values else values  # type: ignore[return-value]
+    decimals = [float(word) if DECIMAL.fullmatch(word) else -1.0 for word in words]
+    return decimals if all(0 <= value < 2.0**63 for value in decimals) else None
+
+
+def _slowly(name: str, data: bytes, first_line: int, layout: Layout) -> Rows:
+    """Line by line; finds the first wrong one."""
+    lines: list[int] = []
+    rows: list[list[int] | list[float]] = []
+    for number, raw in enumerate(data.split(b"\n"), start=first_line):
+        if not raw.isascii():
+            raise layout.error(f"{name}:{number}: not text; {layout.right}")
+        line = raw.decode("ascii").strip()
+        if not line:
+            continue
+        values = _numbers(line, layout)
+        if values is None:
+            raise layout.error(f"{name}:{number}: not {layout.noun}: {_quoted(line)}; {layout.right}")
+        lines.append(number)
+        rows.append(values)
+    dtype = np.int64 if layout.whole else np.float64
+    return Rows(
+        np.array(lines, dtype=np.int64), np.array(rows, dtype=dtype).reshape(len(rows), layout.columns)
+    )
+
+
+def _quickly(data: bytes, first_line: int, layout: Layout) -> Rows | None:
+    """All lines at once, or None if one of them may be wrong."""
+    octets = np.frombuffer(data, dtype=np.uint8)
+    if not _ALLOWED[layout.whole][octets].all():
+        return None
+    blank = _BLANK[octets]
+    begins = ~blank
+    begins[1:] &= blank[:-1]
+    starts = np.flatnonzero(begins)
+    newlines = np.flatnonzero(octets == 10)
+    if not data.endswith(b"\n"):
+        newlines = np.append(newlines, len(data))
+    words = np.diff(np.searchsorted(starts, newlines), prepend=0)
+    full = words > 0
+    if not (words[full] == layout.columns).all():
+        return None
+    if layout.whole:
+        ends = np.flatnonzero(blank[1:] & ~blank[:-1]) + 1
+        if not blank[-1]:
+            ends = np.append(ends, len(data))
+        if len(starts) and int((ends - starts).max()) > DIGITS_SAFE:
+            return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # numpy warns where it cannot go on
+            values = np.fromstring(data, dtype=np.int64 if layout.whole else np.float64, sep=" ")
+    except (DeprecationWarning, ValueError):
+        return None
+    if len(values) != len(starts):
+        return None
+    if not layout.whole and not ((values >= 0) & (values < 2.0**63)).all():
+        return None
+    return Rows(np.flatnonzero(full) + first_line, values.reshape(-1, layout.columns))
+
+
+def _rows(name: str, data: bytes, first_line: int, layout: Layout) -> Iterator[Rows]:
+    if data.strip():
+        rows = _quickly(data, first_line, layout)
+        if rows is None:
+            rows = _slowly(name, data, first_line, layout)
+        yield rows
+
+
+def _piece(name: str, data: bytes, line: int, layout: Layout) -> Iterator[Comment | Rows]:
+    """The parts of some whole lines: comments, and the data between them."""
+    begun = 0
+    at = data.find(b"#")
+    while at >= 0:
+        start = data.rfind(b"\n", 0, at) + 1
+        end = data.find(b"\n", at)
+        end = len(data) if end < 0 else end + 1
+        if data[start:at].strip() == b"":
+            if start > begun:
+                yield from _rows(name, data[begun:start], line, layout)
+                line += data.count(b"\n", begun, start)
+            raw = data[at + 1 : end]
+            if not raw.isascii():
+                raise layout.error(f"{name}:{line}: not text; {layout.right}")
+            yield Comment(line, raw.decode("ascii").strip())
+            line += 1
+            begun = end
+        at = data.find(b"#", end)
+    if begun < len(data):
+        yield from _rows(name, data[begun:], line, layout)
+
+
+def scan_stream(
+    file: BinaryIO, name: str, layout: Layout, lines_end: bool = False
+) -> Iterator[Comment | Rows]:
+    """Comments and rows of a stream in their order; `name` stands in messages. Raises `layout.error`, with
+    `lines_end` also for a last line without its end."""
+    line, kept, rows = 1, b"", 0
+    while chunk := file.read(CHUNK_BYTES):
+        data = kept + chunk
+        cut = data.rfind(b"\n") + 1
+        kept = data[cut:]
+        if len(kept) > LINE_BYTES_MAX:
+            number = line + data.count(b"\n", 0, cut)
+            raise layout.error(f"{name}:{number}: a line of more than {LINE_BYTES_MAX} bytes; {layout.right}")
+        for part in _piece(name, data[:cut], line, layout):
+            rows += len(part.lines) if isinstance(part, Rows) else 0
+            if rows > ROWS_MAX:
+                raise layout.error(f"{name}: more than {ROWS_MAX} lines of data; split the file")
+            yield part
+        line += data.count(b"\n", 0, cut)
+    if kept:
+        if lines_end:
+            raise layout.error(
+                f"{name}:{line}: the line has no end: the file is cut off; if the line is whole, end it with "
+                "a newline"
+            )
+        yield from _piece(name, kept, line, layout)
+
+
+def scan_text(text: str, name: str, layout: Layout) -> Iterator[Comment | Rows]:
+    """The same of a string."""
+    return scan_stream(io.BytesIO(text.encode("utf-8", errors="replace")), name, layout)
+
+
+def scan_file(path: Path | str, layout: Layout) -> Iterator[Comment | Rows]:
+    """The same of a file; OSError if it cannot be read. A last line without its end counts as cut off."""
+    with Path(path).open("rb") as file:
+        yield from scan_stream(file, str(path), layout, lines_end=True)
+
+
+def rows_joined(parts: list[Rows], layout: Layout) -> Rows:
+    """Several in one. Takes the list's elements away, one after the other, so that memory holds each row
+    once."""
+    if len(parts) == 1:
+        return parts[0]
+    count = sum(len(part.lines) for part in parts)
+    lines = np.empty(count, dtype=np.int64)
+    values = np.empty((count, layout.columns), dtype=np.int64 if layout.whole else np.float64)
+    filled = 0
+    parts.reverse()
+    while parts:
+        part = parts.pop()
+        end = filled + len(part.lines)
+        lines[filled:end], values[filled:end] = part.lines, part.values
+        filled = end
+    return Rows(lines, values)
+
+
+@dataclass(frozen=True)
+class Block:
+    """The comments of one CPU's data, and the data."""
+
+    header: tuple[str, ...]
+    rows: Rows
+
+
+def blocks(
+    parts: Iterable[Comment | Rows], layout: Layout, ends: Callable[[str], bool] | None = None
+) -> Iterator[Block]:
+    """Cuts a file that holds several CPUs' data: before each comment that follows data, or after each
+    comment that `ends` a block."""
+    header: list[str] = []
+    rows: list[Rows] = []
+    for part in parts:
+        if isinstance(part, Rows):
+            rows.append(part)
+            continue
+        if rows and ends is None:
+            yield Block(tuple(header), rows_joined(rows, layout))
+            header, rows = [], []
+        header.append(part.text)
+        if ends is not None and ends(part.text):
+            yield Block(tuple(header), rows_joined(rows, layout))
+            header, rows = [], []
+    if rows or header:
+        yield Block(tuple(header), rows_joined(rows, layout))
+
+
+def check_rising(name: str, rows: Rows, column: int, layout: Layout) -> None:
+    """Time may stand still, as clocks are coarse, but not run backwards."""
+    values = rows.values[:, column]
+    wrong = values[1:] < values[:-1]
+    if wrong.any():
+        i = int(wrong.argmax()) + 1
+        raise layout.error(
+            f"{name}:{rows.lines[i]}: time runs backwards: {values[i]:.0f} ns after {values[i - 1]:.0f} ns; "
+            "starts must not fall"
+        )
+
+
+def check_sum(name: str, rows: Rows, column: int, layout: Layout) -> None:
+    """So that no sum of the column overflows."""
+    if rows.values[:, column].sum(dtype=np.float64) >= 2.0**62:
+        i = int(rows.values[:, column].argmax())
+        raise layout.error(
+            f"{name}:{rows.lines[i]}: {rows.values[i, column]} is more than any benchmark counts; "
+            f"{layout.right}"
+        )

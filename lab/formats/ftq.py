@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""FTQ data: reader, noise figures, and the program's own summary.
+
+Reads the files of `apps/ftq` and of the public FTQ: `#` lines, then `ns count` a quantum, ns being the start
+of the quantum. The figures are those of [Betti09 §VI-A] with the definitions of `apps/ftq/analysis.h`, which
+explains them (nominal count, quantisation floor, disturbed quantum, detour); a test compares the two on the
+same data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from lab.common.errors import DataError
+from lab.formats.columns import (
+    Block,
+    Comment,
+    Layout,
+    Rows,
+    blocks,
+    check_rising,
+    check_sum,
+    scan_file,
+    scan_text,
+)
+from lab.formats.reading import header_number, header_whole
+
+#: Loss from which on a quantum is disturbed, counts. One count is the beat between time grid and loop.
+DISTURBED_LOSS = 2
+
+#: One quantum in so many must have reached the nominal count.
+NOMINAL_ONE_IN = 20
+
+
+class FtqError(DataError):
+    """Data that is no FTQ data; the message names file and line."""
+
+
+LAYOUT = Layout(2, True, "a sample", "a sample is 'ns count', two whole numbers", FtqError)
+
+
+@dataclass(frozen=True)
+class FtqData:
+    """One CPU's samples.
+
+    `quantum_ns`: length of a quantum; `start_ns`: start of each quantum, from the origin that the file uses;
+    `counts`: operations that finished in it; `header`: the `#` lines without the `#`;
+    `operation_instructions`: length of an operation in instructions, where the file states it.
+    """
+
+    name: str
+    quantum_ns: int
+    start_ns: np.ndarray
+    counts: np.ndarray
+    header: tuple[str, ...] = ()
+    operation_instructions: int | None = None
+
+    @property
+    def window_ns(self) -> int:
+        """Length of the measuring window, ns."""
+        return self.quantum_ns * len(self.counts)
+
+
+@dataclass(frozen=True)
+class FtqSummary:
+    """Noise figures of one CPU; the fields are those of `struct ftq_analysis`, with the same meaning and
+    units."""
+
+    samples: int
+    quantum_ns: int
+    nominal_count: int
+    maximum_count: int
+    total_count: int
+    one_short_quanta: int
+    disturbed_quanta: int
+    lost_quanta: int
+    detours: int
+    disturbed_loss: int
+    raw_loss: int
+    largest_loss: int
+    largest_loss_at: int
+    operation_ns: float
+    largest_loss_ns: float
+    detours_per_second: float
+    noise_ratio: float
+    raw_ratio: float
+    floor_ns: float
+    floor_ratio: float
+    measured_floor_ratio: float
+    #: counts lost by each quantum against the nominal count
+    losses: np.ndarray = field(repr=False, compare=False)
+
+
+def _quantum_ns(name: str, header: Sequence[str], start_ns: np.ndarray) -> int:
+    """Length of a quantum: as the header says, if the samples agree, else their median distance."""
+    stated = header_number(header, "quantum_ns")
+    if stated is None:
+        frequency_hz = header_number(header, "Frequency")
+        stated = 1e9 / frequency_hz if frequency_hz and frequency_hz > 0 else None
+    measured = float(np.median(np.diff(start_ns))) if len(start_ns) > 1 else None
+    if stated is not None and (measured is None or abs(stated - measured) <= 0.01 * measured):
+        return round(stated)
+    if measured is None or measured < 1:
+        raise FtqError(f"{name}: neither the header nor the samples show how long a quantum is")
+    return round(measured)
+
+
+def _block(name: str, block: Block) -> FtqData:
+    if not len(block.rows.lines):
+        raise FtqError(f"{name}: no samples; {LAYOUT.right}")
+    check_rising(name, block.rows, 0, LAYOUT)
+    check_sum(name, block.rows, 1, LAYOUT)
+    start_ns, counts = block.rows.values.T.copy()
+    stated = header_whole(block.header, "Total count is")
+    if stated is not None and stated != counts.sum():
+        raise FtqError(
+            f"{name}: the header says a total count of {stated}, the samples have {counts.sum()}: some are "
+            "missing or damaged"
+        )
+    return FtqData(
+        name=name,
+        quantum_ns=_quantum_ns(name, block.header, start_ns),
+        start_ns=start_ns,
+        counts=counts,
+        header=block.header,
+        operation_instructions=header_whole(block.header, "operation_instructions"),
+    )
+
+
+def _blocks(name: str, parts: Iterator[Comment | Rows]) -> list[FtqData]:
+    found = [_block(name, block) for block in blocks(parts, LAYOUT)]
+    if not found:
+        raise FtqError(f"{name}: no samples; {LAYOUT.right}")
+    return found
+
+
+def parse(text: str, name: str) -> list[FtqData]:
+    """Every block of samples in `text`, one a CPU; `name` stands in messages. A block begins with its `#`
+    lines."""
+    return _blocks(name, scan_text(text, name, LAYOUT))
+
+
+def read(path: Path | str) -> list[FtqData]:
+    """The blocks of an FTQ file; raises FtqError on anything else, OSError if it cannot be read."""
+    return _blocks(str(path), scan_file(path, LAYOUT))
+
+
+def nominal_count(counts: np.ndarray) -> int:
+    """The largest count that at least one quantum in twenty reached."""
+    falling = np.sort(counts)[::-1]
+    return int(falling[(len(falling) - 1) // NOMINAL_ONE_IN])
+
+
+def detours(counts: np.ndarray, losses: np.ndarray) -> list[tuple[int, int]]:
+    """The detours as ranges of quanta, [first, end): wholly lost quanta belong to the detour around
+    them."""
+    found: list[tuple[int, int]] = []
+    for i in np.flatnonzero(losses >= DISTURBED_LOSS).tolist():
+        joins = found and found[-1][1] == i and (counts[i] == 0 or counts[i - 1] == 0)
+        if joins:
+            found[-1] = (found[-1][0], i + 1)
+        else:
+            found.append((i, i + 1))
+    return found
+
+
+def summarise(data: FtqData) -> FtqSummary:
+    """The noise figures of one CPU's samples."""
+    counts = data.counts
+    nominal = nominal_count(counts)
+    if nominal < DISTURBED_LOSS:
+        raise FtqError(f"{data.name}: fewer than two operations in the best quanta: nothing to judge")
+    losses = np.maximum(nominal - counts, 0)
+    quiet = losses < DISTURBED_LOSS
+    largest, largest_at = 0, 0
+    ranges = detours(counts, losses)
+    for first, end in ranges:
+        loss = int(losses[first:end].sum())
+        if loss > largest:
+            largest, largest_at = loss, first
+    capacity = nominal * len(counts)
+    operation_ns = data.quantum_ns * int(quiet.sum()) / int(counts[quiet].sum())
+    one_short = int((losses == 1).sum())
+    disturbed_loss = int(losses[~quiet].sum())
+    raw_loss = int(losses.sum())
+    return FtqSummary(
+        samples=len(counts),
+        quantum_ns=data.quantum_ns,
+        nominal_count=nominal,
+        maximum_count=int(counts.max()),
+        total_count=int(counts.sum()),
+        one_short_quanta=one_short,
+        disturbed_quanta=int((~quiet).sum()),
+        lost_quanta=int((counts == 0).sum()),
+        detours=len(ranges),
+        disturbed_loss=disturbed_loss,
+        raw_loss=raw_loss,
+        largest_loss=largest,
+        largest_loss_at=largest_at,
+        operation_ns=operation_ns,
+        largest_loss_ns=largest * operation_ns,
+        detours_per_second=len(ranges) * 1e9 / data.window_ns,
+        noise_ratio=disturbed_loss / capacity,
+        raw_ratio=raw_loss / capacity,
+        floor_ns=operation_ns,
+        floor_ratio=1 / nominal,
+        measured_floor_ratio=one_short / capacity,
+        losses=losses,
+    )
+
+
+def parse_report(text: str) -> dict[str, str]:
+    """The `key: value` lines that the program writes on standard error; the value without unit and remark.
+
+    Keeps the first CPU's lines if there are several; lines of another form are passed over.
+    """
+    report: dict[str, str] = {}
+    for line in text.splitlines():
+        match = re.fullmatch(r"([A-Za-z_][A-Za-z0-9_]*): (.+)", line.strip())
+        if not match:
+            continue
+        key, value = match.groups()
+        if key == "thread" and "thread" in report:
+            break
+        report.setdefault(key, value if value == "not available" else value.split()[0])
+    return report

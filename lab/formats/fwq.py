@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""FWQ data: reader and noise figures.
+
+Reads the files of `apps/fwq` and of the public FWQ: ticks of one sample a line, without a time axis; ours
+begin with `#` lines. Ours have no gap between samples, so that their running sum is the time. The figures are
+those of `apps/fwq/analysis.h`, which explains them; a test compares the two on the same data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from lab.common.errors import DataError
+from lab.formats.columns import Block, Comment, Layout, Rows, blocks, check_sum, scan_file, scan_text
+from lab.formats.reading import header_number, header_whole, quantile
+
+
+class FwqError(DataError):
+    """Data that is no FWQ data."""
+
+
+LAYOUT = Layout(1, True, "a sample", "a sample is one whole number of ticks", FwqError)
+
+
+@dataclass(frozen=True)
+class FwqData:
+    """One CPU's samples, ticks. What the public tool does not write is None: ticks a ns, work, threshold."""
+
+    name: str
+    ticks: np.ndarray
+    ticks_per_ns: float | None = None
+    work_instructions: int | None = None
+    threshold_ticks: int | None = None
+    header: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class FwqSummary:
+    """Noise figures of one CPU; the fields are those of `struct fwq_analysis`, lengths in ticks."""
+
+    samples: int
+    minimum: int
+    nominal: int
+    median: int
+    maximum: int
+    maximum_at: int
+    total: int
+    disturbed: int
+    disturbed_excess: int
+    raw_excess: int
+    noise_ratio: float
+    raw_ratio: float
+
+
+def _block(name: str, block: Block) -> FwqData:
+    if not len(block.rows.lines):
+        raise FwqError(f"{name}: no samples; {LAYOUT.right}")
+    check_sum(name, block.rows, 0, LAYOUT)
+    return FwqData(
+        name=name,
+        ticks=block.rows.values[:, 0].copy(),
+        ticks_per_ns=header_number(block.header, "ticks_per_ns") or None,
+        work_instructions=header_whole(block.header, "work_instructions"),
+        threshold_ticks=header_whole(block.header, "threshold_ticks"),
+        header=block.header,
+    )
+
+
+def _blocks(name: str, parts: Iterator[Comment | Rows]) -> list[FwqData]:
+    found = [_block(name, block) for block in blocks(parts, LAYOUT)]
+    if not found:
+        raise FwqError(f"{name}: no samples; {LAYOUT.right}")
+    return found
+
+
+def parse(text: str, name: str) -> list[FwqData]:
+    """Every block of samples in `text`, one a CPU; `name` stands in messages. A block begins with its `#`
+    lines."""
+    return _blocks(name, scan_text(text, name, LAYOUT))
+
+
+def read(path: Path | str) -> list[FwqData]:
+    """The blocks of an FWQ file; DataError on anything else, OSError if it cannot be read."""
+    return _blocks(str(path), scan_file(path, LAYOUT))
+
+
+def summarise(data: FwqData, threshold_ticks: int | None = None) -> FwqSummary:
+    """The noise figures of one CPU's samples; the threshold is the file's, unless given."""
+    threshold = data.threshold_ticks if threshold_ticks is None else threshold_ticks
+    if threshold is None:
+        raise FwqError(f"{data.name}: the file names no threshold; give one in ticks")
+    ticks = data.ticks
+    rising = np.sort(ticks)
+    nominal = int(quantile(rising, 50_000))
+    if nominal == 0:
+        raise FwqError(f"{data.name}: the samples are shorter than a step of the clock: nothing to judge")
+    excess = np.maximum(ticks - nominal, 0)
+    disturbed = excess > threshold
+    total = int(ticks.sum())
+    return FwqSummary(
+        samples=len(ticks),
+        minimum=int(rising[0]),
+        nominal=nominal,
+        median=int(quantile(rising, 500_000)),
+        maximum=int(rising[-1]),
+        maximum_at=int(ticks.argmax()),
+        total=total,
+        disturbed=int(disturbed.sum()),
+        disturbed_excess=int(excess[disturbed].sum()),
+        raw_excess=int(excess.sum()),
+        noise_ratio=int(excess[disturbed].sum()) / total,
+        raw_ratio=int(excess.sum()) / total,
+    )

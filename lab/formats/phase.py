@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Phase durations: reader, the distribution D, the probability of a delay, the slowdown of n nodes [Tsafrir05
+§2-3].
+
+Reads the files of `apps/phase`: for each grain `#` lines, then `ticks phases`, every duration that occurred.
+That is the whole empirical distribution, so that everything can be drawn again from it. The figures are those
+of `apps/phase/distribution.h`, which explains them; a test compares the two on the same data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from lab.common.errors import DataError
+from lab.formats.columns import Block, Comment, Layout, Rows, blocks, check_sum, scan_file, scan_text
+from lab.formats.ftq import parse_report
+from lab.formats.reading import header_number, header_whole
+
+#: the delays at which the program reports p
+DELAYS = (0.01, 0.10, 1.00)
+
+
+class PhaseError(DataError):
+    """Data that is no phase data."""
+
+
+LAYOUT = Layout(2, True, "a duration", "a duration is 'ticks phases', two positive whole numbers", PhaseError)
+
+
+@dataclass(frozen=True)
+class PhaseData:
+    """The durations of one grain on one CPU: `phases[i]` phases lasted `ticks[i]`, rising.
+
+    `grain_ns` was requested; `calibrated_ns` is what a phase lasts without noise.
+    """
+
+    name: str
+    grain_ns: int
+    calibrated_ns: float
+    ticks_per_ns: float
+    ticks: np.ndarray
+    phases: np.ndarray
+    header: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """Number of phases."""
+        return int(self.phases.sum())
+
+    @property
+    def minimum_ns(self) -> float:
+        return float(self.ticks[0]) / self.ticks_per_ns
+
+    @property
+    def maximum_ns(self) -> float:
+        return float(self.ticks[-1]) / self.ticks_per_ns
+
+    @property
+    def mean_ns(self) -> float:
+        excess = float(((self.ticks - self.ticks[0]) * self.phases).sum()) / self.count
+        return (float(self.ticks[0]) + excess) / self.ticks_per_ns
+
+
+def delayed(data: PhaseData, delay: float) -> int:
+    """How many phases lasted longer than the shortest one and `delay` of it."""
+    return int(data.phases[data.ticks > float(data.ticks[0]) * (1 + delay)].sum())
+
+
+def probability(data: PhaseData, delay: float) -> float:
+    """p: how likely a phase is to be delayed so much."""
+    return delayed(data, delay) / data.count
+
+
+def survival(data: PhaseData) -> tuple[np.ndarray, np.ndarray]:
+    """The survival function: delays, relative to the shortest phase, and the share of phases delayed more
+    than that."""
+    delays = (data.ticks - data.ticks[0]) / float(data.ticks[0])
+    above = data.count - np.cumsum(data.phases)
+    return delays, above / data.count
+
+
+def expected_longest_ns(data: PhaseData, nodes: int) -> float:
+    """E(Y): the mean of the longest of `nodes` phases drawn from the whole distribution, ns [Tsafrir05
+    §2.4]."""
+    not_above = np.power(np.cumsum(data.phases) / data.count, float(nodes))
+    share = np.diff(not_above, prepend=0.0)
+    excess = float(((data.ticks - data.ticks[0]) * share).sum())
+    return (float(data.ticks[0]) + excess) / data.ticks_per_ns
+
+
+def slowdown(data: PhaseData, nodes: int) -> float:
+    """E(Y)/G, G being the noiseless duration of a phase."""
+    return expected_longest_ns(data, nodes) / data.calibrated_ns
+
+
+def _check_durations(name: str, rows: Rows) -> None:
+    """Positive, and each longer than the one before."""
+    zero = (rows.values == 0).any(axis=1)
+    if zero.any():
+        raise PhaseError(
+            f"{name}:{rows.lines[int(zero.argmax())]}: not a duration: it has a zero; {LAYOUT.right}"
+        )
+    ticks = rows.values[:, 0]
+    falls = ticks[1:] <= ticks[:-1]
+    if falls.any():
+        i = int(falls.argmax()) + 1
+        raise PhaseError(
+            f"{name}:{rows.lines[i]}: durations must rise: {ticks[i]} after {ticks[i - 1]} ticks"
+        )
+
+
+def _block(name: str, block: Block) -> PhaseData:
+    header = block.header
+    if not len(block.rows.lines):
+        raise PhaseError(f"{name}: no durations; {LAYOUT.right}")
+    _check_durations(name, block.rows)
+    check_sum(name, block.rows, 1, LAYOUT)
+    grain = header_whole(header, "grain_ns")
+    stated = header_whole(header, "phases")
+    calibrated = header_number(header, "calibrated_ns")
+    rate = header_number(header, "ticks_per_ns")
+    for key, value in (
+        ("grain_ns", grain),
+        ("phases", stated),
+        ("calibrated_ns", calibrated),
+        ("ticks_per_ns", rate),
+    ):
+        if not value:
+            raise PhaseError(f"{name}: no '# {key}' before a block of durations")
+    assert grain and stated and calibrated and rate
+    ticks, phases = block.rows.values.T.copy()
+    arrived = int(phases.sum())
+    if arrived != stated:
+        raise PhaseError(
+            f"{name}: grain {grain} ns: {stated} phases were run, {arrived} arrived: output was lost"
+        )
+    return PhaseData(name, grain, calibrated, rate, ticks, phases, header)
+
+
+def _blocks(name: str, parts: Iterator[Comment | Rows]) -> list[PhaseData]:
+    found = [_block(name, block) for block in blocks(parts, LAYOUT)]
+    if not found:
+        raise PhaseError(f"{name}: no durations; {LAYOUT.right}")
+    return found
+
+
+def parse(text: str, name: str) -> list[PhaseData]:
+    """Every grain's durations in `text`; `name` stands in messages. A block begins with its `#` lines."""
+    return _blocks(name, scan_text(text, name, LAYOUT))
+
+
+def read(path: Path | str) -> list[PhaseData]:
+    """The blocks of a phase file; DataError on anything else, OSError if it cannot be read."""
+    return _blocks(str(path), scan_file(path, LAYOUT))
+
+
+def parse_reports(text: str) -> list[dict[str, str]]:
+    """The program's summary, one dictionary for each grain on each CPU, in the order of the data."""
+    parts: list[list[str]] = []
+    for line in text.splitlines():
+        if line.startswith("grain: "):
+            parts.append([])
+        if parts:
+            parts[-1].append(line)
+    return [parse_report("\n".join(part)) for part in parts]
+
+
+def check_reports(name: str, blocks: Sequence[PhaseData], reports: Sequence[dict[str, str]]) -> None:
+    """Program and lab must agree on the figures, or one of them is wrong, or output was lost."""
+    if [str(block.grain_ns) for block in blocks] != [report.get("grain") for report in reports]:
+        raise PhaseError(f"{name}: the grains of the data are not those of the summary: output was lost")
+    for block, report in zip(blocks, reports):
+        for delay in DELAYS:
+            key = f"p_{round(100 * delay)}_percent"
+            if report.get(key) != f"{probability(block, delay):.9f}":
+                raise PhaseError(
+                    f"{name}: grain {block.grain_ns} ns: the program says {key} {report.get(key)}, its data "
+                    f"{probability(block, delay):.9f}"
+                )

@@ -1,0 +1,377 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every file format that holds noise, and how each becomes traces.
+
+`detect` finds a file's format by its content, `read` answers its traces, one a CPU. A format is a row of
+`FORMATS`. What no reader can make sense of ends in one DataError: the file, the line where there is one, what
+is wrong, and what would be right.
+
+How samples become detours: a quantum of FTQ that lost two operations or more is a detour that begins with its
+quantum and is as long as the lost operations; wholly lost quanta belong to the detour around them
+(ftq.py). A sample of FWQ that is longer than the undisturbed one by more than the threshold is a detour
+of that excess, at the beginning of the sample (fwq.py). Starts are right to a quantum or a sample, then,
+and two detours in one are taken for one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from lab.common.errors import DataError
+from lab.formats import ftq, fwq, klog, osnoise, phase, selfish, sysjitter
+from lab.formats.columns import Layout, blocks, check_rising, scan_file
+from lab.formats.reading import header_number
+from lab.formats.trace import Totals, Trace, header_parameters, system_text
+
+#: What is looked at to find the format, bytes: the public FTQ's header holds all of /proc/cpuinfo.
+HEAD_BYTES = 1 << 18
+#: FWQ's threshold where the file has none: the default of apps/fwq.
+THRESHOLD_NS_DEFAULT = 100.0
+
+
+class FormatError(DataError):
+    """A file of which no reader knows the format."""
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """What the user says where the file does not."""
+
+    format: str | None = None
+    ticks_per_ns: float | None = None
+    threshold_ns: float | None = None
+    span_ns: float | None = None
+
+
+NOTHING = Assumed()
+
+
+def _core(header: tuple[str, ...]) -> int | None:
+    """The CPU of `# thread 0, core 3`."""
+    for line in header:
+        if match := re.match(r"thread \d{1,6},? core (\d{1,6})", line):
+            return int(match[1])
+    return None
+
+
+def _named(path: Path, number: int, of: int) -> str:
+    return str(path) if of == 1 else f"{path}:part {number + 1}"
+
+
+# ---- FTQ, FWQ, selfish ----
+
+
+def _ftq_trace(data: ftq.FtqData, source: str) -> Trace:
+    summary = ftq.summarise(data)
+    ranges = ftq.detours(data.counts, summary.losses)
+    first = np.array([r[0] for r in ranges], dtype=np.int64)
+    lost = np.concatenate([[0], np.cumsum(summary.losses)])
+    end = np.array([r[1] for r in ranges], dtype=np.int64)
+    losses = lost[end] - lost[first]
+    starts = (data.start_ns[first] - data.start_ns[0]).astype(np.float64)
+    parameters = {
+        "quantum_ns": str(data.quantum_ns),
+        "samples": str(len(data.counts)),
+        "operation_ns": f"{summary.operation_ns:.6g}",
+    }
+    return Trace(
+        source,
+        "ftq",
+        starts,
+        losses * summary.operation_ns,
+        float(data.window_ns),
+        ftq.DISTURBED_LOSS * summary.operation_ns,
+        system_text(data.header),
+        _core(data.header),
+        parameters,
+        data,
+    )
+
+
+def _read_ftq(path: Path, _assumed: Assumed) -> list[Trace]:
+    found = ftq.read(path)
+    return [_ftq_trace(data, _named(path, i, len(found))) for i, data in enumerate(found)]
+
+
+def _fwq_trace(data: fwq.FwqData, source: str, assumed: Assumed) -> Trace:
+    rate = data.ticks_per_ns or assumed.ticks_per_ns
+    if not rate:
+        raise fwq.FwqError(
+            f"{source}: the file does not state the clock's rate; give it with --ticks-per-ns, such as 2.6"
+        )
+    threshold = data.threshold_ticks
+    if assumed.threshold_ns is not None or threshold is None:
+        threshold = max(1, round((assumed.threshold_ns or THRESHOLD_NS_DEFAULT) * rate))
+    nominal = fwq.summarise(data, threshold).nominal
+    at = np.flatnonzero(data.ticks - nominal > threshold)
+    before = np.cumsum(data.ticks) - data.ticks
+    parameters = {"samples": str(len(data.ticks)), "ticks_per_ns": f"{rate:g}", "nominal_ticks": str(nominal)}
+    if data.work_instructions:
+        parameters["work_instructions"] = str(data.work_instructions)
+    return Trace(
+        source,
+        "fwq",
+        before[at] / rate,
+        (data.ticks[at] - nominal) / rate,
+        float(data.ticks.sum() / rate),
+        threshold / rate,
+        system_text(data.header),
+        _core(data.header),
+        parameters,
+        data,
+    )
+
+
+def _read_fwq(path: Path, assumed: Assumed) -> list[Trace]:
+    found = fwq.read(path)
+    return [_fwq_trace(data, _named(path, i, len(found)), assumed) for i, data in enumerate(found)]
+
+
+def _selfish_trace(data: selfish.SelfishData, source: str) -> Trace:
+    totals = None
+    if data.found > len(data.start_ns):
+        longest = float(data.duration_ns.max()) if len(data.duration_ns) else 0.0
+        noise_ns = selfish.summarise(data).noise_ratio * data.period_ns
+        totals = Totals(data.found, noise_ns, longest)
+    return Trace(
+        source,
+        "selfish",
+        data.start_ns,
+        data.duration_ns,
+        data.period_ns,
+        data.threshold_ns,
+        system_text(data.header),
+        _core(data.header),
+        {k: v for k, v in header_parameters(data.header).items() if "time [ns]" not in k.lower()},
+        totals=totals,
+    )
+
+
+def _read_selfish(path: Path, _assumed: Assumed) -> list[Trace]:
+    found = selfish.read(path)
+    return [_selfish_trace(data, _named(path, i, len(found))) for i, data in enumerate(found)]
+
+
+# ---- The simulator's noise file ----
+
+NOISE = Layout(2, False, "a detour", "a detour is 'start<TAB>duration' in ns", FormatError)
+
+
+def _read_noise(path: Path, assumed: Assumed) -> list[Trace]:
+    """As the simulator takes it: without a stated period, the last start and the mean distance."""
+    found = list(blocks(scan_file(path, NOISE), NOISE, lambda _text: False))
+    if not found:
+        raise FormatError(f"{path}: empty; {NOISE.right}")
+    header, rows = found[0].header, found[0].rows
+    check_rising(str(path), rows, 0, NOISE)
+    starts, durations = rows.values.T.copy()
+    seconds = header_number(header, "Measurement period")
+    span_ns = seconds * 1e9 if seconds else assumed.span_ns
+    if span_ns is None:
+        if len(starts) < 2:
+            raise FormatError(
+                f"{path}: {len(starts)} detours and no '# Measurement period: SECONDS s': they recur after "
+                "an unknown time"
+            )
+        span_ns = float(starts[-1] + (starts[-1] - starts[0]) / (len(starts) - 1))
+    return [
+        Trace(
+            str(path),
+            "noise",
+            starts,
+            durations,
+            span_ns,
+            assumed.threshold_ns,
+            parameters=header_parameters(header),
+        )
+    ]
+
+
+# ---- Our flight log ----
+
+
+def _read_klog(path: Path, _assumed: Assumed) -> list[Trace]:
+    """Exceptions and interrupts while a program ran, by CPU. The log says when they came, not how long they
+    took."""
+    try:
+        log = klog.read(path)
+    except klog.KlogError as error:
+        raise FormatError(str(error)) from None
+    names = np.array([kind.name for kind in log.kinds])
+    if not log.clock_hz:
+        raise FormatError(
+            f"{path}: the node ended before it knew its clock's rate; its log has no times in ns"
+        )
+    kinds = names[log.kind] if len(log) else np.empty(0, dtype=str)
+    traces = []
+    for part in log.cpus:
+        here = log.cpu == part.cpu
+        times, what = log.time_ns[here].astype(np.float64), kinds[here]
+        entered, ended = times[what == "program_enter"], times[what == "program_end"]
+        first = entered[0] if len(entered) else times[0] if len(times) else 0.0
+        last = ended[-1] if len(ended) else times[-1] if len(times) else 0.0
+        if last <= first:
+            continue
+        within = (times >= first) & (times <= last)
+        trap = ((what == "exception") | (what == "interrupt")) & within
+        parameters = {
+            name: str(int((within & (what == name)).sum()))
+            for name in ("exception", "interrupt", "system_call")
+        }
+        if part.lost:
+            parameters["lost"] = f"{part.lost} older events"
+        traces.append(
+            Trace(
+                f"{path}:CPU {part.cpu}",
+                "klog",
+                times[trap] - first,
+                np.zeros(int(trap.sum())),
+                last - first,
+                0.0,
+                "Tacet",
+                part.cpu,
+                parameters,
+                durations_known=False,
+            )
+        )
+    if not traces:
+        raise FormatError(f"{path}: no CPU's log covers any time; run a program first")
+    return traces
+
+
+def _read_phase(path: Path, _assumed: Assumed) -> list[Trace]:
+    phase.read(path)
+    raise FormatError(
+        f"{path}: durations of phases, not detours; `lab plot survival`, `lab plot cdf` and `lab report` "
+        "take them"
+    )
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format: who writes it, what of a file's head gives it away, and its reader."""
+
+    name: str
+    writer: str
+    sign: re.Pattern[str]
+    read: Callable[[Path, Assumed], list[Trace]]
+
+
+def _sign(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.MULTILINE)
+
+
+#: In the order in which their signs are looked for.
+FORMATS = (
+    Format(
+        "klog", "Tacet's flight log (tools/run --klog, /proc/tacet/klog)", _sign(r"\ATACETLOG"), _read_klog
+    ),
+    Format(
+        "osnoise",
+        "Linux's osnoise tracer, from tracefs",
+        _sign(
+            r"^# tracer: osnoise|sample_threshold: "
+            r"start "
+        ),
+        lambda path, _: osnoise.read_tracefs(path),
+    ),
+    Format(
+        "rtla-hist",
+        "rtla osnoise hist",
+        _sign(r"^# RTLA osnoise histogram"),
+        lambda path, _: osnoise.read_hist(path),
+    ),
+    Format(
+        "rtla-top",
+        "rtla osnoise top -q",
+        _sign(
+            r"Operating System Noise|^\s*CPU "
+            r"Period\s+Runtime\s+Noise"
+        ),
+        lambda path, _: osnoise.read_top(path),
+    ),
+    Format(
+        "sysjitter",
+        "sysjitter --raw",
+        _sign(
+            r"^# n_interruptions:|^# "
+            r"cpu_mhz:"
+        ),
+        lambda path, assumed: sysjitter.read(path, assumed.span_ns),
+    ),
+    Format(
+        "noise", "the simulator's noise file (lab convert --to noise)", _sign(r"^# Noise trace"), _read_noise
+    ),
+    Format("phase", "apps/phase", _sign(r"^# (Phase durations|grain_ns)"), _read_phase),
+    Format(
+        "selfish",
+        "apps/selfish, netgauge -x noise -m selfish",
+        _sign(
+            r"^# (Benchmark Method|Minimal cycle length|Time \[ns\]|Measurement "
+            r"period)"
+        ),
+        _read_selfish,
+    ),
+    Format("fwq", "apps/fwq, the public FWQ", _sign(r"^# (FWQ|work_bits)"), _read_fwq),
+    Format(
+        "ftq",
+        "apps/ftq, the public FTQ",
+        _sign(
+            r"^# *(Frequency|quantum_ns|Ticks per ns|Total "
+            r"count|octave|Octave)"
+        ),
+        _read_ftq,
+    ),
+)
+
+NAMES = tuple(known.name for known in FORMATS)
+
+
+def _by_name(name: str) -> Format:
+    return next(known for known in FORMATS if known.name == name)
+
+
+def detect(path: Path | str) -> str:
+    """The name of a file's format. FormatError if it is none or could be several, OSError if it cannot be
+    read."""
+    with Path(path).open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    if not head:
+        raise FormatError(f"{path}: empty; give a file of one of: {', '.join(NAMES)}")
+    text = head.decode("latin-1")
+    for known in FORMATS:
+        if known.sign.search(text):
+            return known.name
+    for number, line in enumerate(text.split("\n"), start=1):
+        words = line.split()
+        if not words or line.lstrip().startswith("#"):
+            continue
+        if all(re.fullmatch(r"[0-9][0-9.eE+-]*", word) for word in words):
+            if len(words) == 1:
+                return "fwq"
+            if len(words) == 2:
+                raise FormatError(
+                    f"{path}:{number}: two columns and no header that says what they are; say --format ftq, "
+                    "selfish or noise"
+                )
+        break
+    raise FormatError(
+        f"{path}:1: none of the formats that the lab reads: {', '.join(NAMES)}; --format says which if you "
+        "know better"
+    )
+
+
+def read(path: Path | str, assumed: Assumed = NOTHING) -> list[Trace]:
+    """The traces of a file, one a CPU. DataError or OSError."""
+    path = Path(path)
+    name = assumed.format or detect(path)
+    if name not in NAMES:
+        raise FormatError(f"{path}: no such format: {name!r}; there are {', '.join(NAMES)}")
+    traces = _by_name(name).read(path, assumed)
+    if not traces:
+        raise FormatError(f"{path}: no CPU's data")
+    return traces

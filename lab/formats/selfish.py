@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Selfish detour data: reader and figures.
+
+Reads the files of `apps/selfish` and of netgauge's noise benchmark: `#` lines, then `start duration` of each
+detour in ns, the duration without the loop's own time, at the end the overhead and the period as `#` lines
+[Beckman06 §3]. A file without a single detour is what a silent kernel leaves, and is read like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from lab.common.errors import DataError
+from lab.formats.columns import Block, Comment, Layout, Rows, blocks, check_rising, scan_file, scan_text
+from lab.formats.reading import header_number, header_whole, quantile
+
+
+class SelfishError(DataError):
+    """Data that is no selfish detour data."""
+
+
+LAYOUT = Layout(2, False, "a detour", "a detour is 'start duration' in ns", SelfishError)
+
+#: as many ns as 63 bits hold
+SECONDS_MAX = 2**63 / 1e9
+
+
+#: the quantiles of `apps/selfish`, by the names in its summary, in millionths
+QUANTILES = {
+    "median": 500_000,
+    "p90": 900_000,
+    "p99": 990_000,
+    "p99_9": 999_000,
+    "p99_99": 999_900,
+    "p99_999": 999_990,
+}
+
+
+@dataclass(frozen=True)
+class SelfishData:
+    """One CPU's detours. `found` may be more than are listed, if there was no room for all."""
+
+    name: str
+    start_ns: np.ndarray
+    duration_ns: np.ndarray
+    period_ns: float
+    loop_ns: float | None = None
+    threshold_ns: float | None = None
+    found: int = 0
+    overhead_ratio: float | None = None
+    header: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SelfishSummary:
+    """Figures of one CPU's detours; lengths in ns, all zero when there are none."""
+
+    detours: int
+    detours_per_second: float
+    minimum_ns: float
+    mean_ns: float
+    maximum_ns: float
+    quantiles_ns: dict[str, float]
+    noise_ratio: float
+
+
+def _block(name: str, block: Block) -> SelfishData:
+    header, listed = block.header, len(block.rows.lines)
+    check_rising(name, block.rows, 0, LAYOUT)
+    seconds = header_number(header, "Measurement period")
+    if not seconds or seconds >= SECONDS_MAX:
+        raise SelfishError(
+            f"{name}: no '# Measurement period' in seconds: the end of the data is missing or damaged"
+        )
+    found = header_whole(header, "Detours")
+    if found is not None and found < listed:
+        raise SelfishError(f"{name}: {listed} detours where the header says {found}")
+    overhead = header_number(header, "CPU overhead due to noise")
+    start_ns, duration_ns = block.rows.values.T.copy()
+    return SelfishData(
+        name=name,
+        start_ns=start_ns,
+        duration_ns=duration_ns,
+        period_ns=seconds * 1e9,
+        loop_ns=header_number(header, r"Minimal cycle length \[ns\]"),
+        threshold_ns=header_number(header, r"Threshold(?: \[ns\])?"),
+        found=listed if found is None else found,
+        overhead_ratio=None if overhead is None else overhead / 100,
+        header=header,
+    )
+
+
+def _blocks(name: str, parts: Iterator[Comment | Rows]) -> list[SelfishData]:
+    found = [
+        _block(name, block)
+        for block in blocks(parts, LAYOUT, lambda text: text.startswith("Measurement period"))
+    ]
+    if not found:
+        raise SelfishError(f"{name}: empty; {LAYOUT.right}")
+    return found
+
+
+def parse(text: str, name: str) -> list[SelfishData]:
+    """Every CPU's detours in `text`; `name` stands in messages. The period's line ends a block."""
+    return _blocks(name, scan_text(text, name, LAYOUT))
+
+
+def read(path: Path | str) -> list[SelfishData]:
+    """The blocks of a selfish file; DataError on anything else, OSError if it cannot be read."""
+    return _blocks(str(path), scan_file(path, LAYOUT))
+
+
+def summarise(data: SelfishData) -> SelfishSummary:
+    """The figures of one CPU's detours. The ratio is the file's where not all detours are listed."""
+    rising = np.sort(data.duration_ns)
+    listed = len(rising)
+    if data.found > listed and data.overhead_ratio is None:
+        raise SelfishError(f"{data.name}: {data.found} detours, {listed} listed, and no overhead stated")
+    return SelfishSummary(
+        detours=data.found,
+        detours_per_second=data.found * 1e9 / data.period_ns,
+        minimum_ns=float(rising[0]) if listed else 0.0,
+        mean_ns=float(rising.mean()) if listed else 0.0,
+        maximum_ns=float(rising[-1]) if listed else 0.0,
+        quantiles_ns={name: quantile(rising, part) if listed else 0.0 for name, part in QUANTILES.items()},
+        noise_ratio=float(data.overhead_ratio or 0.0)
+        if data.found > listed
+        else float(rising.sum()) / data.period_ns,
+    )

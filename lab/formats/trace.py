@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""One structure for measured noise, whatever tool has measured it: the detours of one CPU, and what is known
+about them.
+
+A *detour* is a time in which the CPU did not work for the program: start and length in ns. Readers
+(registry.py) make a `Trace` of every file format that the lab knows; statistics, pictures, the report
+and the writers know nothing else. All times are float64 ns: whole numbers stay exact up to 2^53 ns, which is
+104 days.
+
+What a source does not state is None, an empty text or a False, and never a made-up value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from lab.common.errors import DataError
+from lab.formats.ftq import FtqData
+from lab.formats.fwq import FwqData
+
+#: What rounding in a file may add to the last detour's end, ns.
+ROUNDING_NS = 1_000.0
+#: Lines that a writer makes text of at a time.
+WRITE_LINES = 1 << 16
+
+
+class TraceError(DataError):
+    """A trace that contradicts itself, or one that lacks what is needed of it."""
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What a source counted itself, beyond what it lists: rtla's summary, a selfish array that was full."""
+
+    detours: int
+    noise_ns: float
+    longest_ns: float
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The detours of one CPU.
+
+    source          the file; a part of it is named after a colon
+    format          its format, a name from registry.py
+    start_ns        of each detour since the beginning of the measurement, not falling
+    duration_ns     of each detour; at least 0
+    span_ns         how long was measured; above 0
+    threshold_ns    shorter detours were not recorded; None if the source does not state it
+    system          what ran there, as the source states it ("Linux 6.1.0-56-amd64 #1 SMP PREEMPT_DYNAMIC")
+    cpu             its number, if stated
+    parameters      of the measurement, by the source's own names
+    samples         FTQ's or FWQ's samples, from which the detours were derived
+    starts_known    False: the source is a histogram; starts are all 0
+    durations_known False: the source has times only; durations are all 0
+    totals          what the source counted itself, where that is more than it lists
+    """
+
+    source: str
+    format: str
+    start_ns: np.ndarray
+    duration_ns: np.ndarray
+    span_ns: float
+    threshold_ns: float | None = None
+    system: str = ""
+    cpu: int | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    samples: FtqData | FwqData | None = field(default=None, repr=False)
+    starts_known: bool = True
+    durations_known: bool = True
+    totals: Totals | None = None
+
+    def __post_init__(self) -> None:
+        """The promises above; TraceError if the source breaks one."""
+        starts, durations = self.start_ns, self.duration_ns
+        if starts.shape != durations.shape or starts.ndim != 1:
+            raise TraceError(
+                f"{self.source}: {len(starts)} starts and {len(durations)} durations; there must be one of "
+                "each a detour"
+            )
+        if not 0 < self.span_ns < 2.0**63:
+            raise TraceError(
+                f"{self.source}: a measured time of {self.span_ns:g} ns; it must be above 0 and below 2^63"
+            )
+        if not len(starts):
+            return
+        if not (
+            np.isfinite(starts).all()
+            and np.isfinite(durations).all()
+            and starts.min() >= 0
+            and durations.min() >= 0
+        ):
+            raise TraceError(
+                f"{self.source}: a negative or infinite time; starts and durations are ns from 0 on"
+            )
+        if (starts[1:] < starts[:-1]).any():
+            i = int((starts[1:] < starts[:-1]).argmax()) + 1
+            raise TraceError(
+                f"{self.source}: detour {i + 1} starts before detour {i}; they must be in the order of time"
+            )
+        if starts[-1] > self.span_ns + ROUNDING_NS:
+            raise TraceError(
+                f"{self.source}: the last detour starts at {starts[-1]:.0f} ns, but only {self.span_ns:.0f} "
+                "ns were measured"
+            )
+        if durations.sum() > self.span_ns + ROUNDING_NS:
+            raise TraceError(
+                f"{self.source}: detours of {durations.sum():.0f} ns together in {self.span_ns:.0f} ns of "
+                "measurement; they cannot be longer than that"
+            )
+
+    @property
+    def listed(self) -> int:
+        """Detours that are there one by one."""
+        return len(self.start_ns)
+
+    @property
+    def detours(self) -> int:
+        """Detours that were found, listed or not."""
+        return max(self.totals.detours, self.listed) if self.totals else self.listed
+
+    @property
+    def noise_ns(self) -> float:
+        """What all detours took."""
+        return self.totals.noise_ns if self.totals else float(self.duration_ns.sum())
+
+    @property
+    def listed_span_ns(self) -> float:
+        """The time of which every detour is listed: up to the last one, where the source had no room for
+        all."""
+        if self.detours > self.listed:
+            return (
+                float(self.start_ns[-1] + self.duration_ns[-1]) if self.listed and self.starts_known else 0.0
+            )
+        return self.span_ns
+
+    @property
+    def complete(self) -> bool:
+        """Whether start and length of detours are known, so that phases can be replayed: a trace without a
+        single detour is complete."""
+        return self.starts_known and self.durations_known and self.listed_span_ns > 0
+
+
+def system_text(header: tuple[str, ...]) -> str:
+    """What the `#` lines of FTQ, FWQ and selfish say of the system, in a line."""
+    words: dict[str, str] = {}
+    for line in header:
+        for key in ("Sysname", "Release", "Version"):
+            if line.startswith(key):
+                words.setdefault(key, line[len(key) :].lstrip(" :").strip())
+    return " ".join(words.values())
+
+
+def header_parameters(header: tuple[str, ...]) -> dict[str, str]:
+    """`key: value` and `key value` lines as a dictionary; the first of several."""
+    found: dict[str, str] = {}
+    for line in header:
+        key, colon, value = line.partition(":")
+        if not colon:
+            key, _, value = line.rpartition(" ")
+        if key.strip() and value.strip():
+            found.setdefault(key.strip(), value.strip())
+    return found
+
+
+# ---- Writers ----
+
+
+def _number(value: float) -> str:
+    """ns without needless digits; three decimals are a picosecond, which is what the simulator counts in."""
+    return str(int(value)) if value == int(value) else f"{value:.3f}".rstrip("0")
+
+
+def _lines(starts: np.ndarray, durations: np.ndarray) -> Iterator[str]:
+    for first in range(0, len(starts), WRITE_LINES):
+        pairs = zip(
+            starts[first : first + WRITE_LINES].tolist(), durations[first : first + WRITE_LINES].tolist()
+        )
+        yield "".join(f"{_number(start)}\t{_number(duration)}\n" for start, duration in pairs)
+
+
+def _replayable(trace: Trace) -> Trace:
+    if not trace.complete:
+        missing = "starts" if not trace.starts_known else "durations" if not trace.durations_known else "list"
+        raise TraceError(
+            f"{trace.source}: the {trace.format} format does not hold the {missing} of detours; such a trace "
+            "cannot be replayed"
+        )
+    return trace
+
+
+def selfish_write(trace: Trace, path: Path) -> None:
+    """The trace as netgauge's noise benchmark writes it; readers of its files take it. TraceError if detours
+    are not known one by one."""
+    _replayable(trace)
+    span_ns = trace.listed_span_ns
+    with path.open("w", encoding="ascii", errors="replace") as out:
+        out.write("# Benchmark Method: selfish detour\n")
+        out.write(f"# Source: {trace.source} ({trace.format})\n")
+        if trace.system:
+            out.write(f"# Sysname: {trace.system}\n")
+        if trace.cpu is not None:
+            out.write(f"# thread 0, core {trace.cpu}\n")
+        if trace.threshold_ns is not None:
+            out.write(f"# Threshold [ns]: {_number(trace.threshold_ns)}\n")
+        out.write("# Time [ns]\tselfish duration [ns]\n")
+        out.writelines(_lines(trace.start_ns, trace.duration_ns))
+        out.write(f"# CPU overhead due to noise: {100 * float(trace.duration_ns.sum()) / span_ns:.9f}%\n")
+        out.write(f"# Measurement period: {span_ns / 1e9:.12f} s\n")
+
+
+def noise_write(trace: Trace, path: Path) -> None:
+    """The trace as the simulator replays it: the first start is 0, the period a comment. TraceError as
+    above."""
+    _replayable(trace)
+    first_ns = float(trace.start_ns[0]) if trace.listed else 0.0
+    with path.open("w", encoding="ascii", errors="replace") as out:
+        out.write(f"# Noise trace from {trace.source} ({trace.format})\n")
+        out.write(f"# Measurement period: {trace.listed_span_ns / 1e9:.12f} s\n")
+        out.writelines(_lines(trace.start_ns - first_ns, trace.duration_ns))
+
+
+#: what `lab convert --to` knows
+WRITERS = {"selfish": selfish_write, "noise": noise_write}

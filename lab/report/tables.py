@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The report's tables: what was measured, what a job feels, phases, sources."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lab import statistics
+from lab.common.text import count_text, percent_text, rate_text, time_text
+from lab.formats import phase
+from lab.formats.trace import Trace
+from lab.report.answer import Options, Verdict
+from lab.report.markup import escaped, table_html
+from lab.report.nodes import Collection
+from lab.statistics import StatisticsError
+
+NODES_SHOWN = (1, 10, 100, 1_000, 10_000, 100_000)
+#: Of the noise ratio's interval: fewer detours are no sample.
+DETOURS_MIN = 10
+
+
+def _ratio_cell(trace: Trace) -> str:
+    """The noise ratio with its interval, where there are detours enough for one."""
+    try:
+        text = percent_text(statistics.noise_ratio(trace))
+        if trace.complete and trace.listed >= DETOURS_MIN and trace.listed == trace.detours:
+            interval = statistics.noise_ratio_interval(trace)
+            text += f" [{100 * interval.low:.3g}, {100 * interval.high:.3g}]"
+        return text
+    except StatisticsError:
+        return "–"
+
+
+def _rate_cell(trace: Trace) -> str:
+    """Detours a second; of a silent trace, what its silence proves."""
+    if trace.detours:
+        return rate_text(trace.detours * 1e9 / trace.span_ns)
+    return f"0 (&lt; {rate_text(statistics.silent_rate_max(trace.span_ns))})"
+
+
+def _length(value: float | None) -> str:
+    return "–" if value is None else time_text(value)
+
+
+def measured_table(collection: Collection) -> str:
+    rows = []
+    for node in collection.nodes:
+        for trace in node.traces:
+            f = statistics.detour_figures(trace)
+            rows.append(
+                [
+                    escaped(node.name),
+                    trace.format + ("" if trace.cpu is None else f", CPU {trace.cpu}"),
+                    time_text(trace.span_ns),
+                    _length(trace.threshold_ns),
+                    f"{f.detours:,}",
+                    _rate_cell(trace),
+                    _ratio_cell(trace),
+                    _length(f.percentiles_ns.get("median")),
+                    _length(f.percentiles_ns.get("p99")),
+                    _length(f.maximum_ns),
+                ]
+            )
+    caption = (
+        "Detours. Threshold: the shortest that the method sees. Ratio: share of the time, with its 95 % "
+        "bootstrap interval over 50 blocks of time. In brackets after a rate of 0: what such a silence "
+        "leaves possible with 95 % confidence."
+    )
+    header = [
+        "node",
+        "method",
+        "measured",
+        "threshold",
+        "detours",
+        "a second",
+        "noise ratio",
+        "median",
+        "99 %",
+        "longest",
+    ]
+    return table_html(caption, header, rows, (0, 1)) if rows else ""
+
+
+def job_table(found: Sequence[Verdict], options: Options) -> str:
+    rows = []
+    for v in found:
+        delays = v.basis.delays
+        cells = []
+        for nodes in NODES_SHOWN:
+            text = percent_text(float(statistics.slowdown(delays, nodes)) - 1)
+            cells.append(text if nodes <= v.known else f'<span class="beyond">{text}</span>')
+        scale = f"{count_text(v.known)} or more" if v.scale > v.known else count_text(v.scale)
+        rows.append(
+            [
+                escaped(v.node.name),
+                escaped(v.basis.method),
+                f"{delays.phases:,.0f}",
+                percent_text(statistics.p(delays, 0)),
+                percent_text(statistics.p(delays, 0.01)),
+                *cells,
+                scale,
+            ]
+        )
+    caption = (
+        f"A step of n nodes with phases of {time_text(options.grain_ns)}. p: how likely one node's phase is "
+        "delayed at all, and by more than 1 %. Then the slowdown E(Y)/G - 1; grey and slanted: for more "
+        "nodes than the data hold phases, an extrapolation. Last: the largest job that is slowed by at most "
+        f"{percent_text(options.tolerance)}."
+    )
+    header = [
+        "node",
+        "judged by",
+        "phases in it",
+        "p",
+        "p, 1 %",
+        *(f"n = {nodes:,}" for nodes in NODES_SHOWN),
+        f"within {percent_text(options.tolerance)}",
+    ]
+    return table_html(caption, header, rows, (0, 1))
+
+
+def phase_table(collection: Collection) -> str:
+    rows = [
+        [
+            escaped(node.name),
+            time_text(data.grain_ns),
+            f"{data.count:,}",
+            time_text(data.minimum_ns),
+            time_text(data.mean_ns),
+            time_text(data.maximum_ns),
+            *(percent_text(phase.probability(data, delay)) for delay in phase.DELAYS),
+            f"{phase.slowdown(data, 1000):.4f}",
+        ]
+        for node in collection.nodes
+        for _, data in node.phases
+    ]
+    header = [
+        "node",
+        "grain",
+        "phases",
+        "shortest",
+        "mean",
+        "longest",
+        *(f"p, {100 * delay:g} %" for delay in phase.DELAYS),
+        "E(Y)/G, n = 1,000",
+    ]
+    return table_html("Measured phases [Tsafrir05 §3.1].", header, rows, (0, 1)) if rows else ""
+
+
+def source_table(collection: Collection) -> str:
+    rows = []
+    for node in collection.nodes:
+        for trace in node.traces:
+            parameters = ", ".join(
+                f"{key} {value}" for key, value in trace.parameters.items() if len(value) < 60
+            )
+            rows.append(
+                [
+                    escaped(node.name),
+                    f"<code>{escaped(trace.source)}</code>",
+                    trace.format,
+                    escaped(trace.system or "unknown"),
+                    escaped(parameters),
+                ]
+            )
+        for path in dict.fromkeys(path for path, _ in node.phases):
+            grains = ", ".join(time_text(data.grain_ns) for of, data in node.phases if of == path)
+            rows.append(
+                [
+                    escaped(node.name),
+                    f"<code>{escaped(str(path))}</code>",
+                    "phase",
+                    "unknown",
+                    f"grains {grains}",
+                ]
+            )
+    return table_html(
+        "What each file says of itself.",
+        ["node", "file", "format", "system", "parameters"],
+        rows,
+        (0, 1, 2, 3, 4),
+    )

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The figures of noise: what the papers define, computed from traces and from phase durations.
+
+    what the system took     detours.py     noise_ratio, detour_figures                       [Beckman06 §3.3,
+                             Table 4]
+    when it took it          spectrum.py    spectrum, peaks, series_of                        [Hoefler10 §II]
+    what a job feels         delays.py      Delays, delays_of_trace, delays_of_phases, p      [Tsafrir05 §2.1,
+                             §3.1]
+    what n nodes feel        scale.py       delayed_probability, slowdown, scale_max, …      [Tsafrir05 §2.1,
+                             §2.4]
+    how sure that is         confidence.py  bootstrap, blocks_of, silent_rate_max
+
+Units are in the names; ratios and probabilities are fractions of one. A wrong argument raises
+StatisticsError, which says what would be right. Nothing here reads a clock or an unseeded generator: the same
+input gives the same figures.
+"""
+
+from lab.statistics.confidence import Interval, blocks_of, bootstrap, noise_ratio_interval, silent_rate_max
+from lab.statistics.delays import Delays, delays_of_phases, delays_of_trace, p
+from lab.statistics.detours import PERCENTILES, DetourFigures, detour_figures, noise_ratio
+from lab.statistics.errors import StatisticsError
+from lab.statistics.scale import (
+    LINEAR_ERROR,
+    delayed_probability,
+    delayed_probability_linear,
+    linear_nodes_max,
+    scale_max,
+    slowdown,
+)
+from lab.statistics.spectrum import Peak, Spectrum, peaks, series_of, spectrum
+
+__all__ = [
+    "LINEAR_ERROR",
+    "PERCENTILES",
+    "Delays",
+    "DetourFigures",
+    "Interval",
+    "Peak",
+    "Spectrum",
+    "StatisticsError",
+    "blocks_of",
+    "bootstrap",
+    "delayed_probability",
+    "delayed_probability_linear",
+    "delays_of_phases",
+    "delays_of_trace",
+    "detour_figures",
+    "linear_nodes_max",
+    "noise_ratio",
+    "noise_ratio_interval",
+    "p",
+    "peaks",
+    "scale_max",
+    "series_of",
+    "silent_rate_max",
+    "slowdown",
+    "spectrum",
+]

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a job feels on one node: the distribution of a computation phase's delay [Tsafrir05 §2.1, §3.1]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lab.formats.phase import PhaseData
+from lab.formats.trace import Trace
+from lab.statistics.errors import StatisticsError
+
+
+@dataclass(frozen=True)
+class Delays:
+    """The distribution of a computation phase's delay: it lasts `grain_ns` and `delay_ns[i]` more with
+    probability `share[i]`.
+
+    Delays rise, shares are positive and their sum is 1. `phases` is how many phases the data hold: what is
+    rarer than one in so many, they do not show, and a job of more nodes than that stands on an extrapolation.
+    """
+
+    grain_ns: float
+    delay_ns: np.ndarray
+    share: np.ndarray
+    phases: float
+
+    @property
+    def longest_ns(self) -> float:
+        return float(self.delay_ns[-1])
+
+    @property
+    def mean_ns(self) -> float:
+        return float((self.delay_ns * self.share).sum())
+
+
+def _distribution(grain_ns: float, delays_ns: np.ndarray, weights: np.ndarray, phases: float) -> Delays:
+    values, which = np.unique(delays_ns, return_inverse=True)
+    share = np.bincount(which, weights=weights)
+    keep = share > 0
+    return Delays(grain_ns, values[keep], share[keep] / share[keep].sum(), phases)
+
+
+def delays_of_trace(trace: Trace, grain_ns: float) -> Delays:
+    """The exact delay of a phase of `grain_ns` of work that begins at a random time of the trace [Tsafrir05
+    §2.1, §3.1].
+
+    The trace is replayed cyclically, as [Hoefler10 §IV] does, and the processor does no work during a detour.
+    On an axis of work done (time without the detours) detour i is a point w_i, and a phase that begins at u
+    meets those in [u, u + grain). The sum of their lengths changes only where u passes a w_i or a w_i -
+    grain: 2n places, between which it is constant. Their distances are the shares, so there is no sampling
+    error on top of the trace's own. `grain_ns` from above 0 to any length. StatisticsError if the format
+    has no starts or lengths, or if detours leave no time to work.
+    """
+    if not grain_ns > 0:
+        raise StatisticsError(f"a grain of {grain_ns:g} ns; give a positive time")
+    if not trace.complete:
+        raise StatisticsError(
+            f"{trace.source}: the {trace.format} format does not hold each detour's start and length, so "
+            "phases cannot be replayed; give a file that does"
+        )
+    total_ns = float(trace.duration_ns.sum())
+    work_ns = trace.listed_span_ns - total_ns
+    if not work_ns > 0:
+        raise StatisticsError(f"{trace.source}: detours leave no time to work")
+    real = trace.duration_ns > 0
+    durations = trace.duration_ns[real]
+    rounds, rest_ns = divmod(grain_ns, work_ns)
+    if not len(durations):
+        return Delays(grain_ns, np.zeros(1), np.ones(1), work_ns / grain_ns)
+    sums = np.concatenate([[0.0], np.cumsum(durations)])
+    points = np.clip(trace.start_ns[real] - sums[:-1], 0.0, np.nextafter(work_ns, 0))
+    points = np.maximum.accumulate(points)
+    edges = np.concatenate(
+        [[0.0], np.sort(np.concatenate([points, (points - rest_ns) % work_ns])), [work_ns]]
+    )
+    lengths = np.diff(edges)
+    middles = edges[:-1] + lengths / 2
+    ends = middles + rest_ns
+    until_end = np.where(
+        ends < work_ns,
+        sums[np.searchsorted(points, ends)],
+        total_ns + sums[np.searchsorted(points, ends - work_ns)],
+    )
+    # Sums of the same detours differ in the last bits by where they begin; a picosecond is finer than any
+    # clock.
+    delays = np.round(until_end - sums[np.searchsorted(points, middles)] + rounds * total_ns, 3)
+    return _distribution(grain_ns, np.maximum(delays, 0.0), lengths, work_ns / grain_ns)
+
+
+def delays_of_phases(data: PhaseData) -> Delays:
+    """The measured distribution D of one grain, the delay being what a phase lasted beyond the shortest one
+    [Tsafrir05 §3.1]."""
+    delay_ns = (data.ticks - data.ticks[0]) / data.ticks_per_ns
+    return Delays(data.calibrated_ns, delay_ns, data.phases / data.count, float(data.count))
+
+
+def p(delays: Delays, delay_ratio: float) -> float:
+    """p: the probability that one node's phase is delayed by more than `delay_ratio` of its grain (0.01: 1 %)
+    [Tsafrir05 §2.1, Fig. 5]."""
+    if not delay_ratio >= 0:
+        raise StatisticsError(f"a delay of {delay_ratio:g} of the grain; give 0 or more")
+    return float(delays.share[delays.delay_ns > delay_ratio * delays.grain_ns].sum())

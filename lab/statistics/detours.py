@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the system took: noise ratio, count and lengths of detours [Beckman06 §3.3, Table 4]."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from lab.formats.reading import quantile
+from lab.formats.trace import Trace
+from lab.statistics.errors import StatisticsError
+
+#: of detours' lengths, by the name in tables, in millionths
+PERCENTILES = {"median": 500_000, "p90": 900_000, "p99": 990_000, "p99.9": 999_000}
+
+
+@dataclass(frozen=True)
+class DetourFigures:
+    """One trace's figures; lengths in ns, None where the source does not have them or where there is no
+    detour."""
+
+    detours: int
+    per_second: float
+    noise_ratio: float
+    minimum_ns: float | None
+    mean_ns: float | None
+    percentiles_ns: dict[str, float]
+    maximum_ns: float | None
+
+
+def noise_ratio(trace: Trace) -> float:
+    """The share of the measured time that detours took, from 0 to 1 [Beckman06 §3.3, Table 4]. A detour that
+    the method's threshold hides is in no ratio: two ratios compare only with the same threshold.
+    StatisticsError if the source has no lengths."""
+    if not trace.durations_known and trace.detours:
+        raise StatisticsError(
+            f"{trace.source}: the {trace.format} format says when detours came, not how long they took"
+        )
+    return trace.noise_ns / trace.span_ns
+
+
+def detour_figures(trace: Trace) -> DetourFigures:
+    """Count, rate (per second of measured time), ratio, and lengths of the listed detours: minimum, mean,
+    percentiles (the smallest length that so many do not exceed, as apps/include/order.h has it), maximum
+    [Beckman06 Table 4]."""
+    known = trace.durations_known and trace.listed > 0
+    rising = np.sort(trace.duration_ns) if known else trace.duration_ns
+    maximum = float(rising[-1]) if known else None
+    if trace.totals and trace.totals.detours:
+        maximum = max(maximum or 0.0, trace.totals.longest_ns)
+    return DetourFigures(
+        detours=trace.detours,
+        per_second=trace.detours * 1e9 / trace.span_ns,
+        noise_ratio=noise_ratio(trace) if known or trace.totals or not trace.detours else math.nan,
+        minimum_ns=float(rising[0]) if known else None,
+        mean_ns=float(rising.mean()) if known else None,
+        percentiles_ns={name: quantile(rising, part) for name, part in PERCENTILES.items()} if known else {},
+        maximum_ns=maximum,
+    )

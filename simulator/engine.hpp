@@ -1,0 +1,579 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// engine.hpp: the discrete-event simulation of LogGOPS [Hoefler10 §III-A, §IV].
+//
+// The rules stand in docs/lab/loggops.md. What a rank does is a Program: a schedule (goal_program.hpp) or a
+// built-in pattern (pattern_program.hpp); the engine knows processors, network interfaces, messages and
+// noise.
+//
+// A message takes at least o + L from the start of its send to its arrival. So all ranks can be simulated
+// independently within a window of that length: each thread takes its part of the ranks through the window,
+// rank by rank, which keeps a rank's data in the cache, and messages to other threads' ranks are handed over
+// between windows. As the order of a rank's events (event.hpp) depends on their own history only, neither
+// windows nor threads can be seen in the results.
+//
+// A rendezvous lets the sender go on in the very moment in which its message is received: no window is short
+// enough. Such simulations run in one thread, from one heap for all ranks.
+//
+// A Program offers:
+//     ranks(), cpus(), nics(), operations()
+//     largest_message()
+//         in bytes
+//     view(rank, operation)
+//         the operation's OperationView
+//     cost(info), is_rendezvous(info)
+//         of a message
+//     begin(rank, release)
+//         posts first receives; calls release(operation) for others that are ready
+//     started(rank, operation, release)
+//         calls release(operation, its history or null) for what this makes ready
+//     done(rank, operation, time, history, release)
+//         calls release(operation, time) for what this makes ready
+//     posted_match(rank, source, info, take)
+//         the posted receive for a message, or ANY; removes it if `take`
+//     accepts(rank, operation, source, info)
+//         would this receive take the message?
+//     consume(rank, operation)
+//         an unexpected message is taken; false: the receive takes no more
+//     post(rank, operation)
+//         the receive is posted, or what remains of it
+//     sort(rank, messages)
+//         several unexpected messages, into the order in which they are received
+//     waiting(rank, operation)
+//         a send whose receiver is not ready has begun
+#pragma once
+
+#include "event.hpp"
+#include "noise.hpp"
+#include "pages.hpp"
+#include "parameters.hpp"
+#include "timeline.hpp"
+#include "windows.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace sim {
+
+struct OperationView {
+    OpType type;
+    std::uint8_t cpu, nic;
+    std::uint32_t peer;
+    std::uint32_t info; // of a message
+    Time work;          // of a calc
+};
+
+struct Result {
+    LargeVector<Time> finish; // per rank: the end of its last operation, or of a message that it received
+    Time maximum = 0;
+    std::uint64_t operations = 0; // finished
+    std::uint64_t events = 0;     // processed, including those put off
+    std::uint64_t messages = 0;
+    std::uint64_t windows = 0;
+    bool complete = true; // every operation has finished, every message was received
+};
+
+// A message that arrived before its receive was posted.
+struct Unexpected {
+    std::uint32_t rank; // where it is
+    std::uint32_t source, operation, info;
+    Time ready; // when its processing has ended
+    std::uint32_t next;
+};
+
+template <typename Program> class Engine {
+public:
+    Engine(Program &what, const Parameters &given, const Noise &disturbance, unsigned threads,
+           Timeline *record)
+        : program(what), parameters(given), noise(disturbance), timeline(record), ranks(what.ranks()),
+          stride(what.cpus() + 2 * what.nics())
+    {
+        const Time lookahead = parameters.overhead_send + parameters.latency;
+        // The published cost of messages of no bytes can be negative: then causes may come after their
+        // effects.
+        sequential = program.largest_message() > parameters.eager_limit || lookahead == 0 ||
+                     parameters.zero_bytes == ZeroBytes::published;
+        window = lookahead;
+        domains_deal(domains, sequential || timeline ? 1 : std::clamp<unsigned>(threads, 1, ranks), ranks);
+        for (const auto &domain : domains)
+            domain->outbox.resize(domains.size());
+    }
+
+    Result run()
+    {
+        states.resize(ranks);
+        clocks.assign(std::size_t{ranks} * stride, 0);
+        if (!sequential)
+            next_times.assign(ranks, NEVER);
+        domains_each(domains, [this](Part &domain) { begin(domain); });
+        if (sequential)
+            run_sequential(*domains[0]);
+        else
+            windows = windows_run(
+                domains, window, stop, [this](Part &domain, Time end) { process_window(domain, end); },
+                [this](Part &domain) { fetch_mail(domain); });
+        return collect();
+    }
+
+    // Messages that were never received; call after run().
+    std::vector<Unexpected> left_over() const
+    {
+        std::vector<Unexpected> all;
+
+        for (const auto &domain : domains)
+            for (std::uint32_t rank = domain->first; rank < domain->last; rank++)
+                for (std::uint32_t i = states[rank].unexpected; i != ANY; i = domain->unexpected[i].next)
+                    all.push_back(domain->unexpected[i]);
+        return all;
+    }
+
+private:
+    // What a rank keeps. Its next events lie in `here`, in no order, and when there are more in a heap.
+    struct RankState {
+        Time finish = 0;
+        NoiseCursor cursor;
+        HeapRoot heap = ANY;
+        std::uint32_t unexpected = ANY, unexpected_last = ANY;
+        std::uint32_t count = 0;
+        std::array<Event, 2> here;
+    };
+
+    // What one thread alone touches.
+    struct Part : Domain {
+        EventPool pool;
+        HeapRoot heap = ANY; // of all ranks, when sequential
+        std::vector<Unexpected> unexpected;
+        std::uint32_t unexpected_free = ANY;
+        std::vector<Unexpected> taken;          // by the receive being posted
+        std::vector<std::vector<Event>> outbox; // per domain
+        std::array<Event, 32> on_the_way;       // messages to ranks of this domain, the oldest overwritten
+        std::uint64_t sent = 0;                 // in this window
+        std::uint64_t events = 0, messages = 0, operations = 0;
+    };
+
+    Time &cpu_free(std::uint32_t rank, unsigned cpu)
+    {
+        return clocks[std::size_t{rank} * stride + cpu];
+    }
+
+    Time &nic_send_free(std::uint32_t rank, unsigned nic)
+    {
+        return clocks[std::size_t{rank} * stride + program.cpus() + nic];
+    }
+
+    Time &nic_receive_free(std::uint32_t rank, unsigned nic)
+    {
+        return clocks[std::size_t{rank} * stride + program.cpus() + program.nics() + nic];
+    }
+
+    // ---- Driving ----
+
+    void begin(Part &domain)
+    {
+        for (std::uint32_t rank = domain.first; rank < domain.last; rank++) {
+            states[rank].cursor = noise.begin(rank);
+            program.begin(rank, [&](std::uint32_t operation) {
+                push(domain, {0, {}, rank, operation, ANY, 0});
+            });
+        }
+    }
+
+    void run_sequential(Part &domain)
+    {
+        while (domain.heap != ANY) {
+            Event event = domain.pool.pop(domain.heap);
+            handle(domain, event);
+        }
+    }
+
+    void fetch_mail(Part &domain)
+    {
+        for (const auto &other : domains) {
+            std::vector<Event> &mail = other->outbox[domain.number];
+            for (const Event &event : mail)
+                push(domain, event);
+            mail.clear();
+        }
+        deliver_all(domain);
+    }
+
+    void process_window(Part &domain, Time end)
+    {
+        for (std::size_t group = 0; group < domain.group_times.size(); group++) {
+            if (domain.group_times[group] >= end)
+                continue;
+            const auto first = static_cast<std::uint32_t>(domain.first + group * Domain::GROUP);
+            const std::uint32_t last = std::min(first + Domain::GROUP, domain.last);
+            for (std::uint32_t rank = first; rank < last; rank++) {
+                if (next_times[rank] >= end)
+                    continue;
+                __builtin_prefetch(&states[std::min(rank + 6, last - 1)], 1);
+                __builtin_prefetch(reinterpret_cast<const char *>(&states[std::min(rank + 6, last - 1)]) + 64,
+                                   1);
+                __builtin_prefetch(
+                    reinterpret_cast<const char *>(&states[std::min(rank + 6, last - 1)]) + 128, 1);
+                process_rank(domain, rank, end);
+            }
+            // Messages of this window may have come to ranks of the group while it was being processed.
+            Time next = NEVER;
+            for (std::uint32_t rank = first; rank < last; rank++)
+                next = std::min(next, next_times[rank]);
+            domain.group_times[group] = next;
+        }
+    }
+
+    void process_rank(Part &domain, std::uint32_t rank, Time end)
+    {
+        RankState &state = states[rank];
+
+        for (;;) {
+            const Event *first = state.heap == ANY ? nullptr : &domain.pool.top(state.heap);
+            for (std::uint32_t i = 0; i < state.count; i++)
+                if (!first || happens_before(state.here[i], *first))
+                    first = &state.here[i];
+            if (!first || first->time >= end) {
+                next_times[rank] = first ? first->time : NEVER;
+                return;
+            }
+            Event event;
+            if (first >= state.here.data() && first < state.here.data() + state.here.size()) {
+                event = *first;
+                state.here[static_cast<std::size_t>(first - state.here.data())] = state.here[--state.count];
+            } else {
+                event = domain.pool.pop(state.heap);
+            }
+            handle(domain, event);
+        }
+    }
+
+    void push(Part &domain, const Event &event)
+    {
+        if (sequential) {
+            domain.pool.push(domain.heap, event);
+            return;
+        }
+        if (!domain.has(event.rank)) {
+            for (const auto &other : domains)
+                if (other->has(event.rank))
+                    domain.outbox[other->number].push_back(event);
+            return;
+        }
+        if (event.is_message()) {
+            // It arrives after this window: there is time to fetch the rank's data into the cache.
+            __builtin_prefetch(&states[event.rank], 1);
+            __builtin_prefetch(reinterpret_cast<const char *>(&states[event.rank]) + 64, 1);
+            __builtin_prefetch(reinterpret_cast<const char *>(&states[event.rank]) + 128, 1);
+            __builtin_prefetch(&next_times[event.rank], 1);
+            Event &slot = domain.on_the_way[domain.sent++ % domain.on_the_way.size()];
+            const Event older = slot;
+            slot = event;
+            if (domain.sent > domain.on_the_way.size())
+                deliver(domain, older);
+            return;
+        }
+        deliver(domain, event);
+    }
+
+    // All messages that were sent in this window reach their ranks.
+    void deliver_all(Part &domain)
+    {
+        const std::uint64_t size = domain.on_the_way.size();
+
+        for (std::uint64_t i = domain.sent > size ? domain.sent - size : 0; i < domain.sent; i++)
+            deliver(domain, domain.on_the_way[i % size]);
+        domain.sent = 0;
+    }
+
+    // An event of a rank of this domain.
+    void deliver(Part &domain, const Event &event)
+    {
+        RankState &state = states[event.rank];
+
+        if (state.count < state.here.size())
+            state.here[state.count++] = event;
+        else
+            domain.pool.push(state.heap, event);
+        Time &next = next_times[event.rank];
+        if (event.time < next) {
+            next = event.time;
+            domain.event_at(event.rank, event.time);
+        }
+    }
+
+    // ---- Events ----
+
+    void handle(Part &domain, Event &event)
+    {
+        domain.events++;
+        if (event.time > TIME_LIMIT)
+            throw InputError("the simulated time exceeds " + nanoseconds(TIME_LIMIT) + " ns");
+        if (event.is_message()) {
+            arrive(domain, event);
+            return;
+        }
+        const OperationView view = program.view(event.rank, event.operation);
+        switch (view.type) {
+        case OpType::calc:
+            calc(domain, event, view);
+            break;
+        case OpType::send:
+            send(domain, event, view);
+            break;
+        case OpType::recv:
+            receive(domain, event);
+            break;
+        }
+    }
+
+    // Puts an event off; its place among equals stays the same.
+    void put_off(Part &domain, Event &event, Time until)
+    {
+        event.time = until;
+        if (sequential)
+            domain.pool.push(domain.heap, event);
+        else
+            deliver(domain, event);
+    }
+
+    void calc(Part &domain, Event &event, const OperationView &view)
+    {
+        Time &cpu = cpu_free(event.rank, view.cpu);
+
+        if (cpu > event.time) {
+            put_off(domain, event, cpu);
+            return;
+        }
+        cpu = noise.finish(states[event.rank].cursor, event.time, view.work);
+        if (timeline)
+            timeline->work(event.rank, view.cpu, "calc", event.time, cpu);
+        started(domain, event, event.operation);
+        done(domain, event, event.rank, event.operation, cpu);
+    }
+
+    void send(Part &domain, Event &event, const OperationView &view)
+    {
+        const std::uint32_t rank = event.rank;
+        Time &cpu = cpu_free(rank, view.cpu);
+        Time &nic = nic_send_free(rank, view.nic);
+        const Time free = std::max(cpu, nic);
+
+        if (free > event.time) {
+            put_off(domain, event, free);
+            return;
+        }
+        const ByteCost &cost = program.cost(view.info);
+        NoiseCursor &cursor = states[rank].cursor;
+        const Time leaves = noise.finish(cursor, event.time, parameters.overhead_send);
+        cpu = cost.send > 0 ? noise.finish_ahead(cursor, leaves, cost.send) : leaves + cost.send;
+        nic = gap_from(event.time, leaves, parameters.overhead_send) + parameters.gap + cost.wire;
+        states[rank].finish = std::max(states[rank].finish, cpu);
+        domain.messages++;
+        if (timeline)
+            timeline->message_sent(rank, view.cpu, event.operation, event.time, cpu);
+        const Event message = {leaves + parameters.latency,
+                               event.history.next(event.time),
+                               view.peer,
+                               event.operation,
+                               rank,
+                               view.info};
+        started(domain, event, event.operation);
+        push(domain, message);
+        if (!program.is_rendezvous(view.info))
+            done(domain, event, rank, event.operation, cpu);
+        else
+            program.waiting(rank, event.operation);
+    }
+
+    // From when g counts: noise that delays o delays the message too; the published rule counts from the
+    // start of o.
+    Time gap_from(Time start, Time end_of_overhead, Time overhead) const
+    {
+        return noise.applied_rule() == NoiseRule::published ? start : end_of_overhead - overhead;
+    }
+
+    // The receiver's processor takes a message at `now`.
+    Time process_message(std::uint32_t rank, const OperationView &view, std::uint32_t info, Time now,
+                         NoiseCursor &cursor)
+    {
+        const ByteCost &cost = program.cost(info);
+        const Time taken = noise.finish(cursor, now, parameters.overhead_receive);
+        Time end = taken + cost.receive;
+
+        if (cost.work > 0)
+            end = std::max(taken + cost.wire, noise.finish_ahead(cursor, taken, cost.work));
+        cpu_free(rank, view.cpu) = end;
+        nic_receive_free(rank, view.nic) =
+            gap_from(now, taken, parameters.overhead_receive) + parameters.gap + cost.wire;
+        states[rank].finish = std::max(states[rank].finish, end);
+        return end;
+    }
+
+    void arrive(Part &domain, Event &event)
+    {
+        const std::uint32_t rank = event.rank;
+        std::uint32_t receive = ANY;
+
+        // Only a look: the receive is taken when the processor is free.
+        if (parameters.handling == Handling::posted || stride > 3)
+            receive = program.posted_match(rank, event.source, event.info, false);
+        if (parameters.handling == Handling::posted && receive == ANY) {
+            keep(domain, event, event.time);
+            return;
+        }
+        // A posted receive names the processor and the interface; else those of the sender are used here too.
+        OperationView view{};
+        if (stride > 3)
+            view = receive == ANY ? program.view(event.source, event.operation) : program.view(rank, receive);
+        const Time free = std::max(cpu_free(rank, view.cpu), nic_receive_free(rank, view.nic));
+        if (free > event.time) {
+            put_off(domain, event, free);
+            return;
+        }
+        const Time end = process_message(rank, view, event.info, event.time, states[rank].cursor);
+        if (timeline)
+            timeline->message_received(rank, view.cpu, event.source, event.operation, event.time, end);
+        receive = program.posted_match(rank, event.source, event.info, true);
+        if (receive == ANY) {
+            keep(domain, event, end);
+            return;
+        }
+        if (program.is_rendezvous(event.info))
+            done(domain, event, event.source, event.operation, event.time);
+        done(domain, event, rank, receive, end);
+    }
+
+    void receive(Part &domain, Event &event)
+    {
+        const std::uint32_t rank = event.rank;
+        RankState &state = states[rank];
+        std::vector<Unexpected> &taken = domain.taken;
+        std::uint32_t previous = ANY;
+        bool open = true;
+
+        started(domain, event, event.operation);
+        taken.clear();
+        for (std::uint32_t i = state.unexpected; i != ANY && open;) {
+            const Unexpected message = domain.unexpected[i];
+            if (!program.accepts(rank, event.operation, message.source, message.info)) {
+                previous = i;
+                i = message.next;
+                continue;
+            }
+            (previous == ANY ? state.unexpected : domain.unexpected[previous].next) = message.next;
+            if (state.unexpected_last == i)
+                state.unexpected_last = previous;
+            domain.unexpected[i].next = domain.unexpected_free;
+            domain.unexpected_free = i;
+            i = message.next;
+            open = program.consume(rank, event.operation);
+            taken.push_back(message);
+        }
+        if (open)
+            program.post(rank, event.operation);
+        if (taken.size() > 1)
+            program.sort(rank, taken);
+        for (const Unexpected &message : taken)
+            take_unexpected(domain, event, message);
+    }
+
+    void take_unexpected(Part &domain, Event &event, const Unexpected &message)
+    {
+        Time now = event.time;
+        Time end = std::max(now, message.ready);
+
+        if (parameters.handling == Handling::posted) {
+            // The processor is reserved for the message from now on.
+            const OperationView view = program.view(event.rank, event.operation);
+            NoiseCursor cursor = states[event.rank].cursor;
+            now = std::max({now, cpu_free(event.rank, view.cpu), nic_receive_free(event.rank, view.nic)});
+            end = process_message(event.rank, view, message.info, now, cursor);
+            if (timeline)
+                timeline->message_received(event.rank, view.cpu, message.source, message.operation, now, end);
+        }
+        if (program.is_rendezvous(message.info))
+            done(domain, event, message.source, message.operation, now);
+        done(domain, event, event.rank, event.operation, end);
+    }
+
+    void keep(Part &domain, const Event &event, Time ready)
+    {
+        RankState &state = states[event.rank];
+        std::uint32_t i = domain.unexpected_free;
+
+        if (i == ANY) {
+            i = static_cast<std::uint32_t>(domain.unexpected.size());
+            domain.unexpected.emplace_back();
+        } else {
+            domain.unexpected_free = domain.unexpected[i].next;
+        }
+        domain.unexpected[i] = {event.rank, event.source, event.operation, event.info, ready, ANY};
+        (state.unexpected == ANY ? state.unexpected : domain.unexpected[state.unexpected_last].next) = i;
+        state.unexpected_last = i;
+    }
+
+    // ---- Dependencies ----
+
+    void started(Part &domain, const Event &event, std::uint32_t operation)
+    {
+        program.started(event.rank, operation, [&](std::uint32_t next, const History *history) {
+            release(domain, event.rank, next, event.time,
+                    history ? *history : event.history.next(event.time));
+        });
+    }
+
+    void done(Part &domain, const Event &event, std::uint32_t rank, std::uint32_t operation, Time time)
+    {
+        const History history = event.history.next(event.time);
+
+        states[rank].finish = std::max(states[rank].finish, time);
+        domain.operations++;
+        program.done(rank, operation, time, history,
+                     [&](std::uint32_t next, Time ready) { release(domain, rank, next, ready, history); });
+    }
+
+    // An operation is ready; it comes to the processor when that is free.
+    void release(Part &domain, std::uint32_t rank, std::uint32_t operation, Time ready,
+                 const History &history)
+    {
+        const unsigned cpu = stride > 3 ? program.view(rank, operation).cpu : 0;
+
+        push(domain, {std::max(ready, cpu_free(rank, cpu)), history, rank, operation, ANY, 0});
+    }
+
+    Result collect()
+    {
+        Result result;
+
+        result.finish.reserve(ranks);
+        for (const RankState &state : states) {
+            result.finish.push_back(state.finish);
+            result.maximum = std::max(result.maximum, state.finish);
+            result.complete &= state.unexpected == ANY;
+        }
+        for (const auto &domain : domains) {
+            result.operations += domain->operations;
+            result.events += domain->events;
+            result.messages += domain->messages;
+        }
+        result.windows = windows;
+        result.complete &= result.operations == program.operations();
+        return result;
+    }
+
+    Program &program;
+    const Parameters parameters;
+    const Noise &noise;
+    Timeline *const timeline;
+    const std::uint32_t ranks;
+    const std::size_t stride;
+    bool sequential = false;
+    Time window = 0;
+    std::uint64_t windows = 0;
+    std::atomic<bool> stop = false;
+    std::vector<std::unique_ptr<Part>> domains;
+    LargeVector<RankState> states;
+    LargeVector<Time> clocks; // per rank: processors, interfaces for sending, interfaces for receiving
+    LargeVector<Time> next_times;
+};
+
+} // namespace sim

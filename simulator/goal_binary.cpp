@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// goal_binary.cpp: reads binary GOAL schedules: packed and little endian.
+//
+//     byte 0   u64 4223                     what marks the format
+//     byte 8   u32 ranks, u8 highest processor, u8 highest network interface
+//     byte 14  per rank u64 start, u64 end  of its part, counted from byte 8
+//     a part:  u32 nodes, u32 roots, u32 root[roots], nodes of 39 bytes, u32 successor[]
+//     a node:  u32 waits for, u8 type (1 send, 2 recv, 3 calc), u32 peer, u64 size, u32 tag, u8 processor,
+//              u8 interface, u32 number and u32 place of the successors that wait for its end, and the same
+//              for its start
+//
+// Everything that a file says twice must agree; its own counts are computed anew.
+#include "goal.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sim {
+
+namespace {
+
+constexpr std::uint64_t MARK = 4223;
+constexpr std::size_t NODE_BYTES = 39;
+constexpr std::size_t CHUNK_OPERATIONS = 1 << 20;
+
+class BinaryReader {
+public:
+    BinaryReader(std::string_view content, std::string path) : bytes(content), name(std::move(path))
+    {
+    }
+
+    std::unique_ptr<Schedule> read_all()
+    {
+        ranks = number<std::uint32_t>(8, "the number of ranks");
+        if (ranks == 0 || ranks > RANKS_LIMIT)
+            fail(8, std::to_string(ranks) + " ranks; expected 1 to " + std::to_string(RANKS_LIMIT));
+        if (bytes.size() < 14 + std::uint64_t{ranks} * 16)
+            fail(bytes.size(),
+                 "the file ends inside the table of " + std::to_string(ranks) + " ranks; it is truncated");
+        for (std::uint32_t rank = 0; rank < ranks; rank++)
+            read_rank(rank);
+        return std::move(schedule);
+    }
+
+private:
+    [[noreturn]] void fail(std::uint64_t at, const std::string &text) const
+    {
+        throw InputError(name + ": byte " + std::to_string(at) + ": " + text);
+    }
+
+    template <typename Number> Number number(std::uint64_t at, const char *what) const
+    {
+        Number value;
+
+        if (at > bytes.size() || bytes.size() - at < sizeof value)
+            fail(bytes.size(), std::string("the file ends before ") + what + "; it is truncated");
+        std::memcpy(&value, bytes.data() + at, sizeof value);
+        return value;
+    }
+
+    void read_rank(std::uint32_t rank)
+    {
+        const std::uint64_t entry = 14 + std::uint64_t{rank} * 16;
+        const auto start = number<std::uint64_t>(entry, "a rank's start");
+        const auto end = number<std::uint64_t>(entry + 8, "a rank's end");
+        const std::uint64_t size = bytes.size() - 8;
+
+        if (start > end || end > size)
+            fail(entry, "rank " + std::to_string(rank) + " would lie at " + std::to_string(start) + " to " +
+                            std::to_string(end) + " of " + std::to_string(size) +
+                            " bytes; the file is truncated or damaged");
+        total += end - start;
+        if (total > size)
+            fail(entry,
+                 "the parts of ranks 0 to " + std::to_string(rank) + " overlap; each rank has its own");
+        part_begin = 8 + start;
+        part_end = 8 + end;
+        const std::uint64_t roots_at = part_begin + 8;
+        if (end - start < 8)
+            fail(part_begin,
+                 "the part of rank " + std::to_string(rank) + " is too small for its head of 8 bytes");
+        nodes = number<std::uint32_t>(part_begin, "the number of nodes");
+        roots = number<std::uint32_t>(part_begin + 4, "the number of roots");
+        if (roots > nodes || (end - start - 8) / 4 < roots ||
+            (end - start - 8 - roots * std::uint64_t{4}) / NODE_BYTES < nodes)
+            fail(part_begin, std::to_string(nodes) + " nodes and " + std::to_string(roots) +
+                                 " roots do not fit into the " + std::to_string(end - start) +
+                                 " bytes of rank " + std::to_string(rank));
+        nodes_at = roots_at + roots * std::uint64_t{4};
+        successors_at = nodes_at + nodes * NODE_BYTES;
+
+        operations.clear();
+        edges.clear();
+        waits.assign(nodes, {0, 0});
+        for (std::uint32_t i = 0; i < nodes; i++)
+            read_node(i);
+        check_counts(roots_at);
+        store(rank);
+    }
+
+    void read_node(std::uint32_t index)
+    {
+        const std::uint64_t at = nodes_at + index * NODE_BYTES;
+        const auto type = number<std::uint8_t>(at + 4, "a node");
+        auto peer = number<std::uint32_t>(at + 5, "a node");
+        auto tag = number<std::uint32_t>(at + 17, "a node");
+        Kind kind;
+
+        if (type < 1 || type > 3)
+            fail(at + 4,
+                 "a node of type " + std::to_string(type) + "; expected 1 (send), 2 (recv) or 3 (calc)");
+        kind.type = type == 1 ? OpType::send : type == 2 ? OpType::recv : OpType::calc;
+        kind.size = number<std::uint64_t>(at + 9, "a node");
+        kind.cpu = number<std::uint8_t>(at + 21, "a node");
+        kind.nic = number<std::uint8_t>(at + 22, "a node");
+        if (kind.type == OpType::calc) {
+            peer = tag = kind.nic = 0;
+            if (kind.size > static_cast<std::uint64_t>(STEP_LIMIT_NS))
+                fail(at + 9, "a computation of " + std::to_string(kind.size) + " ns; expected up to " +
+                                 std::to_string(STEP_LIMIT_NS));
+        } else {
+            const bool any_peer = kind.type == OpType::recv && peer == ANY;
+            if (!any_peer && peer >= ranks)
+                fail(at + 5, "rank " + std::to_string(peer) + " is out of range; ranks are 0 to " +
+                                 std::to_string(ranks - 1));
+            if (kind.type == OpType::send && tag == ANY)
+                fail(at + 17, "a send with any tag; only receives may have it");
+            if (kind.size > INT64_MAX)
+                fail(at + 9, "a message of " + std::to_string(kind.size) + " bytes; expected less than 2^63");
+        }
+        kind.tag = tag;
+        schedule->cpus = std::max(schedule->cpus, kind.cpu + 1u);
+        schedule->nics = std::max(schedule->nics, kind.nic + 1u);
+        operations.push_back({schedule->kinds.number_of(kind), peer});
+        read_successors(index, at + 23, false);
+        read_successors(index, at + 31, true);
+    }
+
+    void read_successors(std::uint32_t index, std::uint64_t at, bool started)
+    {
+        const auto count = number<std::uint32_t>(at, "a node");
+        const auto place = number<std::uint32_t>(at + 4, "a node");
+
+        if (count == 0)
+            return;
+        if ((part_end - successors_at) / 4 < std::uint64_t{place} + count)
+            fail(at, std::to_string(count) + " successors from place " + std::to_string(place) +
+                         " are beyond the rank's " + std::to_string((part_end - successors_at) / 4));
+        // Each list is of one node: a file whose nodes share lists is not larger in memory than on the disk.
+        if (edges.size() + count > (part_end - successors_at) / 4)
+            fail(at, "the nodes have more successors than the rank has room for; each needs its own list");
+        for (std::uint32_t i = 0; i < count; i++) {
+            const std::uint64_t successor_at = successors_at + (std::uint64_t{place} + i) * 4;
+            const auto after = number<std::uint32_t>(successor_at, "a successor");
+            if (after >= nodes)
+                fail(successor_at, "successor " + std::to_string(after) + " of " + std::to_string(nodes) +
+                                       " nodes; expected a smaller one");
+            (started ? waits[after].starts : waits[after].ends)++;
+            edges.push_back({index, after, started});
+        }
+    }
+
+    // What the file says about waiting must be what its lists of successors say; and its roots must wait for
+    // nothing.
+    void check_counts(std::uint64_t roots_at) const
+    {
+        for (std::uint32_t i = 0; i < nodes; i++) {
+            const std::uint64_t at = nodes_at + i * NODE_BYTES;
+            const auto stated = number<std::uint32_t>(at, "a node");
+            if (stated != waits[i].ends && stated != waits[i].ends + waits[i].starts)
+                fail(at, "node " + std::to_string(i) + " waits for " + std::to_string(stated) +
+                             " nodes, but is the successor of " +
+                             std::to_string(waits[i].ends + waits[i].starts));
+        }
+        for (std::uint32_t i = 0; i < roots; i++) {
+            const auto root = number<std::uint32_t>(roots_at + i * std::uint64_t{4}, "a root");
+            if (root >= nodes || waits[root].ends + waits[root].starts != 0)
+                fail(roots_at + i * std::uint64_t{4},
+                     "root " + std::to_string(root) + " is no node that waits for nothing");
+        }
+    }
+
+    void store(std::uint32_t rank)
+    {
+        if (schedule->chunks.empty() || schedule->chunks.back()->operations.size() > CHUNK_OPERATIONS)
+            schedule->chunks.push_back(std::make_unique<Chunk>());
+        Chunk &chunk = *schedule->chunks.back();
+        const auto first = static_cast<std::uint32_t>(chunk.operations.size());
+        const std::uint32_t guilty = packer.pack(chunk, operations, edges);
+        if (guilty != ANY)
+            fail(nodes_at + guilty * NODE_BYTES, "node " + std::to_string(guilty) + " of rank " +
+                                                     std::to_string(rank) +
+                                                     " waits for itself; remove the cycle");
+        schedule->places.push_back({&chunk, first, nodes});
+    }
+
+    struct Waits {
+        std::uint32_t ends, starts;
+    };
+
+    std::string_view bytes;
+    std::string name;
+    std::unique_ptr<Schedule> schedule = std::make_unique<Schedule>();
+    std::uint32_t ranks = 0;
+    std::uint64_t total = 0; // bytes of all parts so far
+    // The rank being read.
+    std::uint64_t part_begin = 0, part_end = 0, nodes_at = 0, successors_at = 0;
+    std::uint32_t nodes = 0, roots = 0;
+    std::vector<Operation> operations;
+    std::vector<Edge> edges;
+    std::vector<Waits> waits;
+    RankPacker packer;
+};
+
+} // namespace
+
+bool goal_is_binary(std::string_view bytes)
+{
+    std::uint64_t mark = 0;
+
+    if (bytes.size() < sizeof mark)
+        return false;
+    std::memcpy(&mark, bytes.data(), sizeof mark);
+    return mark == MARK;
+}
+
+std::unique_ptr<Schedule> goal_parse_binary(std::string_view bytes, const std::string &name)
+{
+    BinaryReader reader(bytes, name);
+
+    if (!goal_is_binary(bytes))
+        throw InputError(name + ": byte 0: not a binary GOAL schedule, which begins with the number 4223");
+    return reader.read_all();
+}
+
+} // namespace sim

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// goal_block.cpp: see goal_block.hpp; the grammar stands in goal.hpp.
+#include "goal_block.hpp"
+
+#include <algorithm>
+
+namespace sim {
+
+namespace {
+
+constexpr std::uint64_t OPERATIONS_LIMIT = (1u << 31) - 1;
+
+void expect(bool held, const GoalLexer &lexer, const char *right)
+{
+    if (!held)
+        throw GoalError{lexer.position(), "found " + lexer.seen() + "; expected " + std::string(right)};
+}
+
+inline void space(GoalLexer &lexer)
+{
+    if (!lexer.skip_space()) [[unlikely]]
+        throw GoalError{lexer.position(), "a comment does not end; close it with \"*/\""};
+}
+
+std::uint64_t number(GoalLexer &lexer, std::uint64_t limit, const char *right)
+{
+    std::uint64_t value = 0;
+
+    space(lexer);
+    const GoalLexer at = lexer;
+    if (!lexer.number(limit, value))
+        throw GoalError{at.position(), "found " + at.seen() + "; expected " + std::string(right)};
+    return value;
+}
+
+} // namespace
+
+LabelTable::LabelTable() : entries(64)
+{
+}
+
+void LabelTable::clear()
+{
+    used = 0;
+    if (++generation == 0) {
+        std::fill(entries.begin(), entries.end(), Entry{});
+        generation = 1;
+    }
+}
+
+std::uint64_t LabelTable::hash_of(std::string_view label)
+{
+    std::uint64_t hash = label.size();
+
+    for (const char c : label)
+        hash = (hash ^ static_cast<unsigned char>(c)) * 0x9e3779b97f4a7c15u;
+    return hash ^ (hash >> 32);
+}
+
+std::uint32_t LabelTable::find(std::string_view label) const
+{
+    const std::uint64_t hash = hash_of(label);
+
+    for (std::size_t i = hash & (entries.size() - 1);; i = (i + 1) & (entries.size() - 1)) {
+        const Entry &entry = entries[i];
+        if (entry.generation != generation)
+            return ANY;
+        if (entry.hash == hash && std::string_view(entry.text, entry.bytes) == label)
+            return entry.operation;
+    }
+}
+
+void LabelTable::grow()
+{
+    std::vector<Entry> old(entries.size() * 2);
+
+    old.swap(entries);
+    for (const Entry &entry : old) {
+        if (entry.generation != generation)
+            continue;
+        std::size_t i = entry.hash & (entries.size() - 1);
+        while (entries[i].generation == generation)
+            i = (i + 1) & (entries.size() - 1);
+        entries[i] = entry;
+    }
+}
+
+bool LabelTable::add(std::string_view label, std::uint32_t operation)
+{
+    if (used * 2 >= entries.size())
+        grow();
+    const std::uint64_t hash = hash_of(label);
+    std::size_t i = hash & (entries.size() - 1);
+    for (; entries[i].generation == generation; i = (i + 1) & (entries.size() - 1))
+        if (entries[i].hash == hash && std::string_view(entries[i].text, entries[i].bytes) == label)
+            return false;
+    entries[i] = {hash, label.data(), static_cast<std::uint32_t>(label.size()), operation, generation};
+    used++;
+    return true;
+}
+
+std::uint32_t GoalBlockParser::kind_number(const Kind &kind)
+{
+    CachedKind &cached = cache[KindHash()(kind) % cache.size()];
+
+    if (cached.number == ANY || !(cached.kind == kind))
+        cached = {kind, kinds.number_of(kind)};
+    return cached.number;
+}
+
+void GoalBlockParser::parse_operation(GoalLexer &lexer, std::string_view verb, ParsedBlock &block)
+{
+    Operation operation = {0, 0};
+    Kind kind;
+
+    if (verb == "calc") {
+        kind.type = OpType::calc;
+        kind.size = number(lexer, STEP_LIMIT_NS, "a computation's whole ns, up to a week");
+    } else {
+        const bool send = verb == "send";
+        kind.type = send ? OpType::send : OpType::recv;
+        kind.size = number(lexer, INT64_MAX, "a number of bytes such as \"8b\"");
+        expect(lexer.take('b'), lexer, "\"b\" after the number of bytes");
+        space(lexer);
+        const GoalLexer direction = lexer;
+        expect(lexer.word() == (send ? "to" : "from"), direction, send ? "\"to RANK\"" : "\"from RANK\"");
+        space(lexer);
+        const GoalLexer peer = lexer;
+        if (!send && lexer.take('-')) {
+            expect(lexer.take('1') && !GoalLexer::is_digit(lexer.next()), peer, "a rank, or -1 for any");
+            operation.peer = ANY;
+        } else {
+            const std::uint64_t rank = number(lexer, UINT64_MAX, send ? "a rank" : "a rank, or -1 for any");
+            if (rank >= ranks)
+                throw GoalError{peer.position(), "rank " + std::to_string(rank) +
+                                                     " is out of range; ranks are 0 to " +
+                                                     std::to_string(ranks - 1)};
+            operation.peer = static_cast<std::uint32_t>(rank);
+        }
+    }
+    // Attributes in any order; a word that is none begins the next line.
+    for (;;) {
+        space(lexer);
+        const GoalLexer before = lexer;
+        const std::string_view name = lexer.word();
+        if (name == "cpu" && lexer.next() != ':') {
+            kind.cpu = static_cast<std::uint8_t>(number(lexer, 255, "a processor's number from 0 to 255"));
+        } else if (name == "nic" && lexer.next() != ':' && kind.type != OpType::calc) {
+            kind.nic =
+                static_cast<std::uint8_t>(number(lexer, 255, "a network interface's number from 0 to 255"));
+        } else if (name == "tag" && lexer.next() != ':' && kind.type != OpType::calc) {
+            space(lexer);
+            const GoalLexer tag = lexer;
+            if (kind.type == OpType::recv && lexer.take('-')) {
+                expect(lexer.take('1') && !GoalLexer::is_digit(lexer.next()), tag, "a tag, or -1 for any");
+                kind.tag = ANY;
+            } else {
+                kind.tag = static_cast<std::uint32_t>(number(lexer, TAG_LIMIT, "a tag from 0 to 4294967294"));
+            }
+        } else {
+            lexer = before;
+            break;
+        }
+    }
+    block.cpus = std::max(block.cpus, kind.cpu + 1u);
+    block.nics = std::max(block.nics, kind.nic + 1u);
+    operation.kind = kind_number(kind);
+    operations.push_back(operation);
+}
+
+void GoalBlockParser::parse_edge(GoalLexer &lexer, const char *begin, std::string_view after, ParsedBlock &)
+{
+    space(lexer);
+    const GoalLexer at = lexer;
+    const std::string_view relation = lexer.word();
+    const bool started = relation == "irequires";
+
+    expect(started || relation == "requires", at,
+           "\":\" after a label, or \"requires\" or \"irequires\" (operations are send, recv and calc)");
+    space(lexer);
+    const GoalLexer label = lexer;
+    const std::string_view before = lexer.word();
+    expect(!before.empty(), label, "the label of an operation of this rank");
+    const std::uint32_t from = labels.find(before);
+    const std::uint32_t to = labels.find(after);
+    if (from == ANY || to == ANY)
+        late_edges.push_back({{begin, after.size()}, before, started});
+    else
+        edges.push_back({from, to, started});
+}
+
+void GoalBlockParser::add_late_edges()
+{
+    for (const LateEdge &edge : late_edges) {
+        for (const std::string_view label : {edge.after, edge.before})
+            if (labels.find(label) == ANY)
+                throw GoalError{label.data(), "no operation of this rank is labelled \"" +
+                                                  std::string(label.substr(0, 40)) +
+                                                  "\"; labels are defined as \"" +
+                                                  std::string(label.substr(0, 40)) + ": send ...\""};
+        edges.push_back({labels.find(edge.before), labels.find(edge.after), edge.started});
+    }
+}
+
+void GoalBlockParser::parse_line(GoalLexer &lexer, ParsedBlock &block)
+{
+    const char *const begin = lexer.position();
+    std::string_view word = lexer.word();
+
+    if (word.empty())
+        expect(false, lexer, "an operation (send, recv, calc), a dependency (a requires b), or \"}\"");
+    if (operations.size() == OPERATIONS_LIMIT)
+        throw GoalError{begin, "more than 2^31 operations of one rank; make the schedule shorter"};
+    if (lexer.next() == ' ' || lexer.next() == '\t') {
+        // "send 8b" is an operation, "send requires x" a dependency of the operation labelled "send".
+        if (word == "send" || word == "recv" || word == "calc") {
+            GoalLexer ahead = lexer;
+            space(ahead);
+            if (!GoalLexer::is_letter(ahead.next()) && ahead.next() != ':') {
+                lines.push_back(begin);
+                parse_operation(lexer, word, block);
+                return;
+            }
+        }
+        space(lexer);
+    }
+    if (lexer.take(':')) {
+        if (!labels.add(word, static_cast<std::uint32_t>(operations.size())))
+            throw GoalError{begin, "the label \"" + std::string(word.substr(0, 40)) +
+                                       "\" is used twice in this rank; give each operation its own"};
+        space(lexer);
+        const GoalLexer at = lexer;
+        word = lexer.word();
+        expect(word == "send" || word == "recv" || word == "calc", at, "\"send\", \"recv\" or \"calc\"");
+        lines.push_back(begin);
+        parse_operation(lexer, word, block);
+        return;
+    }
+    parse_edge(lexer, begin, word, block);
+}
+
+void GoalBlockParser::parse_rank(GoalLexer &lexer, ParsedBlock &block)
+{
+    const GoalLexer at = lexer;
+
+    expect(lexer.word() == "rank", at, "\"rank R {\"");
+    space(lexer);
+    const GoalLexer number_at = lexer;
+    const std::uint64_t rank = number(lexer, UINT64_MAX, "the rank's number");
+    if (rank >= ranks)
+        throw GoalError{number_at.position(), "rank " + std::to_string(rank) +
+                                                  " is out of range; num_ranks allows 0 to " +
+                                                  std::to_string(ranks - 1)};
+    if (!block.ranks.empty() && rank <= block.ranks.back())
+        throw GoalError{number_at.position(), "rank " + std::to_string(rank) + " comes after rank " +
+                                                  std::to_string(block.ranks.back()) +
+                                                  "; each rank comes once, in ascending order"};
+    space(lexer);
+    expect(lexer.take('{'), lexer, "\"{\"");
+    operations.clear();
+    lines.clear();
+    edges.clear();
+    late_edges.clear();
+    labels.clear();
+    for (space(lexer); !lexer.take('}'); space(lexer)) {
+        if (lexer.done())
+            throw GoalError{at.position(),
+                            "the file ends inside rank " + std::to_string(rank) + "; close it with \"}\""};
+        parse_line(lexer, block);
+    }
+    add_late_edges();
+
+    if (growing.operations.size() + operations.size() > UINT32_MAX)
+        throw GoalError{at.position(), "a block of more than 2^32 operations; make the schedule shorter"};
+    block.begins.push_back(at.position());
+    block.ranks.push_back(static_cast<std::uint32_t>(rank));
+    block.firsts.push_back(static_cast<std::uint32_t>(growing.operations.size()));
+    block.counts.push_back(static_cast<std::uint32_t>(operations.size()));
+    const std::uint32_t guilty = packer.pack(growing, operations, edges);
+    if (guilty != ANY)
+        throw GoalError{lines[guilty],
+                        "this operation waits for itself through requires or irequires; remove the cycle"};
+}
+
+ParsedBlock GoalBlockParser::parse(const char *first, const char *last)
+{
+    GoalLexer lexer(first, last);
+    ParsedBlock block;
+
+    growing.operations.clear();
+    growing.progress.clear();
+    growing.successors.clear();
+    growing.other_operations.clear();
+    growing.other_ends.clear();
+    growing.others.clear();
+    growing.many.clear();
+    for (space(lexer); !lexer.done(); space(lexer))
+        parse_rank(lexer, block);
+    // A copy is just as large as it has to be; what was grown step by step stays for the next block.
+    block.chunk = std::make_unique<Chunk>(growing);
+    return block;
+}
+
+} // namespace sim

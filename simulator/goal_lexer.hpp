@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// goal_lexer.hpp: words and numbers of GOAL text. The text ends with a zero byte beyond `end`, so that
+// reading ahead of the last character is safe.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace sim {
+
+class GoalLexer {
+public:
+    GoalLexer(const char *first, const char *last) : at(first), end(last)
+    {
+    }
+
+    const char *position() const
+    {
+        return at;
+    }
+
+    bool done() const
+    {
+        return at >= end;
+    }
+
+    char next() const
+    {
+        return *at;
+    }
+
+    // Skips blanks, line ends and comments. False when a comment does not end. Mostly there is one of them or
+    // none.
+    bool skip_space()
+    {
+        at += *at == ' ' || *at == '\n';
+        if (*at > '/')
+            return true;
+        for (;;) {
+            while (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r')
+                at++;
+            if (*at != '/')
+                return true;
+            if (at[1] == '/') {
+                const void *line_end = std::memchr(at, '\n', static_cast<std::size_t>(end - at));
+                at = line_end ? static_cast<const char *>(line_end) : end;
+            } else if (at[1] == '*') {
+                const std::string_view rest(at + 2, static_cast<std::size_t>(end - at - 2));
+                const std::size_t close = rest.find("*/");
+                if (close == std::string_view::npos)
+                    return false;
+                at += close + 4;
+            } else {
+                return true;
+            }
+        }
+    }
+
+    bool take(char c)
+    {
+        if (*at != c)
+            return false;
+        at++;
+        return true;
+    }
+
+    // The word [a-zA-Z_][a-zA-Z0-9_]* here, or an empty one.
+    std::string_view word()
+    {
+        const char *const first = at;
+
+        if (is_letter(*at))
+            do
+                at++;
+            while (is_letter(*at) || is_digit(*at));
+        return {first, static_cast<std::size_t>(at - first)};
+    }
+
+    // The decimal number here. False when there is none or it is above `limit`.
+    bool number(std::uint64_t limit, std::uint64_t &value)
+    {
+        if (!is_digit(*at))
+            return false;
+        value = 0;
+        for (; is_digit(*at); at++) {
+            const auto digit = static_cast<std::uint64_t>(*at - '0');
+            if (value > (UINT64_MAX - digit) / 10)
+                return false;
+            value = value * 10 + digit;
+        }
+        return value <= limit;
+    }
+
+    // What stands here, for a message: up to the next blank, printable.
+    std::string seen() const
+    {
+        std::string text;
+
+        if (at >= end)
+            return "the end of the file";
+        for (const char *c = at;
+             c < end && text.size() < 40 && *c != ' ' && *c != '\n' && *c != '\r' && *c != '\t'; c++)
+            text += *c > ' ' && *c <= '~' ? *c : '?';
+        return text.empty() ? "the end of the line" : '"' + text + '"';
+    }
+
+    static bool is_letter(char c)
+    {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    }
+
+    static bool is_digit(char c)
+    {
+        return c >= '0' && c <= '9';
+    }
+
+private:
+    const char *at;
+    const char *end;
+};
+
+} // namespace sim

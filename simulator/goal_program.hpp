@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// goal_program.hpp: a schedule being executed: the Program (engine.hpp) of GOAL files.
+//
+// Receives that wait for nothing are posted at the beginning and need no memory of their own: they are found
+// in the schedule, in its order. Receives posted later lie in a list per rank. An operation that waits for
+// others on several processors is ready at the latest of their ends; with one processor per rank its clock
+// says the same.
+#pragma once
+
+#include "engine.hpp"
+#include "schedule.hpp"
+
+namespace sim {
+
+class GoalProgram {
+public:
+    // `schedule` is used up: its progress is kept in place.
+    GoalProgram(Schedule &schedule, const Parameters &parameters);
+
+    std::uint32_t ranks() const
+    {
+        return schedule.ranks();
+    }
+
+    unsigned cpus() const
+    {
+        return schedule.cpus;
+    }
+
+    unsigned nics() const
+    {
+        return schedule.nics;
+    }
+
+    std::uint64_t operations() const
+    {
+        return total;
+    }
+
+    std::uint64_t largest_message() const
+    {
+        return largest;
+    }
+
+    OperationView view(std::uint32_t rank, std::uint32_t index) const
+    {
+        const Operation &operation = at(rank, index);
+        const KindCost &kind = kinds[operation.kind];
+        return {kind.kind.type, kind.kind.cpu, kind.kind.nic, operation.peer, operation.kind, kind.work};
+    }
+
+    const ByteCost &cost(std::uint32_t kind) const
+    {
+        return kinds[kind].cost;
+    }
+
+    bool is_rendezvous(std::uint32_t kind) const
+    {
+        return kinds[kind].rendezvous;
+    }
+
+    template <typename Release> void begin(std::uint32_t rank, const Release &release)
+    {
+        Posted &receives = posted[rank];
+        const RankPlace &place = schedule.places[rank];
+
+        receives.first_open = place.count;
+        for (std::uint32_t i = 0; i < place.count; i++) {
+            std::uint8_t &state = place.chunk->progress[place.first + i];
+            if (state != 0 || kinds[at(rank, i).kind].kind.type != OpType::recv)
+                continue;
+            state = PROGRESS_POSTED;
+            receives.open++;
+            receives.first_open = std::min(receives.first_open, i);
+        }
+        for (std::uint32_t i = 0; i < place.count; i++) {
+            if (place.chunk->progress[place.first + i] == 0) {
+                release(i);
+                if (one_at_a_time)
+                    break;
+            }
+        }
+    }
+
+    template <typename Release> void started(std::uint32_t rank, std::uint32_t index, const Release &release)
+    {
+        const RankPlace &place = schedule.places[rank];
+        const std::uint8_t state = place.chunk->progress[place.first + index];
+
+        each_successor(place, index, [&](std::uint32_t next, bool start) {
+            if (start && no_longer_waits(place, next))
+                release(next, nullptr);
+        });
+        // Of operations that are ready from the beginning, the next one comes when the one before it has
+        // begun.
+        if (one_at_a_time && state == 0) {
+            static const History beginning;
+            for (std::uint32_t next = index + 1; next < place.count; next++) {
+                if (place.chunk->progress[place.first + next] == 0) {
+                    release(next, &beginning);
+                    break;
+                }
+            }
+        }
+    }
+
+    template <typename Release>
+    void done(std::uint32_t rank, std::uint32_t index, Time time, const History &, const Release &release)
+    {
+        const RankPlace &place = schedule.places[rank];
+
+        progress_of(rank, index) = PROGRESS_FINISHED;
+        each_successor(place, index, [&](std::uint32_t next, bool start) {
+            Time ready = time;
+            if (start)
+                return;
+            if (!latest.empty())
+                ready = latest[latest_at(rank, next)] = std::max(latest[latest_at(rank, next)], time);
+            if (no_longer_waits(place, next))
+                release(next, ready);
+        });
+    }
+
+    std::uint32_t posted_match(std::uint32_t rank, std::uint32_t source, std::uint32_t kind, bool take);
+
+    bool accepts(std::uint32_t rank, std::uint32_t index, std::uint32_t source, std::uint32_t kind) const
+    {
+        const Operation &receive = at(rank, index);
+        const std::uint32_t tag = kinds[receive.kind].kind.tag;
+
+        return (receive.peer == source || receive.peer == ANY) && (tag == kinds[kind].kind.tag || tag == ANY);
+    }
+
+    bool consume(std::uint32_t, std::uint32_t) const
+    {
+        return false;
+    }
+
+    void post(std::uint32_t rank, std::uint32_t index)
+    {
+        progress_of(rank, index) = PROGRESS_WAITING;
+        posted[rank].later.push_back(index);
+    }
+
+    void sort(std::uint32_t, std::vector<Unexpected> &) const
+    {
+    }
+
+    void waiting(std::uint32_t rank, std::uint32_t index)
+    {
+        progress_of(rank, index) = PROGRESS_WAITING;
+    }
+
+    // Up to `most` lines that say who waits for what, the most useful first; for a run that is not complete.
+    std::vector<std::string> stuck(const std::vector<Unexpected> &left_over, std::size_t most) const;
+
+private:
+    struct KindCost {
+        Kind kind;
+        ByteCost cost;
+        Time work;
+        bool rendezvous;
+    };
+    // Receives that are posted and not matched.
+    struct Posted {
+        std::uint32_t first_open = 0;     // no receive posted at the beginning comes before this one
+        std::uint32_t open = 0;           // receives posted at the beginning
+        std::vector<std::uint32_t> later; // in the order of their posting
+    };
+
+    const Operation &at(std::uint32_t rank, std::uint32_t index) const
+    {
+        const RankPlace &place = schedule.places[rank];
+        return place.chunk->operations[place.first + index];
+    }
+
+    std::uint8_t &progress_of(std::uint32_t rank, std::uint32_t index) const
+    {
+        const RankPlace &place = schedule.places[rank];
+        return place.chunk->progress[place.first + index];
+    }
+
+    template <typename Visit>
+    void each_successor(const RankPlace &place, std::uint32_t index, const Visit &visit) const
+    {
+        const Chunk &chunk = *place.chunk;
+        const std::uint16_t successors = chunk.successors[place.first + index];
+
+        if (successors != SUCCESSORS_OTHER) {
+            const std::uint32_t first = index + (successors >> SUCCESSOR_COUNT_BITS);
+            const std::uint32_t number = successors % SUCCESSOR_COUNT_LIMIT;
+            for (std::uint32_t i = 0; i < number; i++)
+                visit(first + i, false);
+            return;
+        }
+        const auto found = std::lower_bound(chunk.other_operations.begin(), chunk.other_operations.end(),
+                                            place.first + index);
+        const auto list = static_cast<std::size_t>(found - chunk.other_operations.begin());
+        for (std::uint32_t i = list ? chunk.other_ends[list - 1] : 0; i < chunk.other_ends[list]; i++)
+            visit(chunk.others[i] / 2, chunk.others[i] % 2 != 0);
+    }
+
+    // Something that `index` waited for has happened; true when it was the last.
+    bool no_longer_waits(const RankPlace &place, std::uint32_t index)
+    {
+        std::uint8_t &state = place.chunk->progress[place.first + index];
+
+        if (state == PROGRESS_MANY) {
+            // Only this rank's thread comes here for this operation, and the map's shape does not change.
+            std::uint32_t &count = place.chunk->many.find(place.first + index)->second;
+            if (--count == 0)
+                state = PROGRESS_READY;
+        } else if (--state == 0) {
+            state = PROGRESS_READY;
+        }
+        return state == PROGRESS_READY;
+    }
+
+    std::size_t latest_at(std::uint32_t rank, std::uint32_t index) const
+    {
+        return first_operation[rank] + index;
+    }
+
+    Schedule &schedule;
+    std::vector<KindCost> kinds;
+    std::vector<Posted> posted;
+    std::vector<std::size_t> first_operation; // of each rank among all, when there are several processors
+    std::vector<Time> latest;                 // per operation, when there are several processors
+    std::uint64_t total;
+    std::uint64_t largest = 0;
+    // One processor and one interface: operations that wait for nothing begin in their order.
+    bool one_at_a_time;
+};
+
+} // namespace sim

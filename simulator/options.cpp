@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// options.cpp: see options.hpp. The systems are those of [Hoefler10 Table III] with its S of 65 kiB and O of
+// 0.
+#include "options.hpp"
+
+#include "schedule.hpp"
+
+#include <iostream>
+#include <thread>
+
+namespace sim {
+
+namespace {
+
+struct System {
+    const char *name;
+    Time latency_ns, overhead_ns, gap_ns;
+    std::int64_t gap_per_byte_fs;
+};
+
+constexpr System SYSTEMS[] = {
+    {"chic", 5330, 770, 1560, 1250000}, {"altix", 1640, 990, 900, 1230000},
+    {"cnl", 4770, 2870, 2040, 2670000}, {"zeptoos", 8670, 3420, 2810, 2690000},
+    {"xt4", 9900, 1750, 3400, 580000},
+};
+
+std::uint64_t whole(const std::string &text, const std::string &what)
+{
+    return static_cast<std::uint64_t>(decimal(text, 0, INT64_MAX, what));
+}
+
+} // namespace
+
+void ParameterOptions::add(CLI::App &command)
+{
+    command.add_option(
+        "--system", system,
+        "parameters of a system of [Hoefler10 Table III]: chic altix cnl zeptoos xt4; others override");
+    command.add_option("-L,--latency", latency, "L in ns, decimals allowed (2500)");
+    command.add_option("-o,--overhead", overhead, "o in ns, of sends and receives (1500)");
+    command.add_option("--os", overhead_send, "o of sends only");
+    command.add_option("--or", overhead_receive, "o of receives only");
+    command.add_option("-g,--gap", gap, "g in ns (1000)");
+    command.add_option("-G,--gap-per-byte", gap_per_byte, "G in ns per byte, up to 6 decimals (6)");
+    command.add_option("-O,--overhead-per-byte", overhead_per_byte, "O in ns per byte, up to 6 decimals (0)");
+    command.add_option("-S,--eager-limit", eager_limit, "S in bytes; larger messages use rendezvous (65535)");
+    command
+        .add_option(
+            "--zero-byte", zero_byte,
+            "messages of no bytes cost nothing per byte, or what the published simulator makes of them")
+        ->check(CLI::IsMember({"nothing", "published"}));
+    command
+        .add_option("--handling", handling,
+                    "the receiver's processor handles a message on arrival (published), or when its receive "
+                    "is posted too")
+        ->check(CLI::IsMember({"arrival", "posted"}));
+}
+
+Parameters ParameterOptions::parameters() const
+{
+    Parameters p;
+
+    if (!system.empty()) {
+        bool known = false;
+        for (const System &one : SYSTEMS) {
+            if (system != one.name)
+                continue;
+            known = true;
+            p.latency = one.latency_ns * PS_PER_NS;
+            p.overhead_send = p.overhead_receive = one.overhead_ns * PS_PER_NS;
+            p.gap = one.gap_ns * PS_PER_NS;
+            p.gap_per_byte_fs = one.gap_per_byte_fs;
+            p.eager_limit = 65 * 1024;
+        }
+        if (!known)
+            throw InputError("--system: \"" + system +
+                             "\" is unknown; expected chic, altix, cnl, zeptoos or xt4");
+    }
+    const auto time = [](const std::string &text, const char *name, Time &value) {
+        if (!text.empty())
+            value = decimal(text, 3, STEP_LIMIT / 4, std::string(name) + " in ns");
+    };
+    time(latency, "L (-L)", p.latency);
+    time(overhead, "o (-o)", p.overhead_send);
+    if (!overhead.empty())
+        p.overhead_receive = p.overhead_send;
+    time(overhead_send, "o of sends (--os)", p.overhead_send);
+    time(overhead_receive, "o of receives (--or)", p.overhead_receive);
+    time(gap, "g (-g)", p.gap);
+    if (!gap_per_byte.empty())
+        p.gap_per_byte_fs = decimal(gap_per_byte, 6, STEP_LIMIT, "G (-G) in ns per byte");
+    if (!overhead_per_byte.empty())
+        p.overhead_per_byte_fs = decimal(overhead_per_byte, 6, STEP_LIMIT, "O (-O) in ns per byte");
+    if (!eager_limit.empty())
+        p.eager_limit = whole(eager_limit, "S (-S) in bytes");
+    p.zero_bytes = zero_byte == "published" ? ZeroBytes::published : ZeroBytes::nothing;
+    p.handling = handling == "posted" ? Handling::posted : Handling::arrival;
+    return p;
+}
+
+void NoiseOptions::add(CLI::App &command)
+{
+    command.add_option(
+        "--noise", traces,
+        "noise trace: lines of start<TAB>duration in ns; several are dealt to the ranks in turn");
+    command.add_option("--noise-period", period, "periodic noise: distance of detours in ns");
+    command.add_option("--noise-duration", duration, "periodic noise: length of each detour in ns");
+    command.add_option("--noise-rule", rule, "physical: noise counts during noise; published: it does not")
+        ->check(CLI::IsMember({"physical", "published"}));
+    command.add_option("--seed", seed, "of the ranks' places in their traces (1)");
+    command.add_flag("--coscheduled", coscheduled, "all ranks begin at the same place");
+}
+
+std::vector<Trace> NoiseOptions::read(std::vector<std::string> &descriptions) const
+{
+    std::vector<Trace> all;
+
+    for (const std::string &path : traces) {
+        std::string remark;
+        all.push_back(trace_read(path, remark));
+        if (!remark.empty())
+            std::cerr << "sim: " << remark << '\n';
+        descriptions.push_back(path);
+    }
+    if (period.empty() != duration.empty())
+        throw InputError("--noise-period and --noise-duration belong together; give both");
+    if (!period.empty()) {
+        all.push_back(trace_periodic(decimal(period, 3, STEP_LIMIT, "--noise-period in ns"),
+                                     decimal(duration, 3, STEP_LIMIT, "--noise-duration in ns")));
+        descriptions.push_back(duration + " ns every " + period + " ns");
+    }
+    return all;
+}
+
+NoiseRule NoiseOptions::noise_rule() const
+{
+    return rule == "published" ? NoiseRule::published : NoiseRule::physical;
+}
+
+void PatternArguments::add(CLI::App &command)
+{
+    std::string names;
+
+    for (const std::string &one : pattern_names())
+        names += ' ' + one;
+    command.add_option("pattern", name, "one of:" + names)->required();
+    command.add_option("-n,--ranks", ranks, "number of ranks")->required();
+    command.add_option("-b,--bytes", bytes,
+                       "bytes of each message; of the ring: of all segments together (8)");
+    command.add_option("--segment", segment, "bytes of a segment of the ring (16384)");
+    command.add_option("--ways", ways, "partners per step of n-way dissemination (2)");
+    command.add_option("-i,--iterations", iterations, "how often the pattern is repeated (1)");
+    command.add_option("--compute", compute, "computation before each iteration, ns");
+    command.add_option("--reduction", reduction,
+                       "computation for each message that a reducing pattern receives, ns");
+}
+
+PatternOptions PatternArguments::options() const
+{
+    PatternOptions options;
+    const auto known = pattern_named(name);
+
+    if (!known) {
+        std::string names;
+        for (const std::string &one : pattern_names())
+            names += (names.empty() ? "" : ", ") + one;
+        throw InputError("pattern \"" + name + "\" is unknown; expected one of " + names);
+    }
+    options.name = *known;
+    options.ranks = ranks;
+    options.iterations = iterations;
+    options.ways = ways;
+    options.bytes = whole(bytes, "--bytes");
+    options.segment_bytes = whole(segment, "--segment");
+    if (!compute.empty())
+        options.compute = decimal(compute, 3, STEP_LIMIT, "--compute in ns");
+    if (!reduction.empty())
+        options.reduction = decimal(reduction, 3, STEP_LIMIT, "--reduction in ns");
+    return options;
+}
+
+unsigned threads_of(unsigned requested)
+{
+    return requested ? requested : std::max(1u, std::thread::hardware_concurrency());
+}
+
+} // namespace sim

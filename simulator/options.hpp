@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// options.hpp: the command line's options that several commands share.
+#pragma once
+
+#include "noise.hpp"
+#include "parameters.hpp"
+#include "pattern.hpp"
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+// Numbers stay text until they are used, so that they are exact and errors name the option.
+struct ParameterOptions {
+    std::string system, latency, overhead, overhead_send, overhead_receive, gap, gap_per_byte,
+        overhead_per_byte, eager_limit;
+    std::string zero_byte = "nothing", handling = "arrival";
+
+    void add(CLI::App &command);
+    Parameters parameters() const; // throws InputError
+};
+
+struct NoiseOptions {
+    std::vector<std::string> traces;
+    std::string period, duration, rule = "physical";
+    std::uint64_t seed = 1;
+    bool coscheduled = false;
+
+    void add(CLI::App &command);
+    // Throws InputError; remarks go to the standard error output.
+    std::vector<Trace> read(std::vector<std::string> &descriptions) const;
+    NoiseRule noise_rule() const;
+};
+
+struct PatternArguments {
+    std::string name, compute, reduction, bytes = "8", segment = "16384";
+    std::uint32_t ranks = 0, iterations = 1;
+    unsigned ways = 2;
+
+    void add(CLI::App &command);
+    PatternOptions options() const; // throws InputError
+};
+
+// The number of threads: as many as there are processors when none is requested.
+unsigned threads_of(unsigned requested);
+
+} // namespace sim

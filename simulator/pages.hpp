@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// pages.hpp: an allocator for large arrays that are visited in a wide stride: requests large pages, where the
+// system has them to give on request. Without them it is an ordinary allocator.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+#include <sys/mman.h>
+#include <vector>
+
+namespace sim {
+
+template <typename Value> struct LargePages {
+    using value_type = Value;
+    static constexpr std::size_t PAGE_BYTES = std::size_t{2} << 20;
+
+    LargePages() = default;
+
+    template <typename Other> LargePages(const LargePages<Other> &)
+    {
+    }
+
+    Value *allocate(std::size_t count)
+    {
+        const std::size_t bytes = count * sizeof(Value);
+        const bool large = bytes >= PAGE_BYTES;
+        const std::size_t alignment =
+            large ? PAGE_BYTES : std::max(alignof(Value), alignof(std::max_align_t));
+        void *const memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+
+        if (!memory)
+            throw std::bad_alloc();
+        // Only a wish: what it answers changes nothing.
+        if (large)
+            madvise(memory, bytes, MADV_HUGEPAGE);
+        return static_cast<Value *>(memory);
+    }
+
+    void deallocate(Value *memory, std::size_t)
+    {
+        std::free(memory);
+    }
+
+    bool operator==(const LargePages &) const = default;
+};
+
+template <typename Value> using LargeVector = std::vector<Value, LargePages<Value>>;
+
+} // namespace sim

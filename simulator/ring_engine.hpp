@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// ring_engine.hpp: dissemination at a million ranks: the engine's rules (engine.hpp, docs/lab/loggops.md) for
+// a pattern in whose every step each rank sends one message to a fixed distance and receives one.
+//
+// A rank is one cache line: its clocks, its step, and what it waits for. Messages wait in a list per group of
+// ranks, so that a rank is touched only when something happens there, and what senders write lies in a row.
+// Histories (event.hpp) are one time and two distances of 32 bits, 4 ms; when a tie would need longer ones,
+// run() gives up and the general engine has to do it.
+//
+// Of a step's two operations, receive and send become ready together; the receive is posted at that time, the
+// send may have to wait longer. The step is over when the send has begun and the message was processed;
+// whichever happens last is the cause of the next step.
+#pragma once
+
+#include "engine.hpp"
+#include "pattern.hpp"
+
+#include <optional>
+
+namespace sim {
+
+class RingEngine {
+public:
+    // True when this engine knows the pattern: eager dissemination without computations, handled on arrival.
+    static bool suits(const Pattern &pattern, const Parameters &parameters);
+
+    RingEngine(const Pattern &pattern, const Parameters &parameters, const Noise &noise, unsigned threads);
+
+    // Nothing when it gave up; else the result, the same as the general engine's but for the number of
+    // events.
+    std::optional<Result> run();
+
+    // The end of each iteration: the latest rank's.
+    std::vector<Time> iteration_ends() const;
+
+private:
+    static constexpr std::uint32_t POST_WAITS = 1; // the step's receive is not posted
+    static constexpr std::uint32_t RECEIVED = 2;   // its message has been processed and its receive posted
+    static constexpr unsigned HANDLED_BITS = 32;
+    static constexpr std::uint32_t WORD = 64; // ranks that are looked at together
+
+    // History::caused, and how much earlier its cause was caused, and that one's; UINT32_MAX: that much or
+    // more.
+    struct Past {
+        Time caused;
+        std::uint32_t before, earlier;
+
+        // The past of what an event at `now` with this past causes.
+        Past next(Time now) const
+        {
+            return {now, static_cast<std::uint32_t>(std::min<Time>(now - caused, UINT32_MAX)), before};
+        }
+    };
+
+    struct Message {
+        Time time; // when it comes to the processor (again)
+        Past past;
+        std::uint32_t rank, step;
+    };
+
+    struct alignas(64) Rank {
+        Time cpu = 0; // when it is free; the interfaces, too
+        Time noise_start = NEVER;
+        Past past = {-1, 0, 0}; // of the step's send and receive
+        Time nic_send = 0, nic_receive = 0;
+        std::uint32_t noise_index = 0;
+        std::uint32_t step = 0;    // over all iterations
+        std::uint32_t handled = 0; // bit i: the message of step + i was processed, its receive not posted
+        std::uint32_t flags = 0;
+    };
+    static_assert(sizeof(Rank) == 64);
+
+    // Messages to a group of ranks lie in a chain of chunks. Chunks are used again, the last one first: it is
+    // in the cache.
+    struct Chunk {
+        Chunk *next;
+        std::array<Message, 31> messages;
+
+        Chunk() : next(nullptr) // without touching the messages
+        {
+        }
+    };
+
+    // A message of the group that is being processed, in its rank's list.
+    struct Due {
+        Message *message;
+        std::uint32_t next; // in Part::due; 0: none
+    };
+
+    struct Mailbox {
+        Chunk *first = nullptr;  // the only one that may not be full
+        std::uint32_t count = 0; // of messages in the first
+    };
+
+    struct Part : Domain {
+        LargeVector<Rank> states;
+        // Per rank: when its send comes to the processor (again); NEVER: it has begun. Whole words.
+        LargeVector<Time> next_times;
+        std::vector<Mailbox> outbox;           // per domain
+        std::vector<Mailbox> mail;             // per group
+        std::vector<LargeVector<Chunk>> slabs; // each has room for its capacity from the beginning
+        Chunk *free = nullptr;
+        // Of the group that is being processed:
+        std::vector<Due> due; // messages that come before the window's end, after an unused entry
+        std::array<std::uint32_t, GROUP>
+            heads; // per rank: the first of its messages in `due`, in their order; 0: none
+        std::array<std::uint64_t, GROUP / 64> busy; // a bit per rank: it has such messages
+        std::vector<Time> iteration_ends;
+        std::uint64_t events = 0, messages = 0;
+        Time maximum = 0;
+        bool complete = true;
+    };
+
+    void begin(Part &part);
+    void collect(Part &part, LargeVector<Time> &finish) const;
+    void process_window(Part &part, Time end);
+    void process_group(Part &part, std::size_t group, Time end);
+    Chunk *fetch_due(Part &part, std::size_t group, Time end);
+    std::uint32_t insert(Part &part, std::uint32_t head, std::uint32_t added);
+    void process_messages(Part &part, std::uint32_t place, Time end);
+    void own_event(Part &part, std::uint32_t number, Rank &rank, Time &next);
+    void message_event(Part &part, Rank &rank, Time &next, const Message &message);
+    void begin_send(Part &part, std::uint32_t number, Rank &rank, Time now);
+    void complete(Part &part, Rank &rank, Time &next, const Past &past, Time now);
+    int compare(const Past &a, const Past &b);
+    bool happens_before(const Message &a, const Message &b);
+    std::uint32_t source(std::uint32_t number, std::uint32_t step) const;
+    Message &slot(Part &part, Mailbox &mailbox);
+    Message &slot(Part &part, std::uint32_t number, Time time);
+    Mailbox &outbox(Part &part, std::uint32_t number);
+    static void recycle(Part &part, Chunk *chunk);
+    static void prefetch(const Chunk *chunk);
+    static Chunk *new_chunk(Part &part);
+    void exchange(Part &part);
+    Time finish(std::uint32_t number, Rank &rank, Time now, Time work) const;
+    Time finish_ahead(std::uint32_t number, const Rank &rank, Time now, Time work) const;
+    Time delayed(std::uint32_t number, Rank &rank, Time now, Time work) const;
+
+    const Parameters parameters;
+    const Noise &noise;
+    const ByteCost cost;
+    const std::uint32_t ranks;
+    const std::uint32_t rounds; // steps of an iteration
+    const std::uint32_t iterations;
+    const bool gap_from_start; // g counts from the start of o, also when noise delays o
+    const Time gap;            // of a message, its bytes included
+    std::vector<std::uint32_t> distances;
+    std::vector<std::unique_ptr<Part>> parts;
+    std::atomic<bool> given_up = false;
+};
+
+} // namespace sim

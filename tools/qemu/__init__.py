@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Run programs on nodes in QEMU: the one place that knows how. Imported by tools/run, the tests and the
+benchmarks.
+
+`run_tacet` runs a program on a Tacet node, `run_linux` runs the same file on a Linux node: the same machine,
+CPU, memory and serial ports. `run_machine` starts a machine that finds its kernel on a disk. All three wait
+for the machine to switch itself off, within a time limit, and return a `Result`; `RunnerError` says why a run
+cannot begin.
+
+A run is described by a few small records, and each keyword of the three functions is a field of one of them:
+
+    Machine              CPUs, memory, clock, devices, which QEMU      machine.py
+    Program              file, arguments, environment, input, files    program.py
+    TacetNode, LinuxNode kernel, its options, flight log               tacet.py, linux.py
+    Watch                time limit, who gets the output as it comes   process.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .linux import LinuxNode, initramfs, machine_defaults
+from .machine import DETERMINISTIC, DirectBoot, Machine, clock_options
+from .paths import BUILD, BUSYBOX, KERNEL, ROOT
+from .process import Sink, Watch, run
+from .program import Program, check_program, find_program
+from .result import Outcome, Result, RunnerError, parse_end
+from .settings import split
+from .tacet import TacetNode, quote, tacet_command_line
+from .version import qemu_binary, qemu_major
+
+__all__ = [
+    "BUILD",
+    "BUSYBOX",
+    "DETERMINISTIC",
+    "KERNEL",
+    "ROOT",
+    "DirectBoot",
+    "LinuxNode",
+    "Machine",
+    "Outcome",
+    "Program",
+    "Result",
+    "RunnerError",
+    "Sink",
+    "TacetNode",
+    "Watch",
+    "check_program",
+    "clock_options",
+    "find_program",
+    "initramfs",
+    "parse_end",
+    "qemu_binary",
+    "qemu_major",
+    "quote",
+    "run",
+    "run_linux",
+    "run_machine",
+    "run_tacet",
+    "tacet_command_line",
+]
+
+
+def run_tacet(app: Path | None, args: Sequence[str] = (), **settings: Any) -> Result:
+    """Run a program on a Tacet node. `settings` are fields of TacetNode, Program, Machine and Watch."""
+    node, program, machine, watch = split(
+        {"app": app, "args": args, **settings}, TacetNode, Program, Machine, Watch
+    )
+    return run(node.prepare(program, machine), watch, program.stdin, feed=True)
+
+
+def run_linux(app: Path, args: Sequence[str] = (), **settings: Any) -> Result:
+    """Run the same program on a Linux node. `settings` are fields of LinuxNode, Program, Machine and Watch.
+
+    `stdin` is a file in the node's memory, empty if not given. CPUs, QEMU and the time limit have other
+    defaults than on Tacet: `machine_defaults`.
+    """
+    given = {name: value for name, value in settings.items() if value is not None}
+    defaults = {"time_limit": 120.0, **machine_defaults(settings.get("variant", "stock"))}
+    node, program, machine, watch = split(
+        {**defaults, "app": app, "args": args, **given}, LinuxNode, Program, Machine, Watch
+    )
+    return run(node.prepare(program, machine), watch)
+
+
+def run_machine(qemu_options: Sequence[str], **settings: Any) -> Result:
+    """Run a machine whose firmware finds the kernel on a disk or CD that `qemu_options` name. `settings` are
+    fields of Machine and Watch."""
+    machine, watch = split({"qemu_options": qemu_options, **settings}, Machine, Watch)
+    return run(machine, watch)

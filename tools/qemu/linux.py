@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A Linux node: Debian's kernel, an initramfs with busybox and the program, and a first process that runs
+it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import cpio
+
+from . import paths, version
+from .machine import DirectBoot, Machine
+from .program import Program
+from .result import RunnerError
+
+# The Linux node as Debian installs it, and as somebody sets it up who wants CPU 1 for one program: no tick,
+# no callbacks, no interrupts, no timers of the watchdogs there. `tsc=reliable` is what lets the tick stop at
+# all: QEMU's CPU promises no constant TSC, and an unstable clock keeps the tick of a nohz_full CPU running.
+LINUX_STOCK = "console=ttyS0 quiet"
+LINUX_TUNED = (
+    LINUX_STOCK + " nohz_full=1 isolcpus=nohz,domain,managed_irq,1 rcu_nocbs=1 rcu_nocb_poll irqaffinity=0"
+    " tsc=reliable nowatchdog nosoftlockup mce=ignore_ce audit=0 skew_tick=1 workqueue.power_efficient=0"
+)
+
+_INIT = """#!/bin/busybox sh
+# The first process of a Linux node: run one program, report its status, switch the machine off.
+b=/bin/busybox
+$b mount -t proc proc /proc
+$b mount -t sysfs sysfs /sys
+$b mount -t devtmpfs devtmpfs /dev
+$b mkdir /dev/shm
+$b mount -t tmpfs tmpfs /dev/shm
+$b mount -t tmpfs tmpfs /tmp
+$b stty -F /dev/ttyS1 115200 raw -onlcr -echo
+$b stty -F /dev/ttyS2 115200 raw -onlcr -echo
+{tuning}
+. /command </stdin >/dev/ttyS1 2>/dev/ttyS2
+echo "linux: exit status=$?"
+$b poweroff -f
+"""
+
+_TUNING = """
+echo 1 >/sys/devices/virtual/workqueue/cpumask
+echo 3600 >/proc/sys/vm/stat_interval
+echo -1 >/proc/sys/kernel/sched_rt_runtime_us
+for irq in /proc/irq/*/smp_affinity; do echo 1 >$irq; done 2>/dev/null
+"""
+
+Variant = Literal["stock", "tuned", "rt"]
+
+
+def machine_defaults(variant: Variant) -> dict[str, Any]:
+    """What a machine has where the caller does not choose: `tuned` needs a second CPU for the kernel's own
+    work, and a QEMU that runs two under icount."""
+    return {"cpus": 2, "qemu": "newest"} if variant == "tuned" else {"cpus": 1, "qemu": "system"}
+
+
+@dataclass(frozen=True)
+class LinuxNode:
+    """The software of a Linux node.
+
+    variant   `stock`: Debian's kernel, untouched, on one CPU. `rt`: the same with PREEMPT_RT. `tuned`: two
+              CPUs, of which CPU 1 is kept free of the kernel's work; the program is bound to it
+    kernel    another kernel
+    options   kernel options, as they are
+
+    Under icount, `tuned` needs QEMU 10: on 7.2, Linux hangs with two CPUs. Count interrupts there, not gaps
+    in time: the CPUs take turns and share one clock, so CPU 0's tick passes as lost time on CPU 1, which
+    itself takes no interrupt. A single CPU (`stock`) has no such flaw.
+    """
+
+    variant: Variant = "stock"
+    kernel: Path | None = None
+    options: str = ""
+
+    def kernel_file(self) -> Path:
+        """The kernel to boot; RunnerError if there is none."""
+        unpacked = paths.BUILD / ("linux-rt" if self.variant == "rt" else "linux") / "vmlinux"
+        kernel = self.kernel or (unpacked if unpacked.is_file() else unpacked.with_name("vmlinuz"))
+        if not kernel.is_file():
+            flavour = " build rt" if self.variant == "rt" else ""
+            raise RunnerError(f"there is no Linux kernel in {kernel}; ports/linux/fetch.sh{flavour} gets it")
+        return kernel
+
+    def prepare(self, program: Program, machine: Machine) -> Machine:
+        """The machine, ready to boot Linux and to run the program. RunnerError if something is missing."""
+        kernel = self.kernel_file()
+        program.check_files()
+        binary = version.qemu_binary(machine.qemu)
+        if machine.icount is not None and machine.cpus > 1 and version.qemu_major(binary) < 10:
+            raise RunnerError("Linux with several CPUs and icount needs QEMU 10; ports/qemu/fetch.sh gets it")
+        assert program.app is not None
+        tuned = self.variant == "tuned"
+        archive = paths.keep(f"{program.app.name}.cpio", initramfs(program, tuned=tuned))
+        line = f"{LINUX_TUNED if tuned else LINUX_STOCK} {self.options}".strip()
+        return replace(machine, boot=DirectBoot(kernel, line, archive))
+
+
+def initramfs(program: Program, *, tuned: bool) -> bytes:
+    """The Linux node's files: the program, Debian's busybox, and a first process that runs the program."""
+    if not paths.BUSYBOX.is_file():
+        raise RunnerError(f"there is no {paths.BUSYBOX} (ports/deps.sh run)")
+    app = program.app
+    assert app is not None
+    # env(1) looks the program up in /bin and /usr/bin, so that argv[0] is its bare name, as on Tacet.
+    name = app.name if "PATH" not in program.env else f"/usr/bin/{app.name}"
+    words = ["/bin/busybox", "env", "-i", *(f"{k}={v}" for k, v in program.env.items()), name, *program.args]
+    if tuned:
+        words = ["/bin/busybox", "taskset", "2", *words]
+    entries = cpio.entries_of(program.files) if program.files else []
+    entries += [
+        *(cpio.Entry.folder(name) for name in ("proc", "sys", "dev", "tmp")),
+        cpio.Entry.character_device("dev/console", 5, 1),
+        cpio.Entry.file("bin/busybox", paths.BUSYBOX.read_bytes(), executable=True),
+        cpio.Entry.file(f"usr/bin/{app.name}", app.read_bytes(), executable=True),
+        cpio.Entry.file("stdin", program.stdin.read_bytes() if program.stdin else b""),
+        cpio.Entry.file("command", os.fsencode(shlex.join(words) + "\n")),
+        cpio.Entry.file("init", _INIT.format(tuning=_TUNING if tuned else "").encode(), executable=True),
+    ]
+    return cpio.pack(entries)

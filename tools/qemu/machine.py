@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A machine: what it is made of, how it finds its kernel, and the QEMU command line that makes it.
+
+    COM1   the kernel's console; its last line says how the run ended (result.py)
+    COM2   the program's standard output, byte by byte; its standard input comes in here
+    COM3   the program's standard error
+    COM4   the flight log, where it is kept: at its end a Tacet node sends it there, and QEMU writes it into a
+           file
+
+A `Machine` says nothing about the first three: they belong to a run, which connects them (streams.py).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import version
+
+
+def clock_options(icount: int | None) -> list[str]:
+    """QEMU's options for time. A number is a deterministic run in which one instruction takes 2**icount
+    ns."""
+    if icount is None:
+        return []
+    return ["-icount", f"shift={icount},sleep=off", "-seed", "1", "-rtc", "base=2026-01-01,clock=vm"]
+
+
+DETERMINISTIC = clock_options(0)
+
+
+@dataclass(frozen=True)
+class DirectBoot:
+    """QEMU loads the kernel itself (`-kernel`): the kernel, its command line, and a boot module or
+    initramfs."""
+
+    kernel: Path
+    command_line: str
+    module: Path | None = None
+
+    def options(self) -> list[str]:
+        module = [] if self.module is None else ["-initrd", os.path.abspath(self.module)]
+        return ["-kernel", os.path.abspath(self.kernel), "-append", self.command_line, *module]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One virtual computer.
+
+    cpus          virtual CPUs
+    memory        as QEMU takes it: 256M, 2G
+    cpu           QEMU's model of the CPU
+    icount        guest time is a function of the instructions executed, 2**icount ns for each, and a run
+                  prints the same digits each time; None: the host's time
+    qemu          `system`, the installed QEMU, or `newest`, QEMU 10 where it is unpacked
+    qemu_options  further options, after all others: devices, disks, a monitor
+    boot          how it gets its kernel; None: the firmware looks for one on the devices
+    com4          a file that gets all bytes of the fourth serial port
+    """
+
+    cpus: int = 1
+    memory: str = "256M"
+    cpu: str = "max"
+    icount: int | None = None
+    qemu: str = "system"
+    qemu_options: Sequence[str] = ()
+    boot: DirectBoot | None = None
+    com4: Path | None = None
+
+    def cpu_model(self) -> str:
+        # QEMU 10's x2APIC ends a deterministic run with "Bad icount read" when a register of it that depends
+        # on the time is read; so such a machine has none.
+        return self.cpu if self.icount is None else f"{self.cpu},-x2apic"
+
+    def command(self) -> list[str]:
+        """QEMU's command line, without serial ports. RunnerError if there is no such QEMU."""
+        return [
+            *(
+                version.qemu_binary(self.qemu),
+                "-nodefaults",
+                "-no-user-config",
+                "-no-reboot",
+                "-display",
+                "none",
+            ),
+            *("-machine", "pc", "-accel", "tcg"),
+            *("-cpu", self.cpu_model(), "-smp", str(self.cpus), "-m", self.memory),
+            *clock_options(self.icount),
+            *(self.boot.options() if self.boot else ()),
+            *self.qemu_options,
+        ]
+
+    def com4_options(self) -> list[str]:
+        """The fourth port is a file that QEMU itself writes, so that no byte is lost to a slow reader."""
+        if self.com4 is None:
+            return []
+        path = os.path.abspath(self.com4).replace(",", ",,")
+        return ["-chardev", f"file,id=klog,path={path}", "-serial", "chardev:klog"]
+
+    def shown_command(self) -> list[str]:
+        """A command that a person can type to start the same machine with the console on the terminal."""
+        ports = ["-serial", "stdio", "-serial", "file:program.stdout", "-serial", "file:program.stderr"]
+        return [*self.command(), *ports, *self.com4_options()]

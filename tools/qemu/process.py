@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""One run: a QEMU process from start to end, its streams collected, its time limited."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from .machine import Machine
+from .result import Result, parse_end
+from .streams import Delivery, Ports, Sink
+
+__all__ = ["Sink", "Watch", "run"]
+
+LINUX_PANIC = b"Kernel panic - not syncing"
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Who watches a run: seconds until it is ended by force, and sinks that get output as it comes."""
+
+    time_limit: float = 60.0
+    on_stdout: Sink | None = None
+    on_stderr: Sink | None = None
+    on_console: Sink | None = None
+
+    def sink(self, name: str) -> Sink | None:
+        return {"stdout": self.on_stdout, "stderr": self.on_stderr, "console": self.on_console}.get(name)
+
+
+class _Process:
+    """One QEMU process, its ports, and what came out of them. QEMU dies with this process, even if that is
+    killed."""
+
+    def __init__(self, machine: Machine, folder: Path, watch: Watch) -> None:
+        self.ports = Ports(folder)
+        self.watch = watch
+        self.received: dict[str, bytearray] = {name: bytearray() for name in (*Ports.NAMES, "qemu")}
+        self.process = subprocess.Popen(
+            [
+                "setpriv",
+                "--pdeathsig",
+                "KILL",
+                *machine.command(),
+                *self.ports.options(),
+                *machine.com4_options(),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        assert self.process.stdout is not None
+        os.set_blocking(self.process.stdout.fileno(), False)
+        self.sources = {**self.ports.readers, "qemu": self.process.stdout.fileno()}
+        self.delivery = Delivery()
+
+    def receive(self, name: str) -> bool:
+        """Read what is there; False at the end of the stream."""
+        try:
+            chunk = os.read(self.sources[name], 1 << 16)
+        except BlockingIOError:
+            return True
+        self.received[name] += chunk
+        if chunk and (sink := self.watch.sink(name)):
+            self.delivery.chunks.put((sink, chunk))
+        return bool(chunk)
+
+    def wait(self, deadline: float, feed: Callable[[], None] | None) -> bool:
+        """Read until the machine is off; False when it had to be killed because of the time.
+
+        `feed` is called at the kernel's first word: then it has set its ports up. A Linux that has panicked,
+        and a machine whose output nobody takes any more, are killed too.
+        """
+        ended = os.pidfd_open(self.process.pid)
+        try:
+            with selectors.DefaultSelector() as selector:
+                selector.register(ended, selectors.EVENT_READ, "ended")
+                selector.register(self.delivery.failed, selectors.EVENT_READ, "failed")
+                for name, source in self.sources.items():
+                    selector.register(source, selectors.EVENT_READ, name)
+                while (left := deadline - time.monotonic()) > 0:
+                    ready = {key.data: key.fd for key, _ in selector.select(left)}
+                    for name in ready.keys() & self.sources.keys():
+                        if not self.receive(name):
+                            selector.unregister(ready[name])
+                    if "ended" in ready:
+                        return True
+                    if "failed" in ready or LINUX_PANIC in self.received["console"]:
+                        self.process.kill()
+                        return True
+                    if feed is not None and self.received["console"]:
+                        feed()
+                        feed = None
+            self.process.kill()
+            return False
+        finally:
+            os.close(ended)
+
+    def drain(self) -> None:
+        """Read what remains in the ports of a machine that is off."""
+        self.process.wait()
+        self.ports.hang_up()
+        for name, source in self.sources.items():
+            os.set_blocking(source, True)
+            while self.receive(name):
+                pass
+
+    def close(self) -> None:
+        self.delivery.chunks.put(None)
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        self.ports.close()
+
+    def result(self, machine: Machine, in_time: bool, seconds: float) -> Result:
+        """How a machine that is off has ended."""
+        text = {name: chunk.decode(errors="replace") for name, chunk in self.received.items()}
+        outcome, status, reason = parse_end(text["console"])
+        returned = self.process.returncode
+        if not in_time:
+            ended = (
+                ""
+                if status is None
+                else f" (the console reports {outcome} status={status}; the machine stayed on)"
+            )
+            outcome, status, reason = "timeout", None, f"no end within {self.watch.time_limit:g} s{ended}"
+        elif outcome == "no-status" and returned not in (0, -signal.SIGKILL):
+            outcome, reason = "qemu-failed", text["qemu"].strip() or f"QEMU ended with status {returned}"
+        stdout, stderr = bytes(self.received["stdout"]), bytes(self.received["stderr"])
+        return Result(
+            status, outcome, reason, text["console"], stdout, stderr, machine.shown_command(), seconds
+        )
+
+
+def run(machine: Machine, watch: Watch, stdin: Path | None = None, feed: bool = False) -> Result:
+    """Run one machine to its end; `feed` sends `stdin`, or nothing but its end, to the program's port."""
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="tacet-") as folder:
+        process = _Process(machine, Path(folder), watch)
+        feeder = threading.Thread(target=process.ports.send_input, args=(stdin,), daemon=True)
+        try:
+            in_time = process.wait(begun + watch.time_limit, feeder.start if feed else None)
+            process.drain()
+        finally:
+            process.close()
+    seconds = time.monotonic() - begun
+    process.delivery.finish()
+    return process.result(machine, in_time, seconds)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A Tacet node: the kernel's command line, and the boot module that holds the program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import cpio
+
+from . import paths
+from .machine import DirectBoot, Machine
+from .program import Program, find_program
+from .result import RunnerError
+
+
+def quote(word: str) -> str:
+    """One word of the Tacet command line, as the kernel's parser reads it: quotes only where they are
+    needed."""
+    if "\0" in word:
+        raise RunnerError("an argument cannot hold a NUL byte")
+    if word and not any(c.isspace() or c in '"\\' for c in word):
+        return word
+    return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def tacet_command_line(name: str, args: Sequence[str], env: Mapping[str, str], options: str = "") -> str:
+    """The kernel's command line for a program; `options` are kernel options, passed as they are."""
+    words = ["stdout=com2", "stderr=com3", f"argv0={name}", *(f"env={k}={v}" for k, v in env.items())]
+    raw = [options.strip()] if options.strip() else []
+    return " ".join([*map(quote, words), *raw, "--", *map(quote, args)])
+
+
+@dataclass(frozen=True)
+class TacetNode:
+    """The software of a Tacet node.
+
+    kernel    the kernel's file; None: the tree's own
+    options   kernel options, as they are
+    initrd    a boot module instead of the one that is made for the program
+    klog      a file for the flight log (`tools/lab klog` reads it); it stays empty if the node does not come
+              to its end
+    """
+
+    kernel: Path | None = None
+    options: str = ""
+    initrd: Path | None = None
+    klog: Path | None = None
+
+    def prepare(self, program: Program, machine: Machine) -> Machine:
+        """The machine, ready to boot Tacet and to run the program. RunnerError if something is missing.
+
+        The boot module is `initrd` if given, an archive of the program's `files` and the program if there is
+        a folder, else the program itself.
+        """
+        kernel = self.kernel or paths.KERNEL
+        if not kernel.is_file():
+            raise RunnerError(f"there is no kernel in {kernel}; `make` builds it")
+        program.check_files()
+        name = program.app.name if program.app else "app"
+        module, app_options = self.initrd or program.app, []
+        if program.files is not None:
+            module, app_options = _archive(program, name)
+        options = [*self._klog_options(), self.options, *app_options]
+        if program.stdin is not None and program.stdin.is_file():
+            # A regular file arrives as it is, for the kernel knows its length; any other input ends at its
+            # first end-of-transmission.
+            options.append(f"stdin_bytes={program.stdin.stat().st_size}")
+        line = tacet_command_line(
+            name, program.args, program.env, " ".join(filter(None, map(str.strip, options)))
+        )
+        return replace(machine, boot=DirectBoot(kernel, line, module), com4=self.klog)
+
+    def _klog_options(self) -> list[str]:
+        """Empties the file, so that it never holds the log of an earlier run."""
+        if self.klog is None:
+            return []
+        try:
+            self.klog.write_bytes(b"")
+        except OSError as error:
+            raise RunnerError(f"the flight log cannot be kept: {error}") from None
+        return ["klog=com4"]
+
+
+def _archive(program: Program, name: str) -> tuple[Path, list[str]]:
+    """An archive of the program's files and the program, and the kernel option that names the program.
+
+    It is /bin/NAME there, unless it lies in the folder and so has its path already.
+    """
+    assert program.files is not None
+    entries = cpio.entries_of(program.files)
+    inside = find_program(program.app, program.files)[1] if program.app else None
+    if program.app is not None and inside is None:
+        inside = f"/bin/{name}"
+        entries.append(cpio.Entry.file(inside.lstrip("/"), program.app.read_bytes(), executable=True))
+    options = [] if inside is None else [quote(f"app={inside}")]
+    return paths.keep(f"{name}.cpio", cpio.pack(entries)), options

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which QEMU runs a machine, and its version. The accelerator is always TCG: the clock is exact only
+there."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+
+from . import paths
+from .result import RunnerError
+
+
+def qemu_binary(which: str = "system") -> str:
+    """The QEMU to use: `system` is the installed one, `newest` the unpacked QEMU 10 where there is one."""
+    unpacked = paths.BUILD / "qemu10" / "bin" / "qemu-system-x86_64"
+    if which == "newest" and unpacked.exists():
+        return str(unpacked)
+    if which not in ("system", "newest"):
+        raise RunnerError(f"no such choice of QEMU: {which}")
+    installed = shutil.which("qemu-system-x86_64")
+    if installed is None:
+        raise RunnerError("qemu-system-x86_64 is not installed (ports/deps.sh run)")
+    return installed
+
+
+def qemu_major(binary: str) -> int:
+    """The first number of a QEMU's version."""
+    output = subprocess.run([binary, "--version"], capture_output=True, text=True, timeout=30).stdout
+    version = re.search(r"version (\d+)", output)
+    if version is None:
+        raise RunnerError(f"{binary} --version prints no version")
+    return int(version[1])
