@@ -2,8 +2,8 @@
 #
 # Makefile: every entry point. `make help` lists them.
 #
-# The kernel is compiled by the host's GCC without libraries and without vector registers; programs by libc/tacet-cc against musl, which
-# ports/ fetches and builds. All outputs go to build/.
+# The kernel is compiled by the host's GCC without libraries and without vector registers; programs by
+# libc/tacet-cc against musl, which ports/ fetches and builds. All outputs go to build/.
 
 ARCH   ?= x86_64
 BUILD  := build/$(ARCH)
@@ -24,22 +24,26 @@ OBJCOPY = objcopy
 
 KERNEL := $(BUILD)/tacet.elf
 
-KERNEL_C   := $(sort $(wildcard kernel/*/*.c kernel/*/*/*.c drivers/*/*.c) $(filter-out arch/$(ARCH)/offsets.c,$(wildcard arch/$(ARCH)/*.c arch/$(ARCH)/boot/*.c)))
+ARCH_C     := $(filter-out arch/$(ARCH)/offsets.c,$(wildcard arch/$(ARCH)/*.c arch/$(ARCH)/boot/*.c))
+KERNEL_C   := $(sort $(wildcard kernel/*/*.c kernel/*/*/*.c drivers/*/*.c) $(ARCH_C))
 KERNEL_ASM := $(sort $(wildcard arch/$(ARCH)/*.asm arch/$(ARCH)/boot/*.asm))
 KERNEL_OBJECTS := $(KERNEL_C:%.c=$(BUILD)/kernel/%.o) $(KERNEL_ASM:%.asm=$(BUILD)/kernel/%.asm.o)
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror)
 # For size: what the kernel leaves in the caches is taken from the program.
-KERNEL_CFLAGS := -std=gnu11 -Os -g -ffreestanding -fno-pic -fno-pie -mcmodel=kernel -mno-red-zone -mgeneral-regs-only \
-	-fno-stack-protector -fcf-protection=none -fno-asynchronous-unwind-tables -fno-omit-frame-pointer -momit-leaf-frame-pointer \
-	-fno-strict-aliasing -ffile-prefix-map=$(CURDIR)/= $(WARNINGS) -iquote kernel -iquote arch/$(ARCH)/include -iquote libc/include -iquote .
+KERNEL_INCLUDES := -iquote kernel -iquote arch/$(ARCH)/include -iquote libc/include -iquote .
+KERNEL_CFLAGS := -std=gnu11 -Os -g -ffreestanding -fno-pic -fno-pie -mcmodel=kernel -mno-red-zone \
+	-mgeneral-regs-only -fno-stack-protector -fcf-protection=none -fno-asynchronous-unwind-tables \
+	-fno-omit-frame-pointer -momit-leaf-frame-pointer -fno-strict-aliasing -ffile-prefix-map=$(CURDIR)/= \
+	$(WARNINGS) $(KERNEL_INCLUDES)
 
 .PHONY: kernel
 kernel: $(KERNEL)
 
 $(KERNEL): $(KERNEL_OBJECTS) arch/$(ARCH)/link.ld
 	@echo "  LD      $@"
-	$(Q)$(LD) -nostdlib -static -z noexecstack -z max-page-size=4096 --no-warn-rwx-segments --build-id=none -T arch/$(ARCH)/link.ld -o $@ $(KERNEL_OBJECTS)
+	$(Q)$(LD) -nostdlib -static -z noexecstack -z max-page-size=4096 --no-warn-rwx-segments --build-id=none \
+		-T arch/$(ARCH)/link.ld -o $@ $(KERNEL_OBJECTS)
 	$(Q)$(OBJCOPY) --strip-all $@ $(BUILD)/tacet.stripped.elf
 
 $(BUILD)/kernel/%.o: %.c
@@ -53,13 +57,17 @@ $(BUILD)/kernel/%.asm.o: %.asm $(BUILD)/offsets.inc $(wildcard arch/$(ARCH)/*.in
 	$(Q)$(NASM) -f elf64 -g -F dwarf -I $(BUILD)/ -I arch/$(ARCH)/ -o $@ $<
 
 # The vDSO: an ELF file of its own, inside the kernel.
-VDSO_CFLAGS := -std=gnu11 -O2 -ffreestanding -fPIC -fvisibility=default -mgeneral-regs-only -fno-stack-protector -fcf-protection=none \
-	-fno-asynchronous-unwind-tables -fno-builtin -fno-strict-aliasing $(WARNINGS) -iquote kernel -iquote arch/$(ARCH)/include
+VDSO_CFLAGS := -std=gnu11 -O2 -ffreestanding -fPIC -fvisibility=default -mgeneral-regs-only \
+	-fno-stack-protector -fcf-protection=none -fno-asynchronous-unwind-tables -fno-builtin -fno-strict-aliasing \
+	$(WARNINGS) -iquote kernel -iquote arch/$(ARCH)/include
+VDSO_SOURCES := $(addprefix arch/$(ARCH)/,vdso/vdso.c vdso/vdso.ld include/arch/vdso.h) \
+                kernel/time/clock_page.h
 
-$(BUILD)/vdso.so: arch/$(ARCH)/vdso/vdso.c arch/$(ARCH)/vdso/vdso.ld arch/$(ARCH)/include/arch/vdso.h kernel/time/clock_page.h
+$(BUILD)/vdso.so: $(VDSO_SOURCES)
 	@mkdir -p $(@D)
 	@echo "  VDSO    $@"
-	$(Q)$(CC) $(VDSO_CFLAGS) -shared -nostdlib -Wl,-T,arch/$(ARCH)/vdso/vdso.ld,-soname,linux-vdso.so.1,--hash-style=both,--build-id=none \
+	$(Q)$(CC) $(VDSO_CFLAGS) -shared -nostdlib -Wl,-T,arch/$(ARCH)/vdso/vdso.ld,-soname,linux-vdso.so.1 \
+		-Wl,--hash-style=both,--build-id=none \
 		-Wl,-Bsymbolic,-z,defs,-z,noexecstack,-z,noseparate-code,-s -o $@ $<
 
 $(BUILD)/kernel/arch/$(ARCH)/vdso_elf.asm.o: $(BUILD)/vdso.so
@@ -119,7 +127,8 @@ qemu10:
 
 # ---- Running ----
 
-# What `make run APP=…` takes. ARGS and ENV are words as a shell splits them: ARGS='echo "two words"' ENV='A=1 B="2 3"'.
+# What `make run APP=…` takes. ARGS and ENV are words as a shell splits them:
+# ARGS='echo "two words"' ENV='A=1 B="2 3"'.
 APP   ?=
 ARGS  ?=
 ENV   :=
@@ -129,8 +138,8 @@ FILES :=
 # A text as one word of the shell's.
 quoted = '$(subst ','\'',$(1))'
 
-# The flight log of the last `make run APP=…`. Always kept: the log is written anyway, and sending it, after the program has ended, takes some
-# 20 ms a CPU at the most; what has gone wrong once need not be made to go wrong again.
+# The flight log of the last `make run APP=…`. Always kept: the log is written anyway, and sending it, after
+# the program has ended, takes at most some 20 ms a CPU; what has gone wrong once need not be provoked again.
 KLOG ?= build/klog.bin
 
 .PHONY: run run-app compare report bench gdb iso klog
@@ -139,11 +148,13 @@ run:
 	@$(MAKE) --no-print-directory $(if $(APP),run-app,compare)
 
 run-app: $(KERNEL)
-	@tools/run $(if $(findstring --linux,$(RUN_OPTIONS)),,--klog $(KLOG)) $(if $(ENV),--env-words=$(call quoted,$(ENV))) \
-		$(if $(STDIN),--stdin $(call quoted,$(STDIN))) $(if $(FILES),--files $(call quoted,$(FILES))) $(RUN_OPTIONS) -- $(call quoted,$(APP)) $(ARGS)
+	@tools/run $(if $(findstring --linux,$(RUN_OPTIONS)),,--klog $(KLOG)) \
+		$(if $(ENV),--env-words=$(call quoted,$(ENV))) $(if $(STDIN),--stdin $(call quoted,$(STDIN))) \
+		$(if $(FILES),--files $(call quoted,$(FILES))) $(RUN_OPTIONS) -- $(call quoted,$(APP)) $(ARGS)
 
 klog:
-	@test -e $(KLOG) || { echo "make klog: there is no flight log in $(KLOG); make run APP=prog keeps one there" >&2; exit 1; }
+	@test -e $(KLOG) || \
+		{ echo "make klog: there is no flight log in $(KLOG); make run APP=prog keeps one there" >&2; exit 1; }
 	@$(LAB) klog $(KLOG) $(KLOG_OPTIONS)
 
 compare: $(KERNEL) $(APPS) $(LINUX) qemu10
@@ -151,7 +162,8 @@ compare: $(KERNEL) $(APPS) $(LINUX) qemu10
 
 # One page on what `make run` and `make bench` have left. REPORT_OPTIONS: `tools/lab report -h`.
 report:
-	@ls build/report/*-tacet.dat >/dev/null 2>&1 || { echo "make report: nothing is measured yet; make run or make bench does" >&2; exit 1; }
+	@ls build/report/*-tacet.dat >/dev/null 2>&1 || \
+		{ echo "make report: nothing is measured yet; make run or make bench does" >&2; exit 1; }
 	@$(LAB) report --runs build/report -o build/report/report.html $(REPORT_OPTIONS)
 
 bench:
@@ -186,7 +198,8 @@ include tests/host/host.mk
 include tests/programs/programs.mk
 include tests/conformance/conformance.mk
 
-# System calls at random; the test suite does so for seconds, a person for an hour. CALL_FUZZ_OPTIONS: see tests/fuzz/calls.py --help.
+# System calls at random; the test suite does so for seconds, a person for an hour. CALL_FUZZ_OPTIONS: see
+# tests/fuzz/calls.py --help.
 MINUTES ?= 1
 .PHONY: fuzz-calls
 fuzz-calls: $(KERNEL) test-programs
@@ -203,8 +216,8 @@ test:
 help:
 	@echo "make run                         FTQ on Tacet and on Linux, side by side; report in build/report/"
 	@echo "make run APP=prog ARGS='...'     one program on a Tacet node (RUN_OPTIONS: see tools/run --help)"
-	@echo "         ENV='A=1 B=2' STDIN=file FILES=folder   its environment, its input, what it finds in / (docs/porting.md)"
-	@echo "make klog                        the flight log of the last make run APP=prog (KLOG_OPTIONS: tools/lab klog -h)"
+	@echo "         ENV='A=1 B=2' STDIN=file FILES=folder   environment, input, files in / (docs/porting.md)"
+	@echo "make klog                        flight log of the last make run APP=… (tools/lab klog -h)"
 	@echo "make test                        all tests"
 	@echo "make report                      one HTML page on what run and bench have left (docs/lab/README.md)"
 	@echo "make bench                       noise and costs beside Linux; one silent hour; about ten minutes"

@@ -158,7 +158,7 @@ void RingEngine::process_window(Part &part, Time end)
     }
 }
 
-// Which rank does something in this window is as good as random, so there are no branches on it: masks select.
+// Which rank does something in this window is as good as random, so nothing branches on it: masks select.
 void RingEngine::process_group(Part &part, std::size_t group, Time end)
 {
     const auto first = static_cast<std::uint32_t>(group * Domain::GROUP); // in the part

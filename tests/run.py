@@ -89,7 +89,7 @@ def stages(filter_words: list[str]) -> list[Stage]:
         ),
         Stage("host", "Pure logic on this machine, with sanitizers", [*make, "host-test"], 900),
         Stage("fuzz", "Parsers of outside bytes", [*make, "fuzz", "FUZZ_SECONDS=5"], 600),
-        Stage("tools", "Tools and lab", [*pytest, "tests/host"], 900, pytest=True),
+        Stage("tools", "Tools and lab", [*pytest, "tests/host", "tests/structure"], 900, pytest=True),
         Stage(
             "qemu",
             "Whole systems",

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# host.mk: tests of pure C logic on the build machine, with sanitizers, and the fuzzers of every parser of outside bytes.
+# host.mk: tests of pure C logic on the build machine, with sanitizers, and the fuzzers of every parser of
+# outside bytes.
 #
 # Included by the top-level Makefile, or alone from the root of the tree: make -f tests/host/host.mk host-test
-# A new C test: its name in HOST_TESTS and its sources in NAME_sources (the test itself is tests/host/test_NAME.c).
-# A test whose sources stand on physical memory or on privileged instructions is in ARENA_TESTS instead: the headers in tests/host/stub
-# then come before the architecture's of the same name.
+# A new C test: its name in HOST_TESTS and its sources in NAME_sources (the test is tests/host/test_NAME.c).
+# A test whose sources stand on physical memory or on privileged instructions is in ARENA_TESTS instead: the
+# headers in tests/host/stub then come before the architecture's of the same name.
 # Fuzzing needs clang with its runtime (Debian: clang, libclang-rt-14-dev or the one of your version).
-# A new fuzzer: its name in FUZZERS and its sources in NAME_fuzz_sources (the target itself is tests/fuzz/fuzz_NAME.c).
+# A new fuzzer: its name in FUZZERS and its sources in NAME_fuzz_sources (tests/fuzz/fuzz_NAME.c).
 
 HOST_CC       ?= gcc
 FUZZ_CC       ?= clang
@@ -23,7 +24,8 @@ HOST_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
 FUZZ_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
                  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 
-HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree file_lock acpi timer_queue vdso symbols
+HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree file_lock acpi \
+              timer_queue vdso symbols
 ARENA_TESTS := page_pool vm user_map shared_memory
 
 string_sources :=
@@ -34,14 +36,15 @@ command_line_sources := kernel/lib/command_line.c kernel/lib/format.c
 memplan_sources := kernel/mm/memplan.c kernel/lib/format.c
 elf_image_sources := kernel/lib/elf_image.c kernel/lib/format.c
 cpio_sources := kernel/lib/cpio.c kernel/lib/format.c
-tree_sources := kernel/fs/tree/tree.c kernel/fs/tree/lookup.c kernel/fs/tree/cells.c kernel/fs/tree/change.c kernel/lib/cpio.c kernel/lib/format.c
+tree_sources := $(addprefix kernel/fs/tree/,tree.c lookup.c cells.c change.c) kernel/lib/cpio.c \
+                kernel/lib/format.c
 file_lock_sources := kernel/fs/file_lock.c $(tree_sources)
 acpi_sources := arch/x86_64/acpi.c kernel/lib/format.c
 vdso_sources :=
 symbols_sources := kernel/debug/symbols.c
 timer_queue_sources := kernel/time/timer_queue.c
 page_pool_sources := kernel/mm/page_pool.c
-vm_sources := kernel/mm/vm.c kernel/mm/vm_area.c kernel/mm/vm_memory.c kernel/mm/vm_remap.c kernel/mm/page_pool.c
+vm_sources := $(addprefix kernel/mm/,vm.c vm_area.c vm_memory.c vm_remap.c page_pool.c)
 shared_memory_sources := kernel/mm/shared_memory.c kernel/mm/user_bytes.c kernel/mm/page_pool.c
 user_map_sources := arch/x86_64/user_map.c arch/x86_64/page_table.c $(vm_sources)
 
@@ -63,7 +66,8 @@ symbols_fuzz_sources := $(symbols_sources)
 tree_fuzz_sources := $(tree_sources)
 acpi_fuzz_sources := $(acpi_sources)
 
-host_objects = $(patsubst %.c,$(HOST_BUILD)/$(if $(filter $(1),$(ARENA_TESTS)),arena/)%.o,tests/host/test_$(1).c $($(1)_sources))
+host_folder = $(HOST_BUILD)/$(if $(filter $(1),$(ARENA_TESTS)),arena/)
+host_objects = $(patsubst %.c,$(host_folder)%.o,tests/host/test_$(1).c $($(1)_sources))
 fuzz_objects = $(patsubst %.c,$(FUZZ_BUILD)/%.o,tests/fuzz/fuzz_$(1).c $($(1)_fuzz_sources))
 
 # The simulator's are C++: simulator/simulator.mk builds them.

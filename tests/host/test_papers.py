@@ -2,8 +2,10 @@
 """docs/papers.md and docs/glossary.md: what they name exists, and no figure of the papers is missing.
 
 In both pages a path stands in backticks. Names in backticks that follow it, separated by blanks and commas
-only, stand in that file: in a test they are tests, elsewhere any words. Tables of papers.md have five columns.
+only, stand in that file: in a test they are tests, elsewhere any words. Tables of papers.md have five
+columns.
 """
+
 from __future__ import annotations
 
 import os

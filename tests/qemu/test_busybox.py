@@ -40,7 +40,8 @@ def folder(tmp_path: Path) -> Path:
 
 def here(busybox: Path, *words: str, cwd: Path, **keywords: object) -> bytes:
     """The same command on this machine."""
-    ran = subprocess.run([busybox, *words], cwd=cwd, capture_output=True, timeout=60, **keywords)  # type: ignore[call-overload]
+    command: list[str | Path] = [busybox, *words]
+    ran = subprocess.run(command, cwd=cwd, capture_output=True, timeout=60, **keywords)  # type: ignore
     return bytes(ran.stdout)
 
 

@@ -8,7 +8,8 @@ from conftest import Run, expect_exit
 
 
 def expect_kept(result: object, ranks: int = 1) -> None:
-    assert result.stdout.count(b"broken: 0\n") == ranks and result.stderr == b"", result.explain()  # type: ignore[attr-defined]
+    assert result.stdout.count(b"broken: 0\n") == ranks, result.explain()  # type: ignore[attr-defined]
+    assert result.stderr == b"", result.explain()  # type: ignore[attr-defined]
 
 
 def test_pseudo_files_are_made_while_other_threads_map(tacet: Run) -> None:

@@ -14,7 +14,10 @@ from conftest import APPS, ROOT, program
 def typed(
     *words: str | Path, time_limit: float = 120, **keywords: object
 ) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([*map(str, words)], cwd=ROOT, capture_output=True, timeout=time_limit, **keywords)  # type: ignore[call-overload, no-any-return]
+    command = [*map(str, words)]
+    return subprocess.run(  # type: ignore[call-overload, no-any-return]
+        command, cwd=ROOT, capture_output=True, timeout=time_limit, **keywords
+    )
 
 
 @pytest.mark.parametrize("status", [0, 1, 42, 255])

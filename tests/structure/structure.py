@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The plan of the house, as a check: which room of the kernel may use which, and what an architecture may use.
+"""The plan of the tree, as a check: which room of the kernel may use which, and what an architecture may.
 
 The rules stand in docs/architecture.md, "Rooms"; this file reads them from where they are written:
 
 * `ROOMS` below, top to bottom: a file uses, by symbol or by include, its own room and those below it.
 * `kernel/arch.h`: what the kernel and the drivers may use of an architecture (what is declared there, and its
-  lines ` *   provides-inline: name name …`), and what an architecture may use of the kernel (` *   call-up: …`).
+  lines ` *   provides-inline: name …`), and what an architecture may use of the kernel (` *   call-up: …`).
 * docs/architecture.md, "Hooks": every function pointer through which a room calls what it does not know.
 
-Everything answers a list of complaints; an empty list is a pass. Facts come from two places: includes from the
-sources, uses from the symbol tables of the linked objects (`nm`), so that no declaration can hide a use.
+Every check answers a list of complaints; an empty list is a pass. Facts come from two places: includes from
+the sources, uses from the symbol tables of the linked objects (`nm`), so that no declaration can hide a use.
 """
 
 from __future__ import annotations
@@ -22,19 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 #: The rooms of kernel/, from the one that may use all others to the one that may use none.
-ROOMS = (
-    "init",
-    "syscall",
-    "fs/proc",
-    "fs",
-    "fs/tree",
-    "process",
-    "time",
-    "mm",
-    "debug",
-    "smp",
-    "lib",
-)
+ROOMS = ("init", "syscall", "fs/proc", "fs", "fs/tree", "process", "time", "mm", "debug", "smp", "lib")
 
 #: What drivers may use of the kernel.
 ROOMS_OF_DRIVERS = ("debug", "smp", "lib")
@@ -213,11 +201,14 @@ def check_includes(sources: Mapping[str, str]) -> list[str]:
 
 def check_architecture_names(sources: Mapping[str, str]) -> list[str]:
     """Sources that ask which architecture they are compiled for, or use weak symbols."""
-    asks = re.compile(r"#\s*(?:if|ifdef|ifndef|elif)\b.*\b__(?:x86_64|powerpc|PPC|ppc)\w*|__attribute__\s*\(\(weak")
+    asks = re.compile(
+        r"#\s*(?:if|ifdef|ifndef|elif)\b.*\b__(?:x86_64|powerpc|PPC|ppc)\w*|__attribute__\s*\(\(weak"
+    )
     return [
-        f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {match[0].strip()}: nothing here knows an architecture"
+        f"{path}:{line}: {match[0].strip()}: nothing here knows an architecture"
         for path, text in sorted(sources.items())
         for match in asks.finditer(without_comments(text))
+        for line in [text.count("\n", 0, match.start()) + 1]
     ]
 
 
@@ -225,7 +216,9 @@ def check_architecture_names(sources: Mapping[str, str]) -> list[str]:
 
 #: A function pointer that lasts: a member of a structure or a variable of a file. Parameters stand inside
 #: parentheses, so that their line does not end in ");" at the right depth.
-POINTER = re.compile(r"^(?:\s{4,}|)(?:static |extern |const |_Noreturn )*[\w ]+[\s*]+\(\*(?:const )?(\w+)\)\(", re.M)
+POINTER = re.compile(
+    r"^(?:\s{4,}|)(?:static |extern |const |_Noreturn )*[\w ]+[\s*]+\(\*(?:const )?(\w+)\)\(", re.M
+)
 
 
 def function_pointers(text: str) -> set[str]:
@@ -280,16 +273,21 @@ def check_lines(sources: Mapping[str, str]) -> list[str]:
 
 def wide_lines(path: str, text: str) -> list[int]:
     """Numbers of lines that are too wide. Of Markdown only prose counts: a table's row cannot be wrapped, a
-    block of code is what a program prints, and an address is one word."""
+    block of code is what a program prints, and an address is one word. Of Python a text in triple quotes does
+    not count whose end says `noqa: E501`: what another tool writes."""
     wide, in_code = [], False
-    for number, line in enumerate(text.splitlines(), start=1):
+    lines = text.splitlines()
+    for number, line in enumerate(lines, start=1):
+        if path.endswith(".py") and line.startswith('"""  # noqa: E501'):
+            start = max(n for n in range(1, number) if '"""' in lines[n - 1])
+            wide = [n for n in wide if n < start]
         if path.endswith(".md"):
             if line.lstrip().startswith("```"):
                 in_code = not in_code
                 continue
             if in_code or line.lstrip().startswith("|") or max(map(len, line.split()), default=0) > 80:
                 continue
-        if len(line.expandtabs(8)) > COLUMNS_MAX:
+        if len(line) > COLUMNS_MAX:
             wide.append(number)
     return wide
 

@@ -41,7 +41,9 @@ def texts(*prefixes: str, suffixes: tuple[str, ...] = (".c", ".h", ".def", ".asm
 def objects() -> Objects:
     """The kernel's objects of the last build; those of sources that are no longer there do not count."""
     found = Objects.read(OBJECTS)
-    there = {path for path in found.used | {p: None for p in found.defined.values()} if (ROOT / path).exists()}
+    there = {
+        path for path in found.used | {p: None for p in found.defined.values()} if (ROOT / path).exists()
+    }
     return Objects(
         defined={name: path for name, path in found.defined.items() if path in there},
         used={path: names for path, names in found.used.items() if path in there},
@@ -91,7 +93,9 @@ def test_no_file_is_longer_than_a_reader_can_hold() -> None:
     code = tuple(suffix for suffix in TEXT if suffix != ".md")
     sources = texts("", suffixes=code)
     # A test of a header holds its model and all its promises.
-    accept(structure.check_lines({path: text for path, text in sources.items() if not path.startswith("tests/")}))
+    accept(
+        structure.check_lines({path: text for path, text in sources.items() if not path.startswith("tests/")})
+    )
 
 
 def test_no_line_is_wider_than_a_page() -> None:
@@ -173,7 +177,8 @@ START = {"kernel/init/main.c": "void kernel_start(void) {}\n"}
                 "kernel/process/thread.c": "void thread_wake(void) {}\n",
                 "drivers/uart/uart.c": "void thread_wake(void); void uart_put(void) { thread_wake(); }\n",
             },
-            "drivers/uart/uart.c uses thread_wake of kernel/process/thread.c: a driver may use debug, smp, lib",
+            "drivers/uart/uart.c uses thread_wake of kernel/process/thread.c: a driver may use "
+            "debug, smp, lib",
         ),
     ],
 )
@@ -242,7 +247,7 @@ def test_a_hook_must_be_in_the_table_and_a_row_must_have_a_hook() -> None:
         "void each(void (*parameter)(int), int count);\nextern void (*ended)(void);\n"
     )
     assert structure.function_pointers(header) == {"arm", "ended"}
-    page = "# Hooks\n\n| hook | called by |\n|---|---|\n| `arm` | time |\n| `gone` | time |\n\n# More\n| `other` | x |\n"
+    page = "# Hooks\n\n| hook | called by |\n|---|---|\n| `arm` | time |\n| `gone` | time |\n\n# More\n"
     assert structure.check_hooks({"kernel/time/device.h": header}, page) == [
         "kernel/time/device.h calls through ended: docs/architecture.md, Hooks, does not have it",
         "docs/architecture.md, Hooks, has gone, and no source does",
