@@ -61,7 +61,8 @@ std::uint32_t GoalProgram::posted_match(std::uint32_t rank, std::uint32_t source
     return ANY;
 }
 
-std::vector<std::string> GoalProgram::stuck(const std::vector<Unexpected> &left_over, std::size_t most) const
+std::vector<std::string> GoalProgram::stuck(const std::vector<Unexpected> &left_over,
+                                            std::size_t lines_max) const
 {
     std::vector<std::string> lines;
     const auto describe = [&](std::uint32_t rank, std::uint32_t index) {
@@ -70,8 +71,8 @@ std::vector<std::string> GoalProgram::stuck(const std::vector<Unexpected> &left_
                operation_text(operation, kinds[operation.kind].kind) + ")";
     };
 
-    for (std::uint32_t rank = 0; rank < schedule.ranks() && lines.size() < most; rank++) {
-        for (std::uint32_t i = 0; i < schedule.places[rank].count && lines.size() < most; i++) {
+    for (std::uint32_t rank = 0; rank < schedule.ranks() && lines.size() < lines_max; rank++) {
+        for (std::uint32_t i = 0; i < schedule.places[rank].count && lines.size() < lines_max; i++) {
             const std::uint8_t state = progress_of(rank, i);
             if (state != PROGRESS_POSTED && state != PROGRESS_WAITING)
                 continue;
@@ -80,7 +81,7 @@ std::vector<std::string> GoalProgram::stuck(const std::vector<Unexpected> &left_
         }
     }
     for (const Unexpected &message : left_over) {
-        if (lines.size() >= most)
+        if (lines.size() >= lines_max)
             break;
         if (progress_of(message.source, message.operation) == PROGRESS_FINISHED)
             lines.push_back("rank " + std::to_string(message.rank) + " never receives the message of " +

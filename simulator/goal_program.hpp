@@ -152,8 +152,8 @@ public:
         progress_of(rank, index) = PROGRESS_WAITING;
     }
 
-    // Up to `most` lines that say who waits for what, the most useful first; for a run that is not complete.
-    std::vector<std::string> stuck(const std::vector<Unexpected> &left_over, std::size_t most) const;
+    // Up to `lines_max` lines that say who waits for what, most useful first; for a run that is not complete.
+    std::vector<std::string> stuck(const std::vector<Unexpected> &left_over, std::size_t lines_max) const;
 
 private:
     struct KindCost {

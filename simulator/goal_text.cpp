@@ -118,12 +118,12 @@ public:
     // False at the end.
     bool next(Block &block)
     {
-        std::size_t want = BLOCK_BYTES;
+        std::size_t bytes_needed = BLOCK_BYTES;
 
         block.text.swap(rest);
         rest.clear();
         for (;;) {
-            fill(block.text, want);
+            fill(block.text, bytes_needed);
             if (ended) {
                 if (block.text.empty())
                     return false;
@@ -135,7 +135,7 @@ public:
                 block.text.resize(cut);
                 break;
             }
-            want *= 2;
+            bytes_needed *= 2;
         }
         block.first_line = line;
         block.number = count++;
@@ -146,13 +146,13 @@ public:
     }
 
 private:
-    void fill(std::vector<char> &text, std::size_t want)
+    void fill(std::vector<char> &text, std::size_t bytes_needed)
     {
         std::size_t have = text.size();
 
-        text.resize(std::max(want, have));
-        while (!ended && have < want) {
-            const std::size_t got = source.read_some(text.data() + have, want - have);
+        text.resize(std::max(bytes_needed, have));
+        while (!ended && have < bytes_needed) {
+            const std::size_t got = source.read_some(text.data() + have, bytes_needed - have);
             ended = got == 0;
             have += got;
         }

@@ -203,11 +203,11 @@ int command(int count, char **words)
     BenchOptions bench_options;
     CLI::App &bench = *app.add_subcommand("bench", "measure the simulator");
     bench.add_flag("--json", bench_options.json, "print JSON instead of a table");
-    bench.add_option("--largest", bench_options.largest_log, "log2 of the most ranks (20)")
+    bench.add_option("--largest", bench_options.largest_log, "log2 of the maximum number of ranks (20)")
         ->check(CLI::Range(10u, 26u));
     bench
         .add_option("--largest-goal", bench_options.largest_goal_log,
-                    "log2 of the most ranks of a GOAL file (18)")
+                    "log2 of the maximum number of ranks of a GOAL file (18)")
         ->check(CLI::Range(10u, 22u));
     bench.add_option("-j,--threads", bench_options.threads, "threads (all processors)");
 

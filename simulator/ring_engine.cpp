@@ -431,10 +431,11 @@ inline RingEngine::Mailbox &RingEngine::outbox(Part &part, std::uint32_t number)
 
 [[gnu::noinline]] RingEngine::Chunk *RingEngine::new_chunk(Part &part)
 {
-    constexpr std::size_t MOST = 2 * LargePages<Chunk>::PAGE_BYTES / sizeof(Chunk); // fill their large pages
+    constexpr std::size_t RESERVE_MAX =
+        2 * LargePages<Chunk>::PAGE_BYTES / sizeof(Chunk); // fill their large pages
 
     if (part.slabs.empty() || part.slabs.back().size() == part.slabs.back().capacity())
-        part.slabs.emplace_back().reserve(std::clamp<std::size_t>(part.mail.size() * 3, 16, MOST));
+        part.slabs.emplace_back().reserve(std::clamp<std::size_t>(part.mail.size() * 3, 16, RESERVE_MAX));
     return &part.slabs.back().emplace_back();
 }
 

@@ -9,7 +9,7 @@ namespace sim {
 
 bool Timeline::room()
 {
-    if (pieces.size() < most)
+    if (pieces.size() < pieces_max)
         return true;
     left_out++;
     return false;

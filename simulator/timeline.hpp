@@ -17,7 +17,7 @@ namespace sim {
 class Timeline {
 public:
     // Keeps at most `limit` pieces of work; further ones are counted only.
-    explicit Timeline(std::size_t limit) : most(limit)
+    explicit Timeline(std::size_t limit) : pieces_max(limit)
     {
     }
 
@@ -45,7 +45,7 @@ private:
     bool room();
     std::uint64_t arrow_of(std::uint32_t source, std::uint32_t operation);
 
-    std::size_t most;
+    std::size_t pieces_max;
     std::size_t left_out = 0;
     std::vector<Piece> pieces;
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> arrows;
