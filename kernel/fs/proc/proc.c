@@ -14,10 +14,10 @@
 #include "time/clock.h"
 #include "time/clock_event.h"
 #include "lib/errno.h"
-#include "init/job.h"
 #include "lib/kstring.h"
 #include "lib/linux_abi.h"
 #include "mm/page.h"
+#include "process/limits.h"
 #include "process/process.h"
 #include "lib/version.h"
 
@@ -224,13 +224,13 @@ static void stat_text(struct file *file)
         for (unsigned number = 0; number < TACET_INTERRUPTS; number++)
             interrupts += arch_counters(cpu)->interrupts[number];
     text_add(file, "intr %lu\nctxt 0\nbtime %lu\nprocesses %u\nprocs_running %u\nprocs_blocked 0\n",
-             interrupts, boot_s, job_rank_count(), job_rank_count());
+             interrupts, boot_s, process_rank_count(), process_rank_count());
 }
 
 /* No process waits for a CPU, so the load is that of the ranks, always. */
 static void loadavg_text(struct file *file)
 {
-    unsigned ranks = job_rank_count();
+    unsigned ranks = process_rank_count();
 
     text_add(file, "%u.00 %u.00 %u.00 %u/%u %u\n", ranks, ranks, ranks, ranks, ranks, ranks);
 }
