@@ -22,7 +22,7 @@ struct path {
     struct inode *directory; /* a descriptor's; NULL: the current one */
     struct file *file;       /* behind that descriptor, held */
     char *text;              /* one of the CPU's two buffers, of TREE_PATH_MAX bytes */
-    struct tree_place place;
+    struct path_lookup place;
     bool locked;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * text_file.c: see text_file.h. Runs in system calls of the process that opens. A file has one maker, and is
- * nobody else's before that has ended, so it is not locked; its memory is the slice's, which is.
+ * text_file.c: see text_file.h. Runs in system calls of the process that opens the file. Nobody else can
+ * reach a file before its contents are complete, and they never change afterwards, so they need no lock.
  */
 #include "fs/text_file.h"
 #include "arch.h"
@@ -10,34 +10,34 @@
 #include "process/process.h"
 #include "mm/user_bytes.h"
 
-static void text_give_back(struct file *file)
+void text_release(struct file *file)
 {
-    if (file->text_capacity)
-        vm_pages_free(&file->process->vm, arch_physical_of(file->text), file->text_capacity);
-    file->text = NULL;
-    file->text_capacity = 0;
+    if (file->text.capacity)
+        vm_pages_free(&file->process->vm, arch_physical_of(file->text.bytes), file->text.capacity);
+    file->text.bytes = NULL;
+    file->text.capacity = 0;
 }
 
-/* Whether there is room for `count` more bytes, in twice the memory if need be. Without memory the text is
- * gone, and a file without one takes no more. */
+/* Makes room for `count` more bytes, doubling the memory if need be. Where there is none, frees the contents;
+ * nothing can be added after that. */
 static bool text_reserve(struct file *file, uint64_t count)
 {
-    uint64_t capacity = file->text_capacity, memory;
+    uint64_t capacity = file->text.capacity, memory;
 
-    if (!file->text)
+    if (!file->text.bytes)
         return false;
-    while (count > capacity - file->text_bytes)
+    while (count > capacity - file->text.size)
         capacity *= 2;
-    if (capacity == file->text_capacity)
+    if (capacity == file->text.capacity)
         return true;
     memory = vm_pages_allocate(&file->process->vm, capacity, ARCH_PAGE);
     if (memory != PAGE_POOL_NONE)
-        memcpy(arch_physical(memory), file->text, file->text_bytes);
-    text_give_back(file);
+        memcpy(arch_physical(memory), file->text.bytes, file->text.size);
+    text_release(file);
     if (memory == PAGE_POOL_NONE)
         return false;
-    file->text = arch_physical(memory);
-    file->text_capacity = capacity;
+    file->text.bytes = arch_physical(memory);
+    file->text.capacity = capacity;
     return true;
 }
 
@@ -45,15 +45,15 @@ void text_add_bytes(struct file *file, const void *bytes, uint64_t count)
 {
     if (!text_reserve(file, count))
         return;
-    memcpy(file->text + file->text_bytes, bytes, count);
-    file->text_bytes += count;
+    memcpy(file->text.bytes + file->text.size, bytes, count);
+    file->text.size += count;
 }
 
 void text_add_user(struct file *file, uint64_t address, uint64_t count)
 {
-    if (!text_reserve(file, count) || user_read(file->text + file->text_bytes, address, count))
+    if (!text_reserve(file, count) || user_read(file->text.bytes + file->text.size, address, count))
         return;
-    file->text_bytes += count;
+    file->text.size += count;
 }
 
 void text_add(struct file *file, const char *format, ...)
@@ -71,9 +71,9 @@ void text_add(struct file *file, const char *format, ...)
     if (!text_reserve(file, length + 1))
         return;
     va_start(arguments, format);
-    format_va(file->text + file->text_bytes, length + 1, format, arguments);
+    format_va(file->text.bytes + file->text.size, length + 1, format, arguments);
     va_end(arguments);
-    file->text_bytes += length;
+    file->text.size += length;
 }
 
 static void sink_add(struct text_sink *sink, const char *line)
@@ -88,21 +88,16 @@ struct file_sink text_sink_of(struct file *file)
 
 int64_t text_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
-    if (offset >= file->text_bytes)
+    if (offset >= file->text.size)
         return 0;
-    if (bytes > file->text_bytes - offset)
-        bytes = file->text_bytes - offset;
-    return user_write_partial(buffer, file->text + offset, bytes);
+    if (bytes > file->text.size - offset)
+        bytes = file->text.size - offset;
+    return user_write_partial(buffer, file->text.bytes + offset, bytes);
 }
 
 uint64_t text_size(const struct file *file)
 {
-    return file->text_bytes;
-}
-
-void text_release(struct file *file)
-{
-    text_give_back(file);
+    return file->text.size;
 }
 
 const struct file_operations text_operations = { .read = text_read,
@@ -116,9 +111,9 @@ int text_bind(struct file *file, const struct file_operations *operations, void 
     if (memory == PAGE_POOL_NONE)
         return -ENOMEM;
     file->operations = operations;
-    file->text = arch_physical(memory);
-    file->text_capacity = ARCH_PAGE;
-    file->text_bytes = 0;
+    file->text.bytes = arch_physical(memory);
+    file->text.capacity = ARCH_PAGE;
+    file->text.size = 0;
     make(file);
-    return file->text ? 0 : -ENOMEM;
+    return file->text.bytes ? 0 : -ENOMEM;
 }

@@ -8,7 +8,7 @@
 #define TACET_LINUX_ABI_H
 
 #include "arch/linux_abi.h"
-#include "fs/file_mode.h"
+#include "lib/file_mode.h"
 
 /* Files */
 #define O_ACCMODE     3

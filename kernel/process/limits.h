@@ -8,7 +8,8 @@
 #include "lib/linux_abi.h"
 #include <stdint.h>
 
-/* A limit of this CPU's process by Linux's RLIMIT_ number, soft and hard alike; -EINVAL for unknown numbers. */
+/* A limit of this CPU's process by Linux's RLIMIT_ number, soft and hard alike; -EINVAL for unknown numbers.
+ */
 int process_limit(uint64_t resource, struct linux_rlimit *limit);
 
 /* The ranks of the job, each of which is one process. Set once at boot, before the first process exists. */

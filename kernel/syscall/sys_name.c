@@ -115,7 +115,7 @@ long sys_symlinkat(uint64_t target, uint64_t directory, uint64_t address)
     if (bytes <= 0)
         return bytes ? bytes : -ENOENT;
     long result = missing_only(&path, path_begin(&path, directory, address, TREE_NAME));
-    if (!result && path.place.slash)
+    if (!result && path.place.trailing_slash)
         result = path.place.inode ? -EEXIST : -ENOENT;
     if (!result)
         result = tree_create(path.tree, &path.place, S_IFLNK | 0777, text, (uint64_t)bytes,

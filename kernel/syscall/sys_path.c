@@ -9,7 +9,6 @@
 #include "lib/kstring.h"
 #include "lib/linux_abi.h"
 #include "fs/path.h"
-#include "fs/proc/proc.h"
 #include "process/process.h"
 #include "mm/shared_memory.h"
 #include "syscall/syscall.h"
@@ -22,7 +21,7 @@ static bool wants_writing(uint64_t flags)
 }
 
 /* Whether what is there already may be opened so. */
-static int open_check(const struct tree_place *place, uint64_t flags)
+static int open_check(const struct path_lookup *place, uint64_t flags)
 {
     const struct inode *inode = place->inode;
     uint32_t kind = inode->mode & S_IFMT;
@@ -51,7 +50,7 @@ static int file_create(struct path *path, uint64_t mode)
     struct shared_memory *memory;
     int error;
 
-    if (path->place.slash)
+    if (path->place.trailing_slash)
         return -EISDIR;
     if (path->place.directory->filesystem == FILESYSTEM_PROC)
         return -ENOENT; /* which files it has is not for programs to say */
@@ -87,7 +86,7 @@ static int inode_open(struct path *path, uint64_t directory, uint64_t address, u
 static int file_begin(struct file *file, uint64_t flags)
 {
     struct process *process = file->process;
-    int error = file_bind(process, file);
+    int error = file_bind(file);
 
     if (!error && (flags & O_TRUNC) && file->inode->memory && !(flags & O_PATH)) {
         error = shared_memory_resize(file->inode->memory, &process->vm, 0);
@@ -261,7 +260,7 @@ static int64_t directory_read(const struct tree *tree, struct file *file, uint64
             if (!entry)
                 return used;
             position = entry->position;
-            if (!tree_entry_shows(tree, entry)) {
+            if (!tree_entry_visible(entry)) {
                 file->offset = position + 1;
                 wrote = 0;
                 continue;
@@ -363,9 +362,9 @@ static long link_tell(const struct tree *tree, const struct inode *link, uint64_
 
     if (!mode_is(link->mode, S_IFLNK))
         return -EINVAL;
-    if (link->device) {
+    if (link->operations) {
         char *text = path_buffer(1);
-        int64_t written = text ? proc_link_text(tree, link, text, TREE_PATH_MAX) : -ENOMEM;
+        int64_t written = text ? link->operations->read_link(tree, link, text, TREE_PATH_MAX) : -ENOMEM;
 
         if (written < 0)
             return written;

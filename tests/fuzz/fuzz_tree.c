@@ -16,7 +16,7 @@ static _Alignas(PAGE_BYTES) char pages[PAGES_MAX][PAGE_BYTES];
 static unsigned pages_used;
 static volatile uint8_t sum;
 
-static void *page_take(void *context)
+static void *page_allocate(void *context)
 {
     (void)context; /* the pages are global here */
     return pages_used < PAGES_MAX ? memset(pages[pages_used++], 0x5a, PAGE_BYTES) : NULL;
@@ -59,16 +59,16 @@ static void promise_inode(struct inode *inode, unsigned depth)
 
     PROMISE(depth < PAGES_MAX * PAGE_BYTES / 64);
     PROMISE(inode->link_key == 0 && inode->link_next == NULL);
-    PROMISE(mode_is(inode->mode, S_IFDIR) || inode->child == NULL);
-    if (!inode->is_copied)
+    PROMISE(mode_is(inode->mode, S_IFDIR) || inode->first_entry == NULL);
+    if (!inode->data_copied)
         promise_inside(inode->data, inode->bytes);
     for (uint64_t i = 0; i < inode->bytes; i++)
         sum = sum + ((const uint8_t *)inode->data)[i];
     promise_path(inode);
-    for (struct directory_entry *entry = inode->child; entry; entry = entry->next) {
+    for (struct directory_entry *entry = inode->first_entry; entry; entry = entry->next) {
         PROMISE(entry->directory == inode && entry->inode->links > 0);
         PROMISE(entry->position > last_position && entry->position >= 2);
-        PROMISE(entry->next || entry == inode->last);
+        PROMISE(entry->next || entry == inode->last_entry);
         PROMISE(entry->name_bytes > 0 && entry->name_bytes <= TREE_NAME_MAX);
         PROMISE(!memchr(entry->name, '/', entry->name_bytes));
         promise_inside(entry->name, entry->name_copied ? 0 : entry->name_bytes);
@@ -93,7 +93,7 @@ static void promise_tree(const struct tree *tree, const uint8_t *data, size_t by
 static void writable_set(struct inode *inode)
 {
     inode->writable = true;
-    for (struct directory_entry *entry = inode->child; entry; entry = entry->next)
+    for (struct directory_entry *entry = inode->first_entry; entry; entry = entry->next)
         writable_set(entry->inode);
 }
 
@@ -106,14 +106,14 @@ static void try_path(struct tree *tree, const char *path)
     PROMISE(error || found);
 }
 
-static bool may_come(int error, const struct tree_place *place)
+static bool may_come(int error, const struct path_lookup *place)
 {
     return !error || (error == -ENOENT && place->directory);
 }
 
 static void try_change(struct tree *tree, const char *path, const char *before)
 {
-    struct tree_place place, from;
+    struct path_lookup place, from;
     struct inode *inode;
     size_t what = strlen(path) % 9;
     int error = tree_find(tree, tree->root, path, TREE_NAME, &place);
@@ -165,7 +165,7 @@ static size_t try_paths(struct tree *tree, const uint8_t *data, size_t bytes, bo
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    struct tree tree = { .page_take = page_take };
+    struct tree tree = { .page_allocate = page_allocate };
     struct message why = { "" };
     size_t start = try_paths(NULL, data, bytes, false);
     /* Its own memory, so that the sanitizer sees a read beyond either end. */

@@ -6,7 +6,7 @@
 #include "check.h"
 #include "lib/cpio.h"
 #include "lib/errno.h"
-#include "fs/file_mode.h"
+#include "lib/file_mode.h"
 
 static struct cpio_entry entry;
 static struct message why;

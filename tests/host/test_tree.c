@@ -15,7 +15,7 @@ static unsigned pages_used, pages_limit;
 static struct tree tree;
 static struct message why;
 
-static void *page_take(void *context)
+static void *page_allocate(void *context)
 {
     CHECK(context == &pages_used);
     return pages_used < pages_limit ? pages[pages_used++] : NULL;
@@ -26,7 +26,7 @@ static void begin_with(unsigned limit)
     memset(pages, 0x33, sizeof(pages));
     pages_used = 0;
     pages_limit = limit;
-    tree = (struct tree){ .page_take = page_take, .context = &pages_used };
+    tree = (struct tree){ .page_allocate = page_allocate, .context = &pages_used };
     archive_begin();
 }
 
@@ -47,7 +47,7 @@ static int find_from(struct inode *directory, const char *path, bool follow, str
     return tree_lookup(&tree, directory, path, follow, out);
 }
 
-/* The node at `path`; NULL, and a failed check, where there is none. */
+/* The inode at `path`; a failed check, and the root, where there is none. */
 static struct inode *at(const char *path)
 {
     struct inode *inode;
@@ -107,9 +107,9 @@ TEST(entries_stand_in_the_archives_order)
     archive_add("m", S_IFREG, "");
     archive_add("a", S_IFREG, "");
     CHECK_EQUAL(build(), 0);
-    CHECK(tree.root->child->name[0] == 'z');
-    CHECK(tree.root->child->next->name[0] == 'm');
-    CHECK(tree.root->child->next->next == tree.root->last);
+    CHECK(tree.root->first_entry->name[0] == 'z');
+    CHECK(tree.root->first_entry->next->name[0] == 'm');
+    CHECK(tree.root->first_entry->next->next == tree.root->last_entry);
 }
 
 TEST(dots_and_slashes_mean_what_they_do_in_linux)
@@ -353,7 +353,7 @@ TEST(devices_and_single_files_are_added_by_path)
     CHECK(tree_add(&tree, "/", S_IFDIR | 0700, NULL, 0, &why) == tree.root);
 }
 
-TEST(missing_memory_is_told)
+TEST(missing_memory_is_reported)
 {
     char name[16];
 
@@ -385,7 +385,7 @@ TEST(an_entry_costs_no_more_than_it_may)
     CHECK(pages_used * PAGE_BYTES <= 3001 * TREE_ENTRY_BYTES_MAX + 2 * PAGE_BYTES);
 }
 
-TEST(paths_are_told_or_do_not_fit)
+TEST(paths_are_written_or_do_not_fit)
 {
     char path[32];
 
@@ -523,7 +523,7 @@ static void check_model(void)
 
 static void make_one(unsigned place, unsigned *files, int way)
 {
-    struct tree_place found;
+    struct path_lookup found;
     struct inode *inode = NULL;
     bool dir = place < NAMES && below(2); /* directories only where the model has room for what is in them */
     int error = tree_find(&tree, tree.root, path_of(place), TREE_NAME, &found);
@@ -544,7 +544,7 @@ static void make_one(unsigned place, unsigned *files, int way)
 
 static void remove_one(unsigned place, bool dir)
 {
-    struct tree_place found;
+    struct path_lookup found;
 
     if (tree_find(&tree, tree.root, path_of(place), TREE_NAME, &found))
         return;
@@ -560,7 +560,7 @@ static void remove_one(unsigned place, bool dir)
 
 static void link_or_move_one(unsigned from, unsigned to, bool move)
 {
-    struct tree_place source, target;
+    struct path_lookup source, target;
     int error;
 
     if (tree_find(&tree, tree.root, path_of(from), TREE_NAME, &source))
@@ -613,7 +613,7 @@ TEST(random_changes_agree_with_a_model)
 
 TEST(what_is_open_lives_on_without_a_name)
 {
-    struct tree_place place;
+    struct path_lookup place;
     struct inode *inode;
 
     begin();
@@ -635,7 +635,7 @@ TEST(what_is_open_lives_on_without_a_name)
 
 TEST(what_is_read_only_stays)
 {
-    struct tree_place place, other;
+    struct path_lookup place, other;
     struct inode *inode;
 
     begin_sample();
@@ -654,7 +654,7 @@ TEST(what_is_read_only_stays)
 static struct inode *made(const char *path, uint32_t mode)
 {
     struct inode *inode = NULL;
-    struct tree_place place;
+    struct path_lookup place;
 
     CHECK_EQUAL(tree_find(&tree, tree.root, path, TREE_NAME, &place), -ENOENT);
     CHECK_EQUAL(tree_create(&tree, &place, mode, NULL, 0, 1, &inode), 0);
@@ -663,7 +663,7 @@ static struct inode *made(const char *path, uint32_t mode)
 
 static int exchanged(const char *one, const char *other)
 {
-    struct tree_place a, b;
+    struct path_lookup a, b;
 
     CHECK_EQUAL(tree_find(&tree, tree.root, one, TREE_NAME, &a), 0);
     CHECK_EQUAL(tree_find(&tree, tree.root, other, TREE_NAME, &b), 0);
@@ -703,7 +703,7 @@ TEST(two_names_change_what_they_name)
 
 TEST(names_do_not_cross_file_systems)
 {
-    struct tree_place from, to;
+    struct path_lookup from, to;
 
     begin();
     tree.root->writable = true;
@@ -718,41 +718,41 @@ TEST(names_do_not_cross_file_systems)
     CHECK_EQUAL(exchanged("/a/file", "/b/file"), -EXDEV);
 }
 
-static struct inode *answer_inode;
-static int answer_error;
+static struct inode *follow_target;
+static int follow_error;
 
-static int follow_as_told(const struct inode *link, struct inode **out)
+static int follow_link(const struct inode *link, struct inode **target)
 {
     CHECK_EQUAL(link->device, 7);
-    if (!answer_error)
-        *out = answer_inode;
-    return answer_error;
+    if (!follow_error)
+        *target = follow_target;
+    return follow_error;
 }
 
-TEST(some_links_lead_where_the_caller_says)
+TEST(links_with_operations_lead_where_these_say)
 {
-    struct tree_place place;
+    static const struct inode_operations operations = { .follow = follow_link };
+    struct path_lookup found;
 
     begin();
     tree.root->writable = true;
     struct inode *directory = made("/directory", S_IFDIR | 0755), *link = made("/link", S_IFLNK | 0700);
     made("/directory/file", S_IFREG | 0644);
     link->device = 7;
-    tree.link_follow = follow_as_told;
-    answer_error = 0;
-    answer_inode = directory;
+    link->operations = &operations;
+    follow_error = 0;
+    follow_target = directory;
     CHECK(named("/link") == link && named("/link/") == directory &&
           named("/link/file") == named("/directory/file"));
-    CHECK_EQUAL(tree_find(&tree, tree.root, "/link", TREE_FOLLOW, &place), 0);
-    CHECK(place.inode == directory && tree_entry_shows(&tree, link->name));
-    answer_error = -ENXIO; /* it is there, but leads nowhere */
-    CHECK_EQUAL(tree_find(&tree, tree.root, "/link", TREE_FOLLOW, &place), -ENXIO);
-    CHECK(named("/link") == link && tree_entry_shows(&tree, link->name));
-    answer_error = -ENOENT; /* it is not */
-    CHECK(!named("/link") && !tree_entry_shows(&tree, link->name));
-    CHECK_EQUAL(tree_find(&tree, tree.root, "/link", TREE_NAME, &place), -ENOENT);
-    CHECK(place.directory == tree.root && !place.inode);
-    tree.link_follow = NULL;
+    CHECK_EQUAL(tree_find(&tree, tree.root, "/link", TREE_FOLLOW, &found), 0);
+    CHECK(found.inode == directory && tree_entry_visible(link->name));
+    follow_error = -ENXIO; /* it exists, but leads nowhere */
+    CHECK_EQUAL(tree_find(&tree, tree.root, "/link", TREE_FOLLOW, &found), -ENXIO);
+    CHECK(named("/link") == link && tree_entry_visible(link->name));
+    follow_error = -ENOENT; /* it does not exist */
+    CHECK(!named("/link") && !tree_entry_visible(link->name));
+    CHECK_EQUAL(tree_find(&tree, tree.root, "/link", TREE_NAME, &found), -ENOENT);
+    CHECK(found.directory == tree.root && !found.inode);
 }
 
 int main(void)
@@ -774,14 +774,14 @@ int main(void)
     RUN(hard_links_share_inode_and_data_wherever_it_stands);
     RUN(replaced_hard_link_leaves_its_file);
     RUN(devices_and_single_files_are_added_by_path);
-    RUN(missing_memory_is_told);
+    RUN(missing_memory_is_reported);
     RUN(an_entry_costs_no_more_than_it_may);
-    RUN(paths_are_told_or_do_not_fit);
+    RUN(paths_are_written_or_do_not_fit);
     RUN(random_changes_agree_with_a_model);
     RUN(what_is_open_lives_on_without_a_name);
     RUN(what_is_read_only_stays);
     RUN(two_names_change_what_they_name);
     RUN(names_do_not_cross_file_systems);
-    RUN(some_links_lead_where_the_caller_says);
+    RUN(links_with_operations_lead_where_these_say);
     return check_report("tree");
 }
