@@ -34,8 +34,7 @@ enum device {
 
 /* ---- Standard streams ---- */
 
-/* How long a read polls without a pause: a runner sends its input in small pieces, one soon after the other.
- */
+/* How long a read polls without a pause: test runners send input in small pieces, in quick succession. */
 #define INPUT_EAGER_NS 1000000
 
 /* Input is the first rank's; the others read an end of file. */
@@ -63,7 +62,7 @@ static int64_t stream_read(struct file *file, uint64_t buffer, uint64_t bytes, u
     return user_write(buffer, chunk, (uint64_t)got) ? -EFAULT : got;
 }
 
-/* No interrupt announces input. The other ranks' is always at its end. */
+/* No interrupt announces input, which only the first rank has. */
 static bool stream_is_polled(const struct file *file)
 {
     return file->process->rank == 0;
@@ -217,31 +216,22 @@ static uint64_t no_size(const struct file *file)
     return 0;
 }
 
-static const struct file_operations null_operations = { .read = null_read,
-                                                        .write = null_write,
-                                                        .size = no_size };
-static const struct file_operations zero_operations = { .read = zero_read,
-                                                        .write = null_write,
-                                                        .size = no_size };
-static const struct file_operations full_operations = { .read = zero_read,
-                                                        .write = full_write,
-                                                        .size = no_size };
-static const struct file_operations random_operations = { .read = random_read,
-                                                          .write = null_write,
-                                                          .size = no_size };
-
 static const struct {
     const char *path;
-    const struct file_operations *operations; /* NULL: a standard stream */
     struct device_number number;
+    struct file_operations operations; /* without them: a standard stream */
 } devices[DEVICE_COUNT] = {
-    [DEVICE_STDOUT] = { "/dev/tty", NULL, { 5, 0 } },
-    [DEVICE_STDERR] = { NULL, NULL, { 5, 0 } }, /* /dev/stderr is a link to the descriptor */
-    [DEVICE_NULL] = { "/dev/null", &null_operations, { 1, 3 } },
-    [DEVICE_ZERO] = { "/dev/zero", &zero_operations, { 1, 5 } },
-    [DEVICE_FULL] = { "/dev/full", &full_operations, { 1, 7 } },
-    [DEVICE_RANDOM] = { "/dev/random", &random_operations, { 1, 8 } },
-    [DEVICE_URANDOM] = { "/dev/urandom", &random_operations, { 1, 9 } },
+    [DEVICE_STDOUT] = { "/dev/tty", { 5, 0 }, { 0 } },
+    [DEVICE_STDERR] = { NULL, { 5, 0 }, { 0 } }, /* /dev/stderr is a link to the descriptor */
+    [DEVICE_NULL] = { "/dev/null", { 1, 3 }, { .read = null_read, .write = null_write, .size = no_size } },
+    [DEVICE_ZERO] = { "/dev/zero", { 1, 5 }, { .read = zero_read, .write = null_write, .size = no_size } },
+    [DEVICE_FULL] = { "/dev/full", { 1, 7 }, { .read = zero_read, .write = full_write, .size = no_size } },
+    [DEVICE_RANDOM] = { "/dev/random",
+                        { 1, 8 },
+                        { .read = random_read, .write = null_write, .size = no_size } },
+    [DEVICE_URANDOM] = { "/dev/urandom",
+                         { 1, 9 },
+                         { .read = random_read, .write = null_write, .size = no_size } },
 };
 
 struct device_number device_number(unsigned device)
@@ -253,8 +243,8 @@ static int device_open(struct file *file)
 {
     enum device device = file->inode->device;
 
-    if (devices[device].operations)
-        file->operations = devices[device].operations;
+    if (devices[device].operations.read)
+        file->operations = &devices[device].operations;
     else
         stream_bind(file, device);
     return 0;

@@ -15,6 +15,7 @@
 
 #include "smp/spinlock.h"
 #include "fs/tree/tree.h"
+#include "lib/format.h"
 #include <stdbool.h>
 
 #define FILE_DESCRIPTORS_MAX 256
@@ -62,7 +63,8 @@ struct file {
         struct {
             char *bytes;
             uint64_t size, capacity;
-        } text; /* text_file.h */
+            struct text_sink sink; /* appends to them */
+        } text;                    /* text_file.h */
         struct {
             uint64_t value;
             uint64_t changes; /* of the value so far */
@@ -110,9 +112,6 @@ void file_streams_flush(struct process *process);
 /* Gives `file`, which has its inode and flags, the operations that the inode asks for. -ENOMEM, -ENXIO.
  * tree_file.c */
 int file_bind(struct file *file);
-
-/* The operations of a file whose bytes stand in the tree. tree_file.c */
-extern const struct file_operations tree_operations;
 
 /* inode.filesystem: the mounted file systems. The first is the boot archive's; files without a name are
  * memfd_create's. */

@@ -24,29 +24,17 @@ struct pipe {
 
 /* ---- Moving bytes; with the pipe's lock ---- */
 
-static int ring_get(struct pipe *pipe, uint64_t buffer, uint64_t bytes)
+/* Copies bytes between the ring, from a position on, and the program. */
+static int ring_copy(struct pipe *pipe, uint64_t position, uint64_t buffer, uint64_t bytes, bool to_program)
 {
     for (uint64_t done = 0, part; done < bytes; done += part) {
-        uint64_t at = (pipe->tail + done) % PIPE_BYTES;
+        char *at = pipe->ring + (position + done) % PIPE_BYTES;
+        uint64_t contiguous = (uint64_t)(pipe->ring + PIPE_BYTES - at);
 
-        part = bytes - done < PIPE_BYTES - at ? bytes - done : PIPE_BYTES - at;
-        if (user_write(buffer + done, pipe->ring + at, part))
+        part = bytes - done < contiguous ? bytes - done : contiguous;
+        if (to_program ? user_write(buffer + done, at, part) : user_read(at, buffer + done, part))
             return -EFAULT;
     }
-    pipe->tail += bytes;
-    return 0;
-}
-
-static int ring_put(struct pipe *pipe, uint64_t buffer, uint64_t bytes)
-{
-    for (uint64_t done = 0, part; done < bytes; done += part) {
-        uint64_t at = (pipe->head + done) % PIPE_BYTES;
-
-        part = bytes - done < PIPE_BYTES - at ? bytes - done : PIPE_BYTES - at;
-        if (user_read(pipe->ring + at, buffer + done, part))
-            return -EFAULT;
-    }
-    pipe->head += bytes;
     return 0;
 }
 
@@ -61,15 +49,15 @@ static int64_t read_available(struct pipe *pipe, uint64_t buffer, uint64_t bytes
     if (part == 0)
         result = pipe->has_writer ? -EAGAIN : 0;
     else
-        result = ring_get(pipe, buffer, part) ? -EFAULT : (int64_t)part;
+        result = ring_copy(pipe, pipe->tail, buffer, part, true) ? -EFAULT : (int64_t)part;
+    pipe->tail += result > 0 ? part : 0;
     spin_unlock(&pipe->lock);
     if (result > 0)
         event_notify(arch_process());
     return result;
 }
 
-/* Writes once, without waiting: -EAGAIN where there is no room; for an atomic write, no room for all of it.
- */
+/* Writes once, without waiting: -EAGAIN where there is no room, or not enough for an atomic write. */
 static int64_t write_fitting(struct pipe *pipe, uint64_t buffer, uint64_t bytes, bool begun)
 {
     int64_t result;
@@ -83,7 +71,8 @@ static int64_t write_fitting(struct pipe *pipe, uint64_t buffer, uint64_t bytes,
     else if (part < minimum)
         result = -EAGAIN;
     else
-        result = ring_put(pipe, buffer, part) ? -EFAULT : (int64_t)part;
+        result = ring_copy(pipe, pipe->head, buffer, part, false) ? -EFAULT : (int64_t)part;
+    pipe->head += result > 0 ? part : 0;
     spin_unlock(&pipe->lock);
     if (result > 0)
         event_notify(arch_process());
@@ -161,22 +150,26 @@ static unsigned pipe_write_ready(struct file *file)
     return ready;
 }
 
-static uint64_t bytes_written(struct file *file)
+/* Whether an open file is the end that reads. */
+static bool reads(const struct file *file)
 {
-    return __atomic_load_n(&((struct pipe *)file->object)->head, __ATOMIC_RELAXED);
+    return file->operations->read;
 }
 
-static uint64_t bytes_read(struct file *file)
+/* An end becomes ready when bytes are moved at the other one. */
+static uint64_t pipe_activity(struct file *file)
 {
-    return __atomic_load_n(&((struct pipe *)file->object)->tail, __ATOMIC_RELAXED);
+    struct pipe *pipe = file->object;
+
+    return __atomic_load_n(reads(file) ? &pipe->head : &pipe->tail, __ATOMIC_RELAXED);
 }
 
-static void end_close(struct file *file, bool *end)
+static void pipe_release(struct file *file)
 {
     struct pipe *pipe = file->object;
 
     spin_lock(&pipe->lock);
-    *end = false;
+    *(reads(file) ? &pipe->has_reader : &pipe->has_writer) = false;
     bool last = !pipe->has_reader && !pipe->has_writer;
     spin_unlock(&pipe->lock);
     event_notify(file->process);
@@ -184,28 +177,18 @@ static void end_close(struct file *file, bool *end)
         vm_pages_free(&file->process->vm, arch_physical_of(pipe), PIPE_MEMORY);
 }
 
-static void pipe_read_release(struct file *file)
-{
-    end_close(file, &((struct pipe *)file->object)->has_reader);
-}
-
-static void pipe_write_release(struct file *file)
-{
-    end_close(file, &((struct pipe *)file->object)->has_writer);
-}
-
 static const struct file_operations read_operations = {
     .read = pipe_read,
     .ready = pipe_read_ready,
-    .activity = bytes_written,
-    .release = pipe_read_release,
+    .activity = pipe_activity,
+    .release = pipe_release,
     .waits = true,
 };
 static const struct file_operations write_operations = {
     .write = pipe_write,
     .ready = pipe_write_ready,
-    .activity = bytes_read,
-    .release = pipe_write_release,
+    .activity = pipe_activity,
+    .release = pipe_release,
     .waits = true,
 };
 

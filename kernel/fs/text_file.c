@@ -10,35 +10,41 @@
 #include "process/process.h"
 #include "mm/user_bytes.h"
 
+static void text_set(struct file *file, uint64_t memory, uint64_t size, uint64_t capacity)
+{
+    file->text.bytes = arch_physical(memory);
+    file->text.size = size;
+    file->text.capacity = capacity;
+}
+
 void text_release(struct file *file)
 {
     if (file->text.capacity)
         vm_pages_free(&file->process->vm, arch_physical_of(file->text.bytes), file->text.capacity);
     file->text.bytes = NULL;
-    file->text.capacity = 0;
+    file->text.size = file->text.capacity = 0;
 }
 
 /* Makes room for `count` more bytes, doubling the memory if need be. Where there is none, frees the contents;
  * nothing can be added after that. */
 static bool text_reserve(struct file *file, uint64_t count)
 {
-    uint64_t capacity = file->text.capacity, memory;
+    uint64_t capacity = file->text.capacity, size = file->text.size;
 
     if (!file->text.bytes)
         return false;
-    while (count > capacity - file->text.size)
+    while (count > capacity - size)
         capacity *= 2;
     if (capacity == file->text.capacity)
         return true;
-    memory = vm_pages_allocate(&file->process->vm, capacity, ARCH_PAGE);
-    if (memory != PAGE_POOL_NONE)
-        memcpy(arch_physical(memory), file->text.bytes, file->text.size);
+    uint64_t memory = vm_pages_allocate(&file->process->vm, capacity, ARCH_PAGE);
+    bool available = memory != PAGE_POOL_NONE;
+    if (available)
+        memcpy(arch_physical(memory), file->text.bytes, size);
     text_release(file);
-    if (memory == PAGE_POOL_NONE)
-        return false;
-    file->text.bytes = arch_physical(memory);
-    file->text.capacity = capacity;
-    return true;
+    if (available)
+        text_set(file, memory, size, capacity);
+    return available;
 }
 
 void text_add_bytes(struct file *file, const void *bytes, uint64_t count)
@@ -56,34 +62,24 @@ void text_add_user(struct file *file, uint64_t address, uint64_t count)
     file->text.size += count;
 }
 
+/* Formats in place, a second time where there was no room. */
 void text_add(struct file *file, const char *format, ...)
 {
-    char line[256];
     va_list arguments;
+    uint64_t length, room;
 
-    va_start(arguments, format);
-    size_t length = format_va(line, sizeof(line), format, arguments);
-    va_end(arguments);
-    if (length < sizeof(line)) {
-        text_add_bytes(file, line, length);
-        return;
-    }
-    if (!text_reserve(file, length + 1))
-        return;
-    va_start(arguments, format);
-    format_va(file->text.bytes + file->text.size, length + 1, format, arguments);
-    va_end(arguments);
-    file->text.size += length;
+    do {
+        room = file->text.capacity - file->text.size;
+        va_start(arguments, format);
+        length = format_va(file->text.bytes + file->text.size, room, format, arguments);
+        va_end(arguments);
+    } while (length >= room && text_reserve(file, length + 1));
+    file->text.size += length < room ? length : 0;
 }
 
 static void sink_add(struct text_sink *sink, const char *line)
 {
-    text_add(((struct file_sink *)sink)->file, "%s", line);
-}
-
-struct file_sink text_sink_of(struct file *file)
-{
-    return (struct file_sink){ { sink_add }, file };
+    text_add((struct file *)((char *)sink - offsetof(struct file, text.sink)), "%s", line);
 }
 
 int64_t text_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
@@ -111,9 +107,8 @@ int text_bind(struct file *file, const struct file_operations *operations, void 
     if (memory == PAGE_POOL_NONE)
         return -ENOMEM;
     file->operations = operations;
-    file->text.bytes = arch_physical(memory);
-    file->text.capacity = ARCH_PAGE;
-    file->text.size = 0;
+    text_set(file, memory, 0, ARCH_PAGE);
+    file->text.sink.add = sink_add;
     make(file);
     return file->text.bytes ? 0 : -ENOMEM;
 }

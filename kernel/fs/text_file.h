@@ -19,18 +19,11 @@ void text_release(struct file *file);
 /* Lets `make` write the contents with the functions below. -ENOMEM where the slice has no room for them. */
 int text_bind(struct file *file, const struct file_operations *operations, void (*make)(struct file *file));
 
-/* Append to the contents, called by `make`. Where memory runs out, the contents are lost, and text_bind
- * fails. */
+/* Append to the contents, called by `make`; functions that describe something to a sink (format.h) are given
+ * &file->text.sink. Where memory runs out, the contents are lost, and text_bind fails. */
 __attribute__((format(printf, 2, 3))) void text_add(struct file *file, const char *format, ...);
 void text_add_bytes(struct file *file, const void *bytes, uint64_t count);
 /* From the program's memory; adds nothing where that cannot be read. */
 void text_add_user(struct file *file, uint64_t address, uint64_t count);
-
-/* A sink (format.h) that appends to the contents, for functions that describe something to one. */
-struct file_sink {
-    struct text_sink sink;
-    struct file *file;
-};
-struct file_sink text_sink_of(struct file *file);
 
 #endif

@@ -72,7 +72,7 @@ static uint64_t memory_size(const struct file *file)
     return __atomic_load_n(&file->inode->memory->bytes, __ATOMIC_RELAXED);
 }
 
-const struct file_operations tree_operations = { .read = tree_read, .size = tree_size };
+static const struct file_operations tree_operations = { .read = tree_read, .size = tree_size };
 static const struct file_operations directory_operations = { .size = tree_size };
 static const struct file_operations memory_operations = { .read = memory_read,
                                                           .write = memory_write,
@@ -113,18 +113,12 @@ struct inode *tree_mount(struct tree *tree, const char *path, uint32_t mode, enu
 
 int tree_writable_add(struct tree *tree, struct message *why)
 {
-    static const struct {
-        const char *path;
-        enum filesystem filesystem;
-    } parts[] = { { "/tmp", FILESYSTEM_TMP }, { "/dev/shm", FILESYSTEM_SHM } };
+    struct inode *tmp = tree_mount(tree, "/tmp", 01777, FILESYSTEM_TMP, why);
+    struct inode *shm = tree_mount(tree, "/dev/shm", 01777, FILESYSTEM_SHM, why);
 
+    if (!tmp || !shm)
+        return -ENOMEM;
+    tmp->writable = shm->writable = true;
     tree->inode_release = inode_release;
-    for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        struct inode *inode = tree_mount(tree, parts[i].path, 01777, parts[i].filesystem, why);
-
-        if (!inode)
-            return -ENOMEM;
-        inode->writable = true;
-    }
     return 0;
 }

@@ -13,23 +13,21 @@
 #include "fs/proc/proc.h"
 #include "arch.h"
 #include "time/clock.h"
-#include "time/clock_event.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "lib/linux_abi.h"
-#include "mm/page.h"
 #include "process/limits.h"
 #include "process/process.h"
+#include "mm/user_bytes.h"
 #include "lib/version.h"
 
 /* For proc_memory_bytes. */
-#define ENTRIES_MAX       96                 /* of the tables, directories included */
-#define ENTRIES_OF_CPU    7                  /* two directories, four files, the link of a pid */
-#define ENTRIES_OF_DOMAIN 2                  /* a directory, a file */
-#define TEXT_BYTES_OF_CPU (2 * 64 + 2 * 128) /* as the slabs round them up */
-#define TEXT_BYTES_MAX    128
+#define ENTRIES_MAX       96                            /* of the tables, directories included */
+#define ENTRIES_OF_CPU    7                             /* two directories, four files, the link of a pid */
+#define ENTRIES_OF_DOMAIN 2                             /* a directory, a file */
+#define TEXT_BYTES_OF_CPU (2 * 64 + 2 * CPU_LIST_BYTES) /* as the slabs round them up */
 #define NUMA_DOMAINS_MAX  64
-#define CPU_LIST_BYTES    (32 * sizeof("63,") + sizeof("\n")) /* the longest list: every other CPU of 64 */
+#define CPU_LIST_BYTES    128 /* the longest list of 64 CPUs has 122, and a NUL */
 
 uint64_t clock_ticks_of(uint64_t ns)
 {
@@ -89,8 +87,6 @@ static uint64_t siblings_of(unsigned cpu, bool same_core)
 
 static void cpuinfo_text(struct file *file)
 {
-    struct file_sink sink = text_sink_of(file);
-
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
         struct cpu_place place = arch_cpu_place(cpu);
         uint64_t package = siblings_of(cpu, false);
@@ -104,7 +100,7 @@ static void cpuinfo_text(struct file *file)
         text_add(file,
                  "processor\t: %u\nphysical id\t: %u\nsiblings\t: %u\ncore id\t\t: %u\ncpu cores\t: %u\n",
                  cpu, place.package, siblings, place.core, cores);
-        arch_cpuinfo_describe(cpu, &sink.sink);
+        arch_cpuinfo_describe(cpu, &file->text.sink);
         text_add(file, "\n");
     }
 }
@@ -221,11 +217,33 @@ static const struct proc_file files[] = {
 
 static const struct proc_file *const tables[] = { files, proc_self_files, proc_tacet_files };
 
+/* Each write is one command, with or without the end of its line. */
+static int64_t command_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    const struct proc_file *kind = file->inode->data;
+    char line[80];
+
+    (void)offset;
+    if (bytes >= sizeof(line))
+        return -EINVAL;
+    if (user_read(line, buffer, bytes))
+        return -EFAULT;
+    line[bytes] = '\0';
+    if (bytes > 0 && line[bytes - 1] == '\n')
+        line[bytes - 1] = '\0';
+    int error = kind->command(line);
+    return error ? error : (int64_t)bytes;
+}
+
+static const struct file_operations command_operations = {
+    .read = text_read, .write = command_write, .size = text_size, .release = text_release
+};
+
 static int proc_open(struct file *file)
 {
     const struct proc_file *kind = file->inode->data;
 
-    return text_bind(file, kind->operations ? kind->operations : &text_operations, kind->make);
+    return text_bind(file, kind->command ? &command_operations : &text_operations, kind->make);
 }
 
 static const struct inode_operations proc_operations = { .open = proc_open };
@@ -233,10 +251,10 @@ static const struct inode_operations proc_operations = { .open = proc_open };
 static int table_add(struct tree *tree, const struct proc_file *file, struct message *why)
 {
     for (; file->path; file++) {
-        uint32_t mode = S_IFREG | (file->operations ? 0644 : 0444);
-        struct inode *inode = file->text
-                                  ? tree_add(tree, file->path, mode, file->text, strlen(file->text), why)
-                                  : tree_add(tree, file->path, mode, file, 0, why);
+        const void *data = file->text ? (const void *)file->text : file; /* proc_open reads the latter */
+        uint64_t bytes = file->text ? strlen(file->text) : 0;
+        uint32_t mode = S_IFREG | (file->command ? 0644 : 0444);
+        struct inode *inode = tree_add(tree, file->path, mode, data, bytes, why);
 
         if (!inode)
             return -ENOMEM;
@@ -260,27 +278,24 @@ struct inode *proc_inode_add(struct tree *tree, struct inode *directory, const c
 }
 
 /* A file with this text. False with `why`; also where `directory` is NULL, because making that failed. */
-static bool fixed_add(struct tree *tree, struct inode *directory, const char *name, const char *text,
-                      struct message *why)
+__attribute__((format(printf, 5, 6))) static bool fixed_add(struct tree *tree, struct inode *directory,
+                                                            const char *name, struct message *why,
+                                                            const char *format, ...)
 {
     struct inode *inode =
         directory ? proc_inode_add(tree, directory, name, false, S_IFREG | 0444, why) : NULL;
+    char text[CPU_LIST_BYTES];
+    va_list arguments;
 
+    va_start(arguments, format);
+    size_t length = format_va(text, sizeof(text), format, arguments);
+    va_end(arguments);
     if (!inode)
         return false;
     inode->device = PROC_DEVICE;
-    if (inode_data_copy(tree, inode, text, strlen(text)))
+    if (inode_data_copy(tree, inode, text, length))
         return message_set(why, false, "file tree: no memory for the text of \"%s\"", name);
     return true;
-}
-
-static bool number_add(struct tree *tree, struct inode *directory, const char *name, uint32_t number,
-                       struct message *why)
-{
-    char text[16];
-
-    format_text(text, sizeof(text), "%u\n", number);
-    return fixed_add(tree, directory, name, text, why);
 }
 
 static bool cpu_list_add(struct tree *tree, struct inode *directory, const char *name, uint64_t cpus,
@@ -289,7 +304,7 @@ static bool cpu_list_add(struct tree *tree, struct inode *directory, const char 
     char list[CPU_LIST_BYTES];
 
     cpu_list_format(list, cpus);
-    return fixed_add(tree, directory, name, list, why);
+    return fixed_add(tree, directory, name, why, "%s", list);
 }
 
 /* A directory with a number in its name. */
@@ -309,8 +324,8 @@ static bool cpu_add(struct tree *tree, struct inode *cpus, unsigned cpu, struct 
 
     if (directory)
         directory = proc_inode_add(tree, directory, "topology", false, S_IFDIR | 0755, why);
-    return number_add(tree, directory, "core_id", place.core, why) &&
-           number_add(tree, directory, "physical_package_id", place.package, why) &&
+    return fixed_add(tree, directory, "core_id", why, "%u\n", place.core) &&
+           fixed_add(tree, directory, "physical_package_id", why, "%u\n", place.package) &&
            cpu_list_add(tree, directory, "thread_siblings_list", siblings_of(cpu, true), why) &&
            cpu_list_add(tree, directory, "core_siblings_list", siblings_of(cpu, false), why);
 }
@@ -353,11 +368,9 @@ static bool boot_id_add(struct tree *tree, struct message *why)
 {
     struct inode *directory = tree_add(tree, "/proc/sys/kernel/random", S_IFDIR | 0755, NULL, 0, why);
     uint64_t high = (arch_random() & ~0xf000ULL) | 0x4000, low = (arch_random() & ~(3ULL << 62)) | 2ULL << 62;
-    char text[40];
 
-    format_text(text, sizeof(text), "%08lx-%04lx-%04lx-%04lx-%012lx\n", high >> 32, high >> 16 & 0xffff,
-                high & 0xffff, low >> 48, low & 0xffffffffffff);
-    return fixed_add(tree, directory, "boot_id", text, why);
+    return fixed_add(tree, directory, "boot_id", why, "%08lx-%04lx-%04lx-%04lx-%012lx\n", high >> 32,
+                     high >> 16 & 0xffff, high & 0xffff, low >> 48, low & 0xffffffffffff);
 }
 
 uint64_t proc_memory_bytes(void)
@@ -366,7 +379,7 @@ uint64_t proc_memory_bytes(void)
     uint64_t entries =
         ENTRIES_MAX + cpus * ENTRIES_OF_CPU + domains * ENTRIES_OF_DOMAIN + FILE_DESCRIPTORS_MAX;
 
-    return entries * TREE_ENTRY_BYTES_MAX + cpus * TEXT_BYTES_OF_CPU + domains * TEXT_BYTES_MAX +
+    return entries * TREE_ENTRY_BYTES_MAX + cpus * TEXT_BYTES_OF_CPU + domains * CPU_LIST_BYTES +
            2 * ARCH_PAGE;
 }
 

@@ -21,7 +21,7 @@ struct proc_file {
     const char *path;
     void (*make)(struct file *file); /* writes the contents, at each open; NULL: they are `text` */
     const char *text;
-    const struct file_operations *operations; /* NULL: read-only */
+    int (*command)(const char *line); /* executes a line that a program writes; NULL: read-only */
 };
 
 /* The tables of self.c and tacet.c end with a NULL path. */
