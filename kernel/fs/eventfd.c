@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * eventfd.c: see eventfd.h. The counter stands in its struct file (file->event) and is guarded by the file's
+ * eventfd.c: see eventfd.h. The counter is kept in its struct file (file->event) and guarded by the file's
  * lock, which is not held across a wait. Runs in system calls.
  */
 #include "fs/eventfd.h"
@@ -13,8 +13,8 @@
 
 #define VALUE_MAX (UINT64_MAX - 1)
 
-/* What a read answers, and what it leaves: all of the value, or one where the counter is a semaphore. */
-static int64_t value_take(struct file *file, uint64_t *value)
+/* A step of a read: subtracts the value that it answers, all of it, or one from a semaphore. */
+static int64_t value_consume(struct file *file, uint64_t *value)
 {
     spin_lock(&file->lock);
     bool available = file->event.value > 0;
@@ -25,6 +25,7 @@ static int64_t value_take(struct file *file, uint64_t *value)
     return available ? 0 : -EAGAIN;
 }
 
+/* A step of a write. */
 static int64_t value_add(struct file *file, uint64_t *value)
 {
     spin_lock(&file->lock);
@@ -35,7 +36,7 @@ static int64_t value_add(struct file *file, uint64_t *value)
     return fits ? 0 : -EAGAIN;
 }
 
-/* Repeats a step until it need not wait, and notifies those who wait for its opposite. */
+/* Repeats a step until it succeeds, then notifies the threads that wait for the opposite one. */
 static int64_t value_change(struct file *file, int64_t (*step)(struct file *file, uint64_t *value),
                             uint64_t *value)
 {
@@ -58,7 +59,7 @@ static int64_t eventfd_read(struct file *file, uint64_t buffer, uint64_t bytes, 
     (void)offset;
     if (bytes < sizeof(value))
         return -EINVAL;
-    int64_t error = value_change(file, value_take, &value);
+    int64_t error = value_change(file, value_consume, &value);
     if (error)
         return error;
     return user_write(buffer, &value, sizeof(value)) ? -EFAULT : (int64_t)sizeof(value);

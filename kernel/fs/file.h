@@ -109,7 +109,7 @@ void file_open_streams(struct process *process);
 /* Prints what a process has written of lines that have not ended. devices.c */
 void file_streams_flush(struct process *process);
 
-/* Gives `file`, which has its inode and flags, the operations that the inode asks for. -ENOMEM, -ENXIO.
+/* Gives `file`, which has its inode and flags, the operations for that inode. -ENOMEM, -ENXIO.
  * tree_file.c */
 int file_bind(struct file *file);
 

@@ -57,7 +57,7 @@ int path_find(struct path *path, enum tree_follow follow)
 {
     struct inode *directory = path->directory ? path->directory : arch_process()->directory;
 
-    return tree_find(path->tree, directory, path->text, follow, &path->place);
+    return tree_find(path->tree, directory, path->text, follow, &path->found);
 }
 
 int path_begin(struct path *path, uint64_t directory, uint64_t address, enum tree_follow follow)

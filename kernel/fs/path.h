@@ -5,7 +5,7 @@
  *     struct path path;
  *     long result = path_begin(&path, directory, address, TREE_FOLLOW);   takes the tree's lock, looks up
  *     if (!result)
- *         … path.place …
+ *         … path.found …
  *     return path_end(&path, result);                                     releases everything
  *
  * The text is copied from the program before the lock is taken, into a buffer of the CPU's. A call with two
@@ -22,7 +22,7 @@ struct path {
     struct inode *directory; /* the descriptor's; NULL: the current one */
     struct file *file;       /* of that descriptor, with a reference */
     char *text;              /* one of the CPU's two buffers, of TREE_PATH_MAX bytes */
-    struct path_lookup place;
+    struct path_lookup found;
     bool locked;
 };
 

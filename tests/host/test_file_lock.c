@@ -62,7 +62,7 @@ static bool model_conflicts(const struct file_lock *lock, unsigned owner)
     return false;
 }
 
-/* What the list says of a byte; joined neighbours have no neighbour of their own kind. */
+/* What the list has at a byte, which at most one lock of an owner covers. */
 static char list_at(bool whole_file, unsigned owner, uint64_t byte)
 {
     char found = 0;
@@ -113,7 +113,7 @@ TEST(random_locks_agree_with_a_model_of_bytes)
         }
         check_list();
     }
-    CHECK(pages_used <= 4); /* what is given back is used again */
+    CHECK(pages_used <= 4); /* freed memory is reused */
 }
 
 TEST(missing_memory_is_reported_and_changes_nothing)

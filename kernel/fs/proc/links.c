@@ -3,8 +3,8 @@
  * links.c: links of /proc that differ from process to process, proc(5): in /proc/self/fd one for each of its
  * open descriptors; and its pid, which leads to /proc/self.
  *
- * The tree has a link for every descriptor and every pid that any process could have. Each lookup finds out
- * anew which of them the calling process has, and where they lead (inode_operations.follow). Opening one
+ * The tree has a link for every descriptor and every pid that any process could have. Each lookup checks
+ * which of them the calling process has, and where they lead (inode_operations.follow). Opening one
  * opens its file once more, if that has an inode; a pipe's end cannot be opened again, ENXIO. With the tree's
  * lock, under which a descriptor's inode cannot be freed.
  */

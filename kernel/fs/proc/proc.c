@@ -22,9 +22,9 @@
 #include "lib/version.h"
 
 /* For proc_memory_bytes. */
-#define ENTRIES_MAX       96                            /* of the tables, directories included */
-#define ENTRIES_OF_CPU    7                             /* two directories, four files, the link of a pid */
-#define ENTRIES_OF_DOMAIN 2                             /* a directory, a file */
+#define ENTRIES_MAX       80 /* of the tables and of /dev, directories included; they are 63 */
+#define ENTRIES_OF_CPU    7  /* two directories, four files, the link of a pid */
+#define ENTRIES_OF_DOMAIN 2  /* a directory, a file */
 #define TEXT_BYTES_OF_CPU (2 * 64 + 2 * CPU_LIST_BYTES) /* as the slabs round them up */
 #define NUMA_DOMAINS_MAX  64
 #define CPU_LIST_BYTES    128 /* the longest list of 64 CPUs has 122, and a NUL */
@@ -36,8 +36,14 @@ uint64_t clock_ticks_of(uint64_t ns)
 
 /* ---- CPUs ---- */
 
-static void cpu_list_format(char text[CPU_LIST_BYTES], uint64_t cpus)
+/* A mask of CPUs as Linux writes it, with the end of the line. */
+struct cpu_list {
+    char text[CPU_LIST_BYTES];
+};
+
+static struct cpu_list cpu_list_of(uint64_t cpus)
 {
+    struct cpu_list list;
     const char *comma = "";
     size_t used = 0;
 
@@ -48,21 +54,19 @@ static void cpu_list_format(char text[CPU_LIST_BYTES], uint64_t cpus)
             continue;
         while (last < 63 && (cpus >> (last + 1) & 1))
             last++;
-        used += format_text(text + used, CPU_LIST_BYTES - used, "%s%u", comma, first);
+        used += format_text(list.text + used, CPU_LIST_BYTES - used, "%s%u", comma, first);
         if (last > first)
-            used += format_text(text + used, CPU_LIST_BYTES - used, "-%u", last);
+            used += format_text(list.text + used, CPU_LIST_BYTES - used, "-%u", last);
         comma = ",";
         first = last;
     }
-    format_text(text + used, CPU_LIST_BYTES - used, "\n");
+    format_text(list.text + used, CPU_LIST_BYTES - used, "\n");
+    return list;
 }
 
 void text_add_cpus(struct file *file, uint64_t cpus)
 {
-    char list[CPU_LIST_BYTES];
-
-    cpu_list_format(list, cpus);
-    text_add(file, "%s", list);
+    text_add(file, "%s", cpu_list_of(cpus).text);
 }
 
 static void cpus_online_text(struct file *file)
@@ -298,15 +302,6 @@ __attribute__((format(printf, 5, 6))) static bool fixed_add(struct tree *tree, s
     return true;
 }
 
-static bool cpu_list_add(struct tree *tree, struct inode *directory, const char *name, uint64_t cpus,
-                         struct message *why)
-{
-    char list[CPU_LIST_BYTES];
-
-    cpu_list_format(list, cpus);
-    return fixed_add(tree, directory, name, why, "%s", list);
-}
-
 /* A directory with a number in its name. */
 static struct inode *numbered_add(struct tree *tree, struct inode *directory, const char *name,
                                   unsigned number, struct message *why)
@@ -326,16 +321,18 @@ static bool cpu_add(struct tree *tree, struct inode *cpus, unsigned cpu, struct 
         directory = proc_inode_add(tree, directory, "topology", false, S_IFDIR | 0755, why);
     return fixed_add(tree, directory, "core_id", why, "%u\n", place.core) &&
            fixed_add(tree, directory, "physical_package_id", why, "%u\n", place.package) &&
-           cpu_list_add(tree, directory, "thread_siblings_list", siblings_of(cpu, true), why) &&
-           cpu_list_add(tree, directory, "core_siblings_list", siblings_of(cpu, false), why);
+           fixed_add(tree, directory, "thread_siblings_list", why, "%s",
+                     cpu_list_of(siblings_of(cpu, true)).text) &&
+           fixed_add(tree, directory, "core_siblings_list", why, "%s",
+                     cpu_list_of(siblings_of(cpu, false)).text);
 }
 
 static bool cpus_add(struct tree *tree, struct message *why)
 {
     uint64_t all = arch_cpu_count() < 64 ? (1ULL << arch_cpu_count()) - 1 : UINT64_MAX;
     struct inode *cpus = tree_add(tree, "/sys/devices/system/cpu", S_IFDIR | 0755, NULL, 0, why);
-    bool added =
-        cpu_list_add(tree, cpus, "possible", all, why) && cpu_list_add(tree, cpus, "present", all, why);
+    bool added = fixed_add(tree, cpus, "possible", why, "%s", cpu_list_of(all).text) &&
+                 fixed_add(tree, cpus, "present", why, "%s", cpu_list_of(all).text);
 
     for (unsigned cpu = 0; cpu < arch_cpu_count() && added; cpu++)
         added = cpu_add(tree, cpus, cpu, why);
@@ -355,11 +352,11 @@ static bool numa_domains_add(struct tree *tree, struct message *why)
         cpus[domain] |= 1ULL << cpu;
         present |= 1ULL << domain;
     }
-    bool added = cpu_list_add(tree, domains, "online", present, why);
+    bool added = fixed_add(tree, domains, "online", why, "%s", cpu_list_of(present).text);
     for (unsigned domain = 0; domain < NUMA_DOMAINS_MAX && added; domain++)
         if (cpus[domain])
-            added = cpu_list_add(tree, numbered_add(tree, domains, "node", domain, why), "cpulist",
-                                 cpus[domain], why);
+            added = fixed_add(tree, numbered_add(tree, domains, "node", domain, why), "cpulist", why, "%s",
+                              cpu_list_of(cpus[domain]).text);
     return added;
 }
 
