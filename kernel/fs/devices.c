@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * devices.c: what can be opened on a stand-alone node: files of the tree, the standard streams and /dev; and,
- * by way of proc.h, /proc and /sys.
+ * devices.c: the standard streams, and /dev: the console as a terminal, null, zero, full, random, urandom
+ * (null(4), full(4), random(4), tty(4)). Owns the lines of output that ranks have not ended yet, each
+ * process's under its lines_lock; console.c has a lock of its own. Runs in system calls; devices_add once at
+ * boot.
  */
 #include "arch.h"
 #include "time/clock.h"
@@ -11,7 +13,6 @@
 #include "fs/file.h"
 #include "lib/kstring.h"
 #include "lib/linux_abi.h"
-#include "fs/proc/proc.h"
 #include "process/process.h"
 #include "mm/user_bytes.h"
 #include "process/event.h"
@@ -33,10 +34,10 @@ enum device {
 
 /* ---- Standard streams ---- */
 
-/* How long a read looks without a pause: what a runner sends comes in small pieces, close to each other. */
+/* How long a read polls without a pause: test runners send input in small pieces, in quick succession. */
 #define INPUT_EAGER_NS 1000000
 
-/* Input belongs to the first rank; the others are at its end. */
+/* Input is the first rank's; the others read an end of file. */
 static int64_t stream_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
     char chunk[CHUNK_BYTES];
@@ -45,7 +46,7 @@ static int64_t stream_read(struct file *file, uint64_t buffer, uint64_t bytes, u
     (void)offset;
     if (file->process->rank != 0 || bytes == 0)
         return 0;
-    /* A question that has no end of line is asked before its answer is read. */
+    /* A prompt without an end of line must appear before its answer is read. */
     file_streams_flush(file->process);
     uint64_t eager_until = clock_now_ns() + INPUT_EAGER_NS;
     while ((got = console_read(chunk, bytes < sizeof(chunk) ? bytes : sizeof(chunk))) == -EAGAIN) {
@@ -61,7 +62,7 @@ static int64_t stream_read(struct file *file, uint64_t buffer, uint64_t bytes, u
     return user_write(buffer, chunk, (uint64_t)got) ? -EFAULT : got;
 }
 
-/* Nothing interrupts when input comes. The other ranks' has always ended. */
+/* No interrupt announces input, which only the first rank has. */
 static bool stream_is_polled(const struct file *file)
 {
     return file->process->rank == 0;
@@ -90,8 +91,8 @@ void file_streams_flush(struct process *process)
     spin_unlock(&process->lines_lock);
 }
 
-/* With the rank's number in front of each line, and each line in one piece, however it was written: other
- * ranks write, too. */
+/* With the rank's number before each line, and each line printed as a whole, in however many pieces it was
+ * written: other ranks print, too. */
 static void prefixed_write(struct process *process, enum console_stream stream, const char *text,
                            size_t bytes)
 {
@@ -141,9 +142,9 @@ static const struct file_operations stream_operations = { .read = stream_read,
                                                           .waits = true,
                                                           .polled = stream_is_polled };
 
-static void stream_bind(struct file *file, enum device device, enum console_stream stream)
+static void stream_bind(struct file *file, enum device device)
 {
-    bool terminal = console_is_shared(stream);
+    bool terminal = console_is_shared(device == DEVICE_STDERR ? CONSOLE_STDERR : CONSOLE_STDOUT);
 
     file->operations = terminal ? &terminal_operations : &stream_operations;
     file->mode = terminal ? S_IFCHR | 0620 : S_IFIFO | 0600;
@@ -155,10 +156,7 @@ void file_open_streams(struct process *process)
     for (unsigned d = 0; d < 3; d++) {
         struct file *file = file_allocate(process);
 
-        if (d < 2)
-            stream_bind(file, DEVICE_STDOUT, CONSOLE_STDOUT);
-        else
-            stream_bind(file, DEVICE_STDERR, CONSOLE_STDERR);
+        stream_bind(file, d < 2 ? DEVICE_STDOUT : DEVICE_STDERR);
         file->flags = O_RDWR;
         file_install(process, file, 0, false);
         file_put(file);
@@ -211,82 +209,50 @@ static int64_t random_read(struct file *file, uint64_t buffer, uint64_t bytes, u
     return random_write(buffer, bytes);
 }
 
-/* They can be sought in, to no effect. */
+/* Seeking in them is allowed, and has no effect. */
 static uint64_t no_size(const struct file *file)
 {
     (void)file;
     return 0;
 }
 
-static const struct file_operations null_operations = { .read = null_read,
-                                                        .write = null_write,
-                                                        .size = no_size };
-static const struct file_operations zero_operations = { .read = zero_read,
-                                                        .write = null_write,
-                                                        .size = no_size };
-static const struct file_operations full_operations = { .read = zero_read,
-                                                        .write = full_write,
-                                                        .size = no_size };
-static const struct file_operations random_operations = { .read = random_read,
-                                                          .write = null_write,
-                                                          .size = no_size };
-
-/* ---- All kinds ---- */
-
-int file_bind(struct process *process, struct file *file)
-{
-    uint32_t kind = file->inode->mode & S_IFMT;
-
-    (void)process;
-    file->mode = file->inode->mode;
-    if (file->flags & O_PATH) {
-        file->operations = &directory_operations; /* nothing can be done with it but to tell about it */
-        return 0;
-    }
-    switch (file->inode->device) {
-    case DEVICE_STDOUT:
-        stream_bind(file, DEVICE_STDOUT, CONSOLE_STDOUT);
-        return 0;
-    case DEVICE_STDERR:
-        stream_bind(file, DEVICE_STDERR, CONSOLE_STDERR);
-        return 0;
-    case DEVICE_NULL:
-        file->operations = &null_operations;
-        return 0;
-    case DEVICE_ZERO:
-        file->operations = &zero_operations;
-        return 0;
-    case DEVICE_FULL:
-        file->operations = &full_operations;
-        return 0;
-    case DEVICE_RANDOM:
-    case DEVICE_URANDOM:
-        file->operations = &random_operations;
-        return 0;
-    default:
-        if (inode_is_of_proc(file->inode))
-            return proc_bind(file);
-        if (kind != S_IFREG && kind != S_IFDIR)
-            return -ENXIO; /* a device node of the archive that nothing here stands behind */
-        file->operations = kind == S_IFDIR       ? &directory_operations
-                           : file->inode->memory ? &memory_operations
-                                                 : &tree_operations;
-        return 0;
-    }
-}
+static const struct {
+    const char *path;
+    struct device_number number;
+    struct file_operations operations; /* without them: a standard stream */
+} devices[DEVICE_COUNT] = {
+    [DEVICE_STDOUT] = { "/dev/tty", { 5, 0 }, { 0 } },
+    [DEVICE_STDERR] = { NULL, { 5, 0 }, { 0 } }, /* /dev/stderr is a link to the descriptor */
+    [DEVICE_NULL] = { "/dev/null", { 1, 3 }, { .read = null_read, .write = null_write, .size = no_size } },
+    [DEVICE_ZERO] = { "/dev/zero", { 1, 5 }, { .read = zero_read, .write = null_write, .size = no_size } },
+    [DEVICE_FULL] = { "/dev/full", { 1, 7 }, { .read = zero_read, .write = full_write, .size = no_size } },
+    [DEVICE_RANDOM] = { "/dev/random",
+                        { 1, 8 },
+                        { .read = random_read, .write = null_write, .size = no_size } },
+    [DEVICE_URANDOM] = { "/dev/urandom",
+                         { 1, 9 },
+                         { .read = random_read, .write = null_write, .size = no_size } },
+};
 
 struct device_number device_number(unsigned device)
 {
-    static const struct device_number numbers[DEVICE_COUNT] = {
-        [DEVICE_STDOUT] = { 5, 0 },  [DEVICE_STDERR] = { 5, 0 }, [DEVICE_NULL] = { 1, 3 },
-        [DEVICE_ZERO] = { 1, 5 },    [DEVICE_FULL] = { 1, 7 },   [DEVICE_RANDOM] = { 1, 8 },
-        [DEVICE_URANDOM] = { 1, 9 },
-    };
-
-    return device < DEVICE_COUNT ? numbers[device] : (struct device_number){ 0, 0 };
+    return device < DEVICE_COUNT ? devices[device].number : (struct device_number){ 0, 0 };
 }
 
-/* The streams' own nodes: what /proc/self/fd/N leads to. */
+static int device_open(struct file *file)
+{
+    enum device device = file->inode->device;
+
+    if (devices[device].operations.read)
+        file->operations = &devices[device].operations;
+    else
+        stream_bind(file, device);
+    return 0;
+}
+
+static const struct inode_operations device_operations = { .open = device_open };
+
+/* The inodes that /proc/self/fd/N leads to for a standard stream. */
 static struct inode *stream_inodes[2];
 
 struct inode *device_of_stream(const struct file *file)
@@ -296,46 +262,33 @@ struct inode *device_of_stream(const struct file *file)
     return stream_inodes[file->device - DEVICE_STDOUT];
 }
 
-/* The one of standard error has no name: /dev/stderr is a link to the descriptor. */
-static int streams_add(struct tree *tree, struct inode *terminal)
-{
-    struct inode *error_stream = inode_create(tree, S_IFCHR | 0666);
-
-    if (!error_stream)
-        return -ENOMEM;
-    error_stream->device = DEVICE_STDERR;
-    error_stream->filesystem = FILESYSTEM_DEV;
-    error_stream->uses = 1;
-    stream_inodes[0] = terminal;
-    stream_inodes[1] = error_stream;
-    return 0;
-}
-
 int devices_add(struct tree *tree, struct message *why)
 {
-    static const struct {
-        const char *path, *target;
-        enum device device;
-    } nodes[] = {
-        { "/dev/tty", NULL, DEVICE_STDOUT },     { "/dev/null", NULL, DEVICE_NULL },
-        { "/dev/zero", NULL, DEVICE_ZERO },      { "/dev/full", NULL, DEVICE_FULL },
-        { "/dev/random", NULL, DEVICE_RANDOM },  { "/dev/urandom", NULL, DEVICE_URANDOM },
-        { "/dev/fd", "/proc/self/fd", 0 },       { "/dev/stdin", "/proc/self/fd/0", 0 },
-        { "/dev/stdout", "/proc/self/fd/1", 0 }, { "/dev/stderr", "/proc/self/fd/2", 0 },
+    static const char *const links[][2] = {
+        { "/dev/fd", "/proc/self/fd" },
+        { "/dev/stdin", "/proc/self/fd/0" },
+        { "/dev/stdout", "/proc/self/fd/1" },
+        { "/dev/stderr", "/proc/self/fd/2" },
     };
-    struct inode *terminal = NULL;
+    const uint32_t mode = S_IFCHR | 0666;
 
     if (!tree_mount(tree, "/dev", 0755, FILESYSTEM_DEV, why))
         return -ENOMEM;
-    for (unsigned i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
-        const char *target = nodes[i].target;
-        struct inode *inode = tree_add(tree, nodes[i].path, target ? S_IFLNK | 0777 : S_IFCHR | 0666, target,
-                                       target ? strlen(target) : 0, why);
+    for (enum device device = DEVICE_STDOUT; device < DEVICE_COUNT; device++) {
+        const char *path = devices[device].path;
+        struct inode *inode = path ? tree_add(tree, path, mode, NULL, 0, why) : inode_create(tree, mode);
 
         if (!inode)
             return -ENOMEM;
-        inode->device = nodes[i].device;
-        terminal = terminal ? terminal : inode;
+        inode->device = device;
+        inode->operations = &device_operations;
+        inode->filesystem = FILESYSTEM_DEV;
+        inode_get(inode); /* standard error's has no name that would keep it */
+        if (device <= DEVICE_STDERR)
+            stream_inodes[device - DEVICE_STDOUT] = inode;
     }
-    return streams_add(tree, terminal);
+    for (unsigned i = 0; i < sizeof(links) / sizeof(links[0]); i++)
+        if (!tree_add(tree, links[i][0], S_IFLNK | 0777, links[i][1], strlen(links[i][1]), why))
+            return -ENOMEM;
+    return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * file.c: descriptors and open files; see file.h. Each process owns its table, whose lock is held for a few
- * instructions at a time, and never when a file ends.
+ * file.c: descriptors and open files; see file.h. Each process owns its table, whose lock is held for short
+ * loops over the descriptors, and never while a file ends. Runs in system calls, and where a rank starts or
+ * ends.
  */
 #include "fs/file.h"
 #include "lib/errno.h"
@@ -13,7 +14,7 @@
 
 struct file *file_get(struct process *process, uint64_t number)
 {
-    uint32_t descriptor = (uint32_t)number; /* an int of the program's: the upper half says nothing */
+    uint32_t descriptor = (uint32_t)number; /* an int: the upper half is undefined */
     struct file_table *table = &process->files;
 
     if (descriptor >= FILE_DESCRIPTORS_MAX)
@@ -26,15 +27,15 @@ struct file *file_get(struct process *process, uint64_t number)
     return file;
 }
 
-int64_t file_look(struct process *process, uint64_t descriptor,
-                  int64_t (*look)(const struct file *file, void *context), void *context)
+int64_t file_inspect(struct process *process, uint64_t descriptor,
+                     int64_t (*inspect)(const struct file *file, void *context), void *context)
 {
     struct file_table *table = &process->files;
 
     if (descriptor >= FILE_DESCRIPTORS_MAX)
-        return look(NULL, context);
+        return inspect(NULL, context);
     spin_lock(&table->lock);
-    int64_t result = look(table->descriptors[descriptor], context);
+    int64_t result = inspect(table->descriptors[descriptor], context);
     spin_unlock(&table->lock);
     return result;
 }
@@ -49,7 +50,7 @@ static void file_end(struct file *file)
     if (file->inode) {
         spin_lock(&tree->lock);
         if (file->has_locks)
-            file_locks_drop(tree, file->inode, file);
+            file_locks_release(tree, file->inode, file);
         inode_put(tree, file->inode);
         spin_unlock(&tree->lock);
         if (file->has_locks)
@@ -83,14 +84,14 @@ int file_install(struct process *process, struct file *file, unsigned lowest, bo
     return descriptor;
 }
 
-/* What closing a descriptor means beside the reference: POSIX locks of the whole process end with any. */
-static void descriptor_end(struct process *process, struct file *file)
+/* Closing any descriptor of a file releases all POSIX locks that the process has on it. */
+static void descriptor_release(struct process *process, struct file *file)
 {
     struct tree *tree = process->tree;
 
     if (file->inode && __atomic_load_n(&file->inode->locks, __ATOMIC_RELAXED)) {
         spin_lock(&tree->lock);
-        file_locks_drop(tree, file->inode, process);
+        file_locks_release(tree, file->inode, process);
         spin_unlock(&tree->lock);
         event_notify_all();
     }
@@ -108,7 +109,7 @@ void file_install_at(struct process *process, struct file *file, unsigned descri
     table->close_on_exec[descriptor] = close_on_exec;
     spin_unlock(&table->lock);
     if (old)
-        descriptor_end(process, old);
+        descriptor_release(process, old);
 }
 
 struct file *file_allocate(struct process *process)
@@ -122,8 +123,9 @@ struct file *file_allocate(struct process *process)
 
         if (__atomic_load_n(&file->in_use, __ATOMIC_ACQUIRE))
             continue;
-        *file =
-            (struct file){ .process = process, .references = 1, .in_use = true, .serial = ++table->serials };
+        *file = (struct file){
+            .process = process, .references = 1, .in_use = true, .serial = ++table->last_serial
+        };
         found = file;
     }
     spin_unlock(&table->lock);
@@ -143,7 +145,7 @@ int file_close(struct process *process, uint64_t number)
     spin_unlock(&table->lock);
     if (!file)
         return -EBADF;
-    descriptor_end(process, file);
+    descriptor_release(process, file);
     return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * file_lock.c: see file_lock.h.
+ * file_lock.c: see file_lock.h. A list of locks hangs on each inode, unordered, guarded by the tree's lock,
+ * its elements allocated from the tree's slabs. Ranges of one owner never overlap within a domain.
  */
 #include "fs/file_lock.h"
 #include "lib/errno.h"
@@ -15,19 +16,19 @@ static bool overlap(const struct file_lock *a, const struct file_lock *b)
     return a->start <= b->end && b->start <= a->end;
 }
 
-const struct file_lock *file_lock_conflict(const struct inode *inode, const struct file_lock *wanted)
+const struct file_lock *file_lock_conflict(const struct inode *inode, const struct file_lock *requested)
 {
     const struct file_lock *lowest = NULL;
 
     for (const struct file_lock *lock = inode->locks; lock; lock = lock->next)
-        if (lock->owner != wanted->owner && same_domain(lock, wanted) && overlap(lock, wanted) &&
-            (lock->exclusive || wanted->exclusive) && (!lowest || lock->start < lowest->start))
+        if (lock->owner != requested->owner && same_domain(lock, requested) && overlap(lock, requested) &&
+            (lock->exclusive || requested->exclusive) && (!lowest || lock->start < lowest->start))
             lowest = lock;
     return lowest;
 }
 
-/* Takes the range away from the owner's locks. One that lies around it needs a second descriptor: *spare,
- * which is NULL afterwards; at most one can. */
+/* Removes the range from the owner's locks. A lock that extends beyond it on both sides, of which there can
+ * be one, is split with *spare, which is NULL afterwards. */
 static void range_remove(struct tree *tree, struct inode *inode, const struct file_lock *range,
                          struct file_lock **spare)
 {
@@ -53,13 +54,13 @@ static void range_remove(struct tree *tree, struct inode *inode, const struct fi
             link = &lock->next;
         } else {
             *link = lock->next;
-            tree_cell_give(tree, lock, sizeof(*lock));
+            tree_free(tree, lock, sizeof(*lock));
         }
     }
 }
 
-/* Makes `lock`, which is in no list, as long as its neighbours of the same kind and with them, which go. */
-static void neighbours_join(struct tree *tree, struct inode *inode, struct file_lock *lock)
+/* Merges the adjacent locks of the same owner and kind into `lock`, which is in no list yet. */
+static void neighbours_merge(struct tree *tree, struct inode *inode, struct file_lock *lock)
 {
     for (struct file_lock **link = &inode->locks; *link;) {
         struct file_lock *other = *link;
@@ -75,51 +76,51 @@ static void neighbours_join(struct tree *tree, struct inode *inode, struct file_
         else
             lock->end = other->end;
         *link = other->next;
-        tree_cell_give(tree, other, sizeof(*other));
+        tree_free(tree, other, sizeof(*other));
     }
 }
 
-static struct file_lock *spare_take(struct tree *tree)
+static struct file_lock *lock_allocate(struct tree *tree)
 {
-    return tree_cell_take(tree, sizeof(struct file_lock));
+    return tree_allocate(tree, sizeof(struct file_lock));
 }
 
-static void spare_give(struct tree *tree, struct file_lock *spare)
+static void lock_free(struct tree *tree, struct file_lock *lock)
 {
-    if (spare)
-        tree_cell_give(tree, spare, sizeof(*spare));
+    if (lock)
+        tree_free(tree, lock, sizeof(*lock));
 }
 
 int file_lock_clear(struct tree *tree, struct inode *inode, const struct file_lock *range)
 {
-    struct file_lock *spare = spare_take(tree);
+    struct file_lock *spare = lock_allocate(tree);
 
     if (!spare)
         return -ENOLCK;
     range_remove(tree, inode, range, &spare);
-    spare_give(tree, spare);
+    lock_free(tree, spare);
     return 0;
 }
 
-int file_lock_set(struct tree *tree, struct inode *inode, const struct file_lock *wanted)
+int file_lock_set(struct tree *tree, struct inode *inode, const struct file_lock *requested)
 {
-    struct file_lock *lock = spare_take(tree), *spare = spare_take(tree);
+    struct file_lock *lock = lock_allocate(tree), *spare = lock_allocate(tree);
 
     if (!lock || !spare) {
-        spare_give(tree, lock);
-        spare_give(tree, spare);
+        lock_free(tree, lock);
+        lock_free(tree, spare);
         return -ENOLCK;
     }
-    range_remove(tree, inode, wanted, &spare);
-    spare_give(tree, spare);
-    *lock = *wanted;
-    neighbours_join(tree, inode, lock);
+    range_remove(tree, inode, requested, &spare);
+    lock_free(tree, spare);
+    *lock = *requested;
+    neighbours_merge(tree, inode, lock);
     lock->next = inode->locks;
     inode->locks = lock;
     return 0;
 }
 
-void file_locks_drop(struct tree *tree, struct inode *inode, const void *owner)
+void file_locks_release(struct tree *tree, struct inode *inode, const void *owner)
 {
     for (struct file_lock **link = &inode->locks; *link;) {
         struct file_lock *lock = *link;
@@ -129,6 +130,6 @@ void file_locks_drop(struct tree *tree, struct inode *inode, const void *owner)
             continue;
         }
         *link = lock->next;
-        tree_cell_give(tree, lock, sizeof(*lock));
+        tree_free(tree, lock, sizeof(*lock));
     }
 }

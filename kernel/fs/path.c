@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * path.c: see path.h. Owns two buffers a CPU, too large for the kernel's stacks, which the first process that
- * needs them there pays for. Nothing in between waits, so a system call has them to itself.
+ * path.c: see path.h. Owns two buffers for each CPU, too large for the kernel's stacks, allocated from the
+ * slice of the first process that needs them there. A system call has its CPU's buffers to itself: it does
+ * not wait while it uses them.
  */
 #include "fs/path.h"
 #include "arch.h"
@@ -16,19 +17,19 @@ static char *buffers[ARCH_CPUS_MAX];
 
 char *path_buffer(unsigned which)
 {
-    char **own = &buffers[arch_cpu_index()];
+    char **pair = &buffers[arch_cpu_index()];
 
-    if (!*own) {
+    if (!*pair) {
         uint64_t memory = vm_pages_allocate(&arch_process()->vm, BUFFERS * TREE_PATH_MAX, ARCH_PAGE);
 
         if (memory == PAGE_POOL_NONE)
             return NULL;
-        *own = arch_physical(memory);
+        *pair = arch_physical(memory);
     }
-    return *own + which * (size_t)TREE_PATH_MAX;
+    return *pair + which * (size_t)TREE_PATH_MAX;
 }
 
-/* Where a relative path starts: the current directory, or the directory behind a descriptor. */
+/* Finds where a relative path starts: the current directory, or that of a descriptor. */
 static int start_find(struct path *path, uint64_t descriptor)
 {
     if (path->text[0] == '/' || (int32_t)descriptor == AT_FDCWD)
@@ -56,7 +57,7 @@ int path_find(struct path *path, enum tree_follow follow)
 {
     struct inode *directory = path->directory ? path->directory : arch_process()->directory;
 
-    return tree_find(path->tree, directory, path->text, follow, &path->place);
+    return tree_find(path->tree, directory, path->text, follow, &path->found);
 }
 
 int path_begin(struct path *path, uint64_t directory, uint64_t address, enum tree_follow follow)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * path.h: paths that programs hand to system calls, on their way to a place in the tree.
+ * path.h: paths that programs pass to system calls, and their lookup in the tree.
  *
  *     struct path path;
  *     long result = path_begin(&path, directory, address, TREE_FOLLOW);   takes the tree's lock, looks up
  *     if (!result)
- *         … path.place …
- *     return path_end(&path, result);                                     lets go
+ *         … path.found …
+ *     return path_end(&path, result);                                     releases everything
  *
  * The text is copied from the program before the lock is taken, into a buffer of the CPU's. A call with two
- * paths reads both (path_read), takes the lock, and finds both (path_find). path.c
+ * paths reads both (path_read), takes the lock, and looks both up (path_find). path.c
  */
 #ifndef TACET_PATH_H
 #define TACET_PATH_H
@@ -19,23 +19,24 @@
 
 struct path {
     struct tree *tree;
-    struct inode *directory; /* a descriptor's; NULL: the current one */
-    struct file *file;       /* behind that descriptor, held */
+    struct inode *directory; /* the descriptor's; NULL: the current one */
+    struct file *file;       /* of that descriptor, with a reference */
     char *text;              /* one of the CPU's two buffers, of TREE_PATH_MAX bytes */
-    struct tree_place place;
+    struct path_lookup found;
     bool locked;
 };
 
-/* Copies a path. `which` of the CPU's buffers: 0 or 1. -EFAULT, -ENAMETOOLONG, -EBADF, -ENOTDIR, -ENOMEM. */
+/* Copies a path into one of the CPU's buffers, `which` 0 or 1. -EFAULT, -ENAMETOOLONG, -EBADF, -ENOTDIR,
+ * -ENOMEM. */
 int path_read(struct path *path, uint64_t directory, uint64_t address, unsigned which);
 
-/* Looks it up, with the tree's lock; tree_find's answers. */
+/* Looks it up, with the tree's lock; returns as tree_find. */
 int path_find(struct path *path, enum tree_follow follow);
 
-/* path_read, lock, path_find; path_end must follow whatever the answer. */
+/* path_read, lock, path_find. The caller must call path_end, also on errors. */
 int path_begin(struct path *path, uint64_t directory, uint64_t address, enum tree_follow follow);
 
-/* Lets go of all; answers `result`. */
+/* Releases the lock and the descriptor's file; returns `result`. */
 long path_end(struct path *path, long result);
 
 /* The CPU's buffers, for other texts; NULL where there is no memory for them. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pipe.c: see pipe.h. A pipe stands in memory of its process: a page that describes it, and the ring. Each
- * end is an open file; the pipe's lock guards the rest, and is held while bytes are copied, but not across a
- * wait.
+ * pipe.c: see pipe.h. A pipe is allocated from its process's slice: its state and the ring of bytes. Each end
+ * is one open file, which any number of descriptors may refer to. The pipe's lock guards all of it; it is
+ * held while bytes are copied, which delays threads of the same process only, but never across a wait. Runs
+ * in system calls.
  */
 #include "fs/pipe.h"
 #include "arch.h"
@@ -10,12 +11,11 @@
 #include "lib/linux_abi.h"
 #include "mm/page.h"
 #include "process/process.h"
-#include "syscall/syscall.h"
 #include "process/event.h"
 
 struct pipe {
     struct spinlock lock;
-    bool has_reader, has_writer; /* each end, however many descriptors it has */
+    bool has_reader, has_writer; /* whether that end is still open */
     uint64_t head, tail;         /* bytes ever written and read */
     char ring[PIPE_BYTES];
 };
@@ -24,74 +24,64 @@ struct pipe {
 
 /* ---- Moving bytes; with the pipe's lock ---- */
 
-static int ring_get(struct pipe *pipe, uint64_t buffer, uint64_t bytes)
+/* Copies bytes between the ring, from a position on, and the program. */
+static int ring_copy(struct pipe *pipe, uint64_t position, uint64_t buffer, uint64_t bytes, bool to_program)
 {
     for (uint64_t done = 0, part; done < bytes; done += part) {
-        uint64_t at = (pipe->tail + done) % PIPE_BYTES;
+        char *at = pipe->ring + (position + done) % PIPE_BYTES;
+        uint64_t contiguous = (uint64_t)(pipe->ring + PIPE_BYTES - at);
 
-        part = bytes - done < PIPE_BYTES - at ? bytes - done : PIPE_BYTES - at;
-        if (user_write(buffer + done, pipe->ring + at, part))
+        part = bytes - done < contiguous ? bytes - done : contiguous;
+        if (to_program ? user_write(buffer + done, at, part) : user_read(at, buffer + done, part))
             return -EFAULT;
     }
-    pipe->tail += bytes;
     return 0;
 }
 
-static int ring_put(struct pipe *pipe, uint64_t buffer, uint64_t bytes)
-{
-    for (uint64_t done = 0, part; done < bytes; done += part) {
-        uint64_t at = (pipe->head + done) % PIPE_BYTES;
-
-        part = bytes - done < PIPE_BYTES - at ? bytes - done : PIPE_BYTES - at;
-        if (user_read(pipe->ring + at, buffer + done, part))
-            return -EFAULT;
-    }
-    pipe->head += bytes;
-    return 0;
-}
-
-/* -EAGAIN where it would have to wait. */
-static int64_t get_some(struct pipe *pipe, uint64_t buffer, uint64_t bytes)
+/* Reads once, without waiting: -EAGAIN where the pipe is empty. */
+static int64_t read_available(struct pipe *pipe, uint64_t buffer, uint64_t bytes)
 {
     int64_t result;
 
     spin_lock(&pipe->lock);
-    uint64_t there = pipe->head - pipe->tail;
-    uint64_t part = bytes < there ? bytes : there;
+    uint64_t available = pipe->head - pipe->tail;
+    uint64_t part = bytes < available ? bytes : available;
     if (part == 0)
         result = pipe->has_writer ? -EAGAIN : 0;
     else
-        result = ring_get(pipe, buffer, part) ? -EFAULT : (int64_t)part;
+        result = ring_copy(pipe, pipe->tail, buffer, part, true) ? -EFAULT : (int64_t)part;
+    pipe->tail += result > 0 ? part : 0;
     spin_unlock(&pipe->lock);
     if (result > 0)
         event_notify(arch_process());
     return result;
 }
 
-/* -EAGAIN where it would have to wait: what is written in one piece waits for room for all of it. */
-static int64_t put_some(struct pipe *pipe, uint64_t buffer, uint64_t bytes, bool begun)
+/* Writes once, without waiting: -EAGAIN where there is no room, or not enough for an atomic write. */
+static int64_t write_fitting(struct pipe *pipe, uint64_t buffer, uint64_t bytes, bool begun)
 {
     int64_t result;
 
     spin_lock(&pipe->lock);
     uint64_t room = PIPE_BYTES - (pipe->head - pipe->tail);
-    uint64_t least = bytes <= PIPE_ATOMIC_BYTES && !begun ? bytes : 1;
+    uint64_t minimum = bytes <= PIPE_ATOMIC_BYTES && !begun ? bytes : 1;
     uint64_t part = bytes < room ? bytes : room;
     if (!pipe->has_reader)
         result = -EPIPE;
-    else if (part < least)
+    else if (part < minimum)
         result = -EAGAIN;
     else
-        result = ring_put(pipe, buffer, part) ? -EFAULT : (int64_t)part;
+        result = ring_copy(pipe, pipe->head, buffer, part, false) ? -EFAULT : (int64_t)part;
+    pipe->head += result > 0 ? part : 0;
     spin_unlock(&pipe->lock);
     if (result > 0)
         event_notify(arch_process());
     return result;
 }
 
-/* ---- The ends ---- */
+/* ---- The two ends ---- */
 
-/* SIGPIPE for the caller. */
+/* Sends SIGPIPE to the calling thread. */
 static void broken_pipe_signal(void)
 {
     const struct signal_info info = { .signal = SIGNAL_PIPE,
@@ -107,7 +97,7 @@ static int64_t pipe_read(struct file *file, uint64_t buffer, uint64_t bytes, uin
     if (bytes == 0)
         return 0;
     for (;;) {
-        int64_t got = get_some(file->object, buffer, bytes);
+        int64_t got = read_available(file->object, buffer, bytes);
 
         if (got != -EAGAIN || (file->flags & O_NONBLOCK))
             return got;
@@ -123,7 +113,7 @@ static int64_t pipe_write(struct file *file, uint64_t buffer, uint64_t bytes, ui
 
     (void)offset;
     while (done < bytes) {
-        int64_t put = put_some(file->object, buffer + done, bytes - done, done > 0);
+        int64_t put = write_fitting(file->object, buffer + done, bytes - done, done > 0);
 
         if (put > 0) {
             done += (uint64_t)put;
@@ -160,22 +150,26 @@ static unsigned pipe_write_ready(struct file *file)
     return ready;
 }
 
-static uint64_t pipe_written(struct file *file)
+/* Whether an open file is the end that reads. */
+static bool reads(const struct file *file)
 {
-    return __atomic_load_n(&((struct pipe *)file->object)->head, __ATOMIC_RELAXED);
+    return file->operations->read;
 }
 
-static uint64_t pipe_taken(struct file *file)
+/* An end becomes ready when bytes are moved at the other one. */
+static uint64_t pipe_activity(struct file *file)
 {
-    return __atomic_load_n(&((struct pipe *)file->object)->tail, __ATOMIC_RELAXED);
+    struct pipe *pipe = file->object;
+
+    return __atomic_load_n(reads(file) ? &pipe->head : &pipe->tail, __ATOMIC_RELAXED);
 }
 
-static void end_close(struct file *file, bool *end)
+static void pipe_release(struct file *file)
 {
     struct pipe *pipe = file->object;
 
     spin_lock(&pipe->lock);
-    *end = false;
+    *(reads(file) ? &pipe->has_reader : &pipe->has_writer) = false;
     bool last = !pipe->has_reader && !pipe->has_writer;
     spin_unlock(&pipe->lock);
     event_notify(file->process);
@@ -183,28 +177,18 @@ static void end_close(struct file *file, bool *end)
         vm_pages_free(&file->process->vm, arch_physical_of(pipe), PIPE_MEMORY);
 }
 
-static void pipe_read_release(struct file *file)
-{
-    end_close(file, &((struct pipe *)file->object)->has_reader);
-}
-
-static void pipe_write_release(struct file *file)
-{
-    end_close(file, &((struct pipe *)file->object)->has_writer);
-}
-
 static const struct file_operations read_operations = {
     .read = pipe_read,
     .ready = pipe_read_ready,
-    .activity = pipe_written,
-    .release = pipe_read_release,
+    .activity = pipe_activity,
+    .release = pipe_release,
     .waits = true,
 };
 static const struct file_operations write_operations = {
     .write = pipe_write,
     .ready = pipe_write_ready,
-    .activity = pipe_taken,
-    .release = pipe_write_release,
+    .activity = pipe_activity,
+    .release = pipe_release,
     .waits = true,
 };
 
@@ -223,9 +207,9 @@ uint64_t pipe_unread(struct file *file)
     return unread;
 }
 
-/* ---- pipe, pipe2 ---- */
+/* ---- Creation ---- */
 
-static struct pipe *pipe_create(struct process *process)
+static struct pipe *pipe_allocate(struct process *process)
 {
     uint64_t memory = vm_pages_allocate(&process->vm, PIPE_MEMORY, ARCH_PAGE);
     struct pipe *pipe = arch_physical(memory);
@@ -238,7 +222,7 @@ static struct pipe *pipe_create(struct process *process)
     return pipe;
 }
 
-static void end_begin(struct file *file, struct pipe *pipe, bool writes, unsigned flags)
+static void end_initialise(struct file *file, struct pipe *pipe, bool writes, unsigned flags)
 {
     file->object = pipe;
     file->operations = writes ? &write_operations : &read_operations;
@@ -246,162 +230,22 @@ static void end_begin(struct file *file, struct pipe *pipe, bool writes, unsigne
     file->mode = S_IFIFO | 0600;
 }
 
-/* Descriptors for both ends, told to the program; both or none. */
-static int ends_install(struct process *process, struct file *const ends[2], uint64_t buffer,
-                        bool close_on_exec)
+int pipe_create(struct process *process, unsigned flags, struct file *ends[2])
 {
-    int descriptors[2];
+    struct pipe *pipe = NULL;
 
-    descriptors[0] = file_install(process, ends[0], 0, close_on_exec);
-    if (descriptors[0] < 0)
-        return descriptors[0];
-    descriptors[1] = file_install(process, ends[1], 0, close_on_exec);
-    if (descriptors[1] >= 0 && !user_write(buffer, descriptors, sizeof(descriptors)))
-        return 0;
-    file_close(process, (uint64_t)descriptors[0]);
-    if (descriptors[1] < 0)
-        return descriptors[1];
-    file_close(process, (uint64_t)descriptors[1]);
-    return -EFAULT;
-}
-
-long sys_pipe2(uint64_t buffer, uint64_t flags)
-{
-    struct process *process = arch_process();
-    struct file *ends[2];
-    struct pipe *pipe;
-    int error;
-
-    if ((uint32_t)flags & ~(uint32_t)(O_CLOEXEC | O_NONBLOCK))
-        return -EINVAL;
     ends[0] = file_allocate(process);
     ends[1] = file_allocate(process);
-    pipe = ends[0] && ends[1] ? pipe_create(process) : NULL;
-    error = !ends[0] || !ends[1] ? -EMFILE : pipe ? 0 : -ENOMEM;
-    if (!error) {
-        end_begin(ends[0], pipe, false, (unsigned)flags);
-        end_begin(ends[1], pipe, true, (unsigned)flags);
-        error = ends_install(process, ends, buffer, flags & O_CLOEXEC);
+    if (ends[0] && ends[1])
+        pipe = pipe_allocate(process);
+    if (pipe) {
+        end_initialise(ends[0], pipe, false, flags);
+        end_initialise(ends[1], pipe, true, flags);
+        return 0;
     }
+    int error = ends[0] && ends[1] ? -ENOMEM : -EMFILE;
     for (unsigned i = 0; i < 2; i++)
         if (ends[i])
             file_put(ends[i]);
     return error;
-}
-
-long sys_pipe(uint64_t buffer)
-{
-    return sys_pipe2(buffer, 0);
-}
-
-/* ---- eventfd: a counter of its file's own, under the file's lock ---- */
-
-#define EVENT_MAX (UINT64_MAX - 1)
-
-static int64_t event_take(struct file *file, uint64_t *value)
-{
-    spin_lock(&file->lock);
-    bool there = file->counter > 0;
-    *value = file->device == EFD_SEMAPHORE && there ? 1 : file->counter;
-    file->counter -= *value;
-    file->changes += there;
-    spin_unlock(&file->lock);
-    if (there)
-        event_notify(file->process);
-    return there ? 0 : -EAGAIN;
-}
-
-static int64_t event_add(struct file *file, uint64_t value)
-{
-    spin_lock(&file->lock);
-    bool fits = value <= EVENT_MAX - file->counter;
-    file->counter += fits ? value : 0;
-    file->changes += fits;
-    spin_unlock(&file->lock);
-    if (fits)
-        event_notify(file->process);
-    return fits ? 0 : -EAGAIN;
-}
-
-static int64_t event_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
-{
-    uint64_t value;
-    int64_t error;
-
-    (void)offset;
-    if (bytes < sizeof(value))
-        return -EINVAL;
-    while ((error = event_take(file, &value)) != 0) {
-        if (!(file->flags & O_NONBLOCK))
-            error = event_wait(WAIT_FOREVER);
-        if (error)
-            return error;
-    }
-    return user_write(buffer, &value, sizeof(value)) ? -EFAULT : (int64_t)sizeof(value);
-}
-
-static int64_t event_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
-{
-    uint64_t value;
-    int64_t error;
-
-    (void)offset;
-    if (bytes < sizeof(value))
-        return -EINVAL;
-    if (user_read(&value, buffer, sizeof(value)))
-        return -EFAULT;
-    if (value > EVENT_MAX)
-        return -EINVAL;
-    while ((error = event_add(file, value)) != 0) {
-        if (!(file->flags & O_NONBLOCK))
-            error = event_wait(WAIT_FOREVER);
-        if (error)
-            return error;
-    }
-    return (int64_t)sizeof(value);
-}
-
-static unsigned event_ready(struct file *file)
-{
-    spin_lock(&file->lock);
-    unsigned ready = (file->counter > 0 ? READY_IN : 0) | (file->counter < EVENT_MAX ? READY_OUT : 0);
-    spin_unlock(&file->lock);
-    return ready;
-}
-
-static uint64_t event_activity(struct file *file)
-{
-    return __atomic_load_n(&file->changes, __ATOMIC_RELAXED);
-}
-
-static const struct file_operations event_operations = { .read = event_read,
-                                                         .write = event_write,
-                                                         .ready = event_ready,
-                                                         .activity = event_activity,
-                                                         .name = "anon_inode:[eventfd]",
-                                                         .waits = true };
-
-long sys_eventfd2(uint64_t value, uint64_t flags)
-{
-    struct process *process = arch_process();
-
-    if ((uint32_t)flags & ~(uint32_t)(O_CLOEXEC | O_NONBLOCK | EFD_SEMAPHORE))
-        return -EINVAL;
-
-    struct file *file = file_allocate(process);
-    if (!file)
-        return -EMFILE;
-    file->operations = &event_operations;
-    file->counter = (uint32_t)value;
-    file->device = flags & EFD_SEMAPHORE;
-    file->flags = O_RDWR | ((unsigned)flags & O_NONBLOCK);
-    file->mode = 0600;
-    int result = file_install(process, file, 0, flags & O_CLOEXEC);
-    file_put(file);
-    return result;
-}
-
-long sys_eventfd(uint64_t value)
-{
-    return sys_eventfd2(value, 0);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pipe.h: pipes and event counters between the threads of a process; pipe(7), eventfd(2). Their system calls
- * are in pipe.c, too.
+ * pipe.h: pipes between the threads of a process, pipe(7). Each end is an open file.
  */
 #ifndef TACET_PIPE_H
 #define TACET_PIPE_H
@@ -9,11 +8,15 @@
 #include "fs/file.h"
 
 #define PIPE_BYTES        65536
-#define PIPE_ATOMIC_BYTES 4096 /* PIPE_BUF: so much is written in one piece */
+#define PIPE_ATOMIC_BYTES 4096 /* PIPE_BUF: writes of up to so many bytes are atomic */
+
+/* Makes a pipe: ends[0] reads, ends[1] writes, each with one reference, which is the caller's. Of `flags`,
+ * O_NONBLOCK counts. -EMFILE, -ENOMEM. */
+int pipe_create(struct process *process, unsigned flags, struct file *ends[2]);
 
 bool file_is_pipe(const struct file *file);
 
-/* Bytes that wait to be read. */
+/* Bytes that can be read. */
 uint64_t pipe_unread(struct file *file);
 
 #endif

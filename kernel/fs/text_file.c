@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * text_file.c: see text_file.h. Runs in system calls of the process that opens. A file has one maker, and is
- * nobody else's before that has ended, so it is not locked; its memory is the slice's, which is.
+ * text_file.c: see text_file.h. Runs in system calls of the process that opens the file. Nobody else can
+ * reach a file before its contents are complete, and they never change afterwards, so they need no lock.
  */
 #include "fs/text_file.h"
 #include "arch.h"
@@ -10,99 +10,90 @@
 #include "process/process.h"
 #include "mm/user_bytes.h"
 
-static void text_give_back(struct file *file)
+static void text_set(struct file *file, uint64_t memory, uint64_t size, uint64_t capacity)
 {
-    if (file->text_capacity)
-        vm_pages_free(&file->process->vm, arch_physical_of(file->text), file->text_capacity);
-    file->text = NULL;
-    file->text_capacity = 0;
+    file->text.bytes = arch_physical(memory);
+    file->text.size = size;
+    file->text.capacity = capacity;
 }
 
-/* Whether there is room for `count` more bytes, in twice the memory if need be. Without memory the text is
- * gone, and a file without one takes no more. */
+void text_release(struct file *file)
+{
+    if (file->text.capacity)
+        vm_pages_free(&file->process->vm, arch_physical_of(file->text.bytes), file->text.capacity);
+    file->text.bytes = NULL;
+    file->text.size = file->text.capacity = 0;
+}
+
+/* Makes room for `count` more bytes, doubling the memory if need be. Where there is none, frees the contents;
+ * nothing can be added after that. */
 static bool text_reserve(struct file *file, uint64_t count)
 {
-    uint64_t capacity = file->text_capacity, memory;
+    uint64_t capacity = file->text.capacity, size = file->text.size;
 
-    if (!file->text)
+    if (!file->text.bytes)
         return false;
-    while (count > capacity - file->text_bytes)
+    while (count > capacity - size)
         capacity *= 2;
-    if (capacity == file->text_capacity)
+    if (capacity == file->text.capacity)
         return true;
-    memory = vm_pages_allocate(&file->process->vm, capacity, ARCH_PAGE);
-    if (memory != PAGE_POOL_NONE)
-        memcpy(arch_physical(memory), file->text, file->text_bytes);
-    text_give_back(file);
-    if (memory == PAGE_POOL_NONE)
-        return false;
-    file->text = arch_physical(memory);
-    file->text_capacity = capacity;
-    return true;
+    uint64_t memory = vm_pages_allocate(&file->process->vm, capacity, ARCH_PAGE);
+    bool available = memory != PAGE_POOL_NONE;
+    if (available)
+        memcpy(arch_physical(memory), file->text.bytes, size);
+    text_release(file);
+    if (available)
+        text_set(file, memory, size, capacity);
+    return available;
 }
 
 void text_add_bytes(struct file *file, const void *bytes, uint64_t count)
 {
     if (!text_reserve(file, count))
         return;
-    memcpy(file->text + file->text_bytes, bytes, count);
-    file->text_bytes += count;
+    memcpy(file->text.bytes + file->text.size, bytes, count);
+    file->text.size += count;
 }
 
 void text_add_user(struct file *file, uint64_t address, uint64_t count)
 {
-    if (!text_reserve(file, count) || user_read(file->text + file->text_bytes, address, count))
+    if (!text_reserve(file, count) || user_read(file->text.bytes + file->text.size, address, count))
         return;
-    file->text_bytes += count;
+    file->text.size += count;
 }
 
+/* Formats in place, a second time where there was no room. */
 void text_add(struct file *file, const char *format, ...)
 {
-    char line[256];
     va_list arguments;
+    uint64_t length, room;
 
-    va_start(arguments, format);
-    size_t length = format_va(line, sizeof(line), format, arguments);
-    va_end(arguments);
-    if (length < sizeof(line)) {
-        text_add_bytes(file, line, length);
-        return;
-    }
-    if (!text_reserve(file, length + 1))
-        return;
-    va_start(arguments, format);
-    format_va(file->text + file->text_bytes, length + 1, format, arguments);
-    va_end(arguments);
-    file->text_bytes += length;
+    do {
+        room = file->text.capacity - file->text.size;
+        va_start(arguments, format);
+        length = format_va(file->text.bytes + file->text.size, room, format, arguments);
+        va_end(arguments);
+    } while (length >= room && text_reserve(file, length + 1));
+    file->text.size += length < room ? length : 0;
 }
 
 static void sink_add(struct text_sink *sink, const char *line)
 {
-    text_add(((struct file_sink *)sink)->file, "%s", line);
-}
-
-struct file_sink text_sink_of(struct file *file)
-{
-    return (struct file_sink){ { sink_add }, file };
+    text_add((struct file *)((char *)sink - offsetof(struct file, text.sink)), "%s", line);
 }
 
 int64_t text_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
-    if (offset >= file->text_bytes)
+    if (offset >= file->text.size)
         return 0;
-    if (bytes > file->text_bytes - offset)
-        bytes = file->text_bytes - offset;
-    return user_write_partial(buffer, file->text + offset, bytes);
+    if (bytes > file->text.size - offset)
+        bytes = file->text.size - offset;
+    return user_write_partial(buffer, file->text.bytes + offset, bytes);
 }
 
 uint64_t text_size(const struct file *file)
 {
-    return file->text_bytes;
-}
-
-void text_release(struct file *file)
-{
-    text_give_back(file);
+    return file->text.size;
 }
 
 const struct file_operations text_operations = { .read = text_read,
@@ -116,9 +107,8 @@ int text_bind(struct file *file, const struct file_operations *operations, void 
     if (memory == PAGE_POOL_NONE)
         return -ENOMEM;
     file->operations = operations;
-    file->text = arch_physical(memory);
-    file->text_capacity = ARCH_PAGE;
-    file->text_bytes = 0;
+    text_set(file, memory, 0, ARCH_PAGE);
+    file->text.sink.add = sink_add;
     make(file);
-    return file->text ? 0 : -ENOMEM;
+    return file->text.bytes ? 0 : -ENOMEM;
 }

@@ -12,6 +12,7 @@
 #include "lib/kstring.h"
 #include "lib/linux_abi.h"
 #include "init/node.h"
+#include "process/limits.h"
 #include "process/process.h"
 #include "debug/stop.h"
 
@@ -104,6 +105,7 @@ void job_configure(const struct command_line *line, unsigned cpu_count)
     job.stack_bytes = stack_bytes_read(line);
     job.prefix = prefix_read(line);
     job.rank_count = ranks_read(line, cpu_count);
+    process_rank_count_set(job.rank_count);
 }
 
 unsigned job_rank_count(void)

@@ -125,7 +125,7 @@ static void memory_plan(const struct boot_info *boot, unsigned rank_count, bool 
         .reserved_count = count,
         .address_limit = arch_address_limit(),
         .pool_bytes = arch_pool_bytes(boot) + tree_inodes_max(boot) * TREE_ENTRY_BYTES_MAX +
-                      threads_bytes(arch_cpus_present()) + proc_pool_bytes() + 8 * ARCH_PAGE,
+                      threads_bytes(arch_cpus_present()) + proc_memory_bytes() + 8 * ARCH_PAGE,
         .pool_limit = arch_early_limit(),
         .rank_count = rank_count,
         .slice_bytes_min = SLICE_BYTES_MIN,
@@ -177,7 +177,7 @@ static uint64_t kernel_bytes(void)
 /* ---- Files ---- */
 
 /* Of the kernel's pool while the tree is built, later of the rank's that makes a file. */
-static void *tree_page_take(void *context)
+static void *tree_page_allocate(void *context)
 {
     struct process *process = arch_process();
     uint64_t page = process ? vm_pages_allocate(&process->vm, ARCH_PAGE, ARCH_PAGE)
@@ -194,7 +194,7 @@ static void tree_build(const struct boot_info *boot)
     struct message why = { "" };
     int error;
 
-    tree.page_take = tree_page_take;
+    tree.page_allocate = tree_page_allocate;
     error = tree_initialise(&tree);
     for (unsigned i = 0; i < boot->module_count && !error; i++) {
         const struct boot_module *module = &boot->modules[i];
@@ -213,7 +213,7 @@ static void tree_build(const struct boot_info *boot)
     if (!error)
         error = tree_writable_add(&tree, &why);
     if (!error)
-        error = proc_add(&tree, &kernel_pool, &why);
+        error = proc_add(&tree, &why);
     if (error)
         node_stop(STOP_BAD_INPUT, "initrd: %s", why.text[0] ? why.text : "no memory for the file tree");
 }

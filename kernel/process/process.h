@@ -91,9 +91,6 @@ int process_load(struct process *process, struct inode *program, const struct pr
 /* Of all its threads, ended ones included. */
 struct cpu_time process_time(struct process *process);
 
-/* A limit of this CPU's process, of Linux's RLIMIT_ numbers; -EINVAL. */
-struct linux_rlimit;
-int process_limit(uint64_t resource, struct linux_rlimit *limit);
 /* The process with this pid, NULL where there is none. Its memory stays, also when it ends. */
 struct process *process_find(uint64_t pid);
 

@@ -39,7 +39,7 @@ static int write_check(const struct file *file)
     return file->operations->write ? 0 : -EINVAL;
 }
 
-int64_t file_read(struct file *file, uint64_t buffer, uint64_t bytes)
+static int64_t file_read(struct file *file, uint64_t buffer, uint64_t bytes)
 {
     int64_t got = read_check(file);
 
@@ -58,7 +58,7 @@ int64_t file_read(struct file *file, uint64_t buffer, uint64_t bytes)
     return got;
 }
 
-int64_t file_write(struct file *file, uint64_t buffer, uint64_t bytes)
+static int64_t file_write(struct file *file, uint64_t buffer, uint64_t bytes)
 {
     int64_t put = write_check(file);
 

@@ -16,7 +16,7 @@
 /* Whether tree_find's answer leaves something to be made: all is there but, perhaps, the last component. */
 static long missing_only(const struct path *path, long error)
 {
-    return error == -ENOENT && path->place.directory ? 0 : error;
+    return error == -ENOENT && path->found.directory ? 0 : error;
 }
 
 /* ---- Making ---- */
@@ -29,8 +29,8 @@ long sys_mkdirat(uint64_t directory, uint64_t address, uint64_t mode)
     long result = missing_only(&path, path_begin(&path, directory, address, TREE_NAME));
 
     if (!result)
-        result = path.place.inode ? -EEXIST
-                                  : tree_create(path.tree, &path.place, S_IFDIR | rights, NULL, 0,
+        result = path.found.inode ? -EEXIST
+                                  : tree_create(path.tree, &path.found, S_IFDIR | rights, NULL, 0,
                                                 file_wall_clock_ns(), &inode);
     return path_end(&path, result);
 }
@@ -66,7 +66,7 @@ static long with_two(uint64_t directory, uint64_t address, enum tree_follow foll
 static long link_make(struct path *from, struct path *to, bool flag)
 {
     (void)flag;
-    return tree_link(from->tree, from->place.inode, &to->place, file_wall_clock_ns());
+    return tree_link(from->tree, from->found.inode, &to->found, file_wall_clock_ns());
 }
 
 /* Gives an open file a name (AT_EMPTY_PATH). */
@@ -79,7 +79,7 @@ static long link_open_file(uint64_t descriptor, uint64_t directory, uint64_t add
         return -EBADF;
     long result = missing_only(&path, path_begin(&path, directory, address, TREE_NAME));
     if (!result)
-        result = file->inode ? tree_link(path.tree, file->inode, &path.place, file_wall_clock_ns()) : -EXDEV;
+        result = file->inode ? tree_link(path.tree, file->inode, &path.found, file_wall_clock_ns()) : -EXDEV;
     result = path_end(&path, result);
     file_put(file);
     return result;
@@ -115,10 +115,10 @@ long sys_symlinkat(uint64_t target, uint64_t directory, uint64_t address)
     if (bytes <= 0)
         return bytes ? bytes : -ENOENT;
     long result = missing_only(&path, path_begin(&path, directory, address, TREE_NAME));
-    if (!result && path.place.slash)
-        result = path.place.inode ? -EEXIST : -ENOENT;
+    if (!result && path.found.trailing_slash)
+        result = path.found.inode ? -EEXIST : -ENOENT;
     if (!result)
-        result = tree_create(path.tree, &path.place, S_IFLNK | 0777, text, (uint64_t)bytes,
+        result = tree_create(path.tree, &path.found, S_IFLNK | 0777, text, (uint64_t)bytes,
                              file_wall_clock_ns(), &inode);
     return path_end(&path, result);
 }
@@ -139,8 +139,8 @@ long sys_unlinkat(uint64_t directory, uint64_t address, uint64_t flags)
         return -EINVAL;
     long result = path_begin(&path, directory, address, TREE_NAME);
     if (!result)
-        result = flags & AT_REMOVEDIR ? tree_rmdir(path.tree, &path.place, file_wall_clock_ns())
-                                      : tree_unlink(path.tree, &path.place, file_wall_clock_ns());
+        result = flags & AT_REMOVEDIR ? tree_rmdir(path.tree, &path.found, file_wall_clock_ns())
+                                      : tree_unlink(path.tree, &path.found, file_wall_clock_ns());
     return path_end(&path, result);
 }
 
@@ -156,13 +156,13 @@ long sys_rmdir(uint64_t path)
 
 static long rename_to(struct path *from, struct path *to, bool no_replace)
 {
-    return tree_rename(from->tree, &from->place, &to->place, no_replace, file_wall_clock_ns());
+    return tree_rename(from->tree, &from->found, &to->found, no_replace, file_wall_clock_ns());
 }
 
 static long names_exchange(struct path *one, struct path *other, bool flag)
 {
     (void)flag;
-    return other->place.inode ? tree_exchange(one->tree, &one->place, &other->place, file_wall_clock_ns())
+    return other->found.inode ? tree_exchange(one->tree, &one->found, &other->found, file_wall_clock_ns())
                               : -ENOENT;
 }
 
@@ -196,7 +196,7 @@ long sys_truncate(uint64_t address, uint64_t bytes)
         return -EINVAL;
     long result = path_begin(&path, HERE, address, TREE_FOLLOW);
     if (!result) {
-        inode = path.place.inode;
+        inode = path.found.inode;
         result = mode_is(inode->mode, S_IFDIR)    ? -EISDIR
                  : !mode_is(inode->mode, S_IFREG) ? -EINVAL
                  : !inode->memory                 ? -EROFS
@@ -277,7 +277,7 @@ static long attributes_at(uint64_t directory, uint64_t address, uint64_t flags, 
     long result =
         path_begin(&path, directory, address, flags & AT_SYMLINK_NOFOLLOW ? TREE_NO_FOLLOW : TREE_FOLLOW);
     if (!result)
-        result = attributes_set(path.place.inode, set);
+        result = attributes_set(path.found.inode, set);
     return path_end(&path, result);
 }
 

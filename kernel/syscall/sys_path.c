@@ -9,7 +9,6 @@
 #include "lib/kstring.h"
 #include "lib/linux_abi.h"
 #include "fs/path.h"
-#include "fs/proc/proc.h"
 #include "process/process.h"
 #include "mm/shared_memory.h"
 #include "syscall/syscall.h"
@@ -22,9 +21,9 @@ static bool wants_writing(uint64_t flags)
 }
 
 /* Whether what is there already may be opened so. */
-static int open_check(const struct tree_place *place, uint64_t flags)
+static int open_check(const struct path_lookup *found, uint64_t flags)
 {
-    const struct inode *inode = place->inode;
+    const struct inode *inode = found->inode;
     uint32_t kind = inode->mode & S_IFMT;
 
     if ((flags & O_CREAT) && (flags & O_EXCL))
@@ -51,19 +50,19 @@ static int file_create(struct path *path, uint64_t mode)
     struct shared_memory *memory;
     int error;
 
-    if (path->place.slash)
+    if (path->found.trailing_slash)
         return -EISDIR;
-    if (path->place.directory->filesystem == FILESYSTEM_PROC)
+    if (path->found.directory->filesystem == FILESYSTEM_PROC)
         return -ENOENT; /* which files it has is not for programs to say */
     memory = shared_memory_create(&process->vm);
     if (!memory)
         return -ENOSPC;
-    error = tree_create(path->tree, &path->place, S_IFREG | ((uint32_t)mode & 07777 & ~process->umask), NULL,
-                        0, file_wall_clock_ns(), &path->place.inode);
+    error = tree_create(path->tree, &path->found, S_IFREG | ((uint32_t)mode & 07777 & ~process->umask), NULL,
+                        0, file_wall_clock_ns(), &path->found.inode);
     if (error)
         shared_memory_put(memory);
     else
-        path->place.inode->memory = memory;
+        path->found.inode->memory = memory;
     return error;
 }
 
@@ -74,12 +73,12 @@ static int inode_open(struct path *path, uint64_t directory, uint64_t address, u
     int error = path_begin(path, directory, address,
                            (flags & O_NOFOLLOW) || exclusive ? TREE_NO_FOLLOW : TREE_FOLLOW);
 
-    if (error == -ENOENT && path->place.directory && (flags & O_CREAT))
+    if (error == -ENOENT && path->found.directory && (flags & O_CREAT))
         error = file_create(path, mode);
     else if (!error)
-        error = open_check(&path->place, flags);
+        error = open_check(&path->found, flags);
     if (!error)
-        inode_get(path->place.inode);
+        inode_get(path->found.inode);
     return (int)path_end(path, error);
 }
 
@@ -87,7 +86,7 @@ static int inode_open(struct path *path, uint64_t directory, uint64_t address, u
 static int file_begin(struct file *file, uint64_t flags)
 {
     struct process *process = file->process;
-    int error = file_bind(process, file);
+    int error = file_bind(file);
 
     if (!error && (flags & O_TRUNC) && file->inode->memory && !(flags & O_PATH)) {
         error = shared_memory_resize(file->inode->memory, &process->vm, 0);
@@ -112,7 +111,7 @@ long sys_openat(uint64_t directory, uint64_t address, uint64_t flags, uint64_t m
         return -EMFILE; /* as many open files as descriptors */
     int result = inode_open(&path, directory, address, flags, mode);
     if (!result) {
-        file->inode = path.place.inode;
+        file->inode = path.found.inode;
         file->flags = (unsigned)flags & ~(unsigned)(O_CLOEXEC | O_CREAT | O_TRUNC | O_EXCL);
         result = file_begin(file, flags);
     }
@@ -204,7 +203,7 @@ long sys_faccessat2(uint64_t directory, uint64_t address, uint64_t mode, uint64_
     long result =
         path_begin(&path, directory, address, flags & AT_SYMLINK_NOFOLLOW ? TREE_NO_FOLLOW : TREE_FOLLOW);
     if (!result)
-        result = access_check(path.place.inode, mode);
+        result = access_check(path.found.inode, mode);
     return path_end(&path, result);
 }
 
@@ -261,7 +260,7 @@ static int64_t directory_read(const struct tree *tree, struct file *file, uint64
             if (!entry)
                 return used;
             position = entry->position;
-            if (!tree_entry_shows(tree, entry)) {
+            if (!tree_entry_visible(entry)) {
                 file->offset = position + 1;
                 wrote = 0;
                 continue;
@@ -334,7 +333,7 @@ long sys_chdir(uint64_t address)
     long result = path_begin(&path, (uint64_t)AT_FDCWD, address, TREE_FOLLOW);
 
     if (!result)
-        result = directory_change(path.tree, path.place.inode);
+        result = directory_change(path.tree, path.found.inode);
     return path_end(&path, result);
 }
 
@@ -363,9 +362,9 @@ static long link_tell(const struct tree *tree, const struct inode *link, uint64_
 
     if (!mode_is(link->mode, S_IFLNK))
         return -EINVAL;
-    if (link->device) {
+    if (link->operations) {
         char *text = path_buffer(1);
-        int64_t written = text ? proc_link_text(tree, link, text, TREE_PATH_MAX) : -ENOMEM;
+        int64_t written = text ? link->operations->read_link(tree, link, text, TREE_PATH_MAX) : -ENOMEM;
 
         if (written < 0)
             return written;
@@ -407,7 +406,7 @@ long sys_readlinkat(uint64_t directory, uint64_t address, uint64_t buffer, uint6
         return open_link_tell(directory, buffer, bytes);
     long result = path_begin(&path, directory, address, TREE_NO_FOLLOW);
     if (!result)
-        result = link_tell(path.tree, path.place.inode, buffer, bytes);
+        result = link_tell(path.tree, path.found.inode, buffer, bytes);
     return path_end(&path, result);
 }
 

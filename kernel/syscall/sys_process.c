@@ -10,6 +10,7 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "lib/linux_abi.h"
+#include "process/limits.h"
 #include "process/process.h"
 #include "syscall/syscall.h"
 #include "lib/version.h"
@@ -31,50 +32,6 @@ long sys_uname(uint64_t buffer)
 }
 
 /* ---- Limits and facts ---- */
-
-int process_limit(uint64_t resource, struct linux_rlimit *limit)
-{
-    enum {
-        DATA = 2,
-        STACK = 3,
-        CORE = 4,
-        PROCESSES = 6,
-        FILES = 7,
-        ADDRESS_SPACE = 9,
-        SIGNALS = 11,
-        COUNT = 16
-    };
-    const struct process *process = arch_process();
-    uint64_t value = RLIM_INFINITY;
-
-    if ((uint32_t)resource >= COUNT)
-        return -EINVAL;
-    switch ((uint32_t)resource) {
-    case DATA:
-    case ADDRESS_SPACE: /* what has rights; the rest costs nothing, and is not counted */
-        value = process->pages.total_bytes;
-        break;
-    case STACK:
-        value = process->stack_high - process->stack_low;
-        break;
-    case CORE:
-        value = 0;
-        break;
-    case PROCESSES:
-        value = cpu_mask_count(process->cpus);
-        break;
-    case SIGNALS:
-        value = SIGNAL_ENTRIES;
-        break;
-    case FILES:
-        value = FILE_DESCRIPTORS_MAX;
-        break;
-    default:
-        break;
-    }
-    *limit = (struct linux_rlimit){ value, value };
-    return 0;
-}
 
 long sys_prlimit64(uint64_t pid, uint64_t resource, uint64_t new_limit, uint64_t old_limit)
 {

@@ -98,7 +98,7 @@ static int status_at(uint64_t descriptor, uint64_t address, uint64_t flags, stru
     long error =
         path_begin(&path, descriptor, address, flags & AT_SYMLINK_NOFOLLOW ? TREE_NO_FOLLOW : TREE_FOLLOW);
     if (!error)
-        *status = inode_status(path.place.inode);
+        *status = inode_status(path.found.inode);
     return (int)path_end(&path, error);
 }
 

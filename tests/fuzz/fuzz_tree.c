@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * fuzz_tree.c: the input is lines up to an empty line, then a cpio archive. The archive becomes a tree, whose
- * shape is checked, and the lines and all nodes' own paths are looked up in it. Then everything is made
- * writable, and each line is also a change of the tree: its length says which, of its path and the line's
- * before it. After all of them the shape is checked again.
+ * shape is checked; the lines, and the path of every inode, are looked up in it. Then everything is made
+ * writable, and each line causes a change of the tree: its length selects which, applied to its path and to
+ * that of the line before it. At the end the shape is checked again.
  */
 #include "lib/errno.h"
 #include "fuzz.h"
@@ -16,7 +16,7 @@ static _Alignas(PAGE_BYTES) char pages[PAGES_MAX][PAGE_BYTES];
 static unsigned pages_used;
 static volatile uint8_t sum;
 
-static void *page_take(void *context)
+static void *page_allocate(void *context)
 {
     (void)context; /* the pages are global here */
     return pages_used < PAGES_MAX ? memset(pages[pages_used++], 0x5a, PAGE_BYTES) : NULL;
@@ -45,7 +45,7 @@ static void promise_path(struct inode *inode)
     int64_t length = tree_path(seen.tree, inode, path, sizeof(path));
 
     if (length == -ENOENT && inode->links > 0 && !mode_is(inode->mode, S_IFDIR))
-        return; /* the name that was remembered is gone */
+        return; /* it has other names, but the one in inode->name was removed */
     PROMISE(length > 0 && (size_t)length == strlen(path));
     if (length < TREE_PATH_MAX) {
         PROMISE(tree_lookup(seen.tree, seen.tree->root, path, false, &found) == 0);
@@ -59,16 +59,16 @@ static void promise_inode(struct inode *inode, unsigned depth)
 
     PROMISE(depth < PAGES_MAX * PAGE_BYTES / 64);
     PROMISE(inode->link_key == 0 && inode->link_next == NULL);
-    PROMISE(mode_is(inode->mode, S_IFDIR) || inode->child == NULL);
-    if (!inode->is_copied)
+    PROMISE(mode_is(inode->mode, S_IFDIR) || inode->first_entry == NULL);
+    if (!inode->data_copied)
         promise_inside(inode->data, inode->bytes);
     for (uint64_t i = 0; i < inode->bytes; i++)
         sum = sum + ((const uint8_t *)inode->data)[i];
     promise_path(inode);
-    for (struct directory_entry *entry = inode->child; entry; entry = entry->next) {
+    for (struct directory_entry *entry = inode->first_entry; entry; entry = entry->next) {
         PROMISE(entry->directory == inode && entry->inode->links > 0);
         PROMISE(entry->position > last_position && entry->position >= 2);
-        PROMISE(entry->next || entry == inode->last);
+        PROMISE(entry->next || entry == inode->last_entry);
         PROMISE(entry->name_bytes > 0 && entry->name_bytes <= TREE_NAME_MAX);
         PROMISE(!memchr(entry->name, '/', entry->name_bytes));
         promise_inside(entry->name, entry->name_copied ? 0 : entry->name_bytes);
@@ -93,7 +93,7 @@ static void promise_tree(const struct tree *tree, const uint8_t *data, size_t by
 static void writable_set(struct inode *inode)
 {
     inode->writable = true;
-    for (struct directory_entry *entry = inode->child; entry; entry = entry->next)
+    for (struct directory_entry *entry = inode->first_entry; entry; entry = entry->next)
         writable_set(entry->inode);
 }
 
@@ -106,38 +106,38 @@ static void try_path(struct tree *tree, const char *path)
     PROMISE(error || found);
 }
 
-static bool may_come(int error, const struct tree_place *place)
+static bool can_create(int error, const struct path_lookup *found)
 {
-    return !error || (error == -ENOENT && place->directory);
+    return !error || (error == -ENOENT && found->directory);
 }
 
 static void try_change(struct tree *tree, const char *path, const char *before)
 {
-    struct tree_place place, from;
+    struct path_lookup found, from;
     struct inode *inode;
     size_t what = strlen(path) % 9;
-    int error = tree_find(tree, tree->root, path, TREE_NAME, &place);
+    int error = tree_find(tree, tree->root, path, TREE_NAME, &found);
     int from_error = tree_find(tree, tree->root, before, TREE_NAME, &from);
 
-    if (what < 2 && may_come(error, &place))
-        tree_create(tree, &place, S_IFDIR | 0755, NULL, 0, 1, &inode);
-    else if (what == 2 && may_come(error, &place))
-        tree_create(tree, &place, S_IFLNK | 0777, before, strlen(before), 1, &inode);
-    else if (what == 3 && may_come(error, &place))
-        tree_create(tree, &place, S_IFREG | 0644, NULL, 0, 1, &inode);
-    else if (what == 4 && may_come(error, &place) && !from_error)
-        tree_link(tree, from.inode, &place, 1);
-    else if (what == 5 && may_come(error, &place) && !from_error)
-        tree_rename(tree, &from, &place, before[0] % 2, 1);
+    if (what < 2 && can_create(error, &found))
+        tree_create(tree, &found, S_IFDIR | 0755, NULL, 0, 1, &inode);
+    else if (what == 2 && can_create(error, &found))
+        tree_create(tree, &found, S_IFLNK | 0777, before, strlen(before), 1, &inode);
+    else if (what == 3 && can_create(error, &found))
+        tree_create(tree, &found, S_IFREG | 0644, NULL, 0, 1, &inode);
+    else if (what == 4 && can_create(error, &found) && !from_error)
+        tree_link(tree, from.inode, &found, 1);
+    else if (what == 5 && can_create(error, &found) && !from_error)
+        tree_rename(tree, &from, &found, before[0] % 2, 1);
     else if (what == 6 && !error)
-        tree_unlink(tree, &place, 1);
+        tree_unlink(tree, &found, 1);
     else if (what == 7 && !error)
-        tree_rmdir(tree, &place, 1);
+        tree_rmdir(tree, &found, 1);
     else if (what == 8 && !error && !from_error)
-        tree_exchange(tree, &from, &place, 1);
+        tree_exchange(tree, &from, &found, 1);
 }
 
-/* Looks the lines up; answers where the archive begins. */
+/* Looks the lines up; returns where the archive begins. */
 static size_t try_paths(struct tree *tree, const uint8_t *data, size_t bytes, bool change)
 {
     static char path[TREE_PATH_MAX + 16], before[TREE_PATH_MAX + 16];
@@ -165,10 +165,10 @@ static size_t try_paths(struct tree *tree, const uint8_t *data, size_t bytes, bo
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    struct tree tree = { .page_take = page_take };
+    struct tree tree = { .page_allocate = page_allocate };
     struct message why = { "" };
     size_t start = try_paths(NULL, data, bytes, false);
-    /* Its own memory, so that the sanitizer sees a read beyond either end. */
+    /* In memory of its own size, so that the sanitizer detects reads beyond either end. */
     size_t archive_bytes = start < bytes ? bytes - start : 0;
     uint8_t *archive = malloc(archive_bytes + (archive_bytes == 0));
 

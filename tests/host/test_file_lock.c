@@ -20,7 +20,7 @@ static uint64_t seed = 3;
 static const char owners[OWNERS];
 static char model[2][OWNERS][BYTES]; /* by domain: 0, 'r' or 'w' */
 
-static void *page_take(void *context)
+static void *page_allocate(void *context)
 {
     (void)context; /* one tree */
     return pages_used < pages_limit ? pages[pages_used++] : NULL;
@@ -35,7 +35,7 @@ static void begin(void)
 {
     pages_used = 0;
     pages_limit = PAGES_MAX;
-    tree = (struct tree){ .page_take = page_take };
+    tree = (struct tree){ .page_allocate = page_allocate };
     CHECK_EQUAL(tree_initialise(&tree), 0);
     inode = tree.root;
     memset(model, 0, sizeof(model));
@@ -62,7 +62,7 @@ static bool model_conflicts(const struct file_lock *lock, unsigned owner)
     return false;
 }
 
-/* What the list says of a byte; joined neighbours have no neighbour of their own kind. */
+/* What the list has at a byte, which at most one lock of an owner covers. */
 static char list_at(bool whole_file, unsigned owner, uint64_t byte)
 {
     char found = 0;
@@ -101,7 +101,7 @@ TEST(random_locks_agree_with_a_model_of_bytes)
 
         CHECK_EQUAL(conflicts, model_conflicts(&lock, owner));
         if (below(30) == 0) {
-            file_locks_drop(&tree, inode, &owners[owner]);
+            file_locks_release(&tree, inode, &owners[owner]);
             memset(model[0][owner], 0, BYTES);
             memset(model[1][owner], 0, BYTES);
         } else if (below(3) == 0) {
@@ -113,10 +113,10 @@ TEST(random_locks_agree_with_a_model_of_bytes)
         }
         check_list();
     }
-    CHECK(pages_used <= 4); /* what is given back is used again */
+    CHECK(pages_used <= 4); /* freed memory is reused */
 }
 
-TEST(no_memory_is_told_and_changes_nothing)
+TEST(missing_memory_is_reported_and_changes_nothing)
 {
     begin();
     pages_limit = pages_used;
@@ -137,6 +137,6 @@ TEST(no_memory_is_told_and_changes_nothing)
 int main(void)
 {
     RUN(random_locks_agree_with_a_model_of_bytes);
-    RUN(no_memory_is_told_and_changes_nothing);
+    RUN(missing_memory_is_reported_and_changes_nothing);
     return check_report("file_lock");
 }

@@ -15,7 +15,7 @@ static unsigned pages_used, pages_limit;
 static struct tree tree;
 static struct message why;
 
-static void *page_take(void *context)
+static void *page_allocate(void *context)
 {
     CHECK(context == &pages_used);
     return pages_used < pages_limit ? pages[pages_used++] : NULL;
@@ -26,7 +26,7 @@ static void begin_with(unsigned limit)
     memset(pages, 0x33, sizeof(pages));
     pages_used = 0;
     pages_limit = limit;
-    tree = (struct tree){ .page_take = page_take, .context = &pages_used };
+    tree = (struct tree){ .page_allocate = page_allocate, .context = &pages_used };
     archive_begin();
 }
 
@@ -47,7 +47,7 @@ static int find_from(struct inode *directory, const char *path, bool follow, str
     return tree_lookup(&tree, directory, path, follow, out);
 }
 
-/* The node at `path`; NULL, and a failed check, where there is none. */
+/* The inode at `path`; a failed check, and the root, where there is none. */
 static struct inode *at(const char *path)
 {
     struct inode *inode;
@@ -107,9 +107,9 @@ TEST(entries_stand_in_the_archives_order)
     archive_add("m", S_IFREG, "");
     archive_add("a", S_IFREG, "");
     CHECK_EQUAL(build(), 0);
-    CHECK(tree.root->child->name[0] == 'z');
-    CHECK(tree.root->child->next->name[0] == 'm');
-    CHECK(tree.root->child->next->next == tree.root->last);
+    CHECK(tree.root->first_entry->name[0] == 'z');
+    CHECK(tree.root->first_entry->next->name[0] == 'm');
+    CHECK(tree.root->first_entry->next->next == tree.root->last_entry);
 }
 
 TEST(dots_and_slashes_mean_what_they_do_in_linux)
@@ -353,7 +353,7 @@ TEST(devices_and_single_files_are_added_by_path)
     CHECK(tree_add(&tree, "/", S_IFDIR | 0700, NULL, 0, &why) == tree.root);
 }
 
-TEST(missing_memory_is_told)
+TEST(missing_memory_is_reported)
 {
     char name[16];
 
@@ -385,7 +385,7 @@ TEST(an_entry_costs_no_more_than_it_may)
     CHECK(pages_used * PAGE_BYTES <= 3001 * TREE_ENTRY_BYTES_MAX + 2 * PAGE_BYTES);
 }
 
-TEST(paths_are_told_or_do_not_fit)
+TEST(paths_are_written_or_do_not_fit)
 {
     char path[32];
 
@@ -400,15 +400,15 @@ TEST(paths_are_told_or_do_not_fit)
     CHECK_EQUAL(tree_path(&tree, at("/bin"), path, 0), -ERANGE);
 }
 
-/* ---- Changes: a model that knows, of each path of a small set, what is there ---- */
+/* ---- Changes, compared with a model: a slot for each path of a small set ---- */
 
-#define NAMES  4 /* in each of the root and its directories: "a" … */
-#define PLACES (NAMES + NAMES * NAMES)
+#define NAMES 4 /* "a" …, in the root and in each of its directories */
+#define SLOTS (NAMES + NAMES * NAMES)
 
 static struct {
-    enum { NOTHING, FILE_THERE, DIRECTORY_THERE } kind;
-    unsigned file; /* which one: of several names, they share it */
-} model[PLACES];
+    enum { NOTHING, A_FILE, A_DIRECTORY } kind;
+    unsigned file; /* the same for all names of one file */
+} model[SLOTS];
 static uint64_t seed = 9;
 
 static unsigned below(unsigned limit)
@@ -416,29 +416,29 @@ static unsigned below(unsigned limit)
     return (unsigned)(check_random(&seed) % limit);
 }
 
-static const char *path_of(unsigned place)
+static const char *path_of(unsigned slot)
 {
     static char paths[2][8];
     static unsigned which;
     char *path = paths[which++ % 2];
 
-    if (place < NAMES)
-        snprintf(path, sizeof(paths[0]), "/%c", 'a' + place);
+    if (slot < NAMES)
+        snprintf(path, sizeof(paths[0]), "/%c", 'a' + slot);
     else
-        snprintf(path, sizeof(paths[0]), "/%c/%c", 'a' + (place - NAMES) / NAMES,
-                 'a' + (place - NAMES) % NAMES);
+        snprintf(path, sizeof(paths[0]), "/%c/%c", 'a' + (slot - NAMES) / NAMES,
+                 'a' + (slot - NAMES) % NAMES);
     return path;
 }
 
-static unsigned parent_of(unsigned place)
+static unsigned parent_of(unsigned slot)
 {
-    return place < NAMES ? PLACES : (place - NAMES) / NAMES;
+    return slot < NAMES ? SLOTS : (slot - NAMES) / NAMES;
 }
 
-static bool is_empty(unsigned place)
+static bool is_empty(unsigned slot)
 {
-    for (unsigned i = 0; i < NAMES && place < NAMES; i++)
-        if (model[NAMES + place * NAMES + i].kind != NOTHING)
+    for (unsigned i = 0; i < NAMES && slot < NAMES; i++)
+        if (model[NAMES + slot * NAMES + i].kind != NOTHING)
             return false;
     return true;
 }
@@ -447,24 +447,24 @@ static unsigned names_of(unsigned file)
 {
     unsigned names = 0;
 
-    for (unsigned i = 0; i < PLACES; i++)
-        names += model[i].kind == FILE_THERE && model[i].file == file;
+    for (unsigned i = 0; i < SLOTS; i++)
+        names += model[i].kind == A_FILE && model[i].file == file;
     return names;
 }
 
-/* What tree_find should answer; 0 where only the last component may be missing. */
-static int expected_way(unsigned place)
+/* What tree_find should return for the path of a slot; 0 also where only the last component is missing. */
+static int expected_lookup(unsigned slot)
 {
-    unsigned parent = parent_of(place);
+    unsigned parent = parent_of(slot);
 
-    if (parent == PLACES || model[parent].kind == DIRECTORY_THERE)
+    if (parent == SLOTS || model[parent].kind == A_DIRECTORY)
         return 0;
     return model[parent].kind == NOTHING ? -ENOENT : -ENOTDIR;
 }
 
 static int expected_rename(unsigned from, unsigned to)
 {
-    bool from_dir = model[from].kind == DIRECTORY_THERE, to_dir = model[to].kind == DIRECTORY_THERE;
+    bool from_dir = model[from].kind == A_DIRECTORY, to_dir = model[to].kind == A_DIRECTORY;
 
     if (from_dir && parent_of(to) == from)
         return -EINVAL;
@@ -480,8 +480,8 @@ static int expected_rename(unsigned from, unsigned to)
 
 static void model_rename(unsigned from, unsigned to)
 {
-    if (from == to || (model[from].kind == FILE_THERE && model[to].kind == FILE_THERE &&
-                       model[from].file == model[to].file))
+    if (from == to ||
+        (model[from].kind == A_FILE && model[to].kind == A_FILE && model[from].file == model[to].file))
         return;
     model[to] = model[from];
     model[from].kind = NOTHING;
@@ -496,17 +496,17 @@ static void model_rename(unsigned from, unsigned to)
 
 static void check_model(void)
 {
-    struct inode *inode, *by_file[PLACES] = { NULL };
+    struct inode *inode, *by_file[SLOTS] = { NULL };
     uint64_t count = 1;
 
-    for (unsigned i = 0; i < PLACES; i++) {
-        int error = find_from(tree.root, path_of(i), true, &inode), way = expected_way(i);
+    for (unsigned i = 0; i < SLOTS; i++) {
+        int error = find_from(tree.root, path_of(i), true, &inode), way = expected_lookup(i);
 
         CHECK_EQUAL(error, way ? way : model[i].kind == NOTHING ? -ENOENT : 0);
         if (error)
             continue;
-        CHECK_EQUAL(mode_is(inode->mode, S_IFDIR), model[i].kind == DIRECTORY_THERE);
-        if (model[i].kind == FILE_THERE) {
+        CHECK_EQUAL(mode_is(inode->mode, S_IFDIR), model[i].kind == A_DIRECTORY);
+        if (model[i].kind == A_FILE) {
             CHECK_EQUAL(inode->links, names_of(model[i].file));
             CHECK_EQUAL(inode->device, model[i].file);
             for (unsigned j = 0; j < i; j++)
@@ -521,12 +521,12 @@ static void check_model(void)
     CHECK_EQUAL(tree.inode_count, count);
 }
 
-static void make_one(unsigned place, unsigned *files, int way)
+static void make_one(unsigned slot, unsigned *files, int way)
 {
-    struct tree_place found;
+    struct path_lookup found;
     struct inode *inode = NULL;
-    bool dir = place < NAMES && below(2); /* directories only where the model has room for what is in them */
-    int error = tree_find(&tree, tree.root, path_of(place), TREE_NAME, &found);
+    bool dir = slot < NAMES && below(2); /* directories only where the model has slots for their entries */
+    int error = tree_find(&tree, tree.root, path_of(slot), TREE_NAME, &found);
 
     if (error && !found.directory) {
         CHECK_EQUAL(error, way);
@@ -534,33 +534,33 @@ static void make_one(unsigned place, unsigned *files, int way)
     }
     CHECK_EQUAL(way, 0);
     error = tree_create(&tree, &found, dir ? S_IFDIR | 0755 : S_IFREG | 0644, NULL, 0, 1, &inode);
-    CHECK_EQUAL(error, model[place].kind ? -EEXIST : 0);
+    CHECK_EQUAL(error, model[slot].kind ? -EEXIST : 0);
     if (error)
         return;
-    model[place].kind = dir ? DIRECTORY_THERE : FILE_THERE;
-    model[place].file = dir ? 0 : ++*files;
-    inode->device = model[place].file;
+    model[slot].kind = dir ? A_DIRECTORY : A_FILE;
+    model[slot].file = dir ? 0 : ++*files;
+    inode->device = model[slot].file;
 }
 
-static void remove_one(unsigned place, bool dir)
+static void remove_one(unsigned slot, bool dir)
 {
-    struct tree_place found;
+    struct path_lookup found;
 
-    if (tree_find(&tree, tree.root, path_of(place), TREE_NAME, &found))
+    if (tree_find(&tree, tree.root, path_of(slot), TREE_NAME, &found))
         return;
     int error = dir ? tree_rmdir(&tree, &found, 1) : tree_unlink(&tree, &found, 1);
-    bool is_dir = model[place].kind == DIRECTORY_THERE;
-    CHECK_EQUAL(error, dir && !is_dir            ? -ENOTDIR
-                       : !dir && is_dir          ? -EISDIR
-                       : dir && !is_empty(place) ? -ENOTEMPTY
-                                                 : 0);
+    bool is_dir = model[slot].kind == A_DIRECTORY;
+    CHECK_EQUAL(error, dir && !is_dir           ? -ENOTDIR
+                       : !dir && is_dir         ? -EISDIR
+                       : dir && !is_empty(slot) ? -ENOTEMPTY
+                                                : 0);
     if (!error)
-        model[place].kind = NOTHING;
+        model[slot].kind = NOTHING;
 }
 
-static void link_or_move_one(unsigned from, unsigned to, bool move)
+static void link_or_rename_one(unsigned from, unsigned to, bool move)
 {
-    struct tree_place source, target;
+    struct path_lookup source, target;
     int error;
 
     if (tree_find(&tree, tree.root, path_of(from), TREE_NAME, &source))
@@ -568,14 +568,14 @@ static void link_or_move_one(unsigned from, unsigned to, bool move)
     error = tree_find(&tree, tree.root, path_of(to), TREE_NAME, &target);
     if (error && !target.directory)
         return;
-    if (move && model[from].kind == DIRECTORY_THERE && to >= NAMES && expected_rename(from, to) == 0)
-        return; /* the model has no room for it */
+    if (move && model[from].kind == A_DIRECTORY && to >= NAMES && expected_rename(from, to) == 0)
+        return; /* the model has no slots for its entries */
     error =
         move ? tree_rename(&tree, &source, &target, false, 1) : tree_link(&tree, source.inode, &target, 1);
     if (move)
         CHECK_EQUAL(error, expected_rename(from, to));
     else
-        CHECK_EQUAL(error, model[from].kind == DIRECTORY_THERE ? -EPERM : model[to].kind ? -EEXIST : 0);
+        CHECK_EQUAL(error, model[from].kind == A_DIRECTORY ? -EPERM : model[to].kind ? -EEXIST : 0);
     if (!error && move)
         model_rename(from, to);
     else if (!error)
@@ -590,43 +590,43 @@ TEST(random_changes_agree_with_a_model)
     tree.root->writable = true;
     memset(model, 0, sizeof(model));
     for (unsigned round = 0; round < 30000; round++) {
-        unsigned place = below(PLACES), other = below(PLACES);
+        unsigned slot = below(SLOTS), other = below(SLOTS);
 
         switch (below(6)) {
         case 0:
         case 1:
-            make_one(place, &files, expected_way(place));
+            make_one(slot, &files, expected_lookup(slot));
             break;
         case 2:
-            remove_one(place, false);
+            remove_one(slot, false);
             break;
         case 3:
-            remove_one(place, true);
+            remove_one(slot, true);
             break;
         default:
-            link_or_move_one(place, other, below(2));
+            link_or_rename_one(slot, other, below(2));
         }
         check_model();
     }
-    CHECK(pages_used <= 4); /* what is removed is used again */
+    CHECK(pages_used <= 4); /* the memory of what is removed is reused */
 }
 
 TEST(what_is_open_lives_on_without_a_name)
 {
-    struct tree_place place;
+    struct path_lookup found;
     struct inode *inode;
 
     begin();
     tree.root->writable = true;
-    CHECK_EQUAL(tree_find(&tree, tree.root, "/x", TREE_NAME, &place), -ENOENT);
-    CHECK_EQUAL(tree_create(&tree, &place, S_IFDIR | 0755, NULL, 0, 1, &inode), 0);
+    CHECK_EQUAL(tree_find(&tree, tree.root, "/x", TREE_NAME, &found), -ENOENT);
+    CHECK_EQUAL(tree_create(&tree, &found, S_IFDIR | 0755, NULL, 0, 1, &inode), 0);
     inode_get(inode);
-    CHECK_EQUAL(tree_find(&tree, tree.root, "/x", TREE_NAME, &place), 0);
-    CHECK_EQUAL(tree_rmdir(&tree, &place, 1), 0);
+    CHECK_EQUAL(tree_find(&tree, tree.root, "/x", TREE_NAME, &found), 0);
+    CHECK_EQUAL(tree_rmdir(&tree, &found, 1), 0);
     CHECK_EQUAL(tree.inode_count, 2);
-    CHECK_EQUAL(tree_find(&tree, inode, "inner", TREE_NAME, &place), -ENOENT);
-    CHECK_EQUAL(tree_create(&tree, &place, S_IFDIR | 0755, NULL, 0, 1, &inode), -ENOENT);
-    CHECK_EQUAL(tree_find(&tree, inode, "..", TREE_FOLLOW, &place), -ENOENT);
+    CHECK_EQUAL(tree_find(&tree, inode, "inner", TREE_NAME, &found), -ENOENT);
+    CHECK_EQUAL(tree_create(&tree, &found, S_IFDIR | 0755, NULL, 0, 1, &inode), -ENOENT);
+    CHECK_EQUAL(tree_find(&tree, inode, "..", TREE_FOLLOW, &found), -ENOENT);
     char path[8];
     CHECK_EQUAL(tree_path(&tree, inode, path, sizeof(path)), -ENOENT);
     inode_put(&tree, inode);
@@ -635,35 +635,35 @@ TEST(what_is_open_lives_on_without_a_name)
 
 TEST(what_is_read_only_stays)
 {
-    struct tree_place place, other;
+    struct path_lookup found, other;
     struct inode *inode;
 
     begin_sample();
-    CHECK_EQUAL(tree_find(&tree, tree.root, "/bin/new", TREE_NAME, &place), -ENOENT);
-    CHECK_EQUAL(tree_create(&tree, &place, S_IFREG | 0644, NULL, 0, 1, &inode), -EROFS);
+    CHECK_EQUAL(tree_find(&tree, tree.root, "/bin/new", TREE_NAME, &found), -ENOENT);
+    CHECK_EQUAL(tree_create(&tree, &found, S_IFREG | 0644, NULL, 0, 1, &inode), -EROFS);
     CHECK_EQUAL(tree_find(&tree, tree.root, "/bin/ftq", TREE_NAME, &other), 0);
     CHECK_EQUAL(tree_unlink(&tree, &other, 1), -EROFS);
-    CHECK_EQUAL(tree_rename(&tree, &other, &place, false, 1), -EROFS);
-    CHECK_EQUAL(tree_link(&tree, other.inode, &place, 1), -EROFS);
+    CHECK_EQUAL(tree_rename(&tree, &other, &found, false, 1), -EROFS);
+    CHECK_EQUAL(tree_link(&tree, other.inode, &found, 1), -EROFS);
     CHECK_EQUAL(tree_find(&tree, tree.root, "/lib/deep", TREE_NAME, &other), 0);
     CHECK_EQUAL(tree_rmdir(&tree, &other, 1), -EROFS);
     CHECK_EQUAL(tree_unlink(&tree, &other, 1), -EROFS);
 }
 
-/* A file or a directory that can be changed, at a path in one of them. */
+/* A new file or directory at a path, whose directory is writable. */
 static struct inode *made(const char *path, uint32_t mode)
 {
     struct inode *inode = NULL;
-    struct tree_place place;
+    struct path_lookup found;
 
-    CHECK_EQUAL(tree_find(&tree, tree.root, path, TREE_NAME, &place), -ENOENT);
-    CHECK_EQUAL(tree_create(&tree, &place, mode, NULL, 0, 1, &inode), 0);
+    CHECK_EQUAL(tree_find(&tree, tree.root, path, TREE_NAME, &found), -ENOENT);
+    CHECK_EQUAL(tree_create(&tree, &found, mode, NULL, 0, 1, &inode), 0);
     return inode;
 }
 
 static int exchanged(const char *one, const char *other)
 {
-    struct tree_place a, b;
+    struct path_lookup a, b;
 
     CHECK_EQUAL(tree_find(&tree, tree.root, one, TREE_NAME, &a), 0);
     CHECK_EQUAL(tree_find(&tree, tree.root, other, TREE_NAME, &b), 0);
@@ -703,7 +703,7 @@ TEST(two_names_change_what_they_name)
 
 TEST(names_do_not_cross_file_systems)
 {
-    struct tree_place from, to;
+    struct path_lookup from, to;
 
     begin();
     tree.root->writable = true;
@@ -718,41 +718,41 @@ TEST(names_do_not_cross_file_systems)
     CHECK_EQUAL(exchanged("/a/file", "/b/file"), -EXDEV);
 }
 
-static struct inode *answer_inode;
-static int answer_error;
+static struct inode *follow_target;
+static int follow_error;
 
-static int follow_as_told(const struct inode *link, struct inode **out)
+static int follow_link(const struct inode *link, struct inode **target)
 {
     CHECK_EQUAL(link->device, 7);
-    if (!answer_error)
-        *out = answer_inode;
-    return answer_error;
+    if (!follow_error)
+        *target = follow_target;
+    return follow_error;
 }
 
-TEST(some_links_lead_where_the_caller_says)
+TEST(links_with_operations_lead_where_these_say)
 {
-    struct tree_place place;
+    static const struct inode_operations operations = { .follow = follow_link };
+    struct path_lookup found;
 
     begin();
     tree.root->writable = true;
     struct inode *directory = made("/directory", S_IFDIR | 0755), *link = made("/link", S_IFLNK | 0700);
     made("/directory/file", S_IFREG | 0644);
     link->device = 7;
-    tree.link_follow = follow_as_told;
-    answer_error = 0;
-    answer_inode = directory;
+    link->operations = &operations;
+    follow_error = 0;
+    follow_target = directory;
     CHECK(named("/link") == link && named("/link/") == directory &&
           named("/link/file") == named("/directory/file"));
-    CHECK_EQUAL(tree_find(&tree, tree.root, "/link", TREE_FOLLOW, &place), 0);
-    CHECK(place.inode == directory && tree_entry_shows(&tree, link->name));
-    answer_error = -ENXIO; /* it is there, but leads nowhere */
-    CHECK_EQUAL(tree_find(&tree, tree.root, "/link", TREE_FOLLOW, &place), -ENXIO);
-    CHECK(named("/link") == link && tree_entry_shows(&tree, link->name));
-    answer_error = -ENOENT; /* it is not */
-    CHECK(!named("/link") && !tree_entry_shows(&tree, link->name));
-    CHECK_EQUAL(tree_find(&tree, tree.root, "/link", TREE_NAME, &place), -ENOENT);
-    CHECK(place.directory == tree.root && !place.inode);
-    tree.link_follow = NULL;
+    CHECK_EQUAL(tree_find(&tree, tree.root, "/link", TREE_FOLLOW, &found), 0);
+    CHECK(found.inode == directory && tree_entry_visible(link->name));
+    follow_error = -ENXIO; /* it exists, but leads nowhere */
+    CHECK_EQUAL(tree_find(&tree, tree.root, "/link", TREE_FOLLOW, &found), -ENXIO);
+    CHECK(named("/link") == link && tree_entry_visible(link->name));
+    follow_error = -ENOENT; /* it does not exist */
+    CHECK(!named("/link") && !tree_entry_visible(link->name));
+    CHECK_EQUAL(tree_find(&tree, tree.root, "/link", TREE_NAME, &found), -ENOENT);
+    CHECK(found.directory == tree.root && !found.inode);
 }
 
 int main(void)
@@ -774,14 +774,14 @@ int main(void)
     RUN(hard_links_share_inode_and_data_wherever_it_stands);
     RUN(replaced_hard_link_leaves_its_file);
     RUN(devices_and_single_files_are_added_by_path);
-    RUN(missing_memory_is_told);
+    RUN(missing_memory_is_reported);
     RUN(an_entry_costs_no_more_than_it_may);
-    RUN(paths_are_told_or_do_not_fit);
+    RUN(paths_are_written_or_do_not_fit);
     RUN(random_changes_agree_with_a_model);
     RUN(what_is_open_lives_on_without_a_name);
     RUN(what_is_read_only_stays);
     RUN(two_names_change_what_they_name);
     RUN(names_do_not_cross_file_systems);
-    RUN(some_links_lead_where_the_caller_says);
+    RUN(links_with_operations_lead_where_these_say);
     return check_report("tree");
 }

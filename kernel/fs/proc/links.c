@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * proc_links.c: links of /proc that are others for each process that looks, proc(5): in /proc/self/fd one for
- * each of its open descriptors; and its pid, which leads to /proc/self.
+ * links.c: links of /proc that differ from process to process, proc(5): in /proc/self/fd one for each of its
+ * open descriptors; and its pid, which leads to /proc/self.
  *
- * The tree has a link for every descriptor and every pid that any process could have; which of them are
- * there, what they say and where they lead is asked anew each time (tree.h: link_follow). Opening one opens
- * its file once more, for as far as that has a place in the tree: what a pipe's end leads to is nothing that
- * could be opened, ENXIO. With the tree's lock, under which an inode that a descriptor keeps cannot go.
+ * The tree has a link for every descriptor and every pid that any process could have. Each lookup checks
+ * which of them the calling process has, and where they lead (inode_operations.follow). Opening one
+ * opens its file once more, if that has an inode; a pipe's end cannot be opened again, ENXIO. With the tree's
+ * lock, under which a descriptor's inode cannot be freed.
  */
 #include "arch.h"
 #include "lib/errno.h"
@@ -16,42 +16,47 @@
 #include "fs/proc/proc.h"
 #include "process/process.h"
 
-/* inode.device of descriptor 0's link, of the first rank's pid's, and behind the last one's. */
-#define DEVICE_FD    0x10000U
-#define DEVICE_PID   (DEVICE_FD + FILE_DESCRIPTORS_MAX)
-#define DEVICE_AFTER (DEVICE_PID + MEMPLAN_RANKS_MAX)
+static struct inode *self; /* the directory /proc/self */
 
-static struct inode *self;
-
-static bool is_pid(const struct inode *link)
+/* inode.device of a link is one more than its descriptor or rank: never 0, which means a plain file. */
+static unsigned number_of(const struct inode *link)
 {
-    return link->device >= DEVICE_PID && link->device < DEVICE_AFTER;
+    return link->device - 1;
 }
 
-static bool is_own(const struct inode *link)
+/* ---- Pids ---- */
+
+static int pid_follow(const struct inode *link, struct inode **target)
 {
-    return link->device - DEVICE_PID == arch_process()->rank;
+    *target = self;
+    return arch_process() && number_of(link) == arch_process()->rank ? 0 : -ENOENT;
 }
+
+static int64_t pid_read_link(const struct tree *tree, const struct inode *link, char *text, size_t bytes)
+{
+    (void)tree, (void)link; /* all that can be followed lead to the same directory */
+    return (int64_t)format_text(text, bytes, "self");
+}
+
+static const struct inode_operations pid_operations = { .follow = pid_follow, .read_link = pid_read_link };
+
+/* ---- Descriptors ---- */
 
 static int64_t target_find(const struct file *file, void *context)
 {
-    struct inode **inode = context;
+    struct inode **target = context;
 
     if (!file)
         return -ENOENT;
-    *inode = file->inode ? file->inode : device_of_stream(file);
-    return *inode ? 0 : -ENXIO;
+    *target = file->inode ? file->inode : device_of_stream(file);
+    return *target ? 0 : -ENXIO;
 }
 
-static int link_follow(const struct inode *link, struct inode **out)
+static int descriptor_follow(const struct inode *link, struct inode **target)
 {
     if (!arch_process())
-        return -ENOENT; /* the boot CPU looks for the program */
-    if (is_pid(link)) {
-        *out = self;
-        return is_own(link) ? 0 : -ENOENT;
-    }
-    return (int)file_look(arch_process(), link->device - DEVICE_FD, target_find, out);
+        return -ENOENT; /* the boot CPU looks up the program */
+    return (int)file_inspect(arch_process(), number_of(link), target_find, target);
 }
 
 struct link_text {
@@ -60,7 +65,7 @@ struct link_text {
     size_t bytes;
 };
 
-static int64_t target_tell(const struct file *file, void *context)
+static int64_t target_name(const struct file *file, void *context)
 {
     const struct link_text *link = context;
     const char *name = "anon_inode:[file]";
@@ -81,26 +86,31 @@ static int64_t target_tell(const struct file *file, void *context)
     return (int64_t)format_text(link->text, link->bytes, "%s", name);
 }
 
-int64_t proc_link_text(const struct tree *tree, const struct inode *link, char *text, size_t bytes)
+static int64_t descriptor_read_link(const struct tree *tree, const struct inode *link, char *text,
+                                    size_t bytes)
 {
     struct link_text context = { tree, text, bytes };
 
-    if (is_pid(link))
-        return is_own(link) ? (int64_t)format_text(text, bytes, "self") : -ENOENT;
-    return file_look(arch_process(), link->device - DEVICE_FD, target_tell, &context);
+    return file_inspect(arch_process(), number_of(link), target_name, &context);
 }
 
+static const struct inode_operations descriptor_operations = { .follow = descriptor_follow,
+                                                               .read_link = descriptor_read_link };
+
+/* ---- Which there are ---- */
+
 static int links_add(struct tree *tree, struct inode *directory, unsigned first, unsigned count,
-                     unsigned device, struct message *why)
+                     const struct inode_operations *operations, struct message *why)
 {
     for (unsigned i = 0; i < count; i++) {
-        struct inode *inode = inode_create(tree, S_IFLNK | 0700);
         char name[8];
-        size_t length = format_text(name, sizeof(name), "%u", first + i);
 
-        if (!inode || !tree_entry_add(tree, directory, inode, name, (uint32_t)length, true))
-            return message_set(why, -ENOMEM, "file tree: no memory for the links of /proc");
-        inode->device = device + i;
+        format_text(name, sizeof(name), "%u", first + i);
+        struct inode *inode = proc_inode_add(tree, directory, name, true, S_IFLNK | 0700, why);
+        if (!inode)
+            return -ENOMEM;
+        inode->device = i + 1;
+        inode->operations = operations;
     }
     return 0;
 }
@@ -111,10 +121,9 @@ int proc_links_add(struct tree *tree, struct message *why)
 
     if (!descriptors)
         return -ENOMEM;
-    tree->link_follow = link_follow;
     self = tree_parent(tree, descriptors);
 
     unsigned ranks = arch_cpus_present() < MEMPLAN_RANKS_MAX ? arch_cpus_present() : MEMPLAN_RANKS_MAX;
-    int error = links_add(tree, descriptors, 0, FILE_DESCRIPTORS_MAX, DEVICE_FD, why);
-    return error ? error : links_add(tree, tree_parent(tree, self), PID_FIRST, ranks, DEVICE_PID, why);
+    int error = links_add(tree, descriptors, 0, FILE_DESCRIPTORS_MAX, &descriptor_operations, why);
+    return error ? error : links_add(tree, tree_parent(tree, self), PID_FIRST, ranks, &pid_operations, why);
 }

@@ -1,36 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * proc.c: /proc and /sys of the node: which files there are, and those that are not of one process. Formats:
- * proc(5), Linux's Documentation/admin-guide/cputopology.rst.
+ * proc.c: /proc and /sys of the node: which files there are, and those that are not about one process.
+ * Formats: proc(5), Linux's Documentation/admin-guide/cputopology.rst.
  *
- * What counts CPUs for a program that wants to use them (/sys/devices/system/cpu/online, /proc/stat) tells
- * the process's own, as sched_getaffinity does; what describes the machine (cpuinfo, interrupts, possible,
- * present, topology) tells all of the node's. Memory is the process's own slice: nobody else can take it.
+ * What programs read to learn which CPUs they may use (/sys/devices/system/cpu/online, /proc/stat) shows the
+ * process's CPUs only, as sched_getaffinity does; what describes the machine (cpuinfo, interrupts, possible,
+ * present, topology) shows all CPUs of the node. Memory is the process's slice: nobody else can take it.
  *
- * proc_add runs once at boot; makers run in system calls of the process that opens a file.
+ * proc_add runs once at boot, and makes what cannot change any more as plain files of the tree. The contents
+ * of the others are made by functions `…_text`, in system calls of the process that opens the file.
  */
 #include "fs/proc/proc.h"
 #include "arch.h"
 #include "time/clock.h"
-#include "time/clock_event.h"
 #include "lib/errno.h"
-#include "init/job.h"
 #include "lib/kstring.h"
 #include "lib/linux_abi.h"
-#include "mm/page.h"
+#include "process/limits.h"
 #include "process/process.h"
+#include "mm/user_bytes.h"
 #include "lib/version.h"
 
-/* inode.device: a file of the tables below, by number, or one of a CPU's topology, or
- * a NUMA node's list. */
-#define DEVICE_PROC      0x100U
-#define DEVICE_TOPOLOGY  0x1000U
-#define TOPOLOGY_FILES   4
-#define PATH_BYTES       64
-#define NODES_MAX        96                   /* of the tables, with their directories */
-#define NODES_OF_CPU     (3 + TOPOLOGY_FILES) /* folders, and a link of a pid */
-#define DEVICE_NUMA      0x2000U
-#define NUMA_DOMAINS_MAX 64
+/* For proc_memory_bytes. */
+#define ENTRIES_MAX       80 /* of the tables and of /dev, directories included; they are 63 */
+#define ENTRIES_OF_CPU    7  /* two directories, four files, the link of a pid */
+#define ENTRIES_OF_DOMAIN 2  /* a directory, a file */
+#define TEXT_BYTES_OF_CPU (2 * 64 + 2 * CPU_LIST_BYTES) /* as the slabs round them up */
+#define NUMA_DOMAINS_MAX  64
+#define CPU_LIST_BYTES    128 /* the longest list of 64 CPUs has 122, and a NUL */
 
 uint64_t clock_ticks_of(uint64_t ns)
 {
@@ -39,9 +36,16 @@ uint64_t clock_ticks_of(uint64_t ns)
 
 /* ---- CPUs ---- */
 
-void text_add_cpus(struct file *file, uint64_t cpus)
+/* A mask of CPUs as Linux writes it, with the end of the line. */
+struct cpu_list {
+    char text[CPU_LIST_BYTES];
+};
+
+static struct cpu_list cpu_list_of(uint64_t cpus)
 {
+    struct cpu_list list;
     const char *comma = "";
+    size_t used = 0;
 
     for (unsigned first = 0; first < 64; first++) {
         unsigned last = first;
@@ -50,59 +54,24 @@ void text_add_cpus(struct file *file, uint64_t cpus)
             continue;
         while (last < 63 && (cpus >> (last + 1) & 1))
             last++;
-        text_add(file, "%s%u", comma, first);
+        used += format_text(list.text + used, CPU_LIST_BYTES - used, "%s%u", comma, first);
         if (last > first)
-            text_add(file, "-%u", last);
+            used += format_text(list.text + used, CPU_LIST_BYTES - used, "-%u", last);
         comma = ",";
         first = last;
     }
-    text_add(file, "\n");
+    format_text(list.text + used, CPU_LIST_BYTES - used, "\n");
+    return list;
 }
 
-static uint64_t all_cpus(void)
+void text_add_cpus(struct file *file, uint64_t cpus)
 {
-    return arch_cpu_count() < 64 ? (1ULL << arch_cpu_count()) - 1 : UINT64_MAX;
+    text_add(file, "%s", cpu_list_of(cpus).text);
 }
 
 static void cpus_online_text(struct file *file)
 {
     text_add_cpus(file, arch_process()->cpus);
-}
-
-static void cpus_present_text(struct file *file)
-{
-    text_add_cpus(file, all_cpus());
-}
-
-/* The NUMA node of a CPU; 0 where the firmware tells none. */
-static uint32_t numa_domain_of(unsigned cpu)
-{
-    uint32_t domain = arch_cpu_numa_domain(cpu);
-
-    return domain < NUMA_DOMAINS_MAX ? domain : 0;
-}
-
-static uint64_t numa_domains_with_cpus(void)
-{
-    uint64_t domains = 0;
-
-    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
-        domains |= 1ULL << numa_domain_of(cpu);
-    return domains;
-}
-
-static void numa_online_text(struct file *file)
-{
-    text_add_cpus(file, numa_domains_with_cpus());
-}
-
-static void numa_cpus_text(struct file *file)
-{
-    uint64_t cpus = 0;
-
-    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
-        cpus |= numa_domain_of(cpu) == file->inode->device - DEVICE_NUMA ? 1ULL << cpu : 0;
-    text_add_cpus(file, cpus);
 }
 
 /* The CPUs of the same package as `cpu`; with `same_core`, of the same core. */
@@ -120,30 +89,8 @@ static uint64_t siblings_of(unsigned cpu, bool same_core)
     return siblings;
 }
 
-static const char *const topology_names[TOPOLOGY_FILES] = { "core_id", "physical_package_id",
-                                                            "thread_siblings_list", "core_siblings_list" };
-
-static void topology_text(struct file *file)
-{
-    unsigned number = file->inode->device - DEVICE_TOPOLOGY, cpu = number / TOPOLOGY_FILES;
-    struct cpu_place place = arch_cpu_place(cpu);
-
-    switch (number % TOPOLOGY_FILES) {
-    case 0:
-        text_add(file, "%u\n", place.core);
-        break;
-    case 1:
-        text_add(file, "%u\n", place.package);
-        break;
-    default:
-        text_add_cpus(file, siblings_of(cpu, number % TOPOLOGY_FILES == 2));
-    }
-}
-
 static void cpuinfo_text(struct file *file)
 {
-    struct file_sink sink = text_sink_of(file);
-
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
         struct cpu_place place = arch_cpu_place(cpu);
         uint64_t package = siblings_of(cpu, false);
@@ -151,18 +98,18 @@ static void cpuinfo_text(struct file *file)
 
         for (unsigned other = 0; other < arch_cpu_count(); other++) {
             siblings += package >> other & 1;
-            /* A core counts by its first CPU. */
+            /* Count each core once, at its first CPU. */
             cores += (package >> other & 1) && __builtin_ctzll(siblings_of(other, true)) == (int)other;
         }
         text_add(file,
                  "processor\t: %u\nphysical id\t: %u\nsiblings\t: %u\ncore id\t\t: %u\ncpu cores\t: %u\n",
                  cpu, place.package, siblings, place.core, cores);
-        arch_cpuinfo_describe(cpu, &sink.sink);
+        arch_cpuinfo_describe(cpu, &file->text.sink);
         text_add(file, "\n");
     }
 }
 
-/* ---- What happened ---- */
+/* ---- Counters and memory ---- */
 
 static void uptime_text(struct file *file)
 {
@@ -185,7 +132,7 @@ static void interrupts_text(struct file *file)
             sum += arch_counters(cpu)->interrupts[number];
         if (!what && !sum)
             continue;
-        /* The first word of a name is Linux's label for the line. */
+        /* The first three letters of a name are Linux's label for the line. */
         if (what)
             text_add(file, "%.3s: ", what);
         else
@@ -224,13 +171,13 @@ static void stat_text(struct file *file)
         for (unsigned number = 0; number < TACET_INTERRUPTS; number++)
             interrupts += arch_counters(cpu)->interrupts[number];
     text_add(file, "intr %lu\nctxt 0\nbtime %lu\nprocesses %u\nprocs_running %u\nprocs_blocked 0\n",
-             interrupts, boot_s, job_rank_count(), job_rank_count());
+             interrupts, boot_s, process_rank_count(), process_rank_count());
 }
 
-/* No process waits for a CPU, so the load is that of the ranks, always. */
+/* No process ever waits for a CPU, so the load is always one for each rank. */
 static void loadavg_text(struct file *file)
 {
-    unsigned ranks = job_rank_count();
+    unsigned ranks = process_rank_count();
 
     text_add(file, "%u.00 %u.00 %u.00 %u/%u %u\n", ranks, ranks, ranks, ranks, ranks, ranks);
 }
@@ -247,146 +194,204 @@ static void meminfo_text(struct file *file)
         text_add(file, "%s%8u kB\n", zeroes[i], 0);
 }
 
-/* Linux's random name of this boot: a UUID of version 4 [RFC 4122 §4.4]. */
-static void boot_id_text(struct file *file)
-{
-    static uint64_t id[2];
-    static bool made;
-
-    if (!__atomic_exchange_n(&made, true, __ATOMIC_ACQ_REL)) {
-        id[0] = (arch_random() & ~0xf000ULL) | 0x4000;
-        id[1] = (arch_random() & ~(3ULL << 62)) | 2ULL << 62;
-    }
-    text_add(file, "%08lx-%04lx-%04lx-%04lx-%012lx\n", id[0] >> 32, id[0] >> 16 & 0xffff, id[0] & 0xffff,
-             id[1] >> 48, id[1] & 0xffffffffffff);
-}
-
-/* ---- Which there are ---- */
+/* ---- The tables ---- */
 
 static const struct proc_file files[] = {
-    { "/proc/cpuinfo", cpuinfo_text, NULL, NULL },
-    { "/proc/filesystems", NULL, "nodev\trootfs\nnodev\tproc\nnodev\tsysfs\nnodev\tdevtmpfs\nnodev\ttmpfs\n",
-      NULL },
-    { "/proc/interrupts", interrupts_text, NULL, NULL },
-    { "/proc/loadavg", loadavg_text, NULL, NULL },
-    { "/proc/meminfo", meminfo_text, NULL, NULL },
-    { "/proc/self/mounts", NULL,
-      "rootfs / rootfs ro 0 0\nproc /proc proc rw 0 0\nsysfs /sys sysfs ro 0 0\n"
-      "devtmpfs /dev devtmpfs rw 0 0\ntmpfs /dev/shm tmpfs rw 0 0\ntmpfs /tmp tmpfs rw 0 0\n",
-      NULL },
-    { "/proc/stat", stat_text, NULL, NULL },
-    { "/proc/uptime", uptime_text, NULL, NULL },
-    { "/proc/version", NULL, "Linux version " LINUX_RELEASE " (Tacet " TACET_VERSION ")\n", NULL },
-    { "/proc/sys/kernel/hostname", NULL, "tacet\n", NULL },
-    { "/proc/sys/kernel/osrelease", NULL, LINUX_RELEASE "\n", NULL },
-    { "/proc/sys/kernel/ostype", NULL, "Linux\n", NULL },
-    { "/proc/sys/kernel/pid_max", NULL, "32768\n", NULL },
-    { "/proc/sys/kernel/random/boot_id", boot_id_text, NULL, NULL },
-    { "/proc/sys/kernel/randomize_va_space", NULL, "0\n", NULL },
-    { "/proc/sys/vm/overcommit_memory", NULL, "2\n", NULL }, /* never: what is promised is there */
-    { "/sys/devices/system/cpu/online", cpus_online_text, NULL, NULL },
-    { "/sys/devices/system/cpu/possible", cpus_present_text, NULL, NULL },
-    { "/sys/devices/system/cpu/present", cpus_present_text, NULL, NULL },
-    { "/sys/devices/system/node/online", numa_online_text, NULL, NULL },
-    { NULL, NULL, NULL, NULL },
+    { "/proc/cpuinfo", .make = cpuinfo_text },
+    { "/proc/filesystems",
+      .text = "nodev\trootfs\nnodev\tproc\nnodev\tsysfs\nnodev\tdevtmpfs\nnodev\ttmpfs\n" },
+    { "/proc/interrupts", .make = interrupts_text },
+    { "/proc/loadavg", .make = loadavg_text },
+    { "/proc/meminfo", .make = meminfo_text },
+    { "/proc/self/mounts",
+      .text = "rootfs / rootfs ro 0 0\nproc /proc proc rw 0 0\nsysfs /sys sysfs ro 0 0\n"
+              "devtmpfs /dev devtmpfs rw 0 0\ntmpfs /dev/shm tmpfs rw 0 0\ntmpfs /tmp tmpfs rw 0 0\n" },
+    { "/proc/stat", .make = stat_text },
+    { "/proc/uptime", .make = uptime_text },
+    { "/proc/version", .text = "Linux version " LINUX_RELEASE " (Tacet " TACET_VERSION ")\n" },
+    { "/proc/sys/kernel/hostname", .text = "tacet\n" },
+    { "/proc/sys/kernel/osrelease", .text = LINUX_RELEASE "\n" },
+    { "/proc/sys/kernel/ostype", .text = "Linux\n" },
+    { "/proc/sys/kernel/pid_max", .text = "32768\n" },
+    { "/proc/sys/kernel/randomize_va_space", .text = "0\n" },
+    { "/proc/sys/vm/overcommit_memory", .text = "2\n" }, /* never: memory that was granted is there */
+    { "/sys/devices/system/cpu/online", .make = cpus_online_text },
+    { .path = NULL },
 };
 
 static const struct proc_file *const tables[] = { files, proc_self_files, proc_tacet_files };
 
-/* The file of a number, counted through all tables; NULL behind the last. */
-static const struct proc_file *file_of(unsigned number)
+/* Each write is one command, with or without the end of its line. */
+static int64_t command_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
-    for (unsigned i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-        for (const struct proc_file *file = tables[i]; file->path; file++)
-            if (number-- == 0)
-                return file;
-    return NULL;
+    const struct proc_file *kind = file->inode->data;
+    char line[80];
+
+    (void)offset;
+    if (bytes >= sizeof(line))
+        return -EINVAL;
+    if (user_read(line, buffer, bytes))
+        return -EFAULT;
+    line[bytes] = '\0';
+    if (bytes > 0 && line[bytes - 1] == '\n')
+        line[bytes - 1] = '\0';
+    int error = kind->command(line);
+    return error ? error : (int64_t)bytes;
 }
 
-static void constant_text(struct file *file)
+static const struct file_operations command_operations = {
+    .read = text_read, .write = command_write, .size = text_size, .release = text_release
+};
+
+static int proc_open(struct file *file)
 {
-    text_add(file, "%s", file_of(file->inode->device - DEVICE_PROC)->text);
+    const struct proc_file *kind = file->inode->data;
+
+    return text_bind(file, kind->command ? &command_operations : &text_operations, kind->make);
 }
 
-bool inode_is_of_proc(const struct inode *inode)
+static const struct inode_operations proc_operations = { .open = proc_open };
+
+static int table_add(struct tree *tree, const struct proc_file *file, struct message *why)
 {
-    return inode->device >= DEVICE_PROC;
-}
+    for (; file->path; file++) {
+        const void *data = file->text ? (const void *)file->text : file; /* proc_open reads the latter */
+        uint64_t bytes = file->text ? strlen(file->text) : 0;
+        uint32_t mode = S_IFREG | (file->command ? 0644 : 0444);
+        struct inode *inode = tree_add(tree, file->path, mode, data, bytes, why);
 
-int proc_bind(struct file *file)
-{
-    if (file->inode->device >= DEVICE_NUMA)
-        return text_bind(file, &text_operations, numa_cpus_text);
-    if (file->inode->device >= DEVICE_TOPOLOGY)
-        return text_bind(file, &text_operations, topology_text);
-
-    const struct proc_file *kind = file_of(file->inode->device - DEVICE_PROC);
-    return text_bind(file, kind->operations ? kind->operations : &text_operations,
-                     kind->make ? kind->make : constant_text);
-}
-
-uint64_t proc_pool_bytes(void)
-{
-    uint64_t cpus = arch_cpus_present(), domains = cpus < NUMA_DOMAINS_MAX ? cpus : NUMA_DOMAINS_MAX;
-
-    return (NODES_MAX + cpus * NODES_OF_CPU + 2 * domains + FILE_DESCRIPTORS_MAX) * TREE_ENTRY_BYTES_MAX +
-           (cpus * TOPOLOGY_FILES + domains) * PATH_BYTES + 2 * ARCH_PAGE;
-}
-
-/* A file whose path, in memory that stays, has a number in it. */
-static int numbered_add(struct tree *tree, const char *path, unsigned device, struct message *why)
-{
-    struct inode *inode = tree_add(tree, path, S_IFREG | 0444, NULL, 0, why);
-
-    if (!inode)
-        return -ENOMEM;
-    inode->device = device;
+        if (!inode)
+            return -ENOMEM;
+        inode->device = PROC_DEVICE;
+        inode->operations = file->text ? NULL : &proc_operations;
+    }
     return 0;
 }
 
-static int places_add(struct tree *tree, struct page_pool *pool, struct message *why)
+/* ---- What is known at boot ---- */
+
+struct inode *proc_inode_add(struct tree *tree, struct inode *directory, const char *name, bool copy,
+                             uint32_t mode, struct message *why)
 {
-    unsigned files_of_cpus = arch_cpu_count() * TOPOLOGY_FILES;
-    uint64_t domains = numa_domains_with_cpus();
-    uint64_t bytes = (files_of_cpus + cpu_mask_count(domains)) * PATH_BYTES;
-    uint64_t memory = page_pool_allocate(pool, page_up(bytes), ARCH_PAGE);
-    char *path = arch_physical(memory);
-    int error = 0;
+    struct inode *inode = inode_create(tree, mode);
 
-    if (memory == PAGE_POOL_NONE)
-        return -ENOMEM;
-    for (unsigned i = 0; i < files_of_cpus && !error; i++, path += PATH_BYTES) {
-        format_text(path, PATH_BYTES, "/sys/devices/system/cpu/cpu%u/topology/%s", i / TOPOLOGY_FILES,
-                    topology_names[i % TOPOLOGY_FILES]);
-        error = numbered_add(tree, path, DEVICE_TOPOLOGY + i, why);
-    }
-    for (; domains && !error; domains &= domains - 1, path += PATH_BYTES) {
-        unsigned domain = (unsigned)__builtin_ctzll(domains);
-
-        format_text(path, PATH_BYTES, "/sys/devices/system/node/node%u/cpulist", domain);
-        error = numbered_add(tree, path, DEVICE_NUMA + domain, why);
-    }
-    return error;
+    if (inode && tree_entry_add(tree, directory, inode, name, (uint32_t)strlen(name), copy))
+        return inode;
+    message_set(why, -ENOMEM, "file tree: no memory for \"%s\" in /proc or /sys", name);
+    return NULL;
 }
 
-int proc_add(struct tree *tree, struct page_pool *pool, struct message *why)
+/* A file with this text. False with `why`; also where `directory` is NULL, because making that failed. */
+__attribute__((format(printf, 5, 6))) static bool fixed_add(struct tree *tree, struct inode *directory,
+                                                            const char *name, struct message *why,
+                                                            const char *format, ...)
+{
+    struct inode *inode =
+        directory ? proc_inode_add(tree, directory, name, false, S_IFREG | 0444, why) : NULL;
+    char text[CPU_LIST_BYTES];
+    va_list arguments;
+
+    va_start(arguments, format);
+    size_t length = format_va(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    if (!inode)
+        return false;
+    inode->device = PROC_DEVICE;
+    if (inode_data_copy(tree, inode, text, length))
+        return message_set(why, false, "file tree: no memory for the text of \"%s\"", name);
+    return true;
+}
+
+/* A directory with a number in its name. */
+static struct inode *numbered_add(struct tree *tree, struct inode *directory, const char *name,
+                                  unsigned number, struct message *why)
+{
+    char text[16];
+
+    format_text(text, sizeof(text), "%s%u", name, number);
+    return proc_inode_add(tree, directory, text, true, S_IFDIR | 0755, why);
+}
+
+static bool cpu_add(struct tree *tree, struct inode *cpus, unsigned cpu, struct message *why)
+{
+    struct cpu_place place = arch_cpu_place(cpu);
+    struct inode *directory = numbered_add(tree, cpus, "cpu", cpu, why);
+
+    if (directory)
+        directory = proc_inode_add(tree, directory, "topology", false, S_IFDIR | 0755, why);
+    return fixed_add(tree, directory, "core_id", why, "%u\n", place.core) &&
+           fixed_add(tree, directory, "physical_package_id", why, "%u\n", place.package) &&
+           fixed_add(tree, directory, "thread_siblings_list", why, "%s",
+                     cpu_list_of(siblings_of(cpu, true)).text) &&
+           fixed_add(tree, directory, "core_siblings_list", why, "%s",
+                     cpu_list_of(siblings_of(cpu, false)).text);
+}
+
+static bool cpus_add(struct tree *tree, struct message *why)
+{
+    uint64_t all = arch_cpu_count() < 64 ? (1ULL << arch_cpu_count()) - 1 : UINT64_MAX;
+    struct inode *cpus = tree_add(tree, "/sys/devices/system/cpu", S_IFDIR | 0755, NULL, 0, why);
+    bool added = fixed_add(tree, cpus, "possible", why, "%s", cpu_list_of(all).text) &&
+                 fixed_add(tree, cpus, "present", why, "%s", cpu_list_of(all).text);
+
+    for (unsigned cpu = 0; cpu < arch_cpu_count() && added; cpu++)
+        added = cpu_add(tree, cpus, cpu, why);
+    return added;
+}
+
+/* The NUMA domains that have CPUs. A CPU of which the firmware reports no domain is in domain 0. */
+static bool numa_domains_add(struct tree *tree, struct message *why)
+{
+    struct inode *domains = tree_add(tree, "/sys/devices/system/node", S_IFDIR | 0755, NULL, 0, why);
+    uint64_t cpus[NUMA_DOMAINS_MAX] = { 0 }, present = 0;
+
+    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
+        uint32_t domain = arch_cpu_numa_domain(cpu);
+
+        domain = domain < NUMA_DOMAINS_MAX ? domain : 0;
+        cpus[domain] |= 1ULL << cpu;
+        present |= 1ULL << domain;
+    }
+    bool added = fixed_add(tree, domains, "online", why, "%s", cpu_list_of(present).text);
+    for (unsigned domain = 0; domain < NUMA_DOMAINS_MAX && added; domain++)
+        if (cpus[domain])
+            added = fixed_add(tree, numbered_add(tree, domains, "node", domain, why), "cpulist", why, "%s",
+                              cpu_list_of(cpus[domain]).text);
+    return added;
+}
+
+/* Linux's random name of this boot: a UUID of version 4 [RFC 4122 §4.4]. */
+static bool boot_id_add(struct tree *tree, struct message *why)
+{
+    struct inode *directory = tree_add(tree, "/proc/sys/kernel/random", S_IFDIR | 0755, NULL, 0, why);
+    uint64_t high = (arch_random() & ~0xf000ULL) | 0x4000, low = (arch_random() & ~(3ULL << 62)) | 2ULL << 62;
+
+    return fixed_add(tree, directory, "boot_id", why, "%08lx-%04lx-%04lx-%04lx-%012lx\n", high >> 32,
+                     high >> 16 & 0xffff, high & 0xffff, low >> 48, low & 0xffffffffffff);
+}
+
+uint64_t proc_memory_bytes(void)
+{
+    uint64_t cpus = arch_cpus_present(), domains = cpus < NUMA_DOMAINS_MAX ? cpus : NUMA_DOMAINS_MAX;
+    uint64_t entries =
+        ENTRIES_MAX + cpus * ENTRIES_OF_CPU + domains * ENTRIES_OF_DOMAIN + FILE_DESCRIPTORS_MAX;
+
+    return entries * TREE_ENTRY_BYTES_MAX + cpus * TEXT_BYTES_OF_CPU + domains * CPU_LIST_BYTES +
+           2 * ARCH_PAGE;
+}
+
+int proc_add(struct tree *tree, struct message *why)
 {
     static const char mounts[] = "self/mounts";
 
     if (!tree_mount(tree, "/proc", 0555, FILESYSTEM_PROC, why) ||
         !tree_mount(tree, "/sys", 0555, FILESYSTEM_SYS, why))
         return -ENOMEM;
-    for (unsigned i = 0; file_of(i); i++) {
-        const struct proc_file *file = file_of(i);
-        struct inode *inode =
-            tree_add(tree, file->path, S_IFREG | (file->operations ? 0644 : 0444), NULL, 0, why);
-
-        if (!inode)
+    for (unsigned i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+        if (table_add(tree, tables[i], why))
             return -ENOMEM;
-        inode->device = DEVICE_PROC + i;
-    }
-    if (!tree_add(tree, "/proc/mounts", S_IFLNK | 0777, mounts, sizeof(mounts) - 1, why))
+    if (!tree_add(tree, "/proc/mounts", S_IFLNK | 0777, mounts, sizeof(mounts) - 1, why) ||
+        !boot_id_add(tree, why) || !cpus_add(tree, why) || !numa_domains_add(tree, why))
         return -ENOMEM;
-    int error = proc_links_add(tree, why);
-    return error ? error : places_add(tree, pool, why);
+    return proc_links_add(tree, why);
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * proc_self.c: /proc/self: what a process can read about itself. Formats: proc(5). Makers run in system calls
- * of that process. What a kernel without paging, swapping and scheduling has no number for is 0.
+ * self.c: /proc/self: what a process can read about itself. Formats: proc(5). Functions `…_text` run in
+ * system calls of that process. Numbers that mean nothing without paging, swapping and scheduling are 0.
  */
 #include "arch.h"
 #include "time/clock.h"
 #include "lib/elf_image.h"
 #include "lib/linux_abi.h"
 #include "fs/proc/proc.h"
+#include "process/limits.h"
 #include "process/process.h"
 
 static uint64_t pages_of(uint64_t bytes)
@@ -17,7 +18,7 @@ static uint64_t pages_of(uint64_t bytes)
 
 /* ---- Memory ---- */
 
-/* Where in the program's file a page of the program comes from. */
+/* The offset in the program's file that a page was loaded from. */
 static uint64_t file_offset_of(const struct process *process, const struct elf_image *image, uint64_t start)
 {
     uint64_t linked = start - process->image.bias;
@@ -65,8 +66,8 @@ static void statm_text(struct file *file)
 
 /* ---- The process ---- */
 
-/* Signals that the program ignores by its own wish, and those that it has handlers for. */
-static void actions_sort(const struct process *process, uint64_t *ignored, uint64_t *caught)
+/* The signals that the program has set to be ignored, and those that it has handlers for. */
+static void signal_sets(const struct process *process, uint64_t *ignored, uint64_t *caught)
 {
     *ignored = *caught = 0;
     for (int signal = 1; signal <= SIGNAL_COUNT; signal++) {
@@ -85,13 +86,13 @@ static void stat_text(struct file *file)
     struct cpu_time time = process_time(arch_process());
     uint64_t ignored, caught;
 
-    actions_sort(process, &ignored, &caught);
-    /* 1-22: who, state, parents, terminal, faults, times, priorities, threads, start. */
+    signal_sets(process, &ignored, &caught);
+    /* Fields 1-22: identity, state, parents, terminal, faults, times, priorities, threads, start. */
     text_add(file, "%lu (%s) R 0 %lu %lu 0 -1 0 0 0 0 0 %lu %lu 0 0 %d %d %u 0 %lu", process->pid,
              process->name, process->pid, process->pid, clock_ticks_of(time.user_ns),
              clock_ticks_of(time.system_ns), 20 + process->nice, process->nice, process->thread_count,
              clock_ticks_of(process->start_ns));
-    /* 23-30: sizes, limit, places. */
+    /* 23-30: sizes, limit, addresses. */
     text_add(file, " %lu %lu %lu %lu %lu %lu 0 0", sums.all, pages_of(sums.backed), UINT64_MAX,
              process->image.low, process->image.high, process->stack_high);
     /* 31-44: signals, waiting, swap, CPU, scheduling, delays. */
@@ -111,7 +112,7 @@ static void status_text(struct file *file)
     uint64_t stack_bytes = process->stack_high - process->stack_low;
     uint64_t ignored, caught;
 
-    actions_sort(process, &ignored, &caught);
+    signal_sets(process, &ignored, &caught);
     text_add(file, "Name:\t%s\nUmask:\t%04o\nState:\tR (running)\nTgid:\t%lu\nNgid:\t0\nPid:\t%lu\n",
              process->name, process->umask, process->pid, process->pid);
     text_add(file, "PPid:\t0\nTracerPid:\t0\nUid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\nFDSize:\t%u\nGroups:\t\n",
@@ -126,7 +127,7 @@ static void status_text(struct file *file)
              caught);
     text_add(file, "Cpus_allowed:\t%lx\nCpus_allowed_list:\t", arch_process()->cpus);
     text_add_cpus(file, arch_process()->cpus);
-    /* There is nothing to switch to. */
+    /* No thread is ever preempted by another. */
     text_add(file, "voluntary_ctxt_switches:\t0\nnonvoluntary_ctxt_switches:\t0\n");
 }
 
@@ -184,9 +185,9 @@ static void limits_text(struct file *file)
 }
 
 const struct proc_file proc_self_files[] = {
-    { "/proc/self/auxv", auxv_text, NULL, NULL },     { "/proc/self/cmdline", cmdline_text, NULL, NULL },
-    { "/proc/self/comm", comm_text, NULL, NULL },     { "/proc/self/environ", environ_text, NULL, NULL },
-    { "/proc/self/limits", limits_text, NULL, NULL }, { "/proc/self/maps", maps_text, NULL, NULL },
-    { "/proc/self/stat", stat_text, NULL, NULL },     { "/proc/self/statm", statm_text, NULL, NULL },
-    { "/proc/self/status", status_text, NULL, NULL }, { NULL, NULL, NULL, NULL },
+    { "/proc/self/auxv", .make = auxv_text },     { "/proc/self/cmdline", .make = cmdline_text },
+    { "/proc/self/comm", .make = comm_text },     { "/proc/self/environ", .make = environ_text },
+    { "/proc/self/limits", .make = limits_text }, { "/proc/self/maps", .make = maps_text },
+    { "/proc/self/stat", .make = stat_text },     { "/proc/self/statm", .make = statm_text },
+    { "/proc/self/status", .make = status_text }, { .path = NULL },
 };

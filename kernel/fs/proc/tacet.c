@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * proc_tacet.c: /proc/tacet: counters, timers, clock event devices, the flight log. Makers and commands run
- * in system calls of the process that opens the file or writes to it.
+ * tacet.c: /proc/tacet: counters, timers, clock event devices, the flight log. All of it runs in system calls
+ * of the process that opens a file or writes to it.
  */
 #include "arch.h"
 #include "time/clock_event.h"
 #include "time/timer.h"
-#include "lib/errno.h"
 #include "debug/klog.h"
 #include "fs/proc/proc.h"
 
-/* One line a cause that has happened: CPU, cause, count. */
+/* One line for each cause that has occurred: CPU, cause, count. */
 static void counters_text(struct file *file)
 {
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
@@ -31,16 +30,12 @@ static void counters_text(struct file *file)
 
 static void clockevents_text(struct file *file)
 {
-    struct file_sink sink = text_sink_of(file);
-
-    clock_event_devices_describe(&sink.sink);
+    clock_event_devices_describe(&file->text.sink);
 }
 
 static void timers_text(struct file *file)
 {
-    struct file_sink sink = text_sink_of(file);
-
-    timers_describe(&sink.sink);
+    timers_describe(&file->text.sink);
 }
 
 /* The flight log as a file; binary. */
@@ -54,47 +49,10 @@ static void klog_text(struct file *file)
     klog_file_write(klog_add, file);
 }
 
-/* Pseudo files that take commands: a whole line a write. */
-static int64_t command_write(uint64_t buffer, uint64_t bytes, int (*command)(const char *line))
-{
-    char line[80];
-    int error;
-
-    if (bytes >= sizeof(line))
-        return -EINVAL;
-    if (user_read(line, buffer, bytes))
-        return -EFAULT;
-    line[bytes] = '\0';
-    if (bytes > 0 && line[bytes - 1] == '\n')
-        line[bytes - 1] = '\0';
-    error = command(line);
-    return error ? error : (int64_t)bytes;
-}
-
-static int64_t clockevents_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
-{
-    (void)file, (void)offset;
-    return command_write(buffer, bytes, timer_device_rate);
-}
-
-static int64_t klog_command(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
-{
-    (void)file, (void)offset;
-    return command_write(buffer, bytes, klog_switch);
-}
-
-static const struct file_operations klog_operations = {
-    .read = text_read, .write = klog_command, .size = text_size, .release = text_release
-};
-
-static const struct file_operations clockevents_operations = {
-    .read = text_read, .write = clockevents_write, .size = text_size, .release = text_release
-};
-
 const struct proc_file proc_tacet_files[] = {
-    { "/proc/tacet/counters", counters_text, NULL, NULL },
-    { "/proc/tacet/clockevents", clockevents_text, NULL, &clockevents_operations },
-    { "/proc/tacet/klog", klog_text, NULL, &klog_operations },
-    { "/proc/tacet/timers", timers_text, NULL, NULL },
-    { NULL, NULL, NULL, NULL },
+    { "/proc/tacet/counters", .make = counters_text },
+    { "/proc/tacet/clockevents", .make = clockevents_text, .command = timer_device_rate },
+    { "/proc/tacet/klog", .make = klog_text, .command = klog_switch },
+    { "/proc/tacet/timers", .make = timers_text },
+    { .path = NULL },
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tree_change.c: making, linking, removing and renaming files of the tree (tree.h), with Linux's rules and
- * its errors: link(2), unlink(2), rmdir(2), rename(2). With the tree's lock, under which each of these is one
- * step for everybody else.
+ * change.c: creating, linking, removing and renaming files of the tree (tree.h), with Linux's rules and
+ * errors: link(2), unlink(2), rmdir(2), rename(2). With the tree's lock, which makes each of these atomic for
+ * all ranks.
  */
 #include "lib/errno.h"
-#include "fs/tree/tree_path.h"
+#include "fs/tree/path_span.h"
 
 static void touch(struct inode *inode, int64_t now_ns)
 {
@@ -17,17 +17,17 @@ static bool is_directory(const struct inode *inode)
     return mode_is(inode->mode, S_IFDIR);
 }
 
-/* Whether a name may come into the directory of a place. */
-static int directory_check(const struct tree_place *place)
+/* Whether a lookup's missing name may be added to its directory. */
+static int directory_check(const struct path_lookup *found)
 {
-    if (place->inode)
+    if (found->inode)
         return -EEXIST;
-    if (place->directory->links == 0)
-        return -ENOENT; /* somebody is still in it, but it was removed */
-    return place->directory->writable ? 0 : -EROFS;
+    if (found->directory->links == 0)
+        return -ENOENT; /* removed, but still somebody's current directory or open */
+    return found->directory->writable ? 0 : -EROFS;
 }
 
-static struct inode *inode_begin(struct tree *tree, uint32_t mode, int64_t now_ns)
+static struct inode *inode_create_writable(struct tree *tree, uint32_t mode, int64_t now_ns)
 {
     struct inode *inode = inode_create(tree, mode);
 
@@ -39,96 +39,82 @@ static struct inode *inode_begin(struct tree *tree, uint32_t mode, int64_t now_n
     return inode;
 }
 
-static int target_copy(struct tree *tree, struct inode *inode, const void *target, uint64_t bytes)
-{
-    void *copy = bytes ? tree_cell_take(tree, bytes) : NULL;
-
-    if (!copy)
-        return bytes ? -ENOSPC : 0;
-    memcpy(copy, target, bytes);
-    inode->data = copy;
-    inode->bytes = bytes;
-    inode->is_copied = true;
-    return 0;
-}
-
-int tree_create(struct tree *tree, const struct tree_place *place, uint32_t mode, const void *target,
+int tree_create(struct tree *tree, const struct path_lookup *found, uint32_t mode, const void *target,
                 uint64_t bytes, int64_t now_ns, struct inode **out)
 {
-    int error = directory_check(place);
+    int error = directory_check(found);
 
     if (error)
         return error;
-    if (mode_is(mode, S_IFDIR) && place->directory->links >= TREE_LINKS_MAX)
+    if (mode_is(mode, S_IFDIR) && found->directory->links >= TREE_LINKS_MAX)
         return -EMLINK;
 
-    struct inode *inode = inode_begin(tree, mode, now_ns);
+    struct inode *inode = inode_create_writable(tree, mode, now_ns);
     if (!inode)
         return -ENOSPC;
-    error = target_copy(tree, inode, target, bytes);
-    if (!error && !tree_entry_add(tree, place->directory, inode, place->name, place->name_bytes, true))
+    error = inode_data_copy(tree, inode, target, bytes);
+    if (!error && !tree_entry_add(tree, found->directory, inode, found->name, found->name_bytes, true))
         error = -ENOSPC;
     if (error) {
         inode_free(tree, inode);
         return error;
     }
-    touch(place->directory, now_ns);
+    touch(found->directory, now_ns);
     *out = inode;
     return 0;
 }
 
 struct inode *tree_create_unnamed(struct tree *tree, uint32_t mode, int64_t now_ns)
 {
-    struct inode *inode = inode_begin(tree, mode, now_ns);
+    struct inode *inode = inode_create_writable(tree, mode, now_ns);
 
     if (inode)
-        inode->uses = 1;
+        inode->references = 1;
     return inode;
 }
 
 void inode_get(struct inode *inode)
 {
-    inode->uses++;
+    inode->references++;
 }
 
-/* Frees an inode that nothing leads to. */
-static void inode_settle(struct tree *tree, struct inode *inode)
+static void inode_free_unused(struct tree *tree, struct inode *inode)
 {
-    if (inode->links == 0 && inode->uses == 0)
+    if (inode->links == 0 && inode->references == 0)
         inode_free(tree, inode);
 }
 
 void inode_put(struct tree *tree, struct inode *inode)
 {
-    inode->uses--;
-    inode_settle(tree, inode);
+    inode->references--;
+    inode_free_unused(tree, inode);
 }
 
-int tree_link(struct tree *tree, struct inode *inode, const struct tree_place *place, int64_t now_ns)
+int tree_link(struct tree *tree, struct inode *inode, const struct path_lookup *found, int64_t now_ns)
 {
     if (is_directory(inode))
         return -EPERM;
-    if (place->inode)
+    if (found->inode)
         return -EEXIST;
-    if (place->slash)
+    if (found->trailing_slash)
         return -ENOENT;
-    if (inode->filesystem != place->directory->filesystem)
+    if (inode->filesystem != found->directory->filesystem)
         return -EXDEV;
-    int error = directory_check(place);
+    int error = directory_check(found);
     if (error)
         return error;
     if (inode->links == 0)
         return -ENOENT; /* open, but removed */
     if (inode->links >= TREE_LINKS_MAX)
         return -EMLINK;
-    if (!tree_entry_add(tree, place->directory, inode, place->name, place->name_bytes, true))
+    if (!tree_entry_add(tree, found->directory, inode, found->name, found->name_bytes, true))
         return -ENOSPC;
     inode->changed_ns = now_ns;
-    touch(place->directory, now_ns);
+    touch(found->directory, now_ns);
     return 0;
 }
 
-/* Takes a name away, and its inode where nothing else leads to it. */
+/* Removes a name, and its inode where that was all that kept it. */
 static void name_remove(struct tree *tree, struct directory_entry *entry, int64_t now_ns)
 {
     struct inode *inode = entry->inode;
@@ -136,35 +122,34 @@ static void name_remove(struct tree *tree, struct directory_entry *entry, int64_
     touch(entry->directory, now_ns);
     inode->changed_ns = now_ns;
     tree_entry_remove(tree, entry);
-    inode_settle(tree, inode);
+    inode_free_unused(tree, inode);
 }
 
-int tree_unlink(struct tree *tree, const struct tree_place *place, int64_t now_ns)
+int tree_unlink(struct tree *tree, const struct path_lookup *found, int64_t now_ns)
 {
-    if (place->last != TREE_LAST_NAME)
+    if (found->last != TREE_LAST_NAME)
         return -EISDIR;
-    if (is_directory(place->inode))
-        return place->directory->writable ? -EISDIR : -EROFS;
-    if (place->slash)
+    if (is_directory(found->inode))
+        return found->directory->writable ? -EISDIR : -EROFS;
+    if (found->trailing_slash)
         return -ENOTDIR;
-    if (!place->directory->writable)
+    if (!found->directory->writable)
         return -EROFS;
-    name_remove(tree, place->entry, now_ns);
+    name_remove(tree, found->entry, now_ns);
     return 0;
 }
 
-int tree_rmdir(struct tree *tree, const struct tree_place *place, int64_t now_ns)
+int tree_rmdir(struct tree *tree, const struct path_lookup *found, int64_t now_ns)
 {
-    if (place->last != TREE_LAST_NAME)
-        return place->last == TREE_LAST_DOT ? -EINVAL : place->last == TREE_LAST_DOTDOT ? -ENOTEMPTY : -EBUSY;
-    if (!is_directory(place->inode))
+    if (found->last != TREE_LAST_NAME)
+        return found->last == TREE_LAST_DOT ? -EINVAL : found->last == TREE_LAST_DOTDOT ? -ENOTEMPTY : -EBUSY;
+    if (!is_directory(found->inode))
         return -ENOTDIR;
-    if (!place->directory->writable)
-        return place->inode->writable ? -EBUSY
-                                      : -EROFS; /* where the writable part begins, as a mount point */
-    if (place->inode->child)
+    if (!found->directory->writable)
+        return found->inode->writable ? -EBUSY : -EROFS; /* the root of a writable part: a mount point */
+    if (found->inode->first_entry)
         return -ENOTEMPTY;
-    name_remove(tree, place->entry, now_ns);
+    name_remove(tree, found->entry, now_ns);
     return 0;
 }
 
@@ -179,16 +164,16 @@ static bool is_inside(const struct tree *tree, const struct inode *inode, const 
 }
 
 /* Whether what `to` names may be replaced by `inode`. */
-static int replace_check(const struct inode *inode, const struct tree_place *to)
+static int replace_check(const struct inode *inode, const struct path_lookup *to)
 {
     if (is_directory(inode) && !is_directory(to->inode))
         return -ENOTDIR;
     if (!is_directory(inode) && is_directory(to->inode))
         return -EISDIR;
-    return to->inode->child ? -ENOTEMPTY : 0;
+    return to->inode->first_entry ? -ENOTEMPTY : 0;
 }
 
-static int rename_check(const struct tree *tree, const struct tree_place *from, const struct tree_place *to,
+static int rename_check(const struct tree *tree, const struct path_lookup *from, const struct path_lookup *to,
                         bool no_replace)
 {
     const struct inode *inode = from->inode;
@@ -203,7 +188,7 @@ static int rename_check(const struct tree *tree, const struct tree_place *from, 
         return -EROFS;
     if (to->inode && no_replace)
         return -EEXIST;
-    if (!is_directory(inode) && (from->slash || to->slash))
+    if (!is_directory(inode) && (from->trailing_slash || to->trailing_slash))
         return -ENOTDIR;
     if (is_directory(inode) && is_inside(tree, to->directory, inode))
         return -EINVAL;
@@ -216,7 +201,7 @@ static int rename_check(const struct tree *tree, const struct tree_place *from, 
     return to->inode && to->inode != inode ? replace_check(inode, to) : 0;
 }
 
-int tree_rename(struct tree *tree, const struct tree_place *from, const struct tree_place *to,
+int tree_rename(struct tree *tree, const struct path_lookup *from, const struct path_lookup *to,
                 bool no_replace, int64_t now_ns)
 {
     struct inode *inode = from->inode;
@@ -224,7 +209,7 @@ int tree_rename(struct tree *tree, const struct tree_place *from, const struct t
 
     if (error)
         return error;
-    if (to->inode == inode) /* two names of one file: both stay */
+    if (to->inode == inode) /* two names of one file: both remain */
         return 0;
     struct directory_entry *entry =
         tree_entry_add(tree, to->directory, inode, to->name, to->name_bytes, true);
@@ -238,8 +223,8 @@ int tree_rename(struct tree *tree, const struct tree_place *from, const struct t
     return 0;
 }
 
-static int exchange_check(const struct tree *tree, const struct tree_place *one,
-                          const struct tree_place *other)
+static int exchange_check(const struct tree *tree, const struct path_lookup *one,
+                          const struct path_lookup *other)
 {
     if (one->directory->filesystem != other->directory->filesystem)
         return -EXDEV;
@@ -247,7 +232,8 @@ static int exchange_check(const struct tree *tree, const struct tree_place *one,
         return -EBUSY;
     if (!one->directory->writable)
         return -EROFS;
-    if ((!is_directory(one->inode) && one->slash) || (!is_directory(other->inode) && other->slash))
+    if ((!is_directory(one->inode) && one->trailing_slash) ||
+        (!is_directory(other->inode) && other->trailing_slash))
         return -ENOTDIR;
     if (is_inside(tree, other->directory, one->inode) || is_inside(tree, one->directory, other->inode))
         return -EINVAL;
@@ -255,14 +241,15 @@ static int exchange_check(const struct tree *tree, const struct tree_place *one,
 }
 
 /* Makes an entry name another inode, of which `old` was a name. */
-static void entry_turn(struct directory_entry *entry, struct inode *inode, const struct directory_entry *old)
+static void entry_redirect(struct directory_entry *entry, struct inode *inode,
+                           const struct directory_entry *old)
 {
     entry->inode = inode;
     if (inode->name == old)
         inode->name = entry;
 }
 
-int tree_exchange(struct tree *tree, const struct tree_place *one, const struct tree_place *other,
+int tree_exchange(struct tree *tree, const struct path_lookup *one, const struct path_lookup *other,
                   int64_t now_ns)
 {
     struct inode *first = one->inode, *second = other->inode;
@@ -270,9 +257,9 @@ int tree_exchange(struct tree *tree, const struct tree_place *one, const struct 
 
     if (error || first == second)
         return error;
-    entry_turn(one->entry, second, other->entry);
-    entry_turn(other->entry, first, one->entry);
-    /* A directory has a link by each ".." in it. */
+    entry_redirect(one->entry, second, other->entry);
+    entry_redirect(other->entry, first, one->entry);
+    /* Each directory in a directory links to it by its "..". */
     one->directory->links += is_directory(second) - is_directory(first);
     other->directory->links += is_directory(first) - is_directory(second);
     first->changed_ns = second->changed_ns = now_ns;

@@ -1,180 +1,175 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tree_lookup.c: looking paths up in the file tree (tree.h).
+ * lookup.c: looking paths up in the file tree (tree.h). Source: path_resolution(7).
  *
- * A look-up keeps the unread rests of the path and of the symbolic links that it is inside of on a small
- * stack of its own, so that a hostile initrd cannot make it recurse. Source: path_resolution(7). With the
- * tree's lock, or before there is a second CPU.
+ * A lookup keeps what it has not read yet, of the path and of the symbolic links that it is following, on a
+ * small stack of its own, so that a hostile initrd cannot make it recurse. With the tree's lock, or before
+ * there is a second CPU.
  */
 #include "lib/errno.h"
-#include "fs/tree/tree_path.h"
+#include "fs/tree/path_span.h"
 
-/* A walk on its way. Below the top of the stack are the rests of the path and of links around this one. */
+/* A lookup in progress. At the bottom of the stack is what remains of the path, above it what remains of the
+ * links' targets, the innermost on top. */
 struct walk {
     const struct tree *tree;
-    struct rest stack[TREE_SYMLINKS_MAX + 1];
+    struct path_span stack[TREE_SYMLINKS_MAX + 1];
     unsigned depth, followed;
 };
 
-/* Whether nothing but slashes is left of all rests; *slash tells whether there are any. */
-static bool walk_ends(const struct walk *walk, bool *slash)
+/* Whether nothing remains but slashes; and whether there are any. */
+static bool walk_ends(const struct walk *walk, bool *trailing_slash)
 {
-    *slash = false;
+    *trailing_slash = false;
     for (unsigned i = 0; i <= walk->depth; i++) {
-        struct rest rest = walk->stack[i];
+        struct path_span remaining = walk->stack[i];
 
-        *slash |= rest.at < rest.end;
-        slashes_skip(&rest);
-        if (rest.at < rest.end)
+        *trailing_slash |= remaining.at < remaining.end;
+        slashes_skip(&remaining);
+        if (remaining.at < remaining.end)
             return false;
     }
     return true;
 }
 
-struct directory_entry *tree_entry_find(const struct inode *directory, struct rest name)
+struct directory_entry *tree_entry_find(const struct inode *directory, struct path_span name)
 {
-    size_t bytes = (size_t)(name.end - name.at);
-    struct directory_entry *entry = directory->child;
+    size_t bytes = span_bytes(name);
+    struct directory_entry *entry = directory->first_entry;
 
     while (entry && (entry->name_bytes != bytes || memcmp(entry->name, name.at, bytes) != 0))
         entry = entry->next;
     return entry;
 }
 
-/* A link of which `tree` knows better than the link itself where it leads. */
-static bool link_is_followed_by_tree(const struct tree *tree, const struct inode *inode)
+static bool has_follow(const struct inode *inode)
 {
-    return tree->link_follow && inode->device && mode_is(inode->mode, S_IFLNK);
+    return inode->operations && inode->operations->follow;
 }
 
-bool tree_entry_shows(const struct tree *tree, const struct directory_entry *entry)
+bool tree_entry_visible(const struct directory_entry *entry)
 {
-    struct inode *inode;
+    struct inode *target;
 
-    return !link_is_followed_by_tree(tree, entry->inode) ||
-           tree->link_follow(entry->inode, &inode) != -ENOENT;
+    return !has_follow(entry->inode) || entry->inode->operations->follow(entry->inode, &target) != -ENOENT;
 }
 
-/* One step from place->directory. */
-static int step(const struct tree *tree, struct rest component, struct tree_place *place)
+/* One step, from found->directory. */
+static int step(const struct tree *tree, struct path_span component, struct path_lookup *found)
 {
-    struct inode *directory = place->directory;
+    struct inode *directory = found->directory;
 
-    place->entry = NULL;
-    place->name = component.at;
-    place->name_bytes = (uint32_t)(component.end - component.at);
-    if (component.end - component.at > TREE_NAME_MAX)
+    found->entry = NULL;
+    found->name = component.at;
+    found->name_bytes = (uint32_t)span_bytes(component);
+    if (span_bytes(component) > TREE_NAME_MAX)
         return -ENAMETOOLONG;
     if (component_is(component, ".")) {
-        place->last = TREE_LAST_DOT;
-        place->inode = directory;
+        found->last = TREE_LAST_DOT;
+        found->inode = directory;
     } else if (component_is(component, "..")) {
-        place->last = TREE_LAST_DOTDOT;
-        place->inode = tree_parent(tree, directory);
+        found->last = TREE_LAST_DOTDOT;
+        found->inode = tree_parent(tree, directory);
     } else {
-        place->last = TREE_LAST_NAME;
-        place->entry = tree_entry_find(directory, component);
-        if (place->entry && !tree_entry_shows(tree, place->entry))
-            place->entry = NULL;
-        place->inode = place->entry ? place->entry->inode : NULL;
+        found->last = TREE_LAST_NAME;
+        found->entry = tree_entry_find(directory, component);
+        if (found->entry && !tree_entry_visible(found->entry))
+            found->entry = NULL;
+        found->inode = found->entry ? found->entry->inode : NULL;
     }
-    return place->inode ? 0 : -ENOENT;
+    return found->inode ? 0 : -ENOENT;
 }
 
-/* Puts a symbolic link's target on the stack; answers where it begins. */
-static int link_enter(struct walk *walk, const struct inode *link, struct inode **directory)
+/* Pushes a symbolic link's target on the stack; sets the inode that it starts from. */
+static int link_enter(struct walk *walk, const struct inode *link, struct inode **start)
 {
     const char *target = link->data;
 
     if (walk->followed++ == TREE_SYMLINKS_MAX)
         return -ELOOP;
-    if (link_is_followed_by_tree(walk->tree, link))
-        return walk->tree->link_follow(link, directory);
+    if (has_follow(link))
+        return link->operations->follow(link, start);
     if (link->bytes == 0)
         return -ENOENT;
     if (link->bytes >= TREE_PATH_MAX)
         return -ENAMETOOLONG;
-    walk->stack[++walk->depth] = (struct rest){ target, target + link->bytes };
+    walk->stack[++walk->depth] = (struct path_span){ target, target + link->bytes };
     if (*target == '/')
-        *directory = walk->tree->root;
+        *start = walk->tree->root;
     return 0;
 }
 
-/* Walks from `inode`; place->directory is left at NULL unless the last component was reached. */
-static int walk_run(struct walk *walk, struct inode *inode, enum tree_follow follow, struct tree_place *place)
+/* Walks from `start`; sets *found only where the last component was reached. */
+static int walk_run(struct walk *walk, struct inode *start, enum tree_follow follow,
+                    struct path_lookup *found)
 {
-    struct tree_place at = { .inode = inode, .directory = inode, .last = TREE_LAST_ROOT };
+    struct path_lookup at = { .inode = start, .directory = start, .last = TREE_LAST_ROOT };
 
     for (;;) {
-        struct rest *rest = &walk->stack[walk->depth];
-        bool slash, is_dir = mode_is(at.inode->mode, S_IFDIR);
+        struct path_span *remaining = &walk->stack[walk->depth];
 
-        if (rest->at == rest->end) {
+        if (remaining->at == remaining->end) {
             if (walk->depth-- > 0)
                 continue;
-            *place = at;
+            *found = at;
             return 0;
         }
-        if (!is_dir)
+        if (!mode_is(at.inode->mode, S_IFDIR))
             return -ENOTDIR;
-        struct rest component = component_next(rest);
+        struct path_span component = component_next(remaining);
         if (component.at == component.end)
-            continue; /* slashes behind a directory */
+            continue; /* slashes after a directory */
         at.directory = at.inode;
         int error = step(walk->tree, component, &at);
-        bool last = walk_ends(walk, &slash);
+        bool last = walk_ends(walk, &at.trailing_slash);
 
-        at.slash = slash;
         if (error == -ENOENT && last && at.last == TREE_LAST_NAME)
-            *place = at; /* all of it is there but this */
+            *found = at; /* only this component is missing */
         if (error)
             return error;
         if (last && follow == TREE_NAME) {
-            *place = at;
+            *found = at;
             return 0;
         }
-        if (!mode_is(at.inode->mode, S_IFLNK) || (last && !slash && follow == TREE_NO_FOLLOW))
+        if (!mode_is(at.inode->mode, S_IFLNK) || (last && !at.trailing_slash && follow == TREE_NO_FOLLOW))
             continue;
-        struct inode *from = at.directory;
-        error = link_enter(walk, at.inode, &from);
+        start = at.directory;
+        error = link_enter(walk, at.inode, &start);
         if (error)
             return error;
-        at.inode = from;
-        at.directory = from;
-        at.entry = NULL;
-        at.last = TREE_LAST_ROOT;
+        at = (struct path_lookup){ .inode = start, .directory = start, .last = TREE_LAST_ROOT };
     }
 }
 
-int tree_find_rest(const struct tree *tree, struct inode *directory, struct rest path,
-                   enum tree_follow follow, struct tree_place *place)
+int tree_find_span(const struct tree *tree, struct inode *directory, struct path_span path,
+                   enum tree_follow follow, struct path_lookup *found)
 {
     struct walk walk = { .tree = tree, .stack = { path } };
 
-    *place = (struct tree_place){ 0 };
+    *found = (struct path_lookup){ 0 };
     if (path.at == path.end)
         return -ENOENT;
-    if (path.end - path.at >= TREE_PATH_MAX)
+    if (span_bytes(path) >= TREE_PATH_MAX)
         return -ENAMETOOLONG;
-    return walk_run(&walk, *path.at == '/' ? tree->root : directory, follow, place);
+    return walk_run(&walk, *path.at == '/' ? tree->root : directory, follow, found);
 }
 
 int tree_find(const struct tree *tree, struct inode *directory, const char *path, enum tree_follow follow,
-              struct tree_place *place)
+              struct path_lookup *found)
 {
-    struct rest rest = { path, path + strnlen(path, TREE_PATH_MAX) };
+    struct path_span span = { path, path + strnlen(path, TREE_PATH_MAX) };
 
-    return tree_find_rest(tree, directory, rest, follow, place);
+    return tree_find_span(tree, directory, span, follow, found);
 }
 
 int tree_lookup(const struct tree *tree, struct inode *directory, const char *path, bool follow_last,
                 struct inode **out)
 {
-    struct tree_place place;
-    int error = tree_find(tree, directory, path, follow_last ? TREE_FOLLOW : TREE_NO_FOLLOW, &place);
+    struct path_lookup found;
+    int error = tree_find(tree, directory, path, follow_last ? TREE_FOLLOW : TREE_NO_FOLLOW, &found);
 
     if (!error)
-        *out = place.inode;
+        *out = found.inode;
     return error;
 }
 
@@ -197,21 +192,20 @@ int64_t tree_path(const struct tree *tree, const struct inode *inode, char *buff
     if (length >= bytes)
         return -ERANGE;
 
-    size_t place = length;
+    size_t start = length; /* of what has been written so far, from the end */
+    buffer[0] = '/';
     buffer[length] = '\0';
     for (const struct inode *at = inode; at != tree->root; at = at->name->directory) {
-        place -= at->name->name_bytes;
-        memcpy(buffer + place, at->name->name, at->name->name_bytes);
-        buffer[--place] = '/';
+        start -= at->name->name_bytes;
+        memcpy(buffer + start, at->name->name, at->name->name_bytes);
+        buffer[--start] = '/';
     }
-    if (inode == tree->root)
-        buffer[0] = '/';
     return (int64_t)length;
 }
 
 struct directory_entry *tree_entry_at(const struct inode *directory, uint64_t position)
 {
-    struct directory_entry *entry = directory->child;
+    struct directory_entry *entry = directory->first_entry;
 
     while (entry && entry->position < position)
         entry = entry->next;

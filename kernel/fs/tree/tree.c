@@ -4,14 +4,14 @@
  * Linux "initramfs buffer format" for hard links. On the boot CPU, before there is a second one; no locks.
  */
 #include "lib/errno.h"
-#include "fs/tree/tree_path.h"
+#include "fs/tree/path_span.h"
 
 #define PARENT_MODE  (S_IFDIR | 0755u)
 #define LINK_BUCKETS 64
 #define NAME_SHOWN   100 /* bytes of a name that messages repeat */
 #define NS_PER_S     1000000000LL
 
-/* The files with several names that the archive being read has brought so far, by inode.link_key. */
+/* Of the archive being read, the inodes of files with several names, hashed by inode.link_key. */
 struct link_table {
     struct inode *buckets[LINK_BUCKETS];
 };
@@ -28,54 +28,55 @@ int tree_initialise(struct tree *tree)
 }
 
 /* A new inode in `directory`; NULL where there is no memory. */
-static struct inode *inode_add(struct tree *tree, struct inode *directory, struct rest name, uint32_t mode)
+static struct inode *inode_add(struct tree *tree, struct inode *directory, struct path_span name,
+                               uint32_t mode)
 {
     struct inode *inode = inode_create(tree, mode);
 
-    if (inode && !tree_entry_add(tree, directory, inode, name.at, (uint32_t)(name.end - name.at), false)) {
+    if (inode && !tree_entry_add(tree, directory, inode, name.at, (uint32_t)span_bytes(name), false)) {
         inode_free(tree, inode);
         return NULL;
     }
     return inode;
 }
 
-/* ---- Nodes by path ---- */
+/* ---- Inodes by path ---- */
 
 /* The directory that `component` of `directory` names, made where it is missing. */
-static int parent_step(struct tree *tree, struct inode **directory, struct rest component,
+static int parent_step(struct tree *tree, struct inode **directory, struct path_span component,
                        struct message *why)
 {
-    int shown = (int)(component.end - component.at), error;
-    struct tree_place place;
+    int shown = (int)span_bytes(component), error;
+    struct path_lookup found;
 
-    error = tree_find_rest(tree, *directory, component, TREE_FOLLOW, &place);
+    error = tree_find_span(tree, *directory, component, TREE_FOLLOW, &found);
     if (error == -ENOENT && !tree_entry_find(*directory, component)) {
-        place.inode = inode_add(tree, *directory, component, PARENT_MODE);
-        error = place.inode ? 0 : -ENOMEM;
+        found.inode = inode_add(tree, *directory, component, PARENT_MODE);
+        error = found.inode ? 0 : -ENOMEM;
     }
     if (error == -ENOMEM)
         return message_set(why, error, "file tree: no memory for directory \"%.*s\"", shown, component.at);
-    if (error || !mode_is(place.inode->mode, S_IFDIR))
+    if (error || !mode_is(found.inode->mode, S_IFDIR))
         return message_set(why, -EINVAL, "file tree: \"%.*s\" is used as a directory, but is none", shown,
                            component.at);
-    *directory = place.inode;
+    *directory = found.inode;
     return 0;
 }
 
-/* Walks from *parent, the root, to the parent of `path` and answers the last component, empty for the root
- * itself. */
-static int walk_to_parent(struct tree *tree, const char *path, struct inode **parent, struct rest *last,
-                          struct message *why)
+/* Finds or makes the directories of `path`, from *parent, the root, down; sets *parent to the last of them
+ * and *last to the last component, which is empty for the root itself. */
+static int parents_make(struct tree *tree, const char *path, struct inode **parent, struct path_span *last,
+                        struct message *why)
 {
     size_t length = strnlen(path, TREE_PATH_MAX);
-    struct rest rest = { path, path + length };
+    struct path_span remaining = { path, path + length };
 
     if (length == TREE_PATH_MAX)
         return message_set(why, -EINVAL, "file tree: the name \"%.*s\"... is longer than %d bytes",
                            NAME_SHOWN, path, TREE_PATH_MAX - 1);
-    *last = (struct rest){ path, path };
+    *last = (struct path_span){ path, path };
     for (;;) {
-        struct rest component = component_next(&rest);
+        struct path_span component = component_next(&remaining);
 
         if (component.at == component.end)
             return 0;
@@ -83,7 +84,7 @@ static int walk_to_parent(struct tree *tree, const char *path, struct inode **pa
             continue;
         if (component_is(component, ".."))
             return message_set(why, -EINVAL, "file tree: \"..\" in the name \"%.*s\"", NAME_SHOWN, path);
-        if (component.end - component.at > TREE_NAME_MAX)
+        if (span_bytes(component) > TREE_NAME_MAX)
             return message_set(why, -EINVAL, "file tree: a component of \"%.*s\"... is longer than %d bytes",
                                NAME_SHOWN, path, TREE_NAME_MAX);
         int error = last->at == last->end ? 0 : parent_step(tree, parent, *last, why);
@@ -108,6 +109,7 @@ static void inode_set(struct inode *inode, uint32_t mode, const void *data, uint
 {
     inode->mode = mode;
     inode->device = 0;
+    inode->operations = NULL;
     if (mode_is(mode, S_IFDIR))
         return;
     inode->data = data;
@@ -119,8 +121,8 @@ static int no_memory(const char *path, struct message *why)
     return message_set(why, -ENOMEM, "file tree: no memory for \"%.*s\"", NAME_SHOWN, path);
 }
 
-/* Makes an entry name an inode, instead of the one that it names. */
-static void entry_turn(struct directory_entry *entry, struct inode *inode)
+/* Makes an entry name another inode than so far. */
+static void entry_redirect(struct directory_entry *entry, struct inode *inode)
 {
     entry->inode->links--;
     if (entry->inode->name == entry)
@@ -131,18 +133,18 @@ static void entry_turn(struct directory_entry *entry, struct inode *inode)
         inode->name = entry;
 }
 
-/* The entry at `path`, made or replaced, with an inode of its own; NULL for the root. */
-static int entry_place(struct tree *tree, const char *path, uint32_t mode, struct directory_entry **out,
-                       struct message *why)
+/* The entry at `path`, made or replaced, with an inode that no other entry names; NULL for the root. */
+static int entry_make(struct tree *tree, const char *path, uint32_t mode, struct directory_entry **out,
+                      struct message *why)
 {
     struct inode *parent = tree->root, *inode;
-    struct rest name;
+    struct path_span name;
 
     *out = NULL;
     if (!type_is_known(mode))
         return message_set(why, -EINVAL, "file tree: \"%.*s\" has the unknown file type 0%o", NAME_SHOWN,
                            path, mode & S_IFMT);
-    int error = walk_to_parent(tree, path, &parent, &name, why);
+    int error = parents_make(tree, path, &parent, &name, why);
     if (error)
         return error;
 
@@ -164,10 +166,10 @@ static int entry_place(struct tree *tree, const char *path, uint32_t mode, struc
         inode->number = ++tree->last_number;
         return 0;
     }
-    inode = inode_create(tree, mode); /* the other names keep the old one */
+    inode = inode_create(tree, mode); /* the old one keeps its other names */
     if (!inode)
         return no_memory(path, why);
-    entry_turn(*out, inode);
+    entry_redirect(*out, inode);
     return 0;
 }
 
@@ -180,7 +182,7 @@ struct inode *tree_add(struct tree *tree, const char *path, uint32_t mode, const
         message_set(why, -EINVAL, "file tree: \"%.*s\" is no absolute path", NAME_SHOWN, path);
         return NULL;
     }
-    if (entry_place(tree, path, mode, &entry, why) != 0)
+    if (entry_make(tree, path, mode, &entry, why) != 0)
         return NULL;
 
     struct inode *inode = entry ? entry->inode : tree->root;
@@ -206,7 +208,7 @@ static void link_remove(struct link_table *links, struct inode *inode)
     inode->link_key = 0;
 }
 
-static void links_forget(struct link_table *links)
+static void link_table_clear(struct link_table *links)
 {
     for (unsigned bucket = 0; bucket < LINK_BUCKETS; bucket++) {
         while (links->buckets[bucket])
@@ -214,7 +216,8 @@ static void links_forget(struct link_table *links)
     }
 }
 
-/* The inode of that file of the archive: the one that an earlier name of it has brought, or `inode`. */
+/* The inode for that file of the archive: one that an earlier name of the file created, or else `inode`,
+ * which later names will find. */
 static struct inode *link_find(struct link_table *links, struct inode *inode, uint64_t key)
 {
     struct inode **bucket = link_bucket(links, key);
@@ -234,21 +237,21 @@ static int add_entry(struct tree *tree, const struct cpio_entry *found, struct l
     uint64_t key = ((uint64_t)found->device << 32 | found->inode) + 1;
     bool linked = mode_is(found->mode, S_IFREG) && found->links > 1 && key;
     struct directory_entry *entry;
-    int error = entry_place(tree, found->name, found->mode, &entry, why);
+    int error = entry_make(tree, found->name, found->mode, &entry, why);
 
     if (error)
         return error;
 
-    struct inode *own = entry ? entry->inode : tree->root;
-    if (own->link_key) /* replaced, and it was the last name of that file so far */
-        link_remove(links, own);
-    struct inode *inode = linked ? link_find(links, own, key) : own;
-    if (inode == own || found->bytes > 0) /* whichever name brings the data, it is everybody's */
+    struct inode *created = entry ? entry->inode : tree->root;
+    if (created->link_key) /* an earlier file, whose only name so far is replaced */
+        link_remove(links, created);
+    struct inode *inode = linked ? link_find(links, created, key) : created;
+    if (inode == created || found->bytes > 0) /* any of the names may come with the data */
         inode_set(inode, found->mode, found->data, found->bytes);
     inode->modified_ns = inode->changed_ns = inode->accessed_ns = found->mtime_s * NS_PER_S;
-    if (inode != own) {
-        entry_turn(entry, inode);
-        inode_free(tree, own);
+    if (inode != created) {
+        entry_redirect(entry, inode);
+        inode_free(tree, created);
     }
     return 0;
 }
@@ -262,13 +265,13 @@ int tree_add_archive(struct tree *tree, const void *archive, uint64_t bytes, str
 
     while ((found = cpio_next(archive, bytes, &offset, &entry, why)) > 0) {
         if (entry.begins_archive)
-            links_forget(&links);
+            link_table_clear(&links);
         int error = add_entry(tree, &entry, &links, why);
         if (error) {
             found = error;
             break;
         }
     }
-    links_forget(&links);
+    link_table_clear(&links);
     return found;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tree_file.c: open files of the tree: those of the initrd, which point into it, those of the writable part,
- * whose bytes are a struct shared_memory, and directories. Memory that a file grows by is paid by the rank
- * that writes.
+ * tree_file.c: open files of the tree: those of the initrd, whose bytes stand in it; those of the writable
+ * file systems, whose bytes are a struct shared_memory; and directories. The memory that a file grows by
+ * comes from the slice of the rank that writes. Runs in system calls, with the file's lock where it reads or
+ * writes; what mounts file systems runs once at boot.
  */
 #include "arch.h"
 #include "time/clock.h"
 #include "lib/errno.h"
 #include "fs/file.h"
-#include "fs/file_lock.h"
 #include "lib/linux_abi.h"
 #include "process/process.h"
 #include "mm/shared_memory.h"
@@ -48,7 +48,7 @@ static int64_t memory_read(struct file *file, uint64_t buffer, uint64_t bytes, u
     return shared_memory_read(file->inode->memory, buffer, bytes, offset);
 }
 
-/* Where it appends, the file's offset moves to where the bytes have gone; the caller adds how many. */
+/* When appending, the file's offset moves to where the bytes were written; the caller adds how many. */
 static int64_t memory_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
     bool append = file->flags & O_APPEND;
@@ -72,14 +72,30 @@ static uint64_t memory_size(const struct file *file)
     return __atomic_load_n(&file->inode->memory->bytes, __ATOMIC_RELAXED);
 }
 
-const struct file_operations tree_operations = { .read = tree_read, .size = tree_size };
-const struct file_operations directory_operations = { .size = tree_size };
-const struct file_operations memory_operations = { .read = memory_read,
-                                                   .write = memory_write,
-                                                   .size = memory_size };
+static const struct file_operations tree_operations = { .read = tree_read, .size = tree_size };
+static const struct file_operations directory_operations = { .size = tree_size };
+static const struct file_operations memory_operations = { .read = memory_read,
+                                                          .write = memory_write,
+                                                          .size = memory_size };
 
-/* With the tree's lock; what comes free goes back when that is let go of. */
-static void inode_end(struct inode *inode)
+int file_bind(struct file *file)
+{
+    const struct inode *inode = file->inode;
+
+    file->mode = inode->mode;
+    if (!(file->flags & O_PATH) && inode->operations && inode->operations->open)
+        return inode->operations->open(file);
+    if ((file->flags & O_PATH) || mode_is(inode->mode, S_IFDIR))
+        file->operations = &directory_operations; /* can be named, but neither read nor written */
+    else if (mode_is(inode->mode, S_IFREG))
+        file->operations = inode->memory ? &memory_operations : &tree_operations;
+    else
+        return -ENXIO; /* a device of the archive, which no driver here knows */
+    return 0;
+}
+
+/* With the tree's lock; the memory itself is reclaimed after that has been released. */
+static void inode_release(struct inode *inode)
 {
     if (inode->memory)
         shared_memory_put(inode->memory);
@@ -97,18 +113,12 @@ struct inode *tree_mount(struct tree *tree, const char *path, uint32_t mode, enu
 
 int tree_writable_add(struct tree *tree, struct message *why)
 {
-    static const struct {
-        const char *path;
-        enum filesystem filesystem;
-    } parts[] = { { "/tmp", FILESYSTEM_TMP }, { "/dev/shm", FILESYSTEM_SHM } };
+    struct inode *tmp = tree_mount(tree, "/tmp", 01777, FILESYSTEM_TMP, why);
+    struct inode *shm = tree_mount(tree, "/dev/shm", 01777, FILESYSTEM_SHM, why);
 
-    tree->inode_end = inode_end;
-    for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        struct inode *inode = tree_mount(tree, parts[i].path, 01777, parts[i].filesystem, why);
-
-        if (!inode)
-            return -ENOMEM;
-        inode->writable = true;
-    }
+    if (!tmp || !shm)
+        return -ENOMEM;
+    tmp->writable = shm->writable = true;
+    tree->inode_release = inode_release;
     return 0;
 }

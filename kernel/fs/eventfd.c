@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * eventfd.c: see eventfd.h. The counter is kept in its struct file (file->event) and guarded by the file's
+ * lock, which is not held across a wait. Runs in system calls.
+ */
+#include "fs/eventfd.h"
+#include "arch.h"
+#include "lib/errno.h"
+#include "lib/linux_abi.h"
+#include "mm/user_bytes.h"
+#include "process/event.h"
+#include "process/process.h"
+
+#define VALUE_MAX (UINT64_MAX - 1)
+
+/* A step of a read: subtracts the value that it answers, all of it, or one from a semaphore. */
+static int64_t value_consume(struct file *file, uint64_t *value)
+{
+    spin_lock(&file->lock);
+    bool available = file->event.value > 0;
+    *value = file->event.is_semaphore && available ? 1 : file->event.value;
+    file->event.value -= *value;
+    file->event.changes += available;
+    spin_unlock(&file->lock);
+    return available ? 0 : -EAGAIN;
+}
+
+/* A step of a write. */
+static int64_t value_add(struct file *file, uint64_t *value)
+{
+    spin_lock(&file->lock);
+    bool fits = *value <= VALUE_MAX - file->event.value;
+    file->event.value += fits ? *value : 0;
+    file->event.changes += fits;
+    spin_unlock(&file->lock);
+    return fits ? 0 : -EAGAIN;
+}
+
+/* Repeats a step until it succeeds, then notifies the threads that wait for the opposite one. */
+static int64_t value_change(struct file *file, int64_t (*step)(struct file *file, uint64_t *value),
+                            uint64_t *value)
+{
+    int64_t error;
+
+    while ((error = step(file, value)) != 0) {
+        if (!(file->flags & O_NONBLOCK))
+            error = event_wait(WAIT_FOREVER);
+        if (error)
+            return error;
+    }
+    event_notify(file->process);
+    return 0;
+}
+
+static int64_t eventfd_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    uint64_t value;
+
+    (void)offset;
+    if (bytes < sizeof(value))
+        return -EINVAL;
+    int64_t error = value_change(file, value_consume, &value);
+    if (error)
+        return error;
+    return user_write(buffer, &value, sizeof(value)) ? -EFAULT : (int64_t)sizeof(value);
+}
+
+static int64_t eventfd_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    uint64_t value;
+
+    (void)offset;
+    if (bytes < sizeof(value))
+        return -EINVAL;
+    if (user_read(&value, buffer, sizeof(value)))
+        return -EFAULT;
+    if (value > VALUE_MAX)
+        return -EINVAL;
+    int64_t error = value_change(file, value_add, &value);
+    return error ? error : (int64_t)sizeof(value);
+}
+
+static unsigned eventfd_ready(struct file *file)
+{
+    spin_lock(&file->lock);
+    uint64_t value = file->event.value;
+    spin_unlock(&file->lock);
+    return (value > 0 ? READY_IN : 0) | (value < VALUE_MAX ? READY_OUT : 0);
+}
+
+static uint64_t eventfd_activity(struct file *file)
+{
+    return __atomic_load_n(&file->event.changes, __ATOMIC_RELAXED);
+}
+
+static const struct file_operations eventfd_operations = { .read = eventfd_read,
+                                                           .write = eventfd_write,
+                                                           .ready = eventfd_ready,
+                                                           .activity = eventfd_activity,
+                                                           .name = "anon_inode:[eventfd]",
+                                                           .waits = true };
+
+void eventfd_initialise(struct file *file, uint32_t value, unsigned flags)
+{
+    file->operations = &eventfd_operations;
+    file->event.value = value;
+    file->event.is_semaphore = flags & EFD_SEMAPHORE;
+    file->flags = O_RDWR | (flags & O_NONBLOCK);
+    file->mode = 0600;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * path_span.h: parts of a path, not NUL-terminated, for the files of the tree (tree.h) alone. Any context.
+ */
+#ifndef TACET_PATH_SPAN_H
+#define TACET_PATH_SPAN_H
+
+#include "lib/kstring.h"
+#include "fs/tree/tree.h"
+
+/* One component, or all of a path that has not been walked yet. */
+struct path_span {
+    const char *at, *end;
+};
+
+static inline size_t span_bytes(struct path_span span)
+{
+    return (size_t)(span.end - span.at);
+}
+
+static inline void slashes_skip(struct path_span *remaining)
+{
+    while (remaining->at < remaining->end && *remaining->at == '/')
+        remaining->at++;
+}
+
+/* Cuts the next component off; empty at the end. */
+static inline struct path_span component_next(struct path_span *remaining)
+{
+    struct path_span component;
+
+    slashes_skip(remaining);
+    component.at = remaining->at;
+    while (remaining->at < remaining->end && *remaining->at != '/')
+        remaining->at++;
+    component.end = remaining->at;
+    return component;
+}
+
+static inline bool component_is(struct path_span component, const char *text)
+{
+    return span_bytes(component) == strlen(text) && memcmp(component.at, text, span_bytes(component)) == 0;
+}
+
+/* tree_find for a path that does not end in a NUL. lookup.c */
+int tree_find_span(const struct tree *tree, struct inode *directory, struct path_span path,
+                   enum tree_follow follow, struct path_lookup *found);
+
+/* The entry of that name, or NULL. lookup.c */
+struct directory_entry *tree_entry_find(const struct inode *directory, struct path_span name);
+
+#endif

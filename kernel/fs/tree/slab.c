@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * slab.c: the memory of the file tree (tree.h), and the inodes and directory entries made of it: a slab
+ * allocator with one free list a size class. A page that was cut into objects stays cut: the tree reuses its
+ * objects, but never returns it. With the tree's lock, or before there is a second CPU.
+ */
+#include "lib/errno.h"
+#include "lib/kstring.h"
+#include "fs/tree/tree.h"
+
+#define CLASS_STEP      64
+#define CLASS_BYTES_MAX ((size_t)CLASS_STEP * TREE_SIZE_CLASSES)
+#define PAGE_BYTES      4096
+
+struct free_object {
+    struct free_object *next;
+};
+
+/* What an allocation costs, with its share of what is lost at the page's end. */
+#define OBJECT_BYTES(bytes) (((bytes) + CLASS_STEP - 1) / CLASS_STEP * CLASS_STEP)
+#define OBJECT_COST(bytes) \
+    ((PAGE_BYTES + PAGE_BYTES / OBJECT_BYTES(bytes) - 1) / (PAGE_BYTES / OBJECT_BYTES(bytes)))
+
+_Static_assert(OBJECT_COST(sizeof(struct directory_entry)) + OBJECT_COST(sizeof(struct inode)) <=
+                   TREE_ENTRY_BYTES_MAX,
+               "TREE_ENTRY_BYTES_MAX is too small");
+
+/* The free list for objects of that size; the last one is that of whole pages. */
+static unsigned class_of(size_t bytes)
+{
+    return bytes > CLASS_BYTES_MAX ? TREE_SIZE_CLASSES
+                                   : (unsigned)((bytes + CLASS_STEP - 1) / CLASS_STEP - 1);
+}
+
+static void object_push(struct tree *tree, unsigned class, void *object)
+{
+    ((struct free_object *)object)->next = tree->free_lists[class];
+    tree->free_lists[class] = object;
+}
+
+static void *object_pop(struct tree *tree, unsigned class)
+{
+    struct free_object *object = tree->free_lists[class];
+
+    if (object)
+        tree->free_lists[class] = object->next;
+    return object;
+}
+
+/* A page, the first object of which is the caller's; the others go to their free list. */
+static char *page_cut(struct tree *tree, unsigned class, size_t object_bytes)
+{
+    char *page = object_pop(tree, TREE_SIZE_CLASSES);
+
+    if (!page)
+        page = tree->page_allocate(tree->context);
+    for (size_t at = PAGE_BYTES / object_bytes * object_bytes; page && (at -= object_bytes) > 0;)
+        object_push(tree, class, page + at);
+    return page;
+}
+
+void *tree_allocate(struct tree *tree, size_t bytes)
+{
+    unsigned class = class_of(bytes);
+    size_t object_bytes = class == TREE_SIZE_CLASSES ? PAGE_BYTES : (class + 1) * (size_t)CLASS_STEP;
+    char *object = object_pop(tree, class);
+
+    if (!object)
+        object = page_cut(tree, class, object_bytes);
+    return object ? memset(object, 0, object_bytes) : NULL;
+}
+
+void tree_free(struct tree *tree, void *memory, size_t bytes)
+{
+    object_push(tree, class_of(bytes), memory);
+}
+
+struct inode *inode_create(struct tree *tree, uint32_t mode)
+{
+    struct inode *inode = tree_allocate(tree, sizeof(*inode));
+
+    if (!inode)
+        return NULL;
+    tree->inode_count++;
+    inode->mode = mode;
+    inode->number = ++tree->last_number;
+    inode->next_position = 2; /* those of "." and ".." are 0 and 1 */
+    return inode;
+}
+
+void inode_free(struct tree *tree, struct inode *inode)
+{
+    if (tree->inode_release)
+        tree->inode_release(inode);
+    if (inode->data_copied)
+        tree_free(tree, (void *)(uintptr_t)inode->data, inode->bytes);
+    tree->inode_count--;
+    tree_free(tree, inode, sizeof(*inode));
+}
+
+int inode_data_copy(struct tree *tree, struct inode *inode, const void *data, uint64_t bytes)
+{
+    void *copy = bytes ? tree_allocate(tree, bytes) : NULL;
+
+    if (!copy)
+        return bytes ? -ENOSPC : 0;
+    inode->data = memcpy(copy, data, bytes);
+    inode->bytes = bytes;
+    inode->data_copied = true;
+    return 0;
+}
+
+struct directory_entry *tree_entry_add(struct tree *tree, struct inode *directory, struct inode *inode,
+                                       const char *name, uint32_t name_bytes, bool copy)
+{
+    struct directory_entry *entry = tree_allocate(tree, sizeof(*entry) + (copy ? name_bytes : 0));
+
+    if (!entry)
+        return NULL;
+    *entry = (struct directory_entry){
+        .inode = inode,
+        .directory = directory,
+        .name = copy ? memcpy(entry + 1, name, name_bytes) : name,
+        .name_bytes = name_bytes,
+        .name_copied = copy,
+        .position = directory->next_position++,
+    };
+    if (directory->last_entry)
+        directory->last_entry->next = entry;
+    else
+        directory->first_entry = entry;
+    directory->last_entry = entry;
+    inode->links++;
+    if (!inode->name) {
+        inode->name = entry;
+        inode->filesystem = directory->filesystem;
+    }
+    if (mode_is(inode->mode, S_IFDIR)) {
+        inode->links++; /* its "." */
+        directory->links++;
+    }
+    return entry;
+}
+
+/* An inode with further names keeps none in `name`: finding one would be a search. So tree_path answers
+ * -ENOENT from now on. */
+void tree_entry_remove(struct tree *tree, struct directory_entry *entry)
+{
+    struct inode *directory = entry->directory, *inode = entry->inode;
+    struct directory_entry **link = &directory->first_entry, *before = NULL;
+
+    while (*link != entry) {
+        before = *link;
+        link = &before->next;
+    }
+    *link = entry->next;
+    if (directory->last_entry == entry)
+        directory->last_entry = before;
+    inode->links--;
+    if (inode->name == entry)
+        inode->name = NULL;
+    if (mode_is(inode->mode, S_IFDIR)) {
+        inode->links--;
+        directory->links--;
+    }
+    tree_free(tree, entry, sizeof(*entry) + (entry->name_copied ? entry->name_bytes : 0));
+}

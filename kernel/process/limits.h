@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * limits.h: how much a process may have of what getrlimit(2) numbers, and how many processes there are.
+ */
+#ifndef TACET_LIMITS_H
+#define TACET_LIMITS_H
+
+#include "lib/linux_abi.h"
+#include <stdint.h>
+
+/* A limit of this CPU's process by Linux's RLIMIT_ number, soft and hard alike; -EINVAL for unknown numbers.
+ */
+int process_limit(uint64_t resource, struct linux_rlimit *limit);
+
+/* The ranks of the job, each of which is one process. Set once at boot, before the first process exists. */
+unsigned process_rank_count(void);
+void process_rank_count_set(unsigned ranks);
+
+#endif
