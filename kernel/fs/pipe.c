@@ -180,7 +180,7 @@ static void end_close(struct file *file, bool *end)
     spin_unlock(&pipe->lock);
     event_notify(file->process);
     if (last)
-        vm_pages_free(&file->process->vm, arch_physical_of(pipe), PIPE_MEMORY);
+        page_pool_free(file->process->vm.pages, arch_physical_of(pipe), PIPE_MEMORY);
 }
 
 static void pipe_read_release(struct file *file)
@@ -227,7 +227,7 @@ uint64_t pipe_unread(struct file *file)
 
 static struct pipe *pipe_create(struct process *process)
 {
-    uint64_t memory = vm_pages_allocate(&process->vm, PIPE_MEMORY, ARCH_PAGE);
+    uint64_t memory = page_pool_allocate(process->vm.pages, PIPE_MEMORY, ARCH_PAGE);
     struct pipe *pipe = arch_physical(memory);
 
     if (memory == PAGE_POOL_NONE)

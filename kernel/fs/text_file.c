@@ -13,7 +13,7 @@
 static void text_give_back(struct file *file)
 {
     if (file->text_capacity)
-        vm_pages_free(&file->process->vm, arch_physical_of(file->text), file->text_capacity);
+        page_pool_free(file->process->vm.pages, arch_physical_of(file->text), file->text_capacity);
     file->text = NULL;
     file->text_capacity = 0;
 }
@@ -30,7 +30,7 @@ static bool text_reserve(struct file *file, uint64_t count)
         capacity *= 2;
     if (capacity == file->text_capacity)
         return true;
-    memory = vm_pages_allocate(&file->process->vm, capacity, ARCH_PAGE);
+    memory = page_pool_allocate(file->process->vm.pages, capacity, ARCH_PAGE);
     if (memory != PAGE_POOL_NONE)
         memcpy(arch_physical(memory), file->text, file->text_bytes);
     text_give_back(file);
@@ -111,7 +111,7 @@ const struct file_operations text_operations = { .read = text_read,
 
 int text_bind(struct file *file, const struct file_operations *operations, void (*make)(struct file *file))
 {
-    uint64_t memory = vm_pages_allocate(&file->process->vm, ARCH_PAGE, ARCH_PAGE);
+    uint64_t memory = page_pool_allocate(file->process->vm.pages, ARCH_PAGE, ARCH_PAGE);
 
     if (memory == PAGE_POOL_NONE)
         return -ENOMEM;

@@ -11,17 +11,15 @@
 #include "lib/kstring.h"
 #include "mm/page.h"
 #include "mm/user_bytes.h"
-#include "mm/vm.h"
 
 struct run {
     uint64_t offset, bytes, physical;
-    struct vm *owner;
+    struct page_pool *owner;
 };
 
 /* The first one of an object stands behind its struct shared_memory in the same page. */
 struct run_page {
     struct run_page *next;
-    struct vm *owner; /* whose page this is */
     unsigned count, most;
     struct run runs[];
 };
@@ -41,9 +39,9 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 
 /* ---- Life ---- */
 
-struct shared_memory *shared_memory_create(struct vm *owner)
+struct shared_memory *shared_memory_create(struct page_pool *owner)
 {
-    uint64_t page = vm_pages_allocate(owner, ARCH_PAGE, ARCH_PAGE);
+    uint64_t page = page_pool_allocate(owner, ARCH_PAGE, ARCH_PAGE);
 
     if (page == PAGE_POOL_NONE)
         return NULL;
@@ -51,7 +49,7 @@ struct shared_memory *shared_memory_create(struct vm *owner)
     struct shared_memory *object = arch_physical(page);
     struct run_page *runs = (struct run_page *)(object + 1);
     *object = (struct shared_memory){ .references = 1, .owner = owner, .first = runs, .last = runs };
-    *runs = (struct run_page){ .owner = owner, .most = RUNS_IN(ARCH_PAGE - sizeof(*object)) };
+    *runs = (struct run_page){ .most = RUNS_IN(ARCH_PAGE - sizeof(*object)) };
     return object;
 }
 
@@ -143,8 +141,8 @@ static const struct run *run_find(const struct shared_memory *object, uint64_t o
 }
 
 /* Puts memory behind the last run. `spare` is a page for more runs or NULL; answers whether it was used. */
-static bool run_append(struct shared_memory *object, struct vm *owner, uint64_t physical, uint64_t bytes,
-                       struct run_page *spare)
+static bool run_append(struct shared_memory *object, struct page_pool *owner, uint64_t physical,
+                       uint64_t bytes, struct run_page *spare)
 {
     struct run_page *page = object->last;
     struct run *last = page->count ? &page->runs[page->count - 1] : NULL;
@@ -157,7 +155,7 @@ static bool run_append(struct shared_memory *object, struct vm *owner, uint64_t 
         return false;
     }
     if (page->count == page->most) {
-        *spare = (struct run_page){ .owner = owner, .most = RUNS_IN(ARCH_PAGE) };
+        *spare = (struct run_page){ .most = RUNS_IN(ARCH_PAGE) };
         page->next = spare;
         object->last = page = spare;
         used = true;
@@ -237,9 +235,9 @@ static void memory_trim(struct shared_memory *object, bool all)
         spin_unlock(&object->lock);
         if (!found)
             return;
-        vm_pages_free(cut.owner, cut.physical, cut.bytes);
+        page_pool_free(cut.owner, cut.physical, cut.bytes);
         if (emptied)
-            vm_pages_free(emptied->owner, arch_physical_of(emptied), ARCH_PAGE);
+            page_pool_free(cut.owner, arch_physical_of(emptied), ARCH_PAGE);
     }
 }
 
@@ -253,13 +251,9 @@ static struct shared_memory *idle_take(void)
     return object;
 }
 
-void shared_memory_reclaim(void)
+static void idle_reclaim(void)
 {
-    while (__atomic_load_n(&idle.first, __ATOMIC_RELAXED)) {
-        struct shared_memory *object = idle_take();
-
-        if (!object)
-            return;
+    for (struct shared_memory *object; (object = idle_take()) != NULL;) {
         spin_lock(&object->lock);
         bool dead = object->references == 0 && object->uses == 0;
         bool alive = object->references > 0;
@@ -271,17 +265,23 @@ void shared_memory_reclaim(void)
         if (dead || alive)
             memory_trim(object, dead);
         if (dead)
-            vm_pages_free(object->owner, arch_physical_of(object), ARCH_PAGE);
+            page_pool_free(object->owner, arch_physical_of(object), ARCH_PAGE);
         if (alive)
             shared_memory_put(object);
     }
+}
+
+void shared_memory_reclaim(void)
+{
+    if (__atomic_load_n(&idle.first, __ATOMIC_RELAXED))
+        idle_reclaim();
 }
 
 /* ---- Growing; with no lock, the object in use ---- */
 
 /* One physical run for what begins at `offset`: large pages where the offset allows and the slice has them.
  */
-static uint64_t run_take(struct vm *payer, uint64_t offset, uint64_t bytes, uint64_t *got)
+static uint64_t run_take(struct page_pool *payer, uint64_t offset, uint64_t bytes, uint64_t *got)
 {
     static const uint64_t sizes[] = { ARCH_HUGE_PAGE, ARCH_LARGE_PAGE, ARCH_PAGE };
     uint64_t physical = PAGE_POOL_NONE;
@@ -295,7 +295,7 @@ static uint64_t run_take(struct vm *payer, uint64_t offset, uint64_t bytes, uint
         if (sizes[i] == ARCH_PAGE && bytes > to_large)
             part = to_large; /* what comes behind that may become large pages again */
         for (; part >= sizes[i] && physical == PAGE_POOL_NONE; part = part / 2 & ~(sizes[i] - 1)) {
-            physical = vm_pages_allocate(payer, part, sizes[i]);
+            physical = page_pool_allocate(payer, part, sizes[i]);
             *got = part;
         }
     }
@@ -304,17 +304,16 @@ static uint64_t run_take(struct vm *payer, uint64_t offset, uint64_t bytes, uint
 
 /* Whether there could be memory for everything below `wanted`. Where there cannot, none is taken, zeroed and
  * given back, of which the payer's threads would see the lack meanwhile. */
-static bool slice_may_do(const struct shared_memory *object, const struct vm *payer, uint64_t wanted)
+static bool slice_may_do(const struct shared_memory *object, const struct page_pool *payer, uint64_t wanted)
 {
     uint64_t capacity = __atomic_load_n(&object->capacity, __ATOMIC_RELAXED);
 
-    return wanted <= capacity ||
-           wanted - capacity <= __atomic_load_n(&payer->pages->free_bytes, __ATOMIC_RELAXED);
+    return wanted <= capacity || wanted - capacity <= page_pool_free_bytes(payer);
 }
 
 /* Backs everything below `wanted`. What was backed before -ENOSPC stays: shared_memory_reclaim takes it back
  * when the use ends. */
-static int capacity_reserve(struct shared_memory *object, struct vm *payer, uint64_t wanted)
+static int capacity_reserve(struct shared_memory *object, struct page_pool *payer, uint64_t wanted)
 {
     for (;;) {
         uint64_t got = 0, page = PAGE_POOL_NONE;
@@ -331,9 +330,9 @@ static int capacity_reserve(struct shared_memory *object, struct vm *payer, uint
             return -ENOSPC;
         arch_zero(arch_physical(physical), got);
         if (needs_page) {
-            page = vm_pages_allocate(payer, ARCH_PAGE, ARCH_PAGE);
+            page = page_pool_allocate(payer, ARCH_PAGE, ARCH_PAGE);
             if (page == PAGE_POOL_NONE) {
-                vm_pages_free(payer, physical, got);
+                page_pool_free(payer, physical, got);
                 return -ENOSPC;
             }
         }
@@ -344,9 +343,9 @@ static int capacity_reserve(struct shared_memory *object, struct vm *payer, uint
             alone && run_append(object, payer, physical, got, needs_page ? arch_physical(page) : NULL);
         spin_unlock(&object->lock);
         if (!alone) /* somebody else made it grow meanwhile */
-            vm_pages_free(payer, physical, got);
+            page_pool_free(payer, physical, got);
         if (needs_page && !page_used)
-            vm_pages_free(payer, page, ARCH_PAGE);
+            page_pool_free(payer, page, ARCH_PAGE);
     }
 }
 
@@ -366,7 +365,7 @@ static void size_set(struct shared_memory *object, uint64_t bytes)
     object->bytes = bytes;
 }
 
-static int resize(struct shared_memory *object, struct vm *payer, uint64_t bytes, bool may_shrink)
+static int resize(struct shared_memory *object, struct page_pool *payer, uint64_t bytes, bool may_shrink)
 {
     use_begin(object);
 
@@ -383,17 +382,17 @@ static int resize(struct shared_memory *object, struct vm *payer, uint64_t bytes
     return error;
 }
 
-int shared_memory_resize(struct shared_memory *object, struct vm *payer, uint64_t bytes)
+int shared_memory_resize(struct shared_memory *object, struct page_pool *payer, uint64_t bytes)
 {
     return resize(object, payer, bytes, true);
 }
 
-int shared_memory_grow(struct shared_memory *object, struct vm *payer, uint64_t bytes)
+int shared_memory_grow(struct shared_memory *object, struct page_pool *payer, uint64_t bytes)
 {
     return resize(object, payer, bytes, false);
 }
 
-int shared_memory_reserve(struct shared_memory *object, struct vm *payer, uint64_t bytes)
+int shared_memory_reserve(struct shared_memory *object, struct page_pool *payer, uint64_t bytes)
 {
     use_begin(object);
 
@@ -470,8 +469,8 @@ static int64_t piece_write(struct shared_memory *object, uint64_t buffer, uint64
 }
 
 /* One piece of a write; answers its bytes, fewer where memory ends. */
-static int64_t piece_place(struct shared_memory *object, struct vm *payer, uint64_t buffer, uint64_t bytes,
-                           uint64_t *at, bool append)
+static int64_t piece_place(struct shared_memory *object, struct page_pool *payer, uint64_t buffer,
+                           uint64_t bytes, uint64_t *at, bool append)
 {
     for (bool full = false;;) {
         spin_lock(&object->lock);
@@ -493,8 +492,8 @@ static int64_t piece_place(struct shared_memory *object, struct vm *payer, uint6
     }
 }
 
-int64_t shared_memory_write(struct shared_memory *object, struct vm *payer, uint64_t buffer, uint64_t bytes,
-                            uint64_t *offset, bool append)
+int64_t shared_memory_write(struct shared_memory *object, struct page_pool *payer, uint64_t buffer,
+                            uint64_t bytes, uint64_t *offset, bool append)
 {
     uint64_t done = 0, at = *offset;
     int64_t placed = 0;

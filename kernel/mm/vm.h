@@ -59,10 +59,6 @@ int vm_create(struct vm *vm, struct page_pool *pages);
  * another rank's. Its own stays where it is: nobody else gets its slice. */
 void vm_end(struct vm *vm);
 
-/* Pages of the slice for others than the program: as page_pool_allocate and page_pool_free. */
-uint64_t vm_pages_allocate(struct vm *vm, uint64_t bytes, uint64_t alignment);
-void vm_pages_free(struct vm *vm, uint64_t physical, uint64_t bytes);
-
 /* Maps `bytes` (rounded up to pages) at *address, or where there is room at or above it. -ENOMEM, -EINVAL,
  * -EEXIST. */
 int vm_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags,

@@ -41,8 +41,9 @@ vdso_sources :=
 symbols_sources := kernel/debug/symbols.c
 timer_sources := kernel/time/timer.c
 page_pool_sources := kernel/mm/page_pool.c
-vm_sources := kernel/mm/vm.c kernel/mm/vm_area.c kernel/mm/vm_memory.c kernel/mm/vm_remap.c kernel/mm/page_pool.c
+vm_sources := kernel/mm/vm.c kernel/mm/vm_area.c kernel/mm/vm_backing.c kernel/mm/vm_remap.c kernel/mm/page_pool.c
 shared_memory_sources := kernel/mm/shared_memory.c kernel/mm/user_bytes.c kernel/mm/page_pool.c
+shared_memory_link := -Wl,--wrap=page_pool_allocate # the test fills what is allocated with junk
 user_map_sources := arch/x86_64/user_map.c arch/x86_64/page_table.c $(vm_sources)
 
 # The benchmarks of apps/.
@@ -82,7 +83,7 @@ host-test: $(HOST_BINARIES)
 
 define host_binary
 $(HOST_BUILD)/test_$(1): $(call host_objects,$(1))
-	$$(HOST_CC) $$(HOST_CFLAGS) -o $$@ $$^ -lm
+	$$(HOST_CC) $$(HOST_CFLAGS) $($(1)_link) -o $$@ $$^ -lm
 endef
 $(foreach test,$(HOST_TESTS) $(ARENA_TESTS),$(eval $(call host_binary,$(test))))
 

@@ -893,6 +893,34 @@ TEST(nonsense_is_refused)
     check_all();
 }
 
+/* Another CPU that allocates all that it can get of the slice, for files or pipes, which needs no lock of the
+ * address space: in the middle of operations, once they have begun to unmap. */
+static bool rival_active;
+static struct memory_range rival_memory[64];
+static unsigned rival_count;
+
+static inline void rival_allocate(void)
+{
+    arena_cpu = 1;
+    while (rival_active && rival_count < 64) {
+        struct memory_range *piece = &rival_memory[rival_count];
+
+        piece->base = page_pool_allocate_partial(&slice, slice.free_bytes, &piece->bytes);
+        if (piece->base == PAGE_POOL_NONE)
+            break;
+        rival_count++;
+    }
+    arena_cpu = 0;
+}
+
+static void rival_free(void)
+{
+    while (rival_count > 0) {
+        rival_count--;
+        page_pool_free(&slice, rival_memory[rival_count].base, rival_memory[rival_count].bytes);
+    }
+}
+
 /* All but `bytes` of the free memory goes away. */
 static void leave_only(uint64_t bytes)
 {
@@ -904,11 +932,11 @@ static void leave_only(uint64_t bytes)
 }
 
 /* Each operation that takes memory, with every amount of it that is too little, and the first that is not. */
-TEST(whatever_lacks_memory_changes_nothing)
+static void lack_of_memory_try(void)
 {
-    enum { OPERATIONS = 6 };
+    enum { OPERATIONS = 7 };
     const unsigned both = RIGHT_READ | RIGHT_WRITE;
-    static const int growth[OPERATIONS] = { 20, 20, 20, 20, 30, -1 }; /* in pages */
+    static const int growth[OPERATIONS] = { 20, 20, 20, 20, 30, -1, -20 }; /* in pages */
 
     for (unsigned operation = 0; operation < OPERATIONS; operation++) {
         bool done = false;
@@ -945,7 +973,14 @@ TEST(whatever_lacks_memory_changes_nothing)
             case 5:
                 error = vm_unmap(&vm, old + 3 * ARCH_PAGE, ARCH_PAGE);
                 break;
+            case 6: /* replaces, with what it replaces and what moves both larger than the free memory */
+                address = old;
+                error = vm_remap(&vm, &address, 20 * ARCH_PAGE, 25 * ARCH_PAGE, VM_MAY_MOVE | VM_FIXED,
+                                 old + 560 * ARCH_PAGE);
+                break;
             }
+            CHECK_EQUAL(slice.reserved_bytes, 0);
+            rival_free();
             done = error == 0;
             if (!done) {
                 CHECK_EQUAL(error, -ENOMEM);
@@ -961,6 +996,18 @@ TEST(whatever_lacks_memory_changes_nothing)
     }
 }
 
+TEST(whatever_lacks_memory_changes_nothing)
+{
+    lack_of_memory_try();
+}
+
+TEST(another_cpu_cannot_take_what_an_operation_has_reserved)
+{
+    rival_active = true;
+    lack_of_memory_try();
+    rival_active = false;
+}
+
 static void vm_promises_run(void)
 {
     RUN(random_operations_leave_every_page_as_the_model_says);
@@ -969,6 +1016,7 @@ static void vm_promises_run(void)
     RUN(memory_keeps_its_contents_while_nobody_may_touch_it);
     RUN(nonsense_is_refused);
     RUN(whatever_lacks_memory_changes_nothing);
+    RUN(another_cpu_cannot_take_what_an_operation_has_reserved);
 }
 
 #endif
