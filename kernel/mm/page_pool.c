@@ -5,6 +5,7 @@
  */
 #include "mm/page_pool.h"
 #include "arch/platform.h"
+#include "mm/page.h"
 
 /* What stands at the beginning of each free extent. */
 struct free_extent {
@@ -15,11 +16,6 @@ struct free_extent {
 static struct free_extent *extent_at(uint64_t address)
 {
     return arch_physical(address);
-}
-
-static uint64_t align_up(uint64_t value, uint64_t alignment)
-{
-    return (value + alignment - 1) & ~(alignment - 1);
 }
 
 void page_pool_initialise(struct page_pool *pool, const struct memory_range *extents, unsigned count)
@@ -98,7 +94,7 @@ static uint64_t allocate_locked(struct page_pool *pool, uint64_t bytes, uint64_t
     uint64_t address = align_up(*link, alignment);
     extent_cut(pool, link, address, bytes);
     if (pool->reserved_bytes && pool->reserving_cpu == arch_cpu_index())
-        pool->reserved_bytes -= bytes < pool->reserved_bytes ? bytes : pool->reserved_bytes;
+        pool->reserved_bytes -= smaller(bytes, pool->reserved_bytes);
     return address;
 }
 
@@ -112,7 +108,7 @@ uint64_t page_pool_allocate(struct page_pool *pool, uint64_t bytes, uint64_t ali
 
 uint64_t page_pool_allocate_partial(struct page_pool *pool, uint64_t bytes, uint64_t *got)
 {
-    for (uint64_t part = bytes; part >= ARCH_PAGE; part = part / 2 & ~(ARCH_PAGE - 1)) {
+    for (uint64_t part = bytes; part >= ARCH_PAGE; part = page_down(part / 2)) {
         uint64_t address = page_pool_allocate(pool, part, ARCH_PAGE);
 
         if (address != PAGE_POOL_NONE) {

@@ -102,7 +102,7 @@ static int place_choose(const struct vm *vm, uint64_t *address, uint64_t bytes, 
             return *address % ARCH_PAGE ? -EINVAL : -ENOMEM;
         return (flags & VM_NO_REPLACE) && !range_free(vm, *address, *address + bytes) ? -EEXIST : 0;
     }
-    *address &= ~(ARCH_PAGE - 1);
+    *address = page_down(*address);
     if (!range_valid(*address, bytes) || !range_free(vm, *address, *address + bytes))
         *address = gap_find(vm, ARCH_MMAP_BASE, bytes);
     return *address ? 0 : -ENOMEM;
@@ -290,7 +290,7 @@ static void range_zero(struct vm *vm, uint64_t start, uint64_t end, bool shared)
 {
     for (const struct vm_area *area = area_above(vm, start); area && area->start < end; area = area->next) {
         uint64_t from = area->start > start ? area->start : start;
-        uint64_t to = area->end < end ? area->end : end;
+        uint64_t to = smaller(area->end, end);
 
         if (!area->foreign && (area->object != NULL) == shared)
             arch_attached_zero(&vm->space, from, to - from);
@@ -340,8 +340,8 @@ void vm_end(struct vm *vm)
 static uint64_t brk_locked(struct vm *vm, uint64_t end)
 {
     const struct vm_area heap = { .rights = RIGHT_READ | RIGHT_WRITE, .name = "[heap]" };
-    uint64_t old_top = (vm->heap_end + ARCH_LARGE_PAGE - 1) & ~(ARCH_LARGE_PAGE - 1);
-    uint64_t new_top = (end + ARCH_LARGE_PAGE - 1) & ~(ARCH_LARGE_PAGE - 1);
+    uint64_t old_top = align_up(vm->heap_end, ARCH_LARGE_PAGE);
+    uint64_t new_top = align_up(end, ARCH_LARGE_PAGE);
 
     if (end < vm->heap_start || new_top > ARCH_MMAP_BASE || new_top < end)
         return vm->heap_end;
@@ -355,7 +355,7 @@ static uint64_t brk_locked(struct vm *vm, uint64_t end)
     }
     /* What a shrinking heap leaves in its last page is zero when the heap grows again. */
     if (end < vm->heap_end && end < new_top)
-        range_zero(vm, end, vm->heap_end < new_top ? vm->heap_end : new_top, false);
+        range_zero(vm, end, smaller(vm->heap_end, new_top), false);
     vm->heap_end = end;
     return end;
 }
@@ -441,7 +441,7 @@ bool vm_beyond_object(struct vm *vm, uint64_t address)
     vm_lock(vm);
     const struct vm_area *area = area_find(vm, address);
     if (area && area->object && area->rights)
-        arch_attached_run(&vm->space, address & ~(ARCH_PAGE - 1), ARCH_PAGE, &attached);
+        arch_attached_run(&vm->space, page_down(address), ARCH_PAGE, &attached);
     vm_unlock(vm);
     return !attached;
 }

@@ -257,14 +257,14 @@ static uint64_t page_size_for(uint64_t bytes)
 uint64_t gap_find(const struct vm *vm, uint64_t from, uint64_t bytes)
 {
     uint64_t alignment = page_size_for(bytes);
-    uint64_t start = (from + alignment - 1) & ~(alignment - 1);
+    uint64_t start = align_up(from, alignment);
 
     for (const struct vm_area *area = vm->areas; area; area = area->next) {
         if (area->end <= start)
             continue;
         if (area->start >= start && area->start - start >= bytes)
             break;
-        start = (area->end + alignment - 1) & ~(alignment - 1);
+        start = align_up(area->end, alignment);
     }
     return start >= from && start < ARCH_USER_LIMIT && bytes <= ARCH_USER_LIMIT - start ? start : 0;
 }

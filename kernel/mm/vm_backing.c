@@ -25,7 +25,7 @@ static uint64_t run_allocate(struct vm *vm, uint64_t address, uint64_t bytes, ui
     }
 
     uint64_t to_large = ARCH_LARGE_PAGE - (address & (ARCH_LARGE_PAGE - 1));
-    return page_pool_allocate_partial(vm->pages, bytes < to_large ? bytes : to_large, got);
+    return page_pool_allocate_partial(vm->pages, smaller(bytes, to_large), got);
 }
 
 /* Backs a part of [address, address + bytes), none of which is backed; *got is how much. */

@@ -59,7 +59,7 @@ static int move_to(struct vm *vm, uint64_t from, uint64_t to, uint64_t old_bytes
 static int move_to_target(struct vm *vm, uint64_t from, uint64_t to, uint64_t old_bytes, uint64_t new_bytes,
                           const struct vm_area *model)
 {
-    uint64_t end = to + new_bytes, keep = old_bytes < new_bytes ? old_bytes : new_bytes, needed;
+    uint64_t end = to + new_bytes, keep = smaller(old_bytes, new_bytes), needed;
     int error;
 
     if (!range_valid(to, new_bytes) || (to < from + old_bytes && from < end))

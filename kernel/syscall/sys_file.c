@@ -7,14 +7,10 @@
 #include "lib/errno.h"
 #include "lib/linux_abi.h"
 #include "process/process.h"
+#include "mm/page.h"
 #include "mm/shared_memory.h"
 #include "syscall/syscall.h"
 #include "process/event.h"
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* ---- One piece ---- */
 
