@@ -29,7 +29,7 @@
 #define LIMIT_MAX      (1ULL << 63) /* keeps every sum below from wrapping */
 #define INPUT_SPANS    640          /* merged ones of each kind; BOOT_RANGES_MAX and some */
 #define FREE_SPANS_MAX (2 * INPUT_SPANS)
-#define PARTS_MAX      (FREE_SPANS_MAX + 2 * MEMPLAN_NUMA_RANGES_MAX) /* each bound of a range cuts one span */
+#define PARTS_MAX      (FREE_SPANS_MAX + 2 * MEMPLAN_NUMA_RANGES_MAX) /* each bound cuts one span */
 
 struct span {
     uint64_t start, end; /* [start, end), not empty */

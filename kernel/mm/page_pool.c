@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * page_pool.c: see page_pool.h. Pure C over arch_physical() and the page sizes, so that the host tests run it
+ * page_pool.c: see page_pool.h. Over arch_physical() and the page sizes alone, so that the host tests run it
  * on an arena.
  */
 #include "mm/page_pool.h"

@@ -47,7 +47,7 @@ static uint64_t model_free_bytes(void)
     return pages * ARCH_PAGE;
 }
 
-/* The first run at or behind *page; false where there is none. */
+/* The first run at or above *page; false where there is none. */
 static bool model_run(uint64_t *page, uint64_t *pages)
 {
     while (*page < PAGES && !is_free[*page])
@@ -91,7 +91,7 @@ static bool in_fragment(uint64_t page)
     return false;
 }
 
-/* The pool's list has exactly the model's runs: ascending, joined, nothing left out. */
+/* The pool's list has exactly the model's runs: ascending, coalesced, complete. */
 static void check_agreement(void)
 {
     uint64_t run = 0, pages, at = pool.first;

@@ -16,7 +16,7 @@
 static struct page_pool slices[2];
 static uint64_t seed = 5;
 static uint8_t user_bytes[BYTES_MAX], model[OBJECTS][BYTES_MAX];
-static uint64_t user_end; /* what lies there or behind is out of the program's reach; 0: nothing is */
+static uint64_t user_end; /* the program cannot touch this address and those above; 0: it can touch all */
 
 uint64_t __real_page_pool_allocate(struct page_pool *pool, uint64_t bytes, uint64_t alignment);
 uint64_t __wrap_page_pool_allocate(struct page_pool *pool, uint64_t bytes, uint64_t alignment);
@@ -130,7 +130,7 @@ TEST(what_one_rank_cannot_pay_changes_nothing)
     CHECK_EQUAL(object->capacity, 100 * ARCH_PAGE);
     CHECK_EQUAL(shared_memory_resize(object, &slices[1], 350 * ARCH_PAGE), 0);
     CHECK_EQUAL(slices[1].free_bytes, 50 * ARCH_PAGE);
-    /* A write takes what there is, and then tells. */
+    /* A write takes what there is; the next one reports that there is no more. */
     uint64_t offset = 350 * ARCH_PAGE;
     CHECK_EQUAL(shared_memory_write(object, &slices[1], user(), 60 * ARCH_PAGE, &offset, false),
                 50 * ARCH_PAGE);
@@ -152,7 +152,7 @@ TEST(memory_in_use_stays_until_its_last_mapping_goes)
     *(uint8_t *)arch_physical(physical) = 7;
     CHECK_EQUAL(shared_memory_resize(object, &slices[0], 5), 0);
     CHECK_EQUAL(*(uint8_t *)arch_physical(physical), 0);
-    *(uint8_t *)arch_physical(physical) = 8; /* through the mapping, behind the end */
+    *(uint8_t *)arch_physical(physical) = 8; /* through the mapping, above the end */
     CHECK_EQUAL(shared_memory_resize(object, &slices[0], 9 * ARCH_PAGE), 0);
     shared_memory_run(object, 8 * ARCH_PAGE, ARCH_PAGE, &again);
     CHECK(again == physical && *(uint8_t *)arch_physical(physical) == 0);
@@ -265,7 +265,7 @@ static void try_mapping(unsigned i)
         made[i].mappings++;
         return;
     }
-    /* The program writes behind the end, where it may. */
+    /* The program writes above the end, where it may. */
     uint64_t physical, offset = made[i].object->capacity - ARCH_PAGE;
     if (made[i].object->capacity > 0 && offset > made[i].bytes) {
         CHECK(shared_memory_run(made[i].object, offset, ARCH_PAGE, &physical) == ARCH_PAGE);

@@ -3,9 +3,9 @@
  * vm_promises.h: the promises of kernel/mm/vm.h, tried on whatever page tables the including test has:
  * random operations, checked against a model that knows four words of every page, its rights and its owner.
  *
- * The including test provides space_begin(), which is told a new space, and space_look() and
- * space_table_bytes(), which see the tables with other eyes than
- * the code under test, and calls vm_promises_run().
+ * The including test provides space_begin(), which is called with a new space, and space_look() and
+ * space_table_bytes(), which read the tables independently of the code under test, and calls
+ * vm_promises_run().
  *
  * After each operation the account must be even: free memory, memory that the model says is attached, tables,
  * and descriptors are all of the slice. What fails with -ENOMEM must have had a reason and change nothing.
@@ -53,7 +53,7 @@ static struct {
     uint64_t words[WORDS];
 } pages[WINDOW_PAGES];
 
-/* Shared objects: what vm.c sees of shared_memory.h, over memory behind the slice, in two runs. */
+/* Shared objects: what vm.c sees of shared_memory.h, over memory above the slice, in two runs. */
 #define OBJECTS      3
 #define OBJECT_PAGES 2048ULL
 #define OBJECT_BASE  (ARENA_BASE + (256ULL << 20))
@@ -425,7 +425,7 @@ static void try_map(void)
     uint64_t gap = fixed || free ? address : lowest_gap(count);
 
     if (gap == 0)
-        return; /* there is one only behind the window */
+        return; /* the only one is above the window */
     int error = vm_map(&vm, &address, count * ARCH_PAGE - below(ARCH_PAGE), rights, flags, names[name]);
 
     if (fixed && (flags & VM_NO_REPLACE) && !free) {
@@ -551,7 +551,7 @@ static void try_remap(void)
     bool in_place = first + new_count <= WINDOW_PAGES && new_count > count &&
                     none_mapped(first + count, new_count - count);
     if (first + new_count > WINDOW_PAGES || !lowest_gap(new_count + first % 512))
-        return; /* there may be room only behind the window */
+        return; /* the only room may be above the window */
     int error =
         vm_remap(&vm, &address, count * ARCH_PAGE, new_count * ARCH_PAGE, may_move ? VM_MAY_MOVE : 0, 0);
 
@@ -667,12 +667,12 @@ static uint64_t large_up(uint64_t address)
 
 static void try_brk(void)
 {
-    uint64_t wanted = WINDOW_BASE + below(HEAP_PAGES * ARCH_PAGE / (1 + below(8))) / 8 * 8;
-    uint64_t old = large_up(heap_end), new = large_up(wanted);
+    uint64_t requested = WINDOW_BASE + below(HEAP_PAGES * ARCH_PAGE / (1 + below(8))) / 8 * 8;
+    uint64_t old = large_up(heap_end), new = large_up(requested);
     bool possible = new <= old || none_mapped(index_of(old), (new - old) / ARCH_PAGE);
-    uint64_t end = vm_brk(&vm, wanted);
+    uint64_t end = vm_brk(&vm, requested);
 
-    if (end != wanted) {
+    if (end != requested) {
         CHECK_EQUAL(end, heap_end);
         if (possible)
             check_refusal(-ENOMEM, new > old ? new - old : 0, 0);
@@ -683,9 +683,9 @@ static void try_brk(void)
         model_map(index_of(old), (new - old) / ARCH_PAGE, RIGHT_READ | RIGHT_WRITE, NAME_HEAP);
     else if (new < old)
         model_unmap(index_of(new), (old - new) / ARCH_PAGE);
-    if (wanted < heap_end)
-        model_zero(wanted, heap_end < new ? heap_end : new);
-    heap_end = wanted;
+    if (requested < heap_end)
+        model_zero(requested, heap_end < new ? heap_end : new);
+    heap_end = requested;
     check_around(WINDOW_BASE, large_up(heap_end) - WINDOW_BASE);
 }
 
@@ -921,7 +921,7 @@ static void rival_free(void)
     }
 }
 
-/* All but `bytes` of the free memory goes away. */
+/* Allocates all but `bytes` of the free memory. */
 static void leave_only(uint64_t bytes)
 {
     for (unsigned i = 0; i < 64 && slice.free_bytes > bytes; i++) {
