@@ -20,7 +20,7 @@ char *path_buffer(unsigned which)
     char **pair = &buffers[arch_cpu_index()];
 
     if (!*pair) {
-        uint64_t memory = vm_pages_allocate(&arch_process()->vm, BUFFERS * TREE_PATH_MAX, ARCH_PAGE);
+        uint64_t memory = page_pool_allocate(arch_process()->vm.pages, BUFFERS * TREE_PATH_MAX, ARCH_PAGE);
 
         if (memory == PAGE_POOL_NONE)
             return NULL;

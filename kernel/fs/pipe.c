@@ -174,7 +174,7 @@ static void pipe_release(struct file *file)
     spin_unlock(&pipe->lock);
     event_notify(file->process);
     if (last)
-        vm_pages_free(&file->process->vm, arch_physical_of(pipe), PIPE_MEMORY);
+        page_pool_free(file->process->vm.pages, arch_physical_of(pipe), PIPE_MEMORY);
 }
 
 static const struct file_operations read_operations = {
@@ -211,7 +211,7 @@ uint64_t pipe_unread(struct file *file)
 
 static struct pipe *pipe_allocate(struct process *process)
 {
-    uint64_t memory = vm_pages_allocate(&process->vm, PIPE_MEMORY, ARCH_PAGE);
+    uint64_t memory = page_pool_allocate(process->vm.pages, PIPE_MEMORY, ARCH_PAGE);
     struct pipe *pipe = arch_physical(memory);
 
     if (memory == PAGE_POOL_NONE)

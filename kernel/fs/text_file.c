@@ -20,7 +20,7 @@ static void text_set(struct file *file, uint64_t memory, uint64_t size, uint64_t
 void text_release(struct file *file)
 {
     if (file->text.capacity)
-        vm_pages_free(&file->process->vm, arch_physical_of(file->text.bytes), file->text.capacity);
+        page_pool_free(file->process->vm.pages, arch_physical_of(file->text.bytes), file->text.capacity);
     file->text.bytes = NULL;
     file->text.size = file->text.capacity = 0;
 }
@@ -37,7 +37,7 @@ static bool text_reserve(struct file *file, uint64_t count)
         capacity *= 2;
     if (capacity == file->text.capacity)
         return true;
-    uint64_t memory = vm_pages_allocate(&file->process->vm, capacity, ARCH_PAGE);
+    uint64_t memory = page_pool_allocate(file->process->vm.pages, capacity, ARCH_PAGE);
     bool available = memory != PAGE_POOL_NONE;
     if (available)
         memcpy(arch_physical(memory), file->text.bytes, size);
@@ -102,7 +102,7 @@ const struct file_operations text_operations = { .read = text_read,
 
 int text_bind(struct file *file, const struct file_operations *operations, void (*make)(struct file *file))
 {
-    uint64_t memory = vm_pages_allocate(&file->process->vm, ARCH_PAGE, ARCH_PAGE);
+    uint64_t memory = page_pool_allocate(file->process->vm.pages, ARCH_PAGE, ARCH_PAGE);
 
     if (memory == PAGE_POOL_NONE)
         return -ENOMEM;

@@ -59,7 +59,7 @@ static int64_t memory_write(struct file *file, uint64_t buffer, uint64_t bytes, 
         bytes = FILE_BYTES_MAX - offset;
     }
     int64_t put =
-        shared_memory_write(file->inode->memory, &file->process->vm, buffer, bytes, &offset, append);
+        shared_memory_write(file->inode->memory, file->process->vm.pages, buffer, bytes, &offset, append);
     if (put > 0)
         file_touch(file->inode);
     if (put > 0 && append)

@@ -327,13 +327,13 @@ int process_load(struct process *process, struct inode *program, const struct pr
                  uint64_t *entry, uint64_t *stack, struct message *why)
 {
     const uint64_t bytes = page_up(sizeof(struct loader));
-    uint64_t memory = vm_pages_allocate(&process->vm, bytes, ARCH_PAGE);
+    uint64_t memory = page_pool_allocate(process->vm.pages, bytes, ARCH_PAGE);
 
     if (memory == PAGE_POOL_NONE)
         return message_set(why, -ENOMEM, "no memory to load %s", given->path);
 
     int error = program_load(process, program, given, arch_physical(memory), entry, stack, why);
-    vm_pages_free(&process->vm, memory, bytes);
+    page_pool_free(process->vm.pages, memory, bytes);
     process->program = program;
     return error;
 }

@@ -180,8 +180,7 @@ static uint64_t kernel_bytes(void)
 static void *tree_page_allocate(void *context)
 {
     struct process *process = arch_process();
-    uint64_t page = process ? vm_pages_allocate(&process->vm, ARCH_PAGE, ARCH_PAGE)
-                            : page_pool_allocate(&kernel_pool, ARCH_PAGE, ARCH_PAGE);
+    uint64_t page = page_pool_allocate(process ? process->vm.pages : &kernel_pool, ARCH_PAGE, ARCH_PAGE);
 
     (void)context; /* there is one tree */
     return page == PAGE_POOL_NONE ? NULL : arch_physical(page);

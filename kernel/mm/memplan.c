@@ -2,23 +2,22 @@
 /*
  * memplan.c: who owns which byte of physical memory (memplan.h).
  *
- * Four steps: merge what is usable and subtract what is reserved; round the remaining spans inwards to pages;
- * take the pool from the tightest span that holds it; cut the rest, laid end to end in address order, into
- * one run per rank.
+ * Four steps: merge what is usable and subtract what is reserved, rounded inwards to pages; take the pool
+ * from the smallest span that holds it; cut the rest where the NUMA domain changes, and let every rank take
+ * its share of its own domain; cut what is left, laid end to end, into one run per rank.
  *
- * The cut. A position is an offset into the spans laid end to end. Cuts are allowed where a span begins and
- * on large-page addresses, so two neighbouring cuts lie at most M = MEMPLAN_LARGE_PAGE apart. Slices of t ..
- * t + M bytes are wanted, with the largest t. Going down from the end in steps of at least t gives for every
- * rank the latest start that leaves the ranks behind it their t; t is possible exactly when this ends at or
- * above zero. Going up from zero, every slice then takes t + M bytes or stops at that latest start, whichever
- * comes first, and the last one arrives exactly at the end. (That blocks equal to within one item always
- * exist: Bárány and Grinberg, "Block partitions of sequences", 2015.)
+ * The last cut. A position is an offset into the spans laid end to end. Cuts are allowed where a span begins
+ * and on large-page addresses, so two neighbouring cuts lie at most M = MEMPLAN_LARGE_PAGE apart. Slices
+ * should have t .. t + M bytes, with the largest t. Going down from the end in steps of at least t gives for
+ * every rank the latest start that keeps t for each later rank; t is possible exactly when this ends at or
+ * above zero. Going up from zero, every slice then takes t + M bytes or stops at the next one's latest start,
+ * whichever comes first, and the last one arrives exactly at the end. (That blocks equal to within one item
+ * always exist: Bárány and Grinberg, "Block partitions of sequences", 2015.)
  *
- * With NUMA domains the spans are first cut where the domain changes. Of each domain's spans, every rank that
- * belongs there takes a run of at most T, the size of an average slice, and at most its part of them. What is
- * left, of all domains, is cut as above, only that a rank with L bytes of its own wants t - L .. t + M - L of
- * it. The argument is the same, as long as L <= t + M: and t >= T - M always, because ranks that want T - M -
- * L take less than T - L each, and there is that much for all.
+ * A rank that already has L bytes of its own domain is to get t - L .. t + M - L more. The argument is the
+ * same, as long as L <= t + M. No rank takes more of its domain than T, the size of an average slice, and t
+ * >= T - M always: ranks that lack T - M - L take less than T - L each, and there is that much for all.
+ * Without domains, or where all memory is of one, L is 0 for every rank.
  *
  * Context: once, on the boot CPU, before anything is allocated. Owns the static work area.
  */
@@ -30,8 +29,7 @@
 #define LIMIT_MAX      (1ULL << 63) /* keeps every sum below from wrapping */
 #define INPUT_SPANS    640          /* merged ones of each kind; BOOT_RANGES_MAX and some */
 #define FREE_SPANS_MAX (2 * INPUT_SPANS)
-#define PARTS_MAX \
-    (FREE_SPANS_MAX + 2 * MEMPLAN_NUMA_RANGES_MAX) /* each bound of a domain's range cuts one span */
+#define PARTS_MAX      (FREE_SPANS_MAX + 2 * MEMPLAN_NUMA_RANGES_MAX) /* each bound cuts one span */
 
 struct span {
     uint64_t start, end; /* [start, end), not empty */
@@ -41,6 +39,7 @@ struct span {
 struct part {
     struct span span;
     uint32_t domain;
+    bool shared; /* among the ranks of its domain */
 };
 
 /* What a rank has of its own domain. */
@@ -49,22 +48,22 @@ struct own_piece {
     unsigned place;
 };
 
-/* The ranks stand in a row: in order of their numbers, or of their domains; a rank's index there is its
- * place.
- */
+/* Ranks are ordered by domain, those of one domain by number; a rank's index in that order is its place. */
 static struct {
     struct span usable[INPUT_SPANS], reserved[INPUT_SPANS], free[PARTS_MAX];
     unsigned usable_count, reserved_count, free_count;
     uint64_t position[PARTS_MAX + 1]; /* of each free span's first byte; the last one is the total */
     uint64_t cuts[MEMPLAN_RANKS_MAX + 1];
-    unsigned rank_at[MEMPLAN_RANKS_MAX];   /* of each place */
-    uint64_t own_bytes[MEMPLAN_RANKS_MAX]; /* of each place: what it has without any of the free spans */
+    uint32_t rank_domains[MEMPLAN_RANKS_MAX]; /* NUMA_DOMAIN_NONE where domains do not matter */
+    unsigned rank_at[MEMPLAN_RANKS_MAX];      /* of each place */
+    uint64_t own_bytes[MEMPLAN_RANKS_MAX];    /* of each place: what it has without any of the free spans */
 
-    struct part parts[PARTS_MAX]; /* all of the memory, ascending */
+    struct part parts[PARTS_MAX]; /* all of the memory but the pool, ascending */
     unsigned part_count;
+    uint64_t part_bytes;
     struct own_piece own[PARTS_MAX + MEMPLAN_RANKS_MAX];
     unsigned own_count;
-    struct span rest[PARTS_MAX]; /* of the parts, behind what was taken */
+    struct span rest[PARTS_MAX]; /* of the parts, what no rank has taken of its domain */
     unsigned rest_count;
     struct span pieces[PARTS_MAX];  /* of one run */
     struct span slice[INPUT_SPANS]; /* one slice while it is gathered */
@@ -126,23 +125,18 @@ static int spans_collect(const struct memory_range *ranges, unsigned range_count
     return 0;
 }
 
-static uint64_t spans_bytes(const struct span *table, unsigned count)
-{
-    uint64_t sum = 0;
-
-    for (unsigned i = 0; i < count; i++)
-        sum += table[i].end - table[i].start;
-    return sum;
-}
-
 /* Every reserved span ends at most one free span early and begins one more, so the table holds them all. */
-static void free_add(uint64_t start, uint64_t end)
+static void free_add(struct memplan *plan, uint64_t start, uint64_t end)
 {
+    struct span pages = { round_up(start, MEMPLAN_PAGE), round_down(end, MEMPLAN_PAGE) };
+
     if (start < end)
-        work.free[work.free_count++] = (struct span){ start, end };
+        plan->usable_bytes += end - start;
+    if (pages.start < pages.end)
+        work.free[work.free_count++] = pages;
 }
 
-static void subtract_reserved(void)
+static void subtract_reserved(struct memplan *plan)
 {
     unsigned r = 0;
 
@@ -152,64 +146,40 @@ static void subtract_reserved(void)
         while (r < work.reserved_count && work.reserved[r].end <= start)
             r++;
         for (unsigned i = r; i < work.reserved_count && work.reserved[i].start < end; i++) {
-            free_add(start, work.reserved[i].start);
+            free_add(plan, start, work.reserved[i].start);
             start = work.reserved[i].end;
         }
-        free_add(start, end);
+        free_add(plan, start, end);
     }
-}
-
-static void round_to_pages(void)
-{
-    unsigned kept = 0;
-
-    for (unsigned i = 0; i < work.free_count; i++) {
-        uint64_t start = round_up(work.free[i].start, MEMPLAN_PAGE);
-        uint64_t end = round_down(work.free[i].end, MEMPLAN_PAGE);
-
-        if (start < end)
-            work.free[kept++] = (struct span){ start, end };
-    }
-    work.free_count = kept;
-}
-
-static void free_remove(unsigned index)
-{
-    memmove(&work.free[index], &work.free[index + 1], (work.free_count - index - 1) * sizeof(work.free[0]));
-    work.free_count--;
 }
 
 /* From the smallest span that holds it below its limit, so that large spans stay whole. */
 static int take_pool(const struct memplan_input *input, struct memplan *plan, struct message *why)
 {
-    unsigned best = work.free_count;
+    struct span *best = NULL;
 
     for (unsigned i = 0; i < work.free_count && input->pool_bytes <= LIMIT_MAX; i++) {
-        const struct span *span = &work.free[i];
-        uint64_t bytes = span->end - span->start,
-                 end = span->start + round_up(input->pool_bytes, MEMPLAN_PAGE);
+        struct span *span = &work.free[i];
+        uint64_t end = span->start + round_up(input->pool_bytes, MEMPLAN_PAGE);
 
         if (end > span->end || end > input->pool_limit)
             continue;
-        if (best == work.free_count || bytes < work.free[best].end - work.free[best].start)
-            best = i;
+        if (!best || span->end - span->start < best->end - best->start)
+            best = span;
     }
-    if (best == work.free_count)
+    if (!best)
         return message_set(
             why, -ENOMEM,
             "memory plan: no free range below 0x%llx holds the kernel's %llu KiB (%llu KiB usable)",
             (unsigned long long)input->pool_limit, (unsigned long long)input->pool_bytes >> 10,
             (unsigned long long)plan->usable_bytes >> 10);
 
-    struct span *span = &work.free[best];
-    plan->pool = (struct memory_range){ span->start, round_up(input->pool_bytes, MEMPLAN_PAGE) };
-    span->start += plan->pool.bytes;
-    if (span->start == span->end)
-        free_remove(best);
+    plan->pool = (struct memory_range){ best->start, round_up(input->pool_bytes, MEMPLAN_PAGE) };
+    best->start += plan->pool.bytes; /* it may be empty then, which cuts into no part */
     return 0;
 }
 
-/* Lays the free spans end to end; answers their total. */
+/* Lays the free spans end to end. Returns their total. */
 static uint64_t lay_out(void)
 {
     work.position[0] = 0;
@@ -246,27 +216,27 @@ static uint64_t cut_below(uint64_t position)
     return work.position[index] + (boundary > start ? boundary - start : 0);
 }
 
-/* What the place wants of the free spans, to have `bytes` together with its own. */
-static uint64_t wanted(unsigned place, uint64_t bytes)
+/* What the place lacks of `bytes`: more of the free spans. */
+static uint64_t lacking_bytes(unsigned place, uint64_t bytes)
 {
     return bytes > work.own_bytes[place] ? bytes - work.own_bytes[place] : 0;
 }
 
-/* Fills work.cuts[place] with the latest start of each place that leaves `least` bytes to it and to all
- * behind it. False where there is none. */
-static bool latest_cuts(unsigned rank_count, uint64_t least)
+/* Fills work.cuts[place] with the latest start of each place at which it and all later ones have `min_bytes`
+ * each. False where there is none. */
+static bool latest_cuts(unsigned rank_count, uint64_t min_bytes)
 {
     work.cuts[rank_count] = work.position[work.free_count];
     for (unsigned place = rank_count; place-- > 0;) {
-        if (work.cuts[place + 1] < wanted(place, least))
+        if (work.cuts[place + 1] < lacking_bytes(place, min_bytes))
             return false;
-        work.cuts[place] = cut_below(work.cuts[place + 1] - wanted(place, least));
+        work.cuts[place] = cut_below(work.cuts[place + 1] - lacking_bytes(place, min_bytes));
     }
     return true;
 }
 
-/* Leaves the cuts of the fairest plan in work.cuts. No slice can have more than `average`. */
-static void cut_slices(unsigned rank_count, uint64_t average)
+/* Fills work.cuts such that the smallest slice is as large as possible: at most `average`. */
+static void cuts_choose(unsigned rank_count, uint64_t average)
 {
     uint64_t low = 0, high = average / MEMPLAN_PAGE;
 
@@ -281,42 +251,15 @@ static void cut_slices(unsigned rank_count, uint64_t average)
     latest_cuts(rank_count, low * MEMPLAN_PAGE);
     work.cuts[0] = 0;
     for (unsigned place = 1; place < rank_count; place++) {
-        uint64_t most = wanted(place - 1, low * MEMPLAN_PAGE + MEMPLAN_LARGE_PAGE);
-        uint64_t longest = cut_below(work.cuts[place - 1] + most);
+        uint64_t bytes_max = lacking_bytes(place - 1, low * MEMPLAN_PAGE + MEMPLAN_LARGE_PAGE);
+        uint64_t end_max = cut_below(work.cuts[place - 1] + bytes_max);
 
-        if (longest < work.cuts[place])
-            work.cuts[place] = longest;
+        if (end_max < work.cuts[place])
+            work.cuts[place] = end_max;
     }
 }
 
-static unsigned smallest_span(unsigned first, unsigned last)
-{
-    unsigned smallest = first;
-
-    for (unsigned i = first; i <= last; i++) {
-        if (work.free[i].end - work.free[i].start < work.free[smallest].end - work.free[smallest].start)
-            smallest = i;
-    }
-    return smallest;
-}
-
-/* Gives up one small span of a slice that has too many extents. False where all slices fit. */
-static bool give_up_span(unsigned rank_count)
-{
-    for (unsigned rank = 0; rank < rank_count; rank++) {
-        if (work.cuts[rank] == work.cuts[rank + 1])
-            continue;
-        unsigned first = span_at(work.cuts[rank]), last = span_at(work.cuts[rank + 1] - 1);
-
-        if (last - first < MEMPLAN_EXTENTS_MAX)
-            continue;
-        free_remove(smallest_span(first, last));
-        return true;
-    }
-    return false;
-}
-
-/* The run [from, to) of the free spans, piece by piece. */
+/* Fills `pieces` with the run [from, to) of the free spans. Returns how many there are. */
 static unsigned run_pieces(uint64_t from, uint64_t to, struct span *pieces)
 {
     unsigned count = 0;
@@ -332,7 +275,7 @@ static unsigned run_pieces(uint64_t from, uint64_t to, struct span *pieces)
     return count;
 }
 
-/* Gathers what a place has in work.slice, in ascending order. False where it is too much for a slice. */
+/* Gathers what a place has in work.slice, in ascending order. False where it has too many extents. */
 static bool slice_gather(unsigned place)
 {
     unsigned count = run_pieces(work.cuts[place], work.cuts[place + 1], work.pieces);
@@ -366,19 +309,7 @@ static bool slices_fill(const struct memplan_input *input, struct memplan *plan)
     return true;
 }
 
-static void slices_in_order(const struct memplan_input *input, struct memplan *plan)
-{
-    while (work.free_count > MEMPLAN_EXTENTS_MAX * input->rank_count)
-        free_remove(smallest_span(0, work.free_count - 1));
-    do {
-        cut_slices(input->rank_count, lay_out() / input->rank_count);
-    } while (give_up_span(input->rank_count));
-    for (unsigned rank = 0; rank < input->rank_count; rank++)
-        work.rank_at[rank] = rank;
-    slices_fill(input, plan); /* fits, for give_up_span has seen to it */
-}
-
-/* ---- domains ---- */
+/* ---- NUMA domains ---- */
 
 /* Of the large page that holds the address. */
 static uint32_t domain_at(const struct memplan_input *input, uint64_t address)
@@ -394,8 +325,8 @@ static uint32_t domain_at(const struct memplan_input *input, uint64_t address)
     return NUMA_DOMAIN_NONE;
 }
 
-/* The next address behind `address` where the domain may change: the first large page that begins at or
- * behind a bound of a range. */
+/* The next address above `address`, at most `end`, where the domain may change: the first large page that
+ * begins at or above a bound of a range. */
 static uint64_t domain_end(const struct memplan_input *input, uint64_t address, uint64_t end)
 {
     for (unsigned i = 0; i < 2 * input->numa_range_count; i++) {
@@ -413,44 +344,39 @@ static uint64_t domain_end(const struct memplan_input *input, uint64_t address, 
     return end;
 }
 
-/* False where there is nothing to choose: no domains are known, or all memory is of the same one. */
-static bool parts_make(const struct memplan_input *input)
+/* Makes parts of the free spans, cut where the domain changes if `by_domain`. Returns whether they are of
+ * different domains. */
+static bool parts_make(const struct memplan_input *input, bool by_domain)
 {
     bool differ = false;
 
-    if (!input->numa_ranges || !input->rank_domains)
-        return false;
+    work.part_count = 0;
+    work.part_bytes = 0;
     for (unsigned i = 0; i < work.free_count; i++) {
         uint64_t end;
 
         for (uint64_t at = work.free[i].start; at < work.free[i].end; at = end) {
-            end = domain_end(input, at, work.free[i].end);
-            work.parts[work.part_count++] = (struct part){ { at, end }, domain_at(input, at) };
-            differ = differ || work.parts[work.part_count - 1].domain != work.parts[0].domain;
+            uint32_t domain = by_domain ? domain_at(input, at) : NUMA_DOMAIN_NONE;
+
+            end = by_domain ? domain_end(input, at, work.free[i].end) : work.free[i].end;
+            work.parts[work.part_count++] = (struct part){ .span = { at, end }, .domain = domain };
+            work.part_bytes += end - at;
+            differ = differ || domain != work.parts[0].domain;
         }
     }
     return differ;
 }
 
 /* Ranks of one domain stand side by side, in order of their numbers. */
-static void ranks_sort(const struct memplan_input *input)
+static void ranks_sort(unsigned rank_count)
 {
-    for (unsigned rank = 0; rank < input->rank_count; rank++) {
+    for (unsigned rank = 0; rank < rank_count; rank++) {
         unsigned place = rank;
 
-        for (; place > 0 && input->rank_domains[work.rank_at[place - 1]] > input->rank_domains[rank]; place--)
+        for (; place > 0 && work.rank_domains[work.rank_at[place - 1]] > work.rank_domains[rank]; place--)
             work.rank_at[place] = work.rank_at[place - 1];
         work.rank_at[place] = rank;
     }
-}
-
-static uint64_t parts_bytes(void)
-{
-    uint64_t sum = 0;
-
-    for (unsigned i = 0; i < work.part_count; i++)
-        sum += work.parts[i].span.end - work.parts[i].span.start;
-    return sum;
 }
 
 static void own_take(unsigned place, uint64_t from, uint64_t to)
@@ -462,15 +388,18 @@ static void own_take(unsigned place, uint64_t from, uint64_t to)
     work.own_bytes[place] = to - from;
 }
 
-/* Gives the memory of a domain to its ranks, which have the places [first, last); what they leave is rest. */
+/* Shares the memory of a domain among its ranks, which have the places [first, last); what they do not take
+ * is rest. */
 static void domain_share(uint32_t domain, unsigned first, unsigned last, uint64_t average)
 {
     uint64_t from = 0, total;
 
     work.free_count = 0;
     for (unsigned i = 0; i < work.part_count; i++) {
-        if (work.parts[i].domain == domain)
-            work.free[work.free_count++] = work.parts[i].span;
+        if (work.parts[i].domain != domain)
+            continue;
+        work.free[work.free_count++] = work.parts[i].span;
+        work.parts[i].shared = true;
     }
     total = lay_out();
     for (unsigned place = first; place < last && work.free_count > 0; place++) {
@@ -487,91 +416,100 @@ static void domain_share(uint32_t domain, unsigned first, unsigned last, uint64_
     work.rest_count += run_pieces(from, total, work.rest + work.rest_count);
 }
 
-/* Every rank takes what it can of its own domain; the rest becomes the free spans, in the same order of
- * domains.
- */
-static void domains_share(const struct memplan_input *input, uint64_t average)
+/* Every rank takes what it can of its own domain; the rest becomes the free spans, shared domains first. */
+static void domains_share(unsigned rank_count, uint64_t average)
 {
-    unsigned count = input->rank_count, last;
+    unsigned last;
 
     work.own_count = work.rest_count = 0;
     memset(work.own_bytes, 0, sizeof(work.own_bytes));
-    for (unsigned first = 0; first < count; first = last) {
-        uint32_t domain = input->rank_domains[work.rank_at[first]];
+    for (unsigned i = 0; i < work.part_count; i++)
+        work.parts[i].shared = false;
+    for (unsigned first = 0; first < rank_count; first = last) {
+        uint32_t domain = work.rank_domains[work.rank_at[first]];
 
-        for (last = first; last < count && input->rank_domains[work.rank_at[last]] == domain; last++)
+        for (last = first; last < rank_count && work.rank_domains[work.rank_at[last]] == domain; last++)
             continue;
         if (domain != NUMA_DOMAIN_NONE)
             domain_share(domain, first, last, average);
     }
-    for (unsigned i = 0; i < work.part_count; i++) {
-        bool shared = false;
-
-        for (unsigned rank = 0; rank < count && work.parts[i].domain != NUMA_DOMAIN_NONE; rank++)
-            shared = shared || input->rank_domains[rank] == work.parts[i].domain;
-        if (!shared)
+    for (unsigned i = 0; i < work.part_count; i++)
+        if (!work.parts[i].shared)
             work.rest[work.rest_count++] = work.parts[i].span;
-    }
     memcpy(work.free, work.rest, work.rest_count * sizeof(work.free[0]));
     work.free_count = work.rest_count;
     lay_out();
 }
 
-/* Gives up the smallest of the parts that the gathered slice has something of. */
-static void give_up_part(void)
+/* Whether the gathered slice has something of the part. */
+static bool slice_touches(const struct span *part)
+{
+    for (unsigned i = 0; i < work.slice_count; i++)
+        if (work.slice[i].start < part->end && part->start < work.slice[i].end)
+            return true;
+    return false;
+}
+
+/* Gives up the smallest part: of all, or of those that the gathered slice has something of. */
+static void part_give_up(bool of_slice)
 {
     unsigned smallest = work.part_count;
+    uint64_t smallest_bytes = UINT64_MAX;
 
     for (unsigned i = 0; i < work.part_count; i++) {
         const struct span *part = &work.parts[i].span;
-        bool touched = false;
 
-        for (unsigned j = 0; j < work.slice_count; j++)
-            touched = touched || (work.slice[j].start < part->end && part->start < work.slice[j].end);
-        if (touched &&
-            (smallest == work.part_count ||
-             part->end - part->start < work.parts[smallest].span.end - work.parts[smallest].span.start))
+        if (part->end - part->start < smallest_bytes && (!of_slice || slice_touches(part))) {
             smallest = i;
+            smallest_bytes = part->end - part->start;
+        }
     }
     work.part_count--;
+    work.part_bytes -= smallest_bytes;
     memmove(&work.parts[smallest], &work.parts[smallest + 1],
             (work.part_count - smallest) * sizeof(work.parts[0]));
 }
 
-static void slices_by_domain(const struct memplan_input *input, struct memplan *plan)
+static void slices_cut(const struct memplan_input *input, struct memplan *plan)
 {
-    ranks_sort(input);
-    for (;;) {
-        uint64_t average = round_down(parts_bytes() / input->rank_count, MEMPLAN_PAGE);
+    bool by_domain = input->numa_ranges && input->rank_domains && parts_make(input, true);
 
-        domains_share(input, average);
-        cut_slices(input->rank_count, average);
+    if (!by_domain) {
+        parts_make(input, false);
+        while (work.part_count > MEMPLAN_EXTENTS_MAX * input->rank_count)
+            part_give_up(false);
+    }
+    for (unsigned rank = 0; rank < input->rank_count; rank++)
+        work.rank_domains[rank] = by_domain ? input->rank_domains[rank] : NUMA_DOMAIN_NONE;
+    ranks_sort(input->rank_count);
+    for (;;) {
+        uint64_t average = round_down(work.part_bytes / input->rank_count, MEMPLAN_PAGE);
+
+        domains_share(input->rank_count, average);
+        cuts_choose(input->rank_count, average);
         if (slices_fill(input, plan))
             return;
-        give_up_part();
+        part_give_up(true);
     }
 }
 
 static int make_slices(const struct memplan_input *input, struct memplan *plan, struct message *why)
 {
-    if (parts_make(input))
-        slices_by_domain(input, plan);
-    else
-        slices_in_order(input, plan);
+    slices_cut(input, plan);
 
-    uint64_t total = 0, least = UINT64_MAX;
+    uint64_t total = 0, smallest = UINT64_MAX;
     for (unsigned rank = 0; rank < input->rank_count; rank++) {
         uint64_t bytes = plan->slices[rank].bytes;
 
-        least = bytes < least ? bytes : least;
+        smallest = bytes < smallest ? bytes : smallest;
         total += bytes;
     }
-    if (least == 0 || least < input->slice_bytes_min)
+    if (smallest == 0 || smallest < input->slice_bytes_min)
         return message_set(
             why, -ENOMEM,
             "memory plan: %llu KiB for %u ranks make slices of %llu KiB, but %llu KiB are needed; "
             "use fewer ranks or more memory",
-            (unsigned long long)total >> 10, input->rank_count, (unsigned long long)least >> 10,
+            (unsigned long long)total >> 10, input->rank_count, (unsigned long long)smallest >> 10,
             (unsigned long long)input->slice_bytes_min >> 10);
     return 0;
 }
@@ -614,9 +552,7 @@ int memplan_make(const struct memplan_input *input, struct memplan *plan, struct
         return message_set(why, error, "memory plan: the memory map has more than %d separate ranges",
                            INPUT_SPANS);
 
-    subtract_reserved();
-    plan->usable_bytes = spans_bytes(work.free, work.free_count);
-    round_to_pages();
+    subtract_reserved(plan);
     error = take_pool(input, plan, why);
     if (!error)
         error = make_slices(input, plan, why);

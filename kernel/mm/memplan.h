@@ -10,12 +10,12 @@
  *    reserved range and outside the first megabyte (firmware data, start-up code of further CPUs), and below
  *    the address limit;
  *  - slices are equal to within MEMPLAN_LARGE_PAGE bytes; where two adjoin, they do so on a
- * MEMPLAN_LARGE_PAGE boundary;
+ *    MEMPLAN_LARGE_PAGE boundary;
  *  - without domains (or where all memory is of one domain) slices follow each other in address order, and
- * the smallest is as large as such cuts allow;
+ *    the smallest is as large as such cuts allow;
  *  - with domains, a slice has of its rank's domain all but MEMPLAN_LARGE_PAGE of what it could: its own
- * size, or an equal part of that domain's memory where its ranks need more than there is. The rest comes from
- * other domains. A large page across a bound of domains counts to the domain where it begins;
+ *    size, or an equal part of that domain's memory where its ranks need more than there is. The rest comes
+ *    from other domains. A large page across a bound of domains counts to the domain where it begins;
  *  - the pool's place depends on nothing but the map, the limits and pool_bytes: neither on rank_count nor on
  *    slice_bytes_min nor on domains;
  *  - usable_bytes = pool + slices + lost_bytes: every byte is accounted for; while no slice needs more than
@@ -54,7 +54,7 @@ struct memplan_input {
     unsigned rank_count; /* 1 .. MEMPLAN_RANKS_MAX */
     uint64_t slice_bytes_min; /* a smaller slice is an error */
 
-    /* Optional, both or none. Where ranges overlap, the first one tells. */
+    /* Optional, both or none. Where ranges overlap, the first one counts. */
     const struct numa_range *numa_ranges;
     unsigned numa_range_count;
     const uint32_t
@@ -66,7 +66,7 @@ struct memplan {
     struct memory_slice slices[MEMPLAN_RANKS_MAX];
     uint64_t usable_bytes;    /* usable, not reserved, below the limit, above the first megabyte; overlaps
                                  counted once */
-    uint64_t lost_bytes;      /* parts of it that no one got: fragments smaller than a page, remainders */
+    uint64_t lost_bytes;      /* parts of it that no slice has: fragments smaller than a page, remainders */
     uint64_t highest_address; /* end of the highest byte planned */
 };
 

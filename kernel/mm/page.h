@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * page.h: addresses and sizes in whole pages.
+ * page.h: addresses and sizes in whole pages, and in other powers of two.
  */
 #ifndef TACET_PAGE_H
 #define TACET_PAGE_H
@@ -8,15 +8,30 @@
 #include "arch/platform.h"
 #include <stdint.h>
 
-static inline uint64_t page_down(uint64_t value)
+/* `alignment` is a power of two. Above the last multiple of it, align_up is 0. */
+static inline uint64_t align_down(uint64_t value, uint64_t alignment)
 {
-    return value & ~(ARCH_PAGE - 1);
+    return value & ~(alignment - 1);
 }
 
-/* Beyond the last whole page this is 0. */
+static inline uint64_t align_up(uint64_t value, uint64_t alignment)
+{
+    return align_down(value + alignment - 1, alignment);
+}
+
+static inline uint64_t page_down(uint64_t value)
+{
+    return align_down(value, ARCH_PAGE);
+}
+
 static inline uint64_t page_up(uint64_t value)
 {
-    return page_down(value + ARCH_PAGE - 1);
+    return align_up(value, ARCH_PAGE);
+}
+
+static inline uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
 }
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * page_pool.c: see page_pool.h. Pure C over arch_physical() and the page sizes, so that the host tests run it
+ * page_pool.c: see page_pool.h. Over arch_physical() and the page sizes alone, so that the host tests run it
  * on an arena.
  */
 #include "mm/page_pool.h"
 #include "arch/platform.h"
+#include "mm/page.h"
 
 /* What stands at the beginning of each free extent. */
 struct free_extent {
@@ -17,31 +18,25 @@ static struct free_extent *extent_at(uint64_t address)
     return arch_physical(address);
 }
 
-static uint64_t align_up(uint64_t value, uint64_t alignment)
-{
-    return (value + alignment - 1) & ~(alignment - 1);
-}
-
 void page_pool_initialise(struct page_pool *pool, const struct memory_range *extents, unsigned count)
 {
-    pool->first = PAGE_POOL_NONE;
-    pool->free_bytes = 0;
+    *pool = (struct page_pool){ .first = PAGE_POOL_NONE };
     for (unsigned i = 0; i < count; i++)
         page_pool_free(pool, extents[i].base, extents[i].bytes);
     pool->total_bytes = pool->free_bytes;
 }
 
-/* Cuts [address, address + bytes) out of the extent at *link. */
+/* Takes [address, address + bytes) out of the extent at *link. */
 static void extent_cut(struct page_pool *pool, uint64_t *link, uint64_t address, uint64_t bytes)
 {
     uint64_t base = *link;
     struct free_extent extent = *extent_at(base);
-    uint64_t behind = address + bytes;
+    uint64_t after = address + bytes;
     uint64_t next = extent.next;
 
-    if (behind < base + extent.bytes) {
-        *extent_at(behind) = (struct free_extent){ .next = next, .bytes = base + extent.bytes - behind };
-        next = behind;
+    if (after < base + extent.bytes) {
+        *extent_at(after) = (struct free_extent){ .next = next, .bytes = base + extent.bytes - after };
+        next = after;
     }
     if (address > base) {
         *extent_at(base) = (struct free_extent){ .next = next, .bytes = address - base };
@@ -59,39 +54,61 @@ static bool extent_holds_large_page(uint64_t base, uint64_t bytes)
     return aligned < base + bytes && base + bytes - aligned >= ARCH_LARGE_PAGE;
 }
 
-static uint64_t take_first_fit(struct page_pool *pool, uint64_t bytes, uint64_t alignment,
-                               bool fragments_only)
+/* The link to the extent to allocate from: the first that fits, but for less than a large page the first
+ * fragment that fits, where there is one. NULL where none fits. */
+static uint64_t *extent_choose(struct page_pool *pool, uint64_t bytes, uint64_t alignment)
 {
+    uint64_t *chosen = NULL;
+
     for (uint64_t *link = &pool->first; *link != PAGE_POOL_NONE; link = &extent_at(*link)->next) {
         uint64_t base = *link, extent_bytes = extent_at(base)->bytes;
-        uint64_t address = align_up(base, alignment);
+        uint64_t skipped = align_up(base, alignment) - base;
 
-        if (fragments_only && extent_holds_large_page(base, extent_bytes))
+        if (skipped >= extent_bytes || extent_bytes - skipped < bytes)
             continue;
-        if (address - base < extent_bytes && extent_bytes - (address - base) >= bytes) {
-            extent_cut(pool, link, address, bytes);
-            return address;
-        }
+        if (bytes >= ARCH_LARGE_PAGE || !extent_holds_large_page(base, extent_bytes))
+            return link;
+        if (!chosen)
+            chosen = link;
     }
-    return PAGE_POOL_NONE;
+    return chosen;
+}
+
+/* Bytes that this CPU may allocate: not those that another one has reserved. */
+static uint64_t available_bytes(const struct page_pool *pool)
+{
+    if (pool->reserved_bytes == 0 || pool->reserving_cpu == arch_cpu_index())
+        return pool->free_bytes;
+    return pool->free_bytes > pool->reserved_bytes ? pool->free_bytes - pool->reserved_bytes : 0;
+}
+
+static uint64_t allocate_locked(struct page_pool *pool, uint64_t bytes, uint64_t alignment)
+{
+    if (bytes == 0 || bytes > available_bytes(pool))
+        return PAGE_POOL_NONE;
+
+    uint64_t *link = extent_choose(pool, bytes, alignment);
+    if (!link)
+        return PAGE_POOL_NONE;
+
+    uint64_t address = align_up(*link, alignment);
+    extent_cut(pool, link, address, bytes);
+    if (pool->reserved_bytes && pool->reserving_cpu == arch_cpu_index())
+        pool->reserved_bytes -= smaller(bytes, pool->reserved_bytes);
+    return address;
 }
 
 uint64_t page_pool_allocate(struct page_pool *pool, uint64_t bytes, uint64_t alignment)
 {
-    uint64_t address = PAGE_POOL_NONE;
-
-    if (bytes == 0 || bytes > pool->free_bytes)
-        return PAGE_POOL_NONE;
-    if (bytes < ARCH_LARGE_PAGE)
-        address = take_first_fit(pool, bytes, alignment, true);
-    if (address == PAGE_POOL_NONE)
-        address = take_first_fit(pool, bytes, alignment, false);
+    spin_lock(&pool->lock);
+    uint64_t address = allocate_locked(pool, bytes, alignment);
+    spin_unlock(&pool->lock);
     return address;
 }
 
 uint64_t page_pool_allocate_partial(struct page_pool *pool, uint64_t bytes, uint64_t *got)
 {
-    for (uint64_t part = bytes; part >= ARCH_PAGE; part = part / 2 & ~(ARCH_PAGE - 1)) {
+    for (uint64_t part = bytes; part >= ARCH_PAGE; part = page_down(part / 2)) {
         uint64_t address = page_pool_allocate(pool, part, ARCH_PAGE);
 
         if (address != PAGE_POOL_NONE) {
@@ -102,31 +119,51 @@ uint64_t page_pool_allocate_partial(struct page_pool *pool, uint64_t bytes, uint
     return PAGE_POOL_NONE;
 }
 
-void page_pool_free(struct page_pool *pool, uint64_t address, uint64_t bytes)
+static void free_locked(struct page_pool *pool, uint64_t address, uint64_t bytes)
 {
+    struct free_extent *extent = extent_at(address), *below = NULL;
     uint64_t *link = &pool->first;
-    uint64_t before = PAGE_POOL_NONE;
 
-    if (bytes == 0)
-        return;
-    while (*link != PAGE_POOL_NONE && *link < address) {
-        before = *link;
-        link = &extent_at(before)->next;
+    while (*link < address) { /* PAGE_POOL_NONE is above all addresses */
+        below = extent_at(*link);
+        link = &below->next;
     }
-
-    uint64_t next = *link;
-    struct free_extent extent = { .next = next, .bytes = bytes };
-
-    if (next != PAGE_POOL_NONE && address + bytes == next) {
-        extent.bytes += extent_at(next)->bytes;
-        extent.next = extent_at(next)->next;
+    *extent = (struct free_extent){ .next = *link, .bytes = bytes };
+    if (address + bytes == *link) {
+        extent->bytes += extent_at(*link)->bytes;
+        extent->next = extent_at(*link)->next;
     }
     pool->free_bytes += bytes;
-    if (before != PAGE_POOL_NONE && before + extent_at(before)->bytes == address) {
-        extent_at(before)->bytes += extent.bytes;
-        extent_at(before)->next = extent.next;
-        return;
+    if (below && (char *)below + below->bytes == (char *)extent) {
+        below->bytes += extent->bytes;
+        below->next = extent->next;
+    } else {
+        *link = address;
     }
-    *extent_at(address) = extent;
-    *link = address;
+}
+
+void page_pool_free(struct page_pool *pool, uint64_t address, uint64_t bytes)
+{
+    if (bytes == 0)
+        return;
+    spin_lock(&pool->lock);
+    free_locked(pool, address, bytes);
+    spin_unlock(&pool->lock);
+}
+
+bool page_pool_reserve(struct page_pool *pool, uint64_t bytes, uint64_t freed_first)
+{
+    spin_lock(&pool->lock);
+    bool enough = bytes <= pool->free_bytes + freed_first;
+    pool->reserved_bytes = enough ? bytes : 0;
+    pool->reserving_cpu = arch_cpu_index();
+    spin_unlock(&pool->lock);
+    return enough;
+}
+
+void page_pool_unreserve(struct page_pool *pool)
+{
+    spin_lock(&pool->lock);
+    pool->reserved_bytes = 0;
+    spin_unlock(&pool->lock);
 }

@@ -3,35 +3,56 @@
  * page_pool.h: an allocator of physical memory in pages. The kernel's pool is one, every rank's slice
  * another.
  *
- * The list of free extents stands in the free memory itself, in ascending order, neighbours joined; so a pool
- * costs no memory, nothing at boot, and has no limit on its size. Small requests are served from extents that
- * hold no aligned large page, as long as there are any, so that fragments are used up first. Taking and
- * giving back cost time in the number of free extents. Not locked: a pool belongs to one rank.
+ * The list of free extents stands in the free memory itself, in ascending order, adjacent ones coalesced; so
+ * a pool costs no memory, nothing at boot, and has no limit on its size. Small requests are served from
+ * extents that hold no aligned large page, as long as there are any, so that fragments are used up first.
+ * Allocating and freeing cost time in the number of free extents.
+ *
+ * Any CPU may call these functions at any time, with any lock held: the pool's own lock is a leaf, held only
+ * while the list changes. The contents of pages are the caller's business, and nothing is zeroed here.
  */
 #ifndef TACET_PAGE_POOL_H
 #define TACET_PAGE_POOL_H
 
 #include "lib/boot_info.h"
+#include "smp/spinlock.h"
 
 #define PAGE_POOL_NONE UINT64_MAX /* no memory: not an address of a page */
 
 struct page_pool {
+    struct spinlock lock;
+    uint32_t reserving_cpu;
     uint64_t first; /* physical address of the lowest free extent, or PAGE_POOL_NONE */
     uint64_t free_bytes;
     uint64_t total_bytes;
+    uint64_t reserved_bytes; /* of the free ones, for reserving_cpu alone */
 };
 
 /* Extents are page-aligned, disjoint, and mapped for arch_physical(). */
 void page_pool_initialise(struct page_pool *pool, const struct memory_range *extents, unsigned count);
 
-/* `bytes` contiguous bytes, a multiple of the page, at a multiple of `alignment` (a power of two, at least a
- * page). The contents are whatever was there. PAGE_POOL_NONE where there are none. */
+/* Allocates `bytes` contiguous bytes, a multiple of the page, at a multiple of `alignment` (a power of two,
+ * at least a page). The contents are whatever was there. PAGE_POOL_NONE where there are none. */
 uint64_t page_pool_allocate(struct page_pool *pool, uint64_t bytes, uint64_t alignment);
 
-/* As page_pool_allocate without alignment, but fewer bytes, at least a page, will do where there is no run of
- * `bytes`: *got tells. Finds nothing only in a pool without a free page. */
+/* As page_pool_allocate with no more alignment than a page, but where there are no `bytes` contiguous bytes
+ * it allocates fewer, at least a page; *got is how many. Fails only where there is no free page. */
 uint64_t page_pool_allocate_partial(struct page_pool *pool, uint64_t bytes, uint64_t *got);
 
 void page_pool_free(struct page_pool *pool, uint64_t address, uint64_t bytes);
+
+/* What is free now; another CPU may change it at once. */
+static inline uint64_t page_pool_free_bytes(const struct page_pool *pool)
+{
+    return __atomic_load_n(&pool->free_bytes, __ATOMIC_RELAXED);
+}
+
+/* Reserves `bytes` for what this CPU allocates until page_pool_unreserve, `freed_first` of which it frees
+ * itself before it allocates: other CPUs can allocate only what is free beyond them, so single pages that add
+ * up to `bytes` can be allocated without fail. False, with nothing reserved, where there is not that much.
+ * One reservation at a time: another call replaces it, and callers on several CPUs need a lock of their own.
+ */
+bool page_pool_reserve(struct page_pool *pool, uint64_t bytes, uint64_t freed_first);
+void page_pool_unreserve(struct page_pool *pool);
 
 #endif

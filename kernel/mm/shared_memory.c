@@ -2,48 +2,43 @@
 /*
  * shared_memory.c: see shared_memory.h.
  *
- * Memory is taken from slices and given back with no lock held; what was found out before is looked at again
- * under the lock. While an object grows it is in use, so that nobody takes away what it has got already. Runs
- * in system calls on any CPU.
+ * Memory is allocated, zeroed and freed without the object's lock; what was decided before is checked again
+ * under it. An object that grows is in use, so that nobody frees what it has been given already. Runs in
+ * system calls on any CPU.
  */
 #include "mm/shared_memory.h"
 #include "arch.h"
 #include "lib/kstring.h"
 #include "mm/page.h"
+#include "mm/page_pool.h"
 #include "mm/user_bytes.h"
-#include "mm/vm.h"
 
 struct run {
     uint64_t offset, bytes, physical;
-    struct vm *owner;
+    struct page_pool *owner;
 };
 
-/* The first one of an object stands behind its struct shared_memory in the same page. */
+/* The first one of an object follows its struct shared_memory in the same page; any other is a page of the
+ * owner of its first run. */
 struct run_page {
     struct run_page *next;
-    struct vm *owner; /* whose page this is */
-    unsigned count, most;
+    unsigned count, capacity;
     struct run runs[];
 };
 
 #define RUNS_IN(bytes) ((unsigned)(((bytes) - sizeof(struct run_page)) / sizeof(struct run)))
 
-/* Objects of which something may go back; each is there once at the most. */
+/* Objects of which something may have to be freed; each is in the list at most once. */
 static struct {
     struct spinlock lock;
     struct shared_memory *first;
 } idle;
 
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* ---- Life ---- */
 
-struct shared_memory *shared_memory_create(struct vm *owner)
+struct shared_memory *shared_memory_create(struct page_pool *owner)
 {
-    uint64_t page = vm_pages_allocate(owner, ARCH_PAGE, ARCH_PAGE);
+    uint64_t page = page_pool_allocate(owner, ARCH_PAGE, ARCH_PAGE);
 
     if (page == PAGE_POOL_NONE)
         return NULL;
@@ -51,7 +46,7 @@ struct shared_memory *shared_memory_create(struct vm *owner)
     struct shared_memory *object = arch_physical(page);
     struct run_page *runs = (struct run_page *)(object + 1);
     *object = (struct shared_memory){ .references = 1, .owner = owner, .first = runs, .last = runs };
-    *runs = (struct run_page){ .owner = owner, .most = RUNS_IN(ARCH_PAGE - sizeof(*object)) };
+    *runs = (struct run_page){ .capacity = RUNS_IN(ARCH_PAGE - sizeof(*object)) };
     return object;
 }
 
@@ -61,7 +56,7 @@ static uint64_t kept_bytes(const struct shared_memory *object)
     return page_up(object->bytes > object->reserved ? object->bytes : object->reserved);
 }
 
-/* With the object's lock: notes that something may have to go back. */
+/* With the object's lock: lists it for shared_memory_reclaim if something may have to be freed. */
 static void idle_note(struct shared_memory *object)
 {
     if (object->is_idle || object->uses > 0 ||
@@ -142,9 +137,21 @@ static const struct run *run_find(const struct shared_memory *object, uint64_t o
     return NULL;
 }
 
-/* Puts memory behind the last run. `spare` is a page for more runs or NULL; answers whether it was used. */
-static bool run_append(struct shared_memory *object, struct vm *owner, uint64_t physical, uint64_t bytes,
-                       struct run_page *spare)
+/* Finds the memory at `offset`: returns how many bytes of it are contiguous, at most `bytes`; 0 at or above
+ * the capacity. */
+static uint64_t run_at(const struct shared_memory *object, uint64_t offset, uint64_t bytes, void **memory)
+{
+    const struct run *run = run_find(object, offset);
+
+    if (!run)
+        return 0;
+    *memory = arch_physical(run->physical + (offset - run->offset));
+    return smaller(bytes, run->bytes - (offset - run->offset));
+}
+
+/* Appends memory. `spare` is a page for more runs or NULL. Returns whether it was used. */
+static bool run_append(struct shared_memory *object, struct page_pool *owner, uint64_t physical,
+                       uint64_t bytes, struct run_page *spare)
 {
     struct run_page *page = object->last;
     struct run *last = page->count ? &page->runs[page->count - 1] : NULL;
@@ -156,8 +163,8 @@ static bool run_append(struct shared_memory *object, struct vm *owner, uint64_t 
         last->bytes += bytes;
         return false;
     }
-    if (page->count == page->most) {
-        *spare = (struct run_page){ .owner = owner, .most = RUNS_IN(ARCH_PAGE) };
+    if (page->count == page->capacity) {
+        *spare = (struct run_page){ .capacity = RUNS_IN(ARCH_PAGE) };
         page->next = spare;
         object->last = page = spare;
         used = true;
@@ -166,8 +173,8 @@ static bool run_append(struct shared_memory *object, struct vm *owner, uint64_t 
     return used;
 }
 
-/* Takes a piece of what lies behind `end`, a multiple of the page, off the last run. False where there is
- * nothing. */
+/* Takes what lies above `end`, a multiple of the page, off the last run; *emptied is the page of runs that
+ * nothing is left in, or NULL. False where there is nothing. */
 static bool run_cut(struct shared_memory *object, uint64_t end, struct run *cut, struct run_page **emptied)
 {
     struct run_page *page = object->last;
@@ -196,35 +203,27 @@ static bool run_cut(struct shared_memory *object, uint64_t end, struct run *cut,
 /* Zeroes [start, end) as far as it is backed. */
 static void range_zero(struct shared_memory *object, uint64_t start, uint64_t end)
 {
-    end = smaller(end, object->capacity);
-    while (start < end) {
-        const struct run *run = run_find(object, start);
-        uint64_t inside = start - run->offset, part = smaller(run->bytes - inside, end - start);
+    void *memory;
 
-        arch_zero(arch_physical(run->physical + inside), part);
-        start += part;
-    }
+    for (uint64_t part; start < end && (part = run_at(object, start, end - start, &memory)) > 0;
+         start += part)
+        arch_zero(memory, part);
 }
 
 uint64_t shared_memory_run(struct shared_memory *object, uint64_t offset, uint64_t bytes, uint64_t *physical)
 {
-    uint64_t found = 0;
+    void *memory = NULL;
 
     spin_lock(&object->lock);
-    const struct run *run = run_find(object, offset);
-    if (run) {
-        uint64_t inside = offset - run->offset;
-
-        *physical = run->physical + inside;
-        found = smaller(page_up(bytes), run->bytes - inside);
-    }
+    uint64_t found = run_at(object, offset, page_up(bytes), &memory);
     spin_unlock(&object->lock);
+    *physical = found ? arch_physical_of(memory) : PAGE_POOL_NONE;
     return found;
 }
 
-/* ---- Giving back; with no lock ---- */
+/* ---- Reclaim; with no lock ---- */
 
-/* Gives all memory behind `end` back, in pieces, for as long as nobody has come to use the object. */
+/* Frees all memory, or what is above what stays backed, run by run, until somebody uses the object. */
 static void memory_trim(struct shared_memory *object, bool all)
 {
     for (;;) {
@@ -237,9 +236,9 @@ static void memory_trim(struct shared_memory *object, bool all)
         spin_unlock(&object->lock);
         if (!found)
             return;
-        vm_pages_free(cut.owner, cut.physical, cut.bytes);
+        page_pool_free(cut.owner, cut.physical, cut.bytes);
         if (emptied)
-            vm_pages_free(emptied->owner, arch_physical_of(emptied), ARCH_PAGE);
+            page_pool_free(cut.owner, arch_physical_of(emptied), ARCH_PAGE);
     }
 }
 
@@ -253,87 +252,89 @@ static struct shared_memory *idle_take(void)
     return object;
 }
 
-void shared_memory_reclaim(void)
+static void idle_reclaim(void)
 {
-    while (__atomic_load_n(&idle.first, __ATOMIC_RELAXED)) {
-        struct shared_memory *object = idle_take();
-
-        if (!object)
-            return;
+    for (struct shared_memory *object; (object = idle_take()) != NULL;) {
         spin_lock(&object->lock);
         bool dead = object->references == 0 && object->uses == 0;
         bool alive = object->references > 0;
-        /* One that is dead stays marked, so that nobody puts it on the list again. One with a use but no
-         * reference left comes back when the use ends. */
+        /* One that is dead stays marked, so that nobody lists it again. One with a use but no reference left
+         * is listed again when the use ends. */
         object->is_idle = dead;
-        object->references += alive; /* so that it does not go while we look after it */
+        object->references += alive; /* keeps it alive while its memory is trimmed */
         spin_unlock(&object->lock);
         if (dead || alive)
             memory_trim(object, dead);
         if (dead)
-            vm_pages_free(object->owner, arch_physical_of(object), ARCH_PAGE);
+            page_pool_free(object->owner, arch_physical_of(object), ARCH_PAGE);
         if (alive)
             shared_memory_put(object);
     }
 }
 
-/* ---- Growing; with no lock, the object in use ---- */
+void shared_memory_reclaim(void)
+{
+    if (__atomic_load_n(&idle.first, __ATOMIC_RELAXED))
+        idle_reclaim();
+}
 
-/* One physical run for what begins at `offset`: large pages where the offset allows and the slice has them.
- */
-static uint64_t run_take(struct vm *payer, uint64_t offset, uint64_t bytes, uint64_t *got)
+/* ---- Growth; with no lock, the object in use ---- */
+
+/* Allocates one physical run for what begins at `offset`: large pages where the offset allows and the slice
+ * has them. */
+static uint64_t run_allocate(struct page_pool *payer, uint64_t offset, uint64_t bytes, uint64_t *got)
 {
     static const uint64_t sizes[] = { ARCH_HUGE_PAGE, ARCH_LARGE_PAGE, ARCH_PAGE };
     uint64_t physical = PAGE_POOL_NONE;
 
     for (unsigned i = 0; i < 3 && physical == PAGE_POOL_NONE; i++) {
-        uint64_t part = bytes & ~(sizes[i] - 1);
+        uint64_t part = align_down(bytes, sizes[i]);
         uint64_t to_large = ARCH_LARGE_PAGE - (offset & (ARCH_LARGE_PAGE - 1));
 
         if (offset & (sizes[i] - 1))
             continue;
         if (sizes[i] == ARCH_PAGE && bytes > to_large)
-            part = to_large; /* what comes behind that may become large pages again */
-        for (; part >= sizes[i] && physical == PAGE_POOL_NONE; part = part / 2 & ~(sizes[i] - 1)) {
-            physical = vm_pages_allocate(payer, part, sizes[i]);
+            part = to_large; /* what follows may be large pages again */
+        for (; part >= sizes[i] && physical == PAGE_POOL_NONE; part = align_down(part / 2, sizes[i])) {
+            physical = page_pool_allocate(payer, part, sizes[i]);
             *got = part;
         }
     }
     return physical;
 }
 
-/* Whether there could be memory for everything below `wanted`. Where there cannot, none is taken, zeroed and
- * given back, of which the payer's threads would see the lack meanwhile. */
-static bool slice_may_do(const struct shared_memory *object, const struct vm *payer, uint64_t wanted)
+/* Whether there could be memory for everything below `end`. Where there cannot, none is allocated, zeroed and
+ * freed again, which the payer's other threads would lack meanwhile. */
+static bool capacity_is_possible(const struct shared_memory *object, const struct page_pool *payer,
+                                 uint64_t end)
 {
     uint64_t capacity = __atomic_load_n(&object->capacity, __ATOMIC_RELAXED);
 
-    return wanted <= capacity ||
-           wanted - capacity <= __atomic_load_n(&payer->pages->free_bytes, __ATOMIC_RELAXED);
+    return end <= capacity || end - capacity <= page_pool_free_bytes(payer);
 }
 
-/* Backs everything below `wanted`. What was backed before -ENOSPC stays: shared_memory_reclaim takes it back
- * when the use ends. */
-static int capacity_reserve(struct shared_memory *object, struct vm *payer, uint64_t wanted)
+/* Backs everything below `end`. What was backed before -ENOSPC is freed by shared_memory_reclaim when the use
+ * ends. */
+static int capacity_reserve(struct shared_memory *object, struct page_pool *payer, uint64_t end)
 {
     for (;;) {
         uint64_t got = 0, page = PAGE_POOL_NONE;
 
         spin_lock(&object->lock);
         uint64_t capacity = object->capacity;
-        bool needs_page = object->last->count == object->last->most;
+        bool needs_page = object->last->count == object->last->capacity;
         spin_unlock(&object->lock);
-        if (capacity >= wanted)
+        if (capacity >= end)
             return 0;
 
-        uint64_t physical = run_take(payer, capacity, page_up(wanted) - capacity, &got);
+        uint64_t physical = run_allocate(payer, capacity, page_up(end) - capacity, &got);
         if (physical == PAGE_POOL_NONE)
             return -ENOSPC;
         arch_zero(arch_physical(physical), got);
         if (needs_page) {
-            page = vm_pages_allocate(payer, ARCH_PAGE, ARCH_PAGE);
+            page = page_pool_allocate(payer, ARCH_PAGE, ARCH_PAGE);
             if (page == PAGE_POOL_NONE) {
-                vm_pages_free(payer, physical, got);
+                page_pool_free(payer, physical, got);
                 return -ENOSPC;
             }
         }
@@ -343,10 +344,10 @@ static int capacity_reserve(struct shared_memory *object, struct vm *payer, uint
         bool page_used =
             alone && run_append(object, payer, physical, got, needs_page ? arch_physical(page) : NULL);
         spin_unlock(&object->lock);
-        if (!alone) /* somebody else made it grow meanwhile */
-            vm_pages_free(payer, physical, got);
+        if (!alone) /* another one has made it grow meanwhile */
+            page_pool_free(payer, physical, got);
         if (needs_page && !page_used)
-            vm_pages_free(payer, page, ARCH_PAGE);
+            page_pool_free(payer, page, ARCH_PAGE);
     }
 }
 
@@ -358,19 +359,18 @@ static void size_set(struct shared_memory *object, uint64_t bytes)
     if (bytes > old && object->tail_dirty)
         range_zero(object, old, bytes);
     if (bytes < old) {
-        /* Where somebody else looks on, all of the tail; else what does not go back now is zeroed by growth.
-         */
+        /* All of the tail where others may see it; else growth zeroes what is not freed now. */
         range_zero(object, bytes, object->uses > 1 ? old : smaller(page_up(bytes), old));
         object->tail_dirty = true;
     }
     object->bytes = bytes;
 }
 
-static int resize(struct shared_memory *object, struct vm *payer, uint64_t bytes, bool may_shrink)
+static int resize(struct shared_memory *object, struct page_pool *payer, uint64_t bytes, bool may_shrink)
 {
     use_begin(object);
 
-    int error = slice_may_do(object, payer, bytes) ? capacity_reserve(object, payer, bytes) : -ENOSPC;
+    int error = capacity_is_possible(object, payer, bytes) ? capacity_reserve(object, payer, bytes) : -ENOSPC;
     if (!error) {
         spin_lock(&object->lock);
         if (bytes > object->bytes || may_shrink)
@@ -383,21 +383,21 @@ static int resize(struct shared_memory *object, struct vm *payer, uint64_t bytes
     return error;
 }
 
-int shared_memory_resize(struct shared_memory *object, struct vm *payer, uint64_t bytes)
+int shared_memory_resize(struct shared_memory *object, struct page_pool *payer, uint64_t bytes)
 {
     return resize(object, payer, bytes, true);
 }
 
-int shared_memory_grow(struct shared_memory *object, struct vm *payer, uint64_t bytes)
+int shared_memory_grow(struct shared_memory *object, struct page_pool *payer, uint64_t bytes)
 {
     return resize(object, payer, bytes, false);
 }
 
-int shared_memory_reserve(struct shared_memory *object, struct vm *payer, uint64_t bytes)
+int shared_memory_reserve(struct shared_memory *object, struct page_pool *payer, uint64_t bytes)
 {
     use_begin(object);
 
-    int error = slice_may_do(object, payer, bytes) ? capacity_reserve(object, payer, bytes) : -ENOSPC;
+    int error = capacity_is_possible(object, payer, bytes) ? capacity_reserve(object, payer, bytes) : -ENOSPC;
     spin_lock(&object->lock);
     if (!error && bytes > object->reserved)
         object->reserved = bytes;
@@ -426,52 +426,48 @@ int64_t shared_memory_read(struct shared_memory *object, uint64_t buffer, uint64
 {
     uint64_t done = 0, part = 0;
     int64_t got = 0;
+    void *memory;
 
-    use_begin(object); /* so that copying needs no lock: ranks read side by side */
+    use_begin(object); /* so that copying needs no lock, and ranks read in parallel */
     for (; done < bytes && (uint64_t)got == part; done += got > 0 ? (uint64_t)got : 0) {
-        struct run run = { 0 };
         uint64_t at = offset + done;
 
         spin_lock(&object->lock);
         uint64_t size = object->bytes;
-        if (at < size)
-            run = *run_find(object, at);
+        part = at < size ? run_at(object, at, smaller(bytes - done, size - at), &memory) : 0;
         spin_unlock(&object->lock);
-        if (at >= size)
+        if (part == 0)
             break;
-        part = smaller(smaller(bytes - done, size - at), run.bytes - (at - run.offset));
-        got = user_write_partial(buffer + done, arch_physical(run.physical + (at - run.offset)), part);
+        got = user_write_partial(buffer + done, memory, part);
     }
     use_end(object);
     return got < 0 && done == 0 ? got : (int64_t)done;
 }
 
-/* Copies a piece to `at`, all of it backed, with the object's lock; the size follows. Answers its bytes,
- * fewer where the program's memory ends. */
+/* Copies a piece to `at`, all of it backed, with the object's lock; the size grows with it. Returns its
+ * bytes, fewer where the program's memory ends. */
 static int64_t piece_write(struct shared_memory *object, uint64_t buffer, uint64_t bytes, uint64_t at)
 {
     uint64_t size = object->bytes, done = 0, part = 0;
     int64_t got = 0;
+    void *memory;
 
     if (at > size && object->tail_dirty)
         range_zero(object, size, at);
     for (; done < bytes && (uint64_t)got == part; done += got > 0 ? (uint64_t)got : 0) {
-        const struct run *run = run_find(object, at + done);
-        uint64_t inside = at + done - run->offset;
-
-        part = smaller(bytes - done, run->bytes - inside);
-        got = user_read_partial(arch_physical(run->physical + inside), buffer + done, part);
+        part = run_at(object, at + done, bytes - done, &memory);
+        got = user_read_partial(memory, buffer + done, part);
     }
     if (done > 0 && at + done > size)
         object->bytes = size = at + done;
-    if (done < bytes) /* what has come of a part that failed must not be seen when the file grows */
+    if (done < bytes) /* a part that failed may have been copied in part: growth must not show that */
         range_zero(object, at + done > size ? at + done : size, at + bytes);
     return got < 0 && done == 0 ? got : (int64_t)done;
 }
 
-/* One piece of a write; answers its bytes, fewer where memory ends. */
-static int64_t piece_place(struct shared_memory *object, struct vm *payer, uint64_t buffer, uint64_t bytes,
-                           uint64_t *at, bool append)
+/* One piece of a write. Returns its bytes, fewer where memory ends. */
+static int64_t piece_place(struct shared_memory *object, struct page_pool *payer, uint64_t buffer,
+                           uint64_t bytes, uint64_t *at, bool append)
 {
     for (bool full = false;;) {
         spin_lock(&object->lock);
@@ -493,16 +489,16 @@ static int64_t piece_place(struct shared_memory *object, struct vm *payer, uint6
     }
 }
 
-int64_t shared_memory_write(struct shared_memory *object, struct vm *payer, uint64_t buffer, uint64_t bytes,
-                            uint64_t *offset, bool append)
+int64_t shared_memory_write(struct shared_memory *object, struct page_pool *payer, uint64_t buffer,
+                            uint64_t bytes, uint64_t *offset, bool append)
 {
     uint64_t done = 0, at = *offset;
     int64_t placed = 0;
 
-    if (!append && !slice_may_do(object, payer, at))
+    if (!append && !capacity_is_possible(object, payer, at))
         return -ENOSPC;
     use_begin(object);
-    if (bytes > SHARED_MEMORY_PIECE) /* in runs as long as possible; that it may not be enough shows later */
+    if (bytes > SHARED_MEMORY_PIECE) /* in long runs; where memory ends is found out piece by piece */
         (void)capacity_reserve(object, payer, (append ? object->bytes : at) + bytes);
     while (done < bytes) {
         uint64_t piece = smaller(bytes - done, SHARED_MEMORY_PIECE);

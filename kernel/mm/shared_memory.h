@@ -2,23 +2,21 @@
 /*
  * shared_memory.h: bytes that several ranks may read, write and map: the contents of a writable file.
  *
- * An object is a row of physical runs (page granules, large pages where the size allows) from the slices of
- * the ranks that made it grow: each run remembers whose it is and goes back there. There is no demand paging:
- * every byte below the size is backed. `capacity`, a multiple of the page, is what is backed; it is larger
- * than the size only by the rest of the last page, by what was reserved, or for as long as somebody still
- * uses memory that a shrinking file left. The rest of the size's last page is zero, unless a mapping wrote
- * there.
+ * An object is a list of physical runs (of whole pages, large ones where the size allows) from the slices of
+ * the ranks that made it grow: each run records the pool that it came from and is freed to it. There is no
+ * demand paging: every byte below the size is backed. `capacity`, a multiple of the page, is what is backed;
+ * it is larger than the size only by the rest of the last page, by what was reserved, or for as long as
+ * memory above the end of a file that shrank is in use. The rest of the size's last page is zero, unless a
+ * mapping wrote there.
  *
- * References (hold, release) keep an object alive: of a file with a name or open, of an area that shows it.
- * Uses keep its memory where it is: a mapping (map_hold, map_release), a copy that is under way. Nothing of
- * an object that is used goes back to a slice; it grows at its end only, so a run that was answered stays
- * valid for as long as it is used.
+ * References (get, put) keep an object alive: those of a name, of an open file, of an area that maps it. Uses
+ * keep its memory in place: mappings (map_get, map_put) and copies in progress. No memory of an object in use
+ * is freed, and an object grows at its end only; so a run stays valid for as long as it is used.
  *
- * Locks: each object's own and that of the list of idle objects are leaves: no other lock is taken under
- * them, so every function but create, resize, grow, reserve, clear, write and settle may be called with any
- * lock held, the vm's too. These take or give memory of slices (vm_pages_allocate, vm_pages_free): no vm's
- * lock may be held. Whoever lets go of an object therefore calls shared_memory_reclaim() after it has let go
- * of its locks.
+ * Locks: an object's own may be taken under a vm's. Under it only the lock of the list of idle objects is
+ * taken. Memory is allocated, zeroed and freed under neither. shared_memory_reclaim frees what the last put
+ * left, and is called once the caller holds no lock; it, create, resize, grow, reserve, clear, read and write
+ * are called with none.
  */
 #ifndef TACET_SHARED_MEMORY_H
 #define TACET_SHARED_MEMORY_H
@@ -27,63 +25,64 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct vm;
+struct page_pool;
 
 struct shared_memory {
     struct spinlock lock;
     unsigned references;
-    unsigned uses;          /* mappings, and copies under way */
-    bool tail_dirty;        /* what lies behind the size's page need not be zero: growth zeroes it */
-    bool is_idle;           /* on the list that shared_memory_reclaim works off */
-    uint64_t bytes;         /* the size; any number */
-    uint64_t capacity;      /* bytes of all runs */
-    uint64_t reserved;      /* backed from the start up to here, whatever the size */
-    struct vm *owner;       /* whose memory this structure itself is */
-    struct run_page *first; /* pages full of runs, in ascending order of offsets */
+    unsigned uses;           /* mappings, and copies in progress */
+    bool tail_dirty;         /* what is backed above the size's page may hold old bytes: growth zeroes it */
+    bool is_idle;            /* on the list of shared_memory_reclaim, or being freed by it */
+    uint64_t bytes;          /* the size; any number */
+    uint64_t capacity;       /* bytes of all runs */
+    uint64_t reserved;       /* backed from the start up to here, whatever the size */
+    struct page_pool *owner; /* whose memory this structure itself is */
+    struct run_page *first;  /* pages full of runs, in ascending order of offsets */
     struct run_page *last;
     struct shared_memory *next_idle;
 };
 
-/* An empty object with one reference; its own memory is `owner`'s. NULL where there is none. */
-struct shared_memory *shared_memory_create(struct vm *owner);
+/* An empty object with one reference; its own memory is of `owner`. NULL where there is none. */
+struct shared_memory *shared_memory_create(struct page_pool *owner);
 
 void shared_memory_get(struct shared_memory *object);
 void shared_memory_put(struct shared_memory *object);
 
-/* Counts a mapping: for as long as there is one, runs stay what they are, also behind the size. Neither takes
- * or gives a reference. */
+/* Counts a mapping: while there is one, runs stay what they are, also above the size. Neither changes the
+ * number of references. */
 void shared_memory_map_get(struct shared_memory *object);
 void shared_memory_map_put(struct shared_memory *object);
 
-/* The physical memory at `offset`, a multiple of the page: answers how many bytes of it follow each other, at
- * most `bytes` rounded up to pages, and where they begin; 0 at or behind the capacity. */
+/* Finds the physical memory at `offset`, a multiple of the page: returns how many bytes of it are contiguous,
+ * at most `bytes` rounded up to pages, and sets *physical; 0 at or above the capacity. */
 uint64_t shared_memory_run(struct shared_memory *object, uint64_t offset, uint64_t bytes, uint64_t *physical);
 
-/* Sets the size. Growth is zeroed memory of `payer`, there before this returns; what is cut off is zeroed,
- * and goes back unless it is in use. -ENOSPC where `payer` has no more; nothing is changed then. */
-int shared_memory_resize(struct shared_memory *object, struct vm *payer, uint64_t bytes);
+/* Sets the size. Growth is backed by zeroed memory of `payer` before this returns; what is cut off is zeroed,
+ * and freed unless it is in use. -ENOSPC where `payer` has no more; nothing is changed then. */
+int shared_memory_resize(struct shared_memory *object, struct page_pool *payer, uint64_t bytes);
 
 /* As shared_memory_resize, but never makes it smaller. */
-int shared_memory_grow(struct shared_memory *object, struct vm *payer, uint64_t bytes);
+int shared_memory_grow(struct shared_memory *object, struct page_pool *payer, uint64_t bytes);
 
-/* Backs all below `bytes` and keeps it so until the next shared_memory_resize, whatever the size. -ENOSPC. */
-int shared_memory_reserve(struct shared_memory *object, struct vm *payer, uint64_t bytes);
+/* Backs everything below `bytes` and keeps it backed until the next shared_memory_resize, whatever the size.
+ * -ENOSPC. */
+int shared_memory_reserve(struct shared_memory *object, struct page_pool *payer, uint64_t bytes);
 
-/* Zeroes a range, as far as the size goes; its memory stays. */
+/* Zeroes a range, as far as the size reaches; its memory stays. */
 void shared_memory_clear(struct shared_memory *object, uint64_t offset, uint64_t bytes);
 
-/* Copies from and to the program's memory; as many bytes as can be touched there, -EFAULT where it is none.
- */
+/* Copies to the program's memory. Returns how many bytes: fewer than `bytes` where the file or the memory
+ * that can be touched ends; -EFAULT where none can be. */
 int64_t shared_memory_read(struct shared_memory *object, uint64_t buffer, uint64_t bytes, uint64_t offset);
 
-/* Grows as needed. With `append`, *offset is where the bytes went; up to SHARED_MEMORY_PIECE bytes go there
- * in one piece, whoever else appends. Fewer bytes than asked for, or -ENOSPC where it is none, when memory
- * ends. */
+/* Copies from the program's memory; the object grows as needed. With `append`, *offset is set to where the
+ * bytes went; up to SHARED_MEMORY_PIECE bytes are appended in one piece, whoever else appends. Where memory
+ * ends, returns fewer bytes, or -ENOSPC for none; -EFAULT as shared_memory_read. */
 #define SHARED_MEMORY_PIECE (64 * 1024ULL)
-int64_t shared_memory_write(struct shared_memory *object, struct vm *payer, uint64_t buffer, uint64_t bytes,
-                            uint64_t *offset, bool append);
+int64_t shared_memory_write(struct shared_memory *object, struct page_pool *payer, uint64_t buffer,
+                            uint64_t bytes, uint64_t *offset, bool append);
 
-/* Gives memory back that nobody uses or refers to any more. Cheap where there is none. */
+/* Frees what nobody refers to or uses any more. Cheap where there is nothing. */
 void shared_memory_reclaim(void);
 
 #endif

@@ -2,64 +2,47 @@
 /*
  * user_bytes.c: see user_bytes.h. In system calls, with any lock held; interrupts are off.
  *
- * What can be touched and what cannot meet at the bound of a page. So a copy that failed is made again page
- * by page, and ends where one cannot be had: that costs only those whose pointers are wrong.
+ * Whether memory can be touched changes only where a page begins. So a copy that failed is made again page by
+ * page, and ends at the first page that cannot be touched: only wrong pointers pay for that.
  */
 #include "mm/user_bytes.h"
 #include "arch.h"
 #include "lib/errno.h"
+#include "mm/page.h"
 
-/* Bytes from `address` to the end of its page, `left` at the most. */
-static uint64_t page_part(uint64_t address, uint64_t left)
+enum user_copy { USER_READ, USER_WRITE, USER_CLEAR };
+
+static int copy(enum user_copy kind, uint64_t user, char *kernel, uint64_t bytes)
 {
-    uint64_t part = ARCH_PAGE - address % ARCH_PAGE;
-
-    return part < left ? part : left;
+    if (kind == USER_READ)
+        return user_read(kernel, user, bytes);
+    return kind == USER_WRITE ? user_write(user, kernel, bytes) : user_clear(user, bytes);
 }
 
-static int64_t moved(uint64_t done, uint64_t wanted)
+/* Of a copy that failed as a whole, the pages before the one where it fails. */
+static int64_t copy_by_pages(enum user_copy kind, uint64_t user, char *kernel, uint64_t bytes)
 {
-    return done == 0 && wanted > 0 ? -EFAULT : (int64_t)done;
+    uint64_t done = 0, part;
+
+    for (; done < bytes; done += part) {
+        part = smaller(ARCH_PAGE - (user + done) % ARCH_PAGE, bytes - done);
+        if (copy(kind, user + done, kernel ? kernel + done : NULL, part))
+            break;
+    }
+    return done == 0 && bytes > 0 ? -EFAULT : (int64_t)done;
 }
 
 int64_t user_read_partial(void *to, uint64_t from, uint64_t bytes)
 {
-    uint64_t done = 0, part;
-
-    if (!user_read(to, from, bytes))
-        return (int64_t)bytes;
-    for (; done < bytes; done += part) {
-        part = page_part(from + done, bytes - done);
-        if (user_read((char *)to + done, from + done, part))
-            break;
-    }
-    return moved(done, bytes);
+    return user_read(to, from, bytes) ? copy_by_pages(USER_READ, from, to, bytes) : (int64_t)bytes;
 }
 
 int64_t user_write_partial(uint64_t to, const void *from, uint64_t bytes)
 {
-    uint64_t done = 0, part;
-
-    if (!user_write(to, from, bytes))
-        return (int64_t)bytes;
-    for (; done < bytes; done += part) {
-        part = page_part(to + done, bytes - done);
-        if (user_write(to + done, (const char *)from + done, part))
-            break;
-    }
-    return moved(done, bytes);
+    return user_write(to, from, bytes) ? copy_by_pages(USER_WRITE, to, (char *)from, bytes) : (int64_t)bytes;
 }
 
 int64_t user_clear_partial(uint64_t to, uint64_t bytes)
 {
-    uint64_t done = 0, part;
-
-    if (!user_clear(to, bytes))
-        return (int64_t)bytes;
-    for (; done < bytes; done += part) {
-        part = page_part(to + done, bytes - done);
-        if (user_clear(to + done, part))
-            break;
-    }
-    return moved(done, bytes);
+    return user_clear(to, bytes) ? copy_by_pages(USER_CLEAR, to, NULL, bytes) : (int64_t)bytes;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * user_bytes.h: copies between kernel and program that go as far as the program's memory does, for calls that
- * answer how many bytes they moved: read(2), write(2).
+ * report how many bytes they moved: read(2), write(2).
  *
- * All of them answer how many bytes that were, or -EFAULT where it was not a single one of those wanted.
- * user_bytes.c
+ * All of them return how many bytes that were, or -EFAULT where there were bytes to copy and none could be.
  */
 #ifndef TACET_USER_BYTES_H
 #define TACET_USER_BYTES_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * vm.c: see vm.h. The list of areas (vm_area.c) says what the program asked for; the architecture's tables
- * say what is behind it (vm_memory.c).
+ * vm.c: the operations of vm.h but mremap (vm_remap.c). The list of areas (vm_area.c) is what the program has
+ * mapped; the architecture's tables say which memory backs it (vm_backing.c).
  */
 #include "lib/errno.h"
 #include "lib/kstring.h"
-#include "mm/vm_inner.h"
+#include "mm/vm_internal.h"
 
 int vm_create(struct vm *vm, struct page_pool *pages)
 {
@@ -13,49 +13,88 @@ int vm_create(struct vm *vm, struct page_pool *pages)
     return arch_space_create(&vm->space, pages);
 }
 
-void vm_end(struct vm *vm)
+void vm_unlock(struct vm *vm)
 {
-    vm_lock(vm);
-    for (const struct vm_area *area = vm->areas, *next; area; area = next) {
-        next = area->next;
-        if (area->object)
-            range_unmap(vm, area->start, area->end);
+    areas_compact(vm);
+    if (vm->pages->reserved_bytes)
+        page_pool_unreserve(vm->pages);
+    spin_unlock(&vm->lock);
+    shared_memory_reclaim();
+}
+
+/* ---- Ranges ---- */
+
+int range_isolate(struct vm *vm, uint64_t start, uint64_t end)
+{
+    int error = areas_reserve(vm, 2);
+
+    if (!error)
+        error = arch_split(&vm->space, start);
+    if (!error)
+        error = arch_split(&vm->space, end);
+    if (error)
+        return error;
+    areas_split(vm, start);
+    areas_split(vm, end);
+    return 0;
+}
+
+static void pages_free(void *context, uint64_t physical, uint64_t bytes)
+{
+    page_pool_free(context, physical, bytes);
+}
+
+/* Unmaps an isolated range. Consecutive areas of one kind go together, so that they cost one TLB shootdown;
+ * what is unmapped already is part of the hole around what comes next. */
+static void range_unmap(struct vm *vm, uint64_t start, uint64_t end)
+{
+    struct arch_hole hole = range_hole(vm, start, end);
+    const uint64_t high = hole.high;
+
+    for (const struct vm_area *area = area_above(vm, start), *last; area && area->start < end;
+         area = last->next) {
+        last = area;
+        while (last->next && last->next->start < end && area_is_own(last->next) == area_is_own(area))
+            last = last->next;
+        hole.high = last->next && last->next->start < end ? last->next->start : high;
+        arch_unmap(&vm->space, area->start, last->end - area->start, hole,
+                   area_is_own(area) ? pages_free : NULL, vm->pages);
     }
-    vm_unlock(vm);
+    areas_remove(vm, start, end);
 }
 
-uint64_t vm_pages_allocate(struct vm *vm, uint64_t bytes, uint64_t alignment)
+/* Whether all of a range of any address and size is mapped. */
+static bool range_mapped(const struct vm *vm, uint64_t address, uint64_t bytes)
 {
-    spin_lock(&vm->lock);
-    uint64_t physical = page_pool_allocate(vm->pages, bytes, alignment);
-    spin_unlock(&vm->lock);
-    return physical;
+    return bytes <= ARCH_USER_LIMIT && range_valid(address, page_up(bytes)) &&
+           range_covered(vm, address, address + page_up(bytes));
 }
 
-void vm_pages_free(struct vm *vm, uint64_t physical, uint64_t bytes)
+/* Checks a range as mprotect and madvise do: an empty one need not be mapped. */
+static int range_check(const struct vm *vm, uint64_t address, uint64_t bytes)
 {
-    spin_lock(&vm->lock);
-    page_pool_free(vm->pages, physical, bytes);
-    spin_unlock(&vm->lock);
+    if (address % ARCH_PAGE)
+        return -EINVAL;
+    return bytes == 0 || range_mapped(vm, address, bytes) ? 0 : -ENOMEM;
 }
 
 /* ---- Map ---- */
 
-int range_clear_way(struct vm *vm, uint64_t start, uint64_t end, uint64_t wanted)
+int range_replace(struct vm *vm, uint64_t start, uint64_t end, uint64_t needed)
 {
     int error = range_isolate(vm, start, end);
 
-    if (!error && wanted > vm->pages->free_bytes + range_own_bytes(vm, start, end))
+    if (!error && !page_pool_reserve(vm->pages, needed, range_own_bytes(vm, start, end)))
         error = -ENOMEM;
     if (error) {
-        areas_join(vm, start, end);
+        areas_coalesce(vm, start, end);
         return error;
     }
     range_unmap(vm, start, end);
     return 0;
 }
 
-/* Where a mapping goes: at *address, or where there is room. */
+/* Sets *address to where a mapping goes: there, or where there is room. */
 static int place_choose(const struct vm *vm, uint64_t *address, uint64_t bytes, unsigned flags)
 {
     if (flags & VM_FIXED) {
@@ -63,7 +102,7 @@ static int place_choose(const struct vm *vm, uint64_t *address, uint64_t bytes, 
             return *address % ARCH_PAGE ? -EINVAL : -ENOMEM;
         return (flags & VM_NO_REPLACE) && !range_free(vm, *address, *address + bytes) ? -EEXIST : 0;
     }
-    *address &= ~(ARCH_PAGE - 1);
+    *address = page_down(*address);
     if (!range_valid(*address, bytes) || !range_free(vm, *address, *address + bytes))
         *address = gap_find(vm, ARCH_MMAP_BASE, bytes);
     return *address ? 0 : -ENOMEM;
@@ -83,21 +122,21 @@ int map_locked(struct vm *vm, uint64_t *address, uint64_t bytes, const struct vm
         return error;
     area.end = area.start + bytes;
     uint64_t own_bytes = area.rights && !area.object ? bytes : 0;
-    uint64_t tables_bytes = area.rights ? tables_bytes_max(area.start, area.end) : 0;
 
     error = areas_reserve(vm, 3);
-    if (!error && !range_free(vm, area.start, area.end))
-        error = range_clear_way(vm, area.start, area.end, own_bytes + tables_bytes);
-    if (!error && own_bytes > vm->pages->free_bytes)
+    if (!error && (flags & VM_FIXED) && !range_free(vm, area.start, area.end))
+        error = range_replace(vm, area.start, area.end,
+                              own_bytes + (area.rights ? tables_bytes_max(area.start, area.end) : 0));
+    if (!error && own_bytes > page_pool_free_bytes(vm->pages))
         error = -ENOMEM;
     if (error)
         return error;
-    areas_insert(vm, &area); /* first, so that an object's memory stays where it is from here on */
+    areas_insert(vm, &area); /* first: an object that is mapped keeps its memory in place */
     if (area.rights && (error = range_back(vm, area.start, area.end, &area, area.rights))) {
         range_unmap(vm, area.start, area.end);
         return error;
     }
-    areas_join(vm, area.start, area.end);
+    areas_coalesce(vm, area.start, area.end);
     *address = area.start;
     return 0;
 }
@@ -181,45 +220,36 @@ int vm_unmap(struct vm *vm, uint64_t address, uint64_t bytes)
 /* Whether the range, which is mapped, may have these rights. */
 static int rights_check(const struct vm *vm, uint64_t start, uint64_t end, unsigned rights)
 {
-    for (const struct vm_area *area = vm->areas; area && area->start < end; area = area->next)
-        if (area->end > start && ((area->read_only && (rights & RIGHT_WRITE)) ||
-                                  (area->foreign && (rights & ~(unsigned)RIGHT_READ))))
+    for (const struct vm_area *area = area_above(vm, start); area && area->start < end; area = area->next)
+        if ((area->read_only && (rights & RIGHT_WRITE)) ||
+            (area->foreign && (rights & ~(unsigned)RIGHT_READ)))
             return -EACCES;
     return 0;
 }
 
-/* Memory for all of the isolated range, or for nothing of it. */
+/* Backs all of the isolated range, or nothing of it. */
 static int range_back_all(struct vm *vm, uint64_t start, uint64_t end, unsigned rights)
 {
-    uint64_t wanted = 0;
+    const struct vm_area *first = area_above(vm, start);
+    uint64_t needed = 0;
     int error = 0;
 
-    for (const struct vm_area *area = vm->areas; area && area->start < end; area = area->next)
-        if (area->start >= start)
-            wanted += range_wants(vm, area->start, area->end, area);
-    if (wanted > vm->pages->free_bytes)
+    for (const struct vm_area *area = first; area && area->start < end; area = area->next)
+        needed += range_back_bytes(vm, area->start, area->end, area);
+    if (!page_pool_reserve(vm->pages, needed, 0))
         return -ENOMEM;
-    for (const struct vm_area *area = vm->areas; area && area->start < end && !error; area = area->next)
-        if (area->start >= start)
-            error = range_back(vm, area->start, area->end, area, rights);
+    for (const struct vm_area *area = first; area && area->start < end && !error; area = area->next)
+        error = range_back(vm, area->start, area->end, area, rights);
     return error;
 }
 
 static int protect_locked(struct vm *vm, uint64_t address, uint64_t bytes, unsigned rights)
 {
-    uint64_t end;
-    int error;
+    const uint64_t end = address + page_up(bytes);
+    int error = range_check(vm, address, bytes);
 
-    if (address % ARCH_PAGE)
-        return -EINVAL;
-    if (bytes == 0)
-        return 0;
-    if (bytes > ARCH_USER_LIMIT)
-        return -ENOMEM;
-    bytes = page_up(bytes);
-    if (!range_valid(address, bytes) || !range_covered(vm, address, address + bytes))
-        return -ENOMEM;
-    end = address + bytes;
+    if (error || bytes == 0)
+        return error;
     error = rights_check(vm, address, end, rights);
     if (error)
         return error;
@@ -227,12 +257,11 @@ static int protect_locked(struct vm *vm, uint64_t address, uint64_t bytes, unsig
     if (!error && rights)
         error = range_back_all(vm, address, end, rights);
     if (!error) {
-        arch_protect(&vm->space, address, bytes, rights);
-        for (struct vm_area *area = vm->areas; area && area->start < end; area = area->next)
-            if (area->start >= address)
-                area->rights = rights;
+        arch_protect(&vm->space, address, end - address, rights);
+        for (struct vm_area *area = area_above(vm, address); area && area->start < end; area = area->next)
+            area->rights = rights;
     }
-    areas_join(vm, address, end);
+    areas_coalesce(vm, address, end);
     return error;
 }
 
@@ -246,7 +275,7 @@ int vm_protect(struct vm *vm, uint64_t address, uint64_t bytes, unsigned rights)
 
 /* ---- Zero ---- */
 
-/* What zeroing areas of this kind answers: 0, or why it cannot be. */
+/* Whether an area may be zeroed as memory of that kind: 0, or the reason against it. */
 static int clear_check(const struct vm_area *area, bool shared)
 {
     if (!shared)
@@ -256,56 +285,54 @@ static int clear_check(const struct vm_area *area, bool shared)
     return area->rights & RIGHT_WRITE ? 0 : -EACCES;
 }
 
-/* Zeroes what is behind areas of that kind. */
+/* Zeroes what backs areas of that kind. */
 static void range_zero(struct vm *vm, uint64_t start, uint64_t end, bool shared)
 {
-    for (const struct vm_area *area = vm->areas; area && area->start < end; area = area->next) {
+    for (const struct vm_area *area = area_above(vm, start); area && area->start < end; area = area->next) {
         uint64_t from = area->start > start ? area->start : start;
-        uint64_t to = area->end < end ? area->end : end;
+        uint64_t to = smaller(area->end, end);
 
-        if (from < to && !area->foreign && (area->object != NULL) == shared)
+        if (!area->foreign && (area->object != NULL) == shared)
             arch_attached_zero(&vm->space, from, to - from);
     }
 }
 
-static int clear_locked(struct vm *vm, uint64_t address, uint64_t bytes, bool shared)
+static int clear(struct vm *vm, uint64_t address, uint64_t bytes, bool shared)
 {
-    uint64_t end;
+    const uint64_t end = address + page_up(bytes);
 
-    if (address % ARCH_PAGE)
-        return -EINVAL;
-    if (bytes == 0)
-        return 0;
-    if (bytes > ARCH_USER_LIMIT)
-        return -ENOMEM;
-    bytes = page_up(bytes);
-    if (!range_valid(address, bytes) || !range_covered(vm, address, address + bytes))
-        return -ENOMEM;
-    end = address + bytes;
-    for (const struct vm_area *area = vm->areas; area && area->start < end; area = area->next) {
-        int error = area->end > address ? clear_check(area, shared) : 0;
-
-        if (error)
-            return error;
+    vm_lock(vm);
+    int error = range_check(vm, address, bytes);
+    if (!error && bytes > 0) {
+        for (const struct vm_area *area = area_above(vm, address); area && area->start < end && !error;
+             area = area->next)
+            error = clear_check(area, shared);
+        if (!error)
+            range_zero(vm, address, end, shared);
     }
-    range_zero(vm, address, end, shared);
-    return 0;
+    vm_unlock(vm);
+    return error;
 }
 
 int vm_clear(struct vm *vm, uint64_t address, uint64_t bytes)
 {
-    vm_lock(vm);
-    int error = clear_locked(vm, address, bytes, false);
-    vm_unlock(vm);
-    return error;
+    return clear(vm, address, bytes, false);
 }
 
 int vm_clear_shared(struct vm *vm, uint64_t address, uint64_t bytes)
 {
+    return clear(vm, address, bytes, true);
+}
+
+void vm_end(struct vm *vm)
+{
     vm_lock(vm);
-    int error = clear_locked(vm, address, bytes, true);
+    for (const struct vm_area *area = vm->areas, *next; area; area = next) {
+        next = area->next;
+        if (area->object)
+            range_unmap(vm, area->start, area->end);
+    }
     vm_unlock(vm);
-    return error;
 }
 
 /* ---- The heap ---- */
@@ -313,22 +340,22 @@ int vm_clear_shared(struct vm *vm, uint64_t address, uint64_t bytes)
 static uint64_t brk_locked(struct vm *vm, uint64_t end)
 {
     const struct vm_area heap = { .rights = RIGHT_READ | RIGHT_WRITE, .name = "[heap]" };
-    uint64_t backed = (vm->heap_end + ARCH_LARGE_PAGE - 1) & ~(ARCH_LARGE_PAGE - 1);
-    uint64_t wanted = (end + ARCH_LARGE_PAGE - 1) & ~(ARCH_LARGE_PAGE - 1);
+    uint64_t old_top = align_up(vm->heap_end, ARCH_LARGE_PAGE);
+    uint64_t new_top = align_up(end, ARCH_LARGE_PAGE);
 
-    if (end < vm->heap_start || wanted > ARCH_MMAP_BASE || wanted < end)
+    if (end < vm->heap_start || new_top > ARCH_MMAP_BASE || new_top < end)
         return vm->heap_end;
-    if (wanted > backed) {
-        uint64_t at = backed;
+    if (new_top > old_top) {
+        uint64_t at = old_top;
 
-        if (map_locked(vm, &at, wanted - backed, &heap, VM_FIXED | VM_NO_REPLACE))
+        if (map_locked(vm, &at, new_top - old_top, &heap, VM_FIXED | VM_NO_REPLACE))
             return vm->heap_end;
-    } else if (wanted < backed && unmap_locked(vm, wanted, backed - wanted)) {
+    } else if (new_top < old_top && unmap_locked(vm, new_top, old_top - new_top)) {
         return vm->heap_end;
     }
     /* What a shrinking heap leaves in its last page is zero when the heap grows again. */
-    if (end < vm->heap_end && end < wanted)
-        range_zero(vm, end, vm->heap_end < wanted ? vm->heap_end : wanted, false);
+    if (end < vm->heap_end && end < new_top)
+        range_zero(vm, end, smaller(vm->heap_end, new_top), false);
     vm->heap_end = end;
     return end;
 }
@@ -346,8 +373,7 @@ uint64_t vm_brk(struct vm *vm, uint64_t end)
 bool vm_covered(struct vm *vm, uint64_t address, uint64_t bytes)
 {
     vm_lock(vm);
-    bool covered = bytes <= ARCH_USER_LIMIT && range_valid(address, page_up(bytes)) &&
-                   range_covered(vm, address, address + page_up(bytes));
+    bool covered = range_mapped(vm, address, bytes);
     vm_unlock(vm);
     return covered;
 }
@@ -379,13 +405,11 @@ bool vm_find(struct vm *vm, uint64_t address, struct vm_area *copy)
 bool vm_next(struct vm *vm, uint64_t address, struct vm_area *copy)
 {
     vm_lock(vm);
-    const struct vm_area *area = vm->areas;
-    while (area && area->end <= address)
-        area = area->next;
+    const struct vm_area *area = area_above(vm, address);
     if (area)
         *copy = *area;
     vm_unlock(vm);
-    if (area && copy->start < address) { /* it was joined with what has been seen */
+    if (area && copy->start < address) { /* it was coalesced with what has been seen */
         copy->offset += address - copy->start;
         copy->start = address;
     }
@@ -417,7 +441,7 @@ bool vm_beyond_object(struct vm *vm, uint64_t address)
     vm_lock(vm);
     const struct vm_area *area = area_find(vm, address);
     if (area && area->object && area->rights)
-        arch_attached_run(&vm->space, address & ~(ARCH_PAGE - 1), ARCH_PAGE, &attached);
+        arch_attached_run(&vm->space, page_down(address), ARCH_PAGE, &attached);
     vm_unlock(vm);
     return !attached;
 }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * vm.h: the address space of a process: which ranges it has, with which rights, and the memory behind them.
+ * vm.h: the address space of a process: which ranges it has, with which rights, and the memory that backs
+ * them.
  *
  * There is no demand paging (DESIGN: silence). A range with rights is backed by zeroed memory from the
  * process's slice before the call that makes it returns, with the largest pages that fit; a range without
  * rights is address space only and costs nothing until mprotect gives it some. Taking the rights away later
- * keeps the memory and its contents, as Linux does. What is unmapped goes back to the slice at once, with
- * the page tables that led to it alone.
+ * keeps the memory and its contents, as Linux does. What is unmapped is freed at once, with the page tables
+ * that led to nothing else.
  *
  * Every operation succeeds or changes nothing. All of them may run on several CPUs at once: `lock` guards the
- * areas, the page tables and the pool of the slice. Under it only a shared object's lock is taken, and CPUs
- * that know pages which go away are told by crosscall. Objects that nobody uses any more are given back after
- * it (shared_memory_reclaim), to slices that may be others'; so no vm's lock may be held by a caller.
+ * areas and the page tables, and is held while memory is zeroed and while other CPUs are interrupted for TLB
+ * shootdowns; so only this process's own threads may take it. Under it only a shared object's lock and the
+ * pool's are taken. Every operation ends with shared_memory_reclaim, so callers hold no lock of an object.
  */
 #ifndef TACET_VM_H
 #define TACET_VM_H
@@ -25,11 +26,11 @@ struct shared_memory;
 struct vm_area {
     uint64_t start, end;          /* page-aligned, start < end */
     unsigned rights;              /* of enum memory_rights */
-    bool of_file;                 /* began as a copy of a file: has no zeroes to go back to */
+    bool of_file;                 /* began as a copy of a file: MADV_DONTNEED cannot restore it */
     bool read_only;               /* may never be given the right to write */
-    bool foreign;                 /* shows the kernel's pages (counters): never given to the slice */
+    bool foreign;                 /* maps the kernel's pages (counters): never freed to the slice */
     const char *name;             /* "" for anonymous memory; "[heap]", "[stack]", the program's path */
-    struct shared_memory *object; /* whose pages it shows, instead of the slice's; held; or NULL */
+    struct shared_memory *object; /* whose pages it maps, instead of the slice's, with a reference; or NULL */
     uint64_t offset;              /* in the object, of `start` */
     struct vm_area *next;
 };
@@ -38,10 +39,10 @@ struct vm {
     struct spinlock lock;
     struct arch_space space;
     struct page_pool *pages;
-    struct vm_area *areas; /* ascending, disjoint; neighbours that are alike are joined */
+    struct vm_area *areas; /* ascending, disjoint; adjacent ones that are alike are coalesced */
     struct area_page *area_pages;
-    unsigned area_page_count, spare_areas; /* pages of descriptors; those in them that are not in use */
-    uint64_t heap_start, heap_end; /* the brk area as the program asked; backed up to the next large page */
+    unsigned area_page_count, spare_areas; /* pages of descriptors; unused ones in them */
+    uint64_t heap_start, heap_end;         /* as the program set it; backed up to the next large page */
     uint64_t zeroed_bytes;
 };
 
@@ -50,37 +51,33 @@ enum vm_map_flags {
     VM_NO_REPLACE = 2, /* with VM_FIXED: -EEXIST where something is */
     VM_OF_FILE = 4,    /* to be filled from a file */
     VM_MAY_MOVE = 8,   /* vm_remap */
-    VM_READ_ONLY = 16, /* the right to write cannot be given later */
+    VM_READ_ONLY = 16, /* mprotect cannot give the right to write */
 };
 
 int vm_create(struct vm *vm, struct page_pool *pages);
 
-/* At the end of a process, on the last of its CPUs: lets go of what it shows of objects, whose memory may be
- * another rank's. Its own stays where it is: nobody else gets its slice. */
+/* At the end of a process, on the last of its CPUs: unmaps shared objects, whose memory may be another
+ * rank's. Its own memory stays where it is, for nobody else gets its slice. */
 void vm_end(struct vm *vm);
-
-/* Pages of the slice for others than the program: as page_pool_allocate and page_pool_free. */
-uint64_t vm_pages_allocate(struct vm *vm, uint64_t bytes, uint64_t alignment);
-void vm_pages_free(struct vm *vm, uint64_t physical, uint64_t bytes);
 
 /* Maps `bytes` (rounded up to pages) at *address, or where there is room at or above it. -ENOMEM, -EINVAL,
  * -EEXIST. */
 int vm_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags,
            const char *name);
 
-/* The same, showing the object's memory from `offset`, a multiple of the page, on; takes a hold of the object
- * for as long as any of it is mapped. Address space beyond the object's end has nothing behind it: touching
- * it is SIGBUS, also after the object has grown, until it is mapped, remapped or given rights anew. */
+/* The same with the object's memory from `offset`, a multiple of the page, on; holds a reference to the
+ * object while any of it is mapped. Nothing backs address space above the object's end: touching it is
+ * SIGBUS, also after the object has grown, until it is mapped, remapped or given rights anew. */
 int vm_map_shared(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags,
                   struct shared_memory *object, uint64_t offset, const char *name);
 
-/* Shows kernel memory at a fixed address; never with RIGHT_WRITE. */
+/* Maps kernel memory at a fixed address; never with RIGHT_WRITE. */
 int vm_map_kernel(struct vm *vm, uint64_t address, const void *memory, uint64_t bytes, unsigned rights,
                   const char *name);
 
 int vm_unmap(struct vm *vm, uint64_t address, uint64_t bytes);
 
-/* -ENOMEM where part of the range is not mapped; -EACCES for writing to what is read-only for good. */
+/* -ENOMEM where part of the range is not mapped; -EACCES for RIGHT_WRITE to what was mapped VM_READ_ONLY. */
 int vm_protect(struct vm *vm, uint64_t address, uint64_t bytes, unsigned rights);
 
 /* Linux's mremap of one area; the memory moves, its contents are not copied. VM_MAY_MOVE: where it cannot
@@ -91,39 +88,38 @@ int vm_remap(struct vm *vm, uint64_t *address, uint64_t old_bytes, uint64_t new_
 /* Whether all of the range is mapped. */
 bool vm_covered(struct vm *vm, uint64_t address, uint64_t bytes);
 
-/* Zeroes what is backed in the range: the program's own memory (madvise MADV_DONTNEED), shared memory left
- * alone; -EINVAL where part of it began as a copy of a file. -ENOMEM where part of it is not mapped. */
+/* Zeroes the program's own memory in the range (MADV_DONTNEED), and leaves shared memory as it is. -EINVAL
+ * where part of the range began as a copy of a file, -ENOMEM where part of it is not mapped. */
 int vm_clear(struct vm *vm, uint64_t address, uint64_t bytes);
 
 /* Zeroes shared memory (MADV_REMOVE); -EINVAL where part of the range is not shared, -EACCES where it may not
  * be written, -ENOMEM where part of it is not mapped. */
 int vm_clear_shared(struct vm *vm, uint64_t address, uint64_t bytes);
 
-/* For each of `pages` pages from `address` on, whether there is memory behind it. */
+/* For each of `pages` pages from `address` on, whether memory backs it. */
 void vm_resident(struct vm *vm, uint64_t address, uint64_t pages, uint8_t *resident);
 
-/* Sets the end of the heap; returns the end that holds afterwards, as Linux's brk. */
+/* Sets the end of the heap. Returns the end that it then has, as Linux's brk. */
 uint64_t vm_brk(struct vm *vm, uint64_t end);
 
-/* Copies the description of the area that holds `address`; its `object` is not held for the caller. */
+/* Copies the description of the area that holds `address`, without a reference to its object. */
 bool vm_find(struct vm *vm, uint64_t address, struct vm_area *copy);
 
-/* The same for the lowest area that ends above `address`. What of it lies below is left away. Whoever goes
- * through all of them so, from the end of one to the next, sees each as it is at that moment, and may take
- * memory in between. */
+/* The same for the lowest area that ends above `address`, without what of it lies below. A caller that goes
+ * from the end of one area to the next sees each as it is at that moment, and may allocate in between. */
 bool vm_next(struct vm *vm, uint64_t address, struct vm_area *copy);
 
-/* How much there is of what. */
+/* Sums over all areas. */
 struct vm_sums {
     uint64_t all, backed, code, data; /* bytes */
 };
 struct vm_sums vm_sum(struct vm *vm);
 
-/* Whether nothing is behind `address` because the file that is mapped there ends before it: SIGBUS. */
+/* Whether nothing backs `address` because the object that is mapped there ends below it: SIGBUS. */
 bool vm_beyond_object(struct vm *vm, uint64_t address);
 
-/* After a fault: whether the program may do what it tried. It was too early or too late then, for another CPU
- * was changing the address space, or this one knew old rights; it may try again. No locks held. */
+/* Whether a fault was spurious, that is, the program may do now what it tried: another CPU was changing the
+ * address space, or this CPU's TLB held old rights. No locks held. */
 bool vm_fault_is_spurious(struct vm *vm, uint64_t address, unsigned rights);
 
 #endif

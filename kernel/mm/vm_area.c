@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * vm_area.c: the list of areas of an address space: what the program asked for. See vm_inner.h.
+ * vm_area.c: the list of areas of an address space: what the program has mapped. With the address space's
+ * lock (vm_internal.h).
  *
- * Descriptors stand in pages of the slice. A page of them that the others have room for goes back, so that a
- * program which once had very many areas does not pay for them for ever.
+ * Descriptors stand in pages of the slice. A page of them is freed once the others have room for what it
+ * holds, so that a program which once had very many areas does not pay for them for ever.
  */
 #include "lib/errno.h"
-#include "mm/vm_inner.h"
+#include "mm/vm_internal.h"
 
 #define AREAS_PER_PAGE ((ARCH_PAGE - 3 * sizeof(uint64_t)) / sizeof(struct vm_area))
+#define SPARE_MAX      (AREAS_PER_PAGE + AREAS_PER_PAGE / 2)
 
 struct area_page {
     struct area_page *next;
@@ -46,7 +48,7 @@ static struct area_page *page_of(const struct vm_area *area)
     return (struct area_page *)((uintptr_t)area & ~(uintptr_t)(ARCH_PAGE - 1));
 }
 
-static struct vm_area *descriptor_take(struct vm *vm)
+static struct vm_area *descriptor_allocate(struct vm *vm)
 {
     struct area_page *page = vm->area_pages;
 
@@ -60,7 +62,7 @@ static struct vm_area *descriptor_take(struct vm *vm)
     return area;
 }
 
-static void descriptor_give(struct vm *vm, struct vm_area *area)
+static void descriptor_free(struct vm *vm, struct vm_area *area)
 {
     struct area_page *page = page_of(area);
 
@@ -70,7 +72,7 @@ static void descriptor_give(struct vm *vm, struct vm_area *area)
     vm->spare_areas++;
 }
 
-static void object_hold(const struct vm_area *area)
+static void object_get(const struct vm_area *area)
 {
     if (!area->object)
         return;
@@ -78,18 +80,18 @@ static void object_hold(const struct vm_area *area)
     shared_memory_map_get(area->object);
 }
 
-/* An area that is no longer in the list. */
-static void area_retire(struct vm *vm, struct vm_area *area)
+/* Frees an area that is no longer in the list. */
+static void area_free(struct vm *vm, struct vm_area *area)
 {
     if (area->object) {
         shared_memory_map_put(area->object);
         shared_memory_put(area->object);
     }
-    descriptor_give(vm, area);
+    descriptor_free(vm, area);
 }
 
-/* Moves the areas of the emptiest page to the others, which have room, and gives it back. */
-static void pages_compact(struct vm *vm)
+/* Moves the areas of the emptiest page to the others, which have room, and frees it. */
+static void page_empty(struct vm *vm)
 {
     struct area_page **emptiest = &vm->area_pages;
 
@@ -105,49 +107,51 @@ static void pages_compact(struct vm *vm)
         if (page_of(*link) != page)
             continue;
 
-        struct vm_area *area = descriptor_take(vm);
+        struct vm_area *area = descriptor_allocate(vm);
         *area = **link;
         *link = area;
     }
     page_pool_free(vm->pages, arch_physical_of(page), ARCH_PAGE);
 }
 
-void areas_settle(struct vm *vm)
+void areas_compact(struct vm *vm)
 {
-    while (vm->spare_areas >= AREAS_PER_PAGE + AREAS_PER_PAGE / 2)
-        pages_compact(vm);
+    if (vm->spare_areas < SPARE_MAX)
+        return;
+    do {
+        page_empty(vm);
+    } while (vm->spare_areas >= SPARE_MAX);
 }
 
 /* ---- The list ---- */
 
-void areas_cut(struct vm *vm, uint64_t address)
+void areas_split(struct vm *vm, uint64_t address)
 {
-    for (struct vm_area *area = vm->areas; area && area->start < address; area = area->next) {
-        if (area->end <= address)
-            continue;
+    struct vm_area *area = area_above(vm, address);
 
-        struct vm_area *upper = descriptor_take(vm);
-        *upper = *area;
-        upper->offset += upper->object ? address - area->start : 0;
-        upper->start = address;
-        area->end = address;
-        area->next = upper;
-        object_hold(upper);
+    if (!area || area->start >= address)
         return;
-    }
+
+    struct vm_area *upper = descriptor_allocate(vm);
+    *upper = *area;
+    upper->offset += upper->object ? address - area->start : 0;
+    upper->start = address;
+    area->end = address;
+    area->next = upper;
+    object_get(upper);
 }
 
 void areas_insert(struct vm *vm, const struct vm_area *model)
 {
     struct vm_area **link = &vm->areas;
-    struct vm_area *area = descriptor_take(vm);
+    struct vm_area *area = descriptor_allocate(vm);
 
     while (*link && (*link)->start < model->start)
         link = &(*link)->next;
     *area = *model;
     area->next = *link;
     *link = area;
-    object_hold(area);
+    object_get(area);
 }
 
 void areas_remove(struct vm *vm, uint64_t start, uint64_t end)
@@ -162,7 +166,7 @@ void areas_remove(struct vm *vm, uint64_t start, uint64_t end)
             continue;
         }
         *link = area->next;
-        area_retire(vm, area);
+        area_free(vm, area);
     }
 }
 
@@ -174,7 +178,7 @@ static bool areas_alike(const struct vm_area *lower, const struct vm_area *upper
            (!lower->object || lower->offset + (lower->end - lower->start) == upper->offset);
 }
 
-void areas_join(struct vm *vm, uint64_t start, uint64_t end)
+void areas_coalesce(struct vm *vm, uint64_t start, uint64_t end)
 {
     for (struct vm_area *area = vm->areas; area && area->next && area->start <= end;) {
         struct vm_area *next = area->next;
@@ -182,7 +186,7 @@ void areas_join(struct vm *vm, uint64_t start, uint64_t end)
         if (area->end >= start && area->end == next->start && areas_alike(area, next)) {
             area->end = next->end;
             area->next = next->next;
-            area_retire(vm, next);
+            area_free(vm, next);
         } else {
             area = next;
         }
@@ -191,31 +195,34 @@ void areas_join(struct vm *vm, uint64_t start, uint64_t end)
 
 /* ---- Questions ---- */
 
+struct vm_area *area_above(const struct vm *vm, uint64_t address)
+{
+    struct vm_area *area = vm->areas;
+
+    while (area && area->end <= address)
+        area = area->next;
+    return area;
+}
+
 struct vm_area *area_find(const struct vm *vm, uint64_t address)
 {
-    for (struct vm_area *area = vm->areas; area && area->start <= address; area = area->next)
-        if (address < area->end)
-            return area;
-    return NULL;
+    struct vm_area *area = area_above(vm, address);
+
+    return area && area->start <= address ? area : NULL;
 }
 
 bool range_free(const struct vm *vm, uint64_t start, uint64_t end)
 {
-    for (const struct vm_area *area = vm->areas; area && area->start < end; area = area->next)
-        if (area->end > start)
-            return false;
-    return true;
+    const struct vm_area *area = area_above(vm, start);
+
+    return !area || area->start >= end;
 }
 
 bool range_covered(const struct vm *vm, uint64_t start, uint64_t end)
 {
-    for (const struct vm_area *area = vm->areas; area && start < end; area = area->next) {
-        if (area->end <= start)
-            continue;
-        if (area->start > start)
-            return false;
+    for (const struct vm_area *area = area_above(vm, start); area && area->start <= start && start < end;
+         area = area->next)
         start = area->end;
-    }
     return start >= end;
 }
 
@@ -240,7 +247,7 @@ struct arch_hole range_hole(const struct vm *vm, uint64_t start, uint64_t end)
     return hole;
 }
 
-static uint64_t unit_for(uint64_t bytes)
+static uint64_t page_size_for(uint64_t bytes)
 {
     return bytes >= ARCH_HUGE_PAGE && arch_huge_pages() ? ARCH_HUGE_PAGE
            : bytes >= ARCH_LARGE_PAGE                   ? ARCH_LARGE_PAGE
@@ -249,22 +256,22 @@ static uint64_t unit_for(uint64_t bytes)
 
 uint64_t gap_find(const struct vm *vm, uint64_t from, uint64_t bytes)
 {
-    uint64_t alignment = unit_for(bytes);
-    uint64_t start = (from + alignment - 1) & ~(alignment - 1);
+    uint64_t alignment = page_size_for(bytes);
+    uint64_t start = align_up(from, alignment);
 
     for (const struct vm_area *area = vm->areas; area; area = area->next) {
         if (area->end <= start)
             continue;
         if (area->start >= start && area->start - start >= bytes)
             break;
-        start = (area->end + alignment - 1) & ~(alignment - 1);
+        start = align_up(area->end, alignment);
     }
     return start >= from && start < ARCH_USER_LIMIT && bytes <= ARCH_USER_LIMIT - start ? start : 0;
 }
 
-uint64_t gap_find_alike(const struct vm *vm, uint64_t start, uint64_t bytes)
+uint64_t gap_find_congruent(const struct vm *vm, uint64_t start, uint64_t bytes)
 {
-    uint64_t offset = start & (unit_for(bytes) - 1);
+    uint64_t offset = start & (page_size_for(bytes) - 1);
     uint64_t gap = gap_find(vm, ARCH_MMAP_BASE, bytes + offset);
 
     return gap ? gap + offset : 0;

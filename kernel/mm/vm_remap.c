@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * vm_remap.c: mremap: an area grows or shrinks, in place or elsewhere. What moves are the pages, not their
- * contents. See vm.h.
+ * contents. With the address space's lock (vm_internal.h).
  */
 #include "lib/errno.h"
-#include "mm/vm_inner.h"
+#include "mm/vm_internal.h"
 
-/* What kind of memory stands behind `address`, for more of it. */
+/* A model of the area from `address` on, which need not be in it. */
 static struct vm_area model_at(const struct vm_area *area, uint64_t address)
 {
     struct vm_area model = *area;
@@ -20,8 +20,8 @@ static int shrink(struct vm *vm, uint64_t start, uint64_t old_bytes, uint64_t ne
     return new_bytes < old_bytes ? unmap_locked(vm, start + new_bytes, old_bytes - new_bytes) : 0;
 }
 
-/* Moves [from, from + old_bytes) to `to`, where `new_bytes`, more or as many, are free: first what comes new
- * is mapped behind, for that may fail. */
+/* Moves [from, from + old_bytes) to `to`, where `new_bytes`, more or as many, are free. What is new is mapped
+ * first, above where the old part goes, for that may fail. */
 static int move_to(struct vm *vm, uint64_t from, uint64_t to, uint64_t old_bytes, uint64_t new_bytes,
                    const struct vm_area *model)
 {
@@ -35,48 +35,47 @@ static int move_to(struct vm *vm, uint64_t from, uint64_t to, uint64_t old_bytes
         error = range_isolate(vm, from, from + old_bytes);
     if (!error && more)
         error = map_locked(vm, &tail, more, &grown, VM_FIXED | VM_NO_REPLACE);
-    if (!error && vm->pages->free_bytes < tables_bytes_max(to, tail)) {
+    if (!error && !page_pool_reserve(vm->pages, tables_bytes_max(to, tail), 0)) {
         if (more)
             unmap_locked(vm, tail, more);
         error = -ENOMEM;
     }
     if (error) {
-        areas_join(vm, from, from + old_bytes);
+        areas_coalesce(vm, from, from + old_bytes);
         return error;
     }
-    range_isolate(vm, from,
-                  from + old_bytes); /* again, for map_locked joins; nothing is missing for it now */
+    range_isolate(vm, from, from + old_bytes); /* again, for map_locked coalesces; this cannot fail now */
     arch_move(&vm->space, from, to, old_bytes, model->rights);
     moved.start = to;
     moved.end = tail;
     areas_insert(vm, &moved);
     areas_remove(vm, from, from + old_bytes);
     arch_unmap(&vm->space, from, old_bytes, range_hole(vm, from, from + old_bytes), NULL, NULL); /* tables */
-    areas_join(vm, to, tail);
+    areas_coalesce(vm, to, tail);
     return 0;
 }
 
-/* MREMAP_FIXED: the target is cleared when nothing can go wrong any more. */
+/* MREMAP_FIXED: what is mapped at the target is replaced once nothing can fail any more. */
 static int move_to_target(struct vm *vm, uint64_t from, uint64_t to, uint64_t old_bytes, uint64_t new_bytes,
                           const struct vm_area *model)
 {
-    uint64_t end = to + new_bytes, keep = old_bytes < new_bytes ? old_bytes : new_bytes, wanted;
+    uint64_t end = to + new_bytes, keep = smaller(old_bytes, new_bytes), needed;
     int error;
 
     if (!range_valid(to, new_bytes) || (to < from + old_bytes && from < end))
         return -EINVAL;
-    /* Tables at both sides of the moved part's end are reckoned twice by move_to: one a level. */
-    wanted = tables_bytes_max(to, end) + 4 * ARCH_PAGE;
-    wanted += model->rights && !model->object ? new_bytes - keep : 0;
+    /* move_to counts the tables around the end of the moved part twice: one a level. */
+    needed = tables_bytes_max(to, end) + 4 * ARCH_PAGE;
+    needed += model->rights && !model->object ? new_bytes - keep : 0;
     error = areas_reserve(vm, 12);
     if (!error)
         error = range_isolate(vm, from, from + old_bytes);
     if (!error)
         error = range_isolate(vm, from, from + keep);
     if (!error)
-        error = range_clear_way(vm, to, end, wanted);
+        error = range_replace(vm, to, end, needed);
     if (error) {
-        areas_join(vm, from, from + old_bytes);
+        areas_coalesce(vm, from, from + old_bytes);
         return error;
     }
     error = move_to(vm, from, to, keep, new_bytes, model);
@@ -120,7 +119,7 @@ static int remap_locked(struct vm *vm, uint64_t *address, uint64_t old_bytes, ui
         return map_locked(vm, &more, new_bytes - old_bytes, &grown, VM_FIXED | VM_NO_REPLACE);
     }
 
-    uint64_t to = flags & VM_MAY_MOVE ? gap_find_alike(vm, start, new_bytes) : 0;
+    uint64_t to = flags & VM_MAY_MOVE ? gap_find_congruent(vm, start, new_bytes) : 0;
     if (!to)
         return -ENOMEM;
     int error = move_to(vm, start, to, old_bytes, new_bytes, &model);

@@ -15,13 +15,21 @@ struct spinlock {
     uint32_t held;
 };
 
-static inline void spin_lock(struct spinlock *lock)
+/* Out of line, so that taking a lock that is free is short. */
+static __attribute__((noinline, unused)) void spin_lock_contended(struct spinlock *lock)
 {
-    while (__atomic_exchange_n(&lock->held, 1, __ATOMIC_ACQUIRE))
+    do {
         while (__atomic_load_n(&lock->held, __ATOMIC_RELAXED)) {
             arch_pause();
             crosscall_serve();
         }
+    } while (__atomic_exchange_n(&lock->held, 1, __ATOMIC_ACQUIRE));
+}
+
+static inline void spin_lock(struct spinlock *lock)
+{
+    if (__atomic_exchange_n(&lock->held, 1, __ATOMIC_ACQUIRE))
+        spin_lock_contended(lock);
 }
 
 static inline void spin_unlock(struct spinlock *lock)

@@ -38,7 +38,7 @@ static unsigned epoll_ready(struct file *file);
 
 static void epoll_release(struct file *file)
 {
-    vm_pages_free(&file->process->vm, arch_physical_of(file->object), EPOLL_MEMORY);
+    page_pool_free(file->process->vm.pages, arch_physical_of(file->object), EPOLL_MEMORY);
 }
 
 static bool epoll_is_polled(const struct file *file)
@@ -62,7 +62,7 @@ long sys_epoll_create1(uint64_t flags)
     file = file_allocate(process);
     if (!file)
         return -EMFILE;
-    memory = vm_pages_allocate(&process->vm, EPOLL_MEMORY, ARCH_PAGE);
+    memory = page_pool_allocate(process->vm.pages, EPOLL_MEMORY, ARCH_PAGE);
     if (memory == PAGE_POOL_NONE) {
         file_put(file);
         return -ENOMEM;

@@ -7,14 +7,10 @@
 #include "lib/errno.h"
 #include "lib/linux_abi.h"
 #include "process/process.h"
+#include "mm/page.h"
 #include "mm/shared_memory.h"
 #include "syscall/syscall.h"
 #include "process/event.h"
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* ---- One piece ---- */
 
@@ -364,8 +360,9 @@ long sys_ftruncate(uint64_t descriptor, uint64_t bytes)
     int error = resizable_get(descriptor, &file);
     if (error)
         return error;
-    error = bytes > FILE_BYTES_MAX ? -EFBIG
-                                   : shared_memory_resize(file->inode->memory, &file->process->vm, bytes);
+    error = bytes > FILE_BYTES_MAX
+                ? -EFBIG
+                : shared_memory_resize(file->inode->memory, file->process->vm.pages, bytes);
     if (!error)
         file_touch(file->inode);
     file_put(file);
@@ -383,8 +380,8 @@ static int file_allocate_range(struct file *file, uint64_t mode, uint64_t offset
     }
     if (offset + bytes > FILE_BYTES_MAX)
         return -EFBIG;
-    return mode & FALLOC_KEEP_SIZE ? shared_memory_reserve(memory, &file->process->vm, offset + bytes)
-                                   : shared_memory_grow(memory, &file->process->vm, offset + bytes);
+    return mode & FALLOC_KEEP_SIZE ? shared_memory_reserve(memory, file->process->vm.pages, offset + bytes)
+                                   : shared_memory_grow(memory, file->process->vm.pages, offset + bytes);
 }
 
 long sys_fallocate(uint64_t descriptor, uint64_t mode, uint64_t offset, uint64_t bytes)

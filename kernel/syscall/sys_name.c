@@ -208,7 +208,7 @@ long sys_truncate(uint64_t address, uint64_t bytes)
     result = path_end(&path, result);
     if (result)
         return result;
-    result = shared_memory_resize(inode->memory, &process->vm, bytes);
+    result = shared_memory_resize(inode->memory, process->vm.pages, bytes);
     if (!result)
         file_touch(inode);
     spin_lock(&process->tree->lock);

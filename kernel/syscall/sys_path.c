@@ -54,7 +54,7 @@ static int file_create(struct path *path, uint64_t mode)
         return -EISDIR;
     if (path->found.directory->filesystem == FILESYSTEM_PROC)
         return -ENOENT; /* which files it has is not for programs to say */
-    memory = shared_memory_create(&process->vm);
+    memory = shared_memory_create(process->vm.pages);
     if (!memory)
         return -ENOSPC;
     error = tree_create(path->tree, &path->found, S_IFREG | ((uint32_t)mode & 07777 & ~process->umask), NULL,
@@ -89,7 +89,7 @@ static int file_begin(struct file *file, uint64_t flags)
     int error = file_bind(file);
 
     if (!error && (flags & O_TRUNC) && file->inode->memory && !(flags & O_PATH)) {
-        error = shared_memory_resize(file->inode->memory, &process->vm, 0);
+        error = shared_memory_resize(file->inode->memory, process->vm.pages, 0);
         file_touch(file->inode);
     }
     return error ? error : file_install(process, file, 0, flags & O_CLOEXEC);
@@ -132,7 +132,7 @@ long sys_creat(uint64_t path, uint64_t mode)
 /* A file without a name, with one use: shared memory by descriptor. */
 static struct inode *unnamed_create(struct process *process)
 {
-    struct shared_memory *memory = shared_memory_create(&process->vm);
+    struct shared_memory *memory = shared_memory_create(process->vm.pages);
     struct inode *inode;
 
     if (!memory)

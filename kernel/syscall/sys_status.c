@@ -217,7 +217,7 @@ static int filesystem_write(uint64_t buffer, unsigned filesystem)
     bool writable =
         filesystem == FILESYSTEM_TMP || filesystem == FILESYSTEM_SHM || filesystem == FILESYSTEM_UNNAMED;
     const struct page_pool *pages = arch_process()->vm.pages;
-    uint64_t free_blocks = writable ? __atomic_load_n(&pages->free_bytes, __ATOMIC_RELAXED) / BLOCK_BYTES : 0;
+    uint64_t free_blocks = writable ? page_pool_free_bytes(pages) / BLOCK_BYTES : 0;
     struct linux_statfs status = {
         .type = types[filesystem],
         .block_bytes = BLOCK_BYTES,

@@ -44,8 +44,9 @@ vdso_sources :=
 symbols_sources := kernel/debug/symbols.c
 timer_queue_sources := kernel/time/timer_queue.c
 page_pool_sources := kernel/mm/page_pool.c
-vm_sources := $(addprefix kernel/mm/,vm.c vm_area.c vm_memory.c vm_remap.c page_pool.c)
+vm_sources := $(addprefix kernel/mm/,vm.c vm_area.c vm_backing.c vm_remap.c page_pool.c)
 shared_memory_sources := kernel/mm/shared_memory.c kernel/mm/user_bytes.c kernel/mm/page_pool.c
+shared_memory_link := -Wl,--wrap=page_pool_allocate # the test fills what is allocated with junk
 user_map_sources := arch/x86_64/user_map.c arch/x86_64/page_table.c $(vm_sources)
 
 # The benchmarks of apps/.
@@ -86,7 +87,7 @@ host-test: $(HOST_BINARIES)
 
 define host_binary
 $(HOST_BUILD)/test_$(1): $(call host_objects,$(1))
-	$$(HOST_CC) $$(HOST_CFLAGS) -o $$@ $$^ -lm
+	$$(HOST_CC) $$(HOST_CFLAGS) $($(1)_link) -o $$@ $$^ -lm
 endef
 $(foreach test,$(HOST_TESTS) $(ARENA_TESTS),$(eval $(call host_binary,$(test))))
 

@@ -3,7 +3,7 @@
  * test_memplan.c: every guarantee of memplan.h, byte-exactly, over thousands of random and hostile maps.
  *
  * The model knows nothing of how the planner works: it cuts the address line at every point where anything
- * begins or ends and asks for each piece, range by range, who claims it.
+ * begins or ends and checks for each piece, range by range, who claims it.
  */
 #include "check.h"
 #include "lib/errno.h"
@@ -513,7 +513,7 @@ TEST(pool_ends_exactly_at_its_limit_or_goes_elsewhere)
 /* Places where the memory of all slices together may be cut, as offsets into it; the last one is its end. */
 static unsigned allowed_cuts(uint64_t *cuts)
 {
-    uint64_t before = 0, behind = 0;
+    uint64_t before = 0, previous_end = 0;
     unsigned count = 0;
 
     for (unsigned rank = 0; rank < input.rank_count; rank++) {
@@ -521,11 +521,11 @@ static unsigned allowed_cuts(uint64_t *cuts)
             struct memory_range extent = plan.slices[rank].extents[i];
 
             for (uint64_t at = 0; at < extent.bytes; at += MEMPLAN_PAGE) {
-                if ((at == 0 && extent.base != behind) || (extent.base + at) % MEMPLAN_LARGE_PAGE == 0)
+                if ((at == 0 && extent.base != previous_end) || (extent.base + at) % MEMPLAN_LARGE_PAGE == 0)
                     cuts[count++] = before + at;
             }
             before += extent.bytes;
-            behind = extent.base + extent.bytes;
+            previous_end = extent.base + extent.bytes;
         }
     }
     cuts[count] = before;

@@ -7,30 +7,28 @@
 #include "arena.h"
 #include "check.h"
 #include "lib/errno.h"
-#include "mm/vm.h"
+#include "mm/page_pool.h"
 
 #define SLICE_PAGES 1500ULL
 #define BYTES_MAX   (5ULL << 20)
 #define OBJECTS     4
 
-static struct vm ranks[2];
 static struct page_pool slices[2];
 static uint64_t seed = 5;
 static uint8_t user_bytes[BYTES_MAX], model[OBJECTS][BYTES_MAX];
-static uint64_t user_end; /* what lies there or behind is out of the program's reach; 0: nothing is */
+static uint64_t user_end; /* the program cannot touch this address and those above; 0: it can touch all */
 
-uint64_t vm_pages_allocate(struct vm *vm, uint64_t bytes, uint64_t alignment)
+uint64_t __real_page_pool_allocate(struct page_pool *pool, uint64_t bytes, uint64_t alignment);
+uint64_t __wrap_page_pool_allocate(struct page_pool *pool, uint64_t bytes, uint64_t alignment);
+
+/* The linker puts it between the code under test and the pool (host.mk). */
+uint64_t __wrap_page_pool_allocate(struct page_pool *pool, uint64_t bytes, uint64_t alignment)
 {
-    uint64_t physical = page_pool_allocate(vm->pages, bytes, alignment);
+    uint64_t physical = __real_page_pool_allocate(pool, bytes, alignment);
 
     if (physical != PAGE_POOL_NONE)
         memset(arch_physical(physical), 0x55, bytes);
     return physical;
-}
-
-void vm_pages_free(struct vm *vm, uint64_t physical, uint64_t bytes)
-{
-    page_pool_free(vm->pages, physical, bytes);
 }
 
 void crosscall_serve(void)
@@ -77,7 +75,6 @@ static void begin(uint64_t slice_pages)
                                       slice_pages * ARCH_PAGE };
 
         page_pool_initialise(&slices[i], &range, 1);
-        ranks[i] = (struct vm){ .pages = &slices[i] };
     }
     user_end = 0;
 }
@@ -114,8 +111,8 @@ TEST(large_files_stand_in_large_pages)
     uint64_t physical;
 
     begin(4096);
-    struct shared_memory *object = shared_memory_create(&ranks[0]);
-    CHECK_EQUAL(shared_memory_resize(object, &ranks[0], (4ULL << 20) + 1), 0);
+    struct shared_memory *object = shared_memory_create(&slices[0]);
+    CHECK_EQUAL(shared_memory_resize(object, &slices[0], (4ULL << 20) + 1), 0);
     CHECK(shared_memory_run(object, 0, 4ULL << 20, &physical) >= ARCH_LARGE_PAGE);
     CHECK_EQUAL(physical % ARCH_LARGE_PAGE, 0);
     CHECK_EQUAL(shared_memory_run(object, object->capacity, 1, &physical), 0);
@@ -126,19 +123,19 @@ TEST(large_files_stand_in_large_pages)
 TEST(what_one_rank_cannot_pay_changes_nothing)
 {
     begin(300);
-    struct shared_memory *object = shared_memory_create(&ranks[0]);
-    CHECK_EQUAL(shared_memory_resize(object, &ranks[0], 100 * ARCH_PAGE), 0);
-    CHECK_EQUAL(shared_memory_resize(object, &ranks[0], 400 * ARCH_PAGE), -ENOSPC);
+    struct shared_memory *object = shared_memory_create(&slices[0]);
+    CHECK_EQUAL(shared_memory_resize(object, &slices[0], 100 * ARCH_PAGE), 0);
+    CHECK_EQUAL(shared_memory_resize(object, &slices[0], 400 * ARCH_PAGE), -ENOSPC);
     CHECK_EQUAL(object->bytes, 100 * ARCH_PAGE);
     CHECK_EQUAL(object->capacity, 100 * ARCH_PAGE);
-    CHECK_EQUAL(shared_memory_resize(object, &ranks[1], 350 * ARCH_PAGE), 0);
+    CHECK_EQUAL(shared_memory_resize(object, &slices[1], 350 * ARCH_PAGE), 0);
     CHECK_EQUAL(slices[1].free_bytes, 50 * ARCH_PAGE);
-    /* A write takes what there is, and then tells. */
+    /* A write takes what there is; the next one reports that there is no more. */
     uint64_t offset = 350 * ARCH_PAGE;
-    CHECK_EQUAL(shared_memory_write(object, &ranks[1], user(), 60 * ARCH_PAGE, &offset, false),
+    CHECK_EQUAL(shared_memory_write(object, &slices[1], user(), 60 * ARCH_PAGE, &offset, false),
                 50 * ARCH_PAGE);
     offset = 400 * ARCH_PAGE;
-    CHECK_EQUAL(shared_memory_write(object, &ranks[1], user(), 1, &offset, false), -ENOSPC);
+    CHECK_EQUAL(shared_memory_write(object, &slices[1], user(), 1, &offset, false), -ENOSPC);
     shared_memory_put(object);
     check_nothing_leaked();
 }
@@ -148,18 +145,18 @@ TEST(memory_in_use_stays_until_its_last_mapping_goes)
     uint64_t physical, again;
 
     begin(300);
-    struct shared_memory *object = shared_memory_create(&ranks[0]);
-    CHECK_EQUAL(shared_memory_resize(object, &ranks[1], 10 * ARCH_PAGE), 0);
+    struct shared_memory *object = shared_memory_create(&slices[0]);
+    CHECK_EQUAL(shared_memory_resize(object, &slices[1], 10 * ARCH_PAGE), 0);
     shared_memory_map_get(object);
     shared_memory_run(object, 8 * ARCH_PAGE, ARCH_PAGE, &physical);
     *(uint8_t *)arch_physical(physical) = 7;
-    CHECK_EQUAL(shared_memory_resize(object, &ranks[0], 5), 0);
+    CHECK_EQUAL(shared_memory_resize(object, &slices[0], 5), 0);
     CHECK_EQUAL(*(uint8_t *)arch_physical(physical), 0);
-    *(uint8_t *)arch_physical(physical) = 8; /* through the mapping, behind the end */
-    CHECK_EQUAL(shared_memory_resize(object, &ranks[0], 9 * ARCH_PAGE), 0);
+    *(uint8_t *)arch_physical(physical) = 8; /* through the mapping, above the end */
+    CHECK_EQUAL(shared_memory_resize(object, &slices[0], 9 * ARCH_PAGE), 0);
     shared_memory_run(object, 8 * ARCH_PAGE, ARCH_PAGE, &again);
     CHECK(again == physical && *(uint8_t *)arch_physical(physical) == 0);
-    CHECK_EQUAL(shared_memory_resize(object, &ranks[0], 5), 0);
+    CHECK_EQUAL(shared_memory_resize(object, &slices[0], 5), 0);
     CHECK_EQUAL(object->capacity, 10 * ARCH_PAGE);
     shared_memory_get(object);
     shared_memory_put(object);
@@ -175,16 +172,16 @@ TEST(half_a_write_leaves_no_trace_behind_the_end)
     uint8_t byte[3] = { 9, 9, 9 };
 
     begin(300);
-    struct shared_memory *object = shared_memory_create(&ranks[0]);
+    struct shared_memory *object = shared_memory_create(&slices[0]);
     uint64_t offset = 0;
     memset(user_bytes, 3, 100);
-    CHECK_EQUAL(shared_memory_write(object, &ranks[0], user(), 10, &offset, true), 10);
+    CHECK_EQUAL(shared_memory_write(object, &slices[0], user(), 10, &offset, true), 10);
     user_end = user() + 50;
-    CHECK_EQUAL(shared_memory_write(object, &ranks[0], user(), 100, &offset, true), -EFAULT);
+    CHECK_EQUAL(shared_memory_write(object, &slices[0], user(), 100, &offset, true), -EFAULT);
     user_end = 0;
     CHECK_EQUAL(object->bytes, 10);
-    CHECK_EQUAL(shared_memory_grow(object, &ranks[0], 100), 0);
-    CHECK_EQUAL(shared_memory_grow(object, &ranks[0], 50), 0);
+    CHECK_EQUAL(shared_memory_grow(object, &slices[0], 100), 0);
+    CHECK_EQUAL(shared_memory_grow(object, &slices[0], 50), 0);
     CHECK_EQUAL(shared_memory_read(object, (uint64_t)(uintptr_t)byte, 3, 9), 3);
     CHECK(byte[0] == 3 && byte[1] == 0 && byte[2] == 0);
     CHECK_EQUAL(shared_memory_read(object, (uint64_t)(uintptr_t)byte, 3, 98), 2);
@@ -211,7 +208,7 @@ static struct {
     unsigned mappings;
 } made[OBJECTS];
 
-static void try_write(unsigned i, struct vm *rank)
+static void try_write(unsigned i, struct page_pool *rank)
 {
     bool append = below(2);
     uint64_t offset = append ? 0 : some_size(), bytes = some_size(), at = append ? made[i].bytes : offset;
@@ -228,7 +225,7 @@ static void try_write(unsigned i, struct vm *rank)
         made[i].bytes = at + (uint64_t)put;
 }
 
-static void try_resize(unsigned i, struct vm *rank)
+static void try_resize(unsigned i, struct page_pool *rank)
 {
     uint64_t bytes = some_size();
     int error = shared_memory_resize(made[i].object, rank, bytes);
@@ -242,7 +239,7 @@ static void try_resize(unsigned i, struct vm *rank)
     made[i].reserved = 0;
 }
 
-static void try_reserve(unsigned i, struct vm *rank)
+static void try_reserve(unsigned i, struct page_pool *rank)
 {
     uint64_t bytes = some_size();
     int error = shared_memory_reserve(made[i].object, rank, bytes);
@@ -268,7 +265,7 @@ static void try_mapping(unsigned i)
         made[i].mappings++;
         return;
     }
-    /* The program writes behind the end, where it may. */
+    /* The program writes above the end, where it may. */
     uint64_t physical, offset = made[i].object->capacity - ARCH_PAGE;
     if (made[i].object->capacity > 0 && offset > made[i].bytes) {
         CHECK(shared_memory_run(made[i].object, offset, ARCH_PAGE, &physical) == ARCH_PAGE);
@@ -297,7 +294,7 @@ TEST(random_operations_agree_with_arrays)
     begin(SLICE_PAGES);
     for (unsigned round = 0; round < 6000; round++) {
         unsigned i = (unsigned)below(OBJECTS);
-        struct vm *rank = &ranks[below(2)];
+        struct page_pool *rank = &slices[below(2)];
 
         if (!made[i].object) {
             made[i].object = shared_memory_create(rank);

@@ -230,7 +230,7 @@ static uint64_t tables_below(uint64_t table, int level)
     return count;
 }
 
-/* vm_promises.h asks after every operation, so this is the place to look whether the CPU is right. */
+/* vm_promises.h calls this after every operation, so the CPU's view is checked here. */
 static uint64_t space_table_bytes(const struct arch_space *space)
 {
     check_memory();
@@ -254,7 +254,7 @@ void arch_zero(void *memory, uint64_t bytes)
     arena_zero(memory, bytes);
 }
 
-/* Whoever creates a space copies the kernel's half from here: a page behind the slice. */
+/* Whoever creates a space copies the kernel's half from here: a page above the slice. */
 uint64_t kernel_root(void)
 {
     upper_half = ARENA_BASE + ARENA_BYTES - ARCH_PAGE;
@@ -678,7 +678,7 @@ TEST(only_cpus_that_use_a_space_are_told_and_only_of_what_they_lose)
     arena_cpu = 0;
     CHECK_EQUAL(arch_map(&space, GRID_BASE, memory, 64 * ARCH_PAGE, RIGHT_READ), 0);
     arch_unmap(&space, GRID_BASE, 64 * ARCH_PAGE, hole, NULL, NULL);
-    CHECK_EQUAL(crosscalls, 2); /* one CPU alone tells nobody */
+    CHECK_EQUAL(crosscalls, 2); /* one CPU alone interrupts none */
 }
 
 TEST(attached_memory_is_zeroed_at_any_alignment_whatever_the_rights)

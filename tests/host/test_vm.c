@@ -144,6 +144,7 @@ void arch_unmap(struct arch_space *space, uint64_t address, uint64_t bytes, stru
         page_pool_free(space->pages, table_page[i], ARCH_PAGE);
         has_table[i] = false;
     }
+    rival_allocate();
 }
 
 static struct {

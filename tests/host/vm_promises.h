@@ -3,9 +3,9 @@
  * vm_promises.h: the promises of kernel/mm/vm.h, tried on whatever page tables the including test has:
  * random operations, checked against a model that knows four words of every page, its rights and its owner.
  *
- * The including test provides space_begin(), which is told a new space, and space_look() and
- * space_table_bytes(), which see the tables with other eyes than
- * the code under test, and calls vm_promises_run().
+ * The including test provides space_begin(), which is called with a new space, and space_look() and
+ * space_table_bytes(), which read the tables independently of the code under test, and calls
+ * vm_promises_run().
  *
  * After each operation the account must be even: free memory, memory that the model says is attached, tables,
  * and descriptors are all of the slice. What fails with -ENOMEM must have had a reason and change nothing.
@@ -53,7 +53,7 @@ static struct {
     uint64_t words[WORDS];
 } pages[WINDOW_PAGES];
 
-/* Shared objects: what vm.c sees of shared_memory.h, over memory behind the slice, in two runs. */
+/* Shared objects: what vm.c sees of shared_memory.h, over memory above the slice, in two runs. */
 #define OBJECTS      3
 #define OBJECT_PAGES 2048ULL
 #define OBJECT_BASE  (ARENA_BASE + (256ULL << 20))
@@ -425,7 +425,7 @@ static void try_map(void)
     uint64_t gap = fixed || free ? address : lowest_gap(count);
 
     if (gap == 0)
-        return; /* there is one only behind the window */
+        return; /* the only one is above the window */
     int error = vm_map(&vm, &address, count * ARCH_PAGE - below(ARCH_PAGE), rights, flags, names[name]);
 
     if (fixed && (flags & VM_NO_REPLACE) && !free) {
@@ -551,7 +551,7 @@ static void try_remap(void)
     bool in_place = first + new_count <= WINDOW_PAGES && new_count > count &&
                     none_mapped(first + count, new_count - count);
     if (first + new_count > WINDOW_PAGES || !lowest_gap(new_count + first % 512))
-        return; /* there may be room only behind the window */
+        return; /* the only room may be above the window */
     int error =
         vm_remap(&vm, &address, count * ARCH_PAGE, new_count * ARCH_PAGE, may_move ? VM_MAY_MOVE : 0, 0);
 
@@ -667,12 +667,12 @@ static uint64_t large_up(uint64_t address)
 
 static void try_brk(void)
 {
-    uint64_t wanted = WINDOW_BASE + below(HEAP_PAGES * ARCH_PAGE / (1 + below(8))) / 8 * 8;
-    uint64_t old = large_up(heap_end), new = large_up(wanted);
+    uint64_t requested = WINDOW_BASE + below(HEAP_PAGES * ARCH_PAGE / (1 + below(8))) / 8 * 8;
+    uint64_t old = large_up(heap_end), new = large_up(requested);
     bool possible = new <= old || none_mapped(index_of(old), (new - old) / ARCH_PAGE);
-    uint64_t end = vm_brk(&vm, wanted);
+    uint64_t end = vm_brk(&vm, requested);
 
-    if (end != wanted) {
+    if (end != requested) {
         CHECK_EQUAL(end, heap_end);
         if (possible)
             check_refusal(-ENOMEM, new > old ? new - old : 0, 0);
@@ -683,9 +683,9 @@ static void try_brk(void)
         model_map(index_of(old), (new - old) / ARCH_PAGE, RIGHT_READ | RIGHT_WRITE, NAME_HEAP);
     else if (new < old)
         model_unmap(index_of(new), (old - new) / ARCH_PAGE);
-    if (wanted < heap_end)
-        model_zero(wanted, heap_end < new ? heap_end : new);
-    heap_end = wanted;
+    if (requested < heap_end)
+        model_zero(requested, heap_end < new ? heap_end : new);
+    heap_end = requested;
     check_around(WINDOW_BASE, large_up(heap_end) - WINDOW_BASE);
 }
 
@@ -893,7 +893,35 @@ TEST(nonsense_is_refused)
     check_all();
 }
 
-/* All but `bytes` of the free memory goes away. */
+/* Another CPU that allocates all that it can get of the slice, for files or pipes, which needs no lock of the
+ * address space: in the middle of operations, once they have begun to unmap. */
+static bool rival_active;
+static struct memory_range rival_memory[64];
+static unsigned rival_count;
+
+static inline void rival_allocate(void)
+{
+    arena_cpu = 1;
+    while (rival_active && rival_count < 64) {
+        struct memory_range *piece = &rival_memory[rival_count];
+
+        piece->base = page_pool_allocate_partial(&slice, slice.free_bytes, &piece->bytes);
+        if (piece->base == PAGE_POOL_NONE)
+            break;
+        rival_count++;
+    }
+    arena_cpu = 0;
+}
+
+static void rival_free(void)
+{
+    while (rival_count > 0) {
+        rival_count--;
+        page_pool_free(&slice, rival_memory[rival_count].base, rival_memory[rival_count].bytes);
+    }
+}
+
+/* Allocates all but `bytes` of the free memory. */
 static void leave_only(uint64_t bytes)
 {
     for (unsigned i = 0; i < 64 && slice.free_bytes > bytes; i++) {
@@ -904,11 +932,11 @@ static void leave_only(uint64_t bytes)
 }
 
 /* Each operation that takes memory, with every amount of it that is too little, and the first that is not. */
-TEST(whatever_lacks_memory_changes_nothing)
+static void lack_of_memory_try(void)
 {
-    enum { OPERATIONS = 6 };
+    enum { OPERATIONS = 7 };
     const unsigned both = RIGHT_READ | RIGHT_WRITE;
-    static const int growth[OPERATIONS] = { 20, 20, 20, 20, 30, -1 }; /* in pages */
+    static const int growth[OPERATIONS] = { 20, 20, 20, 20, 30, -1, -20 }; /* in pages */
 
     for (unsigned operation = 0; operation < OPERATIONS; operation++) {
         bool done = false;
@@ -945,7 +973,14 @@ TEST(whatever_lacks_memory_changes_nothing)
             case 5:
                 error = vm_unmap(&vm, old + 3 * ARCH_PAGE, ARCH_PAGE);
                 break;
+            case 6: /* replaces, with what it replaces and what moves both larger than the free memory */
+                address = old;
+                error = vm_remap(&vm, &address, 20 * ARCH_PAGE, 25 * ARCH_PAGE, VM_MAY_MOVE | VM_FIXED,
+                                 old + 560 * ARCH_PAGE);
+                break;
             }
+            CHECK_EQUAL(slice.reserved_bytes, 0);
+            rival_free();
             done = error == 0;
             if (!done) {
                 CHECK_EQUAL(error, -ENOMEM);
@@ -961,6 +996,18 @@ TEST(whatever_lacks_memory_changes_nothing)
     }
 }
 
+TEST(whatever_lacks_memory_changes_nothing)
+{
+    lack_of_memory_try();
+}
+
+TEST(another_cpu_cannot_take_what_an_operation_has_reserved)
+{
+    rival_active = true;
+    lack_of_memory_try();
+    rival_active = false;
+}
+
 static void vm_promises_run(void)
 {
     RUN(random_operations_leave_every_page_as_the_model_says);
@@ -969,6 +1016,7 @@ static void vm_promises_run(void)
     RUN(memory_keeps_its_contents_while_nobody_may_touch_it);
     RUN(nonsense_is_refused);
     RUN(whatever_lacks_memory_changes_nothing);
+    RUN(another_cpu_cannot_take_what_an_operation_has_reserved);
 }
 
 #endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * vm_backing.c: the memory that backs areas: zeroed pages of the slice, or pages of a shared object. The
+ * architecture's tables are the only record of which page is where. With the address space's lock
+ * (vm_internal.h).
+ */
+#include "lib/errno.h"
+#include "mm/vm_internal.h"
+
+/* Allocates one physical run for [address, …), at most `bytes`: a huge or large page where the address
+ * allows and the slice has one. */
+static uint64_t run_allocate(struct vm *vm, uint64_t address, uint64_t bytes, uint64_t *got)
+{
+    static const uint64_t sizes[] = { ARCH_HUGE_PAGE, ARCH_LARGE_PAGE };
+
+    for (unsigned i = arch_huge_pages() ? 0 : 1; i < 2; i++) {
+        if ((address & (sizes[i] - 1)) || bytes < sizes[i])
+            continue;
+
+        uint64_t physical = page_pool_allocate(vm->pages, sizes[i], sizes[i]);
+        if (physical != PAGE_POOL_NONE) {
+            *got = sizes[i];
+            return physical;
+        }
+    }
+
+    uint64_t to_large = ARCH_LARGE_PAGE - (address & (ARCH_LARGE_PAGE - 1));
+    return page_pool_allocate_partial(vm->pages, smaller(bytes, to_large), got);
+}
+
+/* Backs a part of [address, address + bytes), none of which is backed; *got is how much. */
+static int run_back_own(struct vm *vm, uint64_t address, uint64_t bytes, unsigned rights, uint64_t *got)
+{
+    uint64_t physical = run_allocate(vm, address, bytes, got);
+
+    if (physical == PAGE_POOL_NONE)
+        return -ENOMEM;
+    arch_zero(arch_physical(physical), *got);
+    vm->zeroed_bytes += *got;
+
+    int error = arch_map(&vm->space, address, physical, *got, rights);
+    if (error)
+        page_pool_free(vm->pages, physical, *got);
+    return error;
+}
+
+static int run_back_shared(struct vm *vm, uint64_t address, uint64_t bytes, const struct vm_area *model,
+                           unsigned rights, uint64_t *got)
+{
+    uint64_t physical;
+
+    *got = shared_memory_run(model->object, model->offset + (address - model->start), bytes, &physical);
+    if (*got == 0) {
+        *got = bytes; /* the object ends here: nothing backs the rest */
+        return 0;
+    }
+    return arch_map(&vm->space, address, physical, *got, rights);
+}
+
+int range_back(struct vm *vm, uint64_t start, uint64_t end, const struct vm_area *model, unsigned rights)
+{
+    while (start < end) {
+        bool attached = false;
+        uint64_t run_end = start + arch_attached_run(&vm->space, start, end - start, &attached), got;
+
+        for (; !attached && start < run_end; start += got) {
+            int error = model->object ? run_back_shared(vm, start, run_end - start, model, rights, &got)
+                                      : run_back_own(vm, start, run_end - start, rights, &got);
+            if (error)
+                return error;
+        }
+        start = run_end;
+    }
+    return 0;
+}
+
+/* One for each large page, for each huge page, and so on up to the root, that the range touches. */
+uint64_t tables_bytes_max(uint64_t start, uint64_t end)
+{
+    uint64_t tables = 0;
+
+    for (uint64_t span = ARCH_LARGE_PAGE; span < ARCH_USER_LIMIT; span *= ARCH_HUGE_PAGE / ARCH_LARGE_PAGE)
+        tables += (end - 1) / span - start / span + 1;
+    return tables * ARCH_PAGE;
+}
+
+/* Bytes of the range that are backed. */
+static uint64_t backed_bytes(const struct vm *vm, uint64_t start, uint64_t end)
+{
+    uint64_t bytes = 0;
+
+    while (start < end) {
+        bool attached = false;
+        uint64_t run = arch_attached_run(&vm->space, start, end - start, &attached);
+
+        bytes += attached ? run : 0;
+        start += run;
+    }
+    return bytes;
+}
+
+uint64_t range_back_bytes(const struct vm *vm, uint64_t start, uint64_t end, const struct vm_area *model)
+{
+    uint64_t missing = end - start - backed_bytes(vm, start, end);
+
+    return missing == 0 ? 0 : (model->object ? 0 : missing) + tables_bytes_max(start, end);
+}
+
+uint64_t range_own_bytes(const struct vm *vm, uint64_t start, uint64_t end)
+{
+    uint64_t bytes = 0;
+
+    for (const struct vm_area *area = area_above(vm, start); area && area->start < end; area = area->next)
+        bytes += area_is_own(area) ? backed_bytes(vm, area->start, area->end) : 0;
+    return bytes;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * vm_internal.h: what the files of an address space share; nobody else includes it. Calls run one way:
+ * vm_remap.c uses vm.c, vm.c uses vm_backing.c, and all of them use vm_area.c.
+ *
+ * The address space's lock is held in all of them. "Isolated" is a range after range_isolate: no area and no
+ * page crosses its bounds.
+ */
+#ifndef TACET_VM_INTERNAL_H
+#define TACET_VM_INTERNAL_H
+
+#include "mm/page.h"
+#include "mm/shared_memory.h"
+#include "mm/vm.h"
+
+/* Backed by the slice's own pages. */
+static inline bool area_is_own(const struct vm_area *area)
+{
+    return !area->foreign && !area->object;
+}
+
+/* ---- vm_area.c: the list of areas ---- */
+
+/* Makes sure that `count` descriptors are spare, so that what follows cannot fail half-way. */
+int areas_reserve(struct vm *vm, unsigned count);
+
+/* Splits the area around `address`, so that one begins there. Takes at most one descriptor. */
+void areas_split(struct vm *vm, uint64_t address);
+
+/* Inserts a copy of `model`, with a reference to its object; takes one descriptor. */
+void areas_insert(struct vm *vm, const struct vm_area *model);
+
+/* Removes the areas that begin in [start, end). */
+void areas_remove(struct vm *vm, uint64_t start, uint64_t end);
+
+/* Coalesces areas that are alike and adjacent in [start, end]. */
+void areas_coalesce(struct vm *vm, uint64_t start, uint64_t end);
+
+/* Frees pages of descriptors that are not needed. Descriptors may move. */
+void areas_compact(struct vm *vm);
+
+/* The lowest area that ends above `address`, or NULL; and the one that holds it, or NULL. */
+struct vm_area *area_above(const struct vm *vm, uint64_t address);
+struct vm_area *area_find(const struct vm *vm, uint64_t address);
+
+bool range_free(const struct vm *vm, uint64_t start, uint64_t end);
+bool range_covered(const struct vm *vm, uint64_t start, uint64_t end);
+bool range_valid(uint64_t address, uint64_t bytes);
+
+/* The free address space around [start, end), which may be mapped itself. */
+struct arch_hole range_hole(const struct vm *vm, uint64_t start, uint64_t end);
+
+/* The lowest gap of `bytes` at or above `from`, aligned so that large pages fit. 0 where there is none. */
+uint64_t gap_find(const struct vm *vm, uint64_t from, uint64_t bytes);
+
+/* A gap for a range that moves from `start`, congruent to it modulo the largest page that fits, so that its
+ * pages stay as large as they are. */
+uint64_t gap_find_congruent(const struct vm *vm, uint64_t start, uint64_t bytes);
+
+/* ---- vm_backing.c: the memory that backs areas ---- */
+
+/* Backs what is not yet backed in [start, end): by zeroed pages of the slice, or, where `model` has an
+ * object, by the object's as far as it reaches. After -ENOMEM a part may be backed. */
+int range_back(struct vm *vm, uint64_t start, uint64_t end, const struct vm_area *model, unsigned rights);
+
+/* Bytes of the slice that range_back may take, tables included. */
+uint64_t range_back_bytes(const struct vm *vm, uint64_t start, uint64_t end, const struct vm_area *model);
+
+/* Bytes of the slice that back the range, which is isolated. */
+uint64_t range_own_bytes(const struct vm *vm, uint64_t start, uint64_t end);
+
+/* What tables cost at most for a range that is mapped in small pages, where none of them is there yet. */
+uint64_t tables_bytes_max(uint64_t start, uint64_t end);
+
+/* ---- vm.c ---- */
+
+/* Splits areas and pages at both ends of a range, so that operations on it touch nothing else and need no
+ * memory to split a page. */
+int range_isolate(struct vm *vm, uint64_t start, uint64_t end);
+
+/* Reserves `needed` bytes for a new mapping, then unmaps what it replaces. -ENOMEM: nothing is unmapped. */
+int range_replace(struct vm *vm, uint64_t start, uint64_t end, uint64_t needed);
+
+/* vm_map, vm_unmap. Of `model`, start and end do not count. */
+int map_locked(struct vm *vm, uint64_t *address, uint64_t bytes, const struct vm_area *model, unsigned flags);
+int unmap_locked(struct vm *vm, uint64_t address, uint64_t bytes);
+
+static inline void vm_lock(struct vm *vm)
+{
+    spin_lock(&vm->lock);
+}
+
+/* Ends an operation: what it reserved and did not use, and objects that nobody uses any more, are freed. */
+void vm_unlock(struct vm *vm);
+
+#endif
