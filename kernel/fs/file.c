@@ -14,7 +14,7 @@
 struct file *file_get(struct process *process, uint64_t number)
 {
     uint32_t descriptor = (uint32_t)number; /* an int of the program's: the upper half says nothing */
-    struct file_table *table = &process->files;
+    struct file_table *table = process->files;
 
     if (descriptor >= FILE_DESCRIPTORS_MAX)
         return NULL;
@@ -29,7 +29,7 @@ struct file *file_get(struct process *process, uint64_t number)
 int64_t file_look(struct process *process, uint64_t descriptor,
                   int64_t (*look)(const struct file *file, void *context), void *context)
 {
-    struct file_table *table = &process->files;
+    struct file_table *table = process->files;
 
     if (descriptor >= FILE_DESCRIPTORS_MAX)
         return look(NULL, context);
@@ -67,7 +67,7 @@ void file_put(struct file *file)
 
 int file_install(struct process *process, struct file *file, unsigned lowest, bool close_on_exec)
 {
-    struct file_table *table = &process->files;
+    struct file_table *table = process->files;
     int descriptor = -EMFILE;
 
     spin_lock(&table->lock);
@@ -99,7 +99,7 @@ static void descriptor_end(struct process *process, struct file *file)
 
 void file_install_at(struct process *process, struct file *file, unsigned descriptor, bool close_on_exec)
 {
-    struct file_table *table = &process->files;
+    struct file_table *table = process->files;
 
     __atomic_fetch_add(&file->references, 1, __ATOMIC_RELAXED);
     spin_lock(&table->lock);
@@ -113,7 +113,7 @@ void file_install_at(struct process *process, struct file *file, unsigned descri
 
 struct file *file_allocate(struct process *process)
 {
-    struct file_table *table = &process->files;
+    struct file_table *table = process->files;
     struct file *found = NULL;
 
     spin_lock(&table->lock);
@@ -133,7 +133,7 @@ struct file *file_allocate(struct process *process)
 int file_close(struct process *process, uint64_t number)
 {
     uint32_t descriptor = (uint32_t)number;
-    struct file_table *table = &process->files;
+    struct file_table *table = process->files;
 
     if (descriptor >= FILE_DESCRIPTORS_MAX)
         return -EBADF;

@@ -26,7 +26,6 @@
 #include "lib/version.h"
 
 #define SLICE_BYTES_MIN (16ULL << 20)
-#define PROGRAM_DEFAULT "/init"
 
 static const char *const known_options[] = {
     "app",   "argv0",        "clockevent",    "console", "env",   "idle",
@@ -38,11 +37,6 @@ static struct command_line line;
 static struct memplan plan;
 static struct page_pool kernel_pool;
 static struct tree tree;
-
-static _Noreturn void stop_for(int error, const struct message *why)
-{
-    node_stop(error == -ENOMEM ? STOP_NO_MEMORY : STOP_BAD_INPUT, "%s", why->text);
-}
 
 static void options_read(struct boot_info *boot)
 {
@@ -56,7 +50,7 @@ static void options_read(struct boot_info *boot)
     if (!error)
         error = command_line_check(&line, known_options, &why);
     if (error)
-        stop_for(error, &why);
+        start_failed(error, &why);
 }
 
 /* ---- Memory ---- */
@@ -137,7 +131,7 @@ static void memory_plan(const struct boot_info *boot, unsigned rank_count, bool 
     int error = memplan_make(&input, &plan, &why);
 
     if (error)
-        stop_for(error, &why);
+        start_failed(error, &why);
 }
 
 static uint64_t overlap_bytes(const struct memory_range *a, const struct memory_range *b)
@@ -258,7 +252,7 @@ _Noreturn void kernel_start(struct boot_info *boot)
     arch_initialise(boot);
     clock_start();
     if (clock_event_configure(&line, &why) || arch_idle_configure(&line, &why))
-        stop_for(-EINVAL, &why);
+        start_failed(-EINVAL, &why);
     timers_start_cpu();
     klog_recheck();
     arch_cpus_start(&kernel_pool, boot);

@@ -67,8 +67,3 @@ void event_notify_all(void)
 
     cpus_wake(count < 64 ? cpu_mask_bit(count) - 1 : UINT64_MAX);
 }
-
-long restartable(unsigned number, long result)
-{
-    return result == -EINTR ? thread_interrupted_call(number, RESTART_ALWAYS) : result;
-}

@@ -35,8 +35,4 @@ int event_wait_any(uint64_t deadline_ns, bool polled);
 void event_notify(const struct process *process);
 void event_notify_all(void);
 
-/* What a call that may be started again after a signal answers: its result, or -EINTR with the consequences
- * (thread_interrupted_call). */
-long restartable(unsigned number, long result);
-
 #endif

@@ -11,13 +11,10 @@
  * with what thread_interrupted_wait has kept: else each interruption would make the wait longer.
  */
 #include "arch.h"
-#include "time/clock.h"
-#include "time/clock_event.h"
 #include "debug/console.h"
 #include "lib/errno.h"
 #include "debug/klog.h"
 #include "process/process.h"
-#include "syscall/syscall.h"
 
 /* ---- Alternate stacks ---- */
 
@@ -186,20 +183,6 @@ static void process_stop(struct process *process, int signal)
                      signal_name(signal));
 }
 
-static void stop_wait(struct thread *thread)
-{
-    const struct process *process = thread->process;
-
-    if (!process->signals.stopped)
-        return;
-    thread_idle_begin(thread);
-    while (__atomic_load_n(&process->signals.stopped, __ATOMIC_ACQUIRE) && !process->ending)
-        clockevent_wait();
-    thread_idle_end(thread);
-    if (process->ending)
-        thread_exit(process->exit_status);
-}
-
 /* ---- Delivering ---- */
 
 static int take_next(struct thread *thread, struct signal_info *info)
@@ -237,7 +220,8 @@ void signal_deliver(void *frame)
     if (thread->signals.returns)
         return_from_handler(thread, frame);
     for (;;) {
-        stop_wait(thread);
+        if (process->signals.stopped)
+            thread_sleep_stopped(thread);
         if (!take_next(thread, &info))
             break;
         klog(signal, info.signal, thread->tid);

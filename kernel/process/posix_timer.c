@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * itimer.c: see itimer.h.
+ * posix_timer.c: see posix_timer.h.
  *
  * Runs in system calls, and in interrupts when a timer fires, interrupts off. The lock of the process's
- * timers guards them all; it may be held while another CPU is asked to take a smart timer out of its queue,
- * because whoever waits for the lock meanwhile answers (spinlock.h). A timer that fires may so find, when it
- * gets the lock, that it has been stopped or set anew: `armed` and the smart timer itself tell.
+ * timers guards them all; it may be held while a crosscall takes a smart timer out of another CPU's queue,
+ * because whoever waits for the lock meanwhile serves crosscalls (spinlock.h). So a timer that fires may
+ * find, once it has the lock, that it has been stopped or set anew: `armed` and the smart timer itself show
+ * that.
  */
-#include "process/itimer.h"
+#include "process/posix_timer.h"
 #include "arch.h"
-#include "time/clock.h"
-#include "time/clock_event.h"
-#include "smp/crosscall.h"
 #include "lib/errno.h"
 #include "process/process.h"
+#include "smp/crosscall.h"
+#include "time/clock.h"
+#include "time/clock_event.h"
 #include "time/timespec.h"
 
 /* ---- Under the lock ---- */
 
 static void fire(struct smart_timer *alarm, uint64_t now_ns);
 
-static void arm(struct program_timer *timer)
+static void arm(struct posix_timer *timer)
 {
-    timer->ignored = false;
-    if (timer->silent)
+    if (timer->is_silent)
         return;
     timer->armed = true;
     timer->cpu = arch_cpu_index();
@@ -37,11 +37,10 @@ static void alarm_cancel(void *alarm)
     clockevent_cancel(alarm);
 }
 
-/* Neither alarm nor signal comes of what was set before. */
-static void stop(struct program_timer *timer)
+/* Neither alarm nor signal comes of the present setting any more. */
+static void stop(struct posix_timer *timer)
 {
     timer->setting++;
-    timer->ignored = false;
     if (timer->armed && timer->cpu == arch_cpu_index())
         alarm_cancel(&timer->alarm);
     else if (timer->armed)
@@ -51,17 +50,22 @@ static void stop(struct program_timer *timer)
     timer->deadline_ns = 0;
 }
 
-/* Moves the deadline to the first one in the future; how many have passed beyond the one that was told. */
-static uint64_t forward(struct program_timer *timer)
+/* After its signal: a periodic timer goes on with the first period that has not passed. The periods left out
+ * are its overruns. */
+static void rearm(struct posix_timer *timer)
 {
-    uint64_t now_ns = clock_now_ns();
-    uint64_t passed = now_ns > timer->deadline_ns ? (now_ns - timer->deadline_ns) / timer->interval_ns : 0;
+    uint64_t now_ns = clock_now_ns(), overrun = 0;
 
-    timer->deadline_ns = time_add(timer->deadline_ns, (passed + 1) * timer->interval_ns);
-    return passed;
+    if (timer->interval_ns) {
+        if (now_ns > timer->deadline_ns)
+            overrun = (now_ns - timer->deadline_ns) / timer->interval_ns;
+        timer->deadline_ns = time_add(timer->deadline_ns, (overrun + 1) * timer->interval_ns);
+        arm(timer);
+    }
+    timer->overrun = overrun < INT32_MAX ? (int32_t)overrun : INT32_MAX;
 }
 
-static struct timer_setting setting_of(const struct program_timer *timer)
+static struct timer_setting setting_of(const struct posix_timer *timer)
 {
     uint64_t now_ns = clock_now_ns();
     struct timer_setting setting = { 0, timer->interval_ns };
@@ -73,112 +77,98 @@ static struct timer_setting setting_of(const struct program_timer *timer)
     else if (timer->interval_ns)
         setting.left_ns = timer->interval_ns - (now_ns - timer->deadline_ns) % timer->interval_ns;
     else
-        setting.left_ns = timer->armed ? 1 : 0; /* due, but still to come */
+        setting.left_ns = timer->armed ? 1 : 0; /* due, but not handled yet */
     return setting;
 }
 
-/* Whether the signal waits now. */
-static bool signal_now(struct program_timer *timer)
+static void signal_now(struct posix_timer *timer)
 {
     struct process *process = timer->process;
-    bool waits = true;
 
     timer->entry.timer = timer;
     timer->entry.setting = timer->setting;
-    if (!timer->tid)
-        return signal_send_entry(process, NULL, &timer->entry);
+    if (!timer->tid) {
+        signal_send_entry(process, NULL, &timer->entry);
+        return;
+    }
     spin_lock(&process->lock);
     struct thread *thread = thread_find(process, timer->tid);
-    if (thread) /* else nobody gets it any more */
-        waits = signal_send_entry(process, thread, &timer->entry);
+    if (thread) /* else the signal is lost */
+        signal_send_entry(process, thread, &timer->entry);
     spin_unlock(&process->lock);
-    return waits;
+}
+
+static bool is_suspended(const struct posix_timer *timer)
+{
+    return timer->deadline_ns && timer->interval_ns && !timer->is_silent && !timer->armed && !timer->entry.in;
 }
 
 /* ---- In an interrupt ---- */
 
 static void fire(struct smart_timer *alarm, uint64_t now_ns)
 {
-    struct program_timer *timer = alarm->context;
+    struct posix_timer *timer = alarm->context;
     struct process *process = timer->process;
 
     (void)now_ns;
     spin_lock(&process->timers.lock);
     if (timer->armed && !timer->alarm.pending) {
         timer->armed = false;
-        timer->ignored = !signal_now(timer) && timer->interval_ns;
-        process->timers.some_ignored |= timer->ignored;
+        signal_now(timer);
     }
     spin_unlock(&process->timers.lock);
 }
 
 /* ---- In calls ---- */
 
-void itimer_signal_taken(struct program_timer *timer, uint64_t setting, struct signal_info *info)
+void posix_timer_signal_taken(struct posix_timer *timer, uint64_t setting, struct signal_info *info)
 {
     struct process *process = arch_process();
 
     spin_lock(&process->timers.lock);
-    if (timer->setting == setting && !timer->armed) {
-        uint64_t overrun = timer->interval_ns ? forward(timer) : 0;
-
-        if (timer->interval_ns)
-            arm(timer);
-        timer->overrun = overrun < INT32_MAX ? (int32_t)overrun : INT32_MAX;
+    if (timer->setting == setting) {
+        if (!timer->armed) /* else posix_timers_resume was faster */
+            rearm(timer);
         if (info->code == SIGNAL_BY_TIMER)
             info->timer.overrun = timer->overrun;
     }
     spin_unlock(&process->timers.lock);
 }
 
-/* A signal that waited was forgotten when the program began to ignore it: from then on its timer has fired in
- * vain. When the program ignores it no longer, the timer goes on. */
-static void action_changed(struct program_timer *timer, bool is_ignored)
-{
-    if (is_ignored && timer->deadline_ns && timer->interval_ns && !timer->armed && !timer->silent &&
-        !timer->entry.in) {
-        timer->ignored = timer->process->timers.some_ignored = true;
-    } else if (!is_ignored && timer->ignored) {
-        forward(timer);
-        arm(timer);
-    }
-}
-
-void itimer_action_changed(struct process *process, int signal)
+void posix_timers_resume(struct process *process, int signal)
 {
     struct process_timers *timers = &process->timers;
-    bool is_ignored = signal_is_ignored(process, signal);
 
-    if (is_ignored ? !timers->some_set : !timers->some_ignored)
+    if (!timers->some_set)
         return;
     spin_lock(&timers->lock);
-    for (unsigned i = 0; i <= PROGRAM_TIMERS; i++) {
-        struct program_timer *timer = i < PROGRAM_TIMERS ? &timers->created[i] : &timers->real;
+    for (unsigned i = 0; i <= POSIX_TIMERS_MAX; i++) {
+        struct posix_timer *timer = i < POSIX_TIMERS_MAX ? &timers->created[i] : &timers->real;
 
-        if (timer->process && timer->entry.info.signal == signal)
-            action_changed(timer, is_ignored);
+        if (timer->process && timer->entry.info.signal == signal && is_suspended(timer))
+            rearm(timer);
     }
     spin_unlock(&timers->lock);
 }
 
-int itimer_create(int signal, const uint64_t *value, uint32_t tid, bool silent, bool is_wall)
+int posix_timer_create(int signal, const uint64_t *value, uint32_t tid, bool is_silent, bool is_wall)
 {
     struct process *process = arch_process();
     struct process_timers *timers = &process->timers;
     int id = -EAGAIN;
 
     spin_lock(&timers->lock);
-    for (int i = 0; i < PROGRAM_TIMERS && id < 0; i++)
+    for (int i = 0; i < POSIX_TIMERS_MAX && id < 0; i++)
         if (!timers->created[i].process)
             id = i;
     if (id >= 0) {
-        struct program_timer *timer = &timers->created[id];
+        struct posix_timer *timer = &timers->created[id];
 
-        *timer = (struct program_timer){
-            .setting = timer->setting, /* a signal may still be on its way */
+        *timer = (struct posix_timer){
+            .setting = timer->setting, /* a signal may be taken but not handled yet */
             .process = process,
             .tid = tid,
-            .silent = silent,
+            .is_silent = is_silent,
             .is_wall = is_wall,
             .entry.info = { .signal = signal, .code = SIGNAL_BY_TIMER, .timer = { .id = id } }
         };
@@ -188,19 +178,19 @@ int itimer_create(int signal, const uint64_t *value, uint32_t tid, bool silent, 
     return id;
 }
 
-struct program_timer *itimer_find(uint64_t id)
+struct posix_timer *posix_timer_find(uint64_t id)
 {
     struct process_timers *timers = &arch_process()->timers;
 
-    return (uint32_t)id < PROGRAM_TIMERS && timers->created[(uint32_t)id].process
+    return (uint32_t)id < POSIX_TIMERS_MAX && timers->created[(uint32_t)id].process
                ? &timers->created[(uint32_t)id]
                : NULL;
 }
 
-struct program_timer *itimer_real(void)
+struct posix_timer *posix_timer_real(void)
 {
     struct process *process = arch_process();
-    struct program_timer *timer = &process->timers.real;
+    struct posix_timer *timer = &process->timers.real;
 
     spin_lock(&process->timers.lock);
     if (!timer->process) { /* else it may be about to fire */
@@ -211,12 +201,12 @@ struct program_timer *itimer_real(void)
     return timer;
 }
 
-int itimer_delete(uint64_t id)
+int posix_timer_delete(uint64_t id)
 {
     struct process_timers *timers = &arch_process()->timers;
 
     spin_lock(&timers->lock);
-    struct program_timer *timer = itimer_find(id);
+    struct posix_timer *timer = posix_timer_find(id);
     if (timer) {
         stop(timer);
         timer->process = NULL;
@@ -225,8 +215,8 @@ int itimer_delete(uint64_t id)
     return timer ? 0 : -EINVAL;
 }
 
-void itimer_set(struct program_timer *timer, uint64_t deadline_ns, uint64_t interval_ns,
-                struct timer_setting *old)
+void posix_timer_set(struct posix_timer *timer, uint64_t deadline_ns, uint64_t interval_ns,
+                     struct timer_setting *old)
 {
     struct process_timers *timers = &arch_process()->timers;
 
@@ -244,7 +234,7 @@ void itimer_set(struct program_timer *timer, uint64_t deadline_ns, uint64_t inte
     spin_unlock(&timers->lock);
 }
 
-struct timer_setting itimer_get(struct program_timer *timer)
+struct timer_setting posix_timer_get(struct posix_timer *timer)
 {
     struct process_timers *timers = &arch_process()->timers;
 
@@ -254,10 +244,10 @@ struct timer_setting itimer_get(struct program_timer *timer)
     return setting;
 }
 
-void itimer_end(struct process *process)
+void posix_timers_end(struct process *process)
 {
     spin_lock(&process->timers.lock);
-    for (unsigned i = 0; i < PROGRAM_TIMERS; i++)
+    for (unsigned i = 0; i < POSIX_TIMERS_MAX; i++)
         if (process->timers.created[i].process)
             stop(&process->timers.created[i]);
     if (process->timers.real.process)
