@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * job.c: see job.h. What the ranks share is set up by the first CPU and constant from job_start on, but for
- * the two words that count the ended ranks.
+ * job.c: see job.h. Owns what the ranks share. The first CPU sets it up; it is constant from job_start on, but for
+ * the two counts of ended ranks, which are atomic.
  */
 #include "init/job.h"
 #include "arch.h"
@@ -24,18 +24,14 @@
 #define RANK_VARIABLES      2 /* TACET_RANK, TACET_SIZE */
 
 static struct {
-    const char *path, *name;
+    struct program program; /* each rank adds variables to its environment */
     const char *arguments[COMMAND_LINE_ARGUMENTS_MAX + 1];
-    unsigned argument_count;
     const char *environment[ENVIRONMENT_MAX];
-    unsigned environment_count;
-    uint64_t stack_bytes;
     unsigned rank_count;
     bool prefix;
 
     const struct memplan *plan;
     struct tree *tree;
-    struct inode *program;
     bool started;
 
     unsigned running;      /* ranks that have not ended */
@@ -58,7 +54,7 @@ static void environment_read(const struct command_line *line)
             continue;
         if (!value || value[0] == '=' || !value[0])
             node_stop(STOP_BAD_INPUT, "env= wants NAME=VALUE");
-        job.environment[job.environment_count++] = value;
+        job.environment[job.program.environment_count++] = value;
     }
 }
 
@@ -100,14 +96,15 @@ void job_configure(const struct command_line *line, unsigned cpu_count)
     const char *path = command_line_option(line, "app");
     const char *name = command_line_option(line, "argv0");
 
-    job.path = path ? path : PROGRAM_DEFAULT;
-    job.name = name ? name : job.path;
-    job.arguments[0] = job.name;
-    for (unsigned i = 0; i < line->argument_count; i++)
-        job.arguments[i + 1] = line->arguments[i];
-    job.argument_count = line->argument_count + 1;
+    job.program = (struct program){
+        .path = path ? path : PROGRAM_DEFAULT,
+        .arguments = job.arguments,
+        .argument_count = line->argument_count + 1,
+        .stack_bytes = stack_bytes_read(line),
+    };
+    job.arguments[0] = name ? name : job.program.path;
+    memcpy(&job.arguments[1], line->arguments, line->argument_count * sizeof(line->arguments[0]));
     environment_read(line);
-    job.stack_bytes = stack_bytes_read(line);
     job.prefix = prefix_read(line);
     job.rank_count = ranks_read(line, cpu_count);
 }
@@ -140,7 +137,7 @@ uint64_t job_cpus_of(unsigned rank)
 
 /* ---- End ---- */
 
-/* process_end_hook: the CPUs of the rank do not run anything else. */
+/* The process_end_hook. The CPUs of the rank stay idle. */
 _Noreturn static void rank_end(struct process *process)
 {
     unsigned status = process->exit_status, worst = __atomic_load_n(&job.worst_status, __ATOMIC_RELAXED);
@@ -197,15 +194,7 @@ _Noreturn static void rank_run(unsigned rank)
 {
     const char *environment[ENVIRONMENT_MAX + RANK_VARIABLES];
     char rank_text[32], size_text[32];
-    const struct program program = {
-        .path = job.path,
-        .inode = job.program,
-        .arguments = job.arguments,
-        .argument_count = job.argument_count,
-        .environment = environment,
-        .environment_count = job.environment_count + RANK_VARIABLES,
-        .stack_bytes = job.stack_bytes,
-    };
+    struct program program = job.program;
     struct message why = { "" };
     struct thread *thread = NULL;
     struct process *process;
@@ -214,10 +203,12 @@ _Noreturn static void rank_run(unsigned rank)
     format_text(rank_text, sizeof(rank_text), "TACET_RANK=%u", rank);
     format_text(size_text, sizeof(size_text), "TACET_SIZE=%u", job.rank_count);
     memcpy(environment, job.environment, sizeof(job.environment));
-    environment[job.environment_count] = rank_text;
-    environment[job.environment_count + 1] = size_text;
+    environment[program.environment_count++] = rank_text;
+    environment[program.environment_count++] = size_text;
+    program.environment = environment;
 
-    int error = process_create(rank, &job.plan->slices[rank], job_cpus_of(rank), job.name, &process, &why);
+    int error =
+        process_create(rank, &job.plan->slices[rank], job_cpus_of(rank), job.arguments[0], &process, &why);
     if (!error)
         error = files_open(process, &why);
     if (!error) {
@@ -250,12 +241,13 @@ _Noreturn void job_cpu_join(unsigned cpu)
 
 _Noreturn void job_start(const struct memplan *plan, struct tree *tree)
 {
+    const char *path = job.program.path;
     struct message why;
 
     job.plan = plan;
     job.tree = tree;
-    job.program = program_find(tree, job.path);
-    if (!tree_add(tree, "/proc/self/exe", S_IFLNK | 0777, job.path, strlen(job.path), &why))
+    job.program.inode = program_find(tree, path);
+    if (!tree_add(tree, "/proc/self/exe", S_IFLNK | 0777, path, strlen(path), &why))
         node_stop(STOP_NO_MEMORY, "%s", why.text);
     job.running = job.rank_count;
     process_end_hook = rank_end;

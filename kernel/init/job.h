@@ -6,8 +6,8 @@
  * R ranks share C cores: rank r has the cores r * (C / R) and up, with all their hardware threads: its first
  * thread runs on the first of them, the others wait for threads that it starts. More ranks than cores share
  * them by hardware threads. CPUs that are left over stay parked. Ranks learn who they are from TACET_RANK and
- * TACET_SIZE in their environment. A rank that exits or dies leaves the others alone; the node ends when all
- * have, with the worst exit status.
+ * TACET_SIZE in their environment. The end of a rank does not affect the others; the node ends after the
+ * last one, with the highest exit status.
  */
 #ifndef TACET_JOB_H
 #define TACET_JOB_H

@@ -183,14 +183,15 @@ long futex_requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_cou
 static int word_operate(uint64_t address, uint32_t instruction)
 {
     enum { SET, ADD, OR, AND_NOT, XOR };
-    enum { EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL };
+    /* For =, !=, <, <=, >, >=: whether a value that is less (bit 0), equal, greater (bit 2) passes. */
+    static const uint8_t passing[] = { 2, 5, 1, 3, 4, 6 };
     int32_t argument = (int32_t)(instruction << 8) >> 20, compared = (int32_t)(instruction << 20) >> 20;
-    uint32_t operation = instruction >> 28 & 7, old;
+    uint32_t operation = instruction >> 28 & 7, comparison = instruction >> 24 & 15, old;
     int done;
 
     if (instruction >> 31)
         argument = (int32_t)(1U << (argument & 31));
-    if (operation > XOR || (instruction >> 24 & 15) > GREATER_EQUAL)
+    if (operation > XOR || comparison >= sizeof(passing))
         return -ENOSYS;
     if (user_read_word(&old, address))
         return -EFAULT;
@@ -207,21 +208,8 @@ static int word_operate(uint64_t address, uint32_t instruction)
     if (done < 0)
         return done;
 
-    int32_t was = (int32_t)old;
-    switch (instruction >> 24 & 15) {
-    case EQUAL:
-        return was == compared;
-    case NOT_EQUAL:
-        return was != compared;
-    case LESS:
-        return was < compared;
-    case LESS_EQUAL:
-        return was <= compared;
-    case GREATER:
-        return was > compared;
-    default:
-        return was >= compared;
-    }
+    int order = ((int32_t)old > compared) - ((int32_t)old < compared);
+    return passing[comparison] >> (order + 1) & 1;
 }
 
 long futex_wake_operate(uint64_t first_address, uint64_t second_address, uint64_t first_count,
@@ -290,7 +278,7 @@ long futex_wait(uint64_t address, uint32_t expected, uint64_t deadline_ns, uint3
 
 /* ---- Robust locks [man 2 set_robust_list] ---- */
 
-#define ROBUST_LIST_MAX 2048 /* a list that the program has made a ring ends, too */
+#define ROBUST_LIST_MAX 2048 /* ends also a list that the program has damaged */
 
 /* Marks a lock whose word says that the thread that ends holds it, and wakes one waiter. A lock that was
  * being released (`pending`) may be free already without a waiter having been woken. */
@@ -325,7 +313,7 @@ void futex_robust_list_release(struct thread *thread)
         return;
     next = head.first;
     for (unsigned count = 0; next != list && count < ROBUST_LIST_MAX; count++) {
-        uint64_t entry = next & ~1ULL; /* bit 0: one that inherits priority; there are none */
+        uint64_t entry = next & ~1ULL; /* bit 0 marks a lock that inherits priority */
 
         if (user_read(&next, entry, sizeof(next)))
             next = list;

@@ -37,7 +37,7 @@ static void alarm_cancel(void *alarm)
     clockevent_cancel(alarm);
 }
 
-/* Neither alarm nor signal comes of the present setting any more. */
+/* Withdraws the alarm and the pending signal of the present setting. */
 static void stop(struct posix_timer *timer)
 {
     timer->setting++;
@@ -119,7 +119,7 @@ static void fire(struct smart_timer *alarm, uint64_t now_ns)
     spin_unlock(&process->timers.lock);
 }
 
-/* ---- In calls ---- */
+/* ---- In system calls ---- */
 
 void posix_timer_signal_taken(struct posix_timer *timer, uint64_t setting, struct signal_info *info)
 {
@@ -142,12 +142,9 @@ void posix_timers_resume(struct process *process, int signal)
     if (!timers->some_set)
         return;
     spin_lock(&timers->lock);
-    for (unsigned i = 0; i <= POSIX_TIMERS_MAX; i++) {
-        struct posix_timer *timer = i < POSIX_TIMERS_MAX ? &timers->created[i] : &timers->real;
-
+    for (struct posix_timer *timer = timers->all; timer <= &timers->all[POSIX_TIMERS_MAX]; timer++)
         if (timer->process && timer->entry.info.signal == signal && is_suspended(timer))
             rearm(timer);
-    }
     spin_unlock(&timers->lock);
 }
 
@@ -159,10 +156,10 @@ int posix_timer_create(int signal, const uint64_t *value, uint32_t tid, bool is_
 
     spin_lock(&timers->lock);
     for (int i = 0; i < POSIX_TIMERS_MAX && id < 0; i++)
-        if (!timers->created[i].process)
+        if (!timers->all[i].process)
             id = i;
     if (id >= 0) {
-        struct posix_timer *timer = &timers->created[id];
+        struct posix_timer *timer = &timers->all[id];
 
         *timer = (struct posix_timer){
             .setting = timer->setting, /* a signal may be taken but not handled yet */
@@ -182,15 +179,14 @@ struct posix_timer *posix_timer_find(uint64_t id)
 {
     struct process_timers *timers = &arch_process()->timers;
 
-    return (uint32_t)id < POSIX_TIMERS_MAX && timers->created[(uint32_t)id].process
-               ? &timers->created[(uint32_t)id]
-               : NULL;
+    return (uint32_t)id < POSIX_TIMERS_MAX && timers->all[(uint32_t)id].process ? &timers->all[(uint32_t)id]
+                                                                                : NULL;
 }
 
 struct posix_timer *posix_timer_real(void)
 {
     struct process *process = arch_process();
-    struct posix_timer *timer = &process->timers.real;
+    struct posix_timer *timer = &process->timers.all[POSIX_TIMERS_MAX];
 
     spin_lock(&process->timers.lock);
     if (!timer->process) { /* else it may be about to fire */
@@ -247,10 +243,8 @@ struct timer_setting posix_timer_get(struct posix_timer *timer)
 void posix_timers_end(struct process *process)
 {
     spin_lock(&process->timers.lock);
-    for (unsigned i = 0; i < POSIX_TIMERS_MAX; i++)
-        if (process->timers.created[i].process)
-            stop(&process->timers.created[i]);
-    if (process->timers.real.process)
-        stop(&process->timers.real);
+    for (unsigned i = 0; i <= POSIX_TIMERS_MAX; i++)
+        if (process->timers.all[i].process)
+            stop(&process->timers.all[i]);
     spin_unlock(&process->timers.lock);
 }

@@ -38,11 +38,10 @@ struct posix_timer {
 };
 
 struct process_timers {
-    struct spinlock lock;    /* guards these; taken before the process's lock and the signals' */
-    bool some_set;           /* at any time so far: a change of an action must search them */
-    bool limit_logged;       /* that a program asked for more than POSIX_TIMERS_MAX */
-    struct posix_timer real; /* setitimer's ITIMER_REAL, alarm */
-    struct posix_timer created[POSIX_TIMERS_MAX];
+    struct spinlock lock; /* guards these; taken before the process's lock and the signals' */
+    bool some_set;        /* at any time so far: a change of an action must search them */
+    bool limit_logged;    /* that a program asked for more than POSIX_TIMERS_MAX */
+    struct posix_timer all[POSIX_TIMERS_MAX + 1]; /* the last one: setitimer's ITIMER_REAL, alarm */
 };
 
 /* What a timer is set to: the time left and the interval, ns; 0: not set. */

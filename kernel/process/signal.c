@@ -12,7 +12,7 @@
 #include "lib/errno.h"
 #include "process/process.h"
 
-/* Each discards a pending SIGCONT, which discards them. */
+/* Sending one discards a pending SIGCONT, and sending SIGCONT discards them. */
 #define STOP_SIGNALS                                                                     \
     (1ULL << (SIGNAL_STOP - 1) | 1ULL << (SIGNAL_TSTP - 1) | 1ULL << (SIGNAL_TTIN - 1) | \
      1ULL << (SIGNAL_TTOU - 1))
@@ -145,7 +145,7 @@ static void recipient_notify(const struct process *process, struct thread *threa
         thread_notify(thread);
 }
 
-/* The caller takes these signals no longer: other threads do that are pending for the process. */
+/* The caller takes these signals no longer: notifies other threads of those that are pending for its process. */
 static void retarget(struct process *process, uint64_t newly_blocked)
 {
     for (uint64_t set = process->signals.pending.set & newly_blocked; set; set &= set - 1)

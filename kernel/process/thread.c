@@ -162,7 +162,7 @@ static int cpu_find(struct process *process, uint64_t preferred, uint64_t end_wo
     }
 }
 
-/* The first of the threads that wait for a CPU, which waits no longer; NULL. With the process's lock. */
+/* Takes the first thread out of the queue for a CPU; NULL. With the process's lock. */
 static struct thread *queued_take(struct process *process)
 {
     struct thread *first = (void *)process->queued.first;
