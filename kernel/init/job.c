@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * job.c: see job.h. Owns what the ranks share. The first CPU sets it up; it is constant from job_start on, but for
- * the two counts of ended ranks, which are atomic.
+ * job.c: see job.h. Owns what the ranks share. The first CPU sets it up; it is constant from job_start on,
+ * but for the two counts of ended ranks, which are atomic.
  */
 #include "init/job.h"
 #include "arch.h"

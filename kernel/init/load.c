@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * load.c: see load.h: copies a checked ELF image into the address space of a process and builds the first stack.
- * Runs once for each rank, on its first CPU, interrupts off, before the rank's first thread.
+ * load.c: see load.h: copies a checked ELF image into the address space of a process and builds the first
+ * stack. Runs once for each rank, on its first CPU, interrupts off, before the rank's first thread.
  *
  * The image keeps the 4 KiB rights of its segments; everything else (stack, later heap and mappings) is in
  * large pages. Layout:

@@ -2,8 +2,8 @@
 /*
  * main.c: from a struct boot_info to a running program: read the command line, plan the memory, take over
  * from the early map, build the file tree, start the other CPUs and the job. Runs once, on the first CPU,
- * interrupts off. A mistake in the command line, the modules or the program stops the node, with one line that
- * says what is wrong.
+ * interrupts off. A mistake in the command line, the modules or the program stops the node, with one line
+ * that says what is wrong.
  */
 #include "arch.h"
 #include "time/clock.h"
@@ -182,8 +182,8 @@ static void *tree_page_take(void *context)
     return page == PAGE_POOL_NONE ? NULL : arch_physical(page);
 }
 
-/* The entries of a module that is an archive become files of the tree; any other module is one file: under its
- * own name where that is a path, else as the default program. */
+/* The entries of a module that is an archive become files of the tree; any other module is one file: under
+ * its own name where that is a path, else as the default program. */
 static void tree_build(const struct boot_info *boot)
 {
     struct message why = { "" };

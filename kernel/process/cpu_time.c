@@ -6,6 +6,23 @@
 #include "process/cpu_time.h"
 #include "arch.h"
 #include "process/thread.h"
+#include "time/clock.h"
+
+void cpu_time_idle_begin(struct thread *thread)
+{
+    __atomic_store_n(&thread->time.idle_since_ns, clock_now_ns(), __ATOMIC_RELAXED);
+}
+
+void cpu_time_idle_end(struct thread *thread)
+{
+    struct cpu_time_record *record = &thread->time;
+
+    __atomic_store_n(&record->sequence, record->sequence + 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    record->idle_ns += clock_now_ns() - record->idle_since_ns;
+    record->idle_since_ns = 0;
+    __atomic_store_n(&record->sequence, record->sequence + 1, __ATOMIC_RELEASE);
+}
 
 /* The present sleep included. */
 static uint64_t idle_until_now_ns(const struct cpu_time_record *record)

@@ -6,7 +6,6 @@
 #ifndef TACET_CPU_TIME_H
 #define TACET_CPU_TIME_H
 
-#include "time/clock.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -28,19 +27,8 @@ struct cpu_time_record {
 };
 
 /* Around a sleep of the calling thread: what passes between is idle time. */
-static inline void cpu_time_idle_begin(struct cpu_time_record *record)
-{
-    __atomic_store_n(&record->idle_since_ns, clock_now_ns(), __ATOMIC_RELAXED);
-}
-
-static inline void cpu_time_idle_end(struct cpu_time_record *record)
-{
-    __atomic_store_n(&record->sequence, record->sequence + 1, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    record->idle_ns += clock_now_ns() - record->idle_since_ns;
-    record->idle_since_ns = 0;
-    __atomic_store_n(&record->sequence, record->sequence + 1, __ATOMIC_RELEASE);
-}
+void cpu_time_idle_begin(struct thread *thread);
+void cpu_time_idle_end(struct thread *thread);
 
 /* Of any thread since its start. */
 struct cpu_time thread_time(const struct thread *thread);

@@ -145,7 +145,8 @@ static void recipient_notify(const struct process *process, struct thread *threa
         thread_notify(thread);
 }
 
-/* The caller takes these signals no longer: notifies other threads of those that are pending for its process. */
+/* The caller takes these signals no longer: notifies other threads of those that are pending for its process.
+ */
 static void retarget(struct process *process, uint64_t newly_blocked)
 {
     for (uint64_t set = process->signals.pending.set & newly_blocked; set; set &= set - 1)

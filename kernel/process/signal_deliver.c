@@ -85,8 +85,9 @@ bool signal_fault(const struct fault *fault)
     return true;
 }
 
-/* The frame for a handler of `signal` cannot be written, or the one that a handler returns with (signal 0) makes
- * no sense: SIGSEGV. Where it was the handler of SIGSEGV that could not run, the default action is taken. */
+/* The frame for a handler of `signal` cannot be written, or the one that a handler returns with (signal 0)
+ * makes no sense: SIGSEGV. Where it was the handler of SIGSEGV that could not run, the default action is
+ * taken. */
 static void frame_fault(const void *frame, int signal, const char *cause)
 {
     struct process *process = arch_process();

@@ -29,7 +29,7 @@ int thread_sleep(const uint32_t *woken, uint64_t deadline_ns)
     int result;
 
     klog(sleep, deadline_ns, thread->latency_bound_ns);
-    cpu_time_idle_begin(&thread->time);
+    cpu_time_idle_begin(thread);
     if (deadline_ns != TIMER_NEVER)
         clockevent_arm(&timer, deadline_ns, thread->latency_bound_ns);
     for (;;) {
@@ -43,7 +43,7 @@ int thread_sleep(const uint32_t *woken, uint64_t deadline_ns)
     }
     clockevent_cancel(&timer);
     klog(sleep_end, deadline_ns, clock_now_ns());
-    cpu_time_idle_end(&thread->time);
+    cpu_time_idle_end(thread);
     thread_return_check(); /* work may have become pending in either case */
     return result;
 }
@@ -52,10 +52,10 @@ void thread_sleep_stopped(struct thread *thread)
 {
     const struct process *process = thread->process;
 
-    cpu_time_idle_begin(&thread->time);
+    cpu_time_idle_begin(thread);
     while (__atomic_load_n(&process->signals.stopped, __ATOMIC_ACQUIRE) && !process->ending)
         clockevent_wait();
-    cpu_time_idle_end(&thread->time);
+    cpu_time_idle_end(thread);
     if (process->ending)
         thread_exit(process->exit_status);
 }

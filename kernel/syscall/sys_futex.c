@@ -15,15 +15,20 @@
 
 static long wait_resume(const uint64_t *words);
 
-static long wait(uint64_t address, uint32_t expected, uint64_t deadline_ns, uint32_t bits)
+/* What a wait answers that a signal has interrupted. */
+static long wait_interrupted(uint64_t address, uint32_t expected, uint64_t deadline_ns, uint32_t bits)
 {
     const uint64_t words[RESUME_WORDS] = { address, expected, deadline_ns, bits };
+
+    return deadline_ns == TIMER_NEVER ? thread_interrupted_call(SYSCALL_NUMBER_futex, RESTART_ALWAYS)
+                                      : thread_interrupted_wait(wait_resume, words);
+}
+
+static long wait(uint64_t address, uint32_t expected, uint64_t deadline_ns, uint32_t bits)
+{
     long result = futex_wait(address, expected, deadline_ns, bits);
 
-    if (result != -EINTR)
-        return result;
-    return deadline_ns == TIMER_NEVER ? restartable(SYSCALL_NUMBER_futex, result)
-                                      : thread_interrupted_wait(wait_resume, words);
+    return result == -EINTR ? wait_interrupted(address, expected, deadline_ns, bits) : result;
 }
 
 static long wait_resume(const uint64_t *words)
@@ -52,36 +57,46 @@ static int deadline_decode(uint64_t operation, uint64_t timeout, uint64_t *deadl
     return 0;
 }
 
+static long wait_decode(uint64_t address, uint64_t operation, uint64_t value, uint64_t timeout, uint32_t bits)
+{
+    uint64_t deadline_ns;
+    int error = deadline_decode(operation, timeout, &deadline_ns);
+
+    return error ? error : bits ? wait(address, (uint32_t)value, deadline_ns, bits) : -EINVAL;
+}
+
+static long requeue_decode(uint64_t address, uint64_t value, uint64_t value2, uint64_t address2,
+                           const uint32_t *expected)
+{
+    if ((int32_t)value < 0 || (int32_t)value2 < 0)
+        return -EINVAL;
+    return futex_requeue(address, address2, (uint32_t)value, (uint32_t)value2, expected);
+}
+
 long sys_futex(uint64_t address, uint64_t operation, uint64_t value, uint64_t timeout, uint64_t address2,
                uint64_t value3)
 {
     const uint32_t command = (uint32_t)operation & FUTEX_COMMANDS;
-    const bool is_wait = command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET;
-    const uint32_t bits = (uint32_t)value3, expected = (uint32_t)value3;
-    uint64_t count = (uint32_t)value, count2 = (uint32_t)timeout, deadline_ns = TIMER_NEVER;
-    int error;
+    const uint32_t third = (uint32_t)value3; /* bits, an expected value or an instruction */
+    const uint64_t count = (uint32_t)value ? (uint32_t)value : 1; /* Linux wakes one for 0, too */
 
     if ((operation & FUTEX_CLOCK_REALTIME) && command != FUTEX_WAIT_BITSET)
         return -ENOSYS;
-    if (is_wait && (error = deadline_decode(operation, timeout, &deadline_ns)))
-        return error;
     switch (command) {
     case FUTEX_WAIT:
-        return wait(address, (uint32_t)value, deadline_ns, FUTEX_ANY);
+        return wait_decode(address, operation, value, timeout, FUTEX_ANY);
     case FUTEX_WAIT_BITSET:
-        return bits ? wait(address, (uint32_t)value, deadline_ns, bits) : -EINVAL;
+        return wait_decode(address, operation, value, timeout, third);
     case FUTEX_WAKE:
-        return futex_wake(address, count ? count : 1, FUTEX_ANY); /* Linux wakes one for 0, too */
+        return futex_wake(address, count, FUTEX_ANY);
     case FUTEX_WAKE_BITSET:
-        return bits ? futex_wake(address, count ? count : 1, bits) : -EINVAL;
+        return third ? futex_wake(address, count, third) : -EINVAL;
     case FUTEX_REQUEUE:
+        return requeue_decode(address, value, timeout, address2, NULL);
     case FUTEX_CMP_REQUEUE:
-        if ((int32_t)value < 0 || (int32_t)timeout < 0)
-            return -EINVAL;
-        return futex_requeue(address, address2, count, count2,
-                             command == FUTEX_CMP_REQUEUE ? &expected : NULL);
+        return requeue_decode(address, value, timeout, address2, &third);
     case FUTEX_WAKE_OP:
-        return futex_wake_operate(address, address2, count ? count : 1, count2, (uint32_t)value3);
+        return futex_wake_operate(address, address2, count, (uint32_t)timeout, third);
     default:
         if (command > FUTEX_COMMAND_LAST)
             return -ENOSYS;
