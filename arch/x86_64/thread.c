@@ -12,6 +12,7 @@
 #include "arch/setup.h"
 #include "arch/trap.h"
 #include "lib/kstring.h"
+#include "syscall/syscall.h"
 
 void vector_state_save(void *area)
 {

@@ -15,7 +15,7 @@
 struct file *file_get(struct process *process, uint64_t number)
 {
     uint32_t descriptor = (uint32_t)number; /* an int: the upper half is undefined */
-    struct file_table *table = &process->files;
+    struct file_table *table = process->files;
 
     if (descriptor >= FILE_DESCRIPTORS_MAX)
         return NULL;
@@ -30,7 +30,7 @@ struct file *file_get(struct process *process, uint64_t number)
 int64_t file_inspect(struct process *process, uint64_t descriptor,
                      int64_t (*inspect)(const struct file *file, void *context), void *context)
 {
-    struct file_table *table = &process->files;
+    struct file_table *table = process->files;
 
     if (descriptor >= FILE_DESCRIPTORS_MAX)
         return inspect(NULL, context);
@@ -68,7 +68,7 @@ void file_put(struct file *file)
 
 int file_install(struct process *process, struct file *file, unsigned lowest, bool close_on_exec)
 {
-    struct file_table *table = &process->files;
+    struct file_table *table = process->files;
     int descriptor = -EMFILE;
 
     spin_lock(&table->lock);
@@ -100,7 +100,7 @@ static void descriptor_release(struct process *process, struct file *file)
 
 void file_install_at(struct process *process, struct file *file, unsigned descriptor, bool close_on_exec)
 {
-    struct file_table *table = &process->files;
+    struct file_table *table = process->files;
 
     __atomic_fetch_add(&file->references, 1, __ATOMIC_RELAXED);
     spin_lock(&table->lock);
@@ -114,7 +114,7 @@ void file_install_at(struct process *process, struct file *file, unsigned descri
 
 struct file *file_allocate(struct process *process)
 {
-    struct file_table *table = &process->files;
+    struct file_table *table = process->files;
     struct file *found = NULL;
 
     spin_lock(&table->lock);
@@ -135,7 +135,7 @@ struct file *file_allocate(struct process *process)
 int file_close(struct process *process, uint64_t number)
 {
     uint32_t descriptor = (uint32_t)number;
-    struct file_table *table = &process->files;
+    struct file_table *table = process->files;
 
     if (descriptor >= FILE_DESCRIPTORS_MAX)
         return -EBADF;

@@ -15,10 +15,10 @@
 
 #include "smp/spinlock.h"
 #include "fs/tree/tree.h"
+#include "process/limits.h"
 #include "lib/format.h"
 #include <stdbool.h>
 
-#define FILE_DESCRIPTORS_MAX 256
 
 struct file;
 struct process;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * job.c: see job.h. What the ranks share is set up by the first CPU and constant from job_start on, but for
- * the two words that count the ended ranks.
+ * job.c: see job.h. Owns what the ranks share. The first CPU sets it up; it is constant from job_start on,
+ * but for the two counts of ended ranks, which are atomic.
  */
 #include "init/job.h"
 #include "arch.h"
@@ -11,7 +11,9 @@
 #include "debug/klog.h"
 #include "lib/kstring.h"
 #include "lib/linux_abi.h"
+#include "init/load.h"
 #include "init/node.h"
+#include "mm/page.h"
 #include "process/limits.h"
 #include "process/process.h"
 #include "debug/stop.h"
@@ -21,26 +23,26 @@
 #define STACK_BYTES_MAX     (64ULL << 30)
 #define ENVIRONMENT_MAX     COMMAND_LINE_OPTIONS_MAX
 #define RANK_VARIABLES      2 /* TACET_RANK, TACET_SIZE */
-#define PROGRAM_DEFAULT     "/init"
 
 static struct {
-    const char *path, *name;
+    struct program program; /* each rank adds variables to its environment */
     const char *arguments[COMMAND_LINE_ARGUMENTS_MAX + 1];
-    unsigned argument_count;
     const char *environment[ENVIRONMENT_MAX];
-    unsigned environment_count;
-    uint64_t stack_bytes;
     unsigned rank_count;
     bool prefix;
 
     const struct memplan *plan;
     struct tree *tree;
-    struct inode *program;
     bool started;
 
     unsigned running;      /* ranks that have not ended */
     unsigned worst_status; /* of those that have */
 } job;
+
+_Noreturn void start_failed(int error, const struct message *why)
+{
+    node_stop(error == -ENOMEM ? STOP_NO_MEMORY : STOP_BAD_INPUT, "%s", why->text);
+}
 
 /* ---- The command line ---- */
 
@@ -53,7 +55,7 @@ static void environment_read(const struct command_line *line)
             continue;
         if (!value || value[0] == '=' || !value[0])
             node_stop(STOP_BAD_INPUT, "env= wants NAME=VALUE");
-        job.environment[job.environment_count++] = value;
+        job.environment[job.program.environment_count++] = value;
     }
 }
 
@@ -95,14 +97,15 @@ void job_configure(const struct command_line *line, unsigned cpu_count)
     const char *path = command_line_option(line, "app");
     const char *name = command_line_option(line, "argv0");
 
-    job.path = path ? path : PROGRAM_DEFAULT;
-    job.name = name ? name : job.path;
-    job.arguments[0] = job.name;
-    for (unsigned i = 0; i < line->argument_count; i++)
-        job.arguments[i + 1] = line->arguments[i];
-    job.argument_count = line->argument_count + 1;
+    job.program = (struct program){
+        .path = path ? path : PROGRAM_DEFAULT,
+        .arguments = job.arguments,
+        .argument_count = line->argument_count + 1,
+        .stack_bytes = stack_bytes_read(line),
+    };
+    job.arguments[0] = name ? name : job.program.path;
+    memcpy(&job.arguments[1], line->arguments, line->argument_count * sizeof(line->arguments[0]));
     environment_read(line);
-    job.stack_bytes = stack_bytes_read(line);
     job.prefix = prefix_read(line);
     job.rank_count = ranks_read(line, cpu_count);
     process_rank_count_set(job.rank_count);
@@ -134,6 +137,29 @@ uint64_t job_cpus_of(unsigned rank)
     return cpus;
 }
 
+/* ---- End ---- */
+
+/* The process_end_hook. The CPUs of the rank stay idle. */
+_Noreturn static void rank_end(struct process *process)
+{
+    unsigned status = process->exit_status, worst = __atomic_load_n(&job.worst_status, __ATOMIC_RELAXED);
+
+    spin_lock(&job.tree->lock);
+    inode_put(job.tree, process->directory);
+    spin_unlock(&job.tree->lock);
+    file_streams_flush(process);
+    files_close(process); /* its locks and removed files matter to other ranks */
+    klog(program_end, process->rank, status);
+    if (job.rank_count > 1 && status != 0)
+        kernel_print("rank %u ended with status %u\n", process->rank, status);
+    while (status > worst && !__atomic_compare_exchange_n(&job.worst_status, &worst, status, false,
+                                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+    if (__atomic_sub_fetch(&job.running, 1, __ATOMIC_ACQ_REL) > 0)
+        arch_cpu_park();
+    node_exit(__atomic_load_n(&job.worst_status, __ATOMIC_RELAXED));
+}
+
 /* ---- Start ---- */
 
 static struct inode *program_find(struct tree *tree, const char *path)
@@ -147,45 +173,59 @@ static struct inode *program_find(struct tree *tree, const char *path)
     return inode;
 }
 
+/* Gives a process its current directory and its open standard streams. */
+static int files_open(struct process *process, struct message *why)
+{
+    const uint64_t bytes = page_up(sizeof(struct file_table));
+    uint64_t memory = page_pool_allocate(process->vm.pages, bytes, ARCH_PAGE);
+
+    if (memory == PAGE_POOL_NONE)
+        return message_set(why, -ENOMEM, "no memory for the open files of rank %u", process->rank);
+    process->files = arch_physical(memory);
+    arch_zero(process->files, bytes);
+    process->tree = job.tree;
+    process->directory = job.tree->root;
+    spin_lock(&job.tree->lock);
+    inode_get(process->directory);
+    spin_unlock(&job.tree->lock);
+    file_open_streams(process);
+    return 0;
+}
+
 _Noreturn static void rank_run(unsigned rank)
 {
     const char *environment[ENVIRONMENT_MAX + RANK_VARIABLES];
     char rank_text[32], size_text[32];
-    struct process_arguments given = {
-        .path = job.path,
-        .name = job.name,
-        .arguments = job.arguments,
-        .argument_count = job.argument_count,
-        .environment = environment,
-        .environment_count = job.environment_count + RANK_VARIABLES,
-        .stack_bytes = job.stack_bytes,
-        .cpus = job_cpus_of(rank),
-        .prefix = job.prefix,
-    };
+    struct program program = job.program;
     struct message why = { "" };
+    struct thread *thread = NULL;
+    struct process *process;
     uint64_t entry, stack;
 
     format_text(rank_text, sizeof(rank_text), "TACET_RANK=%u", rank);
     format_text(size_text, sizeof(size_text), "TACET_SIZE=%u", job.rank_count);
     memcpy(environment, job.environment, sizeof(job.environment));
-    environment[job.environment_count] = rank_text;
-    environment[job.environment_count + 1] = size_text;
+    environment[program.environment_count++] = rank_text;
+    environment[program.environment_count++] = size_text;
+    program.environment = environment;
 
-    struct process *process;
-    struct thread *thread = NULL;
-    int error = process_create(rank, &job.plan->slices[rank], job.tree, &given, &process, &why);
+    int error =
+        process_create(rank, &job.plan->slices[rank], job_cpus_of(rank), job.arguments[0], &process, &why);
+    if (!error)
+        error = files_open(process, &why);
     if (!error) {
+        process->prefix = job.prefix;
         thread = thread_first(process);
         arch_space_activate(&process->vm.space);
-        error = process_load(process, job.program, &given, &entry, &stack, &why);
+        error = program_load(process, &program, &entry, &stack, &why);
     }
     if (error)
-        node_stop(error == -ENOMEM ? STOP_NO_MEMORY : STOP_BAD_INPUT, "%s", why.text);
+        start_failed(error, &why);
     if (rank == 0)
         node_zeroed_set(process->vm.zeroed_bytes);
     klog(program_enter, rank, entry);
     arch_start_initial(&thread->start, entry, stack);
-    process->start_ns = thread->start_ns = clock_now_ns(); /* loading is nobody's time */
+    process->start_ns = thread->time.start_ns = clock_now_ns(); /* loading is not counted */
     arch_start_enter(&thread->start);
 }
 
@@ -203,35 +243,18 @@ _Noreturn void job_cpu_join(unsigned cpu)
 
 _Noreturn void job_start(const struct memplan *plan, struct tree *tree)
 {
+    const char *path = job.program.path;
     struct message why;
 
     job.plan = plan;
     job.tree = tree;
-    job.program = program_find(tree, job.path);
-    if (!tree_add(tree, "/proc/self/exe", S_IFLNK | 0777, job.path, strlen(job.path), &why))
+    job.program.inode = program_find(tree, path);
+    if (!tree_add(tree, "/proc/self/exe", S_IFLNK | 0777, path, strlen(path), &why))
         node_stop(STOP_NO_MEMORY, "%s", why.text);
     job.running = job.rank_count;
+    process_end_hook = rank_end;
     __atomic_store_n(&job.started, true, __ATOMIC_RELEASE);
     for (unsigned cpu = 1; cpu < arch_cpu_count(); cpu++)
         arch_ipi_send(cpu);
     job_cpu_join(0);
-}
-
-/* ---- End ---- */
-
-_Noreturn void job_rank_end(unsigned status)
-{
-    unsigned worst = __atomic_load_n(&job.worst_status, __ATOMIC_RELAXED);
-
-    file_streams_flush(arch_process());
-    files_close(arch_process()); /* what it has locked or removed matters to other ranks */
-    klog(program_end, arch_process()->rank, status);
-    if (job.rank_count > 1 && status != 0)
-        kernel_print("rank %u ended with status %u\n", arch_process()->rank, status);
-    while (status > worst && !__atomic_compare_exchange_n(&job.worst_status, &worst, status, false,
-                                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        ;
-    if (__atomic_sub_fetch(&job.running, 1, __ATOMIC_ACQ_REL) > 0)
-        arch_cpu_park();
-    node_exit(__atomic_load_n(&job.worst_status, __ATOMIC_RELAXED));
 }

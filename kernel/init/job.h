@@ -6,8 +6,8 @@
  * R ranks share C cores: rank r has the cores r * (C / R) and up, with all their hardware threads: its first
  * thread runs on the first of them, the others wait for threads that it starts. More ranks than cores share
  * them by hardware threads. CPUs that are left over stay parked. Ranks learn who they are from TACET_RANK and
- * TACET_SIZE in their environment. A rank that exits or dies leaves the others alone; the node ends when all
- * have, with the worst exit status.
+ * TACET_SIZE in their environment. The end of a rank does not affect the others; the node ends after the
+ * last one, with the highest exit status.
  */
 #ifndef TACET_JOB_H
 #define TACET_JOB_H
@@ -16,6 +16,8 @@
 #include "mm/memplan.h"
 #include "fs/tree/tree.h"
 
+#define PROGRAM_DEFAULT "/init" /* app= */
+
 /* Reads `ranks=` (1 … CPUs; all CPUs by default) and what else the command line says of the program. Stops
  * the node on bad values. */
 void job_configure(const struct command_line *line, unsigned cpu_count);
@@ -23,13 +25,13 @@ unsigned job_rank_count(void);
 unsigned job_cpu_of(unsigned rank);  /* the CPU that its first thread runs on */
 uint64_t job_cpus_of(unsigned rank); /* a bit each: all of its CPUs */
 
-/* Lets all CPUs go, this one included. */
+/* Stops the node because something that it needs to start has failed: a message made with this error. */
+_Noreturn void start_failed(int error, const struct message *why);
+
+/* Starts the ranks on all CPUs, this one included. */
 _Noreturn void job_start(const struct memplan *plan, struct tree *tree);
 
-/* A further CPU arrives here and takes up its rank when job_start says so. */
+/* A further CPU waits here for job_start, and then runs its rank. */
 _Noreturn void job_cpu_join(unsigned cpu);
-
-/* A rank has ended; its CPU does not come back. */
-_Noreturn void job_rank_end(unsigned status);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * load.c: puts a checked ELF image into the address space of this CPU's process, and builds the first stack.
+ * load.c: see load.h: copies a checked ELF image into the address space of a process and builds the first
+ * stack. Runs once for each rank, on its first CPU, interrupts off, before the rank's first thread.
  *
  * The image keeps the 4 KiB rights of its segments; everything else (stack, later heap and mappings) is in
  * large pages. Layout:
@@ -16,15 +17,16 @@
  * The stack at the program's entry is that of the ELF ABI: argc, argv, NULL, environment, NULL, auxiliary
  * vector; strings above it [System V ABI, AMD64 supplement §3.4.1].
  */
+#include "init/load.h"
 #include "arch.h"
-#include "time/clock.h"
+#include "fs/tree/tree.h"
+#include "init/node.h"
 #include "lib/elf_image.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "lib/linux_abi.h"
-#include "init/node.h"
 #include "mm/page.h"
-#include "process/process.h"
+#include "time/clock.h"
 
 #define STACK_TOP        ((ARCH_USER_LIMIT - 1) & ~(ARCH_LARGE_PAGE - 1))
 #define STACK_GUARD      ARCH_LARGE_PAGE
@@ -32,6 +34,25 @@
 #define VECTOR_WORDS_MAX 2048 /* argc, pointers and auxiliary vector */
 
 /* ---- Segments ---- */
+
+/* The pages of a segment but those that the one before it has, too. */
+struct segment_pages {
+    uint64_t start, end;
+    bool shares_page; /* its first page is the last one of the segment before it */
+};
+
+static struct segment_pages segment_pages(const struct elf_segment *segments, unsigned i, uint64_t base)
+{
+    const struct elf_segment *segment = &segments[i];
+    uint64_t start = base + page_down(segment->address);
+    uint64_t before_end = i > 0 ? base + page_up(segment[-1].address + segment[-1].memory_bytes) : 0;
+
+    return (struct segment_pages){
+        .start = start < before_end ? before_end : start,
+        .end = base + page_up(segment->address + segment->memory_bytes),
+        .shares_page = start < before_end,
+    };
+}
 
 /* The page that a segment shares with the one before it gets the rights of both. */
 static int shared_page_join(struct vm *vm, uint64_t page, unsigned rights, const char *name,
@@ -48,36 +69,21 @@ static int shared_page_join(struct vm *vm, uint64_t page, unsigned rights, const
     return vm_protect(vm, page, ARCH_PAGE, both);
 }
 
-/* Maps all segments writable, to be filled; overlapping pages once. */
-static int segments_map(struct vm *vm, const struct elf_image *image, uint64_t base, const char *name,
-                        struct message *why)
+/* Maps all segments, writable for now, and copies them from the file. */
+static int segments_fill(struct vm *vm, const struct elf_image *image, uint64_t base, const char *file,
+                         const char *name, struct message *why)
 {
-    uint64_t mapped_to = 0;
-
     for (unsigned i = 0; i < image->segment_count; i++) {
         const struct elf_segment *segment = &image->segments[i];
-        uint64_t start = base + page_down(segment->address);
-        uint64_t end = base + page_up(segment->address + segment->memory_bytes);
+        struct segment_pages pages = segment_pages(image->segments, i, base);
 
-        if (start < mapped_to)
-            start = mapped_to;
-        if (start < end && vm_map(vm, &start, end - start, RIGHT_READ | RIGHT_WRITE,
-                                  VM_FIXED | VM_NO_REPLACE | VM_OF_FILE, name))
+        if (pages.start < pages.end &&
+            vm_map(vm, &pages.start, pages.end - pages.start, RIGHT_READ | RIGHT_WRITE,
+                   VM_FIXED | VM_NO_REPLACE | VM_OF_FILE, name))
             return message_set(why, -ENOMEM,
                                "%s does not fit into memory: segment %u needs %lu KiB, %lu KiB are free; "
                                "give the node more memory",
-                               name, i, (end - start) / 1024, vm->pages->free_bytes / 1024);
-        if (end > mapped_to)
-            mapped_to = end;
-    }
-    return 0;
-}
-
-static int segments_fill(const struct elf_image *image, uint64_t base, const char *file, struct message *why)
-{
-    for (unsigned i = 0; i < image->segment_count; i++) {
-        const struct elf_segment *segment = &image->segments[i];
-
+                               name, i, (pages.end - pages.start) / 1024, vm->pages->free_bytes / 1024);
         if (user_write(base + segment->address, file + segment->file_offset, segment->file_bytes))
             return message_set(why, -EFAULT, "segment %u cannot be written to memory", i);
     }
@@ -87,26 +93,19 @@ static int segments_fill(const struct elf_image *image, uint64_t base, const cha
 static int segments_protect(struct vm *vm, const struct elf_image *image, uint64_t base, const char *name,
                             struct message *why)
 {
-    uint64_t done_to = 0;
-
     for (unsigned i = 0; i < image->segment_count; i++) {
-        const struct elf_segment *segment = &image->segments[i];
-        uint64_t start = base + page_down(segment->address);
-        uint64_t end = base + page_up(segment->address + segment->memory_bytes);
+        unsigned rights = image->segments[i].rights;
+        struct segment_pages pages = segment_pages(image->segments, i, base);
         int error = 0;
 
-        if (start < done_to) {
-            error = shared_page_join(vm, start, segment->rights, name, why);
-            start = done_to;
-        }
-        if (!error && start < end)
-            error = vm_protect(vm, start, end - start, segment->rights);
+        if (pages.shares_page)
+            error = shared_page_join(vm, pages.start - ARCH_PAGE, rights, name, why);
+        if (!error && pages.start < pages.end)
+            error = vm_protect(vm, pages.start, pages.end - pages.start, rights);
         if (error)
             return why->text[0]
                        ? error
                        : message_set(why, error, "%s: no memory for the rights of segment %u", name, i);
-        if (end > done_to)
-            done_to = end;
     }
     return 0;
 }
@@ -134,7 +133,7 @@ static int vdso_map(struct vm *vm)
 
 /* ---- The first stack ---- */
 
-/* Grows downwards from `at`; the words of the vector are gathered first and written last. */
+/* Grows downwards from `at` to `low`; the words of the vector are collected first and written last. */
 struct stack_builder {
     uint64_t at, low;
     uint64_t words[VECTOR_WORDS_MAX];
@@ -158,22 +157,18 @@ static uint64_t push_string(struct stack_builder *stack, const char *text)
     return push_bytes(stack, text, strlen(text) + 1);
 }
 
-static void add_word(struct stack_builder *stack, uint64_t word)
-{
-    if (stack->count < VECTOR_WORDS_MAX)
-        stack->words[stack->count++] = word;
-    else
-        stack->failed = true;
-}
-
 static void add_auxiliary(struct stack_builder *stack, uint64_t type, uint64_t value)
 {
-    add_word(stack, type);
-    add_word(stack, value);
+    if (stack->count + 2 > VECTOR_WORDS_MAX) {
+        stack->failed = true;
+        return;
+    }
+    stack->words[stack->count++] = type;
+    stack->words[stack->count++] = value;
 }
 
-/* Strings that follow each other upwards in memory, so the last is pushed first; their addresses become words
- * from `word` on, and a NULL. */
+/* Pushes strings, the last one first, so that they follow each other upwards in memory. Their addresses and a
+ * NULL become the words from `word` on. */
 static void strings_place(struct stack_builder *stack, const char *const *strings, unsigned count,
                           unsigned word)
 {
@@ -182,30 +177,29 @@ static void strings_place(struct stack_builder *stack, const char *const *string
         stack->words[word + i] = push_string(stack, strings[i]);
 }
 
-/* argc, argv, environment. The environment's strings lie behind the arguments', as programs expect that
- * overwrite both to give themselves another name. */
-static void vector_begin(struct stack_builder *stack, const struct process_arguments *given,
+/* argc, argv, environment. The environment's strings lie right above the arguments', as programs expect that
+ * overwrite both to change the name that ps shows. */
+static void vector_begin(struct stack_builder *stack, const struct program *program,
                          struct process_image *image)
 {
-    unsigned environment_word = 1 + given->argument_count + 1;
-    unsigned count = environment_word + given->environment_count + 1;
+    unsigned environment_word = 1 + program->argument_count + 1;
+    unsigned count = environment_word + program->environment_count + 1;
 
     if (count > VECTOR_WORDS_MAX) {
         stack->failed = true;
         return;
     }
     image->environment_end = stack->at;
-    strings_place(stack, given->environment, given->environment_count, environment_word);
+    strings_place(stack, program->environment, program->environment_count, environment_word);
     image->environment = image->arguments_end = stack->at;
-    strings_place(stack, given->arguments, given->argument_count, 1);
+    strings_place(stack, program->arguments, program->argument_count, 1);
     image->arguments = stack->at;
-    stack->words[0] = given->argument_count;
+    stack->words[0] = program->argument_count;
     stack->count = count;
 }
 
-static int stack_build(struct process *process, const struct process_arguments *given,
-                       const struct elf_image *image, uint64_t base, struct stack_builder *stack,
-                       uint64_t *stack_pointer)
+static int stack_build(struct process *process, const struct program *program, const struct elf_image *image,
+                       uint64_t base, struct stack_builder *stack, uint64_t *stack_pointer)
 {
     uint64_t random[2] = { arch_random(), arch_random() };
 
@@ -214,12 +208,12 @@ static int stack_build(struct process *process, const struct process_arguments *
     stack->count = 0;
     stack->failed = false;
 
-    uint64_t name = push_string(stack, process->program_path);
+    uint64_t name = push_string(stack, program->path);
     uint64_t platform = push_string(stack, ARCH_PLATFORM);
     stack->at &= ~15ULL;
     uint64_t random_bytes = push_bytes(stack, random, sizeof(random));
 
-    vector_begin(stack, given, &process->image);
+    vector_begin(stack, program, &process->image);
     unsigned auxiliary_word = stack->count;
     if (image->headers_address)
         add_auxiliary(stack, AT_PHDR, base + image->headers_address);
@@ -274,21 +268,20 @@ static int stack_map(struct process *process, uint64_t bytes, struct message *wh
 
 /* ---- All of it ---- */
 
-/* What loading needs beside the kernel's stack, which it does not fit on. */
+/* What loading needs besides the kernel's stack, on which it does not fit. */
 struct loader {
     struct elf_image image;
     struct stack_builder stack;
 };
 
-static int program_load(struct process *process, const struct inode *program,
-                        const struct process_arguments *given, struct loader *loader, uint64_t *entry,
-                        uint64_t *stack, struct message *why)
+static int image_load(struct process *process, const struct program *program, struct loader *loader,
+                      uint64_t *entry, uint64_t *stack, struct message *why)
 {
     struct elf_image *image = &loader->image;
     struct vm *vm = &process->vm;
-    const char *name = given->path;
+    const char *name = program->path, *file = program->inode->data;
     struct message fault = { "" };
-    int error = elf_parse(program->data, program->bytes, ARCH_ELF_MACHINE, ARCH_MMAP_BASE, image, &fault);
+    int error = elf_parse(file, program->inode->bytes, ARCH_ELF_MACHINE, ARCH_MMAP_BASE, image, &fault);
 
     if (error)
         return message_set(why, error, "%s: %s", name, fault.text);
@@ -298,42 +291,45 @@ static int program_load(struct process *process, const struct inode *program,
         return message_set(why, -ENOEXEC, "%s: its segments reach up to %#lx, the limit is %#lx", name,
                            base + image->high, (uint64_t)ARCH_MMAP_BASE);
 
-    error = segments_map(vm, image, base, name, why);
-    if (!error)
-        error = segments_fill(image, base, program->data, why);
+    error = segments_fill(vm, image, base, file, name, why);
     if (!error)
         error = segments_protect(vm, image, base, name, why);
     if (!error)
-        error = stack_map(process, given->stack_bytes, why);
+        error = stack_map(process, program->stack_bytes, why);
     if (error)
         return error;
     if (node_pages_map(vm, STACK_TOP) || vdso_map(vm))
         return message_set(why, -ENOMEM, "no memory for the page tables of the counters");
 
-    process->image.bias = base;
-    process->image.low = base + image->low;
-    process->image.high = base + image->high;
+    process->image = (struct process_image){
+        .bias = base,
+        .low = base + image->low,
+        .high = base + image->high,
+        .file = file,
+        .file_bytes = program->inode->bytes,
+    };
     vm->heap_start = vm->heap_end = (base + image->high + ARCH_LARGE_PAGE - 1) & ~(ARCH_LARGE_PAGE - 1);
     *entry = base + image->entry;
-    if (stack_build(process, given, image, base, &loader->stack, stack))
+    if (stack_build(process, program, image, base, &loader->stack, stack))
         return message_set(why, -E2BIG,
                            "the arguments and the environment do not fit: at most %u words of pointers, and "
                            "the stack's %lu KiB",
-                           VECTOR_WORDS_MAX, given->stack_bytes / 1024);
+                           VECTOR_WORDS_MAX, program->stack_bytes / 1024);
     return 0;
 }
 
-int process_load(struct process *process, struct inode *program, const struct process_arguments *given,
-                 uint64_t *entry, uint64_t *stack, struct message *why)
+int program_load(struct process *process, const struct program *program, uint64_t *entry, uint64_t *stack,
+                 struct message *why)
 {
     const uint64_t bytes = page_up(sizeof(struct loader));
     uint64_t memory = page_pool_allocate(process->vm.pages, bytes, ARCH_PAGE);
 
     if (memory == PAGE_POOL_NONE)
-        return message_set(why, -ENOMEM, "no memory to load %s", given->path);
+        return message_set(why, -ENOMEM, "no memory to load %s", program->path);
+    process->program = program->inode;
+    process->program_path = program->path;
 
-    int error = program_load(process, program, given, arch_physical(memory), entry, stack, why);
+    int error = image_load(process, program, arch_physical(memory), entry, stack, why);
     page_pool_free(process->vm.pages, memory, bytes);
-    process->program = program;
     return error;
 }

@@ -2,7 +2,8 @@
 /*
  * main.c: from a struct boot_info to a running program: read the command line, plan the memory, take over
  * from the early map, build the file tree, start the other CPUs and the job. Runs once, on the first CPU,
- * interrupts off. Whatever is wrong with what was handed in ends here, in one line.
+ * interrupts off. A mistake in the command line, the modules or the program stops the node, with one line
+ * that says what is wrong.
  */
 #include "arch.h"
 #include "time/clock.h"
@@ -26,7 +27,6 @@
 #include "lib/version.h"
 
 #define SLICE_BYTES_MIN (16ULL << 20)
-#define PROGRAM_DEFAULT "/init"
 
 static const char *const known_options[] = {
     "app",   "argv0",        "clockevent",    "console", "env",   "idle",
@@ -38,11 +38,6 @@ static struct command_line line;
 static struct memplan plan;
 static struct page_pool kernel_pool;
 static struct tree tree;
-
-static _Noreturn void stop_for(int error, const struct message *why)
-{
-    node_stop(error == -ENOMEM ? STOP_NO_MEMORY : STOP_BAD_INPUT, "%s", why->text);
-}
 
 static void options_read(struct boot_info *boot)
 {
@@ -56,12 +51,12 @@ static void options_read(struct boot_info *boot)
     if (!error)
         error = command_line_check(&line, known_options, &why);
     if (error)
-        stop_for(error, &why);
+        start_failed(error, &why);
 }
 
 /* ---- Memory ---- */
 
-/* Nodes that the archives will make: an entry, and each directory on its way, counted generously. */
+/* Inodes that the archives need at most: one for each entry, and one for each directory of its path. */
 static uint64_t tree_inodes_max(const struct boot_info *boot)
 {
     uint64_t count = 32; /* root, /dev */
@@ -106,7 +101,7 @@ static const uint32_t *rank_domains(unsigned rank_count)
     return domains;
 }
 
-/* `ranks_known`: the job is configured, and each rank's memory is to come from near its CPU. */
+/* `ranks_known`: the job is configured, so that each rank's memory can come from the domain of its CPU. */
 static void memory_plan(const struct boot_info *boot, unsigned rank_count, bool ranks_known)
 {
     static struct memory_range reserved[BOOT_RANGES_MAX + BOOT_MODULES_MAX + 1];
@@ -137,7 +132,7 @@ static void memory_plan(const struct boot_info *boot, unsigned rank_count, bool 
     int error = memplan_make(&input, &plan, &why);
 
     if (error)
-        stop_for(error, &why);
+        start_failed(error, &why);
 }
 
 static uint64_t overlap_bytes(const struct memory_range *a, const struct memory_range *b)
@@ -149,7 +144,7 @@ static uint64_t overlap_bytes(const struct memory_range *a, const struct memory_
     return start < end ? end - start : 0;
 }
 
-/* Where the firmware tells nodes: how much of each rank's memory is near it. */
+/* Where the firmware describes NUMA domains: how much of each rank's memory is in its own. */
 static void numa_domains_print(unsigned rank_count)
 {
     const struct numa_range *ranges;
@@ -176,7 +171,7 @@ static uint64_t kernel_bytes(void)
 
 /* ---- Files ---- */
 
-/* Of the kernel's pool while the tree is built, later of the rank's that makes a file. */
+/* From the kernel's pool while the tree is built, later from the slice of the rank that makes a file. */
 static void *tree_page_allocate(void *context)
 {
     struct process *process = arch_process();
@@ -186,8 +181,8 @@ static void *tree_page_allocate(void *context)
     return page == PAGE_POOL_NONE ? NULL : arch_physical(page);
 }
 
-/* A module that is an archive becomes the tree; any other is one file: at its own name where that is a path,
- * else as the default program. */
+/* The entries of a module that is an archive become files of the tree; any other module is one file: under
+ * its own name where that is a path, else as the default program. */
 static void tree_build(const struct boot_info *boot)
 {
     struct message why = { "" };
@@ -241,8 +236,8 @@ _Noreturn void kernel_start(struct boot_info *boot)
         node_stop(STOP_BAD_INPUT,
                   "no program: hand one in as boot module (QEMU: -initrd FILE, GRUB: module2 FILE)");
 
-    /* Twice: the kernel's pool is needed before it is known how many CPUs answer, and so how many ranks there
-     * are. Its place does not depend on that. */
+    /* The memory is planned twice: the kernel's pool is needed before it is known how many CPUs start, and so
+     * how many ranks there are. The pool's place does not depend on that. */
     modules_check(boot);
     memory_plan(boot, 1, false);
     page_pool_initialise(&kernel_pool, &plan.pool, 1);
@@ -251,7 +246,7 @@ _Noreturn void kernel_start(struct boot_info *boot)
     clock_start();
     if (clock_event_configure(&line, &why) || timer_configure(&line, &why) ||
         arch_idle_configure(&line, &why))
-        stop_for(-EINVAL, &why);
+        start_failed(-EINVAL, &why);
     timer_cpu_start();
     klog_cpu_start(); /* the options have come since this CPU's setup */
     arch_cpus_start(&kernel_pool, boot);

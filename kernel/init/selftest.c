@@ -20,14 +20,13 @@
 #define CROWD_BOUND_NS   1000000
 #define RANDOM_TIMERS    100000
 #define RANDOM_BATCH     200
-#define RANDOM_LEAD_NS   1000000 /* arming a batch takes time, too, with interrupts off */
+#define RANDOM_LEAD_NS   1000000 /* more than arming a batch takes, with interrupts off */
 #define RANDOM_SPAN_NS   4000000
 #define RANDOM_BOUND_MAX 20 /* bounds from 2^0 to 2^20 ns */
 #define EXACT_TIMERS     1000
 #define COST_RUNS        1000
 
 struct trial {
-    struct smart_timer *timers;
     uint64_t expired, early, late_beyond_bound_max_ns, late_max_ns;
 };
 
@@ -139,24 +138,19 @@ static void exact_trial(struct trial_timer *timers)
     promise(trial.early == 0, "no exact timer is early");
 }
 
-static void cost_print(const char *what, uint64_t best)
-{
-    kernel_print("selftest: %s %lu\n", what, best);
-}
-
 static uint64_t minimum(uint64_t best, uint64_t value)
 {
     return value < best ? value : best;
 }
 
-/* Each the cheapest of many runs, less what two readings of the clock cost. */
+/* The cost of each operation: the minimum of many runs, less that of two readings of the clock. */
 static void cost_trial(struct trial_timer *timers)
 {
     struct trial trial = { 0 };
     uint64_t clock = UINT64_MAX, arm = UINT64_MAX, cancel = UINT64_MAX, expire = UINT64_MAX, log = UINT64_MAX;
     uint32_t mask = klog_mask;
 
-    klog_mask = 0; /* the timers' own events apart */
+    klog_mask = 0; /* the log is measured separately */
     for (unsigned i = 0; i < COST_RUNS; i++) {
         uint64_t t0 = arch_ticks(), t1 = arch_ticks();
 
@@ -182,10 +176,10 @@ static void cost_trial(struct trial_timer *timers)
         log = minimum(log, t1 - t0);
     }
     klog_mask = mask;
-    cost_print("arm_ticks", arm - clock);
-    cost_print("cancel_ticks", cancel - clock);
-    cost_print("expire_ticks", expire - clock);
-    cost_print("klog_event_ticks", log - clock);
+    kernel_print("selftest: arm_ticks %lu\n", arm - clock);
+    kernel_print("selftest: cancel_ticks %lu\n", cancel - clock);
+    kernel_print("selftest: expire_ticks %lu\n", expire - clock);
+    kernel_print("selftest: klog_event_ticks %lu\n", log - clock);
 }
 
 _Noreturn void selftest_run(const char *name, const struct memory_slice *slice)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * event.c: see event.h. Each CPU has a word that says "look again", which its thread clears before it looks.
- * A process has few threads, so a change wakes all that wait, whatever for: no queues.
+ * event.c: see event.h. Owns, for each CPU, a word that says "an event has come", which its thread clears
+ * before it checks. A process has few threads, so an event wakes all that wait, whatever for: no queues, no
+ * locks.
  *
- * A waker stores `woken` and then reads `waits`; a waiter stores `waits` and then reads `woken`. The fences
- * between them are what makes one of the two see the other.
+ * A notifier stores `notified` and then reads `waiting`; a waiter stores `waiting` and then reads `notified`.
+ * The fences between them make one of the two see the other.
  */
 #include "process/event.h"
 #include "arch.h"
@@ -12,28 +13,28 @@
 #include "smp/cpu_mask.h"
 #include "process/process.h"
 
-#define LOOK_NS 1000000
+#define POLL_NS 1000000
 
 static struct {
-    uint32_t woken, waits;
+    uint32_t notified, waiting;
 } __attribute__((aligned(64))) waiters[ARCH_CPUS_MAX];
 
 int event_wait(uint64_t deadline_ns)
 {
     unsigned cpu = arch_cpu_index();
 
-    __atomic_store_n(&waiters[cpu].waits, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&waiters[cpu].waiting, 1, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    int result = thread_sleep(&waiters[cpu].woken, deadline_ns);
-    __atomic_store_n(&waiters[cpu].waits, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&waiters[cpu].woken, 0, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* what the caller looks at is not older */
+    int result = thread_sleep(&waiters[cpu].notified, deadline_ns);
+    __atomic_store_n(&waiters[cpu].waiting, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&waiters[cpu].notified, 0, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the caller checks after this */
     return result == -EINTR ? -EINTR : 0;
 }
 
 int event_wait_polling(uint64_t deadline_ns)
 {
-    uint64_t next = clock_now_ns() + LOOK_NS;
+    uint64_t next = clock_now_ns() + POLL_NS;
 
     return event_wait(next < deadline_ns ? next : deadline_ns);
 }
@@ -43,30 +44,25 @@ int event_wait_any(uint64_t deadline_ns, bool polled)
     return polled ? event_wait_polling(deadline_ns) : event_wait(deadline_ns);
 }
 
-static void cpus_wake(uint64_t cpus)
+static void cpus_notify(uint64_t cpus)
 {
     uint64_t others = cpus & ~cpu_mask_bit(arch_cpu_index());
 
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the change is seen by whoever sees the word */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* a thread that sees the word sees the change */
     CPU_MASK_EACH(cpu, others)
-    __atomic_store_n(&waiters[cpu].woken, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&waiters[cpu].notified, 1, __ATOMIC_RELEASE);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     CPU_MASK_EACH(cpu, others)
-    if (__atomic_load_n(&waiters[cpu].waits, __ATOMIC_RELAXED))
+    if (__atomic_load_n(&waiters[cpu].waiting, __ATOMIC_RELAXED))
         arch_ipi_send((unsigned)cpu);
 }
 
 void event_notify(const struct process *process)
 {
-    cpus_wake(process->cpus);
+    cpus_notify(process->cpus);
 }
 
 void event_notify_all(void)
 {
-    cpus_wake(cpu_mask_below(arch_cpu_count()));
-}
-
-long restartable(unsigned number, long result)
-{
-    return result == -EINTR ? thread_interrupted_call(number, RESTART_ALWAYS) : result;
+    cpus_notify(cpu_mask_below(arch_cpu_count()));
 }

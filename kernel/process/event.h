@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * event.h: waiting, in system calls, until another thread or another rank has changed something: mostly a
+ * event.h: waiting, in system calls, until another thread or another rank has changed something: as a rule a
  * file.
  *
- *      while (!(… look …))
+ *      while (!(… what is waited for …))
  *          if ((error = event_wait(deadline)))
  *              return restartable(…);
  *
- * Whoever changes what others may wait for calls event_notify afterwards, with no lock of a thread that
- * looks. No wake-up is lost between a look and the wait; some are for nothing, and the caller looks again
- * anyway. Threads that compute are not interrupted.
+ * Whoever changes what others may wait for calls event_notify afterwards, holding no lock that a waiter takes
+ * for its check. No notification between the check and the wait is lost; some are spurious, and the caller
+ * checks again anyway. Threads that compute are not interrupted.
  */
 #ifndef TACET_EVENT_H
 #define TACET_EVENT_H
@@ -21,22 +21,18 @@
 
 struct process;
 
-/* Waits for a event_notify, at most until the deadline. No lock may be held. 0, or -EINTR where a signal, or
- * the end of the process, wants the thread. event.c */
+/* Waits for an event_notify, at most until the deadline. No lock may be held. 0, or -EINTR where a signal or
+ * the end of the process is pending. */
 int event_wait(uint64_t deadline_ns);
 
-/* The same for what nobody announces, a device's input for one: wakes by itself every millisecond. */
+/* The same for events without a notification, as a device's input: returns every millisecond. */
 int event_wait_polling(uint64_t deadline_ns);
 
-/* For several files: looks if one of them is polled (file.h). */
+/* One of the two: for several files, `polled` where one of them is (file.h). */
 int event_wait_any(uint64_t deadline_ns, bool polled);
 
-/* Wakes the threads of a process, or of all processes, that wait for a change. */
+/* Wakes the threads of a process, or of all processes, that wait for an event. */
 void event_notify(const struct process *process);
 void event_notify_all(void);
-
-/* What a call that may be started again after a signal answers: its result, or -EINTR with the consequences
- * (thread_interrupted_call). */
-long restartable(unsigned number, long result);
 
 #endif

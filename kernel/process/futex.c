@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * futex.c: see futex.h. Runs in the calls of the threads, interrupts off.
+ * futex.c: see futex.h. Runs in system calls, interrupts off.
  *
- * Waiters stand in queues by a hash of their key, each queue with a lock of its own. A waiter looks at the
- * word and joins the queue under that lock, and a waker takes it after the word was changed: so no wake is
- * lost. Where two queues are needed (requeueing), the one at the lower address is locked first.
+ * Owns the queues of waiters: one for each hash of a key, each with its own lock. A waiter reads the word and
+ * joins the queue under that lock; a waker takes it after the word was changed: so no wake is lost. Where two
+ * queues are needed (requeueing), the one at the lower address is locked first. A waiter itself stands on the
+ * stack of its thread.
  */
 #include "process/futex.h"
 #include "arch.h"
-#include "time/clock.h"
 #include "lib/errno.h"
 #include "lib/linux_abi.h"
+#include "lib/list.h"
 #include "process/process.h"
-#include "syscall/syscall.h"
-#include "time/timer.h"
-#include "time/timespec.h"
+#include "process/sleep.h"
 
 #define QUEUES 64
 
 struct waiter {
-    struct waiter *next, *previous; /* in the queue */
-    struct queue *queue;            /* changes when it is requeued */
+    struct list_link link; /* in the queue */
+    struct queue *queue;   /* changes when it is requeued */
     uint64_t key;
     uint32_t bits;
     uint32_t woken; /* no longer in a queue */
@@ -29,7 +28,7 @@ struct waiter {
 
 static struct queue {
     struct spinlock lock;
-    struct waiter *first, *last;
+    struct list waiters;
 } queues[QUEUES] __attribute__((aligned(64)));
 
 /* ---- Queues, under their locks ---- */
@@ -42,27 +41,12 @@ static struct queue *queue_of(uint64_t key)
 static void queue_join(struct queue *queue, struct waiter *waiter)
 {
     waiter->queue = queue;
-    waiter->next = NULL;
-    waiter->previous = queue->last;
-    if (queue->last)
-        queue->last->next = waiter;
-    else
-        queue->first = waiter;
-    queue->last = waiter;
+    list_append(&queue->waiters, &waiter->link);
 }
 
 static void queue_leave(struct waiter *waiter)
 {
-    struct queue *queue = waiter->queue;
-
-    if (waiter->previous)
-        waiter->previous->next = waiter->next;
-    else
-        queue->first = waiter->next;
-    if (waiter->next)
-        waiter->next->previous = waiter->previous;
-    else
-        queue->last = waiter->previous;
+    list_remove(&waiter->queue->waiters, &waiter->link);
 }
 
 /* The waiter's memory is its own again as soon as it sees `woken`. */
@@ -77,10 +61,12 @@ static void waiter_wake(struct waiter *waiter)
 
 static long queue_wake(struct queue *queue, uint64_t key, uint64_t count, uint32_t bits)
 {
+    struct waiter *next;
     long woken = 0;
 
-    for (struct waiter *waiter = queue->first, *next; waiter && (uint64_t)woken < count; waiter = next) {
-        next = waiter->next;
+    for (struct waiter *waiter = (void *)queue->waiters.first; waiter && (uint64_t)woken < count;
+         waiter = next) {
+        next = (void *)waiter->link.next;
         if (waiter->key != key || !(waiter->bits & bits))
             continue;
         waiter_wake(waiter);
@@ -115,6 +101,13 @@ static int key_of(uint64_t address, uint64_t *key)
     return *key == PAGE_POOL_NONE ? -EFAULT : 0;
 }
 
+static int word_compare(uint64_t address, uint32_t expected)
+{
+    uint32_t value;
+
+    return user_read_word(&value, address) ? -EFAULT : value != expected ? -EAGAIN : 0;
+}
+
 /* ---- Waking ---- */
 
 long futex_wake(uint64_t address, uint64_t count, uint32_t bits)
@@ -142,19 +135,17 @@ unsigned futex_waiters(uint64_t address)
 
     struct queue *queue = queue_of(key);
     spin_lock(&queue->lock);
-    for (const struct waiter *waiter = queue->first; waiter; waiter = waiter->next)
+    for (const struct waiter *waiter = (void *)queue->waiters.first; waiter;
+         waiter = (void *)waiter->link.next)
         count += waiter->key == key && (arch_process()->cpus & cpu_mask_bit(waiter->cpu));
     spin_unlock(&queue->lock);
     return count;
 }
 
-/* Wakes some, and lets others wait for another word: as a rule a lock that only one of them can have. With
- * `compare` only while the first word is *compare. */
-static long requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_count, uint64_t move_count,
-                    const uint32_t *compare)
+long futex_requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_count, uint64_t move_count,
+                   const uint32_t *expected)
 {
     uint64_t from_key, to_key;
-    uint32_t value;
     int error = key_of(from_address, &from_key);
 
     if (!error)
@@ -164,16 +155,16 @@ static long requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_co
 
     struct queue *from = queue_of(from_key), *to = queue_of(to_key);
     both_lock(from, to);
-    if (compare && (error = user_read_word(&value, from_address) ? -EFAULT
-                            : value != *compare                  ? -EAGAIN
-                                                                 : 0)) {
+    if (expected && (error = word_compare(from_address, *expected))) {
         both_unlock(from, to);
         return error;
     }
 
     long moved = 0, woken = queue_wake(from, from_key, wake_count, FUTEX_ANY);
-    for (struct waiter *waiter = from->first, *next; waiter && (uint64_t)moved < move_count; waiter = next) {
-        next = waiter->next;
+    struct waiter *next;
+    for (struct waiter *waiter = (void *)from->waiters.first; waiter && (uint64_t)moved < move_count;
+         waiter = next) {
+        next = (void *)waiter->link.next;
         if (waiter->key != from_key)
             continue;
         moved++;
@@ -184,7 +175,7 @@ static long requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_co
         queue_join(to, waiter);
     }
     both_unlock(from, to);
-    return compare ? woken + moved : woken;
+    return expected ? woken + moved : woken;
 }
 
 /* FUTEX_WAKE_OP's instruction for the second word: 4 bits of operation, 4 of comparison, 12 each of argument
@@ -192,14 +183,15 @@ static long requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_co
 static int word_operate(uint64_t address, uint32_t instruction)
 {
     enum { SET, ADD, OR, AND_NOT, XOR };
-    enum { EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL };
+    /* For =, !=, <, <=, >, >=: whether a value that is less (bit 0), equal, greater (bit 2) passes. */
+    static const uint8_t passing[] = { 2, 5, 1, 3, 4, 6 };
     int32_t argument = (int32_t)(instruction << 8) >> 20, compared = (int32_t)(instruction << 20) >> 20;
-    uint32_t operation = instruction >> 28 & 7, old;
+    uint32_t operation = instruction >> 28 & 7, comparison = instruction >> 24 & 15, old;
     int done;
 
     if (instruction >> 31)
         argument = (int32_t)(1U << (argument & 31));
-    if (operation > XOR || (instruction >> 24 & 15) > GREATER_EQUAL)
+    if (operation > XOR || comparison >= sizeof(passing))
         return -ENOSYS;
     if (user_read_word(&old, address))
         return -EFAULT;
@@ -216,25 +208,12 @@ static int word_operate(uint64_t address, uint32_t instruction)
     if (done < 0)
         return done;
 
-    int32_t was = (int32_t)old;
-    switch (instruction >> 24 & 15) {
-    case EQUAL:
-        return was == compared;
-    case NOT_EQUAL:
-        return was != compared;
-    case LESS:
-        return was < compared;
-    case LESS_EQUAL:
-        return was <= compared;
-    case GREATER:
-        return was > compared;
-    default:
-        return was >= compared;
-    }
+    int order = ((int32_t)old > compared) - ((int32_t)old < compared);
+    return passing[comparison] >> (order + 1) & 1;
 }
 
-static long wake_and_operate(uint64_t first_address, uint64_t second_address, uint64_t first_count,
-                             uint64_t second_count, uint32_t instruction)
+long futex_wake_operate(uint64_t first_address, uint64_t second_address, uint64_t first_count,
+                        uint64_t second_count, uint32_t instruction)
 {
     uint64_t first_key, second_key;
     long woken = key_of(first_address, &first_key);
@@ -260,28 +239,25 @@ static long wake_and_operate(uint64_t first_address, uint64_t second_address, ui
 
 /* ---- Waiting ---- */
 
-/* Takes a waiter out that nobody has woken; false where somebody was quicker. */
+/* Takes a waiter that nobody has woken out of its queue; false where it was woken before. */
 static bool waiter_withdraw(struct waiter *waiter)
 {
     for (;;) {
         struct queue *queue = __atomic_load_n(&waiter->queue, __ATOMIC_RELAXED);
 
         spin_lock(&queue->lock);
-        bool here = queue == waiter->queue, waits = !waiter->woken;
-        if (here && waits)
+        bool is_here = queue == waiter->queue, was_woken = waiter->woken;
+        if (is_here && !was_woken)
             queue_leave(waiter);
         spin_unlock(&queue->lock);
-        if (here)
-            return waits;
+        if (is_here)
+            return !was_woken;
     }
 }
 
-static long wait_rest(const uint64_t *words);
-
-static long futex_wait(uint64_t address, uint32_t expected, uint64_t deadline_ns, uint32_t bits)
+long futex_wait(uint64_t address, uint32_t expected, uint64_t deadline_ns, uint32_t bits)
 {
     struct waiter waiter = { .bits = bits, .cpu = arch_cpu_index() };
-    uint32_t value;
     int error = key_of(address, &waiter.key);
 
     if (error)
@@ -289,7 +265,7 @@ static long futex_wait(uint64_t address, uint32_t expected, uint64_t deadline_ns
 
     struct queue *queue = queue_of(waiter.key);
     spin_lock(&queue->lock);
-    error = user_read_word(&value, address) ? -EFAULT : value != expected ? -EAGAIN : 0;
+    error = word_compare(address, expected);
     if (!error)
         queue_join(queue, &waiter);
     spin_unlock(&queue->lock);
@@ -297,88 +273,16 @@ static long futex_wait(uint64_t address, uint32_t expected, uint64_t deadline_ns
         return error;
 
     error = thread_sleep(&waiter.woken, deadline_ns);
-    if (!error || !waiter_withdraw(&waiter))
-        return 0;
-    if (error != -EINTR)
-        return error;
-    if (deadline_ns == TIMER_NEVER)
-        return thread_interrupted_call(SYSCALL_NUMBER_futex, RESTART_ALWAYS);
-
-    const uint64_t words[RESUME_WORDS] = { address, expected, deadline_ns, bits };
-    return thread_interrupted_wait(wait_rest, words);
-}
-
-static long wait_rest(const uint64_t *words)
-{
-    return futex_wait(words[0], (uint32_t)words[1], words[2], (uint32_t)words[3]);
-}
-
-/* The local time until which to wait; TIMER_NEVER without a time. */
-static int futex_deadline_read(uint64_t operation, uint64_t timeout, uint64_t *deadline_ns)
-{
-    uint64_t ns;
-
-    *deadline_ns = TIMER_NEVER;
-    if (!timeout)
-        return 0;
-
-    int error = timespec_read(timeout, &ns);
-    if (error)
-        return error;
-    if ((operation & FUTEX_COMMANDS) == FUTEX_WAIT)
-        *deadline_ns = time_add(clock_now_ns(), ns); /* the one relative time among them */
-    else if (operation & FUTEX_CLOCK_REALTIME)
-        *deadline_ns = ns > clock_wall_offset_ns() ? ns - clock_wall_offset_ns() : 0;
-    else
-        *deadline_ns = ns;
-    return 0;
-}
-
-long sys_futex(uint64_t address, uint64_t operation, uint64_t value, uint64_t timeout, uint64_t address2,
-               uint64_t value3)
-{
-    const uint32_t command = (uint32_t)operation & FUTEX_COMMANDS;
-    const bool waits = command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET;
-    const uint32_t bits = (uint32_t)value3, expected = (uint32_t)value3;
-    uint64_t count = (uint32_t)value, count2 = (uint32_t)timeout, deadline_ns = TIMER_NEVER;
-    int error;
-
-    if ((operation & FUTEX_CLOCK_REALTIME) && command != FUTEX_WAIT_BITSET)
-        return -ENOSYS;
-    if (waits && (error = futex_deadline_read(operation, timeout, &deadline_ns)))
-        return error;
-    switch (command) {
-    case FUTEX_WAIT:
-        return futex_wait(address, (uint32_t)value, deadline_ns, FUTEX_ANY);
-    case FUTEX_WAIT_BITSET:
-        return bits ? futex_wait(address, (uint32_t)value, deadline_ns, bits) : -EINVAL;
-    case FUTEX_WAKE:
-        return futex_wake(address, count ? count : 1, FUTEX_ANY); /* Linux wakes one for 0, too */
-    case FUTEX_WAKE_BITSET:
-        return bits ? futex_wake(address, count ? count : 1, bits) : -EINVAL;
-    case FUTEX_REQUEUE:
-    case FUTEX_CMP_REQUEUE:
-        if ((int32_t)value < 0 || (int32_t)timeout < 0)
-            return -EINVAL;
-        return requeue(address, address2, count, count2, command == FUTEX_CMP_REQUEUE ? &expected : NULL);
-    case FUTEX_WAKE_OP:
-        return wake_and_operate(address, address2, count ? count : 1, count2, (uint32_t)value3);
-    default:
-        if (command > FUTEX_COMMAND_LAST)
-            return -ENOSYS;
-        return syscall_refuse(
-            "futex",
-            "locks that inherit priority: threads do not share CPUs here, so there is none to inherit");
-    }
+    return error && waiter_withdraw(&waiter) ? error : 0;
 }
 
 /* ---- Robust locks [man 2 set_robust_list] ---- */
 
-#define ROBUST_LIST_MAX 2048 /* a list that the program has made a ring ends, too */
+#define ROBUST_LIST_MAX 2048 /* ends also a list that the program has damaged */
 
-/* The thread has died with the lock: where its word is the thread's, it is marked, one waiter woken. A lock
- * that was being given back (`pending`) may be free already, and whoever waits for it not yet told. */
-static void robust_lock_hand_on(const struct thread *thread, uint64_t address, bool pending)
+/* Marks a lock whose word says that the thread that ends holds it, and wakes one waiter. A lock that was
+ * being released (`pending`) may be free already without a waiter having been woken. */
+static void robust_lock_release(const struct thread *thread, uint64_t address, bool pending)
 {
     uint32_t value;
     int done;
@@ -396,12 +300,12 @@ static void robust_lock_hand_on(const struct thread *thread, uint64_t address, b
         futex_wake(address, 1, FUTEX_ANY);
 }
 
-void futex_robust_list_hand_on(struct thread *thread)
+void futex_robust_list_release(struct thread *thread)
 {
     struct {
         uint64_t first;
         int64_t word_offset;
-        uint64_t pending; /* a lock that is being taken or given back */
+        uint64_t pending; /* a lock that is being taken or released */
     } head;
     uint64_t list = thread->robust_list, next;
 
@@ -409,13 +313,13 @@ void futex_robust_list_hand_on(struct thread *thread)
         return;
     next = head.first;
     for (unsigned count = 0; next != list && count < ROBUST_LIST_MAX; count++) {
-        uint64_t entry = next & ~1ULL; /* bit 0: one that inherits priority; there are none */
+        uint64_t entry = next & ~1ULL; /* bit 0 marks a lock that inherits priority */
 
         if (user_read(&next, entry, sizeof(next)))
             next = list;
         if (entry != (head.pending & ~1ULL))
-            robust_lock_hand_on(thread, entry + (uint64_t)head.word_offset, false);
+            robust_lock_release(thread, entry + (uint64_t)head.word_offset, false);
     }
     if (head.pending)
-        robust_lock_hand_on(thread, (head.pending & ~1ULL) + (uint64_t)head.word_offset, true);
+        robust_lock_release(thread, (head.pending & ~1ULL) + (uint64_t)head.word_offset, true);
 }

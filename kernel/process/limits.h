@@ -8,6 +8,8 @@
 #include "lib/linux_abi.h"
 #include <stdint.h>
 
+#define FILE_DESCRIPTORS_MAX 256 /* open at a time, and the limit of their numbers: RLIMIT_NOFILE */
+
 /* A limit of this CPU's process by Linux's RLIMIT_ number, soft and hard alike; -EINVAL for unknown numbers.
  */
 int process_limit(uint64_t resource, struct linux_rlimit *limit);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * process.c: the beginning and the end of a process, and the report when a program does what it may not. What
- * other ranks can see of a process that ends is let go of; the rest is nobody else's, and stays.
+ * process.c: the beginning and the end of a process, and the report when a program does what it may not.
+ *
+ * Runs on the process's own CPUs, interrupts off; process_find on any. Owns the table of processes. When a
+ * process ends, what other ranks can see of it ends; its memory is no other rank's, and stays.
  */
 #include "process/process.h"
 #include "arch.h"
-#include "time/clock.h"
-#include "time/clock_event.h"
 #include "debug/console.h"
-#include "lib/errno.h"
-#include "process/itimer.h"
-#include "init/job.h"
-#include "mm/page.h"
 #include "debug/symbols.h"
+#include "lib/errno.h"
+#include "lib/format.h"
+#include "mm/page.h"
 
 #define STATUS_SIGNALED 128
 
 static struct process *processes[MEMPLAN_RANKS_MAX]; /* by rank; NULL before its start and after its end */
+void (*process_end_hook)(struct process *process) __attribute__((noreturn));
 
 static const char *base_name(const char *path)
 {
@@ -28,8 +28,8 @@ static const char *base_name(const char *path)
     return name;
 }
 
-int process_create(unsigned rank, const struct memory_slice *slice, struct tree *tree,
-                   const struct process_arguments *given, struct process **out, struct message *why)
+int process_create(unsigned rank, const struct memory_slice *slice, uint64_t cpus, const char *name,
+                   struct process **out, struct message *why)
 {
     const uint64_t bytes = page_up(sizeof(struct process));
     struct page_pool pages;
@@ -43,20 +43,12 @@ int process_create(unsigned rank, const struct memory_slice *slice, struct tree 
     arch_zero(process, bytes);
     process->pages = pages;
     process->rank = rank;
-    process->cpus = given->cpus;
+    process->cpus = cpus;
     process->pid = PID_FIRST + rank;
-    process->tree = tree;
     process->umask = 022;
-    process->directory = tree->root;
-    spin_lock(&tree->lock);
-    inode_get(tree->root);
-    spin_unlock(&tree->lock);
-    process->program_path = given->path;
-    process->prefix = given->prefix;
-    format_text(process->name, sizeof(process->name), "%s", base_name(given->name));
+    format_text(process->name, sizeof(process->name), "%s", base_name(name));
     if (vm_create(&process->vm, &process->pages))
         return message_set(why, -ENOMEM, "no memory for the page tables of rank %u", rank);
-    file_open_streams(process);
     __atomic_store_n(&processes[rank], process, __ATOMIC_RELEASE);
     *out = process;
     return 0;
@@ -67,18 +59,12 @@ _Noreturn void process_exit(unsigned status)
     struct process *process = arch_process();
 
     spin_lock(&process->lock);
-    if (!process->ending) { /* else somebody else's status counts */
+    if (!process->ending) { /* else another thread's status counts */
         process->exit_status = status;
         __atomic_store_n(&process->ending, true, __ATOMIC_RELEASE);
     }
     spin_unlock(&process->lock);
-    CPU_MASK_EACH(cpu, process->cpus)
-    {
-        struct thread *thread = thread_of_cpu((unsigned)cpu);
-
-        if (thread)
-            thread_notify(thread);
-    }
+    threads_notify(process);
     thread_exit(status);
 }
 
@@ -86,13 +72,8 @@ struct cpu_time process_time(struct process *process)
 {
     spin_lock(&process->lock);
     struct cpu_time sum = process->ended_time;
-    CPU_MASK_EACH(cpu, process->cpus)
-    {
-        const struct thread *thread = thread_of_cpu((unsigned)cpu);
-
-        if (thread)
-            sum = cpu_time_sum(sum, thread_time(thread));
-    }
+    PROCESS_THREADS_EACH(thread, process)
+    sum = cpu_time_sum(sum, thread_time(thread));
     spin_unlock(&process->lock);
     return sum;
 }
@@ -102,12 +83,9 @@ _Noreturn void process_end(void)
     struct process *process = arch_process();
 
     __atomic_store_n(&processes[process->rank], NULL, __ATOMIC_RELEASE);
-    itimer_end(process);
+    posix_timers_end(process);
     vm_end(&process->vm);
-    spin_lock(&process->tree->lock);
-    inode_put(process->tree, process->directory);
-    spin_unlock(&process->tree->lock);
-    job_rank_end(process->exit_status);
+    process_end_hook(process);
 }
 
 struct process *process_find(uint64_t pid)
@@ -148,39 +126,40 @@ static void instruction_describe(const struct process *process, uint64_t address
 
     if (address < image->low || address >= image->high)
         return;
-    if (symbol_find(process->program->data, process->program->bytes, address - image->bias, &symbol))
+    if (symbol_find(image->file, image->file_bytes, address - image->bias, &symbol))
         kernel_print("  in %s+0x%lx (%#lx as linked)\n", symbol.name, symbol.offset, address - image->bias);
     else
         kernel_print("  in the program, at %#lx as linked; its file names no function there\n",
                      address - image->bias);
 }
 
-/* Where the program was, by address and by name. */
-static void instruction_report(const struct process *process, uint64_t address)
+/* Where a signal that ends its process came from, in words that follow its name. */
+static void origin_describe(const struct process *process, const struct signal_info *info, char *text,
+                            size_t bytes)
 {
-    kernel_print("  at instruction %#lx\n", address);
-    instruction_describe(process, address);
+    bool is_timer = info->code == SIGNAL_BY_TIMER || (info->code > 0 && info->signal == SIGNAL_ALRM);
+
+    if (is_timer)
+        format_text(text, bytes, ", of a timer of its own");
+    else if (info->code > 0)
+        format_text(text, bytes, ": a fault whose handler another thread has taken away");
+    else if (info->sender.pid == process->pid || info->sender.pid < PID_FIRST)
+        format_text(text, bytes, ", which it sent itself");
+    else
+        format_text(text, bytes, ", which rank %lu sent", info->sender.pid - (uint64_t)PID_FIRST);
 }
 
 _Noreturn void process_kill(const struct signal_info *info, const void *frame)
 {
     const struct process *process = arch_process();
-    bool is_sent = info->code <= 0 && info->code != SIGNAL_BY_TIMER;
-    bool is_timer = info->code == SIGNAL_BY_TIMER || (info->code > 0 && info->signal == SIGNAL_ALRM);
+    uint64_t instruction = arch_frame_instruction(frame);
+    char origin[64];
 
-    if (!is_sent && !is_timer)
-        kernel_print("rank %u (%s) ended by %s: a fault whose handler another thread has taken away\n",
-                     process->rank, process->name, signal_name(info->signal));
-    else if (is_timer)
-        kernel_print("rank %u (%s) ended by %s, of a timer of its own\n", process->rank, process->name,
-                     signal_name(info->signal));
-    else if (info->sender.pid == process->pid || info->sender.pid < PID_FIRST)
-        kernel_print("rank %u (%s) ended by %s, which it sent itself\n", process->rank, process->name,
-                     signal_name(info->signal));
-    else
-        kernel_print("rank %u (%s) ended by %s, which rank %lu sent\n", process->rank, process->name,
-                     signal_name(info->signal), info->sender.pid - (uint64_t)PID_FIRST);
-    instruction_report(process, arch_frame_instruction(frame));
+    origin_describe(process, info, origin, sizeof(origin));
+    kernel_print("rank %u (%s) ended by %s%s\n", process->rank, process->name, signal_name(info->signal),
+                 origin);
+    kernel_print("  at instruction %#lx\n", instruction);
+    instruction_describe(process, instruction);
     arch_registers_print(frame);
     process_exit(STATUS_SIGNALED + (unsigned)info->signal);
 }
@@ -195,27 +174,26 @@ bool page_fault_is_spurious(uint64_t address, unsigned rights, bool from_program
                         : arch_space_allows(&process->vm.space, address, rights);
 }
 
-void trap_user_fault(const struct fault *told)
+void trap_user_fault(const struct fault *reported)
 {
     struct process *process = arch_process();
-    struct fault own = *told;
-    const struct fault *fault = &own;
+    struct fault fault = *reported;
 
-    if (own.has_address && vm_beyond_object(&process->vm, own.address)) {
-        own.signal = SIGNAL_BUS;
-        own.code = BUS_NO_MEMORY;
+    if (fault.has_address && vm_beyond_object(&process->vm, fault.address)) {
+        fault.signal = SIGNAL_BUS;
+        fault.code = BUS_NO_MEMORY;
     }
-    if (signal_fault(fault))
+    if (signal_fault(&fault))
         return;
-    kernel_print("rank %u (%s) ended by %s: %s\n", process->rank, process->name, signal_name(fault->signal),
-                 fault->cause);
-    if (fault->has_address)
-        kernel_print("  at instruction %#lx, address %#lx\n", fault->instruction, fault->address);
-    else
-        kernel_print("  at instruction %#lx\n", fault->instruction);
-    if (fault->has_address)
-        address_describe(process, fault->address);
-    instruction_describe(process, fault->instruction);
-    arch_registers_print(fault->frame);
-    process_exit(STATUS_SIGNALED + (unsigned)fault->signal);
+    kernel_print("rank %u (%s) ended by %s: %s\n", process->rank, process->name, signal_name(fault.signal),
+                 fault.cause);
+    if (fault.has_address) {
+        kernel_print("  at instruction %#lx, address %#lx\n", fault.instruction, fault.address);
+        address_describe(process, fault.address);
+    } else {
+        kernel_print("  at instruction %#lx\n", fault.instruction);
+    }
+    instruction_describe(process, fault.instruction);
+    arch_registers_print(fault.frame);
+    process_exit(STATUS_SIGNALED + (unsigned)fault.signal);
 }

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * signal.c: see signal.h: actions, masks, sending, and the queues in which signals wait. Delivering is in
+ * signal.c: see signal.h: actions, masks, sending, and the lists of pending signals. Delivering is in
  * signal_deliver.c.
  *
  * Runs in system calls, in interrupts (timers) and on other ranks' CPUs, interrupts off. signals.lock guards
- * all that is changed here; what a thread blocks, and what waits for it, is also read without, by
- * signal_waits. Nothing here takes another lock while it holds it.
+ * all that is changed here; what a thread blocks, and what is pending for it, is also read without the lock,
+ * by signal_is_pending. Nothing here takes another lock while it holds it.
  */
 #include "process/signal.h"
 #include "arch.h"
-#include "debug/console.h"
 #include "lib/errno.h"
-#include "process/itimer.h"
 #include "process/process.h"
 
-/* Those that stop, and those that end it, wipe each other out. */
+/* Sending one discards a pending SIGCONT, and sending SIGCONT discards them. */
 #define STOP_SIGNALS                                                                     \
     (1ULL << (SIGNAL_STOP - 1) | 1ULL << (SIGNAL_TSTP - 1) | 1ULL << (SIGNAL_TTIN - 1) | \
      1ULL << (SIGNAL_TTOU - 1))
@@ -49,170 +47,118 @@ bool signal_is_ignored(const struct process *process, int signal)
     return handler == SIG_IGN || (handler == SIG_DFL && signal_ignored_by_default(signal));
 }
 
-/* ---- Queues; under signals.lock ---- */
+/* ---- Pending signals; under signals.lock ---- */
 
-static struct signal_entry *entry_take(struct process_signals *signals)
+static struct signal_entry *entry_allocate(struct process_signals *signals)
 {
-    struct signal_entry *entry;
+    struct list_link *free = signals->pool_free;
 
-    if (!signals->pool_made) {
-        signals->pool_made = true;
-        for (unsigned i = 0; i < SIGNAL_ENTRIES; i++) {
-            signals->pool[i].next = signals->spare;
-            signals->spare = &signals->pool[i];
-        }
-    }
-    entry = signals->spare;
-    if (entry)
-        signals->spare = entry->next;
-    return entry;
-}
-
-static void entry_give(struct process_signals *signals, struct signal_entry *entry)
-{
-    entry->in = NULL;
-    if (entry->timer)
-        return; /* the timer's own */
-    entry->next = signals->spare;
-    signals->spare = entry;
+    if (!free)
+        return signals->pool_used < SIGNAL_ENTRIES ? &signals->pool[signals->pool_used++] : NULL;
+    signals->pool_free = free->next;
+    return (void *)free;
 }
 
 static void pending_add(struct signal_pending *pending, struct signal_entry *entry)
 {
     entry->in = pending;
-    entry->next = NULL;
-    if (pending->last)
-        pending->last->next = entry;
-    else
-        pending->first = entry;
-    pending->last = entry;
+    list_append(&pending->entries, &entry->link);
     pending->set |= signal_bit(entry->info.signal);
 }
 
-/* Takes out the entry behind `before` (NULL: the first). */
-static struct signal_entry *pending_cut(struct signal_pending *pending, struct signal_entry *before)
+/* The oldest entry of a signal; NULL. */
+static struct signal_entry *pending_find(const struct signal_pending *pending, int signal)
 {
-    struct signal_entry *entry = before ? before->next : pending->first;
-
-    if (before)
-        before->next = entry->next;
-    else
-        pending->first = entry->next;
-    if (pending->last == entry)
-        pending->last = before;
-    return entry;
-}
-
-static bool pending_has(const struct signal_pending *pending, int signal)
-{
-    for (const struct signal_entry *entry = pending->first; entry; entry = entry->next)
+    for (struct signal_entry *entry = (void *)pending->entries.first; entry; entry = (void *)entry->link.next)
         if (entry->info.signal == signal)
-            return true;
-    return false;
+            return entry;
+    return NULL;
 }
 
-/* All signals of a set are forgotten. */
+static void entry_release(struct process_signals *signals, struct signal_entry *entry)
+{
+    list_remove(&entry->in->entries, &entry->link);
+    entry->in = NULL;
+    if (entry->timer)
+        return;
+    entry->link.next = signals->pool_free;
+    signals->pool_free = &entry->link;
+}
+
+/* Takes an entry out; the signal may still be pending by another one. */
+static void pending_remove(struct process_signals *signals, struct signal_entry *entry)
+{
+    struct signal_pending *pending = entry->in;
+
+    entry_release(signals, entry);
+    if (!pending_find(pending, entry->info.signal))
+        pending->set &= ~signal_bit(entry->info.signal);
+}
+
+/* Discards all signals of a set. */
 static void pending_flush(struct process_signals *signals, struct signal_pending *pending, uint64_t set)
 {
-    struct signal_entry *before = NULL, *entry;
+    struct list_link *next;
 
     if (!(pending->set & set))
         return;
-    while ((entry = before ? before->next : pending->first)) {
+    for (struct signal_entry *entry = (void *)pending->entries.first; entry; entry = (void *)next) {
+        next = entry->link.next;
         if (signal_bit(entry->info.signal) & set)
-            entry_give(signals, pending_cut(pending, before));
-        else
-            before = entry;
+            entry_release(signals, entry);
     }
     pending->set &= ~set;
-}
-
-/* The oldest of a signal's entries; one whose entry found no room has lost what it carried. */
-static void pending_take(struct process_signals *signals, struct signal_pending *pending, int signal,
-                         struct signal_entry *taken)
-{
-    struct signal_entry *before = NULL, *entry;
-
-    *taken = (struct signal_entry){ .info = { .signal = signal, .code = SIGNAL_BY_USER } };
-    for (entry = pending->first; entry && entry->info.signal != signal; entry = entry->next)
-        before = entry;
-    if (entry) {
-        *taken = *entry;
-        entry_give(signals, pending_cut(pending, before));
-    }
-    if (!pending_has(pending, signal))
-        pending->set &= ~signal_bit(signal);
 }
 
 static void flush_everywhere(struct process *process, uint64_t set)
 {
     pending_flush(&process->signals, &process->signals.pending, set);
-    CPU_MASK_EACH(cpu, process->cpus)
-    {
-        struct thread *thread = thread_of_cpu((unsigned)cpu);
-
-        if (thread && thread->process == process)
-            pending_flush(&process->signals, &thread->signals.pending, set);
-    }
+    PROCESS_THREADS_EACH(thread, process)
+    pending_flush(&process->signals, &thread->signals.pending, set);
 }
 
-/* ---- Who takes it ---- */
+/* ---- Who takes a signal; under signals.lock ---- */
 
 static bool takes(const struct thread *thread, uint64_t bit)
 {
-    return bit & (~thread->signals.blocked | thread->signals.waited);
+    return bit & (~thread->signals.blocked | thread->signals.accepted);
 }
 
-static void notify_all(struct process *process)
-{
-    CPU_MASK_EACH(cpu, process->cpus)
-    {
-        struct thread *thread = thread_of_cpu((unsigned)cpu);
-
-        if (thread)
-            thread_notify(thread);
-    }
-}
-
-/* A thread that takes the signal, the first one by preference; NULL where all of them block it. It may end
- * before it has taken it: signal_thread_end looks for the next. */
-static struct thread *taker_find(const struct process *process, uint64_t bit)
+/* A thread that takes the signal, the first thread if it does; NULL where all of them block it. It may end
+ * before it has taken it: signal_thread_end notifies another one. */
+static struct thread *recipient_find(const struct process *process, uint64_t bit)
 {
     struct thread *found = NULL;
 
-    CPU_MASK_EACH(cpu, process->cpus)
-    {
-        struct thread *thread = thread_of_cpu((unsigned)cpu);
-
-        if (thread && thread->process == process && takes(thread, bit) &&
-            (!found || thread->tid == process->pid))
-            found = thread;
-    }
+    PROCESS_THREADS_EACH(thread, process)
+    if (takes(thread, bit) && (!found || thread->tid == process->pid))
+        found = thread;
     return found;
 }
 
-/* Lets `thread`, or whoever takes it of the process (NULL), look for a signal that waits now. */
-static void taker_notify(const struct process *process, struct thread *thread, uint64_t bit)
+/* Notifies `thread`, or the recipient in the process (NULL), of a signal that is pending now. */
+static void recipient_notify(const struct process *process, struct thread *thread, uint64_t bit)
 {
     if (!thread)
-        thread = taker_find(process, bit);
+        thread = recipient_find(process, bit);
     if (thread && takes(thread, bit))
         thread_notify(thread);
 }
 
-/* The caller takes signals no longer that wait for its process: others are told. */
+/* The caller takes these signals no longer: notifies other threads of those that are pending for its process.
+ */
 static void retarget(struct process *process, uint64_t newly_blocked)
 {
     for (uint64_t set = process->signals.pending.set & newly_blocked; set; set &= set - 1)
-        taker_notify(process, NULL, set & -set);
+        recipient_notify(process, NULL, set & -set);
 }
 
-bool signal_waits(const struct thread *thread)
+bool signal_is_pending(const struct thread *thread)
 {
     const struct process_signals *signals = &thread->process->signals;
 
     return ((thread->signals.pending.set | signals->pending.set) &
-            (~thread->signals.blocked | thread->signals.waited)) ||
+            (~thread->signals.blocked | thread->signals.accepted)) ||
            thread->signals.is_forced || signals->stopped;
 }
 
@@ -230,7 +176,7 @@ void signal_thread_end(struct thread *thread)
 
     spin_lock(&process->signals.lock);
     thread->signals.blocked = UINT64_MAX;
-    thread->signals.waited = 0;
+    thread->signals.accepted = 0;
     pending_flush(&process->signals, &thread->signals.pending, UINT64_MAX);
     retarget(process, UINT64_MAX);
     spin_unlock(&process->signals.lock);
@@ -238,8 +184,8 @@ void signal_thread_end(struct thread *thread)
 
 /* ---- Sending ---- */
 
-/* What a signal does at once, whoever blocks it. */
-static void prepare(struct process *process, int signal)
+/* What a signal does when it is sent, even where it is blocked. */
+static void sent_effect(struct process *process, int signal)
 {
     if (signal_stops_by_default(signal))
         flush_everywhere(process, signal_bit(SIGNAL_CONT));
@@ -250,18 +196,18 @@ static void prepare(struct process *process, int signal)
     process->signals.stop_taken = false;
     if (process->signals.stopped) {
         process->signals.stopped = false;
-        notify_all(process);
+        threads_notify(process);
     }
 }
 
-/* Whether a signal that was sent may be forgotten at once: nobody handles it, and nobody blocks it, who could
- * still install a handler. */
-static bool is_void(const struct process *process, const struct thread *thread, int signal)
+/* Whether a signal that is sent is discarded at once: the program ignores it, and the recipient does not
+ * block it. A thread that blocks it could still install a handler. */
+static bool is_discarded(const struct process *process, const struct thread *thread, int signal)
 {
     uint64_t bit = signal_bit(signal);
-    const struct thread *taker = thread ? thread : taker_find(process, bit);
+    const struct thread *recipient = thread ? thread : recipient_find(process, bit);
 
-    return signal_is_ignored(process, signal) && taker && !(taker->signals.blocked & bit);
+    return signal_is_ignored(process, signal) && recipient && !(recipient->signals.blocked & bit);
 }
 
 static int send_locked(struct process *process, struct thread *thread, const struct signal_info *info)
@@ -270,12 +216,12 @@ static int send_locked(struct process *process, struct thread *thread, const str
     uint64_t bit = signal_bit(info->signal);
     struct signal_entry *entry;
 
-    prepare(process, info->signal);
-    if (is_void(process, thread, info->signal))
+    sent_effect(process, info->signal);
+    if (is_discarded(process, thread, info->signal))
         return 0;
     if (info->signal < SIGNAL_REAL_TIME && (pending->set & bit))
-        return 0; /* one of each waits */
-    entry = entry_take(&process->signals);
+        return 0; /* one of each is pending at most */
+    entry = entry_allocate(&process->signals);
     if (entry) {
         entry->timer = NULL;
         entry->info = *info;
@@ -284,7 +230,7 @@ static int send_locked(struct process *process, struct thread *thread, const str
         return -EAGAIN;
     }
     pending->set |= bit;
-    taker_notify(process, thread, bit);
+    recipient_notify(process, thread, bit);
     return 0;
 }
 
@@ -306,38 +252,22 @@ int signal_send_thread(struct thread *thread, const struct signal_info *info)
     return error;
 }
 
-bool signal_send_entry(struct process *process, struct thread *thread, struct signal_entry *entry)
+void signal_send_entry(struct process *process, struct thread *thread, struct signal_entry *entry)
 {
-    bool waits = true;
-
     spin_lock(&process->signals.lock);
-    prepare(process, entry->info.signal);
-    if (entry->in) {
-        ; /* still */
-    } else if (is_void(process, thread, entry->info.signal)) {
-        waits = false;
-    } else {
+    sent_effect(process, entry->info.signal);
+    if (!entry->in && !is_discarded(process, thread, entry->info.signal)) {
         pending_add(thread ? &thread->signals.pending : &process->signals.pending, entry);
-        taker_notify(process, thread, signal_bit(entry->info.signal));
+        recipient_notify(process, thread, signal_bit(entry->info.signal));
     }
     spin_unlock(&process->signals.lock);
-    return waits;
 }
 
 void signal_withdraw_entry(struct process *process, struct signal_entry *entry)
 {
-    struct signal_entry *before = NULL;
-
     spin_lock(&process->signals.lock);
-    struct signal_pending *pending = entry->in;
-    if (pending) {
-        if (pending->first != entry)
-            for (before = pending->first; before->next != entry; before = before->next)
-                ;
-        entry_give(&process->signals, pending_cut(pending, before));
-        if (!pending_has(pending, entry->info.signal))
-            pending->set &= ~signal_bit(entry->info.signal);
-    }
+    if (entry->in)
+        pending_remove(&process->signals, entry);
     spin_unlock(&process->signals.lock);
 }
 
@@ -356,16 +286,16 @@ void signal_mask_set(uint64_t blocked)
     spin_unlock(&process->signals.lock);
 }
 
-void signal_waited_set(uint64_t set)
+void signal_accepted_set(uint64_t set)
 {
     struct thread *thread = arch_thread();
 
-    /* The lock orders it with a sender, who adds a signal first and then looks for somebody that takes it. Of
-     * several that came at once the caller takes one; the others may be for threads that wait, too. */
+    /* The lock orders this with a sender, who adds a signal and then finds its recipient. Of several signals
+     * at once the caller takes one; other waiting threads may take the rest. */
     spin_lock(&thread->process->signals.lock);
-    uint64_t no_longer = thread->signals.waited & ~set;
-    thread->signals.waited = set;
-    retarget(thread->process, no_longer);
+    uint64_t dropped = thread->signals.accepted & ~set;
+    thread->signals.accepted = set;
+    retarget(thread->process, dropped);
     spin_unlock(&thread->process->signals.lock);
 }
 
@@ -406,8 +336,8 @@ int signal_action_set(int signal, const struct linux_sigaction *action, struct l
             flush_everywhere(process, signal_bit(signal));
     }
     spin_unlock(&process->signals.lock);
-    if (action)
-        itimer_action_changed(process, signal);
+    if (action && !signal_is_ignored(process, signal))
+        posix_timers_resume(process, signal);
     return 0;
 }
 
@@ -421,7 +351,7 @@ bool signal_stop(struct process *process)
     bool stops = signals->stop_taken;
     if (stops) {
         __atomic_store_n(&signals->stopped, true, __ATOMIC_RELEASE);
-        notify_all(process);
+        threads_notify(process);
     }
     signals->stop_taken = false;
     spin_unlock(&signals->lock);
@@ -435,24 +365,28 @@ int signal_take(uint64_t set, struct signal_info *info)
     struct thread *thread = arch_thread();
     struct process_signals *signals = &thread->process->signals;
     struct signal_pending *pending = &thread->signals.pending;
-    struct signal_entry taken;
-    int signal = 0;
+    struct posix_timer *timer = NULL;
+    uint64_t setting = 0;
 
-    if (!((thread->signals.pending.set | signals->pending.set) & set))
+    if (!((pending->set | signals->pending.set) & set))
         return 0;
     spin_lock(&signals->lock);
     if (!(pending->set & set))
         pending = &signals->pending;
-    if (pending->set & set) {
-        signal = __builtin_ctzll(pending->set & set) + 1;
-        pending_take(signals, pending, signal, &taken);
-        signals->stop_taken |= signal_stops_by_default(signal);
+    int signal = pending->set & set ? __builtin_ctzll(pending->set & set) + 1 : 0;
+    struct signal_entry *entry = signal ? pending_find(pending, signal) : NULL;
+    if (entry) {
+        *info = entry->info;
+        timer = entry->timer;
+        setting = entry->setting;
+        pending_remove(signals, entry);
+    } else if (signal) { /* its siginfo is lost */
+        *info = (struct signal_info){ .signal = signal, .code = SIGNAL_BY_USER };
+        pending->set &= ~signal_bit(signal);
     }
+    signals->stop_taken |= signal && signal_stops_by_default(signal);
     spin_unlock(&signals->lock);
-    if (!signal)
-        return 0;
-    *info = taken.info;
-    if (taken.timer)
-        itimer_signal_taken(taken.timer, taken.setting, info);
+    if (timer)
+        posix_timer_signal_taken(timer, setting, info);
     return signal;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * signal.h: Linux's signals: sent to a thread or to a process, kept until somebody does not block them, and
- * delivered on the way back to the program, to its handler or by their default action.
+ * signal.h: Linux's signals: sent to a thread or to a process, pending until a thread does not block them,
+ * and delivered on the way back to the program, to its handler or by their default action.
  *
- * Sending (signal.c) marks a signal as pending and lets one thread look for it (thread_notify). Delivering
- * (signal_deliver.c) happens on that thread's way back to the program, and nowhere else. The architecture
- * puts the handler's frame onto the program's stack, and takes it back.
+ * Sending (signal.c) makes a signal pending and notifies one thread that can take it (thread_notify).
+ * Delivering (signal_deliver.c) happens on that thread's way back to the program, and nowhere else. The
+ * architecture builds the handler's frame on the program's stack, and takes it down again.
  *
  * Source: man 7 signal, man 2 sigaction, sigprocmask, sigqueue, sigaltstack (facts of the interface).
  */
@@ -13,17 +13,18 @@
 #define TACET_SIGNAL_H
 
 #include "lib/linux_abi.h"
+#include "lib/list.h"
 #include "lib/signal_numbers.h"
 #include "smp/spinlock.h"
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SIGNAL_ENTRIES 256 /* signals of a process that wait with what they carry; RLIMIT_SIGPENDING */
+#define SIGNAL_ENTRIES 256 /* pending signals of a process that keep their siginfo; RLIMIT_SIGPENDING */
 
 struct process;
 struct thread;
 struct fault;
-struct program_timer;
+struct posix_timer;
 
 /* How an interrupted system call goes on. */
 enum restart {
@@ -50,20 +51,20 @@ struct signal_info {
     };
 };
 
-/* A signal that waits. It belongs to its process's pool, or to the timer that sends it. */
+/* A pending signal. The entry belongs to its process's pool, or to the timer that sends it. */
 struct signal_entry {
-    struct signal_entry *next;
-    struct signal_pending *in; /* where it waits; NULL: nowhere */
-    struct program_timer *timer;
-    uint64_t setting; /* of the timer, when it expired */
+    struct list_link link;
+    struct signal_pending *in; /* where it is pending; NULL: nowhere */
+    struct posix_timer *timer; /* NULL: of the pool */
+    uint64_t setting;          /* of the timer, when it expired */
     struct signal_info info;
 };
 
-/* Signals that wait, in the order in which they came. A bit without an entry: the pool was empty, what the
- * signal carried is lost. */
+/* Pending signals, in the order in which they were sent. A bit without an entry: the pool was empty, the
+ * signal's siginfo is lost. */
 struct signal_pending {
     uint64_t set; /* a bit each: bit n is signal n + 1 */
-    struct signal_entry *first, *last;
+    struct list entries;
 };
 
 /* Where handlers with SA_ONSTACK run: Linux's stack_t. */
@@ -78,20 +79,20 @@ struct process_signals {
     struct linux_sigaction actions[SIGNAL_COUNT];
     struct signal_pending pending; /* for any thread that does not block them */
     bool stop_taken;               /* a thread has taken a signal that stops, and no SIGCONT has come since */
-    bool stopped;                  /* by such a one: threads wait where they leave the kernel */
-    bool pool_made;
-    struct signal_entry *spare;
+    bool stopped;                  /* by such a signal: threads wait on their way back to the program */
+    unsigned pool_used;            /* entries of the pool that have been in use so far; */
+    struct list_link *pool_free;   /* those of them that are free again */
     struct signal_entry pool[SIGNAL_ENTRIES];
 };
 
 struct thread_signals {
     uint64_t blocked;
-    uint64_t waited;               /* sigtimedwait: taken although blocked */
+    uint64_t accepted;             /* sigtimedwait: taken although blocked */
     struct signal_pending pending; /* for this thread alone */
-    uint64_t mask_before;          /* what signal_mask_swap has put away, */
-    bool mask_swapped;             /* where it has */
+    uint64_t mask_before;          /* what signal_mask_swap has saved, */
+    bool mask_swapped;             /* if it has */
     bool returns;                  /* the call that ends is rt_sigreturn */
-    bool is_forced;                /* `forced` is next, whatever else waits: the signal of a fault */
+    bool is_forced;                /* `forced` is next, whatever else is pending: the signal of a fault */
     struct signal_info forced;
     struct signal_stack stack;
 };
@@ -105,8 +106,8 @@ static inline uint64_t signal_bit(int signal)
 
 /* ---- Threads ---- */
 
-/* A thread begins: it blocks what the one that started it blocks. It ends (under its process's lock): what
- * waits for it alone is lost, what waits for its process is another thread's now. */
+/* A thread begins: it inherits the mask of the one that started it. It ends (under its process's lock): its
+ * own pending signals are lost, another thread takes those of its process. */
 void signal_thread_start(struct thread *child, const struct thread *parent);
 void signal_thread_end(struct thread *thread);
 
@@ -117,18 +118,16 @@ void signal_thread_end(struct thread *thread);
 int signal_send(struct process *process, const struct signal_info *info);
 int signal_send_thread(struct thread *thread, const struct signal_info *info);
 
-/* The same for a timer's own entry, which waits in one place at most; `thread` NULL: for any of the process.
- * Whether it waits now; it does not where the program ignores the signal. */
-bool signal_send_entry(struct process *process, struct thread *thread, struct signal_entry *entry);
+/* The same for a timer's own entry, which is pending once at most; `thread` NULL: for any of the process. */
+void signal_send_entry(struct process *process, struct thread *thread, struct signal_entry *entry);
 void signal_withdraw_entry(struct process *process, struct signal_entry *entry);
 
 /* ---- Masks and actions, of the caller ---- */
 
 void signal_mask_set(uint64_t blocked);
 
-/* While the caller waits for the signals of a set (sigtimedwait), it is one who takes them, blocked or not.
- */
-void signal_waited_set(uint64_t set);
+/* The caller takes the signals of a set (sigtimedwait), blocked or not, until it sets another one. */
+void signal_accepted_set(uint64_t set);
 
 /* For calls that block other signals while they wait (sigsuspend, ppoll, pselect, epoll_pwait):
  *
@@ -141,32 +140,32 @@ void signal_waited_set(uint64_t set);
 void signal_mask_swap(uint64_t blocked);
 void signal_mask_restore(void);
 
-/* A mask in the program's memory, whose size it tells: -EINVAL, -EFAULT. */
+/* Reads a mask of so many bytes from the program's memory: -EINVAL, -EFAULT. */
 int signal_mask_read(uint64_t address, uint64_t bytes, uint64_t *mask);
 
-/* -EINVAL for SIGKILL and SIGSTOP. Signals that are ignored from now on do not wait any longer. */
+/* -EINVAL for SIGKILL and SIGSTOP. Signals that are ignored from now on are pending no longer. */
 int signal_action_set(int signal, const struct linux_sigaction *action, struct linux_sigaction *old);
 
-/* Whether the program ignores a signal, by its own wish or by default. */
+/* Whether the program ignores a signal, explicitly or by default. */
 bool signal_is_ignored(const struct process *process, int signal);
 
-/* What a signal that stops does by default. False where SIGCONT, or SIGKILL, has come since it was taken: it
- * is over then. */
+/* Stops the process, as the default action of a signal that was taken. False where SIGCONT or SIGKILL has
+ * been sent since then: nothing is stopped. */
 bool signal_stop(struct process *process);
 
 /* ---- Taking ---- */
 
-/* Whether a signal waits that this thread takes, or that stops it: it must leave the kernel. */
-bool signal_waits(const struct thread *thread);
+/* Whether a signal is pending that this thread takes, or its process is stopped. */
+bool signal_is_pending(const struct thread *thread);
 
-/* Takes a signal of `set` that waits for the caller or its process, lowest number first; 0 where there is
- * none. */
+/* Takes a signal of `set` that is pending for the caller or its process, lowest number first; 0 where there
+ * is none. */
 int signal_take(uint64_t set, struct signal_info *info);
 
 /* ---- Delivering ---- */
 
-/* On this thread's way back to the program: begins handlers for the signals that wait, or does what they do
- * by default, which may be the end of the process. Also decides how an interrupted system call goes on. */
+/* On this thread's way back to the program: begins handlers for the pending signals, or takes their default
+ * action, which may be the end of the process. Also decides how an interrupted system call goes on. */
 void signal_deliver(void *frame);
 
 /* A fault of the caller's: whether its handler will run. False where there is none, or the signal is blocked:
@@ -182,6 +181,6 @@ void signal_info_to_linux(struct linux_siginfo *to, const struct signal_info *in
 bool signal_stack_holds(const struct signal_stack *stack, uint64_t address);
 
 /* Linux's sigaltstack for a caller whose stack pointer is `at`: -EPERM on that stack, -EINVAL, -ENOMEM. */
-int signal_stack_set(const struct signal_stack *wanted, uint64_t at);
+int signal_stack_set(const struct signal_stack *requested, uint64_t at);
 
 #endif

@@ -5,19 +5,19 @@
  * Runs on the thread's own CPU, interrupts off, on its way back to the program (thread_slow_return), where a
  * frame holds all the program's registers.
  *
- * A system call that was interrupted ends in one of three ways: without a handler it starts again, as if
- * nothing had been; after a handler with SA_RESTART, too, if it is one of those (RESTART_ALWAYS); else it
- * answers -EINTR. A call with a relative time limit does not start again, but goes on as restart_syscall,
- * with what thread_interrupted_wait has kept: else each interruption would make the wait longer.
+ * Takes no lock but signals.lock, for a few instructions.
+ *
+ * A system call that a signal has interrupted goes on in one of three ways. If no handler runs, it starts
+ * again. If one runs that has SA_RESTART, and the call is RESTART_ALWAYS, it starts again after the handler.
+ * Else it answers -EINTR. A call with a relative time limit does not start again, but goes on as
+ * restart_syscall with the words of thread_interrupted_wait (syscall/restart.c): else each interruption would
+ * make the wait longer.
  */
 #include "arch.h"
-#include "time/clock.h"
-#include "time/clock_event.h"
 #include "debug/console.h"
 #include "lib/errno.h"
 #include "debug/klog.h"
 #include "process/process.h"
-#include "syscall/syscall.h"
 
 /* ---- Alternate stacks ---- */
 
@@ -26,22 +26,22 @@ bool signal_stack_holds(const struct signal_stack *stack, uint64_t address)
     return address > stack->base && address - stack->base <= stack->bytes;
 }
 
-int signal_stack_set(const struct signal_stack *wanted, uint64_t at)
+int signal_stack_set(const struct signal_stack *requested, uint64_t at)
 {
     struct signal_stack *stack = &arch_thread()->signals.stack;
-    uint32_t mode = wanted->flags & ~SS_AUTODISARM;
+    uint32_t mode = requested->flags & ~SS_AUTODISARM;
 
     if (signal_stack_holds(stack, at) && !(stack->flags & SS_AUTODISARM))
         return -EPERM;
     if (mode != 0 && mode != SS_DISABLE && mode != SS_ONSTACK)
         return -EINVAL;
     if (mode == SS_DISABLE) {
-        *stack = (struct signal_stack){ .flags = wanted->flags };
+        *stack = (struct signal_stack){ .flags = requested->flags };
         return 0;
     }
-    if (wanted->bytes < MINSIGSTKSZ)
+    if (requested->bytes < MINSIGSTKSZ)
         return -ENOMEM;
-    *stack = *wanted;
+    *stack = *requested;
     stack->padding = 0;
     return 0;
 }
@@ -66,8 +66,8 @@ void signal_info_to_linux(struct linux_siginfo *to, const struct signal_info *in
     }
 }
 
-/* As on Linux a fault cannot be put off: a thread that blocks its signal, or ignores it, meets the default
- * action. */
+/* As on Linux the signal of a fault cannot be deferred: where the thread blocks or ignores it, the default
+ * action is taken. */
 bool signal_fault(const struct fault *fault)
 {
     struct thread_signals *signals = &arch_thread()->signals;
@@ -85,8 +85,9 @@ bool signal_fault(const struct fault *fault)
     return true;
 }
 
-/* The frame of a handler, or what one has left, is no frame: SIGSEGV, whose own handler has just failed where
- * `signal` is that one. */
+/* The frame for a handler of `signal` cannot be written, or the one that a handler returns with (signal 0)
+ * makes no sense: SIGSEGV. Where it was the handler of SIGSEGV that could not run, the default action is
+ * taken. */
 static void frame_fault(const void *frame, int signal, const char *cause)
 {
     struct process *process = arch_process();
@@ -108,7 +109,7 @@ static void frame_fault(const void *frame, int signal, const char *cause)
 
 /* ---- Handlers ---- */
 
-/* Starts the interrupted call again, or leaves -EINTR as its answer. */
+/* Starts the interrupted call again, or lets it return -EINTR. */
 static void call_go_on(struct thread *thread, void *frame, bool handled, uint64_t flags)
 {
     enum restart restart = thread->restart;
@@ -120,7 +121,7 @@ static void call_go_on(struct thread *thread, void *frame, bool handled, uint64_
         arch_call_restart(frame, thread->restart_number);
 }
 
-/* What holds while the handler runs. */
+/* Sets mask and alternate stack for the time that the handler runs. */
 static void handler_state_set(struct thread *thread, int signal, const struct linux_sigaction *action)
 {
     struct thread_signals *signals = &thread->signals;
@@ -164,7 +165,7 @@ static void handler_begin(struct thread *thread, void *frame, const struct signa
     handler_state_set(thread, info->signal, action);
 }
 
-/* The action for a signal that was taken; a handler that is to run once is forgotten. */
+/* The action for a signal that was taken; a handler that runs only once is removed. */
 static struct linux_sigaction action_take(struct process *process, int signal)
 {
     struct linux_sigaction *kept = &process->signals.actions[signal - 1];
@@ -186,20 +187,6 @@ static void process_stop(struct process *process, int signal)
                      signal_name(signal));
 }
 
-static void stop_wait(struct thread *thread)
-{
-    const struct process *process = thread->process;
-
-    if (!process->signals.stopped)
-        return;
-    thread_idle_begin(thread);
-    while (__atomic_load_n(&process->signals.stopped, __ATOMIC_ACQUIRE) && !process->ending)
-        timer_idle();
-    thread_idle_end(thread);
-    if (process->ending)
-        thread_exit(process->exit_status);
-}
-
 /* ---- Delivering ---- */
 
 static int take_next(struct thread *thread, struct signal_info *info)
@@ -219,13 +206,13 @@ static void return_from_handler(struct thread *thread, void *frame)
     uint64_t blocked;
 
     thread->signals.returns = false;
-    thread->resume = NULL; /* what has been interrupted before answers -EINTR */
+    thread->resume = NULL; /* a wait that was interrupted earlier answers -EINTR */
     if (arch_signal_return(frame, &blocked, &stack)) {
         frame_fault(frame, 0, "rt_sigreturn with a frame that is none");
         return;
     }
     signal_mask_set(blocked);
-    signal_stack_set(&stack, arch_frame_stack(frame)); /* one that makes no sense changes nothing */
+    signal_stack_set(&stack, arch_frame_stack(frame)); /* an invalid one changes nothing */
 }
 
 void signal_deliver(void *frame)
@@ -237,7 +224,8 @@ void signal_deliver(void *frame)
     if (thread->signals.returns)
         return_from_handler(thread, frame);
     for (;;) {
-        stop_wait(thread);
+        if (process->signals.stopped)
+            thread_sleep_stopped(thread);
         if (!take_next(thread, &info))
             break;
         klog(signal, info.signal, thread->tid);

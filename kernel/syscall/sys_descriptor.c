@@ -27,7 +27,7 @@ long sys_close_range(uint64_t first, uint64_t last, uint64_t flags)
         return -EINVAL;
     for (uint64_t d = first; d <= last && d < FILE_DESCRIPTORS_MAX; d++) {
         if (flags & CLOSE_RANGE_CLOEXEC)
-            process->files.close_on_exec[d] = true;
+            process->files->close_on_exec[d] = true;
         else
             file_close(process, d);
     }
@@ -294,7 +294,7 @@ static long file_control(struct file *file, uint64_t descriptor, uint32_t comman
 long sys_fcntl(uint64_t descriptor, uint64_t command, uint64_t argument)
 {
     struct process *process = arch_process();
-    bool *close_on_exec = &process->files.close_on_exec[(uint32_t)descriptor % FILE_DESCRIPTORS_MAX];
+    bool *close_on_exec = &process->files->close_on_exec[(uint32_t)descriptor % FILE_DESCRIPTORS_MAX];
 
     command = (uint32_t)command;
     if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
@@ -373,7 +373,7 @@ static long ioctl_on(struct file *file, uint64_t descriptor, uint32_t request, u
         return unread_tell(file, argument);
     case FIOCLEX:
     case FIONCLEX:
-        file->process->files.close_on_exec[(uint32_t)descriptor] = request == FIOCLEX;
+        file->process->files->close_on_exec[(uint32_t)descriptor] = request == FIOCLEX;
         return 0;
     case FIONBIO:
         if (user_read(&on, argument, sizeof(on)))

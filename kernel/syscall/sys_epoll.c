@@ -6,6 +6,7 @@
  * when that is new, or when the file has been active since they told it.
  */
 #include "arch.h"
+#include "fs/file.h"
 #include "time/clock.h"
 #include "lib/errno.h"
 #include "lib/linux_abi.h"

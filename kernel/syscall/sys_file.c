@@ -4,6 +4,7 @@
  * sys_descriptor.c, paths in sys_path.c.
  */
 #include "arch.h"
+#include "fs/file.h"
 #include "lib/errno.h"
 #include "lib/linux_abi.h"
 #include "process/process.h"

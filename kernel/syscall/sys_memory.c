@@ -4,6 +4,7 @@
  * only ask or advise.
  */
 #include "arch.h"
+#include "fs/file.h"
 #include "lib/errno.h"
 #include "debug/klog.h"
 #include "lib/linux_abi.h"

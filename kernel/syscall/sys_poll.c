@@ -8,6 +8,7 @@
  * mask have it only for the wait (signal.h).
  */
 #include "arch.h"
+#include "fs/file.h"
 #include "time/clock.h"
 #include "lib/errno.h"
 #include "lib/linux_abi.h"

@@ -4,6 +4,7 @@
  * sys_identity.c.
  */
 #include "arch.h"
+#include "fs/file.h"
 #include "time/clock.h"
 #include "time/clock_event.h"
 #include "debug/console.h"

@@ -95,10 +95,10 @@ static long timed_wait(const uint64_t *words)
     int signal = signal_take(set, &info), slept = 0;
 
     if (!signal && deadline_ns > clock_now_ns()) {
-        signal_waited_set(set);
+        signal_accepted_set(set);
         slept = thread_sleep(NULL, deadline_ns);
         signal = signal_take(set, &info);
-        signal_waited_set(0);
+        signal_accepted_set(0);
     }
     if (!signal)
         return slept == -EINTR ? thread_interrupted_wait(timed_wait, words) : -EAGAIN;

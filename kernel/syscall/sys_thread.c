@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_thread.c: system calls about threads and their CPUs. clone itself begins in the architecture's assembly
- * and goes on in thread.c; futex is in futex.c.
+ * sys_thread.c: system calls about threads and their CPUs; clone is in sys_clone.c, futex in sys_futex.c.
  */
 #include "arch.h"
 #include "time/timer.h"
@@ -128,7 +127,7 @@ static int cpu_choose(const struct process *process, const struct thread *mover,
         const struct thread *thread = thread_of_cpu((unsigned)cpu);
 
         if (thread && thread != mover)
-            cpus &= ~(1ULL << thread->cpu | 1ULL << thread->wanted_cpu);
+            cpus &= ~(1ULL << thread->cpu | 1ULL << thread->target_cpu);
     }
     return cpus ? __builtin_ctzll(cpus) : -1;
 }
@@ -141,12 +140,12 @@ static int affinity_set(struct process *process, struct thread *thread, uint64_t
         return -ESRCH;
     if (!cpus)
         return -EINVAL;
-    if (!(cpus & 1ULL << thread->wanted_cpu)) {
+    if (!(cpus & 1ULL << thread->target_cpu)) {
         int cpu = cpu_choose(process, thread, cpus);
 
         if (cpu < 0)
             return -EINVAL;
-        thread->wanted_cpu = (unsigned)cpu;
+        thread->target_cpu = (unsigned)cpu;
     }
     thread->affinity = cpus;
     return 0;
@@ -162,7 +161,7 @@ long sys_sched_setaffinity(uint64_t tid, uint64_t bytes, uint64_t mask)
     spin_lock(&process->lock);
     struct thread *thread = thread_meant(tid);
     int error = affinity_set(process, thread, cpus & process->cpus);
-    if (!error && thread->wanted_cpu != thread->cpu)
+    if (!error && thread->target_cpu != thread->cpu)
         thread_notify(thread);
     spin_unlock(&process->lock);
     thread_return_check();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_timer.c: system calls about timers that send signals. The timers are in itimer.c.
+ * sys_timer.c: system calls about timers that send signals. The timers are in posix_timer.c.
  */
 #include "arch.h"
 #include "time/clock.h"
@@ -68,7 +68,7 @@ long sys_setitimer(uint64_t kind, uint64_t new_value, uint64_t old_value)
         return -EFAULT;
     if (timeval_to_ns(&value.value, &left_ns) || timeval_to_ns(&value.interval, &interval_ns))
         return -EINVAL;
-    itimer_set(itimer_real(), deadline_after(left_ns), interval_ns, &old);
+    posix_timer_set(posix_timer_real(), deadline_after(left_ns), interval_ns, &old);
     value = itimerval_of(&old);
     return old_value ? user_write(old_value, &value, sizeof(value)) : 0;
 }
@@ -80,7 +80,7 @@ long sys_getitimer(uint64_t kind, uint64_t buffer)
     if (error)
         return error;
 
-    struct timer_setting setting = itimer_get(itimer_real());
+    struct timer_setting setting = posix_timer_get(posix_timer_real());
     struct linux_itimerval value = itimerval_of(&setting);
     return user_write(buffer, &value, sizeof(value));
 }
@@ -89,7 +89,7 @@ long sys_alarm(uint64_t seconds)
 {
     struct timer_setting old;
 
-    itimer_set(itimer_real(), deadline_after((uint32_t)seconds * NS_PER_S), 0, &old);
+    posix_timer_set(posix_timer_real(), deadline_after((uint32_t)seconds * NS_PER_S), 0, &old);
     uint64_t left_s = (old.left_ns + NS_PER_S / 2) / NS_PER_S; /* as Linux: rounded, but never to nothing */
     return old.left_ns && !left_s ? 1 : (long)left_s;
 }
@@ -127,9 +127,9 @@ static long timers_refuse(long error)
 {
     struct process *process = arch_process();
 
-    if (!__atomic_exchange_n(&process->timers.refused, true, __ATOMIC_RELAXED))
+    if (!__atomic_exchange_n(&process->timers.limit_logged, true, __ATOMIC_RELAXED))
         kernel_print("rank %u (%s) wants more than %u timers: timer_create answers EAGAIN\n", process->rank,
-                     process->name, PROGRAM_TIMERS);
+                     process->name, POSIX_TIMERS_MAX);
     return error;
 }
 
@@ -151,25 +151,15 @@ long sys_timer_create(uint64_t clock, uint64_t event_address, uint64_t id_addres
     if (event.notify == SIGEV_THREAD_ID && !tid_is_ours((uint32_t)event.tid))
         return -EINVAL;
 
-    int id = itimer_create(silent ? SIGNAL_ALRM : event.signal, event_address ? &event.value : NULL,
-                           event.notify == SIGEV_THREAD_ID ? (uint32_t)event.tid : 0, silent,
-                           (uint32_t)clock == CLOCK_ID_REALTIME);
+    int id = posix_timer_create(silent ? SIGNAL_ALRM : event.signal, event_address ? &event.value : NULL,
+                                event.notify == SIGEV_THREAD_ID ? (uint32_t)event.tid : 0, silent,
+                                (uint32_t)clock == CLOCK_ID_REALTIME);
     if (id < 0)
         return timers_refuse(id);
     if (user_write(id_address, &id, sizeof(id))) {
-        itimer_delete((uint64_t)id);
+        posix_timer_delete((uint64_t)id);
         return -EFAULT;
     }
-    return 0;
-}
-
-static int itimerspec_to_ns(const struct linux_timespec *time, uint64_t *ns)
-{
-    if (time->seconds < 0 || time->nanoseconds < 0 || time->nanoseconds >= (int64_t)NS_PER_S)
-        return -EINVAL;
-    if (__builtin_mul_overflow((uint64_t)time->seconds, NS_PER_S, ns))
-        *ns = UINT64_MAX;
-    *ns = time_add(*ns, (uint64_t)time->nanoseconds);
     return 0;
 }
 
@@ -182,7 +172,7 @@ static struct linux_itimerspec itimerspec_of(const struct timer_setting *setting
 }
 
 /* An absolute time of the timer's clock as local time; one that has passed is due at once. */
-static uint64_t deadline_at(const struct program_timer *timer, uint64_t ns)
+static uint64_t deadline_at(const struct posix_timer *timer, uint64_t ns)
 {
     uint64_t offset_ns = timer->is_wall ? clock_wall_offset_ns() : 0;
 
@@ -191,7 +181,7 @@ static uint64_t deadline_at(const struct program_timer *timer, uint64_t ns)
 
 long sys_timer_settime(uint64_t id, uint64_t flags, uint64_t new_value, uint64_t old_value)
 {
-    struct program_timer *timer = itimer_find(id);
+    struct posix_timer *timer = posix_timer_find(id);
     struct linux_itimerspec value;
     struct timer_setting old;
     uint64_t ns, interval_ns, deadline_ns;
@@ -200,34 +190,34 @@ long sys_timer_settime(uint64_t id, uint64_t flags, uint64_t new_value, uint64_t
         return -EINVAL;
     if (user_read(&value, new_value, sizeof(value)))
         return -EFAULT;
-    if (itimerspec_to_ns(&value.value, &ns) || itimerspec_to_ns(&value.interval, &interval_ns) || !timer)
+    if (timespec_to_ns(&value.value, &ns) || timespec_to_ns(&value.interval, &interval_ns) || !timer)
         return -EINVAL;
     deadline_ns = ns == 0 ? 0 : flags & TIMER_ABSOLUTE ? deadline_at(timer, ns) : deadline_after(ns);
-    itimer_set(timer, deadline_ns, interval_ns, &old);
+    posix_timer_set(timer, deadline_ns, interval_ns, &old);
     value = itimerspec_of(&old);
     return old_value ? user_write(old_value, &value, sizeof(value)) : 0;
 }
 
 long sys_timer_gettime(uint64_t id, uint64_t buffer)
 {
-    struct program_timer *timer = itimer_find(id);
+    struct posix_timer *timer = posix_timer_find(id);
 
     if (!timer)
         return -EINVAL;
 
-    struct timer_setting setting = itimer_get(timer);
+    struct timer_setting setting = posix_timer_get(timer);
     struct linux_itimerspec value = itimerspec_of(&setting);
     return user_write(buffer, &value, sizeof(value));
 }
 
 long sys_timer_getoverrun(uint64_t id)
 {
-    const struct program_timer *timer = itimer_find(id);
+    const struct posix_timer *timer = posix_timer_find(id);
 
     return timer ? timer->overrun : -EINVAL;
 }
 
 long sys_timer_delete(uint64_t id)
 {
-    return itimer_delete(id);
+    return posix_timer_delete(id);
 }

@@ -11,6 +11,7 @@
 #define TACET_SYSCALL_H
 
 #include "arch/platform.h"
+#include "process/thread.h"
 #include <stdint.h>
 
 #define SYSCALL_SLOTS 512 /* numbers below this are looked up; all of Linux's are */
@@ -49,5 +50,26 @@ long syscall_unknown(uint64_t number);
 
 /* For a part of a call that is refused: logs `name` with the reason, once a reason, and answers -ENOSYS. */
 long syscall_refuse(const char *name, const char *reason);
+
+/* ---- Entry point of the architecture: clone, from the assembly of sys_clone ---- */
+
+/* The tid of the new thread, or an errno; `kept_registers` are those of the caller that only the assembly
+ * sees, for arch_start_clone. */
+long thread_clone(uint64_t flags, uint64_t stack, uint64_t parent_tid, uint64_t child_tid, uint64_t tls,
+                  const void *kept_registers);
+
+/* ---- Calls that a signal has interrupted (restart.c) ---- */
+
+/* What a call returns that ended early by -EINTR: notes in its thread which call it was, so that it can start
+ * again after, or instead of, the signal's handler. */
+long thread_interrupted_call(unsigned number, enum restart restart);
+
+/* The same for a wait with a relative time limit (RESTART_NEVER): if no handler runs, it goes on as
+ * restart_syscall, which calls `resume` with the words. */
+long thread_interrupted_wait(long (*resume)(const uint64_t *words), const uint64_t words[RESUME_WORDS]);
+
+/* The result of a call that starts again after a handler with SA_RESTART: `result`, but what
+ * thread_interrupted_call answers where it is -EINTR. */
+long restartable(unsigned number, long result);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * timespec.h: times that programs hand to system calls, as the kernel's. sys_time.c
+ * timespec.h: the times that programs pass to system calls, converted to the kernel's nanoseconds.
  */
 #ifndef TACET_TIMESPEC_H
 #define TACET_TIMESPEC_H
@@ -22,8 +22,12 @@ enum clock_id {
 
 #define TIMER_ABSOLUTE 1 /* TIMER_ABSTIME */
 
-/* A struct timespec of the program's as ns; UINT64_MAX where it is longer than the clock runs. -EFAULT;
- * -EINVAL where it is negative or has a second or more of nanoseconds. */
+/* A struct timespec as ns; UINT64_MAX where it is longer than the clock runs. -EINVAL where it is negative or
+ * its nanoseconds make a second or more. */
+struct linux_timespec;
+int timespec_to_ns(const struct linux_timespec *time, uint64_t *ns);
+
+/* The same for one in the program's memory: -EFAULT. */
 int timespec_read(uint64_t address, uint64_t *ns);
 int timespec_write(uint64_t address, uint64_t ns);
 

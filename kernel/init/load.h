@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * load.h: loading a program into the memory of a process.
+ */
+#ifndef TACET_LOAD_H
+#define TACET_LOAD_H
+
+#include "process/process.h"
+
+/* A program of the tree, and what it is started with. */
+struct program {
+    const char *path;
+    struct inode *inode;
+    const char *const *arguments;
+    unsigned argument_count;
+    const char *const *environment;
+    unsigned environment_count;
+    uint64_t stack_bytes;
+};
+
+/* Loads it into this CPU's process, whose address space must be active: segments with their rights, and a
+ * stack with arguments, environment and auxiliary vector. -ENOEXEC, -ENOMEM, -E2BIG with `why`. */
+int program_load(struct process *process, const struct program *program, uint64_t *entry, uint64_t *stack,
+                 struct message *why);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * list.h: a doubly linked list whose links stand in its members. A list that is all zero is empty; a member
+ * is in one list at most. Whoever owns the list locks it.
+ *
+ *      struct waiter { struct list_link link; … };         the link comes first
+ *      for (struct waiter *waiter = (void *)list.first; waiter; waiter = (void *)waiter->link.next)
+ */
+#ifndef TACET_LIST_H
+#define TACET_LIST_H
+
+#include <stddef.h>
+
+struct list_link {
+    struct list_link *next, *previous;
+};
+
+struct list {
+    struct list_link *first, *last;
+};
+
+static inline void list_append(struct list *list, struct list_link *link)
+{
+    link->next = NULL;
+    link->previous = list->last;
+    *(list->last ? &list->last->next : &list->first) = link;
+    list->last = link;
+}
+
+static inline void list_remove(struct list *list, struct list_link *link)
+{
+    *(link->previous ? &link->previous->next : &list->first) = link->next;
+    *(link->next ? &link->next->previous : &list->last) = link->previous;
+}
+
+#endif

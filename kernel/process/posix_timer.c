@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * posix_timer.c: see posix_timer.h.
+ *
+ * Runs in system calls, and in interrupts when a timer fires, interrupts off. The lock of the process's
+ * timers guards them all; it may be held while a crosscall takes a smart timer out of another CPU's queue,
+ * because whoever waits for the lock meanwhile serves crosscalls (spinlock.h). So a timer that fires may
+ * find, once it has the lock, that it has been stopped or set anew: `armed` and the smart timer itself show
+ * that.
+ */
+#include "process/posix_timer.h"
+#include "arch.h"
+#include "lib/errno.h"
+#include "process/process.h"
+#include "smp/crosscall.h"
+#include "time/clock.h"
+#include "time/clock_event.h"
+#include "time/timespec.h"
+
+/* ---- Under the lock ---- */
+
+static void fire(struct smart_timer *alarm, uint64_t now_ns);
+
+static void arm(struct posix_timer *timer)
+{
+    if (timer->is_silent)
+        return;
+    timer->armed = true;
+    timer->cpu = arch_cpu_index();
+    timer->alarm.expire = fire;
+    timer->alarm.context = timer;
+    timer_start(&timer->alarm, timer->deadline_ns, arch_thread()->latency_bound_ns);
+}
+
+static void alarm_cancel(void *alarm)
+{
+    timer_cancel(alarm);
+}
+
+/* Withdraws the alarm and the pending signal of the present setting. */
+static void stop(struct posix_timer *timer)
+{
+    timer->setting++;
+    if (timer->armed && timer->cpu == arch_cpu_index())
+        alarm_cancel(&timer->alarm);
+    else if (timer->armed)
+        crosscall(1ULL << timer->cpu, alarm_cancel, &timer->alarm);
+    timer->armed = false;
+    signal_withdraw_entry(timer->process, &timer->entry);
+    timer->deadline_ns = 0;
+}
+
+/* After its signal: a periodic timer goes on with the first period that has not passed. The periods left out
+ * are its overruns. */
+static void rearm(struct posix_timer *timer)
+{
+    uint64_t now_ns = clock_now_ns(), overrun = 0;
+
+    if (timer->interval_ns) {
+        if (now_ns > timer->deadline_ns)
+            overrun = (now_ns - timer->deadline_ns) / timer->interval_ns;
+        timer->deadline_ns = time_add(timer->deadline_ns, (overrun + 1) * timer->interval_ns);
+        arm(timer);
+    }
+    timer->overrun = overrun < INT32_MAX ? (int32_t)overrun : INT32_MAX;
+}
+
+static struct timer_setting setting_of(const struct posix_timer *timer)
+{
+    uint64_t now_ns = clock_now_ns();
+    struct timer_setting setting = { 0, timer->interval_ns };
+
+    if (timer->deadline_ns == 0)
+        return setting;
+    if (timer->deadline_ns > now_ns)
+        setting.left_ns = timer->deadline_ns - now_ns;
+    else if (timer->interval_ns)
+        setting.left_ns = timer->interval_ns - (now_ns - timer->deadline_ns) % timer->interval_ns;
+    else
+        setting.left_ns = timer->armed ? 1 : 0; /* due, but not handled yet */
+    return setting;
+}
+
+static void signal_now(struct posix_timer *timer)
+{
+    struct process *process = timer->process;
+
+    timer->entry.timer = timer;
+    timer->entry.setting = timer->setting;
+    if (!timer->tid) {
+        signal_send_entry(process, NULL, &timer->entry);
+        return;
+    }
+    spin_lock(&process->lock);
+    struct thread *thread = thread_find(process, timer->tid);
+    if (thread) /* else the signal is lost */
+        signal_send_entry(process, thread, &timer->entry);
+    spin_unlock(&process->lock);
+}
+
+static bool is_suspended(const struct posix_timer *timer)
+{
+    return timer->deadline_ns && timer->interval_ns && !timer->is_silent && !timer->armed && !timer->entry.in;
+}
+
+/* ---- In an interrupt ---- */
+
+static void fire(struct smart_timer *alarm, uint64_t now_ns)
+{
+    struct posix_timer *timer = alarm->context;
+    struct process *process = timer->process;
+
+    (void)now_ns;
+    spin_lock(&process->timers.lock);
+    if (timer->armed && !timer->alarm.pending) {
+        timer->armed = false;
+        signal_now(timer);
+    }
+    spin_unlock(&process->timers.lock);
+}
+
+/* ---- In system calls ---- */
+
+void posix_timer_signal_taken(struct posix_timer *timer, uint64_t setting, struct signal_info *info)
+{
+    struct process *process = arch_process();
+
+    spin_lock(&process->timers.lock);
+    if (timer->setting == setting) {
+        if (!timer->armed) /* else posix_timers_resume was faster */
+            rearm(timer);
+        if (info->code == SIGNAL_BY_TIMER)
+            info->timer.overrun = timer->overrun;
+    }
+    spin_unlock(&process->timers.lock);
+}
+
+void posix_timers_resume(struct process *process, int signal)
+{
+    struct process_timers *timers = &process->timers;
+
+    if (!timers->some_set)
+        return;
+    spin_lock(&timers->lock);
+    for (struct posix_timer *timer = timers->all; timer <= &timers->all[POSIX_TIMERS_MAX]; timer++)
+        if (timer->process && timer->entry.info.signal == signal && is_suspended(timer))
+            rearm(timer);
+    spin_unlock(&timers->lock);
+}
+
+int posix_timer_create(int signal, const uint64_t *value, uint32_t tid, bool is_silent, bool is_wall)
+{
+    struct process *process = arch_process();
+    struct process_timers *timers = &process->timers;
+    int id = -EAGAIN;
+
+    spin_lock(&timers->lock);
+    for (int i = 0; i < POSIX_TIMERS_MAX && id < 0; i++)
+        if (!timers->all[i].process)
+            id = i;
+    if (id >= 0) {
+        struct posix_timer *timer = &timers->all[id];
+
+        *timer = (struct posix_timer){
+            .setting = timer->setting, /* a signal may be taken but not handled yet */
+            .process = process,
+            .tid = tid,
+            .is_silent = is_silent,
+            .is_wall = is_wall,
+            .entry.info = { .signal = signal, .code = SIGNAL_BY_TIMER, .timer = { .id = id } }
+        };
+        timer->entry.info.timer.value = value ? *value : (uint64_t)id;
+    }
+    spin_unlock(&timers->lock);
+    return id;
+}
+
+struct posix_timer *posix_timer_find(uint64_t id)
+{
+    struct process_timers *timers = &arch_process()->timers;
+
+    return (uint32_t)id < POSIX_TIMERS_MAX && timers->all[(uint32_t)id].process ? &timers->all[(uint32_t)id]
+                                                                                : NULL;
+}
+
+struct posix_timer *posix_timer_real(void)
+{
+    struct process *process = arch_process();
+    struct posix_timer *timer = &process->timers.all[POSIX_TIMERS_MAX];
+
+    spin_lock(&process->timers.lock);
+    if (!timer->process) { /* else it may be about to fire */
+        timer->entry.info = (struct signal_info){ .signal = SIGNAL_ALRM, .code = SIGNAL_BY_KERNEL };
+        timer->process = process;
+    }
+    spin_unlock(&process->timers.lock);
+    return timer;
+}
+
+int posix_timer_delete(uint64_t id)
+{
+    struct process_timers *timers = &arch_process()->timers;
+
+    spin_lock(&timers->lock);
+    struct posix_timer *timer = posix_timer_find(id);
+    if (timer) {
+        stop(timer);
+        timer->process = NULL;
+    }
+    spin_unlock(&timers->lock);
+    return timer ? 0 : -EINVAL;
+}
+
+void posix_timer_set(struct posix_timer *timer, uint64_t deadline_ns, uint64_t interval_ns,
+                     struct timer_setting *old)
+{
+    struct process_timers *timers = &arch_process()->timers;
+
+    spin_lock(&timers->lock);
+    *old = setting_of(timer);
+    if (timer->process) { /* another thread may have deleted it meanwhile */
+        stop(timer);
+        timer->deadline_ns = deadline_ns;
+        timer->interval_ns = deadline_ns ? interval_ns : 0;
+        timer->overrun = 0;
+        if (deadline_ns)
+            arm(timer);
+        timers->some_set = true;
+    }
+    spin_unlock(&timers->lock);
+}
+
+struct timer_setting posix_timer_get(struct posix_timer *timer)
+{
+    struct process_timers *timers = &arch_process()->timers;
+
+    spin_lock(&timers->lock);
+    struct timer_setting setting = setting_of(timer);
+    spin_unlock(&timers->lock);
+    return setting;
+}
+
+void posix_timers_end(struct process *process)
+{
+    spin_lock(&process->timers.lock);
+    for (unsigned i = 0; i <= POSIX_TIMERS_MAX; i++)
+        if (process->timers.all[i].process)
+            stop(&process->timers.all[i]);
+    spin_unlock(&process->timers.lock);
+}

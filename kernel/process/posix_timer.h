@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * posix_timer.h: timers that send a program signals: setitimer, alarm, timer_create.
+ *
+ * A timer that runs is a smart timer (timer.h) on the CPU where it was set: it fires at most the setting
+ * thread's latency bound late. When it has fired, its one signal is pending until a thread takes it, and only
+ * then a periodic timer is armed again, for the first period that has not passed; the periods between are its
+ * overruns. So a blocked or ignored signal costs no interrupt, and a timer with a very short period slows
+ * down its own program at most.
+ *
+ * Source: man 2 timer_create, timer_settime, timer_getoverrun, setitimer (facts of the interface).
+ */
+#ifndef TACET_POSIX_TIMER_H
+#define TACET_POSIX_TIMER_H
+
+#include "process/signal.h"
+#include "smp/spinlock.h"
+#include "time/timer.h"
+
+#define POSIX_TIMERS_MAX 128 /* of timer_create, per process */
+
+/* Set and armed; then expired, its signal pending; then armed again (periodic) or at its end. A periodic
+ * timer that is set, but neither armed nor with a pending signal, is suspended: the program ignores the
+ * signal. */
+struct posix_timer {
+    struct process *process; /* NULL: not in use */
+    uint64_t setting;        /* counts settings: shows whether a signal belongs to the present one */
+    uint64_t deadline_ns;    /* local time; 0: not set */
+    uint64_t interval_ns;    /* 0: once */
+    bool is_wall;            /* set by the time of day */
+    bool is_silent;          /* SIGEV_NONE: no signal, nothing is armed */
+    uint32_t tid;            /* the thread that gets the signal; 0: any of the process */
+    bool armed;              /* `alarm` has still to be handled, */
+    unsigned cpu;            /* in this CPU's queue */
+    int32_t overrun;         /* of the last signal that was taken */
+    struct smart_timer alarm;
+    struct signal_entry entry;
+};
+
+struct process_timers {
+    struct spinlock lock; /* guards these; taken before the process's lock and the signals' */
+    bool some_set;        /* at any time so far: a change of an action must search them */
+    bool limit_logged;    /* that a program asked for more than POSIX_TIMERS_MAX */
+    struct posix_timer all[POSIX_TIMERS_MAX + 1]; /* the last one: setitimer's ITIMER_REAL, alarm */
+};
+
+/* What a timer is set to: the time left and the interval, ns; 0: not set. */
+struct timer_setting {
+    uint64_t left_ns, interval_ns;
+};
+
+/* A new timer of the caller's process: its number, or -EAGAIN. It sends `signal` with *value, NULL: with its
+ * number. */
+int posix_timer_create(int signal, const uint64_t *value, uint32_t tid, bool is_silent, bool is_wall);
+
+/* A timer by its number, NULL where there is none. Any number is fine. Another thread may delete it at any
+ * time. */
+struct posix_timer *posix_timer_find(uint64_t id);
+int posix_timer_delete(uint64_t id); /* -EINVAL */
+
+/* Sets a timer to a local time and an interval; a deadline of 0 stops it. *old gets the setting before. */
+void posix_timer_set(struct posix_timer *timer, uint64_t deadline_ns, uint64_t interval_ns,
+                     struct timer_setting *old);
+struct timer_setting posix_timer_get(struct posix_timer *timer);
+
+/* ITIMER_REAL of the caller's process. */
+struct posix_timer *posix_timer_real(void);
+
+/* A thread has taken the signal of a timer: fills in its overrun and arms a periodic timer again. signal.c */
+void posix_timer_signal_taken(struct posix_timer *timer, uint64_t setting, struct signal_info *info);
+
+/* The program does not ignore a signal, which it may have before: resumes suspended timers. signal.c */
+void posix_timers_resume(struct process *process, int signal);
+
+/* The process ends: nothing stays armed. */
+void posix_timers_end(struct process *process);
+
+#endif
