@@ -12,6 +12,7 @@
  */
 #include "arch.h"
 #include "arch/local_apic.h"
+#include "arch/io.h"
 #include "arch/setup.h"
 #include "debug/console.h"
 #include "debug/stop.h"
@@ -51,16 +52,16 @@ static uint64_t hpet_read(void)
 
 static uint64_t pm_timer_read(void)
 {
-    return port_read32(acpi_facts()->pm_timer_port);
+    return io_read32(acpi_facts()->pm_timer_port);
 }
 
 /* Counts down from 65535 without reload in mode 0; read as counting up. */
 static uint64_t pit_read(void)
 {
-    port_write8(PIT_COMMAND, 0x80); /* latch channel 2 */
-    uint64_t low = port_read8(PIT_CHANNEL2);
+    io_write8(PIT_COMMAND, 0x80); /* latch channel 2 */
+    uint64_t low = io_read8(PIT_CHANNEL2);
 
-    return 0xffff - (low | (uint64_t)port_read8(PIT_CHANNEL2) << 8);
+    return 0xffff - (low | (uint64_t)io_read8(PIT_CHANNEL2) << 8);
 }
 
 static bool hpet_find(struct reference_clock *clock)
@@ -91,10 +92,10 @@ static bool pm_timer_find(struct reference_clock *clock)
 
 static bool pit_find(struct reference_clock *clock)
 {
-    port_write8(PIT_GATE, (port_read8(PIT_GATE) & ~2) | 1); /* gate of channel 2 open, speaker off */
-    port_write8(PIT_COMMAND, 0xb0);                         /* channel 2, both bytes, mode 0 */
-    port_write8(PIT_CHANNEL2, 0xff);
-    port_write8(PIT_CHANNEL2, 0xff);
+    io_write8(PIT_GATE, (io_read8(PIT_GATE) & ~2) | 1); /* gate of channel 2 open, speaker off */
+    io_write8(PIT_COMMAND, 0xb0);                         /* channel 2, both bytes, mode 0 */
+    io_write8(PIT_CHANNEL2, 0xff);
+    io_write8(PIT_CHANNEL2, 0xff);
     *clock = (struct reference_clock){ "PIT", PIT_HZ, 0xffff, pit_read };
     return true;
 }

@@ -16,6 +16,7 @@
 #include "arch/trap.h"
 #include "arch/vdso.h"
 #include "debug/console.h"
+#include "lib/errno.h"
 #include "lib/format.h"
 #include "lib/kstring.h"
 
@@ -251,11 +252,6 @@ uint64_t arch_hwcap(unsigned word)
 {
     return word == 1 ? features.hwcap
                      : 0; /* AT_HWCAP2 would announce RDFSBASE and user-mode MWAIT: neither is on */
-}
-
-bool arch_random_is_hardware(void)
-{
-    return features.rdrand;
 }
 
 uint64_t arch_random(void)

@@ -17,6 +17,7 @@
 #include "arch/setup.h"
 #include "arch/trap.h"
 #include "lib/command_line.h"
+#include "lib/errno.h"
 #include "lib/kstring.h"
 
 static enum wait_way { WAIT_HALT, WAIT_MONITOR, WAIT_POLL } way;

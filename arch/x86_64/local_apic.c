@@ -9,6 +9,7 @@
  */
 #include "arch/local_apic.h"
 #include "arch/cpu.h"
+#include "arch/io.h"
 #include "arch/setup.h"
 
 #define PIC_MASTER_MASK 0x21
@@ -110,8 +111,8 @@ void interrupts_silence(void)
     uint64_t base = msr_read(MSR_APIC_BASE);
 
     if (cpu_this()->index == 0) {
-        port_write8(PIC_MASTER_MASK, 0xff);
-        port_write8(PIC_SLAVE_MASK, 0xff);
+        io_write8(PIC_MASTER_MASK, 0xff);
+        io_write8(PIC_SLAVE_MASK, 0xff);
         mode_choose(base);
     }
     if (mode == ABSENT)

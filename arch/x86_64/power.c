@@ -6,6 +6,7 @@
  * bit 0), §16.1.6; MC146818A datasheet.
  */
 #include "arch.h"
+#include "arch/io.h"
 #include "arch/setup.h"
 
 #define PM1_SCI_ENABLE   1
@@ -16,11 +17,11 @@ static void acpi_mode_enter(const struct acpi_facts *facts)
 {
     if (!facts->smi_command_port || !facts->acpi_enable_command)
         return;
-    if (port_read16(facts->pm1a_control_port) & PM1_SCI_ENABLE)
+    if (io_read16(facts->pm1a_control_port) & PM1_SCI_ENABLE)
         return;
-    port_write8(facts->smi_command_port, facts->acpi_enable_command);
+    io_write8(facts->smi_command_port, facts->acpi_enable_command);
     for (int step = 0; step < ACPI_MODE_STEPS; step++)
-        if (port_read16(facts->pm1a_control_port) & PM1_SCI_ENABLE)
+        if (io_read16(facts->pm1a_control_port) & PM1_SCI_ENABLE)
             return;
 }
 
@@ -36,9 +37,9 @@ _Noreturn void arch_power_off(void)
 
     if (facts->pm1a_control_port && facts->soft_off_known) {
         acpi_mode_enter(facts);
-        port_write16(facts->pm1a_control_port, (uint16_t)(facts->soft_off_type_a << 10 | PM1_SLEEP_ENABLE));
+        io_write16(facts->pm1a_control_port, (uint16_t)(facts->soft_off_type_a << 10 | PM1_SLEEP_ENABLE));
         if (facts->pm1b_control_port)
-            port_write16(facts->pm1b_control_port,
+            io_write16(facts->pm1b_control_port,
                          (uint16_t)(facts->soft_off_type_b << 10 | PM1_SLEEP_ENABLE));
     }
     arch_cpu_park();
@@ -60,8 +61,8 @@ enum {
 
 static unsigned rtc_read(uint8_t index)
 {
-    port_write8(RTC_INDEX, index);
-    return port_read8(RTC_DATA);
+    io_write8(RTC_INDEX, index);
+    return io_read8(RTC_DATA);
 }
 
 static unsigned from_bcd(unsigned value)

@@ -16,6 +16,7 @@
  */
 #include "arch/setup.h"
 #include "arch/trap.h"
+#include "lib/errno.h"
 #include "lib/kstring.h"
 #include "process/thread.h"
 
@@ -153,7 +154,7 @@ static struct machine_context machine_context(const struct trap_frame *f, uint64
 /* Where the frame goes, or 0 where the alternate stack cannot take it. */
 static uint64_t place_find(const struct trap_frame *f, const struct arch_signal *signal, uint64_t *state)
 {
-    const struct signal_stack *alternate = &signal->stack;
+    const struct signal_stack *alternate = signal->stack;
     uint64_t top = f->stack - RED_ZONE_BYTES;
     bool on_alternate = signal_stack_holds(alternate, f->stack) && !(alternate->flags & SS_AUTODISARM);
 
@@ -175,15 +176,15 @@ int arch_signal_enter(void *frame, const struct arch_signal *signal, uint64_t *p
     struct handler_frame on_stack = {
         .restorer = signal->restorer,
         .context = { .flags = CONTEXT_FLAGS_STACK | (cpu_features()->xsave ? CONTEXT_FLAGS_XSAVE : 0),
-                     .stack = signal->stack,
+                     .stack = *signal->stack,
                      .machine = machine_context(f, state, signal->blocked),
                      .mask = signal->blocked },
-        .info = signal->info,
+        .info = *signal->info,
     };
 
     if (!at || state_write(state) || user_write(at, &on_stack, sizeof(on_stack)))
         return -EFAULT;
-    f->rdi = (uint64_t)signal->info.signal;
+    f->rdi = (uint64_t)signal->info->signal;
     f->rsi = at + offsetof(struct handler_frame, info);
     f->rdx = at + offsetof(struct handler_frame, context);
     f->rax = 0;

@@ -16,6 +16,7 @@
 #include "debug/console.h"
 #include "lib/kstring.h"
 #include "debug/stop.h"
+#include "mm/page_pool.h"
 
 #define MSR_TSC_ADJUST  0x3b
 #define LOW_MEMORY_LOW  0x1000ULL

@@ -11,8 +11,15 @@
 #include "debug/console.h"
 #include "drivers/uart/uart16550.h"
 #include "drivers/vga/vga_text.h"
+#include "lib/errno.h"
 #include "lib/kstring.h"
 #include "debug/stop.h"
+
+/* The PC's serial ports. */
+static struct console_device serial_ports[] = { { .name = "com1", .address = 0x3f8, .is_default = true },
+                                                { .name = "com2", .address = 0x2f8 },
+                                                { .name = "com3", .address = 0x3e8 },
+                                                { .name = "com4", .address = 0x2e8 } };
 
 static struct boot_info boot;
 static struct acpi_facts facts;
@@ -37,7 +44,8 @@ _Noreturn void arch_start(unsigned protocol, uint64_t information)
     int error;
 
     cpu_initialise(&boot_cpu, 0);
-    uart_register_all();
+    for (unsigned i = 0; i < sizeof(serial_ports) / sizeof(serial_ports[0]); i++)
+        uart_register(&serial_ports[i]);
 
     if (protocol == BOOT_MULTIBOOT2)
         error = multiboot2_parse(information, early_read, NULL, &boot, &why);

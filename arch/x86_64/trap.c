@@ -17,6 +17,7 @@
 #include "arch/trap.h"
 #include "time/clock_event.h"
 #include "debug/console.h"
+#include "lib/elf_image.h"
 #include "lib/format.h"
 #include "debug/klog.h"
 #include "lib/kstring.h"

@@ -4,6 +4,7 @@
  * whether it is mapped, and with which rights, the hardware decides during the copy.
  */
 #include "arch.h"
+#include "lib/errno.h"
 
 long user_copy(void *to, const void *from, uint64_t bytes);
 long user_zero(void *to, uint64_t bytes);

@@ -17,6 +17,8 @@
 #include "arch/page_table.h"
 #include "arch/setup.h"
 #include "smp/crosscall.h"
+#include "lib/elf_image.h"
+#include "lib/errno.h"
 #include "lib/kstring.h"
 
 #define USER_TABLE_BITS (PTE_PRESENT | PTE_WRITE | PTE_USER)
@@ -119,7 +121,7 @@ static void forget_everywhere(struct forgetting *forgetting)
         crosscall(cpus & ~here, forget_there, forgetting);
 }
 
-void arch_tlb_shootdown(struct arch_space *space, uint64_t address, uint64_t bytes)
+static void tlb_shootdown(struct arch_space *space, uint64_t address, uint64_t bytes)
 {
     struct forgetting forgetting = { .space = space };
 
@@ -205,7 +207,7 @@ static uint64_t *leaf_reach(struct arch_space *space, uint64_t address, int leve
     }
     uint64_t table = *entry & PTE_ADDRESS;
     *entry = 0;
-    arch_tlb_shootdown(space, address, ARCH_PAGE);
+    tlb_shootdown(space, address, ARCH_PAGE);
     page_pool_free(space->pages, table, ARCH_PAGE);
     return entry;
 }

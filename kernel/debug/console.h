@@ -10,9 +10,6 @@
 #ifndef TACET_CONSOLE_H
 #define TACET_CONSOLE_H
 
-/* While somebody waits for input, and only then, the devices are looked at so often. */
-#define CONSOLE_LOOK_NS 1000000
-
 #include "lib/command_line.h"
 #include <stddef.h>
 #include <stdint.h>

@@ -11,6 +11,7 @@
 #include "time/clock.h"
 #include "smp/cpu_mask.h"
 #include "process/process.h"
+#include "lib/errno.h"
 
 #define LOOK_NS 1000000
 

@@ -8,6 +8,7 @@
 #include "smp/cpu_mask.h"
 #include "fs/file.h"
 #include "process/itimer.h"
+#include "mm/memplan.h"
 #include "mm/page_pool.h"
 #include "process/signal.h"
 #include "smp/spinlock.h"

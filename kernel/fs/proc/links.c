@@ -15,6 +15,7 @@
 #include "lib/linux_abi.h"
 #include "fs/proc/proc.h"
 #include "process/process.h"
+#include "mm/memplan.h"
 
 /* inode.device of descriptor 0's link, of the first rank's pid's, and behind the last one's. */
 #define DEVICE_FD    0x10000U

@@ -148,38 +148,4 @@ static inline void tlb_invalidate_page(uint64_t address)
     __asm__ volatile("invlpg (%0)" : : "r"(address) : "memory");
 }
 
-static inline void port_write8(uint16_t port, uint8_t value)
-{
-    __asm__ volatile("outb %0, %1" : : "a"(value), "Nd"(port));
-}
-
-static inline void port_write16(uint16_t port, uint16_t value)
-{
-    __asm__ volatile("outw %0, %1" : : "a"(value), "Nd"(port));
-}
-
-static inline uint8_t port_read8(uint16_t port)
-{
-    uint8_t value;
-
-    __asm__ volatile("inb %1, %0" : "=a"(value) : "Nd"(port));
-    return value;
-}
-
-static inline uint16_t port_read16(uint16_t port)
-{
-    uint16_t value;
-
-    __asm__ volatile("inw %1, %0" : "=a"(value) : "Nd"(port));
-    return value;
-}
-
-static inline uint32_t port_read32(uint16_t port)
-{
-    uint32_t value;
-
-    __asm__ volatile("inl %1, %0" : "=a"(value) : "Nd"(port));
-    return value;
-}
-
 #endif
