@@ -27,11 +27,11 @@ struct cpio_entry {
 /* True where the bytes begin like a newc archive. */
 bool cpio_recognise(const void *archive, uint64_t bytes);
 
-/* The next entry at *offset, which is moved behind it. Returns 1 with an entry, 0 at the end ("TRAILER!!!",
- * or the end of bytes; archives that follow each other with zero padding are read on, as Linux does), -EINVAL
- * with `why` naming the offset and the fault: truncated, no newc header, a name without NUL, a wrong
- * checksum. A compressed archive (gzip, xz, zstd, bzip2, lz4, lzma magic) and the older cpio formats are
- * named as such with the remedy. */
+/* The next entry at *offset, which is moved to what follows it. Returns 1 with an entry, 0 at the end
+ * ("TRAILER!!!", or the end of bytes; archives that follow each other with zero padding are read on, as Linux
+ * does), -EINVAL with `why` naming the offset and the fault: truncated, no newc header, a name without NUL, a
+ * wrong checksum. A compressed archive (gzip, xz, zstd, bzip2, lz4, lzma magic) and the older cpio formats
+ * are named as such with the remedy. */
 int cpio_next(const void *archive, uint64_t bytes, uint64_t *offset, struct cpio_entry *entry,
               struct message *why);
 
