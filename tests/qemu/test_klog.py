@@ -124,7 +124,7 @@ def test_the_cause_of_a_detour_is_in_the_log(run: Run) -> None:
     mine = log.select((log.cpu == 0) & np.array([name == "interrupt" for name in names(log)]))
     for at, taken in detours:
         inside = (mine.time_ns >= at - 1) & (mine.time_ns <= at + taken + 1)
-        assert [klog.word_text("vector", vector) for vector in mine.words[inside, 0].tolist()] == ["0xf0 (wake)"], result.explain()
+        assert [klog.word_text("vector", vector) for vector in mine.words[inside, 0].tolist()] == ["0xf0 (ipi)"], result.explain()
 
 
 # ---- What it is asked for ----
