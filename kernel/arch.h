@@ -5,8 +5,8 @@
  * architecture; sources of an architecture call nothing of the kernel but what is listed here.
  *
  * An architecture's entry code fills a struct boot_info and calls kernel_start() once. After that it calls up
- * where a program or an interrupt enters the kernel. The kernel calls down through the functions below. All of
- * them run in the kernel, interrupts off, on any CPU, unless a comment says otherwise.
+ * where a program or an interrupt enters the kernel. The kernel calls down through the functions below. All
+ * of them run in the kernel, interrupts off, on any CPU, unless a comment says otherwise.
  *
  * ---- What an architecture defines in headers, in arch/<name>/include/arch/ ----
  *
@@ -75,7 +75,7 @@ struct linux_siginfo;
 struct memory_range;
 struct message; /* lib/format.h */
 struct numa_range;
-struct page_pool; /* mm/page_pool.h, with PAGE_POOL_NONE, the answer that stands for no memory */
+struct page_pool; /* mm/page_pool.h, with PAGE_POOL_NONE: no memory */
 struct signal_stack;
 struct text_sink;
 
@@ -238,9 +238,10 @@ int arch_split(struct arch_space *space, uint64_t address);
 /* The next three need page bounds at the range's ends (arch_split), so that they cannot fail. Holes in the
  * range are fine. */
 
-/* Unmaps the range and, after the shootdown, calls `release` (may be NULL) for each physical run, in ascending
- * order of addresses. [hole.low, hole.high) contains the range and otherwise nothing that is mapped: tables
- * that map nothing outside of it are freed. A caller that always passes the whole hole leaves no empty table.
+/* Unmaps the range and, after the shootdown, calls `release` (may be NULL) for each physical run, in
+ * ascending order of addresses. [hole.low, hole.high) contains the range and otherwise nothing that is
+ * mapped: tables that map nothing outside of it are freed. A caller that always passes the whole hole leaves
+ * no empty table.
  */
 struct arch_hole {
     uint64_t low, high;
@@ -248,8 +249,8 @@ struct arch_hole {
 void arch_unmap(struct arch_space *space, uint64_t address, uint64_t bytes, struct arch_hole hole,
                 void (*release)(void *context, uint64_t physical, uint64_t bytes), void *context);
 
-/* Moves what is mapped in the range, all of it with these rights, to `to`, where nothing is mapped. There must
- * be memory for the tables. */
+/* Moves what is mapped in the range, all of it with these rights, to `to`, where nothing is mapped. There
+ * must be memory for the tables. */
 void arch_move(struct arch_space *space, uint64_t address, uint64_t to, uint64_t bytes, unsigned rights);
 
 /* New rights for what is mapped in the range. */
@@ -308,8 +309,8 @@ long arch_thread_pointer_call(uint64_t code, uint64_t address);
 /* ---- Threads ---- */
 
 /* Fills a thread's first registers. initial: general registers zero, vector state initial. clone: those of
- * the caller of clone, with `kept` from thread_clone, the result 0, and another stack and thread pointer where
- * these are not zero or NULL. move: those of a thread in `frame`, on its way back to the program. */
+ * the caller of clone, with `kept` from thread_clone, the result 0, and another stack and thread pointer
+ * where these are not zero or NULL. move: those of a thread in `frame`, on its way back to the program. */
 void arch_start_initial(struct arch_start *start, uint64_t entry, uint64_t stack);
 void arch_start_clone(struct arch_start *start, const void *kept, uint64_t stack,
                       const uint64_t *thread_pointer);
@@ -346,7 +347,7 @@ uint64_t arch_frame_stack(const void *frame);
 
 void arch_cpu_describe(char *text, size_t bytes);
 
-/* The lines of /proc/cpuinfo about a CPU that the architecture knows, a piece at a time. */
+/* The lines of /proc/cpuinfo about a CPU that the architecture writes, a piece at a time. */
 void arch_cpuinfo_describe(unsigned cpu, struct text_sink *sink);
 
 /* What an interrupt is for: Linux's three-letter label in /proc/interrupts, a blank, words. NULL where the

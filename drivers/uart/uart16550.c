@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * uart16550.c: a serial port, polled: 115200 baud, 8 bits, no parity, FIFO on, no interrupts ever. Any context.
+ * uart16550.c: a serial port, polled: 115200 baud, 8 bits, no parity, FIFO on, no interrupts ever. Any
+ * context.
  *
  * A port counts as present when its scratch register keeps what is written to it. Where the transmitter does
  * not get ready within a bounded wait (only broken hardware does that, not a pulled cable), the byte is

@@ -96,7 +96,7 @@ static bool checksum_matches(const uint8_t *data, uint64_t bytes, uint32_t expec
     return sum == expected;
 }
 
-/* Reads the entry whose header stands at *offset, and moves *offset to what follows it. */
+/* Reads the entry whose header is at *offset, and moves *offset to what follows it. */
 static int read_entry(const uint8_t *archive, uint64_t bytes, uint64_t *offset, struct cpio_entry *entry,
                       struct message *why)
 {

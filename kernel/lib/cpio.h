@@ -12,12 +12,12 @@
 #include <stdint.h>
 
 struct cpio_entry {
-    const char *name; /* as it stands in the archive; NUL-terminated there (checked) */
+    const char *name; /* inside the archive; NUL-terminated (checked) */
     const void *data; /* inside the archive, NULL where there is none; for a symbolic link its target, not
                          NUL-terminated */
     uint64_t bytes;   /* of data */
     uint32_t mode;    /* S_IFMT bits and permissions, as in stat (file_mode.h); not checked */
-    uint32_t inode;   /* hard links share it and the device; data stands with the last one */
+    uint32_t inode;   /* hard links share it and the device; the last one has the data */
     uint32_t device;  /* that the file came from: major << 20 | minor */
     uint32_t links;
     uint32_t mtime_s;
