@@ -11,7 +11,7 @@
 
 #define PM1_SCI_ENABLE   1
 #define PM1_SLEEP_ENABLE (1 << 13)
-#define ACPI_MODE_STEPS  1000000 /* firmware gets so many reads of the port to change the mode */
+#define ACPI_MODE_STEPS  1000000 /* reads of the port before firmware is taken not to change the mode */
 
 static void acpi_mode_enter(const struct acpi_facts *facts)
 {
@@ -39,8 +39,7 @@ _Noreturn void arch_power_off(void)
         acpi_mode_enter(facts);
         io_write16(facts->pm1a_control_port, (uint16_t)(facts->soft_off_type_a << 10 | PM1_SLEEP_ENABLE));
         if (facts->pm1b_control_port)
-            io_write16(facts->pm1b_control_port,
-                         (uint16_t)(facts->soft_off_type_b << 10 | PM1_SLEEP_ENABLE));
+            io_write16(facts->pm1b_control_port, (uint16_t)(facts->soft_off_type_b << 10 | PM1_SLEEP_ENABLE));
     }
     arch_cpu_park();
 }
@@ -87,7 +86,7 @@ uint64_t arch_wall_clock_s(void)
     static const uint8_t index[6] = { RTC_SECOND, RTC_MINUTE, RTC_HOUR, RTC_DAY, RTC_MONTH, RTC_YEAR };
     unsigned now[6], again[6];
 
-    /* Two readings that agree were not torn by an update; a missing clock reads as ones for ever. */
+    /* Two equal readings were not torn by an update; a missing clock reads as all ones. */
     for (int tries = 0; tries < 1000; tries++) {
         bool same = true;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * start.c: from entry.asm to the kernel proper: a CPU that can report its faults, consoles, and whatever the
- * boot loader told, as a struct boot_info. Runs once, on the first CPU, with the early map (physical memory
- * below 4 GiB) and interrupts off.
+ * start.c: from entry.asm to kernel_start(): makes the CPU able to report faults, registers the consoles, and
+ * parses the boot loader's information into a struct boot_info. Runs once, on the first CPU, with the early
+ * map (physical memory below 4 GiB) and interrupts off.
  */
 #include "arch.h"
 #include "arch/boot_protocol.h"
@@ -64,7 +64,7 @@ _Noreturn void arch_start(unsigned protocol, uint64_t information)
 
 void arch_initialise(const struct boot_info *info)
 {
-    (void)info; /* everything that the loader told about devices is in the ACPI facts */
+    (void)info; /* devices are described by the ACPI facts */
     interrupts_silence();
     clock_initialise();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * user_copy.c: the range checks in front of user_copy.asm. What passes here lies in the program's half;
- * whether it is mapped, and with which rights, the hardware decides during the copy.
+ * user_copy.c: the range checks before user_copy.asm. A range that passes is in the program's half; whether
+ * it is mapped, and with which rights, the hardware checks during the copy.
  */
 #include "arch.h"
 #include "lib/errno.h"
