@@ -252,7 +252,7 @@ def test_words_are_named_and_shown_as_what_they_are(log: klog.FlightLog) -> None
     assert told["0", "program_enter"] == ["rank 0", "entry 0x401000"]
     assert ["1000", "0", "system_call", "number nanosleep", "argument 0x7fff0000"] in table
     assert told["0", "interrupt"] == ["vector 0xf1 (timer)", "instruction 0xffffffff80200000"]
-    assert told["1", "interrupt"] == ["vector 0xf0 (wake)", "instruction 0x401300"]
+    assert told["1", "interrupt"] == ["vector 0xf0 (ipi)", "instruction 0x401300"]
     assert told["1", "exception"] == ["vector 0xe (page fault)", "instruction 0x401234"]
     assert told["0", "sleep"] == ["deadline_ns 5000", "bound_ns 4096"]
     assert told["0", "sleep_end"] == ["deadline_ns 5000", "now_ns 8300", "late_ns 3300"]
