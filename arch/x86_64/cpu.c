@@ -266,24 +266,26 @@ uint64_t arch_random(void)
     return value ^ value >> 31;
 }
 
-struct cpu_brand cpu_brand(void)
+void cpu_brand(char *text)
 {
-    struct cpu_brand brand = { 0 };
+    struct cpuid_result parts[3] = { 0 };
 
     if (cpuid(0x80000000, 0).a >= 0x80000004)
         for (uint32_t i = 0; i < 3; i++)
-            brand.parts[i] = cpuid(0x80000002 + i, 0);
-    return brand;
+            parts[i] = cpuid(0x80000002 + i, 0);
+    memcpy(text, parts, sizeof(parts));
+    text[CPU_BRAND_BYTES - 1] = '\0';
 }
 
 void arch_cpu_describe(char *text, size_t bytes)
 {
-    struct cpu_brand brand = cpu_brand();
-    const char *name = brand.text;
+    char brand[CPU_BRAND_BYTES];
+    const char *name = brand;
 
+    cpu_brand(brand);
     while (*name == ' ')
         name++;
-    format_text(text, bytes, "%.48s%s%s%s%s%s%s", name, features.no_execute ? " nx" : "",
+    format_text(text, bytes, "%s%s%s%s%s%s%s", name, features.no_execute ? " nx" : "",
                 features.smep ? " smep" : "", features.smap ? " smap" : "", features.umip ? " umip" : "",
                 features.huge_pages ? " 1GiB-pages" : "",
                 features.xcr0 & 0xe0 ? " avx512"

@@ -70,12 +70,12 @@ static void all_features_describe(struct text_sink *sink)
 
 static void name_describe(struct text_sink *sink)
 {
-    struct cpu_brand brand = cpu_brand();
     struct cpuid_result zero = cpuid(0, 0);
     uint32_t vendor[3] = { zero.b, zero.d, zero.c }, signature = cpuid(1, 0).a;
     uint32_t family = signature >> 8 & 15, model = signature >> 4 & 15;
-    char text[160];
+    char brand[CPU_BRAND_BYTES], text[160];
 
+    cpu_brand(brand);
     if (family == 6 || family == 15)
         model |= signature >> 12 & 0xf0;
     if (family == 15)
@@ -83,7 +83,7 @@ static void name_describe(struct text_sink *sink)
     format_text(text, sizeof(text), "vendor_id\t: %.12s\ncpu family\t: %u\nmodel\t\t: %u\n",
                 (const char *)vendor, family, model);
     sink->add(sink, text);
-    format_text(text, sizeof(text), "model name\t: %.48s\nstepping\t: %u\n", brand.text, signature & 15);
+    format_text(text, sizeof(text), "model name\t: %s\nstepping\t: %u\n", brand, signature & 15);
     sink->add(sink, text);
 }
 

@@ -40,14 +40,9 @@ const struct cpu_features *cpu_features(void); /* filled by the first cpu_initia
 /* What each CPU but the first takes from the pool: its area, then its ring of the flight log. */
 #define CPU_FURTHER_BYTES ((sizeof(struct cpu) + sizeof(struct klog_ring) + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1))
 
-/* The CPU's name by CPUID: at most 48 bytes, which a NUL ends where there are fewer. */
-struct cpu_brand {
-    union {
-        struct cpuid_result parts[3];
-        char text[48];
-    };
-};
-struct cpu_brand cpu_brand(void);
+/* The CPU's name by CPUID, "" where it has none. */
+#define CPU_BRAND_BYTES 49 /* with its NUL */
+void cpu_brand(char *text);
 
 void cpu_initialise(struct cpu *cpu, unsigned index);
 /* Lets programs find out, without a system call, on which CPU they run (arch/vdso.h). */
