@@ -1,91 +1,204 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * arch.h: what every architecture must provide. The kernel includes this header and no other of an
- * architecture.
+ * arch.h: the contract between the kernel and an architecture, complete in both directions: a new
+ * architecture is written from this header alone. The kernel includes this header and no other of an
+ * architecture; sources of an architecture call nothing of the kernel but what is listed here.
  *
- * Control flow between both: an architecture's entry code fills a struct boot_info and calls kernel_start()
- * once. After that it calls up where a program or an interrupt enters the kernel: through syscall_table
- * (kernel/syscall/syscall.c), page_fault_is_spurious() and trap_user_fault() for a fault of the program,
- * timer_interrupt() and crosscall_serve(); and it may use the kernel's console, log and stop functions. The
- * kernel calls down through the functions below.
+ * An architecture's entry code fills a struct boot_info and calls kernel_start() once. After that it calls up
+ * where a program or an interrupt enters the kernel. The kernel calls down through the functions below. All
+ * of them run in the kernel, interrupts off, on any CPU, unless a comment says otherwise.
  *
- * The inline half stands in arch/<name>/include/arch/platform.h and must define:
+ * ---- What an architecture defines in headers, in arch/<name>/include/arch/ ----
  *
+ * platform.h, for all of the kernel:
  *   ARCH_NAME, ARCH_ELF_MACHINE       the architecture's name for uname, and its ELF machine number
  *   ARCH_PAGE, ARCH_LARGE_PAGE,
- *   ARCH_HUGE_PAGE                    page sizes in bytes; arch_huge_pages(): is the last one there?
+ *   ARCH_HUGE_PAGE                    page sizes in bytes; arch_huge_pages() says whether the last one exists
  *   ARCH_CPUS_MAX                     as many CPUs as the kernel manages; at most 64
  *   ARCH_USER_LIMIT                   programs may map [ARCH_PAGE, ARCH_USER_LIMIT)
  *   ARCH_PIE_BASE, ARCH_MMAP_BASE     where a static-PIE is loaded; where mmap starts to search
- *   ARCH_SYSCALL_NUMBER(x86_64, ppc64)    picks the number of this architecture
- *   arch_process, arch_process_set    the process that this CPU runs
- *   arch_thread, arch_thread_set      the thread that it runs
+ *   ARCH_SYSCALL_NUMBER(x86_64, ppc64)    selects this architecture's number of a system call
+ *   struct arch_start                 the registers with which a thread starts (see "Threads")
+ *   arch_process, arch_process_set    the process that this CPU runs, or NULL
+ *   arch_thread, arch_thread_set      the thread that this CPU runs, or NULL
  *   arch_physical(address)            the kernel's pointer to physical memory
- *   arch_physical_of(pointer)         what is behind a pointer to the kernel's image, or such a one
- *   arch_ticks()                      the clock source's counter
- *   arch_klog(), arch_cpu_index()      this CPU's ring of the flight log; its number
- *   arch_pause()                      a hint inside a bounded wait
+ *   arch_physical_of(pointer)         the inverse, also for pointers into the kernel's image
+ *   arch_ticks()                      the counter of the clock source, alike on all CPUs
+ *   arch_klog(), arch_cpu_index()     this CPU's ring of the flight log; this CPU's number
+ *   arch_pause()                      a hint to the CPU inside a loop that polls
+ * io.h, for drivers:
+ *   io_read8(address), io_write8(address, value)    a device's register of one byte in the address space in
+ *                                     which the architecture has such devices (x86_64: ports)
+ * linux_abi.h, for lib/linux_abi.h: the structures and constants of Linux's interface that differ between
+ *   architectures (see x86_64's).
+ *
+ *   provides-inline: arch_process arch_process_set arch_thread arch_thread_set arch_physical arch_physical_of
+ *   provides-inline: arch_ticks arch_klog arch_cpu_index arch_pause io_read8 io_write8
+ *
+ * ---- What an architecture may call, by the header that declares it ----
+ *
+ * arch.h (below): the kernel's entry points.
+ *   call-up: kernel_start kernel_cpu_start trap_user_fault page_fault_is_spurious
+ * syscall/syscall.h: what the system call instruction leads to. syscall_table[n] is the handler of call n <
+ * SYSCALL_SLOTS; a larger n, and every unused slot (through syscall_hole), goes to syscall_unknown.
+ *   call-up: syscall_table syscall_unknown
+ * process/thread.h, process/signal.h: the slow return to the program; clone, with the caller's registers; the
+ * alternate stack of a signal's handler.
+ *   call-up: thread_slow_return thread_clone signal_stack_holds
+ * time/clock.h, time/clock_event.h, time/timer.h: the time; the devices that interrupt at a time, and their
+ * interrupt.
+ *   call-up: clock_now_ns clock_ticks_at clock_event_register timer_interrupt
+ * mm/page_pool.h: memory for tables.
+ *   call-up: page_pool_allocate page_pool_free
+ * smp/crosscall.h: a function run on other CPUs, for TLB shootdowns; what an IPI (arch_ipi_send) calls.
+ *   call-up: crosscall crosscall_serve
+ * debug/: printing, stopping the node, the flight log. klog_system_call and klog_system_call_end are called
+ * before and after each system call while arch_system_calls_log(true) holds.
+ *   call-up: kernel_print console_lock_break node_stop
+ *   call-up: klog_mask klog_cpu_start klog_system_call klog_system_call_end
+ * lib/: text and memory; the parsers' side of struct boot_info; the command line.
+ *   call-up: memcpy memmove memset memcmp strlen strnlen strcmp strncmp format_text message_set
+ *   call-up: boot_info_add_range boot_info_add_module boot_info_page_is_free command_line_option
+ * drivers/: the consoles that the machine may have, registered before kernel_start().
+ *   call-up: uart_register vga_text_register
  */
 #ifndef TACET_ARCH_H
 #define TACET_ARCH_H
 
 #include "arch/platform.h"
-#include "lib/boot_info.h"
-#include "lib/command_line.h"
-#include "lib/elf_image.h"
-#include "lib/errno.h"
-#include "mm/memplan.h"
-#include "mm/page_pool.h"
-#include "process/signal.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-/* ---- Entry points of the kernel that an architecture calls ---- */
+struct boot_info;    /* lib/boot_info.h, with struct memory_range, struct numa_range, NUMA_DOMAIN_NONE */
+struct command_line; /* lib/command_line.h */
+struct linux_siginfo;
+struct memory_range;
+struct message; /* lib/format.h */
+struct numa_range;
+struct page_pool; /* mm/page_pool.h, with PAGE_POOL_NONE: no memory */
+struct signal_stack;
+struct text_sink;
+
+/* ---- The kernel's entry points, which an architecture calls ---- */
 
 /* Once, on the first CPU, early map in place, interrupts off. */
 _Noreturn void kernel_start(struct boot_info *boot);
 
-/* On every further CPU, once it runs: final map, clock compared, interrupts off, on its own stack. */
+/* Once on each further CPU, after its start: final map, clock compared, interrupts off, on its own stack. */
 _Noreturn void kernel_cpu_start(unsigned cpu);
 
-/* A program did what it may not. `signal` is the Linux signal that it means, `code` its si_code, 0 where that
- * depends on what is mapped at `address`; `cause` says it in words ("page fault: write to a page it may only
- * read"); `frame` is the architecture's, for arch_registers_print. Leaves a signal for the thread's handler,
- * which thread_slow_return begins, or ends the process. */
+/* A fault of the program that is not spurious. `signal` is the Linux signal that it raises, `code` its
+ * si_code, 0 where that depends on what is mapped at `address`; `cause` describes it in words ("page fault:
+ * write to a page it may only read"); `frame` is the architecture's, for arch_registers_print. Makes the
+ * signal pending for the handler, which thread_slow_return starts, or ends the process. */
 struct fault {
     int signal;
     int code;
     const char *cause;
     uint64_t instruction; /* address of the faulting instruction */
-    uint64_t address;     /* that it tried to reach; valid where has_address */
+    uint64_t address;     /* of the access; valid where has_address */
     bool has_address;
     const void *frame;
 };
 void trap_user_fault(const struct fault *fault);
 
-/* Before that, for a page fault in the program or in a copy from or to its memory: whether what was tried,
- * with these rights, is allowed by now. This CPU remembered old rights, or another one was changing them; it
- * should try again. The program's own fault waits for such a change to end; a copy's, where locks may be
- * held, does not. */
+/* Called first for a page fault in the program, or in a copy from or to its memory: whether the access, with
+ * these rights, is allowed by now, so that the instruction is to be retried. Then the TLB of this CPU had old
+ * rights, or another CPU was changing them. For the program's own access it waits for such a change to end;
+ * for a copy, during which locks may be held, it does not. */
 bool page_fault_is_spurious(uint64_t address, unsigned rights, bool from_program);
 
-/* ---- Memory ---- */
+/* ---- Start-up, power ---- */
 
-/* Bytes of the pool that the architecture will take to map all of `boot`'s memory; an upper bound. */
+/* Upper bound of the bytes of the pool that the architecture needs to map all of `boot`'s memory. */
 uint64_t arch_pool_bytes(const struct boot_info *boot);
 
-/* The kernel image in physical memory, and how far the early map reaches. */
+/* The kernel image in physical memory; the physical addresses that the early map, and the final one, reach:
+ * those below these limits. */
 struct memory_range arch_kernel_image(void);
 uint64_t arch_early_limit(void);
 uint64_t arch_address_limit(void);
 
 /* Replaces the early map by the final one: image with its rights (no page both writable and executable), all
- * of `boot`'s memory in the direct map, nothing else. Tables come from `pool`. Stops the node where it
- * cannot. */
+ * of `boot`'s memory in the direct map, nothing else. Tables come from `pool`. Stops the node where there is
+ * no memory for them. */
 void arch_memory_initialise(struct page_pool *pool, const struct boot_info *boot);
 
+/* Everything else: CPU features, interrupt controllers silenced, clock calibrated. After
+ * arch_memory_initialise. */
+void arch_initialise(const struct boot_info *boot);
+
+/* Switches the machine off, or halts for ever where that is not possible. */
+_Noreturn void arch_power_off(void);
+
+/* ---- CPUs ---- */
+
+/* How many CPUs the firmware names, at least 1. */
+unsigned arch_cpus_present(void);
+
+/* Starts all of them but this one, after arch_initialise. One that does not answer is named in the log and
+ * left out. */
+void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot);
+
+/* How many CPUs run, numbered from 0 without gaps; valid after arch_cpus_start, as all that follows here. */
+unsigned arch_cpu_count(void);
+
+/* How many of these have a core of their own: they have the lowest numbers; the further hardware threads of
+ * the same cores have the numbers above. */
+unsigned arch_core_count(void);
+
+/* The CPU below arch_core_count() on the same core, which may be `cpu` itself. */
+unsigned arch_core_of(unsigned cpu);
+
+/* Where a CPU is in the machine: hardware threads of one core share both numbers. */
+struct cpu_place {
+    uint32_t package, core;
+};
+struct cpu_place arch_cpu_place(unsigned cpu);
+
+/* NUMA as the firmware describes it: ranges of memory with their domains (returns 0 where there is no
+ * description), and the domain of a CPU that runs, or NUMA_DOMAIN_NONE. */
+unsigned arch_numa_ranges(const struct numa_range **ranges);
+uint32_t arch_cpu_numa_domain(unsigned cpu);
+
+/* How idle CPUs wait: `idle=` of the command line. -EINVAL with `why`. After arch_initialise. */
+int arch_idle_configure(const struct command_line *line, struct message *why);
+
+/* Waits for an interrupt or for an IPI, which may have come already. The caller checks the condition that it
+ * waits for, with interrupts off, calls this, and checks again. */
+void arch_cpu_idle(void);
+
+/* Ends another CPU's arch_cpu_idle, or interrupts its program, so that it calls crosscall_serve. The sender
+ * has stored before what the other CPU is to find. */
+void arch_ipi_send(unsigned cpu);
+
+/* Halts this CPU for good, but for crosscalls, which it serves. */
+_Noreturn void arch_cpu_park(void);
+
+/* ---- Clocks ---- */
+
+uint64_t arch_clock_hz(void);   /* the rate of arch_ticks() */
+uint64_t arch_boot_ticks(void); /* arch_ticks() at the kernel's first instruction */
+
+/* What arch_ticks() adds to a CPU's own reading of the clock source to get the first CPU's; programs that
+ * read the clock through the vDSO's page (clock_page.h) must add it, too. */
+uint64_t arch_clock_offset(unsigned cpu);
+
+/* Ticks that a CPU has spent in the kernel since its thread started, a running system call included. */
+uint64_t arch_kernel_ticks(unsigned cpu);
+
+/* The battery-backed clock: seconds since 1970 UTC; 0 where there is none. */
+uint64_t arch_wall_clock_s(void);
+
+/* ---- Address spaces ---- */
+
+/* Whether ARCH_HUGE_PAGE is a page size of this CPU. */
 bool arch_huge_pages(void);
 
-/* An address space's tables. They are paid by the process, from its own slice. What changes them is called
- * with the address space's lock held (vm.h); several CPUs may use them meanwhile. */
+/* The page tables of an address space, allocated from its process's slice. Functions that change them are
+ * called with the address space's lock held (vm.h); several CPUs may use them meanwhile. `rights` are of enum
+ * memory_rights (lib/elf_image.h). */
 struct arch_space {
     uint64_t root;
     struct page_pool *pages;
@@ -94,44 +207,47 @@ struct arch_space {
 
 int arch_space_create(struct arch_space *space, struct page_pool *pages);
 
-/* Makes it this CPU's; leaves it for the kernel's own map, before its tables may be given back. */
+/* Makes it this CPU's address space; replaces it by the kernel's own map, before its tables may be freed. */
 void arch_space_activate(struct arch_space *space);
 void arch_space_deactivate(struct arch_space *space);
 
-/* Makes all CPUs on which the space is active forget what they know of the range, and of tables on the way to
- * it; returns when they have. The functions below do so themselves, before they give anything back: memory
- * or tables that a CPU remembers would be written to by the program while they are somebody else's. Only
- * rights that are given are not told: a CPU that remembers less faults, and arch_space_allows says that it
- * may try again. */
-void arch_tlb_shootdown(struct arch_space *space, uint64_t address, uint64_t bytes);
-
-/* Whether the program may use `address` with these rights now. Lock-free, but interrupts must be off: tables
- * stay where they are until this CPU has served a crosscall. */
+/* Whether the program may access `address` with these rights now. Lock-free, but interrupts must be off:
+ * tables are not freed before this CPU has served a crosscall. */
 bool arch_space_allows(const struct arch_space *space, uint64_t address, unsigned rights);
 
+/* The physical address of one of the program's, or PAGE_POOL_NONE. Lock-free as arch_space_allows. */
+uint64_t arch_translate(const struct arch_space *space, uint64_t address);
+
+/* Functions that unmap, move, or take rights away do a TLB shootdown: all CPUs on which the space is active
+ * drop their translations of the range, and of tables on the way to it, before memory or tables are freed;
+ * else the program could write through a stale translation to what is somebody else's by then. Rights that
+ * are added need no shootdown: a CPU with a stale translation faults, and page_fault_is_spurious() says that
+ * the access is to be retried. */
+
 /* Maps [address, address + bytes) to `physical` with the largest pages that alignment allows; nothing may be
- * mapped there. Both page-aligned. rights == 0 keeps the memory attached but out of reach. -ENOMEM (nothing
+ * mapped there. Both page-aligned. rights == 0 keeps the memory attached but inaccessible. -ENOMEM (nothing
  * is mapped then). */
 int arch_map(struct arch_space *space, uint64_t address, uint64_t physical, uint64_t bytes, unsigned rights);
 
-/* Makes `address` the beginning of a page, by cutting a large page around it. -ENOMEM where there is no
+/* Makes `address` the beginning of a page, by splitting a large page around it. -ENOMEM where there is no
  * memory for the table. */
 int arch_split(struct arch_space *space, uint64_t address);
 
-/* The next four need page bounds at the range's ends (arch_split), so that they cannot fail. Holes in the
+/* The next three need page bounds at the range's ends (arch_split), so that they cannot fail. Holes in the
  * range are fine. */
 
-/* Takes what is mapped in the range away and, once no CPU knows it any more, calls `release` (may be NULL)
- * for each physical run, in ascending order of addresses. [hole.low, hole.high) holds the range and else
- * nothing that is mapped: tables that lead nowhere else are given back. A caller who always tells the whole
- * hole leaves no table that leads to nothing. */
+/* Unmaps the range and, after the shootdown, calls `release` (may be NULL) for each physical run, in
+ * ascending order of addresses. [hole.low, hole.high) contains the range and otherwise nothing that is
+ * mapped: tables that map nothing outside of it are freed. A caller that always passes the whole hole leaves
+ * no empty table.
+ */
 struct arch_hole {
     uint64_t low, high;
 };
 void arch_unmap(struct arch_space *space, uint64_t address, uint64_t bytes, struct arch_hole hole,
                 void (*release)(void *context, uint64_t physical, uint64_t bytes), void *context);
 
-/* Moves what is mapped in the range to `to`, where nothing is mapped; it has these rights, all of it. There
+/* Moves what is mapped in the range, all of it with these rights, to `to`, where nothing is mapped. There
  * must be memory for the tables. */
 void arch_move(struct arch_space *space, uint64_t address, uint64_t to, uint64_t bytes, unsigned rights);
 
@@ -142,164 +258,124 @@ void arch_protect(struct arch_space *space, uint64_t address, uint64_t bytes, un
  * alignment. Returns how many bytes that were. */
 uint64_t arch_attached_zero(struct arch_space *space, uint64_t address, uint64_t bytes);
 
-/* Length of the run from `address`, at most `bytes`, that is alike: attached to memory or not. *attached
- * tells which. */
+/* Length of the run from `address`, at most `bytes`, that is alike: attached to memory, or not; *attached
+ * says which. */
 uint64_t arch_attached_run(const struct arch_space *space, uint64_t address, uint64_t bytes, bool *attached);
 
-/* The physical address behind one of the program's, or PAGE_POOL_NONE. Lock-free as arch_space_allows. */
-uint64_t arch_translate(const struct arch_space *space, uint64_t address);
+/* ---- Copies ---- */
 
-/* Copies between kernel and program that survive any address: 0 or -EFAULT (part of it may have been copied).
- */
+/* Copies between kernel and program that survive any address: 0 or -EFAULT (a part may have been copied). */
 int user_read(void *to, uint64_t from, uint64_t bytes);
 int user_write(uint64_t to, const void *from, uint64_t bytes);
 int user_clear(uint64_t to, uint64_t bytes);
-/* A string of at most `bytes` bytes with its NUL: its length, -EFAULT, or -ENAMETOOLONG where no NUL stands
- * in them. */
+
+/* A string of at most `bytes` bytes with its NUL: its length, -EFAULT, or -ENAMETOOLONG where none of these
+ * bytes is a NUL. */
 int64_t user_read_string(char *to, uint64_t from, uint64_t bytes);
 
-/* An aligned word of the program's that its threads change at the same time. Reads it in one piece: 0 or
- * -EFAULT. Replaces it if it is *expected: 1; 0 where it is another, which *expected then tells; -EFAULT. */
+/* An aligned word of the program's that its threads change at the same time. user_read_word reads it in one
+ * piece: 0 or -EFAULT. user_exchange_word replaces it if it is *expected: 1; if it is another, stores that in
+ * *expected: 0; or -EFAULT. */
 int user_read_word(uint32_t *to, uint64_t from);
 int user_exchange_word(uint64_t at, uint32_t *expected, uint32_t desired);
 
+/* Zeroes memory of the kernel, the fastest way that the architecture has. */
 void arch_zero(void *memory, uint64_t bytes);
 
-/* ---- CPUs, time, power ---- */
+/* ---- System calls ---- */
 
-/* Everything left: CPU features, interrupt controllers silenced, clock calibrated. After
- * arch_memory_initialise. */
-void arch_initialise(const struct boot_info *boot);
+/* In the entry code. syscall_hole fills the table's unused slots: it passes the call's number, which no
+ * argument register holds, to syscall_unknown. sys_clone is the handler of clone: it passes its arguments to
+ * thread_clone, and the registers of the caller that C functions may have moved. */
+void syscall_hole(void);
+long sys_clone(uint64_t flags, uint64_t stack, uint64_t parent_tid, uint64_t child_tid, uint64_t tls);
 
-/* How many CPUs the firmware names (at least 1); starts all of them but this one, after arch_initialise; how
- * many run then, numbered from 0 without gaps; which one this is. One that does not answer is named in the
- * log and left out. */
-unsigned arch_cpus_present(void);
-void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot);
-unsigned arch_cpu_count(void);
-
-/* Of these, the ones with a core of their own: they have the lowest numbers; the further hardware threads of
- * the same cores come behind. */
-unsigned arch_core_count(void);
-
-/* NUMA as the firmware tells it: ranges of memory with their nodes (0 where it tells nothing), and the node
- * of a CPU that runs, or NUMA_DOMAIN_NONE. */
-unsigned arch_numa_ranges(const struct numa_range **ranges);
-uint32_t arch_cpu_numa_domain(unsigned cpu); /* after arch_cpus_start */
-
-/* Where a CPU sits in the machine: hardware threads of one core share both numbers. */
-struct cpu_place {
-    uint32_t package, core;
-};
-struct cpu_place arch_cpu_place(unsigned cpu);
-
-/* The lines of /proc/cpuinfo about a CPU that the architecture knows, a piece at a time. */
-struct text_sink;
-void arch_cpuinfo_describe(unsigned cpu, struct text_sink *sink);
-
-/* What an interrupt is for: Linux's three-letter label in /proc/interrupts, a blank, words. NULL where the
- * number means nothing. */
-const char *arch_interrupt_name(unsigned number);
-
-/* How CPUs wait: `idle=` of the command line. -EINVAL with `why`. After arch_initialise. */
-int arch_idle_configure(const struct command_line *line, struct message *why);
-
-/* Waits for an interrupt or for arch_ipi_send, which may have come already: the caller looks at what it waits
- * for, with interrupts off, calls this, and looks again. */
-void arch_cpu_idle(void);
-/* Ends another CPU's arch_cpu_idle, or interrupts its program, so that it passes kernel_woken. What it is to
- * find has been stored before. */
-void arch_ipi_send(unsigned cpu);
-
-/* Another CPU's ring of the flight log. */
-const struct klog_ring *arch_klog_of(unsigned cpu);
-/* Whether this CPU logs its system calls: klog_system_call before, klog_system_call_end after each. */
-void arch_system_calls_log(bool on);
-
-/* The vDSO: an ELF file of whole pages in the kernel's image, which programs see right behind the page of
- * clock_page.h; 0 bytes where the architecture has none. What it must know of the CPUs, for that page. */
-uint64_t arch_vdso_image(const void **image);
-uint32_t arch_vdso_features(void);
-
-/* Halts this CPU for good, but for crosscalls, which it serves. */
-_Noreturn void arch_cpu_park(void);
-
-/* The core of a CPU: the CPU below arch_core_count() that it shares the core with, or is. */
-unsigned arch_core_of(unsigned cpu);
-
-/* ---- Threads ---- */
-
-/* A thread's first registers: general registers zero, vector state initial; those of the caller of clone
- * (with `kept` from thread_clone, the result 0, and where they are not zero or NULL: another stack, another
- * thread pointer); those of a thread in `frame`, on its way back to the program. */
-void arch_start_initial(struct arch_start *start, uint64_t entry, uint64_t stack);
-void arch_start_clone(struct arch_start *start, const void *kept, uint64_t stack,
-                      const uint64_t *thread_pointer);
-void arch_start_move(struct arch_start *start, const void *frame);
-
-/* Enters the program, by way of thread_slow_return: who wanted something of the thread since it was stored
- * for this CPU may have woken a CPU on which it was not yet, or no longer. */
-_Noreturn void arch_start_enter(struct arch_start *start);
-
-/* Lets the system call that runs return through thread_slow_return (thread.h). */
+/* Makes the system call that runs return through thread_slow_return (thread.h). */
 void arch_request_slow_return(void);
 
-/* ---- Signals ---- */
-
-/* A handler that is to run, and what its frame says. */
-struct arch_signal {
-    struct linux_siginfo info;
-    uint64_t handler, restorer;
-    uint64_t blocked;          /* to be restored when it returns */
-    struct signal_stack stack; /* the alternate one */
-    bool on_alternate;         /* asked for */
-};
-
-/* Makes `frame` lead into the handler, which returns to where the frame led. -EFAULT where the stack cannot
- * take its frame at *place (0: the alternate stack is too small); nothing has changed then but memory of the
- * stack. */
-int arch_signal_enter(void *frame, const struct arch_signal *signal, uint64_t *place);
-
-/* The caller of rt_sigreturn goes back: fills `frame` from what arch_signal_enter has left on the stack, and
- * the program has changed. -EFAULT where it makes no sense. What comes of it is never more than a program may
- * have. */
-int arch_signal_return(void *frame, uint64_t *blocked, struct signal_stack *stack);
+/* The caller's stack pointer. */
+uint64_t arch_call_stack(void);
 
 /* Whether `frame` is a system call's that returns -EINTR; makes it call again, `number` with the same
  * arguments. */
 bool arch_call_interrupted(const void *frame);
 void arch_call_restart(void *frame, unsigned number);
 
-uint64_t arch_frame_instruction(const void *frame);
-uint64_t arch_frame_stack(const void *frame);
-/* In a system call: its caller's stack pointer. */
-uint64_t arch_call_stack(void);
-
-uint64_t arch_clock_hz(void);
-uint64_t arch_boot_ticks(void);
-/* What arch_ticks() adds to a CPU's own reading of the clock source to get the first CPU's; programs that
- * read the clock on the vDSO's page (clock_page.h) must add it, too. */
-uint64_t arch_clock_offset(unsigned cpu);
-/* Ticks that a CPU has spent in the kernel since its thread started, a running system call included. */
-uint64_t arch_kernel_ticks(unsigned cpu);
-uint64_t arch_wall_clock_s(void); /* the battery clock: seconds since 1970 UTC; 0 where there is none */
-/* A hardware random number where there is one, else mixed from the clock. */
-uint64_t arch_random(void);
-bool arch_random_is_hardware(void);
-uint64_t arch_hwcap(unsigned word); /* AT_HWCAP, AT_HWCAP2 */
-void arch_cpu_describe(char *text, size_t bytes);
-const char *arch_exception_name(unsigned number); /* NULL where the number is not in use */
-const struct tacet_counters *arch_counters(unsigned cpu);
-
-/* Prints the registers of a fault's frame through kernel_print. */
-void arch_registers_print(const void *frame);
-/* Prints the kernel's own call chain. */
-void arch_backtrace_print(void);
-
-/* Thread pointer: Linux's arch_prctl on x86_64; -ENOSYS elsewhere. */
+/* Sets or gets the thread pointer: Linux's arch_prctl on x86_64; -ENOSYS elsewhere. */
 long arch_thread_pointer_call(uint64_t code, uint64_t address);
 
-/* Switches the machine off, or halts for ever where that cannot be done. */
-_Noreturn void arch_power_off(void);
+/* ---- Threads ---- */
+
+/* Fills a thread's first registers. initial: general registers zero, vector state initial. clone: those of
+ * the caller of clone, with `kept` from thread_clone, the result 0, and another stack and thread pointer
+ * where these are not zero or NULL. move: those of a thread in `frame`, on its way back to the program. */
+void arch_start_initial(struct arch_start *start, uint64_t entry, uint64_t stack);
+void arch_start_clone(struct arch_start *start, const void *kept, uint64_t stack,
+                      const uint64_t *thread_pointer);
+void arch_start_move(struct arch_start *start, const void *frame);
+
+/* Enters the program by way of thread_slow_return: a signal may have become pending after the thread was
+ * assigned to this CPU and before it arrived, when an IPI would have reached a CPU without it. */
+_Noreturn void arch_start_enter(struct arch_start *start);
+
+/* ---- Signals ---- */
+
+/* A handler that is to run, and what its frame contains. */
+struct arch_signal {
+    const struct linux_siginfo *info; /* lib/linux_abi.h */
+    uint64_t handler, restorer;
+    uint64_t blocked;                 /* the mask that is restored when the handler returns */
+    const struct signal_stack *stack; /* the alternate one; process/signal.h */
+    bool on_alternate;                /* the action has SA_ONSTACK */
+};
+
+/* Makes `frame` lead into the handler, which returns to where the frame led. -EFAULT where the stack cannot
+ * take its frame at *place (0: the alternate stack is too small); nothing but memory of the stack has changed
+ * then. */
+int arch_signal_enter(void *frame, const struct arch_signal *signal, uint64_t *place);
+
+/* rt_sigreturn: fills `frame` from what arch_signal_enter has put on the stack, and the program may have
+ * changed since. Whatever it finds there, the program gains no rights. -EFAULT where it is invalid. */
+int arch_signal_return(void *frame, uint64_t *blocked, struct signal_stack *stack);
+
+uint64_t arch_frame_instruction(const void *frame);
+uint64_t arch_frame_stack(const void *frame);
+
+/* ---- What the kernel shows of the machine ---- */
+
+void arch_cpu_describe(char *text, size_t bytes);
+
+/* The lines of /proc/cpuinfo about a CPU that the architecture writes, a piece at a time. */
+void arch_cpuinfo_describe(unsigned cpu, struct text_sink *sink);
+
+/* What an interrupt is for: Linux's three-letter label in /proc/interrupts, a blank, words. NULL where the
+ * number is not in use; so is an exception's name. */
+const char *arch_interrupt_name(unsigned number);
+const char *arch_exception_name(unsigned number);
+
+/* The page of counters that a CPU's programs see (tacet.h). */
+const struct tacet_counters *arch_counters(unsigned cpu);
+
+/* Prints the registers of a fault's frame, and the kernel's own call chain, through kernel_print. */
+void arch_registers_print(const void *frame);
+void arch_backtrace_print(void);
+
+/* Another CPU's ring of the flight log. */
+const struct klog_ring *arch_klog_of(unsigned cpu);
+
+/* Whether this CPU logs its system calls. */
+void arch_system_calls_log(bool on);
+
+/* ---- What programs get from the machine ---- */
+
+/* A hardware random number where there is one, else mixed from the clock. */
+uint64_t arch_random(void);
+
+uint64_t arch_hwcap(unsigned word); /* 1: AT_HWCAP, 2: AT_HWCAP2 */
+
+/* The vDSO: an ELF file of whole pages in the kernel's image, which programs see directly above the page of
+ * clock_page.h; 0 bytes where the architecture has none. arch_vdso_features: its word on that page. */
+uint64_t arch_vdso_image(const void **image);
+uint32_t arch_vdso_features(void);
 
 #endif

@@ -5,8 +5,8 @@
  * From the RSDP to the XSDT (or RSDT) to the FADT, MADT and HPET table, each checked by length and checksum.
  * The byte code of the DSDT is not run: \_S5 is found as the encoding of `Name (_S5_, Package () { small
  * integer, small integer, … })`, which is how firmware writes it. Source: ACPI Specification 6.5 §5.2
- * (tables), §4.8.3 (PM1 control, PM timer), §7.4.2
- * (_S5), §5.2.16 (SRAT), §20.2 (byte code). Pure C; runs once, on the boot CPU; owns nothing.
+ * (tables), §4.8.3 (PM1 control, PM timer), §7.4.2 (_S5),
+ * §5.2.16 (SRAT), §20.2 (byte code). Pure C; runs once, on the boot CPU; owns nothing.
  */
 #include "arch/acpi.h"
 #include "lib/bytes.h"
@@ -83,7 +83,7 @@ static bool table_open(const struct reader *reader, uint64_t address, const char
     return out->at && sums_to_zero(out->at, out->bytes);
 }
 
-/* Fields of a table grown over the years: what lies beyond its end is zero. */
+/* Later revisions have longer tables: a field above a table's end is zero. */
 static uint8_t field8(const struct table *table, uint32_t offset)
 {
     return offset < table->bytes ? table->at[offset] : 0;
@@ -123,7 +123,7 @@ static bool rsdp_read(const struct reader *reader, uint64_t address, uint8_t *rs
     return true;
 }
 
-/* Where no boot loader told: a BIOS leaves it on a 16-byte boundary of its read-only area. */
+/* Without a boot loader's word for it: a BIOS has it on a 16-byte boundary of its read-only area. */
 static bool rsdp_search(const struct reader *reader, uint8_t *rsdp)
 {
     for (uint64_t at = BIOS_AREA; at < BIOS_AREA + BIOS_AREA_BYTES; at += 16) {
@@ -157,7 +157,7 @@ static bool root_open(const struct reader *reader, const uint8_t *rsdp, struct t
     return table_open(reader, load_le32(rsdp + 16), "RSDT", root);
 }
 
-/* Opens the first valid table of that signature from entry *index on, and moves *index behind it. */
+/* Opens the first valid table of that signature from entry *index on, and moves *index past it. */
 static bool root_next(const struct reader *reader, const struct table *root, unsigned entry_bytes,
                       const char *signature, unsigned *index, struct table *out)
 {
@@ -177,7 +177,7 @@ static bool root_next(const struct reader *reader, const struct table *root, uns
 
 /* ---- \_S5 ---- */
 
-/* A small integer at *at, which is moved behind it; -1 where there is something else or nothing. */
+/* A small integer at *at, which is moved past it; -1 where there is none. */
 static int aml_small_integer(const uint8_t **at, const uint8_t *end)
 {
     unsigned bytes;
@@ -208,7 +208,7 @@ static int aml_small_integer(const uint8_t **at, const uint8_t *end)
     return value <= SLEEP_TYPE_MAX ? (int)value : -1;
 }
 
-/* The end of a package whose length stands at *at, which is moved behind the length; NULL where it does not
+/* The end of a package whose length is at *at, which is moved past the length; NULL where it does not
  * fit. Its lead byte counts the bytes that follow it in bits 7-6; without any, the length is in bits 5-0,
  * else it begins in bits 3-0. */
 static const uint8_t *aml_package_end(const uint8_t **at, const uint8_t *end)
@@ -227,8 +227,8 @@ static const uint8_t *aml_package_end(const uint8_t **at, const uint8_t *end)
     return length > more && length <= (size_t)(end - start) ? start + length : NULL;
 }
 
-/* Whether a Name operator for \_S5 stands at `at`; *behind is then where its package begins. */
-static bool is_soft_off_name(const uint8_t *at, const uint8_t *end, const uint8_t **behind)
+/* Whether there is a Name operator for \_S5 at `at`; *package is then where its package begins. */
+static bool is_soft_off_name(const uint8_t *at, const uint8_t *end, const uint8_t **package)
 {
     if (at == end || *at++ != AML_NAME)
         return false;
@@ -236,7 +236,7 @@ static bool is_soft_off_name(const uint8_t *at, const uint8_t *end, const uint8_
         at++;
     if (end - at < 5 || memcmp(at, "_S5_", 4) != 0 || at[4] != AML_PACKAGE)
         return false;
-    *behind = at + 5;
+    *package = at + 5;
     return true;
 }
 
@@ -424,7 +424,7 @@ int acpi_parse(const struct boot_info *info, physical_reader *read, void *contex
 
     memset(out, 0, sizeof(*out));
     if (!rsdp_find(info, &reader, rsdp))
-        return message_set(why, -EINVAL, "acpi: no valid root pointer (RSDP); told was 0x%llx%s",
+        return message_set(why, -EINVAL, "acpi: no valid root pointer (RSDP); the loader names 0x%llx%s",
                            (unsigned long long)info->rsdp, info->rsdp_copied ? " and a broken copy" : "");
     if (!root_open(&reader, rsdp, &root, &entry_bytes))
         return message_set(why, -EINVAL, "acpi: neither an XSDT at 0x%llx nor an RSDT at 0x%x is valid",

@@ -4,14 +4,15 @@
  *
  * In order of trust: CPUID leaf 0x15 (crystal and ratio), the hypervisor's timing leaf 0x40000010, a
  * measurement over one millisecond against a clock of known rate: HPET, ACPI PM timer, or channel 2 of the
- * PIT. A leaf is believed only if the CPU says that it exists (TCG answers garbage beyond its last one).
- * Every measurement is bounded in steps, so a dead clock is found out and the next one tried.
+ * PIT. A leaf is read only if the CPU says that it exists (TCG returns garbage above its last one). Every
+ * measurement is bounded in steps, so that a clock that does not count is detected, and the next one tried.
  *
  * Sources: Intel SDM 3A §18.7.3 (TSC frequency), 2A CPUID; IA-PC HPET Specification 1.0a §2.3; ACPI 6.5
  * §4.8.3.3; Intel 8254 datasheet.
  */
 #include "arch.h"
 #include "arch/local_apic.h"
+#include "arch/io.h"
 #include "arch/setup.h"
 #include "debug/console.h"
 #include "debug/stop.h"
@@ -20,7 +21,7 @@
 #define HYPERVISOR_TIMING 0x40000010
 
 #define WINDOW_PER_SECOND 1000      /* the measurement takes one millisecond */
-#define STEPS_MAX         10000000U /* reads of a reference clock before it is called dead */
+#define STEPS_MAX         10000000U /* reads of a reference clock before it counts as stopped */
 
 #define HPET_PERIOD_FS_MAX 100000000ULL /* the specification's bound on a tick, femtoseconds */
 #define PM_TIMER_HZ        3579545ULL
@@ -51,16 +52,16 @@ static uint64_t hpet_read(void)
 
 static uint64_t pm_timer_read(void)
 {
-    return port_read32(acpi_facts()->pm_timer_port);
+    return io_read32(acpi_facts()->pm_timer_port);
 }
 
 /* Counts down from 65535 without reload in mode 0; read as counting up. */
 static uint64_t pit_read(void)
 {
-    port_write8(PIT_COMMAND, 0x80); /* latch channel 2 */
-    uint64_t low = port_read8(PIT_CHANNEL2);
+    io_write8(PIT_COMMAND, 0x80); /* latch channel 2 */
+    uint64_t low = io_read8(PIT_CHANNEL2);
 
-    return 0xffff - (low | (uint64_t)port_read8(PIT_CHANNEL2) << 8);
+    return 0xffff - (low | (uint64_t)io_read8(PIT_CHANNEL2) << 8);
 }
 
 static bool hpet_find(struct reference_clock *clock)
@@ -74,8 +75,8 @@ static bool hpet_find(struct reference_clock *clock)
     uint64_t period_fs = hpet[1]; /* high half of the capabilities register */
     if (period_fs == 0 || period_fs > HPET_PERIOD_FS_MAX)
         return false;
-    hpet[0x10 / 4] |=
-        1; /* run; interrupts of its comparators stay as they were: off since reset, or masked at the 8259 */
+    /* Run. Its comparators' interrupts stay as they are: off since reset, or masked at the 8259. */
+    hpet[0x10 / 4] |= 1;
     *clock = (struct reference_clock){ "HPET", 1000000000000000ULL / period_fs, 0xffffffff, hpet_read };
     return true;
 }
@@ -91,16 +92,16 @@ static bool pm_timer_find(struct reference_clock *clock)
 
 static bool pit_find(struct reference_clock *clock)
 {
-    port_write8(PIT_GATE, (port_read8(PIT_GATE) & ~2) | 1); /* gate of channel 2 open, speaker off */
-    port_write8(PIT_COMMAND, 0xb0);                         /* channel 2, both bytes, mode 0 */
-    port_write8(PIT_CHANNEL2, 0xff);
-    port_write8(PIT_CHANNEL2, 0xff);
+    io_write8(PIT_GATE, (io_read8(PIT_GATE) & ~2) | 1); /* gate of channel 2 open, speaker off */
+    io_write8(PIT_COMMAND, 0xb0);                       /* channel 2, both bytes, mode 0 */
+    io_write8(PIT_CHANNEL2, 0xff);
+    io_write8(PIT_CHANNEL2, 0xff);
     *clock = (struct reference_clock){ "PIT", PIT_HZ, 0xffff, pit_read };
     return true;
 }
 
-/* One instant on both clocks: the reference is read between two reads of the TSC, and the closest of a few
- * tries counts. */
+/* Reads both clocks at one instant: the reference between two reads of the TSC. Of four attempts, the one
+ * whose reads of the TSC are closest together counts. */
 static void instant_read(const struct reference_clock *clock, uint64_t *ticks, uint64_t *reference)
 {
     uint64_t closest = UINT64_MAX;
@@ -118,9 +119,9 @@ static void instant_read(const struct reference_clock *clock, uint64_t *ticks, u
     }
 }
 
-/* The local APIC's timer runs along with every measurement, masked; its rate comes out of the ratio. The TSC
- * is read right behind each of the two accesses to the timer, so that their cost falls out: a rate some
- * millionths too low makes each longer sleep take two interrupts, one of them too early. */
+/* During every measurement the local APIC's timer counts as well, masked; its rate follows from the ratio.
+ * The TSC is read directly after each of the two accesses to the timer, so that their cost cancels out: with
+ * a rate some millionths too low, each longer sleep would take two interrupts, the first of them early. */
 static uint64_t apic_timer_begin(void)
 {
     if (local_apic_present())
@@ -131,15 +132,15 @@ static uint64_t apic_timer_begin(void)
 /* The timer's ticks, and the TSC's in `*window_ticks`. */
 static uint64_t apic_timer_end(uint64_t begin_ticks, uint64_t *window_ticks)
 {
-    uint64_t gone = local_apic_present() ? UINT32_MAX - local_apic_timer_left() : 0;
+    uint64_t elapsed = local_apic_present() ? UINT32_MAX - local_apic_timer_left() : 0;
 
     *window_ticks = cpu_ticks() - begin_ticks;
     if (local_apic_present())
         local_apic_timer_count(0);
-    return gone;
+    return elapsed;
 }
 
-/* Ticks a second by this reference clock, or 0 where it does not run. */
+/* The TSC's rate by this reference clock, or 0 where that does not count. */
 static uint64_t clock_measure(const struct reference_clock *clock)
 {
     uint64_t start_ticks, start, end_ticks, end, apic_window;
@@ -158,16 +159,16 @@ static uint64_t clock_measure(const struct reference_clock *clock)
     return hz;
 }
 
-/* For a TSC whose rate is known: one millisecond of the APIC timer beside it. */
+/* The APIC timer's rate by a TSC whose rate is known. */
 static void apic_measure(void)
 {
-    uint64_t window = clock_hz / WINDOW_PER_SECOND, gone;
+    uint64_t window = clock_hz / WINDOW_PER_SECOND, elapsed;
     uint64_t start = apic_timer_begin();
 
     while (cpu_ticks() - start < window)
         arch_pause();
-    uint64_t ticks = apic_timer_end(start, &gone);
-    apic_hz = ticks * clock_hz / gone;
+    uint64_t ticks = apic_timer_end(start, &elapsed);
+    apic_hz = ticks * clock_hz / elapsed;
 }
 
 static uint64_t hz_from_crystal(void)

@@ -4,9 +4,9 @@
  * SYSCALL.
  *
  * Programs get the vector state that CPUID offers (x87, SSE, AVX, AVX-512): XCR0 is set to all of it. The
- * kernel is compiled without vector registers and there is one process a CPU, so that state is never saved or
- * restored. AMX tiles stay off: on Linux, too, a program must ask for them, by a call that Tacet does not
- * have.
+ * kernel is compiled without vector registers, and a CPU has one thread, so that the state is saved only
+ * where thread.c says. AMX tiles stay off: on Linux, too, a program must request them, by a call that Tacet
+ * does not have.
  *
  * Sources: Intel SDM 3A §2.5 (control registers), §5.8.8 (SYSCALL), §8.2 (task state); 1 §13.3 (XSAVE
  * features).
@@ -16,6 +16,7 @@
 #include "arch/trap.h"
 #include "arch/vdso.h"
 #include "debug/console.h"
+#include "lib/errno.h"
 #include "lib/format.h"
 #include "lib/kstring.h"
 
@@ -106,7 +107,7 @@ static void segments_load(struct cpu *cpu)
     for (unsigned i = 0; i < IST_STACKS; i++)
         cpu->task_state.ist[i] = (uint64_t)cpu->ist_stacks[i] + IST_STACK_BYTES;
     cpu->task_state.io_map_base =
-        sizeof(struct task_state); /* beyond the limit: no port is open to programs */
+        sizeof(struct task_state); /* beyond the limit: programs may access no port */
 
     /* LDTR too: after reset it describes the first 64 KiB of the address space, which are the program's. */
     __asm__ volatile("lgdt %0\n\t"
@@ -131,18 +132,10 @@ static void control_registers_set(void)
 {
     __asm__ volatile("mov %0, %%cr0" : : "r"(CR0_VALUE) : "memory");
 
-    uint64_t cr4 = CR4_PAE | CR4_PGE | CR4_OSFXSR | CR4_OSXMMEXCPT;
+    uint64_t cr4 = CR4_PAE | CR4_PGE | CR4_OSFXSR | CR4_OSXMMEXCPT | (features.xsave ? CR4_OSXSAVE : 0) |
+                   (features.smep ? CR4_SMEP : 0) | (features.smap ? CR4_SMAP : 0) |
+                   (features.umip ? CR4_UMIP : 0) | (features.machine_check ? CR4_MCE : 0);
 
-    if (features.xsave)
-        cr4 |= CR4_OSXSAVE;
-    if (features.smep)
-        cr4 |= CR4_SMEP;
-    if (features.smap)
-        cr4 |= CR4_SMAP;
-    if (features.umip)
-        cr4 |= CR4_UMIP;
-    if (features.machine_check)
-        cr4 |= CR4_MCE;
     __asm__ volatile("mov %0, %%cr4" : : "r"(cr4) : "memory");
     smap_enabled = features.smap;
 
@@ -168,8 +161,8 @@ static void system_calls_set(void)
     msr_write(MSR_EFER, msr_read(MSR_EFER) | EFER_SYSCALL);
 }
 
-/* Reports what the hardware cannot correct, from every bank; what firmware has left in them is of the past.
- */
+/* Enables the report of errors that the hardware cannot correct, in every bank, and clears what firmware has
+ * left in them. */
 static void machine_checks_enable(void)
 {
     if (!features.machine_check)
@@ -208,7 +201,7 @@ void cpu_identify(struct cpu *cpu)
     uint32_t node = cpu->numa_domain == NUMA_DOMAIN_NONE ? 0 : cpu->numa_domain;
     uint64_t value = cpu->index | (node < VDSO_NODE_UNKNOWN ? node : VDSO_NODE_UNKNOWN) << VDSO_CPU_BITS;
 
-    /* Data that nobody may write, privilege 3, present, accessed; of these numbers only the limit is read. */
+    /* Read-only data, privilege 3, present, accessed; LSL reads its limit. */
     cpu->gdt[SELECTOR_CPU_NUMBER / 8] = (value & 0xffff) | 0xf1ULL << 40 | (value & 0xf0000) << 32;
     if (features.rdtscp || features.rdpid)
         msr_write(MSR_TSC_AUX, value);
@@ -233,7 +226,7 @@ long arch_thread_pointer_call(uint64_t code, uint64_t address)
         value = msr_read(msr);
         return user_write(address, &value, sizeof(value));
     default:
-        return -EINVAL; /* Linux's answer, too: glibc asks for shadow stacks this way */
+        return -EINVAL; /* as on Linux: glibc probes for shadow stacks this way */
     }
 }
 
@@ -249,13 +242,8 @@ bool arch_huge_pages(void)
 
 uint64_t arch_hwcap(unsigned word)
 {
-    return word == 1 ? features.hwcap
-                     : 0; /* AT_HWCAP2 would announce RDFSBASE and user-mode MWAIT: neither is on */
-}
-
-bool arch_random_is_hardware(void)
-{
-    return features.rdrand;
+    /* AT_HWCAP2 would announce RDFSBASE and user-mode MWAIT, which are both off. */
+    return word == 1 ? features.hwcap : 0;
 }
 
 uint64_t arch_random(void)
@@ -269,8 +257,8 @@ uint64_t arch_random(void)
     if (good)
         return value;
 
-    /* splitmix64 over the cycle counter: spreads hash tables and stack canaries; it keeps no secret from an
-     * attacker. */
+    /* splitmix64 over the cycle counter: good enough to vary hash tables and stack canaries, but predictable
+     * for an attacker. */
     state += cpu_ticks() | 1;
     value = state += 0x9e3779b97f4a7c15;
     value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9;
@@ -278,20 +266,26 @@ uint64_t arch_random(void)
     return value ^ value >> 31;
 }
 
-void arch_cpu_describe(char *text, size_t bytes)
+void cpu_brand(char *text)
 {
-    union {
-        struct cpuid_result parts[3];
-        char text[48];
-    } brand = { 0 };
+    struct cpuid_result parts[3] = { 0 };
 
     if (cpuid(0x80000000, 0).a >= 0x80000004)
         for (uint32_t i = 0; i < 3; i++)
-            brand.parts[i] = cpuid(0x80000002 + i, 0);
-    const char *name = brand.text;
+            parts[i] = cpuid(0x80000002 + i, 0);
+    memcpy(text, parts, sizeof(parts));
+    text[CPU_BRAND_BYTES - 1] = '\0';
+}
+
+void arch_cpu_describe(char *text, size_t bytes)
+{
+    char brand[CPU_BRAND_BYTES];
+    const char *name = brand;
+
+    cpu_brand(brand);
     while (*name == ' ')
         name++;
-    format_text(text, bytes, "%.48s%s%s%s%s%s%s", name, features.no_execute ? " nx" : "",
+    format_text(text, bytes, "%s%s%s%s%s%s%s", name, features.no_execute ? " nx" : "",
                 features.smep ? " smep" : "", features.smap ? " smap" : "", features.umip ? " umip" : "",
                 features.huge_pages ? " 1GiB-pages" : "",
                 features.xcr0 & 0xe0 ? " avx512"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cpuinfo.c: the machine as /proc/cpuinfo, /proc/interrupts and the topology's files tell it, in Linux's
+ * cpuinfo.c: the machine as /proc/cpuinfo, /proc/interrupts and the topology's files describe it, in Linux's
  * words. All CPUs are taken to be alike: what CPUID says here holds for the others. [Intel SDM 2A CPUID; 3A
  * §9.9]
  */
@@ -10,8 +10,8 @@
 #include "time/clock_event.h"
 #include "lib/format.h"
 
-/* Linux's names of feature bits, from bit 0 up; "-" for one without a name, or that the kernel does not let
- * programs use. */
+/* Linux's names of feature bits, from bit 0 up; "-" for a bit without a name, or one that programs cannot use
+ * on Tacet. */
 static const char features_1d[] = "fpu vme de pse tsc msr pae mce cx8 apic - sep mtrr pge mca cmov pat pse36 "
                                   "pn clflush - dts acpi mmx fxsr sse sse2 ss ht tm ia64 pbe";
 static const char features_1c[] =
@@ -70,18 +70,12 @@ static void all_features_describe(struct text_sink *sink)
 
 static void name_describe(struct text_sink *sink)
 {
-    union {
-        struct cpuid_result parts[3];
-        char text[48];
-    } brand = { 0 };
     struct cpuid_result zero = cpuid(0, 0);
     uint32_t vendor[3] = { zero.b, zero.d, zero.c }, signature = cpuid(1, 0).a;
     uint32_t family = signature >> 8 & 15, model = signature >> 4 & 15;
-    char text[160];
+    char brand[CPU_BRAND_BYTES], text[160];
 
-    if (cpuid(0x80000000, 0).a >= 0x80000004)
-        for (uint32_t i = 0; i < 3; i++)
-            brand.parts[i] = cpuid(0x80000002 + i, 0);
+    cpu_brand(brand);
     if (family == 6 || family == 15)
         model |= signature >> 12 & 0xf0;
     if (family == 15)
@@ -89,7 +83,7 @@ static void name_describe(struct text_sink *sink)
     format_text(text, sizeof(text), "vendor_id\t: %.12s\ncpu family\t: %u\nmodel\t\t: %u\n",
                 (const char *)vendor, family, model);
     sink->add(sink, text);
-    format_text(text, sizeof(text), "model name\t: %.48s\nstepping\t: %u\n", brand.text, signature & 15);
+    format_text(text, sizeof(text), "model name\t: %s\nstepping\t: %u\n", brand, signature & 15);
     sink->add(sink, text);
 }
 

@@ -18,6 +18,7 @@
 #include "arch/trap.h"
 #include "smp/crosscall.h"
 #include "lib/command_line.h"
+#include "lib/errno.h"
 #include "lib/kstring.h"
 
 static enum idle_method { IDLE_HALT, IDLE_MONITOR, IDLE_POLL } method;

@@ -6,7 +6,7 @@
  *                         screen, start-up code of further CPUs); writable, never executable
  *     0xffffff0000000000  device window: registers, uncached
  *     0xffffffff80000000  the image: text R-X, constants R--, data RW-, in 4 KiB pages; the page below the
- *                         kernel stack is missing
+ *                         first CPU's stack is not mapped
  *
  * Nothing is both writable and executable, nothing is reachable from programs except the pages that
  * user_map.c maps for them. Built once at boot from the kernel's pool; only device_map adds to it later.
@@ -20,7 +20,7 @@
 
 extern uint8_t image_start[], image_text_end[], image_rodata_end[], image_end[];
 
-#define EARLY_LIMIT         (4ULL << 30) /* entry.asm maps so much */
+#define EARLY_LIMIT         (4ULL << 30) /* of the map that entry.asm builds */
 #define DEVICE_WINDOW_BYTES ARCH_LARGE_PAGE
 #define KERNEL_TABLE_BITS   (PTE_PRESENT | PTE_WRITE)
 
@@ -49,9 +49,9 @@ uint64_t arch_address_limit(void)
     return ADDRESS_LIMIT;
 }
 
-/* A range needs at most two tables for each ragged end, and one for each GiB where there are no 1 GiB pages;
- * beside that the tables on the way: one for each 512 GiB, and a handful for the image and the device window.
- */
+/* A range needs at most two tables for each end that is not on a bound of large pages, and one for each GiB
+ * where there are no 1 GiB pages; above these, one for each 512 GiB, and a few for the image and the device
+ * window. */
 static uint64_t range_table_bytes(const struct memory_range *range)
 {
     uint64_t bytes = range->bytes < ADDRESS_LIMIT ? range->bytes : ADDRESS_LIMIT;
@@ -76,7 +76,7 @@ uint64_t arch_pool_bytes(const struct boot_info *boot)
 
 static void kernel_page(uint64_t address, uint64_t physical, int level, uint64_t bits)
 {
-    uint64_t *entry = entry_reach(root, address, level, KERNEL_TABLE_BITS, kernel_pages);
+    uint64_t *entry = entry_create(root, address, level, KERNEL_TABLE_BITS, kernel_pages);
 
     if (!entry)
         node_stop(STOP_NO_MEMORY, "no memory for the kernel's page tables; give the node more memory");
@@ -98,39 +98,8 @@ static void image_section_map(const uint8_t *from, const uint8_t *to, uint64_t b
             kernel_page(address, address - KERNEL_BASE, 0, bits);
 }
 
-/* What is at `address` in the direct map already: the level of that page, or -1. */
-static int direct_map_level(uint64_t physical)
-{
-    uint64_t *table = arch_physical(root);
-
-    for (int level = LEVEL_ROOT; level >= 0; level--) {
-        uint64_t entry = table[level_index(DIRECT_MAP + physical, level)];
-
-        if (!(entry & PTE_PRESENT))
-            return -1;
-        if (!entry_is_table(entry, level))
-            return level;
-        table = entry_table(entry);
-    }
-    return -1;
-}
-
-static bool direct_map_table_below(uint64_t physical, int level)
-{
-    uint64_t *table = arch_physical(root);
-
-    for (int above = LEVEL_ROOT; above > level; above--) {
-        uint64_t entry = table[level_index(DIRECT_MAP + physical, above)];
-
-        if (!entry_is_table(entry, above))
-            return false;
-        table = entry_table(entry);
-    }
-    return entry_is_table(table[level_index(DIRECT_MAP + physical, level)], level);
-}
-
-/* Maps a range, rounded outwards to pages, with the largest pages that fit; what an overlapping range has
- * mapped before stays. */
+/* Maps a range, rounded outwards to pages, with the largest pages that fit; pages that are mapped already,
+ * because ranges overlap, stay as they are. */
 static void direct_map_range(const struct memory_range *range)
 {
     if (range->bytes == 0 || range->base >= ADDRESS_LIMIT || range->bytes > UINT64_MAX - range->base)
@@ -142,16 +111,15 @@ static void direct_map_range(const struct memory_range *range)
     if (end > ADDRESS_LIMIT)
         end = ADDRESS_LIMIT;
     while (address < end) {
-        int level = direct_map_level(address);
+        struct leaf leaf = leaf_find(root, DIRECT_MAP + address);
+        int level = page_level(address, 0, end - address);
 
-        if (level >= 0) {
-            address = (address | (level_bytes(level) - 1)) + 1;
+        if (leaf.value) {
+            address = (address | (level_bytes(leaf.level) - 1)) + 1;
             continue;
         }
-        level = arch_huge_pages() ? 2 : 1;
-        while (level > 0 && ((address & (level_bytes(level) - 1)) || end - address < level_bytes(level) ||
-                             direct_map_table_below(address, level)))
-            level--;
+        if (level > leaf.level)
+            level = leaf.level; /* there is a table at the levels above */
         kernel_page(DIRECT_MAP + address, address, level, PTE_WRITE | no_execute());
         address += level_bytes(level);
     }
@@ -160,7 +128,7 @@ static void direct_map_range(const struct memory_range *range)
 void arch_memory_initialise(struct page_pool *pool, const struct boot_info *boot)
 {
     kernel_pages = pool;
-    root = table_take(pool);
+    root = table_allocate(pool);
     ASSERT(root != PAGE_POOL_NONE);
 
     image_section_map(image_start, image_text_end, 0);
@@ -172,7 +140,7 @@ void arch_memory_initialise(struct page_pool *pool, const struct boot_info *boot
     for (unsigned i = 0; i < boot->module_count; i++)
         direct_map_range(&boot->modules[i].range);
     /* The window's tables exist before any program's root copies the upper half. */
-    if (!entry_reach(root, DEVICE_WINDOW, 0, KERNEL_TABLE_BITS, pool))
+    if (!entry_create(root, DEVICE_WINDOW, 0, KERNEL_TABLE_BITS, pool))
         node_stop(STOP_NO_MEMORY, "no memory for the kernel's page tables; give the node more memory");
 
     kernel_map_activate();
@@ -185,19 +153,11 @@ void kernel_map_activate(void)
 
 void kernel_guard_page(uint64_t address)
 {
-    uint64_t *entry = (uint64_t *)arch_physical(root) + level_index(address, LEVEL_ROOT);
-
-    for (int level = LEVEL_ROOT; level > 0; level--) {
-        if (!entry_is_table(*entry, level)) {
-            uint64_t table = table_take(kernel_pages);
-
-            if (table == PAGE_POOL_NONE)
-                return; /* the area works without its guard */
-            entry_split(entry, level, table, KERNEL_TABLE_BITS);
-        }
-        entry = entry_table(*entry) + level_index(address, level - 1);
-    }
-    *entry = 0;
+    /* Without memory for the tables the area works without its guard. */
+    if (page_split(root, address, KERNEL_TABLE_BITS, kernel_pages) ||
+        page_split(root, address + ARCH_PAGE, KERNEL_TABLE_BITS, kernel_pages))
+        return;
+    *leaf_find(root, address).entry = 0;
     tlb_invalidate_page(address);
 }
 

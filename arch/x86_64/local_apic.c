@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * local_apic.c: see arch/local_apic.h. What firmware or a boot loader may have left on in the 8259s
- * and the local vectors is silenced. Interrupts off in all functions; each
- * touches the CPU that it runs on.
+ * local_apic.c: see arch/local_apic.h. Everything that firmware or a boot loader may have left enabled in the
+ * 8259s and the local vectors is masked. All functions run with interrupts off, and act on the CPU that they
+ * run on.
  *
  * Sources: Intel 8259A datasheet (OCW1); Intel SDM 3A §10.4 (local APIC), §10.5 (local vectors, timer), §10.6
  * (interrupt command), §10.12 (x2APIC).
  */
 #include "arch/local_apic.h"
 #include "arch/cpu.h"
+#include "arch/io.h"
 #include "arch/setup.h"
 
 #define PIC_MASTER_MASK 0x21
@@ -93,7 +94,7 @@ static void local_vectors_mask(void)
     apic_write(APIC_TIMER_COUNT, 0);
     apic_write(APIC_TIMER_DIVIDE, DIVIDE_BY_1);
     apic_write(APIC_LVT_LINT0, LVT_MASKED);
-    /* Where boards wire the non-maskable interrupt: one CPU takes it. */
+    /* Boards wire the non-maskable interrupt here: the first CPU takes it. */
     apic_write(APIC_LVT_LINT1, cpu_this()->index == 0 ? LVT_NMI : LVT_MASKED);
     apic_write(APIC_LVT_ERROR, LVT_MASKED);
     if (highest >= 4)
@@ -110,8 +111,8 @@ void interrupts_silence(void)
     uint64_t base = msr_read(MSR_APIC_BASE);
 
     if (cpu_this()->index == 0) {
-        port_write8(PIC_MASTER_MASK, 0xff);
-        port_write8(PIC_SLAVE_MASK, 0xff);
+        io_write8(PIC_MASTER_MASK, 0xff);
+        io_write8(PIC_SLAVE_MASK, 0xff);
         mode_choose(base);
     }
     if (mode == ABSENT)
@@ -147,7 +148,7 @@ void local_apic_acknowledge(void)
 static void command_send(uint32_t apic_id, uint32_t command)
 {
     if (mode == X2APIC) {
-        /* An x2APIC write waits for no earlier store by itself [SDM 3A §10.12.3]. */
+        /* The write of an x2APIC register is not ordered after earlier stores [SDM 3A §10.12.3]. */
         __asm__ volatile("mfence; lfence" : : : "memory");
         msr_write(MSR_X2APIC + APIC_COMMAND_LOW / 16, (uint64_t)apic_id << 32 | command);
         return;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * offsets.c: constants of C that the assembly needs. Never linked: compiled to assembly text, from which the
- * build takes the lines
- * "->NAME value" into build/x86_64/offsets.inc.
+ * offsets.c: constants of C that the assembly needs. Never linked: compiled to assembly text, whose lines
+ * "->NAME value" become build/x86_64/offsets.inc.
  */
 #include "arch/boot_protocol.h"
 #include "arch/cpu.h"

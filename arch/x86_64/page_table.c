@@ -3,13 +3,36 @@
  * page_table.c: what the kernel's map and the programs' have in common (arch/page_table.h). [Intel SDM 3A
  * §4.5]
  *
- * Pure C over arch_physical(), so that the host tests run it on an arena. Flushes nothing: who changes an
- * entry that the CPU may know flushes it.
+ * Pure C over arch_physical(), so that the host tests run it on an arena. TLB shootdowns are the callers'.
  */
 #include "arch.h"
+#include "arch/cpu.h"
 #include "arch/page_table.h"
+#include "lib/errno.h"
 
-uint64_t table_take(struct page_pool *pages)
+struct leaf leaf_find(uint64_t root, uint64_t address)
+{
+    struct leaf leaf = { (uint64_t *)arch_physical(root) + level_index(address, LEVEL_ROOT), 0, LEVEL_ROOT };
+
+    for (;;) {
+        leaf.value = __atomic_load_n(leaf.entry, __ATOMIC_RELAXED);
+        if (!entry_is_table(leaf.value, leaf.level))
+            return leaf;
+        leaf.level--;
+        leaf.entry = entry_table(leaf.value) + level_index(address, leaf.level);
+    }
+}
+
+int page_level(uint64_t address, uint64_t physical, uint64_t bytes)
+{
+    int level = arch_huge_pages() ? 2 : 1;
+
+    while (level > 0 && (((address | physical) & (level_bytes(level) - 1)) || bytes < level_bytes(level)))
+        level--;
+    return level;
+}
+
+uint64_t table_allocate(struct page_pool *pages)
 {
     uint64_t table = page_pool_allocate(pages, ARCH_PAGE, ARCH_PAGE);
 
@@ -18,32 +41,42 @@ uint64_t table_take(struct page_pool *pages)
     return table;
 }
 
-void entry_split(uint64_t *entry, int level, uint64_t table, uint64_t table_bits)
+uint64_t *entry_create(uint64_t root, uint64_t address, int level, uint64_t table_bits,
+                       struct page_pool *pages)
 {
-    uint64_t large = level == 1 ? *entry & ~PTE_LARGE : *entry;
-    uint64_t *below = arch_physical(table);
-
-    for (uint64_t i = 0; i < TABLE_ENTRIES; i++)
-        below[i] = large + i * level_bytes(level - 1);
-    *entry = table | table_bits;
-}
-
-uint64_t *entry_reach(uint64_t table, uint64_t address, int level, uint64_t table_bits,
-                      struct page_pool *pages)
-{
-    uint64_t *entry = (uint64_t *)arch_physical(table) + level_index(address, LEVEL_ROOT);
+    uint64_t *entry = (uint64_t *)arch_physical(root) + level_index(address, LEVEL_ROOT);
 
     for (int above = LEVEL_ROOT; above > level; above--) {
         if (*entry == 0) {
-            uint64_t below = table_take(pages);
+            uint64_t table = table_allocate(pages);
 
-            if (below == PAGE_POOL_NONE)
+            if (table == PAGE_POOL_NONE)
                 return NULL;
-            *entry = below | table_bits;
+            *entry = table | table_bits;
         }
         if (!entry_is_table(*entry, above))
             return NULL;
         entry = entry_table(*entry) + level_index(address, above - 1);
     }
     return entry;
+}
+
+int page_split(uint64_t root, uint64_t address, uint64_t table_bits, struct page_pool *pages)
+{
+    for (;;) {
+        struct leaf leaf = leaf_find(root, address);
+
+        if (leaf.value == 0 || (address & (level_bytes(leaf.level) - 1)) == 0)
+            return 0;
+
+        uint64_t table = page_pool_allocate(pages, ARCH_PAGE, ARCH_PAGE);
+        if (table == PAGE_POOL_NONE)
+            return -ENOMEM;
+
+        uint64_t page = leaf.level == 1 ? leaf.value & ~PTE_LARGE : leaf.value;
+        for (uint64_t i = 0; i < TABLE_ENTRIES; i++)
+            entry_table(table)[i] = page + i * level_bytes(leaf.level - 1);
+        *leaf.entry = table | table_bits;
+        tlb_invalidate_page(address);
+    }
 }

@@ -6,21 +6,22 @@
  * bit 0), §16.1.6; MC146818A datasheet.
  */
 #include "arch.h"
+#include "arch/io.h"
 #include "arch/setup.h"
 
 #define PM1_SCI_ENABLE   1
 #define PM1_SLEEP_ENABLE (1 << 13)
-#define ACPI_MODE_STEPS  1000000 /* firmware gets so many reads of the port to change the mode */
+#define ACPI_MODE_STEPS  1000000 /* reads of the port before firmware is taken not to change the mode */
 
 static void acpi_mode_enter(const struct acpi_facts *facts)
 {
     if (!facts->smi_command_port || !facts->acpi_enable_command)
         return;
-    if (port_read16(facts->pm1a_control_port) & PM1_SCI_ENABLE)
+    if (io_read16(facts->pm1a_control_port) & PM1_SCI_ENABLE)
         return;
-    port_write8(facts->smi_command_port, facts->acpi_enable_command);
+    io_write8(facts->smi_command_port, facts->acpi_enable_command);
     for (int step = 0; step < ACPI_MODE_STEPS; step++)
-        if (port_read16(facts->pm1a_control_port) & PM1_SCI_ENABLE)
+        if (io_read16(facts->pm1a_control_port) & PM1_SCI_ENABLE)
             return;
 }
 
@@ -30,10 +31,9 @@ _Noreturn void arch_power_off(void)
 
     if (facts->pm1a_control_port && facts->soft_off_known) {
         acpi_mode_enter(facts);
-        port_write16(facts->pm1a_control_port, (uint16_t)(facts->soft_off_type_a << 10 | PM1_SLEEP_ENABLE));
+        io_write16(facts->pm1a_control_port, (uint16_t)(facts->soft_off_type_a << 10 | PM1_SLEEP_ENABLE));
         if (facts->pm1b_control_port)
-            port_write16(facts->pm1b_control_port,
-                         (uint16_t)(facts->soft_off_type_b << 10 | PM1_SLEEP_ENABLE));
+            io_write16(facts->pm1b_control_port, (uint16_t)(facts->soft_off_type_b << 10 | PM1_SLEEP_ENABLE));
     }
     for (;;)
         __asm__ volatile("cli; hlt");
@@ -55,8 +55,8 @@ enum {
 
 static unsigned rtc_read(uint8_t index)
 {
-    port_write8(RTC_INDEX, index);
-    return port_read8(RTC_DATA);
+    io_write8(RTC_INDEX, index);
+    return io_read8(RTC_DATA);
 }
 
 static unsigned from_bcd(unsigned value)
@@ -81,7 +81,7 @@ uint64_t arch_wall_clock_s(void)
     static const uint8_t index[6] = { RTC_SECOND, RTC_MINUTE, RTC_HOUR, RTC_DAY, RTC_MONTH, RTC_YEAR };
     unsigned now[6], again[6];
 
-    /* Two readings that agree were not torn by an update; a missing clock reads as ones for ever. */
+    /* Two equal readings were not torn by an update; a missing clock reads as all ones. */
     for (int tries = 0; tries < 1000; tries++) {
         bool same = true;
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * signal_frame.c: what the program's stack holds while a signal's handler runs, and the way back from it.
+ * signal_frame.c: the frame on the program's stack while a signal's handler runs, and the return from it.
  *
- * The layout is Linux's, for handlers look into it, change it, and unwind through it. From the handler's
- * stack pointer upwards: the restorer's address, where the handler returns to; the user context; the
- * siginfo; and, 64-byte aligned, the vector registers as XSAVE lays them out, between two magic numbers.
+ * The layout is Linux's, because handlers read it, change it, and unwind through it. From the handler's stack
+ * pointer upwards: the restorer's address, to which the handler returns; the user context; the siginfo; and,
+ * 64-byte aligned, the vector registers as XSAVE lays them out, between two magic numbers.
  *
- * The thread's own place for its first registers (struct arch_start) holds the vector registers on their way
- * to and from the stack: XSAVE and XRSTOR never touch the program's memory, and what comes back from there is
- * made harmless before it reaches the CPU: XRSTOR of a bad image would fault in the kernel.
+ * The vector registers pass through a buffer, the thread's struct arch_start, on their way to and from the
+ * stack: XSAVE and XRSTOR never access the program's memory, and what is read from there is checked before it
+ * is loaded, because XRSTOR of an invalid image would fault in the kernel.
  *
  * Runs on the thread's own CPU, interrupts off. Sources: Linux's arch/x86/include/uapi/asm/{sigcontext,
  * ucontext}.h (facts of the interface); Intel SDM 1 §10.5.1.2 (MXCSR_MASK), §13.4 (XSAVE area), §13.8
@@ -16,14 +16,15 @@
  */
 #include "arch/setup.h"
 #include "arch/trap.h"
+#include "lib/errno.h"
 #include "lib/kstring.h"
 #include "process/thread.h"
 
-#define RED_ZONE_BYTES  128          /* below the stack pointer, the program's without saying so */
-#define LEGACY_BYTES    FXSAVE_BYTES /* of the vector state that FXSAVE has, too */
+#define RED_ZONE_BYTES  128          /* below the stack pointer: the program may use them */
+#define LEGACY_BYTES    FXSAVE_BYTES /* the part of XSAVE's layout that FXSAVE has, too */
 #define STATE_ALIGNMENT 64
 
-/* What the frame says of itself: the vector state is XSAVE's; SS is valid, and was. */
+/* Flags of the user context: the vector state is XSAVE's; SS is valid, and is to be restored. */
 #define CONTEXT_FLAGS_XSAVE 1ULL
 #define CONTEXT_FLAGS_STACK 6ULL
 
@@ -47,6 +48,12 @@ struct machine_context {
     uint16_t cs, gs, fs, ss;
     uint64_t error, trap, old_mask, fault_address, state, reserved[8];
 };
+
+/* Designated initialisers for those that struct trap_frame and struct machine_context name alike. */
+#define GENERAL_REGISTERS(from)                                                                         \
+    .r8 = (from)->r8, .r9 = (from)->r9, .r10 = (from)->r10, .r11 = (from)->r11, .r12 = (from)->r12,     \
+    .r13 = (from)->r13, .r14 = (from)->r14, .r15 = (from)->r15, .rdi = (from)->rdi, .rsi = (from)->rsi, \
+    .rbp = (from)->rbp, .rbx = (from)->rbx, .rdx = (from)->rdx, .rax = (from)->rax, .rcx = (from)->rcx
 
 struct user_context {
     uint64_t flags, link;
@@ -74,10 +81,12 @@ _Static_assert(sizeof(struct machine_context) == 256, "Linux's struct sigcontext
 _Static_assert(sizeof(struct handler_frame) == 440, "Linux's struct rt_sigframe");
 _Static_assert(sizeof(struct state_note) == 48, "Linux's struct _fpx_sw_bytes");
 
-/* Bits of MXCSR that the CPUs have, as the first frame finds them; all CPUs write the same. 0: none was made.
+/* The bits of MXCSR that the CPUs have, noted with each frame; the same on all CPUs. 0: there was no frame
+ * yet.
  */
 static uint32_t mxcsr_mask;
 
+/* The buffer for the vector registers. */
 static uint8_t *bounce(void)
 {
     return arch_thread()->start.vector_state;
@@ -87,7 +96,7 @@ static uint8_t *bounce(void)
 
 static void vector_state_clear(void)
 {
-    /* All exceptions masked, x87's extended precision; the header says that nothing else is to be read. */
+    /* All exceptions masked, x87's extended precision; by the header, everything else is initial. */
     static const uint8_t initial[XSAVE_HEADER + XSAVE_HEADER_BYTES]
         __attribute__((aligned(STATE_ALIGNMENT))) = {
             [CONTROL_AT] = 0x7f, [CONTROL_AT + 1] = 0x03, [MXCSR_AT] = 0x80, [MXCSR_AT + 1] = 0x1f
@@ -122,21 +131,7 @@ static int state_write(uint64_t address)
 static struct machine_context machine_context(const struct trap_frame *f, uint64_t state, uint64_t blocked)
 {
     return (struct machine_context){
-        .r8 = f->r8,
-        .r9 = f->r9,
-        .r10 = f->r10,
-        .r11 = f->r11,
-        .r12 = f->r12,
-        .r13 = f->r13,
-        .r14 = f->r14,
-        .r15 = f->r15,
-        .rdi = f->rdi,
-        .rsi = f->rsi,
-        .rbp = f->rbp,
-        .rbx = f->rbx,
-        .rdx = f->rdx,
-        .rax = f->rax,
-        .rcx = f->rcx,
+        GENERAL_REGISTERS(f),
         .rsp = f->stack,
         .rip = f->instruction,
         .flags = f->flags,
@@ -150,10 +145,10 @@ static struct machine_context machine_context(const struct trap_frame *f, uint64
     };
 }
 
-/* Where the frame goes, or 0 where the alternate stack cannot take it. */
+/* The frame's address, or 0 where it does not fit on the alternate stack. */
 static uint64_t place_find(const struct trap_frame *f, const struct arch_signal *signal, uint64_t *state)
 {
-    const struct signal_stack *alternate = &signal->stack;
+    const struct signal_stack *alternate = signal->stack;
     uint64_t top = f->stack - RED_ZONE_BYTES;
     bool on_alternate = signal_stack_holds(alternate, f->stack) && !(alternate->flags & SS_AUTODISARM);
 
@@ -175,15 +170,15 @@ int arch_signal_enter(void *frame, const struct arch_signal *signal, uint64_t *p
     struct handler_frame on_stack = {
         .restorer = signal->restorer,
         .context = { .flags = CONTEXT_FLAGS_STACK | (cpu_features()->xsave ? CONTEXT_FLAGS_XSAVE : 0),
-                     .stack = signal->stack,
+                     .stack = *signal->stack,
                      .machine = machine_context(f, state, signal->blocked),
                      .mask = signal->blocked },
-        .info = signal->info,
+        .info = *signal->info,
     };
 
     if (!at || state_write(state) || user_write(at, &on_stack, sizeof(on_stack)))
         return -EFAULT;
-    f->rdi = (uint64_t)signal->info.signal;
+    f->rdi = (uint64_t)signal->info->signal;
     f->rsi = at + offsetof(struct handler_frame, info);
     f->rdx = at + offsetof(struct handler_frame, context);
     f->rax = 0;
@@ -194,10 +189,10 @@ int arch_signal_enter(void *frame, const struct arch_signal *signal, uint64_t *p
     return 0;
 }
 
-/* ---- Back ---- */
+/* ---- Return from the handler ---- */
 
-/* How many bytes of XSAVE's layout stand on the stack: as noted when the frame was made, if the note is
- * whole; else the part that FXSAVE has. */
+/* How many bytes of XSAVE's layout are on the stack: as noted when the frame was made, if the note is intact;
+ * else the part that FXSAVE has. */
 static uint32_t state_bytes_read(uint64_t address)
 {
     struct state_note note;
@@ -213,8 +208,8 @@ static uint32_t state_bytes_read(uint64_t address)
     return note.state_bytes;
 }
 
-/* What XRSTOR demands of its image [Intel SDM 1 §13.8.1]. */
-static bool state_is_sound(void)
+/* What XRSTOR requires of its image [Intel SDM 1 §13.8.1]. */
+static bool state_is_valid(void)
 {
     uint64_t header[XSAVE_HEADER_BYTES / 8], unused = 0;
     uint32_t mxcsr;
@@ -246,7 +241,7 @@ static int state_read(uint64_t address)
         memcpy(bounce() + XSAVE_HEADER, &legacy_features, sizeof(legacy_features));
     else if (user_read(bounce() + LEGACY_BYTES, address + LEGACY_BYTES, bytes - LEGACY_BYTES))
         return -EFAULT;
-    if (!state_is_sound())
+    if (!state_is_valid())
         return -EFAULT;
     vector_state_restore(bounce());
     return 0;
@@ -258,27 +253,13 @@ int arch_signal_return(void *frame, uint64_t *blocked, struct signal_stack *stac
     struct user_context context;
     const struct machine_context *m = &context.machine;
 
-    /* The handler's return has taken the restorer's address from the stack. */
+    /* The handler's return has popped the restorer's address. */
     if (user_read(&context, f->stack, sizeof(context)) || state_read(m->state))
         return -EFAULT;
     *f = (struct trap_frame){
-        .r8 = m->r8,
-        .r9 = m->r9,
-        .r10 = m->r10,
-        .r11 = m->r11,
-        .r12 = m->r12,
-        .r13 = m->r13,
-        .r14 = m->r14,
-        .r15 = m->r15,
-        .rdi = m->rdi,
-        .rsi = m->rsi,
-        .rbp = m->rbp,
-        .rbx = m->rbx,
-        .rdx = m->rdx,
-        .rax = m->rax,
-        .rcx = m->rcx,
+        GENERAL_REGISTERS(m),
         .stack = m->rsp,
-        .instruction = m->rip, /* program_return looks whether it is one */
+        .instruction = m->rip, /* checked by program_return */
         .flags = (f->flags & ~FLAGS_USER) | (m->flags & FLAGS_USER),
         .code_selector = SELECTOR_USER_CODE,
         .stack_selector = SELECTOR_USER_DATA,
@@ -289,7 +270,7 @@ int arch_signal_return(void *frame, uint64_t *blocked, struct signal_stack *stac
     return 0;
 }
 
-/* ---- Interrupted calls ---- */
+/* ---- Interrupted system calls ---- */
 
 bool arch_call_interrupted(const void *frame)
 {

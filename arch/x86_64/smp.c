@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * smp.c: finds the domain's CPUs, starts them, and compares their clocks.
+ * smp.c: finds the machine's CPUs, starts them, and compares their clocks.
  *
- * CPUs come from the ACPI MADT; the first one of each core first, then the hardware threads beside them, so
- * that ranks fill cores before they share one. A CPU that does not answer is named and left out. Started one
- * after the other by the first CPU; each reports, takes part in the clock comparison, and waits in
+ * The ACPI MADT lists the CPUs. The first hardware thread of each core is started first, then the others, so
+ * that ranks fill cores before they share one. A CPU that does not answer is named and left out. The first
+ * CPU starts them one after the other; each reports, takes part in the clock comparison, and waits in
  * kernel_cpu_start().
  *
  * Sources: Intel SDM 3A §9.4.4 (start-up), §9.9 (topology by CPUID leaf 0xB), 3B §18.17.3 (TSC_ADJUST).
@@ -16,6 +16,7 @@
 #include "debug/console.h"
 #include "lib/kstring.h"
 #include "debug/stop.h"
+#include "mm/page_pool.h"
 
 #define MSR_TSC_ADJUST  0x3b
 #define LOW_MEMORY_LOW  0x1000ULL
@@ -27,9 +28,9 @@
 
 extern const uint8_t ap_trampoline[], ap_trampoline_end[];
 
-static struct cpu *cpus[CPUS_MAX] = { &boot_cpu }; /* by index; those that run */
+static struct cpu *cpus[ARCH_CPUS_MAX] = { &boot_cpu }; /* by index; those that run */
 static unsigned cpu_count = 1, core_count = 1;
-struct cpu *ap_cpu; /* the one that starts now; entry.asm reads it */
+struct cpu *ap_cpu; /* the one that is being started; entry.asm reads it */
 
 unsigned arch_cpu_count(void)
 {
@@ -46,9 +47,9 @@ const struct tacet_counters *arch_counters(unsigned cpu)
     return cpu < cpu_count ? &cpus[cpu]->counters : NULL;
 }
 
-/* While the CPU is in the kernel the word holds the time before less its TSC at the entry, and so is
- * negative. The entry code writes it in two halves: read until it stands still. The TSC that is read here may
- * be a little behind an entry that has just been: then no time has passed since. */
+/* While the CPU is in the kernel, the word is the time up to the entry less the TSC at the entry, and so is
+ * negative. The entry code writes it in two halves: read it until two readings agree. Where the TSC of this
+ * CPU reads less than the other's did at an entry a moment ago, no time has passed since. */
 uint64_t arch_kernel_ticks(unsigned cpu)
 {
     const volatile uint64_t *word = &cpus[cpu]->kernel_ticks;
@@ -69,7 +70,7 @@ const struct klog_ring *arch_klog_of(unsigned cpu)
     return cpus[cpu]->klog;
 }
 
-/* How many low bits of an APIC id tell the hardware threads of a core apart. */
+/* How many low bits of an APIC id number the hardware threads of a core. */
 static unsigned thread_bits(void)
 {
     return cpu_features()->basic_leaves >= 0xb ? cpuid(0xb, 0).a & 31 : 0;
@@ -82,7 +83,7 @@ unsigned arch_core_of(unsigned cpu)
     for (unsigned core = 0; core < core_count; core++)
         if ((cpus[core]->apic_id | threads) == (cpus[cpu]->apic_id | threads))
             return core;
-    return cpu; /* its core's first thread does not run */
+    return cpu; /* the first hardware thread of its core has not started */
 }
 
 unsigned arch_numa_ranges(const struct numa_range **ranges)
@@ -120,7 +121,7 @@ unsigned arch_cpus_present(void)
 {
     unsigned count = acpi_facts()->cpu_count;
 
-    return count == 0 ? 1 : count < CPUS_MAX ? count : CPUS_MAX;
+    return count == 0 ? 1 : count < ARCH_CPUS_MAX ? count : ARCH_CPUS_MAX;
 }
 
 static void wait_us(uint64_t us)
@@ -134,7 +135,7 @@ static void wait_us(uint64_t us)
 /* ---- Clocks ---- */
 
 static struct {
-    uint32_t turn;  /* round * 2: the first CPU asks; + 1: the other has answered */
+    uint32_t turn;  /* round * 2: request of the first CPU; + 1: the other one has answered */
     uint64_t ticks; /* the other's TSC */
 } sync;
 
@@ -148,9 +149,9 @@ static void sync_answer(void)
     }
 }
 
-/* How far the other CPU's TSC is ahead of this one's, as far as the quickest round can tell: 0 if it lies
- * between the two readings around it. */
-static int64_t sync_ask(void)
+/* How far the other CPU's TSC is ahead of this one's, by the quickest round: 0 if it is between the two
+ * readings around it. */
+static int64_t sync_measure(void)
 {
     uint64_t quickest = UINT64_MAX;
     int64_t ahead = 0;
@@ -177,10 +178,10 @@ static bool tsc_adjustable(void)
     return cpu_features()->basic_leaves >= 7 && (cpuid(7, 0).b >> 1 & 1);
 }
 
-/* ---- The other side ---- */
+/* ---- On the CPU that is started ---- */
 
 static struct {
-    uint32_t step; /* 1: report; 2: clock compared, `adjust` valid; 3: go */
+    uint32_t step; /* 1: started; 2: clock compared, `ahead` valid; 3: clock corrected */
     int64_t ahead;
 } handshake;
 
@@ -203,9 +204,10 @@ _Noreturn void arch_start_further(struct cpu *cpu)
     kernel_cpu_start(cpu->index);
 }
 
-/* ---- The first CPU's side ---- */
+/* ---- On the first CPU ---- */
 
-/* The area and, behind it, the ring of the flight log. One whose CPU has not answered serves the next. */
+/* A per-CPU area followed by the CPU's ring of the flight log. The area of a CPU that has not answered is
+ * used for the next one. */
 static struct cpu *cpu_allocate(struct page_pool *pool, uint32_t apic_id)
 {
     uint64_t bytes = CPU_FURTHER_BYTES;
@@ -244,14 +246,14 @@ static void cpu_start(struct cpu *cpu, uint8_t trampoline_page)
          waited += 10)
         wait_us(10);
     if (!cpu->online) {
-        local_apic_send_init(cpu->apic_id); /* if it should wake up late, it goes back to sleep */
+        local_apic_send_init(cpu->apic_id); /* should it start late, it is reset */
         kernel_print(
             "CPU with APIC id %u does not answer its start-up within %u ms; the node goes on without it\n",
             cpu->apic_id, ANSWER_WAIT_US / 1000);
         return;
     }
 
-    handshake.ahead = sync_ask();
+    handshake.ahead = sync_measure();
     if (handshake.ahead)
         kernel_print("the TSC of CPU %u is %ld ticks ahead of the first CPU's; corrected %s\n", cpu->index,
                      handshake.ahead,
@@ -268,7 +270,7 @@ void arch_ipi_send(unsigned cpu)
     ipi_send(cpus[cpu]);
 }
 
-/* A usable page below 1 MiB that no module lies in, for ap_trampoline; 0 where there is none. */
+/* A usable page below 1 MiB without a module in it, for ap_trampoline; 0 where there is none. */
 static uint64_t trampoline_find(const struct boot_info *boot)
 {
     for (uint64_t page = LOW_MEMORY_HIGH - ARCH_PAGE; page >= LOW_MEMORY_LOW; page -= ARCH_PAGE)
@@ -282,7 +284,7 @@ static void cpus_start_threads(struct page_pool *pool, uint8_t page, uint32_t th
     const struct acpi_facts *facts = acpi_facts();
     uint32_t mask = (1U << thread_bits()) - 1;
 
-    for (unsigned i = 0; i < facts->cpu_count && cpu_count < CPUS_MAX; i++) {
+    for (unsigned i = 0; i < facts->cpu_count && cpu_count < ARCH_CPUS_MAX; i++) {
         uint32_t id = facts->apic_ids[i];
 
         if ((id & mask) == thread && id != boot_cpu.apic_id)
@@ -315,6 +317,6 @@ void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot)
             core_count = cpu_count;
     }
     kernel_print("cpus: %u run, local interrupts by %s\n", cpu_count, local_apic_mode());
-    if (facts->cpu_count > CPUS_MAX)
+    if (facts->cpu_count > ARCH_CPUS_MAX)
         kernel_print("%u CPUs are more than the kernel manages; %u run\n", facts->cpu_count, cpu_count);
 }

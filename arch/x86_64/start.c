@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * start.c: from entry.asm to the kernel proper: a CPU that can report its faults, consoles, and whatever the
- * boot loader told, as a struct boot_info. Runs once, on the first CPU, with the early map (physical memory
- * below 4 GiB) and interrupts off.
+ * start.c: from entry.asm to kernel_start(): makes the CPU able to report faults, registers the consoles, and
+ * parses the boot loader's information into a struct boot_info. Runs once, on the first CPU, with the early
+ * map (physical memory below 4 GiB) and interrupts off.
  */
 #include "arch.h"
 #include "arch/boot_protocol.h"
@@ -11,8 +11,15 @@
 #include "debug/console.h"
 #include "drivers/uart/uart16550.h"
 #include "drivers/vga/vga_text.h"
+#include "lib/errno.h"
 #include "lib/kstring.h"
 #include "debug/stop.h"
+
+/* The PC's serial ports. */
+static struct console_device serial_ports[] = { { .name = "com1", .address = 0x3f8, .is_default = true },
+                                                { .name = "com2", .address = 0x2f8 },
+                                                { .name = "com3", .address = 0x3e8 },
+                                                { .name = "com4", .address = 0x2e8 } };
 
 static struct boot_info boot;
 static struct acpi_facts facts;
@@ -37,7 +44,8 @@ _Noreturn void arch_start(unsigned protocol, uint64_t information)
     int error;
 
     cpu_initialise(&boot_cpu, 0);
-    uart_register_all();
+    for (unsigned i = 0; i < sizeof(serial_ports) / sizeof(serial_ports[0]); i++)
+        uart_register(&serial_ports[i]);
 
     if (protocol == BOOT_MULTIBOOT2)
         error = multiboot2_parse(information, early_read, NULL, &boot, &why);
@@ -56,7 +64,7 @@ _Noreturn void arch_start(unsigned protocol, uint64_t information)
 
 void arch_initialise(const struct boot_info *info)
 {
-    (void)info; /* everything that the loader told about devices is in the ACPI facts */
+    (void)info; /* devices are described by the ACPI facts */
     interrupts_silence();
     clock_initialise();
 }

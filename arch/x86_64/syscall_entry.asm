@@ -1,20 +1,23 @@
 ; SPDX-License-Identifier: BSD-2-Clause
 ;
-; syscall_entry.asm: SYSCALL and SYSRET, and the first step into a program.
+; syscall_entry.asm: SYSCALL and SYSRET.
 ;
-; Linux's convention on x86_64: number in RAX, arguments in RDI RSI RDX R10 R8 R9, result in RAX; RCX and R11 are lost, everything else is
-; kept. C keeps RBX RBP R12-R15 by itself, so the entry saves only what C may overwrite. The kernel stack, downwards:
+; Linux's convention on x86_64: number in RAX, arguments in RDI RSI RDX R10 R8 R9, result in RAX; RCX and R11
+; are lost, everything else is preserved. C functions preserve RBX RBP R12-R15, so the entry saves only the
+; others. The kernel stack, downwards:
 ;
 ;       R11 (the program's flags), RCX (its next instruction), RDI, RSI, RDX, R10, R8, R9      RSP -> R9
 ;
-; Each entry subtracts the TSC from the CPU's kernel_ticks, each exit adds it: the time spent in the kernel, with no tick [Tsafrir05 §4.2].
+; Each entry subtracts the TSC from the CPU's kernel_ticks, each exit adds it: so the time in the kernel is
+; counted without a tick [Tsafrir05 §4.2].
 ;
-; Interrupts stay off until the program runs again (IA32_FMASK): the kernel is short and is never preempted.
+; Interrupts stay off until the program runs again (IA32_FMASK): the kernel is never preempted.
 ;
-; What a call leaves to be done on the way back (a signal, the end of the thread) costs calls that leave nothing not one instruction:
-; arch_request_slow_return() sets bit 47 of the kept RCX, which no program's address has, and which must be looked at here anyway, because SYSRET to
-; an address that is not canonical faults in the kernel, on the program's stack [Intel SDM 2B, SYSRET]. Such a return goes the long way: all
-; registers into a struct trap_frame, program_return() in C, IRETQ.
+; The slow return, for what is to be done before the program runs again (a signal, the end of the thread),
+; costs the fast one no instruction: arch_request_slow_return() sets bit 47 of the saved RCX. No program's
+; address has this bit, and it must be tested here anyway, because SYSRET to an address that is not canonical
+; faults in the kernel, on the program's stack [Intel SDM 2B, SYSRET]. The slow return completes a struct
+; trap_frame, calls program_return() in C, and ends with IRETQ.
 
 %include "offsets.inc"
 %include "frame.inc"
@@ -32,7 +35,7 @@ extern klog_system_call_end
 
 section .text
 
-; Everything up to the call: RSP -> R9 of the picture above, arguments in C's registers, R11 = number.
+; Everything up to the call. Then RSP -> R9 of the picture above, arguments in C's registers, R11 = number.
 %macro entry_begin 0
     swapgs
     mov [gs:CPU_USER_STACK], rsp
@@ -52,7 +55,7 @@ section .text
     sub [gs:CPU_KERNEL_TICKS], eax
     sbb [gs:CPU_KERNEL_TICKS + 4], edx
     mov rdx, r10
-    mov rcx, [rsp + 16]                         ; fourth argument, as C wants it
+    mov rcx, [rsp + 16]                         ; fourth argument, in C's register
 %endmacro
 
 global syscall_entry
@@ -75,7 +78,7 @@ syscall_entry:
     pop rdi
     pop rcx
     bt rcx, 47
-    jc .divert
+    jc .slow_return
     pop r11
     mov rsp, [gs:CPU_USER_STACK]
     swapgs
@@ -83,7 +86,7 @@ syscall_entry:
 .unknown:
     call syscall_hole
     jmp .return
-.divert:
+.slow_return:
     btr rcx, 47
     pop r11
     push SELECTOR_USER_DATA                     ; struct trap_frame, downwards from the top of the stack
@@ -101,12 +104,12 @@ syscall_entry:
     call program_return                         ; (struct trap_frame *)
     jmp frame_return
 
-; The same with an event of the flight log before and after; in place while the log's class of system calls is on (arch_system_calls_log). The number and the
-; result are kept below R9.
+; The same with an event of the flight log before and after the call; MSR_LSTAR holds its address while the
+; log's class of system calls is on (arch_system_calls_log). The number and the result are saved below R9.
 global syscall_entry_logged
 syscall_entry_logged:
     entry_begin
-    push rax                                    ; place for the result
+    push rax                                    ; room for the result
     push r11
     mov rsi, rdi
     mov rdi, r11
@@ -133,7 +136,8 @@ syscall_entry_logged:
     call syscall_hole
     jmp .return
 
-; Fills the unused slots of the table: hands the call's number, which is still in R11, to
+; void syscall_hole(void)
+; In the unused slots of the table: passes the call's number, which is still in R11, to
 ; long syscall_unknown(uint64_t number).
 global syscall_hole
 syscall_hole:
@@ -141,8 +145,8 @@ syscall_hole:
     jmp syscall_unknown
 
 ; long sys_clone(uint64_t flags, uint64_t stack, uint64_t parent_tid, uint64_t child_tid, uint64_t tls)
-; C keeps the program's RBX RBP R12-R15 wherever it likes, but here they are still in place: handed on, in the order of struct kept_registers,
-; as the sixth argument of long clone_from(…).
+; C functions may move RBX RBP R12-R15 anywhere, but here they still hold the program's values: passes
+; them, as a struct kept_registers, as the sixth argument of long clone_from(…).
 global sys_clone
 sys_clone:
     push r15

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * thread.c: a thread's registers: with which it begins, and the long way back to its program.
+ * thread.c: a thread's first registers, and the slow return to its program.
  *
  * Runs on the thread's own CPU, interrupts off, on its kernel stack. The vector state stays in the CPU's
  * registers while the kernel runs, which uses none; it is copied only for a new thread, for one that moves to
@@ -56,7 +56,7 @@ void arch_start_initial(struct arch_start *start, uint64_t entry, uint64_t stack
     memcpy(start->vector_state + 24, &sse_control, sizeof(sse_control));
 }
 
-static void here_save(struct arch_start *start)
+static void thread_state_save(struct arch_start *start)
 {
     start->fs_base = msr_read(MSR_FS_BASE);
     start->gs_base = msr_read(MSR_KERNEL_GS_BASE);
@@ -91,7 +91,7 @@ void arch_start_clone(struct arch_start *start, const void *kept_by_c, uint64_t 
         .code_selector = SELECTOR_USER_CODE,
         .stack_selector = SELECTOR_USER_DATA,
     };
-    here_save(start);
+    thread_state_save(start);
     if (thread_pointer)
         start->fs_base = *thread_pointer;
 }
@@ -99,7 +99,7 @@ void arch_start_clone(struct arch_start *start, const void *kept_by_c, uint64_t 
 void arch_start_move(struct arch_start *start, const void *frame)
 {
     start->frame = *(const struct trap_frame *)frame;
-    here_save(start);
+    thread_state_save(start);
 }
 
 /* From the assembly of sys_clone. */
@@ -115,7 +115,7 @@ void arch_request_slow_return(void)
 {
     uint64_t *instruction = (uint64_t *)cpu_this()->kernel_stack - 2;
 
-    *instruction |= RETURN_DIVERTED;
+    *instruction |= RETURN_SLOW;
 }
 
 void program_return(struct trap_frame *frame)
@@ -132,7 +132,7 @@ void program_return(struct trap_frame *frame)
 
         trap_user_fault(&fault);
         thread_slow_return(
-            frame); /* into a handler, which may be at such a place, too: until the stack is full */
+            frame); /* to a handler, whose address may be such a one again: until the stack is full */
     }
 }
 

@@ -2,11 +2,10 @@
 /*
  * trap.c: exceptions and interrupts, after trap_entry.asm has counted them.
  *
- * Three ways out: a fault inside a user copy goes on at its recovery point; a program's fault becomes a
- * signal, for its handler or with a report as its end; a fault of the kernel itself is a bug, and stops the
- * node with registers and call chain. Of interrupts, only the timer's and other CPUs' are expected; any other
- * is acknowledged and named. Runs with interrupts off, on the kernel stack, or on one of its own for #DB,
- * NMI, #DF, #MC.
+ * An exception is handled in one of three ways: a fault inside a user copy makes the copy return -EFAULT; a
+ * program's fault raises a signal; a fault of the kernel itself is a bug, and stops the node with registers
+ * and call chain. Of interrupts, only the timer and IPIs are expected; any other is acknowledged and named on
+ * the console. Runs with interrupts off, on the kernel stack; #DB, NMI, #DF and #MC have stacks of their own.
  *
  * Sources: Intel SDM 3A §6.14 (64-bit IDT), §6.15 (exceptions), §4.7 (page-fault error code), 3B §16.3
  * (machine-check banks).
@@ -18,6 +17,7 @@
 #include "time/timer.h"
 #include "smp/crosscall.h"
 #include "debug/console.h"
+#include "lib/elf_image.h"
 #include "lib/format.h"
 #include "debug/klog.h"
 #include "lib/kstring.h"
@@ -27,10 +27,9 @@
 extern const uint64_t trap_stubs[256];
 extern const uint8_t boot_stack[], boot_stack_top[]; /* entry.asm */
 
-struct user_copy_entry {
-    uint64_t instruction, recovery;
-};
-extern const struct user_copy_entry user_copy_table_start[], user_copy_table_end[];
+/* user_copy.asm: the instructions that may fault, and where all of them continue then. */
+extern const uint64_t user_copy_table_start[], user_copy_table_end[];
+extern const uint8_t user_copy_fault[];
 
 static struct {
     uint16_t offset_low, selector;
@@ -39,7 +38,7 @@ static struct {
     uint32_t offset_high, reserved;
 } idt[256];
 
-/* What each exception is called, and the signal that Linux gives a program for it. */
+/* The name of each exception, and the signal that Linux raises for it, with the cause in words. */
 static const struct {
     const char *name;
     const char *cause;
@@ -92,14 +91,14 @@ void trap_initialise(void)
 
     for (unsigned vector = 0; vector < 256; vector++) {
         uint64_t stub = trap_stubs[vector];
-        bool open = vector == TRAP_BREAKPOINT || vector == TRAP_OVERFLOW; /* programs may use INT3 and INTO */
+        bool user_may_raise = vector == TRAP_BREAKPOINT || vector == TRAP_OVERFLOW; /* INT3, INTO */
 
         idt[vector].offset_low = (uint16_t)stub;
         idt[vector].offset_middle = (uint16_t)(stub >> 16);
         idt[vector].offset_high = (uint32_t)(stub >> 32);
         idt[vector].selector = SELECTOR_KERNEL_CODE;
         idt[vector].ist = own_stack[vector];
-        idt[vector].type = open ? 0xee : 0x8e; /* interrupt gate: present, interrupts off */
+        idt[vector].type = user_may_raise ? 0xee : 0x8e; /* interrupt gate: present, interrupts off */
     }
     __asm__ volatile("lidt %0" : : "m"(pointer));
 }
@@ -115,7 +114,7 @@ void arch_registers_print(const void *pointer)
     kernel_print("  r13 %016lx  r14 %016lx  r15 %016lx\n", f->r13, f->r14, f->r15);
 }
 
-/* Whether two words at `address` lie on one of this CPU's stacks, or on the one that it booted with. */
+/* Whether two words at `address` are on one of this CPU's stacks, or on the boot stack. */
 static bool on_stack(uint64_t address)
 {
     const struct cpu *cpu = cpu_this();
@@ -131,8 +130,8 @@ static bool on_stack(uint64_t address)
     return false;
 }
 
-/* Return addresses along the frame pointers, for as long as they stay on this CPU's stacks and go upwards:
- * the outermost one is the program's own. */
+/* Prints return addresses along the chain of frame pointers, for as long as these stay on the CPU's stacks
+ * and ascend. The outermost frame pointer is the program's own, and ends the walk. */
 static void backtrace_from(const uint64_t *frame)
 {
     for (unsigned depth = 0; depth < 16 && on_stack((uint64_t)frame); depth++) {
@@ -158,8 +157,8 @@ static uint64_t fault_address(void)
     return address;
 }
 
-/* Whether the tables allow what faulted, so that it should try again. */
-static bool page_fault_passed(const struct trap_frame *frame, bool from_user)
+/* Whether the page tables allow the access by now, so that the instruction is to be retried. */
+static bool page_fault_retry(const struct trap_frame *frame, bool from_user)
 {
     unsigned rights = frame->error & PAGE_FAULT_FETCH   ? RIGHT_EXECUTE
                       : frame->error & PAGE_FAULT_WRITE ? RIGHT_WRITE
@@ -173,11 +172,11 @@ static bool user_copy_recover(struct trap_frame *frame)
 {
     if (frame->vector != TRAP_PAGE_FAULT && frame->vector != TRAP_PROTECTION)
         return false;
-    for (const struct user_copy_entry *entry = user_copy_table_start; entry < user_copy_table_end; entry++) {
-        if (entry->instruction != frame->instruction)
+    for (const uint64_t *entry = user_copy_table_start; entry < user_copy_table_end; entry++) {
+        if (*entry != frame->instruction)
             continue;
-        if (frame->vector != TRAP_PAGE_FAULT || !page_fault_passed(frame, false))
-            frame->instruction = entry->recovery;
+        if (frame->vector != TRAP_PAGE_FAULT || !page_fault_retry(frame, false))
+            frame->instruction = (uint64_t)user_copy_fault;
         return true;
     }
     return false;
@@ -197,7 +196,8 @@ static const char *page_fault_cause(const struct trap_frame *frame)
     return present ? "read of a page that it may not read" : "read of where nothing is mapped";
 }
 
-/* The exceptions of floating-point arithmetic that are raised and not masked, as Linux tells the worst. */
+/* si_code for a floating-point error: of the exceptions that are raised and not masked, the one that Linux
+ * ranks first. */
 static int float_code(unsigned vector)
 {
     enum { INVALID = 1, DENORMAL = 2, DIVIDE = 4, OVERFLOW = 8, UNDERFLOW = 16, INEXACT = 32 };
@@ -209,7 +209,7 @@ static int float_code(unsigned vector)
         raised = status & ~(uint32_t)control;
     } else {
         __asm__ volatile("stmxcsr %0" : "=m"(mxcsr));
-        raised = mxcsr & ~(mxcsr >> 7); /* the masks stand 7 bits above */
+        raised = mxcsr & ~(mxcsr >> 7); /* the mask bits are 7 bits above the flags */
     }
     return raised & INVALID                  ? FPE_INVALID
            : raised & DIVIDE                 ? FPE_DIVIDE
@@ -219,21 +219,21 @@ static int float_code(unsigned vector)
                                              : SIGNAL_BY_KERNEL;
 }
 
-/* Whether #DB came of the trap flag; forgets what DR6 tells. */
+/* Whether the trap flag has caused this #DB; resets DR6. */
 static bool debug_is_step(void)
 {
-    const uint64_t step = 1 << 14, nothing = 0xffff0ff0;
+    const uint64_t step = 1 << 14, reset_value = 0xffff0ff0;
     uint64_t status;
 
     __asm__ volatile("mov %%dr6, %0" : "=r"(status));
-    __asm__ volatile("mov %0, %%dr6" : : "r"(nothing));
+    __asm__ volatile("mov %0, %%dr6" : : "r"(reset_value));
     return status & step;
 }
 
-/* si_code, where the exception alone tells it, and whether si_addr is the instruction. */
-static int exception_code(unsigned vector, bool *names_instruction)
+/* si_code, where the exception alone determines it, and whether si_addr is the address of the instruction. */
+static int exception_code(unsigned vector, bool *address_is_instruction)
 {
-    *names_instruction = true;
+    *address_is_instruction = true;
     switch (vector) {
     case TRAP_DIVIDE:
         return FPE_INTEGER_DIVIDE;
@@ -245,16 +245,16 @@ static int exception_code(unsigned vector, bool *names_instruction)
     case TRAP_DEBUG:
         return debug_is_step() ? TRAP_BY_STEP : TRAP_BY_BREAKPOINT;
     }
-    *names_instruction = false;
+    *address_is_instruction = false;
     return vector == TRAP_ALIGNMENT ? BUS_ALIGNMENT : vector == TRAP_PAGE_FAULT ? 0 : SIGNAL_BY_KERNEL;
 }
 
 static void user_trap(struct trap_frame *frame)
 {
-    bool names_instruction;
+    bool address_is_instruction;
     struct fault fault = {
         .signal = exceptions[frame->vector].signal,
-        .code = exception_code((unsigned)frame->vector, &names_instruction),
+        .code = exception_code((unsigned)frame->vector, &address_is_instruction),
         .cause = exceptions[frame->vector].cause,
         .instruction = frame->instruction,
         .frame = frame,
@@ -265,9 +265,10 @@ static void user_trap(struct trap_frame *frame)
         fault.address = cpu_this()->fault_address = fault_address();
         fault.has_address = true;
         if (fault.address >= ARCH_USER_LIMIT)
-            frame->error |= 1; /* as Linux: the kernel's half looks mapped to programs, whatever is there */
+            frame->error |=
+                PAGE_FAULT_PRESENT; /* as on Linux, so that a program cannot probe the kernel's half */
     }
-    if (names_instruction)
+    if (address_is_instruction)
         fault.address = frame->instruction;
     trap_user_fault(&fault);
 }
@@ -298,7 +299,7 @@ _Noreturn static void kernel_fault(const struct trap_frame *frame)
     struct cpu *cpu = cpu_this();
 
     if (cpu->panicking)
-        arch_power_off(); /* a fault while reporting a fault: say no more */
+        arch_power_off(); /* a fault while a fault was being reported */
     cpu->panicking = true;
     console_lock_break();
 
@@ -307,7 +308,8 @@ _Noreturn static void kernel_fault(const struct trap_frame *frame)
     if (frame->vector == TRAP_PAGE_FAULT)
         kernel_print("  %s, address %016lx\n", page_fault_cause(frame), fault_address());
     if (frame->vector == TRAP_DOUBLE_FAULT && fault_address() - (uint64_t)cpu->guard < sizeof(cpu->guard))
-        kernel_print("  the kernel's stack has overflowed\n"); /* nothing could be pushed onto it any more */
+        kernel_print("  the kernel's stack has overflowed\n"); /* the page fault for the guard page could not
+                                                                  push its frame */
     arch_registers_print(frame);
     backtrace_from((const uint64_t *)frame->rbp);
     node_stop(STOP_PANIC, "kernel fault: %s at %016lx", name ? name : "unexpected interrupt",
@@ -316,13 +318,13 @@ _Noreturn static void kernel_fault(const struct trap_frame *frame)
 
 static void frame_handle(struct trap_frame *frame, bool from_user)
 {
-    /* A program may have set the flag that lifts SMAP; a user copy that was interrupted gets it back with its
-     * flags. */
+    /* The program may have set the flag that lifts SMAP (AC), or this may have interrupted a user copy, to
+     * which the return restores it. */
     if (cpu_features()->smap)
         __asm__ volatile("clac");
 
     if (frame->vector == TRAP_NMI && !from_user)
-        ; /* it may have come in the middle of an event */
+        ; /* not logged: it may have interrupted klog_write */
     else if (frame->vector < VECTOR_FIRST_INTERRUPT)
         klog(exception, frame->vector, frame->instruction);
     else
@@ -334,7 +336,7 @@ static void frame_handle(struct trap_frame *frame, bool from_user)
         return;
     }
     if (frame->vector == VECTOR_SPURIOUS)
-        return; /* the local APIC's "never mind": takes no acknowledgement */
+        return; /* takes no acknowledgement */
     if (frame->vector == VECTOR_TIMER || frame->vector == VECTOR_IPI) {
         local_apic_acknowledge();
         if (frame->vector == VECTOR_TIMER)
@@ -344,7 +346,7 @@ static void frame_handle(struct trap_frame *frame, bool from_user)
         return;
     }
     if (frame->vector < 32 && exceptions[frame->vector].signal) {
-        if (from_user && frame->vector == TRAP_PAGE_FAULT && page_fault_passed(frame, true))
+        if (from_user && frame->vector == TRAP_PAGE_FAULT && page_fault_retry(frame, true))
             return;
         if (from_user) {
             user_trap(frame);
@@ -355,7 +357,7 @@ static void frame_handle(struct trap_frame *frame, bool from_user)
     }
     if (frame->vector >= VECTOR_FIRST_INTERRUPT) {
         local_apic_acknowledge();
-        kernel_print("interrupt %lu, which nobody asked for\n", frame->vector);
+        kernel_print("unexpected interrupt %lu\n", frame->vector);
         return;
     }
     kernel_fault(frame);

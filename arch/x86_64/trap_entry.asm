@@ -1,18 +1,20 @@
 ; SPDX-License-Identifier: BSD-2-Clause
 ;
-; trap_entry.asm: the way into the kernel for exceptions and interrupts, and back.
+; trap_entry.asm: the entry into the kernel for exceptions and interrupts, and the return.
 ;
-; One stub a vector pushes what the CPU did not (a zero where there is no error code, the vector) and joins a common path, which
-; completes struct trap_frame (arch/trap.h), counts the entry, and calls trap_handle(struct trap_frame *). The stack then, downwards:
+; One stub for each vector pushes what the CPU did not (a zero where there is no error code, the vector) and
+; joins a common path, which completes struct trap_frame (arch/trap.h), counts the entry, and calls
+; trap_handle(struct trap_frame *). The stack then, downwards:
 ;
 ;       stack_selector, stack, flags, code_selector, instruction      pushed by the CPU
 ;       error                                                          by the CPU or the stub
 ;       vector                                                         by the stub
 ;       rax rbx rcx rdx rsi rdi rbp r8 … r15                           by the common path; RSP -> r15
 ;
-; GS: a program's own base while it runs, this CPU's area in the kernel. The code selector tells which one is in place, except
-; for #DB, NMI, #DF and #MC: these may arrive between an entry and its SWAPGS, so where they interrupt the kernel the base itself is looked at.
-; Programs can only set bases below the canonical hole (arch_thread_pointer_call; CR4.FSGSBASE stays off), the CPU area lies above: the sign bit decides.
+; GS: a program's own base while it runs, this CPU's area in the kernel. The code selector shows which one is
+; loaded, except for #DB, NMI, #DF and #MC: these may arrive between an entry and its SWAPGS, so where they
+; interrupt the kernel, the base itself is read. Programs can only set bases below the canonical hole
+; (arch_thread_pointer_call; CR4.FSGSBASE stays off), and the CPU area is above it: the sign bit decides.
 ;
 ; Sources: Intel SDM 3A §6.12-6.15; AMD64 APM 2 §8.9.
 
@@ -29,7 +31,8 @@ extern trap_handle
 section .text
 
 ; Vectors whose error code the CPU pushes itself: #DF #TS #NP #SS #GP #PF #AC #CP #VC #SX.
-%define has_error_code(v) ((v) == 8 || ((v) >= 10 && (v) <= 14) || (v) == 17 || (v) == 21 || (v) == 29 || (v) == 30)
+%define has_error_code(v) \
+    ((v) == 8 || ((v) >= 10 && (v) <= 14) || (v) == 17 || (v) == 21 || (v) == 29 || (v) == 30)
 %define is_paranoid(v)    ((v) == 1 || (v) == 2 || (v) == 8 || (v) == 18)
 
 global trap_stubs_start
@@ -49,7 +52,7 @@ trap_stub_ %+ v:
 %assign v v + 1
 %endrep
 
-; RBX after this: 1 where GS must be swapped back.
+; EBX from here on: 1 where GS must be swapped back.
 trap_common:
     push_registers
     xor ebx, ebx
@@ -78,7 +81,7 @@ trap_call:
     jnz frame_return
     pop_registers_and_return
 
-; Back to the program whose frame RSP points to; also from syscall_entry.asm.
+; Returns to the program whose frame RSP points to; syscall_entry.asm jumps here, too.
 global frame_return
 frame_return:
     rdtsc
@@ -88,7 +91,7 @@ frame_return:
     pop_registers_and_return
 
 ; _Noreturn void frame_enter(const struct trap_frame *frame)
-; A thread's first step into its program.
+; Enters a thread's program.
 global frame_enter
 frame_enter:
     mov rsp, rdi
@@ -97,8 +100,8 @@ frame_enter:
     mov es, eax
     jmp frame_return
 
-; From a program: over to the CPU's own stack, which is empty then. What follows may go on for long, or never return (the end of a thread), and
-; the small stack is to be free for the next exception of its kind.
+; From a program: moves the frame to the CPU's kernel stack, which is empty then. The handler may take long,
+; or never return (the end of a thread), and the small stack must be free for the next exception of its kind.
 trap_paranoid:
     push_registers
     test byte [rsp + FRAME_CODE_SELECTOR], 3

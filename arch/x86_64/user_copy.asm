@@ -2,9 +2,11 @@
 ;
 ; user_copy.asm: the only instructions of the kernel that touch a program's memory.
 ;
-; Each may fault at any byte: a range check cannot see guard pages and read-only pages. The table at the end pairs an instruction that may
-; fault with where to go on; trap_handle looks it up. SMAP is lifted for just these instructions.
-; In all of them the C prototype stands above; they clobber what C expects a call to clobber.
+; Each may fault at any byte: a range check does not see guard pages and read-only pages. The table that
+; may_fault builds holds the addresses of these instructions; after a fault of one of them, trap_handle
+; continues at user_copy_fault, which returns -EFAULT from the function. SMAP is lifted for just these
+; instructions. Above each function stands its C prototype; it clobbers what C expects a call to clobber, and
+; keeps nothing on the stack.
 
 %include "offsets.inc"
 
@@ -29,11 +31,17 @@ section .text
 %%plain:
 %endmacro
 
-%macro may_fault 2
+%macro may_fault 1
 [section .user_copy_table progbits alloc noexec nowrite align=8]
-    dq %1, %2
+    dq %1
 __SECT__
 %endmacro
+
+global user_copy_fault
+user_copy_fault:
+    user_access_end
+    mov rax, EFAULT_RESULT
+    ret
 
 ; long user_copy(void *to, const void *from, uint64_t bytes): 0 or -EFAULT
 global user_copy
@@ -50,12 +58,8 @@ user_copy:
     xor eax, eax
     user_access_end
     ret
-.fault:
-    user_access_end
-    mov rax, EFAULT_RESULT
-    ret
-may_fault user_copy.words, user_copy.fault
-may_fault user_copy.bytes, user_copy.fault
+may_fault user_copy.words
+may_fault user_copy.bytes
 
 ; long user_zero(void *to, uint64_t bytes): 0 or -EFAULT
 global user_zero
@@ -72,14 +76,11 @@ user_zero:
     rep stosb
     user_access_end
     ret
-.fault:
-    user_access_end
-    mov rax, EFAULT_RESULT
-    ret
-may_fault user_zero.words, user_zero.fault
-may_fault user_zero.bytes, user_zero.fault
+may_fault user_zero.words
+may_fault user_zero.bytes
 
-; long user_copy_string(char *to, const char *from, uint64_t bytes): length without NUL, `bytes` where there is none, or -EFAULT
+; long user_copy_string(char *to, const char *from, uint64_t bytes)
+; Length without NUL, `bytes` where there is none, or -EFAULT.
 global user_copy_string
 user_copy_string:
     user_access_begin
@@ -97,11 +98,7 @@ user_copy_string:
 .end:
     user_access_end
     ret
-.fault:
-    user_access_end
-    mov rax, EFAULT_RESULT
-    ret
-may_fault user_copy_string.byte, user_copy_string.fault
+may_fault user_copy_string.byte
 
 ; long user_load_word(uint32_t *to, const uint32_t *from): 0 or -EFAULT; the word is read in one piece
 global user_load_word
@@ -113,14 +110,11 @@ user_load_word:
     xor eax, eax
     user_access_end
     ret
-.fault:
-    user_access_end
-    mov rax, EFAULT_RESULT
-    ret
-may_fault user_load_word.word, user_load_word.fault
+may_fault user_load_word.word
 
-; long user_swap_word(uint32_t *at, uint32_t *expected, uint32_t desired): 1 where the word was *expected and now is `desired`, 0 where it
-; was another, which *expected then tells, or -EFAULT
+; long user_swap_word(uint32_t *at, uint32_t *expected, uint32_t desired)
+; 1 where the word was *expected and is `desired` now; 0 where it was another, which is stored in *expected;
+; or -EFAULT.
 global user_swap_word
 user_swap_word:
     user_access_begin
@@ -132,11 +126,7 @@ user_swap_word:
     movzx eax, al
     user_access_end
     ret
-.fault:
-    user_access_end
-    mov rax, EFAULT_RESULT
-    ret
-may_fault user_swap_word.word, user_swap_word.fault
+may_fault user_swap_word.word
 
 ; void arch_zero(void *memory, uint64_t bytes): kernel memory
 global arch_zero

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * user_copy.c: the range checks in front of user_copy.asm. What passes here lies in the program's half;
- * whether it is mapped, and with which rights, the hardware decides during the copy.
+ * user_copy.c: the range checks before user_copy.asm. A range that passes is in the program's half; whether
+ * it is mapped, and with which rights, the hardware checks during the copy.
  */
 #include "arch.h"
+#include "lib/errno.h"
 
 long user_copy(void *to, const void *from, uint64_t bytes);
 long user_zero(void *to, uint64_t bytes);

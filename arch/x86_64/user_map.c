@@ -3,25 +3,28 @@
  * user_map.c: a program's half of its address space.
  *
  * Tables come from the process's own slice. A leaf is present where the program has some right to it; memory
- * that it may not touch at the moment (mprotect to PROT_NONE) keeps its entry, not present, marked
+ * to which it has none at the moment (mprotect to PROT_NONE) keeps its entry, not present, marked
  * PTE_ATTACHED. Large pages are split only where a range ends inside one. [Intel SDM 3A §4.5]
  *
- * Several CPUs may use a space. What goes away does so in three steps: entries are made not present, and
- * tables that would be left behind empty PTE_LEAVING; every CPU forgets them; then memory and tables are
- * given back. A CPU that has no more than this space's bit in `cpus` tells nobody. [§4.10.4, §4.10.5]
+ * Several CPUs may use a space, so memory and tables are freed in three steps: entries are made not present,
+ * those of tables that become empty PTE_UNLINKED; a TLB shootdown drops what CPUs have cached of both; then
+ * memory and tables are freed. Where no other CPU's bit is set in the space's `cpus`, there is no IPI.
+ * [§4.10.4, §4.10.5]
  *
- * arch_map either succeeds or changes nothing; what else may need memory is arch_split, which callers do
- * first.
+ * arch_map either succeeds or changes nothing; the only other function that may need memory is arch_split,
+ * which callers call first.
  */
 #include "arch.h"
 #include "arch/page_table.h"
 #include "arch/setup.h"
 #include "smp/crosscall.h"
+#include "lib/elf_image.h"
+#include "lib/errno.h"
 #include "lib/kstring.h"
 
 #define USER_TABLE_BITS (PTE_PRESENT | PTE_WRITE | PTE_USER)
 #define ROOT_USER_HALF  (TABLE_ENTRIES / 2)
-#define FORGET_PAGES    16 /* more of them, and loading CR3 is cheaper */
+#define TLB_BATCH_PAGES 16 /* for more, loading CR3 is cheaper than INVLPG for each */
 
 static uint64_t rights_bits(unsigned rights)
 {
@@ -29,8 +32,8 @@ static uint64_t rights_bits(unsigned rights)
 
     if (rights == 0)
         return bits;
-    bits |= PTE_PRESENT | PTE_USER | PTE_ACCESSED |
-            PTE_DIRTY; /* set here, so that the CPU never has to write them */
+    /* Accessed and dirty are set here, so that the CPU never has to write them. */
+    bits |= PTE_PRESENT | PTE_USER | PTE_ACCESSED | PTE_DIRTY;
     if (rights & RIGHT_WRITE)
         bits |= PTE_WRITE;
     if (!(rights & RIGHT_EXECUTE) && cpu_features()->no_execute)
@@ -38,11 +41,11 @@ static uint64_t rights_bits(unsigned rights)
     return bits;
 }
 
-/* ---- Which CPUs know it ---- */
+/* ---- Activation and TLB shootdown ---- */
 
 int arch_space_create(struct arch_space *space, struct page_pool *pages)
 {
-    uint64_t table = table_take(pages);
+    uint64_t table = table_allocate(pages);
 
     if (table == PAGE_POOL_NONE)
         return -ENOMEM;
@@ -54,7 +57,7 @@ int arch_space_create(struct arch_space *space, struct page_pool *pages)
     return 0;
 }
 
-/* The bit comes first and goes last: a CPU without it knows nothing. */
+/* The bit is set before the tables are used, and cleared after: a CPU without it has cached nothing. */
 void arch_space_activate(struct arch_space *space)
 {
     __atomic_fetch_or(&space->cpus, 1ULL << arch_cpu_index(), __ATOMIC_SEQ_CST);
@@ -67,131 +70,93 @@ void arch_space_deactivate(struct arch_space *space)
     __atomic_fetch_and(&space->cpus, ~(1ULL << arch_cpu_index()), __ATOMIC_SEQ_CST);
 }
 
-/* What CPUs are to forget: some pages, or more than that, which is everything. Forgetting any page forgets
- * all tables on the way to any. */
-struct forgetting {
+/* Translations to invalidate, each named by an address: TLB_BATCH_PAGES of them at most; a greater count
+ * means the whole TLB. INVLPG for any page also drops what is cached of tables, on the way to every page. */
+struct tlb_batch {
     struct arch_space *space;
     unsigned count;
-    uint64_t addresses[FORGET_PAGES];
+    uint64_t addresses[TLB_BATCH_PAGES];
 };
 
-static void forget_add(struct forgetting *forgetting, uint64_t address)
+static void tlb_batch_add(struct tlb_batch *batch, uint64_t address)
 {
-    if (forgetting->count < FORGET_PAGES)
-        forgetting->addresses[forgetting->count] = address;
-    forgetting->count++;
+    if (batch->count < TLB_BATCH_PAGES)
+        batch->addresses[batch->count] = address;
+    batch->count++;
 }
 
-static void forget_here(void *context)
+static void tlb_flush_here(void *context)
 {
-    const struct forgetting *forgetting = context;
+    const struct tlb_batch *batch = context;
 
-    if (forgetting->count > FORGET_PAGES) {
-        cpu_tables_set(forgetting->space->root);
+    if (batch->count > TLB_BATCH_PAGES) {
+        cpu_tables_set(batch->space->root);
         return;
     }
-    for (unsigned i = 0; i < forgetting->count; i++)
-        tlb_invalidate_page(forgetting->addresses[i]);
+    for (unsigned i = 0; i < batch->count; i++)
+        tlb_invalidate_page(batch->addresses[i]);
 }
 
-/* A CPU may leave the space meanwhile, and then may not be made to load its root: it clears its bit with
- * interrupts off, so that it serves the call either before or with the bit cleared. */
-static void forget_there(void *context)
+/* A CPU may deactivate the space meanwhile, and then must not load its root: it clears its bit with
+ * interrupts off, so it serves the crosscall either before that, or with the bit cleared. */
+static void tlb_flush_if_active(void *context)
 {
-    const struct forgetting *forgetting = context;
+    const struct tlb_batch *batch = context;
 
-    if (__atomic_load_n(&forgetting->space->cpus, __ATOMIC_RELAXED) & 1ULL << arch_cpu_index())
-        forget_here(context);
+    if (__atomic_load_n(&batch->space->cpus, __ATOMIC_RELAXED) & 1ULL << arch_cpu_index())
+        tlb_flush_here(context);
 }
 
-static void forget_everywhere(struct forgetting *forgetting)
+static void tlb_batch_flush(struct tlb_batch *batch)
 {
     const uint64_t here = 1ULL << arch_cpu_index();
 
-    if (forgetting->count == 0)
+    if (batch->count == 0)
         return;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* a CPU that comes now sees the new entries */
-    uint64_t cpus = __atomic_load_n(&forgetting->space->cpus, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* a CPU that activates it from here on sees the new entries */
+    uint64_t cpus = __atomic_load_n(&batch->space->cpus, __ATOMIC_RELAXED);
 
     if (cpus & here)
-        forget_here(forgetting);
+        tlb_flush_here(batch);
     if (cpus & ~here)
-        crosscall(cpus & ~here, forget_there, forgetting);
+        crosscall(cpus & ~here, tlb_flush_if_active, batch);
 }
 
-void arch_tlb_shootdown(struct arch_space *space, uint64_t address, uint64_t bytes)
+static void tlb_shootdown(struct arch_space *space, uint64_t address, uint64_t bytes)
 {
-    struct forgetting forgetting = { .space = space };
+    struct tlb_batch batch = { .space = space };
 
-    for (uint64_t done = 0; done < bytes && forgetting.count <= FORGET_PAGES; done += ARCH_PAGE)
-        forget_add(&forgetting, address + done);
-    forget_everywhere(&forgetting);
-}
-
-/* The value of the entry that decides about `address`, and its level. For those who do not hold the space's
- * lock: others may change entries meanwhile, so each is read once. */
-static uint64_t entry_read(const struct arch_space *space, uint64_t address, int *level)
-{
-    const uint64_t *entry = (uint64_t *)arch_physical(space->root) + level_index(address, LEVEL_ROOT);
-
-    for (*level = LEVEL_ROOT;; --*level) {
-        uint64_t value = __atomic_load_n(entry, __ATOMIC_RELAXED);
-
-        if (!entry_is_table(value, *level))
-            return value;
-        entry = entry_table(value) + level_index(address, *level - 1);
-    }
+    for (uint64_t done = 0; done < bytes && batch.count <= TLB_BATCH_PAGES; done += ARCH_PAGE)
+        tlb_batch_add(&batch, address + done);
+    tlb_batch_flush(&batch);
 }
 
 bool arch_space_allows(const struct arch_space *space, uint64_t address, unsigned rights)
 {
-    uint64_t wanted = PTE_PRESENT | PTE_USER | (rights & RIGHT_WRITE ? PTE_WRITE : 0);
-    int level;
+    uint64_t needed = PTE_PRESENT | PTE_USER | (rights & RIGHT_WRITE ? PTE_WRITE : 0);
 
     if (address >= ARCH_USER_LIMIT)
         return false;
 
-    uint64_t value = entry_read(space, address, &level);
-    return (value & wanted) == wanted && !((rights & RIGHT_EXECUTE) && (value & PTE_NO_EXECUTE));
+    uint64_t value = leaf_find(space->root, address).value;
+    return (value & needed) == needed && !((rights & RIGHT_EXECUTE) && (value & PTE_NO_EXECUTE));
 }
 
 /* ---- Entries ---- */
 
-/* The entry that decides about `address`, and its level: a leaf, or the empty entry where the walk ends. */
-static uint64_t *entry_find(const struct arch_space *space, uint64_t address, int *level)
-{
-    uint64_t *entry = (uint64_t *)arch_physical(space->root) + level_index(address, LEVEL_ROOT);
-
-    *level = LEVEL_ROOT;
-    while (entry_is_table(*entry, *level)) {
-        --*level;
-        entry = entry_table(*entry) + level_index(address, *level);
-    }
-    return entry;
-}
-
-/* The entry behind, which is that of `address`; false at the table's end. */
+/* Moves on to the next entry of the table, that of `address`; false at the table's end. */
 static bool entry_next(uint64_t **entry, uint64_t address, int level)
 {
     ++*entry;
     return level_index(address, level) != 0;
 }
 
-/* The largest page for a mapping that goes on at `address` for `bytes`. */
-static int level_for(uint64_t address, uint64_t physical, uint64_t bytes)
+/* As entry_create. Where a large page is to go, there may be an empty table, which is freed then. CPUs may
+ * have cached the way to an empty table: they must drop it before its memory is used for anything else [Intel
+ * SDM 3A §4.10.3]. */
+static uint64_t *leaf_create(struct arch_space *space, uint64_t address, int level)
 {
-    for (int level = arch_huge_pages() ? 2 : 1; level > 0; level--)
-        if (((address | physical) & (level_bytes(level) - 1)) == 0 && bytes >= level_bytes(level))
-            return level;
-    return 0;
-}
-
-/* A table that is left behind empty can stand where a large page should go: it is given back then. The CPU
- * may know the way to an empty table, and must forget it before the table becomes something else [Intel SDM
- * 3A §4.10.3]. */
-static uint64_t *leaf_reach(struct arch_space *space, uint64_t address, int level)
-{
-    uint64_t *entry = entry_reach(space->root, address, level, USER_TABLE_BITS, space->pages);
+    uint64_t *entry = entry_create(space->root, address, level, USER_TABLE_BITS, space->pages);
 
     if (!entry || !entry_is_table(*entry, level))
         return entry;
@@ -199,13 +164,13 @@ static uint64_t *leaf_reach(struct arch_space *space, uint64_t address, int leve
         uint64_t *below = entry_table(*entry) + i;
 
         if (entry_is_table(*below, level - 1))
-            leaf_reach(space, address + (uint64_t)i * level_bytes(level - 1), level - 1);
+            leaf_create(space, address + (uint64_t)i * level_bytes(level - 1), level - 1);
         if (*below)
             return NULL;
     }
     uint64_t table = *entry & PTE_ADDRESS;
     *entry = 0;
-    arch_tlb_shootdown(space, address, ARCH_PAGE);
+    tlb_shootdown(space, address, ARCH_PAGE);
     page_pool_free(space->pages, table, ARCH_PAGE);
     return entry;
 }
@@ -215,11 +180,11 @@ int arch_map(struct arch_space *space, uint64_t address, uint64_t physical, uint
     uint64_t bits = rights_bits(rights);
 
     for (uint64_t done = 0; done < bytes;) {
-        int level = level_for(address + done, physical + done, bytes - done);
-        uint64_t *entry = leaf_reach(space, address + done, level);
+        int level = page_level(address + done, physical + done, bytes - done);
+        uint64_t *entry = leaf_create(space, address + done, level);
 
-        while (!entry && level > 0) /* small pages are in the neighbourhood, in a table that must stay */
-            entry = leaf_reach(space, address + done, --level);
+        while (!entry && level > 0) /* a table with other small pages stays */
+            entry = leaf_create(space, address + done, --level);
         if (!entry) {
             arch_unmap(space, address, done, (struct arch_hole){ address, address + bytes }, NULL, NULL);
             return -ENOMEM;
@@ -233,34 +198,20 @@ int arch_map(struct arch_space *space, uint64_t address, uint64_t physical, uint
     return 0;
 }
 
-/* Replaces a large page around `address` by a table of smaller ones with the same rights. What other CPUs
- * remember of the large page stays true, and is forgotten with any page of it. */
 int arch_split(struct arch_space *space, uint64_t address)
 {
-    for (;;) {
-        int level;
-        uint64_t *entry = entry_find(space, address, &level);
-
-        if (*entry == 0 || (address & (level_bytes(level) - 1)) == 0)
-            return 0;
-
-        uint64_t table = table_take(space->pages);
-        if (table == PAGE_POOL_NONE)
-            return -ENOMEM;
-
-        entry_split(entry, level, table, USER_TABLE_BITS);
-        tlb_invalidate_page(address);
-    }
+    return page_split(space->root, address, USER_TABLE_BITS, space->pages);
 }
 
-/* Calls `visit` for every leaf in the range, which begins and ends on page bounds after the splits. */
+/* Calls `visit` for every leaf in the range, whose ends are page bounds (arch_split). */
 static void leaves_visit(struct arch_space *space, uint64_t address, uint64_t end,
                          void (*visit)(void *context, uint64_t *entry, uint64_t address, uint64_t bytes),
                          void *context)
 {
     while (address < end) {
-        int level;
-        uint64_t *entry = entry_find(space, address, &level);
+        struct leaf leaf = leaf_find(space->root, address);
+        uint64_t *entry = leaf.entry;
+        int level = leaf.level;
 
         do {
             if (*entry)
@@ -270,82 +221,85 @@ static void leaves_visit(struct arch_space *space, uint64_t address, uint64_t en
     }
 }
 
-/* ---- Taking away ---- */
+/* ---- Unmap and move ---- */
 
-struct unmapping {
+struct unmap {
     uint64_t start, end;
     struct arch_hole hole;
     struct page_pool *pages;
-    struct forgetting forgetting;
+    struct tlb_batch batch;
     void (*release)(void *context, uint64_t physical, uint64_t bytes);
     void *context;
     uint64_t physical, bytes; /* the run gathered so far */
 };
 
-/* The entries of a table for addresses from `base` on that the range touches: [*first, *last]. */
-static void entries_touched(const struct unmapping *unmapping, uint64_t base, int level, uint64_t *first,
-                            uint64_t *last)
+/* Of a table that maps addresses from `base` on, the entries that map the range: [*first, *last]. */
+static void entries_in_range(const struct unmap *unmap, uint64_t base, int level, uint64_t *first,
+                             uint64_t *last)
 {
     uint64_t table_bytes = TABLE_ENTRIES * level_bytes(level);
-    uint64_t from = unmapping->start > base ? unmapping->start - base : 0;
-    uint64_t to = unmapping->end - base < table_bytes ? unmapping->end - base : table_bytes;
+    uint64_t from = unmap->start > base ? unmap->start - base : 0;
+    uint64_t to = unmap->end - base < table_bytes ? unmap->end - base : table_bytes;
 
     *first = from / level_bytes(level);
     *last = (to - 1) / level_bytes(level);
 }
 
-static void range_hide(struct unmapping *unmapping, uint64_t *table, uint64_t base, int level)
+/* Makes what the range maps not present, and unlinks tables that become empty. */
+static void range_unlink(struct unmap *unmap, uint64_t *table, uint64_t base, int level)
 {
     uint64_t first, last;
 
-    entries_touched(unmapping, base, level, &first, &last);
+    entries_in_range(unmap, base, level, &first, &last);
     for (uint64_t i = first; i <= last; i++) {
         uint64_t *entry = table + i, address = base + i * level_bytes(level);
 
         if (!entry_is_table(*entry, level)) {
             if (*entry & PTE_PRESENT)
-                forget_add(&unmapping->forgetting, address);
+                tlb_batch_add(&unmap->batch, address);
             *entry &= ~PTE_PRESENT;
             continue;
         }
-        range_hide(unmapping, entry_table(*entry), address, level - 1);
-        if (address >= unmapping->hole.low && address + level_bytes(level) <= unmapping->hole.high) {
-            forget_add(&unmapping->forgetting, address);
-            *entry = (*entry & PTE_ADDRESS) | PTE_LEAVING;
+        range_unlink(unmap, entry_table(*entry), address, level - 1);
+        if (address >= unmap->hole.low && address + level_bytes(level) <= unmap->hole.high) {
+            tlb_batch_add(&unmap->batch, address);
+            *entry = (*entry & PTE_ADDRESS) | PTE_UNLINKED;
         }
     }
 }
 
-static void run_release(struct unmapping *unmapping, uint64_t physical, uint64_t bytes)
+/* Joins neighbouring physical runs before they are released. */
+static void run_release(struct unmap *unmap, uint64_t physical, uint64_t bytes)
 {
-    if (!unmapping->release)
+    if (!unmap->release)
         return;
-    if (unmapping->bytes && unmapping->physical + unmapping->bytes == physical) {
-        unmapping->bytes += bytes;
+    if (unmap->bytes && unmap->physical + unmap->bytes == physical) {
+        unmap->bytes += bytes;
         return;
     }
-    if (unmapping->bytes)
-        unmapping->release(unmapping->context, unmapping->physical, unmapping->bytes);
-    unmapping->physical = physical;
-    unmapping->bytes = bytes;
+    if (unmap->bytes)
+        unmap->release(unmap->context, unmap->physical, unmap->bytes);
+    unmap->physical = physical;
+    unmap->bytes = bytes;
 }
 
-static void range_release(struct unmapping *unmapping, uint64_t *table, uint64_t base, int level)
+/* After the shootdown: clears the entries, frees unlinked tables, releases the memory. */
+static void range_release(struct unmap *unmap, uint64_t *table, uint64_t base, int level)
 {
     uint64_t first, last;
 
-    entries_touched(unmapping, base, level, &first, &last);
+    entries_in_range(unmap, base, level, &first, &last);
     for (uint64_t i = first; i <= last; i++) {
         uint64_t *entry = table + i, address = base + i * level_bytes(level);
-        bool leaving = level > 0 && (*entry & PTE_LEAVING);
+        bool unlinked = level > 0 && (*entry & PTE_UNLINKED);
 
-        if (leaving || entry_is_table(*entry, level)) {
-            range_release(unmapping, entry_table(*entry), address, level - 1);
-            if (!leaving)
+        if (unlinked || entry_is_table(*entry, level)) {
+            range_release(unmap, entry_table(*entry), address, level - 1);
+            if (!unlinked)
                 continue;
-            page_pool_free(unmapping->pages, *entry & PTE_ADDRESS, ARCH_PAGE);
+            page_pool_free(unmap->pages, *entry & PTE_ADDRESS, ARCH_PAGE);
         } else if (*entry) {
-            run_release(unmapping, *entry & PTE_ADDRESS & ~(level_bytes(level) - 1), level_bytes(level));
+            run_release(unmap, *entry & PTE_ADDRESS & ~(level_bytes(level) - 1), level_bytes(level));
         }
         *entry = 0;
     }
@@ -355,103 +309,102 @@ void arch_unmap(struct arch_space *space, uint64_t address, uint64_t bytes, stru
                 void (*release)(void *context, uint64_t physical, uint64_t bytes), void *context)
 {
     uint64_t *root = arch_physical(space->root);
-    struct unmapping unmapping = { .start = address,
-                                   .end = address + bytes,
-                                   .hole = hole,
-                                   .pages = space->pages,
-                                   .forgetting = { .space = space },
-                                   .release = release,
-                                   .context = context };
+    struct unmap unmap = { .start = address,
+                           .end = address + bytes,
+                           .hole = hole,
+                           .pages = space->pages,
+                           .batch = { .space = space },
+                           .release = release,
+                           .context = context };
 
     if (bytes == 0)
         return;
-    range_hide(&unmapping, root, 0, LEVEL_ROOT);
-    forget_everywhere(&unmapping.forgetting);
-    range_release(&unmapping, root, 0, LEVEL_ROOT);
-    if (unmapping.bytes)
-        release(context, unmapping.physical, unmapping.bytes);
+    range_unlink(&unmap, root, 0, LEVEL_ROOT);
+    tlb_batch_flush(&unmap.batch);
+    range_release(&unmap, root, 0, LEVEL_ROOT);
+    if (unmap.bytes)
+        release(context, unmap.physical, unmap.bytes);
 }
 
-static void hide_leaf(void *context, uint64_t *entry, uint64_t address, uint64_t bytes)
+static void leaf_unlink(void *context, uint64_t *entry, uint64_t address, uint64_t bytes)
 {
     (void)bytes;
     if (*entry & PTE_PRESENT)
-        forget_add(context, address);
+        tlb_batch_add(context, address);
     *entry &= ~PTE_PRESENT;
 }
 
-struct moving {
+struct move {
     struct arch_space *space;
-    uint64_t distance; /* to the new place; wraps around where that is below */
+    uint64_t distance; /* to the new address; wraps around where that is below */
     unsigned rights;
 };
 
-static void move_leaf(void *context, uint64_t *entry, uint64_t address, uint64_t bytes)
+static void leaf_move(void *context, uint64_t *entry, uint64_t address, uint64_t bytes)
 {
-    const struct moving *moving = context;
+    const struct move *move = context;
     uint64_t physical = *entry & PTE_ADDRESS & ~(bytes - 1);
 
     *entry = 0;
-    /* Cannot fail: the caller has made sure of the memory for tables. */
-    (void)arch_map(moving->space, address + moving->distance, physical, bytes, moving->rights);
+    /* Cannot fail: the caller has ensured that there is memory for tables. */
+    (void)arch_map(move->space, address + move->distance, physical, bytes, move->rights);
 }
 
 void arch_move(struct arch_space *space, uint64_t address, uint64_t to, uint64_t bytes, unsigned rights)
 {
-    struct forgetting forgetting = { .space = space };
-    struct moving moving = { space, to - address, rights };
+    struct tlb_batch batch = { .space = space };
+    struct move move = { space, to - address, rights };
 
-    leaves_visit(space, address, address + bytes, hide_leaf, &forgetting);
-    forget_everywhere(&forgetting);
-    leaves_visit(space, address, address + bytes, move_leaf, &moving);
+    leaves_visit(space, address, address + bytes, leaf_unlink, &batch);
+    tlb_batch_flush(&batch);
+    leaves_visit(space, address, address + bytes, leaf_move, &move);
 }
 
 /* ---- Rights ---- */
 
-struct protecting {
+struct protect {
     uint64_t bits;
-    struct forgetting forgetting;
+    struct tlb_batch batch;
 };
 
-/* A right that is taken must be forgotten everywhere; one that is given is of use at once only here. */
-static void protect_leaf(void *context, uint64_t *entry, uint64_t address, uint64_t bytes)
+/* A right that is revoked needs a shootdown. One that is added needs it only here, for the caller's sake:
+ * another CPU's fault is spurious then. */
+static void leaf_protect(void *context, uint64_t *entry, uint64_t address, uint64_t bytes)
 {
-    struct protecting *protecting = context;
-    uint64_t old = *entry, new = protecting->bits;
-    bool takes = ((old & ~new) & (PTE_PRESENT | PTE_WRITE)) || (~old & new &PTE_NO_EXECUTE);
+    struct protect *protect = context;
+    uint64_t old = *entry, bits = protect->bits;
+    bool revokes = ((old & ~bits) & (PTE_PRESENT | PTE_WRITE)) || (~old & bits & PTE_NO_EXECUTE);
 
-    *entry = (old & PTE_ADDRESS & ~(bytes - 1)) | new | (bytes > ARCH_PAGE ? PTE_LARGE : 0);
+    *entry = (old & PTE_ADDRESS & ~(bytes - 1)) | bits | (bytes > ARCH_PAGE ? PTE_LARGE : 0);
     if (!(old & PTE_PRESENT))
         return;
-    if (takes)
-        forget_add(&protecting->forgetting, address);
+    if (revokes)
+        tlb_batch_add(&protect->batch, address);
     else
         tlb_invalidate_page(address);
 }
 
 void arch_protect(struct arch_space *space, uint64_t address, uint64_t bytes, unsigned rights)
 {
-    struct protecting protecting = { .bits = rights_bits(rights), .forgetting = { .space = space } };
+    struct protect protect = { .bits = rights_bits(rights), .batch = { .space = space } };
 
-    leaves_visit(space, address, address + bytes, protect_leaf, &protecting);
-    forget_everywhere(&protecting.forgetting);
+    leaves_visit(space, address, address + bytes, leaf_protect, &protect);
+    tlb_batch_flush(&protect.batch);
 }
 
-/* ---- What is behind ---- */
+/* ---- The memory attached ---- */
 
 uint64_t arch_attached_zero(struct arch_space *space, uint64_t address, uint64_t bytes)
 {
     uint64_t end = address + bytes, zeroed = 0;
 
     while (address < end) {
-        int level;
-        uint64_t entry = *entry_find(space, address, &level);
-        uint64_t offset = address & (level_bytes(level) - 1);
-        uint64_t run =
-            level_bytes(level) - offset < end - address ? level_bytes(level) - offset : end - address;
+        struct leaf leaf = leaf_find(space->root, address);
+        uint64_t within = level_bytes(leaf.level) - 1, left = within + 1 - (address & within);
+        uint64_t run = left < end - address ? left : end - address;
 
-        if (entry) {
-            arch_zero(arch_physical((entry & PTE_ADDRESS & ~(level_bytes(level) - 1)) + offset), run);
+        if (leaf.value) {
+            arch_zero(arch_physical((leaf.value & PTE_ADDRESS & ~within) + (address & within)), run);
             zeroed += run;
         }
         address += run;
@@ -464,8 +417,9 @@ uint64_t arch_attached_run(const struct arch_space *space, uint64_t address, uin
     uint64_t at = address, end = address + bytes;
 
     while (at < end) {
-        int level;
-        const uint64_t *entry = entry_find(space, at, &level);
+        struct leaf leaf = leaf_find(space->root, at);
+        const uint64_t *entry = leaf.entry;
+        int level = leaf.level;
 
         if (at == address)
             *attached = *entry != 0;
@@ -481,9 +435,8 @@ uint64_t arch_attached_run(const struct arch_space *space, uint64_t address, uin
 
 uint64_t arch_translate(const struct arch_space *space, uint64_t address)
 {
-    int level;
-    uint64_t entry = entry_read(space, address, &level);
-    uint64_t within = level_bytes(level) - 1;
+    struct leaf leaf = leaf_find(space->root, address);
+    uint64_t within = level_bytes(leaf.level) - 1;
 
-    return entry ? (entry & PTE_ADDRESS & ~within) + (address & within) : PAGE_POOL_NONE;
+    return leaf.value ? (leaf.value & PTE_ADDRESS & ~within) + (address & within) : PAGE_POOL_NONE;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * vdso.c: hands the vDSO, which vdso_elf.asm holds, to the kernel, and says what it may use.
+ * vdso.c: the vDSO, whose image vdso_elf.asm contains, and the CPU features that it may use.
  */
 #include "arch.h"
 #include "arch/setup.h"

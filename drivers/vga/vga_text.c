@@ -3,10 +3,9 @@
  * vga_text.c: the text screen of a PC with a BIOS: rows of character and attribute bytes, scrolled by
  * copying. For nodes without a serial port. Output only; any context.
  */
-#include "arch/platform.h"
-#include "debug/console.h"
 #include "drivers/vga/vga_text.h"
-#include "lib/kstring.h"
+#include "arch.h"
+#include "debug/console.h"
 
 #define BIOS_VIDEO_MODE 0x449 /* byte in the BIOS data area */
 #define COLOUR_TEXT     0xb8000

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * console.c: see console.h. Owns the list of devices and who speaks through which.
+ * console.c: see console.h. Owns the list of devices, which of them each stream uses, the lock of the output
+ * and that of the input.
  */
 #include "debug/console.h"
 #include "arch.h"
@@ -17,12 +18,11 @@
 static struct console_device *devices[CONSOLE_DEVICES_MAX];
 static unsigned device_count;
 
-/* Sets of devices, a bit each. The two streams' sets are empty for as long as they share the kernel's. */
+/* Sets of devices, a bit each. A stream's set is empty while it shares the kernel's. */
 static unsigned kernel_set, stream_set[2];
 static bool kernel_set_chosen;
 
-/* What stands on the kernel's consoles' last line: nothing, part of a line of the kernel's, or of a
- * program's. */
+/* The last line of the kernel's consoles: empty, or part of a line of the kernel's, or of a program's. */
 static enum { LINE_EMPTY, LINE_KERNEL, LINE_PROGRAM } last_line;
 
 static void last_line_note(const char *text, size_t bytes, int whose)
@@ -31,9 +31,9 @@ static void last_line_note(const char *text, size_t bytes, int whose)
         last_line = text[bytes - 1] == '\n' ? LINE_EMPTY : whose;
 }
 
-/* One CPU speaks at a time: 1 + its index, or 0. A non-maskable interrupt can come while its own CPU speaks,
- * and has its word in between; a panic does not ask at all. */
-static uint32_t speaker;
+/* The lock of the output: 1 + the index of the CPU that holds it, or 0. A non-maskable interrupt may come
+ * while its own CPU holds it, and prints in between; a panic ignores it. */
+static uint32_t output_holder;
 static bool lock_broken;
 
 void console_register(struct console_device *device)
@@ -45,25 +45,26 @@ void console_register(struct console_device *device)
     devices[device_count++] = device;
 }
 
-/* Answers what speak_end wants to know: whether it has to let go. */
-static bool speak_begin(void)
+/* Returns what output_unlock needs: whether it has taken the lock. */
+static bool output_lock(void)
 {
     const uint32_t self = 1 + arch_cpu_index();
     uint32_t nobody = 0;
 
-    if (lock_broken || __atomic_load_n(&speaker, __ATOMIC_RELAXED) == self)
+    if (lock_broken || __atomic_load_n(&output_holder, __ATOMIC_RELAXED) == self)
         return false;
-    while (!__atomic_compare_exchange_n(&speaker, &nobody, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+    while (!__atomic_compare_exchange_n(&output_holder, &nobody, self, false, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_RELAXED)) {
         nobody = 0;
         arch_pause();
     }
     return true;
 }
 
-static void speak_end(bool begun)
+static void output_unlock(bool locked)
 {
-    if (begun)
-        __atomic_store_n(&speaker, 0, __ATOMIC_RELEASE);
+    if (locked)
+        __atomic_store_n(&output_holder, 0, __ATOMIC_RELEASE);
 }
 
 void console_lock_break(void)
@@ -105,13 +106,13 @@ void kernel_print(const char *format, ...)
         length = sizeof(line) - 1;
 
     size_t start = 0;
-    bool begun = speak_begin();
+    bool locked = output_lock();
     while (start < length) {
         size_t end = start;
 
         while (end < length && line[end++] != '\n')
             ;
-        if (last_line == LINE_PROGRAM) /* what the kernel says stands on lines of its own */
+        if (last_line == LINE_PROGRAM) /* the kernel's text gets lines of its own */
             set_write(kernel_set, "\r\n", 2);
         if (last_line != LINE_KERNEL)
             set_write(kernel_set, PREFIX, sizeof(PREFIX) - 1);
@@ -119,19 +120,19 @@ void kernel_print(const char *format, ...)
         last_line_note(line + start, end - start, LINE_KERNEL);
         start = end;
     }
-    speak_end(begun);
+    output_unlock(locked);
 }
 
 void console_write(enum console_stream stream, const char *bytes, size_t count)
 {
-    bool begun = speak_begin();
+    bool locked = output_lock();
     if (stream_set[stream])
         set_write(stream_set[stream], bytes, count);
     else {
         set_write_lines(kernel_set, bytes, count);
         last_line_note(bytes, count, LINE_PROGRAM);
     }
-    speak_end(begun);
+    output_unlock(locked);
 }
 
 bool console_is_shared(enum console_stream stream)
@@ -144,20 +145,20 @@ static unsigned input_set(void)
     return console_is_shared(CONSOLE_STDOUT) ? kernel_set : stream_set[CONSOLE_STDOUT];
 }
 
-/* A byte that poll has seen and read has not yet taken, or -1. */
-static int waiting_byte = -1;
-/* A stream that has come to its end stays there; a person at a terminal may go on typing. */
+/* A byte that console_input_ready has taken from the device, for console_read; or -1. */
+static int pending_byte = -1;
+/* A device of the program's own stays at its end; a terminal does not. */
 static bool stream_ended;
-/* How much of it will come, where that is known: then every byte value is a byte. */
+/* The bytes that are left by stdin_bytes=, where that is given: then control-D is a byte like any other. */
 static bool input_counted;
 static uint64_t input_left;
 static struct spinlock input_lock;
 
 static int input_byte(unsigned set)
 {
-    int byte = waiting_byte;
+    int byte = pending_byte;
 
-    waiting_byte = -1;
+    pending_byte = -1;
     for (unsigned d = 0; d < device_count && byte < 0; d++)
         if (set & DEVICE_SET(d) && devices[d]->read)
             byte = devices[d]->read(devices[d]);
@@ -176,13 +177,13 @@ bool console_input_ready(void)
 {
     spin_lock(&input_lock);
     if (!stream_ended)
-        waiting_byte = input_byte(input_set());
-    bool ready = waiting_byte >= 0 || stream_ended || !has_input(input_set());
+        pending_byte = input_byte(input_set());
+    bool ready = pending_byte >= 0 || stream_ended || !has_input(input_set());
     spin_unlock(&input_lock);
     return ready;
 }
 
-/* Takes what is there, at most up to the end of a line. With the lock. */
+/* Takes what has arrived, at most up to the end of a line. Under the lock. */
 static int64_t input_take(char *bytes, size_t count)
 {
     bool shared = console_is_shared(CONSOLE_STDOUT);
@@ -194,7 +195,7 @@ static int64_t input_take(char *bytes, size_t count)
 
         if (byte < 0)
             return got ? (int64_t)got : -EAGAIN;
-        if (!input_counted && byte == INPUT_END) { /* what came before it in its line is read first */
+        if (!input_counted && byte == INPUT_END) { /* bytes before it in the line are returned first */
             stream_ended = !shared;
             break;
         }
@@ -203,7 +204,7 @@ static int64_t input_take(char *bytes, size_t count)
         if (shared && byte == '\r')
             byte = '\n';
         bytes[got++] = (char)byte;
-        if (shared) /* a terminal wants to see what is typed */
+        if (shared) /* echo */
             console_write(CONSOLE_STDOUT, &bytes[got - 1], 1);
         if (byte == '\n')
             break;
@@ -222,7 +223,7 @@ int64_t console_read(char *bytes, size_t count)
     return got;
 }
 
-/* Index of the device with that name, or -EINVAL with the names that there are. */
+/* Index of the device with that name, or -EINVAL with a list of the devices. */
 static int device_index(const char *option, const char *name, size_t bytes, struct message *why)
 {
     char known[80] = "";
@@ -263,10 +264,10 @@ static int set_parse(const char *option, const char *text, unsigned *set, struct
         *set |= DEVICE_SET(index);
         text = *comma ? comma + 1 : comma;
     }
-    return *set ? 0 : message_set(why, -EINVAL, "%s= wants at least one console's name", option);
+    return *set ? 0 : message_set(why, -EINVAL, "%s= needs at least one console's name", option);
 }
 
-/* Applies `stdin_bytes=`, once it is known where the streams go. */
+/* Applies `stdin_bytes=`, after the streams' devices are known. */
 static int input_configure(const struct command_line *line, struct message *why)
 {
     const char *text = command_line_option(line, INPUT_OPTION);
@@ -304,7 +305,7 @@ int console_configure(const struct command_line *line, struct message *why)
         *choices[i].set = set;
         kernel_set_chosen |= i == 0;
     }
-    /* A stream that is named the kernel's own consoles shares them. */
+    /* A stream for which the kernel's own consoles are named shares them. */
     for (unsigned stream = 0; stream < 2; stream++)
         if (stream_set[stream] == kernel_set)
             stream_set[stream] = 0;

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * console.h: where the kernel speaks and the program's standard streams go.
+ * console.h: output of the kernel, and the programs' standard streams.
  *
- * Devices (serial ports, the text screen, a hypervisor's console) register themselves by name. The kernel's
- * own lines go to the devices named by `console=` (by default: to all of them that can serve as a console),
- * each beginning with "tacet: ". A program's stdout, stdin and stderr go to those named by `stdout=` (input
- * from the same) and `stderr=`, by default to the kernel's. Any context; output is synchronous.
+ * Devices (serial ports, the text screen, a hypervisor's console) are registered by name. The kernel's own
+ * lines, each of which begins with "tacet: ", go to the devices named by `console=`, by default to all whose
+ * is_default is set. A program's stdout and stderr go to those named by `stdout=`, from which stdin comes,
+ * too, and `stderr=`; by default to the kernel's. Any context; output is synchronous.
  */
 #ifndef TACET_CONSOLE_H
 #define TACET_CONSOLE_H
-
-/* While somebody waits for input, and only then, the devices are looked at so often. */
-#define CONSOLE_LOOK_NS 1000000
 
 #include "lib/command_line.h"
 #include <stddef.h>
@@ -19,11 +16,11 @@
 
 struct console_device {
     const char *name;
-    bool is_default; /* speaks without being asked to */
+    bool is_default; /* a console of the kernel unless console= names others */
     void (*write)(struct console_device *device, const char *text, size_t bytes);
     /* The next byte of input, or -1 when there is none now; NULL where the device has no input. */
     int (*read)(struct console_device *device);
-    uintptr_t address; /* the driver's: a port or a mapping */
+    uintptr_t address; /* of the device's registers; for the driver */
 };
 
 /* At most CONSOLE_DEVICES_MAX; the structure must live for ever. */
@@ -42,23 +39,23 @@ __attribute__((format(printf, 1, 2))) void kernel_print(const char *format, ...)
 
 enum console_stream { CONSOLE_STDOUT, CONSOLE_STDERR };
 
-/* A program's bytes, unchanged (a serial terminal gets no carriage returns added: the program's device is a
- * byte stream) unless they share the kernel's console, where each newline gets its carriage return. */
+/* Writes a program's bytes: unchanged to a device of its own, which is a byte stream; on the kernel's
+ * console, with a carriage return before each newline. */
 void console_write(enum console_stream stream, const char *bytes, size_t count);
 
-/* Whether a stream goes to the kernel's console: a terminal for people, not a stream of its own. */
+/* Whether a stream shares the kernel's console, a terminal, and has no device of its own. */
 bool console_is_shared(enum console_stream stream);
 
-/* Whether console_read would answer something. */
+/* Whether console_read would return something other than -EAGAIN. */
 bool console_input_ready(void);
 
-/* The bytes of input that are there, at most `count` and up to the end of a line; -EAGAIN where there are
- * none now. 0 at the end of input: behind as many bytes as `stdin_bytes=` says, else an end-of-transmission
- * (control-D). A stream of the program's own stays at its end; at a terminal, control-D behind other input
- * hands that over. */
+/* Reads the input that has arrived, at most `count` bytes and up to the end of a line; -EAGAIN where there is
+ * none. 0 at the end of input: after as many bytes as `stdin_bytes=` says, else at an end-of-transmission
+ * (control-D). A device of the program's own stays at its end; on a terminal, control-D after other input
+ * makes that available. */
 int64_t console_read(char *bytes, size_t count);
 
-/* From now on nobody waits for anybody: the node is ending in disorder. */
+/* For a panic: from now on, output ignores the lock, whose holder may never release it. */
 void console_lock_break(void);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * klog.c: see klog.h.
+ * klog.c: classes and the file of the flight log (klog.h). Owns the mask; rings belong to their CPUs. Reading
+ * runs on any CPU, and needs no lock.
  */
 #include "debug/klog.h"
 #include "arch.h"
@@ -14,8 +15,9 @@
 
 uint32_t klog_mask = ((1U << KLOG_CLASSES) - 1) & ~(1U << KLOG_CLASS_syscall);
 
-static const char *const class_names[KLOG_CLASSES] = { "boot",  "process", "syscall", "trap",
-                                                       "timer", "memory",  "mark" };
+#define CLASS(name) #name,
+static const char *const class_names[KLOG_CLASSES] = { KLOG_CLASS_LIST(CLASS) };
+#undef CLASS
 
 static const struct {
     const char *name, *words;
@@ -82,8 +84,7 @@ static void system_calls_follow(void *unused)
     klog_cpu_start();
 }
 
-/* Other CPUs are interrupted only for the system calls' class, whose events need another entry routine; all
- * other events read the mask. */
+/* Only the class of system calls needs an IPI to the other CPUs: events of other classes check the mask. */
 int klog_switch(const char *text)
 {
     uint32_t before = klog_mask;
@@ -102,7 +103,7 @@ int klog_switch(const char *text)
     return 0;
 }
 
-/* Called by the entry code's variant that logs. */
+/* Called by the entry code's variant that logs (arch.h). */
 void klog_system_call(uint64_t number, uint64_t argument);
 void klog_system_call(uint64_t number, uint64_t argument)
 {
@@ -123,17 +124,8 @@ uint64_t klog_file_bytes(void)
            arch_cpu_count() * (sizeof(struct klog_cpu) + sizeof(((struct klog_ring *)0)->events));
 }
 
-static void text_copy(char *to, size_t bytes, const char *text)
-{
-    size_t length = strlen(text);
-
-    memset(to, 0, bytes);
-    memcpy(to, text, length < bytes ? length : bytes - 1);
-}
-
-/* One event, which its CPU may have overwritten, or may be overwriting, by the time it is copied: the count
- * after the copy tells. The count is that of the events that are complete, so the slot of the next one is not
- * to be trusted either. */
+/* Copies one event, and reads the count after that: by then its CPU may have overwritten it. The count is of
+ * complete events, so the slot of the next one may be half-written, too. */
 static struct klog_event event_read(const struct klog_ring *ring, uint64_t number)
 {
     struct klog_event event = ring->events[number & (KLOG_EVENTS - 1)];
@@ -174,11 +166,11 @@ void klog_file_write(void (*write)(void *context, const void *bytes, uint64_t co
 
     write(context, &header, sizeof(header));
     for (unsigned i = 0; i < KLOG_KINDS; i++) {
-        struct klog_kind kind;
+        struct klog_kind kind = { .name = "" };
 
-        text_copy(kind.name, sizeof(kind.name), kinds[i].name);
-        text_copy(kind.class, sizeof(kind.class), class_names[kinds[i].class]);
-        text_copy(kind.words, sizeof(kind.words), kinds[i].words);
+        format_text(kind.name, sizeof(kind.name), "%s", kinds[i].name);
+        format_text(kind.class, sizeof(kind.class), "%s", class_names[kinds[i].class]);
+        format_text(kind.words, sizeof(kind.words), "%s", kinds[i].words);
         write(context, &kind, sizeof(kind));
     }
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
@@ -208,7 +200,7 @@ static void events_print(void)
 
 void klog_end(bool panic)
 {
-    klog_mask = 0; /* what other CPUs do from here on shall not overwrite what led here */
+    klog_mask = 0; /* so that other CPUs no longer overwrite the events that led here */
     if (panic)
         events_print();
     if (port)

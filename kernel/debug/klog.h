@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * klog.h: the flight log: what each CPU did last, in a ring of fixed 32-byte events, on from boot [Tsafrir05
- * §3.1 uses such a log, "klogger", to find the cause of each detour].
+ * klog.h: the flight log: the latest events of each CPU, in a ring of fixed 32-byte records, on from boot
+ * [Tsafrir05 §3.1 uses such a log, "klogger", to find the cause of each detour].
  *
- * Writing takes no lock: a ring belongs to its CPU, and interrupts are off in the kernel (a non-maskable one
- * that finds a CPU in the kernel is not logged). Reading copies a ring while its CPU may go on; an event that
- * was overwritten meanwhile comes out marked as such, a gap that can be anywhere. Classes of events can be
- * switched off; the system calls' is, at first, so that an empty one stays cheap.
+ * Writing takes no lock: only its CPU writes to a ring, with interrupts off (a non-maskable interrupt of the
+ * kernel is not logged). A ring is read while its CPU may write to it; an event that was overwritten
+ * meanwhile is marked so, wherever in the ring it is. Classes of events can be switched off; system calls are
+ * off at first, so that an empty one stays cheap.
  *
  * The file (/proc/tacet/klog, and what klog=PORT sends at the end), little-endian on every architecture that
  * Tacet runs on: struct klog_header, then `kinds` times struct klog_kind, then `cpu_count` times: struct
@@ -21,19 +21,18 @@
 #define KLOG_EVENTS  1024 /* a CPU; a power of two */
 #define KLOG_VERSION 1
 
-#define KLOG_OVERWRITTEN                                                                                     \
-    UINT32_MAX /* in the file, the kind of an event that its CPU overwrote while it was read; the rest of it \
-                  says nothing */
+/* In the file, the kind of an event that its CPU overwrote while it was read; its other fields are invalid.
+ */
+#define KLOG_OVERWRITTEN UINT32_MAX
+
+#define KLOG_CLASS_LIST(CLASS) \
+    CLASS(boot) CLASS(process) CLASS(syscall) CLASS(trap) CLASS(timer) CLASS(memory) CLASS(mark)
 
 enum klog_class {
-    KLOG_CLASS_boot,
-    KLOG_CLASS_process,
-    KLOG_CLASS_syscall,
-    KLOG_CLASS_trap,
-    KLOG_CLASS_timer,
-    KLOG_CLASS_memory,
-    KLOG_CLASS_mark,
-    KLOG_CLASSES
+#define CLASS(name) KLOG_CLASS_##name,
+    KLOG_CLASS_LIST(CLASS)
+#undef CLASS
+        KLOG_CLASSES
 };
 
 enum klog_event_kind {
@@ -43,7 +42,7 @@ enum klog_event_kind {
     KLOG_KINDS
 };
 
-/* A constant beside each kind, for the macro below. */
+/* The class of each kind, for the macro below. */
 enum {
 #define KLOG(name, class, words) KLOG_##name##_class = KLOG_CLASS_##class,
 #include "debug/klog.def"
@@ -74,7 +73,7 @@ struct klog_kind {
 
 struct klog_cpu {
     uint32_t cpu, count; /* of events that follow */
-    uint64_t lost;       /* older ones that were overwritten */
+    uint64_t lost;       /* older events, overwritten */
 };
 
 extern uint32_t klog_mask; /* a bit a class */
@@ -84,8 +83,8 @@ static inline void klog_write(enum klog_event_kind kind, uint64_t first, uint64_
     struct klog_ring *ring = arch_klog();
     struct klog_event *event = &ring->events[ring->written & (KLOG_EVENTS - 1)];
 
-    __atomic_thread_fence(
-        __ATOMIC_RELEASE); /* a reader that sees any of what follows sees the count from before, too */
+    /* A reader that sees any of the stores below sees the count of the event before, too. */
+    __atomic_thread_fence(__ATOMIC_RELEASE);
     event->ticks = arch_ticks();
     event->kind = kind;
     event->cpu = arch_cpu_index();
@@ -107,14 +106,14 @@ int klog_configure(const struct command_line *line, struct message *why);
 /* "+CLASS" or "-CLASS", as written to /proc/tacet/klog. -EINVAL. */
 int klog_switch(const char *text);
 
-/* Makes this CPU's system calls follow the mask: its entry code has a variant that logs. */
+/* Applies the mask to this CPU's system calls: its entry code has a variant that logs them. */
 void klog_cpu_start(void);
 
 /* The file: its size at most, and its bytes, handed to `write` in order. */
 uint64_t klog_file_bytes(void);
 void klog_file_write(void (*write)(void *context, const void *bytes, uint64_t count), void *context);
 
-/* At the node's end: the file to klog='s port; after a panic the newest events of this CPU, as text, to the
+/* When the node stops: writes the file to klog='s port; after a panic, prints this CPU's newest events on the
  * console. */
 void klog_end(bool panic);
 

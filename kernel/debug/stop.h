@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * stop.h: the two ways in which a node ends. Both print one structured last line and switch the machine off;
- * a runner on the other end of the serial line turns that line into its own exit status (an exit device of an
- * emulator cannot say 0).
+ * a runner at the other end of the serial line makes that line its own exit status (an emulator's exit device
+ * cannot report 0).
  *
  *     tacet: exit status=N                    the program ended with N, 0-255; killed by signal s: 128 + s
  *     tacet: stop status=N reason="…"         the node could not run it, or broke
@@ -11,9 +11,9 @@
 #define TACET_STOP_H
 
 enum stop_status {
-    STOP_BAD_INPUT = 64, /* command line, boot information, initrd, program: what was handed in is at fault */
-    STOP_NO_MEMORY = 65, /* the machine is too small for it */
-    STOP_PANIC = 70,     /* a bug of the kernel */
+    STOP_BAD_INPUT = 64,     /* command line, boot information, initrd or program is invalid */
+    STOP_NO_MEMORY = 65,     /* the machine has too little memory */
+    STOP_PANIC = 70,         /* a bug of the kernel */
     STOP_MACHINE_CHECK = 71, /* broken hardware */
 };
 
@@ -21,7 +21,7 @@ _Noreturn void node_exit(unsigned status);
 __attribute__((format(printf, 2, 3))) _Noreturn void node_stop(enum stop_status status, const char *format,
                                                                ...);
 
-/* States what must hold; a panic where it does not. */
+/* An invariant; a panic where it does not hold. */
 #define ASSERT(condition)                                                                          \
     do {                                                                                           \
         if (__builtin_expect(!(condition), 0))                                                     \

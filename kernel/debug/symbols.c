@@ -15,41 +15,37 @@
 #define TYPE_NONE      0
 #define TYPE_FUNCTION  2
 
-/* A stretch of the file. */
-struct stretch {
+/* A range of the file's bytes. */
+struct byte_range {
     const uint8_t *at;
     uint64_t bytes;
 };
 
-/* Whether [offset, offset + bytes) lies in `whole`; then it is *out. */
-static bool stretch_cut(struct stretch whole, uint64_t offset, uint64_t bytes, struct stretch *out)
+/* Whether [offset, offset + bytes) is inside `whole`; then *out is that range. */
+static bool range_within(struct byte_range whole, uint64_t offset, uint64_t bytes, struct byte_range *out)
 {
     if (offset > whole.bytes || bytes > whole.bytes - offset)
         return false;
-    *out = (struct stretch){ whole.at + offset, bytes };
+    *out = (struct byte_range){ whole.at + offset, bytes };
     return true;
 }
 
-static bool section_contents(struct stretch file, const uint8_t *section, struct stretch *out)
+static bool section_contents(struct byte_range file, const uint8_t *section, struct byte_range *out)
 {
-    return stretch_cut(file, load_le64(section + 24), load_le64(section + 32), out);
+    return range_within(file, load_le64(section + 24), load_le64(section + 32), out);
 }
 
 /* The symbol table and its names. */
-static bool tables_find(struct stretch file, struct stretch *symbols, struct stretch *names)
+static bool tables_find(struct byte_range file, struct byte_range *symbols, struct byte_range *names)
 {
-    struct stretch sections;
+    struct byte_range sections;
 
-    if (file.bytes < HEADER_BYTES ||
-        memcmp(file.at,
-               "\x7f"
-               "ELF\2\1",
-               6) != 0 ||
+    if (file.bytes < HEADER_BYTES || memcmp(file.at, "\177ELF\2\1", 6) != 0 ||
         load_le16(file.at + 58) != SECTION_BYTES)
         return false;
 
     uint16_t count = load_le16(file.at + 60);
-    if (!stretch_cut(file, load_le64(file.at + 40), (uint64_t)count * SECTION_BYTES, &sections))
+    if (!range_within(file, load_le64(file.at + 40), (uint64_t)count * SECTION_BYTES, &sections))
         return false;
     for (unsigned i = 0; i < count; i++) {
         const uint8_t *section = sections.at + (uint64_t)i * SECTION_BYTES;
@@ -63,7 +59,7 @@ static bool tables_find(struct stretch file, struct stretch *symbols, struct str
     return false;
 }
 
-/* 0: cannot be it; 1: begins below the address; 2: holds it. */
+/* 0: not a candidate; 1: without a size, begins at or below the address; 2: contains it. */
 static int symbol_fit(const uint8_t *symbol, uint64_t address)
 {
     uint64_t value = load_le64(symbol + 8), size = load_le64(symbol + 16);
@@ -76,7 +72,7 @@ static int symbol_fit(const uint8_t *symbol, uint64_t address)
     return address - value < size ? 2 : 0;
 }
 
-static bool name_copy(struct stretch names, uint32_t offset, char *name)
+static bool name_copy(struct byte_range names, uint32_t offset, char *name)
 {
     unsigned length = 0;
 
@@ -88,11 +84,11 @@ static bool name_copy(struct stretch names, uint32_t offset, char *name)
 
 bool symbol_find(const void *file, uint64_t bytes, uint64_t address, struct symbol *out)
 {
-    struct stretch symbols, names;
+    struct byte_range symbols, names;
     const uint8_t *best = NULL;
     int best_fit = 0;
 
-    if (!tables_find((struct stretch){ file, bytes }, &symbols, &names))
+    if (!tables_find((struct byte_range){ file, bytes }, &symbols, &names))
         return false;
     for (uint64_t at = 0; symbols.bytes - at >= SYMBOL_BYTES; at += SYMBOL_BYTES) {
         const uint8_t *symbol = symbols.at + at;

@@ -9,6 +9,7 @@
 #include "debug/console.h"
 #include "fs/file.h"
 #include "debug/klog.h"
+#include "lib/errno.h"
 #include "lib/kstring.h"
 #include "lib/linux_abi.h"
 #include "init/load.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * boot_info.h: what the kernel knows of the machine when it starts, whoever started it.
+ * boot_info.h: the description of the machine that the kernel is started with.
  *
  * Every boot protocol (multiboot2 and PVH on x86_64, the flat device tree on ppc64) is parsed into this one
  * structure by its architecture, and the rest of the kernel sees nothing else. Everything in it is a copy:
@@ -24,8 +24,7 @@ struct memory_range {
     uint64_t bytes;
 };
 
-/* Which memory is near which CPU (NUMA): the number of the node, as the firmware counts, that a range belongs
- * to. */
+/* Which memory is near which CPU (NUMA): the domain of a range, by the firmware's numbers. */
 struct numa_range {
     struct memory_range range;
     uint32_t domain;
@@ -43,10 +42,9 @@ struct boot_info {
     const char *protocol; /* "multiboot2", "pvh", … for the log */
     char command_line[BOOT_COMMAND_LINE_BYTES];
 
-    struct memory_range usable[BOOT_RANGES_MAX]; /* RAM free to use, as the firmware tells it */
+    struct memory_range usable[BOOT_RANGES_MAX]; /* free RAM by the firmware's memory map */
     unsigned usable_count;
-    struct memory_range
-        reserved[BOOT_RANGES_MAX]; /* what the firmware says is not; it wins where both overlap */
+    struct memory_range reserved[BOOT_RANGES_MAX]; /* not free; takes precedence where both overlap */
     unsigned reserved_count;
     unsigned ranges_dropped; /* usable ones beyond BOOT_RANGES_MAX; reported, never silently lost */
 
@@ -64,14 +62,14 @@ struct boot_info {
     } text_screen;
 };
 
-/* The two below are for the parsers of boot protocols; any context, no allocation.
+/* The next two are for the parsers of boot protocols; any context, no allocation.
  *
- * Notes one entry of the firmware's memory map. One that touches the entry before it is merged with that one.
- * Returns 0, or -E2BIG for a reserved range beyond BOOT_RANGES_MAX: to forget it could hand memory out that
- * is not RAM. */
+ * Adds one entry of the firmware's memory map. One that touches the entry before it is merged with that one.
+ * Returns 0, or -E2BIG for a reserved range beyond BOOT_RANGES_MAX: without it, memory that is not RAM could
+ * be allocated. */
 int boot_info_add_range(struct boot_info *info, uint64_t base, uint64_t bytes, bool usable);
 
-/* Notes a module; `name` of at most `name_bytes` bytes ends at its first NUL and is cut at the field's size.
+/* Adds a module; `name` of at most `name_bytes` bytes ends at its first NUL and is cut at the field's size.
  * Returns 0, -E2BIG for one beyond BOOT_MODULES_MAX, -EINVAL for a range that wraps. */
 int boot_info_add_module(struct boot_info *info, uint64_t base, uint64_t bytes, const char *name,
                          uint64_t name_bytes);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * bytes.h: little-endian numbers out of bytes at any alignment, for parsers of outside data.
+ * bytes.h: for parsers of outside data: little-endian numbers at any alignment, hexadecimal digits, and kinds
+ * of files known by their first bytes.
  *
- * Both architectures run little-endian, so a load is a copy. The caller has checked that the bytes are there.
- * Any context.
+ * Both architectures run little-endian, so a load is a copy. The caller of a load has checked that the bytes
+ * are there. Any context.
  */
 #ifndef TACET_BYTES_H
 #define TACET_BYTES_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "loads are plain copies");
@@ -34,6 +37,38 @@ static inline uint64_t load_le64(const void *at)
 
     __builtin_memcpy(&value, at, sizeof(value));
     return value;
+}
+
+/* The value of a hexadecimal digit, 16 for any other byte. */
+static inline unsigned hexadecimal_digit(char byte)
+{
+    if (byte >= '0' && byte <= '9')
+        return (unsigned)(byte - '0');
+    if (byte >= 'a' && byte <= 'f')
+        return (unsigned)(byte - 'a' + 10);
+    return byte >= 'A' && byte <= 'F' ? (unsigned)(byte - 'A' + 10) : 16;
+}
+
+/* A kind of file that begins with certain bytes, and what a message says about it. */
+struct file_magic {
+    const char *magic;
+    unsigned bytes;
+    const char *text;
+};
+
+static inline bool bytes_begin_with(const void *at, uint64_t bytes, const char *magic, unsigned magic_bytes)
+{
+    return bytes >= magic_bytes && __builtin_memcmp(at, magic, magic_bytes) == 0;
+}
+
+/* The text of the first of `count` kinds that the bytes begin as, or NULL. */
+static inline const char *file_magic_find(const struct file_magic *magics, size_t count, const void *at,
+                                          uint64_t bytes)
+{
+    for (size_t i = 0; i < count; i++)
+        if (bytes_begin_with(at, bytes, magics[i].magic, magics[i].bytes))
+            return magics[i].text;
+    return NULL;
 }
 
 #endif

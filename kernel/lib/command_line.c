@@ -6,6 +6,7 @@
  * backslashes on its way to the kernel exactly as they are read here. Pure C; any context; owns nothing.
  */
 #include "lib/command_line.h"
+#include "lib/bytes.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
 
@@ -21,7 +22,7 @@ static bool is_blank(char byte)
     return byte == ' ' || byte == '\t' || byte == '\n';
 }
 
-/* Unquotes the word at *at, terminates it and moves *at behind it. Returns 1, 0 at the end of the text, or
+/* Unquotes the word at *at, terminates it and moves *at past it. Returns 1, 0 at the end of the text, or
  * -EINVAL. */
 static int word_next(char **at, struct word *word, struct message *why)
 {
@@ -146,127 +147,84 @@ int command_line_check(const struct command_line *line, const char *const *known
     return 0;
 }
 
-static int digit_value(char byte)
-{
-    if (byte >= '0' && byte <= '9')
-        return byte - '0';
-    if (byte >= 'a' && byte <= 'f')
-        return byte - 'a' + 10;
-    if (byte >= 'A' && byte <= 'F')
-        return byte - 'A' + 10;
-    return 16;
-}
-
-/* Reads digits at *at and moves it behind them; false where there are none or the number does not fit. */
+/* Reads a decimal or hexadecimal number at *at, which is moved to what follows it; false where there is none,
+ * or it does not fit. */
 static bool read_digits(const char **at, uint64_t *out)
 {
     const char *text = *at;
-    int base = 10;
+    unsigned base = 10;
 
     if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
         base = 16;
         text += 2;
     }
-    if (digit_value(*text) >= base)
+    if (hexadecimal_digit(*text) >= base)
         return false;
-    for (*out = 0; digit_value(*text) < base; text++) {
-        if (__builtin_mul_overflow(*out, (uint64_t)base, out) ||
-            __builtin_add_overflow(*out, (uint64_t)digit_value(*text), out))
+    for (*out = 0; hexadecimal_digit(*text) < base; text++) {
+        if (__builtin_mul_overflow(*out, base, out) ||
+            __builtin_add_overflow(*out, hexadecimal_digit(*text), out))
             return false;
     }
     *at = text;
     return true;
 }
 
-int option_number(const char *name, const char *text, uint64_t low, uint64_t high, uint64_t *out,
-                  struct message *why)
+/* What may follow a number, and by how much it multiplies it. */
+struct unit {
+    const char *name;
+    uint64_t factor;
+};
+
+static bool read_value(const char *text, const struct unit *units, uint64_t *out)
 {
-    const char *at = text ? text : "";
     uint64_t number;
 
-    if (!read_digits(&at, &number) || *at || number < low || number > high)
-        return message_set(why, -EINVAL, "option %.*s: \"%.*s\" is not a number from %llu to %llu", SHOWN,
-                           name, SHOWN, text ? text : "", (unsigned long long)low, (unsigned long long)high);
-    *out = number;
+    if (!text || !read_digits(&text, &number))
+        return false;
+    for (; units->name; units++)
+        if (strcmp(text, units->name) == 0)
+            return !__builtin_mul_overflow(number, units->factor, out);
+    return false;
+}
+
+/* What the three kinds of options have in common; `kind` describes it, `unit` is that of its bounds. */
+static int option_read(const char *name, const char *text, const struct unit *units, const char *kind,
+                       const char *unit, uint64_t low, uint64_t high, uint64_t *out, struct message *why)
+{
+    uint64_t value;
+
+    if (!read_value(text, units, &value) || value < low || value > high)
+        return message_set(why, -EINVAL, "option %.*s: \"%.*s\" is not a %s from %llu to %llu%s", SHOWN, name,
+                           SHOWN, text ? text : "", kind, (unsigned long long)low, (unsigned long long)high,
+                           unit);
+    *out = value;
     return 0;
 }
 
-/* The power of 1024 that a suffix stands for, as a shift; -1 for no suffix. */
-static int suffix_shift(char suffix)
+int option_number(const char *name, const char *text, uint64_t low, uint64_t high, uint64_t *out,
+                  struct message *why)
 {
-    switch (suffix) {
-    case 'K':
-        return 10;
-    case 'M':
-        return 20;
-    case 'G':
-        return 30;
-    case 'T':
-        return 40;
-    default:
-        return -1;
-    }
-}
+    static const struct unit units[] = { { "", 1 }, { NULL, 0 } };
 
-static bool read_size(const char *at, uint64_t *out)
-{
-    if (!read_digits(&at, out))
-        return false;
-    if (!*at)
-        return true;
-
-    int shift = suffix_shift(*at);
-    if (shift < 0 || at[1] || *out > UINT64_MAX >> shift)
-        return false;
-    *out <<= shift;
-    return true;
+    return option_read(name, text, units, "number", "", low, high, out, why);
 }
 
 int option_bytes(const char *name, const char *text, uint64_t low, uint64_t high, uint64_t *out,
                  struct message *why)
 {
-    uint64_t bytes;
+    static const struct unit units[] = { { "", 1 },           { "K", 1ULL << 10 }, { "M", 1ULL << 20 },
+                                         { "G", 1ULL << 30 }, { "T", 1ULL << 40 }, { NULL, 0 } };
 
-    if (!read_size(text ? text : "", &bytes) || bytes < low || bytes > high)
-        return message_set(
-            why, -EINVAL,
-            "option %.*s: \"%.*s\" is not a size (a number, then nothing, K, M, G or T) from %llu to "
-            "%llu bytes",
-            SHOWN, name, SHOWN, text ? text : "", (unsigned long long)low, (unsigned long long)high);
-    *out = bytes;
-    return 0;
-}
-
-static bool read_time(const char *text, uint64_t *out_ns)
-{
-    static const struct {
-        const char *name;
-        uint64_t ns;
-    } units[] = { { "", 1 }, { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 } };
-    uint64_t value = 0;
-    const char *digit = text;
-
-    for (; *digit >= '0' && *digit <= '9'; digit++)
-        if (__builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, (uint64_t)(*digit - '0'), &value))
-            return false;
-    for (unsigned i = 0; i < sizeof(units) / sizeof(units[0]) && digit > text; i++)
-        if (strcmp(digit, units[i].name) == 0)
-            return !__builtin_mul_overflow(value, units[i].ns, out_ns);
-    return false;
+    return option_read(name, text, units, "size (a number, then nothing, K, M, G or T)", " bytes", low, high,
+                       out, why);
 }
 
 int option_time(const char *name, const char *text, uint64_t low_ns, uint64_t high_ns, uint64_t *out_ns,
                 struct message *why)
 {
-    uint64_t ns;
+    static const struct unit units[] = { { "", 1 },         { "ns", 1 },         { "us", 1000 },
+                                         { "ms", 1000000 }, { "s", 1000000000 }, { NULL, 0 } };
 
-    if (!read_time(text ? text : "", &ns) || ns < low_ns || ns > high_ns)
-        return message_set(why, -EINVAL,
-                           "option %.*s: \"%.*s\" is not a time (a number, then nothing, ns, us, ms or s) "
-                           "from %llu to %llu ns",
-                           SHOWN, name, SHOWN, text ? text : "", (unsigned long long)low_ns,
-                           (unsigned long long)high_ns);
-    *out_ns = ns;
-    return 0;
+    return option_read(name, text, units, "time (a number, then nothing, ns, us, ms or s)", " ns", low_ns,
+                       high_ns, out_ns, why);
 }

@@ -32,11 +32,11 @@ struct command_line {
  * unterminated quote, a trailing backslash or an option with an empty name, -E2BIG for too many words. */
 int command_line_parse(char *text, struct command_line *out, struct message *why);
 
-/* Value of the last option `name`, or NULL where it is absent. A bare NAME answers "". */
+/* Value of the last option `name`, or NULL where it is absent. A bare NAME gives "". */
 const char *command_line_option(const struct command_line *line, const char *name);
 
 /* -EINVAL with `why` naming the option and listing the known ones when an option's name is not in `known`
- * (NULL-terminated): an option that is silently ignored could spoil an experiment. */
+ * (NULL-terminated), because an option that is silently ignored could spoil an experiment. */
 int command_line_check(const struct command_line *line, const char *const *known, struct message *why);
 
 /* Numbers and sizes in options: decimal or 0x hexadecimal; sizes take K, M, G, T (powers of 1024). Returns 0,

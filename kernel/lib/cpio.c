@@ -7,6 +7,7 @@
  * archives. Numbers are eight hexadecimal digits. Pure C; any context; owns nothing.
  */
 #include "lib/cpio.h"
+#include "lib/bytes.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
 
@@ -33,11 +34,7 @@ enum field {
     FIELDS,
 };
 
-static const struct {
-    const char *magic;
-    unsigned bytes;
-    const char *fault;
-} other_formats[] = {
+static const struct file_magic other_formats[] = {
     { "\x1f\x8b", 2, "gzip-compressed; unpack it with gunzip" },
     { "\xfd"
       "7zXZ",
@@ -51,37 +48,22 @@ static const struct {
     { "\xc7\x71", 2, "an old cpio format; make it with cpio -o -H newc" },
 };
 
-static bool begins_with(const uint8_t *at, uint64_t bytes, const char *magic, unsigned magic_bytes)
-{
-    return bytes >= magic_bytes && memcmp(at, magic, magic_bytes) == 0;
-}
-
 bool cpio_recognise(const void *archive, uint64_t bytes)
 {
-    return begins_with(archive, bytes, "070701", MAGIC_BYTES) ||
-           begins_with(archive, bytes, "070702", MAGIC_BYTES);
+    return bytes_begin_with(archive, bytes, "070701", MAGIC_BYTES) ||
+           bytes_begin_with(archive, bytes, "070702", MAGIC_BYTES);
 }
 
 static int refuse_magic(const uint8_t *at, uint64_t bytes, uint64_t offset, struct message *why)
 {
-    for (size_t i = 0; i < sizeof(other_formats) / sizeof(other_formats[0]); i++) {
-        if (begins_with(at, bytes, other_formats[i].magic, other_formats[i].bytes))
-            return message_set(why, -EINVAL, "cpio: what begins at offset %llu is %s",
-                               (unsigned long long)offset, other_formats[i].fault);
-    }
+    const char *fault =
+        file_magic_find(other_formats, sizeof(other_formats) / sizeof(other_formats[0]), at, bytes);
+
+    if (fault)
+        return message_set(why, -EINVAL, "cpio: what begins at offset %llu is %s", (unsigned long long)offset,
+                           fault);
     return message_set(why, -EINVAL, "cpio: no newc header (070701 or 070702) at offset %llu",
                        (unsigned long long)offset);
-}
-
-static int digit_value(uint8_t byte)
-{
-    if (byte >= '0' && byte <= '9')
-        return byte - '0';
-    if (byte >= 'a' && byte <= 'f')
-        return byte - 'a' + 10;
-    if (byte >= 'A' && byte <= 'F')
-        return byte - 'A' + 10;
-    return -1;
 }
 
 /* False where a field is not eight hexadecimal digits. */
@@ -90,11 +72,11 @@ static bool read_fields(const uint8_t *header, uint32_t *fields)
     for (unsigned field = 0; field < FIELDS; field++) {
         fields[field] = 0;
         for (unsigned i = 0; i < FIELD_BYTES; i++) {
-            int digit = digit_value(header[MAGIC_BYTES + field * FIELD_BYTES + i]);
+            unsigned digit = hexadecimal_digit((char)header[MAGIC_BYTES + field * FIELD_BYTES + i]);
 
-            if (digit < 0)
+            if (digit == 16)
                 return false;
-            fields[field] = fields[field] << 4 | (uint32_t)digit;
+            fields[field] = fields[field] << 4 | digit;
         }
     }
     return true;
@@ -114,7 +96,7 @@ static bool checksum_matches(const uint8_t *data, uint64_t bytes, uint32_t expec
     return sum == expected;
 }
 
-/* Reads the entry whose header stands at *offset, and moves *offset behind it. */
+/* Reads the entry whose header is at *offset, and moves *offset to what follows it. */
 static int read_entry(const uint8_t *archive, uint64_t bytes, uint64_t *offset, struct cpio_entry *entry,
                       struct message *why)
 {

@@ -42,11 +42,7 @@ struct program_header {
     uint64_t offset, address, file_bytes, memory_bytes, alignment;
 };
 
-static const struct {
-    const char *magic;
-    unsigned bytes;
-    const char *hint;
-} foreign_files[] = {
+static const struct file_magic foreign_files[] = {
     { "#!", 2, "it is a script; only ELF programs run" },
     { "07070", 5, "it is a cpio archive; name the program inside with app=" },
     { "!<arch>", 7, "it is a static library" },
@@ -77,11 +73,11 @@ static const char *machine_name(uint16_t number)
 
 static int refuse_foreign(const void *file, uint64_t bytes, struct message *why)
 {
-    for (size_t i = 0; i < sizeof(foreign_files) / sizeof(foreign_files[0]); i++) {
-        if (bytes >= foreign_files[i].bytes &&
-            memcmp(file, foreign_files[i].magic, foreign_files[i].bytes) == 0)
-            return message_set(why, -ENOEXEC, "not an ELF file: %s", foreign_files[i].hint);
-    }
+    const char *hint =
+        file_magic_find(foreign_files, sizeof(foreign_files) / sizeof(foreign_files[0]), file, bytes);
+
+    if (hint)
+        return message_set(why, -ENOEXEC, "not an ELF file: %s", hint);
     return message_set(why, -ENOEXEC, bytes == 0 ? "not an ELF file: it is empty" : "not an ELF file");
 }
 
@@ -103,10 +99,7 @@ static int check_type(uint16_t type, struct message *why)
 /* What the first 64 bytes say. */
 static int check_header(const uint8_t *at, uint64_t bytes, uint16_t machine, struct message *why)
 {
-    if (bytes < 4 || memcmp(at,
-                            "\x7f"
-                            "ELF",
-                            4) != 0)
+    if (!bytes_begin_with(at, bytes, "\177ELF", 4))
         return refuse_foreign(at, bytes, why);
     if (bytes < HEADER_BYTES)
         return message_set(why, -ENOEXEC, "ELF: truncated in the header: %llu bytes of %d",

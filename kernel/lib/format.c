@@ -19,13 +19,11 @@ struct sink {
     size_t length;
 };
 
-enum argument_length { LENGTH_INT, LENGTH_CHAR, LENGTH_SHORT, LENGTH_LONG, LENGTH_LONG_LONG, LENGTH_MAX };
-
 struct conversion {
     bool left, zero, plus, blank, alternate;
     int width;
-    int precision; /* -1: none given */
-    enum argument_length length;
+    int precision;  /* -1: none given */
+    unsigned bytes; /* of an integer argument: 1, 2, 4, 8 */
     char kind;
 };
 
@@ -93,30 +91,33 @@ static const char *read_number(const char *at, struct arguments *arguments, int 
     return at;
 }
 
+/* Both architectures are LP64: long, long long, intmax_t, size_t and ptrdiff_t have eight bytes. */
 static const char *read_length(const char *at, struct conversion *conversion)
 {
+    bool twice = *at && at[1] == *at;
+
     switch (*at) {
     case 'h':
-        conversion->length = at[1] == 'h' ? LENGTH_CHAR : LENGTH_SHORT;
-        return at[1] == 'h' ? at + 2 : at + 1;
+        conversion->bytes = twice ? sizeof(char) : sizeof(short);
+        return at + 1 + twice;
     case 'l':
-        conversion->length = at[1] == 'l' ? LENGTH_LONG_LONG : LENGTH_LONG;
-        return at[1] == 'l' ? at + 2 : at + 1;
+        conversion->bytes = sizeof(long);
+        return at + 1 + twice;
     case 'z':
     case 't':
-        conversion->length = LENGTH_LONG; /* both architectures are LP64 */
-        return at + 1;
     case 'j':
-        conversion->length = LENGTH_MAX;
+        conversion->bytes = sizeof(long);
         return at + 1;
     default:
+        conversion->bytes = sizeof(int);
         return at;
     }
 }
-_Static_assert(sizeof(size_t) == sizeof(long) && sizeof(ptrdiff_t) == sizeof(long),
-               "%z and %t are read as long");
+_Static_assert(sizeof(long) == 8 && sizeof(long long) == 8 && sizeof(intmax_t) == 8 && sizeof(size_t) == 8 &&
+                   sizeof(ptrdiff_t) == 8,
+               "see read_length");
 
-/* Reads what follows a '%'; answers the place behind the conversion's letter. */
+/* Reads what follows a '%'; returns what follows the conversion's letter. */
 static const char *read_conversion(const char *at, struct arguments *arguments, struct conversion *conversion)
 {
     *conversion = (struct conversion){ .precision = -1 };
@@ -136,42 +137,24 @@ static const char *read_conversion(const char *at, struct arguments *arguments, 
     return *at ? at + 1 : at;
 }
 
-static intmax_t fetch_signed(struct arguments *arguments, enum argument_length length)
+/* The argument in the low bytes of a word, whatever is above them. */
+static uint64_t fetch(struct arguments *arguments, const struct conversion *conversion)
 {
-    switch (length) {
-    case LENGTH_CHAR:
-        return (signed char)va_arg(arguments->list, int);
-    case LENGTH_SHORT:
-        return (short)va_arg(arguments->list, int);
-    case LENGTH_LONG:
-        return va_arg(arguments->list, long);
-    case LENGTH_LONG_LONG:
-        return va_arg(arguments->list, long long);
-    case LENGTH_MAX:
-        return va_arg(arguments->list, intmax_t);
-    case LENGTH_INT:
-        break;
-    }
-    return va_arg(arguments->list, int);
+    return conversion->bytes == 8 ? va_arg(arguments->list, uint64_t) : va_arg(arguments->list, unsigned);
 }
 
-static uintmax_t fetch_unsigned(struct arguments *arguments, enum argument_length length)
+static int64_t fetch_signed(struct arguments *arguments, const struct conversion *conversion)
 {
-    switch (length) {
-    case LENGTH_CHAR:
-        return (unsigned char)va_arg(arguments->list, unsigned);
-    case LENGTH_SHORT:
-        return (unsigned short)va_arg(arguments->list, unsigned);
-    case LENGTH_LONG:
-        return va_arg(arguments->list, unsigned long);
-    case LENGTH_LONG_LONG:
-        return va_arg(arguments->list, unsigned long long);
-    case LENGTH_MAX:
-        return va_arg(arguments->list, uintmax_t);
-    case LENGTH_INT:
-        break;
-    }
-    return va_arg(arguments->list, unsigned);
+    unsigned above = 64 - 8 * conversion->bytes;
+
+    return (int64_t)(fetch(arguments, conversion) << above) >> above;
+}
+
+static uint64_t fetch_unsigned(struct arguments *arguments, const struct conversion *conversion)
+{
+    unsigned above = 64 - 8 * conversion->bytes;
+
+    return fetch(arguments, conversion) << above >> above;
 }
 
 static void put_padded(struct sink *sink, const struct conversion *conversion, const char *text,
@@ -248,17 +231,17 @@ static bool put_conversion(struct sink *sink, const struct conversion *conversio
     switch (conversion->kind) {
     case 'd':
     case 'i':
-        put_signed(sink, conversion, fetch_signed(arguments, conversion->length));
+        put_signed(sink, conversion, fetch_signed(arguments, conversion));
         return true;
     case 'u':
-        put_integer(sink, conversion, "", fetch_unsigned(arguments, conversion->length), 10);
+        put_integer(sink, conversion, "", fetch_unsigned(arguments, conversion), 10);
         return true;
     case 'o':
-        put_integer(sink, conversion, "", fetch_unsigned(arguments, conversion->length), 8);
+        put_integer(sink, conversion, "", fetch_unsigned(arguments, conversion), 8);
         return true;
     case 'x':
     case 'X':
-        put_hexadecimal(sink, conversion, fetch_unsigned(arguments, conversion->length));
+        put_hexadecimal(sink, conversion, fetch_unsigned(arguments, conversion));
         return true;
     case 'p':
         put_integer(sink, conversion, "0x", (uintptr_t)va_arg(arguments->list, void *), 16);

@@ -4,7 +4,7 @@
  *
  * The conversions are those of C's printf that a kernel needs: %d %i %u %x %X %o %c %s %p %%, the lengths hh
  * h l ll z t j, the flags '-' '0' '+' ' ' '#', width and precision (also '*'). No floating point, no
- * positional arguments, no %n. An unknown conversion is printed as it stands. Pure functions; any context.
+ * positional arguments, no %n. An unknown conversion is printed unchanged. Pure functions; any context.
  */
 #ifndef TACET_FORMAT_H
 #define TACET_FORMAT_H
@@ -18,7 +18,7 @@ size_t format_va(char *buffer, size_t bytes, const char *format, va_list argumen
 __attribute__((format(printf, 3, 4))) size_t format_text(char *buffer, size_t bytes, const char *format, ...);
 
 /* Why something was refused: one line that names what was wrong, where, and what would be right. Functions
- * that parse outside bytes fill one when they answer a negative errno. */
+ * that parse outside bytes fill one when they return a negative errno. */
 struct message {
     char text[240];
 };

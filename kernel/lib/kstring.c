@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * string.c: memory and string functions for a kernel without a C library (kstring.h).
+ * kstring.c: memory and string functions for a kernel without a C library (kstring.h).
  *
  * Blocks move in words of eight bytes at any alignment, which both architectures allow on ordinary memory; do
  * not use these functions on device registers. Source: C11 §7.24. Any context, early start-up included; owns
@@ -9,19 +9,16 @@
 #include "lib/kstring.h"
 #include <stdint.h>
 
-/* GCC recognises a loop that copies or fills and would put a call of memcpy or memset in its place: of
- * itself. */
+/* GCC would recognise these loops and replace them by calls of memcpy and memset, so that the functions
+ * would call themselves. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("no-tree-loop-distribute-patterns")
 #endif
 
 typedef uint64_t __attribute__((may_alias, aligned(1))) word;
 
-void *memcpy(void *restrict to, const void *restrict from, size_t bytes)
+static void copy_forwards(unsigned char *target, const unsigned char *source, size_t bytes)
 {
-    unsigned char *target = to;
-    const unsigned char *source = from;
-
     for (; bytes >= sizeof(word); bytes -= sizeof(word)) {
         *(word *)target = *(const word *)source;
         target += sizeof(word);
@@ -29,6 +26,11 @@ void *memcpy(void *restrict to, const void *restrict from, size_t bytes)
     }
     while (bytes-- > 0)
         *target++ = *source++;
+}
+
+void *memcpy(void *restrict to, const void *restrict from, size_t bytes)
+{
+    copy_forwards(to, from, bytes);
     return to;
 }
 
@@ -42,21 +44,11 @@ static void copy_backwards(unsigned char *target, const unsigned char *source, s
 
 void *memmove(void *to, const void *from, size_t bytes)
 {
-    unsigned char *target = to;
-    const unsigned char *source = from;
-
-    if ((uintptr_t)target - (uintptr_t)source < bytes) {
-        copy_backwards(target, source, bytes);
-        return to;
-    }
-    /* The target does not begin inside the source: going upwards, a word is read before it is overwritten. */
-    for (; bytes >= sizeof(word); bytes -= sizeof(word)) {
-        *(word *)target = *(const word *)source;
-        target += sizeof(word);
-        source += sizeof(word);
-    }
-    while (bytes-- > 0)
-        *target++ = *source++;
+    /* A target that does not begin inside the source: each word is read before it is overwritten. */
+    if ((uintptr_t)to - (uintptr_t)from >= bytes)
+        copy_forwards(to, from, bytes);
+    else
+        copy_backwards(to, from, bytes);
     return to;
 }
 

@@ -4,8 +4,8 @@
  * meaning.
  *
  * The compiler itself calls memcpy, memmove, memset and memcmp, so the kernel must define them in any case.
- * Plain C in kernel/lib/kstring.c; an architecture that knows a faster way for large blocks offers it under a
- * name of its own. Host tests link libc's. Pure functions; any context.
+ * Plain C in kernel/lib/kstring.c; an architecture's faster way to zero large blocks is
+ * arch_zero (arch.h). Host tests link libc's. Pure functions; any context.
  */
 #ifndef TACET_KSTRING_H
 #define TACET_KSTRING_H

@@ -8,6 +8,7 @@
  */
 #include "mm/shared_memory.h"
 #include "arch.h"
+#include "lib/errno.h"
 #include "lib/kstring.h"
 #include "mm/page.h"
 #include "mm/page_pool.h"

@@ -18,6 +18,8 @@
 #define TACET_VM_H
 
 #include "arch.h"
+#include "lib/elf_image.h"
+#include "mm/page_pool.h"
 #include "smp/spinlock.h"
 #include <stdbool.h>
 

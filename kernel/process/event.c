@@ -12,6 +12,7 @@
 #include "time/clock.h"
 #include "smp/cpu_mask.h"
 #include "process/process.h"
+#include "lib/errno.h"
 
 #define POLL_NS 1000000
 

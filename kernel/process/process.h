@@ -8,6 +8,7 @@
 #ifndef TACET_PROCESS_H
 #define TACET_PROCESS_H
 
+#include "mm/memplan.h"
 #include "mm/page_pool.h"
 #include "mm/vm.h"
 #include "process/posix_timer.h"

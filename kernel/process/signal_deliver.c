@@ -137,16 +137,18 @@ static void handler_begin(struct thread *thread, void *frame, const struct signa
                           const struct linux_sigaction *action)
 {
     struct thread_signals *signals = &thread->signals;
+    struct linux_siginfo linux_info;
     struct arch_signal signal = {
+        .info = &linux_info,
         .handler = action->handler,
         .restorer = action->restorer,
         .blocked = signals->mask_swapped ? signals->mask_before : signals->blocked,
-        .stack = signals->stack,
+        .stack = &signals->stack,
         .on_alternate = action->flags & SA_ONSTACK,
     };
     uint64_t place = 0;
 
-    signal_info_to_linux(&signal.info, info);
+    signal_info_to_linux(&linux_info, info);
     if (!(action->flags & SA_RESTORER)) {
         frame_fault(frame, info->signal, "a signal's handler without SA_RESTORER: it could not return");
         return;

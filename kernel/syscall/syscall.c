@@ -14,8 +14,6 @@
 typedef void syscall_handler(
     void); /* called by the entry code with the arguments in registers; each has its own type */
 
-void syscall_hole(void); /* the architecture's entry code */
-
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wcast-function-type"
 #pragma GCC diagnostic ignored "-Woverride-init"

@@ -521,7 +521,7 @@ TEST(nodes_of_cpus_and_memory_are_found)
     srat_apic(0, 2, 1);
     srat_apic(9, 5, 1);
     srat_x2apic(300, 4, 1);
-    srat_apic(0, 3, 1); /* the first one tells */
+    srat_apic(0, 3, 1); /* the first one counts */
     srat_memory(0, 0xa0000, 2, 1);
     srat_memory(0x100000000, 0x40000000, 4, 1 | 4);
     srat_memory(0x200000000, 0x40000000, 4, 0);

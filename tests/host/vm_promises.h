@@ -15,6 +15,7 @@
 
 #include "arena.h"
 #include "check.h"
+#include "lib/errno.h"
 #include "mm/shared_memory.h"
 #include "mm/vm.h"
 

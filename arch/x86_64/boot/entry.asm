@@ -2,18 +2,22 @@
 ;
 ; entry.asm: the kernel's first instructions, for both boot protocols.
 ;
-; A multiboot2 loader and a PVH loader agree on the state: 32-bit protected mode, flat segments, paging and interrupts off, EBX =
-; physical address of the loader's information. They differ in EAX: the multiboot2 magic, or nothing of meaning. So each has an entry
-; of its own that sets EBP to which one it is; after that there is one path: check for a 64-bit CPU, build the early page tables, enter
-; long mode, call arch_start(protocol, information).
+; Multiboot2 and PVH loaders start the kernel in the same state: 32-bit protected mode, flat segments, paging
+; and interrupts off, EBX = physical address of the loader's information. They differ in EAX: the multiboot2
+; magic, or undefined. So each has its own entry, which sets EBP to the protocol; after that there is one
+; path: check for a 64-bit CPU, build the early page tables, enter long mode, call arch_start(protocol,
+; information).
 ;
-; Further CPUs (smp.c) begin in real mode at a page below 1 MiB, to which smp.c has copied ap_trampoline, and join the path where it enters long mode, with EBP =
-; BOOT_FURTHER_CPU; the stack and the per-CPU area are handed over in ap_cpu.
+; Further CPUs (smp.c) start in real mode at a page below 1 MiB, to which smp.c has copied ap_trampoline, and
+; join the path where it enters long mode, with EBP = BOOT_FURTHER_CPU; ap_cpu is their per-CPU area, with the
+; stack in it.
 ;
-; The early page tables (2 MiB pages, everything writable and executable; kernel_map.c replaces them) show the first 4 GiB of physical memory
-; at three places: at 0 (this code runs there), at DIRECT_MAP, and the first GiB of them at KERNEL_BASE, where the kernel is linked.
+; The early page tables (2 MiB pages, everything writable and executable; kernel_map.c replaces them) map the
+; first 4 GiB of physical memory at 0, where this code runs, and at DIRECT_MAP, and the first of these GiB at
+; KERNEL_BASE, where the kernel is linked.
 ;
-; Sources: Multiboot2 Specification 2.0 §3.1-3.3; Xen "x86/HVM direct boot ABI"; Intel SDM 3A §9.8.5 (entering IA-32e mode).
+; Sources: Multiboot2 Specification 2.0 §3.1-3.3; Xen "x86/HVM direct boot ABI"; Intel SDM 3A §9.8.5 (entering
+; IA-32e mode).
 
 %include "offsets.inc"
 
@@ -111,7 +115,7 @@ boot_common:
     mov dword [PHYSICAL(boot_root) + DIRECT_MAP_SLOT * 8], PHYSICAL(boot_pointers_low) + PTE_PRESENT_WRITE
     mov dword [PHYSICAL(boot_root) + 511 * 8], PHYSICAL(boot_pointers_high) + PTE_PRESENT_WRITE
 
-enter_long_mode:                                ; EDI bit 20: the CPU knows no-execute
+enter_long_mode:                                ; EDI bit 20: the CPU has no-execute
     mov eax, CR4_PAE
     mov cr4, eax
     mov eax, PHYSICAL(boot_root)
@@ -131,7 +135,8 @@ enter_long_mode:                                ; EDI bit 20: the CPU knows no-e
     lgdt [PHYSICAL(boot_gdt_pointer)]
     jmp 0x08:PHYSICAL(boot_64)
 
-; A 32-bit CPU: nothing of the kernel can run, so say it on the first serial port and on the text screen, and halt.
+; A 32-bit CPU, on which nothing of the kernel can run: prints that on the first serial port and on the text
+; screen, and halts.
 not_64_bit:
     mov esi, PHYSICAL(not_64_bit_text)
     mov edi, 0xb8000
@@ -178,7 +183,8 @@ boot_64:
     call rax
     jmp .halt
 
-; Real mode, CS = the page that smp.c has chosen. Everything it refers to lies in the kernel's image, below 4 GiB.
+; Real mode, CS = the page that smp.c has chosen. Everything it refers to is in the kernel's image, below 4
+; GiB.
 bits 16
 global ap_trampoline, ap_trampoline_end
 ap_trampoline:
@@ -241,4 +247,4 @@ boot_stack: resb 16384
 global boot_stack_top
 boot_stack_top:
 global boot_ticks
-boot_ticks: resq 1                              ; clock source at the first instruction (the loader has cleared .bss)
+boot_ticks: resq 1                              ; clock source at the first instruction

@@ -163,7 +163,7 @@ static int parse_tag(const struct tag *tag, struct boot_info *out, struct messag
     }
 }
 
-/* Follows the tags from behind the structure's header to the end tag. */
+/* Parses the tags after the structure's header, up to the end tag. */
 static int parse_tags(const uint8_t *start, uint32_t total, struct boot_info *out, struct message *why)
 {
     uint64_t offset = HEADER_BYTES;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * vdso.c: clock_gettime and its kin, and getcpu, without entering the kernel. An ELF shared object of its own
- * that the kernel maps into every program, behind the page that it reads (clock_page.h); C libraries find it
- * by AT_SYSINFO_EHDR and look its functions up by name and the version LINUX_2.6.
+ * that the kernel maps into every program, directly above the page that it reads (clock_page.h); C libraries
+ * find it by AT_SYSINFO_EHDR and look its functions up by name and the version LINUX_2.6.
  *
- * What this does not know (CPU-time clocks, numbers that are no clock) it asks the kernel. A bad pointer is
- * the program's own fault, with a signal, as with Linux's vDSO. There is no preemption, so the CPU that was
- * asked for its number is the one whose clock is read next.
+ * Other clocks (of CPU time, and numbers that are no clock) become a system call. A bad pointer raises a
+ * signal, as with Linux's vDSO. There is no preemption, so the CPU whose number is read is the one whose
+ * clock is read.
  *
  * Compiled with neither vector registers nor relocations; any context of a program.
  */
@@ -18,7 +18,7 @@
 #define SYSTEM_CALL_CLOCK_GETRES  229
 #define SYSTEM_CALL_GETCPU        309
 
-#define SELECTOR_CPU_NUMBER 0x3b /* arch/cpu.h, which is not for programs */
+#define SELECTOR_CPU_NUMBER 0x3b /* as in arch/cpu.h, which is not for programs */
 
 struct timespec {
     int64_t seconds, nanoseconds;
@@ -32,8 +32,8 @@ struct timezone {
     int32_t minutes_west, daylight;
 };
 
-/* The page before the ELF header: vdso.ld. Not `const`, from which the compiler would conclude that it never
- * changes; the kernel maps it read-only. */
+/* The page below the ELF header (vdso.ld). Not `const`, or the compiler would conclude that it never changes;
+ * the kernel maps it read-only. */
 extern struct clock_page page __attribute__((visibility("hidden")));
 
 static long system_call(long number, long a, long b)
@@ -65,8 +65,8 @@ static uint32_t cpu_of(uint32_t value)
     return value & ((1U << VDSO_CPU_BITS) - 1);
 }
 
-/* The first CPU's clock, read on this one after all that the program did before: what another CPU has written
- * after reading its own is never seen with an earlier time here. */
+/* The first CPU's clock, read on this one not before earlier instructions of the program have completed: so
+ * if they have seen what another CPU wrote after it read the clock, the time here is not earlier. */
 static uint64_t ticks_read(void)
 {
     uint32_t low, high, value;
@@ -162,7 +162,7 @@ long __vdso_getcpu(unsigned *cpu, unsigned *node, void *unused)
 {
     uint32_t value = cpu_value();
 
-    (void)unused; /* by Linux, too, since 2.6.24 */
+    (void)unused; /* as by Linux since 2.6.24 */
     if (node && value >> VDSO_CPU_BITS == VDSO_NODE_UNKNOWN)
         return system_call(SYSTEM_CALL_GETCPU, (long)cpu, (long)node);
     if (cpu)

@@ -15,6 +15,7 @@
 #include "lib/linux_abi.h"
 #include "fs/proc/proc.h"
 #include "process/process.h"
+#include "mm/memplan.h"
 
 static struct inode *self; /* the directory /proc/self */
 

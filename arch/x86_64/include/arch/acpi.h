@@ -33,8 +33,8 @@ struct acpi_facts {
     bool has_8259;         /* a legacy PIC that must be masked */
     /* from the SRAT */
     uint32_t domains[ACPI_CPUS_MAX]; /* proximity domain of each of apic_ids, or NUMA_DOMAIN_NONE */
-    struct numa_range numa_ranges[ACPI_NUMA_RANGES_MAX]; /* enabled memory, in table order; may hold more than
-                                                            there is */
+    /* Enabled memory, in table order; ranges may contain more than there is. */
+    struct numa_range numa_ranges[ACPI_NUMA_RANGES_MAX];
     unsigned numa_range_count;
     unsigned numa_ranges_dropped; /* beyond ACPI_NUMA_RANGES_MAX */
 };

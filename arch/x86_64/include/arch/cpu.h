@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * arch/cpu.h: the per-CPU area of x86_64, and the instructions that C has no words for.
+ * arch/cpu.h: the per-CPU area of x86_64, and instructions that C cannot express.
  *
  * One `struct cpu` a CPU, page-aligned. In the kernel, GS points to the running CPU's own, so the entry code
- * reaches it in one instruction. Its first page is the counters that programs see; nothing else may stand
- * there.
+ * reaches it in one instruction. Its first page is mapped into programs, for the counters: nothing else may
+ * be stored there.
  */
 #ifndef ARCH_CPU_H
 #define ARCH_CPU_H
@@ -19,7 +19,7 @@
 #define DIRECT_MAP      0xffff800000000000ULL /* all physical memory, in order */
 #define DIRECT_MAP_SLOT 256                   /* its entry in the root table */
 #define DEVICE_WINDOW   0xffffff0000000000ULL /* device registers, uncached */
-#define ADDRESS_LIMIT   (1ULL << 46)          /* of physical memory that the direct map has room for */
+#define ADDRESS_LIMIT   (1ULL << 46)          /* of the physical memory for which the direct map has room */
 
 /* Values of `protocol` that entry.asm hands to arch_start. */
 #define BOOT_MULTIBOOT2  0
@@ -27,18 +27,17 @@
 #define BOOT_UNKNOWN     2
 #define BOOT_FURTHER_CPU 3 /* not a protocol: a CPU that smp.c has started */
 
-/* Segment selectors. SYSRET wants user data just before user code [Intel SDM 2B, SYSRET]. */
+/* Segment selectors. SYSRET requires user data just before user code [Intel SDM 2B, SYSRET]. */
 #define SELECTOR_KERNEL_CODE 0x08
 #define SELECTOR_KERNEL_DATA 0x10
 #define SELECTOR_USER_DATA   0x1b /* 0x18 with privilege 3 */
 #define SELECTOR_USER_CODE   0x23 /* 0x20 with privilege 3 */
 #define SELECTOR_TSS         0x28
-#define SELECTOR_CPU_NUMBER  0x3b /* 0x38 with privilege 3: never loaded; its limit tells who the CPU is */
+#define SELECTOR_CPU_NUMBER  0x3b /* 0x38 with privilege 3: never loaded; its limit is the CPU's number */
 
-#define CPUS_MAX        64
 #define CPU_STACK_BYTES 16384
 #define IST_STACK_BYTES 4096
-#define IST_STACKS      4 /* #DB, NMI, #DF, #MC: each on a stack of its own, for they may arrive on a bad one */
+#define IST_STACKS      4 /* of #DB, NMI, #DF, #MC, which may arrive while RSP is not the kernel's */
 
 struct task_state {
     uint32_t reserved0;
@@ -62,27 +61,26 @@ struct cpu {
     uint64_t user_stack;   /* RSP of the program while its system call runs */
     uint64_t kernel_stack; /* top of `stack`, where entries from the program begin */
     struct cpu *self;
-    struct klog_ring *klog;  /* what this CPU did last */
-    struct process *process; /* the one process of this CPU, or NULL */
-    struct thread *thread;   /* its one thread */
-    uint64_t kernel_ticks;   /* spent in the kernel; while in it, less the TSC at the entry (the entry code
-                                subtracts it, the exit adds) */
+    struct klog_ring *klog;  /* its ring of the flight log */
+    struct process *process; /* the process that it runs, or NULL */
+    struct thread *thread;   /* the thread that it runs, or NULL */
+    uint64_t kernel_ticks;   /* spent in the kernel: each entry subtracts the TSC, each exit adds it */
     uint32_t index;
     uint32_t apic_id;
-    uint32_t numa_domain; /* of NUMA, or NUMA_DOMAIN_NONE */
+    uint32_t numa_domain; /* or NUMA_DOMAIN_NONE */
     bool panicking;
     bool polls_ipi; /* idles, and sees when ipi_pending is set (idle.c) */
     bool ipi_pending;
     bool online;            /* has reported after its start */
     uint64_t fault_address; /* of the program's last page fault */
-    uint64_t clock_offset; /* ticks to add to this CPU's TSC to get the first CPU's, where they differ and the
-                              hardware cannot correct it */
+    /* Ticks to add to this CPU's TSC to get the first CPU's, where the hardware could not correct it. */
+    uint64_t clock_offset;
 
     uint64_t gdt[8];
     struct task_state task_state;
 
     _Alignas(4096) uint8_t ist_stacks[IST_STACKS][IST_STACK_BYTES];
-    uint8_t guard[4096]; /* not mapped: an overflow of the stack faults instead of eating the area above */
+    uint8_t guard[4096]; /* not mapped: an overflow of the stack faults */
     uint8_t stack[CPU_STACK_BYTES];
 };
 
@@ -104,7 +102,7 @@ static inline uint64_t cpu_ticks(void)
     return (uint64_t)high << 32 | low;
 }
 
-/* The same, after everything before it: for comparing clocks. */
+/* The same, not before earlier instructions have completed: for comparing clocks. */
 static inline uint64_t cpu_ticks_ordered(void)
 {
     __asm__ volatile("lfence" : : : "memory");
@@ -136,50 +134,17 @@ static inline void msr_write(uint32_t msr, uint64_t value)
     __asm__ volatile("wrmsr" : : "c"(msr), "a"((uint32_t)value), "d"((uint32_t)(value >> 32)) : "memory");
 }
 
-/* Makes the tables below `root` the CPU's; makes it forget what it knows of the page at `address`, and of the
- * tables on the way to any page [Intel SDM 3A §4.10.4.1]. */
+/* Loads the root of this CPU's page tables, which invalidates its TLB. */
 static inline void cpu_tables_set(uint64_t root)
 {
     __asm__ volatile("mov %0, %%cr3" : : "r"(root) : "memory");
 }
 
+/* Invalidates the translation of the page at `address`, and what is cached of tables on the way to any page
+ * [Intel SDM 3A §4.10.4.1]. */
 static inline void tlb_invalidate_page(uint64_t address)
 {
     __asm__ volatile("invlpg (%0)" : : "r"(address) : "memory");
-}
-
-static inline void port_write8(uint16_t port, uint8_t value)
-{
-    __asm__ volatile("outb %0, %1" : : "a"(value), "Nd"(port));
-}
-
-static inline void port_write16(uint16_t port, uint16_t value)
-{
-    __asm__ volatile("outw %0, %1" : : "a"(value), "Nd"(port));
-}
-
-static inline uint8_t port_read8(uint16_t port)
-{
-    uint8_t value;
-
-    __asm__ volatile("inb %1, %0" : "=a"(value) : "Nd"(port));
-    return value;
-}
-
-static inline uint16_t port_read16(uint16_t port)
-{
-    uint16_t value;
-
-    __asm__ volatile("inw %1, %0" : "=a"(value) : "Nd"(port));
-    return value;
-}
-
-static inline uint32_t port_read32(uint16_t port)
-{
-    uint32_t value;
-
-    __asm__ volatile("inl %1, %0" : "=a"(value) : "Nd"(port));
-    return value;
 }
 
 #endif

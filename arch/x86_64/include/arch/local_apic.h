@@ -24,8 +24,8 @@ void local_apic_send_init(uint32_t apic_id);
 void local_apic_send_startup(uint32_t apic_id, uint8_t page);
 void local_apic_send_interrupt(uint32_t apic_id, uint8_t vector);
 
-/* The timer: one interrupt with `vector` after `count` ticks (> 0); 0 stops it. The ticks' rate is for the
- * clock code to find out. */
+/* The timer: one interrupt with `vector` after `count` ticks (> 0); 0 stops it. clock.c measures the
+ * ticks' rate. */
 void local_apic_timer_start(uint8_t vector, uint32_t count);
 void local_apic_timer_count(uint32_t count); /* the same without interrupt, for measuring its rate */
 uint32_t local_apic_timer_left(void);

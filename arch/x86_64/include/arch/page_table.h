@@ -18,10 +18,10 @@
 #define PTE_DIRTY         (1ULL << 6)
 #define PTE_LARGE         (1ULL << 7)
 #define PTE_GLOBAL        (1ULL << 8)
-#define PTE_ATTACHED \
-    (1ULL << 9) /* ours: holds memory, even where it is not present because nobody may touch it */
-#define PTE_LEAVING \
-    (1ULL << 10) /* ours: leads to a table that is about to be given back; not present any more */
+/* Two bits that the CPU ignores. Attached: holds memory, although it is not present where the program has no
+ * right to it. Unlinked: led to a table that is to be freed after the TLB shootdown; not present any more. */
+#define PTE_ATTACHED   (1ULL << 9)
+#define PTE_UNLINKED   (1ULL << 10)
 #define PTE_NO_EXECUTE (1ULL << 63)
 #define PTE_ADDRESS    0x000ffffffffff000ULL
 
@@ -49,17 +49,30 @@ static inline bool entry_is_table(uint64_t entry, int level)
     return level > 0 && (entry & PTE_PRESENT) && !(entry & PTE_LARGE);
 }
 
+/* The entry that maps `address`, or the one at which the walk ends: there is no table below it. Others may
+ * change entries meanwhile, so each is read once; `value` is what was read. */
+struct leaf {
+    uint64_t *entry;
+    uint64_t value;
+    int level;
+};
+struct leaf leaf_find(uint64_t root, uint64_t address);
+
+/* The level of the largest page with which a mapping of `address` to `physical` can go on for `bytes`. */
+int page_level(uint64_t address, uint64_t physical, uint64_t bytes);
+
 /* A zeroed table from `pages`, or PAGE_POOL_NONE. */
-uint64_t table_take(struct page_pool *pages);
+uint64_t table_allocate(struct page_pool *pages);
 
-/* The entry for `address` at `level`, tables above it made where they are missing with `table_bits`; NULL
- * where there is no memory for one, or a larger page is in the way. */
-uint64_t *entry_reach(uint64_t root, uint64_t address, int level, uint64_t table_bits,
-                      struct page_pool *pages);
+/* The entry for `address` at `level`; missing tables above it are created with `table_bits`. NULL where there
+ * is no memory for one, or `address` is inside a larger page. */
+uint64_t *entry_create(uint64_t root, uint64_t address, int level, uint64_t table_bits,
+                       struct page_pool *pages);
 
-/* Replaces the large page at `entry` by `table`, filled with pages of the next level that show the same
- * memory with the same rights. */
-void entry_split(uint64_t *entry, int level, uint64_t table, uint64_t table_bits);
+/* Makes `address` the beginning of a page: replaces large pages around it by tables of smaller ones with the
+ * same memory and rights. -ENOMEM where there is no memory for a table. Invalidates the TLB of this CPU only:
+ * what other CPUs have cached of the large page stays true. */
+int page_split(uint64_t root, uint64_t address, uint64_t table_bits, struct page_pool *pages);
 
 /* The kernel's root table, whose upper half every program's root shares. */
 uint64_t kernel_root(void);

@@ -11,20 +11,18 @@
 #define ARCH_NAME        "x86_64"
 #define ARCH_ELF_MACHINE 62 /* EM_X86_64 */
 
-#define ARCH_CPUS_MAX   CPUS_MAX
+#define ARCH_CPUS_MAX   64
 #define ARCH_PAGE       4096ULL
 #define ARCH_LARGE_PAGE (2ULL << 20)
 #define ARCH_HUGE_PAGE  (1ULL << 30)
 
-/* Programs may use [ARCH_PAGE, ARCH_USER_LIMIT). The last page below the canonical hole stays empty, so that
- * no SYSCALL instruction can stand where its return address would not be canonical. */
+/* The last page below the canonical hole stays unmapped, so that the return address of a SYSCALL instruction
+ * is always canonical. */
 #define ARCH_USER_LIMIT 0x00007ffffffff000ULL
 
-/* Where a static-PIE goes that may go anywhere, and where mmap begins to look for room. */
 #define ARCH_PIE_BASE  0x0000040000000000ULL
 #define ARCH_MMAP_BASE 0x0000100000000000ULL
 
-/* kernel/syscall/syscalls.def names each call's number on every architecture; this picks the one of this. */
 #define ARCH_SYSCALL_NUMBER(x86_64_number, ppc64_number) x86_64_number
 
 static inline struct process *arch_process(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * arch/setup.h: what the files of arch/x86_64 tell each other while the machine is set up.
+ * arch/setup.h: what the sources of arch/x86_64 share to set the machine up.
  */
 #ifndef ARCH_SETUP_H
 #define ARCH_SETUP_H
@@ -28,19 +28,24 @@
 
 struct cpu_features {
     uint32_t basic_leaves; /* highest basic CPUID leaf */
-    uint32_t hwcap;        /* CPUID 1 EDX, which Linux hands to programs as AT_HWCAP */
-    uint64_t xcr0;         /* vector state that is on */
+    uint32_t hwcap;        /* CPUID 1 EDX: Linux's AT_HWCAP */
+    uint64_t xcr0;         /* vector state that is enabled */
     uint32_t vector_bytes; /* that XSAVE, or FXSAVE, writes of it */
     bool fxsave, xsave, monitor, rdrand, hypervisor, machine_check;
     bool smep, smap, umip, no_execute, huge_pages, invariant_tsc, rdtscp, rdpid;
 };
 
 const struct cpu_features *cpu_features(void); /* filled by the first cpu_initialise */
-/* What a CPU beyond the first takes of the pool: its area, then its ring of the flight log. */
+
+/* What each CPU but the first takes from the pool: its area, then its ring of the flight log. */
 #define CPU_FURTHER_BYTES ((sizeof(struct cpu) + sizeof(struct klog_ring) + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1))
 
+/* The CPU's name by CPUID, "" where it has none. */
+#define CPU_BRAND_BYTES 49 /* with its NUL */
+void cpu_brand(char *text);
+
 void cpu_initialise(struct cpu *cpu, unsigned index);
-/* Lets programs on this CPU find out, without asking the kernel, which one it is (arch/vdso.h). */
+/* Lets programs find out, without a system call, on which CPU they run (arch/vdso.h). */
 void cpu_identify(struct cpu *cpu);
 uint32_t cpu_apic_id(unsigned cpu); /* of one that runs; smp.c */
 
@@ -55,8 +60,8 @@ volatile void *device_map(uint64_t physical, uint64_t bytes);
 /* Facts from ACPI; zero where there is none. start.c. */
 const struct acpi_facts *acpi_facts(void);
 
-/* Makes the final map, which arch_memory_initialise has built, this CPU's; and takes a page out of the direct
- * map, so that a stack above it cannot overflow unseen. kernel_map.c. */
+/* Loads the final map, which arch_memory_initialise has built; unmaps a page of the direct map, so that an
+ * overflow of the stack above it faults. kernel_map.c. */
 void kernel_map_activate(void);
 void kernel_guard_page(uint64_t address);
 

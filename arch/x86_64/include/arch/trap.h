@@ -50,11 +50,11 @@ enum trap_vector {
     TRAP_SIMD = 19,
     TRAP_CONTROL = 21,
     VECTOR_FIRST_INTERRUPT = 32,
-    VECTOR_IPI = 0xf0,   /* from another CPU: look at what you wait for */
+    VECTOR_IPI = 0xf0,   /* from another CPU (arch_ipi_send) */
     VECTOR_TIMER = 0xf1, /* the local one-shot timer */
     VECTOR_SPURIOUS = 255,
-    VECTOR_SYSTEM_CALL = 256, /* no vector: the frame of a system call that goes back the long way */
-    VECTOR_SIGNAL_RETURN,     /* nor this: a frame that a signal's handler has given back */
+    VECTOR_SYSTEM_CALL = 256, /* no vector: the frame of a system call's slow return */
+    VECTOR_SIGNAL_RETURN,     /* nor this: a frame restored by rt_sigreturn */
 };
 
 /* The error code of a page fault [Intel SDM 3A §4.7]. */
@@ -63,25 +63,25 @@ enum trap_vector {
 #define PAGE_FAULT_USER     4
 #define PAGE_FAULT_RESERVED 8
 #define PAGE_FAULT_FETCH    16
-#define PAGE_FAULT_ORDINARY \
-    (PAGE_FAULT_PRESENT | PAGE_FAULT_WRITE | PAGE_FAULT_USER | PAGE_FAULT_FETCH) /* an entry's rights */
+/* Those that come of an entry's rights. */
+#define PAGE_FAULT_ORDINARY (PAGE_FAULT_PRESENT | PAGE_FAULT_WRITE | PAGE_FAULT_USER | PAGE_FAULT_FETCH)
 
-/* What the assembly of a system call that starts a thread has seen of the caller's registers: those that C
- * functions keep, lowest address first. */
+/* Those of the program's registers that C functions preserve, as sys_clone's assembly has stored them; lowest
+ * address first. */
 struct kept_registers {
     uint64_t rbx, rbp, r12, r13, r14, r15;
 };
 
-/* The registers that a thread begins with. */
+/* The registers with which a thread starts. */
 struct arch_start {
     struct trap_frame frame;
     uint64_t fs_base, gs_base;
     _Alignas(64) uint8_t vector_state[VECTOR_STATE_BYTES]; /* as XSAVE lays it out, or FXSAVE */
 };
 
-/* The way back to the program that leads through C: traps, and system calls with RETURN_DIVERTED set in their
+/* The slow return to the program, through C: of traps, and of system calls with RETURN_SLOW set in their
  * return address (syscall_entry.asm). */
-#define RETURN_DIVERTED (1ULL << 47)
+#define RETURN_SLOW (1ULL << 47)
 void program_return(struct trap_frame *frame);
 
 _Noreturn void frame_enter(const struct trap_frame *frame); /* trap_entry.asm */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * arch/cpu.h: stands for the header of that name of x86_64 in host tests of its page tables: what the CPU
- * would do with privileged instructions is told to the test.
+ * arch/cpu.h: replaces x86_64's header of that name in host tests of its page tables: privileged instructions
+ * are calls of functions of the test.
  */
 #ifndef ARCH_CPU_H
 #define ARCH_CPU_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * arch/platform.h: stands for an architecture's header of that name in host tests: "physical memory" is an
+ * arch/platform.h: replaces an architecture's header of that name in host tests: "physical memory" is an
  * arena of the test (tests/host/arena.h).
  */
 #ifndef ARCH_PLATFORM_H
