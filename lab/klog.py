@@ -251,7 +251,8 @@ def system_calls() -> dict[int, str]:
         text = (ROOT / "kernel/syscall/syscalls.def").read_text(encoding="utf-8")
     except OSError:
         return {}
-    return {int(number): name for name, number in re.findall(r"^(?:LOCAL|STUB|REFUSED)\((\w+), (\d+),", text, re.MULTILINE)}
+    rows = re.findall(r"^(?:LOCAL|STUB|CONST|ALIAS|REFUSED)\((\w+), (\d+),", text, re.MULTILINE)
+    return {int(number): name for name, number in rows}
 
 
 @functools.cache

@@ -290,11 +290,6 @@ static long epoll_masked(uint64_t descriptor, uint64_t buffer, uint64_t most, ui
     return mask_address ? epoll_masked_rest(words) : epoll_rest(words);
 }
 
-long sys_epoll_wait(uint64_t descriptor, uint64_t buffer, uint64_t most, uint64_t timeout_ms)
-{
-    return epoll_masked(descriptor, buffer, most, deadline_of_ms((int32_t)timeout_ms), 0, 0);
-}
-
 long sys_epoll_pwait(uint64_t descriptor, uint64_t buffer, uint64_t most, uint64_t timeout_ms, uint64_t mask,
                      uint64_t mask_bytes)
 {

@@ -256,36 +256,37 @@ static long vector_call_at(uint64_t descriptor, uint64_t vector, uint64_t count,
     return moved;
 }
 
-long sys_preadv(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t low, uint64_t high)
+/* Linux splits the offset for 32-bit programs; here its first register holds all of it. */
+long sys_preadv(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t offset)
 {
-    (void)high; /* the upper half where a register is half as wide */
-    return vector_call_at(descriptor, vector, count, low, false);
+    return vector_call_at(descriptor, vector, count, offset, false);
 }
 
-long sys_pwritev(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t low, uint64_t high)
+long sys_pwritev(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t offset)
 {
-    (void)high;
-    return vector_call_at(descriptor, vector, count, low, true);
+    return vector_call_at(descriptor, vector, count, offset, true);
 }
 
-long sys_preadv2(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t low, uint64_t high,
+long sys_preadv2(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t offset, uint64_t high,
                  uint64_t flags)
 {
+    (void)high;
     if ((uint32_t)flags)
         return -EOPNOTSUPP;
-    if ((int64_t)low == -1)
+    if ((int64_t)offset == -1)
         return sys_readv(descriptor, vector, count);
-    return sys_preadv(descriptor, vector, count, low, high);
+    return sys_preadv(descriptor, vector, count, offset);
 }
 
-long sys_pwritev2(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t low, uint64_t high,
+long sys_pwritev2(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t offset, uint64_t high,
                   uint64_t flags)
 {
+    (void)high;
     if ((uint32_t)flags)
         return -EOPNOTSUPP;
-    if ((int64_t)low == -1)
+    if ((int64_t)offset == -1)
         return sys_writev(descriptor, vector, count);
-    return sys_pwritev(descriptor, vector, count, low, high);
+    return sys_pwritev(descriptor, vector, count, offset);
 }
 
 /* ---- Positions and sizes ---- */
@@ -441,16 +442,6 @@ static bool has_places(const struct file *file)
 long sys_fsync(uint64_t descriptor)
 {
     return descriptor_check(descriptor, is_stored, -EINVAL);
-}
-
-long sys_fdatasync(uint64_t descriptor)
-{
-    return sys_fsync(descriptor);
-}
-
-long sys_sync(void)
-{
-    return 0;
 }
 
 long sys_syncfs(uint64_t descriptor)

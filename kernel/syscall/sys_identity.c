@@ -17,40 +17,15 @@ long sys_getpid(void)
     return (long)arch_process()->pid;
 }
 
-long sys_getppid(void)
-{
-    return 0;
-}
-
 /* The group and the session of a rank have its number. */
-static long leader_of(uint64_t pid)
+long sys_getpgid(uint64_t pid)
 {
     if ((uint32_t)pid == 0)
         return sys_getpid();
     return process_find((uint32_t)pid) ? (long)(uint32_t)pid : -ESRCH;
 }
 
-long sys_getpgid(uint64_t pid)
-{
-    return leader_of(pid);
-}
-
-long sys_getsid(uint64_t pid)
-{
-    return leader_of(pid);
-}
-
-long sys_getpgrp(void)
-{
-    return sys_getpid();
-}
-
-/* A session's leader cannot leave it, nor change its group: setsid(2), setpgid(2). */
-long sys_setsid(void)
-{
-    return -EPERM;
-}
-
+/* A session's leader cannot change its group: setpgid(2). */
 long sys_setpgid(uint64_t pid, uint64_t group)
 {
     if ((int32_t)group < 0)
@@ -60,26 +35,6 @@ long sys_setpgid(uint64_t pid, uint64_t group)
 
 /* ---- Users and groups ---- */
 
-long sys_getuid(void)
-{
-    return 0;
-}
-
-long sys_geteuid(void)
-{
-    return 0;
-}
-
-long sys_getgid(void)
-{
-    return 0;
-}
-
-long sys_getegid(void)
-{
-    return 0;
-}
-
 long sys_getresuid(uint64_t real, uint64_t effective, uint64_t saved)
 {
     const uint32_t root = 0;
@@ -87,11 +42,6 @@ long sys_getresuid(uint64_t real, uint64_t effective, uint64_t saved)
     if (user_write(real, &root, sizeof(root)) || user_write(effective, &root, sizeof(root)))
         return -EFAULT;
     return user_write(saved, &root, sizeof(root));
-}
-
-long sys_getresgid(uint64_t real, uint64_t effective, uint64_t saved)
-{
-    return sys_getresuid(real, effective, saved);
 }
 
 /* Whoever asks to become what it is has become it; UINT32_MAX leaves a number as it is, where there are
@@ -106,42 +56,9 @@ long sys_setuid(uint64_t id)
     return (uint32_t)id == UINT32_MAX ? -EINVAL : (uint32_t)id ? -EPERM : 0;
 }
 
-long sys_setgid(uint64_t id)
-{
-    return sys_setuid(id);
-}
-
-long sys_setreuid(uint64_t real, uint64_t effective)
-{
-    return stays(real) && stays(effective) ? 0 : -EPERM;
-}
-
-long sys_setregid(uint64_t real, uint64_t effective)
-{
-    return sys_setreuid(real, effective);
-}
-
 long sys_setresuid(uint64_t real, uint64_t effective, uint64_t saved)
 {
     return stays(real) && stays(effective) && stays(saved) ? 0 : -EPERM;
-}
-
-long sys_setresgid(uint64_t real, uint64_t effective, uint64_t saved)
-{
-    return sys_setresuid(real, effective, saved);
-}
-
-/* These two answer what was before, and no errors. */
-long sys_setfsuid(uint64_t id)
-{
-    (void)id;
-    return 0;
-}
-
-long sys_setfsgid(uint64_t id)
-{
-    (void)id;
-    return 0;
 }
 
 /* It is in no further groups. */

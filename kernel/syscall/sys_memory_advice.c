@@ -80,30 +80,15 @@ long sys_mincore(uint64_t address, uint64_t bytes, uint64_t vector)
     return 0;
 }
 
-long sys_mlock(uint64_t address, uint64_t bytes)
-{
-    return range_check(address, bytes);
-}
-
 long sys_mlock2(uint64_t address, uint64_t bytes, uint64_t flags)
 {
     return (uint32_t)flags & ~MLOCK_ONFAULT ? -EINVAL : range_check(address, bytes);
-}
-
-long sys_munlock(uint64_t address, uint64_t bytes)
-{
-    return range_check(address, bytes);
 }
 
 long sys_mlockall(uint64_t flags)
 {
     flags = (uint32_t)flags;
     return flags == 0 || flags == MCL_ONFAULT || (flags & ~(uint64_t)MCL_ALL) ? -EINVAL : 0;
-}
-
-long sys_munlockall(void)
-{
-    return 0;
 }
 
 /* ---- Memory barriers on all CPUs of the process ---- */

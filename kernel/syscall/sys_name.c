@@ -35,11 +35,6 @@ long sys_mkdirat(uint64_t directory, uint64_t address, uint64_t mode)
     return path_end(&path, result);
 }
 
-long sys_mkdir(uint64_t path, uint64_t mode)
-{
-    return sys_mkdirat(HERE, path, mode);
-}
-
 /* Calls `change` with two paths found, under the lock; the second may be missing. */
 static long with_two(uint64_t directory, uint64_t address, enum tree_follow follow, uint64_t directory2,
                      uint64_t address2, long (*change)(struct path *from, struct path *to, bool flag),
@@ -100,11 +95,6 @@ long sys_linkat(uint64_t from_directory, uint64_t from, uint64_t directory, uint
                     address, link_make, false);
 }
 
-long sys_link(uint64_t from, uint64_t to)
-{
-    return sys_linkat(HERE, from, HERE, to, 0);
-}
-
 long sys_symlinkat(uint64_t target, uint64_t directory, uint64_t address)
 {
     struct inode *inode;
@@ -123,11 +113,6 @@ long sys_symlinkat(uint64_t target, uint64_t directory, uint64_t address)
     return path_end(&path, result);
 }
 
-long sys_symlink(uint64_t target, uint64_t path)
-{
-    return sys_symlinkat(target, HERE, path);
-}
-
 /* ---- Removing, renaming ---- */
 
 long sys_unlinkat(uint64_t directory, uint64_t address, uint64_t flags)
@@ -142,16 +127,6 @@ long sys_unlinkat(uint64_t directory, uint64_t address, uint64_t flags)
         result = flags & AT_REMOVEDIR ? tree_rmdir(path.tree, &path.place, file_wall_clock_ns())
                                       : tree_unlink(path.tree, &path.place, file_wall_clock_ns());
     return path_end(&path, result);
-}
-
-long sys_unlink(uint64_t path)
-{
-    return sys_unlinkat(HERE, path, 0);
-}
-
-long sys_rmdir(uint64_t path)
-{
-    return sys_unlinkat(HERE, path, AT_REMOVEDIR);
 }
 
 static long rename_to(struct path *from, struct path *to, bool no_replace)
@@ -174,16 +149,6 @@ long sys_renameat2(uint64_t from_directory, uint64_t from, uint64_t directory, u
     if (flags & RENAME_EXCHANGE)
         return with_two(from_directory, from, TREE_NAME, directory, to, names_exchange, false);
     return with_two(from_directory, from, TREE_NAME, directory, to, rename_to, flags & RENAME_NOREPLACE);
-}
-
-long sys_renameat(uint64_t from_directory, uint64_t from, uint64_t directory, uint64_t to)
-{
-    return sys_renameat2(from_directory, from, directory, to, 0);
-}
-
-long sys_rename(uint64_t from, uint64_t to)
-{
-    return sys_renameat2(HERE, from, HERE, to, 0);
 }
 
 long sys_truncate(uint64_t address, uint64_t bytes)
@@ -293,16 +258,6 @@ long sys_fchmodat2(uint64_t directory, uint64_t path, uint64_t mode, uint64_t fl
     return flags_known(flags) ? attributes_at(directory, path, flags, &set) : -EINVAL;
 }
 
-long sys_fchmodat(uint64_t directory, uint64_t path, uint64_t mode)
-{
-    return sys_fchmodat2(directory, path, mode, 0);
-}
-
-long sys_chmod(uint64_t path, uint64_t mode)
-{
-    return sys_fchmodat2(HERE, path, mode, 0);
-}
-
 long sys_fchmod(uint64_t descriptor, uint64_t mode)
 {
     struct attributes set = { .sets_mode = true, .mode = (uint32_t)mode };
@@ -315,16 +270,6 @@ long sys_fchownat(uint64_t directory, uint64_t path, uint64_t user, uint64_t gro
     struct attributes set = { .sets_owner = true, .user = (uint32_t)user, .group = (uint32_t)group };
 
     return flags_known(flags) ? attributes_at(directory, path, flags, &set) : -EINVAL;
-}
-
-long sys_chown(uint64_t path, uint64_t user, uint64_t group)
-{
-    return sys_fchownat(HERE, path, user, group, 0);
-}
-
-long sys_lchown(uint64_t path, uint64_t user, uint64_t group)
-{
-    return sys_fchownat(HERE, path, user, group, AT_SYMLINK_NOFOLLOW);
 }
 
 long sys_fchown(uint64_t descriptor, uint64_t user, uint64_t group)
@@ -409,11 +354,6 @@ long sys_futimesat(uint64_t directory, uint64_t path, uint64_t address)
         times[i] = (struct linux_timespec){ given[i].seconds, given[i].microseconds * 1000 };
     }
     return times_set(directory, path, times, 0);
-}
-
-long sys_utimes(uint64_t path, uint64_t address)
-{
-    return sys_futimesat(HERE, path, address);
 }
 
 long sys_utime(uint64_t path, uint64_t address)

@@ -120,16 +120,6 @@ long sys_openat(uint64_t directory, uint64_t address, uint64_t flags, uint64_t m
     return result;
 }
 
-long sys_open(uint64_t path, uint64_t flags, uint64_t mode)
-{
-    return sys_openat((uint64_t)AT_FDCWD, path, flags, mode);
-}
-
-long sys_creat(uint64_t path, uint64_t mode)
-{
-    return sys_openat((uint64_t)AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
-}
-
 /* A file without a name, with one use: shared memory by descriptor. */
 static struct inode *unnamed_create(struct process *process)
 {
@@ -206,16 +196,6 @@ long sys_faccessat2(uint64_t directory, uint64_t address, uint64_t mode, uint64_
     if (!result)
         result = access_check(path.place.inode, mode);
     return path_end(&path, result);
-}
-
-long sys_faccessat(uint64_t directory, uint64_t path, uint64_t mode)
-{
-    return sys_faccessat2(directory, path, mode, 0);
-}
-
-long sys_access(uint64_t path, uint64_t mode)
-{
-    return sys_faccessat2((uint64_t)AT_FDCWD, path, mode, 0);
 }
 
 /* ---- Directories ---- */
@@ -409,9 +389,4 @@ long sys_readlinkat(uint64_t directory, uint64_t address, uint64_t buffer, uint6
     if (!result)
         result = link_tell(path.tree, path.place.inode, buffer, bytes);
     return path_end(&path, result);
-}
-
-long sys_readlink(uint64_t path, uint64_t buffer, uint64_t bytes)
-{
-    return sys_readlinkat((uint64_t)AT_FDCWD, path, buffer, bytes);
 }

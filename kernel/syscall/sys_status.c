@@ -148,16 +148,6 @@ long sys_newfstatat(uint64_t descriptor, uint64_t path, uint64_t buffer, uint64_
     return error ? error : status_write(buffer, &status);
 }
 
-long sys_stat(uint64_t path, uint64_t buffer)
-{
-    return sys_newfstatat((uint64_t)AT_FDCWD, path, buffer, 0);
-}
-
-long sys_lstat(uint64_t path, uint64_t buffer)
-{
-    return sys_newfstatat((uint64_t)AT_FDCWD, path, buffer, AT_SYMLINK_NOFOLLOW);
-}
-
 long sys_fstat(uint64_t descriptor, uint64_t buffer)
 {
     struct file_status status;

@@ -100,11 +100,6 @@ long sys_prctl(uint64_t operation, uint64_t argument, uint64_t a2, uint64_t a3, 
 /* ---- CPUs: a thread has one to itself, and may have itself carried to another free one of its rank's ----
  */
 
-long sys_sched_yield(void)
-{
-    return 0;
-}
-
 long sys_sched_getaffinity(uint64_t tid, uint64_t bytes, uint64_t mask)
 {
     struct process *process = arch_process();

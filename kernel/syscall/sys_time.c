@@ -215,14 +215,6 @@ int deadline_read(uint64_t address, uint64_t *deadline_ns)
     return error;
 }
 
-long sys_nanosleep(uint64_t request, uint64_t remainder)
-{
-    uint64_t ns;
-    int error = timespec_read(request, &ns);
-
-    return error ? error : sleep_for(ns, remainder);
-}
-
 long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint64_t remainder)
 {
     bool absolute = flags & TIMER_ABSOLUTE;

@@ -25,29 +25,19 @@
 
 #define LOCAL(name, x86_64, ppc64, arguments, limits) long sys_##name(SYSCALL_ARGUMENTS_##arguments);
 #define STUB(name, x86_64, ppc64, arguments, reason)  long sys_##name(SYSCALL_ARGUMENTS_##arguments);
-#define REFUSED(name, x86_64, ppc64, reason)
 #include "syscall/syscalls.def"
-#undef LOCAL
-#undef STUB
-#undef REFUSED
 
-/* SYSCALL_NUMBER_<name>: its number on this architecture, negative where it lacks the call. */
+/* SYSCALL_NUMBER_<name>: a local call's number on this architecture, negative where it lacks the call. */
 enum {
 #define LOCAL(name, x86_64, ppc64, arguments, limits) \
     SYSCALL_NUMBER_##name = ARCH_SYSCALL_NUMBER(x86_64, ppc64),
-#define STUB(name, x86_64, ppc64, arguments, reason) LOCAL(name, x86_64, ppc64, arguments, reason)
-#define REFUSED(name, x86_64, ppc64, reason)         SYSCALL_NUMBER_##name = ARCH_SYSCALL_NUMBER(x86_64, ppc64),
 #include "syscall/syscalls.def"
-#undef LOCAL
-#undef STUB
-#undef REFUSED
 };
 
-/* For numbers without a handler (the entry code's syscall_hole calls it): logs the call once, answers
- * -ENOSYS. */
+/* For numbers without a handler, from the entry code's syscall_hole: logs the call once, answers -ENOSYS. */
 long syscall_unknown(uint64_t number);
 
-/* For a part of a call that is refused: logs `name` with the reason, once a reason, and answers -ENOSYS. */
+/* For a part of a call that is refused: logs `name` and the reason, once for each reason; answers -ENOSYS. */
 long syscall_refuse(const char *name, const char *reason);
 
 #endif

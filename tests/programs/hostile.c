@@ -29,9 +29,11 @@ struct call {
 };
 
 static const struct call calls[] = {
-#define LOCAL(name, x86_64, ppc64, arguments, limits) { #name, x86_64 },
-#define STUB(name, x86_64, ppc64, arguments, reason)  { #name, x86_64 },
-#define REFUSED(name, x86_64, ppc64, reason)          { #name, x86_64 },
+#define LOCAL(name, x86_64, ppc64, arguments, limits)     { #name, x86_64 },
+#define STUB(name, x86_64, ppc64, arguments, reason)      { #name, x86_64 },
+#define CONST(name, x86_64, ppc64, value, reason)         { #name, x86_64 },
+#define ALIAS(name, x86_64, ppc64, of, arguments, limits) { #name, x86_64 },
+#define REFUSED(name, x86_64, ppc64, reason)              { #name, x86_64 },
 #include "kernel/syscall/syscalls.def"
     { "335", 335 },
     { "404", 404 },
