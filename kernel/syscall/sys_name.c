@@ -151,38 +151,6 @@ long sys_renameat2(uint64_t from_directory, uint64_t from, uint64_t directory, u
     return with_two(from_directory, from, TREE_NAME, directory, to, rename_to, flags & RENAME_NOREPLACE);
 }
 
-long sys_truncate(uint64_t address, uint64_t bytes)
-{
-    struct process *process = arch_process();
-    struct inode *inode = NULL;
-    struct path path;
-
-    if ((int64_t)bytes < 0)
-        return -EINVAL;
-    long result = path_begin(&path, HERE, address, TREE_FOLLOW);
-    if (!result) {
-        inode = path.place.inode;
-        result = mode_is(inode->mode, S_IFDIR)    ? -EISDIR
-                 : !mode_is(inode->mode, S_IFREG) ? -EINVAL
-                 : !inode->memory                 ? -EROFS
-                 : bytes > FILE_BYTES_MAX         ? -EFBIG
-                                                  : 0;
-        if (!result)
-            inode_get(inode);
-    }
-    result = path_end(&path, result);
-    if (result)
-        return result;
-    result = shared_memory_resize(inode->memory, &process->vm, bytes);
-    if (!result)
-        file_touch(inode);
-    spin_lock(&process->tree->lock);
-    inode_put(process->tree, inode);
-    spin_unlock(&process->tree->lock);
-    shared_memory_reclaim();
-    return result;
-}
-
 /* ---- Rights, owners, times. With the tree's lock where it says `node` ---- */
 
 struct attributes {

@@ -123,13 +123,3 @@ long sys_sysinfo(uint64_t buffer)
 
     return user_write(buffer, &info, sizeof(info));
 }
-
-long sys_getrandom(uint64_t buffer, uint64_t bytes, uint64_t flags)
-{
-    enum { NONBLOCK = 1, RANDOM = 2, INSECURE = 4 };
-
-    if (((uint32_t)flags & ~(uint32_t)(NONBLOCK | RANDOM | INSECURE)) ||
-        ((flags & RANDOM) && (flags & INSECURE)))
-        return -EINVAL;
-    return random_write(buffer, bytes < READ_WRITE_MAX ? bytes : READ_WRITE_MAX);
-}

@@ -40,4 +40,7 @@ long syscall_unknown(uint64_t number);
 /* For a part of a call that is refused: logs `name` and the reason, once for each reason; answers -ENOSYS. */
 long syscall_refuse(const char *name, const char *reason);
 
+/* A signal mask in the program's memory, of the size that it gives: -EINVAL, -EFAULT. sys_signal.c */
+int signal_mask_read(uint64_t address, uint64_t bytes, uint64_t *mask);
+
 #endif
