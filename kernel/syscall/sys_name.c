@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_name.c: system calls that change names in the tree: making, linking, removing and renaming; and those
- * that set what stands in a file's status. The rules are tree_change.c's.
+ * sys_name.c: system calls that change names in the tree (creating, linking, removing, renaming), and the
+ * attributes of its inodes: permissions, owners, times. The rules are tree_change.c's.
  */
 #include "arch.h"
 #include "lib/errno.h"
@@ -11,22 +11,20 @@
 #include "mm/shared_memory.h"
 #include "syscall/syscall.h"
 
-#define HERE ((uint64_t)AT_FDCWD)
-
-/* Whether tree_find's answer leaves something to be made: all is there but, perhaps, the last component. */
-static long missing_only(const struct path *path, long error)
+/* For calls that create a name: after path_find's answer, 0 where at most the last component is missing. */
+static long target_check(const struct path *path, long error)
 {
     return error == -ENOENT && path->place.directory ? 0 : error;
 }
 
-/* ---- Making ---- */
+/* ---- Creating, linking ---- */
 
 long sys_mkdirat(uint64_t directory, uint64_t address, uint64_t mode)
 {
     uint32_t rights = (uint32_t)mode & 01777 & ~arch_process()->umask;
     struct inode *inode;
     struct path path;
-    long result = missing_only(&path, path_begin(&path, directory, address, TREE_NAME));
+    long result = target_check(&path, path_begin(&path, directory, address, TREE_NAME));
 
     if (!result)
         result = path.place.inode ? -EEXIST
@@ -35,7 +33,8 @@ long sys_mkdirat(uint64_t directory, uint64_t address, uint64_t mode)
     return path_end(&path, result);
 }
 
-/* Calls `change` with two paths found, under the lock; the second may be missing. */
+/* Calls `change` with two paths found, under the tree's lock; the second one's last component may be missing.
+ */
 static long with_two(uint64_t directory, uint64_t address, enum tree_follow follow, uint64_t directory2,
                      uint64_t address2, long (*change)(struct path *from, struct path *to, bool flag),
                      bool flag)
@@ -50,7 +49,7 @@ static long with_two(uint64_t directory, uint64_t address, enum tree_follow foll
         from.locked = true;
         result = path_find(&from, follow);
         if (!result)
-            result = missing_only(&to, path_find(&to, TREE_NAME));
+            result = target_check(&to, path_find(&to, TREE_NAME));
         if (!result)
             result = change(&from, &to, flag);
     }
@@ -72,7 +71,7 @@ static long link_open_file(uint64_t descriptor, uint64_t directory, uint64_t add
 
     if (!file)
         return -EBADF;
-    long result = missing_only(&path, path_begin(&path, directory, address, TREE_NAME));
+    long result = target_check(&path, path_begin(&path, directory, address, TREE_NAME));
     if (!result)
         result = file->inode ? tree_link(path.tree, file->inode, &path.place, file_wall_clock_ns()) : -EXDEV;
     result = path_end(&path, result);
@@ -104,7 +103,7 @@ long sys_symlinkat(uint64_t target, uint64_t directory, uint64_t address)
 
     if (bytes <= 0)
         return bytes ? bytes : -ENOENT;
-    long result = missing_only(&path, path_begin(&path, directory, address, TREE_NAME));
+    long result = target_check(&path, path_begin(&path, directory, address, TREE_NAME));
     if (!result && path.place.slash)
         result = path.place.inode ? -EEXIST : -ENOENT;
     if (!result)
@@ -151,7 +150,7 @@ long sys_renameat2(uint64_t from_directory, uint64_t from, uint64_t directory, u
     return with_two(from_directory, from, TREE_NAME, directory, to, rename_to, flags & RENAME_NOREPLACE);
 }
 
-/* ---- Rights, owners, times. With the tree's lock where it says `node` ---- */
+/* ---- Attributes: permissions, owners, times ---- */
 
 struct attributes {
     bool sets_mode, sets_owner, sets_access, sets_modify;
@@ -159,6 +158,7 @@ struct attributes {
     int64_t accessed_ns, modified_ns;
 };
 
+/* With the tree's lock. */
 static int attributes_set(struct inode *inode, const struct attributes *set)
 {
     if (!inode->writable)
@@ -179,7 +179,7 @@ static int attributes_set(struct inode *inode, const struct attributes *set)
     return 0;
 }
 
-static long attributes_of_open(uint64_t descriptor, const struct attributes *set, bool path_will_do)
+static long attributes_of_open(uint64_t descriptor, const struct attributes *set, bool allows_path)
 {
     struct file *file = file_get(arch_process(), descriptor);
     struct tree *tree = arch_process()->tree;
@@ -187,7 +187,7 @@ static long attributes_of_open(uint64_t descriptor, const struct attributes *set
 
     if (!file)
         return -EBADF;
-    if ((file->flags & O_PATH) && !path_will_do) {
+    if ((file->flags & O_PATH) && !allows_path) {
         result = -EBADF;
     } else if (file->inode) {
         spin_lock(&tree->lock);
@@ -254,8 +254,8 @@ long sys_umask(uint64_t mask)
 
 #define NS_PER_SECOND 1000000000LL
 
-/* Time that the tree can keep: what lies beyond is cut. */
-static int64_t time_cut(int64_t seconds, int64_t ns)
+/* A time as inodes store it; one that does not fit becomes the nearest that does. */
+static int64_t time_clamp(int64_t seconds, int64_t ns)
 {
     const int64_t limit = INT64_MAX / NS_PER_SECOND - 1;
 
@@ -274,7 +274,7 @@ static int time_read(const struct linux_timespec *time, int64_t *ns, bool *sets)
     else if (time->nanoseconds < 0 || time->nanoseconds >= NS_PER_SECOND)
         return -EINVAL;
     else
-        *ns = time_cut(time->seconds, time->nanoseconds);
+        *ns = time_clamp(time->seconds, time->nanoseconds);
     return 0;
 }
 
@@ -329,10 +329,10 @@ long sys_utime(uint64_t path, uint64_t address)
     int64_t given[2];
 
     if (!address)
-        return times_set(HERE, path, both_now, 0);
+        return times_set((uint64_t)AT_FDCWD, path, both_now, 0);
     if (user_read(given, address, sizeof(given)))
         return -EFAULT;
 
     const struct linux_timespec times[2] = { { given[0], 0 }, { given[1], 0 } };
-    return times_set(HERE, path, times, 0);
+    return times_set((uint64_t)AT_FDCWD, path, times, 0);
 }

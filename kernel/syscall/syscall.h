@@ -4,8 +4,8 @@
  * handler does not link.
  *
  * A handler runs in the caller's context, interrupts off, and returns a result or a negative errno. All
- * arguments are the registers' 64 bits; a handler narrows what Linux defines as int. An address is a uint64_t
- * and is touched through user_read/user_write only.
+ * arguments are whole 64-bit registers; a handler narrows what Linux defines as int. An address is a
+ * uint64_t, which only user_read, user_write and their variants may access.
  */
 #ifndef TACET_SYSCALL_H
 #define TACET_SYSCALL_H
@@ -13,7 +13,7 @@
 #include "arch/platform.h"
 #include <stdint.h>
 
-#define SYSCALL_SLOTS 512 /* numbers below this are looked up; all of Linux's are */
+#define SYSCALL_SLOTS 512 /* the table's size; all of Linux's numbers are below */
 
 #define SYSCALL_ARGUMENTS_0 void
 #define SYSCALL_ARGUMENTS_1 uint64_t
@@ -39,6 +39,11 @@ long syscall_unknown(uint64_t number);
 
 /* For a part of a call that is refused: logs `name` and the reason, once for each reason; answers -ENOSYS. */
 long syscall_refuse(const char *name, const char *reason);
+
+struct file;
+
+/* fcntl's commands for record locks. sys_lock.c */
+long record_lock(struct file *file, uint64_t descriptor, uint32_t command, uint64_t argument);
 
 /* A signal mask in the program's memory, of the size that it gives: -EINVAL, -EFAULT. sys_signal.c */
 int signal_mask_read(uint64_t address, uint64_t bytes, uint64_t *mask);
