@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_path.c: system calls that take a path and change nothing at it, but that openat may create a file:
- * open, access, directories, links. What tells about files is in sys_status.c, what changes names in
- * sys_name.c.
+ * sys_path.c: system calls that take a path and change nothing in the tree, except that openat may create a
+ * file: open, access, directories, symbolic links. The status of files is in sys_status.c, calls that change
+ * names in sys_name.c.
  */
 #include "arch.h"
 #include "lib/errno.h"
@@ -16,12 +16,12 @@
 
 /* ---- Opening ---- */
 
-static bool wants_writing(uint64_t flags)
+static bool needs_writing(uint64_t flags)
 {
     return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
 }
 
-/* Whether what is there already may be opened so. */
+/* Whether what exists already may be opened with these flags. */
 static int open_check(const struct tree_place *place, uint64_t flags)
 {
     const struct inode *inode = place->inode;
@@ -35,7 +35,7 @@ static int open_check(const struct tree_place *place, uint64_t flags)
         return -ELOOP; /* only with O_NOFOLLOW */
     if (kind != S_IFDIR && (flags & O_DIRECTORY))
         return -ENOTDIR;
-    if ((flags & O_PATH) || !wants_writing(flags))
+    if ((flags & O_PATH) || !needs_writing(flags))
         return 0;
     if (kind == S_IFDIR)
         return -EISDIR;
@@ -54,7 +54,7 @@ static int file_create(struct path *path, uint64_t mode)
     if (path->place.slash)
         return -EISDIR;
     if (path->place.directory->filesystem == FILESYSTEM_PROC)
-        return -ENOENT; /* which files it has is not for programs to say */
+        return -ENOENT; /* the kernel alone makes files there */
     memory = shared_memory_create(&process->vm);
     if (!memory)
         return -ENOSPC;
@@ -67,7 +67,7 @@ static int file_create(struct path *path, uint64_t mode)
     return error;
 }
 
-/* Finds or makes the inode; counts a use of it. */
+/* Finds or creates the inode, and takes a reference to it. */
 static int inode_open(struct path *path, uint64_t directory, uint64_t address, uint64_t flags, uint64_t mode)
 {
     bool exclusive = (flags & O_CREAT) && (flags & O_EXCL);
@@ -83,8 +83,8 @@ static int inode_open(struct path *path, uint64_t directory, uint64_t address, u
     return (int)path_end(path, error);
 }
 
-/* Makes `file`, which has its inode, ready and gives it a descriptor. */
-static int file_begin(struct file *file, uint64_t flags)
+/* Completes `file`, which has its inode, and installs it at a descriptor. */
+static int file_complete(struct file *file, uint64_t flags)
 {
     struct process *process = file->process;
     int error = file_bind(process, file);
@@ -109,18 +109,18 @@ long sys_openat(uint64_t directory, uint64_t address, uint64_t flags, uint64_t m
 
     struct file *file = file_allocate(process);
     if (!file)
-        return -EMFILE; /* as many open files as descriptors */
+        return -EMFILE; /* there are as many open files as descriptors */
     int result = inode_open(&path, directory, address, flags, mode);
     if (!result) {
         file->inode = path.place.inode;
         file->flags = (unsigned)flags & ~(unsigned)(O_CLOEXEC | O_CREAT | O_TRUNC | O_EXCL);
-        result = file_begin(file, flags);
+        result = file_complete(file, flags);
     }
     file_put(file);
     return result;
 }
 
-/* A file without a name, with one use: shared memory by descriptor. */
+/* A file without a name, with one reference: shared memory by descriptor. */
 static struct inode *unnamed_create(struct process *process)
 {
     struct shared_memory *memory = shared_memory_create(&process->vm);
@@ -161,12 +161,12 @@ long sys_memfd_create(uint64_t name, uint64_t flags)
         return -EMFILE;
     file->inode = unnamed_create(process);
     file->flags = O_RDWR;
-    int result = file->inode ? file_begin(file, flags & MFD_CLOEXEC ? O_CLOEXEC : 0) : -ENOMEM;
+    int result = file->inode ? file_complete(file, flags & MFD_CLOEXEC ? O_CLOEXEC : 0) : -ENOMEM;
     file_put(file);
     return result;
 }
 
-/* ---- Rights ---- */
+/* ---- Permissions ---- */
 
 static int access_check(const struct inode *inode, uint64_t mode)
 {
@@ -200,8 +200,8 @@ long sys_faccessat2(uint64_t directory, uint64_t address, uint64_t mode, uint64_
 
 /* ---- Directories ---- */
 
-/* One record; how many bytes it has, or -EINVAL where there is no room, or -EFAULT. */
-static int64_t record_write(uint64_t buffer, uint64_t room, const struct inode *inode, const char *name,
+/* Writes one record: its size in bytes, or -EINVAL where it does not fit, or -EFAULT. */
+static int64_t record_write(uint64_t buffer, uint64_t capacity, const struct inode *inode, const char *name,
                             uint64_t name_bytes, uint64_t next)
 {
     uint64_t bytes = (sizeof(struct linux_dirent) + name_bytes + 1 + 7) & ~7ULL;
@@ -212,7 +212,7 @@ static int64_t record_write(uint64_t buffer, uint64_t room, const struct inode *
         .type = (uint8_t)(inode->mode >> 12 & 15), /* DT_ values are S_IFMT's bits */
     };
 
-    if (bytes > room)
+    if (bytes > capacity)
         return -EINVAL;
     if (user_clear(buffer, bytes) || user_write(buffer, &record, sizeof(record)) ||
         user_write(buffer + sizeof(record), name, name_bytes))
@@ -220,8 +220,8 @@ static int64_t record_write(uint64_t buffer, uint64_t room, const struct inode *
     return (int64_t)bytes;
 }
 
-/* With the tree's lock. The offset in a directory is a position: 0 ".", 1 "..", then those of the entries, of
- * which some may have gone since. */
+/* With the tree's lock. The offset in a directory is a position: 0 is ".", 1 is "..", then come those of the
+ * entries, some of which may have been removed since. */
 static int64_t directory_read(const struct tree *tree, struct file *file, uint64_t buffer, uint64_t bytes)
 {
     const struct directory_entry *entry = NULL;
@@ -267,7 +267,7 @@ long sys_getdents64(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
     else if (file->inode && mode_is(file->inode->mode, S_IFDIR)) {
         struct tree *tree = file->process->tree;
 
-        if (bytes > DIRECTORY_READ_MAX) /* so that nobody waits long for the lock */
+        if (bytes > DIRECTORY_READ_MAX) /* so that the lock is held for a short time only */
             bytes = DIRECTORY_READ_MAX;
         spin_lock(&tree->lock);
         result = directory_read(tree, file, buffer, bytes);
@@ -336,7 +336,7 @@ long sys_fchdir(uint64_t descriptor)
 }
 
 /* With the tree's lock. */
-static long link_tell(const struct tree *tree, const struct inode *link, uint64_t buffer, uint64_t bytes)
+static long link_read(const struct tree *tree, const struct inode *link, uint64_t buffer, uint64_t bytes)
 {
     const char *target = link->data;
     uint64_t length = link->bytes;
@@ -356,8 +356,8 @@ static long link_tell(const struct tree *tree, const struct inode *link, uint64_
     return user_write(buffer, target, part) ? -EFAULT : (long)part;
 }
 
-/* Of a link that is open itself (O_PATH, O_NOFOLLOW). */
-static long open_link_tell(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
+/* For a symbolic link that is open itself (O_PATH, O_NOFOLLOW). */
+static long open_link_read(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
 {
     struct file *file = file_get(arch_process(), descriptor);
     struct tree *tree = arch_process()->tree;
@@ -367,7 +367,7 @@ static long open_link_tell(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
         return -EBADF;
     if (file->inode && mode_is(file->inode->mode, S_IFLNK)) {
         spin_lock(&tree->lock);
-        result = link_tell(tree, file->inode, buffer, bytes);
+        result = link_read(tree, file->inode, buffer, bytes);
         spin_unlock(&tree->lock);
     }
     file_put(file);
@@ -384,9 +384,9 @@ long sys_readlinkat(uint64_t directory, uint64_t address, uint64_t buffer, uint6
     if (user_read(&first, address, 1))
         return -EFAULT;
     if (!first && (int32_t)directory != AT_FDCWD)
-        return open_link_tell(directory, buffer, bytes);
+        return open_link_read(directory, buffer, bytes);
     long result = path_begin(&path, directory, address, TREE_NO_FOLLOW);
     if (!result)
-        result = link_tell(path.tree, path.place.inode, buffer, bytes);
+        result = link_read(path.tree, path.place.inode, buffer, bytes);
     return path_end(&path, result);
 }

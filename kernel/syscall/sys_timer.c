@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_timer.c: system calls about timers that send signals. The timers are in itimer.c.
+ * sys_timer.c: system calls about timers that send signals. The timers themselves are itimer.c's.
  */
 #include "arch.h"
 #include "time/clock.h"
@@ -17,17 +17,18 @@ enum { ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF };
 
 /* ---- setitimer, alarm ---- */
 
-static int timeval_to_ns(const struct linux_timeval *time, uint64_t *ns)
+/* A program's seconds and units of `unit_ns`; saturates. */
+static int time_to_ns(int64_t seconds, int64_t units, uint64_t unit_ns, uint64_t *ns)
 {
-    if (time->seconds < 0 || time->microseconds < 0 || time->microseconds >= US_PER_S)
+    if (seconds < 0 || units < 0 || (uint64_t)units >= NS_PER_S / unit_ns)
         return -EINVAL;
-    if (__builtin_mul_overflow((uint64_t)time->seconds, NS_PER_S, ns))
+    if (__builtin_mul_overflow((uint64_t)seconds, NS_PER_S, ns))
         *ns = UINT64_MAX;
-    *ns = time_add(*ns, (uint64_t)time->microseconds * 1000);
+    *ns = time_add(*ns, (uint64_t)units * unit_ns);
     return 0;
 }
 
-/* Rounded up: what is left is never told as nothing. */
+/* Rounded up, so that a timer that still runs never seems to have no time left. */
 static struct linux_timeval timeval_of(uint64_t ns)
 {
     uint64_t us = ns / 1000 + (ns % 1000 != 0);
@@ -45,14 +46,17 @@ static uint64_t deadline_after(uint64_t ns)
     return ns ? time_add(clock_now_ns(), ns) : 0;
 }
 
+static int cpu_time_refuse(const char *name)
+{
+    return (int)syscall_refuse(name, "timers run by the clock, not by the time that a program computes: "
+                                     "without a tick nobody counts it");
+}
+
 static int kind_check(uint64_t kind)
 {
     if ((uint32_t)kind > ITIMER_PROF)
         return -EINVAL;
-    return (uint32_t)kind == ITIMER_REAL
-               ? 0
-               : (int)syscall_refuse("setitimer", "timers run by the clock, not by the time that a program "
-                                                  "computes: without a tick nobody counts it");
+    return (uint32_t)kind == ITIMER_REAL ? 0 : cpu_time_refuse("setitimer");
 }
 
 long sys_setitimer(uint64_t kind, uint64_t new_value, uint64_t old_value)
@@ -66,7 +70,8 @@ long sys_setitimer(uint64_t kind, uint64_t new_value, uint64_t old_value)
         return error;
     if (new_value && user_read(&value, new_value, sizeof(value)))
         return -EFAULT;
-    if (timeval_to_ns(&value.value, &left_ns) || timeval_to_ns(&value.interval, &interval_ns))
+    if (time_to_ns(value.value.seconds, value.value.microseconds, 1000, &left_ns) ||
+        time_to_ns(value.interval.seconds, value.interval.microseconds, 1000, &interval_ns))
         return -EINVAL;
     itimer_set(itimer_real(), deadline_after(left_ns), interval_ns, &old);
     value = itimerval_of(&old);
@@ -90,11 +95,11 @@ long sys_alarm(uint64_t seconds)
     struct timer_setting old;
 
     itimer_set(itimer_real(), deadline_after((uint32_t)seconds * NS_PER_S), 0, &old);
-    uint64_t left_s = (old.left_ns + NS_PER_S / 2) / NS_PER_S; /* as Linux: rounded, but never to nothing */
+    uint64_t left_s = (old.left_ns + NS_PER_S / 2) / NS_PER_S; /* as Linux: rounded, but never to 0 */
     return old.left_ns && !left_s ? 1 : (long)left_s;
 }
 
-/* ---- timer_create and its kin ---- */
+/* ---- timer_create, timer_settime, … ---- */
 
 static int clock_check(uint64_t clock)
 {
@@ -105,14 +110,13 @@ static int clock_check(uint64_t clock)
         return 0;
     case CLOCK_ID_PROCESS_CPU:
     case CLOCK_ID_THREAD_CPU:
-        return (int)syscall_refuse("timer_create", "timers run by the clock, not by the time that a program "
-                                                   "computes: without a tick nobody counts it");
+        return cpu_time_refuse("timer_create");
     default:
         return -EINVAL;
     }
 }
 
-static bool tid_is_ours(uint32_t tid)
+static bool tid_is_own(uint32_t tid)
 {
     struct process *process = arch_process();
 
@@ -122,7 +126,7 @@ static bool tid_is_ours(uint32_t tid)
     return found;
 }
 
-/* Tells once a process why there are no more timers. */
+/* Logs, once for each process, why it gets no more timers. */
 static long timers_refuse(long error)
 {
     struct process *process = arch_process();
@@ -148,7 +152,7 @@ long sys_timer_create(uint64_t clock, uint64_t event_address, uint64_t id_addres
         return -EINVAL;
     if (!silent && (event.signal < 1 || event.signal > SIGNAL_COUNT))
         return -EINVAL;
-    if (event.notify == SIGEV_THREAD_ID && !tid_is_ours((uint32_t)event.tid))
+    if (event.notify == SIGEV_THREAD_ID && !tid_is_own((uint32_t)event.tid))
         return -EINVAL;
 
     int id = itimer_create(silent ? SIGNAL_ALRM : event.signal, event_address ? &event.value : NULL,
@@ -163,16 +167,6 @@ long sys_timer_create(uint64_t clock, uint64_t event_address, uint64_t id_addres
     return 0;
 }
 
-static int itimerspec_to_ns(const struct linux_timespec *time, uint64_t *ns)
-{
-    if (time->seconds < 0 || time->nanoseconds < 0 || time->nanoseconds >= (int64_t)NS_PER_S)
-        return -EINVAL;
-    if (__builtin_mul_overflow((uint64_t)time->seconds, NS_PER_S, ns))
-        *ns = UINT64_MAX;
-    *ns = time_add(*ns, (uint64_t)time->nanoseconds);
-    return 0;
-}
-
 static struct linux_itimerspec itimerspec_of(const struct timer_setting *setting)
 {
     return (struct linux_itimerspec){
@@ -181,7 +175,7 @@ static struct linux_itimerspec itimerspec_of(const struct timer_setting *setting
     };
 }
 
-/* An absolute time of the timer's clock as local time; one that has passed is due at once. */
+/* An absolute time of the timer's clock as clock_now_ns gives it; one that has passed is due at once. */
 static uint64_t deadline_at(const struct program_timer *timer, uint64_t ns)
 {
     uint64_t offset_ns = timer->is_wall ? clock_wall_offset_ns() : 0;
@@ -200,7 +194,8 @@ long sys_timer_settime(uint64_t id, uint64_t flags, uint64_t new_value, uint64_t
         return -EINVAL;
     if (user_read(&value, new_value, sizeof(value)))
         return -EFAULT;
-    if (itimerspec_to_ns(&value.value, &ns) || itimerspec_to_ns(&value.interval, &interval_ns) || !timer)
+    if (time_to_ns(value.value.seconds, value.value.nanoseconds, 1, &ns) ||
+        time_to_ns(value.interval.seconds, value.interval.nanoseconds, 1, &interval_ns) || !timer)
         return -EINVAL;
     deadline_ns = ns == 0 ? 0 : flags & TIMER_ABSOLUTE ? deadline_at(timer, ns) : deadline_after(ns);
     itimer_set(timer, deadline_ns, interval_ns, &old);
