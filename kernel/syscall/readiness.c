@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * readiness.c: see readiness.h. Runs in system calls, interrupts off; a CPU counts its scans by itself, so
+ * readiness.c: see readiness.h. It runs in system calls, interrupts off; a CPU counts its scans by itself, so
  * that ranks share nothing.
  */
 #include "syscall/readiness.h"

@@ -17,8 +17,9 @@ long readiness_wait(int64_t (*scan)(void *set, bool *polled), void *set, uint64_
 /* For scans: the readiness of a descriptor's file (enum file_ready), or -EBADF. */
 int readiness_of(uint64_t descriptor, bool *polled);
 
-/* Names the scan that this CPU makes at present: what is itself a set is scanned once in it, however often a
- * program lists it. Never 0. */
+/* For files that are sets themselves, whose readiness is only read in scans: a number of the scan that this
+ * CPU makes at present, never 0. Such a file scans its own set once in each scan, however often it is listed.
+ */
 uint64_t readiness_scan(void);
 
 #endif

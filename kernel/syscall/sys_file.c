@@ -218,7 +218,7 @@ static int64_t seek(struct file *file, uint64_t offset, uint64_t whence)
     case SEEK_FROM_END:
         base = size;
         break;
-    case SEEK_TO_DATA: /* there are no holes: all of it is in memory */
+    case SEEK_TO_DATA: /* there are no holes */
     case SEEK_TO_HOLE:
         if (offset >= size)
             return -ENXIO;

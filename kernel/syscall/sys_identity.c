@@ -108,7 +108,7 @@ long sys_waitid(uint64_t kind, uint64_t id, uint64_t info, uint64_t options, uin
         return (int32_t)id <= 0 ? -EINVAL : -ECHILD;
     case GROUP:
         return (int32_t)id < 0 ? -EINVAL : -ECHILD;
-    case DESCRIPTOR: /* no descriptor is a process's */
+    case DESCRIPTOR: /* no descriptor stands for a process */
         return (int32_t)id < 0 ? -EINVAL : -EBADF;
     default:
         return -EINVAL;

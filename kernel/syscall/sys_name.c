@@ -32,8 +32,7 @@ long sys_mkdirat(uint64_t directory, uint64_t address, uint64_t mode)
     return path_end(&path, result);
 }
 
-/* Calls `change` with two paths found, under the tree's lock; the second one's last component may be missing.
- */
+/* Calls `change` with two paths found, under the tree's lock; the second may lack its last component. */
 static long with_two(uint64_t directory, uint64_t address, enum tree_follow follow, uint64_t directory2,
                      uint64_t address2, long (*change)(struct path *from, struct path *to, bool flag),
                      bool flag)

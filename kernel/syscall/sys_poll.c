@@ -54,10 +54,8 @@ static bool time_left_write(const struct limits *limits)
            !user_write(limits->timeout, left, sizeof(left));
 }
 
-/* Writes the time left, whatever the result is. Where that fails, an interrupted call is not started again:
- * it would wait for all of its time once more. It still returns by the slow path, which restores its signal
- * mask.
- */
+/* Writes the time left, whatever the result is. Where that fails, an interrupted call does not start again:
+ * it would wait for all of its time once more. It still takes the slow return path, for its mask. */
 static long limits_end(const struct limits *limits, unsigned number, long result)
 {
     if (limits->masked && result != -EINTR)

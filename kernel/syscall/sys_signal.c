@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_signal.c: system calls about signals. signal.c keeps them, signal_deliver.c delivers
- * them.
+ * sys_signal.c: system calls about signals, which signal.c keeps and signal_deliver.c delivers.
  *
  * A process is a process group of its own, so that 0 as kill's target means the caller's process. The ranks
  * of the compute node are the only other processes; all of them belong to root.

@@ -84,8 +84,7 @@ long sys_truncate(uint64_t address, uint64_t bytes)
     return result;
 }
 
-/* With both flags a hole, whose memory stays the file's; with KEEP_SIZE alone memory beyond the file's end.
- */
+/* With both flags a hole, whose memory stays the file's; with KEEP_SIZE alone memory beyond the end. */
 static int file_allocate_range(struct file *file, uint64_t mode, uint64_t offset, uint64_t bytes)
 {
     struct shared_memory *memory = file->inode->memory;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_thread.c: system calls about threads: their numbers, names, robust lists, CPUs and scheduling parameters.
- * A thread has a CPU to itself and is never preempted, so that scheduling parameters are only stored.
+ * sys_thread.c: system calls about threads: their numbers, names, robust lists, CPUs and scheduling
+ * parameters. A thread has a CPU to itself and is never preempted, so that scheduling parameters are only
+ * stored.
  */
 #include "arch.h"
 #include "time/clock_event.h"
@@ -86,8 +87,7 @@ long sys_prctl(uint64_t operation, uint64_t argument, uint64_t a2, uint64_t a3, 
 {
     enum { SET_NAME = 15, GET_NAME = 16, SET_TIMERSLACK = 29, GET_TIMERSLACK = 30 };
     struct thread *thread = arch_thread();
-    char name[THREAD_NAME_BYTES] =
-        ""; /* GET_NAME shows all of it: no bytes of the stack after a short name */
+    char name[THREAD_NAME_BYTES] = ""; /* zeroes after a short name, for GET_NAME shows all of it */
     int64_t length;
 
     (void)a2, (void)a3, (void)a4;

@@ -17,14 +17,13 @@ enum { ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF };
 
 /* ---- setitimer, alarm ---- */
 
-/* A program's seconds and units of `unit_ns`; saturates. */
-static int time_to_ns(int64_t seconds, int64_t units, uint64_t unit_ns, uint64_t *ns)
+static int timeval_to_ns(const struct linux_timeval *time, uint64_t *ns)
 {
-    if (seconds < 0 || units < 0 || (uint64_t)units >= NS_PER_S / unit_ns)
+    if (time->seconds < 0 || time->microseconds < 0 || time->microseconds >= US_PER_S)
         return -EINVAL;
-    if (__builtin_mul_overflow((uint64_t)seconds, NS_PER_S, ns))
+    if (__builtin_mul_overflow((uint64_t)time->seconds, NS_PER_S, ns))
         *ns = UINT64_MAX;
-    *ns = time_add(*ns, (uint64_t)units * unit_ns);
+    *ns = time_add(*ns, (uint64_t)time->microseconds * 1000);
     return 0;
 }
 
@@ -70,8 +69,7 @@ long sys_setitimer(uint64_t kind, uint64_t new_value, uint64_t old_value)
         return error;
     if (new_value && user_read(&value, new_value, sizeof(value)))
         return -EFAULT;
-    if (time_to_ns(value.value.seconds, value.value.microseconds, 1000, &left_ns) ||
-        time_to_ns(value.interval.seconds, value.interval.microseconds, 1000, &interval_ns))
+    if (timeval_to_ns(&value.value, &left_ns) || timeval_to_ns(&value.interval, &interval_ns))
         return -EINVAL;
     itimer_set(itimer_real(), deadline_after(left_ns), interval_ns, &old);
     value = itimerval_of(&old);
@@ -167,6 +165,16 @@ long sys_timer_create(uint64_t clock, uint64_t event_address, uint64_t id_addres
     return 0;
 }
 
+static int itimerspec_to_ns(const struct linux_timespec *time, uint64_t *ns)
+{
+    if (time->seconds < 0 || time->nanoseconds < 0 || time->nanoseconds >= (int64_t)NS_PER_S)
+        return -EINVAL;
+    if (__builtin_mul_overflow((uint64_t)time->seconds, NS_PER_S, ns))
+        *ns = UINT64_MAX;
+    *ns = time_add(*ns, (uint64_t)time->nanoseconds);
+    return 0;
+}
+
 static struct linux_itimerspec itimerspec_of(const struct timer_setting *setting)
 {
     return (struct linux_itimerspec){
@@ -194,8 +202,7 @@ long sys_timer_settime(uint64_t id, uint64_t flags, uint64_t new_value, uint64_t
         return -EINVAL;
     if (user_read(&value, new_value, sizeof(value)))
         return -EFAULT;
-    if (time_to_ns(value.value.seconds, value.value.nanoseconds, 1, &ns) ||
-        time_to_ns(value.interval.seconds, value.interval.nanoseconds, 1, &interval_ns) || !timer)
+    if (itimerspec_to_ns(&value.value, &ns) || itimerspec_to_ns(&value.interval, &interval_ns) || !timer)
         return -EINVAL;
     deadline_ns = ns == 0 ? 0 : flags & TIMER_ABSOLUTE ? deadline_at(timer, ns) : deadline_after(ns);
     itimer_set(timer, deadline_ns, interval_ns, &old);
