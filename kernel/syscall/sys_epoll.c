@@ -17,6 +17,7 @@
 #include "process/process.h"
 #include "syscall/readiness.h"
 #include "syscall/syscall.h"
+#include "time/clock.h"
 #include "time/timespec.h"
 #include "process/event.h"
 
@@ -33,8 +34,8 @@ struct epoll {
     struct spinlock lock; /* guards the rows; no other lock is held when it is taken, nor taken under it */
     uint32_t next;        /* where the next scan begins, so that no file is always last */
     bool polled;          /* a file whose readiness nobody notifies is, or was, in the set */
-    uint64_t scan;        /* readiness_scan() when the set itself was last scanned as a file, */
-    unsigned ready;       /* and the answer then */
+    uint64_t scanned_ns;  /* when the set was last scanned as a file, */
+    unsigned ready;       /* and its readiness then */
     struct row rows[FILE_DESCRIPTORS_MAX];
 };
 
@@ -53,10 +54,10 @@ static bool epoll_is_polled(const struct file *file)
     return ((const struct epoll *)file->object)->polled;
 }
 
-static const struct file_operations epoll_operations = { .ready = epoll_ready,
-                                                         .release = epoll_release,
-                                                         .name = "anon_inode:[eventpoll]",
-                                                         .polled = epoll_is_polled };
+const struct file_operations epoll_operations = { .ready = epoll_ready,
+                                                  .release = epoll_release,
+                                                  .name = "anon_inode:[eventpoll]",
+                                                  .polled = epoll_is_polled };
 
 long sys_epoll_create1(uint64_t flags)
 {
@@ -196,19 +197,28 @@ static struct linux_epoll_event row_scan(struct epoll *epoll, uint32_t descripto
     return event;
 }
 
-static unsigned epoll_ready(struct file *file)
+unsigned epoll_readiness(struct file *file, struct scan *scan)
 {
     struct epoll *epoll = file->object;
-    uint64_t scan = readiness_scan();
-
-    if (__atomic_load_n(&epoll->scan, __ATOMIC_ACQUIRE) == scan)
-        return epoll->ready;
+    uint64_t now_ns = clock_now_ns();
     unsigned ready = 0;
+
+    if (!scan->sets_since_ns)
+        scan->sets_since_ns = now_ns;
+    else if (__atomic_load_n(&epoll->scanned_ns, __ATOMIC_ACQUIRE) >= scan->sets_since_ns)
+        return epoll->ready;
     for (uint32_t d = 0; d < FILE_DESCRIPTORS_MAX && !ready; d++)
         ready = row_scan(epoll, d, true).events ? READY_IN : 0;
     epoll->ready = ready;
-    __atomic_store_n(&epoll->scan, scan, __ATOMIC_RELEASE);
+    __atomic_store_n(&epoll->scanned_ns, now_ns, __ATOMIC_RELEASE);
     return ready;
+}
+
+static unsigned epoll_ready(struct file *file)
+{
+    struct scan scan = { 0 };
+
+    return epoll_readiness(file, &scan);
 }
 
 struct epoll_wait {
@@ -217,7 +227,7 @@ struct epoll_wait {
     uint64_t room;   /* for so many */
 };
 
-static int64_t epoll_scan(void *set, bool *polled)
+static int64_t epoll_scan(void *set, struct scan *scan)
 {
     const struct epoll_wait *wait = set;
     struct epoll *epoll = wait->epoll;
@@ -235,7 +245,7 @@ static int64_t epoll_scan(void *set, bool *polled)
         count++;
         __atomic_store_n(&epoll->next, d + 1, __ATOMIC_RELAXED);
     }
-    *polled = __atomic_load_n(&epoll->polled, __ATOMIC_RELAXED);
+    scan->polled = __atomic_load_n(&epoll->polled, __ATOMIC_RELAXED);
     return (int64_t)count;
 }
 

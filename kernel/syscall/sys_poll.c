@@ -82,20 +82,20 @@ struct poll_list {
     uint64_t address, count;
 };
 
-static int poll_result(const struct linux_pollfd *entry, bool *polled)
+static int poll_result(const struct linux_pollfd *entry, struct scan *scan)
 {
     int ready;
 
     if (entry->descriptor < 0)
         return 0;
-    ready = readiness_of((uint32_t)entry->descriptor, polled);
+    ready = readiness_of((uint32_t)entry->descriptor, scan);
     if (ready < 0)
         return POLL_INVALID;
     ready |= (ready & READY_IN ? POLL_IN_NORMAL : 0) | (ready & READY_OUT ? POLL_OUT_NORMAL : 0);
     return ready & (entry->events | READY_ERROR | READY_HANG_UP);
 }
 
-static int64_t poll_scan(void *set, bool *polled)
+static int64_t poll_scan(void *set, struct scan *scan)
 {
     const struct poll_list *list = set;
     int64_t ready = 0;
@@ -106,7 +106,7 @@ static int64_t poll_scan(void *set, bool *polled)
 
         if (user_read(&entry, address, sizeof(entry)))
             return -EFAULT;
-        entry.revents = (int16_t)poll_result(&entry, polled);
+        entry.revents = (int16_t)poll_result(&entry, scan);
         ready += entry.revents != 0;
         if (user_write(address, &entry, sizeof(entry)))
             return -EFAULT;
@@ -162,7 +162,7 @@ struct select_sets {
     uint64_t requested[SELECT_KINDS][SELECT_WORDS], found[SELECT_KINDS][SELECT_WORDS];
 };
 
-static int64_t select_scan(void *set, bool *polled)
+static int64_t select_scan(void *set, struct scan *scan)
 {
     struct select_sets *sets = set;
     int64_t bits = 0;
@@ -175,7 +175,7 @@ static int64_t select_scan(void *set, bool *polled)
             requested |= sets->requested[kind][word] & bit;
         if (!requested)
             continue;
-        int ready = readiness_of(d, polled);
+        int ready = readiness_of(d, scan);
         if (ready < 0)
             return ready;
         for (unsigned kind = 0; kind < SELECT_KINDS; kind++) {
