@@ -7,7 +7,6 @@
 #include "lib/errno.h"
 #include "process/event.h"
 #include "process/process.h"
-#include "smp/crosscall.h"
 #include "time/clock.h"
 
 int readiness_of(uint64_t descriptor, struct scan *scan)
@@ -16,7 +15,6 @@ int readiness_of(uint64_t descriptor, struct scan *scan)
 
     if (!file)
         return -EBADF;
-    crosscall_serve(); /* a program may list many large sets */
     unsigned ready = file->operations == &epoll_operations ? epoll_readiness(file, scan) : file_ready(file);
     scan->polled |= file_is_polled(file);
     file_put(file);

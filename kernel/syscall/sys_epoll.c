@@ -15,6 +15,7 @@
 #include "lib/linux_abi.h"
 #include "mm/page.h"
 #include "process/process.h"
+#include "smp/crosscall.h"
 #include "syscall/readiness.h"
 #include "syscall/syscall.h"
 #include "time/clock.h"
@@ -173,14 +174,19 @@ static uint32_t row_report(struct row *row, const struct file *file, uint32_t re
     return report;
 }
 
-/* The events and the data of a descriptor's row, if it has one; with `peek` the row stays as it is. */
+static bool row_exists(const struct epoll *epoll, uint32_t descriptor)
+{
+    return __atomic_load_n(&epoll->rows[descriptor].serial, __ATOMIC_RELAXED) != 0;
+}
+
+/* The events and the data that a row reports; with `peek` it stays as it is. */
 static struct linux_epoll_event row_scan(struct epoll *epoll, uint32_t descriptor, bool peek)
 {
     struct linux_epoll_event event = { 0 };
     struct row *row = &epoll->rows[descriptor];
-    struct file *file;
+    struct file *file = file_get(arch_process(), descriptor);
 
-    if (!__atomic_load_n(&row->serial, __ATOMIC_RELAXED) || !(file = file_get(arch_process(), descriptor)))
+    if (!file)
         return event;
     uint64_t activity = file->operations->activity ? file->operations->activity(file) : 0;
     uint32_t ready = file_ready(file);
@@ -207,8 +213,9 @@ unsigned epoll_readiness(struct file *file, struct scan *scan)
         scan->sets_since_ns = now_ns;
     else if (__atomic_load_n(&epoll->scanned_ns, __ATOMIC_ACQUIRE) >= scan->sets_since_ns)
         return epoll->ready;
+    crosscall_serve(); /* a program may list many large sets */
     for (uint32_t d = 0; d < FILE_DESCRIPTORS_MAX && !ready; d++)
-        ready = row_scan(epoll, d, true).events ? READY_IN : 0;
+        ready = row_exists(epoll, d) && row_scan(epoll, d, true).events ? READY_IN : 0;
     epoll->ready = ready;
     __atomic_store_n(&epoll->scanned_ns, now_ns, __ATOMIC_RELEASE);
     return ready;
@@ -236,8 +243,10 @@ static int64_t epoll_scan(void *set, struct scan *scan)
 
     for (uint32_t i = 0; i < FILE_DESCRIPTORS_MAX && count < wait->room; i++) {
         uint32_t d = (start + i) % FILE_DESCRIPTORS_MAX;
-        struct linux_epoll_event event = row_scan(epoll, d, false);
 
+        if (!row_exists(epoll, d))
+            continue;
+        struct linux_epoll_event event = row_scan(epoll, d, false);
         if (!event.events)
             continue;
         if (user_write(wait->buffer + count * sizeof(event), &event, sizeof(event)))

@@ -135,12 +135,15 @@ static long transfer_call(int64_t (*move)(struct file *, uint64_t, uint64_t, con
     return moved;
 }
 
-long sys_read(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
+/* The two most frequent calls get code of their own, with all of the above inlined. */
+#define FREQUENT __attribute__((flatten))
+
+FREQUENT long sys_read(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
 {
     return restartable(SYSCALL_NUMBER_read, transfer_call(transfer, descriptor, buffer, bytes, NULL, false));
 }
 
-long sys_write(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
+FREQUENT long sys_write(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
 {
     return restartable(SYSCALL_NUMBER_write, transfer_call(transfer, descriptor, buffer, bytes, NULL, true));
 }

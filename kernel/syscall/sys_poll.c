@@ -158,7 +158,7 @@ static const int select_bits[SELECT_KINDS] = { READY_IN | READY_HANG_UP | READY_
                                                READY_OUT | READY_ERROR, 0 };
 
 struct select_sets {
-    uint64_t count;
+    uint64_t count, bytes; /* of descriptors; of the sets up to these */
     uint64_t requested[SELECT_KINDS][SELECT_WORDS], found[SELECT_KINDS][SELECT_WORDS];
 };
 
@@ -167,7 +167,8 @@ static int64_t select_scan(void *set, struct scan *scan)
     struct select_sets *sets = set;
     int64_t bits = 0;
 
-    memset(sets->found, 0, sizeof(sets->found));
+    for (unsigned kind = 0; kind < SELECT_KINDS; kind++)
+        memset(sets->found[kind], 0, sets->bytes);
     for (uint64_t d = 0; d < sets->count; d++) {
         uint64_t word = d / 64, bit = 1ULL << d % 64, requested = 0;
 
@@ -191,17 +192,21 @@ static int64_t select_scan(void *set, struct scan *scan)
 /* The program's sets, one of each kind, whose addresses may be 0. */
 static long select_until(uint64_t count, const uint64_t addresses[SELECT_KINDS], uint64_t deadline_ns)
 {
-    struct select_sets sets = { .count = (uint32_t)count < SELECT_MAX ? (uint32_t)count : SELECT_MAX };
-    uint64_t bytes = (sets.count + 63) / 64 * 8;
+    struct select_sets sets;
 
     if ((int32_t)count < 0)
         return -EINVAL;
-    for (unsigned kind = 0; kind < SELECT_KINDS; kind++)
-        if (addresses[kind] && user_read(sets.requested[kind], addresses[kind], bytes))
+    sets.count = (uint32_t)count < SELECT_MAX ? (uint32_t)count : SELECT_MAX;
+    sets.bytes = (sets.count + 63) / 64 * 8;
+    for (unsigned kind = 0; kind < SELECT_KINDS; kind++) {
+        if (!addresses[kind])
+            memset(sets.requested[kind], 0, sets.bytes);
+        else if (user_read(sets.requested[kind], addresses[kind], sets.bytes))
             return -EFAULT;
+    }
     long result = readiness_wait(select_scan, &sets, deadline_ns);
     for (unsigned kind = 0; kind < SELECT_KINDS && result >= 0; kind++)
-        if (addresses[kind] && user_write(addresses[kind], sets.found[kind], bytes))
+        if (addresses[kind] && user_write(addresses[kind], sets.found[kind], sets.bytes))
             return -EFAULT;
     return result;
 }
