@@ -27,7 +27,7 @@ number: nothing pretends to have worked.
 * **constant**: always answers the value that is given, with the reason.
 * **refused**: answers `ENOSYS` on purpose; the reason is given, and logged once.
 
-"As" another call: it is that call, with some of its arguments fixed.
+Where the limits say "as" another call, the limits of that call hold.
 
 The hardware checks addresses while the kernel copies: a bad pointer of any kind answers `EFAULT`.
 
@@ -43,7 +43,7 @@ slice at once.
 * **Heap:** `brk` begins at the next multiple of 2 MiB above the program and may grow to 0x100000000000, where
   `mmap` begins to search for room; the limit is the slice. It is backed in steps of 2 MiB.
 * **Growing may need spare memory:** where a mapping replaces another one, moves, or gets access rights, the
-  kernel reserves the maximum that its page tables can need (4 KiB for each 2 MiB) before it changes anything.
+  slice must have the maximum that its page tables can need (4 KiB for each 2 MiB) before anything changes.
 * **Shared files:** `MAP_SHARED` of a file that can be written shows the file's own memory to all ranks. Pages
   beyond the file's end exist only if the file reached them when they were mapped (or remapped, or given
   access rights): touching others is `SIGBUS`, even after the file has grown. What a file loses by shrinking
