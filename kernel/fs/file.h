@@ -92,6 +92,10 @@ int file_close(struct process *process, uint64_t descriptor);
 /* Closes all, at the end of a process. */
 void files_close(struct process *process);
 
+/* The calls' shared halves. sys_file.c */
+int64_t file_read(struct file *file, uint64_t buffer, uint64_t bytes);
+int64_t file_write(struct file *file, uint64_t buffer, uint64_t bytes);
+
 /* What poll would tell, and whether it has to look again by itself. */
 unsigned file_ready(struct file *file);
 bool file_is_polled(const struct file *file);
