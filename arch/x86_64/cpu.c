@@ -155,7 +155,7 @@ static void system_calls_set(void)
 {
     /* SYSRET takes the user selectors from bits 63:48: data there + 8, code there + 16. */
     msr_write(MSR_STAR, (uint64_t)(SELECTOR_USER_DATA - 8) << 48 | (uint64_t)SELECTOR_KERNEL_CODE << 32);
-    klog_cpu_start();                                /* sets MSR_LSTAR */
+    klog_cpu_start();                              /* sets MSR_LSTAR */
     msr_write(MSR_CSTAR, (uint64_t)syscall_entry); /* SYSCALL from 32-bit code: no selector leads there */
     msr_write(MSR_FMASK, SYSCALL_FLAGS_MASK);
     msr_write(MSR_EFER, msr_read(MSR_EFER) | EFER_SYSCALL);

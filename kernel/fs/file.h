@@ -19,7 +19,6 @@
 #include "lib/format.h"
 #include <stdbool.h>
 
-
 struct file;
 struct process;
 

@@ -140,9 +140,6 @@ void signal_accepted_set(uint64_t set);
 void signal_mask_swap(uint64_t blocked);
 void signal_mask_restore(void);
 
-/* Reads a mask of so many bytes from the program's memory: -EINVAL, -EFAULT. */
-int signal_mask_read(uint64_t address, uint64_t bytes, uint64_t *mask);
-
 /* -EINVAL for SIGKILL and SIGSTOP. Signals that are ignored from now on are pending no longer. */
 int signal_action_set(int signal, const struct linux_sigaction *action, struct linux_sigaction *old);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_descriptor.c: system calls on descriptors: closing, duplicating, flags, locks, control of terminals.
+ * sys_descriptor.c: system calls on descriptors: closing, duplicating, flags, control of terminals. fcntl's
+ * locks are in sys_lock.c.
  */
 #include "arch.h"
 #include "lib/errno.h"
-#include "fs/file_lock.h"
 #include "lib/linux_abi.h"
 #include "fs/pipe.h"
 #include "process/process.h"
@@ -89,167 +89,6 @@ long sys_dup3(uint64_t from, uint64_t to, uint64_t flags)
     return duplicate_to(from, to, flags & O_CLOEXEC);
 }
 
-/* ---- Locks ---- */
-
-/* The range that a struct flock of the program's means. */
-static int lock_range(const struct file *file, const struct linux_flock *asked, struct file_lock *lock)
-{
-    int64_t base = asked->whence == 1   ? (int64_t)file->offset
-                   : asked->whence == 2 ? (int64_t)file->operations->size(file)
-                                        : 0;
-    int64_t start, end;
-
-    if (asked->whence < 0 || asked->whence > 2)
-        return -EINVAL;
-    if (__builtin_add_overflow(base, asked->start, &start))
-        return -EOVERFLOW;
-    if (start < 0)
-        return -EINVAL;
-    if (asked->bytes == 0) {
-        end = INT64_MAX;
-    } else if (asked->bytes > 0) {
-        if (__builtin_add_overflow(start, asked->bytes - 1, &end))
-            return -EOVERFLOW;
-    } else { /* the range lies before */
-        end = start - 1;
-        start += asked->bytes;
-    }
-    if (start < 0)
-        return -EINVAL;
-    lock->start = (uint64_t)start;
-    lock->end = (uint64_t)end;
-    return 0;
-}
-
-/* Sets a lock, or waits until that can be done. */
-static int lock_acquire(struct file *file, const struct file_lock *wanted, bool wait)
-{
-    struct tree *tree = file->process->tree;
-
-    for (;;) {
-        spin_lock(&tree->lock);
-        bool conflicts = file_lock_conflict(file->inode, wanted);
-        int error = conflicts ? -EAGAIN : file_lock_set(tree, file->inode, wanted);
-        spin_unlock(&tree->lock);
-        if (!conflicts && !wanted->exclusive) /* an exclusive lock may have become a shared one */
-            event_notify_all();
-        if (!conflicts || !wait)
-            return error;
-        error = event_wait(WAIT_FOREVER);
-        if (error)
-            return error;
-    }
-}
-
-static int lock_release(struct file *file, const struct file_lock *range)
-{
-    struct tree *tree = file->process->tree;
-
-    spin_lock(&tree->lock);
-    int error = file_lock_clear(tree, file->inode, range);
-    spin_unlock(&tree->lock);
-    event_notify_all();
-    return error;
-}
-
-static int lock_tell(struct file *file, const struct file_lock *wanted, struct linux_flock *told)
-{
-    struct tree *tree = file->process->tree;
-
-    spin_lock(&tree->lock);
-    const struct file_lock *lock = file_lock_conflict(file->inode, wanted);
-    if (lock) {
-        uint64_t bytes = lock->end == INT64_MAX ? 0 : lock->end - lock->start + 1;
-
-        *told = (struct linux_flock){ .type = lock->exclusive ? F_WRLCK : F_RDLCK,
-                                      .start = (int64_t)lock->start,
-                                      .bytes = (int64_t)bytes,
-                                      .pid = lock->pid };
-    }
-    if (!lock)
-        told->type = F_UNLCK;
-    spin_unlock(&tree->lock);
-    return 0;
-}
-
-/* The process's locks on a file end when it closes a descriptor of it. One that was acquired by a descriptor
- * which another thread has closed meanwhile would stay for ever. */
-static int lock_keep(struct file *file, uint64_t descriptor, const struct file_lock *lock)
-{
-    struct file *there = file_get(file->process, descriptor);
-
-    if (there)
-        file_put(there);
-    if (there == file)
-        return 0;
-    lock_release(file, lock);
-    return -EBADF;
-}
-
-static long record_lock(struct file *file, uint64_t descriptor, uint32_t command, uint64_t argument)
-{
-    bool open_file = command >= F_OFD_GETLK, tell = command == F_GETLK || command == F_OFD_GETLK;
-    bool wait = command == F_SETLKW || command == F_OFD_SETLKW;
-    struct file_lock lock = { .owner = open_file ? (const void *)file : file->process,
-                              .pid = open_file ? -1 : (int32_t)file->process->pid };
-    struct linux_flock asked;
-
-    if (user_read(&asked, argument, sizeof(asked)))
-        return -EFAULT;
-    if (!file->inode || !file->operations->size)
-        return -EBADF;
-    if (asked.type < F_RDLCK || asked.type > F_UNLCK || (tell && asked.type == F_UNLCK) ||
-        (open_file && asked.pid))
-        return -EINVAL;
-    int error = lock_range(file, &asked, &lock);
-    if (error)
-        return error;
-    lock.exclusive = asked.type == F_WRLCK;
-    if (tell) {
-        lock_tell(file, &lock, &asked);
-        return user_write(argument, &asked, sizeof(asked));
-    }
-    if (asked.type == F_UNLCK)
-        return lock_release(file, &lock);
-    if ((file->flags & O_ACCMODE) == (lock.exclusive ? O_RDONLY : O_WRONLY))
-        return -EBADF;
-    file->has_locks |= open_file;
-    error = lock_acquire(file, &lock, wait);
-    return error || open_file ? error : lock_keep(file, descriptor, &lock);
-}
-
-static long whole_lock(struct file *file, uint32_t operation)
-{
-    struct file_lock lock = { .owner = file, .end = INT64_MAX, .whole_file = true };
-
-    if (!file->inode)
-        return -EBADF;
-    switch (operation & ~(uint32_t)LOCK_NB) {
-    case LOCK_UN:
-        return lock_release(file, &lock);
-    case LOCK_EX:
-        lock.exclusive = true;
-        break;
-    case LOCK_SH:
-        break;
-    default:
-        return -EINVAL;
-    }
-    file->has_locks = true;
-    return lock_acquire(file, &lock, !(operation & LOCK_NB));
-}
-
-long sys_flock(uint64_t descriptor, uint64_t operation)
-{
-    struct file *file = file_get(arch_process(), descriptor);
-
-    if (!file)
-        return -EBADF;
-    long result = file->flags & O_PATH ? -EBADF : whole_lock(file, (uint32_t)operation);
-    file_put(file);
-    return restartable(SYSCALL_NUMBER_flock, result);
-}
-
 /* ---- fcntl ---- */
 
 static long flags_set(struct file *file, uint64_t flags)
@@ -278,13 +117,13 @@ static long file_control(struct file *file, uint64_t descriptor, uint32_t comman
         return file->flags & O_PATH ? -EBADF : record_lock(file, descriptor, command, argument);
     case F_GETPIPE_SZ:
         return file_is_pipe(file) ? PIPE_BYTES : -EBADF;
-    case F_SETPIPE_SZ: /* larger is refused, smaller is rounded up */
+    case F_SETPIPE_SZ: /* a larger size is refused, a smaller one is rounded up */
         if (!file_is_pipe(file))
             return -EBADF;
         return argument <= PIPE_BYTES ? PIPE_BYTES : -EPERM;
     case F_GET_SEALS:
         return file->inode && file->inode->memory ? F_SEAL_SEAL : -EINVAL;
-    case F_ADD_SEALS: /* as of a file that is sealed against seals */
+    case F_ADD_SEALS: /* as for a file with F_SEAL_SEAL, to which none can be added */
         return file->inode && file->inode->memory ? -EPERM : -EINVAL;
     default:
         return -EINVAL;
@@ -322,11 +161,11 @@ static long terminal_control(uint32_t request, uint64_t argument)
     static const struct {
         uint16_t rows, columns, width, height;
     } window = { 25, 80, 0, 0 };
-    /* A terminal as it is after power-on: lines are edited, input is echoed, 115200 baud, 8 bits. */
+    /* A terminal's initial modes: lines are edited, input is echoed, 115200 baud, 8 bits. */
     static const struct linux_termios terminal = {
         .input = 0x500, .output = 5, .control = 0x10b2 | 0x30, .local = 0x8a3b
     };
-    struct linux_termios asked;
+    struct linux_termios ignored;
     int32_t group = (int32_t)arch_process()->pid;
 
     switch (request) {
@@ -338,15 +177,15 @@ static long terminal_control(uint32_t request, uint64_t argument)
         return user_write(argument, &group, sizeof(group));
     case TCSETS:
     case TCSETS + 1: /* TCSETSW, TCSETSF */
-    case TCSETS + 2: /* it stays as it is: whoever asks again is told so */
-        return user_read(&asked, argument, sizeof(asked));
+    case TCSETS + 2: /* nothing changes, as the next TCGETS shows */
+        return user_read(&ignored, argument, sizeof(ignored));
     default:
         return -ENOTTY;
     }
 }
 
-/* How many bytes a read would answer at once. */
-static long unread_tell(struct file *file, uint64_t argument)
+/* FIONREAD: how many bytes a read would return without waiting. */
+static long unread_query(struct file *file, uint64_t argument)
 {
     int32_t unread = 0;
 
@@ -364,13 +203,13 @@ static long unread_tell(struct file *file, uint64_t argument)
     return user_write(argument, &unread, sizeof(unread));
 }
 
-static long ioctl_on(struct file *file, uint64_t descriptor, uint32_t request, uint64_t argument)
+static long file_ioctl(struct file *file, uint64_t descriptor, uint32_t request, uint64_t argument)
 {
     int32_t on;
 
     switch (request) {
     case FIONREAD:
-        return unread_tell(file, argument);
+        return unread_query(file, argument);
     case FIOCLEX:
     case FIONCLEX:
         file->process->files->close_on_exec[(uint32_t)descriptor] = request == FIOCLEX;
@@ -390,7 +229,7 @@ long sys_ioctl(uint64_t descriptor, uint64_t request, uint64_t argument)
 
     if (!file)
         return -EBADF;
-    long result = file->flags & O_PATH ? -EBADF : ioctl_on(file, descriptor, (uint32_t)request, argument);
+    long result = file->flags & O_PATH ? -EBADF : file_ioctl(file, descriptor, (uint32_t)request, argument);
     file_put(file);
     return result;
 }

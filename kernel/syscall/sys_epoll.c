@@ -1,40 +1,49 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_epoll.c: sets of files that are waited for: epoll(7). A set is a table in memory of its process, with a
- * row a descriptor, so it cannot be full. A row is of its descriptor's file at that time: where that was
- * closed (or its descriptor means another file now), the row is gone. Edge-triggered rows tell what is ready
- * when that is new, or when the file has been active since they told it.
+ * sys_epoll.c: sets of files that the kernel keeps for a program: epoll(7). A set is a table in its process's
+ * memory with a row for each descriptor, so it cannot be full. A row belongs to the file that its descriptor
+ * meant when it was added: once the descriptor is closed, or means another file, the row is void. The wait is
+ * readiness.c's.
+ *
+ * An edge-triggered row reports what is ready when that is new, or when the file has been active since the
+ * row's last report.
+ *
+ * Source: man 7 epoll, man 2 epoll_ctl, epoll_wait (facts of the interface).
  */
 #include "arch.h"
 #include "fs/file.h"
-#include "time/clock.h"
 #include "lib/errno.h"
 #include "lib/linux_abi.h"
 #include "mm/page.h"
 #include "process/process.h"
+#include "smp/crosscall.h"
+#include "syscall/readiness.h"
 #include "syscall/syscall.h"
+#include "time/clock.h"
 #include "time/timespec.h"
 #include "process/event.h"
 
 struct row {
     uint64_t serial; /* of the file; 0: no row */
     uint32_t events;
-    uint32_t told;     /* with EPOLLET: what was ready when it was last looked at */
+    uint32_t reported; /* for EPOLLET: what was ready when the row was last scanned */
     uint64_t activity; /* likewise */
-    bool done;         /* with EPOLLONESHOT: told once */
+    bool disabled;     /* with EPOLLONESHOT: reported once */
     uint64_t data;
 };
 
 struct epoll {
-    struct spinlock lock; /* of the rows; taken with no other lock held but the file table's after it */
-    uint32_t next;        /* where the next look begins, so that nobody is always last */
-    bool polled;          /* a file of the set is, or was, such a one */
+    struct spinlock lock; /* guards the rows; no other lock is held when it is taken, nor taken under it */
+    uint32_t next;        /* where the next scan begins, so that no file is always last */
+    bool polled;          /* a file whose readiness nobody notifies is, or was, in the set */
+    uint64_t scanned_ns;  /* when the set was last scanned as a file, */
+    unsigned ready;       /* and its readiness then */
     struct row rows[FILE_DESCRIPTORS_MAX];
 };
 
 #define EPOLL_MEMORY page_up(sizeof(struct epoll))
 
-/* Whether anything in it is ready: a set can be waited for in its turn (poll, not in another set). */
+/* A set is a file, too, which is ready when a file in it is: for poll and select, not for another set. */
 static unsigned epoll_ready(struct file *file);
 
 static void epoll_release(struct file *file)
@@ -47,10 +56,10 @@ static bool epoll_is_polled(const struct file *file)
     return ((const struct epoll *)file->object)->polled;
 }
 
-static const struct file_operations epoll_operations = { .ready = epoll_ready,
-                                                         .release = epoll_release,
-                                                         .name = "anon_inode:[eventpoll]",
-                                                         .polled = epoll_is_polled };
+const struct file_operations epoll_operations = { .ready = epoll_ready,
+                                                  .release = epoll_release,
+                                                  .name = "anon_inode:[eventpoll]",
+                                                  .polled = epoll_is_polled };
 
 long sys_epoll_create1(uint64_t flags)
 {
@@ -88,19 +97,19 @@ long sys_epoll_create(uint64_t size)
 static int row_change(struct row *row, struct file *file, uint32_t operation,
                       const struct linux_epoll_event *event)
 {
-    bool there = row->serial == file->serial;
+    bool exists = row->serial == file->serial;
 
     switch (operation) {
     case EPOLL_CTL_ADD:
-        if (there)
+        if (exists)
             return -EEXIST;
         break;
     case EPOLL_CTL_MOD:
-        if (!there)
+        if (!exists)
             return -ENOENT;
         break;
     case EPOLL_CTL_DEL:
-        if (!there)
+        if (!exists)
             return -ENOENT;
         row->serial = 0;
         return 0;
@@ -119,7 +128,7 @@ static long control(struct file *set, struct file *file, uint64_t descriptor, ui
     if (set->operations != &epoll_operations || file == set)
         return -EINVAL;
     if (file->operations == &epoll_operations)
-        return -ELOOP; /* sets of sets are not kept */
+        return -ELOOP; /* sets of sets are not supported */
     if (file->inode && !file->inode->device)
         return -EPERM; /* as Linux: files and directories are always ready */
     spin_lock(&epoll->lock);
@@ -149,136 +158,143 @@ long sys_epoll_ctl(uint64_t set_descriptor, uint64_t operation, uint64_t descrip
 
 /* ---- Waiting ---- */
 
-/* What a row of the set has to tell of its file now. With the set's lock. */
-static uint32_t row_look(struct row *row, struct file *file, uint32_t ready, uint64_t activity, bool keep)
+/* What a row reports of its file, of which `ready` is ready. With the set's lock. */
+static uint32_t row_report(struct row *row, const struct file *file, uint32_t ready, uint64_t activity,
+                           bool peek)
 {
     const struct file_operations *operations = file->operations;
     bool is_new =
-        (ready & ~row->told) || activity != row->activity || (operations->ready && !operations->activity);
-    uint32_t tells = row->done || ((row->events & EPOLLET) && !is_new) ? 0 : ready;
+        (ready & ~row->reported) || activity != row->activity || (operations->ready && !operations->activity);
+    uint32_t report = row->disabled || ((row->events & EPOLLET) && !is_new) ? 0 : ready;
 
-    if (keep)
-        return tells;
-    row->told = ready;
+    if (peek)
+        return report;
+    row->reported = ready;
     row->activity = activity;
-    row->done |= tells && (row->events & EPOLLONESHOT);
-    return tells;
+    row->disabled |= report && (row->events & EPOLLONESHOT);
+    return report;
 }
 
-/* With `keep` it leaves no trace. */
-static uint32_t row_ready(struct epoll *epoll, uint32_t descriptor, bool keep, uint64_t *data)
+static bool row_exists(const struct epoll *epoll, uint32_t descriptor)
 {
+    return __atomic_load_n(&epoll->rows[descriptor].serial, __ATOMIC_RELAXED) != 0;
+}
+
+/* The events and the data that a row reports; with `peek` it stays as it is. */
+static struct linux_epoll_event row_scan(struct epoll *epoll, uint32_t descriptor, bool peek)
+{
+    struct linux_epoll_event event = { 0 };
     struct row *row = &epoll->rows[descriptor];
     struct file *file = file_get(arch_process(), descriptor);
-    uint32_t tells = 0;
 
     if (!file)
-        return 0;
+        return event;
     uint64_t activity = file->operations->activity ? file->operations->activity(file) : 0;
     uint32_t ready = file_ready(file);
     spin_lock(&epoll->lock);
     if (row->serial == file->serial) {
         ready &= (row->events & EPOLL_EVENTS) | READY_ERROR | READY_HANG_UP;
-        tells = row_look(row, file, ready, activity, keep);
-        *data = row->data;
+        event.events = row_report(row, file, ready, activity, peek);
+        event.data = row->data;
     } else {
         row->serial = 0;
     }
     spin_unlock(&epoll->lock);
     file_put(file);
-    return tells;
+    return event;
 }
 
-static bool row_there(struct epoll *epoll, uint32_t descriptor)
+unsigned epoll_readiness(struct file *file, struct scan *scan)
 {
-    return __atomic_load_n(&epoll->rows[descriptor].serial, __ATOMIC_RELAXED) != 0;
+    struct epoll *epoll = file->object;
+    uint64_t now_ns = clock_now_ns();
+    unsigned ready = 0;
+
+    if (!scan->sets_since_ns)
+        scan->sets_since_ns = now_ns;
+    else if (__atomic_load_n(&epoll->scanned_ns, __ATOMIC_ACQUIRE) >= scan->sets_since_ns)
+        return epoll->ready;
+    crosscall_serve(); /* a program may list many large sets */
+    for (uint32_t d = 0; d < FILE_DESCRIPTORS_MAX && !ready; d++)
+        ready = row_exists(epoll, d) && row_scan(epoll, d, true).events ? READY_IN : 0;
+    epoll->ready = ready;
+    __atomic_store_n(&epoll->scanned_ns, now_ns, __ATOMIC_RELEASE);
+    return ready;
 }
 
 static unsigned epoll_ready(struct file *file)
 {
-    struct epoll *epoll = file->object;
-    uint64_t data;
+    struct scan scan = { 0 };
 
-    for (uint32_t d = 0; d < FILE_DESCRIPTORS_MAX; d++)
-        if (row_there(epoll, d) && row_ready(epoll, d, true, &data))
-            return READY_IN;
-    return 0;
+    return epoll_readiness(file, &scan);
 }
 
-/* Looks at all once; how many events were written, or -EFAULT. */
-static int64_t epoll_once(struct epoll *epoll, uint64_t buffer, uint64_t most)
+struct epoll_wait {
+    struct epoll *epoll;
+    uint64_t buffer; /* for events */
+    uint64_t room;   /* for so many */
+};
+
+static int64_t epoll_scan(void *set, struct scan *scan)
 {
+    const struct epoll_wait *wait = set;
+    struct epoll *epoll = wait->epoll;
     uint32_t start = __atomic_load_n(&epoll->next, __ATOMIC_RELAXED);
     uint64_t count = 0;
 
-    for (uint32_t i = 0; i < FILE_DESCRIPTORS_MAX && count < most; i++) {
+    for (uint32_t i = 0; i < FILE_DESCRIPTORS_MAX && count < wait->room; i++) {
         uint32_t d = (start + i) % FILE_DESCRIPTORS_MAX;
-        struct linux_epoll_event event = { 0 };
-        uint64_t data = 0;
 
-        if (!row_there(epoll, d))
+        if (!row_exists(epoll, d))
             continue;
-        event.events = row_ready(epoll, d, false, &data);
-        event.data = data;
+        struct linux_epoll_event event = row_scan(epoll, d, false);
         if (!event.events)
             continue;
-        if (user_write(buffer + count * sizeof(event), &event, sizeof(event)))
+        if (user_write(wait->buffer + count * sizeof(event), &event, sizeof(event)))
             return count ? (int64_t)count : -EFAULT;
         count++;
         __atomic_store_n(&epoll->next, d + 1, __ATOMIC_RELAXED);
     }
+    scan->polled = __atomic_load_n(&epoll->polled, __ATOMIC_RELAXED);
     return (int64_t)count;
 }
 
-static long epoll_look(struct file *file, uint64_t buffer, uint64_t most, uint64_t deadline_ns)
-{
-    struct epoll *epoll = file->object;
-
-    if (file->operations != &epoll_operations || (int32_t)most <= 0)
-        return -EINVAL;
-    for (;;) {
-        int64_t result = epoll_once(epoll, buffer, (uint32_t)most);
-
-        if (result != 0 || clock_now_ns() >= deadline_ns)
-            return result;
-        result = event_wait_any(deadline_ns, epoll->polled);
-        if (result)
-            return result;
-    }
-}
-
-static long epoll_until(uint64_t descriptor, uint64_t buffer, uint64_t most, uint64_t deadline_ns)
+static long epoll_until(uint64_t descriptor, uint64_t buffer, uint64_t room, uint64_t deadline_ns)
 {
     struct file *file = file_get(arch_process(), descriptor);
+    long result = -EINVAL;
 
     if (!file)
         return -EBADF;
-    long result = epoll_look(file, buffer, most, deadline_ns);
+    if (file->operations == &epoll_operations && (int32_t)room > 0) {
+        struct epoll_wait wait = { file->object, buffer, (uint32_t)room };
+
+        result = readiness_wait(epoll_scan, &wait, deadline_ns);
+    }
     file_put(file);
     return result;
 }
 
-/* Words: the set's descriptor, where to write events, how many, the deadline. */
-static long epoll_rest(const uint64_t *words)
+/* Words: the set's descriptor, where to write events, for how many there is room, the deadline; the mask. */
+static long epoll_resume(const uint64_t *words)
 {
     long result = epoll_until(words[0], words[1], words[2], words[3]);
 
-    return result == -EINTR ? thread_interrupted_wait(epoll_rest, words) : result;
+    return result == -EINTR ? thread_interrupted_wait(epoll_resume, words) : result;
 }
 
-/* And the mask. */
-static long epoll_masked_rest(const uint64_t *words)
+static long epoll_masked_resume(const uint64_t *words)
 {
     signal_mask_swap(words[4]);
 
     long result = epoll_until(words[0], words[1], words[2], words[3]);
     if (result == -EINTR)
-        return thread_interrupted_wait(epoll_masked_rest, words);
+        return thread_interrupted_wait(epoll_masked_resume, words);
     signal_mask_restore();
     return result;
 }
 
-static long epoll_masked(uint64_t descriptor, uint64_t buffer, uint64_t most, uint64_t deadline_ns,
+static long epoll_masked(uint64_t descriptor, uint64_t buffer, uint64_t room, uint64_t deadline_ns,
                          uint64_t mask_address, uint64_t mask_bytes)
 {
     uint64_t mask = 0;
@@ -287,26 +303,21 @@ static long epoll_masked(uint64_t descriptor, uint64_t buffer, uint64_t most, ui
     if (error)
         return error;
 
-    const uint64_t words[RESUME_WORDS] = { descriptor, buffer, most, deadline_ns, mask };
-    return mask_address ? epoll_masked_rest(words) : epoll_rest(words);
+    const uint64_t words[RESUME_WORDS] = { descriptor, buffer, room, deadline_ns, mask };
+    return mask_address ? epoll_masked_resume(words) : epoll_resume(words);
 }
 
-long sys_epoll_wait(uint64_t descriptor, uint64_t buffer, uint64_t most, uint64_t timeout_ms)
-{
-    return epoll_masked(descriptor, buffer, most, deadline_of_ms((int32_t)timeout_ms), 0, 0);
-}
-
-long sys_epoll_pwait(uint64_t descriptor, uint64_t buffer, uint64_t most, uint64_t timeout_ms, uint64_t mask,
+long sys_epoll_pwait(uint64_t descriptor, uint64_t buffer, uint64_t room, uint64_t timeout_ms, uint64_t mask,
                      uint64_t mask_bytes)
 {
-    return epoll_masked(descriptor, buffer, most, deadline_of_ms((int32_t)timeout_ms), mask, mask_bytes);
+    return epoll_masked(descriptor, buffer, room, deadline_of_ms((int32_t)timeout_ms), mask, mask_bytes);
 }
 
-long sys_epoll_pwait2(uint64_t descriptor, uint64_t buffer, uint64_t most, uint64_t timeout, uint64_t mask,
+long sys_epoll_pwait2(uint64_t descriptor, uint64_t buffer, uint64_t room, uint64_t timeout, uint64_t mask,
                       uint64_t mask_bytes)
 {
     uint64_t deadline_ns;
     int error = deadline_read(timeout, &deadline_ns);
 
-    return error ? error : epoll_masked(descriptor, buffer, most, deadline_ns, mask, mask_bytes);
+    return error ? error : epoll_masked(descriptor, buffer, room, deadline_ns, mask, mask_bytes);
 }

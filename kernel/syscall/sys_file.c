@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_file.c: system calls on the bytes of open files: reading, writing, seeking, sizes. Descriptors are in
+ * sys_file.c: system calls that move the bytes of open files, and the offset at which they do: read, write,
+ * their variants with offsets and vectors, lseek. Sizes are in sys_storage.c, descriptors in
  * sys_descriptor.c, paths in sys_path.c.
+ *
+ * `offset` points to the offset that a call brings along; NULL: the file's own, which advances.
  */
 #include "arch.h"
 #include "fs/file.h"
@@ -9,164 +12,51 @@
 #include "lib/linux_abi.h"
 #include "process/process.h"
 #include "mm/page.h"
-#include "mm/shared_memory.h"
 #include "syscall/syscall.h"
 #include "process/event.h"
 
 /* ---- One piece ---- */
 
-/* Linux looks at the whole range before it asks the file: what cannot be the program's is an error even where
- * nothing would be moved. */
-static int range_check(uint64_t buffer, uint64_t bytes)
+static int direction_check(const struct file *file, bool write)
 {
-    return bytes > ARCH_USER_LIMIT || buffer > ARCH_USER_LIMIT - bytes ? -EFAULT : 0;
-}
-
-static int read_check(const struct file *file)
-{
-    if ((file->flags & O_ACCMODE) == O_WRONLY || (file->flags & O_PATH))
+    if ((file->flags & O_ACCMODE) == (write ? O_RDONLY : O_WRONLY) || (file->flags & O_PATH))
         return -EBADF;
+    if (write)
+        return file->operations->write ? 0 : -EINVAL;
     return file->operations->read ? 0 : file->inode ? -EISDIR : -EINVAL;
 }
 
-static int write_check(const struct file *file)
+static int64_t transfer(struct file *file, uint64_t buffer, uint64_t bytes, const uint64_t *offset,
+                        bool write)
 {
-    if ((file->flags & O_ACCMODE) == O_RDONLY || (file->flags & O_PATH))
-        return -EBADF;
-    return file->operations->write ? 0 : -EINVAL;
-}
+    int64_t (*move)(struct file *, uint64_t, uint64_t, uint64_t) =
+        write ? file->operations->write : file->operations->read;
+    int64_t moved = direction_check(file, write);
 
-static int64_t file_read(struct file *file, uint64_t buffer, uint64_t bytes)
-{
-    int64_t got = read_check(file);
+    if (moved)
+        return moved;
+    /* As Linux: a range beyond the program's addresses is an error even where nothing would be moved. */
+    if (bytes > ARCH_USER_LIMIT || buffer > ARCH_USER_LIMIT - bytes)
+        return -EFAULT;
+    if (bytes > READ_WRITE_MAX)
+        bytes = READ_WRITE_MAX;
+    if (file->operations->waits || (offset && !write))
+        return move(file, buffer, bytes, offset ? *offset : 0);
 
-    if (!got)
-        got = range_check(buffer, bytes);
-    if (got)
-        return got;
-    bytes = smaller(bytes, READ_WRITE_MAX);
-    if (file->operations->waits)
-        return file->operations->read(file, buffer, bytes, 0);
     spin_lock(&file->lock);
-    got = file->operations->read(file, buffer, bytes, file->offset);
-    if (got > 0)
-        file->offset += (uint64_t)got;
+    uint64_t before = file->offset;
+    moved = move(file, buffer, bytes, offset ? *offset : before);
+    if (offset)
+        file->offset = before; /* appending has moved it */
+    else if (moved > 0)
+        file->offset += (uint64_t)moved;
     spin_unlock(&file->lock);
-    return got;
-}
-
-static int64_t file_write(struct file *file, uint64_t buffer, uint64_t bytes)
-{
-    int64_t put = write_check(file);
-
-    if (!put)
-        put = range_check(buffer, bytes);
-    if (put)
-        return put;
-    bytes = smaller(bytes, READ_WRITE_MAX);
-    if (file->operations->waits)
-        return file->operations->write(file, buffer, bytes, 0);
-    spin_lock(&file->lock);
-    put = file->operations->write(file, buffer, bytes, file->offset);
-    if (put > 0)
-        file->offset += (uint64_t)put;
-    spin_unlock(&file->lock);
-    return put;
-}
-
-static int64_t file_read_at(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
-{
-    int error = read_check(file);
-
-    if (!error)
-        error = range_check(buffer, bytes);
-    return error ? error : file->operations->read(file, buffer, smaller(bytes, READ_WRITE_MAX), offset);
-}
-
-static int64_t file_write_at(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
-{
-    int error = write_check(file);
-
-    if (!error)
-        error = range_check(buffer, bytes);
-    if (error)
-        return error;
-    spin_lock(&file->lock);
-    uint64_t before = file->offset; /* appending moves it */
-    int64_t put = file->operations->write(file, buffer, smaller(bytes, READ_WRITE_MAX), offset);
-    file->offset = before;
-    spin_unlock(&file->lock);
-    return put;
-}
-
-long sys_read(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
-{
-    struct file *file = file_get(arch_process(), descriptor);
-
-    if (!file)
-        return -EBADF;
-
-    int64_t got = file_read(file, buffer, bytes);
-    file_put(file);
-    return restartable(SYSCALL_NUMBER_read, got);
-}
-
-long sys_write(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
-{
-    struct file *file = file_get(arch_process(), descriptor);
-
-    if (!file)
-        return -EBADF;
-
-    int64_t put = file_write(file, buffer, bytes);
-    file_put(file);
-    return restartable(SYSCALL_NUMBER_write, put);
-}
-
-/* A file that can be sought in, for the calls that say where. */
-static int seekable_get(uint64_t descriptor, uint64_t offset, struct file **out)
-{
-    struct file *file = file_get(arch_process(), descriptor);
-
-    if (!file)
-        return -EBADF;
-    *out = file;
-    int error = (int64_t)offset < 0       ? -EINVAL
-                : (file->flags & O_PATH)  ? -EBADF
-                : !file->operations->size ? -ESPIPE
-                                          : 0;
-    if (error)
-        file_put(file);
-    return error;
-}
-
-long sys_pread64(uint64_t descriptor, uint64_t buffer, uint64_t bytes, uint64_t offset)
-{
-    struct file *file;
-    int64_t got = seekable_get(descriptor, offset, &file);
-
-    if (got)
-        return got;
-    got = file_read_at(file, buffer, bytes, offset);
-    file_put(file);
-    return got;
-}
-
-long sys_pwrite64(uint64_t descriptor, uint64_t buffer, uint64_t bytes, uint64_t offset)
-{
-    struct file *file;
-    int64_t put = seekable_get(descriptor, offset, &file);
-
-    if (put)
-        return put;
-    put = file_write_at(file, buffer, bytes, offset);
-    file_put(file);
-    return put;
+    return moved;
 }
 
 /* ---- Vectors ---- */
 
-/* Nothing is moved unless all lengths make sense. */
+/* Nothing is moved unless all lengths are valid. */
 static int vector_check(uint64_t vector, uint64_t count)
 {
     uint64_t total = 0;
@@ -184,28 +74,25 @@ static int vector_check(uint64_t vector, uint64_t count)
     return 0;
 }
 
-/* Moves the parts, until one moves less than it should; at `offset`, or where the file is for NULL. */
-static int64_t vector_move(struct file *file, uint64_t vector, uint64_t count, const uint64_t *offset,
-                           bool write)
+/* Moves the parts, until one moves less than it should. */
+static int64_t vector_transfer(struct file *file, uint64_t vector, uint64_t count, const uint64_t *offset,
+                               bool write)
 {
-    int64_t total = 0, moved;
-    int error = vector_check(vector, count);
+    int64_t total = 0, moved = direction_check(file, write);
 
-    if (error)
-        return error;
+    if (!moved)
+        moved = vector_check(vector, count);
+    if (moved)
+        return moved;
     for (uint64_t i = 0; i < count; i++) {
+        uint64_t at = offset ? *offset + (uint64_t)total : 0;
         struct linux_iovec part;
 
         if (user_read(&part, vector + i * sizeof(part), sizeof(part)))
             return total ? total : -EFAULT;
         if (part.bytes == 0)
             continue;
-        if (offset && write)
-            moved = file_write_at(file, part.base, part.bytes, *offset + (uint64_t)total);
-        else if (offset)
-            moved = file_read_at(file, part.base, part.bytes, *offset + (uint64_t)total);
-        else
-            moved = write ? file_write(file, part.base, part.bytes) : file_read(file, part.base, part.bytes);
+        moved = transfer(file, part.base, part.bytes, offset ? &at : NULL, write);
         if (moved < 0)
             return total ? total : moved;
         total += moved;
@@ -215,77 +102,108 @@ static int64_t vector_move(struct file *file, uint64_t vector, uint64_t count, c
     return total;
 }
 
-static long vector_call(uint64_t descriptor, uint64_t vector, uint64_t count, bool write)
+/* ---- The calls ---- */
+
+/* The file of a call; one with an offset needs a file that can be sought in. */
+static int file_of_call(uint64_t descriptor, const uint64_t *offset, struct file **out)
 {
     struct file *file = file_get(arch_process(), descriptor);
-    int64_t moved;
+    int error = 0;
 
     if (!file)
         return -EBADF;
-    moved = write ? write_check(file) : read_check(file);
-    if (!moved)
-        moved = vector_move(file, vector, count, NULL, write);
+    *out = file;
+    if (offset)
+        error = (int64_t)*offset < 0      ? -EINVAL
+                : (file->flags & O_PATH)  ? -EBADF
+                : !file->operations->size ? -ESPIPE
+                                          : 0;
+    if (error)
+        file_put(file);
+    return error;
+}
+
+static long transfer_call(int64_t (*move)(struct file *, uint64_t, uint64_t, const uint64_t *, bool),
+                          uint64_t descriptor, uint64_t address, uint64_t count, const uint64_t *offset,
+                          bool write)
+{
+    struct file *file;
+    int64_t moved = file_of_call(descriptor, offset, &file);
+
+    if (moved)
+        return moved;
+    moved = move(file, address, count, offset, write);
     file_put(file);
     return moved;
+}
+
+/* The two most frequent calls get code of their own, with all of the above inlined. */
+#define FREQUENT __attribute__((flatten))
+
+FREQUENT long sys_read(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
+{
+    return restartable(SYSCALL_NUMBER_read, transfer_call(transfer, descriptor, buffer, bytes, NULL, false));
+}
+
+FREQUENT long sys_write(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
+{
+    return restartable(SYSCALL_NUMBER_write, transfer_call(transfer, descriptor, buffer, bytes, NULL, true));
+}
+
+long sys_pread64(uint64_t descriptor, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    return transfer_call(transfer, descriptor, buffer, bytes, &offset, false);
+}
+
+long sys_pwrite64(uint64_t descriptor, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    return transfer_call(transfer, descriptor, buffer, bytes, &offset, true);
 }
 
 long sys_readv(uint64_t descriptor, uint64_t vector, uint64_t count)
 {
-    return restartable(SYSCALL_NUMBER_readv, vector_call(descriptor, vector, count, false));
+    return restartable(SYSCALL_NUMBER_readv,
+                       transfer_call(vector_transfer, descriptor, vector, count, NULL, false));
 }
 
 long sys_writev(uint64_t descriptor, uint64_t vector, uint64_t count)
 {
-    return restartable(SYSCALL_NUMBER_writev, vector_call(descriptor, vector, count, true));
+    return restartable(SYSCALL_NUMBER_writev,
+                       transfer_call(vector_transfer, descriptor, vector, count, NULL, true));
 }
 
-static long vector_call_at(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t offset, bool write)
+/* Linux splits the offset for 32-bit programs; here the first of the two registers holds all of it. */
+long sys_preadv(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t offset)
 {
-    struct file *file;
-    int64_t moved = seekable_get(descriptor, offset, &file);
-
-    if (moved)
-        return moved;
-    moved = write ? write_check(file) : read_check(file);
-    if (!moved)
-        moved = vector_move(file, vector, count, &offset, write);
-    file_put(file);
-    return moved;
+    return transfer_call(vector_transfer, descriptor, vector, count, &offset, false);
 }
 
-long sys_preadv(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t low, uint64_t high)
+long sys_pwritev(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t offset)
 {
-    (void)high; /* the upper half where a register is half as wide */
-    return vector_call_at(descriptor, vector, count, low, false);
+    return transfer_call(vector_transfer, descriptor, vector, count, &offset, true);
 }
 
-long sys_pwritev(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t low, uint64_t high)
-{
-    (void)high;
-    return vector_call_at(descriptor, vector, count, low, true);
-}
-
-long sys_preadv2(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t low, uint64_t high,
+long sys_preadv2(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t offset, uint64_t high,
                  uint64_t flags)
 {
+    (void)high;
     if ((uint32_t)flags)
         return -EOPNOTSUPP;
-    if ((int64_t)low == -1)
-        return sys_readv(descriptor, vector, count);
-    return sys_preadv(descriptor, vector, count, low, high);
+    return (int64_t)offset == -1 ? sys_readv(descriptor, vector, count)
+                                 : sys_preadv(descriptor, vector, count, offset);
 }
 
-long sys_pwritev2(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t low, uint64_t high,
+long sys_pwritev2(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t offset, uint64_t high,
                   uint64_t flags)
 {
+    (void)high;
     if ((uint32_t)flags)
         return -EOPNOTSUPP;
-    if ((int64_t)low == -1)
-        return sys_writev(descriptor, vector, count);
-    return sys_pwritev(descriptor, vector, count, low, high);
+    return (int64_t)offset == -1 ? sys_writev(descriptor, vector, count)
+                                 : sys_pwritev(descriptor, vector, count, offset);
 }
 
-/* ---- Positions and sizes ---- */
+/* ---- Seeking ---- */
 
 enum { SEEK_FROM_START, SEEK_FROM_HERE, SEEK_FROM_END, SEEK_TO_DATA, SEEK_TO_HOLE };
 
@@ -295,7 +213,7 @@ static int64_t seek(struct file *file, uint64_t offset, uint64_t whence)
     uint64_t size = file->operations->size(file), base = 0;
 
     if (file->inode && mode_is(file->inode->mode, S_IFCHR))
-        return 0; /* a device has one place */
+        return 0; /* a device has one position */
     switch ((uint32_t)whence) {
     case SEEK_FROM_START:
         break;
@@ -305,7 +223,7 @@ static int64_t seek(struct file *file, uint64_t offset, uint64_t whence)
     case SEEK_FROM_END:
         base = size;
         break;
-    case SEEK_TO_DATA: /* there are no holes: all is backed */
+    case SEEK_TO_DATA: /* there are no holes */
     case SEEK_TO_HOLE:
         if (offset >= size)
             return -ENXIO;
@@ -322,8 +240,9 @@ static int64_t seek(struct file *file, uint64_t offset, uint64_t whence)
 
 long sys_lseek(uint64_t descriptor, uint64_t offset, uint64_t whence)
 {
+    const uint64_t start = 0;
     struct file *file;
-    int64_t result = seekable_get(descriptor, 0, &file);
+    int64_t result = file_of_call(descriptor, &start, &file);
 
     if (result)
         return result;
@@ -332,141 +251,4 @@ long sys_lseek(uint64_t descriptor, uint64_t offset, uint64_t whence)
     spin_unlock(&file->lock);
     file_put(file);
     return result;
-}
-
-/* A file whose size can be set. */
-static int resizable_get(uint64_t descriptor, struct file **out)
-{
-    struct file *file = file_get(arch_process(), descriptor);
-    int error = 0;
-
-    if (!file)
-        return -EBADF;
-    if ((file->flags & O_ACCMODE) == O_RDONLY || (file->flags & O_PATH))
-        error = (file->flags & O_PATH) ? -EBADF : -EINVAL;
-    else if (!file->inode || !file->inode->memory)
-        error = -EINVAL;
-    if (error)
-        file_put(file);
-    *out = file;
-    return error;
-}
-
-long sys_ftruncate(uint64_t descriptor, uint64_t bytes)
-{
-    struct file *file;
-
-    if ((int64_t)bytes < 0)
-        return -EINVAL;
-    int error = resizable_get(descriptor, &file);
-    if (error)
-        return error;
-    error = bytes > FILE_BYTES_MAX
-                ? -EFBIG
-                : shared_memory_resize(file->inode->memory, file->process->vm.pages, bytes);
-    if (!error)
-        file_touch(file->inode);
-    file_put(file);
-    return error;
-}
-
-/* With both flags a hole, whose memory stays the file's; with KEEP_SIZE alone memory behind the end. */
-static int file_allocate_range(struct file *file, uint64_t mode, uint64_t offset, uint64_t bytes)
-{
-    struct shared_memory *memory = file->inode->memory;
-
-    if (mode & FALLOC_PUNCH_HOLE) {
-        shared_memory_clear(memory, offset, bytes);
-        return 0;
-    }
-    if (offset + bytes > FILE_BYTES_MAX)
-        return -EFBIG;
-    return mode & FALLOC_KEEP_SIZE ? shared_memory_reserve(memory, file->process->vm.pages, offset + bytes)
-                                   : shared_memory_grow(memory, file->process->vm.pages, offset + bytes);
-}
-
-long sys_fallocate(uint64_t descriptor, uint64_t mode, uint64_t offset, uint64_t bytes)
-{
-    struct file *file;
-
-    mode = (uint32_t)mode;
-    if ((int64_t)offset < 0 || (int64_t)bytes <= 0)
-        return -EINVAL;
-    if ((mode & ~(uint64_t)(FALLOC_KEEP_SIZE | FALLOC_PUNCH_HOLE)) || mode == FALLOC_PUNCH_HOLE)
-        return -EOPNOTSUPP;
-    int error = resizable_get(descriptor, &file);
-    if (error)
-        return error == -EINVAL ? -EBADF : error;
-    error = file_allocate_range(file, mode, offset, bytes);
-    if (!error)
-        file_touch(file->inode);
-    file_put(file);
-    return error;
-}
-
-/* ---- Storage: there is none, the descriptor is all that counts ---- */
-
-static int descriptor_check(uint64_t descriptor, bool (*suits)(const struct file *file), int otherwise)
-{
-    struct file *file = file_get(arch_process(), descriptor);
-    int error = !file || (file->flags & O_PATH) ? -EBADF : suits(file) ? 0 : otherwise;
-
-    if (file)
-        file_put(file);
-    return error;
-}
-
-static bool is_stored(const struct file *file)
-{
-    return file->inode && !file->inode->device;
-}
-
-static bool is_any(const struct file *file)
-{
-    return file != NULL;
-}
-
-static bool is_regular(const struct file *file)
-{
-    return is_stored(file) && mode_is(file->inode->mode, S_IFREG);
-}
-
-static bool has_places(const struct file *file)
-{
-    return file->operations->size != NULL;
-}
-
-long sys_fsync(uint64_t descriptor)
-{
-    return descriptor_check(descriptor, is_stored, -EINVAL);
-}
-
-long sys_fdatasync(uint64_t descriptor)
-{
-    return sys_fsync(descriptor);
-}
-
-long sys_sync(void)
-{
-    return 0;
-}
-
-long sys_syncfs(uint64_t descriptor)
-{
-    return descriptor_check(descriptor, is_any, 0);
-}
-
-long sys_readahead(uint64_t descriptor, uint64_t offset, uint64_t bytes)
-{
-    (void)offset, (void)bytes;
-    return descriptor_check(descriptor, is_regular, -EINVAL);
-}
-
-long sys_fadvise64(uint64_t descriptor, uint64_t offset, uint64_t bytes, uint64_t advice)
-{
-    const uint32_t advice_last = 5; /* POSIX_FADV_NOREUSE */
-    int error = descriptor_check(descriptor, has_places, -ESPIPE);
-
-    (void)offset, (void)bytes;
-    return error ? error : (uint32_t)advice > advice_last ? -EINVAL : 0;
 }

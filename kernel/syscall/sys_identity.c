@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_identity.c: system calls about who a process is: its number, its group and session, its users and
- * groups; and about children, of which it has none. A rank is root, leads a group and a session of its own,
- * and stays what it is: credentials(7), wait(2). Nothing here changes anything.
+ * sys_identity.c: system calls about a process's identity: its number, its process group and session, its
+ * users and groups (credentials(7)); and about children, of which it has none (wait(2)). A rank is root,
+ * leads a process group and a session of its own, and none of this can change. Calls that always answer the
+ * same are rows of syscalls.def.
  */
 #include "arch.h"
 #include "lib/errno.h"
@@ -17,40 +18,15 @@ long sys_getpid(void)
     return (long)arch_process()->pid;
 }
 
-long sys_getppid(void)
-{
-    return 0;
-}
-
 /* The group and the session of a rank have its number. */
-static long leader_of(uint64_t pid)
+long sys_getpgid(uint64_t pid)
 {
     if ((uint32_t)pid == 0)
         return sys_getpid();
     return process_find((uint32_t)pid) ? (long)(uint32_t)pid : -ESRCH;
 }
 
-long sys_getpgid(uint64_t pid)
-{
-    return leader_of(pid);
-}
-
-long sys_getsid(uint64_t pid)
-{
-    return leader_of(pid);
-}
-
-long sys_getpgrp(void)
-{
-    return sys_getpid();
-}
-
-/* A session's leader cannot leave it, nor change its group: setsid(2), setpgid(2). */
-long sys_setsid(void)
-{
-    return -EPERM;
-}
-
+/* A session's leader cannot change its group: setpgid(2). */
 long sys_setpgid(uint64_t pid, uint64_t group)
 {
     if ((int32_t)group < 0)
@@ -59,26 +35,6 @@ long sys_setpgid(uint64_t pid, uint64_t group)
 }
 
 /* ---- Users and groups ---- */
-
-long sys_getuid(void)
-{
-    return 0;
-}
-
-long sys_geteuid(void)
-{
-    return 0;
-}
-
-long sys_getgid(void)
-{
-    return 0;
-}
-
-long sys_getegid(void)
-{
-    return 0;
-}
 
 long sys_getresuid(uint64_t real, uint64_t effective, uint64_t saved)
 {
@@ -89,14 +45,8 @@ long sys_getresuid(uint64_t real, uint64_t effective, uint64_t saved)
     return user_write(saved, &root, sizeof(root));
 }
 
-long sys_getresgid(uint64_t real, uint64_t effective, uint64_t saved)
-{
-    return sys_getresuid(real, effective, saved);
-}
-
-/* Whoever asks to become what it is has become it; UINT32_MAX leaves a number as it is, where there are
- * several. */
-static bool stays(uint64_t id)
+/* Setting an identity to root changes nothing, nor does -1, where several are set at once. */
+static bool is_unchanged(uint64_t id)
 {
     return (uint32_t)id == 0 || (uint32_t)id == UINT32_MAX;
 }
@@ -106,79 +56,46 @@ long sys_setuid(uint64_t id)
     return (uint32_t)id == UINT32_MAX ? -EINVAL : (uint32_t)id ? -EPERM : 0;
 }
 
-long sys_setgid(uint64_t id)
-{
-    return sys_setuid(id);
-}
-
-long sys_setreuid(uint64_t real, uint64_t effective)
-{
-    return stays(real) && stays(effective) ? 0 : -EPERM;
-}
-
-long sys_setregid(uint64_t real, uint64_t effective)
-{
-    return sys_setreuid(real, effective);
-}
-
 long sys_setresuid(uint64_t real, uint64_t effective, uint64_t saved)
 {
-    return stays(real) && stays(effective) && stays(saved) ? 0 : -EPERM;
+    return is_unchanged(real) && is_unchanged(effective) && is_unchanged(saved) ? 0 : -EPERM;
 }
 
-long sys_setresgid(uint64_t real, uint64_t effective, uint64_t saved)
-{
-    return sys_setresuid(real, effective, saved);
-}
-
-/* These two answer what was before, and no errors. */
-long sys_setfsuid(uint64_t id)
-{
-    (void)id;
-    return 0;
-}
-
-long sys_setfsgid(uint64_t id)
-{
-    (void)id;
-    return 0;
-}
-
-/* It is in no further groups. */
-long sys_getgroups(uint64_t room, uint64_t list)
+/* There are no supplementary groups. */
+long sys_getgroups(uint64_t count, uint64_t list)
 {
     (void)list;
-    return (int32_t)room < 0 ? -EINVAL : 0;
+    return (int32_t)count < 0 ? -EINVAL : 0;
 }
 
 long sys_setgroups(uint64_t count, uint64_t list)
 {
-    const uint32_t most = 65536; /* Linux's */
+    const uint32_t max = 65536; /* NGROUPS_MAX */
 
     (void)list;
-    return (uint32_t)count > most ? -EINVAL : (uint32_t)count ? -EPERM : 0;
+    return (uint32_t)count > max ? -EINVAL : (uint32_t)count ? -EPERM : 0;
 }
 
 /* ---- Children ---- */
 
-#define WAIT_NO_HANG 0x00000001U
-#define WAIT_STOPPED 0x00000002U
-#define WAIT_EXITED  0x00000004U
-#define WAIT_GOES_ON 0x00000008U
-#define WAIT_KEEP    0x01000000U
-#define WAIT_CLONES  0xe0000000U /* which kinds of children */
+#define WAIT_NO_HANG   0x00000001U
+#define WAIT_STOPPED   0x00000002U
+#define WAIT_EXITED    0x00000004U
+#define WAIT_CONTINUED 0x00000008U
+#define WAIT_KEEP      0x01000000U
+#define WAIT_CLONES    0xe0000000U /* which kinds of children */
 
 long sys_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t usage)
 {
     (void)status, (void)usage;
-    if ((uint32_t)options & ~(WAIT_NO_HANG | WAIT_STOPPED | WAIT_GOES_ON | WAIT_CLONES))
+    if ((uint32_t)options & ~(WAIT_NO_HANG | WAIT_STOPPED | WAIT_CONTINUED | WAIT_CLONES))
         return -EINVAL;
     return (int32_t)pid == INT32_MIN ? -ESRCH : -ECHILD;
 }
 
 long sys_waitid(uint64_t kind, uint64_t id, uint64_t info, uint64_t options, uint64_t usage)
 {
-    const uint32_t ends = WAIT_EXITED | WAIT_STOPPED | WAIT_GOES_ON;
+    const uint32_t ends = WAIT_EXITED | WAIT_STOPPED | WAIT_CONTINUED;
     enum { ALL, PID, GROUP, DESCRIPTOR };
 
     (void)info, (void)usage;
@@ -191,7 +108,7 @@ long sys_waitid(uint64_t kind, uint64_t id, uint64_t info, uint64_t options, uin
         return (int32_t)id <= 0 ? -EINVAL : -ECHILD;
     case GROUP:
         return (int32_t)id < 0 ? -EINVAL : -ECHILD;
-    case DESCRIPTOR: /* no descriptor is a process's */
+    case DESCRIPTOR: /* no descriptor stands for a process */
         return (int32_t)id < 0 ? -EINVAL : -EBADF;
     default:
         return -EINVAL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_memory.c: the system calls that change the address space, over vm.c; sys_memory_advice.c has those that
- * only ask or advise.
+ * sys_memory.c: system calls that change the address space, which vm.c carries out. Those that only query
+ * memory or advise on it are in sys_memory_advice.c.
  */
 #include "arch.h"
 #include "fs/file.h"
@@ -13,8 +13,8 @@
 #include "mm/shared_memory.h"
 #include "syscall/syscall.h"
 
-/* Linux's protection bits are the kernel's rights; memory that one may write or execute can be read on both
- * architectures. Bits that Linux does not know it does not look at. */
+/* Linux's protection bits are the kernel's rights; memory that can be written or executed can also be read,
+ * on both architectures. Like Linux this ignores unknown bits. */
 static int rights_from(uint64_t protection, unsigned *rights)
 {
     protection &= PROT_ALL;
@@ -26,7 +26,7 @@ static int rights_from(uint64_t protection, unsigned *rights)
 
 /* ---- mmap ---- */
 
-/* A private copy of a part of a file, with `rights` when it is filled. */
+/* Fills memory with a part of a file, then gives it its `rights`. */
 static int file_copy(struct vm *vm, uint64_t address, uint64_t bytes, struct file *file, uint64_t offset,
                      unsigned rights)
 {
@@ -55,8 +55,8 @@ static int file_check(const struct file *file, uint64_t type, uint64_t protectio
     return 0;
 }
 
-/* Only a mapping that may change the file for others shows the file's own memory, or one that should see
- * others change it; what nobody can change is copied. */
+/* A shared mapping of a file that somebody can write maps the file's own memory; any other mapping is a
+ * private copy, which nobody can tell from it. */
 static int file_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags,
                     struct file *file, uint64_t offset, uint64_t type)
 {
@@ -76,8 +76,8 @@ static int file_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned r
     return error;
 }
 
-/* MAP_HUGETLB promises pages of a size; here it makes a mapping of whole ones, whose alignment gets them as
- * far as the slice has some. */
+/* MAP_HUGETLB promises pages of a size. Here it rounds the mapping up to whole ones, which get such pages as
+ * far as the slice has them. */
 static int huge_round(uint64_t flags, uint64_t address, uint64_t *bytes)
 {
     uint64_t log = flags >> MAP_HUGE_SHIFT & MAP_HUGE_MASK;
@@ -148,14 +148,14 @@ long sys_mmap(uint64_t address, uint64_t bytes, uint64_t protection, uint64_t fl
     return (long)address;
 }
 
-/* ---- The others ---- */
+/* ---- mprotect, munmap, brk, mremap ---- */
 
 long sys_mprotect(uint64_t address, uint64_t bytes, uint64_t protection)
 {
     unsigned rights;
     int error;
 
-    /* With PROT_GROWSDOWN or -UP also what such an area has grown by; none grows here. */
+    /* PROT_GROWSDOWN and -UP would include what a mapping has grown by: none grows here. */
     if (protection & ~(uint64_t)(PROT_ALL | PROT_SEM))
         return -EINVAL;
     error = rights_from(protection, &rights);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_memory_advice.c: system calls that ask about memory or advise on it. All memory is there, locked, and
- * in no need of being written anywhere, so that most of them only check what they are asked.
+ * sys_memory_advice.c: system calls that query memory, or advise on it. All memory is resident and locked,
+ * and is written back to no storage, so that most of them only check their arguments.
  */
 #include "arch.h"
 #include "smp/crosscall.h"
@@ -24,7 +24,7 @@ static int range_check(uint64_t address, uint64_t bytes)
     return bytes == 0 || vm_covered(&arch_process()->vm, start, bytes) ? 0 : -ENOMEM;
 }
 
-/* The same for calls that want a page's bound, for which a range that wraps around is not mapped. */
+/* The same for calls whose address must be a page's; to them a range that wraps around is not mapped. */
 static int pages_check(uint64_t address, uint64_t bytes)
 {
     if (address % ARCH_PAGE)
@@ -34,8 +34,8 @@ static int pages_check(uint64_t address, uint64_t bytes)
 
 long sys_madvise(uint64_t address, uint64_t bytes, uint64_t advice)
 {
-    /* Advice on paging, forking, dumping and page sizes, none of which there is anything to change about; and
-     * MADV_FREE, which lets contents stay. */
+    /* Advice on paging, forking, dumping and page sizes, which has nothing to change here; and MADV_FREE,
+     * which permits that the contents stay. */
     const uint64_t harmless = 1ULL << 0 | 1ULL << 1 | 1ULL << 2 | 1ULL << 3 | 1ULL << MADV_FREE |
                               0xffULL << 10 | 0x3fULL << 18 | 1ULL << 25;
     struct vm *vm = &arch_process()->vm;
@@ -80,30 +80,15 @@ long sys_mincore(uint64_t address, uint64_t bytes, uint64_t vector)
     return 0;
 }
 
-long sys_mlock(uint64_t address, uint64_t bytes)
-{
-    return range_check(address, bytes);
-}
-
 long sys_mlock2(uint64_t address, uint64_t bytes, uint64_t flags)
 {
     return (uint32_t)flags & ~MLOCK_ONFAULT ? -EINVAL : range_check(address, bytes);
-}
-
-long sys_munlock(uint64_t address, uint64_t bytes)
-{
-    return range_check(address, bytes);
 }
 
 long sys_mlockall(uint64_t flags)
 {
     flags = (uint32_t)flags;
     return flags == 0 || flags == MCL_ONFAULT || (flags & ~(uint64_t)MCL_ALL) ? -EINVAL : 0;
-}
-
-long sys_munlockall(void)
-{
-    return 0;
 }
 
 /* ---- Memory barriers on all CPUs of the process ---- */
@@ -119,7 +104,7 @@ long sys_membarrier(uint64_t command, uint64_t flags, uint64_t cpu)
     struct process *process = arch_process();
     uint64_t cpus;
 
-    (void)cpu; /* of a flag that is not there */
+    (void)cpu; /* only used with a flag that is not supported */
     if ((uint32_t)flags)
         return -EINVAL;
     switch ((uint32_t)command) {

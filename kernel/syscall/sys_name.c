@@ -1,32 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_name.c: system calls that change names in the tree: making, linking, removing and renaming; and those
- * that set what stands in a file's status. The rules are tree_change.c's.
+ * sys_name.c: system calls that change names in the tree: creating, linking, removing and renaming. The rules
+ * are tree_change.c's.
  */
 #include "arch.h"
 #include "lib/errno.h"
 #include "lib/linux_abi.h"
 #include "fs/path.h"
 #include "process/process.h"
-#include "mm/shared_memory.h"
 #include "syscall/syscall.h"
 
-#define HERE ((uint64_t)AT_FDCWD)
-
-/* Whether tree_find's answer leaves something to be made: all is there but, perhaps, the last component. */
-static long missing_only(const struct path *path, long error)
+/* For calls that create a name: after path_find's answer, 0 where at most the last component is missing. */
+static long target_check(const struct path *path, long error)
 {
     return error == -ENOENT && path->found.directory ? 0 : error;
 }
 
-/* ---- Making ---- */
+/* ---- Creating, linking ---- */
 
 long sys_mkdirat(uint64_t directory, uint64_t address, uint64_t mode)
 {
     uint32_t rights = (uint32_t)mode & 01777 & ~arch_process()->umask;
     struct inode *inode;
     struct path path;
-    long result = missing_only(&path, path_begin(&path, directory, address, TREE_NAME));
+    long result = target_check(&path, path_begin(&path, directory, address, TREE_NAME));
 
     if (!result)
         result = path.found.inode ? -EEXIST
@@ -35,12 +32,7 @@ long sys_mkdirat(uint64_t directory, uint64_t address, uint64_t mode)
     return path_end(&path, result);
 }
 
-long sys_mkdir(uint64_t path, uint64_t mode)
-{
-    return sys_mkdirat(HERE, path, mode);
-}
-
-/* Calls `change` with two paths found, under the lock; the second may be missing. */
+/* Calls `change` with two paths found, under the tree's lock; the second may lack its last component. */
 static long with_two(uint64_t directory, uint64_t address, enum tree_follow follow, uint64_t directory2,
                      uint64_t address2, long (*change)(struct path *from, struct path *to, bool flag),
                      bool flag)
@@ -55,7 +47,7 @@ static long with_two(uint64_t directory, uint64_t address, enum tree_follow foll
         from.locked = true;
         result = path_find(&from, follow);
         if (!result)
-            result = missing_only(&to, path_find(&to, TREE_NAME));
+            result = target_check(&to, path_find(&to, TREE_NAME));
         if (!result)
             result = change(&from, &to, flag);
     }
@@ -77,7 +69,7 @@ static long link_open_file(uint64_t descriptor, uint64_t directory, uint64_t add
 
     if (!file)
         return -EBADF;
-    long result = missing_only(&path, path_begin(&path, directory, address, TREE_NAME));
+    long result = target_check(&path, path_begin(&path, directory, address, TREE_NAME));
     if (!result)
         result = file->inode ? tree_link(path.tree, file->inode, &path.found, file_wall_clock_ns()) : -EXDEV;
     result = path_end(&path, result);
@@ -100,11 +92,6 @@ long sys_linkat(uint64_t from_directory, uint64_t from, uint64_t directory, uint
                     address, link_make, false);
 }
 
-long sys_link(uint64_t from, uint64_t to)
-{
-    return sys_linkat(HERE, from, HERE, to, 0);
-}
-
 long sys_symlinkat(uint64_t target, uint64_t directory, uint64_t address)
 {
     struct inode *inode;
@@ -114,18 +101,13 @@ long sys_symlinkat(uint64_t target, uint64_t directory, uint64_t address)
 
     if (bytes <= 0)
         return bytes ? bytes : -ENOENT;
-    long result = missing_only(&path, path_begin(&path, directory, address, TREE_NAME));
+    long result = target_check(&path, path_begin(&path, directory, address, TREE_NAME));
     if (!result && path.found.trailing_slash)
         result = path.found.inode ? -EEXIST : -ENOENT;
     if (!result)
         result = tree_create(path.tree, &path.found, S_IFLNK | 0777, text, (uint64_t)bytes,
                              file_wall_clock_ns(), &inode);
     return path_end(&path, result);
-}
-
-long sys_symlink(uint64_t target, uint64_t path)
-{
-    return sys_symlinkat(target, HERE, path);
 }
 
 /* ---- Removing, renaming ---- */
@@ -142,16 +124,6 @@ long sys_unlinkat(uint64_t directory, uint64_t address, uint64_t flags)
         result = flags & AT_REMOVEDIR ? tree_rmdir(path.tree, &path.found, file_wall_clock_ns())
                                       : tree_unlink(path.tree, &path.found, file_wall_clock_ns());
     return path_end(&path, result);
-}
-
-long sys_unlink(uint64_t path)
-{
-    return sys_unlinkat(HERE, path, 0);
-}
-
-long sys_rmdir(uint64_t path)
-{
-    return sys_unlinkat(HERE, path, AT_REMOVEDIR);
 }
 
 static long rename_to(struct path *from, struct path *to, bool no_replace)
@@ -174,257 +146,4 @@ long sys_renameat2(uint64_t from_directory, uint64_t from, uint64_t directory, u
     if (flags & RENAME_EXCHANGE)
         return with_two(from_directory, from, TREE_NAME, directory, to, names_exchange, false);
     return with_two(from_directory, from, TREE_NAME, directory, to, rename_to, flags & RENAME_NOREPLACE);
-}
-
-long sys_renameat(uint64_t from_directory, uint64_t from, uint64_t directory, uint64_t to)
-{
-    return sys_renameat2(from_directory, from, directory, to, 0);
-}
-
-long sys_rename(uint64_t from, uint64_t to)
-{
-    return sys_renameat2(HERE, from, HERE, to, 0);
-}
-
-long sys_truncate(uint64_t address, uint64_t bytes)
-{
-    struct process *process = arch_process();
-    struct inode *inode = NULL;
-    struct path path;
-
-    if ((int64_t)bytes < 0)
-        return -EINVAL;
-    long result = path_begin(&path, HERE, address, TREE_FOLLOW);
-    if (!result) {
-        inode = path.found.inode;
-        result = mode_is(inode->mode, S_IFDIR)    ? -EISDIR
-                 : !mode_is(inode->mode, S_IFREG) ? -EINVAL
-                 : !inode->memory                 ? -EROFS
-                 : bytes > FILE_BYTES_MAX         ? -EFBIG
-                                                  : 0;
-        if (!result)
-            inode_get(inode);
-    }
-    result = path_end(&path, result);
-    if (result)
-        return result;
-    result = shared_memory_resize(inode->memory, process->vm.pages, bytes);
-    if (!result)
-        file_touch(inode);
-    spin_lock(&process->tree->lock);
-    inode_put(process->tree, inode);
-    spin_unlock(&process->tree->lock);
-    shared_memory_reclaim();
-    return result;
-}
-
-/* ---- Rights, owners, times. With the tree's lock where it says `node` ---- */
-
-struct attributes {
-    bool sets_mode, sets_owner, sets_access, sets_modify;
-    uint32_t mode, user, group;
-    int64_t accessed_ns, modified_ns;
-};
-
-static int attributes_set(struct inode *inode, const struct attributes *set)
-{
-    if (!inode->writable)
-        return -EROFS;
-    if (set->sets_mode && mode_is(inode->mode, S_IFLNK))
-        return -EOPNOTSUPP;
-    if (set->sets_mode)
-        inode->mode = (inode->mode & S_IFMT) | (set->mode & 07777);
-    if (set->sets_owner && set->user != UINT32_MAX)
-        inode->user = set->user;
-    if (set->sets_owner && set->group != UINT32_MAX)
-        inode->group = set->group;
-    if (set->sets_access)
-        inode->accessed_ns = set->accessed_ns;
-    if (set->sets_modify)
-        inode->modified_ns = set->modified_ns;
-    inode->changed_ns = file_wall_clock_ns();
-    return 0;
-}
-
-static long attributes_of_open(uint64_t descriptor, const struct attributes *set, bool path_will_do)
-{
-    struct file *file = file_get(arch_process(), descriptor);
-    struct tree *tree = arch_process()->tree;
-    long result = -EROFS;
-
-    if (!file)
-        return -EBADF;
-    if ((file->flags & O_PATH) && !path_will_do) {
-        result = -EBADF;
-    } else if (file->inode) {
-        spin_lock(&tree->lock);
-        result = attributes_set(file->inode, set);
-        spin_unlock(&tree->lock);
-    }
-    file_put(file);
-    return result;
-}
-
-static long attributes_at(uint64_t directory, uint64_t address, uint64_t flags, const struct attributes *set)
-{
-    struct path path;
-    char first = 1;
-
-    if ((flags & AT_EMPTY_PATH) && user_read(&first, address, 1))
-        return -EFAULT;
-    if (!first && (int32_t)directory != AT_FDCWD)
-        return attributes_of_open(directory, set, true);
-    long result =
-        path_begin(&path, directory, address, flags & AT_SYMLINK_NOFOLLOW ? TREE_NO_FOLLOW : TREE_FOLLOW);
-    if (!result)
-        result = attributes_set(path.found.inode, set);
-    return path_end(&path, result);
-}
-
-static bool flags_known(uint64_t flags)
-{
-    return !((uint32_t)flags & ~(uint32_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH));
-}
-
-long sys_fchmodat2(uint64_t directory, uint64_t path, uint64_t mode, uint64_t flags)
-{
-    struct attributes set = { .sets_mode = true, .mode = (uint32_t)mode };
-
-    return flags_known(flags) ? attributes_at(directory, path, flags, &set) : -EINVAL;
-}
-
-long sys_fchmodat(uint64_t directory, uint64_t path, uint64_t mode)
-{
-    return sys_fchmodat2(directory, path, mode, 0);
-}
-
-long sys_chmod(uint64_t path, uint64_t mode)
-{
-    return sys_fchmodat2(HERE, path, mode, 0);
-}
-
-long sys_fchmod(uint64_t descriptor, uint64_t mode)
-{
-    struct attributes set = { .sets_mode = true, .mode = (uint32_t)mode };
-
-    return attributes_of_open(descriptor, &set, false);
-}
-
-long sys_fchownat(uint64_t directory, uint64_t path, uint64_t user, uint64_t group, uint64_t flags)
-{
-    struct attributes set = { .sets_owner = true, .user = (uint32_t)user, .group = (uint32_t)group };
-
-    return flags_known(flags) ? attributes_at(directory, path, flags, &set) : -EINVAL;
-}
-
-long sys_chown(uint64_t path, uint64_t user, uint64_t group)
-{
-    return sys_fchownat(HERE, path, user, group, 0);
-}
-
-long sys_lchown(uint64_t path, uint64_t user, uint64_t group)
-{
-    return sys_fchownat(HERE, path, user, group, AT_SYMLINK_NOFOLLOW);
-}
-
-long sys_fchown(uint64_t descriptor, uint64_t user, uint64_t group)
-{
-    struct attributes set = { .sets_owner = true, .user = (uint32_t)user, .group = (uint32_t)group };
-
-    return attributes_of_open(descriptor, &set, false);
-}
-
-long sys_umask(uint64_t mask)
-{
-    return (long)__atomic_exchange_n(&arch_process()->umask, (uint32_t)mask & 0777, __ATOMIC_RELAXED);
-}
-
-#define NS_PER_SECOND 1000000000LL
-
-/* Time that the tree can keep: what lies beyond is cut. */
-static int64_t time_cut(int64_t seconds, int64_t ns)
-{
-    const int64_t limit = INT64_MAX / NS_PER_SECOND - 1;
-
-    if (seconds > limit || seconds < -limit)
-        return seconds > 0 ? limit * NS_PER_SECOND : -limit * NS_PER_SECOND;
-    return seconds * NS_PER_SECOND + ns;
-}
-
-static int time_read(const struct linux_timespec *time, int64_t *ns, bool *sets)
-{
-    if (time->nanoseconds == UTIME_OMIT)
-        return 0;
-    *sets = true;
-    if (time->nanoseconds == UTIME_NOW)
-        *ns = file_wall_clock_ns();
-    else if (time->nanoseconds < 0 || time->nanoseconds >= NS_PER_SECOND)
-        return -EINVAL;
-    else
-        *ns = time_cut(time->seconds, time->nanoseconds);
-    return 0;
-}
-
-static long times_set(uint64_t directory, uint64_t path, const struct linux_timespec times[2], uint64_t flags)
-{
-    struct attributes set = { 0 };
-    int error = time_read(&times[0], &set.accessed_ns, &set.sets_access);
-
-    if (!error)
-        error = time_read(&times[1], &set.modified_ns, &set.sets_modify);
-    if (error)
-        return error;
-    if (!path)
-        return (int32_t)directory == AT_FDCWD ? -EFAULT : attributes_of_open(directory, &set, false);
-    return attributes_at(directory, path, flags, &set);
-}
-
-static const struct linux_timespec both_now[2] = { { 0, UTIME_NOW }, { 0, UTIME_NOW } };
-
-long sys_utimensat(uint64_t directory, uint64_t path, uint64_t address, uint64_t flags)
-{
-    struct linux_timespec times[2];
-
-    if (!flags_known(flags))
-        return -EINVAL;
-    if (address && user_read(times, address, sizeof(times)))
-        return -EFAULT;
-    if (address && times[0].nanoseconds == UTIME_OMIT && times[1].nanoseconds == UTIME_OMIT)
-        return 0;
-    return times_set(directory, path, address ? times : both_now, flags);
-}
-
-long sys_futimesat(uint64_t directory, uint64_t path, uint64_t address)
-{
-    struct linux_timeval given[2];
-    struct linux_timespec times[2];
-
-    if (!address)
-        return times_set(directory, path, both_now, 0);
-    if (user_read(given, address, sizeof(given)))
-        return -EFAULT;
-    for (unsigned i = 0; i < 2; i++) {
-        if (given[i].microseconds < 0 || given[i].microseconds >= 1000000)
-            return -EINVAL;
-        times[i] = (struct linux_timespec){ given[i].seconds, given[i].microseconds * 1000 };
-    }
-    return times_set(directory, path, times, 0);
-}
-
-long sys_utimes(uint64_t path, uint64_t address)
-{
-    return sys_futimesat(HERE, path, address);
-}
-
-long sys_utime(uint64_t path, uint64_t address)
-{
-    int64_t given[2];
-
-    if (!address)
-        return times_set(HERE, path, both_now, 0);
-    if (user_read(given, address, sizeof(given)))
-        return -EFAULT;
-
-    const struct linux_timespec times[2] = { { given[0], 0 }, { given[1], 0 } };
-    return times_set(HERE, path, times, 0);
 }

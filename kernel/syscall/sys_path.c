@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_path.c: system calls that take a path and change nothing at it, but that openat may create a file:
- * open, access, directories, links. What tells about files is in sys_status.c, what changes names in
- * sys_name.c.
+ * sys_path.c: system calls that take a path and change nothing in the tree, except that openat may create a
+ * file: open, access, directories, symbolic links. The status of files is in sys_status.c, calls that change
+ * names in sys_name.c.
  */
 #include "arch.h"
 #include "lib/errno.h"
@@ -15,12 +15,12 @@
 
 /* ---- Opening ---- */
 
-static bool wants_writing(uint64_t flags)
+static bool needs_writing(uint64_t flags)
 {
     return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
 }
 
-/* Whether what is there already may be opened so. */
+/* Whether what exists already may be opened with these flags. */
 static int open_check(const struct path_lookup *found, uint64_t flags)
 {
     const struct inode *inode = found->inode;
@@ -34,7 +34,7 @@ static int open_check(const struct path_lookup *found, uint64_t flags)
         return -ELOOP; /* only with O_NOFOLLOW */
     if (kind != S_IFDIR && (flags & O_DIRECTORY))
         return -ENOTDIR;
-    if ((flags & O_PATH) || !wants_writing(flags))
+    if ((flags & O_PATH) || !needs_writing(flags))
         return 0;
     if (kind == S_IFDIR)
         return -EISDIR;
@@ -53,7 +53,7 @@ static int file_create(struct path *path, uint64_t mode)
     if (path->found.trailing_slash)
         return -EISDIR;
     if (path->found.directory->filesystem == FILESYSTEM_PROC)
-        return -ENOENT; /* which files it has is not for programs to say */
+        return -ENOENT; /* the kernel alone makes files there */
     memory = shared_memory_create(process->vm.pages);
     if (!memory)
         return -ENOSPC;
@@ -66,7 +66,7 @@ static int file_create(struct path *path, uint64_t mode)
     return error;
 }
 
-/* Finds or makes the inode; counts a use of it. */
+/* Finds or creates the inode, and takes a reference to it. */
 static int inode_open(struct path *path, uint64_t directory, uint64_t address, uint64_t flags, uint64_t mode)
 {
     bool exclusive = (flags & O_CREAT) && (flags & O_EXCL);
@@ -82,8 +82,8 @@ static int inode_open(struct path *path, uint64_t directory, uint64_t address, u
     return (int)path_end(path, error);
 }
 
-/* Makes `file`, which has its inode, ready and gives it a descriptor. */
-static int file_begin(struct file *file, uint64_t flags)
+/* Completes `file`, which has its inode, and installs it at a descriptor. */
+static int file_complete(struct file *file, uint64_t flags)
 {
     struct process *process = file->process;
     int error = file_bind(file);
@@ -108,28 +108,18 @@ long sys_openat(uint64_t directory, uint64_t address, uint64_t flags, uint64_t m
 
     struct file *file = file_allocate(process);
     if (!file)
-        return -EMFILE; /* as many open files as descriptors */
+        return -EMFILE; /* there are as many open files as descriptors */
     int result = inode_open(&path, directory, address, flags, mode);
     if (!result) {
         file->inode = path.found.inode;
         file->flags = (unsigned)flags & ~(unsigned)(O_CLOEXEC | O_CREAT | O_TRUNC | O_EXCL);
-        result = file_begin(file, flags);
+        result = file_complete(file, flags);
     }
     file_put(file);
     return result;
 }
 
-long sys_open(uint64_t path, uint64_t flags, uint64_t mode)
-{
-    return sys_openat((uint64_t)AT_FDCWD, path, flags, mode);
-}
-
-long sys_creat(uint64_t path, uint64_t mode)
-{
-    return sys_openat((uint64_t)AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
-}
-
-/* A file without a name, with one use: shared memory by descriptor. */
+/* A file without a name, with one reference: shared memory by descriptor. */
 static struct inode *unnamed_create(struct process *process)
 {
     struct shared_memory *memory = shared_memory_create(process->vm.pages);
@@ -170,12 +160,12 @@ long sys_memfd_create(uint64_t name, uint64_t flags)
         return -EMFILE;
     file->inode = unnamed_create(process);
     file->flags = O_RDWR;
-    int result = file->inode ? file_begin(file, flags & MFD_CLOEXEC ? O_CLOEXEC : 0) : -ENOMEM;
+    int result = file->inode ? file_complete(file, flags & MFD_CLOEXEC ? O_CLOEXEC : 0) : -ENOMEM;
     file_put(file);
     return result;
 }
 
-/* ---- Rights ---- */
+/* ---- Permissions ---- */
 
 static int access_check(const struct inode *inode, uint64_t mode)
 {
@@ -207,20 +197,10 @@ long sys_faccessat2(uint64_t directory, uint64_t address, uint64_t mode, uint64_
     return path_end(&path, result);
 }
 
-long sys_faccessat(uint64_t directory, uint64_t path, uint64_t mode)
-{
-    return sys_faccessat2(directory, path, mode, 0);
-}
-
-long sys_access(uint64_t path, uint64_t mode)
-{
-    return sys_faccessat2((uint64_t)AT_FDCWD, path, mode, 0);
-}
-
 /* ---- Directories ---- */
 
-/* One record; how many bytes it has, or -EINVAL where there is no room, or -EFAULT. */
-static int64_t record_write(uint64_t buffer, uint64_t room, const struct inode *inode, const char *name,
+/* Writes one record: its size in bytes, or -EINVAL where it does not fit, or -EFAULT. */
+static int64_t record_write(uint64_t buffer, uint64_t capacity, const struct inode *inode, const char *name,
                             uint64_t name_bytes, uint64_t next)
 {
     uint64_t bytes = (sizeof(struct linux_dirent) + name_bytes + 1 + 7) & ~7ULL;
@@ -231,7 +211,7 @@ static int64_t record_write(uint64_t buffer, uint64_t room, const struct inode *
         .type = (uint8_t)(inode->mode >> 12 & 15), /* DT_ values are S_IFMT's bits */
     };
 
-    if (bytes > room)
+    if (bytes > capacity)
         return -EINVAL;
     if (user_clear(buffer, bytes) || user_write(buffer, &record, sizeof(record)) ||
         user_write(buffer + sizeof(record), name, name_bytes))
@@ -239,8 +219,8 @@ static int64_t record_write(uint64_t buffer, uint64_t room, const struct inode *
     return (int64_t)bytes;
 }
 
-/* With the tree's lock. The offset in a directory is a position: 0 ".", 1 "..", then those of the entries, of
- * which some may have gone since. */
+/* With the tree's lock. The offset in a directory is a position: 0 is ".", 1 is "..", then come those of the
+ * entries, some of which may have been removed since. */
 static int64_t directory_read(const struct tree *tree, struct file *file, uint64_t buffer, uint64_t bytes)
 {
     const struct directory_entry *entry = NULL;
@@ -286,7 +266,7 @@ long sys_getdents64(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
     else if (file->inode && mode_is(file->inode->mode, S_IFDIR)) {
         struct tree *tree = file->process->tree;
 
-        if (bytes > DIRECTORY_READ_MAX) /* so that nobody waits long for the lock */
+        if (bytes > DIRECTORY_READ_MAX) /* so that the lock is held for a short time only */
             bytes = DIRECTORY_READ_MAX;
         spin_lock(&tree->lock);
         result = directory_read(tree, file, buffer, bytes);
@@ -355,7 +335,7 @@ long sys_fchdir(uint64_t descriptor)
 }
 
 /* With the tree's lock. */
-static long link_tell(const struct tree *tree, const struct inode *link, uint64_t buffer, uint64_t bytes)
+static long link_read(const struct tree *tree, const struct inode *link, uint64_t buffer, uint64_t bytes)
 {
     const char *target = link->data;
     uint64_t length = link->bytes;
@@ -375,8 +355,8 @@ static long link_tell(const struct tree *tree, const struct inode *link, uint64_
     return user_write(buffer, target, part) ? -EFAULT : (long)part;
 }
 
-/* Of a link that is open itself (O_PATH, O_NOFOLLOW). */
-static long open_link_tell(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
+/* For a symbolic link that is open itself (O_PATH, O_NOFOLLOW). */
+static long open_link_read(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
 {
     struct file *file = file_get(arch_process(), descriptor);
     struct tree *tree = arch_process()->tree;
@@ -386,7 +366,7 @@ static long open_link_tell(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
         return -EBADF;
     if (file->inode && mode_is(file->inode->mode, S_IFLNK)) {
         spin_lock(&tree->lock);
-        result = link_tell(tree, file->inode, buffer, bytes);
+        result = link_read(tree, file->inode, buffer, bytes);
         spin_unlock(&tree->lock);
     }
     file_put(file);
@@ -403,14 +383,9 @@ long sys_readlinkat(uint64_t directory, uint64_t address, uint64_t buffer, uint6
     if (user_read(&first, address, 1))
         return -EFAULT;
     if (!first && (int32_t)directory != AT_FDCWD)
-        return open_link_tell(directory, buffer, bytes);
+        return open_link_read(directory, buffer, bytes);
     long result = path_begin(&path, directory, address, TREE_NO_FOLLOW);
     if (!result)
-        result = link_tell(path.tree, path.found.inode, buffer, bytes);
+        result = link_read(path.tree, path.found.inode, buffer, bytes);
     return path_end(&path, result);
-}
-
-long sys_readlink(uint64_t path, uint64_t buffer, uint64_t bytes)
-{
-    return sys_readlinkat((uint64_t)AT_FDCWD, path, buffer, bytes);
 }

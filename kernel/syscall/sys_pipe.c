@@ -46,11 +46,6 @@ long sys_pipe2(uint64_t buffer, uint64_t flags)
     return error;
 }
 
-long sys_pipe(uint64_t buffer)
-{
-    return sys_pipe2(buffer, 0);
-}
-
 long sys_eventfd2(uint64_t value, uint64_t flags)
 {
     struct process *process = arch_process();
@@ -65,9 +60,4 @@ long sys_eventfd2(uint64_t value, uint64_t flags)
     int result = file_install(process, file, 0, flags & O_CLOEXEC);
     file_put(file);
     return result;
-}
-
-long sys_eventfd(uint64_t value)
-{
-    return sys_eventfd2(value, 0);
 }

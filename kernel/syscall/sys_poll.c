@@ -1,21 +1,74 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_poll.c: waiting for one of several files: poll, select and their kin. All are looked at, and again
- * after each event_wait. Sets that are kept (epoll) are in sys_epoll.c.
+ * sys_poll.c: waiting for one of several files that the call lists: poll, select and their variants. The wait
+ * itself is readiness.c's; sets that the kernel keeps (epoll) are in sys_epoll.c.
  *
- * A wait that a signal interrupts without a handler goes on: poll by restart_syscall until its deadline,
- * select and ppoll as a new call, which finds in its timeout what was left. Those that come with a signal
- * mask have it only for the wait (signal.h).
+ * A wait that a signal without a handler has interrupted continues: poll by restart_syscall until its
+ * deadline, the others as a new call, which finds in its timeout the time that was left. A signal mask that
+ * comes with the call holds for the wait only (signal.h).
+ *
+ * Source: man 2 poll, select (facts of the interface).
  */
 #include "arch.h"
 #include "fs/file.h"
 #include "time/clock.h"
 #include "lib/errno.h"
+#include "lib/kstring.h"
 #include "lib/linux_abi.h"
 #include "process/process.h"
+#include "syscall/readiness.h"
 #include "syscall/syscall.h"
 #include "time/timespec.h"
-#include "process/event.h"
+
+/* ---- Time limit and signal mask, as select, pselect6 and ppoll have them ---- */
+
+struct limits {
+    uint64_t timeout; /* the program's time limit, where the time left is written; 0: none */
+    uint64_t unit_ns; /* of its second field */
+    uint64_t deadline_ns;
+    bool masked;
+};
+
+/* Reads a struct timespec and a signal mask, whose addresses may be 0. The mask holds from here on, unless
+ * this fails. */
+static int limits_begin(struct limits *limits, uint64_t timeout, uint64_t mask_address, uint64_t mask_bytes)
+{
+    uint64_t mask;
+
+    *limits = (struct limits){ .timeout = timeout, .unit_ns = 1, .masked = mask_address != 0 };
+    int error = deadline_read(timeout, &limits->deadline_ns);
+    if (!error && limits->masked) {
+        error = signal_mask_read(mask_address, mask_bytes, &mask);
+        if (!error)
+            signal_mask_swap(mask);
+    }
+    return error;
+}
+
+static bool time_left_write(const struct limits *limits)
+{
+    uint64_t now_ns = clock_now_ns();
+    uint64_t left_ns = limits->deadline_ns > now_ns ? limits->deadline_ns - now_ns : 0;
+    uint64_t left[2] = { left_ns / NS_PER_S, left_ns % NS_PER_S / limits->unit_ns };
+
+    return !limits->timeout || limits->deadline_ns == UINT64_MAX ||
+           !user_write(limits->timeout, left, sizeof(left));
+}
+
+/* Writes the time left, whatever the result is. Where that fails, an interrupted call does not start again:
+ * it would wait for all of its time once more. It still takes the slow return path, for its mask. */
+static long limits_end(const struct limits *limits, unsigned number, long result)
+{
+    if (limits->masked && result != -EINTR)
+        signal_mask_restore();
+    bool written = time_left_write(limits);
+    if (result != -EINTR)
+        return result;
+    if (written)
+        return thread_interrupted_call(number, RESTART_NEVER);
+    arch_request_slow_return();
+    return -EINTR;
+}
 
 /* ---- poll ---- */
 
@@ -26,73 +79,72 @@ struct linux_pollfd {
     int16_t events, revents;
 };
 
-/* What one entry has to tell; sets *polled where its file may get ready without being announced. */
-static int poll_entry(const struct linux_pollfd *entry, bool *polled)
+struct poll_list {
+    uint64_t address, count;
+};
+
+static int poll_result(const struct linux_pollfd *entry, struct scan *scan)
 {
-    struct file *file;
-    unsigned ready;
+    int ready;
 
     if (entry->descriptor < 0)
         return 0;
-    file = file_get(arch_process(), (uint32_t)entry->descriptor);
-    if (!file)
+    ready = readiness_of((uint32_t)entry->descriptor, scan);
+    if (ready < 0)
         return POLL_INVALID;
-    ready = file_ready(file);
-    *polled |= file_is_polled(file);
-    file_put(file);
     ready |= (ready & READY_IN ? POLL_IN_NORMAL : 0) | (ready & READY_OUT ? POLL_OUT_NORMAL : 0);
-    return (int)ready & (entry->events | READY_ERROR | READY_HANG_UP);
+    return ready & (entry->events | READY_ERROR | READY_HANG_UP);
 }
 
-/* Looks at all descriptors once; how many have something to tell, or -EFAULT. */
-static int poll_once(uint64_t list, uint64_t count, bool *polled)
+static int64_t poll_scan(void *set, struct scan *scan)
 {
-    int ready = 0;
+    const struct poll_list *list = set;
+    int64_t ready = 0;
 
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < list->count; i++) {
         struct linux_pollfd entry;
+        uint64_t address = list->address + i * sizeof(entry);
 
-        if (user_read(&entry, list + i * sizeof(entry), sizeof(entry)))
+        if (user_read(&entry, address, sizeof(entry)))
             return -EFAULT;
-        entry.revents = (int16_t)poll_entry(&entry, polled);
+        entry.revents = (int16_t)poll_result(&entry, scan);
         ready += entry.revents != 0;
-        if (user_write(list + i * sizeof(entry), &entry, sizeof(entry)))
+        if (user_write(address, &entry, sizeof(entry)))
             return -EFAULT;
     }
     return ready;
 }
 
-static long poll_wait(uint64_t list, uint64_t count, uint64_t deadline_ns)
+static long poll_until(uint64_t address, uint64_t count, uint64_t deadline_ns)
 {
-    bool polled = false;
+    struct poll_list list = { address, (uint32_t)count };
 
-    count = (uint32_t)count;
-    if (count > FILE_DESCRIPTORS_MAX)
-        return -EINVAL;
-    for (;;) {
-        long result = poll_once(list, count, &polled);
-
-        if (result != 0 || clock_now_ns() >= deadline_ns)
-            return result;
-        result = event_wait_any(deadline_ns, polled);
-        if (result)
-            return result;
-    }
+    return list.count > FILE_DESCRIPTORS_MAX ? -EINVAL : readiness_wait(poll_scan, &list, deadline_ns);
 }
 
 /* Words: the list, its length, the deadline. */
-static long poll_rest(const uint64_t *words)
+static long poll_resume(const uint64_t *words)
 {
-    long result = poll_wait(words[0], words[1], words[2]);
+    long result = poll_until(words[0], words[1], words[2]);
 
-    return result == -EINTR ? thread_interrupted_wait(poll_rest, words) : result;
+    return result == -EINTR ? thread_interrupted_wait(poll_resume, words) : result;
 }
 
 long sys_poll(uint64_t list, uint64_t count, uint64_t timeout_ms)
 {
     const uint64_t words[RESUME_WORDS] = { list, count, deadline_of_ms((int32_t)timeout_ms) };
 
-    return poll_rest(words);
+    return poll_resume(words);
+}
+
+long sys_ppoll(uint64_t list, uint64_t count, uint64_t timeout, uint64_t mask_address, uint64_t mask_bytes)
+{
+    struct limits limits;
+    int error = limits_begin(&limits, timeout, mask_address, mask_bytes);
+
+    if (error)
+        return error;
+    return limits_end(&limits, SYSCALL_NUMBER_ppoll, poll_until(list, count, limits.deadline_ns));
 }
 
 /* ---- select ---- */
@@ -100,182 +152,96 @@ long sys_poll(uint64_t list, uint64_t count, uint64_t timeout_ms)
 #define SELECT_MAX   1024
 #define SELECT_WORDS (SELECT_MAX / 64)
 
+enum { SELECT_IN, SELECT_OUT, SELECT_ERROR, SELECT_KINDS };
+
+/* What makes a file ready for each kind; for exceptional conditions nothing does. */
+static const int select_bits[SELECT_KINDS] = { READY_IN | READY_HANG_UP | READY_ERROR,
+                                               READY_OUT | READY_ERROR, 0 };
+
 struct select_sets {
-    uint64_t in[SELECT_WORDS], out[SELECT_WORDS], error[SELECT_WORDS];
+    uint64_t count, bytes; /* of descriptors; of the sets up to these */
+    uint64_t requested[SELECT_KINDS][SELECT_WORDS], found[SELECT_KINDS][SELECT_WORDS];
 };
 
-/* The program's sets, whose addresses may be NULL. */
-struct select_call {
-    uint64_t in, out, error;
-    uint64_t count, bytes;
-    struct select_sets asked;
-};
-
-static int sets_read(struct select_call *call)
+static int64_t select_scan(void *set, struct scan *scan)
 {
-    struct select_sets *asked = &call->asked;
+    struct select_sets *sets = set;
+    int64_t bits = 0;
 
-    *asked = (struct select_sets){ { 0 }, { 0 }, { 0 } };
-    if ((call->in && user_read(asked->in, call->in, call->bytes)) ||
-        (call->out && user_read(asked->out, call->out, call->bytes)) ||
-        (call->error && user_read(asked->error, call->error, call->bytes)))
-        return -EFAULT;
-    return 0;
-}
+    for (unsigned kind = 0; kind < SELECT_KINDS; kind++)
+        memset(sets->found[kind], 0, sets->bytes);
+    for (uint64_t d = 0; d < sets->count; d++) {
+        uint64_t word = d / 64, bit = 1ULL << d % 64, requested = 0;
 
-static int sets_write(const struct select_call *call, const struct select_sets *found)
-{
-    if ((call->in && user_write(call->in, found->in, call->bytes)) ||
-        (call->out && user_write(call->out, found->out, call->bytes)) ||
-        (call->error && user_write(call->error, found->error, call->bytes)))
-        return -EFAULT;
-    return 0;
-}
-
-/* Looks at all once; how many bits are set in `found`, or -EBADF. */
-static int select_once(const struct select_call *call, struct select_sets *found, bool *polled)
-{
-    int bits = 0;
-
-    *found = (struct select_sets){ { 0 }, { 0 }, { 0 } };
-    for (uint64_t d = 0; d < call->count; d++) {
-        uint64_t word = d / 64, bit = 1ULL << d % 64;
-        struct file *file;
-        unsigned ready;
-
-        if (!((call->asked.in[word] | call->asked.out[word] | call->asked.error[word]) & bit))
+        for (unsigned kind = 0; kind < SELECT_KINDS; kind++)
+            requested |= sets->requested[kind][word] & bit;
+        if (!requested)
             continue;
-        file = file_get(arch_process(), d);
-        if (!file)
-            return -EBADF;
-        ready = file_ready(file);
-        *polled |= file_is_polled(file);
-        file_put(file);
-        if (ready & (READY_IN | READY_HANG_UP | READY_ERROR))
-            found->in[word] |= call->asked.in[word] & bit;
-        if (ready & (READY_OUT | READY_ERROR))
-            found->out[word] |= call->asked.out[word] & bit;
-        bits += (found->in[word] & bit) != 0;
-        bits += (found->out[word] & bit) != 0;
+        int ready = readiness_of(d, scan);
+        if (ready < 0)
+            return ready;
+        for (unsigned kind = 0; kind < SELECT_KINDS; kind++) {
+            if (!(ready & select_bits[kind]) || !(sets->requested[kind][word] & bit))
+                continue;
+            sets->found[kind][word] |= bit;
+            bits++;
+        }
     }
     return bits;
 }
 
-static long select_until(uint64_t count, uint64_t in, uint64_t out, uint64_t error, uint64_t deadline_ns)
+/* The program's sets, one of each kind, whose addresses may be 0. */
+static long select_until(uint64_t count, const uint64_t addresses[SELECT_KINDS], uint64_t deadline_ns)
 {
-    struct select_call call = { .in = in, .out = out, .error = error };
-    struct select_sets found;
-    bool polled = false;
+    struct select_sets sets;
 
     if ((int32_t)count < 0)
         return -EINVAL;
-    call.count = (uint32_t)count < SELECT_MAX ? (uint32_t)count : SELECT_MAX;
-    call.bytes = (call.count + 63) / 64 * 8;
-    int result = sets_read(&call);
-    if (result)
-        return result;
-    for (;;) {
-        result = select_once(&call, &found, &polled);
-        if (result < 0)
-            return result;
-        if (result > 0 || clock_now_ns() >= deadline_ns)
-            break;
-        result = event_wait_any(deadline_ns, polled);
-        if (result)
-            return result;
+    sets.count = (uint32_t)count < SELECT_MAX ? (uint32_t)count : SELECT_MAX;
+    sets.bytes = (sets.count + 63) / 64 * 8;
+    for (unsigned kind = 0; kind < SELECT_KINDS; kind++) {
+        if (!addresses[kind])
+            memset(sets.requested[kind], 0, sets.bytes);
+        else if (user_read(sets.requested[kind], addresses[kind], sets.bytes))
+            return -EFAULT;
     }
-    return sets_write(&call, &found) ? -EFAULT : result;
-}
-
-/* As Linux tells how much time was left: false where it cannot write there. */
-static bool rest_tell(uint64_t address, uint64_t deadline_ns, uint64_t unit_ns)
-{
-    uint64_t now = clock_now_ns(), left = deadline_ns > now ? deadline_ns - now : 0;
-    uint64_t rest[2] = { left / NS_PER_S, left % NS_PER_S / unit_ns };
-
-    return !address || deadline_ns == UINT64_MAX || !user_write(address, rest, sizeof(rest));
-}
-
-/* Tells the time left, whatever the result. An interrupted call that can't is not started again: it would
- * wait for all of its time once more. It still goes the long way, where its signal mask is put back. */
-static long timed_end(unsigned number, long result, uint64_t timeout, uint64_t deadline_ns, uint64_t unit_ns)
-{
-    bool told = rest_tell(timeout, deadline_ns, unit_ns);
-
-    if (result != -EINTR)
-        return result;
-    if (told)
-        return thread_interrupted_call(number, RESTART_NEVER);
-    arch_request_slow_return();
-    return -EINTR;
+    long result = readiness_wait(select_scan, &sets, deadline_ns);
+    for (unsigned kind = 0; kind < SELECT_KINDS && result >= 0; kind++)
+        if (addresses[kind] && user_write(addresses[kind], sets.found[kind], sets.bytes))
+            return -EFAULT;
+    return result;
 }
 
 long sys_select(uint64_t count, uint64_t in, uint64_t out, uint64_t error, uint64_t timeout)
 {
+    const uint64_t addresses[SELECT_KINDS] = { in, out, error };
+    struct limits limits = { .timeout = timeout, .unit_ns = 1000, .deadline_ns = UINT64_MAX };
     struct linux_timeval time;
-    uint64_t deadline_ns = UINT64_MAX;
 
     if (timeout) {
         if (user_read(&time, timeout, sizeof(time)))
             return -EFAULT;
         if (time.seconds < 0 || time.microseconds < 0)
             return -EINVAL;
-        deadline_ns = deadline_of(time.seconds, time.microseconds, 1000);
+        limits.deadline_ns = deadline_of(time.seconds, time.microseconds, 1000);
     }
-    long result = select_until(count, in, out, error, deadline_ns);
-    return timed_end(SYSCALL_NUMBER_select, result, timeout, deadline_ns, 1000);
-}
-
-/* A time limit and a signal mask (0: none) of the program's. The mask holds from here on, if all is well,
- * until waiting_mask_end; after -EINTR signal_deliver puts the old one back (signal.h). */
-static int waiting_mask_begin(uint64_t timeout, uint64_t mask_address, uint64_t mask_bytes,
-                              uint64_t *deadline_ns)
-{
-    int error = deadline_read(timeout, deadline_ns);
-    uint64_t mask;
-
-    if (!error && mask_address)
-        error = signal_mask_read(mask_address, mask_bytes, &mask);
-    if (!error && mask_address)
-        signal_mask_swap(mask);
-    return error;
-}
-
-static void waiting_mask_end(uint64_t mask_address, long result)
-{
-    if (mask_address && result != -EINTR)
-        signal_mask_restore();
+    return limits_end(&limits, SYSCALL_NUMBER_select, select_until(count, addresses, limits.deadline_ns));
 }
 
 /* `packed` leads to the mask's address and its size; 0: no mask. */
 long sys_pselect6(uint64_t count, uint64_t in, uint64_t out, uint64_t error, uint64_t timeout,
                   uint64_t packed)
 {
+    const uint64_t addresses[SELECT_KINDS] = { in, out, error };
+    struct limits limits;
     struct {
         uint64_t address, bytes;
-    } given = { 0, 0 };
-    uint64_t deadline_ns;
+    } mask = { 0, 0 };
 
-    if (packed && user_read(&given, packed, sizeof(given)))
+    if (packed && user_read(&mask, packed, sizeof(mask)))
         return -EFAULT;
-    int fault = waiting_mask_begin(timeout, given.address, given.bytes, &deadline_ns);
+    int fault = limits_begin(&limits, timeout, mask.address, mask.bytes);
     if (fault)
         return fault;
-    long result = select_until(count, in, out, error, deadline_ns);
-    waiting_mask_end(given.address, result);
-    return timed_end(SYSCALL_NUMBER_pselect6, result, timeout, deadline_ns, 1);
-}
-
-/* ---- ppoll: looks like poll, and ends like select ---- */
-
-long sys_ppoll(uint64_t list, uint64_t count, uint64_t timeout, uint64_t mask_address, uint64_t mask_bytes)
-{
-    uint64_t deadline_ns;
-    int error = waiting_mask_begin(timeout, mask_address, mask_bytes, &deadline_ns);
-
-    if (error)
-        return error;
-    long result = poll_wait(list, count, deadline_ns);
-    waiting_mask_end(mask_address, result);
-    return timed_end(SYSCALL_NUMBER_ppoll, result, timeout, deadline_ns, 1);
+    return limits_end(&limits, SYSCALL_NUMBER_pselect6, select_until(count, addresses, limits.deadline_ns));
 }

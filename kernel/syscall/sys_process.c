@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_process.c: system calls about the process itself: limits, facts, the end. Who it is tells
- * sys_identity.c.
+ * sys_process.c: system calls about a process and the system that it sees: exit, limits, uname, sysinfo. Its
+ * identity is in sys_identity.c.
  */
 #include "arch.h"
 #include "fs/file.h"
@@ -36,7 +36,7 @@ long sys_uname(uint64_t buffer)
 
 long sys_prlimit64(uint64_t pid, uint64_t resource, uint64_t new_limit, uint64_t old_limit)
 {
-    struct linux_rlimit limit, wanted;
+    struct linux_rlimit limit, requested;
     int error;
 
     if ((uint32_t)pid != 0 && (uint32_t)pid != arch_process()->pid)
@@ -45,11 +45,11 @@ long sys_prlimit64(uint64_t pid, uint64_t resource, uint64_t new_limit, uint64_t
     if (error)
         return error;
     if (new_limit) {
-        if (user_read(&wanted, new_limit, sizeof(wanted)))
+        if (user_read(&requested, new_limit, sizeof(requested)))
             return -EFAULT;
-        if (wanted.soft > wanted.hard)
+        if (requested.soft > requested.hard)
             return -EINVAL;
-        if (wanted.soft != limit.soft)
+        if (requested.soft != limit.soft)
             return -EPERM;
     }
     return old_limit ? user_write(old_limit, &limit, sizeof(limit)) : 0;
@@ -80,14 +80,4 @@ long sys_sysinfo(uint64_t buffer)
     };
 
     return user_write(buffer, &info, sizeof(info));
-}
-
-long sys_getrandom(uint64_t buffer, uint64_t bytes, uint64_t flags)
-{
-    enum { NONBLOCK = 1, RANDOM = 2, INSECURE = 4 };
-
-    if (((uint32_t)flags & ~(uint32_t)(NONBLOCK | RANDOM | INSECURE)) ||
-        ((flags & RANDOM) && (flags & INSECURE)))
-        return -EINVAL;
-    return random_write(buffer, bytes < READ_WRITE_MAX ? bytes : READ_WRITE_MAX);
 }

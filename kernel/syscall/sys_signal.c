@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_signal.c: system calls about signals.
+ * sys_signal.c: system calls about signals, which signal.c keeps and signal_deliver.c delivers.
  *
- * A process is a group of its own, so that kill's 0 means the caller's process. The ranks of the node are the
- * only other processes; all of them are root's.
+ * A process is a process group of its own, so that 0 as kill's target means the caller's process. The ranks
+ * of the compute node are the only other processes; all of them belong to root.
  */
 #include "arch.h"
 #include "time/clock.h"
@@ -86,11 +86,11 @@ long sys_rt_sigsuspend(uint64_t mask, uint64_t set_bytes)
     return thread_interrupted_call(SYSCALL_NUMBER_rt_sigsuspend, RESTART_NEVER);
 }
 
-/* Words: the set, where to tell about the signal, until when. */
+/* Words: the set, where to write the signal's struct siginfo, the deadline. */
 static long timed_wait(const uint64_t *words)
 {
     uint64_t set = words[0], address = words[1], deadline_ns = words[2];
-    struct linux_siginfo told;
+    struct linux_siginfo linux_info;
     struct signal_info info;
     int signal = signal_take(set, &info), slept = 0;
 
@@ -102,8 +102,8 @@ static long timed_wait(const uint64_t *words)
     }
     if (!signal)
         return slept == -EINTR ? thread_interrupted_wait(timed_wait, words) : -EAGAIN;
-    signal_info_to_linux(&told, &info);
-    return address && user_write(address, &told, sizeof(told)) ? -EFAULT : signal;
+    signal_info_to_linux(&linux_info, &info);
+    return address && user_write(address, &linux_info, sizeof(linux_info)) ? -EFAULT : signal;
 }
 
 long sys_rt_sigtimedwait(uint64_t set_address, uint64_t info_address, uint64_t timeout, uint64_t set_bytes)
@@ -135,7 +135,7 @@ long sys_restart_syscall(void)
 
 /* ---- Handlers ---- */
 
-/* All registers change: signal_deliver does it, where they are in one place. */
+/* Changes all registers, so signal_deliver does it: on the slow return path they are in one place. */
 long sys_rt_sigreturn(void)
 {
     arch_thread()->signals.returns = true;
@@ -145,18 +145,19 @@ long sys_rt_sigreturn(void)
 
 long sys_sigaltstack(uint64_t new_stack, uint64_t old_stack)
 {
-    const struct signal_stack *kept = &arch_thread()->signals.stack;
-    uint64_t at = arch_call_stack();
-    struct signal_stack wanted, old = *kept;
+    const struct signal_stack *current = &arch_thread()->signals.stack;
+    uint64_t stack_pointer = arch_call_stack();
+    struct signal_stack requested, old = *current;
     int error;
 
-    if (new_stack && user_read(&wanted, new_stack, sizeof(wanted)))
+    if (new_stack && user_read(&requested, new_stack, sizeof(requested)))
         return -EFAULT;
-    old.flags = (kept->flags & SS_AUTODISARM) |
-                (!kept->bytes                                                     ? SS_DISABLE
-                 : signal_stack_holds(kept, at) && !(kept->flags & SS_AUTODISARM) ? SS_ONSTACK
-                                                                                  : 0);
-    error = new_stack ? signal_stack_set(&wanted, at) : 0;
+    old.flags = current->flags & SS_AUTODISARM;
+    if (!current->bytes)
+        old.flags |= SS_DISABLE;
+    else if (!old.flags && signal_stack_holds(current, stack_pointer))
+        old.flags |= SS_ONSTACK;
+    error = new_stack ? signal_stack_set(&requested, stack_pointer) : 0;
     if (error)
         return error;
     return old_stack ? user_write(old_stack, &old, sizeof(old)) : 0;
@@ -171,7 +172,7 @@ static struct signal_info info_of(uint64_t signal, int32_t code)
                                  .sender = { .pid = (uint32_t)arch_process()->pid } };
 }
 
-/* Signal 0 asks only whether there is somebody. */
+/* Signal 0 only checks that the process exists. */
 static long process_signal(struct process *process, const struct signal_info *info)
 {
     long error = !process ? -ESRCH : info->signal ? signal_send(process, info) : 0;
@@ -180,7 +181,7 @@ static long process_signal(struct process *process, const struct signal_info *in
     return error;
 }
 
-/* `tid` 0: any process's; else in the group. */
+/* The thread `tid`, of the process `group`, or of any process where that is 0. */
 static long thread_signal(uint64_t group, uint64_t tid, const struct signal_info *info)
 {
     long error = -ESRCH;
@@ -200,7 +201,7 @@ static long thread_signal(uint64_t group, uint64_t tid, const struct signal_info
     return error;
 }
 
-static long others_signal(const struct signal_info *info)
+static long all_others_signal(const struct signal_info *info)
 {
     long error = -ESRCH;
 
@@ -218,7 +219,7 @@ long sys_kill(uint64_t pid, uint64_t signal)
     if ((uint32_t)signal > SIGNAL_COUNT)
         return -EINVAL;
     if (target == -1)
-        return others_signal(&info);
+        return all_others_signal(&info);
     if (target == 0)
         return process_signal(arch_process(), &info);
     return process_signal(process_find((uint64_t)(target < 0 ? -target : target)), &info);
@@ -242,21 +243,23 @@ long sys_tgkill(uint64_t group, uint64_t tid, uint64_t signal)
     return thread_signal((uint32_t)group, (uint32_t)tid, &info);
 }
 
-/* What a program says that it sends: nobody else is to be told that the kernel has sent it. */
+/* The signal that a program describes. Only to itself may it send one that looks like the kernel's or
+ * tkill's. */
 static int info_read(struct signal_info *info, uint64_t address, uint64_t signal, uint64_t pid)
 {
-    struct linux_siginfo given;
+    struct linux_siginfo linux_info;
 
-    if (user_read(&given, address, sizeof(given)))
+    if (user_read(&linux_info, address, sizeof(linux_info)))
         return -EFAULT;
     if ((uint32_t)signal > SIGNAL_COUNT)
         return -EINVAL;
-    if ((given.code >= 0 || given.code == SIGNAL_BY_TKILL) && (uint32_t)pid != arch_process()->pid)
+    if ((linux_info.code >= 0 || linux_info.code == SIGNAL_BY_TKILL) && (uint32_t)pid != arch_process()->pid)
         return -EPERM;
     *info = (struct signal_info){ .signal = (int32_t)signal,
-                                  .error = given.error,
-                                  .code = given.code,
-                                  .sender = { (uint32_t)given.pid, (uint32_t)given.uid, given.value } };
+                                  .error = linux_info.error,
+                                  .code = linux_info.code,
+                                  .sender = { (uint32_t)linux_info.pid, (uint32_t)linux_info.uid,
+                                              linux_info.value } };
     return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_status.c: system calls that tell about files and file systems: stat, statx, statfs and their kin. What
- * they tell is read under the tree's lock and written to the program without it.
+ * sys_status.c: system calls that report the status of files and file systems: stat, statx, statfs and their
+ * variants. A status is read under the tree's lock and written to the program without it.
  */
 #include "arch.h"
 #include "lib/errno.h"
@@ -15,7 +15,7 @@
 #define NS_PER_SECOND 1000000000LL
 
 struct file_status {
-    unsigned filesystem; /* enum filesystem; st_dev is one more, for nothing is on a device 0 */
+    unsigned filesystem; /* enum filesystem; st_dev is one more, because no device has the number 0 */
     struct device_number represents;
     uint64_t inode, links, bytes, backed_bytes;
     int64_t accessed_ns, modified_ns, changed_ns;
@@ -58,7 +58,7 @@ static struct file_status open_file_status(struct file *file)
     return status;
 }
 
-/* ---- Finding what is asked about ---- */
+/* ---- Finding the file ---- */
 
 static int open_status(uint64_t descriptor, struct file_status *status)
 {
@@ -81,7 +81,7 @@ static int directory_status(struct file_status *status)
     return 0;
 }
 
-/* (descriptor, path, flags) as the *at calls with AT_EMPTY_PATH mean it. */
+/* (descriptor, path, flags) as in the *at calls that know AT_EMPTY_PATH. */
 static int status_at(uint64_t descriptor, uint64_t address, uint64_t flags, struct file_status *status)
 {
     struct path path;
@@ -104,7 +104,7 @@ static int status_at(uint64_t descriptor, uint64_t address, uint64_t flags, stru
 
 /* ---- stat ---- */
 
-/* A time as Linux tells it: nanoseconds are never negative. */
+/* A time as Linux reports it: nanoseconds are never negative. */
 static struct linux_timespec time_split(int64_t ns)
 {
     int64_t seconds = ns / NS_PER_SECOND, rest = ns % NS_PER_SECOND;
@@ -148,16 +148,6 @@ long sys_newfstatat(uint64_t descriptor, uint64_t path, uint64_t buffer, uint64_
     return error ? error : status_write(buffer, &status);
 }
 
-long sys_stat(uint64_t path, uint64_t buffer)
-{
-    return sys_newfstatat((uint64_t)AT_FDCWD, path, buffer, 0);
-}
-
-long sys_lstat(uint64_t path, uint64_t buffer)
-{
-    return sys_newfstatat((uint64_t)AT_FDCWD, path, buffer, AT_SYMLINK_NOFOLLOW);
-}
-
 long sys_fstat(uint64_t descriptor, uint64_t buffer)
 {
     struct file_status status;
@@ -185,7 +175,7 @@ long sys_statx(uint64_t descriptor, uint64_t path, uint64_t flags, uint64_t mask
         return error;
 
     struct linux_statx statx = {
-        .mask = STATX_BASIC, /* these come always, as Linux may do */
+        .mask = STATX_BASIC, /* always all of these, which Linux permits */
         .block_size = BLOCK_BYTES,
         .links = (uint32_t)status.links,
         .user = status.user,
@@ -206,7 +196,7 @@ long sys_statx(uint64_t descriptor, uint64_t path, uint64_t flags, uint64_t mask
 
 /* ---- statfs ---- */
 
-/* Of the writable parts, what the caller's own slice could still give. */
+/* The free space of a writable file system is what the caller's slice still has. */
 static int filesystem_write(uint64_t buffer, unsigned filesystem)
 {
     static const uint32_t types[] = {

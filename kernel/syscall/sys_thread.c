@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_thread.c: system calls about threads and their CPUs; clone is in sys_clone.c, futex in sys_futex.c.
+ * sys_thread.c: system calls about threads: their numbers, names, robust lists, CPUs and scheduling
+ * parameters; clone is in sys_clone.c, futex in sys_futex.c. A thread has a CPU to itself and is never
+ * preempted, so that scheduling parameters are only stored.
  */
 #include "arch.h"
 #include "time/timer.h"
@@ -13,10 +15,30 @@
 
 #define ROBUST_HEAD_BYTES 24
 
-/* The thread that a call means by `tid`, 0 for the caller; NULL. Under the process's lock. */
-static struct thread *thread_meant(uint64_t tid)
+/* The thread of the process whose number is `tid`, 0 for the caller; NULL. Under the process's lock. */
+static struct thread *thread_by_tid(uint64_t tid)
 {
     return (uint32_t)tid ? thread_find(arch_process(), (uint32_t)tid) : arch_thread();
+}
+
+/* What calls report of a thread, copied under the lock, under which nothing is written to the program. */
+struct thread_state {
+    uint64_t robust_list, affinity;
+    uint32_t policy;
+    int32_t priority;
+};
+
+static int thread_state_read(uint64_t tid, struct thread_state *state)
+{
+    struct process *process = arch_process();
+
+    spin_lock(&process->lock);
+    const struct thread *thread = thread_by_tid(tid);
+    if (thread)
+        *state =
+            (struct thread_state){ thread->robust_list, thread->affinity, thread->policy, thread->priority };
+    spin_unlock(&process->lock);
+    return thread ? 0 : -ESRCH;
 }
 
 long sys_gettid(void)
@@ -50,27 +72,22 @@ long sys_set_robust_list(uint64_t head, uint64_t bytes)
 
 long sys_get_robust_list(uint64_t tid, uint64_t head_address, uint64_t bytes_address)
 {
-    struct process *process = arch_process();
-    uint64_t head = 0, bytes = ROBUST_HEAD_BYTES;
+    const uint64_t bytes = ROBUST_HEAD_BYTES;
+    struct thread_state state;
+    int error = thread_state_read(tid, &state);
 
-    spin_lock(&process->lock);
-    const struct thread *thread = thread_meant(tid);
-    if (thread)
-        head = thread->robust_list;
-    spin_unlock(&process->lock);
-    if (!thread)
-        return -ESRCH;
+    if (error)
+        return error;
     if (user_write(bytes_address, &bytes, sizeof(bytes)))
         return -EFAULT;
-    return user_write(head_address, &head, sizeof(head));
+    return user_write(head_address, &state.robust_list, sizeof(state.robust_list));
 }
 
 long sys_prctl(uint64_t operation, uint64_t argument, uint64_t a2, uint64_t a3, uint64_t a4)
 {
     enum { SET_NAME = 15, GET_NAME = 16, SET_TIMERSLACK = 29, GET_TIMERSLACK = 30 };
     struct thread *thread = arch_thread();
-    char name[THREAD_NAME_BYTES] =
-        ""; /* all of it is shown by GET_NAME: nothing of the stack's may stay behind a short name */
+    char name[THREAD_NAME_BYTES] = ""; /* zeroes after a short name, for GET_NAME shows all of it */
     int64_t length;
 
     (void)a2, (void)a3, (void)a4;
@@ -96,30 +113,21 @@ long sys_prctl(uint64_t operation, uint64_t argument, uint64_t a2, uint64_t a3, 
     }
 }
 
-/* ---- CPUs: a thread has one to itself, and may have itself carried to another free one of its rank's ----
- */
-
-long sys_sched_yield(void)
-{
-    return 0;
-}
+/* ---- CPUs ---- */
 
 long sys_sched_getaffinity(uint64_t tid, uint64_t bytes, uint64_t mask)
 {
-    struct process *process = arch_process();
+    struct thread_state state;
 
-    if (bytes < sizeof(uint64_t) || bytes % sizeof(uint64_t))
+    if (bytes < sizeof(state.affinity) || bytes % sizeof(uint64_t))
         return -EINVAL;
-    spin_lock(&process->lock);
-    const struct thread *thread = thread_meant(tid);
-    uint64_t cpus = thread ? thread->affinity : 0;
-    spin_unlock(&process->lock);
-    if (!thread)
-        return -ESRCH;
-    return user_write(mask, &cpus, sizeof(cpus)) ? -EFAULT : (long)sizeof(cpus);
+    int error = thread_state_read(tid, &state);
+    if (error)
+        return error;
+    return user_write(mask, &state.affinity, sizeof(state.affinity)) ? -EFAULT : (long)sizeof(state.affinity);
 }
 
-/* The first CPU of the mask that no other thread is on or on its way to, or -1. Under the process's lock. */
+/* The first CPU of the mask that no other thread is on or moves to, or -1. Under the process's lock. */
 static int cpu_choose(const struct process *process, const struct thread *mover, uint64_t cpus)
 {
     CPU_MASK_EACH(cpu, process->cpus)
@@ -132,8 +140,8 @@ static int cpu_choose(const struct process *process, const struct thread *mover,
     return cpus ? __builtin_ctzll(cpus) : -1;
 }
 
-/* Where the mask leaves out the thread's CPU, the thread moves to a free one of the mask; where all of them
- * have a thread, nothing can be done: threads do not share CPUs. */
+/* Where the mask excludes the thread's CPU, the thread moves to a free CPU of the mask. Where none is free
+ * the mask is refused, because threads do not share CPUs. */
 static int affinity_set(struct process *process, struct thread *thread, uint64_t cpus)
 {
     if (!thread)
@@ -159,7 +167,7 @@ long sys_sched_setaffinity(uint64_t tid, uint64_t bytes, uint64_t mask)
     if (user_read(&cpus, mask, bytes < sizeof(cpus) ? bytes : sizeof(cpus)))
         return -EFAULT;
     spin_lock(&process->lock);
-    struct thread *thread = thread_meant(tid);
+    struct thread *thread = thread_by_tid(tid);
     int error = affinity_set(process, thread, cpus & process->cpus);
     if (!error && thread->target_cpu != thread->cpu)
         thread_notify(thread);
@@ -168,21 +176,21 @@ long sys_sched_setaffinity(uint64_t tid, uint64_t bytes, uint64_t mask)
     return error;
 }
 
-long sys_getcpu(uint64_t cpu_address, uint64_t node_address, uint64_t cache)
+long sys_getcpu(uint64_t cpu_address, uint64_t domain_address, uint64_t cache)
 {
-    uint32_t cpu = arch_cpu_index(), node = arch_cpu_numa_domain(cpu);
+    uint32_t cpu = arch_cpu_index(), domain = arch_cpu_numa_domain(cpu);
 
     (void)cache; /* unused by Linux since 2.6.24 */
-    if (node == NUMA_DOMAIN_NONE)
-        node = 0;
+    if (domain == NUMA_DOMAIN_NONE)
+        domain = 0;
     if (cpu_address && user_write(cpu_address, &cpu, sizeof(cpu)))
         return -EFAULT;
-    if (node_address && user_write(node_address, &node, sizeof(node)))
+    if (domain_address && user_write(domain_address, &domain, sizeof(domain)))
         return -EFAULT;
     return 0;
 }
 
-/* ---- Scheduling: nothing is ever preempted, so what every policy promises holds for all threads ---- */
+/* ---- Scheduling: without preemption all threads have what any policy promises ---- */
 
 enum {
     POLICY_OTHER = 0,
@@ -198,7 +206,7 @@ static bool policy_is_realtime(uint32_t policy)
     return policy == POLICY_FIFO || policy == POLICY_RR;
 }
 
-/* 0 where a thread may have the policy with the priority. */
+/* -EINVAL where the policy does not exist, or does not have the priority. */
 static int policy_check(uint32_t policy, int32_t priority)
 {
     if (policy > POLICY_IDLE || policy == 4)
@@ -208,7 +216,7 @@ static int policy_check(uint32_t policy, int32_t priority)
                                       : 0;
 }
 
-/* Both are remembered for whoever asks. */
+/* Stores both, for calls that query them; a negative policy: that which the thread has. */
 static long policy_set(uint64_t tid, int64_t policy, uint64_t parameters)
 {
     struct process *process = arch_process();
@@ -220,7 +228,7 @@ static long policy_set(uint64_t tid, int64_t policy, uint64_t parameters)
     if (user_read(&priority, parameters, sizeof(priority)))
         return -EFAULT;
     spin_lock(&process->lock);
-    struct thread *thread = thread_meant(tid);
+    struct thread *thread = thread_by_tid(tid);
     if (thread && policy < 0)
         policy = thread->policy;
     error = thread ? policy_check((uint32_t)policy, priority) : -ESRCH;
@@ -245,30 +253,18 @@ long sys_sched_setparam(uint64_t tid, uint64_t parameters)
 
 long sys_sched_getscheduler(uint64_t tid)
 {
-    struct process *process = arch_process();
+    struct thread_state state;
+    int error = (int32_t)tid < 0 ? -EINVAL : thread_state_read(tid, &state);
 
-    if ((int32_t)tid < 0)
-        return -EINVAL;
-    spin_lock(&process->lock);
-    const struct thread *thread = thread_meant(tid);
-    long policy = thread ? (long)thread->policy : -ESRCH;
-    spin_unlock(&process->lock);
-    return policy;
+    return error ? error : (long)state.policy;
 }
 
 long sys_sched_getparam(uint64_t tid, uint64_t parameters)
 {
-    struct process *process = arch_process();
+    struct thread_state state;
+    int error = (int32_t)tid < 0 || !parameters ? -EINVAL : thread_state_read(tid, &state);
 
-    if ((int32_t)tid < 0 || !parameters)
-        return -EINVAL;
-    spin_lock(&process->lock);
-    const struct thread *thread = thread_meant(tid);
-    int32_t priority = thread ? thread->priority : 0;
-    spin_unlock(&process->lock);
-    if (!thread)
-        return -ESRCH;
-    return user_write(parameters, &priority, sizeof(priority));
+    return error ? error : user_write(parameters, &state.priority, sizeof(state.priority));
 }
 
 long sys_sched_get_priority_max(uint64_t policy)
@@ -281,7 +277,7 @@ long sys_sched_get_priority_min(uint64_t policy)
     return policy_is_realtime((uint32_t)policy) ? 1 : policy_check((uint32_t)policy, 0);
 }
 
-/* A slice of a thread that is never preempted has no end: 0, as Linux says of FIFO. */
+/* The slice of a thread that is never preempted has no end: 0, as on Linux for FIFO. */
 long sys_sched_rr_get_interval(uint64_t tid, uint64_t interval)
 {
     long policy = sys_sched_getscheduler(tid);
@@ -289,28 +285,22 @@ long sys_sched_rr_get_interval(uint64_t tid, uint64_t interval)
     return policy < 0 ? policy : timespec_write(interval, 0);
 }
 
-/* ---- Nice values: kept, one for the process ---- */
+/* ---- Nice values: stored, one for the process ---- */
 
-/* Whether (kind, who) means this process, which is alone in its group, and root alone. */
+/* 0 where (kind, who) names this process, or its group or user, in which it counts as alone; or a thread. */
 static int priority_check(uint64_t kind, uint64_t who)
 {
     enum { PROCESS, GROUP, USER };
-    const struct process *process = arch_process();
-    const struct thread *thread;
+    struct thread_state state;
 
     if ((uint32_t)kind > USER)
         return -EINVAL;
-    if ((uint32_t)who == 0 || ((uint32_t)kind != USER && (uint32_t)who == process->pid))
+    if ((uint32_t)who == 0 || ((uint32_t)kind != USER && (uint32_t)who == arch_process()->pid))
         return 0;
-    if ((uint32_t)kind != PROCESS)
-        return -ESRCH;
-    spin_lock(&arch_process()->lock);
-    thread = thread_meant(who);
-    spin_unlock(&arch_process()->lock);
-    return thread ? 0 : -ESRCH;
+    return (uint32_t)kind == PROCESS ? thread_state_read(who, &state) : -ESRCH;
 }
 
-/* 20 less the nice value, so that no answer looks like an error. */
+/* As Linux: 20 minus the nice value, so that no result looks like an error. */
 long sys_getpriority(uint64_t kind, uint64_t who)
 {
     int error = priority_check(kind, who);
@@ -318,9 +308,9 @@ long sys_getpriority(uint64_t kind, uint64_t who)
     return error ? error : 20 - __atomic_load_n(&arch_process()->nice, __ATOMIC_RELAXED);
 }
 
-long sys_setpriority(uint64_t kind, uint64_t who, uint64_t wanted)
+long sys_setpriority(uint64_t kind, uint64_t who, uint64_t value)
 {
-    int error = priority_check(kind, who), nice = (int32_t)wanted;
+    int error = priority_check(kind, who), nice = (int32_t)value;
 
     if (!error)
         __atomic_store_n(&arch_process()->nice, nice < -20 ? -20 : nice > 19 ? 19 : nice, __ATOMIC_RELAXED);

@@ -23,7 +23,7 @@ static int clock_read(uint64_t clock, uint64_t *ns)
     switch ((uint32_t)clock) {
     case CLOCK_ID_REALTIME:
     case CLOCK_ID_REALTIME_COARSE:
-    case CLOCK_ID_TAI: /* nobody has told how many leap seconds there have been: 0, as on Linux then */
+    case CLOCK_ID_TAI: /* as on Linux while no program has set the number of leap seconds: 0 */
         *ns = now + clock_wall_offset_ns();
         return 0;
     case CLOCK_ID_MONOTONIC:
@@ -48,10 +48,7 @@ long sys_clock_gettime(uint64_t clock, uint64_t buffer)
     uint64_t ns;
     int error = clock_read(clock, &ns);
 
-    if (error)
-        return error;
-
-    return timespec_write(buffer, ns);
+    return error ? error : timespec_write(buffer, ns);
 }
 
 long sys_clock_getres(uint64_t clock, uint64_t buffer)
@@ -65,10 +62,14 @@ long sys_clock_getres(uint64_t clock, uint64_t buffer)
     return buffer ? user_write(buffer, &resolution, sizeof(resolution)) : 0;
 }
 
+static struct linux_timeval timeval_of(uint64_t ns)
+{
+    return (struct linux_timeval){ (int64_t)(ns / NS_PER_S), (int64_t)(ns % NS_PER_S / 1000) };
+}
+
 long sys_gettimeofday(uint64_t buffer, uint64_t zone)
 {
-    uint64_t ns = clock_now_ns() + clock_wall_offset_ns();
-    struct linux_timeval time = { (int64_t)(ns / NS_PER_S), (int64_t)(ns % NS_PER_S / 1000) };
+    struct linux_timeval time = timeval_of(clock_now_ns() + clock_wall_offset_ns());
     struct {
         int32_t minutes_west, daylight;
     } utc = { 0, 0 };
@@ -87,7 +88,8 @@ long sys_time(uint64_t buffer)
     return seconds;
 }
 
-/* The clock is the node's, started from the battery clock and the same for all ranks: no program sets it. */
+/* The clock is the compute node's, started from the battery clock and the same for all ranks: no program may
+ * set it. */
 long sys_clock_settime(uint64_t clock, uint64_t address)
 {
     uint64_t ns;
@@ -106,11 +108,6 @@ long sys_settimeofday(uint64_t address, uint64_t zone)
     if (address && (time.seconds < 0 || time.microseconds < 0 || time.microseconds >= 1000000))
         return -EINVAL;
     return -EPERM;
-}
-
-static struct linux_timeval timeval_of(uint64_t ns)
-{
-    return (struct linux_timeval){ (int64_t)(ns / NS_PER_S), (int64_t)(ns % NS_PER_S / 1000) };
 }
 
 long sys_getrusage(uint64_t who, uint64_t buffer)
@@ -144,14 +141,14 @@ long sys_times(uint64_t buffer)
 
 /* ---- Sleeping ---- */
 
-/* Sleeps to a time of this node's clock. */
+/* Sleeps until a time of this node's clock. */
 static long sleep_until(unsigned number, uint64_t deadline_ns)
 {
     return thread_sleep(NULL, deadline_ns) == -EINTR ? thread_interrupted_call(number, RESTART_NEVER) : 0;
 }
 
-/* Sleeps a while; *remainder (0: nobody wants it) is what is left when a signal ends the sleep. */
-static long sleep_rest(const uint64_t *words)
+/* Words: the deadline, and where to write the time left when a signal ends the sleep, or 0. */
+static long sleep_resume(const uint64_t *words)
 {
     uint64_t deadline_ns = words[0], remainder = words[1], now_ns;
 
@@ -160,22 +157,14 @@ static long sleep_rest(const uint64_t *words)
     now_ns = clock_now_ns();
     if (remainder && timespec_write(remainder, deadline_ns > now_ns ? deadline_ns - now_ns : 0))
         return -EFAULT;
-    return thread_interrupted_wait(sleep_rest, words);
+    return thread_interrupted_wait(sleep_resume, words);
 }
 
 static long sleep_for(uint64_t ns, uint64_t remainder)
 {
     const uint64_t words[RESUME_WORDS] = { time_add(clock_now_ns(), ns), remainder };
 
-    return sleep_rest(words);
-}
-
-long sys_nanosleep(uint64_t request, uint64_t remainder)
-{
-    uint64_t ns;
-    int error = timespec_read(request, &ns);
-
-    return error ? error : sleep_for(ns, remainder);
+    return sleep_resume(words);
 }
 
 long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint64_t remainder)
@@ -194,9 +183,9 @@ long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint6
     if (error)
         return error;
     if (absolute && ns <= now)
-        return 0; /* whoever is late already is not made later by the bound */
+        return 0; /* a time that has passed is not delayed further by the latency bound */
 
-    /* An absolute time is the deadline itself: one that lies on a boundary is served by that boundary. */
+    /* An absolute time is the deadline itself, so that one on a timer boundary is served by that boundary. */
     if (!absolute)
         return sleep_for(ns, remainder);
     return sleep_until(SYSCALL_NUMBER_clock_nanosleep, clock == CLOCK_ID_REALTIME || clock == CLOCK_ID_TAI

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_timer.c: system calls about timers that send signals. The timers are in posix_timer.c.
+ * sys_timer.c: system calls about timers that send signals; the timers themselves are in posix_timer.c.
  */
 #include "arch.h"
 #include "time/clock.h"
@@ -27,7 +27,7 @@ static int timeval_to_ns(const struct linux_timeval *time, uint64_t *ns)
     return 0;
 }
 
-/* Rounded up: what is left is never told as nothing. */
+/* Rounded up, so that a timer that still runs never seems to have no time left. */
 static struct linux_timeval timeval_of(uint64_t ns)
 {
     uint64_t us = ns / 1000 + (ns % 1000 != 0);
@@ -45,14 +45,17 @@ static uint64_t deadline_after(uint64_t ns)
     return ns ? time_add(clock_now_ns(), ns) : 0;
 }
 
+static int cpu_time_refuse(const char *name)
+{
+    return (int)syscall_refuse(name, "timers run by the clock, not by the time that a program computes: "
+                                     "without a tick nobody counts it");
+}
+
 static int kind_check(uint64_t kind)
 {
     if ((uint32_t)kind > ITIMER_PROF)
         return -EINVAL;
-    return (uint32_t)kind == ITIMER_REAL
-               ? 0
-               : (int)syscall_refuse("setitimer", "timers run by the clock, not by the time that a program "
-                                                  "computes: without a tick nobody counts it");
+    return (uint32_t)kind == ITIMER_REAL ? 0 : cpu_time_refuse("setitimer");
 }
 
 long sys_setitimer(uint64_t kind, uint64_t new_value, uint64_t old_value)
@@ -90,11 +93,11 @@ long sys_alarm(uint64_t seconds)
     struct timer_setting old;
 
     posix_timer_set(posix_timer_real(), deadline_after((uint32_t)seconds * NS_PER_S), 0, &old);
-    uint64_t left_s = (old.left_ns + NS_PER_S / 2) / NS_PER_S; /* as Linux: rounded, but never to nothing */
+    uint64_t left_s = (old.left_ns + NS_PER_S / 2) / NS_PER_S; /* as Linux: rounded, but never to 0 */
     return old.left_ns && !left_s ? 1 : (long)left_s;
 }
 
-/* ---- timer_create and its kin ---- */
+/* ---- timer_create, timer_settime, … ---- */
 
 static int clock_check(uint64_t clock)
 {
@@ -105,14 +108,13 @@ static int clock_check(uint64_t clock)
         return 0;
     case CLOCK_ID_PROCESS_CPU:
     case CLOCK_ID_THREAD_CPU:
-        return (int)syscall_refuse("timer_create", "timers run by the clock, not by the time that a program "
-                                                   "computes: without a tick nobody counts it");
+        return cpu_time_refuse("timer_create");
     default:
         return -EINVAL;
     }
 }
 
-static bool tid_is_ours(uint32_t tid)
+static bool tid_is_own(uint32_t tid)
 {
     struct process *process = arch_process();
 
@@ -122,7 +124,7 @@ static bool tid_is_ours(uint32_t tid)
     return found;
 }
 
-/* Tells once a process why there are no more timers. */
+/* Logs, once for each process, why it gets no more timers. */
 static long timers_refuse(long error)
 {
     struct process *process = arch_process();
@@ -148,7 +150,7 @@ long sys_timer_create(uint64_t clock, uint64_t event_address, uint64_t id_addres
         return -EINVAL;
     if (!silent && (event.signal < 1 || event.signal > SIGNAL_COUNT))
         return -EINVAL;
-    if (event.notify == SIGEV_THREAD_ID && !tid_is_ours((uint32_t)event.tid))
+    if (event.notify == SIGEV_THREAD_ID && !tid_is_own((uint32_t)event.tid))
         return -EINVAL;
 
     int id = posix_timer_create(silent ? SIGNAL_ALRM : event.signal, event_address ? &event.value : NULL,
@@ -171,7 +173,7 @@ static struct linux_itimerspec itimerspec_of(const struct timer_setting *setting
     };
 }
 
-/* An absolute time of the timer's clock as local time; one that has passed is due at once. */
+/* An absolute time of the timer's clock as clock_now_ns gives it; one that has passed is due at once. */
 static uint64_t deadline_at(const struct posix_timer *timer, uint64_t ns)
 {
     uint64_t offset_ns = timer->is_wall ? clock_wall_offset_ns() : 0;

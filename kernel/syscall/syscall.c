@@ -1,47 +1,57 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * syscall.c: the table of handlers, made from syscalls.def, and the answer to calls that are not in it.
+ * syscall.c: the table of handlers, generated from syscalls.def, and the answer to calls without one.
  */
 #include "syscall/syscall.h"
 #include "arch.h"
 #include "debug/console.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
+#include "lib/linux_abi.h"
+#include "time/timespec.h"
 
-/* Calls that this architecture lacks have the number -1: they go to a slot behind the table's numbers. */
+/* Calls that this architecture lacks have the number -1: they share the slot above all numbers. */
 #define SYSCALL_SLOT(number) ((number) < 0 ? SYSCALL_SLOTS : (number))
 
-typedef void syscall_handler(
-    void); /* called by the entry code with the arguments in registers; each has its own type */
+/* Called by the entry code with the arguments in registers; each handler has a type of its own. */
+typedef void syscall_handler(void);
+
+/* The handlers of constants and aliases. The entry code hands over six registers, whatever the call takes. */
+#define REGISTER __attribute__((unused)) uint64_t
+#define CONST(name, x86_64, ppc64, value, reason) \
+    static long constant_##name(void)             \
+    {                                             \
+        return value;                             \
+    }
+#define ALIAS(name, x86_64, ppc64, of, arguments, limits)                                            \
+    static long alias_##name(REGISTER a, REGISTER b, REGISTER c, REGISTER d, REGISTER e, REGISTER f) \
+    {                                                                                                \
+        return sys_##of arguments;                                                                   \
+    }
+#include "syscall/syscalls.def"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wcast-function-type"
 #pragma GCC diagnostic ignored "-Woverride-init"
-#define LOCAL(name, x86_64, ppc64, arguments, limits) \
-    [SYSCALL_SLOT(ARCH_SYSCALL_NUMBER(x86_64, ppc64))] = (syscall_handler *)sys_##name,
-#define STUB(name, x86_64, ppc64, arguments, reason) LOCAL(name, x86_64, ppc64, arguments, reason)
-#define REFUSED(name, x86_64, ppc64, reason)
+#define ENTRY(handler, x86_64, ppc64) \
+    [SYSCALL_SLOT(ARCH_SYSCALL_NUMBER(x86_64, ppc64))] = (syscall_handler *)(handler),
+#define LOCAL(name, x86_64, ppc64, arguments, limits)     ENTRY(sys_##name, x86_64, ppc64)
+#define STUB(name, x86_64, ppc64, arguments, reason)      ENTRY(sys_##name, x86_64, ppc64)
+#define CONST(name, x86_64, ppc64, value, reason)         ENTRY(constant_##name, x86_64, ppc64)
+#define ALIAS(name, x86_64, ppc64, of, arguments, limits) ENTRY(alias_##name, x86_64, ppc64)
 
 syscall_handler *const syscall_table[SYSCALL_SLOTS + 1] = {
     [0 ... SYSCALL_SLOTS] = syscall_hole,
 #include "syscall/syscalls.def"
 };
-#undef LOCAL
-#undef STUB
-#undef REFUSED
 #pragma GCC diagnostic pop
 
 static const struct {
     int number;
     const char *name, *reason;
 } refused[] = {
-#define LOCAL(name, x86_64, ppc64, arguments, limits)
-#define STUB(name, x86_64, ppc64, arguments, reason)
 #define REFUSED(name, x86_64, ppc64, reason) { ARCH_SYSCALL_NUMBER(x86_64, ppc64), #name, reason },
 #include "syscall/syscalls.def"
-#undef LOCAL
-#undef STUB
-#undef REFUSED
 };
 
 /* A bit for each number that was logged already; all numbers beyond the table share one. */
@@ -67,12 +77,12 @@ long syscall_unknown(uint64_t number)
 
 long syscall_refuse(const char *name, const char *reason)
 {
-    static const char *told[16];
+    static const char *known[16];
 
-    for (unsigned i = 0; i < sizeof(told) / sizeof(told[0]) && told[i] != reason; i++) {
-        if (told[i])
+    for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]) && known[i] != reason; i++) {
+        if (known[i])
             continue;
-        told[i] = reason;
+        known[i] = reason;
         kernel_print("%s refused (ENOSYS): %s\n", name, reason);
         break;
     }

@@ -4,8 +4,8 @@
  * handler does not link.
  *
  * A handler runs in the caller's context, interrupts off, and returns a result or a negative errno. All
- * arguments are the registers' 64 bits; a handler narrows what Linux defines as int. An address is a uint64_t
- * and is touched through user_read/user_write only.
+ * arguments are whole 64-bit registers; a handler narrows what Linux defines as int. An address is a
+ * uint64_t, which only user_read, user_write and their variants may access.
  */
 #ifndef TACET_SYSCALL_H
 #define TACET_SYSCALL_H
@@ -14,7 +14,7 @@
 #include "process/thread.h"
 #include <stdint.h>
 
-#define SYSCALL_SLOTS 512 /* numbers below this are looked up; all of Linux's are */
+#define SYSCALL_SLOTS 512 /* the table's size; all of Linux's numbers are below */
 
 #define SYSCALL_ARGUMENTS_0 void
 #define SYSCALL_ARGUMENTS_1 uint64_t
@@ -26,29 +26,19 @@
 
 #define LOCAL(name, x86_64, ppc64, arguments, limits) long sys_##name(SYSCALL_ARGUMENTS_##arguments);
 #define STUB(name, x86_64, ppc64, arguments, reason)  long sys_##name(SYSCALL_ARGUMENTS_##arguments);
-#define REFUSED(name, x86_64, ppc64, reason)
 #include "syscall/syscalls.def"
-#undef LOCAL
-#undef STUB
-#undef REFUSED
 
-/* SYSCALL_NUMBER_<name>: its number on this architecture, negative where it lacks the call. */
+/* SYSCALL_NUMBER_<name>: a local call's number on this architecture, negative where it lacks the call. */
 enum {
 #define LOCAL(name, x86_64, ppc64, arguments, limits) \
     SYSCALL_NUMBER_##name = ARCH_SYSCALL_NUMBER(x86_64, ppc64),
-#define STUB(name, x86_64, ppc64, arguments, reason) LOCAL(name, x86_64, ppc64, arguments, reason)
-#define REFUSED(name, x86_64, ppc64, reason)         SYSCALL_NUMBER_##name = ARCH_SYSCALL_NUMBER(x86_64, ppc64),
 #include "syscall/syscalls.def"
-#undef LOCAL
-#undef STUB
-#undef REFUSED
 };
 
-/* For numbers without a handler (the entry code's syscall_hole calls it): logs the call once, answers
- * -ENOSYS. */
+/* For numbers without a handler, from the entry code's syscall_hole: logs the call once, answers -ENOSYS. */
 long syscall_unknown(uint64_t number);
 
-/* For a part of a call that is refused: logs `name` with the reason, once a reason, and answers -ENOSYS. */
+/* For a part of a call that is refused: logs `name` and the reason, once for each reason; answers -ENOSYS. */
 long syscall_refuse(const char *name, const char *reason);
 
 /* ---- Entry point of the architecture: clone, from the assembly of sys_clone ---- */
@@ -71,5 +61,13 @@ long thread_interrupted_wait(long (*resume)(const uint64_t *words), const uint64
 /* The result of a call that starts again after a handler with SA_RESTART: `result`, but what
  * thread_interrupted_call answers where it is -EINTR. */
 long restartable(unsigned number, long result);
+
+struct file;
+
+/* fcntl's commands for record locks. sys_lock.c */
+long record_lock(struct file *file, uint64_t descriptor, uint32_t command, uint64_t argument);
+
+/* A signal mask in the program's memory, of the size that it gives: -EINVAL, -EFAULT. sys_signal.c */
+int signal_mask_read(uint64_t address, uint64_t bytes, uint64_t *mask);
 
 #endif

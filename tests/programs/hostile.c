@@ -32,9 +32,11 @@ struct call {
 };
 
 static const struct call calls[] = {
-#define LOCAL(name, x86_64, ppc64, arguments, limits) { #name, x86_64 },
-#define STUB(name, x86_64, ppc64, arguments, reason)  { #name, x86_64 },
-#define REFUSED(name, x86_64, ppc64, reason)          { #name, x86_64 },
+#define LOCAL(name, x86_64, ppc64, arguments, limits)     { #name, x86_64 },
+#define STUB(name, x86_64, ppc64, arguments, reason)      { #name, x86_64 },
+#define CONST(name, x86_64, ppc64, value, reason)         { #name, x86_64 },
+#define ALIAS(name, x86_64, ppc64, of, arguments, limits) { #name, x86_64 },
+#define REFUSED(name, x86_64, ppc64, reason)              { #name, x86_64 },
 #include "kernel/syscall/syscalls.def"
     { "335", 335 },          { "404", 404 },          { "511", 511 }, { "512", 512 },
     { "1 << 31", 1L << 31 }, { "1 << 32", 1L << 32 }, { "-1", -1 },   { "lowest", INT64_MIN },

@@ -70,8 +70,9 @@ class Objects:
     used: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     @classmethod
-    def read(cls, folder: Path) -> Objects:
-        """From the object files below `folder`, which mirrors the tree."""
+    def read(cls, folder: Path, tree: Path) -> Objects:
+        """From the object files below `folder`, which mirrors the tree; those of sources that are not there any
+        more do not count."""
         found = cls()
         paths = sorted(folder.rglob("*.o"))
         if not paths:
@@ -79,6 +80,8 @@ class Objects:
         for path in paths:
             source = str(path.relative_to(folder).with_suffix(""))
             source = source if source.endswith(".asm") else source + ".c"
+            if not (tree / source).exists():
+                continue
             listing = subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout
             for line in listing.splitlines():
                 *_, kind, name = line.split()

@@ -39,15 +39,8 @@ def texts(*prefixes: str, suffixes: tuple[str, ...] = (".c", ".h", ".def", ".asm
 
 @pytest.fixture(scope="module")
 def objects() -> Objects:
-    """The kernel's objects of the last build; those of sources that are no longer there do not count."""
-    found = Objects.read(OBJECTS)
-    there = {
-        path for path in found.used | {p: None for p in found.defined.values()} if (ROOT / path).exists()
-    }
-    return Objects(
-        defined={name: path for name, path in found.defined.items() if path in there},
-        used={path: names for path, names in found.used.items() if path in there},
-    )
+    """The kernel's objects of the last build."""
+    return Objects.read(OBJECTS, ROOT)
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +118,7 @@ def tree_of(folder: Path, sources: dict[str, str]) -> Objects:
         target.parent.mkdir(parents=True, exist_ok=True)
         source.write_text(text, encoding="utf-8")
         subprocess.run(["gcc", "-c", "-o", target, source], check=True)
-    return Objects.read(folder / "objects")
+    return Objects.read(folder / "objects", folder)
 
 
 MADE_CONTRACT = Contract.read("/*\n *   call-up: kernel_start\n */\nvoid arch_halt(void);\n")

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * readiness.h: the wait that select, poll and epoll share. A scan reads the readiness of each file of a set
+ * once; it is repeated after each event (event.h) until it has a result or the deadline has passed.
+ */
+#ifndef TACET_READINESS_H
+#define TACET_READINESS_H
+
+#include "fs/file.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct scan {
+    bool polled;            /* it has met a file whose readiness nobody notifies (file.h) */
+    uint64_t sets_since_ns; /* when it has met the first epoll set; 0: none so far */
+};
+
+/* Scans `set` until the result is not 0, and returns that: a number of files, or a negative errno. 0 at the
+ * deadline; -EINTR where a signal ends the wait. A scan does not wait. */
+long readiness_wait(int64_t (*scan_set)(void *set, struct scan *scan), void *set, uint64_t deadline_ns);
+
+/* For scans: the readiness of a descriptor's file (enum file_ready), or -EBADF. */
+int readiness_of(uint64_t descriptor, struct scan *scan);
+
+/* Files that are sets themselves. A scan that meets one many times scans its rows once. sys_epoll.c */
+extern const struct file_operations epoll_operations;
+unsigned epoll_readiness(struct file *file, struct scan *scan);
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sys_lock.c: system calls on locks of files: flock, and fcntl's record locks of processes and of open files.
+ * Which locks conflict is file_lock.c's; they are kept under the tree's lock. A call that waits for a lock
+ * waits for events (event.h): deadlocks are not detected.
+ */
+#include "arch.h"
+#include "fs/file.h"
+#include "fs/file_lock.h"
+#include "lib/errno.h"
+#include "lib/linux_abi.h"
+#include "process/event.h"
+#include "process/process.h"
+#include "syscall/syscall.h"
+
+/* The range that a program's struct flock describes. */
+static int lock_range(const struct file *file, const struct linux_flock *request, struct file_lock *lock)
+{
+    int64_t base = request->whence == 1   ? (int64_t)file->offset
+                   : request->whence == 2 ? (int64_t)file->operations->size(file)
+                                          : 0;
+    int64_t start, end;
+
+    if (request->whence < 0 || request->whence > 2)
+        return -EINVAL;
+    if (__builtin_add_overflow(base, request->start, &start))
+        return -EOVERFLOW;
+    if (start < 0)
+        return -EINVAL;
+    if (request->bytes == 0) {
+        end = INT64_MAX;
+    } else if (request->bytes > 0) {
+        if (__builtin_add_overflow(start, request->bytes - 1, &end))
+            return -EOVERFLOW;
+    } else { /* the range lies below `start` */
+        end = start - 1;
+        start += request->bytes;
+    }
+    if (start < 0)
+        return -EINVAL;
+    lock->start = (uint64_t)start;
+    lock->end = (uint64_t)end;
+    return 0;
+}
+
+/* Sets a lock; with `wait`, as soon as no other one conflicts. */
+static int lock_acquire(struct file *file, const struct file_lock *requested, bool wait)
+{
+    struct tree *tree = file->process->tree;
+
+    for (;;) {
+        spin_lock(&tree->lock);
+        bool conflicts = file_lock_conflict(file->inode, requested);
+        int error = conflicts ? -EAGAIN : file_lock_set(tree, file->inode, requested);
+        spin_unlock(&tree->lock);
+        if (!conflicts && !requested->exclusive) /* an exclusive lock may have become a shared one */
+            event_notify_all();
+        if (!conflicts || !wait)
+            return error;
+        error = event_wait(WAIT_FOREVER);
+        if (error)
+            return error;
+    }
+}
+
+static int lock_release(struct file *file, const struct file_lock *range)
+{
+    struct tree *tree = file->process->tree;
+
+    spin_lock(&tree->lock);
+    int error = file_lock_clear(tree, file->inode, range);
+    spin_unlock(&tree->lock);
+    event_notify_all();
+    return error;
+}
+
+/* Describes a lock that conflicts, or changes the answer's type to F_UNLCK. */
+static void lock_query(struct file *file, const struct file_lock *requested, struct linux_flock *answer)
+{
+    struct tree *tree = file->process->tree;
+
+    spin_lock(&tree->lock);
+    const struct file_lock *lock = file_lock_conflict(file->inode, requested);
+    if (lock) {
+        uint64_t bytes = lock->end == INT64_MAX ? 0 : lock->end - lock->start + 1;
+
+        *answer = (struct linux_flock){ .type = lock->exclusive ? F_WRLCK : F_RDLCK,
+                                        .start = (int64_t)lock->start,
+                                        .bytes = (int64_t)bytes,
+                                        .pid = lock->pid };
+    }
+    if (!lock)
+        answer->type = F_UNLCK;
+    spin_unlock(&tree->lock);
+}
+
+/* A process's locks on a file end when it closes a descriptor of the file. One that was acquired through a
+ * descriptor which another thread has closed meanwhile would never end: it is released here. */
+static int lock_confirm(struct file *file, uint64_t descriptor, const struct file_lock *lock)
+{
+    struct file *now = file_get(file->process, descriptor);
+
+    if (now)
+        file_put(now);
+    if (now == file)
+        return 0;
+    lock_release(file, lock);
+    return -EBADF;
+}
+
+/* F_GETLK, F_SETLK, F_SETLKW, and their variants for locks that belong to an open file. */
+long record_lock(struct file *file, uint64_t descriptor, uint32_t command, uint64_t argument)
+{
+    bool open_file = command >= F_OFD_GETLK, query = command == F_GETLK || command == F_OFD_GETLK;
+    bool wait = command == F_SETLKW || command == F_OFD_SETLKW;
+    struct file_lock lock = { .owner = open_file ? (const void *)file : file->process,
+                              .pid = open_file ? -1 : (int32_t)file->process->pid };
+    struct linux_flock request;
+
+    if (user_read(&request, argument, sizeof(request)))
+        return -EFAULT;
+    if (!file->inode || !file->operations->size)
+        return -EBADF;
+    if (request.type < F_RDLCK || request.type > F_UNLCK || (query && request.type == F_UNLCK) ||
+        (open_file && request.pid))
+        return -EINVAL;
+    int error = lock_range(file, &request, &lock);
+    if (error)
+        return error;
+    lock.exclusive = request.type == F_WRLCK;
+    if (query) {
+        lock_query(file, &lock, &request);
+        return user_write(argument, &request, sizeof(request));
+    }
+    if (request.type == F_UNLCK)
+        return lock_release(file, &lock);
+    if ((file->flags & O_ACCMODE) == (lock.exclusive ? O_RDONLY : O_WRONLY))
+        return -EBADF;
+    file->has_locks |= open_file;
+    error = lock_acquire(file, &lock, wait);
+    return error || open_file ? error : lock_confirm(file, descriptor, &lock);
+}
+
+static long whole_file_lock(struct file *file, uint32_t operation)
+{
+    struct file_lock lock = { .owner = file, .end = INT64_MAX, .whole_file = true };
+
+    if (!file->inode)
+        return -EBADF;
+    switch (operation & ~(uint32_t)LOCK_NB) {
+    case LOCK_UN:
+        return lock_release(file, &lock);
+    case LOCK_EX:
+        lock.exclusive = true;
+        break;
+    case LOCK_SH:
+        break;
+    default:
+        return -EINVAL;
+    }
+    file->has_locks = true;
+    return lock_acquire(file, &lock, !(operation & LOCK_NB));
+}
+
+long sys_flock(uint64_t descriptor, uint64_t operation)
+{
+    struct file *file = file_get(arch_process(), descriptor);
+
+    if (!file)
+        return -EBADF;
+    long result = file->flags & O_PATH ? -EBADF : whole_file_lock(file, (uint32_t)operation);
+    file_put(file);
+    return restartable(SYSCALL_NUMBER_flock, result);
+}

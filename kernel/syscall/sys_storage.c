@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sys_storage.c: system calls about how much a file holds and where it is stored: truncate, fallocate, fsync
+ * and their variants. All files are in memory, which grows and shrinks with them (shared_memory.c).
+ */
+#include "arch.h"
+#include "fs/path.h"
+#include "lib/errno.h"
+#include "lib/linux_abi.h"
+#include "mm/shared_memory.h"
+#include "process/process.h"
+#include "syscall/syscall.h"
+
+/* ---- Sizes ---- */
+
+static int inode_resize(struct inode *inode, uint64_t bytes)
+{
+    int error = bytes > FILE_BYTES_MAX ? -EFBIG
+                                       : shared_memory_resize(inode->memory, arch_process()->vm.pages, bytes);
+
+    if (!error)
+        file_touch(inode);
+    return error;
+}
+
+/* A file whose size can be set. */
+static int resizable_get(uint64_t descriptor, struct file **out)
+{
+    struct file *file = file_get(arch_process(), descriptor);
+    int error = 0;
+
+    if (!file)
+        return -EBADF;
+    if ((file->flags & O_ACCMODE) == O_RDONLY || (file->flags & O_PATH))
+        error = (file->flags & O_PATH) ? -EBADF : -EINVAL;
+    else if (!file->inode || !file->inode->memory)
+        error = -EINVAL;
+    if (error)
+        file_put(file);
+    *out = file;
+    return error;
+}
+
+long sys_ftruncate(uint64_t descriptor, uint64_t bytes)
+{
+    struct file *file;
+
+    if ((int64_t)bytes < 0)
+        return -EINVAL;
+    int error = resizable_get(descriptor, &file);
+    if (error)
+        return error;
+    error = inode_resize(file->inode, bytes);
+    file_put(file);
+    return error;
+}
+
+long sys_truncate(uint64_t address, uint64_t bytes)
+{
+    struct tree *tree = arch_process()->tree;
+    struct inode *inode = NULL;
+    struct path path;
+
+    if ((int64_t)bytes < 0)
+        return -EINVAL;
+    long result = path_begin(&path, (uint64_t)AT_FDCWD, address, TREE_FOLLOW);
+    if (!result) {
+        inode = path.found.inode;
+        result = mode_is(inode->mode, S_IFDIR)    ? -EISDIR
+                 : !mode_is(inode->mode, S_IFREG) ? -EINVAL
+                 : !inode->memory                 ? -EROFS
+                                                  : 0;
+        if (!result)
+            inode_get(inode);
+    }
+    result = path_end(&path, result);
+    if (result)
+        return result;
+    result = inode_resize(inode, bytes);
+    spin_lock(&tree->lock);
+    inode_put(tree, inode);
+    spin_unlock(&tree->lock);
+    shared_memory_reclaim();
+    return result;
+}
+
+/* With both flags a hole, whose memory stays the file's; with KEEP_SIZE alone memory beyond the end. */
+static int file_allocate_range(struct file *file, uint64_t mode, uint64_t offset, uint64_t bytes)
+{
+    struct shared_memory *memory = file->inode->memory;
+
+    if (mode & FALLOC_PUNCH_HOLE) {
+        shared_memory_clear(memory, offset, bytes);
+        return 0;
+    }
+    if (offset + bytes > FILE_BYTES_MAX)
+        return -EFBIG;
+    return mode & FALLOC_KEEP_SIZE ? shared_memory_reserve(memory, file->process->vm.pages, offset + bytes)
+                                   : shared_memory_grow(memory, file->process->vm.pages, offset + bytes);
+}
+
+long sys_fallocate(uint64_t descriptor, uint64_t mode, uint64_t offset, uint64_t bytes)
+{
+    struct file *file;
+
+    mode = (uint32_t)mode;
+    if ((int64_t)offset < 0 || (int64_t)bytes <= 0)
+        return -EINVAL;
+    if ((mode & ~(uint64_t)(FALLOC_KEEP_SIZE | FALLOC_PUNCH_HOLE)) || mode == FALLOC_PUNCH_HOLE)
+        return -EOPNOTSUPP;
+    int error = resizable_get(descriptor, &file);
+    if (error)
+        return error == -EINVAL ? -EBADF : error;
+    error = file_allocate_range(file, mode, offset, bytes);
+    if (!error)
+        file_touch(file->inode);
+    file_put(file);
+    return error;
+}
+
+/* ---- Storage: there is none but memory, so these calls check their descriptors ---- */
+
+/* -EBADF, or `otherwise` where the file does not suit. */
+static int descriptor_check(uint64_t descriptor, bool (*suits)(const struct file *file), int otherwise)
+{
+    struct file *file = file_get(arch_process(), descriptor);
+    int error = !file || (file->flags & O_PATH) ? -EBADF : suits(file) ? 0 : otherwise;
+
+    if (file)
+        file_put(file);
+    return error;
+}
+
+static bool is_stored(const struct file *file)
+{
+    return file->inode && !file->inode->device;
+}
+
+static bool is_any(const struct file *file)
+{
+    return file != NULL;
+}
+
+static bool is_regular(const struct file *file)
+{
+    return is_stored(file) && mode_is(file->inode->mode, S_IFREG);
+}
+
+static bool is_seekable(const struct file *file)
+{
+    return file->operations->size != NULL;
+}
+
+long sys_fsync(uint64_t descriptor)
+{
+    return descriptor_check(descriptor, is_stored, -EINVAL);
+}
+
+long sys_syncfs(uint64_t descriptor)
+{
+    return descriptor_check(descriptor, is_any, 0);
+}
+
+long sys_readahead(uint64_t descriptor, uint64_t offset, uint64_t bytes)
+{
+    (void)offset, (void)bytes;
+    return descriptor_check(descriptor, is_regular, -EINVAL);
+}
+
+long sys_fadvise64(uint64_t descriptor, uint64_t offset, uint64_t bytes, uint64_t advice)
+{
+    const uint32_t advice_last = 5; /* POSIX_FADV_NOREUSE */
+    int error = descriptor_check(descriptor, is_seekable, -ESPIPE);
+
+    (void)offset, (void)bytes;
+    return error ? error : (uint32_t)advice > advice_last ? -EINVAL : 0;
+}
