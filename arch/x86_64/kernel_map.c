@@ -74,14 +74,19 @@ uint64_t arch_pool_bytes(const struct boot_info *boot)
     return bytes + (arch_cpus_present() - 1) * (CPU_FURTHER_BYTES + 3 * ARCH_PAGE);
 }
 
+static uint64_t kernel_entry(uint64_t physical, int level, uint64_t bits)
+{
+    return physical | bits | PTE_PRESENT | PTE_GLOBAL | PTE_ACCESSED | PTE_DIRTY |
+           (level > 0 ? PTE_LARGE : 0);
+}
+
 static void kernel_page(uint64_t address, uint64_t physical, int level, uint64_t bits)
 {
     uint64_t *entry = entry_create(root, address, level, KERNEL_TABLE_BITS, kernel_pages);
 
     if (!entry)
         node_stop(STOP_NO_MEMORY, "no memory for the kernel's page tables; give the node more memory");
-    *entry =
-        physical | bits | PTE_PRESENT | PTE_GLOBAL | PTE_ACCESSED | PTE_DIRTY | (level > 0 ? PTE_LARGE : 0);
+    *entry = kernel_entry(physical, level, bits);
 }
 
 static uint64_t no_execute(void)
@@ -107,20 +112,24 @@ static void direct_map_range(const struct memory_range *range)
 
     uint64_t address = range->base & ~(ARCH_PAGE - 1);
     uint64_t end = range->base + range->bytes;
+    const uint64_t bits = PTE_WRITE | no_execute();
 
     if (end > ADDRESS_LIMIT)
         end = ADDRESS_LIMIT;
     while (address < end) {
         struct leaf leaf = leaf_find(root, DIRECT_MAP + address);
-        int level = page_level(address, 0, end - address);
 
         if (leaf.value) {
             address = (address | (level_bytes(leaf.level) - 1)) + 1;
             continue;
         }
-        if (level > leaf.level)
-            level = leaf.level; /* there is a table at the levels above */
-        kernel_page(DIRECT_MAP + address, address, level, PTE_WRITE | no_execute());
+        int level = page_level(address, 0, end - address);
+        if (level < leaf.level) {
+            kernel_page(DIRECT_MAP + address, address, level, bits);
+        } else { /* there is a table at all levels above the leaf's */
+            level = leaf.level;
+            *leaf.entry = kernel_entry(address, level, bits);
+        }
         address += level_bytes(level);
     }
 }

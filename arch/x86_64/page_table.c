@@ -25,11 +25,12 @@ struct leaf leaf_find(uint64_t root, uint64_t address)
 
 int page_level(uint64_t address, uint64_t physical, uint64_t bytes)
 {
-    int level = arch_huge_pages() ? 2 : 1;
+    int level = 0;
 
-    while (level > 0 && (((address | physical) & (level_bytes(level) - 1)) || bytes < level_bytes(level)))
-        level--;
-    return level;
+    while (level < LEVEL_HUGE && bytes >= level_bytes(level + 1) &&
+           !((address | physical) & (level_bytes(level + 1) - 1)))
+        level++;
+    return level == LEVEL_HUGE && !arch_huge_pages() ? LEVEL_HUGE - 1 : level;
 }
 
 uint64_t table_allocate(struct page_pool *pages)

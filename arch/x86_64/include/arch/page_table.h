@@ -27,6 +27,7 @@
 
 #define TABLE_ENTRIES 512
 #define LEVEL_ROOT    3 /* an entry spans 512 GiB; level 2: 1 GiB; 1: 2 MiB; 0: 4 KiB */
+#define LEVEL_HUGE    2 /* the level of ARCH_HUGE_PAGE, where the CPU has such pages */
 
 static inline uint64_t level_bytes(int level)
 {
