@@ -238,6 +238,7 @@ def test_a_hook_must_be_in_the_table_and_a_row_must_have_a_hook() -> None:
     header = (
         "struct device {\n    const char *name;\n    void (*arm)(int when); /* (comment */\n};\n"
         "void each(void (*parameter)(int), int count);\nextern void (*ended)(void);\n"
+        "void f(void)\n{\n    int (*local)(int, int) =\n        choose(1);\n}\n"
     )
     assert structure.function_pointers(header) == {"arm", "ended"}
     page = "# Hooks\n\n| hook | called by |\n|---|---|\n| `arm` | time |\n| `gone` | time |\n\n# More\n"
