@@ -4,7 +4,7 @@
  * where the CPU has one (exact to the TSC's tick, and without a range). Functions act on the calling CPU,
  * interrupts off.
  *
- * The APIC timer counts at a rate that only measuring tells; it is measured beside the TSC (clock.c).
+ * The APIC timer counts at a rate that must be measured: beside the TSC (clock.c).
  * Deadlines are rounded up to its ticks, so that it is never early; a count of zero would never fire; one
  * that is too far is clamped, and the timer queue arms the device again.
  *

@@ -63,7 +63,7 @@ static const struct {
                           SIGNAL_SEGV },
     [TRAP_PAGE_FAULT] = { "page fault", NULL, SIGNAL_SEGV },
     [TRAP_FPU] = { "x87 error", "unmasked x87 floating-point error", SIGNAL_FPE },
-    [TRAP_ALIGNMENT] = { "alignment check", "unaligned access while the program asks for alignment checks",
+    [TRAP_ALIGNMENT] = { "alignment check", "unaligned access while the program has alignment checks on",
                          SIGNAL_BUS },
     [TRAP_MACHINE_CHECK] = { "machine check", NULL, 0 },
     [TRAP_SIMD] = { "SIMD error", "unmasked SIMD floating-point error", SIGNAL_FPE },

@@ -74,11 +74,11 @@ static uint64_t stack_bytes_read(const struct command_line *line)
 static unsigned ranks_read(const struct command_line *line, unsigned cpu_count)
 {
     const char *text = command_line_option(line, "ranks");
-    unsigned most = cpu_count < MEMPLAN_RANKS_MAX ? cpu_count : MEMPLAN_RANKS_MAX;
-    uint64_t ranks = most;
+    unsigned ranks_max = cpu_count < MEMPLAN_RANKS_MAX ? cpu_count : MEMPLAN_RANKS_MAX;
+    uint64_t ranks = ranks_max;
     struct message why;
 
-    if (text && option_number("ranks", text, 1, most, &ranks, &why))
+    if (text && option_number("ranks", text, 1, ranks_max, &ranks, &why))
         node_stop(STOP_BAD_INPUT, "%s (one rank a CPU at the most; %u run)", why.text, cpu_count);
     return (unsigned)ranks;
 }

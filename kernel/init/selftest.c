@@ -163,8 +163,8 @@ static void cost_trial(struct trial_timer *timers)
         arm = minimum(arm, t1 - t0);
         cancel = minimum(cancel, t2 - t1);
 
-        trial_arm(&trial, &timers[0], 0,
-                  1); /* due already; the interrupt that it asks for stays pending meanwhile */
+        /* Due already; the interrupt that it arms stays pending meanwhile. */
+        trial_arm(&trial, &timers[0], 0, 1);
         t0 = arch_ticks();
         timer_interrupt();
         t1 = arch_ticks();

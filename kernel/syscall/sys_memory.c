@@ -56,7 +56,7 @@ static int file_check(const struct file *file, uint64_t type, uint64_t protectio
 }
 
 /* A shared mapping of a file that somebody can write maps the file's own memory; any other mapping is a
- * private copy, which nobody can tell from it. */
+ * private copy, which looks the same to the program. */
 static int file_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags,
                     struct file *file, uint64_t offset, uint64_t type)
 {

@@ -274,6 +274,28 @@ def check_hooks(sources: Mapping[str, str], page: str) -> list[str]:
     return complaints
 
 
+# ---- Words ----
+
+#: Words that the field has better ones for, as parts of identifiers: notify, TLB shootdown, spurious, maximum,
+#: minimum, reclaim, after, requested.
+WORDS = re.compile(
+    r"(?:^|_)(?:tells?|told|forgets?|forgotten|unasked|most|least|settle|behind|gone"
+    r"|wants?|wanted|asks?|asked)(?:_|$)",
+    re.I,
+)
+STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
+
+
+def check_words(sources: Mapping[str, str]) -> list[str]:
+    """Identifiers of C and C++ that a reader of the field would have to ask for."""
+    return [
+        f"{path} has {name}: see the words of docs/glossary.md"
+        for path, text in sorted(sources.items())
+        for name in sorted(set(NAME.findall(STRING.sub("", without_comments(text)))))
+        if WORDS.search(name)
+    ]
+
+
 # ---- Sizes ----
 
 

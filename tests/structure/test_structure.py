@@ -77,6 +77,13 @@ def test_every_hook_stands_in_the_table() -> None:
     accept(structure.check_hooks(texts("kernel/"), page))
 
 
+def test_identifiers_are_the_field_s_words() -> None:
+    sources = texts(
+        "kernel/", "arch/", "drivers/", "apps/", "simulator/", suffixes=(".c", ".h", ".cpp", ".hpp")
+    )
+    accept(structure.check_words(sources))
+
+
 def test_every_folder_of_the_kernel_is_a_room() -> None:
     folders = {str(Path(path).parent) for path in tracked() if path.startswith("kernel/")} - {"kernel"}
     assert folders == {f"kernel/{room}" for room in structure.ROOMS}
@@ -252,6 +259,13 @@ def test_a_source_that_asks_for_its_architecture_is_named() -> None:
     text = "/* #ifdef __x86_64__ in words is fine */\n#ifdef __x86_64__\n#endif\n"
     (found,) = structure.check_architecture_names({"kernel/mm/vm.c": text})
     assert found.startswith("kernel/mm/vm.c:2: #ifdef __x86_64__")
+
+
+def test_an_identifier_of_another_language_is_named() -> None:
+    text = 'int waiters_told; /* told */ int almost, mostly; const char *s = "told you";\n'
+    assert structure.check_words({"kernel/mm/vm.c": text}) == [
+        "kernel/mm/vm.c has waiters_told: see the words of docs/glossary.md"
+    ]
 
 
 def test_long_files_and_wide_lines_are_named() -> None:
