@@ -276,8 +276,8 @@ def check_hooks(sources: Mapping[str, str], page: str) -> list[str]:
 
 # ---- Words ----
 
-#: Words that the field has better ones for, as parts of identifiers: notify, TLB shootdown, spurious, maximum,
-#: minimum, reclaim, after, requested.
+#: Words that the field has better ones for, as parts of identifiers: notify, TLB shootdown, spurious, MAX,
+#: MIN, reclaim, after, requested.
 WORDS = re.compile(
     r"(?:^|_)(?:tells?|told|forgets?|forgotten|unasked|most|least|settle|behind|gone"
     r"|wants?|wanted|asks?|asked)(?:_|$)",
