@@ -52,7 +52,7 @@ def system_calls() -> dict[int, str]:
         return {}
     return {
         int(number): name
-        for name, number in re.findall(r"^(?:LOCAL|STUB|REFUSED)\((\w+), (\d+),", text, re.MULTILINE)
+        for name, number in re.findall(r"^(?:LOCAL|STUB|CONST|ALIAS|REFUSED)\((\w+), (\d+),", text, re.MULTILINE)
     }
 
 
