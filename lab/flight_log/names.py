@@ -50,10 +50,8 @@ def system_calls() -> dict[int, str]:
         text = next((ROOT / "kernel").rglob("syscalls.def")).read_text(encoding="utf-8")
     except (OSError, StopIteration):
         return {}
-    return {
-        int(number): name
-        for name, number in re.findall(r"^(?:LOCAL|STUB|CONST|ALIAS|REFUSED)\((\w+), (\d+),", text, re.MULTILINE)
-    }
+    row = re.compile(r"^(?:LOCAL|STUB|CONST|ALIAS|REFUSED)\((\w+), (\d+),", re.MULTILINE)
+    return {int(number): name for name, number in row.findall(text)}
 
 
 @functools.cache
