@@ -19,12 +19,8 @@ void vector_state_save(void *area)
     uint8_t *header = (uint8_t *)area + XSAVE_HEADER;
 
     arch_zero(header, XSAVE_HEADER_BYTES); /* XSAVE leaves a part of it as it was */
-    if (cpu_features()->xsave)
-        __asm__ volatile("xsave64 (%0)"
-                         :
-                         : "r"(area), "a"((uint32_t)cpu_features()->xcr0),
-                           "d"((uint32_t)(cpu_features()->xcr0 >> 32))
-                         : "memory");
+    if (cpu_features()->xsave) /* of all that XCR0 enables */
+        __asm__ volatile("xsave64 (%0)" : : "r"(area), "a"(-1), "d"(-1) : "memory");
     else
         __asm__ volatile("fxsave64 (%0)" : : "r"(area) : "memory");
 }
@@ -32,11 +28,7 @@ void vector_state_save(void *area)
 void vector_state_restore(const void *area)
 {
     if (cpu_features()->xsave)
-        __asm__ volatile("xrstor64 (%0)"
-                         :
-                         : "r"(area), "a"((uint32_t)cpu_features()->xcr0),
-                           "d"((uint32_t)(cpu_features()->xcr0 >> 32))
-                         : "memory");
+        __asm__ volatile("xrstor64 (%0)" : : "r"(area), "a"(-1), "d"(-1) : "memory");
     else
         __asm__ volatile("fxrstor64 (%0)" : : "r"(area) : "memory");
 }
@@ -100,15 +92,6 @@ void arch_start_move(struct arch_start *start, const void *frame)
 {
     start->frame = *(const struct trap_frame *)frame;
     thread_state_save(start);
-}
-
-/* From the assembly of sys_clone. */
-long clone_from(uint64_t flags, uint64_t stack, uint64_t parent_tid, uint64_t child_tid, uint64_t tls,
-                const struct kept_registers *kept);
-long clone_from(uint64_t flags, uint64_t stack, uint64_t parent_tid, uint64_t child_tid, uint64_t tls,
-                const struct kept_registers *kept)
-{
-    return thread_clone(flags, stack, parent_tid, child_tid, tls, kept);
 }
 
 void arch_request_slow_return(void)
