@@ -42,16 +42,7 @@ _Noreturn void arch_power_off(void)
 #define RTC_INDEX 0x70
 #define RTC_DATA  0x71
 
-enum {
-    RTC_SECOND = 0,
-    RTC_MINUTE = 2,
-    RTC_HOUR = 4,
-    RTC_DAY = 7,
-    RTC_MONTH = 8,
-    RTC_YEAR = 9,
-    RTC_STATUS_A = 10,
-    RTC_STATUS_B = 11
-};
+enum { RTC_STATUS_A = 10, RTC_STATUS_B = 11 };
 
 static unsigned rtc_read(uint8_t index)
 {
@@ -78,7 +69,7 @@ static uint64_t days_since_1970(unsigned year, unsigned month, unsigned day)
 
 uint64_t arch_wall_clock_s(void)
 {
-    static const uint8_t index[6] = { RTC_SECOND, RTC_MINUTE, RTC_HOUR, RTC_DAY, RTC_MONTH, RTC_YEAR };
+    static const uint8_t index[6] = { 0, 2, 4, 7, 8, 9 }; /* second, minute, hour, day, month, year */
     unsigned now[6], again[6];
 
     /* Two equal readings were not torn by an update; a missing clock reads as all ones. */
