@@ -46,12 +46,10 @@ struct table {
 
 /* ---- tables ---- */
 
+/* Of 1, 2, 4 or 8 bytes. */
 static uint64_t load_bytes(const uint8_t *at, unsigned bytes)
 {
-    uint64_t value = 0;
-
-    memcpy(&value, at, bytes);
-    return value;
+    return bytes == 8 ? load_le64(at) : bytes == 4 ? load_le32(at) : bytes == 2 ? load_le16(at) : *at;
 }
 
 static bool sums_to_zero(const uint8_t *at, uint32_t bytes)
@@ -118,16 +116,6 @@ static bool rsdp_read(const struct physical_memory *memory, uint64_t address, ui
     return true;
 }
 
-/* Without a boot loader's word for it: a BIOS has it on a 16-byte boundary of its read-only area. */
-static bool rsdp_search(const struct physical_memory *memory, uint8_t *rsdp)
-{
-    for (uint64_t at = BIOS_AREA; at < BIOS_AREA + BIOS_AREA_BYTES; at += 16) {
-        if (rsdp_read(memory, at, rsdp))
-            return true;
-    }
-    return false;
-}
-
 static bool rsdp_find(const struct boot_info *info, const struct physical_memory *memory, uint8_t *rsdp)
 {
     if (info->rsdp_copied && rsdp_valid(info->rsdp_copy)) {
@@ -136,7 +124,11 @@ static bool rsdp_find(const struct boot_info *info, const struct physical_memory
     }
     if (info->rsdp && rsdp_read(memory, info->rsdp, rsdp))
         return true;
-    return !info->efi && rsdp_search(memory, rsdp);
+    /* Without a boot loader's word for it: a BIOS has it on a 16-byte boundary of its read-only area. */
+    for (uint64_t at = BIOS_AREA; !info->efi && at < BIOS_AREA + BIOS_AREA_BYTES; at += 16)
+        if (rsdp_read(memory, at, rsdp))
+            return true;
+    return false;
 }
 
 /* The XSDT, else the RSDT, with the size of its entries. */
@@ -249,7 +241,7 @@ static bool find_soft_off(const struct table *table, struct acpi_facts *out)
     return false;
 }
 
-/* ---- FADT, HPET, MADT ---- */
+/* ---- FADT, MADT ---- */
 
 /* A port by its newer description at `extended`, else by the older one at `old`; 0 where neither names one.
  */
@@ -281,12 +273,6 @@ static void take_fadt(const struct physical_memory *memory, const struct table *
         return; /* the timer's length: four bytes, or there is none */
     out->pm_timer_port = fadt_port(fadt, 76, 208);
     out->pm_timer_32_bits = out->pm_timer_port && (flags & FADT_TIMER_32);
-}
-
-static void take_hpet(const struct table *hpet, struct acpi_facts *out)
-{
-    if (field8(hpet, 40) == SPACE_MEMORY)
-        out->hpet_address = field(hpet, 44, 8);
 }
 
 /* Some firmware lists a CPU both by its APIC and by its x2APIC number. */
@@ -409,8 +395,9 @@ int acpi_parse(const struct boot_info *info, physical_reader *read, void *contex
 
     if (root_next(&memory, &root, entry_bytes, "FACP", &fadt_at, &table))
         take_fadt(&memory, &table, out);
-    if (root_next(&memory, &root, entry_bytes, "HPET", &hpet_at, &table))
-        take_hpet(&table, out);
+    if (root_next(&memory, &root, entry_bytes, "HPET", &hpet_at, &table) &&
+        field8(&table, 40) == SPACE_MEMORY)
+        out->hpet_address = field(&table, 44, 8);
     if (root_next(&memory, &root, entry_bytes, "APIC", &madt_at, &table))
         take_madt(&table, out);
     if (root_next(&memory, &root, entry_bytes, "SRAT", &srat_at, &table))

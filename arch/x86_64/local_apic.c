@@ -11,6 +11,7 @@
 #include "arch/cpu.h"
 #include "arch/io.h"
 #include "arch/setup.h"
+#include "arch/trap.h"
 
 #define PIC_MASTER_MASK 0x21
 #define PIC_SLAVE_MASK  0xa1
@@ -44,7 +45,6 @@
 #define LVT_NMI           (4U << 8)
 #define LVT_TSC_DEADLINE  (2U << 17)
 #define SPURIOUS_ENABLE   (1U << 8)
-#define SPURIOUS_VECTOR   255U
 #define DIVIDE_BY_1       0xbU
 #define COMMAND_ASSERT    (1U << 14)
 #define COMMAND_PENDING   (1U << 12)
@@ -84,16 +84,16 @@ static void mode_choose(uint64_t base)
 
 static void local_vectors_mask(void)
 {
-    /* In the order in which CPUs got them; every local APIC has the first four. */
-    static const uint16_t vectors[] = { APIC_LVT_TIMER,   APIC_LVT_LINT0,   APIC_LVT_LINT1, APIC_LVT_ERROR,
+    /* LINT1 aside, in the order of their numbers; every local APIC has the first three. */
+    static const uint16_t vectors[] = { APIC_LVT_TIMER,   APIC_LVT_LINT0,   APIC_LVT_ERROR,
                                         APIC_LVT_COUNTER, APIC_LVT_THERMAL, APIC_LVT_CMCI };
     unsigned highest = apic_read(APIC_VERSION) >> 16 & 0xff; /* number of local vectors, less one */
 
-    apic_write(APIC_SPURIOUS, SPURIOUS_ENABLE | SPURIOUS_VECTOR);
-    for (unsigned i = 0; i < sizeof(vectors) / sizeof(vectors[0]) && (i < 4 || i <= highest); i++)
-        /* Boards wire the non-maskable interrupt to LINT1: the first CPU takes it. */
-        apic_write(vectors[i],
-                   vectors[i] == APIC_LVT_LINT1 && cpu_this()->index == 0 ? LVT_NMI : LOCAL_APIC_MASKED);
+    apic_write(APIC_SPURIOUS, SPURIOUS_ENABLE | VECTOR_SPURIOUS);
+    for (unsigned i = 0; i < sizeof(vectors) / sizeof(vectors[0]) && (i < 3 || i < highest); i++)
+        apic_write(vectors[i], LOCAL_APIC_MASKED);
+    /* Boards wire the non-maskable interrupt here: the first CPU takes it. */
+    apic_write(APIC_LVT_LINT1, cpu_this()->index == 0 ? LVT_NMI : LOCAL_APIC_MASKED);
     apic_write(APIC_TIMER_COUNT, 0);
     apic_write(APIC_TIMER_DIVIDE, DIVIDE_BY_1);
     apic_write(APIC_TASK_PRIORITY, 0);

@@ -33,19 +33,19 @@ void vector_state_restore(const void *area)
         __asm__ volatile("fxrstor64 (%0)" : : "r"(area) : "memory");
 }
 
+_Alignas(64) const uint8_t vector_state_initial[XSAVE_HEADER + XSAVE_HEADER_BYTES] = {
+    [CONTROL_AT] = 0x7f, [CONTROL_AT + 1] = 0x03, [MXCSR_AT] = 0x80, [MXCSR_AT + 1] = 0x1f
+};
+
 void arch_start_initial(struct arch_start *start, uint64_t entry, uint64_t stack)
 {
-    static const uint16_t x87_control = 0x037f; /* all exceptions masked, extended precision */
-    static const uint32_t sse_control = 0x1f80; /* all exceptions masked */
-
     *start = (struct arch_start){ 0 };
     start->frame.instruction = entry;
     start->frame.stack = stack;
     start->frame.flags = FLAGS_FIXED | FLAGS_INTERRUPT;
     start->frame.code_selector = SELECTOR_USER_CODE;
     start->frame.stack_selector = SELECTOR_USER_DATA;
-    memcpy(start->vector_state, &x87_control, sizeof(x87_control));
-    memcpy(start->vector_state + 24, &sse_control, sizeof(sse_control));
+    memcpy(start->vector_state, vector_state_initial, CONTROL_END);
 }
 
 static void thread_state_save(struct arch_start *start)
