@@ -9,8 +9,6 @@
  * §5.2.16 (SRAT), §20.2 (byte code). Pure C; runs once, on the boot CPU; owns nothing.
  */
 #include "arch/acpi.h"
-#include "lib/bytes.h"
-#include "lib/errno.h"
 #include "lib/kstring.h"
 
 #define RSDP_BYTES_OLD  20
@@ -33,18 +31,12 @@
 #define SLEEP_TYPE_MAX  7 /* three bits of the PM1 control register */
 
 /* Byte code. */
-#define AML_ZERO    0x00
 #define AML_ONE     0x01
 #define AML_NAME    0x08
 #define AML_BYTE    0x0a
 #define AML_WORD    0x0b
 #define AML_DWORD   0x0c
 #define AML_PACKAGE 0x12
-
-struct reader {
-    physical_reader *read;
-    void *context;
-};
 
 /* A table with its header; all `bytes` of it can be read and sum to zero. */
 struct table {
@@ -54,9 +46,10 @@ struct table {
 
 /* ---- tables ---- */
 
-static const uint8_t *memory_at(const struct reader *reader, uint64_t address, uint64_t bytes)
+/* Of 1, 2, 4 or 8 bytes. */
+static uint64_t load_bytes(const uint8_t *at, unsigned bytes)
 {
-    return reader->read(reader->context, address, bytes);
+    return bytes == 8 ? load_le64(at) : bytes == 4 ? load_le32(at) : bytes == 2 ? load_le16(at) : *at;
 }
 
 static bool sums_to_zero(const uint8_t *at, uint32_t bytes)
@@ -69,34 +62,34 @@ static bool sums_to_zero(const uint8_t *at, uint32_t bytes)
 }
 
 /* False where there is no valid table of that signature at `address`. */
-static bool table_open(const struct reader *reader, uint64_t address, const char *signature,
+static bool table_open(const struct physical_memory *memory, uint64_t address, const char *signature,
                        struct table *out)
 {
-    const uint8_t *header = address ? memory_at(reader, address, HEADER_BYTES) : NULL;
+    const uint8_t *header = address ? memory_at(memory, address, HEADER_BYTES) : NULL;
 
     if (!header || memcmp(header, signature, 4) != 0)
         return false;
     out->bytes = load_le32(header + 4);
     if (out->bytes < HEADER_BYTES || out->bytes > TABLE_BYTES_MAX)
         return false;
-    out->at = memory_at(reader, address, out->bytes);
+    out->at = memory_at(memory, address, out->bytes);
     return out->at && sums_to_zero(out->at, out->bytes);
 }
 
 /* Later revisions have longer tables: a field above a table's end is zero. */
+static uint64_t field(const struct table *table, uint32_t offset, unsigned bytes)
+{
+    return offset + bytes <= table->bytes ? load_bytes(table->at + offset, bytes) : 0;
+}
+
 static uint8_t field8(const struct table *table, uint32_t offset)
 {
-    return offset < table->bytes ? table->at[offset] : 0;
+    return (uint8_t)field(table, offset, 1);
 }
 
 static uint32_t field32(const struct table *table, uint32_t offset)
 {
-    return table->bytes >= 4 && offset <= table->bytes - 4 ? load_le32(table->at + offset) : 0;
-}
-
-static uint64_t field64(const struct table *table, uint32_t offset)
-{
-    return table->bytes >= 8 && offset <= table->bytes - 8 ? load_le64(table->at + offset) : 0;
+    return (uint32_t)field(table, offset, 4);
 }
 
 /* ---- the root ---- */
@@ -107,14 +100,14 @@ static bool rsdp_valid(const uint8_t *rsdp)
 }
 
 /* Copies the RSDP at `address`; what an old one lacks is zero. */
-static bool rsdp_read(const struct reader *reader, uint64_t address, uint8_t *rsdp)
+static bool rsdp_read(const struct physical_memory *memory, uint64_t address, uint8_t *rsdp)
 {
     uint32_t bytes = RSDP_BYTES;
-    const uint8_t *at = memory_at(reader, address, bytes);
+    const uint8_t *at = memory_at(memory, address, bytes);
 
     if (!at) {
         bytes = RSDP_BYTES_OLD;
-        at = memory_at(reader, address, bytes);
+        at = memory_at(memory, address, bytes);
     }
     if (!at || !rsdp_valid(at))
         return false;
@@ -123,51 +116,44 @@ static bool rsdp_read(const struct reader *reader, uint64_t address, uint8_t *rs
     return true;
 }
 
-/* Without a boot loader's word for it: a BIOS has it on a 16-byte boundary of its read-only area. */
-static bool rsdp_search(const struct reader *reader, uint8_t *rsdp)
-{
-    for (uint64_t at = BIOS_AREA; at < BIOS_AREA + BIOS_AREA_BYTES; at += 16) {
-        if (rsdp_read(reader, at, rsdp))
-            return true;
-    }
-    return false;
-}
-
-static bool rsdp_find(const struct boot_info *info, const struct reader *reader, uint8_t *rsdp)
+static bool rsdp_find(const struct boot_info *info, const struct physical_memory *memory, uint8_t *rsdp)
 {
     if (info->rsdp_copied && rsdp_valid(info->rsdp_copy)) {
         memcpy(rsdp, info->rsdp_copy, RSDP_BYTES);
         return true;
     }
-    if (info->rsdp && rsdp_read(reader, info->rsdp, rsdp))
+    if (info->rsdp && rsdp_read(memory, info->rsdp, rsdp))
         return true;
-    return !info->efi && rsdp_search(reader, rsdp);
+    /* Without a boot loader's word for it: a BIOS has it on a 16-byte boundary of its read-only area. */
+    for (uint64_t at = BIOS_AREA; !info->efi && at < BIOS_AREA + BIOS_AREA_BYTES; at += 16)
+        if (rsdp_read(memory, at, rsdp))
+            return true;
+    return false;
 }
 
 /* The XSDT, else the RSDT, with the size of its entries. */
-static bool root_open(const struct reader *reader, const uint8_t *rsdp, struct table *root,
+static bool root_open(const struct physical_memory *memory, const uint8_t *rsdp, struct table *root,
                       unsigned *entry_bytes)
 {
     bool extended = rsdp[15] >= 2 && sums_to_zero(rsdp, RSDP_BYTES);
 
     *entry_bytes = 8;
-    if (extended && table_open(reader, load_le64(rsdp + 24), "XSDT", root))
+    if (extended && table_open(memory, load_le64(rsdp + 24), "XSDT", root))
         return true;
     *entry_bytes = 4;
-    return table_open(reader, load_le32(rsdp + 16), "RSDT", root);
+    return table_open(memory, load_le32(rsdp + 16), "RSDT", root);
 }
 
 /* Opens the first valid table of that signature from entry *index on, and moves *index past it. */
-static bool root_next(const struct reader *reader, const struct table *root, unsigned entry_bytes,
+static bool root_next(const struct physical_memory *memory, const struct table *root, unsigned entry_bytes,
                       const char *signature, unsigned *index, struct table *out)
 {
     unsigned count = (root->bytes - HEADER_BYTES) / entry_bytes;
 
     for (; *index < count && *index < TABLES_MAX; ++*index) {
         const uint8_t *entry = root->at + HEADER_BYTES + (size_t)*index * entry_bytes;
-        uint64_t address = entry_bytes == 8 ? load_le64(entry) : load_le32(entry);
 
-        if (table_open(reader, address, signature, out)) {
+        if (table_open(memory, load_bytes(entry, entry_bytes), signature, out)) {
             ++*index;
             return true;
         }
@@ -180,30 +166,17 @@ static bool root_next(const struct reader *reader, const struct table *root, uns
 /* A small integer at *at, which is moved past it; -1 where there is none. */
 static int aml_small_integer(const uint8_t **at, const uint8_t *end)
 {
-    unsigned bytes;
+    static const uint8_t operand_bytes[] = { [AML_BYTE] = 1, [AML_WORD] = 2, [AML_DWORD] = 4 };
 
     if (*at == end)
         return -1;
-    switch (*(*at)++) {
-    case AML_ZERO:
-        return 0;
-    case AML_ONE:
-        return 1;
-    case AML_BYTE:
-        bytes = 1;
-        break;
-    case AML_WORD:
-        bytes = 2;
-        break;
-    case AML_DWORD:
-        bytes = 4;
-        break;
-    default:
+    uint8_t code = *(*at)++;
+    if (code <= AML_ONE)
+        return code; /* these two stand for themselves */
+    unsigned bytes = code < sizeof(operand_bytes) ? operand_bytes[code] : 0;
+    if (bytes == 0 || (size_t)(end - *at) < bytes)
         return -1;
-    }
-    if ((size_t)(end - *at) < bytes)
-        return -1;
-    uint32_t value = bytes == 4 ? load_le32(*at) : bytes == 2 ? load_le16(*at) : **at;
+    uint64_t value = load_bytes(*at, bytes);
     *at += bytes;
     return value <= SLEEP_TYPE_MAX ? (int)value : -1;
 }
@@ -268,26 +241,26 @@ static bool find_soft_off(const struct table *table, struct acpi_facts *out)
     return false;
 }
 
-/* ---- FADT, HPET, MADT ---- */
+/* ---- FADT, MADT ---- */
 
 /* A port by its newer description at `extended`, else by the older one at `old`; 0 where neither names one.
  */
 static uint16_t fadt_port(const struct table *fadt, uint32_t old, uint32_t extended)
 {
-    uint64_t port = field64(fadt, extended + 4);
+    uint64_t port = field(fadt, extended + 4, 8);
 
     if (field8(fadt, extended) != SPACE_IO || port == 0 || port > PORT_MAX)
         port = field32(fadt, old);
     return port <= PORT_MAX ? (uint16_t)port : 0;
 }
 
-static void take_fadt(const struct reader *reader, const struct table *fadt, struct acpi_facts *out)
+static void take_fadt(const struct physical_memory *memory, const struct table *fadt, struct acpi_facts *out)
 {
     uint32_t flags = field32(fadt, 112), smi_command = field32(fadt, 48);
     struct table dsdt;
 
-    if (table_open(reader, field64(fadt, 140), "DSDT", &dsdt) ||
-        table_open(reader, field32(fadt, 40), "DSDT", &dsdt))
+    if (table_open(memory, field(fadt, 140, 8), "DSDT", &dsdt) ||
+        table_open(memory, field32(fadt, 40), "DSDT", &dsdt))
         out->soft_off_known = find_soft_off(&dsdt, out);
     if (flags & FADT_HW_REDUCED)
         return; /* such a machine has none of the ports */
@@ -300,12 +273,6 @@ static void take_fadt(const struct reader *reader, const struct table *fadt, str
         return; /* the timer's length: four bytes, or there is none */
     out->pm_timer_port = fadt_port(fadt, 76, 208);
     out->pm_timer_32_bits = out->pm_timer_port && (flags & FADT_TIMER_32);
-}
-
-static void take_hpet(const struct table *hpet, struct acpi_facts *out)
-{
-    if (field8(hpet, 40) == SPACE_MEMORY)
-        out->hpet_address = field64(hpet, 44);
 }
 
 /* Some firmware lists a CPU both by its APIC and by its x2APIC number. */
@@ -339,8 +306,6 @@ static void take_madt_entry(const struct table *madt, const uint8_t *entry, unsi
     case 9: /* local x2APIC */
         if (bytes >= 16 && (load_le32(entry + 8) & CPU_ENABLED) && load_le32(entry + 4) != UINT32_MAX)
             add_cpu(out, load_le32(entry + 4));
-        return;
-    default:
         return;
     }
 }
@@ -409,36 +374,35 @@ static void take_srat_entry(const struct table *srat, const uint8_t *entry, unsi
         if (bytes >= 24 && (load_le32(entry + 12) & SRAT_ENABLED))
             set_domain(out, load_le32(entry + 8), load_le32(entry + 4));
         return;
-    default:
-        return;
     }
 }
 
 int acpi_parse(const struct boot_info *info, physical_reader *read, void *context, struct acpi_facts *out,
                struct message *why)
 {
-    const struct reader reader = { read, context };
+    const struct physical_memory memory = { read, context };
     unsigned entry_bytes, fadt_at = 0, hpet_at = 0, madt_at = 0, srat_at = 0, ssdt_at = 0;
     uint8_t rsdp[RSDP_BYTES];
     struct table root, table;
 
     memset(out, 0, sizeof(*out));
-    if (!rsdp_find(info, &reader, rsdp))
+    if (!rsdp_find(info, &memory, rsdp))
         return message_set(why, -EINVAL, "acpi: no valid root pointer (RSDP); the loader names 0x%llx%s",
                            (unsigned long long)info->rsdp, info->rsdp_copied ? " and a broken copy" : "");
-    if (!root_open(&reader, rsdp, &root, &entry_bytes))
+    if (!root_open(&memory, rsdp, &root, &entry_bytes))
         return message_set(why, -EINVAL, "acpi: neither an XSDT at 0x%llx nor an RSDT at 0x%x is valid",
                            (unsigned long long)load_le64(rsdp + 24), load_le32(rsdp + 16));
 
-    if (root_next(&reader, &root, entry_bytes, "FACP", &fadt_at, &table))
-        take_fadt(&reader, &table, out);
-    if (root_next(&reader, &root, entry_bytes, "HPET", &hpet_at, &table))
-        take_hpet(&table, out);
-    if (root_next(&reader, &root, entry_bytes, "APIC", &madt_at, &table))
+    if (root_next(&memory, &root, entry_bytes, "FACP", &fadt_at, &table))
+        take_fadt(&memory, &table, out);
+    if (root_next(&memory, &root, entry_bytes, "HPET", &hpet_at, &table) &&
+        field8(&table, 40) == SPACE_MEMORY)
+        out->hpet_address = field(&table, 44, 8);
+    if (root_next(&memory, &root, entry_bytes, "APIC", &madt_at, &table))
         take_madt(&table, out);
-    if (root_next(&reader, &root, entry_bytes, "SRAT", &srat_at, &table))
+    if (root_next(&memory, &root, entry_bytes, "SRAT", &srat_at, &table))
         take_entries(&table, SRAT_ENTRIES, take_srat_entry, out); /* after the CPUs are known */
-    while (!out->soft_off_known && root_next(&reader, &root, entry_bytes, "SSDT", &ssdt_at, &table))
+    while (!out->soft_off_known && root_next(&memory, &root, entry_bytes, "SSDT", &ssdt_at, &table))
         out->soft_off_known = find_soft_off(&table, out);
     return 0;
 }

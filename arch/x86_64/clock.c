@@ -125,7 +125,7 @@ static void instant_read(const struct reference_clock *clock, uint64_t *ticks, u
 static uint64_t apic_timer_begin(void)
 {
     if (local_apic_present())
-        local_apic_timer_count(UINT32_MAX);
+        local_apic_timer_start(LOCAL_APIC_MASKED, UINT32_MAX);
     return cpu_ticks();
 }
 
@@ -136,7 +136,7 @@ static uint64_t apic_timer_end(uint64_t begin_ticks, uint64_t *window_ticks)
 
     *window_ticks = cpu_ticks() - begin_ticks;
     if (local_apic_present())
-        local_apic_timer_count(0);
+        local_apic_timer_start(LOCAL_APIC_MASKED, 0);
     return elapsed;
 }
 

@@ -29,9 +29,6 @@
 #define MSR_TSC_AUX  0xc0000103
 #define EFER_SYSCALL 1ULL
 
-/* PE, MP, ET, NE, WP, PG */
-#define CR0_VALUE 0x80010033ULL
-
 #define CR4_PGE        (1ULL << 7)
 #define CR4_OSFXSR     (1ULL << 9)
 #define CR4_OSXMMEXCPT (1ULL << 10)
@@ -127,11 +124,9 @@ static void segments_load(struct cpu *cpu)
                      : "rax", "memory");
 }
 
-/* CR0 as a whole: firmware and INIT may leave caches off (CD, NW) or the vector unit marked as stale (TS). */
+/* entry.asm has set CR0. */
 static void control_registers_set(void)
 {
-    __asm__ volatile("mov %0, %%cr0" : : "r"(CR0_VALUE) : "memory");
-
     uint64_t cr4 = CR4_PAE | CR4_PGE | CR4_OSFXSR | CR4_OSXMMEXCPT | (features.xsave ? CR4_OSXSAVE : 0) |
                    (features.smep ? CR4_SMEP : 0) | (features.smap ? CR4_SMAP : 0) |
                    (features.umip ? CR4_UMIP : 0) | (features.machine_check ? CR4_MCE : 0);

@@ -34,17 +34,13 @@ static const char features_8c[] =
 /* The names whose bits are set, each followed by a blank. */
 static void features_describe(struct text_sink *sink, const char *names, uint32_t bits)
 {
-    char name[24];
-
     for (unsigned bit = 0; *names; bit++) {
         size_t length = 0;
 
         while (names[length] && names[length] != ' ')
             length++;
-        if ((bits >> bit & 1) && names[0] != '-') {
-            format_text(name, sizeof(name), "%.*s ", (int)length, names);
-            sink->add(sink, name);
-        }
+        if ((bits >> bit & 1) && names[0] != '-')
+            sink_print(sink, "%.*s ", (int)length, names);
         names += length + (names[length] == ' ');
     }
 }
@@ -73,18 +69,16 @@ static void name_describe(struct text_sink *sink)
     struct cpuid_result zero = cpuid(0, 0);
     uint32_t vendor[3] = { zero.b, zero.d, zero.c }, signature = cpuid(1, 0).a;
     uint32_t family = signature >> 8 & 15, model = signature >> 4 & 15;
-    char brand[CPU_BRAND_BYTES], text[160];
+    char brand[CPU_BRAND_BYTES];
 
     cpu_brand(brand);
     if (family == 6 || family == 15)
         model |= signature >> 12 & 0xf0;
     if (family == 15)
         family += signature >> 20 & 255;
-    format_text(text, sizeof(text), "vendor_id\t: %.12s\ncpu family\t: %u\nmodel\t\t: %u\n",
-                (const char *)vendor, family, model);
-    sink->add(sink, text);
-    format_text(text, sizeof(text), "model name\t: %s\nstepping\t: %u\n", brand, signature & 15);
-    sink->add(sink, text);
+    sink_print(sink, "vendor_id\t: %.12s\ncpu family\t: %u\nmodel\t\t: %u\n", (const char *)vendor, family,
+               model);
+    sink_print(sink, "model name\t: %s\nstepping\t: %u\n", brand, signature & 15);
 }
 
 void arch_cpuinfo_describe(unsigned cpu, struct text_sink *sink)
@@ -93,48 +87,33 @@ void arch_cpuinfo_describe(unsigned cpu, struct text_sink *sink)
     uint32_t sizes = extended >= 0x80000008 ? cpuid(0x80000008, 0).a : 0x3024,
              line = cpuid(1, 0).b >> 5 & 0x7f8;
     uint64_t khz = arch_clock_hz() / 1000;
-    char text[160];
 
     name_describe(sink);
-    format_text(text, sizeof(text),
-                "cpu MHz\t\t: %lu.%03lu\napicid\t\t: %u\nfpu\t\t: yes\nfpu_exception\t: yes\n", khz / 1000,
-                khz % 1000, cpu_apic_id(cpu));
-    sink->add(sink, text);
-    format_text(text, sizeof(text),
-                "cpuid level\t: %u\nwp\t\t: yes\nflags\t\t: ", cpu_features()->basic_leaves);
-    sink->add(sink, text);
+    sink_print(sink, "cpu MHz\t\t: %lu.%03lu\napicid\t\t: %u\nfpu\t\t: yes\nfpu_exception\t: yes\n",
+               khz / 1000, khz % 1000, cpu_apic_id(cpu));
+    sink_print(sink, "cpuid level\t: %u\nwp\t\t: yes\nflags\t\t: ", cpu_features()->basic_leaves);
     all_features_describe(sink);
-    format_text(text, sizeof(text), "\nbogomips\t: %lu.%02lu\nclflush size\t: %u\ncache_alignment\t: %u\n",
-                khz / 500, khz / 5 % 100, line, line);
-    sink->add(sink, text);
-    format_text(text, sizeof(text), "address sizes\t: %u bits physical, %u bits virtual\npower management:\n",
-                sizes & 255, sizes >> 8 & 255);
-    sink->add(sink, text);
+    sink_print(sink, "\nbogomips\t: %lu.%02lu\nclflush size\t: %u\ncache_alignment\t: %u\n", khz / 500,
+               khz / 5 % 100, line, line);
+    sink_print(sink, "address sizes\t: %u bits physical, %u bits virtual\npower management:\n", sizes & 255,
+               sizes >> 8 & 255);
 }
 
 struct cpu_place arch_cpu_place(unsigned cpu)
 {
-    uint32_t id = cpu_apic_id(cpu), thread_bits = 0, core_bits = 0;
+    uint32_t id = cpu_apic_id(cpu);
+    uint32_t core_bits = cpu_features()->basic_leaves >= 0xb ? cpuid(0xb, 1).a & 31 : 0;
 
-    if (cpu_features()->basic_leaves >= 0xb) {
-        thread_bits = cpuid(0xb, 0).a & 31;
-        core_bits = cpuid(0xb, 1).a & 31;
-    }
     if (core_bits == 0)
         return (struct cpu_place){ 0, id };
-    return (struct cpu_place){ id >> core_bits, (id & ((1U << core_bits) - 1)) >> thread_bits };
+    return (struct cpu_place){ id >> core_bits, (id & ((1U << core_bits) - 1)) >> thread_bits() };
 }
 
 const char *arch_interrupt_name(unsigned number)
 {
-    switch (number) {
-    case VECTOR_TIMER:
-        return "LOC Local timer interrupts";
-    case VECTOR_IPI:
-        return "RES Wake-ups from other CPUs";
-    case VECTOR_SPURIOUS:
-        return "SPU Spurious interrupts";
-    default:
-        return NULL;
-    }
+    static const char *const names[256] = { [VECTOR_TIMER] = "LOC Local timer interrupts",
+                                            [VECTOR_IPI] = "RES Wake-ups from other CPUs",
+                                            [VECTOR_SPURIOUS] = "SPU Spurious interrupts" };
+
+    return number < 256 ? names[number] : NULL;
 }

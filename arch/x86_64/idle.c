@@ -77,5 +77,5 @@ void ipi_send(struct cpu *cpu)
         if (__atomic_load_n(&cpu->polls_ipi, __ATOMIC_SEQ_CST))
             return;
     }
-    local_apic_send_interrupt(cpu->apic_id, VECTOR_IPI);
+    local_apic_send(cpu->apic_id, VECTOR_IPI);
 }

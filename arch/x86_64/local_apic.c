@@ -11,6 +11,7 @@
 #include "arch/cpu.h"
 #include "arch/io.h"
 #include "arch/setup.h"
+#include "arch/trap.h"
 
 #define PIC_MASTER_MASK 0x21
 #define PIC_SLAVE_MASK  0xa1
@@ -41,14 +42,10 @@
 #define APIC_TIMER_LEFT    0x390
 #define APIC_TIMER_DIVIDE  0x3e0
 
-#define LVT_MASKED        (1U << 16)
 #define LVT_NMI           (4U << 8)
 #define LVT_TSC_DEADLINE  (2U << 17)
 #define SPURIOUS_ENABLE   (1U << 8)
-#define SPURIOUS_VECTOR   255U
 #define DIVIDE_BY_1       0xbU
-#define COMMAND_INIT      (5U << 8)
-#define COMMAND_STARTUP   (6U << 8)
 #define COMMAND_ASSERT    (1U << 14)
 #define COMMAND_PENDING   (1U << 12)
 #define COMMAND_STEPS_MAX 1000000
@@ -87,22 +84,18 @@ static void mode_choose(uint64_t base)
 
 static void local_vectors_mask(void)
 {
+    /* LINT1 aside, in the order of their numbers; every local APIC has the first three. */
+    static const uint16_t vectors[] = { APIC_LVT_TIMER,   APIC_LVT_LINT0,   APIC_LVT_ERROR,
+                                        APIC_LVT_COUNTER, APIC_LVT_THERMAL, APIC_LVT_CMCI };
     unsigned highest = apic_read(APIC_VERSION) >> 16 & 0xff; /* number of local vectors, less one */
 
-    apic_write(APIC_SPURIOUS, SPURIOUS_ENABLE | SPURIOUS_VECTOR);
-    apic_write(APIC_LVT_TIMER, LVT_MASKED);
+    apic_write(APIC_SPURIOUS, SPURIOUS_ENABLE | VECTOR_SPURIOUS);
+    for (unsigned i = 0; i < sizeof(vectors) / sizeof(vectors[0]) && (i < 3 || i < highest); i++)
+        apic_write(vectors[i], LOCAL_APIC_MASKED);
+    /* Boards wire the non-maskable interrupt here: the first CPU takes it. */
+    apic_write(APIC_LVT_LINT1, cpu_this()->index == 0 ? LVT_NMI : LOCAL_APIC_MASKED);
     apic_write(APIC_TIMER_COUNT, 0);
     apic_write(APIC_TIMER_DIVIDE, DIVIDE_BY_1);
-    apic_write(APIC_LVT_LINT0, LVT_MASKED);
-    /* Boards wire the non-maskable interrupt here: the first CPU takes it. */
-    apic_write(APIC_LVT_LINT1, cpu_this()->index == 0 ? LVT_NMI : LVT_MASKED);
-    apic_write(APIC_LVT_ERROR, LVT_MASKED);
-    if (highest >= 4)
-        apic_write(APIC_LVT_COUNTER, LVT_MASKED);
-    if (highest >= 5)
-        apic_write(APIC_LVT_THERMAL, LVT_MASKED);
-    if (highest >= 6)
-        apic_write(APIC_LVT_CMCI, LVT_MASKED);
     apic_write(APIC_TASK_PRIORITY, 0);
 }
 
@@ -145,8 +138,9 @@ void local_apic_acknowledge(void)
         apic_write(APIC_END, 0);
 }
 
-static void command_send(uint32_t apic_id, uint32_t command)
+void local_apic_send(uint32_t apic_id, uint32_t command)
 {
+    command |= COMMAND_ASSERT;
     if (mode == X2APIC) {
         /* The write of an x2APIC register is not ordered after earlier stores [SDM 3A §10.12.3]. */
         __asm__ volatile("mfence; lfence" : : : "memory");
@@ -159,31 +153,10 @@ static void command_send(uint32_t apic_id, uint32_t command)
         ;
 }
 
-void local_apic_send_init(uint32_t apic_id)
-{
-    command_send(apic_id, COMMAND_INIT | COMMAND_ASSERT);
-}
-
-void local_apic_send_startup(uint32_t apic_id, uint8_t page)
-{
-    command_send(apic_id, COMMAND_STARTUP | COMMAND_ASSERT | page);
-}
-
-void local_apic_send_interrupt(uint32_t apic_id, uint8_t vector)
-{
-    command_send(apic_id, COMMAND_ASSERT | vector);
-}
-
-void local_apic_timer_start(uint8_t vector, uint32_t count)
+void local_apic_timer_start(uint32_t vector, uint32_t count)
 {
     if (count)
         apic_write(APIC_LVT_TIMER, vector);
-    apic_write(APIC_TIMER_COUNT, count);
-}
-
-void local_apic_timer_count(uint32_t count)
-{
-    apic_write(APIC_LVT_TIMER, LVT_MASKED);
     apic_write(APIC_TIMER_COUNT, count);
 }
 

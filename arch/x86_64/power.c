@@ -42,16 +42,7 @@ _Noreturn void arch_power_off(void)
 #define RTC_INDEX 0x70
 #define RTC_DATA  0x71
 
-enum {
-    RTC_SECOND = 0,
-    RTC_MINUTE = 2,
-    RTC_HOUR = 4,
-    RTC_DAY = 7,
-    RTC_MONTH = 8,
-    RTC_YEAR = 9,
-    RTC_STATUS_A = 10,
-    RTC_STATUS_B = 11
-};
+enum { RTC_STATUS_A = 10, RTC_STATUS_B = 11 };
 
 static unsigned rtc_read(uint8_t index)
 {
@@ -64,22 +55,21 @@ static unsigned from_bcd(unsigned value)
     return (value >> 4) * 10 + (value & 15);
 }
 
-/* Days from 1970-01-01 to the given date of the Gregorian calendar, for years from 1970 on. */
+/* Days from 1970-01-01 to the given date of the Gregorian calendar, for years from 1970 on. Years are counted
+ * from March, so that a leap day is the last of its year; five months from March or August on have 153 days.
+ */
 static uint64_t days_since_1970(unsigned year, unsigned month, unsigned day)
 {
-    static const unsigned before_month[12] = { 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334 };
-    uint64_t whole = year - 1;
-    uint64_t leap_days = whole / 4 - whole / 100 + whole / 400 - (1969 / 4 - 1969 / 100 + 1969 / 400);
-    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    uint64_t years = year - (month <= 2), months = (month + 9) % 12;
+    const uint64_t until_1970 = 719469; /* the same sum for 1970-01-01 */
 
-    return (uint64_t)(year - 1970) * 365 + leap_days + before_month[month - 1] + (leap && month > 2) + day -
-           1;
+    return years * 365 + years / 4 - years / 100 + years / 400 + (months * 153 + 2) / 5 + day - until_1970;
 }
 
 uint64_t arch_wall_clock_s(void)
 {
-    static const uint8_t index[6] = { RTC_SECOND, RTC_MINUTE, RTC_HOUR, RTC_DAY, RTC_MONTH, RTC_YEAR };
-    unsigned now[6], again[6];
+    static const uint8_t index[6] = { 0, 2, 4, 7, 8, 9 }; /* second, minute, hour, day, month, year */
+    unsigned now[6];
 
     /* Two equal readings were not torn by an update; a missing clock reads as all ones. */
     for (int tries = 0; tries < 1000; tries++) {
@@ -88,7 +78,7 @@ uint64_t arch_wall_clock_s(void)
         for (unsigned i = 0; i < 6; i++)
             now[i] = rtc_read(index[i]);
         for (unsigned i = 0; i < 6; i++)
-            same &= (again[i] = rtc_read(index[i])) == now[i];
+            same &= rtc_read(index[i]) == now[i];
         if (same && !(rtc_read(RTC_STATUS_A) & 0x80))
             break;
     }

@@ -38,8 +38,6 @@
 #define FLAGS_DIRECTION 0x400ULL
 #define FLAGS_RESUME    0x10000ULL
 
-#define CONTROL_AT         0
-#define MXCSR_AT           24
 #define MXCSR_MASK_AT      28
 #define MXCSR_MASK_DEFAULT 0xffbfU
 
@@ -93,17 +91,6 @@ static uint8_t *bounce(void)
 }
 
 /* ---- Into the handler ---- */
-
-static void vector_state_clear(void)
-{
-    /* All exceptions masked, x87's extended precision; by the header, everything else is initial. */
-    static const uint8_t initial[XSAVE_HEADER + XSAVE_HEADER_BYTES]
-        __attribute__((aligned(STATE_ALIGNMENT))) = {
-            [CONTROL_AT] = 0x7f, [CONTROL_AT + 1] = 0x03, [MXCSR_AT] = 0x80, [MXCSR_AT + 1] = 0x1f
-        };
-
-    vector_state_restore(initial);
-}
 
 static uint64_t state_stack_bytes(void)
 {
@@ -185,7 +172,7 @@ int arch_signal_enter(void *frame, const struct arch_signal *signal, uint64_t *p
     f->stack = at;
     f->instruction = signal->handler;
     f->flags &= ~(FLAGS_TRAP | FLAGS_DIRECTION | FLAGS_RESUME);
-    vector_state_clear();
+    vector_state_restore(vector_state_initial);
     return 0;
 }
 
@@ -229,7 +216,7 @@ static int state_read(uint64_t address)
     const uint64_t legacy_features = 3; /* x87, SSE */
 
     if (!address) {
-        vector_state_clear();
+        vector_state_restore(vector_state_initial);
         return 0;
     }
     if (user_read(bounce(), address, LEGACY_BYTES))

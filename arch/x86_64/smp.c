@@ -70,8 +70,7 @@ const struct klog_ring *arch_klog_of(unsigned cpu)
     return cpus[cpu]->klog;
 }
 
-/* How many low bits of an APIC id number the hardware threads of a core. */
-static unsigned thread_bits(void)
+unsigned thread_bits(void)
 {
     return cpu_features()->basic_leaves >= 0xb ? cpuid(0xb, 0).a & 31 : 0;
 }
@@ -210,27 +209,22 @@ _Noreturn void arch_start_further(struct cpu *cpu)
  * used for the next one. */
 static struct cpu *cpu_allocate(struct page_pool *pool, uint32_t apic_id)
 {
-    uint64_t bytes = CPU_FURTHER_BYTES;
+    struct cpu *cpu = ap_cpu;
 
-    if (ap_cpu && !ap_cpu->online) {
-        ap_cpu->apic_id = apic_id;
-        ap_cpu->numa_domain = domain_of(apic_id);
-        return ap_cpu;
+    if (!cpu || cpu->online) {
+        uint64_t memory = page_pool_allocate(pool, CPU_FURTHER_BYTES, ARCH_PAGE);
+
+        if (memory == PAGE_POOL_NONE)
+            node_stop(STOP_NO_MEMORY, "no memory for the area of CPU %u", cpu_count);
+        cpu = arch_physical(memory);
+        arch_zero(cpu, CPU_FURTHER_BYTES);
+        cpu->index = cpu_count;
+        cpu->klog = (struct klog_ring *)(cpu + 1);
+        cpu->kernel_stack = (uint64_t)cpu->stack + CPU_STACK_BYTES;
+        kernel_guard_page((uint64_t)cpu->guard);
     }
-
-    uint64_t memory = page_pool_allocate(pool, bytes, ARCH_PAGE);
-
-    if (memory == PAGE_POOL_NONE)
-        node_stop(STOP_NO_MEMORY, "no memory for the area of CPU %u", cpu_count);
-
-    struct cpu *cpu = arch_physical(memory);
-    arch_zero(cpu, bytes);
-    cpu->index = cpu_count;
     cpu->apic_id = apic_id;
     cpu->numa_domain = domain_of(apic_id);
-    cpu->klog = (struct klog_ring *)(cpu + 1);
-    cpu->kernel_stack = (uint64_t)cpu->stack + CPU_STACK_BYTES;
-    kernel_guard_page((uint64_t)cpu->guard);
     return cpu;
 }
 
@@ -239,14 +233,14 @@ static void cpu_start(struct cpu *cpu, uint8_t trampoline_page)
     ap_cpu = cpu;
     handshake.step = 1;
     for (int attempt = 0; attempt < 2 && !__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE); attempt++) {
-        local_apic_send_startup(cpu->apic_id, trampoline_page);
+        local_apic_send(cpu->apic_id, LOCAL_APIC_STARTUP | trampoline_page);
         wait_us(START_WAIT_US);
     }
     for (uint64_t waited = 0; waited < ANSWER_WAIT_US && !__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE);
          waited += 10)
         wait_us(10);
     if (!cpu->online) {
-        local_apic_send_init(cpu->apic_id); /* should it start late, it is reset */
+        local_apic_send(cpu->apic_id, LOCAL_APIC_INIT); /* should it start late, it is reset */
         kernel_print(
             "CPU with APIC id %u does not answer its start-up within %u ms; the node goes on without it\n",
             cpu->apic_id, ANSWER_WAIT_US / 1000);
@@ -309,7 +303,7 @@ void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot)
     memcpy(arch_physical(trampoline), ap_trampoline, (size_t)(ap_trampoline_end - ap_trampoline));
     for (unsigned i = 0; i < facts->cpu_count; i++)
         if (facts->apic_ids[i] != boot_cpu.apic_id)
-            local_apic_send_init(facts->apic_ids[i]);
+            local_apic_send(facts->apic_ids[i], LOCAL_APIC_INIT);
     wait_us(INIT_WAIT_US);
     for (uint32_t thread = 0; thread < 1U << thread_bits(); thread++) {
         cpus_start_threads(pool, (uint8_t)(trampoline >> 12), thread);

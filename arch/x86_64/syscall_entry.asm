@@ -28,12 +28,15 @@ default abs
 extern syscall_table
 extern syscall_unknown
 extern program_return
-extern clone_from
+extern thread_clone
 extern frame_return
 extern klog_system_call
 extern klog_system_call_end
 
 section .text
+
+; Saved after R11, and restored before it.
+%define CALL_REGISTERS rcx, rdi, rsi, rdx, r10, r8, r9
 
 ; Everything up to the call. Then RSP -> R9 of the picture above, arguments in C's registers, R11 = number.
 %macro entry_begin 0
@@ -42,13 +45,7 @@ section .text
     mov rsp, [gs:CPU_KERNEL_STACK]
     inc qword [gs:CPU_SYSTEM_CALLS]
     push r11
-    push rcx
-    push rdi
-    push rsi
-    push rdx
-    push r10
-    push r8
-    push r9
+    push_list CALL_REGISTERS
     mov r11, rax
     mov r10, rdx
     rdtsc
@@ -70,13 +67,7 @@ syscall_entry:
     add [gs:CPU_KERNEL_TICKS], eax
     adc [gs:CPU_KERNEL_TICKS + 4], edx
     mov rax, r11
-    pop r9
-    pop r8
-    pop r10
-    pop rdx
-    pop rsi
-    pop rdi
-    pop rcx
+    pop_list CALL_REGISTERS
     bt rcx, 47
     jc .slow_return
     pop r11
@@ -146,17 +137,12 @@ syscall_hole:
 
 ; long sys_clone(uint64_t flags, uint64_t stack, uint64_t parent_tid, uint64_t child_tid, uint64_t tls)
 ; C functions may move RBX RBP R12-R15 anywhere, but here they still hold the program's values: passes
-; them, as a struct kept_registers, as the sixth argument of long clone_from(…).
+; them, as a struct kept_registers, as the sixth argument of long thread_clone(…).
 global sys_clone
 sys_clone:
-    push r15
-    push r14
-    push r13
-    push r12
-    push rbp
-    push rbx
+    push_list r15, r14, r13, r12, rbp, rbx
     mov r9, rsp
     sub rsp, 8                                  ; RSP was 8 below a multiple of 16 at the entry
-    call clone_from
+    call thread_clone
     add rsp, 56
     ret

@@ -19,12 +19,8 @@ void vector_state_save(void *area)
     uint8_t *header = (uint8_t *)area + XSAVE_HEADER;
 
     arch_zero(header, XSAVE_HEADER_BYTES); /* XSAVE leaves a part of it as it was */
-    if (cpu_features()->xsave)
-        __asm__ volatile("xsave64 (%0)"
-                         :
-                         : "r"(area), "a"((uint32_t)cpu_features()->xcr0),
-                           "d"((uint32_t)(cpu_features()->xcr0 >> 32))
-                         : "memory");
+    if (cpu_features()->xsave)             /* of all that XCR0 enables */
+        __asm__ volatile("xsave64 (%0)" : : "r"(area), "a"(-1), "d"(-1) : "memory");
     else
         __asm__ volatile("fxsave64 (%0)" : : "r"(area) : "memory");
 }
@@ -32,28 +28,24 @@ void vector_state_save(void *area)
 void vector_state_restore(const void *area)
 {
     if (cpu_features()->xsave)
-        __asm__ volatile("xrstor64 (%0)"
-                         :
-                         : "r"(area), "a"((uint32_t)cpu_features()->xcr0),
-                           "d"((uint32_t)(cpu_features()->xcr0 >> 32))
-                         : "memory");
+        __asm__ volatile("xrstor64 (%0)" : : "r"(area), "a"(-1), "d"(-1) : "memory");
     else
         __asm__ volatile("fxrstor64 (%0)" : : "r"(area) : "memory");
 }
 
+_Alignas(64) const uint8_t vector_state_initial[XSAVE_HEADER + XSAVE_HEADER_BYTES] = {
+    [CONTROL_AT] = 0x7f, [CONTROL_AT + 1] = 0x03, [MXCSR_AT] = 0x80, [MXCSR_AT + 1] = 0x1f
+};
+
 void arch_start_initial(struct arch_start *start, uint64_t entry, uint64_t stack)
 {
-    static const uint16_t x87_control = 0x037f; /* all exceptions masked, extended precision */
-    static const uint32_t sse_control = 0x1f80; /* all exceptions masked */
-
     *start = (struct arch_start){ 0 };
     start->frame.instruction = entry;
     start->frame.stack = stack;
     start->frame.flags = FLAGS_FIXED | FLAGS_INTERRUPT;
     start->frame.code_selector = SELECTOR_USER_CODE;
     start->frame.stack_selector = SELECTOR_USER_DATA;
-    memcpy(start->vector_state, &x87_control, sizeof(x87_control));
-    memcpy(start->vector_state + 24, &sse_control, sizeof(sse_control));
+    memcpy(start->vector_state, vector_state_initial, CONTROL_END);
 }
 
 static void thread_state_save(struct arch_start *start)
@@ -100,15 +92,6 @@ void arch_start_move(struct arch_start *start, const void *frame)
 {
     start->frame = *(const struct trap_frame *)frame;
     thread_state_save(start);
-}
-
-/* From the assembly of sys_clone. */
-long clone_from(uint64_t flags, uint64_t stack, uint64_t parent_tid, uint64_t child_tid, uint64_t tls,
-                const struct kept_registers *kept);
-long clone_from(uint64_t flags, uint64_t stack, uint64_t parent_tid, uint64_t child_tid, uint64_t tls,
-                const struct kept_registers *kept)
-{
-    return thread_clone(flags, stack, parent_tid, child_tid, tls, kept);
 }
 
 void arch_request_slow_return(void)

@@ -17,17 +17,11 @@ extern smap_enabled                             ; bool, cpu.c
 
 section .text
 
-%macro user_access_begin 0
+; STAC before these instructions, CLAC after them.
+%macro where_smap 1
     cmp byte [smap_enabled], 0
     je %%plain
-    stac
-%%plain:
-%endmacro
-
-%macro user_access_end 0
-    cmp byte [smap_enabled], 0
-    je %%plain
-    clac
+    %1
 %%plain:
 %endmacro
 
@@ -39,14 +33,14 @@ __SECT__
 
 global user_copy_fault
 user_copy_fault:
-    user_access_end
+    where_smap clac
     mov rax, EFAULT_RESULT
     ret
 
 ; long user_copy(void *to, const void *from, uint64_t bytes): 0 or -EFAULT
 global user_copy
 user_copy:
-    user_access_begin
+    where_smap stac
     mov rcx, rdx
     shr rcx, 3
 .words:
@@ -56,7 +50,7 @@ user_copy:
 .bytes:
     rep movsb
     xor eax, eax
-    user_access_end
+    where_smap clac
     ret
 may_fault user_copy.words
 may_fault user_copy.bytes
@@ -64,7 +58,7 @@ may_fault user_copy.bytes
 ; long user_zero(void *to, uint64_t bytes): 0 or -EFAULT
 global user_zero
 user_zero:
-    user_access_begin
+    where_smap stac
     xor eax, eax
     mov rcx, rsi
     shr rcx, 3
@@ -74,7 +68,7 @@ user_zero:
     and ecx, 7
 .bytes:
     rep stosb
-    user_access_end
+    where_smap clac
     ret
 may_fault user_zero.words
 may_fault user_zero.bytes
@@ -83,7 +77,7 @@ may_fault user_zero.bytes
 ; Length without NUL, `bytes` where there is none, or -EFAULT.
 global user_copy_string
 user_copy_string:
-    user_access_begin
+    where_smap stac
     xor eax, eax
 .next:
     cmp rax, rdx
@@ -96,19 +90,19 @@ user_copy_string:
     inc rax
     jmp .next
 .end:
-    user_access_end
+    where_smap clac
     ret
 may_fault user_copy_string.byte
 
 ; long user_load_word(uint32_t *to, const uint32_t *from): 0 or -EFAULT; the word is read in one piece
 global user_load_word
 user_load_word:
-    user_access_begin
+    where_smap stac
 .word:
     mov eax, [rsi]
     mov [rdi], eax
     xor eax, eax
-    user_access_end
+    where_smap clac
     ret
 may_fault user_load_word.word
 
@@ -117,14 +111,14 @@ may_fault user_load_word.word
 ; or -EFAULT.
 global user_swap_word
 user_swap_word:
-    user_access_begin
+    where_smap stac
     mov eax, [rsi]
 .word:
     lock cmpxchg [rdi], edx
     mov [rsi], eax
     sete al
     movzx eax, al
-    user_access_end
+    where_smap clac
     ret
 may_fault user_swap_word.word
 

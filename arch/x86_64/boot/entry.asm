@@ -26,11 +26,7 @@
 MULTIBOOT2_HEADER_MAGIC equ 0xe85250d6
 XEN_ELFNOTE_PHYS32_ENTRY equ 18
 
-CR0_MP equ 1 << 1
-CR0_EM equ 1 << 2
-CR0_NE equ 1 << 5
-CR0_WP equ 1 << 16
-CR0_PG equ 1 << 31
+CR0_VALUE equ 0x80010033                        ; PE, MP, ET, NE, WP, PG
 CR4_PAE equ 1 << 5
 MSR_EFER equ 0xc0000080
 EFER_LME equ 1 << 8
@@ -128,10 +124,8 @@ enter_long_mode:                                ; EDI bit 20: the CPU has no-exe
     or eax, EFER_NXE
 .no_execute_disable:
     wrmsr
-    mov eax, cr0
-    and eax, ~CR0_EM
-    or eax, CR0_PG | CR0_WP | CR0_MP | CR0_NE
-    mov cr0, eax
+    mov eax, CR0_VALUE                          ; as a whole: firmware and INIT may leave caches off (CD, NW),
+    mov cr0, eax                                ; or the vector unit marked as stale (TS)
     lgdt [PHYSICAL(boot_gdt_pointer)]
     jmp 0x08:PHYSICAL(boot_64)
 
@@ -168,8 +162,9 @@ boot_64:
     mov rsp, boot_stack_top
     mov edi, ebp                                ; arch_start(unsigned protocol, uint64_t information)
     mov esi, esi                                ; zero-extends
-    xor ebp, ebp                                ; ends a stack trace
     mov rax, arch_start
+.start:
+    xor ebp, ebp                                ; ends a stack trace
     call rax
 .halt:
     hlt
@@ -178,10 +173,8 @@ boot_64:
     mov rax, ap_cpu
     mov rdi, [rax]                              ; arch_start_further(struct cpu *cpu)
     mov rsp, [rdi + CPU_KERNEL_STACK]
-    xor ebp, ebp
     mov rax, arch_start_further
-    call rax
-    jmp .halt
+    jmp .start
 
 ; Real mode, CS = the page that smp.c has chosen. Everything it refers to is in the kernel's image, below 4
 ; GiB.

@@ -7,15 +7,11 @@
  * memory is reused. Owns nothing.
  */
 #include "arch/boot_protocol.h"
-#include "lib/bytes.h"
-#include "lib/errno.h"
 #include "lib/kstring.h"
 
 #define HEADER_BYTES       8 /* of the whole structure, and of each tag */
 #define TAG_ALIGNMENT      8
 #define MAP_HEADER_BYTES   16
-#define MAP_ENTRY_BYTES    24
-#define MAP_TYPE_RAM       1
 #define SCREEN_TYPE_TEXT   2
 #define SCREEN_COLUMNS_MAX 512
 #define SCREEN_ROWS_MAX    256
@@ -27,15 +23,12 @@ enum tag_type {
     TAG_MODULE = 3,
     TAG_MEMORY_MAP = 6,
     TAG_FRAMEBUFFER = 8,
-    TAG_EFI32_SYSTEM_TABLE = 11,
-    TAG_EFI64_SYSTEM_TABLE = 12,
     TAG_ACPI_OLD = 14,
     TAG_ACPI_NEW = 15,
-    TAG_EFI_MEMORY_MAP = 17,
-    TAG_EFI_BOOT_SERVICES = 18,
-    TAG_EFI32_IMAGE = 19,
-    TAG_EFI64_IMAGE = 20,
 };
+
+/* Tags that only UEFI machines have: system tables (11, 12), memory map, boot services, images (17-20). */
+#define TAGS_OF_EFI (3U << 11 | 15U << 17)
 
 /* One tag; `bytes` of it lie inside the structure. */
 struct tag {
@@ -91,15 +84,7 @@ static int parse_memory_map(const struct tag *tag, struct boot_info *out, struct
         return message_set(why, -EINVAL,
                            "multiboot2: memory map at offset %u: %u bytes in entries of %u bytes",
                            tag->offset, content, entry_bytes);
-    for (uint32_t at = 0; at < content; at += entry_bytes) {
-        const uint8_t *entry = tag->at + MAP_HEADER_BYTES + at;
-        bool usable = load_le32(entry + 16) == MAP_TYPE_RAM;
-
-        if (boot_info_add_range(out, load_le64(entry), load_le64(entry + 8), usable) != 0)
-            return message_set(why, -EINVAL, "multiboot2: memory map has more than %d reserved ranges",
-                               BOOT_RANGES_MAX);
-    }
-    return 0;
+    return memory_map_add(out, tag->at + MAP_HEADER_BYTES, content / entry_bytes, entry_bytes, why);
 }
 
 /* Only text screens of plain shape are taken; a graphics mode is no error. */
@@ -150,15 +135,8 @@ static int parse_tag(const struct tag *tag, struct boot_info *out, struct messag
     case TAG_ACPI_OLD:
     case TAG_ACPI_NEW:
         return parse_rsdp(tag, out, why);
-    case TAG_EFI32_SYSTEM_TABLE:
-    case TAG_EFI64_SYSTEM_TABLE:
-    case TAG_EFI_MEMORY_MAP:
-    case TAG_EFI_BOOT_SERVICES:
-    case TAG_EFI32_IMAGE:
-    case TAG_EFI64_IMAGE:
-        out->efi = true;
-        return 0;
     default:
+        out->efi |= tag->type < 32 && (TAGS_OF_EFI >> tag->type & 1);
         return 0;
     }
 }

@@ -8,30 +8,16 @@
  * nothing.
  */
 #include "arch/boot_protocol.h"
-#include "lib/bytes.h"
-#include "lib/errno.h"
 #include "lib/kstring.h"
 
 #define START_BYTES        56 /* of version 1 */
 #define VERSION_WITH_MAP   1
 #define MODULE_ENTRY_BYTES 32
-#define MAP_ENTRY_BYTES    24
 #define MAP_ENTRIES_MAX    65536 /* more is no memory map but a wrong pointer */
-#define MAP_TYPE_RAM       1
-
-struct memory {
-    physical_reader *read;
-    void *context;
-};
-
-static const uint8_t *memory_at(const struct memory *memory, uint64_t address, uint64_t bytes)
-{
-    return memory->read(memory->context, address, bytes);
-}
 
 /* Copies the string at `address`, cut at `room` with its NUL. Returns its length, `room` where it was cut, or
  * -EINVAL where it cannot be read. */
-static int64_t copy_string(const struct memory *memory, uint64_t address, char *to, size_t room)
+static int64_t copy_string(const struct physical_memory *memory, uint64_t address, char *to, size_t room)
 {
     for (size_t i = 0; i < room; i++) {
         const uint8_t *byte = address > UINT64_MAX - i ? NULL : memory_at(memory, address + i, 1);
@@ -46,7 +32,7 @@ static int64_t copy_string(const struct memory *memory, uint64_t address, char *
     return (int64_t)room;
 }
 
-static int parse_command_line(const struct memory *memory, uint64_t address, struct boot_info *out,
+static int parse_command_line(const struct physical_memory *memory, uint64_t address, struct boot_info *out,
                               struct message *why)
 {
     if (address == 0)
@@ -62,7 +48,7 @@ static int parse_command_line(const struct memory *memory, uint64_t address, str
     return 0;
 }
 
-static int parse_module(const struct memory *memory, const uint8_t *entry, unsigned index,
+static int parse_module(const struct physical_memory *memory, const uint8_t *entry, unsigned index,
                         struct boot_info *out, struct message *why)
 {
     char name[BOOT_MODULE_NAME_BYTES] = "";
@@ -77,7 +63,7 @@ static int parse_module(const struct memory *memory, const uint8_t *entry, unsig
     return 0;
 }
 
-static int parse_modules(const struct memory *memory, const uint8_t *start, struct boot_info *out,
+static int parse_modules(const struct physical_memory *memory, const uint8_t *start, struct boot_info *out,
                          struct message *why)
 {
     uint32_t count = load_le32(start + 12);
@@ -102,7 +88,7 @@ static int parse_modules(const struct memory *memory, const uint8_t *start, stru
     return 0;
 }
 
-static int parse_memory_map(const struct memory *memory, const uint8_t *start, struct boot_info *out,
+static int parse_memory_map(const struct physical_memory *memory, const uint8_t *start, struct boot_info *out,
                             struct message *why)
 {
     uint64_t address = load_le64(start + 40);
@@ -115,14 +101,9 @@ static int parse_memory_map(const struct memory *memory, const uint8_t *start, s
     if (!entries)
         return message_set(why, -EINVAL, "pvh: memory map at 0x%llx (field at offset 40) cannot be read",
                            (unsigned long long)address);
-    for (uint32_t i = 0; i < count; i++) {
-        const uint8_t *entry = entries + (size_t)i * MAP_ENTRY_BYTES;
-        bool usable = load_le32(entry + 16) == MAP_TYPE_RAM;
-
-        if (boot_info_add_range(out, load_le64(entry), load_le64(entry + 8), usable) != 0)
-            return message_set(why, -EINVAL, "pvh: memory map has more than %d reserved ranges",
-                               BOOT_RANGES_MAX);
-    }
+    int error = memory_map_add(out, entries, count, MAP_ENTRY_BYTES, why);
+    if (error)
+        return error;
     if (out->usable_count == 0)
         return message_set(why, -EINVAL, "pvh: memory map of %u entries names no RAM", count);
     return 0;
@@ -131,7 +112,7 @@ static int parse_memory_map(const struct memory *memory, const uint8_t *start, s
 int pvh_parse(uint64_t start_info_address, physical_reader *read, void *context, struct boot_info *out,
               struct message *why)
 {
-    const struct memory memory = { read, context };
+    const struct physical_memory memory = { read, context };
 
     memset(out, 0, sizeof(*out));
     out->protocol = "pvh";

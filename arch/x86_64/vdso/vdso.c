@@ -18,8 +18,6 @@
 #define SYSTEM_CALL_CLOCK_GETRES  229
 #define SYSTEM_CALL_GETCPU        309
 
-#define SELECTOR_CPU_NUMBER 0x3b /* as in arch/cpu.h, which is not for programs */
-
 struct timespec {
     int64_t seconds, nanoseconds;
 };

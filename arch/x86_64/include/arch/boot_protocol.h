@@ -12,6 +12,8 @@
 #define ARCH_BOOT_PROTOCOL_H
 
 #include "lib/boot_info.h"
+#include "lib/bytes.h"
+#include "lib/errno.h"
 #include "lib/format.h"
 #include <stdint.h>
 
@@ -20,6 +22,32 @@
 
 /* Kernel address of physical bytes [address, address + bytes), or NULL. */
 typedef const void *physical_reader(void *context, uint64_t address, uint64_t bytes);
+
+/* A reader with its context, for the parsers that follow pointers. */
+struct physical_memory {
+    physical_reader *read;
+    void *context;
+};
+
+static inline const uint8_t *memory_at(const struct physical_memory *memory, uint64_t address, uint64_t bytes)
+{
+    return memory->read(memory->context, address, bytes);
+}
+
+/* Adds `count` entries of a memory map: base, length, type, as the firmware's E820 call lays them out and
+ * both protocols hand them on. Returns 0, or -EINVAL with `why` where they are too many. */
+#define MAP_ENTRY_BYTES 24 /* at least */
+#define MAP_TYPE_RAM    1
+static inline int memory_map_add(struct boot_info *out, const uint8_t *entry, uint32_t count,
+                                 uint32_t entry_bytes, struct message *why)
+{
+    for (; count > 0; count--, entry += entry_bytes)
+        if (boot_info_add_range(out, load_le64(entry), load_le64(entry + 8),
+                                load_le32(entry + 16) == MAP_TYPE_RAM) != 0)
+            return message_set(why, -EINVAL, "%s: memory map has more than %d reserved ranges", out->protocol,
+                               BOOT_RANGES_MAX);
+    return 0;
+}
 
 /* Both fill *out (zeroed first) or return -EINVAL with `why`: which tag or field at which offset, what was
  * wrong. A memory map must be there. Strings are copied; a command line that does not fit is an error.

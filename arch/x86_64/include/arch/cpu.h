@@ -33,7 +33,6 @@
 #define SELECTOR_USER_DATA   0x1b /* 0x18 with privilege 3 */
 #define SELECTOR_USER_CODE   0x23 /* 0x20 with privilege 3 */
 #define SELECTOR_TSS         0x28
-#define SELECTOR_CPU_NUMBER  0x3b /* 0x38 with privilege 3: never loaded; its limit is the CPU's number */
 
 #define CPU_STACK_BYTES 16384
 #define IST_STACK_BYTES 4096

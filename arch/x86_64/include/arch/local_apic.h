@@ -18,16 +18,16 @@ const char *local_apic_mode(void); /* "xAPIC", "x2APIC", or "none" */
 uint32_t local_apic_id(void);
 void local_apic_acknowledge(void);
 
-/* Start-up of another CPU [Intel SDM 3A §9.4.4.1]: INIT, then the page number (of 4 KiB, below 1 MiB) where
- * it begins in real mode. */
-void local_apic_send_init(uint32_t apic_id);
-void local_apic_send_startup(uint32_t apic_id, uint8_t page);
-void local_apic_send_interrupt(uint32_t apic_id, uint8_t vector);
+/* Sends an interrupt with the vector `command` to another CPU, or starts it up [Intel SDM 3A §9.4.4.1]: INIT,
+ * then STARTUP | the page number (of 4 KiB, below 1 MiB) where it begins in real mode. */
+#define LOCAL_APIC_INIT    (5U << 8)
+#define LOCAL_APIC_STARTUP (6U << 8)
+void local_apic_send(uint32_t apic_id, uint32_t command);
 
-/* The timer: one interrupt with `vector` after `count` ticks (> 0); 0 stops it. clock.c measures the
- * ticks' rate. */
-void local_apic_timer_start(uint8_t vector, uint32_t count);
-void local_apic_timer_count(uint32_t count); /* the same without interrupt, for measuring its rate */
+/* The timer: one interrupt with `vector` after `count` ticks (> 0), none with LOCAL_APIC_MASKED; a count of 0
+ * stops it. clock.c measures the ticks' rate. */
+#define LOCAL_APIC_MASKED (1U << 16)
+void local_apic_timer_start(uint32_t vector, uint32_t count);
 uint32_t local_apic_timer_left(void);
 /* TSC-deadline mode: one interrupt when the TSC reaches the value; 0 stops it. */
 void local_apic_deadline_set(uint8_t vector, uint64_t ticks);

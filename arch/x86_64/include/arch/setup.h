@@ -48,6 +48,7 @@ void cpu_initialise(struct cpu *cpu, unsigned index);
 /* Lets programs find out, without a system call, on which CPU they run (arch/vdso.h). */
 void cpu_identify(struct cpu *cpu);
 uint32_t cpu_apic_id(unsigned cpu); /* of one that runs; smp.c */
+unsigned thread_bits(void); /* low bits of an APIC id that number the hardware threads of a core; smp.c */
 
 /* Assembly entry points (syscall_entry.asm). */
 void syscall_entry(void);

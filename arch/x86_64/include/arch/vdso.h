@@ -9,6 +9,8 @@
 #ifndef ARCH_VDSO_H
 #define ARCH_VDSO_H
 
+#define SELECTOR_CPU_NUMBER 0x3b /* 0x38 with privilege 3: never loaded; its limit is that value */
+
 #define VDSO_CPU_BITS     12
 #define VDSO_NODE_UNKNOWN 255U /* the number does not fit: getcpu enters the kernel */
 
