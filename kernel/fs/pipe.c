@@ -87,7 +87,7 @@ static void broken_pipe_signal(void)
     const struct signal_info info = { .signal = SIGNAL_PIPE,
                                       .sender = { .pid = (uint32_t)arch_process()->pid } };
 
-    signal_send_thread(arch_thread(), &info);
+    signal_send(arch_process(), arch_thread(), &info);
     thread_return_check();
 }
 

@@ -54,7 +54,6 @@ enum {
 };
 
 const char *signal_name(int signal);
-bool signal_ignored_by_default(int signal);
 bool signal_stops_by_default(int signal);
 
 #endif

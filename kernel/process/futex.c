@@ -38,27 +38,6 @@ static struct queue *queue_of(uint64_t key)
     return &queues[(key >> 2) * 0x9e3779b97f4a7c15 >> 58];
 }
 
-static void queue_join(struct queue *queue, struct waiter *waiter)
-{
-    waiter->queue = queue;
-    list_append(&queue->waiters, &waiter->link);
-}
-
-static void queue_leave(struct waiter *waiter)
-{
-    list_remove(&waiter->queue->waiters, &waiter->link);
-}
-
-/* The waiter's memory is its own again as soon as it sees `woken`. */
-static void waiter_wake(struct waiter *waiter)
-{
-    unsigned cpu = waiter->cpu;
-
-    queue_leave(waiter);
-    __atomic_store_n(&waiter->woken, 1, __ATOMIC_RELEASE);
-    arch_ipi_send(cpu);
-}
-
 static long queue_wake(struct queue *queue, uint64_t key, uint64_t count, uint32_t bits)
 {
     struct waiter *next;
@@ -69,7 +48,10 @@ static long queue_wake(struct queue *queue, uint64_t key, uint64_t count, uint32
         next = (void *)waiter->link.next;
         if (waiter->key != key || !(waiter->bits & bits))
             continue;
-        waiter_wake(waiter);
+        list_remove(&waiter->queue->waiters, &waiter->link);
+        unsigned cpu = waiter->cpu;
+        __atomic_store_n(&waiter->woken, 1, __ATOMIC_RELEASE); /* from here on its memory is its own again */
+        arch_ipi_send(cpu);
         woken++;
     }
     return woken;
@@ -170,9 +152,10 @@ long futex_requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_cou
         moved++;
         if (from_key == to_key)
             continue;
-        queue_leave(waiter);
+        list_remove(&from->waiters, &waiter->link);
         waiter->key = to_key;
-        queue_join(to, waiter);
+        waiter->queue = to;
+        list_append(&to->waiters, &waiter->link);
     }
     both_unlock(from, to);
     return expected ? woken + moved : woken;
@@ -248,7 +231,7 @@ static bool waiter_withdraw(struct waiter *waiter)
         spin_lock(&queue->lock);
         bool is_here = queue == waiter->queue, was_woken = waiter->woken;
         if (is_here && !was_woken)
-            queue_leave(waiter);
+            list_remove(&queue->waiters, &waiter->link);
         spin_unlock(&queue->lock);
         if (is_here)
             return !was_woken;
@@ -266,8 +249,9 @@ long futex_wait(uint64_t address, uint32_t expected, uint64_t deadline_ns, uint3
     struct queue *queue = queue_of(waiter.key);
     spin_lock(&queue->lock);
     error = word_compare(address, expected);
+    waiter.queue = queue;
     if (!error)
-        queue_join(queue, &waiter);
+        list_append(&queue->waiters, &waiter.link);
     spin_unlock(&queue->lock);
     if (error)
         return error;
