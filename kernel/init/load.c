@@ -157,16 +157,6 @@ static uint64_t push_string(struct stack_builder *stack, const char *text)
     return push_bytes(stack, text, strlen(text) + 1);
 }
 
-static void add_auxiliary(struct stack_builder *stack, uint64_t type, uint64_t value)
-{
-    if (stack->count + 2 > VECTOR_WORDS_MAX) {
-        stack->failed = true;
-        return;
-    }
-    stack->words[stack->count++] = type;
-    stack->words[stack->count++] = value;
-}
-
 /* Pushes strings, the last one first, so that they follow each other upwards in memory. Their addresses and a
  * NULL become the words from `word` on. */
 static void strings_place(struct stack_builder *stack, const char *const *strings, unsigned count,
@@ -215,29 +205,33 @@ static int stack_build(struct process *process, const struct program *program, c
 
     vector_begin(stack, program, &process->image);
     unsigned auxiliary_word = stack->count;
-    if (image->headers_address)
-        add_auxiliary(stack, AT_PHDR, base + image->headers_address);
-    add_auxiliary(stack, AT_PHENT, image->header_bytes);
-    add_auxiliary(stack, AT_PHNUM, image->header_count);
-    add_auxiliary(stack, AT_PAGESZ, ARCH_PAGE);
-    add_auxiliary(stack, AT_BASE, 0);
-    add_auxiliary(stack, AT_FLAGS, 0);
-    add_auxiliary(stack, AT_ENTRY, base + image->entry);
-    add_auxiliary(stack, AT_UID, 0);
-    add_auxiliary(stack, AT_EUID, 0);
-    add_auxiliary(stack, AT_GID, 0);
-    add_auxiliary(stack, AT_EGID, 0);
-    add_auxiliary(stack, AT_SECURE, 0);
-    add_auxiliary(stack, AT_CLKTCK, 100);
-    add_auxiliary(stack, AT_RANDOM, random_bytes);
-    add_auxiliary(stack, AT_HWCAP, arch_hwcap(1));
-    add_auxiliary(stack, AT_HWCAP2, arch_hwcap(2));
-    add_auxiliary(stack, AT_EXECFN, name);
-    add_auxiliary(stack, AT_PLATFORM, platform);
-    if (vdso_address())
-        add_auxiliary(stack, AT_SYSINFO_EHDR, vdso_address());
-    add_auxiliary(stack, AT_TACET_NODE, STACK_TOP);
-    add_auxiliary(stack, AT_NULL, 0);
+    const uint64_t auxiliary[][2] = {
+        { AT_PHDR, image->headers_address ? base + image->headers_address : 0 }, /* 0: none */
+        { AT_PHENT, image->header_bytes },
+        { AT_PHNUM, image->header_count },
+        { AT_PAGESZ, ARCH_PAGE },
+        { AT_BASE, 0 },
+        { AT_FLAGS, 0 },
+        { AT_ENTRY, base + image->entry },
+        { AT_UID, 0 },
+        { AT_EUID, 0 },
+        { AT_GID, 0 },
+        { AT_EGID, 0 },
+        { AT_SECURE, 0 },
+        { AT_CLKTCK, 100 },
+        { AT_RANDOM, random_bytes },
+        { AT_HWCAP, arch_hwcap(1) },
+        { AT_HWCAP2, arch_hwcap(2) },
+        { AT_EXECFN, name },
+        { AT_PLATFORM, platform },
+        { AT_SYSINFO_EHDR, vdso_address() },
+        { AT_TACET_NODE, STACK_TOP },
+        { AT_NULL, 0 },
+    };
+    if (stack->count + sizeof(auxiliary) / sizeof(uint64_t) > VECTOR_WORDS_MAX)
+        return -E2BIG;
+    memcpy(&stack->words[stack->count], auxiliary, sizeof(auxiliary));
+    stack->count += sizeof(auxiliary) / sizeof(uint64_t);
 
     stack->at &= ~15ULL;
     if (stack->count % 2)

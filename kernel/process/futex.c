@@ -38,6 +38,17 @@ static struct queue *queue_of(uint64_t key)
     return &queues[(key >> 2) * 0x9e3779b97f4a7c15 >> 58];
 }
 
+static void queue_join(struct queue *queue, struct waiter *waiter)
+{
+    waiter->queue = queue;
+    list_append(&queue->waiters, &waiter->link);
+}
+
+static void queue_leave(struct waiter *waiter)
+{
+    list_remove(&waiter->queue->waiters, &waiter->link);
+}
+
 static long queue_wake(struct queue *queue, uint64_t key, uint64_t count, uint32_t bits)
 {
     struct waiter *next;
@@ -48,7 +59,7 @@ static long queue_wake(struct queue *queue, uint64_t key, uint64_t count, uint32
         next = (void *)waiter->link.next;
         if (waiter->key != key || !(waiter->bits & bits))
             continue;
-        list_remove(&waiter->queue->waiters, &waiter->link);
+        queue_leave(waiter);
         unsigned cpu = waiter->cpu;
         __atomic_store_n(&waiter->woken, 1, __ATOMIC_RELEASE); /* from here on its memory is its own again */
         arch_ipi_send(cpu);
@@ -152,10 +163,9 @@ long futex_requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_cou
         moved++;
         if (from_key == to_key)
             continue;
-        list_remove(&from->waiters, &waiter->link);
+        queue_leave(waiter);
         waiter->key = to_key;
-        waiter->queue = to;
-        list_append(&to->waiters, &waiter->link);
+        queue_join(to, waiter);
     }
     both_unlock(from, to);
     return expected ? woken + moved : woken;
@@ -231,7 +241,7 @@ static bool waiter_withdraw(struct waiter *waiter)
         spin_lock(&queue->lock);
         bool is_here = queue == waiter->queue, was_woken = waiter->woken;
         if (is_here && !was_woken)
-            list_remove(&queue->waiters, &waiter->link);
+            queue_leave(waiter);
         spin_unlock(&queue->lock);
         if (is_here)
             return !was_woken;
@@ -249,9 +259,8 @@ long futex_wait(uint64_t address, uint32_t expected, uint64_t deadline_ns, uint3
     struct queue *queue = queue_of(waiter.key);
     spin_lock(&queue->lock);
     error = word_compare(address, expected);
-    waiter.queue = queue;
     if (!error)
-        list_append(&queue->waiters, &waiter.link);
+        queue_join(queue, &waiter);
     spin_unlock(&queue->lock);
     if (error)
         return error;
