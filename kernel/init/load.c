@@ -173,19 +173,13 @@ static void vector_begin(struct stack_builder *stack, const struct program *prog
                          struct process_image *image)
 {
     unsigned environment_word = 1 + program->argument_count + 1;
-    unsigned count = environment_word + program->environment_count + 1;
 
-    if (count > VECTOR_WORDS_MAX) {
-        stack->failed = true;
-        return;
-    }
     image->environment_end = stack->at;
     strings_place(stack, program->environment, program->environment_count, environment_word);
     image->environment = image->arguments_end = stack->at;
     strings_place(stack, program->arguments, program->argument_count, 1);
     image->arguments = stack->at;
     stack->words[0] = program->argument_count;
-    stack->count = count;
 }
 
 static int stack_build(struct process *process, const struct program *program, const struct elf_image *image,
@@ -195,7 +189,6 @@ static int stack_build(struct process *process, const struct program *program, c
 
     stack->at = process->stack_high;
     stack->low = process->stack_low + ARCH_PAGE;
-    stack->count = 0;
     stack->failed = false;
 
     uint64_t name = push_string(stack, program->path);
@@ -203,8 +196,6 @@ static int stack_build(struct process *process, const struct program *program, c
     stack->at &= ~15ULL;
     uint64_t random_bytes = push_bytes(stack, random, sizeof(random));
 
-    vector_begin(stack, program, &process->image);
-    unsigned auxiliary_word = stack->count;
     const uint64_t auxiliary[][2] = {
         { AT_PHDR, image->headers_address ? base + image->headers_address : 0 }, /* 0: none */
         { AT_PHENT, image->header_bytes },
@@ -228,10 +219,13 @@ static int stack_build(struct process *process, const struct program *program, c
         { AT_TACET_NODE, STACK_TOP },
         { AT_NULL, 0 },
     };
-    if (stack->count + sizeof(auxiliary) / sizeof(uint64_t) > VECTOR_WORDS_MAX)
+    unsigned auxiliary_word = 1 + program->argument_count + 1 + program->environment_count + 1;
+
+    stack->count = auxiliary_word + (unsigned)(sizeof(auxiliary) / sizeof(uint64_t));
+    if (stack->count > VECTOR_WORDS_MAX)
         return -E2BIG;
-    memcpy(&stack->words[stack->count], auxiliary, sizeof(auxiliary));
-    stack->count += sizeof(auxiliary) / sizeof(uint64_t);
+    vector_begin(stack, program, &process->image);
+    memcpy(&stack->words[auxiliary_word], auxiliary, sizeof(auxiliary));
 
     stack->at &= ~15ULL;
     if (stack->count % 2)

@@ -150,11 +150,6 @@ static void numa_domains_print(unsigned rank_count)
     }
 }
 
-static uint64_t kernel_bytes(void)
-{
-    return arch_kernel_image().bytes + plan.pool.bytes;
-}
-
 /* ---- Files ---- */
 
 /* From the kernel's pool while the tree is built, later from the slice of the rank that makes a file. */
@@ -234,10 +229,11 @@ _Noreturn void kernel_start(struct boot_info *boot)
     job_configure(&line, arch_cpu_count());
     memory_plan(boot, process_rank_count, true);
 
+    uint64_t kernel_bytes = arch_kernel_image().bytes + plan.pool.bytes;
     kernel_print("memory: %lu MiB for each of %u ranks, %lu KiB for the kernel\n", plan.slices[0].bytes >> 20,
-                 process_rank_count, kernel_bytes() / 1024);
+                 process_rank_count, kernel_bytes / 1024);
     numa_domains_print(process_rank_count);
-    node_facts_set(kernel_bytes());
+    node_facts_set(kernel_bytes);
     if (command_line_option(&line, "selftest"))
         selftest_run(command_line_option(&line, "selftest"), &plan.slices[0]);
     tree_build(boot);

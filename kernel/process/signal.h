@@ -45,9 +45,7 @@ struct signal_info {
             int32_t id, overrun;
             uint64_t value;
         } timer;
-        struct {
-            uint64_t address; /* of a fault */
-        } fault;
+        uint64_t fault_address;
     };
 };
 

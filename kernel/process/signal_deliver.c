@@ -62,7 +62,7 @@ void signal_info_to_linux(struct linux_siginfo *to, const struct signal_info *in
         to->uid = (int32_t)info->sender.uid;
         to->value = info->sender.value;
     } else {
-        to->address = info->fault.address;
+        to->address = info->fault_address;
     }
 }
 
@@ -80,7 +80,7 @@ bool signal_fault(const struct fault *fault)
     if (!code)
         code = vm_find(&arch_process()->vm, fault->address, &area) ? SEGV_NO_RIGHT : SEGV_NOT_MAPPED;
     signals->forced =
-        (struct signal_info){ .signal = fault->signal, .code = code, .fault = { .address = fault->address } };
+        (struct signal_info){ .signal = fault->signal, .code = code, .fault_address = fault->address };
     signals->is_forced = true;
     return true;
 }
