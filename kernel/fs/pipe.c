@@ -7,8 +7,8 @@
  */
 #include "fs/pipe.h"
 #include "arch.h"
+#include "fs/linux_files.h"
 #include "lib/errno.h"
-#include "lib/linux_abi.h"
 #include "mm/page.h"
 #include "process/process.h"
 #include "process/event.h"

@@ -19,6 +19,7 @@
  */
 #include "init/load.h"
 #include "arch.h"
+#include "arch/linux_abi.h"
 #include "fs/tree/tree.h"
 #include "init/node.h"
 #include "lib/elf_image.h"

@@ -6,6 +6,7 @@
  * that says what is wrong.
  */
 #include "arch.h"
+#include "lib/file_mode.h"
 #include "time/clock.h"
 #include "time/clock_event.h"
 #include "time/timer.h"
@@ -14,7 +15,6 @@
 #include "lib/errno.h"
 #include "fs/file.h"
 #include "lib/kstring.h"
-#include "lib/linux_abi.h"
 #include "mm/memplan.h"
 #include "init/job.h"
 #include "debug/klog.h"

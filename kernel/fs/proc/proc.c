@@ -12,10 +12,10 @@
  */
 #include "fs/proc/proc.h"
 #include "arch.h"
+#include "lib/file_mode.h"
 #include "time/clock.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
-#include "lib/linux_abi.h"
 #include "process/limits.h"
 #include "process/process.h"
 #include "mm/user_bytes.h"
