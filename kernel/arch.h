@@ -29,7 +29,7 @@
  * io.h, for drivers:
  *   io_read8(address), io_write8(address, value)    a device's register of one byte in the address space in
  *                                     which the architecture has such devices (x86_64: ports)
- * linux_abi.h, for lib/linux_abi.h: the structures and constants of Linux's interface that differ between
+ * linux_abi.h, beside lib/linux_abi.h: the structures and constants of Linux's interface that differ between
  *   architectures (see x86_64's).
  *
  *   provides-inline: arch_process arch_process_set arch_thread arch_thread_set arch_physical arch_physical_of

@@ -6,13 +6,13 @@
  * boot.
  */
 #include "arch.h"
+#include "fs/linux_files.h"
 #include "time/clock.h"
 #include "debug/console.h"
 #include "smp/crosscall.h"
 #include "lib/errno.h"
 #include "fs/file.h"
 #include "lib/kstring.h"
-#include "lib/linux_abi.h"
 #include "process/process.h"
 #include "mm/user_bytes.h"
 #include "process/event.h"

@@ -5,8 +5,8 @@
  */
 #include "fs/eventfd.h"
 #include "arch.h"
+#include "fs/linux_files.h"
 #include "lib/errno.h"
-#include "lib/linux_abi.h"
 #include "mm/user_bytes.h"
 #include "process/event.h"
 #include "process/process.h"

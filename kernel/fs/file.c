@@ -7,7 +7,6 @@
 #include "fs/file.h"
 #include "lib/errno.h"
 #include "fs/file_lock.h"
-#include "lib/linux_abi.h"
 #include "process/process.h"
 #include "mm/shared_memory.h"
 #include "process/event.h"

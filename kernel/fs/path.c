@@ -6,8 +6,8 @@
  */
 #include "fs/path.h"
 #include "arch.h"
+#include "fs/linux_files.h"
 #include "lib/errno.h"
-#include "lib/linux_abi.h"
 #include "process/process.h"
 #include "mm/shared_memory.h"
 

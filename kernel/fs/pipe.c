@@ -7,8 +7,8 @@
  */
 #include "fs/pipe.h"
 #include "arch.h"
+#include "fs/linux_files.h"
 #include "lib/errno.h"
-#include "lib/linux_abi.h"
 #include "mm/page.h"
 #include "process/process.h"
 #include "process/event.h"
@@ -87,7 +87,7 @@ static void broken_pipe_signal(void)
     const struct signal_info info = { .signal = SIGNAL_PIPE,
                                       .sender = { .pid = (uint32_t)arch_process()->pid } };
 
-    signal_send_thread(arch_thread(), &info);
+    signal_send(arch_process(), arch_thread(), &info);
     thread_return_check();
 }
 

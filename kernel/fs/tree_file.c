@@ -6,10 +6,10 @@
  * writes; what mounts file systems runs once at boot.
  */
 #include "arch.h"
+#include "fs/linux_files.h"
 #include "time/clock.h"
 #include "lib/errno.h"
 #include "fs/file.h"
-#include "lib/linux_abi.h"
 #include "process/process.h"
 #include "mm/shared_memory.h"
 #include "mm/user_bytes.h"

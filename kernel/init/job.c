@@ -5,13 +5,13 @@
  */
 #include "init/job.h"
 #include "arch.h"
+#include "lib/file_mode.h"
 #include "time/clock.h"
 #include "debug/console.h"
 #include "fs/file.h"
 #include "debug/klog.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
-#include "lib/linux_abi.h"
 #include "init/load.h"
 #include "init/node.h"
 #include "mm/page.h"
@@ -29,7 +29,6 @@ static struct {
     struct program program; /* each rank adds variables to its environment */
     const char *arguments[COMMAND_LINE_ARGUMENTS_MAX + 1];
     const char *environment[ENVIRONMENT_MAX];
-    unsigned rank_count;
     bool prefix;
 
     const struct memplan *plan;
@@ -83,20 +82,11 @@ static unsigned ranks_read(const struct command_line *line, unsigned cpu_count)
     return (unsigned)ranks;
 }
 
-static bool prefix_read(const struct command_line *line)
-{
-    const char *text = command_line_option(line, "prefix");
-
-    if (text && strcmp(text, "rank") != 0)
-        node_stop(STOP_BAD_INPUT, "prefix=%s: the one prefix there is for lines of output is prefix=rank",
-                  text);
-    return text != NULL;
-}
-
 void job_configure(const struct command_line *line, unsigned cpu_count)
 {
     const char *path = command_line_option(line, "app");
     const char *name = command_line_option(line, "argv0");
+    const char *prefix = command_line_option(line, "prefix");
 
     job.program = (struct program){
         .path = path ? path : PROGRAM_DEFAULT,
@@ -107,14 +97,11 @@ void job_configure(const struct command_line *line, unsigned cpu_count)
     job.arguments[0] = name ? name : job.program.path;
     memcpy(&job.arguments[1], line->arguments, line->argument_count * sizeof(line->arguments[0]));
     environment_read(line);
-    job.prefix = prefix_read(line);
-    job.rank_count = ranks_read(line, cpu_count);
-    process_rank_count_set(job.rank_count);
-}
-
-unsigned job_rank_count(void)
-{
-    return job.rank_count;
+    if (prefix && strcmp(prefix, "rank") != 0)
+        node_stop(STOP_BAD_INPUT, "prefix=%s: the one prefix there is for lines of output is prefix=rank",
+                  prefix);
+    job.prefix = prefix != NULL;
+    process_rank_count = ranks_read(line, cpu_count);
 }
 
 /* Ranks fill cores before two of them share one. */
@@ -122,7 +109,7 @@ unsigned job_cpu_of(unsigned rank)
 {
     unsigned cores = arch_core_count();
 
-    return job.rank_count <= cores ? rank * (cores / job.rank_count) : rank;
+    return process_rank_count <= cores ? rank * (cores / process_rank_count) : rank;
 }
 
 uint64_t job_cpus_of(unsigned rank)
@@ -130,10 +117,10 @@ uint64_t job_cpus_of(unsigned rank)
     unsigned cores = arch_core_count();
     uint64_t cpus = 0;
 
-    if (job.rank_count > cores)
+    if (process_rank_count > cores)
         return 1ULL << rank;
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
-        if (arch_core_of(cpu) / (cores / job.rank_count) == rank)
+        if (arch_core_of(cpu) / (cores / process_rank_count) == rank)
             cpus |= 1ULL << cpu;
     return cpus;
 }
@@ -151,7 +138,7 @@ _Noreturn static void rank_end(struct process *process)
     file_streams_flush(process);
     files_close(process); /* its locks and removed files matter to other ranks */
     klog(program_end, process->rank, status);
-    if (job.rank_count > 1 && status != 0)
+    if (process_rank_count > 1 && status != 0)
         kernel_print("rank %u ended with status %u\n", process->rank, status);
     while (status > worst && !__atomic_compare_exchange_n(&job.worst_status, &worst, status, false,
                                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED))
@@ -162,17 +149,6 @@ _Noreturn static void rank_end(struct process *process)
 }
 
 /* ---- Start ---- */
-
-static struct inode *program_find(struct tree *tree, const char *path)
-{
-    struct inode *inode;
-
-    if (tree_lookup(tree, tree->root, path, true, &inode))
-        node_stop(STOP_BAD_INPUT, "app=%s: there is no such file in the initrd", path);
-    if (!mode_is(inode->mode, S_IFREG) || inode->device)
-        node_stop(STOP_BAD_INPUT, "app=%s is not a file", path);
-    return inode;
-}
 
 /* Gives a process its current directory and its open standard streams. */
 static int files_open(struct process *process, struct message *why)
@@ -204,7 +180,7 @@ _Noreturn static void rank_run(unsigned rank)
     uint64_t entry, stack;
 
     format_text(rank_text, sizeof(rank_text), "TACET_RANK=%u", rank);
-    format_text(size_text, sizeof(size_text), "TACET_SIZE=%u", job.rank_count);
+    format_text(size_text, sizeof(size_text), "TACET_SIZE=%u", process_rank_count);
     memcpy(environment, job.environment, sizeof(job.environment));
     environment[program.environment_count++] = rank_text;
     environment[program.environment_count++] = size_text;
@@ -234,7 +210,7 @@ _Noreturn void job_cpu_join(unsigned cpu)
 {
     while (!__atomic_load_n(&job.started, __ATOMIC_ACQUIRE))
         arch_cpu_idle();
-    for (unsigned rank = 0; rank < job.rank_count; rank++)
+    for (unsigned rank = 0; rank < process_rank_count; rank++)
         if (cpu == job_cpu_of(rank))
             rank_run(rank);
         else if (job_cpus_of(rank) & 1ULL << cpu)
@@ -245,14 +221,19 @@ _Noreturn void job_cpu_join(unsigned cpu)
 _Noreturn void job_start(const struct memplan *plan, struct tree *tree)
 {
     const char *path = job.program.path;
+    struct inode *inode;
     struct message why;
 
+    if (tree_lookup(tree, tree->root, path, true, &inode))
+        node_stop(STOP_BAD_INPUT, "app=%s: there is no such file in the initrd", path);
+    if (!mode_is(inode->mode, S_IFREG) || inode->device)
+        node_stop(STOP_BAD_INPUT, "app=%s is not a file", path);
     job.plan = plan;
     job.tree = tree;
-    job.program.inode = program_find(tree, path);
+    job.program.inode = inode;
     if (!tree_add(tree, "/proc/self/exe", S_IFLNK | 0777, path, strlen(path), &why))
         node_stop(STOP_NO_MEMORY, "%s", why.text);
-    job.running = job.rank_count;
+    job.running = process_rank_count;
     process_end_hook = rank_end;
     __atomic_store_n(&job.started, true, __ATOMIC_RELEASE);
     for (unsigned cpu = 1; cpu < arch_cpu_count(); cpu++)

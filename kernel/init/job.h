@@ -21,7 +21,6 @@
 /* Reads `ranks=` (1 … CPUs; all CPUs by default) and what else the command line says of the program. Stops
  * the node on bad values. */
 void job_configure(const struct command_line *line, unsigned cpu_count);
-unsigned job_rank_count(void);
 unsigned job_cpu_of(unsigned rank);  /* the CPU that its first thread runs on */
 uint64_t job_cpus_of(unsigned rank); /* a bit each: all of its CPUs */
 

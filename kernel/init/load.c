@@ -19,6 +19,7 @@
  */
 #include "init/load.h"
 #include "arch.h"
+#include "arch/linux_abi.h"
 #include "fs/tree/tree.h"
 #include "init/node.h"
 #include "lib/elf_image.h"
@@ -157,16 +158,6 @@ static uint64_t push_string(struct stack_builder *stack, const char *text)
     return push_bytes(stack, text, strlen(text) + 1);
 }
 
-static void add_auxiliary(struct stack_builder *stack, uint64_t type, uint64_t value)
-{
-    if (stack->count + 2 > VECTOR_WORDS_MAX) {
-        stack->failed = true;
-        return;
-    }
-    stack->words[stack->count++] = type;
-    stack->words[stack->count++] = value;
-}
-
 /* Pushes strings, the last one first, so that they follow each other upwards in memory. Their addresses and a
  * NULL become the words from `word` on. */
 static void strings_place(struct stack_builder *stack, const char *const *strings, unsigned count,
@@ -183,19 +174,13 @@ static void vector_begin(struct stack_builder *stack, const struct program *prog
                          struct process_image *image)
 {
     unsigned environment_word = 1 + program->argument_count + 1;
-    unsigned count = environment_word + program->environment_count + 1;
 
-    if (count > VECTOR_WORDS_MAX) {
-        stack->failed = true;
-        return;
-    }
     image->environment_end = stack->at;
     strings_place(stack, program->environment, program->environment_count, environment_word);
     image->environment = image->arguments_end = stack->at;
     strings_place(stack, program->arguments, program->argument_count, 1);
     image->arguments = stack->at;
     stack->words[0] = program->argument_count;
-    stack->count = count;
 }
 
 static int stack_build(struct process *process, const struct program *program, const struct elf_image *image,
@@ -205,7 +190,6 @@ static int stack_build(struct process *process, const struct program *program, c
 
     stack->at = process->stack_high;
     stack->low = process->stack_low + ARCH_PAGE;
-    stack->count = 0;
     stack->failed = false;
 
     uint64_t name = push_string(stack, program->path);
@@ -213,31 +197,36 @@ static int stack_build(struct process *process, const struct program *program, c
     stack->at &= ~15ULL;
     uint64_t random_bytes = push_bytes(stack, random, sizeof(random));
 
+    const uint64_t auxiliary[][2] = {
+        { AT_PHDR, image->headers_address ? base + image->headers_address : 0 }, /* 0: none */
+        { AT_PHENT, image->header_bytes },
+        { AT_PHNUM, image->header_count },
+        { AT_PAGESZ, ARCH_PAGE },
+        { AT_BASE, 0 },
+        { AT_FLAGS, 0 },
+        { AT_ENTRY, base + image->entry },
+        { AT_UID, 0 },
+        { AT_EUID, 0 },
+        { AT_GID, 0 },
+        { AT_EGID, 0 },
+        { AT_SECURE, 0 },
+        { AT_CLKTCK, 100 },
+        { AT_RANDOM, random_bytes },
+        { AT_HWCAP, arch_hwcap(1) },
+        { AT_HWCAP2, arch_hwcap(2) },
+        { AT_EXECFN, name },
+        { AT_PLATFORM, platform },
+        { AT_SYSINFO_EHDR, vdso_address() },
+        { AT_TACET_NODE, STACK_TOP },
+        { AT_NULL, 0 },
+    };
+    unsigned auxiliary_word = 1 + program->argument_count + 1 + program->environment_count + 1;
+
+    stack->count = auxiliary_word + (unsigned)(sizeof(auxiliary) / sizeof(uint64_t));
+    if (stack->count > VECTOR_WORDS_MAX)
+        return -E2BIG;
     vector_begin(stack, program, &process->image);
-    unsigned auxiliary_word = stack->count;
-    if (image->headers_address)
-        add_auxiliary(stack, AT_PHDR, base + image->headers_address);
-    add_auxiliary(stack, AT_PHENT, image->header_bytes);
-    add_auxiliary(stack, AT_PHNUM, image->header_count);
-    add_auxiliary(stack, AT_PAGESZ, ARCH_PAGE);
-    add_auxiliary(stack, AT_BASE, 0);
-    add_auxiliary(stack, AT_FLAGS, 0);
-    add_auxiliary(stack, AT_ENTRY, base + image->entry);
-    add_auxiliary(stack, AT_UID, 0);
-    add_auxiliary(stack, AT_EUID, 0);
-    add_auxiliary(stack, AT_GID, 0);
-    add_auxiliary(stack, AT_EGID, 0);
-    add_auxiliary(stack, AT_SECURE, 0);
-    add_auxiliary(stack, AT_CLKTCK, 100);
-    add_auxiliary(stack, AT_RANDOM, random_bytes);
-    add_auxiliary(stack, AT_HWCAP, arch_hwcap(1));
-    add_auxiliary(stack, AT_HWCAP2, arch_hwcap(2));
-    add_auxiliary(stack, AT_EXECFN, name);
-    add_auxiliary(stack, AT_PLATFORM, platform);
-    if (vdso_address())
-        add_auxiliary(stack, AT_SYSINFO_EHDR, vdso_address());
-    add_auxiliary(stack, AT_TACET_NODE, STACK_TOP);
-    add_auxiliary(stack, AT_NULL, 0);
+    memcpy(&stack->words[auxiliary_word], auxiliary, sizeof(auxiliary));
 
     stack->at &= ~15ULL;
     if (stack->count % 2)

@@ -6,6 +6,7 @@
  * that says what is wrong.
  */
 #include "arch.h"
+#include "lib/file_mode.h"
 #include "time/clock.h"
 #include "time/clock_event.h"
 #include "time/timer.h"
@@ -14,8 +15,8 @@
 #include "lib/errno.h"
 #include "fs/file.h"
 #include "lib/kstring.h"
-#include "lib/linux_abi.h"
 #include "mm/memplan.h"
+#include "mm/page.h"
 #include "init/job.h"
 #include "debug/klog.h"
 #include "init/node.h"
@@ -23,7 +24,6 @@
 #include "init/selftest.h"
 #include "process/process.h"
 #include "debug/stop.h"
-#include "process/thread.h"
 #include "lib/version.h"
 
 #define SLICE_BYTES_MIN (16ULL << 20)
@@ -41,17 +41,11 @@ static struct tree tree;
 
 static void options_read(struct boot_info *boot)
 {
-    struct message why = { "" };
-    int error = command_line_parse(boot->command_line, &line, &why);
+    struct message why;
 
-    if (!error)
-        error = console_configure(&line, &why);
-    if (!error)
-        error = klog_configure(&line, &why);
-    if (!error)
-        error = command_line_check(&line, known_options, &why);
-    if (error)
-        start_failed(error, &why);
+    if (command_line_parse(boot->command_line, &line, &why) || console_configure(&line, &why) ||
+        klog_configure(&line, &why) || command_line_check(&line, known_options, &why))
+        start_failed(-EINVAL, &why);
 }
 
 /* ---- Memory ---- */
@@ -91,20 +85,11 @@ static void modules_check(const struct boot_info *boot)
     }
 }
 
-/* The NUMA domain of each rank's first CPU. */
-static const uint32_t *rank_domains(unsigned rank_count)
-{
-    static uint32_t domains[MEMPLAN_RANKS_MAX];
-
-    for (unsigned rank = 0; rank < rank_count; rank++)
-        domains[rank] = arch_cpu_numa_domain(job_cpu_of(rank));
-    return domains;
-}
-
 /* `ranks_known`: the job is configured, so that each rank's memory can come from the domain of its CPU. */
 static void memory_plan(const struct boot_info *boot, unsigned rank_count, bool ranks_known)
 {
     static struct memory_range reserved[BOOT_RANGES_MAX + BOOT_MODULES_MAX + 1];
+    static uint32_t rank_domains[MEMPLAN_RANKS_MAX];
     struct message why = { "" };
     unsigned count = boot->reserved_count;
 
@@ -127,7 +112,9 @@ static void memory_plan(const struct boot_info *boot, unsigned rank_count, bool 
     };
     if (ranks_known) {
         input.numa_range_count = arch_numa_ranges(&input.numa_ranges);
-        input.rank_domains = rank_domains(rank_count);
+        input.rank_domains = rank_domains;
+        for (unsigned rank = 0; rank < rank_count; rank++)
+            rank_domains[rank] = arch_cpu_numa_domain(job_cpu_of(rank));
     }
     int error = memplan_make(&input, &plan, &why);
 
@@ -138,8 +125,7 @@ static void memory_plan(const struct boot_info *boot, unsigned rank_count, bool 
 static uint64_t overlap_bytes(const struct memory_range *a, const struct memory_range *b)
 {
     uint64_t start = a->base > b->base ? a->base : b->base;
-    uint64_t a_end = a->base + a->bytes, b_end = b->base + b->bytes;
-    uint64_t end = a_end < b_end ? a_end : b_end;
+    uint64_t end = smaller(a->base + a->bytes, b->base + b->bytes);
 
     return start < end ? end - start : 0;
 }
@@ -164,11 +150,6 @@ static void numa_domains_print(unsigned rank_count)
     }
 }
 
-static uint64_t kernel_bytes(void)
-{
-    return arch_kernel_image().bytes + plan.pool.bytes;
-}
-
 /* ---- Files ---- */
 
 /* From the kernel's pool while the tree is built, later from the slice of the rank that makes a file. */
@@ -186,10 +167,9 @@ static void *tree_page_allocate(void *context)
 static void tree_build(const struct boot_info *boot)
 {
     struct message why = { "" };
-    int error;
 
     tree.page_allocate = tree_page_allocate;
-    error = tree_initialise(&tree);
+    int error = tree_initialise(&tree);
     for (unsigned i = 0; i < boot->module_count && !error; i++) {
         const struct boot_module *module = &boot->modules[i];
         const void *bytes = arch_physical(module->range.base);
@@ -202,13 +182,7 @@ static void tree_build(const struct boot_info *boot)
             error = tree_add(&tree, path, S_IFREG | 0755, bytes, module->range.bytes, &why) ? 0 : -EINVAL;
         }
     }
-    if (!error)
-        error = devices_add(&tree, &why);
-    if (!error)
-        error = tree_writable_add(&tree, &why);
-    if (!error)
-        error = proc_add(&tree, &why);
-    if (error)
+    if (error || devices_add(&tree, &why) || tree_writable_add(&tree, &why) || proc_add(&tree, &why))
         node_stop(STOP_BAD_INPUT, "initrd: %s", why.text[0] ? why.text : "no memory for the file tree");
 }
 
@@ -253,12 +227,13 @@ _Noreturn void kernel_start(struct boot_info *boot)
     threads_initialise(&kernel_pool, arch_cpu_count());
     clock_offsets_set();
     job_configure(&line, arch_cpu_count());
-    memory_plan(boot, job_rank_count(), true);
+    memory_plan(boot, process_rank_count, true);
 
+    uint64_t kernel_bytes = arch_kernel_image().bytes + plan.pool.bytes;
     kernel_print("memory: %lu MiB for each of %u ranks, %lu KiB for the kernel\n", plan.slices[0].bytes >> 20,
-                 job_rank_count(), kernel_bytes() / 1024);
-    numa_domains_print(job_rank_count());
-    node_facts_set(kernel_bytes());
+                 process_rank_count, kernel_bytes / 1024);
+    numa_domains_print(process_rank_count);
+    node_facts_set(kernel_bytes);
     if (command_line_option(&line, "selftest"))
         selftest_run(command_line_option(&line, "selftest"), &plan.slices[0]);
     tree_build(boot);

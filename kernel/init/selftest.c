@@ -138,11 +138,6 @@ static void exact_trial(struct trial_timer *timers)
     promise(trial.early == 0, "no exact timer is early");
 }
 
-static uint64_t minimum(uint64_t best, uint64_t value)
-{
-    return value < best ? value : best;
-}
-
 /* The cost of each operation: the minimum of many runs, less that of two readings of the clock. */
 static void cost_trial(struct trial_timer *timers)
 {
@@ -154,26 +149,26 @@ static void cost_trial(struct trial_timer *timers)
     for (unsigned i = 0; i < COST_RUNS; i++) {
         uint64_t t0 = arch_ticks(), t1 = arch_ticks();
 
-        clock = minimum(clock, t1 - t0);
+        clock = smaller(clock, t1 - t0);
         t0 = arch_ticks();
         timer_start(&timers[0].timer, t0 + 1000 * NS_PER_S, CROWD_BOUND_NS);
         t1 = arch_ticks();
         timer_cancel(&timers[0].timer);
         uint64_t t2 = arch_ticks();
-        arm = minimum(arm, t1 - t0);
-        cancel = minimum(cancel, t2 - t1);
+        arm = smaller(arm, t1 - t0);
+        cancel = smaller(cancel, t2 - t1);
 
         /* Due already; the interrupt that it arms stays pending meanwhile. */
         trial_arm(&trial, &timers[0], 0, 1);
         t0 = arch_ticks();
         timer_interrupt();
         t1 = arch_ticks();
-        expire = minimum(expire, t1 - t0);
+        expire = smaller(expire, t1 - t0);
 
         t0 = arch_ticks();
         klog_write(KLOG_mark, i, 0);
         t1 = arch_ticks();
-        log = minimum(log, t1 - t0);
+        log = smaller(log, t1 - t0);
     }
     klog_mask = mask;
     kernel_print("selftest: arm_ticks %lu\n", arm - clock);

@@ -1,192 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * linux_abi.h: constants and structures of Linux's user interface that are the same on every architecture;
- * arch/linux_abi.h adds those that are not. Source: Linux's include/uapi headers and man pages 2 (facts of
- * the interface).
+ * linux_abi.h: constants and structures of Linux's user interface that several rooms use, the same on every
+ * architecture. fs/linux_files.h adds those of files, syscall/linux_calls.h those of single system calls, and
+ * arch/linux_abi.h those that differ between architectures. Source: Linux's include/uapi headers and man
+ * pages 2 (facts of the interface).
  */
 #ifndef TACET_LINUX_ABI_H
 #define TACET_LINUX_ABI_H
 
-#include "arch/linux_abi.h"
-#include "lib/file_mode.h"
-
-/* Files */
-#define O_ACCMODE     3
-#define O_RDONLY      0
-#define O_WRONLY      1
-#define O_RDWR        2
-#define O_CREAT       0100
-#define O_EXCL        0200
-#define O_TRUNC       01000
-#define O_APPEND      02000
-#define O_NONBLOCK    04000
-#define O_CLOEXEC     02000000
-#define O_PATH        010000000
-#define O_TMPFILE_BIT 020000000 /* beside O_DIRECTORY */
-
-#define FILE_BYTES_MAX     (INT64_MAX & ~4095ULL)
-#define DIRECTORY_READ_MAX 65536 /* what one getdents64 answers at most */
-
-#define AT_FDCWD            (-100)
-#define AT_SYMLINK_NOFOLLOW 0x100
-#define AT_NO_AUTOMOUNT     0x800
-#define AT_EMPTY_PATH       0x1000
-#define AT_EACCESS          0x200 /* of faccessat */
-#define AT_REMOVEDIR        0x200 /* of unlinkat */
-#define AT_SYMLINK_FOLLOW   0x400
-
-#define RENAME_NOREPLACE 1
-#define RENAME_EXCHANGE  2
-
-#define FALLOC_KEEP_SIZE  1
-#define FALLOC_PUNCH_HOLE 2
-
-#define CLOSE_RANGE_UNSHARE 2
-#define CLOSE_RANGE_CLOEXEC 4
-
-#define MFD_CLOEXEC       1
-#define MFD_ALLOW_SEALING 2
-#define MFD_NOEXEC_SEAL   8
-#define MFD_EXEC          16
-#define MFD_NAME_MAX      249
-
-#define EFD_SEMAPHORE 1
-
-#define ACCESS_EXECUTE 1
-#define ACCESS_WRITE   2
-
-#define F_DUPFD         0
-#define F_GETFD         1
-#define F_SETFD         2
-#define F_GETFL         3
-#define F_SETFL         4
-#define F_GETLK         5
-#define F_SETLK         6
-#define F_SETLKW        7
-#define F_OFD_GETLK     36
-#define F_OFD_SETLK     37
-#define F_OFD_SETLKW    38
-#define F_DUPFD_CLOEXEC 1030
-#define F_SETPIPE_SZ    1031
-#define F_GETPIPE_SZ    1032
-#define F_ADD_SEALS     1033
-#define F_GET_SEALS     1034
-
-#define F_SEAL_SEAL 1
-
-#define F_RDLCK 0
-#define F_WRLCK 1
-#define F_UNLCK 2
-
-struct linux_flock {
-    int16_t type, whence;
-    int32_t padding;
-    int64_t start, bytes;
-    int32_t pid, padding2;
-};
-
-#define LOCK_SH 1
-#define LOCK_EX 2
-#define LOCK_NB 4
-#define LOCK_UN 8
-
-#define EPOLL_CTL_ADD 1
-#define EPOLL_CTL_DEL 2
-#define EPOLL_CTL_MOD 3
-#define EPOLLONESHOT  (1U << 30)
-#define EPOLLET       (1U << 31)
-#define EPOLL_EVENTS  0xffffU
-
-#define UTIME_NOW  0x3fffffff
-#define UTIME_OMIT 0x3ffffffe
-
-#define STATFS_TMPFS     0x01021994
-#define STATFS_RAMFS     0x858458f6
-#define STATFS_PROC      0x9fa0
-#define STATFS_SYS       0x62656572
-#define STATFS_READ_ONLY 1
-#define STATFS_VALID     0x20
-
-struct linux_statfs {
-    int64_t type, block_bytes, blocks, free_blocks, available_blocks, files, free_files;
-    int32_t identity[2];
-    int64_t name_bytes, fragment_bytes, flags, spare[4];
-};
-
-#define IOV_MAX        1024
-#define READ_WRITE_MAX 0x7ffff000ULL /* what one read or write moves at most */
-
-struct linux_iovec {
-    uint64_t base, bytes;
-};
-
-struct linux_statx_time {
-    int64_t seconds;
-    uint32_t nanoseconds;
-    int32_t reserved;
-};
-
-#define STATX_BASIC    0x7ff
-#define STATX_RESERVED 0x80000000u
-
-struct linux_statx {
-    uint32_t mask, block_size;
-    uint64_t attributes;
-    uint32_t links, user, group;
-    uint16_t mode, spare0;
-    uint64_t inode, size, blocks, attributes_mask;
-    struct linux_statx_time access, birth, change, modify;
-    uint32_t represented_major, represented_minor, device_major, device_minor;
-    uint64_t mount, spare[13];
-};
-
-struct linux_dirent { /* followed by the name, NUL-terminated, and padding to 8 bytes */
-    uint64_t inode;
-    int64_t next;
-    uint16_t record_bytes;
-    uint8_t type;
-} __attribute__((packed));
-
-/* Memory */
-#define PROT_ALL   7
-#define PROT_SEM   8
-#define PROT_READ  1
-#define PROT_WRITE 2
-#define PROT_EXEC  4
-
-#define MAP_SHARED          0x01
-#define MAP_PRIVATE         0x02
-#define MAP_SHARED_VALIDATE 0x03
-#define MAP_TYPE            0x0f
-#define MAP_FIXED           0x10
-#define MAP_ANONYMOUS       0x20
-#define MAP_32BIT           0x40
-#define MAP_HUGETLB         0x40000
-#define MAP_FIXED_NOREPLACE 0x100000
-#define MAP_VALID           0xfc17ff7f /* what MAP_SHARED_VALIDATE lets pass */
-#define MAP_HUGE_SHIFT      26
-#define MAP_HUGE_MASK       63
-
-#define MREMAP_MAYMOVE 1
-#define MREMAP_FIXED   2
-
-#define MS_ASYNC      1
-#define MS_INVALIDATE 2
-#define MS_SYNC       4
-
-#define MLOCK_ONFAULT 1U
-#define MCL_ONFAULT   4
-#define MCL_ALL       7
-
-#define MEMBARRIER_QUERY                      0
-#define MEMBARRIER_PRIVATE_EXPEDITED          8
-#define MEMBARRIER_REGISTER_PRIVATE_EXPEDITED 16
-
-#define MADV_DONTNEED        4
-#define MADV_FREE            8
-#define MADV_REMOVE          9
-#define MADV_DONTNEED_LOCKED 24
-#define MADV_LAST            25
+#include <stdint.h>
 
 /* Auxiliary vector */
 enum {
@@ -212,31 +34,15 @@ enum {
     AT_SYSINFO_EHDR = 33,
 };
 
-/* Process */
-struct linux_utsname {
-    char system[65], node[65], release[65], version[65], machine[65], domain[65];
-};
-
+/* Time and processes */
 struct linux_timespec {
     int64_t seconds, nanoseconds;
-};
-
-struct linux_timeval {
-    int64_t seconds, microseconds;
 };
 
 struct linux_rlimit {
     uint64_t soft, hard;
 };
 #define RLIM_INFINITY UINT64_MAX
-
-struct linux_sysinfo {
-    int64_t uptime_s;
-    uint64_t loads[3], total_memory, free_memory, shared_memory, buffer_memory, total_swap, free_swap;
-    uint16_t processes, padding[3];
-    uint64_t total_high, free_high;
-    uint32_t unit, padding2;
-};
 
 struct linux_sigaction {
     uint64_t handler, flags, restorer, mask;
@@ -256,10 +62,6 @@ struct linux_sigaction {
     (SA_NOCLDSTOP | SA_NOCLDWAIT | SA_SIGINFO | SA_RESTORER | SA_ONSTACK | SA_RESTART | SA_NODEFER | \
      SA_RESETHAND)
 
-#define SIG_BLOCK   0
-#define SIG_UNBLOCK 1
-#define SIG_SETMASK 2
-
 #define SS_ONSTACK    1U
 #define SS_DISABLE    2U
 #define SS_AUTODISARM (1U << 31)
@@ -277,50 +79,9 @@ struct linux_siginfo {
     };
 };
 
-#define SIGEV_SIGNAL    0
-#define SIGEV_NONE      1
-#define SIGEV_THREAD_ID 4
-
-struct linux_sigevent {
-    uint64_t value;
-    int32_t signal, notify, tid, padding[11];
-};
-
-struct linux_itimerval {
-    struct linux_timeval interval, value;
-};
-
-struct linux_itimerspec {
-    struct linux_timespec interval, value;
-};
-
-#define FUTEX_WAIT           0
-#define FUTEX_WAKE           1
-#define FUTEX_REQUEUE        3
-#define FUTEX_CMP_REQUEUE    4
-#define FUTEX_WAKE_OP        5
-#define FUTEX_WAIT_BITSET    9
-#define FUTEX_WAKE_BITSET    10
-#define FUTEX_CLOCK_REALTIME 256
-#define FUTEX_COMMANDS       0xfffffe7fU /* without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME */
-#define FUTEX_COMMAND_LAST   13
-
 /* A robust lock's word */
 #define FUTEX_TID_MASK   0x3fffffffU
 #define FUTEX_OWNER_DIED 0x40000000U
 #define FUTEX_WAITERS    0x80000000U
-
-/* Threads */
-#define CLONE_VM             0x00000100ULL
-#define CLONE_FS             0x00000200ULL
-#define CLONE_FILES          0x00000400ULL
-#define CLONE_SIGHAND        0x00000800ULL
-#define CLONE_THREAD         0x00010000ULL
-#define CLONE_SYSVSEM        0x00040000ULL
-#define CLONE_SETTLS         0x00080000ULL
-#define CLONE_PARENT_SETTID  0x00100000ULL
-#define CLONE_CHILD_CLEARTID 0x00200000ULL
-#define CLONE_DETACHED       0x00400000ULL
-#define CLONE_CHILD_SETTID   0x01000000ULL
 
 #endif

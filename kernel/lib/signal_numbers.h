@@ -10,7 +10,6 @@
 enum {
     SIGNAL_ILL = 4,
     SIGNAL_TRAP = 5,
-    SIGNAL_ABRT = 6,
     SIGNAL_BUS = 7,
     SIGNAL_FPE = 8,
     SIGNAL_KILL = 9,
@@ -24,8 +23,6 @@ enum {
     SIGNAL_TTIN = 21,
     SIGNAL_TTOU = 22,
     SIGNAL_URG = 23,
-    SIGNAL_VTALRM = 26,
-    SIGNAL_PROF = 27,
     SIGNAL_WINCH = 28,
     SIGNAL_REAL_TIME = 32, /* from here on they queue */
     SIGNAL_COUNT = 64,
@@ -35,7 +32,6 @@ enum {
 enum {
     SIGNAL_BY_USER = 0,
     SIGNAL_BY_KERNEL = 0x80,
-    SIGNAL_BY_QUEUE = -1,
     SIGNAL_BY_TIMER = -2,
     SIGNAL_BY_TKILL = -6,
     ILL_OPERAND = 2,
@@ -54,7 +50,6 @@ enum {
 };
 
 const char *signal_name(int signal);
-bool signal_ignored_by_default(int signal);
 bool signal_stops_by_default(int signal);
 
 #endif

@@ -40,11 +40,6 @@ int event_wait_polling(uint64_t deadline_ns)
     return event_wait(next < deadline_ns ? next : deadline_ns);
 }
 
-int event_wait_any(uint64_t deadline_ns, bool polled)
-{
-    return polled ? event_wait_polling(deadline_ns) : event_wait(deadline_ns);
-}
-
 static void cpus_notify(uint64_t cpus)
 {
     uint64_t others = cpus & ~cpu_mask_bit(arch_cpu_index());

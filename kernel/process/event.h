@@ -14,7 +14,6 @@
 #ifndef TACET_EVENT_H
 #define TACET_EVENT_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #define WAIT_FOREVER UINT64_MAX
@@ -27,9 +26,6 @@ int event_wait(uint64_t deadline_ns);
 
 /* The same for events without a notification, as a device's input: returns every millisecond. */
 int event_wait_polling(uint64_t deadline_ns);
-
-/* One of the two: for several files, `polled` where one of them is (file.h). */
-int event_wait_any(uint64_t deadline_ns, bool polled);
 
 /* Wakes the threads of a process, or of all processes, that wait for an event. */
 void event_notify(const struct process *process);

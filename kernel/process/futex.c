@@ -49,16 +49,6 @@ static void queue_leave(struct waiter *waiter)
     list_remove(&waiter->queue->waiters, &waiter->link);
 }
 
-/* The waiter's memory is its own again as soon as it sees `woken`. */
-static void waiter_wake(struct waiter *waiter)
-{
-    unsigned cpu = waiter->cpu;
-
-    queue_leave(waiter);
-    __atomic_store_n(&waiter->woken, 1, __ATOMIC_RELEASE);
-    arch_ipi_send(cpu);
-}
-
 static long queue_wake(struct queue *queue, uint64_t key, uint64_t count, uint32_t bits)
 {
     struct waiter *next;
@@ -69,7 +59,10 @@ static long queue_wake(struct queue *queue, uint64_t key, uint64_t count, uint32
         next = (void *)waiter->link.next;
         if (waiter->key != key || !(waiter->bits & bits))
             continue;
-        waiter_wake(waiter);
+        queue_leave(waiter);
+        unsigned cpu = waiter->cpu;
+        __atomic_store_n(&waiter->woken, 1, __ATOMIC_RELEASE); /* from here on its memory is its own again */
+        arch_ipi_send(cpu);
         woken++;
     }
     return woken;

@@ -9,58 +9,38 @@
 #include "lib/errno.h"
 #include "process/process.h"
 
-static unsigned rank_count;
+#define RESOURCES 16 /* that getrlimit numbers */
 
-unsigned process_rank_count(void)
-{
-    return rank_count;
-}
+unsigned process_rank_count;
 
-void process_rank_count_set(unsigned ranks)
+/* Soft and hard alike. */
+static uint64_t limit_of(const struct process *process, uint32_t resource)
 {
-    rank_count = ranks;
+    enum { DATA = 2, STACK = 3, CORE = 4, PROCESSES = 6, FILES = 7, ADDRESS_SPACE = 9, SIGNALS = 11 };
+
+    switch (resource) {
+    case DATA:
+    case ADDRESS_SPACE: /* what has rights; the rest costs nothing, and is not counted */
+        return process->pages.total_bytes;
+    case STACK:
+        return process->stack_high - process->stack_low;
+    case CORE:
+        return 0;
+    case PROCESSES:
+        return cpu_mask_count(process->cpus);
+    case SIGNALS:
+        return SIGNAL_ENTRIES;
+    case FILES:
+        return FILE_DESCRIPTORS_MAX;
+    default:
+        return RLIM_INFINITY;
+    }
 }
 
 int process_limit(uint64_t resource, struct linux_rlimit *limit)
 {
-    enum {
-        DATA = 2,
-        STACK = 3,
-        CORE = 4,
-        PROCESSES = 6,
-        FILES = 7,
-        ADDRESS_SPACE = 9,
-        SIGNALS = 11,
-        COUNT = 16
-    };
-    const struct process *process = arch_process();
-    uint64_t value = RLIM_INFINITY;
+    uint64_t value = limit_of(arch_process(), (uint32_t)resource);
 
-    if ((uint32_t)resource >= COUNT)
-        return -EINVAL;
-    switch ((uint32_t)resource) {
-    case DATA:
-    case ADDRESS_SPACE: /* what has rights; the rest costs nothing, and is not counted */
-        value = process->pages.total_bytes;
-        break;
-    case STACK:
-        value = process->stack_high - process->stack_low;
-        break;
-    case CORE:
-        value = 0;
-        break;
-    case PROCESSES:
-        value = cpu_mask_count(process->cpus);
-        break;
-    case SIGNALS:
-        value = SIGNAL_ENTRIES;
-        break;
-    case FILES:
-        value = FILE_DESCRIPTORS_MAX;
-        break;
-    default:
-        break;
-    }
     *limit = (struct linux_rlimit){ value, value };
-    return 0;
+    return (uint32_t)resource < RESOURCES ? 0 : -EINVAL;
 }

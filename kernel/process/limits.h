@@ -15,7 +15,6 @@
 int process_limit(uint64_t resource, struct linux_rlimit *limit);
 
 /* The ranks of the job, each of which is one process. Set once at boot, before the first process exists. */
-unsigned process_rank_count(void);
-void process_rank_count_set(unsigned ranks);
+extern unsigned process_rank_count;
 
 #endif

@@ -14,12 +14,43 @@
 #include "process/process.h"
 #include "smp/crosscall.h"
 #include "time/clock.h"
-#include "time/clock_event.h"
 #include "time/timespec.h"
 
-/* ---- Under the lock ---- */
+/* ---- In an interrupt ---- */
 
-static void fire(struct smart_timer *alarm, uint64_t now_ns);
+/* Under the lock. */
+static void signal_now(struct posix_timer *timer)
+{
+    struct process *process = timer->process;
+
+    timer->entry.timer = timer;
+    timer->entry.setting = timer->setting;
+    if (!timer->tid) {
+        signal_send_entry(process, NULL, &timer->entry);
+        return;
+    }
+    spin_lock(&process->lock);
+    struct thread *thread = thread_find(process, timer->tid);
+    if (thread) /* else the signal is lost */
+        signal_send_entry(process, thread, &timer->entry);
+    spin_unlock(&process->lock);
+}
+
+static void fire(struct smart_timer *alarm, uint64_t now_ns)
+{
+    struct posix_timer *timer = alarm->context;
+    struct process *process = timer->process;
+
+    (void)now_ns;
+    spin_lock(&process->timers.lock);
+    if (timer->armed && !timer->alarm.pending) {
+        timer->armed = false;
+        signal_now(timer);
+    }
+    spin_unlock(&process->timers.lock);
+}
+
+/* ---- Under the lock ---- */
 
 static void arm(struct posix_timer *timer)
 {
@@ -81,42 +112,9 @@ static struct timer_setting setting_of(const struct posix_timer *timer)
     return setting;
 }
 
-static void signal_now(struct posix_timer *timer)
-{
-    struct process *process = timer->process;
-
-    timer->entry.timer = timer;
-    timer->entry.setting = timer->setting;
-    if (!timer->tid) {
-        signal_send_entry(process, NULL, &timer->entry);
-        return;
-    }
-    spin_lock(&process->lock);
-    struct thread *thread = thread_find(process, timer->tid);
-    if (thread) /* else the signal is lost */
-        signal_send_entry(process, thread, &timer->entry);
-    spin_unlock(&process->lock);
-}
-
 static bool is_suspended(const struct posix_timer *timer)
 {
     return timer->deadline_ns && timer->interval_ns && !timer->is_silent && !timer->armed && !timer->entry.in;
-}
-
-/* ---- In an interrupt ---- */
-
-static void fire(struct smart_timer *alarm, uint64_t now_ns)
-{
-    struct posix_timer *timer = alarm->context;
-    struct process *process = timer->process;
-
-    (void)now_ns;
-    spin_lock(&process->timers.lock);
-    if (timer->armed && !timer->alarm.pending) {
-        timer->armed = false;
-        signal_now(timer);
-    }
-    spin_unlock(&process->timers.lock);
 }
 
 /* ---- In system calls ---- */
@@ -167,9 +165,10 @@ int posix_timer_create(int signal, const uint64_t *value, uint32_t tid, bool is_
             .tid = tid,
             .is_silent = is_silent,
             .is_wall = is_wall,
-            .entry.info = { .signal = signal, .code = SIGNAL_BY_TIMER, .timer = { .id = id } }
+            .entry.info = { .signal = signal,
+                            .code = SIGNAL_BY_TIMER,
+                            .timer = { .id = id, .value = value ? *value : (uint64_t)id } }
         };
-        timer->entry.info.timer.value = value ? *value : (uint64_t)id;
     }
     spin_unlock(&timers->lock);
     return id;

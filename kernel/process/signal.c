@@ -16,6 +16,9 @@
 #define STOP_SIGNALS                                                                     \
     (1ULL << (SIGNAL_STOP - 1) | 1ULL << (SIGNAL_TSTP - 1) | 1ULL << (SIGNAL_TTIN - 1) | \
      1ULL << (SIGNAL_TTOU - 1))
+#define IGNORED_BY_DEFAULT                                                              \
+    (1ULL << (SIGNAL_CHLD - 1) | 1ULL << (SIGNAL_CONT - 1) | 1ULL << (SIGNAL_URG - 1) | \
+     1ULL << (SIGNAL_WINCH - 1))
 
 const char *signal_name(int signal)
 {
@@ -30,11 +33,6 @@ const char *signal_name(int signal)
     return signal > 0 && (unsigned)signal < count ? names[signal] : "a real-time signal";
 }
 
-bool signal_ignored_by_default(int signal)
-{
-    return signal == SIGNAL_CHLD || signal == SIGNAL_CONT || signal == SIGNAL_URG || signal == SIGNAL_WINCH;
-}
-
 bool signal_stops_by_default(int signal)
 {
     return STOP_SIGNALS & signal_bit(signal);
@@ -44,7 +42,7 @@ bool signal_is_ignored(const struct process *process, int signal)
 {
     uint64_t handler = process->signals.actions[signal - 1].handler;
 
-    return handler == SIG_IGN || (handler == SIG_DFL && signal_ignored_by_default(signal));
+    return handler == SIG_IGN || (handler == SIG_DFL && (signal_bit(signal) & IGNORED_BY_DEFAULT));
 }
 
 /* ---- Pending signals; under signals.lock ---- */
@@ -119,9 +117,10 @@ static void flush_everywhere(struct process *process, uint64_t set)
 
 /* ---- Who takes a signal; under signals.lock ---- */
 
-static bool takes(const struct thread *thread, uint64_t bit)
+/* Whether it takes one of a set of signals. */
+static bool takes(const struct thread *thread, uint64_t set)
 {
-    return bit & (~thread->signals.blocked | thread->signals.accepted);
+    return set & (~thread->signals.blocked | thread->signals.accepted);
 }
 
 /* A thread that takes the signal, the first thread if it does; NULL where all of them block it. It may end
@@ -157,18 +156,11 @@ bool signal_is_pending(const struct thread *thread)
 {
     const struct process_signals *signals = &thread->process->signals;
 
-    return ((thread->signals.pending.set | signals->pending.set) &
-            (~thread->signals.blocked | thread->signals.accepted)) ||
-           thread->signals.is_forced || signals->stopped;
+    return takes(thread, thread->signals.pending.set | signals->pending.set) || thread->signals.is_forced ||
+           signals->stopped;
 }
 
 /* ---- Threads ---- */
-
-void signal_thread_start(struct thread *child, const struct thread *parent)
-{
-    child->signals =
-        (struct thread_signals){ .blocked = parent->signals.blocked, .stack = { .flags = SS_DISABLE } };
-}
 
 void signal_thread_end(struct thread *thread)
 {
@@ -234,18 +226,8 @@ static int send_locked(struct process *process, struct thread *thread, const str
     return 0;
 }
 
-int signal_send(struct process *process, const struct signal_info *info)
+int signal_send(struct process *process, struct thread *thread, const struct signal_info *info)
 {
-    spin_lock(&process->signals.lock);
-    int error = send_locked(process, NULL, info);
-    spin_unlock(&process->signals.lock);
-    return error;
-}
-
-int signal_send_thread(struct thread *thread, const struct signal_info *info)
-{
-    struct process *process = thread->process;
-
     spin_lock(&process->signals.lock);
     int error = send_locked(process, thread, info);
     spin_unlock(&process->signals.lock);

@@ -45,9 +45,7 @@ struct signal_info {
             int32_t id, overrun;
             uint64_t value;
         } timer;
-        struct {
-            uint64_t address; /* of a fault */
-        } fault;
+        uint64_t fault_address;
     };
 };
 
@@ -106,19 +104,17 @@ static inline uint64_t signal_bit(int signal)
 
 /* ---- Threads ---- */
 
-/* A thread begins: it inherits the mask of the one that started it. It ends (under its process's lock): its
- * own pending signals are lost, another thread takes those of its process. */
-void signal_thread_start(struct thread *child, const struct thread *parent);
+/* A thread ends (under its process's lock): its own pending signals are lost, another thread takes those of
+ * its process. */
 void signal_thread_end(struct thread *thread);
 
 /* ---- Sending; from any CPU, in any context ---- */
 
-/* Sends a signal to a process, for any of its threads that does not block it, or to one thread. -EAGAIN where
- * a signal that queues does not fit any more; other kinds always do. */
-int signal_send(struct process *process, const struct signal_info *info);
-int signal_send_thread(struct thread *thread, const struct signal_info *info);
+/* Sends a signal to a process, for any of its threads that does not block it (`thread` NULL), or to one of
+ * its threads. -EAGAIN where a signal that queues does not fit any more; other kinds always do. */
+int signal_send(struct process *process, struct thread *thread, const struct signal_info *info);
 
-/* The same for a timer's own entry, which is pending once at most; `thread` NULL: for any of the process. */
+/* The same for a timer's own entry, which is pending once at most. */
 void signal_send_entry(struct process *process, struct thread *thread, struct signal_entry *entry);
 void signal_withdraw_entry(struct process *process, struct signal_entry *entry);
 

@@ -62,7 +62,7 @@ void signal_info_to_linux(struct linux_siginfo *to, const struct signal_info *in
         to->uid = (int32_t)info->sender.uid;
         to->value = info->sender.value;
     } else {
-        to->address = info->fault.address;
+        to->address = info->fault_address;
     }
 }
 
@@ -80,7 +80,7 @@ bool signal_fault(const struct fault *fault)
     if (!code)
         code = vm_find(&arch_process()->vm, fault->address, &area) ? SEGV_NO_RIGHT : SEGV_NOT_MAPPED;
     signals->forced =
-        (struct signal_info){ .signal = fault->signal, .code = code, .fault = { .address = fault->address } };
+        (struct signal_info){ .signal = fault->signal, .code = code, .fault_address = fault->address };
     signals->is_forced = true;
     return true;
 }
@@ -121,18 +121,6 @@ static void call_go_on(struct thread *thread, void *frame, bool handled, uint64_
         arch_call_restart(frame, thread->restart_number);
 }
 
-/* Sets mask and alternate stack for the time that the handler runs. */
-static void handler_state_set(struct thread *thread, int signal, const struct linux_sigaction *action)
-{
-    struct thread_signals *signals = &thread->signals;
-    uint64_t own = action->flags & SA_NODEFER ? 0 : signal_bit(signal);
-
-    signals->mask_swapped = false;
-    signal_mask_set(signals->blocked | action->mask | own);
-    if (signals->stack.flags & SS_AUTODISARM)
-        signals->stack = (struct signal_stack){ .flags = SS_DISABLE };
-}
-
 static void handler_begin(struct thread *thread, void *frame, const struct signal_info *info,
                           const struct linux_sigaction *action)
 {
@@ -146,7 +134,7 @@ static void handler_begin(struct thread *thread, void *frame, const struct signa
         .stack = &signals->stack,
         .on_alternate = action->flags & SA_ONSTACK,
     };
-    uint64_t place = 0;
+    uint64_t own = action->flags & SA_NODEFER ? 0 : signal_bit(info->signal), place = 0;
 
     signal_info_to_linux(&linux_info, info);
     if (!(action->flags & SA_RESTORER)) {
@@ -164,7 +152,12 @@ static void handler_begin(struct thread *thread, void *frame, const struct signa
         frame_fault(frame, info->signal, "no room on the stack for the handler of a signal");
         return;
     }
-    handler_state_set(thread, info->signal, action);
+
+    /* Mask and alternate stack for the time that the handler runs. */
+    signals->mask_swapped = false;
+    signal_mask_set(signals->blocked | action->mask | own);
+    if (signals->stack.flags & SS_AUTODISARM)
+        signals->stack = (struct signal_stack){ .flags = SS_DISABLE };
 }
 
 /* The action for a signal that was taken; a handler that runs only once is removed. */
@@ -178,15 +171,6 @@ static struct linux_sigaction action_take(struct process *process, int signal)
         kept->handler = SIG_DFL;
     spin_unlock(&process->signals.lock);
     return action;
-}
-
-/* ---- Stopping ---- */
-
-static void process_stop(struct process *process, int signal)
-{
-    if (signal_stop(process))
-        kernel_print("rank %u (%s) stopped by %s, until SIGCONT\n", process->rank, process->name,
-                     signal_name(signal));
 }
 
 /* ---- Delivering ---- */
@@ -239,7 +223,9 @@ void signal_deliver(void *frame)
         } else if (signal_is_ignored(process, info.signal)) {
             continue;
         } else if (signal_stops_by_default(info.signal)) {
-            process_stop(process, info.signal);
+            if (signal_stop(process))
+                kernel_print("rank %u (%s) stopped by %s, until SIGCONT\n", process->rank, process->name,
+                             signal_name(info.signal));
         } else {
             process_kill(&info, frame);
         }

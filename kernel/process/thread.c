@@ -30,7 +30,7 @@ static unsigned thread_count;
 static struct thread *on_cpu[ARCH_CPUS_MAX];
 static struct spinlock threads_lock; /* guards which of `threads` are in use */
 
-static uint32_t last_tid = PID_LAST; /* pids are below; a tid is used once, until the numbers end */
+static uint64_t tids_used; /* a tid is used once, until the numbers end */
 
 uint64_t threads_bytes(unsigned cpu_count)
 {
@@ -75,6 +75,7 @@ static struct thread *thread_allocate(struct process *process)
      * ends frees its place before its CPU. */
     memset(found, 0, sizeof(*found));
     found->process = process;
+    found->signals.stack.flags = SS_DISABLE;
     spin_unlock(&threads_lock);
     return found;
 }
@@ -104,7 +105,6 @@ struct thread *thread_first(struct process *process)
     thread->tid = (uint32_t)process->pid;
     thread->affinity = process->cpus;
     thread->latency_bound_ns = latency_bound_default_ns();
-    thread->signals.stack.flags = SS_DISABLE;
     memcpy(thread->name, process->name, sizeof(thread->name));
     thread_dispatch(process, thread, arch_cpu_index());
     arch_thread_set(thread);
@@ -112,14 +112,12 @@ struct thread *thread_first(struct process *process)
     return thread;
 }
 
+/* Above all pids. */
 static uint32_t tid_next(void)
 {
-    uint32_t tid = __atomic_add_fetch(&last_tid, 1, __ATOMIC_RELAXED);
+    uint64_t used = __atomic_fetch_add(&tids_used, 1, __ATOMIC_RELAXED);
 
-    if (tid <= TID_LAST)
-        return tid;
-    __atomic_store_n(&last_tid, PID_LAST + 1, __ATOMIC_RELAXED);
-    return PID_LAST + 1;
+    return PID_LAST + 1 + (uint32_t)(used % (TID_LAST - PID_LAST));
 }
 
 /* A CPU of the process without a thread, one of the `preferred` if there is such, or CPU_NONE. Under its
@@ -192,7 +190,7 @@ long thread_create(const struct thread_arguments *given)
     child->priority = parent->priority;
     child->latency_bound_ns = parent->latency_bound_ns;
     memcpy(child->name, parent->name, sizeof(child->name));
-    signal_thread_start(child, parent);
+    child->signals.blocked = parent->signals.blocked;
     child->set_tid_address = given->set_tid_address;
     child->clear_tid_address = given->clear_tid_address;
     arch_start_clone(&child->start, given->kept_registers, given->stack, given->thread_pointer);
@@ -223,34 +221,29 @@ static void cpu_release(struct process *process, unsigned cpu)
     event_notify(process); /* cpu_find waits for a free CPU */
 }
 
-_Noreturn static void thread_run(struct thread *thread)
+_Noreturn void thread_idle(void)
 {
-    struct process *process = thread->process;
+    unsigned cpu = arch_cpu_index();
+    struct thread *thread;
+
+    if (arch_process())
+        arch_space_deactivate(&arch_process()->vm.space);
+    arch_thread_set(NULL);
+    arch_process_set(NULL);
+    while (!(thread = thread_of_cpu(cpu))) {
+        crosscall_serve();
+        arch_cpu_idle();
+    }
 
     arch_thread_set(thread);
-    arch_process_set(process);
-    arch_space_activate(&process->vm.space);
+    arch_process_set(thread->process);
+    arch_space_activate(&thread->process->vm.space);
     if (thread->set_tid_address)
         user_write(thread->set_tid_address, &thread->tid, sizeof(thread->tid));
     thread->set_tid_address = 0;
     if (!thread->time.start_ns)
         thread->time.start_ns = clock_now_ns();
     arch_start_enter(&thread->start);
-}
-
-_Noreturn void thread_idle(void)
-{
-    unsigned cpu = arch_cpu_index();
-
-    if (arch_process())
-        arch_space_deactivate(&arch_process()->vm.space);
-    arch_thread_set(NULL);
-    arch_process_set(NULL);
-    while (!thread_of_cpu(cpu)) {
-        crosscall_serve();
-        arch_cpu_idle();
-    }
-    thread_run(thread_of_cpu(cpu));
 }
 
 /* ---- End ---- */

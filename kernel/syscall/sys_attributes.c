@@ -6,8 +6,8 @@
 #include "arch.h"
 #include "fs/path.h"
 #include "lib/errno.h"
-#include "lib/linux_abi.h"
 #include "process/process.h"
+#include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
 
 #define NS_PER_SECOND 1000000000LL

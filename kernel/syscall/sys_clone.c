@@ -9,8 +9,8 @@
 #include "arch.h"
 #include "debug/console.h"
 #include "lib/errno.h"
-#include "lib/linux_abi.h"
 #include "process/process.h"
+#include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
 
 static int flags_check(uint64_t flags)

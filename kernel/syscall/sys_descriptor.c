@@ -5,10 +5,10 @@
  */
 #include "arch.h"
 #include "lib/errno.h"
-#include "lib/linux_abi.h"
 #include "fs/pipe.h"
 #include "process/process.h"
 #include "mm/shared_memory.h"
+#include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
 #include "process/event.h"
 

@@ -9,9 +9,9 @@
 #include "arch.h"
 #include "fs/file.h"
 #include "lib/errno.h"
-#include "lib/linux_abi.h"
 #include "process/process.h"
 #include "mm/page.h"
+#include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
 #include "process/event.h"
 

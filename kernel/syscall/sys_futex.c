@@ -6,8 +6,8 @@
  */
 #include "arch.h"
 #include "lib/errno.h"
-#include "lib/linux_abi.h"
 #include "process/futex.h"
+#include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
 #include "time/clock.h"
 #include "time/timer.h"

@@ -7,7 +7,6 @@
  */
 #include "arch.h"
 #include "lib/errno.h"
-#include "lib/linux_abi.h"
 #include "process/process.h"
 #include "syscall/syscall.h"
 

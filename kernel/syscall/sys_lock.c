@@ -8,9 +8,9 @@
 #include "fs/file.h"
 #include "fs/file_lock.h"
 #include "lib/errno.h"
-#include "lib/linux_abi.h"
 #include "process/event.h"
 #include "process/process.h"
+#include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
 
 /* The range that a program's struct flock describes. */

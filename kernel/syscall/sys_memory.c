@@ -7,10 +7,10 @@
 #include "fs/file.h"
 #include "lib/errno.h"
 #include "debug/klog.h"
-#include "lib/linux_abi.h"
 #include "mm/page.h"
 #include "process/process.h"
 #include "mm/shared_memory.h"
+#include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
 
 /* Linux's protection bits are the kernel's rights; memory that can be written or executed can also be read,

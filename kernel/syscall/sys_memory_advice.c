@@ -6,9 +6,9 @@
 #include "arch.h"
 #include "smp/crosscall.h"
 #include "lib/errno.h"
-#include "lib/linux_abi.h"
 #include "mm/page.h"
 #include "process/process.h"
+#include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
 
 /* 0 where all pages that the range touches are mapped. */

@@ -5,9 +5,9 @@
  */
 #include "arch.h"
 #include "lib/errno.h"
-#include "lib/linux_abi.h"
 #include "fs/path.h"
 #include "process/process.h"
+#include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
 
 /* For calls that create a name: after path_find's answer, 0 where at most the last component is missing. */

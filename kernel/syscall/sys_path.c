@@ -7,10 +7,10 @@
 #include "arch.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
-#include "lib/linux_abi.h"
 #include "fs/path.h"
 #include "process/process.h"
 #include "mm/shared_memory.h"
+#include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
 
 /* ---- Opening ---- */

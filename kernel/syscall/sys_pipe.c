@@ -6,9 +6,9 @@
 #include "fs/eventfd.h"
 #include "fs/pipe.h"
 #include "lib/errno.h"
-#include "lib/linux_abi.h"
 #include "mm/user_bytes.h"
 #include "process/process.h"
+#include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
 
 /* Descriptors for both ends, written to the program; both or none. */

@@ -10,9 +10,9 @@
 #include "debug/console.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
-#include "lib/linux_abi.h"
 #include "process/limits.h"
 #include "process/process.h"
+#include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
 #include "lib/version.h"
 

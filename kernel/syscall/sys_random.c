@@ -5,7 +5,7 @@
  */
 #include "fs/file.h"
 #include "lib/errno.h"
-#include "lib/linux_abi.h"
+#include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
 
 long sys_getrandom(uint64_t buffer, uint64_t bytes, uint64_t flags)

@@ -8,8 +8,8 @@
 #include "arch.h"
 #include "time/clock.h"
 #include "lib/errno.h"
-#include "lib/linux_abi.h"
 #include "process/process.h"
+#include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
 #include "time/timespec.h"
 
@@ -175,7 +175,7 @@ static struct signal_info info_of(uint64_t signal, int32_t code)
 /* Signal 0 only checks that the process exists. */
 static long process_signal(struct process *process, const struct signal_info *info)
 {
-    long error = !process ? -ESRCH : info->signal ? signal_send(process, info) : 0;
+    long error = !process ? -ESRCH : info->signal ? signal_send(process, NULL, info) : 0;
 
     thread_return_check();
     return error;
@@ -194,7 +194,7 @@ static long thread_signal(uint64_t group, uint64_t tid, const struct signal_info
         spin_lock(&process->lock);
         struct thread *thread = thread_find(process, (uint32_t)tid);
         if (thread)
-            error = info->signal ? signal_send_thread(thread, info) : 0;
+            error = info->signal ? signal_send(process, thread, info) : 0;
         spin_unlock(&process->lock);
     }
     thread_return_check();

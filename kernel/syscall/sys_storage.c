@@ -6,9 +6,9 @@
 #include "arch.h"
 #include "fs/path.h"
 #include "lib/errno.h"
-#include "lib/linux_abi.h"
 #include "mm/shared_memory.h"
 #include "process/process.h"
+#include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
 
 /* ---- Sizes ---- */

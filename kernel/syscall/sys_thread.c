@@ -8,7 +8,6 @@
 #include "time/timer.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
-#include "lib/linux_abi.h"
 #include "process/process.h"
 #include "syscall/syscall.h"
 #include "time/timespec.h"

@@ -6,8 +6,8 @@
 #include "time/clock.h"
 #include "debug/console.h"
 #include "lib/errno.h"
-#include "lib/linux_abi.h"
 #include "process/process.h"
+#include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
 #include "time/timespec.h"
 

@@ -7,7 +7,7 @@
 #include "debug/console.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
-#include "lib/linux_abi.h"
+#include "syscall/linux_calls.h"
 #include "time/timespec.h"
 
 /* Calls that this architecture lacks have the number -1: they share the slot above all numbers. */

@@ -9,7 +9,6 @@
 
 #include "arch/platform.h"
 #include "check.h"
-#include "lib/linux_abi.h" /* before the C library's, whose numbers are the same */
 #include <sys/mman.h>
 
 #define ARENA_BASE  (1ULL << 30)

@@ -10,9 +10,9 @@
  */
 #include "arch.h"
 #include "lib/errno.h"
+#include "lib/file_mode.h"
 #include "lib/format.h"
 #include "lib/kstring.h"
-#include "lib/linux_abi.h"
 #include "fs/proc/proc.h"
 #include "process/process.h"
 #include "mm/memplan.h"

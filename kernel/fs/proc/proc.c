@@ -12,10 +12,10 @@
  */
 #include "fs/proc/proc.h"
 #include "arch.h"
+#include "lib/file_mode.h"
 #include "time/clock.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
-#include "lib/linux_abi.h"
 #include "process/limits.h"
 #include "process/process.h"
 #include "mm/user_bytes.h"
@@ -171,13 +171,13 @@ static void stat_text(struct file *file)
         for (unsigned number = 0; number < TACET_INTERRUPTS; number++)
             interrupts += arch_counters(cpu)->interrupts[number];
     text_add(file, "intr %lu\nctxt 0\nbtime %lu\nprocesses %u\nprocs_running %u\nprocs_blocked 0\n",
-             interrupts, boot_s, process_rank_count(), process_rank_count());
+             interrupts, boot_s, process_rank_count, process_rank_count);
 }
 
 /* No process ever waits for a CPU, so the load is always one for each rank. */
 static void loadavg_text(struct file *file)
 {
-    unsigned ranks = process_rank_count();
+    unsigned ranks = process_rank_count;
 
     text_add(file, "%u.00 %u.00 %u.00 %u/%u %u\n", ranks, ranks, ranks, ranks, ranks, ranks);
 }
