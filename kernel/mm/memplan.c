@@ -24,6 +24,7 @@
 #include "mm/memplan.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
+#include "mm/page.h"
 
 #define FIRST_BYTE     (1ULL << 20) /* below lie firmware data and the start-up code of further CPUs */
 #define LIMIT_MAX      (1ULL << 63) /* keeps every sum below from wrapping */
@@ -42,11 +43,12 @@ struct part {
     bool shared; /* among the ranks of its domain */
 };
 
-/* What a rank has of its own domain. */
-struct own_piece {
+/* What has been given to a place, or to none. */
+struct piece {
     struct span span;
     unsigned place;
 };
+#define NO_PLACE MEMPLAN_RANKS_MAX
 
 /* Ranks are ordered by domain, those of one domain by number; a rank's index in that order is its place. */
 static struct {
@@ -61,24 +63,13 @@ static struct {
     struct part parts[PARTS_MAX]; /* all of the memory but the pool, ascending */
     unsigned part_count;
     uint64_t part_bytes;
-    struct own_piece own[PARTS_MAX + MEMPLAN_RANKS_MAX];
-    unsigned own_count;
-    struct span rest[PARTS_MAX]; /* of the parts, what no rank has taken of its domain */
-    unsigned rest_count;
-    struct span pieces[PARTS_MAX];  /* of one run */
+    /* The parts cut among the places of their domains, with what is left for NO_PLACE; then that, cut again.
+     */
+    struct piece pieces[2 * (PARTS_MAX + MEMPLAN_RANKS_MAX)];
+    unsigned piece_count;
     struct span slice[INPUT_SPANS]; /* one slice while it is gathered */
     unsigned slice_count;
 } work;
-
-static uint64_t round_down(uint64_t value, uint64_t unit)
-{
-    return value / unit * unit;
-}
-
-static uint64_t round_up(uint64_t value, uint64_t unit)
-{
-    return round_down(value + unit - 1, unit);
-}
 
 /* Puts a span into a sorted table of disjoint spans, merged with all that it overlaps or touches. */
 static int span_insert(struct span *table, unsigned *count, struct span new)
@@ -128,7 +119,7 @@ static int spans_collect(const struct memory_range *ranges, unsigned range_count
 /* Every reserved span ends at most one free span early and begins one more, so the table holds them all. */
 static void free_add(struct memplan *plan, uint64_t start, uint64_t end)
 {
-    struct span pages = { round_up(start, MEMPLAN_PAGE), round_down(end, MEMPLAN_PAGE) };
+    struct span pages = { align_up(start, MEMPLAN_PAGE), align_down(end, MEMPLAN_PAGE) };
 
     if (start < end)
         plan->usable_bytes += end - start;
@@ -160,7 +151,7 @@ static int take_pool(const struct memplan_input *input, struct memplan *plan, st
 
     for (unsigned i = 0; i < work.free_count && input->pool_bytes <= LIMIT_MAX; i++) {
         struct span *span = &work.free[i];
-        uint64_t end = span->start + round_up(input->pool_bytes, MEMPLAN_PAGE);
+        uint64_t end = span->start + align_up(input->pool_bytes, MEMPLAN_PAGE);
 
         if (end > span->end || end > input->pool_limit)
             continue;
@@ -174,7 +165,7 @@ static int take_pool(const struct memplan_input *input, struct memplan *plan, st
             (unsigned long long)input->pool_limit, (unsigned long long)input->pool_bytes >> 10,
             (unsigned long long)plan->usable_bytes >> 10);
 
-    plan->pool = (struct memory_range){ best->start, round_up(input->pool_bytes, MEMPLAN_PAGE) };
+    plan->pool = (struct memory_range){ best->start, align_up(input->pool_bytes, MEMPLAN_PAGE) };
     best->start += plan->pool.bytes; /* it may be empty then, which cuts into no part */
     return 0;
 }
@@ -212,7 +203,7 @@ static uint64_t cut_below(uint64_t position)
 
     unsigned index = span_at(position);
     uint64_t start = work.free[index].start, into = position - work.position[index];
-    uint64_t boundary = round_down(start + into, MEMPLAN_LARGE_PAGE);
+    uint64_t boundary = align_down(start + into, MEMPLAN_LARGE_PAGE);
     return work.position[index] + (boundary > start ? boundary - start : 0);
 }
 
@@ -259,35 +250,34 @@ static void cuts_choose(unsigned rank_count, uint64_t average)
     }
 }
 
-/* Fills `pieces` with the run [from, to) of the free spans. Returns how many there are. */
-static unsigned run_pieces(uint64_t from, uint64_t to, struct span *pieces)
+static void piece_add(unsigned place, struct span span)
 {
-    unsigned count = 0;
+    work.pieces[work.piece_count++] = (struct piece){ span, place };
+}
 
+/* Gives the run [from, to) of the free spans to a place. */
+static void run_give(unsigned place, uint64_t from, uint64_t to)
+{
     while (from < to) {
         unsigned index = span_at(from);
         uint64_t end = work.position[index + 1] < to ? work.position[index + 1] : to;
         uint64_t start = work.free[index].start + (from - work.position[index]);
 
-        pieces[count++] = (struct span){ start, start + (end - from) };
+        piece_add(place, (struct span){ start, start + (end - from) });
         from = end;
     }
-    return count;
 }
 
 /* Gathers what a place has in work.slice, in ascending order. False where it has too many extents. */
 static bool slice_gather(unsigned place)
 {
-    unsigned count = run_pieces(work.cuts[place], work.cuts[place + 1], work.pieces);
     bool fits = true;
 
+    run_give(place, work.cuts[place], work.cuts[place + 1]);
     work.slice_count = 0;
-    for (unsigned i = 0; i < count && fits; i++)
-        fits = span_insert(work.slice, &work.slice_count, work.pieces[i]) == 0;
-    for (unsigned i = 0; i < work.own_count && fits; i++) {
-        if (work.own[i].place == place)
-            fits = span_insert(work.slice, &work.slice_count, work.own[i].span) == 0;
-    }
+    for (unsigned i = 0; i < work.piece_count && fits; i++)
+        if (work.pieces[i].place == place)
+            fits = span_insert(work.slice, &work.slice_count, work.pieces[i].span) == 0;
     return fits && work.slice_count <= MEMPLAN_EXTENTS_MAX;
 }
 
@@ -314,7 +304,7 @@ static bool slices_fill(const struct memplan_input *input, struct memplan *plan)
 /* Of the large page that holds the address. */
 static uint32_t domain_at(const struct memplan_input *input, uint64_t address)
 {
-    uint64_t start = round_down(address, MEMPLAN_LARGE_PAGE);
+    uint64_t start = align_down(address, MEMPLAN_LARGE_PAGE);
 
     for (unsigned i = 0; i < input->numa_range_count; i++) {
         const struct numa_range *numa = &input->numa_ranges[i];
@@ -337,7 +327,7 @@ static uint64_t domain_end(const struct memplan_input *input, uint64_t address, 
             continue;
         if (bound >= end)
             continue;
-        bound = round_up(bound, MEMPLAN_LARGE_PAGE);
+        bound = align_up(bound, MEMPLAN_LARGE_PAGE);
         if (bound > address && bound < end)
             end = bound;
     }
@@ -379,15 +369,6 @@ static void ranks_sort(unsigned rank_count)
     }
 }
 
-static void own_take(unsigned place, uint64_t from, uint64_t to)
-{
-    unsigned count = run_pieces(from, to, work.pieces);
-
-    for (unsigned i = 0; i < count; i++)
-        work.own[work.own_count++] = (struct own_piece){ work.pieces[i], place };
-    work.own_bytes[place] = to - from;
-}
-
 /* Shares the memory of a domain among its ranks, which have the places [first, last); what they do not take
  * is rest. */
 static void domain_share(uint32_t domain, unsigned first, unsigned last, uint64_t average)
@@ -410,10 +391,11 @@ static void domain_share(uint32_t domain, unsigned first, unsigned last, uint64_
         to = cut_below(to);
         if (to <= from)
             continue;
-        own_take(place, from, to);
+        run_give(place, from, to);
+        work.own_bytes[place] = to - from;
         from = to;
     }
-    work.rest_count += run_pieces(from, total, work.rest + work.rest_count);
+    run_give(NO_PLACE, from, total);
 }
 
 /* Every rank takes what it can of its own domain; the rest becomes the free spans, shared domains first. */
@@ -421,7 +403,7 @@ static void domains_share(unsigned rank_count, uint64_t average)
 {
     unsigned last;
 
-    work.own_count = work.rest_count = 0;
+    work.piece_count = 0;
     memset(work.own_bytes, 0, sizeof(work.own_bytes));
     for (unsigned i = 0; i < work.part_count; i++)
         work.parts[i].shared = false;
@@ -435,9 +417,11 @@ static void domains_share(unsigned rank_count, uint64_t average)
     }
     for (unsigned i = 0; i < work.part_count; i++)
         if (!work.parts[i].shared)
-            work.rest[work.rest_count++] = work.parts[i].span;
-    memcpy(work.free, work.rest, work.rest_count * sizeof(work.free[0]));
-    work.free_count = work.rest_count;
+            piece_add(NO_PLACE, work.parts[i].span);
+    work.free_count = 0;
+    for (unsigned i = 0; i < work.piece_count; i++)
+        if (work.pieces[i].place == NO_PLACE)
+            work.free[work.free_count++] = work.pieces[i].span;
     lay_out();
 }
 
@@ -483,7 +467,7 @@ static void slices_cut(const struct memplan_input *input, struct memplan *plan)
         work.rank_domains[rank] = by_domain ? input->rank_domains[rank] : NUMA_DOMAIN_NONE;
     ranks_sort(input->rank_count);
     for (;;) {
-        uint64_t average = round_down(work.part_bytes / input->rank_count, MEMPLAN_PAGE);
+        uint64_t average = align_down(work.part_bytes / input->rank_count, MEMPLAN_PAGE);
 
         domains_share(input->rank_count, average);
         cuts_choose(input->rank_count, average);
@@ -498,12 +482,17 @@ static int make_slices(const struct memplan_input *input, struct memplan *plan, 
     slices_cut(input, plan);
 
     uint64_t total = 0, smallest = UINT64_MAX;
+    plan->highest_address = plan->pool.base + plan->pool.bytes;
     for (unsigned rank = 0; rank < input->rank_count; rank++) {
-        uint64_t bytes = plan->slices[rank].bytes;
+        const struct memory_slice *slice = &plan->slices[rank];
 
-        smallest = bytes < smallest ? bytes : smallest;
-        total += bytes;
+        smallest = smaller(smallest, slice->bytes);
+        total += slice->bytes;
+        for (unsigned i = 0; i < slice->extent_count; i++)
+            if (slice->extents[i].base + slice->extents[i].bytes > plan->highest_address)
+                plan->highest_address = slice->extents[i].base + slice->extents[i].bytes;
     }
+    plan->lost_bytes = plan->usable_bytes - plan->pool.bytes - total;
     if (smallest == 0 || smallest < input->slice_bytes_min)
         return message_set(
             why, -ENOMEM,
@@ -512,20 +501,6 @@ static int make_slices(const struct memplan_input *input, struct memplan *plan, 
             (unsigned long long)total >> 10, input->rank_count, (unsigned long long)smallest >> 10,
             (unsigned long long)input->slice_bytes_min >> 10);
     return 0;
-}
-
-static void account(const struct memplan_input *input, struct memplan *plan)
-{
-    plan->highest_address = plan->pool.base + plan->pool.bytes;
-    plan->lost_bytes = plan->usable_bytes - plan->pool.bytes;
-    for (unsigned rank = 0; rank < input->rank_count; rank++) {
-        const struct memory_slice *slice = &plan->slices[rank];
-        const struct memory_range *last = &slice->extents[slice->extent_count - 1];
-
-        plan->lost_bytes -= slice->bytes;
-        if (last->base + last->bytes > plan->highest_address)
-            plan->highest_address = last->base + last->bytes;
-    }
 }
 
 int memplan_make(const struct memplan_input *input, struct memplan *plan, struct message *why)
@@ -556,8 +531,5 @@ int memplan_make(const struct memplan_input *input, struct memplan *plan, struct
     error = take_pool(input, plan, why);
     if (!error)
         error = make_slices(input, plan, why);
-    if (error)
-        return error;
-    account(input, plan);
-    return 0;
+    return error;
 }

@@ -82,8 +82,9 @@ static uint64_t available_bytes(const struct page_pool *pool)
     return pool->free_bytes > pool->reserved_bytes ? pool->free_bytes - pool->reserved_bytes : 0;
 }
 
-static uint64_t allocate_locked(struct page_pool *pool, uint64_t bytes, uint64_t alignment)
+uint64_t page_pool_allocate(struct page_pool *pool, uint64_t bytes, uint64_t alignment)
 {
+    SPIN_GUARD(&pool->lock);
     if (bytes == 0 || bytes > available_bytes(pool))
         return PAGE_POOL_NONE;
 
@@ -95,14 +96,6 @@ static uint64_t allocate_locked(struct page_pool *pool, uint64_t bytes, uint64_t
     extent_cut(pool, link, address, bytes);
     if (pool->reserved_bytes && pool->reserving_cpu == arch_cpu_index())
         pool->reserved_bytes -= smaller(bytes, pool->reserved_bytes);
-    return address;
-}
-
-uint64_t page_pool_allocate(struct page_pool *pool, uint64_t bytes, uint64_t alignment)
-{
-    spin_lock(&pool->lock);
-    uint64_t address = allocate_locked(pool, bytes, alignment);
-    spin_unlock(&pool->lock);
     return address;
 }
 
@@ -119,8 +112,12 @@ uint64_t page_pool_allocate_partial(struct page_pool *pool, uint64_t bytes, uint
     return PAGE_POOL_NONE;
 }
 
-static void free_locked(struct page_pool *pool, uint64_t address, uint64_t bytes)
+void page_pool_free(struct page_pool *pool, uint64_t address, uint64_t bytes)
 {
+    if (bytes == 0)
+        return;
+
+    SPIN_GUARD(&pool->lock);
     struct free_extent *extent = extent_at(address), *below = NULL;
     uint64_t *link = &pool->first;
 
@@ -142,28 +139,17 @@ static void free_locked(struct page_pool *pool, uint64_t address, uint64_t bytes
     }
 }
 
-void page_pool_free(struct page_pool *pool, uint64_t address, uint64_t bytes)
-{
-    if (bytes == 0)
-        return;
-    spin_lock(&pool->lock);
-    free_locked(pool, address, bytes);
-    spin_unlock(&pool->lock);
-}
-
 bool page_pool_reserve(struct page_pool *pool, uint64_t bytes, uint64_t freed_first)
 {
-    spin_lock(&pool->lock);
+    SPIN_GUARD(&pool->lock);
     bool enough = bytes <= pool->free_bytes + freed_first;
     pool->reserved_bytes = enough ? bytes : 0;
     pool->reserving_cpu = arch_cpu_index();
-    spin_unlock(&pool->lock);
     return enough;
 }
 
 void page_pool_unreserve(struct page_pool *pool)
 {
-    spin_lock(&pool->lock);
+    SPIN_GUARD(&pool->lock);
     pool->reserved_bytes = 0;
-    spin_unlock(&pool->lock);
 }

@@ -54,12 +54,17 @@ struct shared_memory *shared_memory_create(struct page_pool *owner)
 /* What stays backed while nobody uses the object. */
 static uint64_t kept_bytes(const struct shared_memory *object)
 {
+    if (object->references == 0)
+        return 0;
     return page_up(object->bytes > object->reserved ? object->bytes : object->reserved);
 }
 
-/* With the object's lock: lists it for shared_memory_reclaim if something may have to be freed. */
-static void idle_note(struct shared_memory *object)
+/* Changes the counts. Lists the object for shared_memory_reclaim if something may have to be freed. */
+static void counts_add(struct shared_memory *object, int references, int uses)
 {
+    SPIN_GUARD(&object->lock);
+    object->references += (unsigned)references;
+    object->uses += (unsigned)uses;
     if (object->is_idle || object->uses > 0 ||
         (object->references > 0 && object->capacity == kept_bytes(object)))
         return;
@@ -72,82 +77,58 @@ static void idle_note(struct shared_memory *object)
 
 void shared_memory_get(struct shared_memory *object)
 {
-    spin_lock(&object->lock);
-    object->references++;
-    spin_unlock(&object->lock);
+    counts_add(object, 1, 0);
 }
 
 void shared_memory_put(struct shared_memory *object)
 {
-    spin_lock(&object->lock);
-    object->references--;
-    idle_note(object);
-    spin_unlock(&object->lock);
-}
-
-static void use_begin(struct shared_memory *object)
-{
-    spin_lock(&object->lock);
-    object->uses++;
-    spin_unlock(&object->lock);
+    counts_add(object, -1, 0);
 }
 
 void shared_memory_map_put(struct shared_memory *object)
 {
-    spin_lock(&object->lock);
-    object->uses--;
-    idle_note(object);
-    spin_unlock(&object->lock);
+    counts_add(object, 0, -1);
 }
 
 void shared_memory_map_get(struct shared_memory *object)
 {
-    spin_lock(&object->lock);
+    SPIN_GUARD(&object->lock);
     object->uses++;
     object->tail_dirty = true;
-    spin_unlock(&object->lock);
+}
+
+static void use_begin(struct shared_memory *object)
+{
+    counts_add(object, 0, 1);
 }
 
 static void use_end(struct shared_memory *object)
 {
-    shared_memory_map_put(object);
+    counts_add(object, 0, -1);
     shared_memory_reclaim();
 }
 
 /* ---- Runs; with the object's lock ---- */
 
-/* The run that holds `offset`, or NULL. */
-static const struct run *run_find(const struct shared_memory *object, uint64_t offset)
-{
-    for (const struct run_page *page = object->first; page; page = page->next) {
-        const struct run *last = page->count ? &page->runs[page->count - 1] : NULL;
-        unsigned low = 0, high = page->count;
-
-        if (!last || offset >= last->offset + last->bytes)
-            continue;
-        while (high - low > 1) {
-            unsigned middle = low + (high - low) / 2;
-
-            if (page->runs[middle].offset <= offset)
-                low = middle;
-            else
-                high = middle;
-        }
-        return &page->runs[low];
-    }
-    return NULL;
-}
-
 /* Finds the memory at `offset`: returns how many bytes of it are contiguous, at most `bytes`; 0 at or above
  * the capacity. */
 static uint64_t run_at(const struct shared_memory *object, uint64_t offset, uint64_t bytes, void **memory)
 {
-    const struct run *run = run_find(object, offset);
+    const struct run_page *page = object->first;
 
-    if (!run)
+    if (offset >= object->capacity)
         return 0;
-    *memory = arch_physical(run->physical + (offset - run->offset));
-    return smaller(bytes, run->bytes - (offset - run->offset));
+    while (page->next && page->next->runs[0].offset <= offset)
+        page = page->next;
+
+    const struct run *run = page->runs;
+    for (unsigned count = page->count; count > 1; count -= count / 2)
+        if (run[count / 2].offset <= offset)
+            run += count / 2;
+
+    uint64_t into = offset - run->offset;
+    *memory = arch_physical(run->physical + into);
+    return smaller(bytes, run->bytes - into);
 }
 
 /* Appends memory. `spare` is a page for more runs or NULL. Returns whether it was used. */
@@ -215,17 +196,16 @@ uint64_t shared_memory_run(struct shared_memory *object, uint64_t offset, uint64
 {
     void *memory = NULL;
 
-    spin_lock(&object->lock);
+    SPIN_GUARD(&object->lock);
     uint64_t found = run_at(object, offset, page_up(bytes), &memory);
-    spin_unlock(&object->lock);
     *physical = found ? arch_physical_of(memory) : PAGE_POOL_NONE;
     return found;
 }
 
 /* ---- Reclaim; with no lock ---- */
 
-/* Frees all memory, or what is above what stays backed, run by run, until somebody uses the object. */
-static void memory_trim(struct shared_memory *object, bool all)
+/* Frees what is above what stays backed, run by run, until somebody uses the object. */
+static void memory_trim(struct shared_memory *object)
 {
     for (;;) {
         struct run_page *emptied = NULL;
@@ -233,7 +213,7 @@ static void memory_trim(struct shared_memory *object, bool all)
         bool found;
 
         spin_lock(&object->lock);
-        found = object->uses == 0 && run_cut(object, all ? 0 : kept_bytes(object), &cut, &emptied);
+        found = object->uses == 0 && run_cut(object, kept_bytes(object), &cut, &emptied);
         spin_unlock(&object->lock);
         if (!found)
             return;
@@ -245,11 +225,10 @@ static void memory_trim(struct shared_memory *object, bool all)
 
 static struct shared_memory *idle_take(void)
 {
-    spin_lock(&idle.lock);
+    SPIN_GUARD(&idle.lock);
     struct shared_memory *object = idle.first;
     if (object)
         idle.first = object->next_idle;
-    spin_unlock(&idle.lock);
     return object;
 }
 
@@ -258,18 +237,14 @@ static void idle_reclaim(void)
     for (struct shared_memory *object; (object = idle_take()) != NULL;) {
         spin_lock(&object->lock);
         bool dead = object->references == 0 && object->uses == 0;
-        bool alive = object->references > 0;
-        /* One that is dead stays marked, so that nobody lists it again. One with a use but no reference left
-         * is listed again when the use ends. */
-        object->is_idle = dead;
-        object->references += alive; /* keeps it alive while its memory is trimmed */
+        object->is_idle = dead;      /* one that is dead stays marked, so that nobody lists it again */
+        object->references += !dead; /* keeps it alive while its memory is trimmed */
         spin_unlock(&object->lock);
-        if (dead || alive)
-            memory_trim(object, dead);
+        memory_trim(object);
         if (dead)
             page_pool_free(object->owner, arch_physical_of(object), ARCH_PAGE);
-        if (alive)
-            shared_memory_put(object);
+        else
+            shared_memory_put(object); /* which lists it again if nothing else keeps it alive */
     }
 }
 
@@ -367,18 +342,20 @@ static void size_set(struct shared_memory *object, uint64_t bytes)
     object->bytes = bytes;
 }
 
-static int resize(struct shared_memory *object, struct page_pool *payer, uint64_t bytes, bool may_shrink)
+enum size_change { RESIZE, GROW, RESERVE };
+
+static int size_change(struct shared_memory *object, struct page_pool *payer, uint64_t bytes,
+                       enum size_change change)
 {
     use_begin(object);
 
     int error = capacity_is_possible(object, payer, bytes) ? capacity_reserve(object, payer, bytes) : -ENOSPC;
     if (!error) {
-        spin_lock(&object->lock);
-        if (bytes > object->bytes || may_shrink)
+        SPIN_GUARD(&object->lock);
+        if (change == RESIZE || (change == GROW && bytes > object->bytes))
             size_set(object, bytes);
-        if (may_shrink)
-            object->reserved = 0;
-        spin_unlock(&object->lock);
+        if (change == RESIZE || (change == RESERVE && bytes > object->reserved))
+            object->reserved = change == RESIZE ? 0 : bytes;
     }
     use_end(object);
     return error;
@@ -386,25 +363,17 @@ static int resize(struct shared_memory *object, struct page_pool *payer, uint64_
 
 int shared_memory_resize(struct shared_memory *object, struct page_pool *payer, uint64_t bytes)
 {
-    return resize(object, payer, bytes, true);
+    return size_change(object, payer, bytes, RESIZE);
 }
 
 int shared_memory_grow(struct shared_memory *object, struct page_pool *payer, uint64_t bytes)
 {
-    return resize(object, payer, bytes, false);
+    return size_change(object, payer, bytes, GROW);
 }
 
 int shared_memory_reserve(struct shared_memory *object, struct page_pool *payer, uint64_t bytes)
 {
-    use_begin(object);
-
-    int error = capacity_is_possible(object, payer, bytes) ? capacity_reserve(object, payer, bytes) : -ENOSPC;
-    spin_lock(&object->lock);
-    if (!error && bytes > object->reserved)
-        object->reserved = bytes;
-    spin_unlock(&object->lock);
-    use_end(object);
-    return error;
+    return size_change(object, payer, bytes, RESERVE);
 }
 
 void shared_memory_clear(struct shared_memory *object, uint64_t offset, uint64_t bytes)

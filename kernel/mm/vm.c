@@ -148,10 +148,8 @@ int vm_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, un
         .rights = rights, .read_only = flags & VM_READ_ONLY, .of_file = flags & VM_OF_FILE, .name = name
     };
 
-    vm_lock(vm);
-    int error = map_locked(vm, address, bytes, &model, flags);
-    vm_unlock(vm);
-    return error;
+    VM_GUARD(vm);
+    return map_locked(vm, address, bytes, &model, flags);
 }
 
 int vm_map_shared(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags,
@@ -165,10 +163,8 @@ int vm_map_shared(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rig
         return -EINVAL;
     if (bytes > UINT64_MAX - offset)
         return -EOVERFLOW;
-    vm_lock(vm);
-    int error = map_locked(vm, address, bytes, &model, flags);
-    vm_unlock(vm);
-    return error;
+    VM_GUARD(vm);
+    return map_locked(vm, address, bytes, &model, flags);
 }
 
 int vm_map_kernel(struct vm *vm, uint64_t address, const void *memory, uint64_t bytes, unsigned rights,
@@ -178,17 +174,16 @@ int vm_map_kernel(struct vm *vm, uint64_t address, const void *memory, uint64_t 
         .start = address, .end = address + bytes, .rights = rights, .foreign = true, .name = name
     };
 
-    vm_lock(vm);
+    VM_GUARD(vm);
     int error = areas_reserve(vm, 1);
     if (!error && !range_free(vm, area.start, area.end))
         error = -EEXIST;
-    if (!error) {
-        areas_insert(vm, &area);
-        error = arch_map(&vm->space, address, arch_physical_of(memory), bytes, rights);
-        if (error)
-            range_unmap(vm, area.start, area.end);
-    }
-    vm_unlock(vm);
+    if (error)
+        return error;
+    areas_insert(vm, &area);
+    error = arch_map(&vm->space, address, arch_physical_of(memory), bytes, rights);
+    if (error)
+        range_unmap(vm, area.start, area.end);
     return error;
 }
 
@@ -211,10 +206,8 @@ int unmap_locked(struct vm *vm, uint64_t address, uint64_t bytes)
 
 int vm_unmap(struct vm *vm, uint64_t address, uint64_t bytes)
 {
-    vm_lock(vm);
-    int error = unmap_locked(vm, address, bytes);
-    vm_unlock(vm);
-    return error;
+    VM_GUARD(vm);
+    return unmap_locked(vm, address, bytes);
 }
 
 /* Whether the range, which is mapped, may have these rights. */
@@ -243,11 +236,12 @@ static int range_back_all(struct vm *vm, uint64_t start, uint64_t end, unsigned 
     return error;
 }
 
-static int protect_locked(struct vm *vm, uint64_t address, uint64_t bytes, unsigned rights)
+int vm_protect(struct vm *vm, uint64_t address, uint64_t bytes, unsigned rights)
 {
     const uint64_t end = address + page_up(bytes);
-    int error = range_check(vm, address, bytes);
 
+    VM_GUARD(vm);
+    int error = range_check(vm, address, bytes);
     if (error || bytes == 0)
         return error;
     error = rights_check(vm, address, end, rights);
@@ -262,14 +256,6 @@ static int protect_locked(struct vm *vm, uint64_t address, uint64_t bytes, unsig
             area->rights = rights;
     }
     areas_coalesce(vm, address, end);
-    return error;
-}
-
-int vm_protect(struct vm *vm, uint64_t address, uint64_t bytes, unsigned rights)
-{
-    vm_lock(vm);
-    int error = protect_locked(vm, address, bytes, rights);
-    vm_unlock(vm);
     return error;
 }
 
@@ -301,16 +287,15 @@ static int clear(struct vm *vm, uint64_t address, uint64_t bytes, bool shared)
 {
     const uint64_t end = address + page_up(bytes);
 
-    vm_lock(vm);
+    VM_GUARD(vm);
     int error = range_check(vm, address, bytes);
-    if (!error && bytes > 0) {
-        for (const struct vm_area *area = area_above(vm, address); area && area->start < end && !error;
-             area = area->next)
-            error = clear_check(area, shared);
-        if (!error)
-            range_zero(vm, address, end, shared);
-    }
-    vm_unlock(vm);
+    if (error || bytes == 0)
+        return error;
+    for (const struct vm_area *area = area_above(vm, address); area && area->start < end && !error;
+         area = area->next)
+        error = clear_check(area, shared);
+    if (!error)
+        range_zero(vm, address, end, shared);
     return error;
 }
 
@@ -326,23 +311,23 @@ int vm_clear_shared(struct vm *vm, uint64_t address, uint64_t bytes)
 
 void vm_end(struct vm *vm)
 {
-    vm_lock(vm);
+    VM_GUARD(vm);
     for (const struct vm_area *area = vm->areas, *next; area; area = next) {
         next = area->next;
         if (area->object)
             range_unmap(vm, area->start, area->end);
     }
-    vm_unlock(vm);
 }
 
 /* ---- The heap ---- */
 
-static uint64_t brk_locked(struct vm *vm, uint64_t end)
+uint64_t vm_brk(struct vm *vm, uint64_t end)
 {
     const struct vm_area heap = { .rights = RIGHT_READ | RIGHT_WRITE, .name = "[heap]" };
     uint64_t old_top = align_up(vm->heap_end, ARCH_LARGE_PAGE);
     uint64_t new_top = align_up(end, ARCH_LARGE_PAGE);
 
+    VM_GUARD(vm);
     if (end < vm->heap_start || new_top > ARCH_MMAP_BASE || new_top < end)
         return vm->heap_end;
     if (new_top > old_top) {
@@ -360,27 +345,17 @@ static uint64_t brk_locked(struct vm *vm, uint64_t end)
     return end;
 }
 
-uint64_t vm_brk(struct vm *vm, uint64_t end)
-{
-    vm_lock(vm);
-    uint64_t reached = brk_locked(vm, end);
-    vm_unlock(vm);
-    return reached;
-}
-
 /* ---- Questions ---- */
 
 bool vm_covered(struct vm *vm, uint64_t address, uint64_t bytes)
 {
-    vm_lock(vm);
-    bool covered = range_mapped(vm, address, bytes);
-    vm_unlock(vm);
-    return covered;
+    VM_GUARD(vm);
+    return range_mapped(vm, address, bytes);
 }
 
 void vm_resident(struct vm *vm, uint64_t address, uint64_t pages, uint8_t *resident)
 {
-    vm_lock(vm);
+    VM_GUARD(vm);
     for (uint64_t done = 0; done < pages;) {
         bool attached = false;
         uint64_t run =
@@ -389,26 +364,23 @@ void vm_resident(struct vm *vm, uint64_t address, uint64_t pages, uint8_t *resid
         memset(resident + done, attached, run / ARCH_PAGE);
         done += run / ARCH_PAGE;
     }
-    vm_unlock(vm);
 }
 
 bool vm_find(struct vm *vm, uint64_t address, struct vm_area *copy)
 {
-    vm_lock(vm);
+    VM_GUARD(vm);
     const struct vm_area *area = area_find(vm, address);
     if (area)
         *copy = *area;
-    vm_unlock(vm);
     return area != NULL;
 }
 
 bool vm_next(struct vm *vm, uint64_t address, struct vm_area *copy)
 {
-    vm_lock(vm);
+    VM_GUARD(vm);
     const struct vm_area *area = area_above(vm, address);
     if (area)
         *copy = *area;
-    vm_unlock(vm);
     if (area && copy->start < address) { /* it was coalesced with what has been seen */
         copy->offset += address - copy->start;
         copy->start = address;
@@ -420,7 +392,7 @@ struct vm_sums vm_sum(struct vm *vm)
 {
     struct vm_sums sums = { 0 };
 
-    vm_lock(vm);
+    VM_GUARD(vm);
     for (const struct vm_area *area = vm->areas; area; area = area->next) {
         uint64_t bytes = area->end - area->start;
 
@@ -430,7 +402,6 @@ struct vm_sums vm_sum(struct vm *vm)
         sums.backed += bytes;
         *(area->rights & RIGHT_EXECUTE ? &sums.code : &sums.data) += bytes;
     }
-    vm_unlock(vm);
     return sums;
 }
 
@@ -438,18 +409,15 @@ bool vm_beyond_object(struct vm *vm, uint64_t address)
 {
     bool attached = true;
 
-    vm_lock(vm);
+    VM_GUARD(vm);
     const struct vm_area *area = area_find(vm, address);
     if (area && area->object && area->rights)
         arch_attached_run(&vm->space, page_down(address), ARCH_PAGE, &attached);
-    vm_unlock(vm);
     return !attached;
 }
 
 bool vm_fault_is_spurious(struct vm *vm, uint64_t address, unsigned rights)
 {
-    vm_lock(vm);
-    bool allowed = arch_space_allows(&vm->space, address, rights);
-    vm_unlock(vm);
-    return allowed;
+    VM_GUARD(vm);
+    return arch_space_allows(&vm->space, address, rights);
 }

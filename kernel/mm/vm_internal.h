@@ -85,12 +85,17 @@ int range_replace(struct vm *vm, uint64_t start, uint64_t end, uint64_t needed);
 int map_locked(struct vm *vm, uint64_t *address, uint64_t bytes, const struct vm_area *model, unsigned flags);
 int unmap_locked(struct vm *vm, uint64_t address, uint64_t bytes);
 
-static inline void vm_lock(struct vm *vm)
-{
-    spin_lock(&vm->lock);
-}
-
 /* Ends an operation: what it reserved and did not use, and objects that nobody uses any more, are freed. */
 void vm_unlock(struct vm *vm);
+
+static inline __attribute__((always_inline)) void vm_guard_end(struct vm *const *vm)
+{
+    vm_unlock(*vm);
+}
+
+/* An operation, with the address space's lock, until the enclosing function returns. */
+#define VM_GUARD(vm)                                                         \
+    struct vm *const vm_guard __attribute__((cleanup(vm_guard_end))) = (vm); \
+    spin_lock(&vm_guard->lock)
 
 #endif

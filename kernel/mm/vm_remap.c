@@ -6,18 +6,14 @@
 #include "lib/errno.h"
 #include "mm/vm_internal.h"
 
-/* A model of the area from `address` on, which need not be in it. */
+/* A model of the area from `address` on, which need not be in it. The end is not set. */
 static struct vm_area model_at(const struct vm_area *area, uint64_t address)
 {
     struct vm_area model = *area;
 
     model.offset += address - area->start;
+    model.start = address;
     return model;
-}
-
-static int shrink(struct vm *vm, uint64_t start, uint64_t old_bytes, uint64_t new_bytes)
-{
-    return new_bytes < old_bytes ? unmap_locked(vm, start + new_bytes, old_bytes - new_bytes) : 0;
 }
 
 /* Moves [from, from + old_bytes) to `to`, where `new_bytes`, more or as many, are free. What is new is mapped
@@ -84,11 +80,12 @@ static int move_to_target(struct vm *vm, uint64_t from, uint64_t to, uint64_t ol
     return error;
 }
 
-static int remap_locked(struct vm *vm, uint64_t *address, uint64_t old_bytes, uint64_t new_bytes,
-                        unsigned flags, uint64_t target)
+int vm_remap(struct vm *vm, uint64_t *address, uint64_t old_bytes, uint64_t new_bytes, unsigned flags,
+             uint64_t target)
 {
     uint64_t start = *address;
 
+    VM_GUARD(vm);
     if (old_bytes == 0 || old_bytes > ARCH_USER_LIMIT || page_up(new_bytes) == 0 ||
         !range_valid(start, page_up(old_bytes)))
         return -EINVAL;
@@ -102,7 +99,6 @@ static int remap_locked(struct vm *vm, uint64_t *address, uint64_t old_bytes, ui
         return flags & VM_FIXED ? -EINVAL : -ENOMEM;
 
     struct vm_area model = model_at(area, start);
-    model.start = start;
     if (flags & VM_FIXED) {
         int error = move_to_target(vm, start, target, old_bytes, new_bytes, &model);
 
@@ -110,7 +106,7 @@ static int remap_locked(struct vm *vm, uint64_t *address, uint64_t old_bytes, ui
         return error;
     }
     if (new_bytes <= old_bytes)
-        return shrink(vm, start, old_bytes, new_bytes);
+        return new_bytes < old_bytes ? unmap_locked(vm, start + new_bytes, old_bytes - new_bytes) : 0;
 
     uint64_t more = start + old_bytes;
     if (range_valid(start, new_bytes) && range_free(vm, more, start + new_bytes)) {
@@ -124,14 +120,5 @@ static int remap_locked(struct vm *vm, uint64_t *address, uint64_t old_bytes, ui
         return -ENOMEM;
     int error = move_to(vm, start, to, old_bytes, new_bytes, &model);
     *address = error ? start : to;
-    return error;
-}
-
-int vm_remap(struct vm *vm, uint64_t *address, uint64_t old_bytes, uint64_t new_bytes, unsigned flags,
-             uint64_t target)
-{
-    vm_lock(vm);
-    int error = remap_locked(vm, address, old_bytes, new_bytes, flags, target);
-    vm_unlock(vm);
     return error;
 }

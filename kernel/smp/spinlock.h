@@ -37,4 +37,15 @@ static inline void spin_unlock(struct spinlock *lock)
     __atomic_store_n(&lock->held, 0, __ATOMIC_RELEASE);
 }
 
+static inline __attribute__((always_inline)) void spin_guard_end(struct spinlock *const *lock)
+{
+    spin_unlock(*lock);
+}
+
+/* Takes the lock, and releases it where the enclosing block ends, also by a return: whose value is computed
+ * with the lock held. */
+#define SPIN_GUARD(lock)                                                                 \
+    struct spinlock *const spin_guard __attribute__((cleanup(spin_guard_end))) = (lock); \
+    spin_lock(spin_guard)
+
 #endif
