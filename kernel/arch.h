@@ -57,7 +57,7 @@
  *   call-up: kernel_print console_lock_break node_stop
  *   call-up: klog_mask klog_cpu_start klog_system_call klog_system_call_end
  * lib/: text and memory; the parsers' side of struct boot_info; the command line.
- *   call-up: memcpy memmove memset memcmp strlen strnlen strcmp strncmp format_text message_set
+ *   call-up: memcpy memmove memset memcmp strlen strnlen strcmp strncmp format_text message_set sink_print
  *   call-up: boot_info_add_range boot_info_add_module boot_info_page_is_free command_line_option
  * drivers/: the consoles that the machine may have, registered before kernel_start().
  *   call-up: uart_register vga_text_register

@@ -64,8 +64,8 @@ REFERENCE_S = 0.03
 
 
 def slowness() -> float:
-    """How much slower than the reference this machine is now, at least 1: by a fixed piece of work, and by the
-    processes that wait for its CPUs. A time limit says that a run hangs, not that the machine is busy."""
+    """How much slower than the reference this machine is now, at least 1: by a fixed piece of work, and by
+    the processes that wait for its CPUs. A time limit says that a run hangs, not that the machine is busy."""
     begun = time.perf_counter()
     sum(i * i for i in range(500_000))
     speed = (time.perf_counter() - begun) / REFERENCE_S
