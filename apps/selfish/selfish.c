@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * selfish.c: the selfish detour benchmark [Beckman06 §3.1]: a loop reads the clock and does nothing else;
+ * selfish.c: the selfish detour benchmark [Beckman06 §3.2]: a loop reads the clock and does nothing else;
  * two reads further apart than a threshold enclose a detour, and its length is what they lie apart, less the
  * loop's own time.
  *
@@ -157,7 +157,7 @@ static void help_print(void)
            "\n"
            "Selfish detours: reads the clock in a loop (%d instructions a turn) and records where two reads "
            "lie\n"
-           "further apart than a threshold: there the system had the processor [Beckman06 §3.1].\n"
+           "further apart than a threshold: there the system had the processor [Beckman06 §3.2].\n"
            "\n"
            "  -r TIME     runtime, such as 10s (default 10s)\n"
            "  -d TIME     threshold: shortest distance of two reads that is a detour (default %dns, or more\n"

@@ -33,7 +33,7 @@ extern frame_return
 extern klog_system_call
 extern klog_system_call_end
 
-section .text
+section .text align=512
 
 ; Saved after R11, and restored before it.
 %define CALL_REGISTERS rcx, rdi, rsi, rdx, r10, r8, r9
@@ -55,6 +55,10 @@ section .text
     mov rcx, [rsp + 16]                         ; fourth argument, in C's register
 %endmacro
 
+; Both entry routines lie within one page: other CPUs read the word of CPU_KERNEL_TICKS (arch_kernel_ticks)
+; while this one changes its halves one after the other, and an emulator that ends its blocks of translated
+; code at the end of a page would make the moment between the two long.
+align 512
 global syscall_entry
 syscall_entry:
     entry_begin

@@ -28,7 +28,7 @@ default abs
 
 extern trap_handle
 
-section .text
+section .text align=256
 
 ; Vectors whose error code the CPU pushes itself: #DF #TS #NP #SS #GP #PF #AC #CP #VC #SX.
 %define has_error_code(v) \
@@ -51,6 +51,9 @@ trap_stub_ %+ v:
 %endif
 %assign v v + 1
 %endrep
+
+; In one page with frame_return, for the same reason as syscall_entry.
+align 256
 
 ; EBX from here on: 1 where GS must be swapped back.
 trap_common:

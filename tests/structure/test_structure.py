@@ -77,6 +77,15 @@ def test_every_hook_stands_in_the_table() -> None:
     accept(structure.check_hooks(texts("kernel/"), page))
 
 
+def test_both_halves_of_an_accounting_word_change_within_one_page() -> None:
+    """Where a page ended between them, other CPUs saw torn times (syscall_entry.asm)."""
+    kernel = ROOT / "build" / "x86_64" / "tacet.elf"
+    listing = subprocess.run(["objdump", "-d", kernel], capture_output=True, text=True, check=True).stdout
+    halves = re.findall(r"^([0-9a-f]+):.*\s(?:sub|add|sbb|adc) +%e[ad]x,%gs:", listing, re.M)
+    pages = [int(address, 16) >> 12 for address in halves]
+    assert len(pages) == 12 and pages[::2] == pages[1::2]
+
+
 def test_identifiers_are_the_field_s_words() -> None:
     sources = texts(
         "kernel/", "arch/", "drivers/", "apps/", "simulator/", suffixes=(".c", ".h", ".cpp", ".hpp")
