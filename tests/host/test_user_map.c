@@ -5,8 +5,8 @@
  *
  * The test walks the tables as a CPU does [Intel SDM 3A §4.5], and remembers, as a CPU may, translations and
  * the tables on the way to them, until the code under test says that they must be forgotten: what is
- * remembered must stay true, on each of two CPUs, and be forgotten before memory is given back. INVLPG
- * forgets the one translation and all tables on the way to anything [§4.10.4.1].
+ * remembered must stay true, on each of two CPUs, and be invalidated before memory is freed. INVLPG
+ * invalidates the one translation and all cached tables on the way to anything [§4.10.4.1].
  */
 #include "arch.h"
 #include "arch/page_table.h"

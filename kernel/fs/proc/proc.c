@@ -329,7 +329,7 @@ static bool cpu_add(struct tree *tree, struct inode *cpus, unsigned cpu, struct 
 
 static bool cpus_add(struct tree *tree, struct message *why)
 {
-    uint64_t all = arch_cpu_count() < 64 ? (1ULL << arch_cpu_count()) - 1 : UINT64_MAX;
+    uint64_t all = cpu_mask_below(arch_cpu_count());
     struct inode *cpus = tree_add(tree, "/sys/devices/system/cpu", S_IFDIR | 0755, NULL, 0, why);
     bool added = fixed_add(tree, cpus, "possible", why, "%s", cpu_list_of(all).text) &&
                  fixed_add(tree, cpus, "present", why, "%s", cpu_list_of(all).text);
