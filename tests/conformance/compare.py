@@ -3,17 +3,18 @@
 """The conformance program on Linux and on Tacet, side by side: which lines differ, and whether they may.
 
     tests/conformance/compare.py [NAME…]      these tests, or all: what differs and is not listed in
-                                              `differences`
+                                              `differences`; builds what it needs
     tests/conformance/compare.py --kind glibc --raw NAME    what each system says, without looking at any list
 
 `differences` has a paragraph for each choice that makes Tacet answer otherwise: lines with `#` give the
 reason, then the exact lines, `-` Linux's and `+` Tacet's. A difference that is not listed is an error, and so
-is a listed one that there is not.
+are a listed one that there is not, and a test for which either system printed nothing.
 """
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import sys
 import tempfile
@@ -22,9 +23,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "tools"))
+sys.path[:0] = [str(HERE.parents[1]), str(HERE.parents[1] / "tools")]
 
 import qemu
+from tests.making import made
+
+#: What a comparison runs: make's targets.
+NEEDED = ("kernel", "test-programs", "build/linux/version")
 
 KINDS = ["musl", "glibc"]
 #: Threads of a test run side by side, each on a CPU of its own.
@@ -40,6 +45,15 @@ class Difference:
     reason: str
     linux: tuple[str, ...]
     tacet: tuple[str, ...]
+
+
+@dataclass
+class Said:
+    """What a system said, by test, and the runs in which it did; `whole`: the last one came to its end."""
+
+    lines: dict[str, list[str]]
+    runs: list[qemu.Result]
+    whole: bool = False
 
 
 def names() -> list[str]:
@@ -101,6 +115,33 @@ def compare(linux: Sequence[str], tacet: Sequence[str], differences: Sequence[Di
     return "\n".join([*wrong, *unused, *twice, *order])
 
 
+def how_it_ended(run: qemu.Result) -> str:
+    """A run's end in one line."""
+    status = "" if run.status is None else f" {run.status}"
+    return f"{run.outcome}{status} after {run.seconds:.0f} s{f', {run.reason}' if run.reason else ''}"
+
+
+def silence(name: str, linux: Said, tacet: Said) -> str:
+    """Which of the systems printed nothing for a test, and how its last run ended; empty if both printed
+    something. Two empty outputs are the same, and say nothing about a system call."""
+    return "\n".join(
+        f"{system} printed nothing for {name}: {how_it_ended(said.runs[-1])}"
+        for system, said in (("Linux", linux), ("Tacet", tacet))
+        if not said.lines.get(name)
+    )
+
+
+def unknown_names(wrong: Sequence[str]) -> str:
+    """What to say of names that no test has."""
+    said = []
+    for name in wrong:
+        close = difflib.get_close_matches(name, names(), n=5, cutoff=0.5)
+        close += [known for known in names() if name and name in known and known not in close]
+        said.append(f"no such test: {name}" + (f"; is it {', '.join(close)}?" if close else ""))
+    where = os.path.relpath(HERE / "NAME.c")
+    return "\n".join([*said, f"{len(names())} tests are there, the files {where}"])
+
+
 def files_make(folder: Path) -> Path:
     """The read-only files that the tests look at (conform.h)."""
     data = folder / "data"
@@ -117,36 +158,56 @@ def program(kind: str) -> Path:
     return qemu.BUILD / "x86_64" / "tests" / f"conform.{kind}"
 
 
-def run_linux(kind: str, tests: Sequence[str] = ()) -> tuple[dict[str, list[str]], qemu.Result]:
+def run_linux(kind: str, tests: Sequence[str] = ()) -> Said:
     """What Debian's kernel says."""
     with tempfile.TemporaryDirectory() as folder:
         result = qemu.run_linux(
             program(kind), tests, files=files_make(Path(folder)), cpus=CPUS, time_limit=120
         )
-    return lines_of(result.stdout.decode(errors="replace")), result
+    lines = lines_of(result.stdout.decode(errors="replace"))
+    return Said(lines, [result], whole=lines.pop("conform", None) is not None and result.status == 0)
 
 
-def run_tacet(
-    kind: str, tests: Sequence[str], time_limit: float = 60
-) -> tuple[dict[str, list[str]], list[qemu.Result]]:
+def run_tacet(kind: str, tests: Sequence[str], time_limit: float = 60) -> Said:
     """What Tacet says. Where a test ends the run, the ones after it run in another, so that one fault shows
     as one."""
-    said: dict[str, list[str]] = {}
-    results = []
+    said = Said({}, [])
     left = list(tests)
     with tempfile.TemporaryDirectory() as folder:
         files = files_make(Path(folder))
-        while left and len(results) < RUNS_MAX:
+        while left and len(said.runs) < RUNS_MAX:
             result = qemu.run_tacet(
                 program(kind), left, files=files, cpus=CPUS, options="ranks=1", time_limit=time_limit
             )
             lines = lines_of(result.stdout.decode(errors="replace"))
-            results.append(result)
-            whole = lines.pop("conform", None)
-            said |= lines
+            said.runs.append(result)
+            said.whole = lines.pop("conform", None) is not None and result.status == 0
+            said.lines |= lines
             reached = [name for name in left if name in lines]
-            left = [] if whole else left[left.index(reached[-1]) + 1 if reached else 1 :]
-    return said, results
+            left = [] if said.whole else left[left.index(reached[-1]) + 1 if reached else 1 :]
+    return said
+
+
+def report(chosen: Sequence[str], linux: Said, tacet: Said, raw: bool) -> bool:
+    """Print what differs, or what each says; whether all is as on Linux. Silence is an error in both."""
+    differences = read_differences((HERE / "differences").read_text())
+    same = 0
+    for name in chosen:
+        silent = silence(name, linux, tacet)
+        wrong = silent or compare(linux.lines[name], tacet.lines[name], differences)
+        same += not (silent if raw else wrong)
+        if raw:
+            print("\n".join([f"--- Linux, {name}", *linux.lines.get(name, [])]))
+            print("\n".join([f"--- Tacet, {name}", *tacet.lines.get(name, [])]))
+        if wrong and not raw:
+            print(f"{name}:\n{wrong}\n")
+        elif silent:
+            print(silent, file=sys.stderr)
+    if not raw:
+        print(
+            f"{same} of {len(chosen)} tests are as on Linux; see also {os.path.relpath(HERE / 'differences')}"
+        )
+    return same == len(chosen)
 
 
 def main() -> int:
@@ -157,33 +218,21 @@ def main() -> int:
     )
     parser.add_argument("--raw", action="store_true", help="show what each system says instead")
     arguments = parser.parse_args()
-    chosen = arguments.tests or names()
-    if unknown := set(chosen) - set(names()):
-        parser.error(f"no such test: {', '.join(sorted(unknown))}")
-    linux, result = run_linux(arguments.kind, arguments.tests)
-    if "conform" not in linux:
-        print(f"Linux: {result.explain()}", file=sys.stderr)
-    tacet, results = run_tacet(arguments.kind, chosen)
-    if len(results) > 1:
-        print(f"Tacet's last run: {results[-1].explain()}\n{len(results)} runs were needed", file=sys.stderr)
-    differences = read_differences((HERE / "differences").read_text())
-    same = 0
-    for name in chosen:
-        if arguments.raw:
-            print(
-                "\n".join(
-                    [f"--- Linux, {name}", *linux.get(name, []), f"--- Tacet, {name}", *tacet.get(name, [])]
-                )
-            )
-        elif wrong := compare(linux.get(name, []), tacet.get(name, []), differences):
-            print(f"{name}:\n{wrong}\n")
-        else:
-            same += 1
-    if not arguments.raw:
-        print(
-            f"{same} of {len(chosen)} tests are as on Linux; see also {os.path.relpath(HERE / 'differences')}"
-        )
-    return 0 if arguments.raw or same == len(chosen) else 1
+    if wrong := [name for name in dict.fromkeys(arguments.tests) if name not in names()]:
+        print(f"compare.py: {unknown_names(wrong)}", file=sys.stderr)
+        return 2
+    chosen = list(dict.fromkeys(arguments.tests)) or names()
+    try:
+        made(*NEEDED)
+        linux, tacet = run_linux(arguments.kind, chosen), run_tacet(arguments.kind, chosen)
+    except (AssertionError, qemu.RunnerError) as failure:
+        print(f"compare.py: {failure}", file=sys.stderr)
+        return 2
+    if not linux.whole:
+        print(f"Linux: {linux.runs[-1].explain()}", file=sys.stderr)
+    if len(tacet.runs) > 1 or not tacet.whole:
+        print(f"Tacet: {tacet.runs[-1].explain()}\n{len(tacet.runs)} runs were needed", file=sys.stderr)
+    return 0 if report(chosen, linux, tacet, arguments.raw) else 1
 
 
 if __name__ == "__main__":

@@ -176,7 +176,7 @@ def test_selfish_says_zero_detours_in_so_many_words(programs: dict[str, Path]) -
 
 def test_selfish_counts_detours_that_it_has_no_room_for(programs: dict[str, Path]) -> None:
     done = subprocess.run(
-        [programs["selfish"], "-r", "50ms", "-k", "1ms", "-n", "3", "-s"], capture_output=True, text=True
+        [programs["selfish"], "-r", "1s", "-k", "1ms", "-n", "3", "-s"], capture_output=True, text=True
     )
     report = parse_report(done.stderr)
     (data,) = selfish.parse(done.stdout, "full")

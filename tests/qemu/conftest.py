@@ -9,7 +9,6 @@ nothing, so they run side by side (`-n 2 --dist loadgroup`, of pytest-xdist) as 
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -59,27 +58,27 @@ def expect_exit(result: qemu.Result, status: int = 0) -> qemu.Result:
     return result
 
 
-#: Seconds that `slowness` took on the machine for which the tests' time limits were chosen.
+#: CPU seconds that `slowness` took on the machine for which the tests' time limits were chosen.
 REFERENCE_S = 0.03
 
 
 def slowness() -> float:
-    """How much slower than the reference this machine is now, at least 1: by a fixed piece of work, and by
-    the processes that wait for its CPUs. A time limit says that a run hangs, not that the machine is busy."""
-    begun = time.perf_counter()
+    """How much slower than the reference this machine's CPUs are, at least 1: by the CPU time of a fixed piece
+    of work. Other processes on them change it little; a machine's time limit is in seconds of its own
+    (tools/qemu/own_time.py), so that it does not pass while others have the CPUs."""
+    begun = time.process_time()
     sum(i * i for i in range(500_000))
-    speed = (time.perf_counter() - begun) / REFERENCE_S
-    return max(1.0, speed) * max(1.0, os.getloadavg()[0] / len(os.sched_getaffinity(0)))
+    return max(1.0, (time.process_time() - begun) / REFERENCE_S)
 
 
 @pytest.fixture(scope="session")
 def tacet() -> Run:
-    """Run a program on a Tacet node. Limits of a minute and more stretch with the machine's slowness; shorter
-    ones are the test's own subject."""
+    """Run a program on a Tacet node. Limits of half a minute and more stretch with the machine's slowness;
+    shorter ones are the test's own subject."""
 
     def run(app: Path | str | None, *args: str, **keywords: Any) -> qemu.Result:
         limit = keywords.setdefault("time_limit", 60.0)
-        if limit >= 60:
+        if limit >= 30:
             keywords["time_limit"] = limit * slowness()
         keywords.setdefault("memory", "128M")
         return qemu.run_tacet(program(app) if isinstance(app, str) else app, args, **keywords)

@@ -15,17 +15,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .machine import Machine
+from .own_time import WALL_FACTOR, OwnTime
 from .result import Result, parse_end
 from .streams import Delivery, Ports, Sink
 
 __all__ = ["Sink", "Watch", "run"]
 
+#: The least time between two readings of a machine's own time, seconds.
+LOOK_MIN_S = 0.05
 LINUX_PANIC = b"Kernel panic - not syncing"
 
 
 @dataclass(frozen=True)
 class Watch:
-    """Who watches a run: seconds until it is ended by force, and sinks that get output as it comes."""
+    """Who watches a run: seconds until it is ended by force, and sinks that get output as it comes.
+
+    The seconds are the machine's own (own_time.py): those in which it was ready and other processes had the
+    host's CPUs do not count, so that a limit means that a run hangs, however busy the host is. By the wall
+    clock, WALL_FACTOR times as many end it in any case.
+    """
 
     time_limit: float = 60.0
     on_stdout: Sink | None = None
@@ -60,6 +68,8 @@ class _Process:
         )
         assert self.process.stdout is not None
         os.set_blocking(self.process.stdout.fileno(), False)
+        self.own_time = OwnTime(self.process.pid)
+        self.look_at = watch.time_limit
         self.sources = {**self.ports.readers, "qemu": self.process.stdout.fileno()}
         self.delivery = Delivery()
 
@@ -74,7 +84,19 @@ class _Process:
             self.delivery.chunks.put((sink, chunk))
         return bool(chunk)
 
-    def wait(self, deadline: float, feed: Callable[[], None] | None) -> bool:
+    def seconds_left(self) -> float:
+        """Until the time can be over, by the wall clock; 0 or less when it is.
+
+        A machine's own time is no faster than the wall clock, so it is read only when it can have passed.
+        """
+        wall = self.own_time.wall()
+        if wall >= self.look_at:
+            limit = self.watch.time_limit
+            left = min(limit - self.own_time.seconds(), limit * WALL_FACTOR - wall)
+            self.look_at = wall + (max(left, LOOK_MIN_S) if left > 0 else 0)
+        return self.look_at - wall
+
+    def wait(self, feed: Callable[[], None] | None) -> bool:
         """Read until the machine is off; False when it had to be killed because of the time.
 
         `feed` is called at the kernel's first word: then it has set its ports up. A Linux that has panicked,
@@ -87,7 +109,7 @@ class _Process:
                 selector.register(self.delivery.failed, selectors.EVENT_READ, "failed")
                 for name, source in self.sources.items():
                     selector.register(source, selectors.EVENT_READ, name)
-                while (left := deadline - time.monotonic()) > 0:
+                while (left := self.seconds_left()) > 0:
                     ready = {key.data: key.fd for key, _ in selector.select(left)}
                     for name in ready.keys() & self.sources.keys():
                         if not self.receive(name):
@@ -123,6 +145,12 @@ class _Process:
             self.process.stdout.close()
         self.ports.close()
 
+    def no_end(self) -> str:
+        """Why a run whose time is over was ended."""
+        waited = self.own_time.waited()
+        said = f"no end within {self.watch.time_limit:g} s"
+        return said if waited < 1 else f"{said}, besides {waited:.0f} s in which others had the host's CPUs"
+
     def result(self, machine: Machine, in_time: bool, seconds: float) -> Result:
         """How a machine that is off has ended."""
         text = {name: chunk.decode(errors="replace") for name, chunk in self.received.items()}
@@ -134,7 +162,7 @@ class _Process:
                 if status is None
                 else f" (the console reports {outcome} status={status}; the machine stayed on)"
             )
-            outcome, status, reason = "timeout", None, f"no end within {self.watch.time_limit:g} s{ended}"
+            outcome, status, reason = "timeout", None, f"{self.no_end()}{ended}"
         elif outcome == "no-status" and returned not in (0, -signal.SIGKILL):
             outcome, reason = "qemu-failed", text["qemu"].strip() or f"QEMU ended with status {returned}"
         stdout, stderr = bytes(self.received["stdout"]), bytes(self.received["stderr"])
@@ -150,7 +178,7 @@ def run(machine: Machine, watch: Watch, stdin: Path | None = None, feed: bool = 
         process = _Process(machine, Path(folder), watch)
         feeder = threading.Thread(target=process.ports.send_input, args=(stdin,), daemon=True)
         try:
-            in_time = process.wait(begun + watch.time_limit, feeder.start if feed else None)
+            in_time = process.wait(feeder.start if feed else None)
             process.drain()
         finally:
             process.close()
