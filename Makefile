@@ -205,10 +205,15 @@ MINUTES ?= 1
 fuzz-calls: $(KERNEL) test-programs
 	@$(PYTHON) tests/fuzz/calls.py --minutes $(MINUTES) $(CALL_FUZZ_OPTIONS)
 
-.PHONY: test test-ready pytest check
+.PHONY: test test-long
 test:
 	@ports/deps.sh build run test
 	@$(PYTHON) tests/run.py
+
+# What takes hours. LONG_OPTIONS: see tests/run.py --help.
+test-long:
+	@ports/deps.sh build run test
+	@$(PYTHON) tests/run.py --long $(LONG_OPTIONS)
 
 # ---- Development ----
 
@@ -219,6 +224,7 @@ help:
 	@echo "         ENV='A=1 B=2' STDIN=file FILES=folder   environment, input, files in / (docs/porting.md)"
 	@echo "make klog                        flight log of the last make run APP=… (tools/lab klog -h)"
 	@echo "make test                        all tests"
+	@echo "make test-long                   what takes hours: fuzzing, matrices, silence (LONG_OPTIONS)"
 	@echo "make report                      one HTML page on what run and bench have left (docs/lab/README.md)"
 	@echo "make bench                       noise and costs beside Linux; one silent hour; about ten minutes"
 	@echo "make iso [APP=prog ARGS='...']   build/tacet.iso for BIOS and UEFI machines"

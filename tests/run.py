@@ -5,10 +5,13 @@ any were.
 
     tests/run.py                        everything
     tests/run.py --only qemu -k faults  one stage, or several; -k goes to pytest
+    tests/run.py --long                 what takes hours (make test-long): tests/README.md says how long
 
-A stage's output is shown as it comes. A stage that ends without printing how many tests it ran, or with a
-status that its numbers do not explain, counts as a failure. The exit status is 0 only if every stage ran and
-nothing failed. With CI=true in the environment, warnings of the compilers are errors.
+A stage's output is shown as it comes, and after it how long it took and its slowest tests. A stage that ends
+without printing how many tests it ran, or with a status that its numbers do not explain, counts as a failure,
+and so do words after -k that no test matches. The exit status is 0 only if every stage ran and nothing
+failed; 130 after Ctrl-C, which ends what runs and prints the numbers so far. With CI=true in the environment,
+warnings of the compilers are errors.
 """
 
 from __future__ import annotations
@@ -18,11 +21,13 @@ import codecs
 import os
 import re
 import selectors
+import signal
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = "/usr/bin/python3"
@@ -33,12 +38,22 @@ WORKERS = str(max(2, min(CPUS, 8)))
 #: a host test.
 COUNTS = re.compile(r"^(?:[=. ]*|\w[\w ./-]*: )(?=\d+ (?:passed|failed|skipped|error))(.*)$")
 COUNT = re.compile(r"(\d+) (passed|failed|skipped|errors?)\b")
-NO_TESTS_COLLECTED = 5
+#: A line of pytest's --durations, and of tests/host/run.py.
+DURATION = re.compile(r"^\s*(\d+\.\d+)s (?:call|setup|teardown)\s+(\S.*)$")
+SLOWEST_SHOWN = 3
+#: pytest's statuses.
+WRONG_WORDS, NO_TESTS_COLLECTED = 4, 5
+#: `make test` is to take less on two idle CPUs.
+WHOLE_MAX_S = 20 * 60
+#: A stage that is interrupted may take so long to print its numbers.
+LAST_WORDS_S = 10.0
+INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One command; `counts` says that it has tests whose numbers it prints."""
+    """One command; `counts` says that it has tests whose numbers it prints. `seconds` are the last resort, on
+    a busy machine, too: each test has a limit of its own."""
 
     name: str
     title: str
@@ -74,29 +89,66 @@ class Total:
         )
 
 
+@dataclass(frozen=True)
+class Long:
+    """How long the parts of `--long` take."""
+
+    fuzz_minutes: float = 10
+    call_minutes: float = 60
+    silent_hours: float = 1
+
+
+def make(*targets: str) -> list[str]:
+    return ["make", "--no-print-directory", f"-j{CPUS}", *targets]
+
+
+def pytest_stage(name: str, title: str, seconds: float, *words: str) -> Stage:
+    side_by_side = ["-n", WORKERS, "--dist", "loadgroup"] if has_xdist() else []
+    command = [PYTHON, "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider", "--durations=10"]
+    return Stage(name, title, [*command, *side_by_side, *words], seconds, pytest=True)
+
+
+def build_stage(*further: str) -> Stage:
+    return Stage(
+        "build",
+        "The kernel, the programs, the tests' programs",
+        make("kernel", "apps", "test-programs", "qemu10", *further),
+        3600,
+        counts=False,
+    )
+
+
 def stages(filter_words: list[str]) -> list[Stage]:
     """All of them, in order."""
-    make = ["make", "--no-print-directory", f"-j{CPUS}"]
-    pytest = [PYTHON, "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider", *filter_words]
-    side_by_side = ["-n", WORKERS, "--dist", "loadgroup"] if has_xdist() else []
     return [
+        build_stage(),
+        Stage("host", "Pure logic on this machine, with sanitizers", make("host-test"), 3600),
+        Stage("fuzz", "Parsers of outside bytes", make("fuzz", "FUZZ_SECONDS=5"), 3600),
+        pytest_stage("tools", "Tools and lab", 3600, *filter_words, "tests/host", "tests/structure"),
+        pytest_stage("qemu", "Whole systems", 7200, *filter_words, "tests/qemu"),
+    ]
+
+
+def long_stages(filter_words: list[str], how: Long) -> list[Stage]:
+    """What takes too long for everybody's every change."""
+    fuzz_s, call_s = how.fuzz_minutes * 60, how.call_minutes * 60
+    silence = ["tools/lab", "silence", "--hours", f"{how.silent_hours:g}", "--shift", "4"]
+    return [
+        build_stage("build/linux/version", "fuzz-build"),
         Stage(
-            "build",
-            "The kernel, the programs, the tests' programs",
-            [*make, "kernel", "apps", "test-programs", "qemu10"],
-            900,
-            counts=False,
+            "fuzz",
+            f"Parsers of outside bytes, {how.fuzz_minutes:g} minutes each",
+            make("fuzz", f"FUZZ_SECONDS={fuzz_s:.0f}"),
+            20 * fuzz_s + 3600,
         ),
-        Stage("host", "Pure logic on this machine, with sanitizers", [*make, "host-test"], 900),
-        Stage("fuzz", "Parsers of outside bytes", [*make, "fuzz", "FUZZ_SECONDS=5"], 600),
-        Stage("tools", "Tools and lab", [*pytest, "tests/host", "tests/structure"], 900, pytest=True),
         Stage(
-            "qemu",
-            "Whole systems",
-            [*pytest, *side_by_side, "--durations=10", "tests/qemu"],
-            2400,
-            pytest=True,
+            "calls",
+            f"System calls at random, {how.call_minutes:g} minutes",
+            make("fuzz-calls", f"MINUTES={how.call_minutes:g}"),
+            2 * call_s + 3600,
         ),
+        Stage("silence", f"{how.silent_hours:g} silent hours", silence, 4 * 3600, counts=False),
+        pytest_stage("tests", "Tests that are marked long", 8 * 3600, "-m", "long", *filter_words, "tests"),
     ]
 
 
@@ -104,102 +156,209 @@ def has_xdist() -> bool:
     return subprocess.run([PYTHON, "-c", "import xdist"], capture_output=True, check=False).returncode == 0
 
 
+class Interrupted(Exception):
+    """Ctrl-C; what the stage has printed, to its last words."""
+
+    def __init__(self, lines: list[str]) -> None:
+        super().__init__()
+        self.lines = lines
+
+
+class Running:
+    """A command that runs in a process group of its own; what it prints is kept, and shown as it comes."""
+
+    def __init__(self, command: list[str]) -> None:
+        # A make around this one must not pass its job server on: this file says how many jobs there are.
+        environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+        environment["PYTHONUNBUFFERED"] = "1"
+        self.process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        assert self.process.stdout
+        self.stream = self.process.stdout.fileno()
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self.text: list[str] = []
+
+    def lines(self) -> list[str]:
+        return "".join(self.text).splitlines()
+
+    def ends_within(self, seconds: float, shown: bool = True) -> bool:
+        """Read until the command has ended; False when the time is over before."""
+        deadline = time.monotonic() + seconds
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.stream, selectors.EVENT_READ)
+            while selector.select(max(0.0, deadline - time.monotonic())):
+                taken = os.read(self.stream, 1 << 16)
+                chunk = self.decoder.decode(taken)
+                self.text.append(chunk)
+                if shown:
+                    print(chunk, end="", flush=True)
+                if not taken:
+                    # The end of the stream comes before the end of the process.
+                    try:
+                        self.process.wait(max(0.1, deadline - time.monotonic()))
+                        return True
+                    except subprocess.TimeoutExpired:
+                        return False
+        return False
+
+    def end(self, number: int) -> None:
+        try:
+            os.killpg(self.process.pid, number)
+        except ProcessLookupError:
+            pass  # it has ended
+
+
 def run_shown(command: list[str], seconds: float) -> tuple[int | None, list[str]]:
-    """Run a command, show its output as it comes; its status (None: the time was over) and its lines."""
-    # A make around this one must not pass its job server on: this file says how many jobs there are.
-    environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
-    environment["PYTHONUNBUFFERED"] = "1"
-    process = subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
+    """Run a command, show its output as it comes; its status (None: the time was over) and its lines.
+    Interrupted where a person has ended it."""
+    running = Running(command)
+    try:
+        if running.ends_within(seconds):
+            return running.process.returncode, running.lines()
+        return None, running.lines()
+    except KeyboardInterrupt:
+        # pytest prints its numbers.
+        running.end(signal.SIGINT)
+        try:
+            running.ends_within(LAST_WORDS_S, shown=False)
+        except KeyboardInterrupt:
+            pass  # in a hurry
+        raise Interrupted(running.lines()) from None
+    finally:
+        running.end(signal.SIGKILL)
+        running.process.wait()
+
+
+def slowest(lines: list[str]) -> str:
+    """The slowest tests of a stage, as an end of its line."""
+    found = [(float(m[1]), m[2].rsplit("/", 1)[-1].strip()) for m in map(DURATION.match, lines) if m]
+    shown = sorted(found, reverse=True)[:SLOWEST_SHOWN]
+    return "".join(
+        f"{', ' if i else '; slowest: '}{name} {seconds:.0f} s" for i, (seconds, name) in enumerate(shown)
     )
-    assert process.stdout
-    text, decoder = [], codecs.getincrementaldecoder("utf-8")("replace")
-    deadline = time.monotonic() + seconds
-    with selectors.DefaultSelector() as selector:
-        selector.register(process.stdout, selectors.EVENT_READ)
-        while True:
-            if not selector.select(max(0.0, deadline - time.monotonic())):
-                os.killpg(process.pid, 9)
-                process.wait()
-                return None, "".join(text).splitlines()
-            chunk = decoder.decode(os.read(process.stdout.fileno(), 1 << 16) or b"", final=False)
-            if not chunk and process.poll() is not None:
-                break
-            if not chunk:
-                # The end of the stream comes before the end of the process.
-                try:
-                    process.wait(max(0.1, deadline - time.monotonic()))
-                except subprocess.TimeoutExpired:
-                    os.killpg(process.pid, 9)
-                    process.wait()
-                    return None, "".join(text).splitlines()
-                break
-            text.append(chunk)
-            print(chunk, end="", flush=True)
-    return process.returncode, "".join(text).splitlines()
 
 
 def run_stage(stage: Stage, total: Total, filtered: bool) -> str:
     """Run it and add its numbers to the total; a remark, or "" if all was well."""
     begun = time.monotonic()
-    status, lines = run_shown(stage.command, stage.seconds)
+    try:
+        status, lines = run_shown(stage.command, stage.seconds)
+    except Interrupted as interrupted:
+        for line in interrupted.lines:
+            total.add(line)
+        raise
     own = Total()
     counted = [own.add(line) for line in lines]
-    took = f"{time.monotonic() - begun:.0f} s"
+    took = f"{time.monotonic() - begun:.0f} s{slowest(lines)}"
     total.passed, total.failed, total.skipped = (
         total.passed + own.passed,
         total.failed + own.failed,
         total.skipped + own.skipped,
     )
-    if status is None:
-        total.failed += 1
-        return f"{stage.name}: no end within {stage.seconds:g} s"
+    print(f"--- {stage.name}: {own if stage.counts else f'status {status}'}, {took}", flush=True)
     if stage.pytest and filtered and status == NO_TESTS_COLLECTED:
         return ""
-    if stage.counts and not any(counted):
-        total.failed += 1
-        return f"{stage.name}: ended with status {status} and printed no numbers"
-    if status != 0 and own.failed == 0:
-        total.failed += 1
-        return f"{stage.name}: ended with status {status}"
-    print(f"--- {stage.name}: {own if stage.counts else 'done'}, {took}", flush=True)
-    return f"{stage.name}: {own.failed} failed" if own.failed else ""
+    if own.failed:
+        return f"{stage.name}: {own.failed} failed"
+    if status is None:
+        wrong = f"no end within {stage.seconds:g} s"
+    elif stage.pytest and status == WRONG_WORDS and not any(counted):
+        wrong = "pytest refuses its arguments: see above"
+    elif stage.counts and not any(counted):
+        wrong = f"ended with status {status} and printed no numbers"
+    elif status != 0:
+        wrong = f"ended with status {status}"
+    else:
+        return ""
+    total.failed += 1
+    return f"{stage.name}: {wrong}"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    names = [stage.name for stage in stages([])]
-    parser.add_argument(
-        "--only",
-        action="append",
-        choices=names,
-        metavar="STAGE",
-        help=f"this stage; may be repeated: {', '.join(names)}",
+def refuse(why: str) -> NoReturn:
+    """End, because the arguments are wrong."""
+    print(f"tests/run.py: {why}", file=sys.stderr)
+    sys.exit(2)
+
+
+def words_check(filter_words: list[str]) -> None:
+    """End if pytest cannot read the words; several pytests side by side would say so in a hundred lines."""
+    command = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--collect-only", *filter_words]
+    done = subprocess.run(
+        [*command, "tests/host/test_run.py"], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    parser.add_argument("-k", metavar="EXPRESSION", help="only tests that match, as pytest takes it")
-    arguments = parser.parse_args()
+    if done.returncode == WRONG_WORDS:
+        said = (done.stderr + done.stdout).strip().splitlines()
+        refuse(said[0].removeprefix("ERROR: ") if said else f"pytest refuses {filter_words}")
 
+
+def arguments_of(words: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="tests/run.py", description=__doc__.splitlines()[0])
+    parser.add_argument("--only", action="append", metavar="STAGE", help="this stage; may be repeated")
+    parser.add_argument("-k", metavar="EXPRESSION", help="only tests that match, as pytest takes it")
+    parser.add_argument("--long", action="store_true", help="the stages of make test-long instead")
+    for name, default in vars(Long()).items():
+        what = f"with --long: {name.replace('_', ' ')} (default {default:g})"
+        parser.add_argument(f"--{name.replace('_', '-')}", type=float, default=default, help=what)
+    arguments = parser.parse_args(words)
+    how = Long(arguments.fuzz_minutes, arguments.call_minutes, arguments.silent_hours)
+    if min(vars(how).values()) <= 0:
+        refuse("minutes and hours are numbers above 0")
+    filter_words = ["-k", arguments.k] if arguments.k is not None else []
+    known = long_stages(filter_words, how) if arguments.long else stages(filter_words)
+    names = [stage.name for stage in known]
+    if wrong := [name for name in arguments.only or [] if name not in names]:
+        refuse(f"no such stage: {wrong[0]}; the stages are {', '.join(names)}")
+    # Only pytest selects by words: without --only nothing else runs than these and what they need.
     chosen = [
-        s
-        for s in stages(["-k", arguments.k] if arguments.k else [])
-        if not arguments.only or s.name in arguments.only
+        s for s in known if (s.name in arguments.only if arguments.only else not filter_words or s.pytest)
     ]
-    total, remarks = Total(), []
+    if filter_words and not any(stage.pytest for stage in chosen):
+        able = ", ".join(stage.name for stage in known if stage.pytest)
+        refuse(f"-k selects tests of pytest; the stages that have some are {able}")
+    if filter_words:
+        words_check(filter_words)
+    arguments.stages = [known[0], *chosen] if filter_words and not arguments.only else chosen
+    return arguments
+
+
+def run_stages(chosen: list[Stage], filtered: bool, total: Total) -> list[str]:
+    """Run them in order; a remark on each that was not well. Interrupted as soon as one is."""
+    remarks: list[str] = []
     for number, stage in enumerate(chosen, 1):
         print(f"\n=== {number}/{len(chosen)}: {stage.title} ({stage.name})", flush=True)
-        if remark := run_stage(stage, total, arguments.k is not None):
+        if remark := run_stage(stage, total, filtered):
             remarks.append(remark)
             print(f"--- {remark}", flush=True)
         if stage.name == "build" and remarks:
-            remarks += [f"{s.name}: not run: the build failed" for s in chosen[number:]]
-            break
+            return remarks + [f"{s.name}: not run: the build failed" for s in chosen[number:]]
+    if filtered and total.passed + total.failed + total.skipped == 0:
+        total.failed += 1
+        remarks.append("no test matches the words after -k")
+    return remarks
+
+
+def main(words: list[str] | None = None) -> int:
+    arguments = arguments_of(words)
+    begun, total = time.monotonic(), Total()
+    try:
+        remarks = run_stages(arguments.stages, arguments.k is not None, total)
+    except (Interrupted, KeyboardInterrupt):
+        print(f"\ninterrupted: {total} so far", flush=True)
+        return INTERRUPTED
+    seconds = time.monotonic() - begun
     print()
+    if seconds > WHOLE_MAX_S and not arguments.long:
+        print(
+            f"warning: {seconds / 60:.0f} minutes: make test is to take less than {WHOLE_MAX_S // 60} on two "
+            "idle CPUs; what takes long is marked so (tests/README.md)"
+        )
     for remark in remarks:
         print(f"!!! {remark}")
     print(total, flush=True)

@@ -158,17 +158,17 @@ def program(kind: str) -> Path:
     return qemu.BUILD / "x86_64" / "tests" / f"conform.{kind}"
 
 
-def run_linux(kind: str, tests: Sequence[str] = ()) -> Said:
-    """What Debian's kernel says."""
+def run_linux(kind: str, tests: Sequence[str] = (), cpu: str = "max") -> Said:
+    """What Debian's kernel says on a CPU by QEMU's name."""
     with tempfile.TemporaryDirectory() as folder:
         result = qemu.run_linux(
-            program(kind), tests, files=files_make(Path(folder)), cpus=CPUS, time_limit=120
+            program(kind), tests, files=files_make(Path(folder)), cpus=CPUS, cpu=cpu, time_limit=120
         )
     lines = lines_of(result.stdout.decode(errors="replace"))
     return Said(lines, [result], whole=lines.pop("conform", None) is not None and result.status == 0)
 
 
-def run_tacet(kind: str, tests: Sequence[str], time_limit: float = 60) -> Said:
+def run_tacet(kind: str, tests: Sequence[str], time_limit: float = 60, cpu: str = "max") -> Said:
     """What Tacet says. Where a test ends the run, the ones after it run in another, so that one fault shows
     as one."""
     said = Said({}, [])
@@ -177,7 +177,7 @@ def run_tacet(kind: str, tests: Sequence[str], time_limit: float = 60) -> Said:
         files = files_make(Path(folder))
         while left and len(said.runs) < RUNS_MAX:
             result = qemu.run_tacet(
-                program(kind), left, files=files, cpus=CPUS, options="ranks=1", time_limit=time_limit
+                program(kind), left, files=files, cpus=CPUS, cpu=cpu, options="ranks=1", time_limit=time_limit
             )
             lines = lines_of(result.stdout.decode(errors="replace"))
             said.runs.append(result)
@@ -216,6 +216,7 @@ def main() -> int:
     parser.add_argument(
         "--kind", choices=KINDS, default="musl", help="which C library's program (default musl)"
     )
+    parser.add_argument("--cpu", default="max", help="QEMU's name of a CPU (default max)")
     parser.add_argument("--raw", action="store_true", help="show what each system says instead")
     arguments = parser.parse_args()
     if wrong := [name for name in dict.fromkeys(arguments.tests) if name not in names()]:
@@ -224,7 +225,8 @@ def main() -> int:
     chosen = list(dict.fromkeys(arguments.tests)) or names()
     try:
         made(*NEEDED)
-        linux, tacet = run_linux(arguments.kind, chosen), run_tacet(arguments.kind, chosen)
+        linux = run_linux(arguments.kind, chosen, arguments.cpu)
+        tacet = run_tacet(arguments.kind, chosen, cpu=arguments.cpu)
     except (AssertionError, qemu.RunnerError) as failure:
         print(f"compare.py: {failure}", file=sys.stderr)
         return 2

@@ -97,8 +97,10 @@ def main() -> int:
         print(f"seed {seed}: {summary[0].decode() if summary else 'no end'}", flush=True)
         if wrong := harm(result):
             print(f"{wrong}\n{last_call(result, seed, arguments.threads)}\n{result.explain()}")
+            print(f"fuzz-calls: {seed - arguments.seed} passed, 1 failed")
             return 1
         seed += 1
+    print(f"fuzz-calls: {seed - arguments.seed} passed, 0 failed")
     return 0
 
 

@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs libFuzzer targets for a set time each, from generated seeds, and prints `N passed, M failed`.
+"""Runs libFuzzer targets for a set time each, as many side by side as there are CPUs, from generated seeds,
+and prints `N passed, M failed`. A target that goes on long after its time has failed.
 
 What a run discovers stays in BUILD/corpus/NAME for the next one; an input that fails stays in BUILD/NAME-*,
 and its path and the command that repeats it are printed.
 """
 
 import argparse
+import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import seeds
+
+#: One input may take so long, and a target so much longer than it was given, on however busy a machine.
+INPUT_SECONDS = 60
+OVERTIME_SECONDS = 600
 
 
 def run(name: str, build: Path, seconds: int) -> bool:
@@ -22,7 +29,7 @@ def run(name: str, build: Path, seconds: int) -> bool:
     command = [
         str(binary),
         f"-max_total_time={seconds}",
-        "-timeout=10",
+        f"-timeout={INPUT_SECONDS}",
         "-print_final_stats=1",
         "-verbosity=0",
         f"-artifact_prefix={build}/{name}-",
@@ -32,7 +39,13 @@ def run(name: str, build: Path, seconds: int) -> bool:
     dictionary = Path(__file__).parent / f"{name}.dict"
     if dictionary.exists():
         command.insert(1, f"-dict={dictionary}")
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=seconds + OVERTIME_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        print(f"fuzz {name}: FAILED: no end {OVERTIME_SECONDS} s after its {seconds} s", flush=True)
+        return False
     report = done.stdout + done.stderr
     if done.returncode != 0:
         print(report)
@@ -52,7 +65,8 @@ def main() -> int:
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
 
-    results = [run(name, arguments.build, arguments.seconds) for name in arguments.names]
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        results = list(pool.map(lambda name: run(name, arguments.build, arguments.seconds), arguments.names))
     print(f"{results.count(True)} passed, {results.count(False)} failed")
     return 0 if all(results) else 1
 

@@ -5,18 +5,20 @@
  *     TEST(zero_length_is_refused) { CHECK(f(0) == -EINVAL); }
  *     int main(void) { RUN(zero_length_is_refused); return check_report("f"); }
  *
- * A test passes when none of its checks failed; the first few failures of each are printed. Included once per
- * binary.
+ * A test passes when none of its checks failed; the first few failures of each are printed, line by line. A
+ * binary that hangs is ended with SIGTERM (run.py) and says in which test it was. Included once per binary.
  */
 #ifndef TACET_CHECK_H
 #define TACET_CHECK_H
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CHECK_FAILURES_SHOWN 5
 
@@ -77,8 +79,24 @@ static inline bool check_contains(const char *text, const char *part, const char
 #define TEST(name)                 static void name(void)
 #define RUN(name)                  check_run(#name, name)
 
+/* The binary takes too long. */
+static inline void check_interrupted(int number)
+{
+    const char *const parts[] = { "interrupted in ", check_state.test, "\n" };
+
+    (void)number;
+    for (size_t i = 0; i < 3; i++)
+        if (write(STDERR_FILENO, parts[i], strlen(parts[i])) < 0)
+            break;
+    _exit(EXIT_FAILURE);
+}
+
 static inline void check_run(const char *name, void (*test)(void))
 {
+    if (!check_state.test) {
+        setvbuf(stdout, NULL, _IOLBF, 0);
+        signal(SIGTERM, check_interrupted);
+    }
     check_state.test = name;
     check_state.failures = 0;
     test();

@@ -13,6 +13,9 @@
 HOST_CC       ?= gcc
 FUZZ_CC       ?= clang
 FUZZ_SECONDS  ?= 5
+# The time limit of each test's program, not counting the time in which others have the CPUs.
+HOST_SECONDS  ?= 300
+HOST_PYTHON   ?= /usr/bin/python3
 HOST_BUILD    := build/host
 FUZZ_BUILD    := build/fuzz
 
@@ -81,9 +84,11 @@ endif
 
 .PHONY: host-test fuzz fuzz-build
 
-# Every binary runs, also after one has failed.
+# Every binary runs, also after one has failed; the one that takes longest begins first.
+HOST_LONGEST := $(HOST_BUILD)/test_sim
 host-test: $(HOST_BINARIES)
-	@failed=0; for test in $(HOST_BINARIES); do ./$$test || failed=1; done; exit $$failed
+	@$(HOST_PYTHON) tests/host/run.py --seconds $(HOST_SECONDS) $(HOST_LONGEST) \
+		$(filter-out $(HOST_LONGEST),$(HOST_BINARIES))
 
 define host_binary
 $(HOST_BUILD)/test_$(1): $(call host_objects,$(1))
@@ -112,7 +117,7 @@ $(FUZZ_BUILD)/%.o: %.c
 fuzz-build: $(FUZZ_BINARIES)
 
 fuzz: fuzz-build
-	@python3 tests/fuzz/run.py --seconds $(FUZZ_SECONDS) --build $(FUZZ_BUILD) $(FUZZERS) sim
+	@$(HOST_PYTHON) tests/fuzz/run.py --seconds $(FUZZ_SECONDS) --build $(FUZZ_BUILD) $(FUZZERS) sim
 
 -include $(sort $(foreach test,$(HOST_TESTS) $(ARENA_TESTS),$(patsubst %.o,%.d,$(call host_objects,$(test)))))
 -include $(sort $(foreach fuzzer,$(FUZZERS),$(patsubst %.o,%.d,$(call fuzz_objects,$(fuzzer)))))

@@ -5,7 +5,12 @@ failure."""
 from __future__ import annotations
 
 import importlib.util
+import os
+import re
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -66,3 +71,160 @@ def test_a_stage_that_dies_is_a_failure(script: str, seconds: float, total: str,
     said = run.run_stage(run.Stage("x", "a stage", ["sh", "-c", script], seconds), sum_of, False)
     assert str(sum_of) == total
     assert remark in said and bool(said) == bool(remark)
+
+
+def interrupted(script: str, folder: Path) -> tuple[int, str]:
+    """A stage of this script, interrupted as soon as it has made the file `begun`; status and output."""
+    (folder / "stage.py").write_text(
+        f"import sys; sys.path.insert(0, {str(ROOT / 'tests')!r}); import run\n"
+        f"run.stages = lambda words: [run.Stage('x', 'a stage', ['sh', '-c', {script!r}], 600)]\n"
+        "sys.exit(run.main([]))\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-B", folder / "stage.py"],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+    )  # fmt: skip
+    while not (folder / "begun").exists() and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate()
+    return process.returncode, output
+
+
+def test_ctrl_c_ends_the_children_and_prints_the_numbers_so_far(tmp_path: Path) -> None:
+    script = f"""trap 'echo "y: 4 passed, 1 failed"; exit 1' INT
+        echo 'x: 3 passed, 0 failed'; sleep 600 & echo $! >{tmp_path}/child
+        touch {tmp_path}/begun; wait"""
+    status, output = interrupted(script, tmp_path)
+    assert status == 130 and output.endswith("\ninterrupted: 7 passed, 1 failed so far\n"), output
+    assert "Traceback" not in output
+    child = int((tmp_path / "child").read_text())
+    state = Path(f"/proc/{child}/stat")
+    for _ in range(1000):
+        if not state.exists() or state.read_text().rsplit(")", 1)[1].split()[0] == "Z":
+            break
+        time.sleep(0.01)
+    else:
+        os.kill(child, signal.SIGKILL)
+        pytest.fail("the stage's child lives on")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--only", "quemu"], r"no such stage: quemu; the stages are build, host, fuzz, tools, qemu"),
+        (["--long", "--only", "host"], r"no such stage: host; the stages are build, fuzz, calls, .*"),
+        (["--only", "host", "-k", "x"], r"-k selects tests of pytest; .* are tools, qemu"),
+        (["-k", "a or"], r"Wrong expression passed to '-k': a or: .*"),
+        (["--long", "--call-minutes", "0"], r"minutes and hours are numbers above 0"),
+    ],
+)
+def test_arguments_that_are_wrong_are_refused_in_one_line(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run.main(words)
+    assert ended.value.code == 2
+    assert re.fullmatch(rf"tests/run.py: {said}\n", capsys.readouterr().err)
+
+
+def test_words_alone_select_the_stages_that_know_them() -> None:
+    assert [stage.name for stage in run.arguments_of(["-k", "x"]).stages] == ["build", "tools", "qemu"]
+    assert [stage.name for stage in run.arguments_of(["-k", "x", "--only", "qemu"]).stages] == ["qemu"]
+
+
+def pytest_on(test: str, *words: str) -> list[str]:
+    """A stage's command: this repository's limits and markers on one test file."""
+    return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words, test]
+
+
+def test_words_that_no_test_matches_are_a_failure(tmp_path: Path) -> None:
+    (tmp_path / "test_a.py").write_text("def test_a(): pass\n")
+    for words, passed in (("test_a", 1), ("nothing_of_this", 0)):
+        total = run.Total()
+        stage = run.Stage("x", "x", pytest_on(str(tmp_path / "test_a.py"), "-k", words), 60, pytest=True)
+        remarks = run.run_stages([stage], True, total)
+        assert (total.passed, total.failed) == (passed, 1 - passed)
+        assert remarks == ([] if passed else ["no test matches the words after -k"])
+
+
+def test_the_slowest_tests_are_named() -> None:
+    lines = ["3.10s call     tests/a/test_b.py::test_c", "0.5 s", "12.00s setup    b.py::d", "1.00s call x"]
+    assert run.slowest([*lines, "0.10s call y"]) == "; slowest: b.py::d 12 s, test_b.py::test_c 3 s, x 1 s"
+    assert run.slowest(["5 passed, 0 failed"]) == ""
+
+
+def test_long_tests_are_left_out_unless_they_are_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
+    (tmp_path / "test_a.py").write_text(
+        "import pytest\n@pytest.mark.long\ndef test_long(): pass\ndef test_short(): pass\n"
+    )
+    said = {
+        words: subprocess.run(
+            pytest_on(str(tmp_path / "test_a.py"), "-vv", *words), capture_output=True, text=True
+        ).stdout
+        for words in ((), ("-m", "long"))
+    }
+    assert "::test_short PASSED" in said[()] and "::test_long" not in said[()]
+    assert "::test_long PASSED" in said["-m", "long"] and "::test_short" not in said["-m", "long"]
+    (long,) = [stage for stage in run.long_stages([], run.Long()) if stage.pytest]
+    assert "long" in long.command
+
+
+@pytest.mark.parametrize(
+    ("body", "which"), [("while True: pass", "0.3 s of CPU time"), ("import time; time.sleep(600)", "1 s")]
+)
+def test_a_test_that_hangs_fails_by_its_name(body: str, which: str, tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
+    (tmp_path / "test_a.py").write_text(
+        f"import pytest\n@pytest.mark.limit(cpu=0.3, wall=1)\ndef test_hangs():\n    {body}\n"
+        "def test_goes_on(): pass\n"
+    )
+    if "CPU" in which:
+        source = (tmp_path / "test_a.py").read_text()
+        (tmp_path / "test_a.py").write_text(source.replace("wall=1", "wall=600"))
+    said = subprocess.run(
+        pytest_on(str(tmp_path / "test_a.py")), capture_output=True, text=True, check=False
+    ).stdout
+    assert f"hangs: no end within {which}" in said and "::test_hangs" in said, said
+    assert "1 failed, 1 passed" in said, said
+
+
+HOST_TEST = """
+#include "check.h"
+TEST(is_well) { CHECK(true); }
+TEST(hangs) { for (volatile int i = 0; i >= 0;) i = 1; }
+TEST(dies) { abort(); }
+int main(int count, char **arguments)
+{
+    RUN(is_well);
+    if (arguments[0][strlen(arguments[0]) - 1] == 'h')
+        RUN(hangs);
+    if (arguments[0][strlen(arguments[0]) - 1] == 'd')
+        RUN(dies);
+    return check_report("a_test") + (count < 0);
+}
+"""
+
+
+def test_a_host_test_that_hangs_or_dies_fails_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "test.c").write_text(HOST_TEST)
+    binaries = [tmp_path / name for name in ("test_w", "test_h", "test_d")]
+    for binary in binaries:
+        subprocess.run(
+            ["gcc", "-g", "-iquote", ROOT / "tests/host", "-o", binary, tmp_path / "test.c"], check=True
+        )
+    command = [sys.executable, ROOT / "tests/host/run.py", "--seconds", "0.5", *binaries]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and done.stderr == ""
+    for part in (
+        "a_test: 1 passed, 0 failed\n",
+        "interrupted in hangs\ntest_h: no end within 0.5 s\ntest_h: 0 passed, 1 failed\n",
+        "test_d: ended by signal 6 without numbers\ntest_d: 0 passed, 1 failed\n",
+    ):
+        assert part in done.stdout, done.stdout
+    total = run.Total()
+    for line in done.stdout.splitlines():
+        total.add(line)
+    assert str(total) == "1 passed, 2 failed"
+    assert re.search(r"^\d+\.\d+s call test_h$", done.stdout, re.MULTILINE)

@@ -63,8 +63,8 @@ REFERENCE_S = 0.03
 
 
 def slowness() -> float:
-    """How much slower than the reference this machine's CPUs are, at least 1: by the CPU time of a fixed piece
-    of work. Other processes on them change it little; a machine's time limit is in seconds of its own
+    """How much slower than the reference this machine's CPUs are, at least 1: by the CPU time of a fixed
+    piece of work. Other processes on them change it little; a machine's time limit is in seconds of its own
     (tools/qemu/own_time.py), so that it does not pass while others have the CPUs."""
     begun = time.process_time()
     sum(i * i for i in range(500_000))

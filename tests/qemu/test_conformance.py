@@ -59,6 +59,23 @@ def test_all_that_can_run_runs_in_one_go(said: Both) -> None:
     assert len(said.tacet.runs) == 1 and said.tacet.whole, said.tacet.runs[0].explain()
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("cpu", ["qemu64", "Nehalem", "Haswell", "EPYC"])
+@pytest.mark.parametrize("kind", compare.KINDS)
+def test_every_call_answers_as_on_linux_on_every_cpu(kind: str, cpu: str) -> None:
+    made("build/linux/version")
+    linux = compare.run_linux(kind, cpu=cpu)
+    tacet = compare.run_tacet(kind, compare.names(), cpu=cpu)
+    assert linux.whole and tacet.whole, linux.runs[-1].explain() + tacet.runs[-1].explain()
+    listed = compare.read_differences((compare.HERE / "differences").read_text())
+    wrong = [
+        compare.silence(name, linux, tacet) or compare.compare(linux.lines[name], tacet.lines[name], listed)
+        for name in compare.names()
+        if name not in pending.reasons_of("conformance")
+    ]
+    assert not any(wrong), f"- is Linux, + is Tacet\n{chr(10).join(filter(None, wrong))}"
+
+
 def test_each_listed_difference_belongs_to_a_test_and_has_both_sides() -> None:
     for difference in compare.read_differences((compare.HERE / "differences").read_text()):
         assert {line.split(":", 1)[0] for line in (*difference.linux, *difference.tacet)} <= set(

@@ -219,9 +219,9 @@ def check_architecture_names(sources: Mapping[str, str]) -> list[str]:
 
 #: A function pointer that lasts: a member of a structure or a variable of a file. Parameters stand inside
 #: parentheses, so that their line does not end in ");" at the right depth.
-POINTER = re.compile(
-    r"^(?:\s{4,}|)(?:static |extern |const |_Noreturn )*[\w ]+[\s*]+\(\*(?:const )?(\w+)\)\(", re.M
-)
+POINTER = re.compile(r"\(\*(?:const )?(\w+)\)\(")
+#: What stands before it in its line: qualifiers and a type, not further right than a member.
+DECLARED = re.compile(r"(?: {4,})?\w[\w ]*[ *]+")
 
 
 def closing(text: str, start: int) -> int:
@@ -240,8 +240,11 @@ def function_pointers(text: str) -> set[str]:
     found = set()
     for match in POINTER.finditer(plain):
         before = plain[: match.start()]
+        line = before[before.rfind("\n") + 1 :]
+        if not DECLARED.fullmatch(line):
+            continue
         outside = before.count("(") == before.count(")")
-        local = match[0].startswith(" ") and plain[closing(plain, match.end()) :].lstrip().startswith("=")
+        local = line.startswith(" ") and plain[closing(plain, match.end()) :].lstrip().startswith("=")
         if outside and not local:
             found.add(match[1])
     return found
