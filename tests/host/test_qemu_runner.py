@@ -239,6 +239,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         program.write_text(FAKE_QEMU.replace("BODY", body))
         program.chmod(0o755)
         monkeypatch.setattr(qemu.version, "qemu_binary", lambda which="system": str(program))
+        monkeypatch.setattr(qemu.postmortem, "ANSWER_SECONDS", 0.3)
         keywords.setdefault("time_limit", 20)
         return qemu.run_tacet(tmp_path / "app", ["x"], kernel=tmp_path / "kernel", **keywords)
 
@@ -401,7 +402,7 @@ def test_each_linux_has_its_own_kernel(
 
 
 def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:
-    (tmp_path / "kernel").touch()
+    (tmp_path / "kernel").write_bytes(b"\x7fELF")
     command = [
         sys.executable,
         str(ROOT / "tools" / "run"),

@@ -16,7 +16,9 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from connection import WAIT_SECONDS, connect
+from qemu.monitor import connect
+
+WAIT_SECONDS = 30.0
 
 
 class Debugger:
@@ -76,7 +78,7 @@ class Debugger:
 
     def _run(self) -> None:
         try:
-            self._socket = connect(self._path)
+            self._socket = connect(self._path, WAIT_SECONDS)
             self._ask("vCont?", "vCont;c")
             self._ask(f"Z1,{self._stop_at:x},1", "OK")
             self._ask("vCont;c", "T05")

@@ -9,9 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import socket
-import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -22,7 +20,9 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tools"), str(Path(__file__).resolve().parent)]
+
+from planted import planted
 
 import qemu
 from lab.bench import costs
@@ -310,30 +310,6 @@ def test_an_nmi_to_a_sleeping_cpu_tears_nothing(run: Run, tmp_path: Path) -> Non
 
 
 # ---- The end ----
-
-
-def planted(folder: Path, function: str) -> Path:
-    """A copy of the kernel in which one function is an invalid instruction: a bug of the kernel, made to
-    order."""
-    nm = subprocess.run(["nm", str(qemu.KERNEL)], capture_output=True, text=True, check=True).stdout
-    listed = (line.split() for line in nm.splitlines())
-    address = int(next(at for at, kind, name in listed if kind in "Tt" and name == function), 16)
-    kernel = folder / "tacet.elf"
-    shutil.copyfile(qemu.KERNEL, kernel)
-    data = bytearray(kernel.read_bytes())
-    (table,) = struct.unpack_from("<Q", data, 32)
-    entry_bytes, count = struct.unpack_from("<HH", data, 54)
-    for i in range(count):
-        at = table + i * entry_bytes
-        kind, offset, virtual, file_bytes = (
-            *struct.unpack_from("<I", data, at),
-            *struct.unpack_from("<QQ8xQ", data, at + 8),
-        )
-        if kind == 1 and virtual <= address < virtual + file_bytes:
-            struct.pack_into("2s", data, offset + address - virtual, b"\x0f\x0b")  # UD2
-            kernel.write_bytes(data)
-            return kernel
-    raise AssertionError(f"{function} lies in no segment of {qemu.KERNEL}")
 
 
 def test_a_panic_prints_the_last_events_and_still_sends_the_log(run: Run, tmp_path: Path) -> None:

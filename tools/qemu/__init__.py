@@ -21,13 +21,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .errors import RunnerError
+from .klog_file import log_missing
 from .linux import LinuxNode, initramfs, machine_defaults
 from .machine import DETERMINISTIC, DirectBoot, Machine, clock_options
 from .paths import BUILD, BUSYBOX, KERNEL, ROOT
+from .postmortem import examine_tacet
 from .process import Sink, Watch, run
 from .program import Program, check_program, find_program
-from .result import Outcome, Result, RunnerError, parse_end
+from .report import LiveLines, failure_of, panic_of, with_names
+from .result import Outcome, Result, parse_end
 from .settings import split
+from .sizes import size_text
 from .tacet import TacetNode, quote, tacet_command_line
 from .version import qemu_binary, qemu_major
 
@@ -39,6 +44,7 @@ __all__ = [
     "ROOT",
     "DirectBoot",
     "LinuxNode",
+    "LiveLines",
     "Machine",
     "Outcome",
     "Program",
@@ -49,8 +55,11 @@ __all__ = [
     "Watch",
     "check_program",
     "clock_options",
+    "failure_of",
     "find_program",
     "initramfs",
+    "log_missing",
+    "panic_of",
     "parse_end",
     "qemu_binary",
     "qemu_major",
@@ -59,7 +68,9 @@ __all__ = [
     "run_linux",
     "run_machine",
     "run_tacet",
+    "size_text",
     "tacet_command_line",
+    "with_names",
 ]
 
 
@@ -68,7 +79,11 @@ def run_tacet(app: Path | None, args: Sequence[str] = (), **settings: Any) -> Re
     node, program, machine, watch = split(
         {"app": app, "args": args, **settings}, TacetNode, Program, Machine, Watch
     )
-    return run(node.prepare(program, machine), watch, program.stdin, feed=True)
+    prepared = node.prepare(program, machine)
+    examine = examine_tacet(node.kernel_file(), program.app)
+    result = run(prepared, watch, program.stdin, feed=True, examine=examine)
+    result.kernel = node.kernel_file()
+    return result
 
 
 def run_linux(app: Path, args: Sequence[str] = (), **settings: Any) -> Result:

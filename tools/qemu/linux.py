@@ -13,9 +13,9 @@ from typing import Any, Literal
 import cpio
 
 from . import paths, version
+from .errors import RunnerError
 from .machine import DirectBoot, Machine
 from .program import Program
-from .result import RunnerError
 
 # The Linux node as Debian installs it, and as somebody sets it up who wants CPU 1 for one program: no tick,
 # no callbacks, no interrupts, no timers of the watchdogs there. `tsc=reliable` is what lets the tick stop at
@@ -25,6 +25,9 @@ LINUX_TUNED = (
     LINUX_STOCK + " nohz_full=1 isolcpus=nohz,domain,managed_irq,1 rcu_nocbs=1 rcu_nocb_poll irqaffinity=0"
     " tsc=reliable nowatchdog nosoftlockup mce=ignore_ce audit=0 skew_tick=1 workqueue.power_efficient=0"
 )
+
+#: Where a program starts, as on Tacet.
+DIRECTORY_DEFAULT = "/tmp"
 
 _INIT = """#!/bin/busybox sh
 # The first process of a Linux node: run one program, report its status, switch the machine off.
@@ -38,6 +41,10 @@ $b mount -t tmpfs tmpfs /tmp
 $b stty -F /dev/ttyS1 115200 raw -onlcr -echo
 $b stty -F /dev/ttyS2 115200 raw -onlcr -echo
 {tuning}
+cd {cwd} || {{
+    $b printf '%s\\n' {no_folder}
+    $b poweroff -f
+}}
 . /command </stdin >/dev/ttyS1 2>/dev/ttyS2
 echo "linux: exit status=$?"
 $b poweroff -f
@@ -111,6 +118,12 @@ def initramfs(program: Program, *, tuned: bool) -> bytes:
     words = ["/bin/busybox", "env", "-i", *(f"{k}={v}" for k, v in program.env.items()), name, *program.args]
     if tuned:
         words = ["/bin/busybox", "taskset", "2", *words]
+    cwd = program.cwd or DIRECTORY_DEFAULT
+    escaped = cwd.replace("\\", "\\\\").replace('"', '\\"')
+    no_folder = f'linux: stop status=64 reason="cwd={escaped}: there is no such folder"'
+    init = _INIT.format(
+        tuning=_TUNING if tuned else "", cwd=shlex.quote(cwd), no_folder=shlex.quote(no_folder)
+    )
     entries = cpio.entries_of(program.files) if program.files else []
     entries += [
         *(cpio.Entry.folder(name) for name in ("proc", "sys", "dev", "tmp")),
@@ -119,6 +132,6 @@ def initramfs(program: Program, *, tuned: bool) -> bytes:
         cpio.Entry.file(f"usr/bin/{app.name}", app.read_bytes(), executable=True),
         cpio.Entry.file("stdin", program.stdin.read_bytes() if program.stdin else b""),
         cpio.Entry.file("command", os.fsencode(shlex.join(words) + "\n")),
-        cpio.Entry.file("init", _INIT.format(tuning=_TUNING if tuned else "").encode(), executable=True),
+        cpio.Entry.file("init", init.encode(), executable=True),
     ]
     return cpio.pack(entries)

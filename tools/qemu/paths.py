@@ -8,29 +8,48 @@ import os
 import tempfile
 from pathlib import Path
 
+from .errors import RunnerError
+from .sizes import size_text
+
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("TACET_BUILD") or ROOT / "build")
 KERNEL = BUILD / "x86_64" / "tacet.elf"
 BUSYBOX = Path("/bin/busybox")
 
-#: How many archives `keep` leaves in build/run.
-ARCHIVES_MAX = 64
+#: How many files of each kind `keep` leaves in build/run.
+KEPT_MAX = 64
 
 
 def keep(name: str, content: bytes) -> Path:
-    """A file for QEMU, named by its content, so that a command that was shown works later. The newest ones
-    stay."""
+    """A file in build/run, named by its content, so that a command that was shown works later. The newest
+    ones stay. RunnerError where it cannot be written."""
     folder = BUILD / "run"
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{hashlib.sha256(content).hexdigest()[:16]}-{name}"
-    if path.exists():
-        path.touch()
-        return path
-    handle, part = tempfile.mkstemp(dir=folder, suffix=".part")
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-    os.replace(part, path)
-    by_age = sorted((p for p in folder.iterdir() if p.suffix == ".cpio"), key=lambda p: p.stat().st_mtime)
-    for old in by_age[:-ARCHIVES_MAX]:
+    part = ""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            path.touch()
+            return path
+        handle, part = tempfile.mkstemp(dir=folder, suffix=".part")
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(part, path)
+    except OSError as error:
+        if part:
+            Path(part).unlink(missing_ok=True)
+        raise RunnerError(
+            f"{name}, {size_text(len(content))}, cannot be kept in {folder}: {error.strerror}"
+        ) from None
+    by_age = sorted((p for p in folder.iterdir() if p.suffix == path.suffix), key=_age)
+    for old in by_age[:-KEPT_MAX]:
         old.unlink(missing_ok=True)
     return path
+
+
+def _age(path: Path) -> float:
+    """0 for a file that another run has removed meanwhile."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0

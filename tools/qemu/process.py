@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One run: a QEMU process from start to end, its streams collected, its time limited."""
+"""One run: a QEMU process from start to end, its streams collected, its time limited.
+
+A machine that has not ended in time is examined before it is ended by force (postmortem.py), by way of a
+monitor that each run has.
+"""
 
 from __future__ import annotations
 
 import os
 import selectors
 import signal
+import socket
+import struct
 import subprocess
 import tempfile
 import threading
@@ -14,8 +20,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import paths, postmortem
+from .errors import RunnerError
 from .machine import Machine
+from .monitor import Monitor, MonitorError
 from .own_time import WALL_FACTOR, OwnTime
+from .postmortem import Examine, Postmortem
 from .result import Result, parse_end
 from .streams import Delivery, Ports, Sink
 
@@ -49,23 +59,28 @@ class _Process:
     killed."""
 
     def __init__(self, machine: Machine, folder: Path, watch: Watch) -> None:
+        self.folder = folder
         self.ports = Ports(folder)
         self.watch = watch
+        self.monitor, monitor_of_qemu = socket.socketpair()
         self.received: dict[str, bytearray] = {name: bytearray() for name in (*Ports.NAMES, "qemu")}
+        number = monitor_of_qemu.fileno()
         self.process = subprocess.Popen(
             [
-                "setpriv",
-                "--pdeathsig",
-                "KILL",
+                *("setpriv", "--pdeathsig", "KILL"),
                 *machine.command(),
                 *self.ports.options(),
                 *machine.com4_options(),
+                *("-chardev", f"socket,id=tacet-monitor,fd={number}"),
+                *("-mon", "chardev=tacet-monitor,mode=control"),
             ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            pass_fds=[number],
         )
+        monitor_of_qemu.close()
         assert self.process.stdout is not None
         os.set_blocking(self.process.stdout.fileno(), False)
         self.own_time = OwnTime(self.process.pid)
@@ -97,7 +112,7 @@ class _Process:
         return self.look_at - wall
 
     def wait(self, feed: Callable[[], None] | None) -> bool:
-        """Read until the machine is off; False when it had to be killed because of the time.
+        """Read until the machine is off; False when its time is over.
 
         `feed` is called at the kernel's first word: then it has set its ports up. A Linux that has panicked,
         and a machine whose output nobody takes any more, are killed too.
@@ -122,10 +137,19 @@ class _Process:
                     if feed is not None and self.received["console"]:
                         feed()
                         feed = None
-            self.process.kill()
             return False
         finally:
             os.close(ended)
+
+    def examine(self, examine: Examine) -> Postmortem:
+        """What a machine whose time is over was doing, which ends it. Never hangs: each answer of the monitor
+        has a time limit."""
+        try:
+            return examine(Monitor(self.monitor, postmortem.ANSWER_SECONDS), self.folder)
+        except (MonitorError, OSError, ValueError, KeyError, struct.error) as error:
+            return Postmortem(no_flight_log=f"where its CPUs were is not known: {error}")
+        finally:
+            self.process.kill()
 
     def drain(self) -> None:
         """Read what remains in the ports of a machine that is off."""
@@ -143,6 +167,7 @@ class _Process:
             self.process.wait()
         if self.process.stdout is not None:
             self.process.stdout.close()
+        self.monitor.close()
         self.ports.close()
 
     def no_end(self) -> str:
@@ -171,17 +196,51 @@ class _Process:
         )
 
 
-def run(machine: Machine, watch: Watch, stdin: Path | None = None, feed: bool = False) -> Result:
-    """Run one machine to its end; `feed` sends `stdin`, or nothing but its end, to the program's port."""
+def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix="tacet-", ignore_cleanup_errors=True)
+    except OSError as error:
+        raise RunnerError(f"no folder for the run's ports (TMPDIR names one): {error.strerror}") from None
+
+
+def _keep_log(machine: Machine, found: Postmortem) -> tuple[Path | None, str]:
+    """The flight log's file, if there is one: where the caller wants it, or among the files of runs; else why
+    there is none."""
+    if found.flight_log is None:
+        return None, found.no_flight_log
+    try:
+        if machine.com4 is not None:
+            machine.com4.write_bytes(found.flight_log)
+            return machine.com4, ""
+        return paths.keep("node.klog", found.flight_log), ""
+    except (OSError, RunnerError) as error:
+        return None, f"the flight log cannot be kept: {error}"
+
+
+def run(
+    machine: Machine,
+    watch: Watch,
+    stdin: Path | None = None,
+    feed: bool = False,
+    examine: Examine = postmortem.examine_any,
+) -> Result:
+    """Run one machine to its end; `feed` sends `stdin`, or nothing but its end, to the program's port.
+    `examine` looks at a machine whose time is over."""
     begun = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="tacet-") as folder:
+    found = Postmortem()
+    with _temporary_folder() as folder:
         process = _Process(machine, Path(folder), watch)
         feeder = threading.Thread(target=process.ports.send_input, args=(stdin,), daemon=True)
         try:
             in_time = process.wait(feeder.start if feed else None)
+            if not in_time:
+                found = process.examine(examine)
             process.drain()
         finally:
             process.close()
     seconds = time.monotonic() - begun
     process.delivery.finish()
-    return process.result(machine, in_time, seconds)
+    result = process.result(machine, in_time, seconds)
+    result.postmortem = list(found.lines)
+    result.flight_log, result.no_flight_log = _keep_log(machine, found)
+    return result

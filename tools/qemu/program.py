@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .result import RunnerError
+from .errors import RunnerError
 
 PT_INTERP = 3
 PROGRAM_HEADERS_MAX = 64
@@ -28,6 +28,7 @@ class Program:
     args    its arguments, without its name
     env     its environment
     files   a folder whose content the node has as /
+    cwd     the folder of the node that it starts in; None: /tmp, where the node's other files are read-only
     stdin   a file or terminal: the program's standard input; None: an empty one
     """
 
@@ -36,6 +37,7 @@ class Program:
     env: Mapping[str, str] = field(default_factory=dict)
     files: Path | None = None
     stdin: Path | None = None
+    cwd: str | None = None
 
     def check_files(self) -> None:
         """RunnerError if the program or its input is missing."""
@@ -43,6 +45,8 @@ class Program:
             raise RunnerError(f"no such program: {self.app}")
         if self.stdin is not None and not self.stdin.exists():
             raise RunnerError(f"no such file: {self.stdin}")
+        if self.stdin is not None and self.stdin.is_dir():
+            raise RunnerError(f"{self.stdin} is a folder; standard input takes a file")
 
 
 def check_program(app: Path) -> None:

@@ -6,13 +6,12 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
+from .report import with_names
+
 Outcome = Literal["exit", "stop", "timeout", "no-status", "qemu-failed"]
-
-
-class RunnerError(Exception):
-    """The run cannot begin; the text says why in one line."""
 
 
 @dataclass
@@ -27,6 +26,13 @@ class Result:
     console   all that came out of COM1
     command   a command to type that starts the same machine, with the console on the terminal
     seconds   wall time from start to end
+    kernel    the Tacet kernel that ran, which has names for the console's addresses
+
+    After a timeout:
+
+    postmortem     where each CPU was, a line each, and what had called that
+    flight_log     the file of the flight log, as it was found in the node's memory
+    no_flight_log  why there is none
     """
 
     status: int | None
@@ -37,15 +43,35 @@ class Result:
     stderr: bytes
     command: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    kernel: Path | None = None
+    postmortem: list[str] = field(default_factory=list)
+    flight_log: Path | None = None
+    no_flight_log: str = ""
 
-    def explain(self, console_lines: int = 30) -> str:
-        """What a failed test shows: how it ended, the console's last lines, the command that repeats it."""
+    def explain(self) -> str:
+        """What a failed test shows."""
+        how = f"{self.outcome}, status {self.status}, after {self.seconds:.1f} s: {self.reason or '-'}"
+        said = self.stderr.decode(errors="replace")[-2000:].rstrip()
+        return "\n".join([how, *(["standard error:\n" + said] if said else []), self.details()])
+
+    def details(self, console_lines: int = 30) -> str:
+        """The console's last lines, where the CPUs were, the command that repeats it."""
         tail = "\n".join(self.console.splitlines()[-console_lines:]) or "(empty)"
-        parts = [f"{self.outcome}, status {self.status}, after {self.seconds:.1f} s: {self.reason or '-'}"]
-        if self.stderr:
-            parts.append("standard error:\n" + self.stderr.decode(errors="replace")[-2000:].rstrip())
-        parts += ["console:\n" + tail, "again:\n" + shlex.join(self.command)]
-        return "\n".join(parts)
+        parts = ["console:\n" + with_names(tail, self.kernel)]
+        if self.postmortem:
+            parts.append("\n".join(["where the CPUs were:", *self.postmortem]))
+        if self.flight_log:
+            parts.append(f"the flight log so far: tools/lab klog {shlex.quote(str(self.flight_log))}")
+        elif self.no_flight_log:
+            parts.append(self.no_flight_log)
+        return "\n".join([*parts, "again:\n" + shlex.join(self.command)])
+
+    def module_bytes(self) -> int:
+        """The size of the boot module; 0 where there is none."""
+        try:
+            return Path(self.command[self.command.index("-initrd") + 1]).stat().st_size
+        except (ValueError, OSError):
+            return 0
 
 
 _END = re.compile(

@@ -10,9 +10,15 @@ from pathlib import Path
 import cpio
 
 from . import paths
+from .errors import RunnerError
 from .machine import DirectBoot, Machine
 from .program import Program, find_program
-from .result import RunnerError
+from .sizes import MIB, parse_size, size_text
+
+#: What QEMU's machine has below 4 GiB for a boot module, less the kernel.
+MODULE_MAX = 3008 * MIB
+#: Where the kernel's image ends, and the first megabytes that it takes.
+KERNEL_ROOM = 4 * MIB
 
 
 def quote(word: str) -> str:
@@ -39,8 +45,8 @@ class TacetNode:
     kernel    the kernel's file; None: the tree's own
     options   kernel options, as they are
     initrd    a boot module instead of the one that is made for the program
-    klog      a file for the flight log (`tools/lab klog` reads it); it stays empty if the node does not come
-              to its end
+    klog      a file for the flight log (`tools/lab klog` reads it): what the node sends at its end, or what
+              is found in its memory when its time is over
     """
 
     kernel: Path | None = None
@@ -48,13 +54,16 @@ class TacetNode:
     initrd: Path | None = None
     klog: Path | None = None
 
+    def kernel_file(self) -> Path:
+        return self.kernel or paths.KERNEL
+
     def prepare(self, program: Program, machine: Machine) -> Machine:
         """The machine, ready to boot Tacet and to run the program. RunnerError if something is missing.
 
         The boot module is `initrd` if given, an archive of the program's `files` and the program if there is
         a folder, else the program itself.
         """
-        kernel = self.kernel or paths.KERNEL
+        kernel = self.kernel_file()
         if not kernel.is_file():
             raise RunnerError(f"there is no kernel in {kernel}; `make` builds it")
         program.check_files()
@@ -62,7 +71,10 @@ class TacetNode:
         module, app_options = self.initrd or program.app, []
         if program.files is not None:
             module, app_options = _archive(program, name)
+        _check_room(module, machine)
         options = [*self._klog_options(), self.options, *app_options]
+        if program.cwd is not None:
+            options.append(quote(f"cwd={program.cwd}"))
         if program.stdin is not None and program.stdin.is_file():
             # A regular file arrives as it is, for the kernel knows its length; any other input ends at its
             # first end-of-transmission.
@@ -79,8 +91,26 @@ class TacetNode:
         try:
             self.klog.write_bytes(b"")
         except OSError as error:
-            raise RunnerError(f"the flight log cannot be kept: {error}") from None
+            raise RunnerError(f"the flight log cannot be kept: {self.klog}: {error.strerror}") from None
         return ["klog=com4"]
+
+
+def _check_room(module: Path | None, machine: Machine) -> None:
+    """RunnerError where the boot module does not fit into the memory; where too little is left beside it, the
+    kernel says so."""
+    memory = parse_size(machine.memory)
+    size = module.stat().st_size if module is not None and module.is_file() else 0
+    if size > MODULE_MAX:
+        raise RunnerError(
+            f"the node's files are {size_text(size)}; a boot module has to end below 4 GiB, so that there is "
+            f"room for {size_text(MODULE_MAX)}"
+        )
+    if memory is not None and size + KERNEL_ROOM > memory:
+        right = 1 << (size + 4 * KERNEL_ROOM - 1).bit_length()
+        raise RunnerError(
+            f"the node's files are {size_text(size)}, its memory is {size_text(memory)}; give it more: "
+            f"--memory {right // MIB}M"
+        )
 
 
 def _archive(program: Program, name: str) -> tuple[Path, list[str]]:

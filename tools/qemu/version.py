@@ -9,7 +9,7 @@ import shutil
 import subprocess
 
 from . import paths
-from .result import RunnerError
+from .errors import RunnerError
 
 
 def qemu_binary(which: str = "system") -> str:

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a person may ask of a machine: each check says in one line what was wrong and what would be right.
+
+For tools/run; a test may ask for machines that cannot work, to see what the kernel says.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from .errors import RunnerError
+from .sizes import MIB, parse_size, size_text
+
+TACET_CPUS_MAX = 64  # ARCH_CPUS_MAX
+PC_CPUS_MAX = 255  # of QEMU's machine "pc"
+TACET_MEMORY_MIN = 20 * MIB  # kernel, page tables, and the 16 MiB that each rank gets at least
+LINUX_MEMORY_MIN = 96 * MIB  # Debian's kernel and busybox; it hangs with 64
+ICOUNT_MAX = 10
+TIME_LIMIT_MAX = 365 * 86400.0
+
+
+def _whole(option: str, text: str, low: int, high: int, why: str = "") -> int:
+    if not re.fullmatch(r"\d{1,9}", text) or not low <= int(text) <= high:
+        raise RunnerError(f"{option} takes {low} to {high}{why}, not {text or 'nothing'}")
+    return int(text)
+
+
+def check_cpus(text: str, linux: str | None) -> int:
+    if linux is None:
+        return _whole("--cpus", text, 1, TACET_CPUS_MAX, " (the kernel manages no more)")
+    low = 2 if linux == "tuned" else 1
+    return _whole("--cpus", text, low, PC_CPUS_MAX, " (QEMU's machine has no more)")
+
+
+def check_icount(text: str) -> int:
+    return _whole("--icount", text, 0, ICOUNT_MAX)
+
+
+def check_memory(text: str, linux: str | None) -> str:
+    least = LINUX_MEMORY_MIN if linux else TACET_MEMORY_MIN
+    who = "Linux needs" if linux else "the kernel and a small program need"
+    size = parse_size(text)
+    if size is None:
+        raise RunnerError(f"--memory takes a size such as 256M or 2G, not {text or 'nothing'}")
+    if size < least:
+        raise RunnerError(f"--memory takes {least // MIB}M or more, which {who}, not {text}")
+    total, free = host_memory()
+    if total and size > total:
+        raise RunnerError(
+            f"--memory takes at most what this host has, {size_text(total)} ({size_text(free)} are free), "
+            f"not {text}"
+        )
+    return text
+
+
+def host_memory() -> tuple[int, int]:
+    """This host's memory with its swap space, and how much of it is available; zeros where that is not known,
+    or where the host promises more memory than it has."""
+    try:
+        if Path("/proc/sys/vm/overcommit_memory").read_text().strip() == "1":
+            return 0, 0
+        rows = re.findall(r"^(\w+): +(\d+) kB$", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    except OSError:
+        return 0, 0
+    kib = {name: int(value) * 1024 for name, value in rows}
+    total = kib.get("MemTotal", 0) + kib.get("SwapTotal", 0)
+    return total, kib.get("MemAvailable", 0) + kib.get("SwapFree", 0)
+
+
+def check_time_limit(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= TIME_LIMIT_MAX:  # and no NaN
+        raise RunnerError(f"--time-limit takes seconds, above 0 and at most {TIME_LIMIT_MAX:.0f}, not {text}")
+    return seconds
+
+
+def check_kernel(kernel: Path, linux: str | None) -> None:
+    """RunnerError where a file that is named as a kernel is none."""
+    try:
+        with kernel.open("rb") as file:
+            begin = file.read(4)
+    except OSError as error:
+        raise RunnerError(f"--kernel {kernel}: {error.strerror}") from None
+    if begin != b"\x7fELF" and linux is None:
+        raise RunnerError(f"--kernel {kernel} is no kernel: it is not an ELF file")
+
+
+def check_directory(path: str) -> str:
+    if not path.startswith("/") or "\0" in path:
+        raise RunnerError(f"--cwd takes an absolute path on the node, such as /tmp, not {path or 'nothing'}")
+    return path
+
+
+#: What QEMU complains about, by words of its messages, and the option that it came from.
+_ORIGINS = (
+    (r"guest memory|pc\.ram|-m |Parameter 'size'|initrd|Initial RAM", "--memory"),
+    (r"SMP|-smp|CPU topology", "--cpus"),
+    (r"icount", "--icount"),
+    (r"klog", "--klog"),
+    (r"kernel|PVH|multiboot|bzImage|linux", "--kernel"),
+)
+
+
+def origin_of(message: str, qemu_options: str) -> str:
+    """The option of ours that a message of QEMU's is about, as far as that can be told; "" if not."""
+    said = message.lower()
+    for word in qemu_options.split():
+        if len(word) > 2 and word.lower().lstrip("-") in said:
+            return "--qemu-options"
+    for words, option in _ORIGINS:
+        if re.search(words, message, re.IGNORECASE):
+            return option
+    return "--qemu-options" if qemu_options else ""

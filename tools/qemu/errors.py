@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The one error of a run that cannot begin."""
+
+
+class RunnerError(Exception):
+    """The run cannot begin; the text says why in one line."""

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The flight log's file, as the kernel sends it (kernel/debug/klog.h): whether it is whole, and how one is
+made from the rings of a node that did not come to its end. `lab/formats/klog.py` reads what is in it."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+
+from .result import Result
+
+MAGIC = b"TACETLOG"
+VERSION = 1
+RING_EVENTS = 1024
+HEADER = struct.Struct("<8sIIIIQQ")
+KIND = struct.Struct("<24s16s40s")
+CPU = struct.Struct("<IIQ")
+EVENT_BYTES = 32
+
+
+def what_is_missing(data: bytes) -> str:
+    """What keeps a file from being a whole log, in a clause; "" if nothing does."""
+    if not data:
+        return "it is empty"
+    if len(data) < HEADER.size:
+        return f"it ends in its header, after {len(data)} bytes"
+    magic, version, cpus, kinds, event_bytes, _, _ = HEADER.unpack_from(data)
+    if (magic, version, event_bytes) != (MAGIC, VERSION, EVENT_BYTES):
+        return "it begins with no header of a log"
+    at = HEADER.size + kinds * KIND.size
+    for cpu in range(cpus):
+        if at + CPU.size > len(data):
+            return f"it ends after {len(data)} bytes, before the events of CPU {cpu} of {cpus}"
+        at += CPU.size + CPU.unpack_from(data, at)[1] * EVENT_BYTES
+        if at > len(data):
+            return f"it ends after {len(data)} bytes, within the events of CPU {cpu} of {cpus}"
+    return "" if at == len(data) else f"{len(data) - at} bytes follow its end"
+
+
+def log_missing(result: Result, path: Path) -> str:
+    """The same of the file that a run has kept. A node that stopped for its command line may have had no log
+    yet; one that has not ended has sent none."""
+    if result.outcome not in ("exit", "stop") or not path.is_file():
+        return ""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        return f"it cannot be read: {error.strerror}"
+    return "" if not data and result.outcome == "stop" else what_is_missing(data)
+
+
+def events_of_ring(written: int, ring: bytes) -> tuple[int, bytes]:
+    """How many older events are gone, and those that are there, oldest first.
+
+    The slot of the next event may be half-written, so a full ring holds one event less than it has slots.
+    """
+    first = max(0, written - (RING_EVENTS - 1))
+    slots = (i % RING_EVENTS * EVENT_BYTES for i in range(first, written))
+    return first, b"".join(ring[at : at + EVENT_BYTES] for at in slots)
+
+
+def pack(
+    clock_hz: int, boot_ticks: int, kinds: Sequence[tuple[str, str, str]], rings: Sequence[tuple[int, bytes]]
+) -> bytes:
+    """A file. `kinds`: name, class and words of each kind of event; `rings`: of each CPU how many events were
+    ever written, and its slots."""
+    parts = [HEADER.pack(MAGIC, VERSION, len(rings), len(kinds), EVENT_BYTES, clock_hz, boot_ticks)]
+    parts += [KIND.pack(*(word.encode() for word in kind)) for kind in kinds]
+    for cpu, ring in enumerate(rings):
+        lost, events = events_of_ring(*ring)
+        parts += [CPU.pack(cpu, len(events) // EVENT_BYTES, lost), events]
+    return b"".join(parts)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a person is shown of a Tacet node's console: the lines that explain an end, with names at the kernel's
+addresses, and no others."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from .symbols import Symbols
+
+#: With which line the kernel's report of its own fault begins: an exception, a machine check, or, for an
+#: assertion, the call chain.
+_PANIC_BEGINS = re.compile(
+    r"tacet: (the kernel itself faulted|machine check:|  called from |the last events of )"
+)
+_KERNEL_ADDRESS = re.compile(r"\bffffffff[89a-f][0-9a-f]{7}\b")
+_CALLED_FROM = re.compile(r"called from (ffffffff[89a-f][0-9a-f]{7})\b")
+_FAILURE = re.compile(r"tacet: (rank \d+ .*(ended |EAGAIN)|  )")
+_REFUSED_MEMORY = re.compile(r"tacet: rank \d+ \(.*\): (mmap|brk|mremap) of .* refused")
+#: Every glibc program calls them at its start and for its first thread, and works without.
+_EXPECTED = re.compile(r"tacet: (rseq|clone3) ")
+
+
+def with_names(text: str, kernel: Path | None) -> str:
+    """The text with `function+0xoff (file:line)` after each address of the kernel's code."""
+    found = [int(address, 16) for address in _KERNEL_ADDRESS.findall(text)]
+    if kernel is None or not found:
+        return text
+    symbols = Symbols(kernel)
+    returns = {int(address, 16) for address in _CALLED_FROM.findall(text)}
+    names = symbols.describe(set(found) - returns)
+    names_of_calls = symbols.describe((), returns)
+
+    def named(match: re.Match[str]) -> str:
+        calls = match.string[: match.start()].endswith("called from ")
+        name = (names_of_calls if calls else names).get(int(match[0], 16))
+        return match[0] if name is None else f"{match[0]} {name}"
+
+    return _KERNEL_ADDRESS.sub(named, text)
+
+
+def panic_of(console: str) -> str:
+    """The kernel's report of its own fault, from its first line to the console's end; "" if there is none."""
+    lines = console.replace("\r", "").splitlines()
+    for i, line in enumerate(lines):
+        if _PANIC_BEGINS.match(line):
+            return "".join(f"{line}\n" for line in lines[i:])
+    return ""
+
+
+def failure_of(console: str) -> str:
+    """The kernel's lines that say why a program failed: the report of a fault, and calls that were refused.
+
+    Not those that were shown when they came.
+    """
+    lines = console.replace("\r", "").splitlines()
+    report = [
+        line for line in lines if _FAILURE.match(line) or ("ENOSYS" in line and not _EXPECTED.match(line))
+    ]
+    return "".join(f"{line}\n" for line in report if not _REFUSED_MEMORY.match(line))
+
+
+class LiveLines:
+    """Finds, in the console's bytes as they come, the lines that a person is shown at once: memory that was
+    refused, which a program may survive, or may wait for for ever."""
+
+    def __init__(self) -> None:
+        self._partial = b""
+
+    def take(self, chunk: bytes) -> bytes:
+        *lines, self._partial = (self._partial + chunk).split(b"\n")
+        texts = (line.decode(errors="replace").rstrip("\r") for line in lines)
+        return "".join(f"{text}\n" for text in texts if _REFUSED_MEMORY.match(text)).encode()

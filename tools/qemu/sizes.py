@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Sizes of memory: as QEMU takes them, and as people read them."""
+
+from __future__ import annotations
+
+import re
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+_SUFFIXES = "BKMGTPE"
+_SIZE = re.compile(r"(\d+)(?:(\.\d+)?([bkmgtpe]))?", re.IGNORECASE)
+
+
+def parse_size(text: str) -> int | None:
+    """The bytes of a size such as 256M or 1.5G, in MiB where it has no suffix; None for what QEMU does not
+    take."""
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        return None
+    suffix = (match[3] or "M").upper()
+    return int(float(match[1] + (match[2] or "")) * 1024 ** _SUFFIXES.index(suffix))
+
+
+def size_text(count: int) -> str:
+    """A size in the unit in which it has few digits."""
+    for unit, name in ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
+        if count >= unit:
+            digits = 1 if count < 10 * unit and count % unit else 0
+            return f"{count / unit:.{digits}f} {name}"
+    return f"{count} bytes"
