@@ -3,7 +3,9 @@
 # Makefile: every entry point. `make help` lists them.
 #
 # The kernel is compiled by the host's GCC without libraries and without vector registers; programs by
-# libc/tacet-cc against musl, which ports/ fetches and builds. All outputs go to build/.
+# libc/tacet-cc against musl, which ports/ fetches and builds. All outputs go to build/. It builds with as
+# many jobs as there are CPUs; -j1 takes one. What was made with other flags, or from files that are gone, is
+# made again (tools/flags.mk).
 
 ARCH   ?= x86_64
 BUILD  := build/$(ARCH)
@@ -14,6 +16,30 @@ Q      := $(if $(V),,@)
 
 .DEFAULT_GOAL := kernel
 .DELETE_ON_ERROR:
+
+ifeq ($(wildcard arch/$(ARCH)/link.ld),)
+$(error ARCH=$(ARCH): there is $(patsubst %/link.ld,%,$(wildcard arch/*/link.ld)) only)
+endif
+ifneq ($(findstring :,$(CURDIR)),)
+$(error $(CURDIR): a colon in the path does not work, as in PYTHONPATH it begins another folder)
+endif
+ifneq ($(shell [ "$(MAKECMDGOALS)" = help ] || { mkdir -p build && [ -w build/. ]; } 2>/dev/null || echo no),)
+$(error build/ cannot be written here: copy the tree to a folder of yours, or make build a link to one)
+endif
+
+# Jobs side by side, but not goals that follow each other as they are typed: `make clean kernel`.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
+IN_ORDER := clean run compare report bench klog iso gdb test test-long
+ifneq ($(and $(word 2,$(MAKECMDGOALS)),$(filter $(IN_ORDER),$(MAKECMDGOALS))),)
+.NOTPARALLEL:
+endif
+
+# A text as one word of the shell's.
+quoted = '$(subst ','\'',$(1))'
+
+include tools/flags.mk
 
 CC      = gcc
 LD      = ld
@@ -34,22 +60,26 @@ WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),
 KERNEL_INCLUDES := -iquote kernel -iquote arch/$(ARCH)/include -iquote libc/include -iquote .
 KERNEL_CFLAGS := -std=gnu11 -Os -g -ffreestanding -fno-pic -fno-pie -mcmodel=kernel -mno-red-zone \
 	-mgeneral-regs-only -fno-stack-protector -fcf-protection=none -fno-asynchronous-unwind-tables \
-	-fno-omit-frame-pointer -momit-leaf-frame-pointer -fno-strict-aliasing -ffile-prefix-map=$(CURDIR)/= \
-	$(WARNINGS) $(KERNEL_INCLUDES)
+	-fno-omit-frame-pointer -momit-leaf-frame-pointer -fno-strict-aliasing $(WARNINGS) $(KERNEL_INCLUDES)
+# No path of this machine gets into the kernel.
+PREFIX_MAP := $(call quoted,-ffile-prefix-map=$(CURDIR)/=)
+KERNEL_FLAGS := $(BUILD)/kernel.flags
+$(KERNEL_FLAGS): FLAGS = $(CC) $(KERNEL_CFLAGS) $(VDSO_CFLAGS)
+$(BUILD)/kernel.list.flags: FLAGS = $(KERNEL_OBJECTS)
 
 .PHONY: kernel
 kernel: $(KERNEL)
 
-$(KERNEL): $(KERNEL_OBJECTS) arch/$(ARCH)/link.ld
+$(KERNEL): $(KERNEL_OBJECTS) arch/$(ARCH)/link.ld $(BUILD)/kernel.list.flags
 	@echo "  LD      $@"
 	$(Q)$(LD) -nostdlib -static -z noexecstack -z max-page-size=4096 --no-warn-rwx-segments --build-id=none \
 		-T arch/$(ARCH)/link.ld -o $@ $(KERNEL_OBJECTS)
 	$(Q)$(OBJCOPY) --strip-all $@ $(BUILD)/tacet.stripped.elf
 
-$(BUILD)/kernel/%.o: %.c
+$(BUILD)/kernel/%.o: %.c $(KERNEL_FLAGS)
 	@mkdir -p $(@D)
 	@echo "  CC      $<"
-	$(Q)$(CC) $(KERNEL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(KERNEL_CFLAGS) $(PREFIX_MAP) -MMD -MP -c -o $@ $<
 
 $(BUILD)/kernel/%.asm.o: %.asm $(BUILD)/offsets.inc $(wildcard arch/$(ARCH)/*.inc)
 	@mkdir -p $(@D)
@@ -63,7 +93,7 @@ VDSO_CFLAGS := -std=gnu11 -O2 -ffreestanding -fPIC -fvisibility=default -mgenera
 VDSO_SOURCES := $(addprefix arch/$(ARCH)/,vdso/vdso.c vdso/vdso.ld include/arch/vdso.h) \
                 kernel/time/clock_page.h
 
-$(BUILD)/vdso.so: $(VDSO_SOURCES)
+$(BUILD)/vdso.so: $(VDSO_SOURCES) $(KERNEL_FLAGS)
 	@mkdir -p $(@D)
 	@echo "  VDSO    $@"
 	$(Q)$(CC) $(VDSO_CFLAGS) -shared -nostdlib -Wl,-T,arch/$(ARCH)/vdso/vdso.ld,-soname,linux-vdso.so.1 \
@@ -73,7 +103,7 @@ $(BUILD)/vdso.so: $(VDSO_SOURCES)
 $(BUILD)/kernel/arch/$(ARCH)/vdso_elf.asm.o: $(BUILD)/vdso.so
 
 # Constants of C for the assembler: lines "->NAME $VALUE" in the compiler's output.
-$(BUILD)/offsets.inc: arch/$(ARCH)/offsets.c
+$(BUILD)/offsets.inc: arch/$(ARCH)/offsets.c $(KERNEL_FLAGS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(KERNEL_CFLAGS) -MMD -MP -MF $(BUILD)/offsets.d -MT $@ -S -o $(BUILD)/offsets.s $<
 	$(Q)sed -n 's/^->\([A-Z0-9_]*\) \$$\(.*\)/%define \1 \2/p' $(BUILD)/offsets.s > $@
@@ -96,14 +126,15 @@ $(BUILD)/apps/cost: APP_LIBRARY := $(addprefix apps/lib/,affinity.c order.c pars
 .PHONY: apps
 apps: $(APPS)
 
-$(APPS): $(MUSL) libc/tacet-cc libc/include/tacet.h $(wildcard apps/*/*.[ch])
+$(BUILD)/apps.flags: FLAGS = $(CC) $(APP_CFLAGS) $(wildcard apps/*/*.[ch])
+$(APPS): $(MUSL) libc/tacet-cc libc/include/tacet.h $(wildcard apps/*/*.[ch]) $(BUILD)/apps.flags
 	@mkdir -p $(@D)
 	@echo "  APP     $@"
 	$(Q)TACET_BUILD=build TACET_ARCH=$(ARCH) libc/tacet-cc $(APP_CFLAGS) -Iapps/$(@F) $(APP_SOURCES) -pthread \
 		-o $@
 
 $(MUSL): ports/musl/recipe ports/musl/build.sh
-	@echo "  PORT    musl (fetched once, then from the cache)"
+	@echo "  PORT    musl: fetched and built once, in about a minute; what it says is in $(@D).work/log"
 	$(Q)ports/musl/build.sh build $(ARCH)
 	@touch $@
 
@@ -112,7 +143,7 @@ $(MUSL): ports/musl/recipe ports/musl/build.sh
 LINUX := build/linux/version
 
 $(LINUX): ports/linux/fetch.sh ports/apt.sh
-	@echo "  PORT    Debian's Linux kernel (unpacked, not installed)"
+	@echo "  PORT    Debian's Linux kernel: fetched once, unpacked in some seconds, not installed"
 	$(Q)ports/linux/fetch.sh build stock
 	@touch $@
 
@@ -135,15 +166,14 @@ ENV   :=
 STDIN :=
 FILES :=
 
-# A text as one word of the shell's.
-quoted = '$(subst ','\'',$(1))'
-
 # The flight log of the last `make run APP=…`. Always kept: the log is written anyway, and sending it, after
 # the program has ended, takes at most some 20 ms a CPU; what has gone wrong once need not be provoked again.
 KLOG ?= build/klog.bin
 
 .PHONY: run run-app compare report bench gdb iso klog
 run:
+	@$(if $(APP),,[ -z $(call quoted,$(ARGS)$(ENV)$(STDIN)$(FILES)$(RUN_OPTIONS)) ] || \
+		{ echo "make run: ARGS, ENV, STDIN, FILES, RUN_OPTIONS need a program: APP=prog" >&2; exit 2; })
 	@ports/deps.sh build run
 	@$(MAKE) --no-print-directory $(if $(APP),run-app,compare)
 
@@ -240,13 +270,18 @@ help:
 
 abi: docs/abi.md
 docs/abi.md: kernel/syscall/syscalls.def tools/abi.py
-	$(Q)$(PYTHON) tools/abi.py kernel/syscall/syscalls.def > $@
+	$(Q)$(PYTHON) tools/abi.py kernel/syscall/syscalls.def > $@.part || { rm -f $@.part; exit 1; }
+	$(Q)mv $@.part $@
 
 compile_commands.json:
-	$(Q)$(MAKE) --no-print-directory -nB V=1 kernel | $(PYTHON) tools/compile_commands.py > $@
+	$(Q)$(MAKE) --no-print-directory -nB V=1 kernel | $(PYTHON) tools/compile_commands.py > $@.part
+	$(Q)mv $@.part $@
 
+# Without git too, as in a tree from an archive.
 format:
-	$(Q)clang-format -i $$(git ls-files '*.c' '*.h')
+	@ports/deps.sh dev
+	$(Q)find $(sort $(wildcard */)) -path 'build/*' -prune -o -name '*.[ch]' -print0 | \
+		xargs -0 clang-format-14 -i
 
 clean:
 	rm -rf build compile_commands.json

@@ -15,7 +15,8 @@
 # NAME is a folder of the cache. It holds *.deb and SHA256SUMS, which is written last: without it nothing
 # counts.
 
-cache=${TACET_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tacet}
+cache=${TACET_CACHE:-${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/tacet}
+case $cache in /*) ;; *) cache=$PWD/$cache ;; esac
 codename=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")
 
 # unavailable REASON: the package is not available here. Status 3 means that this is not an error in the tree.
@@ -23,6 +24,18 @@ unavailable()
 {
     echo "${0##*/ports/}: $*" >&2
     exit 3
+}
+
+# out_of_reach NAME REASON: the cache's folder NAME cannot be fetched; say how it may come there otherwise.
+out_of_reach()
+{
+    name=$1
+    shift
+    for folder in linux linux-rt qemu10; do
+        [ -f "$cache/$folder/SHA256SUMS" ] && there="${there:-} $folder" || absent="${absent:-} $folder"
+    done
+    unavailable "$*; without network, copy the folder $name of another machine's cache to $cache" \
+        "(there:${there:- none}; missing:${absent:- none})"
 }
 
 # The machine's Debian sources as lines "URI SUITE COMPONENT".
@@ -89,14 +102,22 @@ debs_cached()
     fi
 }
 
-# Fresh package lists: the machine's own suites and, with a suffix, another one.
+# Fresh package lists for NAME: the machine's own suites and, with a suffix, another one. One at a time:
+# they and the downloads share the private state.
 debs_lists()
 {
-    command -v apt-get >/dev/null || unavailable "there is no apt-get here"
-    private_configuration "$1"
+    command -v apt-get >/dev/null || out_of_reach "$1" "there is no apt-get here"
+    if ! { mkdir -p "$cache" && : >>"$cache/apt.lock"; } 2>/dev/null; then
+        echo "${0##*/ports/}: the cache $cache cannot be written; name another folder with TACET_CACHE" >&2
+        exit 1
+    fi
+    exec 9>>"$cache/apt.lock"
+    flock 9
+    private_configuration "$2"
     log=$private/log
+    echo "  FETCH   $1: Debian's package lists" >&2
     private_apt update >"$log" 2>&1 ||
-        unavailable "no package lists: $(grep -m1 '^[EW]:' "$log" || tail -n1 "$log")"
+        out_of_reach "$1" "no package lists: $(grep -m1 '^[EW]:' "$log" || tail -n1 "$log")"
 }
 
 # debs_save NAME APT-GET-ARGUMENTS: run a command that downloads into the current folder, keep what it
@@ -106,8 +127,10 @@ debs_save()
     part=$cache/$1.part
     rm -rf "$part"
     mkdir -p "$part/partial"
+    echo "  FETCH   $1: $(cd "$part" && shift && private_apt --print-uris "$@" 2>/dev/null |
+        awk '/^.*:\/\// { n++; b += $3 } END { printf "%d packages, %d MB", n, b / 1000000 }')" >&2
     (cd "$part" && shift && private_apt "$@" >"$log" 2>&1) ||
-        unavailable "cannot download $1: $(grep -m1 '^E:' "$log" || tail -n1 "$log")"
+        out_of_reach "$1" "cannot download $1: $(grep -m1 '^E:' "$log" || tail -n1 "$log")"
     rm -rf "$part/partial" "$part/lock"
     (cd "$part" && sha256sum -- *.deb >SHA256SUMS.part && mv SHA256SUMS.part SHA256SUMS)
     rm -rf "${cache:?}/$1"
@@ -119,7 +142,7 @@ debs_get()
     name=$1
     suffix=$2
     shift 2
-    debs_lists "$suffix"
+    debs_lists "$name" "$suffix"
     debs_save "$name" install --download-only --reinstall -t "$codename$suffix" \
         -o "Dir::Cache::Archives=$cache/$name.part" "$@"
 }
@@ -128,7 +151,7 @@ debs_get_alone()
 {
     name=$1
     package=$2
-    debs_lists ""
+    debs_lists "$name" ""
     depends=$(APT_CONFIG=$private/apt.conf LC_ALL=C apt-cache depends --important "$package" |
         sed -n "s/^ *Depends: \($3\)\$/\1/p" | head -n 1)
     [ -n "$depends" ] || unavailable "$package depends on no $3"

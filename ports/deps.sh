@@ -4,16 +4,18 @@
 # ports/deps.sh [--check] GROUP...: see that the Debian packages of some groups are installed, and install
 # what is missing: as root, or by sudo where it asks for no password. Elsewhere, and with --check, say what is
 # missing and which command installs it, and exit 1. When nothing is missing it is silent and needs neither
-# root nor network.
+# root nor network. A system without apt-get gets a list of what is missing; TACET_DEPS=skip goes on without
+# looking, where it is there in another place.
 #
 #   build   compile the kernel, musl and the programs
 #   run     run them in QEMU, make boot media, draw the lab's pictures
 #   test    what the tests need on top
+#   dev     what changes sources: the formatter, of the version that .clang-format is written for
 
 set -eu
 
-# Group, what shows that it is there (a command, or a file: patterns are fine), and the package that brings
-# it; of alternatives A|B the first that apt knows.
+# Group, what shows that it is there (a command, a file, for which patterns are fine, or python:MODULE), and
+# the package that brings it; of alternatives A|B the first that apt knows.
 table='
 build  gcc                                              gcc
 build  /usr/include/stdlib.h                            libc6-dev
@@ -22,12 +24,12 @@ build  /usr/include/CLI/CLI.hpp                         libcli11-dev
 build  ld                                               binutils
 build  make                                             make
 build  nasm                                             nasm
-build  python3                                          python3
+build  /usr/bin/python3                                 python3
 build  xz                                               xz-utils
 build  patch                                            patch
 build  /usr/share/keyrings/debian-archive-keyring.gpg   debian-archive-keyring
 
-run    python3                                          python3
+run    /usr/bin/python3                                 python3
 run    qemu-system-x86_64                               qemu-system-x86
 run    /usr/share/seabios/bios-256k.bin                 seabios
 run    /usr/share/OVMF/OVMF_CODE*.fd                    ovmf
@@ -39,16 +41,18 @@ run    /usr/lib/grub/i386-pc/multiboot2.mod             grub-pc-bin
 run    /usr/lib/grub/x86_64-efi/multiboot2.mod          grub-efi-amd64-bin
 run    xorriso                                          xorriso
 run    mformat                                          mtools
-run    /usr/lib/python3/dist-packages/numpy/version.py  python3-numpy
-run    /usr/lib/python3/dist-packages/matplotlib/__init__.py  python3-matplotlib
+run    python:numpy                                     python3-numpy
+run    python:matplotlib                                python3-matplotlib
 
 test   chromium                                         chromium
-test   /usr/lib/python3/dist-packages/pytest/__init__.py  python3-pytest
-test   /usr/lib/python3/dist-packages/xdist/__init__.py  python3-pytest-xdist
+test   python:pytest                                    python3-pytest
+test   python:xdist                                     python3-pytest-xdist
 test   clang                                            clang
 test   /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-x86_64.a libclang-rt-14-dev|libclang-rt-19-dev
 test   gdb                                              gdb
 test   tclsh                                            tcl
+
+dev    clang-format-14                                  clang-format-14
 '
 
 check=no
@@ -56,15 +60,20 @@ check=no
 groups=" $* "
 for group in "$@"; do
     case $group in
-    build | run | test) ;;
-    *) echo "ports/deps.sh: no such group: $group (build, run, test)" >&2 && exit 2 ;;
+    build | run | test | dev) ;;
+    *) echo "ports/deps.sh: no such group: $group (build, run, test, dev)" >&2 && exit 2 ;;
     esac
 done
-[ $# -gt 0 ] || { echo "usage: ports/deps.sh [--check] build|run|test..." >&2 && exit 2; }
+[ "${TACET_DEPS:-}" != skip ] || exit 0
+[ $# -gt 0 ] || { echo "usage: ports/deps.sh [--check] build|run|test|dev..." >&2 && exit 2; }
 
 there()
 {
     case $1 in
+    python:*)
+        there "/usr/lib/python3/dist-packages/${1#*:}/__init__.py" ||
+            there "/usr/lib*/python3*/site-packages/${1#*:}/__init__.py"
+        ;;
     /*)
         # The pattern, or the files that it stands for.
         for file in $1; do
@@ -114,9 +123,32 @@ tried()
     return 1
 }
 
+# The list for a system without apt: what was looked for, and what Debian calls it. Its archive's keys are for
+# apt only.
+missing_elsewhere()
+{
+    echo "$table" | while read -r group probe package; do
+        case "$groups$package" in
+        *" " | *debian-archive-keyring) ;;
+        *" $group "*) there "$probe" || printf '    %-45s %s\n' "$probe" "$package" ;;
+        esac
+    done | sort -u
+}
+
 missing=$(missing_packages)
 [ -n "$missing" ] || exit 0
 
+if ! command -v apt-get >/dev/null; then
+    missing=$(missing_elsewhere)
+    [ -n "$missing" ] || exit 0
+    {
+        echo "ports/deps.sh: there is no apt-get here to install what is missing; your system's packages" \
+            "have similar names:"
+        printf '    %-45s %s\n%s\n' "looked for" "Debian's package" "$missing"
+        echo "If all of it is there, in other places: TACET_DEPS=skip make ..."
+    } >&2
+    exit 1
+fi
 if [ "$(id -u)" = 0 ]; then
     root=''
 elif sudo -n true 2>/dev/null; then
@@ -129,6 +161,7 @@ if [ $check = yes ]; then
     echo "    apt-get update && apt-get install --no-install-recommends" $(chosen) >&2
     exit 1
 fi
+echo "ports/deps.sh: installing, once, which may take minutes:" $(chosen) >&2
 if ! { tried update && tried install -y --no-install-recommends $(chosen); }; then
     echo "ports/deps.sh: could not install:" $(chosen) >&2
     exit 1

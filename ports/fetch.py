@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Fetch the pinned foreign sources that a recipe names, and print where they lie.
 
@@ -10,7 +10,8 @@ ${TACET_CACHE:-${XDG_CACHE_HOME:-~/.cache}/tacet}/PORT, so that later builds, an
 no network. Mirrors are those of the machine's own apt configuration, tried in order; the bytes travel through
 apt's own downloader, which knows the machine's proxies.
 
-A file that differs from its recipe is refused, wherever it comes from: one error on stderr, status 1.
+A file that differs from its recipe is refused, wherever it comes from: one error on stderr, status 1. Without
+network, the error says which files are missing and where they may be put by hand.
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ DOWNLOADER = Path("/usr/lib/apt/apt-helper")
 
 class FetchError(Exception):
     """What went wrong, in words for the person who runs the build."""
+
+
+class OutOfReachError(FetchError):
+    """No mirror has answered with the file; it may be brought by hand."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +80,10 @@ def parse_recipe(text: str, where: str = "recipe") -> Recipe:
 def cache_folder() -> Path:
     """The cache, shared by all clones of one user."""
     if named := os.environ.get("TACET_CACHE"):
-        return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tacet"
+        return Path(named).absolute()
+    if named := os.environ.get("XDG_CACHE_HOME") or os.environ.get("HOME"):
+        return Path(named) / ("tacet" if os.environ.get("XDG_CACHE_HOME") else ".cache/tacet")
+    raise FetchError("there is no HOME for the cache; name a folder with TACET_CACHE")
 
 
 def debian_mirrors() -> list[str]:
@@ -88,6 +95,8 @@ def debian_mirrors() -> list[str]:
     command = ["apt-get", "indextargets", "--no-release-info", "--format", fields]
     try:
         output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    except FileNotFoundError as error:
+        raise OutOfReachError("there is no apt here, whose mirrors would be asked") from error
     except (OSError, subprocess.CalledProcessError) as error:
         raise FetchError(f"cannot read apt's configuration ({error})") from error
     mirrors: list[str] = []
@@ -98,7 +107,7 @@ def debian_mirrors() -> list[str]:
         if is_main and uri not in mirrors:
             mirrors.append(uri)
     if not mirrors:
-        raise FetchError("apt's configuration names no mirror of Debian's main archive")
+        raise OutOfReachError("apt's configuration names no mirror of Debian's main archive")
     return sorted(mirrors, key=lambda uri: not uri.endswith("/debian"))
 
 
@@ -129,7 +138,7 @@ def download(url: str, target: Path, retries: int) -> str | None:
             env=os.environ | {"LC_ALL": "C"},
         )
     except OSError as error:
-        raise FetchError(f"apt's downloader does not run: {error}") from error
+        raise OutOfReachError(f"apt's downloader does not run: {error}") from error
     if done.returncode == 0 and target.is_file():
         return None
     reasons = [line[2:].strip() for line in (done.stdout + done.stderr).splitlines() if line.startswith("E:")]
@@ -143,6 +152,7 @@ def fetch_file(pinned: PinnedFile, folder: Path, mirrors: list[str] | None, retr
         check(kept, pinned, f"the cache: {kept} (remove it to fetch it again)")
         return kept
     folder.mkdir(parents=True, exist_ok=True)
+    print(f"fetch.py: fetching {pinned.name} into {folder}", file=sys.stderr, flush=True)
     failures: list[str] = []
     for mirror in debian_mirrors() if mirrors is None else mirrors:
         url = f"{mirror.rstrip('/')}/{pinned.path}"
@@ -154,7 +164,17 @@ def fetch_file(pinned: PinnedFile, folder: Path, mirrors: list[str] | None, retr
             check(fresh, pinned, url)
             fresh.replace(kept)
             return kept
-    raise FetchError(f"cannot fetch {pinned.name}; no mirror had it:\n" + "\n".join(failures))
+    raise OutOfReachError(f"cannot fetch {pinned.name}; no mirror had it:\n" + "\n".join(failures))
+
+
+def by_hand(recipe: Recipe, folder: Path) -> str:
+    """What the cache holds of a port, and what may be put there without this program."""
+    lines = []
+    for pinned in recipe.files:
+        there = (folder / pinned.name).exists()
+        missing = f"missing; a Debian mirror's {pinned.path}, sha256 {pinned.sha256}"
+        lines.append(f"  {folder / pinned.name}: {'there' if there else missing}")
+    return "\n".join(["without network, put there by hand what is missing:", *lines])
 
 
 def fetch_port(
@@ -166,7 +186,15 @@ def fetch_port(
         recipe = parse_recipe(where.read_text(), str(where))
     except OSError as error:
         raise FetchError(f"no such port: {where} ({error.strerror})") from error
-    return [fetch_file(pinned, cache_folder() / port, mirrors, retries) for pinned in recipe.files]
+    folder = cache_folder() / port
+    try:
+        return [fetch_file(pinned, folder, mirrors, retries) for pinned in recipe.files]
+    except OutOfReachError as error:
+        raise FetchError(f"{error}\n{by_hand(recipe, folder)}") from error
+    except OSError as error:
+        raise FetchError(
+            f"the cache {folder} cannot be used: {error.strerror}; name another folder with TACET_CACHE"
+        ) from error
 
 
 def main() -> int:
@@ -186,6 +214,9 @@ def main() -> int:
     except FetchError as error:
         print(f"fetch.py: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("fetch.py: interrupted; the next call begins the file again", file=sys.stderr)
+        return 130
     return 0
 
 

@@ -12,6 +12,11 @@ SIM_BUILD    := build/simulator
 SIM_WARNINGS := -Wall -Wextra -Wshadow -Wconversion $(if $(CI),-Werror)
 SIM_CXXFLAGS := -std=c++20 -O3 -g $(SIM_WARNINGS) -pthread
 
+ifndef FLAGS_RULE
+include tools/flags.mk
+endif
+$(SIM_BUILD)/sim.flags: FLAGS = $(SIM_CXX) $(SIM_CXXFLAGS)
+
 SIM_COMMANDS := simulator/main.cpp simulator/bench.cpp simulator/options.cpp
 SIM_LIBRARY  := $(filter-out $(SIM_COMMANDS),$(sort $(wildcard simulator/*.cpp)))
 SIM_OBJECTS  := $(patsubst simulator/%.cpp,$(SIM_BUILD)/%.o,$(SIM_COMMANDS) $(SIM_LIBRARY))
@@ -19,11 +24,11 @@ SIM_OBJECTS  := $(patsubst simulator/%.cpp,$(SIM_BUILD)/%.o,$(SIM_COMMANDS) $(SI
 .PHONY: sim
 sim: $(SIM)
 
-$(SIM): $(SIM_OBJECTS)
+$(SIM): $(SIM_OBJECTS) simulator/simulator.mk
 	@echo "  LD      $@"
-	$(Q)$(SIM_CXX) $(SIM_CXXFLAGS) -o $@ $^
+	$(Q)$(SIM_CXX) $(SIM_CXXFLAGS) -o $@ $(SIM_OBJECTS)
 
-$(SIM_BUILD)/%.o: simulator/%.cpp
+$(SIM_BUILD)/%.o: simulator/%.cpp $(SIM_BUILD)/sim.flags
 	@mkdir -p $(@D)
 	@echo "  CXX     $<"
 	$(Q)$(SIM_CXX) $(SIM_CXXFLAGS) -MMD -MP -c -o $@ $<
@@ -36,18 +41,19 @@ SIM_TEST_FLAGS   := -std=c++20 -g -O1 $(SIM_WARNINGS) -iquote tests/host -iquote
 SIM_TEST_OBJECTS := $(patsubst %.cpp,$(HOST_BUILD)/%.o,tests/host/test_sim.cpp $(SIM_LIBRARY))
 SIM_FUZZ         := $(FUZZ_BUILD)/fuzz_sim
 SIM_FUZZ_OBJECTS := $(patsubst %.cpp,$(FUZZ_BUILD)/%.o,tests/fuzz/fuzz_sim.cpp $(SIM_LIBRARY))
+$(SIM_BUILD)/test.flags: FLAGS = $(SIM_CXX) $(FUZZ_CXX) $(SIM_TEST_FLAGS)
 
 $(SIM_TEST): $(SIM_TEST_OBJECTS)
 	$(SIM_CXX) $(SIM_TEST_FLAGS) -o $@ $^
 
-$(HOST_BUILD)/%.o: %.cpp
+$(HOST_BUILD)/%.o: %.cpp $(SIM_BUILD)/test.flags
 	@mkdir -p $(@D)
 	$(SIM_CXX) $(SIM_TEST_FLAGS) -MMD -MP -c -o $@ $<
 
 $(SIM_FUZZ): $(SIM_FUZZ_OBJECTS)
 	$(FUZZ_CXX) $(SIM_TEST_FLAGS) -fsanitize=fuzzer -o $@ $^
 
-$(FUZZ_BUILD)/%.o: %.cpp
+$(FUZZ_BUILD)/%.o: %.cpp $(SIM_BUILD)/test.flags
 	@mkdir -p $(@D)
 	$(FUZZ_CXX) $(SIM_TEST_FLAGS) -fsanitize=fuzzer -MMD -MP -c -o $@ $<
 

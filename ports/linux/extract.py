@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Take the kernel proper (vmlinux, an ELF file) out of a compressed Linux kernel: extract.py VMLINUZ VMLINUX.
 

@@ -22,7 +22,7 @@ ppc64le)
     binutils=powerpc64le-linux-gnu-
     options='-mlong-double-64'
     ;;
-*) echo "ports/musl/build.sh: no such architecture: $arch" >&2 && exit 1 ;;
+*) echo "ports/musl/build.sh: no such architecture: $arch (x86_64, ppc64le)" >&2 && exit 1 ;;
 esac
 
 mkdir -p "$build/$arch"
@@ -50,11 +50,12 @@ if [ -f debian/patches/series ]; then
 fi
 # The options of a calling make are not meant for musl's.
 unset MAKEFLAGS MFLAGS
-# No path of this machine gets into the library, so that two builds are the same.
-if ! { ./configure --target="$arch" --disable-shared --disable-wrapper \
-    --prefix="$build/musl" --syslibdir="$build/musl" \
-    CC="$compiler" AR="${binutils}ar" RANLIB="${binutils}ranlib" \
-    CFLAGS="-O2 -g $options -ffile-prefix-map=$work=musl" &&
+# No path of this machine gets into the library, so that two builds are the same; and none into musl's
+# makefile, which cannot take any path: the compiler is a script of the work folder, the prefix is relative.
+printf '#!/bin/sh\nexec %s "-ffile-prefix-map=$PWD=musl" "$@"\n' "$compiler" >tacet-gcc
+chmod +x tacet-gcc
+if ! { ./configure --target="$arch" --disable-shared --disable-wrapper --prefix=../musl --syslibdir=../musl \
+    CC=./tacet-gcc AR="${binutils}ar" RANLIB="${binutils}ranlib" CFLAGS="-O2 -g $options" &&
     make -s -j"$(nproc)" && make -s install; } >log 2>&1; then
     tail -n 20 log >&2
     echo "ports/musl/build.sh: musl did not build; everything it said is in $work/log" >&2

@@ -26,14 +26,14 @@ rm -rf "$work" "$folder"
 mkdir -p "$work" "$folder"
 tar -x -f "$("$here/../fetch.py" sqlite)" -C "$work" --strip-components=1
 
-# The options of a calling make are not meant for SQLite's. No line editing, no loading of libraries at run
+# The options of a calling make are not meant for SQLite's, nor is a path, which may hold a blank (TOP). No line editing, no loading of libraries at run
 # time: a static program.
 unset MAKEFLAGS MFLAGS
 options='-O2 -w -DSQLITE_OMIT_LOAD_EXTENSION -DSQLITE_ENABLE_MATH_FUNCTIONS -DSQLITE_ENABLE_FTS5'
 options="$options -DSQLITE_DEFAULT_MEMSTATUS=0"
 if ! (cd "$work" &&
     ./configure CC="$compiler" --disable-tcl --disable-readline --disable-load-extension &&
-    make sqlite3.c shell.c &&
+    make TOP=. sqlite3.c shell.c &&
     TACET_BUILD="$build" TACET_ARCH="$arch" "$here/../../libc/tacet-cc" $options \
         shell.c sqlite3.c -pthread -lm -o "$folder/sqlite3.musl" &&
     $compiler $options -fno-pie -no-pie -static \

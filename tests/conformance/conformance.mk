@@ -7,21 +7,28 @@
 CONFORM_SOURCES := $(sort $(wildcard tests/conformance/*.c))
 CONFORM_PROGRAMS := $(TEST_BUILD)/conform.musl $(TEST_BUILD)/conform.glibc
 CONFORM_CFLAGS := $(TEST_CFLAGS) -D_GNU_SOURCE -fno-builtin -Wno-nonnull -pthread
+CONFORM_FLAGS := $(BUILD)/conform.flags
+$(CONFORM_FLAGS): FLAGS = $(CC) $(CONFORM_CFLAGS)
+CONFORM_LIST := $(BUILD)/conform.list.flags
+$(CONFORM_LIST): FLAGS = $(CONFORM_SOURCES)
 
 test-programs: $(CONFORM_PROGRAMS)
 
-$(TEST_BUILD)/conform.musl: $(CONFORM_SOURCES:tests/conformance/%.c=$(TEST_BUILD)/conform.musl.d/%.o)
+$(TEST_BUILD)/conform.musl: $(CONFORM_SOURCES:tests/conformance/%.c=$(TEST_BUILD)/conform.musl.d/%.o) \
+		$(CONFORM_LIST)
 	@echo "  TEST    $@"
-	$(Q)TACET_BUILD=build TACET_ARCH=$(ARCH) libc/tacet-cc $^ -o $@
+	$(Q)TACET_BUILD=build TACET_ARCH=$(ARCH) libc/tacet-cc $(filter %.o,$^) -o $@
 
-$(TEST_BUILD)/conform.glibc: $(CONFORM_SOURCES:tests/conformance/%.c=$(TEST_BUILD)/conform.glibc.d/%.o)
+$(TEST_BUILD)/conform.glibc: $(CONFORM_SOURCES:tests/conformance/%.c=$(TEST_BUILD)/conform.glibc.d/%.o) \
+		$(CONFORM_LIST)
 	@echo "  TEST    $@"
-	$(Q)$(CC) -no-pie -static -pthread $^ -o $@
+	$(Q)$(CC) -no-pie -static -pthread $(filter %.o,$^) -o $@
 
-$(TEST_BUILD)/conform.musl.d/%.o: tests/conformance/%.c tests/conformance/conform.h $(MUSL) libc/tacet-cc
+$(TEST_BUILD)/conform.musl.d/%.o: tests/conformance/%.c tests/conformance/conform.h $(CONFORM_FLAGS) $(MUSL) \
+		libc/tacet-cc
 	@mkdir -p $(@D)
 	$(Q)TACET_BUILD=build TACET_ARCH=$(ARCH) libc/tacet-cc $(CONFORM_CFLAGS) -c $< -o $@
 
-$(TEST_BUILD)/conform.glibc.d/%.o: tests/conformance/%.c tests/conformance/conform.h
+$(TEST_BUILD)/conform.glibc.d/%.o: tests/conformance/%.c tests/conformance/conform.h $(CONFORM_FLAGS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CONFORM_CFLAGS) -fno-pie -c $< -o $@

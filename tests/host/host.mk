@@ -26,6 +26,8 @@ HOST_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
                  -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FUZZ_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
                  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+HOST_FLAGS    := $(HOST_BUILD).flags
+$(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(FUZZ_CC) $(FUZZ_CFLAGS)
 
 HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree file_lock acpi \
               timer_queue vdso symbols
@@ -91,26 +93,26 @@ host-test: $(HOST_BINARIES)
 		$(filter-out $(HOST_LONGEST),$(HOST_BINARIES))
 
 define host_binary
-$(HOST_BUILD)/test_$(1): $(call host_objects,$(1))
-	$$(HOST_CC) $$(HOST_CFLAGS) $($(1)_link) -o $$@ $$^ -lm
+$(HOST_BUILD)/test_$(1): $(call host_objects,$(1)) tests/host/host.mk
+	$$(HOST_CC) $$(HOST_CFLAGS) $($(1)_link) -o $$@ $$(filter %.o,$$^) -lm
 endef
 $(foreach test,$(HOST_TESTS) $(ARENA_TESTS),$(eval $(call host_binary,$(test))))
 
-$(HOST_BUILD)/arena/%.o: %.c
+$(HOST_BUILD)/arena/%.o: %.c $(HOST_FLAGS)
 	@mkdir -p $(@D)
 	$(HOST_CC) -iquote tests/host/stub -iquote kernel $(HOST_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(HOST_BUILD)/%.o: %.c
+$(HOST_BUILD)/%.o: %.c $(HOST_FLAGS)
 	@mkdir -p $(@D)
 	$(HOST_CC) $(HOST_CFLAGS) -MMD -MP -c -o $@ $<
 
 define fuzz_binary
-$(FUZZ_BUILD)/fuzz_$(1): $(call fuzz_objects,$(1))
-	$$(FUZZ_CC) $$(FUZZ_CFLAGS) -o $$@ $$^
+$(FUZZ_BUILD)/fuzz_$(1): $(call fuzz_objects,$(1)) tests/host/host.mk
+	$$(FUZZ_CC) $$(FUZZ_CFLAGS) -o $$@ $$(filter %.o,$$^)
 endef
 $(foreach fuzzer,$(FUZZERS),$(eval $(call fuzz_binary,$(fuzzer))))
 
-$(FUZZ_BUILD)/%.o: %.c
+$(FUZZ_BUILD)/%.o: %.c $(HOST_FLAGS)
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
 

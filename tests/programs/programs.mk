@@ -26,7 +26,9 @@ TEST_PROGRAMS := $(foreach kind,$(TEST_LIBC_KINDS),$(TEST_LIBC_PROGRAMS:%=$(TEST
 
 TEST_CFLAGS := -std=gnu11 -O2 -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror) \
 	-I libc/include -I .
-TEST_HEADERS := $(wildcard tests/programs/*.h) kernel/syscall/syscalls.def libc/include/tacet.h
+TEST_FLAGS := $(BUILD)/tests.flags
+$(TEST_FLAGS): FLAGS = $(CC) $(TEST_CFLAGS)
+TEST_HEADERS := $(wildcard tests/programs/*.h) kernel/syscall/syscalls.def libc/include/tacet.h $(TEST_FLAGS)
 TEST_GLIBC := $(CC) $(TEST_CFLAGS) -Wl,-z,relro,-z,now
 TEST_MUSL := TACET_BUILD=build TACET_ARCH=$(ARCH) libc/tacet-cc $(TEST_CFLAGS) -Wl,-z,relro,-z,now
 
@@ -59,7 +61,8 @@ $(TEST_BUILD)/%.bare: tests/programs/%.c $(TEST_HEADERS)
 	$(Q)$(CC) $(TEST_CFLAGS) -ffreestanding -fno-pie -no-pie -fno-stack-protector -nostdlib -static $< -o $@
 
 # Programs with a runtime of the compiler's own: OpenMP, also with musl (gomp_musl.c), and C++.
-$(TEST_BUILD)/openmp.musl: tests/programs/openmp.c tests/programs/gomp_musl.c $(MUSL) libc/tacet-cc
+$(TEST_BUILD)/openmp.musl: tests/programs/openmp.c tests/programs/gomp_musl.c $(MUSL) libc/tacet-cc \
+		$(TEST_FLAGS)
 	@mkdir -p $(@D)
 	@echo "  TEST    $@"
 	$(Q)$(TEST_MUSL) -fopenmp tests/programs/openmp.c tests/programs/gomp_musl.c \
@@ -67,12 +70,12 @@ $(TEST_BUILD)/openmp.musl: tests/programs/openmp.c tests/programs/gomp_musl.c $(
 
 # libgomp looks for plugins of accelerators with dlopen, which a static program has not: the linker would warn
 # of it each time.
-$(TEST_BUILD)/openmp.glibc: tests/programs/openmp.c
+$(TEST_BUILD)/openmp.glibc: tests/programs/openmp.c $(TEST_FLAGS)
 	@mkdir -p $(@D)
 	@echo "  TEST    $@"
 	$(Q)$(TEST_GLIBC) -fopenmp -fno-pie -no-pie -static -Wl,--no-warnings $< -o $@
 
-$(TEST_BUILD)/cplusplus.glibc: tests/programs/cplusplus.cpp
+$(TEST_BUILD)/cplusplus.glibc: tests/programs/cplusplus.cpp $(TEST_FLAGS)
 	@mkdir -p $(@D)
 	@echo "  TEST    $@"
 	$(Q)$(CXX) -std=c++20 -O2 -Wall -Wextra $(if $(CI),-Werror) -fno-pie -no-pie -static $< -pthread -o $@
@@ -80,6 +83,6 @@ $(TEST_BUILD)/cplusplus.glibc: tests/programs/cplusplus.cpp
 # The shell of SQLite, in both kinds; not a part of test-programs, because it takes a minute.
 SQLITE := $(BUILD)/sqlite/stamp
 $(SQLITE): ports/sqlite/recipe ports/sqlite/build.sh $(MUSL)
-	@echo "  PORT    sqlite (fetched once, then from the cache)"
+	@echo "  PORT    sqlite (fetched and built once, in about a minute)"
 	$(Q)ports/sqlite/build.sh build $(ARCH)
 	@touch $@
