@@ -92,7 +92,7 @@ public:
         // The published cost of messages of no bytes can be negative: then causes may come after their
         // effects.
         sequential = program.largest_message() > parameters.eager_limit || lookahead == 0 ||
-                     parameters.zero_bytes == ZeroBytes::published;
+                     parameters.zero_bytes == ZeroBytes::published || parameters.order == Order::published;
         window = lookahead;
         domains_deal(domains, sequential || timeline ? 1 : std::clamp<unsigned>(threads, 1, ranks), ranks);
         for (const auto &domain : domains)
@@ -149,6 +149,9 @@ private:
         std::array<Event, 32> on_the_way;       // messages to ranks of this domain, the oldest overwritten
         std::uint64_t sent = 0;                 // in this window
         std::uint64_t events = 0, messages = 0, operations = 0;
+        // For the published order: what the event made ready, and how many events were made.
+        std::vector<Event> ready;
+        Time made = 0;
     };
 
     Time &cpu_free(std::uint32_t rank, unsigned cpu)
@@ -173,8 +176,9 @@ private:
         for (std::uint32_t rank = domain.first; rank < domain.last; rank++) {
             states[rank].cursor = noise.begin(rank);
             program.begin(rank, [&](std::uint32_t operation) {
-                push(domain, {0, {}, rank, operation, ANY, 0});
+                push_ready(domain, {0, {}, rank, operation, ANY, 0});
             });
+            push_in_published_order(domain);
         }
     }
 
@@ -183,7 +187,37 @@ private:
         while (domain.heap != ANY) {
             Event event = domain.pool.pop(domain.heap);
             handle(domain, event);
+            push_in_published_order(domain);
         }
+    }
+
+    // An operation that has become ready.
+    void push_ready(Part &domain, const Event &event)
+    {
+        if (parameters.order == Order::published)
+            domain.ready.push_back(event);
+        else
+            push(domain, event);
+    }
+
+    // What became ready at once: rank by rank, sends, receives and computations. The published simulator uses
+    // std::sort, which is not stable, so that the same must be used here.
+    void push_in_published_order(Part &domain)
+    {
+        std::vector<Event> &ready = domain.ready;
+
+        std::stable_sort(ready.begin(), ready.end(),
+                         [](const Event &a, const Event &b) { return a.rank < b.rank; });
+        for (auto first = ready.begin(); first != ready.end();) {
+            const auto last = std::find_if(first, ready.end(),
+                                           [&](const Event &event) { return event.rank != first->rank; });
+            std::sort(first, last, [this](const Event &a, const Event &b) {
+                return program.view(a.rank, a.operation).type < program.view(b.rank, b.operation).type;
+            });
+            for (; first != last; ++first)
+                push(domain, *first);
+        }
+        ready.clear();
     }
 
     void fetch_mail(Part &domain)
@@ -248,6 +282,12 @@ private:
 
     void push(Part &domain, const Event &event)
     {
+        if (parameters.order == Order::published) {
+            Event numbered = event;
+            numbered.history = {domain.made++, 0, 0};
+            domain.pool.push(domain.heap, numbered);
+            return;
+        }
         if (sequential) {
             domain.pool.push(domain.heap, event);
             return;
@@ -364,13 +404,15 @@ private:
         const ByteCost &cost = program.cost(view.info);
         NoiseCursor &cursor = states[rank].cursor;
         const Time leaves = noise.finish(cursor, event.time, parameters.overhead_send);
-        cpu = cost.send > 0 ? noise.finish_ahead(cursor, leaves, cost.send) : leaves + cost.send;
-        nic = gap_from(event.time, leaves, parameters.overhead_send) + parameters.gap + cost.wire;
+        const Time sent = noise.spares_messages() ? event.time + parameters.overhead_send : leaves;
+        cpu = cost.send > 0 && !noise.spares_messages() ? noise.finish_ahead(cursor, leaves, cost.send)
+                                                        : leaves + cost.send;
+        nic = sent - parameters.overhead_send + parameters.gap + cost.wire;
         states[rank].finish = std::max(states[rank].finish, cpu);
         domain.messages++;
         if (timeline)
             timeline->message_sent(rank, view.cpu, event.operation, event.time, cpu);
-        const Event message = {leaves + parameters.latency,
+        const Event message = {sent + parameters.latency,
                                event.history.next(event.time),
                                view.peer,
                                event.operation,
@@ -384,13 +426,6 @@ private:
             program.waiting(rank, event.operation);
     }
 
-    // From when g counts: noise that delays o delays the message too; the published rule counts from the
-    // start of o.
-    Time gap_from(Time start, Time end_of_overhead, Time overhead) const
-    {
-        return noise.applied_rule() == NoiseRule::published ? start : end_of_overhead - overhead;
-    }
-
     // The receiver's processor takes a message at `now`.
     Time process_message(std::uint32_t rank, const OperationView &view, std::uint32_t info, Time now,
                          NoiseCursor &cursor)
@@ -399,11 +434,12 @@ private:
         const Time taken = noise.finish(cursor, now, parameters.overhead_receive);
         Time end = taken + cost.receive;
 
-        if (cost.work > 0)
+        if (cost.work > 0 && !noise.spares_messages())
             end = std::max(taken + cost.wire, noise.finish_ahead(cursor, taken, cost.work));
         cpu_free(rank, view.cpu) = end;
         nic_receive_free(rank, view.nic) =
-            gap_from(now, taken, parameters.overhead_receive) + parameters.gap + cost.wire;
+            (noise.spares_messages() ? now : taken - parameters.overhead_receive) + parameters.gap +
+            cost.wire;
         states[rank].finish = std::max(states[rank].finish, end);
         return end;
     }
@@ -484,9 +520,10 @@ private:
         if (parameters.handling == Handling::posted) {
             // The processor is reserved for the message from now on.
             const OperationView view = program.view(event.rank, event.operation);
-            NoiseCursor cursor = states[event.rank].cursor;
+            NoiseCursor &moved = states[event.rank].cursor;
+            NoiseCursor cursor = moved;
             now = std::max({now, cpu_free(event.rank, view.cpu), nic_receive_free(event.rank, view.nic)});
-            end = process_message(event.rank, view, message.info, now, cursor);
+            end = process_message(event.rank, view, message.info, now, noise.by_work() ? moved : cursor);
             if (timeline)
                 timeline->message_received(event.rank, view.cpu, message.source, message.operation, now, end);
         }
@@ -537,7 +574,7 @@ private:
     {
         const unsigned cpu = stride > 3 ? program.view(rank, operation).cpu : 0;
 
-        push(domain, {std::max(ready, cpu_free(rank, cpu)), history, rank, operation, ANY, 0});
+        push_ready(domain, {std::max(ready, cpu_free(rank, cpu)), history, rank, operation, ANY, 0});
     }
 
     Result collect()

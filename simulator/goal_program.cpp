@@ -8,7 +8,8 @@ namespace sim {
 
 GoalProgram::GoalProgram(Schedule &what, const Parameters &parameters)
     : schedule(what), posted(what.ranks()), total(what.operations()),
-      one_at_a_time(what.cpus == 1 && what.nics == 1)
+      posts_first(parameters.order == Order::causes),
+      one_at_a_time(posts_first && what.cpus == 1 && what.nics == 1)
 {
     for (const Kind &kind : schedule.kinds.all()) {
         const bool message = kind.type != OpType::calc;

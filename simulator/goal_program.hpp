@@ -68,7 +68,7 @@ public:
         receives.first_open = place.count;
         for (std::uint32_t i = 0; i < place.count; i++) {
             std::uint8_t &state = place.chunk->progress[place.first + i];
-            if (state != 0 || kinds[at(rank, i).kind].kind.type != OpType::recv)
+            if (!posts_first || state != 0 || kinds[at(rank, i).kind].kind.type != OpType::recv)
                 continue;
             state = PROGRESS_POSTED;
             receives.open++;
@@ -229,6 +229,8 @@ private:
     std::vector<Time> latest;                 // per operation, when there are several processors
     std::uint64_t total;
     std::uint64_t largest = 0;
+    // Receives that wait for nothing are posted without an event of their own.
+    bool posts_first;
     // One processor and one interface: operations that wait for nothing begin in their order.
     bool one_at_a_time;
 };

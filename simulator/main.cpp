@@ -109,7 +109,7 @@ int run_schedule(const Common &common, const std::string &path)
     const unsigned threads = threads_of(common.output.threads);
     const auto schedule = goal_read(path, threads);
     GoalProgram program(*schedule, report.parameters);
-    const Noise noise(std::move(traces), report.rule, report.seed, report.coscheduled);
+    const Noise noise = common.noise.noise(traces, report.seed, program.ranks());
     Timeline timeline(common.output.timeline_limit);
     Engine<GoalProgram> engine(program, report.parameters, noise, threads,
                                common.output.timeline.empty() ? nullptr : &timeline);
@@ -142,7 +142,7 @@ void simulate_pattern(const Pattern &pattern, const Noise &noise, unsigned threa
     }
 }
 
-int run_pattern(const Common &common, const PatternArguments &arguments, std::uint32_t repeat)
+int run_pattern(const Common &common, const PatternArguments &arguments, std::uint32_t repeat, bool no_quiet)
 {
     const Pattern pattern(arguments.options());
     std::vector<Trace> traces;
@@ -151,13 +151,15 @@ int run_pattern(const Common &common, const PatternArguments &arguments, std::ui
     Timeline timeline(common.output.timeline_limit);
     Timeline *const recorded = common.output.timeline.empty() ? nullptr : &timeline;
 
-    if (Noise(traces, report.rule, report.seed, false).any()) {
+    if (repeat > 1 && !common.noise.offsets.empty())
+        throw InputError("--repeat with --offsets: all simulations would be the same; leave one out");
+    if (!no_quiet && Noise(traces, report.rule, report.seed, false).any()) {
         Report quiet = report;
         simulate_pattern(pattern, Noise(), threads, nullptr, quiet);
         report.quiet_maximum = {quiet.last.maximum};
     }
     for (std::uint32_t i = 0; i < repeat; i++) {
-        const Noise noise(traces, report.rule, report.seed + i, report.coscheduled);
+        const Noise noise = common.noise.noise(traces, report.seed + i, pattern.ranks());
         simulate_pattern(pattern, noise, threads, i + 1 == repeat ? recorded : nullptr, report);
     }
     common.output.write(report, timeline);
@@ -185,6 +187,7 @@ int command(int count, char **words)
     run.add_option("schedule", schedule, "GOAL file, text or binary; - for text on the standard input")
         ->required();
     run_common.add(run);
+    run_common.parameters.add_order(run);
 
     PatternArguments pattern_arguments;
     std::uint32_t repeat = 1;
@@ -192,6 +195,10 @@ int command(int count, char **words)
     pattern_arguments.add(pattern);
     pattern.add_option("-r,--repeat", repeat, "simulations, with seeds that count up (1)")
         ->check(CLI::Range(1u, 1u << 24));
+    bool no_quiet = false;
+    pattern.add_flag(
+        "--no-quiet", no_quiet,
+        "leave out the simulation without noise, which a slowdown needs and which takes its time");
     pattern_common.add(pattern);
 
     PatternArguments goal_arguments;
@@ -222,7 +229,7 @@ int command(int count, char **words)
     if (run)
         return run_schedule(run_common, schedule);
     if (pattern)
-        return run_pattern(pattern_common, pattern_arguments, repeat);
+        return run_pattern(pattern_common, pattern_arguments, repeat, no_quiet);
     if (goal)
         return write_goal(goal_arguments, goal_path);
     return bench_run(bench_options, std::cout);

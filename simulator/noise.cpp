@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// noise.cpp: replaying traces under both rules; see noise.hpp. trace.cpp reads them.
+// noise.cpp: replaying traces under the three rules; see noise.hpp. trace.cpp reads them.
 #include "noise.hpp"
 
 #include <algorithm>
@@ -14,6 +14,13 @@ std::uint64_t random_of(std::uint64_t seed, std::uint64_t index)
     mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9u;
     mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebu;
     return mixed ^ (mixed >> 31);
+}
+
+const char *noise_rule_name(NoiseRule rule)
+{
+    static constexpr const char *NAMES[] = {"physical", "loggopsim", "paper2010"};
+
+    return NAMES[static_cast<unsigned>(rule)];
 }
 
 namespace {
@@ -54,21 +61,37 @@ NoiseCursor Noise::begin(std::uint32_t rank) const
     const Trace &trace = traces[cursor.trace];
     if (trace.detours.empty())
         return cursor;
-    const std::uint64_t drawn = random_of(seed, coscheduled ? 0 : std::uint64_t{rank} + 1);
-    const Time offset = static_cast<Time>(
-        (static_cast<unsigned __int128>(drawn) * static_cast<std::uint64_t>(trace.period)) >> 64);
-    const auto first =
-        std::partition_point(trace.detours.begin(), trace.detours.end(),
-                             [&](const Detour &detour) { return detour.start + detour.duration <= offset; });
-    if (first == trace.detours.end()) {
-        cursor.start = trace.period + trace.detours.front().start - offset;
-        cursor.duration = trace.detours.front().duration;
+    const Time offset = place(rank, trace);
+    if (rule == NoiseRule::loggopsim) {
+        cursor.start = -1 - offset;
         return cursor;
     }
-    cursor.index = static_cast<std::uint32_t>(first - trace.detours.begin());
-    cursor.start = first->start - offset;
-    cursor.duration = first->duration;
+    // The first detour that the place is not beyond: its end, or its start where only starts count.
+    const bool starts = rule == NoiseRule::paper2010;
+    const auto first =
+        std::partition_point(trace.detours.begin(), trace.detours.end(), [&](const Detour &detour) {
+            return starts ? detour.start < offset : detour.start + detour.duration <= offset;
+        });
+    const bool again = first == trace.detours.end();
+    const Detour &next = again ? trace.detours.front() : *first;
+    const Time distance = (again ? trace.period : 0) + next.start - offset;
+
+    cursor.index = again ? 0 : static_cast<std::uint32_t>(first - trace.detours.begin());
+    cursor.start = starts ? -1 - distance : distance;
+    cursor.duration = next.duration;
     return cursor;
+}
+
+// Where a rank begins, within the trace.
+Time Noise::place(std::uint32_t rank, const Trace &trace) const
+{
+    const Time length = trace.lap ? trace.lap : trace.period;
+
+    if (!places.empty())
+        return rule == NoiseRule::loggopsim ? places[rank] : places[rank] % length;
+    const std::uint64_t drawn = random_of(seed, coscheduled ? 0 : std::uint64_t{rank} + 1);
+    return static_cast<Time>((static_cast<unsigned __int128>(drawn) * static_cast<std::uint64_t>(length)) >>
+                             64);
 }
 
 void Noise::step(NoiseCursor &cursor) const
@@ -87,29 +110,81 @@ void Noise::step(NoiseCursor &cursor) const
 
 Time Noise::delayed(NoiseCursor &cursor, Time now, Time work) const
 {
+    if (rule == NoiseRule::loggopsim)
+        return loggopsim(cursor, now, work);
     if (work <= 0)
         return now + work;
-    return rule == NoiseRule::published ? published(cursor, now, work) : physical(cursor, now, work);
+    return rule == NoiseRule::paper2010 ? paper2010(cursor, now, work) : physical(cursor, now, work);
 }
 
-// Whole periods are skipped at once: each holds all detours once.
-Time Noise::published(NoiseCursor &cursor, Time now, Time work) const
+Time Noise::loggopsim(NoiseCursor &cursor, Time now, Time work) const
 {
     const Trace &trace = traces[cursor.trace];
 
-    if (cursor.start < now)
-        cursor.start += (now - cursor.start) / trace.period * trace.period;
-    while (cursor.start < now)
-        step(cursor);
-    NoiseCursor ahead = cursor;
-    const Time periods = work / trace.period;
-    Time delay = limited(static_cast<__int128>(periods) * trace.busy);
-    ahead.start += periods * trace.period;
-    while (ahead.start < now + work) {
-        delay += ahead.duration;
-        step(ahead);
+    return limited(
+        static_cast<__int128>(now) + work +
+        (trace.lap ? delay_in_file(cursor, trace, now, work) : delay_in_cycle(cursor, trace, now, work)));
+}
+
+// The first line of a file never delays: it is looked for only beyond its start, and counted only as the one
+// after another. The cursor's index is the line that was found last.
+Time Noise::delay_in_file(NoiseCursor &cursor, const Trace &trace, Time now, Time work)
+{
+    if (work >= trace.lap)
+        throw InputError("rule loggopsim: work of " + nanoseconds(work) + " ns in a noise trace of " +
+                         nanoseconds(trace.lap) +
+                         " ns, which the public tool cannot replay; take a longer trace or another rule");
+    const std::vector<Detour> &detours = trace.detours;
+    const Time at = (now + (-1 - cursor.start)) % (trace.lap - work); // before the last line's start
+    std::size_t line = cursor.index;
+    Time delay = 0;
+
+    if (line + 1 >= detours.size() || detours[line].start > at || detours[line + 1].start <= at) {
+        const auto after = std::partition_point(detours.begin(), detours.end(),
+                                                [&](const Detour &detour) { return detour.start <= at; });
+        line = after == detours.begin() ? 0 : static_cast<std::size_t>(after - detours.begin()) - 1;
+        cursor.index = static_cast<std::uint32_t>(line);
     }
-    return now + work + delay;
+    if (at > detours.front().start)
+        delay = std::max<Time>(detours[line].start + detours[line].duration - at, 0);
+    for (; detours[line + 1].start < at + work; line++)
+        delay += detours[line + 1].duration;
+    return delay;
+}
+
+// The same for a trace without an end.
+Time Noise::delay_in_cycle(NoiseCursor &cursor, const Trace &trace, Time now, Time work) const
+{
+    const std::vector<Detour> &detours = trace.detours;
+    const Time at = (now + (-1 - cursor.start)) % trace.period;
+    const auto after = std::partition_point(detours.begin(), detours.end(),
+                                            [&](const Detour &detour) { return detour.start <= at; });
+    NoiseCursor next = {trace.period + detours.front().start, detours.front().duration, 0, cursor.trace};
+    Time delay = 0;
+
+    if (after != detours.begin())
+        delay = std::max<Time>(after[-1].start + after[-1].duration - at, 0);
+    if (after != detours.end())
+        next = {after->start, after->duration, static_cast<std::uint32_t>(after - detours.begin()),
+                cursor.trace};
+    // Whole periods are skipped at once: each holds all detours once.
+    delay = limited(delay + static_cast<__int128>(work / trace.period) * trace.busy);
+    for (const Time end = at + work % trace.period; next.start < end; step(next))
+        delay += next.duration;
+    return delay;
+}
+
+Time Noise::paper2010(NoiseCursor &cursor, Time now, Time work) const
+{
+    const Trace &trace = traces[cursor.trace];
+    NoiseCursor next = cursor;
+    Time delay = limited(static_cast<__int128>(work / trace.period) * trace.busy);
+
+    for (next.start = -1 - cursor.start; next.start < work % trace.period; step(next))
+        delay += next.duration;
+    cursor = next;
+    cursor.start = -1 - (next.start - work % trace.period);
+    return limited(static_cast<__int128>(now) + work + delay);
 }
 
 Time Noise::physical(NoiseCursor &cursor, Time now, Time work) const

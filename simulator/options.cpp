@@ -57,6 +57,14 @@ void ParameterOptions::add(CLI::App &command)
         ->check(CLI::IsMember({"arrival", "posted"}));
 }
 
+void ParameterOptions::add_order(CLI::App &command)
+{
+    command
+        .add_option("--order", order,
+                    "of things at one time: by their causes, or as the published simulator's queue has them")
+        ->check(CLI::IsMember({"causes", "published"}));
+}
+
 Parameters ParameterOptions::parameters() const
 {
     Parameters p;
@@ -95,6 +103,7 @@ Parameters ParameterOptions::parameters() const
     if (!eager_limit.empty())
         p.eager_limit = whole(eager_limit, "S (-S) in bytes");
     p.zero_bytes = zero_byte == "published" ? ZeroBytes::published : ZeroBytes::nothing;
+    p.order = order == "published" ? Order::published : Order::causes;
     p.handling = handling == "posted" ? Handling::posted : Handling::arrival;
     return p;
 }
@@ -106,9 +115,12 @@ void NoiseOptions::add(CLI::App &command)
         "noise trace: lines of start<TAB>duration in ns; several are dealt to the ranks in turn");
     command.add_option("--noise-period", period, "periodic noise: distance of detours in ns");
     command.add_option("--noise-duration", duration, "periodic noise: length of each detour in ns");
-    command.add_option("--noise-rule", rule, "physical: noise counts during noise; published: it does not")
-        ->check(CLI::IsMember({"physical", "published"}));
+    command.add_option("--noise-rule", rule,
+                       "what a detour costs: physical (no work is done during it), loggopsim (as the public "
+                       "LogGOPSim counts) or paper2010 (as [Hoefler10 §IV-A] says)");
     command.add_option("--seed", seed, "of the ranks' places in their traces (1)");
+    command.add_option("--offsets", offsets,
+                       "each rank's place in its noise trace instead: a file with one number of ns a line");
     command.add_flag("--coscheduled", coscheduled, "all ranks begin at the same place");
 }
 
@@ -118,7 +130,7 @@ std::vector<Trace> NoiseOptions::read(std::vector<std::string> &descriptions) co
 
     for (const std::string &path : traces) {
         std::string remark;
-        all.push_back(trace_read(path, remark));
+        all.push_back(trace_read(path, noise_rule(), remark));
         if (!remark.empty())
             std::cerr << "sim: " << remark << '\n';
         descriptions.push_back(path);
@@ -135,7 +147,26 @@ std::vector<Trace> NoiseOptions::read(std::vector<std::string> &descriptions) co
 
 NoiseRule NoiseOptions::noise_rule() const
 {
-    return rule == "published" ? NoiseRule::published : NoiseRule::physical;
+    for (const NoiseRule one : {NoiseRule::physical, NoiseRule::loggopsim, NoiseRule::paper2010})
+        if (rule == noise_rule_name(one))
+            return one;
+    throw InputError("--noise-rule: \"" + rule +
+                     "\" is unknown; expected physical, loggopsim (the public simulator) or paper2010 "
+                     "([Hoefler10 §IV-A])");
+}
+
+Noise NoiseOptions::noise(const std::vector<Trace> &read, std::uint64_t from_seed, std::uint32_t ranks) const
+{
+    Noise made(read, noise_rule(), from_seed, coscheduled);
+
+    if (offsets.empty())
+        return made;
+    if (coscheduled)
+        throw InputError("--offsets and --coscheduled both say where ranks begin; leave one out");
+    if (read.empty())
+        throw InputError("--offsets without noise; give --noise or --noise-period, too");
+    made.begin_at(offsets_read(offsets, ranks));
+    return made;
 }
 
 void PatternArguments::add(CLI::App &command)

@@ -18,22 +18,25 @@ namespace sim {
 struct ParameterOptions {
     std::string system, latency, overhead, overhead_send, overhead_receive, gap, gap_per_byte,
         overhead_per_byte, eager_limit;
-    std::string zero_byte = "nothing", handling = "arrival";
+    std::string zero_byte = "nothing", handling = "arrival", order = "causes";
 
     void add(CLI::App &command);
+    void add_order(CLI::App &command);
     Parameters parameters() const; // throws InputError
 };
 
 struct NoiseOptions {
     std::vector<std::string> traces;
-    std::string period, duration, rule = "physical";
+    std::string period, duration, rule = "physical", offsets;
     std::uint64_t seed = 1;
     bool coscheduled = false;
 
     void add(CLI::App &command);
     // Throws InputError; remarks go to the standard error output.
     std::vector<Trace> read(std::vector<std::string> &descriptions) const;
-    NoiseRule noise_rule() const;
+    NoiseRule noise_rule() const; // throws InputError
+    // The noise of so many ranks, with their places in it. Throws InputError.
+    Noise noise(const std::vector<Trace> &read, std::uint64_t from_seed, std::uint32_t ranks) const;
 };
 
 struct PatternArguments {

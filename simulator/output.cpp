@@ -55,7 +55,8 @@ void parameters_json(std::ostream &out, const Parameters &p)
         << ", \"G\": " << femtoseconds_as_ns(p.gap_per_byte_fs)
         << ", \"O\": " << femtoseconds_as_ns(p.overhead_per_byte_fs) << ", \"S\": " << p.eager_limit
         << ", \"zero_byte\": \"" << (p.zero_bytes == ZeroBytes::published ? "published" : "nothing")
-        << "\", \"handling\": \"" << (p.handling == Handling::posted ? "posted" : "arrival") << "\"},\n";
+        << "\", \"handling\": \"" << (p.handling == Handling::posted ? "posted" : "arrival")
+        << "\", \"order\": \"" << (p.order == Order::published ? "published" : "causes") << "\"},\n";
 }
 
 } // namespace
@@ -84,7 +85,7 @@ void report_json(const Report &report, bool per_rank, std::ostream &out)
         << ",\n  \"operations\": " << report.operations << ",\n  \"messages\": " << report.last.messages
         << ",\n  \"seed\": " << report.seed << ",\n";
     parameters_json(out, report.parameters);
-    out << "  \"noise\": {\"rule\": \"" << (report.rule == NoiseRule::published ? "published" : "physical")
+    out << "  \"noise\": {\"rule\": \"" << noise_rule_name(report.rule)
         << "\", \"coscheduled\": " << (report.coscheduled ? "true" : "false") << ", \"traces\": [";
     for (std::size_t i = 0; i < report.noise.size(); i++)
         out << (i ? ", " : "") << json_quoted(report.noise[i]);

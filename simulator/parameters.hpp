@@ -16,6 +16,11 @@ enum class ZeroBytes { nothing, published };
 // posted or not, as the published simulator does; or once a receive that it matches is posted too.
 enum class Handling { arrival, posted };
 
+// Which of several things at one time goes first: by the times of their causes (event.hpp), or what was put
+// first into the published simulator's one queue; that sorts what becomes ready at once by its type,
+// unstably.
+enum class Order { causes, published };
+
 struct Parameters {
     Time latency = 2500 * PS_PER_NS;          // L
     Time overhead_send = 1500 * PS_PER_NS;    // o of a send
@@ -26,6 +31,7 @@ struct Parameters {
     std::uint64_t eager_limit = 65535;        // S: larger messages are sent by rendezvous
     ZeroBytes zero_bytes = ZeroBytes::nothing;
     Handling handling = Handling::arrival;
+    Order order = Order::causes;
 };
 
 // What a message of one size costs beyond its first byte; may be negative for ZeroBytes::published only.

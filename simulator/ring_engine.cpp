@@ -65,7 +65,7 @@ RingEngine::RingEngine(const Pattern &pattern, const Parameters &given, const No
                        unsigned threads)
     : parameters(given), noise(disturbance), cost(byte_costs(pattern.options().bytes, given)),
       ranks(pattern.ranks()), rounds(pattern.steps()), iterations(pattern.options().iterations),
-      gap_from_start(disturbance.applied_rule() == NoiseRule::published), gap(given.gap + cost.wire)
+      apart(disturbance.spares_messages()), gap(given.gap + cost.wire)
 {
     for (std::uint32_t step = 0; step < rounds; step++)
         distances.push_back(pattern.distance(step));
@@ -248,10 +248,12 @@ inline Time RingEngine::finish(std::uint32_t number, Rank &rank, Time now, Time 
     return now + work <= rank.noise_start ? now + work : delayed(number, rank, now, work);
 }
 
-inline Time RingEngine::finish_ahead(std::uint32_t number, const Rank &rank, Time now, Time work) const
+inline Time RingEngine::finish_ahead(std::uint32_t number, Rank &rank, Time now, Time work) const
 {
     if (now + work <= rank.noise_start)
         return now + work;
+    if (noise.by_work())
+        return delayed(number, rank, now, work);
     NoiseCursor cursor = noise.restored(number, rank.noise_start, rank.noise_index);
     return noise.finish(cursor, now, work);
 }
@@ -347,12 +349,13 @@ bool RingEngine::happens_before(const Message &a, const Message &b)
     const std::uint32_t left = ranks - number; // ranks up to the last one
     const std::uint32_t to = distance < left ? number + distance : distance - left;
 
-    rank.cpu = cost.send > 0 ? finish_ahead(number, rank, leaves, cost.send) : leaves;
-    rank.nic_send = (gap_from_start ? now : leaves - parameters.overhead_send) + gap;
+    const Time sent = apart ? now + parameters.overhead_send : leaves;
+    rank.cpu = cost.send > 0 && !apart ? finish_ahead(number, rank, leaves, cost.send) : leaves + cost.send;
+    rank.nic_send = sent - parameters.overhead_send + gap;
     part.messages++;
     Message &message =
-        part.has(to) ? slot(part, to, leaves + parameters.latency) : slot(part, outbox(part, to));
-    message.time = leaves + parameters.latency;
+        part.has(to) ? slot(part, to, sent + parameters.latency) : slot(part, outbox(part, to));
+    message.time = sent + parameters.latency;
     message.past = rank.past.next(now);
     message.rank = to;
     message.step = rank.step;
@@ -367,9 +370,10 @@ bool RingEngine::happens_before(const Message &a, const Message &b)
     const Time taken = finish(message.rank, rank, now, parameters.overhead_receive);
 
     part.events++;
-    rank.cpu = cost.work > 0 ? std::max(taken + cost.wire, finish_ahead(message.rank, rank, taken, cost.work))
-                             : taken + cost.receive;
-    rank.nic_receive = (gap_from_start ? now : taken - parameters.overhead_receive) + gap;
+    rank.cpu = cost.work > 0 && !apart
+                   ? std::max(taken + cost.wire, finish_ahead(message.rank, rank, taken, cost.work))
+                   : taken + cost.receive;
+    rank.nic_receive = (apart ? now : taken - parameters.overhead_receive) + gap;
     if (ahead == 0 && !(rank.flags & POST_WAITS)) {
         rank.flags |= RECEIVED;
         if (next == NEVER)

@@ -134,7 +134,7 @@ private:
     static Chunk *new_chunk(Part &part);
     void exchange(Part &part);
     Time finish(std::uint32_t number, Rank &rank, Time now, Time work) const;
-    Time finish_ahead(std::uint32_t number, const Rank &rank, Time now, Time work) const;
+    Time finish_ahead(std::uint32_t number, Rank &rank, Time now, Time work) const;
     Time delayed(std::uint32_t number, Rank &rank, Time now, Time work) const;
 
     const Parameters parameters;
@@ -143,8 +143,8 @@ private:
     const std::uint32_t ranks;
     const std::uint32_t rounds; // steps of an iteration
     const std::uint32_t iterations;
-    const bool gap_from_start; // g counts from the start of o, also when noise delays o
-    const Time gap;            // of a message, its bytes included
+    const bool apart; // noise that delays o delays neither the message nor g, and O is not delayed
+    const Time gap;   // of a message, its bytes included
     std::vector<std::uint32_t> distances;
     std::vector<std::unique_ptr<Part>> parts;
     std::atomic<bool> given_up = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// trace.cpp: reads and makes noise traces; see noise.hpp.
+// trace.cpp: reads and makes noise traces, and reads places in them; see noise.hpp.
 #include "noise.hpp"
 
 #include <algorithm>
@@ -53,18 +53,51 @@ void separate(Trace &trace)
     }
 }
 
+// As the public tool takes a file: every line, in whole ns.
+void as_it_stands(Trace &trace)
+{
+    const auto whole = [](Time time) { return (time + PS_PER_NS / 2) / PS_PER_NS * PS_PER_NS; };
+
+    for (Detour &detour : trace.detours)
+        detour = {whole(detour.start), whole(detour.duration)};
+    trace.lap = trace.detours.back().start;
+}
+
+// The next line of a text, which gets shorter by it.
+std::string_view line_of(std::string_view &text)
+{
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+
+    text.remove_prefix(std::min(end + 1, text.size()));
+    return line;
+}
+
+std::string file_content(const std::string &path, const std::string &what)
+{
+    std::ifstream file(path, std::ios::binary);
+
+    if (!file)
+        throw InputError(path + ": cannot be opened; give the path of " + what);
+    // The stream's own reading answers errors by its state; iterators would throw what a folder does to them.
+    std::string text;
+    for (std::array<char, 65536> piece; file.read(piece.data(), piece.size()) || file.gcount() > 0;)
+        text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
+    if (file.bad())
+        throw InputError(path + ": cannot be read; give the path of " + what + ", a file");
+    return text;
+}
+
 } // namespace
 
-Trace trace_parse(std::string_view text, const std::string &name, std::string &remark)
+Trace trace_parse(std::string_view text, const std::string &name, NoiseRule rule, std::string &remark)
 {
     Trace trace;
     std::optional<Time> stated;
     std::size_t line_number = 0;
 
     while (!text.empty()) {
-        const std::size_t end = std::min(text.find('\n'), text.size());
-        std::string_view line = text.substr(0, end);
-        text.remove_prefix(std::min(end + 1, text.size()));
+        std::string_view line = line_of(text);
         line_number++;
         const auto where = [&] { return name + ":" + std::to_string(line_number); };
         const std::size_t content = line.find_first_not_of(" \t\r");
@@ -96,6 +129,16 @@ Trace trace_parse(std::string_view text, const std::string &name, std::string &r
         trace.detours.push_back(detour);
     }
 
+    if (rule == NoiseRule::loggopsim && !trace.detours.empty()) {
+        as_it_stands(trace);
+        if (trace.lap == 0) {
+            remark = name +
+                     ": nothing after its beginning: silence under the rule loggopsim, which replays a "
+                     "file up to the start of its last detour";
+            trace.detours.clear();
+        }
+        return trace;
+    }
     std::erase_if(trace.detours, [](const Detour &detour) { return detour.duration == 0; });
     if (trace.detours.empty())
         return trace;
@@ -124,19 +167,41 @@ Trace trace_parse(std::string_view text, const std::string &name, std::string &r
     return trace;
 }
 
-Trace trace_read(const std::string &path, std::string &remark)
+Trace trace_read(const std::string &path, NoiseRule rule, std::string &remark)
 {
-    std::ifstream file(path, std::ios::binary);
+    return trace_parse(file_content(path, "a readable noise trace"), path, rule, remark);
+}
 
-    if (!file)
-        throw InputError(path + ": cannot be opened; give the path of a readable noise trace");
-    // The stream's own reading answers errors by its state; iterators would throw what a folder does to them.
-    std::string text;
-    for (std::array<char, 65536> piece; file.read(piece.data(), piece.size()) || file.gcount() > 0;)
-        text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
-    if (file.bad())
-        throw InputError(path + ": cannot be read; give the path of a noise trace, a file");
-    return trace_parse(text, path, remark);
+std::vector<Time> offsets_parse(std::string_view text, const std::string &name, std::uint32_t ranks)
+{
+    std::vector<Time> places;
+    std::size_t line_number = 0;
+    const auto where = [&] { return name + ":" + std::to_string(line_number); };
+
+    while (!text.empty()) {
+        std::string_view line = line_of(text);
+        line_number++;
+        while (!line.empty() && (line.back() == '\r' || line.back() == ' ' || line.back() == '\t'))
+            line.remove_suffix(1);
+        if (line.empty() || line.front() == '#')
+            continue;
+        if (places.size() == ranks)
+            throw InputError(where() + ": more places than the " + std::to_string(ranks) +
+                             " ranks; give each rank one line");
+        places.push_back(decimal(line, 3, STEP_LIMIT,
+                                 where() + ": the place of rank " + std::to_string(places.size()) +
+                                     " in its noise trace, in ns"));
+    }
+    line_number++;
+    if (places.size() < ranks)
+        throw InputError(where() + ": the file ends after " + std::to_string(places.size()) + " places of " +
+                         std::to_string(ranks) + " ranks; give each rank one line");
+    return places;
+}
+
+std::vector<Time> offsets_read(const std::string &path, std::uint32_t ranks)
+{
+    return offsets_parse(file_content(path, "a file of places in the noise, one a line"), path, ranks);
 }
 
 Trace trace_periodic(Time period, Time duration)

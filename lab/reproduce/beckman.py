@@ -83,7 +83,7 @@ def fig6(settings: Settings) -> Outcome:
         )
 
     last = {operation: sizes(operation, settings)[-1] for operation in OPERATIONS}
-    ours = "physical rule"
+    ours = "physical"
     barrier: Latencies = found["barrier", False, 1, 200, last["barrier"]]
     rare: Latencies = found["barrier", False, 100, 200, last["barrier"]]
 

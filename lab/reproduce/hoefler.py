@@ -4,7 +4,7 @@ million ranks.
 
 Latency is the time until the last rank is done. A slowdown is a latency divided by that without noise; the
 paper's "slowdown of 0.41" is what we call an increase, the slowdown less 1. Every experiment is done under
-both noise rules (docs/lab/loggops.md).
+the three noise rules (docs/lab/loggops.md).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def network_of(key: str) -> Network:
 def by_ranks(
     case: str, settings: Settings, make: Callable[[int, str], Run], first: int = 2, last: int = 20
 ) -> dict[Key, Run]:
-    """The case's runs at all numbers of ranks under both rules."""
+    """The case's runs at all numbers of ranks under all rules."""
     return {
         (case, rule, 1 << log): make(1 << log, rule)
         for rule in RULES

@@ -90,11 +90,11 @@ def fig2(settings: Settings) -> Outcome:
             name: [(float(n), float(statistics.delayed_probability(p, n))) for n in nodes]
             for p, name in names.items()
         },
-        {name: [(n, delayed[p, "published", n]) for n in tried[p]] for p, name in names.items()},
+        {name: [(n, delayed[p, "paper2010", n]) for n in tried[p]] for p, name in names.items()},
     )
     notes = (
-        f"{phases} phases a point. A detour counts when it begins in the phase (published rule), as the law "
-        "has it; under the physical rule one in progress counts too.",
+        f"{phases} phases a point. A detour counts when it begins in the phase (paper2010), as the law has "
+        "it; under the other rules one in progress counts too.",
     )
     title = "The law of noise [Tsafrir05 Fig. 2]"
     return Outcome(

@@ -8,7 +8,8 @@
 
 using namespace sim;
 
-namespace {
+namespace
+{
 
 void promise_one_line(const InputError &error)
 {
@@ -23,10 +24,18 @@ void promise_simulated(Schedule &schedule)
     Parameters parameters;
     parameters.eager_limit = 100;
     GoalProgram program(schedule, parameters);
-    const Noise noise({trace_periodic(100000000, 10000000)}, NoiseRule::physical, 1, false);
+    const Noise noise({ trace_periodic(100000000, 10000000) }, NoiseRule::physical, 1, false);
     Engine<GoalProgram> engine(program, parameters, noise, 1, nullptr);
     const Result result = engine.run();
     PROMISE(result.complete == program.stuck(engine.left_over(), 10).empty());
+}
+
+void promise_replayed(const Trace &trace)
+{
+    const Noise noise({ trace }, NoiseRule::loggopsim, 1, false);
+    NoiseCursor cursor = noise.begin(0);
+    for (const Time now : { Time{ 0 }, trace.lap / 3, trace.lap * 2 })
+        PROMISE(noise.finish(cursor, now, trace.lap / 7) >= now + trace.lap / 7);
 }
 
 } // namespace
@@ -39,7 +48,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     try {
         std::string remark;
         if (data[0] == 'n')
-            trace_parse(input, "input", remark);
+            trace_parse(input, "input", NoiseRule::physical, remark);
+        else if (data[0] == 'l')
+            promise_replayed(trace_parse(input, "input", NoiseRule::loggopsim, remark));
+        else if (data[0] == 'o')
+            PROMISE(offsets_parse(input, "input", 3).size() == 3);
         else if (data[0] == 'b')
             promise_simulated(*goal_parse_binary(input, "input"));
         else

@@ -191,6 +191,8 @@ l2 requires l1
 }
 """
     yield b"n# Measurement period: 1.5 s\n0\t100\n5000\t20.5\n"
+    yield b"l0\t100\n5000\t20.5\n9000\t0"
+    yield b"o# places\n0\n20.5\n300\n"
 
     def node(
         waits: int, kind: int, peer: int, size: int, ends: tuple[int, int], starts: tuple[int, int]

@@ -3,8 +3,8 @@
 // test_sim.cpp: promises of the LogGOPS simulator that hold for all schedules, tried on random ones.
 //
 // Monotony (a detour never makes any rank earlier) is promised for schedules whose operations are totally
-// ordered in each rank, for messages that are handled when they are received, and for the physical noise
-// rule. Two tests show why neither the published handling nor the published rule can promise it.
+// ordered in each rank and for messages that are handled when they are received, under every noise rule. A
+// test shows why handling on arrival cannot promise it.
 #include "../../simulator/goal.hpp"
 #include "../../simulator/goal_program.hpp"
 #include "../../simulator/goal_write.hpp"
@@ -16,14 +16,21 @@
 
 using namespace sim;
 
-namespace {
+namespace
+{
 
 constexpr Time US = 1000 * PS_PER_NS;
+constexpr NoiseRule RULES[] = { NoiseRule::physical, NoiseRule::loggopsim, NoiseRule::paper2010 };
 std::uint64_t random_state = 1;
 
 std::uint64_t random_below(std::uint64_t limit)
 {
     return check_random(&random_state) % limit;
+}
+
+NoiseRule random_rule()
+{
+    return RULES[random_below(std::size(RULES))];
 }
 
 // Messages between random ranks in one global order, which each rank's operations keep: no deadlock, totally
@@ -81,7 +88,7 @@ Trace random_trace()
 
     trace.period = 200 * US;
     for (Time at = 0; at < 180 * US; at += static_cast<Time>(1 + random_below(30)) * US) {
-        trace.detours.push_back({at, static_cast<Time>(1 + random_below(9000)) * PS_PER_NS});
+        trace.detours.push_back({ at, static_cast<Time>(1 + random_below(9000)) * PS_PER_NS });
         at += trace.detours.back().duration;
     }
     return trace;
@@ -99,7 +106,7 @@ Result simulate(const std::string &text, const Parameters &parameters, const Noi
 
 Noise noise_of(const Trace &trace, NoiseRule rule = NoiseRule::physical)
 {
-    return Noise({trace}, rule, 7, false);
+    return Noise({ trace }, rule, 7, false);
 }
 
 bool none_earlier(const Result &result, const Result &than)
@@ -123,32 +130,13 @@ TEST(a_detour_never_makes_any_rank_earlier)
         fewer.detours.erase(fewer.detours.begin() +
                             static_cast<std::ptrdiff_t>(random_below(fewer.detours.size())));
         const Result quiet = simulate(text, parameters, Noise());
-        const Result some = simulate(text, parameters, noise_of(fewer));
-        const Result more = simulate(text, parameters, noise_of(trace));
+        const NoiseRule rule = RULES[i % std::size(RULES)];
+        const Result some = simulate(text, parameters, noise_of(fewer, rule));
+        const Result more = simulate(text, parameters, noise_of(trace, rule));
         CHECK(quiet.complete && some.complete && more.complete);
         CHECK(none_earlier(some, quiet));
         CHECK(none_earlier(more, some));
     }
-}
-
-// Work of 0.5 at 9.8 meets the detour at 10 and so misses the longer one at 10.5, which does not count while
-// it waits.
-TEST(the_published_rule_can_gain_from_a_detour)
-{
-    const Trace longer = {{{10500, 5000}}, 100000};
-    const Trace both = {{{10000, 1000}, {11000, 4500}}, 100000};
-    const auto end = [](const Trace &trace, NoiseRule rule) {
-        const Noise noise({trace}, rule, 0, false);
-        NoiseCursor cursor;
-        cursor.start = trace.detours[0].start;
-        cursor.duration = trace.detours[0].duration;
-        const Time first = noise.finish(cursor, 9800, 500);
-        return noise.finish(cursor, first, 500);
-    };
-
-    CHECK_EQUAL(end(longer, NoiseRule::published), 15800);
-    CHECK_EQUAL(end(both, NoiseRule::published), 11800);
-    CHECK(end(both, NoiseRule::physical) >= end(longer, NoiseRule::physical));
 }
 
 // At rank 0 a message of rank 1 comes just before the computation that a message of rank 2 starts, and delays
@@ -179,7 +167,7 @@ TEST(results_do_not_depend_on_threads_or_windows)
     for (unsigned i = 0; i < 100; i++) {
         const auto ranks = 2 + static_cast<unsigned>(random_below(40));
         const std::string text = loose_schedule(ranks, 300);
-        const Noise noise = noise_of(random_trace(), i % 2 ? NoiseRule::physical : NoiseRule::published);
+        const Noise noise = noise_of(random_trace(), RULES[i % std::size(RULES)]);
         Parameters parameters;
         parameters.latency = static_cast<Time>(random_below(4)) * 1000 * PS_PER_NS;
         parameters.overhead_send = parameters.overhead_receive =
@@ -243,8 +231,8 @@ TEST(a_common_delay_shifts_all_times)
 
 TEST(noise_repeats_with_its_period)
 {
-    for (const NoiseRule rule : {NoiseRule::physical, NoiseRule::published}) {
-        const Noise noise({random_trace()}, rule, 3, false);
+    for (const NoiseRule rule : { NoiseRule::physical, NoiseRule::loggopsim }) {
+        const Noise noise({ random_trace() }, rule, 3, false);
         for (unsigned i = 0; i < 1000; i++) {
             const auto now = static_cast<Time>(random_below(200000000)),
                        work = static_cast<Time>(random_below(50000000));
@@ -255,9 +243,27 @@ TEST(noise_repeats_with_its_period)
     }
 }
 
+// Whenever the work is done: only its length moves a rank's place.
+TEST(by_the_papers_words_noise_goes_by_work)
+{
+    const Noise noise({ random_trace() }, NoiseRule::paper2010, 3, false);
+
+    for (unsigned i = 0; i < 100; i++) {
+        NoiseCursor whole = noise.begin(i), pieces = whole;
+        Time work = 0, late = 0;
+        for (unsigned piece = 0; piece < 100; piece++) {
+            const auto now = static_cast<Time>(random_below(300000000));
+            const auto length = static_cast<Time>(random_below(9000000) * (random_below(50) ? 1 : 90));
+            late += noise.finish(pieces, now, length) - now;
+            work += length;
+        }
+        CHECK_EQUAL(noise.finish(whole, 0, work), late);
+    }
+}
+
 TEST(long_work_is_many_short_pieces)
 {
-    const Noise noise({random_trace()}, NoiseRule::physical, 3, false);
+    const Noise noise({ random_trace() }, NoiseRule::physical, 3, false);
 
     for (unsigned i = 0; i < 100; i++) {
         NoiseCursor cursor = noise.begin(i);
@@ -270,7 +276,7 @@ TEST(long_work_is_many_short_pieces)
         NoiseCursor other = noise.begin(i);
         CHECK_EQUAL(noise.finish(other, begin, work), now);
     }
-    const Noise fine({trace_periodic(1000000, 500000)}, NoiseRule::physical, 3, false);
+    const Noise fine({ trace_periodic(1000000, 500000) }, NoiseRule::physical, 3, false);
     NoiseCursor cursor = fine.begin(0);
     CHECK(fine.finish(cursor, 0, STEP_LIMIT) > STEP_LIMIT / 10 * 19);
 }
@@ -290,8 +296,8 @@ TEST(coscheduled_noise_of_a_barrier_loop_costs_its_serial_share)
     };
     const Trace trace = trace_periodic(1000 * US, 50 * US);
     const double quiet = end(Noise());
-    const double together = end(Noise({trace}, NoiseRule::physical, 1, true)) / quiet;
-    const double apart = end(Noise({trace}, NoiseRule::physical, 1, false)) / quiet;
+    const double together = end(Noise({ trace }, NoiseRule::physical, 1, true)) / quiet;
+    const double apart = end(Noise({ trace }, NoiseRule::physical, 1, false)) / quiet;
 
     CHECK(together > 1.04 && together < 1 / 0.95 + 0.005);
     CHECK(apart > together + 0.02);
@@ -314,9 +320,7 @@ TEST(patterns_without_a_schedule_end_as_their_schedules)
         parameters.latency = static_cast<Time>(random_below(5)) * US;
         parameters.eager_limit = random_below(2) ? 65535 : 4000;
         parameters.handling = random_below(2) ? Handling::arrival : Handling::posted;
-        const Noise noise = random_below(3) ? noise_of(random_trace(), random_below(2) ? NoiseRule::physical
-                                                                                       : NoiseRule::published)
-                                            : Noise();
+        const Noise noise = random_below(3) ? noise_of(random_trace(), random_rule()) : Noise();
         const Pattern pattern(options);
         PatternProgram program(pattern, parameters);
         const Result direct = Engine<PatternProgram>(program, parameters, noise, 1 + i % 3, nullptr).run();
@@ -346,12 +350,12 @@ TEST(the_ring_engine_ends_as_the_general_one)
         parameters.overhead_receive = static_cast<Time>(random_below(3)) * US;
         parameters.gap_per_byte_fs = static_cast<std::int64_t>(random_below(2)) * 1000000000;
         parameters.overhead_per_byte_fs = static_cast<std::int64_t>(random_below(3)) * 500000000;
-        const NoiseRule rule = random_below(2) ? NoiseRule::physical : NoiseRule::published;
+        const NoiseRule rule = random_rule();
         const Trace round = trace_periodic(static_cast<Time>(20 + random_below(100)) * US,
                                            static_cast<Time>(1 + random_below(12)) * US);
-        const Noise noise =
-            random_below(4) ? Noise({random_below(3) ? round : random_trace()}, rule, i, random_below(5) == 0)
-                            : Noise();
+        const Noise noise = random_below(4) ? Noise({ random_below(3) ? round : random_trace() }, rule, i,
+                                                    random_below(5) == 0)
+                                            : Noise();
         const Pattern pattern(options);
         PatternProgram program(pattern, parameters);
         const Result general = Engine<PatternProgram>(program, parameters, noise, 1, nullptr).run();
@@ -368,38 +372,77 @@ TEST(the_ring_engine_ends_as_the_general_one)
 
 TEST(traces_of_no_or_one_detour_are_legal)
 {
+    constexpr NoiseRule physical = NoiseRule::physical;
     std::string remark;
-    const Trace none = trace_parse("# nothing\n", "t", remark);
+    const Trace none = trace_parse("# nothing\n", "t", physical, remark);
     CHECK(none.detours.empty() && remark.empty());
-    CHECK(!Noise({none}, NoiseRule::physical, 1, false).any());
-    const Trace one = trace_parse("0\t500\n", "t", remark);
+    CHECK(!Noise({ none }, NoiseRule::physical, 1, false).any());
+    const Trace one = trace_parse("0\t500\n", "t", physical, remark);
     CHECK(one.detours.empty() && !remark.empty());
-    const Trace stated = trace_parse("# Measurement period: 0.001 s\n0\t500\n", "t", remark);
+    const Trace stated = trace_parse("# Measurement period: 0.001 s\n0\t500\n", "t", physical, remark);
     CHECK_EQUAL(stated.detours.size(), 1);
     CHECK_EQUAL(stated.period, 1000 * US);
-    const Trace two = trace_parse("0\t500\n10000 250\n", "t", remark);
+    const Trace two = trace_parse("0\t500\n10000 250\n", "t", physical, remark);
     CHECK_EQUAL(two.period, 20 * US);
 }
 
 TEST(the_end_of_work_under_noise_is_as_by_hand)
 {
-    const Trace trace = {{{1000, 100}, {1150, 50}}, 10000};
-    const auto end = [&](NoiseRule rule, Time now, Time work) {
-        NoiseCursor cursor;
-        cursor.start = 1000;
-        cursor.duration = 100;
-        return Noise({trace}, rule, 0, false).finish(cursor, now, work);
+    const auto end = [](NoiseRule rule, Time now, Time work) {
+        Noise noise({ { { { 1000, 100 }, { 1150, 50 } }, 10000 } }, rule, 0, false);
+        noise.begin_at({ 0 });
+        NoiseCursor cursor = noise.begin(0);
+        return noise.finish(cursor, now, work);
     };
 
-    CHECK_EQUAL(end(NoiseRule::physical, 0, 1000), 1000);
-    CHECK_EQUAL(end(NoiseRule::published, 0, 1000), 1000);
+    for (const NoiseRule rule : RULES)
+        CHECK_EQUAL(end(rule, 0, 1000), 1000);
     CHECK_EQUAL(end(NoiseRule::physical, 900, 120), 1120);
     CHECK_EQUAL(end(NoiseRule::physical, 900, 160), 1210);
-    CHECK_EQUAL(end(NoiseRule::published, 900, 160), 1160);
     CHECK_EQUAL(end(NoiseRule::physical, 1050, 10), 1110);
-    CHECK_EQUAL(end(NoiseRule::published, 1050, 10), 1060);
     CHECK_EQUAL(end(NoiseRule::physical, 1050, 0), 1050);
-    CHECK_EQUAL(end(NoiseRule::published, 900, 300), 1350);
+    // The detour at 1150 begins while the one at 1000 is being served, and is over before that is.
+    CHECK_EQUAL(end(NoiseRule::loggopsim, 900, 160), 1160);
+    CHECK_EQUAL(end(NoiseRule::loggopsim, 900, 300), 1350);
+    CHECK_EQUAL(end(NoiseRule::loggopsim, 1050, 10), 1110);
+    CHECK_EQUAL(end(NoiseRule::loggopsim, 1050, 0), 1100);
+    CHECK_EQUAL(end(NoiseRule::loggopsim, 1000, 10), 1110);
+    CHECK_EQUAL(end(NoiseRule::loggopsim, 0, 30000), 30450);
+    // From place 0, whenever that is.
+    CHECK_EQUAL(end(NoiseRule::paper2010, 5000, 1000), 6000);
+    CHECK_EQUAL(end(NoiseRule::paper2010, 5000, 1001), 6101);
+    CHECK_EQUAL(end(NoiseRule::paper2010, 5000, 21160), 26160 + 450);
+}
+
+// What is odd in the public tool: a file's first line never delays, its last one only says how long it is,
+// and it is as much shorter as the work is long.
+TEST(a_file_is_replayed_as_the_public_tool_does)
+{
+    std::string remark;
+    const Trace trace = trace_parse("0\t700\n10\t2\n20.4 3\n100\t50\n", "t", NoiseRule::loggopsim, remark);
+    const auto delay = [&](Time now_ns, Time work_ns) {
+        Noise noise({ trace }, NoiseRule::loggopsim, 0, false);
+        noise.begin_at({ 200 * PS_PER_NS });
+        NoiseCursor cursor = noise.begin(0);
+        return noise.finish(cursor, now_ns * PS_PER_NS, work_ns * PS_PER_NS) / PS_PER_NS - now_ns - work_ns;
+    };
+
+    CHECK_EQUAL(trace.lap, 100 * PS_PER_NS);
+    CHECK_EQUAL(delay(0, 0), 0);            // at 0
+    CHECK_EQUAL(delay(1, 0), 699);          // in the first line, which began before
+    CHECK_EQUAL(delay(11, 0), 1);           // in the second
+    CHECK_EQUAL(delay(0, 1), 698);          // 200 modulo 99
+    CHECK_EQUAL(delay(9, 50), 691 + 2 + 3); // 209 modulo 50: at 9, and the whole of both lines that begin
+    CHECK_EQUAL(delay(50, 40), 2 + 3);      // 250 modulo 60: at the beginning of one
+    for (Time work = 0; work < 100; work++)
+        for (Time now = 0; now < 300; now++)
+            CHECK(delay(now, work) >= 0);
+    try {
+        delay(0, 100);
+        CHECK(false);
+    } catch (const InputError &error) {
+        CHECK(std::string(error.what()).find("longer trace") != std::string::npos);
+    }
 }
 
 } // namespace
@@ -407,17 +450,18 @@ TEST(the_end_of_work_under_noise_is_as_by_hand)
 int main(void)
 {
     RUN(a_detour_never_makes_any_rank_earlier);
-    RUN(the_published_rule_can_gain_from_a_detour);
     RUN(handling_on_arrival_can_gain_from_a_delay);
     RUN(results_do_not_depend_on_threads_or_windows);
     RUN(operations_wait_for_whatever_they_require);
     RUN(a_common_delay_shifts_all_times);
     RUN(noise_repeats_with_its_period);
+    RUN(by_the_papers_words_noise_goes_by_work);
     RUN(long_work_is_many_short_pieces);
     RUN(coscheduled_noise_of_a_barrier_loop_costs_its_serial_share);
     RUN(patterns_without_a_schedule_end_as_their_schedules);
     RUN(the_ring_engine_ends_as_the_general_one);
     RUN(traces_of_no_or_one_detour_are_legal);
     RUN(the_end_of_work_under_noise_is_as_by_hand);
+    RUN(a_file_is_replayed_as_the_public_tool_does);
     return check_report("sim");
 }

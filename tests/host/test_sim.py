@@ -23,6 +23,8 @@ from lab.bench import simulator
 from tests.making import made
 
 REFERENCE = ROOT / "tests/data/loggops"
+NOISY = ROOT / "tests/data/loggops-noise"
+NOISY_EXPECTED: dict[str, list[dict[str, Any]]] = json.loads((NOISY / "expected.json").read_text())
 EXPECTED: dict[str, list[dict[str, Any]]] = json.loads((REFERENCE / "expected.json").read_text())
 
 
@@ -72,6 +74,92 @@ def test_empty_messages_are_not_faster_than_light() -> None:
             ours = result("run", REFERENCE / name, *parameters(point))["finish_ns"]
             assert ours == result("run", "-", *parameters(point), text=one_byte)["finish_ns"]
             assert all(mine > theirs for mine, theirs in zip(ours, point["finish_ns"], strict=True))
+
+
+@pytest.mark.parametrize("name", sorted(NOISY_EXPECTED))
+def test_noise_delays_every_rank_as_in_the_public_simulator(name: str, tmp_path: Path) -> None:
+    """Under the rule loggopsim, in both orders of equal times: all 276 runs, to the nanosecond."""
+    offsets = tmp_path / "offsets"
+    for point in NOISY_EXPECTED[name]:
+        offsets.write_text("".join(f"{place}\n" for place in point["offsets_ns"]))
+        words = ["run", NOISY / name, *parameters(point), "--noise", NOISY / point["noise"]]
+        words += ["--noise-rule", "loggopsim", "--offsets", offsets]
+        for order in ("causes", "published"):
+            assert result(*words, "--order", order)["finish_ns"] == point["finish_ns"], point["noise"]
+
+
+def test_the_reference_with_noise_is_whole() -> None:
+    assert sum(map(len, NOISY_EXPECTED.values())) == 276
+
+
+@pytest.mark.parametrize("rule", ["physical", "paper2010"])
+def test_the_other_rules_are_others(rule: str, tmp_path: Path) -> None:
+    offsets = tmp_path / "offsets"
+    name = "dissemination-p256-d1.goal"
+    for point in NOISY_EXPECTED[name]:
+        offsets.write_text("".join(f"{place}\n" for place in point["offsets_ns"]))
+        words = ["run", NOISY / name, *parameters(point), "--noise", NOISY / point["noise"]]
+        if max(point["finish_ns"]) > 500_000:
+            other = result(*words, "--noise-rule", rule, "--offsets", offsets)["finish_ns"]
+            assert other != point["finish_ns"]
+
+
+def test_an_unknown_rule_is_answered_with_the_three() -> None:
+    done = sim("pattern", "dissemination", "-n", 4, "--noise-rule", "published")
+    assert done.returncode == 1
+    assert all(rule in done.stderr for rule in ("physical", "loggopsim", "paper2010"))
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("", 1, "0 places of 4 ranks"),
+        ("1\n2\n3\n", 4, "3 places of 4 ranks"),
+        ("1\n2\n3\n4\n5\n", 5, "more places than the 4 ranks"),
+        ("1\n-2\n3\n4\n", 2, "place of rank 1"),
+        ("1\n2\nthree\n4\n", 3, "place of rank 2"),
+        ("1\n2\n3\t3\n4\n", 3, "place of rank 2"),
+        ("1\n2\n99999999999999999999\n4\n", 3, "too large"),
+        ("# ranks\n1\n2\n3\n4e3\n", 5, "place of rank 3"),
+    ],
+)
+def test_errors_of_offsets_name_the_line(text: str, line: int, what: str, tmp_path: Path) -> None:
+    path = tmp_path / "offsets"
+    path.write_text(text)
+    done = sim("pattern", "bcast", "-n", 4, "--noise-period", 9, "--noise-duration", 3, "--offsets", path)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert done.stderr.startswith(f"sim: {path}:{line}: ") and what in done.stderr
+
+
+def test_offsets_decide_where_ranks_begin(tmp_path: Path) -> None:
+    """A detour of 30 ns each 90 ns; the ranks compute only."""
+    path = tmp_path / "offsets"
+    path.write_text("0\n20\n31\n85\n")
+    words = ["pattern", "alltoall", "-n", 4, "--compute", 40, "-L", 0, "-o", 0, "-g", 0, "-G", 0]
+    words += ["--noise-period", 90, "--noise-duration", 30, "--offsets", path, "--noise-rule"]
+    assert result(*words, "physical")["finish_ns"] == [70] * 4
+    words = ["pattern", "dissemination", "-n", 1, "--compute", 40, *words[words.index("--noise-period") :]]
+    for place, physical, loggopsim, paper in ((0, 70, 70, 70), (20, 50, 50, 40), (85, 70, 70, 70)):
+        path.write_text(f"{place}\n")
+        for rule, expected in (("physical", physical), ("loggopsim", loggopsim), ("paper2010", paper)):
+            assert result(*words, rule)["finish_ns"] == [expected], (place, rule)
+
+
+def test_the_published_order_is_that_of_an_unstable_sort() -> None:
+    """Of operations ready at once sends go first, then receives, then computations; from 17 on, sends change
+    places among each other. The times are the public simulator's."""
+    few = "num_ranks 3\nrank 0 {\ncalc 9000\nsend 8b to 1\nsend 8b to 2\n}\n"
+    few += "rank 1 {\nrecv 8b from 0\n}\nrank 2 {\nrecv 8b from 0\n}\n"
+    assert result("run", "-", text=few)["finish_ns"] == [12000, 14542, 16042]
+    assert result("run", "-", "--order", "published", text=few)["finish_ns"] == [12000, 5542, 7042]
+    many = "num_ranks 25\nrank 0 {\n"
+    many += "".join(f"send 8b to {rank}\nrecv 8b from {rank}\n" for rank in range(1, 25)) + "}\n"
+    for rank in range(1, 25):
+        many += f"rank {rank} {{\nrecv 8b from 0\nsend 8b to 0\n}}\n"
+    received = [28042, 29542, 32542, 34042, 35542, 37042, 40042, 25042, 5542, 22042, 19042, 17542, 14542]
+    received += [13042, 10042, 8542, 7042, 11542, 16042, 20542, 23542, 38542, 26542, 31042]
+    assert result("run", "-", "--order", "published", text=many)["finish_ns"] == [73008, *received]
+    assert result("run", "-", text=many)["finish_ns"] == [73008, *sorted(received)]
 
 
 HEAD = "num_ranks 2\nrank 0 {\n"
@@ -173,6 +261,9 @@ def test_deadlocks_name_ranks_and_operations(tmp_path: Path) -> None:
         ["--noise-period", "100", "--noise-duration", "100"],
         ["--noise", "/nowhere/trace"],
         ["--noise", "/"],
+        ["--noise-rule", "published"],
+        ["--offsets", "/dev/null"],
+        ["--offsets", "/", "--noise-period", "100", "--noise-duration", "10"],
         ["--system", "cray"],
         ["--json", "/nowhere/result"],
     ],
@@ -282,7 +373,8 @@ def test_a_barrier_of_thousands_ends_as_its_schedule(tmp_path: Path) -> None:
         assert sim("goal", "dissemination", "-n", ranks, "-i", 2, "--output", path).returncode == 0
         for noise in (
             ["--noise-period", 4000000, "--noise-duration", 10000],
-            ["--noise-period", 90000, "--noise-duration", 30000, "--noise-rule", "published"],
+            ["--noise-period", 90000, "--noise-duration", 30000, "--noise-rule", "loggopsim"],
+            ["--noise-period", 90000, "--noise-duration", 30000, "--noise-rule", "paper2010"],
         ):
             expected = result("run", path, *noise)["finish_ns"]
             for threads in (1, 2, 3):
