@@ -264,6 +264,7 @@ help:
 	@echo "make host-test | fuzz            tests of pure C on this machine; fuzzers (FUZZ_SECONDS=5 each)"
 	@echo "make fuzz-calls MINUTES=60       system calls at random, one rank fuzzing, one watching"
 	@echo "make abi                         docs/abi.md from kernel/syscall/syscalls.def"
+	@echo "make pictures                    docs/pictures/ from the sources (docs/README.md)"
 	@echo "make compile_commands.json       for clangd and clang-tidy"
 	@echo "make format | clean              clang-format on all C; remove build/"
 	@echo "Variables: V=1 shows commands, CI=1 makes warnings errors, TACET_CACHE names the download cache."
@@ -272,6 +273,12 @@ abi: docs/abi.md
 docs/abi.md: kernel/syscall/syscalls.def tools/abi.py
 	$(Q)$(PYTHON) tools/abi.py kernel/syscall/syscalls.def > $@.part || { rm -f $@.part; exit 1; }
 	$(Q)mv $@.part $@
+
+# The drawings of README.md and docs/. FTQ's is of the data kept in docs/pictures/; MEASURED=build/report
+# first replaces these by what the last `make run` has left.
+.PHONY: pictures
+pictures:
+	@$(PYTHON) -m tools.drawings $(if $(MEASURED),--measured $(MEASURED))
 
 compile_commands.json:
 	$(Q)$(MAKE) --no-print-directory -nB V=1 kernel | $(PYTHON) tools/compile_commands.py > $@.part

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The structure of the tree: a node from ring 3 to the hardware, and beside it the machine it is developed
+on. Rooms, programs, drivers and folders are those that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lab.bench.sloc import LINUX_PERSONALITY, SILENT_CORE
+from lab.bench.sloc import ROOMS as PARTS
+from tools.drawings.sources import ROOMS, folders
+from tools.drawings.svg import (
+    BLUE,
+    EDGE,
+    GREEN,
+    GREY,
+    INK,
+    NAVY,
+    ORANGE,
+    SAND,
+    STONE,
+    TEAL,
+    WHITE,
+    Drawing,
+    DrawingError,
+)
+
+#: What each room holds, in as many words as fit.
+HOLDS = {
+    "init": "from boot to the job: memory plan, ranks, ELF loader",
+    "syscall": "the table of system calls; decode, check, call below",
+    "fs/proc": "/proc and /sys",
+    "fs": "open files, pipes, events, devices, file locks",
+    "fs/tree": "the file tree in memory",
+    "process": "processes, threads, sleeping, futexes, signals",
+    "time": "the clock, smart timers, clock event devices",
+    "mm": "page pools, address spaces, shared memory",
+    "debug": "console, flight log, the node's end",
+    "smp": "spin locks, crosscalls",
+    "lib": "strings, formatting, ELF, cpio, command line",
+}
+#: The folders that do not run on a node, with what they do.
+HOST = {
+    "tools": ("starts QEMU: a Tacet node,", "or Linux with the same file"),
+    "lab": ("statistics, pictures, report:", "how far would a job scale?"),
+    "simulator": ("LogGOPS: a million ranks", "under recorded noise"),
+    "ports": ("fetches musl, Debian's Linux,", "QEMU 10, and checks sums"),
+    "tests": ("pure C on this machine, fuzzers,", "whole systems, conformance"),
+}
+#: The other folders of the tree: on the node, in a text, or (docs/) around the drawing.
+ELSEWHERE = {"apps", "arch", "boot", "docs", "drivers", "kernel", "libc"}
+#: Folders in apps/ and drivers/ as people say them.
+SAY = {"uart": "serial port", "vga": "text screen"}
+
+
+def same(what: str, drawn: Sequence[str], there: Sequence[str]) -> None:
+    """DrawingError where the drawing and the tree differ."""
+    if missing := sorted(set(there) - set(drawn)):
+        raise DrawingError(f"the drawing of the structure lacks {what} {', '.join(missing)}")
+    if gone := sorted(set(drawn) - set(there)):
+        raise DrawingError(
+            f"the drawing of the structure has {what} {', '.join(gone)}, and the tree does not"
+        )
+
+
+def room_fill(room: str) -> str:
+    return {SILENT_CORE: BLUE, LINUX_PERSONALITY: SAND}[PARTS[room.split("/")[0]]]
+
+
+def node(d: Drawing, x: float, width: float, bottom: float) -> None:
+    """The left half: what runs on a node."""
+    d.text(x, 28, "On a compute node", bold=True, size=15, colour=NAVY)
+    programs = [name for name in folders("apps") if name != "lib"]
+    d.card(
+        x,
+        42,
+        width,
+        62,
+        WHITE,
+        "Programs, in ring 3: static Linux ELF files",
+        ["yours, from any compiler, or one of `apps/`:", " · ".join(programs)],
+        edge=EDGE,
+    )
+    d.line([(x + 24, 104), (x + 24, 137)], ORANGE)
+    d.text(x + 34, 125, "Linux system calls", size=12, colour=ORANGE, bold=True)
+    d.line([(x + width - 24, 137), (x + width - 24, 104)], NAVY)
+    d.text(x + width - 34, 125, "counters, clock: read without a call", size=12, colour=NAVY, anchor="end")
+
+    top, step = 138, 25
+    d.box(x, top, width, 30 + step * len(ROOMS), STONE)
+    d.text(x + 10, top + 20, "`kernel/`", bold=True)
+    d.text(x + 86, top + 20, "a room uses only itself and the rooms below it", size=12, colour=GREY)
+    for place, room in enumerate(ROOMS):
+        y = top + 30 + step * place
+        d.box(x + 8, y, width - 16, step - 4, room_fill(room), radius=3)
+        d.text(x + 16, y + 15, f"`{room}/`", size=12.5, bold=True)
+        d.text(x + 104, y + 15, HOLDS[room], size=12, room=width - 120)
+    y = top + 30 + step * len(ROOMS) + 8
+    d.box(x, y, width, 26, NAVY, radius=3)
+    d.text(
+        x + width / 2,
+        y + 18,
+        "`kernel/arch.h`: the contract, complete in both directions",
+        size=12.5,
+        colour=WHITE,
+        anchor="middle",
+        room=width - 16,
+    )
+    y += 34
+    part = (width - 8) * 0.62
+    architectures = [name for name in folders("arch") if name != "include"]
+    same("the architectures", ["x86_64"], architectures)
+    d.card(x, y, part, 44, GREEN, "`arch/x86_64/`", ["entry · paging · CPUs · APIC · vDSO"])
+    drivers = " · ".join(SAY.get(name, name) for name in folders("drivers"))
+    d.card(x + part + 8, y, width - part - 8, 44, GREEN, "`drivers/`", [drivers])
+    y += 50
+    d.text(
+        x + width / 2,
+        y + 13,
+        "started by GRUB (multiboot2, an ISO from `boot/`) or by QEMU (PVH)",
+        size=12,
+        colour=GREY,
+        anchor="middle",
+    )
+    if y + 20 > bottom:
+        raise DrawingError(f"the drawing of the structure needs {y + 20 - bottom:.0f} px more")
+
+
+def host(d: Drawing, x: float, width: float) -> None:
+    """The right half: the machine on which it is developed, and the key."""
+    d.text(x, 28, "On the developer's machine", bold=True, size=15, colour=NAVY)
+    y = 42.0
+    for name, texts in HOST.items():
+        d.card(x, y, width, 62, WHITE, f"`{name}/`", texts, edge=EDGE)
+        y += 70
+    d.card(x, y, width, 44, WHITE, "`libc/`", ["`tacet-cc` (musl), `tacet.h`"], edge=EDGE)
+    y += 62
+    for fill, words in ((BLUE, SILENT_CORE), (SAND, LINUX_PERSONALITY), (GREEN, "knows the hardware")):
+        d.box(x, y, 22, 14, fill, radius=3, edge=EDGE)
+        d.text(x + 30, y + 12, words, size=12)
+        y += 20
+
+
+def drawing() -> Drawing:
+    same("the rooms", list(HOLDS), ROOMS)
+    same("the folders", [*HOST, *ELSEWHERE], folders())
+    height = 566
+    d = Drawing(
+        height,
+        "The structure of Tacet",
+        "A compute node from the programs in ring 3 over the rooms of the kernel to the architecture; beside "
+        "it the folders that serve development.",
+    )
+    node(d, 18, 510, height)
+    host(d, 572, 242)
+    d.line([(571, 62), (530, 62)], GREY, dashes="4 3")
+    d.line([(529, 92), (556, 92), (556, 143), (571, 143)], GREY, dashes="4 3")
+    d.text(550, 56, "runs", size=11, colour=INK, anchor="middle")
+    d.text(552, 136, "data", size=11, colour=TEAL, anchor="end", room=40)
+    return d
