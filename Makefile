@@ -278,6 +278,7 @@ docs/abi.md: kernel/syscall/syscalls.def tools/abi.py
 # first replaces these by what the last `make run` has left.
 .PHONY: pictures
 pictures:
+	@ports/deps.sh build run
 	@$(PYTHON) -m tools.drawings $(if $(MEASURED),--measured $(MEASURED))
 
 compile_commands.json:

@@ -110,6 +110,33 @@ def test_the_readme_s_table_is_that_of_its_picture() -> None:
     assert missing == []
 
 
+def test_the_readme_s_numbers_are_those_of_the_costs() -> None:
+    costs = (ROOT / "docs" / "costs.md").read_text(encoding="utf-8")
+
+    def row(name: str) -> tuple[int, int]:
+        """What the table of `make bench` has for Tacet and for Linux."""
+        line = re.search(rf"^{re.escape(name)} .*$", costs, re.M)
+        assert line, name
+        numbers = [int(n.replace(",", "")) for n in re.findall(r"(?<=  )\d[\d,]*(?= |$)", line[0])]
+        return numbers[0], numbers[-1]
+
+    call, wake = (
+        row("empty system call, instructions"),
+        row("futex wake to waiter running on another CPU, instructions"),
+    )
+    sleep, boot = row("1 ms sleep, exact: at most late, ns"), row("boot to main, instructions")
+    memory = row("kernel memory, bytes")
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    for cells in (
+        f"{call[0]} | {call[1]}",
+        f"{wake[0]:,} | {wake[1]:,}",
+        f"{sleep[0]:,} ns | {sleep[1]:,} ns",
+        f"{boot[0] / 1e6:.1f} million | {boot[1] / 1e6:.0f} million",
+        f"{memory[0] / 1e6:.1f} MB | {memory[1] / 1e6:.0f} MB",
+    ):
+        assert f"| {cells} |" in page
+
+
 # ---- What breaks a drawing ----
 
 

@@ -122,7 +122,7 @@ def physical(d: Drawing, a: Addresses) -> dict[str, float]:
         "it changes anything. Page tables of",
         "the rank come from here, too.",
     )
-    s.add(42, STONE, "slice of rank 1: a page pool", "its own; ranks share none of this")
+    s.add(42, STONE, "slice of rank 1: a page pool", "its own; ranks share only files")
     s.add(
         60,
         STONE,
@@ -154,7 +154,7 @@ def physical(d: Drawing, a: Addresses) -> dict[str, float]:
 def virtual(d: Drawing, a: Addresses, x: float) -> dict[str, float]:
     """The right column: the rank's address space, upwards in addresses from top to bottom."""
     d.text(x, 30, "The address space of rank 0", size=15, bold=True, colour=NAVY)
-    d.text(x, 48, "low addresses above; page sizes on the right", size=12, colour=GREY)
+    d.text(x, 48, "low addresses above; pages: 4 KiB, 2 MiB, 1 GiB", size=12, colour=GREY)
     s = Stack(d, x + 128, 252, 60)
     marks = {}
 

@@ -55,7 +55,7 @@ def defined(path: str, *names: str) -> None:
 def _value(text: str, known: dict[str, int], where: str) -> int:
     """The value of a constant expression of C."""
     plain = re.sub(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]+\b", r"\1", text)
-    plain = re.sub(r"[A-Za-z_]\w*(?<!0x)", lambda m: str(known[m[0]]) if m[0] in known else m[0], plain)
+    plain = re.sub(r"\b[A-Za-z_]\w*", lambda m: str(known[m[0]]) if m[0] in known else m[0], plain)
     if not re.fullmatch(r"(?:0[xX][0-9a-fA-F]+|[\d\s()+*<>~&|-])+", plain):
         raise DrawingError(f"{where}: {text!r} is no constant that a drawing can compute")
     return int(eval(plain, {"__builtins__": {}}))
