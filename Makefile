@@ -209,17 +209,24 @@ bench-ready: $(KERNEL) $(APPS) $(LINUX) linux-rt qemu10 build/simulator/sim
 	@$(LAB) silence --out build/report --shift 4
 	@$(LAB) bench-simulator --out build/report
 
-# An ISO image for BIOS and UEFI machines: the kernel, GRUB, and one program (default: FTQ).
+# What iso and gdb start without APP: FTQ for a second.
+DEFAULT_APP  := $(BUILD)/apps/ftq
+DEFAULT_ARGS := -n 1000 -o /tmp/ftq
+PROGRAM_WORDS = $(call quoted,$(or $(APP),$(DEFAULT_APP)))
+ARGUMENT_WORDS = $(or $(ARGS),$(if $(APP),,$(DEFAULT_ARGS)))
+
+# An ISO image for BIOS and UEFI machines: the kernel, GRUB, and one program.
 ISO := build/tacet.iso
 iso:
 	@ports/deps.sh build run
-	@$(MAKE) --no-print-directory $(KERNEL) $(APPS)
-	@boot/make-iso $(ISO) $(KERNEL) $(or $(APP),$(BUILD)/apps/ftq) -- $(ARGS)
+	@$(MAKE) --no-print-directory -s $(KERNEL) $(APPS)
+	@boot/make-iso $(call quoted,$(ISO)) $(KERNEL) $(PROGRAM_WORDS) -- $(ARGUMENT_WORDS)
 
+# GDB_OPTIONS: see tools/gdb --help. GDB_COMMANDS=FILE: run the commands in this file and end.
 gdb:
 	@ports/deps.sh build run test
-	@$(MAKE) --no-print-directory $(KERNEL) $(if $(APP),,$(APPS))
-	@tools/gdb $(KERNEL) $(or $(APP),$(BUILD)/apps/ftq) $(ARGS)
+	@$(MAKE) --no-print-directory -s $(KERNEL) $(if $(APP),,$(APPS))
+	@tools/gdb $(GDB_OPTIONS) -- $(PROGRAM_WORDS) $(ARGUMENT_WORDS)
 
 # ---- Tests ----
 
@@ -258,7 +265,7 @@ help:
 	@echo "make report                      one HTML page on what run and bench have left (docs/lab/README.md)"
 	@echo "make bench                       noise and costs beside Linux; one silent hour; about ten minutes"
 	@echo "make iso [APP=prog ARGS='...']   build/tacet.iso for BIOS and UEFI machines"
-	@echo "make gdb [APP=prog]              QEMU stopped before the first instruction, gdb on the kernel"
+	@echo "make gdb [APP=prog ARGS='...']   QEMU stopped before the first instruction, gdb on the kernel"
 	@echo "make kernel | apps               only build: build/$(ARCH)/tacet.elf, build/$(ARCH)/apps/"
 	@echo "make sim                         build/simulator/sim, the LogGOPS simulator (docs/lab/loggops.md)"
 	@echo "make host-test | fuzz            tests of pure C on this machine; fuzzers (FUZZ_SECONDS=5 each)"

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The kernel's structures as they lie in the node's memory, by the names and types in its debugging
+information."""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+from collections.abc import Iterator
+
+import gdb
+
+EARLY = "The kernel has not set this CPU up yet (early boot): `continue` to kernel_start and beyond."
+
+#: More areas than this are not listed: a list that never ends is a broken one.
+AREAS_MAX = 10000
+
+
+class Early(Exception):
+    """The kernel's structures are not there yet: nothing to show, and no mistake of the user's."""
+
+
+@contextlib.contextmanager
+def readable() -> Iterator[None]:
+    """Before the kernel's page tables are loaded none of its memory has an address."""
+    try:
+        yield
+    except gdb.MemoryError:
+        raise Early(EARLY) from None
+
+
+def require_node() -> None:
+    if not gdb.selected_inferior().threads():
+        raise gdb.GdbError("there is no node; `tacet start` starts one")
+
+
+def static(file: str, name: str) -> gdb.Value:
+    """A variable of the kernel's that only its own file sees."""
+    return gdb.parse_and_eval(f"'{file}'::{name}")
+
+
+def cpus() -> list[gdb.Value]:
+    """A `struct cpu *` for each CPU that runs; those that are not initialised yet are left out."""
+    require_node()
+    with readable():
+        count = int(static("arch/x86_64/smp.c", "cpu_count"))
+        found = [static("arch/x86_64/smp.c", "cpus")[i] for i in range(count)]
+        return [cpu for cpu in found if int(cpu["self"]) == int(cpu)]
+
+
+def cpu_of_selected() -> gdb.Value | None:
+    """The CPU that gdb has selected: GS points to its area in the kernel, and is swapped in the program. None
+    for one that the kernel has not started."""
+    frame = gdb.newest_frame()
+    bases = [int(frame.read_register(name)) & (2**64 - 1) for name in ("gs_base", "k_gs_base")]
+    return next((cpu for cpu in cpus() if int(cpu) in bases), None)
+
+
+def current_cpu() -> gdb.Value:
+    require_node()
+    cpu = cpu_of_selected()
+    if cpu is None:
+        raise Early(EARLY)
+    return cpu
+
+
+def current_thread() -> gdb.Value | None:
+    """The `struct thread *` of the selected CPU."""
+    with readable():
+        thread = current_cpu()["thread"]
+        return thread if int(thread) else None
+
+
+def word(address: int) -> int:
+    with readable():
+        memory = gdb.selected_inferior().read_memory(address, 8)
+    return struct.unpack("<Q", bytes(memory))[0]
+
+
+def areas(process: gdb.Value) -> Iterator[gdb.Value]:
+    """What is mapped in a process, in ascending order."""
+    area = process["vm"]["areas"]
+    for _ in range(AREAS_MAX):
+        if not int(area):
+            return
+        yield area.dereference()
+        area = area["next"]
+
+
+def cpus_text(mask: int) -> str:
+    """A set of CPUs as people write it: 0,2-3."""
+    runs: list[list[int]] = []
+    for cpu in (bit for bit in range(64) if mask >> bit & 1):
+        if runs and runs[-1][1] == cpu - 1:
+            runs[-1][1] = cpu
+        else:
+            runs.append([cpu, cpu])
+    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in runs)
+
+
+def bytes_text(count: int) -> str:
+    """A size in the largest binary unit of which it is a multiple to a decimal."""
+    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count >= size:
+            return f"{count / size:.1f}".removesuffix(".0") + f" {unit}"
+    return f"{count} bytes"
