@@ -48,6 +48,8 @@ test   /usr/lib/python3/dist-packages/xdist/__init__.py  python3-pytest-xdist
 test   clang                                            clang
 test   /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-x86_64.a libclang-rt-14-dev|libclang-rt-19-dev
 test   gdb                                              gdb
+test   gfortran                                         gfortran
+test   cmake                                            cmake
 test   tclsh                                            tcl
 '
 

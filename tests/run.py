@@ -92,8 +92,8 @@ def stages(filter_words: list[str]) -> list[Stage]:
         Stage("tools", "Tools and lab", [*pytest, "tests/host", "tests/structure"], 900, pytest=True),
         Stage(
             "qemu",
-            "Whole systems",
-            [*pytest, *side_by_side, "--durations=10", "tests/qemu"],
+            "Whole systems, and what the documents say of them",
+            [*pytest, *side_by_side, "-m", "not long", "--durations=10", "tests/qemu", "tests/documents"],
             2400,
             pytest=True,
         ),
