@@ -13,13 +13,13 @@ from pathlib import Path
 from blocks import ROOT, console_blocks, documents, mentioned, plain, read
 
 LEDGER = Path(__file__).with_name("commands.toml")
-KEYS = {"shown", "before", "run", "prints", "status", "test", "except", "long"}
+KEYS = {"shown", "before", "run", "prints", "status", "test", "words", "except", "long"}
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row. `shown`: the commands as documents have them, `*` standing for any text. Exactly one of `run`,
-    `test` and `excepted` says how they are tried, or why not."""
+    """One row. `shown`: the commands as documents have them, `*` standing for any text. `run`, `test` or
+    `excepted` says how they are tried, or why not."""
 
     shown: tuple[str, ...]
     run: str = ""
@@ -27,8 +27,14 @@ class Row:
     prints: str = ""
     status: int = 0
     test: str = ""
+    words: tuple[str, ...] = ()
     excepted: str = ""
     long: bool = False
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Its console blocks are not typed: a test of its own runs the command, or nobody."""
+        return bool(self.test or self.excepted)
 
     @property
     def name(self) -> str:
@@ -46,7 +52,8 @@ class Row:
         source = file.read_text(encoding="utf-8")
         if not re.search(rf"^(?:def {name}\(|TEST\({name}\))", source, re.MULTILINE):
             return f"{path} has no test {name}"
-        absent = [word for shown in self.shown for word in essential(shown) if word not in source]
+        needed = self.words or tuple(word for shown in self.shown for word in essential(shown))
+        absent = [word for word in needed if word not in source]
         return f"{path} does not name {', '.join(absent)}" if absent else ""
 
 
@@ -56,12 +63,13 @@ def escaped(shown: str) -> str:
 
 
 def essential(command: str) -> list[str]:
-    """The words of a command that a test of it must contain: programs, subcommands, options, variables."""
+    """The words of a command that a test of it must contain: programs, subcommands, options, variables; not
+    what stands for a name (`prog`, `OUT`)."""
     words = []
     for word in plain(command).split():
         if re.fullmatch(r"[A-Z_]+=.*", word):
             words.append(word.split("=")[0])
-        elif re.fullmatch(r"[\w./-]*[a-z][\w./-]*", word):
+        elif re.fullmatch(r"[a-z0-9_./-]*[a-z][a-z0-9_./-]*", word) and word != "prog":
             words.append(word)
     return words
 
@@ -73,9 +81,11 @@ def rows(text: str = "") -> list[Row]:
         place = f"{LEDGER.name}: row {number} ({entry.get('shown')})"
         if unknown := set(entry) - KEYS:
             raise ValueError(f"{place}: unknown: {', '.join(sorted(unknown))}")
-        if sum(key in entry for key in ("run", "test", "except")) != 1:
-            raise ValueError(f"{place}: takes one of run, test and except")
+        ways = sum(key in entry for key in ("run", "test", "except"))
+        if ways > 1 or (ways == 0 and not entry.get("long")):
+            raise ValueError(f"{place}: takes one of run, test and except, or long alone")
         shown = entry.pop("shown")
+        entry["words"] = tuple(entry.get("words", ()))
         found.append(
             Row(
                 shown=tuple(map(plain, [shown] if isinstance(shown, str) else shown)),

@@ -44,14 +44,14 @@ def reader() -> Iterator[dict[str, Reader]]:
 def elsewhere(block: Block) -> bool:
     """Another test runs it, or nobody, with a reason."""
     return any(
-        row.covers(plain(command.text)) and not row.run and not row.long
-        for command in block.commands()
-        for row in ROWS
+        row.covers(plain(command.text)) and row.is_elsewhere for command in block.commands() for row in ROWS
     )
 
 
 def is_long(block: Block) -> bool:
-    return any(row.covers(plain(one.text)) and row.long for one in block.commands() for row in ROWS)
+    return any(
+        row.covers(plain(one.text)) and row.long and not row.run for one in block.commands() for row in ROWS
+    )
 
 
 def marked(block: Block) -> object:
@@ -209,7 +209,7 @@ def test_a_test_that_does_not_run_the_command_is_refused(test: str, said: str) -
     assert said in row.missing()
 
 
-@pytest.mark.parametrize("entry", ['test = "a"\nrun = "b"', "long = true", 'run = "a"\nruns = "b"'])
+@pytest.mark.parametrize("entry", ['test = "a"\nrun = "b"', "status = 1", 'run = "a"\nruns = "b"'])
 def test_a_row_that_says_nothing_or_too_much_is_refused(entry: str) -> None:
     with pytest.raises(ValueError, match="row 1"):
         ledger.rows(f'[[command]]\nshown = "x"\n{entry}')
