@@ -133,7 +133,7 @@ $(APPS): $(MUSL) libc/tacet-cc libc/include/tacet.h $(wildcard apps/*/*.[ch]) $(
 	$(Q)TACET_BUILD=build TACET_ARCH=$(ARCH) libc/tacet-cc $(APP_CFLAGS) -Iapps/$(@F) $(APP_SOURCES) -pthread \
 		-o $@
 
-$(MUSL): ports/musl/recipe ports/musl/build.sh
+$(MUSL): ports/musl/recipe ports/musl/build.sh libc/openmp.c
 	@echo "  PORT    musl: fetched and built once, in about a minute; what it says is in $(@D).work/log"
 	$(Q)ports/musl/build.sh build $(ARCH)
 	@touch $@

@@ -50,6 +50,8 @@ test   python:xdist                                     python3-pytest-xdist
 test   clang                                            clang
 test   /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-x86_64.a libclang-rt-14-dev|libclang-rt-19-dev
 test   gdb                                              gdb
+test   gfortran                                         gfortran
+test   cmake                                            cmake
 test   tclsh                                            tcl
 
 dev    clang-format-14                                  clang-format-14

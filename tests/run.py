@@ -125,7 +125,14 @@ def stages(filter_words: list[str]) -> list[Stage]:
         Stage("host", "Pure logic on this machine, with sanitizers", make("host-test"), 3600),
         Stage("fuzz", "Parsers of outside bytes", make("fuzz", "FUZZ_SECONDS=5"), 3600),
         pytest_stage("tools", "Tools and lab", 3600, *filter_words, "tests/host", "tests/structure"),
-        pytest_stage("qemu", "Whole systems", 7200, *filter_words, "tests/qemu"),
+        pytest_stage(
+            "qemu",
+            "Whole systems, and what the documents say of them",
+            7200,
+            *filter_words,
+            "tests/qemu",
+            "tests/documents",
+        ),
     ]
 
 

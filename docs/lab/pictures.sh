@@ -22,8 +22,8 @@ for system in tacet linux; do
     done
 done
 
-# The commands are those of the page: lines that begin with "tools/lab plot".
-grep '^tools/lab plot [a-z]' docs/lab/README.md | while read -r command; do
+# The commands are those of the page: lines that begin with "$ tools/lab plot".
+sed -n 's/^\$ \(tools\/lab plot [a-z]\)/\1/p' docs/lab/README.md | while read -r command; do
     eval "$command"
 done
 

@@ -3,8 +3,8 @@
 #
 # ports/musl/build.sh BUILD-FOLDER [ARCH]: musl for Tacet's programs as BUILD-FOLDER/ARCH/musl/{include,lib},
 # static only. ARCH is x86_64 (default) or ppc64le. The sources come from ports/fetch.py, Debian's patches on
-# top. CC names another compiler. Does nothing when the recipe, this file and the compiler are those of the
-# last time.
+# top; the compiler's OpenMP runtime is made fit for it (libc/openmp.c). CC names another compiler. Does
+# nothing when the recipe, this file, libc/openmp.c and the compiler are those of the last time.
 
 set -eu
 
@@ -28,7 +28,8 @@ esac
 mkdir -p "$build/$arch"
 build=$(cd "$build/$arch" && pwd)
 stamp=$build/musl/stamp
-now=$(cat "$here/recipe" "$here/build.sh" && $compiler --version && echo "$compiler $options")
+openmp=$here/../../libc/openmp.c
+now=$(cat "$here/recipe" "$here/build.sh" "$openmp" && $compiler --version && echo "$compiler $options")
 [ "$(cat "$stamp" 2>/dev/null)" != "$now" ] || exit 0
 
 work=$build/musl.work
@@ -61,6 +62,17 @@ if ! { ./configure --target="$arch" --disable-shared --disable-wrapper --prefix=
     echo "ports/musl/build.sh: musl did not build; everything it said is in $work/log" >&2
     exit 1
 fi
+
+# The compiler's libgomp.a, with what it misses in musl; a cross compiler may have none.
+gomp=$($compiler -print-file-name=libgomp.a)
+if [ -f "$gomp" ]; then
+    own=$build/musl/lib/libgomp.a
+    $compiler -O2 -g $options -fPIC -ffile-prefix-map="$(dirname "$openmp")"=libc -nostdinc -c "$openmp" \
+        -isystem "$build/musl/include" -isystem "$($compiler -print-file-name=include)" -o openmp.o
+    "${binutils}objcopy" --redefine-sym pthread_create=openmp_pthread_create "$gomp" "$own"
+    "${binutils}ar" qs "$own" openmp.o
+fi
+
 cd "$build"
 rm -rf "$work"
 printf '%s\n' "$now" >"$stamp"

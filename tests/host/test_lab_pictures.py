@@ -185,7 +185,9 @@ def test_the_commands_of_the_page_draw_its_pictures(
     """Run in another folder, on other data of the same names; and each checked-in picture is one of them, and
     small."""
     page = (ROOT / "docs/lab/README.md").read_text()
-    commands = [shlex.split(line)[1:] for line in re.findall(r"^tools/lab plot [a-z].*$", page, re.MULTILINE)]
+    commands = [
+        shlex.split(line)[1:] for line in re.findall(r"^\$ (tools/lab plot [a-z].*)$", page, re.MULTILINE)
+    ]
     assert [words[1] for words in commands] == [kind.name for kind in KINDS]
     for folder in ("build/report", "build/lab/data", "docs/lab"):
         (tmp_path / folder).mkdir(parents=True)

@@ -102,7 +102,7 @@ PAGE = ROOT / "docs/lab/reproduce.md"
 def test_the_page_shows_every_experiment(name: str) -> None:
     """Its command, its small picture, and its table with all values."""
     text = PAGE.read_text()
-    assert f"\ntools/lab reproduce {name}\n" in text and f"(reproduce-{name}.png)" in text
+    assert f"\n$ tools/lab reproduce {name}\n" in text and f"(reproduce-{name}.png)" in text
     picture = (PAGE.parent / f"reproduce-{name}.png").read_bytes()
     assert picture.startswith(b"\x89PNG") and len(picture) < 60_000
     assert int.from_bytes(picture[16:20], "big") == command.THUMBNAIL_WIDTH

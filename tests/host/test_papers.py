@@ -137,7 +137,7 @@ def test_every_experiment_and_picture_exists(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     repeated = set(re.findall(r"`tools/lab reproduce ([a-z][\w-]*)`", text))
     assert repeated <= set(experiments()), repeated - set(experiments())
-    kinds = set(re.findall(r"^tools/lab plot ([a-z]+) ", source("docs/lab/README.md"), re.MULTILINE))
+    kinds = set(re.findall(r"^\$ tools/lab plot ([a-z]+) ", source("docs/lab/README.md"), re.MULTILINE))
     drawn = set(re.findall(r"`tools/lab plot ([a-z]+)`", text))
     assert drawn <= kinds, drawn - kinds
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import subprocess
 from pathlib import Path
 
@@ -111,3 +112,62 @@ def test_without_musl_it_says_how_to_get_it(tmp_path: Path) -> None:
     done = subprocess.run([str(TACET_CC), "x.c"], env=environment, capture_output=True, text=True)
     assert done.returncode == 1
     assert "ports/musl/build.sh" in done.stderr and done.stderr.count("\n") == 1
+
+
+PLACES = ROOT / "tests" / "programs" / "places.c"
+TASKS = ROOT / "docs" / "examples" / "tasks.c"
+
+
+def said(program: Path, **environment: str) -> str:
+    done = subprocess.run([str(program)], env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, ""), done
+    return done.stdout
+
+
+@needs_musl
+@pytest.mark.parametrize("options", [[], ["-static-pie"]], ids=["static", "static-pie"])
+def test_openmp_has_as_many_threads_as_requested(options: list[str], tmp_path: Path) -> None:
+    compiled(tmp_path, "-O2", *options, "-fopenmp", str(TASKS), "-o", "tasks")
+    assert kind_of(tmp_path / "tasks") == ("static-pie" if options else "static")
+    assert said(tmp_path / "tasks", OMP_NUM_THREADS="3") == "3 threads: 14.392727, 6765\n"
+
+
+@needs_musl
+def test_openmp_s_runtime_reports_errors_on_standard_error(tmp_path: Path) -> None:
+    compiled(tmp_path, "-fopenmp", str(TASKS), "-o", "tasks")
+    done = subprocess.run(
+        [str(tmp_path / "tasks")], env={"OMP_NUM_THREADS": "x"}, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0 and "libgomp: Invalid value for environment variable" in done.stderr, done
+
+
+@needs_musl
+def test_openmp_binds_threads_where_the_environment_says(tmp_path: Path) -> None:
+    compiled(tmp_path, "-fopenmp", str(PLACES), "-o", "places")
+    cpus = sorted(os.sched_getaffinity(0))
+    last = cpus[-1]
+    bound = said(tmp_path / "places", OMP_NUM_THREADS="2", OMP_PLACES=f"{{{cpus[0]}}},{{{last}}}")
+    assert bound == f"thread 0: CPU {cpus[0]} of 1\nthread 1: CPU {last} of 1\n"
+    assert said(tmp_path / "places", OMP_NUM_THREADS="2").count(f" of {len(cpus)}\n") == 2
+
+
+@needs_musl
+def test_without_fopenmp_nothing_of_openmp_is_linked(hello: Path) -> None:
+    compiled(hello, "hello.c", "-o", "hello", "-pthread")
+    names = subprocess.run(["nm", str(hello / "hello")], capture_output=True, text=True, check=True).stdout
+    assert "GOMP_" not in names and "openmp_" not in names
+
+
+def test_a_static_fortran_program_with_threads_ends_well(tmp_path: Path) -> None:
+    program = tmp_path / "heat"
+    words = ["gfortran", "-O2", "-static", "-fopenmp", "docs/examples/heat.f90", "libc/gfortran.ld", "-o"]
+    subprocess.run([*words, str(program)], cwd=ROOT, check=True, capture_output=True)
+    assert said(program, OMP_NUM_THREADS="3") == "3 threads: mean 2.473606\n"
+    # Every function of threads that the library names weakly has an address.
+    archive = subprocess.run(
+        ["gfortran", "-print-file-name=libgfortran.a"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    weak = subprocess.run(["nm", archive], capture_output=True, text=True, check=True).stdout
+    symbols = subprocess.run(["nm", str(program)], capture_output=True, text=True, check=True).stdout
+    for name in set(re.findall(r" w (_*pthread_\w+)$", weak, re.MULTILINE)):
+        assert re.search(rf"^[0-9a-f]+ [TtWi] {name}$", symbols, re.MULTILINE), name

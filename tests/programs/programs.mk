@@ -22,7 +22,8 @@ TEST_LIBC_KINDS := musl musl-pie glibc glibc-pie
 TEST_PROGRAMS := $(foreach kind,$(TEST_LIBC_KINDS),$(TEST_LIBC_PROGRAMS:%=$(TEST_BUILD)/%.$(kind))) \
 	$(TEST_MUSL_PROGRAMS:%=$(TEST_BUILD)/%.musl) $(TEST_BARE_PROGRAMS:%=$(TEST_BUILD)/%.bare) \
 	$(TEST_BUILD)/forbidden.glibc $(TEST_BUILD)/call_fuzz.musl-pie \
-	$(TEST_BUILD)/openmp.musl $(TEST_BUILD)/openmp.glibc $(TEST_BUILD)/cplusplus.glibc
+	$(foreach program,openmp places,$(TEST_BUILD)/$(program).musl $(TEST_BUILD)/$(program).glibc) \
+	$(TEST_BUILD)/cplusplus.glibc
 
 TEST_CFLAGS := -std=gnu11 -O2 -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror) \
 	-I libc/include -I .
@@ -60,17 +61,16 @@ $(TEST_BUILD)/%.bare: tests/programs/%.c $(TEST_HEADERS)
 	@echo "  TEST    $@"
 	$(Q)$(CC) $(TEST_CFLAGS) -ffreestanding -fno-pie -no-pie -fno-stack-protector -nostdlib -static $< -o $@
 
-# Programs with a runtime of the compiler's own: OpenMP, also with musl (gomp_musl.c), and C++.
-$(TEST_BUILD)/openmp.musl: tests/programs/openmp.c tests/programs/gomp_musl.c $(MUSL) libc/tacet-cc \
-		$(TEST_FLAGS)
+# Programs with a runtime of the compiler's own: OpenMP, also with musl, and C++.
+OPENMP := openmp places
+$(OPENMP:%=$(TEST_BUILD)/%.musl): $(TEST_BUILD)/%.musl: tests/programs/%.c $(MUSL) libc/tacet-cc $(TEST_FLAGS)
 	@mkdir -p $(@D)
 	@echo "  TEST    $@"
-	$(Q)$(TEST_MUSL) -fopenmp tests/programs/openmp.c tests/programs/gomp_musl.c \
-		$(shell $(CC) -print-file-name=libgomp.a) -pthread -o $@
+	$(Q)$(TEST_MUSL) -fopenmp $< -o $@
 
 # libgomp looks for plugins of accelerators with dlopen, which a static program has not: the linker would warn
 # of it each time.
-$(TEST_BUILD)/openmp.glibc: tests/programs/openmp.c $(TEST_FLAGS)
+$(OPENMP:%=$(TEST_BUILD)/%.glibc): $(TEST_BUILD)/%.glibc: tests/programs/%.c $(TEST_FLAGS)
 	@mkdir -p $(@D)
 	@echo "  TEST    $@"
 	$(Q)$(TEST_GLIBC) -fopenmp -fno-pie -no-pie -static -Wl,--no-warnings $< -o $@

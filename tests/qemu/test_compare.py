@@ -39,7 +39,7 @@ def comparison(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
     """One comparison, for all tests here."""
     made("build/linux/version")
     folder = tmp_path_factory.mktemp("compare")
-    command = ["tools/lab", "compare", "--out", str(folder), "--samples", "500"]
+    command = ["tools/lab", "compare", "--out", str(folder), "--samples", "1000"]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1500)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return Comparison(folder, ran.stdout, json.loads((folder / "ftq.json").read_text()))
@@ -62,9 +62,9 @@ def test_tacet_is_silent(comparison: Comparison) -> None:
 
 def test_linux_is_not_silent_or_the_method_is_blind(comparison: Comparison) -> None:
     linux = comparison.figures["linux"]
-    # 250 ticks a second in half a second of samples.
-    assert 80 <= linux["disturbed_quanta"] <= 200, linux
-    assert linux["kernel_entries"] >= 100 and linux["noise_ratio"] > 0.0001, linux
+    # 250 ticks a second in a second of samples.
+    assert 160 <= linux["disturbed_quanta"] <= 400, linux
+    assert linux["kernel_entries"] >= 200 and linux["noise_ratio"] > 0.0001, linux
 
 
 def test_a_tuned_linux_has_figures_or_a_reason_why_not(comparison: Comparison) -> None:
@@ -81,7 +81,22 @@ def test_both_noises_stand_side_by_side(comparison: Comparison) -> None:
         if "Tacet" in line and "Linux" in line and "…" not in line
     )
     assert header.index("Tacet") < header.index("Linux")
-    assert re.search(r"disturbed quanta\s+0 of 500\s+\d+ of 500", comparison.printed), comparison.printed
+    assert re.search(r"disturbed quanta\s+0 of 1000\s+\d+ of 1000", comparison.printed), comparison.printed
     assert (comparison.folder / "ftq.png").read_bytes().startswith(b"\x89PNG")
     for system in ("tacet", "linux"):
         assert (comparison.folder / f"ftq-{system}.dat").read_text().startswith("#")
+
+
+def test_the_readme_shows_what_make_run_prints(comparison: Comparison) -> None:
+    """`make run` is `tools/lab compare --out build/report`, and its digits are the same every time."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = next(
+        block
+        for block in re.findall(r"^```\w*\n(.*?)^```", readme, re.M | re.S)
+        if "disturbed quanta" in block
+    )
+    shown = [line.rstrip() for line in table.splitlines() if not line.startswith(("$", "…"))]
+    printed = comparison.printed.replace(str(comparison.folder), "build/report")
+    lines = [line.rstrip() for line in printed.splitlines()]
+    begin = lines.index(shown[0]) if shown[0] in lines else 0
+    assert lines[begin : begin + len(shown)] == shown, printed

@@ -26,7 +26,7 @@ from pathlib import Path
 
 import pending
 import pytest
-from conftest import Run, program
+from conftest import Run, expect_exit, program
 
 import qemu
 from tests.making import made
@@ -393,6 +393,15 @@ def test_an_openmp_program_runs_on_all_cores(name: str, tacet: Run, files: Path,
         files,
         tmp_path,
     )
+
+
+@pytest.mark.parametrize("kind", ["musl", "glibc"])
+def test_openmp_binds_threads_to_the_places_of_the_environment(kind: str, tacet: Run) -> None:
+    places = {"OMP_NUM_THREADS": "2", "OMP_PLACES": "{3},{1}", "OMP_PROC_BIND": "true"}
+    bound = tacet(program(f"places.{kind}"), cpus=4, env=places, options="ranks=1")
+    assert expect_exit(bound).stdout == b"thread 0: CPU 3 of 1\nthread 1: CPU 1 of 1\n", bound.explain()
+    free = tacet(program(f"places.{kind}"), cpus=4, options="ranks=1")
+    assert expect_exit(free).stdout == b"".join(b"thread %d: CPU %d of 4\n" % (n, n) for n in range(4))
 
 
 @pytest.fixture(scope="session")

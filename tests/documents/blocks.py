@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The commands of the documents, as they stand there.
+
+A fenced block with the info string `console` is what a terminal shows: a line that begins with `$ ` is a
+command (a backslash at its end takes the next line in), the lines up to the next one are what it prints. In
+those, `…` alone on a line stands for any lines, also for none, and `…` within a line for any text. Commands
+stand in code spans, too, and in blocks of other kinds.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+ANY = "…"
+PROMPT = "$ "
+FENCE = re.compile(r"^ *```(.*)$")
+SPAN = re.compile(r"(?<!`)`([^`]+)`(?!`)")
+
+#: What a command begins with, after variables that are set for it alone. A path of the tree is one where
+#: words follow it: without them it is the file's name. Tests of the host are run by their name alone.
+BEGINS = re.compile(
+    r"(?:\w+=(?:\"[^\"]*\"|\S*) )*"
+    r"(?:make\s|(?:tools|tests|boot|ports|libc|build|docs)/\S+ |build/host/\S+|\./|sim |qemu-system-\S+ |gdb "
+    r"|addr2line |ausyscall |(?:/usr/bin/)?python3 |gcc |g\+\+ |gfortran |cmake |git |cat |echo )"
+)
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command and what the document says that it prints."""
+
+    document: str
+    line: int
+    text: str
+    shown: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.document}:{self.line}: $ {self.text}"
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block; `line` is that of its fence, `lines` are those in it."""
+
+    document: str
+    line: int
+    info: str
+    lines: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.document}:{self.line}"
+
+    def commands(self) -> list[Command]:
+        """A console block's commands. ValueError where it begins with something else."""
+        found: list[Command] = []
+        continued = False
+        for number, line in enumerate(self.lines, self.line + 1):
+            if continued:
+                last = found[-1]
+                found[-1] = Command(last.document, last.line, f"{last.text}\n{line}")
+            elif line.startswith(PROMPT):
+                found.append(Command(self.document, number, line.removeprefix(PROMPT)))
+            elif not found:
+                raise ValueError(f'{self.document}:{number}: a console block begins with "{PROMPT}COMMAND"')
+            else:
+                last = found[-1]
+                found[-1] = Command(last.document, last.line, last.text, (*last.shown, line))
+            continued = (continued or line.startswith(PROMPT)) and line.endswith("\\")
+        return found
+
+
+def documents() -> list[str]:
+    """README.md, the pages of docs/ and tests/README.md, as paths in the tree."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "tests" / "README.md"]
+    return [str(page.relative_to(ROOT)) for page in pages]
+
+
+def blocks(document: str, text: str) -> Iterator[Block]:
+    """All fenced blocks of a document, in order."""
+    begun: tuple[int, str, int] | None = None
+    lines = text.splitlines()
+    for number, line in enumerate(lines, 1):
+        if not (fence := FENCE.match(line)):
+            continue
+        if begun is None:
+            begun = (number, fence[1].strip(), line.index("`"))
+            continue
+        first, info, indent = begun
+        yield Block(document, first, info, tuple(one[indent:] for one in lines[first : number - 1]))
+        begun = None
+    if begun is not None:
+        raise ValueError(f"{document}:{begun[0]}: a fenced block without an end")
+
+
+def read(document: str) -> str:
+    return (ROOT / document).read_text(encoding="utf-8")
+
+
+def console_blocks(document: str) -> list[Block]:
+    return [block for block in blocks(document, read(document)) if block.info == "console"]
+
+
+def plain(command: str) -> str:
+    """One form for a command, however it is broken into lines, without a remark behind it."""
+    return " ".join(re.sub(r"\s#\s.*", "", command.replace("\\\n", " ")).split())
+
+
+def mentioned(document: str, text: str) -> Iterator[Command]:
+    """Commands that no console block shows: in code spans, and in blocks of any other kind."""
+    prose = text.splitlines()
+    for block in blocks(document, text):
+        if block.info != "console":
+            joined = re.sub(r"\\\n\s*", " ", "\n".join(block.lines)).splitlines()
+            for line in joined:
+                if BEGINS.match(line.removeprefix(PROMPT)):
+                    yield Command(document, block.line, plain(line.removeprefix(PROMPT)))
+        prose[block.line - 1 : block.line + len(block.lines) + 1] = [""] * (len(block.lines) + 2)
+    kept = "\n".join(prose)
+    for span in SPAN.finditer(kept):
+        if BEGINS.match(" ".join(span[1].split()) + ("" if " " not in span[1] else " ")):
+            yield Command(document, kept.count("\n", 0, span.start()) + 1, plain(span[1]))
+
+
+def pattern(shown: tuple[str, ...]) -> re.Pattern[str]:
+    """What these lines match; each line of the text ends with a newline."""
+    parts = []
+    for line in shown:
+        if line.strip() == ANY:
+            parts.append(r"(?:.*\n)*?")
+        else:
+            parts.append(r".*".join(re.escape(piece) for piece in line.rstrip().split(ANY)) + r"\n")
+    return re.compile("".join(parts))
+
+
+def lines_of(output: str) -> list[str]:
+    """What was printed, as a page can show it: without blanks at the ends of lines and of the whole."""
+    return [line.rstrip() for line in output.rstrip().splitlines()]
+
+
+def difference(command: Command, output: str) -> str:
+    """A diff with the place of the command, or "" where it printed what is shown."""
+    printed = lines_of(output)
+    shown = lines_of("\n".join(command.shown))
+    if pattern(tuple(shown)).fullmatch("".join(f"{line}\n" for line in printed)):
+        return ""
+    # Lines that a wildcard covers are no difference: show them as the document does.
+    covered = []
+    for line in printed:
+        alike = [one for one in shown if one.strip() != ANY and pattern((one,)).fullmatch(f"{line}\n")]
+        covered.append(max(alike, key=len, default=line))
+    diff = difflib.unified_diff(shown, covered, f"{command.document}:{command.line} shows", "printed",
+                                lineterm="", n=2)  # fmt: skip
+    return f"{command}\n" + "\n".join(diff)

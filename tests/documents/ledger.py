@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""commands.toml: how each command of the documents is tried that no console block shows; read and checked."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from blocks import ROOT, console_blocks, documents, mentioned, plain, read
+
+LEDGER = Path(__file__).with_name("commands.toml")
+KEYS = {"shown", "before", "run", "prints", "status", "test", "words", "except", "long"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row. `shown`: the commands as documents have them, `*` standing for any text. `run`, `test` or
+    `excepted` says how they are tried, or why not."""
+
+    shown: tuple[str, ...]
+    run: str = ""
+    before: str = ""
+    prints: str = ""
+    status: int = 0
+    test: str = ""
+    words: tuple[str, ...] = ()
+    excepted: str = ""
+    long: bool = False
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Its console blocks are not typed: a test of its own runs the command, or nobody."""
+        return bool(self.test or self.excepted)
+
+    @property
+    def name(self) -> str:
+        return self.shown[0]
+
+    def covers(self, command: str) -> bool:
+        return any(command == one or fnmatchcase(command, escaped(one)) for one in self.shown)
+
+    def missing(self) -> str:
+        """What the test that this row names lacks, or ""."""
+        path, _, name = self.test.partition("::")
+        file = ROOT / path
+        if not file.is_file():
+            return f"there is no {path}"
+        source = file.read_text(encoding="utf-8")
+        if not re.search(rf"^(?:def {name}\(|TEST\({name}\))", source, re.MULTILINE):
+            return f"{path} has no test {name}"
+        needed = self.words or tuple(word for shown in self.shown for word in essential(shown))
+        absent = [word for word in needed if word not in source]
+        return f"{path} does not name {', '.join(absent)}" if absent else ""
+
+
+def escaped(shown: str) -> str:
+    """A pattern in which only `*` is one."""
+    return re.sub(r"([\[\]?])", r"[\1]", shown)
+
+
+def essential(command: str) -> list[str]:
+    """The words of a command that a test of it must contain: programs, subcommands, options, variables; not
+    what stands for a name (`prog`, `OUT`)."""
+    words = []
+    for word in plain(command).split():
+        if re.fullmatch(r"[A-Z_]+=.*", word):
+            words.append(word.split("=")[0])
+        elif re.fullmatch(r"[a-z0-9_./-]*[a-z][a-z0-9_./-]*", word) and word != "prog":
+            words.append(word)
+    return words
+
+
+def rows(text: str = "") -> list[Row]:
+    """All rows; ValueError for one that says nothing, or too much."""
+    found = []
+    for number, entry in enumerate(tomllib.loads(text or LEDGER.read_text(encoding="utf-8"))["command"], 1):
+        place = f"{LEDGER.name}: row {number} ({entry.get('shown')})"
+        if unknown := set(entry) - KEYS:
+            raise ValueError(f"{place}: unknown: {', '.join(sorted(unknown))}")
+        ways = sum(key in entry for key in ("run", "test", "except"))
+        if ways > 1 or (ways == 0 and not entry.get("long")):
+            raise ValueError(f"{place}: takes one of run, test and except, or long alone")
+        shown = entry.pop("shown")
+        entry["words"] = tuple(entry.get("words", ()))
+        found.append(
+            Row(
+                shown=tuple(map(plain, [shown] if isinstance(shown, str) else shown)),
+                excepted=entry.pop("except", ""),
+                **entry,
+            )
+        )
+    return found
+
+
+def typed() -> dict[str, str]:
+    """Each command of a console block, and where it stands."""
+    return {
+        plain(command.text): f"{command.document}:{command.line}"
+        for document in documents()
+        for block in console_blocks(document)
+        for command in block.commands()
+    }
+
+
+def begins(command: str, longer: str) -> bool:
+    return longer == command or longer.startswith(command + " ")
+
+
+def uncovered(document: str, text: str, ledger: Iterable[Row], consoles: Iterable[str]) -> list[str]:
+    """Commands of a document that nobody tries."""
+    ledger, consoles = list(ledger), list(consoles)
+    return [
+        f"{one.document}:{one.line}: {one.text}"
+        for one in mentioned(document, text)
+        if not any(row.covers(one.text) for row in ledger)
+        and not any(begins(one.text, longer) for longer in consoles)
+    ]
+
+
+def unused(ledger: Iterable[Row]) -> list[str]:
+    """What rows say that no document does."""
+    all_of_them = [one.text for document in documents() for one in mentioned(document, read(document))]
+    all_of_them += list(typed())
+    return [
+        shown
+        for row in ledger
+        for shown in row.shown
+        if not any(fnmatchcase(text, escaped(shown)) for text in all_of_them)
+    ]

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What stands in the documents is true: every command is run, and prints what is shown.
+
+blocks.py says how commands are written, commands.toml how those are tried that no console block shows.
+`tests/documents/refresh.py PAGE` puts what is printed now into a page.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path[:0] = [str(Path(__file__).resolve().parents[2]), str(Path(__file__).resolve().parent)]
+
+import ledger
+from blocks import Block, Command, blocks, console_blocks, difference, documents, mentioned, plain, read
+from reader import TIME_LIMIT, Reader
+
+from tests.making import made
+
+ROWS = ledger.rows()
+
+#: Long commands are for `make test-long`; they may take as long as the pages say, many times over.
+LONG = pytest.mark.long
+LONG_LIMIT = 3600.0
+
+NEEDED = ("kernel", "apps", "sim", "qemu10", "build/linux/version")
+
+
+@pytest.fixture(scope="session")
+def reader() -> Iterator[dict[str, Reader]]:
+    """The readers of this worker, each with a tree of its own."""
+    made(*NEEDED)
+    readers: dict[str, Reader] = {}
+    yield readers
+    for one in readers.values():
+        one.close()
+
+
+def elsewhere(block: Block) -> bool:
+    """Another test runs it, or nobody, with a reason."""
+    return any(
+        row.covers(plain(command.text)) and row.is_elsewhere for command in block.commands() for row in ROWS
+    )
+
+
+def is_long(block: Block) -> bool:
+    return any(
+        row.covers(plain(one.text)) and row.long and not row.run for one in block.commands() for row in ROWS
+    )
+
+
+def marked(block: Block) -> object:
+    # Commands build on those before them: one document, one worker. Long ones stand for themselves.
+    group = f"long {block.line % 2}" if is_long(block) else block.document
+    marks = [pytest.mark.xdist_group(f"documents {group}"), *([LONG] if is_long(block) else [])]
+    return pytest.param(block, marks=marks, id=block.name)
+
+
+BLOCKS = [
+    block for document in documents() for block in console_blocks(document) if not elsewhere(block)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("block", [marked(block) for block in BLOCKS])
+def test_a_command_prints_what_the_document_shows(block: Block, reader: dict[str, Reader]) -> None:
+    name = f"{block.document}-long" if is_long(block) else block.document
+    if name not in reader:
+        reader[name] = Reader(name)
+    before = [one for one in BLOCKS if one.document == block.document and one.line < block.line]
+    complaints = reader[name].read_block(
+        block,
+        [one for one in before if not is_long(one) and not is_long(block)],
+        LONG_LIMIT if is_long(block) else TIME_LIMIT,
+    )
+    assert not complaints, "\n\n" + "\n\n".join(complaints)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(
+            row,
+            marks=[pytest.mark.xdist_group("documents ledger"), *([LONG] if row.long else [])],
+            id=row.name,
+        )
+        for row in ROWS
+        if row.run
+    ],
+)
+def test_a_command_in_the_text_does_what_it_says(row: ledger.Row, reader: dict[str, Reader]) -> None:
+    if "ledger" not in reader:
+        reader["ledger"] = Reader("ledger")
+    if row.before:
+        status, output = reader["ledger"].type(row.before)
+        assert status == 0, f"{row.before}: status {status}\n{output}"
+    status, output = reader["ledger"].type(row.run, LONG_LIMIT if row.long else TIME_LIMIT)
+    assert status == row.status, f"{row.run}: status {status}\n{output}"
+    assert re.search(row.prints, output, re.MULTILINE), (
+        f"{row.run} does not print {row.prints!r}, but\n{output}"
+    )
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=row.name) for row in ROWS if row.test])
+def test_a_command_that_another_test_runs_is_named_there(row: ledger.Row) -> None:
+    assert not (missing := row.missing()), missing
+
+
+@pytest.mark.parametrize("document", documents())
+def test_every_command_of_a_document_is_tried(document: str) -> None:
+    left = ledger.uncovered(document, read(document), ROWS, ledger.typed())
+    assert not left, "tried by nothing (a console block, or a row of commands.toml):\n" + "\n".join(left)
+
+
+def test_the_ledger_has_no_row_that_no_document_needs() -> None:
+    assert not (unused := ledger.unused(ROWS)), "\n".join(unused)
+
+
+@pytest.mark.parametrize("document", documents())
+def test_a_block_says_what_it_is(document: str) -> None:
+    nameless = [block.name for block in blocks(document, read(document)) if not block.info]
+    assert not nameless, "a fenced block has an info string: console, text, c, …:\n" + "\n".join(nameless)
+
+
+# ---- The check itself notices what is wrong ----
+
+PAGE = """\
+`make cake` and `tools/run --cake
+prog`, but not `kernel/`, nor `tools/run`.
+
+```console
+$ printf 'one\\ntwo\\n' \\
+      | cat
+one
+…
+$ true
+```
+
+```text
+$ make tea      # a remark
+```
+"""
+
+
+def test_a_page_is_taken_apart() -> None:
+    (console, text) = blocks("page", PAGE)
+    assert (console.info, console.line, text.info) == ("console", 4, "text")
+    first, second = console.commands()
+    assert first == Command("page", 5, "printf 'one\\ntwo\\n' \\\n      | cat", ("one", "…"))
+    assert second == Command("page", 9, "true")
+    assert [(one.line, one.text) for one in mentioned("page", PAGE)] == [
+        (12, "make tea"),
+        (1, "make cake"),
+        (1, "tools/run --cake prog"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed"),
+    [
+        (("one", "two"), "one\ntwo\n"),
+        (("…",), ""),
+        (("…",), "one\ntwo\n"),
+        (("one", "…"), "one\n"),
+        (("one", "…", "four"), "one\ntwo\nthree\nfour\n"),
+        (("at 0x…, then", ""), "at 0x1234, then\n"),
+        ((), "\n"),
+    ],
+)
+def test_what_is_shown_is_printed(shown: tuple[str, ...], printed: str) -> None:
+    assert difference(Command("page", 1, "x", shown), printed) == ""
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed"),
+    [
+        (("one",), "two\n"),
+        (("one",), "one\ntwo\n"),
+        ((), "one\n"),
+        (("one.",), "onex\n"),
+        (("one", "…", "four"), "one\n"),
+        (("at …",), "at 1\nat 2\n"),
+    ],
+)
+def test_what_is_not_shown_is_a_difference(shown: tuple[str, ...], printed: str) -> None:
+    said = difference(Command("page", 7, "x", shown), printed)
+    assert "page:7" in said and "+++ printed" in said
+
+
+def test_a_command_that_nobody_tries_is_named() -> None:
+    rows = ledger.rows('[[command]]\nshown = "make t*"\ntest = "a::b"')
+    assert ledger.uncovered("page", PAGE, rows, ["make cake WITH=cream"]) == ["page:1: tools/run --cake prog"]
+
+
+@pytest.mark.parametrize(
+    ("test", "said"),
+    [
+        ("tests/none.py::test_x", "there is no tests/none.py"),
+        ("tests/documents/test_documents.py::test_x", "has no test test_x"),
+        ("tests/documents/ledger.py::rows", "does not name make, " + "pudding"),
+    ],
+)
+def test_a_test_that_does_not_run_the_command_is_refused(test: str, said: str) -> None:
+    row = ledger.Row(shown=("make " + "pudding",), test=test)
+    assert said in row.missing()
+
+
+@pytest.mark.parametrize("entry", ['test = "a"\nrun = "b"', "status = 1", 'run = "a"\nruns = "b"'])
+def test_a_row_that_says_nothing_or_too_much_is_refused(entry: str) -> None:
+    with pytest.raises(ValueError, match="row 1"):
+        ledger.rows(f'[[command]]\nshown = "x"\n{entry}')
