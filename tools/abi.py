@@ -26,6 +26,7 @@ number: nothing pretends to have worked.
 * **stub**: checks its arguments; beyond that the answer follows from what Tacet is, and the reason is given.
 * **constant**: always answers the value that is given, with the reason.
 * **refused**: answers `ENOSYS` on purpose; the reason is given, and logged once.
+* **probed**: answers `ENOSYS`, and nothing is logged: C libraries and tools try it, and go on without it.
 
 Where the limits say "as" another call, the limits of that call hold.
 
@@ -72,7 +73,7 @@ paging and scheduling has no number for is 0.
 
 | file | contents |
 |---|---|
-| `/proc/self/{auxv,cmdline,comm,environ,exe,limits,maps,mounts,stat,statm,status}` | the process itself; `/proc/PID` is the same for its own number and does not exist for others |
+| `/proc/self/{auxv,cmdline,comm,cwd,environ,exe,limits,maps,mounts,stat,statm,status}` | the process itself; `/proc/PID` is the same for its own number and does not exist for others |
 | `/proc/self/fd/N` | a link for each open descriptor; opening it opens the file once more, except for pipes and the like: `ENXIO`. `/dev/fd` and `/dev/{stdin,stdout,stderr}` lead there |
 | `/proc/meminfo` | the rank's slice of the node's memory: nobody else allocates from it, so what is free is available |
 | `/proc/stat` | times of the process's own CPUs by exact accounting; interrupts of the node; btime |
@@ -88,7 +89,7 @@ paging and scheduling has no number for is 0.
 """
 
 
-KINDS = ("local", "stub", "constant", "refused")
+KINDS = ("local", "stub", "constant", "refused", "probed")
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class Call:
 
 # Macro, name, both numbers, what only some macros have, and the text: adjacent strings, as in C.
 _ROW = re.compile(
-    r"(LOCAL|STUB|CONST|ALIAS|REFUSED)\((\w+), (-?\d+), (-?\d+),"
+    r"(LOCAL|STUB|CONST|ALIAS|REFUSED|PROBED)\((\w+), (-?\d+), (-?\d+),"
     r'(?: ([^"]*?),)?((?:\s*"[^"]*")+)\)'
 )
 _ALIAS = re.compile(r"(\w+), \((.*)\)")

@@ -30,9 +30,11 @@ static struct {
     const char *arguments[COMMAND_LINE_ARGUMENTS_MAX + 1];
     const char *environment[ENVIRONMENT_MAX];
     bool prefix;
+    const char *directory_path; /* cwd=, or NULL */
 
     const struct memplan *plan;
     struct tree *tree;
+    struct inode *directory; /* in which every rank starts */
     bool started;
 
     unsigned running;      /* ranks that have not ended */
@@ -101,6 +103,7 @@ void job_configure(const struct command_line *line, unsigned cpu_count)
         node_stop(STOP_BAD_INPUT, "prefix=%s: the one prefix there is for lines of output is prefix=rank",
                   prefix);
     job.prefix = prefix != NULL;
+    job.directory_path = command_line_option(line, "cwd");
     process_rank_count = ranks_read(line, cpu_count);
 }
 
@@ -150,7 +153,7 @@ _Noreturn static void rank_end(struct process *process)
 
 /* ---- Start ---- */
 
-/* Gives a process its current directory and its open standard streams. */
+/* Gives a process its working directory and its open standard streams. */
 static int files_open(struct process *process, struct message *why)
 {
     const uint64_t bytes = page_up(sizeof(struct file_table));
@@ -161,7 +164,7 @@ static int files_open(struct process *process, struct message *why)
     process->files = arch_physical(memory);
     arch_zero(process->files, bytes);
     process->tree = job.tree;
-    process->directory = job.tree->root;
+    process->directory = job.directory;
     spin_lock(&job.tree->lock);
     inode_get(process->directory);
     spin_unlock(&job.tree->lock);
@@ -218,6 +221,26 @@ _Noreturn void job_cpu_join(unsigned cpu)
     arch_cpu_park();
 }
 
+/* The working directory: cwd=; else the root where files can be made in it, or what stands in for it. */
+static struct inode *directory_find(const struct tree *tree)
+{
+    const char *path = job.directory_path, *fault = NULL;
+    struct inode *inode = NULL;
+
+    if (!path)
+        path = tree->root->writable ? "/" : "/tmp";
+    if (path[0] != '/')
+        fault = "this path does not begin with /";
+    else if (tree_lookup(tree, tree->root, path, true, &inode))
+        fault = "there is no such directory";
+    else if (!mode_is(inode->mode, S_IFDIR))
+        fault = "this is not a directory";
+    if (fault)
+        node_stop(STOP_BAD_INPUT, "cwd=%.80s: %s; give the whole path of one that is there, as cwd=/tmp",
+                  path, fault);
+    return inode;
+}
+
 _Noreturn void job_start(const struct memplan *plan, struct tree *tree)
 {
     const char *path = job.program.path;
@@ -230,6 +253,7 @@ _Noreturn void job_start(const struct memplan *plan, struct tree *tree)
         node_stop(STOP_BAD_INPUT, "app=%s is not a file", path);
     job.plan = plan;
     job.tree = tree;
+    job.directory = directory_find(tree);
     job.program.inode = inode;
     if (!tree_add(tree, "/proc/self/exe", S_IFLNK | 0777, path, strlen(path), &why))
         node_stop(STOP_NO_MEMORY, "%s", why.text);

@@ -46,8 +46,8 @@ struct process {
     unsigned thread_count;
     struct list queued; /* threads that start when one of the others ends, in order; not counted above */
     unsigned queued_count;
-    bool ending; /* all threads are to end with exit_status */
-    bool threads_refused;
+    bool ending;                          /* all threads are to end with exit_status */
+    bool threads_refused, memory_refused; /* logged */
     unsigned exit_status;
     uint64_t start_ns;
     struct cpu_time ended_time; /* of threads that have ended */

@@ -4,6 +4,7 @@
  * memory or advise on it are in sys_memory_advice.c.
  */
 #include "arch.h"
+#include "debug/console.h"
 #include "fs/file.h"
 #include "lib/errno.h"
 #include "debug/klog.h"
@@ -12,6 +13,8 @@
 #include "mm/shared_memory.h"
 #include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
+
+#define MIB (1UL << 20)
 
 /* Linux's protection bits are the kernel's rights; memory that can be written or executed can also be read,
  * on both architectures. Like Linux this ignores unknown bits. */
@@ -22,6 +25,22 @@ static int rights_from(uint64_t protection, unsigned *rights)
         return -EACCES;
     *rights = (unsigned)protection | (protection ? RIGHT_READ : 0);
     return 0;
+}
+
+/* Answers a call with -ENOMEM. Logs, once per process, that memory was lacking, which not every -ENOMEM says:
+ * a range may lie outside of the address space. With its tables and what rounding adds, the call needed at
+ * most `bytes`, 1/256 of them and a large page. `what` is the call, and the word that leads to `bytes`. */
+__attribute__((cold, noinline)) static long refuse(const char *what, uint64_t bytes)
+{
+    struct process *process = arch_process();
+    uint64_t free = page_pool_free_bytes(&process->pages), needed = smaller(bytes, ARCH_USER_LIMIT);
+
+    needed += needed / 256 + ARCH_LARGE_PAGE;
+    if (needed > free && !__atomic_exchange_n(&process->memory_refused, true, __ATOMIC_RELAXED))
+        kernel_print("rank %u (%s): %s %lu MiB refused, %lu MiB free; give the node more memory, or run "
+                     "fewer ranks\n",
+                     process->rank, process->name, what, bytes / MIB + (bytes % MIB != 0), free / MIB);
+    return -ENOMEM;
 }
 
 /* ---- mmap ---- */
@@ -143,7 +162,7 @@ long sys_mmap(uint64_t address, uint64_t bytes, uint64_t protection, uint64_t fl
     if (file)
         file_put(file);
     if (error)
-        return error;
+        return error == -ENOMEM ? refuse("mmap of", bytes) : error;
     klog(map, address, bytes);
     return (long)address;
 }
@@ -159,7 +178,9 @@ long sys_mprotect(uint64_t address, uint64_t bytes, uint64_t protection)
     if (protection & ~(uint64_t)(PROT_ALL | PROT_SEM))
         return -EINVAL;
     error = rights_from(protection, &rights);
-    return error ? error : vm_protect(&arch_process()->vm, address, bytes, rights);
+    if (!error)
+        error = vm_protect(&arch_process()->vm, address, bytes, rights);
+    return error == -ENOMEM ? refuse("mprotect of", bytes) : error;
 }
 
 long sys_munmap(uint64_t address, uint64_t bytes)
@@ -170,7 +191,11 @@ long sys_munmap(uint64_t address, uint64_t bytes)
 
 long sys_brk(uint64_t end)
 {
-    return (long)vm_brk(&arch_process()->vm, end);
+    uint64_t reached = vm_brk(&arch_process()->vm, end);
+
+    if (reached < end)
+        refuse("brk by", end - reached);
+    return (long)reached;
 }
 
 long sys_mremap(uint64_t address, uint64_t old_bytes, uint64_t new_bytes, uint64_t flags, uint64_t target)
@@ -183,5 +208,7 @@ long sys_mremap(uint64_t address, uint64_t old_bytes, uint64_t new_bytes, uint64
     if ((flags & MREMAP_FIXED) && (!(flags & MREMAP_MAYMOVE) || target % ARCH_PAGE))
         return -EINVAL;
     error = vm_remap(&arch_process()->vm, &address, old_bytes, new_bytes, vm_flags, target);
-    return error ? error : (long)address;
+    if (error)
+        return error == -ENOMEM ? refuse("mremap to", new_bytes) : error;
+    return (long)address;
 }

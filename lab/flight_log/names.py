@@ -50,7 +50,7 @@ def system_calls() -> dict[int, str]:
         text = next((ROOT / "kernel").rglob("syscalls.def")).read_text(encoding="utf-8")
     except (OSError, StopIteration):
         return {}
-    row = re.compile(r"^(?:LOCAL|STUB|CONST|ALIAS|REFUSED)\((\w+), (\d+),", re.MULTILINE)
+    row = re.compile(r"^(?:LOCAL|STUB|CONST|ALIAS|REFUSED|PROBED)\((\w+), (\d+),", re.MULTILINE)
     return {int(number): name for name, number in row.findall(text)}
 
 

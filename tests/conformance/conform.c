@@ -168,7 +168,8 @@ int main(int count, char **arguments)
     const struct conform_test **tests = malloc(known * sizeof(const struct conform_test *));
     int null = open("/dev/null", O_RDWR);
 
-    if (!tests || null < 0 || dup2(null, 0) != 0)
+    /* Both systems start in a directory of their own choice. */
+    if (!tests || null < 0 || dup2(null, 0) != 0 || chdir("/") != 0)
         return 70;
     setvbuf(stdout, NULL, _IOLBF, 0);
     memcpy(tests, __start_conform_tests, known * sizeof(const struct conform_test *));

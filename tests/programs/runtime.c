@@ -190,7 +190,7 @@ static void library(void)
     PROMISE(stat("/proc/tacet/counters", &status) == 0 && S_ISREG(status.st_mode), "stat");
     PROMISE(stat("/dev/null", &status) == 0 && S_ISCHR(status.st_mode), "stat of a device");
     PROMISE(stat("/none", &status) == -1 && errno == ENOENT, "stat of nothing, errno %d", errno);
-    PROMISE(getcwd(text, sizeof(text)) && strcmp(text, "/") == 0, "working directory");
+    PROMISE(getcwd(text, sizeof(text)) && strcmp(text, "/tmp") == 0, "working directory");
     PROMISE(chdir("/dev") == 0 && access("null", R_OK) == 0, "relative path");
     PROMISE(open("/new", O_CREAT | O_WRONLY, 0600) == -1 && errno == EROFS, "the tree is read-only, errno %d",
             errno);

@@ -78,3 +78,54 @@ def test_the_page_behind_a_mapped_file_s_end_is_a_bus_error(tacet: Run) -> None:
         "ended by SIGBUS" in result.console
         and "a file is mapped there that ended before this address" in result.console
     ), result.explain()
+
+
+#: A way of asking for more than the 100 MiB and some of a node, and what is named: the first refusal alone.
+REFUSALS = {
+    "mmap": "mmap of 512",
+    "mremap": "mremap to 512",
+    "mprotect": "mprotect of 512",
+    "brk": "brk by 512",
+    "reserve": f"mmap of {120 << 20}",
+    "probe": "mmap of 1024",
+}
+
+
+def refusals(console: str) -> list[re.Match[str]]:
+    """The lines on memory that was refused: rank, call and MiB, free MiB."""
+    line = re.compile(
+        r"^tacet: rank (\d+) \(refusals.musl\): (m?\w+ \w\w \d+) MiB refused, (\d+) MiB free; "
+        r"give the node more memory, or run fewer ranks\r?$",
+        re.MULTILINE,
+    )
+    found = list(line.finditer(console))
+    assert console.count("refused") == len(found), console
+    return found
+
+
+@pytest.mark.parametrize("way", REFUSALS)
+def test_memory_that_is_refused_is_named_once_with_how_much_is_free(way: str, tacet: Run) -> None:
+    result = tacet("refusals.musl", way, memory="128M")
+    expect_kept(result, 2)
+    (line,) = refusals(result.console)
+    assert line[2] == REFUSALS[way] and 80 < int(line[3]) < 128, result.explain()
+
+
+def test_a_program_that_takes_page_after_page_is_told_at_the_last(tacet: Run) -> None:
+    result = tacet("refusals.musl", "full", memory="128M")
+    expect_kept(result, 2)
+    (line,) = refusals(result.console)
+    assert line.group(2, 3) == ("mmap of 1", "0"), result.explain()
+
+
+def test_each_rank_is_told_what_it_lacks(tacet: Run) -> None:
+    result = expect_exit(tacet("refusals.musl", "mmap", cpus=2, memory="128M"))
+    lines = refusals(result.console)
+    assert sorted(line[1] for line in lines) == ["0", "1"], result.explain()
+    assert all(30 < int(line[3]) < 64 for line in lines), result.explain()
+
+
+def test_addresses_that_no_memory_can_help_are_not_named_as_lack_of_it(tacet: Run) -> None:
+    result = tacet("refusals.musl", "nowhere")
+    expect_kept(result, 3)
+    assert refusals(result.console) == [], result.explain()

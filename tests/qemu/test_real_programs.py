@@ -346,7 +346,7 @@ def compare(app: Path, row: Row, tacet: Run, files: Path, folder: Path) -> None:
         env=dict(row.env),
         cpus=row.cpus,
         memory="256M",
-        options="ranks=1",
+        options="ranks=1 cwd=/",
         time_limit=60,
     )
     assert (result.outcome, result.status) == ("exit", status), result.explain()
@@ -372,7 +372,9 @@ def test_busybox_prints_what_it_prints_here(
 @pytest.mark.parametrize("name", params_of([f"node-{name}" for name in NODE]))
 def test_busybox_finds_a_node_of_linux_s_shape(name: str, tacet: Run, busybox: Path, files: Path) -> None:
     words, pattern = NODE[name.removeprefix("node-")]
-    result = tacet(busybox, *words, files=files, cpus=2, memory="256M", options="ranks=1", time_limit=30)
+    result = tacet(
+        busybox, *words, files=files, cpus=2, memory="256M", options="ranks=1 cwd=/", time_limit=30
+    )
     assert result.outcome == "exit" and re.fullmatch(pattern, result.stdout.decode()), result.explain()
 
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * links.c: links of /proc that differ from process to process, proc(5): in /proc/self/fd one for each of its
- * open descriptors; and its pid, which leads to /proc/self.
+ * open descriptors; /proc/self/cwd; and its pid, which leads to /proc/self.
  *
  * The tree has a link for every descriptor and every pid that any process could have. Each lookup checks
  * which of them the calling process has, and where they lead (inode_operations.follow). Opening one
@@ -66,19 +66,27 @@ struct link_text {
     size_t bytes;
 };
 
+static int64_t inode_name(const struct link_text *link, const struct inode *inode)
+{
+    int64_t length = tree_path(link->tree, inode, link->text, link->bytes);
+
+    if (length == -ENOENT) /* it was removed, or never had a name */
+        return (int64_t)format_text(link->text, link->bytes,
+                                    inode->filesystem == FILESYSTEM_UNNAMED ? "/memfd: (deleted)"
+                                                                            : "/ (deleted)");
+    return length == -ERANGE ? -ENAMETOOLONG : length;
+}
+
 static int64_t target_name(const struct file *file, void *context)
 {
     const struct link_text *link = context;
     const char *name = "anon_inode:[file]";
-    int64_t length = -ENOENT;
 
     if (!file)
         return -ENOENT;
-    if (file->inode && (length = tree_path(link->tree, file->inode, link->text, link->bytes)) != -ENOENT)
-        return length == -ERANGE ? -ENAMETOOLONG : length;
-    if (file->inode) /* it was removed, or never had a name */
-        name = file->inode->filesystem == FILESYSTEM_UNNAMED ? "/memfd: (deleted)" : "/ (deleted)";
-    else if (file->operations->name)
+    if (file->inode)
+        return inode_name(link, file->inode);
+    if (file->operations->name)
         name = file->operations->name;
     else if (file->operations->terminal)
         name = "/dev/tty";
@@ -97,6 +105,27 @@ static int64_t descriptor_read_link(const struct tree *tree, const struct inode 
 
 static const struct inode_operations descriptor_operations = { .follow = descriptor_follow,
                                                                .read_link = descriptor_read_link };
+
+/* ---- The working directory ---- */
+
+static int directory_follow(const struct inode *link, struct inode **target)
+{
+    (void)link; /* it is the only one */
+    if (!arch_process())
+        return -ENOENT;
+    *target = arch_process()->directory;
+    return 0;
+}
+
+static int64_t directory_read_link(const struct tree *tree, const struct inode *link, char *text,
+                                   size_t bytes)
+{
+    (void)link;
+    return inode_name(&(struct link_text){ tree, text, bytes }, arch_process()->directory);
+}
+
+static const struct inode_operations directory_operations = { .follow = directory_follow,
+                                                              .read_link = directory_read_link };
 
 /* ---- Which there are ---- */
 
@@ -123,6 +152,12 @@ int proc_links_add(struct tree *tree, struct message *why)
     if (!descriptors)
         return -ENOMEM;
     self = tree_parent(tree, descriptors);
+
+    struct inode *directory = proc_inode_add(tree, self, "cwd", false, S_IFLNK | 0777, why);
+    if (!directory)
+        return -ENOMEM;
+    directory->device = 1;
+    directory->operations = &directory_operations;
 
     unsigned ranks = arch_cpus_present() < MEMPLAN_RANKS_MAX ? arch_cpus_present() : MEMPLAN_RANKS_MAX;
     int error = links_add(tree, descriptors, 0, FILE_DESCRIPTORS_MAX, &descriptor_operations, why);
