@@ -16,15 +16,21 @@ CONFORM(cpu_time)
 {
     struct rusage usage;
     struct tms ticks;
-    uint64_t begin = used_ns(CLOCK_PROCESS_CPUTIME_ID), spent = now_ns();
+    uint64_t start = now_ns(), begin = used_ns(CLOCK_PROCESS_CPUTIME_ID), spent;
 
-    while (now_ns() - spent < 20000000)
+    while (now_ns() - start < 20000000)
         ;
     spent = used_ns(CLOCK_PROCESS_CPUTIME_ID) - begin;
-    holds("20 ms of work are some", spent > 1000000 && spent < 2000000000);
-    begin = used_ns(CLOCK_THREAD_CPUTIME_ID);
-    rest_ms(200);
-    holds("200 ms of sleep are next to none", used_ns(CLOCK_THREAD_CPUTIME_ID) - begin < 100000000);
+    holds("20 ms of work are some", spent > 1000000 && spent <= now_ns() - start + 4000000);
+    /* A pause of the host's in the call counts as the thread's: the quietest of some sleeps. */
+    spent = UINT64_MAX;
+    for (int i = 0; i < 20; i++) {
+        begin = used_ns(CLOCK_THREAD_CPUTIME_ID);
+        rest_ms(20);
+        begin = used_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
+        spent = begin < spent ? begin : spent;
+    }
+    holds("20 ms of sleep are next to none", spent < 10000000);
     result("getrusage", sys(SYS_getrusage, RUSAGE_SELF, &usage));
     holds("microseconds below a second",
           usage.ru_utime.tv_usec < 1000000 && usage.ru_stime.tv_usec < 1000000);

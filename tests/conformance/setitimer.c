@@ -12,6 +12,8 @@ static void note(int number)
 CONFORM(setitimer)
 {
     struct itimerval when = { { 0, 2000 }, { 0, 2000 } }, old;
+    uint64_t begin;
+    long left;
 
     result("read back", sys(SYS_getitimer, ITIMER_REAL, &old));
     result("off", old.it_value.tv_sec * 1000000 + old.it_value.tv_usec);
@@ -25,7 +27,13 @@ CONFORM(setitimer)
     result("off again", sys(SYS_setitimer, ITIMER_REAL, &when, &old));
     result("what it was", old.it_interval.tv_usec);
     result("alarm", sys(SYS_alarm, 100));
-    result("what was left, rounded", sys(SYS_alarm, 0));
+    /* once more if the host paused for longer than what is rounded off */
+    do {
+        begin = now_ns();
+        sys(SYS_alarm, 100);
+        left = sys(SYS_alarm, 0);
+    } while (now_ns() - begin > 300000000);
+    result("what was left, rounded", left);
     when.it_value.tv_usec = 1000000;
     result("no time at all", sys(SYS_setitimer, ITIMER_REAL, &when, NULL));
     result("no such timer", sys(SYS_setitimer, 9, &when, NULL));

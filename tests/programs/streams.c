@@ -6,12 +6,10 @@
  *     mebibyte    1 MiB of a fixed pseudo-random sequence to standard output
  *     echo        standard input to standard output until its end, then how often read answered 0 to standard
  *                 error
- *     ticks       a line, then a pause, five times: for a reader who wants to see lines as they come
  */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static int write_all(int stream, const unsigned char *bytes, size_t count)
@@ -69,21 +67,6 @@ static int echo_mode(void)
     return 0;
 }
 
-static int ticks_mode(void)
-{
-    for (int i = 0; i < 5; i++) {
-        struct timespec start, now;
-
-        printf("tick %d\n", i);
-        fflush(stdout);
-        clock_gettime(CLOCK_MONOTONIC, &start);
-        do
-            clock_gettime(CLOCK_MONOTONIC, &now);
-        while ((now.tv_sec - start.tv_sec) * 1000000000 + now.tv_nsec - start.tv_nsec < 200000000);
-    }
-    return 0;
-}
-
 int main(int count, char **arguments)
 {
     const char *mode = count > 1 ? arguments[1] : "";
@@ -94,7 +77,5 @@ int main(int count, char **arguments)
         return mebibyte_mode();
     if (strcmp(mode, "echo") == 0)
         return echo_mode();
-    if (strcmp(mode, "ticks") == 0)
-        return ticks_mode();
     return 2;
 }

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from conftest import APPS, ROOT, program
 
 
 def typed(
-    *words: str | Path, time_limit: float = 120, **keywords: object
+    *words: str | Path, time_limit: float = 600, **keywords: object
 ) -> subprocess.CompletedProcess[bytes]:
     command = [*map(str, words)]
     return subprocess.run(  # type: ignore[call-overload, no-any-return]
@@ -65,23 +64,15 @@ def test_run_ends_at_its_time_limit_and_shows_the_console() -> None:
 
 
 def test_run_shows_output_as_it_comes() -> None:
-    begun = time.monotonic()
-    process = subprocess.Popen(
-        ["tools/run", program("streams.musl"), "ticks"], cwd=ROOT, stdout=subprocess.PIPE
-    )
+    """The program computes on for ever after its line: what arrives, arrives while it runs."""
+    process = subprocess.Popen(["tools/run", program("wait.musl")], cwd=ROOT, stdout=subprocess.PIPE)
     assert process.stdout
     try:
-        arrivals = []
-        for number in range(5):
-            assert process.stdout.readline() == b"tick %d\n" % number
-            arrivals.append(time.monotonic() - begun)
-            if number == 0:
-                assert process.poll() is None, "the first line comes while the program still runs"
-        assert process.wait(60) == 0
+        assert process.stdout.readline() == b"ready\n"
+        assert process.poll() is None
     finally:
         process.kill()
-    # The program waits 0.2 s of its clock after each line.
-    assert arrivals[4] - arrivals[0] > 0.4, arrivals
+        process.wait()
 
 
 def test_run_hands_the_environment_over() -> None:
@@ -110,7 +101,7 @@ def test_run_verbose_shows_the_console_and_a_command_that_repeats_it() -> None:
 
 
 def test_the_same_file_runs_on_linux() -> None:
-    ran = typed(program("runtime.musl"), env={"PROMISE_TEST": "a value"}, time_limit=60)
+    ran = typed(program("runtime.musl"), env={"PROMISE_TEST": "a value"})
     # There the version does not name Tacet, fork works and the tree can be written: nothing else differs,
     # nothing crashes.
     assert ran.returncode in (0, 1) and b"promises: " in ran.stdout
