@@ -18,7 +18,8 @@ from pathlib import Path
 
 from qemu.monitor import connect
 
-WAIT_SECONDS = 30.0
+#: More than a busy host needs to start it.
+WAIT_SECONDS = 300.0
 
 
 class Debugger:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from . import turns
 from .errors import RunnerError
 from .sizes import MIB, parse_size, size_text
+from .version import qemu_binary, qemu_major
 
 TACET_CPUS_MAX = 64  # ARCH_CPUS_MAX
 PC_CPUS_MAX = 255  # of QEMU's machine "pc"
@@ -35,6 +37,26 @@ def check_cpus(text: str, linux: str | None) -> int:
 
 def check_icount(text: str) -> int:
     return _whole("--icount", text, 0, ICOUNT_MAX)
+
+
+def check_turns(text: str | None, icount: int | None, cpus: int, qemu: str | None) -> tuple[int, str | None]:
+    """The longest turn in ns (0: not bounded), and the QEMU that it needs. Where nobody asks for it, turns are
+    bounded if QEMU can: several CPUs under a deterministic clock say nothing of times otherwise."""
+    if text is None:
+        can = icount is not None and cpus > 1 and qemu != "system"
+        can = can and qemu_major(qemu_binary("newest")) >= turns.QEMU_MAJOR
+        return (turns.DEFAULT_NS, "newest") if can else (0, qemu)
+    if text == "off":
+        return 0, qemu
+    number = re.fullmatch(r"(\d{1,9})(ns|us|ms)", text)
+    ns = int(number[1]) * {"ns": 1, "us": 1_000, "ms": 1_000_000}[number[2]] if number else 0
+    if not turns.MIN_NS <= ns <= turns.MAX_NS:
+        raise RunnerError(
+            f"--turns takes a time from 1us to 100ms, such as 10us, or off, not {text or 'nothing'}"
+        )
+    if icount is None:
+        raise RunnerError("--turns is for a deterministic clock: give --icount, too")
+    return ns, qemu or "newest"
 
 
 def check_memory(text: str, linux: str | None) -> str:

@@ -50,6 +50,9 @@ echo "linux: exit status=$?"
 $b poweroff -f
 """
 
+# CPU 0 computes, too, so that it does not give its turn on the clock back (turns.py): `pause` and a halt would.
+_NEIGHBOUR = "$b taskset 1 $b sh -c 'while :; do :; done' &\n"
+
 _TUNING = """
 echo 1 >/sys/devices/virtual/workqueue/cpumask
 echo 3600 >/proc/sys/vm/stat_interval
@@ -75,9 +78,9 @@ class LinuxNode:
     kernel    another kernel
     options   kernel options, as they are
 
-    Under icount, `tuned` needs QEMU 10: on 7.2, Linux hangs with two CPUs. Count interrupts there, not gaps
-    in time: the CPUs take turns and share one clock, so CPU 0's tick passes as lost time on CPU 1, which
-    itself takes no interrupt. A single CPU (`stock`) has no such flaw.
+    Under icount, several CPUs need QEMU 10: on 7.2, Linux hangs. They take turns on one clock; where the
+    turns are bounded (turns.py), `tuned` has CPU 0 compute, and times on CPU 1 can be compared. Otherwise
+    CPU 0's tick passes as lost time on CPU 1: count interrupts there, not gaps in time.
     """
 
     variant: Variant = "stock"
@@ -102,13 +105,18 @@ class LinuxNode:
             raise RunnerError("Linux with several CPUs and icount needs QEMU 10; ports/qemu/fetch.sh gets it")
         assert program.app is not None
         tuned = self.variant == "tuned"
-        archive = paths.keep(f"{program.app.name}.cpio", initramfs(program, tuned=tuned))
-        line = f"{LINUX_TUNED if tuned else LINUX_STOCK} {self.options}".strip()
+        # The HPET belongs to the turns.
+        turns = machine.takes_turns()
+        files = initramfs(program, tuned=tuned, neighbour=tuned and turns)
+        archive = paths.keep(f"{program.app.name}.cpio", files)
+        words = [LINUX_TUNED if tuned else LINUX_STOCK, "hpet=disable" if turns else "", self.options]
+        line = " ".join(filter(None, words))
         return replace(machine, boot=DirectBoot(kernel, line, archive))
 
 
-def initramfs(program: Program, *, tuned: bool) -> bytes:
-    """The Linux node's files: the program, Debian's busybox, and a first process that runs the program."""
+def initramfs(program: Program, *, tuned: bool, neighbour: bool = False) -> bytes:
+    """The Linux node's files: the program, Debian's busybox, and a first process that runs the program; with
+    `neighbour`, CPU 0 computes meanwhile."""
     if not paths.BUSYBOX.is_file():
         raise RunnerError(f"there is no {paths.BUSYBOX} (ports/deps.sh run)")
     app = program.app
@@ -122,7 +130,9 @@ def initramfs(program: Program, *, tuned: bool) -> bytes:
     escaped = cwd.replace("\\", "\\\\").replace('"', '\\"')
     no_folder = f'linux: stop status=64 reason="cwd={escaped}: there is no such folder"'
     init = _INIT.format(
-        tuning=_TUNING if tuned else "", cwd=shlex.quote(cwd), no_folder=shlex.quote(no_folder)
+        tuning=(_TUNING if tuned else "") + (_NEIGHBOUR if neighbour else ""),
+        cwd=shlex.quote(cwd),
+        no_folder=shlex.quote(no_folder),
     )
     entries = cpio.entries_of(program.files) if program.files else []
     entries += [

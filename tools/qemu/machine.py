@@ -17,7 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import version
+from . import paths, turns, version
+from .errors import RunnerError
 
 
 def clock_options(icount: int | None) -> list[str]:
@@ -54,6 +55,8 @@ class Machine:
     cpu           QEMU's model of the CPU
     icount        guest time is a function of the instructions executed, 2**icount ns for each, and a run
                   prints the same digits each time; None: the host's time
+    turns_ns      with icount and several CPUs: no CPU's turn on the clock is longer than this (turns.py; needs
+                  QEMU 10); 0: as long as QEMU likes, up to 100 ms
     qemu          `system`, the installed QEMU, or `newest`, QEMU 10 where it is unpacked
     qemu_options  further options, after all others: devices, disks, a monitor
     boot          how it gets its kernel; None: the firmware looks for one on the devices
@@ -64,6 +67,7 @@ class Machine:
     memory: str = "256M"
     cpu: str = "max"
     icount: int | None = None
+    turns_ns: int = 0
     qemu: str = "system"
     qemu_options: Sequence[str] = ()
     boot: DirectBoot | None = None
@@ -92,6 +96,17 @@ class Machine:
             *self.qemu_options,
         ]
 
+    def takes_turns(self) -> bool:
+        """Its CPUs share one deterministic clock, in turns of a set length. RunnerError if QEMU cannot."""
+        if self.icount is None or self.cpus < 2 or not self.turns_ns:
+            return False
+        if version.qemu_major(version.qemu_binary(self.qemu)) < turns.QEMU_MAJOR:
+            raise RunnerError(
+                f"turns of {self.turns_ns} ns need QEMU {turns.QEMU_MAJOR} (ports/qemu/fetch.sh build; --qemu "
+                "newest); without it, --turns off"
+            )
+        return True
+
     def com4_options(self) -> list[str]:
         """The fourth port is a file that QEMU itself writes, so that no byte is lost to a slow reader."""
         if self.com4 is None:
@@ -102,4 +117,5 @@ class Machine:
     def shown_command(self) -> list[str]:
         """A command that a person can type to start the same machine with the console on the terminal."""
         ports = ["-serial", "stdio", "-serial", "file:program.stdout", "-serial", "file:program.stderr"]
-        return [*self.command(), *ports, *self.com4_options()]
+        bounded = [str(paths.ROOT / "tools" / "turns"), str(self.turns_ns)] if self.takes_turns() else []
+        return [*bounded, *self.command(), *ports, *self.com4_options()]

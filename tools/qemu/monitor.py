@@ -43,11 +43,14 @@ class Monitor:
         self._socket = connection
         self._seconds = seconds
         self._received = b""
+        self._greeted = False
 
     def greet(self) -> None:
-        """Take the greeting, and end the negotiation that the protocol begins with."""
-        self._next()
-        self.command("qmp_capabilities")
+        """Take the greeting, and end the negotiation that the protocol begins with; once."""
+        if not self._greeted:
+            self._next()
+            self.command("qmp_capabilities")
+            self._greeted = True
 
     def command(self, name: str, **arguments: Any) -> Any:
         """One command's answer."""

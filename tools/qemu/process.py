@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import paths, postmortem
+from . import paths, postmortem, turns
 from .errors import RunnerError
 from .machine import Machine
 from .monitor import Monitor, MonitorError
@@ -62,25 +62,28 @@ class _Process:
         self.folder = folder
         self.ports = Ports(folder)
         self.watch = watch
-        self.monitor, monitor_of_qemu = socket.socketpair()
+        self.sockets, of_qemu = zip(*(socket.socketpair() for _ in range(2)), strict=True)
+        self.monitor = Monitor(self.sockets[0], postmortem.ANSWER_SECONDS)
+        monitor_number, turns_number = (one.fileno() for one in of_qemu)
         self.received: dict[str, bytearray] = {name: bytearray() for name in (*Ports.NAMES, "qemu")}
-        number = monitor_of_qemu.fileno()
         self.process = subprocess.Popen(
             [
                 *("setpriv", "--pdeathsig", "KILL"),
                 *machine.command(),
                 *self.ports.options(),
                 *machine.com4_options(),
-                *("-chardev", f"socket,id=tacet-monitor,fd={number}"),
+                *("-chardev", f"socket,id=tacet-monitor,fd={monitor_number}"),
                 *("-mon", "chardev=tacet-monitor,mode=control"),
+                *(turns.options(turns_number) if machine.takes_turns() else ()),
             ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            pass_fds=[number],
+            pass_fds=[monitor_number, turns_number],
         )
-        monitor_of_qemu.close()
+        for one in of_qemu:
+            one.close()
         assert self.process.stdout is not None
         os.set_blocking(self.process.stdout.fileno(), False)
         self.own_time = OwnTime(self.process.pid)
@@ -98,6 +101,22 @@ class _Process:
         if chunk and (sink := self.watch.sink(name)):
             self.delivery.chunks.put((sink, chunk))
         return bool(chunk)
+
+    def begin(self, machine: Machine) -> None:
+        """Let a machine begin that was started stopped, because its CPUs' turns are to be bounded first.
+        RunnerError if QEMU does not do so; where it has ended, `wait` finds its own words."""
+        if not machine.takes_turns():
+            return
+        try:
+            turns.bound(self.sockets[1], machine.turns_ns)
+            if "-S" not in machine.qemu_options:
+                self.monitor.greet()
+                self.monitor.command("cont")
+        except (RunnerError, MonitorError) as error:
+            try:
+                self.process.wait(turns.ANSWER_SECONDS)
+            except subprocess.TimeoutExpired:
+                raise RunnerError(str(error)) from None
 
     def seconds_left(self) -> float:
         """Until the time can be over, by the wall clock; 0 or less when it is.
@@ -145,7 +164,7 @@ class _Process:
         """What a machine whose time is over was doing, which ends it. Never hangs: each answer of the monitor
         has a time limit."""
         try:
-            return examine(Monitor(self.monitor, postmortem.ANSWER_SECONDS), self.folder)
+            return examine(self.monitor, self.folder)
         except (MonitorError, OSError, ValueError, KeyError, struct.error) as error:
             return Postmortem(no_flight_log=f"where its CPUs were is not known: {error}")
         finally:
@@ -167,7 +186,8 @@ class _Process:
             self.process.wait()
         if self.process.stdout is not None:
             self.process.stdout.close()
-        self.monitor.close()
+        for one in self.sockets:
+            one.close()
         self.ports.close()
 
     def no_end(self) -> str:
@@ -232,6 +252,7 @@ def run(
         process = _Process(machine, Path(folder), watch)
         feeder = threading.Thread(target=process.ports.send_input, args=(stdin,), daemon=True)
         try:
+            process.begin(machine)
             in_time = process.wait(feeder.start if feed else None)
             if not in_time:
                 found = process.examine(examine)
