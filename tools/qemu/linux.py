@@ -16,6 +16,7 @@ from . import paths, version
 from .errors import RunnerError
 from .machine import DirectBoot, Machine
 from .program import Program
+from .room import LINUX_ROOM, check_room, folder_bytes
 
 # The Linux node as Debian installs it, and as somebody sets it up who wants CPU 1 for one program: no tick,
 # no callbacks, no interrupts, no timers of the watchdogs there. `tsc=reliable` is what lets the tick stop at
@@ -102,7 +103,11 @@ class LinuxNode:
             raise RunnerError("Linux with several CPUs and icount needs QEMU 10; ports/qemu/fetch.sh gets it")
         assert program.app is not None
         tuned = self.variant == "tuned"
-        archive = paths.keep(f"{program.app.name}.cpio", initramfs(program, tuned=tuned))
+        if program.files is not None:
+            check_room(folder_bytes(program.files), machine.memory, LINUX_ROOM, copies=2)
+        content = initramfs(program, tuned=tuned)
+        check_room(len(content), machine.memory, LINUX_ROOM, copies=2)
+        archive = paths.keep(f"{program.app.name}.cpio", content)
         line = f"{LINUX_TUNED if tuned else LINUX_STOCK} {self.options}".strip()
         return replace(machine, boot=DirectBoot(kernel, line, archive))
 
