@@ -317,6 +317,18 @@ def test_a_time_limit_ends_the_machine(fake) -> None:
     assert "tacet: hello" in explained and "qemu-system-x86_64 -nodefaults" in explained
 
 
+def test_a_monitor_that_is_silent_does_not_keep_a_run_from_its_end(fake) -> None:
+    result = fake("echo 'tacet: hello' >$ports/console.out; exec sleep 60", time_limit=0.5)
+    silent = "where its CPUs were is not known: QEMU's monitor has not answered for 0.3 s"
+    assert result.outcome == "timeout" and result.no_flight_log == silent
+    assert silent in result.explain() and result.flight_log is None
+
+
+def test_a_qemu_without_a_monitor_does_not_keep_a_run_from_its_end(fake) -> None:
+    result = fake("exec python3 -c 'import os, time; os.closerange(3, 1000); time.sleep(60)'", time_limit=2)
+    assert result.outcome == "timeout" and "is not known: " in result.no_flight_log
+
+
 def test_a_machine_that_does_not_go_off_is_a_timeout(fake) -> None:
     result = fake("echo 'tacet: exit status=0' >$ports/console.out; exec sleep 60", time_limit=0.5)
     assert result.outcome == "timeout" and "the machine stayed on" in result.reason
@@ -425,12 +437,21 @@ def command(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     loader.exec_module(module)
 
-    def run(outcome: qemu.Outcome, status: int | None, reason: str = "") -> tuple[int, str, str]:
+    def run(
+        outcome: qemu.Outcome, status: int | None, reason: str = "", console: bytes = b""
+    ) -> tuple[int, str, str]:
         def ended(
-            app: Path, args: list[str], *, on_stdout: qemu.Sink, on_stderr: qemu.Sink, **_
+            app: Path,
+            args: list[str],
+            *,
+            on_stdout: qemu.Sink,
+            on_stderr: qemu.Sink,
+            on_console: qemu.Sink,
+            **_,
         ) -> qemu.Result:
             on_stdout(b"out")
             on_stderr(b"err\n")
+            on_console(console)
             return qemu.Result(
                 status, outcome, reason, "tacet: console\n", b"out", b"err\n", ["qemu", "a b"], 1.0
             )
@@ -447,6 +468,18 @@ def command(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):
 def test_the_programs_status_and_output_are_the_commands(command) -> None:
     assert command("exit", 0) == (0, "out", "err\n")
     assert command("exit", 42) == (42, "out", "err\n")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status", "code"), [("exit", 0, 0), ("exit", 3, 3), ("timeout", None, 124)]
+)
+def test_refused_memory_is_shown_however_the_program_ends(command, outcome, status, code) -> None:
+    refused = "tacet: rank 0 (big): mmap of 512 MiB refused, 31 MiB free; --memory gives the node more\n"
+    console = f"tacet: hello\n{refused}tacet: rseq refused (ENOSYS)\n".encode()
+    ended, out, err = command(outcome, status, "late", console)
+    assert (ended, out) == (code, "out")
+    assert err.startswith(f"err\n{refused}") and err.count(refused) == 1
+    assert outcome != "exit" or err == f"err\n{refused}"
 
 
 def test_a_stopped_node_gives_its_reason_and_status(command) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, Run, expect_exit, program
-from monitor import Monitor
+from monitor import Client, Monitor
 
 import qemu
 
@@ -147,7 +147,7 @@ def test_the_iso_reports_its_program_status(tmp_path: Path) -> None:
 # ---- The text screen ----
 
 
-def screen_of(folder: Path, monitor: Monitor) -> None:
+def screen_of(folder: Path, monitor: Client) -> None:
     """Wait until the node is off, then fetch the text screen's memory."""
     monitor.wait_event("SHUTDOWN")
     monitor.command("pmemsave", val=0xB8000, size=80 * 25 * 2, filename=str(folder / "screen"))
@@ -237,7 +237,7 @@ def test_without_a_protection_the_others_still_hold(cpu: str, tacet: Run) -> Non
 
 
 def test_a_cpu_without_64_bits_is_reported_so(tacet: Run, tmp_path: Path) -> None:
-    with Monitor(tmp_path, Monitor.quit) as monitor:
+    with Monitor(tmp_path, Client.quit) as monitor:
         result = tacet(
             "status.musl",
             cpu="qemu32",
@@ -304,7 +304,7 @@ REFERENCES = {
 @pytest.mark.parametrize("reference", REFERENCES)
 def test_each_reference_clock_gives_the_true_rate(reference: str, tacet: Run, tmp_path: Path) -> None:
     # Without ACPI the node cannot switch itself off; the monitor does it when the program has ended.
-    with Monitor(tmp_path, Monitor.quit) as monitor:
+    with Monitor(tmp_path, Client.quit) as monitor:
         result = tacet(
             "clocks.musl",
             icount=0,

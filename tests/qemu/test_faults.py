@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Run, expect_exit, program
-from monitor import Monitor
+from monitor import Client, Monitor
 
 import qemu
 
@@ -162,7 +162,7 @@ def test_a_non_maskable_interrupt_is_reported_and_the_program_goes_on(tacet: Run
 def test_non_maskable_interrupts_do_no_harm_wherever_they_come(tacet: Run, tmp_path: Path) -> None:
     # The program is inside the kernel nearly all the time, printing: entries, exits, the console itself are
     # hit.
-    def script(monitor: Monitor) -> None:
+    def script(monitor: Client) -> None:
         for _ in range(200):
             monitor.human("nmi")
 

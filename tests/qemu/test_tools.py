@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from pathlib import Path
 
@@ -61,6 +62,90 @@ def test_run_ends_at_its_time_limit_and_shows_the_console() -> None:
     ran = typed("tools/run", "--time-limit", "2", program("wait.musl"))
     assert ran.returncode == 124 and b"no end within 2 s" in ran.stderr and b"Tacet" in ran.stderr
     assert ran.stdout == b"ready\n"
+
+
+def test_an_interrupted_run_ends_qemu_and_says_so_in_a_line() -> None:
+    process = subprocess.Popen(
+        ["tools/run", program("wait.musl")], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout
+    try:
+        assert process.stdout.readline() == b"ready\n"
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert (process.returncode, said) == (130, b"tools/run: interrupted\n")
+    assert children and not any(Path(f"/proc/{child}").exists() for child in children)
+
+
+def test_output_that_cannot_be_written_is_an_error_in_a_line() -> None:
+    with open("/dev/full", "wb") as full:
+        ran = subprocess.run(
+            ["tools/run", program("streams.musl"), "bytes"],
+            cwd=ROOT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=120,
+        )
+    assert ran.returncode == 123 and ran.stderr.endswith(b"tools/run: <stdout>: No space left on device\n"), (
+        ran.stderr
+    )
+
+
+@pytest.mark.parametrize(("status", "code"), [(0, 123), (7, 7)])
+def test_a_flight_log_that_the_disk_cut_off_is_not_kept_silently(
+    status: int, code: int, tmp_path: Path, busybox: Path
+) -> None:
+    """It is larger than the one page of its file system. The program's own status stays the command's, unless
+    that would mean that all went well."""
+    script = 'mount -t tmpfs -o size=4k none "$0" && exec tools/run --klog "$0/log" "$@"'
+    writes = f"for i in {' '.join('0123456789' * 20)}; do echo; done; exit {status}"
+    options = ["--options", "klog_classes=all", busybox, "sh", "-c", writes]
+    ran = typed("unshare", "-rm", "bash", "-c", script, tmp_path, *options)
+    assert ran.returncode == code, ran
+    last = ran.stderr.decode().splitlines()[-1]
+    cut = "it ends after 4096 bytes, within the events of CPU 0 of 1; is its disk full?"
+    assert last == (
+        f"tools/run: the flight log in {tmp_path}/log is not whole: {cut} "
+        f"(the program ended with status {status})"
+    )
+
+
+@pytest.mark.parametrize("system", ["tacet", "linux"])
+@pytest.mark.parametrize("folder", [None, "/dev/shm"])
+def test_a_program_starts_in_the_same_folder_on_both_systems(
+    system: str, folder: str | None, busybox: Path
+) -> None:
+    given = [*(["--linux"] if system == "linux" else []), *(["--cwd", folder] if folder else [])]
+    ran = typed("tools/run", *given, busybox, "pwd")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, f"{folder or '/tmp'}\n".encode(), b"")
+
+
+@pytest.mark.parametrize("system", ["tacet", "linux"])
+def test_a_folder_that_the_node_does_not_have_is_named(system: str, busybox: Path) -> None:
+    given = ["--linux"] if system == "linux" else []
+    ran = typed("tools/run", *given, "--cwd", "/no 'such", busybox, "pwd")
+    assert ran.returncode == 64 and b"tools/run: the node stopped: cwd=/no 'such" in ran.stderr, ran
+    assert ran.stderr.count(b"\n") == 1
+
+
+def test_a_node_with_too_little_memory_names_the_size_of_its_files(tmp_path: Path) -> None:
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(50 << 20)
+    ran = typed("tools/run", "--memory", "64M", "--files", tmp_path, program("status.musl"))
+    assert ran.returncode == 65, ran
+    assert ran.stderr.endswith(
+        b"tools/run: the node has 64M, of which its files take 50 MiB; --memory gives it more\n"
+    )
+
+
+def test_what_qemu_says_is_shown_with_the_option_it_came_from() -> None:
+    ran = typed("tools/run", "--qemu-options=-frobnicate", program("status.musl"))
+    assert ran.returncode == 125, ran
+    assert b"-frobnicate: invalid option" in ran.stderr
+    assert ran.stderr.endswith(b"tools/run: what QEMU says is about --qemu-options\n"), ran.stderr
 
 
 def test_run_shows_output_as_it_comes() -> None:

@@ -13,6 +13,9 @@ A run is described by a few small records, and each keyword of the three functio
     Program              file, arguments, environment, input, files    program.py
     TacetNode, LinuxNode kernel, its options, flight log               tacet.py, linux.py
     Watch                time limit, who gets the output as it comes   process.py
+
+A machine whose time is over is examined before it is ended (postmortem.py): the result says where its CPUs
+were, and has the flight log of a Tacet node.
 """
 
 from __future__ import annotations

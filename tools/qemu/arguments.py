@@ -40,8 +40,8 @@ def check_icount(text: str) -> int:
 
 
 def check_turns(text: str | None, icount: int | None, cpus: int, qemu: str | None) -> tuple[int, str | None]:
-    """The longest turn in ns (0: not bounded), and the QEMU that it needs. Where nobody asks for it, turns are
-    bounded if QEMU can: several CPUs under a deterministic clock say nothing of times otherwise."""
+    """The longest turn in ns (0: not bounded), and the QEMU that it needs. Where nobody asks for it, turns
+    are bounded if QEMU can: several CPUs under a deterministic clock say nothing of times otherwise."""
     if text is None:
         can = icount is not None and cpus > 1 and qemu != "system"
         can = can and qemu_major(qemu_binary("newest")) >= turns.QEMU_MAJOR

@@ -16,6 +16,7 @@ from . import paths, version
 from .errors import RunnerError
 from .machine import DirectBoot, Machine
 from .program import Program
+from .room import LINUX_ROOM, check_room, folder_bytes
 
 # The Linux node as Debian installs it, and as somebody sets it up who wants CPU 1 for one program: no tick,
 # no callbacks, no interrupts, no timers of the watchdogs there. `tsc=reliable` is what lets the tick stop at
@@ -50,7 +51,7 @@ echo "linux: exit status=$?"
 $b poweroff -f
 """
 
-# CPU 0 computes, too, so that it does not give its turn on the clock back (turns.py): `pause` and a halt would.
+# CPU 0 computes, too: it would give its turn on the clock back by `pause` or a halt (turns.py).
 _NEIGHBOUR = "$b taskset 1 $b sh -c 'while :; do :; done' &\n"
 
 _TUNING = """
@@ -105,10 +106,13 @@ class LinuxNode:
             raise RunnerError("Linux with several CPUs and icount needs QEMU 10; ports/qemu/fetch.sh gets it")
         assert program.app is not None
         tuned = self.variant == "tuned"
+        if program.files is not None:
+            check_room(folder_bytes(program.files), machine.memory, LINUX_ROOM, copies=2)
         # The HPET belongs to the turns.
         turns = machine.takes_turns()
-        files = initramfs(program, tuned=tuned, neighbour=tuned and turns)
-        archive = paths.keep(f"{program.app.name}.cpio", files)
+        content = initramfs(program, tuned=tuned, neighbour=tuned and turns)
+        check_room(len(content), machine.memory, LINUX_ROOM, copies=2)
+        archive = paths.keep(f"{program.app.name}.cpio", content)
         words = [LINUX_TUNED if tuned else LINUX_STOCK, "hpet=disable" if turns else "", self.options]
         line = " ".join(filter(None, words))
         return replace(machine, boot=DirectBoot(kernel, line, archive))

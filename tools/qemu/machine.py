@@ -55,8 +55,8 @@ class Machine:
     cpu           QEMU's model of the CPU
     icount        guest time is a function of the instructions executed, 2**icount ns for each, and a run
                   prints the same digits each time; None: the host's time
-    turns_ns      with icount and several CPUs: no CPU's turn on the clock is longer than this (turns.py; needs
-                  QEMU 10); 0: as long as QEMU likes, up to 100 ms
+    turns_ns      with icount and several CPUs: no CPU's turn on the clock is longer (turns.py; needs QEMU
+                  10); 0: as long as QEMU likes, up to 100 ms
     qemu          `system`, the installed QEMU, or `newest`, QEMU 10 where it is unpacked
     qemu_options  further options, after all others: devices, disks, a monitor
     boot          how it gets its kernel; None: the firmware looks for one on the devices
@@ -102,8 +102,8 @@ class Machine:
             return False
         if version.qemu_major(version.qemu_binary(self.qemu)) < turns.QEMU_MAJOR:
             raise RunnerError(
-                f"turns of {self.turns_ns} ns need QEMU {turns.QEMU_MAJOR} (ports/qemu/fetch.sh build; --qemu "
-                "newest); without it, --turns off"
+                f"turns of {self.turns_ns} ns need QEMU {turns.QEMU_MAJOR} (ports/qemu/fetch.sh build, and "
+                "--qemu newest); without it, --turns off"
             )
         return True
 

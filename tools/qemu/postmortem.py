@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -135,7 +135,10 @@ class _Memory:
             raise MonitorError(f"{address:#x} is no address of the kernel's")
         path = self.folder / "memory"
         self.monitor.command("pmemsave", val=physical, size=count, filename=str(path))
-        content = path.read_bytes()
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise MonitorError(f"the memory cannot be read: {error.strerror}") from None
         if len(content) != count:
             raise MonitorError(f"{len(content)} of {count} bytes at {address:#x}")
         return content
@@ -192,7 +195,9 @@ class _TacetNode:
             return [_Place(name, registers.instruction, None, unnamed=where)]
         found = [_Place(name, registers.instruction, self.kernel)]
         try:
-            found += self._caller_of_leaf(registers) + self._callers(registers.frame)
+            found += self._caller_of_leaf(registers)
+            for caller in self._callers(registers.frame):
+                found.append(caller)
             if number is not None:
                 found += self._caller_in_program(self.cpus[number])
         except (MonitorError, KeyError):
@@ -221,18 +226,18 @@ class _TacetNode:
             return []
         return [_Place("  called from ", address, self.kernel, after_call=True)]
 
-    def _callers(self, frame: int) -> list[_Place]:
+    def _callers(self, frame: int) -> Iterator[_Place]:
         """By the chain of frame pointers, as the kernel's own report of a panic does."""
-        found: list[_Place] = []
-        while len(found) < FRAMES_MAX and frame >= DIRECT_MAP and frame % 8 == 0:
+        for _ in range(FRAMES_MAX):
+            if frame < DIRECT_MAP or frame % 8 != 0:
+                return
             before, address = struct.unpack("<QQ", self.memory.read(frame, 16))
             if self.kernel.function(address - 1) is None:
-                break
-            found.append(_Place("  called from ", address, self.kernel, after_call=True))
+                return
+            yield _Place("  called from ", address, self.kernel, after_call=True)
             if before <= frame:
-                break
+                return
             frame = before
-        return found
 
     def _caller_in_program(self, cpu: int) -> list[_Place]:
         """Where the program has entered the kernel, as saved at the top of the kernel's stack: the frame of

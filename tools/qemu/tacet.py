@@ -13,12 +13,7 @@ from . import paths
 from .errors import RunnerError
 from .machine import DirectBoot, Machine
 from .program import Program, find_program
-from .sizes import MIB, parse_size, size_text
-
-#: What QEMU's machine has below 4 GiB for a boot module, less the kernel.
-MODULE_MAX = 3008 * MIB
-#: Where the kernel's image ends, and the first megabytes that it takes.
-KERNEL_ROOM = 4 * MIB
+from .room import TACET_ROOM, check_room, folder_bytes
 
 
 def quote(word: str) -> str:
@@ -70,8 +65,9 @@ class TacetNode:
         name = program.app.name if program.app else "app"
         module, app_options = self.initrd or program.app, []
         if program.files is not None:
-            module, app_options = _archive(program, name)
-        _check_room(module, machine)
+            module, app_options = _archive(program, name, machine.memory)
+        if module is not None and module.is_file():
+            check_room(module.stat().st_size, machine.memory, TACET_ROOM)
         options = [*self._klog_options(), self.options, *app_options]
         if program.cwd is not None:
             options.append(quote(f"cwd={program.cwd}"))
@@ -95,34 +91,19 @@ class TacetNode:
         return ["klog=com4"]
 
 
-def _check_room(module: Path | None, machine: Machine) -> None:
-    """RunnerError where the boot module does not fit into the memory; where too little is left beside it, the
-    kernel says so."""
-    memory = parse_size(machine.memory)
-    size = module.stat().st_size if module is not None and module.is_file() else 0
-    if size > MODULE_MAX:
-        raise RunnerError(
-            f"the node's files are {size_text(size)}; a boot module has to end below 4 GiB, so that there is "
-            f"room for {size_text(MODULE_MAX)}"
-        )
-    if memory is not None and size + KERNEL_ROOM > memory:
-        right = 1 << (size + 4 * KERNEL_ROOM - 1).bit_length()
-        raise RunnerError(
-            f"the node's files are {size_text(size)}, its memory is {size_text(memory)}; give it more: "
-            f"--memory {right // MIB}M"
-        )
-
-
-def _archive(program: Program, name: str) -> tuple[Path, list[str]]:
+def _archive(program: Program, name: str, memory: str) -> tuple[Path, list[str]]:
     """An archive of the program's files and the program, and the kernel option that names the program.
 
     It is /bin/NAME there, unless it lies in the folder and so has its path already.
     """
     assert program.files is not None
+    check_room(folder_bytes(program.files), memory, TACET_ROOM)
     entries = cpio.entries_of(program.files)
     inside = find_program(program.app, program.files)[1] if program.app else None
     if program.app is not None and inside is None:
         inside = f"/bin/{name}"
         entries.append(cpio.Entry.file(inside.lstrip("/"), program.app.read_bytes(), executable=True))
     options = [] if inside is None else [quote(f"app={inside}")]
-    return paths.keep(f"{name}.cpio", cpio.pack(entries)), options
+    content = cpio.pack(entries)
+    check_room(len(content), memory, TACET_ROOM)
+    return paths.keep(f"{name}.cpio", content), options
