@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import argparse
 import codecs
+import contextlib
 import os
 import re
 import selectors
+import signal
 import subprocess
 import sys
 import time
@@ -34,6 +36,7 @@ WORKERS = str(max(2, min(CPUS, 8)))
 COUNTS = re.compile(r"^(?:[=. ]*|\w[\w ./-]*: )(?=\d+ (?:passed|failed|skipped|error))(.*)$")
 COUNT = re.compile(r"(\d+) (passed|failed|skipped|errors?)\b")
 NO_TESTS_COLLECTED = 5
+INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,27 @@ def run_shown(command: list[str], seconds: float) -> tuple[int | None, list[str]
         stderr=subprocess.STDOUT,
         start_new_session=True,
     )
+    try:
+        return output_shown(process, seconds)
+    except KeyboardInterrupt:
+        group_end(process)
+        raise
+
+
+def group_end(process: subprocess.Popen[bytes]) -> None:
+    """Interrupts a stage with all that it has started, and ends by force what takes no notice."""
+    os.killpg(process.pid, signal.SIGINT)
+    try:
+        process.wait(10)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        pass
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def output_shown(process: subprocess.Popen[bytes], seconds: float) -> tuple[int | None, list[str]]:
+    """Show a stage's output; what `run_shown` returns."""
     assert process.stdout
     text, decoder = [], codecs.getincrementaldecoder("utf-8")("replace")
     deadline = time.monotonic() + seconds
@@ -193,7 +217,12 @@ def main() -> int:
     total, remarks = Total(), []
     for number, stage in enumerate(chosen, 1):
         print(f"\n=== {number}/{len(chosen)}: {stage.title} ({stage.name})", flush=True)
-        if remark := run_stage(stage, total, arguments.k is not None):
+        try:
+            remark = run_stage(stage, total, arguments.k is not None)
+        except KeyboardInterrupt:
+            print(f"\ntests/run.py: interrupted in stage {stage.name}; {total} before it", file=sys.stderr)
+            return INTERRUPTED
+        if remark:
             remarks.append(remark)
             print(f"--- {remark}", flush=True)
         if stage.name == "build" and remarks:

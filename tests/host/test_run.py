@@ -5,6 +5,8 @@ failure."""
 from __future__ import annotations
 
 import importlib.util
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -66,3 +68,27 @@ def test_a_stage_that_dies_is_a_failure(script: str, seconds: float, total: str,
     said = run.run_stage(run.Stage("x", "a stage", ["sh", "-c", script], seconds), sum_of, False)
     assert str(sum_of) == total
     assert remark in said and bool(said) == bool(remark)
+
+
+def test_an_interrupt_ends_all_that_a_stage_has_started(tmp_path: Path) -> None:
+    """The stage's own child, too, and with one line."""
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import run\n"
+        "stage = run.Stage('x', 'a stage', ['sh', '-c', 'sleep 600 & echo $!; wait'], 600)\n"
+        "run.stages = lambda _: [stage]\n"
+        "sys.argv = ['run']; sys.exit(run.main())\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, str(ROOT / "tests")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout and process.stderr
+    child = next(int(line) for line in process.stdout if line.strip().isdigit())
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=120)[1]
+    assert process.returncode == run.INTERRUPTED
+    assert said == "\ntests/run.py: interrupted in stage x; 0 passed, 0 failed before it\n"
+    state = Path(f"/proc/{child}/stat")
+    assert not state.exists() or state.read_text().rsplit(")", 1)[1].split()[0] == "Z"
