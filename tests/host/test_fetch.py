@@ -144,6 +144,14 @@ def test_without_network_the_error_says_what_to_put_where(run, down: str, tmp_pa
     assert (done.returncode, done.stdout) == (0, f"{kept_at}\n"), done.stderr
 
 
+@pytest.mark.skipif(not (fetch.cache_folder() / "musl").exists(), reason="musl was never fetched here")
+def test_a_full_cache_needs_no_network() -> None:
+    done = subprocess.run(["unshare", "-rn", FETCH, "musl"], capture_output=True, text=True, timeout=60)
+    if "unshare" in done.stderr:
+        pytest.skip(f"no network namespaces here: {done.stderr}")
+    assert done.returncode == 0 and done.stdout.count("\n") == 2, done.stderr
+
+
 @pytest.mark.parametrize("script", [("fetch.py", "musl"), ("linux/fetch.sh", "build")])
 def test_a_cache_that_cannot_be_written_is_a_line_that_names_another(
     script: tuple[str, str], tmp_path
