@@ -61,7 +61,7 @@ KERNEL_INCLUDES := -iquote kernel -iquote arch/$(ARCH)/include -iquote libc/incl
 KERNEL_CFLAGS := -std=gnu11 -Os -g -ffreestanding -fno-pic -fno-pie -mcmodel=kernel -mno-red-zone \
 	-mgeneral-regs-only -fno-stack-protector -fcf-protection=none -fno-asynchronous-unwind-tables \
 	-fno-omit-frame-pointer -momit-leaf-frame-pointer -fno-strict-aliasing $(WARNINGS) $(KERNEL_INCLUDES)
-# No path of this machine gets into the kernel.
+# No path of this machine gets into the kernel's code.
 PREFIX_MAP := $(call quoted,-ffile-prefix-map=$(CURDIR)/=)
 KERNEL_FLAGS := $(BUILD)/kernel.flags
 $(KERNEL_FLAGS): FLAGS = $(CC) $(KERNEL_CFLAGS) $(VDSO_CFLAGS)

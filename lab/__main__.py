@@ -3,6 +3,9 @@
 
 import sys
 
-from lab.cli.dispatch import main
+try:
+    from lab.cli.dispatch import main
 
-sys.exit(main())
+    sys.exit(main())
+except KeyboardInterrupt:  # before the command had begun
+    sys.exit(130)

@@ -24,7 +24,9 @@ done
 
 # The commands are those of the page: lines that begin with "$ tools/lab plot".
 sed -n 's/^\$ \(tools\/lab plot [a-z]\)/\1/p' docs/lab/README.md | while read -r command; do
-    eval "$command"
+    eval "$command" | tee -a $data/drawn
 done
+cp $(sort -u $data/drawn) docs/lab
+rm $data/drawn
 
 tools/lab reproduce all --thumbnails docs/lab

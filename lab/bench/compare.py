@@ -33,6 +33,7 @@ from lab.bench import runner
 from lab.bench.comparison import NAMES, Absent, options_add, system_run
 from lab.bench.runner import Result, Runner
 from lab.common.errors import LabError
+from lab.common.files import text_write
 from lab.common.text import table, time_ns, time_text
 from lab.formats import ftq
 from lab.pictures.ftq import Panel, ftq_picture
@@ -222,7 +223,7 @@ def report_write(columns: Sequence[Column], options: argparse.Namespace) -> None
     folder: Path = options.out
     figures: dict[str, Any] = {column.key: as_json(column) for column in columns}
     figures["command"] = options.command_line
-    (folder / "ftq.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    text_write(folder / "ftq.json", json.dumps(figures, indent=2) + "\n")
 
     def title(column: Column) -> str:
         entries = column.kernel_entries

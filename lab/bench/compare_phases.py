@@ -34,6 +34,7 @@ from lab.bench import runner
 from lab.bench.comparison import NAMES, Absent, options_add, system_run
 from lab.bench.runner import Result, Runner
 from lab.common.errors import DataError, LabError
+from lab.common.files import text_write
 from lab.common.text import table, time_ns, time_text
 from lab.formats import phase
 from lab.pictures.survival import SurvivalCurves, survival_picture
@@ -189,7 +190,7 @@ def report_write(columns: Sequence[Column], options: argparse.Namespace) -> None
     folder: Path = options.out
     figures: dict[str, Any] = {column.key: as_json(column) for column in columns}
     figures["command"] = options.command_line
-    (folder / "phase.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    text_write(folder / "phase.json", json.dumps(figures, indent=2) + "\n")
     curves = [
         SurvivalCurves(column.key, column.name + " *" * bool(column.remark), column.grains)
         for column in columns

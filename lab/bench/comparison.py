@@ -11,6 +11,7 @@ from typing import Any, TextIO
 from lab.bench import runner
 from lab.bench.runner import Result, Runner
 from lab.common.errors import LabError
+from lab.common.files import bytes_write, text_write
 from lab.common.paths import APPS, REPORT
 from lab.pictures import style
 
@@ -75,7 +76,7 @@ def system_run(
             raise Absent(str(error)) from None
         raise LabError(f"{NAMES[key]}: {error}") from None
     kept: Path = options.out / f"{program}-{key}.dat"
-    kept.write_bytes(result.stdout)
+    bytes_write(kept, result.stdout)
     log = result.stderr.decode(errors="replace") + "\n--- console ---\n" + result.console
-    kept.with_suffix(".log").write_text(log, encoding="utf-8")
+    text_write(kept.with_suffix(".log"), log)
     return runner.result_checked(NAMES[key], result)

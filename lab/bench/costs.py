@@ -54,6 +54,7 @@ from lab.bench import runner, sloc
 from lab.bench.cost_figures import MAP_MIB, as_table, figures
 from lab.bench.runner import Runner
 from lab.common.errors import LabError
+from lab.common.files import bytes_write, text_write
 from lab.common.paths import APPS, KERNEL, REPORT, ROOT
 
 SUMMARY = "Measure what Tacet costs beside Linux: system call, log event, boot, memory, image, lines of code."
@@ -129,7 +130,7 @@ def cost_values(
     """What one run of `cost` on the system `name` prints; `path` keeps its output. RunnerError where the
     machine cannot be had."""
     result = runner.run_shown(f"{what} on {name}", out, call)
-    path.write_bytes(result.stdout)
+    bytes_write(path, result.stdout)
     runner.result_checked(name, result)
     return values_checked(
         f"{name}: the program", parse_cost(result.stdout.decode("ascii", errors="replace")), needed, result
@@ -198,7 +199,7 @@ def measure_timers(options: argparse.Namespace, machines: Runner, out: TextIO) -
         )
     except machines.RunnerError as error:
         raise LabError(f"Tacet: {error}") from None
-    (options.out / "selftest-timers.txt").write_text(result.console, encoding="utf-8")
+    text_write(options.out / "selftest-timers.txt", result.console)
     runner.result_checked("Tacet", result)
     found = parse_selftest(result.console.replace("\r", ""))
     needed = [
@@ -285,7 +286,7 @@ def bench(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
     found = figures(cost, maps, wake, timers, image)
     rooms = sloc.count(ROOT)
     found["sloc"] = {**{row.name: row.lines for row in rooms}, **sloc.sums(rooms)}
-    (options.out / "bench.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    text_write(options.out / "bench.json", json.dumps(found, indent=2) + "\n")
     print(
         f"\n{as_table(found)}\n\n{sloc.as_table(rooms)}\n\n{options.out / 'bench.json'}", file=out, flush=True
     )

@@ -20,6 +20,7 @@ from lab.bench import runner
 from lab.bench.costs import parse_cost
 from lab.bench.runner import Runner
 from lab.common.errors import LabError
+from lab.common.files import text_write
 from lab.common.paths import APPS, REPORT
 from lab.common.text import table
 
@@ -152,7 +153,7 @@ def bench(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[st
         name: {**vars(figures), "difference": figures.difference(), "held": held(figures)}
         for name, figures in found.items()
     }
-    (options.out / "bench_programs.json").write_text(json.dumps(written, indent=2) + "\n", encoding="utf-8")
+    text_write(options.out / "bench_programs.json", json.dumps(written, indent=2) + "\n")
     print(f"\n{as_table(found)}\n\n{options.out / 'bench_programs.json'}", file=out, flush=True)
     return found
 

@@ -40,6 +40,7 @@ from typing import Any, TextIO
 from lab.bench import runner
 from lab.bench.runner import Result, Runner
 from lab.common.errors import DataError, LabError
+from lab.common.files import bytes_write, text_write
 from lab.common.paths import APPS, REPORT
 from lab.common.text import table
 from lab.formats import ftq, fwq, selfish
@@ -213,9 +214,9 @@ def judged(run: Run, result: Result, window_ns: float) -> tuple[dict[str, Any], 
 
 def kept(options: argparse.Namespace, key: str, result: Result) -> Result:
     """Keeps a run's raw output, and `result` if the program ended well."""
-    (options.out / f"silence-{key}.dat").write_bytes(result.stdout)
+    bytes_write(options.out / f"silence-{key}.dat", result.stdout)
     log = result.stderr.decode(errors="replace") + "\n--- console ---\n" + result.console
-    (options.out / f"silence-{key}.log").write_text(log, encoding="utf-8")
+    text_write(options.out / f"silence-{key}.log", log)
     return runner.result_checked(key, result)
 
 
@@ -293,7 +294,7 @@ def silence(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
         )
         found["cores"], error_text = ranks_judged(options.cores, result)
         note_failure("cores", error_text)
-    (options.out / "silence.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    text_write(options.out / "silence.json", json.dumps(found, indent=2) + "\n")
     print(f"\n{as_table(runs, found)}\n\n{options.out / 'silence.json'}", file=out, flush=True)
     if wrong:
         raise LabError("not silent: " + "; ".join(wrong))

@@ -19,6 +19,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from lab.common.errors import LabError
+from lab.common.files import text_write
 from lab.common.paths import REPORT
 from lab.common.simulator import sim
 from lab.common.text import table
@@ -137,6 +138,6 @@ def run(options: argparse.Namespace, out: TextIO | None = None) -> int:
         raise LabError(f"--repeats {options.repeats}: at least one run")
     rows = measure(options.largest, options.largest_goal, options.repeats)
     options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "sim.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    text_write(options.out / "sim.json", json.dumps(rows, indent=1) + "\n")
     print(f"\n{as_table(rows)}\n\n{options.out / 'sim.json'}", file=out or sys.stdout, flush=True)
     return 0

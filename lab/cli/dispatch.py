@@ -12,7 +12,7 @@ module offers
 A module is imported only when its subcommand is called, so that none of them pays for another's libraries,
 and a row whose module is not in the tree is left out of the help. Errors that the user can do something about
 are `DataError`, `LabError` or `OSError`: the message goes to standard error in one line, and the status is 1.
-Wrong options are argparse's: status 2.
+Wrong options are argparse's: status 2. An interrupt is a line and 130.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from lab.common.errors import DataError, LabError
 
 NOT_DONE = 1
 WRONG_USE = 2
+INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
@@ -138,11 +139,26 @@ def main(
         print(f"lab: no such command: {words[0][:60]!r}; there are {names}, and help", file=sys.stderr)
         return WRONG_USE
     try:
-        return command_run(command, words[1:], **environment)
+        status = command_run(command, words[1:], **environment)
+        sys.stdout.flush()  # a full disk is found out here at the latest
+        return status
+    except KeyboardInterrupt:
+        print(f"lab {command.name}: interrupted; what it has written is whole", file=sys.stderr)
+        return INTERRUPTED
     except BrokenPipeError:
-        # Nobody reads any more; keep Python from complaining when it flushes at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        stdout_drop()
         return 141
     except (DataError, LabError, OSError) as error:
+        if isinstance(error, OSError) and error.strerror and not error.filename:
+            error = LabError(f"what it prints cannot be written: {error.strerror}")
         print(f"lab {command.name}: {error}", file=sys.stderr)
+        stdout_drop()
         return NOT_DONE
+
+
+def stdout_drop() -> None:
+    """Keeps Python from complaining at its end about output that nobody takes: a closed pipe, a full disk."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -18,6 +18,7 @@ from typing import TextIO
 
 import numpy as np
 
+from lab.common.files import text_write
 from lab.flight_log.causes import heading, rows, summary
 from lab.flight_log.chrome import chrome
 from lab.formats.klog import NEVER, FlightLog, KlogError, read
@@ -59,7 +60,7 @@ def chosen(log: FlightLog, options: argparse.Namespace) -> FlightLog:
 def show(options: argparse.Namespace, out: TextIO) -> None:
     log = chosen(read(options.file), options)
     if options.chrome:
-        options.chrome.write_text(json.dumps(chrome(log)) + "\n", encoding="utf-8")
+        text_write(options.chrome, json.dumps(chrome(log)) + "\n")
         print(
             f"{options.chrome}: {len(log)} events; open it in https://ui.perfetto.dev or chrome://tracing",
             file=out,

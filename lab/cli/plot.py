@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab plot KIND FILE… -o OUT`: the field's pictures. A kind is a row of `KINDS`; lab/pictures/ draws."""
+"""`lab plot KIND FILE…`: the field's pictures, as build/lab/KIND.png unless `-o` names a file. A kind is a
+row of `KINDS`; lab/pictures/ draws."""
 
 from __future__ import annotations
 
@@ -149,6 +150,10 @@ KINDS = (
 )
 
 
+#: Where a picture goes unless the user says otherwise: in the folder of the call.
+OUT = Path("build/lab")
+
+
 def picture_file(text: str) -> Path:
     if not text.endswith((".png", ".svg")):
         raise argparse.ArgumentTypeError(f"{text!r}: give a name that ends in .png or .svg")
@@ -170,7 +175,12 @@ def add_parser(subparsers: Any) -> None:
         one = kinds.add_parser(kind.name, help=kind.summary, description=f"{kind.name}: {kind.summary}.")
         add_files(one)
         one.add_argument(
-            "-o", "--out", type=picture_file, required=True, metavar="OUT", help="a .png or .svg"
+            "-o",
+            "--out",
+            type=picture_file,
+            default=OUT / f"{kind.name}.png",
+            metavar="OUT",
+            help=f"a .png or .svg (default {OUT}/{kind.name}.png)",
         )
         one.add_argument("--title", help="instead of the picture's own")
         one.add_argument(
@@ -222,6 +232,8 @@ def run(options: argparse.Namespace) -> int:
         common["note" if kind.name == "ftq" else "notes"] = (
             "\n".join(options.note) if kind.name == "ftq" else options.note
         )
+    if options.out.parent == OUT:
+        OUT.mkdir(parents=True, exist_ok=True)
     kind.draw(options, common)
     print(options.out)
     return 0

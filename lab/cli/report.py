@@ -13,6 +13,8 @@ from typing import Any
 
 from lab.cli.inputs import add_assumed, assumed_of, positive
 from lab.common.errors import DataError
+from lab.common.files import text_write
+from lab.common.paths import REPORT
 from lab.common.text import time_ns, time_option
 from lab.report.answer import Options, sentence, verdicts
 from lab.report.nodes import Collection, add_node, add_runs, bases, node_argument
@@ -44,9 +46,9 @@ def add_parser(subparsers: Any) -> None:
         "-o",
         "--out",
         type=Path,
-        default=Path("report.html"),
+        default=REPORT / "report.html",
         metavar="OUT",
-        help="the page (default report.html)",
+        help=f"the page (default {REPORT}/report.html)",
     )
     parser.add_argument(
         "--grain",
@@ -112,6 +114,6 @@ def run(options: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory() as folder:
         page = page_html(collection, found, chosen, Path(folder))
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(page, encoding="utf-8")
+    text_write(options.out, page)
     print(f"{sentence(found, options.grain, tolerance)}\n\n{options.out}")
     return 0

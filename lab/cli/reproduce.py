@@ -13,9 +13,10 @@ import json
 from pathlib import Path
 
 from lab.common.errors import LabError
+from lab.common.files import text_write, written_whole
 from lab.reproduce import beckman, betti, hoefler, tsafrir
 from lab.reproduce.outcome import Experiment, Outcome, Settings
-from lab.reproduce.store import Progress, Store, text_write, written_whole
+from lab.reproduce.store import Progress, Store
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *tsafrir.EXPERIMENTS,

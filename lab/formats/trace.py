@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from lab.common.errors import DataError
+from lab.common.files import written_whole
 from lab.formats.ftq import FtqData
 from lab.formats.fwq import FwqData
 
@@ -198,7 +199,7 @@ def selfish_write(trace: Trace, path: Path) -> None:
     are not known one by one."""
     _replayable(trace)
     span_ns = trace.listed_span_ns
-    with path.open("w", encoding="ascii", errors="replace") as out:
+    with written_whole(path) as part, part.open("w", encoding="ascii", errors="replace") as out:
         out.write("# Benchmark Method: selfish detour\n")
         out.write(f"# Source: {trace.source} ({trace.format})\n")
         if trace.system:
@@ -218,7 +219,7 @@ def noise_write(trace: Trace, path: Path) -> None:
     above."""
     _replayable(trace)
     first_ns = float(trace.start_ns[0]) if trace.listed else 0.0
-    with path.open("w", encoding="ascii", errors="replace") as out:
+    with written_whole(path) as part, part.open("w", encoding="ascii", errors="replace") as out:
         out.write(f"# Noise trace from {trace.source} ({trace.format})\n")
         out.write(f"# Measurement period: {trace.listed_span_ns / 1e9:.12f} s\n")
         out.writelines(_lines(trace.start_ns - first_ns, trace.duration_ns))

@@ -9,10 +9,13 @@ for the colour-blind.
 from __future__ import annotations
 
 import io
+import logging
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+logging.getLogger("matplotlib").setLevel(logging.ERROR)  # without a cache that it can write it works, too
 
 import matplotlib
 
@@ -25,6 +28,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from lab.common.errors import DataError
+from lab.common.files import written_whole
 from lab.common.text import time_text
 from lab.formats.trace import Trace
 
@@ -171,11 +175,18 @@ def notes_below(figure: Figure, notes: list[str]) -> None:
 
 
 def save(figure: Figure, path: Path | str, width: int) -> None:
-    """Writes PNG (`width` pixels) or SVG, by the name's ending. DataError for another ending, OSError if it
-    cannot be written."""
+    """Writes PNG (`width` pixels) or SVG, by the name's ending, whole or not at all. DataError for another
+    ending, LabError if it cannot be written."""
     path = Path(path)
     if path.suffix not in (".png", ".svg"):
         raise DataError(f"{path}: a picture is written as .png or .svg; give a name that ends so")
+    if not path.parent.is_dir():
+        raise DataError(f"{path}: No such file or folder: {path.parent}; give a file in one that exists")
+    with written_whole(path) as part:
+        _draw(figure, part, width)
+
+
+def _draw(figure: Figure, path: Path, width: int) -> None:
     if path.suffix == ".svg":
         figure.savefig(path, metadata={"Date": None, "Creator": None})
         return

@@ -10,35 +10,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
+from lab.common.files import text_write
+
 BAR_WIDTH = 30
-
-
-@contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
-    """A path of the same ending to write to; what is there becomes `path` at the end, or is removed when
-    something fails."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.stem}.part{os.getpid()}{path.suffix}")
-    try:
-        yield part
-        os.replace(part, path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-
-
-def text_write(path: Path, text: str) -> None:
-    with written_whole(path) as part:
-        part.write_text(text, encoding="utf-8")
 
 
 class Progress:

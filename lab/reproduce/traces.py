@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
+from lab.common.files import written_whole
 from lab.formats.trace import Trace, noise_write
-from lab.reproduce.store import written_whole
 
 #: Detours of a trace [Hoefler10 §II-A].
 DETOURS = 100_000

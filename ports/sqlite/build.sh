@@ -26,8 +26,8 @@ rm -rf "$work" "$folder"
 mkdir -p "$work" "$folder"
 tar -x -f "$("$here/../fetch.py" sqlite)" -C "$work" --strip-components=1
 
-# The options of a calling make are not meant for SQLite's, nor is a path, which may hold a blank (TOP). No line editing, no loading of libraries at run
-# time: a static program.
+# The options of a calling make are not meant for SQLite's. TOP: its makefile takes no path with a blank. No
+# line editing, no loading of libraries at run time: a static program.
 unset MAKEFLAGS MFLAGS
 options='-O2 -w -DSQLITE_OMIT_LOAD_EXTENSION -DSQLITE_ENABLE_MATH_FUNCTIONS -DSQLITE_ENABLE_FTS5'
 options="$options -DSQLITE_DEFAULT_MEMSTATUS=0"

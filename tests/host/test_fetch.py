@@ -132,6 +132,38 @@ def test_no_mirror_is_a_clear_error(run, mirror: str, down: str, tmp_path: Path)
     assert kept(tmp_path) == []
 
 
+def test_without_network_the_error_says_what_to_put_where(run, down: str, tmp_path: Path) -> None:
+    done = run(down)
+    assert done.returncode == 1
+    kept_at = tmp_path / "cache" / "thing" / "thing.tar"
+    assert (
+        f"{kept_at}: missing; a Debian mirror's pool/main/t/thing/thing.tar, sha256 {SHA256}" in done.stderr
+    )
+    kept_at.write_bytes(CONTENT)
+    done = run(down)
+    assert (done.returncode, done.stdout) == (0, f"{kept_at}\n"), done.stderr
+
+
+@pytest.mark.skipif(not (fetch.cache_folder() / "musl").exists(), reason="musl was never fetched here")
+def test_a_full_cache_needs_no_network() -> None:
+    done = subprocess.run(["unshare", "-rn", FETCH, "musl"], capture_output=True, text=True, timeout=60)
+    if "unshare" in done.stderr:
+        pytest.skip(f"no network namespaces here: {done.stderr}")
+    assert done.returncode == 0 and done.stdout.count("\n") == 2, done.stderr
+
+
+@pytest.mark.parametrize("script", [("fetch.py", "musl"), ("linux/fetch.sh", "build")])
+def test_a_cache_that_cannot_be_written_is_a_line_that_names_another(
+    script: tuple[str, str], tmp_path
+) -> None:
+    words = [str(ROOT / "ports" / script[0]), script[1]]
+    environment = os.environ | {"TACET_CACHE": "/proc/none"}
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env=environment, timeout=60)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "/proc/none" in done.stderr and "name another folder with TACET_CACHE" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_an_unknown_port_is_a_clear_error() -> None:
     done = subprocess.run([sys.executable, str(FETCH), "no-such-port"], capture_output=True, text=True)
     assert done.returncode == 1 and "no such port" in done.stderr

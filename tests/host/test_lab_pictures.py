@@ -189,7 +189,7 @@ def test_the_commands_of_the_page_draw_its_pictures(
         shlex.split(line)[1:] for line in re.findall(r"^\$ (tools/lab plot [a-z].*)$", page, re.MULTILINE)
     ]
     assert [words[1] for words in commands] == [kind.name for kind in KINDS]
-    for folder in ("build/report", "build/lab/data", "docs/lab"):
+    for folder in ("build/report", "build/lab/data"):
         (tmp_path / folder).mkdir(parents=True)
     for name, path in files.items():
         path.rename(tmp_path / ("build/lab/data" if name.startswith("selfish") else "build/report") / name)
@@ -201,9 +201,9 @@ def test_the_commands_of_the_page_draw_its_pictures(
     monkeypatch.chdir(tmp_path)
     for words in commands:
         assert command.main(words) == 0
-        out = words[words.index("-o") + 1]
-        assert (tmp_path / out).exists() and f"]({Path(out).name})" in page
-        assert 1_000 < (ROOT / out).stat().st_size < 40_000
+        name = f"{words[1]}.png"
+        assert (tmp_path / "build/lab" / name).exists() and f"]({name})" in page
+        assert 1_000 < (ROOT / "docs/lab" / name).stat().st_size < 40_000
 
 
 def test_the_simulator_s_results_are_latencies(tmp_path: Path) -> None:
