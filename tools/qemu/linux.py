@@ -52,7 +52,8 @@ $b poweroff -f
 """
 
 # CPU 0 computes, too: it would give its turn on the clock back by `pause` or a halt (turns.py).
-_NEIGHBOUR = "$b taskset 1 $b sh -c 'while :; do :; done' &\n"
+# Before that, Linux comes to rest: it changes its own text for a while after boot, by interrupts to all CPUs.
+_NEIGHBOUR = "$b sleep 2\n$b taskset 1 $b sh -c 'while :; do :; done' &\n"
 
 _TUNING = """
 echo 1 >/sys/devices/virtual/workqueue/cpumask
