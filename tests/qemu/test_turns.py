@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Several CPUs under a deterministic clock, in bounded turns (tools/qemu/turns.py): silence, times that can
+be compared, and the same bytes in each run. What is exact here is exact on each host."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+
+import pytest
+from conftest import APPS, ROOT, Run, expect_exit
+
+from qemu import turns, version
+
+SETTINGS = {"icount": 0, "qemu": "newest", "turns_ns": turns.DEFAULT_NS, "memory": "256M", "time_limit": 300}
+
+pytestmark = pytest.mark.skipif(
+    version.qemu_major(version.qemu_binary("newest")) < turns.QEMU_MAJOR,
+    reason="QEMU 10 is not there (ports/qemu/fetch.sh build)",
+)
+
+
+def numbers(text: str, key: str) -> list[int]:
+    """What each rank says of this key."""
+    return [int(value) for value in re.findall(rf"{key}: (\d+)", text)]
+
+
+@pytest.mark.parametrize("cpus", [2, 4, 8])
+def test_each_of_several_cpus_is_silent(tacet: Run, cpus: int) -> None:
+    """Counted, and seen from each program: a quantum loses less than a turn, and few do."""
+    result = expect_exit(tacet(APPS / "ftq", "-n", "100", cpus=cpus, **SETTINGS))
+    said = result.stderr.decode()
+    assert numbers(said, "kernel_entries") == [0] * cpus
+    assert max(numbers(said, "largest_loss_ns")) < turns.DEFAULT_NS
+    assert max(numbers(said, "disturbed_quanta")) <= 10
+    assert numbers(said, "lost_quanta") == [0] * cpus
+
+
+def test_two_runs_print_the_same_bytes(tacet: Run) -> None:
+    runs = [expect_exit(tacet(APPS / "ftq", "-n", "50", "-s", cpus=2, **SETTINGS)) for _ in range(2)]
+    assert runs[0].stdout and runs[0].stdout == runs[1].stdout
+
+
+@pytest.mark.parametrize("turns_ns", [0, 2_000, turns.DEFAULT_NS])
+def test_a_wake_on_another_cpu_costs_the_same_in_turns_of_any_length(tacet: Run, turns_ns: int) -> None:
+    costs = [
+        expect_exit(
+            tacet(APPS / "cost", "-w", cpus=2, options="ranks=1", **{**SETTINGS, "turns_ns": length})
+        ).stdout
+        for length in (turns_ns, turns.DEFAULT_NS)
+    ]
+    assert costs[0] == costs[1] and b"futex_wake_ticks_median" in costs[0]
+
+
+def test_the_command_that_repeats_a_run_repeats_it(tacet: Run) -> None:
+    """The one that is printed: it bounds the turns itself."""
+    result = expect_exit(tacet(APPS / "ftq", "-n", "20", "-s", cpus=2, **SETTINGS))
+    assert f"tools/turns {turns.DEFAULT_NS} " in shlex.join(result.command)
+    ports = ["-serial", "stdio", "-serial", "null", "-serial", "null"]
+    command = [*result.command[: result.command.index("-serial")], *ports]
+    again = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=3000, check=False)
+    assert again.returncode == 0 and again.stdout.splitlines()[-1] == "tacet: exit status=0", again.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--icount", "0", "--cpus", "2", "--turns", "3"], "--turns takes a time from 1us to 100ms"),
+        (["--icount", "0", "--cpus", "2", "--turns", "0ns"], "--turns takes a time from 1us to 100ms"),
+        (["--icount", "0", "--cpus", "2", "--turns", "1s"], "--turns takes a time from 1us to 100ms"),
+        (["--cpus", "2", "--turns", "10us"], "--turns is for a deterministic clock: give --icount"),
+        (["--icount", "0", "--cpus", "2", "--qemu", "system", "--turns", "10us"], "need QEMU 10"),
+    ],
+)
+def test_turns_that_cannot_be_are_refused_in_one_line(words: list[str], said: str) -> None:
+    command = [ROOT / "tools/run", *words, "/bin/busybox", "true"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    if "system" in words and version.qemu_major(version.qemu_binary("system")) >= turns.QEMU_MAJOR:
+        pytest.skip("the installed QEMU can, too")
+    assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1
