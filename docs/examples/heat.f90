@@ -4,7 +4,7 @@
 program heat
     use omp_lib
     implicit none
-    integer, parameter :: cells = 1000, steps = 2000
+    integer, parameter :: cells = 1000, steps = 200
     real(8) :: rod(0:cells + 1), next(0:cells + 1)
     integer :: i, step, threads
 
@@ -25,5 +25,5 @@ program heat
     threads = omp_get_num_threads()
     !$omp end single
     !$omp end parallel
-    print '(i0, a, f0.6)', threads, ' threads: mean ', sum(rod(1:cells)) / cells
+    print '(i0, a, f8.6)', threads, ' threads: mean ', sum(rod(1:cells)) / cells
 end program heat

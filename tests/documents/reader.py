@@ -2,8 +2,8 @@
 """A reader of the documents: has a tree of their own, built, and types what stands there.
 
 The tree is a copy in build/documents/, so that readers run side by side and change nothing here. What is
-built already is there by hard links: compilers and make replace files, they do not write into them. What runs
-leave behind (logs, reports) is not there: a document that needs it says how it is made.
+built already is there, too, as hard links where no document has it built again. What runs leave behind (logs,
+reports) is not there: a document that needs it says how it is made.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import subprocess
 
 from blocks import ANY, ROOT, Block, Command, difference
 
-#: What `make` builds: a reader has it, or gets it by the same make in some minutes.
-BUILT = ("x86_64", "linux", "qemu10", "simulator")
+#: What `make` builds, below build/: a reader has it, or gets it by the same make in some minutes.
+LINKED = ("x86_64/musl", "x86_64/tests", "linux", "qemu10")
+COPIED = ("x86_64", "simulator", "host")
 
 #: Variables of the tests' own environment that a reader does not have.
 NOT_A_READER_S = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "TACET_BUILD", "PYTHON")
@@ -34,9 +35,11 @@ class Reader:
         (self.root / "build").mkdir(parents=True)
         sources = [one for one in ROOT.iterdir() if one.name not in ("build", ".git")]
         subprocess.run(["cp", "-a", *sources, self.root], check=True)
-        for part in BUILT:
-            if (ROOT / "build" / part).exists():
-                subprocess.run(["cp", "-al", ROOT / "build" / part, self.root / "build"], check=True)
+        for part, how in [*((part, "-al") for part in LINKED), *((part, "-an") for part in COPIED)]:
+            built, here = ROOT / "build" / part, (self.root / "build" / part).parent
+            here.mkdir(exist_ok=True)
+            if built.exists():
+                subprocess.run(["cp", how, built, here], check=True)
 
     def close(self) -> None:
         """Nothing is left, unless something went wrong: then it can be looked at."""
