@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The digits in README.md are those that the commands print now: what Tacet costs, row by row, and the lines
-of code. Linux's column is `make bench`'s, and not measured here."""
+"""The digits in docs/costs.md are those that the commands print now: what Tacet costs, row by row, and the
+lines of code. Linux's column is `make bench`'s, and not measured here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lab.bench.cost_figures import MAP_MIB, as_table, figures
 from lab.bench.costs import MAP_MACHINE_MIB, image_bytes, parse_cost, parse_selftest
 from lab.common.paths import KERNEL
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+COSTS = (ROOT / "docs" / "costs.md").read_text(encoding="utf-8")
 
 
 def name_and_tacet(line: str) -> str:
@@ -26,13 +26,13 @@ def name_and_tacet(line: str) -> str:
 
 
 def accept(shown: list[str], printed: list[str]) -> None:
-    diff = difflib.unified_diff(shown, printed, "README.md shows", "printed", lineterm="", n=0)
+    diff = difflib.unified_diff(shown, printed, "docs/costs.md shows", "printed", lineterm="", n=0)
     assert shown == printed, "\n" + "\n".join(diff)
 
 
-def readme_rows(first: str, last: str) -> list[str]:
-    """Lines of README.md from the one that begins with `first` to the one that begins with `last`."""
-    lines = README.splitlines()
+def rows_shown(first: str, last: str) -> list[str]:
+    """Lines of docs/costs.md from the one that begins with `first` to the one that begins with `last`."""
+    lines = COSTS.splitlines()
     begin = next(number for number, line in enumerate(lines) if line.startswith(first))
     end = next(number for number in range(begin, len(lines)) if lines[number].startswith(last))
     return lines[begin : end + 1]
@@ -67,35 +67,35 @@ def measured() -> dict[str, Any]:
     )
 
 
-def test_the_readme_shows_what_tacet_costs(measured: dict[str, Any]) -> None:
-    shown = readme_rows("empty system call", "kernel image, stripped")
+def test_the_page_of_costs_shows_what_tacet_costs(measured: dict[str, Any]) -> None:
+    shown = rows_shown("empty system call", "kernel image, stripped")
     printed = as_table(measured).splitlines()
     begin = next(number for number, line in enumerate(printed) if line.startswith("empty system call"))
     accept(*(list(map(name_and_tacet, rows)) for rows in (shown, printed[begin : begin + len(shown)])))
 
 
-def test_the_readme_shows_the_lines_of_code() -> None:
+def test_the_page_of_costs_shows_the_lines_of_code() -> None:
     printed = [line.rstrip() for line in sloc.as_table(sloc.count(ROOT)).splitlines()]
-    accept(readme_rows(printed[0], "all "), printed)
+    accept(rows_shown(printed[0], "all "), printed)
 
 
 @pytest.mark.parametrize("app", list(programs.PROGRAMS))
-def test_the_readme_shows_what_a_computing_loop_executes(app: str) -> None:
+def test_the_page_of_costs_shows_what_a_computing_loop_executes(app: str) -> None:
     machines = runner.load()
     args = [*programs.PROGRAMS[app], "-r", "20"]
     common: dict[str, Any] = {"memory": "256M", "qemu": "newest", "icount": 0, "time_limit": 120.0}
     ran = programs.values_of("Tacet", machines.run_tacet(APPS / app, args, **common))
-    shown = readme_rows(f"{app}: instructions", "  of the mean one")
+    shown = rows_shown(f"{app}: instructions", "  of the mean one")
     names = (f"{app}: instructions of a repetition", "  of the mean one")
     printed = [f"{name}: {ran[key]:,}" for name, key in zip(names, ("least_ticks", "mean_ticks"))]
     accept(list(map(name_and_tacet, shown)), printed)
 
 
-def test_make_bench_s_tables_have_the_shape_of_the_readme_s() -> None:
+def test_make_bench_s_tables_have_the_shape_of_those_of_the_page() -> None:
     """`make bench` itself takes ten minutes. It prints these tables: bench, bench-programs."""
     recipe = (ROOT / "Makefile").read_text(encoding="utf-8").split("\nbench-ready:")[1].split("\n\n")[0]
     assert "$(LAB) bench --out" in recipe and "$(LAB) bench-programs --out" in recipe
     rows = {name: programs.Figures(1, 1, 1, 1, {1: 0, 2: 0, 4: 0}) for name in programs.PROGRAMS}
-    shown = readme_rows("stream: instructions", "```")[:-1]
+    shown = rows_shown("stream: instructions", "```")[:-1]
     printed = programs.as_table(rows).splitlines()[2:]
     accept(*([name_and_tacet(line).rpartition(":")[0] for line in lines] for lines in (shown, printed)))
