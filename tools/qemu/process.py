@@ -145,7 +145,8 @@ class _Process:
                     selector.register(source, selectors.EVENT_READ, name)
                 while (left := self.seconds_left()) > 0:
                     ready = {key.data: key.fd for key, _ in selector.select(left)}
-                    for name in ready.keys() & self.sources.keys():
+                    # The kernel's lines first: a program that complains does so after them.
+                    for name in sorted(ready.keys() & self.sources.keys()):
                         if not self.receive(name):
                             selector.unregister(ready[name])
                     if "ended" in ready:
