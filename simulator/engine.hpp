@@ -104,8 +104,6 @@ public:
     {
         states.resize(ranks);
         clocks.assign(std::size_t{ranks} * stride, 0);
-        if (alike)
-            waiters.resize(ranks);
         if (!sequential)
             next_times.assign(ranks, NEVER);
         domains_each(domains, [this](Part &domain) { begin(domain); });
@@ -152,7 +150,7 @@ private:
         std::array<Event, 32> on_the_way;       // messages to ranks of this domain, the oldest overwritten
         std::uint64_t sent = 0;                 // in this window
         std::uint64_t events = 0, messages = 0, operations = 0;
-        bool crowded = false; // some rank of it has or had things in `waiters`
+        LargeVector<Waiters> waiters; // per rank, from when many things wait at one of them
         // For the published order: what the event made ready, and how many events were made.
         std::vector<Event> ready;
         Time made = 0;
@@ -369,13 +367,14 @@ private:
         }
     }
 
-    // Puts an event off; its place among equals stays the same. Where many wait, all but the first wait aside.
+    // Puts an event off; its place among equals stays the same. Where many wait, all but one wait aside.
     void put_off(Part &domain, Event &event, Resource resource, Time until)
     {
         if (alike && (sequential || states[event.rank].heap != ANY)) {
-            if (waiters[event.rank].keep(domain.pool, resource, event))
+            if (domain.waiters.empty())
+                domain.waiters.resize(domain.last - domain.first);
+            if (domain.waiters[event.rank - domain.first].keep(domain.pool, resource, event))
                 return;
-            domain.crowded = true;
         }
         put_at(domain, event, until);
     }
@@ -385,7 +384,8 @@ private:
     {
         Event next;
 
-        if (domain.crowded && waiters[event.rank].leave(domain.pool, resource, event, next))
+        if (!domain.waiters.empty() &&
+            domain.waiters[event.rank - domain.first].leave(domain.pool, resource, event, next))
             put_at(domain, next, free);
     }
 
@@ -641,7 +641,6 @@ private:
     LargeVector<RankState> states;
     LargeVector<Time> clocks; // per rank: processors, interfaces for sending, interfaces for receiving
     LargeVector<Time> next_times;
-    LargeVector<Waiters> waiters; // per rank
 };
 
 } // namespace sim

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// waiters.hpp: what waits for a rank's processor or interface, so that only the first of many looks again when
-// that may be free.
+// waiters.hpp: what waits for a rank's processor or interface, so that only the first of many looks again
+// when that may be free.
 //
 // Things that wait for the same keep their order whatever happens meanwhile (engine.hpp's events, by their
 // histories). So one of them, the head, stands in the rank's queue of events, at the time at which what it
-// waits for is free; what is younger than the head lies here, and the oldest of that is the next head when the
-// head has begun. What is older than the head goes into the queue of events beside it.
+// waits for is free; what is younger than the head lies here, and the oldest of that is the next head when
+// the head has begun. What is older than the head goes into the queue of events beside it.
 #pragma once
 
 #include "event.hpp"

@@ -8,6 +8,7 @@ Builds the simulator and its C++ tests first, which needs make, g++ and CLI11 on
 from __future__ import annotations
 
 import json
+import re
 import struct
 import subprocess
 import sys
@@ -359,12 +360,38 @@ def test_binary_schedules_mean_what_text_means(tmp_path: Path) -> None:
         "from -1 tag 5\n}\n"
     )
     assert result("run", path)["finish_ns"] == result("run", "-", text=text)["finish_ns"]
+    for threads in (1, 2, 5):
+        assert result("run", path, "-j", threads)["finish_ns"] == result("run", path)["finish_ns"]
     for length in range(8, len(content)):
         path.write_bytes(content[:length])
         done = sim("run", path) if length % 7 == 0 else None
         assert done is None or (
             done.returncode == 1 and done.stderr.count("\n") == 1 and "byte" in done.stderr
         )
+
+
+def test_unusual_spellings_mean_what_usual_ones_do(tmp_path: Path) -> None:
+    """Lines as generators write them are read in another way than all others."""
+    text = (REFERENCE / "allreduce_recdoub-p8-d1024.goal").read_text()
+    assert re.search(r"^l1: send 512b to \d+ tag \d+$", text, re.M), "no usual line"
+    usual = result("run", "-", text=text)["finish_ns"]
+    changes = [
+        (r"^l", "  l"),
+        (r"\bl(\d+)\b", r"label\1"),
+        (r"\bl(\d+)\b", r"l000\1"),
+        (r"\bl(\d+)\b", r"l77777777\1"),
+        (r"b to (\d+)", r"b to 000000000000\1"),
+        (r": ", " :\t"),
+        (r"$", " // a comment"),
+        (r" tag (\d+)$", r"\ntag\n\1 cpu 0"),
+        (r" requires ", "/* a */requires\n"),
+    ]
+    for pattern, by in changes:
+        changed = re.sub(pattern, by, text, flags=re.M)
+        assert changed != text and result("run", "-", text=changed)["finish_ns"] == usual, (pattern, by)
+    mixed = text.replace("l2 requires l1", "l02 requires l1", 1)
+    assert mixed == text or sim("run", "-", text=mixed).returncode == 1
+    assert "twice" in sim("run", "-", text=text.replace("l2:", "l1:", 1)).stderr
 
 
 def test_processors_and_interfaces_work_side_by_side() -> None:
