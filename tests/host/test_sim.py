@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from lab.bench import simulator
+from lab.common.errors import LabError
 from tests.making import made
 
 REFERENCE = ROOT / "tests/data/loggops"
@@ -472,6 +473,11 @@ def test_bench_answers_in_json() -> None:
     done = sim("bench", "--json", "--largest", 12, "--largest-goal", 10)
     assert done.returncode == 0, done.stderr
     assert {line["what"] for line in json.loads(done.stdout)} == {"pattern", "goal"}
+
+
+def test_the_bench_says_what_the_folder_of_the_public_simulator_lacks(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="no program LogGOPSim there; build the public simulator"):
+        simulator.side_by_side(tmp_path, 1)
 
 
 def test_plain_numpy_ends_about_when_the_simulator_does() -> None:
