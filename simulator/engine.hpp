@@ -48,6 +48,7 @@
 #include "pages.hpp"
 #include "parameters.hpp"
 #include "timeline.hpp"
+#include "waiters.hpp"
 #include "windows.hpp"
 
 #include <algorithm>
@@ -86,7 +87,7 @@ public:
     Engine(Program &what, const Parameters &given, const Noise &disturbance, unsigned threads,
            Timeline *record)
         : program(what), parameters(given), noise(disturbance), timeline(record), ranks(what.ranks()),
-          stride(what.cpus() + 2 * what.nics())
+          stride(what.cpus() + 2 * what.nics()), alike(stride == 3 && given.handling == Handling::arrival)
     {
         const Time lookahead = parameters.overhead_send + parameters.latency;
         // The published cost of messages of no bytes can be negative: then causes may come after their
@@ -149,6 +150,7 @@ private:
         std::array<Event, 32> on_the_way;       // messages to ranks of this domain, the oldest overwritten
         std::uint64_t sent = 0;                 // in this window
         std::uint64_t events = 0, messages = 0, operations = 0;
+        LargeVector<Waiters> waiters; // per rank, from when many things wait at one of them
         // For the published order: what the event made ready, and how many events were made.
         std::vector<Event> ready;
         Time made = 0;
@@ -365,10 +367,31 @@ private:
         }
     }
 
-    // Puts an event off; its place among equals stays the same.
-    void put_off(Part &domain, Event &event, Time until)
+    // Puts an event off; its place among equals stays the same. Where many wait, all but one wait aside.
+    void put_off(Part &domain, Event &event, Resource resource, Time until)
     {
-        event.time = until;
+        if (alike && (sequential || states[event.rank].heap != ANY)) {
+            if (domain.waiters.empty())
+                domain.waiters.resize(domain.last - domain.first);
+            if (domain.waiters[event.rank - domain.first].keep(domain.pool, resource, event))
+                return;
+        }
+        put_at(domain, event, until);
+    }
+
+    // An event that was put off begins: the next one that waits for the same may look.
+    void begun(Part &domain, const Event &event, Resource resource, Time free)
+    {
+        Event next;
+
+        if (!domain.waiters.empty() &&
+            domain.waiters[event.rank - domain.first].leave(domain.pool, resource, event, next))
+            put_at(domain, next, free);
+    }
+
+    void put_at(Part &domain, Event &event, Time time)
+    {
+        event.time = time;
         if (sequential)
             domain.pool.push(domain.heap, event);
         else
@@ -380,12 +403,13 @@ private:
         Time &cpu = cpu_free(event.rank, view.cpu);
 
         if (cpu > event.time) {
-            put_off(domain, event, cpu);
+            put_off(domain, event, Resource::processor, cpu);
             return;
         }
         cpu = noise.finish(states[event.rank].cursor, event.time, view.work);
         if (timeline)
             timeline->work(event.rank, view.cpu, "calc", event.time, cpu);
+        begun(domain, event, Resource::processor, cpu);
         started(domain, event, event.operation);
         done(domain, event, event.rank, event.operation, cpu);
     }
@@ -398,7 +422,7 @@ private:
         const Time free = std::max(cpu, nic);
 
         if (free > event.time) {
-            put_off(domain, event, free);
+            put_off(domain, event, Resource::sending, free);
             return;
         }
         const ByteCost &cost = program.cost(view.info);
@@ -410,6 +434,7 @@ private:
         nic = sent - parameters.overhead_send + parameters.gap + cost.wire;
         states[rank].finish = std::max(states[rank].finish, cpu);
         domain.messages++;
+        begun(domain, event, Resource::sending, std::max(cpu, nic));
         if (timeline)
             timeline->message_sent(rank, view.cpu, event.operation, event.time, cpu);
         const Event message = {sent + parameters.latency,
@@ -462,10 +487,12 @@ private:
             view = receive == ANY ? program.view(event.source, event.operation) : program.view(rank, receive);
         const Time free = std::max(cpu_free(rank, view.cpu), nic_receive_free(rank, view.nic));
         if (free > event.time) {
-            put_off(domain, event, free);
+            put_off(domain, event, Resource::receiving, free);
             return;
         }
         const Time end = process_message(rank, view, event.info, event.time, states[rank].cursor);
+        begun(domain, event, Resource::receiving,
+              std::max(cpu_free(rank, view.cpu), nic_receive_free(rank, view.nic)));
         if (timeline)
             timeline->message_received(rank, view.cpu, event.source, event.operation, event.time, end);
         receive = program.posted_match(rank, event.source, event.info, true);
@@ -603,6 +630,9 @@ private:
     Timeline *const timeline;
     const std::uint32_t ranks;
     const std::size_t stride;
+    // One processor and one interface, and messages are taken whether or not their receive is posted: what
+    // waits for the same looks at the same clocks.
+    const bool alike;
     bool sequential = false;
     Time window = 0;
     std::uint64_t windows = 0;

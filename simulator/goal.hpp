@@ -30,7 +30,8 @@ std::unique_ptr<Schedule> goal_read(const std::string &path, unsigned threads);
 
 // The same from memory; `name` is for messages.
 std::unique_ptr<Schedule> goal_parse_text(std::string_view text, const std::string &name);
-std::unique_ptr<Schedule> goal_parse_binary(std::string_view bytes, const std::string &name);
+std::unique_ptr<Schedule> goal_parse_binary(std::string_view bytes, const std::string &name,
+                                            unsigned threads = 1);
 
 // True for the first bytes of a binary schedule.
 bool goal_is_binary(std::string_view bytes);

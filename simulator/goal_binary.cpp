@@ -14,7 +14,10 @@
 #include "goal.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <exception>
+#include <thread>
 
 namespace sim {
 
@@ -24,13 +27,15 @@ constexpr std::uint64_t MARK = 4223;
 constexpr std::size_t NODE_BYTES = 39;
 constexpr std::size_t CHUNK_OPERATIONS = 1 << 20;
 
+// Reads the table of all ranks, or the ranks `first` to `last` - 1 into chunks of its own.
 class BinaryReader {
 public:
-    BinaryReader(std::string_view content, std::string path) : bytes(content), name(std::move(path))
+    BinaryReader(std::string_view content, std::string path, KindTable &all_kinds)
+        : bytes(content), name(std::move(path)), kinds(all_kinds)
     {
     }
 
-    std::unique_ptr<Schedule> read_all()
+    std::uint32_t read_table()
     {
         ranks = number<std::uint32_t>(8, "the number of ranks");
         if (ranks == 0 || ranks > RANKS_LIMIT)
@@ -39,8 +44,31 @@ public:
             fail(bytes.size(),
                  "the file ends inside the table of " + std::to_string(ranks) + " ranks; it is truncated");
         for (std::uint32_t rank = 0; rank < ranks; rank++)
-            read_rank(rank);
-        return std::move(schedule);
+            check_place(rank);
+        return ranks;
+    }
+
+    void read(std::uint32_t first, std::uint32_t last)
+    {
+        try {
+            ranks = number<std::uint32_t>(8, "the number of ranks");
+            for (std::uint32_t rank = first; rank < last; rank++)
+                read_rank(rank);
+        } catch (...) {
+            failure = std::current_exception();
+        }
+    }
+
+    // What read() has read, to the end of a schedule; throws what it failed with.
+    void move_to(Schedule &schedule)
+    {
+        if (failure)
+            std::rethrow_exception(failure);
+        schedule.places.insert(schedule.places.end(), places.begin(), places.end());
+        for (auto &chunk : chunks)
+            schedule.chunks.push_back(std::move(chunk));
+        schedule.cpus = std::max(schedule.cpus, cpus);
+        schedule.nics = std::max(schedule.nics, nics);
     }
 
 private:
@@ -59,7 +87,7 @@ private:
         return value;
     }
 
-    void read_rank(std::uint32_t rank)
+    void check_place(std::uint32_t rank)
     {
         const std::uint64_t entry = 14 + std::uint64_t{rank} * 16;
         const auto start = number<std::uint64_t>(entry, "a rank's start");
@@ -74,6 +102,14 @@ private:
         if (total > size)
             fail(entry,
                  "the parts of ranks 0 to " + std::to_string(rank) + " overlap; each rank has its own");
+    }
+
+    void read_rank(std::uint32_t rank)
+    {
+        const std::uint64_t entry = 14 + std::uint64_t{rank} * 16;
+        const auto start = number<std::uint64_t>(entry, "a rank's start");
+        const auto end = number<std::uint64_t>(entry + 8, "a rank's end");
+
         part_begin = 8 + start;
         part_end = 8 + end;
         const std::uint64_t roots_at = part_begin + 8;
@@ -130,11 +166,20 @@ private:
                 fail(at + 9, "a message of " + std::to_string(kind.size) + " bytes; expected less than 2^63");
         }
         kind.tag = tag;
-        schedule->cpus = std::max(schedule->cpus, kind.cpu + 1u);
-        schedule->nics = std::max(schedule->nics, kind.nic + 1u);
-        operations.push_back({schedule->kinds.number_of(kind), peer});
+        cpus = std::max(cpus, kind.cpu + 1u);
+        nics = std::max(nics, kind.nic + 1u);
+        operations.push_back({kind_number(kind), peer});
         read_successors(index, at + 23, false);
         read_successors(index, at + 31, true);
+    }
+
+    std::uint32_t kind_number(const Kind &kind)
+    {
+        CachedKind &cached = cache[KindHash()(kind) % cache.size()];
+
+        if (cached.number == ANY || !(cached.kind == kind))
+            cached = {kind, kinds.number_of(kind)};
+        return cached.number;
     }
 
     void read_successors(std::uint32_t index, std::uint64_t at, bool started)
@@ -183,25 +228,34 @@ private:
 
     void store(std::uint32_t rank)
     {
-        if (schedule->chunks.empty() || schedule->chunks.back()->operations.size() > CHUNK_OPERATIONS)
-            schedule->chunks.push_back(std::make_unique<Chunk>());
-        Chunk &chunk = *schedule->chunks.back();
+        if (chunks.empty() || chunks.back()->operations.size() > CHUNK_OPERATIONS)
+            chunks.push_back(std::make_unique<Chunk>());
+        Chunk &chunk = *chunks.back();
         const auto first = static_cast<std::uint32_t>(chunk.operations.size());
         const std::uint32_t guilty = packer.pack(chunk, operations, edges);
         if (guilty != ANY)
             fail(nodes_at + guilty * NODE_BYTES, "node " + std::to_string(guilty) + " of rank " +
                                                      std::to_string(rank) +
                                                      " waits for itself; remove the cycle");
-        schedule->places.push_back({&chunk, first, nodes});
+        places.push_back({&chunk, first, nodes});
     }
 
+    struct CachedKind {
+        Kind kind;
+        std::uint32_t number = ANY;
+    };
     struct Waits {
         std::uint32_t ends, starts;
     };
 
     std::string_view bytes;
     std::string name;
-    std::unique_ptr<Schedule> schedule = std::make_unique<Schedule>();
+    KindTable &kinds; // of all readers
+    std::vector<RankPlace> places;
+    std::vector<std::unique_ptr<Chunk>> chunks;
+    unsigned cpus = 1, nics = 1;
+    std::exception_ptr failure;
+    std::array<CachedKind, 256> cache;
     std::uint32_t ranks = 0;
     std::uint64_t total = 0; // bytes of all parts so far
     // The rank being read.
@@ -225,13 +279,32 @@ bool goal_is_binary(std::string_view bytes)
     return mark == MARK;
 }
 
-std::unique_ptr<Schedule> goal_parse_binary(std::string_view bytes, const std::string &name)
+std::unique_ptr<Schedule> goal_parse_binary(std::string_view bytes, const std::string &name, unsigned threads)
 {
-    BinaryReader reader(bytes, name);
+    auto schedule = std::make_unique<Schedule>();
 
     if (!goal_is_binary(bytes))
         throw InputError(name + ": byte 0: not a binary GOAL schedule, which begins with the number 4223");
-    return reader.read_all();
+    const std::uint32_t ranks = BinaryReader(bytes, name, schedule->kinds).read_table();
+    const unsigned parts = std::clamp<unsigned>(threads, 1, ranks);
+    std::vector<std::unique_ptr<BinaryReader>> readers;
+    std::vector<std::thread> helpers;
+    const auto read = [&](unsigned part) {
+        readers[part]->read(static_cast<std::uint32_t>(std::uint64_t{ranks} * part / parts),
+                            static_cast<std::uint32_t>(std::uint64_t{ranks} * (part + 1) / parts));
+    };
+
+    for (unsigned part = 0; part < parts; part++)
+        readers.push_back(std::make_unique<BinaryReader>(bytes, name, schedule->kinds));
+    for (unsigned part = 1; part < parts; part++)
+        helpers.emplace_back(read, part);
+    read(0);
+    for (std::thread &helper : helpers)
+        helper.join();
+    // In the order of the ranks, so that of several errors the first one is told.
+    for (const auto &reader : readers)
+        reader->move_to(*schedule);
+    return schedule;
 }
 
 } // namespace sim

@@ -45,6 +45,7 @@ void LabelTable::clear()
     used = 0;
     if (++generation == 0) {
         std::fill(entries.begin(), entries.end(), Entry{});
+        std::fill(row.begin(), row.end(), Numbered{});
         generation = 1;
     }
 }
@@ -58,8 +59,36 @@ std::uint64_t LabelTable::hash_of(std::string_view label)
     return hash ^ (hash >> 32);
 }
 
+// The number of a label that lies in the row; NUMBERS for others.
+std::uint32_t LabelTable::number_of(std::string_view label)
+{
+    std::uint32_t number = 0;
+
+    if (label.size() < 2 || label.size() > 7 || label[0] != 'l' || (label[1] == '0' && label.size() > 2))
+        return NUMBERS;
+    for (const char c : label.substr(1)) {
+        if (!GoalLexer::is_digit(c))
+            return NUMBERS;
+        number = number * 10 + static_cast<std::uint32_t>(c - '0');
+    }
+    return number;
+}
+
+bool LabelTable::add_number(std::uint32_t number, std::uint32_t operation)
+{
+    if (number >= row.size())
+        row.resize(std::max<std::size_t>(number + 1, row.size() * 2), Numbered{ANY, 0});
+    if (row[number].generation == generation)
+        return false;
+    row[number] = {operation, generation};
+    return true;
+}
+
 std::uint32_t LabelTable::find(std::string_view label) const
 {
+    const std::uint32_t number = number_of(label);
+    if (number != NUMBERS)
+        return find_number(number);
     const std::uint64_t hash = hash_of(label);
 
     for (std::size_t i = hash & (entries.size() - 1);; i = (i + 1) & (entries.size() - 1)) {
@@ -88,6 +117,9 @@ void LabelTable::grow()
 
 bool LabelTable::add(std::string_view label, std::uint32_t operation)
 {
+    const std::uint32_t number = number_of(label);
+    if (number != NUMBERS)
+        return add_number(number, operation);
     if (used * 2 >= entries.size())
         grow();
     const std::uint64_t hash = hash_of(label);
@@ -203,6 +235,57 @@ void GoalBlockParser::add_late_edges()
     }
 }
 
+// The rest of "l1: send 8b to 1 tag 0" or "l1: recv 8b from 1 tag 0" after the colon, up to the line's end.
+bool GoalBlockParser::parse_usual_operation(const char *at, std::uint32_t label, GoalLexer &lexer,
+                                            ParsedBlock &block)
+{
+    const char *const begin = lexer.position();
+    const bool send = GoalLexer::stands(at, " send ");
+    std::uint32_t size = 0, peer = 0, tag = 0;
+
+    if (!send && !GoalLexer::stands(at, " recv "))
+        return false;
+    at = GoalLexer::short_number(at + 6, size);
+    if (!at || !(send ? GoalLexer::stands(at, "b to ") : GoalLexer::stands(at, "b from ")))
+        return false;
+    at = GoalLexer::short_number(at + (send ? 5 : 7), peer);
+    if (!at || peer >= ranks || !GoalLexer::stands(at, " tag "))
+        return false;
+    at = GoalLexer::short_number(at + 5, tag);
+    // A letter after the line's end is another line, unless an attribute begins there.
+    if (!at || at[0] != '\n' || (at[1] != 'l' && at[1] != '}') || operations.size() == OPERATIONS_LIMIT ||
+        !labels.add_number(label, static_cast<std::uint32_t>(operations.size())))
+        return false;
+    lines.push_back(begin);
+    block.cpus = std::max(block.cpus, 1u);
+    block.nics = std::max(block.nics, 1u);
+    operations.push_back({kind_number({send ? OpType::send : OpType::recv, 0, 0, tag, size}), peer});
+    lexer.go_to(at);
+    return true;
+}
+
+// Lines as generators write them, which are most lines. False, and nothing has happened, for all others: what
+// is wrong is found and said by parse_line().
+bool GoalBlockParser::parse_usual_line(GoalLexer &lexer, ParsedBlock &block)
+{
+    const char *at = lexer.position();
+    std::uint32_t label = 0, before = 0;
+
+    if (*at != 'l' || !(at = GoalLexer::short_number(at + 1, label)) || label >= LabelTable::NUMBERS)
+        return false;
+    if (*at == ':')
+        return parse_usual_operation(at + 1, label, lexer, block);
+    if (!GoalLexer::stands(at, " requires l") || !(at = GoalLexer::short_number(at + 11, before)) ||
+        at[0] != '\n' || before >= LabelTable::NUMBERS)
+        return false;
+    const std::uint32_t from = labels.find_number(before), to = labels.find_number(label);
+    if (from == ANY || to == ANY)
+        return false;
+    edges.push_back({from, to, false});
+    lexer.go_to(at);
+    return true;
+}
+
 void GoalBlockParser::parse_line(GoalLexer &lexer, ParsedBlock &block)
 {
     const char *const begin = lexer.position();
@@ -267,7 +350,8 @@ void GoalBlockParser::parse_rank(GoalLexer &lexer, ParsedBlock &block)
         if (lexer.done())
             throw GoalError{at.position(),
                             "the file ends inside rank " + std::to_string(rank) + "; close it with \"}\""};
-        parse_line(lexer, block);
+        if (!parse_usual_line(lexer, block))
+            parse_line(lexer, block);
     }
     add_late_edges();
 

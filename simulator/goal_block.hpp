@@ -20,7 +20,8 @@ struct GoalError {
     std::string text;
 };
 
-// Labels of one rank: text -> operation, in an open table that forgets everything in constant time.
+// Labels of one rank: text -> operation, in an open table that forgets everything in constant time. Labels
+// as generators give them, "l" and a number, lie in a row by their number.
 class LabelTable {
 public:
     LabelTable();
@@ -32,6 +33,15 @@ public:
     // False when the label is there already.
     bool add(std::string_view label, std::uint32_t operation);
 
+    // The same for the label "l" and a number.
+    std::uint32_t find_number(std::uint32_t number) const
+    {
+        return number < row.size() && row[number].generation == generation ? row[number].operation : ANY;
+    }
+    bool add_number(std::uint32_t number, std::uint32_t operation);
+
+    static constexpr std::uint32_t NUMBERS = 1'000'000; // smaller ones lie in the row
+
 private:
     struct Entry {
         std::uint64_t hash;
@@ -40,10 +50,15 @@ private:
         std::uint32_t operation;
         std::uint32_t generation;
     };
+    struct Numbered {
+        std::uint32_t operation, generation;
+    };
+    static std::uint32_t number_of(std::string_view label);
     static std::uint64_t hash_of(std::string_view label);
     void grow();
 
     std::vector<Entry> entries;
+    std::vector<Numbered> row;
     std::uint32_t generation = 1;
     std::size_t used = 0;
 };
@@ -68,6 +83,8 @@ public:
 
 private:
     void parse_rank(GoalLexer &lexer, ParsedBlock &block);
+    bool parse_usual_line(GoalLexer &lexer, ParsedBlock &block);
+    bool parse_usual_operation(const char *at, std::uint32_t label, GoalLexer &lexer, ParsedBlock &block);
     void parse_line(GoalLexer &lexer, ParsedBlock &block);
     void parse_operation(GoalLexer &lexer, std::string_view verb, ParsedBlock &block);
     void parse_edge(GoalLexer &lexer, const char *begin, std::string_view after, ParsedBlock &block);

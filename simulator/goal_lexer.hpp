@@ -17,6 +17,12 @@ public:
     {
     }
 
+    // Goes on at a place further on in the text.
+    void go_to(const char *place)
+    {
+        at = place;
+    }
+
     const char *position() const
     {
         return at;
@@ -105,6 +111,32 @@ public:
              c < end && text.size() < 40 && *c != ' ' && *c != '\n' && *c != '\r' && *c != '\t'; c++)
             text += *c > ' ' && *c <= '~' ? *c : '?';
         return text.empty() ? "the end of the line" : '"' + text + '"';
+    }
+
+    // Reads up to nine digits of a number without a zero before it. The answer is what follows, or null.
+    static const char *short_number(const char *from, std::uint32_t &value)
+    {
+        std::uint32_t digit = static_cast<unsigned char>(*from) - '0';
+        const char *c = from + 1;
+
+        if (digit > 9)
+            return nullptr;
+        value = digit;
+        for (; (digit = static_cast<unsigned char>(*c) - '0') <= 9; c++) {
+            if (c - from == 9 || value == 0)
+                return nullptr;
+            value = value * 10 + digit;
+        }
+        return c;
+    }
+
+    // True when `text` stands at a place; the text ends with a zero byte, which `text` does not hold.
+    template <std::size_t Size> static bool stands(const char *place, const char (&text)[Size])
+    {
+        for (std::size_t i = 0; i + 1 < Size; i++)
+            if (place[i] != text[i])
+                return false;
+        return true;
     }
 
     static bool is_letter(char c)

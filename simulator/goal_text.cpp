@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <exception>
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -365,6 +367,33 @@ public:
     const int descriptor;
 };
 
+// A whole file in memory as it lies in the system's cache; empty for what is no file.
+class Mapping {
+public:
+    explicit Mapping(int descriptor)
+    {
+        struct stat about;
+
+        if (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size == 0)
+            return;
+        const auto size = static_cast<std::size_t>(about.st_size);
+        void *const memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, descriptor, 0);
+        if (memory != MAP_FAILED)
+            bytes = {static_cast<const char *>(memory), size};
+    }
+
+    ~Mapping()
+    {
+        if (!bytes.empty())
+            munmap(const_cast<char *>(bytes.data()), bytes.size());
+    }
+
+    Mapping(const Mapping &) = delete;
+    Mapping &operator=(const Mapping &) = delete;
+
+    std::string_view bytes;
+};
+
 } // namespace
 
 std::unique_ptr<Schedule> goal_parse_text(std::string_view text, const std::string &name)
@@ -387,6 +416,10 @@ std::unique_ptr<Schedule> goal_read(const std::string &path, unsigned threads)
         for (std::size_t got = 1; got != 0 && have < sizeof head; have += got)
             got = source.read_some(head + have, sizeof head - have);
         if (goal_is_binary({head, have})) {
+            const Mapping mapping(file.descriptor);
+            if (!mapping.bytes.empty())
+                return goal_parse_binary(mapping.bytes, name, threads);
+            // A pipe, or what else cannot be mapped.
             std::vector<char> bytes(head, head + have);
             for (std::size_t got = 1; got != 0;) {
                 const std::size_t before = bytes.size();
@@ -394,7 +427,7 @@ std::unique_ptr<Schedule> goal_read(const std::string &path, unsigned threads)
                 got = source.read_some(bytes.data() + before, bytes.size() - before);
                 bytes.resize(before + got);
             }
-            return goal_parse_binary({bytes.data(), bytes.size()}, name);
+            return goal_parse_binary({bytes.data(), bytes.size()}, name, threads);
         }
         if (lseek(file.descriptor, 0, SEEK_SET) < 0)
             throw InputError(name + ": cannot be read twice; for a pipe give - and use the standard input");

@@ -72,6 +72,9 @@ private:
 
 void goal_write(const Pattern &pattern, std::ostream &out)
 {
+    if (pattern.options().name == PatternName::global_interrupt)
+        throw InputError("global-interrupt is a network of its own, which a schedule of messages cannot say; "
+                         "use sim pattern");
     out << "num_ranks " << pattern.ranks() << '\n';
     for (std::uint32_t rank = 0; rank < pattern.ranks() && out; rank++)
         out << RankWriter(pattern, rank).write();

@@ -62,7 +62,7 @@ const std::vector<std::string> &pattern_names()
 {
     static const std::vector<std::string> names = {
         "dissemination", "bcast",  "reduce", "recursive-doubling", "ring", "alltoall",
-        "nway",          "halo2d", "halo3d"};
+        "nway",          "halo2d", "halo3d", "global-interrupt"};
     return names;
 }
 
@@ -131,6 +131,8 @@ Pattern::Pattern(const PatternOptions &chosen) : given(chosen)
         extent = box(n, given.name == PatternName::halo2d ? 2 : 3);
         inner_steps = n > 1;
         reduce_steps = rounds;
+        break;
+    case PatternName::global_interrupt:
         break;
     }
     const std::uint64_t all = (given.compute > 0) +
@@ -267,6 +269,8 @@ Step Pattern::pattern_step(std::uint32_t rank, std::uint32_t index) const
             2 * std::count_if(extent.begin(), extent.end(), [](std::uint32_t e) { return e > 1; }));
         return {directions, directions, 0};
     }
+    case PatternName::global_interrupt:
+        break;
     }
     return {};
 }
@@ -333,6 +337,8 @@ std::uint32_t Pattern::partner(std::uint32_t rank, std::uint32_t step, std::uint
     case PatternName::halo3d:
         // The message that a rank's neighbour sends up comes from below.
         return neighbour(rank, send ? index : index ^ 1);
+    case PatternName::global_interrupt:
+        break;
     }
     return rank;
 }

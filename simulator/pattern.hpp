@@ -29,6 +29,7 @@ enum class PatternName {
     nway,     // dissemination with n partners in each step
     halo2d,   // neighbours on a torus, then an allreduce by dissemination
     halo3d,
+    global_interrupt, // a network of its own, no messages (global_interrupt.hpp); after the others
 };
 
 struct PatternOptions {

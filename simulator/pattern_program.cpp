@@ -3,6 +3,7 @@
 // pattern_program.cpp: see pattern_program.hpp.
 #include "pattern_program.hpp"
 
+#include "global_interrupt.hpp"
 #include "ring_engine.hpp"
 
 namespace sim {
@@ -86,6 +87,8 @@ std::vector<Time> PatternProgram::iteration_ends() const
 Result pattern_simulate(const Pattern &pattern, const Parameters &parameters, const Noise &noise,
                         unsigned threads, Timeline *timeline, std::vector<Time> &iteration_ends)
 {
+    if (pattern.options().name == PatternName::global_interrupt)
+        return global_interrupt_simulate(pattern, parameters, noise, timeline, iteration_ends);
     if (!timeline && RingEngine::suits(pattern, parameters)) {
         RingEngine engine(pattern, parameters, noise, threads);
         if (std::optional<Result> result = engine.run()) {

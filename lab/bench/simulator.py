@@ -11,7 +11,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import resource
+import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any, TextIO
@@ -20,7 +24,7 @@ import numpy as np
 
 from lab.common.errors import LabError
 from lab.common.files import text_write
-from lab.common.paths import REPORT
+from lab.common.paths import REPORT, SIMULATOR
 from lab.common.simulator import sim
 from lab.common.text import table
 
@@ -118,6 +122,55 @@ def as_table(rows: list[dict[str, Any]]) -> str:
     return table(head, lines)
 
 
+#: The folder of a built public simulator: its LogGOPSim and txt2bin.
+PUBLIC_FOLDER = "TACET_LOGGOPSIM"
+#: What both simulate, text and all: pattern and log2 of its ranks.
+SIDE_BY_SIDE = (("dissemination", 16), ("recursive-doubling", 16), ("bcast", 18))
+
+
+def spent(words: list[object]) -> tuple[float, float]:
+    """Seconds and CPU seconds of a command."""
+    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    done = subprocess.run([str(word) for word in words], capture_output=True, check=False)
+    seconds, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode:
+        raise LabError(
+            f"{words[0]} ended with {done.returncode}; give a folder of a public simulator that runs"
+        )
+    return seconds, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+def side_by_side(folder: Path, repeats: int) -> str:
+    """Ours on GOAL text, reading included, and the public simulator's simulation of its binary form, in turn;
+    the quickest of `repeats` each. Its conversion stands beside it and is not counted."""
+    for program in ("LogGOPSim", "txt2bin"):
+        if not os.access(folder / program, os.X_OK):
+            raise LabError(
+                f"{PUBLIC_FOLDER}={folder}: no program {program} there; build the public simulator"
+            )
+    lines = []
+    with tempfile.TemporaryDirectory() as scratch:
+        text, binary = Path(scratch) / "schedule.goal", Path(scratch) / "schedule.bin"
+        for pattern, log in SIDE_BY_SIDE:
+            sim(["goal", pattern, "-n", 1 << log, "--output", text])
+            converted = spent([folder / "txt2bin", "-i", text, "-o", binary])
+            runs = [
+                (spent([SIMULATOR, "run", text, "-q"]), spent([folder / "LogGOPSim", "-f", binary]))
+                for _ in range(repeats)
+            ]
+            ours, public = (tuple(min(run[i][k] for run in runs) for k in (0, 1)) for i in (0, 1))
+            lines.append(
+                [
+                    f"{pattern}, 2^{log} ranks",
+                    *(f"{value:.3g}" for value in (*ours, *public, converted[0])),
+                    f"{public[0] / ours[0]:.1f}",
+                    f"{public[1] / ours[1]:.1f}",
+                ]
+            )
+    head = ["GOAL text", "ours s", "CPU s", "public s", "CPU s", "converting s", "time / ours", "CPU / ours"]
+    return table(head, lines)
+
+
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser("bench-simulator", description=SUMMARY)
     parser.add_argument("--out", type=Path, default=REPORT, help="folder for sim.json")
@@ -140,4 +193,11 @@ def run(options: argparse.Namespace, out: TextIO | None = None) -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     text_write(options.out / "sim.json", json.dumps(rows, indent=1) + "\n")
     print(f"\n{as_table(rows)}\n\n{options.out / 'sim.json'}", file=out or sys.stdout, flush=True)
+    public = os.environ.get(PUBLIC_FOLDER)
+    told = (
+        side_by_side(Path(public), options.repeats)
+        if public
+        else f"not beside the public simulator: {PUBLIC_FOLDER}=FOLDER names the folder of a built one"
+    )
+    print(f"\n{told}", file=out or sys.stdout, flush=True)
     return 0

@@ -128,9 +128,11 @@ class Run:
     @property
     def messages(self) -> int:
         """What a simulation costs, in messages of dissemination: other patterns need the general engine,
-        rendezvous one thread, and waiting messages of alltoall are looked at again and again."""
+        rendezvous one thread, and a global interrupt needs no messages."""
         steps = max(self.ranks - 1, 1).bit_length()
-        each = {"alltoall": self.ranks**2 // 4, "bcast": 8, "reduce": 8}.get(self.pattern, steps)
+        each = {"alltoall": 2 * self.ranks, "bcast": 8, "reduce": 8, "global-interrupt": 1}.get(
+            self.pattern, steps
+        )
         return max(1, self.ranks * each * self.iterations * (16 if self.bytes > EAGER_LIMIT else 1))
 
     @property

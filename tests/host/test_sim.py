@@ -8,6 +8,7 @@ Builds the simulator and its C++ tests first, which needs make, g++ and CLI11 on
 from __future__ import annotations
 
 import json
+import re
 import struct
 import subprocess
 import sys
@@ -20,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from lab.bench import simulator
+from lab.common.errors import LabError
 from tests.making import made
 
 REFERENCE = ROOT / "tests/data/loggops"
@@ -160,6 +162,26 @@ def test_the_published_order_is_that_of_an_unstable_sort() -> None:
     received += [13042, 10042, 8542, 7042, 11542, 16042, 20542, 23542, 38542, 26542, 31042]
     assert result("run", "-", "--order", "published", text=many)["finish_ns"] == [73008, *received]
     assert result("run", "-", text=many)["finish_ns"] == [73008, *sorted(received)]
+
+
+def test_a_global_interrupt_meets_two_detours_and_no_more() -> None:
+    """[Beckman06 §4]: 1.6 us, and under 200 us of noise each millisecond 251 times that, at any size."""
+    words = ["pattern", "global-interrupt", "-L", 800, "-o", 400, "--noise-period", 1e6, "--noise-duration"]
+    words = [f"{word:.0f}" if isinstance(word, float) else word for word in words]
+    for ranks in (1024, 32768):
+        found = result(*words, 200_000, "-n", ranks, "-r", 20)
+        assert found["quiet_max_ns"] == 1600
+        increase = [(end - 1600) / 200_000 for end in found["simulations_max_ns"]]
+        assert all(1.9 < one <= 2 for one in increase)
+    assert result(*words, 200_000, "-n", 1, "--coscheduled")["max_ns"] < 1600 + 200_001
+    done = sim("goal", "global-interrupt", "-n", 4)
+    assert done.returncode == 1 and "network of its own" in done.stderr
+
+
+def test_the_quiet_simulation_can_be_left_out() -> None:
+    words = ["pattern", "bcast", "-n", 64, "--noise-period", 90000, "--noise-duration", 30000]
+    with_quiet, without = result(*words), result(*words, "--no-quiet")
+    assert with_quiet.pop("quiet_max_ns") > 0 and with_quiet == without
 
 
 HEAD = "num_ranks 2\nrank 0 {\n"
@@ -334,12 +356,38 @@ def test_binary_schedules_mean_what_text_means(tmp_path: Path) -> None:
         "from -1 tag 5\n}\n"
     )
     assert result("run", path)["finish_ns"] == result("run", "-", text=text)["finish_ns"]
+    for threads in (1, 2, 5):
+        assert result("run", path, "-j", threads)["finish_ns"] == result("run", path)["finish_ns"]
     for length in range(8, len(content)):
         path.write_bytes(content[:length])
         done = sim("run", path) if length % 7 == 0 else None
         assert done is None or (
             done.returncode == 1 and done.stderr.count("\n") == 1 and "byte" in done.stderr
         )
+
+
+def test_unusual_spellings_mean_what_usual_ones_do(tmp_path: Path) -> None:
+    """Lines as generators write them are read in another way than all others."""
+    text = (REFERENCE / "allreduce_recdoub-p8-d1024.goal").read_text()
+    assert re.search(r"^l1: send 512b to \d+ tag \d+$", text, re.M), "no usual line"
+    usual = result("run", "-", text=text)["finish_ns"]
+    changes = [
+        (r"^l", "  l"),
+        (r"\bl(\d+)\b", r"label\1"),
+        (r"\bl(\d+)\b", r"l000\1"),
+        (r"\bl(\d+)\b", r"l77777777\1"),
+        (r"b to (\d+)", r"b to 000000000000\1"),
+        (r": ", " :\t"),
+        (r"$", " // a comment"),
+        (r" tag (\d+)$", r"\ntag\n\1 cpu 0"),
+        (r" requires ", "/* a */requires\n"),
+    ]
+    for pattern, by in changes:
+        changed = re.sub(pattern, by, text, flags=re.M)
+        assert changed != text and result("run", "-", text=changed)["finish_ns"] == usual, (pattern, by)
+    mixed = text.replace("l2 requires l1", "l02 requires l1", 1)
+    assert mixed == text or sim("run", "-", text=mixed).returncode == 1
+    assert "twice" in sim("run", "-", text=text.replace("l2:", "l1:", 1)).stderr
 
 
 def test_processors_and_interfaces_work_side_by_side() -> None:
@@ -420,6 +468,11 @@ def test_bench_answers_in_json() -> None:
     done = sim("bench", "--json", "--largest", 12, "--largest-goal", 10)
     assert done.returncode == 0, done.stderr
     assert {line["what"] for line in json.loads(done.stdout)} == {"pattern", "goal"}
+
+
+def test_the_bench_says_what_the_folder_of_the_public_simulator_lacks(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="no program LogGOPSim there; build the public simulator"):
+        simulator.side_by_side(tmp_path, 1)
 
 
 def test_plain_numpy_ends_about_when_the_simulator_does() -> None:
