@@ -90,10 +90,11 @@ def delays_of_trace(trace: Trace, grain_ns: float) -> Delays:
 
 
 def delays_of_phases(data: PhaseData) -> Delays:
-    """The measured distribution D of one grain, the delay being what a phase lasted beyond the shortest one
-    [Tsafrir05 §3.1]."""
-    delay_ns = (data.ticks - data.ticks[0]) / data.ticks_per_ns
-    return Delays(data.calibrated_ns, delay_ns, data.phases / data.count, float(data.count))
+    """The measured distribution D of one grain, the delay being what a phase lasted beyond the undisturbed
+    one [Tsafrir05 §3.1]; none within its reach."""
+    floor = data.floor
+    beyond = np.where(data.ticks > floor.mode + floor.reach, data.ticks - floor.mode, 0)
+    return _distribution(data.calibrated_ns, beyond / data.ticks_per_ns, data.phases, float(data.count))
 
 
 def p(delays: Delays, delay_ratio: float) -> float:

@@ -321,6 +321,7 @@ def test_phase_figures_are_the_same_in_c_and_python(c_analysis: dict[str, Path])
         values, counts = np.unique(ticks, return_counts=True)
         data = phase.PhaseData("given", 1000, 1000.0, 1.0, values, counts)
         expected = {"mean": data.mean_ns}
+        expected |= {"separable": data.separable}
         expected |= {f"delayed_{round(100 * d)}": phase.delayed(data, d) for d in phase.DELAYS}
         expected |= {f"longest_{10**i}": phase.expected_longest_ns(data, 10**i) for i in range(6)}
         for line in done.stdout.splitlines():
@@ -354,6 +355,15 @@ def test_netgauge_file_is_read() -> None:
     assert (summary.detours, summary.minimum_ns, summary.maximum_ns) == (2, 1000, 2000)
     assert summary.detours_per_second == pytest.approx(200)
     assert summary.noise_ratio == pytest.approx(3000 / 1e7) == data.overhead_ratio
+
+
+def test_a_noisy_host_s_phases_are_judged_by_the_mode() -> None:
+    """From the shortest phase, 97 % of the phases of 1 µs would be delayed by 1 %: a step of that clock is
+    10 ns. The phases of 10 µs had two speeds."""
+    fine, coarse = phase.read(ROOT / "tests/data/noise-files/busy-host/phase_0.dat")
+    assert fine.separable and fine.floor.mode == 2600
+    assert 0.02 < phase.probability(fine, 0.01) < 0.05
+    assert not coarse.separable
 
 
 def test_phase_known_answers() -> None:
