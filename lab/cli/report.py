@@ -14,7 +14,7 @@ from typing import Any
 from lab.cli.inputs import add_assumed, assumed_of, positive
 from lab.common.errors import DataError
 from lab.common.text import time_ns, time_option
-from lab.report.answer import Options, sentence, verdicts
+from lab.report.answer import Options, apart_text, sentence, verdicts
 from lab.report.nodes import Collection, add_node, add_runs, bases, node_argument
 from lab.report.page import page_html
 
@@ -113,5 +113,6 @@ def run(options: argparse.Namespace) -> int:
         page = page_html(collection, found, chosen, Path(folder))
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(page, encoding="utf-8")
-    print(f"{sentence(found, options.grain, tolerance)}\n\n{options.out}")
+    answer = sentence(found, options.grain, tolerance) + apart_text(collection.nodes, found)
+    print(f"{answer}\n\n{options.out}")
     return 0

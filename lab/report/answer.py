@@ -64,6 +64,8 @@ def verdicts(nodes: Sequence[Node], chosen: Mapping[str, Basis], tolerance: floa
     """Each node's, the quietest first."""
     found = []
     for node in nodes:
+        if node.key not in chosen:
+            continue
         basis = chosen[node.key]
         slowdown = float(statistics.slowdown(basis.delays, NODES_SHOWN)) - 1
         scale = statistics.scale_max(basis.delays, tolerance)
@@ -93,7 +95,22 @@ def scale_text(verdict: Verdict, tolerance: float) -> str:
 
 
 def _name(verdict: Verdict) -> str:
-    return SPOKEN.get(verdict.node.key, verdict.node.name.removesuffix(" *"))
+    return spoken(verdict.node)
+
+
+def spoken(node: Node) -> str:
+    """A node's name in a sentence."""
+    return SPOKEN.get(node.key, node.plain_name)
+
+
+def apart_text(nodes: Sequence[Node], found: Sequence[Verdict]) -> str:
+    """Which nodes take no part in the answer, as a sentence that follows it; empty if all do."""
+    names = [spoken(node) for node in nodes if all(v.node is not node for v in found)]
+    if not names:
+        return ""
+    verb = "takes" if len(names) == 1 else "take"
+    text = ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]
+    return f" {text[0].upper()}{text[1:]} * {verb} no part in this answer: what was measured there is marked."
 
 
 def _part(verdict: Verdict) -> str:

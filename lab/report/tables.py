@@ -11,7 +11,7 @@ from lab.formats import phase
 from lab.formats.trace import Trace
 from lab.report.answer import Options, Verdict
 from lab.report.markup import escaped, table_html
-from lab.report.nodes import Collection
+from lab.report.nodes import Collection, starred
 from lab.statistics import StatisticsError
 
 NODES_SHOWN = (1, 10, 100, 1_000, 10_000, 100_000)
@@ -49,7 +49,7 @@ def measured_table(collection: Collection) -> str:
             f = statistics.detour_figures(trace)
             rows.append(
                 [
-                    escaped(node.name),
+                    escaped(node.plain_name + starred(node.trace_doubt(trace))),
                     trace.format + ("" if trace.cpu is None else f", CPU {trace.cpu}"),
                     time_text(trace.span_ns),
                     _length(trace.threshold_ns),
@@ -122,7 +122,7 @@ def job_table(found: Sequence[Verdict], options: Options) -> str:
 def phase_table(collection: Collection) -> str:
     rows = [
         [
-            escaped(node.name),
+            escaped(node.plain_name + starred(node.phase_doubt(path, data))),
             time_text(data.grain_ns),
             f"{data.count:,}",
             time_text(data.minimum_ns),
@@ -132,7 +132,7 @@ def phase_table(collection: Collection) -> str:
             f"{phase.slowdown(data, 1000):.4f}",
         ]
         for node in collection.nodes
-        for _, data in node.phases
+        for path, data in node.phases
     ]
     header = [
         "node",

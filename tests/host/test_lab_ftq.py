@@ -324,34 +324,6 @@ def test_silent_data_has_zero_detours() -> None:
     assert summary.noise_ratio == 0 < summary.raw_ratio <= summary.floor_ratio
 
 
-RECORDED = ROOT / "tests/data/noise-files"
-
-
-def test_a_noisy_host_s_floor_is_the_mode_and_its_spread() -> None:
-    """By the best twentieth alone, 2,850 of 3,000 quanta would be disturbed, whatever has happened."""
-    (data,) = ftq.read(RECORDED / "busy-host/ftq_0.dat")
-    summary = ftq.summarise(data)
-    assert summary.separable and 59_000 < summary.nominal_count < 61_000
-    assert 1_000 < summary.disturbed_from < 6_000
-    assert summary.disturbed_quanta < 1_300 and summary.lost_quanta == 99
-
-
-def test_data_without_a_floor_are_reported_as_such() -> None:
-    """The public FTQ on a host that ran at two speeds, a third of the time at each."""
-    (data,) = ftq.read(RECORDED / "ftq-public_0.dat")
-    summary = ftq.summarise(data)
-    assert not summary.separable and summary.disturbed_quanta == int((data.counts <= 29507 - 14754).sum())
-
-
-def test_jitter_of_undisturbed_quanta_is_no_noise() -> None:
-    random = np.random.default_rng(4)
-    for spread in (random.normal(0, 300, 2000), random.integers(-600, 600, 2000)):
-        counts = (60_000 + spread).astype(np.int64)
-        counts[::20] -= 20_000
-        summary = ftq.summarise(data_of(counts))
-        assert summary.separable and 100 <= summary.disturbed_quanta <= 110
-
-
 def test_report_is_read_without_units_and_remarks() -> None:
     report = ftq.parse_report(
         "noise\nthread: 0\nquantum: 1000000 ns\ndetours: 0 (zero detours)\nkernel_entries: not available\n"

@@ -357,15 +357,6 @@ def test_netgauge_file_is_read() -> None:
     assert summary.noise_ratio == pytest.approx(3000 / 1e7) == data.overhead_ratio
 
 
-def test_a_noisy_host_s_phases_are_judged_by_the_mode() -> None:
-    """From the shortest phase, 97 % of the phases of 1 µs would be delayed by 1 %: a step of that clock is
-    10 ns. The phases of 10 µs had two speeds."""
-    fine, coarse = phase.read(ROOT / "tests/data/noise-files/busy-host/phase_0.dat")
-    assert fine.separable and fine.floor.mode == 2600
-    assert 0.02 < phase.probability(fine, 0.01) < 0.05
-    assert not coarse.separable
-
-
 def test_phase_known_answers() -> None:
     (data,) = phase.parse(phase_text(1_000_000, [(1_000_000, 99), (1_500_000, 1)]), "known")
     assert data.count == 100 and data.mean_ns == 1_005_000
