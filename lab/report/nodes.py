@@ -110,13 +110,17 @@ class Node:
 
 @dataclass(frozen=True)
 class Basis:
-    """What a node is judged by: the method, the delays of the grain, and the trace that they come from if
-    they do."""
+    """What a node is judged by: the method, the delays of the grain, and the trace or the measured phases
+    that they come from."""
 
     method: str
     delays: Delays
-    trace: Trace | None
+    source: Trace | phase.PhaseData
     path: Path
+
+    @property
+    def trace(self) -> Trace | None:
+        return self.source if isinstance(self.source, Trace) else None
 
 
 @dataclass
@@ -226,7 +230,7 @@ def _phase_basis(node: Node, grain_ns: int) -> Basis | None:
     if not found:
         return None
     path, data = max(found, key=lambda pair: pair[1].mean_ns / pair[1].minimum_ns)
-    return Basis(f"measured phases of {time_text(grain_ns)}", statistics.delays_of_phases(data), None, path)
+    return Basis(f"measured phases of {time_text(grain_ns)}", statistics.delays_of_phases(data), data, path)
 
 
 def _trace_basis(node: Node, format_name: str, grain_ns: int) -> Basis | None:

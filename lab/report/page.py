@@ -41,8 +41,9 @@ DEFINITIONS = (
     ),
     (
         "assumed",
-        "nodes are alike and their noise independent; noise that comes on all nodes at once slows less. The "
-        "data of a node stand for its future.",
+        "the nodes of a job are alike, except in the row of a job on all of them, and their noise "
+        "independent; noise that comes on all nodes at once slows less. The data of a node stand for "
+        "its future.",
     ),
 )
 
