@@ -11,13 +11,62 @@
 
 /* One quantum in so many must have reached the nominal count. */
 #define NOMINAL_ONE_IN 20
+/* Above it, sums of counts may overflow, and order_floor_find too. */
+#define COUNT_MAX ((uint64_t)1 << 48)
 
-/* The largest count that ceil(samples / 20) quanta reached. */
-static uint64_t nominal_find(const uint64_t *counts, size_t samples, uint64_t *scratch)
+/* Of rising values: those from `from` to `to`. */
+static size_t within(const uint64_t *sorted, size_t samples, uint64_t from, uint64_t to)
 {
+    size_t above_to = order_above(sorted, samples, to);
+
+    return (from ? order_above(sorted, samples, from - 1) : samples) - above_to;
+}
+
+/* The mode of the quanta that did any work, and its reach. Makes rising losses of rising counts for that. */
+static void floor_find(uint64_t *sorted, size_t samples, uint64_t best, struct ftq_analysis *result)
+{
+    const size_t working = order_above(sorted, samples, 0);
+    const uint64_t maximum = sorted[samples - 1];
+    struct order_floor floor;
+    size_t faster;
+
+    for (size_t i = 0; i < samples / 2; i++) {
+        uint64_t other = sorted[i];
+
+        sorted[i] = sorted[samples - 1 - i];
+        sorted[samples - 1 - i] = other;
+    }
+    for (size_t i = 0; i < samples; i++)
+        sorted[i] = maximum - sorted[i];
+    floor = order_floor_find(sorted, working);
+    result->nominal_count = maximum - floor.mode;
+    result->disturbed_from = floor.reach + 1 > FTQ_DISTURBED_LOSS ? floor.reach + 1 : FTQ_DISTURBED_LOSS;
+    faster =
+        floor.mode > floor.reach ? samples - order_above(sorted, samples, floor.mode - floor.reach - 1) : 0;
+    result->separable = floor.reach < result->nominal_count / 2 && faster <= samples / NOMINAL_ONE_IN;
+    if (!result->separable) {
+        result->nominal_count = best;
+        result->disturbed_from = best - best / 2;
+    }
+}
+
+/* The nominal count, and the loss from which on a quantum is disturbed. False if the counts have none. */
+static bool nominal_find(const uint64_t *counts, size_t samples, uint64_t *scratch,
+                         struct ftq_analysis *result)
+{
+    uint64_t best;
+
     memcpy(scratch, counts, samples * sizeof *counts);
     order_sort(scratch, samples);
-    return scratch[samples - 1 - (samples - 1) / NOMINAL_ONE_IN];
+    best = scratch[samples - 1 - (samples - 1) / NOMINAL_ONE_IN];
+    if (best < FTQ_DISTURBED_LOSS || scratch[samples - 1] >= COUNT_MAX)
+        return false;
+    result->nominal_count = best;
+    result->disturbed_from = FTQ_DISTURBED_LOSS;
+    result->separable = true;
+    if (within(scratch, samples, best - 1, best) < (samples + NOMINAL_ONE_IN - 1) / NOMINAL_ONE_IN)
+        floor_find(scratch, samples, best, result);
+    return result->nominal_count >= FTQ_DISTURBED_LOSS;
 }
 
 static uint64_t loss_of(uint64_t count, uint64_t nominal)
@@ -25,18 +74,18 @@ static uint64_t loss_of(uint64_t count, uint64_t nominal)
     return count < nominal ? nominal - count : 0;
 }
 
-static bool is_disturbed(uint64_t count, uint64_t nominal)
+static bool is_disturbed(uint64_t count, const struct ftq_analysis *result)
 {
-    return loss_of(count, nominal) >= FTQ_DISTURBED_LOSS;
+    return loss_of(count, result->nominal_count) >= result->disturbed_from;
 }
 
 /* The index after the end of the detour that begins in the disturbed quantum `first`. */
-static size_t detour_end(const uint64_t *counts, size_t samples, size_t first, uint64_t nominal)
+static size_t detour_end(const uint64_t *counts, size_t samples, size_t first,
+                         const struct ftq_analysis *result)
 {
     size_t end = first + 1;
 
-    while (end < samples &&
-           (counts[end] == 0 || (counts[end - 1] == 0 && is_disturbed(counts[end], nominal))))
+    while (end < samples && (counts[end] == 0 || (counts[end - 1] == 0 && is_disturbed(counts[end], result))))
         end++;
     return end;
 }
@@ -50,11 +99,11 @@ static void detours_sum(const uint64_t *counts, size_t samples, struct ftq_analy
         size_t end;
         uint64_t loss = 0;
 
-        if (!is_disturbed(counts[i], nominal)) {
+        if (!is_disturbed(counts[i], result)) {
             i++;
             continue;
         }
-        end = detour_end(counts, samples, i, nominal);
+        end = detour_end(counts, samples, i, result);
         for (size_t k = i; k < end; k++)
             loss += loss_of(counts[k], nominal);
         if (loss > result->largest_loss) {
@@ -77,8 +126,7 @@ bool ftq_analyse(const uint64_t *counts, size_t samples, uint64_t quantum_ns, ui
     memset(result, 0, sizeof *result);
     if (samples == 0 || quantum_ns == 0)
         return false;
-    result->nominal_count = nominal_find(counts, samples, scratch);
-    if (result->nominal_count < FTQ_DISTURBED_LOSS)
+    if (!nominal_find(counts, samples, scratch, result))
         return false;
     for (size_t i = 0; i < samples; i++) {
         uint64_t loss = loss_of(counts[i], result->nominal_count);
@@ -89,7 +137,7 @@ bool ftq_analyse(const uint64_t *counts, size_t samples, uint64_t quantum_ns, ui
         result->lost_quanta += counts[i] == 0;
         if (counts[i] > result->maximum_count)
             result->maximum_count = counts[i];
-        if (loss < FTQ_DISTURBED_LOSS) {
+        if (loss < result->disturbed_from) {
             undisturbed++;
             undisturbed_count += counts[i];
         }

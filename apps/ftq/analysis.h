@@ -6,6 +6,11 @@
  * Nominal count. What an undisturbed quantum reaches: the largest count that at least one quantum in twenty
  * reached (with fewer than twenty quanta, the largest). Not the maximum, as the public tool has it, because
  * one lucky sample would then make every other one look disturbed; not the mean, because noise moves it.
+ * That holds where it is sharp, that is, where one quantum in twenty holds this count or one less: on a
+ * machine whose every undisturbed quantum is alike. On one whose clock, caches and neighbours make
+ * undisturbed quanta differ by themselves, nineteen quanta in twenty would be disturbed by definition. There
+ * the nominal count is the mode of the quanta that did any work, and what lies within the reach below it is
+ * the spread of the measurement and no noise (order.h: order_floor_find).
  *
  * Quantisation floor. With operations of length d in quanta of length Q, operations end at multiples of d, so
  * a silent quantum holds either floor(Q/d) or ceil(Q/d) of them: the grid beats against the loop. A loss of
@@ -13,7 +18,14 @@
  * cannot come from the beat, and every detour of 2d or more causes it (3d where fewer than one quantum in
  * twenty reaches ceil(Q/d), for then the nominal count is floor(Q/d)).
  *
- * Disturbed quantum: lost two counts or more against the nominal count.
+ * Disturbed quantum: lost `disturbed_from` counts or more against the nominal count: two where that is sharp,
+ * else one more than the reach, and two at least.
+ *
+ * Separable: whether undisturbed and disturbed quanta can be told apart. They cannot where the reach is half
+ * of the mode or more, and where more than one quantum in twenty is above the mode by more than the reach:
+ * then the mode is not the undisturbed speed, or there are several. Such data have no floor. What is certain
+ * even there is that a quantum which lost half of what the best twentieth reached was disturbed; only such
+ * ones are counted, and the figures are lower bounds.
  *
  * Detour. A disturbed quantum, with one exception: quanta of count zero were lost whole, and belong to the
  * detour that began in the disturbed quantum before them and ended in the disturbed one after them; all those
@@ -27,15 +39,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Loss from which on a quantum is disturbed, counts. */
+/* Loss from which on a quantum is disturbed at the earliest, counts: the beat is one. */
 #define FTQ_DISTURBED_LOSS 2
 
 struct ftq_analysis {
     uint64_t nominal_count;      /* operations of an undisturbed quantum, see above */
+    uint64_t disturbed_from;     /* loss from which on a quantum is disturbed, counts, see above */
+    bool separable;              /* whether that tells undisturbed quanta from disturbed ones */
     uint64_t maximum_count;      /* largest count of all */
     uint64_t total_count;        /* sum of all counts */
     uint64_t one_short_quanta;   /* quanta that lost exactly one count: the quantisation floor */
-    uint64_t disturbed_quanta;   /* quanta that lost two counts or more */
+    uint64_t disturbed_quanta;   /* quanta that lost disturbed_from counts or more */
     uint64_t lost_quanta;        /* of these, quanta with no operation at all */
     uint64_t detours;            /* disturbed quanta after merging */
     uint64_t disturbed_loss;     /* counts lost in disturbed quanta */

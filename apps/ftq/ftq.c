@@ -150,13 +150,17 @@ static void summary_print(const struct team_member *member, const struct ftq_ana
     fprintf(out, "operation_minimum: %.3f ns (calibrated)\n",
             run.operation_ticks / run.options.bench.ticks_per_ns);
     bench_clock_print(&run.options.bench);
-    fprintf(out, "nominal_count: %" PRIu64 " operations (one quantum in 20 reached it)\n", r->nominal_count);
+    fprintf(out, "nominal_count: %" PRIu64 " operations (%s)\n", r->nominal_count,
+            r->disturbed_from == FTQ_DISTURBED_LOSS || !r->separable ? "one quantum in 20 reached it"
+                                                                     : "the mode");
+    fprintf(out, "disturbed_from: %" PRIu64 " operations lost\n", r->disturbed_from);
+    fprintf(out, "separable: %s\n", r->separable ? "yes" : "no");
     fprintf(out, "maximum_count: %" PRIu64 " operations\n", r->maximum_count);
     fprintf(out, "quantisation_floor: %.3f ns (one operation a quantum; no noise)\n", r->floor_ns);
     fprintf(out, "quantisation_floor_ratio: %.9f (at most)\n", r->floor_ratio);
     fprintf(out, "quantisation_floor_measured: %.9f (quanta one count short: %" PRIu64 ")\n",
             r->measured_floor_ratio, r->one_short_quanta);
-    fprintf(out, "disturbed_quanta: %" PRIu64 " (lost two counts or more)\n", r->disturbed_quanta);
+    fprintf(out, "disturbed_quanta: %" PRIu64 " (lost so much)\n", r->disturbed_quanta);
     fprintf(out, "lost_quanta: %" PRIu64 " (no operation at all)\n", r->lost_quanta);
     bench_detours_print(r->detours);
     fprintf(out, "detours_per_second: %.6f\n", r->detours_per_second);
@@ -174,6 +178,11 @@ static void summary_print(const struct team_member *member, const struct ftq_ana
             "note: even the best quanta fall short of the calibrated operation: either noise comes in every "
             "quantum, which the figures above cannot show (a shorter quantum does), or the processor "
             "changed its speed\n");
+    if (!r->separable)
+        fprintf(
+            out,
+            "note: undisturbed quanta cannot be told from disturbed ones here, so that there is no floor: "
+            "disturbed are only those that lost half of the best, and the figures are lower bounds\n");
     bench_entries_print(member);
 }
 

@@ -40,3 +40,49 @@ size_t order_above(const uint64_t *sorted, size_t count, uint64_t limit)
     }
     return count - low;
 }
+
+/* Length of the range of `window` values that begins at `first`. */
+static uint64_t range(const uint64_t *sorted, size_t first, size_t window)
+{
+    return sorted[first + window - 1] - sorted[first];
+}
+
+static uint64_t step_find(const uint64_t *sorted, size_t count)
+{
+    uint64_t step = 0;
+
+    for (size_t i = 1; i < count; i++) {
+        uint64_t difference = sorted[i] - sorted[i - 1];
+
+        if (difference && (!step || difference < step))
+            step = difference;
+    }
+    return step;
+}
+
+struct order_floor order_floor_find(const uint64_t *sorted, size_t count)
+{
+    const size_t window = (count + 7) / 8, last = count - window;
+    const uint64_t step = step_find(sorted, count);
+    struct order_floor found;
+    size_t low = 0, high, below;
+    uint64_t longest;
+
+    for (size_t i = 1; i <= last; i++) {
+        if (range(sorted, i, window) < range(sorted, low, window))
+            low = i;
+    }
+    longest = 2 * range(sorted, low, window) + step;
+    high = low;
+    while (low > 0 && range(sorted, low - 1, window) <= longest)
+        low--;
+    while (high < last && range(sorted, high + 1, window) <= longest)
+        high++;
+    found.mode = sorted[low + (high - low) / 2 + window / 2];
+    below = count - order_above(sorted, count, found.mode);
+    found.spread = found.mode - sorted[below - 1 - below / 2];
+    if (found.spread < step && sorted[count / 20] < found.mode)
+        found.spread = step;
+    found.reach = found.spread * 44478 / 10000;
+    return found;
+}

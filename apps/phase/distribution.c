@@ -5,6 +5,8 @@
  */
 #include "distribution.h"
 
+#include "order.h"
+
 #include <math.h>
 
 double distribution_second_decile(const uint64_t *sorted, size_t count)
@@ -36,7 +38,8 @@ double distribution_deviation(const uint64_t *sorted, size_t count)
 
 size_t distribution_delayed(const uint64_t *sorted, size_t count, double delay)
 {
-    const double limit = (double)sorted[0] * (1 + delay);
+    const struct order_floor floor = order_floor_find(sorted, count);
+    const double limit = fmax((double)floor.mode * (1 + delay), (double)(floor.mode + floor.reach));
     size_t low = 0, high = count;
 
     while (low < high) {
@@ -48,6 +51,16 @@ size_t distribution_delayed(const uint64_t *sorted, size_t count, double delay)
             low = middle + 1;
     }
     return count - low;
+}
+
+bool distribution_separable(const uint64_t *sorted, size_t count)
+{
+    const struct order_floor floor = order_floor_find(sorted, count);
+    size_t shorter = 0;
+
+    if (floor.mode > floor.reach)
+        shorter = count - order_above(sorted, count, floor.mode - floor.reach - 1);
+    return floor.reach < floor.mode / 2 && shorter <= count / 20;
 }
 
 double distribution_expected_longest(const uint64_t *sorted, size_t count, uint64_t nodes)

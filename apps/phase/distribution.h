@@ -3,12 +3,16 @@
  * distribution.h: the distribution D of phase durations, and what [Tsafrir05] draws from it. Pure;
  * lab/phase.py holds the same definitions, and a test compares the two on the same data.
  *
- * All durations come as `count` rising values, at least one. Delays are relative to the shortest phase, which
- * is closest to the noiseless optimum [Tsafrir05 §3.1, Fig. 5].
+ * All durations come as `count` rising values, at least one. Delays are relative to the undisturbed phase,
+ * which is the mode of the durations (order.h). [Tsafrir05 §3.1, Fig. 5] takes the shortest, which is the
+ * same where undisturbed phases are alike; where a real processor's clock and caches make them differ by
+ * themselves, one lucky phase would make nearly all others look delayed. What lies within the mode's reach is
+ * that difference, and no delay.
  */
 #ifndef PHASE_DISTRIBUTION_H
 #define PHASE_DISTRIBUTION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,9 +25,14 @@ double distribution_second_decile(const uint64_t *sorted, size_t count);
 double distribution_mean(const uint64_t *sorted, size_t count);
 double distribution_deviation(const uint64_t *sorted, size_t count);
 
-/* How many phases lasted longer than the shortest one and `delay` of it (0.01: one percent). Divided by
- * `count` this is p, the probability that a phase is delayed so much: the survival function. */
+/* How many phases lasted longer than the undisturbed one and `delay` of it (0.01: one percent), and longer
+ * than the reach allows. Divided by `count` this is p, the probability that a phase is delayed so much: the
+ * survival function. */
 size_t distribution_delayed(const uint64_t *sorted, size_t count, double delay);
+
+/* Whether delayed phases can be told from undisturbed ones: the reach is less than half of the mode, and at
+ * most one phase in twenty is shorter than the mode by more than the reach. */
+bool distribution_separable(const uint64_t *sorted, size_t count);
 
 /*
  * E(Y), the mean of the longest of `nodes` phases drawn independently from the whole distribution [Tsafrir05

@@ -261,6 +261,8 @@ static void delays_print(const uint64_t *sorted)
         fprintf(stderr, "p_%u_percent: %.9f (%zu of %" PRIu64 " phases)\n", percents[i],
                 (double)delayed / (double)run.grain.phases, delayed, run.grain.phases);
     }
+    if (!distribution_separable(sorted, (size_t)run.grain.phases))
+        fprintf(stderr, "note: undisturbed phases cannot be told from delayed ones here: no p means much\n");
     if ((double)run.bench.grain.step_ticks >= 0.01 * (double)sorted[0])
         fprintf(stderr,
                 "note: a step of the clock is 1 %% of this grain or more: p at +1 %% is partly its grain\n");
@@ -269,6 +271,7 @@ static void delays_print(const uint64_t *sorted)
 /* The figures of one CPU and one grain; lab/phase.py reads them. */
 static void summary_print(const struct team_member *member)
 {
+    struct order_floor floor;
     const uint64_t *sorted = ((const struct measurement *)member->data)->times;
     const size_t count = (size_t)run.grain.phases;
     FILE *out = stderr;
@@ -282,6 +285,9 @@ static void summary_print(const struct team_member *member)
     bench_clock_print(&run.bench);
     ticks_print("calibrated", run.grain.calibrated_ticks);
     ticks_print("minimum", (double)sorted[0]);
+    floor = order_floor_find(sorted, count);
+    ticks_print("undisturbed", (double)floor.mode);
+    ticks_print("reach", (double)floor.reach);
     ticks_print("second_decile", distribution_second_decile(sorted, count));
     ticks_print("median", (double)order_quantile(sorted, count, 500000));
     ticks_print("mean", distribution_mean(sorted, count));

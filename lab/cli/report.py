@@ -16,7 +16,7 @@ from lab.common.errors import DataError
 from lab.common.files import text_write
 from lab.common.paths import REPORT
 from lab.common.text import time_ns, time_option
-from lab.report.answer import Options, sentence, verdicts
+from lab.report.answer import Options, apart_text, sentence, verdicts
 from lab.report.nodes import Collection, add_node, add_runs, bases, node_argument
 from lab.report.page import page_html
 
@@ -115,5 +115,6 @@ def run(options: argparse.Namespace) -> int:
         page = page_html(collection, found, chosen, Path(folder))
     options.out.parent.mkdir(parents=True, exist_ok=True)
     text_write(options.out, page)
-    print(f"{sentence(found, options.grain, tolerance)}\n\n{options.out}")
+    answer = sentence(found, options.grain, tolerance) + apart_text(collection.nodes, found)
+    print(f"{answer}\n\n{options.out}")
     return 0

@@ -28,9 +28,10 @@ from lab.formats.columns import (
     scan_file,
     scan_text,
 )
-from lab.formats.reading import header_number, header_whole
+from lab.formats.reading import floor_of, header_number, header_whole
 
-#: Loss from which on a quantum is disturbed, counts. One count is the beat between time grid and loop.
+#: Loss from which on a quantum is disturbed at the earliest, counts. One count is the beat between time grid
+#: and loop.
 DISTURBED_LOSS = 2
 
 #: One quantum in so many must have reached the nominal count.
@@ -74,6 +75,8 @@ class FtqSummary:
     samples: int
     quantum_ns: int
     nominal_count: int
+    disturbed_from: int
+    separable: bool
     maximum_count: int
     total_count: int
     one_short_quanta: int
@@ -150,17 +153,41 @@ def read(path: Path | str) -> list[FtqData]:
     return _blocks(str(path), scan_file(path, LAYOUT))
 
 
-def nominal_count(counts: np.ndarray) -> int:
-    """The largest count that at least one quantum in twenty reached."""
+@dataclass(frozen=True)
+class Nominal:
+    """What an undisturbed quantum reaches, the loss from which on one is disturbed, and whether that tells
+    them apart."""
+
+    count: int
+    disturbed_from: int
+    separable: bool = True
+
+
+def nominal(counts: np.ndarray) -> Nominal:
+    """By `apps/ftq/analysis.h`: the count that one quantum in twenty reached, where that is sharp; else the
+    mode and its reach; where these do not separate, half of the best."""
     falling = np.sort(counts)[::-1]
-    return int(falling[(len(falling) - 1) // NOMINAL_ONE_IN])
+    samples = len(falling)
+    best = int(falling[(samples - 1) // NOMINAL_ONE_IN])
+    if (
+        best < DISTURBED_LOSS
+        or int(((counts == best) | (counts == best - 1)).sum()) * NOMINAL_ONE_IN >= samples
+    ):
+        return Nominal(best, DISTURBED_LOSS)
+    losses = falling[0] - falling
+    floor = floor_of(losses[falling > 0])
+    found = int(falling[0]) - floor.mode
+    faster = int((losses < floor.mode - floor.reach).sum())
+    if floor.reach < found // 2 and faster <= samples // NOMINAL_ONE_IN:
+        return Nominal(found, max(floor.reach + 1, DISTURBED_LOSS))
+    return Nominal(best, best - best // 2, False)
 
 
-def detours(counts: np.ndarray, losses: np.ndarray) -> list[tuple[int, int]]:
+def detours(counts: np.ndarray, losses: np.ndarray, disturbed_from: int) -> list[tuple[int, int]]:
     """The detours as ranges of quanta, [first, end): wholly lost quanta belong to the detour around
     them."""
     found: list[tuple[int, int]] = []
-    for i in np.flatnonzero(losses >= DISTURBED_LOSS).tolist():
+    for i in np.flatnonzero(losses >= disturbed_from).tolist():
         joins = found and found[-1][1] == i and (counts[i] == 0 or counts[i - 1] == 0)
         if joins:
             found[-1] = (found[-1][0], i + 1)
@@ -172,18 +199,18 @@ def detours(counts: np.ndarray, losses: np.ndarray) -> list[tuple[int, int]]:
 def summarise(data: FtqData) -> FtqSummary:
     """The noise figures of one CPU's samples."""
     counts = data.counts
-    nominal = nominal_count(counts)
-    if nominal < DISTURBED_LOSS:
+    by = nominal(counts)
+    if by.count < DISTURBED_LOSS:
         raise FtqError(f"{data.name}: fewer than two operations in the best quanta: nothing to judge")
-    losses = np.maximum(nominal - counts, 0)
-    quiet = losses < DISTURBED_LOSS
+    losses = np.maximum(by.count - counts, 0)
+    quiet = losses < by.disturbed_from
     largest, largest_at = 0, 0
-    ranges = detours(counts, losses)
+    ranges = detours(counts, losses, by.disturbed_from)
     for first, end in ranges:
         loss = int(losses[first:end].sum())
         if loss > largest:
             largest, largest_at = loss, first
-    capacity = nominal * len(counts)
+    capacity = by.count * len(counts)
     operation_ns = data.quantum_ns * int(quiet.sum()) / int(counts[quiet].sum())
     one_short = int((losses == 1).sum())
     disturbed_loss = int(losses[~quiet].sum())
@@ -191,7 +218,9 @@ def summarise(data: FtqData) -> FtqSummary:
     return FtqSummary(
         samples=len(counts),
         quantum_ns=data.quantum_ns,
-        nominal_count=nominal,
+        nominal_count=by.count,
+        disturbed_from=by.disturbed_from,
+        separable=by.separable,
         maximum_count=int(counts.max()),
         total_count=int(counts.sum()),
         one_short_quanta=one_short,
@@ -208,7 +237,7 @@ def summarise(data: FtqData) -> FtqSummary:
         noise_ratio=disturbed_loss / capacity,
         raw_ratio=raw_loss / capacity,
         floor_ns=operation_ns,
-        floor_ratio=1 / nominal,
+        floor_ratio=1 / by.count,
         measured_floor_ratio=one_short / capacity,
         losses=losses,
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from lab.common.errors import DataError
 from lab.formats.columns import Block, Comment, Layout, Rows, blocks, check_sum, scan_file, scan_text
 from lab.formats.ftq import parse_report
-from lab.formats.reading import header_number, header_whole
+from lab.formats.reading import Floor, floor_of, header_number, header_whole
 
 #: the delays at which the program reports p
 DELAYS = (0.01, 0.10, 1.00)
@@ -51,6 +52,18 @@ class PhaseData:
         """Number of phases."""
         return int(self.phases.sum())
 
+    @cached_property
+    def floor(self) -> Floor:
+        """The undisturbed phase, ticks: `apps/phase/distribution.h` says why it is not the shortest."""
+        return floor_of(self.ticks, self.phases)
+
+    @property
+    def separable(self) -> bool:
+        """Whether delayed phases can be told from undisturbed ones."""
+        floor = self.floor
+        shorter = int(self.phases[self.ticks < floor.mode - floor.reach].sum())
+        return floor.reach < floor.mode // 2 and shorter <= self.count // 20
+
     @property
     def minimum_ns(self) -> float:
         return float(self.ticks[0]) / self.ticks_per_ns
@@ -66,8 +79,11 @@ class PhaseData:
 
 
 def delayed(data: PhaseData, delay: float) -> int:
-    """How many phases lasted longer than the shortest one and `delay` of it."""
-    return int(data.phases[data.ticks > float(data.ticks[0]) * (1 + delay)].sum())
+    """How many phases lasted longer than the undisturbed one and `delay` of it, and longer than the spread of
+    undisturbed ones allows."""
+    floor = data.floor
+    limit = max(float(floor.mode) * (1 + delay), float(floor.mode + floor.reach))
+    return int(data.phases[data.ticks > limit].sum())
 
 
 def probability(data: PhaseData, delay: float) -> float:
@@ -76,11 +92,13 @@ def probability(data: PhaseData, delay: float) -> float:
 
 
 def survival(data: PhaseData) -> tuple[np.ndarray, np.ndarray]:
-    """The survival function: delays, relative to the shortest phase, and the share of phases delayed more
-    than that."""
-    delays = (data.ticks - data.ticks[0]) / float(data.ticks[0])
-    above = data.count - np.cumsum(data.phases)
-    return delays, above / data.count
+    """The survival function: delays, relative to the undisturbed phase, and the share of phases delayed more
+    than that. What is within the reach of the undisturbed phase is no delay."""
+    floor = data.floor
+    above = (data.count - np.cumsum(data.phases)) / data.count
+    first = int(np.searchsorted(data.ticks, floor.mode + floor.reach, side="right"))
+    delays = (data.ticks[first:] - floor.mode) / float(floor.mode)
+    return np.concatenate([[0.0], delays]), np.concatenate([[above[first - 1]], above[first:]])
 
 
 def expected_longest_ns(data: PhaseData, nodes: int) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -42,3 +43,33 @@ def quantile(values: np.ndarray, per_million: int) -> float:
     it."""
     rank = (len(values) * per_million + 999_999) // 1_000_000
     return float(values[max(rank, 1) - 1])
+
+
+@dataclass(frozen=True)
+class Floor:
+    """Where undisturbed values lie, if disturbance only ever raises one: `apps/lib/order.h` defines it."""
+
+    mode: int
+    spread: int
+    reach: int
+
+
+def floor_of(values: np.ndarray, counts: np.ndarray | None = None) -> Floor:
+    """The floor of rising whole `values`, each of which occurs `counts` times (default once), as
+    `order_floor_find` has it."""
+    rising = values if counts is None else np.repeat(values, counts)
+    window = (len(rising) + 7) // 8
+    ranges = rising[window - 1 :] - rising[: len(rising) - window + 1]
+    differences = np.diff(rising)
+    step = int(differences[differences > 0].min()) if (differences > 0).any() else 0
+    shortest = int(ranges.argmin())
+    longer = np.flatnonzero(ranges > 2 * ranges[shortest] + step)
+    place = int(np.searchsorted(longer, shortest))
+    low = int(longer[place - 1]) + 1 if place else 0
+    high = int(longer[place]) - 1 if place < len(longer) else len(ranges) - 1
+    mode = int(rising[low + (high - low) // 2 + window // 2])
+    below = int(np.searchsorted(rising, mode, side="right"))
+    spread = mode - int(rising[below - 1 - below // 2])
+    if rising[len(rising) // 20] < mode:
+        spread = max(spread, step)
+    return Floor(mode, spread, spread * 44478 // 10000)

@@ -33,6 +33,13 @@ HEAD_BYTES = 1 << 18
 THRESHOLD_NS_DEFAULT = 100.0
 
 
+#: What is said of data without a floor.
+FTQ_DOUBT = (
+    "undisturbed quanta cannot be told from disturbed ones: there is no floor; only quanta that lost half of "
+    "the best are counted, and all figures are lower bounds; measure on a CPU that nothing else uses"
+)
+
+
 class FormatError(DataError):
     """A file of which no reader knows the format."""
 
@@ -67,7 +74,7 @@ def _named(path: Path, number: int, of: int) -> str:
 
 def _ftq_trace(data: ftq.FtqData, source: str) -> Trace:
     summary = ftq.summarise(data)
-    ranges = ftq.detours(data.counts, summary.losses)
+    ranges = ftq.detours(data.counts, summary.losses, summary.disturbed_from)
     first = np.array([r[0] for r in ranges], dtype=np.int64)
     lost = np.concatenate([[0], np.cumsum(summary.losses)])
     end = np.array([r[1] for r in ranges], dtype=np.int64)
@@ -77,6 +84,8 @@ def _ftq_trace(data: ftq.FtqData, source: str) -> Trace:
         "quantum_ns": str(data.quantum_ns),
         "samples": str(len(data.counts)),
         "operation_ns": f"{summary.operation_ns:.6g}",
+        "nominal_count": str(summary.nominal_count),
+        "disturbed_from": str(summary.disturbed_from),
     }
     return Trace(
         source,
@@ -84,11 +93,12 @@ def _ftq_trace(data: ftq.FtqData, source: str) -> Trace:
         starts,
         losses * summary.operation_ns,
         float(data.window_ns),
-        ftq.DISTURBED_LOSS * summary.operation_ns,
+        summary.disturbed_from * summary.operation_ns,
         system_text(data.header),
         _core(data.header),
         parameters,
         data,
+        doubt="" if summary.separable else FTQ_DOUBT,
     )
 
 

@@ -59,6 +59,7 @@ class Trace:
     starts_known    False: the source is a histogram; starts are all 0
     durations_known False: the source has times only; durations are all 0
     totals          what the source counted itself, where that is more than it lists
+    doubt           why nothing may be concluded from the figures, or empty
     """
 
     source: str
@@ -74,6 +75,7 @@ class Trace:
     starts_known: bool = True
     durations_known: bool = True
     totals: Totals | None = None
+    doubt: str = ""
 
     def __post_init__(self) -> None:
         """The promises above; TraceError if the source breaks one."""

@@ -49,6 +49,11 @@ def _tick_label(value: float, _position: int) -> str:
     return f"{value:.0f}"
 
 
+def disturbed_text(count: int) -> str:
+    """The loss that disturbs a quantum."""
+    return "two" if count == DISTURBED_LOSS else f"{count:,}"
+
+
 def _figures(summary: FtqSummary) -> str:
     """The line of figures on a panel's right."""
     return (
@@ -88,7 +93,7 @@ def _bars(axes: Axes, panel: Panel, width_points: float) -> None:
     assert panel.data is not None and panel.summary is not None
     start_s = (panel.data.start_ns - panel.data.start_ns[0]) / 1e9
     losses = panel.summary.losses
-    disturbed = losses >= DISTURBED_LOSS
+    disturbed = losses >= panel.summary.disturbed_from
     colour = style_of(panel.key).colour
     axes.plot(
         start_s[~disturbed],
@@ -120,7 +125,7 @@ def _silence(axes: Axes, summary: FtqSummary) -> None:
     axes.text(
         0.5,
         0.42,
-        f"no quantum lost two operations or more in {seconds:g} s",
+        f"no quantum lost {disturbed_text(summary.disturbed_from)} operations or more in {seconds:g} s",
         transform=axes.transAxes,
         ha="center",
         va="center",

@@ -5,21 +5,28 @@ in one sentence.
 A job scales as far as a step of it is slowed by no more than the tolerance: the largest n with E(Y)/G <= 1 +
 tolerance [Tsafrir05 §2.4]. Data that hold m phases of the grain show nothing that is rarer than one in m, and
 a step of n nodes draws n phases: for more than m nodes they cannot speak. So what is said of a node ends at
-m, and of a silent node nothing else is known than that.
+m, and of a silent node nothing else is known than that. Where one single event decides the slowdown, that
+event was drawn once from what may hold it never or twice: there the data speak for a tenth of that.
+
+Each conclusion has a 95 % interval by a bootstrap of blocks of time (lab/statistics/intervals.py).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lab import statistics
 from lab.common.text import count_text, percent_text, time_text
+from lab.formats.phase import PhaseData
 from lab.report.nodes import Basis, Node
+from lab.statistics import Interval, StatisticsError
 
 #: A size that people can picture, for which each node's slowdown is shown.
 NODES_SHOWN = 1_000
+#: Where one event decides, the data speak for one in so many of the nodes that they would speak for.
+TENTH = 10
 
 
 #: Names that would trip in a sentence.
@@ -39,13 +46,19 @@ class Options:
 @dataclass(frozen=True)
 class Verdict:
     """One node's. `scale` is the largest job within the tolerance, infinite if none is too large, and `known`
-    how many nodes the data speak for."""
+    how many nodes the data speak for. `event_ns` is the length of the one event that decides, if one does.
+    The intervals are None where the data hold too little for one, `slowdown`'s is that of the slowdown less
+    1."""
 
     node: Node
     basis: Basis
     slowdown: float
     scale: float
     known: float
+    event_ns: float | None = None
+    scale_interval: Interval | None = None
+    slowdown_interval: Interval | None = None
+    p_interval: Interval | None = None
 
     @property
     def lost_ratio(self) -> float:
@@ -60,16 +73,66 @@ class Verdict:
         return self.basis.delays.longest_ns == 0
 
 
+def _verdict(node: Node, basis: Basis, tolerance: float) -> Verdict:
+    delays, grain_ns = basis.delays, basis.delays.grain_ns
+    slowdown = float(statistics.slowdown(delays, NODES_SHOWN)) - 1
+    scale = statistics.scale_max(delays, tolerance)
+    event_ns = statistics.deciding_event_ns(basis.source, delays, grain_ns, tolerance)
+    known = delays.phases * (1 + 1e-9) / (1 if event_ns is None else TENTH)
+    verdict = Verdict(node, basis, slowdown, scale, max(math.floor(known), 1), event_ns)
+    if verdict.silent or event_ns is not None:
+        return verdict
+    try:
+        blocks = (
+            statistics.blocks_of_phases(basis.source)
+            if isinstance(basis.source, PhaseData)
+            else statistics.blocks_of_trace(basis.source, grain_ns)
+        )
+    except StatisticsError:
+        return verdict
+    drawn = statistics.resampled(blocks)
+    return replace(
+        verdict,
+        scale_interval=statistics.scale_interval(drawn, tolerance),
+        slowdown_interval=statistics.interval(
+            drawn, lambda d: float(statistics.slowdown(d, NODES_SHOWN)) - 1
+        ),
+        p_interval=statistics.interval(drawn, lambda d: statistics.p(d, 0)),
+    )
+
+
+def interval_text(verdict: Verdict) -> str:
+    """The interval of the largest job, in brackets; why there is none; empty for a silent node."""
+    found = verdict.scale_interval
+    if verdict.event_ns is not None:
+        return (
+            f" (one single event of {time_text(verdict.event_ns)} decides that: it was seen once, and "
+            "carries no interval)"
+        )
+    if verdict.silent:
+        return ""
+    if found is None:
+        return " (too few phases for an interval)"
+    high = f"{count_text(verdict.known)} or more" if found.high > verdict.known else count_text(found.high)
+    low = f"{count_text(verdict.known)}" if found.low > verdict.known else count_text(found.low)
+    return f" (95 %: {low} to {high})"
+
+
+def slowed_text(verdict: Verdict) -> str:
+    """The slowdown of a size that people can picture."""
+    text = f"{NODES_SHOWN:,} nodes are slowed by {percent_text(verdict.slowdown)}"
+    if found := verdict.slowdown_interval:
+        text += f" (95 %: {percent_text(found.low)} to {percent_text(found.high)})"
+    return text
+
+
 def verdicts(nodes: Sequence[Node], chosen: Mapping[str, Basis], tolerance: float) -> list[Verdict]:
     """Each node's, the quietest first."""
     found = []
     for node in nodes:
-        basis = chosen[node.key]
-        slowdown = float(statistics.slowdown(basis.delays, NODES_SHOWN)) - 1
-        scale = statistics.scale_max(basis.delays, tolerance)
-        found.append(
-            Verdict(node, basis, slowdown, scale, max(math.floor(basis.delays.phases * (1 + 1e-9)), 1))
-        )
+        if node.key not in chosen:
+            continue
+        found.append(_verdict(node, chosen[node.key], tolerance))
     return sorted(found, key=lambda verdict: (verdict.slowdown, verdict.lost_ratio))
 
 
@@ -83,32 +146,54 @@ def scale_text(verdict: Verdict, tolerance: float) -> str:
         )
     if verdict.scale < 1:
         return f"a single node is slowed by more than {limit} already"
-    example = f"a job of {NODES_SHOWN:,} nodes is slowed by {percent_text(verdict.slowdown)}"
+    example = slowed_text(verdict)
+    sure = interval_text(verdict)
     if verdict.scale <= verdict.known:
-        return f"a step is slowed by at most {limit} up to {count_text(verdict.scale)} nodes; {example}"
+        return f"a step is slowed by at most {limit} up to {count_text(verdict.scale)} nodes{sure}; {example}"
     return (
         f"a step is slowed by at most {limit} up to {known} nodes and perhaps beyond, where its data say "
-        f"nothing; {example}"
+        f"nothing{sure}; {example}"
     )
 
 
+def together(found: Sequence[Verdict], nodes: float) -> float | None:
+    """E(Y)/G of a job on all the nodes in equal parts, each with its own distribution; None for one node, or
+    for fewer nodes than there are kinds."""
+    if len(found) < 2 or nodes < len(found):
+        return None
+    return statistics.slowdown_unlike([(v.basis.delays, nodes / len(found)) for v in found])
+
+
 def _name(verdict: Verdict) -> str:
-    return SPOKEN.get(verdict.node.key, verdict.node.name.removesuffix(" *"))
+    return spoken(verdict.node)
+
+
+def spoken(node: Node) -> str:
+    """A node's name in a sentence."""
+    return SPOKEN.get(node.key, node.plain_name)
+
+
+def apart_text(nodes: Sequence[Node], found: Sequence[Verdict]) -> str:
+    """Which nodes take no part in the answer, as a sentence that follows it; empty if all do."""
+    names = [spoken(node) for node in nodes if all(v.node is not node for v in found)]
+    if not names:
+        return ""
+    verb = "takes" if len(names) == 1 else "take"
+    text = ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]
+    return f" {text[0].upper()}{text[1:]} * {verb} no part in this answer: what was measured there is marked."
 
 
 def _part(verdict: Verdict) -> str:
     """How far, as a part of the sentence."""
     known = f"the {count_text(verdict.known)} nodes that its data can speak for"
-    example = f"{NODES_SHOWN:,} nodes are slowed by {percent_text(verdict.slowdown)}"
+    example, sure = slowed_text(verdict), interval_text(verdict)
     if verdict.silent:
         return f"to {known}, without a single delay"
     if verdict.scale < 1:
-        return f"not even to one node ({example})"
-    return (
-        f"to {count_text(verdict.scale)} nodes ({example})"
-        if verdict.scale <= verdict.known
-        else f"to {known} ({example})"
-    )
+        return f"not even to one node, where {example}"
+    if verdict.scale <= verdict.known:
+        return f"to {count_text(verdict.scale)} nodes{sure}, where {example}"
+    return f"to {known}{sure}, where {example}"
 
 
 def _quieter(found: Sequence[Verdict]) -> str:

@@ -95,9 +95,12 @@ def pictures(found: Sequence[Verdict], collection: Collection, options: Options)
         if isinstance(trace.samples, ftq.FtqData)
     ]
     if sampled:
+        marks = {node.name: node.doubts[0] for node in collection.nodes if node.doubts}
         of_ftq = [(s.key, Path(s.trace.source.partition(":")[0])) for s in sampled]
         panels = [
-            Panel(s.key, s.name, s.trace.samples, ftq.summarise(s.trace.samples))
+            Panel(
+                s.key, s.name, s.trace.samples, ftq.summarise(s.trace.samples), remark=marks.get(s.name, "")
+            )
             for s in sampled
             if isinstance(s.trace.samples, ftq.FtqData)
         ]

@@ -6,6 +6,10 @@ have one in common. Of several such methods: measured phases of the grain first,
 then detours, the methods with the finest sight first; but none whose data can speak for less than half as
 many nodes as another's. Of several CPUs the noisiest speaks for its node, because a step waits for the last
 rank.
+
+A run may be marked: what recorded it says that its figures are an artefact of the machine (the remark that
+`tools/lab compare` keeps in PROGRAM.json), or its data have no floor. Marked runs are shown with a star, and
+take no part in the judgement.
 """
 
 from __future__ import annotations
@@ -40,6 +44,33 @@ TUNED_REMARK = (
 )
 
 
+PHASE_DOUBT = (
+    "undisturbed phases cannot be told from delayed ones: there is no floor to count delays from; measure on "
+    "a CPU that nothing else uses"
+)
+
+
+def starred(marked: object) -> str:
+    """What follows the name of something marked."""
+    return " *" if marked else ""
+
+
+def _file_of(trace: Trace) -> Path:
+    return Path(trace.source.partition(":")[0])
+
+
+def _recorded_remark(path: Path) -> str | None:
+    """What the recorder of PROGRAM-SYSTEM.dat says of the run in PROGRAM.json beside it: the remark, empty
+    if it has none, or None if it says nothing of that run."""
+    program, _, system = path.stem.partition("-")
+    try:
+        recorded = json.loads((path.parent / f"{program}.json").read_text(encoding="utf-8"))
+        remark = recorded[system.replace("-", "_")]["remark"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+    return remark if isinstance(remark, str) else None
+
+
 @dataclass
 class Node:
     """A node: its key (for the style), and all that was measured on it."""
@@ -47,22 +78,49 @@ class Node:
     key: str
     traces: list[Trace] = field(default_factory=list)
     phases: list[tuple[Path, phase.PhaseData]] = field(default_factory=list)
-    remark: str = ""
+    #: what is said of the file of a marked run
+    marks: dict[Path, str] = field(default_factory=dict)
+
+    @property
+    def plain_name(self) -> str:
+        return NAMES.get(self.key, self.key)
+
+    def trace_doubt(self, trace: Trace) -> str:
+        """Why nothing may be concluded from a trace, or empty."""
+        return self.marks.get(_file_of(trace), "") or trace.doubt
+
+    def phase_doubt(self, path: Path, data: phase.PhaseData) -> str:
+        """The same of measured phases."""
+        return self.marks.get(path, "") or ("" if data.separable else PHASE_DOUBT)
+
+    @property
+    def doubts(self) -> list[str]:
+        """Each once."""
+        found = [self.trace_doubt(trace) for trace in self.traces]
+        found += [self.phase_doubt(path, data) for path, data in self.phases]
+        return list(dict.fromkeys(filter(None, found)))
 
     @property
     def name(self) -> str:
-        return NAMES.get(self.key, self.key) + (" *" if self.remark else "")
+        """With a star if everything of it is marked."""
+        held = [self.trace_doubt(trace) for trace in self.traces]
+        held += [self.phase_doubt(path, data) for path, data in self.phases]
+        return self.plain_name + starred(bool(held) and all(held))
 
 
 @dataclass(frozen=True)
 class Basis:
-    """What a node is judged by: the method, the delays of the grain, and the trace that they come from if
-    they do."""
+    """What a node is judged by: the method, the delays of the grain, and the trace or the measured phases
+    that they come from."""
 
     method: str
     delays: Delays
-    trace: Trace | None
+    source: Trace | phase.PhaseData
     path: Path
+
+    @property
+    def trace(self) -> Trace | None:
+        return self.source if isinstance(self.source, Trace) else None
 
 
 @dataclass
@@ -101,6 +159,9 @@ def _add_file(collection: Collection, node: Node, path: Path, assumed: Assumed, 
         if named:
             raise
         collection.left_out.append((path, str(error)))
+        return
+    if remark := _recorded_remark(path):
+        node.marks[path] = remark
 
 
 def add_node(collection: Collection, name: str, path: Path, assumed: Assumed) -> None:
@@ -129,15 +190,15 @@ def add_runs(collection: Collection, folder: Path, assumed: Assumed) -> None:
             for spelling in dict.fromkeys((key, key.replace("-", "_"))):
                 path = folder / f"{program}-{spelling}.dat"
                 if path.is_file():
-                    _add_file(collection, collection.node(key), path, assumed, named=False)
+                    node = collection.node(key)
+                    _add_file(collection, node, path, assumed, named=False)
+                    if key == "linux-tuned" and _recorded_remark(path) is None:
+                        node.marks[path] = TUNED_REMARK
                     found = True
     if not found:
         raise DataError(
             f"{folder}: no PROGRAM-SYSTEM.dat such as ftq-tacet.dat; `make run` leaves them in build/report"
         )
-    for node in collection.nodes:
-        if node.key == "linux-tuned":
-            node.remark = TUNED_REMARK
     collection.notes.append(QEMU_NOTE)
     for program in PROGRAMS:
         try:
@@ -161,15 +222,23 @@ def node_argument(text: str) -> tuple[str, Path]:
 
 
 def _phase_basis(node: Node, grain_ns: int) -> Basis | None:
-    found = [(path, data) for path, data in node.phases if data.grain_ns == grain_ns]
+    found = [
+        (path, data)
+        for path, data in node.phases
+        if data.grain_ns == grain_ns and not node.phase_doubt(path, data)
+    ]
     if not found:
         return None
     path, data = max(found, key=lambda pair: pair[1].mean_ns / pair[1].minimum_ns)
-    return Basis(f"measured phases of {time_text(grain_ns)}", statistics.delays_of_phases(data), None, path)
+    return Basis(f"measured phases of {time_text(grain_ns)}", statistics.delays_of_phases(data), data, path)
 
 
 def _trace_basis(node: Node, format_name: str, grain_ns: int) -> Basis | None:
-    found = [trace for trace in node.traces if trace.format == format_name and trace.complete]
+    found = [
+        trace
+        for trace in node.traces
+        if trace.format == format_name and trace.complete and not node.trace_doubt(trace)
+    ]
     if not found:
         return None
     trace = max(found, key=lambda t: (t.noise_ns / t.span_ns, t.span_ns))
@@ -188,11 +257,13 @@ def _all_bases(node: Node, grain_ns: int) -> dict[str, Basis]:
 
 
 def bases(nodes: Sequence[Node], grain_ns: int) -> dict[str, Basis]:
-    """Each node's basis by its key: one method for all where all have it, else each its best. DataError where
-    a node has none."""
+    """Each node's basis by its key: one method for all where all have it, else each its best. A node of which
+    only marked runs would do has none. DataError where a node has nothing else, or none is left."""
     found = {node.key: _all_bases(node, grain_ns) for node in nodes}
     for node in nodes:
-        if not found[node.key]:
+        if not found[node.key] and node.doubts:
+            del found[node.key]
+        elif not found[node.key]:
             held = sorted({trace.format for trace in node.traces}) + [
                 f"phases of {time_text(data.grain_ns)}" for _, data in node.phases
             ]
@@ -201,6 +272,8 @@ def bases(nodes: Sequence[Node], grain_ns: int) -> dict[str, Basis]:
                 f"{', '.join(held)}; detours one by one ({', '.join(PREFERENCE)}) or phases of that grain "
                 "would do"
             )
+    if not found:
+        raise DataError("; ".join(f"{node.key}: {doubt}" for node in nodes for doubt in node.doubts[:1]))
     shared = [name for name in ("phase", *PREFERENCE) if all(name in of_node for of_node in found.values())]
     if shared:
         phases = {name: min(of_node[name].delays.phases for of_node in found.values()) for name in shared}

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lab.common.text import time_text
-from lab.report.answer import Options, Verdict, scale_text, sentence
+from lab.report.answer import Options, Verdict, apart_text, scale_text, sentence
 from lab.report.figures import figure_html, pictures
 from lab.report.markup import STYLE, escaped
 from lab.report.nodes import Collection
@@ -41,8 +41,9 @@ DEFINITIONS = (
     ),
     (
         "assumed",
-        "nodes are alike and their noise independent; noise that comes on all nodes at once slows less. The "
-        "data of a node stand for its future.",
+        "the nodes of a job are alike, except in the row of a job on all of them, and their noise "
+        "independent; noise that comes on all nodes at once slows less. The data of a node stand for "
+        "its future.",
     ),
 )
 
@@ -50,7 +51,8 @@ DEFINITIONS = (
 def page_html(collection: Collection, found: Sequence[Verdict], options: Options, folder: Path) -> str:
     """The whole page; pictures are drawn in `folder`."""
     shown = [figure_html(picture, folder) for picture in pictures(found, collection, options)]
-    remarks = [f"* {node.name.removesuffix(' *')}: {node.remark}" for node in collection.nodes if node.remark]
+    remarks = [f"* {node.plain_name}: {doubt}" for node in collection.nodes for doubt in node.doubts]
+    answer = sentence(found, options.grain_ns, options.tolerance) + apart_text(collection.nodes, found)
     methods = {v.basis.method for v in found}
     if len(methods) > 1:
         remarks.append(
@@ -93,7 +95,7 @@ def page_html(collection: Collection, found: Sequence[Verdict], options: Options
 </head>
 <body>
 <h1>{escaped(options.title)}</h1>
-<p class="answer">{escaped(sentence(found, options.grain_ns, options.tolerance))}</p>
+<p class="answer">{escaped(answer)}</p>
 <ul class="small">{scales}</ul>
 {f'<ul class="small">{notes}</ul>' if notes else ""}
 <h2>What a job feels</h2>

@@ -3,20 +3,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from lab import statistics
 from lab.common.text import count_text, percent_text, rate_text, time_text
 from lab.formats import phase
 from lab.formats.trace import Trace
-from lab.report.answer import Options, Verdict
+from lab.report.answer import NODES_SHOWN as NODES_PICTURED
+from lab.report.answer import Options, Verdict, together
 from lab.report.markup import escaped, table_html
-from lab.report.nodes import Collection
-from lab.statistics import StatisticsError
+from lab.report.nodes import Collection, starred
+from lab.statistics import Interval, StatisticsError
 
 NODES_SHOWN = (1, 10, 100, 1_000, 10_000, 100_000)
 #: Of the noise ratio's interval: fewer detours are no sample.
 DETOURS_MIN = 10
+
+
+def bracketed(found: Interval | None, text: Callable[[float], str]) -> str:
+    """An interval behind its figure."""
+    return "" if found is None else f" [{text(found.low)}, {text(found.high)}]"
 
 
 def _ratio_cell(trace: Trace) -> str:
@@ -49,7 +55,7 @@ def measured_table(collection: Collection) -> str:
             f = statistics.detour_figures(trace)
             rows.append(
                 [
-                    escaped(node.name),
+                    escaped(node.plain_name + starred(node.trace_doubt(trace))),
                     trace.format + ("" if trace.cpu is None else f", CPU {trace.cpu}"),
                     time_text(trace.span_ns),
                     _length(trace.threshold_ns),
@@ -88,24 +94,34 @@ def job_table(found: Sequence[Verdict], options: Options) -> str:
         cells = []
         for nodes in NODES_SHOWN:
             text = percent_text(float(statistics.slowdown(delays, nodes)) - 1)
+            if nodes == NODES_PICTURED:
+                text += bracketed(v.slowdown_interval, lambda bound: f"{100 * bound:.3g}")
             cells.append(text if nodes <= v.known else f'<span class="beyond">{text}</span>')
         scale = f"{count_text(v.known)} or more" if v.scale > v.known else count_text(v.scale)
+        scale += bracketed(v.scale_interval, lambda bound, known=v.known: count_text(min(bound, known)))
         rows.append(
             [
                 escaped(v.node.name),
                 escaped(v.basis.method),
                 f"{delays.phases:,.0f}",
-                percent_text(statistics.p(delays, 0)),
+                percent_text(statistics.p(delays, 0))
+                + bracketed(v.p_interval, lambda bound: f"{100 * bound:.3g}"),
                 percent_text(statistics.p(delays, 0.01)),
                 *cells,
                 scale,
             ]
         )
+    mixed = [together(found, nodes) for nodes in NODES_SHOWN]
+    if any(value is not None for value in mixed):
+        cells = ["–" if value is None else percent_text(value - 1) for value in mixed]
+        rows.append(["a job on all of them, in equal parts", "", "", "", "", *cells, ""])
     caption = (
         f"A step of n nodes with phases of {time_text(options.grain_ns)}. p: how likely one node's phase is "
         "delayed at all, and by more than 1 %. Then the slowdown E(Y)/G - 1; grey and slanted: for more "
         "nodes than the data hold phases, an extrapolation. Last: the largest job that is slowed by at most "
-        f"{percent_text(options.tolerance)}."
+        f"{percent_text(options.tolerance)}. In square brackets: 95 % intervals by a bootstrap of blocks "
+        "of time, and of phases one by one where only these were measured; none where one single event "
+        "decides. In the last row each node enters E(Y) with its own distribution."
     )
     header = [
         "node",
@@ -122,7 +138,7 @@ def job_table(found: Sequence[Verdict], options: Options) -> str:
 def phase_table(collection: Collection) -> str:
     rows = [
         [
-            escaped(node.name),
+            escaped(node.plain_name + starred(node.phase_doubt(path, data))),
             time_text(data.grain_ns),
             f"{data.count:,}",
             time_text(data.minimum_ns),
@@ -132,7 +148,7 @@ def phase_table(collection: Collection) -> str:
             f"{phase.slowdown(data, 1000):.4f}",
         ]
         for node in collection.nodes
-        for _, data in node.phases
+        for path, data in node.phases
     ]
     header = [
         "node",

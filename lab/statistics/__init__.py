@@ -9,6 +9,8 @@
     what n nodes feel        scale.py       delayed_probability, slowdown, scale_max, …      [Tsafrir05 §2.1,
                              §2.4]
     how sure that is         confidence.py  bootstrap, blocks_of, silent_rate_max
+                             intervals.py   intervals of p, slowdown and scale; one event that decides;
+                                            slowdown_unlike: nodes that are not alike
 
 Units are in the names; ratios and probabilities are fractions of one. A wrong argument raises
 StatisticsError, which says what would be right. Nothing here reads a clock or an unseeded generator: the same
@@ -19,6 +21,16 @@ from lab.statistics.confidence import Interval, blocks_of, bootstrap, noise_rati
 from lab.statistics.delays import Delays, delays_of_phases, delays_of_trace, p
 from lab.statistics.detours import PERCENTILES, DetourFigures, detour_figures, noise_ratio
 from lab.statistics.errors import StatisticsError
+from lab.statistics.intervals import (
+    Blocks,
+    blocks_of_phases,
+    blocks_of_trace,
+    deciding_event_ns,
+    interval,
+    resampled,
+    scale_interval,
+    slowdown_unlike,
+)
 from lab.statistics.scale import (
     LINEAR_ERROR,
     delayed_probability,
@@ -32,6 +44,7 @@ from lab.statistics.spectrum import Peak, Spectrum, peaks, series_of, spectrum
 __all__ = [
     "LINEAR_ERROR",
     "PERCENTILES",
+    "Blocks",
     "Delays",
     "DetourFigures",
     "Interval",
@@ -39,20 +52,27 @@ __all__ = [
     "Spectrum",
     "StatisticsError",
     "blocks_of",
+    "blocks_of_phases",
+    "blocks_of_trace",
     "bootstrap",
+    "deciding_event_ns",
     "delayed_probability",
     "delayed_probability_linear",
     "delays_of_phases",
     "delays_of_trace",
     "detour_figures",
+    "interval",
     "linear_nodes_max",
     "noise_ratio",
     "noise_ratio_interval",
     "p",
     "peaks",
+    "resampled",
+    "scale_interval",
     "scale_max",
     "series_of",
     "silent_rate_max",
     "slowdown",
+    "slowdown_unlike",
     "spectrum",
 ]

@@ -43,6 +43,11 @@ def _distribution(grain_ns: float, delays_ns: np.ndarray, weights: np.ndarray, p
 
 
 def delays_of_trace(trace: Trace, grain_ns: float) -> Delays:
+    """The distribution of `pieces_of_trace`."""
+    return pieces_of_trace(trace, grain_ns)[0]
+
+
+def pieces_of_trace(trace: Trace, grain_ns: float) -> tuple[Delays, np.ndarray, np.ndarray]:
     """The exact delay of a phase of `grain_ns` of work that begins at a random time of the trace [Tsafrir05
     §2.1, §3.1].
 
@@ -52,6 +57,9 @@ def delays_of_trace(trace: Trace, grain_ns: float) -> Delays:
     grain: 2n places, between which it is constant. Their distances are the shares, so there is no sampling
     error on top of the trace's own. `grain_ns` from above 0 to any length. StatisticsError if the format
     has no starts or lengths, or if detours leave no time to work.
+
+    With the distribution come the places on the axis of work, one more than pieces, and for each piece the
+    index of its delay.
     """
     if not grain_ns > 0:
         raise StatisticsError(f"a grain of {grain_ns:g} ns; give a positive time")
@@ -68,7 +76,8 @@ def delays_of_trace(trace: Trace, grain_ns: float) -> Delays:
     durations = trace.duration_ns[real]
     rounds, rest_ns = divmod(grain_ns, work_ns)
     if not len(durations):
-        return Delays(grain_ns, np.zeros(1), np.ones(1), work_ns / grain_ns)
+        silent = Delays(grain_ns, np.zeros(1), np.ones(1), work_ns / grain_ns)
+        return silent, np.array([0.0, work_ns]), np.zeros(1, dtype=np.int64)
     sums = np.concatenate([[0.0], np.cumsum(durations)])
     points = np.clip(trace.start_ns[real] - sums[:-1], 0.0, np.nextafter(work_ns, 0))
     points = np.maximum.accumulate(points)
@@ -86,14 +95,18 @@ def delays_of_trace(trace: Trace, grain_ns: float) -> Delays:
     # Sums of the same detours differ in the last bits by where they begin; a picosecond is finer than any
     # clock.
     delays = np.round(until_end - sums[np.searchsorted(points, middles)] + rounds * total_ns, 3)
-    return _distribution(grain_ns, np.maximum(delays, 0.0), lengths, work_ns / grain_ns)
+    delays = np.maximum(delays, 0.0)
+    found = _distribution(grain_ns, delays, lengths, work_ns / grain_ns)
+    of = np.minimum(np.searchsorted(found.delay_ns, delays), len(found.delay_ns) - 1)
+    return found, edges, of
 
 
 def delays_of_phases(data: PhaseData) -> Delays:
-    """The measured distribution D of one grain, the delay being what a phase lasted beyond the shortest one
-    [Tsafrir05 §3.1]."""
-    delay_ns = (data.ticks - data.ticks[0]) / data.ticks_per_ns
-    return Delays(data.calibrated_ns, delay_ns, data.phases / data.count, float(data.count))
+    """The measured distribution D of one grain, the delay being what a phase lasted beyond the undisturbed
+    one [Tsafrir05 §3.1]; none within its reach."""
+    floor = data.floor
+    beyond = np.where(data.ticks > floor.mode + floor.reach, data.ticks - floor.mode, 0)
+    return _distribution(data.calibrated_ns, beyond / data.ticks_per_ns, data.phases, float(data.count))
 
 
 def p(delays: Delays, delay_ratio: float) -> float:

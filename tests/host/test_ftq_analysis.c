@@ -128,6 +128,43 @@ TEST(loss_of_two_disturbs_and_loss_of_one_does_not)
     CHECK(near(result.detours_per_second, 20));
 }
 
+TEST(spread_of_undisturbed_quanta_is_no_loss)
+{
+    uint64_t counts[1000];
+    struct ftq_analysis result;
+
+    /* Undisturbed quanta differ by up to 1000 counts by themselves; each tenth lost 20 000. */
+    for (size_t i = 0; i < 1000; i++)
+        counts[i] = i % 10 == 3 ? 40000 : 60000 - i * 7919 % 1001;
+    result = analyse(counts, 1000);
+    CHECK(result.separable && result.disturbed_from > 1000);
+    CHECK(result.nominal_count > 59000 && result.nominal_count <= 60000);
+    CHECK(result.disturbed_quanta == 100 && result.detours == 100);
+}
+
+TEST(two_speeds_are_no_floor)
+{
+    uint64_t counts[1000];
+    struct ftq_analysis result;
+
+    /* One quantum in five at full speed, the others at some 60 %, each tenth hit. */
+    for (size_t i = 0; i < 1000; i++)
+        counts[i] = i % 10 == 3 ? 9000 : (i % 5 == 0 ? 30000 : 18000) - i * 7919 % 301;
+    result = analyse(counts, 1000);
+    CHECK(!result.separable);
+    CHECK(result.disturbed_quanta == 100);
+}
+
+TEST(alike_quanta_keep_the_sharp_floor_whatever_share_is_disturbed)
+{
+    uint64_t counts[1000];
+
+    for (size_t i = 0; i < 1000; i++)
+        counts[i] = i % 10 == 0 ? 15625 : 15600 - i % 7;
+    CHECK(analyse(counts, 1000).disturbed_quanta == 900);
+    CHECK(analyse(counts, 1000).disturbed_from == FTQ_DISTURBED_LOSS);
+}
+
 TEST(wholly_lost_quanta_merge_into_one_detour)
 {
     uint64_t counts[100];
@@ -321,6 +358,7 @@ static int analyse_standard_input(uint64_t quantum_ns)
         return 1;
     printf("nominal_count %" PRIu64 "\nmaximum_count %" PRIu64 "\ntotal_count %" PRIu64 "\n", r.nominal_count,
            r.maximum_count, r.total_count);
+    printf("disturbed_from %" PRIu64 "\nseparable %d\n", r.disturbed_from, r.separable);
     printf("one_short_quanta %" PRIu64 "\ndisturbed_quanta %" PRIu64 "\nlost_quanta %" PRIu64 "\n",
            r.one_short_quanta, r.disturbed_quanta, r.lost_quanta);
     printf("detours %" PRIu64 "\ndisturbed_loss %" PRIu64 "\nraw_loss %" PRIu64 "\n", r.detours,
@@ -344,6 +382,9 @@ int main(int argc, char **argv)
     RUN(one_lucky_sample_does_not_set_the_nominal_count);
     RUN(nominal_count_is_what_one_in_twenty_reached);
     RUN(loss_of_two_disturbs_and_loss_of_one_does_not);
+    RUN(spread_of_undisturbed_quanta_is_no_loss);
+    RUN(two_speeds_are_no_floor);
+    RUN(alike_quanta_keep_the_sharp_floor_whatever_share_is_disturbed);
     RUN(wholly_lost_quanta_merge_into_one_detour);
     RUN(lost_quanta_at_the_ends_are_detours_too);
     RUN(nothing_to_judge_is_said);

@@ -321,6 +321,7 @@ def test_phase_figures_are_the_same_in_c_and_python(c_analysis: dict[str, Path])
         values, counts = np.unique(ticks, return_counts=True)
         data = phase.PhaseData("given", 1000, 1000.0, 1.0, values, counts)
         expected = {"mean": data.mean_ns}
+        expected |= {"separable": data.separable}
         expected |= {f"delayed_{round(100 * d)}": phase.delayed(data, d) for d in phase.DELAYS}
         expected |= {f"longest_{10**i}": phase.expected_longest_ns(data, 10**i) for i in range(6)}
         for line in done.stdout.splitlines():

@@ -93,7 +93,8 @@ def test_the_answer_is_what_the_closed_form_says(nodes: Path) -> None:
         "a job scale "
     )
     assert "to the 2,000 nodes that its data can speak for, without a single delay" in text
-    assert f"Linux's to {most} nodes (1,000 nodes are slowed by {100 * slowed(1000):.3g} %)" in text
+    assert f"Linux's to {most} nodes (95 %: " in text
+    assert f", where 1,000 nodes are slowed by {100 * slowed(1000):.3g} % (95 %: " in text
     ratio = sum(duration for _, duration in TICKS) / 2e9
     assert text.endswith(f"Tacet is the quieter node: it loses 0 % of its time, Linux {100 * ratio:.3g} %.")
 
@@ -183,7 +184,36 @@ def test_what_make_run_leaves_is_a_report(nodes: Path) -> None:
     page = (nodes / "r.html").read_text()
     assert "tools/lab compare --out here" in page and "one instruction a nanosecond" in page
     assert "Linux, tuned *" in page and "take turns" in page
-    assert "Tacet is the quietest node" in answer_of(page)
+    answer = answer_of(page)
+    assert "Tacet is the quieter node" in answer and "tuned Linux's to" not in answer
+    assert answer.endswith(
+        "The tuned Linux * takes no part in this answer: what was measured there is marked."
+    )
+
+
+@pytest.mark.parametrize(("remark", "judged"), [("an artefact", False), ("", True)])
+def test_a_run_is_judged_or_not_by_what_its_recorder_says(nodes: Path, remark: str, judged: bool) -> None:
+    """The mark is the run's own: the same data take part where their recorder has nothing to remark."""
+    for name in ("tacet", "linux"):
+        shutil.copy(nodes / name / "ftq.dat", nodes / f"ftq-{name}.dat")
+    shutil.copy(nodes / "linux/ftq.dat", nodes / "ftq-linux_tuned.dat")
+    figures = {"tacet": {"remark": ""}, "linux": {"remark": ""}, "linux_tuned": {"remark": remark}}
+    (nodes / "ftq.json").write_text(json.dumps(figures))
+    assert command.main(["report", "--runs", str(nodes), "-o", str(nodes / "r.html")]) == 0
+    page = (nodes / "r.html").read_text()
+    assert ("the tuned Linux's to" in answer_of(page)) == judged
+    assert ("Linux, tuned *" in page) == ("takes no part" in answer_of(page)) == (not judged)
+    assert ("* Linux, tuned: an artefact" in html.unescape(page)) == (not judged)
+
+
+def test_data_without_a_floor_are_no_verdict(nodes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = ROOT / "tests/data/noise-files/ftq-public_0.dat"
+    shutil.copy(file, nodes / "busy.dat")
+    both = ["--node", f"busy={file}", "--node", f"linux={nodes / 'linux/ftq.dat'}"]
+    assert command.main(["report", *both, "-o", str(nodes / "r.html")]) == 0
+    assert "Busy * takes no part in this answer" in answer_of((nodes / "r.html").read_text())
+    assert command.main(["report", *both[:2], "-o", str(nodes / "s.html")]) == 1
+    assert "busy: undisturbed quanta cannot be told from disturbed ones" in capsys.readouterr().err
 
 
 def test_the_page_holds_everything_itself(nodes: Path) -> None:
@@ -258,6 +288,7 @@ def test_the_interval_of_the_table_holds_the_ratio(nodes: Path) -> None:
     uneven = [(start, 1_000 * (1 + i % 7)) for i, (start, _) in enumerate(TICKS)]
     (nodes / "linux/selfish.dat").write_text(selfish_text(uneven, 2))
     page = reported(nodes)
+    page = page[page.index("What each node takes") :]
     ratio = sum(duration for _, duration in uneven) / 2e9
     cells = [
         tuple(map(float, found))

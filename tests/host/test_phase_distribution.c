@@ -52,7 +52,7 @@ TEST(equal_durations_have_exactly_their_mean)
     CHECK(distribution_expected_longest(sorted, MOST, 1000000) == (double)sorted[0]);
 }
 
-TEST(delayed_counts_what_is_longer_than_the_shortest_and_the_delay)
+TEST(delayed_counts_what_is_longer_than_the_undisturbed_and_the_delay)
 {
     const uint64_t sorted[] = { 1000, 1000, 1009, 1010, 1011, 1100, 1101, 2000, 2001, 50000 };
 
@@ -61,6 +61,30 @@ TEST(delayed_counts_what_is_longer_than_the_shortest_and_the_delay)
     CHECK_EQUAL(distribution_delayed(sorted, 10, 0.10), 4);
     CHECK_EQUAL(distribution_delayed(sorted, 10, 1.00), 2);
     CHECK_EQUAL(distribution_delayed(sorted, 10, 100), 0);
+}
+
+TEST(spread_of_undisturbed_phases_is_no_delay)
+{
+    uint64_t sorted[1001];
+
+    /* One lucky phase, 900 that differ by up to 40 ticks by themselves, 100 that a detour hit. */
+    sorted[0] = 900;
+    for (size_t i = 1; i <= 900; i++)
+        sorted[i] = 1000 + (i - 1) * 40 / 899;
+    for (size_t i = 901; i <= 1000; i++)
+        sorted[i] = 1500;
+    CHECK_EQUAL(distribution_delayed(sorted, 1001, 0.01), 100);
+    CHECK_EQUAL(distribution_delayed(sorted, 1001, 0.40), 100);
+    CHECK(distribution_separable(sorted, 1001));
+}
+
+TEST(two_speeds_are_not_separable)
+{
+    uint64_t sorted[1000];
+
+    for (size_t i = 0; i < 1000; i++)
+        sorted[i] = i < 100 ? 1000 + i : 2000;
+    CHECK(!distribution_separable(sorted, 1000));
 }
 
 TEST(longest_of_one_node_is_the_mean)
@@ -123,6 +147,7 @@ static int analyse_input(void)
         return EXIT_FAILURE;
     order_sort(sorted, count);
     printf("mean %.17g\n", distribution_mean(sorted, count));
+    printf("separable %d\n", distribution_separable(sorted, count));
     printf("delayed_1 %zu\ndelayed_10 %zu\ndelayed_100 %zu\n", distribution_delayed(sorted, count, 0.01),
            distribution_delayed(sorted, count, 0.10), distribution_delayed(sorted, count, 1.00));
     for (uint64_t nodes = 1; nodes <= 100000; nodes *= 10)
@@ -137,7 +162,9 @@ int main(int argc, char **argv)
     RUN(second_decile_is_the_mean_between_ten_and_twenty_percent);
     RUN(tail_and_lucky_head_do_not_move_the_second_decile);
     RUN(equal_durations_have_exactly_their_mean);
-    RUN(delayed_counts_what_is_longer_than_the_shortest_and_the_delay);
+    RUN(delayed_counts_what_is_longer_than_the_undisturbed_and_the_delay);
+    RUN(spread_of_undisturbed_phases_is_no_delay);
+    RUN(two_speeds_are_not_separable);
     RUN(longest_of_one_node_is_the_mean);
     RUN(longest_of_many_nodes_nears_the_maximum_and_no_more);
     RUN(bernoulli_delays_obey_the_noise_law);

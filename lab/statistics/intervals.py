@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""How sure the conclusions are: intervals of p, of the slowdown E(Y)/G and of the largest job, by a bootstrap
+of blocks of time; whether one event decides; and the slowdown of nodes that are not alike.
+
+A trace's detours come in bursts and periods, so that neighbours are not independent; blocks of time longer
+than both nearly are. The axis of work (delays.py) is cut into blocks; each holds the share of phases that
+begin in it, by their delay. A resample draws as many blocks with replacement, and every figure is computed
+from it [Efron, Tibshirani: An Introduction to the Bootstrap, 1993, §8.6]. Measured phases (`apps/phase`) come
+as a distribution without times, so that phases are drawn one by one: their interval is too narrow where noise
+comes in bursts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lab.formats.phase import PhaseData
+from lab.formats.trace import Trace
+from lab.statistics.confidence import Interval
+from lab.statistics.delays import Delays, delays_of_phases, delays_of_trace, pieces_of_trace
+from lab.statistics.errors import StatisticsError
+from lab.statistics.scale import scale_max, slowdown
+
+BLOCKS = 50
+#: Fewer are no sample, and phases of a grain that is longer than a block belong to no block.
+BLOCKS_MIN = 10
+#: Distinct delays in a resample; more are put together, the longest ones apart.
+CLASSES_MAX = 2048
+RESAMPLES = 400
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The shares of phases by delay: `share[b, i]` is what block b holds of `delay_ns[i]`; the sum of all is
+    1. `single` says that each phase is a block of its own: then there is one row, to be drawn from."""
+
+    grain_ns: float
+    delay_ns: np.ndarray
+    share: np.ndarray
+    phases: float
+    single: bool = False
+
+
+def _classes(delays: Delays) -> np.ndarray:
+    """For each delay the class that it is counted in: itself, or one of equal shares where there are too
+    many; the longest half of the classes hold one delay each."""
+    count = len(delays.delay_ns)
+    if count <= CLASSES_MAX:
+        return np.arange(count)
+    apart = CLASSES_MAX // 2
+    below = np.cumsum(delays.share[: count - apart])
+    together = np.minimum((below / below[-1] * apart).astype(np.int64), apart - 1)
+    return np.unique(np.concatenate([together, apart + np.arange(apart)]), return_inverse=True)[1]
+
+
+def blocks_of_trace(trace: Trace, grain_ns: float, count: int = BLOCKS) -> Blocks:
+    """The trace's phases in blocks of time; fewer blocks where they would be shorter than two grains.
+    StatisticsError where that leaves fewer than ten."""
+    delays, edges, of = pieces_of_trace(trace, grain_ns)
+    count = min(count, int(edges[-1] / (2 * grain_ns)))
+    if count < BLOCKS_MIN:
+        raise StatisticsError(
+            f"{trace.source}: fewer than {BLOCKS_MIN} blocks of two phases of {grain_ns:g} ns; measure longer"
+        )
+    limits = np.arange(1, count) * (edges[-1] / count)
+    cut = np.concatenate([edges, limits])
+    order = np.argsort(cut, kind="stable")
+    cut = cut[order]
+    piece = np.searchsorted(edges, (cut[:-1] + cut[1:]) / 2, side="right") - 1
+    block = np.minimum(((cut[:-1] + cut[1:]) / 2 * count / edges[-1]).astype(np.int64), count - 1)
+    classes = _classes(delays)
+    width = int(classes[-1]) + 1
+    at = block * width + classes[of[np.clip(piece, 0, len(of) - 1)]]
+    share = np.bincount(at, weights=np.diff(cut), minlength=count * width).reshape(count, width)
+    return Blocks(grain_ns, _class_delays(delays, classes), share / share.sum(), delays.phases)
+
+
+def _class_delays(delays: Delays, classes: np.ndarray) -> np.ndarray:
+    weight = np.bincount(classes, weights=delays.share)
+    mean: np.ndarray = np.bincount(classes, weights=delays.share * delays.delay_ns) / weight
+    return mean
+
+
+def blocks_of_phases(data: PhaseData) -> Blocks:
+    """Measured phases, each a block of its own."""
+    delays = delays_of_phases(data)
+    classes = _classes(delays)
+    share = np.bincount(classes, weights=delays.share)[None, :]
+    return Blocks(delays.grain_ns, _class_delays(delays, classes), share, delays.phases, single=True)
+
+
+def resampled(blocks: Blocks, resamples: int = RESAMPLES, seed: int = 1) -> list[Delays]:
+    """Distributions drawn from the blocks; the same for the same seed."""
+    generator = np.random.default_rng(seed)
+    if blocks.single:
+        drawn = generator.multinomial(
+            round(blocks.phases), blocks.share[0] / blocks.share[0].sum(), resamples
+        )
+        shares = drawn / drawn.sum(axis=1, keepdims=True)
+    else:
+        count = len(blocks.share)
+        shares = generator.multinomial(count, np.full(count, 1 / count), resamples) @ blocks.share
+        shares /= shares.sum(axis=1, keepdims=True)
+    found = []
+    for share in shares:
+        kept = share > 0
+        found.append(Delays(blocks.grain_ns, blocks.delay_ns[kept], share[kept], blocks.phases))
+    return found
+
+
+def interval(
+    drawn: Sequence[Delays], figure: Callable[[Delays], float], confidence: float = CONFIDENCE
+) -> Interval:
+    """The percentile interval of a figure; a bound may be infinite."""
+    values = np.sort([figure(delays) for delays in drawn])
+    low = values[math.floor((1 - confidence) / 2 * (len(values) - 1))]
+    high = values[math.ceil((1 + confidence) / 2 * (len(values) - 1))]
+    return Interval(float(low), float(high), confidence)
+
+
+def scale_interval(drawn: Sequence[Delays], tolerance: float) -> Interval:
+    """Of the largest job within the tolerance."""
+    return interval(drawn, lambda delays: scale_max(delays, tolerance))
+
+
+# ---- One event that decides ----
+
+
+def without_longest(source: Trace | PhaseData, grain_ns: float) -> tuple[Delays, float] | None:
+    """The delays without the one longest event, and how long that was; None if there is none."""
+    if isinstance(source, Trace):
+        if not source.listed or source.duration_ns.max() <= 0:
+            return None
+        longest = int(source.duration_ns.argmax())
+        durations = source.duration_ns.copy()
+        durations[longest] = 0.0
+        rest = Trace(
+            source.source,
+            source.format,
+            source.start_ns,
+            durations,
+            source.span_ns - source.duration_ns[longest],
+        )
+        return delays_of_trace(rest, grain_ns), float(source.duration_ns[longest])
+    delays = delays_of_phases(source)
+    if delays.longest_ns == 0:
+        return None
+    share = delays.share.copy()
+    share[-1] -= min(1 / source.count, share[-1])
+    kept = share > 0.5 / source.count
+    return Delays(
+        delays.grain_ns, delays.delay_ns[kept], share[kept] / share[kept].sum(), delays.phases
+    ), delays.longest_ns
+
+
+def deciding_event_ns(
+    source: Trace | PhaseData, delays: Delays, grain_ns: float, tolerance: float
+) -> float | None:
+    """The length of the one event without which the slowdown would be less than half at the largest job that
+    can be spoken of; None if no single event decides. What was seen once may as well have come never or
+    twice: it carries no interval."""
+    rest = without_longest(source, grain_ns)
+    if rest is None:
+        return None
+    nodes = max(min(scale_max(delays, tolerance), delays.phases), 1.0)
+    excess = float(slowdown(delays, nodes)) - 1
+    return rest[1] if float(slowdown(rest[0], nodes)) - 1 < excess / 2 else None
+
+
+# ---- Nodes that are not alike ----
+
+
+def slowdown_unlike(parts: Sequence[tuple[Delays, float]]) -> float:
+    """E(Y)/G of a job whose nodes are not alike: n_i nodes with the i-th distribution. The longest phase is
+    not above x if none is, P(Y <= x) = prod F_i(x)^n_i, each node with its own F; pooling them first would
+    give each node a little of every other's noise [Tsafrir05 §2.4]. The grain is the mean of the nodes'
+    grains."""
+    if not parts or min(count for _, count in parts) < 0 or sum(count for _, count in parts) < 1:
+        raise StatisticsError("a job of no node; give one node or more")
+    delay_ns = np.unique(np.concatenate([delays.delay_ns for delays, _ in parts]))
+    log_not_above = np.zeros(len(delay_ns))
+    for delays, count in parts:
+        above = np.concatenate([np.cumsum(delays.share[::-1])[::-1][1:], [0.0]])
+        place = np.searchsorted(delays.delay_ns, delay_ns, side="right") - 1
+        log_above = np.log1p(-np.minimum(above, 1 - 1e-16))
+        log_not_above += count * np.where(
+            place >= 0, log_above[np.maximum(place, 0)], -np.inf if count else 0.0
+        )
+    steps = np.diff(np.exp(log_not_above), prepend=0.0)
+    grain_ns = sum(delays.grain_ns * count for delays, count in parts) / sum(count for _, count in parts)
+    return 1.0 + float((delay_ns * steps).sum()) / grain_ns
