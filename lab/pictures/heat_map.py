@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.colors import LogNorm
+from matplotlib.ticker import NullFormatter
 
 from lab.common.errors import DataError
 from lab.common.text import percent_text
@@ -57,7 +58,7 @@ def heat_map_picture(
             interpolation="nearest",
         )
         _name_rows(axes, names, marked)
-        step = max(1, -(-len(columns) // 32))
+        step = max(1, -(-sum(len(column) + 2 for column in columns) // 100))
         axes.set_xticks(range(0, len(columns), step), columns[::step])
         axes.set_xlabel(across)
         axes.tick_params(length=0)
@@ -65,6 +66,7 @@ def heat_map_picture(
             _tell(axes, lost, float(np.sqrt(low * max(high, 10 * low))))
         bar = figure.colorbar(shades, ax=axes, pad=0.01, aspect=max(8, 2.4 * height))
         bar.ax.yaxis.set_major_formatter(lambda value, _position: percent_text(value))
+        bar.ax.yaxis.set_minor_formatter(NullFormatter())
         bar.set_label("of the time lost", color=GREY)
         figure.suptitle(title, x=0.01, ha="left", fontsize=14)
         notes_below(figure, list(notes))

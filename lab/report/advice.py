@@ -119,11 +119,15 @@ def _tick(one: Measured) -> Finding | None:
         return None
     found = []
     if one.comb:
-        found.append(
-            f"detours at {one.comb.rate_hz:g} Hz, most of {time_text(one.comb.tooth_ns)}: the clock tick"
+        whose = (
+            "the clock tick"
+            if _is_tick(one.comb, rate)
+            else "not this kernel's tick, so perhaps a hypervisor's or a quota's period"
         )
+        found.append(f"detours at {one.comb.rate_hz:g} Hz, most of {time_text(one.comb.tooth_ns)}: {whose}")
     if rate >= 50:
         found.append(f"{rate_text(rate)} local timer interrupts a second on each measured CPU")
+    cost = one.comb.lost_ratio if one.comb and _is_tick(one.comb, rate) else None
     quiet = one.get("nohz_full")
     ticking = [cpu for cpu in one.cpus if cpu not in cpu_list(quiet)]
     if not one.host.meta:
@@ -134,19 +138,20 @@ def _tick(one: Measured) -> Finding | None:
         found.append(f"nohz_full is {quiet}" if quiet in ("none", "(null)") else f"nohz_full is {quiet} only")
     else:
         found.append(f"nohz_full is {quiet} already, so that more than one task runs on these CPUs")
-        return Finding("; ".join(found), "keep others off them: isolcpus, cgroup's cpuset", _teeth(one))
+        return Finding("; ".join(found), "keep others off them: isolcpus, cgroup's cpuset", cost)
     cpus = cpu_text([cpu for cpu in one.cpus if cpu != 0] or one.cpus)
     keep = "" if len(one.cpus) > 1 else " (and keep another CPU for the system)"
     return Finding(
         "; ".join(found),
         f"kernel command line: nohz_full={cpus} rcu_nocbs={cpus}{keep}; then CPU 0 is the system's"
         + ("" if quiet else "; needs a kernel with CONFIG_NO_HZ_FULL=y"),
-        _teeth(one),
+        cost,
     )
 
 
-def _teeth(one: Measured) -> float | None:
-    return one.comb.lost_ratio if one.comb else None
+def _is_tick(comb: Comb, timer_rate: float) -> bool:
+    """Whether the timer's interrupts, where they are known, come at the comb's rate."""
+    return timer_rate == 0 or abs(timer_rate - comb.rate_hz) < 0.3 * comb.rate_hz
 
 
 def _siblings(one: Measured) -> Finding | None:

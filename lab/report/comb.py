@@ -21,6 +21,8 @@ BLOCK_NS = 1e9
 #: A comb has so many of the teeth that it could have while the program ran, and is so much of all detours.
 COVERAGE_MIN = 0.4
 SHARE_MIN = 0.15
+#: Cosine of how far a tooth may stand from the comb's direction.
+POINTING_MIN = 0.9
 
 
 @dataclass(frozen=True)
@@ -49,10 +51,12 @@ def comb_find(trace: Trace, rates: tuple[float, ...] = TICKS_HZ) -> Comb | None:
         turns = np.exp(2j * np.pi * rate / 1e9 * starts)
         sums = np.bincount(block, weights=turns.real) + 1j * np.bincount(block, weights=turns.imag)
         together = float(np.abs(sums).sum())
-        coverage = together / max(rate * free_ns / 1e9, 1.0)
-        if coverage < COVERAGE_MIN or together < SHARE_MIN * trace.listed:
+        if together < SHARE_MIN * trace.listed:
             continue
         pointing = (turns * np.conj(sums[block] / np.maximum(np.abs(sums[block]), 1e-9))).real
-        teeth = durations[pointing > 0.9]
-        return Comb(rate, min(coverage, 1.0), float(np.median(teeth)) if len(teeth) else 0.0)
+        teeth = pointing > POINTING_MIN
+        taken = len(np.unique((starts[teeth] * (rate / 1e9)).astype(np.int64)))
+        coverage = taken / max(rate * free_ns / 1e9, 1.0)
+        if coverage >= COVERAGE_MIN:
+            return Comb(rate, min(coverage, 1.0), float(np.median(durations[teeth])))
     return None

@@ -190,6 +190,10 @@ def _file(host: Host, path: Path, left_out: list[tuple[str, str]]) -> None:
         left_out.append((f"{host.name}/{path.name}", str(error)))
 
 
+def _listed(folder: Path) -> list[Path]:
+    return [folder / name for name in sorted(os.listdir(folder))]
+
+
 def host_read(path: Path, name: str, left_out: list[tuple[str, str]]) -> Host:
     """A host's folder. OSError if it cannot be listed."""
     host = Host(printable(name), path)
@@ -199,14 +203,13 @@ def host_read(path: Path, name: str, left_out: list[tuple[str, str]]) -> Host:
         host.remarks.append(f"no {META}: its settings are unknown, so that no advice can come from them")
     except OSError as error:
         host.remarks.append(f"{META} cannot be read ({error.strerror}): its settings are unknown")
-    for entry in sorted(os.scandir(path), key=lambda one: one.name):
-        file = path / entry.name
-        if NO_DATA.fullmatch(entry.name) or not entry.is_file():
+    for file in _listed(path):
+        if NO_DATA.fullmatch(file.name) or not os.path.isfile(file):
             continue
         try:
             _file(host, file, left_out)
         except OSError as error:
-            left_out.append((printable(f"{name}/{entry.name}"), f"cannot be read: {error.strerror}"))
+            left_out.append((printable(f"{name}/{file.name}"), f"cannot be read: {error.strerror}"))
     host.activity = activity_read(path, _lasted_s(host))
     _remark_on_the_run(host)
     return host
@@ -269,17 +272,16 @@ def hosts_read(folder: Path) -> Hosts:
     if (folder / META).is_file():
         folders = [(folder, folder.resolve().name)]
     else:
-        folders = [
-            (folder / entry.name, entry.name)
-            for entry in sorted(os.scandir(folder), key=lambda one: one.name)
-            if entry.is_dir()
-        ]
+        # os.path's answer is no for what cannot be looked at, as a link that leads to itself.
+        folders = [(path, path.name) for path in _listed(folder) if os.path.isdir(path)]
     for path, name in folders:
         try:
             host = host_read(path, name, found.left_out)
         except OSError as error:
             found.left_out.append((printable(name), f"cannot be read: {error.strerror}"))
             continue
+        while any(host.name == other.name for other in found.hosts):
+            host.name += "'"  # bytes that are no text look alike
         if host.methods or host.phases:
             found.hosts.append(host)
         else:

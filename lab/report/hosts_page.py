@@ -31,7 +31,9 @@ REFERENCE_NAME = "Tacet (emulated)"
 PIECES = 60
 #: Hosts that the tables name one by one.
 HOSTS_LISTED = 200
-#: Hosts that a piece of advice is shown for.
+#: Hosts of which interrupts are shown.
+SOURCES_HOSTS = 12
+#: Settings that a piece of advice names.
 FOUND_SHOWN = 3
 #: An SVG that is larger becomes a PNG.
 SVG_MAX = 300_000
@@ -303,7 +305,7 @@ def _names(names: Sequence[str], most: int = 4) -> str:
 def sources_table(judged: Judged, most: int = 8) -> str:
     """Who interrupted: the kernel's tracer where root has measured, and /proc/interrupts everywhere."""
     rows = []
-    for host in judged.found.hosts:
+    for host in (judged.ranked[::-1] or judged.found.hosts)[:SOURCES_HOSTS]:
         cpus = host.cpus
         seen = [
             (line.per_second[cpu], cpu, line)
@@ -317,9 +319,10 @@ def sources_table(judged: Judged, most: int = 8) -> str:
             for rate, cpu, line in seen[: max(1, most if len(judged.found.hosts) < 10 else 2)]
         ]
     table = table_html(
-        "Interrupts on measured CPUs while it was measured (/proc/interrupts), on the CPU that had most.",
+        "Interrupts on measured CPUs while it was measured (/proc/interrupts), on the CPU that had most; of "
+        f"the {SOURCES_HOSTS} loudest hosts.",
         ["host", "interrupt", "CPU", "per second"],
-        rows[: 3 * HOSTS_LISTED],
+        rows,
         (0, 1),
     )
     told = [
@@ -365,17 +368,18 @@ def advice_html(judged: Judged) -> str:
             f' <span class="cost">up to {percent_text(one.lost_ratio)} lost</span>' if one.lost_ratio else ""
         )
         where = "" if hosts == 1 else f" On {len(one.findings)} of {hosts} hosts."
-        by_text: dict[tuple[str, str], list[str]] = {}
+        by_setting: dict[str, list[tuple[str, str]]] = {}
         for name, finding in one.findings:
-            by_text.setdefault((finding.found, finding.setting), []).append(name)
-        shown = list(by_text.items())[:FOUND_SHOWN]
+            by_setting.setdefault(finding.setting, []).append((name, finding.found))
+        shown = list(by_setting.items())[:FOUND_SHOWN]
         found = "".join(
-            f"<p>Found{'' if hosts == 1 else ' on ' + escaped(_names(names))}: {escaped(text)}.<br>"
-            f"Change: <code>{escaped(setting)}</code></p>"
-            for (text, setting), names in shown
+            f"<p>Found{'' if hosts == 1 else ' on ' + escaped(told[0][0])}: {escaped(told[0][1])}."
+            + (f" The same on {escaped(_names([name for name, _ in told[1:]]))}." if told[1:] else "")
+            + f"<br>Change: <code>{escaped(setting)}</code></p>"
+            for setting, told in shown
         )
-        if len(by_text) > len(shown):
-            found += f'<p class="small">and {len(by_text) - len(shown)} findings more like these</p>'
+        if len(by_setting) > len(shown):
+            found += f'<p class="small">and {len(by_setting) - len(shown)} settings more like these</p>'
         items.append(
             f"<li><strong>{escaped(one.title)}</strong>{cost}: {escaped(one.why)}.{where}{found}</li>"
         )

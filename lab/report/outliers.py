@@ -98,7 +98,7 @@ def outliers(hosts: Sequence[Host], figures: Mapping[str, Figures]) -> list[Outl
         if inside and inside.outside:
             cpus = [int(cpu) for cpu in inside.outside]
             why.append(
-                f"of its {len(mine.by_cpu)} CPUs, {cpu_text(cpus)} stand out: up to "
+                f"of its {len(mine.by_cpu)} CPUs, CPU {cpu_text(cpus)} loses much more: up to "
                 f"{percent_text(max(mine.by_cpu[cpu] for cpu in cpus))}, where the median is "
                 f"{percent_text(inside.median)}"
             )
