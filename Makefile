@@ -231,6 +231,7 @@ gdb:
 # ---- Tests ----
 
 include simulator/simulator.mk
+include kit/kit.mk
 include tests/host/host.mk
 include tests/programs/programs.mk
 include tests/conformance/conformance.mk
@@ -267,6 +268,7 @@ help:
 	@echo "make iso [APP=prog ARGS='...']   build/tacet.iso for BIOS and UEFI machines"
 	@echo "make gdb [APP=prog ARGS='...']   QEMU stopped before the first instruction, gdb on the kernel"
 	@echo "make kernel | apps               only build: build/$(ARCH)/tacet.elf, build/$(ARCH)/apps/"
+	@echo "make kit                         build/tacet-noise-kit.tar.xz: measure your own Linux nodes (docs/lab)"
 	@echo "make sim                         build/simulator/sim, the LogGOPS simulator (docs/lab/loggops.md)"
 	@echo "make host-test | fuzz            tests of pure C on this machine; fuzzers (FUZZ_SECONDS=5 each)"
 	@echo "make fuzz-calls MINUTES=60       system calls at random, one rank fuzzing, one watching"

@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from lab.cli import hosts
 from lab.cli.inputs import add_assumed, assumed_of, positive
 from lab.common.errors import DataError
 from lab.common.files import text_write
@@ -20,6 +21,9 @@ from lab.report.answer import Options, apart_text, sentence, verdicts
 from lab.report.nodes import Collection, add_node, add_runs, bases, node_argument
 from lab.report.page import page_html
 
+#: Of a page on nodes; the one on many hosts has its own.
+TITLE = "How far would this noise let a job scale?"
+
 
 def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
@@ -28,6 +32,13 @@ def add_parser(subparsers: Any) -> None:
         "commands to repeat it. It needs no other file and opens with the answer.",
         epilog="A folder may hold files of any format that the lab reads; what is no data in it is passed "
         "over. tacet, linux, linux-tuned and linux-rt have colours of their own.",
+    )
+    parser.add_argument(
+        "folder",
+        nargs="?",
+        type=Path,
+        metavar="FOLDER",
+        help="what tacet-noise has left, a folder a host: a page on many hosts (docs/lab/your-nodes.md)",
     )
     parser.add_argument(
         "--node",
@@ -64,7 +75,7 @@ def add_parser(subparsers: Any) -> None:
         metavar="PERCENT",
         help="slowdown that is tolerated (default 1)",
     )
-    parser.add_argument("--title", default="How far would this noise let a job scale?")
+    parser.add_argument("--title", default="", help=f"of the page (default {TITLE!r})")
     parser.add_argument(
         "--note",
         action="append",
@@ -100,6 +111,8 @@ def _command(options: argparse.Namespace) -> str:
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.folder:
+        return hosts.run(options, options.title)
     collection = collect(options)
     for path, reason in collection.left_out:
         print(
@@ -110,7 +123,7 @@ def run(options: argparse.Namespace) -> int:
         )
     tolerance = options.tolerance / 100
     found = verdicts(collection.nodes, bases(collection.nodes, options.grain), tolerance)
-    chosen = Options(options.grain, tolerance, options.title, _command(options))
+    chosen = Options(options.grain, tolerance, options.title or TITLE, _command(options))
     with tempfile.TemporaryDirectory() as folder:
         page = page_html(collection, found, chosen, Path(folder))
     options.out.parent.mkdir(parents=True, exist_ok=True)
