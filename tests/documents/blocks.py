@@ -26,7 +26,8 @@ SPAN = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 #: words follow it: without them it is the file's name. Tests of the host are run by their name alone.
 BEGINS = re.compile(
     r"(?:\w+=(?:\"[^\"]*\"|\S*) )*"
-    r"(?:make\s|(?:tools|tests|boot|ports|libc|build|docs)/[^\s:]+ |build/host/\S+|\./|sim |qemu-system-\S+ |gdb "
+    r"(?:make\s|(?:tools|tests|boot|ports|libc|build|docs)/[^\s:]+ |build/host/\S+|\./|sim |gdb "
+    r"|qemu-system-\S+ "
     r"|addr2line |ausyscall |(?:/usr/bin/)?python3 |gcc |g\+\+ |gfortran |cmake |git |cat |echo )"
 )
 
