@@ -325,6 +325,39 @@ def test_without_rights_it_measures_all_the_same(kit: Path, environment: dict[st
         assert meta["user"] == "65534" and meta["program.ftq"] == "complete"
 
 
+RTLA = """#!/bin/sh
+echo "$*" >&2
+cat <<END
+                                          Operating System Noise
+duration:   0 00:00:05 | time is in us
+CPU Period       Runtime        Noise  % CPU Aval   Max Noise   Max Single          HW          NMI          IRQ      Softirq       Thread
+  0 #5          5000000         4896    99.90208         978           56          49            0         5311          159           13
+END
+"""  # noqa: E501 -- as the tool writes it
+
+
+@pytest.mark.parametrize(
+    ("script", "outcome"), [(RTLA, "rtla osnoise top"), ("#!/bin/sh\nexit 1\n", "rtla failed")]
+)
+def test_root_with_rtla_asks_the_kernel_s_tracer(run: Run, tmp_path: Path, script: str, outcome: str) -> None:
+    if os.getuid() != 0:
+        pytest.skip("not root")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/rtla").write_text(script)
+    (tmp_path / "bin/rtla").chmod(0o755)
+    words = ("--seconds", "1", "--programs", "selfish", "--out", "r", "--name", "n")
+    said = run(*words, PATH=f"{tmp_path}/bin:{os.environ['PATH']}")
+    assert said.returncode == 0, said.stderr
+    assert meta_of(tmp_path / "r/n")["osnoise"] == outcome
+    assert (tmp_path / "r/n/selfish_0.dat").is_file()
+    if script == RTLA:
+        (trace,) = registry.read(tmp_path / "r/n/rtla.txt")
+        assert trace.parameters["IRQ"] == "5311"
+        assert "osnoise top -q -d 5s -c" in (tmp_path / "r/n/log").read_text()
+    else:
+        assert "rtla failed" in said.stderr and not (tmp_path / "r/n/rtla.txt").exists()
+
+
 # ---- What is wrong is said in a line ----
 
 

@@ -287,6 +287,19 @@ def test_device_interrupts_siblings_and_steal_are_found_in_what_was_counted(tmp_
     assert "CPU 2, the sibling of CPU 0, was busy for 50 %" in found["Busy SMT siblings"].found
 
 
+def test_what_the_kernel_s_tracer_counted_is_shown(tmp_path: Path) -> None:
+    host = host_made(tmp_path / "r", "n", osnoise="rtla osnoise top")
+    assert "told nothing (not tried: it needs root)" not in page_of(tmp_path / "r")
+    counts = "49            0         5311          159           13"
+    (host / "rtla.txt").write_text(
+        "  Operating System Noise\nduration:   0 00:00:05 | time is in us\n"
+        "CPU Period Runtime Noise % CPU Aval Max Noise Max Single HW NMI IRQ Softirq Thread\n"
+        f"  0 #5          5000000         4896    99.90208         978           56          {counts}\n"
+    )
+    text = " ".join(text_of(page_of(tmp_path / "r")).split())
+    assert "n 0 rtla-top 0 5311 159 13 0.0979 %" in text
+
+
 def test_what_costs_most_is_tuned_first(tmp_path: Path) -> None:
     host = host_made(tmp_path / "r", "n", hz=250, tooth_ns=4_000, cpu__0__governor="powersave")
     activity_made(host, {"LOC": ("x", [5000] * 2)}, [(1990, 0, 0, 0, 0, 0, 0, 10)] * 2)
