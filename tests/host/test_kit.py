@@ -278,6 +278,16 @@ def test_the_settings_that_noise_comes_from_are_recorded(run: Run, tmp_path: Pat
     assert {key: meta.get(key) for key in wanted} == wanted
 
 
+def test_a_cpu_that_is_off_is_not_measured(run: Run, tmp_path: Path, machine: Path) -> None:
+    cpus = cpus_here()
+    if len(cpus) < 2:
+        pytest.skip("one CPU")
+    (machine / "sys/devices/system/cpu/online").write_text(f"{cpus[1]}\n")
+    words = ("--seconds", "1", "--programs", "selfish", "--cpus", "all", "--out", "r")
+    assert run(*words, TACET_NOISE_ROOT=str(machine)).returncode == 0
+    assert meta_of(tmp_path / "r/fake")["cpus_measured"] == str(cpus[1])
+
+
 def test_where_nothing_is_told_nothing_is_recorded(run: Run, tmp_path: Path, machine: Path) -> None:
     for path in [*(machine / "sys").rglob("*"), *(machine / "boot").rglob("*")]:
         if path.is_file():

@@ -110,6 +110,8 @@ def test_a_heat_map_is_drawn_of_silence_and_of_gaps_too(tmp_path: Path, suffix: 
     lost = np.array([[0.0, np.nan], [0.0, 0.0]])
     heat_map_picture(["$a$", "b" * 90], ["0", "1"], lost, tmp_path / f"x.{suffix}", marked=["$a$"])
     assert (tmp_path / f"x.{suffix}").stat().st_size > 1000
+    many = [f"n{i}" for i in range(300)]
+    heat_map_picture(many, ["0"], np.full((300, 1), 0.01), tmp_path / f"z.{suffix}", marked=["n7"])
     with pytest.raises(DataError, match="no heat map"):
         heat_map_picture(["a"], ["0"], np.array([[np.nan]]), tmp_path / "y.svg")
 
