@@ -158,6 +158,30 @@ def test_a_task_leaves_out_the_cpus_of_another(run: Run, tmp_path: Path) -> None
     assert str(first) not in meta_of(tmp_path / "r/n")["cpus_measured"].split(",")
 
 
+def test_two_tasks_of_one_host_at_once_have_a_folder_each(
+    kit: Path, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    cpus = cpus_here()
+    if len(cpus) < 2:
+        pytest.skip("one CPU")
+    words = [kit / "tacet-noise", "--seconds", "1", "--programs", "selfish", "--out", "r", "--name", "n"]
+    tasks = [
+        subprocess.Popen(
+            [*words, "--cpus", str(cpu)],
+            cwd=tmp_path,
+            env={**environment, "SLURM_LOCALID": str(rank)},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank, cpu in enumerate(cpus[:2])
+    ]
+    said = "".join(task.communicate(timeout=HANGS_S)[1] for task in tasks)
+    assert [task.returncode for task in tasks] == [0, 0], said
+    assert "n is there already" in said
+    measured = {meta_of(tmp_path / "r" / name)["cpus_measured"] for name in ("n", "n.2")}
+    assert measured == {str(cpu) for cpu in cpus[:2]}
+
+
 def test_a_claim_of_one_that_is_dead_counts_for_nothing(run: Run, tmp_path: Path) -> None:
     ended = subprocess.Popen(["true"])
     ended.wait()

@@ -417,6 +417,7 @@ DAMAGE = [
     b"started=soon\nended=1e999\nuptime_before=\nuptime_after=9999999999999999999999\nload_before=nan\n",
     b"cpus_measured=0,99999999999\ncgroup_cpu_max=9 0\ncstates=:::us:\nnohz_full=1-\nload_before=-1\n",
     b"cpus_measured=9-2,x\ncgroup_cpu_max=max 100000\nclocksource=\nhost=<script>\x07\n",
+    b"cpus_measured=" + b"0-99999," * 100_000 + b"0\n",
     b"=\n==\na=b=c\n" + b"x" * 100_000,
 ]
 
