@@ -268,7 +268,7 @@ help:
 	@echo "make iso [APP=prog ARGS='...']   build/tacet.iso for BIOS and UEFI machines"
 	@echo "make gdb [APP=prog ARGS='...']   QEMU stopped before the first instruction, gdb on the kernel"
 	@echo "make kernel | apps               only build: build/$(ARCH)/tacet.elf, build/$(ARCH)/apps/"
-	@echo "make kit                         build/tacet-noise-kit.tar.xz: measure your own Linux nodes (docs/lab)"
+	@echo "make kit                         build/tacet-noise-kit.tar.xz: measures your own Linux nodes"
 	@echo "make sim                         build/simulator/sim, the LogGOPS simulator (docs/lab/loggops.md)"
 	@echo "make host-test | fuzz            tests of pure C on this machine; fuzzers (FUZZ_SECONDS=5 each)"
 	@echo "make fuzz-calls MINUTES=60       system calls at random, one rank fuzzing, one watching"

@@ -17,8 +17,11 @@ from lab.pictures.style import GREY, figure_new, notes_below, plt, save
 
 #: Each cell says its value while there are no more columns than this.
 COLUMNS_TOLD = 8
-#: More rows than this have names only where they are marked.
-ROWS_NAMED = 60
+#: More rows than this have names only where they are marked, and at both ends.
+ROWS_NAMED = 120
+#: A row is so high, in inches, and lower where there are more than ROWS_LOW.
+ROW_HEIGHT, ROW_HEIGHT_LOW, ROWS_LOW = 0.32, 0.19, 40
+ROWS_HEIGHT_MAX = 23.0
 #: The scale's ends, as shares of time.
 LOW, HIGH = 1e-6, 1.0
 
@@ -39,7 +42,8 @@ def heat_map_picture(
     names are bold, with an arrow. DataError without a value."""
     if lost.shape != (len(names), len(columns)) or not np.isfinite(lost).any():
         raise DataError("no heat map: there must be a row a host, a column, and a value in them")
-    height = 1.9 + min(max(0.32 * len(names), 0.6), 40.0)
+    row_height = ROW_HEIGHT if len(names) <= ROWS_LOW else ROW_HEIGHT_LOW
+    height = 1.9 + min(max(row_height * len(names), 0.6), ROWS_HEIGHT_MAX)
     figure, all_axes = figure_new(1, 1, (14, height))
     axes = all_axes[0, 0]
     try:
@@ -64,7 +68,7 @@ def heat_map_picture(
         axes.tick_params(length=0)
         if len(columns) <= COLUMNS_TOLD and len(names) <= ROWS_NAMED:
             _tell(axes, lost, float(np.sqrt(low * max(high, 10 * low))))
-        bar = figure.colorbar(shades, ax=axes, pad=0.01, aspect=max(8, 2.4 * height))
+        bar = figure.colorbar(shades, ax=axes, pad=0.01, aspect=max(8, 2.0 * height))
         bar.ax.yaxis.set_major_formatter(lambda value, _position: percent_text(value))
         bar.ax.yaxis.set_minor_formatter(NullFormatter())
         bar.set_label("of the time lost", color=GREY)
@@ -76,10 +80,12 @@ def heat_map_picture(
 
 
 def _name_rows(axes: plt.Axes, names: Sequence[str], marked: Collection[str]) -> None:
-    named = [i for i, name in enumerate(names) if len(names) <= ROWS_NAMED or name in marked]
+    ends = (0, len(names) - 1)
+    named = [i for i, name in enumerate(names) if len(names) <= ROWS_NAMED or name in marked or i in ends]
     texts = [f"{_short(names[i])} ◂" if names[i] in marked else _short(names[i]) for i in named]
     axes.set_yticks(named, texts, parse_math=False)
     for i, label in zip(named, axes.get_yticklabels()):
+        label.set_fontsize(10 if len(names) <= ROWS_LOW else 8)
         label.set_fontweight("bold" if names[i] in marked else "normal")
 
 

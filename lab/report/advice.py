@@ -102,7 +102,8 @@ def _load(one: Measured) -> Finding | None:
     load = number(one.get("load_before"))
     if load is None or load < 0.5:
         return None
-    lost = one.figures.lost_ratio if one.figures else None
+    tick = one.comb.lost_ratio if one.comb else 0.0
+    lost = max(one.figures.lost_ratio - tick, 0.0) if one.figures else None
     return Finding(
         f"a load of {load:g} before the measurement began, on {len(one.cpus)} measured CPUs",
         "stop what else runs here, or measure under the batch system with the node for itself (srun "

@@ -36,6 +36,8 @@ META_BYTES_MAX = 1 << 22
 NO_DATA = re.compile(r"meta\.txt|log|(interrupts|softirqs|stat)-(before|after)\.txt")
 #: How far the clock of the day and the uptime may come apart in a run before it counts as a step, s.
 CLOCK_STEP_S = 2.0
+#: A list of more CPUs than any machine has is damage.
+CPUS_MAX = 1 << 17
 
 
 def printable(text: str) -> str:
@@ -134,6 +136,8 @@ def cpu_list(text: str) -> list[int]:
         if not (match := re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", part.strip())):
             return []
         found += range(int(match[1]), int(match[2] or match[1]) + 1)
+        if len(found) > CPUS_MAX:
+            return []
     return found
 
 

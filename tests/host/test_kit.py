@@ -158,6 +158,30 @@ def test_a_task_leaves_out_the_cpus_of_another(run: Run, tmp_path: Path) -> None
     assert str(first) not in meta_of(tmp_path / "r/n")["cpus_measured"].split(",")
 
 
+def test_two_tasks_of_one_host_at_once_have_a_folder_each(
+    kit: Path, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    cpus = cpus_here()
+    if len(cpus) < 2:
+        pytest.skip("one CPU")
+    words = [kit / "tacet-noise", "--seconds", "1", "--programs", "selfish", "--out", "r", "--name", "n"]
+    tasks = [
+        subprocess.Popen(
+            [*words, "--cpus", str(cpu)],
+            cwd=tmp_path,
+            env={**environment, "SLURM_LOCALID": str(rank)},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank, cpu in enumerate(cpus[:2])
+    ]
+    said = "".join(task.communicate(timeout=HANGS_S)[1] for task in tasks)
+    assert [task.returncode for task in tasks] == [0, 0], said
+    assert "n is there already" in said
+    measured = {meta_of(tmp_path / "r" / name)["cpus_measured"] for name in ("n", "n.2")}
+    assert measured == {str(cpu) for cpu in cpus[:2]}
+
+
 def test_a_claim_of_one_that_is_dead_counts_for_nothing(run: Run, tmp_path: Path) -> None:
     ended = subprocess.Popen(["true"])
     ended.wait()
@@ -278,6 +302,16 @@ def test_the_settings_that_noise_comes_from_are_recorded(run: Run, tmp_path: Pat
     assert {key: meta.get(key) for key in wanted} == wanted
 
 
+def test_a_cpu_that_is_off_is_not_measured(run: Run, tmp_path: Path, machine: Path) -> None:
+    cpus = cpus_here()
+    if len(cpus) < 2:
+        pytest.skip("one CPU")
+    (machine / "sys/devices/system/cpu/online").write_text(f"{cpus[1]}\n")
+    words = ("--seconds", "1", "--programs", "selfish", "--cpus", "all", "--out", "r")
+    assert run(*words, TACET_NOISE_ROOT=str(machine)).returncode == 0
+    assert meta_of(tmp_path / "r/fake")["cpus_measured"] == str(cpus[1])
+
+
 def test_where_nothing_is_told_nothing_is_recorded(run: Run, tmp_path: Path, machine: Path) -> None:
     for path in [*(machine / "sys").rglob("*"), *(machine / "boot").rglob("*")]:
         if path.is_file():
@@ -323,6 +357,39 @@ def test_without_rights_it_measures_all_the_same(kit: Path, environment: dict[st
         assert "needs root: going on without it" in done.stderr
         meta = meta_of(folder / "out/n")
         assert meta["user"] == "65534" and meta["program.ftq"] == "complete"
+
+
+RTLA = """#!/bin/sh
+echo "$*" >&2
+cat <<END
+                                          Operating System Noise
+duration:   0 00:00:05 | time is in us
+CPU Period       Runtime        Noise  % CPU Aval   Max Noise   Max Single          HW          NMI          IRQ      Softirq       Thread
+  0 #5          5000000         4896    99.90208         978           56          49            0         5311          159           13
+END
+"""  # noqa: E501 -- as the tool writes it
+
+
+@pytest.mark.parametrize(
+    ("script", "outcome"), [(RTLA, "rtla osnoise top"), ("#!/bin/sh\nexit 1\n", "rtla failed")]
+)
+def test_root_with_rtla_asks_the_kernel_s_tracer(run: Run, tmp_path: Path, script: str, outcome: str) -> None:
+    if os.getuid() != 0:
+        pytest.skip("not root")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/rtla").write_text(script)
+    (tmp_path / "bin/rtla").chmod(0o755)
+    words = ("--seconds", "1", "--programs", "selfish", "--out", "r", "--name", "n")
+    said = run(*words, PATH=f"{tmp_path}/bin:{os.environ['PATH']}")
+    assert said.returncode == 0, said.stderr
+    assert meta_of(tmp_path / "r/n")["osnoise"] == outcome
+    assert (tmp_path / "r/n/selfish_0.dat").is_file()
+    if script == RTLA:
+        (trace,) = registry.read(tmp_path / "r/n/rtla.txt")
+        assert trace.parameters["IRQ"] == "5311"
+        assert "osnoise top -q -d 5s -c" in (tmp_path / "r/n/log").read_text()
+    else:
+        assert "rtla failed" in said.stderr and not (tmp_path / "r/n/rtla.txt").exists()
 
 
 # ---- What is wrong is said in a line ----

@@ -110,6 +110,8 @@ def test_a_heat_map_is_drawn_of_silence_and_of_gaps_too(tmp_path: Path, suffix: 
     lost = np.array([[0.0, np.nan], [0.0, 0.0]])
     heat_map_picture(["$a$", "b" * 90], ["0", "1"], lost, tmp_path / f"x.{suffix}", marked=["$a$"])
     assert (tmp_path / f"x.{suffix}").stat().st_size > 1000
+    many = [f"n{i}" for i in range(300)]
+    heat_map_picture(many, ["0"], np.full((300, 1), 0.01), tmp_path / f"z.{suffix}", marked=["n7"])
     with pytest.raises(DataError, match="no heat map"):
         heat_map_picture(["a"], ["0"], np.array([[np.nan]]), tmp_path / "y.svg")
 
@@ -287,6 +289,19 @@ def test_device_interrupts_siblings_and_steal_are_found_in_what_was_counted(tmp_
     assert "CPU 2, the sibling of CPU 0, was busy for 50 %" in found["Busy SMT siblings"].found
 
 
+def test_what_the_kernel_s_tracer_counted_is_shown(tmp_path: Path) -> None:
+    host = host_made(tmp_path / "r", "n", osnoise="rtla osnoise top")
+    assert "told nothing (not tried: it needs root)" not in page_of(tmp_path / "r")
+    counts = "49            0         5311          159           13"
+    (host / "rtla.txt").write_text(
+        "  Operating System Noise\nduration:   0 00:00:05 | time is in us\n"
+        "CPU Period Runtime Noise % CPU Aval Max Noise Max Single HW NMI IRQ Softirq Thread\n"
+        f"  0 #5          5000000         4896    99.90208         978           56          {counts}\n"
+    )
+    text = " ".join(text_of(page_of(tmp_path / "r")).split())
+    assert "n 0 rtla-top 0 5311 159 13 0.0979 %" in text
+
+
 def test_what_costs_most_is_tuned_first(tmp_path: Path) -> None:
     host = host_made(tmp_path / "r", "n", hz=250, tooth_ns=4_000, cpu__0__governor="powersave")
     activity_made(host, {"LOC": ("x", [5000] * 2)}, [(1990, 0, 0, 0, 0, 0, 0, 10)] * 2)
@@ -402,6 +417,7 @@ DAMAGE = [
     b"started=soon\nended=1e999\nuptime_before=\nuptime_after=9999999999999999999999\nload_before=nan\n",
     b"cpus_measured=0,99999999999\ncgroup_cpu_max=9 0\ncstates=:::us:\nnohz_full=1-\nload_before=-1\n",
     b"cpus_measured=9-2,x\ncgroup_cpu_max=max 100000\nclocksource=\nhost=<script>\x07\n",
+    b"cpus_measured=" + b"0-99999," * 100_000 + b"0\n",
     b"=\n==\na=b=c\n" + b"x" * 100_000,
 ]
 
