@@ -50,15 +50,16 @@ ROWS: tuple[tuple[str, Callable[[System, DetourFigures], str]], ...] = (
     ("measured", lambda s, f: _length(_known(s.trace.span_ns))),
     ("threshold", lambda s, f: _length(s.trace.threshold_ns)),
     (
-        "count",
+        "detours",
         lambda s, f: (
-            f"{f.detours:,}" + (f" ({s.trace.listed:,} listed)" if f.detours > s.trace.listed else "")
+            f"{f.detours:,}"
+            + " latencies" * s.trace.latencies
+            + (f" ({s.trace.listed:,} listed)" if f.detours > s.trace.listed else "")
         ),
     ),
-    ("of what", lambda s, f: "latencies" if s.trace.latencies else "detours"),
-    ("a second", lambda s, f: "–" if math.isnan(f.per_second) else rate_text(f.per_second)),
+    ("detours a second", lambda s, f: "–" if math.isnan(f.per_second) else rate_text(f.per_second)),
     ("noise ratio", lambda s, f: "–" if math.isnan(f.noise_ratio) else percent_text(f.noise_ratio)),
-    ("shortest", lambda s, f: _length(f.minimum_ns)),
+    ("shortest detour", lambda s, f: _length(f.minimum_ns)),
     ("median", lambda s, f: _length(f.percentiles_ns.get("median"))),
     ("mean", lambda s, f: _length(f.mean_ns)),
     ("99 %", lambda s, f: _length(f.percentiles_ns.get("p99"))),
