@@ -98,9 +98,44 @@ def systems_of(files: list[Input], assumed: Assumed) -> list[System]:
     for given in files:
         traces = traces_of(given, assumed)
         for i, trace in enumerate(traces):
+            part = trace.source.removeprefix(f"{given.path}:")
             cpu = f"CPU {trace.cpu}" if trace.cpu is not None else f"part {i + 1}"
+            cpu = part if trace.latencies and part != trace.source else cpu
             systems.append(System(given.key, given.name + (f", {cpu}" if len(traces) > 1 else ""), trace))
     return systems
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the files of a command line and of its folders hold; `left_out` says of each other file of a
+    folder what it is, in a line."""
+
+    systems: list[System]
+    phases: list[tuple[Path, phase.PhaseData]]
+    left_out: list[str]
+
+
+def files_of(files: list[Input], assumed: Assumed) -> Shown:
+    """Every file's content. A file that is named must be good: DataError or OSError; one in a folder may be
+    none."""
+    shown = Shown([], [], [])
+
+    def add(given: Input) -> None:
+        if measured := phases_of(given.path, assumed):
+            shown.phases.extend((given.path, data) for data in measured)
+        else:
+            shown.systems.extend(systems_of([given], assumed))
+
+    for given in files:
+        if not given.path.is_dir():
+            add(given)
+            continue
+        for path in sorted(path for path in given.path.rglob("*") if path.is_file()):
+            try:
+                add(Input(key_of(path.stem), path))
+            except (DataError, OSError) as error:
+                shown.left_out.append(str(error))
+    return shown
 
 
 def phases_of(path: Path, assumed: Assumed) -> list[phase.PhaseData] | None:

@@ -6,12 +6,16 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from lab import statistics
-from lab.cli.inputs import add_assumed, add_files, assumed_of, systems_of
+from lab.cli.inputs import add_assumed, add_files, assumed_of, files_of
 from lab.common.text import percent_text, rate_text, table, time_text
+from lab.formats import phase
+from lab.formats.phase import PhaseData
 from lab.pictures.style import System
 from lab.statistics import DetourFigures
 
@@ -24,7 +28,7 @@ def add_parser(subparsers: Any) -> None:
         "show",
         description="What measured files hold, and their figures: the format is recognised by the content.",
     )
-    add_files(parser)
+    add_files(parser, "measured data, or a folder, of which every file is shown; with the system's name")
     add_assumed(parser)
     parser.add_argument("--json", action="store_true", help="the figures as JSON, in ns and fractions of one")
     parser.add_argument(
@@ -36,23 +40,32 @@ def _length(value: float | None) -> str:
     return "–" if value is None else time_text(value)
 
 
+def _known(value: float) -> float | None:
+    """A number, or None for none."""
+    return None if math.isnan(value) else value
+
+
 ROWS: tuple[tuple[str, Callable[[System, DetourFigures], str]], ...] = (
     ("format", lambda s, f: s.trace.format),
-    ("measured", lambda s, f: time_text(s.trace.span_ns)),
+    ("measured", lambda s, f: _length(_known(s.trace.span_ns))),
     ("threshold", lambda s, f: _length(s.trace.threshold_ns)),
     (
         "detours",
         lambda s, f: (
-            f"{f.detours:,}" + (f" ({s.trace.listed:,} listed)" if f.detours > s.trace.listed else "")
+            f"{f.detours:,}"
+            + " latencies" * s.trace.latencies
+            + (f" ({s.trace.listed:,} listed)" if f.detours > s.trace.listed else "")
         ),
     ),
-    ("detours a second", lambda s, f: rate_text(f.per_second)),
+    ("detours a second", lambda s, f: "–" if math.isnan(f.per_second) else rate_text(f.per_second)),
     ("noise ratio", lambda s, f: "–" if math.isnan(f.noise_ratio) else percent_text(f.noise_ratio)),
     ("shortest detour", lambda s, f: _length(f.minimum_ns)),
     ("median", lambda s, f: _length(f.percentiles_ns.get("median"))),
     ("mean", lambda s, f: _length(f.mean_ns)),
     ("99 %", lambda s, f: _length(f.percentiles_ns.get("p99"))),
     ("99.9 %", lambda s, f: _length(f.percentiles_ns.get("p99.9"))),
+    ("99.99 %", lambda s, f: _length(f.percentiles_ns.get("p99.99"))),
+    ("99.999 %", lambda s, f: _length(f.percentiles_ns.get("p99.999"))),
     ("longest", lambda s, f: _length(f.maximum_ns)),
 )
 
@@ -64,12 +77,14 @@ def figures_json(system: System, figures: DetourFigures) -> dict[str, Any]:
         "format": trace.format,
         "system": trace.system,
         "cpu": trace.cpu,
-        "span_ns": trace.span_ns,
+        "span_ns": _known(trace.span_ns),
+        "latencies": trace.latencies,
+        "doubt": trace.doubt,
         "threshold_ns": trace.threshold_ns,
         "detours": figures.detours,
         "listed": trace.listed,
-        "detours_per_second": figures.per_second,
-        "noise_ratio": None if math.isnan(figures.noise_ratio) else figures.noise_ratio,
+        "detours_per_second": _known(figures.per_second),
+        "noise_ratio": _known(figures.noise_ratio),
         "minimum_ns": figures.minimum_ns,
         "mean_ns": figures.mean_ns,
         "percentiles_ns": figures.percentiles_ns,
@@ -78,12 +93,40 @@ def figures_json(system: System, figures: DetourFigures) -> dict[str, Any]:
     }
 
 
-def run(options: argparse.Namespace) -> int:
-    systems = systems_of(options.files, assumed_of(options))
-    found = [(system, statistics.detour_figures(system.trace)) for system in systems]
-    if options.json:
-        print(json.dumps([figures_json(system, figures) for system, figures in found], indent=2))
-        return 0
+def phase_json(path: Path, data: PhaseData) -> dict[str, Any]:
+    return {
+        "source": str(path),
+        "format": "phase",
+        "grain_ns": data.grain_ns,
+        "phases": data.count,
+        "minimum_ns": data.minimum_ns,
+        "undisturbed_ns": data.floor.mode / data.ticks_per_ns,
+        "maximum_ns": data.maximum_ns,
+        "p": {f"{100 * delay:g}%": phase.probability(data, delay) for delay in phase.DELAYS},
+        "separable": data.separable,
+    }
+
+
+def _phases_print(found: Sequence[tuple[Path, PhaseData]]) -> None:
+    header = ["phases", "grain", "count", "shortest", "undisturbed", "longest"]
+    rows = [
+        [
+            path.name,
+            time_text(data.grain_ns),
+            f"{data.count:,}",
+            time_text(data.minimum_ns),
+            time_text(data.floor.mode / data.ticks_per_ns) + ("" if data.separable else " ?"),
+            time_text(data.maximum_ns),
+            *(percent_text(phase.probability(data, delay)) for delay in phase.DELAYS),
+        ]
+        for path, data in found
+    ]
+    print(table([*header, *(f"p, {100 * delay:g} %" for delay in phase.DELAYS)], rows), end="\n\n")
+    if not all(data.separable for _, data in found):
+        print("?: undisturbed phases cannot be told from delayed ones; that p means little\n")
+
+
+def _traces_print(found: Sequence[tuple[System, DetourFigures]], parameters: bool) -> None:
     for first in range(0, len(found), COLUMNS_MAX):
         part = found[first : first + COLUMNS_MAX]
         print(
@@ -98,6 +141,22 @@ def run(options: argparse.Namespace) -> int:
             f"{system.name}: {system.trace.source}"
             + (f": {system.trace.system}" if system.trace.system else "")
         )
-        if options.parameters:
+        if system.trace.doubt:
+            print(f"    note: {system.trace.doubt}")
+        if parameters:
             print("".join(f"    {key}: {value}\n" for key, value in system.trace.parameters.items()), end="")
-    return 0
+
+
+def run(options: argparse.Namespace) -> int:
+    shown = files_of(options.files, assumed_of(options))
+    found = [(system, statistics.detour_figures(system.trace)) for system in shown.systems]
+    if options.json:
+        rows = [figures_json(system, figures) for system, figures in found]
+        print(json.dumps([*rows, *(phase_json(path, data) for path, data in shown.phases)], indent=2))
+    else:
+        _traces_print(found, options.parameters)
+        if shown.phases:
+            _phases_print(shown.phases)
+    for reason in shown.left_out:
+        print(f"lab show: left out: {reason}", file=sys.stderr)
+    return 0 if found or shown.phases else 1

@@ -51,17 +51,21 @@ class OsnoiseError(DataError):
     """Text that is none of the tracer's."""
 
 
-def _lines(path: Path | str) -> Iterator[tuple[int, str]]:
-    """Numbered lines of ASCII; one that is cut off or no text is an error."""
+def text_lines(path: Path | str, error: type[DataError], what: str) -> Iterator[tuple[int, str]]:
+    """Numbered lines of ASCII; one that is cut off or no text is the error."""
     with Path(path).open("rb") as file:
         number = 0
         while raw := file.readline(LINE_BYTES_MAX):
             number += 1
             if not raw.isascii():
-                raise OsnoiseError(f"{path}:{number}: not text; give the tracer's or rtla's output")
+                raise error(f"{path}:{number}: not text; give {what}")
             if not raw.endswith(b"\n"):
-                raise OsnoiseError(f"{path}:{number}: the line has no end: the file is cut off, or no text")
+                raise error(f"{path}:{number}: the line has no end: the file is cut off, or no text")
             yield number, raw.decode("ascii").rstrip()
+
+
+def _lines(path: Path | str) -> Iterator[tuple[int, str]]:
+    return text_lines(path, OsnoiseError, "the tracer's or rtla's output")
 
 
 @dataclass
@@ -267,6 +271,7 @@ def _hist_trace(path: Path | str, found: _Histogram, place: int, width: int) -> 
         cpu,
         parameters,
         starts_known=False,
+        over=over,
     )
 
 

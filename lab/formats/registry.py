@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from lab.common.errors import DataError
-from lab.formats import ftq, fwq, klog, osnoise, phase, selfish, sysjitter
+from lab.formats import ftq, fwq, klog, latency, netgauge, osnoise, phase, selfish, sysjitter
 from lab.formats.columns import Layout, blocks, check_rising, scan_file
 from lab.formats.reading import header_number
 from lab.formats.trace import Totals, Trace, header_parameters, system_text
@@ -72,7 +72,7 @@ def _named(path: Path, number: int, of: int) -> str:
 # ---- FTQ, FWQ, selfish ----
 
 
-def _ftq_trace(data: ftq.FtqData, source: str) -> Trace:
+def _ftq_trace(data: ftq.FtqData, source: str, name: str = "ftq") -> Trace:
     summary = ftq.summarise(data)
     ranges = ftq.detours(data.counts, summary.losses, summary.disturbed_from)
     first = np.array([r[0] for r in ranges], dtype=np.int64)
@@ -89,7 +89,7 @@ def _ftq_trace(data: ftq.FtqData, source: str) -> Trace:
     }
     return Trace(
         source,
-        "ftq",
+        name,
         starts,
         losses * summary.operation_ns,
         float(data.window_ns),
@@ -107,7 +107,7 @@ def _read_ftq(path: Path, _assumed: Assumed) -> list[Trace]:
     return [_ftq_trace(data, _named(path, i, len(found))) for i, data in enumerate(found)]
 
 
-def _fwq_trace(data: fwq.FwqData, source: str, assumed: Assumed) -> Trace:
+def _fwq_trace(data: fwq.FwqData, source: str, assumed: Assumed, name: str = "fwq") -> Trace:
     rate = data.ticks_per_ns or assumed.ticks_per_ns
     if not rate:
         raise fwq.FwqError(
@@ -124,7 +124,7 @@ def _fwq_trace(data: fwq.FwqData, source: str, assumed: Assumed) -> Trace:
         parameters["work_instructions"] = str(data.work_instructions)
     return Trace(
         source,
-        "fwq",
+        name,
         before[at] / rate,
         (data.ticks[at] - nominal) / rate,
         float(data.ticks.sum() / rate),
@@ -281,6 +281,60 @@ FORMATS = (
         "klog", "Tacet's flight log (tools/run --klog, /proc/tacet/klog)", _sign(r"\ATACETLOG"), _read_klog
     ),
     Format(
+        "rt-tests-json",
+        "cyclictest, oslat with --json",
+        _sign(r'\A\s*\{[^\0]{0,400}"(rt_test_version|cmdline|thread)'),
+        lambda path, _: latency.read_rttests_json(path),
+    ),
+    Format(
+        "cyclictest",
+        "cyclictest -h",
+        _sign(r"^# Histogram$|^# (Total|Min Latencies|Histogram Overflows): "),
+        lambda path, _: latency.read_cyclictest(path),
+    ),
+    Format(
+        "oslat", "oslat", _sign(r"\Aoslat V|^\s*\d{3,} \(us\):\s"), lambda path, _: latency.read_oslat(path)
+    ),
+    Format(
+        "hwlatdetect",
+        "hwlatdetect",
+        _sign(r"\Ahwlatdetect:|^hwlatdetect: |^Samples exceeding threshold:|hwlat tracer not available"),
+        lambda path, _: latency.read_hwlatdetect(path),
+    ),
+    Format(
+        "timerlat-hist",
+        "rtla timerlat hist",
+        _sign(r"^# RTLA timerlat histogram"),
+        lambda path, _: latency.read_timerlat_hist(path),
+    ),
+    Format(
+        "timerlat-top",
+        "rtla timerlat top -q",
+        _sign(r"^\s+Timer Latency\s*$|IRQ Timer Latency \("),
+        lambda path, _: latency.read_timerlat_top(path),
+    ),
+    Format(
+        "netgauge-ftq",
+        "netgauge -x noise -m ftq",
+        _sign(r"^# Benchmark Method: ftq\s*$"),
+        lambda path, _: [_ftq_trace(netgauge.read_ftq(path), str(path), "netgauge-ftq")],
+    ),
+    Format(
+        "netgauge-fwq",
+        "netgauge -x noise -m fwq",
+        _sign(r"^# Benchmark Method: fwq\s*$"),
+        lambda path, assumed: [_fwq_trace(netgauge.read_fwq(path), str(path), assumed, "netgauge-fwq")],
+    ),
+    Format(
+        "sysjitter-summary", "sysjitter", _sign(r"\Acore_i: \d"), lambda path, _: sysjitter.read_summary(path)
+    ),
+    Format(
+        "sysjitter-bare",
+        "sysjitter --raw of a version that writes no header",
+        _sign(r"\A\d+ \d+\.\d{3} \d+ \d+\s*$"),
+        lambda path, assumed: sysjitter.read_bare(path, assumed.span_ns),
+    ),
+    Format(
         "osnoise",
         "Linux's osnoise tracer, from tracefs",
         _sign(
@@ -338,6 +392,37 @@ FORMATS = (
     ),
 )
 
+
+#: What people hand over instead of the data: its sign, what it is, and what to hand over.
+MISTAKEN = (
+    (
+        _sign(r"^# Info:\s+Netgauge v|^\[\d+\] CPU overhead due to noise"),
+        "what netgauge prints on the console, without its detours; hand over the file that it names there "
+        "(-o FILE, by default ng.out)",
+    ),
+    (_sign(r"\A\x7fELF"), "an ELF program; run it, and hand over what it writes"),
+    (
+        _sign(r"\A\x1f\x8b|\ABZh|\A\xfd7zXZ|\A\x28\xb5\x2f\xfd|\APK\x03\x04"),
+        "a compressed file; unpack it first",
+    ),
+    (
+        _sign(r"\A\x89PNG|\A\xff\xd8\xff|\A%PDF|\A<svg|\A<\?xml"),
+        "a picture or document; hand over the data behind it",
+    ),
+    (_sign(r"\A\x17\x08\x44tracing"), "trace-cmd's binary; hand over what `trace-cmd report` prints of it"),
+    (_sign(r"\APERFILE2"), "perf's binary record; hand over what one of the tools above has written"),
+    (_sign(r"(?i)\A\s*<(!doctype )?html"), "an HTML page; hand over the data behind it"),
+    (_sign(r"\A\s*[\[{]"), "JSON, but of none of the tools that the lab reads (cyclictest, oslat)"),
+    (
+        _sign(r"^Traceback \(most recent call last\)"),
+        "a tool's error message; run the tool again where it can measure",
+    ),
+    (
+        _sign(r"^# /dev/cpu_dma_latency|^T: ?\d+ \("),
+        "cyclictest without a histogram; run it with -h 200, or --json=FILE",
+    ),
+)
+
 NAMES = tuple(known.name for known in FORMATS)
 
 
@@ -356,6 +441,9 @@ def detect(path: Path | str) -> str:
     for known in FORMATS:
         if known.sign.search(text):
             return known.name
+    for sign, what in MISTAKEN:
+        if sign.search(text):
+            raise FormatError(f"{path}: {what}")
     for number, line in enumerate(text.split("\n"), start=1):
         words = line.split()
         if not words or line.lstrip().startswith("#"):

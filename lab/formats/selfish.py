@@ -8,6 +8,7 @@ detour in ns, the duration without the loop's own time, at the end the overhead 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,10 +69,43 @@ class SelfishSummary:
     noise_ratio: float
 
 
+def _period_s(name: str, block: Block, seconds: float) -> float:
+    """The measured time. netgauge rounds it to 10 ms, so that of a short run "0.00 s" is left: there the time
+    is what its detours took over the share that they took, which it states to 0.01 %."""
+    rounded = any(re.fullmatch(r"Measurement period: \d+\.\d\d s", line) for line in block.header)
+    rows = block.rows.values
+    if not rounded or not len(rows):
+        return seconds
+    end_s = float(rows[-1].sum()) / 1e9
+    if seconds == 0:
+        overhead = header_number(block.header, "CPU overhead due to noise")
+        if not overhead:
+            return end_s
+        share = float(rows[:, 1].sum()) / 1e7 / end_s if end_s else 0.0
+        if share < 0.9 * overhead:
+            raise SelfishError(
+                f"{name}: its detours take {share:.3g} % of the time until the last one, {overhead:g} % by "
+                "the file's own account: lines are missing; give the whole file"
+            )
+        return max(float(rows[:, 1].sum()) / 1e7 / overhead, end_s)
+    return end_s if seconds < end_s <= seconds + 0.005 else seconds
+
+
+def _threshold_ns(header: tuple[str, ...]) -> float | None:
+    """In ns, or netgauge's percent of the loop's shortest turn."""
+    loop_ns = header_number(header, r"Minimal cycle length \[ns\]")
+    percent = header_number(header, r"Threshold: \[% minimal cycle length\]")
+    if loop_ns is not None and percent is not None:
+        return loop_ns * percent / 100
+    return header_number(header, r"Threshold(?: \[ns\])?")
+
+
 def _block(name: str, block: Block) -> SelfishData:
     header, listed = block.header, len(block.rows.lines)
     check_rising(name, block.rows, 0, LAYOUT)
     seconds = header_number(header, "Measurement period")
+    if seconds is not None:
+        seconds = _period_s(name, block, seconds)
     if not seconds or seconds >= SECONDS_MAX:
         raise SelfishError(
             f"{name}: no '# Measurement period' in seconds: the end of the data is missing or damaged"
@@ -87,7 +121,7 @@ def _block(name: str, block: Block) -> SelfishData:
         duration_ns=duration_ns,
         period_ns=seconds * 1e9,
         loop_ns=header_number(header, r"Minimal cycle length \[ns\]"),
-        threshold_ns=header_number(header, r"Threshold(?: \[ns\])?"),
+        threshold_ns=_threshold_ns(header),
         found=listed if found is None else found,
         overhead_ratio=None if overhead is None else overhead / 100,
         header=header,

@@ -16,9 +16,20 @@ from pathlib import Path
 import numpy as np
 
 from lab.common.errors import DataError
-from lab.formats.columns import Layout, Rows, blocks, rows_joined, scan_file
+from lab.formats.columns import Layout, Rows, blocks, check_rising, rows_joined, scan_file
+from lab.formats.osnoise import text_lines
 from lab.formats.reading import header_number, header_whole
-from lab.formats.trace import Trace, header_parameters
+from lab.formats.trace import Totals, Trace, header_parameters
+
+#: in millionths
+PARTS = {
+    "median": 500_000,
+    "p90": 900_000,
+    "p99": 990_000,
+    "p99.9": 999_000,
+    "p99.99": 999_900,
+    "p99.999": 999_990,
+}
 
 
 class SysjitterError(DataError):
@@ -34,6 +45,95 @@ LAYOUT_SORTED = Layout(
     "an interruption of a sorted file is 'timestamp_ns cycles ns', whole numbers",
     SysjitterError,
 )
+
+
+#: Raw files of a version that writes no header: ns, µs of the interruption, cycles, ns.
+LAYOUT_BARE = Layout(
+    4,
+    False,
+    "an interruption",
+    "an interruption is 'timestamp_ns length_us cycles length_ns'",
+    SysjitterError,
+)
+
+_PERCENTILES = {
+    "int_median(ns)": "median",
+    "int_90(ns)": "p90",
+    "int_99(ns)": "p99",
+    "int_999(ns)": "p99.9",
+    "int_9999(ns)": "p99.99",
+    "int_99999(ns)": "p99.999",
+}
+
+
+def read_summary(path: Path | str) -> list[Trace]:
+    """A trace a core of the summary that sysjitter prints: totals and percentiles, no single interruption."""
+    rows: dict[str, list[float]] = {}
+    for number, line in text_lines(path, SysjitterError, "what sysjitter prints"):
+        key, _, rest = line.partition(": ")
+        words = rest.split()
+        if not line.strip():
+            continue
+        if not all(re.fullmatch(r"\d{1,18}(\.\d{1,9})?", word) for word in words) or (
+            rows and len(words) != len(rows["core_i"])
+        ):
+            raise SysjitterError(f"{path}:{number}: not a figure for each core: {line[:60]!r}")
+        rows[key] = [float(word) for word in words]
+    for key in ("runtime(ns)", "threshold(ns)", "int_n", "int_total(ns)", "int_max(ns)"):
+        if key not in rows:
+            raise SysjitterError(
+                f"{path}: no {key!r}: the summary is cut off; give all that sysjitter prints"
+            )
+    return [
+        _summary_trace(path, {key: values[i] for key, values in rows.items()})
+        for i in range(len(rows["core_i"]))
+    ]
+
+
+def _summary_trace(path: Path | str, core: dict[str, float]) -> Trace:
+    count = int(core["int_n"])
+    percentiles = {
+        name: core[key]
+        for key, name in _PERCENTILES.items()
+        if key in core and count * (1_000_000 - PARTS[name]) >= 1_000_000
+    }
+    totals = Totals(
+        count,
+        core["int_total(ns)"],
+        core["int_max(ns)"],
+        core.get("int_min(ns)"),
+        core.get("int_mean(ns)"),
+        percentiles,
+    )
+    if core["int_total(ns)"] > core["runtime(ns)"]:
+        raise SysjitterError(
+            f"{path}: core {core['core_i']:.0f}: interruptions of more than the time measured"
+        )
+    empty = np.empty(0)
+    number = int(core["core_i"])
+    return Trace(
+        f"{path}:CPU {number}", "sysjitter-summary", empty, empty, core["runtime(ns)"], core["threshold(ns)"],
+        "", number, totals=totals,
+    )  # fmt: skip
+
+
+def read_bare(path: Path | str, span_ns: float | None = None) -> list[Trace]:
+    """The one trace of a raw file without header; the time measured is what the user says, or up to the last
+    interruption."""
+    found = list(blocks(scan_file(path, LAYOUT_BARE), LAYOUT_BARE, lambda _text: False))
+    if not found or not len(found[0].rows.lines):
+        raise SysjitterError(f"{path}: no interruption; {LAYOUT_BARE.right}")
+    rows = found[0].rows
+    check_rising(str(path), rows, 0, LAYOUT_BARE)
+    wrong = np.abs(rows.values[:, 1] * 1e3 - rows.values[:, 3]) > 1.5
+    if wrong.any():
+        i = int(wrong.argmax())
+        raise SysjitterError(
+            f"{path}:{rows.lines[i]}: {rows.values[i, 1]:g} µs are not {rows.values[i, 3]:.0f} ns; "
+            f"{LAYOUT_BARE.right}"
+        )
+    header = () if span_ns else ("measured: unknown, up to the last interruption",)
+    return [_trace(path, rows, header, span_ns or float(rows.values[-1, 0]), None)]
 
 
 def _layout(path: Path | str) -> Layout:

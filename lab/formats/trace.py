@@ -12,6 +12,7 @@ What a source does not state is None, an empty text or a False, and never a made
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,6 +41,9 @@ class Totals:
     detours: int
     noise_ns: float
     longest_ns: float
+    shortest_ns: float | None = None
+    mean_ns: float | None = None
+    percentiles_ns: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,11 @@ class Trace:
     starts_known    False: the source is a histogram; starts are all 0
     durations_known False: the source has times only; durations are all 0
     totals          what the source counted itself, where that is more than it lists
+    over            how many of the lengths, the longest ones, are known as a lower bound only
     doubt           why nothing may be concluded from the figures, or empty
+    latencies       True: each is not a detour but how late a timer was; they share no time, and span_ns may
+    be
+                    unknown (not a number)
     """
 
     source: str
@@ -75,7 +83,9 @@ class Trace:
     starts_known: bool = True
     durations_known: bool = True
     totals: Totals | None = None
+    over: int = 0
     doubt: str = ""
+    latencies: bool = False
 
     def __post_init__(self) -> None:
         """The promises above; TraceError if the source breaks one."""
@@ -85,7 +95,7 @@ class Trace:
                 f"{self.source}: {len(starts)} starts and {len(durations)} durations; there must be one of "
                 "each a detour"
             )
-        if not 0 < self.span_ns < 2.0**63:
+        if not 0 < self.span_ns < 2.0**63 and not (self.latencies and math.isnan(self.span_ns)):
             raise TraceError(
                 f"{self.source}: a measured time of {self.span_ns:g} ns; it must be above 0 and below 2^63"
             )
@@ -110,7 +120,7 @@ class Trace:
                 f"{self.source}: the last detour starts at {starts[-1]:.0f} ns, but only {self.span_ns:.0f} "
                 "ns were measured"
             )
-        if durations.sum() > self.span_ns + ROUNDING_NS:
+        if not self.latencies and durations.sum() > self.span_ns + ROUNDING_NS:
             raise TraceError(
                 f"{self.source}: detours of {durations.sum():.0f} ns together in {self.span_ns:.0f} ns of "
                 "measurement; they cannot be longer than that"

@@ -29,7 +29,17 @@ from lab.pictures.style import NAMES, key_of
 from lab.statistics import Delays
 
 #: Formats by how short a detour they see and how exactly they know its time.
-PREFERENCE = ("selfish", "sysjitter", "osnoise", "noise", "fwq", "ftq")
+PREFERENCE = (
+    "selfish",
+    "sysjitter",
+    "sysjitter-bare",
+    "osnoise",
+    "noise",
+    "fwq",
+    "netgauge-fwq",
+    "ftq",
+    "netgauge-ftq",
+)
 
 #: Programs whose output `make run` and `make bench` leave as PROGRAM-SYSTEM.dat.
 PROGRAMS = ("selfish", "fwq", "ftq", "phase")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from lab import statistics
@@ -39,6 +40,8 @@ def _ratio_cell(trace: Trace) -> str:
 
 def _rate_cell(trace: Trace) -> str:
     """Detours a second; of a silent trace, what its silence proves."""
+    if math.isnan(trace.span_ns):
+        return "–"
     if trace.detours:
         return rate_text(trace.detours * 1e9 / trace.span_ns)
     return f"0 (&lt; {rate_text(statistics.silent_rate_max(trace.span_ns))})"
@@ -57,7 +60,7 @@ def measured_table(collection: Collection) -> str:
                 [
                     escaped(node.plain_name + starred(node.trace_doubt(trace))),
                     trace.format + ("" if trace.cpu is None else f", CPU {trace.cpu}"),
-                    time_text(trace.span_ns),
+                    _length(None if math.isnan(trace.span_ns) else trace.span_ns),
                     _length(trace.threshold_ns),
                     f"{f.detours:,}",
                     _rate_cell(trace),

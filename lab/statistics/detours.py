@@ -9,11 +9,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from lab.formats.reading import quantile
-from lab.formats.trace import Trace
+from lab.formats.trace import Totals, Trace
 from lab.statistics.errors import StatisticsError
 
 #: of detours' lengths, by the name in tables, in millionths
-PERCENTILES = {"median": 500_000, "p90": 900_000, "p99": 990_000, "p99.9": 999_000}
+PERCENTILES = {
+    "median": 500_000,
+    "p90": 900_000,
+    "p99": 990_000,
+    "p99.9": 999_000,
+    "p99.99": 999_900,
+    "p99.999": 999_990,
+}
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,8 @@ def noise_ratio(trace: Trace) -> float:
     """The share of the measured time that detours took, from 0 to 1 [Beckman06 §3.3, Table 4]. A detour that
     the method's threshold hides is in no ratio: two ratios compare only with the same threshold.
     StatisticsError if the source has no lengths."""
+    if trace.latencies:
+        raise StatisticsError(f"{trace.source}: latencies of a timer; they take no time from a program")
     if not trace.durations_known and trace.detours:
         raise StatisticsError(
             f"{trace.source}: the {trace.format} format says when detours came, not how long they took"
@@ -42,20 +51,31 @@ def noise_ratio(trace: Trace) -> float:
 
 
 def detour_figures(trace: Trace) -> DetourFigures:
-    """Count, rate (per second of measured time), ratio, and lengths of the listed detours: minimum, mean,
-    percentiles (the smallest length that so many do not exceed, as apps/include/order.h has it), maximum
-    [Beckman06 Table 4]."""
+    """A percentile is there where at least one sample is beyond it, and none of those below it is known as a
+    lower bound only; the mean is there where none is. Count, rate (per second of measured time), ratio, and
+    lengths of the listed detours: minimum, mean, percentiles (the smallest length that so many do not exceed,
+    as apps/include/order.h has it), maximum [Beckman06 Table 4]."""
     known = trace.durations_known and trace.listed > 0
     rising = np.sort(trace.duration_ns) if known else trace.duration_ns
     maximum = float(rising[-1]) if known else None
+    percentiles = {
+        name: quantile(rising, part)
+        for name, part in PERCENTILES.items()
+        if known
+        and len(rising) * (1_000_000 - part) >= 1_000_000
+        and len(rising) * part <= (len(rising) - trace.over) * 1_000_000
+    }
+    totals = trace.totals or Totals(0, 0.0, 0.0)
     if trace.totals and trace.totals.detours:
         maximum = max(maximum or 0.0, trace.totals.longest_ns)
     return DetourFigures(
         detours=trace.detours,
         per_second=trace.detours * 1e9 / trace.span_ns,
-        noise_ratio=noise_ratio(trace) if known or trace.totals or not trace.detours else math.nan,
-        minimum_ns=float(rising[0]) if known else None,
-        mean_ns=float(rising.mean()) if known else None,
-        percentiles_ns={name: quantile(rising, part) for name, part in PERCENTILES.items()} if known else {},
+        noise_ratio=math.nan
+        if trace.latencies or not (known or trace.totals or not trace.detours)
+        else noise_ratio(trace),
+        minimum_ns=float(rising[0]) if known else totals.shortest_ns,
+        mean_ns=float(rising.mean()) if known and not trace.over else totals.mean_ns,
+        percentiles_ns=percentiles if known else dict(totals.percentiles_ns),
         maximum_ns=maximum,
     )

@@ -137,16 +137,13 @@ def without_longest(source: Trace | PhaseData, grain_ns: float) -> tuple[Delays,
         if not source.listed or source.duration_ns.max() <= 0:
             return None
         longest = int(source.duration_ns.argmax())
-        durations = source.duration_ns.copy()
+        length = float(source.duration_ns[longest])
+        starts, durations = source.start_ns.copy(), source.duration_ns.copy()
+        starts[longest + 1 :] = np.maximum(starts[longest + 1 :] - length, starts[longest])
         durations[longest] = 0.0
-        rest = Trace(
-            source.source,
-            source.format,
-            source.start_ns,
-            durations,
-            source.span_ns - source.duration_ns[longest],
-        )
-        return delays_of_trace(rest, grain_ns), float(source.duration_ns[longest])
+        span_ns = max(source.listed_span_ns - length, float(starts[-1]), float(durations.sum()), 1.0)
+        rest = Trace(source.source, source.format, starts, durations, span_ns)
+        return delays_of_trace(rest, grain_ns), length
     delays = delays_of_phases(source)
     if delays.longest_ns == 0:
         return None

@@ -132,3 +132,10 @@ def test_unlike_nodes_enter_as_they_are() -> None:
     )
     with pytest.raises(StatisticsError, match="no node"):
         statistics.slowdown_unlike([])
+
+
+def test_every_recorded_file_can_be_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder of many tools' files: one of them is judged by, the others are no obstacle."""
+    folder = ROOT / "tests/data/noise-files"
+    assert command.main(["report", "--node", f"busy={folder}", "-o", str(tmp_path / "r.html")]) == 0
+    assert "noise lets a job scale" in capsys.readouterr().out

@@ -30,7 +30,7 @@ from lab.report.hosts import cpu_list, cpu_text, hosts_read
 from lab.report.hosts_page import cpu_map, hosts_sentence, judge, time_map
 from lab.report.outliers import crowd
 
-BUSY = ROOT / "tests/data/busy-host"
+BUSY = ROOT / "tests/data/noise-files/busy-host"
 CHROMIUM = shutil.which("chromium")
 
 #: 19 detours of 0.9 ms in two seconds, on the last CPU.
@@ -117,7 +117,7 @@ def test_a_heat_map_is_drawn_of_silence_and_of_gaps_too(tmp_path: Path, suffix: 
 
 
 def test_a_real_busy_host_has_a_page(tmp_path: Path) -> None:
-    shutil.copytree(BUSY, tmp_path / "r/busy")
+    shutil.copytree(BUSY, tmp_path / "r/busy", ignore=shutil.ignore_patterns("phase*"))
     text = text_of(page_of(tmp_path / "r"))
     assert "1 host, 1 CPU: busy loses" in text and "busy" in text and "no meta.txt" in text
     assert "no settings were recorded" in text.lower()

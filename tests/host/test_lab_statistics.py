@@ -39,7 +39,15 @@ def test_figures_of_four_detours() -> None:
     figures = statistics.detour_figures(trace_of([(0, 100), (500, 300), (1000, 200), (5000, 400)], 1e6))
     assert (figures.detours, figures.per_second, figures.noise_ratio) == (4, 4000, 0.001)
     assert (figures.minimum_ns, figures.mean_ns, figures.maximum_ns) == (100, 250, 400)
-    assert figures.percentiles_ns == {"median": 200, "p90": 400, "p99": 400, "p99.9": 400}
+    assert figures.percentiles_ns == {"median": 200}  # four samples carry no other
+
+
+@pytest.mark.parametrize(
+    ("count", "last"), [(9, "median"), (10, "p90"), (99_999, "p99.99"), (100_000, "p99.999")]
+)
+def test_a_percentile_needs_a_sample_beyond_it(count: int, last: str) -> None:
+    trace = trace_of([(10.0 * i, 5.0) for i in range(count)], 1e9)
+    assert list(statistics.detour_figures(trace).percentiles_ns)[-1] == last
 
 
 def test_no_detour_has_a_ratio_of_zero_and_no_lengths() -> None:

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 from conftest import Run, expect_exit
-from debugger import Debugger
 from monitor import Monitor
 from witness import symbols
 
 import qemu
+from debugger import Debugger
 
 BAD_INPUT = 64
 SEGMENTATION_FAULT = 128 + 11

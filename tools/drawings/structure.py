@@ -48,7 +48,7 @@ HOST = {
     "tests": ("pure C on this machine, fuzzers,", "whole systems, conformance"),
 }
 #: The other folders of the tree: on the node, in a text, or (docs/) around the drawing.
-ELSEWHERE = {"apps", "arch", "boot", "docs", "drivers", "kernel", "libc"}
+ELSEWHERE = {"apps", "arch", "boot", "docs", "drivers", "kernel", "kit", "libc"}
 #: Folders in apps/ and drivers/ as people say them.
 SAY = {"uart": "serial port", "vga": "text screen"}
 
@@ -133,7 +133,9 @@ def host(d: Drawing, x: float, width: float) -> None:
     for name, texts in HOST.items():
         d.card(x, y, width, 62, WHITE, f"`{name}/`", texts, edge=EDGE)
         y += 70
-    d.card(x, y, width, 44, WHITE, "`libc/`", ["`tacet-cc` (musl), `tacet.h`"], edge=EDGE)
+    half = (width - 8) / 2
+    d.card(x, y, half, 44, WHITE, "`libc/`", ["`tacet-cc`, musl"], edge=EDGE)
+    d.card(x + half + 8, y, half, 44, WHITE, "`kit/`", ["noise of Linux"], edge=EDGE)
     y += 62
     for fill, words in ((BLUE, SILENT_CORE), (SAND, LINUX_PERSONALITY), (GREEN, "knows the hardware")):
         d.box(x, y, 22, 14, fill, radius=3, edge=EDGE)
