@@ -147,7 +147,7 @@ Time Noise::delay_in_file(NoiseCursor &cursor, const Trace &trace, Time now, Tim
     }
     if (at > detours.front().start)
         delay = std::max<Time>(detours[line].start + detours[line].duration - at, 0);
-    for (; detours[line + 1].start < at + work; line++)
+    for (; line + 1 < detours.size() && detours[line + 1].start < at + work; line++)
         delay += detours[line + 1].duration;
     return delay;
 }

@@ -456,6 +456,11 @@ TEST(a_file_is_replayed_as_the_public_tool_does)
     for (Time work = 0; work < 100; work++)
         for (Time now = 0; now < 300; now++)
             CHECK(delay(now, work) >= 0);
+    // A file of one line is only as long as that line's start says.
+    Noise lone({ trace_parse("7\t30\n", "t", NoiseRule::loggopsim, remark) }, NoiseRule::loggopsim, 0, false);
+    lone.begin_at({ 0 });
+    NoiseCursor begin = lone.begin(0);
+    CHECK_EQUAL(lone.finish(begin, 3, 5), 8);
     try {
         delay(0, 100);
         CHECK(false);
