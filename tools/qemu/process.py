@@ -108,10 +108,7 @@ class _Process:
         if not machine.takes_turns():
             return
         try:
-            turns.bound(self.sockets[1], machine.turns_ns)
-            if "-S" not in machine.qemu_options:
-                self.monitor.greet()
-                self.monitor.command("cont")
+            turns.begin(self.sockets[1], self.monitor, machine.turns_ns, machine.qemu_options)
         except (RunnerError, MonitorError) as error:
             try:
                 self.process.wait(turns.ANSWER_SECONDS)

@@ -21,8 +21,10 @@ HPET: IA-PC HPET Specification 1.0a, 2.3.
 from __future__ import annotations
 
 import socket
+from collections.abc import Sequence
 
 from .errors import RunnerError
+from .monitor import Monitor
 
 #: Length of a turn where several CPUs share a deterministic clock and the caller chooses none.
 DEFAULT_NS = 10_000
@@ -52,6 +54,15 @@ def options(number: int) -> list[str]:
         *("-chardev", f"socket,id=tacet-turns,fd={number}", "-qtest", "chardev:tacet-turns"),
         *("-qtest-log", "none"),
     ]
+
+
+def begin(connection: socket.socket, monitor: Monitor, turn_ns: int, options_given: Sequence[str]) -> None:
+    """Bound the turns of a machine that was started with `options`, and let it begin, unless its user holds
+    it with an option `-S` of their own. RunnerError or MonitorError if QEMU does not do so."""
+    bound(connection, turn_ns)
+    if "-S" not in options_given:
+        monitor.greet()
+        monitor.command("cont")
 
 
 def bound(connection: socket.socket, turn_ns: int) -> None:

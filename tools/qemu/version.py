@@ -4,6 +4,7 @@ there."""
 
 from __future__ import annotations
 
+import functools
 import re
 import shutil
 import subprocess
@@ -25,6 +26,7 @@ def qemu_binary(which: str = "system") -> str:
     return installed
 
 
+@functools.cache
 def qemu_major(binary: str) -> int:
     """The first number of a QEMU's version."""
     output = subprocess.run([binary, "--version"], capture_output=True, text=True, timeout=30).stdout
