@@ -18,13 +18,15 @@
  *   ARCH_USER_LIMIT                   programs may map [ARCH_PAGE, ARCH_USER_LIMIT)
  *   ARCH_PIE_BASE, ARCH_MMAP_BASE     where a static-PIE is loaded; where mmap starts to search
  *   ARCH_SYSCALL_NUMBER(x86_64, ppc64)    selects this architecture's number of a system call
- *   struct arch_start                 the registers with which a thread starts (see "Threads")
+ *   ARCH_KERNEL_STACK_BYTES           of a thread's kernel stack
+ *   struct arch_context               the registers of a thread that no CPU runs (see "Threads")
  *   arch_process, arch_process_set    the process that this CPU runs, or NULL
  *   arch_thread, arch_thread_set      the thread that this CPU runs, or NULL
  *   arch_physical(address)            the kernel's pointer to physical memory
  *   arch_physical_of(pointer)         the inverse, also for pointers into the kernel's image
  *   arch_ticks()                      the counter of the clock source, alike on all CPUs
  *   arch_klog(), arch_cpu_index()     this CPU's ring of the flight log; this CPU's number
+ *   arch_counters_here()              this CPU's page of counters
  *   arch_pause()                      a hint to the CPU inside a loop that polls
  * io.h, for drivers:
  *   io_read8(address), io_write8(address, value)    a device's register of one byte in the address space in
@@ -33,7 +35,7 @@
  *   architectures (see x86_64's).
  *
  *   provides-inline: arch_process arch_process_set arch_thread arch_thread_set arch_physical arch_physical_of
- *   provides-inline: arch_ticks arch_klog arch_cpu_index arch_pause io_read8 io_write8
+ *   provides-inline: arch_ticks arch_klog arch_counters_here arch_cpu_index arch_pause io_read8 io_write8
  *
  * ---- What an architecture may call, by the header that declares it ----
  *
@@ -185,7 +187,9 @@ uint64_t arch_boot_ticks(void); /* arch_ticks() at the kernel's first instructio
  * read the clock through the vDSO's page (clock_page.h) must add it, too. */
 uint64_t arch_clock_offset(unsigned cpu);
 
-/* Ticks that a CPU has spent in the kernel since its thread started, a running system call included. */
+/* Ticks that a CPU has spent in the kernel, a running system call included, since it was last called to begin
+ * counting at zero, in the kernel. */
+void arch_kernel_ticks_begin(void);
 uint64_t arch_kernel_ticks(unsigned cpu);
 
 /* The battery-backed clock: seconds since 1970 UTC; 0 where there is none. */
@@ -306,17 +310,25 @@ long arch_thread_pointer_call(uint64_t code, uint64_t address);
 
 /* ---- Threads ---- */
 
-/* Fills a thread's first registers. initial: general registers zero, vector state initial. clone: those of
- * the caller of clone, with `kept` from thread_clone, the result 0, and another stack and thread pointer
- * where these are not zero or NULL. move: those of a thread in `frame`, on its way back to the program. */
-void arch_start_initial(struct arch_start *start, uint64_t entry, uint64_t stack);
-void arch_start_clone(struct arch_start *start, const void *kept, uint64_t stack,
+/* Fills the registers with which a thread begins, on a kernel stack that ends at `kernel_stack`: arch_switch
+ * to it calls thread_begin. initial: general registers zero, vector state initial. clone: those of the caller
+ * of clone, with `kept` from thread_clone, the result 0, and another stack and thread pointer where these are
+ * not zero or NULL. */
+void arch_start_initial(struct arch_context *context, uint64_t kernel_stack, uint64_t entry, uint64_t stack);
+void arch_start_clone(struct arch_context *context, uint64_t kernel_stack, const void *kept, uint64_t stack,
                       const uint64_t *thread_pointer);
-void arch_start_move(struct arch_start *start, const void *frame);
 
-/* Enters the program by way of thread_slow_return: a signal may have become pending after the thread was
- * assigned to this CPU and before it arrived, when an IPI would have reached a CPU without it. */
-_Noreturn void arch_start_enter(struct arch_start *start);
+/* Enters the program for the first time, by way of thread_slow_return: a signal may be pending already. */
+_Noreturn void arch_start_enter(struct arch_context *context);
+
+/* Saves the registers of this CPU's thread (NULL: nobody needs them any more) and loads another one's, whose
+ * call of arch_switch returns; NULL: calls thread_idle on the CPU's own stack. Returns when another
+ * arch_switch, perhaps on another CPU, loads `from`. */
+void arch_switch(struct arch_context *from, const struct arch_context *to);
+
+/* Makes a page of the direct map fault in the kernel, for good: so that the overflow of a stack above it
+ * does. Where the pool has no memory for tables, it stays as it is. */
+void arch_guard_page(uint64_t address, struct page_pool *pool);
 
 /* ---- Signals ---- */
 
@@ -354,7 +366,7 @@ const char *arch_interrupt_name(unsigned number);
 const char *arch_exception_name(unsigned number);
 
 /* The page of counters that a CPU's programs see (tacet.h). */
-const struct tacet_counters *arch_counters(unsigned cpu);
+struct tacet_counters *arch_counters(unsigned cpu);
 
 /* Prints the registers of a fault's frame, and the kernel's own call chain, through kernel_print. */
 void arch_registers_print(const void *frame);

@@ -160,11 +160,13 @@ void kernel_map_activate(void)
     cpu_tables_set(root);
 }
 
-void kernel_guard_page(uint64_t address)
+void arch_guard_page(uint64_t address, struct page_pool *pool)
 {
-    /* Without memory for the tables the area works without its guard. */
-    if (page_split(root, address, KERNEL_TABLE_BITS, kernel_pages) ||
-        page_split(root, address + ARCH_PAGE, KERNEL_TABLE_BITS, kernel_pages))
+    static struct spinlock lock; /* ranks share the tables */
+
+    SPIN_GUARD(&lock);
+    if (page_split(root, address, KERNEL_TABLE_BITS, pool) ||
+        page_split(root, address + ARCH_PAGE, KERNEL_TABLE_BITS, pool))
         return;
     *leaf_find(root, address).entry = 0;
     tlb_invalidate_page(address);

@@ -6,7 +6,7 @@
  * pointer upwards: the restorer's address, to which the handler returns; the user context; the siginfo; and,
  * 64-byte aligned, the vector registers as XSAVE lays them out, between two magic numbers.
  *
- * The vector registers pass through a buffer, the thread's struct arch_start, on their way to and from the
+ * The vector registers pass through a buffer, the thread's struct arch_context, on their way to and from the
  * stack: XSAVE and XRSTOR never access the program's memory, and what is read from there is checked before it
  * is loaded, because XRSTOR of an invalid image would fault in the kernel.
  *
@@ -87,7 +87,7 @@ static uint32_t mxcsr_mask;
 /* The buffer for the vector registers. */
 static uint8_t *bounce(void)
 {
-    return arch_thread()->start.vector_state;
+    return arch_thread()->context.vector_state;
 }
 
 /* ---- Into the handler ---- */

@@ -42,9 +42,14 @@ unsigned arch_core_count(void)
     return core_count;
 }
 
-const struct tacet_counters *arch_counters(unsigned cpu)
+struct tacet_counters *arch_counters(unsigned cpu)
 {
     return cpu < cpu_count ? &cpus[cpu]->counters : NULL;
+}
+
+void arch_kernel_ticks_begin(void)
+{
+    cpu_this()->kernel_ticks = -cpu_ticks();
 }
 
 /* While the CPU is in the kernel, the word is the time up to the entry less the TSC at the entry, and so is
@@ -221,7 +226,7 @@ static struct cpu *cpu_allocate(struct page_pool *pool, uint32_t apic_id)
         cpu->index = cpu_count;
         cpu->klog = (struct klog_ring *)(cpu + 1);
         cpu->kernel_stack = (uint64_t)cpu->stack + CPU_STACK_BYTES;
-        kernel_guard_page((uint64_t)cpu->guard);
+        arch_guard_page((uint64_t)cpu->guard, pool);
     }
     cpu->apic_id = apic_id;
     cpu->numa_domain = domain_of(apic_id);

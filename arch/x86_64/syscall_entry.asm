@@ -150,3 +150,12 @@ sys_clone:
     call thread_clone
     add rsp, 56
     ret
+
+; void stack_switch(uint64_t *from, uint64_t to)
+global stack_switch
+stack_switch:
+    push_list r15, r14, r13, r12, rbp, rbx
+    mov [rdi], rsp
+    mov rsp, rsi
+    pop_list r15, r14, r13, r12, rbp, rbx
+    ret

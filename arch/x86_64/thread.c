@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * thread.c: a thread's first registers, and the slow return to its program.
+ * thread.c: a thread's first registers, its change for another one, and the slow return to its program.
  *
  * Runs on the thread's own CPU, interrupts off, on its kernel stack. The vector state stays in the CPU's
- * registers while the kernel runs, which uses none; it is copied only for a new thread, for one that moves to
- * another CPU, and for a signal's handler.
+ * registers while the kernel runs, which uses none; it is copied only for a new thread, at a switch to
+ * another one, and for a signal's handler.
  *
  * Sources: Intel SDM 1 §13.7-13.8 (XSAVE, XRSTOR), 3A §3.4.4.1 (FS and GS bases).
  */
@@ -37,31 +37,52 @@ _Alignas(64) const uint8_t vector_state_initial[XSAVE_HEADER + XSAVE_HEADER_BYTE
     [CONTROL_AT] = 0x7f, [CONTROL_AT + 1] = 0x03, [MXCSR_AT] = 0x80, [MXCSR_AT + 1] = 0x1f
 };
 
-void arch_start_initial(struct arch_start *start, uint64_t entry, uint64_t stack)
+/* What stack_switch pops: registers that do not matter, and where it goes on. The word above is the return
+ * address of that function, which has none. */
+static uint64_t stack_prepare(uint64_t top, void (*function)(void))
 {
-    *start = (struct arch_start){ 0 };
-    start->frame.instruction = entry;
-    start->frame.stack = stack;
-    start->frame.flags = FLAGS_FIXED | FLAGS_INTERRUPT;
-    start->frame.code_selector = SELECTOR_USER_CODE;
-    start->frame.stack_selector = SELECTOR_USER_DATA;
-    memcpy(start->vector_state, vector_state_initial, CONTROL_END);
+    uint64_t *words = (uint64_t *)top;
+
+    words[-1] = 0;
+    words[-2] = (uint64_t)function;
+    return (uint64_t)(words - 2 - sizeof(struct kept_registers) / sizeof(uint64_t));
 }
 
-static void thread_state_save(struct arch_start *start)
+void arch_start_initial(struct arch_context *context, uint64_t kernel_stack, uint64_t entry, uint64_t stack)
 {
-    start->fs_base = msr_read(MSR_FS_BASE);
-    start->gs_base = msr_read(MSR_KERNEL_GS_BASE);
-    vector_state_save(start->vector_state);
+    arch_zero(context, sizeof(*context));
+    context->kernel_stack = kernel_stack;
+    context->stack = stack_prepare(kernel_stack, thread_begin);
+    context->frame.instruction = entry;
+    context->frame.stack = stack;
+    context->frame.flags = FLAGS_FIXED | FLAGS_INTERRUPT;
+    context->frame.code_selector = SELECTOR_USER_CODE;
+    context->frame.stack_selector = SELECTOR_USER_DATA;
+    memcpy(context->vector_state, vector_state_initial, CONTROL_END);
 }
 
-void arch_start_clone(struct arch_start *start, const void *kept_by_c, uint64_t stack,
-                      const uint64_t *thread_pointer)
+/* What the CPU's area and registers hold of its thread. */
+static void context_save(struct arch_context *context)
+{
+    const struct cpu *cpu = cpu_this();
+
+    context->user_stack = cpu->user_stack;
+    context->fault_address = cpu->fault_address;
+    context->fs_base = msr_read(MSR_FS_BASE);
+    context->gs_base = msr_read(MSR_KERNEL_GS_BASE);
+    vector_state_save(context->vector_state);
+}
+
+void arch_start_clone(struct arch_context *context, uint64_t kernel_stack, const void *kept_by_c,
+                      uint64_t stack, const uint64_t *thread_pointer)
 {
     const struct kept_registers *kept = kept_by_c;
     const uint64_t *pushed = (const uint64_t *)cpu_this()->kernel_stack; /* by syscall_entry.asm */
 
-    start->frame = (struct trap_frame){
+    context_save(context);
+    context->kernel_stack = kernel_stack;
+    context->stack = stack_prepare(kernel_stack, thread_begin);
+    context->frame = (struct trap_frame){
         .rbx = kept->rbx,
         .rbp = kept->rbp,
         .r12 = kept->r12,
@@ -83,22 +104,40 @@ void arch_start_clone(struct arch_start *start, const void *kept_by_c, uint64_t 
         .code_selector = SELECTOR_USER_CODE,
         .stack_selector = SELECTOR_USER_DATA,
     };
-    thread_state_save(start);
     if (thread_pointer)
-        start->fs_base = *thread_pointer;
+        context->fs_base = *thread_pointer;
 }
 
-void arch_start_move(struct arch_start *start, const void *frame)
+void arch_switch(struct arch_context *from, const struct arch_context *to)
 {
-    start->frame = *(const struct trap_frame *)frame;
-    thread_state_save(start);
+    struct cpu *cpu = cpu_this();
+    uint64_t ended, stack;
+
+    if (from)
+        context_save(from);
+    if (to) {
+        cpu->user_stack = to->user_stack;
+        cpu->fault_address = to->fault_address;
+        cpu->kernel_stack = cpu->task_state.rsp[0] = to->kernel_stack;
+        msr_write(MSR_FS_BASE, to->fs_base);
+        msr_write(MSR_KERNEL_GS_BASE, to->gs_base);
+        vector_state_restore(to->vector_state);
+        stack = to->stack;
+    } else {
+        stack = stack_prepare((uint64_t)cpu->stack + CPU_STACK_BYTES, thread_idle);
+    }
+    stack_switch(from ? &from->stack : &ended, stack);
 }
 
 void arch_request_slow_return(void)
 {
-    uint64_t *instruction = (uint64_t *)cpu_this()->kernel_stack - 2;
+    uint64_t *pushed = (uint64_t *)cpu_this()->kernel_stack;
 
-    *instruction |= RETURN_SLOW;
+    /* By a system call: the program's flags, the address of its next instruction. By a trap, which returns by
+     * way of C anyway: the selector of the stack, whose bit is 0 in all flags. */
+    _Static_assert(SELECTOR_USER_DATA & FLAGS_ZERO, "");
+    if (!(pushed[-1] & FLAGS_ZERO))
+        pushed[-2] |= RETURN_SLOW;
 }
 
 void program_return(struct trap_frame *frame)
@@ -119,12 +158,8 @@ void program_return(struct trap_frame *frame)
     }
 }
 
-_Noreturn void arch_start_enter(struct arch_start *start)
+_Noreturn void arch_start_enter(struct arch_context *context)
 {
-    vector_state_restore(start->vector_state);
-    msr_write(MSR_FS_BASE, start->fs_base);
-    msr_write(MSR_KERNEL_GS_BASE, start->gs_base);
-    cpu_this()->kernel_ticks = -cpu_ticks();
-    program_return(&start->frame);
-    frame_enter(&start->frame);
+    program_return(&context->frame);
+    frame_enter(&context->frame);
 }

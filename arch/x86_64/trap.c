@@ -120,7 +120,8 @@ static bool on_stack(uint64_t address)
     const struct cpu *cpu = cpu_this();
     const struct {
         uint64_t low, high;
-    } stacks[] = { { (uint64_t)cpu->stack, (uint64_t)cpu->stack + sizeof(cpu->stack) },
+    } stacks[] = { { cpu->kernel_stack - ARCH_KERNEL_STACK_BYTES, cpu->kernel_stack },
+                   { (uint64_t)cpu->stack, (uint64_t)cpu->stack + sizeof(cpu->stack) },
                    { (uint64_t)cpu->ist_stacks, (uint64_t)cpu->ist_stacks + sizeof(cpu->ist_stacks) },
                    { (uint64_t)boot_stack, (uint64_t)boot_stack_top } };
 
@@ -307,7 +308,9 @@ _Noreturn static void kernel_fault(const struct trap_frame *frame)
                  name ? name : "unexpected interrupt", frame->vector, frame->error);
     if (frame->vector == TRAP_PAGE_FAULT)
         kernel_print("  %s, address %016lx\n", page_fault_cause(frame), fault_address());
-    if (frame->vector == TRAP_DOUBLE_FAULT && fault_address() - (uint64_t)cpu->guard < sizeof(cpu->guard))
+    if (frame->vector == TRAP_DOUBLE_FAULT &&
+        (fault_address() - (uint64_t)cpu->guard < ARCH_PAGE ||
+         fault_address() - (cpu->kernel_stack - ARCH_KERNEL_STACK_BYTES - ARCH_PAGE) < ARCH_PAGE))
         kernel_print("  the kernel's stack has overflowed\n"); /* the page fault for the guard page could not
                                                                   push its frame */
     arch_registers_print(frame);

@@ -147,7 +147,7 @@ _Noreturn static void rank_end(struct process *process)
                                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         ;
     if (__atomic_sub_fetch(&job.running, 1, __ATOMIC_ACQ_REL) > 0)
-        arch_cpu_park();
+        thread_leave();
     node_exit(__atomic_load_n(&job.worst_status, __ATOMIC_RELAXED));
 }
 
@@ -196,17 +196,16 @@ _Noreturn static void rank_run(unsigned rank)
     if (!error) {
         process->prefix = job.prefix;
         thread = thread_first(process);
-        arch_space_activate(&process->vm.space);
-        error = program_load(process, &program, &entry, &stack, &why);
+        error = thread ? program_load(process, &program, &entry, &stack, &why)
+                       : message_set(&why, -ENOMEM, "no memory for the first thread of rank %u", rank);
     }
     if (error)
         start_failed(error, &why);
     if (rank == 0)
         node_zeroed_set(process->vm.zeroed_bytes);
     klog(program_enter, rank, entry);
-    arch_start_initial(&thread->start, entry, stack);
-    process->start_ns = thread->time.start_ns = clock_now_ns(); /* loading is not counted */
-    arch_start_enter(&thread->start);
+    process->start_ns = clock_now_ns(); /* loading is not counted */
+    thread_first_enter(thread, entry, stack);
 }
 
 _Noreturn void job_cpu_join(unsigned cpu)
@@ -217,7 +216,7 @@ _Noreturn void job_cpu_join(unsigned cpu)
         if (cpu == job_cpu_of(rank))
             rank_run(rank);
         else if (job_cpus_of(rank) & 1ULL << cpu)
-            thread_idle();
+            schedule_idle_begin();
     arch_cpu_park();
 }
 
@@ -259,6 +258,8 @@ _Noreturn void job_start(const struct memplan *plan, struct tree *tree)
         node_stop(STOP_NO_MEMORY, "%s", why.text);
     job.running = process_rank_count;
     process_end_hook = rank_end;
+    for (unsigned rank = 0; rank < process_rank_count; rank++)
+        schedule_group_set(rank, job_cpus_of(rank));
     __atomic_store_n(&job.started, true, __ATOMIC_RELEASE);
     for (unsigned cpu = 1; cpu < arch_cpu_count(); cpu++)
         arch_ipi_send(cpu);

@@ -29,9 +29,9 @@
 #define SLICE_BYTES_MIN (16ULL << 20)
 
 static const char *const known_options[] = {
-    "app",      "argv0", "clockevent",   "console",       "cwd",    "env",
-    "idle",     "klog",  "klog_classes", "latency_bound", "prefix", "ranks",
-    "selftest", "stack", "stderr",       "stdin_bytes",   "stdout", NULL,
+    "app",   "argv0",        "clockevent",    "console", "cwd",     "env",      "idle",
+    "klog",  "klog_classes", "latency_bound", "prefix",  "ranks",   "rotation", "selftest",
+    "stack", "stderr",       "stdin_bytes",   "stdout",  "threads", NULL,
 };
 
 static struct command_line line;
@@ -105,7 +105,7 @@ static void memory_plan(const struct boot_info *boot, unsigned rank_count, bool 
         .reserved_count = count,
         .address_limit = arch_address_limit(),
         .pool_bytes = arch_pool_bytes(boot) + tree_inodes_max(boot) * TREE_ENTRY_BYTES_MAX +
-                      threads_bytes(arch_cpus_present()) + proc_memory_bytes() + 8 * ARCH_PAGE,
+                      proc_memory_bytes() + 8 * ARCH_PAGE,
         .pool_limit = arch_early_limit(),
         .rank_count = rank_count,
         .slice_bytes_min = SLICE_BYTES_MIN,
@@ -219,12 +219,11 @@ _Noreturn void kernel_start(struct boot_info *boot)
     arch_initialise(boot);
     clock_start();
     if (clock_event_configure(&line, &why) || timer_configure(&line, &why) ||
-        arch_idle_configure(&line, &why))
+        arch_idle_configure(&line, &why) || schedule_configure(&line, &why) || threads_configure(&line, &why))
         start_failed(-EINVAL, &why);
     timer_cpu_start();
     klog_cpu_start(); /* the options have come since this CPU's setup */
     arch_cpus_start(&kernel_pool, boot);
-    threads_initialise(&kernel_pool, arch_cpu_count());
     clock_offsets_set();
     job_configure(&line, arch_cpu_count());
     memory_plan(boot, process_rank_count, true);

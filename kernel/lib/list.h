@@ -19,12 +19,21 @@ struct list {
     struct list_link *first, *last;
 };
 
+/* The structure whose member `field` is the link. */
+#define LIST_OWNER(of_link, type, field) ((struct type *)((char *)(of_link)-offsetof(struct type, field)))
+
+/* Before `next`, a member; NULL: at the end. */
+static inline void list_insert(struct list *list, struct list_link *link, struct list_link *next)
+{
+    link->next = next;
+    link->previous = next ? next->previous : list->last;
+    *(link->previous ? &link->previous->next : &list->first) = link;
+    *(next ? &next->previous : &list->last) = link;
+}
+
 static inline void list_append(struct list *list, struct list_link *link)
 {
-    link->next = NULL;
-    link->previous = list->last;
-    *(list->last ? &list->last->next : &list->first) = link;
-    list->last = link;
+    list_insert(list, link, NULL);
 }
 
 static inline void list_remove(struct list *list, struct list_link *link)

@@ -1,12 +1,78 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cpu_time.c: see cpu_time.h. Takes no locks: a sequence number lets other CPUs read a consistent pair of
- * idle times while the thread's own CPU changes them.
+ * cpu_time.c: see cpu_time.h. Takes no locks: a sequence number lets other CPUs read a consistent record
+ * while the thread's own CPU changes it.
  */
 #include "process/cpu_time.h"
 #include "arch.h"
 #include "process/thread.h"
 #include "time/clock.h"
+
+static void change_begin(struct cpu_time_record *record)
+{
+    __atomic_store_n(&record->sequence, record->sequence + 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+static void change_end(struct cpu_time_record *record)
+{
+    __atomic_store_n(&record->sequence, record->sequence + 1, __ATOMIC_RELEASE);
+}
+
+/* The parts are read one after the other, while another CPU's thread may be in the kernel: so each difference
+ * is kept from falling below zero. */
+static struct cpu_time stint_of(const struct cpu_time_record *record, unsigned cpu)
+{
+    uint64_t kernel_ns = clock_ticks_to_ns(arch_kernel_ticks(cpu)), now_ns = clock_now_ns();
+    uint64_t since_ns = record->idle_since_ns, total_ns = now_ns - record->arrived_ns;
+    struct cpu_time time = { .idle_ns = record->idle_ns };
+
+    if (since_ns && now_ns > since_ns)
+        time.idle_ns += now_ns - since_ns;
+    time.system_ns = kernel_ns > time.idle_ns ? kernel_ns - time.idle_ns : 0;
+    time.user_ns = total_ns > kernel_ns ? total_ns - kernel_ns : 0;
+    return time;
+}
+
+void cpu_time_arrive(struct thread *thread)
+{
+    struct cpu_time_record *record = &thread->time;
+
+    change_begin(record);
+    record->arrived_ns = clock_now_ns();
+    if (!record->start_ns)
+        record->start_ns = record->arrived_ns;
+    record->idle_ns = 0;
+    arch_kernel_ticks_begin();
+    change_end(record);
+}
+
+struct cpu_time cpu_time_leave(struct thread *thread)
+{
+    struct cpu_time_record *record = &thread->time;
+    struct cpu_time stint = stint_of(record, arch_cpu_index());
+
+    change_begin(record);
+    record->past = cpu_time_sum(record->past, stint);
+    record->arrived_ns = 0;
+    record->idle_since_ns = 0;
+    change_end(record);
+    return stint;
+}
+
+struct cpu_time cpu_time_stint(const struct thread *thread)
+{
+    const struct cpu_time_record *record = &thread->time;
+    struct cpu_time time;
+    uint32_t sequence;
+
+    do {
+        sequence = __atomic_load_n(&record->sequence, __ATOMIC_ACQUIRE);
+        time = record->arrived_ns ? stint_of(record, thread->schedule.cpu) : (struct cpu_time){ 0 };
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    } while ((sequence & 1) || sequence != __atomic_load_n(&record->sequence, __ATOMIC_RELAXED));
+    return time;
+}
 
 void cpu_time_idle_begin(struct thread *thread)
 {
@@ -17,47 +83,27 @@ void cpu_time_idle_end(struct thread *thread)
 {
     struct cpu_time_record *record = &thread->time;
 
-    __atomic_store_n(&record->sequence, record->sequence + 1, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_RELEASE);
+    if (!record->idle_since_ns)
+        return; /* it has left the CPU meanwhile */
+    change_begin(record);
     record->idle_ns += clock_now_ns() - record->idle_since_ns;
     record->idle_since_ns = 0;
-    __atomic_store_n(&record->sequence, record->sequence + 1, __ATOMIC_RELEASE);
+    change_end(record);
 }
 
-/* The present sleep included. */
-static uint64_t idle_until_now_ns(const struct cpu_time_record *record)
+struct cpu_time thread_time(const struct thread *thread)
 {
-    uint64_t idle_ns, since_ns;
+    const struct cpu_time_record *record = &thread->time;
+    struct cpu_time time;
     uint32_t sequence;
 
     do {
         sequence = __atomic_load_n(&record->sequence, __ATOMIC_ACQUIRE);
-        idle_ns = __atomic_load_n(&record->idle_ns, __ATOMIC_RELAXED);
-        since_ns = __atomic_load_n(&record->idle_since_ns, __ATOMIC_RELAXED);
+        time = record->past;
+        if (record->arrived_ns)
+            time = cpu_time_sum(time, stint_of(record, thread->schedule.cpu));
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
     } while ((sequence & 1) || sequence != __atomic_load_n(&record->sequence, __ATOMIC_RELAXED));
-
-    uint64_t now_ns = clock_now_ns();
-    return since_ns && now_ns > since_ns ? idle_ns + (now_ns - since_ns) : idle_ns;
-}
-
-/* The parts are read one after the other, while another CPU's thread may be asleep or in the kernel: so each
- * difference is kept from falling below zero. */
-struct cpu_time thread_time(const struct thread *thread)
-{
-    const struct cpu_time_record *record = &thread->time;
-    struct cpu_time time = { .idle_ns = idle_until_now_ns(record) };
-    uint64_t kernel_ns = record->earlier_cpu_ns;
-
-    if (!record->start_ns)
-        return time;
-    if (__atomic_load_n(&record->arrived, __ATOMIC_ACQUIRE))
-        kernel_ns += clock_ticks_to_ns(arch_kernel_ticks(thread->cpu));
-
-    uint64_t total_ns = clock_now_ns() - record->start_ns;
-
-    time.system_ns = kernel_ns > time.idle_ns ? kernel_ns - time.idle_ns : 0;
-    time.user_ns = total_ns > kernel_ns ? total_ns - kernel_ns : 0;
     return time;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * cpu_time.h: the CPU time of threads, split into user, system and idle time by timestamps at each entry to
- * the kernel and each exit, with no tick [Tsafrir05 §4.2].
+ * the kernel, each exit and each switch, with no tick [Tsafrir05 §4.2].
  */
 #ifndef TACET_CPU_TIME_H
 #define TACET_CPU_TIME_H
@@ -11,22 +11,29 @@
 
 struct thread;
 
-/* In the program; in the kernel, without sleep; asleep. */
+/* In the program; in the kernel, without sleep; asleep, with its registers on a CPU. */
 struct cpu_time {
     uint64_t user_ns, system_ns, idle_ns;
 };
 
-/* What is kept of it in a thread. The thread's own CPU writes; others may read at any time. */
+/* What is kept of it in a thread. The CPU that runs it writes; others may read at any time. */
 struct cpu_time_record {
-    uint64_t start_ns;
-    uint32_t sequence;       /* odd while the next two change */
-    uint64_t idle_ns;        /* in sleeps that have ended */
-    uint64_t idle_since_ns;  /* begin of the present sleep; 0: awake */
-    uint64_t earlier_cpu_ns; /* in the kernel, on CPUs that it was on before */
-    bool arrived;            /* its present CPU counts its kernel time, and no longer an earlier thread's */
+    uint64_t start_ns;      /* 0: has not run */
+    uint32_t sequence;      /* odd while the next ones change */
+    struct cpu_time past;   /* up to its last switch */
+    uint64_t arrived_ns;    /* on its CPU, which counts its kernel time since; 0: on none */
+    uint64_t idle_ns;       /* since then, in sleeps that have ended */
+    uint64_t idle_since_ns; /* begin of the present sleep; 0: awake */
 };
 
-/* Around a sleep of the calling thread: what passes between is idle time. */
+/* The thread gets this CPU; leaves it: the time between, which is a part of the past from then on. */
+void cpu_time_arrive(struct thread *thread);
+struct cpu_time cpu_time_leave(struct thread *thread);
+
+/* Since it has arrived, so far; for the thread of a CPU. */
+struct cpu_time cpu_time_stint(const struct thread *thread);
+
+/* Around a sleep of the calling thread: what passes between, for as long as it has the CPU, is idle time. */
 void cpu_time_idle_begin(struct thread *thread);
 void cpu_time_idle_end(struct thread *thread);
 

@@ -14,11 +14,20 @@
 #ifndef TACET_EVENT_H
 #define TACET_EVENT_H
 
+#include "lib/list.h"
+#include "smp/spinlock.h"
 #include <stdint.h>
 
 #define WAIT_FOREVER UINT64_MAX
 
 struct process;
+
+struct process_events {
+    uint32_t sequence; /* counts events */
+    uint32_t waiting;  /* threads in the list, or about to be */
+    struct spinlock lock;
+    struct list waiters;
+};
 
 /* Waits for an event_notify, at most until the deadline. No lock may be held. 0, or -EINTR where a signal or
  * the end of the process is pending. */
@@ -28,7 +37,7 @@ int event_wait(uint64_t deadline_ns);
 int event_wait_polling(uint64_t deadline_ns);
 
 /* Wakes the threads of a process, or of all processes, that wait for an event. */
-void event_notify(const struct process *process);
+void event_notify(struct process *process);
 void event_notify_all(void);
 
 #endif

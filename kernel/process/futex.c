@@ -23,7 +23,7 @@ struct waiter {
     uint64_t key;
     uint32_t bits;
     uint32_t woken; /* no longer in a queue */
-    unsigned cpu;
+    struct thread *thread;
 };
 
 static struct queue {
@@ -60,9 +60,9 @@ static long queue_wake(struct queue *queue, uint64_t key, uint64_t count, uint32
         if (waiter->key != key || !(waiter->bits & bits))
             continue;
         queue_leave(waiter);
-        unsigned cpu = waiter->cpu;
+        struct thread *thread = waiter->thread;
         __atomic_store_n(&waiter->woken, 1, __ATOMIC_RELEASE); /* from here on its memory is its own again */
-        arch_ipi_send(cpu);
+        thread_wake(thread);
         woken++;
     }
     return woken;
@@ -116,23 +116,6 @@ long futex_wake(uint64_t address, uint64_t count, uint32_t bits)
     long woken = queue_wake(queue, key, count, bits);
     spin_unlock(&queue->lock);
     return woken;
-}
-
-unsigned futex_waiters(uint64_t address)
-{
-    unsigned count = 0;
-    uint64_t key;
-
-    if (key_of(address, &key))
-        return 0;
-
-    struct queue *queue = queue_of(key);
-    spin_lock(&queue->lock);
-    for (const struct waiter *waiter = (void *)queue->waiters.first; waiter;
-         waiter = (void *)waiter->link.next)
-        count += waiter->key == key && (arch_process()->cpus & cpu_mask_bit(waiter->cpu));
-    spin_unlock(&queue->lock);
-    return count;
 }
 
 long futex_requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_count, uint64_t move_count,
@@ -250,7 +233,7 @@ static bool waiter_withdraw(struct waiter *waiter)
 
 long futex_wait(uint64_t address, uint32_t expected, uint64_t deadline_ns, uint32_t bits)
 {
-    struct waiter waiter = { .bits = bits, .cpu = arch_cpu_index() };
+    struct waiter waiter = { .bits = bits, .thread = arch_thread() };
     int error = key_of(address, &waiter.key);
 
     if (error)

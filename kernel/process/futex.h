@@ -36,9 +36,6 @@ long futex_requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_cou
 long futex_wake_operate(uint64_t first_address, uint64_t second_address, uint64_t first_count,
                         uint64_t second_count, uint32_t instruction);
 
-/* How many threads of this process wait for the word. */
-unsigned futex_waiters(uint64_t address);
-
 /* The thread ends: marks the robust locks that it holds (set_robust_list), so that others find out, and wakes
  * one waiter of each. */
 void futex_robust_list_release(struct thread *thread);

@@ -3,16 +3,13 @@
  * posix_timer.c: see posix_timer.h.
  *
  * Runs in system calls, and in interrupts when a timer fires, interrupts off. The lock of the process's
- * timers guards them all; it may be held while a crosscall takes a smart timer out of another CPU's queue,
- * because whoever waits for the lock meanwhile serves crosscalls (spinlock.h). So a timer that fires may
- * find, once it has the lock, that it has been stopped or set anew: `armed` and the smart timer itself show
- * that.
+ * timers guards them all. A timer that fires may find, once it has the lock, that it has been stopped or set
+ * anew: `armed` and the smart timer itself show that.
  */
 #include "process/posix_timer.h"
 #include "arch.h"
 #include "lib/errno.h"
 #include "process/process.h"
-#include "smp/crosscall.h"
 #include "time/clock.h"
 #include "time/timespec.h"
 
@@ -57,25 +54,17 @@ static void arm(struct posix_timer *timer)
     if (timer->is_silent)
         return;
     timer->armed = true;
-    timer->cpu = arch_cpu_index();
     timer->alarm.expire = fire;
     timer->alarm.context = timer;
     timer_start(&timer->alarm, timer->deadline_ns, arch_thread()->latency_bound_ns);
-}
-
-static void alarm_cancel(void *alarm)
-{
-    timer_cancel(alarm);
 }
 
 /* Withdraws the alarm and the pending signal of the present setting. */
 static void stop(struct posix_timer *timer)
 {
     timer->setting++;
-    if (timer->armed && timer->cpu == arch_cpu_index())
-        alarm_cancel(&timer->alarm);
-    else if (timer->armed)
-        crosscall(1ULL << timer->cpu, alarm_cancel, &timer->alarm);
+    if (timer->armed)
+        timer_cancel(&timer->alarm);
     timer->armed = false;
     signal_withdraw_entry(timer->process, &timer->entry);
     timer->deadline_ns = 0;

@@ -30,8 +30,7 @@ struct posix_timer {
     bool is_wall;            /* set by the time of day */
     bool is_silent;          /* SIGEV_NONE: no signal, nothing is armed */
     uint32_t tid;            /* the thread that gets the signal; 0: any of the process */
-    bool armed;              /* `alarm` has still to be handled, */
-    unsigned cpu;            /* in this CPU's queue */
+    bool armed;              /* `alarm` has still to be handled */
     int32_t overrun;         /* of the last signal that was taken */
     struct smart_timer alarm;
     struct signal_entry entry;

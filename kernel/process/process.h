@@ -11,6 +11,7 @@
 #include "mm/memplan.h"
 #include "mm/page_pool.h"
 #include "mm/vm.h"
+#include "process/event.h"
 #include "process/posix_timer.h"
 #include "process/signal.h"
 #include "process/thread.h"
@@ -41,11 +42,11 @@ struct process_image {
 struct process {
     uint64_t pid;
     unsigned rank;
-    uint64_t cpus;        /* a bit each: of its rank; a thread each at most */
+    uint64_t cpus;        /* a bit each: of its rank */
     struct spinlock lock; /* guards which threads it has, and what follows up to `pages` */
-    unsigned thread_count;
-    struct list queued; /* threads that start when one of the others ends, in order; not counted above */
-    unsigned queued_count;
+    struct list threads;
+    unsigned thread_count;                /* of them, and of those that begin */
+    struct list threads_free;             /* structures and stacks for others */
     bool ending;                          /* all threads are to end with exit_status */
     bool threads_refused, memory_refused; /* logged */
     unsigned exit_status;
@@ -53,6 +54,7 @@ struct process {
     struct cpu_time ended_time; /* of threads that have ended */
     struct process_signals signals;
     struct process_timers timers;
+    struct process_events events;
     struct page_pool pages; /* its slice */
     struct vm vm;
     struct file_table *files;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * sleep.h: how a thread waits inside the kernel. Every wait of a thread ends here: a futex, an event
- * (event.h), a time, a signal, the end of a stop. The thread keeps its CPU, which idles meanwhile.
+ * (event.h), a time, a signal, the end of a stop. Others have its CPU meanwhile; where there are none, it
+ * idles.
  */
 #ifndef TACET_SLEEP_H
 #define TACET_SLEEP_H
@@ -10,9 +11,9 @@
 
 struct thread;
 
-/* Sleeps until another CPU sets *woken (NULL: none does) and then calls arch_ipi_send for this CPU: 0;
- * -ETIMEDOUT from `deadline_ns` on (never early, at most the thread's latency bound late; TIMER_NEVER: no
- * time limit); -EINTR when the thread has pending work, a signal or the end of its process. No locks held. */
+/* Sleeps until somebody sets *woken (NULL: nobody does) and then calls thread_wake: 0; -ETIMEDOUT from
+ * `deadline_ns` on (never early, at most the thread's latency bound late; TIMER_NEVER: no time limit); -EINTR
+ * when the thread has pending work, a signal or the end of its process. No locks held. */
 int thread_sleep(const uint32_t *woken, uint64_t deadline_ns);
 
 /* On the way back to the program: sleeps for as long as a signal stops the process. Does not return where the

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * thread.h: the one thread of a CPU.
+ * thread.h: the threads of a process: their beginning, their end, and what is pending for them.
  *
- * A process has its first thread on the first of its rank's CPUs, and may start one more on each other CPU of
- * the rank (clone). A thread keeps its CPU to itself until it ends or moves to another: nothing is ever
- * switched. A CPU without a thread idles, and costs nothing.
+ * A process has its first thread on the first of its rank's CPUs, and may start others (clone), up to
+ * `threads=` for each CPU of the rank. Which of them runs is schedule.h's; a CPU without a thread idles, and
+ * costs nothing. Each thread has a kernel stack of its own, in the memory of its rank.
  *
  * A thread enters the kernel by a system call, a fault or an interrupt, and stays there only for as long as
  * it works or sleeps (sleep.h). What becomes pending for it meanwhile (a signal, the end of its process, a
- * move to another CPU) it handles on its way back to the program, in thread_slow_return. A thread that
- * arrives on a CPU, new or moved, takes that way, too.
+ * move to another CPU) it handles on its way back to the program, in thread_slow_return. A new thread takes
+ * that way, too.
  */
 #ifndef TACET_THREAD_H
 #define TACET_THREAD_H
@@ -17,8 +17,10 @@
 #include "arch.h"
 #include "lib/list.h"
 #include "process/cpu_time.h"
+#include "process/schedule.h"
 #include "process/signal.h"
 #include "process/sleep.h"
+#include "time/timer.h"
 
 #define RESUME_WORDS      5
 #define THREAD_NAME_BYTES 16 /* Linux's TASK_COMM_LEN */
@@ -26,21 +28,22 @@
 struct process;
 
 struct thread {
-    struct list_link link;   /* in process.queued */
-    struct process *process; /* NULL: not in use */
-    uint32_t tid;            /* the first thread's is the process's pid */
-    unsigned cpu;
-    unsigned target_cpu; /* where it moves on its next way back to the program; as a rule `cpu` */
+    struct list_link link; /* in process.threads, or among its free ones */
+    struct process *process;
+    uint32_t tid; /* the first thread's is the process's pid */
     char name[THREAD_NAME_BYTES];
-    uint64_t affinity; /* sched_setaffinity: CPUs that it may move to; a subset of its process's */
-    uint32_t policy;   /* sched_setscheduler: kept for programs that read it back, and without effect */
+    struct schedule_entry schedule;
+    uint32_t policy; /* sched_setscheduler */
     int32_t priority;
+    bool resets_policy;         /* SCHED_RESET_ON_FORK: its children begin as SCHED_OTHER */
     uint64_t set_tid_address;   /* CLONE_CHILD_SETTID: where it writes its tid first */
     uint64_t clear_tid_address; /* set_tid_address: zeroed when the thread ends, a waiter woken */
     uint64_t robust_list;       /* set_robust_list: locks to release when the thread ends */
     uint64_t latency_bound_ns;  /* of its timers: latency_bound=, or prctl(PR_SET_TIMERSLACK) */
     struct cpu_time_record time;
     struct thread_signals signals;
+    struct smart_timer sleep_timer;
+    uint32_t events_seen; /* event.c */
 
     /* The system call that a signal has interrupted, and how it may go on; syscall/restart.c. `resume` (NULL:
      * none) continues a wait with a time limit as restart_syscall. */
@@ -49,17 +52,20 @@ struct thread {
     long (*resume)(const uint64_t *words);
     uint64_t resume_words[RESUME_WORDS];
 
-    struct arch_start start; /* the registers with which it enters its program on a new CPU */
+    struct arch_context context; /* its registers while it has no CPU */
 };
 
 /* ---- Beginning and end ---- */
 
-/* Memory for the threads of so many CPUs, from the kernel's pool: once, before the first one. */
-uint64_t threads_bytes(unsigned cpu_count);
-void threads_initialise(struct page_pool *pool, unsigned cpu_count);
+/* Applies `threads=`. -EINVAL with `why`. */
+int threads_configure(const struct command_line *line, struct message *why);
 
-/* The first thread of a process, on this CPU, which becomes it. */
+/* The most threads that a process with so many CPUs may have. */
+unsigned threads_max(uint64_t cpus);
+
+/* The first thread of a process, on this CPU: to load the program with, then to enter. NULL: no memory. */
 struct thread *thread_first(struct process *process);
+_Noreturn void thread_first_enter(struct thread *thread, uint64_t entry, uint64_t stack);
 
 /* A new thread of the caller's process, as clone describes it; an address of 0 is none. */
 struct thread_arguments {
@@ -71,23 +77,21 @@ struct thread_arguments {
     const void *kept_registers;     /* of the caller, for arch_start_clone */
 };
 
-/* Starts it on a free CPU of the process: its tid, or -EAGAIN where each CPU has a thread. */
+/* Starts it on an idle CPU of its affinity, else queues it: its tid, or -EAGAIN where the process has as many
+ * as it may, or no memory for another. */
 long thread_create(const struct thread_arguments *given);
-
-/* A CPU of a rank that has no thread idles here until it gets one, and becomes it. */
-_Noreturn void thread_idle(void);
 
 /* The end of this thread; of its process, if it was the last one. */
 _Noreturn void thread_exit(unsigned status);
 
-/* The thread on a CPU, NULL where there is none. It may end at any time, unless it is the caller or the
- * caller holds its process's lock. */
-struct thread *thread_of_cpu(unsigned cpu);
+/* Frees the memory of a thread that has left its CPU for good. schedule.c */
+void thread_release(struct thread *thread);
 
-/* For each thread of a process, in the order of their CPUs; under the process's lock, or its signals'. */
-#define PROCESS_THREADS_EACH(thread, of_process)    \
-    CPU_MASK_EACH(thread##_cpu, (of_process)->cpus) \
-    for (struct thread *thread = thread_of_cpu((unsigned)thread##_cpu); thread; thread = NULL)
+/* For each thread of a process, in the order of their beginning; under the process's lock, or its signals'.
+ */
+#define PROCESS_THREADS_EACH(thread, of_process)                              \
+    for (struct thread *thread = (void *)(of_process)->threads.first; thread; \
+         thread = (void *)thread->link.next)
 
 /* The thread of a process with this tid; NULL. Under the process's lock. */
 struct thread *thread_find(const struct process *process, uint32_t tid);
@@ -105,6 +109,10 @@ void threads_notify(struct process *process); /* all of a process */
 /* In a system call: lets it return through thread_slow_return if this thread has pending work. Whoever may
  * have sent it a signal, or unblocked one, ends with this. */
 void thread_return_check(void);
+
+/* Entry points of the architecture: on a new thread's own stack; on a CPU's, for one that has no thread. */
+_Noreturn void thread_begin(void);
+_Noreturn void thread_idle(void);
 
 /* Entry point of the architecture: on the way back to the program after a fault, an interrupt, or a system
  * call that arch_request_slow_return was called for: ends or moves the thread, delivers signals. `frame`

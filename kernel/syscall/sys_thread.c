@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * sys_thread.c: system calls about threads: their numbers, names, robust lists, CPUs and scheduling
- * parameters; clone is in sys_clone.c, futex in sys_futex.c. A thread has a CPU to itself and is never
- * preempted, so that scheduling parameters are only stored.
+ * policies; clone is in sys_clone.c, futex in sys_futex.c.
  */
 #include "arch.h"
 #include "time/timer.h"
@@ -13,6 +12,16 @@
 #include "time/timespec.h"
 
 #define ROBUST_HEAD_BYTES 24
+
+/* Linux's policies; RESET_ON_FORK is a flag beside one. */
+enum {
+    POLICY_OTHER = 0,
+    POLICY_FIFO = 1,
+    POLICY_RR = 2,
+    POLICY_BATCH = 3,
+    POLICY_IDLE = 5,
+    RESET_ON_FORK = 0x40000000
+};
 
 /* The thread of the process whose number is `tid`, 0 for the caller; NULL. Under the process's lock. */
 static struct thread *thread_by_tid(uint64_t tid)
@@ -34,8 +43,9 @@ static int thread_state_read(uint64_t tid, struct thread_state *state)
     spin_lock(&process->lock);
     const struct thread *thread = thread_by_tid(tid);
     if (thread)
-        *state =
-            (struct thread_state){ thread->robust_list, thread->affinity, thread->policy, thread->priority };
+        *state = (struct thread_state){ thread->robust_list, thread->schedule.affinity,
+                                        thread->policy | (thread->resets_policy ? RESET_ON_FORK : 0),
+                                        thread->priority };
     spin_unlock(&process->lock);
     return thread ? 0 : -ESRCH;
 }
@@ -126,38 +136,6 @@ long sys_sched_getaffinity(uint64_t tid, uint64_t bytes, uint64_t mask)
     return user_write(mask, &state.affinity, sizeof(state.affinity)) ? -EFAULT : (long)sizeof(state.affinity);
 }
 
-/* The first CPU of the mask that no other thread is on or moves to, or -1. Under the process's lock. */
-static int cpu_choose(const struct process *process, const struct thread *mover, uint64_t cpus)
-{
-    CPU_MASK_EACH(cpu, process->cpus)
-    {
-        const struct thread *thread = thread_of_cpu((unsigned)cpu);
-
-        if (thread && thread != mover)
-            cpus &= ~(1ULL << thread->cpu | 1ULL << thread->target_cpu);
-    }
-    return cpus ? __builtin_ctzll(cpus) : -1;
-}
-
-/* Where the mask excludes the thread's CPU, the thread moves to a free CPU of the mask. Where none is free
- * the mask is refused, because threads do not share CPUs. */
-static int affinity_set(struct process *process, struct thread *thread, uint64_t cpus)
-{
-    if (!thread)
-        return -ESRCH;
-    if (!cpus)
-        return -EINVAL;
-    if (!(cpus & 1ULL << thread->target_cpu)) {
-        int cpu = cpu_choose(process, thread, cpus);
-
-        if (cpu < 0)
-            return -EINVAL;
-        thread->target_cpu = (unsigned)cpu;
-    }
-    thread->affinity = cpus;
-    return 0;
-}
-
 long sys_sched_setaffinity(uint64_t tid, uint64_t bytes, uint64_t mask)
 {
     struct process *process = arch_process();
@@ -165,14 +143,13 @@ long sys_sched_setaffinity(uint64_t tid, uint64_t bytes, uint64_t mask)
 
     if (user_read(&cpus, mask, bytes < sizeof(cpus) ? bytes : sizeof(cpus)))
         return -EFAULT;
+    cpus &= process->cpus;
     spin_lock(&process->lock);
     struct thread *thread = thread_by_tid(tid);
-    int error = affinity_set(process, thread, cpus & process->cpus);
-    if (!error && thread->target_cpu != thread->cpu)
-        thread_notify(thread);
+    if (thread && cpus)
+        schedule_affinity_set(thread, cpus);
     spin_unlock(&process->lock);
-    thread_return_check();
-    return error;
+    return !thread ? -ESRCH : cpus ? 0 : -EINVAL;
 }
 
 long sys_getcpu(uint64_t cpu_address, uint64_t domain_address, uint64_t cache)
@@ -189,16 +166,7 @@ long sys_getcpu(uint64_t cpu_address, uint64_t domain_address, uint64_t cache)
     return 0;
 }
 
-/* ---- Scheduling: without preemption all threads have what any policy promises ---- */
-
-enum {
-    POLICY_OTHER = 0,
-    POLICY_FIFO = 1,
-    POLICY_RR = 2,
-    POLICY_BATCH = 3,
-    POLICY_IDLE = 5,
-    RESET_ON_FORK = 0x40000000
-};
+/* ---- Scheduling ---- */
 
 static bool policy_is_realtime(uint32_t policy)
 {
@@ -215,7 +183,12 @@ static int policy_check(uint32_t policy, int32_t priority)
                                       : 0;
 }
 
-/* Stores both, for calls that query them; a negative policy: that which the thread has. */
+static int rank_of(uint32_t policy, int32_t priority)
+{
+    return policy_is_realtime(policy) ? priority : policy == POLICY_IDLE ? RANK_BACKGROUND : RANK_ORDINARY;
+}
+
+/* A negative policy: that which the thread has. */
 static long policy_set(uint64_t tid, int64_t policy, uint64_t parameters)
 {
     struct process *process = arch_process();
@@ -228,12 +201,14 @@ static long policy_set(uint64_t tid, int64_t policy, uint64_t parameters)
         return -EFAULT;
     spin_lock(&process->lock);
     struct thread *thread = thread_by_tid(tid);
-    if (thread && policy < 0)
-        policy = thread->policy;
-    error = thread ? policy_check((uint32_t)policy, priority) : -ESRCH;
+    bool resets = policy < 0 ? thread && thread->resets_policy : policy & RESET_ON_FORK;
+    uint32_t plain = policy < 0 ? thread ? thread->policy : 0 : (uint32_t)policy & ~(uint32_t)RESET_ON_FORK;
+    error = thread ? policy_check(plain, priority) : -ESRCH;
     if (!error) {
-        thread->policy = (uint32_t)policy;
+        thread->policy = plain;
         thread->priority = priority;
+        thread->resets_policy = resets;
+        schedule_rank_set(thread, rank_of(plain, priority), plain != POLICY_FIFO);
     }
     spin_unlock(&process->lock);
     return error;
@@ -241,8 +216,7 @@ static long policy_set(uint64_t tid, int64_t policy, uint64_t parameters)
 
 long sys_sched_setscheduler(uint64_t tid, uint64_t policy, uint64_t parameters)
 {
-    policy = (uint32_t)policy & ~(uint32_t)RESET_ON_FORK;
-    return policy <= POLICY_IDLE ? policy_set(tid, (int64_t)policy, parameters) : -EINVAL;
+    return (int32_t)policy < 0 ? -EINVAL : policy_set(tid, (int32_t)policy, parameters);
 }
 
 long sys_sched_setparam(uint64_t tid, uint64_t parameters)
@@ -276,12 +250,19 @@ long sys_sched_get_priority_min(uint64_t policy)
     return policy_is_realtime((uint32_t)policy) ? 1 : policy_check((uint32_t)policy, 0);
 }
 
-/* The slice of a thread that is never preempted has no end: 0, as on Linux for FIFO. */
+/* A turn; 0, as on Linux for SCHED_FIFO, where it has no end. */
 long sys_sched_rr_get_interval(uint64_t tid, uint64_t interval)
 {
     long policy = sys_sched_getscheduler(tid);
+    bool has_end = (policy & ~RESET_ON_FORK) != POLICY_FIFO;
 
-    return policy < 0 ? policy : timespec_write(interval, 0);
+    return policy < 0 ? policy : timespec_write(interval, has_end ? schedule_rotation_ns() : 0);
+}
+
+long sys_sched_yield(void)
+{
+    thread_yield();
+    return 0;
 }
 
 /* ---- Nice values: stored, one for the process ---- */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * timer.c: see timer.h. Owns each CPU's queue, which that CPU alone touches, interrupts off; others only read
- * its counts.
+ * timer.c: see timer.h. Owns each CPU's queue. Interrupts off; a queue's lock is a leaf.
  */
 #include "time/timer.h"
 #include "arch.h"
@@ -29,6 +28,13 @@ static struct timer_queue *queue_here(void)
     return &cpus[arch_cpu_index()].queue;
 }
 
+static void expire(struct timer_queue *queue, uint64_t now_ns, bool interrupted)
+{
+    spin_lock(&queue->lock);
+    timer_queue_expire(queue, now_ns, interrupted);
+    spin_unlock(&queue->lock);
+}
+
 int timer_configure(const struct command_line *line, struct message *why)
 {
     const char *bound = command_line_option(line, "latency_bound");
@@ -48,13 +54,26 @@ void timer_cpu_start(void)
 
 void timer_start(struct smart_timer *timer, uint64_t deadline_ns, uint64_t bound_ns)
 {
-    timer_queue_start(queue_here(), timer, deadline_ns, bound_ns);
+    struct timer_queue *queue = queue_here();
+
+    spin_lock(&queue->lock);
+    timer_queue_start(queue, timer, deadline_ns, bound_ns);
+    spin_unlock(&queue->lock);
     klog(timer_arm, deadline_ns, timer->boundary_ns);
 }
 
 void timer_cancel(struct smart_timer *timer)
 {
-    timer_queue_cancel(queue_here(), timer);
+    struct timer_queue *queue = timer->queue;
+
+    if (!timer_is_pending(timer))
+        return;
+    spin_lock(&queue->lock);
+    if (queue == queue_here())
+        timer_queue_cancel(queue, timer);
+    else
+        timer_queue_withdraw(queue, timer);
+    spin_unlock(&queue->lock);
 }
 
 void timer_interrupt(void)
@@ -64,7 +83,7 @@ void timer_interrupt(void)
 
     while (now_ns < queue->armed_ns && queue->armed_ns - now_ns < EARLY_NS)
         now_ns = clock_now_ns();
-    timer_queue_expire(queue, now_ns, true);
+    expire(queue, now_ns, true);
 }
 
 void timer_idle(void)
@@ -77,7 +96,7 @@ void timer_idle(void)
     }
     arch_pause();
     crosscall_serve();
-    timer_queue_expire(queue, clock_now_ns(), false);
+    expire(queue, clock_now_ns(), false);
 }
 
 static void device_follow(void *unused)
@@ -86,8 +105,10 @@ static void device_follow(void *unused)
     const struct clock_event_device *top = clock_event_top();
 
     (void)unused; /* of a crosscall */
+    spin_lock(&queue->lock);
     if (queue->device != top)
         timer_queue_device_set(queue, top);
+    spin_unlock(&queue->lock);
 }
 
 int timer_device_rate(const char *text)

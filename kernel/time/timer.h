@@ -20,9 +20,17 @@ uint64_t latency_bound_default_ns(void);
 /* Prepares this CPU's queue, once the devices have their ratings. */
 void timer_cpu_start(void);
 
-/* This CPU's timers (timer_queue_start, timer_queue_cancel). */
+/* Starts a timer of this CPU (timer_queue_start); it must not be pending on another one. */
 void timer_start(struct smart_timer *timer, uint64_t deadline_ns, uint64_t bound_ns);
+
+/* Stops a timer that any CPU has started. That CPU is not interrupted for it, but may be at the time for
+ * which its device is armed. */
 void timer_cancel(struct smart_timer *timer);
+
+static inline bool timer_is_pending(const struct smart_timer *timer)
+{
+    return __atomic_load_n(&timer->pending, __ATOMIC_ACQUIRE);
+}
 
 /* Entry point of the architecture: the device has interrupted this CPU. */
 void timer_interrupt(void);

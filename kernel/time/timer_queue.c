@@ -170,6 +170,7 @@ void timer_queue_start(struct timer_queue *queue, struct smart_timer *timer, uin
     } else {
         queue->counts.started++;
         queue->pending++;
+        timer->queue = queue;
         timer->pending = true;
     }
     timer->deadline_ns = deadline_ns;
@@ -179,7 +180,7 @@ void timer_queue_start(struct timer_queue *queue, struct smart_timer *timer, uin
     device_update(queue);
 }
 
-void timer_queue_cancel(struct timer_queue *queue, struct smart_timer *timer)
+void timer_queue_withdraw(struct timer_queue *queue, struct smart_timer *timer)
 {
     if (!timer->pending)
         return;
@@ -187,6 +188,11 @@ void timer_queue_cancel(struct timer_queue *queue, struct smart_timer *timer)
     timer->pending = false;
     queue->pending--;
     queue->counts.cancelled++;
+}
+
+void timer_queue_cancel(struct timer_queue *queue, struct smart_timer *timer)
+{
+    timer_queue_withdraw(queue, timer);
     device_update(queue);
 }
 
@@ -229,10 +235,13 @@ static void due_expire(struct timer_queue *queue, uint64_t now_ns)
         due.child = timer->next;
         if (due.child)
             due.child->previous = &due;
-        timer->pending = false;
+        void (*expire)(struct smart_timer *, uint64_t) = timer->expire;
+        __atomic_store_n(&timer->pending, false, __ATOMIC_RELEASE);
         queue->pending--;
         queue->counts.expired++;
-        timer->expire(timer, now_ns);
+        spin_unlock(&queue->lock);
+        expire(timer, now_ns);
+        spin_lock(&queue->lock);
     }
     queue->expiring = false;
 
@@ -245,10 +254,10 @@ void timer_queue_expire(struct timer_queue *queue, uint64_t now_ns, bool interru
 {
     if (interrupted) {
         queue->counts.interrupts++;
-        if (queue->armed_ns == TIMER_NEVER)
-            queue->counts.spurious++;
-        else if (queue->armed_ns > now_ns)
+        if (queue->armed_ns > now_ns && queue->armed_ns != TIMER_NEVER)
             queue->counts.rearms++;
+        else if (!is_due(queue->heap, now_ns))
+            queue->counts.spurious++;
         queue->armed_ns = TIMER_NEVER; /* one-shot */
     }
     if (is_due(queue->heap, now_ns))

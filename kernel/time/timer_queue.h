@@ -20,12 +20,14 @@
  * come waits for it. Boundaries beyond the last nanosecond are TIMER_NEVER: such a timer is pending until it
  * is cancelled, and nothing is armed for it.
  *
- * A queue belongs to one CPU and is touched by that CPU alone, interrupts off. Its only contact with the
- * machine is a struct clock_event_device, so that the host tests run the same code against a model.
+ * A queue belongs to one CPU, which alone uses the device, interrupts off; others may take timers out of it.
+ * Its lock guards it: the functions here are called with it held, but while `expire` runs. Its only contact
+ * with the machine is a struct clock_event_device, so that the host tests run the same code against a model.
  */
 #ifndef TACET_TIMER_QUEUE_H
 #define TACET_TIMER_QUEUE_H
 
+#include "smp/spinlock.h"
 #include "time/clock_event.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,9 +37,9 @@
 /* One event, in its owner's memory. Zero before first use but for the owner's fields; stays in place while it
  * is pending. */
 struct smart_timer {
-    /* The owner's. `expire` runs with interrupts off, once for each start; the timer is no longer pending
-     * then. It may start and cancel any timer of the queue, this one included, set the offset, and free the
-     * timer's memory; it must not call timer_queue_expire. */
+    /* The owner's. `expire` runs with interrupts off, once for each start, without the queue's lock; the
+     * timer is no longer pending then. It may start and cancel any timer of the queue, this one included, set
+     * the offset, and free the timer's memory; it must not call timer_queue_expire. */
     void (*expire)(struct smart_timer *timer, uint64_t now_ns);
     void *context;
 
@@ -46,6 +48,7 @@ struct smart_timer {
     uint64_t bound_ns;    /* as rounded */
     uint64_t boundary_ns; /* local time at which it fires */
     bool pending;
+    struct timer_queue *queue;                   /* in which it was started last */
     struct smart_timer *child, *next, *previous; /* a pairing heap by boundary, then by deadline */
 };
 
@@ -61,11 +64,13 @@ struct timer_counts {
     uint64_t disarmed;    /* requests withdrawn: nothing was left to wait for, or the device was changed */
     uint64_t interrupts;  /* taken */
     uint64_t rearms;      /* of these: before the boundary, for the device cannot wait as long */
-    uint64_t spurious;    /* of these: with nothing armed; in flight when the request was withdrawn */
+    uint64_t spurious;    /* of these: with nothing due; in flight when the request was withdrawn, or for a
+                             timer that another CPU has cancelled */
     uint64_t expired_max; /* the largest number that one call of timer_queue_expire has served */
 };
 
 struct timer_queue {
+    struct spinlock lock;
     struct smart_timer *heap;
     const struct clock_event_device *device; /* NULL: the machine has none, and nothing interrupts */
     uint64_t armed_ns;                       /* the device's request; TIMER_NEVER: none */
@@ -96,6 +101,9 @@ void timer_queue_start(struct timer_queue *queue, struct smart_timer *timer, uin
 /* Stops a timer; not pending is fine. Disarms the device when it was the last one; a later earliest boundary
  * is armed at once, so that no interrupt comes for nothing. */
 void timer_queue_cancel(struct timer_queue *queue, struct smart_timer *timer);
+
+/* The same from another CPU: what the device is armed for stays, and may interrupt for nothing. */
+void timer_queue_withdraw(struct timer_queue *queue, struct smart_timer *timer);
 
 /* After the device's interrupt (`interrupted`: its request is used up), or whenever the kernel is entered for
  * another reason: expires everything whose boundary has come, in the order of boundaries and deadlines, then

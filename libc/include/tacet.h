@@ -37,7 +37,8 @@ struct tacet_node {
     uint64_t zeroed_bytes; /* zeroed for the first rank before it started; bytes */
 };
 
-/* Kernel entries of one CPU since boot, by cause. Written by that CPU alone; monotone. */
+/* Kernel entries of one CPU since boot, by cause, and what its threads did there. Written by that CPU alone
+ * and monotone, but for `ready`. */
 struct tacet_counters {
     uint32_t cpu; /* which CPU this page belongs to, 0 .. cpu_count - 1 */
     uint32_t reserved;
@@ -45,6 +46,10 @@ struct tacet_counters {
     uint64_t exceptions[TACET_EXCEPTIONS]; /* by the architecture's exception number (x86_64: vector 0-31) */
     uint64_t
         interrupts[TACET_INTERRUPTS]; /* by the architecture's interrupt number (x86_64: vector 32-255) */
+    uint64_t switches;                /* from one thread to another, or to none */
+    uint64_t rotations;               /* of these: a turn was over (rotation=) */
+    uint64_t wake_ipis;               /* sent, because a thread that became ready had to interrupt another */
+    uint32_t ready;                   /* threads that wait for this CPU now: who spins may block instead */
 };
 
 #ifndef TACET_KERNEL

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * threads.c: threads as programs use them. What it checks holds on Linux, too, but for `bomb`, whose threads
- * Linux lets share CPUs.
+ * threads.c: threads as programs use them. What it checks holds on Linux, too, but for `bomb`: Linux allows
+ * more threads.
  *
  *   (nothing)  locks, conditions, barriers, time-outs, robust locks, requeueing, names, clocks, affinity
- *   bomb       as many threads as there are CPUs, and not one more; again and again
+ *   bomb N     N threads for each CPU, and not one more; again and again
  *   fault      another thread writes to where nothing is, while the rest compute or sleep
  *   exit       another thread ends the process with 7 while the rest compute or sleep
  *   leave      the first thread ends alone; the last of the others ends the process
@@ -36,7 +36,7 @@ enum {
 };
 #define ADD_2_IF_EQUAL_5 (1U << 28 | 0U << 24 | 2U << 12 | 5U)
 
-#define THREADS_MAX 64
+#define THREADS_MAX 1024
 #define ROUNDS      2000
 
 static unsigned cpus; /* that this process may use */
@@ -386,7 +386,7 @@ static void *stay(void *unused)
     return NULL;
 }
 
-static void bomb(void)
+static void bomb(unsigned allowed)
 {
     for (unsigned round = 0; round < 5; round++) {
         pthread_t threads[THREADS_MAX + 1];
@@ -397,7 +397,7 @@ static void bomb(void)
         while (count <= THREADS_MAX && (error = pthread_create(&threads[count], NULL, stay, NULL)) == 0)
             count++;
         PROMISE(error == EAGAIN, "%s", strerror(error));
-        PROMISE(count == cpus - 1, "%u threads beside the first on %u CPUs", count, cpus);
+        PROMISE(count == cpus * allowed - 1, "%u threads beside the first on %u CPUs", count, cpus);
         pthread_mutex_unlock(&lock);
         while (count > 0)
             PROMISE(pthread_join(threads[--count], NULL) == 0, "thread %u is lost", count);
@@ -411,7 +411,7 @@ int main(int argc, char **argv)
 
     cpus = cpus_allowed(&set);
     if (strcmp(what, "bomb") == 0) {
-        bomb();
+        bomb(argc > 2 ? (unsigned)atoi(argv[2]) : 16);
         return promises_kept();
     }
     if (strcmp(what, "fault") == 0 || strcmp(what, "exit") == 0)

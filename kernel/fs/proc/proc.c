@@ -158,14 +158,8 @@ static void stat_text(struct file *file)
     time_add_line(file, process_time(process));
     CPU_MASK_EACH(cpu, process->cpus)
     {
-        struct cpu_time time = { 0 };
-
-        spin_lock(&process->lock);
-        if (thread_of_cpu((unsigned)cpu))
-            time = thread_time(thread_of_cpu((unsigned)cpu));
-        spin_unlock(&process->lock);
         text_add(file, "cpu%lu", cpu);
-        time_add_line(file, time);
+        time_add_line(file, schedule_cpu_time((unsigned)cpu));
     }
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
         for (unsigned number = 0; number < TACET_INTERRUPTS; number++)

@@ -16,6 +16,8 @@
 #define ARCH_LARGE_PAGE (2ULL << 20)
 #define ARCH_HUGE_PAGE  (1ULL << 30)
 
+#define ARCH_KERNEL_STACK_BYTES CPU_STACK_BYTES
+
 /* The last page below the canonical hole stays unmapped, so that the return address of a SYSCALL instruction
  * is always canonical. */
 #define ARCH_USER_LIMIT 0x00007ffffffff000ULL
@@ -60,6 +62,11 @@ static inline uint64_t arch_physical_of(const void *pointer)
 static inline uint64_t arch_ticks(void)
 {
     return cpu_ticks() + cpu_this()->clock_offset;
+}
+
+static inline struct tacet_counters *arch_counters_here(void)
+{
+    return &cpu_this()->counters;
 }
 
 struct klog_ring;

@@ -61,10 +61,8 @@ volatile void *device_map(uint64_t physical, uint64_t bytes);
 /* Facts from ACPI; zero where there is none. start.c. */
 const struct acpi_facts *acpi_facts(void);
 
-/* Loads the final map, which arch_memory_initialise has built; unmaps a page of the direct map, so that an
- * overflow of the stack above it faults. kernel_map.c. */
+/* Loads the final map, which arch_memory_initialise has built. kernel_map.c. */
 void kernel_map_activate(void);
-void kernel_guard_page(uint64_t address);
 
 void clock_initialise(void);    /* clock.c */
 void ipi_send(struct cpu *cpu); /* idle.c */

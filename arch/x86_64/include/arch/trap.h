@@ -9,6 +9,7 @@
 
 #define FLAGS_FIXED     0x002 /* bit 1 of RFLAGS always reads as one */
 #define FLAGS_INTERRUPT 0x200
+#define FLAGS_ZERO      0x008 /* bit 3 always reads as zero */
 
 /* Lowest address first: the stubs push in the opposite order, the CPU the last five. */
 struct trap_frame {
@@ -79,12 +80,20 @@ struct kept_registers {
     uint64_t rbx, rbp, r12, r13, r14, r15;
 };
 
-/* The registers with which a thread starts. */
-struct arch_start {
-    struct trap_frame frame;
+/* The registers of a thread that no CPU runs. */
+struct arch_context {
+    uint64_t stack;        /* RSP in the kernel, at what stack_switch has pushed */
+    uint64_t kernel_stack; /* the top of the thread's own kernel stack */
+    uint64_t user_stack;   /* of the CPU's area (arch/cpu.h), as the next one */
+    uint64_t fault_address;
     uint64_t fs_base, gs_base;
+    struct trap_frame frame;                               /* with which it starts */
     _Alignas(64) uint8_t vector_state[VECTOR_STATE_BYTES]; /* as XSAVE lays it out, or FXSAVE */
 };
+
+/* Stores the stack pointer, after pushing the registers that C functions preserve, and goes on with another,
+ * where the same has been done. syscall_entry.asm */
+void stack_switch(uint64_t *from, uint64_t to);
 
 /* The slow return to the program, through C: of traps, and of system calls with RETURN_SLOW set in their
  * return address (syscall_entry.asm). */

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * schedule.h: which thread has a CPU.
+ *
+ * A CPU belongs to the thread that runs on it until that blocks, yields, ends or moves; then the next one
+ * that is ready goes on. While only one thread of a CPU can run nothing is armed for it, and nobody
+ * interrupts it. Threads stand in order of their rank, which follows from Linux's policies:
+ *
+ *      SCHED_FIFO, SCHED_RR    1 … 99, their priority
+ *      SCHED_OTHER             0
+ *      SCHED_IDLE              -1
+ *
+ * A thread that becomes ready goes to an idle CPU of its affinity; else it is queued where the running thread
+ * has the lowest rank. It interrupts another CPU, by one IPI, only if it has to: to take the CPU over from a
+ * thread of lower rank, or to begin rotation. Threads of one rank and one CPU rotate (but for SCHED_FIFO's):
+ * each turn lasts `rotation=` at least, by a smart timer that is armed only while somebody waits for his
+ * turn. A CPU that becomes idle takes a ready thread from another CPU of its rank.
+ *
+ * A thread that blocks while nobody else is ready keeps its registers on the CPU, which idles below it;
+ * whoever wakes it has only to end that. They are saved where another thread takes the CPU, and only there.
+ *
+ *      (what is waited for is checked)      a waker has changed it before it calls thread_wake
+ *      thread_block()                       returns at once where thread_wake has come since the last time
+ *      (it is checked again)                it may return for nothing, too
+ */
+#ifndef TACET_SCHEDULE_H
+#define TACET_SCHEDULE_H
+
+#include "lib/command_line.h"
+#include "lib/list.h"
+#include "process/cpu_time.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RANK_ORDINARY   0
+#define RANK_BACKGROUND (-1)
+
+struct thread;
+
+enum schedule_state {
+    THREAD_NEW,     /* not on a CPU, not to be woken */
+    THREAD_READY,   /* queued for a CPU */
+    THREAD_RUNNING, /* on one, in its program or the kernel */
+    THREAD_BLOCKED, /* in thread_block */
+};
+
+/* What scheduling keeps in a thread; under the lock of the group of its CPU. */
+struct schedule_entry {
+    struct list_link link; /* in its CPU's queue, while it is ready */
+    enum schedule_state state;
+    bool notified; /* thread_wake has come while it did not block */
+    bool rotates;  /* with those of its rank */
+    int rank;
+    unsigned cpu;      /* that has its registers, or had them last; in whose queue it is */
+    uint64_t affinity; /* CPUs on which it may run */
+};
+
+/* ---- Set-up ---- */
+
+/* Applies `rotation=`. -EINVAL with `why`. */
+int schedule_configure(const struct command_line *line, struct message *why);
+
+/* These CPUs serve the same threads: a rank's. Before one of them runs a thread or idles. */
+void schedule_group_set(unsigned group, uint64_t cpus);
+
+/* How long a turn lasts; 0: no rotation. */
+uint64_t schedule_rotation_ns(void);
+
+/* ---- Threads ---- */
+
+/* A CPU that has had no thread waits here until one is ready. */
+_Noreturn void schedule_idle_begin(void);
+
+/* Begins a thread, loaded by this CPU, which has had none. */
+_Noreturn void schedule_enter(struct thread *thread);
+
+/* Makes a new thread ready. Its `rank`, `rotates`, `affinity` are set, and `cpu`: its parent's. */
+void schedule_start(struct thread *thread);
+
+/* The first thing that a thread does on its own stack. */
+void schedule_begun(void);
+
+/* Blocks the caller until thread_wake; no locks held. */
+void thread_block(void);
+
+/* Ends a thread's thread_block, or the next one. It may have ended meanwhile. */
+void thread_wake(struct thread *thread);
+
+/* The same, and where it runs on another CPU interrupts it: so that it returns to its program by way of
+ * thread_slow_return. It must not end meanwhile. */
+void thread_interrupt(struct thread *thread);
+
+/* Lets ready threads of the caller's rank, or a higher one, go first. */
+void thread_yield(void);
+
+/* This thread has ended: the next one's turn. Its memory is given to thread_release then. */
+_Noreturn void thread_leave(void);
+
+/* ---- On the way back to the program ---- */
+
+/* Whether this CPU's thread has to go through schedule_return: others are ready here, or it must not stay. */
+bool schedule_is_due(void);
+bool schedule_must_move(const struct thread *thread);
+
+/* Gives the CPU to a thread that is to have it now; the caller goes on later, perhaps on another CPU. */
+void schedule_return(void);
+
+/* ---- Changes, of any thread of the caller's process; under its lock ---- */
+
+void schedule_rank_set(struct thread *thread, int rank, bool rotates);
+void schedule_affinity_set(struct thread *thread, uint64_t cpus);
+
+/* ---- For /proc ---- */
+
+/* Times of all threads that have run on a CPU. */
+struct cpu_time schedule_cpu_time(unsigned cpu);
+
+#endif
