@@ -44,9 +44,9 @@
  * syscall/syscall.h: what the system call instruction leads to. syscall_table[n] is the handler of call n <
  * SYSCALL_SLOTS; a larger n, and every unused slot (through syscall_hole), goes to syscall_unknown.
  *   call-up: syscall_table syscall_unknown
- * process/thread.h, process/signal.h: the slow return to the program; clone, with the caller's registers; the
- * alternate stack of a signal's handler.
- *   call-up: thread_slow_return thread_clone signal_stack_holds
+ * process/thread.h, process/signal.h: the slow return to the program; clone, with the caller's registers;
+ * what arch_switch goes on with; the alternate stack of a signal's handler.
+ *   call-up: thread_slow_return thread_clone thread_begin thread_idle signal_stack_holds
  * time/clock.h, time/clock_event.h, time/timer.h: the time; the devices that interrupt at a time, and their
  * interrupt.
  *   call-up: clock_now_ns clock_ticks_at clock_event_register timer_interrupt

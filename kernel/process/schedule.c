@@ -230,10 +230,10 @@ static unsigned busy_choose(const struct group *group, const struct thread *thre
     {
         const struct queue *here = &queues[cpu], *there = &queues[best];
         int rank = here->current ? here->current->schedule.rank : RANK_BACKGROUND;
-        int least = there->current ? there->current->schedule.rank : RANK_BACKGROUND;
+        int lowest = there->current ? there->current->schedule.rank : RANK_BACKGROUND;
 
-        if (rank < least || (rank == least && here->ready < there->ready) ||
-            (rank == least && here->ready == there->ready && cpu == thread->schedule.cpu))
+        if (rank < lowest || (rank == lowest && here->ready < there->ready) ||
+            (rank == lowest && here->ready == there->ready && cpu == thread->schedule.cpu))
             best = (unsigned)cpu;
     }
     return best;

@@ -141,7 +141,7 @@ static void recipient_notify(const struct process *process, struct thread *threa
     if (!thread)
         thread = recipient_find(process, bit);
     if (thread && takes(thread, bit))
-        thread_notify(thread);
+        thread_interrupt(thread);
 }
 
 /* The caller takes these signals no longer: notifies other threads of those that are pending for its process.

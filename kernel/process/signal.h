@@ -3,7 +3,7 @@
  * signal.h: Linux's signals: sent to a thread or to a process, pending until a thread does not block them,
  * and delivered on the way back to the program, to its handler or by their default action.
  *
- * Sending (signal.c) makes a signal pending and notifies one thread that can take it (thread_notify).
+ * Sending (signal.c) makes a signal pending and notifies one thread that can take it (thread_interrupt).
  * Delivering (signal_deliver.c) happens on that thread's way back to the program, and nowhere else. The
  * architecture builds the handler's frame on the program's stack, and takes it down again.
  *

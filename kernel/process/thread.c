@@ -263,16 +263,10 @@ bool thread_has_pending_work(const struct thread *thread)
     return thread->process->ending || signal_is_pending(thread) || schedule_must_move(thread);
 }
 
-void thread_notify(struct thread *thread)
-{
-    if (thread != arch_thread())
-        thread_interrupt(thread);
-}
-
 void threads_notify(struct process *process)
 {
     PROCESS_THREADS_EACH(thread, process)
-    thread_notify(thread);
+    thread_interrupt(thread);
 }
 
 void thread_return_check(void)

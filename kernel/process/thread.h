@@ -101,10 +101,8 @@ struct thread *thread_find(const struct process *process, uint32_t tid);
 /* Whether a signal, a move or the end of its process is pending: the thread must pass thread_slow_return. */
 bool thread_has_pending_work(const struct thread *thread);
 
-/* Makes a thread recheck that: ends its sleep in the kernel, or interrupts its program. What is pending has
- * been stored before. */
-void thread_notify(struct thread *thread);
-void threads_notify(struct process *process); /* all of a process */
+/* Makes all threads of a process recheck that (thread_interrupt). What is pending has been stored before. */
+void threads_notify(struct process *process);
 
 /* In a system call: lets it return through thread_slow_return if this thread has pending work. Whoever may
  * have sent it a signal, or unblocked one, ends with this. */

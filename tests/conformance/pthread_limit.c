@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pthread_limit.c: one thread a CPU: on four CPUs a fifth thread at the same time is one too many here. */
+/* pthread_limit.c: more threads than CPUs: on four CPUs a fifth thread at the same time. */
 #include "conform.h"
 
 static volatile bool go;
