@@ -118,8 +118,14 @@ static struct thread *ready_first(const struct queue *queue, uint64_t cpus)
     return NULL;
 }
 
-/* Takes the thread that is to run on this CPU next out of its queue: its own first one, else the highest of
- * the group's. NULL where there is none. */
+/* Whether somebody computes on a CPU; else it is idle, or about to take who was queued there. */
+static bool is_busy(const struct queue *queue)
+{
+    return queue->current && queue->current->schedule.state == THREAD_RUNNING;
+}
+
+/* Takes the thread that is to run on this CPU next out of its queue: its own first one, else the highest that
+ * waits for a busy CPU of the group. NULL where there is none. */
 static struct thread *next_take(struct queue *queue)
 {
     uint64_t here = cpu_mask_bit((unsigned)(queue - queues));
@@ -128,7 +134,7 @@ static struct thread *next_take(struct queue *queue)
     if (!found && queue->group->ready)
         CPU_MASK_EACH(cpu, queue->group->cpus)
         {
-            struct thread *other = ready_first(&queues[cpu], here);
+            struct thread *other = is_busy(&queues[cpu]) ? ready_first(&queues[cpu], here) : NULL;
 
             if (other && (!found || other->schedule.rank > found->schedule.rank))
                 found = other;
@@ -183,7 +189,8 @@ static void idle(struct queue *queue)
     const uint64_t here = cpu_mask_bit(arch_cpu_index());
     struct group *group = queue->group;
 
-    turn_update(queue);
+    if (queue->turn.pending)
+        turn_update(queue);
     group->idle |= here;
     spin_unlock(&group->lock);
     while (__atomic_load_n(&group->idle, __ATOMIC_ACQUIRE) & here)
@@ -308,7 +315,8 @@ static void switch_to(struct queue *queue, struct thread *next)
     if (next) {
         next->schedule.state = THREAD_RUNNING;
         __atomic_store_n(&next->schedule.cpu, arch_cpu_index(), __ATOMIC_RELAXED);
-        klog(thread_switch, from ? from->tid : 0, next->tid);
+        if (from)
+            klog(thread_switch, from->tid, next->tid);
         cpu_time_arrive(next);
     }
     arch_switch(from && from != queue->left ? &from->context : NULL, next ? &next->context : NULL);
@@ -381,15 +389,13 @@ void thread_block(void)
         }
         idle(queue);
         if (__atomic_load_n(&entry->state, __ATOMIC_ACQUIRE) == THREAD_RUNNING)
-            break;
+            return;
         spin_lock(&group->lock);
         if (entry->state == THREAD_RUNNING) {
             spin_unlock(&group->lock);
-            break;
+            return;
         }
     }
-    if (queue->ready) /* somebody else was sent here at the same time */
-        arch_request_slow_return();
 }
 
 static void wake(struct group *group, struct thread *thread)

@@ -22,6 +22,7 @@
  *      (what is waited for is checked)      a waker has changed it before it calls thread_wake
  *      thread_block()                       returns at once where thread_wake has come since the last time
  *      (it is checked again)                it may return for nothing, too
+ *      thread_return_check()                others may have become ready here meanwhile
  */
 #ifndef TACET_SCHEDULE_H
 #define TACET_SCHEDULE_H

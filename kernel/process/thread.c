@@ -273,6 +273,6 @@ void thread_return_check(void)
 {
     const struct thread *thread = arch_thread();
 
-    if (thread_has_pending_work(thread) || schedule_is_due())
+    if (thread->process->ending || signal_is_pending(thread) || schedule_is_due())
         arch_request_slow_return();
 }

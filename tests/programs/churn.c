@@ -208,6 +208,26 @@ static void replaced(void)
     munmap(at, SHARED * PAGE);
 }
 
+/* The kernel keeps the memory of a thread for the next one: so there is as much of it before as after. */
+static void *meet_all(void *barrier)
+{
+    pthread_barrier_wait(barrier);
+    return NULL;
+}
+
+static void start_all_once(unsigned threads)
+{
+    pthread_t others[THREADS_MAX];
+    pthread_barrier_t barrier;
+
+    pthread_barrier_init(&barrier, NULL, threads);
+    for (unsigned i = 1; i < threads; i++)
+        PROMISE(pthread_create(&others[i], NULL, meet_all, &barrier) == 0, "thread %u", i);
+    meet_all(&barrier);
+    for (unsigned i = 1; i < threads; i++)
+        pthread_join(others[i], NULL);
+}
+
 int main(int argc, char **argv)
 {
     unsigned threads = argc > 1 ? (unsigned)atoi(argv[1]) : 2;
@@ -215,6 +235,7 @@ int main(int argc, char **argv)
 
     steps = argc > 2 ? (unsigned)atoi(argv[2]) : 200;
     threads = threads > THREADS_MAX ? THREADS_MAX : threads;
+    start_all_once(threads);
     uint64_t before = free_memory();
     for (unsigned i = 1; i < threads; i++)
         PROMISE(pthread_create(&others[i], NULL, own_memory, (void *)(uintptr_t)i) == 0, "thread %u", i);

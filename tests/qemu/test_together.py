@@ -36,9 +36,5 @@ def test_a_robust_lock_that_was_being_given_back_wakes_the_next(tacet: Run) -> N
     expect_kept(expect_exit(tacet("together.musl", "lock", cpus=2, options="ranks=1")))
 
 
-def test_ranks_that_wait_for_a_word_give_nobody_a_cpu(tacet: Run) -> None:
-    expect_kept(expect_exit(tacet("together.musl", "word", cpus=3, memory="128M")), 3)
-
-
 def test_what_an_ended_rank_has_mapped_goes_back(tacet: Run) -> None:
     expect_kept(expect_exit(tacet("together.musl", "mapping", cpus=2, memory="128M")), 2)
