@@ -56,6 +56,7 @@ static void arm(struct posix_timer *timer)
     timer->armed = true;
     timer->alarm.expire = fire;
     timer->alarm.context = timer;
+    timer->alarm.is_background = arch_thread()->schedule.rank == RANK_BACKGROUND;
     timer_start(&timer->alarm, timer->deadline_ns, arch_thread()->latency_bound_ns);
 }
 

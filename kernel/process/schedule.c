@@ -182,6 +182,12 @@ static void turn_update(struct queue *queue)
 
 /* ---- Idling ---- */
 
+/* This CPU's thread goes on: unless it is a SCHED_IDLE one, background timers wait. */
+static void foreground_set(const struct thread *thread)
+{
+    timer_foreground_set(thread && thread->schedule.rank > RANK_BACKGROUND);
+}
+
 /* Nobody is ready: idles, without the lock, until another CPU or an interrupt ends that: because a thread is
  * ready for this CPU, or that whose registers are here is woken. */
 static void idle(struct queue *queue)
@@ -191,10 +197,12 @@ static void idle(struct queue *queue)
 
     if (queue->turn.pending)
         turn_update(queue);
+    timer_foreground_set(false);
     group->idle |= here;
     spin_unlock(&group->lock);
     while (__atomic_load_n(&group->idle, __ATOMIC_ACQUIRE) & here)
         timer_idle();
+    foreground_set(queue->current);
 }
 
 /* Ends a CPU's idling, for a reason that is stored already. */
@@ -294,6 +302,7 @@ static void switch_end(void)
     struct thread *left = queue->left;
 
     queue->left = NULL;
+    foreground_set(queue->current);
     turn_update(queue);
     spin_unlock(&queue->group->lock);
     if (left)
@@ -532,6 +541,8 @@ void schedule_rank_set(struct thread *thread, int rank, bool rotates)
     if (!same && thread->schedule.state == THREAD_READY)
         ready_remove(thread);
     thread->schedule.rank = rank;
+    if (thread == arch_thread())
+        foreground_set(thread);
     thread->schedule.rotates = rotates;
     if (!same && (thread->schedule.state == THREAD_READY || queues[thread->schedule.cpu].ready))
         changed(group, thread);

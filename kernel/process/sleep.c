@@ -33,6 +33,7 @@ int thread_sleep(const uint32_t *woken, uint64_t deadline_ns)
     if (is_limited) {
         timer->expire = sleep_expire;
         timer->context = thread;
+        timer->is_background = thread->schedule.rank == RANK_BACKGROUND;
         timer_start(timer, deadline_ns, thread->latency_bound_ns);
     }
     for (;;) {

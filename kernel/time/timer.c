@@ -76,6 +76,19 @@ void timer_cancel(struct smart_timer *timer)
     spin_unlock(&queue->lock);
 }
 
+void timer_foreground_set(bool is_foreground)
+{
+    struct timer_queue *queue = queue_here();
+
+    if (!queue->heaps[1]) { /* only this CPU can start one */
+        queue->is_foreground = is_foreground;
+        return;
+    }
+    spin_lock(&queue->lock);
+    timer_queue_foreground_set(queue, is_foreground);
+    spin_unlock(&queue->lock);
+}
+
 void timer_interrupt(void)
 {
     struct timer_queue *queue = queue_here();

@@ -32,6 +32,9 @@ static inline bool timer_is_pending(const struct smart_timer *timer)
     return __atomic_load_n(&timer->pending, __ATOMIC_ACQUIRE);
 }
 
+/* Whether this CPU runs a thread that background timers must not disturb. */
+void timer_foreground_set(bool is_foreground);
+
 /* Entry point of the architecture: the device has interrupted this CPU. */
 void timer_interrupt(void);
 

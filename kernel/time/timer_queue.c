@@ -9,7 +9,7 @@
  * never later than its children. Merging is iterative, for the kernel's stack is small and a heap may be one
  * long chain.
  *
- * Interrupts off, on the CPU that owns the queue; nothing is locked and nothing allocated.
+ * Interrupts off, under the queue's lock; nothing is allocated.
  */
 #include "time/timer_queue.h"
 #include "debug/klog.h"
@@ -65,29 +65,45 @@ static struct smart_timer *siblings_meld(struct smart_timer *first)
     return heap;
 }
 
+static struct smart_timer **heap_of(struct timer_queue *queue, const struct smart_timer *timer)
+{
+    return &queue->heaps[timer->is_background];
+}
+
 static void heap_insert(struct timer_queue *queue, struct smart_timer *timer)
 {
+    struct smart_timer **heap = heap_of(queue, timer);
+
     timer->child = NULL;
     timer->next = NULL;
     timer->previous = NULL;
-    queue->heap = heap_meld(queue->heap, timer);
+    *heap = heap_meld(*heap, timer);
 }
 
-static struct smart_timer *heap_pop(struct timer_queue *queue)
+static struct smart_timer *heap_pop(struct smart_timer **heap)
 {
-    struct smart_timer *first = queue->heap;
+    struct smart_timer *first = *heap;
 
-    queue->heap = siblings_meld(first->child);
+    *heap = siblings_meld(first->child);
     return first;
+}
+
+/* The heap whose first timer may interrupt next. */
+static struct smart_timer **heap_first(struct timer_queue *queue)
+{
+    struct smart_timer **heaps = queue->heaps;
+    bool is_second = !queue->is_foreground && heaps[1] && (!heaps[0] || is_before(heaps[1], heaps[0]));
+
+    return &heaps[is_second];
 }
 
 /* Takes a timer out of the heap, or out of the list of due ones, which has the form of a list of children. */
 static void heap_remove(struct timer_queue *queue, struct smart_timer *timer)
 {
-    struct smart_timer *left = timer->previous;
+    struct smart_timer *left = timer->previous, **heap = heap_of(queue, timer);
 
-    if (timer == queue->heap) {
-        heap_pop(queue);
+    if (timer == *heap) {
+        heap_pop(heap);
         return;
     }
     if (left->child == timer)
@@ -97,7 +113,7 @@ static void heap_remove(struct timer_queue *queue, struct smart_timer *timer)
     if (timer->next)
         timer->next->previous = left;
     if (timer->child)
-        queue->heap = heap_meld(queue->heap, siblings_meld(timer->child));
+        *heap = heap_meld(*heap, siblings_meld(timer->child));
 }
 
 /* ---- Boundaries and the device ---- */
@@ -133,10 +149,11 @@ static void device_arm(struct timer_queue *queue, uint64_t when_ns)
         queue->device->arm(when_ns);
 }
 
-/* Brings the device in line with the heap. */
+/* Brings the device in line with the heaps. */
 static void device_update(struct timer_queue *queue)
 {
-    uint64_t earliest_ns = queue->heap ? queue->heap->boundary_ns : TIMER_NEVER;
+    const struct smart_timer *earliest = *heap_first(queue);
+    uint64_t earliest_ns = earliest ? earliest->boundary_ns : TIMER_NEVER;
 
     if (earliest_ns == queue->armed_ns || queue->expiring)
         return;
@@ -207,8 +224,8 @@ static void due_collect(struct timer_queue *queue, uint64_t now_ns, struct smart
 {
     struct smart_timer *last = NULL;
 
-    while (is_due(queue->heap, now_ns)) {
-        struct smart_timer *timer = heap_pop(queue);
+    while (is_due(*heap_first(queue), now_ns)) {
+        struct smart_timer *timer = heap_pop(heap_first(queue));
 
         timer->child = NULL;
         timer->next = NULL;
@@ -256,23 +273,27 @@ void timer_queue_expire(struct timer_queue *queue, uint64_t now_ns, bool interru
         queue->counts.interrupts++;
         if (queue->armed_ns > now_ns && queue->armed_ns != TIMER_NEVER)
             queue->counts.rearms++;
-        else if (!is_due(queue->heap, now_ns))
+        else if (!is_due(*heap_first(queue), now_ns))
             queue->counts.spurious++;
         queue->armed_ns = TIMER_NEVER; /* one-shot */
     }
-    if (is_due(queue->heap, now_ns))
+    if (is_due(*heap_first(queue), now_ns))
         due_expire(queue, now_ns);
     device_update(queue);
 }
 
-/* Takes the heap apart breadth first: each timer's children go to the end of the list of those still to do.
- */
-void timer_queue_global_offset_set(struct timer_queue *queue, uint64_t offset_ns)
+void timer_queue_foreground_set(struct timer_queue *queue, bool is_foreground)
 {
-    struct smart_timer *remaining = queue->heap, *last = remaining;
+    queue->is_foreground = is_foreground;
+    device_update(queue);
+}
 
-    queue->global_offset_ns = offset_ns;
-    queue->heap = NULL;
+/* Takes a heap apart breadth first: each timer's children go to the end of the list of those still to do. */
+static void heap_rebuild(struct timer_queue *queue, struct smart_timer **heap)
+{
+    struct smart_timer *remaining = *heap, *last = remaining;
+
+    *heap = NULL;
     if (remaining)
         remaining->next = NULL;
     while (remaining) {
@@ -282,8 +303,15 @@ void timer_queue_global_offset_set(struct timer_queue *queue, uint64_t offset_ns
         while (last->next)
             last = last->next;
         remaining = timer->next;
-        timer->boundary_ns = timer_boundary(timer->deadline_ns, timer->bound_ns, offset_ns);
+        timer->boundary_ns = timer_boundary(timer->deadline_ns, timer->bound_ns, queue->global_offset_ns);
         heap_insert(queue, timer);
     }
+}
+
+void timer_queue_global_offset_set(struct timer_queue *queue, uint64_t offset_ns)
+{
+    queue->global_offset_ns = offset_ns;
+    heap_rebuild(queue, &queue->heaps[0]);
+    heap_rebuild(queue, &queue->heaps[1]);
     device_update(queue);
 }

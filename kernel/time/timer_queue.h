@@ -20,6 +20,9 @@
  * come waits for it. Boundaries beyond the last nanosecond are TIMER_NEVER: such a timer is pending until it
  * is cancelled, and nothing is armed for it.
  *
+ * Background timers belong to threads that must disturb nobody (SCHED_IDLE). They do not interrupt while
+ * another thread has the CPU, and expire, late, when it has left it.
+ *
  * A queue belongs to one CPU, which alone uses the device, interrupts off; others may take timers out of it.
  * Its lock guards it: the functions here are called with it held, but while `expire` runs. Its only contact
  * with the machine is a struct clock_event_device, so that the host tests run the same code against a model.
@@ -42,6 +45,7 @@ struct smart_timer {
      * the offset, and free the timer's memory; it must not call timer_queue_expire. */
     void (*expire)(struct smart_timer *timer, uint64_t now_ns);
     void *context;
+    bool is_background; /* constant while it is pending */
 
     /* The queue's; the first four may be read by anybody while the timer is pending. */
     uint64_t deadline_ns; /* local time, as given */
@@ -71,7 +75,8 @@ struct timer_counts {
 
 struct timer_queue {
     struct spinlock lock;
-    struct smart_timer *heap;
+    struct smart_timer *heaps[2];            /* of ordinary timers, of background ones */
+    bool is_foreground;                      /* background timers wait: they neither interrupt nor expire */
     const struct clock_event_device *device; /* NULL: the machine has none, and nothing interrupts */
     uint64_t armed_ns;                       /* the device's request; TIMER_NEVER: none */
     uint64_t global_offset_ns;               /* global time - local time, modulo 2^64 */
@@ -110,6 +115,10 @@ void timer_queue_withdraw(struct timer_queue *queue, struct smart_timer *timer);
  * arms the earliest of what is left. What is started meanwhile waits for the next interrupt, even if its
  * boundary has come: so this ends, also where a timer starts itself anew in the past. */
 void timer_queue_expire(struct timer_queue *queue, uint64_t now_ns, bool interrupted);
+
+/* Whether a thread that is not to be disturbed by background timers has the CPU. They are started, cancelled
+ * and due as others; what is due expires after that has ended. */
+void timer_queue_foreground_set(struct timer_queue *queue, bool is_foreground);
 
 /* Changes the offset to global time: every pending boundary is computed anew, never before its deadline and
  * less than its bound after it. Timers that are due already when `expire` calls this are served all the same.

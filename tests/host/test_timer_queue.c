@@ -102,13 +102,25 @@ static int compare_slots(const void *left, const void *right)
     return (a->deadline_ns > b->deadline_ns) - (a->deadline_ns < b->deadline_ns);
 }
 
+static bool is_foreground;
+
+static bool is_background(unsigned slot)
+{
+    return slot % 4 == 1;
+}
+
+static bool is_active(unsigned slot)
+{
+    return model[slot].pending && !(is_foreground && is_background(slot));
+}
+
 /* What a look at `now_ns` has to serve, in order. */
 static unsigned model_due(uint64_t now_ns, unsigned *slots)
 {
     unsigned count = 0;
 
     for (unsigned i = 0; i < SLOTS; i++)
-        if (model[i].pending && model[i].boundary_ns <= now_ns && model[i].boundary_ns != TIMER_NEVER)
+        if (is_active(i) && model[i].boundary_ns <= now_ns && model[i].boundary_ns != TIMER_NEVER)
             slots[count++] = i;
     qsort(slots, count, sizeof(slots[0]), compare_slots);
     return count;
@@ -119,7 +131,7 @@ static uint64_t model_earliest(void)
     uint64_t earliest = TIMER_NEVER;
 
     for (unsigned i = 0; i < SLOTS; i++)
-        if (model[i].pending && model[i].boundary_ns < earliest)
+        if (is_active(i) && model[i].boundary_ns < earliest)
             earliest = model[i].boundary_ns;
     return earliest;
 }
@@ -182,11 +194,14 @@ static void begin(uint64_t now_ns, uint64_t range_ns)
     device.now_ns = now_ns;
     device.range_ns = range_ns;
     offset_now_ns = 0;
+    is_foreground = false;
     served_count = 0;
     boundary_served_ns = TIMER_NEVER;
     timer_queue_initialise(&queue, &model_device);
-    for (unsigned i = 0; i < SLOTS; i++)
+    for (unsigned i = 0; i < SLOTS; i++) {
         timers[i].expire = note_expired;
+        timers[i].is_background = is_background(i);
+    }
 }
 
 static void start(unsigned slot, uint64_t deadline_ns, uint64_t bound_ns)
@@ -211,6 +226,12 @@ static void cancel(unsigned slot)
     model[slot].pending = false;
     timer_queue_cancel(&queue, &timers[slot]);
     CHECK(!timers[slot].pending);
+}
+
+static void set_foreground(bool on)
+{
+    is_foreground = on;
+    timer_queue_foreground_set(&queue, on);
 }
 
 static void set_offset(uint64_t offset_ns)
@@ -270,7 +291,7 @@ static uint64_t random_deadline(void)
 static void check_all_due_were_served(void)
 {
     for (unsigned i = 0; i < SLOTS; i++)
-        CHECK(!model[i].pending || model[i].boundary_ns > device.now_ns);
+        CHECK(!is_active(i) || model[i].boundary_ns > device.now_ns);
 }
 
 /* A random step; `steady` ones let no boundary pass unserved, so that each one costs an interrupt. */
@@ -301,6 +322,10 @@ static void random_step(bool steady)
     case 5:
         advance_to(device.now_ns + random_below(SECOND >> random_below(30)));
         break;
+    case 6:
+        if (!steady)
+            set_foreground(random_below(2));
+        break;
     default:
         start(slot, random_deadline(), random_bound());
     }
@@ -315,6 +340,7 @@ static void random_run(unsigned steps, bool steady, uint64_t range_ns)
         check_agreement();
         check_all_due_were_served();
     }
+    set_foreground(false);
     advance_to(device.now_ns + 100 * SECOND);
     check_agreement();
     CHECK_EQUAL(queue.pending, 0);
@@ -336,6 +362,39 @@ TEST(random_timers_with_looks_past_deadlines_and_offset_changes_are_served_as_th
     random_run(150000, false, UNLIMITED);
     CHECK(queue.counts.expired > 50000);
     CHECK(queue.counts.interrupts <= expected.boundaries);
+}
+
+TEST(background_timers_neither_interrupt_nor_expire_until_the_foreground_ends)
+{
+    begin(0, UNLIMITED);
+    start(1, MS, 0); /* in the background */
+    set_foreground(true);
+    CHECK(!device.armed);
+    start(0, 3 * MS, 0);
+    advance_to(5 * MS);
+    CHECK_EQUAL(queue.counts.interrupts, 1);
+    CHECK(!model[0].pending && model[1].pending);
+    cancel(1);
+    start(1, 4 * MS, 0);
+    set_foreground(false);
+    advance_to(device.now_ns);
+    CHECK(!model[1].pending);
+    check_agreement();
+}
+
+TEST(what_another_cpu_withdraws_leaves_the_device_armed_for_one_interrupt_at_most)
+{
+    begin(0, UNLIMITED);
+    start(0, MS, 0);
+    timer_queue_withdraw(&queue, &timers[0]);
+    CHECK(!timers[0].pending && device.armed);
+    device.now_ns = MS;
+    timer_queue_expire(&queue, device.now_ns, true);
+    CHECK_EQUAL(queue.counts.spurious, 1);
+    CHECK_EQUAL(queue.counts.expired, 0);
+    CHECK_EQUAL(queue.armed_ns, TIMER_NEVER);
+    timer_queue_withdraw(&queue, &timers[0]); /* not pending: nothing */
+    CHECK_EQUAL(queue.counts.cancelled, 1);
 }
 
 TEST(device_of_short_range_is_armed_again_and_counted_apart)
@@ -827,6 +886,8 @@ int main(void)
     RUN(random_timers_fire_at_their_boundary_with_one_interrupt_each);
     RUN(random_timers_with_looks_past_deadlines_and_offset_changes_are_served_as_the_model_says);
     RUN(device_of_short_range_is_armed_again_and_counted_apart);
+    RUN(background_timers_neither_interrupt_nor_expire_until_the_foreground_ends);
+    RUN(what_another_cpu_withdraws_leaves_the_device_armed_for_one_interrupt_at_most);
     RUN(timer_is_never_early_and_less_than_its_bound_late);
     RUN(offset_changes_keep_a_timer_within_its_bound);
     RUN(bounds_are_rounded_down_to_powers_of_two);
