@@ -25,6 +25,13 @@
 #define ENVIRONMENT_MAX     COMMAND_LINE_OPTIONS_MAX
 #define RANK_VARIABLES      2 /* TACET_RANK, TACET_SIZE */
 
+#define SERVICE_ARGUMENTS_MAX  16
+#define SERVICE_LINE_BYTES     256
+#define SERVICE_STACK_BYTES    (256ULL << 10)
+#define SERVICE_MEMORY_DEFAULT (32ULL << 20)
+#define SERVICE_MEMORY_MIN     (8ULL << 20)
+#define SERVICE_MEMORY_MAX     (1ULL << 30)
+
 static struct {
     struct program program; /* each rank adds variables to its environment */
     const char *arguments[COMMAND_LINE_ARGUMENTS_MAX + 1];
@@ -36,6 +43,11 @@ static struct {
     struct tree *tree;
     struct inode *directory; /* in which every rank starts */
     bool started;
+
+    struct program service; /* its path NULL: none */
+    uint32_t service_policy;
+    const char *service_arguments[SERVICE_ARGUMENTS_MAX];
+    struct memory_slice service_slice;
 
     unsigned running;      /* ranks that have not ended */
     unsigned worst_status; /* of those that have */
@@ -84,6 +96,52 @@ static unsigned ranks_read(const struct command_line *line, unsigned cpu_count)
     return (unsigned)ranks;
 }
 
+/* service="PATH ARGUMENT …": words between blanks. */
+static void service_read(const struct command_line *line)
+{
+    static char words[SERVICE_LINE_BYTES];
+    const char *text = command_line_option(line, "service");
+    const char *policy = command_line_option(line, "service_policy");
+    unsigned count = 0;
+
+    if (!text)
+        return;
+    if (strlen(text) >= sizeof(words))
+        node_stop(STOP_BAD_INPUT, "service= has more than %u characters", SERVICE_LINE_BYTES - 1);
+    memcpy(words, text, strlen(text) + 1);
+    for (char *c = words; *c; c++) {
+        if (*c == ' ')
+            *c = '\0';
+        else if ((c == words || !c[-1]) && count++ < SERVICE_ARGUMENTS_MAX)
+            job.service_arguments[count - 1] = c;
+    }
+    if (!count || count > SERVICE_ARGUMENTS_MAX)
+        node_stop(STOP_BAD_INPUT, "service= wants a program and at most %u arguments, as service=/daemon",
+                  SERVICE_ARGUMENTS_MAX - 1);
+    job.service = (struct program){
+        .path = job.service_arguments[0],
+        .arguments = job.service_arguments,
+        .argument_count = count,
+        .stack_bytes = SERVICE_STACK_BYTES,
+    };
+    job.service_policy = POLICY_IDLE;
+    if (policy && strcmp(policy, "other") == 0)
+        job.service_policy = POLICY_OTHER;
+    else if (policy && strcmp(policy, "idle") != 0)
+        node_stop(STOP_BAD_INPUT, "service_policy=%s: the service can be idle or other", policy);
+}
+
+uint64_t job_service_bytes(const struct command_line *line)
+{
+    const char *text = command_line_option(line, "service_memory");
+    uint64_t bytes = SERVICE_MEMORY_DEFAULT;
+    struct message why;
+
+    if (text && option_bytes("service_memory", text, SERVICE_MEMORY_MIN, SERVICE_MEMORY_MAX, &bytes, &why))
+        node_stop(STOP_BAD_INPUT, "%s", why.text);
+    return command_line_option(line, "service") ? (bytes + ARCH_LARGE_PAGE - 1) & -ARCH_LARGE_PAGE : 0;
+}
+
 void job_configure(const struct command_line *line, unsigned cpu_count)
 {
     const char *path = command_line_option(line, "app");
@@ -104,6 +162,7 @@ void job_configure(const struct command_line *line, unsigned cpu_count)
                   prefix);
     job.prefix = prefix != NULL;
     job.directory_path = command_line_option(line, "cwd");
+    service_read(line);
     process_rank_count = ranks_read(line, cpu_count);
 }
 
@@ -141,6 +200,10 @@ _Noreturn static void rank_end(struct process *process)
     file_streams_flush(process);
     files_close(process); /* its locks and removed files matter to other ranks */
     klog(program_end, process->rank, status);
+    if (process->is_service) {
+        kernel_print("the service ended with status %u\n", status);
+        thread_leave();
+    }
     if (process_rank_count > 1 && status != 0)
         kernel_print("rank %u ended with status %u\n", process->rank, status);
     while (status > worst && !__atomic_compare_exchange_n(&job.worst_status, &worst, status, false,
@@ -160,7 +223,7 @@ static int files_open(struct process *process, struct message *why)
     uint64_t memory = page_pool_allocate(process->vm.pages, bytes, ARCH_PAGE);
 
     if (memory == PAGE_POOL_NONE)
-        return message_set(why, -ENOMEM, "no memory for the open files of rank %u", process->rank);
+        return message_set(why, -ENOMEM, "no memory for the open files of %s", process->title);
     process->files = arch_physical(memory);
     arch_zero(process->files, bytes);
     process->tree = job.tree;
@@ -172,14 +235,36 @@ static int files_open(struct process *process, struct message *why)
     return 0;
 }
 
+/* The process of a rank, or the service, with its program loaded; this CPU's, until its first thread is
+ * entered or started. Stops the node where that fails. */
+static struct thread *process_load(unsigned rank, const struct memory_slice *slice, uint64_t cpus,
+                                   const struct program *program, uint64_t *entry, uint64_t *stack)
+{
+    struct message why = { "" };
+    struct thread *thread = NULL;
+    struct process *process;
+    int error = process_create(rank, slice, cpus, program->arguments[0], &process, &why);
+
+    if (!error)
+        error = files_open(process, &why);
+    if (!error) {
+        process->prefix = job.prefix;
+        thread = thread_first(process);
+        error = thread ? program_load(process, program, entry, stack, &why)
+                       : message_set(&why, -ENOMEM, "no memory for the first thread of %s", process->title);
+    }
+    if (error)
+        start_failed(error, &why);
+    klog(program_enter, rank, *entry);
+    process->start_ns = clock_now_ns(); /* loading is not counted */
+    return thread;
+}
+
 _Noreturn static void rank_run(unsigned rank)
 {
     const char *environment[ENVIRONMENT_MAX + RANK_VARIABLES];
     char rank_text[32], size_text[32];
     struct program program = job.program;
-    struct message why = { "" };
-    struct thread *thread = NULL;
-    struct process *process;
     uint64_t entry, stack;
 
     format_text(rank_text, sizeof(rank_text), "TACET_RANK=%u", rank);
@@ -189,29 +274,35 @@ _Noreturn static void rank_run(unsigned rank)
     environment[program.environment_count++] = size_text;
     program.environment = environment;
 
-    int error =
-        process_create(rank, &job.plan->slices[rank], job_cpus_of(rank), job.arguments[0], &process, &why);
-    if (!error)
-        error = files_open(process, &why);
-    if (!error) {
-        process->prefix = job.prefix;
-        thread = thread_first(process);
-        error = thread ? program_load(process, &program, &entry, &stack, &why)
-                       : message_set(&why, -ENOMEM, "no memory for the first thread of rank %u", rank);
-    }
-    if (error)
-        start_failed(error, &why);
+    struct thread *thread =
+        process_load(rank, &job.plan->slices[rank], job_cpus_of(rank), &program, &entry, &stack);
     if (rank == 0)
-        node_zeroed_set(process->vm.zeroed_bytes);
-    klog(program_enter, rank, entry);
-    process->start_ns = clock_now_ns(); /* loading is not counted */
+        node_zeroed_set(thread->process->vm.zeroed_bytes);
     thread_first_enter(thread, entry, stack);
+}
+
+/* On a CPU of a rank, which it leaves as it was. */
+static void service_start(void)
+{
+    struct program program = job.service;
+    uint64_t cpus = 0, entry, stack;
+
+    program.environment = job.environment;
+    program.environment_count = job.program.environment_count;
+    for (unsigned rank = 0; rank < process_rank_count; rank++)
+        cpus |= job_cpus_of(rank);
+
+    struct thread *thread =
+        process_load(process_rank_count, &job.service_slice, cpus, &program, &entry, &stack);
+    thread_first_start(thread, entry, stack, job.service_policy);
 }
 
 _Noreturn void job_cpu_join(unsigned cpu)
 {
     while (!__atomic_load_n(&job.started, __ATOMIC_ACQUIRE))
         arch_cpu_idle();
+    if (cpu == 0 && job.service.path)
+        service_start();
     for (unsigned rank = 0; rank < process_rank_count; rank++)
         if (cpu == job_cpu_of(rank))
             rank_run(rank);
@@ -240,20 +331,30 @@ static struct inode *directory_find(const struct tree *tree)
     return inode;
 }
 
-_Noreturn void job_start(const struct memplan *plan, struct tree *tree)
+/* The program of an option's value. */
+static struct inode *program_find(const struct tree *tree, const char *option, const char *path)
 {
-    const char *path = job.program.path;
     struct inode *inode;
-    struct message why;
 
     if (tree_lookup(tree, tree->root, path, true, &inode))
-        node_stop(STOP_BAD_INPUT, "app=%s: there is no such file in the initrd", path);
+        node_stop(STOP_BAD_INPUT, "%s=%s: there is no such file in the initrd", option, path);
     if (!mode_is(inode->mode, S_IFREG) || inode->device)
-        node_stop(STOP_BAD_INPUT, "app=%s is not a file", path);
+        node_stop(STOP_BAD_INPUT, "%s=%s is not a file", option, path);
+    return inode;
+}
+
+_Noreturn void job_start(const struct memplan *plan, const struct memory_slice *service, struct tree *tree)
+{
+    const char *path = job.program.path;
+    struct message why;
+
+    job.program.inode = program_find(tree, "app", path);
+    if (job.service.path)
+        job.service.inode = program_find(tree, "service", job.service.path);
+    job.service_slice = *service;
     job.plan = plan;
     job.tree = tree;
     job.directory = directory_find(tree);
-    job.program.inode = inode;
     if (!tree_add(tree, "/proc/self/exe", S_IFLNK | 0777, path, strlen(path), &why))
         node_stop(STOP_NO_MEMORY, "%s", why.text);
     job.running = process_rank_count;

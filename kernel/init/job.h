@@ -6,8 +6,9 @@
  * R ranks share C cores: rank r has the cores r * (C / R) and up, with all their hardware threads: its first
  * thread runs on the first of them, the others wait for threads that it starts. More ranks than cores share
  * them by hardware threads. CPUs that are left over stay parked. Ranks learn who they are from TACET_RANK and
- * TACET_SIZE in their environment. The end of a rank does not affect the others; the node ends after the
- * last one, with the highest exit status.
+ * TACET_SIZE in their environment. Beside them a node may have a service (service=): one more process, with a
+ * small slice, whose threads may run on the CPUs of all ranks, as SCHED_IDLE unless they change that. The end
+ * of a rank does not affect the others; the node ends after the last one, with the highest exit status.
  */
 #ifndef TACET_JOB_H
 #define TACET_JOB_H
@@ -24,11 +25,14 @@ void job_configure(const struct command_line *line, unsigned cpu_count);
 unsigned job_cpu_of(unsigned rank);  /* the CPU that its first thread runs on */
 uint64_t job_cpus_of(unsigned rank); /* a bit each: all of its CPUs */
 
+/* `service_memory=`, what service= takes of the kernel's pool, in large pages; 0 without one. */
+uint64_t job_service_bytes(const struct command_line *line);
+
 /* Stops the node because something that it needs to start has failed: a message made with this error. */
 _Noreturn void start_failed(int error, const struct message *why);
 
-/* Starts the ranks on all CPUs, this one included. */
-_Noreturn void job_start(const struct memplan *plan, struct tree *tree);
+/* Starts the ranks on all CPUs, this one included, and the service in its slice (empty: there is none). */
+_Noreturn void job_start(const struct memplan *plan, const struct memory_slice *service, struct tree *tree);
 
 /* A further CPU waits here for job_start, and then runs its rank. */
 _Noreturn void job_cpu_join(unsigned cpu);

@@ -29,9 +29,29 @@
 #define SLICE_BYTES_MIN (16ULL << 20)
 
 static const char *const known_options[] = {
-    "app",   "argv0",        "clockevent",    "console", "cwd",     "env",      "idle",
-    "klog",  "klog_classes", "latency_bound", "prefix",  "ranks",   "rotation", "selftest",
-    "stack", "stderr",       "stdin_bytes",   "stdout",  "threads", NULL,
+    "app",
+    "argv0",
+    "clockevent",
+    "console",
+    "cwd",
+    "env",
+    "idle",
+    "klog",
+    "klog_classes",
+    "latency_bound",
+    "prefix",
+    "ranks",
+    "rotation",
+    "selftest",
+    "service",
+    "service_memory",
+    "service_policy",
+    "stack",
+    "stderr",
+    "stdin_bytes",
+    "stdout",
+    "threads",
+    NULL,
 };
 
 static struct command_line line;
@@ -105,7 +125,8 @@ static void memory_plan(const struct boot_info *boot, unsigned rank_count, bool 
         .reserved_count = count,
         .address_limit = arch_address_limit(),
         .pool_bytes = arch_pool_bytes(boot) + tree_inodes_max(boot) * TREE_ENTRY_BYTES_MAX +
-                      proc_memory_bytes() + 8 * ARCH_PAGE,
+                      proc_memory_bytes() + 8 * ARCH_PAGE + job_service_bytes(&line) +
+                      (job_service_bytes(&line) ? ARCH_LARGE_PAGE : 0),
         .pool_limit = arch_early_limit(),
         .rank_count = rank_count,
         .slice_bytes_min = SLICE_BYTES_MIN,
@@ -120,6 +141,20 @@ static void memory_plan(const struct boot_info *boot, unsigned rank_count, bool 
 
     if (error)
         start_failed(error, &why);
+}
+
+/* The memory of the service, for which the pool was planned. */
+static struct memory_slice service_slice_take(void)
+{
+    struct memory_slice slice = { .bytes = job_service_bytes(&line) };
+
+    if (slice.bytes) {
+        slice.extents[0].base = page_pool_allocate(&kernel_pool, slice.bytes, ARCH_LARGE_PAGE);
+        slice.extents[0].bytes = slice.bytes;
+        slice.extent_count = 1;
+        ASSERT(slice.extents[0].base != PAGE_POOL_NONE);
+    }
+    return slice;
 }
 
 static uint64_t overlap_bytes(const struct memory_range *a, const struct memory_range *b)
@@ -228,13 +263,16 @@ _Noreturn void kernel_start(struct boot_info *boot)
     job_configure(&line, arch_cpu_count());
     memory_plan(boot, process_rank_count, true);
 
-    uint64_t kernel_bytes = arch_kernel_image().bytes + plan.pool.bytes;
+    struct memory_slice service = service_slice_take();
+    uint64_t kernel_bytes = arch_kernel_image().bytes + plan.pool.bytes - service.bytes;
     kernel_print("memory: %lu MiB for each of %u ranks, %lu KiB for the kernel\n", plan.slices[0].bytes >> 20,
                  process_rank_count, kernel_bytes / 1024);
+    if (service.bytes)
+        kernel_print("memory: %lu MiB for the service\n", service.bytes >> 20);
     numa_domains_print(process_rank_count);
     node_facts_set(kernel_bytes);
     if (command_line_option(&line, "selftest"))
         selftest_run(command_line_option(&line, "selftest"), &plan.slices[0]);
     tree_build(boot);
-    job_start(&plan, &tree);
+    job_start(&plan, &service, &tree);
 }

@@ -10,7 +10,6 @@
 #include "process/event.h"
 #include "arch.h"
 #include "lib/errno.h"
-#include "mm/memplan.h"
 #include "process/process.h"
 #include "time/clock.h"
 
@@ -84,7 +83,7 @@ void event_notify(struct process *process)
 
 void event_notify_all(void)
 {
-    for (uint64_t pid = PID_FIRST; pid < PID_FIRST + MEMPLAN_RANKS_MAX; pid++) {
+    for (uint64_t pid = PID_FIRST; pid < PID_FIRST + PROCESSES_MAX; pid++) {
         struct process *process = process_find(pid);
 
         if (process)

@@ -12,10 +12,11 @@
 #include "lib/errno.h"
 #include "lib/format.h"
 #include "mm/page.h"
+#include "process/limits.h"
 
 #define STATUS_SIGNALED 128
 
-static struct process *processes[MEMPLAN_RANKS_MAX]; /* by rank; NULL before its start and after its end */
+static struct process *processes[PROCESSES_MAX]; /* by rank; NULL before its start and after its end */
 void (*process_end_hook)(struct process *process) __attribute__((noreturn));
 
 static const char *base_name(const char *path)
@@ -43,6 +44,11 @@ int process_create(unsigned rank, const struct memory_slice *slice, uint64_t cpu
     arch_zero(process, bytes);
     process->pages = pages;
     process->rank = rank;
+    process->is_service = rank == process_rank_count;
+    if (process->is_service)
+        format_text(process->title, sizeof(process->title), "service");
+    else
+        format_text(process->title, sizeof(process->title), "rank %u", rank);
     process->cpus = cpus;
     process->pid = PID_FIRST + rank;
     process->umask = 022;
@@ -90,7 +96,7 @@ _Noreturn void process_end(void)
 
 struct process *process_find(uint64_t pid)
 {
-    return pid >= PID_FIRST && pid < PID_FIRST + MEMPLAN_RANKS_MAX
+    return pid >= PID_FIRST && pid < PID_FIRST + PROCESSES_MAX
                ? __atomic_load_n(&processes[pid - PID_FIRST], __ATOMIC_ACQUIRE)
                : NULL;
 }
@@ -156,8 +162,7 @@ _Noreturn void process_kill(const struct signal_info *info, const void *frame)
     char origin[64];
 
     origin_describe(process, info, origin, sizeof(origin));
-    kernel_print("rank %u (%s) ended by %s%s\n", process->rank, process->name, signal_name(info->signal),
-                 origin);
+    kernel_print("%s (%s) ended by %s%s\n", process->title, process->name, signal_name(info->signal), origin);
     kernel_print("  at instruction %#lx\n", instruction);
     instruction_describe(process, instruction);
     arch_registers_print(frame);
@@ -185,7 +190,7 @@ void trap_user_fault(const struct fault *reported)
     }
     if (signal_fault(&fault))
         return;
-    kernel_print("rank %u (%s) ended by %s: %s\n", process->rank, process->name, signal_name(fault.signal),
+    kernel_print("%s (%s) ended by %s: %s\n", process->title, process->name, signal_name(fault.signal),
                  fault.cause);
     if (fault.has_address) {
         kernel_print("  at instruction %#lx, address %#lx\n", fault.instruction, fault.address);

@@ -18,11 +18,12 @@
 #include "smp/cpu_mask.h"
 #include "smp/spinlock.h"
 
-#define PROCESS_NAME_BYTES 16      /* Linux's TASK_COMM_LEN */
-#define PID_FIRST          1       /* pids are this plus the rank; */
-#define PID_LAST           1000    /* threads but the first have tids above */
-#define TID_LAST           4194303 /* Linux's largest */
-#define PROCESS_LINE_BYTES 1024    /* longer lines of a rank may be broken by others' */
+#define PROCESS_NAME_BYTES 16                      /* Linux's TASK_COMM_LEN */
+#define PID_FIRST          1                       /* pids are this plus the rank; */
+#define PID_LAST           1000                    /* threads but the first have tids above */
+#define TID_LAST           4194303                 /* Linux's largest */
+#define PROCESSES_MAX      (MEMPLAN_RANKS_MAX + 1) /* ranks, and the service */
+#define PROCESS_LINE_BYTES 1024                    /* longer lines of a rank may be broken by others' */
 
 struct file_table;
 struct inode;
@@ -41,7 +42,9 @@ struct process_image {
 
 struct process {
     uint64_t pid;
-    unsigned rank;
+    unsigned rank;                  /* that of the service: process_rank_count */
+    char title[PROCESS_NAME_BYTES]; /* for messages: "rank 3", "service" */
+    bool is_service;
     uint64_t cpus;        /* a bit each: of its rank */
     struct spinlock lock; /* guards which threads it has, and what follows up to `pages` */
     struct list threads;
@@ -77,8 +80,8 @@ struct process {
     } lines[2];         /* of stdout, stderr, with `prefix`: the present line so far */
 };
 
-/* Makes the process of a rank in its own slice, without files and threads. `name` is argv[0]; its last
- * component names the process. -ENOMEM with `why`. */
+/* Makes the process of a rank, or the service (rank process_rank_count), in its own slice, without files and
+ * threads. `name` is argv[0]; its last component names the process. -ENOMEM with `why`. */
 int process_create(unsigned rank, const struct memory_slice *slice, uint64_t cpus, const char *name,
                    struct process **out, struct message *why);
 

@@ -47,6 +47,10 @@ static struct group groups[MEMPLAN_RANKS_MAX];
 static struct queue queues[ARCH_CPUS_MAX];
 static uint64_t rotation_ns = ROTATION_DEFAULT_NS;
 
+/* Ready threads of the service: CPUs of any group may take them, when they become idle. */
+static uint32_t wanderers;
+static bool has_service;
+
 static struct queue *queue_here(void)
 {
     return &queues[arch_cpu_index()];
@@ -98,6 +102,8 @@ static void ready_add(struct queue *queue, struct thread *thread, bool in_front)
     thread->schedule.cpu = (unsigned)(queue - queues);
     thread->schedule.state = THREAD_READY;
     ready_count_add(queue, 1);
+    if (thread->process->is_service)
+        __atomic_fetch_add(&wanderers, 1, __ATOMIC_SEQ_CST);
 }
 
 static void ready_remove(struct thread *thread)
@@ -106,6 +112,8 @@ static void ready_remove(struct thread *thread)
 
     list_remove(level_of(queue, thread->schedule.rank), &thread->schedule.link);
     ready_count_add(queue, -1U);
+    if (thread->process->is_service)
+        __atomic_fetch_sub(&wanderers, 1, __ATOMIC_SEQ_CST);
 }
 
 /* The first ready thread that may run on one of these CPUs; NULL. */
@@ -124,21 +132,29 @@ static bool is_busy(const struct queue *queue)
     return queue->current && queue->current->schedule.state == THREAD_RUNNING;
 }
 
-/* Takes the thread that is to run on this CPU next out of its queue: its own first one, else the highest that
- * waits for a busy CPU of the group. NULL where there is none. */
+/* The highest thread that waits for a busy CPU of the group, and may run on these; NULL. */
+static struct thread *waiting_first(const struct group *group, uint64_t cpus)
+{
+    struct thread *found = NULL;
+
+    CPU_MASK_EACH(cpu, group->ready ? group->cpus : 0)
+    {
+        struct thread *other = is_busy(&queues[cpu]) ? ready_first(&queues[cpu], cpus) : NULL;
+
+        if (other && (!found || other->schedule.rank > found->schedule.rank))
+            found = other;
+    }
+    return found;
+}
+
+/* Takes the thread that is to run on this CPU next out of its queue: its own first one, else one that waits
+ * for another CPU. NULL where there is none. */
 static struct thread *next_take(struct queue *queue)
 {
-    uint64_t here = cpu_mask_bit((unsigned)(queue - queues));
-    struct thread *found = queue->ready ? ready_first(queue, UINT64_MAX) : NULL;
+    struct thread *found = queue->ready
+                               ? ready_first(queue, UINT64_MAX)
+                               : waiting_first(queue->group, cpu_mask_bit((unsigned)(queue - queues)));
 
-    if (!found && queue->group->ready)
-        CPU_MASK_EACH(cpu, queue->group->cpus)
-        {
-            struct thread *other = is_busy(&queues[cpu]) ? ready_first(&queues[cpu], here) : NULL;
-
-            if (other && (!found || other->schedule.rank > found->schedule.rank))
-                found = other;
-        }
     if (found)
         ready_remove(found);
     return found;
@@ -178,39 +194,6 @@ static void turn_update(struct queue *queue)
         timer_start(&queue->turn, clock_now_ns() + rotation_ns, rotation_ns / TURN_BOUND_SHARE);
     else
         timer_cancel(&queue->turn);
-}
-
-/* ---- Idling ---- */
-
-/* This CPU's thread goes on: unless it is a SCHED_IDLE one, background timers wait. */
-static void foreground_set(const struct thread *thread)
-{
-    timer_foreground_set(thread && thread->schedule.rank > RANK_BACKGROUND);
-}
-
-/* Nobody is ready: idles, without the lock, until another CPU or an interrupt ends that: because a thread is
- * ready for this CPU, or that whose registers are here is woken. */
-static void idle(struct queue *queue)
-{
-    const uint64_t here = cpu_mask_bit(arch_cpu_index());
-    struct group *group = queue->group;
-
-    if (queue->turn.pending)
-        turn_update(queue);
-    timer_foreground_set(false);
-    group->idle |= here;
-    spin_unlock(&group->lock);
-    while (__atomic_load_n(&group->idle, __ATOMIC_ACQUIRE) & here)
-        timer_idle();
-    foreground_set(queue->current);
-}
-
-/* Ends a CPU's idling, for a reason that is stored already. */
-static void idle_end(struct group *group, unsigned cpu)
-{
-    __atomic_store_n(&group->idle, group->idle & ~cpu_mask_bit(cpu), __ATOMIC_RELEASE);
-    if (cpu != arch_cpu_index())
-        arch_ipi_send(cpu);
 }
 
 /* ---- Placing ---- */
@@ -254,6 +237,14 @@ static unsigned busy_choose(const struct group *group, const struct thread *thre
     return best;
 }
 
+/* Ends a CPU's idling, for a reason that is stored already. */
+static void idle_end(struct group *group, unsigned cpu)
+{
+    __atomic_store_n(&group->idle, group->idle & ~cpu_mask_bit(cpu), __ATOMIC_RELEASE);
+    if (cpu != arch_cpu_index())
+        arch_ipi_send(cpu);
+}
+
 /* Lets a CPU look for whom it should run. */
 static void cpu_interrupt(unsigned cpu)
 {
@@ -265,6 +256,20 @@ static void cpu_interrupt(unsigned cpu)
     arch_ipi_send(cpu);
 }
 
+/* A ready thread stays where it is: if it is the service's, tells an idle CPU of another group, which comes
+ * and fetches it. */
+static void wanderer_offer(const struct thread *thread)
+{
+    for (unsigned i = 0; i < MEMPLAN_RANKS_MAX && thread->process->is_service; i++) {
+        uint64_t idle = __atomic_load_n(&groups[i].idle, __ATOMIC_RELAXED) & thread->schedule.affinity;
+
+        if (idle) {
+            arch_ipi_send((unsigned)__builtin_ctzll(idle));
+            return;
+        }
+    }
+}
+
 /* Queues a thread that is in no queue where it runs soonest, and tells that CPU, if it has to know. */
 static void place(struct group *group, struct thread *thread)
 {
@@ -273,11 +278,71 @@ static void place(struct group *group, struct thread *thread)
     struct queue *queue = &queues[cpu];
 
     ready_add(queue, thread, false);
-    if (idle >= 0)
+    if (idle >= 0) {
         idle_end(group, cpu);
-    else if ((queue->current && thread->schedule.rank > queue->current->schedule.rank) ||
-             (takes_turns(queue, thread->schedule.rank) && !queue->turn.pending))
+        return;
+    }
+    if ((queue->current && thread->schedule.rank > queue->current->schedule.rank) ||
+        (takes_turns(queue, thread->schedule.rank) && !queue->turn.pending))
         cpu_interrupt(cpu);
+    wanderer_offer(thread);
+}
+
+/* ---- Idling ---- */
+
+/* Fetches a thread of the service for this CPU, which is idle, from a busy one of another group. False where
+ * there is none. */
+static bool wanderer_fetch(struct queue *queue)
+{
+    const uint64_t here = cpu_mask_bit(arch_cpu_index());
+    struct thread *thread = NULL;
+
+    for (unsigned i = 0; i < MEMPLAN_RANKS_MAX && !thread && __atomic_load_n(&wanderers, __ATOMIC_SEQ_CST);
+         i++) {
+        struct group *group = &groups[i];
+
+        if (group == queue->group || !group->ready)
+            continue;
+        spin_lock(&group->lock);
+        if ((thread = waiting_first(group, here))) {
+            ready_remove(thread);
+            thread->schedule.state = THREAD_NEW;
+            __atomic_store_n(&thread->schedule.cpu, arch_cpu_index(), __ATOMIC_RELAXED);
+        }
+        spin_unlock(&group->lock);
+    }
+    if (!thread)
+        return false;
+    spin_lock(&queue->group->lock);
+    place(queue->group, thread);
+    spin_unlock(&queue->group->lock);
+    return true;
+}
+
+/* This CPU's thread goes on: unless it is a SCHED_IDLE one, background timers wait. */
+static void foreground_set(const struct thread *thread)
+{
+    timer_foreground_set(thread && thread->schedule.rank > RANK_BACKGROUND);
+}
+
+/* Nobody is ready: idles, without the lock, until another CPU or an interrupt ends that: because a thread is
+ * ready for this CPU, or that whose registers are here is woken. */
+static void idle(struct queue *queue)
+{
+    const uint64_t here = cpu_mask_bit(arch_cpu_index());
+    struct group *group = queue->group;
+
+    if (queue->turn.pending)
+        turn_update(queue);
+    timer_foreground_set(false);
+    group->idle |= here;
+    spin_unlock(&group->lock);
+    if (has_service)
+        __atomic_thread_fence(__ATOMIC_SEQ_CST); /* idle is seen, or the next wanderer is */
+    while (__atomic_load_n(&group->idle, __ATOMIC_ACQUIRE) & here)
+        if (!has_service || !wanderer_fetch(queue))
+            timer_idle();
+    foreground_set(queue->current);
 }
 
 /* ---- Switching ---- */
@@ -304,6 +369,8 @@ static void switch_end(void)
     queue->left = NULL;
     foreground_set(queue->current);
     turn_update(queue);
+    if (has_service && queue->ready)
+        wanderer_offer(ready_first(queue, UINT64_MAX));
     spin_unlock(&queue->group->lock);
     if (left)
         thread_release(left);
@@ -369,6 +436,7 @@ void schedule_begun(void)
 
 void schedule_start(struct thread *thread)
 {
+    has_service |= thread->process->is_service;
     struct group *group = group_lock(thread);
 
     place(group, thread);

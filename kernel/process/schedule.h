@@ -33,6 +33,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Linux's policies; RESET_ON_FORK is a flag beside one. */
+enum {
+    POLICY_OTHER = 0,
+    POLICY_FIFO = 1,
+    POLICY_RR = 2,
+    POLICY_BATCH = 3,
+    POLICY_IDLE = 5,
+    RESET_ON_FORK = 0x40000000
+};
+
 #define RANK_ORDINARY   0
 #define RANK_BACKGROUND (-1)
 

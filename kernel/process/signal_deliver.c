@@ -143,11 +143,11 @@ static void handler_begin(struct thread *thread, void *frame, const struct signa
     }
     if (arch_signal_enter(frame, &signal, &place)) {
         if (place)
-            kernel_print("rank %u (%s): the stack ends before %#lx, where the frame of %s would begin\n",
-                         thread->process->rank, thread->process->name, place, signal_name(info->signal));
+            kernel_print("%s (%s): the stack ends before %#lx, where the frame of %s would begin\n",
+                         thread->process->title, thread->process->name, place, signal_name(info->signal));
         else
-            kernel_print("rank %u (%s): no room on the signal stack at %#lx, %lu bytes, for %s\n",
-                         thread->process->rank, thread->process->name, signals->stack.base,
+            kernel_print("%s (%s): no room on the signal stack at %#lx, %lu bytes, for %s\n",
+                         thread->process->title, thread->process->name, signals->stack.base,
                          signals->stack.bytes, signal_name(info->signal));
         frame_fault(frame, info->signal, "no room on the stack for the handler of a signal");
         return;
@@ -224,7 +224,7 @@ void signal_deliver(void *frame)
             continue;
         } else if (signal_stops_by_default(info.signal)) {
             if (signal_stop(process))
-                kernel_print("rank %u (%s) stopped by %s, until SIGCONT\n", process->rank, process->name,
+                kernel_print("%s (%s) stopped by %s, until SIGCONT\n", process->title, process->name,
                              signal_name(info.signal));
         } else {
             process_kill(&info, frame);

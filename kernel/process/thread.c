@@ -128,6 +128,17 @@ _Noreturn void thread_first_enter(struct thread *thread, uint64_t entry, uint64_
     schedule_enter(thread);
 }
 
+void thread_first_start(struct thread *thread, uint64_t entry, uint64_t stack, uint32_t policy)
+{
+    arch_start_initial(&thread->context, kernel_stack_of(thread), entry, stack);
+    thread->policy = policy;
+    thread->schedule.rank = policy == POLICY_IDLE ? RANK_BACKGROUND : RANK_ORDINARY;
+    arch_space_deactivate(&thread->process->vm.space);
+    arch_thread_set(NULL);
+    arch_process_set(NULL);
+    schedule_start(thread);
+}
+
 /* Above all pids. */
 static uint32_t tid_next(void)
 {

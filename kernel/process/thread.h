@@ -67,6 +67,9 @@ unsigned threads_max(uint64_t cpus);
 struct thread *thread_first(struct process *process);
 _Noreturn void thread_first_enter(struct thread *thread, uint64_t entry, uint64_t stack);
 
+/* The same for a service: this CPU leaves it, and it becomes ready: POLICY_OTHER or POLICY_IDLE. */
+void thread_first_start(struct thread *thread, uint64_t entry, uint64_t stack, uint32_t policy);
+
 /* A new thread of the caller's process, as clone describes it; an address of 0 is none. */
 struct thread_arguments {
     uint64_t stack;                 /* 0: the caller's */

@@ -37,9 +37,9 @@ __attribute__((cold, noinline)) static long refuse(const char *what, uint64_t by
 
     needed += needed / 256 + ARCH_LARGE_PAGE;
     if (needed > free && !__atomic_exchange_n(&process->memory_refused, true, __ATOMIC_RELAXED))
-        kernel_print("rank %u (%s): %s %lu MiB refused, %lu MiB free; give the node more memory, or run "
+        kernel_print("%s (%s): %s %lu MiB refused, %lu MiB free; give the node more memory, or run "
                      "fewer ranks\n",
-                     process->rank, process->name, what, bytes / MIB + (bytes % MIB != 0), free / MIB);
+                     process->title, process->name, what, bytes / MIB + (bytes % MIB != 0), free / MIB);
     return -ENOMEM;
 }
 

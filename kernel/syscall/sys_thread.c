@@ -13,16 +13,6 @@
 
 #define ROBUST_HEAD_BYTES 24
 
-/* Linux's policies; RESET_ON_FORK is a flag beside one. */
-enum {
-    POLICY_OTHER = 0,
-    POLICY_FIFO = 1,
-    POLICY_RR = 2,
-    POLICY_BATCH = 3,
-    POLICY_IDLE = 5,
-    RESET_ON_FORK = 0x40000000
-};
-
 /* The thread of the process whose number is `tid`, 0 for the caller; NULL. Under the process's lock. */
 static struct thread *thread_by_tid(uint64_t tid)
 {

@@ -130,7 +130,7 @@ static long timers_refuse(long error)
     struct process *process = arch_process();
 
     if (!__atomic_exchange_n(&process->timers.limit_logged, true, __ATOMIC_RELAXED))
-        kernel_print("rank %u (%s) wants more than %u timers: timer_create answers EAGAIN\n", process->rank,
+        kernel_print("%s (%s) wants more than %u timers: timer_create answers EAGAIN\n", process->title,
                      process->name, POSIX_TIMERS_MAX);
     return error;
 }

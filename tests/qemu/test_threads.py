@@ -18,6 +18,12 @@ def expect_kept(result: object) -> None:
     assert kept and int(kept[1]) > 25 and result.stderr == b"", result.explain()  # type: ignore[attr-defined]
 
 
+def expect_kept_all(result: object, count: int = 1) -> None:
+    """So many programs have kept all their promises."""
+    kept = re.findall(rb"promises: [1-9]\d*, broken: 0\n", result.stdout)  # type: ignore[attr-defined]
+    assert len(kept) == count, result.explain()  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize("cpus", [2, 4, 8])
 @pytest.mark.parametrize("kind", KINDS)
 def test_threads_lock_wait_meet_and_move(kind: str, cpus: int, tacet: Run) -> None:

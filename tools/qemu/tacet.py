@@ -12,7 +12,7 @@ import cpio
 from . import paths
 from .errors import RunnerError
 from .machine import DirectBoot, Machine
-from .program import Program, find_program
+from .program import Program, check_program, find_program
 from .room import TACET_ROOM, check_room, folder_bytes
 
 
@@ -40,6 +40,7 @@ class TacetNode:
     kernel    the kernel's file; None: the tree's own
     options   kernel options, as they are
     initrd    a boot module instead of the one that is made for the program
+    service   the words of a service: a static ELF program of this machine, and its arguments
     klog      a file for the flight log (`tools/lab klog` reads it): what the node sends at its end, or what
               is found in its memory when its time is over
     """
@@ -47,6 +48,7 @@ class TacetNode:
     kernel: Path | None = None
     options: str = ""
     initrd: Path | None = None
+    service: Sequence[str] = ()
     klog: Path | None = None
 
     def kernel_file(self) -> Path:
@@ -64,8 +66,10 @@ class TacetNode:
         program.check_files()
         name = program.app.name if program.app else "app"
         module, app_options = self.initrd or program.app, []
-        if program.files is not None:
-            module, app_options = _archive(program, name, machine.memory)
+        if self.service:
+            check_program(Path(self.service[0]))
+        if program.files is not None or self.service:
+            module, app_options = _archive(program, name, self.service, machine.memory)
         if module is not None and module.is_file():
             check_room(module.stat().st_size, machine.memory, TACET_ROOM)
         options = [*self._klog_options(), self.options, *app_options]
@@ -91,19 +95,25 @@ class TacetNode:
         return ["klog=com4"]
 
 
-def _archive(program: Program, name: str, memory: str) -> tuple[Path, list[str]]:
-    """An archive of the program's files and the program, and the kernel option that names the program.
+def _archive(program: Program, name: str, service: Sequence[str], memory: str) -> tuple[Path, list[str]]:
+    """An archive of the program's files, the program and the service, and the kernel options that name these.
 
-    It is /bin/NAME there, unless it lies in the folder and so has its path already.
+    The program is /bin/NAME there, unless it lies in the folder and so has its path already; the service is
+    /sbin/NAME.
     """
-    assert program.files is not None
-    check_room(folder_bytes(program.files), memory, TACET_ROOM)
-    entries = cpio.entries_of(program.files)
+    entries = []
+    if program.files is not None:
+        check_room(folder_bytes(program.files), memory, TACET_ROOM)
+        entries = cpio.entries_of(program.files)
     inside = find_program(program.app, program.files)[1] if program.app else None
     if program.app is not None and inside is None:
         inside = f"/bin/{name}"
         entries.append(cpio.Entry.file(inside.lstrip("/"), program.app.read_bytes(), executable=True))
     options = [] if inside is None else [quote(f"app={inside}")]
+    if service:
+        daemon = Path(service[0])
+        entries.append(cpio.Entry.file(f"sbin/{daemon.name}", daemon.read_bytes(), executable=True))
+        options.append(quote(" ".join([f"service=/sbin/{daemon.name}", *service[1:]])))
     content = cpio.pack(entries)
     check_room(len(content), memory, TACET_ROOM)
     return paths.keep(f"{name}.cpio", content), options

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * service.c: a rank beside a service, apps/daemon, whose work it sees in a file.
+ *
+ *   phases N   N times: it computes, and waits; the service computes while it waits, and meanwhile alone
+ *   neighbour  2 ranks: one computes all the time, one waits: the service has the other's CPU
+ *   alone      it computes until the service has, which takes a SCHED_OTHER one
+ *   after      it waits until the service has ended: the rank lives on
+ */
+#include "promise.h"
+
+#include "tacet.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define MS 1000000ULL
+
+static uint64_t now_ns(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static void compute(uint64_t ns)
+{
+    for (uint64_t end_ns = now_ns() + ns; now_ns() < end_ns;)
+        ;
+}
+
+static void wait_ns(uint64_t ns)
+{
+    const struct timespec time = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
+
+    nanosleep(&time, NULL);
+}
+
+/* How often the service has computed; 0 before it has begun. */
+static uint64_t rounds(void)
+{
+    char line[64] = "";
+    int file = open("/dev/shm/daemon", O_RDONLY);
+    unsigned long long count = 0;
+
+    if (file >= 0 && read(file, line, sizeof(line) - 1) > 0)
+        sscanf(line, "rounds %llu", &count);
+    close(file);
+    return count;
+}
+
+static void phases(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t before, after, entries;
+
+        for (unsigned waits = 0; waits < 1000 && rounds() <= i; waits++)
+            wait_ns(MS);
+        before = rounds();
+        PROMISE(before > i, "no work is done in the wait phases");
+        entries = tacet_kernel_entries(0);
+        compute(20 * MS);
+        entries = tacet_kernel_entries(0) - entries;
+        after = rounds();
+        PROMISE(entries == 0, "%lu kernel entries while it computed", (unsigned long)entries);
+        PROMISE(after == before, "%lu rounds while it computed", (unsigned long)(after - before));
+    }
+}
+
+static void neighbour(unsigned rank)
+{
+    uint64_t entries = tacet_kernel_entries(0);
+
+    if (rank == 1) {
+        for (unsigned waits = 0; waits < 5000 && rounds() < 20; waits++)
+            wait_ns(MS);
+        PROMISE(rounds() >= 20, "%lu rounds on an idle CPU", (unsigned long)rounds());
+        int done = open("/dev/shm/done", O_WRONLY | O_CREAT, 0600);
+        close(done);
+        return;
+    }
+    /* Only what asks whether the other is done enters the kernel. */
+    unsigned calls = 0;
+    for (int done = -1; done < 0; calls++) {
+        compute(10 * MS);
+        done = open("/dev/shm/done", O_RDONLY);
+    }
+    entries = tacet_kernel_entries(0) - entries;
+    PROMISE(entries == calls, "%lu kernel entries, %u calls", (unsigned long)entries, calls);
+}
+
+static void alone(void)
+{
+    uint64_t entries = tacet_kernel_entries(0), ready = 0, calls = 0;
+
+    while (rounds() < 5) {
+        compute(10 * MS);
+        calls += 3;
+        ready |= tacet_counters(0)->ready;
+    }
+    entries = tacet_kernel_entries(0) - entries;
+    PROMISE(entries > calls, "the service disturbs as SCHED_OTHER");
+    PROMISE(ready, "the service was queued, and nothing said so");
+}
+
+static void after(void)
+{
+    wait_ns(100 * MS);
+    PROMISE(true, "it lives on");
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "", *rank = getenv("TACET_RANK");
+
+    if (strcmp(what, "phases") == 0)
+        phases(argc > 2 ? (unsigned)atoi(argv[2]) : 10);
+    else if (strcmp(what, "neighbour") == 0)
+        neighbour(rank ? (unsigned)atoi(rank) : 0);
+    else if (strcmp(what, "alone") == 0)
+        alone();
+    else
+        after();
+    return promises_kept();
+}
