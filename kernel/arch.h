@@ -24,6 +24,7 @@
  *   arch_physical(address)            the kernel's pointer to physical memory
  *   arch_physical_of(pointer)         the inverse, also for pointers into the kernel's image
  *   arch_ticks()                      the counter of the clock source, alike on all CPUs
+ *   arch_ticks_ordered()              the same, not before earlier instructions have completed
  *   arch_klog(), arch_cpu_index()     this CPU's ring of the flight log; this CPU's number
  *   arch_pause()                      a hint to the CPU inside a loop that polls
  * io.h, for drivers:
@@ -33,7 +34,7 @@
  *   architectures (see x86_64's).
  *
  *   provides-inline: arch_process arch_process_set arch_thread arch_thread_set arch_physical arch_physical_of
- *   provides-inline: arch_ticks arch_klog arch_cpu_index arch_pause io_read8 io_write8
+ *   provides-inline: arch_ticks arch_ticks_ordered arch_klog arch_cpu_index arch_pause io_read8 io_write8
  *
  * ---- What an architecture may call, by the header that declares it ----
  *

@@ -62,6 +62,11 @@ static inline uint64_t arch_ticks(void)
     return cpu_ticks() + cpu_this()->clock_offset;
 }
 
+static inline uint64_t arch_ticks_ordered(void)
+{
+    return cpu_ticks_ordered() + cpu_this()->clock_offset;
+}
+
 struct klog_ring;
 
 static inline struct klog_ring *arch_klog(void)
