@@ -277,6 +277,7 @@ _Noreturn static void machine_check(const struct trap_frame *frame)
 {
     unsigned banks = cpu_features()->machine_check ? msr_read(MSR_MCG_CAPABILITY) & MCG_BANKS : 0;
 
+    console_serving(false);
     kernel_print("machine check: the hardware reports an error it could not correct\n");
     kernel_print("  global status %016lx\n", banks ? msr_read(MSR_MCG_STATUS) : 0);
     for (unsigned bank = 0; bank < banks; bank++) {
@@ -332,7 +333,9 @@ static void frame_handle(struct trap_frame *frame, bool from_user)
     if (frame->vector == TRAP_MACHINE_CHECK)
         machine_check(frame);
     if (frame->vector == TRAP_NMI) {
+        console_serving(from_user);
         kernel_print("non-maskable interrupt of unknown origin, at %016lx\n", frame->instruction);
+        console_serving(true);
         return;
     }
     if (frame->vector == VECTOR_SPURIOUS)

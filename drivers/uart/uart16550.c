@@ -36,9 +36,8 @@ enum {
 
 static void uart_wait(uintptr_t port)
 {
-    for (int step = 0; step < WAIT_STEPS; step++)
-        if (io_read8(port + STATUS) & STATUS_SENT)
-            return;
+    for (int step = 0; step < WAIT_STEPS && !(io_read8(port + STATUS) & STATUS_SENT); step++)
+        console_wait();
 }
 
 static void uart_write(struct console_device *device, const char *text, size_t bytes)

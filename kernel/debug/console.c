@@ -7,6 +7,7 @@
 #include "arch.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
+#include "smp/cpu_mask.h"
 #include "smp/spinlock.h"
 
 #define PREFIX        "tacet: "
@@ -31,10 +32,15 @@ static void last_line_note(const char *text, size_t bytes, int whose)
         last_line = text[bytes - 1] == '\n' ? LINE_EMPTY : whose;
 }
 
-/* The lock of the output: 1 + the index of the CPU that holds it, or 0. A non-maskable interrupt may come
- * while its own CPU holds it, and prints in between; a panic ignores it. */
-static uint32_t output_holder;
-static bool lock_broken;
+/* The lock of the output: 1 + the index of the CPU that holds it, or 0. It is held for a line, and goes from
+ * CPU to CPU among those that wait for it; so none waits for more than a line of each other one. A
+ * non-maskable interrupt may come while its own CPU holds it, and prints in between. A CPU that panics
+ * ignores it, and no other one gets it any more. */
+static uint32_t output_holder, lock_breaker;
+static uint64_t output_waiting;
+
+/* CPUs that serve no crosscalls while they print. */
+static uint64_t not_serving;
 
 void console_register(struct console_device *device)
 {
@@ -45,31 +51,63 @@ void console_register(struct console_device *device)
     devices[device_count++] = device;
 }
 
-/* Returns what output_unlock needs: whether it has taken the lock. */
+void console_wait(void)
+{
+    arch_pause();
+    if (!lock_breaker && !(__atomic_load_n(&not_serving, __ATOMIC_RELAXED) & cpu_mask_bit(arch_cpu_index())))
+        crosscall_serve();
+}
+
+void console_serving(bool on)
+{
+    uint64_t here = cpu_mask_bit(arch_cpu_index());
+
+    if (on)
+        __atomic_fetch_and(&not_serving, ~here, __ATOMIC_RELAXED);
+    else
+        __atomic_fetch_or(&not_serving, here, __ATOMIC_RELAXED);
+}
+
+/* Returns what output_unlock needs: whether it has taken the lock. What interrupts a wait for it takes it for
+ * that wait. */
 static bool output_lock(void)
 {
+    const uint64_t here = cpu_mask_bit(arch_cpu_index());
     const uint32_t self = 1 + arch_cpu_index();
     uint32_t nobody = 0;
 
-    if (lock_broken || __atomic_load_n(&output_holder, __ATOMIC_RELAXED) == self)
+    if (lock_breaker == self || __atomic_load_n(&output_holder, __ATOMIC_RELAXED) == self)
         return false;
-    while (!__atomic_compare_exchange_n(&output_holder, &nobody, self, false, __ATOMIC_ACQUIRE,
-                                        __ATOMIC_RELAXED)) {
+    bool is_nested = __atomic_fetch_or(&output_waiting, here, __ATOMIC_SEQ_CST) & here;
+    while (__atomic_load_n(&lock_breaker, __ATOMIC_RELAXED) ||
+           (__atomic_load_n(&output_holder, __ATOMIC_ACQUIRE) != self &&
+            !__atomic_compare_exchange_n(&output_holder, &nobody, self, false, __ATOMIC_SEQ_CST,
+                                         __ATOMIC_RELAXED))) {
         nobody = 0;
-        arch_pause();
+        console_wait();
     }
-    return true;
+    if (!is_nested)
+        __atomic_fetch_and(&output_waiting, ~here, __ATOMIC_RELAXED);
+    return !is_nested;
 }
 
+/* Hands the lock to the next CPU that waits, in the order of their numbers, around. */
 static void output_unlock(bool locked)
 {
+    uint64_t waiting = __atomic_load_n(&output_waiting, __ATOMIC_SEQ_CST);
+    uint64_t above = waiting & ~cpu_mask_below(arch_cpu_index() + 1);
+    uint64_t next = above ? above : waiting;
+
     if (locked)
-        __atomic_store_n(&output_holder, 0, __ATOMIC_RELEASE);
+        __atomic_store_n(&output_holder, next ? 1 + (uint32_t)__builtin_ctzll(next) : 0, __ATOMIC_SEQ_CST);
 }
 
 void console_lock_break(void)
 {
-    lock_broken = true;
+    uint32_t nobody = 0;
+
+    __atomic_compare_exchange_n(&lock_breaker, &nobody, 1 + arch_cpu_index(), false, __ATOMIC_SEQ_CST,
+                                __ATOMIC_RELAXED);
 }
 
 static void set_write(unsigned set, const char *text, size_t bytes)
@@ -94,6 +132,16 @@ static void set_write_lines(unsigned set, const char *text, size_t bytes)
     set_write(set, text + start, bytes - start);
 }
 
+/* Bytes up to the end of the first line. */
+static size_t line_bytes(const char *text, size_t bytes)
+{
+    size_t end = 0;
+
+    while (end < bytes && text[end++] != '\n')
+        ;
+    return end;
+}
+
 void kernel_print(const char *format, ...)
 {
     char line[LINE_BYTES];
@@ -108,10 +156,8 @@ void kernel_print(const char *format, ...)
     size_t start = 0;
     bool locked = output_lock();
     while (start < length) {
-        size_t end = start;
+        size_t end = start + line_bytes(line + start, length - start);
 
-        while (end < length && line[end++] != '\n')
-            ;
         if (last_line == LINE_PROGRAM) /* the kernel's text gets lines of its own */
             set_write(kernel_set, "\r\n", 2);
         if (last_line != LINE_KERNEL)
@@ -125,14 +171,19 @@ void kernel_print(const char *format, ...)
 
 void console_write(enum console_stream stream, const char *bytes, size_t count)
 {
-    bool locked = output_lock();
-    if (stream_set[stream])
-        set_write(stream_set[stream], bytes, count);
-    else {
-        set_write_lines(kernel_set, bytes, count);
-        last_line_note(bytes, count, LINE_PROGRAM);
+    for (size_t line; count > 0; bytes += line, count -= line) {
+        bool locked = output_lock();
+
+        line = line_bytes(bytes, count);
+        if (stream_set[stream]) {
+            set_write(stream_set[stream], bytes, line);
+        } else {
+            set_write_lines(kernel_set, bytes, line);
+            last_line_note(bytes, line, LINE_PROGRAM);
+        }
+        output_unlock(locked);
+        console_wait();
     }
-    output_unlock(locked);
 }
 
 bool console_is_shared(enum console_stream stream)

@@ -5,7 +5,8 @@
  * Devices (serial ports, the text screen, a hypervisor's console) are registered by name. The kernel's own
  * lines, each of which begins with "tacet: ", go to the devices named by `console=`, by default to all whose
  * is_default is set. A program's stdout and stderr go to those named by `stdout=`, from which stdin comes,
- * too, and `stderr=`; by default to the kernel's. Any context; output is synchronous.
+ * too, and `stderr=`; by default to the kernel's. Any context; output is synchronous. CPUs that print take
+ * turns, line by line, and serve crosscalls while they wait for each other and for a device.
  */
 #ifndef TACET_CONSOLE_H
 #define TACET_CONSOLE_H
@@ -55,7 +56,14 @@ bool console_input_ready(void);
  * makes that available. */
 int64_t console_read(char *bytes, size_t count);
 
-/* For a panic: from now on, output ignores the lock, whose holder may never release it. */
+/* For drivers and whoever else waits here: one step of a wait. */
+void console_wait(void);
+
+/* Whether this CPU serves crosscalls while it prints: not in an interrupt that may have come anywhere in the
+ * kernel. */
+void console_serving(bool on);
+
+/* For a panic: from now on, this CPU alone prints, without the lock, whose holder may never release it. */
 void console_lock_break(void);
 
 #endif

@@ -16,6 +16,7 @@
 #include "process/process.h"
 #include "mm/user_bytes.h"
 #include "process/event.h"
+#include "process/signal.h"
 
 enum device {
     DEVICE_NONE,
@@ -109,6 +110,17 @@ static void prefixed_write(struct process *process, enum console_stream stream, 
     spin_unlock(&process->lines_lock);
 }
 
+/* Bytes up to the end of the last line; all where no line ends: the console keeps apart what it gets in one
+ * piece. */
+static uint64_t whole_lines(const char *text, uint64_t bytes)
+{
+    uint64_t end = bytes;
+
+    while (end > 0 && text[end - 1] != '\n')
+        end--;
+    return end ? end : bytes;
+}
+
 static int64_t stream_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
     enum console_stream stream = file->device == DEVICE_STDERR ? CONSOLE_STDERR : CONSOLE_STDOUT;
@@ -121,11 +133,15 @@ static int64_t stream_write(struct file *file, uint64_t buffer, uint64_t bytes, 
 
         if (user_read(chunk, buffer + done, part))
             return done ? (int64_t)done : -EFAULT;
+        if (part < bytes - done)
+            part = whole_lines(chunk, part);
         if (process->prefix)
             prefixed_write(process, stream, chunk, part);
         else
             console_write(stream, chunk, part);
         done += part;
+        if (process->ending || signal_is_pending(arch_thread()))
+            return (int64_t)done;
     }
     return (int64_t)bytes;
 }
