@@ -39,7 +39,7 @@
  * ---- What an architecture may call, by the header that declares it ----
  *
  * arch.h (below): the kernel's entry points.
- *   call-up: kernel_start kernel_cpu_start trap_user_fault page_fault_is_spurious
+ *   call-up: kernel_start kernel_cpu_start trap_user_fault page_fault_is_spurious input_interrupt
  * syscall/syscall.h: what the system call instruction leads to. syscall_table[n] is the handler of call n <
  * SYSCALL_SLOTS; a larger n, and every unused slot (through syscall_hole), goes to syscall_unknown.
  *   call-up: syscall_table syscall_unknown
@@ -110,6 +110,9 @@ void trap_user_fault(const struct fault *fault);
  * for a copy, during which locks may be held, it does not. */
 bool page_fault_is_spurious(uint64_t address, unsigned rights, bool from_program);
 
+/* The interrupt of a device with input (arch_input_route) has come. */
+void input_interrupt(void);
+
 /* ---- Start-up, power ---- */
 
 /* Upper bound of the bytes of the pool that the architecture needs to map all of `boot`'s memory. */
@@ -173,6 +176,10 @@ void arch_cpu_idle(void);
 /* Ends another CPU's arch_cpu_idle, or interrupts its program, so that it calls crosscall_serve. The sender
  * has stored before what the other CPU is to find. */
 void arch_ipi_send(unsigned cpu);
+
+/* From now on, an interrupt on this line of a device comes to that CPU alone, and to none before; it calls
+ * input_interrupt. False where the machine cannot. Calls take turns. */
+bool arch_input_route(unsigned line, unsigned cpu);
 
 /* Halts this CPU for good, but for crosscalls, which it serves. */
 _Noreturn void arch_cpu_park(void);

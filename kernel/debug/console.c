@@ -15,6 +15,8 @@
 #define INPUT_OPTION  "stdin_bytes"
 #define LINE_BYTES    512
 #define DEVICE_SET(d) (1U << (d))
+#define NO_INPUT      (-1)
+#define NO_DEVICE     (-2)
 
 static struct console_device *devices[CONSOLE_DEVICES_MAX];
 static unsigned device_count;
@@ -26,12 +28,6 @@ static bool kernel_set_chosen;
 /* The last line of the kernel's consoles: empty, or part of a line of the kernel's, or of a program's. */
 static enum { LINE_EMPTY, LINE_KERNEL, LINE_PROGRAM } last_line;
 
-static void last_line_note(const char *text, size_t bytes, int whose)
-{
-    if (bytes > 0)
-        last_line = text[bytes - 1] == '\n' ? LINE_EMPTY : whose;
-}
-
 /* The lock of the output: 1 + the index of the CPU that holds it, or 0. It is held for a line, and goes from
  * CPU to CPU among those that wait for it; so none waits for more than a line of each other one. A
  * non-maskable interrupt may come while its own CPU holds it, and prints in between. A CPU that panics
@@ -40,7 +36,12 @@ static uint32_t output_holder, lock_breaker;
 static uint64_t output_waiting;
 
 /* CPUs that serve no crosscalls while they print. */
-static uint64_t not_serving;
+static bool not_serving[ARCH_CPUS_MAX];
+
+/* For each device of a set. */
+#define DEVICES_EACH(device, set)                                                           \
+    for (struct console_device * device, **at = devices; at < devices + device_count; at++) \
+        if (device = *at, (set)&DEVICE_SET(at - devices))
 
 void console_register(struct console_device *device)
 {
@@ -51,21 +52,15 @@ void console_register(struct console_device *device)
     devices[device_count++] = device;
 }
 
-void console_wait(void)
+void console_serve(void)
 {
-    arch_pause();
-    if (!lock_breaker && !(__atomic_load_n(&not_serving, __ATOMIC_RELAXED) & cpu_mask_bit(arch_cpu_index())))
+    if (!lock_breaker && !not_serving[arch_cpu_index()])
         crosscall_serve();
 }
 
 void console_serving(bool on)
 {
-    uint64_t here = cpu_mask_bit(arch_cpu_index());
-
-    if (on)
-        __atomic_fetch_and(&not_serving, ~here, __ATOMIC_RELAXED);
-    else
-        __atomic_fetch_or(&not_serving, here, __ATOMIC_RELAXED);
+    not_serving[arch_cpu_index()] = !on;
 }
 
 /* Returns what output_unlock needs: whether it has taken the lock. What interrupts a wait for it takes it for
@@ -84,7 +79,8 @@ static bool output_lock(void)
             !__atomic_compare_exchange_n(&output_holder, &nobody, self, false, __ATOMIC_SEQ_CST,
                                          __ATOMIC_RELAXED))) {
         nobody = 0;
-        console_wait();
+        arch_pause();
+        console_serve();
     }
     if (!is_nested)
         __atomic_fetch_and(&output_waiting, ~here, __ATOMIC_RELAXED);
@@ -104,32 +100,25 @@ static void output_unlock(bool locked)
 
 void console_lock_break(void)
 {
-    uint32_t nobody = 0;
-
-    __atomic_compare_exchange_n(&lock_breaker, &nobody, 1 + arch_cpu_index(), false, __ATOMIC_SEQ_CST,
-                                __ATOMIC_RELAXED);
+    lock_breaker = 1 + arch_cpu_index();
 }
 
 static void set_write(unsigned set, const char *text, size_t bytes)
 {
-    for (unsigned d = 0; d < device_count; d++)
-        if (set & DEVICE_SET(d))
-            devices[d]->write(devices[d], text, bytes);
+    DEVICES_EACH(device, set)
+    device->write(device, text, bytes);
 }
 
-/* For terminals: a carriage return before each newline. */
-static void set_write_lines(unsigned set, const char *text, size_t bytes)
+/* To the kernel's consoles, which are terminals, a line or a part of one, not empty: with a carriage return
+ * before the newline. */
+static void line_write(const char *text, size_t bytes, int whose)
 {
-    size_t start = 0;
+    bool ends = text[bytes - 1] == '\n';
 
-    for (size_t i = 0; i < bytes; i++) {
-        if (text[i] != '\n')
-            continue;
-        set_write(set, text + start, i - start);
-        set_write(set, "\r\n", 2);
-        start = i + 1;
-    }
-    set_write(set, text + start, bytes - start);
+    set_write(kernel_set, text, bytes - ends);
+    if (ends)
+        set_write(kernel_set, "\r\n", 2);
+    last_line = ends ? LINE_EMPTY : whose;
 }
 
 /* Bytes up to the end of the first line. */
@@ -162,8 +151,7 @@ void kernel_print(const char *format, ...)
             set_write(kernel_set, "\r\n", 2);
         if (last_line != LINE_KERNEL)
             set_write(kernel_set, PREFIX, sizeof(PREFIX) - 1);
-        set_write_lines(kernel_set, line + start, end - start);
-        last_line_note(line + start, end - start, LINE_KERNEL);
+        line_write(line + start, end - start, LINE_KERNEL);
         start = end;
     }
     output_unlock(locked);
@@ -175,14 +163,12 @@ void console_write(enum console_stream stream, const char *bytes, size_t count)
         bool locked = output_lock();
 
         line = line_bytes(bytes, count);
-        if (stream_set[stream]) {
+        if (stream_set[stream])
             set_write(stream_set[stream], bytes, line);
-        } else {
-            set_write_lines(kernel_set, bytes, line);
-            last_line_note(bytes, line, LINE_PROGRAM);
-        }
+        else
+            line_write(bytes, line, LINE_PROGRAM);
         output_unlock(locked);
-        console_wait();
+        console_serve();
     }
 }
 
@@ -196,8 +182,15 @@ static unsigned input_set(void)
     return console_is_shared(CONSOLE_STDOUT) ? kernel_set : stream_set[CONSOLE_STDOUT];
 }
 
-/* A byte that console_input_ready has taken from the device, for console_read; or -1. */
-static int pending_byte = -1;
+#define INPUT_BYTES 1024
+
+/* What interrupts have taken from the devices, for console_read: bytes [tail, head), by number. */
+static uint8_t input[INPUT_BYTES];
+static unsigned input_head, input_tail;
+/* How many threads wait for input, and on which CPUs; the CPU that the devices interrupt, if they can. */
+static uint32_t listener_count, listeners[ARCH_CPUS_MAX];
+static unsigned interrupted_cpu = ARCH_CPUS_MAX;
+static bool can_interrupt;
 /* A device of the program's own stays at its end; a terminal does not. */
 static bool stream_ended;
 /* The bytes that are left by stdin_bytes=, where that is given: then control-D is a byte like any other. */
@@ -205,47 +198,100 @@ static bool input_counted;
 static uint64_t input_left;
 static struct spinlock input_lock;
 
-static int input_byte(unsigned set)
+/* The next byte of the devices of standard input, NO_INPUT, or NO_DEVICE where none of them has any ever. */
+static int device_byte(bool take)
 {
-    int byte = pending_byte;
+    int byte = NO_DEVICE;
 
-    pending_byte = -1;
-    for (unsigned d = 0; d < device_count && byte < 0; d++)
-        if (set & DEVICE_SET(d) && devices[d]->read)
-            byte = devices[d]->read(devices[d]);
+    DEVICES_EACH(device, input_set())
+    if (device->read && byte < 0)
+        byte = device->read(device, take);
     return byte;
 }
 
-static bool has_input(unsigned set)
+static int input_byte(void)
 {
-    for (unsigned d = 0; d < device_count; d++)
-        if (set & DEVICE_SET(d) && devices[d]->read)
-            return true;
-    return false;
+    return input_tail != input_head ? input[input_tail++ % INPUT_BYTES] : device_byte(true);
+}
+
+/* Under the lock. */
+static bool input_is_ready(void)
+{
+    return input_head != input_tail || stream_ended || device_byte(false) != NO_INPUT;
 }
 
 bool console_input_ready(void)
 {
-    spin_lock(&input_lock);
-    if (!stream_ended)
-        pending_byte = input_byte(input_set());
-    bool ready = pending_byte >= 0 || stream_ended || !has_input(input_set());
-    spin_unlock(&input_lock);
-    return ready;
+    SPIN_GUARD(&input_lock);
+
+    return input_is_ready();
 }
 
-/* Takes what has arrived, at most up to the end of a line. Under the lock. */
+/* Lets the devices interrupt one of the CPUs on which threads wait for input, or none. */
+static void devices_listen(void)
+{
+    unsigned cpu = 0;
+
+    while (listener_count && !listeners[cpu])
+        cpu++;
+    bool moves = listener_count && cpu != interrupted_cpu;
+    can_interrupt |= moves;
+    DEVICES_EACH(device, input_set())
+    if (device->read) {
+        if (moves && !arch_input_route(device->line, cpu))
+            can_interrupt = false;
+        device->listen(device, listener_count);
+    }
+    if (moves)
+        interrupted_cpu = cpu;
+}
+
+enum console_input console_listen_begin(unsigned cpu)
+{
+    SPIN_GUARD(&input_lock);
+
+    if (input_is_ready())
+        return CONSOLE_INPUT_READY;
+    listeners[cpu]++;
+    __atomic_store_n(&listener_count, listener_count + 1, __ATOMIC_RELAXED);
+    devices_listen();
+    return can_interrupt ? CONSOLE_INPUT_ANNOUNCED : CONSOLE_INPUT_POLLED;
+}
+
+void console_listen_end(unsigned cpu)
+{
+    SPIN_GUARD(&input_lock);
+
+    listeners[cpu]--;
+    __atomic_store_n(&listener_count, listener_count - 1, __ATOMIC_RELAXED);
+    devices_listen();
+}
+
+bool console_listens(void)
+{
+    return __atomic_load_n(&listener_count, __ATOMIC_RELAXED) > 0;
+}
+
+void console_input_interrupt(void)
+{
+    SPIN_GUARD(&input_lock);
+    int byte;
+
+    while (input_head - input_tail < INPUT_BYTES && (byte = device_byte(true)) >= 0)
+        input[input_head++ % INPUT_BYTES] = (uint8_t)byte;
+}
+
+/* Takes what has arrived, on a terminal at most up to the end of a line. Under the lock. */
 static int64_t input_take(char *bytes, size_t count)
 {
     bool shared = console_is_shared(CONSOLE_STDOUT);
-    unsigned set = input_set();
     size_t got = 0;
 
     while (got < count && !stream_ended) {
-        int byte = input_byte(set);
+        int byte = input_byte();
 
         if (byte < 0)
-            return got ? (int64_t)got : -EAGAIN;
+            return got ? (int64_t)got : byte == NO_DEVICE ? 0 : -EAGAIN;
         if (!input_counted && byte == INPUT_END) { /* bytes before it in the line are returned first */
             stream_ended = !shared;
             break;
@@ -255,9 +301,7 @@ static int64_t input_take(char *bytes, size_t count)
         if (shared && byte == '\r')
             byte = '\n';
         bytes[got++] = (char)byte;
-        if (shared) /* echo */
-            console_write(CONSOLE_STDOUT, &bytes[got - 1], 1);
-        if (byte == '\n')
+        if (shared && byte == '\n')
             break;
     }
     return (int64_t)got;
@@ -265,12 +309,11 @@ static int64_t input_take(char *bytes, size_t count)
 
 int64_t console_read(char *bytes, size_t count)
 {
-    int64_t got = 0;
-
     spin_lock(&input_lock);
-    if (count > 0 && has_input(input_set()))
-        got = input_take(bytes, count);
+    int64_t got = input_take(bytes, count);
     spin_unlock(&input_lock);
+    if (got > 0 && console_is_shared(CONSOLE_STDOUT)) /* echo */
+        console_write(CONSOLE_STDOUT, bytes, (size_t)got);
     return got;
 }
 

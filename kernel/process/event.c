@@ -42,8 +42,12 @@ int event_wait_polling(uint64_t deadline_ns)
 
 static void cpus_notify(uint64_t cpus)
 {
-    uint64_t others = cpus & ~cpu_mask_bit(arch_cpu_index());
+    unsigned here = arch_cpu_index();
+    uint64_t others = cpus & ~cpu_mask_bit(here);
 
+    /* In an interrupt that has ended the idling of this CPU's own thread. */
+    if (cpus != others && waiters[here].waiting)
+        waiters[here].notified = 1;
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* a thread that sees the word sees the change */
     CPU_MASK_EACH(cpu, others)
     __atomic_store_n(&waiters[cpu].notified, 1, __ATOMIC_RELEASE);
