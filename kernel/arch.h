@@ -25,6 +25,7 @@
  *   arch_physical(address)            the kernel's pointer to physical memory
  *   arch_physical_of(pointer)         the inverse, also for pointers into the kernel's image
  *   arch_ticks()                      the counter of the clock source, alike on all CPUs
+ *   arch_ticks_ordered()              the same, not before earlier instructions have completed
  *   arch_klog(), arch_cpu_index()     this CPU's ring of the flight log; this CPU's number
  *   arch_counters_here()              this CPU's page of counters
  *   arch_pause()                      a hint to the CPU inside a loop that polls
@@ -35,12 +36,13 @@
  *   architectures (see x86_64's).
  *
  *   provides-inline: arch_process arch_process_set arch_thread arch_thread_set arch_physical arch_physical_of
- *   provides-inline: arch_ticks arch_klog arch_counters_here arch_cpu_index arch_pause io_read8 io_write8
+ *   provides-inline: arch_ticks arch_ticks_ordered arch_klog arch_counters_here arch_cpu_index arch_pause
+ *   provides-inline: io_read8 io_write8
  *
  * ---- What an architecture may call, by the header that declares it ----
  *
  * arch.h (below): the kernel's entry points.
- *   call-up: kernel_start kernel_cpu_start trap_user_fault page_fault_is_spurious
+ *   call-up: kernel_start kernel_cpu_start trap_user_fault page_fault_is_spurious input_interrupt
  * syscall/syscall.h: what the system call instruction leads to. syscall_table[n] is the handler of call n <
  * SYSCALL_SLOTS; a larger n, and every unused slot (through syscall_hole), goes to syscall_unknown.
  *   call-up: syscall_table syscall_unknown
@@ -56,7 +58,7 @@
  *   call-up: crosscall crosscall_serve
  * debug/: printing, stopping the node, the flight log. klog_system_call and klog_system_call_end are called
  * before and after each system call while arch_system_calls_log(true) holds.
- *   call-up: kernel_print console_lock_break node_stop
+ *   call-up: kernel_print console_serving console_lock_break node_stop
  *   call-up: klog_mask klog_cpu_start klog_system_call klog_system_call_end
  * lib/: text and memory; the parsers' side of struct boot_info; the command line.
  *   call-up: memcpy memmove memset memcmp strlen strnlen strcmp strncmp format_text message_set sink_print
@@ -110,6 +112,9 @@ void trap_user_fault(const struct fault *fault);
  * rights, or another CPU was changing them. For the program's own access it waits for such a change to end;
  * for a copy, during which locks may be held, it does not. */
 bool page_fault_is_spurious(uint64_t address, unsigned rights, bool from_program);
+
+/* The interrupt of a device with input (arch_input_route) has come. */
+void input_interrupt(void);
 
 /* ---- Start-up, power ---- */
 
@@ -174,6 +179,10 @@ void arch_cpu_idle(void);
 /* Ends another CPU's arch_cpu_idle, or interrupts its program, so that it calls crosscall_serve. The sender
  * has stored before what the other CPU is to find. */
 void arch_ipi_send(unsigned cpu);
+
+/* From now on, an interrupt on this line of a device comes to that CPU alone, and to none before; it calls
+ * input_interrupt. False where the machine cannot. Calls take turns. */
+bool arch_input_route(unsigned line, unsigned cpu);
 
 /* Halts this CPU for good, but for crosscalls, which it serves. */
 _Noreturn void arch_cpu_park(void);

@@ -299,6 +299,17 @@ static void take_madt_entry(const struct table *madt, const uint8_t *entry, unsi
         if (bytes >= 8 && (load_le32(entry + 4) & CPU_ENABLED) && entry[3] != 0xff)
             add_cpu(out, entry[3]);
         return;
+    case 1: /* I/O APIC */
+        if (bytes >= 12 && out->io_apic_count < ACPI_IO_APICS_MAX)
+            out->io_apics[out->io_apic_count++] =
+                (struct acpi_io_apic){ load_le32(entry + 4), load_le32(entry + 8) };
+        return;
+    case 2: /* interrupt source override */
+        if (bytes >= 10 && entry[2] == 0 && entry[3] < ACPI_ISA_LINES)
+            out->isa_lines[entry[3]] =
+                (struct acpi_isa_line){ true, (entry[8] & 3) == 3, (entry[8] >> 2 & 3) == 3,
+                                        load_le32(entry + 4) };
+        return;
     case 5: /* the local APICs' address, where it does not fit 32 bits */
         if (bytes >= 12)
             out->local_apic_address = load_le64(entry + 4);

@@ -53,20 +53,16 @@ void arch_kernel_ticks_begin(void)
 }
 
 /* While the CPU is in the kernel, the word is the time up to the entry less the TSC at the entry, and so is
- * negative. The entry code writes it in two halves: read it until two readings agree. Where the TSC of this
- * CPU reads less than the other's did at an entry a moment ago, no time has passed since. */
+ * negative. Where the TSC of this CPU reads less than the other's did at an entry a moment ago, no time has
+ * passed since. */
 uint64_t arch_kernel_ticks(unsigned cpu)
 {
-    const volatile uint64_t *word = &cpus[cpu]->kernel_ticks;
-    uint64_t ticks, now;
+    uint64_t ticks = __atomic_load_n(&cpus[cpu]->kernel_ticks, __ATOMIC_ACQUIRE);
 
-    do {
-        ticks = *word;
-        arch_pause();
-    } while (ticks != *word);
     if ((int64_t)ticks >= 0)
         return ticks;
-    now = cpu_ticks_ordered() + cpu_this()->clock_offset - cpus[cpu]->clock_offset;
+
+    uint64_t now = cpu_ticks_ordered() + cpu_this()->clock_offset - cpus[cpu]->clock_offset;
     return (int64_t)(ticks + now) > 0 ? ticks + now : 0;
 }
 

@@ -16,10 +16,12 @@
 #include "debug/stop.h"
 
 /* The PC's serial ports. */
-static struct console_device serial_ports[] = { { .name = "com1", .address = 0x3f8, .is_default = true },
-                                                { .name = "com2", .address = 0x2f8 },
-                                                { .name = "com3", .address = 0x3e8 },
-                                                { .name = "com4", .address = 0x2e8 } };
+static struct console_device serial_ports[] = {
+    { .name = "com1", .address = 0x3f8, .line = 4, .is_default = true },
+    { .name = "com2", .address = 0x2f8, .line = 3 },
+    { .name = "com3", .address = 0x3e8, .line = 4 },
+    { .name = "com4", .address = 0x2e8, .line = 3 }
+};
 
 static struct boot_info boot;
 static struct acpi_facts facts;
@@ -66,5 +68,6 @@ void arch_initialise(const struct boot_info *info)
 {
     (void)info; /* devices are described by the ACPI facts */
     interrupts_silence();
+    io_apics_silence();
     clock_initialise();
 }

@@ -33,7 +33,7 @@ extern frame_return
 extern klog_system_call
 extern klog_system_call_end
 
-section .text align=512
+section .text
 
 ; Saved after R11, and restored before it.
 %define CALL_REGISTERS rcx, rdi, rsi, rdx, r10, r8, r9
@@ -47,18 +47,11 @@ section .text align=512
     push r11
     push_list CALL_REGISTERS
     mov r11, rax
-    mov r10, rdx
-    rdtsc
-    sub [gs:CPU_KERNEL_TICKS], eax
-    sbb [gs:CPU_KERNEL_TICKS + 4], edx
-    mov rdx, r10
-    mov rcx, [rsp + 16]                         ; fourth argument, in C's register
+    kernel_ticks sub
+    mov rdx, [rsp + 24]
+    mov rcx, r10                                ; fourth argument, in C's register
 %endmacro
 
-; Both entry routines lie within one page: other CPUs read the word of CPU_KERNEL_TICKS (arch_kernel_ticks)
-; while this one changes its halves one after the other, and an emulator that ends its blocks of translated
-; code at the end of a page would make the moment between the two long.
-align 512
 global syscall_entry
 syscall_entry:
     entry_begin
@@ -67,9 +60,7 @@ syscall_entry:
     call [syscall_table + r11 * 8]
 .return:
     mov r11, rax
-    rdtsc
-    add [gs:CPU_KERNEL_TICKS], eax
-    adc [gs:CPU_KERNEL_TICKS + 4], edx
+    kernel_ticks add
     mov rax, r11
     pop_list CALL_REGISTERS
     bt rcx, 47
@@ -92,9 +83,7 @@ syscall_entry:
     push 0                                      ; error
     push VECTOR_SYSTEM_CALL
     push_registers
-    rdtsc                                       ; still the kernel's time
-    sub [gs:CPU_KERNEL_TICKS], eax
-    sbb [gs:CPU_KERNEL_TICKS + 4], edx
+    kernel_ticks sub                            ; still the kernel's time
     mov rdi, rsp
     call program_return                         ; (struct trap_frame *)
     jmp frame_return

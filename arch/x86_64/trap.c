@@ -4,8 +4,9 @@
  *
  * An exception is handled in one of three ways: a fault inside a user copy makes the copy return -EFAULT; a
  * program's fault raises a signal; a fault of the kernel itself is a bug, and stops the node with registers
- * and call chain. Of interrupts, only the timer and IPIs are expected; any other is acknowledged and named on
- * the console. Runs with interrupts off, on the kernel stack; #DB, NMI, #DF and #MC have stacks of their own.
+ * and call chain. Of interrupts, only the timer's, IPIs and those of awaited input are expected; any other is
+ * acknowledged and named on the console. Runs with interrupts off, on the kernel stack; #DB, NMI, #DF and #MC
+ * have stacks of their own.
  *
  * Sources: Intel SDM 3A §6.14 (64-bit IDT), §6.15 (exceptions), §4.7 (page-fault error code), 3B §16.3
  * (machine-check banks).
@@ -278,6 +279,7 @@ _Noreturn static void machine_check(const struct trap_frame *frame)
 {
     unsigned banks = cpu_features()->machine_check ? msr_read(MSR_MCG_CAPABILITY) & MCG_BANKS : 0;
 
+    console_serving(false);
     kernel_print("machine check: the hardware reports an error it could not correct\n");
     kernel_print("  global status %016lx\n", banks ? msr_read(MSR_MCG_STATUS) : 0);
     for (unsigned bank = 0; bank < banks; bank++) {
@@ -335,17 +337,20 @@ static void frame_handle(struct trap_frame *frame, bool from_user)
     if (frame->vector == TRAP_MACHINE_CHECK)
         machine_check(frame);
     if (frame->vector == TRAP_NMI) {
+        console_serving(from_user);
         kernel_print("non-maskable interrupt of unknown origin, at %016lx\n", frame->instruction);
+        console_serving(true);
         return;
     }
     if (frame->vector == VECTOR_SPURIOUS)
         return; /* takes no acknowledgement */
-    if (frame->vector == VECTOR_TIMER || frame->vector == VECTOR_IPI) {
+    void (*const serve)(void) = frame->vector == VECTOR_TIMER   ? timer_interrupt
+                                : frame->vector == VECTOR_IPI   ? crosscall_serve
+                                : frame->vector == VECTOR_INPUT ? input_interrupt
+                                                                : NULL;
+    if (serve) {
         local_apic_acknowledge();
-        if (frame->vector == VECTOR_TIMER)
-            timer_interrupt();
-        else
-            crosscall_serve();
+        serve();
         return;
     }
     if (frame->vector < 32 && exceptions[frame->vector].signal) {

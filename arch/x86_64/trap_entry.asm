@@ -28,7 +28,7 @@ default abs
 
 extern trap_handle
 
-section .text align=256
+section .text
 
 ; Vectors whose error code the CPU pushes itself: #DF #TS #NP #SS #GP #PF #AC #CP #VC #SX.
 %define has_error_code(v) \
@@ -52,9 +52,6 @@ trap_stub_ %+ v:
 %assign v v + 1
 %endrep
 
-; In one page with frame_return, for the same reason as syscall_entry.
-align 256
-
 ; EBX from here on: 1 where GS must be swapped back.
 trap_common:
     push_registers
@@ -74,9 +71,7 @@ trap_call:
 .counted:
     test ebx, ebx
     jz .handle
-    rdtsc                                       ; the program's time ends, the kernel's begins
-    sub [gs:CPU_KERNEL_TICKS], eax
-    sbb [gs:CPU_KERNEL_TICKS + 4], edx
+    kernel_ticks sub                            ; the program's time ends, the kernel's begins
 .handle:
     mov rdi, rsp
     call trap_handle                            ; 22 words were pushed on a 16-byte boundary: RSP is aligned
@@ -87,9 +82,7 @@ trap_call:
 ; Returns to the program whose frame RSP points to; syscall_entry.asm jumps here, too.
 global frame_return
 frame_return:
-    rdtsc
-    add [gs:CPU_KERNEL_TICKS], eax
-    adc [gs:CPU_KERNEL_TICKS + 4], edx
+    kernel_ticks add
     swapgs
     pop_registers_and_return
 

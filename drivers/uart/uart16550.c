@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * uart16550.c: a serial port, polled: 115200 baud, 8 bits, no parity, FIFO on, no interrupts ever. Any
- * context.
+ * uart16550.c: a serial port: 115200 baud, 8 bits, no parity, FIFO on; polled, but that it interrupts for
+ * input while somebody listens. Any context.
  *
  * A port counts as present when its scratch register keeps what is written to it. Where the transmitter does
  * not get ready within a bounded wait (only broken hardware does that, not a pulled cable), the byte is
@@ -27,18 +27,23 @@ enum {
 
 #define LINE_8N1        0x03
 #define LINE_DIVISOR    0x80
-#define FIFO_ON_CLEARED 0x07
+#define FIFO_ON_CLEARED 0xc7
+#define INTERRUPT_INPUT 0x01
 #define MODEM_READY     0x03
+#define MODEM_LINE      0x08 /* connects the interrupt line */
 #define STATUS_RECEIVED 0x01
+#define STATUS_OVERRUN  0x02 /* reading it clears it */
 #define STATUS_SENT     0x20 /* the transmit FIFO is empty */
 #define FIFO_BYTES      16
 #define WAIT_STEPS      1000000
 
 static void uart_wait(uintptr_t port)
 {
-    for (int step = 0; step < WAIT_STEPS; step++)
-        if (io_read8(port + STATUS) & STATUS_SENT)
-            return;
+    int step = 0;
+
+    do
+        console_serve();
+    while (!(io_read8(port + STATUS) & STATUS_SENT) && ++step < WAIT_STEPS);
 }
 
 static void uart_write(struct console_device *device, const char *text, size_t bytes)
@@ -52,11 +57,24 @@ static void uart_write(struct console_device *device, const char *text, size_t b
     }
 }
 
-static int uart_read(struct console_device *device)
+static int uart_read(struct console_device *device, bool take)
 {
+    static bool reported;
     uintptr_t port = device->address;
+    uint8_t status = io_read8(port + STATUS);
 
-    return io_read8(port + STATUS) & STATUS_RECEIVED ? io_read8(port + DATA) : -1;
+    if (status & STATUS_OVERRUN && !reported) {
+        reported = true;
+        kernel_print("%s: input came faster than it was read, and some is lost\n", device->name);
+    }
+    return !(status & STATUS_RECEIVED) ? -1 : take ? io_read8(port + DATA) : 0;
+}
+
+static void uart_listen(struct console_device *device, bool on)
+{
+    if (on)
+        io_write8(device->address + MODEM, MODEM_READY | MODEM_LINE);
+    io_write8(device->address + INTERRUPTS, on ? INTERRUPT_INPUT : 0);
 }
 
 static bool uart_present(uintptr_t port)
@@ -83,5 +101,6 @@ void uart_register(struct console_device *device)
     io_write8(port + MODEM, MODEM_READY);
     device->write = uart_write;
     device->read = uart_read;
+    device->listen = uart_listen;
     console_register(device);
 }

@@ -7,6 +7,7 @@
 #include "arch.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
+#include "smp/cpu_mask.h"
 #include "smp/spinlock.h"
 
 #define PREFIX        "tacet: "
@@ -14,6 +15,8 @@
 #define INPUT_OPTION  "stdin_bytes"
 #define LINE_BYTES    512
 #define DEVICE_SET(d) (1U << (d))
+#define NO_INPUT      (-1)
+#define NO_DEVICE     (-2)
 
 static struct console_device *devices[CONSOLE_DEVICES_MAX];
 static unsigned device_count;
@@ -25,16 +28,20 @@ static bool kernel_set_chosen;
 /* The last line of the kernel's consoles: empty, or part of a line of the kernel's, or of a program's. */
 static enum { LINE_EMPTY, LINE_KERNEL, LINE_PROGRAM } last_line;
 
-static void last_line_note(const char *text, size_t bytes, int whose)
-{
-    if (bytes > 0)
-        last_line = text[bytes - 1] == '\n' ? LINE_EMPTY : whose;
-}
+/* The lock of the output: 1 + the index of the CPU that holds it, or 0. It is held for a line, and goes from
+ * CPU to CPU among those that wait for it; so none waits for more than a line of each other one. A
+ * non-maskable interrupt may come while its own CPU holds it, and prints in between. A CPU that panics
+ * ignores it, and no other one gets it any more. */
+static uint32_t output_holder, lock_breaker;
+static uint64_t output_waiting;
 
-/* The lock of the output: 1 + the index of the CPU that holds it, or 0. A non-maskable interrupt may come
- * while its own CPU holds it, and prints in between; a panic ignores it. */
-static uint32_t output_holder;
-static bool lock_broken;
+/* CPUs that serve no crosscalls while they print. */
+static bool not_serving[ARCH_CPUS_MAX];
+
+/* For each device of a set. */
+#define DEVICES_EACH(device, set)                                                           \
+    for (struct console_device * device, **at = devices; at < devices + device_count; at++) \
+        if (device = *at, (set)&DEVICE_SET(at - devices))
 
 void console_register(struct console_device *device)
 {
@@ -45,53 +52,83 @@ void console_register(struct console_device *device)
     devices[device_count++] = device;
 }
 
-/* Returns what output_unlock needs: whether it has taken the lock. */
+void console_serve(void)
+{
+    if (!lock_breaker && !not_serving[arch_cpu_index()])
+        crosscall_serve();
+}
+
+void console_serving(bool on)
+{
+    not_serving[arch_cpu_index()] = !on;
+}
+
+/* Returns what output_unlock needs: whether it has taken the lock. What interrupts a wait for it takes it for
+ * that wait. */
 static bool output_lock(void)
 {
+    const uint64_t here = cpu_mask_bit(arch_cpu_index());
     const uint32_t self = 1 + arch_cpu_index();
     uint32_t nobody = 0;
 
-    if (lock_broken || __atomic_load_n(&output_holder, __ATOMIC_RELAXED) == self)
+    if (lock_breaker == self || __atomic_load_n(&output_holder, __ATOMIC_RELAXED) == self)
         return false;
-    while (!__atomic_compare_exchange_n(&output_holder, &nobody, self, false, __ATOMIC_ACQUIRE,
-                                        __ATOMIC_RELAXED)) {
+    bool is_nested = __atomic_fetch_or(&output_waiting, here, __ATOMIC_SEQ_CST) & here;
+    while (__atomic_load_n(&lock_breaker, __ATOMIC_RELAXED) ||
+           (__atomic_load_n(&output_holder, __ATOMIC_ACQUIRE) != self &&
+            !__atomic_compare_exchange_n(&output_holder, &nobody, self, false, __ATOMIC_SEQ_CST,
+                                         __ATOMIC_RELAXED))) {
         nobody = 0;
         arch_pause();
+        console_serve();
     }
-    return true;
+    if (!is_nested)
+        __atomic_fetch_and(&output_waiting, ~here, __ATOMIC_RELAXED);
+    return !is_nested;
 }
 
+/* Hands the lock to the next CPU that waits, in the order of their numbers, around. */
 static void output_unlock(bool locked)
 {
+    uint64_t waiting = __atomic_load_n(&output_waiting, __ATOMIC_SEQ_CST);
+    uint64_t above = waiting & ~cpu_mask_below(arch_cpu_index() + 1);
+    uint64_t next = above ? above : waiting;
+
     if (locked)
-        __atomic_store_n(&output_holder, 0, __ATOMIC_RELEASE);
+        __atomic_store_n(&output_holder, next ? 1 + (uint32_t)__builtin_ctzll(next) : 0, __ATOMIC_SEQ_CST);
 }
 
 void console_lock_break(void)
 {
-    lock_broken = true;
+    lock_breaker = 1 + arch_cpu_index();
 }
 
 static void set_write(unsigned set, const char *text, size_t bytes)
 {
-    for (unsigned d = 0; d < device_count; d++)
-        if (set & DEVICE_SET(d))
-            devices[d]->write(devices[d], text, bytes);
+    DEVICES_EACH(device, set)
+    device->write(device, text, bytes);
 }
 
-/* For terminals: a carriage return before each newline. */
-static void set_write_lines(unsigned set, const char *text, size_t bytes)
+/* To the kernel's consoles, which are terminals, a line or a part of one, not empty: with a carriage return
+ * before the newline. */
+static void line_write(const char *text, size_t bytes, int whose)
 {
-    size_t start = 0;
+    bool ends = text[bytes - 1] == '\n';
 
-    for (size_t i = 0; i < bytes; i++) {
-        if (text[i] != '\n')
-            continue;
-        set_write(set, text + start, i - start);
-        set_write(set, "\r\n", 2);
-        start = i + 1;
-    }
-    set_write(set, text + start, bytes - start);
+    set_write(kernel_set, text, bytes - ends);
+    if (ends)
+        set_write(kernel_set, "\r\n", 2);
+    last_line = ends ? LINE_EMPTY : whose;
+}
+
+/* Bytes up to the end of the first line. */
+static size_t line_bytes(const char *text, size_t bytes)
+{
+    size_t end = 0;
+
+    while (end < bytes && text[end++] != '\n')
+        ;
+    return end;
 }
 
 void kernel_print(const char *format, ...)
@@ -108,16 +145,13 @@ void kernel_print(const char *format, ...)
     size_t start = 0;
     bool locked = output_lock();
     while (start < length) {
-        size_t end = start;
+        size_t end = start + line_bytes(line + start, length - start);
 
-        while (end < length && line[end++] != '\n')
-            ;
         if (last_line == LINE_PROGRAM) /* the kernel's text gets lines of its own */
             set_write(kernel_set, "\r\n", 2);
         if (last_line != LINE_KERNEL)
             set_write(kernel_set, PREFIX, sizeof(PREFIX) - 1);
-        set_write_lines(kernel_set, line + start, end - start);
-        last_line_note(line + start, end - start, LINE_KERNEL);
+        line_write(line + start, end - start, LINE_KERNEL);
         start = end;
     }
     output_unlock(locked);
@@ -125,14 +159,17 @@ void kernel_print(const char *format, ...)
 
 void console_write(enum console_stream stream, const char *bytes, size_t count)
 {
-    bool locked = output_lock();
-    if (stream_set[stream])
-        set_write(stream_set[stream], bytes, count);
-    else {
-        set_write_lines(kernel_set, bytes, count);
-        last_line_note(bytes, count, LINE_PROGRAM);
+    for (size_t line; count > 0; bytes += line, count -= line) {
+        bool locked = output_lock();
+
+        line = line_bytes(bytes, count);
+        if (stream_set[stream])
+            set_write(stream_set[stream], bytes, line);
+        else
+            line_write(bytes, line, LINE_PROGRAM);
+        output_unlock(locked);
+        console_serve();
     }
-    output_unlock(locked);
 }
 
 bool console_is_shared(enum console_stream stream)
@@ -145,8 +182,15 @@ static unsigned input_set(void)
     return console_is_shared(CONSOLE_STDOUT) ? kernel_set : stream_set[CONSOLE_STDOUT];
 }
 
-/* A byte that console_input_ready has taken from the device, for console_read; or -1. */
-static int pending_byte = -1;
+#define INPUT_BYTES 1024
+
+/* What interrupts have taken from the devices, for console_read: bytes [tail, head), by number. */
+static uint8_t input[INPUT_BYTES];
+static unsigned input_head, input_tail;
+/* How many threads wait for input, and on which CPUs; the CPU that the devices interrupt, if they can. */
+static uint32_t listener_count, listeners[ARCH_CPUS_MAX];
+static unsigned interrupted_cpu = ARCH_CPUS_MAX;
+static bool can_interrupt;
 /* A device of the program's own stays at its end; a terminal does not. */
 static bool stream_ended;
 /* The bytes that are left by stdin_bytes=, where that is given: then control-D is a byte like any other. */
@@ -154,47 +198,100 @@ static bool input_counted;
 static uint64_t input_left;
 static struct spinlock input_lock;
 
-static int input_byte(unsigned set)
+/* The next byte of the devices of standard input, NO_INPUT, or NO_DEVICE where none of them has any ever. */
+static int device_byte(bool take)
 {
-    int byte = pending_byte;
+    int byte = NO_DEVICE;
 
-    pending_byte = -1;
-    for (unsigned d = 0; d < device_count && byte < 0; d++)
-        if (set & DEVICE_SET(d) && devices[d]->read)
-            byte = devices[d]->read(devices[d]);
+    DEVICES_EACH(device, input_set())
+    if (device->read && byte < 0)
+        byte = device->read(device, take);
     return byte;
 }
 
-static bool has_input(unsigned set)
+static int input_byte(void)
 {
-    for (unsigned d = 0; d < device_count; d++)
-        if (set & DEVICE_SET(d) && devices[d]->read)
-            return true;
-    return false;
+    return input_tail != input_head ? input[input_tail++ % INPUT_BYTES] : device_byte(true);
+}
+
+/* Under the lock. */
+static bool input_is_ready(void)
+{
+    return input_head != input_tail || stream_ended || device_byte(false) != NO_INPUT;
 }
 
 bool console_input_ready(void)
 {
-    spin_lock(&input_lock);
-    if (!stream_ended)
-        pending_byte = input_byte(input_set());
-    bool ready = pending_byte >= 0 || stream_ended || !has_input(input_set());
-    spin_unlock(&input_lock);
-    return ready;
+    SPIN_GUARD(&input_lock);
+
+    return input_is_ready();
 }
 
-/* Takes what has arrived, at most up to the end of a line. Under the lock. */
+/* Lets the devices interrupt one of the CPUs on which threads wait for input, or none. */
+static void devices_listen(void)
+{
+    unsigned cpu = 0;
+
+    while (listener_count && !listeners[cpu])
+        cpu++;
+    bool moves = listener_count && cpu != interrupted_cpu;
+    can_interrupt |= moves;
+    DEVICES_EACH(device, input_set())
+    if (device->read) {
+        if (moves && !arch_input_route(device->line, cpu))
+            can_interrupt = false;
+        device->listen(device, listener_count);
+    }
+    if (moves)
+        interrupted_cpu = cpu;
+}
+
+enum console_input console_listen_begin(unsigned cpu)
+{
+    SPIN_GUARD(&input_lock);
+
+    if (input_is_ready())
+        return CONSOLE_INPUT_READY;
+    listeners[cpu]++;
+    __atomic_store_n(&listener_count, listener_count + 1, __ATOMIC_RELAXED);
+    devices_listen();
+    return can_interrupt ? CONSOLE_INPUT_ANNOUNCED : CONSOLE_INPUT_POLLED;
+}
+
+void console_listen_end(unsigned cpu)
+{
+    SPIN_GUARD(&input_lock);
+
+    listeners[cpu]--;
+    __atomic_store_n(&listener_count, listener_count - 1, __ATOMIC_RELAXED);
+    devices_listen();
+}
+
+bool console_listens(void)
+{
+    return __atomic_load_n(&listener_count, __ATOMIC_RELAXED) > 0;
+}
+
+void console_input_interrupt(void)
+{
+    SPIN_GUARD(&input_lock);
+    int byte;
+
+    while (input_head - input_tail < INPUT_BYTES && (byte = device_byte(true)) >= 0)
+        input[input_head++ % INPUT_BYTES] = (uint8_t)byte;
+}
+
+/* Takes what has arrived, on a terminal at most up to the end of a line. Under the lock. */
 static int64_t input_take(char *bytes, size_t count)
 {
     bool shared = console_is_shared(CONSOLE_STDOUT);
-    unsigned set = input_set();
     size_t got = 0;
 
     while (got < count && !stream_ended) {
-        int byte = input_byte(set);
+        int byte = input_byte();
 
         if (byte < 0)
-            return got ? (int64_t)got : -EAGAIN;
+            return got ? (int64_t)got : byte == NO_DEVICE ? 0 : -EAGAIN;
         if (!input_counted && byte == INPUT_END) { /* bytes before it in the line are returned first */
             stream_ended = !shared;
             break;
@@ -204,9 +301,7 @@ static int64_t input_take(char *bytes, size_t count)
         if (shared && byte == '\r')
             byte = '\n';
         bytes[got++] = (char)byte;
-        if (shared) /* echo */
-            console_write(CONSOLE_STDOUT, &bytes[got - 1], 1);
-        if (byte == '\n')
+        if (shared && byte == '\n')
             break;
     }
     return (int64_t)got;
@@ -214,12 +309,11 @@ static int64_t input_take(char *bytes, size_t count)
 
 int64_t console_read(char *bytes, size_t count)
 {
-    int64_t got = 0;
-
     spin_lock(&input_lock);
-    if (count > 0 && has_input(input_set()))
-        got = input_take(bytes, count);
+    int64_t got = input_take(bytes, count);
     spin_unlock(&input_lock);
+    if (got > 0 && console_is_shared(CONSOLE_STDOUT)) /* echo */
+        console_write(CONSOLE_STDOUT, bytes, (size_t)got);
     return got;
 }
 

@@ -5,7 +5,8 @@
  * Devices (serial ports, the text screen, a hypervisor's console) are registered by name. The kernel's own
  * lines, each of which begins with "tacet: ", go to the devices named by `console=`, by default to all whose
  * is_default is set. A program's stdout and stderr go to those named by `stdout=`, from which stdin comes,
- * too, and `stderr=`; by default to the kernel's. Any context; output is synchronous.
+ * too, and `stderr=`; by default to the kernel's. Any context; output is synchronous. CPUs that print take
+ * turns, line by line, and serve crosscalls while they wait for each other and for a device.
  */
 #ifndef TACET_CONSOLE_H
 #define TACET_CONSOLE_H
@@ -18,8 +19,12 @@ struct console_device {
     const char *name;
     bool is_default; /* a console of the kernel unless console= names others */
     void (*write)(struct console_device *device, const char *text, size_t bytes);
-    /* The next byte of input, or -1 when there is none now; NULL where the device has no input. */
-    int (*read)(struct console_device *device);
+    /* The next byte of input, or -1 when there is none now; only with `take` is it gone then. NULL where the
+     * device has no input. */
+    int (*read)(struct console_device *device, bool take);
+    /* Whether it interrupts, on its line (arch_input_route), while it has input. */
+    void (*listen)(struct console_device *device, bool on);
+    unsigned line;
     uintptr_t address; /* of the device's registers; for the driver */
 };
 
@@ -49,13 +54,33 @@ bool console_is_shared(enum console_stream stream);
 /* Whether console_read would return something other than -EAGAIN. */
 bool console_input_ready(void);
 
-/* Reads the input that has arrived, at most `count` bytes and up to the end of a line; -EAGAIN where there is
- * none. 0 at the end of input: after as many bytes as `stdin_bytes=` says, else at an end-of-transmission
- * (control-D). A device of the program's own stays at its end; on a terminal, control-D after other input
- * makes that available. */
+/* Reads the input that has arrived, at most `count` bytes, on a terminal up to the end of a line; -EAGAIN
+ * where there is none. 0 at the end of input: after as many bytes as `stdin_bytes=` says, else at an
+ * end-of-transmission (control-D). A device of the program's own stays at its end; on a terminal, control-D
+ * after other input makes that available. */
 int64_t console_read(char *bytes, size_t count);
 
-/* For a panic: from now on, output ignores the lock, whose holder may never release it. */
+/* Before a thread of this CPU waits for input: READY where it need not; else it waits, and calls the end
+ * afterwards. ANNOUNCED: this CPU, or another one on which a thread waits, gets an interrupt when input
+ * arrives. POLLED: nobody does. */
+enum console_input { CONSOLE_INPUT_READY, CONSOLE_INPUT_ANNOUNCED, CONSOLE_INPUT_POLLED };
+enum console_input console_listen_begin(unsigned cpu);
+void console_listen_end(unsigned cpu);
+
+/* Whether a thread waits so: it must be woken when another one has read, perhaps the end. */
+bool console_listens(void);
+
+/* In the interrupt: takes what has arrived. The caller wakes all threads that wait for input. */
+void console_input_interrupt(void);
+
+/* Serves crosscalls, where that may be: for drivers, before each piece of their work. */
+void console_serve(void);
+
+/* Whether this CPU serves crosscalls while it prints: not in an interrupt that may have come anywhere in the
+ * kernel. */
+void console_serving(bool on);
+
+/* For a panic: from now on, this CPU alone prints, without the lock, whose holder may never release it. */
 void console_lock_break(void);
 
 #endif

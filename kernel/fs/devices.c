@@ -7,15 +7,14 @@
  */
 #include "arch.h"
 #include "fs/linux_files.h"
-#include "time/clock.h"
 #include "debug/console.h"
-#include "smp/crosscall.h"
 #include "lib/errno.h"
 #include "fs/file.h"
 #include "lib/kstring.h"
 #include "process/process.h"
 #include "mm/user_bytes.h"
 #include "process/event.h"
+#include "process/signal.h"
 
 enum device {
     DEVICE_NONE,
@@ -34,10 +33,34 @@ enum device {
 
 /* ---- Standard streams ---- */
 
-/* How long a read polls without a pause: test runners send input in small pieces, in quick succession. */
-#define INPUT_EAGER_NS 1000000
-
 /* Input is the first rank's; the others read an end of file. */
+static struct process *input_process;
+
+void input_interrupt(void)
+{
+    console_input_interrupt();
+    event_notify(input_process);
+}
+
+/* Where there is input, it returns at once if `reads`, and else as if nothing announced input: the caller
+ * does not wait for it. */
+static int input_wait(uint64_t deadline_ns, bool reads)
+{
+    unsigned cpu = arch_cpu_index();
+    enum console_input input = console_listen_begin(cpu);
+
+    if (input == CONSOLE_INPUT_READY)
+        return reads ? 0 : event_wait_polling(deadline_ns);
+    int result = input == CONSOLE_INPUT_ANNOUNCED ? event_wait(deadline_ns) : event_wait_polling(deadline_ns);
+    console_listen_end(cpu);
+    return result;
+}
+
+int file_input_wait(uint64_t deadline_ns)
+{
+    return input_wait(deadline_ns, false);
+}
+
 static int64_t stream_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
     char chunk[CHUNK_BYTES];
@@ -48,21 +71,18 @@ static int64_t stream_read(struct file *file, uint64_t buffer, uint64_t bytes, u
         return 0;
     /* A prompt without an end of line must appear before its answer is read. */
     file_streams_flush(file->process);
-    uint64_t eager_until = clock_now_ns() + INPUT_EAGER_NS;
     while ((got = console_read(chunk, bytes < sizeof(chunk) ? bytes : sizeof(chunk))) == -EAGAIN) {
-        int error = file->flags & O_NONBLOCK       ? -EAGAIN
-                    : clock_now_ns() < eager_until ? 0
-                                                   : event_wait_polling(WAIT_FOREVER);
+        int error = file->flags & O_NONBLOCK ? -EAGAIN : input_wait(WAIT_FOREVER, true);
 
         if (error)
             return error;
-        arch_pause();
-        crosscall_serve();
     }
+    if (console_listens())
+        event_notify(input_process);
     return user_write(buffer, chunk, (uint64_t)got) ? -EFAULT : got;
 }
 
-/* No interrupt announces input, which only the first rank has. */
+/* Its readiness is announced to those alone that wait by file_input_wait. */
 static bool stream_is_polled(const struct file *file)
 {
     return file->process->rank == 0;
@@ -109,6 +129,17 @@ static void prefixed_write(struct process *process, enum console_stream stream, 
     spin_unlock(&process->lines_lock);
 }
 
+/* Bytes up to the end of the last line; all where no line ends: the console keeps apart what it gets in one
+ * piece. */
+static uint64_t whole_lines(const char *text, uint64_t bytes)
+{
+    uint64_t end = bytes;
+
+    while (end > 0 && text[end - 1] != '\n')
+        end--;
+    return end ? end : bytes;
+}
+
 static int64_t stream_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
     enum console_stream stream = file->device == DEVICE_STDERR ? CONSOLE_STDERR : CONSOLE_STDOUT;
@@ -121,11 +152,15 @@ static int64_t stream_write(struct file *file, uint64_t buffer, uint64_t bytes, 
 
         if (user_read(chunk, buffer + done, part))
             return done ? (int64_t)done : -EFAULT;
+        if (part < bytes - done)
+            part = whole_lines(chunk, part);
         if (process->prefix)
             prefixed_write(process, stream, chunk, part);
         else
             console_write(stream, chunk, part);
         done += part;
+        if (process->ending || signal_is_pending(arch_thread()))
+            return (int64_t)done;
     }
     return (int64_t)bytes;
 }
@@ -153,6 +188,8 @@ static void stream_bind(struct file *file, enum device device)
 
 void file_open_streams(struct process *process)
 {
+    if (process->rank == 0)
+        input_process = process;
     for (unsigned d = 0; d < 3; d++) {
         struct file *file = file_allocate(process);
 

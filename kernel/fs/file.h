@@ -38,7 +38,7 @@ struct file_operations {
     uint64_t (*activity)(struct file *file);   /* differs after each change that may make it ready; or NULL */
     void (*release)(struct file *file);        /* after the last reference */
     const char *name;                          /* of what has no inode, for /proc/self/fd */
-    /* Whether nothing calls event_notify when it becomes ready; NULL: something does. */
+    /* Whether event_notify is called only in file_input_wait when it becomes ready; NULL: it always is. */
     bool (*polled)(const struct file *file);
     bool terminal;
     bool waits; /* read and write may wait: they run without the file's lock, and check O_NONBLOCK */
@@ -101,6 +101,9 @@ void files_close(struct process *process);
 /* What poll would answer, of enum file_ready; and whether poll has to check again by itself. */
 unsigned file_ready(struct file *file);
 bool file_is_polled(const struct file *file);
+
+/* event_wait (event.h) for threads that wait for input, too. devices.c */
+int file_input_wait(uint64_t deadline_ns);
 
 /* Opens the three standard streams. devices.c */
 void file_open_streams(struct process *process);

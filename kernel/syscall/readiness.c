@@ -29,7 +29,7 @@ long readiness_wait(int64_t (*scan_set)(void *set, struct scan *scan), void *set
 
         if (result || clock_now_ns() >= deadline_ns)
             return result;
-        result = scan.polled ? event_wait_polling(deadline_ns) : event_wait(deadline_ns);
+        result = scan.polled ? file_input_wait(deadline_ns) : event_wait(deadline_ns);
         if (result)
             return result;
     }

@@ -35,7 +35,7 @@ struct row {
 struct epoll {
     struct spinlock lock; /* guards the rows; no other lock is held when it is taken, nor taken under it */
     uint32_t next;        /* where the next scan begins, so that no file is always last */
-    bool polled;          /* a file whose readiness nobody notifies is, or was, in the set */
+    bool polled;          /* a file that only file_input_wait is notified of is, or was, in the set */
     uint64_t scanned_ns;  /* when the set was last scanned as a file, */
     unsigned ready;       /* and its readiness then */
     struct row rows[FILE_DESCRIPTORS_MAX];

@@ -67,7 +67,7 @@ uint64_t clock_now_ns(void)
 
     do {
         sequence = clock_page_begin(&page.clock);
-        ns = clock_page_ns(&page.clock, arch_ticks());
+        ns = clock_page_ns(&page.clock, arch_ticks_ordered()); /* as the vDSO reads it */
     } while (clock_page_changed(&page.clock, sequence));
     return ns;
 }

@@ -487,6 +487,41 @@ TEST(long_local_apic_address_wins)
     CHECK_EQUAL(facts.local_apic_address, 0x1fee00000);
 }
 
+TEST(interrupt_lines_lead_where_the_madt_says)
+{
+    begin();
+    for (unsigned i = 0; i < ACPI_IO_APICS_MAX + 1; i++) {
+        uint8_t *entry = madt_entry(1, 12);
+
+        store(entry + 4, 0xfec00000 + i * 0x1000, 4);
+        store(entry + 8, i * 24, 4);
+    }
+    static const struct {
+        uint8_t bus, line, flags;
+    } lines[] = { { 0, 4, 0 }, { 0, 9, 0xf }, { 0, 3, 0x5 }, { 0, 16, 0 }, { 1, 5, 0 } };
+    for (unsigned i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        uint8_t *entry = madt_entry(2, 10);
+
+        entry[2] = lines[i].bus;
+        entry[3] = lines[i].line;
+        store(entry + 4, 40 + i, 4);
+        store(entry + 8, lines[i].flags, 2);
+    }
+    madt_entry(2, 8); /* too short */
+    seal(MADT_AT);
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.io_apic_count, ACPI_IO_APICS_MAX);
+    CHECK_EQUAL(facts.io_apics[1].address, 0xfec01000);
+    CHECK_EQUAL(facts.io_apics[1].first, 24);
+    for (unsigned line = 0; line < ACPI_ISA_LINES; line++)
+        CHECK_EQUAL(facts.isa_lines[line].overridden, line == 3 || line == 4 || line == 9);
+    CHECK_EQUAL(facts.isa_lines[4].input, 40);
+    CHECK(!facts.isa_lines[4].active_low && !facts.isa_lines[4].level);
+    CHECK_EQUAL(facts.isa_lines[9].input, 41);
+    CHECK(facts.isa_lines[9].active_low && facts.isa_lines[9].level);
+    CHECK(!facts.isa_lines[3].active_low && !facts.isa_lines[3].level);
+}
+
 TEST(broken_madt_entries_end_the_list)
 {
     static const uint8_t lengths[] = { 0, 1, 9, 255 };
@@ -626,6 +661,7 @@ int main(void)
     RUN(only_enabled_cpus_are_taken_each_once);
     RUN(cpus_beyond_the_table_are_counted);
     RUN(long_local_apic_address_wins);
+    RUN(interrupt_lines_lead_where_the_madt_says);
     RUN(broken_madt_entries_end_the_list);
     RUN(nodes_of_cpus_and_memory_are_found);
     RUN(first_revision_of_the_srat_has_eight_bits_for_a_domain);

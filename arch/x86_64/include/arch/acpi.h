@@ -11,6 +11,8 @@
 #include <stdbool.h>
 
 #define ACPI_CPUS_MAX        256
+#define ACPI_IO_APICS_MAX    16
+#define ACPI_ISA_LINES       16
 #define ACPI_NUMA_RANGES_MAX 128
 
 struct acpi_facts {
@@ -31,6 +33,15 @@ struct acpi_facts {
     unsigned cpu_count;
     unsigned cpus_dropped; /* beyond ACPI_CPUS_MAX; reported, never silently lost */
     bool has_8259;         /* a legacy PIC that must be masked */
+    struct acpi_io_apic {
+        uint32_t address, first; /* of its inputs, which are numbered throughout the machine */
+    } io_apics[ACPI_IO_APICS_MAX];
+    unsigned io_apic_count;
+    struct acpi_isa_line { /* as it leads to an input of an I/O APIC: else edge-triggered, active high, to its
+                              own number */
+        bool overridden, active_low, level;
+        uint32_t input;
+    } isa_lines[ACPI_ISA_LINES];
     /* from the SRAT */
     uint32_t domains[ACPI_CPUS_MAX]; /* proximity domain of each of apic_ids, or NUMA_DOMAIN_NONE */
     /* Enabled memory, in table order; ranges may contain more than there is. */

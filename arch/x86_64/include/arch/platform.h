@@ -69,6 +69,11 @@ static inline struct tacet_counters *arch_counters_here(void)
     return &cpu_this()->counters;
 }
 
+static inline uint64_t arch_ticks_ordered(void)
+{
+    return cpu_ticks_ordered() + cpu_this()->clock_offset;
+}
+
 struct klog_ring;
 
 static inline struct klog_ring *arch_klog(void)

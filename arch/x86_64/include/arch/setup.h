@@ -65,6 +65,7 @@ const struct acpi_facts *acpi_facts(void);
 void kernel_map_activate(void);
 
 void clock_initialise(void);    /* clock.c */
+void io_apics_silence(void);    /* masks all their inputs; io_apic.c */
 void ipi_send(struct cpu *cpu); /* idle.c */
 
 /* Registers the clock event devices; the APIC timer's rate as measured, 0 where it was not. apic_timer.c. */
