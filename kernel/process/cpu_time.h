@@ -41,4 +41,23 @@ void cpu_time_idle_end(struct thread *thread);
 struct cpu_time thread_time(const struct thread *thread);
 struct cpu_time cpu_time_sum(struct cpu_time a, struct cpu_time b);
 
+/* ---- Iterations: a program marks where one ends and the next begins [Betti09 §IV] ---- */
+
+/* The CPU time of all threads of a process, and what was left of its CPUs' time: it waited. */
+struct iteration_time {
+    uint64_t running_ns, waiting_ns;
+};
+
+struct process_iterations {
+    uint64_t count;              /* that have ended */
+    uint64_t marked_ns, used_ns; /* at the last mark: the time, the CPU time of all threads so far */
+    struct iteration_time last, sum;
+};
+
+/* The caller's process ends an iteration; the first mark begins one. */
+void iteration_mark(void);
+
+struct process;
+struct process_iterations iterations_of(struct process *process);
+
 #endif

@@ -13,6 +13,7 @@
 #include "lib/format.h"
 #include "mm/page.h"
 #include "process/limits.h"
+#include "time/clock.h"
 
 #define STATUS_SIGNALED 128
 
@@ -82,6 +83,33 @@ struct cpu_time process_time(struct process *process)
     sum = cpu_time_sum(sum, thread_time(thread));
     spin_unlock(&process->lock);
     return sum;
+}
+
+void iteration_mark(void)
+{
+    struct process *process = arch_process();
+    struct process_iterations *done = &process->iterations;
+    struct cpu_time time = process_time(process);
+    uint64_t now_ns = clock_now_ns(), used_ns = time.user_ns + time.system_ns;
+
+    SPIN_GUARD(&process->lock);
+    uint64_t cpus_ns = (now_ns - done->marked_ns) * cpu_mask_count(process->cpus);
+    uint64_t running_ns = used_ns > done->used_ns ? used_ns - done->used_ns : 0;
+    if (done->marked_ns) {
+        running_ns = running_ns < cpus_ns ? running_ns : cpus_ns;
+        done->last = (struct iteration_time){ running_ns, cpus_ns - running_ns };
+        done->sum.running_ns += done->last.running_ns;
+        done->sum.waiting_ns += done->last.waiting_ns;
+        done->count++;
+    }
+    done->marked_ns = now_ns;
+    done->used_ns = used_ns;
+}
+
+struct process_iterations iterations_of(struct process *process)
+{
+    SPIN_GUARD(&process->lock);
+    return process->iterations;
 }
 
 _Noreturn void process_end(void)

@@ -58,7 +58,8 @@ struct process {
     struct process_signals signals;
     struct process_timers timers;
     struct process_events events;
-    struct page_pool pages; /* its slice */
+    struct process_iterations iterations; /* under `lock` */
+    struct page_pool pages;               /* its slice */
     struct vm vm;
     struct file_table *files;
     struct tree *tree;

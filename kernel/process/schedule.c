@@ -512,6 +512,15 @@ void thread_interrupt(struct thread *thread)
     spin_unlock(&group->lock);
 }
 
+/* This CPU's thread gives it to others: queued on an idle CPU, or here, in front of its rank or behind it. */
+static void requeue(struct queue *queue, struct thread *thread, bool in_front)
+{
+    if (queue->group->idle & thread->schedule.affinity)
+        place(queue->group, thread);
+    else
+        ready_add(queue, thread, in_front);
+}
+
 void thread_yield(void)
 {
     struct queue *queue = queue_here();
@@ -522,8 +531,9 @@ void thread_yield(void)
     spin_lock(&queue->group->lock);
     const struct thread *first = ready_first(queue, UINT64_MAX);
     if (first && first->schedule.rank >= thread->schedule.rank) {
-        ready_add(queue, thread, false);
+        requeue(queue, thread, false);
         switch_to(queue, next_take(queue));
+        thread_return_check(); /* a signal may have come, or the end of the process */
         return;
     }
     spin_unlock(&queue->group->lock);
@@ -582,7 +592,7 @@ void schedule_return(void)
         switch_to(queue, next_take(queue));
     } else if (others > rank || turn_is_over) {
         arch_counters_here()->rotations += turn_is_over;
-        ready_add(queue, thread, !turn_is_over);
+        requeue(queue, thread, !turn_is_over);
         switch_to(queue, next_take(queue));
     } else {
         turn_update(queue);
@@ -620,9 +630,10 @@ void schedule_rank_set(struct thread *thread, int rank, bool rotates)
 void schedule_affinity_set(struct thread *thread, uint64_t cpus)
 {
     struct group *group = group_lock(thread);
-    bool moves = !(cpus & cpu_mask_bit(thread->schedule.cpu));
+    bool is_ready = thread->schedule.state == THREAD_READY;
+    bool moves = is_ready || !(cpus & cpu_mask_bit(thread->schedule.cpu));
 
-    if (moves && thread->schedule.state == THREAD_READY)
+    if (is_ready)
         ready_remove(thread);
     thread->schedule.affinity = cpus;
     if (moves)

@@ -18,7 +18,7 @@
 static void sleep_expire(struct smart_timer *timer, uint64_t now_ns)
 {
     klog(timer_expire, timer->deadline_ns, now_ns);
-    thread_wake(timer->context);
+    thread_wake(LIST_OWNER(timer, thread, sleep_timer)); /* its other fields may be a later sleep's */
 }
 
 int thread_sleep(const uint32_t *woken, uint64_t deadline_ns)
@@ -32,7 +32,6 @@ int thread_sleep(const uint32_t *woken, uint64_t deadline_ns)
     cpu_time_idle_begin(thread);
     if (is_limited) {
         timer->expire = sleep_expire;
-        timer->context = thread;
         timer->is_background = thread->schedule.rank == RANK_BACKGROUND;
         timer_start(timer, deadline_ns, thread->latency_bound_ns);
     }

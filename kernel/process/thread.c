@@ -85,9 +85,11 @@ static struct thread *thread_allocate(struct process *process)
     if (!thread)
         return NULL;
 
-    unsigned cpu = thread->schedule.cpu; /* its group stays the same: a thread_wake may come too late */
-    arch_zero(thread, offsetof(struct thread, context));
-    thread->schedule.cpu = cpu;
+    /* All but `schedule.cpu`: the thread's group stays the same, for a thread_wake that comes too late. */
+    arch_zero(thread, offsetof(struct thread, schedule));
+    thread->schedule.state = THREAD_NEW;
+    thread->schedule.notified = false;
+    arch_zero(&thread->policy, offsetof(struct thread, context) - offsetof(struct thread, policy));
     thread->process = process;
     thread->signals.stack.flags = SS_DISABLE;
     return thread;

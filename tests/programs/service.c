@@ -5,6 +5,7 @@
  *   phases N   N times: it computes, and waits; the service computes while it waits, and meanwhile alone
  *   neighbour  2 ranks: one computes all the time, one waits: the service has the other's CPU
  *   alone      it computes until the service has, which takes a SCHED_OTHER one
+ *   iterations it marks iterations, in which it computes and waits, and reads how long [Betti09 §IV]
  *   after      it waits until the service has ended: the rank lives on
  */
 #include "promise.h"
@@ -107,6 +108,35 @@ static void alone(void)
     PROMISE(ready, "the service was queued, and nothing said so");
 }
 
+static void iterations(void)
+{
+    int file = open("/proc/tacet/iterations", O_RDWR);
+    unsigned long long count = 0, running = 0, waiting = 0, sum_running = 0, sum_waiting = 0;
+    char text[4096] = "";
+
+    PROMISE(file >= 0, "%s", strerror(errno));
+    IS(write(file, "mark\n", 5), 5);
+    for (unsigned i = 0; i < 3; i++) {
+        uint64_t begun_ns = now_ns();
+
+        compute(10 * MS);
+        wait_ns(30 * MS);
+        IS(write(file, "mark", 4), 4);
+        close(file);
+        file = open("/proc/tacet/iterations", O_RDWR);
+        PROMISE(read(file, text, sizeof(text) - 1) > 0, "%s", strerror(errno));
+        sscanf(
+            text,
+            "rank 0 iterations %llu running_ns %llu waiting_ns %llu sum_running_ns %llu sum_waiting_ns %llu",
+            &count, &running, &waiting, &sum_running, &sum_waiting);
+        PROMISE(count == i + 1, "%llu", count);
+        PROMISE(running >= 10 * MS && running < now_ns() - begun_ns, "%llu ns running", running);
+        PROMISE(waiting >= 29 * MS, "%llu ns waiting", waiting);
+        PROMISE(sum_running >= count * 10 * MS && sum_waiting >= count * 29 * MS, "the sums");
+    }
+    FAILS(write(file, "begin", 5), EINVAL);
+}
+
 static void after(void)
 {
     wait_ns(100 * MS);
@@ -123,6 +153,8 @@ int main(int argc, char **argv)
         neighbour(rank ? (unsigned)atoi(rank) : 0);
     else if (strcmp(what, "alone") == 0)
         alone();
+    else if (strcmp(what, "iterations") == 0)
+        iterations();
     else
         after();
     return promises_kept();

@@ -51,6 +51,11 @@ def test_a_service_of_another_policy_takes_turns_and_is_announced(tacet: Run) ->
     )
 
 
+@pytest.mark.parametrize("icount", [0, None], ids=["icount", "free"])
+def test_a_rank_sees_how_long_it_runs_and_waits_in_an_iteration(icount: int | None, tacet: Run) -> None:
+    expect_kept_all(expect_exit(tacet("service.musl", "iterations", icount=icount)))
+
+
 def test_the_end_of_a_service_is_not_the_rank_s(tacet: Run) -> None:
     result = expect_exit(tacet("service.musl", "after", service=[*DAEMON, "-x"], cpus=2, options="ranks=1"))
     expect_kept_all(result)

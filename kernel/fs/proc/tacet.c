@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tacet.c: /proc/tacet: counters, timers, clock event devices, the flight log. All of it runs in system calls
- * of the process that opens a file or writes to it.
+ * tacet.c: /proc/tacet: counters, threads, iterations, timers, clock event devices, the flight log. All of it
+ * runs in system calls of the process that opens a file or writes to it.
  */
 #include "arch.h"
 #include "time/clock_event.h"
 #include "time/timer.h"
 #include "debug/klog.h"
 #include "fs/proc/proc.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+#include "process/process.h"
 
 /* One line for each cause that has occurred: CPU, cause, count. */
 static void counters_text(struct file *file)
@@ -26,6 +29,40 @@ static void counters_text(struct file *file)
             if (counters->interrupts[i])
                 text_add(file, "cpu%u interrupt %u %lu\n", cpu, i, counters->interrupts[i]);
     }
+}
+
+static void threads_text(struct file *file)
+{
+    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
+        const struct tacet_counters *counters = arch_counters(cpu);
+
+        text_add(file, "cpu%u switches %lu rotations %lu wake_ipis %lu ready %u\n", cpu, counters->switches,
+                 counters->rotations, counters->wake_ipis, counters->ready);
+    }
+}
+
+/* A line for each process: its last iteration, and all of them. */
+static void iterations_text(struct file *file)
+{
+    for (uint64_t pid = PID_FIRST; pid < PID_FIRST + PROCESSES_MAX; pid++) {
+        struct process *process = process_find(pid);
+        struct process_iterations done = process ? iterations_of(process) : (struct process_iterations){ 0 };
+
+        if (process)
+            text_add(
+                file,
+                "%s iterations %lu running_ns %lu waiting_ns %lu sum_running_ns %lu sum_waiting_ns %lu\n",
+                process->title, done.count, done.last.running_ns, done.last.waiting_ns, done.sum.running_ns,
+                done.sum.waiting_ns);
+    }
+}
+
+static int iterations_command(const char *line)
+{
+    if (strcmp(line, "mark") != 0)
+        return -EINVAL;
+    iteration_mark();
+    return 0;
 }
 
 static void clockevents_text(struct file *file)
@@ -52,7 +89,9 @@ static void klog_text(struct file *file)
 const struct proc_file proc_tacet_files[] = {
     { "/proc/tacet/counters", .make = counters_text },
     { "/proc/tacet/clockevents", .make = clockevents_text, .command = timer_device_rate },
+    { "/proc/tacet/iterations", .make = iterations_text, .command = iterations_command },
     { "/proc/tacet/klog", .make = klog_text, .command = klog_switch },
+    { "/proc/tacet/threads", .make = threads_text },
     { "/proc/tacet/timers", .make = timers_text },
     { .path = NULL },
 };
