@@ -20,7 +20,7 @@
 #include "time/clock.h"
 #include "time/timer.h"
 
-#define ROTATION_DEFAULT_NS 10000000
+#define ROTATION_DEFAULT_NS 4000000
 #define ROTATION_MIN_NS     100000
 #define TURN_BOUND_SHARE    8 /* the latency bound of a turn's end is this part of it */
 
