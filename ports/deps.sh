@@ -53,6 +53,7 @@ test   gdb                                              gdb
 test   gfortran                                         gfortran
 test   cmake                                            cmake
 test   tclsh                                            tcl
+test   spin                                             spin
 
 dev    clang-format-14                                  clang-format-14
 '

@@ -124,7 +124,15 @@ def stages(filter_words: list[str]) -> list[Stage]:
         build_stage(),
         Stage("host", "Pure logic on this machine, with sanitizers", make("host-test"), 3600),
         Stage("fuzz", "Parsers of outside bytes", make("fuzz", "FUZZ_SECONDS=5"), 3600),
-        pytest_stage("tools", "Tools and lab", 3600, *filter_words, "tests/host", "tests/structure"),
+        pytest_stage(
+            "tools",
+            "Tools and lab, the tree's plan, models",
+            3600,
+            *filter_words,
+            "tests/host",
+            "tests/structure",
+            "tests/model",
+        ),
         pytest_stage(
             "qemu",
             "Whole systems, and what the documents say of them",

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The protocols of the kernel hold in every order of their steps: spin tries all of a model's states. A model
+with one thing broken must fail, and for the reason that belongs to it: else the check would see nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+MODEL = Path(__file__).resolve().parent / "scheduling.pml"
+#: What the threads do: PROGRAM_WAKE, PROGRAM_SIGNAL, PROGRAM_END, PROGRAM_MOVE.
+PROGRAMS = {"WAKE": 1, "SIGNAL": 2, "END": 3, "MOVE": 4}
+MEMORY_MIB, DEPTH = 1024, 100_000
+
+#: Somebody waits for ever; or what the assertion that fails holds.
+STUCK = "invalid end state"
+HALTS = r"assertion violated .*halted\[0\]"
+WAITS_BESIDE_IDLE = r"assertion violated .*affinity\[\d\]&idle"
+REGISTERS = r"assertion violated .*saved\[to\]"
+WAITER = r"assertion violated .*waiter_there"
+
+
+def checked(folder: Path, program: str, *broken: str) -> str:
+    """What pan, the checker that spin makes of the model, says of all its states, up to the first error."""
+    defines = [f"-DPROGRAM={PROGRAMS[program]}", *(f"-D{name}" for name in broken)]
+    subprocess.run(["spin", *defines, "-a", str(MODEL)], cwd=folder, check=True, capture_output=True)
+    compiled = ["gcc", "-O1", "-w", "-DSAFETY", "-DCOLLAPSE", f"-DMEMLIM={MEMORY_MIB}", "-o", "pan", "pan.c"]
+    subprocess.run(compiled, cwd=folder, check=True)
+    pan = ["./pan", f"-m{DEPTH}", "-n"]
+    return subprocess.run(pan, cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_no_order_of_steps_breaks_the_protocol(program: str, tmp_path: Path) -> None:
+    said = checked(tmp_path, program)
+    assert "errors: 0" in said, said
+    for partly in ("max search depth too small", "out of memory", "pan: reached", "search not completed"):
+        assert partly not in said, said
+    states = re.search(r"([\d.e+]+) states, stored", said)
+    assert states and float(states[1]) > 100_000, said
+
+
+@pytest.mark.parametrize(
+    ("broken", "program", "why"),
+    [
+        # No recheck before sleeping.
+        ("WITHOUT_NOTIFIED", "WAKE", STUCK),
+        ("WITHOUT_COMPARE", "WAKE", STUCK),
+        # Told before it is stored.
+        ("WAKE_EARLY", "WAKE", STUCK),
+        ("IPI_EARLY", "WAKE", HALTS),
+        # A CPU that idles while its queue is empty, whatever its bit says: another one has pulled the thread.
+        ("WITHOUT_IDLE_BIT", "WAKE", HALTS),
+        # The lock released before the registers are saved.
+        ("UNLOCK_EARLY", "WAKE", REGISTERS),
+        # waiter->thread read after the waiter may have left.
+        ("THREAD_READ_LATE", "WAKE", WAITER),
+        # The threads of a process notified without the lock of their list.
+        ("NOTIFY_UNLOCKED", "END", STUCK),
+        # A yield that returns to the program without looking at what has become pending meanwhile.
+        ("YIELD_UNCHECKED", "END", STUCK),
+        ("YIELD_UNCHECKED", "SIGNAL", STUCK),
+        # A ready thread that may run on an idle CPU now, and stays where it waits.
+        ("MOVE_ONLY_AWAY", "MOVE", WAITS_BESIDE_IDLE),
+        # A thread that has to let another one go first waits behind it, though another CPU idles.
+        ("REQUEUE_HERE", "MOVE", WAITS_BESIDE_IDLE),
+    ],
+)
+def test_a_broken_protocol_is_found(broken: str, program: str, why: str, tmp_path: Path) -> None:
+    said = checked(tmp_path, program, broken)
+    assert "errors: 1" in said, said
+    assert re.search(why, said), said
