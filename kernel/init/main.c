@@ -169,6 +169,7 @@ static void tree_build(const struct boot_info *boot)
     struct message why = { "" };
 
     tree.page_allocate = tree_page_allocate;
+    tree.secret = arch_random();
     int error = tree_initialise(&tree);
     for (unsigned i = 0; i < boot->module_count && !error; i++) {
         const struct boot_module *module = &boot->modules[i];
