@@ -8,6 +8,7 @@
 #include "fs/pipe.h"
 #include "arch.h"
 #include "fs/linux_files.h"
+#include "fs/user_vector.h"
 #include "lib/errno.h"
 #include "mm/page.h"
 #include "process/process.h"
@@ -22,34 +23,30 @@ struct pipe {
 
 #define PIPE_MEMORY page_up(sizeof(struct pipe))
 
-/* ---- Moving bytes; with the pipe's lock ---- */
+/* ---- Moving bytes ---- */
 
-/* Copies bytes between the ring, from a position on, and the program. */
-static int ring_copy(struct pipe *pipe, uint64_t position, uint64_t buffer, uint64_t bytes, bool to_program)
+/* Copies bytes between the ring, from a position on, and the program; with the pipe's lock. */
+static int ring_copy(struct pipe *pipe, uint64_t position, struct user_vector *vector, uint64_t bytes,
+                     bool to_program)
 {
-    for (uint64_t done = 0, part; done < bytes; done += part) {
-        char *at = pipe->ring + (position + done) % PIPE_BYTES;
-        uint64_t contiguous = (uint64_t)(pipe->ring + PIPE_BYTES - at);
+    uint64_t at = position % PIPE_BYTES, first = bytes < PIPE_BYTES - at ? bytes : PIPE_BYTES - at;
+    int error = user_vector_copy(vector, pipe->ring + at, first, to_program);
 
-        part = bytes - done < contiguous ? bytes - done : contiguous;
-        if (to_program ? user_write(buffer + done, at, part) : user_read(at, buffer + done, part))
-            return -EFAULT;
-    }
-    return 0;
+    return error || first == bytes ? error : user_vector_copy(vector, pipe->ring, bytes - first, to_program);
 }
 
 /* Reads once, without waiting: -EAGAIN where the pipe is empty. */
-static int64_t read_available(struct pipe *pipe, uint64_t buffer, uint64_t bytes)
+static int64_t read_available(struct pipe *pipe, struct user_vector *vector)
 {
     int64_t result;
 
     spin_lock(&pipe->lock);
     uint64_t available = pipe->head - pipe->tail;
-    uint64_t part = bytes < available ? bytes : available;
+    uint64_t part = vector->left < available ? vector->left : available;
     if (part == 0)
         result = pipe->has_writer ? -EAGAIN : 0;
     else
-        result = ring_copy(pipe, pipe->tail, buffer, part, true) ? -EFAULT : (int64_t)part;
+        result = ring_copy(pipe, pipe->tail, vector, part, true) ? -EFAULT : (int64_t)part;
     pipe->tail += result > 0 ? part : 0;
     spin_unlock(&pipe->lock);
     if (result > 0)
@@ -57,21 +54,20 @@ static int64_t read_available(struct pipe *pipe, uint64_t buffer, uint64_t bytes
     return result;
 }
 
-/* Writes once, without waiting: -EAGAIN where there is no room, or not enough for an atomic write. */
-static int64_t write_fitting(struct pipe *pipe, uint64_t buffer, uint64_t bytes, bool begun)
+/* Writes once, without waiting: -EAGAIN where there is no room for `minimum` bytes. */
+static int64_t write_fitting(struct pipe *pipe, struct user_vector *vector, uint64_t minimum)
 {
     int64_t result;
 
     spin_lock(&pipe->lock);
     uint64_t room = PIPE_BYTES - (pipe->head - pipe->tail);
-    uint64_t minimum = bytes <= PIPE_ATOMIC_BYTES && !begun ? bytes : 1;
-    uint64_t part = bytes < room ? bytes : room;
+    uint64_t part = vector->left < room ? vector->left : room;
     if (!pipe->has_reader)
         result = -EPIPE;
     else if (part < minimum)
         result = -EAGAIN;
     else
-        result = ring_copy(pipe, pipe->head, buffer, part, false) ? -EFAULT : (int64_t)part;
+        result = ring_copy(pipe, pipe->head, vector, part, false) ? -EFAULT : (int64_t)part;
     pipe->head += result > 0 ? part : 0;
     spin_unlock(&pipe->lock);
     if (result > 0)
@@ -91,13 +87,12 @@ static void broken_pipe_signal(void)
     thread_return_check();
 }
 
-static int64_t pipe_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+static int64_t pipe_read(struct file *file, struct user_vector *vector)
 {
-    (void)offset;
-    if (bytes == 0)
+    if (vector->left == 0)
         return 0;
     for (;;) {
-        int64_t got = read_available(file->object, buffer, bytes);
+        int64_t got = read_available(file->object, vector);
 
         if (got != -EAGAIN || (file->flags & O_NONBLOCK))
             return got;
@@ -107,16 +102,16 @@ static int64_t pipe_read(struct file *file, uint64_t buffer, uint64_t bytes, uin
     }
 }
 
-static int64_t pipe_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+static int64_t pipe_write(struct file *file, struct user_vector *vector)
 {
-    uint64_t done = 0;
+    uint64_t minimum = vector->left <= PIPE_ATOMIC_BYTES ? vector->left : 1;
+    int64_t done = 0;
 
-    (void)offset;
-    while (done < bytes) {
-        int64_t put = write_fitting(file->object, buffer + done, bytes - done, done > 0);
+    while (vector->left > 0) {
+        int64_t put = write_fitting(file->object, vector, minimum);
 
         if (put > 0) {
-            done += (uint64_t)put;
+            done += put;
             continue;
         }
         if (put == -EPIPE)
@@ -124,9 +119,14 @@ static int64_t pipe_write(struct file *file, uint64_t buffer, uint64_t bytes, ui
         if (put == -EAGAIN && !(file->flags & O_NONBLOCK))
             put = event_wait(WAIT_FOREVER);
         if (put)
-            return done ? (int64_t)done : put;
+            return done ? done : put;
     }
-    return (int64_t)done;
+    return done;
+}
+
+static int64_t pipe_move(struct file *file, struct user_vector *vector, bool write)
+{
+    return write ? pipe_write(file, vector) : pipe_read(file, vector);
 }
 
 static unsigned pipe_read_ready(struct file *file)
@@ -153,7 +153,7 @@ static unsigned pipe_write_ready(struct file *file)
 /* Whether an open file is the end that reads. */
 static bool reads(const struct file *file)
 {
-    return file->operations->read;
+    return file->operations->ready == pipe_read_ready;
 }
 
 /* An end becomes ready when bytes are moved at the other one. */
@@ -178,14 +178,14 @@ static void pipe_release(struct file *file)
 }
 
 static const struct file_operations read_operations = {
-    .read = pipe_read,
+    .move = pipe_move,
     .ready = pipe_read_ready,
     .activity = pipe_activity,
     .release = pipe_release,
     .waits = true,
 };
 static const struct file_operations write_operations = {
-    .write = pipe_write,
+    .move = pipe_move,
     .ready = pipe_write_ready,
     .activity = pipe_activity,
     .release = pipe_release,

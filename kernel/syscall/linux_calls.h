@@ -95,13 +95,6 @@ struct linux_statfs {
     int64_t name_bytes, fragment_bytes, flags, spare[4];
 };
 
-#define IOV_MAX        1024
-#define READ_WRITE_MAX 0x7ffff000ULL /* what one read or write moves at most */
-
-struct linux_iovec {
-    uint64_t base, bytes;
-};
-
 struct linux_statx_time {
     int64_t seconds;
     uint32_t nanoseconds;
