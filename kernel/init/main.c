@@ -29,9 +29,9 @@
 #define SLICE_BYTES_MIN (16ULL << 20)
 
 static const char *const known_options[] = {
-    "app",      "argv0", "clockevent",   "console",       "cwd",    "env",
-    "idle",     "klog",  "klog_classes", "latency_bound", "prefix", "ranks",
-    "selftest", "stack", "stderr",       "stdin_bytes",   "stdout", NULL,
+    "app",   "argv0",  "clockevent",   "clockevents",   "console", "cwd",   "env",
+    "idle",  "klog",   "klog_classes", "latency_bound", "prefix",  "ranks", "selftest",
+    "stack", "stderr", "stdin_bytes",  "stdout",        NULL,
 };
 
 static struct command_line line;
