@@ -132,6 +132,15 @@ struct file *file_allocate(struct process *process)
     return found;
 }
 
+int files_allocate(struct process *process, struct file *files[2])
+{
+    files[0] = file_allocate(process);
+    files[1] = files[0] ? file_allocate(process) : NULL;
+    if (files[0] && !files[1])
+        file_put(files[0]);
+    return files[1] ? 0 : -EMFILE;
+}
+
 int file_close(struct process *process, uint64_t number)
 {
     uint32_t descriptor = (uint32_t)number;

@@ -72,6 +72,10 @@ struct file {
             uint64_t changes; /* of the value so far */
             bool is_semaphore;
         } event; /* eventfd.h */
+        struct {
+            struct socket_pair *pair;
+            unsigned end; /* 0 or 1 */
+        } socket;         /* socket_pair.h */
     };
 };
 
@@ -89,6 +93,7 @@ void file_put(struct file *file);
 
 /* An unused open file with one reference, the caller's; NULL where all are in use. */
 struct file *file_allocate(struct process *process);
+int files_allocate(struct process *process, struct file *files[2]); /* two, or none and -EMFILE */
 
 /* Makes the lowest free descriptor from `lowest` on refer to `file`, with one more reference; -EMFILE. */
 int file_install(struct process *process, struct file *file, unsigned lowest, bool close_on_exec);

@@ -25,14 +25,12 @@ struct pipe {
 
 /* ---- Moving bytes ---- */
 
-/* Copies bytes between the ring, from a position on, and the program; with the pipe's lock. */
-static int ring_copy(struct pipe *pipe, uint64_t position, struct user_vector *vector, uint64_t bytes,
-                     bool to_program)
+int ring_copy(char *ring, uint64_t position, struct user_vector *vector, uint64_t bytes, bool to_program)
 {
     uint64_t at = position % PIPE_BYTES, first = bytes < PIPE_BYTES - at ? bytes : PIPE_BYTES - at;
-    int error = user_vector_copy(vector, pipe->ring + at, first, to_program);
+    int error = user_vector_copy(vector, ring + at, first, to_program);
 
-    return error || first == bytes ? error : user_vector_copy(vector, pipe->ring, bytes - first, to_program);
+    return error || first == bytes ? error : user_vector_copy(vector, ring, bytes - first, to_program);
 }
 
 /* Reads once, without waiting: -EAGAIN where the pipe is empty. */
@@ -46,7 +44,7 @@ static int64_t read_available(struct pipe *pipe, struct user_vector *vector)
     if (part == 0)
         result = pipe->has_writer ? -EAGAIN : 0;
     else
-        result = ring_copy(pipe, pipe->tail, vector, part, true) ? -EFAULT : (int64_t)part;
+        result = ring_copy(pipe->ring, pipe->tail, vector, part, true) ? -EFAULT : (int64_t)part;
     pipe->tail += result > 0 ? part : 0;
     spin_unlock(&pipe->lock);
     if (result > 0)
@@ -67,7 +65,7 @@ static int64_t write_fitting(struct pipe *pipe, struct user_vector *vector, uint
     else if (part < minimum)
         result = -EAGAIN;
     else
-        result = ring_copy(pipe, pipe->head, vector, part, false) ? -EFAULT : (int64_t)part;
+        result = ring_copy(pipe->ring, pipe->head, vector, part, false) ? -EFAULT : (int64_t)part;
     pipe->head += result > 0 ? part : 0;
     spin_unlock(&pipe->lock);
     if (result > 0)
@@ -77,8 +75,7 @@ static int64_t write_fitting(struct pipe *pipe, struct user_vector *vector, uint
 
 /* ---- The two ends ---- */
 
-/* Sends SIGPIPE to the calling thread. */
-static void broken_pipe_signal(void)
+void broken_pipe_signal(void)
 {
     const struct signal_info info = { .signal = SIGNAL_PIPE,
                                       .sender = { .pid = (uint32_t)arch_process()->pid } };
@@ -232,20 +229,16 @@ static void end_initialise(struct file *file, struct pipe *pipe, bool writes, un
 
 int pipe_create(struct process *process, unsigned flags, struct file *ends[2])
 {
-    struct pipe *pipe = NULL;
+    int error = files_allocate(process, ends);
+    struct pipe *pipe = error ? NULL : pipe_allocate(process);
 
-    ends[0] = file_allocate(process);
-    ends[1] = file_allocate(process);
-    if (ends[0] && ends[1])
-        pipe = pipe_allocate(process);
     if (pipe) {
         end_initialise(ends[0], pipe, false, flags);
         end_initialise(ends[1], pipe, true, flags);
-        return 0;
+    } else if (!error) {
+        file_put(ends[0]);
+        file_put(ends[1]);
+        error = -ENOMEM;
     }
-    int error = ends[0] && ends[1] ? -ENOMEM : -EMFILE;
-    for (unsigned i = 0; i < 2; i++)
-        if (ends[i])
-            file_put(ends[i]);
     return error;
 }

@@ -16,6 +16,11 @@ int pipe_create(struct process *process, unsigned flags, struct file *ends[2]);
 
 bool file_is_pipe(const struct file *file);
 
+/* For files like pipes: copies between a ring of PIPE_BYTES, from a position on, and the program; sends
+ * SIGPIPE to the calling thread. */
+int ring_copy(char *ring, uint64_t position, struct user_vector *vector, uint64_t bytes, bool to_program);
+void broken_pipe_signal(void);
+
 /* Bytes that can be read. */
 uint64_t pipe_unread(struct file *file);
 

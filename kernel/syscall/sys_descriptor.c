@@ -6,6 +6,7 @@
 #include "arch.h"
 #include "lib/errno.h"
 #include "fs/pipe.h"
+#include "fs/socket_pair.h"
 #include "process/process.h"
 #include "mm/shared_memory.h"
 #include "syscall/linux_calls.h"
@@ -191,6 +192,8 @@ static long unread_query(struct file *file, uint64_t argument)
 
     if (file_is_pipe(file)) {
         unread = (int32_t)pipe_unread(file);
+    } else if (file_is_socket(file)) {
+        unread = (int32_t)socket_unread(file);
     } else if (file->inode && mode_is(file->inode->mode, S_IFREG)) {
         int64_t left = (int64_t)(file->operations->size(file) - file->offset);
 
