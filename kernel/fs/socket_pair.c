@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * socket_pair.c: see socket_pair.h. A pair is allocated from its process's slice: its state and a ring for
- * each direction, as pipe.c's. In that of a stream are bytes; in the others messages, each after a word that
- * counts its bytes, padded to words. The pair's lock guards all of it; it is held while bytes are copied,
- * which delays threads of the same process only, but never across a wait. Runs in system calls.
+ * socket_pair.c: see socket_pair.h: pairs of sockets, and pipes, which are pairs of one direction.
+ * A pair is allocated from its process's slice: its state and a ring for each direction. In that of a stream
+ * are bytes; in the others messages, each after a word that counts its bytes, padded to words. Each end is
+ * one open file, which any number of descriptors may refer to. The pair's lock guards all of it; it is held
+ * while bytes are copied, which delays threads of the same process only, but never across a wait. Runs in
+ * system calls.
  *
- * Source: man 7 unix, man 2 send, recv, shutdown; where they are silent, what Linux does.
+ * Source: man 7 pipe, man 7 unix, man 2 send, recv, shutdown; where they are silent, what Linux does.
  */
 #include "fs/socket_pair.h"
 #include "arch.h"
 #include "fs/linux_files.h"
-#include "fs/pipe.h"
 #include "fs/user_vector.h"
 #include "lib/errno.h"
+#include "lib/kstring.h"
 #include "mm/page.h"
 #include "process/event.h"
 #include "process/process.h"
-
-_Static_assert(SOCKET_BYTES == PIPE_BYTES, "ring_copy's size");
 
 struct direction {
     uint64_t head, tail; /* of the ring: bytes ever sent and received */
@@ -30,13 +30,15 @@ struct direction {
 struct socket_pair {
     struct spinlock lock;
     enum socket_type type;
-    unsigned open;    /* how many ends */
-    uint64_t changes; /* of any kind */
-    int errors[2];    /* pending, of either end */
-    struct direction to[2];
+    unsigned open;          /* how many ends */
+    int errors[2];          /* pending, of either end */
+    struct direction to[2]; /* what either end receives; of a pipe only the first, whose memory ends there */
 };
 
-#define PAIR_MEMORY page_up(sizeof(struct socket_pair))
+static uint64_t pair_memory(enum socket_type type)
+{
+    return page_up(type == SOCKET_PIPE ? offsetof(struct socket_pair, to[1]) : sizeof(struct socket_pair));
+}
 
 static uint64_t message_bytes(uint64_t bytes)
 {
@@ -50,11 +52,26 @@ static uint32_t *message_length(struct direction *direction, uint64_t position)
 
 /* ---- Once, without waiting: -EAGAIN ---- */
 
+/* Copies between a ring, from a position on, and the program. */
+static int ring_copy(char *ring, uint64_t position, struct user_vector *vector, uint64_t bytes,
+                     bool to_program)
+{
+    uint64_t at = position % SOCKET_BYTES, first = bytes < SOCKET_BYTES - at ? bytes : SOCKET_BYTES - at;
+    int error = user_vector_copy(vector, ring + at, first, to_program);
+
+    return error || first == bytes ? error : user_vector_copy(vector, ring, bytes - first, to_program);
+}
+
+static bool has_messages(const struct socket_pair *pair)
+{
+    return pair->type == SOCKET_DATAGRAM || pair->type == SOCKET_PACKETS;
+}
+
 static int64_t receive_once(struct socket_pair *pair, unsigned end, struct user_vector *vector,
                             unsigned flags, bool *truncated)
 {
     struct direction *from = &pair->to[end];
-    bool messages = pair->type != SOCKET_STREAM;
+    bool messages = has_messages(pair);
 
     SPIN_GUARD(&pair->lock);
     uint64_t bytes = from->head - from->tail;
@@ -73,15 +90,15 @@ static int64_t receive_once(struct socket_pair *pair, unsigned end, struct user_
         from->tail += messages ? message_bytes(bytes) : part;
         from->unread -= messages ? bytes : part;
     }
-    pair->changes++;
     *truncated = messages && part < bytes;
     return (int64_t)(*truncated && (flags & MSG_TRUNC) ? bytes : part);
 }
 
-static int64_t send_once(struct socket_pair *pair, unsigned end, struct user_vector *vector)
+/* Of a stream as much as there is room for, but all of `whole` bytes or nothing. */
+static int64_t send_once(struct socket_pair *pair, unsigned end, struct user_vector *vector, uint64_t whole)
 {
     struct direction *into = &pair->to[!end];
-    bool messages = pair->type != SOCKET_STREAM;
+    bool messages = has_messages(pair);
     uint64_t part = vector->left;
 
     SPIN_GUARD(&pair->lock);
@@ -92,7 +109,7 @@ static int64_t send_once(struct socket_pair *pair, unsigned end, struct user_vec
         return -ECONNREFUSED;
     if (messages && message_bytes(part) > SOCKET_BYTES)
         return -EMSGSIZE;
-    if (messages ? message_bytes(part) > room : part > 0 && room == 0)
+    if (messages ? message_bytes(part) > room : room < whole)
         return -EAGAIN;
     if (!messages && part > room)
         part = room;
@@ -102,11 +119,20 @@ static int64_t send_once(struct socket_pair *pair, unsigned end, struct user_vec
         *message_length(into, into->head) = (uint32_t)part;
     into->head += messages ? message_bytes(part) : part;
     into->unread += part;
-    pair->changes++;
     return (int64_t)part;
 }
 
 /* ---- Waiting ---- */
+
+/* Sends SIGPIPE to the calling thread. */
+static void broken_pipe_signal(void)
+{
+    const struct signal_info info = { .signal = SIGNAL_PIPE,
+                                      .sender = { .pid = (uint32_t)arch_process()->pid } };
+
+    signal_send(arch_process(), arch_thread(), &info);
+    thread_return_check();
+}
 
 /* Before a step that answered -EAGAIN is tried again. */
 static int64_t step_wait(const struct file *file, unsigned flags)
@@ -117,11 +143,11 @@ static int64_t step_wait(const struct file *file, unsigned flags)
 int64_t socket_receive(struct file *file, struct user_vector *vector, unsigned flags, bool *truncated)
 {
     struct socket_pair *pair = file->socket.pair;
-    bool all = (flags & MSG_WAITALL) && !(flags & MSG_PEEK) && pair->type == SOCKET_STREAM;
+    bool all = (flags & MSG_WAITALL) && !(flags & MSG_PEEK) && !has_messages(pair);
     int64_t done = 0, got;
 
     *truncated = false;
-    if (vector->left == 0 && pair->type == SOCKET_STREAM)
+    if (vector->left == 0 && !has_messages(pair))
         return 0;
     do {
         got = receive_once(pair, file->socket.end, vector, flags, truncated);
@@ -139,17 +165,19 @@ int64_t socket_receive(struct file *file, struct user_vector *vector, unsigned f
 int64_t socket_send(struct file *file, struct user_vector *vector, unsigned flags)
 {
     struct socket_pair *pair = file->socket.pair;
+    bool atomic = pair->type == SOCKET_PIPE && vector->left <= PIPE_ATOMIC_BYTES;
+    uint64_t whole = atomic ? vector->left : vector->left > 0;
     int64_t done = 0, put;
 
     do {
-        put = send_once(pair, file->socket.end, vector);
+        put = send_once(pair, file->socket.end, vector, whole);
         if (put >= 0) {
             event_notify(file->process);
             done += put;
             if (vector->left == 0)
                 return done;
         }
-        if (put == -EPIPE && done == 0 && pair->type == SOCKET_STREAM && !(flags & MSG_NOSIGNAL))
+        if (put == -EPIPE && !has_messages(pair) && !(flags & MSG_NOSIGNAL))
             broken_pipe_signal();
         if (put == -EAGAIN)
             put = step_wait(file, flags);
@@ -163,9 +191,23 @@ static int64_t socket_move(struct file *file, struct user_vector *vector, bool w
 {
     bool truncated;
 
-    if (write)
-        return socket_send(file, vector, 0);
+    if (write) /* of nothing sends an empty message, but nothing to a pipe, whoever reads */
+        return vector->left == 0 && file_is_pipe(file) ? 0 : socket_send(file, vector, 0);
     return vector->left > 0 ? socket_receive(file, vector, 0, &truncated) : 0;
+}
+
+static unsigned pipe_ready(struct file *file)
+{
+    struct socket_pair *pair = file->socket.pair;
+    const struct direction *pipe = &pair->to[0];
+    uint64_t unread;
+
+    SPIN_GUARD(&pair->lock);
+    unread = pipe->head - pipe->tail;
+    if (file->socket.end == 0)
+        return (unread > 0 ? READY_IN : 0) | (pipe->ended ? READY_HANG_UP : 0);
+    return (pipe->unwanted || SOCKET_BYTES - unread >= PIPE_ATOMIC_BYTES ? READY_OUT : 0) |
+           (pipe->unwanted ? READY_ERROR : 0);
 }
 
 /* As Linux, that takes more only once three quarters have been received. */
@@ -182,17 +224,30 @@ static unsigned socket_ready(struct file *file)
            (pair->errors[end] ? READY_ERROR : 0);
 }
 
+/* An end becomes ready when bytes are moved at the other one, or a direction ends. */
+static uint64_t pipe_activity(struct file *file)
+{
+    const struct direction *pipe = &file->socket.pair->to[0];
+
+    return __atomic_load_n(file->socket.end ? &pipe->tail : &pipe->head, __ATOMIC_RELAXED);
+}
+
 static uint64_t socket_activity(struct file *file)
 {
-    return __atomic_load_n(&file->socket.pair->changes, __ATOMIC_RELAXED);
+    const struct socket_pair *pair = file->socket.pair;
+    const struct direction *in = &pair->to[file->socket.end], *out = &pair->to[!file->socket.end];
+
+    return __atomic_load_n(&in->head, __ATOMIC_RELAXED) + __atomic_load_n(&out->tail, __ATOMIC_RELAXED) +
+           in->ended + out->unwanted;
 }
 
 /* With the pair's lock. */
 static void end_shut(struct socket_pair *pair, unsigned end, bool receiving, bool sending)
 {
-    pair->to[end].unwanted |= receiving;
-    pair->to[!end].ended |= sending;
-    pair->changes++;
+    if (receiving)
+        pair->to[end].unwanted = true;
+    if (sending)
+        pair->to[!end].ended = true;
 }
 
 void socket_shut(struct file *file, bool receiving, bool sending)
@@ -209,17 +264,18 @@ void socket_shut(struct file *file, bool receiving, bool sending)
 static void socket_release(struct file *file)
 {
     struct socket_pair *pair = file->socket.pair;
-    const struct direction *in = &pair->to[file->socket.end];
+    unsigned end = file->socket.end;
+    bool pipe = pair->type == SOCKET_PIPE, connected = pair->type != SOCKET_DATAGRAM;
 
     spin_lock(&pair->lock);
-    bool connected = pair->type != SOCKET_DATAGRAM, last = --pair->open == 0;
-    if (connected && in->head != in->tail)
-        pair->errors[!file->socket.end] = -ECONNRESET; /* what that end has sent is lost */
-    end_shut(pair, file->socket.end, connected, connected);
+    bool last = --pair->open == 0;
+    if (connected && !pipe && pair->to[end].head != pair->to[end].tail)
+        pair->errors[!end] = -ECONNRESET; /* what that end has sent is lost */
+    end_shut(pair, end, connected && !(pipe && end == 1), connected && !(pipe && end == 0));
     spin_unlock(&pair->lock);
     event_notify(file->process);
     if (last)
-        page_pool_free(file->process->vm.pages, arch_physical_of(pair), PAIR_MEMORY);
+        page_pool_free(file->process->vm.pages, arch_physical_of(pair), pair_memory(pair->type));
 }
 
 static const struct file_operations socket_operations = { .move = socket_move,
@@ -227,6 +283,16 @@ static const struct file_operations socket_operations = { .move = socket_move,
                                                           .activity = socket_activity,
                                                           .release = socket_release,
                                                           .waits = true };
+static const struct file_operations pipe_operations = { .move = socket_move,
+                                                        .ready = pipe_ready,
+                                                        .activity = pipe_activity,
+                                                        .release = socket_release,
+                                                        .waits = true };
+
+bool file_is_pipe(const struct file *file)
+{
+    return file->operations == &pipe_operations;
+}
 
 bool file_is_socket(const struct file *file)
 {
@@ -246,7 +312,7 @@ int socket_error_take(struct file *file)
 uint64_t socket_unread(struct file *file)
 {
     struct socket_pair *pair = file->socket.pair;
-    struct direction *from = &pair->to[file->socket.end];
+    struct direction *from = &pair->to[pair->type == SOCKET_PIPE ? 0 : file->socket.end];
 
     SPIN_GUARD(&pair->lock);
     bool first = pair->type == SOCKET_DATAGRAM && from->head != from->tail;
@@ -257,32 +323,29 @@ uint64_t socket_unread(struct file *file)
 
 int socket_pair_create(struct process *process, enum socket_type type, unsigned flags, struct file *ends[2])
 {
+    bool is_pipe = type == SOCKET_PIPE;
     int error = files_allocate(process, ends);
 
     if (error)
         return error;
-    uint64_t memory = page_pool_allocate(process->vm.pages, PAIR_MEMORY, ARCH_PAGE);
+    uint64_t memory = page_pool_allocate(process->vm.pages, pair_memory(type), ARCH_PAGE);
     struct socket_pair *pair = arch_physical(memory);
     if (memory == PAGE_POOL_NONE) {
         file_put(ends[0]);
         file_put(ends[1]);
         return -ENOMEM;
     }
-    pair->lock = (struct spinlock){ 0 };
+    memset(pair, 0, offsetof(struct socket_pair, to));
     pair->type = type;
     pair->open = 2;
-    pair->changes = 0;
     for (unsigned end = 0; end < 2; end++) {
-        struct direction *to = &pair->to[end];
-
-        pair->errors[end] = 0;
-        to->head = to->tail = to->unread = 0;
-        to->ended = to->unwanted = false;
-        ends[end]->operations = &socket_operations;
+        if (end == 0 || !is_pipe)
+            memset(&pair->to[end], 0, offsetof(struct direction, ring));
+        ends[end]->operations = is_pipe ? &pipe_operations : &socket_operations;
         ends[end]->socket.pair = pair;
         ends[end]->socket.end = end;
-        ends[end]->flags = O_RDWR | (flags & O_NONBLOCK);
-        ends[end]->mode = S_IFSOCK | 0777;
+        ends[end]->flags = (is_pipe ? end ? O_WRONLY : O_RDONLY : O_RDWR) | (flags & O_NONBLOCK);
+        ends[end]->mode = is_pipe ? S_IFIFO | 0600 : S_IFSOCK | 0777;
     }
     return 0;
 }

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * socket_pair.h: two sockets of a process that are connected to each other, unix(7) as socketpair(2) makes
- * them: without names, and without ancillary data.
+ * them: without names, and without ancillary data. And pipes, pipe(7), which are pairs of one direction: the
+ * first end reads, the second writes.
  */
 #ifndef TACET_SOCKET_PAIR_H
 #define TACET_SOCKET_PAIR_H
 
 #include "fs/file.h"
 
-enum socket_type { SOCKET_STREAM = 1, SOCKET_DATAGRAM = 2, SOCKET_PACKETS = 5 };
+enum socket_type { SOCKET_PIPE = 0, SOCKET_STREAM = 1, SOCKET_DATAGRAM = 2, SOCKET_PACKETS = 5 };
 
-#define SOCKET_BYTES 65536 /* that have not been received, in each direction */
+#define SOCKET_BYTES      65536 /* that have not been received, in each direction */
+#define PIPE_ATOMIC_BYTES 4096  /* PIPE_BUF: writes of up to so many bytes are atomic */
 
 /* Flags of send and recv, Linux's. */
 #define MSG_PEEK     0x2
@@ -23,6 +25,7 @@ enum socket_type { SOCKET_STREAM = 1, SOCKET_DATAGRAM = 2, SOCKET_PACKETS = 5 };
  * -ENOMEM. */
 int socket_pair_create(struct process *process, enum socket_type type, unsigned flags, struct file *ends[2]);
 
+bool file_is_pipe(const struct file *file);
 bool file_is_socket(const struct file *file);
 enum socket_type socket_type(const struct file *file);
 
