@@ -294,8 +294,8 @@ static struct inode *stream_inodes[2];
 
 struct inode *device_of_stream(const struct file *file)
 {
-    if (file->inode || (file->device != DEVICE_STDOUT && file->device != DEVICE_STDERR))
-        return NULL;
+    if (file->operations != &terminal_operations && file->operations != &stream_operations)
+        return NULL; /* whatever its number is: other kinds have their own */
     return stream_inodes[file->device - DEVICE_STDOUT];
 }
 

@@ -7,6 +7,7 @@
 #include "fs/file.h"
 #include "lib/errno.h"
 #include "fs/file_lock.h"
+#include "fs/user_vector.h"
 #include "process/process.h"
 #include "mm/shared_memory.h"
 #include "process/event.h"
@@ -131,6 +132,15 @@ struct file *file_allocate(struct process *process)
     return found;
 }
 
+int files_allocate(struct process *process, struct file *files[2])
+{
+    files[0] = file_allocate(process);
+    files[1] = files[0] ? file_allocate(process) : NULL;
+    if (files[0] && !files[1])
+        file_put(files[0]);
+    return files[1] ? 0 : -EMFILE;
+}
+
 int file_close(struct process *process, uint64_t number)
 {
     uint32_t descriptor = (uint32_t)number;
@@ -152,6 +162,27 @@ void files_close(struct process *process)
 {
     for (unsigned d = 0; d < FILE_DESCRIPTORS_MAX; d++)
         file_close(process, d);
+}
+
+int64_t file_move(struct file *file, struct user_vector *vector, uint64_t offset, bool write)
+{
+    int64_t (*move)(struct file *, uint64_t, uint64_t, uint64_t) =
+        write ? file->operations->write : file->operations->read;
+    int64_t total = 0, moved;
+
+    do {
+        uint64_t bytes = vector->bytes;
+
+        moved = move(file, vector->base, bytes, offset + (uint64_t)total);
+        if (moved < 0)
+            break;
+        total += moved;
+        if ((uint64_t)moved < bytes)
+            break;
+        vector->left -= bytes;
+        moved = vector->parts ? user_vector_next(vector) : 0;
+    } while (moved > 0);
+    return total ? total : moved;
 }
 
 unsigned file_ready(struct file *file)

@@ -21,6 +21,7 @@
 
 struct file;
 struct process;
+struct user_vector;
 
 /* What poll answers; Linux's bits. */
 enum file_ready {
@@ -33,6 +34,8 @@ enum file_ready {
 struct file_operations {
     int64_t (*read)(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset);
     int64_t (*write)(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset);
+    /* Instead of these two, by streams whose reads and writes with several parts are one operation. */
+    int64_t (*move)(struct file *file, struct user_vector *vector, bool write);
     uint64_t (*size)(const struct file *file); /* NULL: not seekable */
     unsigned (*ready)(struct file *file);      /* of enum file_ready; NULL: always ready */
     uint64_t (*activity)(struct file *file);   /* differs after each change that may make it ready; or NULL */
@@ -69,6 +72,10 @@ struct file {
             uint64_t changes; /* of the value so far */
             bool is_semaphore;
         } event; /* eventfd.h */
+        struct {
+            struct socket_pair *pair;
+            unsigned end; /* 0 or 1 */
+        } socket;         /* socket_pair.h */
     };
 };
 
@@ -86,6 +93,7 @@ void file_put(struct file *file);
 
 /* An unused open file with one reference, the caller's; NULL where all are in use. */
 struct file *file_allocate(struct process *process);
+int files_allocate(struct process *process, struct file *files[2]); /* two, or none and -EMFILE */
 
 /* Makes the lowest free descriptor from `lowest` on refer to `file`, with one more reference; -EMFILE. */
 int file_install(struct process *process, struct file *file, unsigned lowest, bool close_on_exec);
@@ -94,6 +102,12 @@ int file_install(struct process *process, struct file *file, unsigned lowest, bo
 void file_install_at(struct process *process, struct file *file, unsigned descriptor, bool close_on_exec);
 
 int file_close(struct process *process, uint64_t descriptor);
+
+/* Moves the present part of a vector and those after it, until one moves less than it should, at *offset or,
+ * with file_append, at the end of the file, where *offset is set to; with the file's lock, unless it waits.
+ * Bytes, or an error where there are none. tree_file.c has file_append: of files with an inode.memory. */
+int64_t file_move(struct file *file, struct user_vector *vector, uint64_t offset, bool write);
+int64_t file_append(struct file *file, struct user_vector *vector, uint64_t *offset);
 
 /* Closes all descriptors, at the end of a process. */
 void files_close(struct process *process);

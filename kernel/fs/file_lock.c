@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * file_lock.c: see file_lock.h. A list of locks hangs on each inode, unordered, guarded by the tree's lock,
- * its elements allocated from the tree's slabs. Ranges of one owner never overlap within a domain.
+ * which all ranks take: so it has at most FILE_LOCKS_MAX. They are allocated from the tree's slabs. Ranges of
+ * one owner never overlap within a domain.
  */
 #include "fs/file_lock.h"
 #include "lib/errno.h"
@@ -28,9 +29,9 @@ const struct file_lock *file_lock_conflict(const struct inode *inode, const stru
 }
 
 /* Removes the range from the owner's locks. A lock that extends beyond it on both sides, of which there can
- * be one, is split with *spare, which is NULL afterwards. */
+ * be one, is split with `spare`. */
 static void range_remove(struct tree *tree, struct inode *inode, const struct file_lock *range,
-                         struct file_lock **spare)
+                         struct file_lock *spare)
 {
     for (struct file_lock **link = &inode->locks; *link;) {
         struct file_lock *lock = *link;
@@ -38,13 +39,10 @@ static void range_remove(struct tree *tree, struct inode *inode, const struct fi
         if (lock->owner != range->owner || !same_domain(lock, range) || !overlap(lock, range)) {
             link = &lock->next;
         } else if (lock->start < range->start && lock->end > range->end) {
-            struct file_lock *upper = *spare;
-
-            *upper = *lock;
-            upper->start = range->end + 1;
+            *spare = *lock;
+            spare->start = range->end + 1;
             lock->end = range->start - 1;
-            lock->next = upper;
-            *spare = NULL;
+            lock->next = spare;
             return;
         } else if (lock->start < range->start) {
             lock->end = range->start - 1;
@@ -91,28 +89,47 @@ static void lock_free(struct tree *tree, struct file_lock *lock)
         tree_free(tree, lock, sizeof(*lock));
 }
 
+/* Allocates what range_remove may need: nothing, unless one of the owner's locks extends beyond the range on
+ * both sides. -ENOLCK where there is no memory, or no room for so many `more` locks of the file. */
+static int spare_allocate(struct tree *tree, const struct inode *inode, const struct file_lock *range,
+                          unsigned more, struct file_lock **spare)
+{
+    bool splits = false;
+
+    *spare = NULL;
+    for (const struct file_lock *lock = inode->locks; lock; lock = lock->next, more++)
+        splits |= lock->owner == range->owner && same_domain(lock, range) && lock->start < range->start &&
+                  lock->end > range->end;
+    if (more + splits > FILE_LOCKS_MAX)
+        return -ENOLCK;
+    if (splits)
+        *spare = lock_allocate(tree);
+    return splits && !*spare ? -ENOLCK : 0;
+}
+
 int file_lock_clear(struct tree *tree, struct inode *inode, const struct file_lock *range)
 {
-    struct file_lock *spare = lock_allocate(tree);
+    struct file_lock *spare;
+    int error = spare_allocate(tree, inode, range, 0, &spare);
 
-    if (!spare)
-        return -ENOLCK;
-    range_remove(tree, inode, range, &spare);
-    lock_free(tree, spare);
-    return 0;
+    if (!error)
+        range_remove(tree, inode, range, spare);
+    return error;
 }
 
 int file_lock_set(struct tree *tree, struct inode *inode, const struct file_lock *requested)
 {
-    struct file_lock *lock = lock_allocate(tree), *spare = lock_allocate(tree);
+    struct file_lock *lock, *spare;
+    int error = spare_allocate(tree, inode, requested, 1, &spare);
 
-    if (!lock || !spare) {
-        lock_free(tree, lock);
+    if (error)
+        return error;
+    lock = lock_allocate(tree);
+    if (!lock) {
         lock_free(tree, spare);
         return -ENOLCK;
     }
-    range_remove(tree, inode, requested, &spare);
-    lock_free(tree, spare);
+    range_remove(tree, inode, requested, spare);
     *lock = *requested;
     neighbours_merge(tree, inode, lock);
     lock->next = inode->locks;

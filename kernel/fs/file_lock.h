@@ -9,6 +9,8 @@
 
 #include "fs/tree/tree.h"
 
+#define FILE_LOCKS_MAX 1024 /* of one file */
+
 struct file_lock {
     struct file_lock *next;
     const void *owner;
@@ -21,10 +23,12 @@ struct file_lock {
 /* The lowest lock of another owner that conflicts with `requested`, or NULL. */
 const struct file_lock *file_lock_conflict(const struct inode *inode, const struct file_lock *requested);
 
-/* Sets the lock, replacing what its owner has in the range; no other owner's may conflict. -ENOLCK. */
+/* Sets the lock, replacing what its owner has in the range; no other owner's may conflict. -ENOLCK
+ * where there is no memory, or the file has FILE_LOCKS_MAX. */
 int file_lock_set(struct tree *tree, struct inode *inode, const struct file_lock *requested);
 
-/* Releases what the owner of `range` has in that range. -ENOLCK where there is no memory to split a lock. */
+/* Releases what the owner of `range` has in that range. -ENOLCK where a lock is to be split, and
+ * there is no memory, or the file has FILE_LOCKS_MAX. */
 int file_lock_clear(struct tree *tree, struct inode *inode, const struct file_lock *range);
 
 /* Releases all locks that an owner has on an inode. */

@@ -22,6 +22,13 @@
 #define O_PATH        010000000
 #define O_TMPFILE_BIT 020000000 /* beside O_DIRECTORY */
 
+#define IOV_MAX        1024
+#define READ_WRITE_MAX 0x7ffff000ULL /* what one read or write moves at most */
+
+struct linux_iovec {
+    uint64_t base, bytes;
+};
+
 #define FILE_BYTES_MAX (INT64_MAX & ~4095ULL)
 
 #define AT_FDCWD (-100)

@@ -60,14 +60,22 @@ int path_find(struct path *path, enum tree_follow follow)
     return tree_find(path->tree, directory, path->text, follow, &path->found);
 }
 
+void path_lock(struct path *path, bool adds)
+{
+    if (adds)
+        tree_lock_to_add(path->tree);
+    else
+        spin_lock(&path->tree->lock);
+    path->locked = true;
+}
+
 int path_begin(struct path *path, uint64_t directory, uint64_t address, enum tree_follow follow)
 {
     int error = path_read(path, directory, address, 0);
 
     if (error)
         return error;
-    spin_lock(&path->tree->lock);
-    path->locked = true;
+    path_lock(path, follow == TREE_NAME);
     return path_find(path, follow);
 }
 

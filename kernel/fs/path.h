@@ -9,7 +9,8 @@
  *     return path_end(&path, result);                                     releases everything
  *
  * The text is copied from the program before the lock is taken, into a buffer of the CPU's. A call with two
- * paths reads both (path_read), takes the lock, and looks both up (path_find). path.c
+ * paths reads both (path_read), takes the lock (path_lock), and looks both up (path_find). Nothing is copied
+ * from or to the program under the lock. path.c
  */
 #ifndef TACET_PATH_H
 #define TACET_PATH_H
@@ -30,10 +31,14 @@ struct path {
  * -ENOMEM. */
 int path_read(struct path *path, uint64_t directory, uint64_t address, unsigned which);
 
+/* Takes the tree's lock; to add something by tree_lock_to_add. */
+void path_lock(struct path *path, bool adds);
+
 /* Looks it up, with the tree's lock; returns as tree_find. */
 int path_find(struct path *path, enum tree_follow follow);
 
-/* path_read, lock, path_find. The caller must call path_end, also on errors. */
+/* path_read, path_lock (to add something with TREE_NAME), path_find. The caller must call path_end, also on
+ * errors. */
 int path_begin(struct path *path, uint64_t directory, uint64_t address, enum tree_follow follow);
 
 /* Releases the lock and the descriptor's file; returns `result`. */

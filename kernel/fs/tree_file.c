@@ -10,6 +10,7 @@
 #include "time/clock.h"
 #include "lib/errno.h"
 #include "fs/file.h"
+#include "fs/user_vector.h"
 #include "process/process.h"
 #include "mm/shared_memory.h"
 #include "mm/user_bytes.h"
@@ -48,22 +49,32 @@ static int64_t memory_read(struct file *file, uint64_t buffer, uint64_t bytes, u
     return shared_memory_read(file->inode->memory, buffer, bytes, offset);
 }
 
-/* When appending, the file's offset moves to where the bytes were written; the caller adds how many. */
 static int64_t memory_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
-    bool append = file->flags & O_APPEND;
-
-    if (!append && offset + bytes > FILE_BYTES_MAX) {
+    if (offset + bytes > FILE_BYTES_MAX) {
         if (offset >= FILE_BYTES_MAX)
             return -EFBIG;
         bytes = FILE_BYTES_MAX - offset;
     }
-    int64_t put =
-        shared_memory_write(file->inode->memory, file->process->vm.pages, buffer, bytes, &offset, append);
+    int64_t put = shared_memory_write(file->inode->memory, file->process->vm.pages, buffer, bytes, offset);
     if (put > 0)
         file_touch(file->inode);
-    if (put > 0 && append)
-        file->offset = offset;
+    return put;
+}
+
+/* The whole vector's place is claimed first; then it is copied there, while others append after it. */
+int64_t file_append(struct file *file, struct user_vector *vector, uint64_t *offset)
+{
+    struct shared_memory *memory = file->inode->memory;
+    int64_t claimed = shared_memory_claim(memory, file->process->vm.pages, vector->left, offset);
+
+    if (claimed < 0)
+        return claimed;
+    vector->left = (uint64_t)claimed;
+    if (vector->bytes > vector->left)
+        vector->bytes = vector->left;
+    int64_t put = file_move(file, vector, *offset, true);
+    shared_memory_claim_end(memory);
     return put;
 }
 

@@ -29,29 +29,10 @@
 #define SLICE_BYTES_MIN (16ULL << 20)
 
 static const char *const known_options[] = {
-    "app",
-    "argv0",
-    "clockevent",
-    "console",
-    "cwd",
-    "env",
-    "idle",
-    "klog",
-    "klog_classes",
-    "latency_bound",
-    "prefix",
-    "ranks",
-    "rotation",
-    "selftest",
-    "service",
-    "service_memory",
-    "service_policy",
-    "stack",
-    "stderr",
-    "stdin_bytes",
-    "stdout",
-    "threads",
-    NULL,
+    "app",   "argv0",    "clockevent",  "clockevents",  "console",        "cwd",
+    "env",   "idle",     "klog",        "klog_classes", "latency_bound",  "prefix",
+    "ranks", "rotation", "selftest",    "service",      "service_memory", "service_policy",
+    "stack", "stderr",   "stdin_bytes", "stdout",       "threads",        NULL
 };
 
 static struct command_line line;
@@ -204,6 +185,7 @@ static void tree_build(const struct boot_info *boot)
     struct message why = { "" };
 
     tree.page_allocate = tree_page_allocate;
+    tree.secret = arch_random();
     int error = tree_initialise(&tree);
     for (unsigned i = 0; i < boot->module_count && !error; i++) {
         const struct boot_module *module = &boot->modules[i];

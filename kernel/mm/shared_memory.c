@@ -437,17 +437,14 @@ static int64_t piece_write(struct shared_memory *object, uint64_t buffer, uint64
 
 /* One piece of a write. Returns its bytes, fewer where memory ends. */
 static int64_t piece_place(struct shared_memory *object, struct page_pool *payer, uint64_t buffer,
-                           uint64_t bytes, uint64_t *at, bool append)
+                           uint64_t bytes, uint64_t at)
 {
     for (bool full = false;;) {
         spin_lock(&object->lock);
-        if (append)
-            *at = object->bytes;
-        uint64_t room = object->capacity > *at ? object->capacity - *at : 0;
-        uint64_t part = smaller(bytes, room);
+        uint64_t part = smaller(bytes, object->capacity > at ? object->capacity - at : 0);
 
         if (part == bytes || (full && part > 0)) {
-            int64_t written = piece_write(object, buffer, part, *at);
+            int64_t written = piece_write(object, buffer, part, at);
 
             spin_unlock(&object->lock);
             return written;
@@ -455,33 +452,69 @@ static int64_t piece_place(struct shared_memory *object, struct page_pool *payer
         spin_unlock(&object->lock);
         if (full)
             return -ENOSPC;
-        full = capacity_reserve(object, payer, *at + bytes) != 0;
+        full = capacity_reserve(object, payer, at + bytes) != 0;
     }
 }
 
 int64_t shared_memory_write(struct shared_memory *object, struct page_pool *payer, uint64_t buffer,
-                            uint64_t bytes, uint64_t *offset, bool append)
+                            uint64_t bytes, uint64_t offset)
 {
-    uint64_t done = 0, at = *offset;
+    uint64_t done = 0;
     int64_t placed = 0;
 
-    if (!append && !capacity_is_possible(object, payer, at))
+    if (!capacity_is_possible(object, payer, offset))
         return -ENOSPC;
     use_begin(object);
     if (bytes > SHARED_MEMORY_PIECE) /* in long runs; where memory ends is found out piece by piece */
-        (void)capacity_reserve(object, payer, (append ? object->bytes : at) + bytes);
+        (void)capacity_reserve(object, payer, offset + bytes);
     while (done < bytes) {
         uint64_t piece = smaller(bytes - done, SHARED_MEMORY_PIECE);
 
-        placed = piece_place(object, payer, buffer + done, piece, &at, append);
+        placed = piece_place(object, payer, buffer + done, piece, offset + done);
         if (placed < 0)
             break;
         done += (uint64_t)placed;
-        at += (uint64_t)placed;
         if ((uint64_t)placed < piece)
             break;
     }
     use_end(object);
-    *offset = at - done;
     return placed < 0 && done == 0 ? placed : (int64_t)done;
+}
+
+/* ---- Appending ---- */
+
+/* Claims what is backed, or all of `bytes`: how many bytes, 0 where too few are backed. */
+static uint64_t place_claim(struct shared_memory *object, uint64_t bytes, bool all, uint64_t *offset)
+{
+    SPIN_GUARD(&object->lock);
+    *offset = object->claims > 0 && object->claimed > object->bytes ? object->claimed : object->bytes;
+    uint64_t part = smaller(bytes, object->capacity > *offset ? object->capacity - *offset : 0);
+    if (part < bytes && all)
+        return 0;
+    object->claims += part > 0;
+    object->claimed = *offset + part;
+    return part;
+}
+
+int64_t shared_memory_claim(struct shared_memory *object, struct page_pool *payer, uint64_t bytes,
+                            uint64_t *offset)
+{
+    uint64_t claimed;
+    bool full = false;
+
+    use_begin(object); /* for as long as the claim lasts */
+    while ((claimed = place_claim(object, bytes, !full, offset)) == 0 && !full)
+        full = capacity_reserve(object, payer, *offset + bytes) != 0;
+    if (claimed > 0)
+        return (int64_t)claimed;
+    use_end(object);
+    return -ENOSPC;
+}
+
+void shared_memory_claim_end(struct shared_memory *object)
+{
+    spin_lock(&object->lock);
+    object->claims--;
+    spin_unlock(&object->lock);
+    use_end(object);
 }

@@ -15,8 +15,8 @@
  *
  * Locks: an object's own may be taken under a vm's. Under it only the lock of the list of idle objects is
  * taken. Memory is allocated, zeroed and freed under neither. shared_memory_reclaim frees what the last put
- * left, and is called once the caller holds no lock; it, create, resize, grow, reserve, clear, read and write
- * are called with none.
+ * left, and is called once the caller holds no lock; it, create, resize, grow, reserve, clear, read, write
+ * and claims are called with none.
  */
 #ifndef TACET_SHARED_MEMORY_H
 #define TACET_SHARED_MEMORY_H
@@ -34,6 +34,8 @@ struct shared_memory {
     bool tail_dirty;         /* what is backed above the size's page may hold old bytes: growth zeroes it */
     bool is_idle;            /* on the list of shared_memory_reclaim, or being freed by it */
     uint64_t bytes;          /* the size; any number */
+    uint64_t claimed;        /* where the last of the claims ends, while there are any: */
+    unsigned claims;         /* so many */
     uint64_t capacity;       /* bytes of all runs */
     uint64_t reserved;       /* backed from the start up to here, whatever the size */
     struct page_pool *owner; /* whose memory this structure itself is */
@@ -75,12 +77,20 @@ void shared_memory_clear(struct shared_memory *object, uint64_t offset, uint64_t
  * that can be touched ends; -EFAULT where none can be. */
 int64_t shared_memory_read(struct shared_memory *object, uint64_t buffer, uint64_t bytes, uint64_t offset);
 
-/* Copies from the program's memory; the object grows as needed. With `append`, *offset is set to where the
- * bytes went; up to SHARED_MEMORY_PIECE bytes are appended in one piece, whoever else appends. Where memory
- * ends, returns fewer bytes, or -ENOSPC for none; -EFAULT as shared_memory_read. */
+/* Copies from the program's memory; the object grows as needed. Where memory ends, returns fewer bytes, or
+ * -ENOSPC for none; -EFAULT as shared_memory_read. Pieces of SHARED_MEMORY_PIECE are copied under the
+ * object's lock. */
 #define SHARED_MEMORY_PIECE (64 * 1024ULL)
 int64_t shared_memory_write(struct shared_memory *object, struct page_pool *payer, uint64_t buffer,
-                            uint64_t bytes, uint64_t *offset, bool append);
+                            uint64_t bytes, uint64_t offset);
+
+/* Claims a place at the end, after those of all claims that have not ended, and backs it: sets *offset, and
+ * returns how many bytes it has, fewer than `bytes` where memory ends, or -ENOSPC for none. The size changes
+ * when the caller writes there, before it ends its claim. Zeroes remain where a claim ends without that and
+ * another one after it was written. */
+int64_t shared_memory_claim(struct shared_memory *object, struct page_pool *payer, uint64_t bytes,
+                            uint64_t *offset);
+void shared_memory_claim_end(struct shared_memory *object);
 
 /* Frees what nobody refers to or uses any more. Cheap where there is nothing. */
 void shared_memory_reclaim(void);

@@ -95,11 +95,23 @@ struct linux_statfs {
     int64_t name_bytes, fragment_bytes, flags, spare[4];
 };
 
-#define IOV_MAX        1024
-#define READ_WRITE_MAX 0x7ffff000ULL /* what one read or write moves at most */
+/* Sockets */
+#define AF_UNIX          1
+#define MSG_CMSG_CLOEXEC 0x40000000
+#define SOL_SOCKET       1
+#define SO_TYPE          3
+#define SO_ERROR         4
+#define SO_SNDBUF        7
+#define SO_RCVBUF        8
+#define SO_ACCEPTCONN    30
+#define SO_PROTOCOL      38
+#define SO_DOMAIN        39
 
-struct linux_iovec {
-    uint64_t base, bytes;
+struct linux_msghdr {
+    uint64_t name;
+    uint32_t name_bytes, padding;
+    uint64_t parts, part_count, control, control_bytes;
+    uint32_t flags, padding2;
 };
 
 struct linux_statx_time {

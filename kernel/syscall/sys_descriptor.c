@@ -5,7 +5,7 @@
  */
 #include "arch.h"
 #include "lib/errno.h"
-#include "fs/pipe.h"
+#include "fs/socket_pair.h"
 #include "process/process.h"
 #include "mm/shared_memory.h"
 #include "syscall/linux_calls.h"
@@ -116,11 +116,11 @@ static long file_control(struct file *file, uint64_t descriptor, uint32_t comman
     case F_OFD_SETLKW:
         return file->flags & O_PATH ? -EBADF : record_lock(file, descriptor, command, argument);
     case F_GETPIPE_SZ:
-        return file_is_pipe(file) ? PIPE_BYTES : -EBADF;
+        return file_is_pipe(file) ? SOCKET_BYTES : -EBADF;
     case F_SETPIPE_SZ: /* a larger size is refused, a smaller one is rounded up */
         if (!file_is_pipe(file))
             return -EBADF;
-        return argument <= PIPE_BYTES ? PIPE_BYTES : -EPERM;
+        return argument <= SOCKET_BYTES ? SOCKET_BYTES : -EPERM;
     case F_GET_SEALS:
         return file->inode && file->inode->memory ? F_SEAL_SEAL : -EINVAL;
     case F_ADD_SEALS: /* as for a file with F_SEAL_SEAL, to which none can be added */
@@ -189,8 +189,8 @@ static long unread_query(struct file *file, uint64_t argument)
 {
     int32_t unread = 0;
 
-    if (file_is_pipe(file)) {
-        unread = (int32_t)pipe_unread(file);
+    if (file_is_pipe(file) || file_is_socket(file)) {
+        unread = (int32_t)socket_unread(file);
     } else if (file->inode && mode_is(file->inode->mode, S_IFREG)) {
         int64_t left = (int64_t)(file->operations->size(file) - file->offset);
 

@@ -8,6 +8,7 @@
  */
 #include "arch.h"
 #include "fs/file.h"
+#include "fs/user_vector.h"
 #include "lib/errno.h"
 #include "process/process.h"
 #include "mm/page.h"
@@ -15,91 +16,64 @@
 #include "syscall/syscall.h"
 #include "process/event.h"
 
-/* ---- One piece ---- */
-
 static int direction_check(const struct file *file, bool write)
 {
+    const struct file_operations *operations = file->operations;
+
     if ((file->flags & O_ACCMODE) == (write ? O_RDONLY : O_WRONLY) || (file->flags & O_PATH))
         return -EBADF;
-    if (write)
-        return file->operations->write ? 0 : -EINVAL;
-    return file->operations->read ? 0 : file->inode ? -EISDIR : -EINVAL;
+    if (operations->move || (write ? operations->write != NULL : operations->read != NULL))
+        return 0;
+    return !write && file->inode ? -EISDIR : -EINVAL;
 }
 
-static int64_t transfer(struct file *file, uint64_t buffer, uint64_t bytes, const uint64_t *offset,
-                        bool write)
+/* Moves the vector, of which one part is the present one, as one operation. */
+static int64_t vector_move(struct file *file, struct user_vector *vector, const uint64_t *offset, bool write)
 {
-    int64_t (*move)(struct file *, uint64_t, uint64_t, uint64_t) =
-        write ? file->operations->write : file->operations->read;
-    int64_t moved = direction_check(file, write);
-
-    if (moved)
-        return moved;
-    /* As Linux: a range beyond the program's addresses is an error even where nothing would be moved. */
-    if (bytes > ARCH_USER_LIMIT || buffer > ARCH_USER_LIMIT - bytes)
-        return -EFAULT;
-    if (bytes > READ_WRITE_MAX)
-        bytes = READ_WRITE_MAX;
+    if (file->operations->move)
+        return file->operations->move(file, vector, write);
     if (file->operations->waits || (offset && !write))
-        return move(file, buffer, bytes, offset ? *offset : 0);
+        return file_move(file, vector, offset ? *offset : 0, write);
 
     spin_lock(&file->lock);
-    uint64_t before = file->offset;
-    moved = move(file, buffer, bytes, offset ? *offset : before);
-    if (offset)
-        file->offset = before; /* appending has moved it */
-    else if (moved > 0)
-        file->offset += (uint64_t)moved;
+    bool appends = write && (file->flags & O_APPEND) && file->inode && file->inode->memory;
+    uint64_t at = offset ? *offset : file->offset;
+    int64_t moved =
+        appends && vector->left > 0 ? file_append(file, vector, &at) : file_move(file, vector, at, write);
+    if (!offset && moved > 0)
+        file->offset = at + (uint64_t)moved;
     spin_unlock(&file->lock);
     return moved;
 }
 
-/* ---- Vectors ---- */
-
-/* Nothing is moved unless all lengths are valid. */
-static int vector_check(uint64_t vector, uint64_t count)
+/* Of one part. */
+static int64_t transfer(struct file *file, uint64_t buffer, uint64_t bytes, const uint64_t *offset,
+                        bool write)
 {
-    uint64_t total = 0;
+    int error = direction_check(file, write);
 
-    if (count > IOV_MAX)
-        return -EINVAL;
-    for (uint64_t i = 0; i < count; i++) {
-        struct linux_iovec part;
+    if (error)
+        return error;
+    /* As Linux: a range beyond the program's addresses is an error even where nothing would be moved. */
+    if (bytes > ARCH_USER_LIMIT || buffer > ARCH_USER_LIMIT - bytes)
+        return -EFAULT;
 
-        if (user_read(&part, vector + i * sizeof(part), sizeof(part)))
-            return -EFAULT;
-        if ((int64_t)part.bytes < 0 || (int64_t)(total += part.bytes) < 0)
-            return -EINVAL;
-    }
-    return 0;
+    struct user_vector vector = user_vector_of(buffer, bytes < READ_WRITE_MAX ? bytes : READ_WRITE_MAX);
+    return vector_move(file, &vector, offset, write);
 }
 
-/* Moves the parts, until one moves less than it should. */
-static int64_t vector_transfer(struct file *file, uint64_t vector, uint64_t count, const uint64_t *offset,
+/* Of many. Nothing is moved unless all of them are valid. */
+static int64_t vector_transfer(struct file *file, uint64_t list, uint64_t count, const uint64_t *offset,
                                bool write)
 {
-    int64_t total = 0, moved = direction_check(file, write);
+    struct user_vector vector;
+    int error = direction_check(file, write);
 
-    if (!moved)
-        moved = vector_check(vector, count);
-    if (moved)
-        return moved;
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t at = offset ? *offset + (uint64_t)total : 0;
-        struct linux_iovec part;
-
-        if (user_read(&part, vector + i * sizeof(part), sizeof(part)))
-            return total ? total : -EFAULT;
-        if (part.bytes == 0)
-            continue;
-        moved = transfer(file, part.base, part.bytes, offset ? &at : NULL, write);
-        if (moved < 0)
-            return total ? total : moved;
-        total += moved;
-        if ((uint64_t)moved < part.bytes)
-            break;
-    }
-    return total;
+    if (!error)
+        error = user_vector_read(&vector, list, count);
+    if (!error)
+        error = user_vector_next(&vector);
+    return error > 0 ? vector_move(file, &vector, offset, write) : error;
 }
 
 /* ---- The calls ---- */

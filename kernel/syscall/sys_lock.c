@@ -49,7 +49,7 @@ static int lock_acquire(struct file *file, const struct file_lock *requested, bo
     struct tree *tree = file->process->tree;
 
     for (;;) {
-        spin_lock(&tree->lock);
+        tree_lock_to_add(tree);
         bool conflicts = file_lock_conflict(file->inode, requested);
         int error = conflicts ? -EAGAIN : file_lock_set(tree, file->inode, requested);
         spin_unlock(&tree->lock);
@@ -67,7 +67,7 @@ static int lock_release(struct file *file, const struct file_lock *range)
 {
     struct tree *tree = file->process->tree;
 
-    spin_lock(&tree->lock);
+    tree_lock_to_add(tree);
     int error = file_lock_clear(tree, file->inode, range);
     spin_unlock(&tree->lock);
     event_notify_all();

@@ -43,8 +43,7 @@ static long with_two(uint64_t directory, uint64_t address, enum tree_follow foll
     if (!result)
         result = path_read(&to, directory2, address2, 1);
     if (!result) {
-        spin_lock(&from.tree->lock);
-        from.locked = true;
+        path_lock(&from, true);
         result = path_find(&from, follow);
         if (!result)
             result = target_check(&to, path_find(&to, TREE_NAME));

@@ -43,42 +43,46 @@ static int open_check(const struct path_lookup *found, uint64_t flags)
     return kind == S_IFREG && !inode->memory ? -EROFS : 0;
 }
 
-/* With the tree's lock. */
-static int file_create(struct path *path, uint64_t mode)
+/* With the tree's lock. On success the new file has the reference to `memory`. */
+static int file_create(struct path *path, uint64_t mode, struct shared_memory *memory)
 {
-    struct process *process = arch_process();
-    struct shared_memory *memory;
-    int error;
+    uint32_t rights = (uint32_t)mode & 07777 & ~arch_process()->umask;
 
     if (path->found.trailing_slash)
         return -EISDIR;
     if (path->found.directory->filesystem == FILESYSTEM_PROC)
         return -ENOENT; /* the kernel alone makes files there */
-    memory = shared_memory_create(process->vm.pages);
     if (!memory)
         return -ENOSPC;
-    error = tree_create(path->tree, &path->found, S_IFREG | ((uint32_t)mode & 07777 & ~process->umask), NULL,
-                        0, file_wall_clock_ns(), &path->found.inode);
-    if (error)
-        shared_memory_put(memory);
-    else
+    int error = tree_create(path->tree, &path->found, S_IFREG | rights, NULL, 0, file_wall_clock_ns(),
+                            &path->found.inode);
+    if (!error)
         path->found.inode->memory = memory;
     return error;
 }
 
-/* Finds or creates the inode, and takes a reference to it. */
+/* Finds or creates the inode, and takes a reference to it. The memory of a new file is allocated before the
+ * tree is locked, and given back where the file exists. */
 static int inode_open(struct path *path, uint64_t directory, uint64_t address, uint64_t flags, uint64_t mode)
 {
-    bool exclusive = (flags & O_CREAT) && (flags & O_EXCL);
-    int error = path_begin(path, directory, address,
-                           (flags & O_NOFOLLOW) || exclusive ? TREE_NO_FOLLOW : TREE_FOLLOW);
+    bool creates = flags & O_CREAT, exclusive = creates && (flags & O_EXCL);
+    struct shared_memory *memory = NULL;
+    int error = path_read(path, directory, address, 0);
 
-    if (error == -ENOENT && path->found.directory && (flags & O_CREAT))
-        error = file_create(path, mode);
+    if (error)
+        return (int)path_end(path, error);
+    if (creates)
+        memory = shared_memory_create(arch_process()->vm.pages);
+    path_lock(path, creates);
+    error = path_find(path, (flags & O_NOFOLLOW) || exclusive ? TREE_NO_FOLLOW : TREE_FOLLOW);
+    if (error == -ENOENT && path->found.directory && creates)
+        error = file_create(path, mode, memory);
     else if (!error)
         error = open_check(&path->found, flags);
     if (!error)
         inode_get(path->found.inode);
+    if (memory && (error || path->found.inode->memory != memory))
+        shared_memory_put(memory);
     return (int)path_end(path, error);
 }
 
@@ -127,7 +131,7 @@ static struct inode *unnamed_create(struct process *process)
 
     if (!memory)
         return NULL;
-    spin_lock(&process->tree->lock);
+    tree_lock_to_add(process->tree);
     inode = tree_create_unnamed(process->tree, S_IFREG | 0777, file_wall_clock_ns());
     if (inode) {
         inode->memory = memory;
@@ -199,9 +203,9 @@ long sys_faccessat2(uint64_t directory, uint64_t address, uint64_t mode, uint64_
 
 /* ---- Directories ---- */
 
-/* Writes one record: its size in bytes, or -EINVAL where it does not fit, or -EFAULT. */
-static int64_t record_write(uint64_t buffer, uint64_t capacity, const struct inode *inode, const char *name,
-                            uint64_t name_bytes, uint64_t next)
+/* Makes one record: its size in bytes, or -EINVAL where it does not fit. */
+static int64_t record_make(char *text, uint64_t capacity, const struct inode *inode, const char *name,
+                           uint64_t name_bytes, uint64_t next)
 {
     uint64_t bytes = (sizeof(struct linux_dirent) + name_bytes + 1 + 7) & ~7ULL;
     struct linux_dirent record = {
@@ -213,44 +217,66 @@ static int64_t record_write(uint64_t buffer, uint64_t capacity, const struct ino
 
     if (bytes > capacity)
         return -EINVAL;
-    if (user_clear(buffer, bytes) || user_write(buffer, &record, sizeof(record)) ||
-        user_write(buffer + sizeof(record), name, name_bytes))
-        return -EFAULT;
+    memset(text, 0, bytes);
+    memcpy(text, &record, sizeof(record));
+    memcpy(text + sizeof(record), name, name_bytes);
     return (int64_t)bytes;
 }
 
-/* With the tree's lock. The offset in a directory is a position: 0 is ".", 1 is "..", then come those of the
- * entries, some of which may have been removed since. */
-static int64_t directory_read(const struct tree *tree, struct file *file, uint64_t buffer, uint64_t bytes)
+/* Makes records of what stands at *position and after it, which advances; 0 at the end. With the tree's lock.
+ * 0 is the position of ".", 1 of "..", then come those of the entries, some of which may have been removed.
+ */
+static int64_t records_make(const struct tree *tree, const struct inode *directory, uint64_t *position,
+                            char *text, uint64_t capacity)
 {
-    const struct directory_entry *entry = NULL;
-    int64_t used = 0, wrote;
+    int64_t used = 0, made;
 
-    if (file->inode != tree->root && file->inode->links == 0)
+    if (directory != tree->root && directory->links == 0)
         return -ENOENT;
-    for (;; used += wrote) {
-        uint64_t position = file->offset;
+    for (;; used += made) {
+        uint64_t at = *position;
 
-        if (position < 2) {
-            wrote = record_write(buffer + (uint64_t)used, bytes - (uint64_t)used,
-                                 position ? tree_parent(tree, file->inode) : file->inode, "..", position + 1,
-                                 position + 1);
+        if (at < 2) {
+            made = record_make(text + used, capacity - (uint64_t)used,
+                               at ? tree_parent(tree, directory) : directory, "..", at + 1, at + 1);
         } else {
-            entry = entry ? entry->next : tree_entry_at(file->inode, position);
+            const struct directory_entry *entry = tree_entry_at(directory, at);
+
             if (!entry)
                 return used;
-            position = entry->position;
-            if (!tree_entry_visible(entry)) {
-                file->offset = position + 1;
-                wrote = 0;
-                continue;
-            }
-            wrote = record_write(buffer + (uint64_t)used, bytes - (uint64_t)used, entry->inode, entry->name,
-                                 entry->name_bytes, position + 1);
+            at = entry->position;
+            made = tree_entry_visible(entry)
+                       ? record_make(text + used, capacity - (uint64_t)used, entry->inode, entry->name,
+                                     entry->name_bytes, at + 1)
+                       : 0;
         }
-        if (wrote < 0)
-            return used ? used : wrote;
-        file->offset = position + 1;
+        if (made < 0)
+            return used ? used : made;
+        *position = at + 1;
+    }
+}
+
+/* Page by page, and copied without the tree's lock. With the file's. */
+static int64_t directory_read(struct tree *tree, struct file *file, uint64_t buffer, uint64_t bytes)
+{
+    char *text = path_buffer(0);
+    uint64_t used = 0;
+
+    if (!text)
+        return -ENOMEM;
+    for (;;) {
+        uint64_t position = file->offset, room = bytes - used;
+
+        spin_lock(&tree->lock);
+        int64_t made =
+            records_make(tree, file->inode, &position, text, room < TREE_PATH_MAX ? room : TREE_PATH_MAX);
+        spin_unlock(&tree->lock);
+        if (made > 0 && user_write(buffer + used, text, (uint64_t)made))
+            made = -EFAULT;
+        if (made <= 0)
+            return used ? (int64_t)used : made;
+        file->offset = position;
+        used += (uint64_t)made;
     }
 }
 
@@ -264,13 +290,10 @@ long sys_getdents64(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
     if (file->flags & O_PATH)
         result = -EBADF;
     else if (file->inode && mode_is(file->inode->mode, S_IFDIR)) {
-        struct tree *tree = file->process->tree;
-
-        if (bytes > DIRECTORY_READ_MAX) /* so that the lock is held for a short time only */
-            bytes = DIRECTORY_READ_MAX;
-        spin_lock(&tree->lock);
-        result = directory_read(tree, file, buffer, bytes);
-        spin_unlock(&tree->lock);
+        spin_lock(&file->lock);
+        result = directory_read(file->process->tree, file, buffer,
+                                bytes < DIRECTORY_READ_MAX ? bytes : DIRECTORY_READ_MAX);
+        spin_unlock(&file->lock);
     }
     file_put(file);
     return result;
@@ -334,29 +357,29 @@ long sys_fchdir(uint64_t descriptor)
     return error;
 }
 
-/* With the tree's lock. */
-static long link_read(const struct tree *tree, const struct inode *link, uint64_t buffer, uint64_t bytes)
+/* Where a link leads, as far as `bytes` reach, in the CPU's second buffer: its length. With the tree's lock.
+ */
+static long link_read(const struct tree *tree, const struct inode *link, uint64_t bytes)
 {
-    const char *target = link->data;
-    uint64_t length = link->bytes;
+    char *text = path_buffer(1);
 
     if (!mode_is(link->mode, S_IFLNK))
         return -EINVAL;
-    if (link->operations) {
-        char *text = path_buffer(1);
-        int64_t written = text ? link->operations->read_link(tree, link, text, TREE_PATH_MAX) : -ENOMEM;
-
-        if (written < 0)
-            return written;
-        target = text;
-        length = (uint64_t)written;
+    if (!text)
+        return -ENOMEM;
+    if (bytes > TREE_PATH_MAX)
+        bytes = TREE_PATH_MAX;
+    if (!link->operations) {
+        bytes = bytes < link->bytes ? bytes : link->bytes;
+        memcpy(text, link->data, bytes);
+        return (long)bytes;
     }
-    uint64_t part = bytes < length ? bytes : length;
-    return user_write(buffer, target, part) ? -EFAULT : (long)part;
+    int64_t written = link->operations->read_link(tree, link, text, TREE_PATH_MAX);
+    return written < (int64_t)bytes ? written : (long)bytes;
 }
 
-/* For a symbolic link that is open itself (O_PATH, O_NOFOLLOW). */
-static long open_link_read(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
+/* Of a symbolic link that is open itself (O_PATH, O_NOFOLLOW). */
+static long open_link_read(uint64_t descriptor, uint64_t bytes)
 {
     struct file *file = file_get(arch_process(), descriptor);
     struct tree *tree = arch_process()->tree;
@@ -366,26 +389,34 @@ static long open_link_read(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
         return -EBADF;
     if (file->inode && mode_is(file->inode->mode, S_IFLNK)) {
         spin_lock(&tree->lock);
-        result = link_read(tree, file->inode, buffer, bytes);
+        result = link_read(tree, file->inode, bytes);
         spin_unlock(&tree->lock);
     }
     file_put(file);
     return result;
 }
 
-long sys_readlinkat(uint64_t directory, uint64_t address, uint64_t buffer, uint64_t bytes)
+static long path_link_read(uint64_t directory, uint64_t address, uint64_t bytes)
 {
     struct path path;
+    long result = path_begin(&path, directory, address, TREE_NO_FOLLOW);
+
+    if (!result)
+        result = link_read(path.tree, path.found.inode, bytes);
+    return path_end(&path, result);
+}
+
+long sys_readlinkat(uint64_t directory, uint64_t address, uint64_t buffer, uint64_t bytes)
+{
     char first;
 
     if ((int32_t)bytes <= 0)
         return -EINVAL;
     if (user_read(&first, address, 1))
         return -EFAULT;
-    if (!first && (int32_t)directory != AT_FDCWD)
-        return open_link_read(directory, buffer, bytes);
-    long result = path_begin(&path, directory, address, TREE_NO_FOLLOW);
-    if (!result)
-        result = link_read(path.tree, path.found.inode, buffer, bytes);
-    return path_end(&path, result);
+    long length = !first && (int32_t)directory != AT_FDCWD ? open_link_read(directory, bytes)
+                                                           : path_link_read(directory, address, bytes);
+    if (length <= 0)
+        return length;
+    return user_write(buffer, path_buffer(1), (uint64_t)length) ? -EFAULT : length;
 }

@@ -4,15 +4,14 @@
  */
 #include "arch.h"
 #include "fs/eventfd.h"
-#include "fs/pipe.h"
+#include "fs/socket_pair.h"
 #include "lib/errno.h"
 #include "mm/user_bytes.h"
 #include "process/process.h"
 #include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
 
-/* Descriptors for both ends, written to the program; both or none. */
-static int ends_install(struct process *process, struct file *const ends[2], uint64_t buffer,
+static int both_install(struct process *process, struct file *const ends[2], uint64_t buffer,
                         bool close_on_exec)
 {
     int descriptors[2];
@@ -30,20 +29,23 @@ static int ends_install(struct process *process, struct file *const ends[2], uin
     return -EFAULT;
 }
 
+long ends_install(struct file *const ends[2], uint64_t buffer, bool close_on_exec)
+{
+    int error = both_install(arch_process(), ends, buffer, close_on_exec);
+
+    file_put(ends[0]);
+    file_put(ends[1]);
+    return error;
+}
+
 long sys_pipe2(uint64_t buffer, uint64_t flags)
 {
-    struct process *process = arch_process();
     struct file *ends[2];
 
     if ((uint32_t)flags & ~(uint32_t)(O_CLOEXEC | O_NONBLOCK))
         return -EINVAL;
-    int error = pipe_create(process, (unsigned)flags, ends);
-    if (error)
-        return error;
-    error = ends_install(process, ends, buffer, flags & O_CLOEXEC);
-    file_put(ends[0]);
-    file_put(ends[1]);
-    return error;
+    int error = socket_pair_create(arch_process(), SOCKET_PIPE, (unsigned)flags, ends);
+    return error ? error : ends_install(ends, buffer, flags & O_CLOEXEC);
 }
 
 long sys_eventfd2(uint64_t value, uint64_t flags)

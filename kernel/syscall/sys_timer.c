@@ -109,7 +109,9 @@ static int clock_check(uint64_t clock)
     case CLOCK_ID_PROCESS_CPU:
     case CLOCK_ID_THREAD_CPU:
         return cpu_time_refuse("timer_create");
-    default:
+    default: /* a negative number that does not end in 3 is the CPU time of some process or thread */
+        if ((int32_t)clock < 0)
+            return (clock & 3) != 3 ? cpu_time_refuse("timer_create") : -EOPNOTSUPP;
         return -EINVAL;
     }
 }

@@ -67,6 +67,10 @@ struct file;
 /* fcntl's commands for record locks. sys_lock.c */
 long record_lock(struct file *file, uint64_t descriptor, uint32_t command, uint64_t argument);
 
+/* Descriptors for both ends of a pipe or a pair of sockets, written to the program; both or none. Drops the
+ * caller's references in any case. sys_pipe.c */
+long ends_install(struct file *const ends[2], uint64_t buffer, bool close_on_exec);
+
 /* A signal mask in the program's memory, of the size that it gives: -EINVAL, -EFAULT. sys_signal.c */
 int signal_mask_read(uint64_t address, uint64_t bytes, uint64_t *mask);
 

@@ -12,6 +12,7 @@
 static struct clock_event_device *devices[CLOCK_EVENT_DEVICES_MAX];
 static unsigned device_count;
 static struct spinlock lock; /* ratings */
+static bool writable;        /* clockevents=writable */
 
 void clock_event_register(struct clock_event_device *device)
 {
@@ -66,7 +67,11 @@ static int device_choose(const char *name, struct message *why)
 int clock_event_configure(const struct command_line *line, struct message *why)
 {
     const char *name = command_line_option(line, "clockevent");
+    const char *right = command_line_option(line, "clockevents");
 
+    writable = right && strcmp(right, "writable") == 0;
+    if (right && !writable)
+        return message_set(why, -EINVAL, "clockevents=%s: it can be writable", right);
     return name ? device_choose(name, why) : 0;
 }
 
@@ -76,6 +81,8 @@ int clock_event_rate(const char *text)
     struct message why;
     uint64_t rating;
 
+    if (!writable)
+        return -EPERM;
     while (*space && *space != ' ')
         space++;
     if (!*space || option_number("rating", space + 1, 0, CLOCK_EVENT_RATING_MAX, &rating, &why))
@@ -83,11 +90,13 @@ int clock_event_rate(const char *text)
 
     spin_lock(&lock);
     struct clock_event_device *device = device_find(text, (size_t)(space - text));
-    int error = !device ? -ENODEV : rating == 0 && device_is_last(device) ? -EBUSY : 0;
-    if (!error)
+    int result = !device                                 ? -ENODEV
+                 : rating == 0 && device_is_last(device) ? -EBUSY
+                                                         : device->rating != rating;
+    if (result > 0)
         device->rating = (unsigned)rating;
     spin_unlock(&lock);
-    return error;
+    return result;
 }
 
 void clock_event_devices_describe(struct text_sink *sink)

@@ -29,14 +29,15 @@ struct clock_event_device {
 /* The structure must live for ever. */
 void clock_event_register(struct clock_event_device *device);
 
-/* Applies `clockevent=`. -EINVAL with `why`. */
+/* Applies `clockevent=` and `clockevents=`. -EINVAL with `why`. */
 int clock_event_configure(const struct command_line *line, struct message *why);
 
 /* The device in use: the one with the highest rating. NULL where there is none. */
 const struct clock_event_device *clock_event_top(void);
 
-/* "NAME RATING": -EINVAL for nonsense, -ENODEV for an unknown name, -EBUSY for 0 for the last device in use;
- * nothing changes then. The CPUs' timers stay where they are armed (timer_device_rate). */
+/* "NAME RATING": 1 where that changes the rating, 0 where it has it already. -EPERM without
+ * clockevents=writable, -EINVAL for nonsense, -ENODEV for an unknown name, -EBUSY for 0 for the last device
+ * in use; nothing changes then. The CPUs' timers stay where they are armed (timer_device_rate). */
 int clock_event_rate(const char *text);
 
 /* What /proc/tacet/clockevents shows. */

@@ -126,10 +126,10 @@ static void device_follow(void *unused)
 
 int timer_device_rate(const char *text)
 {
-    int error = clock_event_rate(text);
+    int changed = clock_event_rate(text);
 
-    if (error)
-        return error;
+    if (changed <= 0) /* a CPU is interrupted for a change alone */
+        return changed;
     device_follow(NULL);
     crosscall(cpu_mask_below(arch_cpu_count()), device_follow, NULL);
     return 0;

@@ -5,6 +5,7 @@
 # names it. Included by the top-level Makefile.
 
 CONFORM_SOURCES := $(sort $(wildcard tests/conformance/*.c))
+CONFORM_HEADERS := $(wildcard tests/conformance/*.h)
 CONFORM_PROGRAMS := $(TEST_BUILD)/conform.musl $(TEST_BUILD)/conform.glibc
 CONFORM_CFLAGS := $(TEST_CFLAGS) -D_GNU_SOURCE -fno-builtin -Wno-nonnull -pthread
 CONFORM_FLAGS := $(BUILD)/conform.flags
@@ -24,11 +25,11 @@ $(TEST_BUILD)/conform.glibc: $(CONFORM_SOURCES:tests/conformance/%.c=$(TEST_BUIL
 	@echo "  TEST    $@"
 	$(Q)$(CC) -no-pie -static -pthread $(filter %.o,$^) -o $@
 
-$(TEST_BUILD)/conform.musl.d/%.o: tests/conformance/%.c tests/conformance/conform.h $(CONFORM_FLAGS) $(MUSL) \
+$(TEST_BUILD)/conform.musl.d/%.o: tests/conformance/%.c $(CONFORM_HEADERS) $(CONFORM_FLAGS) $(MUSL) \
 		libc/tacet-cc
 	@mkdir -p $(@D)
 	$(Q)TACET_BUILD=build TACET_ARCH=$(ARCH) libc/tacet-cc $(CONFORM_CFLAGS) -c $< -o $@
 
-$(TEST_BUILD)/conform.glibc.d/%.o: tests/conformance/%.c tests/conformance/conform.h $(CONFORM_FLAGS)
+$(TEST_BUILD)/conform.glibc.d/%.o: tests/conformance/%.c $(CONFORM_HEADERS) $(CONFORM_FLAGS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CONFORM_CFLAGS) -fno-pie -c $< -o $@

@@ -9,6 +9,7 @@ CONFORM(eventfd)
     uint64_t value = 0;
     int event = (int)sys(SYS_eventfd2, 3, EFD_NONBLOCK);
     struct pollfd set = { event, POLLIN | POLLOUT, 0 };
+    char link[32], name[64];
 
     result("made", event);
     result("poll", sys(SYS_poll, &set, 1, 0) * 100 + set.revents);
@@ -33,6 +34,11 @@ CONFORM(eventfd)
     event = (int)sys(SYS_eventfd2, 3, EFD_SEMAPHORE);
     sys(SYS_read, event, &value, 8);
     result("one at a time", (long)value);
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", event);
+    result("opened again by its link", sys(SYS_open, link, O_RDWR));
+    memset(name, 0, sizeof(name));
+    sys(SYS_readlink, link, name, sizeof(name) - 1);
+    text("where the link leads", name);
     result("no such flag", sys(SYS_eventfd2, 0, 2));
     holds("eventfd", sys(SYS_eventfd, 1) > 0);
 }

@@ -64,4 +64,10 @@ CONFORM(timer_create)
     event = (struct sigevent){ .sigev_notify = SIGEV_SIGNAL, .sigev_signo = 65 };
     result("no such signal", sys(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer));
     result("at nobody's", sys(SYS_timer_create, CLOCK_MONOTONIC, NOWHERE, &timer));
+    timer = -1;
+    result("of the process's CPU time", sys(SYS_timer_create, CLOCK_PROCESS_CPUTIME_ID, NULL, &timer));
+    result("of the thread's CPU time", sys(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, NULL, &timer));
+    result("of this process's, by its number", sys(SYS_timer_create, -6, NULL, &timer));
+    result("of a negative clock that is none", sys(SYS_timer_create, -5, NULL, &timer));
+    result("of no clock", sys(SYS_timer_create, 77, NULL, &timer));
 }

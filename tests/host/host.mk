@@ -41,7 +41,7 @@ command_line_sources := kernel/lib/command_line.c kernel/lib/format.c
 memplan_sources := kernel/mm/memplan.c kernel/lib/format.c
 elf_image_sources := kernel/lib/elf_image.c kernel/lib/format.c
 cpio_sources := kernel/lib/cpio.c kernel/lib/format.c
-tree_sources := $(addprefix kernel/fs/tree/,tree.c lookup.c slab.c change.c) kernel/lib/cpio.c \
+tree_sources := $(addprefix kernel/fs/tree/,tree.c lookup.c directory.c slab.c change.c) kernel/lib/cpio.c \
                 kernel/lib/format.c
 file_lock_sources := kernel/fs/file_lock.c $(tree_sources)
 acpi_sources := arch/x86_64/acpi.c kernel/lib/format.c

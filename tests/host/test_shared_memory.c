@@ -131,11 +131,9 @@ TEST(what_one_rank_cannot_pay_changes_nothing)
     CHECK_EQUAL(shared_memory_resize(object, &slices[1], 350 * ARCH_PAGE), 0);
     CHECK_EQUAL(slices[1].free_bytes, 50 * ARCH_PAGE);
     /* A write takes what there is; the next one reports that there is no more. */
-    uint64_t offset = 350 * ARCH_PAGE;
-    CHECK_EQUAL(shared_memory_write(object, &slices[1], user(), 60 * ARCH_PAGE, &offset, false),
+    CHECK_EQUAL(shared_memory_write(object, &slices[1], user(), 60 * ARCH_PAGE, 350 * ARCH_PAGE),
                 50 * ARCH_PAGE);
-    offset = 400 * ARCH_PAGE;
-    CHECK_EQUAL(shared_memory_write(object, &slices[1], user(), 1, &offset, false), -ENOSPC);
+    CHECK_EQUAL(shared_memory_write(object, &slices[1], user(), 1, 400 * ARCH_PAGE), -ENOSPC);
     shared_memory_put(object);
     check_nothing_leaked();
 }
@@ -173,11 +171,10 @@ TEST(half_a_write_leaves_no_trace_behind_the_end)
 
     begin(300);
     struct shared_memory *object = shared_memory_create(&slices[0]);
-    uint64_t offset = 0;
     memset(user_bytes, 3, 100);
-    CHECK_EQUAL(shared_memory_write(object, &slices[0], user(), 10, &offset, true), 10);
+    CHECK_EQUAL(shared_memory_write(object, &slices[0], user(), 10, 0), 10);
     user_end = user() + 50;
-    CHECK_EQUAL(shared_memory_write(object, &slices[0], user(), 100, &offset, true), -EFAULT);
+    CHECK_EQUAL(shared_memory_write(object, &slices[0], user(), 100, 10), -EFAULT);
     user_end = 0;
     CHECK_EQUAL(object->bytes, 10);
     CHECK_EQUAL(shared_memory_grow(object, &slices[0], 100), 0);
@@ -185,6 +182,33 @@ TEST(half_a_write_leaves_no_trace_behind_the_end)
     CHECK_EQUAL(shared_memory_read(object, (uint64_t)(uintptr_t)byte, 3, 9), 3);
     CHECK(byte[0] == 3 && byte[1] == 0 && byte[2] == 0);
     CHECK_EQUAL(shared_memory_read(object, (uint64_t)(uintptr_t)byte, 3, 98), 2);
+    shared_memory_put(object);
+    check_nothing_leaked();
+}
+
+TEST(what_is_appended_at_once_has_a_place_for_each)
+{
+    uint64_t first, second, third;
+    char text[31];
+
+    begin(300);
+    struct shared_memory *object = shared_memory_create(&slices[0]);
+    memset(user_bytes, 'a', 100);
+    CHECK_EQUAL(shared_memory_claim(object, &slices[0], 10, &first), 10);
+    CHECK_EQUAL(shared_memory_claim(object, &slices[1], 20, &second), 20);
+    CHECK_EQUAL(object->bytes, 0); /* nobody reads what is not written */
+    CHECK_EQUAL(shared_memory_write(object, &slices[1], user(), 20, second), 20);
+    memset(user_bytes, 'b', 100);
+    CHECK_EQUAL(shared_memory_write(object, &slices[0], user(), 10, first), 10);
+    shared_memory_claim_end(object);
+    CHECK_EQUAL(shared_memory_claim(object, &slices[0], 5, &third), 5); /* of which nothing is written */
+    shared_memory_claim_end(object);
+    shared_memory_claim_end(object);
+    CHECK_EQUAL(shared_memory_read(object, (uint64_t)(uintptr_t)text, 31, 0), 30);
+    CHECK(memcmp(text, "bbbbbbbbbbaaaaaaaaaaaaaaaaaaaa", 30) == 0);
+    CHECK(first == 0 && second == 10 && third == 30);
+    CHECK_EQUAL(shared_memory_claim(object, &slices[0], 400 * ARCH_PAGE, &first), 299 * ARCH_PAGE - 30);
+    shared_memory_claim_end(object);
     shared_memory_put(object);
     check_nothing_leaked();
 }
@@ -211,13 +235,26 @@ static struct {
 static void try_write(unsigned i, struct page_pool *rank)
 {
     bool append = below(2);
-    uint64_t offset = append ? 0 : some_size(), bytes = some_size(), at = append ? made[i].bytes : offset;
+    uint64_t bytes = some_size(), at = append ? made[i].bytes : some_size();
+    int64_t claimed = 0, put = -ENOSPC;
 
-    if (at + bytes > BYTES_MAX)
+    if (at + bytes > BYTES_MAX || (append && bytes == 0))
         return;
     memset(user_bytes, (int)below(256), bytes);
-    int64_t put = shared_memory_write(made[i].object, rank, user(), bytes, &offset, append);
-    CHECK(put == -ENOSPC || put == 0 || (put > 0 && (uint64_t)put <= bytes && offset == at));
+    if (append) {
+        uint64_t offset;
+
+        claimed = shared_memory_claim(made[i].object, rank, bytes, &offset);
+        CHECK(claimed == -ENOSPC || (claimed > 0 && (uint64_t)claimed <= bytes && offset == at));
+        bytes = (uint64_t)claimed;
+    }
+    if (claimed >= 0)
+        put = shared_memory_write(made[i].object, rank, user(), bytes, at);
+    if (claimed > 0) {
+        CHECK_EQUAL(put, claimed);
+        shared_memory_claim_end(made[i].object);
+    }
+    CHECK(put == -ENOSPC || put == 0 || (put > 0 && (uint64_t)put <= bytes));
     if (put <= 0)
         return;
     memcpy(model[i] + at, user_bytes, (uint64_t)put);
@@ -349,6 +386,7 @@ int main(void)
     RUN(what_one_rank_cannot_pay_changes_nothing);
     RUN(memory_in_use_stays_until_its_last_mapping_goes);
     RUN(half_a_write_leaves_no_trace_behind_the_end);
+    RUN(what_is_appended_at_once_has_a_place_for_each);
     RUN(random_operations_agree_with_arrays);
     return check_report("shared_memory");
 }

@@ -15,6 +15,10 @@ static unsigned pages_used, pages_limit;
 static struct tree tree;
 static struct message why;
 
+void crosscall_serve(void) /* of a lock: nobody waits for one here */
+{
+}
+
 static void *page_allocate(void *context)
 {
     CHECK(context == &pages_used);
@@ -107,9 +111,10 @@ TEST(entries_stand_in_the_archives_order)
     archive_add("m", S_IFREG, "");
     archive_add("a", S_IFREG, "");
     CHECK_EQUAL(build(), 0);
-    CHECK(tree.root->first_entry->name[0] == 'z');
-    CHECK(tree.root->first_entry->next->name[0] == 'm');
-    CHECK(tree.root->first_entry->next->next == tree.root->last_entry);
+    CHECK(tree_entry_at(tree.root, 0)->name[0] == 'z');
+    CHECK(tree_entry_at(tree.root, 3)->name[0] == 'm');
+    CHECK(tree_entry_at(tree.root, 4)->name[0] == 'a');
+    CHECK(!tree_entry_at(tree.root, 5));
 }
 
 TEST(dots_and_slashes_mean_what_they_do_in_linux)
@@ -611,6 +616,77 @@ TEST(random_changes_agree_with_a_model)
     CHECK(pages_used <= 4); /* the memory of what is removed is reused */
 }
 
+static unsigned treap_depth(const struct directory_entry *entry, enum directory_order order)
+{
+    unsigned before = entry ? treap_depth(entry->below[order][0], order) : 0;
+    unsigned after = entry ? treap_depth(entry->below[order][1], order) : 0;
+
+    return entry ? 1 + (before > after ? before : after) : 0;
+}
+
+/* Makes, or removes, the file of that number in the root. */
+static void numbered(unsigned number, bool make)
+{
+    struct path_lookup found;
+    struct inode *inode;
+    char name[16];
+
+    snprintf(name, sizeof(name), "f%05u", number);
+    int error = tree_find(&tree, tree.root, name, TREE_NAME, &found);
+    CHECK_EQUAL(error, make ? -ENOENT : 0);
+    if (make)
+        CHECK_EQUAL(tree_create(&tree, &found, S_IFREG, NULL, 0, 1, &inode), 0);
+    else
+        CHECK_EQUAL(tree_unlink(&tree, &found, 1), 0);
+}
+
+/* Names come in their own order, the worst for a tree that does not balance itself. */
+TEST(a_directory_stays_shallow_whatever_its_names_and_their_order)
+{
+    enum { FILES = 6000, DEPTH_MAX = 60 }; /* log2(6000) is 13; on average a treap is about 30 deep */
+    uint64_t position = 0;
+    unsigned seen = 0;
+
+    begin();
+    tree.root->writable = true;
+    tree.secret = 0x1234567890abcdef;
+    for (unsigned i = 0; i < FILES; i++)
+        numbered(i, true);
+    for (enum directory_order order = BY_NAME; order < DIRECTORY_ORDERS; order++)
+        CHECK(treap_depth(tree.root->entries[order], order) < DEPTH_MAX);
+    for (unsigned i = 0; i < FILES; i += 2)
+        numbered(i, false);
+    for (struct directory_entry *entry; (entry = tree_entry_at(tree.root, position)) != NULL; seen++)
+        position = entry->position + 1;
+    CHECK_EQUAL(seen, FILES / 2);
+    for (unsigned i = 1; i < FILES; i += 2)
+        numbered(i, false);
+    CHECK(!tree.root->entries[BY_NAME] && !tree.root->entries[BY_POSITION]);
+}
+
+TEST(reading_a_directory_meets_what_stays_in_it_once)
+{
+    uint64_t position = 0;
+    unsigned met = 0;
+
+    begin();
+    tree.root->writable = true;
+    for (unsigned i = 0; i < 100; i++)
+        numbered(i, true);
+    for (struct directory_entry *entry; (entry = tree_entry_at(tree.root, position)) != NULL;) {
+        unsigned number = (unsigned)strtoul(entry->name + 1, NULL, 10);
+
+        CHECK(number % 2 || number == 0 || number >= 1000);
+        met += number % 2 && number < 100;
+        position = entry->position + 1;
+        if (number % 2 && number < 99)
+            numbered(number + 1, false); /* what comes next */
+        if (number < 50)
+            numbered(1000 + number, true);
+    }
+    CHECK_EQUAL(met, 50);
+}
+
 TEST(what_is_open_lives_on_without_a_name)
 {
     struct path_lookup found;
@@ -778,6 +854,8 @@ int main(void)
     RUN(an_entry_costs_no_more_than_it_may);
     RUN(paths_are_written_or_do_not_fit);
     RUN(random_changes_agree_with_a_model);
+    RUN(a_directory_stays_shallow_whatever_its_names_and_their_order);
+    RUN(reading_a_directory_meets_what_stays_in_it_once);
     RUN(what_is_open_lives_on_without_a_name);
     RUN(what_is_read_only_stays);
     RUN(two_names_change_what_they_name);

@@ -7,6 +7,7 @@
  *   bad                times and clocks that are none
  *   slack              the bound of a thread: PR_SET_TIMERSLACK, PR_GET_TIMERSLACK
  *   proc               /proc/tacet/timers and clockevents, read and written
+ *   ratings            rank 1 writes a rating that there is, again and again, while rank 0 computes
  *   account            user, system and idle time
  *   quiet SECONDS      after the last timer, computes so long and counts the kernel's entries
  *   huge               rank r sleeps for one of several almost endless times; the last rank watches
@@ -235,6 +236,36 @@ static long file_write(const char *path, const char *words, size_t bytes)
     return result;
 }
 
+static uint64_t interrupts_of(uint32_t cpu)
+{
+    const volatile struct tacet_counters *counters = tacet_counters(cpu);
+    uint64_t sum = 0;
+
+    for (int i = 0; i < TACET_INTERRUPTS; i++)
+        sum += counters->interrupts[i];
+    return sum;
+}
+
+static void ratings(void)
+{
+    enum { WRITES = 1000 };
+    const char *rank = getenv("TACET_RANK");
+
+    if (rank && !strcmp(rank, "1")) {
+        long first = file_write("/proc/tacet/clockevents", "lapic 100", 9);
+
+        PROMISE(first == 9 || first == -EPERM, "the rating that it has: %ld", first);
+        for (int i = 0; i < WRITES; i++)
+            PROMISE(file_write("/proc/tacet/clockevents", "lapic 100", 9) == first, "once more");
+        return;
+    }
+    const volatile struct tacet_counters *others = tacet_counters(1);
+    uint64_t before = interrupts_of(0);
+    while (others->system_calls < 3 * WRITES) /* each write opens and closes */
+        __builtin_ia32_pause();
+    PROMISE(interrupts_of(0) == before, "%lu interrupts", (unsigned long)(interrupts_of(0) - before));
+}
+
 static void proc(void)
 {
     static const char devices[] = "/proc/tacet/clockevents", timers[] = "/proc/tacet/timers";
@@ -430,6 +461,8 @@ int main(int argc, char **argv)
         bad();
     else if (!strcmp(part, "slack"))
         slack();
+    else if (!strcmp(part, "ratings"))
+        ratings();
     else if (!strcmp(part, "proc"))
         proc();
     else if (!strcmp(part, "account"))

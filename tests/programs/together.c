@@ -9,6 +9,7 @@
  *   time       3 CPUs: threads that sleep, or have just begun, have used no CPU time
  *   hopeless   2 CPUs: files that cannot grow so far take no memory from others meanwhile
  *   lock       2 CPUs: a thread ends between giving a robust lock back and waking: the kernel wakes
+ *   records    3 CPUs: records of two parts, each written by one call, stay in one piece
  *   mapping    2 ranks: one ends with another's file mapped, whose memory goes back all the same
  */
 #define _GNU_SOURCE
@@ -26,6 +27,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -423,6 +425,64 @@ static void mapping(unsigned rank)
     PROMISE(free_bytes() + BYTES / 2 >= before, "%lu bytes did not come back", before - free_bytes());
 }
 
+/* Two threads write records of two parts each, by one writev, through descriptors of their own or a common
+ * one: each record stays in one piece. */
+#define RECORDS      5000
+#define RECORD_BYTES 32
+
+static void *records_write(void *argument)
+{
+    const int *descriptor = argument;
+    char head[RECORD_BYTES / 2], tail[RECORD_BYTES / 2];
+    struct iovec parts[2] = { { head, sizeof(head) }, { tail, sizeof(tail) } };
+    int first = (uintptr_t)descriptor / sizeof(int) % 2 ? 'a' : 'n';
+
+    for (int i = 0; i < RECORDS; i++) {
+        memset(head, first + i % 13, sizeof(head));
+        memset(tail, first + i % 13, sizeof(tail));
+        if (writev(*descriptor, parts, 2) != RECORD_BYTES)
+            return "a record was not written whole";
+    }
+    return NULL;
+}
+
+static void records_check(const char *what, int from, int descriptors[2])
+{
+    char record[RECORD_BYTES], same[RECORD_BYTES];
+    int torn = 0, count = 0;
+    pthread_t threads[2];
+    void *wrong;
+
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, records_write, &descriptors[i]);
+    int is_pipe = lseek(from, 0, SEEK_SET) < 0;
+    for (int i = 0; i < 2 && !is_pipe; i++) {
+        pthread_join(threads[i], &wrong);
+        PROMISE(!wrong, "%s: %s", what, (char *)wrong);
+    }
+    for (; count < 2 * RECORDS && read(from, record, RECORD_BYTES) == RECORD_BYTES; count++)
+        torn += memcmp(record, memset(same, record[0], RECORD_BYTES), RECORD_BYTES) != 0;
+    for (int i = 0; i < 2 && is_pipe; i++)
+        pthread_join(threads[i], NULL);
+    PROMISE(torn == 0 && count == 2 * RECORDS, "%s: %d of %d records are torn", what, torn, count);
+}
+
+static void records(void)
+{
+    const int ways = O_CREAT | O_RDWR | O_TRUNC;
+    int from = open("/tmp/records", ways, 0600), ends[2];
+
+    records_check(
+        "appended", from,
+        (int[]){ open("/tmp/records", O_WRONLY | O_APPEND), open("/tmp/records", O_WRONLY | O_APPEND) });
+    IS(ftruncate(from, 0), 0);
+    int common = open("/tmp/records", O_WRONLY);
+    records_check("one offset", from, (int[]){ common, common });
+    IS(pipe(ends), 0);
+    records_check("a pipe", ends[0], (int[]){ ends[1], ends[1] });
+    unlink("/tmp/records");
+}
+
 int main(int count, char **arguments)
 {
     const char *what = count > 1 ? arguments[1] : "";
@@ -440,6 +500,8 @@ int main(int count, char **arguments)
         hopeless();
     else if (strcmp(what, "lock") == 0)
         lock();
+    else if (strcmp(what, "records") == 0)
+        records();
     else if (strcmp(what, "mapping") == 0)
         mapping(rank);
     else

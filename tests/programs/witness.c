@@ -73,7 +73,7 @@ static void busy(const struct tacet_counters *before)
     long written;
     __asm__ volatile("syscall"
                      : "=a"(written)
-                     : "a"(SYS_write), "D"(file), "S"("lapic 100"), "d"(9)
+                     : "a"(SYS_write), "D"(file), "S"("lapic 101"), "d"(9)
                      : "rcx", "r11", "memory");
     bare(SYS_close, file, 0);
     PROMISE(written == 9, "clockevents is written: %ld", written);

@@ -38,4 +38,4 @@ def test_the_last_line_stands_alone_whatever_the_program_left(tacet: Run) -> Non
 
 
 def test_the_last_clock_event_device_stays_in_use(tacet: Run) -> None:
-    expect_exit(tacet("corners.musl", "device"))
+    expect_exit(tacet("corners.musl", "device", options="clockevents=writable"))

@@ -20,7 +20,7 @@ def test_files_are_as_on_linux(name: str, cpus: int, tacet: Run) -> None:
     assert result.stdout.count(b", broken: 0\n") == cpus, result.explain()
 
 
-@pytest.mark.parametrize("name", ["files", "events"])
+@pytest.mark.parametrize("name", ["files", "events", "directories"])
 def test_linux_holds_the_same_promises(name: str, tmp_path: Path) -> None:
     ran = subprocess.run([program(f"{name}.musl"), tmp_path], capture_output=True, timeout=120, check=False)
     assert (ran.returncode, ran.stderr) == (0, b""), ran
@@ -30,6 +30,11 @@ def test_linux_holds_the_same_promises(name: str, tmp_path: Path) -> None:
 def test_ranks_share_files_and_outlive_each_other(icount: int | None, tacet: Run) -> None:
     result = expect_exit(tacet("shared_files.musl", cpus=2, icount=icount, time_limit=120))
     assert result.stdout.count(b", broken: 0\n") == 2, result.explain()
+
+
+def test_a_directory_of_many_files_costs_hardly_more_than_one_of_few(tacet: Run) -> None:
+    result = expect_exit(tacet("directories.musl", icount=0, memory="256M", time_limit=120))
+    assert result.stdout.count(b", broken: 0\n") == 1, result.explain()
 
 
 def test_a_broken_pipe_ends_a_program_by_its_signal(tacet: Run) -> None:

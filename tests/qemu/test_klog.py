@@ -139,7 +139,7 @@ def test_a_silent_program_logs_nothing_between_its_beginning_and_its_end(run: Ru
 def test_the_cause_of_a_detour_is_in_the_log(run: Run) -> None:
     """As docs/flight-log.md reads it: whatever the computing rank missed, an interrupt of its CPU explains
     it."""
-    result, log = run("detour", "200", cpus=2, icount=0)
+    result, log = run("detour", "200", cpus=2, icount=0, options="clockevents=writable")
     detours = [
         (int(a), int(b)) for a, b in re.findall(rb"^  at (\d+) ns: (\d+) ns$", result.stdout, re.MULTILINE)
     ]

@@ -185,8 +185,19 @@ def test_the_selftest_holds_on_a_free_running_clock(version: str, tacet: Run) ->
 
 
 def test_the_timers_files_can_be_read_and_take_only_what_makes_sense(tacet: Run) -> None:
-    expect_exit(tacet("sleeps.musl", "proc"))
-    expect_exit(tacet("sleeps.musl", "proc", icount=0))
+    expect_exit(tacet("sleeps.musl", "proc", options="clockevents=writable"))
+    expect_exit(tacet("sleeps.musl", "proc", icount=0, options="clockevents=writable"))
+
+
+@pytest.mark.parametrize("icount", [0, None], ids=["icount", "free"])
+def test_a_rank_cannot_disturb_others_by_ratings(icount: int | None, tacet: Run) -> None:
+    """Without the option a rating cannot be written; with it, writing the one that it is disturbs nobody."""
+    for options in ("", "clockevents=writable"):
+        expect_exit(tacet("sleeps.musl", "ratings", cpus=2, icount=icount, options=options))
+    result = tacet("status.musl", options="clockevents=all")
+    assert (result.outcome, result.status) == ("stop", 64) and "clockevents=" in result.reason, (
+        result.explain()
+    )
 
 
 @pytest.mark.parametrize(

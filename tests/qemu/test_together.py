@@ -38,3 +38,7 @@ def test_a_robust_lock_that_was_being_given_back_wakes_the_next(tacet: Run) -> N
 
 def test_what_an_ended_rank_has_mapped_goes_back(tacet: Run) -> None:
     expect_kept(expect_exit(tacet("together.musl", "mapping", cpus=2, memory="128M")), 2)
+
+
+def test_a_record_of_two_parts_stays_in_one_piece(tacet: Run) -> None:
+    expect_kept(expect_exit(tacet("together.musl", "records", cpus=3, options="ranks=1")))

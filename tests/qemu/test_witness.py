@@ -66,7 +66,15 @@ def test_the_witness_and_the_counters_agree_event_by_event(
 ) -> None:
     witness = witness_of_calls(tmp_path)
     result = expect_exit(
-        tacet("witness.musl", "busy", icount=icount, cpus=cpus, qemu_options=witness.options, time_limit=120)
+        tacet(
+            "witness.musl",
+            "busy",
+            icount=icount,
+            cpus=cpus,
+            options="clockevents=writable",
+            qemu_options=witness.options,
+            time_limit=120,
+        )
     )
     counts = check(result, witness, cpus)
     for cpu, mine in counts.items():
@@ -142,6 +150,7 @@ def test_the_witness_of_a_newer_qemu_agrees_too(icount: int | None, tacet: Run, 
         icount=icount,
         cpus=4,
         qemu="newest",
+        options="clockevents=writable",
         qemu_options=witness.options,
         time_limit=120,
     )
@@ -156,7 +165,7 @@ def test_the_witness_sees_the_entries_of_a_logged_system_call_too(tacet: Run, tm
         "busy",
         icount=0,
         cpus=2,
-        options="klog_classes=all",
+        options="klog_classes=all clockevents=writable",
         qemu_options=witness.options,
         time_limit=120,
     )

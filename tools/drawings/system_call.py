@@ -76,9 +76,9 @@ BANDS = (
                 {"kernel/fs/file.c": ["file_get"]},
             ),
             Box(
-                MIDDLE, "`pipe_write`",
-                ("the open file's hook `write`:", "`ring_copy`, with the pipe's", "lock"),
-                {"kernel/fs/pipe.c": ["pipe_write", "write_fitting", "ring_copy"]},
+                MIDDLE, "`socket_send`",
+                ("the open file's hook `move`:", "`ring_copy`, with the pipe's", "lock"),
+                {"kernel/fs/socket_pair.c": ["socket_send", "send_once", "ring_copy"]},
             ),
             Box(
                 RIGHT, "`file_put`",
@@ -135,7 +135,7 @@ def arrows(d: Drawing, placed: dict[str, Placed]) -> None:
         RIGHT[0] + 180,
         NAVY,
     )
-    get, pipe, put = placed["file_get"], placed["pipe_write"], placed["file_put"]
+    get, pipe, put = placed["file_get"], placed["socket_send"], placed["file_put"]
     notify = placed["event_notify"]
     d.line([(get.right, get.middle), (pipe.x, get.middle)], NAVY)
     d.line([(pipe.right, get.middle), (put.x, get.middle)], NAVY)

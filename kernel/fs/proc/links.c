@@ -90,8 +90,9 @@ static int64_t target_name(const struct file *file, void *context)
         name = file->operations->name;
     else if (file->operations->terminal)
         name = "/dev/tty";
-    else if (mode_is(file->mode, S_IFIFO))
-        return (int64_t)format_text(link->text, link->bytes, "pipe:[%lu]", file->serial);
+    else if (mode_is(file->mode, S_IFIFO) || mode_is(file->mode, S_IFSOCK))
+        return (int64_t)format_text(link->text, link->bytes, "%s:[%lu]",
+                                    mode_is(file->mode, S_IFIFO) ? "pipe" : "socket", file->serial);
     return (int64_t)format_text(link->text, link->bytes, "%s", name);
 }
 

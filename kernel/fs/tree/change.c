@@ -147,7 +147,7 @@ int tree_rmdir(struct tree *tree, const struct path_lookup *found, int64_t now_n
         return -ENOTDIR;
     if (!found->directory->writable)
         return found->inode->writable ? -EBUSY : -EROFS; /* the root of a writable part: a mount point */
-    if (found->inode->first_entry)
+    if (found->inode->entries[BY_NAME])
         return -ENOTEMPTY;
     name_remove(tree, found->entry, now_ns);
     return 0;
@@ -155,12 +155,19 @@ int tree_rmdir(struct tree *tree, const struct path_lookup *found, int64_t now_n
 
 /* ---- Renaming ---- */
 
-static bool is_inside(const struct tree *tree, const struct inode *inode, const struct inode *outer)
+/* `inside` where a directory is `outer` or below it, else 0; -ENAMETOOLONG where it is so deep that no path
+ * names it: a search from there could take any time. */
+static int place_check(const struct tree *tree, const struct inode *inode, const struct inode *outer,
+                       int inside)
 {
-    for (; inode && inode != outer; inode = tree_parent(tree, inode))
-        if (inode == tree->root)
-            return false;
-    return inode != NULL;
+    for (unsigned depth = 0; depth < TREE_PATH_MAX / 2; depth++) {
+        if (inode == outer)
+            return inside;
+        if (!inode || inode == tree->root)
+            return 0;
+        inode = tree_parent(tree, inode);
+    }
+    return -ENAMETOOLONG;
 }
 
 /* Whether what `to` names may be replaced by `inode`. */
@@ -170,7 +177,7 @@ static int replace_check(const struct inode *inode, const struct path_lookup *to
         return -ENOTDIR;
     if (!is_directory(inode) && is_directory(to->inode))
         return -EISDIR;
-    return to->inode->first_entry ? -ENOTEMPTY : 0;
+    return to->inode->entries[BY_NAME] ? -ENOTEMPTY : 0;
 }
 
 static int rename_check(const struct tree *tree, const struct path_lookup *from, const struct path_lookup *to,
@@ -190,10 +197,11 @@ static int rename_check(const struct tree *tree, const struct path_lookup *from,
         return -EEXIST;
     if (!is_directory(inode) && (from->trailing_slash || to->trailing_slash))
         return -ENOTDIR;
-    if (is_directory(inode) && is_inside(tree, to->directory, inode))
-        return -EINVAL;
-    if (to->inode && is_directory(to->inode) && is_inside(tree, from->directory, to->inode))
-        return -ENOTEMPTY;
+    int error = is_directory(inode) ? place_check(tree, to->directory, inode, -EINVAL) : 0;
+    if (!error && to->inode && is_directory(to->inode))
+        error = place_check(tree, from->directory, to->inode, -ENOTEMPTY);
+    if (error)
+        return error;
     if (to->directory->links == 0)
         return -ENOENT;
     if (is_directory(inode) && !to->inode && to->directory->links >= TREE_LINKS_MAX)
@@ -235,9 +243,8 @@ static int exchange_check(const struct tree *tree, const struct path_lookup *one
     if ((!is_directory(one->inode) && one->trailing_slash) ||
         (!is_directory(other->inode) && other->trailing_slash))
         return -ENOTDIR;
-    if (is_inside(tree, other->directory, one->inode) || is_inside(tree, one->directory, other->inode))
-        return -EINVAL;
-    return 0;
+    int error = place_check(tree, other->directory, one->inode, -EINVAL);
+    return error ? error : place_check(tree, one->directory, other->inode, -EINVAL);
 }
 
 /* Makes an entry name another inode, of which `old` was a name. */

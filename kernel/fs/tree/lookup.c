@@ -32,16 +32,6 @@ static bool walk_ends(const struct walk *walk, bool *trailing_slash)
     return true;
 }
 
-struct directory_entry *tree_entry_find(const struct inode *directory, struct path_span name)
-{
-    size_t bytes = span_bytes(name);
-    struct directory_entry *entry = directory->first_entry;
-
-    while (entry && (entry->name_bytes != bytes || memcmp(entry->name, name.at, bytes) != 0))
-        entry = entry->next;
-    return entry;
-}
-
 static bool has_follow(const struct inode *inode)
 {
     return inode->operations && inode->operations->follow;
@@ -188,6 +178,8 @@ int64_t tree_path(const struct tree *tree, const struct inode *inode, char *buff
         if (!at->name)
             return -ENOENT;
         length += 1 + at->name->name_bytes;
+        if (length >= bytes) /* however deep it is */
+            return -ERANGE;
     }
     if (length >= bytes)
         return -ERANGE;
@@ -201,13 +193,4 @@ int64_t tree_path(const struct tree *tree, const struct inode *inode, char *buff
         buffer[--start] = '/';
     }
     return (int64_t)length;
-}
-
-struct directory_entry *tree_entry_at(const struct inode *directory, uint64_t position)
-{
-    struct directory_entry *entry = directory->first_entry;
-
-    while (entry && entry->position < position)
-        entry = entry->next;
-    return entry;
 }

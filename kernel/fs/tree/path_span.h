@@ -46,7 +46,7 @@ static inline bool component_is(struct path_span component, const char *text)
 int tree_find_span(const struct tree *tree, struct inode *directory, struct path_span path,
                    enum tree_follow follow, struct path_lookup *found);
 
-/* The entry of that name, or NULL. lookup.c */
+/* The entry of that name, or NULL. directory.c */
 struct directory_entry *tree_entry_find(const struct inode *directory, struct path_span name);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * slab.c: the memory of the file tree (tree.h), and the inodes and directory entries made of it: a slab
- * allocator with one free list a size class. A page that was cut into objects stays cut: the tree reuses its
- * objects, but never returns it. With the tree's lock, or before there is a second CPU.
+ * slab.c: the memory of the file tree (tree.h), and the inodes made of it: a slab allocator with one free
+ * list a size class. A page that was cut into objects stays cut: the tree reuses its objects, but never
+ * returns it. With the tree's lock, or before there is a second CPU. Finding a page is a search whose length
+ * a program can choose; so it comes before the lock.
  */
 #include "lib/errno.h"
 #include "lib/kstring.h"
@@ -11,6 +12,7 @@
 #define CLASS_STEP      64
 #define CLASS_BYTES_MAX ((size_t)CLASS_STEP * TREE_SIZE_CLASSES)
 #define PAGE_BYTES      4096
+#define ADDED_PAGES     3 /* for what a call adds: an inode, its symbolic link's target, its name */
 
 struct free_object {
     struct free_object *next;
@@ -21,6 +23,7 @@ struct free_object {
 #define OBJECT_COST(bytes) \
     ((PAGE_BYTES + PAGE_BYTES / OBJECT_BYTES(bytes) - 1) / (PAGE_BYTES / OBJECT_BYTES(bytes)))
 
+_Static_assert(sizeof(struct directory_entry) == CLASS_STEP, "an entry is one object");
 _Static_assert(OBJECT_COST(sizeof(struct directory_entry)) + OBJECT_COST(sizeof(struct inode)) <=
                    TREE_ENTRY_BYTES_MAX,
                "TREE_ENTRY_BYTES_MAX is too small");
@@ -36,14 +39,17 @@ static void object_push(struct tree *tree, unsigned class, void *object)
 {
     ((struct free_object *)object)->next = tree->free_lists[class];
     tree->free_lists[class] = object;
+    tree->free_pages += class == TREE_SIZE_CLASSES;
 }
 
 static void *object_pop(struct tree *tree, unsigned class)
 {
     struct free_object *object = tree->free_lists[class];
 
-    if (object)
+    if (object) {
         tree->free_lists[class] = object->next;
+        tree->free_pages -= class == TREE_SIZE_CLASSES;
+    }
     return object;
 }
 
@@ -52,11 +58,24 @@ static char *page_cut(struct tree *tree, unsigned class, size_t object_bytes)
 {
     char *page = object_pop(tree, TREE_SIZE_CLASSES);
 
-    if (!page)
+    if (!page && !tree->lock.held) /* while the tree is built */
         page = tree->page_allocate(tree->context);
     for (size_t at = PAGE_BYTES / object_bytes * object_bytes; page && (at -= object_bytes) > 0;)
         object_push(tree, class, page + at);
     return page;
+}
+
+void tree_lock_to_add(struct tree *tree)
+{
+    spin_lock(&tree->lock);
+    while (tree->free_pages < ADDED_PAGES) {
+        spin_unlock(&tree->lock);
+        void *page = tree->page_allocate(tree->context);
+        spin_lock(&tree->lock);
+        if (!page) /* what there is may suffice, and the caller may not add anything */
+            return;
+        object_push(tree, TREE_SIZE_CLASSES, page);
+    }
 }
 
 void *tree_allocate(struct tree *tree, size_t bytes)
@@ -108,60 +127,4 @@ int inode_data_copy(struct tree *tree, struct inode *inode, const void *data, ui
     inode->bytes = bytes;
     inode->data_copied = true;
     return 0;
-}
-
-struct directory_entry *tree_entry_add(struct tree *tree, struct inode *directory, struct inode *inode,
-                                       const char *name, uint32_t name_bytes, bool copy)
-{
-    struct directory_entry *entry = tree_allocate(tree, sizeof(*entry) + (copy ? name_bytes : 0));
-
-    if (!entry)
-        return NULL;
-    *entry = (struct directory_entry){
-        .inode = inode,
-        .directory = directory,
-        .name = copy ? memcpy(entry + 1, name, name_bytes) : name,
-        .name_bytes = name_bytes,
-        .name_copied = copy,
-        .position = directory->next_position++,
-    };
-    if (directory->last_entry)
-        directory->last_entry->next = entry;
-    else
-        directory->first_entry = entry;
-    directory->last_entry = entry;
-    inode->links++;
-    if (!inode->name) {
-        inode->name = entry;
-        inode->filesystem = directory->filesystem;
-    }
-    if (mode_is(inode->mode, S_IFDIR)) {
-        inode->links++; /* its "." */
-        directory->links++;
-    }
-    return entry;
-}
-
-/* An inode with further names keeps none in `name`: finding one would be a search. So tree_path answers
- * -ENOENT from now on. */
-void tree_entry_remove(struct tree *tree, struct directory_entry *entry)
-{
-    struct inode *directory = entry->directory, *inode = entry->inode;
-    struct directory_entry **link = &directory->first_entry, *before = NULL;
-
-    while (*link != entry) {
-        before = *link;
-        link = &before->next;
-    }
-    *link = entry->next;
-    if (directory->last_entry == entry)
-        directory->last_entry = before;
-    inode->links--;
-    if (inode->name == entry)
-        inode->name = NULL;
-    if (mode_is(inode->mode, S_IFDIR)) {
-        inode->links--;
-        directory->links--;
-    }
-    tree_free(tree, entry, sizeof(*entry) + (entry->name_copied ? entry->name_bytes : 0));
 }

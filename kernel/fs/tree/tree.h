@@ -10,7 +10,10 @@
  * directories).
  *
  * Locks: callers hold `lock` around every function but those that build the tree, which run before there is a
- * second CPU; nobody waits while holding it. A struct path_lookup is valid for as long as it is held.
+ * second CPU; nobody waits while holding it. All ranks take it for every path; so no function here works
+ * longer than a path is deep, times the logarithm of how many entries a directory has, and none copies from
+ * or to a program. Nor is memory allocated under it: whoever adds something takes it by tree_lock_to_add. A
+ * struct path_lookup is valid for as long as it is held.
  */
 #ifndef TACET_TREE_H
 #define TACET_TREE_H
@@ -47,15 +50,19 @@ struct inode_operations {
     int64_t (*read_link)(const struct tree *tree, const struct inode *link, char *text, size_t bytes);
 };
 
+enum directory_order { BY_NAME, BY_POSITION, DIRECTORY_ORDERS };
+
+/* 64 bytes: one object of the slabs. */
 struct directory_entry {
     struct inode *inode;
     struct inode *directory;
-    struct directory_entry *next; /* in the order of creation, and so of their positions */
-    const char *name;             /* not NUL-terminated */
-    uint32_t name_bytes;
-    bool name_copied;  /* to the end of this structure, instead of standing in an archive */
-    uint64_t position; /* in the directory; never used again, so that reading a directory is stable */
+    struct directory_entry *below[DIRECTORY_ORDERS][2]; /* in either treap: entries before it, and after */
+    const char *name; /* not NUL-terminated; in an archive, or copied to the end of this structure */
+    /* In the directory, in the order of creation; never used again, so that reading a directory is stable. */
+    uint64_t position : 56, name_bytes : 8;
 };
+
+#define TREE_POSITION_MAX ((1ULL << 56) - 1)
 
 struct inode {
     uint32_t mode; /* S_IFMT bits and permissions */
@@ -73,9 +80,9 @@ struct inode {
     uint64_t bytes;
     struct shared_memory *memory; /* a writable file's bytes */
     struct file_lock *locks;
-    struct directory_entry *name;                     /* one of its names; NULL for the root */
-    struct directory_entry *first_entry, *last_entry; /* of a directory */
-    uint64_t next_position;                           /* for a new entry of a directory */
+    struct directory_entry *name;                      /* one of its names; NULL for the root */
+    struct directory_entry *entries[DIRECTORY_ORDERS]; /* of a directory: the roots of its treaps */
+    uint64_t next_position;                            /* for a new entry of a directory */
     /* Only while an archive is read: which of its files with several names this is, 0 for all others; and
      * the next inode of the same bucket. */
     uint64_t link_key;
@@ -87,8 +94,11 @@ struct tree {
     struct inode *root;
     uint64_t inode_count;
     uint64_t last_number;                    /* of an inode */
-    void *free_lists[TREE_SIZE_CLASSES + 1]; /* of each size class; the last one of whole pages */
-    /* A page of memory, NULL when there is none left. The caller sets it before anything else. */
+    uint64_t secret;                         /* any number that programs do not know; directory.c */
+    void *free_lists[TREE_SIZE_CLASSES + 1]; /* of each size class; the last one of whole pages: */
+    unsigned free_pages;                     /* so many */
+    /* A page of memory, NULL when there is none left; called without the lock. The caller sets it before
+     * anything else. */
     void *(*page_allocate)(void *context);
     void *context;
     /* Releases what an inode's owner hung on it, before the inode is freed. May be NULL. */
@@ -154,9 +164,6 @@ struct inode *tree_parent(const struct tree *tree, const struct inode *directory
  * where it has none any more. Returns the length without NUL. */
 int64_t tree_path(const struct tree *tree, const struct inode *inode, char *buffer, size_t bytes);
 
-/* The first entry at a position or after it, or NULL. */
-struct directory_entry *tree_entry_at(const struct inode *directory, uint64_t position);
-
 /* Whether the calling process has this entry (inode_operations.follow). */
 bool tree_entry_visible(const struct directory_entry *entry);
 
@@ -192,6 +199,9 @@ void inode_put(struct tree *tree, struct inode *inode);
 
 /* ---- Memory; slab.c ---- */
 
+/* Takes the lock once there are free pages for what one call adds, as far as tree_allocate gives any. */
+void tree_lock_to_add(struct tree *tree);
+
 /* Zeroed memory, up to a page. NULL where there is none. */
 void *tree_allocate(struct tree *tree, size_t bytes);
 /* `bytes` as at the allocation. */
@@ -202,6 +212,11 @@ struct inode *inode_create(struct tree *tree, uint32_t mode);
 void inode_free(struct tree *tree, struct inode *inode);
 /* Gives an inode a copy of `bytes` as its data. -ENOSPC. */
 int inode_data_copy(struct tree *tree, struct inode *inode, const void *data, uint64_t bytes);
+
+/* ---- Entries of a directory; directory.c ---- */
+
+/* The first entry at a position or after it, or NULL. The next one is that after its position. */
+struct directory_entry *tree_entry_at(const struct inode *directory, uint64_t position);
 
 /* A name for an inode, as the last entry of a directory; the name itself copied on demand. NULL where there
  * is no memory. */
