@@ -10,9 +10,10 @@
  * that led to nothing else.
  *
  * Every operation succeeds or changes nothing. All of them may run on several CPUs at once: `lock` guards the
- * areas and the page tables, and is held while memory is zeroed and while other CPUs are interrupted for TLB
- * shootdowns; so only this process's own threads may take it. Under it only a shared object's lock and the
- * pool's are taken. Every operation ends with shared_memory_reclaim, so callers hold no lock of an object.
+ * areas and the page tables, and is held while memory is zeroed, in pieces that serve crosscalls, and while
+ * other CPUs are interrupted for TLB shootdowns; so only this process's own threads may take it. Under it
+ * only a shared object's lock and the pool's are taken. Every operation ends with shared_memory_reclaim, so
+ * callers hold no lock of an object.
  */
 #ifndef TACET_VM_H
 #define TACET_VM_H

@@ -168,8 +168,10 @@ void areas_split(struct vm *vm, uint64_t address)
 
 void areas_remove(struct vm *vm, uint64_t start, uint64_t end)
 {
-    for (struct vm_area *area; (area = avl_above(vm->areas, start)) != NULL && area->start < end;)
+    for (struct vm_area *area; (area = avl_above(vm->areas, start)) != NULL && area->start < end;) {
         area_remove(vm, area);
+        crosscall_serve();
+    }
 }
 
 static bool areas_alike(const struct vm_area *lower, const struct vm_area *upper)

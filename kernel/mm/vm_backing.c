@@ -68,6 +68,7 @@ int range_back(struct vm *vm, uint64_t start, uint64_t end, const struct vm_area
                                       : run_back_own(vm, start, run_end - start, rights, &got);
             if (error)
                 return error;
+            crosscall_serve();
         }
         start = run_end;
     }

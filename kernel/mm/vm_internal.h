@@ -43,8 +43,10 @@ void areas_compact(struct vm *vm);
 struct vm_area *area_above(const struct vm *vm, uint64_t address);
 struct vm_area *area_find(const struct vm *vm, uint64_t address);
 
+/* Serves crosscalls, for there may be any number of areas. */
 static inline struct vm_area *area_next(const struct vm *vm, const struct vm_area *area)
 {
+    crosscall_serve();
     return avl_above(vm->areas, area->end);
 }
 

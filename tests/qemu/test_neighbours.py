@@ -16,3 +16,23 @@ def expect_undisturbed(tacet: Run, case: str, cpus: int, ranks: int = 1, memory:
 
 def test_every_hole_costs_the_same_however_many_there_are(tacet: Run) -> None:
     expect_undisturbed(tacet, "holes", cpus=1, memory="512M")
+
+
+def test_another_rank_opens_files_while_memory_is_mapped_and_files_are_made(tacet: Run) -> None:
+    expect_undisturbed(tacet, "open", cpus=4, ranks=2)
+
+
+def test_another_rank_closes_files_of_a_slice_that_is_being_mapped(tacet: Run) -> None:
+    expect_undisturbed(tacet, "close", cpus=4, ranks=2)
+
+
+def test_another_rank_reads_a_file_that_is_cut_and_zeroed(tacet: Run) -> None:
+    expect_undisturbed(tacet, "shrink", cpus=4, ranks=2)
+
+
+def test_whoever_works_long_serves_crosscalls(tacet: Run) -> None:
+    expect_undisturbed(tacet, "serve", cpus=2)
+
+
+def test_a_page_is_unmapped_beside_a_large_copy(tacet: Run) -> None:
+    expect_undisturbed(tacet, "unmap", cpus=2)
