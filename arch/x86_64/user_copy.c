@@ -21,7 +21,8 @@ static bool range_is_user(uint64_t address, uint64_t bytes)
     return address <= ARCH_USER_LIMIT && bytes <= ARCH_USER_LIMIT - address;
 }
 
-static int copy(char *to, const char *from, uint64_t bytes)
+/* Out of line, so that short copies are short. */
+static __attribute__((noinline)) int copy_long(char *to, const char *from, uint64_t bytes)
 {
     for (; bytes > ARCH_PIECE; bytes -= ARCH_PIECE, to += ARCH_PIECE, from += ARCH_PIECE) {
         if (user_copy(to, from, ARCH_PIECE))
@@ -31,14 +32,19 @@ static int copy(char *to, const char *from, uint64_t bytes)
     return (int)user_copy(to, from, bytes);
 }
 
+static inline int copy(void *to, const void *from, uint64_t bytes)
+{
+    return bytes > ARCH_PIECE ? copy_long(to, from, bytes) : (int)user_copy(to, from, bytes);
+}
+
 int user_read(void *to, uint64_t from, uint64_t bytes)
 {
-    return range_is_user(from, bytes) ? copy(to, (const char *)from, bytes) : -EFAULT;
+    return range_is_user(from, bytes) ? copy(to, (const void *)from, bytes) : -EFAULT;
 }
 
 int user_write(uint64_t to, const void *from, uint64_t bytes)
 {
-    return range_is_user(to, bytes) ? copy((char *)to, from, bytes) : -EFAULT;
+    return range_is_user(to, bytes) ? copy((void *)to, from, bytes) : -EFAULT;
 }
 
 int user_clear(uint64_t to, uint64_t bytes)
@@ -55,13 +61,11 @@ int user_clear(uint64_t to, uint64_t bytes)
 
 void arch_zero(void *memory, uint64_t bytes)
 {
-    char *at = memory;
-
-    for (; bytes > ARCH_PIECE; bytes -= ARCH_PIECE, at += ARCH_PIECE) {
-        memory_zero(at, ARCH_PIECE);
+    for (; bytes > ARCH_PIECE; bytes -= ARCH_PIECE, memory = (char *)memory + ARCH_PIECE) {
+        memory_zero(memory, ARCH_PIECE);
         crosscall_serve();
     }
-    memory_zero(at, bytes);
+    memory_zero(memory, bytes);
 }
 
 int64_t user_read_string(char *to, uint64_t from, uint64_t bytes)

@@ -33,9 +33,7 @@ struct run_page {
 
 /* Objects of which something may have to be freed, each in one list at most. A list is its CPU's alone, and
  * so its rank's: no other rank frees what this one has put. */
-static struct idle {
-    struct shared_memory *first;
-} __attribute__((aligned(64))) idle[ARCH_CPUS_MAX];
+static struct shared_memory *idle[ARCH_CPUS_MAX];
 
 /* ---- Life ---- */
 
@@ -71,8 +69,8 @@ static void counts_add(struct shared_memory *object, int references, int uses)
         (object->references > 0 && object->capacity == kept_bytes(object)))
         return;
     object->is_idle = true;
-    object->next_idle = idle[arch_cpu_index()].first;
-    idle[arch_cpu_index()].first = object;
+    object->next_idle = idle[arch_cpu_index()];
+    idle[arch_cpu_index()] = object;
 }
 
 void shared_memory_get(struct shared_memory *object)
@@ -223,7 +221,7 @@ static void memory_trim(struct shared_memory *object)
 
 void shared_memory_reclaim(void)
 {
-    struct shared_memory **first = &idle[arch_cpu_index()].first;
+    struct shared_memory **first = &idle[arch_cpu_index()];
 
     for (struct shared_memory *object; (object = *first) != NULL;) {
         *first = object->next_idle;
