@@ -8,6 +8,7 @@
 #include "arch.h"
 #include "lib/errno.h"
 #include "smp/crosscall.h"
+#include "smp/lock_work.h"
 
 long user_copy(void *to, const void *from, uint64_t bytes);
 long user_zero(void *to, uint64_t bytes);
@@ -34,6 +35,7 @@ static __attribute__((noinline)) int copy_long(char *to, const char *from, uint6
 
 static inline int copy(void *to, const void *from, uint64_t bytes)
 {
+    lock_work_add(bytes);
     return bytes > ARCH_PIECE ? copy_long(to, from, bytes) : (int)user_copy(to, from, bytes);
 }
 
@@ -51,6 +53,7 @@ int user_clear(uint64_t to, uint64_t bytes)
 {
     if (!range_is_user(to, bytes))
         return -EFAULT;
+    lock_work_add(bytes);
     for (; bytes > ARCH_PIECE; bytes -= ARCH_PIECE, to += ARCH_PIECE) {
         if (user_zero((void *)to, ARCH_PIECE))
             return -EFAULT;
@@ -61,6 +64,7 @@ int user_clear(uint64_t to, uint64_t bytes)
 
 void arch_zero(void *memory, uint64_t bytes)
 {
+    lock_work_add(bytes);
     for (; bytes > ARCH_PIECE; bytes -= ARCH_PIECE, memory = (char *)memory + ARCH_PIECE) {
         memory_zero(memory, ARCH_PIECE);
         crosscall_serve();

@@ -183,8 +183,10 @@ static void range_zero(struct shared_memory *object, uint64_t start, uint64_t en
     void *memory;
 
     for (uint64_t part; start < end && (part = run_at(object, start, end - start, &memory)) > 0;
-         start += part)
+         start += part) {
+        lock_work_add(LOCK_WORK_STEP);
         arch_zero(memory, part);
+    }
 }
 
 uint64_t shared_memory_run(struct shared_memory *object, uint64_t offset, uint64_t bytes, uint64_t *physical)

@@ -18,7 +18,7 @@ void vm_unlock(struct vm *vm)
     areas_compact(vm);
     if (vm->pages->reserved_bytes)
         page_pool_unreserve(vm->pages);
-    spin_unlock(&vm->lock);
+    spin_unlock_own(&vm->lock);
     shared_memory_reclaim();
 }
 

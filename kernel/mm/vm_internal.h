@@ -103,6 +103,6 @@ static inline __attribute__((always_inline)) void vm_guard_end(struct vm *const 
 /* An operation, with the address space's lock, until the enclosing function returns. */
 #define VM_GUARD(vm)                                                         \
     struct vm *const vm_guard __attribute__((cleanup(vm_guard_end))) = (vm); \
-    spin_lock(&vm_guard->lock)
+    spin_lock_own(&vm_guard->lock)
 
 #endif

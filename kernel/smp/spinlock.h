@@ -14,6 +14,7 @@
 
 #include "arch/platform.h"
 #include "smp/crosscall.h"
+#include "smp/lock_work.h"
 #include <stdbool.h>
 
 #ifndef SPIN_PATIENCE
@@ -60,15 +61,29 @@ static __attribute__((noinline, unused)) void spin_lock_contended(struct spinloc
     __atomic_fetch_sub(&lock->tickets, 1, __ATOMIC_RELEASE);
 }
 
-static inline void spin_lock(struct spinlock *lock)
+/* A lock that only threads of one process take, and hold for as long as they like. */
+static inline void spin_lock_own(struct spinlock *lock)
 {
     if (!spin_lock_try(lock))
         spin_lock_contended(lock);
 }
 
-static inline void spin_unlock(struct spinlock *lock)
+static inline void spin_unlock_own(struct spinlock *lock)
 {
     __atomic_store_n(&lock->held, 0, __ATOMIC_RELEASE);
+}
+
+/* Any other: what is done with it is short (lock_work.h). */
+static inline void spin_lock(struct spinlock *lock)
+{
+    spin_lock_own(lock);
+    lock_work_begin();
+}
+
+static inline void spin_unlock(struct spinlock *lock)
+{
+    lock_work_end();
+    spin_unlock_own(lock);
 }
 
 static inline __attribute__((always_inline)) void spin_guard_end(struct spinlock *const *lock)

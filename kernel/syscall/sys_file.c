@@ -43,14 +43,14 @@ static int64_t transfer(struct file *file, uint64_t buffer, uint64_t bytes, cons
     if (file->operations->waits || (offset && !write))
         return move(file, buffer, bytes, offset ? *offset : 0);
 
-    spin_lock(&file->lock);
+    spin_lock_own(&file->lock);
     uint64_t before = file->offset;
     moved = move(file, buffer, bytes, offset ? *offset : before);
     if (offset)
         file->offset = before; /* appending has moved it */
     else if (moved > 0)
         file->offset += (uint64_t)moved;
-    spin_unlock(&file->lock);
+    spin_unlock_own(&file->lock);
     return moved;
 }
 
