@@ -23,7 +23,7 @@ static bool node_update(struct avl_node *node, unsigned left, unsigned right, av
     unsigned old = node->height;
 
     node->height = 1 + (left > right ? left : right);
-    return summarise(node) || node->height != old;
+    return (summarise && summarise(node)) || node->height != old;
 }
 
 /* The child on `side` takes the place of its parent, which becomes its child on the other side. */
@@ -134,18 +134,10 @@ void avl_neighbours(struct avl_node *root, uint64_t key, void *below, void *abov
     *(struct avl_node **)above = found[1];
 }
 
-void *avl_above(struct avl_node *root, uint64_t key)
+void *avl_neighbour(struct avl_node *root, uint64_t key, bool above)
 {
-    void *below, *above;
+    void *found[2];
 
-    avl_neighbours(root, key, &below, &above);
-    return above;
-}
-
-void *avl_below(struct avl_node *root, uint64_t key)
-{
-    void *below, *above;
-
-    avl_neighbours(root, key, &below, &above);
-    return below;
+    avl_neighbours(root, key, &found[0], &found[1]);
+    return found[above];
 }

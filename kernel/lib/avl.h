@@ -11,7 +11,7 @@
  *
  * A member may hold a summary of its subtree: `summarise`, given to each function that changes a tree, makes
  * it anew from the member itself and the summaries of its children, either of which may be NULL, and returns
- * whether it is another one now.
+ * whether it is another one now. NULL where there is none.
  */
 #ifndef TACET_AVL_H
 #define TACET_AVL_H
@@ -38,7 +38,9 @@ void avl_replace(struct avl_node **root, struct avl_node *node, struct avl_node 
 /* The member with the greatest key below `key`, and the one with the smallest at or above it; or NULL. Both
  * are pointers to a pointer to the struct that begins with the node. */
 void avl_neighbours(struct avl_node *root, uint64_t key, void *below, void *above);
-void *avl_above(struct avl_node *root, uint64_t key);
-void *avl_below(struct avl_node *root, uint64_t key);
+/* Of these, one. */
+void *avl_neighbour(struct avl_node *root, uint64_t key, bool above);
+#define avl_above(root, key) avl_neighbour(root, key, true)
+#define avl_below(root, key) avl_neighbour(root, key, false)
 
 #endif

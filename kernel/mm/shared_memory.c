@@ -121,12 +121,6 @@ static uint64_t run_at(const struct shared_memory *object, uint64_t offset, uint
     return smaller(bytes, run->bytes - into);
 }
 
-static bool run_summarise(struct avl_node *node)
-{
-    (void)node; /* nothing but its height */
-    return false;
-}
-
 /* Appends memory. `spare` is a page for more runs or NULL. Returns whether it was used. */
 static bool run_append(struct shared_memory *object, struct page_pool *owner, uint64_t physical,
                        uint64_t bytes, struct run_page *spare)
@@ -148,7 +142,7 @@ static bool run_append(struct shared_memory *object, struct page_pool *owner, ui
     }
     last = &page->runs[page->count++];
     *last = (struct run){ { .key = offset }, bytes, physical, owner };
-    avl_insert(&object->runs, &last->node, run_summarise);
+    avl_insert(&object->runs, &last->node, NULL);
     return used;
 }
 
@@ -169,7 +163,7 @@ static bool run_cut(struct shared_memory *object, uint64_t end, struct run *cut,
     last->bytes = kept;
     if (kept > 0)
         return true;
-    avl_remove(&object->runs, &last->node, run_summarise);
+    avl_remove(&object->runs, &last->node, NULL);
     if (--page->count == 0 && page->before) {
         object->last = page->before;
         *emptied = page;
@@ -448,12 +442,6 @@ static int64_t piece_write(struct shared_memory *object, uint64_t buffer, uint64
     return got < 0 && done == 0 ? got : (int64_t)done;
 }
 
-/* Whether old bytes lie between the size and a write to `at`, too many to zero with the lock. */
-static bool gap_is_long(const struct shared_memory *object, uint64_t at)
-{
-    return object->tail_dirty && at > object->bytes && at - object->bytes > SHARED_MEMORY_PIECE;
-}
-
 /* One piece of a write. Returns its bytes, fewer where memory ends. */
 static int64_t piece_place(struct shared_memory *object, struct page_pool *payer, uint64_t buffer,
                            uint64_t bytes, uint64_t *at, bool append)
@@ -464,7 +452,9 @@ static int64_t piece_place(struct shared_memory *object, struct page_pool *payer
             *at = object->bytes;
         uint64_t room = object->capacity > *at ? object->capacity - *at : 0;
         uint64_t part = smaller(bytes, room);
-        bool fits = part == bytes || (full && part > 0), gap = gap_is_long(object, *at);
+        bool fits = part == bytes || (full && part > 0);
+        bool gap =
+            object->tail_dirty && *at > object->bytes + SHARED_MEMORY_PIECE; /* too much to zero here */
 
         if (fits && !gap) {
             int64_t written = piece_write(object, buffer, part, *at);

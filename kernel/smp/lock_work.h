@@ -44,18 +44,9 @@ static inline void lock_work_add(uint64_t bytes)
 
 #else
 
-static inline void lock_work_begin(void)
-{
-}
-
-static inline void lock_work_end(void)
-{
-}
-
-static inline void lock_work_add(uint64_t bytes)
-{
-    (void)bytes;
-}
+#define lock_work_begin()    ((void)0)
+#define lock_work_end()      ((void)0)
+#define lock_work_add(bytes) ((void)(bytes))
 
 #endif
 
