@@ -8,7 +8,8 @@
 # made again (tools/flags.mk).
 
 ARCH   ?= x86_64
-BUILD  := build/$(ARCH)
+# LOCKCHECK=1 builds a kernel that checks what is done with locks held (kernel/smp/lock_work.h).
+BUILD  := build/$(ARCH)$(if $(LOCKCHECK),-lockcheck)
 PYTHON ?= /usr/bin/python3
 LAB    := PYTHON=$(PYTHON) tools/lab
 V      ?=
@@ -60,7 +61,8 @@ WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),
 KERNEL_INCLUDES := -iquote kernel -iquote arch/$(ARCH)/include -iquote libc/include -iquote .
 KERNEL_CFLAGS := -std=gnu11 -Os -g -ffreestanding -fno-pic -fno-pie -mcmodel=kernel -mno-red-zone \
 	-mgeneral-regs-only -fno-stack-protector -fcf-protection=none -fno-asynchronous-unwind-tables \
-	-fno-omit-frame-pointer -momit-leaf-frame-pointer -fno-strict-aliasing $(WARNINGS) $(KERNEL_INCLUDES)
+	-fno-omit-frame-pointer -momit-leaf-frame-pointer -fno-strict-aliasing $(WARNINGS) $(KERNEL_INCLUDES) \
+	$(if $(LOCKCHECK),-DLOCKCHECK)
 # No path of this machine gets into the kernel's code.
 PREFIX_MAP := $(call quoted,-ffile-prefix-map=$(CURDIR)/=)
 KERNEL_FLAGS := $(BUILD)/kernel.flags
@@ -277,7 +279,8 @@ help:
 	@echo "make pictures                    docs/pictures/ from the sources (docs/README.md)"
 	@echo "make compile_commands.json       for clangd and clang-tidy"
 	@echo "make format | clean              clang-format on all C; remove build/"
-	@echo "Variables: V=1 shows commands, CI=1 makes warnings errors, TACET_CACHE names the download cache."
+	@echo "Variables: V=1 shows commands, CI=1 makes warnings errors, TACET_CACHE names the download cache,"
+	@echo "           LOCKCHECK=1 with kernel builds one that checks what is done with locks held."
 
 abi: docs/abi.md
 docs/abi.md: kernel/syscall/syscalls.def tools/abi.py

@@ -277,6 +277,9 @@ uint64_t arch_attached_run(const struct arch_space *space, uint64_t address, uin
 
 /* ---- Copies ---- */
 
+/* Whatever is longer goes in pieces of so many bytes, between which it serves crosscalls. */
+#define ARCH_PIECE (64 * 1024ULL)
+
 /* Copies between kernel and program that survive any address: 0 or -EFAULT (a part may have been copied). */
 int user_read(void *to, uint64_t from, uint64_t bytes);
 int user_write(uint64_t to, const void *from, uint64_t bytes);

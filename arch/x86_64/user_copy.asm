@@ -122,9 +122,9 @@ user_swap_word:
     ret
 may_fault user_swap_word.word
 
-; void arch_zero(void *memory, uint64_t bytes): kernel memory
-global arch_zero
-arch_zero:
+; void memory_zero(void *memory, uint64_t bytes): kernel memory
+global memory_zero
+memory_zero:
     xor eax, eax
     mov rcx, rsi
     shr rcx, 3

@@ -2,13 +2,18 @@
 /*
  * user_copy.c: the range checks before user_copy.asm. A range that passes is in the program's half; whether
  * it is mapped, and with which rights, the hardware checks during the copy.
+ *
+ * Interrupts are off, so what is long goes in pieces, between which the crosscalls of other CPUs are served.
  */
 #include "arch.h"
 #include "lib/errno.h"
+#include "smp/crosscall.h"
+#include "smp/lock_work.h"
 
 long user_copy(void *to, const void *from, uint64_t bytes);
 long user_zero(void *to, uint64_t bytes);
 long user_copy_string(char *to, const char *from, uint64_t bytes);
+void memory_zero(void *memory, uint64_t bytes);
 long user_load_word(uint32_t *to, const uint32_t *from);
 long user_swap_word(uint32_t *at, uint32_t *expected, uint32_t desired);
 
@@ -17,19 +22,54 @@ static bool range_is_user(uint64_t address, uint64_t bytes)
     return address <= ARCH_USER_LIMIT && bytes <= ARCH_USER_LIMIT - address;
 }
 
+/* Out of line, so that short copies are short. */
+static __attribute__((noinline)) int copy_long(char *to, const char *from, uint64_t bytes)
+{
+    for (; bytes > ARCH_PIECE; bytes -= ARCH_PIECE, to += ARCH_PIECE, from += ARCH_PIECE) {
+        if (user_copy(to, from, ARCH_PIECE))
+            return -EFAULT;
+        crosscall_serve();
+    }
+    return (int)user_copy(to, from, bytes);
+}
+
+static inline int copy(void *to, const void *from, uint64_t bytes)
+{
+    lock_work_add(bytes);
+    return bytes > ARCH_PIECE ? copy_long(to, from, bytes) : (int)user_copy(to, from, bytes);
+}
+
 int user_read(void *to, uint64_t from, uint64_t bytes)
 {
-    return range_is_user(from, bytes) ? (int)user_copy(to, (const void *)from, bytes) : -EFAULT;
+    return range_is_user(from, bytes) ? copy(to, (const void *)from, bytes) : -EFAULT;
 }
 
 int user_write(uint64_t to, const void *from, uint64_t bytes)
 {
-    return range_is_user(to, bytes) ? (int)user_copy((void *)to, from, bytes) : -EFAULT;
+    return range_is_user(to, bytes) ? copy((void *)to, from, bytes) : -EFAULT;
 }
 
 int user_clear(uint64_t to, uint64_t bytes)
 {
-    return range_is_user(to, bytes) ? (int)user_zero((void *)to, bytes) : -EFAULT;
+    if (!range_is_user(to, bytes))
+        return -EFAULT;
+    lock_work_add(bytes);
+    for (; bytes > ARCH_PIECE; bytes -= ARCH_PIECE, to += ARCH_PIECE) {
+        if (user_zero((void *)to, ARCH_PIECE))
+            return -EFAULT;
+        crosscall_serve();
+    }
+    return (int)user_zero((void *)to, bytes);
+}
+
+void arch_zero(void *memory, uint64_t bytes)
+{
+    lock_work_add(bytes);
+    for (; bytes > ARCH_PIECE; bytes -= ARCH_PIECE, memory = (char *)memory + ARCH_PIECE) {
+        memory_zero(memory, ARCH_PIECE);
+        crosscall_serve();
+    }
+    memory_zero(memory, bytes);
 }
 
 int64_t user_read_string(char *to, uint64_t from, uint64_t bytes)

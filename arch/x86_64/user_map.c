@@ -11,6 +11,8 @@
  * memory and tables are freed. Where no other CPU's bit is set in the space's `cpus`, there is no IPI.
  * [§4.10.4, §4.10.5]
  *
+ * Crosscalls are served once a table, for a range may be of any size.
+ *
  * arch_map either succeeds or changes nothing; the only other function that may need memory is arch_split,
  * which callers call first.
  */
@@ -183,6 +185,7 @@ int arch_map(struct arch_space *space, uint64_t address, uint64_t physical, uint
         int level = page_level(address + done, physical + done, bytes - done);
         uint64_t *entry = leaf_create(space, address + done, level);
 
+        crosscall_serve();
         while (!entry && level > 0) /* a table with other small pages stays */
             entry = leaf_create(space, address + done, --level);
         if (!entry) {
@@ -213,6 +216,7 @@ static void leaves_visit(struct arch_space *space, uint64_t address, uint64_t en
         uint64_t *entry = leaf.entry;
         int level = leaf.level;
 
+        crosscall_serve();
         do {
             if (*entry)
                 visit(context, entry, address, level_bytes(level));
@@ -250,6 +254,7 @@ static void range_unlink(struct unmap *unmap, uint64_t *table, uint64_t base, in
 {
     uint64_t first, last;
 
+    crosscall_serve();
     entries_in_range(unmap, base, level, &first, &last);
     for (uint64_t i = first; i <= last; i++) {
         uint64_t *entry = table + i, address = base + i * level_bytes(level);
@@ -288,6 +293,7 @@ static void range_release(struct unmap *unmap, uint64_t *table, uint64_t base, i
 {
     uint64_t first, last;
 
+    crosscall_serve();
     entries_in_range(unmap, base, level, &first, &last);
     for (uint64_t i = first; i <= last; i++) {
         uint64_t *entry = table + i, address = base + i * level_bytes(level);
@@ -421,6 +427,7 @@ uint64_t arch_attached_run(const struct arch_space *space, uint64_t address, uin
         const uint64_t *entry = leaf.entry;
         int level = leaf.level;
 
+        crosscall_serve();
         if (at == address)
             *attached = *entry != 0;
         do {

@@ -7,71 +7,132 @@
 #include "arch/platform.h"
 #include "mm/page.h"
 
-/* What stands at the beginning of each free extent. */
+/* What an extent has room for: a request that begins on a bound of that size. Last, what a fragment has: an
+ * extent that holds no aligned large page. */
+enum room { ROOM_PAGE, ROOM_LARGE, ROOM_HUGE, ROOM_FRAGMENT, ROOMS };
+
+/* What stands at the beginning of each free extent. Its key is its physical address. */
 struct free_extent {
-    uint64_t next; /* physical, or PAGE_POOL_NONE */
+    struct avl_node node;
     uint64_t bytes;
+    uint64_t rooms[ROOMS]; /* the largest of the subtree */
 };
 
-static struct free_extent *extent_at(uint64_t address)
+static uint64_t room_from(const struct free_extent *extent, uint64_t bound)
 {
-    return arch_physical(address);
+    uint64_t skipped = align_up(extent->node.key, bound) - extent->node.key;
+
+    return skipped < extent->bytes ? extent->bytes - skipped : 0;
+}
+
+static void extent_rooms(const struct free_extent *extent, uint64_t rooms[ROOMS])
+{
+    rooms[ROOM_PAGE] = rooms[ROOM_FRAGMENT] = extent->bytes;
+    rooms[ROOM_LARGE] = rooms[ROOM_HUGE] = 0;
+    if (extent->bytes < ARCH_LARGE_PAGE)
+        return;
+    rooms[ROOM_LARGE] = room_from(extent, ARCH_LARGE_PAGE);
+    rooms[ROOM_HUGE] = room_from(extent, ARCH_HUGE_PAGE);
+    if (rooms[ROOM_LARGE] >= ARCH_LARGE_PAGE)
+        rooms[ROOM_FRAGMENT] = 0;
+}
+
+static uint64_t extent_room(const struct free_extent *extent, enum room room)
+{
+    uint64_t rooms[ROOMS];
+
+    extent_rooms(extent, rooms);
+    return rooms[room];
+}
+
+static bool extent_summarise(struct avl_node *node)
+{
+    struct free_extent *extent = (struct free_extent *)node;
+    uint64_t rooms[ROOMS], changed = 0;
+
+    extent_rooms(extent, rooms);
+    for (unsigned side = 0; side < 2; side++) {
+        const struct free_extent *child = (struct free_extent *)node->child[side];
+
+        for (unsigned room = 0; child && room < ROOMS; room++)
+            if (child->rooms[room] > rooms[room])
+                rooms[room] = child->rooms[room];
+    }
+    for (unsigned room = 0; room < ROOMS; room++) {
+        changed |= rooms[room] ^ extent->rooms[room];
+        extent->rooms[room] = rooms[room];
+    }
+    return changed;
+}
+
+static uint64_t pool_room(const struct page_pool *pool, enum room room)
+{
+    return pool->extents ? ((struct free_extent *)pool->extents)->rooms[room] : 0;
+}
+
+/* The lowest extent with such room; there is one. */
+static struct free_extent *extent_choose(const struct page_pool *pool, uint64_t bytes, enum room room)
+{
+    struct avl_node *node = pool->extents;
+
+    for (;;) {
+        struct free_extent *extent = (struct free_extent *)node;
+        const struct free_extent *lower = (struct free_extent *)node->child[0];
+
+        if (lower && lower->rooms[room] >= bytes)
+            node = node->child[0];
+        else if (extent_room(extent, room) >= bytes)
+            return extent;
+        else
+            node = node->child[1];
+    }
+}
+
+static void extent_add(struct page_pool *pool, uint64_t address, uint64_t bytes)
+{
+    struct free_extent *extent = arch_physical(address);
+
+    extent->node.key = address;
+    extent->bytes = bytes;
+    avl_insert(&pool->extents, &extent->node, extent_summarise);
+}
+
+/* An extent begins and ends elsewhere now, with none in between. */
+static void extent_change(struct page_pool *pool, struct free_extent *extent, uint64_t address,
+                          uint64_t bytes)
+{
+    struct free_extent *moved = arch_physical(address);
+
+    if (moved != extent)
+        *moved = *extent;
+    moved->node.key = address;
+    moved->bytes = bytes;
+    avl_replace(&pool->extents, &extent->node, &moved->node, extent_summarise);
 }
 
 void page_pool_initialise(struct page_pool *pool, const struct memory_range *extents, unsigned count)
 {
-    *pool = (struct page_pool){ .first = PAGE_POOL_NONE };
+    *pool = (struct page_pool){ .extents = NULL };
     for (unsigned i = 0; i < count; i++)
         page_pool_free(pool, extents[i].base, extents[i].bytes);
     pool->total_bytes = pool->free_bytes;
 }
 
-/* Takes [address, address + bytes) out of the extent at *link. */
-static void extent_cut(struct page_pool *pool, uint64_t *link, uint64_t address, uint64_t bytes)
+/* Takes [address, address + bytes) out of an extent. */
+static void extent_cut(struct page_pool *pool, struct free_extent *extent, uint64_t address, uint64_t bytes)
 {
-    uint64_t base = *link;
-    struct free_extent extent = *extent_at(base);
-    uint64_t after = address + bytes;
-    uint64_t next = extent.next;
+    uint64_t base = extent->node.key, end = base + extent->bytes, after = address + bytes;
 
-    if (after < base + extent.bytes) {
-        *extent_at(after) = (struct free_extent){ .next = next, .bytes = base + extent.bytes - after };
-        next = after;
-    }
-    if (address > base) {
-        *extent_at(base) = (struct free_extent){ .next = next, .bytes = address - base };
-    } else {
-        *link = next;
-    }
     pool->free_bytes -= bytes;
-}
-
-/* Whether a whole large page could be cut from it. */
-static bool extent_holds_large_page(uint64_t base, uint64_t bytes)
-{
-    uint64_t aligned = align_up(base, ARCH_LARGE_PAGE);
-
-    return aligned < base + bytes && base + bytes - aligned >= ARCH_LARGE_PAGE;
-}
-
-/* The link to the extent to allocate from: the first that fits, but for less than a large page the first
- * fragment that fits, where there is one. NULL where none fits. */
-static uint64_t *extent_choose(struct page_pool *pool, uint64_t bytes, uint64_t alignment)
-{
-    uint64_t *chosen = NULL;
-
-    for (uint64_t *link = &pool->first; *link != PAGE_POOL_NONE; link = &extent_at(*link)->next) {
-        uint64_t base = *link, extent_bytes = extent_at(base)->bytes;
-        uint64_t skipped = align_up(base, alignment) - base;
-
-        if (skipped >= extent_bytes || extent_bytes - skipped < bytes)
-            continue;
-        if (bytes >= ARCH_LARGE_PAGE || !extent_holds_large_page(base, extent_bytes))
-            return link;
-        if (!chosen)
-            chosen = link;
+    if (address > base) {
+        extent_change(pool, extent, base, address - base);
+        if (after < end)
+            extent_add(pool, after, end - after);
+    } else if (after < end) {
+        extent_change(pool, extent, after, end - after);
+    } else {
+        avl_remove(&pool->extents, &extent->node, extent_summarise);
     }
-    return chosen;
 }
 
 /* Bytes that this CPU may allocate: not those that another one has reserved. */
@@ -82,34 +143,38 @@ static uint64_t available_bytes(const struct page_pool *pool)
     return pool->free_bytes > pool->reserved_bytes ? pool->free_bytes - pool->reserved_bytes : 0;
 }
 
-uint64_t page_pool_allocate(struct page_pool *pool, uint64_t bytes, uint64_t alignment)
+/* With the lock: allocates what there is room for. For less than a large page fragments come first. */
+static uint64_t room_allocate(struct page_pool *pool, uint64_t bytes, enum room room)
 {
-    SPIN_GUARD(&pool->lock);
-    if (bytes == 0 || bytes > available_bytes(pool))
-        return PAGE_POOL_NONE;
+    if (room == ROOM_PAGE && bytes < ARCH_LARGE_PAGE && pool_room(pool, ROOM_FRAGMENT) >= bytes)
+        room = ROOM_FRAGMENT;
 
-    uint64_t *link = extent_choose(pool, bytes, alignment);
-    if (!link)
-        return PAGE_POOL_NONE;
+    struct free_extent *extent = extent_choose(pool, bytes, room);
+    uint64_t address = extent->node.key + extent->bytes - extent_room(extent, room);
 
-    uint64_t address = align_up(*link, alignment);
-    extent_cut(pool, link, address, bytes);
+    extent_cut(pool, extent, address, bytes);
     if (pool->reserved_bytes && pool->reserving_cpu == arch_cpu_index())
         pool->reserved_bytes -= smaller(bytes, pool->reserved_bytes);
     return address;
 }
 
+uint64_t page_pool_allocate(struct page_pool *pool, uint64_t bytes, uint64_t alignment)
+{
+    enum room room = alignment == ARCH_PAGE         ? ROOM_PAGE
+                     : alignment == ARCH_LARGE_PAGE ? ROOM_LARGE
+                                                    : ROOM_HUGE;
+
+    SPIN_GUARD(&pool->lock);
+    if (bytes == 0 || bytes > available_bytes(pool) || bytes > pool_room(pool, room))
+        return PAGE_POOL_NONE;
+    return room_allocate(pool, bytes, room);
+}
+
 uint64_t page_pool_allocate_partial(struct page_pool *pool, uint64_t bytes, uint64_t *got)
 {
-    for (uint64_t part = bytes; part >= ARCH_PAGE; part = page_down(part / 2)) {
-        uint64_t address = page_pool_allocate(pool, part, ARCH_PAGE);
-
-        if (address != PAGE_POOL_NONE) {
-            *got = part;
-            return address;
-        }
-    }
-    return PAGE_POOL_NONE;
+    SPIN_GUARD(&pool->lock);
+    *got = smaller(bytes, smaller(available_bytes(pool), pool_room(pool, ROOM_PAGE)));
+    return *got ? room_allocate(pool, *got, ROOM_PAGE) : PAGE_POOL_NONE;
 }
 
 void page_pool_free(struct page_pool *pool, uint64_t address, uint64_t bytes)
@@ -118,25 +183,26 @@ void page_pool_free(struct page_pool *pool, uint64_t address, uint64_t bytes)
         return;
 
     SPIN_GUARD(&pool->lock);
-    struct free_extent *extent = extent_at(address), *below = NULL;
-    uint64_t *link = &pool->first;
+    struct free_extent *below, *above;
 
-    while (*link < address) { /* PAGE_POOL_NONE is above all addresses */
-        below = extent_at(*link);
-        link = &below->next;
-    }
-    *extent = (struct free_extent){ .next = *link, .bytes = bytes };
-    if (address + bytes == *link) {
-        extent->bytes += extent_at(*link)->bytes;
-        extent->next = extent_at(*link)->next;
-    }
+    avl_neighbours(pool->extents, address, &below, &above);
     pool->free_bytes += bytes;
-    if (below && (char *)below + below->bytes == (char *)extent) {
-        below->bytes += extent->bytes;
-        below->next = extent->next;
-    } else {
-        *link = address;
+    if (below && below->node.key + below->bytes != address)
+        below = NULL;
+    if (above && above->node.key != address + bytes)
+        above = NULL;
+    if (above) {
+        bytes += above->bytes;
+        if (!below) {
+            extent_change(pool, above, address, bytes);
+            return;
+        }
+        avl_remove(&pool->extents, &above->node, extent_summarise);
     }
+    if (below)
+        extent_change(pool, below, below->node.key, below->bytes + bytes);
+    else
+        extent_add(pool, address, bytes);
 }
 
 bool page_pool_reserve(struct page_pool *pool, uint64_t bytes, uint64_t freed_first)

@@ -3,17 +3,19 @@
  * page_pool.h: an allocator of physical memory in pages. The kernel's pool is one, every rank's slice
  * another.
  *
- * The list of free extents stands in the free memory itself, in ascending order, adjacent ones coalesced; so
- * a pool costs no memory, nothing at boot, and has no limit on its size. Small requests are served from
- * extents that hold no aligned large page, as long as there are any, so that fragments are used up first.
- * Allocating and freeing cost time in the number of free extents.
+ * The free extents are a balanced tree by address, each with the largest room of its subtree; it stands in
+ * the free memory itself, adjacent extents coalesced. So a pool costs no memory, nothing at boot, has no
+ * limit on its size, and allocates and frees in the logarithm of how many extents there are. Small requests
+ * are served from extents that hold no aligned large page, as long as there are any, so that fragments are
+ * used up first.
  *
  * Any CPU may call these functions at any time, with any lock held: the pool's own lock is a leaf, held only
- * while the list changes. The contents of pages are the caller's business, and nothing is zeroed here.
+ * while the tree changes. The contents of pages are the caller's business, and nothing is zeroed here.
  */
 #ifndef TACET_PAGE_POOL_H
 #define TACET_PAGE_POOL_H
 
+#include "lib/avl.h"
 #include "lib/boot_info.h"
 #include "smp/spinlock.h"
 
@@ -22,7 +24,7 @@
 struct page_pool {
     struct spinlock lock;
     uint32_t reserving_cpu;
-    uint64_t first; /* physical address of the lowest free extent, or PAGE_POOL_NONE */
+    struct avl_node *extents;
     uint64_t free_bytes;
     uint64_t total_bytes;
     uint64_t reserved_bytes; /* of the free ones, for reserving_cpu alone */
@@ -31,12 +33,14 @@ struct page_pool {
 /* Extents are page-aligned, disjoint, and mapped for arch_physical(). */
 void page_pool_initialise(struct page_pool *pool, const struct memory_range *extents, unsigned count);
 
-/* Allocates `bytes` contiguous bytes, a multiple of the page, at a multiple of `alignment` (a power of two,
- * at least a page). The contents are whatever was there. PAGE_POOL_NONE where there are none. */
+/* Allocates `bytes` contiguous bytes, a multiple of the page, at a multiple of `alignment`: a page, or a
+ * large or huge page where that is at most `bytes`. The contents are whatever was there. PAGE_POOL_NONE where
+ * there are none. */
 uint64_t page_pool_allocate(struct page_pool *pool, uint64_t bytes, uint64_t alignment);
 
 /* As page_pool_allocate with no more alignment than a page, but where there are no `bytes` contiguous bytes
- * it allocates fewer, at least a page; *got is how many. Fails only where there is no free page. */
+ * it allocates as many as there are, at least a page; *got is how many. Fails only where there is no free
+ * page. */
 uint64_t page_pool_allocate_partial(struct page_pool *pool, uint64_t bytes, uint64_t *got);
 
 void page_pool_free(struct page_pool *pool, uint64_t address, uint64_t bytes);

@@ -3,8 +3,9 @@
  * shared_memory.c: see shared_memory.h.
  *
  * Memory is allocated, zeroed and freed without the object's lock; what was decided before is checked again
- * under it. An object that grows is in use, so that nobody frees what it has been given already. Runs in
- * system calls on any CPU.
+ * under it. An object that grows is in use, so that nobody frees what it has been given already. What must be
+ * copied or zeroed under the lock, as others may see it, is a piece at a time, at most SHARED_MEMORY_PIECE:
+ * so ranks that share an object wait for no more. Runs in system calls on any CPU.
  */
 #include "mm/shared_memory.h"
 #include "arch.h"
@@ -15,25 +16,24 @@
 #include "mm/user_bytes.h"
 
 struct run {
-    uint64_t offset, bytes, physical;
+    struct avl_node node; /* key: its offset */
+    uint64_t bytes, physical;
     struct page_pool *owner;
 };
 
 /* The first one of an object follows its struct shared_memory in the same page; any other is a page of the
- * owner of its first run. */
+ * owner of its first run. Runs come and go at the end. */
 struct run_page {
-    struct run_page *next;
+    struct run_page *before;
     unsigned count, capacity;
     struct run runs[];
 };
 
 #define RUNS_IN(bytes) ((unsigned)(((bytes) - sizeof(struct run_page)) / sizeof(struct run)))
 
-/* Objects of which something may have to be freed; each is in the list at most once. */
-static struct {
-    struct spinlock lock;
-    struct shared_memory *first;
-} idle;
+/* Objects of which something may have to be freed, each in one list at most. A list is its CPU's alone, and
+ * so its rank's: no other rank frees what this one has put. */
+static struct shared_memory *idle[ARCH_CPUS_MAX];
 
 /* ---- Life ---- */
 
@@ -46,7 +46,7 @@ struct shared_memory *shared_memory_create(struct page_pool *owner)
 
     struct shared_memory *object = arch_physical(page);
     struct run_page *runs = (struct run_page *)(object + 1);
-    *object = (struct shared_memory){ .references = 1, .owner = owner, .first = runs, .last = runs };
+    *object = (struct shared_memory){ .references = 1, .owner = owner, .last = runs };
     *runs = (struct run_page){ .capacity = RUNS_IN(ARCH_PAGE - sizeof(*object)) };
     return object;
 }
@@ -69,10 +69,8 @@ static void counts_add(struct shared_memory *object, int references, int uses)
         (object->references > 0 && object->capacity == kept_bytes(object)))
         return;
     object->is_idle = true;
-    spin_lock(&idle.lock);
-    object->next_idle = idle.first;
-    __atomic_store_n(&idle.first, object, __ATOMIC_RELAXED);
-    spin_unlock(&idle.lock);
+    object->next_idle = idle[arch_cpu_index()];
+    idle[arch_cpu_index()] = object;
 }
 
 void shared_memory_get(struct shared_memory *object)
@@ -114,19 +112,11 @@ static void use_end(struct shared_memory *object)
  * the capacity. */
 static uint64_t run_at(const struct shared_memory *object, uint64_t offset, uint64_t bytes, void **memory)
 {
-    const struct run_page *page = object->first;
-
     if (offset >= object->capacity)
         return 0;
-    while (page->next && page->next->runs[0].offset <= offset)
-        page = page->next;
 
-    const struct run *run = page->runs;
-    for (unsigned count = page->count; count > 1; count -= count / 2)
-        if (run[count / 2].offset <= offset)
-            run += count / 2;
-
-    uint64_t into = offset - run->offset;
+    const struct run *run = avl_below(object->runs, offset + 1);
+    uint64_t into = offset - run->node.key;
     *memory = arch_physical(run->physical + into);
     return smaller(bytes, run->bytes - into);
 }
@@ -137,7 +127,7 @@ static bool run_append(struct shared_memory *object, struct page_pool *owner, ui
 {
     struct run_page *page = object->last;
     struct run *last = page->count ? &page->runs[page->count - 1] : NULL;
-    struct run run = { object->capacity, bytes, physical, owner };
+    uint64_t offset = object->capacity;
     bool used = false;
 
     object->capacity += bytes;
@@ -146,12 +136,13 @@ static bool run_append(struct shared_memory *object, struct page_pool *owner, ui
         return false;
     }
     if (page->count == page->capacity) {
-        *spare = (struct run_page){ .capacity = RUNS_IN(ARCH_PAGE) };
-        page->next = spare;
+        *spare = (struct run_page){ .before = page, .capacity = RUNS_IN(ARCH_PAGE) };
         object->last = page = spare;
         used = true;
     }
-    page->runs[page->count++] = run;
+    last = &page->runs[page->count++];
+    *last = (struct run){ { .key = offset }, bytes, physical, owner };
+    avl_insert(&object->runs, &last->node, NULL);
     return used;
 }
 
@@ -166,19 +157,17 @@ static bool run_cut(struct shared_memory *object, uint64_t end, struct run *cut,
         return false;
 
     struct run *last = &page->runs[page->count - 1];
-    uint64_t kept = last->offset < end ? end - last->offset : 0;
-    *cut = (struct run){ last->offset + kept, last->bytes - kept, last->physical + kept, last->owner };
+    uint64_t kept = last->node.key < end ? end - last->node.key : 0;
+    *cut = (struct run){ last->node, last->bytes - kept, last->physical + kept, last->owner };
     object->capacity -= cut->bytes;
     last->bytes = kept;
-    if (kept > 0 || --page->count > 0 || page == object->first)
+    if (kept > 0)
         return true;
-
-    struct run_page *before = object->first;
-    while (before->next != page)
-        before = before->next;
-    before->next = NULL;
-    object->last = before;
-    *emptied = page;
+    avl_remove(&object->runs, &last->node, NULL);
+    if (--page->count == 0 && page->before) {
+        object->last = page->before;
+        *emptied = page;
+    }
     return true;
 }
 
@@ -188,8 +177,10 @@ static void range_zero(struct shared_memory *object, uint64_t start, uint64_t en
     void *memory;
 
     for (uint64_t part; start < end && (part = run_at(object, start, end - start, &memory)) > 0;
-         start += part)
+         start += part) {
+        lock_work_add(LOCK_WORK_STEP);
         arch_zero(memory, part);
+    }
 }
 
 uint64_t shared_memory_run(struct shared_memory *object, uint64_t offset, uint64_t bytes, uint64_t *physical)
@@ -220,21 +211,16 @@ static void memory_trim(struct shared_memory *object)
         page_pool_free(cut.owner, cut.physical, cut.bytes);
         if (emptied)
             page_pool_free(cut.owner, arch_physical_of(emptied), ARCH_PAGE);
+        crosscall_serve();
     }
 }
 
-static struct shared_memory *idle_take(void)
+void shared_memory_reclaim(void)
 {
-    SPIN_GUARD(&idle.lock);
-    struct shared_memory *object = idle.first;
-    if (object)
-        idle.first = object->next_idle;
-    return object;
-}
+    struct shared_memory **first = &idle[arch_cpu_index()];
 
-static void idle_reclaim(void)
-{
-    for (struct shared_memory *object; (object = idle_take()) != NULL;) {
+    for (struct shared_memory *object; (object = *first) != NULL;) {
+        *first = object->next_idle;
         spin_lock(&object->lock);
         bool dead = object->references == 0 && object->uses == 0;
         object->is_idle = dead;      /* one that is dead stays marked, so that nobody lists it again */
@@ -246,12 +232,6 @@ static void idle_reclaim(void)
         else
             shared_memory_put(object); /* which lists it again if nothing else keeps it alive */
     }
-}
-
-void shared_memory_reclaim(void)
-{
-    if (__atomic_load_n(&idle.first, __ATOMIC_RELAXED))
-        idle_reclaim();
 }
 
 /* ---- Growth; with no lock, the object in use ---- */
@@ -327,19 +307,41 @@ static int capacity_reserve(struct shared_memory *object, struct page_pool *paye
     }
 }
 
-/* With the object's lock, all of it backed. */
-static void size_set(struct shared_memory *object, uint64_t bytes)
+/* Makes the object larger, all of it backed already. It grows by pieces where old bytes may stand there;
+ * where somebody cuts it meanwhile, that is as if it came after. */
+static void size_raise(struct shared_memory *object, uint64_t bytes)
 {
-    uint64_t old = object->bytes;
+    for (uint64_t reached = 0; reached < bytes; crosscall_serve()) {
+        SPIN_GUARD(&object->lock);
+        uint64_t size = object->bytes;
 
-    if (bytes > old && object->tail_dirty)
-        range_zero(object, old, bytes);
-    if (bytes < old) {
-        /* All of the tail where others may see it; else growth zeroes what is not freed now. */
-        range_zero(object, bytes, object->uses > 1 ? old : smaller(page_up(bytes), old));
-        object->tail_dirty = true;
+        if (size >= bytes || size < reached)
+            return;
+        reached = object->tail_dirty ? smaller(bytes, size + SHARED_MEMORY_PIECE) : bytes;
+        if (object->tail_dirty)
+            range_zero(object, size, reached);
+        object->bytes = reached;
     }
-    object->bytes = bytes;
+}
+
+/* Makes the object smaller. What is cut off is zeroed afterwards where others may see it, as far as it is not
+ * part of the object again; else growth zeroes what is not freed now. */
+static void size_cut(struct shared_memory *object, uint64_t bytes)
+{
+    spin_lock(&object->lock);
+    uint64_t old = object->bytes, end = object->uses > 1 ? old : 0;
+    if (bytes < old) {
+        range_zero(object, bytes, smaller(page_up(bytes), old));
+        object->tail_dirty = true;
+        object->bytes = bytes;
+    }
+    spin_unlock(&object->lock);
+    for (uint64_t at = bytes; at < end; at += SHARED_MEMORY_PIECE) {
+        spin_lock(&object->lock);
+        range_zero(object, at > object->bytes ? at : object->bytes, smaller(at + SHARED_MEMORY_PIECE, end));
+        spin_unlock(&object->lock);
+        crosscall_serve();
+    }
 }
 
 enum size_change { RESIZE, GROW, RESERVE };
@@ -350,10 +352,12 @@ static int size_change(struct shared_memory *object, struct page_pool *payer, ui
     use_begin(object);
 
     int error = capacity_is_possible(object, payer, bytes) ? capacity_reserve(object, payer, bytes) : -ENOSPC;
+    if (!error && change == RESIZE)
+        size_cut(object, bytes);
+    if (!error && change != RESERVE)
+        size_raise(object, bytes);
     if (!error) {
         SPIN_GUARD(&object->lock);
-        if (change == RESIZE || (change == GROW && bytes > object->bytes))
-            size_set(object, bytes);
         if (change == RESIZE || (change == RESERVE && bytes > object->reserved))
             object->reserved = change == RESIZE ? 0 : bytes;
     }
@@ -386,6 +390,7 @@ void shared_memory_clear(struct shared_memory *object, uint64_t offset, uint64_t
         spin_unlock(&object->lock);
         if (at >= size)
             break;
+        crosscall_serve();
     }
     use_end(object);
 }
@@ -402,6 +407,8 @@ int64_t shared_memory_read(struct shared_memory *object, uint64_t buffer, uint64
     for (; done < bytes && (uint64_t)got == part; done += got > 0 ? (uint64_t)got : 0) {
         uint64_t at = offset + done;
 
+        if (done > 0)
+            crosscall_serve();
         spin_lock(&object->lock);
         uint64_t size = object->bytes;
         part = at < size ? run_at(object, at, smaller(bytes - done, size - at), &memory) : 0;
@@ -442,14 +449,24 @@ static int64_t piece_place(struct shared_memory *object, struct page_pool *payer
     for (bool full = false;;) {
         spin_lock(&object->lock);
         uint64_t part = smaller(bytes, object->capacity > at ? object->capacity - at : 0);
+        bool fits = part == bytes || (full && part > 0);
+        bool gap = object->tail_dirty && at > object->bytes + SHARED_MEMORY_PIECE; /* too much to zero here */
 
-        if (part == bytes || (full && part > 0)) {
+        if (fits && !gap) {
             int64_t written = piece_write(object, buffer, part, at);
 
             spin_unlock(&object->lock);
             return written;
         }
         spin_unlock(&object->lock);
+        if (fits) {
+            char first;
+
+            if (user_read(&first, buffer, 1)) /* a write that fails does not make it larger */
+                return -EFAULT;
+            size_raise(object, at);
+            continue;
+        }
         if (full)
             return -ENOSPC;
         full = capacity_reserve(object, payer, at + bytes) != 0;
@@ -476,6 +493,7 @@ int64_t shared_memory_write(struct shared_memory *object, struct page_pool *paye
         done += (uint64_t)placed;
         if ((uint64_t)placed < piece)
             break;
+        crosscall_serve();
     }
     use_end(object);
     return placed < 0 && done == 0 ? placed : (int64_t)done;

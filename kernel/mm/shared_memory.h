@@ -2,7 +2,7 @@
 /*
  * shared_memory.h: bytes that several ranks may read, write and map: the contents of a writable file.
  *
- * An object is a list of physical runs (of whole pages, large ones where the size allows) from the slices of
+ * An object is a row of physical runs (of whole pages, large ones where the size allows) from the slices of
  * the ranks that made it grow: each run records the pool that it came from and is freed to it. There is no
  * demand paging: every byte below the size is backed. `capacity`, a multiple of the page, is what is backed;
  * it is larger than the size only by the rest of the last page, by what was reserved, or for as long as
@@ -13,14 +13,15 @@
  * keep its memory in place: mappings (map_get, map_put) and copies in progress. No memory of an object in use
  * is freed, and an object grows at its end only; so a run stays valid for as long as it is used.
  *
- * Locks: an object's own may be taken under a vm's. Under it only the lock of the list of idle objects is
- * taken. Memory is allocated, zeroed and freed under neither. shared_memory_reclaim frees what the last put
- * left, and is called once the caller holds no lock; it, create, resize, grow, reserve, clear, read, write
- * and claims are called with none.
+ * Locks: an object's own may be taken under a vm's, and is a leaf. No memory is allocated or freed under it,
+ * and no more than SHARED_MEMORY_PIECE bytes are zeroed or copied. shared_memory_reclaim frees what this
+ * CPU's last put left, and is called once the caller holds no lock, before it waits for anything; it, create,
+ * resize, grow, reserve, clear, read, write and claims are called with none.
  */
 #ifndef TACET_SHARED_MEMORY_H
 #define TACET_SHARED_MEMORY_H
 
+#include "lib/avl.h"
 #include "smp/spinlock.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,8 +40,8 @@ struct shared_memory {
     uint64_t capacity;       /* bytes of all runs */
     uint64_t reserved;       /* backed from the start up to here, whatever the size */
     struct page_pool *owner; /* whose memory this structure itself is */
-    struct run_page *first;  /* pages full of runs, in ascending order of offsets */
-    struct run_page *last;
+    struct avl_node *runs;   /* by offset */
+    struct run_page *last;   /* of the pages that they stand in */
     struct shared_memory *next_idle;
 };
 
@@ -92,7 +93,7 @@ int64_t shared_memory_claim(struct shared_memory *object, struct page_pool *paye
                             uint64_t *offset);
 void shared_memory_claim_end(struct shared_memory *object);
 
-/* Frees what nobody refers to or uses any more. Cheap where there is nothing. */
+/* Frees what nobody refers to or uses any more since this CPU's last put. Cheap where there is nothing. */
 void shared_memory_reclaim(void);
 
 #endif

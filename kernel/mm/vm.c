@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * vm.c: the operations of vm.h but mremap (vm_remap.c). The list of areas (vm_area.c) is what the program has
+ * vm.c: the operations of vm.h but mremap (vm_remap.c). The tree of areas (vm_area.c) is what the program has
  * mapped; the architecture's tables say which memory backs it (vm_backing.c).
  */
 #include "lib/errno.h"
@@ -18,7 +18,7 @@ void vm_unlock(struct vm *vm)
     areas_compact(vm);
     if (vm->pages->reserved_bytes)
         page_pool_unreserve(vm->pages);
-    spin_unlock(&vm->lock);
+    spin_unlock_own(&vm->lock);
     shared_memory_reclaim();
 }
 
@@ -51,12 +51,12 @@ static void range_unmap(struct vm *vm, uint64_t start, uint64_t end)
     struct arch_hole hole = range_hole(vm, start, end);
     const uint64_t high = hole.high;
 
-    for (const struct vm_area *area = area_above(vm, start), *last; area && area->start < end;
-         area = last->next) {
-        last = area;
-        while (last->next && last->next->start < end && area_is_own(last->next) == area_is_own(area))
-            last = last->next;
-        hole.high = last->next && last->next->start < end ? last->next->start : high;
+    for (const struct vm_area *area = area_above(vm, start), *next; area && area->start < end; area = next) {
+        const struct vm_area *last = area;
+
+        while ((next = area_next(vm, last)) && next->start < end && area_is_own(next) == area_is_own(area))
+            last = next;
+        hole.high = next && next->start < end ? next->start : high;
         arch_unmap(&vm->space, area->start, last->end - area->start, hole,
                    area_is_own(area) ? pages_free : NULL, vm->pages);
     }
@@ -213,7 +213,8 @@ int vm_unmap(struct vm *vm, uint64_t address, uint64_t bytes)
 /* Whether the range, which is mapped, may have these rights. */
 static int rights_check(const struct vm *vm, uint64_t start, uint64_t end, unsigned rights)
 {
-    for (const struct vm_area *area = area_above(vm, start); area && area->start < end; area = area->next)
+    for (const struct vm_area *area = area_above(vm, start); area && area->start < end;
+         area = area_next(vm, area))
         if ((area->read_only && (rights & RIGHT_WRITE)) ||
             (area->foreign && (rights & ~(unsigned)RIGHT_READ)))
             return -EACCES;
@@ -227,11 +228,11 @@ static int range_back_all(struct vm *vm, uint64_t start, uint64_t end, unsigned 
     uint64_t needed = 0;
     int error = 0;
 
-    for (const struct vm_area *area = first; area && area->start < end; area = area->next)
+    for (const struct vm_area *area = first; area && area->start < end; area = area_next(vm, area))
         needed += range_back_bytes(vm, area->start, area->end, area);
     if (!page_pool_reserve(vm->pages, needed, 0))
         return -ENOMEM;
-    for (const struct vm_area *area = first; area && area->start < end && !error; area = area->next)
+    for (const struct vm_area *area = first; area && area->start < end && !error; area = area_next(vm, area))
         error = range_back(vm, area->start, area->end, area, rights);
     return error;
 }
@@ -252,7 +253,8 @@ int vm_protect(struct vm *vm, uint64_t address, uint64_t bytes, unsigned rights)
         error = range_back_all(vm, address, end, rights);
     if (!error) {
         arch_protect(&vm->space, address, end - address, rights);
-        for (struct vm_area *area = area_above(vm, address); area && area->start < end; area = area->next)
+        for (struct vm_area *area = area_above(vm, address); area && area->start < end;
+             area = area_next(vm, area))
             area->rights = rights;
     }
     areas_coalesce(vm, address, end);
@@ -274,7 +276,8 @@ static int clear_check(const struct vm_area *area, bool shared)
 /* Zeroes what backs areas of that kind. */
 static void range_zero(struct vm *vm, uint64_t start, uint64_t end, bool shared)
 {
-    for (const struct vm_area *area = area_above(vm, start); area && area->start < end; area = area->next) {
+    for (const struct vm_area *area = area_above(vm, start); area && area->start < end;
+         area = area_next(vm, area)) {
         uint64_t from = area->start > start ? area->start : start;
         uint64_t to = smaller(area->end, end);
 
@@ -292,7 +295,7 @@ static int clear(struct vm *vm, uint64_t address, uint64_t bytes, bool shared)
     if (error || bytes == 0)
         return error;
     for (const struct vm_area *area = area_above(vm, address); area && area->start < end && !error;
-         area = area->next)
+         area = area_next(vm, area))
         error = clear_check(area, shared);
     if (!error)
         range_zero(vm, address, end, shared);
@@ -312,10 +315,12 @@ int vm_clear_shared(struct vm *vm, uint64_t address, uint64_t bytes)
 void vm_end(struct vm *vm)
 {
     VM_GUARD(vm);
-    for (const struct vm_area *area = vm->areas, *next; area; area = next) {
-        next = area->next;
+    uint64_t start, end = 0;
+    for (const struct vm_area *area; (area = area_above(vm, end)) != NULL;) {
+        start = area->start;
+        end = area->end;
         if (area->object)
-            range_unmap(vm, area->start, area->end);
+            range_unmap(vm, start, end);
     }
 }
 
@@ -393,7 +398,7 @@ struct vm_sums vm_sum(struct vm *vm)
     struct vm_sums sums = { 0 };
 
     VM_GUARD(vm);
-    for (const struct vm_area *area = vm->areas; area; area = area->next) {
+    for (const struct vm_area *area = area_above(vm, 0); area; area = area_next(vm, area)) {
         uint64_t bytes = area->end - area->start;
 
         sums.all += bytes;

@@ -10,14 +10,16 @@
  * that led to nothing else.
  *
  * Every operation succeeds or changes nothing. All of them may run on several CPUs at once: `lock` guards the
- * areas and the page tables, and is held while memory is zeroed and while other CPUs are interrupted for TLB
- * shootdowns; so only this process's own threads may take it. Under it only a shared object's lock and the
- * pool's are taken. Every operation ends with shared_memory_reclaim, so callers hold no lock of an object.
+ * areas and the page tables, and is held while memory is zeroed, in pieces that serve crosscalls, and while
+ * other CPUs are interrupted for TLB shootdowns; so only this process's own threads may take it. Under it
+ * only a shared object's lock and the pool's are taken. Every operation ends with shared_memory_reclaim, so
+ * callers hold no lock of an object.
  */
 #ifndef TACET_VM_H
 #define TACET_VM_H
 
 #include "arch.h"
+#include "lib/avl.h"
 #include "lib/elf_image.h"
 #include "mm/page_pool.h"
 #include "smp/spinlock.h"
@@ -25,8 +27,15 @@
 
 struct shared_memory;
 
+/* Of how many alignments an area knows the gaps: those of a page, a large and a huge page. */
+#define VM_GAPS 3
+
 struct vm_area {
-    uint64_t start, end;          /* page-aligned, start < end */
+    union {
+        struct avl_node node;
+        uint64_t start; /* its key */
+    };
+    uint64_t end;                 /* both page-aligned, start < end */
     unsigned rights;              /* of enum memory_rights */
     bool of_file;                 /* began as a copy of a file: MADV_DONTNEED cannot restore it */
     bool read_only;               /* may never be given the right to write */
@@ -34,15 +43,16 @@ struct vm_area {
     const char *name;             /* "" for anonymous memory; "[heap]", "[stack]", the program's path */
     struct shared_memory *object; /* whose pages it maps, instead of the slice's, with a reference; or NULL */
     uint64_t offset;              /* in the object, of `start` */
-    struct vm_area *next;
+    uint64_t lowest, highest;     /* of its subtree: where it begins and ends, */
+    uint64_t gaps[VM_GAPS];       /* and the largest gap in it, from an aligned address on */
 };
 
 struct vm {
     struct spinlock lock;
     struct arch_space space;
     struct page_pool *pages;
-    struct vm_area *areas; /* ascending, disjoint; adjacent ones that are alike are coalesced */
-    struct area_page *area_pages;
+    struct avl_node *areas;                /* disjoint; adjacent ones that are alike are coalesced */
+    struct area_page *area_page;           /* in which the next descriptor is allocated */
     unsigned area_page_count, spare_areas; /* pages of descriptors; unused ones in them */
     uint64_t heap_start, heap_end;         /* as the program set it; backed up to the next large page */
     uint64_t zeroed_bytes;

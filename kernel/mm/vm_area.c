@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * vm_area.c: the list of areas of an address space: what the program has mapped. With the address space's
- * lock (vm_internal.h).
+ * vm_area.c: the tree of areas of an address space: what the program has mapped. With the address space's
+ * lock (vm_internal.h). What is asked or changed of one area takes time in the logarithm of how many there
+ * are.
  *
- * Descriptors stand in pages of the slice. A page of them is freed once the others have room for what it
- * holds, so that a program which once had very many areas does not pay for them for ever.
+ * Descriptors stand in pages of the slice, without holes: where one is freed, the last one moves. So a
+ * program which once had very many areas does not pay for them for ever.
  */
 #include "lib/errno.h"
 #include "mm/vm_internal.h"
@@ -12,12 +13,51 @@
 #define AREAS_PER_PAGE ((ARCH_PAGE - 3 * sizeof(uint64_t)) / sizeof(struct vm_area))
 #define SPARE_MAX      (AREAS_PER_PAGE + AREAS_PER_PAGE / 2)
 
+/* All before the one in which the next descriptor is allocated are full, all after it are empty. */
 struct area_page {
-    struct area_page *next;
-    struct vm_area *spare;
+    struct area_page *before, *after;
     uint64_t used;
     struct vm_area areas[AREAS_PER_PAGE];
 };
+
+/* ---- Summaries ---- */
+
+static const uint64_t alignments[VM_GAPS] = { ARCH_PAGE, ARCH_LARGE_PAGE, ARCH_HUGE_PAGE };
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* What has room in [start, end) from an aligned address on. */
+static uint64_t gap_bytes(uint64_t start, uint64_t end, uint64_t alignment)
+{
+    uint64_t aligned = align_up(start, alignment);
+
+    return aligned < end ? end - aligned : 0;
+}
+
+static bool area_summarise(struct avl_node *node)
+{
+    struct vm_area *area = (struct vm_area *)node;
+    const struct vm_area *lower = (struct vm_area *)node->child[0], *upper = (struct vm_area *)node->child[1];
+    uint64_t lowest = lower ? lower->lowest : area->start, highest = upper ? upper->highest : area->end;
+    bool changed = lowest != area->lowest || highest != area->highest;
+
+    area->lowest = lowest;
+    area->highest = highest;
+    for (unsigned i = 0; i < VM_GAPS; i++) {
+        uint64_t gap = 0;
+
+        if (lower && (i == 0 || area->gaps[0] >= alignments[i]))
+            gap = larger(lower->gaps[i], gap_bytes(lower->highest, area->start, alignments[i]));
+        if (upper && (i == 0 || area->gaps[0] >= alignments[i]))
+            gap = larger(gap, larger(upper->gaps[i], gap_bytes(area->end, upper->lowest, alignments[i])));
+        changed |= gap != area->gaps[i];
+        area->gaps[i] = gap;
+    }
+    return changed;
+}
 
 /* ---- Descriptors ---- */
 
@@ -28,48 +68,52 @@ int areas_reserve(struct vm *vm, unsigned count)
         if (physical == PAGE_POOL_NONE)
             return -ENOMEM;
 
-        struct area_page *page = arch_physical(physical);
-        page->spare = NULL;
+        struct area_page *page = arch_physical(physical), *before = vm->area_page;
+        page->before = before;
+        page->after = before ? before->after : NULL;
         page->used = 0;
-        for (unsigned i = 0; i < AREAS_PER_PAGE; i++) {
-            page->areas[i].next = page->spare;
-            page->spare = &page->areas[i];
-        }
-        page->next = vm->area_pages;
-        vm->area_pages = page;
+        if (page->after)
+            page->after->before = page;
+        *(before ? &before->after : &vm->area_page) = page;
         vm->area_page_count++;
         vm->spare_areas += AREAS_PER_PAGE;
     }
     return 0;
 }
 
-static struct area_page *page_of(const struct vm_area *area)
-{
-    return (struct area_page *)((uintptr_t)area & ~(uintptr_t)(ARCH_PAGE - 1));
-}
-
 static struct vm_area *descriptor_allocate(struct vm *vm)
 {
-    struct area_page *page = vm->area_pages;
-
-    while (!page->spare)
-        page = page->next;
-
-    struct vm_area *area = page->spare;
-    page->spare = area->next;
-    page->used++;
+    if (vm->area_page->used == AREAS_PER_PAGE)
+        vm->area_page = vm->area_page->after;
     vm->spare_areas--;
-    return area;
+    return &vm->area_page->areas[vm->area_page->used++];
 }
 
 static void descriptor_free(struct vm *vm, struct vm_area *area)
 {
-    struct area_page *page = page_of(area);
+    if (vm->area_page->used == 0)
+        vm->area_page = vm->area_page->before;
 
-    area->next = page->spare;
-    page->spare = area;
-    page->used--;
+    struct vm_area *last = &vm->area_page->areas[--vm->area_page->used];
     vm->spare_areas++;
+    if (last == area)
+        return;
+    *area = *last;
+    avl_replace(&vm->areas, &last->node, &area->node, area_summarise);
+}
+
+void areas_compact(struct vm *vm)
+{
+    while (vm->spare_areas >= SPARE_MAX) {
+        struct area_page *page = vm->area_page->after;
+
+        vm->area_page->after = page->after;
+        if (page->after)
+            page->after->before = vm->area_page;
+        vm->area_page_count--;
+        vm->spare_areas -= (unsigned)AREAS_PER_PAGE;
+        page_pool_free(vm->pages, arch_physical_of(page), ARCH_PAGE);
+    }
 }
 
 static void object_get(const struct vm_area *area)
@@ -80,9 +124,10 @@ static void object_get(const struct vm_area *area)
     shared_memory_map_get(area->object);
 }
 
-/* Frees an area that is no longer in the list. */
-static void area_free(struct vm *vm, struct vm_area *area)
+/* Takes an area out of the tree and frees it. */
+static void area_remove(struct vm *vm, struct vm_area *area)
 {
+    avl_remove(&vm->areas, &area->node, area_summarise);
     if (area->object) {
         shared_memory_map_put(area->object);
         shared_memory_put(area->object);
@@ -90,40 +135,22 @@ static void area_free(struct vm *vm, struct vm_area *area)
     descriptor_free(vm, area);
 }
 
-/* Moves the areas of the emptiest page to the others, which have room, and frees it. */
-static void page_empty(struct vm *vm)
+/* ---- Changes ---- */
+
+static void area_set_end(struct vm *vm, struct vm_area *area, uint64_t end)
 {
-    struct area_page **emptiest = &vm->area_pages;
-
-    for (struct area_page **link = &vm->area_pages; *link; link = &(*link)->next)
-        if ((*link)->used < (*emptiest)->used)
-            emptiest = link;
-
-    struct area_page *page = *emptiest;
-    *emptiest = page->next;
-    vm->area_page_count--;
-    vm->spare_areas -= (unsigned)(AREAS_PER_PAGE - page->used);
-    for (struct vm_area **link = &vm->areas; *link; link = &(*link)->next) {
-        if (page_of(*link) != page)
-            continue;
-
-        struct vm_area *area = descriptor_allocate(vm);
-        *area = **link;
-        *link = area;
-    }
-    page_pool_free(vm->pages, arch_physical_of(page), ARCH_PAGE);
+    area->end = end;
+    avl_replace(&vm->areas, &area->node, &area->node, area_summarise);
 }
 
-void areas_compact(struct vm *vm)
+void areas_insert(struct vm *vm, const struct vm_area *model)
 {
-    if (vm->spare_areas < SPARE_MAX)
-        return;
-    do {
-        page_empty(vm);
-    } while (vm->spare_areas >= SPARE_MAX);
-}
+    struct vm_area *area = descriptor_allocate(vm);
 
-/* ---- The list ---- */
+    *area = *model;
+    avl_insert(&vm->areas, &area->node, area_summarise);
+    object_get(area);
+}
 
 void areas_split(struct vm *vm, uint64_t address)
 {
@@ -132,41 +159,18 @@ void areas_split(struct vm *vm, uint64_t address)
     if (!area || area->start >= address)
         return;
 
-    struct vm_area *upper = descriptor_allocate(vm);
-    *upper = *area;
-    upper->offset += upper->object ? address - area->start : 0;
-    upper->start = address;
-    area->end = address;
-    area->next = upper;
-    object_get(upper);
-}
-
-void areas_insert(struct vm *vm, const struct vm_area *model)
-{
-    struct vm_area **link = &vm->areas;
-    struct vm_area *area = descriptor_allocate(vm);
-
-    while (*link && (*link)->start < model->start)
-        link = &(*link)->next;
-    *area = *model;
-    area->next = *link;
-    *link = area;
-    object_get(area);
+    struct vm_area upper = *area;
+    upper.offset += upper.object ? address - area->start : 0;
+    upper.start = address;
+    areas_insert(vm, &upper); /* first: what lies above them finds the same end, and so stays as it is */
+    area_set_end(vm, area, address);
 }
 
 void areas_remove(struct vm *vm, uint64_t start, uint64_t end)
 {
-    struct vm_area **link = &vm->areas;
-
-    while (*link && (*link)->start < end) {
-        struct vm_area *area = *link;
-
-        if (area->start < start) {
-            link = &area->next;
-            continue;
-        }
-        *link = area->next;
-        area_free(vm, area);
+    for (struct vm_area *area; (area = avl_above(vm->areas, start)) != NULL && area->start < end;) {
+        area_remove(vm, area);
+        crosscall_serve();
     }
 }
 
@@ -180,16 +184,19 @@ static bool areas_alike(const struct vm_area *lower, const struct vm_area *upper
 
 void areas_coalesce(struct vm *vm, uint64_t start, uint64_t end)
 {
-    for (struct vm_area *area = vm->areas; area && area->next && area->start <= end;) {
-        struct vm_area *next = area->next;
+    struct vm_area *area = avl_below(vm->areas, start), *next;
 
-        if (area->end >= start && area->end == next->start && areas_alike(area, next)) {
-            area->end = next->end;
-            area->next = next->next;
-            area_free(vm, next);
-        } else {
+    if (!area)
+        area = avl_above(vm->areas, start);
+    for (; area && area->start <= end && (next = area_next(vm, area)) != NULL;) {
+        if (area->end != next->start || !areas_alike(area, next)) {
             area = next;
+            continue;
         }
+        uint64_t at = area->start;
+        area_set_end(vm, area, next->end); /* first, as in areas_split */
+        area_remove(vm, next);
+        area = avl_above(vm->areas, at);
     }
 }
 
@@ -197,11 +204,10 @@ void areas_coalesce(struct vm *vm, uint64_t start, uint64_t end)
 
 struct vm_area *area_above(const struct vm *vm, uint64_t address)
 {
-    struct vm_area *area = vm->areas;
+    struct vm_area *below, *above;
 
-    while (area && area->end <= address)
-        area = area->next;
-    return area;
+    avl_neighbours(vm->areas, address, &below, &above);
+    return below && below->end > address ? below : above;
 }
 
 struct vm_area *area_find(const struct vm *vm, uint64_t address)
@@ -221,7 +227,7 @@ bool range_free(const struct vm *vm, uint64_t start, uint64_t end)
 bool range_covered(const struct vm *vm, uint64_t start, uint64_t end)
 {
     for (const struct vm_area *area = area_above(vm, start); area && area->start <= start && start < end;
-         area = area->next)
+         area = area_next(vm, area))
         start = area->end;
     return start >= end;
 }
@@ -234,44 +240,51 @@ bool range_valid(uint64_t address, uint64_t bytes)
 
 struct arch_hole range_hole(const struct vm *vm, uint64_t start, uint64_t end)
 {
-    struct arch_hole hole = { 0, UINT64_MAX };
+    const struct vm_area *below = avl_below(vm->areas, start), *above = avl_above(vm->areas, end);
 
-    for (const struct vm_area *area = vm->areas; area; area = area->next) {
-        if (area->end <= start)
-            hole.low = area->end;
-        if (area->start >= end) {
-            hole.high = area->start;
-            break;
-        }
-    }
-    return hole;
+    return (struct arch_hole){ below ? below->end : 0, above ? above->start : UINT64_MAX };
 }
 
-static uint64_t page_size_for(uint64_t bytes)
+/* Of `alignments`, that of the largest page that fits. */
+static unsigned alignment_for(uint64_t bytes)
 {
-    return bytes >= ARCH_HUGE_PAGE && arch_huge_pages() ? ARCH_HUGE_PAGE
-           : bytes >= ARCH_LARGE_PAGE                   ? ARCH_LARGE_PAGE
-                                                        : ARCH_PAGE;
+    return bytes >= ARCH_HUGE_PAGE && arch_huge_pages() ? 2 : bytes >= ARCH_LARGE_PAGE ? 1 : 0;
+}
+
+/* Looks in a subtree for a gap that begins at or above *start, which lies below or in the subtree; where
+ * there is none, *start becomes what lies above it. */
+static bool gap_below(const struct avl_node *node, uint64_t *start, uint64_t bytes, unsigned alignment)
+{
+    const struct vm_area *area = (const struct vm_area *)node;
+
+    if (!area || area->highest <= *start)
+        return false;
+    if (area->lowest >= *start && gap_bytes(*start, area->lowest, alignments[alignment]) >= bytes)
+        return true;
+    if (area->lowest >= *start && area->gaps[alignment] < bytes) {
+        *start = area->highest;
+        return false;
+    }
+    if (gap_below(node->child[0], start, bytes, alignment) ||
+        (area->start >= *start && gap_bytes(*start, area->start, alignments[alignment]) >= bytes))
+        return true;
+    *start = larger(*start, area->end);
+    return gap_below(node->child[1], start, bytes, alignment);
 }
 
 uint64_t gap_find(const struct vm *vm, uint64_t from, uint64_t bytes)
 {
-    uint64_t alignment = page_size_for(bytes);
-    uint64_t start = align_up(from, alignment);
+    unsigned alignment = alignment_for(bytes);
+    uint64_t start = from;
 
-    for (const struct vm_area *area = vm->areas; area; area = area->next) {
-        if (area->end <= start)
-            continue;
-        if (area->start >= start && area->start - start >= bytes)
-            break;
-        start = align_up(area->end, alignment);
-    }
+    gap_below(vm->areas, &start, bytes, alignment);
+    start = align_up(start, alignments[alignment]);
     return start >= from && start < ARCH_USER_LIMIT && bytes <= ARCH_USER_LIMIT - start ? start : 0;
 }
 
 uint64_t gap_find_congruent(const struct vm *vm, uint64_t start, uint64_t bytes)
 {
-    uint64_t offset = start & (page_size_for(bytes) - 1);
+    uint64_t offset = start & (alignments[alignment_for(bytes)] - 1);
     uint64_t gap = gap_find(vm, ARCH_MMAP_BASE, bytes + offset);
 
     return gap ? gap + offset : 0;

@@ -68,6 +68,7 @@ int range_back(struct vm *vm, uint64_t start, uint64_t end, const struct vm_area
                                       : run_back_own(vm, start, run_end - start, rights, &got);
             if (error)
                 return error;
+            crosscall_serve();
         }
         start = run_end;
     }
@@ -110,7 +111,8 @@ uint64_t range_own_bytes(const struct vm *vm, uint64_t start, uint64_t end)
 {
     uint64_t bytes = 0;
 
-    for (const struct vm_area *area = area_above(vm, start); area && area->start < end; area = area->next)
+    for (const struct vm_area *area = area_above(vm, start); area && area->start < end;
+         area = area_next(vm, area))
         bytes += area_is_own(area) ? backed_bytes(vm, area->start, area->end) : 0;
     return bytes;
 }

@@ -19,7 +19,7 @@ static inline bool area_is_own(const struct vm_area *area)
     return !area->foreign && !area->object;
 }
 
-/* ---- vm_area.c: the list of areas ---- */
+/* ---- vm_area.c: the tree of areas ---- */
 
 /* Makes sure that `count` descriptors are spare, so that what follows cannot fail half-way. */
 int areas_reserve(struct vm *vm, unsigned count);
@@ -30,18 +30,25 @@ void areas_split(struct vm *vm, uint64_t address);
 /* Inserts a copy of `model`, with a reference to its object; takes one descriptor. */
 void areas_insert(struct vm *vm, const struct vm_area *model);
 
-/* Removes the areas that begin in [start, end). */
+/* Removes the areas that begin in [start, end). Descriptors may move. */
 void areas_remove(struct vm *vm, uint64_t start, uint64_t end);
 
-/* Coalesces areas that are alike and adjacent in [start, end]. */
+/* Coalesces areas that are alike and adjacent in [start, end]. Descriptors may move. */
 void areas_coalesce(struct vm *vm, uint64_t start, uint64_t end);
 
-/* Frees pages of descriptors that are not needed. Descriptors may move. */
+/* Frees pages of descriptors that are not needed. */
 void areas_compact(struct vm *vm);
 
 /* The lowest area that ends above `address`, or NULL; and the one that holds it, or NULL. */
 struct vm_area *area_above(const struct vm *vm, uint64_t address);
 struct vm_area *area_find(const struct vm *vm, uint64_t address);
+
+/* Serves crosscalls, for there may be any number of areas. */
+static inline struct vm_area *area_next(const struct vm *vm, const struct vm_area *area)
+{
+    crosscall_serve();
+    return avl_above(vm->areas, area->end);
+}
 
 bool range_free(const struct vm *vm, uint64_t start, uint64_t end);
 bool range_covered(const struct vm *vm, uint64_t start, uint64_t end);
@@ -96,6 +103,6 @@ static inline __attribute__((always_inline)) void vm_guard_end(struct vm *const 
 /* An operation, with the address space's lock, until the enclosing function returns. */
 #define VM_GUARD(vm)                                                         \
     struct vm *const vm_guard __attribute__((cleanup(vm_guard_end))) = (vm); \
-    spin_lock(&vm_guard->lock)
+    spin_lock_own(&vm_guard->lock)
 
 #endif

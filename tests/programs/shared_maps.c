@@ -64,6 +64,21 @@ static void a_read_only_descriptor_gives_no_more(int file)
     munmap(copy, BYTES);
 }
 
+/* As just-in-time compilers do that keep to W^X. */
+static void code_written_through_one_mapping_runs_through_another(int file)
+{
+    static const unsigned char code[] = { 0xb8, 42, 0, 0, 0, 0xc3 }; /* mov eax, 42; ret */
+    char *written = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    char *executed = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_SHARED, file, 0);
+    int (*function)(void) = (int (*)(void))executed;
+
+    PROMISE(written != MAP_FAILED && executed != MAP_FAILED, "%s", strerror(errno));
+    memcpy(written, code, sizeof(code)); /* the same for each rank */
+    PROMISE(function() == 42, "it does not run");
+    munmap(written, PAGE);
+    munmap(executed, PAGE);
+}
+
 int main(int count, char **arguments)
 {
     (void)arguments;
@@ -85,6 +100,8 @@ int main(int count, char **arguments)
             "the file's bytes stay");
     char *moved = mremap(first, BYTES, BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, OTHER);
     PROMISE(moved == OTHER && ((unsigned *)moved)[WORD + rank] == MINE, "%s", strerror(errno));
+
+    code_written_through_one_mapping_runs_through_another(file);
 
     int reading = open("/dev/shm/shared_maps", O_RDONLY);
     a_read_only_descriptor_gives_no_more(reading);

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * neighbours.c: what one CPU does for long delays nobody else. An operation is repeated and counted on
+ * another CPU while nothing happens (the control), and while the long work goes on. The argument says what is
+ * tried:
+ *
+ *   open     2 ranks of 2 CPUs: opens, beside another rank's mmaps and new files
+ *   close    2 ranks of 2 CPUs: closes of unlinked files of another rank's memory, beside its mmaps
+ *   shrink   2 ranks of 2 CPUs: reads of a mapped file, beside ftruncates that cut and zero it
+ *   serve    2 CPUs: memory barriers, which every CPU of the process serves, beside mmap, write, read, …
+ *   unmap    2 CPUs: mmap and munmap of a page, beside a large write
+ *   holes    1 CPU: munmap of every other page costs the same for each, however many there are
+ */
+#define _GNU_SOURCE
+#include "promise.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAGE   4096UL
+#define MIB    (1UL << 20)
+#define ROUNDS 8
+#define FILES  200
+
+/* What ranks share. */
+static struct shared {
+    atomic_uint phase, counted, ready;
+} * shared;
+static unsigned rank;
+
+static uint64_t now_ns(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static void await(const atomic_uint *word, unsigned least)
+{
+    while (atomic_load(word) < least)
+        ;
+}
+
+static char *map(size_t bytes)
+{
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    PROMISE(memory != MAP_FAILED, "%zu: %s", bytes, strerror(errno));
+    return memory;
+}
+
+static int file_make(const char *path, size_t bytes)
+{
+    int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+    PROMISE(file >= 0 && ftruncate(file, (off_t)bytes) == 0, "%s: %s", path, strerror(errno));
+    return file;
+}
+
+/* ---- Rates ---- */
+
+/* How often the other CPU counts during `work`, which returns when it is done; without, while this one idles.
+ */
+static unsigned count_beside(void (*work)(void), uint64_t *us)
+{
+    unsigned before = atomic_load(&shared->counted);
+    uint64_t begun = now_ns();
+
+    if (work)
+        work();
+    while (!work && now_ns() - begun < 100000000)
+        ;
+    *us = (now_ns() - begun) / 1000;
+    return atomic_load(&shared->counted) - before;
+}
+
+/* What waits for the work, or for a part of it that others must wait for, counts some few. One round of
+ * several must do better: where the machine's own CPUs are busy, an operation may take as long as one of
+ * their turns. */
+static void compare(const char *name, void (*work)(void), unsigned least)
+{
+    unsigned alone = 0, beside = 0;
+    uint64_t alone_us = 0, beside_us = 0;
+
+    for (unsigned round = 0; round < ROUNDS && beside < least; round++) {
+        alone = count_beside(NULL, &alone_us);
+        beside = count_beside(work, &beside_us);
+    }
+    printf("%s: %u in %lu us alone, %u in %lu us beside it\n", name, alone, alone_us, beside, beside_us);
+    PROMISE(beside >= least, "%s: %u in %lu us", name, beside, beside_us);
+}
+
+/* Counts `operation` until the phase ends. */
+static void *repeat(void *operation)
+{
+    atomic_fetch_add(&shared->ready, 1);
+    while (atomic_load(&shared->phase) == 0) {
+        ((void (*)(void))operation)();
+        atomic_fetch_add(&shared->counted, 1);
+    }
+    return NULL;
+}
+
+/* ---- Works ---- */
+
+#define BIG (400 * MIB)
+
+static char *buffer;
+static int file;
+
+static void work_mmap(void)
+{
+    munmap(map(BIG), BIG);
+}
+
+static void work_write(void)
+{
+    PROMISE(pwrite(file, buffer, 100 * MIB, 0) == 100 * MIB, "%s", strerror(errno));
+}
+
+static void work_read(void)
+{
+    PROMISE(pread(file, buffer, 100 * MIB, 0) == 100 * MIB, "%s", strerror(errno));
+}
+
+static void work_shrink(void)
+{
+    IS(ftruncate(file, PAGE), 0);
+    IS(ftruncate(file, 300 * MIB), 0);
+}
+
+static atomic_bool files_end;
+
+static void *files_create(void *unused)
+{
+    char path[64];
+
+    (void)unused;
+    for (unsigned i = 0; !atomic_load(&files_end); i++) {
+        snprintf(path, sizeof(path), "/tmp/neighbours.%u", i % 1000);
+        close(open(path, O_RDWR | O_CREAT, 0600));
+        if (i % 1000 > 500)
+            unlink(path);
+    }
+    return NULL;
+}
+
+/* ---- Operations ---- */
+
+static void operation_open(void)
+{
+    close(open("/dev/null", O_RDWR));
+}
+
+#define BARRIER          (1 << 3)
+#define BARRIER_REGISTER (1 << 4)
+
+static void operation_barrier(void)
+{
+    syscall(SYS_membarrier, BARRIER, 0, 0);
+}
+
+static void operation_unmap(void)
+{
+    munmap(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), PAGE);
+}
+
+static void operation_read(void)
+{
+    char byte;
+
+    (void)!pread(file, &byte, 1, 0);
+}
+
+/* ---- Cases ---- */
+
+static void ranks_begin(void)
+{
+    int descriptor = open("/dev/shm/neighbours", O_RDWR | O_CREAT, 0600);
+
+    rank = (unsigned)atoi(getenv("TACET_RANK"));
+    PROMISE(ftruncate(descriptor, PAGE) == 0, "%s", strerror(errno));
+    shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+}
+
+static void try_open(void)
+{
+    pthread_t thread;
+
+    ranks_begin();
+    if (rank == 1) {
+        repeat((void *)operation_open);
+        return;
+    }
+    await(&shared->ready, 1);
+    pthread_create(&thread, NULL, files_create, NULL);
+    compare("open beside mmap", work_mmap, 1000);
+    atomic_store(&files_end, true);
+    pthread_join(thread, NULL);
+    atomic_store(&shared->phase, 1);
+}
+
+static void try_shrink(void)
+{
+    ranks_begin();
+    if (rank == 1) {
+        await(&shared->ready, 1);
+        file = open("/tmp/shrinks", O_RDWR);
+        PROMISE(file >= 0, "%s", strerror(errno));
+        mmap(NULL, PAGE, PROT_READ, MAP_SHARED, file, 0);
+        repeat((void *)operation_read);
+        return;
+    }
+    file = file_make("/tmp/shrinks", 300 * MIB);
+    atomic_fetch_add(&shared->ready, 1);
+    await(&shared->ready, 2);
+    compare("read beside ftruncate", work_shrink, 400);
+    atomic_store(&shared->phase, 1);
+}
+
+/* Rank 1 closes half of the files while rank 0 does nothing, the others while it maps. */
+static void try_close(void)
+{
+    static int files[FILES];
+    char path[64];
+
+    ranks_begin();
+    if (rank == 0)
+        for (unsigned i = 0; i < FILES; i++) {
+            snprintf(path, sizeof(path), "/tmp/neighbours.%u", i);
+            close(file_make(path, 5 * PAGE));
+        }
+    else
+        await(&shared->phase, 1);
+    for (unsigned i = 0; i < FILES && rank == 1; i++) {
+        snprintf(path, sizeof(path), "/tmp/neighbours.%u", i);
+        files[i] = open(path, O_RDONLY);
+        PROMISE(files[i] >= 0 && unlink(path) == 0, "%s: %s", path, strerror(errno));
+    }
+    if (rank == 0) {
+        atomic_store(&shared->phase, 1);
+        await(&shared->ready, 1);
+        for (unsigned i = 0; atomic_load(&shared->phase) < 2; i++)
+            work_mmap();
+        return;
+    }
+
+    uint64_t alone = now_ns();
+    for (unsigned i = 0; i < FILES / 2; i++)
+        close(files[i]);
+    alone = now_ns() - alone;
+    atomic_store(&shared->ready, 1);
+    usleep(50000);
+
+    uint64_t beside = now_ns();
+    for (unsigned i = FILES / 2; i < FILES; i++)
+        close(files[i]);
+    beside = now_ns() - beside;
+    atomic_store(&shared->phase, 2);
+    printf("close beside mmap: %u in %lu us alone, in %lu us beside it\n", FILES / 2, alone / 1000,
+           beside / 1000);
+    PROMISE(beside < 100 * alone, "%lu us beside, %lu us alone", beside / 1000, alone / 1000);
+}
+
+static void threads_begin(pthread_t *thread, void (*operation)(void))
+{
+    static struct shared here;
+
+    shared = &here;
+    buffer = map(100 * MIB);
+    file = file_make("/tmp/large", 100 * MIB);
+    pthread_create(thread, NULL, repeat, (void *)operation);
+    await(&shared->ready, 1);
+}
+
+static void threads_end(pthread_t thread)
+{
+    atomic_store(&shared->phase, 1);
+    pthread_join(thread, NULL);
+}
+
+static void try_serve(void)
+{
+    pthread_t thread;
+
+    IS(syscall(SYS_membarrier, BARRIER_REGISTER, 0, 0), 0);
+    threads_begin(&thread, operation_barrier);
+    compare("barrier beside mmap", work_mmap, 20);
+    compare("barrier beside write", work_write, 20);
+    compare("barrier beside read", work_read, 20);
+    compare("barrier beside ftruncate", work_shrink, 20);
+    threads_end(thread);
+}
+
+static void try_unmap(void)
+{
+    pthread_t thread;
+
+    threads_begin(&thread, operation_unmap);
+    compare("munmap beside write", work_write, 20);
+    compare("munmap beside read", work_read, 20);
+    threads_end(thread);
+}
+
+/* Nanoseconds in which every other one of `pages` is unmapped, and then the rest in one piece. */
+static uint64_t holes_ns(unsigned pages)
+{
+    char *memory = map(pages * PAGE);
+    uint64_t begun = now_ns();
+
+    for (unsigned i = 0; i < pages; i += 2)
+        munmap(memory + i * PAGE, PAGE);
+    munmap(memory, pages * PAGE);
+    return now_ns() - begun;
+}
+
+static void try_holes(void)
+{
+    uint64_t few = holes_ns(2048), many = holes_ns(32768);
+
+    printf("holes: 2048 in %lu us, 32768 in %lu us\n", few / 1000, many / 1000);
+    PROMISE(many < 16 * 5 * few, "2048 in %lu us, 32768 in %lu us", few / 1000, many / 1000);
+}
+
+int main(int count, char **arguments)
+{
+    static const struct {
+        const char *name;
+        void (*try)(void);
+    } cases[] = { { "open", try_open },   { "close", try_close }, { "shrink", try_shrink },
+                  { "serve", try_serve }, { "unmap", try_unmap }, { "holes", try_holes } };
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (count == 2 && strcmp(arguments[1], cases[i].name) == 0) {
+            cases[i].try();
+            return promises_kept();
+        }
+    return 2;
+}
