@@ -59,6 +59,21 @@ slice at once.
 
 
 FOOTER = """
+## Processes and threads
+
+A node runs one process for each rank, and perhaps a service. A process may have as many threads as
+`threads=` says (16) for each of its CPUs, then `clone` answers `EAGAIN`. They share these CPUs:
+
+| policy | | rights on Linux, and here |
+|---|---|---|
+| `SCHED_OTHER`, `SCHED_BATCH` | a thread keeps its CPU until it blocks. Only while others of this class wait for the same CPU, it rotates with them: each turn lasts `rotation=` (4 ms) at least, or until it blocks, with `rotation=off`. Then a thread that never blocks keeps its CPU from who waits for it | none; granted |
+| `SCHED_FIFO` | before all others, by priority, 1 to 99; no turns | `CAP_SYS_NICE` or `RLIMIT_RTPRIO`; granted, for the program is root |
+| `SCHED_RR` | the same, with turns among equal priorities | the same |
+| `SCHED_IDLE` | runs only while no other thread wants the CPU, and interrupts none: its timers are not armed, and it is woken, without an interrupt, when its CPU becomes idle | none; granted |
+
+`nice` values are stored, and have no effect: turns are alike. `sched_yield` lets those of the same class go
+first. A thread that blocks costs its CPU nothing: where nobody else waits for the CPU, it idles.
+
 ## Without a call: the vDSO
 
 `AT_SYSINFO_EHDR` points to an ELF file with `__vdso_clock_gettime`, `__vdso_clock_getres`,
@@ -78,11 +93,13 @@ paging and scheduling has no number for is 0.
 | `/proc/meminfo` | the rank's slice of the node's memory: nobody else allocates from it, so what is free is available |
 | `/proc/stat` | times of the process's own CPUs by exact accounting; interrupts of the node; btime |
 | `/proc/cpuinfo`, `/proc/interrupts` | all CPUs of the node; interrupts by name, or by number where none is expected |
-| `/proc/loadavg` | the node's ranks: nothing waits for a CPU |
+| `/proc/loadavg` | the node's ranks |
 | `/proc/{filesystems,mounts,uptime,version}` | |
 | `/proc/sys/kernel/{hostname,osrelease,ostype,pid_max,randomize_va_space}`, `random/boot_id` | |
 | `/proc/sys/vm/overcommit_memory` | 2: never |
 | `/proc/tacet/{clockevents,counters,klog,timers}` | docs/timers.md, docs/flight-log.md |
+| `/proc/tacet/threads` | for each CPU: switches between threads, turns that were over (rotations), IPIs that a thread which became ready had to send, threads that wait for it now |
+| `/proc/tacet/iterations` | a line for each process: CPU time of its threads (running) and what was left of its CPUs' time (waiting), in its last iteration and in all of them; writing `mark` ends an iteration [Betti09 §IV] |
 | `/sys/devices/system/cpu/online` | the process's own CPUs, as `sched_getaffinity`: the number that OpenMP and `sysconf(_SC_NPROCESSORS_ONLN)` use |
 | `/sys/devices/system/cpu/{possible,present}`, `cpuN/topology/{core_id,physical_package_id,thread_siblings_list,core_siblings_list}` | all CPUs of the node |
 | `/sys/devices/system/node/online`, `nodeN/cpulist` | the NUMA domains that have CPUs, and which |

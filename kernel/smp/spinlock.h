@@ -7,7 +7,7 @@
  * Whoever finds it free has it. Who has waited in vain for SPIN_PATIENCE spins, some milliseconds, draws a
  * ticket, and then the lock goes from ticket to ticket, past all who came later: nobody starves. A queue from
  * the first spin on would be slower by far where virtual CPUs outnumber real ones, as each turn would wait
- * until the one CPU runs whose turn it is: eight of them on two took over forty times as long.
+ * until the one CPU runs whose turn it is: on two real CPUs, eight did not end in forty times the time.
  */
 #ifndef TACET_SPINLOCK_H
 #define TACET_SPINLOCK_H
