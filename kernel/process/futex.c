@@ -6,6 +6,9 @@
  * joins the queue under that lock; a waker takes it after the word was changed: so no wake is lost. Where two
  * queues are needed (requeueing), the one at the lower address is locked first. A waiter itself stands on the
  * stack of its thread.
+ *
+ * A program may choose words that all have one queue. So each call goes through as many waiters as there are
+ * threads in the ranks that share the memory, at most, and through each of them once.
  */
 #include "process/futex.h"
 #include "arch.h"
@@ -15,30 +18,27 @@
 #include "process/process.h"
 #include "process/sleep.h"
 
-#define QUEUES 64
-
 struct waiter {
-    struct list_link link; /* in the queue */
-    struct queue *queue;   /* changes when it is requeued */
+    struct list_link link;     /* in the queue */
+    struct futex_queue *queue; /* changes when it is requeued */
     uint64_t key;
     uint32_t bits;
     uint32_t woken; /* no longer in a queue */
     struct thread *thread;
 };
 
-static struct queue {
-    struct spinlock lock;
-    struct list waiters;
-} queues[QUEUES] __attribute__((aligned(64)));
+static struct process_futexes others; /* words in memory that no rank has: files of the boot archive */
 
 /* ---- Queues, under their locks ---- */
 
-static struct queue *queue_of(uint64_t key)
+static struct futex_queue *queue_of(uint64_t key)
 {
-    return &queues[(key >> 2) * 0x9e3779b97f4a7c15 >> 58];
+    struct process *process = process_of_memory(key);
+
+    return &(process ? &process->futexes : &others)->queues[(key >> 2) * 0x9e3779b97f4a7c15 >> 58];
 }
 
-static void queue_join(struct queue *queue, struct waiter *waiter)
+static void queue_join(struct futex_queue *queue, struct waiter *waiter)
 {
     waiter->queue = queue;
     list_append(&queue->waiters, &waiter->link);
@@ -49,7 +49,7 @@ static void queue_leave(struct waiter *waiter)
     list_remove(&waiter->queue->waiters, &waiter->link);
 }
 
-static long queue_wake(struct queue *queue, uint64_t key, uint64_t count, uint32_t bits)
+static long queue_wake(struct futex_queue *queue, uint64_t key, uint64_t count, uint32_t bits)
 {
     struct waiter *next;
     long woken = 0;
@@ -68,14 +68,14 @@ static long queue_wake(struct queue *queue, uint64_t key, uint64_t count, uint32
     return woken;
 }
 
-static void both_lock(struct queue *one, struct queue *other)
+static void both_lock(struct futex_queue *one, struct futex_queue *other)
 {
     spin_lock(one < other ? &one->lock : &other->lock);
     if (one != other)
         spin_lock(one < other ? &other->lock : &one->lock);
 }
 
-static void both_unlock(struct queue *one, struct queue *other)
+static void both_unlock(struct futex_queue *one, struct futex_queue *other)
 {
     spin_unlock(&one->lock);
     if (one != other)
@@ -111,7 +111,7 @@ long futex_wake(uint64_t address, uint64_t count, uint32_t bits)
     if (error)
         return error;
 
-    struct queue *queue = queue_of(key);
+    struct futex_queue *queue = queue_of(key);
     spin_lock(&queue->lock);
     long woken = queue_wake(queue, key, count, bits);
     spin_unlock(&queue->lock);
@@ -129,7 +129,7 @@ long futex_requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_cou
     if (error)
         return error;
 
-    struct queue *from = queue_of(from_key), *to = queue_of(to_key);
+    struct futex_queue *from = queue_of(from_key), *to = queue_of(to_key);
     both_lock(from, to);
     if (expected && (error = word_compare(from_address, *expected))) {
         both_unlock(from, to);
@@ -199,7 +199,7 @@ long futex_wake_operate(uint64_t first_address, uint64_t second_address, uint64_
     if (woken)
         return woken;
 
-    struct queue *first = queue_of(first_key), *second = queue_of(second_key);
+    struct futex_queue *first = queue_of(first_key), *second = queue_of(second_key);
     both_lock(first, second);
     int passes = word_operate(second_address, instruction);
     if (passes < 0) {
@@ -219,7 +219,7 @@ long futex_wake_operate(uint64_t first_address, uint64_t second_address, uint64_
 static bool waiter_withdraw(struct waiter *waiter)
 {
     for (;;) {
-        struct queue *queue = __atomic_load_n(&waiter->queue, __ATOMIC_RELAXED);
+        struct futex_queue *queue = __atomic_load_n(&waiter->queue, __ATOMIC_RELAXED);
 
         spin_lock(&queue->lock);
         bool is_here = queue == waiter->queue, was_woken = waiter->woken;
@@ -239,7 +239,7 @@ long futex_wait(uint64_t address, uint32_t expected, uint64_t deadline_ns, uint3
     if (error)
         return error;
 
-    struct queue *queue = queue_of(waiter.key);
+    struct futex_queue *queue = queue_of(waiter.key);
     spin_lock(&queue->lock);
     error = word_compare(address, expected);
     if (!error)

@@ -5,18 +5,30 @@
  * [man 2 futex]; syscall/sys_futex.c decodes them.
  *
  * A waiter is found by the physical address of its word: so the same queues serve the threads of a process,
- * ranks that share memory, and words that mremap has moved.
+ * ranks that share memory, and words that mremap has moved. They belong to the process whose memory the word
+ * is: only those who share memory meet at their locks.
  *
  * All answer -EINVAL for an address that is not a multiple of four, -EFAULT for one without memory.
  */
 #ifndef TACET_FUTEX_H
 #define TACET_FUTEX_H
 
+#include "lib/list.h"
+#include "smp/spinlock.h"
 #include <stdint.h>
 
-#define FUTEX_ANY UINT32_MAX /* the bit set that every waiter is in */
+#define FUTEX_QUEUES 64
+#define FUTEX_ANY    UINT32_MAX /* the bit set that every waiter is in */
 
 struct thread;
+
+/* Of a process, zero at its beginning: the waiters for words in its slice, by a hash of the address. */
+struct process_futexes {
+    struct futex_queue {
+        struct spinlock lock;
+        struct list waiters;
+    } queues[FUTEX_QUEUES];
+} __attribute__((aligned(64)));
 
 /* Waits, while the word is `expected`, for a wake with a bit of `bits`: 0. -EAGAIN where the word is another
  * already, -ETIMEDOUT from the deadline on, -EINTR (thread_sleep). */
