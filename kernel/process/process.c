@@ -43,6 +43,7 @@ int process_create(unsigned rank, const struct memory_slice *slice, uint64_t cpu
     arch_zero(process, bytes);
     process->pages = pages;
     process->slice = slice;
+    futexes_begin(&process->futexes);
     process->rank = rank;
     process->cpus = cpus;
     process->pid = PID_FIRST + rank;
