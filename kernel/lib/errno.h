@@ -38,6 +38,7 @@
 #define EMLINK          31
 #define EPIPE           32
 #define ERANGE          34
+#define EDEADLK         35
 #define ENAMETOOLONG    36
 #define ENOLCK          37
 #define ENOSYS          38

@@ -6,39 +6,41 @@
  * joins the queue under that lock; a waker takes it after the word was changed: so no wake is lost. Where two
  * queues are needed (requeueing), the one at the lower address is locked first. A waiter itself stands on the
  * stack of its thread.
+ *
+ * A program may choose words that all have one queue. So each call goes through as many waiters as there are
+ * threads in the ranks that share the memory, at most, and through each of them once.
  */
 #include "process/futex.h"
 #include "arch.h"
 #include "lib/errno.h"
 #include "lib/linux_abi.h"
 #include "lib/list.h"
+#include "process/futex_pi.h"
 #include "process/process.h"
 #include "process/sleep.h"
 
-#define QUEUES 64
-
 struct waiter {
-    struct list_link link; /* in the queue */
-    struct queue *queue;   /* changes when it is requeued */
+    struct list_link link;     /* in the queue */
+    struct futex_queue *queue; /* changes when it is requeued */
     uint64_t key;
     uint32_t bits;
     uint32_t woken; /* no longer in a queue */
     struct thread *thread;
+    struct lock_waiter *lock; /* FUTEX_WAIT_REQUEUE_PI: it waits there from then on, and nowhere else; NULL */
 };
 
-static struct queue {
-    struct spinlock lock;
-    struct list waiters;
-} queues[QUEUES] __attribute__((aligned(64)));
+static struct process_futexes others; /* words in memory that no rank has: files of the boot archive */
 
 /* ---- Queues, under their locks ---- */
 
-static struct queue *queue_of(uint64_t key)
+static struct futex_queue *queue_of(uint64_t key)
 {
-    return &queues[(key >> 2) * 0x9e3779b97f4a7c15 >> 58];
+    struct process *process = process_of_memory(key);
+
+    return &(process ? &process->futexes : &others)->queues[(key >> 2) * 0x9e3779b97f4a7c15 >> 58];
 }
 
-static void queue_join(struct queue *queue, struct waiter *waiter)
+static void queue_join(struct futex_queue *queue, struct waiter *waiter)
 {
     waiter->queue = queue;
     list_append(&queue->waiters, &waiter->link);
@@ -49,7 +51,8 @@ static void queue_leave(struct waiter *waiter)
     list_remove(&waiter->queue->waiters, &waiter->link);
 }
 
-static long queue_wake(struct queue *queue, uint64_t key, uint64_t count, uint32_t bits)
+/* How many; -EINVAL where one of them waits for a move to a lock. */
+static long queue_wake(struct futex_queue *queue, uint64_t key, uint64_t count, uint32_t bits)
 {
     struct waiter *next;
     long woken = 0;
@@ -57,7 +60,11 @@ static long queue_wake(struct queue *queue, uint64_t key, uint64_t count, uint32
     for (struct waiter *waiter = (void *)queue->waiters.first; waiter && (uint64_t)woken < count;
          waiter = next) {
         next = (void *)waiter->link.next;
-        if (waiter->key != key || !(waiter->bits & bits))
+        if (waiter->key != key)
+            continue;
+        if (waiter->lock)
+            return -EINVAL;
+        if (!(waiter->bits & bits))
             continue;
         queue_leave(waiter);
         struct thread *thread = waiter->thread;
@@ -68,14 +75,14 @@ static long queue_wake(struct queue *queue, uint64_t key, uint64_t count, uint32
     return woken;
 }
 
-static void both_lock(struct queue *one, struct queue *other)
+static void both_lock(struct futex_queue *one, struct futex_queue *other)
 {
     spin_lock(one < other ? &one->lock : &other->lock);
     if (one != other)
         spin_lock(one < other ? &other->lock : &one->lock);
 }
 
-static void both_unlock(struct queue *one, struct queue *other)
+static void both_unlock(struct futex_queue *one, struct futex_queue *other)
 {
     spin_unlock(&one->lock);
     if (one != other)
@@ -84,7 +91,7 @@ static void both_unlock(struct queue *one, struct queue *other)
 
 /* ---- Words ---- */
 
-static int key_of(uint64_t address, uint64_t *key)
+int futex_key(uint64_t address, uint64_t *key)
 {
     if (address % sizeof(uint32_t))
         return -EINVAL;
@@ -106,12 +113,12 @@ static int word_compare(uint64_t address, uint32_t expected)
 long futex_wake(uint64_t address, uint64_t count, uint32_t bits)
 {
     uint64_t key;
-    int error = key_of(address, &key);
+    int error = futex_key(address, &key);
 
     if (error)
         return error;
 
-    struct queue *queue = queue_of(key);
+    struct futex_queue *queue = queue_of(key);
     spin_lock(&queue->lock);
     long woken = queue_wake(queue, key, count, bits);
     spin_unlock(&queue->lock);
@@ -122,14 +129,14 @@ long futex_requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_cou
                    const uint32_t *expected)
 {
     uint64_t from_key, to_key;
-    int error = key_of(from_address, &from_key);
+    int error = futex_key(from_address, &from_key);
 
     if (!error)
-        error = key_of(to_address, &to_key);
+        error = futex_key(to_address, &to_key);
     if (error)
         return error;
 
-    struct queue *from = queue_of(from_key), *to = queue_of(to_key);
+    struct futex_queue *from = queue_of(from_key), *to = queue_of(to_key);
     both_lock(from, to);
     if (expected && (error = word_compare(from_address, *expected))) {
         both_unlock(from, to);
@@ -138,20 +145,22 @@ long futex_requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_cou
 
     long moved = 0, woken = queue_wake(from, from_key, wake_count, FUTEX_ANY);
     struct waiter *next;
-    for (struct waiter *waiter = (void *)from->waiters.first; waiter && (uint64_t)moved < move_count;
-         waiter = next) {
+    for (struct waiter *waiter = (void *)from->waiters.first;
+         waiter && woken >= 0 && (uint64_t)moved < move_count; waiter = next) {
         next = (void *)waiter->link.next;
         if (waiter->key != from_key)
             continue;
+        if (waiter->lock)
+            woken = -EINVAL;
         moved++;
-        if (from_key == to_key)
+        if (woken < 0 || from_key == to_key)
             continue;
         queue_leave(waiter);
         waiter->key = to_key;
         queue_join(to, waiter);
     }
     both_unlock(from, to);
-    return expected ? woken + moved : woken;
+    return expected && woken >= 0 ? woken + moved : woken;
 }
 
 /* FUTEX_WAKE_OP's instruction for the second word: 4 bits of operation, 4 of comparison, 12 each of argument
@@ -192,22 +201,22 @@ long futex_wake_operate(uint64_t first_address, uint64_t second_address, uint64_
                         uint64_t second_count, uint32_t instruction)
 {
     uint64_t first_key, second_key;
-    long woken = key_of(first_address, &first_key);
+    long woken = futex_key(first_address, &first_key);
 
     if (!woken)
-        woken = key_of(second_address, &second_key);
+        woken = futex_key(second_address, &second_key);
     if (woken)
         return woken;
 
-    struct queue *first = queue_of(first_key), *second = queue_of(second_key);
+    struct futex_queue *first = queue_of(first_key), *second = queue_of(second_key);
     both_lock(first, second);
     int passes = word_operate(second_address, instruction);
     if (passes < 0) {
         woken = passes;
     } else {
         woken = queue_wake(first, first_key, first_count, FUTEX_ANY);
-        if (passes)
-            woken += queue_wake(second, second_key, second_count, FUTEX_ANY);
+        long more = passes && woken >= 0 ? queue_wake(second, second_key, second_count, FUTEX_ANY) : 0;
+        woken = more < 0 ? more : woken + more;
     }
     both_unlock(first, second);
     return woken;
@@ -219,7 +228,7 @@ long futex_wake_operate(uint64_t first_address, uint64_t second_address, uint64_
 static bool waiter_withdraw(struct waiter *waiter)
 {
     for (;;) {
-        struct queue *queue = __atomic_load_n(&waiter->queue, __ATOMIC_RELAXED);
+        struct futex_queue *queue = __atomic_load_n(&waiter->queue, __ATOMIC_RELAXED);
 
         spin_lock(&queue->lock);
         bool is_here = queue == waiter->queue, was_woken = waiter->woken;
@@ -231,25 +240,92 @@ static bool waiter_withdraw(struct waiter *waiter)
     }
 }
 
-long futex_wait(uint64_t address, uint32_t expected, uint64_t deadline_ns, uint32_t bits)
+/* Joins the queue of the word while that is `expected`. */
+static int waiter_enter(struct waiter *waiter, uint64_t address, uint32_t expected)
 {
-    struct waiter waiter = { .bits = bits, .thread = arch_thread() };
-    int error = key_of(address, &waiter.key);
+    int error = futex_key(address, &waiter->key);
 
     if (error)
         return error;
 
-    struct queue *queue = queue_of(waiter.key);
+    struct futex_queue *queue = queue_of(waiter->key);
     spin_lock(&queue->lock);
     error = word_compare(address, expected);
     if (!error)
-        queue_join(queue, &waiter);
+        queue_join(queue, waiter);
     spin_unlock(&queue->lock);
+    return error;
+}
+
+long futex_wait(uint64_t address, uint32_t expected, uint64_t deadline_ns, uint32_t bits)
+{
+    struct waiter waiter = { .bits = bits, .thread = arch_thread() };
+    int error = waiter_enter(&waiter, address, expected);
+
     if (error)
         return error;
-
     error = thread_sleep(&waiter.woken, deadline_ns);
     return error && waiter_withdraw(&waiter) ? error : 0;
+}
+
+/* ---- Waiting for a condition, and then for its lock ---- */
+
+long futex_wait_requeue_pi(uint64_t address, uint32_t expected, uint64_t deadline_ns, uint64_t lock_address,
+                           bool is_private)
+{
+    struct lock_waiter lock = { .thread = arch_thread(), .is_private = is_private };
+    struct waiter waiter = { .bits = FUTEX_ANY, .thread = arch_thread(), .lock = &lock };
+    int error = address == lock_address ? -EINVAL : futex_key(lock_address, &lock.key);
+
+    if (!error)
+        error = waiter_enter(&waiter, address, expected);
+    if (error)
+        return error;
+    error = thread_sleep(&lock.woken, deadline_ns);
+    if (error && waiter_withdraw(&waiter))
+        return error;
+    if (error && lock_withdraw(&lock))
+        return error == -EINTR ? -EAGAIN : error; /* another start would find that the word has changed */
+    return lock.is_orphan ? futex_lock_pi(lock_address, deadline_ns, false, is_private) : 0;
+}
+
+long futex_requeue_pi(uint64_t from_address, uint64_t lock_address, uint64_t move_count, uint32_t expected)
+{
+    uint64_t from_key, lock_key;
+    long moved = futex_key(from_address, &from_key);
+    struct waiter *next;
+
+    if (!moved)
+        moved = futex_key(lock_address, &lock_key);
+    if (moved || from_key == lock_key)
+        return moved ? moved : -EINVAL;
+
+    struct futex_queue *from = queue_of(from_key);
+    spin_lock(&from->lock);
+    moved = word_compare(from_address, expected);
+    for (struct waiter *waiter = (void *)from->waiters.first;
+         waiter && moved >= 0 && (uint64_t)moved <= move_count; waiter = next) {
+        next = (void *)waiter->link.next;
+        if (waiter->key != from_key)
+            continue;
+        struct lock_waiter *lock = waiter->lock;
+        if (!lock || lock->key != lock_key) {
+            moved = -EINVAL;
+            break;
+        }
+        queue_leave(waiter);
+        waiter->woken = 1;
+        int taken = lock_enter(lock, lock_address, false);
+        if (taken < 0) {
+            waiter->woken = 0;
+            list_insert(&from->waiters, &waiter->link, next ? &next->link : NULL);
+        } else if (taken) {
+            lock_waiter_wake(lock);
+        }
+        moved = taken < 0 ? taken : moved + 1;
+    }
+    spin_unlock(&from->lock);
+    return moved;
 }
 
 /* ---- Robust locks [man 2 set_robust_list] ---- */
@@ -257,22 +333,26 @@ long futex_wait(uint64_t address, uint32_t expected, uint64_t deadline_ns, uint3
 #define ROBUST_LIST_MAX 2048 /* ends also a list that the program has damaged */
 
 /* Marks a lock whose word says that the thread that ends holds it, and wakes one waiter. A lock that was
- * being released (`pending`) may be free already without a waiter having been woken. */
-static void robust_lock_release(const struct thread *thread, uint64_t address, bool pending)
+ * being released (`pending`) may be free already without a waiter having been woken. An entry of the list
+ * says by bit 0 that its lock inherits priority: that has an owner for as long as it has waiters. */
+static void robust_lock_release(const struct thread *thread, uint64_t entry, uint64_t offset, bool pending)
 {
+    uint64_t address = (entry & ~1ULL) + offset;
+    bool inherits = entry & 1;
     uint32_t value;
     int done;
 
     if (address % sizeof(value) || user_read_word(&value, address))
         return;
-    if (pending && value == 0)
+    if (pending && value == 0 && !inherits)
         futex_wake(address, 1, FUTEX_ANY);
     do {
         if ((value & FUTEX_TID_MASK) != thread->tid)
             return;
-        done = user_exchange_word(address, &value, (value & FUTEX_WAITERS) | FUTEX_OWNER_DIED);
+        done = inherits ? lock_release(address, &value, true)
+                        : user_exchange_word(address, &value, (value & FUTEX_WAITERS) | FUTEX_OWNER_DIED);
     } while (done == 0);
-    if (done == 1 && (value & FUTEX_WAITERS))
+    if (done == 1 && (value & FUTEX_WAITERS) && !inherits)
         futex_wake(address, 1, FUTEX_ANY);
 }
 
@@ -280,8 +360,8 @@ void futex_robust_list_release(struct thread *thread)
 {
     struct {
         uint64_t first;
-        int64_t word_offset;
-        uint64_t pending; /* a lock that is being taken or released */
+        uint64_t word_offset; /* may be negative */
+        uint64_t pending;     /* a lock that is being taken or released */
     } head;
     uint64_t list = thread->robust_list, next;
 
@@ -289,13 +369,13 @@ void futex_robust_list_release(struct thread *thread)
         return;
     next = head.first;
     for (unsigned count = 0; next != list && count < ROBUST_LIST_MAX; count++) {
-        uint64_t entry = next & ~1ULL; /* bit 0 marks a lock that inherits priority */
+        uint64_t entry = next;
 
-        if (user_read(&next, entry, sizeof(next)))
+        if (user_read(&next, entry & ~1ULL, sizeof(next)))
             next = list;
-        if (entry != (head.pending & ~1ULL))
-            robust_lock_release(thread, entry + (uint64_t)head.word_offset, false);
+        if ((entry ^ head.pending) & ~1ULL)
+            robust_lock_release(thread, entry, head.word_offset, false);
     }
     if (head.pending)
-        robust_lock_release(thread, (head.pending & ~1ULL) + (uint64_t)head.word_offset, true);
+        robust_lock_release(thread, head.pending, head.word_offset, true);
 }

@@ -5,18 +5,42 @@
  * [man 2 futex]; syscall/sys_futex.c decodes them.
  *
  * A waiter is found by the physical address of its word: so the same queues serve the threads of a process,
- * ranks that share memory, and words that mremap has moved.
+ * ranks that share memory, and words that mremap has moved. They belong to the process whose memory the word
+ * is: only those who share memory meet at their locks.
  *
  * All answer -EINVAL for an address that is not a multiple of four, -EFAULT for one without memory.
  */
 #ifndef TACET_FUTEX_H
 #define TACET_FUTEX_H
 
+#include "lib/list.h"
+#include "smp/spinlock.h"
+#include <stdbool.h>
 #include <stdint.h>
 
-#define FUTEX_ANY UINT32_MAX /* the bit set that every waiter is in */
+#define FUTEX_QUEUES 64
+#define FUTEX_ANY    UINT32_MAX /* the bit set that every waiter is in */
 
 struct thread;
+
+/* Of a process: the waiters for words in its slice, by a hash of the address; the domain of its locks that
+ * inherit priority (futex_pi.c). */
+struct process_futexes {
+    struct futex_queue {
+        struct spinlock lock;
+        struct list waiters;
+    } queues[FUTEX_QUEUES];
+    struct spinlock own_domain, *domain;
+} __attribute__((aligned(64)));
+
+void futexes_begin(struct process_futexes *futexes);
+
+/* Of a thread, zero at its beginning: locks that inherit priority. */
+struct thread_locks {
+    struct list waiters;       /* for those that it has */
+    struct lock_waiter *waits; /* for one itself; NULL */
+    bool has_ended;            /* nobody may wait for it any more */
+};
 
 /* Waits, while the word is `expected`, for a wake with a bit of `bits`: 0. -EAGAIN where the word is another
  * already, -ETIMEDOUT from the deadline on, -EINTR (thread_sleep). */
@@ -35,6 +59,32 @@ long futex_requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_cou
  * second where its old value passes the instruction's comparison; how many. -ENOSYS for an unknown one. */
 long futex_wake_operate(uint64_t first_address, uint64_t second_address, uint64_t first_count,
                         uint64_t second_count, uint32_t instruction);
+
+/* ---- Locks that inherit priority: the word is 0, or the owner's tid with FUTEX_WAITERS, FUTEX_OWNER_DIED.
+ * Those that are not `is_private` may be shared with other ranks. ---- */
+
+/* Takes the lock, at once or (unless it only `tries`: -EAGAIN) when it is the caller's turn: 0. -EDEADLK
+ * where the owner is the caller, or waits for it; -ESRCH where there is no such thread, or it has ended;
+ * -ETIMEDOUT, -EINTR. */
+long futex_lock_pi(uint64_t address, uint64_t deadline_ns, bool tries, bool is_private);
+
+/* Passes it on to the first waiter of the highest rank. -EPERM where it is not the caller's. */
+long futex_unlock_pi(uint64_t address);
+
+/* Waits, while the word is `expected`, for futex_requeue_pi to the lock, and takes that: 0. -EAGAIN also
+ * where a signal comes while it waits for the lock already. */
+long futex_wait_requeue_pi(uint64_t address, uint32_t expected, uint64_t deadline_ns, uint64_t lock_address,
+                           bool is_private);
+
+/* Lets one waiter take the lock, where it is free, and at most `move_count` others wait for it: how many in
+ * all. -EAGAIN where the word is not `expected`; -EINVAL for waiters of another kind, or another lock. */
+long futex_requeue_pi(uint64_t from_address, uint64_t lock_address, uint64_t move_count, uint32_t expected);
+
+/* The rank of a thread has changed: so may that of whom it waits for. */
+void futex_rank_changed(struct thread *thread);
+
+/* The thread ends, its robust locks are released: whoever waits for others that it has finds it gone. */
+void futex_locks_end(struct thread *thread);
 
 /* The thread ends: marks the robust locks that it holds (set_robust_list), so that others find out, and wakes
  * one waiter of each. */

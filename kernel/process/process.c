@@ -17,7 +17,7 @@
 
 #define STATUS_SIGNALED 128
 
-static struct process *processes[PROCESSES_MAX]; /* by rank; NULL before its start and after its end */
+static struct process *processes[PROCESSES_MAX]; /* by rank; NULL before its start */
 void (*process_end_hook)(struct process *process) __attribute__((noreturn));
 
 static const char *base_name(const char *path)
@@ -44,6 +44,8 @@ int process_create(unsigned rank, const struct memory_slice *slice, uint64_t cpu
     struct process *process = arch_physical(memory);
     arch_zero(process, bytes);
     process->pages = pages;
+    process->slice = slice;
+    futexes_begin(&process->futexes);
     process->rank = rank;
     process->is_service = rank == process_rank_count;
     if (process->is_service)
@@ -116,7 +118,7 @@ _Noreturn void process_end(void)
 {
     struct process *process = arch_process();
 
-    __atomic_store_n(&processes[process->rank], NULL, __ATOMIC_RELEASE);
+    __atomic_store_n(&process->has_ended, true, __ATOMIC_RELEASE);
     posix_timers_end(process);
     vm_end(&process->vm);
     process_end_hook(process);
@@ -124,9 +126,33 @@ _Noreturn void process_end(void)
 
 struct process *process_find(uint64_t pid)
 {
-    return pid >= PID_FIRST && pid < PID_FIRST + PROCESSES_MAX
-               ? __atomic_load_n(&processes[pid - PID_FIRST], __ATOMIC_ACQUIRE)
-               : NULL;
+    struct process *process = pid >= PID_FIRST && pid < PID_FIRST + PROCESSES_MAX
+                                  ? __atomic_load_n(&processes[pid - PID_FIRST], __ATOMIC_ACQUIRE)
+                                  : NULL;
+
+    return process && !__atomic_load_n(&process->has_ended, __ATOMIC_ACQUIRE) ? process : NULL;
+}
+
+static bool slice_has(const struct memory_slice *slice, uint64_t physical)
+{
+    for (const struct memory_range *extent = slice->extents; extent < slice->extents + slice->extent_count;
+         extent++)
+        if (physical - extent->base < extent->bytes)
+            return true;
+    return false;
+}
+
+struct process *process_of_memory(uint64_t physical)
+{
+    struct process *process = arch_process();
+
+    if (slice_has(process->slice, physical))
+        return process;
+    for (unsigned rank = 0; rank < PROCESSES_MAX; rank++)
+        if ((process = __atomic_load_n(&processes[rank], __ATOMIC_ACQUIRE)) &&
+            slice_has(process->slice, physical))
+            return process;
+    return NULL;
 }
 
 /* What an address is to the program, in words. */

@@ -12,6 +12,7 @@
 #include "mm/page_pool.h"
 #include "mm/vm.h"
 #include "process/event.h"
+#include "process/futex.h"
 #include "process/posix_timer.h"
 #include "process/signal.h"
 #include "process/thread.h"
@@ -51,6 +52,7 @@ struct process {
     unsigned thread_count;                /* of them, and of those that begin */
     struct list threads_free;             /* structures and stacks for others */
     bool ending;                          /* all threads are to end with exit_status */
+    bool has_ended;                       /* all have */
     bool threads_refused, memory_refused; /* logged */
     unsigned exit_status;
     uint64_t start_ns;
@@ -59,7 +61,9 @@ struct process {
     struct process_timers timers;
     struct process_events events;
     struct process_iterations iterations; /* under `lock` */
-    struct page_pool pages;               /* its slice */
+    struct page_pool pages;               /* of its slice */
+    const struct memory_slice *slice;
+    struct process_futexes futexes;
     struct vm vm;
     struct file_table *files;
     struct tree *tree;
@@ -91,6 +95,9 @@ struct cpu_time process_time(struct process *process);
 
 /* The process with this pid, NULL where there is none. Its memory stays, also when it ends. */
 struct process *process_find(uint64_t pid);
+
+/* The process in whose slice this memory lies, also after its end; NULL: no rank's memory. */
+struct process *process_of_memory(uint64_t physical);
 
 /* Ends this thread's process, all its threads. */
 _Noreturn void process_exit(unsigned status);

@@ -611,19 +611,44 @@ static void changed(struct group *group, struct thread *thread)
         cpu_interrupt(thread->schedule.cpu);
 }
 
+/* Its own rank, or what it inherits, is another. With the rank of a waiter of SCHED_FIFO or RR it goes on
+ * until it releases what that waits for. */
+static void rank_update(struct group *group, struct thread *thread)
+{
+    struct schedule_entry *entry = &thread->schedule;
+    bool inherits = entry->inherited_rank > entry->own_rank;
+    int rank = inherits ? entry->inherited_rank : entry->own_rank;
+    bool rotates = entry->own_rotates && !(inherits && rank > RANK_ORDINARY);
+
+    if (entry->rank == rank && entry->rotates == rotates)
+        return;
+    if (entry->state == THREAD_READY)
+        ready_remove(thread);
+    entry->rank = rank;
+    entry->rotates = rotates;
+    if (thread == arch_thread())
+        foreground_set(thread);
+    if (entry->state == THREAD_READY || queues[entry->cpu].ready)
+        changed(group, thread);
+}
+
 void schedule_rank_set(struct thread *thread, int rank, bool rotates)
 {
     struct group *group = group_lock(thread);
-    bool same = thread->schedule.rank == rank && thread->schedule.rotates == rotates;
 
-    if (!same && thread->schedule.state == THREAD_READY)
-        ready_remove(thread);
-    thread->schedule.rank = rank;
-    if (thread == arch_thread())
-        foreground_set(thread);
-    thread->schedule.rotates = rotates;
-    if (!same && (thread->schedule.state == THREAD_READY || queues[thread->schedule.cpu].ready))
-        changed(group, thread);
+    thread->schedule.own_rank = rank;
+    thread->schedule.own_rotates = rotates;
+    rank_update(group, thread);
+    spin_unlock(&group->lock);
+    futex_rank_changed(thread);
+}
+
+void schedule_inherit(struct thread *thread, int rank)
+{
+    struct group *group = group_lock(thread);
+
+    thread->schedule.inherited_rank = rank;
+    rank_update(group, thread);
     spin_unlock(&group->lock);
 }
 

@@ -61,7 +61,9 @@ struct schedule_entry {
     enum schedule_state state;
     bool notified; /* thread_wake has come while it did not block */
     bool rotates;  /* with those of its rank */
-    int rank;
+    int rank;      /* the higher of the next two */
+    int own_rank, inherited_rank;
+    bool own_rotates;
     unsigned cpu;      /* that has its registers, or had them last; in whose queue it is */
     uint64_t affinity; /* CPUs on which it may run */
 };
@@ -116,8 +118,20 @@ bool schedule_must_move(const struct thread *thread);
 /* Gives the CPU to a thread that is to have it now; the caller goes on later, perhaps on another CPU. */
 void schedule_return(void);
 
-/* ---- Changes, of any thread of the caller's process; under its lock ---- */
+/* ---- Changes ---- */
 
+/* A new thread's own rank. */
+static inline void schedule_rank_begin(struct schedule_entry *entry, int rank, bool rotates)
+{
+    entry->rank = entry->own_rank = rank;
+    entry->rotates = entry->own_rotates = rotates;
+    entry->inherited_rank = RANK_BACKGROUND;
+}
+
+/* The highest rank of those who wait for what the thread has; RANK_BACKGROUND: nobody. futex_pi.c */
+void schedule_inherit(struct thread *thread, int rank);
+
+/* Of any thread of the caller's process; under its lock. */
 void schedule_rank_set(struct thread *thread, int rank, bool rotates);
 void schedule_affinity_set(struct thread *thread, uint64_t cpus);
 

@@ -31,6 +31,7 @@ enum restart {
     RESTART_NONE,   /* not interrupted */
     RESTART_NEVER,  /* -EINTR if a handler has run; again if none has: sleeps with a time limit, sigsuspend */
     RESTART_ALWAYS, /* again without a handler, and after one that was installed with SA_RESTART */
+    RESTART_ANYHOW, /* again in either case: locks that inherit priority */
 };
 
 /* What a signal carries: the fields of Linux's siginfo_t that its kinds have. */

@@ -117,7 +117,7 @@ static void call_go_on(struct thread *thread, void *frame, bool handled, uint64_
     thread->restart = RESTART_NONE;
     if (restart == RESTART_NONE || !arch_call_interrupted(frame))
         return;
-    if (!handled || (restart == RESTART_ALWAYS && (flags & SA_RESTART)))
+    if (!handled || restart == RESTART_ANYHOW || (restart == RESTART_ALWAYS && (flags & SA_RESTART)))
         arch_call_restart(frame, thread->restart_number);
 }
 

@@ -14,7 +14,6 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "mm/page.h"
-#include "process/futex.h"
 #include "process/process.h"
 #include "time/clock.h"
 #include "time/timer.h"
@@ -112,7 +111,7 @@ struct thread *thread_first(struct process *process)
         return NULL;
     thread->tid = (uint32_t)process->pid;
     thread->schedule.affinity = process->cpus;
-    thread->schedule.rotates = true;
+    schedule_rank_begin(&thread->schedule, RANK_ORDINARY, true);
     thread->schedule.cpu = arch_cpu_index();
     thread->latency_bound_ns = latency_bound_default_ns();
     memcpy(thread->name, process->name, sizeof(thread->name));
@@ -134,7 +133,7 @@ void thread_first_start(struct thread *thread, uint64_t entry, uint64_t stack, u
 {
     arch_start_initial(&thread->context, kernel_stack_of(thread), entry, stack);
     thread->policy = policy;
-    thread->schedule.rank = policy == POLICY_IDLE ? RANK_BACKGROUND : RANK_ORDINARY;
+    schedule_rank_begin(&thread->schedule, policy == POLICY_IDLE ? RANK_BACKGROUND : RANK_ORDINARY, true);
     arch_space_deactivate(&thread->process->vm.space);
     arch_thread_set(NULL);
     arch_process_set(NULL);
@@ -180,8 +179,8 @@ long thread_create(const struct thread_arguments *given)
 
     uint32_t tid = child->tid = tid_next();
     bool resets = parent->resets_policy;
-    child->schedule.rank = resets ? RANK_ORDINARY : parent->schedule.rank;
-    child->schedule.rotates = resets || parent->schedule.rotates;
+    schedule_rank_begin(&child->schedule, resets ? RANK_ORDINARY : parent->schedule.own_rank,
+                        resets || parent->schedule.own_rotates);
     child->schedule.affinity = parent->schedule.affinity;
     child->schedule.cpu = arch_cpu_index();
     child->policy = resets ? 0 : parent->policy;
@@ -247,6 +246,7 @@ _Noreturn void thread_exit(unsigned status)
         process->exit_status = status; /* the first thread's is the process's, unless process_exit sets one */
     spin_unlock(&process->lock);
     futex_robust_list_release(thread);
+    futex_locks_end(thread);
     if (thread_detach(thread))
         process_end();
     klog(thread_end, tid, status);

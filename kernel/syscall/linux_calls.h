@@ -222,16 +222,22 @@ struct linux_sigevent {
 };
 
 /* Threads */
-#define FUTEX_WAIT           0
-#define FUTEX_WAKE           1
-#define FUTEX_REQUEUE        3
-#define FUTEX_CMP_REQUEUE    4
-#define FUTEX_WAKE_OP        5
-#define FUTEX_WAIT_BITSET    9
-#define FUTEX_WAKE_BITSET    10
-#define FUTEX_CLOCK_REALTIME 256
-#define FUTEX_COMMANDS       0xfffffe7fU /* without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME */
-#define FUTEX_COMMAND_LAST   13
+#define FUTEX_WAIT            0
+#define FUTEX_WAKE            1
+#define FUTEX_REQUEUE         3
+#define FUTEX_CMP_REQUEUE     4
+#define FUTEX_WAKE_OP         5
+#define FUTEX_LOCK_PI         6
+#define FUTEX_UNLOCK_PI       7
+#define FUTEX_TRYLOCK_PI      8
+#define FUTEX_WAIT_BITSET     9
+#define FUTEX_WAKE_BITSET     10
+#define FUTEX_WAIT_REQUEUE_PI 11
+#define FUTEX_CMP_REQUEUE_PI  12
+#define FUTEX_LOCK_PI2        13
+#define FUTEX_PRIVATE_FLAG    128
+#define FUTEX_CLOCK_REALTIME  256
+#define FUTEX_COMMANDS        0xfffffe7fU /* without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME */
 
 #define CLONE_VM             0x00000100ULL
 #define CLONE_FS             0x00000200ULL

@@ -50,7 +50,7 @@ static int deadline_decode(uint64_t operation, uint64_t timeout, uint64_t *deadl
         return error;
     if ((operation & FUTEX_COMMANDS) == FUTEX_WAIT)
         *deadline_ns = time_add(clock_now_ns(), ns); /* the one operation whose time is relative */
-    else if (operation & FUTEX_CLOCK_REALTIME)
+    else if ((operation & FUTEX_CLOCK_REALTIME) || (operation & FUTEX_COMMANDS) == FUTEX_LOCK_PI)
         *deadline_ns = ns > clock_wall_offset_ns() ? ns - clock_wall_offset_ns() : 0;
     else
         *deadline_ns = ns;
@@ -63,6 +63,21 @@ static long wait_decode(uint64_t address, uint64_t operation, uint64_t value, ui
     int error = deadline_decode(operation, timeout, &deadline_ns);
 
     return error ? error : bits ? wait(address, (uint32_t)value, deadline_ns, bits) : -EINVAL;
+}
+
+/* Locks are taken whatever handlers do. Their times are absolute, so that the call can start again. */
+static long lock_decode(uint64_t address, uint64_t operation, uint64_t value, uint64_t timeout,
+                        uint64_t address2)
+{
+    bool is_private = operation & FUTEX_PRIVATE_FLAG;
+    uint64_t deadline_ns;
+    long result = deadline_decode(operation, timeout, &deadline_ns);
+
+    if (!result)
+        result = (operation & FUTEX_COMMANDS) == FUTEX_WAIT_REQUEUE_PI
+                     ? futex_wait_requeue_pi(address, (uint32_t)value, deadline_ns, address2, is_private)
+                     : futex_lock_pi(address, deadline_ns, false, is_private);
+    return result == -EINTR ? thread_interrupted_call(SYSCALL_NUMBER_futex, RESTART_ANYHOW) : result;
 }
 
 static long requeue_decode(uint64_t address, uint64_t value, uint64_t value2, uint64_t address2,
@@ -80,7 +95,8 @@ long sys_futex(uint64_t address, uint64_t operation, uint64_t value, uint64_t ti
     const uint32_t third = (uint32_t)value3; /* bits, an expected value or an instruction */
     const uint64_t count = (uint32_t)value ? (uint32_t)value : 1; /* Linux wakes one for 0, too */
 
-    if ((operation & FUTEX_CLOCK_REALTIME) && command != FUTEX_WAIT_BITSET)
+    if ((operation & FUTEX_CLOCK_REALTIME) && command != FUTEX_WAIT_BITSET &&
+        command != FUTEX_WAIT_REQUEUE_PI && command != FUTEX_LOCK_PI2)
         return -ENOSYS;
     switch (command) {
     case FUTEX_WAIT:
@@ -97,11 +113,19 @@ long sys_futex(uint64_t address, uint64_t operation, uint64_t value, uint64_t ti
         return requeue_decode(address, value, timeout, address2, &third);
     case FUTEX_WAKE_OP:
         return futex_wake_operate(address, address2, count, (uint32_t)timeout, third);
+    case FUTEX_LOCK_PI:
+    case FUTEX_LOCK_PI2:
+    case FUTEX_WAIT_REQUEUE_PI:
+        return lock_decode(address, operation, value, timeout, address2);
+    case FUTEX_TRYLOCK_PI:
+        return futex_lock_pi(address, TIMER_NEVER, true, operation & FUTEX_PRIVATE_FLAG);
+    case FUTEX_UNLOCK_PI:
+        return futex_unlock_pi(address);
+    case FUTEX_CMP_REQUEUE_PI:
+        return value != 1 || (int32_t)timeout < 0 || address == address2
+                   ? -EINVAL
+                   : futex_requeue_pi(address, address2, (uint32_t)timeout, third);
     default:
-        if (command > FUTEX_COMMAND_LAST)
-            return -ENOSYS;
-        return syscall_refuse(
-            "futex",
-            "locks that inherit priority: threads do not share CPUs here, so there is none to inherit");
+        return -ENOSYS;
     }
 }
