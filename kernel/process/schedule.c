@@ -447,6 +447,7 @@ void thread_yield(void)
     if (first && first->schedule.rank >= thread->schedule.rank) {
         ready_add(queue, thread, false);
         switch_to(queue, next_take(queue));
+        thread_return_check(); /* work may have become pending meanwhile */
         return;
     }
     spin_unlock(&queue->group->lock);
