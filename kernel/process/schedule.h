@@ -52,8 +52,9 @@ struct schedule_entry {
     bool notified; /* thread_wake has come while it did not block */
     bool rotates;  /* with those of its rank */
     int rank;
-    unsigned cpu;      /* that has its registers, or had them last; in whose queue it is */
-    uint64_t affinity; /* CPUs on which it may run */
+    uint64_t turn_left_ns; /* of the turn in which a higher rank took its CPU; 0: the next one is whole */
+    unsigned cpu;          /* that has its registers, or had them last; in whose queue it is */
+    uint64_t affinity;     /* CPUs on which it may run */
 };
 
 /* ---- Set-up ---- */
