@@ -582,6 +582,7 @@ void schedule_affinity_set(struct thread *thread, uint64_t cpus)
     struct group *group = group_lock(thread);
     bool moves = !(cpus & cpu_mask_bit(thread->schedule.cpu));
 
+    moves |= thread->schedule.state == THREAD_READY && (cpus & group->idle);
     if (moves && thread->schedule.state == THREAD_READY)
         ready_remove(thread);
     thread->schedule.affinity = cpus;
