@@ -166,7 +166,7 @@ long thread_create(const struct thread_arguments *given)
     }
 
     uint32_t tid = child->tid = tid_next();
-    bool resets = parent->resets_policy;
+    bool resets = parent->resets_policy && parent->schedule.rank > RANK_ORDINARY;
     child->schedule.rank = resets ? RANK_ORDINARY : parent->schedule.rank;
     child->schedule.rotates = resets || parent->schedule.rotates;
     child->schedule.affinity = parent->schedule.affinity;
