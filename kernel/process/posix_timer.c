@@ -3,8 +3,8 @@
  * posix_timer.c: see posix_timer.h.
  *
  * Runs in system calls, and in interrupts when a timer fires, interrupts off. The lock of the process's
- * timers guards them all. A timer that fires may find, once it has the lock, that it has been stopped or set
- * anew: `armed` and the smart timer itself show that.
+ * timers guards them all. A timer that fires may find, once it has the lock, that it has been stopped, set
+ * anew or deleted: `armed` and the smart timer itself show that; until then it uses nothing but the latter.
  */
 #include "process/posix_timer.h"
 #include "arch.h"
@@ -35,8 +35,8 @@ static void signal_now(struct posix_timer *timer)
 
 static void fire(struct smart_timer *alarm, uint64_t now_ns)
 {
-    struct posix_timer *timer = alarm->context;
-    struct process *process = timer->process;
+    struct posix_timer *timer = LIST_OWNER(alarm, posix_timer, alarm);
+    struct process *process = alarm->context;
 
     (void)now_ns;
     spin_lock(&process->timers.lock);
@@ -55,7 +55,7 @@ static void arm(struct posix_timer *timer)
         return;
     timer->armed = true;
     timer->alarm.expire = fire;
-    timer->alarm.context = timer;
+    timer->alarm.context = timer->process;
     timer->alarm.is_background = arch_thread()->schedule.rank == RANK_BACKGROUND;
     timer_start(&timer->alarm, timer->deadline_ns, arch_thread()->latency_bound_ns);
 }
@@ -150,7 +150,8 @@ int posix_timer_create(int signal, const uint64_t *value, uint32_t tid, bool is_
         struct posix_timer *timer = &timers->all[id];
 
         *timer = (struct posix_timer){
-            .setting = timer->setting, /* a signal may be taken but not handled yet */
+            .setting = timer->setting, /* a signal may be taken but not handled yet, */
+            .alarm = timer->alarm,     /* and the one before about to fire */
             .process = process,
             .tid = tid,
             .is_silent = is_silent,

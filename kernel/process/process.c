@@ -72,8 +72,8 @@ _Noreturn void process_exit(unsigned status)
         process->exit_status = status;
         __atomic_store_n(&process->ending, true, __ATOMIC_RELEASE);
     }
-    spin_unlock(&process->lock);
     threads_notify(process);
+    spin_unlock(&process->lock);
     thread_exit(status);
 }
 

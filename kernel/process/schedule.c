@@ -39,6 +39,7 @@ struct queue {
     uint64_t core;           /* the CPUs of its core */
     struct thread *left;     /* has ended, and is still on its stack until the switch is done */
     struct smart_timer turn; /* pending while others of the rank of `current` are ready */
+    uint64_t turn_end_ns; /* of the turn of `current`; 0: nobody waits for it. This CPU's own, as the next */
     bool turn_is_over;
     struct cpu_time past; /* of those who had the CPU before `current` */
 } __attribute__((aligned(64)));
@@ -101,6 +102,8 @@ static void ready_add(struct queue *queue, struct thread *thread, bool in_front)
     list_insert(level, &thread->schedule.link, next);
     thread->schedule.cpu = (unsigned)(queue - queues);
     thread->schedule.state = THREAD_READY;
+    if (!in_front)
+        thread->schedule.turn_left_ns = 0;
     ready_count_add(queue, 1);
     if (thread->process->is_service)
         __atomic_fetch_add(&wanderers, 1, __ATOMIC_SEQ_CST);
@@ -162,12 +165,28 @@ static struct thread *next_take(struct queue *queue)
 
 /* ---- Turns ---- */
 
-static void turn_end(struct smart_timer *timer, uint64_t now_ns)
+/* It may have been armed for the turn of a thread that had the CPU before; or those who waited have gone. */
+static void turn_expire(struct smart_timer *timer, uint64_t now_ns)
 {
-    struct queue *queue = timer->context;
+    struct queue *queue = LIST_OWNER(timer, queue, turn);
 
-    (void)now_ns;
-    queue->turn_is_over = true;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the timer is not pending; then: is anybody ready? */
+    if (!__atomic_load_n(&queue->ready, __ATOMIC_RELAXED))
+        queue->turn_end_ns = 0;
+    queue->turn_is_over = queue->turn_end_ns && now_ns >= queue->turn_end_ns;
+}
+
+/* Whether who has just been queued is seen by this CPU when a turn is over. */
+static bool turn_is_armed(const struct queue *queue)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* he is ready; then: is the timer pending? */
+    return timer_is_pending(&queue->turn);
+}
+
+static void turn_end(struct queue *queue)
+{
+    queue->turn_end_ns = 0;
+    queue->turn_is_over = false;
 }
 
 /* Whether a ready thread of this rank would take turns with the one that runs. */
@@ -178,22 +197,40 @@ static bool takes_turns(const struct queue *queue, int rank)
     return rotation_ns && current && current->schedule.rotates && current->schedule.rank == rank;
 }
 
-/* Arms the end of a turn where it has begun, withdraws it where nobody waits for it. On this CPU. */
+/* A thread of higher rank takes the CPU: keeps for `current` what is left of its turn. Whether anything is.
+ */
+static bool turn_keep(const struct queue *queue)
+{
+    uint64_t now_ns = queue->turn_end_ns ? clock_now_ns() : 0;
+
+    if (queue->turn_end_ns > now_ns)
+        queue->current->schedule.turn_left_ns = queue->turn_end_ns - now_ns;
+    return queue->turn_end_ns >= now_ns;
+}
+
+/* Arms the end of a turn where it has begun, withdraws it where nobody waits for it. On this CPU. A timer
+ * that is pending for an earlier time stays: the turns of threads that block soon cost no arming of the
+ * device. */
 static void turn_update(struct queue *queue)
 {
     const struct thread *first = queue->ready ? ready_first(queue, UINT64_MAX) : NULL;
     bool waits = first && takes_turns(queue, first->schedule.rank);
 
-    queue->turn_is_over &= waits;
-    if (waits == queue->turn.pending)
-        return;
-    queue->turn_is_over = false;
-    queue->turn.expire = turn_end;
-    queue->turn.context = queue;
-    if (waits)
-        timer_start(&queue->turn, clock_now_ns() + rotation_ns, rotation_ns / TURN_BOUND_SHARE);
-    else
-        timer_cancel(&queue->turn);
+    if (waits && !queue->turn_end_ns) {
+        uint64_t left_ns = queue->current->schedule.turn_left_ns;
+
+        queue->turn_end_ns = clock_now_ns() + (left_ns ? left_ns : rotation_ns);
+    }
+    if (queue->current)
+        queue->current->schedule.turn_left_ns = 0;
+    if (!waits) {
+        turn_end(queue);
+        if (queue->turn.pending)
+            timer_cancel(&queue->turn);
+    } else if (queue->turn.pending ? queue->turn.deadline_ns > queue->turn_end_ns : !queue->turn_is_over) {
+        queue->turn.expire = turn_expire;
+        timer_start(&queue->turn, queue->turn_end_ns, rotation_ns / TURN_BOUND_SHARE);
+    }
 }
 
 /* ---- Placing ---- */
@@ -283,7 +320,7 @@ static void place(struct group *group, struct thread *thread)
         return;
     }
     if ((queue->current && thread->schedule.rank > queue->current->schedule.rank) ||
-        (takes_turns(queue, thread->schedule.rank) && !queue->turn.pending))
+        (takes_turns(queue, thread->schedule.rank) && !turn_is_armed(queue)))
         cpu_interrupt(cpu);
     wanderer_offer(thread);
 }
@@ -385,6 +422,7 @@ static void switch_to(struct queue *queue, struct thread *next)
     if (from)
         queue->past = cpu_time_sum(queue->past, cpu_time_leave(from));
     queue->current = next;
+    turn_end(queue);
     space_change(next ? next->process : NULL);
     arch_thread_set(next);
     arch_counters_here()->switches++;
@@ -533,7 +571,7 @@ void thread_yield(void)
     if (first && first->schedule.rank >= thread->schedule.rank) {
         requeue(queue, thread, false);
         switch_to(queue, next_take(queue));
-        thread_return_check(); /* a signal may have come, or the end of the process */
+        thread_return_check(); /* work may have become pending meanwhile */
         return;
     }
     spin_unlock(&queue->group->lock);
@@ -592,7 +630,7 @@ void schedule_return(void)
         switch_to(queue, next_take(queue));
     } else if (others > rank || turn_is_over) {
         arch_counters_here()->rotations += turn_is_over;
-        requeue(queue, thread, !turn_is_over);
+        requeue(queue, thread, !turn_is_over && turn_keep(queue));
         switch_to(queue, next_take(queue));
     } else {
         turn_update(queue);

@@ -64,8 +64,9 @@ struct schedule_entry {
     int rank;      /* the higher of the next two */
     int own_rank, inherited_rank;
     bool own_rotates;
-    unsigned cpu;      /* that has its registers, or had them last; in whose queue it is */
-    uint64_t affinity; /* CPUs on which it may run */
+    uint64_t turn_left_ns; /* of the turn in which a higher rank took its CPU; 0: the next one is whole */
+    unsigned cpu;          /* that has its registers, or had them last; in whose queue it is */
+    uint64_t affinity;     /* CPUs on which it may run */
 };
 
 /* ---- Set-up ---- */
@@ -126,6 +127,7 @@ static inline void schedule_rank_begin(struct schedule_entry *entry, int rank, b
     entry->rank = entry->own_rank = rank;
     entry->rotates = entry->own_rotates = rotates;
     entry->inherited_rank = RANK_BACKGROUND;
+    entry->turn_left_ns = 0;
 }
 
 /* The highest rank of those who wait for what the thread has; RANK_BACKGROUND: nobody. futex_pi.c */

@@ -18,7 +18,15 @@
 static void sleep_expire(struct smart_timer *timer, uint64_t now_ns)
 {
     klog(timer_expire, timer->deadline_ns, now_ns);
-    thread_wake(LIST_OWNER(timer, thread, sleep_timer)); /* its other fields may be a later sleep's */
+    thread_wake(LIST_OWNER(timer, thread, sleep_timer)); /* its context may be the next thread's already */
+}
+
+/* It may lose its CPU, get it back for nothing, and block again: so each time counts by itself. */
+static void block(struct thread *thread)
+{
+    cpu_time_idle_begin(thread);
+    thread_block();
+    cpu_time_idle_end(thread);
 }
 
 int thread_sleep(const uint32_t *woken, uint64_t deadline_ns)
@@ -29,7 +37,6 @@ int thread_sleep(const uint32_t *woken, uint64_t deadline_ns)
     int result;
 
     klog(sleep, deadline_ns, thread->latency_bound_ns);
-    cpu_time_idle_begin(thread);
     if (is_limited) {
         timer->expire = sleep_expire;
         timer->is_background = thread->schedule.rank == RANK_BACKGROUND;
@@ -42,12 +49,11 @@ int thread_sleep(const uint32_t *woken, uint64_t deadline_ns)
                                                                    : 1;
         if (result <= 0)
             break;
-        thread_block();
+        block(thread);
     }
     if (is_limited)
         timer_cancel(timer);
     klog(sleep_end, deadline_ns, clock_now_ns());
-    cpu_time_idle_end(thread);
     thread_return_check(); /* work may have become pending in either case */
     return result;
 }
@@ -56,10 +62,8 @@ void thread_sleep_stopped(struct thread *thread)
 {
     const struct process *process = thread->process;
 
-    cpu_time_idle_begin(thread);
     while (__atomic_load_n(&process->signals.stopped, __ATOMIC_ACQUIRE) && !process->ending)
-        thread_block();
-    cpu_time_idle_end(thread);
+        block(thread);
     if (process->ending)
         thread_exit(process->exit_status);
 }

@@ -178,7 +178,7 @@ long thread_create(const struct thread_arguments *given)
     }
 
     uint32_t tid = child->tid = tid_next();
-    bool resets = parent->resets_policy;
+    bool resets = parent->resets_policy && parent->schedule.own_rank > RANK_ORDINARY;
     schedule_rank_begin(&child->schedule, resets ? RANK_ORDINARY : parent->schedule.own_rank,
                         resets || parent->schedule.own_rotates);
     child->schedule.affinity = parent->schedule.affinity;

@@ -36,7 +36,7 @@ struct thread {
     struct schedule_entry schedule;
     uint32_t policy; /* sched_setscheduler */
     int32_t priority;
-    bool resets_policy;         /* SCHED_RESET_ON_FORK: its children begin as SCHED_OTHER */
+    bool resets_policy;         /* SCHED_RESET_ON_FORK: its children have no priority */
     uint64_t set_tid_address;   /* CLONE_CHILD_SETTID: where it writes its tid first */
     uint64_t clear_tid_address; /* set_tid_address: zeroed when the thread ends, a waiter woken */
     uint64_t robust_list;       /* set_robust_list: locks to release when the thread ends */
