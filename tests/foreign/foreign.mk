@@ -28,26 +28,28 @@ FOREIGN_LIB := $(FOREIGN_USR)/lib/x86_64-linux-gnu
 FOREIGN_PYTHON = $(notdir $(wildcard $(FOREIGN_USR)/include/python3.*))
 # What a library says of functions that a static program can do without is for the program's author. HDF5 can
 # read over the network, by libraries that have no static kind; nothing here calls that.
-$(FOREIGN)/openblas: FLAGS = -isystem $(FOREIGN_USR)/include/x86_64-linux-gnu/openblas-pthread
-$(FOREIGN)/openblas: LIBRARIES = -L$(FOREIGN_LIB)/openblas-pthread -lopenblas -lgfortran -lquadmath
-$(FOREIGN)/fftw: LIBRARIES = -lfftw3_threads -lfftw3
-$(FOREIGN)/hdf5: FLAGS = -isystem $(FOREIGN_USR)/include/hdf5/serial
-$(FOREIGN)/hdf5: LIBRARIES = -L$(FOREIGN_LIB)/hdf5/serial -lhdf5 -lsz -laec -lz -Wl,--unresolved-symbols=ignore-all
-$(FOREIGN)/sqlite: LIBRARIES = -lsqlite3
-$(FOREIGN)/lua: FLAGS = -isystem $(FOREIGN_USR)/include/lua5.4
-$(FOREIGN)/lua: LIBRARIES = -llua5.4
-$(FOREIGN)/python: FLAGS = -isystem $(FOREIGN_USR)/include/$(FOREIGN_PYTHON)
-$(FOREIGN)/python: LIBRARIES = -l$(FOREIGN_PYTHON) -lexpat -lz
-$(FOREIGN)/python: SOURCE = tests/foreign/python/python.c
+$(FOREIGN)/openblas: FOREIGN_CFLAGS = -isystem $(FOREIGN_USR)/include/x86_64-linux-gnu/openblas-pthread
+$(FOREIGN)/openblas: FOREIGN_LIBS = -L$(FOREIGN_LIB)/openblas-pthread -lopenblas -lgfortran -lquadmath
+$(FOREIGN)/fftw: FOREIGN_LIBS = -lfftw3_threads -lfftw3
+$(FOREIGN)/hdf5: FOREIGN_CFLAGS = -isystem $(FOREIGN_USR)/include/hdf5/serial
+$(FOREIGN)/hdf5: FOREIGN_LIBS = -L$(FOREIGN_LIB)/hdf5/serial -lhdf5 -lsz -laec -lz \
+	-Wl,--unresolved-symbols=ignore-all
+$(FOREIGN)/sqlite: FOREIGN_LIBS = -lsqlite3
+$(FOREIGN)/lua: FOREIGN_CFLAGS = -isystem $(FOREIGN_USR)/include/lua5.4
+$(FOREIGN)/lua: FOREIGN_LIBS = -llua5.4
+$(FOREIGN)/python: FOREIGN_CFLAGS = -isystem $(FOREIGN_USR)/include/$(FOREIGN_PYTHON)
+$(FOREIGN)/python: FOREIGN_LIBS = -l$(FOREIGN_PYTHON) -lexpat -lz
+$(FOREIGN)/python: FOREIGN_SOURCE = tests/foreign/python/python.c
 
-SOURCE = tests/foreign/$(@F).c
+FOREIGN_SOURCE = tests/foreign/$(@F).c
 $(addprefix $(FOREIGN)/,openblas fftw hdf5 sqlite lua python): build/foreign/libraries/packages
 $(addprefix $(FOREIGN)/,openblas fftw hdf5 sqlite lua python pinned): tests/foreign/foreign.mk \
 		$(wildcard tests/foreign/*.[ch] tests/foreign/python/*.c) $(TEST_FLAGS)
 	@mkdir -p $(@D)
 	@echo "  TEST    $@"
-	$(Q)$(TEST_GLIBC) $(FLAGS) -isystem $(FOREIGN_USR)/include -isystem $(FOREIGN_USR)/include/x86_64-linux-gnu \
-		-fno-pie -no-pie -static $(SOURCE) -L$(FOREIGN_LIB) $(LIBRARIES) -lm -pthread -Wl,--no-warnings -o $@
+	$(Q)$(TEST_GLIBC) $(FOREIGN_CFLAGS) -isystem $(FOREIGN_USR)/include \
+		-isystem $(FOREIGN_USR)/include/x86_64-linux-gnu -fno-pie -no-pie -static $(FOREIGN_SOURCE) \
+		-L$(FOREIGN_LIB) $(FOREIGN_LIBS) -lm -pthread -Wl,--no-warnings -o $@
 
 # The standard library as one archive, packed by the interpreter that will read it.
 $(FOREIGN)/python-files/usr/lib/stamp: $(FOREIGN)/python tests/foreign/python/pack.py
@@ -70,6 +72,6 @@ FOREIGN_RUST := build/foreign/rust/usr
 $(FOREIGN)/rust: build/foreign/rust/packages tests/foreign/foreign.mk tests/foreign/rust/threads.rs
 	@mkdir -p $(@D)
 	@echo "  TEST    $@"
-	$(Q)LD_LIBRARY_PATH=$(FOREIGN_RUST)/lib/x86_64-linux-gnu $(FOREIGN_RUST)/bin/rustc --sysroot $(FOREIGN_RUST) \
-		--edition 2021 -O -D warnings -C target-feature=+crt-static --target x86_64-unknown-linux-gnu \
-		tests/foreign/rust/threads.rs -o $@
+	$(Q)LD_LIBRARY_PATH=$(FOREIGN_RUST)/lib/x86_64-linux-gnu $(FOREIGN_RUST)/bin/rustc \
+		--sysroot $(FOREIGN_RUST) --edition 2021 -O -D warnings -C target-feature=+crt-static \
+		--target x86_64-unknown-linux-gnu tests/foreign/rust/threads.rs -o $@
