@@ -135,6 +135,7 @@ int main(int argc, char **argv)
     fftw_destroy_plan(shared);
     fftw_free(in);
     fftw_free(out);
-    fftw_cleanup_threads();
+    /* fftw_cleanup_threads() is left out: FFTW 3.3.10 aborts in it once in some hundred times, on Linux too.
+     */
     return wrong != 0;
 }

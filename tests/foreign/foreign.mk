@@ -43,7 +43,7 @@ $(FOREIGN)/python: FOREIGN_SOURCE = tests/foreign/python/python.c
 
 FOREIGN_SOURCE = tests/foreign/$(@F).c
 $(addprefix $(FOREIGN)/,openblas fftw hdf5 sqlite lua python): build/foreign/libraries/packages
-$(addprefix $(FOREIGN)/,openblas fftw hdf5 sqlite lua python pinned): tests/foreign/foreign.mk \
+$(addprefix $(FOREIGN)/,openblas fftw hdf5 sqlite lua python pinned handover): tests/foreign/foreign.mk \
 		$(wildcard tests/foreign/*.[ch] tests/foreign/python/*.c) $(TEST_FLAGS)
 	@mkdir -p $(@D)
 	@echo "  TEST    $@"

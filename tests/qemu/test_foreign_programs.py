@@ -70,6 +70,8 @@ ROWS: dict[str, Row] = {
     "pinned-quanta-1": Row("", "pinned", ("quanta", "4"), 1),
     "pinned-others": Row("", "pinned", ("others", "7"), 3),
     "pinned-tour": Row("", "pinned", ("tour", "12"), 3),
+    # A lock that is asked for after a time limit, as CPython's is.
+    **{f"handover-{cpus}": Row("", "handover", ("5",), cpus) for cpus in (1, 2)},
     "openmp-more-active": openmp(2, 4, OMP_WAIT_POLICY="active"),
     "openmp-more-bound": openmp(2, 6, OMP_PROC_BIND="true", OMP_PLACES="cores"),
     "openmp-1": openmp(1, 4),
