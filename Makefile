@@ -237,6 +237,7 @@ include simulator/simulator.mk
 include kit/kit.mk
 include tests/host/host.mk
 include tests/programs/programs.mk
+include tests/foreign/foreign.mk
 include tests/conformance/conformance.mk
 
 # System calls at random; the test suite does so for seconds, a person for an hour. CALL_FUZZ_OPTIONS: see

@@ -7,7 +7,8 @@
 # too.
 #
 #   debs_get NAME RELEASE-SUFFIX PACKAGE...   packages into the cache, and what they need and is not installed
-#   debs_get_alone NAME PACKAGE PATTERN       only the package that PACKAGE depends on by a name like PATTERN
+#   debs_get_matching NAME PATTERN PACKAGE... of the packages and all that they need, only those whose names
+#                                             match the whole PATTERN (grep -E), installed or not
 #   debs_cached NAME                          true when the cache holds NAME; a damaged one ends the script
 #                                             with status 1
 #   debs_unpack NAME FOLDER                   the packages' files below FOLDER, as one step
@@ -31,7 +32,7 @@ out_of_reach()
 {
     name=$1
     shift
-    for folder in linux linux-rt qemu10; do
+    for folder in linux linux-rt qemu10 go rust libraries; do
         [ -f "$cache/$folder/SHA256SUMS" ] && there="${there:-} $folder" || absent="${absent:-} $folder"
     done
     unavailable "$*; without network, copy the folder $name of another machine's cache to $cache" \
@@ -147,15 +148,16 @@ debs_get()
         -o "Dir::Cache::Archives=$cache/$name.part" "$@"
 }
 
-debs_get_alone()
+debs_get_matching()
 {
     name=$1
-    package=$2
+    pattern=$2
+    shift 2
     debs_lists "$name" ""
-    depends=$(APT_CONFIG=$private/apt.conf LC_ALL=C apt-cache depends --important "$package" |
-        sed -n "s/^ *Depends: \($3\)\$/\1/p" | head -n 1)
-    [ -n "$depends" ] || unavailable "$package depends on no $3"
-    debs_save "$name" download "$depends"
+    found=$(APT_CONFIG=$private/apt.conf LC_ALL=C apt-cache depends --recurse --important "$@" 2>/dev/null |
+        grep -Ex "$pattern" | sort -u)
+    [ -n "$found" ] || unavailable "$* depends on no $pattern"
+    debs_save "$name" download $found
 }
 
 debs_unpack()

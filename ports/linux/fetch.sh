@@ -30,7 +30,7 @@ build=$(cd "$build" && pwd)
 linux=$build/$name
 [ ! -f "$linux/version" ] || exit 0
 
-debs_cached $name || debs_get_alone $name $package "$pattern"
+debs_cached $name || debs_get_matching $name "$pattern" $package
 deb=$(echo "$cache"/$name/linux-image-*.deb)
 rm -rf "$linux"
 mkdir -p "$linux"

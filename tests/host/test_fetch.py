@@ -152,11 +152,9 @@ def test_a_full_cache_needs_no_network() -> None:
     assert done.returncode == 0 and done.stdout.count("\n") == 2, done.stderr
 
 
-@pytest.mark.parametrize("script", [("fetch.py", "musl"), ("linux/fetch.sh", "build")])
-def test_a_cache_that_cannot_be_written_is_a_line_that_names_another(
-    script: tuple[str, str], tmp_path
-) -> None:
-    words = [str(ROOT / "ports" / script[0]), script[1]]
+@pytest.mark.parametrize("script", ["fetch.py musl", "linux/fetch.sh build", "foreign/fetch.sh build go"])
+def test_a_cache_that_cannot_be_written_is_a_line_that_names_another(script: str, tmp_path) -> None:
+    words = [str(ROOT / "ports" / script.split()[0]), *script.split()[1:]]
     environment = os.environ | {"TACET_CACHE": "/proc/none"}
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env=environment, timeout=60)
     assert done.returncode == 1 and "Traceback" not in done.stderr
@@ -164,7 +162,10 @@ def test_a_cache_that_cannot_be_written_is_a_line_that_names_another(
     assert done.stderr.count("\n") == 1
 
 
-def test_an_unknown_port_is_a_clear_error() -> None:
+def test_an_unknown_port_is_a_clear_error(tmp_path: Path) -> None:
+    script = ROOT / "ports" / "foreign" / "fetch.sh"
+    done = subprocess.run([script, "build", "no"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2 and "no such thing: no (go, rust, libraries)" in done.stderr
     done = subprocess.run([sys.executable, str(FETCH), "no-such-port"], capture_output=True, text=True)
     assert done.returncode == 1 and "no such port" in done.stderr
 

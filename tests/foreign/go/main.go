@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+// Go's runtime at work: goroutines on as many threads as there are CPUs, channels, garbage collection,
+// timers, signals, threads of a goroutine's own. Each part prints the same on every machine, whatever
+// GOMAXPROCS is, and ends the program with 1 if something was wrong:
+//
+//	go goroutines | channels | garbage | timers | signals | threads | files | all
+package main
+
+import (
+	"fmt"
+	"os"
+)
+
+var wrong = false
+
+// check prints what was found and marks it where it is not what was expected.
+func check[T comparable](what string, got, expected T) {
+	if got != expected {
+		fmt.Printf("%s: %v WRONG, expected %v\n", what, got, expected)
+		wrong = true
+		return
+	}
+	fmt.Printf("%s: %v\n", what, got)
+}
+
+// worked prints what was tried, and marks it where there was an error.
+func worked(what string, err error) {
+	check(what, fmt.Sprint(err), "<nil>")
+}
+
+func main() {
+	parts := []struct {
+		name string
+		run  func()
+	}{
+		{"goroutines", goroutines},
+		{"channels", channels},
+		{"garbage", garbage},
+		{"timers", timers},
+		{"signals", signals},
+		{"threads", threads},
+		{"files", files},
+	}
+	chosen := "all"
+	if len(os.Args) > 1 {
+		chosen = os.Args[1]
+	}
+	ran := false
+	for _, part := range parts {
+		if chosen == part.name || chosen == "all" {
+			part.run()
+			ran = true
+		}
+	}
+	if !ran {
+		fmt.Fprintf(os.Stderr, "no such part: %s\n", chosen)
+		os.Exit(2)
+	}
+	if wrong {
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * handover.c: several threads compute under one lock, as interpreters do: who waits for it asks for it after
+ * 5 ms, unless somebody else has got it in the meantime; the holder, when asked, gives it up and waits until
+ * another one has it. The lock goes round: no two of the threads may have it for themselves.
+ *
+ *     handover [THREADS]      so many threads (4)
+ */
+#include "check.h"
+
+#include <errno.h>
+#include <time.h>
+
+#define HANDOVERS              100 /* altogether */
+#define INTERVAL_NS            5000000
+#define EACH_AT_LEAST(threads) (HANDOVERS / (threads) / 8)
+
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t released, taken;
+    bool held;
+    int holder; /* the last one */
+    long handovers;
+    _Atomic bool wanted;
+} lock = { .mutex = PTHREAD_MUTEX_INITIALIZER, .taken = PTHREAD_COND_INITIALIZER, .holder = -1 };
+
+static int threads, holdings[64];
+static _Atomic bool ended;
+
+static void take(int own)
+{
+    pthread_mutex_lock(&lock.mutex);
+    while (lock.held) {
+        const long before = lock.handovers;
+        struct timespec limit;
+
+        clock_gettime(CLOCK_MONOTONIC, &limit);
+        limit.tv_nsec += INTERVAL_NS;
+        limit.tv_sec += limit.tv_nsec / 1000000000;
+        limit.tv_nsec %= 1000000000;
+        if (pthread_cond_timedwait(&lock.released, &lock.mutex, &limit) == ETIMEDOUT && lock.held &&
+            lock.handovers == before)
+            lock.wanted = true;
+    }
+    lock.held = true;
+    if (lock.holder != own) {
+        lock.holder = own;
+        lock.handovers++;
+    }
+    lock.wanted = false;
+    pthread_cond_signal(&lock.taken);
+    pthread_mutex_unlock(&lock.mutex);
+}
+
+static void give_up(int own, bool to_another)
+{
+    pthread_mutex_lock(&lock.mutex);
+    lock.held = false;
+    pthread_cond_signal(&lock.released);
+    while (to_another && lock.holder == own)
+        pthread_cond_wait(&lock.taken, &lock.mutex);
+    pthread_mutex_unlock(&lock.mutex);
+}
+
+static void compute(int own)
+{
+    for (;;) {
+        take(own);
+        if (ended)
+            break;
+        holdings[own]++;
+        ended = lock.handovers >= HANDOVERS;
+        while (!lock.wanted && !ended)
+            continue;
+        give_up(own, !ended);
+    }
+    give_up(own, false);
+}
+
+int main(int argc, char **argv)
+{
+    pthread_condattr_t monotonic;
+    int fewest = HANDOVERS;
+
+    threads = count_of(argc, argv, 4);
+    must("threads for a handover", threads >= 2);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&lock.released, &monotonic);
+    crew_run(threads, compute);
+    for (int i = 0; i < threads; i++)
+        fewest = holdings[i] < fewest ? holdings[i] : fewest;
+    check("the lock went round", fewest >= EACH_AT_LEAST(threads));
+    if (wrong)
+        for (int i = 0; i < threads; i++)
+            printf("thread %d had it %d times\n", i, holdings[i]);
+    return wrong != 0;
+}
