@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * schedule.c: see schedule.h. Owns each CPU's queue of ready threads, and which thread has the CPU.
+ * schedule.c: see schedule.h. Owns which thread has a CPU; where the others stand is run_queue.h's.
  *
  * Runs in system calls, in interrupts (timers), on idle CPUs, and on other CPUs of the rank, interrupts off.
- * The CPUs of a rank are a group with one lock, which guards their queues and the schedule_entry of the
- * threads on them; it is a leaf, but for the lock of a CPU's timers. A thread leaves its registers under the
- * lock, and the one that has the CPU after it releases it: so nobody runs a thread on another CPU before it
- * has left this one.
+ * A group's lock is a leaf, but for the lock of a CPU's timers. A thread leaves its registers under it, and
+ * the one that has the CPU after it releases it: so nobody runs a thread on another CPU before it has left
+ * this one.
  */
 #include "process/schedule.h"
 #include "arch.h"
@@ -15,228 +14,21 @@
 #include "lib/kstring.h"
 #include "mm/memplan.h"
 #include "process/process.h"
+#include "process/run_queue.h"
 #include "smp/cpu_mask.h"
 #include "smp/spinlock.h"
 #include "time/clock.h"
 #include "time/timer.h"
 
-#define ROTATION_DEFAULT_NS 4000000
-#define ROTATION_MIN_NS     100000
-#define TURN_BOUND_SHARE    8 /* the latency bound of a turn's end is this part of it */
+#define ROTATION_MIN_NS 100000
 
-struct group {
-    struct spinlock lock;
-    uint64_t cpus;
-    uint64_t idle;  /* of them: nobody runs there, and nobody is queued */
-    unsigned ready; /* threads in their queues */
-} __attribute__((aligned(64)));
-
-struct queue {
-    struct group *group;
-    struct thread *current; /* whose registers the CPU has; NULL: nobody's */
-    struct list levels[3];  /* ready threads: SCHED_FIFO's and RR's by rank, SCHED_OTHER's, SCHED_IDLE's */
-    unsigned ready;
-    uint64_t core;           /* the CPUs of its core */
-    struct thread *left;     /* has ended, and is still on its stack until the switch is done */
-    struct smart_timer turn; /* pending while others of the rank of `current` are ready */
-    uint64_t turn_end_ns; /* of the turn of `current`; 0: nobody waits for it. This CPU's own, as the next */
-    bool turn_is_over;
-    struct cpu_time past; /* of those who had the CPU before `current` */
-} __attribute__((aligned(64)));
-
-static struct group groups[MEMPLAN_RANKS_MAX];
-static struct queue queues[ARCH_CPUS_MAX];
-static uint64_t rotation_ns = ROTATION_DEFAULT_NS;
-
-/* Ready threads of the service: CPUs of any group may take them, when they become idle. */
-static uint32_t wanderers;
-static bool has_service;
-
-static struct queue *queue_here(void)
-{
-    return &queues[arch_cpu_index()];
-}
-
-static struct thread *thread_of(struct list_link *link)
-{
-    return link ? LIST_OWNER(link, thread, schedule.link) : NULL;
-}
-
-/* The lock of the group that a thread is in, which may change until it is held. */
-static struct group *group_lock(const struct thread *thread)
-{
-    for (;;) {
-        struct group *group = queues[__atomic_load_n(&thread->schedule.cpu, __ATOMIC_RELAXED)].group;
-
-        spin_lock(&group->lock);
-        if (group == queues[thread->schedule.cpu].group)
-            return group;
-        spin_unlock(&group->lock);
-    }
-}
-
-/* ---- Queues; all from here on under the group's lock ---- */
-
-static struct list *level_of(struct queue *queue, int rank)
-{
-    return &queue->levels[rank > RANK_ORDINARY ? 0 : rank == RANK_ORDINARY ? 1 : 2];
-}
-
-static void ready_count_add(struct queue *queue, unsigned change)
-{
-    queue->group->ready += change;
-    __atomic_store_n(&queue->ready, queue->ready + change, __ATOMIC_RELEASE);
-    arch_counters((unsigned)(queue - queues))->ready = queue->ready;
-}
-
-/* Behind those of the same rank, or in front of them. */
-static void ready_add(struct queue *queue, struct thread *thread, bool in_front)
-{
-    int rank = thread->schedule.rank + (in_front ? 0 : -1);
-    struct list *level = level_of(queue, thread->schedule.rank);
-    struct list_link *next = NULL;
-
-    for (struct list_link *last = level->last; last && thread_of(last)->schedule.rank <= rank;
-         last = last->previous)
-        next = last;
-    list_insert(level, &thread->schedule.link, next);
-    thread->schedule.cpu = (unsigned)(queue - queues);
-    thread->schedule.state = THREAD_READY;
-    if (!in_front)
-        thread->schedule.turn_left_ns = 0;
-    ready_count_add(queue, 1);
-    if (thread->process->is_service)
-        __atomic_fetch_add(&wanderers, 1, __ATOMIC_SEQ_CST);
-}
-
-static void ready_remove(struct thread *thread)
-{
-    struct queue *queue = &queues[thread->schedule.cpu];
-
-    list_remove(level_of(queue, thread->schedule.rank), &thread->schedule.link);
-    ready_count_add(queue, -1U);
-    if (thread->process->is_service)
-        __atomic_fetch_sub(&wanderers, 1, __ATOMIC_SEQ_CST);
-}
-
-/* The first ready thread that may run on one of these CPUs; NULL. */
-static struct thread *ready_first(const struct queue *queue, uint64_t cpus)
-{
-    for (unsigned level = 0; level < 3; level++)
-        for (struct list_link *link = queue->levels[level].first; link; link = link->next)
-            if (thread_of(link)->schedule.affinity & cpus)
-                return thread_of(link);
-    return NULL;
-}
-
-/* Whether somebody computes on a CPU; else it is idle, or about to take who was queued there. */
-static bool is_busy(const struct queue *queue)
-{
-    return queue->current && queue->current->schedule.state == THREAD_RUNNING;
-}
-
-/* The highest thread that waits for a busy CPU of the group, and may run on these; NULL. */
-static struct thread *waiting_first(const struct group *group, uint64_t cpus)
-{
-    struct thread *found = NULL;
-
-    CPU_MASK_EACH(cpu, group->ready ? group->cpus : 0)
-    {
-        struct thread *other = is_busy(&queues[cpu]) ? ready_first(&queues[cpu], cpus) : NULL;
-
-        if (other && (!found || other->schedule.rank > found->schedule.rank))
-            found = other;
-    }
-    return found;
-}
-
-/* Takes the thread that is to run on this CPU next out of its queue: its own first one, else one that waits
- * for another CPU. NULL where there is none. */
-static struct thread *next_take(struct queue *queue)
-{
-    struct thread *found = queue->ready
-                               ? ready_first(queue, UINT64_MAX)
-                               : waiting_first(queue->group, cpu_mask_bit((unsigned)(queue - queues)));
-
-    if (found)
-        ready_remove(found);
-    return found;
-}
-
-/* ---- Turns ---- */
-
-/* It may have been armed for the turn of a thread that had the CPU before; or those who waited have gone. */
-static void turn_expire(struct smart_timer *timer, uint64_t now_ns)
-{
-    struct queue *queue = LIST_OWNER(timer, queue, turn);
-
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the timer is not pending; then: is anybody ready? */
-    if (!__atomic_load_n(&queue->ready, __ATOMIC_RELAXED))
-        queue->turn_end_ns = 0;
-    queue->turn_is_over = queue->turn_end_ns && now_ns >= queue->turn_end_ns;
-}
-
-/* Whether who has just been queued is seen by this CPU when a turn is over. */
-static bool turn_is_armed(const struct queue *queue)
-{
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* he is ready; then: is the timer pending? */
-    return timer_is_pending(&queue->turn);
-}
-
-static void turn_end(struct queue *queue)
-{
-    queue->turn_end_ns = 0;
-    queue->turn_is_over = false;
-}
-
-/* Whether a ready thread of this rank would take turns with the one that runs. */
-static bool takes_turns(const struct queue *queue, int rank)
-{
-    const struct thread *current = queue->current;
-
-    return rotation_ns && current && current->schedule.rotates && current->schedule.rank == rank;
-}
-
-/* A thread of higher rank takes the CPU: keeps for `current` what is left of its turn. Whether anything is.
- */
-static bool turn_keep(const struct queue *queue)
-{
-    uint64_t now_ns = queue->turn_end_ns ? clock_now_ns() : 0;
-
-    if (queue->turn_end_ns > now_ns)
-        queue->current->schedule.turn_left_ns = queue->turn_end_ns - now_ns;
-    return queue->turn_end_ns >= now_ns;
-}
-
-/* Arms the end of a turn where it has begun, withdraws it where nobody waits for it. On this CPU. A timer
- * that is pending for an earlier time stays: the turns of threads that block soon cost no arming of the
- * device. */
-static void turn_update(struct queue *queue)
-{
-    const struct thread *first = queue->ready ? ready_first(queue, UINT64_MAX) : NULL;
-    bool waits = first && takes_turns(queue, first->schedule.rank);
-
-    if (waits && !queue->turn_end_ns) {
-        uint64_t left_ns = queue->current->schedule.turn_left_ns;
-
-        queue->turn_end_ns = clock_now_ns() + (left_ns ? left_ns : rotation_ns);
-    }
-    if (queue->current)
-        queue->current->schedule.turn_left_ns = 0;
-    if (!waits) {
-        turn_end(queue);
-        if (queue->turn.pending)
-            timer_cancel(&queue->turn);
-    } else if (queue->turn.pending ? queue->turn.deadline_ns > queue->turn_end_ns : !queue->turn_is_over) {
-        queue->turn.expire = turn_expire;
-        timer_start(&queue->turn, queue->turn_end_ns, rotation_ns / TURN_BOUND_SHARE);
-    }
-}
+static struct cpu_group groups[MEMPLAN_RANKS_MAX];
+static bool has_service; /* CPUs of any group may take its ready threads, when they become idle */
 
 /* ---- Placing ---- */
 
 /* An idle CPU for a thread: the one that it was on, but one with a core of its own before that; -1: none. */
-static int idle_choose(const struct group *group, const struct thread *thread)
+static int idle_choose(const struct cpu_group *group, const struct thread *thread)
 {
     uint64_t idle = group->idle & thread->schedule.affinity, home = cpu_mask_bit(thread->schedule.cpu);
     int shared = -1;
@@ -245,7 +37,7 @@ static int idle_choose(const struct group *group, const struct thread *thread)
         unsigned cpu = left & home ? thread->schedule.cpu : (unsigned)__builtin_ctzll(left);
 
         left &= ~cpu_mask_bit(cpu);
-        if (!(queues[cpu].core & group->cpus & ~group->idle))
+        if (!(run_queues[cpu].core & group->cpus & ~group->idle))
             return (int)cpu;
         if (shared < 0)
             shared = (int)cpu;
@@ -256,14 +48,14 @@ static int idle_choose(const struct group *group, const struct thread *thread)
 /* Where a thread is queued if no CPU is idle: where the lowest rank runs, the fewest are ready, it was
  * before.
  */
-static unsigned busy_choose(const struct group *group, const struct thread *thread)
+static unsigned busy_choose(const struct cpu_group *group, const struct thread *thread)
 {
     uint64_t allowed = group->cpus & thread->schedule.affinity;
     unsigned best = (unsigned)__builtin_ctzll(allowed);
 
     CPU_MASK_EACH(cpu, allowed)
     {
-        const struct queue *here = &queues[cpu], *there = &queues[best];
+        const struct run_queue *here = &run_queues[cpu], *there = &run_queues[best];
         int rank = here->current ? here->current->schedule.rank : RANK_BACKGROUND;
         int lowest = there->current ? there->current->schedule.rank : RANK_BACKGROUND;
 
@@ -275,7 +67,7 @@ static unsigned busy_choose(const struct group *group, const struct thread *thre
 }
 
 /* Ends a CPU's idling, for a reason that is stored already. */
-static void idle_end(struct group *group, unsigned cpu)
+static void idle_end(struct cpu_group *group, unsigned cpu)
 {
     __atomic_store_n(&group->idle, group->idle & ~cpu_mask_bit(cpu), __ATOMIC_RELEASE);
     if (cpu != arch_cpu_index())
@@ -308,13 +100,13 @@ static void wanderer_offer(const struct thread *thread)
 }
 
 /* Queues a thread that is in no queue where it runs soonest, and tells that CPU, if it has to know. */
-static void place(struct group *group, struct thread *thread)
+static void place(struct cpu_group *group, struct thread *thread)
 {
     int idle = idle_choose(group, thread);
     unsigned cpu = idle >= 0 ? (unsigned)idle : busy_choose(group, thread);
-    struct queue *queue = &queues[cpu];
+    struct run_queue *queue = &run_queues[cpu];
 
-    ready_add(queue, thread, false);
+    run_queue_add(queue, thread, false);
     if (idle >= 0) {
         idle_end(group, cpu);
         return;
@@ -329,20 +121,19 @@ static void place(struct group *group, struct thread *thread)
 
 /* Fetches a thread of the service for this CPU, which is idle, from a busy one of another group. False where
  * there is none. */
-static bool wanderer_fetch(struct queue *queue)
+static bool wanderer_fetch(struct run_queue *queue)
 {
     const uint64_t here = cpu_mask_bit(arch_cpu_index());
     struct thread *thread = NULL;
 
-    for (unsigned i = 0; i < MEMPLAN_RANKS_MAX && !thread && __atomic_load_n(&wanderers, __ATOMIC_SEQ_CST);
-         i++) {
-        struct group *group = &groups[i];
+    for (unsigned i = 0; i < MEMPLAN_RANKS_MAX && !thread && run_queue_wanderers(); i++) {
+        struct cpu_group *group = &groups[i];
 
         if (group == queue->group || !group->ready)
             continue;
         spin_lock(&group->lock);
-        if ((thread = waiting_first(group, here))) {
-            ready_remove(thread);
+        if ((thread = cpu_group_first(group, here))) {
+            run_queue_remove(thread);
             thread->schedule.state = THREAD_NEW;
             __atomic_store_n(&thread->schedule.cpu, arch_cpu_index(), __ATOMIC_RELAXED);
         }
@@ -364,10 +155,10 @@ static void foreground_set(const struct thread *thread)
 
 /* Nobody is ready: idles, without the lock, until another CPU or an interrupt ends that: because a thread is
  * ready for this CPU, or that whose registers are here is woken. */
-static void idle(struct queue *queue)
+static void idle(struct run_queue *queue)
 {
     const uint64_t here = cpu_mask_bit(arch_cpu_index());
-    struct group *group = queue->group;
+    struct cpu_group *group = queue->group;
 
     if (queue->turn.pending)
         turn_update(queue);
@@ -400,14 +191,14 @@ static void space_change(struct process *to)
 /* Releases the lock that the thread before has left to this one. */
 static void switch_end(void)
 {
-    struct queue *queue = queue_here();
+    struct run_queue *queue = run_queue_here();
     struct thread *left = queue->left;
 
     queue->left = NULL;
     foreground_set(queue->current);
     turn_update(queue);
     if (has_service && queue->ready)
-        wanderer_offer(ready_first(queue, UINT64_MAX));
+        wanderer_offer(run_queue_first(queue, UINT64_MAX));
     spin_unlock(&queue->group->lock);
     if (left)
         thread_release(left);
@@ -415,7 +206,7 @@ static void switch_end(void)
 
 /* Gives this CPU to `next`, which is in no queue (NULL: to nobody). Returns, the lock released, when the one
  * that has it now is given a CPU again. */
-static void switch_to(struct queue *queue, struct thread *next)
+static void switch_to(struct run_queue *queue, struct thread *next)
 {
     struct thread *from = queue->current;
 
@@ -439,13 +230,13 @@ static void switch_to(struct queue *queue, struct thread *next)
 
 _Noreturn void thread_idle(void)
 {
-    struct queue *queue = queue_here();
+    struct run_queue *queue = run_queue_here();
     struct thread *next;
 
     switch_end();
     for (;;) {
         spin_lock(&queue->group->lock);
-        if ((next = next_take(queue)))
+        if ((next = run_queue_take(queue)))
             switch_to(queue, next); /* nothing is left here */
         idle(queue);
     }
@@ -453,14 +244,14 @@ _Noreturn void thread_idle(void)
 
 _Noreturn void schedule_idle_begin(void)
 {
-    spin_lock(&queue_here()->group->lock);
+    spin_lock(&run_queue_here()->group->lock);
     arch_switch(NULL, NULL);
     __builtin_unreachable();
 }
 
 _Noreturn void schedule_enter(struct thread *thread)
 {
-    struct queue *queue = queue_here();
+    struct run_queue *queue = run_queue_here();
 
     spin_lock(&queue->group->lock);
     switch_to(queue, thread);
@@ -475,7 +266,7 @@ void schedule_begun(void)
 void schedule_start(struct thread *thread)
 {
     has_service |= thread->process->is_service;
-    struct group *group = group_lock(thread);
+    struct cpu_group *group = cpu_group_lock(thread);
 
     place(group, thread);
     spin_unlock(&group->lock);
@@ -485,8 +276,8 @@ void schedule_start(struct thread *thread)
 
 void thread_block(void)
 {
-    struct queue *queue = queue_here();
-    struct group *group = queue->group;
+    struct run_queue *queue = run_queue_here();
+    struct cpu_group *group = queue->group;
     struct schedule_entry *entry = &queue->current->schedule;
     struct thread *next;
 
@@ -498,7 +289,7 @@ void thread_block(void)
     }
     entry->state = THREAD_BLOCKED;
     for (;;) {
-        if ((next = next_take(queue))) {
+        if ((next = run_queue_take(queue))) {
             switch_to(queue, next);
             return;
         }
@@ -513,11 +304,11 @@ void thread_block(void)
     }
 }
 
-static void wake(struct group *group, struct thread *thread)
+static void wake(struct cpu_group *group, struct thread *thread)
 {
     unsigned cpu = thread->schedule.cpu;
 
-    if (queues[cpu].current != thread) {
+    if (run_queues[cpu].current != thread) {
         place(group, thread);
     } else {
         __atomic_store_n(&thread->schedule.state, THREAD_RUNNING, __ATOMIC_RELEASE);
@@ -527,7 +318,7 @@ static void wake(struct group *group, struct thread *thread)
 
 void thread_wake(struct thread *thread)
 {
-    struct group *group = group_lock(thread);
+    struct cpu_group *group = cpu_group_lock(thread);
 
     if (thread->schedule.state == THREAD_BLOCKED)
         wake(group, thread);
@@ -538,7 +329,7 @@ void thread_wake(struct thread *thread)
 
 void thread_interrupt(struct thread *thread)
 {
-    struct group *group = group_lock(thread);
+    struct cpu_group *group = cpu_group_lock(thread);
 
     if (thread->schedule.state == THREAD_BLOCKED) {
         wake(group, thread);
@@ -551,26 +342,26 @@ void thread_interrupt(struct thread *thread)
 }
 
 /* This CPU's thread gives it to others: queued on an idle CPU, or here, in front of its rank or behind it. */
-static void requeue(struct queue *queue, struct thread *thread, bool in_front)
+static void requeue(struct run_queue *queue, struct thread *thread, bool in_front)
 {
     if (queue->group->idle & thread->schedule.affinity)
         place(queue->group, thread);
     else
-        ready_add(queue, thread, in_front);
+        run_queue_add(queue, thread, in_front);
 }
 
 void thread_yield(void)
 {
-    struct queue *queue = queue_here();
+    struct run_queue *queue = run_queue_here();
     struct thread *thread = queue->current;
 
     if (!__atomic_load_n(&queue->ready, __ATOMIC_RELAXED))
         return;
     spin_lock(&queue->group->lock);
-    const struct thread *first = ready_first(queue, UINT64_MAX);
+    const struct thread *first = run_queue_first(queue, UINT64_MAX);
     if (first && first->schedule.rank >= thread->schedule.rank) {
         requeue(queue, thread, false);
-        switch_to(queue, next_take(queue));
+        switch_to(queue, run_queue_take(queue));
         thread_return_check(); /* work may have become pending meanwhile */
         return;
     }
@@ -579,12 +370,12 @@ void thread_yield(void)
 
 _Noreturn void thread_leave(void)
 {
-    struct queue *queue = queue_here();
+    struct run_queue *queue = run_queue_here();
 
     spin_lock(&queue->group->lock);
     queue->left = queue->current;
     queue->left->schedule.state = THREAD_NEW;
-    switch_to(queue, next_take(queue));
+    switch_to(queue, run_queue_take(queue));
     __builtin_unreachable();
 }
 
@@ -597,41 +388,41 @@ bool schedule_must_move(const struct thread *thread)
 
 bool schedule_is_due(void)
 {
-    const struct queue *queue = queue_here();
+    const struct run_queue *queue = run_queue_here();
 
     return __atomic_load_n(&queue->ready, __ATOMIC_RELAXED) || schedule_must_move(queue->current);
 }
 
 /* Hands ready threads of this CPU to idle ones. */
-static void spread(struct queue *queue)
+static void spread(struct run_queue *queue)
 {
     struct thread *thread;
 
-    while (queue->group->idle && (thread = ready_first(queue, queue->group->idle))) {
-        ready_remove(thread);
+    while (queue->group->idle && (thread = run_queue_first(queue, queue->group->idle))) {
+        run_queue_remove(thread);
         place(queue->group, thread);
     }
 }
 
 void schedule_return(void)
 {
-    struct queue *queue = queue_here();
+    struct run_queue *queue = run_queue_here();
     struct thread *thread = queue->current;
 
     if (!schedule_is_due())
         return;
     spin_lock(&queue->group->lock);
     spread(queue);
-    const struct thread *first = ready_first(queue, UINT64_MAX);
+    const struct thread *first = run_queue_first(queue, UINT64_MAX);
     int rank = thread->schedule.rank, others = first ? first->schedule.rank : rank - 1;
     bool turn_is_over = queue->turn_is_over && others == rank;
     if (schedule_must_move(thread)) {
         place(queue->group, thread);
-        switch_to(queue, next_take(queue));
+        switch_to(queue, run_queue_take(queue));
     } else if (others > rank || turn_is_over) {
         arch_counters_here()->rotations += turn_is_over;
         requeue(queue, thread, !turn_is_over && turn_keep(queue));
-        switch_to(queue, next_take(queue));
+        switch_to(queue, run_queue_take(queue));
     } else {
         turn_update(queue);
         spin_unlock(&queue->group->lock);
@@ -641,7 +432,7 @@ void schedule_return(void)
 /* ---- Changes ---- */
 
 /* A thread has another rank or affinity: it, or who waits for it, may have to move. */
-static void changed(struct group *group, struct thread *thread)
+static void changed(struct cpu_group *group, struct thread *thread)
 {
     if (thread->schedule.state == THREAD_READY)
         place(group, thread);
@@ -651,7 +442,7 @@ static void changed(struct group *group, struct thread *thread)
 
 /* Its own rank, or what it inherits, is another. With the rank of a waiter of SCHED_FIFO or RR it goes on
  * until it releases what that waits for. */
-static void rank_update(struct group *group, struct thread *thread)
+static void rank_update(struct cpu_group *group, struct thread *thread)
 {
     struct schedule_entry *entry = &thread->schedule;
     bool inherits = entry->inherited_rank > entry->own_rank;
@@ -661,18 +452,18 @@ static void rank_update(struct group *group, struct thread *thread)
     if (entry->rank == rank && entry->rotates == rotates)
         return;
     if (entry->state == THREAD_READY)
-        ready_remove(thread);
+        run_queue_remove(thread);
     entry->rank = rank;
     entry->rotates = rotates;
     if (thread == arch_thread())
         foreground_set(thread);
-    if (entry->state == THREAD_READY || queues[entry->cpu].ready)
+    if (entry->state == THREAD_READY || run_queues[entry->cpu].ready)
         changed(group, thread);
 }
 
 void schedule_rank_set(struct thread *thread, int rank, bool rotates)
 {
-    struct group *group = group_lock(thread);
+    struct cpu_group *group = cpu_group_lock(thread);
 
     thread->schedule.own_rank = rank;
     thread->schedule.own_rotates = rotates;
@@ -683,7 +474,7 @@ void schedule_rank_set(struct thread *thread, int rank, bool rotates)
 
 void schedule_inherit(struct thread *thread, int rank)
 {
-    struct group *group = group_lock(thread);
+    struct cpu_group *group = cpu_group_lock(thread);
 
     thread->schedule.inherited_rank = rank;
     rank_update(group, thread);
@@ -692,12 +483,12 @@ void schedule_inherit(struct thread *thread, int rank)
 
 void schedule_affinity_set(struct thread *thread, uint64_t cpus)
 {
-    struct group *group = group_lock(thread);
+    struct cpu_group *group = cpu_group_lock(thread);
     bool is_ready = thread->schedule.state == THREAD_READY;
     bool moves = is_ready || !(cpus & cpu_mask_bit(thread->schedule.cpu));
 
     if (is_ready)
-        ready_remove(thread);
+        run_queue_remove(thread);
     thread->schedule.affinity = cpus;
     if (moves)
         changed(group, thread);
@@ -728,16 +519,16 @@ void schedule_group_set(unsigned group, uint64_t cpus)
 {
     groups[group].cpus = cpus;
     CPU_MASK_EACH(cpu, cpus)
-    queues[cpu].group = &groups[group];
+    run_queues[cpu].group = &groups[group];
     CPU_MASK_EACH(cpu, cpus)
     CPU_MASK_EACH(other, cpus)
     if (arch_core_of((unsigned)cpu) == arch_core_of((unsigned)other))
-        queues[cpu].core |= cpu_mask_bit((unsigned)other);
+        run_queues[cpu].core |= cpu_mask_bit((unsigned)other);
 }
 
 struct cpu_time schedule_cpu_time(unsigned cpu)
 {
-    struct queue *queue = &queues[cpu];
+    struct run_queue *queue = &run_queues[cpu];
 
     spin_lock(&queue->group->lock);
     struct cpu_time time = queue->past;

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * run_queue.c: see run_queue.h. Owns the queues.
+ */
+#include "process/run_queue.h"
+#include "process/process.h"
+#include "smp/cpu_mask.h"
+#include "time/clock.h"
+
+#define ROTATION_DEFAULT_NS 4000000
+#define TURN_BOUND_SHARE    8 /* the latency bound of a turn's end is this part of it */
+
+struct run_queue run_queues[ARCH_CPUS_MAX];
+uint64_t rotation_ns = ROTATION_DEFAULT_NS;
+static uint32_t wanderers;
+
+unsigned run_queue_wanderers(void)
+{
+    return __atomic_load_n(&wanderers, __ATOMIC_SEQ_CST);
+}
+
+struct run_queue *run_queue_here(void)
+{
+    return &run_queues[arch_cpu_index()];
+}
+
+static struct thread *thread_of(struct list_link *link)
+{
+    return link ? LIST_OWNER(link, thread, schedule.link) : NULL;
+}
+
+struct cpu_group *cpu_group_lock(const struct thread *thread)
+{
+    for (;;) {
+        struct cpu_group *group = run_queues[__atomic_load_n(&thread->schedule.cpu, __ATOMIC_RELAXED)].group;
+
+        spin_lock(&group->lock);
+        if (group == run_queues[thread->schedule.cpu].group)
+            return group;
+        spin_unlock(&group->lock);
+    }
+}
+
+/* ---- Queues; all from here on under the group's lock ---- */
+
+static struct list *level_of(struct run_queue *queue, int rank)
+{
+    return &queue->levels[rank > RANK_ORDINARY ? 0 : rank == RANK_ORDINARY ? 1 : 2];
+}
+
+static void ready_count_add(struct run_queue *queue, unsigned change)
+{
+    queue->group->ready += change;
+    __atomic_store_n(&queue->ready, queue->ready + change, __ATOMIC_RELEASE);
+    arch_counters((unsigned)(queue - run_queues))->ready = queue->ready;
+}
+
+void run_queue_add(struct run_queue *queue, struct thread *thread, bool in_front)
+{
+    int rank = thread->schedule.rank + (in_front ? 0 : -1);
+    struct list *level = level_of(queue, thread->schedule.rank);
+    struct list_link *next = NULL;
+
+    for (struct list_link *last = level->last; last && thread_of(last)->schedule.rank <= rank;
+         last = last->previous)
+        next = last;
+    list_insert(level, &thread->schedule.link, next);
+    thread->schedule.cpu = (unsigned)(queue - run_queues);
+    thread->schedule.state = THREAD_READY;
+    if (!in_front)
+        thread->schedule.turn_left_ns = 0;
+    ready_count_add(queue, 1);
+    if (thread->process->is_service)
+        __atomic_fetch_add(&wanderers, 1, __ATOMIC_SEQ_CST);
+}
+
+void run_queue_remove(struct thread *thread)
+{
+    struct run_queue *queue = &run_queues[thread->schedule.cpu];
+
+    list_remove(level_of(queue, thread->schedule.rank), &thread->schedule.link);
+    ready_count_add(queue, -1U);
+    if (thread->process->is_service)
+        __atomic_fetch_sub(&wanderers, 1, __ATOMIC_SEQ_CST);
+}
+
+struct thread *run_queue_first(const struct run_queue *queue, uint64_t cpus)
+{
+    for (unsigned level = 0; level < 3; level++)
+        for (struct list_link *link = queue->levels[level].first; link; link = link->next)
+            if (thread_of(link)->schedule.affinity & cpus)
+                return thread_of(link);
+    return NULL;
+}
+
+/* Whether somebody computes on a CPU; else it is idle, or about to take who was queued there. */
+static bool is_busy(const struct run_queue *queue)
+{
+    return queue->current && queue->current->schedule.state == THREAD_RUNNING;
+}
+
+struct thread *cpu_group_first(const struct cpu_group *group, uint64_t cpus)
+{
+    struct thread *found = NULL;
+
+    CPU_MASK_EACH(cpu, group->ready ? group->cpus : 0)
+    {
+        struct thread *other = is_busy(&run_queues[cpu]) ? run_queue_first(&run_queues[cpu], cpus) : NULL;
+
+        if (other && (!found || other->schedule.rank > found->schedule.rank))
+            found = other;
+    }
+    return found;
+}
+
+struct thread *run_queue_take(struct run_queue *queue)
+{
+    struct thread *found = queue->ready
+                               ? run_queue_first(queue, UINT64_MAX)
+                               : cpu_group_first(queue->group, cpu_mask_bit((unsigned)(queue - run_queues)));
+
+    if (found)
+        run_queue_remove(found);
+    return found;
+}
+
+/* ---- Turns ---- */
+
+/* It may have been armed for the turn of a thread that had the CPU before; or those who waited have gone. */
+static void turn_expire(struct smart_timer *timer, uint64_t now_ns)
+{
+    struct run_queue *queue = LIST_OWNER(timer, run_queue, turn);
+
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the timer is not pending; then: is anybody ready? */
+    if (!__atomic_load_n(&queue->ready, __ATOMIC_RELAXED))
+        queue->turn_end_ns = 0;
+    queue->turn_is_over = queue->turn_end_ns && now_ns >= queue->turn_end_ns;
+}
+
+bool turn_is_armed(const struct run_queue *queue)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* he is ready; then: is the timer pending? */
+    return timer_is_pending(&queue->turn);
+}
+
+void turn_end(struct run_queue *queue)
+{
+    queue->turn_end_ns = 0;
+    queue->turn_is_over = false;
+}
+
+bool takes_turns(const struct run_queue *queue, int rank)
+{
+    const struct thread *current = queue->current;
+
+    return rotation_ns && current && current->schedule.rotates && current->schedule.rank == rank;
+}
+
+bool turn_keep(const struct run_queue *queue)
+{
+    uint64_t now_ns = queue->turn_end_ns ? clock_now_ns() : 0;
+
+    if (queue->turn_end_ns > now_ns)
+        queue->current->schedule.turn_left_ns = queue->turn_end_ns - now_ns;
+    return queue->turn_end_ns >= now_ns;
+}
+
+void turn_update(struct run_queue *queue)
+{
+    const struct thread *first = queue->ready ? run_queue_first(queue, UINT64_MAX) : NULL;
+    bool waits = first && takes_turns(queue, first->schedule.rank);
+
+    if (waits && !queue->turn_end_ns) {
+        uint64_t left_ns = queue->current->schedule.turn_left_ns;
+
+        queue->turn_end_ns = clock_now_ns() + (left_ns ? left_ns : rotation_ns);
+    }
+    if (queue->current)
+        queue->current->schedule.turn_left_ns = 0;
+    if (!waits) {
+        turn_end(queue);
+        if (queue->turn.pending)
+            timer_cancel(&queue->turn);
+    } else if (queue->turn.pending ? queue->turn.deadline_ns > queue->turn_end_ns : !queue->turn_is_over) {
+        queue->turn.expire = turn_expire;
+        timer_start(&queue->turn, queue->turn_end_ns, rotation_ns / TURN_BOUND_SHARE);
+    }
+}

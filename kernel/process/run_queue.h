@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * run_queue.h: the ready threads of each CPU, and whose turn it is; for schedule.c alone. The CPUs of a rank
+ * are a group with one lock, which guards their queues and the schedule_entry of the threads on them.
+ */
+#ifndef TACET_RUN_QUEUE_H
+#define TACET_RUN_QUEUE_H
+
+#include "arch.h"
+#include "process/thread.h"
+#include "smp/spinlock.h"
+#include "time/timer.h"
+
+struct cpu_group {
+    struct spinlock lock;
+    uint64_t cpus;
+    uint64_t idle;  /* of them: nobody runs there, and nobody is queued */
+    unsigned ready; /* threads in their queues */
+} __attribute__((aligned(64)));
+
+struct run_queue {
+    struct cpu_group *group;
+    struct thread *current; /* whose registers the CPU has; NULL: nobody's */
+    struct list levels[3];  /* ready threads: SCHED_FIFO's and RR's by rank, SCHED_OTHER's, SCHED_IDLE's */
+    unsigned ready;
+    uint64_t core;           /* the CPUs of its core */
+    struct thread *left;     /* has ended, and is still on its stack until the switch is done */
+    struct smart_timer turn; /* pending while others of the rank of `current` are ready */
+    uint64_t turn_end_ns; /* of the turn of `current`; 0: nobody waits for it. This CPU's own, as the next */
+    bool turn_is_over;
+    struct cpu_time past; /* of those who had the CPU before `current` */
+} __attribute__((aligned(64)));
+
+extern struct run_queue run_queues[ARCH_CPUS_MAX];
+
+/* This CPU's. */
+struct run_queue *run_queue_here(void);
+
+/* Takes the lock of the group that a thread is in, which may change until it is held. */
+struct cpu_group *cpu_group_lock(const struct thread *thread);
+
+/* ---- Under the group's lock ---- */
+
+/* Queues a thread: behind those of the same rank, or in front of them. Takes it out. */
+void run_queue_add(struct run_queue *queue, struct thread *thread, bool in_front);
+void run_queue_remove(struct thread *thread);
+
+/* The first ready thread that may run on one of these CPUs; NULL. */
+struct thread *run_queue_first(const struct run_queue *queue, uint64_t cpus);
+
+/* The highest thread that waits for a busy CPU of the group, and may run on these; NULL. */
+struct thread *cpu_group_first(const struct cpu_group *group, uint64_t cpus);
+
+/* Takes the thread that is to run on this CPU next out of its queue: its own first one, else one that waits
+ * for another CPU. NULL where there is none. */
+struct thread *run_queue_take(struct run_queue *queue);
+
+/* Ready threads of the service, in all queues. */
+unsigned run_queue_wanderers(void);
+
+/* ---- Turns ---- */
+
+/* How long one lasts, ns; 0: no rotation. */
+extern uint64_t rotation_ns;
+
+/* Whether a ready thread of this rank would take turns with the one that runs; whether who has just been
+ * queued is seen by this CPU when a turn is over. */
+bool takes_turns(const struct run_queue *queue, int rank);
+bool turn_is_armed(const struct run_queue *queue);
+
+/* A thread of higher rank takes the CPU: keeps for `current` what is left of its turn. Whether anything is.
+ */
+bool turn_keep(const struct run_queue *queue);
+
+/* Arms the end of a turn where it has begun, withdraws it where nobody waits for it. On this CPU. A timer
+ * that is pending for an earlier time stays: the turns of threads that block soon cost no arming of the
+ * device. */
+void turn_update(struct run_queue *queue);
+void turn_end(struct run_queue *queue);
+
+#endif
