@@ -94,7 +94,13 @@ def main() -> int:
     arguments = parser.parse_args()
     seed, end = arguments.seed, time.monotonic() + arguments.minutes * 60
     while (left := end - time.monotonic()) > 0:
-        result = run(seed, threads=arguments.threads, cpus=arguments.cpus, seconds=max(1, min(60, int(left))), cpu=arguments.cpu)
+        result = run(
+            seed,
+            threads=arguments.threads,
+            cpus=arguments.cpus,
+            seconds=max(1, min(60, int(left))),
+            cpu=arguments.cpu,
+        )
         summary = re.search(rb"calls: .*", result.stdout)
         print(f"seed {seed}: {summary[0].decode() if summary else 'no end'}", flush=True)
         if wrong := harm(result):

@@ -40,7 +40,7 @@ def said(result: qemu.Result, key: str) -> list[int]:
 
 @pytest.mark.parametrize("way", ["rotation", "rotation-blocks"])
 def test_each_turn_lasts_as_long_as_rotation_says(way: str, tacet: Run) -> None:
-    """Whoever had the CPU before, and however short that was; from its first instruction to the next one's."""
+    """Whoever had the CPU before, and however short that was."""
     result = run(tacet, "sharing.musl", way, options=f"rotation={TURN_NS}ns", **EXACT)
     assert TURN_NS * 0.99 < said(result, "shortest_ns")[0] < TURN_NS * 1.2, result.explain()
 
@@ -64,7 +64,8 @@ def test_without_rotation_others_wait_until_a_thread_blocks(tacet: Run) -> None:
 )
 def test_turns_and_threads_that_cannot_be_are_refused_by_name(option: str, tacet: Run) -> None:
     name, value = option.split("=")
-    expect_stop(tacet("sharing.musl", options=option), BAD_INPUT, f"option {name}: '{re.escape(value)}' is not")
+    reason = f"option {name}: '{re.escape(value)}' is not"
+    expect_stop(tacet("sharing.musl", options=option), BAD_INPUT, reason)
 
 
 # ---- Policies ----
@@ -177,10 +178,9 @@ def test_a_process_ends_while_its_threads_do(tacet: Run) -> None:
 def test_a_hundred_thousand_clones_make_as_many_threads_as_there_may_be(
     threads: int, cpus: int, tacet: Run
 ) -> None:
-    result = run(
-        tacet, "crowd.musl", "bomb", str(threads * cpus), options=f"threads={threads}", cpus=cpus, memory="256M"
-    )
-    expect_kept(result)
+    words = ["bomb", str(threads * cpus)]
+    options = f"threads={threads}"
+    result = expect_kept(run(tacet, "crowd.musl", *words, options=options, cpus=cpus, memory="256M"))
     assert result.console.count("wants more threads than") == 1, result.explain()
 
 
