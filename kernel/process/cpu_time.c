@@ -21,9 +21,9 @@ static void change_end(struct cpu_time_record *record)
 
 /* The parts are read one after the other, while another CPU's thread may be in the kernel: so each difference
  * is kept from falling below zero. */
-static struct cpu_time stint_of(const struct cpu_time_record *record, unsigned cpu)
+static struct cpu_time stint_of(const struct cpu_time_record *record)
 {
-    uint64_t kernel_ns = clock_ticks_to_ns(arch_kernel_ticks(cpu)), now_ns = clock_now_ns();
+    uint64_t kernel_ns = clock_ticks_to_ns(arch_kernel_ticks(record->cpu)), now_ns = clock_now_ns();
     uint64_t since_ns = record->idle_since_ns, total_ns = now_ns - record->arrived_ns;
     struct cpu_time time = { .idle_ns = record->idle_ns };
 
@@ -40,6 +40,7 @@ void cpu_time_arrive(struct thread *thread)
 
     change_begin(record);
     record->arrived_ns = clock_now_ns();
+    record->cpu = arch_cpu_index();
     if (!record->start_ns)
         record->start_ns = record->arrived_ns;
     record->idle_ns = 0;
@@ -50,9 +51,10 @@ void cpu_time_arrive(struct thread *thread)
 struct cpu_time cpu_time_leave(struct thread *thread)
 {
     struct cpu_time_record *record = &thread->time;
-    struct cpu_time stint = stint_of(record, arch_cpu_index());
+    struct cpu_time stint;
 
-    change_begin(record);
+    change_begin(record); /* from here on nobody reads a later time than is kept */
+    stint = stint_of(record);
     record->past = cpu_time_sum(record->past, stint);
     record->arrived_ns = 0;
     record->idle_since_ns = 0;
@@ -68,7 +70,7 @@ struct cpu_time cpu_time_stint(const struct thread *thread)
 
     do {
         sequence = __atomic_load_n(&record->sequence, __ATOMIC_ACQUIRE);
-        time = record->arrived_ns ? stint_of(record, thread->schedule.cpu) : (struct cpu_time){ 0 };
+        time = record->arrived_ns ? stint_of(record) : (struct cpu_time){ 0 };
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
     } while ((sequence & 1) || sequence != __atomic_load_n(&record->sequence, __ATOMIC_RELAXED));
     return time;
@@ -101,7 +103,7 @@ struct cpu_time thread_time(const struct thread *thread)
         sequence = __atomic_load_n(&record->sequence, __ATOMIC_ACQUIRE);
         time = record->past;
         if (record->arrived_ns)
-            time = cpu_time_sum(time, stint_of(record, thread->schedule.cpu));
+            time = cpu_time_sum(time, stint_of(record));
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
     } while ((sequence & 1) || sequence != __atomic_load_n(&record->sequence, __ATOMIC_RELAXED));
     return time;

@@ -21,7 +21,8 @@ struct cpu_time_record {
     uint64_t start_ns;      /* 0: has not run */
     uint32_t sequence;      /* odd while the next ones change */
     struct cpu_time past;   /* up to its last switch */
-    uint64_t arrived_ns;    /* on its CPU, which counts its kernel time since; 0: on none */
+    uint64_t arrived_ns;    /* on a CPU, which counts its kernel time since; 0: on none */
+    unsigned cpu;           /* that one; schedule.cpu may be the next one already */
     uint64_t idle_ns;       /* since then, in sleeps that have ended */
     uint64_t idle_since_ns; /* begin of the present sleep; 0: awake */
 };

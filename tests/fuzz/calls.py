@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Random system calls on a Tacet node, for as long as one likes: `make fuzz-calls MINUTES=60`, or
 
-    tests/fuzz/calls.py [--minutes M] [--seed S] [--threads T] [--cpu C]
+    tests/fuzz/calls.py [--minutes M] [--seed S] [--threads T] [--cpus N] [--cpu C]
 
 Machines of two ranks one after the other, each with the next seed: rank 1 runs tests/programs/call_fuzz.c for
 a minute, rank 0 watches. Ends with status 1 at the first harm: a kernel that stops, a rank that ends
@@ -29,19 +29,20 @@ def run(
     seed: int,
     *,
     threads: int = 1,
+    cpus: int | None = None,
     seconds: int = 60,
     options: str = "",
     cpu: str = "max",
     trace_from: int | None = None,
 ) -> qemu.Result:
-    """One machine."""
+    """One machine; each rank has half of its CPUs, as many as threads where `cpus` does not say."""
     words = ["-s", str(seed), "-t", str(seconds), "-j", str(threads)]
     if trace_from is not None:
         words += ["-T", str(trace_from)]
     return qemu.run_tacet(
         PROGRAM,
         words,
-        cpus=2 * threads,
+        cpus=cpus or 2 * threads,
         memory="256M",
         options=f"ranks=2 {options}".strip(),
         cpu=cpu,
@@ -88,11 +89,18 @@ def main() -> int:
         "--seed", type=int, default=int(time.time()), help="the first seed (default: the time)"
     )
     parser.add_argument("--threads", type=int, default=1, help="fuzzing threads in one process (default 1)")
+    parser.add_argument("--cpus", type=int, help="of the machine (default: two for each thread)")
     parser.add_argument("--cpu", default="max", help="QEMU's name of a CPU (default max)")
     arguments = parser.parse_args()
     seed, end = arguments.seed, time.monotonic() + arguments.minutes * 60
     while (left := end - time.monotonic()) > 0:
-        result = run(seed, threads=arguments.threads, seconds=max(1, min(60, int(left))), cpu=arguments.cpu)
+        result = run(
+            seed,
+            threads=arguments.threads,
+            cpus=arguments.cpus,
+            seconds=max(1, min(60, int(left))),
+            cpu=arguments.cpu,
+        )
         summary = re.search(rb"calls: .*", result.stdout)
         print(f"seed {seed}: {summary[0].decode() if summary else 'no end'}", flush=True)
         if wrong := harm(result):

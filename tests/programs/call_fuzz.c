@@ -32,11 +32,12 @@
 #include <tacet.h>
 #include <time.h>
 
-#define PAGE        4096UL
-#define USER_LIMIT  0x00007ffffffff000UL
-#define THREADS_MAX 64
-#define PROGRESS    16384
-#define RENEWAL     1024 /* calls after which the ground is made anew */
+#define PAGE         4096UL
+#define USER_LIMIT   0x00007ffffffff000UL
+#define THREADS_MAX  64
+#define PROGRESS     16384
+#define POLICY_CALLS 64   /* calls for which a policy that was set, by whatever thread, lasts at most */
+#define RENEWAL      1024 /* calls after which the ground is made anew */
 
 /* A thread's arena, at a place of its own with nothing around it: writable | writable | read-only | no rights
  * | hole | writable | hole */
@@ -62,6 +63,7 @@ static uint64_t seed = 1, seconds = 10, end_ns;
 static unsigned threads = 1;
 static int descriptors[16];
 static unsigned descriptor_count;
+static int tids[THREADS_MAX];        /* of the threads that make calls */
 static __thread struct fuzzer *self; /* for what suicide.h calls back */
 
 static uint64_t random_number(struct fuzzer *f)
@@ -128,7 +130,7 @@ static void arena_page(struct fuzzer *f, unsigned page, uint64_t rights)
     while ((result = CALL(SYS_mmap, address, PAGE, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1UL, 0)) == -ENOMEM &&
            ground.threads && now_ns() - begun < MEMORY_WAIT_NS)
-        CALL(SYS_sched_yield);
+        CALL(SYS_nanosleep, (uint64_t) & (struct timespec){ 0, 1000 }, 0); /* it may rank lower */
     if (result != (long)address)
         _exit(70);
     memset((void *)address, 0x5a, PAGE);
@@ -308,6 +310,10 @@ static uint64_t argument_choose(struct fuzzer *f, char kind)
         return below(f, 70);
     case 'c':
         return below(f, 14) - 1UL;
+    case 'k':
+        return (below(f, 9) - 1UL) | (below(f, 4) ? 0 : 0x40000000);
+    case 'y':
+        return below(f, 4) ? (uint64_t)tids[below(f, threads)] : below(f, 3) ? 0 : number_choose(f);
     case 'i':
         return below(f, 4) ? below(f, 24) : number_choose(f);
     default:
@@ -406,6 +412,8 @@ static void call_make(struct fuzzer *f, long number, const uint64_t *a)
     long result;
 
     arena_fill(f);
+    if (f->made % POLICY_CALLS == 0)
+        CALL(SYS_sched_setscheduler, 0, SCHED_OTHER, (uint64_t) & (int){ 0 });
     if (f->made >= trace_from)
         fprintf(stderr, "%u:%lu %ld(%#lx, %#lx, %#lx, %#lx, %#lx, %#lx)\n", f->number, f->made, number, a[0],
                 a[1], a[2], a[3], a[4], a[5]);
@@ -443,6 +451,7 @@ static void *fuzz(void *fuzzer)
     struct fuzzer *f = fuzzer;
 
     self = f;
+    tids[f->number] = (int)CALL(SYS_gettid);
     f->arena = ARENA_FIRST + f->number * ROOM;
     f->state = (seed + f->number * 1000003) * 0x9e3779b97f4a7c15 + 1;
     arena_make(f);

@@ -4,7 +4,8 @@
  * One letter an argument:
  *
  *   d descriptor     p memory          s a path      n a length         t a time      g flags
- *   i small number   o an offset       z a signal    m a mapped range   c a clock
+ *   i small number   o an offset       z a signal    m a mapped range   c a clock      k a policy
+ *   y a thread
  *
  * A number that is not in the list gets arguments of any kind. Numbers of x86_64.
  */
@@ -35,10 +36,10 @@ static const char *const call_shapes[512] = {
     [56] = "gpppp", [61] = "ipgp", [62] = "iz", [63] = "p", [97] = "ip", [98] = "ip", [99] = "p", [100] = "p",
     [102] = "", [109] = "ii", [110] = "", [111] = "", [112] = "", [115] = "ip", [118] = "ppp", [120] = "ppp",
     [121] = "i", [124] = "i", [125] = "pp", [127] = "pi", [128] = "ppti", [129] = "izp", [131] = "pp",
-    [140] = "ii", [141] = "iii", [142] = "ip", [143] = "ip", [144] = "iip", [145] = "i", [146] = "i",
-    [147] = "i", [148] = "ip", [157] = "ipppp", [158] = "gp", [160] = "ip", [186] = "", [200] = "iz",
-    [202] = "piitpi", [203] = "inp", [204] = "inp", [218] = "p", [219] = "", [234] = "iiz", [247] = "iipgp",
-    [273] = "pn", [274] = "ipp", [297] = "iizp", [302] = "iipp", [309] = "ppp", [318] = "png", [324] = "igi",
+    [140] = "ii", [141] = "iii", [142] = "yp", [143] = "yp", [144] = "ykp", [145] = "y", [146] = "k",
+    [147] = "k", [148] = "yp", [157] = "ipppp", [158] = "gp", [160] = "ip", [186] = "", [200] = "yz",
+    [202] = "piitpi", [203] = "ynp", [204] = "ynp", [218] = "p", [219] = "", [234] = "iyz", [247] = "iipgp",
+    [273] = "pn", [274] = "ypp", [297] = "iizp", [302] = "iipp", [309] = "ppp", [318] = "png", [324] = "igi",
     [334] = "pngi", [435] = "pn", [449] = "piitc",
     /* time and waiting */
     [23] = "ipppt", [35] = "tp", [96] = "pp", [201] = "p", [213] = "i", [222] = "cpp", [223] = "igpp",

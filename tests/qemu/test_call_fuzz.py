@@ -21,21 +21,22 @@ sys.path.insert(0, str(ROOT / "tests" / "fuzz"))
 
 import calls
 
-#: Name, seed, threads of the fuzzing rank, kernel options on top, CPU.
+#: Name, seed, threads of the fuzzing rank, CPUs of the machine, kernel options on top, CPU.
 MODES = {
-    "one_thread": (1, 1, "", "max"),
-    "logged": (2, 1, "klog_classes=all", "max"),
-    "old_cpu": (3, 1, "", "qemu64"),
-    "threads": (4, 4, "", "max"),
+    "one_thread": (1, 1, 2, "", "max"),
+    "logged": (2, 1, 2, "klog_classes=all", "max"),
+    "old_cpu": (3, 1, 2, "", "qemu64"),
+    "threads": (4, 4, 8, "", "max"),
+    "shared_cpus": (5, 12, 4, "rotation=100us", "max"),
 }
 
 
 @pytest.mark.parametrize(("name", "mode"), pending.params("fuzz", MODES, MODES.values()))
 def test_random_calls_harm_neither_the_kernel_nor_another_rank(
-    name: str, mode: tuple[int, int, str, str], tacet: Run
+    name: str, mode: tuple[int, int, int, str, str], tacet: Run
 ) -> None:
-    seed, threads, options, cpu = mode
-    result = calls.run(seed, threads=threads, seconds=10, options=options, cpu=cpu)
+    seed, threads, cpus, options, cpu = mode
+    result = calls.run(seed, threads=threads, cpus=cpus, seconds=10, options=options, cpu=cpu)
     assert not calls.harm(result), (
         f"{calls.harm(result)}\n{calls.last_call(result, seed, threads)}\n{result.explain()}"
     )
