@@ -150,7 +150,8 @@ static bool wanderer_fetch(struct run_queue *queue)
 /* This CPU's thread goes on: unless it is a SCHED_IDLE one, background timers wait. */
 static void foreground_set(const struct thread *thread)
 {
-    timer_foreground_set(thread && thread->schedule.rank > RANK_BACKGROUND);
+    if (timer_has_background())
+        timer_foreground_set(thread && thread->schedule.rank > RANK_BACKGROUND);
 }
 
 /* Nobody is ready: idles, without the lock, until another CPU or an interrupt ends that: because a thread is
@@ -162,7 +163,7 @@ static void idle(struct run_queue *queue)
 
     if (queue->turn.pending)
         turn_update(queue);
-    timer_foreground_set(false);
+    foreground_set(NULL);
     group->idle |= here;
     spin_unlock(&group->lock);
     if (has_service)

@@ -17,6 +17,7 @@
  * That little is waited for: arming the device again would cost another interrupt. */
 #define EARLY_NS 2000
 
+bool timer_background_used;
 static uint64_t latency_bound_ns = LATENCY_BOUND_DEFAULT_NS;
 
 static struct {
@@ -56,6 +57,8 @@ void timer_start(struct smart_timer *timer, uint64_t deadline_ns, uint64_t bound
 {
     struct timer_queue *queue = queue_here();
 
+    if (timer->is_background && !timer_background_used)
+        timer_background_used = true;
     spin_lock(&queue->lock);
     timer_queue_start(queue, timer, deadline_ns, bound_ns);
     spin_unlock(&queue->lock);

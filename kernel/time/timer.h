@@ -32,7 +32,13 @@ static inline bool timer_is_pending(const struct smart_timer *timer)
     return __atomic_load_n(&timer->pending, __ATOMIC_ACQUIRE);
 }
 
-/* Whether this CPU runs a thread that background timers must not disturb. */
+/* Whether this CPU runs a thread that background timers must not disturb; may be left out before the node's
+ * first background timer, whose CPU does not. */
+extern bool timer_background_used;
+static inline bool timer_has_background(void)
+{
+    return timer_background_used;
+}
 void timer_foreground_set(bool is_foreground);
 
 /* Entry point of the architecture: the device has interrupted this CPU. */
