@@ -465,16 +465,21 @@ _Noreturn void thread_leave(void)
 
 /* ---- On the way back to the program ---- */
 
+static inline __attribute__((always_inline)) bool must_move(const struct thread *thread)
+{
+    return !(thread->schedule.affinity >> arch_cpu_index() & 1);
+}
+
 bool schedule_must_move(const struct thread *thread)
 {
-    return !(thread->schedule.affinity & cpu_mask_bit(arch_cpu_index()));
+    return must_move(thread);
 }
 
 bool schedule_is_due(void)
 {
     const struct queue *queue = queue_here();
 
-    return __atomic_load_n(&queue->ready, __ATOMIC_RELAXED) || schedule_must_move(queue->current);
+    return __atomic_load_n(&queue->ready, __ATOMIC_RELAXED) || must_move(queue->current);
 }
 
 /* Hands ready threads of this CPU to idle ones. */

@@ -46,8 +46,9 @@ int thread_sleep(const uint32_t *woken, uint64_t deadline_ns)
     }
     if (is_limited)
         timer_cancel(timer);
-    klog(sleep_end, deadline_ns, clock_now_ns());
-    cpu_time_idle_end(thread);
+    uint64_t now_ns = clock_now_ns();
+    klog(sleep_end, deadline_ns, now_ns);
+    cpu_time_idle_end(thread, now_ns);
     thread_return_check(); /* work may have become pending in either case */
     return result;
 }
@@ -59,7 +60,7 @@ void thread_sleep_stopped(struct thread *thread)
     cpu_time_idle_begin(thread);
     while (__atomic_load_n(&process->signals.stopped, __ATOMIC_ACQUIRE) && !process->ending)
         thread_block();
-    cpu_time_idle_end(thread);
+    cpu_time_idle_end(thread, clock_now_ns());
     if (process->ending)
         thread_exit(process->exit_status);
 }

@@ -15,7 +15,8 @@ struct spinlock {
     uint32_t held;
 };
 
-/* Out of line, so that taking a lock that is free is short. */
+/* Out of line, so that taking a lock that is free is short; that is in line, where the compiler saves bytes.
+ */
 static __attribute__((noinline, unused)) void spin_lock_contended(struct spinlock *lock)
 {
     do {
@@ -26,13 +27,13 @@ static __attribute__((noinline, unused)) void spin_lock_contended(struct spinloc
     } while (__atomic_exchange_n(&lock->held, 1, __ATOMIC_ACQUIRE));
 }
 
-static inline void spin_lock(struct spinlock *lock)
+static inline __attribute__((always_inline)) void spin_lock(struct spinlock *lock)
 {
     if (__atomic_exchange_n(&lock->held, 1, __ATOMIC_ACQUIRE))
         spin_lock_contended(lock);
 }
 
-static inline void spin_unlock(struct spinlock *lock)
+static inline __attribute__((always_inline)) void spin_unlock(struct spinlock *lock)
 {
     __atomic_store_n(&lock->held, 0, __ATOMIC_RELEASE);
 }
