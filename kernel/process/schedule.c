@@ -504,7 +504,7 @@ void schedule_return(void)
     spread(queue);
     const struct thread *first = ready_first(queue, UINT64_MAX);
     int rank = thread->schedule.rank, others = first ? first->schedule.rank : rank - 1;
-    bool turn_is_over = queue->turn_is_over && others == rank;
+    bool turn_is_over = queue->turn_is_over && takes_turns(queue, others);
     if (schedule_must_move(thread)) {
         place(queue->group, thread);
         switch_to(queue, next_take(queue));
@@ -537,6 +537,7 @@ static void rank_update(struct group *group, struct thread *thread)
     bool inherits = entry->inherited_rank > entry->own_rank;
     int rank = inherits ? entry->inherited_rank : entry->own_rank;
     bool rotates = entry->own_rotates && !(inherits && rank > RANK_ORDINARY);
+    bool stays_in_front = rank >= entry->rank && !rotates;
 
     if (entry->rank == rank && entry->rotates == rotates)
         return;
@@ -544,7 +545,7 @@ static void rank_update(struct group *group, struct thread *thread)
         ready_remove(thread);
     entry->rank = rank;
     entry->rotates = rotates;
-    if (entry->state == THREAD_READY || queues[entry->cpu].ready)
+    if (entry->state == THREAD_READY || (queues[entry->cpu].ready && !stays_in_front))
         changed(group, thread);
 }
 
