@@ -43,6 +43,15 @@ struct memory_slice {
     uint64_t bytes; /* sum of the extents */
 };
 
+static inline bool memory_slice_has(const struct memory_slice *slice, uint64_t address)
+{
+    for (const struct memory_range *extent = slice->extents; extent < slice->extents + slice->extent_count;
+         extent++)
+        if (address - extent->base < extent->bytes)
+            return true;
+    return false;
+}
+
 struct memplan_input {
     const struct memory_range *usable;
     unsigned usable_count;

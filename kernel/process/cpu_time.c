@@ -8,13 +8,13 @@
 #include "process/thread.h"
 #include "time/clock.h"
 
-static void change_begin(struct cpu_time_record *record)
+static inline __attribute__((always_inline)) void change_begin(struct cpu_time_record *record)
 {
     __atomic_store_n(&record->sequence, record->sequence + 1, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-static void change_end(struct cpu_time_record *record)
+static inline __attribute__((always_inline)) void change_end(struct cpu_time_record *record)
 {
     __atomic_store_n(&record->sequence, record->sequence + 1, __ATOMIC_RELEASE);
 }
@@ -81,14 +81,14 @@ void cpu_time_idle_begin(struct thread *thread)
     __atomic_store_n(&thread->time.idle_since_ns, clock_now_ns(), __ATOMIC_RELAXED);
 }
 
-void cpu_time_idle_end(struct thread *thread)
+void cpu_time_idle_end(struct thread *thread, uint64_t now_ns)
 {
     struct cpu_time_record *record = &thread->time;
 
     if (!record->idle_since_ns)
         return; /* it has left the CPU meanwhile */
     change_begin(record);
-    record->idle_ns += clock_now_ns() - record->idle_since_ns;
+    record->idle_ns += now_ns - record->idle_since_ns;
     record->idle_since_ns = 0;
     change_end(record);
 }

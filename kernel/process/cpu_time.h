@@ -36,7 +36,7 @@ struct cpu_time cpu_time_stint(const struct thread *thread);
 
 /* Around a sleep of the calling thread: what passes between, for as long as it has the CPU, is idle time. */
 void cpu_time_idle_begin(struct thread *thread);
-void cpu_time_idle_end(struct thread *thread);
+void cpu_time_idle_end(struct thread *thread, uint64_t now_ns);
 
 /* Of any thread since its start. */
 struct cpu_time thread_time(const struct thread *thread);

@@ -35,8 +35,10 @@ static struct process_futexes others; /* words in memory that no rank has: files
 
 static struct futex_queue *queue_of(uint64_t key)
 {
-    struct process *process = process_of_memory(key);
+    struct process *process = arch_process();
 
+    if (!memory_slice_has(process->slice, key))
+        process = process_of_memory(key);
     return &(process ? &process->futexes : &others)->queues[(key >> 2) * 0x9e3779b97f4a7c15 >> 58];
 }
 

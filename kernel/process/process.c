@@ -133,25 +133,14 @@ struct process *process_find(uint64_t pid)
     return process && !__atomic_load_n(&process->has_ended, __ATOMIC_ACQUIRE) ? process : NULL;
 }
 
-static bool slice_has(const struct memory_slice *slice, uint64_t physical)
-{
-    for (const struct memory_range *extent = slice->extents; extent < slice->extents + slice->extent_count;
-         extent++)
-        if (physical - extent->base < extent->bytes)
-            return true;
-    return false;
-}
-
 struct process *process_of_memory(uint64_t physical)
 {
-    struct process *process = arch_process();
+    for (unsigned rank = 0; rank < PROCESSES_MAX; rank++) {
+        struct process *process = __atomic_load_n(&processes[rank], __ATOMIC_ACQUIRE);
 
-    if (slice_has(process->slice, physical))
-        return process;
-    for (unsigned rank = 0; rank < PROCESSES_MAX; rank++)
-        if ((process = __atomic_load_n(&processes[rank], __ATOMIC_ACQUIRE)) &&
-            slice_has(process->slice, physical))
+        if (process && memory_slice_has(process->slice, physical))
             return process;
+    }
     return NULL;
 }
 

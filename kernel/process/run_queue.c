@@ -19,11 +19,6 @@ unsigned run_queue_wanderers(void)
     return __atomic_load_n(&wanderers, __ATOMIC_SEQ_CST);
 }
 
-struct run_queue *run_queue_here(void)
-{
-    return &run_queues[arch_cpu_index()];
-}
-
 static struct thread *thread_of(struct list_link *link)
 {
     return link ? LIST_OWNER(link, thread, schedule.link) : NULL;

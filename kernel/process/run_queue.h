@@ -34,7 +34,10 @@ struct run_queue {
 extern struct run_queue run_queues[ARCH_CPUS_MAX];
 
 /* This CPU's. */
-struct run_queue *run_queue_here(void);
+static inline struct run_queue *run_queue_here(void)
+{
+    return &run_queues[arch_cpu_index()];
+}
 
 /* Takes the lock of the group that a thread is in, which may change until it is held. */
 struct cpu_group *cpu_group_lock(const struct thread *thread);

@@ -148,7 +148,7 @@ static bool wanderer_fetch(struct run_queue *queue)
 }
 
 /* This CPU's thread goes on: unless it is a SCHED_IDLE one, background timers wait. */
-static void foreground_set(const struct thread *thread)
+static inline __attribute__((always_inline)) void foreground_set(const struct thread *thread)
 {
     if (timer_has_background())
         timer_foreground_set(thread && thread->schedule.rank > RANK_BACKGROUND);
@@ -305,7 +305,7 @@ void thread_block(void)
     }
 }
 
-static void wake(struct cpu_group *group, struct thread *thread)
+static inline __attribute__((always_inline)) void wake(struct cpu_group *group, struct thread *thread)
 {
     unsigned cpu = thread->schedule.cpu;
 
@@ -382,16 +382,21 @@ _Noreturn void thread_leave(void)
 
 /* ---- On the way back to the program ---- */
 
+static inline __attribute__((always_inline)) bool must_move(const struct thread *thread)
+{
+    return !(thread->schedule.affinity >> arch_cpu_index() & 1);
+}
+
 bool schedule_must_move(const struct thread *thread)
 {
-    return !(thread->schedule.affinity & cpu_mask_bit(arch_cpu_index()));
+    return must_move(thread);
 }
 
 bool schedule_is_due(void)
 {
     const struct run_queue *queue = run_queue_here();
 
-    return __atomic_load_n(&queue->ready, __ATOMIC_RELAXED) || schedule_must_move(queue->current);
+    return __atomic_load_n(&queue->ready, __ATOMIC_RELAXED) || must_move(queue->current);
 }
 
 /* Hands ready threads of this CPU to idle ones. */
@@ -416,7 +421,7 @@ void schedule_return(void)
     spread(queue);
     const struct thread *first = run_queue_first(queue, UINT64_MAX);
     int rank = thread->schedule.rank, others = first ? first->schedule.rank : rank - 1;
-    bool turn_is_over = queue->turn_is_over && others == rank;
+    bool turn_is_over = queue->turn_is_over && takes_turns(queue, others);
     if (schedule_must_move(thread)) {
         place(queue->group, thread);
         switch_to(queue, run_queue_take(queue));
@@ -449,6 +454,7 @@ static void rank_update(struct cpu_group *group, struct thread *thread)
     bool inherits = entry->inherited_rank > entry->own_rank;
     int rank = inherits ? entry->inherited_rank : entry->own_rank;
     bool rotates = entry->own_rotates && !(inherits && rank > RANK_ORDINARY);
+    bool stays_in_front = rank >= entry->rank && !rotates;
 
     if (entry->rank == rank && entry->rotates == rotates)
         return;
@@ -458,7 +464,7 @@ static void rank_update(struct cpu_group *group, struct thread *thread)
     entry->rotates = rotates;
     if (thread == arch_thread())
         foreground_set(thread);
-    if (entry->state == THREAD_READY || run_queues[entry->cpu].ready)
+    if (entry->state == THREAD_READY || (run_queues[entry->cpu].ready && !stays_in_front))
         changed(group, thread);
 }
 

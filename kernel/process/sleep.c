@@ -21,12 +21,16 @@ static void sleep_expire(struct smart_timer *timer, uint64_t now_ns)
     thread_wake(LIST_OWNER(timer, thread, sleep_timer)); /* its context may be the next thread's already */
 }
 
-/* It may lose its CPU, get it back for nothing, and block again: so each time counts by itself. */
-static void block(struct thread *thread)
+/* It may lose its CPU, get it back for nothing, and block again: so each time counts by itself. Returns the
+ * time at its end. */
+static uint64_t block(struct thread *thread)
 {
     cpu_time_idle_begin(thread);
     thread_block();
-    cpu_time_idle_end(thread);
+
+    uint64_t now_ns = clock_now_ns();
+    cpu_time_idle_end(thread, now_ns);
+    return now_ns;
 }
 
 int thread_sleep(const uint32_t *woken, uint64_t deadline_ns)
@@ -34,6 +38,7 @@ int thread_sleep(const uint32_t *woken, uint64_t deadline_ns)
     struct thread *thread = arch_thread();
     struct smart_timer *timer = &thread->sleep_timer;
     bool is_limited = deadline_ns != TIMER_NEVER;
+    uint64_t now_ns = 0; /* at the end of the last block */
     int result;
 
     klog(sleep, deadline_ns, thread->latency_bound_ns);
@@ -49,11 +54,11 @@ int thread_sleep(const uint32_t *woken, uint64_t deadline_ns)
                                                                    : 1;
         if (result <= 0)
             break;
-        block(thread);
+        now_ns = block(thread);
     }
     if (is_limited)
         timer_cancel(timer);
-    klog(sleep_end, deadline_ns, clock_now_ns());
+    klog(sleep_end, deadline_ns, now_ns ? now_ns : clock_now_ns());
     thread_return_check(); /* work may have become pending in either case */
     return result;
 }

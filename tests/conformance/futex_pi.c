@@ -284,10 +284,44 @@ static void owner_ends(void)
     holds("without a waiter", entry.word == OWNER_DIED);
 }
 
+/* Ends with `other`, which no list names. */
+static void *ends_with_an_unlisted_lock(void *unused)
+{
+    sys(SYS_futex, &other, FUTEX_LOCK_PI, 0, NULL);
+    waiting = 1;
+    rest_ms(40);
+    return unused;
+}
+
+static void programs_mistakes(void)
+{
+    pthread_t thread;
+
+    lock = other = 0;
+    sys(SYS_futex, &lock, FUTEX_LOCK_PI | FUTEX_PRIVATE_FLAG, 0, NULL);
+    thread = begun(takes_and_releases);
+    await_waiter();
+    result("a plain wake", sys(SYS_futex, &lock, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1));
+    sys(SYS_futex, &lock, FUTEX_UNLOCK_PI | FUTEX_PRIVATE_FLAG);
+    pthread_join(thread, NULL);
+    thread = begun(waits_for_a_plain_wake);
+    await_waiter();
+    result("lock where one waits for a plain wake", sys(SYS_futex, &condition, FUTEX_LOCK_PI, 0, NULL));
+    condition = 0;
+    sys(SYS_futex, &condition, FUTEX_WAKE, 1);
+    pthread_join(thread, NULL);
+    thread = begun(ends_with_an_unlisted_lock);
+    while (!waiting)
+        rest_ms(1);
+    result("an owner ends without a list", sys(SYS_futex, &other, FUTEX_LOCK_PI, 0, NULL));
+    pthread_join(thread, NULL);
+}
+
 CONFORM(futex_pi)
 {
     alone();
     with_others();
     conditions();
     owner_ends();
+    programs_mistakes();
 }

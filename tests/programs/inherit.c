@@ -3,9 +3,9 @@
  * inherit.c: who has a lock that inherits priority runs in front of whom its waiter runs in front of. The
  * threads are pinned to one CPU; what is promised is an order, whatever a turn lasts.
  *
- *   (nothing)  a SCHED_IDLE owner, a SCHED_FIFO waiter, a SCHED_OTHER thread that computes; chains,
- * time-outs, changes of rank; who is next shared     two ranks: one lock for both, a circle, and an owner
- * that ends
+ *   (nothing)  a SCHED_IDLE owner, a SCHED_FIFO waiter, a SCHED_OTHER thread that computes; chains, times
+ *   storm      threads on all CPUs lock in any order, for times, with signals and changes of rank
+ *   shared     two ranks: one lock for both, a circle, and an owner that ends
  */
 #define _GNU_SOURCE
 #include "promise.h"
@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -319,6 +320,99 @@ static void on_one_cpu(void)
     the_highest_waiter_is_next();
 }
 
+/* ---- All CPUs ---- */
+
+#define STORM_THREADS 12
+#define STORM_LOCKS   4
+#define STORM_ROUNDS  800
+
+static struct {
+    lock_word word;
+    unsigned inside; /* by one thread at a time */
+} storm[STORM_LOCKS];
+static _Atomic uint32_t tids[STORM_THREADS];
+static atomic_uint storm_errors, circles, time_outs;
+
+static unsigned random_below(uint64_t *state, unsigned limit)
+{
+    *state ^= *state << 13, *state ^= *state >> 7, *state ^= *state << 17;
+    return (unsigned)(*state >> 20) % limit;
+}
+
+static void handle(int number)
+{
+    (void)number;
+}
+
+static bool storm_lock(unsigned which, unsigned micros)
+{
+    uint64_t end_ns = now_ns(CLOCK_REALTIME) + micros * 1000UL;
+    struct timespec end = { (time_t)(end_ns / 1000000000), (long)(end_ns % 1000000000) };
+    uint32_t free = 0;
+    int error = atomic_compare_exchange_strong(&storm[which].word, &free, tid())
+                    ? 0
+                    : result_of(syscall(SYS_futex, &storm[which].word, FUTEX_LOCK_PI | FUTEX_PRIVATE, 0,
+                                        micros ? &end : NULL));
+
+    circles += error == -EDEADLK;
+    time_outs += error == -ETIMEDOUT;
+    storm_errors += error && error != -EDEADLK && (error != -ETIMEDOUT || !micros);
+    storm_errors += !error && storm[which].inside++ != 0;
+    return !error;
+}
+
+static void storm_unlock(unsigned which)
+{
+    uint32_t own = tid();
+
+    storm_errors += --storm[which].inside != 0;
+    if (!atomic_compare_exchange_strong(&storm[which].word, &own, 0))
+        storm_errors += syscall(SYS_futex, &storm[which].word, FUTEX_UNLOCK_PI | FUTEX_PRIVATE) != 0;
+}
+
+static void *weather(void *number)
+{
+    uint64_t state = 88172645463325252U + (uintptr_t)number * 7919;
+
+    tids[(uintptr_t)number] = tid();
+    for (unsigned i = 0; i < STORM_ROUNDS; i++) {
+        unsigned one = random_below(&state, STORM_LOCKS), other = random_below(&state, STORM_LOCKS);
+        uint32_t victim = tids[random_below(&state, STORM_THREADS)];
+        unsigned rank = random_below(&state, 20);
+        struct sched_param parameter = { .sched_priority = (int)rank };
+
+        if (victim && i % 8 == 0)
+            syscall(SYS_sched_setscheduler, victim, rank ? SCHED_FIFO : SCHED_IDLE, &parameter);
+        if (victim && i % 16 == 1)
+            syscall(SYS_tgkill, getpid(), victim, SIGUSR1);
+        if (!storm_lock(one, random_below(&state, 2) * 200))
+            continue;
+        usleep(i % 4 ? 0 : 10);
+        if (other != one && storm_lock(other, random_below(&state, 2) * 200)) {
+            sched_yield();
+            storm_unlock(other);
+        }
+        storm_unlock(one);
+    }
+    tids[(uintptr_t)number] = 0;
+    return NULL;
+}
+
+static void on_all_cpus(void)
+{
+    struct sigaction action = { .sa_handler = handle };
+    pthread_t threads[STORM_THREADS];
+
+    sigaction(SIGUSR1, &action, NULL);
+    for (uintptr_t i = 0; i < STORM_THREADS; i++)
+        threads[i] = begun(weather, (void *)i);
+    join(threads, STORM_THREADS);
+    PROMISE(storm_errors == 0, "%u", storm_errors);
+    PROMISE(circles && time_outs, "%u circles, %u time-outs", circles, time_outs);
+    for (unsigned i = 0; i < STORM_LOCKS; i++)
+        PROMISE(lock(&storm[i].word) == 0 && unlock(&storm[i].word) == 0 && storm[i].word == 0, "%u", i);
+}
+
 /* ---- Two ranks ---- */
 
 static struct shared {
@@ -419,6 +513,8 @@ int main(int count, char **arguments)
 {
     if (count > 1 && strcmp(arguments[1], "shared") == 0)
         of_two_ranks();
+    else if (count > 1 && strcmp(arguments[1], "storm") == 0)
+        on_all_cpus();
     else
         on_one_cpu();
     return promises_kept();

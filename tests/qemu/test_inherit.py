@@ -18,6 +18,11 @@ def test_an_owner_runs_in_front_of_whom_its_waiter_would(rotation: str, cpus: in
     expect_kept(expect_exit(tacet("inherit.musl", cpus=cpus, options=f"ranks=1 rotation={rotation}")))
 
 
+@pytest.mark.parametrize("cpus", [1, 2, 4])
+def test_no_lock_is_lost_among_circles_times_and_signals(cpus: int, tacet: Run) -> None:
+    expect_kept(expect_exit(tacet("inherit.musl", "storm", cpus=cpus, options="ranks=1")))
+
+
 @pytest.mark.parametrize("kind", ["musl", "glibc"])
 def test_ranks_share_a_lock_that_inherits(kind: str, tacet: Run) -> None:
     expect_kept(expect_exit(tacet(f"inherit.{kind}", "shared", cpus=2, memory="256M")), 2)
