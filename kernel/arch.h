@@ -74,6 +74,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct arch_context; /* arch/platform.h */
 struct boot_info;    /* lib/boot_info.h, with struct memory_range, struct numa_range, NUMA_DOMAIN_NONE */
 struct command_line; /* lib/command_line.h */
 struct linux_siginfo;
