@@ -23,7 +23,7 @@ static void *computer(void *argument)
         if (owner != me) {
             uint64_t now = now_ns();
 
-            if (turns++ > 2 && owner && now - turn_begun_ns < turn_shortest_ns)
+            if (turns++ > 2 && owner && !over && now - turn_begun_ns < turn_shortest_ns)
                 turn_shortest_ns = now - turn_begun_ns;
             turn_begun_ns = now, owner = me;
         }

@@ -50,7 +50,9 @@ def test_a_wake_on_another_cpu_costs_the_same_in_turns_of_any_length(tacet: Run,
         ).stdout
         for length in (turns_ns, turns.DEFAULT_NS)
     ]
-    assert costs[0] == costs[1] and b"futex_wake_ticks_median" in costs[0]
+    told = [int(re.search(rb"futex_wake_ticks_median (\d+)", cost)[1]) for cost in costs]
+    # A turn may end while its CPU holds a lock that the other one wants next: a try or two.
+    assert abs(told[0] - told[1]) <= told[1] / 100, costs
 
 
 def test_the_command_that_repeats_a_run_repeats_it(tacet: Run) -> None:

@@ -79,12 +79,18 @@ def word(address: int) -> int:
 
 def areas(process: gdb.Value) -> Iterator[gdb.Value]:
     """What is mapped in a process, in ascending order."""
-    area = process["vm"]["areas"]
+    area_type = gdb.lookup_type("struct vm_area").pointer()
+    above: list[gdb.Value] = []
+    node = process["vm"]["areas"]
     for _ in range(AREAS_MAX):
-        if not int(area):
+        while int(node):
+            above.append(node)
+            node = node["child"][0]
+        if not above:
             return
-        yield area.dereference()
-        area = area["next"]
+        node = above.pop()
+        yield node.cast(area_type).dereference()
+        node = node["child"][1]
 
 
 def cpus_text(mask: int) -> str:
