@@ -47,7 +47,7 @@ func goroutines() {
 			}
 		}()
 	}
-	for i := 0; i < 10; i++ {
+	for i := 0; i < 10 || atomic.LoadInt64(&rounds) == 0; i++ { // others may have had the turns so far
 		runtime.Gosched()
 	}
 	atomic.StoreInt64(&stop, 1)
