@@ -27,27 +27,29 @@ static bool has_service; /* CPUs of any group may take its ready threads, when t
 
 /* ---- Placing ---- */
 
-/* An idle CPU for a thread: the one that it was on, but one with a core of its own before that; -1: none. */
+/* An idle CPU for a thread; -1: none. One with a core of its own comes first, then one that has nobody's
+ * registers (who blocks there would have to go elsewhere), then the one that the thread was on. */
 static int idle_choose(const struct cpu_group *group, const struct thread *thread)
 {
-    uint64_t idle = group->idle & thread->schedule.affinity, home = cpu_mask_bit(thread->schedule.cpu);
-    int shared = -1;
+    uint64_t idle = group->idle & thread->schedule.affinity;
+    int best = -1, best_worth = -1;
 
-    for (uint64_t left = idle; left;) {
-        unsigned cpu = left & home ? thread->schedule.cpu : (unsigned)__builtin_ctzll(left);
+    CPU_MASK_EACH(cpu, idle)
+    {
+        const struct run_queue *queue = &run_queues[cpu];
+        bool has_core = !(queue->core & group->cpus & ~group->idle);
+        int worth = 4 * has_core + 2 * !queue->current + (cpu == thread->schedule.cpu);
 
-        left &= ~cpu_mask_bit(cpu);
-        if (!(run_queues[cpu].core & group->cpus & ~group->idle))
-            return (int)cpu;
-        if (shared < 0)
-            shared = (int)cpu;
+        if (worth > best_worth) {
+            best = (int)cpu;
+            best_worth = worth;
+        }
     }
-    return shared;
+    return best;
 }
 
-/* Where a thread is queued if no CPU is idle: where the lowest rank runs, the fewest are ready, it was
- * before.
- */
+/* Where a thread is queued if no CPU is idle: where the lowest rank runs, then where the fewest are ready,
+ * then where it was before. */
 static unsigned busy_choose(const struct cpu_group *group, const struct thread *thread)
 {
     uint64_t allowed = group->cpus & thread->schedule.affinity;
@@ -85,8 +87,8 @@ static void cpu_interrupt(unsigned cpu)
     arch_ipi_send(cpu);
 }
 
-/* A ready thread stays where it is: if it is the service's, tells an idle CPU of another group, which comes
- * and fetches it. */
+/* A ready thread stays where it is: if it is the service's, interrupts an idle CPU of another group, which
+ * comes and fetches it. */
 static void wanderer_offer(const struct thread *thread)
 {
     for (unsigned i = 0; i < MEMPLAN_RANKS_MAX && thread->process->is_service; i++) {
@@ -99,7 +101,7 @@ static void wanderer_offer(const struct thread *thread)
     }
 }
 
-/* Queues a thread that is in no queue where it runs soonest, and tells that CPU, if it has to know. */
+/* Queues a thread that is in no queue where it runs soonest, and interrupts that CPU, if it has to. */
 static void place(struct cpu_group *group, struct thread *thread)
 {
     int idle = idle_choose(group, thread);
@@ -266,9 +268,10 @@ void schedule_begun(void)
 
 void schedule_start(struct thread *thread)
 {
-    has_service |= thread->process->is_service;
     struct cpu_group *group = cpu_group_lock(thread);
 
+    if (thread->process->is_service) /* nobody ever takes this back */
+        has_service = true;
     place(group, thread);
     spin_unlock(&group->lock);
 }
@@ -526,11 +529,12 @@ void schedule_group_set(unsigned group, uint64_t cpus)
 {
     groups[group].cpus = cpus;
     CPU_MASK_EACH(cpu, cpus)
-    run_queues[cpu].group = &groups[group];
+    {
+        run_queues[cpu].group = &groups[group];
+        run_queues[arch_core_of((unsigned)cpu)].core |= cpu_mask_bit((unsigned)cpu);
+    }
     CPU_MASK_EACH(cpu, cpus)
-    CPU_MASK_EACH(other, cpus)
-    if (arch_core_of((unsigned)cpu) == arch_core_of((unsigned)other))
-        run_queues[cpu].core |= cpu_mask_bit((unsigned)other);
+    run_queues[cpu].core = run_queues[arch_core_of((unsigned)cpu)].core;
 }
 
 struct cpu_time schedule_cpu_time(unsigned cpu)

@@ -192,11 +192,13 @@ def test_the_same_file_runs_on_linux() -> None:
     assert ran.returncode in (0, 1) and b"promises: " in ran.stdout
 
 
+@pytest.mark.xdist_group("make run")  # they share build/klog.bin
 def test_make_run_prints_what_the_program_prints_and_nothing_else() -> None:
     ran = typed("make", "run", "APP=/bin/busybox", "ARGS=echo hi")
     assert (ran.returncode, ran.stdout) == (0, b"hi\n"), ran.stderr
 
 
+@pytest.mark.xdist_group("make run")  # they share build/klog.bin
 def test_make_run_ends_with_the_program_s_status() -> None:
     # make has a status of its own for a failed command, and names the command's.
     ran = typed("make", "run", f"APP={program('status.musl')}", "ARGS=3")
@@ -217,6 +219,7 @@ def test_make_run_splits_arguments_and_environment_as_a_shell_does() -> None:
     assert environment.startswith(b"A=1\0B=2 3\0C=its\0"), environment
 
 
+@pytest.mark.xdist_group("make run")  # they share build/klog.bin
 def test_make_run_takes_files_and_an_input(tmp_path: Path, busybox: Path) -> None:
     files = tmp_path / "my files"
     (files / "tools").mkdir(parents=True)

@@ -42,6 +42,10 @@ def test_two_runs_print_the_same_bytes(tacet: Run) -> None:
     assert runs[0].stdout and runs[0].stdout == runs[1].stdout
 
 
+#: Instructions of the loop in which the waker waits (apps/cost/wake.c).
+LOOK = 4
+
+
 @pytest.mark.parametrize("turns_ns", [0, 2_000, turns.DEFAULT_NS])
 def test_a_wake_on_another_cpu_costs_the_same_in_turns_of_any_length(tacet: Run, turns_ns: int) -> None:
     costs = [
@@ -50,9 +54,10 @@ def test_a_wake_on_another_cpu_costs_the_same_in_turns_of_any_length(tacet: Run,
         ).stdout
         for length in (turns_ns, turns.DEFAULT_NS)
     ]
-    told = [int(re.search(rb"futex_wake_ticks_median (\d+)", cost)[1]) for cost in costs]
-    # A turn may end while its CPU holds a lock that the other one wants next: a try or two.
-    assert abs(told[0] - told[1]) <= told[1] / 100, costs
+    found = [re.search(rb"futex_wake_ticks_median (\d+)", cost) for cost in costs]
+    # Where the waiter's turn ends on its way, the waker looks once more whether it is awake.
+    assert found[0] and found[1] and int(found[0][1]) - int(found[1][1]) in (0, LOOK), costs
+    assert costs[0] == costs[1] or 0 < turns_ns < turns.DEFAULT_NS
 
 
 def test_the_command_that_repeats_a_run_repeats_it(tacet: Run) -> None:
