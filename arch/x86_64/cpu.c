@@ -4,9 +4,8 @@
  * SYSCALL.
  *
  * Programs get the vector state that CPUID offers (x87, SSE, AVX, AVX-512): XCR0 is set to all of it. The
- * kernel is compiled without vector registers, and a CPU has one thread, so that the state is saved only
- * where thread.c says. AMX tiles stay off: on Linux, too, a program must request them, by a call that Tacet
- * does not have.
+ * kernel is compiled without vector registers, so that the state is saved only where thread.c says. AMX tiles
+ * stay off: on Linux, too, a program must request them, by a call that Tacet does not have.
  *
  * Sources: Intel SDM 3A §2.5 (control registers), §5.8.8 (SYSCALL), §8.2 (task state); 1 §13.3 (XSAVE
  * features).

@@ -10,6 +10,7 @@
 #include "debug/console.h"
 #include "lib/errno.h"
 #include "fs/file.h"
+#include "fs/user_vector.h"
 #include "lib/kstring.h"
 #include "process/process.h"
 #include "mm/user_bytes.h"
@@ -140,42 +141,49 @@ static uint64_t whole_lines(const char *text, uint64_t bytes)
     return end ? end : bytes;
 }
 
-static int64_t stream_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+/* A line may have bytes of several parts; one longer than a chunk goes out in pieces. */
+static int64_t stream_write(const struct file *file, struct user_vector *vector)
 {
     enum console_stream stream = file->device == DEVICE_STDERR ? CONSOLE_STDERR : CONSOLE_STDOUT;
     struct process *process = arch_process();
     char chunk[CHUNK_BYTES];
+    uint64_t held = 0;
+    int64_t done = 0;
+    int error = 0;
 
-    (void)offset;
-    for (uint64_t done = 0; done < bytes;) {
-        uint64_t part = bytes - done < sizeof(chunk) ? bytes - done : sizeof(chunk);
+    while (!error && (vector->left > 0 || held > 0)) {
+        uint64_t left = vector->left, room = sizeof(chunk) - held;
 
-        if (user_read(chunk, buffer + done, part))
-            return done ? (int64_t)done : -EFAULT;
-        if (part < bytes - done)
-            part = whole_lines(chunk, part);
+        error = user_vector_copy(vector, chunk + held, left < room ? left : room, false);
+        held += left - vector->left;
+        uint64_t part = vector->left > 0 && !error ? whole_lines(chunk, held) : held;
         if (process->prefix)
             prefixed_write(process, stream, chunk, part);
         else
             console_write(stream, chunk, part);
-        done += part;
+        done += (int64_t)part;
+        held -= part;
+        memmove(chunk, chunk + part, held);
         if (process->ending || signal_is_pending(arch_thread()))
-            return (int64_t)done;
+            break;
     }
-    return (int64_t)bytes;
+    return done ? done : error;
+}
+
+static int64_t stream_move(struct file *file, struct user_vector *vector, bool write)
+{
+    return write ? stream_write(file, vector) : file_move(file, vector, 0, false);
 }
 
 static const struct file_operations terminal_operations = { .read = stream_read,
-                                                            .write = stream_write,
+                                                            .move = stream_move,
                                                             .ready = stream_ready,
                                                             .terminal = true,
                                                             .waits = true,
                                                             .polled = stream_is_polled };
-static const struct file_operations stream_operations = { .read = stream_read,
-                                                          .write = stream_write,
-                                                          .ready = stream_ready,
-                                                          .waits = true,
-                                                          .polled = stream_is_polled };
+static const struct file_operations stream_operations = {
+    .read = stream_read, .move = stream_move, .ready = stream_ready, .waits = true, .polled = stream_is_polled
+};
 
 static void stream_bind(struct file *file, enum device device)
 {

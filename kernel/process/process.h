@@ -73,7 +73,7 @@ struct process {
     struct process_image image;
     char name[PROCESS_NAME_BYTES];
     uint32_t umask;
-    int nice;                       /* kept for programs that read it back: nothing is preempted */
+    int nice;                       /* kept for programs that read it back: turns are alike */
     uint64_t stack_low, stack_high; /* the main stack */
     bool barriers_registered;       /* membarrier */
     bool prefix;                    /* lines of its output begin with its rank */

@@ -50,6 +50,12 @@ static void ready_count_add(struct run_queue *queue, unsigned change)
     arch_counters((unsigned)(queue - run_queues))->ready = queue->ready;
 }
 
+void run_queue_cpu_set(struct thread *thread, unsigned cpu)
+{
+    clock_moved(thread->schedule.cpu, cpu);
+    __atomic_store_n(&thread->schedule.cpu, cpu, __ATOMIC_RELAXED);
+}
+
 void run_queue_add(struct run_queue *queue, struct thread *thread, bool in_front)
 {
     int rank = thread->schedule.rank + (in_front ? 0 : -1);
@@ -60,7 +66,7 @@ void run_queue_add(struct run_queue *queue, struct thread *thread, bool in_front
          last = last->previous)
         next = last;
     list_insert(level, &thread->schedule.link, next);
-    thread->schedule.cpu = (unsigned)(queue - run_queues);
+    run_queue_cpu_set(thread, (unsigned)(queue - run_queues));
     thread->schedule.state = THREAD_READY;
     if (!in_front)
         thread->schedule.turn_left_ns = 0;

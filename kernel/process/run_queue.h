@@ -44,6 +44,9 @@ struct cpu_group *cpu_group_lock(const struct thread *thread);
 
 /* ---- Under the group's lock ---- */
 
+/* The CPU that has the thread's registers, or gets them; while it does not run. */
+void run_queue_cpu_set(struct thread *thread, unsigned cpu);
+
 /* Queues a thread: behind those of the same rank, or in front of them. Takes it out. */
 void run_queue_add(struct run_queue *queue, struct thread *thread, bool in_front);
 void run_queue_remove(struct thread *thread);

@@ -137,7 +137,7 @@ static bool wanderer_fetch(struct run_queue *queue)
         if ((thread = cpu_group_first(group, here))) {
             run_queue_remove(thread);
             thread->schedule.state = THREAD_NEW;
-            __atomic_store_n(&thread->schedule.cpu, arch_cpu_index(), __ATOMIC_RELAXED);
+            run_queue_cpu_set(thread, arch_cpu_index());
         }
         spin_unlock(&group->lock);
     }
@@ -222,7 +222,7 @@ static void switch_to(struct run_queue *queue, struct thread *next)
     arch_counters_here()->switches++;
     if (next) {
         next->schedule.state = THREAD_RUNNING;
-        __atomic_store_n(&next->schedule.cpu, arch_cpu_index(), __ATOMIC_RELAXED);
+        run_queue_cpu_set(next, arch_cpu_index());
         if (from)
             klog(thread_switch, from->tid, next->tid);
         cpu_time_arrive(next);

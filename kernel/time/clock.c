@@ -40,6 +40,12 @@ void clock_start(void)
     page_change_end();
 }
 
+void clock_moved(unsigned from, unsigned to)
+{
+    if (page.clock.ticks_offset[from] != page.clock.ticks_offset[to])
+        __atomic_fetch_add(&page.clock.sequence, 2, __ATOMIC_RELEASE);
+}
+
 void clock_offsets_set(void)
 {
     page_change_begin();

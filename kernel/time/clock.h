@@ -12,6 +12,9 @@ void clock_start(void); /* after arch_initialise */
 /* After arch_cpus_start: puts each CPU's offset on the page that programs read. */
 void clock_offsets_set(void);
 
+/* A thread that ran on one CPU goes on on the other: what it is reading of the page is not the other's. */
+void clock_moved(unsigned from, unsigned to);
+
 /* The page itself: a struct clock_page, and nothing else. */
 const void *clock_page(void);
 

@@ -6,6 +6,7 @@
  *                the first one's CPU must invalidate its TLB; prints on standard error how often that went,
  *                and the nanoseconds of one time, then and before
  *   beside       2 ranks: the first writes 1 MiB of lines in one call, the second meanwhile some lines
+ *   parts        any ranks: each writes lines by writev, the end of a line in another part than its beginning
  *   kill         2 CPUs, a rank: a thread writes 64 MiB in one call; the other ends the process
  *   take N [TTY] reads N bytes from standard input, or from a terminal that is raw; how long that took
  *   apart N      2 ranks: the first reads N bytes and then computes, while more arrive; the second computes;
@@ -26,6 +27,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <tacet.h>
 #include <time.h>
 #include <unistd.h>
@@ -294,6 +296,18 @@ static int polls_mode(void)
     return 0;
 }
 
+static int parts_mode(const char *rank)
+{
+    struct iovec parts[] = { { (void *)(uintptr_t) "line of ", 8 },
+                             { (void *)(uintptr_t)rank, 1 },
+                             { (void *)(uintptr_t) "\n", 1 } };
+
+    for (unsigned i = 0; i < 1500; i++)
+        if (writev(1, parts, 3) != 10)
+            return 1;
+    return 0;
+}
+
 int main(int count, char **arguments)
 {
     const char *mode = count > 1 ? arguments[1] : "", *rank = getenv("TACET_RANK");
@@ -313,6 +327,8 @@ int main(int count, char **arguments)
         return readers_mode();
     if (strcmp(mode, "polls") == 0)
         return polls_mode();
+    if (strcmp(mode, "parts") == 0 && rank)
+        return parts_mode(rank);
     if (strcmp(mode, "kill") == 0)
         return kill_mode();
     return 2;

@@ -70,6 +70,13 @@ def test_several_threads_read_and_all_see_the_end(tacet: Run, source: Path) -> N
     assert result.stderr == b"200000 bytes, ends seen by all\n", result.explain()
 
 
+def test_a_line_written_in_parts_by_one_call_stays_whole(tacet: Run) -> None:
+    result = expect_exit(tacet("serial.musl", "parts", cpus=4, memory="256M"))
+    lines = result.stdout.splitlines()
+    assert sorted(set(lines)) == [b"line of %d" % rank for rank in range(4)], result.explain()
+    assert all(lines.count(line) == 1500 for line in set(lines)), result.explain()
+
+
 def test_input_is_waited_for_by_poll_and_epoll(tacet: Run, source: Path) -> None:
     result = expect_exit(tacet("serial.musl", "polls", stdin=source))
     assert result.stderr == b"200000 bytes, 0 wrong, 0 empty\n", result.explain()

@@ -5,8 +5,8 @@
  * find it by AT_SYSINFO_EHDR and look its functions up by name and the version LINUX_2.6.
  *
  * Other clocks (of CPU time, and numbers that are no clock) become a system call. A bad pointer raises a
- * signal, as with Linux's vDSO. There is no preemption, so the CPU whose number is read is the one whose
- * clock is read.
+ * signal, as with Linux's vDSO. A thread that is moved between reading the clock and the CPU's number begins
+ * anew: where the two CPUs' clocks differ, the kernel changes the page's sequence number (clock_moved).
  *
  * Compiled with neither vector registers nor relocations; any context of a program.
  */

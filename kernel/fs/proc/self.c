@@ -127,7 +127,7 @@ static void status_text(struct file *file)
              caught);
     text_add(file, "Cpus_allowed:\t%lx\nCpus_allowed_list:\t", arch_process()->cpus);
     text_add_cpus(file, arch_process()->cpus);
-    /* No thread is ever preempted by another. */
+    /* Switches are counted for CPUs (/proc/tacet/threads), not for threads. */
     text_add(file, "voluntary_ctxt_switches:\t0\nnonvoluntary_ctxt_switches:\t0\n");
 }
 
