@@ -208,7 +208,8 @@ static void replaced(void)
     munmap(at, SHARED * PAGE);
 }
 
-/* The kernel keeps the memory of a thread for the next one: so there is as much of it before as after. */
+/* The kernel keeps the memory of a thread for the next one, and a joined thread may still be leaving it when
+ * the next one begins: twice as many threads at once leave enough of it for all that follow. */
 static void *meet_all(void *barrier)
 {
     pthread_barrier_wait(barrier);
@@ -217,7 +218,7 @@ static void *meet_all(void *barrier)
 
 static void start_all_once(unsigned threads)
 {
-    pthread_t others[THREADS_MAX];
+    pthread_t others[2 * THREADS_MAX];
     pthread_barrier_t barrier;
 
     pthread_barrier_init(&barrier, NULL, threads);
@@ -235,7 +236,7 @@ int main(int argc, char **argv)
 
     steps = argc > 2 ? (unsigned)atoi(argv[2]) : 200;
     threads = threads > THREADS_MAX ? THREADS_MAX : threads;
-    start_all_once(threads);
+    start_all_once(2 * threads);
     uint64_t before = free_memory();
     for (unsigned i = 1; i < threads; i++)
         PROMISE(pthread_create(&others[i], NULL, own_memory, (void *)(uintptr_t)i) == 0, "thread %u", i);

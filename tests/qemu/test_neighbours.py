@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Run, expect_exit
+from conftest import Run, expect_exit
+
+from tests.making import ROOT, made
 
 
 def expect_undisturbed(tacet: Run, case: str, cpus: int, ranks: int = 1, memory: str = "1G") -> None:
@@ -45,9 +46,7 @@ def test_a_page_is_unmapped_beside_a_large_copy(tacet: Run) -> None:
 @pytest.fixture(scope="module")
 def checking_kernel() -> Path:
     """A kernel that faults where too much is done with a lock held that another rank may wait for."""
-    command = ["make", "--no-print-directory", "-j2", "kernel", "LOCKCHECK=1"]
-    made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert made.returncode == 0, made.stdout + made.stderr
+    made("kernel", "LOCKCHECK=1")
     return ROOT / "build" / "x86_64-lockcheck" / "tacet.elf"
 
 
