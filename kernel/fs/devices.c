@@ -40,26 +40,27 @@ static struct process *input_process;
 void input_interrupt(void)
 {
     console_input_interrupt();
-    event_notify(input_process);
+    event_notify(input_process, EVENT_INPUT);
 }
 
 /* Where there is input, it returns at once if `reads`, and else as if nothing announced input: the caller
  * does not wait for it. */
-static int input_wait(uint64_t deadline_ns, bool reads)
+static int input_wait(uint64_t kinds, uint64_t deadline_ns, bool reads)
 {
     unsigned cpu = arch_cpu_index();
     enum console_input input = console_listen_begin(cpu);
 
     if (input == CONSOLE_INPUT_READY)
-        return reads ? 0 : event_wait_polling(deadline_ns);
-    int result = input == CONSOLE_INPUT_ANNOUNCED ? event_wait(deadline_ns) : event_wait_polling(deadline_ns);
+        return reads ? 0 : event_wait_polling(kinds, deadline_ns);
+    int result = input == CONSOLE_INPUT_ANNOUNCED ? event_wait(kinds, deadline_ns)
+                                                  : event_wait_polling(kinds, deadline_ns);
     console_listen_end(cpu);
     return result;
 }
 
-int file_input_wait(uint64_t deadline_ns)
+int file_event_wait(uint64_t kinds, uint64_t deadline_ns)
 {
-    return input_wait(deadline_ns, false);
+    return kinds & EVENT_INPUT ? input_wait(kinds, deadline_ns, false) : event_wait(kinds, deadline_ns);
 }
 
 static int64_t stream_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
@@ -73,20 +74,19 @@ static int64_t stream_read(struct file *file, uint64_t buffer, uint64_t bytes, u
     /* A prompt without an end of line must appear before its answer is read. */
     file_streams_flush(file->process);
     while ((got = console_read(chunk, bytes < sizeof(chunk) ? bytes : sizeof(chunk))) == -EAGAIN) {
-        int error = file->flags & O_NONBLOCK ? -EAGAIN : input_wait(WAIT_FOREVER, true);
+        int error = file->flags & O_NONBLOCK ? -EAGAIN : input_wait(EVENT_INPUT, WAIT_FOREVER, true);
 
         if (error)
             return error;
     }
     if (console_listens())
-        event_notify(input_process);
+        event_notify(input_process, EVENT_INPUT);
     return user_write(buffer, chunk, (uint64_t)got) ? -EFAULT : got;
 }
 
-/* Its readiness is announced to those alone that wait by file_input_wait. */
-static bool stream_is_polled(const struct file *file)
+static uint64_t stream_events(const struct file *file)
 {
-    return file->process->rank == 0;
+    return file->process->rank == 0 ? EVENT_INPUT : 0;
 }
 
 static unsigned stream_ready(struct file *file)
@@ -180,9 +180,9 @@ static const struct file_operations terminal_operations = { .read = stream_read,
                                                             .ready = stream_ready,
                                                             .terminal = true,
                                                             .waits = true,
-                                                            .polled = stream_is_polled };
+                                                            .events = stream_events };
 static const struct file_operations stream_operations = {
-    .read = stream_read, .move = stream_move, .ready = stream_ready, .waits = true, .polled = stream_is_polled
+    .read = stream_read, .move = stream_move, .ready = stream_ready, .waits = true, .events = stream_events
 };
 
 static void stream_bind(struct file *file, enum device device)

@@ -44,11 +44,11 @@ static int64_t value_change(struct file *file, int64_t (*step)(struct file *file
 
     while ((error = step(file, value)) != 0) {
         if (!(file->flags & O_NONBLOCK))
-            error = event_wait(WAIT_FOREVER);
+            error = event_wait(event_of(file), WAIT_FOREVER);
         if (error)
             return error;
     }
-    event_notify(file->process);
+    event_notify(file->process, event_of(file));
     return 0;
 }
 

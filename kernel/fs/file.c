@@ -44,6 +44,7 @@ int64_t file_inspect(struct process *process, uint64_t descriptor,
 static void file_end(struct file *file)
 {
     struct tree *tree = file->process->tree;
+    const void *inode = file->inode;
 
     if (file->operations && file->operations->release)
         file->operations->release(file);
@@ -54,7 +55,7 @@ static void file_end(struct file *file)
         inode_put(tree, file->inode);
         spin_unlock(&tree->lock);
         if (file->has_locks)
-            event_notify_all();
+            event_notify_shared(inode);
         shared_memory_reclaim();
     }
     __atomic_store_n(&file->in_use, false, __ATOMIC_RELEASE);
@@ -93,7 +94,7 @@ static void descriptor_release(struct process *process, struct file *file)
         spin_lock(&tree->lock);
         file_locks_release(tree, file->inode, process);
         spin_unlock(&tree->lock);
-        event_notify_all();
+        event_notify_shared(file->inode);
     }
     file_put(file);
 }
@@ -190,7 +191,7 @@ unsigned file_ready(struct file *file)
     return file->operations->ready ? file->operations->ready(file) : READY_IN | READY_OUT;
 }
 
-bool file_is_polled(const struct file *file)
+uint64_t file_events(const struct file *file)
 {
-    return file->operations->polled && file->operations->polled(file);
+    return file->operations->events ? file->operations->events(file) : event_of(file);
 }

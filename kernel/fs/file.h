@@ -41,8 +41,7 @@ struct file_operations {
     uint64_t (*activity)(struct file *file);   /* differs after each change that may make it ready; or NULL */
     void (*release)(struct file *file);        /* after the last reference */
     const char *name;                          /* of what has no inode, for /proc/self/fd */
-    /* Whether event_notify is called only in file_input_wait when it becomes ready; NULL: it always is. */
-    bool (*polled)(const struct file *file);
+    uint64_t (*events)(const struct file *file); /* that may make it ready; NULL: those of the file */
     bool terminal;
     bool waits; /* read and write may wait: they run without the file's lock, and check O_NONBLOCK */
 };
@@ -112,12 +111,12 @@ int64_t file_append(struct file *file, struct user_vector *vector, uint64_t *off
 /* Closes all descriptors, at the end of a process. */
 void files_close(struct process *process);
 
-/* What poll would answer, of enum file_ready; and whether poll has to check again by itself. */
+/* What poll would answer, of enum file_ready; and the kinds of events (event.h) that may change it. */
 unsigned file_ready(struct file *file);
-bool file_is_polled(const struct file *file);
+uint64_t file_events(const struct file *file);
 
-/* event_wait (event.h) for threads that wait for input, too. devices.c */
-int file_input_wait(uint64_t deadline_ns);
+/* event_wait (event.h) for threads that may wait for EVENT_INPUT: it is announced in here alone. devices.c */
+int file_event_wait(uint64_t kinds, uint64_t deadline_ns);
 
 /* Opens the three standard streams. devices.c */
 void file_open_streams(struct process *process);

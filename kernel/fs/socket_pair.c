@@ -134,10 +134,18 @@ static void broken_pipe_signal(void)
     thread_return_check();
 }
 
+/* Whatever happens to one of its directions. */
+static uint64_t socket_events(const struct file *file)
+{
+    return event_of(file->socket.pair);
+}
+
 /* Before a step that answered -EAGAIN is tried again. */
 static int64_t step_wait(const struct file *file, unsigned flags)
 {
-    return (file->flags & O_NONBLOCK) || (flags & MSG_DONTWAIT) ? -EAGAIN : event_wait(WAIT_FOREVER);
+    return (file->flags & O_NONBLOCK) || (flags & MSG_DONTWAIT)
+               ? -EAGAIN
+               : event_wait(socket_events(file), WAIT_FOREVER);
 }
 
 int64_t socket_receive(struct file *file, struct user_vector *vector, unsigned flags, bool *truncated)
@@ -152,7 +160,7 @@ int64_t socket_receive(struct file *file, struct user_vector *vector, unsigned f
     do {
         got = receive_once(pair, file->socket.end, vector, flags, truncated);
         if (got > 0)
-            event_notify(file->process);
+            event_notify(file->process, socket_events(file));
         done += got > 0 ? got : 0;
         if (got >= 0 && (!all || got == 0 || vector->left == 0))
             return done;
@@ -172,7 +180,7 @@ int64_t socket_send(struct file *file, struct user_vector *vector, unsigned flag
     do {
         put = send_once(pair, file->socket.end, vector, whole);
         if (put >= 0) {
-            event_notify(file->process);
+            event_notify(file->process, socket_events(file));
             done += put;
             if (vector->left == 0)
                 return done;
@@ -257,7 +265,7 @@ void socket_shut(struct file *file, bool receiving, bool sending)
     spin_lock(&pair->lock);
     end_shut(pair, file->socket.end, receiving, sending);
     spin_unlock(&pair->lock);
-    event_notify(file->process);
+    event_notify(file->process, socket_events(file));
 }
 
 /* Datagrams know no end of file: who waits for one at the other end learns nothing. */
@@ -273,7 +281,7 @@ static void socket_release(struct file *file)
         pair->errors[!end] = -ECONNRESET; /* what that end has sent is lost */
     end_shut(pair, end, connected && !(pipe && end == 1), connected && !(pipe && end == 0));
     spin_unlock(&pair->lock);
-    event_notify(file->process);
+    event_notify(file->process, socket_events(file));
     if (last)
         page_pool_free(file->process->vm.pages, arch_physical_of(pair), pair_memory(pair->type));
 }
@@ -281,11 +289,13 @@ static void socket_release(struct file *file)
 static const struct file_operations socket_operations = { .move = socket_move,
                                                           .ready = socket_ready,
                                                           .activity = socket_activity,
+                                                          .events = socket_events,
                                                           .release = socket_release,
                                                           .waits = true };
 static const struct file_operations pipe_operations = { .move = socket_move,
                                                         .ready = pipe_ready,
                                                         .activity = pipe_activity,
+                                                        .events = socket_events,
                                                         .release = socket_release,
                                                         .waits = true };
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * event.c: see event.h. Owns the events of each process: how many there were, and who waits for the next. An
- * event wakes all that wait, whatever for; a waiter stands on the stack of its thread.
+ * event.c: see event.h. Owns the events of each process: how many there were, and who waits for the next. A
+ * waiter stands on the stack of its thread.
  *
  * A thread keeps the number of events that had been when it began its check, and does not wait if there are
  * more by now. A notifier counts the event and then reads `waiting`; a waiter counts itself and then reads
  * the number of events. The fences between them make one of the two see the other.
+ *
+ * Of a shared object's waiters a notifier wakes one of each process, and that one wakes the others: how many
+ * threads of another process wait is not the notifier's choice.
  */
 #include "process/event.h"
 #include "arch.h"
@@ -13,80 +16,134 @@
 #include "process/process.h"
 #include "time/clock.h"
 
-#define POLL_NS 1000000
+#define POLL_NS        1000000
+#define EVENTS_PRIVATE 0
+#define OBJECT_KINDS   63 /* all bits but EVENT_INPUT */
 
 struct waiter {
     struct list_link link;
     struct thread *thread;
+    uint64_t kinds;
+    bool wakes_others;
     uint32_t notified; /* and in the list no longer */
 };
 
-static int wait(struct process_events *events, struct thread *thread, uint64_t deadline_ns)
+static unsigned hash(const void *object, unsigned values)
 {
-    struct waiter waiter = { .thread = thread };
-    int result = 0;
-
-    __atomic_fetch_add(&events->waiting, 1, __ATOMIC_SEQ_CST);
-    spin_lock(&events->lock);
-    list_append(&events->waiters, &waiter.link);
-    spin_unlock(&events->lock);
-    if (__atomic_load_n(&events->sequence, __ATOMIC_SEQ_CST) == thread->events_seen)
-        result = thread_sleep(&waiter.notified, deadline_ns);
-    spin_lock(&events->lock);
-    if (!waiter.notified)
-        list_remove(&events->waiters, &waiter.link);
-    spin_unlock(&events->lock);
-    __atomic_fetch_sub(&events->waiting, 1, __ATOMIC_RELAXED);
-    return result;
+    return (unsigned)((uintptr_t)object * 0x9e3779b97f4a7c15ULL >> 32) % values;
 }
 
-int event_wait(uint64_t deadline_ns)
+uint64_t event_of(const void *object)
+{
+    return 2ULL << hash(object, OBJECT_KINDS);
+}
+
+static unsigned shared_list(const void *object)
+{
+    return EVENTS_PRIVATE + 1 + hash(object, EVENT_LISTS - 1);
+}
+
+/* With the list's lock, as the next. */
+static void wake(struct event_list *list, struct waiter *waiter)
+{
+    struct thread *thread = waiter->thread;
+
+    list_remove(&list->waiters, &waiter->link);
+    __atomic_store_n(&waiter->notified, 1, __ATOMIC_RELEASE);
+    thread_wake(thread);
+}
+
+static void wake_all(struct event_list *list, uint64_t kinds)
+{
+    for (struct list_link *link = list->waiters.first, *next; link; link = next) {
+        struct waiter *waiter = LIST_OWNER(link, waiter, link);
+
+        next = link->next;
+        if (waiter->kinds & kinds)
+            wake(list, waiter);
+    }
+}
+
+static int wait(unsigned which, uint64_t kinds, uint64_t deadline_ns)
 {
     struct thread *thread = arch_thread();
-    struct process_events *events = &thread->process->events;
-    int result = wait(events, thread, deadline_ns);
+    struct event_list *list = &thread->process->events[which];
+    struct waiter waiter = { .thread = thread, .kinds = kinds };
+    int result = 0;
 
-    thread->events_seen =
-        __atomic_load_n(&events->sequence, __ATOMIC_SEQ_CST); /* the caller checks after this */
+    __atomic_fetch_add(&list->waiting, 1, __ATOMIC_SEQ_CST);
+    spin_lock(&list->lock);
+    list_append(&list->waiters, &waiter.link);
+    spin_unlock(&list->lock);
+    if (__atomic_load_n(&list->sequence, __ATOMIC_SEQ_CST) == thread->events_seen[which])
+        result = thread_sleep(&waiter.notified, deadline_ns);
+    spin_lock(&list->lock);
+    if (!waiter.notified)
+        list_remove(&list->waiters, &waiter.link);
+    if (waiter.wakes_others)
+        wake_all(list, UINT64_MAX);
+    spin_unlock(&list->lock);
+    __atomic_fetch_sub(&list->waiting, 1, __ATOMIC_RELAXED);
+    thread->events_seen[which] =
+        __atomic_load_n(&list->sequence, __ATOMIC_SEQ_CST); /* the caller checks after this */
     return result == -EINTR ? -EINTR : 0;
 }
 
-int event_wait_polling(uint64_t deadline_ns)
+int event_wait(uint64_t kinds, uint64_t deadline_ns)
+{
+    return wait(EVENTS_PRIVATE, kinds, deadline_ns);
+}
+
+int event_wait_shared(const void *object)
+{
+    return wait(shared_list(object), UINT64_MAX, WAIT_FOREVER);
+}
+
+int event_wait_polling(uint64_t kinds, uint64_t deadline_ns)
 {
     uint64_t next = clock_now_ns() + POLL_NS;
 
-    return event_wait(next < deadline_ns ? next : deadline_ns);
+    return event_wait(kinds, next < deadline_ns ? next : deadline_ns);
 }
 
-static void notify(struct process_events *events)
+/* Whether anybody has to be woken. */
+static bool count_event(struct event_list *list)
 {
-    struct waiter *waiter;
+    __atomic_fetch_add(&list->sequence, 1, __ATOMIC_SEQ_CST);
+    return __atomic_load_n(&list->waiting, __ATOMIC_SEQ_CST);
+}
 
-    __atomic_fetch_add(&events->sequence, 1, __ATOMIC_SEQ_CST);
-    if (!__atomic_load_n(&events->waiting, __ATOMIC_SEQ_CST))
+void event_notify(struct process *process, uint64_t kinds)
+{
+    struct event_list *list = &process->events[EVENTS_PRIVATE];
+
+    if (!count_event(list))
         return;
-    spin_lock(&events->lock);
-    while ((waiter = (void *)events->waiters.first)) {
-        struct thread *thread = waiter->thread;
+    spin_lock(&list->lock);
+    wake_all(list, kinds);
+    spin_unlock(&list->lock);
+}
 
-        list_remove(&events->waiters, &waiter->link);
-        __atomic_store_n(&waiter->notified, 1, __ATOMIC_RELEASE);
-        thread_wake(thread);
+static void wake_one(struct event_list *list)
+{
+    spin_lock(&list->lock);
+    if (list->waiters.first) {
+        struct waiter *first = LIST_OWNER(list->waiters.first, waiter, link);
+
+        first->wakes_others = true;
+        wake(list, first);
     }
-    spin_unlock(&events->lock);
+    spin_unlock(&list->lock);
 }
 
-void event_notify(struct process *process)
+void event_notify_shared(const void *object)
 {
-    notify(&process->events);
-}
+    unsigned which = shared_list(object);
 
-void event_notify_all(void)
-{
     for (uint64_t pid = PID_FIRST; pid < PID_FIRST + PROCESSES_MAX; pid++) {
         struct process *process = process_find(pid);
 
-        if (process)
-            notify(&process->events);
+        if (process && count_event(&process->events[which]))
+            wake_one(&process->events[which]);
     }
 }

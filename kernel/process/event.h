@@ -4,12 +4,13 @@
  * file.
  *
  *      while (!(… what is waited for …))
- *          if ((error = event_wait(deadline)))
+ *          if ((error = event_wait(event_of(object), deadline)))
  *              return restartable(…);
  *
  * Whoever changes what others may wait for calls event_notify afterwards, holding no lock that a waiter takes
  * for its check. No notification between the check and the wait is lost; some are spurious, and the caller
- * checks again anyway. Threads that compute are not interrupted.
+ * checks again anyway. Threads that compute are not interrupted, and those that wait for something else are
+ * not woken.
  */
 #ifndef TACET_EVENT_H
 #define TACET_EVENT_H
@@ -22,22 +23,34 @@
 
 struct process;
 
-struct process_events {
+/* Kinds of events are bits; a thread waits for some. An object's kind (never 0) others may have, too: a
+ * wake-up may be for nothing. */
+#define EVENT_INPUT 1ULL /* of the console */
+uint64_t event_of(const void *object);
+
+/* Threads of a process wait for what that changes itself, in the first list; for what all processes change
+ * (locks on files), in one of the others, by its object. */
+#define EVENT_LISTS 16
+
+struct event_list {
     uint32_t sequence; /* counts events */
     uint32_t waiting;  /* threads in the list, or about to be */
     struct spinlock lock;
     struct list waiters;
 };
 
-/* Waits for an event_notify, at most until the deadline. No lock may be held. 0, or -EINTR where a signal or
- * the end of the process is pending. */
-int event_wait(uint64_t deadline_ns);
+/* Waits for an event of these kinds, at most until the deadline. No lock may be held. 0, or -EINTR where a
+ * signal or the end of the process is pending. */
+int event_wait(uint64_t kinds, uint64_t deadline_ns);
 
 /* The same for events without a notification, as a device's input: returns every millisecond. */
-int event_wait_polling(uint64_t deadline_ns);
+int event_wait_polling(uint64_t kinds, uint64_t deadline_ns);
 
-/* Wakes the threads of a process, or of all processes, that wait for an event. */
-void event_notify(struct process *process);
-void event_notify_all(void);
+/* Wakes the threads of a process that wait for an event of these kinds. */
+void event_notify(struct process *process, uint64_t kinds);
+
+/* The same for an object that several processes change, and their threads wait for without a deadline. */
+int event_wait_shared(const void *object);
+void event_notify_shared(const void *object);
 
 #endif

@@ -59,7 +59,7 @@ struct process {
     struct cpu_time ended_time; /* of threads that have ended */
     struct process_signals signals;
     struct process_timers timers;
-    struct process_events events;
+    struct event_list events[EVENT_LISTS];
     struct process_iterations iterations; /* under `lock` */
     struct page_pool pages;               /* of its slice */
     const struct memory_slice *slice;

@@ -17,6 +17,7 @@
 #include "arch.h"
 #include "lib/list.h"
 #include "process/cpu_time.h"
+#include "process/event.h"
 #include "process/futex.h"
 #include "process/schedule.h"
 #include "process/signal.h"
@@ -44,7 +45,7 @@ struct thread {
     struct cpu_time_record time;
     struct thread_signals signals;
     struct smart_timer sleep_timer;
-    uint32_t events_seen; /* event.c */
+    uint32_t events_seen[EVENT_LISTS]; /* event.c */
     struct thread_locks locks;
 
     /* The system call that a signal has interrupted, and how it may go on; syscall/restart.c. `resume` (NULL:

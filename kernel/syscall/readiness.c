@@ -5,7 +5,6 @@
 #include "syscall/readiness.h"
 #include "arch.h"
 #include "lib/errno.h"
-#include "process/event.h"
 #include "process/process.h"
 #include "time/clock.h"
 
@@ -16,7 +15,7 @@ int readiness_of(uint64_t descriptor, struct scan *scan)
     if (!file)
         return -EBADF;
     unsigned ready = file->operations == &epoll_operations ? epoll_readiness(file, scan) : file_ready(file);
-    scan->polled |= file_is_polled(file);
+    scan->events |= file_events(file); /* a set has said its own */
     file_put(file);
     return (int)ready;
 }
@@ -29,7 +28,7 @@ long readiness_wait(int64_t (*scan_set)(void *set, struct scan *scan), void *set
 
         if (result || clock_now_ns() >= deadline_ns)
             return result;
-        result = scan.polled ? file_input_wait(deadline_ns) : event_wait(deadline_ns);
+        result = file_event_wait(scan.events, deadline_ns);
         if (result)
             return result;
     }

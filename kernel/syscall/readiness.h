@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct scan {
-    bool polled;            /* it has met a file that only file_input_wait is notified of */
+    uint64_t events;        /* kinds that may change what it has met */
     uint64_t sets_since_ns; /* when it has met the first epoll set; 0: none so far */
 };
 

@@ -35,9 +35,9 @@ struct row {
 struct epoll {
     struct spinlock lock; /* guards the rows; no other lock is held when it is taken, nor taken under it */
     uint32_t next;        /* where the next scan begins, so that no file is always last */
-    bool polled;          /* a file that only file_input_wait is notified of is, or was, in the set */
     uint64_t scanned_ns;  /* when the set was last scanned as a file, */
-    unsigned ready;       /* and its readiness then */
+    unsigned ready;       /* and its readiness then, */
+    uint64_t events;      /* and what may change that */
     struct row rows[FILE_DESCRIPTORS_MAX];
 };
 
@@ -51,15 +51,9 @@ static void epoll_release(struct file *file)
     page_pool_free(file->process->vm.pages, arch_physical_of(file->object), EPOLL_MEMORY);
 }
 
-static bool epoll_is_polled(const struct file *file)
-{
-    return ((const struct epoll *)file->object)->polled;
-}
-
 const struct file_operations epoll_operations = { .ready = epoll_ready,
                                                   .release = epoll_release,
-                                                  .name = "anon_inode:[eventpoll]",
-                                                  .polled = epoll_is_polled };
+                                                  .name = "anon_inode:[eventpoll]" };
 
 long sys_epoll_create1(uint64_t flags)
 {
@@ -133,10 +127,9 @@ static long control(struct file *set, struct file *file, uint64_t descriptor, ui
         return -EPERM; /* as Linux: files and directories are always ready */
     spin_lock(&epoll->lock);
     int error = row_change(&epoll->rows[(uint32_t)descriptor], file, (uint32_t)operation, event);
-    epoll->polled |= file_is_polled(file);
     spin_unlock(&epoll->lock);
     if (!error)
-        event_notify(set->process);
+        event_notify(set->process, event_of(epoll));
     return error;
 }
 
@@ -181,7 +174,8 @@ static bool row_exists(const struct epoll *epoll, uint32_t descriptor)
 }
 
 /* The events and the data that a row reports; with `peek` it stays as it is. */
-static struct linux_epoll_event row_scan(struct epoll *epoll, uint32_t descriptor, bool peek)
+static struct linux_epoll_event row_scan(struct epoll *epoll, uint32_t descriptor, struct scan *scan,
+                                         bool peek)
 {
     struct linux_epoll_event event = { 0 };
     struct row *row = &epoll->rows[descriptor];
@@ -193,6 +187,7 @@ static struct linux_epoll_event row_scan(struct epoll *epoll, uint32_t descripto
     uint32_t ready = file_ready(file);
     spin_lock(&epoll->lock);
     if (row->serial == file->serial) {
+        scan->events |= file_events(file);
         ready &= (row->events & EPOLL_EVENTS) | READY_ERROR | READY_HANG_UP;
         event.events = row_report(row, file, ready, activity, peek);
         event.data = row->data;
@@ -207,16 +202,21 @@ static struct linux_epoll_event row_scan(struct epoll *epoll, uint32_t descripto
 unsigned epoll_readiness(struct file *file, struct scan *scan)
 {
     struct epoll *epoll = file->object;
+    struct scan members = { .events = event_of(epoll) };
     uint64_t now_ns = clock_now_ns();
     unsigned ready = 0;
 
-    if (!scan->sets_since_ns)
+    if (!scan->sets_since_ns) {
         scan->sets_since_ns = now_ns;
-    else if (__atomic_load_n(&epoll->scanned_ns, __ATOMIC_ACQUIRE) >= scan->sets_since_ns)
+    } else if (__atomic_load_n(&epoll->scanned_ns, __ATOMIC_ACQUIRE) >= scan->sets_since_ns) {
+        scan->events |= epoll->events;
         return epoll->ready;
+    }
     crosscall_serve(); /* a program may list many large sets */
     for (uint32_t d = 0; d < FILE_DESCRIPTORS_MAX && !ready; d++)
-        ready = row_exists(epoll, d) && row_scan(epoll, d, true).events ? READY_IN : 0;
+        ready = row_exists(epoll, d) && row_scan(epoll, d, &members, true).events ? READY_IN : 0;
+    scan->events |= members.events;
+    epoll->events = members.events;
     epoll->ready = ready;
     __atomic_store_n(&epoll->scanned_ns, now_ns, __ATOMIC_RELEASE);
     return ready;
@@ -247,7 +247,7 @@ static int64_t epoll_scan(void *set, struct scan *scan)
 
         if (!row_exists(epoll, d))
             continue;
-        struct linux_epoll_event event = row_scan(epoll, d, false);
+        struct linux_epoll_event event = row_scan(epoll, d, scan, false);
         if (!event.events)
             continue;
         if (user_write(wait->buffer + count * sizeof(event), &event, sizeof(event)))
@@ -255,7 +255,7 @@ static int64_t epoll_scan(void *set, struct scan *scan)
         count++;
         __atomic_store_n(&epoll->next, d + 1, __ATOMIC_RELAXED);
     }
-    scan->polled = __atomic_load_n(&epoll->polled, __ATOMIC_RELAXED);
+    scan->events |= event_of(epoll);
     return (int64_t)count;
 }
 

@@ -54,10 +54,10 @@ static int lock_acquire(struct file *file, const struct file_lock *requested, bo
         int error = conflicts ? -EAGAIN : file_lock_set(tree, file->inode, requested);
         spin_unlock(&tree->lock);
         if (!conflicts && !requested->exclusive) /* an exclusive lock may have become a shared one */
-            event_notify_all();
+            event_notify_shared(file->inode);
         if (!conflicts || !wait)
             return error;
-        error = event_wait(WAIT_FOREVER);
+        error = event_wait_shared(file->inode);
         if (error)
             return error;
     }
@@ -70,7 +70,7 @@ static int lock_release(struct file *file, const struct file_lock *range)
     tree_lock_to_add(tree);
     int error = file_lock_clear(tree, file->inode, range);
     spin_unlock(&tree->lock);
-    event_notify_all();
+    event_notify_shared(file->inode);
     return error;
 }
 

@@ -13,7 +13,7 @@ from test_signals import expect_kept
 
 @pytest.mark.parametrize("icount", [4, None], ids=["icount", "free"])
 def test_a_thread_that_waits_costs_no_interrupt_until_it_is_woken(icount: int | None, tacet: Run) -> None:
-    expect_kept(tacet("wakes.musl", "silent", cpus=2, options="ranks=1", icount=icount), 30)
+    expect_kept(tacet("wakes.musl", "silent", cpus=2, options="ranks=1", icount=icount), 40)
 
 
 @pytest.mark.parametrize(
