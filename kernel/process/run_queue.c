@@ -38,16 +38,20 @@ struct cpu_group *cpu_group_lock(const struct thread *thread)
 
 /* ---- Queues; all from here on under the group's lock ---- */
 
-static struct list *level_of(struct run_queue *queue, int rank)
+static enum level level_of(const struct thread *thread)
 {
-    return &queue->levels[rank > RANK_ORDINARY ? 0 : rank == RANK_ORDINARY ? 1 : 2];
+    int rank = thread->schedule.rank;
+
+    return rank > RANK_ORDINARY ? LEVEL_PRIORITY : rank == RANK_ORDINARY ? LEVEL_ORDINARY : LEVEL_BACKGROUND;
 }
 
-static void ready_count_add(struct run_queue *queue, unsigned change)
+static void ready_count_add(struct run_queue *queue, enum level level, unsigned change)
 {
-    queue->group->ready += change;
-    __atomic_store_n(&queue->ready, queue->ready + change, __ATOMIC_RELEASE);
-    arch_counters((unsigned)(queue - run_queues))->ready = queue->ready;
+    unsigned *count = level == LEVEL_BACKGROUND ? &queue->background : &queue->foreground;
+
+    queue->group->ready[level] += change;
+    __atomic_store_n(count, *count + change, __ATOMIC_RELEASE);
+    arch_counters((unsigned)(queue - run_queues))->ready = run_queue_ready(queue);
 }
 
 void run_queue_cpu_set(struct thread *thread, unsigned cpu)
@@ -59,7 +63,7 @@ void run_queue_cpu_set(struct thread *thread, unsigned cpu)
 void run_queue_add(struct run_queue *queue, struct thread *thread, bool in_front)
 {
     int rank = thread->schedule.rank + (in_front ? 0 : -1);
-    struct list *level = level_of(queue, thread->schedule.rank);
+    struct list *level = &queue->levels[level_of(thread)];
     struct list_link *next = NULL;
 
     for (struct list_link *last = level->last; last && thread_of(last)->schedule.rank <= rank;
@@ -70,7 +74,7 @@ void run_queue_add(struct run_queue *queue, struct thread *thread, bool in_front
     thread->schedule.state = THREAD_READY;
     if (!in_front)
         thread->schedule.turn_left_ns = 0;
-    ready_count_add(queue, 1);
+    ready_count_add(queue, level_of(thread), 1);
     if (thread->process->is_service)
         __atomic_fetch_add(&wanderers, 1, __ATOMIC_SEQ_CST);
 }
@@ -79,15 +83,15 @@ void run_queue_remove(struct thread *thread)
 {
     struct run_queue *queue = &run_queues[thread->schedule.cpu];
 
-    list_remove(level_of(queue, thread->schedule.rank), &thread->schedule.link);
-    ready_count_add(queue, -1U);
+    list_remove(&queue->levels[level_of(thread)], &thread->schedule.link);
+    ready_count_add(queue, level_of(thread), -1U);
     if (thread->process->is_service)
         __atomic_fetch_sub(&wanderers, 1, __ATOMIC_SEQ_CST);
 }
 
 struct thread *run_queue_first(const struct run_queue *queue, uint64_t cpus)
 {
-    for (unsigned level = 0; level < 3; level++)
+    for (unsigned level = 0; level < LEVELS; level++)
         for (struct list_link *link = queue->levels[level].first; link; link = link->next)
             if (thread_of(link)->schedule.affinity & cpus)
                 return thread_of(link);
@@ -104,7 +108,7 @@ struct thread *cpu_group_first(const struct cpu_group *group, uint64_t cpus)
 {
     struct thread *found = NULL;
 
-    CPU_MASK_EACH(cpu, group->ready ? group->cpus : 0)
+    CPU_MASK_EACH(cpu, cpu_group_ready(group) ? group->cpus : 0)
     {
         struct thread *other = is_busy(&run_queues[cpu]) ? run_queue_first(&run_queues[cpu], cpus) : NULL;
 
@@ -114,12 +118,28 @@ struct thread *cpu_group_first(const struct cpu_group *group, uint64_t cpus)
     return found;
 }
 
+/* Whether a queue of the group may have a higher thread than the first one of a CPU's own; NULL: it has none.
+ */
+static bool group_has_higher(const struct cpu_group *group, const struct thread *own)
+{
+    enum level level = own ? level_of(own) : LEVELS;
+    unsigned higher = level == LEVEL_PRIORITY ? group->ready[LEVEL_PRIORITY] - 1 : 0;
+
+    for (unsigned above = 0; above < level; above++)
+        higher += group->ready[above];
+    return higher;
+}
+
 struct thread *run_queue_take(struct run_queue *queue)
 {
-    struct thread *found = queue->ready
-                               ? run_queue_first(queue, UINT64_MAX)
-                               : cpu_group_first(queue->group, cpu_mask_bit((unsigned)(queue - run_queues)));
+    struct thread *found = run_queue_ready(queue) ? run_queue_first(queue, UINT64_MAX) : NULL;
 
+    if (group_has_higher(queue->group, found)) {
+        struct thread *other = cpu_group_first(queue->group, cpu_mask_bit((unsigned)(queue - run_queues)));
+
+        if (other && (!found || other->schedule.rank > found->schedule.rank))
+            found = other;
+    }
     if (found)
         run_queue_remove(found);
     return found;
@@ -133,7 +153,7 @@ static void turn_expire(struct smart_timer *timer, uint64_t now_ns)
     struct run_queue *queue = LIST_OWNER(timer, run_queue, turn);
 
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the timer is not pending; then: is anybody ready? */
-    if (!__atomic_load_n(&queue->ready, __ATOMIC_RELAXED))
+    if (run_queue_ready(queue) == 0)
         queue->turn_end_ns = 0;
     queue->turn_is_over = queue->turn_end_ns && now_ns >= queue->turn_end_ns;
 }
@@ -168,7 +188,7 @@ bool turn_keep(const struct run_queue *queue)
 
 void turn_update(struct run_queue *queue)
 {
-    const struct thread *first = queue->ready ? run_queue_first(queue, UINT64_MAX) : NULL;
+    const struct thread *first = run_queue_ready(queue) ? run_queue_first(queue, UINT64_MAX) : NULL;
     bool waits = first && takes_turns(queue, first->schedule.rank);
 
     if (waits && !queue->turn_end_ns) {

@@ -11,21 +11,24 @@
 #include "smp/spinlock.h"
 #include "time/timer.h"
 
+/* Ready threads of SCHED_FIFO and RR, by rank; of SCHED_OTHER; of SCHED_IDLE. */
+enum level { LEVEL_PRIORITY, LEVEL_ORDINARY, LEVEL_BACKGROUND, LEVELS };
+
 struct cpu_group {
     struct spinlock lock;
     uint64_t cpus;
-    uint64_t idle;  /* of them: nobody runs there, and nobody is queued */
-    unsigned ready; /* threads in their queues */
+    uint64_t idle;          /* of them: nobody runs there, and nobody is queued */
+    unsigned ready[LEVELS]; /* threads in their queues */
 } __attribute__((aligned(64)));
 
 struct run_queue {
     struct cpu_group *group;
     struct thread *current; /* whose registers the CPU has; NULL: nobody's */
-    struct list levels[3];  /* ready threads: SCHED_FIFO's and RR's by rank, SCHED_OTHER's, SCHED_IDLE's */
-    unsigned ready;
-    uint64_t core;           /* the CPUs of its core */
-    struct thread *left;     /* has ended, and is still on its stack until the switch is done */
-    struct smart_timer turn; /* pending while others of the rank of `current` are ready */
+    struct list levels[LEVELS];
+    unsigned foreground, background; /* how many are ready: of SCHED_IDLE, and of all others */
+    uint64_t core;                   /* the CPUs of its core */
+    struct thread *left;             /* has ended, and is still on its stack until the switch is done */
+    struct smart_timer turn;         /* pending while others of the rank of `current` are ready */
     uint64_t turn_end_ns; /* of the turn of `current`; 0: nobody waits for it. This CPU's own, as the next */
     bool turn_is_over;
     struct cpu_time past; /* of those who had the CPU before `current` */
@@ -42,6 +45,26 @@ static inline struct run_queue *run_queue_here(void)
 /* Takes the lock of the group that a thread is in, which may change until it is held. */
 struct cpu_group *cpu_group_lock(const struct thread *thread);
 
+/* Ready threads of a CPU; of a group. */
+static inline unsigned run_queue_ready(const struct run_queue *queue)
+{
+    return __atomic_load_n(&queue->foreground, __ATOMIC_RELAXED) +
+           __atomic_load_n(&queue->background, __ATOMIC_RELAXED);
+}
+
+static inline unsigned cpu_group_ready(const struct cpu_group *group)
+{
+    return group->ready[LEVEL_PRIORITY] + group->ready[LEVEL_ORDINARY] + group->ready[LEVEL_BACKGROUND];
+}
+
+/* Whether a ready thread may come before, or take turns with, this one, which runs. */
+static inline bool run_queue_is_due(const struct run_queue *queue, const struct thread *running)
+{
+    return __atomic_load_n(&queue->foreground, __ATOMIC_RELAXED) ||
+           (running->schedule.rank == RANK_BACKGROUND &&
+            __atomic_load_n(&queue->background, __ATOMIC_RELAXED));
+}
+
 /* ---- Under the group's lock ---- */
 
 /* The CPU that has the thread's registers, or gets them; while it does not run. */
@@ -57,8 +80,8 @@ struct thread *run_queue_first(const struct run_queue *queue, uint64_t cpus);
 /* The highest thread that waits for a busy CPU of the group, and may run on these; NULL. */
 struct thread *cpu_group_first(const struct cpu_group *group, uint64_t cpus);
 
-/* Takes the thread that is to run on this CPU next out of its queue: its own first one, else one that waits
- * for another CPU. NULL where there is none. */
+/* Takes the thread that is to run on this CPU next out of its queue: its own first one, or a higher one that
+ * waits for another CPU. NULL where there is none. */
 struct thread *run_queue_take(struct run_queue *queue);
 
 /* Ready threads of the service, in all queues. */

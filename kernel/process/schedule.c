@@ -61,8 +61,9 @@ static unsigned busy_choose(const struct cpu_group *group, const struct thread *
         int rank = here->current ? here->current->schedule.rank : RANK_BACKGROUND;
         int lowest = there->current ? there->current->schedule.rank : RANK_BACKGROUND;
 
-        if (rank < lowest || (rank == lowest && here->ready < there->ready) ||
-            (rank == lowest && here->ready == there->ready && cpu == thread->schedule.cpu))
+        if (rank < lowest || (rank == lowest && run_queue_ready(here) < run_queue_ready(there)) ||
+            (rank == lowest && run_queue_ready(here) == run_queue_ready(there) &&
+             cpu == thread->schedule.cpu))
             best = (unsigned)cpu;
     }
     return best;
@@ -131,7 +132,7 @@ static bool wanderer_fetch(struct run_queue *queue)
     for (unsigned i = 0; i < MEMPLAN_RANKS_MAX && !thread && run_queue_wanderers(); i++) {
         struct cpu_group *group = &groups[i];
 
-        if (group == queue->group || !group->ready)
+        if (group == queue->group || !cpu_group_ready(group))
             continue;
         spin_lock(&group->lock);
         if ((thread = cpu_group_first(group, here))) {
@@ -200,7 +201,7 @@ static void switch_end(void)
     queue->left = NULL;
     foreground_set(queue->current);
     turn_update(queue);
-    if (has_service && queue->ready)
+    if (has_service && run_queue_ready(queue))
         wanderer_offer(run_queue_first(queue, UINT64_MAX));
     spin_unlock(&queue->group->lock);
     if (left)
@@ -359,7 +360,7 @@ void thread_yield(void)
     struct run_queue *queue = run_queue_here();
     struct thread *thread = queue->current;
 
-    if (!__atomic_load_n(&queue->ready, __ATOMIC_RELAXED))
+    if (!run_queue_is_due(queue, thread))
         return;
     spin_lock(&queue->group->lock);
     const struct thread *first = run_queue_first(queue, UINT64_MAX);
@@ -399,7 +400,7 @@ bool schedule_is_due(void)
 {
     const struct run_queue *queue = run_queue_here();
 
-    return __atomic_load_n(&queue->ready, __ATOMIC_RELAXED) || must_move(queue->current);
+    return run_queue_is_due(queue, queue->current) || must_move(queue->current);
 }
 
 /* Hands ready threads of this CPU to idle ones. */
@@ -467,7 +468,7 @@ static void rank_update(struct cpu_group *group, struct thread *thread)
     entry->rotates = rotates;
     if (thread == arch_thread())
         foreground_set(thread);
-    if (entry->state == THREAD_READY || (run_queues[entry->cpu].ready && !stays_in_front))
+    if (entry->state == THREAD_READY || (run_queue_ready(&run_queues[entry->cpu]) && !stays_in_front))
         changed(group, thread);
 }
 

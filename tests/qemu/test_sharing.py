@@ -99,6 +99,10 @@ def test_a_ready_thread_goes_to_an_idle_cpu(way: str, options: str, tacet: Run) 
     expect_kept(run(tacet, "sharing.musl", way, options=options, cpus=2))
 
 
+def test_a_thread_that_waits_goes_on_before_a_lower_one_of_another_cpu(tacet: Run) -> None:
+    expect_kept(run(tacet, "sharing.musl", "pulled", cpus=2))
+
+
 def test_a_core_of_its_own_comes_before_a_hardware_thread_of_a_busy_one(tacet: Run) -> None:
     smp = ["-smp", "4,sockets=1,cores=2,threads=2"]
     expect_kept(run(tacet, "sharing.musl", "cores", cpus=4, qemu_options=smp))
@@ -108,7 +112,7 @@ def test_a_core_of_its_own_comes_before_a_hardware_thread_of_a_busy_one(tacet: R
 
 
 def test_a_thread_that_has_yielded_takes_signals_and_ends(tacet: Run) -> None:
-    expect_kept(run(tacet, "sharing.musl", "yields-end"))
+    expect_kept(run(tacet, "sharing.musl", "yields-end", options="rotation=500ms"))
 
 
 @pytest.mark.parametrize("cpus", [1, 4])
