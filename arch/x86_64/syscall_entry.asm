@@ -14,10 +14,12 @@
 ; Interrupts stay off until the program runs again (IA32_FMASK): the kernel is never preempted.
 ;
 ; The slow return, for what is to be done before the program runs again (a signal, the end of the thread),
-; costs the fast one no instruction: arch_request_slow_return() sets bit 47 of the saved RCX. No program's
-; address has this bit, and it must be tested here anyway, because SYSRET to an address that is not canonical
-; faults in the kernel, on the program's stack [Intel SDM 2B, SYSRET]. The slow return completes a struct
-; trap_frame, calls program_return() in C, and ends with IRETQ.
+; costs the fast one no instruction: arch_request_slow_return() changes where the function of the call returns
+; to, which is below R9, from call_return to call_return_slow. The slow return completes a struct trap_frame,
+; calls program_return() in C, and ends with IRETQ.
+;
+; SYSRET to an address that is not canonical faults in the kernel, on the program's stack [Intel SDM 2B,
+; SYSRET]. None can come here: no program has the last page below 2^47 (ARCH_USER_LIMIT).
 
 %include "offsets.inc"
 %include "frame.inc"
@@ -52,29 +54,33 @@ section .text
     mov rcx, r10                                ; fourth argument, in C's register
 %endmacro
 
+; The way back up to R11.
+%macro return_begin 0
+    mov r11, rax
+    kernel_ticks add
+    mov rax, r11
+    pop_list CALL_REGISTERS
+    pop r11
+%endmacro
+
 global syscall_entry
+global call_return
+global call_return_slow
 syscall_entry:
     entry_begin
     cmp r11, SYSCALL_SLOTS
     jae .unknown
     call [syscall_table + r11 * 8]
-.return:
-    mov r11, rax
-    kernel_ticks add
-    mov rax, r11
-    pop_list CALL_REGISTERS
-    bt rcx, 47
-    jc .slow_return
-    pop r11
+call_return:
+    return_begin
     mov rsp, [gs:CPU_USER_STACK]
     swapgs
     o64 sysret
-.unknown:
-    call syscall_hole
-    jmp .return
-.slow_return:
-    btr rcx, 47
-    pop r11
+syscall_entry.unknown:
+    push call_return
+    jmp syscall_hole
+call_return_slow:
+    return_begin
     push SELECTOR_USER_DATA                     ; struct trap_frame, downwards from the top of the stack
     push qword [gs:CPU_USER_STACK]
     push r11
@@ -88,9 +94,20 @@ syscall_entry:
     call program_return                         ; (struct trap_frame *)
     jmp frame_return
 
+%macro end_log 0
+    mov [rsp + 8], rax
+    mov rdi, [rsp]
+    mov rsi, rax
+    call klog_system_call_end                   ; (uint64_t number, uint64_t result)
+    pop r11
+    pop rax
+%endmacro
+
 ; The same with an event of the flight log before and after the call; MSR_LSTAR holds its address while the
 ; log's class of system calls is on (arch_system_calls_log). The number and the result are saved below R9.
 global syscall_entry_logged
+global call_return_logged
+global call_return_logged_slow
 syscall_entry_logged:
     entry_begin
     push rax                                    ; room for the result
@@ -108,17 +125,15 @@ syscall_entry_logged:
     cmp r11, SYSCALL_SLOTS
     jae .unknown
     call [syscall_table + r11 * 8]
-.return:
-    mov [rsp + 8], rax
-    mov rdi, [rsp]
-    mov rsi, rax
-    call klog_system_call_end                   ; (uint64_t number, uint64_t result)
-    pop r11
-    pop rax
-    jmp syscall_entry.return
-.unknown:
-    call syscall_hole
-    jmp .return
+call_return_logged:
+    end_log
+    jmp call_return
+call_return_logged_slow:
+    end_log
+    jmp call_return_slow
+syscall_entry_logged.unknown:
+    push call_return_logged
+    jmp syscall_hole
 
 ; void syscall_hole(void)
 ; In the unused slots of the table: passes the call's number, which is still in R11, to

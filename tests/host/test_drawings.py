@@ -142,7 +142,7 @@ def test_the_readme_s_numbers_are_those_of_the_costs() -> None:
 
 def test_a_function_that_is_gone_is_named() -> None:
     sources.defined("kernel/time/timer.c", "timer_start")
-    sources.defined("arch/x86_64/syscall_entry.asm", "syscall_entry", ".return")
+    sources.defined("arch/x86_64/syscall_entry.asm", "syscall_entry", "call_return")
     with pytest.raises(DrawingError, match=r"kernel/time/timer\.c does not define timer_queue_start,"):
         sources.defined("kernel/time/timer.c", "timer_queue_start")  # it only calls it
     with pytest.raises(DrawingError, match=r"kernel/time/tick\.c: .* not in the tree"):

@@ -17,7 +17,6 @@ from debugger.kernel import readable, word
 SELECTOR_USER_DATA = 0x1B
 SELECTOR_USER_CODE = 0x23
 CPU_STACK_BYTES = 16384
-RETURN_SLOW = 1 << 47
 USER_LIMIT = 0x00007FFFFFFFF000
 
 GENERAL = "rax rbx rcx rdx rsi rdi rbp r8 r9 r10 r11 r12 r13 r14 r15".split()
@@ -65,7 +64,6 @@ def _of_frame(at: int, sp: int) -> Registers:
 def _of_call(cpu: gdb.Value, top: int, sp: int) -> Registers | None:
     stored = CALL_REGISTERS[: (top - sp) // 8]
     values = {name: word(top - 8 * (i + 1)) for i, name in enumerate(stored)}
-    values["rip"] &= ~RETURN_SLOW
     flags = values["eflags"]
     # Of RFLAGS bit 1 is one, bits 3, 5, 15 and those from 22 on are zero: what lies there otherwise is a
     # frame of a C function, of a CPU that has not run a program yet.

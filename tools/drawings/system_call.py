@@ -38,13 +38,13 @@ BANDS = (
                 {"arch/x86_64/thread.c": ["program_return"]},
             ),
             Box(
-                RIGHT, "`syscall_entry.return`",
+                RIGHT, "`call_return`",
                 (
-                    "notes the time, restores registers;",
-                    "bit 47 of RCX asks for the slow",
-                    "return; otherwise SYSRET",
+                    "notes the time, restores registers,",
+                    "SYSRET. Who asks for the slow one",
+                    "gets `call_return_slow`",
                 ),
-                {ENTRY: [".return"]},
+                {ENTRY: ["call_return", "call_return_slow"]},
             ),
         ),
     ),
@@ -131,7 +131,7 @@ def arrows(d: Drawing, placed: dict[str, Placed]) -> None:
     up(
         d,
         placed,
-        ["file_put", "restartable", "syscall_entry.return", "its next instruction"],
+        ["file_put", "restartable", "call_return", "its next instruction"],
         RIGHT[0] + 180,
         NAVY,
     )
@@ -142,7 +142,7 @@ def arrows(d: Drawing, placed: dict[str, Placed]) -> None:
     d.line([(pipe.x + 40, pipe.bottom), (pipe.x + 40, placed["user_read"].y)], NAVY, both=True)
     d.line([(pipe.x + 150, pipe.bottom), (pipe.x + 150, notify.middle), (notify.x, notify.middle)], NAVY)
     down(d, placed, ["event_notify", "arch_ipi_send"], RIGHT[0] + 40, NAVY)
-    slow, leave = placed["program_return"], placed["syscall_entry.return"]
+    slow, leave = placed["program_return"], placed["call_return"]
     resumed = placed["its next instruction"]
     d.line([(leave.x, leave.middle), (slow.right, leave.middle)], ORANGE, dashes="4 3")
     turn = slow.x + slow.width / 2

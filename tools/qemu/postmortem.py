@@ -32,7 +32,6 @@ CPUS_MAX = 64
 FIRMWARE_END = 1 << 20
 FRAMES_MAX = 16
 INTERRUPTS_ON = 1 << 9
-SLOW_RETURN = 1 << 47  # of a system call's saved return address (syscall_entry.asm)
 CALL, CALL_BY_POINTER = 0xE8, 0xFF  # with a distance of 32 bits; with two to seven bytes
 FRAME_BEGIN = b"\x55\x48\x89\xe5"  # PUSH RBP; MOV RBP, RSP
 USER_DATA, USER_CODE = 0x1B, 0x23
@@ -248,10 +247,9 @@ class _TacetNode:
         instruction, code, _, second, first = struct.unpack("<5Q", self.memory.read(top - 40, 40))
         if (first, code) == (USER_DATA, USER_CODE):
             return [self._program_place("  entered from the program at ", instruction)]
-        address = second & ~SLOW_RETURN
-        if not 0 < address < USER_END:
+        if not 0 < second < USER_END:
             return []  # the thread has not been in the program yet
-        return [self._program_place("  called by the program at ", address, after_call=True)]
+        return [self._program_place("  called by the program at ", second, after_call=True)]
 
     def lines(self, registers: list[Registers]) -> tuple[str, ...]:
         places = [place for one in registers for place in self.places(one)]
