@@ -115,8 +115,9 @@ long sys_getrusage(uint64_t who, uint64_t buffer)
     enum { SELF = 0, CHILDREN = -1, THREAD = 1 };
     struct {
         struct linux_timeval user, system;
-        int64_t other[14];
+        uint64_t peak_kib, other[13];
     } usage = { 0 };
+
     if ((int32_t)who != SELF && (int32_t)who != CHILDREN && (int32_t)who != THREAD)
         return -EINVAL;
     if ((int32_t)who != CHILDREN) {
@@ -125,6 +126,7 @@ long sys_getrusage(uint64_t who, uint64_t buffer)
 
         usage.user = timeval_of(time.user_ns);
         usage.system = timeval_of(time.system_ns);
+        usage.peak_kib = page_pool_peak_bytes(&arch_process()->pages) / 1024;
     }
     return user_write(buffer, &usage, sizeof(usage));
 }

@@ -117,9 +117,9 @@ static void status_text(struct file *file)
              process->name, process->umask, process->pid, process->pid);
     text_add(file, "PPid:\t0\nTracerPid:\t0\nUid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\nFDSize:\t%u\nGroups:\t\n",
              FILE_DESCRIPTORS_MAX);
-    text_add(file, "VmSize:\t%8lu kB\nVmLck:\t%8lu kB\nVmRSS:\t%8lu kB\nVmData:\t%8lu kB\n", sums.all / 1024,
-             sums.backed / 1024, sums.backed / 1024,
-             (sums.data > stack_bytes ? sums.data - stack_bytes : 0) / 1024);
+    text_add(file, "VmSize:\t%8lu kB\nVmLck:\t%8lu kB\nVmHWM:\t%8lu kB\nVmRSS:\t%8lu kB\nVmData:\t%8lu kB\n",
+             sums.all / 1024, sums.backed / 1024, page_pool_peak_bytes(&process->pages) / 1024,
+             sums.backed / 1024, (sums.data > stack_bytes ? sums.data - stack_bytes : 0) / 1024);
     text_add(file, "VmStk:\t%8lu kB\nVmExe:\t%8lu kB\nVmSwap:\t%8u kB\nThreads:\t%u\n", stack_bytes / 1024,
              sums.code / 1024, 0, process->thread_count);
     text_add(file, "SigPnd:\t%016lx\nShdPnd:\t%016lx\nSigBlk:\t%016lx\nSigIgn:\t%016lx\nSigCgt:\t%016lx\n",
