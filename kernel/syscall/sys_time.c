@@ -15,7 +15,26 @@
 
 /* ---- Clocks ---- */
 
-static int clock_read(uint64_t clock, uint64_t *ns)
+/* The CPU time of a process, or of a thread of the caller's process. */
+static int cpu_time_read(uint32_t id, bool of_thread, struct cpu_time *time)
+{
+    struct process *process = !id || of_thread ? arch_process() : process_find(id);
+
+    if (!process)
+        return -EINVAL;
+    if (!of_thread) {
+        *time = process_time(process);
+        return 0;
+    }
+    SPIN_GUARD(&process->lock);
+    const struct thread *thread = id ? thread_find(process, id) : arch_thread();
+    if (!thread)
+        return -EINVAL;
+    *time = thread_time(thread);
+    return 0;
+}
+
+int clock_read(uint64_t clock, uint64_t *ns)
 {
     uint64_t now = clock_now_ns();
     struct cpu_time time;
@@ -39,7 +58,12 @@ static int clock_read(uint64_t clock, uint64_t *ns)
         *ns = time.user_ns + time.system_ns;
         return 0;
     default:
-        return -EINVAL;
+        if ((int32_t)clock >= 0 || (clock & CPU_CLOCK_KIND) > CPU_CLOCK_SCHEDULED ||
+            cpu_time_read((uint32_t) ~((int32_t)clock >> CPU_CLOCK_ID_SHIFT), clock & CPU_CLOCK_OF_THREAD,
+                          &time))
+            return -EINVAL;
+        *ns = time.user_ns + ((clock & CPU_CLOCK_KIND) == CPU_CLOCK_USER ? 0 : time.system_ns);
+        return 0;
     }
 }
 

@@ -11,8 +11,6 @@
 #include "syscall/syscall.h"
 #include "time/timespec.h"
 
-#define US_PER_S 1000000
-
 enum { ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF };
 
 /* ---- setitimer, alarm ---- */
@@ -101,6 +99,8 @@ long sys_alarm(uint64_t seconds)
 
 static int clock_check(uint64_t clock)
 {
+    uint64_t ns;
+
     switch ((uint32_t)clock) {
     case CLOCK_ID_REALTIME:
     case CLOCK_ID_MONOTONIC:
@@ -109,10 +109,10 @@ static int clock_check(uint64_t clock)
     case CLOCK_ID_PROCESS_CPU:
     case CLOCK_ID_THREAD_CPU:
         return cpu_time_refuse("timer_create");
-    default: /* a negative number that does not end in 3 is the CPU time of some process or thread */
-        if ((int32_t)clock < 0)
-            return (clock & 3) != 3 ? cpu_time_refuse("timer_create") : -EOPNOTSUPP;
-        return -EINVAL;
+    default:
+        if ((int32_t)clock < 0 && (clock & CLOCK_LAST_BITS) == CLOCK_OF_DEVICE)
+            return -EOPNOTSUPP;
+        return (int32_t)clock < 0 && !clock_read(clock, &ns) ? cpu_time_refuse("timer_create") : -EINVAL;
     }
 }
 
