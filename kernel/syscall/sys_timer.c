@@ -116,16 +116,6 @@ static int clock_check(uint64_t clock)
     }
 }
 
-static bool tid_is_own(uint32_t tid)
-{
-    struct process *process = arch_process();
-
-    spin_lock(&process->lock);
-    bool found = thread_find(process, tid) != NULL;
-    spin_unlock(&process->lock);
-    return found;
-}
-
 /* Logs, once for each process, why it gets no more timers. */
 static long timers_refuse(long error)
 {
@@ -152,7 +142,8 @@ long sys_timer_create(uint64_t clock, uint64_t event_address, uint64_t id_addres
         return -EINVAL;
     if (!silent && (event.signal < 1 || event.signal > SIGNAL_COUNT))
         return -EINVAL;
-    if (event.notify == SIGEV_THREAD_ID && !tid_is_own((uint32_t)event.tid))
+    if (event.notify == SIGEV_THREAD_ID &&
+        (!event.tid || thread_tid_from(arch_process(), (uint32_t)event.tid) != (uint32_t)event.tid))
         return -EINVAL;
 
     int id = posix_timer_create(silent ? SIGNAL_ALRM : event.signal, event_address ? &event.value : NULL,
