@@ -112,7 +112,7 @@ static int clock_check(uint64_t clock)
     default:
         if ((int32_t)clock < 0 && (clock & CLOCK_LAST_BITS) == CLOCK_OF_DEVICE)
             return -EOPNOTSUPP;
-        return (int32_t)clock < 0 && !clock_read(clock, &ns) ? cpu_time_refuse("timer_create") : -EINVAL;
+        return cpu_clock_read(clock, &ns) ? -EINVAL : cpu_time_refuse("timer_create");
     }
 }
 

@@ -62,8 +62,8 @@ long thread_interrupted_wait(long (*resume)(const uint64_t *words), const uint64
  * thread_interrupted_call answers where it is -EINTR, or -ERESTARTNOHAND: then it does not start again. */
 long restartable(unsigned number, long result);
 
-/* What a clock says, by Linux's number: -EINVAL. sys_time.c */
-int clock_read(uint64_t clock, uint64_t *ns);
+/* CPU time by a negative clock of Linux's: -EINVAL where it is none. sys_time.c */
+int cpu_clock_read(uint64_t clock, uint64_t *ns);
 
 struct file;
 
