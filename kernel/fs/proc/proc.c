@@ -22,7 +22,7 @@
 #include "lib/version.h"
 
 /* For proc_memory_bytes. */
-#define ENTRIES_MAX       80 /* of the tables and of /dev, directories included; they are 76 */
+#define ENTRIES_MAX       80 /* of the tables and of /dev, directories included; they are 75 */
 #define ENTRIES_OF_CPU    7  /* two directories, four files, the link of a pid */
 #define ENTRIES_OF_DOMAIN 2  /* a directory, a file */
 #define TEXT_BYTES_OF_CPU (2 * 64 + 2 * CPU_LIST_BYTES) /* as the slabs round them up */
