@@ -89,6 +89,8 @@ paging and scheduling has no number for is 0.
 | file | contents |
 |---|---|
 | `/proc/self/{auxv,cmdline,comm,cwd,environ,exe,limits,maps,mounts,stat,statm,status}` | the process itself; `/proc/PID` is the same for its own number and does not exist for others |
+| `/proc/self/task/TID/{auxv,cmdline,comm,environ,limits,maps,stat,statm,status}` | the same of each of its threads; `/proc/thread-self` leads to the caller's |
+| `/proc/self/comm`, `/proc/self/task/TID/comm` | writing names the thread, of the process the first one (`pthread_setname_np`) |
 | `/proc/self/fd/N` | a link for each open descriptor; opening it opens the file once more, except for pipes and the like: `ENXIO`. `/dev/fd` and `/dev/{stdin,stdout,stderr}` lead there |
 | `/proc/meminfo` | the rank's slice of the node's memory: nobody else allocates from it, so what is free is available |
 | `/proc/stat` | times of the process's own CPUs by exact accounting; interrupts of the node; btime |

@@ -50,6 +50,7 @@ struct file {
     const struct file_operations *operations;
     struct process *process; /* whose table it is in */
     struct inode *inode;     /* with a reference; NULL for streams, pipes and their like */
+    uint32_t tid;            /* as path_lookup.tid */
     struct spinlock lock;
     uint64_t offset;
     unsigned flags; /* Linux's O_ flags, as F_GETFL answers */

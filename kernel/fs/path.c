@@ -55,9 +55,17 @@ int path_read(struct path *path, uint64_t directory, uint64_t address, unsigned 
 
 int path_find(struct path *path, enum tree_follow follow)
 {
-    struct inode *directory = path->directory ? path->directory : arch_process()->directory;
+    const struct process *process = arch_process();
 
-    return tree_find(path->tree, directory, path->text, follow, &path->found);
+    if (path->directory)
+        return tree_find_from(path->tree, path->directory, path->file->tid, path->text, follow, &path->found);
+    return tree_find_from(path->tree, process->directory, process->directory_tid, path->text, follow,
+                          &path->found);
+}
+
+int path_thread_check(uint32_t tid)
+{
+    return !tid || thread_tid_from(arch_process(), tid) == tid ? 0 : -ENOENT;
 }
 
 void path_lock(struct path *path, bool adds)

@@ -44,6 +44,20 @@ int path_begin(struct path *path, uint64_t directory, uint64_t address, enum tre
 /* Releases the lock and the descriptor's file; returns `result`. */
 long path_end(struct path *path, long result);
 
+/* Whether a path leads to a thread that there is: -ENOENT. Where it matters, with path_lookup.tid, without
+ * locks.
+ */
+int path_thread_check(uint32_t tid);
+
+/* What stat calls st_ino: different for each thread. */
+static inline uint64_t inode_number(const struct inode *inode, uint32_t tid)
+{
+    return inode->number | (uint64_t)tid << 32;
+}
+
+/* Writes the path of what shows something of a thread, as tree_path; 0: it is no thread's. fs/proc/task.c */
+int64_t thread_path(const struct inode *inode, uint32_t tid, char *text, size_t bytes);
+
 /* The CPU's buffers, for other texts; NULL where there is no memory for them. */
 char *path_buffer(unsigned which);
 

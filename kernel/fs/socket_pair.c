@@ -18,6 +18,8 @@
 #include "mm/page.h"
 #include "process/event.h"
 #include "process/process.h"
+#include "time/clock.h"
+#include "time/timespec.h"
 
 struct direction {
     uint64_t head, tail; /* of the ring: bytes ever sent and received */
@@ -30,8 +32,9 @@ struct direction {
 struct socket_pair {
     struct spinlock lock;
     enum socket_type type;
-    unsigned open;          /* how many ends */
-    int errors[2];          /* pending, of either end */
+    unsigned open; /* how many ends */
+    int errors[2]; /* pending, of either end */
+    struct socket_options options[2];
     struct direction to[2]; /* what either end receives; of a pipe only the first, whose memory ends there */
 };
 
@@ -140,18 +143,31 @@ static uint64_t socket_events(const struct file *file)
     return event_of(file->socket.pair);
 }
 
-/* Before a step that answered -EAGAIN is tried again. */
-static int64_t step_wait(const struct file *file, unsigned flags)
+static uint64_t wait_deadline(const uint64_t *limit_ns)
 {
-    return (file->flags & O_NONBLOCK) || (flags & MSG_DONTWAIT)
-               ? -EAGAIN
-               : event_wait(socket_events(file), WAIT_FOREVER);
+    uint64_t limit = __atomic_load_n(limit_ns, __ATOMIC_RELAXED);
+
+    return limit ? time_add(clock_now_ns(), limit) : WAIT_FOREVER;
+}
+
+/* Before a step that answered -EAGAIN is tried again. A call with a time limit does not start again. */
+static int64_t step_wait(const struct file *file, unsigned flags, uint64_t deadline_ns)
+{
+    if ((file->flags & O_NONBLOCK) || (flags & MSG_DONTWAIT))
+        return -EAGAIN;
+    if (deadline_ns == WAIT_FOREVER)
+        return event_wait(socket_events(file), deadline_ns);
+    if (clock_now_ns() >= deadline_ns)
+        return -EAGAIN;
+    return event_wait(socket_events(file), deadline_ns) ? -ERESTARTNOHAND : 0;
+}
 }
 
 int64_t socket_receive(struct file *file, struct user_vector *vector, unsigned flags, bool *truncated)
 {
     struct socket_pair *pair = file->socket.pair;
     bool all = (flags & MSG_WAITALL) && !(flags & MSG_PEEK) && !has_messages(pair);
+    uint64_t deadline_ns = wait_deadline(&pair->options[file->socket.end].receive_limit_ns);
     int64_t done = 0, got;
 
     *truncated = false;
@@ -165,7 +181,7 @@ int64_t socket_receive(struct file *file, struct user_vector *vector, unsigned f
         if (got >= 0 && (!all || got == 0 || vector->left == 0))
             return done;
         if (got == -EAGAIN)
-            got = step_wait(file, flags);
+            got = step_wait(file, flags, deadline_ns);
     } while (got >= 0);
     return done ? done : got;
 }
@@ -174,7 +190,8 @@ int64_t socket_send(struct file *file, struct user_vector *vector, unsigned flag
 {
     struct socket_pair *pair = file->socket.pair;
     bool atomic = pair->type == SOCKET_PIPE && vector->left <= PIPE_ATOMIC_BYTES;
-    uint64_t whole = atomic ? vector->left : vector->left > 0;
+    uint64_t whole = atomic ? vector->left : vector->left > 0, deadline_ns = 0;
+    const uint64_t *limit_ns = &pair->options[file->socket.end].send_limit_ns;
     int64_t done = 0, put;
 
     do {
@@ -182,13 +199,16 @@ int64_t socket_send(struct file *file, struct user_vector *vector, unsigned flag
         if (put >= 0) {
             event_notify(file->process, socket_events(file));
             done += put;
+            deadline_ns = 0; /* the time limit is of the next wait, not of all */
             if (vector->left == 0)
                 return done;
         }
         if (put == -EPIPE && !has_messages(pair) && !(flags & MSG_NOSIGNAL))
             broken_pipe_signal();
-        if (put == -EAGAIN)
-            put = step_wait(file, flags);
+        if (put == -EAGAIN) {
+            deadline_ns = deadline_ns ? deadline_ns : wait_deadline(limit_ns);
+            put = step_wait(file, flags, deadline_ns);
+        }
     } while (put >= 0);
     return done ? done : put;
 }
@@ -312,6 +332,11 @@ bool file_is_socket(const struct file *file)
 enum socket_type socket_type(const struct file *file)
 {
     return file->socket.pair->type;
+}
+
+struct socket_options *socket_options(struct file *file)
+{
+    return &file->socket.pair->options[file->socket.end];
 }
 
 int socket_error_take(struct file *file)

@@ -36,6 +36,14 @@ int64_t socket_receive(struct file *file, struct user_vector *vector, unsigned f
 /* Ends directions: the file's own receiving, sending or both. */
 void socket_shut(struct file *file, bool receiving, bool sending);
 
+/* What setsockopt sets of an end; any thread may at any time, and each field is read and written alone. */
+struct socket_options {
+    uint64_t receive_limit_ns, send_limit_ns; /* how long a call waits; 0: for as long as it takes */
+    uint32_t switches;                        /* a bit for each option that is on, by its number */
+};
+
+struct socket_options *socket_options(struct file *file);
+
 /* A pending error, 0 or negative, which is not pending any more. */
 int socket_error_take(struct file *file);
 

@@ -37,6 +37,7 @@
 #define EROFS           30
 #define EMLINK          31
 #define EPIPE           32
+#define EDOM            33
 #define ERANGE          34
 #define EDEADLK         35
 #define ENAMETOOLONG    36
@@ -56,5 +57,8 @@
 #define EISCONN         106
 #define ETIMEDOUT       110
 #define ECONNREFUSED    111
+
+/* Inside the kernel alone, as Linux's ERESTARTNOHAND: EINTR even after a handler with SA_RESTART. */
+#define ERESTARTNOHAND 514
 
 #endif

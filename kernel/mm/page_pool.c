@@ -115,7 +115,7 @@ void page_pool_initialise(struct page_pool *pool, const struct memory_range *ext
     *pool = (struct page_pool){ .extents = NULL };
     for (unsigned i = 0; i < count; i++)
         page_pool_free(pool, extents[i].base, extents[i].bytes);
-    pool->total_bytes = pool->free_bytes;
+    pool->total_bytes = pool->free_bytes_min = pool->free_bytes;
 }
 
 /* Takes [address, address + bytes) out of an extent. */
@@ -124,6 +124,7 @@ static void extent_cut(struct page_pool *pool, struct free_extent *extent, uint6
     uint64_t base = extent->node.key, end = base + extent->bytes, after = address + bytes;
 
     pool->free_bytes -= bytes;
+    pool->free_bytes_min = smaller(pool->free_bytes_min, pool->free_bytes);
     if (address > base) {
         extent_change(pool, extent, base, address - base);
         if (after < end)

@@ -26,6 +26,7 @@ struct page_pool {
     uint32_t reserving_cpu;
     struct avl_node *extents;
     uint64_t free_bytes;
+    uint64_t free_bytes_min; /* so far */
     uint64_t total_bytes;
     uint64_t reserved_bytes; /* of the free ones, for reserving_cpu alone */
 };
@@ -49,6 +50,13 @@ void page_pool_free(struct page_pool *pool, uint64_t address, uint64_t bytes);
 static inline uint64_t page_pool_free_bytes(const struct page_pool *pool)
 {
     return __atomic_load_n(&pool->free_bytes, __ATOMIC_RELAXED);
+}
+
+/* The most that was allocated at one time. Of a rank's slice that is the program's memory, its page tables,
+ * files that it has written and what the kernel keeps for it: threads' stacks, pipes, texts of /proc. */
+static inline uint64_t page_pool_peak_bytes(const struct page_pool *pool)
+{
+    return pool->total_bytes - __atomic_load_n(&pool->free_bytes_min, __ATOMIC_RELAXED);
 }
 
 /* Reserves `bytes` for what this CPU allocates until page_pool_unreserve, `freed_first` of which it frees

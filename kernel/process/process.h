@@ -67,7 +67,8 @@ struct process {
     struct vm vm;
     struct file_table *files;
     struct tree *tree;
-    struct inode *directory; /* current; holds a reference; under the tree's lock */
+    struct inode *directory; /* current; holds a reference; under the tree's lock, */
+    uint32_t directory_tid;  /* as this; as path_lookup.tid */
     struct inode *program;
     const char *program_path;
     struct process_image image;

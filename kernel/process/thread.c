@@ -50,6 +50,30 @@ struct thread *thread_find(const struct process *process, uint32_t tid)
     return NULL;
 }
 
+uint32_t thread_tid_from(struct process *process, uint32_t lowest)
+{
+    uint32_t found = 0;
+
+    SPIN_GUARD(&process->lock);
+    PROCESS_THREADS_EACH(thread, process)
+    if (thread->tid >= lowest && (!found || thread->tid < found))
+        found = thread->tid;
+    return found;
+}
+
+bool thread_rename(struct process *process, uint32_t tid, const char name[THREAD_NAME_BYTES])
+{
+    SPIN_GUARD(&process->lock);
+    struct thread *thread = thread_find(process, tid);
+
+    if (!thread)
+        return false;
+    memcpy(thread->name, name, THREAD_NAME_BYTES);
+    if (tid == process->pid)
+        memcpy(process->name, name, THREAD_NAME_BYTES);
+    return true;
+}
+
 /* ---- Beginning ---- */
 
 static uint64_t kernel_stack_of(const struct thread *thread)

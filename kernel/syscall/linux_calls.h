@@ -99,10 +99,13 @@ struct linux_statfs {
 #define AF_UNIX          1
 #define MSG_CMSG_CLOEXEC 0x40000000
 #define SOL_SOCKET       1
+#define SO_REUSEADDR     2
 #define SO_TYPE          3
 #define SO_ERROR         4
+#define SO_BROADCAST     6
 #define SO_SNDBUF        7
 #define SO_RCVBUF        8
+#define SO_KEEPALIVE     9
 #define SO_ACCEPTCONN    30
 #define SO_PROTOCOL      38
 #define SO_DOMAIN        39
@@ -195,6 +198,17 @@ struct linux_sysinfo {
 };
 
 /* Time */
+#define US_PER_S 1000000
+
+/* Clocks of CPU time are negative numbers: the complement of a pid or tid, 0 for the caller's, then these. */
+#define CPU_CLOCK_ID_SHIFT  3
+#define CPU_CLOCK_OF_THREAD 4
+#define CPU_CLOCK_KIND      3
+#define CPU_CLOCK_USER      1
+#define CPU_CLOCK_SCHEDULED 2 /* as kind 0: user and system time */
+#define CLOCK_OF_DEVICE     3 /* the last three bits of a clock that a descriptor stands for */
+#define CLOCK_LAST_BITS     7
+
 struct linux_timeval {
     int64_t seconds, microseconds;
 };

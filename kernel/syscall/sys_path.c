@@ -90,8 +90,10 @@ static int inode_open(struct path *path, uint64_t directory, uint64_t address, u
 static int file_complete(struct file *file, uint64_t flags)
 {
     struct process *process = file->process;
-    int error = file_bind(file);
+    int error = path_thread_check(file->tid);
 
+    if (!error)
+        error = file_bind(file);
     if (!error && (flags & O_TRUNC) && file->inode->memory && !(flags & O_PATH)) {
         error = shared_memory_resize(file->inode->memory, process->vm.pages, 0);
         file_touch(file->inode);
@@ -116,6 +118,7 @@ long sys_openat(uint64_t directory, uint64_t address, uint64_t flags, uint64_t m
     int result = inode_open(&path, directory, address, flags, mode);
     if (!result) {
         file->inode = path.found.inode;
+        file->tid = path.found.tid;
         file->flags = (unsigned)flags & ~(unsigned)(O_CLOEXEC | O_CREAT | O_TRUNC | O_EXCL);
         result = file_complete(file, flags);
     }
@@ -198,18 +201,19 @@ long sys_faccessat2(uint64_t directory, uint64_t address, uint64_t mode, uint64_
         path_begin(&path, directory, address, flags & AT_SYMLINK_NOFOLLOW ? TREE_NO_FOLLOW : TREE_FOLLOW);
     if (!result)
         result = access_check(path.found.inode, mode);
-    return path_end(&path, result);
+    result = path_end(&path, result);
+    return result ? result : path_thread_check(path.found.tid);
 }
 
 /* ---- Directories ---- */
 
 /* Makes one record: its size in bytes, or -EINVAL where it does not fit. */
-static int64_t record_make(char *text, uint64_t capacity, const struct inode *inode, const char *name,
-                           uint64_t name_bytes, uint64_t next)
+static int64_t record_make(char *text, uint64_t capacity, const struct inode *inode, uint32_t tid,
+                           const char *name, uint64_t name_bytes, uint64_t next)
 {
     uint64_t bytes = (sizeof(struct linux_dirent) + name_bytes + 1 + 7) & ~7ULL;
     struct linux_dirent record = {
-        .inode = inode->number,
+        .inode = inode_number(inode, tid),
         .next = (int64_t)next,
         .record_bytes = (uint16_t)bytes,
         .type = (uint8_t)(inode->mode >> 12 & 15), /* DT_ values are S_IFMT's bits */
@@ -226,8 +230,8 @@ static int64_t record_make(char *text, uint64_t capacity, const struct inode *in
 /* Makes records of what stands at *position and after it, which advances; 0 at the end. With the tree's lock.
  * 0 is the position of ".", 1 of "..", then come those of the entries, some of which may have been removed.
  */
-static int64_t records_make(const struct tree *tree, const struct inode *directory, uint64_t *position,
-                            char *text, uint64_t capacity)
+static int64_t records_make(const struct tree *tree, const struct inode *directory, uint32_t tid,
+                            uint64_t *position, char *text, uint64_t capacity)
 {
     int64_t used = 0, made;
 
@@ -238,7 +242,8 @@ static int64_t records_make(const struct tree *tree, const struct inode *directo
 
         if (at < 2) {
             made = record_make(text + used, capacity - (uint64_t)used,
-                               at ? tree_parent(tree, directory) : directory, "..", at + 1, at + 1);
+                               at ? tree_parent(tree, directory) : directory, at ? 0 : tid, "..", at + 1,
+                               at + 1);
         } else {
             const struct directory_entry *entry = tree_entry_at(directory, at);
 
@@ -246,7 +251,7 @@ static int64_t records_make(const struct tree *tree, const struct inode *directo
                 return used;
             at = entry->position;
             made = tree_entry_visible(entry)
-                       ? record_make(text + used, capacity - (uint64_t)used, entry->inode, entry->name,
+                       ? record_make(text + used, capacity - (uint64_t)used, entry->inode, tid, entry->name,
                                      entry->name_bytes, at + 1)
                        : 0;
         }
@@ -254,6 +259,23 @@ static int64_t records_make(const struct tree *tree, const struct inode *directo
             return used ? used : made;
         *position = at + 1;
     }
+}
+
+/* The same for a directory of threads, after "..": one record. In the order of their numbers, so that a
+ * thread is listed once, and those that stay are all listed, whoever begins and ends. Without the tree's
+ * lock. */
+static int64_t thread_record_make(const struct inode *directory, uint64_t *position, char *text,
+                                  uint64_t capacity)
+{
+    uint32_t tid = (uint32_t)(*position < UINT32_MAX ? *position - 1 : UINT32_MAX);
+    const struct inode *inode = directory->operations->next_thread(&tid);
+    char name[12];
+
+    if (!inode)
+        return 0;
+    *position = tid + 2;
+    return record_make(text, capacity, inode, tid, name, format_text(name, sizeof(name), "%u", tid),
+                       *position);
 }
 
 /* Page by page, and copied without the tree's lock. With the file's. */
@@ -268,9 +290,11 @@ static int64_t directory_read(struct tree *tree, struct file *file, uint64_t buf
         uint64_t position = file->offset, room = bytes - used;
 
         spin_lock(&tree->lock);
-        int64_t made =
-            records_make(tree, file->inode, &position, text, room < TREE_PATH_MAX ? room : TREE_PATH_MAX);
+        int64_t made = records_make(tree, file->inode, file->tid, &position, text,
+                                    room < TREE_PATH_MAX ? room : TREE_PATH_MAX);
         spin_unlock(&tree->lock);
+        if (made == 0 && file->inode->operations && file->inode->operations->next_thread)
+            made = thread_record_make(file->inode, &position, text, room);
         if (made > 0 && user_write(buffer + used, text, (uint64_t)made))
             made = -EFAULT;
         if (made <= 0)
@@ -307,7 +331,9 @@ long sys_getcwd(uint64_t buffer, uint64_t bytes)
     if (!path)
         return -ENOMEM;
     spin_lock(&process->tree->lock);
-    int64_t length = tree_path(process->tree, process->directory, path, TREE_PATH_MAX);
+    int64_t length = thread_path(process->directory, process->directory_tid, path, TREE_PATH_MAX);
+    if (!length)
+        length = tree_path(process->tree, process->directory, path, TREE_PATH_MAX);
     spin_unlock(&process->tree->lock);
     if (length < 0)
         return length == -ERANGE ? -ENAMETOOLONG : length;
@@ -316,18 +342,20 @@ long sys_getcwd(uint64_t buffer, uint64_t bytes)
     return user_write(buffer, path, (uint64_t)length + 1) ? -EFAULT : length + 1;
 }
 
-/* With the tree's lock. */
-static int directory_change(struct tree *tree, struct inode *inode)
+/* With the caller's reference to the inode, which it takes over. */
+static int directory_change(struct tree *tree, struct inode *inode, uint32_t tid)
 {
     struct process *process = arch_process();
-    struct inode *old = process->directory;
+    int error = mode_is(inode->mode, S_IFDIR) ? path_thread_check(tid) : -ENOTDIR;
 
-    if (!mode_is(inode->mode, S_IFDIR))
-        return -ENOTDIR;
-    inode_get(inode);
-    process->directory = inode;
-    inode_put(tree, old);
-    return 0;
+    SPIN_GUARD(&tree->lock);
+    struct inode *old = process->directory;
+    if (!error) {
+        process->directory = inode;
+        process->directory_tid = tid;
+    }
+    inode_put(tree, error ? inode : old);
+    return error;
 }
 
 long sys_chdir(uint64_t address)
@@ -336,8 +364,9 @@ long sys_chdir(uint64_t address)
     long result = path_begin(&path, (uint64_t)AT_FDCWD, address, TREE_FOLLOW);
 
     if (!result)
-        result = directory_change(path.tree, path.found.inode);
-    return path_end(&path, result);
+        inode_get(path.found.inode);
+    result = path_end(&path, result);
+    return result ? result : directory_change(path.tree, path.found.inode, path.found.tid);
 }
 
 long sys_fchdir(uint64_t descriptor)
@@ -350,8 +379,9 @@ long sys_fchdir(uint64_t descriptor)
         return -EBADF;
     if (file->inode) {
         spin_lock(&tree->lock);
-        error = directory_change(tree, file->inode);
+        inode_get(file->inode);
         spin_unlock(&tree->lock);
+        error = directory_change(tree, file->inode, file->tid);
     }
     file_put(file);
     return error;

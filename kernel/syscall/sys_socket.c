@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * sys_socket.c: system calls on sockets: decode, check, and hand over to the pair (fs/socket_pair.c), the
- * only kind of socket that there is. socket(2), send(2), recv(2), getsockopt(2).
+ * only kind of socket that there is. socket(2), send(2), recv(2), getsockopt(2), socket(7).
  */
 #include "arch.h"
 #include "fs/socket_pair.h"
@@ -10,6 +10,8 @@
 #include "process/process.h"
 #include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
+#include "time/clock.h"
+#include "time/timespec.h"
 
 #define SEND_FLAGS    (MSG_DONTWAIT | MSG_NOSIGNAL)
 #define RECEIVE_FLAGS (MSG_DONTWAIT | MSG_NOSIGNAL | MSG_PEEK | MSG_TRUNC | MSG_WAITALL | MSG_CMSG_CLOEXEC)
@@ -179,10 +181,13 @@ long sys_getsockname(uint64_t descriptor, uint64_t buffer, uint64_t room_address
     return answer_write(&unnamed, sizeof(unnamed), buffer, room_address, true);
 }
 
-static long option_of(struct file *file, uint32_t level, uint32_t option)
+/* Options that Linux keeps for sockets of any family, and that do nothing for a pair. */
+#define SWITCHES (1U << SO_REUSEADDR | 1U << SO_BROADCAST | 1U << SO_KEEPALIVE)
+
+static long option_of(struct file *file, uint32_t option)
 {
-    if (level != SOL_SOCKET)
-        return -EOPNOTSUPP;
+    if (option < 32 && (SWITCHES >> option & 1))
+        return __atomic_load_n(&socket_options(file)->switches, __ATOMIC_RELAXED) >> option & 1;
     switch (option) {
     case SO_TYPE:
         return socket_type(file);
@@ -194,6 +199,7 @@ static long option_of(struct file *file, uint32_t level, uint32_t option)
     case SO_DOMAIN:
         return AF_UNIX;
     case SO_ACCEPTCONN:
+    case SO_PASSCRED:
     case SO_PROTOCOL:
         return 0;
     default:
@@ -201,17 +207,110 @@ static long option_of(struct file *file, uint32_t level, uint32_t option)
     }
 }
 
+/* The time limit that an option sets; NULL: it is no such option. */
+static uint64_t *time_limit_of(struct file *file, uint32_t option)
+{
+    if (option == SO_RCVTIMEO || option == SO_RCVTIMEO_NEW)
+        return &socket_options(file)->receive_limit_ns;
+    return option == SO_SNDTIMEO || option == SO_SNDTIMEO_NEW ? &socket_options(file)->send_limit_ns : NULL;
+}
+
+static long option_read(struct file *file, uint32_t option, uint64_t buffer, uint64_t room_address)
+{
+    const uint64_t *limit = time_limit_of(file, option);
+
+    if (limit) {
+        uint64_t us = __atomic_load_n(limit, __ATOMIC_RELAXED) / 1000;
+        struct linux_timeval time = { (int64_t)(us / US_PER_S), (int64_t)(us % US_PER_S) };
+
+        return answer_write(&time, sizeof(time), buffer, room_address, false);
+    }
+    long result = option_of(file, option);
+    int32_t value = (int32_t)result;
+
+    return result < 0 ? result : answer_write(&value, sizeof(value), buffer, room_address, false);
+}
+
+/* Zero is no limit; a negative time is none to wait, which a nanosecond stands for. */
+static int time_limit_set(uint64_t *limit_ns, uint64_t address, int32_t bytes)
+{
+    struct linux_timeval time;
+    uint64_t ns;
+
+    if (bytes < (int32_t)sizeof(time))
+        return -EINVAL;
+    if (user_read(&time, address, sizeof(time)))
+        return -EFAULT;
+    if (time.microseconds < 0 || time.microseconds >= US_PER_S)
+        return -EDOM;
+    if (time.seconds < 0)
+        ns = 1;
+    else if (__builtin_mul_overflow((uint64_t)time.seconds, NS_PER_S, &ns))
+        ns = 0;
+    else
+        ns = time_add(ns, (uint64_t)time.microseconds * 1000);
+    __atomic_store_n(limit_ns, ns, __ATOMIC_RELAXED);
+    return 0;
+}
+
+static int option_set(struct file *file, uint32_t option, uint64_t address, int32_t bytes)
+{
+    uint32_t *switches = &socket_options(file)->switches;
+    uint64_t *limit = time_limit_of(file, option);
+    int32_t value;
+
+    if (bytes < (int32_t)sizeof(value))
+        return -EINVAL;
+    if (user_read(&value, address, sizeof(value)))
+        return -EFAULT;
+    if (limit)
+        return time_limit_set(limit, address, bytes);
+    if (option < 32 && (SWITCHES >> option & 1)) {
+        if (value)
+            __atomic_fetch_or(switches, 1U << option, __ATOMIC_RELAXED);
+        else
+            __atomic_fetch_and(switches, ~(1U << option), __ATOMIC_RELAXED);
+        return 0;
+    }
+    if (option == SO_SNDBUF || option == SO_RCVBUF)
+        return 0; /* a request: getsockopt says what there is */
+    return option == SO_PASSCRED && !value ? 0 : -ENOPROTOOPT;
+}
+
+/* The socket of a call about options, which are all of SOL_SOCKET. */
+static int option_socket_get(uint64_t descriptor, uint64_t level, struct file **file)
+{
+    int error = socket_get(descriptor, file);
+
+    if (error || (uint32_t)level == SOL_SOCKET)
+        return error;
+    file_put(*file);
+    return -EOPNOTSUPP;
+}
+
 long sys_getsockopt(uint64_t descriptor, uint64_t level, uint64_t option, uint64_t buffer,
                     uint64_t room_address)
 {
     struct file *file;
-    long result = socket_get(descriptor, &file);
+    long result = option_socket_get(descriptor, level, &file);
 
     if (result)
         return result;
-    result = option_of(file, (uint32_t)level, (uint32_t)option);
+    result = option_read(file, (uint32_t)option, buffer, room_address);
     file_put(file);
+    return result;
+}
 
-    int32_t value = (int32_t)result;
-    return result < 0 ? result : answer_write(&value, sizeof(value), buffer, room_address, false);
+long sys_setsockopt(uint64_t descriptor, uint64_t level, uint64_t option, uint64_t buffer, uint64_t bytes)
+{
+    struct file *file;
+
+    if ((int32_t)bytes < 0)
+        return -EINVAL;
+    int error = option_socket_get(descriptor, level, &file);
+    if (error)
+        return error;
+    error = option_set(file, (uint32_t)option, buffer, (int32_t)bytes);
+    file_put(file);
+    return error;
 }

@@ -22,14 +22,14 @@ struct file_status {
     uint32_t mode, user, group;
 };
 
-static struct file_status inode_status(const struct inode *inode)
+static struct file_status inode_status(const struct inode *inode, uint32_t tid)
 {
     const struct shared_memory *memory = inode->memory;
 
     return (struct file_status){
         .filesystem = inode->filesystem,
         .represents = device_number(mode_is(inode->mode, S_IFCHR) ? inode->device : 0),
-        .inode = inode->number,
+        .inode = inode_number(inode, tid),
         .links = inode->links,
         .bytes = memory ? __atomic_load_n(&memory->bytes, __ATOMIC_RELAXED) : inode->bytes,
         .backed_bytes = memory ? __atomic_load_n(&memory->capacity, __ATOMIC_RELAXED) : inode->bytes,
@@ -53,7 +53,7 @@ static struct file_status open_file_status(struct file *file)
     if (!file->inode)
         return status;
     spin_lock(&file->process->tree->lock);
-    status = inode_status(file->inode);
+    status = inode_status(file->inode, file->tid);
     spin_unlock(&file->process->tree->lock);
     return status;
 }
@@ -76,7 +76,7 @@ static int directory_status(struct file_status *status)
     struct process *process = arch_process();
 
     spin_lock(&process->tree->lock);
-    *status = inode_status(process->directory);
+    *status = inode_status(process->directory, process->directory_tid);
     spin_unlock(&process->tree->lock);
     return 0;
 }
@@ -98,8 +98,9 @@ static int status_at(uint64_t descriptor, uint64_t address, uint64_t flags, stru
     long error =
         path_begin(&path, descriptor, address, flags & AT_SYMLINK_NOFOLLOW ? TREE_NO_FOLLOW : TREE_FOLLOW);
     if (!error)
-        *status = inode_status(path.found.inode);
-    return (int)path_end(&path, error);
+        *status = inode_status(path.found.inode, path.found.tid);
+    error = path_end(&path, error);
+    return error ? (int)error : path_thread_check(path.found.tid);
 }
 
 /* ---- stat ---- */

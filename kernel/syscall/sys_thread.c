@@ -96,9 +96,7 @@ long sys_prctl(uint64_t operation, uint64_t argument, uint64_t a2, uint64_t a3, 
         if (length == -EFAULT)
             return -EFAULT;
         name[sizeof(name) - 1] = 0;
-        memcpy(thread->name, name, sizeof(name));
-        if (thread->tid == thread->process->pid)
-            memcpy(thread->process->name, name, sizeof(name));
+        thread_rename(thread->process, thread->tid, name);
         return 0;
     case SET_TIMERSLACK: /* 0 restores the default, 1 ns is exact */
         thread->latency_bound_ns = argument ? argument : latency_bound_default_ns();

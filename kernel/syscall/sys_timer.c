@@ -11,8 +11,6 @@
 #include "syscall/syscall.h"
 #include "time/timespec.h"
 
-#define US_PER_S 1000000
-
 enum { ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF };
 
 /* ---- setitimer, alarm ---- */
@@ -101,6 +99,8 @@ long sys_alarm(uint64_t seconds)
 
 static int clock_check(uint64_t clock)
 {
+    uint64_t ns;
+
     switch ((uint32_t)clock) {
     case CLOCK_ID_REALTIME:
     case CLOCK_ID_MONOTONIC:
@@ -109,21 +109,11 @@ static int clock_check(uint64_t clock)
     case CLOCK_ID_PROCESS_CPU:
     case CLOCK_ID_THREAD_CPU:
         return cpu_time_refuse("timer_create");
-    default: /* a negative number that does not end in 3 is the CPU time of some process or thread */
-        if ((int32_t)clock < 0)
-            return (clock & 3) != 3 ? cpu_time_refuse("timer_create") : -EOPNOTSUPP;
-        return -EINVAL;
+    default:
+        if ((int32_t)clock < 0 && (clock & CLOCK_LAST_BITS) == CLOCK_OF_DEVICE)
+            return -EOPNOTSUPP;
+        return cpu_clock_read(clock, &ns) ? -EINVAL : cpu_time_refuse("timer_create");
     }
-}
-
-static bool tid_is_own(uint32_t tid)
-{
-    struct process *process = arch_process();
-
-    spin_lock(&process->lock);
-    bool found = thread_find(process, tid) != NULL;
-    spin_unlock(&process->lock);
-    return found;
 }
 
 /* Logs, once for each process, why it gets no more timers. */
@@ -152,7 +142,8 @@ long sys_timer_create(uint64_t clock, uint64_t event_address, uint64_t id_addres
         return -EINVAL;
     if (!silent && (event.signal < 1 || event.signal > SIGNAL_COUNT))
         return -EINVAL;
-    if (event.notify == SIGEV_THREAD_ID && !tid_is_own((uint32_t)event.tid))
+    if (event.notify == SIGEV_THREAD_ID &&
+        (!event.tid || thread_tid_from(arch_process(), (uint32_t)event.tid) != (uint32_t)event.tid))
         return -EINVAL;
 
     int id = posix_timer_create(silent ? SIGNAL_ALRM : event.signal, event_address ? &event.value : NULL,

@@ -59,8 +59,11 @@ long thread_interrupted_call(unsigned number, enum restart restart);
 long thread_interrupted_wait(long (*resume)(const uint64_t *words), const uint64_t words[RESUME_WORDS]);
 
 /* The result of a call that starts again after a handler with SA_RESTART: `result`, but what
- * thread_interrupted_call answers where it is -EINTR. */
+ * thread_interrupted_call answers where it is -EINTR, or -ERESTARTNOHAND: then it does not start again. */
 long restartable(unsigned number, long result);
+
+/* CPU time by a negative clock of Linux's: -EINVAL where it is none. sys_time.c */
+int cpu_clock_read(uint64_t clock, uint64_t *ns);
 
 struct file;
 

@@ -12,6 +12,7 @@
 
 static uint64_t seed = 7;
 static struct page_pool pool;
+static uint64_t peak_bytes; /* that were allocated at one time */
 static bool is_free[PAGES];
 static struct memory_range pieces[PIECES]; /* taken ones */
 static unsigned piece_count;
@@ -106,6 +107,9 @@ static void check_agreement(void)
     }
     CHECK(avl_above(pool.extents, at) == NULL);
     CHECK_EQUAL(pool.free_bytes, model_free_bytes());
+    if (pool.total_bytes - pool.free_bytes > peak_bytes)
+        peak_bytes = pool.total_bytes - pool.free_bytes;
+    CHECK_EQUAL(page_pool_peak_bytes(&pool), peak_bytes);
 }
 
 static void mark(uint64_t address, uint64_t bytes, bool to_free)
@@ -121,6 +125,7 @@ static void begin(const struct memory_range *extents, unsigned count)
     arena_begin();
     memset(is_free, 0, sizeof(is_free));
     piece_count = 0;
+    peak_bytes = 0;
     for (unsigned i = 0; i < count; i++)
         mark(extents[i].base, extents[i].bytes, true);
     page_pool_initialise(&pool, extents, count);

@@ -795,11 +795,13 @@ TEST(names_do_not_cross_file_systems)
 }
 
 static struct inode *follow_target;
+static uint32_t follow_tid;
 static int follow_error;
 
-static int follow_link(const struct inode *link, struct inode **target)
+static int follow_link(const struct inode *link, struct inode **target, uint32_t *tid)
 {
     CHECK_EQUAL(link->device, 7);
+    *tid = follow_tid;
     if (!follow_error)
         *target = follow_target;
     return follow_error;
@@ -829,6 +831,58 @@ TEST(links_with_operations_lead_where_these_say)
     CHECK(!named("/link") && !tree_entry_visible(link->name));
     CHECK_EQUAL(tree_find(&tree, tree.root, "/link", TREE_NAME, &found), -ENOENT);
     CHECK(found.directory == tree.root && !found.inode);
+}
+
+static struct directory_entry *thread_entry;
+
+/* Threads have the numbers 1 to 9. */
+static struct directory_entry *thread_by_name(const char *name, size_t name_bytes, uint32_t *tid)
+{
+    if (name_bytes != 1 || *name < '1' || *name > '9')
+        return NULL;
+    *tid = (uint32_t)(*name - '0');
+    return thread_entry;
+}
+
+/* Which thread's file a path leads to; -1 where there is none. */
+static int thread_of(struct inode *directory, uint32_t tid, const char *path)
+{
+    struct path_lookup found;
+
+    return tree_find_from(&tree, directory, tid, path, TREE_FOLLOW, &found) ? -1 : (int)found.tid;
+}
+
+TEST(a_lookup_says_whose_directory_of_a_thread_it_has_gone_through)
+{
+    static const struct inode_operations threads = { .find_thread = thread_by_name },
+                                         own = { .follow = follow_link };
+
+    begin();
+    tree.root->writable = true;
+    struct inode *tasks = made("/tasks", S_IFDIR | 0755), *task = made("/task", S_IFDIR | 0755);
+    struct inode *file = made("/task/file", S_IFREG | 0444), *link = made("/own", S_IFLNK | 0700);
+    made("/tasks/file", S_IFREG | 0444);
+    tasks->operations = &threads;
+    thread_entry = task->name;
+    thread_entry->directory = tasks; /* that is where ".." leads */
+    link->device = 7;
+    link->operations = &own;
+    follow_error = 0;
+    follow_target = task;
+    follow_tid = 4;
+    CHECK(named("/tasks/3") == task && named("/tasks/3/file") == file && !named("/tasks/file"));
+    CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/3"), 3);
+    CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/3/./file"), 3);
+    CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/3/../5/file"), 5);
+    CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/3/.."), 0);
+    CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/10/file"), -1);
+    CHECK_EQUAL(thread_of(tree.root, 0, "/own/file"), 4);
+    CHECK_EQUAL(thread_of(task, 6, "file"), 6);
+    CHECK_EQUAL(thread_of(task, 6, "."), 6);
+    CHECK_EQUAL(thread_of(task, 6, "../7/file"), 7);
+    CHECK_EQUAL(thread_of(task, 6, "/task/file"), 0);
+    CHECK_EQUAL(thread_of(tasks, 0, "8/file"), 8);
+    follow_tid = 0;
 }
 
 int main(void)
@@ -861,5 +915,6 @@ int main(void)
     RUN(two_names_change_what_they_name);
     RUN(names_do_not_cross_file_systems);
     RUN(links_with_operations_lead_where_these_say);
+    RUN(a_lookup_says_whose_directory_of_a_thread_it_has_gone_through);
     return check_report("tree");
 }

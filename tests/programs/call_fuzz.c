@@ -29,6 +29,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <tacet.h>
 #include <time.h>
 
@@ -47,7 +48,7 @@ enum { READ_ONLY = 2, NO_RIGHTS = 3, HOLE = 4, ISLAND = 5, ARENA_PAGES = 7 };
 #define TIMES          512 /* in the first page: times that are short or none */
 #define TIMES_BYTES    256
 #define NAMES          1024 /* paths, 64 bytes each */
-#define NAMES_COUNT    12
+#define NAMES_COUNT    16
 #define TIMERS_MAX     128
 #define MEMORY_WAIT_NS UINT64_C(20000000000)
 
@@ -61,7 +62,7 @@ struct fuzzer {
 static unsigned long calls_max = ~0UL, trace_from = ~0UL;
 static uint64_t seed = 1, seconds = 10, end_ns;
 static unsigned threads = 1;
-static int descriptors[16];
+static int descriptors[24];
 static unsigned descriptor_count;
 static int tids[THREADS_MAX];        /* of the threads that make calls */
 static __thread struct fuzzer *self; /* for what suicide.h calls back */
@@ -154,12 +155,22 @@ static void arena_make(struct fuzzer *f)
 static void arena_fill(struct fuzzer *f)
 {
     static const char names[NAMES_COUNT][40] = {
-        "/tmp/fuzz",       "/tmp/fuzz/a",
-        "/tmp/fuzz/b/c",   "/tmp/fuzz/b",
-        "/dev/null",       "/proc/self/maps",
-        "/proc/self/fd/3", "a",
-        "../fuzz/b/./c",   "/sys/devices/system/cpu/online",
-        "/dev/shm/fuzz",   "",
+        "/tmp/fuzz",
+        "/tmp/fuzz/a",
+        "/tmp/fuzz/b/c",
+        "/tmp/fuzz/b",
+        "/dev/null",
+        "/proc/self/maps",
+        "/proc/self/fd/3",
+        "a",
+        "../fuzz/b/./c",
+        "/sys/devices/system/cpu/online",
+        "/dev/shm/fuzz",
+        "",
+        "/proc/self/task",
+        "/proc/thread-self",
+        "/proc/thread-self/comm",
+        "/proc/self/task/1002/status",
     };
     uint64_t *words = (uint64_t *)f->arena;
     struct timespec *times = (struct timespec *)(f->arena + TIMES);
@@ -217,6 +228,13 @@ static void ground_make(void)
     descriptor_keep(CALL(SYS_open, (uint64_t) "/dev/null", O_RDWR));
     descriptor_keep(CALL(SYS_open, (uint64_t) "/proc/self/maps", O_RDONLY));
     if (CALL(SYS_pipe2, (uint64_t)ends, O_NONBLOCK) == 0) {
+        descriptor_keep(ends[0]);
+        descriptor_keep(ends[1]);
+    }
+    descriptor_keep(CALL(SYS_open, (uint64_t) "/proc/self/task", O_RDONLY));
+    descriptor_keep(CALL(SYS_open, (uint64_t) "/proc/thread-self", O_RDONLY));
+    descriptor_keep(CALL(SYS_open, (uint64_t) "/proc/thread-self/comm", O_RDWR));
+    if (CALL(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, (uint64_t)ends) == 0) {
         descriptor_keep(ends[0]);
         descriptor_keep(ends[1]);
     }
@@ -309,7 +327,9 @@ static uint64_t argument_choose(struct fuzzer *f, char kind)
     case 'z':
         return below(f, 70);
     case 'c':
-        return below(f, 14) - 1UL;
+        return below(f, 2)
+                   ? below(f, 14) - 1UL
+                   : ~(below(f, 2) ? (uint64_t)tids[below(f, threads)] : below(f, 3000)) << 3 | below(f, 8);
     case 'k':
         return (below(f, 9) - 1UL) | (below(f, 4) ? 0 : 0x40000000);
     case 'y':

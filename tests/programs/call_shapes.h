@@ -28,6 +28,9 @@ static const char *const call_shapes[512] = {
     [278] = "dpig", [280] = "dspg", [285] = "dioo", [292] = "ddg", [293] = "pg", [295] = "dpioo",
     [296] = "dpioo", [306] = "d", [316] = "dsdsg", [319] = "sg", [326] = "dpdpng", [327] = "dpioog",
     [328] = "dpioog", [332] = "dsggp", [436] = "ddg", [437] = "dspn", [439] = "dsgg",
+    /* sockets */
+    [41] = "iii", [44] = "dpngpn", [45] = "dpngpp", [46] = "dpg", [47] = "dpg", [48] = "di", [51] = "dpp",
+    [52] = "dpp", [53] = "igip", [54] = "diipn", [55] = "diipp",
     /* memory */
     [9] = "mngidg", [10] = "mng", [11] = "mn", [12] = "p", [25] = "mnngm", [26] = "mng", [27] = "mnp",
     [28] = "mni", [149] = "mn", [150] = "mn", [151] = "g", [152] = "", [237] = "mngpig", [325] = "mng",

@@ -232,10 +232,12 @@ static __attribute__((noreturn)) void fail(const struct call *call, const uint64
     _exit(1);
 }
 
-/* An address of the kernel's image, direct map or device window, but for this one's first: zeroes before ones
- * (no limit) look like it. */
+/* An address of the kernel's image, direct map or device window, but for some of this one's: zeroes before
+ * ones (no limit) look like its first, and those of INSTANT, after what fills the arena, like the others. */
 static int is_kernel_address(uint64_t value)
 {
+    if (value == 0xffffff000000005a || value == 0xffffff0000005a5a)
+        return 0;
     return (value >= 0xffffffff80000000 && value < 0xffffffff81000000) ||
            (value >= 0xffff800000000000 && value < 0xffff801000000000) ||
            (value > 0xffffff0000000000 && value < 0xffffff0000200000);

@@ -152,6 +152,8 @@ static bool is_suicide(long number, const uint64_t *a, const struct suicide_grou
         return ground->signals_ignored;
     case SYS_pipe2:
         return ground->signals_ignored && !(a[1] & O_NONBLOCK);
+    case SYS_socketpair:
+        return ground->signals_ignored && !(a[1] & O_NONBLOCK);
     case SYS_eventfd:
     case SYS_signalfd:
         return ground->signals_ignored;

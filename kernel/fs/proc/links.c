@@ -13,6 +13,7 @@
 #include "lib/file_mode.h"
 #include "lib/format.h"
 #include "lib/kstring.h"
+#include "fs/path.h"
 #include "fs/proc/proc.h"
 #include "process/process.h"
 #include "mm/memplan.h"
@@ -27,8 +28,9 @@ static unsigned number_of(const struct inode *link)
 
 /* ---- Pids ---- */
 
-static int pid_follow(const struct inode *link, struct inode **target)
+static int pid_follow(const struct inode *link, struct inode **target, uint32_t *tid)
 {
+    (void)tid;
     *target = self;
     return arch_process() && number_of(link) == arch_process()->rank ? 0 : -ENOENT;
 }
@@ -43,21 +45,29 @@ static const struct inode_operations pid_operations = { .follow = pid_follow, .r
 
 /* ---- Descriptors ---- */
 
+struct link_target {
+    struct inode **inode;
+    uint32_t *tid;
+};
+
 static int64_t target_find(const struct file *file, void *context)
 {
-    struct inode **target = context;
+    const struct link_target *target = context;
 
     if (!file)
         return -ENOENT;
-    *target = file->inode ? file->inode : device_of_stream(file);
-    return *target ? 0 : -ENXIO;
+    *target->inode = file->inode ? file->inode : device_of_stream(file);
+    *target->tid = file->tid;
+    return *target->inode ? 0 : -ENXIO;
 }
 
-static int descriptor_follow(const struct inode *link, struct inode **target)
+static int descriptor_follow(const struct inode *link, struct inode **target, uint32_t *tid)
 {
+    struct link_target found = { target, tid };
+
     if (!arch_process())
         return -ENOENT; /* the boot CPU looks up the program */
-    return (int)file_inspect(arch_process(), number_of(link), target_find, target);
+    return (int)file_inspect(arch_process(), number_of(link), target_find, &found);
 }
 
 struct link_text {
@@ -66,10 +76,12 @@ struct link_text {
     size_t bytes;
 };
 
-static int64_t inode_name(const struct link_text *link, const struct inode *inode)
+static int64_t inode_name(const struct link_text *link, const struct inode *inode, uint32_t tid)
 {
-    int64_t length = tree_path(link->tree, inode, link->text, link->bytes);
+    int64_t length = thread_path(inode, tid, link->text, link->bytes);
 
+    if (!length)
+        length = tree_path(link->tree, inode, link->text, link->bytes);
     if (length == -ENOENT) /* it was removed, or never had a name */
         return (int64_t)format_text(link->text, link->bytes,
                                     inode->filesystem == FILESYSTEM_UNNAMED ? "/memfd: (deleted)"
@@ -85,7 +97,7 @@ static int64_t target_name(const struct file *file, void *context)
     if (!file)
         return -ENOENT;
     if (file->inode)
-        return inode_name(link, file->inode);
+        return inode_name(link, file->inode, file->tid);
     if (file->operations->name)
         name = file->operations->name;
     else if (file->operations->terminal)
@@ -109,20 +121,23 @@ static const struct inode_operations descriptor_operations = { .follow = descrip
 
 /* ---- The working directory ---- */
 
-static int directory_follow(const struct inode *link, struct inode **target)
+static int directory_follow(const struct inode *link, struct inode **target, uint32_t *tid)
 {
     (void)link; /* it is the only one */
     if (!arch_process())
         return -ENOENT;
     *target = arch_process()->directory;
+    *tid = arch_process()->directory_tid;
     return 0;
 }
 
 static int64_t directory_read_link(const struct tree *tree, const struct inode *link, char *text,
                                    size_t bytes)
 {
+    const struct process *process = arch_process();
+
     (void)link;
-    return inode_name(&(struct link_text){ tree, text, bytes }, arch_process()->directory);
+    return inode_name(&(struct link_text){ tree, text, bytes }, process->directory, process->directory_tid);
 }
 
 static const struct inode_operations directory_operations = { .follow = directory_follow,

@@ -22,7 +22,7 @@
 #include "lib/version.h"
 
 /* For proc_memory_bytes. */
-#define ENTRIES_MAX       80 /* of the tables and of /dev, directories included; they are 63 */
+#define ENTRIES_MAX       80 /* of the tables and of /dev, directories included; they are 75 */
 #define ENTRIES_OF_CPU    7  /* two directories, four files, the link of a pid */
 #define ENTRIES_OF_DOMAIN 2  /* a directory, a file */
 #define TEXT_BYTES_OF_CPU (2 * 64 + 2 * CPU_LIST_BYTES) /* as the slabs round them up */
@@ -241,23 +241,38 @@ static int proc_open(struct file *file)
 {
     const struct proc_file *kind = file->inode->data;
 
-    return text_bind(file, kind->command ? &command_operations : &text_operations, kind->make);
+    return text_bind(file,
+                     kind->operations ? kind->operations
+                     : kind->command  ? &command_operations
+                                      : &text_operations,
+                     kind->make);
 }
 
 static const struct inode_operations proc_operations = { .open = proc_open };
 
+uint32_t proc_file_mode(const struct proc_file *file)
+{
+    return S_IFREG | (file->command || file->operations ? 0644 : 0444);
+}
+
+void proc_file_set(struct inode *inode, const struct proc_file *file)
+{
+    inode->device = PROC_DEVICE;
+    inode->operations = &proc_operations;
+    inode->data = file; /* proc_open reads it */
+}
+
 static int table_add(struct tree *tree, const struct proc_file *file, struct message *why)
 {
     for (; file->path; file++) {
-        const void *data = file->text ? (const void *)file->text : file; /* proc_open reads the latter */
         uint64_t bytes = file->text ? strlen(file->text) : 0;
-        uint32_t mode = S_IFREG | (file->command ? 0644 : 0444);
-        struct inode *inode = tree_add(tree, file->path, mode, data, bytes, why);
+        struct inode *inode = tree_add(tree, file->path, proc_file_mode(file), file->text, bytes, why);
 
         if (!inode)
             return -ENOMEM;
         inode->device = PROC_DEVICE;
-        inode->operations = file->text ? NULL : &proc_operations;
+        if (!file->text)
+            proc_file_set(inode, file);
     }
     return 0;
 }
@@ -387,5 +402,6 @@ int proc_add(struct tree *tree, struct message *why)
     if (!tree_add(tree, "/proc/mounts", S_IFLNK | 0777, mounts, sizeof(mounts) - 1, why) ||
         !boot_id_add(tree, why) || !cpus_add(tree, why) || !numa_domains_add(tree, why))
         return -ENOMEM;
-    return proc_links_add(tree, why);
+    int error = proc_links_add(tree, why);
+    return error ? error : proc_tasks_add(tree, why);
 }

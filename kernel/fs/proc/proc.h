@@ -21,14 +21,22 @@ struct proc_file {
     const char *path;
     void (*make)(struct file *file); /* writes the contents, at each open; NULL: they are `text` */
     const char *text;
-    int (*command)(const char *line); /* executes a line that a program writes; NULL: read-only */
+    int (*command)(const char *line); /* executes a line that a program writes; NULL: read-only, unless */
+    const struct file_operations *operations; /* it has its own */
 };
+
+/* Makes an inode that file, of `make`. */
+void proc_file_set(struct inode *inode, const struct proc_file *file);
+uint32_t proc_file_mode(const struct proc_file *file);
 
 /* The tables of self.c and tacet.c end with a NULL path. */
 extern const struct proc_file proc_self_files[], proc_tacet_files[];
 
 /* Adds the links that differ from process to process. links.c */
 int proc_links_add(struct tree *tree, struct message *why);
+
+/* Adds the directories of threads. task.c */
+int proc_tasks_add(struct tree *tree, struct message *why);
 
 /* Adds an inode to a directory, its name copied on demand. NULL with `why`. */
 struct inode *proc_inode_add(struct tree *tree, struct inode *directory, const char *name, bool copy,

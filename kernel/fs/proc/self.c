@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * self.c: /proc/self: what a process can read about itself. Formats: proc(5). Functions `…_text` run in
- * system calls of that process. Numbers that mean nothing without paging, swapping and scheduling are 0.
+ * self.c: /proc/self: what a process can read about itself; the same files show its threads (task.c).
+ * Formats: proc(5). Functions `…_text` run in system calls of that process. Numbers that mean nothing without
+ * paging, swapping and scheduling are 0.
  */
 #include "arch.h"
 #include "time/clock.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+#include "mm/user_bytes.h"
 #include "lib/elf_image.h"
 #include "lib/linux_abi.h"
 #include "fs/proc/proc.h"
@@ -78,26 +82,69 @@ static void signal_sets(const struct process *process, uint64_t *ignored, uint64
     }
 }
 
+/* What a file shows of its process, or of one thread. */
+struct subject {
+    uint64_t id, start_ns, pending, blocked, cpus;
+    char name[THREAD_NAME_BYTES];
+    char state;
+    unsigned cpu;
+    struct cpu_time time;
+};
+
+/* Copied under the lock, under which no text is made. */
+static struct subject subject_of(const struct file *file)
+{
+    struct process *process = arch_process();
+    struct subject subject = { .id = process->pid,
+                               .start_ns = process->start_ns,
+                               .cpus = process->cpus,
+                               .state = 'R',
+                               .cpu = arch_cpu_index() };
+    const struct thread *thread = arch_thread();
+
+    if (!file->tid)
+        subject.time = process_time(process);
+
+    SPIN_GUARD(&process->lock);
+    memcpy(subject.name, process->name, sizeof(subject.name));
+    if (file->tid) {
+        subject.id = file->tid;
+        thread = thread_find(process, file->tid);
+        if (!thread) { /* it has ended since it was found */
+            subject.state = 'X';
+            return subject;
+        }
+        memcpy(subject.name, thread->name, sizeof(subject.name));
+        subject.start_ns = thread->time.start_ns;
+        subject.cpus = thread->schedule.affinity;
+        subject.state = thread->schedule.state == THREAD_BLOCKED ? 'S' : 'R';
+        subject.cpu = thread->schedule.cpu;
+        subject.time = thread_time(thread);
+    }
+    subject.pending = thread->signals.pending.set;
+    subject.blocked = thread->signals.blocked;
+    return subject;
+}
+
 static void stat_text(struct file *file)
 {
     const struct process *process = arch_process();
     struct vm_sums sums = vm_sum(&arch_process()->vm);
-    const struct thread *thread = arch_thread();
-    struct cpu_time time = process_time(arch_process());
+    struct subject subject = subject_of(file);
     uint64_t ignored, caught;
 
     signal_sets(process, &ignored, &caught);
     /* Fields 1-22: identity, state, parents, terminal, faults, times, priorities, threads, start. */
-    text_add(file, "%lu (%s) R 0 %lu %lu 0 -1 0 0 0 0 0 %lu %lu 0 0 %d %d %u 0 %lu", process->pid,
-             process->name, process->pid, process->pid, clock_ticks_of(time.user_ns),
-             clock_ticks_of(time.system_ns), 20 + process->nice, process->nice, process->thread_count,
-             clock_ticks_of(process->start_ns));
+    text_add(file, "%lu (%s) %c 0 %lu %lu 0 -1 0 0 0 0 0 %lu %lu 0 0 %d %d %u 0 %lu", subject.id,
+             subject.name, subject.state, process->pid, process->pid, clock_ticks_of(subject.time.user_ns),
+             clock_ticks_of(subject.time.system_ns), 20 + process->nice, process->nice, process->thread_count,
+             clock_ticks_of(subject.start_ns));
     /* 23-30: sizes, limit, addresses. */
     text_add(file, " %lu %lu %lu %lu %lu %lu 0 0", sums.all, pages_of(sums.backed), UINT64_MAX,
              process->image.low, process->image.high, process->stack_high);
     /* 31-44: signals, waiting, swap, CPU, scheduling, delays. */
-    text_add(file, " %lu %lu %lu %lu 0 0 0 17 %u 0 0 0 0 0", thread->signals.pending.set,
-             thread->signals.blocked, ignored, caught, arch_cpu_index());
+    text_add(file, " %lu %lu %lu %lu 0 0 0 17 %u 0 0 0 0 0", subject.pending, subject.blocked, ignored,
+             caught, subject.cpu);
     /* 45-52: data, heap, arguments, environment, exit code. */
     text_add(file, " %lu %lu %lu %lu %lu %lu %lu 0\n", process->image.low, process->image.high,
              process->vm.heap_start, process->image.arguments, process->image.arguments_end,
@@ -108,33 +155,53 @@ static void status_text(struct file *file)
 {
     const struct process *process = arch_process();
     struct vm_sums sums = vm_sum(&arch_process()->vm);
-    const struct thread *thread = arch_thread();
+    struct subject subject = subject_of(file);
     uint64_t stack_bytes = process->stack_high - process->stack_low;
     uint64_t ignored, caught;
 
     signal_sets(process, &ignored, &caught);
-    text_add(file, "Name:\t%s\nUmask:\t%04o\nState:\tR (running)\nTgid:\t%lu\nNgid:\t0\nPid:\t%lu\n",
-             process->name, process->umask, process->pid, process->pid);
+    text_add(file, "Name:\t%s\nUmask:\t%04o\nState:\t%s\nTgid:\t%lu\nNgid:\t0\nPid:\t%lu\n", subject.name,
+             process->umask,
+             subject.state == 'R'   ? "R (running)"
+             : subject.state == 'S' ? "S (sleeping)"
+                                    : "X (dead)",
+             process->pid, subject.id);
     text_add(file, "PPid:\t0\nTracerPid:\t0\nUid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\nFDSize:\t%u\nGroups:\t\n",
              FILE_DESCRIPTORS_MAX);
-    text_add(file, "VmSize:\t%8lu kB\nVmLck:\t%8lu kB\nVmRSS:\t%8lu kB\nVmData:\t%8lu kB\n", sums.all / 1024,
-             sums.backed / 1024, sums.backed / 1024,
-             (sums.data > stack_bytes ? sums.data - stack_bytes : 0) / 1024);
+    text_add(file, "VmSize:\t%8lu kB\nVmLck:\t%8lu kB\nVmHWM:\t%8lu kB\nVmRSS:\t%8lu kB\nVmData:\t%8lu kB\n",
+             sums.all / 1024, sums.backed / 1024, page_pool_peak_bytes(&process->pages) / 1024,
+             sums.backed / 1024, (sums.data > stack_bytes ? sums.data - stack_bytes : 0) / 1024);
     text_add(file, "VmStk:\t%8lu kB\nVmExe:\t%8lu kB\nVmSwap:\t%8u kB\nThreads:\t%u\n", stack_bytes / 1024,
              sums.code / 1024, 0, process->thread_count);
     text_add(file, "SigPnd:\t%016lx\nShdPnd:\t%016lx\nSigBlk:\t%016lx\nSigIgn:\t%016lx\nSigCgt:\t%016lx\n",
-             thread->signals.pending.set, process->signals.pending.set, thread->signals.blocked, ignored,
-             caught);
-    text_add(file, "Cpus_allowed:\t%lx\nCpus_allowed_list:\t", arch_process()->cpus);
-    text_add_cpus(file, arch_process()->cpus);
+             subject.pending, process->signals.pending.set, subject.blocked, ignored, caught);
+    text_add(file, "Cpus_allowed:\t%lx\nCpus_allowed_list:\t", subject.cpus);
+    text_add_cpus(file, subject.cpus);
     /* Switches are counted for CPUs (/proc/tacet/threads), not for threads. */
     text_add(file, "voluntary_ctxt_switches:\t0\nnonvoluntary_ctxt_switches:\t0\n");
 }
 
 static void comm_text(struct file *file)
 {
-    text_add(file, "%s\n", arch_process()->name);
+    text_add(file, "%s\n", subject_of(file).name);
 }
+
+/* All of it is the name, an end of line too; what is too long for one is left out. */
+static int64_t comm_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    uint32_t tid = file->tid ? file->tid : (uint32_t)arch_process()->pid;
+    char text[THREAD_NAME_BYTES] = "", name[THREAD_NAME_BYTES] = "";
+
+    (void)offset;
+    if (user_read(text, buffer, bytes < sizeof(text) ? bytes : sizeof(text) - 1))
+        return -EFAULT;
+    memcpy(name, text, strlen(text));
+    return thread_rename(arch_process(), tid, name) ? (int64_t)bytes : -ESRCH;
+}
+
+static const struct file_operations comm_operations = {
+    .read = text_read, .write = comm_write, .size = text_size, .release = text_release
+};
 
 static void cmdline_text(struct file *file)
 {
@@ -185,9 +252,14 @@ static void limits_text(struct file *file)
 }
 
 const struct proc_file proc_self_files[] = {
-    { "/proc/self/auxv", .make = auxv_text },     { "/proc/self/cmdline", .make = cmdline_text },
-    { "/proc/self/comm", .make = comm_text },     { "/proc/self/environ", .make = environ_text },
-    { "/proc/self/limits", .make = limits_text }, { "/proc/self/maps", .make = maps_text },
-    { "/proc/self/stat", .make = stat_text },     { "/proc/self/statm", .make = statm_text },
-    { "/proc/self/status", .make = status_text }, { .path = NULL },
+    { "/proc/self/auxv", .make = auxv_text },
+    { "/proc/self/cmdline", .make = cmdline_text },
+    { "/proc/self/comm", .make = comm_text, .operations = &comm_operations },
+    { "/proc/self/environ", .make = environ_text },
+    { "/proc/self/limits", .make = limits_text },
+    { "/proc/self/maps", .make = maps_text },
+    { "/proc/self/stat", .make = stat_text },
+    { "/proc/self/statm", .make = statm_text },
+    { "/proc/self/status", .make = status_text },
+    { .path = NULL },
 };

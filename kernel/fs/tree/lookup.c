@@ -40,8 +40,19 @@ static bool has_follow(const struct inode *inode)
 bool tree_entry_visible(const struct directory_entry *entry)
 {
     struct inode *target;
+    uint32_t tid = 0;
 
-    return !has_follow(entry->inode) || entry->inode->operations->follow(entry->inode, &target) != -ENOENT;
+    return !has_follow(entry->inode) ||
+           entry->inode->operations->follow(entry->inode, &target, &tid) != -ENOENT;
+}
+
+static struct directory_entry *entry_of(const struct inode *directory, struct path_span name, uint32_t *tid)
+{
+    if (directory->operations && directory->operations->find_thread)
+        return directory->operations->find_thread(name.at, span_bytes(name), tid);
+
+    struct directory_entry *entry = tree_entry_find(directory, name);
+    return entry && tree_entry_visible(entry) ? entry : NULL;
 }
 
 /* One step, from found->directory. */
@@ -60,25 +71,24 @@ static int step(const struct tree *tree, struct path_span component, struct path
     } else if (component_is(component, "..")) {
         found->last = TREE_LAST_DOTDOT;
         found->inode = tree_parent(tree, directory);
+        found->tid = 0;
     } else {
         found->last = TREE_LAST_NAME;
-        found->entry = tree_entry_find(directory, component);
-        if (found->entry && !tree_entry_visible(found->entry))
-            found->entry = NULL;
+        found->entry = entry_of(directory, component, &found->tid);
         found->inode = found->entry ? found->entry->inode : NULL;
     }
     return found->inode ? 0 : -ENOENT;
 }
 
-/* Pushes a symbolic link's target on the stack; sets the inode that it starts from. */
-static int link_enter(struct walk *walk, const struct inode *link, struct inode **start)
+/* Pushes a symbolic link's target on the stack; sets the inode that it starts from, and its tid. */
+static int link_enter(struct walk *walk, const struct inode *link, struct inode **start, uint32_t *tid)
 {
     const char *target = link->data;
 
     if (walk->followed++ == TREE_SYMLINKS_MAX)
         return -ELOOP;
     if (has_follow(link))
-        return link->operations->follow(link, start);
+        return link->operations->follow(link, start, tid);
     if (link->bytes == 0)
         return -ENOENT;
     if (link->bytes >= TREE_PATH_MAX)
@@ -90,10 +100,10 @@ static int link_enter(struct walk *walk, const struct inode *link, struct inode 
 }
 
 /* Walks from `start`; sets *found only where the last component was reached. */
-static int walk_run(struct walk *walk, struct inode *start, enum tree_follow follow,
+static int walk_run(struct walk *walk, struct inode *start, uint32_t tid, enum tree_follow follow,
                     struct path_lookup *found)
 {
-    struct path_lookup at = { .inode = start, .directory = start, .last = TREE_LAST_ROOT };
+    struct path_lookup at = { .inode = start, .directory = start, .tid = tid, .last = TREE_LAST_ROOT };
 
     for (;;) {
         struct path_span *remaining = &walk->stack[walk->depth];
@@ -124,15 +134,16 @@ static int walk_run(struct walk *walk, struct inode *start, enum tree_follow fol
         if (!mode_is(at.inode->mode, S_IFLNK) || (last && !at.trailing_slash && follow == TREE_NO_FOLLOW))
             continue;
         start = at.directory;
-        error = link_enter(walk, at.inode, &start);
+        tid = 0;
+        error = link_enter(walk, at.inode, &start, &tid);
         if (error)
             return error;
-        at = (struct path_lookup){ .inode = start, .directory = start, .last = TREE_LAST_ROOT };
+        at = (struct path_lookup){ .inode = start, .directory = start, .tid = tid, .last = TREE_LAST_ROOT };
     }
 }
 
-int tree_find_span(const struct tree *tree, struct inode *directory, struct path_span path,
-                   enum tree_follow follow, struct path_lookup *found)
+static int span_find(const struct tree *tree, struct inode *directory, uint32_t tid, struct path_span path,
+                     enum tree_follow follow, struct path_lookup *found)
 {
     struct walk walk = { .tree = tree, .stack = { path } };
 
@@ -141,15 +152,28 @@ int tree_find_span(const struct tree *tree, struct inode *directory, struct path
         return -ENOENT;
     if (span_bytes(path) >= TREE_PATH_MAX)
         return -ENAMETOOLONG;
-    return walk_run(&walk, *path.at == '/' ? tree->root : directory, follow, found);
+    bool absolute = *path.at == '/';
+    return walk_run(&walk, absolute ? tree->root : directory, absolute ? 0 : tid, follow, found);
+}
+
+int tree_find_span(const struct tree *tree, struct inode *directory, struct path_span path,
+                   enum tree_follow follow, struct path_lookup *found)
+{
+    return span_find(tree, directory, 0, path, follow, found);
+}
+
+int tree_find_from(const struct tree *tree, struct inode *directory, uint32_t tid, const char *path,
+                   enum tree_follow follow, struct path_lookup *found)
+{
+    struct path_span span = { path, path + strnlen(path, TREE_PATH_MAX) };
+
+    return span_find(tree, directory, tid, span, follow, found);
 }
 
 int tree_find(const struct tree *tree, struct inode *directory, const char *path, enum tree_follow follow,
               struct path_lookup *found)
 {
-    struct path_span span = { path, path + strnlen(path, TREE_PATH_MAX) };
-
-    return tree_find_span(tree, directory, span, follow, found);
+    return tree_find_from(tree, directory, 0, path, follow, found);
 }
 
 int tree_lookup(const struct tree *tree, struct inode *directory, const char *path, bool follow_last,

@@ -32,6 +32,7 @@
 /* Memory for one entry of an archive, inode and name, with its share of what is lost at the ends of pages. */
 #define TREE_ENTRY_BYTES_MAX 264
 
+struct directory_entry;
 struct file;
 struct file_lock;
 struct inode;
@@ -44,10 +45,17 @@ struct inode_operations {
     /* Gives an open file its operations (file.h), and its contents where they are made now. Without locks. */
     int (*open)(struct file *file);
     /* Where a symbolic link leads for the calling process: 0; -ENOENT where that process has no such link;
-     * or why it cannot be followed. With the tree's lock; takes no lock but that of a descriptor table. */
-    int (*follow)(const struct inode *link, struct inode **target);
+     * or why it cannot be followed. *tid is 0, or becomes that of path_lookup. With the tree's lock; takes no
+     * lock but that of a descriptor table. */
+    int (*follow)(const struct inode *link, struct inode **target, uint32_t *tid);
     /* What readlink answers, where `follow` does not answer -ENOENT: the length, or an error. As above. */
     int64_t (*read_link)(const struct tree *tree, const struct inode *link, char *text, size_t bytes);
+    /* Of a directory whose entries are the calling process's threads, named by their numbers. The entry that
+     * stands for all of them, and which one of them `name` is, whether or not there is such a thread: nobody
+     * searches for it under the tree's lock. NULL: it is no number. */
+    struct directory_entry *(*find_thread)(const char *name, size_t name_bytes, uint32_t *tid);
+    /* Their inode, and the first of them from *tid on; NULL: there is none. Without locks. */
+    const struct inode *(*next_thread)(uint32_t *tid);
 };
 
 enum directory_order { BY_NAME, BY_POSITION, DIRECTORY_ORDERS };
@@ -134,6 +142,7 @@ struct path_lookup {
     struct inode *inode;           /* NULL where it is missing */
     const char *name;              /* the last component, for TREE_LAST_NAME */
     uint32_t name_bytes;
+    uint32_t tid; /* of which thread the inode shows something; 0: it is no thread's */
     enum tree_last last;
     bool trailing_slash; /* after the last component: only a directory will do */
 };
@@ -152,6 +161,10 @@ enum tree_follow {
  * checks found->trailing_slash. */
 int tree_find(const struct tree *tree, struct inode *directory, const char *path, enum tree_follow follow,
               struct path_lookup *found);
+
+/* The same from the directory of a thread. */
+int tree_find_from(const struct tree *tree, struct inode *directory, uint32_t tid, const char *path,
+                   enum tree_follow follow, struct path_lookup *found);
 
 /* tree_find for callers that need the inode only. */
 int tree_lookup(const struct tree *tree, struct inode *directory, const char *path, bool follow_last,

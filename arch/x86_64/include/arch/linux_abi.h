@@ -21,6 +21,12 @@
 #define FIONCLEX   0x5450
 #define FIOCLEX    0x5451
 
+#define SO_PASSCRED     16
+#define SO_RCVTIMEO     20
+#define SO_SNDTIMEO     21
+#define SO_RCVTIMEO_NEW 66
+#define SO_SNDTIMEO_NEW 67
+
 #define ARCH_PLATFORM "x86_64" /* AT_PLATFORM, and uname's machine */
 
 struct linux_stat {

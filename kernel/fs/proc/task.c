@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * task.c: the threads of a process in /proc: /proc/self/task, a directory with one for each thread, named by
+ * its tid, and the link /proc/thread-self. proc(5).
+ *
+ * The directory of a thread and its files are the same inodes for all threads of all processes; whose they
+ * are goes with the lookup (path_lookup.tid) and is kept in open files. A lookup does not search for the
+ * thread, because other ranks wait for the tree's lock meanwhile: path_thread_check does, after it.
+ */
+#include "arch.h"
+#include "lib/errno.h"
+#include "lib/format.h"
+#include "lib/kstring.h"
+#include "fs/path.h"
+#include "fs/proc/proc.h"
+#include "process/process.h"
+
+#define SELF "/proc/self/"
+
+static struct inode *task;           /* the directory of a thread, */
+static struct directory_entry entry; /* in which it has this name: it is in no list of names */
+
+static struct directory_entry *thread_find_entry(const char *name, size_t name_bytes, uint32_t *tid)
+{
+    uint64_t number = 0;
+
+    for (size_t i = 0; i < name_bytes; i++) {
+        if (name[i] < '0' + (i == 0) || name[i] > '9' || number > TID_LAST)
+            return NULL;
+        number = 10 * number + (uint64_t)(name[i] - '0');
+    }
+    *tid = (uint32_t)number;
+    return number && number <= TID_LAST && arch_process() ? &entry : NULL;
+}
+
+static const struct inode *thread_next(uint32_t *tid)
+{
+    *tid = thread_tid_from(arch_process(), *tid);
+    return *tid ? task : NULL;
+}
+
+static const struct inode_operations tasks_operations = { .find_thread = thread_find_entry,
+                                                          .next_thread = thread_next };
+
+/* Whoever calls is one of the threads: nothing else has a tid. */
+int64_t thread_path(const struct inode *inode, uint32_t tid, char *text, size_t bytes)
+{
+    size_t length;
+
+    if (!tid)
+        return 0;
+    if (inode == task)
+        length = format_text(text, bytes, SELF "task/%u", tid);
+    else
+        length = format_text(text, bytes, SELF "task/%u/%.*s", tid, (int)inode->name->name_bytes,
+                             inode->name->name);
+    return length < bytes ? (int64_t)length : -ERANGE;
+}
+
+/* ---- /proc/thread-self ---- */
+
+static int own_follow(const struct inode *link, struct inode **target, uint32_t *tid)
+{
+    (void)link; /* it is the only one */
+    if (!arch_process())
+        return -ENOENT;
+    *target = task;
+    *tid = arch_thread()->tid;
+    return 0;
+}
+
+static int64_t own_read_link(const struct tree *tree, const struct inode *link, char *text, size_t bytes)
+{
+    (void)tree, (void)link;
+    return (int64_t)format_text(text, bytes, "%lu/task/%u", arch_process()->pid, arch_thread()->tid);
+}
+
+static const struct inode_operations own_operations = { .follow = own_follow, .read_link = own_read_link };
+
+int proc_tasks_add(struct tree *tree, struct message *why)
+{
+    struct inode *tasks = tree_add(tree, SELF "task", S_IFDIR | 0555, NULL, 0, why), *inode;
+
+    if (!tasks)
+        return -ENOMEM;
+    inode = proc_inode_add(tree, tree_parent(tree, tree_parent(tree, tasks)), "thread-self", false,
+                           S_IFLNK | 0777, why);
+    task = inode_create(tree, S_IFDIR | 0555);
+    if (!inode || !task)
+        return message_set(why, -ENOMEM, "file tree: no memory for the threads in /proc");
+    inode->device = 1;
+    inode->operations = &own_operations;
+    entry = (struct directory_entry){ .inode = task, .directory = tasks, .name = "TID", .name_bytes = 3 };
+    task->name = &entry;
+    task->links = 2;
+    task->filesystem = tasks->filesystem;
+    tasks->operations = &tasks_operations;
+    for (const struct proc_file *file = proc_self_files; file->path; file++) {
+        inode = proc_inode_add(tree, task, file->path + sizeof(SELF) - 1, false, proc_file_mode(file), why);
+        if (!inode)
+            return -ENOMEM;
+        proc_file_set(inode, file);
+    }
+    return 0;
+}
