@@ -178,7 +178,7 @@ static void range_zero(struct shared_memory *object, uint64_t start, uint64_t en
 
     for (uint64_t part; start < end && (part = run_at(object, start, end - start, &memory)) > 0;
          start += part) {
-        lock_work_add(LOCK_WORK_STEP);
+        lock_work_step();
         arch_zero(memory, part);
     }
 }

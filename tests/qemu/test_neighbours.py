@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from conftest import Run, expect_exit
 
+import qemu
 from tests.making import ROOT, made
 
 
@@ -51,6 +53,30 @@ def checking_kernel() -> Path:
 
 
 @pytest.mark.parametrize(
+    ("kind", "amount", "limit"), [("bytes", 131072 + 4096, 131072), ("steps", 16384 + 1, 16384)]
+)
+def test_too_much_with_a_lock_held_is_a_panic_that_names_the_lock(
+    kind: str, amount: int, limit: int, checking_kernel: Path, tacet: Run
+) -> None:
+    result = tacet("status.musl", kernel=checking_kernel, options=f"selftest=lock-{kind}")
+    assert (result.outcome, result.status) == ("stop", 70), result.explain()
+    named = r"with the lock &planted_lock \(kernel/init/selftest\.c:\d+\) held: "
+    assert re.match(named, result.reason) and f"{amount} {kind} of at most {limit}" in result.reason, (
+        result.explain()
+    )
+    assert "selftest_run" in result.explain()  # the call chain, named
+
+
+def expect_little_under_locks(result: qemu.Result) -> None:
+    """What the kernel says that it has counted: something, and no more than its limits."""
+    expect_exit(result)
+    for kind in ("bytes", "steps"):
+        line = rf"^tacet: locks: at most (\d+) {kind} of (\d+) with (.+) held\r?$"
+        most = re.search(line, result.console, re.MULTILINE)
+        assert most and 0 < int(most[1]) <= int(most[2]) and most[3] != "none", result.explain()
+
+
+@pytest.mark.parametrize(
     ("program", "cpus", "ranks"),
     [
         ("neighbours.musl open", 4, 2),
@@ -68,4 +94,4 @@ def test_little_is_done_with_a_lock_held_that_others_wait_for(
 ) -> None:
     name, *arguments = program.split()
     options = {"kernel": checking_kernel, "memory": "1G", "options": f"ranks={ranks}", "time_limit": 120}
-    expect_exit(tacet(name, *arguments, cpus=cpus, **options))
+    expect_little_under_locks(tacet(name, *arguments, cpus=cpus, **options))
