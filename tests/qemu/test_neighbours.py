@@ -95,3 +95,32 @@ def test_little_is_done_with_a_lock_held_that_others_wait_for(
     name, *arguments = program.split()
     options = {"kernel": checking_kernel, "memory": "1G", "options": f"ranks={ranks}", "time_limit": 120}
     expect_little_under_locks(tacet(name, *arguments, cpus=cpus, **options))
+
+
+@pytest.mark.parametrize(
+    ("seed", "cpus", "operations"), [(101, 4, 20), (102, 4, 20), (103, 4, 20), (104, 8, 3)]
+)
+@pytest.mark.parametrize("checks", [False, True], ids=["plain", "checking"])
+def test_random_neighbours_never_bring_the_kernel_onto_the_core_of_ftq(
+    seed: int, cpus: int, operations: int, checks: bool, checking_kernel: Path, tacet: Run
+) -> None:
+    """Neither do they do much with a lock held that others wait for."""
+    kernel = {"kernel": checking_kernel} if checks else {}
+    result = expect_exit(
+        tacet(
+            "random_neighbours.musl",
+            str(seed),
+            str(operations),
+            cpus=cpus,
+            memory="1G",
+            options="ranks=4",
+            time_limit=120,
+            **kernel,
+        )
+    )
+    assert result.stdout.count(b", broken: 0\n") == 4, result.explain()
+    counted = re.search(rb"^seed (\d+): (\d+) quanta, (\d+) kernel entries", result.stdout, re.MULTILINE)
+    assert counted and (int(counted[1]), int(counted[3])) == (seed, 0), result.explain()
+    assert int(counted[2]) > 1, result.explain()
+    if checks:
+        expect_little_under_locks(result)
