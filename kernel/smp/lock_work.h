@@ -29,7 +29,9 @@
 
 #ifdef LOCKCHECK
 
-#define LOCK_BYTES_MAX (2 * 64 * 1024UL) /* a piece, and what comes with it */
+/* A piece, twice: where the program's memory ends in it, it is written again page by page, the rest zeroed.
+ */
+#define LOCK_BYTES_MAX (2 * 64 * 1024UL + 4096)
 /* A rename goes through two paths, and from either directory up, each at most 2048 components. */
 #define LOCK_STEPS_MAX (4 * 4096UL)
 

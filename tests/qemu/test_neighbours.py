@@ -53,7 +53,7 @@ def checking_kernel() -> Path:
 
 
 @pytest.mark.parametrize(
-    ("kind", "amount", "limit"), [("bytes", 131072 + 4096, 131072), ("steps", 16384 + 1, 16384)]
+    ("kind", "amount", "limit"), [("bytes", 135168 + 4096, 135168), ("steps", 16384 + 1, 16384)]
 )
 def test_too_much_with_a_lock_held_is_a_panic_that_names_the_lock(
     kind: str, amount: int, limit: int, checking_kernel: Path, tacet: Run
