@@ -82,6 +82,7 @@ def expect_little_under_locks(result: qemu.Result) -> None:
         ("neighbours.musl open", 4, 2),
         ("neighbours.musl shrink", 4, 2),
         ("neighbours.musl serve", 2, 1),
+        ("neighbours.musl gap", 1, 1),
         ("together.musl proc", 3, 1),
         ("shared_files.musl", 2, 2),
         ("ranks.musl lines", 4, 4),
