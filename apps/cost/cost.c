@@ -15,7 +15,8 @@
  * so that one costs half of the difference, the saving of registers around it included.
  *
  * With -b: what a page costs from mmap over its first touch to munmap, in a small mapping and a large one
- * (map.h). With -w: what it costs to wake a thread on another CPU (wake.h).
+ * (map.h). With -w: what it costs to wake a thread on another CPU (wake.h). With -s: what it costs two
+ * threads to share one (share.h).
  *
  * Reading the monotonic clock is timed as a program does it, by the C library's clock_gettime, and as the
  * bare system call, both with the library's few instructions around them.
@@ -28,6 +29,7 @@
 #include "map.h"
 #include "order.h"
 #include "parse.h"
+#include "share.h"
 #include "sleep.h"
 #include "tacet.h"
 #include "wake.h"
@@ -234,6 +236,22 @@ static int wake_print(void)
     return fflush(stdout) || ferror(stdout);
 }
 
+static int share_print(void)
+{
+    struct share_costs costs;
+    int error = share_measure(&costs);
+
+    if (error) {
+        fprintf(stderr, "cost: -s: %s\n", strerror(-error));
+        return 1;
+    }
+    key_print("futex_switch_ticks_min", costs.switch_min_ticks);
+    key_print("futex_switch_ticks_median", costs.switch_median_ticks);
+    key_print("wake_over_idle_ticks_min", costs.over_idle_min_ticks);
+    key_print("wake_over_idle_ticks_median", costs.over_idle_median_ticks);
+    return fflush(stdout) || ferror(stdout);
+}
+
 static void usage_exit(const char *option, const char *right)
 {
     fprintf(stderr, "cost: %s: %s\n", option, right);
@@ -247,11 +265,11 @@ int main(int argc, char **argv)
     const uint64_t zeroed_bytes = node ? node->zeroed_bytes : 0;
     uint64_t calls = CALLS_DEFAULT, machine_mib = 0, map_mib = 0;
     const char *right;
-    bool wake = false;
+    bool wake = false, share = false;
     int letter;
 
     opterr = 0;
-    while ((letter = getopt(argc, argv, "n:m:b:wh")) != -1) {
+    while ((letter = getopt(argc, argv, "n:m:b:wsh")) != -1) {
         if (letter == 'n' && (right = parse_count(optarg, 1, CALLS_MAX, &calls)))
             usage_exit("-n", right);
         if (letter == 'm' && (right = parse_count(optarg, 1, 1 << 24, &machine_mib)))
@@ -259,22 +277,24 @@ int main(int argc, char **argv)
         if (letter == 'b' && (right = parse_count(optarg, 1, 1 << 24, &map_mib)))
             usage_exit("-b", right);
         wake |= letter == 'w';
+        share |= letter == 's';
         if (letter == 'h') {
             printf(
-                "usage: cost [-n CALLS] [-m MIB] [-b MIB] [-w]\n"
+                "usage: cost [-n CALLS] [-m MIB] [-b MIB] [-w] [-s]\n"
                 "Prints the cost of an empty system call (CALLS of them, default %d), the clock at "
                 "main(), and the\n"
                 "memory that the kernel keeps; -m MIB is the machine's memory, which Linux does not report.\n"
                 "With -b only what a page costs from mmap to munmap, of 64 KiB and of MIB;\n"
-                "with -w only what it costs to wake a thread on another CPU.\n",
+                "with -w only what it costs to wake a thread on another CPU; with -s only what it costs two\n"
+                "threads to share one.\n",
                 CALLS_DEFAULT);
             return 0;
         }
         if (letter == '?')
-            usage_exit("options", "give -n CALLS, -m MIB, -b MIB, -w or -h");
+            usage_exit("options", "give -n CALLS, -m MIB, -b MIB, -w, -s or -h");
     }
     if (optind < argc)
-        usage_exit(argv[optind], "give -n CALLS, -m MIB, -b MIB, -w or -h");
+        usage_exit(argv[optind], "give -n CALLS, -m MIB, -b MIB, -w, -s or -h");
 
     if (map_mib) {
         map_print("map_small_page_ticks", 64 << 10, 20);
@@ -283,6 +303,8 @@ int main(int argc, char **argv)
     }
     if (wake)
         return wake_print();
+    if (share)
+        return share_print();
     key_print("main_ticks", main_ticks);
     if (node) {
         key_print("boot_ticks", node->boot_ticks);

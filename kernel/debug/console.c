@@ -5,6 +5,7 @@
  */
 #include "debug/console.h"
 #include "arch.h"
+#include "debug/lock_check.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "smp/cpu_mask.h"
@@ -82,8 +83,10 @@ static bool output_lock(void)
         arch_pause();
         console_serve();
     }
-    if (!is_nested)
+    if (!is_nested) {
         __atomic_fetch_and(&output_waiting, ~here, __ATOMIC_RELAXED);
+        lock_work_begin(LOCK_PLACE(&output_holder));
+    }
     return !is_nested;
 }
 
@@ -94,17 +97,21 @@ static void output_unlock(bool locked)
     uint64_t above = waiting & ~cpu_mask_below(arch_cpu_index() + 1);
     uint64_t next = above ? above : waiting;
 
-    if (locked)
-        __atomic_store_n(&output_holder, next ? 1 + (uint32_t)__builtin_ctzll(next) : 0, __ATOMIC_SEQ_CST);
+    if (!locked)
+        return;
+    lock_work_end();
+    __atomic_store_n(&output_holder, next ? 1 + (uint32_t)__builtin_ctzll(next) : 0, __ATOMIC_SEQ_CST);
 }
 
 void console_lock_break(void)
 {
     lock_breaker = 1 + arch_cpu_index();
+    lock_check_end();
 }
 
 static void set_write(unsigned set, const char *text, size_t bytes)
 {
+    lock_work_add(bytes);
     DEVICES_EACH(device, set)
     device->write(device, text, bytes);
 }
@@ -290,6 +297,7 @@ static int64_t input_take(char *bytes, size_t count)
     while (got < count && !stream_ended) {
         int byte = input_byte();
 
+        lock_work_step();
         if (byte < 0)
             return got ? (int64_t)got : byte == NO_DEVICE ? 0 : -EAGAIN;
         if (!input_counted && byte == INPUT_END) { /* bytes before it in the line are returned first */

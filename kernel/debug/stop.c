@@ -5,12 +5,14 @@
 #include "debug/stop.h"
 #include "arch.h"
 #include "debug/console.h"
+#include "debug/lock_check.h"
 #include "lib/format.h"
 #include "debug/klog.h"
 
 _Noreturn void node_exit(unsigned status)
 {
     klog_end(false);
+    lock_check_report();
     kernel_print("exit status=%u\n", status & 0xff);
     arch_power_off();
 }

@@ -21,10 +21,12 @@ const struct file_lock *file_lock_conflict(const struct inode *inode, const stru
 {
     const struct file_lock *lowest = NULL;
 
-    for (const struct file_lock *lock = inode->locks; lock; lock = lock->next)
+    for (const struct file_lock *lock = inode->locks; lock; lock = lock->next) {
+        lock_work_step();
         if (lock->owner != requested->owner && same_domain(lock, requested) && overlap(lock, requested) &&
             (lock->exclusive || requested->exclusive) && (!lowest || lock->start < lowest->start))
             lowest = lock;
+    }
     return lowest;
 }
 
@@ -36,6 +38,7 @@ static void range_remove(struct tree *tree, struct inode *inode, const struct fi
     for (struct file_lock **link = &inode->locks; *link;) {
         struct file_lock *lock = *link;
 
+        lock_work_step();
         if (lock->owner != range->owner || !same_domain(lock, range) || !overlap(lock, range)) {
             link = &lock->next;
         } else if (lock->start < range->start && lock->end > range->end) {
@@ -64,6 +67,7 @@ static void neighbours_merge(struct tree *tree, struct inode *inode, struct file
         struct file_lock *other = *link;
         bool below = other->end + 1 == lock->start, above = lock->end + 1 == other->start;
 
+        lock_work_step();
         if (other->owner != lock->owner || !same_domain(other, lock) || other->exclusive != lock->exclusive ||
             !(below || above)) {
             link = &other->next;
@@ -97,9 +101,11 @@ static int spare_allocate(struct tree *tree, const struct inode *inode, const st
     bool splits = false;
 
     *spare = NULL;
-    for (const struct file_lock *lock = inode->locks; lock; lock = lock->next, more++)
+    for (const struct file_lock *lock = inode->locks; lock; lock = lock->next, more++) {
+        lock_work_step();
         splits |= lock->owner == range->owner && same_domain(lock, range) && lock->start < range->start &&
                   lock->end > range->end;
+    }
     if (more + splits > FILE_LOCKS_MAX)
         return -ENOLCK;
     if (splits)
@@ -142,6 +148,7 @@ void file_locks_release(struct tree *tree, struct inode *inode, const void *owne
     for (struct file_lock **link = &inode->locks; *link;) {
         struct file_lock *lock = *link;
 
+        lock_work_step();
         if (lock->owner != owner) {
             link = &lock->next;
             continue;

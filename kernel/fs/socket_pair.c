@@ -161,7 +161,6 @@ static int64_t step_wait(const struct file *file, unsigned flags, uint64_t deadl
         return -EAGAIN;
     return event_wait(socket_events(file), deadline_ns) ? -ERESTARTNOHAND : 0;
 }
-}
 
 int64_t socket_receive(struct file *file, struct user_vector *vector, unsigned flags, bool *truncated)
 {

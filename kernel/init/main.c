@@ -19,6 +19,7 @@
 #include "mm/page.h"
 #include "init/job.h"
 #include "debug/klog.h"
+#include "debug/lock_check.h"
 #include "init/node.h"
 #include "fs/proc/proc.h"
 #include "init/selftest.h"
@@ -215,6 +216,7 @@ _Noreturn void kernel_start(struct boot_info *boot)
     struct message why;
     char cpu[128];
 
+    lock_check_start();
     options_read(boot);
     arch_cpu_describe(cpu, sizeof(cpu));
     kernel_print("Tacet %s, %s, started by %s\n", TACET_VERSION, ARCH_NAME, boot->protocol);

@@ -15,6 +15,7 @@
 #include "mm/page.h"
 #include "mm/page_pool.h"
 #include "debug/stop.h"
+#include "smp/spinlock.h"
 
 #define CROWD            10000 /* timers, 1 ns apart: the paper's attack */
 #define CROWD_BOUND_NS   1000000
@@ -177,11 +178,30 @@ static void cost_trial(struct trial_timer *timers)
     kernel_print("selftest: klog_event_ticks %lu\n", log - clock);
 }
 
+#ifdef LOCKCHECK
+/* Too much with a lock held, of either kind: a panic, or the check is broken. Returns for other names. */
+static void lock_trial(const char *name, void *memory)
+{
+    static struct spinlock planted_lock;
+
+    SPIN_GUARD(&planted_lock);
+    if (strcmp(name, "lock-bytes") == 0)
+        for (uint64_t bytes = 0; bytes <= LOCK_BYTES_MAX; bytes += ARCH_PAGE)
+            arch_zero(memory, ARCH_PAGE);
+    if (strcmp(name, "lock-steps") == 0)
+        for (uint64_t step = 0; step <= LOCK_STEPS_MAX; step++)
+            lock_work_step();
+}
+#endif
+
 _Noreturn void selftest_run(const char *name, const struct memory_slice *slice)
 {
     const uint64_t bytes = page_up(CROWD * sizeof(struct trial_timer));
     struct page_pool pool;
 
+#ifdef LOCKCHECK
+    lock_trial(name, arch_physical(slice->extents[0].base));
+#endif
     if (strcmp(name, "timers") != 0)
         node_stop(STOP_BAD_INPUT, "selftest=%s: there is one, selftest=timers", name);
     page_pool_initialise(&pool, slice->extents, slice->extent_count);

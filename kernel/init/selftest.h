@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * selftest.h: trials that need the real clock event device and more timers than one program can ask for;
- * `selftest=timers` on the command line runs them instead of the program.
+ * `selftest=timers` on the command line runs them instead of the program. In a kernel built with LOCKCHECK=1
+ * `selftest=lock-bytes` and `selftest=lock-steps` do too much with a lock held (smp/lock_work.h).
  */
 #ifndef TACET_SELFTEST_H
 #define TACET_SELFTEST_H

@@ -178,7 +178,7 @@ static void range_zero(struct shared_memory *object, uint64_t start, uint64_t en
 
     for (uint64_t part; start < end && (part = run_at(object, start, end - start, &memory)) > 0;
          start += part) {
-        lock_work_add(LOCK_WORK_STEP);
+        lock_work_step();
         arch_zero(memory, part);
     }
 }
@@ -450,7 +450,9 @@ static int64_t piece_place(struct shared_memory *object, struct page_pool *payer
         spin_lock(&object->lock);
         uint64_t part = smaller(bytes, object->capacity > at ? object->capacity - at : 0);
         bool fits = part == bytes || (full && part > 0);
-        bool gap = object->tail_dirty && at > object->bytes + SHARED_MEMORY_PIECE; /* too much to zero here */
+        /* Too much to zero here: what is written after it is a part of the same piece. */
+        bool gap =
+            object->tail_dirty && at > object->bytes && at + part > object->bytes + SHARED_MEMORY_PIECE;
 
         if (fits && !gap) {
             int64_t written = piece_write(object, buffer, part, at);

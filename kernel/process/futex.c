@@ -62,6 +62,7 @@ static long queue_wake(struct futex_queue *queue, uint64_t key, uint64_t count, 
     for (struct waiter *waiter = (void *)queue->waiters.first; waiter && (uint64_t)woken < count;
          waiter = next) {
         next = (void *)waiter->link.next;
+        lock_work_step();
         if (waiter->key != key)
             continue;
         if (waiter->lock)
@@ -150,6 +151,7 @@ long futex_requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_cou
     for (struct waiter *waiter = (void *)from->waiters.first;
          waiter && woken >= 0 && (uint64_t)moved < move_count; waiter = next) {
         next = (void *)waiter->link.next;
+        lock_work_step();
         if (waiter->key != from_key)
             continue;
         if (waiter->lock)
@@ -308,6 +310,7 @@ long futex_requeue_pi(uint64_t from_address, uint64_t lock_address, uint64_t mov
     for (struct waiter *waiter = (void *)from->waiters.first;
          waiter && moved >= 0 && (uint64_t)moved <= move_count; waiter = next) {
         next = (void *)waiter->link.next;
+        lock_work_step();
         if (waiter->key != from_key)
             continue;
         struct lock_waiter *lock = waiter->lock;

@@ -70,9 +70,11 @@ static void inherit(struct thread *owner)
         int rank = RANK_BACKGROUND;
 
         for (struct lock_waiter *waiter = (void *)owner->locks.waiters.first; waiter;
-             waiter = (void *)waiter->link.next)
+             waiter = (void *)waiter->link.next) {
+            lock_work_step();
             if (waiter->thread->schedule.rank > rank)
                 rank = waiter->thread->schedule.rank;
+        }
         if (rank == owner->schedule.inherited_rank)
             return;
         schedule_inherit(owner, rank);
@@ -106,9 +108,12 @@ static int wait_begin(struct lock_waiter *waiter, struct thread *owner)
 {
     unsigned length = 0;
 
-    for (const struct thread *next = owner; next; next = next->locks.waits ? next->locks.waits->owner : NULL)
+    for (const struct thread *next = owner; next;
+         next = next->locks.waits ? next->locks.waits->owner : NULL) {
+        lock_work_step();
         if (next == waiter->thread || ++length > CHAIN_MAX)
             return -EDEADLK;
+    }
     waiter->woken = false;
     waiter->is_orphan = false;
     waiter->thread->locks.waits = waiter;
@@ -131,10 +136,12 @@ static struct lock_waiter *highest_waiter(const struct thread *owner, uint64_t k
     struct lock_waiter *highest = NULL;
 
     for (struct lock_waiter *waiter = (void *)owner->locks.waiters.first; waiter;
-         waiter = (void *)waiter->link.next)
+         waiter = (void *)waiter->link.next) {
+        lock_work_step();
         if (waiter->key == key &&
             (!highest || waiter->thread->schedule.rank > highest->thread->schedule.rank))
             highest = waiter;
+    }
     return highest;
 }
 
@@ -146,6 +153,7 @@ static void pass_on(struct thread *owner, struct lock_waiter *heir)
     waiter_leave(heir);
     for (struct lock_waiter *waiter = (void *)owner->locks.waiters.first; waiter; waiter = next) {
         next = (void *)waiter->link.next;
+        lock_work_step();
         if (waiter->key != heir->key)
             continue;
         list_remove(&owner->locks.waiters, &waiter->link);
@@ -292,6 +300,7 @@ void futex_locks_end(struct thread *thread)
     thread->locks.has_ended = true;
     for (struct lock_waiter *waiter = (void *)thread->locks.waiters.first; waiter; waiter = next) {
         next = (void *)waiter->link.next;
+        lock_work_step();
         waiter_leave(waiter);
         waiter->is_orphan = true;
         lock_waiter_wake(waiter);

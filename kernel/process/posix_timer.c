@@ -232,9 +232,9 @@ struct timer_setting posix_timer_get(struct posix_timer *timer)
 
 void posix_timers_end(struct process *process)
 {
-    spin_lock(&process->timers.lock);
-    for (unsigned i = 0; i <= POSIX_TIMERS_MAX; i++)
+    for (unsigned i = 0; i <= POSIX_TIMERS_MAX; i++) {
+        SPIN_GUARD(&process->timers.lock);
         if (process->timers.all[i].process)
             stop(&process->timers.all[i]);
-    spin_unlock(&process->timers.lock);
+    }
 }

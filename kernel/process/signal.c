@@ -67,9 +67,12 @@ static void pending_add(struct signal_pending *pending, struct signal_entry *ent
 /* The oldest entry of a signal; NULL. */
 static struct signal_entry *pending_find(const struct signal_pending *pending, int signal)
 {
-    for (struct signal_entry *entry = (void *)pending->entries.first; entry; entry = (void *)entry->link.next)
+    for (struct signal_entry *entry = (void *)pending->entries.first; entry;
+         entry = (void *)entry->link.next) {
+        lock_work_step();
         if (entry->info.signal == signal)
             return entry;
+    }
     return NULL;
 }
 
@@ -102,6 +105,7 @@ static void pending_flush(struct process_signals *signals, struct signal_pending
         return;
     for (struct signal_entry *entry = (void *)pending->entries.first; entry; entry = (void *)next) {
         next = entry->link.next;
+        lock_work_step();
         if (signal_bit(entry->info.signal) & set)
             entry_release(signals, entry);
     }
@@ -112,27 +116,31 @@ static void flush_everywhere(struct process *process, uint64_t set)
 {
     pending_flush(&process->signals, &process->signals.pending, set);
     PROCESS_THREADS_EACH(thread, process)
-    pending_flush(&process->signals, &thread->signals.pending, set);
+    {
+        lock_work_step();
+        pending_flush(&process->signals, &thread->signals.pending, set);
+    }
 }
 
 /* ---- Who takes a signal; under signals.lock ---- */
 
-/* Whether it takes one of a set of signals. */
-static bool takes(const struct thread *thread, uint64_t set)
+/* The signals that it takes. */
+static uint64_t takes(const struct thread *thread)
 {
-    return set & (~thread->signals.blocked | thread->signals.accepted);
+    return ~thread->signals.blocked | thread->signals.accepted;
 }
 
 /* A thread that takes the signal, the first thread if it does; NULL where all of them block it. It may end
  * before it has taken it: signal_thread_end notifies another one. */
 static struct thread *recipient_find(const struct process *process, uint64_t bit)
 {
-    struct thread *found = NULL;
-
     PROCESS_THREADS_EACH(thread, process)
-    if (takes(thread, bit) && (!found || thread->tid == process->pid))
-        found = thread;
-    return found;
+    {
+        lock_work_step();
+        if (takes(thread) & bit)
+            return thread;
+    }
+    return NULL;
 }
 
 /* Notifies `thread`, or the recipient in the process (NULL), of a signal that is pending now. */
@@ -140,7 +148,7 @@ static void recipient_notify(const struct process *process, struct thread *threa
 {
     if (!thread)
         thread = recipient_find(process, bit);
-    if (thread && takes(thread, bit))
+    if (thread && (takes(thread) & bit))
         thread_interrupt(thread);
 }
 
@@ -148,16 +156,28 @@ static void recipient_notify(const struct process *process, struct thread *threa
  */
 static void retarget(struct process *process, uint64_t newly_blocked)
 {
-    for (uint64_t set = process->signals.pending.set & newly_blocked; set; set &= set - 1)
-        recipient_notify(process, NULL, set & -set);
+    uint64_t set = process->signals.pending.set & newly_blocked;
+
+    if (!set)
+        return;
+    PROCESS_THREADS_EACH(thread, process)
+    {
+        uint64_t taken = set & takes(thread);
+
+        lock_work_step();
+        if (taken)
+            thread_interrupt(thread);
+        if (!(set &= ~taken))
+            return;
+    }
 }
 
 bool signal_is_pending(const struct thread *thread)
 {
     const struct process_signals *signals = &thread->process->signals;
 
-    return takes(thread, thread->signals.pending.set | signals->pending.set) || thread->signals.is_forced ||
-           signals->stopped;
+    return (takes(thread) & (thread->signals.pending.set | signals->pending.set)) ||
+           thread->signals.is_forced || signals->stopped;
 }
 
 /* ---- Threads ---- */

@@ -45,8 +45,11 @@ unsigned threads_max(uint64_t cpus)
 struct thread *thread_find(const struct process *process, uint32_t tid)
 {
     PROCESS_THREADS_EACH(thread, process)
-    if (thread->tid == tid)
-        return thread;
+    {
+        lock_work_step();
+        if (thread->tid == tid)
+            return thread;
+    }
     return NULL;
 }
 
@@ -303,7 +306,10 @@ bool thread_has_pending_work(const struct thread *thread)
 void threads_notify(struct process *process)
 {
     PROCESS_THREADS_EACH(thread, process)
-    thread_interrupt(thread);
+    {
+        lock_work_step();
+        thread_interrupt(thread);
+    }
 }
 
 void thread_return_check(void)

@@ -8,11 +8,6 @@
 #include "smp/crosscall.h"
 #include "arch.h"
 #include "smp/cpu_mask.h"
-#include "smp/lock_work.h"
-
-#ifdef LOCKCHECK
-struct lock_work lock_work[ARCH_CPUS_MAX];
-#endif
 
 _Static_assert(ARCH_CPUS_MAX <= 64, "a mask of CPUs is one word");
 

@@ -1,31 +1,69 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * lock_work.h: how much a CPU does while it holds a lock that another rank may wait for. Nothing at all, but
- * in a kernel that is built to check itself (make kernel LOCKCHECK=1): there each byte that is zeroed or
- * copied, and each step of a loop whose length a program chooses as some, count, from the first of these
- * locks that is taken to the last that is released, and too much faults: the report's call chain shows where.
+ * in a kernel that is built to check itself (make kernel LOCKCHECK=1): there each byte that is zeroed, copied
+ * or printed, and each step of a loop whose length a program chooses as some, counts from the first of these
+ * locks that is taken to the last that is released. Too much is a panic that names the first one, and the
+ * most that there was is said when the node ends (debug/lock_check.c).
+ *
+ * Which locks these are: all that spin_lock takes.
+ *   of the node    the file tree's, a writable file's memory's (struct shared_memory), the console's output
+ *                  and input, the ratings of clock event devices
+ *   of a rank, which other ranks take where they share memory with it, send it signals, wake its threads,
+ *   or read /proc  its page pool's, its CPU group's, its threads', its signals', its timers', its descriptor
+ *                  table's, its events' and futexes', a domain of locks that inherit priority
+ *   of a CPU       its timer queue's: threads of the service may be on any
+ *   of a rank      a pipe's or socket pair's, an epoll set's, an eventfd's: its threads alone, yet held
+ * shortly Those of spin_lock_own, which do not count, only threads of one process take, for as long as they
+ * like: an address space's, an open file's while it is read or written, that of a process's unfinished lines.
+ *
+ * Loops that have a constant bound are not counted: over CPUs, ranks, descriptors, POSIX timers, the words of
+ * a mask, the levels of a balanced tree (lib/avl.c), the objects of a page (fs/tree/slab.c).
  */
 #ifndef TACET_LOCK_WORK_H
 #define TACET_LOCK_WORK_H
 
 #include "arch/platform.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef LOCKCHECK
 
-#define LOCK_WORK_MAX (2 * 64 * 1024ULL) /* a piece, and what comes with it */
+/* A piece, twice: where the program's memory ends in it, it is written again page by page, the rest zeroed.
+ */
+#define LOCK_BYTES_MAX (2 * 64 * 1024UL + 4096)
+/* A rename goes through two paths, and from either directory up, each at most 2048 components. */
+#define LOCK_STEPS_MAX (4 * 4096UL)
 
+/* An amount of work, and where the lock was taken under which it was done. */
+struct lock_amount {
+    uint64_t amount;
+    const char *place;
+};
+
+/* Of each CPU. */
 extern struct lock_work {
-    unsigned locks;
-    uint64_t bytes;
+    unsigned locks;    /* that it holds */
+    const char *place; /* where the first of them was taken */
+    uint64_t bytes, steps;
+    struct lock_amount bytes_max, steps_max; /* since the start */
 } lock_work[ARCH_CPUS_MAX];
 
-static inline void lock_work_begin(void)
+/* What a CPU calls that has done too much; it clears the pointer first. NULL: nothing is checked. */
+extern void (*lock_work_exceeded)(const struct lock_work *work);
+
+#define LOCK_PLACE_TEXT(lock, line) lock " (" __FILE__ ":" #line ")"
+#define LOCK_PLACE_AT(lock, line)   LOCK_PLACE_TEXT(lock, line)
+#define LOCK_PLACE(lock)            LOCK_PLACE_AT(#lock, __LINE__)
+
+static inline void lock_work_begin(const char *place)
 {
     struct lock_work *work = &lock_work[arch_cpu_index()];
 
-    if (work->locks++ == 0)
-        work->bytes = 0;
+    if (work->locks++ == 0) {
+        work->place = place;
+        work->bytes = work->steps = 0;
+    }
 }
 
 static inline void lock_work_end(void)
@@ -33,23 +71,19 @@ static inline void lock_work_end(void)
     lock_work[arch_cpu_index()].locks--;
 }
 
-static inline void lock_work_add(uint64_t bytes)
-{
-    struct lock_work *work = &lock_work[arch_cpu_index()];
+void lock_work_count(uint64_t bytes, uint64_t steps);
 
-    work->bytes += bytes;
-    if (work->locks > 0 && work->bytes > LOCK_WORK_MAX)
-        __builtin_trap();
-}
+#define lock_work_add(bytes) lock_work_count(bytes, 0)
+#define lock_work_step()     lock_work_count(0, 1)
 
 #else
 
-#define lock_work_begin()    ((void)0)
-#define lock_work_end()      ((void)0)
-#define lock_work_add(bytes) ((void)(bytes))
+#define LOCK_PLACE(lock)       NULL
+#define lock_work_begin(place) ((void)(place))
+#define lock_work_end()        ((void)0)
+#define lock_work_add(bytes)   ((void)(bytes))
+#define lock_work_step()       ((void)0)
 
 #endif
-
-#define LOCK_WORK_STEP 64 /* bytes that a step of a loop counts as */
 
 #endif

@@ -75,11 +75,13 @@ static inline __attribute__((always_inline)) void spin_unlock_own(struct spinloc
 }
 
 /* Any other: what is done with it is short (lock_work.h). */
-static inline __attribute__((always_inline)) void spin_lock(struct spinlock *lock)
+static inline __attribute__((always_inline)) void spin_lock_at(struct spinlock *lock, const char *place)
 {
     spin_lock_own(lock);
-    lock_work_begin();
+    lock_work_begin(place);
 }
+
+#define spin_lock(lock) spin_lock_at(lock, LOCK_PLACE(lock))
 
 static inline __attribute__((always_inline)) void spin_unlock(struct spinlock *lock)
 {
@@ -96,6 +98,6 @@ static inline __attribute__((always_inline)) void spin_guard_end(struct spinlock
  * with the lock held. */
 #define SPIN_GUARD(lock)                                                                 \
     struct spinlock *const spin_guard __attribute__((cleanup(spin_guard_end))) = (lock); \
-    spin_lock(spin_guard)
+    spin_lock_at(spin_guard, LOCK_PLACE(lock))
 
 #endif

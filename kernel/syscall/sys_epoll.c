@@ -179,19 +179,22 @@ static struct linux_epoll_event row_scan(struct epoll *epoll, uint32_t descripto
 {
     struct linux_epoll_event event = { 0 };
     struct row *row = &epoll->rows[descriptor];
+    uint64_t serial = __atomic_load_n(&row->serial, __ATOMIC_RELAXED);
     struct file *file = file_get(arch_process(), descriptor);
 
     if (!file)
         return event;
-    uint64_t activity = file->operations->activity ? file->operations->activity(file) : 0;
-    uint32_t ready = file_ready(file);
+    /* Another file may be anything, this very set, too: whether that is ready is a scan of this row. */
+    bool is_listed = file->serial == serial;
+    uint64_t activity = is_listed && file->operations->activity ? file->operations->activity(file) : 0;
+    uint32_t ready = is_listed ? file_ready(file) : 0;
     spin_lock(&epoll->lock);
-    if (row->serial == file->serial) {
+    if (row->serial == serial && is_listed) {
         scan->events |= file_events(file);
         ready &= (row->events & EPOLL_EVENTS) | READY_ERROR | READY_HANG_UP;
         event.events = row_report(row, file, ready, activity, peek);
         event.data = row->data;
-    } else {
+    } else if (row->serial == serial) { /* else it has been added anew meanwhile */
         row->serial = 0;
     }
     spin_unlock(&epoll->lock);

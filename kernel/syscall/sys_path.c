@@ -314,10 +314,10 @@ long sys_getdents64(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
     if (file->flags & O_PATH)
         result = -EBADF;
     else if (file->inode && mode_is(file->inode->mode, S_IFDIR)) {
-        spin_lock(&file->lock);
+        spin_lock_own(&file->lock);
         result = directory_read(file->process->tree, file, buffer,
                                 bytes < DIRECTORY_READ_MAX ? bytes : DIRECTORY_READ_MAX);
-        spin_unlock(&file->lock);
+        spin_unlock_own(&file->lock);
     }
     file_put(file);
     return result;

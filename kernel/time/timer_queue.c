@@ -52,6 +52,7 @@ static struct smart_timer *siblings_meld(struct smart_timer *first)
         struct smart_timer *remaining = second ? second->next : NULL;
         struct smart_timer *pair = heap_meld(first, second);
 
+        lock_work_step();
         pair->next = pairs;
         pairs = pair;
         first = remaining;
@@ -59,6 +60,7 @@ static struct smart_timer *siblings_meld(struct smart_timer *first)
     while (pairs) {
         struct smart_timer *left = pairs->next;
 
+        lock_work_step();
         heap = heap_meld(heap, pairs);
         pairs = left;
     }
@@ -227,6 +229,7 @@ static void due_collect(struct timer_queue *queue, uint64_t now_ns, struct smart
     while (is_due(*heap_first(queue), now_ns)) {
         struct smart_timer *timer = heap_pop(heap_first(queue));
 
+        lock_work_step();
         timer->child = NULL;
         timer->next = NULL;
         timer->previous = last ? last : due;
@@ -299,6 +302,7 @@ static void heap_rebuild(struct timer_queue *queue, struct smart_timer **heap)
     while (remaining) {
         struct smart_timer *timer = remaining;
 
+        lock_work_step();
         last->next = timer->child;
         while (last->next)
             last = last->next;

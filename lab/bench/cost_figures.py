@@ -45,6 +45,7 @@ def figures(
     cost: dict[str, dict[str, int]],
     maps: dict[str, dict[str, int]],
     wake: dict[str, int | str],
+    share: dict[str, dict[str, int]],
     timers: dict[str, int],
     image: int,
 ) -> dict[str, Any]:
@@ -62,6 +63,10 @@ def figures(
         "klog_event_instructions": tacet["klog_event_ticks"],
         "signal_instructions": {"tacet": tacet["signal_ticks"], "linux": linux["signal_ticks"]},
         "futex_wake_instructions": wake,
+        "futex_switch_instructions": {key: values["futex_switch_ticks_min"] for key, values in share.items()},
+        "wake_over_idle_instructions": {
+            key: values["wake_over_idle_ticks_min"] for key, values in share.items()
+        },
         "boot_instructions": {
             "tacet": boot,
             "tacet_without_zeroing": boot - tacet["zeroed_bytes_before_main"] // ZEROING_BYTES_AN_INSTRUCTION,
@@ -97,6 +102,7 @@ def as_table(f: dict[str, Any]) -> str:
     clock, kernel_clock = f["clock_gettime_instructions"], f["clock_gettime_kernel_instructions"]
     event, timer, crowd = f["klog_event_instructions"], f["timer_instructions"], f["timer_crowd"]
     pages, wake = f["map_page_instructions"], f["futex_wake_instructions"]
+    switch, over_idle = f["futex_switch_instructions"], f["wake_over_idle_instructions"]
     exact, default = f["sleep_exact_late_ns"], f["sleep_default_late_ns"]
     linux_getpid = f"{getpid['linux']:,} (mitigations off: {getpid['linux_mitigations_off']:,})"
     rows = [
@@ -126,6 +132,12 @@ def as_table(f: dict[str, Any]) -> str:
             wake["tacet"],
             linux=wake["linux"] if isinstance(wake["linux"], str) else f"{wake['linux']:,}",
         ),
+        row(
+            "  to waiter on the same CPU, waker waits: a switch",
+            switch["tacet"],
+            linux=f"{switch['linux']:,}",
+        ),
+        row("  over the waker, a SCHED_IDLE thread", over_idle["tacet"], linux=f"{over_idle['linux']:,}"),
         row("one timer armed, instructions", timer["arm"]),
         row("  cancelled", timer["cancel"]),
         row("  expired", timer["expire"]),

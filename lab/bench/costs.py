@@ -17,6 +17,9 @@ wake        from before the call of futex that wakes a thread on another CPU to 
             and take turns, the waker giving its turn away when its call has returned: the figure is the
             instructions of the whole chain, one after the other, and not the time that two real CPUs need,
             which overlap. Linux's needs QEMU 10, which runs two CPUs of it under icount
+switch      from before the call of futex that wakes a thread on the same CPU, over the waker's own wait, to
+            after the return of that thread's call: half of there and back (`apps/cost/share.c`). Over a
+            SCHED_IDLE thread: the same, but the waker is one and loses the CPU in its call
 log event   half of what getpid costs more while the flight log's class of system calls is on: it writes two
             events then
 boot        clock at main() less the clock at the kernel's first instruction. Linux does not report the
@@ -274,6 +277,29 @@ def measure_wake(options: argparse.Namespace, machines: Runner, out: TextIO) -> 
     return found
 
 
+def measure_share(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, dict[str, int]]:
+    """What it costs two threads of one CPU to hand it to each other on each system."""
+    common: dict[str, Any] = {
+        "memory": f"{options.memory}M",
+        "icount": 0,
+        "qemu": options.qemu,
+        "time_limit": options.time_limit,
+    }
+    runs = {
+        "tacet": ("Tacet", lambda: machines.run_tacet(options.cost, ["-s"], **common)),
+        "linux": ("Linux", lambda: machines.run_linux(options.cost, ["-s"], variant="stock", **common)),
+    }
+    needed = ["futex_switch_ticks_min", "wake_over_idle_ticks_min"]
+    found: dict[str, dict[str, int]] = {}
+    for key, (name, call) in runs.items():
+        path = options.out / f"cost-share-{key}.txt"
+        try:
+            found[key] = cost_values("two threads of one CPU", name, call, path, needed, out)
+        except machines.RunnerError as error:
+            raise LabError(f"{name}: {error}") from None
+    return found
+
+
 def bench(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
     """The whole benchmark; LabError if it fails."""
     runner.program_found(options.cost)
@@ -282,8 +308,9 @@ def bench(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
     cost = measure(options, machines, out)
     maps = measure_maps(options, machines, out)
     wake = measure_wake(options, machines, out)
+    share = measure_share(options, machines, out)
     timers = measure_timers(options, machines, out)
-    found = figures(cost, maps, wake, timers, image)
+    found = figures(cost, maps, wake, share, timers, image)
     rooms = sloc.count(ROOT)
     found["sloc"] = {**{row.name: row.lines for row in rooms}, **sloc.sums(rooms)}
     text_write(options.out / "bench.json", json.dumps(found, indent=2) + "\n")

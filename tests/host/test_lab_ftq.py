@@ -244,6 +244,12 @@ def test_cost_reports_the_empty_system_call(cost_program: Path) -> None:
     assert (
         done.returncode == 0 and 0 < values["map_small_page_ticks"] and 0 < values["map_large_page_ticks"]
     ), done.stderr
+    done = subprocess.run([cost_program, "-s"], capture_output=True, text=True)
+    values = costs.parse_cost(done.stdout)
+    for cost in ("futex_switch", "wake_over_idle"):
+        assert done.returncode == 0 and 0 < values[f"{cost}_ticks_min"] <= values[f"{cost}_ticks_median"], (
+            done.stderr
+        )
     done = subprocess.run([cost_program, "-w"], capture_output=True, text=True)
     if len(os.sched_getaffinity(0)) > 1:
         values = costs.parse_cost(done.stdout)
@@ -365,7 +371,9 @@ class FakeRunner:
 
     def _answer(self, key: str, args: list[str], keywords: dict[str, Any]) -> Any:
         self.calls.append((key, list(args), keywords))
-        answer = self.systems[{"-b": "map_", "-w": "wake_"}.get(args[0] if args else "", "") + key]
+        answer = self.systems[
+            {"-b": "map_", "-w": "wake_", "-s": "share_"}.get(args[0] if args else "", "") + key
+        ]
         if isinstance(answer, Exception):
             raise answer
         return answer
@@ -570,6 +578,8 @@ def test_bench_writes_figures_with_their_aims(
         map_linux=cost_result(map_small_page_ticks=9_500, map_large_page_ticks=8_300),
         wake_tacet=cost_result(futex_wake_ticks_min=841),
         wake_linux=wake_linux,
+        share_tacet=cost_result(futex_switch_ticks_min=2_801, wake_over_idle_ticks_min=2_101),
+        share_linux=cost_result(futex_switch_ticks_min=4_801, wake_over_idle_ticks_min=4_101),
     )
     kernel = tmp_path / "tacet.elf"
     (tmp_path / "k.c").write_text("int main(void) { return 0; }\n")
@@ -601,10 +611,15 @@ def test_bench_writes_figures_with_their_aims(
     assert found["map_page_instructions"]["small"] == {"tacet": 900, "linux": 9_500}
     assert found["map_page_instructions"]["large"] == {"tacet": 517, "linux": 8_300}
     assert found["futex_wake_instructions"] == {"tacet": 841, "linux": expected}
+    assert found["futex_switch_instructions"] == {"tacet": 2_801, "linux": 4_801}
+    assert found["wake_over_idle_instructions"] == {"tacet": 2_101, "linux": 4_101}
+    assert "2,801" in said and "4,101" in said
     assert all(keywords["cpus"] == 2 for _, args, keywords in machines.calls if args == ["-w"])
     assert (f"{expected:,}" if isinstance(expected, int) else expected) in said
     of_cost = [
-        args for key, args, _ in machines.calls if key != "selftest" and args[:1] not in (["-b"], ["-w"])
+        args
+        for key, args, _ in machines.calls
+        if key != "selftest" and args[:1] not in (["-b"], ["-w"], ["-s"])
     ]
     assert len(of_cost) == 3 and all(args == ["-m", "256"] for args in of_cost)
 

@@ -200,6 +200,24 @@ TEST(forty_links_are_followed_and_no_more)
     CHECK_EQUAL(error_of("/l41"), -ELOOP);
 }
 
+TEST(the_links_of_one_lookup_are_no_longer_together_than_a_path)
+{
+    static char target[TREE_PATH_MAX];
+
+    memset(target, '/', sizeof(target));
+    memcpy(target + TREE_PATH_MAX / 2 - 4, "next", 5);
+    begin();
+    archive_add("end", S_IFDIR | 0755, "");
+    archive_add("next", S_IFLNK | 0777, "//end///");
+    archive_add("half", S_IFLNK | 0777, target);
+    memcpy(target + TREE_PATH_MAX / 2 - 4, "half", 5);
+    archive_add("whole", S_IFLNK | 0777, target);
+    CHECK_EQUAL(build(), 0);
+    CHECK(at("/half") == at("/end"));
+    CHECK(at("/half////") == at("/end"));
+    CHECK_EQUAL(error_of("/whole"), -ENAMETOOLONG);
+}
+
 TEST(too_long_components_and_paths_are_refused)
 {
     static char path[TREE_PATH_MAX + 1];
@@ -895,6 +913,7 @@ int main(void)
     RUN(last_link_is_followed_only_on_demand);
     RUN(loops_of_links_end);
     RUN(forty_links_are_followed_and_no_more);
+    RUN(the_links_of_one_lookup_are_no_longer_together_than_a_path);
     RUN(too_long_components_and_paths_are_refused);
     RUN(later_entries_replace_earlier_ones);
     RUN(file_and_directory_of_one_name_are_refused);

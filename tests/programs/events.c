@@ -248,6 +248,12 @@ static void sets(void)
     PROMISE(now_ms() - begun >= 20, "%ld ms", (long)(now_ms() - begun));
     IS(eventfd(1, 0), counter); /* another file by that descriptor is none of the set's */
     IS(wait_for(set), 0);
+    event.events = EPOLLIN;
+    IS(epoll_ctl(set, EPOLL_CTL_ADD, counter, &event), 0);
+    IS(wait_for(set), 1);
+    IS(dup2(set, counter), counter); /* nor is the set itself */
+    IS(wait_for(set), 0);
+    IS(polled(set, POLLIN), 0);
 
     event.events = 0; /* an end is reported without being requested */
     IS(epoll_ctl(set, EPOLL_CTL_ADD, ends[0], &event), 0);

@@ -9,6 +9,7 @@
  *   shrink   2 ranks of 2 CPUs: reads of a mapped file, beside ftruncates that cut and zero it
  *   serve    2 CPUs: memory barriers, which every CPU of the process serves, beside mmap, write, read, …
  *   unmap    2 CPUs: mmap and munmap of a page, beside a large write
+ *   gap      1 CPU: a write after the end of a file that was cut, from memory that ends in the middle
  *   holes    1 CPU: munmap of every other page costs the same for each, however many there are
  */
 #define _GNU_SOURCE
@@ -313,6 +314,32 @@ static void try_unmap(void)
     threads_end(thread);
 }
 
+/* What lies between the end and the write reads as zeroes, and so does what the write has not reached. What
+ * that takes with the file locked a kernel that checks itself counts. */
+static void try_gap(void)
+{
+    const size_t piece = 16 * PAGE, gap = piece - 1;
+    char *memory = map(piece), read_back[PAGE];
+
+    file = file_make("/tmp/gap", 0);
+    buffer = map(4 * piece);
+    memset(buffer, 'x', 4 * piece);
+    memset(memory, 'y', piece);
+    munmap(memory + piece / 2, piece / 2);
+    IS(pwrite(file, buffer, 4 * piece, 0), (ssize_t)(4 * piece));
+    PROMISE(mmap(NULL, 4 * piece, PROT_READ, MAP_SHARED, file, 0) != MAP_FAILED, "%s", strerror(errno));
+    IS(ftruncate(file, 1), 0);
+    IS(pwrite(file, memory, piece, (off_t)(1 + gap)), (ssize_t)(piece / 2));
+    IS(lseek(file, 0, SEEK_END), (off_t)(1 + gap + piece / 2));
+    IS(pread(file, read_back, PAGE, (off_t)gap), (ssize_t)PAGE);
+    PROMISE(read_back[0] == 0 && read_back[1] == 'y', "%d %d", read_back[0], read_back[1]);
+    IS(ftruncate(file, (off_t)(3 * piece)), 0);
+    IS(pread(file, read_back, PAGE, (off_t)(1 + gap + piece / 2)), (ssize_t)PAGE);
+    for (unsigned i = 0; i < PAGE; i++)
+        if (read_back[i])
+            PROMISE(false, "byte %u is %d", i, read_back[i]);
+}
+
 /* Nanoseconds in which every other one of `pages` is unmapped, and then the rest in one piece. */
 static uint64_t holes_ns(unsigned pages)
 {
@@ -339,7 +366,8 @@ int main(int count, char **arguments)
         const char *name;
         void (*try)(void);
     } cases[] = { { "open", try_open },   { "close", try_close }, { "shrink", try_shrink },
-                  { "serve", try_serve }, { "unmap", try_unmap }, { "holes", try_holes } };
+                  { "serve", try_serve }, { "unmap", try_unmap }, { "holes", try_holes },
+                  { "gap", try_gap } };
 
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         if (count == 2 && strcmp(arguments[1], cases[i].name) == 0) {

@@ -53,6 +53,9 @@ def test_an_empty_system_call_and_a_wake_up_cost_their_instructions(tacet: Run) 
         expect_exit(tacet(APPS / "cost", "-w", icount=0, cpus=2, options="ranks=1")).stdout.decode()
     )
     assert 0 < wake["futex_wake_ticks_min"] == wake["futex_wake_ticks_median"] < 1000, wake
+    share = parse_cost(expect_exit(tacet(APPS / "cost", "-s", icount=0)).stdout.decode())
+    for cost in ("futex_switch", "wake_over_idle"):
+        assert 0 < share[f"{cost}_ticks_min"] == share[f"{cost}_ticks_median"] < 4000, share
     alone = tacet(APPS / "cost", "-w")
     assert alone.status == 1 and b"there is only one" in alone.stderr, alone.explain()
 

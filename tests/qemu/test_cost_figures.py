@@ -58,10 +58,12 @@ def measured() -> dict[str, Any]:
     linux = {**tacet, "memory_gone_bytes": 0}
     large = cost("-b", str(MAP_MIB), memory=f"{MAP_MACHINE_MIB}M")
     wake = cost("-w", cpus=2, options="ranks=1")["futex_wake_ticks_min"]
+    share = cost("-s")
     return figures(
         {"tacet": tacet, "linux": linux, "linux_mitigations_off": linux},
         {"tacet": large, "linux": large},
         {"tacet": wake, "linux": wake},
+        {"tacet": share, "linux": share},
         parse_selftest(timers.console.replace("\r", "")),
         image_bytes(KERNEL),
     )

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from conftest import Run, expect_exit
 
+import qemu
 from tests.making import ROOT, made
 
 
@@ -51,11 +53,36 @@ def checking_kernel() -> Path:
 
 
 @pytest.mark.parametrize(
+    ("kind", "amount", "limit"), [("bytes", 135168 + 4096, 135168), ("steps", 16384 + 1, 16384)]
+)
+def test_too_much_with_a_lock_held_is_a_panic_that_names_the_lock(
+    kind: str, amount: int, limit: int, checking_kernel: Path, tacet: Run
+) -> None:
+    result = tacet("status.musl", kernel=checking_kernel, options=f"selftest=lock-{kind}")
+    assert (result.outcome, result.status) == ("stop", 70), result.explain()
+    named = r"with the lock &planted_lock \(kernel/init/selftest\.c:\d+\) held: "
+    assert re.match(named, result.reason) and f"{amount} {kind} of at most {limit}" in result.reason, (
+        result.explain()
+    )
+    assert "selftest_run" in result.explain()  # the call chain, named
+
+
+def expect_little_under_locks(result: qemu.Result) -> None:
+    """What the kernel says that it has counted: something, and no more than its limits."""
+    expect_exit(result)
+    for kind in ("bytes", "steps"):
+        line = rf"^tacet: locks: at most (\d+) {kind} of (\d+) with (.+) held\r?$"
+        most = re.search(line, result.console, re.MULTILINE)
+        assert most and 0 < int(most[1]) <= int(most[2]) and most[3] != "none", result.explain()
+
+
+@pytest.mark.parametrize(
     ("program", "cpus", "ranks"),
     [
         ("neighbours.musl open", 4, 2),
         ("neighbours.musl shrink", 4, 2),
         ("neighbours.musl serve", 2, 1),
+        ("neighbours.musl gap", 1, 1),
         ("together.musl proc", 3, 1),
         ("shared_files.musl", 2, 2),
         ("ranks.musl lines", 4, 4),
@@ -68,4 +95,33 @@ def test_little_is_done_with_a_lock_held_that_others_wait_for(
 ) -> None:
     name, *arguments = program.split()
     options = {"kernel": checking_kernel, "memory": "1G", "options": f"ranks={ranks}", "time_limit": 120}
-    expect_exit(tacet(name, *arguments, cpus=cpus, **options))
+    expect_little_under_locks(tacet(name, *arguments, cpus=cpus, **options))
+
+
+@pytest.mark.parametrize(
+    ("seed", "cpus", "operations"), [(101, 4, 20), (102, 4, 20), (103, 4, 20), (104, 8, 3)]
+)
+@pytest.mark.parametrize("checks", [False, True], ids=["plain", "checking"])
+def test_random_neighbours_never_bring_the_kernel_onto_the_core_of_ftq(
+    seed: int, cpus: int, operations: int, checks: bool, checking_kernel: Path, tacet: Run
+) -> None:
+    """Neither do they do much with a lock held that others wait for."""
+    kernel = {"kernel": checking_kernel} if checks else {}
+    result = expect_exit(
+        tacet(
+            "random_neighbours.musl",
+            str(seed),
+            str(operations),
+            cpus=cpus,
+            memory="1G",
+            options="ranks=4",
+            time_limit=120,
+            **kernel,
+        )
+    )
+    assert result.stdout.count(b", broken: 0\n") == 4, result.explain()
+    counted = re.search(rb"^seed (\d+): (\d+) quanta, (\d+) kernel entries", result.stdout, re.MULTILINE)
+    assert counted and (int(counted[1]), int(counted[3])) == (seed, 0), result.explain()
+    assert int(counted[2]) > 1, result.explain()
+    if checks:
+        expect_little_under_locks(result)

@@ -161,6 +161,7 @@ static int place_check(const struct tree *tree, const struct inode *inode, const
                        int inside)
 {
     for (unsigned depth = 0; depth < TREE_PATH_MAX / 2; depth++) {
+        lock_work_step();
         if (inode == outer)
             return inside;
         if (!inode || inode == tree->root)

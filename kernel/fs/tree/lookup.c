@@ -15,19 +15,24 @@ struct walk {
     const struct tree *tree;
     struct path_span stack[TREE_SYMLINKS_MAX + 1];
     unsigned depth, followed;
+    uint64_t target_bytes; /* of the links followed so far */
 };
 
-/* Whether nothing remains but slashes; and whether there are any. */
-static bool walk_ends(const struct walk *walk, bool *trailing_slash)
+/* Whether nothing remains but slashes; and whether there are any: then one is left, so that no other step
+ * goes through them again. */
+static bool walk_ends(struct walk *walk, bool *trailing_slash)
 {
     *trailing_slash = false;
     for (unsigned i = 0; i <= walk->depth; i++) {
-        struct path_span remaining = walk->stack[i];
+        struct path_span *remaining = &walk->stack[i];
+        bool slashes = remaining->at < remaining->end;
 
-        *trailing_slash |= remaining.at < remaining.end;
-        slashes_skip(&remaining);
-        if (remaining.at < remaining.end)
+        lock_work_step();
+        *trailing_slash |= slashes;
+        slashes_skip(remaining);
+        if (remaining->at < remaining->end)
             return false;
+        remaining->at -= slashes;
     }
     return true;
 }
@@ -91,7 +96,8 @@ static int link_enter(struct walk *walk, const struct inode *link, struct inode 
         return link->operations->follow(link, start, tid);
     if (link->bytes == 0)
         return -ENOENT;
-    if (link->bytes >= TREE_PATH_MAX)
+    walk->target_bytes += link->bytes;
+    if (walk->target_bytes >= TREE_PATH_MAX) /* the lock is held for all of them together */
         return -ENAMETOOLONG;
     walk->stack[++walk->depth] = (struct path_span){ target, target + link->bytes };
     if (*target == '/')
@@ -108,6 +114,7 @@ static int walk_run(struct walk *walk, struct inode *start, uint32_t tid, enum t
     for (;;) {
         struct path_span *remaining = &walk->stack[walk->depth];
 
+        lock_work_step();
         if (remaining->at == remaining->end) {
             if (walk->depth-- > 0)
                 continue;
@@ -199,6 +206,7 @@ int64_t tree_path(const struct tree *tree, const struct inode *inode, char *buff
     size_t length = inode == tree->root ? 1 : 0;
 
     for (const struct inode *at = inode; at != tree->root; at = at->name->directory) {
+        lock_work_step();
         if (!at->name)
             return -ENOENT;
         length += 1 + at->name->name_bytes;
@@ -212,6 +220,7 @@ int64_t tree_path(const struct tree *tree, const struct inode *inode, char *buff
     buffer[0] = '/';
     buffer[length] = '\0';
     for (const struct inode *at = inode; at != tree->root; at = at->name->directory) {
+        lock_work_step();
         start -= at->name->name_bytes;
         memcpy(buffer + start, at->name->name, at->name->name_bytes);
         buffer[--start] = '/';

@@ -155,10 +155,10 @@ enum tree_follow {
 
 /* Looks `path` up from `directory` (from the root where it is absolute): "." and "..", repeated slashes,
  * symbolic links; a trailing slash demands a directory. Returns 0, or -ENOENT, -ENOTDIR, -ELOOP,
- * -ENAMETOOLONG (component over TREE_NAME_MAX); an empty path is -ENOENT. On errors found->directory is NULL,
- * except where only the last component is missing: that is -ENOENT with the directory that lacks it. `path`
- * is NUL-terminated, at most TREE_PATH_MAX. With TREE_NAME, the last component may be anything: the caller
- * checks found->trailing_slash. */
+ * -ENAMETOOLONG (component over TREE_NAME_MAX, or links whose targets have TREE_PATH_MAX bytes together); an
+ * empty path is -ENOENT. On errors found->directory is NULL, except where only the last component is missing:
+ * that is -ENOENT with the directory that lacks it. `path` is NUL-terminated, at most TREE_PATH_MAX. With
+ * TREE_NAME, the last component may be anything: the caller checks found->trailing_slash. */
 int tree_find(const struct tree *tree, struct inode *directory, const char *path, enum tree_follow follow,
               struct path_lookup *found);
 
