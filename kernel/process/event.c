@@ -59,6 +59,7 @@ static void wake_all(struct event_list *list, uint64_t kinds)
         struct waiter *waiter = LIST_OWNER(link, waiter, link);
 
         next = link->next;
+        lock_work_step();
         if (waiter->kinds & kinds)
             wake(list, waiter);
     }

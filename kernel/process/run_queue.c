@@ -67,8 +67,10 @@ void run_queue_add(struct run_queue *queue, struct thread *thread, bool in_front
     struct list_link *next = NULL;
 
     for (struct list_link *last = level->last; last && thread_of(last)->schedule.rank <= rank;
-         last = last->previous)
+         last = last->previous) {
+        lock_work_step();
         next = last;
+    }
     list_insert(level, &thread->schedule.link, next);
     run_queue_cpu_set(thread, (unsigned)(queue - run_queues));
     thread->schedule.state = THREAD_READY;
@@ -92,9 +94,11 @@ void run_queue_remove(struct thread *thread)
 struct thread *run_queue_first(const struct run_queue *queue, uint64_t cpus)
 {
     for (unsigned level = 0; level < LEVELS; level++)
-        for (struct list_link *link = queue->levels[level].first; link; link = link->next)
+        for (struct list_link *link = queue->levels[level].first; link; link = link->next) {
+            lock_work_step();
             if (thread_of(link)->schedule.affinity & cpus)
                 return thread_of(link);
+        }
     return NULL;
 }
 
