@@ -45,11 +45,15 @@ static enum level level_of(const struct thread *thread)
     return rank > RANK_ORDINARY ? LEVEL_PRIORITY : rank == RANK_ORDINARY ? LEVEL_ORDINARY : LEVEL_BACKGROUND;
 }
 
-static void ready_count_add(struct run_queue *queue, enum level level, unsigned change)
+/* A thread more in a queue, or (-1) less. */
+static void ready_count_add(struct run_queue *queue, const struct thread *thread, unsigned change)
 {
+    enum level level = level_of(thread);
     unsigned *count = level == LEVEL_BACKGROUND ? &queue->background : &queue->foreground;
 
     queue->group->ready[level] += change;
+    if (thread->schedule.affinity != cpu_mask_bit((unsigned)(queue - run_queues)))
+        queue->movable += change;
     __atomic_store_n(count, *count + change, __ATOMIC_RELEASE);
     arch_counters((unsigned)(queue - run_queues))->ready = run_queue_ready(queue);
 }
@@ -76,7 +80,7 @@ void run_queue_add(struct run_queue *queue, struct thread *thread, bool in_front
     thread->schedule.state = THREAD_READY;
     if (!in_front)
         thread->schedule.turn_left_ns = 0;
-    ready_count_add(queue, level_of(thread), 1);
+    ready_count_add(queue, thread, 1);
     if (thread->process->is_service)
         __atomic_fetch_add(&wanderers, 1, __ATOMIC_SEQ_CST);
 }
@@ -86,7 +90,7 @@ void run_queue_remove(struct thread *thread)
     struct run_queue *queue = &run_queues[thread->schedule.cpu];
 
     list_remove(&queue->levels[level_of(thread)], &thread->schedule.link);
-    ready_count_add(queue, level_of(thread), -1U);
+    ready_count_add(queue, thread, -1U);
     if (thread->process->is_service)
         __atomic_fetch_sub(&wanderers, 1, __ATOMIC_SEQ_CST);
 }
@@ -114,7 +118,8 @@ struct thread *cpu_group_first(const struct cpu_group *group, uint64_t cpus)
 
     CPU_MASK_EACH(cpu, cpu_group_ready(group) ? group->cpus : 0)
     {
-        struct thread *other = is_busy(&run_queues[cpu]) ? run_queue_first(&run_queues[cpu], cpus) : NULL;
+        const struct run_queue *queue = &run_queues[cpu];
+        struct thread *other = queue->movable && is_busy(queue) ? run_queue_first(queue, cpus) : NULL;
 
         if (other && (!found || other->schedule.rank > found->schedule.rank))
             found = other;

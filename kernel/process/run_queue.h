@@ -26,6 +26,7 @@ struct run_queue {
     struct thread *current; /* whose registers the CPU has; NULL: nobody's */
     struct list levels[LEVELS];
     unsigned foreground, background; /* how many are ready: of SCHED_IDLE, and of all others */
+    unsigned movable;                /* of these: who may run on another CPU, too */
     uint64_t core;                   /* the CPUs of its core */
     struct thread *left;             /* has ended, and is still on its stack until the switch is done */
     struct smart_timer turn;         /* pending while others of the rank of `current` are ready */
