@@ -56,11 +56,8 @@ size_t distribution_delayed(const uint64_t *sorted, size_t count, double delay)
 bool distribution_separable(const uint64_t *sorted, size_t count)
 {
     const struct order_floor floor = order_floor_find(sorted, count);
-    size_t shorter = 0;
 
-    if (floor.mode > floor.reach)
-        shorter = count - order_above(sorted, count, floor.mode - floor.reach - 1);
-    return floor.reach < floor.mode / 2 && shorter <= count / 20;
+    return order_floor_separable(&floor, sorted, count);
 }
 
 double distribution_expected_longest(const uint64_t *sorted, size_t count, uint64_t nodes)

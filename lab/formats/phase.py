@@ -19,7 +19,7 @@ import numpy as np
 from lab.common.errors import DataError
 from lab.formats.columns import Block, Comment, Layout, Rows, blocks, check_sum, scan_file, scan_text
 from lab.formats.ftq import parse_report
-from lab.formats.reading import Floor, floor_of, header_number, header_whole
+from lab.formats.reading import Floor, floor_of, floor_separable, header_number, header_whole
 
 #: the delays at which the program reports p
 DELAYS = (0.01, 0.10, 1.00)
@@ -60,9 +60,7 @@ class PhaseData:
     @property
     def separable(self) -> bool:
         """Whether delayed phases can be told from undisturbed ones."""
-        floor = self.floor
-        shorter = int(self.phases[self.ticks < floor.mode - floor.reach].sum())
-        return floor.reach < floor.mode // 2 and shorter <= self.count // 20
+        return floor_separable(self.floor, self.ticks, self.phases)
 
     @property
     def minimum_ns(self) -> float:

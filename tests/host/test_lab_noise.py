@@ -287,9 +287,13 @@ def test_output_that_cannot_be_written_is_an_error(programs: dict[str, Path], tm
 
 
 def test_fwq_figures_are_the_same_in_c_and_python(c_analysis: dict[str, Path]) -> None:
+    """Of exact samples, of samples that differ by themselves, and of two speeds."""
     random = np.random.default_rng(5)
-    for _ in range(20):
-        ticks = 10_000 + random.integers(0, 3, int(random.integers(1, 500)))
+    separable = set()
+    for i in range(30):
+        ticks = 10_000 + random.integers(0, (3, 900, 20)[i % 3], int(random.integers(1, 500)))
+        if i % 3 == 2:
+            ticks[random.random(len(ticks)) < 0.4] -= 4_000
         hit = random.random(len(ticks)) < 0.1
         ticks[hit] += random.integers(0, 50_000, hit.sum())
         done = subprocess.run(
@@ -300,9 +304,11 @@ def test_fwq_figures_are_the_same_in_c_and_python(c_analysis: dict[str, Path]) -
             check=True,
         )
         summary = fwq.summarise(fwq.FwqData("given", ticks), 100)
+        separable.add(summary.separable)
         for line in done.stdout.splitlines():
             key, value = line.split()
             assert getattr(summary, key) == pytest.approx(float(value), rel=1e-12, abs=0), key
+    assert separable == {True, False}
 
 
 def test_phase_figures_are_the_same_in_c_and_python(c_analysis: dict[str, Path]) -> None:
