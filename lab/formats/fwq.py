@@ -18,7 +18,6 @@ from lab.common.errors import DataError
 from lab.formats.columns import Block, Comment, Layout, Rows, blocks, check_sum, scan_file, scan_text
 from lab.formats.reading import floor_of, floor_separable, header_number, header_whole, quantile
 
-
 #: Samples that have a floor are shorter, ticks.
 FLOOR_BELOW = 1 << 48
 

@@ -8,7 +8,8 @@ is wrong, and what would be right.
 How samples become detours: a quantum of FTQ that lost two operations or more is a detour that begins with its
 quantum and is as long as the lost operations; wholly lost quanta belong to the detour around them
 (ftq.py). A sample of FWQ that is longer than the undisturbed one by more than the threshold, and by more than
-undisturbed ones differ by themselves, is a detour of that excess, at the beginning of the sample (fwq.py). Starts are right to a quantum or a sample, then,
+undisturbed ones differ by themselves, is a detour of that excess, at the beginning of the sample
+(fwq.py). Starts are right to a quantum or a sample, then,
 and two detours in one are taken for one.
 """
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The floor of FTQ, FWQ and measured phases where a real machine's undisturbed quanta differ by themselves: on
-data recorded on a busy host, and on synthetic data with a known answer."""
+"""The floor of FTQ, FWQ and measured phases where a real machine's undisturbed quanta differ by themselves:
+on data recorded on a busy host, and on synthetic data with a known answer."""
 
 from __future__ import annotations
 
