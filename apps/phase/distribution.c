@@ -55,8 +55,10 @@ size_t distribution_delayed(const uint64_t *sorted, size_t count, double delay)
 
 bool distribution_separable(const uint64_t *sorted, size_t count)
 {
-    const struct order_floor floor = order_floor_find(sorted, count);
+    struct order_floor floor = order_floor_find(sorted, count);
 
+    if (floor.reach < floor.mode / 100)
+        floor.reach = floor.mode / 100;
     return order_floor_separable(&floor, sorted, count);
 }
 

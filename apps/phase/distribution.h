@@ -31,7 +31,8 @@ double distribution_deviation(const uint64_t *sorted, size_t count);
 size_t distribution_delayed(const uint64_t *sorted, size_t count, double delay);
 
 /* Whether delayed phases can be told from undisturbed ones: the reach is less than half of the mode, and at
- * most one phase in twenty is shorter than the mode by more than the reach. */
+ * most one phase in twenty is shorter than the mode by more than the reach and by more than one percent, the
+ * least delay that p is stated for. */
 bool distribution_separable(const uint64_t *sorted, size_t count);
 
 /*

@@ -10,7 +10,7 @@ of `apps/phase/distribution.h`, which explains them; a test compares the two on 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -60,7 +60,9 @@ class PhaseData:
     @property
     def separable(self) -> bool:
         """Whether delayed phases can be told from undisturbed ones."""
-        return floor_separable(self.floor, self.ticks, self.phases)
+        floor = self.floor
+        floor = replace(floor, reach=max(floor.reach, floor.mode // 100))
+        return floor_separable(floor, self.ticks, self.phases)
 
     @property
     def minimum_ns(self) -> float:

@@ -455,21 +455,21 @@ class FakeRunner:
         return self._call(variant, app, args, keywords)
 
 
-def phase_answer(system: str, _app: str, _args: list[str], linux_is_silent: bool = False) -> FakeResult:
+def phase_answer(system: str, _app: str, args: list[str], linux_is_silent: bool = False) -> FakeResult:
     quiet = system == "tacet" or linux_is_silent
     text = "".join(
         phase_text(grain, [(grain, 990)] + ([] if quiet else [(grain + 2600, 9), (grain + 17000, 1)]))
-        for grain in (1000, 100_000)
+        for grain in (int(word.removesuffix("ns")) for word in option(args, "-g").split(","))
     )
     return FakeResult(text.encode(), phase_report(text, 0 if quiet or system == "tuned" else 250).encode())
 
 
-def compare_runs(tmp_path: Path, answer: Any) -> tuple[int, str, FakeRunner]:
+def compare_runs(tmp_path: Path, answer: Any, *words: str) -> tuple[int, str, FakeRunner]:
     program = tmp_path / "phase"
     program.write_bytes(b"")
     out, machines = io.StringIO(), FakeRunner(answer)
     argv = ["--out", str(tmp_path / "report"), "--phase", str(program), "--grains", "1us,100us"]
-    return lab.main(["compare-phases", *argv], machines=machines, out=out), out.getvalue(), machines
+    return lab.main(["compare-phases", *argv, *words], machines=machines, out=out), out.getvalue(), machines
 
 
 def test_phase_comparison_tells_p_of_four_systems(tmp_path: Path) -> None:
@@ -484,10 +484,25 @@ def test_phase_comparison_tells_p_of_four_systems(tmp_path: Path) -> None:
     assert figures["tacet"]["grains"]["1000"]["slowdown"]["1000"] == 1
     assert figures["linux"]["grains"]["1000"]["slowdown"]["100000"] == pytest.approx(18)
     assert figures["linux"]["grains"]["1000"]["kernel_entries"] == 250
-    assert figures["linux_tuned"]["remark"] and not figures["linux"]["remark"]
-    assert "1.00e-02" in said and "take turns on one clock" in said
+    # Of a turn of 1 µs, 100 µs are a hundred.
+    assert list(figures["linux_tuned"]["grains"]) == ["100000"]
+    assert (figures["linux_tuned"]["turns_ns"], figures["linux_tuned"]["remark"]) == (1_000, "")
+    assert figures["linux_tuned"]["grains"]["100000"]["slowdown"]["1"] == pytest.approx(1.000404)
+    assert "1.00e-02" in said and "two CPUs take turns of 1 µs" in said and " *" not in said
     image = (tmp_path / "report/phase.png").read_bytes()
     assert image[:8] == b"\x89PNG\r\n\x1a\n" and len(image) > 20_000
+
+
+def test_phases_in_turns_that_nobody_bounds_are_marked(tmp_path: Path) -> None:
+    status, said, _ = compare_runs(tmp_path, phase_answer, "--turns", "off")
+    tuned = json.loads((tmp_path / "report/phase.json").read_text())["linux_tuned"]
+    assert status == 0 and "Linux, tuned *" in said and "take turns of any length" in said
+    assert list(tuned["grains"]) == ["1000", "100000"] and tuned["remark"] and tuned["turns_ns"] == 0
+
+
+def test_grains_shorter_than_turns_are_said(tmp_path: Path) -> None:
+    status, said, _ = compare_runs(tmp_path, phase_answer, "--turns", "100us")
+    assert status == 0 and "absent: its turns of 100 µs need grains of 10 ms or more" in said
 
 
 def test_phase_comparison_goes_on_without_rt_and_tuned(tmp_path: Path) -> None:
