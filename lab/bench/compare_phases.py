@@ -15,9 +15,9 @@ slowdown of a job of n nodes, G being the noiseless phase. A comparison in which
 measured nothing: it fails.
 
 The tuned Linux needs a second CPU, and the two take turns on QEMU's clock (comparison.py). A phase may last a
-turn more than another for that, so that it runs grains of a hundred turns or more, of which a turn is one
-percent, the least delay that p is stated for. G is there the undisturbed phase: the calibration's runs are
-shorter, and turns do not even out in them. With `--turns off` its delays are an upper bound, and marked.
+turn more than another for that, which is no delay (`phase -d`), and it runs grains of a hundred turns or
+more, of which a turn is one percent, the least delay that p is stated for. With `--turns off` its delays are
+an upper bound, and marked.
 """
 
 from __future__ import annotations
@@ -75,10 +75,6 @@ class Column:
     def name(self) -> str:
         return SYSTEMS[self.key]
 
-    def noiseless_ns(self, data: phase.PhaseData) -> float:
-        """G."""
-        return data.floor.mode / data.ticks_per_ns if self.turns_ns else data.calibrated_ns
-
     def kernel_entries(self, grain_ns: int) -> int | None:
         """Kernel entries (Tacet) or interrupts (Linux) in the window of a grain; None if not counted."""
         text = self.reports.get(grain_ns, {}).get("kernel_entries", "")
@@ -119,6 +115,7 @@ def measure(key: str, machines: Runner, options: argparse.Namespace, out: TextIO
         least = time_text(GRAIN_TURNS * turns)
         return Column(key, absent=f"its turns of {time_text(turns)} need grains of {least} or more")
     args = ["-s", "-g", ",".join(f"{grain}ns" for grain in grains), "-l", f"{options.limit}ns"]
+    args += ["-d", f"{turns}ns"] if turns else []
     try:
         result = system_run(key, "phase", args, machines, options, out, title)
     except Absent as absent:
@@ -150,9 +147,7 @@ def grain_as_json(column: Column, data: phase.PhaseData) -> dict[str, Any]:
         "maximum_ns": data.maximum_ns,
         "p": {f"{100 * delay:g}%": phase.probability(data, delay) for delay in phase.DELAYS},
         "delayed_phases": {f"{100 * delay:g}%": phase.delayed(data, delay) for delay in phase.DELAYS},
-        "slowdown": {
-            str(nodes): phase.expected_longest_ns(data, nodes) / column.noiseless_ns(data) for nodes in NODES
-        },
+        "slowdown": {str(nodes): phase.slowdown(data, nodes) for nodes in NODES},
         "kernel_entries": column.kernel_entries(data.grain_ns),
     }
 
@@ -198,8 +193,8 @@ def as_table(columns: Sequence[Column], grains_ns: Sequence[int]) -> str:
         count = column.kernel_entries(data.grain_ns)
         return "not counted" if count is None else str(count)
 
-    def slowdown(column: Column, data: phase.PhaseData) -> str:
-        return f"{phase.expected_longest_ns(data, NODES_SHOWN) / column.noiseless_ns(data):.4f}"
+    def slowdown(_: Column, data: phase.PhaseData) -> str:
+        return f"{phase.slowdown(data, NODES_SHOWN):.4f}"
 
     for grain in grains_ns:
         for delay in phase.DELAYS:

@@ -314,18 +314,19 @@ def test_fwq_figures_are_the_same_in_c_and_python(c_analysis: dict[str, Path]) -
 def test_phase_figures_are_the_same_in_c_and_python(c_analysis: dict[str, Path]) -> None:
     random = np.random.default_rng(6)
     for _ in range(20):
+        threshold = int(random.choice([0, 0, 20, 300]))
         ticks = 1000 + random.integers(0, 30, int(random.integers(1, 5000)))
         hit = random.random(len(ticks)) < 0.05
         ticks[hit] += random.integers(0, 5000, hit.sum())
         done = subprocess.run(
-            [c_analysis["phase_distribution"], "--analyse"],
+            [c_analysis["phase_distribution"], "--analyse", str(threshold)],
             input="\n".join(map(str, ticks)),
             capture_output=True,
             text=True,
             check=True,
         )
         values, counts = np.unique(ticks, return_counts=True)
-        data = phase.PhaseData("given", 1000, 1000.0, 1.0, values, counts)
+        data = phase.PhaseData("given", 1000, 1000.0, 1.0, values, counts, threshold_ticks=threshold)
         expected = {"mean": data.mean_ns}
         expected |= {"separable": data.separable}
         expected |= {f"delayed_{round(100 * d)}": phase.delayed(data, d) for d in phase.DELAYS}
@@ -488,6 +489,7 @@ def test_phase_comparison_tells_p_of_four_systems(tmp_path: Path) -> None:
     assert list(figures["linux_tuned"]["grains"]) == ["100000"]
     assert (figures["linux_tuned"]["turns_ns"], figures["linux_tuned"]["remark"]) == (1_000, "")
     assert figures["linux_tuned"]["grains"]["100000"]["slowdown"]["1"] == pytest.approx(1.000404)
+    assert [option(call[2], "-d") for call in machines.calls if "-d" in call[2]] == ["1000ns"]
     assert "1.00e-02" in said and "two CPUs take turns of 1 µs" in said and " *" not in said
     image = (tmp_path / "report/phase.png").read_bytes()
     assert image[:8] == b"\x89PNG\r\n\x1a\n" and len(image) > 20_000
@@ -715,3 +717,15 @@ def test_missing_program_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[
         )
         == 1
     )
+
+
+def test_a_shortest_delay_that_counts_is_in_the_phases_file(programs: dict[str, Path]) -> None:
+    command = [programs["phase"], "-s", "-g", "100us,1ms", "-l", "20ms", "-T", "1", "-d", "7us"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    blocks = phase.parse(done.stdout, "here")
+    phase.check_reports("here", blocks, phase.parse_reports(done.stderr))
+    for block, report in zip(blocks, phase.parse_reports(done.stderr)):
+        assert block.threshold_ticks == 7_000 and block.floor.reach >= 7_000
+        slowdown = phase.expected_longest_ns(block, 10) / block.floor.mode
+        assert phase.slowdown(block, 10) == pytest.approx(slowdown)
+        assert float(report["slowdown_10_nodes"]) == pytest.approx(slowdown, abs=1e-5)
