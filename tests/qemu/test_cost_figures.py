@@ -110,6 +110,6 @@ def test_make_bench_s_tables_have_the_shape_of_those_of_the_page() -> None:
     assert "$(LAB) bench --out" in recipe and "$(LAB) bench-programs --out" in recipe
     assert "$(LAB) bench-cores --out" in recipe
     rows = {name: programs.Figures(1, 1, 1, 1, {1: 0, 2: 0, 4: 0}) for name in programs.PROGRAMS}
-    shown = rows_shown("stream: instructions", "```")[:-1]
+    shown = rows_shown("stream: instructions", "Tacet    ")[:-2]
     printed = programs.as_table(rows).splitlines()[2:]
     accept(*([name_and_tacet(line).rpartition(":")[0] for line in lines] for lines in (shown, printed)))
