@@ -208,6 +208,7 @@ bench-ready: $(KERNEL) $(APPS) $(LINUX) linux-rt qemu10 build/simulator/sim
 	@$(LAB) compare --out build/report --samples 10000
 	@$(LAB) bench --out build/report
 	@$(LAB) bench-programs --out build/report
+	@$(LAB) bench-cores --out build/report
 	@$(LAB) compare-phases --out build/report
 	@$(LAB) silence --out build/report --shift 4
 	@$(LAB) bench-simulator --out build/report

@@ -7,6 +7,7 @@
 
 #include "order.h"
 
+#include <math.h>
 #include <string.h>
 
 /* One quantum in so many must have reached the nominal count. */
@@ -50,9 +51,20 @@ static void floor_find(uint64_t *sorted, size_t samples, uint64_t best, struct f
     }
 }
 
+/* The median, and the operations that last as long as the threshold. */
+static void threshold_apply(const uint64_t *sorted, size_t samples, uint64_t quantum_ns,
+                            uint64_t threshold_ns, struct ftq_analysis *result)
+{
+    uint64_t count = sorted[samples - 1 - (samples - 1) / 2];
+    double operations = ceil((double)threshold_ns * (double)count / (double)quantum_ns);
+
+    result->nominal_count = count;
+    result->disturbed_from = operations > FTQ_DISTURBED_LOSS ? (uint64_t)operations : FTQ_DISTURBED_LOSS;
+}
+
 /* The nominal count, and the loss from which on a quantum is disturbed. False if the counts have none. */
-static bool nominal_find(const uint64_t *counts, size_t samples, uint64_t *scratch,
-                         struct ftq_analysis *result)
+static bool nominal_find(const uint64_t *counts, size_t samples, uint64_t quantum_ns, uint64_t threshold_ns,
+                         uint64_t *scratch, struct ftq_analysis *result)
 {
     uint64_t best;
 
@@ -64,7 +76,9 @@ static bool nominal_find(const uint64_t *counts, size_t samples, uint64_t *scrat
     result->nominal_count = best;
     result->disturbed_from = FTQ_DISTURBED_LOSS;
     result->separable = true;
-    if (within(scratch, samples, best - 1, best) < (samples + NOMINAL_ONE_IN - 1) / NOMINAL_ONE_IN)
+    if (threshold_ns)
+        threshold_apply(scratch, samples, quantum_ns, threshold_ns, result);
+    else if (within(scratch, samples, best - 1, best) < (samples + NOMINAL_ONE_IN - 1) / NOMINAL_ONE_IN)
         floor_find(scratch, samples, best, result);
     return result->nominal_count >= FTQ_DISTURBED_LOSS;
 }
@@ -117,8 +131,8 @@ static void detours_sum(const uint64_t *counts, size_t samples, struct ftq_analy
     }
 }
 
-bool ftq_analyse(const uint64_t *counts, size_t samples, uint64_t quantum_ns, uint64_t *scratch,
-                 struct ftq_analysis *result)
+bool ftq_analyse(const uint64_t *counts, size_t samples, uint64_t quantum_ns, uint64_t threshold_ns,
+                 uint64_t *scratch, struct ftq_analysis *result)
 {
     uint64_t undisturbed = 0, undisturbed_count = 0;
     double capacity;
@@ -126,7 +140,7 @@ bool ftq_analyse(const uint64_t *counts, size_t samples, uint64_t quantum_ns, ui
     memset(result, 0, sizeof *result);
     if (samples == 0 || quantum_ns == 0)
         return false;
-    if (!nominal_find(counts, samples, scratch, result))
+    if (!nominal_find(counts, samples, quantum_ns, threshold_ns, scratch, result))
         return false;
     for (size_t i = 0; i < samples; i++) {
         uint64_t loss = loss_of(counts[i], result->nominal_count);

@@ -21,6 +21,10 @@
  * Disturbed quantum: lost `disturbed_from` counts or more against the nominal count: two where that is sharp,
  * else one more than the reach, and two at least.
  *
+ * With a threshold, a shortest loss that counts, because the machine itself moves time between quanta up to
+ * that (CPUs that take turns on one clock): the nominal count is the median, what half of the quanta reached,
+ * and disturbed is a quantum that lost so many operations as last as long as the threshold, and two at least.
+ *
  * Separable: whether undisturbed and disturbed quanta can be told apart. They cannot where the reach is half
  * of the mode or more, and where more than one quantum in twenty is above the mode by more than the reach:
  * then the mode is not the undisturbed speed, or there are several. Such data have no floor. What is certain
@@ -67,11 +71,11 @@ struct ftq_analysis {
 };
 
 /*
- * Analyses `samples` counts of quanta of `quantum_ns`. `scratch` has room for as many counts. False when
- * there is nothing to judge: no sample, no length, or a nominal count too small (below 2) for the definitions
- * above.
+ * Analyses `samples` counts of quanta of `quantum_ns`; `threshold_ns` is the shortest loss that counts, 0 for
+ * none. `scratch` has room for as many counts. False when there is nothing to judge: no sample, no length, or
+ * a nominal count too small (below 2) for the definitions above.
  */
-bool ftq_analyse(const uint64_t *counts, size_t samples, uint64_t quantum_ns, uint64_t *scratch,
-                 struct ftq_analysis *result);
+bool ftq_analyse(const uint64_t *counts, size_t samples, uint64_t quantum_ns, uint64_t threshold_ns,
+                 uint64_t *scratch, struct ftq_analysis *result);
 
 #endif /* FTQ_ANALYSIS_H */

@@ -129,10 +129,30 @@ static bool data_write(struct team_member *member, const struct ftq_analysis *re
     fprintf(out, "# Fraction is %.9g\n", work_max > 0 ? (double)result->total_count / work_max : 0);
     fprintf(out, "# quantum_ns %" PRIu64 "\n", run.options.quantum_ns);
     fprintf(out, "# operation_instructions %d\n", OPERATION_INSTRUCTIONS);
+    if (run.options.threshold_ns)
+        fprintf(out, "# threshold_ns %" PRIu64 "\n", run.options.threshold_ns);
     bench_machine_print(out);
     for (uint64_t i = 0; i < run.options.samples; i++)
         fprintf(out, "%" PRIu64 " %" PRIu64 "\n", i * run.options.quantum_ns, m->counts[i]);
     return bench_output_end(&run.options.bench, member);
+}
+
+static const char *nominal_kind(const struct ftq_analysis *r)
+{
+    if (run.options.threshold_ns)
+        return "half of the quanta reached it";
+    if (r->disturbed_from == FTQ_DISTURBED_LOSS || !r->separable)
+        return "one quantum in 20 reached it";
+    return "the mode";
+}
+
+/* Whether the quanta lack more than the floor, and more than the calibration's short runs may have gained by
+ * what is shorter than the threshold. */
+static bool shortfall_noted(double ratio)
+{
+    const double run_ns = CALIBRATE_OPERATIONS * bench_ns(&run.options.bench, run.operation_ticks);
+
+    return ratio > SHORTFALL_NOTED && ratio * run_ns > (double)run.options.threshold_ns;
 }
 
 /* The figures of one CPU, `key: value unit`, a line each; lab/ftq.py reads them. */
@@ -150,9 +170,7 @@ static void summary_print(const struct team_member *member, const struct ftq_ana
     fprintf(out, "operation_minimum: %.3f ns (calibrated)\n",
             run.operation_ticks / run.options.bench.ticks_per_ns);
     bench_clock_print(&run.options.bench);
-    fprintf(out, "nominal_count: %" PRIu64 " operations (%s)\n", r->nominal_count,
-            r->disturbed_from == FTQ_DISTURBED_LOSS || !r->separable ? "one quantum in 20 reached it"
-                                                                     : "the mode");
+    fprintf(out, "nominal_count: %" PRIu64 " operations (%s)\n", r->nominal_count, nominal_kind(r));
     fprintf(out, "disturbed_from: %" PRIu64 " operations lost\n", r->disturbed_from);
     fprintf(out, "separable: %s\n", r->separable ? "yes" : "no");
     fprintf(out, "maximum_count: %" PRIu64 " operations\n", r->maximum_count);
@@ -172,7 +190,7 @@ static void summary_print(const struct team_member *member, const struct ftq_ana
     fprintf(out, "raw_ratio: %.9f (all quanta, floor included)\n", r->raw_ratio);
     fprintf(out, "shortfall_ratio: %.6f (best quanta against the calibrated operation)\n",
             shortfall > 0 ? shortfall : 0);
-    if (shortfall > SHORTFALL_NOTED)
+    if (shortfall_noted(shortfall))
         fprintf(
             out,
             "note: even the best quanta fall short of the calibrated operation: either noise comes in every "
@@ -222,8 +240,8 @@ int main(int argc, char **argv)
         struct team_member *member = &run.team.members[i];
         const struct measurement *m = member->data;
         struct ftq_analysis result;
-        bool judged =
-            ftq_analyse(m->counts, (size_t)run.options.samples, run.options.quantum_ns, m->scratch, &result);
+        bool judged = ftq_analyse(m->counts, (size_t)run.options.samples, run.options.quantum_ns,
+                                  run.options.threshold_ns, m->scratch, &result);
 
         if (!data_write(member, &result))
             status = 1;

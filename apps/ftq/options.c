@@ -20,7 +20,7 @@ static void help_print(const struct bench *bench)
 {
     printf(
         "usage: ftq [-n SAMPLES] [-q QUANTUM | -f HZ] [-o PREFIX | -s] [-t THREADS] [-c CPUS] [-T TICKS]\n"
-        "           [-b TIME] [-w] [-h]\n"
+        "           [-b TIME] [-d TIME] [-w] [-h]\n"
         "\n"
         "Fixed time quanta: counts the basic operations (%d instructions each) that finish in each quantum "
         "of an\n"
@@ -29,6 +29,9 @@ static void help_print(const struct bench *bench)
         "  -n SAMPLES  number of quanta (default %d)\n"
         "  -q QUANTUM  length of a quantum: 1ms, 500us, or ns without a unit (default 1ms)\n"
         "  -f HZ       the same as a frequency\n"
+        "  -d TIME     shortest loss that counts, against the median, where the machine itself moves time "
+        "between\n"
+        "              quanta (default: two operations, or what undisturbed quanta differ by)\n"
         "  -w          wired: fail if the thread cannot be bound to its CPU (-t and -c imply it)\n" BENCH_HELP
         "\n"
         "Data: '#' lines, then 'ns count' a quantum, ns from the grid's origin to the start of the "
@@ -49,10 +52,16 @@ static void quantum_from_frequency(struct ftq_options *options, const char *text
     options->quantum_ns = (uint64_t)llround(1e9 / hz);
 }
 
-/* The quantum and the window as a whole. */
+/* The quantum, the loss that counts, and the window as a whole. */
 static void window_check(const struct ftq_options *options)
 {
     const uint64_t month_ns = UINT64_C(30) * 86400 * 1000000000;
+
+    if (options->threshold_ns >= options->quantum_ns) {
+        fprintf(stderr, "ftq: -d %" PRIu64 "ns: no quantum of %" PRIu64 " ns can lose more: give less\n",
+                options->threshold_ns, options->quantum_ns);
+        exit(2);
+    }
 
     if (options->samples > month_ns / options->quantum_ns) {
         fprintf(stderr,
@@ -74,7 +83,7 @@ void ftq_options_read(int argc, char **argv, struct ftq_options *options)
     options->quantum_ns = FTQ_QUANTUM_NS_DEFAULT;
     options->quantum_text = quantum_text;
     bench_begin(bench, "ftq", ".dat");
-    while ((letter = getopt(argc, argv, ":n:q:f:w" BENCH_LETTERS)) != -1) {
+    while ((letter = getopt(argc, argv, ":n:q:f:d:w" BENCH_LETTERS)) != -1) {
         switch (letter) {
         case 'n':
             bench_value_check(bench, 'n', optarg, parse_count(optarg, 1, FTQ_SAMPLES_MAX, &options->samples));
@@ -89,6 +98,9 @@ void ftq_options_read(int argc, char **argv, struct ftq_options *options)
                 bench_value_check(bench, 'q', optarg, parse_time_ns(optarg, &options->quantum_ns));
             else
                 quantum_from_frequency(options, optarg);
+            break;
+        case 'd':
+            bench_value_check(bench, 'd', optarg, parse_time_ns(optarg, &options->threshold_ns));
             break;
         case 'w':
             bench->cpus_given = true;

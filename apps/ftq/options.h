@@ -18,6 +18,7 @@ struct ftq_options {
     struct bench bench; /* output, CPUs, clock */
     uint64_t samples;
     uint64_t quantum_ns;
+    uint64_t threshold_ns;    /* the shortest loss that counts; 0: two operations, or the floor's reach */
     const char *quantum_text; /* as the user gave it, for messages; "-q 1ms" */
 };
 

@@ -9,8 +9,33 @@
 
 #include <string.h>
 
-/* A twentieth of the samples is not longer than the nominal length. */
+/* Without a floor, a twentieth of the samples is not longer than the nominal length. */
 #define NOMINAL_PER_MILLION 50000
+
+/* Above it, order_floor_find may overflow. */
+#define TICKS_MAX ((uint64_t)1 << 48)
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The nominal length, and the excess above which a sample is disturbed. */
+static void nominal_find(const uint64_t *sorted, size_t count, uint64_t threshold_ticks,
+                         struct fwq_analysis *result)
+{
+    if (sorted[count - 1] < TICKS_MAX) {
+        const struct order_floor floor = order_floor_find(sorted, count);
+
+        result->separable = order_floor_separable(&floor, sorted, count);
+        result->nominal = floor.mode;
+        result->disturbed_above = larger(threshold_ticks, floor.reach);
+    }
+    if (!result->separable) {
+        result->nominal = order_quantile(sorted, count, NOMINAL_PER_MILLION);
+        result->disturbed_above = larger(threshold_ticks, result->nominal);
+    }
+}
 
 bool fwq_analyse(const uint64_t *samples, size_t count, uint64_t threshold_ticks, uint64_t *scratch,
                  struct fwq_analysis *result)
@@ -21,7 +46,7 @@ bool fwq_analyse(const uint64_t *samples, size_t count, uint64_t threshold_ticks
     memcpy(scratch, samples, count * sizeof *samples);
     order_sort(scratch, count);
     result->minimum = scratch[0];
-    result->nominal = order_quantile(scratch, count, NOMINAL_PER_MILLION);
+    nominal_find(scratch, count, threshold_ticks, result);
     result->median = order_quantile(scratch, count, 500000);
     result->maximum = scratch[count - 1];
     if (result->nominal == 0)
@@ -33,7 +58,7 @@ bool fwq_analyse(const uint64_t *samples, size_t count, uint64_t threshold_ticks
 
         result->total += samples[i];
         result->raw_excess += excess;
-        if (excess > threshold_ticks) {
+        if (excess > result->disturbed_above) {
             result->disturbed++;
             result->disturbed_excess += excess;
         }

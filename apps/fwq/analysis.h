@@ -2,12 +2,18 @@
 /*
  * analysis.h: what a row of FWQ samples says about noise. Pure; lab/fwq.py holds the same definitions.
  *
- * Nominal length. What undisturbed work takes: the smallest length that at least one sample in twenty did not
- * exceed. Not the minimum, because one lucky sample (a processor that raised its speed for a moment) would
- * make every other one look disturbed; not the mean, because noise moves it.
+ * Nominal length. What undisturbed work takes: the mode of the samples (order.h). Of exact data that is the
+ * shortest one. Not the minimum, because one lucky sample (a processor that raised its speed for a moment)
+ * would make every other one look disturbed; not the mean, because noise moves it.
  *
- * Disturbed sample: longer than the nominal length by more than a threshold. Two detours within one sample
- * cannot be separated.
+ * Disturbed sample: longer than the nominal length by more than a threshold, and by more than the mode's
+ * reach, which is how far undisturbed samples of a real processor differ by themselves. Two detours within
+ * one sample cannot be separated.
+ *
+ * Separable: the floor tells undisturbed samples from disturbed ones (order_floor_separable). Where it does
+ * not (two speeds, or a spread as wide as the work), the nominal length is the smallest that at least one
+ * sample in twenty did not exceed, disturbed are only those that took more than twice as long, and the
+ * figures are lower bounds.
  */
 #ifndef FWQ_ANALYSIS_H
 #define FWQ_ANALYSIS_H
@@ -19,7 +25,9 @@
 /* All lengths in ticks. */
 struct fwq_analysis {
     uint64_t minimum, nominal, median, maximum;
-    uint64_t maximum_at;       /* index of the first longest sample */
+    uint64_t maximum_at;      /* index of the first longest sample */
+    uint64_t disturbed_above; /* the excess that an undisturbed sample may have */
+    bool separable;
     uint64_t total;            /* the whole window: samples follow each other without a gap */
     uint64_t disturbed;        /* samples */
     uint64_t disturbed_excess; /* above the nominal length, of disturbed samples */

@@ -207,6 +207,8 @@ static void summary_print(const struct team_member *member, const struct fwq_ana
     ticks_print("threshold", run.threshold_ticks);
     ticks_print("minimum", r->minimum);
     ticks_print("nominal", r->nominal);
+    ticks_print("disturbed_above", r->disturbed_above);
+    fprintf(out, "separable: %s\n", r->separable ? "yes" : "no");
     ticks_print("median", r->median);
     fprintf(out, "mean: %.3f ticks\n", (double)r->total / (double)run.samples);
     ticks_print("maximum", r->maximum);
@@ -216,6 +218,10 @@ static void summary_print(const struct team_member *member, const struct fwq_ana
     fprintf(out, "detours_per_second: %.6f\n", (double)r->disturbed * 1e9 / window_ns);
     fprintf(out, "noise_ratio: %.9f (disturbed samples)\n", r->noise_ratio);
     fprintf(out, "raw_ratio: %.9f (all samples)\n", r->raw_ratio);
+    if (!r->separable)
+        fprintf(out, "note: undisturbed samples cannot be told from disturbed ones here, so that there is no "
+                     "floor: disturbed are only those that took twice as long, and the figures are lower "
+                     "bounds\n");
     bench_entries_print(member);
 }
 

@@ -84,14 +84,13 @@ struct clock_grain calibrate_clock_grain(void)
 
 double calibrate_operation_ticks(void)
 {
-    const uint64_t operations_planned = 2000;
     double minimum = 0;
     uint64_t now, span, first;
 
     /* The first run warms the caches and shows how long a run must be. */
     operations_until(0, &first);
     operations_until(0, &now);
-    span = (now - first) * operations_planned;
+    span = (now - first) * CALIBRATE_OPERATIONS;
     for (int run = 0; run < 40; run++) {
         uint64_t count;
         double mean;

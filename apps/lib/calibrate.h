@@ -23,7 +23,8 @@ double calibrate_ticks_per_ns(void);
 /* The clock's grain from a few thousand reads back to back. */
 struct clock_grain calibrate_clock_grain(void);
 
-/* Ticks of one undisturbed basic operation: the smallest mean of many short runs of operations. */
+/* Ticks of one undisturbed basic operation: the smallest mean of many short runs of so many operations. */
+#define CALIBRATE_OPERATIONS 2000
 double calibrate_operation_ticks(void);
 
 #endif /* CALIBRATE_H */

@@ -86,3 +86,12 @@ struct order_floor order_floor_find(const uint64_t *sorted, size_t count)
     found.reach = found.spread * 44478 / 10000;
     return found;
 }
+
+bool order_floor_separable(const struct order_floor *floor, const uint64_t *sorted, size_t count)
+{
+    size_t below = 0;
+
+    if (floor->mode > floor->reach)
+        below = count - order_above(sorted, count, floor->mode - floor->reach - 1);
+    return floor->reach < floor->mode / 2 && below <= count / 20;
+}

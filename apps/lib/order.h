@@ -5,6 +5,7 @@
 #ifndef ORDER_H
 #define ORDER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,5 +40,9 @@ struct order_floor {
 
 /* Of `count` rising values below 2^48, at least one. */
 struct order_floor order_floor_find(const uint64_t *sorted, size_t count);
+
+/* Whether disturbed values can be told from undisturbed ones by their floor: the reach is less than half of
+ * the mode, and at most one value in twenty is below the mode by more than the reach. */
+bool order_floor_separable(const struct order_floor *floor, const uint64_t *sorted, size_t count);
 
 #endif /* ORDER_H */

@@ -5,8 +5,6 @@
  */
 #include "distribution.h"
 
-#include "order.h"
-
 #include <math.h>
 
 double distribution_second_decile(const uint64_t *sorted, size_t count)
@@ -36,9 +34,18 @@ double distribution_deviation(const uint64_t *sorted, size_t count)
     return sqrt(squares / (double)count);
 }
 
-size_t distribution_delayed(const uint64_t *sorted, size_t count, double delay)
+struct order_floor distribution_floor(const uint64_t *sorted, size_t count, uint64_t threshold_ticks)
 {
-    const struct order_floor floor = order_floor_find(sorted, count);
+    struct order_floor floor = order_floor_find(sorted, count);
+
+    if (floor.reach < threshold_ticks)
+        floor.reach = threshold_ticks;
+    return floor;
+}
+
+size_t distribution_delayed(const uint64_t *sorted, size_t count, uint64_t threshold_ticks, double delay)
+{
+    const struct order_floor floor = distribution_floor(sorted, count, threshold_ticks);
     const double limit = fmax((double)floor.mode * (1 + delay), (double)(floor.mode + floor.reach));
     size_t low = 0, high = count;
 
@@ -53,14 +60,13 @@ size_t distribution_delayed(const uint64_t *sorted, size_t count, double delay)
     return count - low;
 }
 
-bool distribution_separable(const uint64_t *sorted, size_t count)
+bool distribution_separable(const uint64_t *sorted, size_t count, uint64_t threshold_ticks)
 {
-    const struct order_floor floor = order_floor_find(sorted, count);
-    size_t shorter = 0;
+    struct order_floor floor = distribution_floor(sorted, count, threshold_ticks);
 
-    if (floor.mode > floor.reach)
-        shorter = count - order_above(sorted, count, floor.mode - floor.reach - 1);
-    return floor.reach < floor.mode / 2 && shorter <= count / 20;
+    if (floor.reach < floor.mode / 100)
+        floor.reach = floor.mode / 100;
+    return order_floor_separable(&floor, sorted, count);
 }
 
 double distribution_expected_longest(const uint64_t *sorted, size_t count, uint64_t nodes)

@@ -12,6 +12,8 @@
 #ifndef PHASE_DISTRIBUTION_H
 #define PHASE_DISTRIBUTION_H
 
+#include "order.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,14 +27,21 @@ double distribution_second_decile(const uint64_t *sorted, size_t count);
 double distribution_mean(const uint64_t *sorted, size_t count);
 double distribution_deviation(const uint64_t *sorted, size_t count);
 
-/* How many phases lasted longer than the undisturbed one and `delay` of it (0.01: one percent), and longer
+/*
+ * How many phases lasted longer than the undisturbed one and `delay` of it (0.01: one percent), and longer
  * than the reach allows. Divided by `count` this is p, the probability that a phase is delayed so much: the
- * survival function. */
-size_t distribution_delayed(const uint64_t *sorted, size_t count, double delay);
+ * survival function. The reach is `threshold_ticks` at least: what the machine itself moves between phases,
+ * as CPUs do that take turns on one clock.
+ */
+size_t distribution_delayed(const uint64_t *sorted, size_t count, uint64_t threshold_ticks, double delay);
 
 /* Whether delayed phases can be told from undisturbed ones: the reach is less than half of the mode, and at
- * most one phase in twenty is shorter than the mode by more than the reach. */
-bool distribution_separable(const uint64_t *sorted, size_t count);
+ * most one phase in twenty is shorter than the mode by more than the reach and by more than one percent, the
+ * least delay that p is stated for. */
+bool distribution_separable(const uint64_t *sorted, size_t count, uint64_t threshold_ticks);
+
+/* The floor of the durations, its reach being the threshold at least. */
+struct order_floor distribution_floor(const uint64_t *sorted, size_t count, uint64_t threshold_ticks);
 
 /*
  * E(Y), the mean of the longest of `nodes` phases drawn independently from the whole distribution [Tsafrir05

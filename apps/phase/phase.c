@@ -59,7 +59,9 @@ static struct {
     uint64_t nodes[NODES_MAX];
     size_t node_count;
     uint64_t phases_max;
-    uint64_t limit_ns; /* for one grain */
+    uint64_t limit_ns;     /* for one grain */
+    uint64_t threshold_ns; /* what the machine itself moves between phases */
+    uint64_t threshold_ticks;
     /* Of the grain that runs. */
     struct grain {
         uint64_t ns; /* as requested */
@@ -140,7 +142,7 @@ static void help_print(void)
 {
     printf(
         "usage: phase [-g GRAINS] [-n PHASES] [-l TIME] [-N NODES] [-o PREFIX | -s] [-t THREADS] [-c CPUS]\n"
-        "             [-T TICKS] [-b TIME] [-h]\n"
+        "             [-T TICKS] [-b TIME] [-d TIME] [-h]\n"
         "\n"
         "Computation phases: runs phases calibrated to last a grain, and shows how long they really took:\n"
         "the distribution D, the probability p of a delay, and the slowdown of n nodes [Tsafrir05 §2-3].\n"
@@ -148,6 +150,8 @@ static void help_print(void)
         "  -g GRAINS   grains with commas (default 1us,10us,100us,1ms,10ms,100ms)\n"
         "  -n PHASES   at most so many phases a grain (default %d)\n"
         "  -l TIME     at most so long a grain (default 10s)\n"
+        "  -d TIME     shortest delay that counts, where the machine itself moves time between phases\n"
+        "              (default: what undisturbed phases differ by)\n"
         "  -N NODES    numbers of nodes with commas (default 1,10,100,1000,10000,100000)\n" BENCH_HELP "\n"
         "Data: for each grain '#' lines, then 'ticks phases' for each duration that occurred.\n"
         "Summary: 'key: value' lines on standard error, a block a grain.\n",
@@ -173,7 +177,7 @@ static void options_read(int argc, char **argv)
     bench_begin(bench, "phase", ".dat");
     run.phases_max = PHASES_DEFAULT;
     run.limit_ns = LIMIT_NS_DEFAULT;
-    while ((letter = getopt(argc, argv, ":g:n:l:N:" BENCH_LETTERS)) != -1) {
+    while ((letter = getopt(argc, argv, ":g:n:l:d:N:" BENCH_LETTERS)) != -1) {
         switch (letter) {
         case 'g':
             grains = optarg;
@@ -183,6 +187,9 @@ static void options_read(int argc, char **argv)
             break;
         case 'l':
             bench_value_check(bench, 'l', optarg, parse_duration_ns(optarg, &run.limit_ns));
+            break;
+        case 'd':
+            bench_value_check(bench, 'd', optarg, parse_time_ns(optarg, &run.threshold_ns));
             break;
         case 'N':
             nodes = optarg;
@@ -238,6 +245,8 @@ static void data_write(const struct team_member *member)
     fprintf(out, "# iterations %" PRIu64 "\n", run.grain.iterations);
     fprintf(out, "# phases %" PRIu64 "\n", run.grain.phases);
     fprintf(out, "# ticks_per_ns %.9g\n", run.bench.ticks_per_ns);
+    if (run.threshold_ticks)
+        fprintf(out, "# threshold_ticks %" PRIu64 "\n", run.threshold_ticks);
     fprintf(out, "# ticks\tphases\n");
     for (uint64_t i = 0, next; i < run.grain.phases; i = next) {
         for (next = i + 1; next < run.grain.phases && m->times[next] == m->times[i];)
@@ -256,12 +265,13 @@ static void delays_print(const uint64_t *sorted)
     static const unsigned percents[] = { 1, 10, 100 };
 
     for (size_t i = 0; i < sizeof percents / sizeof *percents; i++) {
-        size_t delayed = distribution_delayed(sorted, (size_t)run.grain.phases, percents[i] / 100.0);
+        size_t delayed =
+            distribution_delayed(sorted, (size_t)run.grain.phases, run.threshold_ticks, percents[i] / 100.0);
 
         fprintf(stderr, "p_%u_percent: %.9f (%zu of %" PRIu64 " phases)\n", percents[i],
                 (double)delayed / (double)run.grain.phases, delayed, run.grain.phases);
     }
-    if (!distribution_separable(sorted, (size_t)run.grain.phases))
+    if (!distribution_separable(sorted, (size_t)run.grain.phases, run.threshold_ticks))
         fprintf(stderr, "note: undisturbed phases cannot be told from delayed ones here: no p means much\n");
     if ((double)run.bench.grain.step_ticks >= 0.01 * (double)sorted[0])
         fprintf(stderr,
@@ -272,6 +282,8 @@ static void delays_print(const uint64_t *sorted)
 static void summary_print(const struct team_member *member)
 {
     struct order_floor floor;
+    double
+        noiseless_ticks; /* G; where the machine moves time, the calibration's short runs have gained some */
     const uint64_t *sorted = ((const struct measurement *)member->data)->times;
     const size_t count = (size_t)run.grain.phases;
     FILE *out = stderr;
@@ -285,7 +297,7 @@ static void summary_print(const struct team_member *member)
     bench_clock_print(&run.bench);
     ticks_print("calibrated", run.grain.calibrated_ticks);
     ticks_print("minimum", (double)sorted[0]);
-    floor = order_floor_find(sorted, count);
+    floor = distribution_floor(sorted, count, run.threshold_ticks);
     ticks_print("undisturbed", (double)floor.mode);
     ticks_print("reach", (double)floor.reach);
     ticks_print("second_decile", distribution_second_decile(sorted, count));
@@ -294,11 +306,12 @@ static void summary_print(const struct team_member *member)
     ticks_print("deviation", distribution_deviation(sorted, count));
     ticks_print("maximum", (double)sorted[count - 1]);
     delays_print(sorted);
+    noiseless_ticks = run.threshold_ticks ? (double)floor.mode : run.grain.calibrated_ticks;
     for (size_t i = 0; i < run.node_count; i++) {
         double expected = distribution_expected_longest(sorted, count, run.nodes[i]);
 
         fprintf(out, "slowdown_%" PRIu64 "_nodes: %.6f (E(Y) %.1f ns)\n", run.nodes[i],
-                expected / run.grain.calibrated_ticks, bench_ns(&run.bench, expected));
+                expected / noiseless_ticks, bench_ns(&run.bench, expected));
     }
     bench_entries_print(member);
 }
@@ -311,6 +324,7 @@ int main(int argc, char **argv)
     options_read(argc, argv);
     if (!bench_clock_prepare(&run.bench))
         return 1;
+    run.threshold_ticks = bench_ticks(&run.bench, (double)run.threshold_ns);
     if (!grains_calibrate(grains))
         return 2;
     if (!team_prepare())

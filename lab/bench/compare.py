@@ -12,10 +12,10 @@ folder `--out`:
 
 A comparison in which Linux is silent too has measured nothing: it fails and says so.
 
-The tuned Linux needs a second CPU for the kernel's own work. With icount, QEMU's CPUs take turns on one
-clock, so that what CPU 0 executes (its timer ticks, which the tuning moves there) is missing on CPU 1, where
-FTQ runs: lost operations are mostly the neighbour's work, and the figure to read there is the count of
-interrupts. The table and the picture say so beside the figures.
+The tuned Linux needs a second CPU, and the two take turns on QEMU's clock (comparison.py). FTQ counts a loss
+there from a turn on (`-d`): an event on the other CPU moves the ends of turns, so that a quantum may hold up
+to a turn more or less. The control is the same machine with `nohz=off`, whose ticks all show
+(tests/qemu/test_turns.py). With `--turns off` the column is marked, in table, picture and ftq.json.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from lab.bench import runner
-from lab.bench.comparison import NAMES, Absent, options_add, system_run
+from lab.bench.comparison import NAMES, Absent, options_add, system_run, turns_of, unbounded
 from lab.bench.runner import Result, Runner
 from lab.common.errors import LabError
 from lab.common.files import text_write
@@ -43,9 +43,9 @@ SUMMARY = "Compare the noise of Tacet and of Linux by the same FTQ file on both,
 #: the systems of this comparison, in the order of columns and panels
 SYSTEMS = {key: NAMES[key] for key in ("tacet", "linux", "linux_tuned")}
 
-#: what one must know to read a system's figures
+#: what one must know to read a system's figures whose turns nobody bounds
 REMARKS = {
-    "linux_tuned": "With icount, QEMU's CPUs take turns on one clock: what CPU 0 executes is missing here. "
+    "linux_tuned": "QEMU's CPUs take turns of any length on one clock: what CPU 0 executes is missing here. "
     "Only the interrupts are this CPU's own."
 }
 
@@ -73,14 +73,16 @@ class Column:
     report: dict[str, str] | None = None
     result: Result | None = None
     absent: str = ""
+    remark: str = ""
 
     @property
     def name(self) -> str:
         return SYSTEMS[self.key]
 
     @property
-    def remark(self) -> str:
-        return REMARKS.get(self.key, "") if self.summary is not None and self.summary.detours else ""
+    def turns_ns(self) -> int:
+        """Length of the turns that its CPUs take; 0 where it has one, or nobody bounds them."""
+        return (self.data.threshold_ns or 0) if self.data else 0
 
     @property
     def kernel_entries(self) -> int | None:
@@ -133,6 +135,8 @@ def _checked(key: str, data: ftq.FtqData, summary: ftq.FtqSummary, report: dict[
 def measure(key: str, machines: Runner, options: argparse.Namespace, out: TextIO, title: str) -> Column:
     """Runs one system, keeps its raw output, and computes its figures. Only the tuned Linux may be absent."""
     args = ["-n", str(options.samples), "-q", f"{options.quantum}ns", "-s"]
+    if turns := turns_of(key, options):
+        args += ["-d", f"{turns}ns"]
     try:
         result = system_run(key, "ftq", args, machines, options, out, title)
     except Absent as absent:
@@ -144,7 +148,8 @@ def measure(key: str, machines: Runner, options: argparse.Namespace, out: TextIO
     except ftq.FtqError as error:
         raise LabError(f"{SYSTEMS[key]}: {error}\n{runner.console_tail(result)}") from None
     _checked(key, data, summary, report)
-    return Column(key, data, summary, report, result)
+    remark = REMARKS[key] if unbounded(key, options) and summary.detours else ""
+    return Column(key, data, summary, report, result, remark=remark)
 
 
 def as_json(column: Column) -> dict[str, Any]:
@@ -177,9 +182,18 @@ def as_json(column: Column) -> dict[str, Any]:
         "one_short_quanta": s.one_short_quanta,
         "floor_ns": s.floor_ns,
         "floor_ratio": s.floor_ratio,
+        "turns_ns": column.turns_ns,
         "remark": column.remark,
         "command": shlex.join(column.result.command) if column.result else "",
     }
+
+
+def turns_text(turns_ns: int) -> str:
+    """What to know of the column of a system whose CPUs take bounded turns."""
+    return (
+        f"two CPUs take turns of {time_text(turns_ns)} on QEMU's clock, so that an operation is longer; "
+        "a loss counts from a turn on."
+    )
 
 
 def as_table(columns: Sequence[Column]) -> str:
@@ -207,12 +221,13 @@ def as_table(columns: Sequence[Column]) -> str:
     notes = [
         "kernel entries: Tacet counts system calls, exceptions and interrupts; Linux's are interrupts only."
     ]
+    notes += [f"{c.name}: {turns_text(c.turns_ns)}" for c in columns if c.turns_ns]
     notes += [f"* {c.remark}" for c in columns if c.remark]
     notes += [
         f"{c.name}: even the best quanta lack {100 * c.shortfall_ratio:.3f} %: noise that comes in every "
         "quantum is in no figure above; a shorter quantum shows it."
         for c in columns
-        if c.shortfall_ratio and c.shortfall_ratio > SHORTFALL_NOTED
+        if c.shortfall_ratio and c.shortfall_ratio > SHORTFALL_NOTED and not c.turns_ns
     ]
     notes += [f"{c.name}: absent: {c.absent}" for c in columns if c.summary is None]
     return "\n".join([table(["", *(c.name + " *" * bool(c.remark) for c in columns)], rows), "", *notes])
@@ -237,7 +252,12 @@ def report_write(columns: Sequence[Column], options: argparse.Namespace) -> None
         panels,
         folder / "ftq.png",
         title=f"What the system takes: FTQ, {options.samples} quanta of {time_text(options.quantum)}",
-        note="The same ELF file on every system, in QEMU, one instruction a nanosecond of guest time.",
+        note="\n".join(
+            [
+                "The same ELF file on every system, in QEMU, one instruction a nanosecond of guest time.",
+                *(f"{c.name}: {turns_text(c.turns_ns)}" for c in columns if c.turns_ns),
+            ]
+        ),
     )
 
 

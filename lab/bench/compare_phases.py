@@ -14,9 +14,10 @@ p is the probability that a phase lasts longer than the shortest one by more tha
 slowdown of a job of n nodes, G being the noiseless phase. A comparison in which Linux is silent too has
 measured nothing: it fails.
 
-The tuned Linux needs a second CPU for the kernel's own work. With icount, QEMU's CPUs take turns on one
-clock, so that what CPU 0 executes passes as a delay on CPU 1, where the program runs: its delays are an upper
-bound, and the figure to read there is the count of interrupts. The table and the picture say so.
+The tuned Linux needs a second CPU, and the two take turns on QEMU's clock (comparison.py). A phase may last a
+turn more than another for that, which is no delay (`phase -d`), and it runs grains of a hundred turns or
+more, of which a turn is one percent, the least delay that p is stated for. With `--turns off` its delays are
+an upper bound, and marked.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ import argparse
 import json
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
 from lab.bench import runner
-from lab.bench.comparison import NAMES, Absent, options_add, system_run
+from lab.bench.comparison import NAMES, Absent, options_add, system_run, turns_of, unbounded
 from lab.bench.runner import Result, Runner
 from lab.common.errors import DataError, LabError
 from lab.common.files import text_write
@@ -45,9 +46,12 @@ SUMMARY = "Compare how likely a computation phase is delayed on Tacet and on Lin
 SYSTEMS = NAMES
 
 REMARKS = {
-    "linux_tuned": "With icount, QEMU's CPUs take turns on one clock: what CPU 0 executes shows as delay "
+    "linux_tuned": "QEMU's CPUs take turns of any length on one clock: what CPU 0 executes shows as delay "
     "here. Only the interrupts are this CPU's own."
 }
+
+#: a grain is so many turns at least
+GRAIN_TURNS = 100
 
 #: sizes of the jobs in table and json
 NODES = (1, 10, 100, 1_000, 10_000, 100_000)
@@ -64,15 +68,12 @@ class Column:
     reports: dict[int, dict[str, str]] = field(default_factory=dict)
     result: Result | None = None
     absent: str = ""
+    remark: str = ""
+    turns_ns: int = 0
 
     @property
     def name(self) -> str:
         return SYSTEMS[self.key]
-
-    @property
-    def remark(self) -> str:
-        noisy = any(phase.delayed(data, phase.DELAYS[0]) for data in self.grains.values())
-        return REMARKS.get(self.key, "") if noisy else ""
 
     def kernel_entries(self, grain_ns: int) -> int | None:
         """Kernel entries (Tacet) or interrupts (Linux) in the window of a grain; None if not counted."""
@@ -108,7 +109,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def measure(key: str, machines: Runner, options: argparse.Namespace, out: TextIO, title: str) -> Column:
     """Runs one system, keeps its raw output, and reads its data."""
-    args = ["-s", "-g", ",".join(f"{grain}ns" for grain in options.grains), "-l", f"{options.limit}ns"]
+    turns = turns_of(key, options)
+    grains = [grain for grain in options.grains if grain >= GRAIN_TURNS * turns]
+    if not grains:
+        least = time_text(GRAIN_TURNS * turns)
+        return Column(key, absent=f"its turns of {time_text(turns)} need grains of {least} or more")
+    args = ["-s", "-g", ",".join(f"{grain}ns" for grain in grains), "-l", f"{options.limit}ns"]
+    args += ["-d", f"{turns}ns"] if turns else []
     try:
         result = system_run(key, "phase", args, machines, options, out, title)
     except Absent as absent:
@@ -119,13 +126,15 @@ def measure(key: str, machines: Runner, options: argparse.Namespace, out: TextIO
         phase.check_reports(f"phase-{key}.dat", blocks, reports)
     except DataError as error:
         raise LabError(f"{SYSTEMS[key]}: {error}\n{runner.console_tail(result)}") from None
-    missing = set(options.grains) - {block.grain_ns for block in blocks}
+    missing = set(grains) - {block.grain_ns for block in blocks}
     if missing:
         raise LabError(
             f"{SYSTEMS[key]}: no data for grains of {sorted(missing)} ns\n{runner.console_tail(result)}"
         )
     by_grain = {block.grain_ns: block for block in blocks}
-    return Column(key, by_grain, dict(zip(by_grain, reports)), result)
+    noisy = any(phase.delayed(data, phase.DELAYS[0]) for data in blocks)
+    remark = REMARKS[key] if unbounded(key, options) and noisy else ""
+    return Column(key, by_grain, dict(zip(by_grain, reports)), result, remark=remark, turns_ns=turns)
 
 
 def grain_as_json(column: Column, data: phase.PhaseData) -> dict[str, Any]:
@@ -149,6 +158,7 @@ def as_json(column: Column) -> dict[str, Any]:
         return {"absent": column.absent}
     return {
         "grains": {str(grain): grain_as_json(column, data) for grain, data in column.grains.items()},
+        "turns_ns": column.turns_ns,
         "remark": column.remark,
         "command": shlex.join(column.result.command) if column.result else "",
     }
@@ -159,6 +169,15 @@ def probability_text(data: phase.PhaseData, delay: float) -> str:
     return f"{phase.probability(data, delay):.2e}" if phase.delayed(data, delay) else "0"
 
 
+def turns_text(column: Column) -> str:
+    """What to know of a system whose CPUs take bounded turns."""
+    least = GRAIN_TURNS * column.turns_ns
+    return (
+        f"{column.name}: two CPUs take turns of {time_text(column.turns_ns)} on QEMU's clock, which are no "
+        f"more than one percent of a grain from {time_text(least)} on."
+    )
+
+
 def as_table(columns: Sequence[Column], grains_ns: Sequence[int]) -> str:
     """Systems as columns; for each grain p at each delay, the slowdown, and the kernel entries."""
     present = [column for column in columns if column.grains]
@@ -167,18 +186,28 @@ def as_table(columns: Sequence[Column], grains_ns: Sequence[int]) -> str:
     def row(name: str, cells: list[str]) -> None:
         rows.append([name, *cells])
 
+    def cells(grain: int, text: Callable[[Column, phase.PhaseData], str]) -> list[str]:
+        return [text(c, c.grains[grain]) if grain in c.grains else "-" for c in present]
+
+    def entries(column: Column, data: phase.PhaseData) -> str:
+        count = column.kernel_entries(data.grain_ns)
+        return "not counted" if count is None else str(count)
+
+    def slowdown(_: Column, data: phase.PhaseData) -> str:
+        return f"{phase.slowdown(data, NODES_SHOWN):.4f}"
+
     for grain in grains_ns:
-        data = [column.grains[grain] for column in present]
         for delay in phase.DELAYS:
-            row(f"{time_text(grain)}: p at +{100 * delay:g} %", [probability_text(d, delay) for d in data])
-        row(f"  E(Y)/G, {NODES_SHOWN} nodes", [f"{phase.slowdown(d, NODES_SHOWN):.4f}" for d in data])
-        entries = [column.kernel_entries(grain) for column in present]
-        row("  kernel entries", ["not counted" if count is None else str(count) for count in entries])
+            name = f"{time_text(grain)}: p at +{100 * delay:g} %"
+            row(name, cells(grain, lambda _, data, delay=delay: probability_text(data, delay)))
+        row(f"  E(Y)/G, {NODES_SHOWN} nodes", cells(grain, slowdown))
+        row("  kernel entries", cells(grain, entries))
     counts = ", ".join(f"{present[0].grains[grain].count:,} of {time_text(grain)}" for grain in grains_ns)
     notes = [
         f"phases: {counts}. 0: not one of them was delayed.",
         "kernel entries: Tacet counts system calls, exceptions and interrupts; Linux's are interrupts only.",
     ]
+    notes += [turns_text(column) for column in present if column.turns_ns]
     notes += [f"* {column.name}: {column.remark}" for column in present if column.remark]
     notes += [f"{column.name}: absent: {column.absent}" for column in columns if not column.grains]
     header = ["", *(column.name + " *" * bool(column.remark) for column in present)]
@@ -202,6 +231,7 @@ def report_write(columns: Sequence[Column], options: argparse.Namespace) -> None
         title="How likely a computation phase is delayed",
         notes=[
             "The same ELF file on every system, in QEMU, one instruction a nanosecond of guest time.",
+            *(turns_text(column) for column in columns if column.turns_ns and column.grains),
             *(f"* {column.name}: {column.remark}" for column in columns if column.remark),
         ],
     )

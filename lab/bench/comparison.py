@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the comparisons share (compare.py: FTQ, compare_phases.py: phase): the systems, the options, the run
-of one program on one system with what is kept of it."""
+of one program on one system with what is kept of it.
+
+The tuned Linux needs a second CPU for the kernel's own work, and with icount QEMU's CPUs take turns on one
+clock: what CPU 0 executes passes as lost time on CPU 1, where the program runs. With QEMU 10 the turns are
+bounded (tools/qemu/turns.py), and what a turn takes is shorter than any detour that is looked for: the column
+is this CPU's own. Where the turns are not bounded (`--turns off`), it is not, and is marked.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +19,7 @@ from lab.bench.runner import Result, Runner
 from lab.common.errors import LabError
 from lab.common.files import bytes_write, text_write
 from lab.common.paths import APPS, REPORT
+from lab.common.text import time_ns
 from lab.pictures import style
 
 #: System keys, in the order of columns and curves, with the names that people read.
@@ -22,9 +29,34 @@ VARIANTS = {"linux": "stock", "linux_tuned": "tuned", "linux_rt": "rt"}
 #: Those without which there is still a comparison.
 OPTIONAL = ("linux_tuned", "linux_rt")
 
+#: Those that have several CPUs, and so take turns.
+SEVERAL_CPUS = ("linux_tuned",)
+#: Length of a turn, ns, and its bounds: as short as QEMU makes one, and shorter than a timer tick.
+TURNS_NS, TURNS_MIN_NS, TURNS_MAX_NS = 1_000, 1_000, 100_000
+
 
 class Absent(Exception):
     """A system that this machine cannot run, and that a comparison can do without: why."""
+
+
+def turns_ns(text: str) -> int:
+    """The length of a turn, ns; 0 for `off`."""
+    if text == "off":
+        return 0
+    ns = time_ns(text)
+    if not TURNS_MIN_NS <= ns <= TURNS_MAX_NS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no turn; give a time from 1us to 100us, or off")
+    return ns
+
+
+def turns_of(key: str, options: argparse.Namespace) -> int:
+    """How long the turns of this system's CPUs are, ns; 0 if it has one CPU, or nobody bounds them."""
+    return options.turns if key in SEVERAL_CPUS else 0
+
+
+def unbounded(key: str, options: argparse.Namespace) -> bool:
+    """Its CPUs take turns that nobody bounds, so that its figures are not its own."""
+    return key in SEVERAL_CPUS and not options.turns
 
 
 def options_add(parser: argparse.ArgumentParser, program: str) -> None:
@@ -35,6 +67,13 @@ def options_add(parser: argparse.ArgumentParser, program: str) -> None:
     parser.add_argument("--memory", default="256M", help="memory of the machines (default 256M)")
     parser.add_argument(
         "--qemu", choices=("system", "newest"), default="newest", help="which QEMU (default newest)"
+    )
+    parser.add_argument(
+        "--turns",
+        type=turns_ns,
+        default=TURNS_NS,
+        metavar="TIME",
+        help="length of the turns that the tuned Linux's CPUs take on the clock, or off (default 1us)",
     )
     parser.add_argument("--tacet-options", default="", help="more options for Tacet's command line")
     parser.add_argument("--linux-options", default="", help="more options for Linux's command line")
@@ -52,7 +91,14 @@ def _start(key: str, path: Path, args: list[str], machines: Runner, options: arg
     }
     if key == "tacet":
         return machines.run_tacet(path, args, options=options.tacet_options, **common)
-    return machines.run_linux(path, args, variant=VARIANTS[key], options=options.linux_options, **common)
+    return machines.run_linux(
+        path,
+        args,
+        variant=VARIANTS[key],
+        options=options.linux_options,
+        turns_ns=turns_of(key, options),
+        **common,
+    )
 
 
 def system_run(

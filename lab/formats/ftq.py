@@ -9,6 +9,7 @@ same data.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -51,7 +52,8 @@ class FtqData:
 
     `quantum_ns`: length of a quantum; `start_ns`: start of each quantum, from the origin that the file uses;
     `counts`: operations that finished in it; `header`: the `#` lines without the `#`;
-    `operation_instructions`: length of an operation in instructions, where the file states it.
+    `operation_instructions`: length of an operation in instructions, `threshold_ns`: the shortest loss that
+    counts, where the file states them.
     """
 
     name: str
@@ -60,6 +62,7 @@ class FtqData:
     counts: np.ndarray
     header: tuple[str, ...] = ()
     operation_instructions: int | None = None
+    threshold_ns: int | None = None
 
     @property
     def window_ns(self) -> int:
@@ -154,6 +157,7 @@ def _block(name: str, block: Block, path: Path | None) -> FtqData:
         counts=counts,
         header=block.header,
         operation_instructions=header_whole(block.header, "operation_instructions"),
+        threshold_ns=header_whole(block.header, "threshold_ns") or None,
     )
 
 
@@ -205,6 +209,14 @@ def nominal(counts: np.ndarray) -> Nominal:
     return Nominal(best, best - best // 2, False)
 
 
+def nominal_above(counts: np.ndarray, quantum_ns: int, threshold_ns: int) -> Nominal:
+    """Where the file states a shortest loss that counts: the median, and that loss in operations."""
+    falling = np.sort(counts)[::-1]
+    count = int(falling[(len(falling) - 1) // 2])
+    operations = math.ceil(float(threshold_ns) * float(count) / float(quantum_ns))
+    return Nominal(count, max(operations, DISTURBED_LOSS))
+
+
 def detours(counts: np.ndarray, losses: np.ndarray, disturbed_from: int) -> list[tuple[int, int]]:
     """The detours as ranges of quanta, [first, end): wholly lost quanta belong to the detour around
     them."""
@@ -221,7 +233,7 @@ def detours(counts: np.ndarray, losses: np.ndarray, disturbed_from: int) -> list
 def summarise(data: FtqData) -> FtqSummary:
     """The noise figures of one CPU's samples."""
     counts = data.counts
-    by = nominal(counts)
+    by = nominal_above(counts, data.quantum_ns, data.threshold_ns) if data.threshold_ns else nominal(counts)
     if by.count < DISTURBED_LOSS:
         raise FtqError(f"{data.name}: fewer than two operations in the best quanta: nothing to judge")
     losses = np.maximum(by.count - counts, 0)

@@ -16,7 +16,10 @@ import numpy as np
 
 from lab.common.errors import DataError
 from lab.formats.columns import Block, Comment, Layout, Rows, blocks, check_sum, scan_file, scan_text
-from lab.formats.reading import header_number, header_whole, quantile
+from lab.formats.reading import floor_of, floor_separable, header_number, header_whole, quantile
+
+#: Samples that have a floor are shorter, ticks.
+FLOOR_BELOW = 1 << 48
 
 
 class FwqError(DataError):
@@ -45,6 +48,8 @@ class FwqSummary:
     samples: int
     minimum: int
     nominal: int
+    disturbed_above: int
+    separable: bool
     median: int
     maximum: int
     maximum_at: int
@@ -88,6 +93,17 @@ def read(path: Path | str) -> list[FwqData]:
     return _blocks(str(path), scan_file(path, LAYOUT))
 
 
+def _nominal(rising: np.ndarray, threshold: int) -> tuple[int, int, bool]:
+    """The nominal length, the excess above which a sample is disturbed, and whether that tells the two
+    apart."""
+    if int(rising[-1]) < FLOOR_BELOW:
+        floor = floor_of(rising)
+        if floor_separable(floor, rising):
+            return floor.mode, max(threshold, floor.reach), True
+    nominal = int(quantile(rising, 50_000))
+    return nominal, max(threshold, nominal), False
+
+
 def summarise(data: FwqData, threshold_ticks: int | None = None) -> FwqSummary:
     """The noise figures of one CPU's samples; the threshold is the file's, unless given."""
     threshold = data.threshold_ticks if threshold_ticks is None else threshold_ticks
@@ -95,16 +111,18 @@ def summarise(data: FwqData, threshold_ticks: int | None = None) -> FwqSummary:
         raise FwqError(f"{data.name}: the file names no threshold; give one in ticks")
     ticks = data.ticks
     rising = np.sort(ticks)
-    nominal = int(quantile(rising, 50_000))
+    nominal, limit, separable = _nominal(rising, threshold)
     if nominal == 0:
         raise FwqError(f"{data.name}: the samples are shorter than a step of the clock: nothing to judge")
     excess = np.maximum(ticks - nominal, 0)
-    disturbed = excess > threshold
+    disturbed = excess > limit
     total = int(ticks.sum())
     return FwqSummary(
         samples=len(ticks),
         minimum=int(rising[0]),
         nominal=nominal,
+        disturbed_above=limit,
+        separable=separable,
         median=int(quantile(rising, 500_000)),
         maximum=int(rising[-1]),
         maximum_at=int(ticks.argmax()),

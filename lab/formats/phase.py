@@ -10,7 +10,7 @@ of `apps/phase/distribution.h`, which explains them; a test compares the two on 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -19,7 +19,7 @@ import numpy as np
 from lab.common.errors import DataError
 from lab.formats.columns import Block, Comment, Layout, Rows, blocks, check_sum, scan_file, scan_text
 from lab.formats.ftq import parse_report
-from lab.formats.reading import Floor, floor_of, header_number, header_whole
+from lab.formats.reading import Floor, floor_of, floor_separable, header_number, header_whole
 
 #: the delays at which the program reports p
 DELAYS = (0.01, 0.10, 1.00)
@@ -36,7 +36,8 @@ LAYOUT = Layout(2, True, "a duration", "a duration is 'ticks phases', two positi
 class PhaseData:
     """The durations of one grain on one CPU: `phases[i]` phases lasted `ticks[i]`, rising.
 
-    `grain_ns` was requested; `calibrated_ns` is what a phase lasts without noise.
+    `grain_ns` was requested; `calibrated_ns` is what a phase lasts without noise; `threshold_ticks` is what
+    the machine itself moves between phases, where the file states it.
     """
 
     name: str
@@ -46,6 +47,7 @@ class PhaseData:
     ticks: np.ndarray
     phases: np.ndarray
     header: tuple[str, ...] = ()
+    threshold_ticks: int = 0
 
     @property
     def count(self) -> int:
@@ -55,14 +57,21 @@ class PhaseData:
     @cached_property
     def floor(self) -> Floor:
         """The undisturbed phase, ticks: `apps/phase/distribution.h` says why it is not the shortest."""
-        return floor_of(self.ticks, self.phases)
+        found = floor_of(self.ticks, self.phases)
+        return replace(found, reach=max(found.reach, self.threshold_ticks))
+
+    @property
+    def noiseless_ns(self) -> float:
+        """G: as calibrated, but where the machine moves time the undisturbed phase, for the calibration's
+        runs are short."""
+        return self.floor.mode / self.ticks_per_ns if self.threshold_ticks else self.calibrated_ns
 
     @property
     def separable(self) -> bool:
         """Whether delayed phases can be told from undisturbed ones."""
         floor = self.floor
-        shorter = int(self.phases[self.ticks < floor.mode - floor.reach].sum())
-        return floor.reach < floor.mode // 2 and shorter <= self.count // 20
+        floor = replace(floor, reach=max(floor.reach, floor.mode // 100))
+        return floor_separable(floor, self.ticks, self.phases)
 
     @property
     def minimum_ns(self) -> float:
@@ -112,7 +121,7 @@ def expected_longest_ns(data: PhaseData, nodes: int) -> float:
 
 def slowdown(data: PhaseData, nodes: int) -> float:
     """E(Y)/G, G being the noiseless duration of a phase."""
-    return expected_longest_ns(data, nodes) / data.calibrated_ns
+    return expected_longest_ns(data, nodes) / data.noiseless_ns
 
 
 def _check_durations(name: str, rows: Rows) -> None:
@@ -156,7 +165,8 @@ def _block(name: str, block: Block) -> PhaseData:
         raise PhaseError(
             f"{name}: grain {grain} ns: {stated} phases were run, {arrived} arrived: output was lost"
         )
-    return PhaseData(name, grain, calibrated, rate, ticks, phases, header)
+    threshold = header_whole(header, "threshold_ticks") or 0
+    return PhaseData(name, grain, calibrated, rate, ticks, phases, header, threshold)
 
 
 def _blocks(name: str, parts: Iterator[Comment | Rows]) -> list[PhaseData]:

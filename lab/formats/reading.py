@@ -73,3 +73,11 @@ def floor_of(values: np.ndarray, counts: np.ndarray | None = None) -> Floor:
     if rising[len(rising) // 20] < mode:
         spread = max(spread, step)
     return Floor(mode, spread, spread * 44478 // 10000)
+
+
+def floor_separable(floor: Floor, values: np.ndarray, counts: np.ndarray | None = None) -> bool:
+    """Whether disturbed values can be told from undisturbed ones, as `order_floor_separable` has it."""
+    below = values < floor.mode - floor.reach
+    of = len(values) if counts is None else int(counts.sum())
+    shorter = int(below.sum() if counts is None else counts[below].sum())
+    return floor.reach < floor.mode // 2 and shorter <= of // 20

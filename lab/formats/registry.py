@@ -7,8 +7,9 @@ is wrong, and what would be right.
 
 How samples become detours: a quantum of FTQ that lost two operations or more is a detour that begins with its
 quantum and is as long as the lost operations; wholly lost quanta belong to the detour around them
-(ftq.py). A sample of FWQ that is longer than the undisturbed one by more than the threshold is a detour
-of that excess, at the beginning of the sample (fwq.py). Starts are right to a quantum or a sample, then,
+(ftq.py). A sample of FWQ that is longer than the undisturbed one by more than the threshold, and by more than
+undisturbed ones differ by themselves, is a detour of that excess, at the beginning of the sample
+(fwq.py). Starts are right to a quantum or a sample, then,
 and two detours in one are taken for one.
 """
 
@@ -37,6 +38,10 @@ THRESHOLD_NS_DEFAULT = 100.0
 FTQ_DOUBT = (
     "undisturbed quanta cannot be told from disturbed ones: there is no floor; only quanta that lost half of "
     "the best are counted, and all figures are lower bounds; measure on a CPU that nothing else uses"
+)
+FWQ_DOUBT = (
+    "undisturbed samples cannot be told from disturbed ones: there is no floor; only samples that took twice "
+    "as long are counted, and all figures are lower bounds; measure on a CPU that nothing else uses"
 )
 
 
@@ -116,10 +121,16 @@ def _fwq_trace(data: fwq.FwqData, source: str, assumed: Assumed, name: str = "fw
     threshold = data.threshold_ticks
     if assumed.threshold_ns is not None or threshold is None:
         threshold = max(1, round((assumed.threshold_ns or THRESHOLD_NS_DEFAULT) * rate))
-    nominal = fwq.summarise(data, threshold).nominal
-    at = np.flatnonzero(data.ticks - nominal > threshold)
+    summary = fwq.summarise(data, threshold)
+    nominal, limit = summary.nominal, summary.disturbed_above
+    at = np.flatnonzero(data.ticks - nominal > limit)
     before = np.cumsum(data.ticks) - data.ticks
-    parameters = {"samples": str(len(data.ticks)), "ticks_per_ns": f"{rate:g}", "nominal_ticks": str(nominal)}
+    parameters = {
+        "samples": str(len(data.ticks)),
+        "ticks_per_ns": f"{rate:g}",
+        "nominal_ticks": str(nominal),
+        "disturbed_above_ticks": str(limit),
+    }
     if data.work_instructions:
         parameters["work_instructions"] = str(data.work_instructions)
     return Trace(
@@ -128,11 +139,12 @@ def _fwq_trace(data: fwq.FwqData, source: str, assumed: Assumed, name: str = "fw
         before[at] / rate,
         (data.ticks[at] - nominal) / rate,
         float(data.ticks.sum() / rate),
-        threshold / rate,
+        limit / rate,
         system_text(data.header),
         _core(data.header),
         parameters,
         data,
+        doubt="" if summary.separable else FWQ_DOUBT,
     )
 
 

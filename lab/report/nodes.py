@@ -49,8 +49,8 @@ QEMU_NOTE = (
     "everywhere, lengths are numbers of instructions and say nothing of caches and pipelines (docs/noise.md)."
 )
 TUNED_REMARK = (
-    "The tuned Linux needs two CPUs, which take turns on QEMU's one clock: most of what seems lost there is "
-    "its neighbour's work, and an upper bound."
+    "The tuned Linux needs two CPUs, which take turns on QEMU's one clock; nothing says that these were "
+    "bounded, so that most of what seems lost there may be its neighbour's work, and is an upper bound."
 )
 
 

@@ -68,16 +68,48 @@ TEST(one_lucky_sample_does_not_set_the_nominal_length)
     CHECK(r.minimum == 400 && r.nominal == 1000 && r.disturbed == 0);
 }
 
-TEST(nominal_is_what_one_in_twenty_did_not_exceed)
+TEST(what_undisturbed_samples_differ_by_is_no_noise)
+{
+    uint64_t samples[1000];
+    struct fwq_analysis r;
+
+    for (size_t i = 0; i < 1000; i++)
+        samples[i] = 100000 + 2000 * (i % 10) / 10;
+    for (size_t i = 0; i < 50; i++)
+        samples[20 * i] += 30000;
+    r = analyse(samples, 1000, 100);
+    CHECK(r.separable && r.disturbed == 50);
+    CHECK(r.nominal > 100300 && r.nominal < 101700 && r.disturbed_above > 1000);
+    /* A threshold above that reach holds. */
+    CHECK_EQUAL(analyse(samples, 1000, 40000).disturbed, 0);
+}
+
+TEST(two_speeds_have_no_floor)
 {
     uint64_t samples[100];
+    struct fwq_analysis r;
 
-    fill(samples, 100, 1000);
-    fill(samples, 4, 900);
-    CHECK_EQUAL(analyse(samples, 100, 100).nominal, 1000);
-    samples[4] = 900;
-    CHECK_EQUAL(analyse(samples, 100, 100).nominal, 900);
-    CHECK_EQUAL(analyse(samples + 99, 1, 100).nominal, 1000);
+    fill(samples, 100, 1500);
+    fill(samples, 4, 1000);
+    CHECK(analyse(samples, 100, 100).separable);
+    CHECK_EQUAL(analyse(samples, 100, 100).nominal, 1500);
+    for (size_t i = 0; i < 30; i++)
+        samples[i] = 1000 + 10 * i;
+    samples[99] = 2080;
+    samples[98] = 2081;
+    r = analyse(samples, 100, 100);
+    CHECK(!r.separable && r.nominal == 1040 && r.disturbed == 1);
+    CHECK_EQUAL(r.disturbed_above, 1040);
+}
+
+TEST(one_sample_is_its_own_floor)
+{
+    uint64_t sample = 1000;
+
+    CHECK_EQUAL(analyse(&sample, 1, 100).nominal, 1000);
+    /* As long as no clock counts: too long for a floor. */
+    sample = (uint64_t)1 << 48;
+    CHECK(!analyse(&sample, 1, 100).separable);
 }
 
 TEST(nothing_to_judge_is_said)
@@ -104,6 +136,7 @@ static int analyse_input(const char *threshold)
     printf("maximum_at %" PRIu64 "\ntotal %" PRIu64 "\ndisturbed %" PRIu64 "\n", r.maximum_at, r.total,
            r.disturbed);
     printf("disturbed_excess %" PRIu64 "\nraw_excess %" PRIu64 "\n", r.disturbed_excess, r.raw_excess);
+    printf("disturbed_above %" PRIu64 "\nseparable %d\n", r.disturbed_above, r.separable);
     printf("noise_ratio %.17g\nraw_ratio %.17g\n", r.noise_ratio, r.raw_ratio);
     return EXIT_SUCCESS;
 }
@@ -115,7 +148,9 @@ int main(int argc, char **argv)
     RUN(equal_samples_are_silence);
     RUN(longer_by_more_than_the_threshold_is_disturbed);
     RUN(one_lucky_sample_does_not_set_the_nominal_length);
-    RUN(nominal_is_what_one_in_twenty_did_not_exceed);
+    RUN(what_undisturbed_samples_differ_by_is_no_noise);
+    RUN(two_speeds_have_no_floor);
+    RUN(one_sample_is_its_own_floor);
     RUN(nothing_to_judge_is_said);
     return check_report("fwq_analysis");
 }

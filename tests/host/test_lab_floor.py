@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The floor of FTQ and of measured phases where a real machine's undisturbed quanta differ by themselves: on
-data recorded on a busy host, and on synthetic data with a known answer."""
+"""The floor of FTQ, FWQ and measured phases where a real machine's undisturbed quanta differ by themselves:
+on data recorded on a busy host, and on synthetic data with a known answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from lab.formats import ftq, phase
+from lab.formats import ftq, fwq, phase, registry
 
 RECORDED = ROOT / "tests/data/noise-files"
 
@@ -49,3 +49,24 @@ def test_a_noisy_host_s_phases_are_judged_by_the_mode() -> None:
     assert fine.separable and fine.floor.mode == 2600
     assert 0.02 < phase.probability(fine, 0.01) < 0.05
     assert not coarse.separable
+
+
+def test_a_noisy_host_s_samples_are_judged_by_the_mode() -> None:
+    """From what one in twenty did not exceed, 1,899 of 2,000 samples would be disturbed."""
+    path = RECORDED / "busy-host/fwq_0_times.dat"
+    (data,) = fwq.read(path)
+    summary = fwq.summarise(data)
+    best = np.sort(data.ticks)[99]
+    assert data.threshold_ticks and int((data.ticks > best + data.threshold_ticks).sum()) == 1_899
+    assert summary.separable and 2_650_000 < summary.nominal < 2_750_000
+    assert 100_000 < summary.disturbed_above < 250_000 and 150 < summary.disturbed < 350
+    (trace,) = registry.read(path)
+    assert trace.detours == summary.disturbed and not trace.doubt
+
+
+def test_samples_of_two_speeds_are_reported_as_such(tmp_path: Path) -> None:
+    path = tmp_path / "fwq_0_times.dat"
+    ticks = [1500] * 60 + [1000] * 40 + [5000]
+    path.write_text("# FWQ\n# ticks_per_ns 1\n# threshold_ticks 100\n" + "\n".join(map(str, ticks)) + "\n")
+    (trace,) = registry.read(path)
+    assert trace.detours == 1 and "there is no floor" in trace.doubt

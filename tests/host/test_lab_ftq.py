@@ -14,6 +14,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,9 @@ def c_analysis(tmp_path_factory: pytest.TempPathFactory) -> Path:
     files = [ROOT / "tests/host/test_ftq_analysis.c", ROOT / "apps/ftq/analysis.c"]
     files += [ROOT / "apps/lib/order.c", ROOT / "apps/lib/parse.c", ROOT / "apps/lib/counters.c"]
     sanitize = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
-    subprocess.run(["gcc", *WARNINGS, *sanitize, *INCLUDES, *map(str, files), "-o", str(program)], check=True)
+    subprocess.run(
+        ["gcc", *WARNINGS, *sanitize, *INCLUDES, *map(str, files), "-o", str(program), "-lm"], check=True
+    )
     return program
 
 
@@ -86,6 +89,7 @@ def data_of(counts: list[int] | np.ndarray, quantum_ns: int = MILLISECOND_NS) ->
 
 def text_of(data: ftq.FtqData) -> str:
     lines = [f"# quantum_ns {data.quantum_ns}", "# operation_instructions 64"]
+    lines += [f"# threshold_ns {data.threshold_ns}"] if data.threshold_ns else []
     lines += [f"{start} {count}" for start, count in zip(data.start_ns, data.counts)]
     return "\n".join(lines) + "\n"
 
@@ -145,14 +149,19 @@ def test_same_data_gives_same_figures_in_c_and_python(c_analysis: Path) -> None:
                 counts = counts * 60 - (counts > 0) * random.integers(0, random.choice([5, 900]), samples)
                 counts = np.maximum(counts, 0)
             text = "\n".join(map(str, counts))
+            threshold_ns = int(random.choice([0, 0, 1_000, quantum_ns // 7]))
             done = subprocess.run(
-                [c_analysis, "--analyse", str(quantum_ns)], input=text, capture_output=True, text=True
+                [c_analysis, "--analyse", str(quantum_ns), str(threshold_ns)],
+                input=text,
+                capture_output=True,
+                text=True,
             )
+            data = replace(data_of(counts, quantum_ns), threshold_ns=threshold_ns or None)
             if done.returncode:
                 with pytest.raises(ftq.FtqError):
-                    ftq.summarise(data_of(counts, quantum_ns))
+                    ftq.summarise(data)
                 continue
-            summary = ftq.summarise(data_of(counts, quantum_ns))
+            summary = ftq.summarise(data)
             for line in done.stdout.splitlines():
                 key, value = line.split()
                 assert getattr(summary, key) == pytest.approx(float(value), rel=1e-12, abs=0), key
@@ -175,6 +184,20 @@ def test_ftq_on_this_host_agrees_with_the_reader(ftq_program: Path, tmp_path: Pa
         assert report[reported] == str(getattr(summary, computed))
     assert float(report["noise_ratio"]) == pytest.approx(summary.noise_ratio, abs=1e-9)
     assert report["kernel_entries"].isdigit() or report["kernel_entries"] == "not available"
+
+
+def test_a_shortest_loss_that_counts_is_in_the_file(ftq_program: Path, tmp_path: Path) -> None:
+    command = [ftq_program, "-n", "20", "-q", "20ms", "-d", "5ms", "-o", tmp_path / "here"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (data,) = ftq.read(tmp_path / "here_0.dat")
+    report, summary = ftq.parse_report(done.stderr), ftq.summarise(data)
+    assert data.threshold_ns == 5_000_000
+    assert abs(summary.disturbed_from - summary.nominal_count / 4) <= 1
+    for reported, computed in compare.CHECKED:
+        assert report[reported] == str(getattr(summary, computed))
+    done = subprocess.run([ftq_program, "-d", "1ms"], capture_output=True, text=True)
+    assert done.returncode == 2 and "no quantum of 1000000 ns can lose more" in done.stderr
 
 
 def test_ftq_measures_two_cpus_on_one_grid(ftq_program: Path) -> None:
@@ -409,10 +432,10 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
-def run_compare(machines: FakeRunner, program: Path, tmp_path: Path) -> tuple[int, str]:
+def run_compare(machines: FakeRunner, program: Path, tmp_path: Path, *words: str) -> tuple[int, str]:
     out = io.StringIO()
     argv = ["--out", str(tmp_path / "report"), "--ftq", str(program), "--samples", "400", "--quantum", "1ms"]
-    return lab.main(["compare", *argv], machines=machines, out=out), out.getvalue()
+    return lab.main(["compare", *argv, *words], machines=machines, out=out), out.getvalue()
 
 
 def test_compare_writes_figures_picture_and_raw_data(program: Path, tmp_path: Path) -> None:
@@ -437,9 +460,34 @@ def test_compare_writes_figures_picture_and_raw_data(program: Path, tmp_path: Pa
     for key in ("tacet", "linux", "linux_tuned"):
         assert ftq.read(folder / f"ftq-{key}.dat")[0].quantum_ns == MILLISECOND_NS
         assert "last words of the console" in (folder / f"ftq-{key}.log").read_text()
-    for _, args, keywords in machines.calls:
-        assert args == ["-n", "400", "-q", "1000000ns", "-s"]
+    for key, args, keywords in machines.calls:
+        turns = [] if key != "linux_tuned" else ["-d", "1000ns"]
+        assert args == ["-n", "400", "-q", "1000000ns", "-s", *turns]
+        assert keywords.get("turns_ns", 0) == (1000 if turns else 0)
         assert keywords["icount"] == 0 and keywords["memory"] == "256M"
+
+
+def test_a_column_whose_turns_nobody_bounds_is_marked(program: Path, tmp_path: Path) -> None:
+    """By default they are bounded: the file states from which loss on it counts, and nothing is marked."""
+    (tmp_path / "turns").mkdir()
+    bounded = ftq_result(replace(ticking(), threshold_ns=1_000))
+    systems = {"tacet": ftq_result(silent()), "linux": ftq_result(ticking(), "100")}
+    status, said = run_compare(FakeRunner(**systems, linux_tuned=bounded), program, tmp_path / "turns")
+    figures = json.loads((tmp_path / "turns/report/ftq.json").read_text())["linux_tuned"]
+    assert status == 0 and "take turns of 1 µs" in said and "Linux, tuned *" not in said
+    assert (figures["turns_ns"], figures["remark"]) == (1_000, "") and figures["disturbed_quanta"] == 100
+    machines = FakeRunner(**systems, linux_tuned=ftq_result(ticking()))
+    status, said = run_compare(machines, program, tmp_path, "--turns", "off")
+    figures = json.loads((tmp_path / "report/ftq.json").read_text())["linux_tuned"]
+    assert status == 0 and "Linux, tuned *" in said and "take turns of any length" in said
+    assert figures["turns_ns"] == 0 and figures["remark"] and "-d" not in machines.calls[-1][1]
+
+
+@pytest.mark.parametrize("text", ["", "0", "500ns", "1ms", "10"])
+def test_turns_that_cannot_be_are_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as error:
+        lab.main(["compare", "--turns", text])
+    assert error.value.code == 2 and "give a" in capsys.readouterr().err
 
 
 def test_compare_fails_when_linux_is_silent_too(

@@ -287,9 +287,13 @@ def test_output_that_cannot_be_written_is_an_error(programs: dict[str, Path], tm
 
 
 def test_fwq_figures_are_the_same_in_c_and_python(c_analysis: dict[str, Path]) -> None:
+    """Of exact samples, of samples that differ by themselves, and of two speeds."""
     random = np.random.default_rng(5)
-    for _ in range(20):
-        ticks = 10_000 + random.integers(0, 3, int(random.integers(1, 500)))
+    separable = set()
+    for i in range(30):
+        ticks = 10_000 + random.integers(0, (3, 900, 20)[i % 3], int(random.integers(1, 500)))
+        if i % 3 == 2:
+            ticks[random.random(len(ticks)) < 0.4] -= 4_000
         hit = random.random(len(ticks)) < 0.1
         ticks[hit] += random.integers(0, 50_000, hit.sum())
         done = subprocess.run(
@@ -300,26 +304,29 @@ def test_fwq_figures_are_the_same_in_c_and_python(c_analysis: dict[str, Path]) -
             check=True,
         )
         summary = fwq.summarise(fwq.FwqData("given", ticks), 100)
+        separable.add(summary.separable)
         for line in done.stdout.splitlines():
             key, value = line.split()
             assert getattr(summary, key) == pytest.approx(float(value), rel=1e-12, abs=0), key
+    assert separable == {True, False}
 
 
 def test_phase_figures_are_the_same_in_c_and_python(c_analysis: dict[str, Path]) -> None:
     random = np.random.default_rng(6)
     for _ in range(20):
+        threshold = int(random.choice([0, 0, 20, 300]))
         ticks = 1000 + random.integers(0, 30, int(random.integers(1, 5000)))
         hit = random.random(len(ticks)) < 0.05
         ticks[hit] += random.integers(0, 5000, hit.sum())
         done = subprocess.run(
-            [c_analysis["phase_distribution"], "--analyse"],
+            [c_analysis["phase_distribution"], "--analyse", str(threshold)],
             input="\n".join(map(str, ticks)),
             capture_output=True,
             text=True,
             check=True,
         )
         values, counts = np.unique(ticks, return_counts=True)
-        data = phase.PhaseData("given", 1000, 1000.0, 1.0, values, counts)
+        data = phase.PhaseData("given", 1000, 1000.0, 1.0, values, counts, threshold_ticks=threshold)
         expected = {"mean": data.mean_ns}
         expected |= {"separable": data.separable}
         expected |= {f"delayed_{round(100 * d)}": phase.delayed(data, d) for d in phase.DELAYS}
@@ -449,21 +456,21 @@ class FakeRunner:
         return self._call(variant, app, args, keywords)
 
 
-def phase_answer(system: str, _app: str, _args: list[str], linux_is_silent: bool = False) -> FakeResult:
+def phase_answer(system: str, _app: str, args: list[str], linux_is_silent: bool = False) -> FakeResult:
     quiet = system == "tacet" or linux_is_silent
     text = "".join(
         phase_text(grain, [(grain, 990)] + ([] if quiet else [(grain + 2600, 9), (grain + 17000, 1)]))
-        for grain in (1000, 100_000)
+        for grain in (int(word.removesuffix("ns")) for word in option(args, "-g").split(","))
     )
     return FakeResult(text.encode(), phase_report(text, 0 if quiet or system == "tuned" else 250).encode())
 
 
-def compare_runs(tmp_path: Path, answer: Any) -> tuple[int, str, FakeRunner]:
+def compare_runs(tmp_path: Path, answer: Any, *words: str) -> tuple[int, str, FakeRunner]:
     program = tmp_path / "phase"
     program.write_bytes(b"")
     out, machines = io.StringIO(), FakeRunner(answer)
     argv = ["--out", str(tmp_path / "report"), "--phase", str(program), "--grains", "1us,100us"]
-    return lab.main(["compare-phases", *argv], machines=machines, out=out), out.getvalue(), machines
+    return lab.main(["compare-phases", *argv, *words], machines=machines, out=out), out.getvalue(), machines
 
 
 def test_phase_comparison_tells_p_of_four_systems(tmp_path: Path) -> None:
@@ -478,10 +485,26 @@ def test_phase_comparison_tells_p_of_four_systems(tmp_path: Path) -> None:
     assert figures["tacet"]["grains"]["1000"]["slowdown"]["1000"] == 1
     assert figures["linux"]["grains"]["1000"]["slowdown"]["100000"] == pytest.approx(18)
     assert figures["linux"]["grains"]["1000"]["kernel_entries"] == 250
-    assert figures["linux_tuned"]["remark"] and not figures["linux"]["remark"]
-    assert "1.00e-02" in said and "take turns on one clock" in said
+    # Of a turn of 1 µs, 100 µs are a hundred.
+    assert list(figures["linux_tuned"]["grains"]) == ["100000"]
+    assert (figures["linux_tuned"]["turns_ns"], figures["linux_tuned"]["remark"]) == (1_000, "")
+    assert figures["linux_tuned"]["grains"]["100000"]["slowdown"]["1"] == pytest.approx(1.000404)
+    assert [option(call[2], "-d") for call in machines.calls if "-d" in call[2]] == ["1000ns"]
+    assert "1.00e-02" in said and "two CPUs take turns of 1 µs" in said and " *" not in said
     image = (tmp_path / "report/phase.png").read_bytes()
     assert image[:8] == b"\x89PNG\r\n\x1a\n" and len(image) > 20_000
+
+
+def test_phases_in_turns_that_nobody_bounds_are_marked(tmp_path: Path) -> None:
+    status, said, _ = compare_runs(tmp_path, phase_answer, "--turns", "off")
+    tuned = json.loads((tmp_path / "report/phase.json").read_text())["linux_tuned"]
+    assert status == 0 and "Linux, tuned *" in said and "take turns of any length" in said
+    assert list(tuned["grains"]) == ["1000", "100000"] and tuned["remark"] and tuned["turns_ns"] == 0
+
+
+def test_grains_shorter_than_turns_are_said(tmp_path: Path) -> None:
+    status, said, _ = compare_runs(tmp_path, phase_answer, "--turns", "100us")
+    assert status == 0 and "absent: its turns of 100 µs need grains of 10 ms or more" in said
 
 
 def test_phase_comparison_goes_on_without_rt_and_tuned(tmp_path: Path) -> None:
@@ -694,3 +717,15 @@ def test_missing_program_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[
         )
         == 1
     )
+
+
+def test_a_shortest_delay_that_counts_is_in_the_phases_file(programs: dict[str, Path]) -> None:
+    command = [programs["phase"], "-s", "-g", "100us,1ms", "-l", "20ms", "-T", "1", "-d", "7us"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    blocks = phase.parse(done.stdout, "here")
+    phase.check_reports("here", blocks, phase.parse_reports(done.stderr))
+    for block, report in zip(blocks, phase.parse_reports(done.stderr)):
+        assert block.threshold_ticks == 7_000 and block.floor.reach >= 7_000
+        slowdown = phase.expected_longest_ns(block, 10) / block.floor.mode
+        assert phase.slowdown(block, 10) == pytest.approx(slowdown)
+        assert float(report["slowdown_10_nodes"]) == pytest.approx(slowdown, abs=1e-5)

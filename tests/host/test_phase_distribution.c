@@ -56,11 +56,11 @@ TEST(delayed_counts_what_is_longer_than_the_undisturbed_and_the_delay)
 {
     const uint64_t sorted[] = { 1000, 1000, 1009, 1010, 1011, 1100, 1101, 2000, 2001, 50000 };
 
-    CHECK_EQUAL(distribution_delayed(sorted, 10, 0), 8);
-    CHECK_EQUAL(distribution_delayed(sorted, 10, 0.01), 6);
-    CHECK_EQUAL(distribution_delayed(sorted, 10, 0.10), 4);
-    CHECK_EQUAL(distribution_delayed(sorted, 10, 1.00), 2);
-    CHECK_EQUAL(distribution_delayed(sorted, 10, 100), 0);
+    CHECK_EQUAL(distribution_delayed(sorted, 10, 0, 0), 8);
+    CHECK_EQUAL(distribution_delayed(sorted, 10, 0, 0.01), 6);
+    CHECK_EQUAL(distribution_delayed(sorted, 10, 0, 0.10), 4);
+    CHECK_EQUAL(distribution_delayed(sorted, 10, 0, 1.00), 2);
+    CHECK_EQUAL(distribution_delayed(sorted, 10, 0, 100), 0);
 }
 
 TEST(spread_of_undisturbed_phases_is_no_delay)
@@ -73,9 +73,23 @@ TEST(spread_of_undisturbed_phases_is_no_delay)
         sorted[i] = 1000 + (i - 1) * 40 / 899;
     for (size_t i = 901; i <= 1000; i++)
         sorted[i] = 1500;
-    CHECK_EQUAL(distribution_delayed(sorted, 1001, 0.01), 100);
-    CHECK_EQUAL(distribution_delayed(sorted, 1001, 0.40), 100);
-    CHECK(distribution_separable(sorted, 1001));
+    CHECK_EQUAL(distribution_delayed(sorted, 1001, 0, 0.01), 100);
+    CHECK_EQUAL(distribution_delayed(sorted, 1001, 0, 0.40), 100);
+    CHECK(distribution_separable(sorted, 1001, 0));
+}
+
+TEST(what_the_machine_moves_between_phases_is_no_delay)
+{
+    uint64_t sorted[1000];
+
+    /* A tenth is longer by 15, a tenth by 25; some are shorter by 15. */
+    for (size_t i = 0; i < 1000; i++)
+        sorted[i] = i < 40 ? 985 : i < 800 ? 1000 : i < 900 ? 1015 : 1025;
+    CHECK_EQUAL(distribution_delayed(sorted, 1000, 0, 0.01), 200);
+    CHECK_EQUAL(distribution_delayed(sorted, 1000, 20, 0.01), 100);
+    CHECK_EQUAL(distribution_delayed(sorted, 1000, 25, 0.01), 0);
+    CHECK_EQUAL(distribution_floor(sorted, 1000, 20).mode, 1000);
+    CHECK_EQUAL(distribution_floor(sorted, 1000, 20).reach, 20);
 }
 
 TEST(two_speeds_are_not_separable)
@@ -84,7 +98,8 @@ TEST(two_speeds_are_not_separable)
 
     for (size_t i = 0; i < 1000; i++)
         sorted[i] = i < 100 ? 1000 + i : 2000;
-    CHECK(!distribution_separable(sorted, 1000));
+    CHECK(!distribution_separable(sorted, 1000, 0));
+    CHECK(distribution_separable(sorted, 1000, 999));
 }
 
 TEST(longest_of_one_node_is_the_mean)
@@ -136,7 +151,7 @@ TEST(longest_of_two_is_what_counting_all_pairs_gives)
     CHECK(near(distribution_expected_longest(sorted, 7, 2), sum / 49));
 }
 
-static int analyse_input(void)
+static int analyse_input(uint64_t threshold)
 {
     static uint64_t sorted[MOST];
     size_t count = 0;
@@ -147,9 +162,11 @@ static int analyse_input(void)
         return EXIT_FAILURE;
     order_sort(sorted, count);
     printf("mean %.17g\n", distribution_mean(sorted, count));
-    printf("separable %d\n", distribution_separable(sorted, count));
-    printf("delayed_1 %zu\ndelayed_10 %zu\ndelayed_100 %zu\n", distribution_delayed(sorted, count, 0.01),
-           distribution_delayed(sorted, count, 0.10), distribution_delayed(sorted, count, 1.00));
+    printf("separable %d\n", distribution_separable(sorted, count, threshold));
+    printf("delayed_1 %zu\ndelayed_10 %zu\ndelayed_100 %zu\n",
+           distribution_delayed(sorted, count, threshold, 0.01),
+           distribution_delayed(sorted, count, threshold, 0.10),
+           distribution_delayed(sorted, count, threshold, 1.00));
     for (uint64_t nodes = 1; nodes <= 100000; nodes *= 10)
         printf("longest_%" PRIu64 " %.17g\n", nodes, distribution_expected_longest(sorted, count, nodes));
     return EXIT_SUCCESS;
@@ -157,13 +174,14 @@ static int analyse_input(void)
 
 int main(int argc, char **argv)
 {
-    if (argc == 2 && !strcmp(argv[1], "--analyse"))
-        return analyse_input();
+    if (argc == 3 && !strcmp(argv[1], "--analyse"))
+        return analyse_input(strtoull(argv[2], NULL, 10));
     RUN(second_decile_is_the_mean_between_ten_and_twenty_percent);
     RUN(tail_and_lucky_head_do_not_move_the_second_decile);
     RUN(equal_durations_have_exactly_their_mean);
     RUN(delayed_counts_what_is_longer_than_the_undisturbed_and_the_delay);
     RUN(spread_of_undisturbed_phases_is_no_delay);
+    RUN(what_the_machine_moves_between_phases_is_no_delay);
     RUN(two_speeds_are_not_separable);
     RUN(longest_of_one_node_is_the_mean);
     RUN(longest_of_many_nodes_nears_the_maximum_and_no_more);

@@ -72,6 +72,9 @@ def test_a_tuned_linux_has_figures_or_a_reason_why_not(comparison: Comparison) -
     assert tuned.get("absent") or all(name in tuned for name in FIGURES), tuned
     if not tuned.get("absent"):
         assert tuned["kernel_entries"] < comparison.figures["linux"]["kernel_entries"] / 10, tuned
+        # In bounded turns they are this CPU's own figures: nothing is marked.
+        assert tuned["turns_ns"] and not tuned["remark"] and "Linux, tuned *" not in comparison.printed
+        assert tuned["disturbed_quanta"] <= tuned["kernel_entries"] + 1, tuned
 
 
 def test_both_noises_stand_side_by_side(comparison: Comparison) -> None:

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from conftest import APPS, ROOT, expect_exit
 
-from lab.bench import programs, runner, sloc
+from lab.bench import cores, programs, runner, sloc
 from lab.bench.cost_figures import MAP_MIB, as_table, figures
 from lab.bench.costs import MAP_MACHINE_MIB, image_bytes, parse_cost, parse_selftest
 from lab.common.paths import KERNEL
+from qemu import turns, version
 
 COSTS = (ROOT / "docs" / "costs.md").read_text(encoding="utf-8")
 
@@ -93,11 +94,24 @@ def test_the_page_of_costs_shows_what_a_computing_loop_executes(app: str) -> Non
     accept(list(map(name_and_tacet, shown)), printed)
 
 
+@pytest.mark.skipif(
+    version.qemu_major(version.qemu_binary("newest")) < turns.QEMU_MAJOR,
+    reason="QEMU 10 is not there (ports/qemu/fetch.sh build)",
+)
+def test_the_page_of_costs_shows_what_several_cpus_do() -> None:
+    """Silence, wakes and timers on 2, 4 and 8 CPUs in bounded turns, to the last digit."""
+    found = {cpus: cores.measure(runner.load(), APPS, cpus, 300.0) for cpus in cores.CPUS}
+    assert all(all(cores.held(figures).values()) for figures in found.values()), found
+    printed = cores.as_table(found).splitlines()
+    accept(rows_shown("Tacet    ", "  at least late"), [line.rstrip() for line in printed])
+
+
 def test_make_bench_s_tables_have_the_shape_of_those_of_the_page() -> None:
-    """`make bench` itself takes ten minutes. It prints these tables: bench, bench-programs."""
+    """`make bench` itself takes ten minutes. It prints these tables: bench, bench-programs, bench-cores."""
     recipe = (ROOT / "Makefile").read_text(encoding="utf-8").split("\nbench-ready:")[1].split("\n\n")[0]
     assert "$(LAB) bench --out" in recipe and "$(LAB) bench-programs --out" in recipe
+    assert "$(LAB) bench-cores --out" in recipe
     rows = {name: programs.Figures(1, 1, 1, 1, {1: 0, 2: 0, 4: 0}) for name in programs.PROGRAMS}
-    shown = rows_shown("stream: instructions", "```")[:-1]
+    shown = rows_shown("stream: instructions", "Tacet    ")[:-2]
     printed = programs.as_table(rows).splitlines()[2:]
     accept(*([name_and_tacet(line).rpartition(":")[0] for line in lines] for lines in (shown, printed)))

@@ -11,7 +11,8 @@ import subprocess
 import pytest
 from conftest import APPS, ROOT, Run, expect_exit
 
-from qemu import turns, version
+from qemu import run_linux, turns, version
+from tests.making import made
 
 SETTINGS = {"icount": 0, "qemu": "newest", "turns_ns": turns.DEFAULT_NS, "memory": "256M", "time_limit": 300}
 
@@ -37,9 +38,46 @@ def test_each_of_several_cpus_is_silent(tacet: Run, cpus: int) -> None:
     assert numbers(said, "lost_quanta") == [0] * cpus
 
 
-def test_two_runs_print_the_same_bytes(tacet: Run) -> None:
-    runs = [expect_exit(tacet(APPS / "ftq", "-n", "50", "-s", cpus=2, **SETTINGS)) for _ in range(2)]
-    assert runs[0].stdout and runs[0].stdout == runs[1].stdout
+@pytest.mark.parametrize("cpus", [2, 4, 8])
+def test_a_sleep_ends_by_each_cpu_s_own_timer_never_early(tacet: Run, cpus: int) -> None:
+    """At most a turn and what it takes on one CPU late, and on the median as on one CPU."""
+    settings = {**SETTINGS, "options": "prefix=rank"}
+    text = expect_exit(tacet(APPS / "cost", cpus=cpus, **settings)).stdout.decode()
+    alone = expect_exit(tacet(APPS / "cost", **{**settings, "turns_ns": 0})).stdout.decode()
+
+    def late(said: str, part: str) -> list[int]:
+        return [int(ns) for ns in re.findall(rf"sleep_exact_late_{part}_ns (\d+)", said)]
+
+    assert len(late(text, "max")) == cpus and late(text, "min") == late(alone, "min") * cpus
+    assert late(text, "median") == late(alone, "median") * cpus
+    assert max(late(text, "max")) < turns.DEFAULT_NS + late(alone, "max")[0]
+
+
+@pytest.mark.parametrize(
+    ("cpus", "app", "args", "options"),
+    [
+        (2, "ftq", ["-n", "50", "-s"], ""),
+        (8, "ftq", ["-n", "20", "-s"], "prefix=rank"),
+        (4, "cost", [], "prefix=rank"),
+        (4, "cost", ["-w"], "ranks=1"),
+    ],
+)
+def test_two_runs_print_the_same_bytes(
+    tacet: Run, cpus: int, app: str, args: list[str], options: str
+) -> None:
+    settings = {**SETTINGS, "options": options}
+    runs = [expect_exit(tacet(APPS / app, *args, cpus=cpus, **settings)) for _ in range(2)]
+    assert runs[0].stdout and runs[0].stdout == runs[1].stdout and runs[0].stderr == runs[1].stderr
+
+
+def test_a_tuned_linux_shows_each_of_its_ticks_where_it_has_them() -> None:
+    """The control of the comparison's column, which has none: with `nohz=off` CPU 1 has a tick each 4 ms."""
+    made("build/linux/version")
+    settings = {"icount": 0, "qemu": "newest", "turns_ns": 1_000, "memory": "256M", "time_limit": 900}
+    args = ["-n", "100", "-d", "1us"]
+    result = run_linux(APPS / "ftq", args, variant="tuned", options="nohz=off", **settings)
+    said = expect_exit(result).stderr.decode()
+    assert numbers(said, "disturbed_quanta") == numbers(said, "kernel_entries") == [25]
 
 
 #: Instructions of the loop in which the waker waits (apps/cost/wake.c).
