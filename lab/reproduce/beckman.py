@@ -197,7 +197,9 @@ def table4(settings: Settings) -> Outcome:
             float(np.median(trace.duration_ns)) / 1e3,
         )
         for word, published, ours in zip(TABLE4_WORDS, TABLE4[machine.key], values, strict=True):
-            rows.append(Row(f"{machine.name}: {word}", published, {"synthetic": ours}))
+            # The share is set, and so is the longest; of BG/L's compute node the text gives all.
+            told = word in TABLE4_WORDS[:2] or machine.key == "bgl-cn"
+            rows.append(Row(f"{machine.name}: {word}", published, {"synthetic": ours}, restates=told))
         settings.store.progress.step(machine.name, False)
     shown = [
         System(machine.key, machine.name, cut(made[machine.key].trace))
@@ -205,10 +207,10 @@ def table4(settings: Settings) -> Outcome:
         if machine.key != "bgl-cn"
     ]
     notes = (
-        "The traces are made from the paper's description (lab/reproduce/traces.py). The noise ratio is set; "
-        "that the other figures come out right is what is tried.",
+        'The traces are made from the paper\'s description (lab/reproduce/traces.py). "is input": set '
+        "from the published value, so that agreement says nothing.",
         "Where the text gives the detours' make-up (both BG/L), nothing else was used; for the others "
-        "lengths were chosen to fit.",
+        "lengths were chosen to fit: their agreement says that one such make-up exists.",
     )
     return Outcome(
         "Noise of five platforms, synthetic traces [Beckman06 Table 4]",
@@ -235,5 +237,5 @@ EXPERIMENTS = (
     Experiment(
         "beckman-fig6", "Beckman06 §4, Fig. 6", "barrier, allreduce and alltoall under injected noise", fig6
     ),
-    Experiment("beckman-table4", "Beckman06 Table 4", "synthetic traces of five platforms", table4),
+    Experiment("beckman-table4", "Beckman06 Table 4, Fig. 3-5", "synthetic traces of five platforms", table4),
 )
