@@ -19,7 +19,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from lab.common.text import time_text
 from lab.formats import phase
 from lab.formats.trace import Trace
-from lab.pictures.style import GREY, SHADE, bare, plt, save, style_of
+from lab.pictures.style import GREY, SHADE, THUMBNAIL_MAX, THUMBNAIL_SHEET, bare, plt, save, style_of
 from lab.statistics import Delays, delays_of_trace
 
 
@@ -112,10 +112,10 @@ def _survival_panel(
     axes.axhspan(least, 1 / phases, color=SHADE, linewidth=0, zorder=0)
     for mark in SURVIVAL_MARKS:
         axes.axvline(mark, color="#d8d8d8", linewidth=0.8, zorder=0)
-    axes.xaxis.set_major_locator(FixedLocator([1e-5, 1e-4, 1e-3, *SURVIVAL_MARKS, 10.0]))
+    axes.xaxis.set_major_locator(FixedLocator([1e-4, 0.01, 1.0]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(_delay_label))
-    axes.tick_params(axis="x", labelsize=8)
+    axes.tick_params(axis="x", labelsize=9)
     axes.tick_params(axis="y", labelsize=9)
     bare(axes)
     silent = []
@@ -126,7 +126,7 @@ def _survival_panel(
     for row, (system, i) in enumerate(silent):
         axes.text(
             0.98,
-            0.95 - 0.09 * row,
+            0.95 - 0.11 * row,
             f"{system.name}: no phase delayed",
             transform=axes.transAxes,
             ha="right",
@@ -134,6 +134,8 @@ def _survival_panel(
             fontsize=10.5,
             style="italic",
             color=style_of(system.key, i).colour,
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.5},
+            zorder=5,
         )
 
 
@@ -155,7 +157,10 @@ def survival_picture(
     longest = max(float(_points(data)[0][-1]) for system in systems for data in system.grains.values())
     most = max(2.0, 1.5 * longest)
     least = 0.5 / max(_points(data)[2] for system in systems for data in system.grains.values())
-    figure, all_axes = plt.subplots(rows, columns, figsize=(14, 2.2 + 3.3 * rows), squeeze=False)
+    sheet = THUMBNAIL_SHEET if width <= THUMBNAIL_MAX else 1.0
+    figure, all_axes = plt.subplots(
+        rows, columns, figsize=(14 * sheet, 2.2 + 3.3 * sheet * rows), squeeze=False
+    )
     try:
         for axes, grain_ns in zip(all_axes.flat, grains_ns):
             _survival_panel(axes, systems, grain_ns, most, least)

@@ -11,7 +11,7 @@ import numpy as np
 from lab import statistics
 from lab.pictures.curves import CurvePanel, curve_picture
 from lab.pictures.detours import series_picture
-from lab.pictures.style import System
+from lab.pictures.style import Style, System
 from lab.reproduce.outcome import Experiment, Outcome, Row, Settings, ranks_text
 from lab.reproduce.simulator import NETWORKS, Disturbance, Key, Latencies, Network, Run, simulate_all
 from lab.reproduce.traces import BECKMAN, generate
@@ -151,6 +151,12 @@ def fig6(settings: Settings) -> Outcome:
         )
         for operation in OPERATIONS
     ]
+    # The colour is the detour, dashes and marker how often it comes.
+    looks = {
+        f"{us} µs each {ms} ms": Style(colour, line, marker, "")
+        for us, colour in ((50, "#5f9e8f"), (200, "#14375e"))
+        for ms, line, marker in zip(INTERVALS_MS, ("-", (0, (6, 2)), (0, (1.5, 1.5))), "os^", strict=True)
+    }
     title = "Collective operations under injected noise [Beckman06 Fig. 6]"
     notes = (
         f"Means of loops of {LOOP}, of the barrier of single operations; synchronized: {TOGETHER_RANKS} "
@@ -165,7 +171,7 @@ def fig6(settings: Settings) -> Outcome:
         rows,
         notes,
         lambda path, width: curve_picture(
-            panels, path, x="processes", y="mean slowdown", log_y=True, title=title, width=width
+            panels, path, x="processes", y="mean slowdown", log_y=True, title=title, width=width, looks=looks
         ),
     )
 
