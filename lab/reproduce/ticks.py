@@ -46,7 +46,7 @@ def phases(
     system: str, settings: Settings, shift: int = SHIFT_1000_HZ, policy: str = "other", daemon: str = ""
 ) -> Measurement:
     """Phases of 1 ms, of the scaled time. `daemon` is the class of one beside them, or empty."""
-    count = 400 if settings.quick else 5000
+    count = 800 if settings.quick else 5000  # the daemon comes after half a second
     times = (DAEMON_PERIOD_NS << shift, DAEMON_WORK_NS << shift)
     words = ("-p", ns(times[0]), "-w", ns(times[1])) if daemon else ()
     args = ("-s", "-g", ns(GRAIN_NS << shift), "-n", str(count), "-l", "100s")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The experiments of `lab reproduce` that measure Linux and Tacet, with few phases: they leave a table, values
-and a picture, and what they find of interrupts, schedulers and daemons is what each system does."""
+"""The experiments of `lab reproduce` that measure Linux and Tacet, with few phases: they leave a table,
+values and a picture, and what they find of interrupts, schedulers and daemons is what each system does."""
 
 from __future__ import annotations
 
@@ -53,8 +53,12 @@ def test_linux_ticks_as_it_should_and_its_log_explains_its_detours(folder: Path)
     assert found["ticks a second"]["Linux"] == pytest.approx(1000, rel=0.01)
     assert found["250 Hz: ticks a second"]["Linux"] == pytest.approx(250, rel=0.02)
     # The parts are all there is, and the log makes a tick longer.
-    parts = ("tick, direct overhead, %", "what the tick leaves behind (softirqs), %", "devices' interrupts, %",
-             "ways in and out, and the log's own, %")  # fmt: skip
+    parts = (
+        "tick, direct overhead, %",
+        "what the tick leaves behind (softirqs), %",
+        "devices' interrupts, %",
+        "ways in and out, and the log's own, %",
+    )
     whole = found["all detours, %"]["Linux"]
     assert sum(found[part]["Linux"] for part in parts) == pytest.approx(whole)
     assert found["tick, direct overhead, %"]["Linux"] > 0.5 * whole
