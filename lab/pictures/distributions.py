@@ -105,7 +105,7 @@ def cdf_picture(
         _delay_axis(right, grain_ns, most_tail, log_from_ns)
         left.legend(frameon=False, loc="lower right", fontsize=10)
         if tails:
-            right.legend(frameon=False, loc="upper right", fontsize=10)
+            right.legend(frameon=False, loc="lower left", fontsize=10)
         figure.suptitle(
             title or f"How long a phase of {time_text(grain_ns)} lasts", x=0.01, ha="left", fontsize=14
         )
