@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import LogFormatter, NullFormatter
 
 from lab.common.errors import DataError
 from lab.pictures.style import OTHERS, STYLES, Style, bare, figure_new, grid, notes_below, plt, save
@@ -17,6 +17,8 @@ from lab.pictures.style import OTHERS, STYLES, Style, bare, figure_new, grid, no
 LOOKS = (*STYLES.values(), *OTHERS)
 #: Markers are small from so many points of a line on.
 MANY = 200
+#: What a legend below all panels takes of the sheet's height.
+LEGEND_SHARE = 0.16
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ def curve_picture(
 ) -> None:  # fmt: skip
     """Panels side by side with one y axis, which with `log_from` is linear up to there and then logarithmic:
     it has a place for 0. A panel's lines take their looks in their order, up to eight. With `looks`, lines of
-    the same names in all panels, each panel has a y axis of its own, and the last one's legend serves all.
+    the same names in all panels, each panel has a y axis of its own, and one legend below serves all.
     DataError without data."""
     if not any(line for panel in panels for line in [*panel.lines.values(), *panel.points.values()]):
         raise DataError("no curves to draw; there must be a point")
@@ -86,9 +88,15 @@ def curve_picture(
             axes.set_xlabel(x)
             bare(axes)
             grid(axes)
-            last = panel is panels[-1]
-            if (last or not looks) and any(name for name in [*panel.lines, *panel.points]):
+            if looks and log_y:
+                axes.yaxis.set_major_formatter(LogFormatter())
+                axes.yaxis.set_minor_formatter(LogFormatter(labelOnlyBase=False, minor_thresholds=(1, 0.5)))
+            if not looks and any(name for name in [*panel.lines, *panel.points]):
                 axes.legend(frameon=False, fontsize=9)
+        if looks:
+            handles, names = all_axes[0][0].get_legend_handles_labels()
+            figure.legend(handles, names, loc="lower center", ncols=3, frameon=False, fontsize=10)
+            figure.get_layout_engine().set(rect=(0, LEGEND_SHARE, 1, 1 - LEGEND_SHARE))
         for axes in list(all_axes.flat)[len(panels) :]:
             axes.set_visible(False)
         if log_from:
