@@ -60,7 +60,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("names", nargs="+", metavar="NAME", help="experiments as listed below, all, or list")
     parser.add_argument("--out", type=Path, default=OUT, help=f"folder for the results ({OUT})")
     parser.add_argument(
-        "--quick", action="store_true", help="few ranks and simulations: less than a minute for all"
+        "--quick", action="store_true", help="few ranks, simulations and phases: some minutes for all"
     )
     parser.add_argument(
         "--simulations",

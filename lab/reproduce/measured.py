@@ -190,7 +190,9 @@ def measure(settings: Settings, what: Measurement) -> Found:
     files = [runner.program_found(APPS / name) for name in names]
     variant = {"linux": "stock", "linux_tuned": "tuned"}.get(what.system, "")
     try:
-        kernel = machines.LinuxNode(variant).kernel_file() if variant else runner.program_found(KERNEL)
+        kernel = machines.LinuxNode(variant).kernel_file() if variant else KERNEL
+        if not kernel.is_file():
+            raise LabError(f"{kernel}: no such kernel; `make` builds it")
         depends = {
             "system": what.system,
             "args": [what.program, *what.args],

@@ -5,6 +5,8 @@ say, results survive interruptions."""
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -194,6 +196,30 @@ def test_a_linux_script_gives_classes_and_a_daemon() -> None:
     assert "/lab/policy other /lab/daemon -p 1s &" in script and "/lab/policy fifo /lab/phase -s" in script
     assert "sched_rt_runtime_us" in script and "trace_clock" in script and not what.plain
     assert measured.Measurement("linux", "phase", ("-s",)).plain
+
+
+def policy(*words: str) -> subprocess.CompletedProcess[str]:
+    made("build/x86_64/apps/policy")
+    program = ROOT / "build/x86_64/apps/policy"
+    return subprocess.run([program, *words], capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize(("name", "number"), [("other", os.SCHED_OTHER), ("idle", os.SCHED_IDLE)])
+def test_policy_starts_a_program_in_the_class(name: str, number: int) -> None:
+    done = policy(name, sys.executable, "-c", "import os; print(os.sched_getscheduler(0))")
+    assert (done.returncode, done.stdout) == (0, f"{number}\n"), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["real", "/bin/true"], "policy: there is no class real; give other, fifo or idle\n"),
+        (["idle", "/none"], "policy: /none: No such file or directory; give the path of a program\n"),
+    ],
+)
+def test_policy_says_in_a_line_what_is_wrong(words: list[str], said: str) -> None:
+    done = policy(*words)
+    assert (done.returncode, done.stderr) == (2, said)
 
 
 def reproduce(folder: Path, *words: str) -> int:
