@@ -117,7 +117,7 @@ $(BUILD)/offsets.inc: arch/$(ARCH)/offsets.c $(KERNEL_FLAGS)
 MUSL := $(BUILD)/musl/stamp
 NOISE_APPS := ftq fwq selfish phase
 CREW_APPS := stream dgemm
-APPS := $(addprefix $(BUILD)/apps/,$(NOISE_APPS) $(CREW_APPS) cost daemon)
+APPS := $(addprefix $(BUILD)/apps/,$(NOISE_APPS) $(CREW_APPS) cost daemon policy)
 
 APP_CFLAGS := -std=gnu11 -O2 $(WARNINGS) -Iapps/lib
 APP_SOURCES = $(wildcard apps/$(@F)/*.c) $(APP_LIBRARY)

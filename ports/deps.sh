@@ -43,6 +43,7 @@ run    xorriso                                          xorriso
 run    mformat                                          mtools
 run    python:numpy                                     python3-numpy
 run    python:matplotlib                                python3-matplotlib
+run    python:scipy                                     python3-scipy
 
 test   chromium                                         chromium
 test   python:pytest                                    python3-pytest

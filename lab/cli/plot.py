@@ -194,7 +194,7 @@ def add_parser(subparsers: Any) -> None:
             "--width",
             type=pixels,
             default=1400,
-            help="of a PNG (default 1400; up to 720 also few colours and a small file)",
+            help="of a PNG (default 1400; up to 1000 few colours, up to 800 larger letters)",
         )
         if kind.grain:
             one.add_argument(

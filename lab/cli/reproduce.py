@@ -14,15 +14,34 @@ from pathlib import Path
 
 from lab.common.errors import LabError
 from lab.common.files import text_write, written_whole
-from lab.reproduce import beckman, betti, hoefler, tsafrir
-from lab.reproduce.outcome import Experiment, Outcome, Settings
+from lab.reproduce import beckman, betti, detours, hoefler, ticks, tsafrir
+from lab.reproduce.outcome import Experiment, Outcome, Settings, Waiting
 from lab.reproduce.store import Progress, Store
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *tsafrir.EXPERIMENTS,
+    *ticks.EXPERIMENTS,
     *beckman.EXPERIMENTS,
+    *detours.EXPERIMENTS,
     *hoefler.EXPERIMENTS,
     *betti.EXPERIMENTS,
+)
+#: What cannot be repeated yet.
+WAITING: tuple[Waiting, ...] = (
+    Waiting(
+        "Tsafrir05 Table 1, Fig. 6",
+        "cache misses of four platforms",
+        "processors with caches and counters of them",
+    ),
+    Waiting(
+        "Tsafrir05 Fig. 7",
+        "the same phases on FreeBSD",
+        "an image of FreeBSD that runs a program given to it",
+    ),
+    Waiting("Beckman06 Table 1", "how long typical detours are on PowerPC", "a second architecture (POWER)"),
+    Waiting("Hoefler10 Table III", "LogGP parameters of five networks", "a cluster to measure them on"),
+    Waiting("Hoefler10 Fig. 8-10", "Sweep3D, AMG2006 and POP under noise", "MPI traces of the applications"),
+    Waiting("Betti09 Fig. 5, Table I, II", "NAS EP and BT under a heartbeat", "a cluster, NETTICK and MPI"),
 )
 OUT = Path("build/lab/reproduce")
 PICTURE_WIDTH = 1400
@@ -41,7 +60,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("names", nargs="+", metavar="NAME", help="experiments as listed below, all, or list")
     parser.add_argument("--out", type=Path, default=OUT, help=f"folder for the results ({OUT})")
     parser.add_argument(
-        "--quick", action="store_true", help="few ranks and simulations: less than a minute for all"
+        "--quick", action="store_true", help="few ranks, simulations and phases: some minutes for all"
     )
     parser.add_argument(
         "--simulations",
@@ -72,10 +91,13 @@ def positive(text: str) -> int:
 
 
 def listed() -> str:
-    width = max(len(experiment.name) for experiment in EXPERIMENTS)
-    return "experiments:\n" + "\n".join(
-        f"  {e.name:<{width}}  {e.paper:<24}  {e.summary}" for e in EXPERIMENTS
-    )
+    name = max(len(experiment.name) for experiment in EXPERIMENTS)
+    paper = max(len(experiment.paper) for experiment in EXPERIMENTS)
+    lines = ["experiments:", *(f"  {e.name:<{name}}  {e.paper:<{paper}}  {e.summary}" for e in EXPERIMENTS)]
+    paper = max(len(one.paper) for one in WAITING)
+    lines += ["", "waiting for what is not here:"]
+    lines += [f"  {one.paper:<{paper}}  {one.summary}: needs {one.needs}" for one in WAITING]
+    return "\n".join(lines)
 
 
 def chosen(names: list[str]) -> list[Experiment]:

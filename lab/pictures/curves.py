@@ -8,15 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import LogFormatter, NullFormatter
 
 from lab.common.errors import DataError
-from lab.pictures.style import OTHERS, STYLES, bare, figure_new, grid, notes_below, plt, save
+from lab.pictures.style import OTHERS, STYLES, Style, bare, figure_new, grid, notes_below, plt, save
 
 #: Looks of the lines, in their order.
 LOOKS = (*STYLES.values(), *OTHERS)
 #: Markers are small from so many points of a line on.
 MANY = 200
+#: What a legend below all panels takes of the sheet's height.
+LEGEND_SHARE = 0.16
 
 
 @dataclass(frozen=True)
@@ -39,11 +41,12 @@ def curve_picture(
     log_y: bool = False,
     log_from: float = 0,
     title: str = "",
-    notes: Sequence[str] = (), width: int = 1400,
+    notes: Sequence[str] = (), width: int = 1400, looks: Mapping[str, Style] | None = None,
 ) -> None:  # fmt: skip
     """Panels side by side with one y axis, which with `log_from` is linear up to there and then logarithmic:
-    it has a place for 0. A panel's lines take their looks in their order, up to eight. DataError without
-    data."""
+    it has a place for 0. A panel's lines take their looks in their order, up to eight. With `looks`, lines of
+    the same names in all panels, each panel has a y axis of its own, and one legend below serves all.
+    DataError without data."""
     if not any(line for panel in panels for line in [*panel.lines.values(), *panel.points.values()]):
         raise DataError("no curves to draw; there must be a point")
     columns = min(3, len(panels))
@@ -55,13 +58,13 @@ def curve_picture(
         )
         else 5
     )
-    figure, all_axes = figure_new(rows, columns, (14, 1.2 + 4.2 * rows), sharex=not log_x, sharey=True)
+    figure, all_axes = figure_new(rows, columns, (14, 1.2 + 4.2 * rows), sharex=not log_x, sharey=not looks)
     try:
         for axes, panel in zip(all_axes.flat, panels):
             names = list(dict.fromkeys([*panel.lines, *panel.points]))
             for lines, bare_points in ((panel.lines, False), (panel.points, True)):
                 for name, line in lines.items():
-                    look = LOOKS[names.index(name) % len(LOOKS)]
+                    look = looks[name] if looks else LOOKS[names.index(name) % len(LOOKS)]
                     dash = "none" if bare_points else look.line
                     marker = "none" if not bare_points and name in panel.points else look.marker
                     label = "_again" if bare_points and (name in panel.lines or not name) else name
@@ -85,8 +88,15 @@ def curve_picture(
             axes.set_xlabel(x)
             bare(axes)
             grid(axes)
-            if any(name for name in [*panel.lines, *panel.points]):
+            if looks and log_y:
+                axes.yaxis.set_major_formatter(LogFormatter())
+                axes.yaxis.set_minor_formatter(LogFormatter(labelOnlyBase=False, minor_thresholds=(1, 0.5)))
+            if not looks and any(name for name in [*panel.lines, *panel.points]):
                 axes.legend(frameon=False, fontsize=9)
+        if looks:
+            handles, names = all_axes[0][0].get_legend_handles_labels()
+            figure.legend(handles, names, loc="lower center", ncols=3, frameon=False, fontsize=10)
+            figure.get_layout_engine().set(rect=(0, LEGEND_SHARE, 1, 1 - LEGEND_SHARE))
         for axes in list(all_axes.flat)[len(panels) :]:
             axes.set_visible(False)
         if log_from:

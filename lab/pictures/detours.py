@@ -18,6 +18,7 @@ from lab.common.errors import DataError
 from lab.common.text import percent_text, rate_text, time_text
 from lab.formats.trace import Trace
 from lab.pictures.style import (
+    GREY,
     System,
     bare,
     figure_new,
@@ -178,9 +179,13 @@ def scatter_picture(
             axes.set_visible(False)
         for i, (system, axes) in enumerate(zip(systems, all_axes.flat)):
             trace, style = system.trace, style_of(system.key, i)
-            name_axes(axes, system.name, _remark(trace), system.key, i)
+            name_axes(axes, system.name, "", system.key, i)
+            axes.text(
+                0.99, 0.97, _remark(trace), transform=axes.transAxes, ha="right", va="top", fontsize=9.5,
+                color=GREY, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1}, zorder=4,
+            )  # fmt: skip
             axes.set_yscale("log")
-            axes.set_ylim(least, most)
+            axes.set_ylim(least, 4 * most)
             log_time_axis(axes.yaxis, least, most)
             axes.set_xlim(0, trace.span_ns / 1e9)
             axes.set_xlabel("time since the beginning, s")

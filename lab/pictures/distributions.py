@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from lab.common.errors import DataError
 from lab.common.text import time_text
@@ -30,13 +31,18 @@ class DelayCurve:
 def _steps(delays: Delays, left: float, right: float) -> tuple[np.ndarray, np.ndarray]:
     """The distribution function as corners, from the picture's left edge to its right one."""
     below = np.cumsum(delays.share)
-    x = np.concatenate([[left], delays.delay_ns, [right]])
+    x = np.concatenate([[left], np.maximum(delays.delay_ns, left), [right]])
     return x, np.concatenate([[0.0], below, [1.0]])
 
 
-def _delay_axis(axes: Axes, grain_ns: float, most: float) -> None:
-    axes.set_xlim(-0.04 * most, most)
-    axes.xaxis.set_major_locator(MaxNLocator(5))
+def _delay_axis(axes: Axes, grain_ns: float, most: float, log_from_ns: float) -> None:
+    if log_from_ns:
+        axes.set_xscale("log")
+        axes.set_xlim(log_from_ns, 2 * most)
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    else:
+        axes.set_xlim(-0.04 * most, most)
+        axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.xaxis.set_major_formatter(
         FuncFormatter(
             lambda value, _position: "0" if value == 0 else f"+{time_text(value)}" if value > 0 else ""
@@ -47,6 +53,17 @@ def _delay_axis(axes: Axes, grain_ns: float, most: float) -> None:
     grid(axes)
 
 
+def _look(curve: DelayCurve, index: int) -> dict[str, Any]:
+    style = style_of(curve.key, index)
+    return {
+        "where": "post",
+        "color": style.colour,
+        "linestyle": style.line,
+        "linewidth": 2.0,
+        "label": curve.name,
+    }
+
+
 def cdf_picture(
     curves: Sequence[DelayCurve],
     path: Path | str,
@@ -54,28 +71,29 @@ def cdf_picture(
     title: str = "",
     notes: Sequence[str] = (),
     width: int = 1400,
+    tails: Sequence[DelayCurve] = (),
+    log_from_ns: float = 0,
 ) -> None:
-    """The distribution (left) and its tail (right). All curves are of one grain. DataError if they are
-    not."""
-    if not curves or len({curve.delays.grain_ns for curve in curves}) > 1 and not _near(curves):
+    """The distribution (left) and its tail (right), or that of `tails`, if there are some. All curves are of
+    one grain. DataError if they are not. `log_from_ns`: delays on a logarithmic axis from there on; shorter
+    ones, and none, are at its left edge."""
+    everything = [*curves, *tails]
+    if not curves or len({curve.delays.grain_ns for curve in everything}) > 1 and not _near(everything):
         raise DataError("a picture of one grain needs curves of that grain; give files with the same one")
     grain_ns = curves[0].delays.grain_ns
-    most = 1.12 * max((curve.delays.longest_ns for curve in curves), default=0.0) or 0.01 * grain_ns
-    phases = max(curve.delays.phases for curve in curves)
+    most, most_tail = (
+        1.12 * max(curve.delays.longest_ns for curve in shown) or 0.01 * grain_ns
+        for shown in (curves, tails or curves)
+    )
+    phases = max(curve.delays.phases for curve in tails or curves)
     figure, ((left, right),) = figure_new(1, 2, (14, 4.8))
     try:
         for i, curve in enumerate(curves):
-            style = style_of(curve.key, i)
-            x, below = _steps(curve.delays, -0.04 * most, most)
-            look = {
-                "where": "post",
-                "color": style.colour,
-                "linestyle": style.line,
-                "linewidth": 2.0,
-                "label": curve.name,
-            }
-            left.step(x, below, **look)
-            right.step(x, np.maximum(1 - below, 1e-15), **look)
+            x, below = _steps(curve.delays, log_from_ns or -0.04 * most, 2 * most)
+            left.step(x, below, **_look(curve, i))
+        for i, curve in enumerate(tails or curves):
+            x, below = _steps(curve.delays, log_from_ns or -0.04 * most_tail, 2 * most_tail)
+            right.step(x, np.maximum(1 - below, 1e-15), **_look(curve, i))
         left.set_ylim(0, 1.03)
         left.set_ylabel("share of phases that are done")
         right.set_yscale("log")
@@ -83,13 +101,18 @@ def cdf_picture(
         right.set_ylim(least, 2)
         right.axhspan(least, max(1 / phases, least), color=SHADE, linewidth=0, zorder=0)
         right.set_ylabel("share of phases delayed more")
-        _delay_axis(left, grain_ns, most)
-        _delay_axis(right, grain_ns, most)
+        _delay_axis(left, grain_ns, most, log_from_ns)
+        _delay_axis(right, grain_ns, most_tail, log_from_ns)
         left.legend(frameon=False, loc="lower right", fontsize=10)
+        if tails:
+            right.legend(frameon=False, loc="lower left", fontsize=10)
         figure.suptitle(
             title or f"How long a phase of {time_text(grain_ns)} lasts", x=0.01, ha="left", fontsize=14
         )
-        notes_below(figure, ["Grey band: less than one phase of those that the data hold.", *notes])
+        read = "Grey band: less than one phase of those that the data hold."
+        if log_from_ns:
+            read += f" Left edge: delays of up to {time_text(log_from_ns)}, and none."
+        notes_below(figure, [read, *notes])
         save(figure, path, width)
     finally:
         plt.close(figure)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from lab.common.text import percent_text, time_text
@@ -23,6 +24,8 @@ from lab.pictures.style import GREY, SHADE, bare, plt, save, style_of
 
 #: Upper edge of the band, counts: above the one count that the floor takes, below the two that are noise.
 FLOOR_BAND = 1.5
+#: Bars narrower than a quantum's neighbours allow, covering more than this share of the panel, are solid ink.
+SOLID_SHARE = 0.4
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,29 @@ def _bars(axes: Axes, panel: Panel, width_points: float) -> None:
     )  # fmt: skip
 
 
+#: A column of the density view, points wide.
+COLUMN_POINTS = 3.0
+
+
+def _density(axes: Axes, panel: Panel, width_points: float) -> None:
+    """How many quanta of a short time lost how much, as shades: where bars would be solid ink."""
+    assert panel.data is not None and panel.summary is not None
+    losses = panel.summary.losses
+    disturbed = losses >= panel.summary.disturbed_from
+    start_s = (panel.data.start_ns - panel.data.start_ns[0]) / 1e9
+    columns = np.linspace(0, axes.get_xlim()[1], 1 + int(width_points / COLUMN_POINTS))
+    rows = np.geomspace(float(panel.summary.disturbed_from), float(losses.max()) * 1.1, 36)
+    counts, _, _ = np.histogram2d(start_s[disturbed], losses[disturbed], bins=(columns, rows))
+    colour = to_rgb(style_of(panel.key).colour)
+    shades = LinearSegmentedColormap.from_list("shades", [(*colour, 0.35), (*colour, 1.0)])
+    seen = np.ma.masked_equal(counts.T, 0)
+    axes.pcolormesh(columns, rows, np.sqrt(seen), cmap=shades, rasterized=True, zorder=2)
+    axes.text(
+        0.004, 0.94, "shades: how many quanta", transform=axes.transAxes, ha="left", va="top", fontsize=9.5,
+        color=GREY, zorder=4,
+    )  # fmt: skip
+
+
 def _silence(axes: Axes, summary: FtqSummary) -> None:
     """The words on a panel without a single bar."""
     paper = {"facecolor": "white", "edgecolor": "none", "pad": 3}
@@ -164,7 +190,12 @@ def _panel(axes: Axes, panel: Panel, top: float, window_s: float, width_inches: 
     # As wide as fits beside its neighbours; a few bars alone are wide enough to be seen.
     points_a_quantum = width_inches * 72 / len(panel.data.counts)
     narrowest = 1.6 if panel.summary.disturbed_quanta < 100 else 0.6
-    _bars(axes, panel, float(np.clip(0.8 * points_a_quantum, narrowest, 3)))
+    bar_points = float(np.clip(0.8 * points_a_quantum, narrowest, 3))
+    solid = bar_points * panel.summary.disturbed_quanta > SOLID_SHARE * width_inches * 72
+    if solid and points_a_quantum < narrowest:
+        _density(axes, panel, width_inches * 72)
+    else:
+        _bars(axes, panel, bar_points)
     _right_scale(axes, top, panel.summary.operation_ns)
     if panel.summary.detours == 0:
         _silence(axes, panel.summary)
@@ -213,17 +244,27 @@ def ftq_picture(
             f"of a silent core may be one operation ({operation_ns:.0f} ns) short; a loss of two or more is "
             "noise."
         )
-        figure.suptitle(title or "What the system takes: FTQ", x=0.06, y=0.97, ha="left", fontsize=15)
+        height = figure.get_size_inches()[1]
+        figure.suptitle(
+            title or "What the system takes: FTQ",
+            x=0.06,
+            y=1 - 0.15 / height,
+            ha="left",
+            va="top",
+            fontsize=15,
+        )
         figure.text(
             0.06,
-            0.012,
+            0.1 / height,
             "\n".join(filter(None, [floor, note])),
             fontsize=9,
             color=GREY,
             va="bottom",
             ha="left",
         )
-        figure.subplots_adjust(left=0.06, right=0.925, top=0.875, bottom=0.115, hspace=0.38)
+        figure.subplots_adjust(
+            left=0.06, right=0.925, top=1 - 0.95 / height, bottom=1.0 / height, hspace=0.38
+        )
         save(figure, path, width)
     finally:
         plt.close(figure)

@@ -58,6 +58,9 @@ GRID = "#d8d8d8"
 #: A picture no wider than this is a thumbnail: few colours, small file.
 THUMBNAIL_MAX = 1000
 THUMBNAIL_COLOURS = 48
+#: One that is no wider than this is drawn on a sheet that is smaller, so that its letters are larger.
+SMALL_MAX = 800
+SMALL_SHEET = 0.68
 
 matplotlib.rcParams["svg.hashsalt"] = "tacet"  # the same picture is the same file
 matplotlib.rcParams["font.family"] = "DejaVu Sans"  # comes with matplotlib: the same widths everywhere
@@ -190,6 +193,8 @@ def _draw(figure: Figure, path: Path, width: int) -> None:
     if path.suffix == ".svg":
         figure.savefig(path, metadata={"Date": None, "Creator": None})
         return
+    if width <= SMALL_MAX and figure.get_constrained_layout():
+        figure.set_size_inches(figure.get_size_inches() * SMALL_SHEET)
     dpi = width / figure.get_size_inches()[0]
     if width > THUMBNAIL_MAX:
         figure.savefig(path, dpi=dpi, metadata={"Software": None})

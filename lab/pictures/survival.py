@@ -19,7 +19,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from lab.common.text import time_text
 from lab.formats import phase
 from lab.formats.trace import Trace
-from lab.pictures.style import GREY, SHADE, bare, plt, save, style_of
+from lab.pictures.style import GREY, SHADE, SMALL_MAX, SMALL_SHEET, bare, plt, save, style_of
 from lab.statistics import Delays, delays_of_trace
 
 
@@ -112,10 +112,10 @@ def _survival_panel(
     axes.axhspan(least, 1 / phases, color=SHADE, linewidth=0, zorder=0)
     for mark in SURVIVAL_MARKS:
         axes.axvline(mark, color="#d8d8d8", linewidth=0.8, zorder=0)
-    axes.xaxis.set_major_locator(FixedLocator([1e-5, 1e-4, 1e-3, *SURVIVAL_MARKS, 10.0]))
+    axes.xaxis.set_major_locator(FixedLocator([1e-4, 0.01, 1.0]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(_delay_label))
-    axes.tick_params(axis="x", labelsize=8)
+    axes.tick_params(axis="x", labelsize=9)
     axes.tick_params(axis="y", labelsize=9)
     bare(axes)
     silent = []
@@ -123,10 +123,14 @@ def _survival_panel(
         data = system.grains.get(grain_ns)
         if data is not None and not _survival_curve(axes, system, data, i, most):
             silent.append((system, i))
+    # Room above p = 1 for their words, which so never stand on a curve.
+    decades = np.log10(2 / least)
+    axes.set_ylim(least, 2 * 10 ** (decades * 0.13 * len(silent)))
+    axes.yaxis.set_major_locator(FixedLocator([10.0**i for i in range(int(np.ceil(np.log10(least))), 1, 2)]))
     for row, (system, i) in enumerate(silent):
         axes.text(
             0.98,
-            0.95 - 0.09 * row,
+            0.99 - 0.1 * row,
             f"{system.name}: no phase delayed",
             transform=axes.transAxes,
             ha="right",
@@ -155,7 +159,10 @@ def survival_picture(
     longest = max(float(_points(data)[0][-1]) for system in systems for data in system.grains.values())
     most = max(2.0, 1.5 * longest)
     least = 0.5 / max(_points(data)[2] for system in systems for data in system.grains.values())
-    figure, all_axes = plt.subplots(rows, columns, figsize=(14, 2.2 + 3.3 * rows), squeeze=False)
+    sheet = SMALL_SHEET if width <= SMALL_MAX else 1.0
+    figure, all_axes = plt.subplots(
+        rows, columns, figsize=(14 * sheet, 2.2 + 3.3 * sheet * rows), squeeze=False
+    )
     try:
         for axes, grain_ns in zip(all_axes.flat, grains_ns):
             _survival_panel(axes, systems, grain_ns, most, least)

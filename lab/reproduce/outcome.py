@@ -44,14 +44,19 @@ class Settings:
         return min(30 if self.quick else SIMULATIONS, max(least, MESSAGES_MAX // messages))
 
 
+#: Instead of a deviation, where our value was made from the published one.
+RESTATED = "is input"
+
+
 @dataclass(frozen=True)
 class Row:
     """A published value and ours, by what makes ours differ (usually the noise rule). `published` may be
-    words."""
+    words. `restates`: ours was made from the published value, so that their agreement says nothing."""
 
     what: str
     published: float | str | None
     ours: Mapping[str, float]
+    restates: bool = False
 
     def deviation(self, key: str) -> float | None:
         if isinstance(self.published, (int, float)) and self.published and key in self.ours:
@@ -73,6 +78,7 @@ class Outcome:
                 "what": row.what,
                 "published": row.published,
                 "ours": dict(row.ours),
+                "restates": row.restates,
                 "deviation": {key: row.deviation(key) for key in row.ours},
             }
             for row in self.rows
@@ -87,7 +93,8 @@ class Outcome:
             line = [row.what, _text(row.published)]
             for key in keys:
                 deviation = row.deviation(key)
-                line += [_text(row.ours.get(key)), "" if deviation is None else f"{100 * deviation:+.0f} %"]
+                off = "" if deviation is None else RESTATED if row.restates else f"{100 * deviation:+.0f} %"
+                line += [_text(row.ours.get(key)), off]
             lines.append(line)
         return "\n".join([self.title, "", table(head, lines), "", *self.notes]).rstrip() + "\n"
 
@@ -109,6 +116,16 @@ class Experiment:
     paper: str
     summary: str
     run: Callable[[Settings], Outcome]
+    measured: bool = False  # runs machines
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A figure or table that cannot be repeated here yet: where it stands, what it shows, what it needs."""
+
+    paper: str
+    summary: str
+    needs: str
 
 
 #: What a detour costs: the three rules of docs/lab/loggops.md.

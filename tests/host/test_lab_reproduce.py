@@ -5,6 +5,8 @@ say, results survive interruptions."""
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,8 @@ from lab import statistics
 from lab.cli import dispatch as lab_main
 from lab.cli import reproduce as command
 from lab.cli.goal import PATTERNS
-from lab.reproduce import beckman, simulator, store, traces
+from lab.common.errors import DataError
+from lab.reproduce import beckman, measured, outcome, simulator, store, ticks, traces
 from tests.making import made
 
 
@@ -108,11 +111,126 @@ def test_the_page_shows_every_experiment(name: str) -> None:
     assert int.from_bytes(picture[16:20], "big") == command.THUMBNAIL_WIDTH
 
 
+def test_the_page_lists_what_waits() -> None:
+    """Every figure that cannot be repeated yet, with what it needs."""
+    text = PAGE.read_text()
+    for one in command.WAITING:
+        assert f"| {one.paper} | {one.summary} | {one.needs} |" in text, one
+
+
+def test_a_value_made_from_the_published_one_says_so() -> None:
+    rows = [outcome.Row("a", 2.0, {"x": 2.0}, restates=True), outcome.Row("b", 2.0, {"x": 3.0})]
+    shown = outcome.Outcome("T", rows).as_text().splitlines()
+    assert shown[4].split() == ["a", "2", "2", "is", "input"] and shown[5].split() == [
+        "b",
+        "2",
+        "3",
+        "+50",
+        "%",
+    ]
+
+
+LOG = """\
+1000: local_timer_entry: vector=236
+1300: irq_handler_entry: irq=4 name=ttyS0
+1350: irq_handler_exit: irq=4 ret=handled
+1400: local_timer_exit: vector=236
+1500: softirq_entry: vec=9 [action=RCU]
+1700: softirq_exit: vec=9 [action=RCU]
+"""
+
+
+def found_with(data: str, log: str, stderr: str = "ticks_per_ns: 1\n") -> measured.Found:
+    what = measured.Measurement("linux", "selfish", (), logged=True)
+    return measured.Found(what, f"{data}{measured.LOG}\n{log}", stderr)
+
+
+def test_the_kernel_s_log_is_read_as_events_without_what_interrupted_them() -> None:
+    assert found_with("", LOG).events() == [
+        measured.Event("device", 1300.0, 50.0),
+        measured.Event("timer", 1000.0, 350.0),
+        measured.Event("softirq RCU", 1500.0, 200.0),
+    ]
+    with pytest.raises(DataError, match="ends what has not begun"):
+        found_with("", "5: local_timer_exit: vector=236\n").events()
+
+
+def test_each_event_is_found_in_the_detour_that_it_caused() -> None:
+    """A window that begins at 50 000: its detours hold the tick's events and 300 ns beyond; two ticks before
+    the window are in the log, and softirqs say which is which."""
+    starts = np.arange(20) * 10_000 + 3_000
+    soft = np.arange(20) % 7 == 3
+    lengths = 900 + 250 * soft
+    log = ""
+    for at, more in [
+        (33_100, False),
+        (43_100, False),
+        *zip((starts + 50_100).tolist(), soft.tolist(), strict=True),
+    ]:
+        log += f"{at}: local_timer_entry: vector=236\n{at + 600}: local_timer_exit: vector=236\n"
+        if more:
+            log += f"{at + 650}: softirq_entry: vec=1 [action=TIMER]\n"
+            log += f"{at + 900}: softirq_exit: vec=1 [action=TIMER]\n"
+    lines = "".join(f"{start}\t{length}\n" for start, length in zip(starts, lengths, strict=True))
+    found = found_with(f"{lines}# Measurement period: 0.000210 s\n", log)
+    part = ticks.explained(found)
+    assert part.kinds == ["softirq TIMER", "timer"] and part.counts == {
+        "timer": 20,
+        "softirq TIMER": int(soft.sum()),
+    }
+    assert (part.taken_ns[:, 1] == 600).all() and (part.taken_ns[:, 0] == 250 * soft).all()
+    assert (part.left_ns == 300).all()
+    assert (ticks.without(part, "timer", "softirq").duration_ns == 300).all()
+
+
+def test_detours_without_events_are_an_error() -> None:
+    lines = "".join(f"{10_000 * i}\t500\n" for i in range(50))
+    log = "20: local_timer_entry: vector=236\n300: local_timer_exit: vector=236\n"
+    with pytest.raises(DataError, match="have no event in the kernel's log"):
+        ticks.explained(found_with(f"{lines}# Measurement period: 0.001 s\n", log))
+
+
+def test_a_linux_script_gives_classes_and_a_daemon() -> None:
+    what = measured.Measurement("linux", "phase", ("-s",), policy="fifo", daemon=("-p", "1s"), logged=True)
+    script = what.script()
+    assert "/lab/policy other /lab/daemon -p 1s &" in script and "/lab/policy fifo /lab/phase -s" in script
+    assert "sched_rt_runtime_us" in script and "trace_clock" in script and not what.plain
+    assert measured.Measurement("linux", "phase", ("-s",)).plain
+
+
+def policy(*words: str) -> subprocess.CompletedProcess[str]:
+    made("build/x86_64/apps/policy")
+    program = ROOT / "build/x86_64/apps/policy"
+    return subprocess.run([program, *words], capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize(("name", "number"), [("other", os.SCHED_OTHER), ("idle", os.SCHED_IDLE)])
+def test_policy_starts_a_program_in_the_class(name: str, number: int) -> None:
+    done = policy(name, sys.executable, "-c", "import os; print(os.sched_getscheduler(0))")
+    assert (done.returncode, done.stdout) == (0, f"{number}\n"), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["real", "/bin/true"], "policy: there is no class real; give other, fifo or idle\n"),
+        (["idle", "/none"], "policy: /none: No such file or directory; give the path of a program\n"),
+    ],
+)
+def test_policy_says_in_a_line_what_is_wrong(words: list[str], said: str) -> None:
+    done = policy(*words)
+    assert (done.returncode, done.stderr) == (2, said)
+
+
 def reproduce(folder: Path, *words: str) -> int:
     return lab_main.main(["reproduce", *words, "--quick", "--out", str(folder)])
 
 
-@pytest.mark.parametrize("experiment", command.EXPERIMENTS, ids=lambda experiment: experiment.name)
+#: Those that measure machines are tried by tests/qemu/test_reproduce.py.
+SIMULATED = [experiment for experiment in command.EXPERIMENTS if not experiment.measured]
+
+
+@pytest.mark.parametrize("experiment", SIMULATED, ids=lambda experiment: experiment.name)
 def test_an_experiment_leaves_table_values_and_picture(
     experiment: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

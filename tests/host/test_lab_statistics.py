@@ -104,6 +104,30 @@ def test_white_noise_has_no_peak() -> None:
     assert sum(map(bool, found)) <= 4  # one in a hundred is expected
 
 
+def test_a_long_series_is_averaged_and_keeps_its_sinusoid() -> None:
+    """Eight segments of 3640: noise becomes smooth as the mean of 7.6 does, a sinusoid stays."""
+    n = 16_380
+    noise = np.random.default_rng(4).normal(size=n)
+    found = statistics.spectrum(noise, 1e6)
+    assert found.resolution_hz == pytest.approx(1000 / 3640)
+    power = found.amplitude[1:-1] ** 2
+    assert power.std() / power.mean() == pytest.approx(found.averages**-0.5, rel=0.1)
+    one = statistics.spectrum(noise[:8190], 1e6).amplitude[1:-1] ** 2
+    assert one.std() / one.mean() == pytest.approx(1, rel=0.1)
+    loud = statistics.spectrum(noise + 0.3 * np.sin(2 * np.pi * 250 * np.arange(n) / 1000), 1e6)
+    peak = statistics.peaks(loud)[0]
+    assert peak.frequency_hz == pytest.approx(250) and peak.amplitude == pytest.approx(0.3, rel=0.15)
+
+
+def test_long_white_noise_has_no_peak() -> None:
+    generator = np.random.default_rng(5)
+    found = [
+        statistics.peaks(statistics.spectrum(generator.normal(size=9000), 1e6), chance=0.01)
+        for _ in range(100)
+    ]
+    assert sum(map(bool, found)) <= 4  # one in a hundred is expected
+
+
 def test_a_silent_series_has_no_peak() -> None:
     assert statistics.peaks(statistics.spectrum(np.zeros(100), 1e6)) == []
     with pytest.raises(StatisticsError, match="needs 4 values"):

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 LAB = ROOT / "lab"
 
-ORDER = ("common", "formats", "flight_log", "statistics", "pictures", "report", "reproduce", "bench", "cli")
+ORDER = ("common", "formats", "flight_log", "statistics", "pictures", "report", "bench", "reproduce", "cli")
 LINES_MAX = 700
 PYTHON = sorted(
     path for folder in ("lab", "tools", "tests", "ports") for path in (ROOT / folder).rglob("*.py")

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Measurements of the experiments: a noise program on Linux or Tacet in QEMU, beside a daemon if wanted.
+
+Time is a count of instructions (`icount`): the same program, kernel and QEMU give the same data, so that a
+measurement is a point of the store like a simulated one. With `shift` S every instruction lasts 2^S ns of the
+machine. Debian's kernel has a tick of 250 Hz, one each 4 ms: with shift 2 that is one each million
+instructions, as a tick of 1000 Hz is to a processor of one instruction a nanosecond. So a measurement's times
+are divided by 2^S (`Found.scale`), and its tick is one of 250 Hz times 2^S.
+
+On Linux a small script is the program. It can start a daemon beside the program, give either a scheduling
+class, and have the kernel log every interrupt with the processor's counter [Tsafrir05 §3.1, klogger].
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lab.bench import runner
+from lab.common.errors import DataError, LabError
+from lab.common.paths import APPS, KERNEL
+from lab.formats import ftq, phase, selfish
+from lab.formats.ftq import parse_report
+from lab.formats.trace import Trace
+from lab.reproduce.outcome import Settings
+
+#: The tick of Debian's kernel, Hz, and the shift that makes it the papers' 1000 Hz.
+TICK_HZ = 250
+SHIFT_1000_HZ = 2
+MEMORY = "256M"
+TIME_LIMIT_S = 600.0  # of one run
+#: Between the program's data and the log of the kernel.
+LOG = "--- log"
+#: What the kernel logs: interrupts of devices and of the local APIC, and the work that they leave behind.
+EVENTS = ("irq_vectors", "irq")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One program on one system.
+
+    system   tacet, linux (one CPU, as Debian has it), or linux_tuned
+    shift    an instruction lasts 2^shift ns
+    policy   Linux: the program's scheduling class, other or fifo
+    daemon   arguments of apps/daemon beside it; `daemon_policy` is its class, other or idle
+    logged   Linux: with the kernel's log of interrupts
+    """
+
+    system: str
+    program: str
+    args: tuple[str, ...]
+    shift: int = 0
+    policy: str = "other"
+    daemon: tuple[str, ...] = ()
+    daemon_policy: str = "other"
+    logged: bool = False
+
+    @property
+    def plain(self) -> bool:
+        """Nothing but the program is started."""
+        return self.policy == "other" and not self.daemon and not self.logged
+
+    def script(self) -> str:
+        """What a Linux node runs."""
+        lines = ["b=/bin/busybox"]
+        # Else the kernel holds a program of SCHED_FIFO up for 50 ms of each second, which Linux 2.6 did not.
+        lines += ["echo -1 >/proc/sys/kernel/sched_rt_runtime_us"] * (self.policy == "fifo")
+        if self.logged:
+            lines += ["$b mount -t tracefs tracefs /sys/kernel/tracing", "cd /sys/kernel/tracing"]
+            lines += ["echo 8192 >buffer_size_kb", "echo x86-tsc >trace_clock"]
+            lines += [f"echo 1 >events/{group}/enable" for group in EVENTS]
+        if self.daemon:
+            words = ["/lab/policy", self.daemon_policy, "/lab/daemon", *self.daemon]
+            lines += [f"{shlex.join(words)} &", "beside=$!"]
+        # The log begins empty, and what the data's way out costs is not in it.
+        lines += ["echo >trace"] * self.logged
+        words = ["/lab/policy", self.policy, f"/lab/{self.program}", *self.args]
+        lines += [f"{shlex.join(words)} >/tmp/data || exit 1"]
+        lines += ["echo 0 >tracing_on"] * self.logged
+        lines += ["kill $beside"] * bool(self.daemon)
+        lines += ["$b cat /tmp/data"]
+        if self.logged:
+            fields = "/local_timer|irq_handler|softirq_e/ {print $4, $5, $6, $7}"
+            lines += [f"echo '{LOG}'", f"$b awk '{fields}' trace"]
+        return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True)
+class Event:
+    """An interrupt, or what it left behind, as the kernel logged it, in ns of the machine."""
+
+    name: str
+    start_ns: float
+    duration_ns: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a measurement found."""
+
+    what: Measurement
+    stdout: str
+    stderr: str
+
+    @property
+    def scale(self) -> int:
+        return 1 << self.what.shift
+
+    @property
+    def data(self) -> str:
+        return self.stdout.partition(LOG)[0]
+
+    def report(self) -> dict[str, str]:
+        return parse_report(self.stderr)
+
+    def entries(self) -> int:
+        """Interrupts (Linux) or kernel entries (Tacet) in the window."""
+        text = self.report().get("kernel_entries", "")
+        if not text.isdigit():
+            raise DataError(f"{self.what.program} on {self.what.system} did not count its kernel entries")
+        return int(text)
+
+    def phases(self) -> phase.PhaseData:
+        return phase.parse(self.data, f"{self.what.program} on {self.what.system}")[0]
+
+    def ftq(self) -> ftq.FtqData:
+        return ftq.parse(self.data, f"{self.what.program} on {self.what.system}")[0]
+
+    def selfish(self) -> selfish.SelfishData:
+        return selfish.parse(self.data, f"{self.what.program} on {self.what.system}")[0]
+
+    def trace(self) -> Trace:
+        """selfish's detours in ticks of the processor's counter, scaled: the program has found the counter's
+        rate, and is off by a millionth."""
+        found = self.selfish()
+        rate = float(self.report()["ticks_per_ns"]) / self.scale
+        return Trace(
+            source=f"{self.what.program} on {self.what.system}",
+            format="selfish",
+            start_ns=found.start_ns * rate,
+            duration_ns=found.duration_ns * rate,
+            span_ns=found.period_ns * rate,
+            threshold_ns=found.threshold_ns and found.threshold_ns * rate,
+        )
+
+    def events(self) -> list[Event]:
+        """The kernel's log, in the order of the events' ends; none contains what it was interrupted by."""
+        open_events: list[list[Any]] = []
+        found = []
+        for line in self.stdout.partition(LOG)[2].strip().splitlines():
+            when, what, *words = line.split()
+            kind, _, edge = what.rstrip(":").rpartition("_")
+            name = {"local_timer": "timer", "irq_handler": "device"}.get(kind) or softirq_name(words)
+            at_ns = float(when.rstrip(":"))
+            if edge == "entry":
+                open_events.append([name, at_ns, 0.0])
+            elif open_events and open_events[-1][0] == name:
+                _, start_ns, inner_ns = open_events.pop()
+                found.append(Event(name, start_ns, at_ns - start_ns - inner_ns))
+                if open_events:
+                    open_events[-1][2] += at_ns - start_ns
+            else:
+                raise DataError(f"the log of {self.what.system}: {line!r} ends what has not begun")
+        return found
+
+
+def softirq_name(words: list[str]) -> str:
+    """ "vec=9 [action=RCU]" is "softirq RCU"."""
+    return "softirq " + words[1].partition("=")[2].rstrip("]")
+
+
+def digest(*paths: Path) -> str:
+    whole = hashlib.sha256()
+    for path in paths:
+        whole.update(path.read_bytes())
+    return whole.hexdigest()[:20]
+
+
+def measure(settings: Settings, what: Measurement) -> Found:
+    """Measures, or takes what the store has of the same program, kernel and QEMU. LabError if the run
+    fails."""
+    machines: Any = runner.load()
+    names = [what.program] if what.plain or what.system == "tacet" else [what.program, "policy"]
+    names += ["daemon"] * bool(what.daemon)
+    files = [runner.program_found(APPS / name) for name in names]
+    variant = {"linux": "stock", "linux_tuned": "tuned"}.get(what.system, "")
+    try:
+        kernel = machines.LinuxNode(variant).kernel_file() if variant else KERNEL
+        if not kernel.is_file():
+            raise LabError(f"{kernel}: no such kernel; `make` builds it")
+        depends = {
+            "system": what.system,
+            "args": [what.program, *what.args],
+            "shift": what.shift,
+            "files": digest(*files),
+            "kernel": digest(kernel),
+            "qemu": digest(Path(machines.qemu_binary("newest"))),
+            "script": "" if what.plain or not variant else what.script(),
+            "daemon": [what.daemon_policy, *what.daemon] if what.daemon else [],
+        }
+
+        def compute() -> dict[str, str]:
+            result = start(machines, what, variant)
+            runner.result_checked(what.system, result)
+            return {
+                "stdout": result.stdout.decode("ascii", errors="replace"),
+                "stderr": result.stderr.decode("ascii", errors="replace"),
+            }
+
+        beside = f", beside a daemon ({what.daemon_policy})" if what.daemon else ""
+        logged = ", logged" if what.logged else ""
+        name = f"{what.program} on {what.system} ({what.policy}{beside}{logged}), shift {what.shift}"
+        kept = settings.store.point(name, depends, compute)
+    except machines.RunnerError as error:
+        raise LabError(f"{what.system}: {error}") from None
+    return Found(what, kept["stdout"], kept["stderr"])
+
+
+def start(machines: Any, what: Measurement, variant: str) -> runner.Result:
+    common: dict[str, Any] = {
+        "memory": MEMORY,
+        "icount": what.shift,
+        "qemu": "newest",
+        "time_limit": TIME_LIMIT_S,
+    }
+    if not variant:
+        if what.daemon:
+            common["service"] = [str(APPS / "daemon"), *what.daemon]
+            common["options"] = f"service_policy={what.daemon_policy}"
+        return machines.run_tacet(APPS / what.program, list(what.args), **common)
+    if what.plain:
+        return machines.run_linux(APPS / what.program, list(what.args), variant=variant, **common)
+    with tempfile.TemporaryDirectory(prefix="reproduce") as folder:
+        files = Path(folder) / "lab"
+        files.mkdir()
+        for name in (what.program, "policy", "daemon"):
+            shutil.copy(APPS / name, files)
+        (files / "script").write_text(what.script(), encoding="ascii")
+        return machines.run_linux(
+            machines.BUSYBOX, ["sh", "/lab/script"], variant=variant, files=Path(folder), **common
+        )
+
+
+def measure_all(settings: Settings, wanted: dict[str, Measurement]) -> dict[str, Found]:
+    """All of them, by their names; the progress knows from the beginning how many there will be."""
+    settings.store.progress.total += len(wanted)
+    return {name: measure(settings, what) for name, what in wanted.items()}

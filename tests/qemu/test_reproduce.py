@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The experiments of `lab reproduce` that measure Linux and Tacet, with few phases: they leave a table,
+values and a picture, and what they find of interrupts, schedulers and daemons is what each system does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT
+
+from lab.cli import dispatch
+from lab.cli import reproduce as command
+from tests.making import made
+
+pytestmark = pytest.mark.xdist_group("reproduce")
+
+MEASURED = [experiment for experiment in command.EXPERIMENTS if experiment.measured]
+Values = dict[str, dict[str, float]]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One store of points for all tests here."""
+    made("build/linux/version")
+    return tmp_path_factory.mktemp("reproduce")
+
+
+def values(folder: Path, name: str) -> Values:
+    """What the experiment found, by row and column."""
+    result = folder / f"{name}-quick/result.json"
+    if not result.is_file():
+        words = ["reproduce", name, "--quick", "--out", str(folder), "--thumbnails", str(folder)]
+        assert dispatch.main(words) == 0
+    return {row["what"]: row["ours"] for row in json.loads(result.read_text())["rows"]}
+
+
+@pytest.mark.parametrize("experiment", MEASURED, ids=lambda experiment: experiment.name)
+def test_a_measured_experiment_leaves_table_values_and_picture(experiment: Any, folder: Path) -> None:
+    assert all(values(folder, experiment.name).values())
+    kept = folder / f"{experiment.name}-quick"
+    found = json.loads((kept / "result.json").read_text())
+    assert found["title"] in (kept / "table.txt").read_text()
+    assert found["title"] in (ROOT / "docs/lab/reproduce.md").read_text()
+    for picture in (kept / "picture.png", folder / f"reproduce-{experiment.name}.png"):
+        assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_linux_ticks_as_it_should_and_its_log_explains_its_detours(folder: Path) -> None:
+    found = values(folder, "tsafrir-table3")
+    assert found["ticks a second"]["Linux"] == pytest.approx(1000, rel=0.01)
+    assert found["250 Hz: ticks a second"]["Linux"] == pytest.approx(250, rel=0.02)
+    # The parts are all there is, and the log makes a tick longer.
+    parts = (
+        "tick, direct overhead, %",
+        "what the tick leaves behind (softirqs), %",
+        "devices' interrupts, %",
+        "ways in and out, and the log's own, %",
+    )
+    whole = found["all detours, %"]["Linux"]
+    assert sum(found[part]["Linux"] for part in parts) == pytest.approx(whole)
+    assert found["tick, direct overhead, %"]["Linux"] > 0.5 * whole
+    assert 0 < found["all detours without the log, %"]["Linux"] < whole
+    entries = found["interrupts (Linux), kernel entries (Tacet) in the window"]
+    assert entries["Linux"] >= 500 and entries["Tacet"] == found["all detours, %"]["Tacet"] == 0
+
+
+def test_a_daemon_delays_phases_of_its_own_class_alone(folder: Path) -> None:
+    found = values(folder, "tsafrir-fig3")
+    assert found["OTHER: longest, us"]["Linux"] > 1500 > found["FIFO: longest, us"]["Linux"]
+    assert found["FIFO: standard deviation, us"]["Linux"] > 0
+    assert found["beside the daemon: standard deviation, us"]["Tacet"] == 0
+
+
+def test_delays_grow_with_the_tick_s_rate_and_go_with_what_is_subtracted(folder: Path) -> None:
+    found = values(folder, "tsafrir-fig4")
+    assert found["1000 Hz: mean delay, us"]["Linux"] == pytest.approx(
+        2 * found["500 Hz: mean delay, us"]["Linux"], rel=0.1
+    )
+    spreads = [value["Linux"] for what, value in found.items() if what.startswith(("noisy: sta", "minus"))
+               and "standard" in what]  # fmt: skip
+    assert len(spreads) == 3 and spreads == sorted(spreads, reverse=True) and spreads[-1] < spreads[0] / 2
+
+
+def test_every_phase_meets_a_tick_on_linux_and_none_on_tacet(folder: Path) -> None:
+    found = values(folder, "tsafrir-fig7")
+    assert found["p of a delay of more than 0.1 %"] == {"Linux": pytest.approx(1), "Tacet": 0}
+    assert found["kernel entries"]["Linux"] >= 400 and found["kernel entries"]["Tacet"] == 0
+
+
+def test_ftq_loses_to_a_daemon_of_its_own_class_alone(folder: Path) -> None:
+    found = values(folder, "betti-fig4")
+    lost = found["the same, operations"]
+    assert lost["Linux, both normal"] > 2 * lost["Linux, FTQ above"] > 0
+    assert lost["Tacet, both normal"] > 10 * lost["Tacet, daemon idle"]
+    assert found["quanta disturbed, %"]["Tacet, daemon idle"] == 0
+
+
+def test_only_linux_has_detours(folder: Path) -> None:
+    for name in ("hoefler-fig1", "beckman-fig3"):
+        found = values(folder, name)
+        for what, value in found.items():
+            if "noise" in what and "Tacet" in value:
+                assert value["Tacet"] == 0
+            if what == "noise, %":
+                assert value["Linux"] > 0.01
+
+
+def test_a_measurement_is_a_point_that_is_used_again(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values(folder, "tsafrir-fig7")
+    assert dispatch.main(["reproduce", "tsafrir-fig7", "--quick", "--out", str(folder)]) == 0
+    assert "2 points, 2 of them from before" in capsys.readouterr().out
