@@ -419,7 +419,7 @@ public:
         if (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size == 0)
             return;
         const auto size = static_cast<std::size_t>(about.st_size);
-        void *const memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, descriptor, 0);
+        void *const memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
         if (memory != MAP_FAILED)
             bytes = {static_cast<const char *>(memory), size};
     }
@@ -432,6 +432,17 @@ public:
 
     Mapping(const Mapping &) = delete;
     Mapping &operator=(const Mapping &) = delete;
+
+    // A part, which should not count as memory any longer; it is there again when it is looked at. Only a wish:
+    // what madvise() answers changes nothing.
+    static void let_go(std::string_view part)
+    {
+        const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+        const auto begin = reinterpret_cast<std::uintptr_t>(part.data()) / page * page;
+        const auto end = reinterpret_cast<std::uintptr_t>(part.data()) + part.size();
+
+        madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED);
+    }
 
     std::string_view bytes;
 };
@@ -460,7 +471,7 @@ std::unique_ptr<Schedule> goal_read(const std::string &path, unsigned threads)
         if (goal_is_binary({head, have})) {
             const Mapping mapping(file.descriptor);
             if (!mapping.bytes.empty())
-                return goal_parse_binary(mapping.bytes, name, threads);
+                return goal_parse_binary(mapping.bytes, name, threads, Mapping::let_go);
             // A pipe, or what else cannot be mapped.
             std::vector<char> bytes(head, head + have);
             for (std::size_t got = 1; got != 0;) {
