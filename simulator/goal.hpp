@@ -29,8 +29,8 @@ namespace sim {
 // in blocks which up to `threads` threads parse; the result does not depend on their number.
 std::unique_ptr<Schedule> goal_read(const std::string &path, unsigned threads);
 
-// The same from memory; `name` is for messages. `been_read`, which any thread may call, is told parts that are
-// hardly needed any more.
+// The same from memory; `name` is for messages. `been_read`, which any thread may call, is told parts that
+// are hardly needed any more.
 using BeenRead = std::function<void(std::string_view)>;
 std::unique_ptr<Schedule> goal_parse_text(std::string_view text, const std::string &name);
 std::unique_ptr<Schedule> goal_parse_binary(std::string_view bytes, const std::string &name,

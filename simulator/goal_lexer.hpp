@@ -115,8 +115,8 @@ public:
         return text.empty() ? "the end of the line" : '"' + text + '"';
     }
 
-    // Reads up to nine digits of a number without a zero before it. The answer is what follows, or null. One by
-    // one: eight at once without a branch takes longer, as processors guess how many there are.
+    // Reads up to nine digits of a number without a zero before it. The answer is what follows, or null. One
+    // by one: eight at once without a branch takes longer, as processors guess how many there are.
     static const char *short_number(const char *from, std::uint32_t &value)
     {
         std::uint32_t digit = static_cast<unsigned char>(*from) - '0';

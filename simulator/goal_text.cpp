@@ -3,8 +3,8 @@
 // goal_text.cpp: reads GOAL text in blocks that end between two ranks, and has threads parse them.
 //
 // Only the blocks being parsed are in memory, not the text; a block is small enough for a processor's cache.
-// Each thread takes the next block under the lock and parses it outside; the blocks' ranks are put together in
-// the order of the text. Lines are counted block by block, so that the number of a line is known when its
+// Each thread takes the next block under the lock and parses it outside; the blocks' ranks are put together
+// in the order of the text. Lines are counted block by block, so that the number of a line is known when its
 // block's turn has come.
 #include "goal.hpp"
 #include "goal_block.hpp"
@@ -433,8 +433,8 @@ public:
     Mapping(const Mapping &) = delete;
     Mapping &operator=(const Mapping &) = delete;
 
-    // A part, which should not count as memory any longer; it is there again when it is looked at. Only a wish:
-    // what madvise() answers changes nothing.
+    // A part, which should not count as memory any longer; it is there again when it is looked at. Only a
+    // wish: what madvise() answers changes nothing.
     static void let_go(std::string_view part)
     {
         const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// pages.hpp: memory for large arrays that are visited in a wide stride: requests large pages, where the system
-// has them to give on request. Without them it is ordinary memory.
+// pages.hpp: memory for large arrays that are visited in a wide stride: requests large pages, where the
+// system has them to give on request. Without them it is ordinary memory.
 #pragma once
 
 #include <algorithm>
