@@ -53,6 +53,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 
 namespace sim {
 
@@ -87,7 +88,8 @@ public:
     Engine(Program &what, const Parameters &given, const Noise &disturbance, unsigned threads,
            Timeline *record)
         : program(what), parameters(given), noise(disturbance), timeline(record), ranks(what.ranks()),
-          stride(what.cpus() + 2 * what.nics()), alike(stride == 3 && given.handling == Handling::arrival)
+          stride(what.cpus() + 2 * what.nics()), alike(stride == 3 && given.handling == Handling::arrival),
+          states(ranks), clocks(std::size_t{ranks} * stride), next_times(ranks)
     {
         const Time lookahead = parameters.overhead_send + parameters.latency;
         // The published cost of messages of no bytes can be negative: then causes may come after their
@@ -102,10 +104,6 @@ public:
 
     Result run()
     {
-        states.resize(ranks);
-        clocks.assign(std::size_t{ranks} * stride, 0);
-        if (!sequential)
-            next_times.assign(ranks, NEVER);
         domains_each(domains, [this](Part &domain) { begin(domain); });
         if (sequential)
             run_sequential(*domains[0]);
@@ -135,6 +133,7 @@ private:
         NoiseCursor cursor;
         HeapRoot heap = ANY;
         std::uint32_t unexpected = ANY, unexpected_last = ANY;
+        std::uint32_t waiters = ANY; // in Part::waiters, once many things have waited at this rank
         std::uint32_t count = 0;
         std::array<Event, 2> here;
     };
@@ -150,7 +149,7 @@ private:
         std::array<Event, 32> on_the_way;       // messages to ranks of this domain, the oldest overwritten
         std::uint64_t sent = 0;                 // in this window
         std::uint64_t events = 0, messages = 0, operations = 0;
-        LargeVector<Waiters> waiters; // per rank, from when many things wait at one of them
+        std::deque<Waiters> waiters;
         // For the published order: what the event made ready, and how many events were made.
         std::vector<Event> ready;
         Time made = 0;
@@ -176,7 +175,10 @@ private:
     void begin(Part &domain)
     {
         for (std::uint32_t rank = domain.first; rank < domain.last; rank++) {
-            states[rank].cursor = noise.begin(rank);
+            states.make(rank).cursor = noise.begin(rank);
+            for (std::size_t clock = 0; clock < stride; clock++)
+                clocks.make(rank * stride + clock) = 0;
+            next_times.make(rank) = NEVER;
             program.begin(rank, [&](std::uint32_t operation) {
                 push_ready(domain, {0, {}, rank, operation, ANY, 0});
             });
@@ -370,10 +372,14 @@ private:
     // Puts an event off; its place among equals stays the same. Where many wait, all but one wait aside.
     void put_off(Part &domain, Event &event, Resource resource, Time until)
     {
-        if (alike && (sequential || states[event.rank].heap != ANY)) {
-            if (domain.waiters.empty())
-                domain.waiters.resize(domain.last - domain.first);
-            if (domain.waiters[event.rank - domain.first].keep(domain.pool, resource, event))
+        RankState &state = states[event.rank];
+
+        if (alike && (sequential || state.heap != ANY)) {
+            if (state.waiters == ANY) {
+                state.waiters = static_cast<std::uint32_t>(domain.waiters.size());
+                domain.waiters.emplace_back();
+            }
+            if (domain.waiters[state.waiters].keep(domain.pool, resource, event))
                 return;
         }
         put_at(domain, event, until);
@@ -382,10 +388,10 @@ private:
     // An event that was put off begins: the next one that waits for the same may look.
     void begun(Part &domain, const Event &event, Resource resource, Time free)
     {
+        const std::uint32_t waiters = states[event.rank].waiters;
         Event next;
 
-        if (!domain.waiters.empty() &&
-            domain.waiters[event.rank - domain.first].leave(domain.pool, resource, event, next))
+        if (waiters != ANY && domain.waiters[waiters].leave(domain.pool, resource, event, next))
             put_at(domain, next, free);
     }
 
@@ -609,7 +615,8 @@ private:
         Result result;
 
         result.finish.reserve(ranks);
-        for (const RankState &state : states) {
+        for (std::uint32_t rank = 0; rank < ranks; rank++) {
+            const RankState &state = states[rank];
             result.finish.push_back(state.finish);
             result.maximum = std::max(result.maximum, state.finish);
             result.complete &= state.unexpected == ANY;
@@ -638,9 +645,9 @@ private:
     std::uint64_t windows = 0;
     std::atomic<bool> stop = false;
     std::vector<std::unique_ptr<Part>> domains;
-    LargeVector<RankState> states;
-    LargeVector<Time> clocks; // per rank: processors, interfaces for sending, interfaces for receiving
-    LargeVector<Time> next_times;
+    LargeRoom<RankState> states;
+    LargeRoom<Time> clocks; // per rank: processors, interfaces for sending, interfaces for receiving
+    LargeRoom<Time> next_times;
 };
 
 } // namespace sim

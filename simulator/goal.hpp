@@ -19,6 +19,7 @@
 
 #include "schedule.hpp"
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -28,10 +29,12 @@ namespace sim {
 // in blocks which up to `threads` threads parse; the result does not depend on their number.
 std::unique_ptr<Schedule> goal_read(const std::string &path, unsigned threads);
 
-// The same from memory; `name` is for messages.
+// The same from memory; `name` is for messages. `been_read`, which any thread may call, is told parts that
+// are hardly needed any more.
+using BeenRead = std::function<void(std::string_view)>;
 std::unique_ptr<Schedule> goal_parse_text(std::string_view text, const std::string &name);
 std::unique_ptr<Schedule> goal_parse_binary(std::string_view bytes, const std::string &name,
-                                            unsigned threads = 1);
+                                            unsigned threads = 1, const BeenRead &been_read = {});
 
 // True for the first bytes of a binary schedule.
 bool goal_is_binary(std::string_view bytes);

@@ -26,12 +26,13 @@ namespace {
 constexpr std::uint64_t MARK = 4223;
 constexpr std::size_t NODE_BYTES = 39;
 constexpr std::size_t CHUNK_OPERATIONS = 1 << 20;
+constexpr std::uint64_t READ_BYTES = 1 << 22; // been_read() is told as much at once
 
 // Reads the table of all ranks, or the ranks `first` to `last` - 1 into chunks of its own.
 class BinaryReader {
 public:
-    BinaryReader(std::string_view content, std::string path, KindTable &all_kinds)
-        : bytes(content), name(std::move(path)), kinds(all_kinds)
+    BinaryReader(std::string_view content, std::string path, KindTable &all_kinds, const BeenRead &tell = {})
+        : bytes(content), name(std::move(path)), kinds(all_kinds), been_read(tell)
     {
     }
 
@@ -52,8 +53,10 @@ public:
     {
         try {
             ranks = number<std::uint32_t>(8, "the number of ranks");
-            for (std::uint32_t rank = first; rank < last; rank++)
+            for (std::uint32_t rank = first; rank < last; rank++) {
                 read_rank(rank);
+                tell_been_read();
+            }
         } catch (...) {
             failure = std::current_exception();
         }
@@ -133,6 +136,18 @@ private:
             read_node(i);
         check_counts(roots_at);
         store(rank);
+    }
+
+    // Ranks usually lie in their order.
+    void tell_been_read()
+    {
+        if (part_begin < read_begin || part_begin > read_end)
+            read_begin = read_end = part_begin;
+        read_end = std::max(read_end, part_end);
+        if (!been_read || read_end - read_begin < READ_BYTES)
+            return;
+        been_read(bytes.substr(read_begin, read_end - read_begin));
+        read_begin = read_end;
     }
 
     void read_node(std::uint32_t index)
@@ -251,6 +266,8 @@ private:
     std::string_view bytes;
     std::string name;
     KindTable &kinds; // of all readers
+    const BeenRead been_read;
+    std::uint64_t read_begin = 0, read_end = 0; // what been_read() will be told next
     std::vector<RankPlace> places;
     std::vector<std::unique_ptr<Chunk>> chunks;
     unsigned cpus = 1, nics = 1;
@@ -279,7 +296,8 @@ bool goal_is_binary(std::string_view bytes)
     return mark == MARK;
 }
 
-std::unique_ptr<Schedule> goal_parse_binary(std::string_view bytes, const std::string &name, unsigned threads)
+std::unique_ptr<Schedule> goal_parse_binary(std::string_view bytes, const std::string &name, unsigned threads,
+                                            const BeenRead &been_read)
 {
     auto schedule = std::make_unique<Schedule>();
 
@@ -295,7 +313,7 @@ std::unique_ptr<Schedule> goal_parse_binary(std::string_view bytes, const std::s
     };
 
     for (unsigned part = 0; part < parts; part++)
-        readers.push_back(std::make_unique<BinaryReader>(bytes, name, schedule->kinds));
+        readers.push_back(std::make_unique<BinaryReader>(bytes, name, schedule->kinds, been_read));
     for (unsigned part = 1; part < parts; part++)
         helpers.emplace_back(read, part);
     read(0);

@@ -78,7 +78,7 @@ public:
     {
     }
 
-    // Parses "rank R { ... }" until the end of the text, which a zero byte follows. Throws GoalError.
+    // Parses "rank R { ... }" until the end of the text, which zeros follow. Throws GoalError.
     ParsedBlock parse(const char *first, const char *last);
 
 private:

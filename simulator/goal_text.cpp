@@ -2,14 +2,17 @@
 //
 // goal_text.cpp: reads GOAL text in blocks that end between two ranks, and has threads parse them.
 //
-// Only the blocks being parsed are in memory, not the text. Each thread takes the next block under the lock
-// and parses it outside; the blocks' ranks are put together in the order of the text.
+// Only the blocks being parsed are in memory, not the text; a block is small enough for a processor's cache.
+// Each thread takes the next block under the lock and parses it outside; the blocks' ranks are put together
+// in the order of the text. Lines are counted block by block, so that the number of a line is known when its
+// block's turn has come.
 #include "goal.hpp"
 #include "goal_block.hpp"
 
 #include <algorithm>
 #include <exception>
 #include <fcntl.h>
+#include <map>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <thread>
@@ -19,7 +22,7 @@ namespace sim {
 
 namespace {
 
-constexpr std::size_t BLOCK_BYTES = std::size_t{1} << 20;
+constexpr std::size_t BLOCK_BYTES = std::size_t{1} << 18;
 
 // Where bytes come from: a file, or memory.
 class Source {
@@ -53,22 +56,70 @@ private:
     std::string name;
 };
 
-struct Block {
-    std::vector<char> text; // and one zero byte
-    std::uint64_t first_line = 1;
-    std::uint64_t lines = 0; // ends of lines
-    std::size_t number = 0;
-
-    const char *begin() const
+// Characters that need not be written before they are read into.
+class Characters {
+public:
+    // Room for so many, and for the lexer's zeros beyond them.
+    void make_room(std::size_t bytes)
     {
-        return text.data();
+        if (bytes <= room)
+            return;
+        auto larger = std::make_unique_for_overwrite<char[]>(bytes + GoalLexer::ZEROS);
+        std::copy_n(memory.get(), size, larger.get());
+        memory = std::move(larger);
+        room = bytes;
     }
 
-    const char *end() const
+    void assign(std::string_view text)
     {
-        return text.data() + text.size() - 1;
+        size = 0;
+        make_room(text.size());
+        text.copy(memory.get(), text.size());
+        size = text.size();
     }
+
+    char *begin() const
+    {
+        return memory.get();
+    }
+
+    char *end() const
+    {
+        return memory.get() + size;
+    }
+
+    std::string_view text() const
+    {
+        return {memory.get(), size};
+    }
+
+    std::size_t size = 0;
+
+private:
+    std::size_t room = 0;
+    std::unique_ptr<char[]> memory;
 };
+
+struct Block {
+    Characters text; // and GoalLexer::ZEROS zero bytes
+    std::size_t number = 0;
+};
+
+// Ends of lines. Sums of a byte each are what compilers make vectors of.
+std::uint64_t lines_in(const char *from, const char *to)
+{
+    constexpr std::ptrdiff_t SUM_MAX = UINT8_MAX;
+    std::uint64_t lines = 0;
+
+    while (from < to) {
+        const char *const stop = from + std::min(to - from, SUM_MAX);
+        std::uint8_t sum = 0;
+        for (; from < stop; from++)
+            sum = static_cast<std::uint8_t>(sum + (*from == '\n'));
+        lines += sum;
+    }
+    return lines;
+}
 
 bool begins_rank(std::string_view text, std::size_t at)
 {
@@ -122,48 +173,41 @@ public:
     {
         std::size_t bytes_needed = BLOCK_BYTES;
 
-        block.text.swap(rest);
-        rest.clear();
+        std::swap(block.text, rest);
+        rest.size = 0;
         for (;;) {
             fill(block.text, bytes_needed);
             if (ended) {
-                if (block.text.empty())
+                if (block.text.size == 0)
                     return false;
                 break;
             }
-            const std::size_t cut = last_rank({block.text.data(), block.text.size()});
+            const std::size_t cut = last_rank(block.text.text());
             if (cut != 0) {
-                rest.assign(block.text.begin() + static_cast<std::ptrdiff_t>(cut), block.text.end());
-                block.text.resize(cut);
+                rest.assign(block.text.text().substr(cut));
+                block.text.size = cut;
                 break;
             }
             bytes_needed *= 2;
         }
-        block.first_line = line;
         block.number = count++;
-        block.lines = static_cast<std::uint64_t>(std::count(block.text.begin(), block.text.end(), '\n'));
-        line += block.lines;
-        block.text.push_back('\0');
+        std::fill_n(block.text.end(), GoalLexer::ZEROS, '\0');
         return true;
     }
 
 private:
-    void fill(std::vector<char> &text, std::size_t bytes_needed)
+    void fill(Characters &text, std::size_t bytes_needed)
     {
-        std::size_t have = text.size();
-
-        text.resize(std::max(bytes_needed, have));
-        while (!ended && have < bytes_needed) {
-            const std::size_t got = source.read_some(text.data() + have, bytes_needed - have);
+        text.make_room(bytes_needed);
+        while (!ended && text.size < bytes_needed) {
+            const std::size_t got = source.read_some(text.end(), bytes_needed - text.size);
             ended = got == 0;
-            have += got;
+            text.size += got;
         }
-        text.resize(have);
     }
 
     Source &source;
-    std::vector<char> rest;
-    std::uint64_t line = 1;
+    Characters rest;
     std::size_t count = 0;
     bool ended = false;
 };
@@ -194,25 +238,27 @@ public:
         if (failure)
             std::rethrow_exception(failure);
         if (schedule->ranks() < ranks)
-            throw InputError(name + ":" + std::to_string(last_line) + ": rank " +
-                             std::to_string(schedule->ranks()) + " is missing; num_ranks " +
-                             std::to_string(ranks) + " needs ranks 0 to " + std::to_string(ranks - 1));
+            fail(line, "rank " + std::to_string(schedule->ranks()) + " is missing; num_ranks " +
+                           std::to_string(ranks) + " needs ranks 0 to " + std::to_string(ranks - 1));
         return std::move(schedule);
     }
 
 private:
+    [[noreturn]] void fail(std::uint64_t at_line, const std::string &text) const
+    {
+        throw InputError(name + ":" + std::to_string(at_line) + ": " + text);
+    }
+
+    // An error in the first block.
     [[noreturn]] void fail(const Block &block, const GoalError &error) const
     {
-        const char *const where = std::min(error.where, block.end());
-        const auto line =
-            block.first_line + static_cast<std::uint64_t>(std::count(block.begin(), where, '\n'));
-
-        throw InputError(name + ":" + std::to_string(line) + ": " + error.text);
+        fail(1 + lines_in(block.text.begin(), std::min<const char *>(error.where, block.text.end())),
+             error.text);
     }
 
     const char *header(const Block &block)
     {
-        GoalLexer lexer(block.begin(), block.end());
+        GoalLexer lexer(block.text.begin(), block.text.end());
         std::uint64_t count = 0;
 
         if (!lexer.skip_space())
@@ -246,91 +292,88 @@ private:
                     return;
                 }
             }
-            parse(parser, block, block.begin());
+            parse(parser, block, block.text.begin());
         }
     }
+
+    // A block that was parsed, or what is wrong in it: lines count from the block's first, which is 0.
+    struct Parsed {
+        ParsedBlock ranks;
+        std::size_t number = 0;
+        std::uint64_t lines = 0, line_of_first_rank = 0;
+        std::string error; // empty: none
+        std::uint64_t line_of_error = 0;
+    };
 
     void parse(GoalBlockParser &parser, const Block &block, const char *from)
     {
+        const char *const begin = block.text.begin(), *const end = block.text.end();
+        Parsed parsed;
+
         try {
-            ParsedBlock parsed;
+            parsed.number = block.number;
+            parsed.lines = lines_in(begin, end);
             try {
-                parsed = parser.parse(from, block.end());
+                parsed.ranks = parser.parse(from, end);
+                if (!parsed.ranks.begins.empty())
+                    parsed.line_of_first_rank = lines_in(begin, parsed.ranks.begins.front());
+                check_neighbours(parsed.ranks);
             } catch (const GoalError &error) {
-                fail(block, error);
+                parsed.error = error.text;
+                parsed.line_of_error = lines_in(begin, std::min(error.where, end));
             }
-            put_in_turn(block, parsed);
+            const std::lock_guard lock(guard);
+            put_in_turn(std::move(parsed));
         } catch (...) {
             const std::lock_guard lock(guard);
-            if (!failure || block.number < failed_block) {
+            if (!failure)
                 failure = std::current_exception();
-                failed_block = block.number;
-            }
         }
+    }
+
+    // A rank left out within the block: the first that is not the one after its neighbour.
+    static void check_neighbours(const ParsedBlock &block)
+    {
+        for (std::size_t i = 1; i < block.ranks.size(); i++)
+            if (block.ranks[i] != block.ranks[i - 1] + 1)
+                throw GoalError{block.begins[i], "rank " + std::to_string(block.ranks[i - 1] + 1) +
+                                                     " is missing before rank " +
+                                                     std::to_string(block.ranks[i]) +
+                                                     "; give every rank, be it empty"};
     }
 
     // Blocks that come out of turn lie in `early`.
-    void put_in_turn(const Block &block, ParsedBlock &parsed)
+    void put_in_turn(Parsed &&parsed)
     {
-        const std::lock_guard lock(guard);
-        Early one;
-
-        one.number = block.number;
-        one.line_of_first =
-            block.first_line +
-            (parsed.begins.empty()
-                 ? 0
-                 : static_cast<std::uint64_t>(std::count(block.begin(), parsed.begins.front(), '\n')));
-        one.last_line = block.first_line + block.lines;
-        // A rank left out within the block: the first that is not the one after its neighbour.
-        for (std::size_t i = 1; i < parsed.ranks.size(); i++) {
-            if (parsed.ranks[i] != parsed.ranks[i - 1] + 1) {
-                fail(block, {parsed.begins[i],
-                             "rank " + std::to_string(parsed.ranks[i - 1] + 1) + " is missing before rank " +
-                                 std::to_string(parsed.ranks[i]) + "; give every rank, be it empty"});
-            }
-        }
-        one.parsed = std::move(parsed);
-        early.push_back(std::move(one));
-        for (bool found = true; found;) {
-            found = false;
-            for (std::size_t i = 0; i < early.size() && !found; i++) {
-                if (early[i].number == turn) {
-                    Early ready = std::move(early[i]);
-                    early.erase(early.begin() + static_cast<std::ptrdiff_t>(i));
-                    append(ready);
-                    turn++;
-                    found = true;
-                }
-            }
+        early.emplace(parsed.number, std::move(parsed));
+        for (auto next = early.find(turn); next != early.end(); next = early.find(++turn)) {
+            append(next->second);
+            early.erase(next);
         }
     }
 
-    struct Early {
-        ParsedBlock parsed;
-        std::size_t number = 0;
-        std::uint64_t line_of_first = 0, last_line = 0;
-    };
-
-    void append(Early &block)
+    void append(Parsed &block)
     {
-        ParsedBlock &parsed = block.parsed;
+        ParsedBlock &parsed = block.ranks;
+        const std::uint32_t expected = schedule->ranks();
 
-        if (!parsed.ranks.empty() && parsed.ranks.front() != schedule->ranks()) {
-            const std::string where = name + ":" + std::to_string(block.line_of_first) + ": rank ";
-            if (parsed.ranks.front() < schedule->ranks())
-                throw InputError(where + std::to_string(parsed.ranks.front()) + " comes after rank " +
-                                 std::to_string(schedule->ranks() - 1) +
-                                 "; each rank comes once, in ascending order");
-            throw InputError(where + std::to_string(schedule->ranks()) + " is missing before rank " +
-                             std::to_string(parsed.ranks.front()) + "; give every rank, be it empty");
+        if (!block.error.empty())
+            fail(line + block.line_of_error, block.error);
+        if (!parsed.ranks.empty() && parsed.ranks.front() != expected) {
+            const std::string first = std::to_string(parsed.ranks.front());
+            fail(line + block.line_of_first_rank,
+                 parsed.ranks.front() < expected
+                     ? "rank " + first + " comes after rank " + std::to_string(expected - 1) +
+                           "; each rank comes once, in ascending order"
+                     : "rank " + std::to_string(expected) + " is missing before rank " + first +
+                           "; give every rank, be it empty");
         }
         for (std::size_t i = 0; i < parsed.ranks.size(); i++)
             schedule->places.push_back({parsed.chunk.get(), parsed.firsts[i], parsed.counts[i]});
         schedule->cpus = std::max(schedule->cpus, parsed.cpus);
         schedule->nics = std::max(schedule->nics, parsed.nics);
-        last_line = block.last_line;
         schedule->chunks.push_back(std::move(parsed.chunk));
+        line += block.lines;
     }
 
     BlockReader reader;
@@ -338,11 +381,10 @@ private:
     std::unique_ptr<Schedule> schedule = std::make_unique<Schedule>();
     std::uint32_t ranks = 0;
     std::mutex guard; // of the reader and everything below
-    std::vector<Early> early;
+    std::map<std::size_t, Parsed> early;
     std::size_t turn = 0;
-    std::uint64_t last_line = 1;
+    std::uint64_t line = 1; // at which the block `turn` begins
     std::exception_ptr failure;
-    std::size_t failed_block = 0;
 };
 
 class File {
@@ -377,7 +419,7 @@ public:
         if (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size == 0)
             return;
         const auto size = static_cast<std::size_t>(about.st_size);
-        void *const memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, descriptor, 0);
+        void *const memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
         if (memory != MAP_FAILED)
             bytes = {static_cast<const char *>(memory), size};
     }
@@ -390,6 +432,17 @@ public:
 
     Mapping(const Mapping &) = delete;
     Mapping &operator=(const Mapping &) = delete;
+
+    // A part, which should not count as memory any longer; it is there again when it is looked at. Only a
+    // wish: what madvise() answers changes nothing.
+    static void let_go(std::string_view part)
+    {
+        const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+        const auto begin = reinterpret_cast<std::uintptr_t>(part.data()) / page * page;
+        const auto end = reinterpret_cast<std::uintptr_t>(part.data()) + part.size();
+
+        madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED);
+    }
 
     std::string_view bytes;
 };
@@ -418,7 +471,7 @@ std::unique_ptr<Schedule> goal_read(const std::string &path, unsigned threads)
         if (goal_is_binary({head, have})) {
             const Mapping mapping(file.descriptor);
             if (!mapping.bytes.empty())
-                return goal_parse_binary(mapping.bytes, name, threads);
+                return goal_parse_binary(mapping.bytes, name, threads, Mapping::let_go);
             // A pipe, or what else cannot be mapped.
             std::vector<char> bytes(head, head + have);
             for (std::size_t got = 1; got != 0;) {

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// pages.hpp: an allocator for large arrays that are visited in a wide stride: requests large pages, where the
-// system has them to give on request. Without them it is an ordinary allocator.
+// pages.hpp: memory for large arrays that are visited in a wide stride: requests large pages, where the
+// system has them to give on request. Without them it is ordinary memory.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <memory>
 #include <new>
 #include <sys/mman.h>
+#include <type_traits>
 #include <vector>
 
 namespace sim {
@@ -48,5 +50,48 @@ template <typename Value> struct LargePages {
 };
 
 template <typename Value> using LargeVector = std::vector<Value, LargePages<Value>>;
+
+// Room for values of which each thread makes its own with make(): a new page costs more than what most ranks
+// do, and so threads share that, too.
+template <typename Value> class LargeRoom {
+    static_assert(std::is_trivially_destructible_v<Value>);
+
+public:
+    explicit LargeRoom(std::size_t values) : count(values), room(LargePages<Value>().allocate(values))
+    {
+    }
+
+    ~LargeRoom()
+    {
+        LargePages<Value>().deallocate(room, count);
+    }
+
+    LargeRoom(const LargeRoom &) = delete;
+    LargeRoom &operator=(const LargeRoom &) = delete;
+
+    Value &make(std::size_t at)
+    {
+        return *std::construct_at(room + at);
+    }
+
+    Value &operator[](std::size_t at)
+    {
+        return room[at];
+    }
+
+    const Value &operator[](std::size_t at) const
+    {
+        return room[at];
+    }
+
+    std::size_t size() const
+    {
+        return count;
+    }
+
+private:
+    const std::size_t count;
+    Value *const room;
+};
 
 } // namespace sim

@@ -64,11 +64,12 @@ bool RingEngine::suits(const Pattern &pattern, const Parameters &parameters)
 RingEngine::RingEngine(const Pattern &pattern, const Parameters &given, const Noise &disturbance,
                        unsigned threads)
     : parameters(given), noise(disturbance), cost(byte_costs(pattern.options().bytes, given)),
-      ranks(pattern.ranks()), rounds(pattern.steps()), iterations(pattern.options().iterations),
-      apart(disturbance.spares_messages()), gap(given.gap + cost.wire)
+      stands_for(disturbance.any() ? 1 : pattern.ranks()), ranks(pattern.ranks() / stands_for),
+      rounds(pattern.steps()), iterations(pattern.options().iterations), apart(disturbance.spares_messages()),
+      gap(given.gap + cost.wire)
 {
     for (std::uint32_t step = 0; step < rounds; step++)
-        distances.push_back(pattern.distance(step));
+        distances.push_back(pattern.distance(step) % ranks);
     domains_deal(parts, std::clamp<unsigned>(threads, 1, ranks), ranks);
     for (const auto &part : parts)
         part->outbox.resize(parts.size());
@@ -84,7 +85,7 @@ std::optional<Result> RingEngine::run()
         [this](Part &part, Time end) { process_window(part, end); }, [this](Part &part) { exchange(part); });
     if (given_up)
         return std::nullopt;
-    result.finish.resize(ranks);
+    result.finish.resize(std::size_t{ranks} * stands_for);
     domains_each(parts, [this, &result](Part &part) { collect(part, result.finish); });
     for (const auto &part : parts) {
         result.maximum = std::max(result.maximum, part->maximum);
@@ -92,6 +93,8 @@ std::optional<Result> RingEngine::run()
         result.events += part->events;
         result.messages += part->messages;
     }
+    std::fill(result.finish.begin() + ranks, result.finish.end(), result.finish[0]);
+    result.messages *= stands_for;
     result.operations = result.messages * 2;
     return result;
 }

@@ -140,6 +140,9 @@ private:
     const Parameters parameters;
     const Noise &noise;
     const ByteCost cost;
+    // Without noise all ranks are alike, and what each one gets from another it could have from itself: one
+    // then is simulated, and stands for all.
+    const std::uint32_t stands_for;
     const std::uint32_t ranks;
     const std::uint32_t rounds; // steps of an iteration
     const std::uint32_t iterations;

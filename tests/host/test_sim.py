@@ -7,6 +7,8 @@ Builds the simulator and its C++ tests first, which needs make, g++ and CLI11 on
 
 from __future__ import annotations
 
+import argparse
+import io
 import json
 import re
 import struct
@@ -366,6 +368,23 @@ def test_binary_schedules_mean_what_text_means(tmp_path: Path) -> None:
         )
 
 
+#: Runs a command and prints its KB of memory; the one that asks must be small, as its memory counts, too.
+MEMORY_OF = """import os, resource, sys
+assert os.spawnv(os.P_WAIT, sys.argv[1], sys.argv[1:]) == 0
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"""
+
+
+def test_binary_schedules_do_not_stay_in_memory(tmp_path: Path) -> None:
+    """50 MB on the disk, of which 14 are kept."""
+    path = tmp_path / "calculations"
+    path.write_bytes(binary_schedule([([], [node(0, 3, 0, 5)] * 20000, [])] * 64))
+    size = path.stat().st_size
+    for threads in ("1", "2"):
+        command = [str(ROOT / "build/simulator/sim"), "run", str(path), "-q", "-j", threads]
+        told = subprocess.check_output([sys.executable, "-S", "-c", MEMORY_OF, *command], text=True)
+        assert size > 49e6 and int(told) * 1024 < 0.8 * size
+
+
 def test_unusual_spellings_mean_what_usual_ones_do(tmp_path: Path) -> None:
     """Lines as generators write them are read in another way than all others."""
     text = (REFERENCE / "allreduce_recdoub-p8-d1024.goal").read_text()
@@ -473,6 +492,22 @@ def test_bench_answers_in_json() -> None:
 def test_the_bench_says_what_the_folder_of_the_public_simulator_lacks(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="no program LogGOPSim there; build the public simulator"):
         simulator.side_by_side(tmp_path, 1)
+
+
+def test_the_bench_times_the_command_and_says_that_nothing_stands_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(simulator.PUBLIC_FOLDER, raising=False)
+    out = io.StringIO()
+    options = argparse.Namespace(out=tmp_path, largest=10, largest_goal=10, repeats=1)
+    assert simulator.run(options, out) == 0
+    assert re.search(
+        r"^sim pattern dissemination -n 1024 -q --noise-period 4000000 --noise-duration 10000: \S+ s, "
+        r"\S+ CPU s$",
+        out.getvalue(),
+        re.M,
+    )
+    assert "not beside the public simulator: TACET_LOGGOPSIM=FOLDER names" in out.getvalue()
 
 
 def test_plain_numpy_ends_about_when_the_simulator_does() -> None:
