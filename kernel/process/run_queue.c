@@ -51,7 +51,8 @@ static void ready_count_add(struct run_queue *queue, const struct thread *thread
     enum level level = level_of(thread);
     unsigned *count = level == LEVEL_BACKGROUND ? &queue->background : &queue->foreground;
 
-    queue->group->ready[level] += change;
+    queue->group->ready += change;
+    queue->group->ready_at[level] += change;
     if (thread->schedule.affinity != cpu_mask_bit((unsigned)(queue - run_queues)))
         queue->movable += change;
     __atomic_store_n(count, *count + change, __ATOMIC_RELEASE);
@@ -116,7 +117,7 @@ struct thread *cpu_group_first(const struct cpu_group *group, uint64_t cpus)
 {
     struct thread *found = NULL;
 
-    CPU_MASK_EACH(cpu, cpu_group_ready(group) ? group->cpus : 0)
+    CPU_MASK_EACH(cpu, group->ready ? group->cpus : 0)
     {
         const struct run_queue *queue = &run_queues[cpu];
         struct thread *other = queue->movable && is_busy(queue) ? run_queue_first(queue, cpus) : NULL;
@@ -131,18 +132,17 @@ struct thread *cpu_group_first(const struct cpu_group *group, uint64_t cpus)
  */
 static bool group_has_higher(const struct cpu_group *group, const struct thread *own)
 {
-    enum level level = own ? level_of(own) : LEVELS;
-    unsigned higher = level == LEVEL_PRIORITY ? group->ready[LEVEL_PRIORITY] - 1 : 0;
-
-    for (unsigned above = 0; above < level; above++)
-        higher += group->ready[above];
-    return higher;
+    if (!own || own->schedule.rank == RANK_BACKGROUND)
+        return group->ready > group->ready_at[LEVEL_BACKGROUND] || !own;
+    return group->ready_at[LEVEL_PRIORITY] > (own->schedule.rank > RANK_ORDINARY);
 }
 
 struct thread *run_queue_take(struct run_queue *queue)
 {
-    struct thread *found = run_queue_ready(queue) ? run_queue_first(queue, UINT64_MAX) : NULL;
+    if (!queue->group->ready)
+        return NULL;
 
+    struct thread *found = run_queue_first(queue, UINT64_MAX);
     if (group_has_higher(queue->group, found)) {
         struct thread *other = cpu_group_first(queue->group, cpu_mask_bit((unsigned)(queue - run_queues)));
 

@@ -17,8 +17,9 @@ enum level { LEVEL_PRIORITY, LEVEL_ORDINARY, LEVEL_BACKGROUND, LEVELS };
 struct cpu_group {
     struct spinlock lock;
     uint64_t cpus;
-    uint64_t idle;          /* of them: nobody runs there, and nobody is queued */
-    unsigned ready[LEVELS]; /* threads in their queues */
+    uint64_t idle;             /* of them: nobody runs there, and nobody is queued */
+    unsigned ready;            /* threads in their queues, */
+    unsigned ready_at[LEVELS]; /* and of each level */
 } __attribute__((aligned(64)));
 
 struct run_queue {
@@ -46,20 +47,16 @@ static inline struct run_queue *run_queue_here(void)
 /* Takes the lock of the group that a thread is in, which may change until it is held. */
 struct cpu_group *cpu_group_lock(const struct thread *thread);
 
-/* Ready threads of a CPU; of a group. */
-static inline unsigned run_queue_ready(const struct run_queue *queue)
+/* Ready threads of a CPU. */
+static inline __attribute__((always_inline)) unsigned run_queue_ready(const struct run_queue *queue)
 {
     return __atomic_load_n(&queue->foreground, __ATOMIC_RELAXED) +
            __atomic_load_n(&queue->background, __ATOMIC_RELAXED);
 }
 
-static inline unsigned cpu_group_ready(const struct cpu_group *group)
-{
-    return group->ready[LEVEL_PRIORITY] + group->ready[LEVEL_ORDINARY] + group->ready[LEVEL_BACKGROUND];
-}
-
 /* Whether a ready thread may come before, or take turns with, this one, which runs. */
-static inline bool run_queue_is_due(const struct run_queue *queue, const struct thread *running)
+static inline __attribute__((always_inline)) bool run_queue_is_due(const struct run_queue *queue,
+                                                                   const struct thread *running)
 {
     return __atomic_load_n(&queue->foreground, __ATOMIC_RELAXED) ||
            (running->schedule.rank == RANK_BACKGROUND &&

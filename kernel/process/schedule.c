@@ -132,7 +132,7 @@ static bool wanderer_fetch(struct run_queue *queue)
     for (unsigned i = 0; i < MEMPLAN_RANKS_MAX && !thread && run_queue_wanderers(); i++) {
         struct cpu_group *group = &groups[i];
 
-        if (group == queue->group || !cpu_group_ready(group))
+        if (group == queue->group || !group->ready)
             continue;
         spin_lock(&group->lock);
         if ((thread = cpu_group_first(group, here))) {
@@ -294,7 +294,7 @@ void thread_block(void)
     }
     entry->state = THREAD_BLOCKED;
     for (;;) {
-        if ((next = run_queue_take(queue))) {
+        if (group->ready && (next = run_queue_take(queue))) {
             switch_to(queue, next);
             return;
         }
@@ -386,21 +386,18 @@ _Noreturn void thread_leave(void)
 
 /* ---- On the way back to the program ---- */
 
-static inline __attribute__((always_inline)) bool must_move(const struct thread *thread)
+bool schedule_must_move(const struct thread *thread)
 {
     return !(thread->schedule.affinity >> arch_cpu_index() & 1);
 }
 
-bool schedule_must_move(const struct thread *thread)
-{
-    return must_move(thread);
-}
-
 bool schedule_is_due(void)
 {
-    const struct run_queue *queue = run_queue_here();
+    const unsigned cpu = arch_cpu_index();
+    const struct run_queue *queue = &run_queues[cpu];
+    const struct thread *thread = queue->current;
 
-    return run_queue_is_due(queue, queue->current) || must_move(queue->current);
+    return run_queue_is_due(queue, thread) || !(thread->schedule.affinity >> cpu & 1);
 }
 
 /* Hands ready threads of this CPU to idle ones. */
