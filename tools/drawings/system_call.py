@@ -128,13 +128,7 @@ BANDS = (
 
 def arrows(d: Drawing, placed: dict[str, Placed]) -> None:
     down(d, placed, ["write(fd, buffer, 2)", "syscall_entry", "sys_write", "file_get"], LEFT[0] + 40, NAVY)
-    up(
-        d,
-        placed,
-        ["file_put", "restartable", "call_return", "its next instruction"],
-        RIGHT[0] + 180,
-        NAVY,
-    )
+    up(d, placed, ["file_put", "restartable", "call_return", "its next instruction"], RIGHT[0] + 180, NAVY)
     get, pipe, put = placed["file_get"], placed["socket_send"], placed["file_put"]
     notify = placed["event_notify"]
     d.line([(get.right, get.middle), (pipe.x, get.middle)], NAVY)
