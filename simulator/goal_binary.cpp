@@ -31,8 +31,9 @@ constexpr std::uint64_t READ_BYTES = 1 << 22; // been_read() is told as much at 
 // Reads the table of all ranks, or the ranks `first` to `last` - 1 into chunks of its own.
 class BinaryReader {
 public:
-    BinaryReader(std::string_view content, std::string path, KindTable &all_kinds, const BeenRead &tell = {})
-        : bytes(content), name(std::move(path)), kinds(all_kinds), been_read(tell)
+    BinaryReader(std::string_view content, std::string path, KindTable &all_kinds,
+                 const BeenRead &callback = {})
+        : bytes(content), name(std::move(path)), kinds(all_kinds), been_read(callback)
     {
     }
 
@@ -55,7 +56,7 @@ public:
             ranks = number<std::uint32_t>(8, "the number of ranks");
             for (std::uint32_t rank = first; rank < last; rank++) {
                 read_rank(rank);
-                tell_been_read();
+                report_been_read();
             }
         } catch (...) {
             failure = std::current_exception();
@@ -139,7 +140,7 @@ private:
     }
 
     // Ranks usually lie in their order.
-    void tell_been_read()
+    void report_been_read()
     {
         if (part_begin < read_begin || part_begin > read_end)
             read_begin = read_end = part_begin;

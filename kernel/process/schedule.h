@@ -14,8 +14,8 @@
  * has the lowest rank. It interrupts another CPU, by one IPI, only if it has to: to take the CPU over from a
  * thread of lower rank, or to begin rotation. Threads of one rank and one CPU rotate (but for SCHED_FIFO's):
  * each turn lasts `rotation=` at least, by a smart timer that is armed only while somebody waits for his
- * turn. A CPU whose thread leaves it takes a ready thread from another CPU of its rank, where that has none of
- * its own that is as high.
+ * turn. A CPU whose thread leaves it takes a ready thread of another CPU of its rank, if it has none of its
+ * own that is as high.
  *
  * A thread that blocks while nobody else is ready keeps its registers on the CPU, which idles below it;
  * whoever wakes it has only to end that. They are saved where another thread takes the CPU, and only there.
