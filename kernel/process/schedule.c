@@ -447,6 +447,18 @@ static void changed(struct cpu_group *group, struct thread *thread)
         cpu_interrupt(thread->schedule.cpu);
 }
 
+/* A running thread ranks lower than before: one that waits for another CPU may come before it now. */
+static void lowered(struct cpu_group *group, const struct thread *thread)
+{
+    struct thread *other = cpu_group_first(group, cpu_mask_bit(thread->schedule.cpu));
+
+    if (!other || other->schedule.cpu == thread->schedule.cpu ||
+        other->schedule.rank <= thread->schedule.rank)
+        return;
+    run_queue_remove(other);
+    place(group, other);
+}
+
 /* Its own rank, or what it inherits, is another. With the rank of a waiter of SCHED_FIFO or RR it goes on
  * until it releases what that waits for. */
 static void rank_update(struct cpu_group *group, struct thread *thread)
@@ -455,7 +467,7 @@ static void rank_update(struct cpu_group *group, struct thread *thread)
     bool inherits = entry->inherited_rank > entry->own_rank;
     int rank = inherits ? entry->inherited_rank : entry->own_rank;
     bool rotates = entry->own_rotates && !(inherits && rank > RANK_ORDINARY);
-    bool stays_in_front = rank >= entry->rank && !rotates;
+    bool stays_in_front = rank >= entry->rank && !rotates, is_lower = rank < entry->rank;
 
     if (entry->rank == rank && entry->rotates == rotates)
         return;
@@ -467,6 +479,8 @@ static void rank_update(struct cpu_group *group, struct thread *thread)
         foreground_set(thread);
     if (entry->state == THREAD_READY || (run_queue_ready(&run_queues[entry->cpu]) && !stays_in_front))
         changed(group, thread);
+    if (is_lower && entry->state == THREAD_RUNNING)
+        lowered(group, thread);
 }
 
 void schedule_rank_set(struct thread *thread, int rank, bool rotates)

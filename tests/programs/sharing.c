@@ -538,11 +538,15 @@ static void *highest(void *argument)
     flags[200] = 1;
     while (!flags[(uintptr_t)argument])
         ;
+    if (flags[(uintptr_t)argument] == 2) {
+        policy_set(0, SCHED_OTHER, 0);
+        note('m');
+    }
     return NULL;
 }
 
 /* A thread that waits for CPU 0 goes on on CPU 1, when that is free, before a lower one that waits there. */
-static void pulled_before(int policy, int priority, int lower_policy)
+static void pulled_before(int policy, int priority, int lower_policy, int how, const char *expected)
 {
     pin(0, 3);
     noter_start(0, policy, priority);
@@ -558,18 +562,19 @@ static void pulled_before(int policy, int priority, int lower_policy)
     word_set(&flags[1], 1);
     PROMISE(counters(0)->ready == 1 && counters(1)->ready == 1, "%u, %u", counters(0)->ready,
             counters(1)->ready);
-    flags[2] = 1;
-    while (!__atomic_load_n(&order[1], __ATOMIC_ACQUIRE))
+    flags[2] = how;
+    while (!__atomic_load_n(&order[strlen(expected) - 1], __ATOMIC_ACQUIRE))
         ;
     join(0, 3);
-    ORDER("ab");
+    ORDER(expected);
     IS(policy_set(0, SCHED_OTHER, 0), 0);
 }
 
 static void pulled(void)
 {
-    pulled_before(SCHED_FIFO, 30, SCHED_OTHER);
-    pulled_before(SCHED_OTHER, 0, SCHED_IDLE);
+    pulled_before(SCHED_FIFO, 30, SCHED_OTHER, 1, "ab");
+    pulled_before(SCHED_OTHER, 0, SCHED_IDLE, 1, "ab");
+    pulled_before(SCHED_FIFO, 30, SCHED_IDLE, 2, "amb"); /* what runs there ranks lower than before */
 }
 
 /* With two hardware threads a core: four CPUs, the cores' first ones have the lower numbers. */
