@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from lab.bench import compare, costs, runner
+from lab.bench.cost_figures import GETPID_MAX
 from lab.cli import dispatch as lab
 from lab.formats import ftq
 from lab.pictures.ftq import Panel, ftq_picture
@@ -655,7 +656,7 @@ def test_bench_writes_figures_with_their_aims(
         and "\nsilent core " in out.getvalue()
     )
     said = out.getvalue()
-    assert "<= 46" in said and "< 8,000,000" in said and "Kitten 45" in said and "end of the firmware" in said
+    assert f"<= {GETPID_MAX}" in said and "< 8,000,000" in said and "Kitten 45" in said and "end of the firmware" in said
     assert found["map_page_instructions"]["small"] == {"tacet": 900, "linux": 9_500}
     assert found["map_page_instructions"]["large"] == {"tacet": 517, "linux": 8_300}
     assert found["futex_wake_instructions"] == {"tacet": 841, "linux": expected}
