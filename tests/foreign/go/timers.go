@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 )
 
@@ -28,21 +27,18 @@ func timers() {
 	}
 	check("sleepers that slept long enough", late, count)
 
-	order := make(chan int, 3)
-	var group sync.WaitGroup
+	begun := time.Now()
+	after := make(chan bool, 3)
 	for _, i := range []int{3, 1, 2} {
-		group.Add(1)
-		go func(i int) {
-			defer group.Done()
-			<-time.After(time.Duration(i) * 100 * time.Millisecond)
-			order <- i
-		}(i)
+		go func(pause time.Duration) {
+			<-time.After(pause)
+			after <- time.Since(begun) >= pause
+		}(time.Duration(i) * 10 * time.Millisecond)
 	}
-	group.Wait()
-	check("After, in order", [3]int{<-order, <-order, <-order}, [3]int{1, 2, 3})
+	check("After, not before", [3]bool{<-after, <-after, <-after}, [3]bool{true, true, true})
 
-	ticker := time.NewTicker(2 * time.Millisecond)
 	begun, ticks := time.Now(), 0
+	ticker := time.NewTicker(2 * time.Millisecond)
 	for range ticker.C {
 		if ticks++; ticks == 10 {
 			break
