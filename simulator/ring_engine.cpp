@@ -135,6 +135,7 @@ void RingEngine::begin(Part &part)
     std::fill(part.group_times.begin(), part.group_times.end(), 0);
     part.iteration_ends.assign(iterations, 0);
     part.mail.assign(part.group_times.size(), {});
+    part.later.assign(part.group_times.size(), {});
     part.heads.fill(0);
     part.busy.fill(0);
 }
@@ -168,7 +169,6 @@ void RingEngine::process_group(Part &part, std::size_t group, Time end)
     const std::uint32_t last = std::min(first + Domain::GROUP, part.last - part.first);
     Time next = NEVER;
 
-    part.group_times[group] = NEVER; // messages that are kept or come now lower it
     Chunk *const chunks = fetch_due(part, group, end);
     for (std::uint32_t word = first; word < last; word += WORD) {
         const std::size_t number = (word - first) / WORD;
@@ -191,7 +191,7 @@ void RingEngine::process_group(Part &part, std::size_t group, Time end)
             }
         }
     }
-    part.group_times[group] = std::min(part.group_times[group], next);
+    part.group_times[group] = next;
     recycle(part, chunks);
 }
 
@@ -420,7 +420,8 @@ inline RingEngine::Mailbox &RingEngine::outbox(Part &part, std::uint32_t number)
         Chunk *const added = part.free ? part.free : new_chunk(part);
         part.free = added->next;
         added->next = mailbox.first;
-        mailbox = {added, 0};
+        mailbox.first = added;
+        mailbox.count = 0;
     }
     return mailbox.first->messages[mailbox.count++];
 }
@@ -429,11 +430,10 @@ inline RingEngine::Mailbox &RingEngine::outbox(Part &part, std::uint32_t number)
 [[gnu::always_inline]] inline RingEngine::Message &RingEngine::slot(Part &part, std::uint32_t number,
                                                                     Time time)
 {
-    const std::uint32_t group = (number - part.first) / Domain::GROUP;
-    Time &earliest = part.group_times[group];
+    Mailbox &later = part.later[(number - part.first) / Domain::GROUP];
 
-    earliest = time < earliest ? time : earliest;
-    return slot(part, part.mail[group]);
+    later.earliest = time < later.earliest ? time : later.earliest;
+    return slot(part, later);
 }
 
 [[gnu::noinline]] RingEngine::Chunk *RingEngine::new_chunk(Part &part)
@@ -471,6 +471,29 @@ void RingEngine::exchange(Part &part)
         recycle(part, mail.first);
         mail = {};
     }
+    for (std::size_t group = 0; group < part.mail.size(); group++)
+        deliver(part, group);
+}
+
+// What is in a group's later mail comes into its mail.
+void RingEngine::deliver(Part &part, std::size_t group)
+{
+    Mailbox &mail = part.mail[group];
+    Mailbox &later = part.later[group];
+
+    part.group_times[group] = std::min(part.group_times[group], later.earliest);
+    if (mail.first) { // the group had nothing to do in this window
+        std::uint32_t count = later.count;
+        for (const Chunk *chunk = later.first; chunk; chunk = chunk->next) {
+            for (std::uint32_t i = 0; i < count; i++)
+                slot(part, mail) = chunk->messages[i];
+            count = static_cast<std::uint32_t>(chunk->messages.size());
+        }
+        recycle(part, later.first);
+    } else {
+        mail = later;
+    }
+    later = {};
 }
 
 } // namespace sim

@@ -91,6 +91,7 @@ private:
     struct Mailbox {
         Chunk *first = nullptr;  // the only one that may not be full
         std::uint32_t count = 0; // of messages in the first
+        Time earliest = NEVER;   // of messages that come in later windows
     };
 
     struct Part : Domain {
@@ -98,7 +99,8 @@ private:
         // Per rank: when its send comes to the processor (again); NEVER: it has begun. Whole words.
         LargeVector<Time> next_times;
         std::vector<Mailbox> outbox;           // per domain
-        std::vector<Mailbox> mail;             // per group
+        std::vector<Mailbox> mail;             // per group: sent before this window
+        std::vector<Mailbox> later;            // per group: sent in this window, or kept for the next one
         std::vector<LargeVector<Chunk>> slabs; // each has room for its capacity from the beginning
         Chunk *free = nullptr;
         // Of the group that is being processed:
@@ -126,12 +128,13 @@ private:
     int compare(const Past &a, const Past &b);
     bool happens_before(const Message &a, const Message &b);
     std::uint32_t source(std::uint32_t number, std::uint32_t step) const;
-    Message &slot(Part &part, Mailbox &mailbox);
+    static Message &slot(Part &part, Mailbox &mailbox);
     Message &slot(Part &part, std::uint32_t number, Time time);
     Mailbox &outbox(Part &part, std::uint32_t number);
     static void recycle(Part &part, Chunk *chunk);
     static void prefetch(const Chunk *chunk);
     static Chunk *new_chunk(Part &part);
+    static void deliver(Part &part, std::size_t group);
     void exchange(Part &part);
     Time finish(std::uint32_t number, Rank &rank, Time now, Time work) const;
     Time finish_ahead(std::uint32_t number, Rank &rank, Time now, Time work) const;
