@@ -153,7 +153,7 @@ void RingEngine::prefetch(const Chunk *chunk)
 // One at a time, as the ranks before it are processed: a processor has room for few lines on their way.
 inline void RingEngine::prefetch_rank(const Part &part, std::uint32_t place)
 {
-    if (place < part.states.size())
+    if (place < part.last - part.first)
         __builtin_prefetch(&part.states[place], 1);
 }
 
