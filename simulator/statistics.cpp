@@ -13,7 +13,7 @@ namespace sim {
 
 namespace {
 
-// Many times lie close together, so that few digits of their distance to the least sort them.
+// Many times lie close together, so that few digits of their distance to the minimum sort them.
 void sort(LargeVector<Time> &times)
 {
     constexpr std::size_t FEW = 4096;
@@ -24,9 +24,9 @@ void sort(LargeVector<Time> &times)
         std::sort(times.begin(), times.end());
         return;
     }
-    const auto [least, most] = std::minmax_element(times.begin(), times.end());
-    const auto base = static_cast<std::uint64_t>(*least);
-    const std::uint64_t range = static_cast<std::uint64_t>(*most) - base;
+    const auto [minimum, maximum] = std::minmax_element(times.begin(), times.end());
+    const auto base = static_cast<std::uint64_t>(*minimum);
+    const std::uint64_t range = static_cast<std::uint64_t>(*maximum) - base;
     LargeVector<Time> sorted(times.size());
     for (unsigned shift = 0; shift < 64 && range >> shift; shift += DIGIT_BITS) {
         const auto digit = [base, shift](Time time) {
