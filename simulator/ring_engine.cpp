@@ -66,7 +66,7 @@ RingEngine::RingEngine(const Pattern &pattern, const Parameters &given, const No
     : parameters(given), noise(disturbance), cost(byte_costs(pattern.options().bytes, given)),
       stands_for(disturbance.any() ? 1 : pattern.ranks()), ranks(pattern.ranks() / stands_for),
       rounds(pattern.steps()), iterations(pattern.options().iterations), apart(disturbance.spares_messages()),
-      gap(given.gap + cost.wire)
+      gap(given.gap + cost.wire), gap_matters(gap > std::min(given.overhead_send, given.overhead_receive))
 {
     for (std::uint32_t step = 0; step < rounds; step++)
         distances.push_back(pattern.distance(step) % ranks);
@@ -125,6 +125,8 @@ void RingEngine::begin(Part &part)
     const std::uint32_t count = part.last - part.first;
 
     part.states.resize(count);
+    if (gap_matters)
+        part.interfaces.resize(count);
     part.next_times.assign((std::size_t{count} + WORD - 1) / WORD * WORD, NEVER);
     std::fill_n(part.next_times.begin(), count, 0);
     for (std::uint32_t place = 0; place < count; place++) {
@@ -135,6 +137,7 @@ void RingEngine::begin(Part &part)
     std::fill(part.group_times.begin(), part.group_times.end(), 0);
     part.iteration_ends.assign(iterations, 0);
     part.mail.assign(part.group_times.size(), {});
+    part.later.assign(part.group_times.size(), {});
     part.heads.fill(0);
     part.busy.fill(0);
 }
@@ -145,6 +148,13 @@ void RingEngine::prefetch(const Chunk *chunk)
 
     for (std::size_t at = 0; chunk && at < sizeof *chunk; at += 64)
         __builtin_prefetch(bytes + at, 1);
+}
+
+// One at a time, as the ranks before it are processed: a processor has room for few lines on their way.
+inline void RingEngine::prefetch_rank(const Part &part, std::uint32_t place)
+{
+    if (place < part.last - part.first)
+        __builtin_prefetch(&part.states[place], 1);
 }
 
 void RingEngine::process_window(Part &part, Time end)
@@ -168,13 +178,9 @@ void RingEngine::process_group(Part &part, std::size_t group, Time end)
     const std::uint32_t last = std::min(first + Domain::GROUP, part.last - part.first);
     Time next = NEVER;
 
-    part.group_times[group] = NEVER; // messages that are kept or come now lower it
     Chunk *const chunks = fetch_due(part, group, end);
     for (std::uint32_t word = first; word < last; word += WORD) {
         const std::size_t number = (word - first) / WORD;
-        for (std::uint32_t i = word + Domain::GROUP;
-             i < std::min(word + Domain::GROUP + WORD, part.last - part.first); i++)
-            __builtin_prefetch(&part.states[i], 1);
         std::uint64_t busy = part.busy[number];
         part.busy[number] = 0;
         for (std::uint64_t left = busy; left; left &= left - 1)
@@ -187,11 +193,12 @@ void RingEngine::process_group(Part &part, std::size_t group, Time end)
             }
             for (std::uint64_t due = look.due; due; due &= due - 1) {
                 const std::uint32_t place = word + static_cast<std::uint32_t>(std::countr_zero(due));
+                prefetch_rank(part, place + RANKS_AHEAD);
                 own_event(part, part.first + place, part.states[place], part.next_times[place]);
             }
         }
     }
-    part.group_times[group] = std::min(part.group_times[group], next);
+    part.group_times[group] = next;
     recycle(part, chunks);
 }
 
@@ -261,18 +268,16 @@ inline Time RingEngine::finish_ahead(std::uint32_t number, Rank &rank, Time now,
     return noise.finish(cursor, now, work);
 }
 
-// Negative when `a` is older, with equal causes; 0 when only the operations decide.
+// Of two events at one time: negative when `a` goes first; 0 when only the operations decide.
 int RingEngine::compare(const Past &a, const Past &b)
 {
-    if (a.caused != b.caused)
-        return a.caused < b.caused ? -1 : 1;
-    if ((a.before == b.before && a.before == UINT32_MAX) ||
-        (a.earlier == b.earlier && a.earlier == UINT32_MAX))
-        given_up = true;
-    if (a.before != b.before)
-        return a.before > b.before ? -1 : 1;
-    if (a.earlier != b.earlier)
-        return a.earlier > b.earlier ? -1 : 1;
+    for (const auto &[one, other] :
+         {std::pair{a.caused, b.caused}, {a.before, b.before}, {a.earlier, b.earlier}}) {
+        if (one != other)
+            return one > other ? -1 : 1;
+        if (one == UINT32_MAX)
+            given_up = true;
+    }
     return 0;
 }
 
@@ -295,6 +300,7 @@ bool RingEngine::happens_before(const Message &a, const Message &b)
 // times and pasts do not decide.
 [[gnu::always_inline]] inline void RingEngine::process_messages(Part &part, std::uint32_t place, Time end)
 {
+    prefetch_rank(part, place + RANKS_AHEAD);
     Rank &rank = part.states[place];
     Time next = part.next_times[place];
     std::uint32_t head = part.heads[place % Domain::GROUP];
@@ -307,13 +313,16 @@ bool RingEngine::happens_before(const Message &a, const Message &b)
             own_event(part, part.first + place, rank, next);
             continue;
         }
-        const Time free = rank.cpu < rank.nic_receive ? rank.nic_receive : rank.cpu;
+        Time free = rank.cpu;
+        if (gap_matters)
+            free = std::max(free, part.interfaces[place].receive);
         const std::uint32_t index = head;
         head = due.next;
         if (free <= message.time) {
             message_event(part, rank, next, message);
             continue;
         }
+        message.past.put_off(free - message.time);
         message.time = free;
         if (free < end)
             head = insert(part, head, index);
@@ -328,20 +337,25 @@ bool RingEngine::happens_before(const Message &a, const Message &b)
                                                          Time &next)
 {
     const Time now = next;
-    const Time free = rank.cpu < rank.nic_send ? rank.nic_send : rank.cpu;
+    const Past past = rank.past;
+    Time free = rank.cpu;
 
+    if (gap_matters)
+        free = std::max(free, part.interfaces[number - part.first].send);
     part.events++;
-    next = free;
     if (free <= now) {
         next = NEVER;
         begin_send(part, number, rank, now);
+    } else {
+        next = free;
+        rank.past.put_off(free - now);
     }
     if (rank.flags & POST_WAITS) {
         rank.flags &= ~POST_WAITS;
-        rank.flags |= rank.handled & 1 ? RECEIVED : 0;
+        rank.flags |= rank.flags & HANDLED ? RECEIVED : 0;
     }
     if (next == NEVER && (rank.flags & RECEIVED))
-        complete(part, rank, next, rank.past, now);
+        complete(part, rank, next, past, now);
 }
 
 [[gnu::always_inline]] inline void RingEngine::begin_send(Part &part, std::uint32_t number, Rank &rank,
@@ -354,12 +368,13 @@ bool RingEngine::happens_before(const Message &a, const Message &b)
 
     const Time sent = apart ? now + parameters.overhead_send : leaves;
     rank.cpu = cost.send > 0 && !apart ? finish_ahead(number, rank, leaves, cost.send) : leaves + cost.send;
-    rank.nic_send = sent - parameters.overhead_send + gap;
+    if (gap_matters)
+        part.interfaces[number - part.first].send = sent - parameters.overhead_send + gap;
     part.messages++;
     Message &message =
         part.has(to) ? slot(part, to, sent + parameters.latency) : slot(part, outbox(part, to));
     message.time = sent + parameters.latency;
-    message.past = rank.past.next(now);
+    message.past = rank.past.next(message.time - now);
     message.rank = to;
     message.step = rank.step;
 }
@@ -376,13 +391,15 @@ bool RingEngine::happens_before(const Message &a, const Message &b)
     rank.cpu = cost.work > 0 && !apart
                    ? std::max(taken + cost.wire, finish_ahead(message.rank, rank, taken, cost.work))
                    : taken + cost.receive;
-    rank.nic_receive = (apart ? now : taken - parameters.overhead_receive) + gap;
+    if (gap_matters)
+        part.interfaces[message.rank - part.first].receive =
+            (apart ? now : taken - parameters.overhead_receive) + gap;
     if (ahead == 0 && !(rank.flags & POST_WAITS)) {
         rank.flags |= RECEIVED;
         if (next == NEVER)
             complete(part, rank, next, message.past, now);
     } else if (ahead < HANDLED_BITS) {
-        rank.handled |= 1u << ahead;
+        rank.flags |= HANDLED << ahead;
     } else {
         given_up = true; // further ahead than there is memory for
     }
@@ -393,10 +410,9 @@ bool RingEngine::happens_before(const Message &a, const Message &b)
                                                         Time now)
 {
     rank.step++;
-    rank.handled >>= 1;
-    rank.past = past.next(now);
-    rank.flags = POST_WAITS;
+    rank.flags = (rank.flags / HANDLED / 2 * HANDLED) | POST_WAITS;
     next = rank.cpu;
+    rank.past = past.next(next - now);
     if (iterations == 1 ? rank.step == rounds : rank.step % rounds == 0) {
         Time &end = part.iteration_ends[rank.step / rounds - 1];
         end = std::max(end, rank.cpu);
@@ -420,7 +436,8 @@ inline RingEngine::Mailbox &RingEngine::outbox(Part &part, std::uint32_t number)
         Chunk *const added = part.free ? part.free : new_chunk(part);
         part.free = added->next;
         added->next = mailbox.first;
-        mailbox = {added, 0};
+        mailbox.first = added;
+        mailbox.count = 0;
     }
     return mailbox.first->messages[mailbox.count++];
 }
@@ -429,11 +446,10 @@ inline RingEngine::Mailbox &RingEngine::outbox(Part &part, std::uint32_t number)
 [[gnu::always_inline]] inline RingEngine::Message &RingEngine::slot(Part &part, std::uint32_t number,
                                                                     Time time)
 {
-    const std::uint32_t group = (number - part.first) / Domain::GROUP;
-    Time &earliest = part.group_times[group];
+    Mailbox &later = part.later[(number - part.first) / Domain::GROUP];
 
-    earliest = time < earliest ? time : earliest;
-    return slot(part, part.mail[group]);
+    later.earliest = time < later.earliest ? time : later.earliest;
+    return slot(part, later);
 }
 
 [[gnu::noinline]] RingEngine::Chunk *RingEngine::new_chunk(Part &part)
@@ -471,6 +487,29 @@ void RingEngine::exchange(Part &part)
         recycle(part, mail.first);
         mail = {};
     }
+    for (std::size_t group = 0; group < part.mail.size(); group++)
+        deliver(part, group);
+}
+
+// What is in a group's later mail comes into its mail.
+void RingEngine::deliver(Part &part, std::size_t group)
+{
+    Mailbox &mail = part.mail[group];
+    Mailbox &later = part.later[group];
+
+    part.group_times[group] = std::min(part.group_times[group], later.earliest);
+    if (mail.first) { // the group had nothing to do in this window
+        std::uint32_t count = later.count;
+        for (const Chunk *chunk = later.first; chunk; chunk = chunk->next) {
+            for (std::uint32_t i = 0; i < count; i++)
+                slot(part, mail) = chunk->messages[i];
+            count = static_cast<std::uint32_t>(chunk->messages.size());
+        }
+        recycle(part, later.first);
+    } else {
+        mail = later;
+    }
+    later = {};
 }
 
 } // namespace sim

@@ -3,10 +3,10 @@
 // ring_engine.hpp: dissemination at a million ranks: the engine's rules (engine.hpp, docs/lab/loggops.md) for
 // a pattern in whose every step each rank sends one message to a fixed distance and receives one.
 //
-// A rank is one cache line: its clocks, its step, and what it waits for. Messages wait in a list per group of
+// A rank is 40 bytes: its clock, its step, and what it waits for. Messages wait in a list per group of
 // ranks, so that a rank is touched only when something happens there, and what senders write lies in a row.
-// Histories (event.hpp) are one time and two distances of 32 bits, 4 ms; when a tie would need longer ones,
-// run() gives up and the general engine has to do it.
+// Histories (event.hpp) are three distances of 32 bits, 4 ms; when a tie would need longer ones, run() gives
+// up and the general engine has to do it.
 //
 // Of a step's two operations, receive and send become ready together; the receive is posted at that time, the
 // send may have to wait longer. The step is over when the send has begun and the message was processed;
@@ -37,19 +37,31 @@ public:
 private:
     static constexpr std::uint32_t POST_WAITS = 1; // the step's receive is not posted
     static constexpr std::uint32_t RECEIVED = 2;   // its message has been processed and its receive posted
-    static constexpr unsigned HANDLED_BITS = 32;
+    static constexpr std::uint32_t HANDLED =
+        4; // << i: that of step + i was processed, its receive not posted
+    static constexpr unsigned HANDLED_BITS = 30;
+    static constexpr std::uint32_t RANKS_AHEAD = 128;
     static constexpr std::uint32_t WORD = 64; // ranks that are looked at together
 
-    // History::caused, and how much earlier its cause was caused, and that one's; UINT32_MAX: that much or
-    // more.
+    // Of an event: how long before it it was caused, how long before that its cause was, and that one's;
+    // UINT32_MAX: that much or more.
     struct Past {
-        Time caused;
-        std::uint32_t before, earlier;
+        std::uint32_t caused, before, earlier;
 
-        // The past of what an event at `now` with this past causes.
-        Past next(Time now) const
+        // The past of what an event with this past causes so much later.
+        Past next(Time later) const
         {
-            return {now, static_cast<std::uint32_t>(std::min<Time>(now - caused, UINT32_MAX)), before};
+            return {limited(later), caused, before};
+        }
+
+        void put_off(Time more)
+        {
+            caused = limited(caused + more);
+        }
+
+        static std::uint32_t limited(Time time)
+        {
+            return static_cast<std::uint32_t>(std::min<Time>(time, UINT32_MAX));
         }
     };
 
@@ -59,17 +71,20 @@ private:
         std::uint32_t rank, step;
     };
 
-    struct alignas(64) Rank {
-        Time cpu = 0; // when it is free; the interfaces, too
+    struct Rank {
+        Time cpu = 0; // when it is free
         Time noise_start = NEVER;
-        Past past = {-1, 0, 0}; // of the step's send and receive
-        Time nic_send = 0, nic_receive = 0;
+        Past past = {1, 0, 0}; // of the step's send and receive, as long as the send has not begun
         std::uint32_t noise_index = 0;
-        std::uint32_t step = 0;    // over all iterations
-        std::uint32_t handled = 0; // bit i: the message of step + i was processed, its receive not posted
+        std::uint32_t step = 0; // over all iterations
         std::uint32_t flags = 0;
     };
-    static_assert(sizeof(Rank) == 64);
+    static_assert(sizeof(Rank) == 40);
+
+    // When they are free.
+    struct Interfaces {
+        Time send = 0, receive = 0;
+    };
 
     // Messages to a group of ranks lie in a chain of chunks. Chunks are used again, the last one first: it is
     // in the cache.
@@ -91,14 +106,17 @@ private:
     struct Mailbox {
         Chunk *first = nullptr;  // the only one that may not be full
         std::uint32_t count = 0; // of messages in the first
+        Time earliest = NEVER;   // of messages that come in later windows
     };
 
     struct Part : Domain {
         LargeVector<Rank> states;
+        LargeVector<Interfaces> interfaces; // per rank; none where they are never busy for longer than it
         // Per rank: when its send comes to the processor (again); NEVER: it has begun. Whole words.
         LargeVector<Time> next_times;
         std::vector<Mailbox> outbox;           // per domain
-        std::vector<Mailbox> mail;             // per group
+        std::vector<Mailbox> mail;             // per group: sent before this window
+        std::vector<Mailbox> later;            // per group: sent in this window, or kept for the next one
         std::vector<LargeVector<Chunk>> slabs; // each has room for its capacity from the beginning
         Chunk *free = nullptr;
         // Of the group that is being processed:
@@ -126,12 +144,14 @@ private:
     int compare(const Past &a, const Past &b);
     bool happens_before(const Message &a, const Message &b);
     std::uint32_t source(std::uint32_t number, std::uint32_t step) const;
-    Message &slot(Part &part, Mailbox &mailbox);
+    static Message &slot(Part &part, Mailbox &mailbox);
     Message &slot(Part &part, std::uint32_t number, Time time);
     Mailbox &outbox(Part &part, std::uint32_t number);
     static void recycle(Part &part, Chunk *chunk);
     static void prefetch(const Chunk *chunk);
+    static void prefetch_rank(const Part &part, std::uint32_t place);
     static Chunk *new_chunk(Part &part);
+    static void deliver(Part &part, std::size_t group);
     void exchange(Part &part);
     Time finish(std::uint32_t number, Rank &rank, Time now, Time work) const;
     Time finish_ahead(std::uint32_t number, Rank &rank, Time now, Time work) const;
@@ -146,8 +166,9 @@ private:
     const std::uint32_t ranks;
     const std::uint32_t rounds; // steps of an iteration
     const std::uint32_t iterations;
-    const bool apart; // noise that delays o delays neither the message nor g, and O is not delayed
-    const Time gap;   // of a message, its bytes included
+    const bool apart;       // noise that delays o delays neither the message nor g, and O is not delayed
+    const Time gap;         // of a message, its bytes included
+    const bool gap_matters; // an interface may be busy when the processor is free again
     std::vector<std::uint32_t> distances;
     std::vector<std::unique_ptr<Part>> parts;
     std::atomic<bool> given_up = false;

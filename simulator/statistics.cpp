@@ -3,20 +3,56 @@
 // statistics.cpp: see statistics.hpp.
 #include "statistics.hpp"
 
+#include "pages.hpp"
+
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <vector>
 
 namespace sim {
 
+namespace {
+
+// Many times lie close together, so that few digits of their distance to the minimum sort them.
+void sort(LargeVector<Time> &times)
+{
+    constexpr std::size_t FEW = 4096;
+    constexpr unsigned DIGIT_BITS = 11;
+    constexpr std::uint64_t DIGITS = std::uint64_t{1} << DIGIT_BITS;
+
+    if (times.size() < FEW) {
+        std::sort(times.begin(), times.end());
+        return;
+    }
+    const auto [minimum, maximum] = std::minmax_element(times.begin(), times.end());
+    const auto base = static_cast<std::uint64_t>(*minimum);
+    const std::uint64_t range = static_cast<std::uint64_t>(*maximum) - base;
+    LargeVector<Time> sorted(times.size());
+    for (unsigned shift = 0; shift < 64 && range >> shift; shift += DIGIT_BITS) {
+        const auto digit = [base, shift](Time time) {
+            return (static_cast<std::uint64_t>(time) - base) >> shift & (DIGITS - 1);
+        };
+        std::array<std::size_t, DIGITS> ends{};
+        for (const Time time : times)
+            ends[digit(time)]++;
+        for (std::size_t i = 1; i < DIGITS; i++)
+            ends[i] += ends[i - 1];
+        for (std::size_t i = times.size(); i-- > 0;)
+            sorted[--ends[digit(times[i])]] = times[i];
+        times.swap(sorted);
+    }
+}
+
+} // namespace
+
 Summary summary_of(std::span<const Time> times)
 {
-    std::vector<Time> values(times.begin(), times.end());
+    LargeVector<Time> values(times.begin(), times.end());
     Summary summary;
 
     if (values.empty())
         return summary;
-    std::sort(values.begin(), values.end());
+    sort(values);
     const auto ns = [&](std::size_t i) { return static_cast<double>(values[i]) / PS_PER_NS; };
     const auto quantile = [&](double part) {
         const double place = part * static_cast<double>(values.size() - 1);

@@ -124,9 +124,9 @@ def as_table(rows: list[dict[str, Any]]) -> str:
 
 def the_command(largest: int, repeats: int) -> str:
     """What a user waits for: `sim pattern` of the most ranks under the bench's noise, its simulation without
-    noise and the start of the program included; the quickest of `repeats`."""
+    noise, the start of the program and its summary included; the quickest of `repeats`."""
     words = [
-        *("pattern", "dissemination", "-n", 1 << largest, "-q"),
+        *("pattern", "dissemination", "-n", 1 << largest),
         *("--noise-period", round(PERIOD), "--noise-duration", round(DETOUR)),
     ]
     runs = [spent([SIMULATOR, *words]) for _ in range(repeats)]

@@ -10,6 +10,7 @@
 #include "../../simulator/goal_write.hpp"
 #include "../../simulator/pattern_program.hpp"
 #include "../../simulator/ring_engine.hpp"
+#include "../../simulator/statistics.hpp"
 #include "check.h"
 
 #include <sstream>
@@ -469,6 +470,28 @@ TEST(a_file_is_replayed_as_the_public_tool_does)
     }
 }
 
+// Few times and many are sorted in different ways; distances between them of 0 to 62 bits.
+TEST(quantiles_are_of_the_sorted_times)
+{
+    for (const std::size_t count : { std::size_t{ 5 }, std::size_t{ 4001 }, std::size_t{ 20001 } })
+        for (unsigned bits = 0; bits <= 62; bits += 31) {
+            std::vector<Time> times;
+            for (std::size_t i = 0; i < count; i++)
+                times.push_back(static_cast<Time>(1000 + random_below(std::uint64_t{ 1 } << bits)));
+            const Summary summary = summary_of(times);
+            std::sort(times.begin(), times.end());
+            const auto ns = [](Time time) { return static_cast<double>(time) / PS_PER_NS; };
+            double sum = 0;
+            for (const Time time : times)
+                sum += ns(time);
+            CHECK_EQUAL(summary.count, count);
+            CHECK(summary.minimum == ns(times.front()) && summary.maximum == ns(times.back()));
+            CHECK(summary.quartile1 == ns(times[count / 4]));
+            CHECK(summary.median == ns(times[count / 2]));
+            CHECK(summary.mean == sum / static_cast<double>(count));
+        }
+}
+
 } // namespace
 
 int main(void)
@@ -488,5 +511,6 @@ int main(void)
     RUN(traces_of_no_or_one_detour_are_legal);
     RUN(the_end_of_work_under_noise_is_as_by_hand);
     RUN(a_file_is_replayed_as_the_public_tool_does);
+    RUN(quantiles_are_of_the_sorted_times);
     return check_report("sim");
 }

@@ -502,7 +502,7 @@ def test_the_bench_times_the_command_and_says_that_nothing_stands_beside_it(
     options = argparse.Namespace(out=tmp_path, largest=10, largest_goal=10, repeats=1)
     assert simulator.run(options, out) == 0
     assert re.search(
-        r"^sim pattern dissemination -n 1024 -q --noise-period 4000000 --noise-duration 10000: \S+ s, "
+        r"^sim pattern dissemination -n 1024 --noise-period 4000000 --noise-duration 10000: \S+ s, "
         r"\S+ CPU s$",
         out.getvalue(),
         re.M,
