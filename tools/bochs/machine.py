@@ -58,6 +58,12 @@ class Machine:
             most = f"{MEMORY_MAX_MIB}M"
             raise qemu.RunnerError(f"--memory takes at most {most} with --bochs, not {self.memory}")
 
+    def _cpu_options(self) -> str:
+        # MONITOR of Bochs 2.7 makes all CPUs forget how they translate the word's address, so that their stores
+        # are seen, but takes the physical address for a virtual one: where these differ, MWAIT may sleep for
+        # ever. As a no-operation it ends at once, as it may on any CPU.
+        return f"reset_on_triple_fault=0, mwait_is_nop={int(self.cpus > 1)}"
+
     def configuration(self, has_klog: bool) -> str:
         """The bochsrc of a run. Its files are named as seen from the run's folder."""
         mib = self.memory_mib()
@@ -71,7 +77,7 @@ class Machine:
             'display_library: rfb, options="timeout=0"',
             f"romimage: file={BIOS}",
             f"vgaromimage: file={VGA_BIOS}",
-            f"cpu: model={self.model}, count={self.cpus}, ips={self.ips}, reset_on_triple_fault=0",
+            f"cpu: model={self.model}, count={self.cpus}, ips={self.ips}, {self._cpu_options()}",
             f"clock: sync=none, time0={BATTERY_CLOCK_S}",
             f"memory: guest={mib}, host={mib}",
             "ata0: enabled=1, ioaddr1=0x1f0, ioaddr2=0x3f0, irq=14",
