@@ -127,9 +127,8 @@ static void *thread(void *argument)
 static void threads(void)
 {
     pthread_t others[THREADS];
-    unsigned cpu = 1;
 
-    PROMISE(sysconf(_SC_NPROCESSORS_ONLN) == 1 && getcpu(&cpu, NULL) == 0 && cpu == 0, "one CPU for all");
+    PROMISE(sysconf(_SC_NPROCESSORS_ONLN) == 1, "one CPU for all");
     pthread_barrier_init(&all_here, NULL, THREADS);
     for (intptr_t n = 0; n < THREADS; n++)
         PROMISE(pthread_create(&others[n], NULL, thread, (void *)n) == 0, "thread %ld", (long)n);

@@ -59,9 +59,9 @@ class Machine:
             raise qemu.RunnerError(f"--memory takes at most {most} with --bochs, not {self.memory}")
 
     def _cpu_options(self) -> str:
-        # MONITOR of Bochs 2.7 makes all CPUs forget how they translate the word's address, so that their stores
-        # are seen, but takes the physical address for a virtual one: where these differ, MWAIT may sleep for
-        # ever. As a no-operation it ends at once, as it may on any CPU.
+        # MONITOR of Bochs 2.7 makes all CPUs forget how they translate the monitored word's address, so that
+        # it sees their stores, but takes the physical address for the virtual one: where these differ, MWAIT
+        # may sleep for ever. As a no-operation it ends at once, as it may on any CPU.
         return f"reset_on_triple_fault=0, mwait_is_nop={int(self.cpus > 1)}"
 
     def configuration(self, has_klog: bool) -> str:
