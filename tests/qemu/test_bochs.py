@@ -13,10 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import bochs
 import pytest
 from conftest import APPS, ROOT, expect_exit, program, slowness
 
+import bochs
 import qemu
 
 sys.path.insert(0, str(ROOT / "tests" / "conformance"))

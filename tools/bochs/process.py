@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 
 import iso
-
 import qemu
 
 from .machine import COMMANDS, CONFIGURATION, IMAGE, KLOG, LOG, Machine
