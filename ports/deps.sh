@@ -55,6 +55,10 @@ test   gfortran                                         gfortran
 test   cmake                                            cmake
 test   tclsh                                            tcl
 test   spin                                             spin
+test   bochs                                            bochs
+test   /usr/lib/*/bochs/plugins/libbx_rfb_gui.so        bochs
+test   /usr/share/bochs/BIOS-bochs-latest               bochsbios
+test   /usr/share/vgabios/vgabios.bin                   vgabios
 
 dev    clang-format-14                                  clang-format-14
 '

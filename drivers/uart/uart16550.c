@@ -34,16 +34,17 @@ enum {
 #define STATUS_RECEIVED 0x01
 #define STATUS_OVERRUN  0x02 /* reading it clears it */
 #define STATUS_SENT     0x20 /* the transmit FIFO is empty */
+#define STATUS_IDLE     0x40 /* and so is the register behind it: the last bit is on the line */
 #define FIFO_BYTES      16
 #define WAIT_STEPS      1000000
 
-static void uart_wait(uintptr_t port)
+static void uart_wait(uintptr_t port, uint8_t status)
 {
     int step = 0;
 
     do
         console_serve();
-    while (!(io_read8(port + STATUS) & STATUS_SENT) && ++step < WAIT_STEPS);
+    while (!(io_read8(port + STATUS) & status) && ++step < WAIT_STEPS);
 }
 
 static void uart_write(struct console_device *device, const char *text, size_t bytes)
@@ -52,9 +53,14 @@ static void uart_write(struct console_device *device, const char *text, size_t b
 
     for (size_t i = 0; i < bytes; i++) {
         if (i % FIFO_BYTES == 0)
-            uart_wait(port);
+            uart_wait(port, STATUS_SENT);
         io_write8(port + DATA, (uint8_t)text[i]);
     }
+}
+
+static void uart_flush(struct console_device *device)
+{
+    uart_wait(device->address, STATUS_IDLE);
 }
 
 static int uart_read(struct console_device *device, bool take)
@@ -100,6 +106,7 @@ void uart_register(struct console_device *device)
     io_write8(port + FIFO, FIFO_ON_CLEARED);
     io_write8(port + MODEM, MODEM_READY);
     device->write = uart_write;
+    device->flush = uart_flush;
     device->read = uart_read;
     device->listen = uart_listen;
     console_register(device);

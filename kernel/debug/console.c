@@ -179,6 +179,16 @@ void console_write(enum console_stream stream, const char *bytes, size_t count)
     }
 }
 
+void console_flush(void)
+{
+    bool locked = output_lock();
+
+    DEVICES_EACH(device, ~0U)
+    if (device->flush)
+        device->flush(device);
+    output_unlock(locked);
+}
+
 bool console_is_shared(enum console_stream stream)
 {
     return stream_set[stream] == 0;

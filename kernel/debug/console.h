@@ -19,6 +19,8 @@ struct console_device {
     const char *name;
     bool is_default; /* a console of the kernel unless console= names others */
     void (*write)(struct console_device *device, const char *text, size_t bytes);
+    /* Waits, within bounds, until what was written has left the device. NULL where that is at once. */
+    void (*flush)(struct console_device *device);
     /* The next byte of input, or -1 when there is none now; only with `take` is it gone then. NULL where the
      * device has no input. */
     int (*read)(struct console_device *device, bool take);
@@ -79,6 +81,9 @@ void console_serve(void);
 /* Whether this CPU serves crosscalls while it prints: not in an interrupt that may have come anywhere in the
  * kernel. */
 void console_serving(bool on);
+
+/* Before the machine is switched off: returns when all output has left the devices, or does not get out. */
+void console_flush(void);
 
 /* For a panic: from now on, this CPU alone prints, without the lock, whose holder may never release it. */
 void console_lock_break(void);

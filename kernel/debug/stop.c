@@ -14,6 +14,7 @@ _Noreturn void node_exit(unsigned status)
     klog_end(false);
     lock_check_report();
     kernel_print("exit status=%u\n", status & 0xff);
+    console_flush();
     arch_power_off();
 }
 
@@ -34,5 +35,6 @@ _Noreturn void node_stop(enum stop_status status, const char *format, ...)
     }
     klog_end(status == STOP_PANIC);
     kernel_print("stop status=%d reason=\"%s\"\n", status, reason.text);
+    console_flush();
     arch_power_off();
 }

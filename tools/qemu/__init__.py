@@ -12,7 +12,7 @@ A run is described by a few small records, and each keyword of the three functio
     Machine              CPUs, memory, clock, devices, which QEMU      machine.py
     Program              file, arguments, environment, input, files    program.py
     TacetNode, LinuxNode kernel, its options, flight log               tacet.py, linux.py
-    Watch                time limit, who gets the output as it comes   process.py
+    Watch                time limit, who gets the output as it comes   emulator.py
 
 A machine whose time is over is examined before it is ended (postmortem.py): the result says where its CPUs
 were, and has the flight log of a Tacet node.
@@ -24,19 +24,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .emulator import Emulator, Watch, temporary_folder
 from .errors import RunnerError
 from .klog_file import log_missing
 from .linux import LinuxNode, initramfs, machine_defaults
 from .machine import DETERMINISTIC, DirectBoot, Machine, clock_options
 from .paths import BUILD, BUSYBOX, KERNEL, ROOT
 from .postmortem import examine_tacet
-from .process import Sink, Watch, run
+from .process import Sink, run
 from .program import Program, check_program, find_program
 from .report import LiveLines, failure_of, panic_of, with_names
 from .result import Outcome, Result, parse_end
 from .settings import split
-from .sizes import size_text
-from .tacet import TacetNode, quote, tacet_command_line
+from .sizes import MIB, parse_size, size_text
+from .streams import Ports
+from .tacet import TacetNode, quote, tacet_command_line, words_of
 from .version import qemu_binary, qemu_major
 
 __all__ = [
@@ -46,10 +48,13 @@ __all__ = [
     "KERNEL",
     "ROOT",
     "DirectBoot",
+    "Emulator",
     "LinuxNode",
     "LiveLines",
+    "MIB",
     "Machine",
     "Outcome",
+    "Ports",
     "Program",
     "Result",
     "RunnerError",
@@ -64,6 +69,7 @@ __all__ = [
     "log_missing",
     "panic_of",
     "parse_end",
+    "parse_size",
     "qemu_binary",
     "qemu_major",
     "quote",
@@ -72,8 +78,11 @@ __all__ = [
     "run_machine",
     "run_tacet",
     "size_text",
+    "split",
     "tacet_command_line",
+    "temporary_folder",
     "with_names",
+    "words_of",
 ]
 
 

@@ -22,7 +22,7 @@ class Result:
               stop         the node ended by itself, for `reason`, with `status`
               timeout      the time limit passed
               no-status    the machine switched itself off and did not say how the program ended
-              qemu-failed  QEMU did not run; `reason` is its message
+              qemu-failed  QEMU, or another emulator, did not run; `reason` is its message
     console   all that came out of COM1
     command   a command to type that starts the same machine, with the console on the terminal
     seconds   wall time from start to end

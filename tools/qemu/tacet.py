@@ -33,6 +33,24 @@ def tacet_command_line(name: str, args: Sequence[str], env: Mapping[str, str], o
     return " ".join([*map(quote, words), *raw, "--", *map(quote, args)])
 
 
+def words_of(command_line: str) -> list[str]:
+    """The words of a command line, as the kernel's parser reads them."""
+    words: list[str] = []
+    word: str | None = None
+    quoted = False
+    letters = iter(command_line)
+    for letter in letters:
+        if letter == '"':
+            quoted = not quoted
+            word = word or ""
+        elif letter.isspace() and not quoted:
+            words += [] if word is None else [word]
+            word = None
+        else:
+            word = (word or "") + (next(letters, letter) if letter == "\\" else letter)
+    return words if word is None else [*words, word]
+
+
 @dataclass(frozen=True)
 class TacetNode:
     """The software of a Tacet node.
