@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define NS_PER_MS 1000000L
+#define NS_PER_S  (1000 * NS_PER_MS)
 
 static volatile sig_atomic_t runs;
 static volatile long values, overruns;
@@ -112,8 +113,9 @@ static void timers_ring_once_or_again(int clock)
     PROMISE(id >= 0, "%d", id);
     runs = 0, values = 0;
     start = now_ns();
+    PROMISE(set(id, 0, 1000 * NS_PER_S, 0) == 0, "not set");
+    PROMISE(left_ns(id) > 0 && left_ns(id) <= 1000 * NS_PER_S, "%ld", left_ns(id));
     PROMISE(set(id, 0, 10 * NS_PER_MS, 0) == 0, "not set");
-    PROMISE(left_ns(id) > 0 && left_ns(id) <= 10 * NS_PER_MS, "%ld", left_ns(id));
     while (runs == 0 && now_ns() < start + 20000 * NS_PER_MS)
         ;
     PROMISE(runs == 1 && values == 7 && now_ns() - start >= 10 * NS_PER_MS, "%d %ld %ld", (int)runs, values,

@@ -64,9 +64,12 @@ class Terminal:
         self.received = b""
         self.reaped = False
 
-    def expect(self, text: bytes) -> bytes:
-        """Read up to a text, and return what came before."""
+    def expect(self, text: bytes, instead: bytes = b"", then: str = "") -> bytes:
+        """Read up to a text, and return what came before. Where another text comes instead, type something."""
         while text not in self.received:
+            if instead and instead in self.received:
+                self.received = self.received.partition(instead)[2]
+                self.type(then)
             ready, _, _ = select.select([self.master], [], [], LIMIT_S)
             assert ready, self.received.decode(errors="replace")
             self.received += os.read(self.master, 4096)
@@ -148,7 +151,7 @@ def test_the_interrupt_key_stops_the_node_and_not_qemu(tmp_path: Path) -> None:
         terminal.expect(b" in main (")
         run_on(terminal)
         terminal.type("\x03")
-        terminal.expect(b"SIGINT")
+        terminal.expect(b"SIGINT", b"<class 'KeyboardInterrupt'>: ", "\x03")  # it met a hook in Python
         terminal.type("tacet thread\n")
         terminal.expect(b"computes in its program")
         assert not select.select([ended], [], [], 0)[0]
@@ -277,7 +280,8 @@ def test_every_cpu_is_listed_with_what_it_runs(tmp_path: Path) -> None:
     text = batch(tmp_path, commands, program("status.musl"), options="--icount 0 --cpus 2 --options ranks=1")
     assert "* CPU 0: thread 1 (status.musl) of rank 0, in system call exit_group, at" in text, text
     assert re.search(r"\n  CPU 1: no thread, idles, at 0xffffffff8", text), text
-    assert "\nCPU 1: no thread\n  idles, at\n" in text and " cpu_online " in text, text
+    assert "\nCPU 1: no thread\n  idles, at\n" in text, text
+    assert re.search(r"\n +\d+ +1  (cpu_online|interrupt) ", text), text
 
 
 def test_help_explains_the_commands(tmp_path: Path) -> None:
