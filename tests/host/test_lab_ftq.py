@@ -656,7 +656,8 @@ def test_bench_writes_figures_with_their_aims(
         and "\nsilent core " in out.getvalue()
     )
     said = out.getvalue()
-    assert f"<= {GETPID_MAX}" in said and "< 8,000,000" in said and "Kitten 45" in said and "end of the firmware" in said
+    for text in (f"<= {GETPID_MAX}", "< 8,000,000", "Kitten 45", "end of the firmware"):
+        assert text in said, said
     assert found["map_page_instructions"]["small"] == {"tacet": 900, "linux": 9_500}
     assert found["map_page_instructions"]["large"] == {"tacet": 517, "linux": 8_300}
     assert found["futex_wake_instructions"] == {"tacet": 841, "linux": expected}

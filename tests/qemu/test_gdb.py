@@ -65,7 +65,7 @@ class Terminal:
         self.reaped = False
 
     def expect(self, text: bytes, instead: bytes = b"", then: str = "") -> bytes:
-        """Read up to a text, and return what came before. Where another text comes instead, type something."""
+        """Read up to a text, and return what came before. Where another one comes instead, type `then`."""
         while text not in self.received:
             if instead and instead in self.received:
                 self.received = self.received.partition(instead)[2]
