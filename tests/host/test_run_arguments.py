@@ -172,7 +172,7 @@ def test_no_folder_for_the_ports_is_one_line(monkeypatch: pytest.MonkeyPatch) ->
     def full(**_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(qemu.process.tempfile, "TemporaryDirectory", full)
+    monkeypatch.setattr(qemu.emulator.tempfile, "TemporaryDirectory", full)
     with pytest.raises(RunnerError, match=r"TMPDIR names one\): No space left on device"):
         qemu.run_machine([])
 

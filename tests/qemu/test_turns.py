@@ -40,7 +40,8 @@ def test_each_of_several_cpus_is_silent(tacet: Run, cpus: int) -> None:
 
 @pytest.mark.parametrize("cpus", [2, 4, 8])
 def test_a_sleep_ends_by_each_cpu_s_own_timer_never_early(tacet: Run, cpus: int) -> None:
-    """At most a turn and what it takes on one CPU late, and on the median as on one CPU."""
+    """At most a turn and what it takes on one CPU late. At least, and on the median, as on one CPU, but for a
+    nanosecond that two measured rates of a clock may make."""
     settings = {**SETTINGS, "options": "prefix=rank"}
     text = expect_exit(tacet(APPS / "cost", cpus=cpus, **settings)).stdout.decode()
     alone = expect_exit(tacet(APPS / "cost", **{**settings, "turns_ns": 0})).stdout.decode()
@@ -48,8 +49,9 @@ def test_a_sleep_ends_by_each_cpu_s_own_timer_never_early(tacet: Run, cpus: int)
     def late(said: str, part: str) -> list[int]:
         return [int(ns) for ns in re.findall(rf"sleep_exact_late_{part}_ns (\d+)", said)]
 
-    assert len(late(text, "max")) == cpus and late(text, "min") == late(alone, "min") * cpus
-    assert late(text, "median") == late(alone, "median") * cpus
+    assert len(late(text, "max")) == cpus
+    for part in ("min", "median"):
+        assert late(text, part) == pytest.approx(late(alone, part) * cpus, abs=1), text
     assert max(late(text, "max")) < turns.DEFAULT_NS + late(alone, "max")[0]
 
 
