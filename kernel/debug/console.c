@@ -11,13 +11,15 @@
 #include "smp/cpu_mask.h"
 #include "smp/spinlock.h"
 
-#define PREFIX        "tacet: "
-#define INPUT_END     4 /* control-D */
-#define INPUT_OPTION  "stdin_bytes"
-#define LINE_BYTES    512
-#define DEVICE_SET(d) (1U << (d))
-#define NO_INPUT      (-1)
-#define NO_DEVICE     (-2)
+#define PREFIX          "tacet: "
+#define INPUT_END       4 /* control-D */
+#define INPUT_OPTION    "stdin_bytes"
+#define LINE_BYTES      512
+#define DEVICE_SET(d)   (1U << (d))
+#define NO_INPUT        (-1)
+#define NO_DEVICE       (-2)
+#define COURTESY        16
+#define OUTPUT_PATIENCE (16 * SPIN_PATIENCE)
 
 static struct console_device *devices[CONSOLE_DEVICES_MAX];
 static unsigned device_count;
@@ -29,12 +31,13 @@ static bool kernel_set_chosen;
 /* The last line of the kernel's consoles: empty, or part of a line of the kernel's, or of a program's. */
 static enum { LINE_EMPTY, LINE_KERNEL, LINE_PROGRAM } last_line;
 
-/* The lock of the output: 1 + the index of the CPU that holds it, or 0. It is held for a line, and goes from
- * CPU to CPU among those that wait for it; so none waits for more than a line of each other one. A
- * non-maskable interrupt may come while its own CPU holds it, and prints in between. A CPU that panics
+/* The lock of the output: 1 + the index of the CPU that holds it, or 0. It is held for a line. Whoever finds
+ * it free has it, but the last holder lets the others look first, for COURTESY spins; who has waited in vain
+ * for OUTPUT_PATIENCE becomes impatient, and gets it from whoever holds it: spinlock.h says why not at once.
+ * A non-maskable interrupt may come while its own CPU holds it, and prints in between. A CPU that panics
  * ignores it, and no other one gets it any more. */
-static uint32_t output_holder, lock_breaker;
-static uint64_t output_waiting;
+static uint32_t output_holder, output_last, lock_breaker;
+static uint64_t output_impatient;
 
 /* CPUs that serve no crosscalls while they print. */
 static bool not_serving[ARCH_CPUS_MAX];
@@ -64,36 +67,45 @@ void console_serving(bool on)
     not_serving[arch_cpu_index()] = !on;
 }
 
-/* Returns what output_unlock needs: whether it has taken the lock. What interrupts a wait for it takes it for
- * that wait. */
+static bool output_take(uint32_t self)
+{
+    uint32_t nobody = 0;
+
+    return !__atomic_load_n(&lock_breaker, __ATOMIC_RELAXED) &&
+           (__atomic_load_n(&output_holder, __ATOMIC_ACQUIRE) == self ||
+            __atomic_compare_exchange_n(&output_holder, &nobody, self, false, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_RELAXED));
+}
+
+/* Returns what output_unlock needs: whether it has taken the lock. What interrupts an impatient wait for it
+ * takes it for that wait. */
 static bool output_lock(void)
 {
     const uint64_t here = cpu_mask_bit(arch_cpu_index());
     const uint32_t self = 1 + arch_cpu_index();
-    uint32_t nobody = 0;
 
     if (lock_breaker == self || __atomic_load_n(&output_holder, __ATOMIC_RELAXED) == self)
         return false;
-    bool is_nested = __atomic_fetch_or(&output_waiting, here, __ATOMIC_SEQ_CST) & here;
-    while (__atomic_load_n(&lock_breaker, __ATOMIC_RELAXED) ||
-           (__atomic_load_n(&output_holder, __ATOMIC_ACQUIRE) != self &&
-            !__atomic_compare_exchange_n(&output_holder, &nobody, self, false, __ATOMIC_SEQ_CST,
-                                         __ATOMIC_RELAXED))) {
-        nobody = 0;
+    bool is_nested = __atomic_load_n(&output_impatient, __ATOMIC_RELAXED) & here;
+    unsigned spins = __atomic_load_n(&output_last, __ATOMIC_RELAXED) == self ? 0 : COURTESY;
+    for (; spins < COURTESY || !output_take(self); spins++) {
+        if (spins == OUTPUT_PATIENCE)
+            __atomic_fetch_or(&output_impatient, here, __ATOMIC_SEQ_CST);
         arch_pause();
         console_serve();
     }
     if (!is_nested) {
-        __atomic_fetch_and(&output_waiting, ~here, __ATOMIC_RELAXED);
+        __atomic_fetch_and(&output_impatient, ~here, __ATOMIC_RELAXED);
+        __atomic_store_n(&output_last, self, __ATOMIC_RELAXED);
         lock_work_begin(LOCK_PLACE(&output_holder));
     }
     return !is_nested;
 }
 
-/* Hands the lock to the next CPU that waits, in the order of their numbers, around. */
+/* Hands the lock to the next impatient CPU, in the order of their numbers, around. */
 static void output_unlock(bool locked)
 {
-    uint64_t waiting = __atomic_load_n(&output_waiting, __ATOMIC_SEQ_CST);
+    uint64_t waiting = __atomic_load_n(&output_impatient, __ATOMIC_SEQ_CST);
     uint64_t above = waiting & ~cpu_mask_below(arch_cpu_index() + 1);
     uint64_t next = above ? above : waiting;
 
