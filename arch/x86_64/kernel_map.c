@@ -137,7 +137,7 @@ static void direct_map_range(const struct memory_range *range)
 void arch_memory_initialise(struct page_pool *pool, const struct boot_info *boot)
 {
     kernel_pages = pool;
-    root = table_allocate(pool);
+    root = page_pool_allocate_zeroed(pool);
     ASSERT(root != PAGE_POOL_NONE);
 
     image_section_map(image_start, image_text_end, 0);

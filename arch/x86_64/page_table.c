@@ -33,15 +33,6 @@ int page_level(uint64_t address, uint64_t physical, uint64_t bytes)
     return level == LEVEL_HUGE && !arch_huge_pages() ? LEVEL_HUGE - 1 : level;
 }
 
-uint64_t table_allocate(struct page_pool *pages)
-{
-    uint64_t table = page_pool_allocate(pages, ARCH_PAGE, ARCH_PAGE);
-
-    if (table != PAGE_POOL_NONE)
-        arch_zero(arch_physical(table), ARCH_PAGE);
-    return table;
-}
-
 uint64_t *entry_create(uint64_t root, uint64_t address, int level, uint64_t table_bits,
                        struct page_pool *pages)
 {
@@ -49,7 +40,7 @@ uint64_t *entry_create(uint64_t root, uint64_t address, int level, uint64_t tabl
 
     for (int above = LEVEL_ROOT; above > level; above--) {
         if (*entry == 0) {
-            uint64_t table = table_allocate(pages);
+            uint64_t table = page_pool_allocate_zeroed(pages);
 
             if (table == PAGE_POOL_NONE)
                 return NULL;

@@ -47,7 +47,7 @@ static uint64_t rights_bits(unsigned rights)
 
 int arch_space_create(struct arch_space *space, struct page_pool *pages)
 {
-    uint64_t table = table_allocate(pages);
+    uint64_t table = page_pool_allocate_zeroed(pages);
 
     if (table == PAGE_POOL_NONE)
         return -ENOMEM;
@@ -173,7 +173,7 @@ static uint64_t *leaf_create(struct arch_space *space, uint64_t address, int lev
     uint64_t table = *entry & PTE_ADDRESS;
     *entry = 0;
     tlb_shootdown(space, address, ARCH_PAGE);
-    page_pool_free(space->pages, table, ARCH_PAGE);
+    page_pool_free_zeroed(space->pages, table);
     return entry;
 }
 
@@ -303,7 +303,7 @@ static void range_release(struct unmap *unmap, uint64_t *table, uint64_t base, i
             range_release(unmap, entry_table(*entry), address, level - 1);
             if (!unlinked)
                 continue;
-            page_pool_free(unmap->pages, *entry & PTE_ADDRESS, ARCH_PAGE);
+            page_pool_free_zeroed(unmap->pages, *entry & PTE_ADDRESS);
         } else if (*entry) {
             run_release(unmap, *entry & PTE_ADDRESS & ~(level_bytes(level) - 1), level_bytes(level));
         }

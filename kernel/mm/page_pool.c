@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * page_pool.c: see page_pool.h. Over arch_physical() and the page sizes alone, so that the host tests run it
- * on an arena.
+ * page_pool.c: see page_pool.h. Over arch_physical(), arch_zero() and the page sizes alone, so that the host
+ * tests run it on an arena.
  */
 #include "mm/page_pool.h"
-#include "arch/platform.h"
+#include "arch.h"
 #include "mm/page.h"
 
 /* What an extent has room for: a request that begins on a bound of that size. Last, what a fragment has: an
@@ -110,6 +110,37 @@ static void extent_change(struct page_pool *pool, struct free_extent *extent, ui
     avl_replace(&pool->extents, &extent->node, &moved->node, extent_summarise);
 }
 
+/* Adds free memory, coalesced with the extents that it adjoins. */
+static void range_add(struct page_pool *pool, uint64_t address, uint64_t bytes)
+{
+    struct free_extent *below, *above;
+
+    avl_neighbours(pool->extents, address, &below, &above);
+    if (below && below->node.key + below->bytes != address)
+        below = NULL;
+    if (above && above->node.key != address + bytes)
+        above = NULL;
+    if (above) {
+        bytes += above->bytes;
+        if (!below) {
+            extent_change(pool, above, address, bytes);
+            return;
+        }
+        avl_remove(&pool->extents, &above->node, extent_summarise);
+    }
+    if (below)
+        extent_change(pool, below, below->node.key, below->bytes + bytes);
+    else
+        extent_add(pool, address, bytes);
+}
+
+/* The zeroed pages become extents, where there is no room for a request without them. */
+static void zeroed_drain(struct page_pool *pool)
+{
+    while (pool->zeroed_count)
+        range_add(pool, pool->zeroed[--pool->zeroed_count], ARCH_PAGE);
+}
+
 void page_pool_initialise(struct page_pool *pool, const struct memory_range *extents, unsigned count)
 {
     *pool = (struct page_pool){ .extents = NULL };
@@ -123,8 +154,6 @@ static void extent_cut(struct page_pool *pool, struct free_extent *extent, uint6
 {
     uint64_t base = extent->node.key, end = base + extent->bytes, after = address + bytes;
 
-    pool->free_bytes -= bytes;
-    pool->free_bytes_min = smaller(pool->free_bytes_min, pool->free_bytes);
     if (address > base) {
         extent_change(pool, extent, base, address - base);
         if (after < end)
@@ -144,6 +173,14 @@ static uint64_t available_bytes(const struct page_pool *pool)
     return pool->free_bytes > pool->reserved_bytes ? pool->free_bytes - pool->reserved_bytes : 0;
 }
 
+static void allocated_count(struct page_pool *pool, uint64_t bytes)
+{
+    pool->free_bytes -= bytes;
+    pool->free_bytes_min = smaller(pool->free_bytes_min, pool->free_bytes);
+    if (pool->reserved_bytes && pool->reserving_cpu == arch_cpu_index())
+        pool->reserved_bytes -= smaller(bytes, pool->reserved_bytes);
+}
+
 /* With the lock: allocates what there is room for. For less than a large page fragments come first. */
 static uint64_t room_allocate(struct page_pool *pool, uint64_t bytes, enum room room)
 {
@@ -154,8 +191,7 @@ static uint64_t room_allocate(struct page_pool *pool, uint64_t bytes, enum room 
     uint64_t address = extent->node.key + extent->bytes - extent_room(extent, room);
 
     extent_cut(pool, extent, address, bytes);
-    if (pool->reserved_bytes && pool->reserving_cpu == arch_cpu_index())
-        pool->reserved_bytes -= smaller(bytes, pool->reserved_bytes);
+    allocated_count(pool, bytes);
     return address;
 }
 
@@ -166,6 +202,8 @@ uint64_t page_pool_allocate(struct page_pool *pool, uint64_t bytes, uint64_t ali
                                                     : ROOM_HUGE;
 
     SPIN_GUARD(&pool->lock);
+    if (bytes > pool_room(pool, room))
+        zeroed_drain(pool);
     if (bytes == 0 || bytes > available_bytes(pool) || bytes > pool_room(pool, room))
         return PAGE_POOL_NONE;
     return room_allocate(pool, bytes, room);
@@ -174,8 +212,32 @@ uint64_t page_pool_allocate(struct page_pool *pool, uint64_t bytes, uint64_t ali
 uint64_t page_pool_allocate_partial(struct page_pool *pool, uint64_t bytes, uint64_t *got)
 {
     SPIN_GUARD(&pool->lock);
+    if (bytes > pool_room(pool, ROOM_PAGE))
+        zeroed_drain(pool);
     *got = smaller(bytes, smaller(available_bytes(pool), pool_room(pool, ROOM_PAGE)));
     return *got ? room_allocate(pool, *got, ROOM_PAGE) : PAGE_POOL_NONE;
+}
+
+/* A zeroed page of those that are kept, or PAGE_POOL_NONE. */
+static uint64_t zeroed_take(struct page_pool *pool)
+{
+    SPIN_GUARD(&pool->lock);
+    if (pool->zeroed_count == 0 || available_bytes(pool) < ARCH_PAGE)
+        return PAGE_POOL_NONE;
+    allocated_count(pool, ARCH_PAGE);
+    return pool->zeroed[--pool->zeroed_count];
+}
+
+uint64_t page_pool_allocate_zeroed(struct page_pool *pool)
+{
+    uint64_t page = zeroed_take(pool);
+
+    if (page != PAGE_POOL_NONE)
+        return page;
+    page = page_pool_allocate(pool, ARCH_PAGE, ARCH_PAGE);
+    if (page != PAGE_POOL_NONE)
+        arch_zero(arch_physical(page), ARCH_PAGE);
+    return page;
 }
 
 void page_pool_free(struct page_pool *pool, uint64_t address, uint64_t bytes)
@@ -184,26 +246,18 @@ void page_pool_free(struct page_pool *pool, uint64_t address, uint64_t bytes)
         return;
 
     SPIN_GUARD(&pool->lock);
-    struct free_extent *below, *above;
-
-    avl_neighbours(pool->extents, address, &below, &above);
     pool->free_bytes += bytes;
-    if (below && below->node.key + below->bytes != address)
-        below = NULL;
-    if (above && above->node.key != address + bytes)
-        above = NULL;
-    if (above) {
-        bytes += above->bytes;
-        if (!below) {
-            extent_change(pool, above, address, bytes);
-            return;
-        }
-        avl_remove(&pool->extents, &above->node, extent_summarise);
-    }
-    if (below)
-        extent_change(pool, below, below->node.key, below->bytes + bytes);
+    range_add(pool, address, bytes);
+}
+
+void page_pool_free_zeroed(struct page_pool *pool, uint64_t page)
+{
+    SPIN_GUARD(&pool->lock);
+    pool->free_bytes += ARCH_PAGE;
+    if (pool->zeroed_count < PAGE_POOL_ZEROED)
+        pool->zeroed[pool->zeroed_count++] = page;
     else
-        extent_add(pool, address, bytes);
+        range_add(pool, page, ARCH_PAGE);
 }
 
 bool page_pool_reserve(struct page_pool *pool, uint64_t bytes, uint64_t freed_first)

@@ -10,7 +10,9 @@
  * used up first.
  *
  * Any CPU may call these functions at any time, with any lock held: the pool's own lock is a leaf, held only
- * while the tree changes. The contents of pages are the caller's business, and nothing is zeroed here.
+ * while the tree changes. The contents of pages are the caller's business, but for the few that come back
+ * zeroed, as page tables do: they stay so for the next table, apart from the tree, until all the rest is
+ * allocated.
  */
 #ifndef TACET_PAGE_POOL_H
 #define TACET_PAGE_POOL_H
@@ -19,7 +21,8 @@
 #include "lib/boot_info.h"
 #include "smp/spinlock.h"
 
-#define PAGE_POOL_NONE UINT64_MAX /* no memory: not an address of a page */
+#define PAGE_POOL_NONE   UINT64_MAX /* no memory: not an address of a page */
+#define PAGE_POOL_ZEROED 8          /* free pages at most that are kept zeroed */
 
 struct page_pool {
     struct spinlock lock;
@@ -29,6 +32,8 @@ struct page_pool {
     uint64_t free_bytes_min; /* so far */
     uint64_t total_bytes;
     uint64_t reserved_bytes; /* of the free ones, for reserving_cpu alone */
+    unsigned zeroed_count;   /* free pages that are no extents */
+    uint64_t zeroed[PAGE_POOL_ZEROED];
 };
 
 /* Extents are page-aligned, disjoint, and mapped for arch_physical(). */
@@ -45,6 +50,12 @@ uint64_t page_pool_allocate(struct page_pool *pool, uint64_t bytes, uint64_t ali
 uint64_t page_pool_allocate_partial(struct page_pool *pool, uint64_t bytes, uint64_t *got);
 
 void page_pool_free(struct page_pool *pool, uint64_t address, uint64_t bytes);
+
+/* A page of zeros, or PAGE_POOL_NONE. */
+uint64_t page_pool_allocate_zeroed(struct page_pool *pool);
+
+/* As page_pool_free, of a page that is all zeros. */
+void page_pool_free_zeroed(struct page_pool *pool, uint64_t page);
 
 /* What is free now; another CPU may change it at once. */
 static inline uint64_t page_pool_free_bytes(const struct page_pool *pool)

@@ -13,7 +13,9 @@
 static uint64_t seed = 7;
 static struct page_pool pool;
 static uint64_t peak_bytes; /* that were allocated at one time */
-static bool is_free[PAGES];
+static bool is_free[PAGES]; /* in an extent */
+static uint64_t zeroed[PAGE_POOL_ZEROED];
+static unsigned zeroed_count;
 static struct memory_range pieces[PIECES]; /* taken ones */
 static unsigned piece_count;
 
@@ -32,6 +34,11 @@ static uint64_t page_of(uint64_t address)
     return (address - ARENA_BASE) / ARCH_PAGE;
 }
 
+void arch_zero(void *memory, uint64_t bytes)
+{
+    memset(memory, 0, bytes);
+}
+
 void crosscall_serve(void)
 {
     CHECK(false); /* nobody else is there to hold a lock */
@@ -45,7 +52,7 @@ static uint64_t model_free_bytes(void)
 
     for (unsigned i = 0; i < PAGES; i++)
         pages += is_free[i];
-    return pages * ARCH_PAGE;
+    return (pages + zeroed_count) * ARCH_PAGE;
 }
 
 /* The first run at or above *page; false where there is none. */
@@ -80,6 +87,16 @@ static bool model_has_room(uint64_t pages, uint64_t alignment, bool fragments_on
             return true;
     }
     return false;
+}
+
+/* As model_has_room of any run; without room the zeroed pages become extents. */
+static bool model_makes_room(uint64_t pages, uint64_t alignment)
+{
+    if (model_has_room(pages, alignment, false))
+        return true;
+    while (zeroed_count)
+        is_free[page_of(zeroed[--zeroed_count])] = true;
+    return model_has_room(pages, alignment, false);
 }
 
 static bool in_fragment(uint64_t page)
@@ -124,7 +141,7 @@ static void begin(const struct memory_range *extents, unsigned count)
 {
     arena_begin();
     memset(is_free, 0, sizeof(is_free));
-    piece_count = 0;
+    piece_count = zeroed_count = 0;
     peak_bytes = 0;
     for (unsigned i = 0; i < count; i++)
         mark(extents[i].base, extents[i].bytes, true);
@@ -180,7 +197,7 @@ static void take_random(void)
 {
     uint64_t bytes = random_bytes(),
              alignment = bytes < ARCH_LARGE_PAGE || random_below(3) ? ARCH_PAGE : ARCH_LARGE_PAGE;
-    bool room = model_has_room(bytes / ARCH_PAGE, alignment, false);
+    bool room = model_makes_room(bytes / ARCH_PAGE, alignment);
     bool fragment = alignment == ARCH_PAGE && bytes < ARCH_LARGE_PAGE &&
                     model_has_room(bytes / ARCH_PAGE, alignment, true);
     uint64_t address = page_pool_allocate(&pool, bytes, alignment);
@@ -197,7 +214,7 @@ static void take_random(void)
 static void take_some_random(void)
 {
     uint64_t bytes = random_bytes(), got = 0, before = pool.free_bytes;
-    bool whole = model_has_room(bytes / ARCH_PAGE, ARCH_PAGE, false);
+    bool whole = model_makes_room(bytes / ARCH_PAGE, ARCH_PAGE);
     uint64_t address = page_pool_allocate_partial(&pool, bytes, &got);
 
     CHECK_EQUAL(address != PAGE_POOL_NONE, before > 0);
@@ -206,6 +223,48 @@ static void take_some_random(void)
     CHECK(got > 0 && got <= bytes && got % ARCH_PAGE == 0);
     CHECK(whole ? got == bytes : !model_has_room(got / ARCH_PAGE + 1, ARCH_PAGE, false));
     note_piece(address, got);
+}
+
+static bool is_zeroed(uint64_t page)
+{
+    const unsigned char *bytes = arch_physical(page);
+
+    return bytes[0] == 0 && memcmp(bytes, bytes + 1, ARCH_PAGE - 1) == 0;
+}
+
+/* The last zeroed page that came back, if there is one. */
+static void take_zeroed(void)
+{
+    bool kept = zeroed_count, room = model_has_room(1, ARCH_PAGE, false);
+    uint64_t page = page_pool_allocate_zeroed(&pool);
+
+    CHECK_EQUAL(page != PAGE_POOL_NONE, kept || room);
+    if (page == PAGE_POOL_NONE)
+        return;
+    CHECK(is_zeroed(page));
+    if (kept) {
+        CHECK_EQUAL(page, zeroed[--zeroed_count]);
+        is_free[page_of(page)] = true;
+    }
+    note_piece(page, ARCH_PAGE);
+}
+
+/* A piece of a page goes back zeroed. */
+static void give_zeroed(void)
+{
+    struct memory_range *piece = pieces + random_below(piece_count + 1);
+
+    while (piece < pieces + piece_count && piece->bytes != ARCH_PAGE)
+        piece++;
+    if (piece >= pieces + piece_count)
+        return;
+    memset(arch_physical(piece->base), 0, ARCH_PAGE);
+    page_pool_free_zeroed(&pool, piece->base);
+    if (zeroed_count < PAGE_POOL_ZEROED)
+        zeroed[zeroed_count++] = piece->base;
+    else
+        mark(piece->base, ARCH_PAGE, true);
+    *piece = pieces[--piece_count];
 }
 
 /* Gives a piece, or a part of one, back. */
@@ -235,7 +294,9 @@ TEST(random_takes_and_gives_agree_with_the_map)
             bool giving = random_below(piece_count + 1) > 60 || piece_count + 2 > PIECES;
 
             if (giving || random_below(3) == 0)
-                give_random();
+                random_below(3) ? give_random() : give_zeroed();
+            else if (random_below(4) == 0)
+                take_zeroed();
             else if (random_below(2))
                 take_random();
             else
@@ -253,10 +314,11 @@ TEST(all_of_the_memory_can_be_had_page_by_page)
 {
     begin_random();
     while (pool.free_bytes) {
-        uint64_t address = page_pool_allocate(&pool, ARCH_PAGE, ARCH_PAGE);
-
-        CHECK(address != PAGE_POOL_NONE);
-        mark(address, ARCH_PAGE, false);
+        CHECK(model_makes_room(1, ARCH_PAGE));
+        note_piece(page_pool_allocate(&pool, ARCH_PAGE, ARCH_PAGE), ARCH_PAGE);
+        if (random_below(64) == 0)
+            give_zeroed();
+        piece_count = 0;
     }
     CHECK_EQUAL(model_free_bytes(), 0);
     CHECK(page_pool_allocate(&pool, ARCH_PAGE, ARCH_PAGE) == PAGE_POOL_NONE);

@@ -62,9 +62,6 @@ struct leaf leaf_find(uint64_t root, uint64_t address);
 /* The level of the largest page with which a mapping of `address` to `physical` can go on for `bytes`. */
 int page_level(uint64_t address, uint64_t physical, uint64_t bytes);
 
-/* A zeroed table from `pages`, or PAGE_POOL_NONE. */
-uint64_t table_allocate(struct page_pool *pages);
-
 /* The entry for `address` at `level`; missing tables above it are created with `table_bits`. NULL where there
  * is no memory for one, or `address` is inside a larger page. */
 uint64_t *entry_create(uint64_t root, uint64_t address, int level, uint64_t table_bits,
