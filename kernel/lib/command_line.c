@@ -219,12 +219,23 @@ int option_bytes(const char *name, const char *text, uint64_t low, uint64_t high
                        out, why);
 }
 
+#define TIME_KIND "time (a number, then nothing, ns, us, ms or s"
+
+static const struct unit time_units[] = { { "", 1 },         { "ns", 1 },         { "us", 1000 },
+                                          { "ms", 1000000 }, { "s", 1000000000 }, { NULL, 0 } };
+
 int option_time(const char *name, const char *text, uint64_t low_ns, uint64_t high_ns, uint64_t *out_ns,
                 struct message *why)
 {
-    static const struct unit units[] = { { "", 1 },         { "ns", 1 },         { "us", 1000 },
-                                         { "ms", 1000000 }, { "s", 1000000000 }, { NULL, 0 } };
+    return option_read(name, text, time_units, TIME_KIND ")", " ns", low_ns, high_ns, out_ns, why);
+}
 
-    return option_read(name, text, units, "time (a number, then nothing, ns, us, ms or s)", " ns", low_ns,
-                       high_ns, out_ns, why);
+int option_time_or_off(const char *name, const char *text, uint64_t low_ns, uint64_t high_ns,
+                       uint64_t *out_ns, struct message *why)
+{
+    if (!text || strcmp(text, "off") != 0)
+        return option_read(name, text, time_units, TIME_KIND "; or off)", " ns", low_ns, high_ns, out_ns,
+                           why);
+    *out_ns = 0;
+    return 0;
 }

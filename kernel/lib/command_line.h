@@ -46,6 +46,8 @@ int option_number(const char *name, const char *text, uint64_t low, uint64_t hig
                   struct message *why);
 int option_time(const char *name, const char *text, uint64_t low_ns, uint64_t high_ns, uint64_t *out_ns,
                 struct message *why); /* ns, us, ms, s; ns by default */
+int option_time_or_off(const char *name, const char *text, uint64_t low_ns, uint64_t high_ns,
+                       uint64_t *out_ns, struct message *why); /* "off": 0 */
 int option_bytes(const char *name, const char *text, uint64_t low, uint64_t high, uint64_t *out,
                  struct message *why);
 

@@ -523,13 +523,7 @@ int schedule_configure(const struct command_line *line, struct message *why)
 {
     const char *text = command_line_option(line, "rotation");
 
-    if (!text)
-        return 0;
-    if (strcmp(text, "off") == 0) {
-        rotation_ns = 0;
-        return 0;
-    }
-    return option_time("rotation", text, ROTATION_MIN_NS, NS_PER_S, &rotation_ns, why);
+    return text ? option_time_or_off("rotation", text, ROTATION_MIN_NS, NS_PER_S, &rotation_ns, why) : 0;
 }
 
 uint64_t schedule_rotation_ns(void)
