@@ -19,7 +19,7 @@
  * address space's, an open file's while it is read or written, that of a process's unfinished lines.
  *
  * Loops that have a constant bound are not counted: over CPUs, ranks, descriptors, POSIX timers, the words of
- * a mask, the levels of a balanced tree (lib/avl.c), the objects of a page (fs/tree/slab.c).
+ * a mask, the levels of a balanced tree (lib/avl.c, a directory's), the objects of a page (fs/tree/slab.c).
  */
 #ifndef TACET_LOCK_WORK_H
 #define TACET_LOCK_WORK_H
@@ -33,8 +33,9 @@
 /* A piece, twice: where the program's memory ends in it, it is written again page by page, the rest zeroed.
  */
 #define LOCK_BYTES_MAX (2 * 64 * 1024UL + 4096)
-/* A rename goes through two paths, and from either directory up, each at most 2048 components. */
-#define LOCK_STEPS_MAX (4 * 4096UL)
+/* A rename goes through two paths, each with its links at most 4096 components of two steps, and from either
+ * directory up at most 2048. */
+#define LOCK_STEPS_MAX (5 * 4096UL)
 
 /* An amount of work, and where the lock was taken under which it was done. */
 struct lock_amount {

@@ -10,6 +10,7 @@
  *   serve    2 CPUs: memory barriers, which every CPU of the process serves, beside mmap, write, read, …
  *   unmap    2 CPUs: mmap and munmap of a page, beside a large write
  *   gap      1 CPU: a write after the end of a file that was cut, from memory that ends in the middle
+ *   paths    1 CPU: a rename between paths as long as they may be, through links as long, deep in the tree
  *   holes    1 CPU: munmap of every other page costs the same for each, however many there are
  */
 #define _GNU_SOURCE
@@ -17,6 +18,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -24,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,6 +35,7 @@
 #define MIB    (1UL << 20)
 #define ROUNDS 8
 #define FILES  200
+#define DEPTH  2040 /* of directories: no path names deeper ones */
 
 /* What ranks share. */
 static struct shared {
@@ -340,6 +344,42 @@ static void try_gap(void)
             PROMISE(false, "byte %u is %d", i, read_back[i]);
 }
 
+/* "./././…", `bytes` long and even, and `end`; of the caller, who frees it. */
+static char *path_make(size_t bytes, const char *end)
+{
+    char *path = malloc(bytes + strlen(end) + 1);
+
+    for (size_t i = 0; i < bytes; i += 2)
+        memcpy(path + i, "./", 2);
+    strcpy(path + bytes, end);
+    return path;
+}
+
+/* What that takes with the tree locked a kernel that checks itself counts. */
+static void try_paths(void)
+{
+    const size_t most = PATH_MAX - 16;
+    char *target = path_make(most, "deep"), *from = path_make(most, "link/a"),
+         *to = path_make(most, "link/b");
+
+    for (unsigned depth = 0; depth < DEPTH; depth++) {
+        IS(mkdir("deep", 0700), 0);
+        IS(chdir("deep"), 0);
+    }
+    IS(mkdir("deep", 0700), 0);
+    IS(symlink(target, "link"), 0);
+    IS(mkdir(from, 0700), 0);
+    for (unsigned i = 0; i < 16; i++) {
+        IS(rename(from, to), 0);
+        IS(rename(to, from), 0);
+    }
+    IS(access("deep/a", F_OK), 0);
+    IS(access("deep/b", F_OK), -1);
+    free(target);
+    free(from);
+    free(to);
+}
+
 /* Nanoseconds in which every other one of `pages` is unmapped, and then the rest in one piece. */
 static uint64_t holes_ns(unsigned pages)
 {
@@ -367,7 +407,7 @@ int main(int count, char **arguments)
         void (*try)(void);
     } cases[] = { { "open", try_open },   { "close", try_close }, { "shrink", try_shrink },
                   { "serve", try_serve }, { "unmap", try_unmap }, { "holes", try_holes },
-                  { "gap", try_gap } };
+                  { "gap", try_gap },     { "paths", try_paths } };
 
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         if (count == 2 && strcmp(arguments[1], cases[i].name) == 0) {

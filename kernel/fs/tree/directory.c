@@ -23,7 +23,7 @@ struct directory_entry *tree_entry_find(const struct inode *directory, struct pa
 
     for (; entry && (order = name_compare(entry, name.at, span_bytes(name))) != 0;
          entry = entry->below[BY_NAME][order < 0])
-        lock_work_step();
+        ;
     return entry;
 }
 
@@ -34,7 +34,6 @@ struct directory_entry *tree_entry_at(const struct inode *directory, uint64_t po
     while (entry) {
         bool before = entry->position < position;
 
-        lock_work_step();
         found = before ? found : entry;
         entry = entry->below[BY_POSITION][before];
     }
@@ -71,11 +70,10 @@ static void treap_insert(const struct tree *tree, struct directory_entry *entry,
 
     for (; *link && priority(tree, *link) >= own;
          link = &(*link)->below[order][comes_before(*link, entry, order)])
-        lock_work_step();
+        ;
     for (struct directory_entry *rest = *link; rest;) {
         bool after = !comes_before(rest, entry, order);
 
-        lock_work_step();
         *ends[after] = rest;
         ends[after] = &rest->below[order][!after];
         rest = *ends[after];
@@ -91,11 +89,10 @@ static void treap_remove(const struct tree *tree, struct directory_entry *entry,
     struct directory_entry *parts[2] = { entry->below[order][0], entry->below[order][1] };
 
     for (; *link != entry; link = &(*link)->below[order][comes_before(*link, entry, order)])
-        lock_work_step();
+        ;
     while (parts[0] && parts[1]) {
         bool upper = priority(tree, parts[1]) > priority(tree, parts[0]);
 
-        lock_work_step();
         *link = parts[upper];
         link = &parts[upper]->below[order][!upper];
         parts[upper] = *link;
