@@ -34,7 +34,7 @@ enum {
 #define STATUS_RECEIVED 0x01
 #define STATUS_OVERRUN  0x02 /* reading it clears it */
 #define STATUS_SENT     0x20 /* the transmit FIFO is empty */
-#define STATUS_IDLE     0x40 /* and so is the register behind it: the last bit is on the line */
+#define STATUS_IDLE     0x40 /* and so is the shift register: the last bit is on the line */
 #define FIFO_BYTES      16
 #define WAIT_STEPS      1000000
 

@@ -346,7 +346,7 @@ void thread_interrupt(struct thread *thread)
     spin_unlock(&group->lock);
 }
 
-/* This CPU's thread gives it to others: queued on an idle CPU, or here, in front of its rank or behind it. */
+/* This CPU's thread gives it to others: queued on an idle CPU, or here, before its rank or after it. */
 static void requeue(struct run_queue *queue, struct thread *thread, bool in_front)
 {
     if (queue->group->idle & thread->schedule.affinity)
