@@ -140,6 +140,16 @@ void arch_initialise(const struct boot_info *boot);
 /* Switches the machine off, or halts for ever where that is not possible. */
 _Noreturn void arch_power_off(void);
 
+/* Starts the machine anew, by its firmware. */
+_Noreturn void arch_reboot(void);
+
+/* Halts this CPU for ever, whatever interrupts. */
+_Noreturn void arch_halt(void);
+
+/* Whether a key of the machine's own keyboard was pressed since the last call; false where there is none that
+ * the architecture can read without a driver. */
+bool arch_key_pressed(void);
+
 /* ---- CPUs ---- */
 
 /* How many CPUs the firmware names, at least 1. */

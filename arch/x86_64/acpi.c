@@ -22,6 +22,7 @@
 #define SPACE_IO        1
 #define PORT_MAX        0xffffu
 #define FADT_HW_REDUCED (1u << 20)
+#define FADT_RESET      (1u << 10)
 #define FADT_TIMER_32   (1u << 8)
 #define MADT_ENTRIES    44
 #define MADT_HAS_8259   1
@@ -262,6 +263,10 @@ static void take_fadt(const struct physical_memory *memory, const struct table *
     if (table_open(memory, field(fadt, 140, 8), "DSDT", &dsdt) ||
         table_open(memory, field32(fadt, 40), "DSDT", &dsdt))
         out->soft_off_known = find_soft_off(&dsdt, out);
+    if (flags & FADT_RESET && field8(fadt, 116) == SPACE_IO && field(fadt, 120, 8) <= PORT_MAX) {
+        out->reset_port = (uint16_t)field(fadt, 120, 8);
+        out->reset_value = field8(fadt, 128);
+    }
     if (flags & FADT_HW_REDUCED)
         return; /* such a machine has none of the ports */
     out->pm1a_control_port = fadt_port(fadt, 64, 172);

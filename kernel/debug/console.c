@@ -201,6 +201,16 @@ void console_flush(void)
     output_unlock(locked);
 }
 
+bool console_key_pressed(void)
+{
+    bool pressed = false;
+
+    DEVICES_EACH(device, kernel_set)
+    while (device->read && device->read(device, true) >= 0)
+        pressed = true;
+    return pressed;
+}
+
 bool console_is_shared(enum console_stream stream)
 {
     return stream_set[stream] == 0;

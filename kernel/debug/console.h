@@ -82,6 +82,10 @@ void console_serve(void);
  * kernel. */
 void console_serving(bool on);
 
+/* Takes what has arrived on the kernel's own consoles; whether there was any. When the node has ended: no
+ * lock. */
+bool console_key_pressed(void);
+
 /* Before the machine is switched off: returns when all output has left the devices, or does not get out. */
 void console_flush(void);
 

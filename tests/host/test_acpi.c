@@ -380,6 +380,31 @@ TEST(machines_without_fixed_hardware_have_no_ports)
     CHECK_EQUAL(facts.smi_command_port, 0);
 }
 
+static void put_reset(uint32_t flags, uint8_t space, uint64_t port)
+{
+    begin_long_fadt();
+    store(bytes + FADT_AT + 112, flags, 4);
+    gas(FADT_AT + 116, space, port);
+    bytes[FADT_AT + 128] = 6;
+    seal(FADT_AT);
+    CHECK_EQUAL(acpi_parse(&info, simulated_read, &memory, &facts, &why), 0);
+}
+
+TEST(the_reset_register_is_taken_where_there_is_one_in_port_space)
+{
+    put_reset(1 << 10, 1, 0xcf9);
+    CHECK_EQUAL(facts.reset_port, 0xcf9);
+    CHECK_EQUAL(facts.reset_value, 6);
+    put_reset(1 << 10 | 1 << 20, 1, 0xcf9); /* no fixed hardware, but this */
+    CHECK_EQUAL(facts.reset_port, 0xcf9);
+    put_reset(0, 1, 0xcf9);
+    CHECK_EQUAL(facts.reset_port, 0);
+    put_reset(1 << 10, 0, 0xcf9);
+    CHECK_EQUAL(facts.reset_port, 0);
+    put_reset(1 << 10, 1, 0x10cf9);
+    CHECK_EQUAL(facts.reset_port, 0);
+}
+
 TEST(absent_timer_and_mode_switch_are_absent)
 {
     begin();
@@ -654,6 +679,7 @@ int main(void)
     RUN(newer_dsdt_pointer_wins_when_it_is_valid);
     RUN(fields_beyond_a_short_fadt_are_absent);
     RUN(machines_without_fixed_hardware_have_no_ports);
+    RUN(the_reset_register_is_taken_where_there_is_one_in_port_space);
     RUN(absent_timer_and_mode_switch_are_absent);
     RUN(soft_off_is_read_in_every_encoding_of_small_integers);
     RUN(search_goes_on_behind_what_only_looks_like_soft_off);

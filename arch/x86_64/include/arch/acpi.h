@@ -20,6 +20,8 @@ struct acpi_facts {
     uint16_t pm1a_control_port, pm1b_control_port; /* 0: absent */
     uint16_t smi_command_port;                     /* 0: the machine is in ACPI mode already */
     uint8_t acpi_enable_command;
+    uint16_t reset_port; /* 0: absent, or not in port space */
+    uint8_t reset_value;
     uint16_t pm_timer_port; /* 0: absent; 3.579545 MHz */
     bool pm_timer_32_bits;
     /* from the \_S5 package of the DSDT, else of an SSDT */
