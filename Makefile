@@ -54,7 +54,9 @@ KERNEL := $(BUILD)/tacet.elf
 ARCH_C     := $(filter-out arch/$(ARCH)/offsets.c,$(wildcard arch/$(ARCH)/*.c arch/$(ARCH)/boot/*.c))
 KERNEL_C   := $(sort $(wildcard kernel/*/*.c kernel/*/*/*.c drivers/*/*.c) $(ARCH_C))
 KERNEL_ASM := $(sort $(wildcard arch/$(ARCH)/*.asm arch/$(ARCH)/boot/*.asm))
-KERNEL_OBJECTS := $(KERNEL_C:%.c=$(BUILD)/kernel/%.o) $(KERNEL_ASM:%.asm=$(BUILD)/kernel/%.asm.o)
+FONT_OBJECT := $(BUILD)/font.o
+KERNEL_OBJECTS := $(KERNEL_C:%.c=$(BUILD)/kernel/%.o) $(KERNEL_ASM:%.asm=$(BUILD)/kernel/%.asm.o) \
+                  $(FONT_OBJECT)
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror)
 # For size: what the kernel leaves in the caches is taken from the program.
@@ -87,6 +89,16 @@ $(BUILD)/kernel/%.asm.o: %.asm $(BUILD)/offsets.inc $(wildcard arch/$(ARCH)/*.in
 	@mkdir -p $(@D)
 	@echo "  NASM    $<"
 	$(Q)$(NASM) -f elf64 -g -F dwarf -I $(BUILD)/ -I arch/$(ARCH)/ -o $@ $<
+
+# The letters of the framebuffer console, which are not ours.
+$(BUILD)/font.c: ports/font/recipe ports/font/make.py ports/fetch.py
+	@mkdir -p $(@D)
+	@echo "  PORT    the console's font: fetched once, not installed"
+	$(Q)$(PYTHON) ports/font/make.py > $@.part || { rm -f $@.part; exit 1; }
+	$(Q)mv $@.part $@
+
+$(FONT_OBJECT): $(BUILD)/font.c $(KERNEL_FLAGS)
+	$(Q)$(CC) $(KERNEL_CFLAGS) $(PREFIX_MAP) -MMD -MP -c -o $@ $<
 
 # The vDSO: an ELF file of its own, inside the kernel.
 VDSO_CFLAGS := -std=gnu11 -O2 -ffreestanding -fPIC -fvisibility=default -mgeneral-regs-only \

@@ -64,7 +64,7 @@
  *   call-up: memcpy memmove memset memcmp strlen strnlen strcmp strncmp format_text message_set sink_print
  *   call-up: boot_info_add_range boot_info_add_module boot_info_page_is_free command_line_option
  * drivers/: the consoles that the machine may have, registered before kernel_start().
- *   call-up: uart_register vga_text_register
+ *   call-up: uart_register vga_text_register screen_check screen_register
  */
 #ifndef TACET_ARCH_H
 #define TACET_ARCH_H

@@ -73,6 +73,8 @@ if [ "$grub_platform" = efi ]; then insmod all_video; fi
 menuentry Tacet {{
     multiboot2 /boot/tacet.elf {command_line}
     module2 /boot/program
+    # The kernel's header has asked for a framebuffer; a BIOS has a text mode.
+    if [ "$grub_platform" = pc ]; then set gfxpayload=text; fi
     boot
 }}
 """

@@ -9,6 +9,7 @@
 #include "arch/local_apic.h"
 #include "arch/setup.h"
 #include "debug/console.h"
+#include "drivers/screen/screen.h"
 #include "drivers/uart/uart16550.h"
 #include "drivers/vga/vga_text.h"
 #include "lib/errno.h"
@@ -39,6 +40,28 @@ static const void *early_read(void *context, uint64_t address, uint64_t bytes)
     return arch_physical(address);
 }
 
+/* A framebuffer that the loader has set up, else the text screen. */
+static void screens_register(void)
+{
+    struct message why = { "" };
+    uint64_t bytes;
+    int error = screen_check(&boot, &bytes, &why);
+    void *pixels = error ? NULL : frame_map(boot.framebuffer.address, bytes);
+
+    if (pixels) {
+        screen_register(&boot, pixels);
+        return;
+    }
+    if (error == -ENODEV) {
+        vga_text_register(&boot);
+        return;
+    }
+    if (!error)
+        message_set(&why, -EINVAL, "a framebuffer at 0x%llx, %llu bytes, is beyond what this CPU can map",
+                    (unsigned long long)boot.framebuffer.address, (unsigned long long)bytes);
+    kernel_print("screen: the boot loader names %s; nothing is shown there\n", why.text);
+}
+
 _Noreturn void arch_start(unsigned protocol, uint64_t information);
 _Noreturn void arch_start(unsigned protocol, uint64_t information)
 {
@@ -56,7 +79,7 @@ _Noreturn void arch_start(unsigned protocol, uint64_t information)
     else
         error = message_set(&why, -EINVAL, "started by neither a multiboot2 nor a PVH loader");
 
-    vga_text_register(&boot);
+    screens_register();
     if (!error && acpi_parse(&boot, early_read, NULL, &facts, &why))
         kernel_print("%s; the node can't power itself off\n", why.text);
     if (error)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * stop.h: the two ways in which a node ends. Both print one structured last line and do what `end=` says, by
- * default switch the machine off; a runner at the other end of the serial line makes that line its own exit status (an emulator's exit device
- * cannot report 0).
+ * default switch the machine off; a runner at the other end of the serial line makes that line its own exit
+ * status (an emulator's exit device cannot report 0).
  *
  *     tacet: exit status=N                    the program ended with N, 0-255; killed by signal s: 128 + s
  *     tacet: stop status=N reason="…"         the node could not run it, or broke

@@ -46,8 +46,15 @@ def multiboot2() -> Iterator[bytes]:
         tag(14, b"RSD PTR " + bytes(12)),
         tag(15, b"RSD PTR " + bytes(28)),
     ]
-    body = b"".join(tags) + tag(0, b"")
-    yield struct.pack("<II", len(body) + 8, 0) + body
+    colours = bytes((16, 8, 8, 8, 0, 8))
+    screens = [
+        tag(8, struct.pack("<QIIIBBH", 0xC0000000, 1366 * 4 + 8, 1366, 768, 32, 1, 0) + colours),
+        tag(8, struct.pack("<QIIIBBH", 0x80000000, 300, 100, 50, 24, 1, 0) + colours),
+        tag(8, struct.pack("<QIIIBBH", 0x80000000, 640, 640, 480, 8, 0, 0) + struct.pack("<I", 1) + bytes(3)),
+    ]
+    for chosen in (tags, *([*tags[:3], screen] for screen in screens)):
+        body = b"".join(chosen) + tag(0, b"")
+        yield struct.pack("<II", len(body) + 8, 0) + body
 
 
 @seeds_of("pvh")
