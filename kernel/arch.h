@@ -58,7 +58,7 @@
  *   call-up: crosscall crosscall_serve
  * debug/: printing, stopping the node, the flight log. klog_system_call and klog_system_call_end are called
  * before and after each system call while arch_system_calls_log(true) holds.
- *   call-up: kernel_print console_serving console_lock_break node_stop
+ *   call-up: kernel_print console_default_move console_serving console_lock_break node_stop
  *   call-up: klog_mask klog_cpu_start klog_system_call klog_system_call_end
  * lib/: text and memory; the parsers' side of struct boot_info; the command line.
  *   call-up: memcpy memmove memset memcmp strlen strnlen strcmp strncmp format_text message_set sink_print

@@ -21,8 +21,10 @@ static struct console_device serial_ports[] = {
     { .name = "com1", .address = 0x3f8, .line = 4, .is_default = true },
     { .name = "com2", .address = 0x2f8, .line = 3 },
     { .name = "com3", .address = 0x3e8, .line = 4 },
-    { .name = "com4", .address = 0x2e8, .line = 3 }
+    { .name = "com4", .address = 0x2e8, .line = 3 },
+    { .name = "spcr" } /* the firmware's console, where it is none of these */
 };
+#define COM_PORTS (sizeof(serial_ports) / sizeof(serial_ports[0]) - 1)
 
 static struct boot_info boot;
 static struct acpi_facts facts;
@@ -38,6 +40,29 @@ static const void *early_read(void *context, uint64_t address, uint64_t bytes)
     if (address >= arch_early_limit() || bytes > arch_early_limit() - address)
         return NULL;
     return arch_physical(address);
+}
+
+/* The firmware's serial console becomes the kernel's, instead of com1. */
+static void firmware_console_take(void)
+{
+    struct console_device *port = serial_ports;
+
+    if (!facts.serial_port)
+        return;
+    while (port < &serial_ports[COM_PORTS] && port->address != facts.serial_port)
+        port++;
+    if (port == &serial_ports[COM_PORTS]) {
+        port->address = facts.serial_port;
+        port->line = facts.serial_line;
+        uart_register(port);
+    }
+    if (!port->write) {
+        kernel_print("acpi: the SPCR names a serial console at port %#x, and no port answers there\n",
+                     facts.serial_port);
+        return;
+    }
+    port->speed_set(port, facts.serial_speed ? facts.serial_speed : port->firmware_speed);
+    console_default_move(&serial_ports[0], port);
 }
 
 /* A framebuffer that the loader has set up, else the text screen. */
@@ -69,7 +94,7 @@ _Noreturn void arch_start(unsigned protocol, uint64_t information)
     int error;
 
     cpu_initialise(&boot_cpu, 0);
-    for (unsigned i = 0; i < sizeof(serial_ports) / sizeof(serial_ports[0]); i++)
+    for (unsigned i = 0; i < COM_PORTS; i++)
         uart_register(&serial_ports[i]);
 
     if (protocol == BOOT_MULTIBOOT2)
@@ -82,6 +107,7 @@ _Noreturn void arch_start(unsigned protocol, uint64_t information)
     screens_register();
     if (!error && acpi_parse(&boot, early_read, NULL, &facts, &why))
         kernel_print("%s; the node can't power itself off\n", why.text);
+    firmware_console_take();
     if (error)
         node_stop(STOP_BAD_INPUT, "%s", why.text);
     kernel_start(&boot);

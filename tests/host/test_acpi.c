@@ -569,6 +569,59 @@ TEST(broken_madt_entries_end_the_list)
     CHECK_EQUAL(facts.cpu_count, 0);
 }
 
+/* A machine with one table more, the SPCR in the SRAT's place, and its answer. */
+static void put_spcr(uint8_t kind, uint8_t space, uint64_t port, uint8_t speed)
+{
+    begin();
+    memset(bytes + SRAT_AT, 0, 80);
+    bytes[SRAT_AT + 36] = kind;
+    gas(SRAT_AT + 40, space, port);
+    bytes[SRAT_AT + 52] = 3;
+    bytes[SRAT_AT + 53] = 3;
+    bytes[SRAT_AT + 58] = speed;
+    table(SRAT_AT, "SPCR", 80);
+    store(bytes + XSDT_AT + 36 + 3 * 8, SIMULATED_BASE + SRAT_AT, 8);
+    table(XSDT_AT, "XSDT", 36 + 32);
+    CHECK_EQUAL(acpi_parse(&info, simulated_read, &memory, &facts, &why), 0);
+}
+
+TEST(the_firmwares_serial_console_is_found)
+{
+    static const struct {
+        uint8_t code;
+        uint32_t speed;
+    } speeds[] = { { 0, 0 },     { 3, 9600 },   { 4, 19200 }, { 5, 0 },
+                   { 6, 57600 }, { 7, 115200 }, { 8, 0 },     { 255, 0 } };
+
+    for (unsigned i = 0; i < sizeof(speeds) / sizeof(speeds[0]); i++) {
+        put_spcr(i % 2 ? 0 : 0x12, 1, 0x2f8, speeds[i].code);
+        CHECK_EQUAL(facts.serial_port, 0x2f8);
+        CHECK_EQUAL(facts.serial_speed, speeds[i].speed);
+        CHECK_EQUAL(facts.serial_line, 3);
+    }
+}
+
+TEST(serial_consoles_that_are_no_16550_in_port_space_are_not_taken)
+{
+    put_spcr(3, 1, 0x2f8, 7); /* an ARM PL011 */
+    CHECK_EQUAL(facts.serial_port, 0);
+    put_spcr(0, 0, 0xfe000000, 7);
+    CHECK_EQUAL(facts.serial_port, 0);
+    put_spcr(0, 1, 0xfff9, 7);
+    CHECK_EQUAL(facts.serial_port, 0);
+    put_spcr(0, 1, 0, 7); /* redirection is switched off */
+    CHECK_EQUAL(facts.serial_port, 0);
+    put_spcr(0, 1, 0xfff8, 7);
+    CHECK_EQUAL(facts.serial_port, 0xfff8);
+    bytes[SRAT_AT + 53] = 16; /* no ISA line */
+    seal(SRAT_AT);
+    CHECK_EQUAL(acpi_parse(&info, simulated_read, &memory, &facts, &why), 0);
+    CHECK_EQUAL(facts.serial_line, ACPI_ISA_LINES);
+    table(SRAT_AT, "SPCR", 45); /* cut in the address */
+    CHECK_EQUAL(acpi_parse(&info, simulated_read, &memory, &facts, &why), 0);
+    CHECK_EQUAL(facts.serial_port, 0);
+}
+
 TEST(nodes_of_cpus_and_memory_are_found)
 {
     begin();
@@ -689,6 +742,8 @@ int main(void)
     RUN(long_local_apic_address_wins);
     RUN(interrupt_lines_lead_where_the_madt_says);
     RUN(broken_madt_entries_end_the_list);
+    RUN(the_firmwares_serial_console_is_found);
+    RUN(serial_consoles_that_are_no_16550_in_port_space_are_not_taken);
     RUN(nodes_of_cpus_and_memory_are_found);
     RUN(first_revision_of_the_srat_has_eight_bits_for_a_domain);
     RUN(without_an_srat_no_domain_is_known);

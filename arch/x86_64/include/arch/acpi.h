@@ -27,6 +27,10 @@ struct acpi_facts {
     /* from the \_S5 package of the DSDT, else of an SSDT */
     bool soft_off_known;
     uint8_t soft_off_type_a, soft_off_type_b; /* SLP_TYPa, SLP_TYPb */
+    /* from the SPCR: the firmware's serial console, of the 16550's kind */
+    uint16_t serial_port;  /* 0: none, or not in port space */
+    uint32_t serial_speed; /* baud; 0: as the firmware has left it */
+    unsigned serial_line;  /* its ISA line; ACPI_ISA_LINES: none */
     /* from the HPET table */
     uint64_t hpet_address; /* 0: absent, or not in memory space */
     /* from the MADT */
