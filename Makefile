@@ -231,12 +231,21 @@ DEFAULT_ARGS := -n 1000 -o /tmp/ftq
 PROGRAM_WORDS = $(call quoted,$(or $(APP),$(DEFAULT_APP)))
 ARGUMENT_WORDS = $(or $(ARGS),$(if $(APP),,$(DEFAULT_ARGS)))
 
-# An ISO image for BIOS and UEFI machines: the kernel, GRUB, and one program.
-ISO := build/tacet.iso
+# An ISO image for BIOS and UEFI machines: the kernel, GRUB, and one program, or those that FILES names
+# (words as a shell splits them), which get the same ARGS: a menu, whose first entry starts after TIMEOUT
+# seconds. PORT and SPEED: the serial port that GRUB and the kernel use.
+ISO     := build/tacet.iso
+PORT    :=
+SPEED   :=
+TIMEOUT :=
+ISO_OPTIONS = $(if $(PORT),--port $(call quoted,$(PORT))) $(if $(SPEED),--speed $(call quoted,$(SPEED))) \
+              $(if $(TIMEOUT),--timeout $(call quoted,$(TIMEOUT)))
 iso:
+	@$(if $(and $(APP),$(FILES)),echo "make iso: APP names one program and FILES several; give one of the two" >&2; exit 2)
 	@ports/deps.sh build run
 	@$(MAKE) --no-print-directory -s $(KERNEL) $(APPS)
-	@boot/make-iso $(call quoted,$(ISO)) $(KERNEL) $(PROGRAM_WORDS) -- $(ARGUMENT_WORDS)
+	@boot/make-iso $(ISO_OPTIONS) $(call quoted,$(ISO)) $(KERNEL) \
+		$(if $(FILES),$(FILES) -- $(ARGS),$(PROGRAM_WORDS) -- $(ARGUMENT_WORDS))
 
 # GDB_OPTIONS: see tools/gdb --help. GDB_COMMANDS=FILE: run the commands in this file and end.
 gdb:
@@ -283,6 +292,7 @@ help:
 	@echo "make report                      one HTML page on what run and bench have left (docs/lab/README.md)"
 	@echo "make bench                       noise and costs beside Linux; one silent hour; about ten minutes"
 	@echo "make iso [APP=prog ARGS='...']   build/tacet.iso for BIOS and UEFI machines"
+	@echo "         FILES='a b' TIMEOUT=5   with a menu of programs; PORT=com2 SPEED=57600: serial console"
 	@echo "make gdb [APP=prog ARGS='...']   QEMU stopped before the first instruction, gdb on the kernel"
 	@echo "make kernel | apps               only build: build/$(ARCH)/tacet.elf, build/$(ARCH)/apps/"
 	@echo "make kit                         build/tacet-noise-kit.tar.xz: measures your own Linux nodes"

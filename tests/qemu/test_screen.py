@@ -91,11 +91,11 @@ def test_a_panic_stays_on_the_screen(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mode", ["640x480x15", "800x600x16", "1024x768x24", "1152x864x32", "320x200x32"])
 def test_framebuffers_of_other_formats(mode: str, tmp_path: Path) -> None:
     """GRUB sets one up under a BIOS, too, where it is asked for."""
-    text = images.configuration("argv0=status.musl -- 4")
+    text = images.configuration([images.Entry("Tacet", "argv0=status.musl -- 4")])
     assert text.count("gfxpayload=text") == 1
     image = tmp_path / "bios.iso"
     cfg = "insmod all_video\n" + text.replace("gfxpayload=text", f"gfxpayload={mode}")
-    images.make(image, qemu.KERNEL, program("status.musl"), cfg, "i386-pc")
+    images.make(image, qemu.KERNEL, [program("status.musl")], cfg, "i386-pc")
     result = run_and_look(tmp_path, image, ["-vga", "std"])
     width, height, _ = screen.picture(tmp_path / "screen")
     assert mode.startswith(f"{width}x{height}x"), (width, height)
