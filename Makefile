@@ -54,7 +54,9 @@ KERNEL := $(BUILD)/tacet.elf
 ARCH_C     := $(filter-out arch/$(ARCH)/offsets.c,$(wildcard arch/$(ARCH)/*.c arch/$(ARCH)/boot/*.c))
 KERNEL_C   := $(sort $(wildcard kernel/*/*.c kernel/*/*/*.c drivers/*/*.c) $(ARCH_C))
 KERNEL_ASM := $(sort $(wildcard arch/$(ARCH)/*.asm arch/$(ARCH)/boot/*.asm))
-KERNEL_OBJECTS := $(KERNEL_C:%.c=$(BUILD)/kernel/%.o) $(KERNEL_ASM:%.asm=$(BUILD)/kernel/%.asm.o)
+FONT_OBJECT := $(BUILD)/font.o
+KERNEL_OBJECTS := $(KERNEL_C:%.c=$(BUILD)/kernel/%.o) $(KERNEL_ASM:%.asm=$(BUILD)/kernel/%.asm.o) \
+                  $(FONT_OBJECT)
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror)
 # For size: what the kernel leaves in the caches is taken from the program.
@@ -87,6 +89,16 @@ $(BUILD)/kernel/%.asm.o: %.asm $(BUILD)/offsets.inc $(wildcard arch/$(ARCH)/*.in
 	@mkdir -p $(@D)
 	@echo "  NASM    $<"
 	$(Q)$(NASM) -f elf64 -g -F dwarf -I $(BUILD)/ -I arch/$(ARCH)/ -o $@ $<
+
+# The letters of the framebuffer console, which are not ours.
+$(BUILD)/font.c: ports/font/recipe ports/font/make.py ports/fetch.py
+	@mkdir -p $(@D)
+	@echo "  PORT    the console's font: fetched once, not installed"
+	$(Q)$(PYTHON) ports/font/make.py > $@.part || { rm -f $@.part; exit 1; }
+	$(Q)mv $@.part $@
+
+$(FONT_OBJECT): $(BUILD)/font.c $(KERNEL_FLAGS)
+	$(Q)$(CC) $(KERNEL_CFLAGS) $(PREFIX_MAP) -MMD -MP -c -o $@ $<
 
 # The vDSO: an ELF file of its own, inside the kernel.
 VDSO_CFLAGS := -std=gnu11 -O2 -ffreestanding -fPIC -fvisibility=default -mgeneral-regs-only \
@@ -219,12 +231,21 @@ DEFAULT_ARGS := -n 1000 -o /tmp/ftq
 PROGRAM_WORDS = $(call quoted,$(or $(APP),$(DEFAULT_APP)))
 ARGUMENT_WORDS = $(or $(ARGS),$(if $(APP),,$(DEFAULT_ARGS)))
 
-# An ISO image for BIOS and UEFI machines: the kernel, GRUB, and one program.
-ISO := build/tacet.iso
+# An ISO image for BIOS and UEFI machines: the kernel, GRUB, and one program, or those that FILES names
+# (words as a shell splits them), which get the same ARGS: a menu, whose first entry starts after TIMEOUT
+# seconds. PORT and SPEED: the serial port that GRUB and the kernel use.
+ISO     := build/tacet.iso
+PORT    :=
+SPEED   :=
+TIMEOUT :=
+ISO_OPTIONS = $(if $(PORT),--port $(call quoted,$(PORT))) $(if $(SPEED),--speed $(call quoted,$(SPEED))) \
+              $(if $(TIMEOUT),--timeout $(call quoted,$(TIMEOUT)))
 iso:
+	@$(if $(and $(APP),$(FILES)),echo "make iso: APP names one program and FILES several; give one of the two" >&2; exit 2)
 	@ports/deps.sh build run
 	@$(MAKE) --no-print-directory -s $(KERNEL) $(APPS)
-	@boot/make-iso $(call quoted,$(ISO)) $(KERNEL) $(PROGRAM_WORDS) -- $(ARGUMENT_WORDS)
+	@boot/make-iso $(ISO_OPTIONS) $(call quoted,$(ISO)) $(KERNEL) \
+		$(if $(FILES),$(FILES) -- $(ARGS),$(PROGRAM_WORDS) -- $(ARGUMENT_WORDS))
 
 # GDB_OPTIONS: see tools/gdb --help. GDB_COMMANDS=FILE: run the commands in this file and end.
 gdb:
@@ -271,6 +292,7 @@ help:
 	@echo "make report                      one HTML page on what run and bench have left (docs/lab/README.md)"
 	@echo "make bench                       noise and costs beside Linux; one silent hour; about ten minutes"
 	@echo "make iso [APP=prog ARGS='...']   build/tacet.iso for BIOS and UEFI machines"
+	@echo "         FILES='a b' TIMEOUT=5   with a menu of programs; PORT=com2 SPEED=57600: serial console"
 	@echo "make gdb [APP=prog ARGS='...']   QEMU stopped before the first instruction, gdb on the kernel"
 	@echo "make kernel | apps               only build: build/$(ARCH)/tacet.elf, build/$(ARCH)/apps/"
 	@echo "make kit                         build/tacet-noise-kit.tar.xz: measures your own Linux nodes"

@@ -58,13 +58,13 @@
  *   call-up: crosscall crosscall_serve
  * debug/: printing, stopping the node, the flight log. klog_system_call and klog_system_call_end are called
  * before and after each system call while arch_system_calls_log(true) holds.
- *   call-up: kernel_print console_serving console_lock_break node_stop
+ *   call-up: kernel_print console_default_move console_serving console_lock_break node_stop
  *   call-up: klog_mask klog_cpu_start klog_system_call klog_system_call_end
  * lib/: text and memory; the parsers' side of struct boot_info; the command line.
  *   call-up: memcpy memmove memset memcmp strlen strnlen strcmp strncmp format_text message_set sink_print
  *   call-up: boot_info_add_range boot_info_add_module boot_info_page_is_free command_line_option
  * drivers/: the consoles that the machine may have, registered before kernel_start().
- *   call-up: uart_register vga_text_register
+ *   call-up: uart_register vga_text_register screen_check screen_register
  */
 #ifndef TACET_ARCH_H
 #define TACET_ARCH_H
@@ -139,6 +139,16 @@ void arch_initialise(const struct boot_info *boot);
 
 /* Switches the machine off, or halts for ever where that is not possible. */
 _Noreturn void arch_power_off(void);
+
+/* Starts the machine anew, by its firmware. */
+_Noreturn void arch_reboot(void);
+
+/* Halts this CPU for ever, whatever interrupts. */
+_Noreturn void arch_halt(void);
+
+/* Whether a key of the machine's own keyboard was pressed since the last call; false where there is none that
+ * the architecture can read without a driver. */
+bool arch_key_pressed(void);
 
 /* ---- CPUs ---- */
 

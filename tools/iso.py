@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Images that boot: GRUB, the kernel by multiboot2, and a boot module. For boot/make-iso, and for machines
-that have no other way to a kernel (tools/bochs)."""
+"""Images that boot: GRUB, the kernel by multiboot2, and a boot module for each entry of the menu. For
+boot/make-iso, and for machines that have no other way to a kernel (tools/bochs)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from qemu import RunnerError
@@ -17,6 +18,8 @@ from qemu import RunnerError
 #: What makes the image, and the packages that bring it (ports/deps.sh installs them).
 TOOLS = {"grub-mkrescue": "grub-common", "xorriso": "xorriso", "mformat": "mtools"}
 GRUB = Path(os.environ.get("GRUB_LIBRARY") or "/usr/lib/grub")
+PORTS = ("com1", "com2", "com3", "com4")
+SPEED_MAX = 115200
 PLATFORMS = {"i386-pc": "grub-pc-bin", "x86_64-efi": "grub-efi-amd64-bin"}
 
 
@@ -51,6 +54,10 @@ def check_target(iso: Path) -> None:
         raise WrongInput(f"{iso} cannot be written: the folder {iso.parent} is read-only")
 
 
+def in_quotes(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
 def quoted(word: str) -> str:
     """A word for grub.cfg: in single quotes, where only the single quote itself is special. GRUB quotes it
     again, the way that the kernel's parser reads, when it hands the command line over."""
@@ -60,22 +67,61 @@ def quoted(word: str) -> str:
             "GRUB cannot hand over an empty argument, nor one with a tab or a new line and no space: "
             f"{word!r}"
         )
-    return "'" + word.replace("'", "'\\''") + "'"
+    return in_quotes(word)
 
 
-def configuration(command_line: str) -> str:
-    """grub.cfg, for a command line of words as GRUB reads them (`quoted`)."""
-    return f"""set timeout=0
-serial --unit=0 --speed=115200
+@dataclass(frozen=True)
+class Entry:
+    """One of the menu's: its title, and the kernel's command line, of words as GRUB reads them (`quoted`)."""
+
+    title: str
+    command_line: str
+
+
+@dataclass(frozen=True)
+class Serial:
+    """GRUB's own serial console."""
+
+    port: str = "com1"
+    speed: int = SPEED_MAX
+
+    def check(self) -> None:
+        if self.port not in PORTS:
+            raise WrongInput(f"no such serial port: {self.port}; a PC has {', '.join(PORTS)}")
+        if self.speed < 300 or SPEED_MAX % self.speed:
+            raise WrongInput(
+                f"no speed of a serial port: {self.speed}; it divides {SPEED_MAX}: 115200, 57600, 38400, "
+                "19200, 9600, …"
+            )
+
+
+def module_path(number: int) -> str:
+    """Where the entry's program lies in the image."""
+    return f"/boot/program{number + 1 if number else ''}"
+
+
+def configuration(entries: Sequence[Entry], serial: Serial | None = None, timeout_s: int = 0) -> str:
+    """grub.cfg: the first entry starts when the time is over; the program of the entry with number n is
+    `module_path(n)`."""
+    serial = serial or Serial()
+    serial.check()
+    keys = "terminal_input console serial\n" if len(entries) > 1 else ""
+    text = f"""set timeout={timeout_s}
+serial --unit={PORTS.index(serial.port)} --speed={serial.speed}
 terminal_output console serial
-# UEFI has no text mode to hand over: without a video driver GRUB would complain.
+{keys}# UEFI has no text mode to hand over: without a video driver GRUB would complain.
 if [ "$grub_platform" = efi ]; then insmod all_video; fi
-menuentry Tacet {{
-    multiboot2 /boot/tacet.elf {command_line}
-    module2 /boot/program
+"""
+    for number, entry in enumerate(entries):
+        text += f"""menuentry {in_quotes(entry.title)} {{
+    multiboot2 /boot/tacet.elf {entry.command_line}
+    module2 {module_path(number)}
+    # The kernel's header has asked for a framebuffer; a BIOS has a text mode.
+    if [ "$grub_platform" = pc ]; then set gfxpayload=text; fi
     boot
 }}
 """
+    return text
 
 
 def complaint(log: str) -> str:
@@ -85,7 +131,9 @@ def complaint(log: str) -> str:
     return (telling or lines or ["grub-mkrescue says nothing"])[0]
 
 
-def make(iso: Path, kernel: Path, module: Path, grub_cfg: str, platform: str | None = None) -> None:
+def make(
+    iso: Path, kernel: Path, modules: Sequence[Path], grub_cfg: str, platform: str | None = None
+) -> None:
     """Make the image beside its place, and put it there when it is whole; for all platforms, or for one."""
     only = [] if platform is None else ["-d", str(GRUB / platform)]
     try:
@@ -96,7 +144,8 @@ def make(iso: Path, kernel: Path, module: Path, grub_cfg: str, platform: str | N
             content, part = Path(folder), Path(beside) / "image"
             (content / "boot" / "grub").mkdir(parents=True)
             shutil.copyfile(kernel, content / "boot" / "tacet.elf")
-            shutil.copyfile(module, content / "boot" / "program")
+            for number, module in enumerate(modules):
+                shutil.copyfile(module, content / module_path(number).lstrip("/"))
             (content / "boot" / "grub" / "grub.cfg").write_text(grub_cfg, errors="surrogateescape")
             made = subprocess.run(
                 ["grub-mkrescue", *only, "-o", part, content],

@@ -2,11 +2,12 @@
 /*
  * acpi.c: the few facts that the kernel takes from ACPI tables (arch/acpi.h).
  *
- * From the RSDP to the XSDT (or RSDT) to the FADT, MADT and HPET table, each checked by length and checksum.
- * The byte code of the DSDT is not run: \_S5 is found as the encoding of `Name (_S5_, Package () { small
- * integer, small integer, … })`, which is how firmware writes it. Source: ACPI Specification 6.5 §5.2
+ * From the RSDP to the XSDT (or RSDT) to the FADT, MADT, SPCR and HPET table, each checked by length and
+ * checksum. The byte code of the DSDT is not run: \_S5 is found as the encoding of `Name (_S5_, Package () {
+ * small integer, small integer, … })`, which is how firmware writes it. Source: ACPI Specification 6.5 §5.2
  * (tables), §4.8.3 (PM1 control, PM timer), §7.4.2 (_S5),
- * §5.2.16 (SRAT), §20.2 (byte code). Pure C; runs once, on the boot CPU; owns nothing.
+ * §5.2.16 (SRAT), §20.2 (byte code); Microsoft, "Serial Port Console Redirection Table". Pure C; runs once,
+ * on the boot CPU; owns nothing.
  */
 #include "arch/acpi.h"
 #include "lib/kstring.h"
@@ -22,12 +23,15 @@
 #define SPACE_IO        1
 #define PORT_MAX        0xffffu
 #define FADT_HW_REDUCED (1u << 20)
+#define FADT_RESET      (1u << 10)
 #define FADT_TIMER_32   (1u << 8)
 #define MADT_ENTRIES    44
 #define MADT_HAS_8259   1
 #define CPU_ENABLED     1
 #define SRAT_ENTRIES    48
 #define SRAT_ENABLED    1
+#define SPCR_BASE       40
+#define SPCR_8259       1 /* its interrupt has an ISA line */
 #define SLEEP_TYPE_MAX  7 /* three bits of the PM1 control register */
 
 /* Byte code. */
@@ -262,6 +266,10 @@ static void take_fadt(const struct physical_memory *memory, const struct table *
     if (table_open(memory, field(fadt, 140, 8), "DSDT", &dsdt) ||
         table_open(memory, field32(fadt, 40), "DSDT", &dsdt))
         out->soft_off_known = find_soft_off(&dsdt, out);
+    if (flags & FADT_RESET && field8(fadt, 116) == SPACE_IO && field(fadt, 120, 8) <= PORT_MAX) {
+        out->reset_port = (uint16_t)field(fadt, 120, 8);
+        out->reset_value = field8(fadt, 128);
+    }
     if (flags & FADT_HW_REDUCED)
         return; /* such a machine has none of the ports */
     out->pm1a_control_port = fadt_port(fadt, 64, 172);
@@ -388,11 +396,30 @@ static void take_srat_entry(const struct table *srat, const uint8_t *entry, unsi
     }
 }
 
+/* ---- SPCR ---- */
+
+static void take_spcr(const struct table *spcr, struct acpi_facts *out)
+{
+    static const uint32_t speeds[] = { [3] = 9600, [4] = 19200, [6] = 57600, [7] = 115200 };
+    const uint8_t kind = field8(spcr, 36), speed = field8(spcr, 58), line = field8(spcr, 53);
+    const uint64_t port = field(spcr, SPCR_BASE + 4, 8);
+
+    out->serial_line = ACPI_ISA_LINES;
+    if (kind > 1 && kind != 0x12)
+        return; /* no 16550 */
+    if (field8(spcr, SPCR_BASE) != SPACE_IO || port == 0 || port > PORT_MAX - 7)
+        return;
+    out->serial_port = (uint16_t)port;
+    out->serial_speed = speed < sizeof(speeds) / sizeof(speeds[0]) ? speeds[speed] : 0;
+    if (field8(spcr, 52) & SPCR_8259 && line < ACPI_ISA_LINES)
+        out->serial_line = line;
+}
+
 int acpi_parse(const struct boot_info *info, physical_reader *read, void *context, struct acpi_facts *out,
                struct message *why)
 {
     const struct physical_memory memory = { read, context };
-    unsigned entry_bytes, fadt_at = 0, hpet_at = 0, madt_at = 0, srat_at = 0, ssdt_at = 0;
+    unsigned entry_bytes, fadt_at = 0, hpet_at = 0, madt_at = 0, spcr_at = 0, srat_at = 0, ssdt_at = 0;
     uint8_t rsdp[RSDP_BYTES];
     struct table root, table;
 
@@ -411,6 +438,8 @@ int acpi_parse(const struct boot_info *info, physical_reader *read, void *contex
         out->hpet_address = field(&table, 44, 8);
     if (root_next(&memory, &root, entry_bytes, "APIC", &madt_at, &table))
         take_madt(&table, out);
+    if (root_next(&memory, &root, entry_bytes, "SPCR", &spcr_at, &table))
+        take_spcr(&table, out);
     if (root_next(&memory, &root, entry_bytes, "SRAT", &srat_at, &table))
         take_entries(&table, SRAT_ENTRIES, take_srat_entry, out); /* after the CPUs are known */
     while (!out->soft_off_known && root_next(&memory, &root, entry_bytes, "SSDT", &ssdt_at, &table))

@@ -71,6 +71,8 @@ static void features_read(void)
     features.rdrand = one.c >> 30 & 1;
     features.hypervisor = one.c >> 31 & 1;
     features.machine_check = (one.d >> 7 & 1) && (one.d >> 14 & 1);
+    features.page_attributes = one.d >> 16 & 1;
+    features.physical_bits = extended_leaves >= 0x80000008 ? (uint8_t)cpuid(0x80000008, 0).a : 36;
     features.smep = seven.b >> 7 & 1;
     features.smap = seven.b >> 20 & 1;
     features.umip = seven.c >> 2 & 1;
@@ -155,6 +157,13 @@ static void system_calls_set(void)
     msr_write(MSR_EFER, msr_read(MSR_EFER) | EFER_SYSCALL);
 }
 
+/* As after reset, but for entry 4, which is write-combining (1) instead of write-back once more. */
+static void page_attributes_set(void)
+{
+    if (features.page_attributes)
+        msr_write(MSR_PAGE_ATTRIBUTES, 0x0007040100070406);
+}
+
 /* Enables the report of errors that the hardware cannot correct, in every bank, and clears what firmware has
  * left in them. */
 static void machine_checks_enable(void)
@@ -186,6 +195,7 @@ void cpu_initialise(struct cpu *cpu, unsigned index)
     msr_write(MSR_KERNEL_GS_BASE, 0);
     trap_initialise();
     control_registers_set();
+    page_attributes_set();
     machine_checks_enable();
     system_calls_set();
 }

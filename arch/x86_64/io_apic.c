@@ -50,10 +50,11 @@ void io_apics_silence(void)
 bool arch_input_route(unsigned line, unsigned cpu)
 {
     const struct acpi_facts *facts = acpi_facts();
-    const struct acpi_isa_line *isa = &facts->isa_lines[line];
+    const struct acpi_isa_line *isa = &facts->isa_lines[line < ACPI_ISA_LINES ? line : 0];
     uint32_t input = isa->overridden ? isa->input : line;
 
-    for (unsigned i = 0; i < facts->io_apic_count && cpu_apic_id(cpu) <= APIC_ID_MAX; i++) {
+    for (unsigned i = 0; i < facts->io_apic_count && cpu_apic_id(cpu) <= APIC_ID_MAX && line < ACPI_ISA_LINES;
+         i++) {
         uint32_t own = input - facts->io_apics[i].first; /* below the first: a large number */
 
         if (!io_apics[i] || own >= input_count(io_apics[i]))

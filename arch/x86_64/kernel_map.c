@@ -4,13 +4,14 @@
  *
  *     0xffff800000000000  direct map: usable memory, boot modules, the first megabyte (firmware data, text
  *                         screen, start-up code of further CPUs); writable, never executable
+ *     0xfffffe8000000000  the framebuffer, write-combining
  *     0xffffff0000000000  device window: registers, uncached
  *     0xffffffff80000000  the image: text R-X, constants R--, data RW-, in 4 KiB pages; the page below the
  *                         first CPU's stack is not mapped
  *
  * Nothing is both writable and executable, nothing is reachable from programs except the pages that
- * user_map.c maps for them. Built once at boot from the kernel's pool; only device_map adds to it later.
- * [Intel SDM 3A §4.5, §4.6]
+ * user_map.c maps for them. Built once at boot from the kernel's pool; only device_map adds to it later. The
+ * framebuffer's tables are the image's own, and serve the early map, too. [Intel SDM 3A §4.5, §4.6, §11.12]
  */
 #include "arch.h"
 #include "arch/page_table.h"
@@ -24,10 +25,20 @@ extern uint8_t image_start[], image_text_end[], image_rodata_end[], image_end[];
 #define DEVICE_WINDOW_BYTES ARCH_LARGE_PAGE
 #define KERNEL_TABLE_BITS   (PTE_PRESENT | PTE_WRITE)
 
+#define FRAME_BYTES_MAX (level_bytes(2) - 2 * ARCH_LARGE_PAGE)
+
 static const struct memory_range first_megabyte = { 0, 1 << 20 };
 static uint64_t root;
 static struct page_pool *kernel_pages;
 static uint64_t device_window_used;
+
+extern uint64_t boot_root[TABLE_ENTRIES];
+
+/* Of the framebuffer: from the root's entry down; small pages where it does not begin, or end, with a large
+ * one. */
+static uint64_t frame_pointers[TABLE_ENTRIES] __attribute__((aligned(ARCH_PAGE)));
+static uint64_t frame_directory[TABLE_ENTRIES] __attribute__((aligned(ARCH_PAGE)));
+static uint64_t frame_ends[2][TABLE_ENTRIES] __attribute__((aligned(ARCH_PAGE)));
 
 uint64_t kernel_root(void)
 {
@@ -148,6 +159,8 @@ void arch_memory_initialise(struct page_pool *pool, const struct boot_info *boot
         direct_map_range(&boot->usable[i]);
     for (unsigned i = 0; i < boot->module_count; i++)
         direct_map_range(&boot->modules[i].range);
+    uint64_t *top = arch_physical(root);
+    top[level_index(FRAME_WINDOW, LEVEL_ROOT)] = boot_root[level_index(FRAME_WINDOW, LEVEL_ROOT)];
     /* The window's tables exist before any program's root copies the upper half. */
     if (!entry_create(root, DEVICE_WINDOW, 0, KERNEL_TABLE_BITS, pool))
         node_stop(STOP_NO_MEMORY, "no memory for the kernel's page tables; give the node more memory");
@@ -170,6 +183,46 @@ void arch_guard_page(uint64_t address, struct page_pool *pool)
         return;
     *leaf_find(root, address).entry = 0;
     tlb_invalidate_page(address);
+}
+
+static uint64_t table_entry(const uint64_t *table)
+{
+    return arch_physical_of(table) | KERNEL_TABLE_BITS;
+}
+
+static void frame_page(uint64_t *entry, uint64_t physical, int level)
+{
+    uint64_t combining = level > 0 ? PTE_PAT_LARGE : PTE_PAT;
+    uint64_t uncached = PTE_WRITE_THROUGH | PTE_CACHE_DISABLE;
+
+    *entry = kernel_entry(
+        physical, level, PTE_WRITE | no_execute() | (cpu_features()->page_attributes ? combining : uncached));
+}
+
+void *frame_map(uint64_t physical, uint64_t bytes)
+{
+    const uint64_t limit = 1ULL << cpu_features()->physical_bits;
+    const uint64_t first = physical & ~(ARCH_LARGE_PAGE - 1), low = physical & ~(ARCH_PAGE - 1);
+
+    if (bytes > FRAME_BYTES_MAX || physical > limit || bytes > limit - physical)
+        return NULL;
+    const uint64_t end = page_up(physical + bytes);
+    for (uint64_t at = first; at < end; at += ARCH_LARGE_PAGE) {
+        uint64_t *entry = &frame_directory[(at - first) / ARCH_LARGE_PAGE];
+
+        if (at >= low && end - at >= ARCH_LARGE_PAGE) {
+            frame_page(entry, at, 1);
+            continue;
+        }
+        uint64_t *pages = frame_ends[at != first];
+        for (uint64_t page = at; page < at + ARCH_LARGE_PAGE; page += ARCH_PAGE)
+            if (page >= low && page < end)
+                frame_page(&pages[level_index(page, 0)], page, 0);
+        *entry = table_entry(pages);
+    }
+    frame_pointers[level_index(FRAME_WINDOW, 2)] = table_entry(frame_directory);
+    boot_root[level_index(FRAME_WINDOW, LEVEL_ROOT)] = table_entry(frame_pointers);
+    return (void *)(FRAME_WINDOW + physical - first);
 }
 
 volatile void *device_map(uint64_t physical, uint64_t bytes)

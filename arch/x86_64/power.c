@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * power.c: switches the machine off by ACPI, and reads the battery clock.
+ * power.c: switches the machine off by ACPI, resets it, and reads the keyboard and the battery clock.
  *
  * Sources: ACPI Specification 6.5 §4.8.3.2 (PM1 control: SLP_TYP in bits 12:10, SLP_EN in bit 13, SCI_EN in
- * bit 0), §16.1.6; MC146818A datasheet.
+ * bit 0), §4.8.3.6 (reset register), §16.1.6; Intel 8042 (status, data, and the pulse on its output that
+ * resets a PC); MC146818A datasheet.
  */
 #include "arch.h"
 #include "arch/io.h"
@@ -12,6 +13,18 @@
 #define PM1_SCI_ENABLE   1
 #define PM1_SLEEP_ENABLE (1 << 13)
 #define ACPI_MODE_STEPS  1000000 /* reads of the port before firmware is taken not to change the mode */
+
+/* The PC's keyboard controller. */
+#define KEYBOARD_DATA     0x60
+#define KEYBOARD_STATUS   0x64 /* and commands */
+#define KEYBOARD_ABSENT   0xff
+#define KEYBOARD_RECEIVED 0x01
+#define KEYBOARD_BUSY     0x02 /* takes no command yet */
+#define KEYBOARD_MOUSE    0x20 /* what was received is the mouse's */
+#define KEYBOARD_RELEASED 0x80 /* codes from here on: a key was released, or the keyboard answers */
+#define KEYBOARD_RESET    0xfe
+#define KEYBOARD_STEPS    64 /* codes that a call takes at most */
+#define RESET_STEPS       1000000 /* reads of the port, of 1 us each on a PC */
 
 static void acpi_mode_enter(const struct acpi_facts *facts)
 {
@@ -35,8 +48,56 @@ _Noreturn void arch_power_off(void)
         if (facts->pm1b_control_port)
             io_write16(facts->pm1b_control_port, (uint16_t)(facts->soft_off_type_b << 10 | PM1_SLEEP_ENABLE));
     }
+    arch_halt();
+}
+
+_Noreturn void arch_halt(void)
+{
     for (;;)
         __asm__ volatile("cli; hlt");
+}
+
+/* Gives a write that resets the machine time to do so. */
+static void reset_wait(void)
+{
+    for (int step = 0; step < RESET_STEPS; step++)
+        io_read8(KEYBOARD_STATUS);
+}
+
+_Noreturn void arch_reboot(void)
+{
+    static const struct {
+        uint16_t limit;
+        uint64_t base;
+    } __attribute__((packed)) no_table = { 0, 0 };
+    const struct acpi_facts *facts = acpi_facts();
+
+    if (facts->reset_port) {
+        io_write8(facts->reset_port, facts->reset_value);
+        reset_wait();
+    }
+    for (int step = 0; step < RESET_STEPS && io_read8(KEYBOARD_STATUS) & KEYBOARD_BUSY; step++)
+        ;
+    io_write8(KEYBOARD_STATUS, KEYBOARD_RESET);
+    reset_wait();
+    /* What every x86 CPU has: a fault that cannot be reported shuts it down, and boards answer by a reset. */
+    __asm__ volatile("lidt %0; int3" : : "m"(no_table));
+    arch_halt();
+}
+
+bool arch_key_pressed(void)
+{
+    bool pressed = false;
+
+    for (int step = 0; step < KEYBOARD_STEPS; step++) {
+        uint8_t status = io_read8(KEYBOARD_STATUS);
+
+        if (status == KEYBOARD_ABSENT || !(status & KEYBOARD_RECEIVED))
+            break;
+        uint8_t code = io_read8(KEYBOARD_DATA);
+        pressed |= !(status & KEYBOARD_MOUSE) && code < KEYBOARD_RELEASED;
+    }
+    return pressed;
 }
 
 #define RTC_INDEX 0x70

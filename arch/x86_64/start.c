@@ -9,6 +9,7 @@
 #include "arch/local_apic.h"
 #include "arch/setup.h"
 #include "debug/console.h"
+#include "drivers/screen/screen.h"
 #include "drivers/uart/uart16550.h"
 #include "drivers/vga/vga_text.h"
 #include "lib/errno.h"
@@ -20,8 +21,10 @@ static struct console_device serial_ports[] = {
     { .name = "com1", .address = 0x3f8, .line = 4, .is_default = true },
     { .name = "com2", .address = 0x2f8, .line = 3 },
     { .name = "com3", .address = 0x3e8, .line = 4 },
-    { .name = "com4", .address = 0x2e8, .line = 3 }
+    { .name = "com4", .address = 0x2e8, .line = 3 },
+    { .name = "spcr" } /* the firmware's console, where it is none of these */
 };
+#define COM_PORTS (sizeof(serial_ports) / sizeof(serial_ports[0]) - 1)
 
 static struct boot_info boot;
 static struct acpi_facts facts;
@@ -39,6 +42,51 @@ static const void *early_read(void *context, uint64_t address, uint64_t bytes)
     return arch_physical(address);
 }
 
+/* The firmware's serial console becomes the kernel's, instead of com1. */
+static void firmware_console_take(void)
+{
+    struct console_device *port = serial_ports;
+
+    if (!facts.serial_port)
+        return;
+    while (port < &serial_ports[COM_PORTS] && port->address != facts.serial_port)
+        port++;
+    if (port == &serial_ports[COM_PORTS]) {
+        port->address = facts.serial_port;
+        port->line = facts.serial_line;
+        uart_register(port);
+    }
+    if (!port->write) {
+        kernel_print("acpi: the SPCR names a serial console at port %#x, and no port answers there\n",
+                     facts.serial_port);
+        return;
+    }
+    port->speed_set(port, facts.serial_speed ? facts.serial_speed : port->firmware_speed);
+    console_default_move(&serial_ports[0], port);
+}
+
+/* A framebuffer that the loader has set up, else the text screen. */
+static void screens_register(void)
+{
+    struct message why = { "" };
+    uint64_t bytes;
+    int error = screen_check(&boot, &bytes, &why);
+    void *pixels = error ? NULL : frame_map(boot.framebuffer.address, bytes);
+
+    if (pixels) {
+        screen_register(&boot, pixels);
+        return;
+    }
+    if (error == -ENODEV) {
+        vga_text_register(&boot);
+        return;
+    }
+    if (!error)
+        message_set(&why, -EINVAL, "a framebuffer at 0x%llx, %llu bytes, is beyond what this CPU can map",
+                    (unsigned long long)boot.framebuffer.address, (unsigned long long)bytes);
+    kernel_print("screen: the boot loader names %s; nothing is shown there\n", why.text);
+}
+
 _Noreturn void arch_start(unsigned protocol, uint64_t information);
 _Noreturn void arch_start(unsigned protocol, uint64_t information)
 {
@@ -46,7 +94,7 @@ _Noreturn void arch_start(unsigned protocol, uint64_t information)
     int error;
 
     cpu_initialise(&boot_cpu, 0);
-    for (unsigned i = 0; i < sizeof(serial_ports) / sizeof(serial_ports[0]); i++)
+    for (unsigned i = 0; i < COM_PORTS; i++)
         uart_register(&serial_ports[i]);
 
     if (protocol == BOOT_MULTIBOOT2)
@@ -56,9 +104,10 @@ _Noreturn void arch_start(unsigned protocol, uint64_t information)
     else
         error = message_set(&why, -EINVAL, "started by neither a multiboot2 nor a PVH loader");
 
-    vga_text_register(&boot);
+    screens_register();
     if (!error && acpi_parse(&boot, early_read, NULL, &facts, &why))
         kernel_print("%s; the node can't power itself off\n", why.text);
+    firmware_console_take();
     if (error)
         node_stop(STOP_BAD_INPUT, "%s", why.text);
     kernel_start(&boot);

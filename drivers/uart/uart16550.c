@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * uart16550.c: a serial port: 115200 baud, 8 bits, no parity, FIFO on; polled, but that it interrupts for
- * input while somebody listens. Any context.
+ * uart16550.c: a serial port: 115200 baud unless it is set otherwise, 8 bits, no parity, FIFO on; polled, but
+ * that it interrupts for input while somebody listens. Any context.
  *
- * A port counts as present when its scratch register keeps what is written to it. Where the transmitter does
- * not get ready within a bounded wait (only broken hardware does that, not a pulled cable), the byte is
- * written regardless, so that printing never hangs the node. Registers are reached through the architecture's
- * arch/io.h. Source: National Semiconductor PC16550D datasheet §8.
+ * A port counts as present when its scratch register keeps what is written to it, or, for the 8250 has no
+ * such register, when its modem lines come back in loopback mode (some hypervisors' ports have none). Where
+ * the transmitter does not get ready within a bounded wait (only broken hardware does that, not a pulled
+ * cable), the byte is written regardless, so that printing never hangs the node. Registers are reached
+ * through the architecture's arch/io.h. Source: National Semiconductor PC16550D datasheet §8.
  */
 #include "drivers/uart/uart16550.h"
 #include "arch/io.h"
 #include "debug/console.h"
+#include "lib/errno.h"
 
 /* Registers, from the port's address on. */
 enum {
@@ -22,6 +24,7 @@ enum {
     LINE = 3,
     MODEM = 4,
     STATUS = 5,
+    MODEM_STATUS = 6,
     SCRATCH = 7
 };
 
@@ -30,12 +33,15 @@ enum {
 #define FIFO_ON_CLEARED 0xc7
 #define INTERRUPT_INPUT 0x01
 #define MODEM_READY     0x03
+#define MODEM_LOOPBACK  0x10 /* the outputs in bits 3:0 come back as inputs in bits 7:4 of the modem status \
+                              */
 #define MODEM_LINE      0x08 /* connects the interrupt line */
 #define STATUS_RECEIVED 0x01
 #define STATUS_OVERRUN  0x02 /* reading it clears it */
 #define STATUS_SENT     0x20 /* the transmit FIFO is empty */
 #define STATUS_IDLE     0x40 /* and so is the shift register: the last bit is on the line */
 #define FIFO_BYTES      16
+#define SPEED_MAX       115200
 #define WAIT_STEPS      1000000
 
 static void uart_wait(uintptr_t port, uint8_t status)
@@ -83,13 +89,47 @@ static void uart_listen(struct console_device *device, bool on)
     io_write8(device->address + INTERRUPTS, on ? INTERRUPT_INPUT : 0);
 }
 
+static bool scratch_keeps(uintptr_t port, uint8_t value)
+{
+    io_write8(port + SCRATCH, value);
+    return io_read8(port + SCRATCH) == value;
+}
+
+static bool loopback_answers(uintptr_t port, uint8_t outputs, uint8_t inputs)
+{
+    io_write8(port + MODEM, MODEM_LOOPBACK | outputs);
+    return (io_read8(port + MODEM_STATUS) & 0xf0) == inputs;
+}
+
 static bool uart_present(uintptr_t port)
 {
-    io_write8(port + SCRATCH, 0x5a);
-    if (io_read8(port + SCRATCH) != 0x5a)
-        return false;
-    io_write8(port + SCRATCH, 0xa5);
-    return io_read8(port + SCRATCH) == 0xa5;
+    return (scratch_keeps(port, 0x5a) && scratch_keeps(port, 0xa5)) ||
+           /* RTS and OUT2 as CTS and DCD; then DTR and OUT1 as DSR and RI. */
+           (loopback_answers(port, 0x0a, 0x90) && loopback_answers(port, 0x05, 0x60));
+}
+
+static int uart_speed_set(struct console_device *device, uint64_t baud)
+{
+    uintptr_t port = device->address;
+
+    if (baud < SPEED_MAX / 0xffff + 1 || SPEED_MAX % baud)
+        return -EINVAL;
+    const uint64_t divisor = SPEED_MAX / baud;
+    uart_wait(port, STATUS_IDLE); /* what is on the line leaves at its own speed */
+    io_write8(port + LINE, LINE_DIVISOR);
+    io_write8(port + DIVISOR_LOW, (uint8_t)divisor);
+    io_write8(port + DIVISOR_HIGH, (uint8_t)(divisor >> 8));
+    io_write8(port + LINE, LINE_8N1);
+    return 0;
+}
+
+/* As the firmware has left it; SPEED_MAX where that is no speed of ours. */
+static uint32_t firmware_speed(uintptr_t port)
+{
+    io_write8(port + LINE, LINE_DIVISOR);
+    unsigned divisor = io_read8(port + DIVISOR_LOW) + 256U * io_read8(port + DIVISOR_HIGH);
+    io_write8(port + LINE, LINE_8N1);
+    return divisor && SPEED_MAX % divisor == 0 ? SPEED_MAX / divisor : SPEED_MAX;
 }
 
 void uart_register(struct console_device *device)
@@ -98,16 +138,15 @@ void uart_register(struct console_device *device)
 
     if (!uart_present(port))
         return;
+    device->firmware_speed = firmware_speed(port);
     io_write8(port + INTERRUPTS, 0);
-    io_write8(port + LINE, LINE_DIVISOR);
-    io_write8(port + DIVISOR_LOW, 1); /* 115200 baud */
-    io_write8(port + DIVISOR_HIGH, 0);
-    io_write8(port + LINE, LINE_8N1);
+    uart_speed_set(device, SPEED_MAX);
     io_write8(port + FIFO, FIFO_ON_CLEARED);
     io_write8(port + MODEM, MODEM_READY);
     device->write = uart_write;
     device->flush = uart_flush;
     device->read = uart_read;
     device->listen = uart_listen;
+    device->speed_set = uart_speed_set;
     console_register(device);
 }

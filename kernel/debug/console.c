@@ -11,22 +11,22 @@
 #include "smp/cpu_mask.h"
 #include "smp/spinlock.h"
 
-#define PREFIX          "tacet: "
-#define INPUT_END       4 /* control-D */
-#define INPUT_OPTION    "stdin_bytes"
-#define LINE_BYTES      512
-#define DEVICE_SET(d)   (1U << (d))
-#define NO_INPUT        (-1)
-#define NO_DEVICE       (-2)
-#define COURTESY        16
-#define OUTPUT_PATIENCE (16 * SPIN_PATIENCE)
+#define PREFIX           "tacet: "
+#define INPUT_END        4 /* control-D */
+#define INPUT_OPTION     "stdin_bytes"
+#define SPEED_DIGITS_MAX 9
+#define LINE_BYTES       512
+#define DEVICE_SET(d)    (1U << (d))
+#define NO_INPUT         (-1)
+#define NO_DEVICE        (-2)
+#define COURTESY         16
+#define OUTPUT_PATIENCE  (16 * SPIN_PATIENCE)
 
 static struct console_device *devices[CONSOLE_DEVICES_MAX];
 static unsigned device_count;
 
 /* Sets of devices, a bit each. A stream's set is empty while it shares the kernel's. */
 static unsigned kernel_set, stream_set[2];
-static bool kernel_set_chosen;
 
 /* The last line of the kernel's consoles: empty, or part of a line of the kernel's, or of a program's. */
 static enum { LINE_EMPTY, LINE_KERNEL, LINE_PROGRAM } last_line;
@@ -47,13 +47,30 @@ static bool not_serving[ARCH_CPUS_MAX];
     for (struct console_device * device, **at = devices; at < devices + device_count; at++) \
         if (device = *at, (set)&DEVICE_SET(at - devices))
 
+/* Until console= is known: the default devices, or the first one there is, so that something is seen. */
+static void kernel_set_default(void)
+{
+    unsigned set = 0;
+
+    DEVICES_EACH(device, ~0U)
+    if (device->is_default)
+        set |= DEVICE_SET(at - devices);
+    kernel_set = set ? set : DEVICE_SET(0);
+}
+
 void console_register(struct console_device *device)
 {
     if (device_count == CONSOLE_DEVICES_MAX)
         return;
-    if (device->is_default && !kernel_set_chosen)
-        kernel_set |= DEVICE_SET(device_count);
     devices[device_count++] = device;
+    kernel_set_default();
+}
+
+void console_default_move(struct console_device *from, struct console_device *to)
+{
+    from->is_default = false;
+    to->is_default = true;
+    kernel_set_default();
 }
 
 void console_serve(void)
@@ -199,6 +216,16 @@ void console_flush(void)
     if (device->flush)
         device->flush(device);
     output_unlock(locked);
+}
+
+bool console_key_pressed(void)
+{
+    bool pressed = false;
+
+    DEVICES_EACH(device, kernel_set)
+    while (device->read && device->read(device, true) >= 0)
+        pressed = true;
+    return pressed;
 }
 
 bool console_is_shared(enum console_stream stream)
@@ -373,19 +400,47 @@ int console_find(const char *option, const char *name, struct console_device **o
     return 0;
 }
 
-/* "com1,vga" to a set. */
+/* The speed `text`, of `bytes` digits, for the device before it. */
+static int speed_parse(const char *option, const char *text, size_t bytes, struct console_device *device,
+                       struct message *why)
+{
+    uint64_t baud = 0;
+
+    for (size_t i = 0; i < bytes && i < SPEED_DIGITS_MAX; i++)
+        baud = baud * 10 + (uint64_t)(text[i] - '0');
+    if (!device->speed_set)
+        return message_set(why, -EINVAL, "%s=%s,%.*s: a screen has no speed; com1 to com4 have", option,
+                           device->name, (int)bytes, text);
+    if (bytes > SPEED_DIGITS_MAX || device->speed_set(device, baud))
+        return message_set(why, -EINVAL,
+                           "%s=%s,%.*s: no speed of a serial port, which divides 115200: 115200, 57600, "
+                           "38400, 19200, 9600, …",
+                           option, device->name, (int)bytes, text);
+    return 0;
+}
+
+/* "com2,57600,vga" to a set: names, each perhaps with a speed after it. */
 static int set_parse(const char *option, const char *text, unsigned *set, struct message *why)
 {
+    int index = -1;
+
     *set = 0;
     while (*text) {
         const char *comma = text;
+        bool is_speed = index >= 0;
 
-        while (*comma && *comma != ',')
-            comma++;
-        int index = device_index(option, text, (size_t)(comma - text), why);
-        if (index < 0)
-            return index;
-        *set |= DEVICE_SET(index);
+        for (; *comma && *comma != ','; comma++)
+            is_speed = is_speed && *comma >= '0' && *comma <= '9';
+        const size_t bytes = (size_t)(comma - text);
+        if (is_speed && bytes) {
+            if (speed_parse(option, text, bytes, devices[index], why))
+                return -EINVAL;
+        } else {
+            index = device_index(option, text, bytes, why);
+            if (index < 0)
+                return index;
+            *set |= DEVICE_SET(index);
+        }
         text = *comma ? comma + 1 : comma;
     }
     return *set ? 0 : message_set(why, -EINVAL, "%s= needs at least one console's name", option);
@@ -427,7 +482,6 @@ int console_configure(const struct command_line *line, struct message *why)
         if (set_parse(choices[i].option, text, &set, why))
             return -EINVAL;
         *choices[i].set = set;
-        kernel_set_chosen |= i == 0;
     }
     /* A stream for which the kernel's own consoles are named shares them. */
     for (unsigned stream = 0; stream < 2; stream++)

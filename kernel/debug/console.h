@@ -28,11 +28,18 @@ struct console_device {
     void (*listen)(struct console_device *device, bool on);
     unsigned line;
     uintptr_t address; /* of the device's registers; for the driver */
+    /* Sets the speed of a port, in baud; -EINVAL for one that it does not have. NULL where there is none to
+     * set. */
+    int (*speed_set)(struct console_device *device, uint64_t baud);
+    uint32_t firmware_speed; /* found at the start, in baud */
 };
 
 /* At most CONSOLE_DEVICES_MAX; the structure must live for ever. */
 #define CONSOLE_DEVICES_MAX 8
 void console_register(struct console_device *device);
+
+/* Makes `to` a console of the kernel by default, instead of `from`; both may be one, or not registered. */
+void console_default_move(struct console_device *from, struct console_device *to);
 
 /* Applies `console=`, `stdout=` and `stderr=`. -EINVAL with `why` naming an unknown device and listing the
  * known ones. */
@@ -81,6 +88,10 @@ void console_serve(void);
 /* Whether this CPU serves crosscalls while it prints: not in an interrupt that may have come anywhere in the
  * kernel. */
 void console_serving(bool on);
+
+/* Takes what has arrived on the kernel's own consoles; whether there was any. When the node has ended: no
+ * lock. */
+bool console_key_pressed(void);
 
 /* Before the machine is switched off: returns when all output has left the devices, or does not get out. */
 void console_flush(void);

@@ -6,16 +6,56 @@
 #include "arch.h"
 #include "debug/console.h"
 #include "debug/lock_check.h"
+#include "lib/errno.h"
 #include "lib/format.h"
+#include "lib/kstring.h"
 #include "debug/klog.h"
+
+static enum end { END_POWER_OFF, END_REBOOT, END_HALT, END_WAIT } end;
+
+int stop_configure(const struct command_line *line, struct message *why)
+{
+    static const char *const names[] = {
+        [END_POWER_OFF] = "poweroff", [END_REBOOT] = "reboot", [END_HALT] = "halt", [END_WAIT] = "wait"
+    };
+    const char *text = command_line_option(line, "end");
+
+    if (!text)
+        return 0;
+    for (unsigned way = END_POWER_OFF; way <= END_WAIT; way++) {
+        if (strcmp(text, names[way]) == 0) {
+            end = way;
+            return 0;
+        }
+    }
+    return message_set(why, -EINVAL, "end=%s: a node can end by poweroff, reboot, halt or wait", text);
+}
+
+/* After the last line. */
+_Noreturn static void machine_end(bool stopped)
+{
+    if (end == END_WAIT)
+        kernel_print("press a key to switch the node off\n");
+    console_flush();
+    if (end == END_WAIT) {
+        console_key_pressed(); /* what was typed before is no answer */
+        arch_key_pressed();
+        while (!console_key_pressed() && !arch_key_pressed())
+            arch_pause();
+    }
+    if (end == END_HALT || (end == END_REBOOT && stopped))
+        arch_halt();
+    if (end == END_REBOOT)
+        arch_reboot();
+    arch_power_off();
+}
 
 _Noreturn void node_exit(unsigned status)
 {
     klog_end(false);
     lock_check_report();
     kernel_print("exit status=%u\n", status & 0xff);
-    console_flush();
-    arch_power_off();
+    machine_end(false);
 }
 
 _Noreturn void node_stop(enum stop_status status, const char *format, ...)
@@ -35,6 +75,5 @@ _Noreturn void node_stop(enum stop_status status, const char *format, ...)
     }
     klog_end(status == STOP_PANIC);
     kernel_print("stop status=%d reason=\"%s\"\n", status, reason.text);
-    console_flush();
-    arch_power_off();
+    machine_end(true);
 }

@@ -30,10 +30,31 @@
 #define SLICE_BYTES_MIN (16ULL << 20)
 
 static const char *const known_options[] = {
-    "app",   "argv0",    "clockevent",  "clockevents",  "console",        "cwd",
-    "env",   "idle",     "klog",        "klog_classes", "latency_bound",  "prefix",
-    "ranks", "rotation", "selftest",    "service",      "service_memory", "service_policy",
-    "stack", "stderr",   "stdin_bytes", "stdout",       "threads",        NULL
+    "app",
+    "argv0",
+    "clockevent",
+    "clockevents",
+    "console",
+    "cwd",
+    "end",
+    "env",
+    "idle",
+    "klog",
+    "klog_classes",
+    "latency_bound",
+    "prefix",
+    "ranks",
+    "rotation",
+    "selftest",
+    "service",
+    "service_memory",
+    "service_policy",
+    "stack",
+    "stderr",
+    "stdin_bytes",
+    "stdout",
+    "threads",
+    NULL,
 };
 
 static struct command_line line;
@@ -45,8 +66,9 @@ static void options_read(struct boot_info *boot)
 {
     struct message why;
 
-    if (command_line_parse(boot->command_line, &line, &why) || console_configure(&line, &why) ||
-        klog_configure(&line, &why) || command_line_check(&line, known_options, &why))
+    if (command_line_parse(boot->command_line, &line, &why) || stop_configure(&line, &why) ||
+        console_configure(&line, &why) || klog_configure(&line, &why) ||
+        command_line_check(&line, known_options, &why))
         start_failed(-EINVAL, &why);
 }
 

@@ -38,6 +38,21 @@ struct boot_module {
                                           none */
 };
 
+/* Where a colour stands in a pixel: `bits` from bit `position` on. */
+struct boot_colour {
+    uint8_t position, bits;
+};
+
+/* As the loader describes it; nothing is checked. */
+struct boot_framebuffer {
+    enum { FRAMEBUFFER_NONE, FRAMEBUFFER_INDEXED, FRAMEBUFFER_DIRECT, FRAMEBUFFER_UNKNOWN } kind;
+    uint64_t address;
+    uint32_t pitch; /* bytes from a row to the next one */
+    uint32_t width, height;
+    uint8_t bits; /* of a pixel, which has whole bytes, the lowest one first */
+    struct boot_colour red, green, blue;
+};
+
 struct boot_info {
     const char *protocol; /* "multiboot2", "pvh", … for the log */
     char command_line[BOOT_COMMAND_LINE_BYTES];
@@ -60,6 +75,7 @@ struct boot_info {
         uint64_t address; /* 0: no text screen known */
         uint32_t columns, rows;
     } text_screen;
+    struct boot_framebuffer framebuffer; /* then there is no text screen */
 };
 
 /* The next two are for the parsers of boot protocols; any context, no allocation.

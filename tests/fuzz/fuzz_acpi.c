@@ -21,9 +21,8 @@ static void seal(uint8_t *at, size_t place, size_t bytes)
 /* Every place that could be a table's begin by its signature. */
 static void seal_tables(uint8_t *memory, size_t bytes)
 {
-    static const char *const signatures[] = {
-        "DSDT", "SSDT", "FACP", "APIC", "HPET", "SRAT", "RSDT", "XSDT"
-    };
+    static const char *const signatures[] = { "DSDT", "SSDT", "FACP", "APIC", "HPET",
+                                              "SPCR", "SRAT", "RSDT", "XSDT" };
 
     for (size_t at = 0; at + 36 <= bytes; at += 4) {
         uint32_t length;
@@ -58,6 +57,8 @@ static void promise_facts(const struct acpi_facts *facts)
     PROMISE(facts->soft_off_type_a <= 7 && facts->soft_off_type_b <= 7);
     PROMISE(facts->soft_off_known || (facts->soft_off_type_a == 0 && facts->soft_off_type_b == 0));
     PROMISE(!facts->pm_timer_32_bits || facts->pm_timer_port);
+    PROMISE(facts->serial_port <= 0xfff8 && facts->serial_line <= ACPI_ISA_LINES);
+    PROMISE(facts->serial_speed == 0 || (facts->serial_port && 115200 % facts->serial_speed == 0));
     PROMISE(!facts->smi_command_port || facts->acpi_enable_command);
 }
 

@@ -46,8 +46,15 @@ def multiboot2() -> Iterator[bytes]:
         tag(14, b"RSD PTR " + bytes(12)),
         tag(15, b"RSD PTR " + bytes(28)),
     ]
-    body = b"".join(tags) + tag(0, b"")
-    yield struct.pack("<II", len(body) + 8, 0) + body
+    colours = bytes((16, 8, 8, 8, 0, 8))
+    screens = [
+        tag(8, struct.pack("<QIIIBBH", 0xC0000000, 1366 * 4 + 8, 1366, 768, 32, 1, 0) + colours),
+        tag(8, struct.pack("<QIIIBBH", 0x80000000, 300, 100, 50, 24, 1, 0) + colours),
+        tag(8, struct.pack("<QIIIBBH", 0x80000000, 640, 640, 480, 8, 0, 0) + struct.pack("<I", 1) + bytes(3)),
+    ]
+    for chosen in (tags, *([*tags[:3], screen] for screen in screens)):
+        body = b"".join(chosen) + tag(0, b"")
+        yield struct.pack("<II", len(body) + 8, 0) + body
 
 
 @seeds_of("pvh")
@@ -142,7 +149,7 @@ def acpi() -> Iterator[bytes]:
 
     def machine(revision: int, fadt_bytes: int) -> bytes:
         places: list[int] = []
-        memory = bytearray(36 + 36 + 20 + 36 + 40)
+        memory = bytearray(36 + 36 + 24 + 36 + 48)
         madt = struct.pack("<II", 0xFEE00000, 1) + b"\0\x08\0\0\1\0\0\0\0\x08\1\1\1\0\0\0"
         madt += struct.pack("<BBHIII", 9, 16, 0, 300, 1, 2) + struct.pack("<BBHQ", 5, 12, 0, 0xFEE00000)
         code = bytes(9) + b"\x08_S5_\x12\x08\x04\x0a\x05\x0a\x05\0\0" + bytes(5)
@@ -159,16 +166,25 @@ def acpi() -> Iterator[bytes]:
         srat = bytes(12) + struct.pack("<BBBBIBBHI", 0, 16, 1, 0, 1, 0, 0, 0, 0)
         srat += struct.pack("<BBIHQQIIQ", 1, 40, 1, 0, 1 << 32, 1 << 30, 0, 1, 0)
         srat += struct.pack("<BBHIIIII", 2, 24, 0, 2, 300, 1, 0, 0)
-        tables = {b"DSDT": code, b"FACP": bytes(fadt), b"APIC": madt, b"HPET": hpet, b"SRAT": srat}
+        spcr = struct.pack("<B3xBBBBQ", 0, 1, 8, 0, 1, 0x2F8) + struct.pack("<BBIBBBB", 3, 3, 3, 6, 0, 1, 0)
+        spcr += bytes(18)
+        tables = {
+            b"DSDT": code,
+            b"FACP": bytes(fadt),
+            b"APIC": madt,
+            b"HPET": hpet,
+            b"SRAT": srat,
+            b"SPCR": spcr,
+        }
         for signature, content in tables.items():
             one = table(signature, content)
             places.append(BASE + len(memory))
             memory += one
-        memory[0:36] = b"RSD PTR \0ACPI  " + struct.pack("<BIIQI", revision, BASE + 36, 36, BASE + 92, 0)
-        root = table(b"RSDT", struct.pack("<5I", *places))
+        memory[0:36] = b"RSD PTR \0ACPI  " + struct.pack("<BIIQI", revision, BASE + 36, 36, BASE + 96, 0)
+        root = table(b"RSDT", struct.pack(f"<{len(places)}I", *places))
         memory[36 : 36 + len(root)] = root
-        root = table(b"XSDT", struct.pack("<5Q", *places))
-        memory[92 : 92 + len(root)] = root
+        root = table(b"XSDT", struct.pack(f"<{len(places)}Q", *places))
+        memory[96 : 96 + len(root)] = root
         return bytes(memory)
 
     yield machine(0, 116)

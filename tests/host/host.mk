@@ -21,7 +21,7 @@ FUZZ_BUILD    := build/fuzz
 
 HOST_WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Werror
 HOST_INCLUDES := -iquote kernel -iquote arch/x86_64/include -iquote tests/host -I libc/include \
-                 -iquote apps/lib
+                 -iquote apps/lib -iquote .
 HOST_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
                  -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FUZZ_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
@@ -30,10 +30,11 @@ HOST_FLAGS    := $(HOST_BUILD).flags
 $(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(FUZZ_CC) $(FUZZ_CFLAGS)
 
 HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree file_lock acpi \
-              timer_queue vdso symbols avl
-ARENA_TESTS := spinlock page_pool vm user_map shared_memory
+              timer_queue vdso symbols avl screen
+ARENA_TESTS := spinlock page_pool vm user_map shared_memory uart
 
 string_sources :=
+screen_sources := drivers/screen/screen.c kernel/lib/format.c
 format_sources := kernel/lib/format.c
 multiboot2_sources := arch/x86_64/boot/multiboot2.c kernel/lib/boot_info.c kernel/lib/format.c
 pvh_sources := arch/x86_64/boot/pvh.c kernel/lib/boot_info.c kernel/lib/format.c
@@ -44,6 +45,7 @@ cpio_sources := kernel/lib/cpio.c kernel/lib/format.c
 tree_sources := $(addprefix kernel/fs/tree/,tree.c lookup.c directory.c slab.c change.c) kernel/lib/cpio.c \
                 kernel/lib/format.c
 file_lock_sources := kernel/fs/file_lock.c $(tree_sources)
+uart_sources := drivers/uart/uart16550.c
 acpi_sources := arch/x86_64/acpi.c kernel/lib/format.c
 vdso_sources :=
 symbols_sources := kernel/debug/symbols.c
@@ -67,7 +69,7 @@ phase_distribution_sources := apps/phase/distribution.c apps/lib/order.c
 
 FUZZERS := multiboot2 pvh command_line elf symbols tree acpi
 
-multiboot2_fuzz_sources := $(multiboot2_sources)
+multiboot2_fuzz_sources := $(multiboot2_sources) drivers/screen/screen.c
 pvh_fuzz_sources := $(pvh_sources)
 command_line_fuzz_sources := $(command_line_sources)
 elf_fuzz_sources := $(elf_image_sources)

@@ -380,6 +380,31 @@ TEST(machines_without_fixed_hardware_have_no_ports)
     CHECK_EQUAL(facts.smi_command_port, 0);
 }
 
+static void put_reset(uint32_t flags, uint8_t space, uint64_t port)
+{
+    begin_long_fadt();
+    store(bytes + FADT_AT + 112, flags, 4);
+    gas(FADT_AT + 116, space, port);
+    bytes[FADT_AT + 128] = 6;
+    seal(FADT_AT);
+    CHECK_EQUAL(acpi_parse(&info, simulated_read, &memory, &facts, &why), 0);
+}
+
+TEST(the_reset_register_is_taken_where_there_is_one_in_port_space)
+{
+    put_reset(1 << 10, 1, 0xcf9);
+    CHECK_EQUAL(facts.reset_port, 0xcf9);
+    CHECK_EQUAL(facts.reset_value, 6);
+    put_reset(1 << 10 | 1 << 20, 1, 0xcf9); /* no fixed hardware, but this */
+    CHECK_EQUAL(facts.reset_port, 0xcf9);
+    put_reset(0, 1, 0xcf9);
+    CHECK_EQUAL(facts.reset_port, 0);
+    put_reset(1 << 10, 0, 0xcf9);
+    CHECK_EQUAL(facts.reset_port, 0);
+    put_reset(1 << 10, 1, 0x10cf9);
+    CHECK_EQUAL(facts.reset_port, 0);
+}
+
 TEST(absent_timer_and_mode_switch_are_absent)
 {
     begin();
@@ -544,6 +569,59 @@ TEST(broken_madt_entries_end_the_list)
     CHECK_EQUAL(facts.cpu_count, 0);
 }
 
+/* A machine with one table more, the SPCR in the SRAT's place, and its answer. */
+static void put_spcr(uint8_t kind, uint8_t space, uint64_t port, uint8_t speed)
+{
+    begin();
+    memset(bytes + SRAT_AT, 0, 80);
+    bytes[SRAT_AT + 36] = kind;
+    gas(SRAT_AT + 40, space, port);
+    bytes[SRAT_AT + 52] = 3;
+    bytes[SRAT_AT + 53] = 3;
+    bytes[SRAT_AT + 58] = speed;
+    table(SRAT_AT, "SPCR", 80);
+    store(bytes + XSDT_AT + 36 + 3 * 8, SIMULATED_BASE + SRAT_AT, 8);
+    table(XSDT_AT, "XSDT", 36 + 32);
+    CHECK_EQUAL(acpi_parse(&info, simulated_read, &memory, &facts, &why), 0);
+}
+
+TEST(the_firmwares_serial_console_is_found)
+{
+    static const struct {
+        uint8_t code;
+        uint32_t speed;
+    } speeds[] = { { 0, 0 },     { 3, 9600 },   { 4, 19200 }, { 5, 0 },
+                   { 6, 57600 }, { 7, 115200 }, { 8, 0 },     { 255, 0 } };
+
+    for (unsigned i = 0; i < sizeof(speeds) / sizeof(speeds[0]); i++) {
+        put_spcr(i % 2 ? 0 : 0x12, 1, 0x2f8, speeds[i].code);
+        CHECK_EQUAL(facts.serial_port, 0x2f8);
+        CHECK_EQUAL(facts.serial_speed, speeds[i].speed);
+        CHECK_EQUAL(facts.serial_line, 3);
+    }
+}
+
+TEST(serial_consoles_that_are_no_16550_in_port_space_are_not_taken)
+{
+    put_spcr(3, 1, 0x2f8, 7); /* an ARM PL011 */
+    CHECK_EQUAL(facts.serial_port, 0);
+    put_spcr(0, 0, 0xfe000000, 7);
+    CHECK_EQUAL(facts.serial_port, 0);
+    put_spcr(0, 1, 0xfff9, 7);
+    CHECK_EQUAL(facts.serial_port, 0);
+    put_spcr(0, 1, 0, 7); /* redirection is switched off */
+    CHECK_EQUAL(facts.serial_port, 0);
+    put_spcr(0, 1, 0xfff8, 7);
+    CHECK_EQUAL(facts.serial_port, 0xfff8);
+    bytes[SRAT_AT + 53] = 16; /* no ISA line */
+    seal(SRAT_AT);
+    CHECK_EQUAL(acpi_parse(&info, simulated_read, &memory, &facts, &why), 0);
+    CHECK_EQUAL(facts.serial_line, ACPI_ISA_LINES);
+    table(SRAT_AT, "SPCR", 45); /* cut in the address */
+    CHECK_EQUAL(acpi_parse(&info, simulated_read, &memory, &facts, &why), 0);
+    CHECK_EQUAL(facts.serial_port, 0);
+}
+
 TEST(nodes_of_cpus_and_memory_are_found)
 {
     begin();
@@ -654,6 +732,7 @@ int main(void)
     RUN(newer_dsdt_pointer_wins_when_it_is_valid);
     RUN(fields_beyond_a_short_fadt_are_absent);
     RUN(machines_without_fixed_hardware_have_no_ports);
+    RUN(the_reset_register_is_taken_where_there_is_one_in_port_space);
     RUN(absent_timer_and_mode_switch_are_absent);
     RUN(soft_off_is_read_in_every_encoding_of_small_integers);
     RUN(search_goes_on_behind_what_only_looks_like_soft_off);
@@ -663,6 +742,8 @@ int main(void)
     RUN(long_local_apic_address_wins);
     RUN(interrupt_lines_lead_where_the_madt_says);
     RUN(broken_madt_entries_end_the_list);
+    RUN(the_firmwares_serial_console_is_found);
+    RUN(serial_consoles_that_are_no_16550_in_port_space_are_not_taken);
     RUN(nodes_of_cpus_and_memory_are_found);
     RUN(first_revision_of_the_srat_has_eight_bits_for_a_domain);
     RUN(without_an_srat_no_domain_is_known);

@@ -130,19 +130,47 @@ TEST(uefi_start_is_recognised)
     CHECK_EQUAL(info.text_screen.address, 0);
 }
 
-TEST(graphics_modes_are_no_text_screen)
+TEST(graphics_modes_are_no_text_screen_but_a_framebuffer_as_it_is_described)
 {
+    static const uint8_t colours[] = { 16, 8, 8, 7, 0, 6 };
+
     begin();
-    uint8_t *screen = tag(8, 24);
+    uint8_t *screen = tag(8, 30);
     store(screen, 0x80000000, 8);
     store(screen + 8, 3200, 4);
     store(screen + 12, 800, 4);
     store(screen + 16, 600, 4);
     screen[20] = 32;
     screen[21] = 1;
+    memcpy(screen + 24, colours, sizeof(colours));
     tag_plain_map();
     CHECK_EQUAL(parse(), 0);
     CHECK_EQUAL(info.text_screen.address, 0);
+    CHECK_EQUAL(info.framebuffer.kind, FRAMEBUFFER_DIRECT);
+    CHECK_EQUAL(info.framebuffer.address, 0x80000000);
+    CHECK_EQUAL(info.framebuffer.pitch, 3200);
+    CHECK_EQUAL(info.framebuffer.width, 800);
+    CHECK_EQUAL(info.framebuffer.height, 600);
+    CHECK_EQUAL(info.framebuffer.bits, 32);
+    CHECK_EQUAL(info.framebuffer.red.position, 16);
+    CHECK_EQUAL(info.framebuffer.green.position, 8);
+    CHECK_EQUAL(info.framebuffer.green.bits, 7);
+    CHECK_EQUAL(info.framebuffer.blue.bits, 6);
+    screen[21] = 0;
+    CHECK_EQUAL(parse_readable(used), 0);
+    CHECK_EQUAL(info.framebuffer.kind, FRAMEBUFFER_INDEXED);
+    screen[21] = 7;
+    CHECK_EQUAL(parse_readable(used), 0);
+    CHECK_EQUAL(info.framebuffer.kind, FRAMEBUFFER_UNKNOWN);
+}
+
+TEST(a_framebuffer_without_its_colours_is_named)
+{
+    begin();
+    tag(8, 24)[21] = 1;
+    tag_plain_map();
+    CHECK_EQUAL(parse(), -EINVAL);
+    CHECK_TEXT(why.text, "multiboot2: framebuffer tag at offset 8 has only 32 bytes");
 }
 
 TEST(unknown_tags_are_skipped)
@@ -327,7 +355,8 @@ int main(void)
     RUN(everything_grub_tells_is_taken);
     RUN(new_acpi_pointer_wins_whatever_the_order);
     RUN(uefi_start_is_recognised);
-    RUN(graphics_modes_are_no_text_screen);
+    RUN(graphics_modes_are_no_text_screen_but_a_framebuffer_as_it_is_described);
+    RUN(a_framebuffer_without_its_colours_is_named);
     RUN(unknown_tags_are_skipped);
     RUN(missing_memory_map_is_refused);
     RUN(map_with_larger_entries_is_read);

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from conftest import APPS, ROOT, expect_exit, program
+from monitor import Client, Monitor
 
 import qemu
 
@@ -69,6 +70,97 @@ def test_the_qemu_command_of_the_document_succeeds() -> None:
         errors="replace",
     )
     assert ran.returncode == 0 and qemu.parse_end(ran.stdout)[:2] == ("exit", 0), ran.stdout + ran.stderr
+
+
+# ---- Several programs, and the serial port ----
+
+
+def grub_cfg_of(image: Path, folder: Path) -> str:
+    kept = folder / "grub.cfg"
+    command = ["xorriso", "-osirrox", "on", "-indev", image, "-extract", "/boot/grub/grub.cfg", kept]
+    subprocess.run(command, check=True, capture_output=True)
+    return kept.read_text()
+
+
+@pytest.fixture(scope="module")
+def menu_iso(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two programs, which show by their status which of them ran: 7, and 0."""
+    iso = tmp_path_factory.mktemp("menu") / "tacet.iso"
+    files = f"{program('status.musl')} '{program('arguments.musl')}'"
+    command = ["make", "iso", f"ISO={iso}", f"FILES={files}", "ARGS=7 'a b'", "TIMEOUT=2"]
+    made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert made.returncode == 0, made.stderr
+    assert made.stdout == f"{iso}: boots status.musl or arguments.musl on Tacet, BIOS and UEFI\n", made.stdout
+    return iso
+
+
+def test_each_program_has_an_entry_and_a_module(menu_iso: Path, tmp_path: Path) -> None:
+    text = grub_cfg_of(menu_iso, tmp_path)
+    assert re.findall(r"^menuentry '(.*)' {$", text, re.M) == ["status.musl", "arguments.musl"], text
+    assert re.findall(r"module2 (\S+)", text) == ["/boot/program", "/boot/program2"], text
+    assert "set timeout=2\n" in text, text
+
+
+@pytest.mark.parametrize("firmware", ["bios", "uefi"])
+def test_the_first_program_starts_when_the_time_is_over(firmware: str, menu_iso: Path) -> None:
+    options = ["-cdrom", str(menu_iso), *(OVMF if firmware == "uefi" else [])]
+    expect_exit(qemu.run_machine(options, time_limit=120), 7)
+
+
+def test_the_other_program_starts_where_it_is_chosen(menu_iso: Path, tmp_path: Path) -> None:
+    def choose(client: Client) -> None:
+        client.human("sendkey down")
+        client.human("sendkey ret")
+
+    with Monitor(tmp_path, choose) as monitor:
+        result = qemu.run_machine(
+            ["-cdrom", str(menu_iso), *monitor.options],
+            time_limit=120,
+            on_console=monitor.at(b"arguments.musl"),
+        )
+    monitor.check()
+    expect_exit(result)
+    assert "arguments.musl\0007\0a b\0" in result.console, result.explain()
+
+
+def test_port_and_speed_are_grubs_and_the_kernels(tmp_path: Path) -> None:
+    iso = tmp_path / "x.iso"
+    command = ["make", "iso", f"ISO={iso}", f"APP={program('status.musl')}", "PORT=com2", "SPEED=57600"]
+    made = subprocess.run([*command, "ARGS=5"], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert made.returncode == 0, made.stderr
+    text = grub_cfg_of(iso, tmp_path)
+    assert "serial --unit=1 --speed=57600\n" in text and " console=com2,57600 -- '5'\n" in text, text
+    result = qemu.run_machine(["-cdrom", str(iso)], time_limit=120)
+    assert b"Booting `Tacet'" in result.stdout and b"tacet: exit status=5\r\n" in result.stdout, result.stdout
+    assert "tacet:" not in result.console, result.explain()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["PORT=com5"], "no such serial port: com5; a PC has com1, com2, com3, com4"),
+        (["SPEED=57601"], "no speed of a serial port: 57601; it divides 115200: 115200, 57600"),
+        (["SPEED=fast"], "--speed fast: a number from 300 to 115200 is right"),
+        (["TIMEOUT=soon"], "--timeout soon: a number from -1 to 86400 is right"),
+        (["FILES=/none /bin/busybox"], "no such program: /none"),
+    ],
+)
+def test_make_iso_says_what_is_wrong_with_its_options(words: list[str], said: str, tmp_path: Path) -> None:
+    command = ["make", "iso", f"ISO={tmp_path / 'x.iso'}", *words]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    first, *rest = ran.stderr.splitlines()
+    assert first.startswith(f"boot/make-iso: {said}"), ran.stderr
+    assert ran.returncode == 2 and all(line.startswith("make: ***") for line in rest), ran.stderr
+    assert left(tmp_path) == []
+
+
+def test_app_and_files_are_not_mixed(tmp_path: Path) -> None:
+    command = ["make", "iso", f"ISO={tmp_path / 'x.iso'}", "APP=/bin/busybox", "FILES=/bin/busybox"]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 2 and ran.stderr.startswith(
+        "make iso: APP names one program and FILES several; "
+    )
+    assert left(tmp_path) == []
 
 
 # ---- What is wrong is said in one line ----

@@ -40,7 +40,7 @@ def _make_image(boot: qemu.DirectBoot, image: Path) -> None:
     line = " ".join(map(iso.quoted, qemu.words_of(boot.command_line)))
     if boot.module is None:
         raise qemu.RunnerError("a machine in Bochs needs a program")
-    iso.make(image, boot.kernel, boot.module, iso.configuration(line), platform="i386-pc")
+    iso.make(image, boot.kernel, [boot.module], iso.configuration([iso.Entry("Tacet", line)]), "i386-pc")
 
 
 def run(

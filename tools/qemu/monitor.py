@@ -40,6 +40,7 @@ class Monitor:
 
     def __init__(self, connection: socket.socket, seconds: float) -> None:
         self.events: list[str] = []
+        self.causes: list[str] = []  #: of the events that have one: guest-shutdown, guest-reset, …
         self._socket = connection
         self._seconds = seconds
         self._received = b""
@@ -105,4 +106,5 @@ class Monitor:
             raise MonitorError(f"QEMU's monitor answers {line[:80]!r}") from None
         if "event" in answer:
             self.events.append(answer["event"])
+            self.causes += [str(value) for key, value in answer.get("data", {}).items() if key == "reason"]
         return dict(answer)

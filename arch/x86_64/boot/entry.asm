@@ -46,6 +46,11 @@ multiboot2_header:
     dd 12
     dd PHYSICAL(boot_entry)
     dd 0                                        ; to the next multiple of 8
+.framebuffer:
+    dw 5, 1                                     ; one may be set up (UEFI has no text screen); any size
+    dd 20
+    dd 0, 0, 0
+    dd 0                                        ; to the next multiple of 8
 .align_modules:
     dw 6, 0                                     ; modules on page boundaries
     dd 8

@@ -12,6 +12,8 @@
 #define HEADER_BYTES       8 /* of the whole structure, and of each tag */
 #define TAG_ALIGNMENT      8
 #define MAP_HEADER_BYTES   16
+#define SCREEN_TYPE_INDEX  0
+#define SCREEN_TYPE_DIRECT 1
 #define SCREEN_TYPE_TEXT   2
 #define SCREEN_COLUMNS_MAX 512
 #define SCREEN_ROWS_MAX    256
@@ -87,7 +89,7 @@ static int parse_memory_map(const struct tag *tag, struct boot_info *out, struct
     return memory_map_add(out, tag->at + MAP_HEADER_BYTES, content / entry_bytes, entry_bytes, why);
 }
 
-/* Only text screens of plain shape are taken; a graphics mode is no error. */
+/* Only text screens of plain shape are taken. A framebuffer is taken as it is: who draws there checks it. */
 static int parse_framebuffer(const struct tag *tag, struct boot_info *out, struct message *why)
 {
     if (tag->bytes < 31)
@@ -96,8 +98,28 @@ static int parse_framebuffer(const struct tag *tag, struct boot_info *out, struc
     uint64_t address = load_le64(tag->at + 8);
     uint32_t pitch = load_le32(tag->at + 16), columns = load_le32(tag->at + 20),
              rows = load_le32(tag->at + 24);
-    if (tag->at[29] != SCREEN_TYPE_TEXT || columns == 0 || columns > SCREEN_COLUMNS_MAX || rows == 0 ||
-        rows > SCREEN_ROWS_MAX || pitch != columns * 2)
+    if (tag->at[29] != SCREEN_TYPE_TEXT) {
+        struct boot_framebuffer *frame = &out->framebuffer;
+        const uint8_t *colours = tag->at + 32;
+        bool is_direct = tag->at[29] == SCREEN_TYPE_DIRECT;
+
+        if (is_direct && tag->bytes < 38)
+            return tag_too_short(tag, "framebuffer", why);
+        *frame = (struct boot_framebuffer){
+            .address = address, .pitch = pitch, .width = columns, .height = rows, .bits = tag->at[28]
+        };
+        frame->kind = is_direct                          ? FRAMEBUFFER_DIRECT
+                      : tag->at[29] == SCREEN_TYPE_INDEX ? FRAMEBUFFER_INDEXED
+                                                         : FRAMEBUFFER_UNKNOWN;
+        if (is_direct) {
+            frame->red = (struct boot_colour){ colours[0], colours[1] };
+            frame->green = (struct boot_colour){ colours[2], colours[3] };
+            frame->blue = (struct boot_colour){ colours[4], colours[5] };
+        }
+        return 0;
+    }
+    if (columns == 0 || columns > SCREEN_COLUMNS_MAX || rows == 0 || rows > SCREEN_ROWS_MAX ||
+        pitch != columns * 2)
         return 0;
     out->text_screen.address = address;
     out->text_screen.columns = columns;

@@ -20,11 +20,17 @@ struct acpi_facts {
     uint16_t pm1a_control_port, pm1b_control_port; /* 0: absent */
     uint16_t smi_command_port;                     /* 0: the machine is in ACPI mode already */
     uint8_t acpi_enable_command;
+    uint16_t reset_port; /* 0: absent, or not in port space */
+    uint8_t reset_value;
     uint16_t pm_timer_port; /* 0: absent; 3.579545 MHz */
     bool pm_timer_32_bits;
     /* from the \_S5 package of the DSDT, else of an SSDT */
     bool soft_off_known;
     uint8_t soft_off_type_a, soft_off_type_b; /* SLP_TYPa, SLP_TYPb */
+    /* from the SPCR: the firmware's serial console, of the 16550's kind */
+    uint16_t serial_port;  /* 0: none, or not in port space */
+    uint32_t serial_speed; /* baud; 0: as the firmware has left it */
+    unsigned serial_line;  /* its ISA line; ACPI_ISA_LINES: none */
     /* from the HPET table */
     uint64_t hpet_address; /* 0: absent, or not in memory space */
     /* from the MADT */

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define MSR_PAGE_ATTRIBUTES 0x277 /* [Intel SDM 3A §11.12] */
+
 #define MSR_FS_BASE        0xc0000100
 #define MSR_KERNEL_GS_BASE 0xc0000102 /* the program's GS base, while the kernel runs */
 
@@ -32,6 +34,8 @@ struct cpu_features {
     uint64_t xcr0;         /* vector state that is enabled */
     uint32_t vector_bytes; /* that XSAVE, or FXSAVE, writes of it */
     bool fxsave, xsave, monitor, rdrand, hypervisor, machine_check;
+    uint8_t physical_bits; /* of the addresses of its memory */
+    bool page_attributes;  /* entry 4 of the page attribute table is write-combining */
     bool smep, smap, umip, no_execute, huge_pages, invariant_tsc, rdtscp, rdpid;
 };
 
@@ -57,6 +61,11 @@ void syscall_entry_logged(void);
 /* Registers of a device at `physical`, uncached, in the device window; NULL where the window is full.
  * kernel_map.c. */
 volatile void *device_map(uint64_t physical, uint64_t bytes);
+
+/* Maps the framebuffer in its window, write-combining where the CPU has that, in the early map and in the
+ * final one; once, before arch_memory_initialise. NULL where it does not fit, or the CPU has no such address.
+ * kernel_map.c. */
+void *frame_map(uint64_t physical, uint64_t bytes);
 
 /* Facts from ACPI; zero where there is none. start.c. */
 const struct acpi_facts *acpi_facts(void);
