@@ -155,23 +155,6 @@ static void system_calls_set(void)
     msr_write(MSR_EFER, msr_read(MSR_EFER) | EFER_SYSCALL);
 }
 
-/* Enables the report of errors that the hardware cannot correct, in every bank, and clears what firmware has
- * left in them. */
-static void machine_checks_enable(void)
-{
-    if (!features.machine_check)
-        return;
-
-    uint64_t capability = msr_read(MSR_MCG_CAPABILITY);
-
-    if (capability & MCG_CONTROL_PRESENT)
-        msr_write(MSR_MCG_CONTROL, UINT64_MAX);
-    for (unsigned bank = 0; bank < (capability & MCG_BANKS); bank++) {
-        msr_write(MSR_MC0_CONTROL + 4 * bank, UINT64_MAX);
-        msr_write(MSR_MC0_STATUS + 4 * bank, 0);
-    }
-}
-
 void cpu_initialise(struct cpu *cpu, unsigned index)
 {
     if (index == 0) {
@@ -186,7 +169,6 @@ void cpu_initialise(struct cpu *cpu, unsigned index)
     msr_write(MSR_KERNEL_GS_BASE, 0);
     trap_initialise();
     control_registers_set();
-    machine_checks_enable();
     system_calls_set();
 }
 

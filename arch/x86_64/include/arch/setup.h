@@ -14,17 +14,15 @@
 #define MSR_FS_BASE        0xc0000100
 #define MSR_KERNEL_GS_BASE 0xc0000102 /* the program's GS base, while the kernel runs */
 
-/* Machine check registers [Intel SDM 3B §16.3]; each bank has four: control, status, address, misc. */
-#define MSR_MCG_CAPABILITY    0x179
-#define MSR_MCG_STATUS        0x17a
-#define MSR_MCG_CONTROL       0x17b
-#define MSR_MC0_CONTROL       0x400
-#define MSR_MC0_STATUS        0x401
-#define MSR_MC0_ADDRESS       0x402
-#define MCG_BANKS             0xff
-#define MCG_CONTROL_PRESENT   (1ULL << 8)
-#define MC_STATUS_VALID       (1ULL << 63)
-#define MC_STATUS_HAS_ADDRESS (1ULL << 58)
+/* A register that the CPU may not have: 0, or -EFAULT. msr.asm. */
+int msr_try_read(uint32_t msr, uint64_t *value);
+int msr_try_write(uint32_t msr, uint64_t value);
+
+/* Machine checks of the calling CPU (machine_check.c): logs and clears the errors that are left from before
+ * the boot, and enables the report of those that the hardware cannot correct; prints what there is of one. */
+#define MACHINE_CHECK_BANKS_MAX 32 /* that have registers; a CPU may count more */
+void machine_checks_enable(void);
+void machine_checks_print(void);
 
 struct cpu_features {
     uint32_t basic_leaves; /* highest basic CPUID leaf */
