@@ -67,6 +67,7 @@ _Noreturn void arch_start(unsigned protocol, uint64_t information)
 void arch_initialise(const struct boot_info *info)
 {
     (void)info; /* devices are described by the ACPI facts */
+    vector_state_report();
     machine_checks_enable();
     interrupts_silence();
     io_apics_silence();

@@ -42,6 +42,11 @@ const struct cpu_features *cpu_features(void); /* filled by the first cpu_initia
 #define CPU_BRAND_BYTES 49 /* with its NUL */
 void cpu_brand(char *text);
 
+/* Enables the vector registers that there is room for (vector_state.c): the first CPU chooses them, sets xcr0
+ * and vector_bytes, and vector_state_report says on the console what was wrong, or stops the node. */
+void vector_state_enable(struct cpu_features *features, unsigned cpu);
+void vector_state_report(void);
+
 void cpu_initialise(struct cpu *cpu, unsigned index);
 /* Lets programs find out, without a system call, on which CPU they run (arch/vdso.h). */
 void cpu_identify(struct cpu *cpu);
