@@ -2,16 +2,53 @@
 /*
  * power.c: switches the machine off by ACPI, and reads the battery clock.
  *
+ * Machines with reduced hardware have two registers for it, which may be in memory: power_map makes them
+ * reachable, as long as the map of the time is in use.
+ *
  * Sources: ACPI Specification 6.5 §4.8.3.2 (PM1 control: SLP_TYP in bits 12:10, SLP_EN in bit 13, SCI_EN in
- * bit 0), §16.1.6; MC146818A datasheet.
+ * bit 0; the others are not to be changed), §4.8.3.7 (sleep control: SLP_TYP in bits 4:2, SLP_EN in bit 5;
+ * sleep status: WAK_STS in bit 7), §16.1.6; MC146818A datasheet.
  */
 #include "arch.h"
 #include "arch/io.h"
 #include "arch/setup.h"
 
 #define PM1_SCI_ENABLE   1
-#define PM1_SLEEP_ENABLE (1 << 13)
+#define PM1_SLEEP_TYPE   (7U << 10)
+#define PM1_SLEEP_ENABLE (1U << 13)
+#define SLEEP_ENABLE     (1U << 5)
+#define SLEEP_WAKE       (1U << 7)
 #define ACPI_MODE_STEPS  1000000 /* reads of the port before firmware is taken not to change the mode */
+
+static volatile uint8_t *sleep_control, *sleep_status; /* where they are in memory, and mapped */
+
+static volatile uint8_t *register_map(const struct acpi_register *at, volatile void *map(uint64_t, uint64_t))
+{
+    return at->is_port || !at->address ? NULL : map(at->address, 1);
+}
+
+void power_map(volatile void *map(uint64_t physical, uint64_t bytes))
+{
+    sleep_control = register_map(&acpi_facts()->sleep_control, map);
+    sleep_status = register_map(&acpi_facts()->sleep_status, map);
+}
+
+static void register_write(const struct acpi_register *at, volatile uint8_t *mapped, unsigned value)
+{
+    if (mapped)
+        *mapped = (uint8_t)value;
+    else if (at->is_port && at->address)
+        io_write8(at->address, (uint8_t)value);
+}
+
+/* By ACPI's two steps: the type of sleep, then the same with the order to go there. */
+static void pm1_sleep(uint16_t port, unsigned type)
+{
+    unsigned value = (io_read16(port) & ~(PM1_SLEEP_TYPE | PM1_SLEEP_ENABLE)) | type << 10;
+
+    io_write16(port, (uint16_t)value);
+    io_write16(port, (uint16_t)(value | PM1_SLEEP_ENABLE));
+}
 
 static void acpi_mode_enter(const struct acpi_facts *facts)
 {
@@ -25,16 +62,24 @@ static void acpi_mode_enter(const struct acpi_facts *facts)
             return;
 }
 
-_Noreturn void arch_power_off(void)
+void power_order(void)
 {
     const struct acpi_facts *facts = acpi_facts();
 
-    if (facts->pm1a_control_port && facts->soft_off_known) {
+    if (facts->hardware_reduced && facts->soft_off_known) {
+        register_write(&facts->sleep_status, sleep_status, SLEEP_WAKE); /* writing it clears it */
+        register_write(&facts->sleep_control, sleep_control, facts->soft_off_type_a << 2 | SLEEP_ENABLE);
+    } else if (facts->pm1a_control_port && facts->soft_off_known) {
         acpi_mode_enter(facts);
-        io_write16(facts->pm1a_control_port, (uint16_t)(facts->soft_off_type_a << 10 | PM1_SLEEP_ENABLE));
+        pm1_sleep(facts->pm1a_control_port, facts->soft_off_type_a);
         if (facts->pm1b_control_port)
-            io_write16(facts->pm1b_control_port, (uint16_t)(facts->soft_off_type_b << 10 | PM1_SLEEP_ENABLE));
+            pm1_sleep(facts->pm1b_control_port, facts->soft_off_type_b);
     }
+}
+
+_Noreturn void arch_power_off(void)
+{
+    power_order();
     for (;;)
         __asm__ volatile("cli; hlt");
 }

@@ -34,8 +34,8 @@ static uint64_t components_offered(void)
     return components;
 }
 
-/* Enables these, and answers how many bytes XSAVE writes of them. (A function of its own, in whose place tests
- * plant other answers.) */
+/* Enables these, and answers how many bytes XSAVE writes of them. (A function of its own: tests plant other
+ * answers.) */
 __attribute__((noinline, noclone)) static uint32_t vector_state_try(uint64_t components)
 {
     xcr0_write(components);

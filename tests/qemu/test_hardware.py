@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -162,3 +163,16 @@ def test_a_cpu_whose_vector_state_fits_in_no_way_is_refused(tacet: Run, tmp_path
         assert (result.outcome, result.status) == ("stop", 64), result.explain()
         takes = f"the CPU's vector state (0x7) takes {bytes_said} bytes by CPUID"
         assert result.reason == f"{takes}, even without AVX not 576 to 2688", result.explain()
+
+
+# ---- Power ----
+
+
+def test_a_machine_with_reduced_acpi_hardware_switches_itself_off() -> None:
+    """QEMU's microvm: a register in memory does it, and there is one serial port."""
+    command = ["qemu-system-x86_64", "-nodefaults", "-no-reboot", "-display", "none", "-serial", "stdio"]
+    command += ["-machine", "microvm,acpi=on,rtc=on", "-accel", "tcg", "-cpu", "max", "-m", "128M"]
+    command += ["-kernel", str(qemu.KERNEL), "-initrd", str(qemu.BUSYBOX)]
+    for arguments, status in (('argv0=busybox -- sh -c "exit 7"', 7), ("none=1", 64)):
+        ran = subprocess.run([*command, "-append", arguments], capture_output=True, text=True, timeout=200)
+        assert ran.returncode == 0 and f" status={status}" in ran.stdout, ran.stdout + ran.stderr

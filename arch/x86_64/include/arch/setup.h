@@ -61,6 +61,11 @@ void syscall_entry_logged(void);
  * kernel_map.c. */
 volatile void *device_map(uint64_t physical, uint64_t bytes);
 
+/* The registers in memory that switch the machine off, mapped by this function, which may answer NULL; again
+ * when another map is loaded. power.c. */
+void power_map(volatile void *map(uint64_t physical, uint64_t bytes));
+void power_order(void); /* orders the machine to switch itself off, which may take a while */
+
 /* Facts from ACPI; zero where there is none. start.c. */
 const struct acpi_facts *acpi_facts(void);
 
