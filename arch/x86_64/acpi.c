@@ -5,9 +5,9 @@
  * From the RSDP to the XSDT (or RSDT) to the FADT, MADT, SPCR and HPET table, each checked by length and
  * checksum. The byte code of the DSDT is not run: \_S5 is found as the encoding of `Name (_S5_, Package () {
  * small integer, small integer, … })`, which is how firmware writes it. Source: ACPI Specification 6.5 §5.2
- * (tables), §4.8.3 (PM1 control, PM timer), §7.4.2 (_S5),
- * §5.2.16 (SRAT), §20.2 (byte code); Microsoft, "Serial Port Console Redirection Table". Pure C; runs once,
- * on the boot CPU; owns nothing.
+ * (tables), §4.8.3 (PM1 control, PM timer, sleep registers, reset register), §7.4.2 (_S5), §5.2.16 (SRAT),
+ * §20.2 (byte code); Microsoft, "Serial Port Console Redirection Table". Pure C; runs once, on the boot CPU;
+ * owns nothing.
  */
 #include "arch/acpi.h"
 #include "lib/kstring.h"
@@ -23,8 +23,8 @@
 #define SPACE_IO        1
 #define PORT_MAX        0xffffu
 #define FADT_HW_REDUCED (1u << 20)
-#define FADT_RESET      (1u << 10)
 #define FADT_TIMER_32   (1u << 8)
+#define FADT_RESET      (1u << 10)
 #define MADT_ENTRIES    44
 #define MADT_HAS_8259   1
 #define CPU_ENABLED     1
@@ -258,6 +258,15 @@ static uint16_t fadt_port(const struct table *fadt, uint32_t old, uint32_t exten
     return port <= PORT_MAX ? (uint16_t)port : 0;
 }
 
+/* The register that a generic address describes: in memory or a port, reachable by one byte. */
+static struct acpi_register fadt_register(const struct table *fadt, uint32_t offset)
+{
+    struct acpi_register at = { field8(fadt, offset) == SPACE_IO, field(fadt, offset + 4, 8) };
+    bool known = at.is_port ? at.address <= PORT_MAX : field8(fadt, offset) == SPACE_MEMORY;
+
+    return known ? at : (struct acpi_register){ 0 };
+}
+
 static void take_fadt(const struct physical_memory *memory, const struct table *fadt, struct acpi_facts *out)
 {
     uint32_t flags = field32(fadt, 112), smi_command = field32(fadt, 48);
@@ -266,12 +275,16 @@ static void take_fadt(const struct physical_memory *memory, const struct table *
     if (table_open(memory, field(fadt, 140, 8), "DSDT", &dsdt) ||
         table_open(memory, field32(fadt, 40), "DSDT", &dsdt))
         out->soft_off_known = find_soft_off(&dsdt, out);
-    if (flags & FADT_RESET && field8(fadt, 116) == SPACE_IO && field(fadt, 120, 8) <= PORT_MAX) {
-        out->reset_port = (uint16_t)field(fadt, 120, 8);
+    if (flags & FADT_RESET) {
+        out->reset = fadt_register(fadt, 116);
         out->reset_value = field8(fadt, 128);
     }
-    if (flags & FADT_HW_REDUCED)
-        return; /* such a machine has none of the ports */
+    out->hardware_reduced = flags & FADT_HW_REDUCED;
+    if (out->hardware_reduced) { /* such a machine has none of the ports */
+        out->sleep_control = fadt_register(fadt, 244);
+        out->sleep_status = fadt_register(fadt, 256);
+        return;
+    }
     out->pm1a_control_port = fadt_port(fadt, 64, 172);
     out->pm1b_control_port = fadt_port(fadt, 68, 184);
     out->acpi_enable_command = field8(fadt, 52);
@@ -283,19 +296,31 @@ static void take_fadt(const struct physical_memory *memory, const struct table *
     out->pm_timer_32_bits = out->pm_timer_port && (flags & FADT_TIMER_32);
 }
 
+/* The place of that number, or the free one where it belongs: there always is one, because at most a quarter
+ * of them are taken. Numbers in a row, as machines have them, have places of their own. */
+static uint16_t *cpu_place(struct acpi_facts *out, uint32_t apic_id)
+{
+    unsigned place = apic_id % ACPI_PLACES;
+
+    while (out->apic_places[place] && out->apic_ids[out->apic_places[place] - 1] != apic_id)
+        place = (place + 1) % ACPI_PLACES;
+    return &out->apic_places[place];
+}
+
 /* Some firmware lists a CPU both by its APIC and by its x2APIC number. */
 static void add_cpu(struct acpi_facts *out, uint32_t apic_id)
 {
-    for (unsigned i = 0; i < out->cpu_count; i++) {
-        if (out->apic_ids[i] == apic_id)
-            return;
-    }
+    uint16_t *place = cpu_place(out, apic_id);
+
+    if (*place)
+        return;
     if (out->cpu_count == ACPI_CPUS_MAX) {
         out->cpus_dropped++;
         return;
     }
     out->domains[out->cpu_count] = NUMA_DOMAIN_NONE;
     out->apic_ids[out->cpu_count++] = apic_id;
+    *place = (uint16_t)out->cpu_count;
 }
 
 static void take_madt_entry(const struct table *madt, const uint8_t *entry, unsigned bytes,
@@ -357,10 +382,10 @@ static void take_madt(const struct table *madt, struct acpi_facts *out)
 
 static void set_domain(struct acpi_facts *out, uint32_t apic_id, uint32_t domain)
 {
-    for (unsigned i = 0; i < out->cpu_count; i++) {
-        if (out->apic_ids[i] == apic_id && out->domains[i] == NUMA_DOMAIN_NONE)
-            out->domains[i] = domain;
-    }
+    unsigned place = *cpu_place(out, apic_id);
+
+    if (place && out->domains[place - 1] == NUMA_DOMAIN_NONE)
+        out->domains[place - 1] = domain;
 }
 
 static void add_numa_range(struct acpi_facts *out, uint64_t base, uint64_t bytes, uint32_t domain)

@@ -3,9 +3,15 @@
  * clock.c: the clock source of x86_64 is the TSC; this finds its rate, once, at boot.
  *
  * In order of trust: CPUID leaf 0x15 (crystal and ratio), the hypervisor's timing leaf 0x40000010, a
- * measurement over one millisecond against a clock of known rate: HPET, ACPI PM timer, or channel 2 of the
- * PIT. A leaf is read only if the CPU says that it exists (TCG returns garbage above its last one). Every
- * measurement is bounded in steps, so that a clock that does not count is detected, and the next one tried.
+ * measurement against a clock of known rate: HPET, ACPI PM timer, or channel 2 of the PIT. A leaf is read
+ * only if the CPU says that it exists (TCG returns garbage above its last one); leaf 0x16 is not used: it is
+ * rounded to MHz, and names the rate of the product, not of the TSC. Every measurement is bounded in steps,
+ * so that a clock that does not count is detected, and the next one tried.
+ *
+ * How far a measurement may be off is known: by half the time that each of the two readings took, and by a
+ * tick of the reference. It goes on until that is no more than ERROR_PPM_AIM, for one millisecond at least,
+ * which is enough where reading is quick, as in QEMU; for 50 at most, of the PIT, whose counter comes round
+ * in 55, 30.
  *
  * Sources: Intel SDM 3A §18.7.3 (TSC frequency), 2A CPUID; IA-PC HPET Specification 1.0a §2.3; ACPI 6.5
  * §4.8.3.3; Intel 8254 datasheet.
@@ -20,8 +26,13 @@
 #define HYPERVISOR_LEAVES 0x40000000
 #define HYPERVISOR_TIMING 0x40000010
 
-#define WINDOW_PER_SECOND 1000      /* the measurement takes one millisecond */
-#define STEPS_MAX         10000000U /* reads of a reference clock before it counts as stopped */
+#define WINDOWS_PER_SECOND 1000 /* a measurement takes so much, at least */
+#define WINDOWS_MAX        50
+#define WINDOWS_MAX_PIT    30
+#define APIC_WINDOWS       10 /* of the APIC timer by a TSC whose rate is known */
+#define ERROR_PPM_AIM      25
+#define READINGS           8         /* of which the quickest counts */
+#define STEPS_MAX          10000000U /* reads of a reference clock before it counts as stopped */
 
 #define HPET_PERIOD_FS_MAX 100000000ULL /* the specification's bound on a tick, femtoseconds */
 #define PM_TIMER_HZ        3579545ULL
@@ -33,6 +44,7 @@
 extern uint64_t boot_ticks; /* entry.asm */
 
 static uint64_t clock_hz, apic_hz;
+static uint64_t clock_error_ppm; /* at most, where it was measured */
 static const char *clock_origin;
 
 /* A counter of known rate; wraps at `mask`. */
@@ -40,6 +52,7 @@ struct reference_clock {
     const char *name;
     uint64_t hz;
     uint64_t mask;
+    unsigned windows_max;
     uint64_t (*read)(void);
 };
 
@@ -77,7 +90,8 @@ static bool hpet_find(struct reference_clock *clock)
         return false;
     /* Run. Its comparators' interrupts stay as they are: off since reset, or masked at the 8259. */
     hpet[0x10 / 4] |= 1;
-    *clock = (struct reference_clock){ "HPET", 1000000000000000ULL / period_fs, 0xffffffff, hpet_read };
+    *clock = (struct reference_clock){ "HPET", 1000000000000000ULL / period_fs, 0xffffffff, WINDOWS_MAX,
+                                       hpet_read };
     return true;
 }
 
@@ -86,7 +100,8 @@ static bool pm_timer_find(struct reference_clock *clock)
     const struct acpi_facts *facts = acpi_facts();
 
     *clock = (struct reference_clock){ "ACPI PM timer", PM_TIMER_HZ,
-                                       facts->pm_timer_32_bits ? 0xffffffff : 0xffffff, pm_timer_read };
+                                       facts->pm_timer_32_bits ? 0xffffffff : 0xffffff, WINDOWS_MAX,
+                                       pm_timer_read };
     return facts->pm_timer_port != 0;
 }
 
@@ -96,27 +111,34 @@ static bool pit_find(struct reference_clock *clock)
     io_write8(PIT_COMMAND, 0xb0);                       /* channel 2, both bytes, mode 0 */
     io_write8(PIT_CHANNEL2, 0xff);
     io_write8(PIT_CHANNEL2, 0xff);
-    *clock = (struct reference_clock){ "PIT", PIT_HZ, 0xffff, pit_read };
+    *clock = (struct reference_clock){ "PIT", PIT_HZ, 0xffff, WINDOWS_MAX_PIT, pit_read };
     return true;
 }
 
-/* Reads both clocks at one instant: the reference between two reads of the TSC. Of four attempts, the one
- * whose reads of the TSC are closest together counts. */
-static void instant_read(const struct reference_clock *clock, uint64_t *ticks, uint64_t *reference)
+/* Both clocks, read at one instant: the reference between two reads of the TSC, which were `width` apart. */
+struct instant {
+    uint64_t ticks, reference, width;
+};
+
+static struct instant instant_read(const struct reference_clock *clock)
 {
-    uint64_t closest = UINT64_MAX;
+    struct instant best = { .width = UINT64_MAX };
 
-    for (int i = 0; i < 4; i++) {
-        uint64_t before = cpu_ticks();
+    for (int i = 0; i < READINGS; i++) {
+        uint64_t before = cpu_ticks_ordered();
         uint64_t value = clock->read();
-        uint64_t after = cpu_ticks();
+        uint64_t after = cpu_ticks_ordered();
 
-        if (after - before < closest) {
-            closest = after - before;
-            *ticks = before + (after - before) / 2;
-            *reference = value;
-        }
+        if (after - before < best.width)
+            best = (struct instant){ before + (after - before) / 2, value, after - before };
     }
+    return best;
+}
+
+/* By how many millionths a rate may be off that two such readings give. `widths` is the sum of theirs. */
+static uint64_t error_ppm(uint64_t ticks, uint64_t reference_ticks, uint64_t widths)
+{
+    return ((widths + 1) / 2 + ticks / reference_ticks + 1) * 1000000 / ticks + 1;
 }
 
 /* During every measurement the local APIC's timer counts as well, masked; its rate follows from the ratio.
@@ -143,18 +165,26 @@ static uint64_t apic_timer_end(uint64_t begin_ticks, uint64_t *window_ticks)
 /* The TSC's rate by this reference clock, or 0 where that does not count. */
 static uint64_t clock_measure(const struct reference_clock *clock)
 {
-    uint64_t start_ticks, start, end_ticks, end, apic_window;
-    uint64_t window = clock->hz / WINDOW_PER_SECOND;
-    unsigned steps = 0;
-
-    instant_read(clock, &start_ticks, &start);
+    uint64_t window = clock->hz / WINDOWS_PER_SECOND, elapsed = 0, apic_window;
+    struct instant start = instant_read(clock);
     uint64_t apic_start_ticks = apic_timer_begin();
-    while (((clock->read() - start) & clock->mask) < window)
+
+    for (unsigned steps = 0; elapsed < window || (elapsed < clock->windows_max * window &&
+                                                  error_ppm(cpu_ticks() - start.ticks, elapsed,
+                                                            2 * start.width) > ERROR_PPM_AIM);) {
+        elapsed = (clock->read() - start.reference) & clock->mask;
         if (++steps > STEPS_MAX)
             return 0;
+    }
     uint64_t apic_ticks = apic_timer_end(apic_start_ticks, &apic_window);
-    instant_read(clock, &end_ticks, &end);
-    uint64_t hz = (end_ticks - start_ticks) * clock->hz / ((end - start) & clock->mask);
+    struct instant end = instant_read(clock);
+    uint64_t ticks = end.ticks - start.ticks;
+
+    elapsed = (end.reference - start.reference) & clock->mask;
+    if (elapsed < window) /* it has come round, or stopped */
+        return 0;
+    uint64_t hz = ticks * clock->hz / elapsed;
+    clock_error_ppm = error_ppm(ticks, elapsed, start.width + end.width);
     apic_hz = apic_ticks * hz / apic_window;
     return hz;
 }
@@ -162,7 +192,7 @@ static uint64_t clock_measure(const struct reference_clock *clock)
 /* The APIC timer's rate by a TSC whose rate is known. */
 static void apic_measure(void)
 {
-    uint64_t window = clock_hz / WINDOW_PER_SECOND, elapsed;
+    uint64_t window = clock_hz / WINDOWS_PER_SECOND * APIC_WINDOWS, elapsed;
     uint64_t start = apic_timer_begin();
 
     while (cpu_ticks() - start < window)
@@ -217,9 +247,10 @@ void clock_initialise(void)
     if (!apic_hz && local_apic_present())
         apic_measure();
     apic_timer_initialise(apic_hz);
-    kernel_print("clock: TSC at %lu.%06lu MHz by %s%s\n", clock_hz / 1000000, clock_hz % 1000000,
-                 clock_origin,
-                 cpu_features()->invariant_tsc ? "" : " (the CPU does not promise an invariant TSC)");
+    kernel_print("clock: TSC at %lu.%06lu MHz by %s", clock_hz / 1000000, clock_hz % 1000000, clock_origin);
+    if (clock_error_ppm)
+        kernel_print(", within %lu ppm", clock_error_ppm);
+    kernel_print("%s\n", cpu_features()->invariant_tsc ? "" : " (the CPU does not promise an invariant TSC)");
 }
 
 uint64_t arch_clock_hz(void)

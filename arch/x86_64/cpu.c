@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cpu.c: what a CPU needs before it may run programs: segments, task state, control registers, vector state,
- * SYSCALL.
+ * cpu.c: what a CPU needs before it may run programs: segments, task state, control registers, SYSCALL, and
+ * nothing of what firmware has left in its registers.
  *
- * Programs get the vector state that CPUID offers (x87, SSE, AVX, AVX-512): XCR0 is set to all of it. The
- * kernel is compiled without vector registers, so that the state is saved only where thread.c says. AMX tiles
- * stay off: on Linux, too, a program must request them, by a call that Tacet does not have.
- *
- * Sources: Intel SDM 3A §2.5 (control registers), §5.8.8 (SYSCALL), §8.2 (task state); 1 §13.3 (XSAVE
- * features).
+ * Sources: Intel SDM 3A §2.5 (control registers), §5.8.7 (SYSENTER), §5.8.8 (SYSCALL), §8.2 (task state),
+ * §11.12 (PAT); 3B §17.2 (debug registers).
  */
 #include "arch.h"
 #include "arch/setup.h"
@@ -19,6 +15,8 @@
 #include "lib/format.h"
 #include "lib/kstring.h"
 
+#define MSR_SYSENTER 0x174 /* the selector; the stack and the entry follow */
+#define MSR_PAT      0x277
 #define MSR_EFER     0xc0000080
 #define MSR_STAR     0xc0000081
 #define MSR_LSTAR    0xc0000082
@@ -38,7 +36,16 @@
 #define CR4_MCE        (1ULL << 6)
 #define CR4_PAE        (1ULL << 5)
 
-#define XCR0_KNOWN 0xe7ULL /* x87, SSE, AVX, and the three parts of AVX-512 */
+/* As after reset, but for slots 1 and 5, which are write-combining (1) instead of write-through (4). The
+ * upper four repeat the lower, so that the bit that selects them, which is elsewhere in large pages, does not
+ * matter. */
+#define PAT_LAYOUT 0x0007010600070106ULL
+
+#define HAS_SYSENTER (1U << 11) /* CPUID 1 EDX */
+#define HAS_PAT      (1U << 16)
+
+#define DR6_RESET 0xffff0ff0ULL
+#define DR7_RESET 0x400ULL
 
 /* What SYSCALL clears in the flags: interrupts, direction, trap, nested task, alignment check (SMAP's
  * override), I/O privilege. */
@@ -71,7 +78,6 @@ static void features_read(void)
     features.rdrand = one.c >> 30 & 1;
     features.hypervisor = one.c >> 31 & 1;
     features.machine_check = (one.d >> 7 & 1) && (one.d >> 14 & 1);
-    features.page_attributes = one.d >> 16 & 1;
     features.physical_bits = extended_leaves >= 0x80000008 ? (uint8_t)cpuid(0x80000008, 0).a : 36;
     features.smep = seven.b >> 7 & 1;
     features.smap = seven.b >> 20 & 1;
@@ -134,17 +140,20 @@ static void control_registers_set(void)
 
     __asm__ volatile("mov %0, %%cr4" : : "r"(cr4) : "memory");
     smap_enabled = features.smap;
+}
 
-    if (features.xsave) {
-        struct cpuid_result offered = cpuid(0xd, 0);
-        uint64_t xcr0 = offered.a & XCR0_KNOWN;
-
-        if ((xcr0 & 0xe4) != 0xe4)
-            xcr0 &= ~0xe0ULL; /* the parts of AVX-512 go together, and need AVX */
-        __asm__ volatile("xsetbv" : : "c"(0), "a"((uint32_t)xcr0), "d"((uint32_t)(xcr0 >> 32)));
-        features.xcr0 = xcr0;
-    }
-    features.vector_bytes = features.xsave ? cpuid(0xd, 0).b : FXSAVE_BYTES;
+/* What firmware or a boot loader may have left on: breakpoints would stop programs, SYSENTER would lead them
+ * to the firmware's code with the kernel's rights, and a page's type would depend on the machine. No page has
+ * been mapped by the slots that change, so that no cache holds anything of such a one. */
+static void leftovers_clear(void)
+{
+    __asm__ volatile("mov %0, %%dr7" : : "r"(DR7_RESET));
+    __asm__ volatile("mov %0, %%dr6" : : "r"(DR6_RESET));
+    __asm__ volatile("mov %0, %%dr0; mov %0, %%dr1; mov %0, %%dr2; mov %0, %%dr3" : : "r"(0ULL));
+    for (uint32_t i = 0; i < 3 && (features.hwcap & HAS_SYSENTER); i++)
+        msr_write(MSR_SYSENTER + i, 0);
+    if (features.hwcap & HAS_PAT)
+        msr_write(MSR_PAT, PAT_LAYOUT);
 }
 
 static void system_calls_set(void)
@@ -157,36 +166,13 @@ static void system_calls_set(void)
     msr_write(MSR_EFER, msr_read(MSR_EFER) | EFER_SYSCALL);
 }
 
-/* As after reset, but for entry 4, which is write-combining (1) instead of write-back once more. */
-static void page_attributes_set(void)
-{
-    if (features.page_attributes)
-        msr_write(MSR_PAGE_ATTRIBUTES, 0x0007040100070406);
-}
-
-/* Enables the report of errors that the hardware cannot correct, in every bank, and clears what firmware has
- * left in them. */
-static void machine_checks_enable(void)
-{
-    if (!features.machine_check)
-        return;
-
-    uint64_t capability = msr_read(MSR_MCG_CAPABILITY);
-
-    if (capability & MCG_CONTROL_PRESENT)
-        msr_write(MSR_MCG_CONTROL, UINT64_MAX);
-    for (unsigned bank = 0; bank < (capability & MCG_BANKS); bank++) {
-        msr_write(MSR_MC0_CONTROL + 4 * bank, UINT64_MAX);
-        msr_write(MSR_MC0_STATUS + 4 * bank, 0);
-    }
-}
-
 void cpu_initialise(struct cpu *cpu, unsigned index)
 {
     if (index == 0) {
         features_read();
         cpu->klog = &boot_klog;
     }
+    leftovers_clear();
     cpu->self = cpu;
     cpu->index = index;
     cpu->counters.cpu = index;
@@ -195,8 +181,7 @@ void cpu_initialise(struct cpu *cpu, unsigned index)
     msr_write(MSR_KERNEL_GS_BASE, 0);
     trap_initialise();
     control_registers_set();
-    page_attributes_set();
-    machine_checks_enable();
+    vector_state_enable(&features, index);
     system_calls_set();
 }
 

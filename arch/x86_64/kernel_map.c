@@ -192,11 +192,7 @@ static uint64_t table_entry(const uint64_t *table)
 
 static void frame_page(uint64_t *entry, uint64_t physical, int level)
 {
-    uint64_t combining = level > 0 ? PTE_PAT_LARGE : PTE_PAT;
-    uint64_t uncached = PTE_WRITE_THROUGH | PTE_CACHE_DISABLE;
-
-    *entry = kernel_entry(
-        physical, level, PTE_WRITE | no_execute() | (cpu_features()->page_attributes ? combining : uncached));
+    *entry = kernel_entry(physical, level, PTE_WRITE | PTE_WRITE_COMBINING | no_execute());
 }
 
 void *frame_map(uint64_t physical, uint64_t bytes)

@@ -29,6 +29,7 @@
 #define APIC_TASK_PRIORITY 0x080
 #define APIC_END           0x0b0
 #define APIC_SPURIOUS      0x0f0
+#define APIC_IN_SERVICE    0x100 /* eight of them, a bit for each vector */
 #define APIC_LVT_CMCI      0x2f0
 #define APIC_COMMAND_LOW   0x300
 #define APIC_COMMAND_HIGH  0x310
@@ -49,6 +50,7 @@
 #define COMMAND_ASSERT    (1U << 14)
 #define COMMAND_PENDING   (1U << 12)
 #define COMMAND_STEPS_MAX 1000000
+#define VECTORS           256
 
 static volatile uint32_t *apic_registers; /* NULL in x2APIC mode */
 static enum { ABSENT, XAPIC, X2APIC } mode;
@@ -99,6 +101,23 @@ static void local_vectors_mask(void)
     apic_write(APIC_TASK_PRIORITY, 0);
 }
 
+static bool in_service(void)
+{
+    uint32_t any = 0;
+
+    for (uint32_t offset = 0; offset < 8 * 0x10; offset += 0x10)
+        any |= apic_read(APIC_IN_SERVICE + offset);
+    return any;
+}
+
+/* Acknowledges what firmware has taken and not acknowledged: it would keep away all interrupts of its
+ * priority and below, the timer's among them. Each acknowledgement ends one. */
+static void in_service_end(void)
+{
+    for (unsigned i = 0; i < VECTORS && in_service(); i++)
+        apic_write(APIC_END, 0);
+}
+
 void interrupts_silence(void)
 {
     uint64_t base = msr_read(MSR_APIC_BASE);
@@ -113,6 +132,7 @@ void interrupts_silence(void)
     if (mode == X2APIC)
         msr_write(MSR_APIC_BASE, base | APIC_BASE_ENABLE | APIC_BASE_X2APIC);
     local_vectors_mask();
+    in_service_end();
 }
 
 bool local_apic_present(void)

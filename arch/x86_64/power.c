@@ -2,16 +2,23 @@
 /*
  * power.c: switches the machine off by ACPI, resets it, and reads the keyboard and the battery clock.
  *
+ * Machines with reduced hardware have two registers for it, which may be in memory, as that which resets may:
+ * power_map makes them reachable, as long as the map of the time is in use.
+ *
  * Sources: ACPI Specification 6.5 §4.8.3.2 (PM1 control: SLP_TYP in bits 12:10, SLP_EN in bit 13, SCI_EN in
- * bit 0), §4.8.3.6 (reset register), §16.1.6; Intel 8042 (status, data, and the pulse on its output that
- * resets a PC); MC146818A datasheet.
+ * bit 0; the others are not to be changed), §4.8.3.6 (reset register), §4.8.3.7 (sleep control: SLP_TYP in
+ * bits 4:2, SLP_EN in bit 5; sleep status: WAK_STS in bit 7), §16.1.6; Intel 8042 (status, data, and the
+ * pulse on its output that resets a PC); MC146818A datasheet.
  */
 #include "arch.h"
 #include "arch/io.h"
 #include "arch/setup.h"
 
 #define PM1_SCI_ENABLE   1
-#define PM1_SLEEP_ENABLE (1 << 13)
+#define PM1_SLEEP_TYPE   (7U << 10)
+#define PM1_SLEEP_ENABLE (1U << 13)
+#define SLEEP_ENABLE     (1U << 5)
+#define SLEEP_WAKE       (1U << 7)
 #define ACPI_MODE_STEPS  1000000 /* reads of the port before firmware is taken not to change the mode */
 
 /* The PC's keyboard controller. */
@@ -23,8 +30,39 @@
 #define KEYBOARD_MOUSE    0x20 /* what was received is the mouse's */
 #define KEYBOARD_RELEASED 0x80 /* codes from here on: a key was released, or the keyboard answers */
 #define KEYBOARD_RESET    0xfe
-#define KEYBOARD_STEPS    64 /* codes that a call takes at most */
+#define KEYBOARD_STEPS    64      /* codes that a call takes at most */
 #define RESET_STEPS       1000000 /* reads of the port, of 1 us each on a PC */
+
+static volatile uint8_t *sleep_control, *sleep_status, *reset; /* where they are in memory, and mapped */
+
+static volatile uint8_t *register_map(const struct acpi_register *at, volatile void *map(uint64_t, uint64_t))
+{
+    return at->is_port || !at->address ? NULL : map(at->address, 1);
+}
+
+void power_map(volatile void *map(uint64_t physical, uint64_t bytes))
+{
+    sleep_control = register_map(&acpi_facts()->sleep_control, map);
+    sleep_status = register_map(&acpi_facts()->sleep_status, map);
+    reset = register_map(&acpi_facts()->reset, map);
+}
+
+static void register_write(const struct acpi_register *at, volatile uint8_t *mapped, unsigned value)
+{
+    if (mapped)
+        *mapped = (uint8_t)value;
+    else if (at->is_port && at->address)
+        io_write8(at->address, (uint8_t)value);
+}
+
+/* By ACPI's two steps: the type of sleep, then the same with the order to go there. */
+static void pm1_sleep(uint16_t port, unsigned type)
+{
+    unsigned value = (io_read16(port) & ~(PM1_SLEEP_TYPE | PM1_SLEEP_ENABLE)) | type << 10;
+
+    io_write16(port, (uint16_t)value);
+    io_write16(port, (uint16_t)(value | PM1_SLEEP_ENABLE));
+}
 
 static void acpi_mode_enter(const struct acpi_facts *facts)
 {
@@ -38,16 +76,24 @@ static void acpi_mode_enter(const struct acpi_facts *facts)
             return;
 }
 
-_Noreturn void arch_power_off(void)
+void power_order(void)
 {
     const struct acpi_facts *facts = acpi_facts();
 
-    if (facts->pm1a_control_port && facts->soft_off_known) {
+    if (facts->hardware_reduced && facts->soft_off_known) {
+        register_write(&facts->sleep_status, sleep_status, SLEEP_WAKE); /* writing it clears it */
+        register_write(&facts->sleep_control, sleep_control, facts->soft_off_type_a << 2 | SLEEP_ENABLE);
+    } else if (facts->pm1a_control_port && facts->soft_off_known) {
         acpi_mode_enter(facts);
-        io_write16(facts->pm1a_control_port, (uint16_t)(facts->soft_off_type_a << 10 | PM1_SLEEP_ENABLE));
+        pm1_sleep(facts->pm1a_control_port, facts->soft_off_type_a);
         if (facts->pm1b_control_port)
-            io_write16(facts->pm1b_control_port, (uint16_t)(facts->soft_off_type_b << 10 | PM1_SLEEP_ENABLE));
+            pm1_sleep(facts->pm1b_control_port, facts->soft_off_type_b);
     }
+}
+
+_Noreturn void arch_power_off(void)
+{
+    power_order();
     arch_halt();
 }
 
@@ -72,8 +118,8 @@ _Noreturn void arch_reboot(void)
     } __attribute__((packed)) no_table = { 0, 0 };
     const struct acpi_facts *facts = acpi_facts();
 
-    if (facts->reset_port) {
-        io_write8(facts->reset_port, facts->reset_value);
+    if (facts->reset.address) {
+        register_write(&facts->reset, reset, facts->reset_value);
         reset_wait();
     }
     for (int step = 0; step < RESET_STEPS && io_read8(KEYBOARD_STATUS) & KEYBOARD_BUSY; step++)

@@ -201,6 +201,7 @@ _Noreturn void arch_start_further(struct cpu *cpu)
     else
         cpu->clock_offset = (uint64_t)-handshake.ahead;
     __atomic_store_n(&handshake.step, 3, __ATOMIC_RELEASE);
+    machine_checks_enable();
     kernel_cpu_start(cpu->index);
 }
 

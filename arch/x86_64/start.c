@@ -87,6 +87,12 @@ static void screens_register(void)
     kernel_print("screen: the boot loader names %s; nothing is shown there\n", why.text);
 }
 
+static volatile void *early_device(uint64_t address, uint64_t bytes)
+{
+    return address < arch_early_limit() && bytes <= arch_early_limit() - address ? arch_physical(address)
+                                                                                 : NULL;
+}
+
 _Noreturn void arch_start(unsigned protocol, uint64_t information);
 _Noreturn void arch_start(unsigned protocol, uint64_t information)
 {
@@ -108,6 +114,7 @@ _Noreturn void arch_start(unsigned protocol, uint64_t information)
     if (!error && acpi_parse(&boot, early_read, NULL, &facts, &why))
         kernel_print("%s; the node can't power itself off\n", why.text);
     firmware_console_take();
+    power_map(early_device);
     if (error)
         node_stop(STOP_BAD_INPUT, "%s", why.text);
     kernel_start(&boot);
@@ -116,6 +123,9 @@ _Noreturn void arch_start(unsigned protocol, uint64_t information)
 void arch_initialise(const struct boot_info *info)
 {
     (void)info; /* devices are described by the ACPI facts */
+    power_map(device_map);
+    vector_state_report();
+    machine_checks_enable();
     interrupts_silence();
     io_apics_silence();
     clock_initialise();

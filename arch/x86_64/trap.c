@@ -8,8 +8,7 @@
  * acknowledged and named on the console. Runs with interrupts off, on the kernel stack; #DB, NMI, #DF and #MC
  * have stacks of their own.
  *
- * Sources: Intel SDM 3A §6.14 (64-bit IDT), §6.15 (exceptions), §4.7 (page-fault error code), 3B §16.3
- * (machine-check banks).
+ * Sources: Intel SDM 3A §6.14 (64-bit IDT), §6.15 (exceptions), §4.7 (page-fault error code).
  */
 #include "arch.h"
 #include "arch/local_apic.h"
@@ -28,7 +27,7 @@
 extern const uint64_t trap_stubs[256];
 extern const uint8_t boot_stack[], boot_stack_top[]; /* entry.asm */
 
-/* user_copy.asm: the instructions that may fault, and where all of them continue then. */
+/* user_copy.asm, msr.asm: the instructions that may fault, and where all of them continue then. */
 extern const uint64_t user_copy_table_start[], user_copy_table_end[];
 extern const uint8_t user_copy_fault[];
 
@@ -277,21 +276,9 @@ static void user_trap(struct trap_frame *frame)
 
 _Noreturn static void machine_check(const struct trap_frame *frame)
 {
-    unsigned banks = cpu_features()->machine_check ? msr_read(MSR_MCG_CAPABILITY) & MCG_BANKS : 0;
-
     console_serving(false);
     kernel_print("machine check: the hardware reports an error it could not correct\n");
-    kernel_print("  global status %016lx\n", banks ? msr_read(MSR_MCG_STATUS) : 0);
-    for (unsigned bank = 0; bank < banks; bank++) {
-        uint64_t status = msr_read(MSR_MC0_STATUS + 4 * bank);
-
-        if (!(status & MC_STATUS_VALID))
-            continue;
-        kernel_print("  bank %u status %016lx", bank, status);
-        if (status & MC_STATUS_HAS_ADDRESS)
-            kernel_print(" address %016lx", msr_read(MSR_MC0_ADDRESS + 4 * bank));
-        kernel_print("\n");
-    }
+    machine_checks_print();
     arch_registers_print(frame);
     node_stop(STOP_MACHINE_CHECK, "machine check");
 }

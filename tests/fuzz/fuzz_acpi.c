@@ -56,6 +56,11 @@ static void promise_facts(const struct acpi_facts *facts)
     }
     PROMISE(facts->soft_off_type_a <= 7 && facts->soft_off_type_b <= 7);
     PROMISE(facts->soft_off_known || (facts->soft_off_type_a == 0 && facts->soft_off_type_b == 0));
+    PROMISE(!facts->hardware_reduced || !(facts->pm1a_control_port | facts->pm_timer_port));
+    PROMISE(facts->hardware_reduced || !(facts->sleep_control.address | facts->sleep_status.address));
+    PROMISE(!facts->reset.is_port || facts->reset.address <= 0xffff);
+    PROMISE(!facts->sleep_control.is_port || facts->sleep_control.address <= 0xffff);
+    PROMISE(!facts->sleep_status.is_port || facts->sleep_status.address <= 0xffff);
     PROMISE(!facts->pm_timer_32_bits || facts->pm_timer_port);
     PROMISE(facts->serial_port <= 0xfff8 && facts->serial_line <= ACPI_ISA_LINES);
     PROMISE(facts->serial_speed == 0 || (facts->serial_port && 115200 % facts->serial_speed == 0));

@@ -161,6 +161,10 @@ def acpi() -> Iterator[bytes]:
         if fadt_bytes >= 244:
             fadt[136:148] = struct.pack("<BBBBQ", 1, 16, 0, 0, 0x604)
             fadt[172:184] = struct.pack("<BBBBQ", 1, 32, 0, 0, 0x608)
+        if fadt_bytes >= 276:
+            fadt[76:80] = struct.pack("<I", 1 << 20 | 1 << 10)
+            fadt[80:93] = struct.pack("<BBBBQB", 1, 8, 0, 1, 0xCF9, 6)
+            fadt[208:232] = struct.pack("<BBBBQBBBBQ", 0, 8, 0, 1, 0xFEA00000, 1, 8, 0, 1, 0x405)
         fadt[4:8] = struct.pack("<I", BASE + len(memory))
         hpet = struct.pack("<IBBBBQ", 0, 0, 64, 0, 0, 0xFED00000) + bytes(4)
         srat = bytes(12) + struct.pack("<BBBBIBBHI", 0, 16, 1, 0, 1, 0, 0, 0, 0)
@@ -189,6 +193,7 @@ def acpi() -> Iterator[bytes]:
 
     yield machine(0, 116)
     yield machine(2, 244)
+    yield machine(2, 276)
 
 
 @seeds_of("sim")

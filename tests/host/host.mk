@@ -31,7 +31,7 @@ $(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(FUZZ_CC) $(FUZZ_CFLAGS)
 
 HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree file_lock acpi \
               timer_queue vdso symbols avl screen
-ARENA_TESTS := spinlock page_pool vm user_map shared_memory uart
+ARENA_TESTS := spinlock page_pool vm user_map shared_memory uart machine_check power
 
 string_sources :=
 screen_sources := drivers/screen/screen.c kernel/lib/format.c
@@ -57,6 +57,8 @@ page_pool_sources := kernel/mm/page_pool.c kernel/lib/avl.c
 vm_sources := $(addprefix kernel/mm/,vm.c vm_area.c vm_backing.c vm_remap.c page_pool.c) kernel/lib/avl.c
 shared_memory_sources := kernel/mm/shared_memory.c kernel/mm/user_bytes.c $(page_pool_sources)
 shared_memory_link := -Wl,--wrap=page_pool_allocate # the test fills what is allocated with junk
+machine_check_sources := arch/x86_64/machine_check.c
+power_sources := arch/x86_64/power.c
 user_map_sources := arch/x86_64/user_map.c arch/x86_64/page_table.c $(vm_sources)
 
 # The benchmarks of apps/.

@@ -375,34 +375,40 @@ TEST(machines_without_fixed_hardware_have_no_ports)
     store(bytes + FADT_AT + 112, 1 << 20, 4);
     seal(FADT_AT);
     CHECK_EQUAL(parse(), 0);
+    CHECK(facts.hardware_reduced);
     CHECK_EQUAL(facts.pm1a_control_port, 0);
     CHECK_EQUAL(facts.pm_timer_port, 0);
     CHECK_EQUAL(facts.smi_command_port, 0);
+    CHECK_EQUAL(facts.sleep_control.address, 0); /* the table is too short for it */
 }
 
-static void put_reset(uint32_t flags, uint8_t space, uint64_t port)
+TEST(machines_without_fixed_hardware_have_sleep_registers)
 {
-    begin_long_fadt();
-    store(bytes + FADT_AT + 112, flags, 4);
-    gas(FADT_AT + 116, space, port);
+    begin();
+    store(bytes + FADT_AT + 112, 1 << 20 | 1 << 10, 4);
+    gas(FADT_AT + 116, 1, 0xcf9);
     bytes[FADT_AT + 128] = 6;
+    gas(FADT_AT + 244, 0, 0x1fea00000);
+    gas(FADT_AT + 256, 1, 0x405);
+    table(FADT_AT, "FACP", 276);
+    CHECK_EQUAL(parse(), 0);
+    CHECK(!facts.sleep_control.is_port && facts.sleep_control.address == 0x1fea00000);
+    CHECK(facts.sleep_status.is_port && facts.sleep_status.address == 0x405);
+    CHECK(facts.reset.is_port && facts.reset.address == 0xcf9 && facts.reset_value == 6);
+    CHECK_EQUAL(facts.soft_off_type_a, 5);
+    gas(FADT_AT + 116, 2, 0xcf9);   /* of a PCI device */
+    gas(FADT_AT + 244, 1, 0x10404); /* no such port */
+    gas(FADT_AT + 256, 10, 0x405);
     seal(FADT_AT);
-    CHECK_EQUAL(acpi_parse(&info, simulated_read, &memory, &facts, &why), 0);
-}
-
-TEST(the_reset_register_is_taken_where_there_is_one_in_port_space)
-{
-    put_reset(1 << 10, 1, 0xcf9);
-    CHECK_EQUAL(facts.reset_port, 0xcf9);
-    CHECK_EQUAL(facts.reset_value, 6);
-    put_reset(1 << 10 | 1 << 20, 1, 0xcf9); /* no fixed hardware, but this */
-    CHECK_EQUAL(facts.reset_port, 0xcf9);
-    put_reset(0, 1, 0xcf9);
-    CHECK_EQUAL(facts.reset_port, 0);
-    put_reset(1 << 10, 0, 0xcf9);
-    CHECK_EQUAL(facts.reset_port, 0);
-    put_reset(1 << 10, 1, 0x10cf9);
-    CHECK_EQUAL(facts.reset_port, 0);
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.reset.address, 0);
+    CHECK_EQUAL(facts.sleep_control.address, 0);
+    CHECK_EQUAL(facts.sleep_status.address, 0);
+    store(bytes + FADT_AT + 112, 0, 4); /* neither promised */
+    gas(FADT_AT + 116, 1, 0xcf9);
+    seal(FADT_AT);
+    CHECK_EQUAL(parse(), 0);
+    CHECK(!facts.hardware_reduced && facts.reset.address == 0);
 }
 
 TEST(absent_timer_and_mode_switch_are_absent)
@@ -501,6 +507,53 @@ TEST(cpus_beyond_the_table_are_counted)
     CHECK_EQUAL(parse(), 0);
     CHECK_EQUAL(facts.cpu_count, ACPI_CPUS_MAX);
     CHECK_EQUAL(facts.cpus_dropped, 3);
+}
+
+/* A million CPUs, with numbers all over. */
+TEST(the_longest_table_that_is_read_overflows_nothing)
+{
+    const uint32_t cpus = ((16u << 20) - 44) / 16;
+    const uint32_t length = 44 + cpus * 16;
+    uint8_t *large = calloc(1, MADT_AT + length);
+
+    begin();
+    madt_apic(7, 1);
+    memcpy(large, bytes, MADT_AT + 44);
+    store(large + MADT_AT + 4, length, 4);
+    for (uint32_t i = 0; i < cpus; i++) {
+        uint8_t *entry = large + MADT_AT + 44 + (size_t)i * 16;
+
+        entry[0] = 9;
+        entry[1] = 16;
+        store(entry + 4, (uint64_t)i * 0x9e3779b1 & 0x7fffffff, 4);
+        store(entry + 8, 1, 4);
+    }
+    uint8_t sum = 0;
+    large[MADT_AT + 9] = 0;
+    for (uint32_t i = 0; i < length; i++)
+        sum = (uint8_t)(sum + large[MADT_AT + i]);
+    large[MADT_AT + 9] = (uint8_t)-sum;
+    struct simulated_memory large_memory = { SIMULATED_BASE, MADT_AT + length, large };
+    CHECK_EQUAL(acpi_parse(&info, simulated_read, &large_memory, &facts, &why), 0);
+    CHECK_EQUAL(facts.cpu_count, ACPI_CPUS_MAX);
+    CHECK_EQUAL(facts.cpus_dropped, cpus - ACPI_CPUS_MAX);
+    free(large);
+}
+
+/* As firmware of large machines lists them: those that are there, and places for more. */
+TEST(two_thousand_cpus_are_each_found_once)
+{
+    begin(); /* the MADT grows over all tables that are not needed here */
+    for (unsigned i = 0; i < 2000; i++) {
+        if (i % 2)
+            madt_entry(9, 16); /* not enabled */
+        madt_x2apic(i * 2, 1);
+    }
+    CHECK_EQUAL(parse(), 0);
+    CHECK_EQUAL(facts.cpu_count, ACPI_CPUS_MAX < 2000 ? ACPI_CPUS_MAX : 2000);
+    CHECK_EQUAL(facts.cpu_count + facts.cpus_dropped, 2000);
+    for (unsigned i = 0; i < facts.cpu_count; i++)
+        CHECK_EQUAL(facts.apic_ids[i], i * 2);
 }
 
 TEST(long_local_apic_address_wins)
@@ -732,13 +785,15 @@ int main(void)
     RUN(newer_dsdt_pointer_wins_when_it_is_valid);
     RUN(fields_beyond_a_short_fadt_are_absent);
     RUN(machines_without_fixed_hardware_have_no_ports);
-    RUN(the_reset_register_is_taken_where_there_is_one_in_port_space);
+    RUN(machines_without_fixed_hardware_have_sleep_registers);
     RUN(absent_timer_and_mode_switch_are_absent);
     RUN(soft_off_is_read_in_every_encoding_of_small_integers);
     RUN(search_goes_on_behind_what_only_looks_like_soft_off);
     RUN(soft_off_in_an_ssdt_is_found);
     RUN(only_enabled_cpus_are_taken_each_once);
     RUN(cpus_beyond_the_table_are_counted);
+    RUN(the_longest_table_that_is_read_overflows_nothing);
+    RUN(two_thousand_cpus_are_each_found_once);
     RUN(long_local_apic_address_wins);
     RUN(interrupt_lines_lead_where_the_madt_says);
     RUN(broken_madt_entries_end_the_list);

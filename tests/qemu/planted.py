@@ -4,6 +4,7 @@ instructions."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import qemu
@@ -15,12 +16,18 @@ FOR_EVER = b"\xeb\xfe"  # a jump to itself
 
 def planted(folder: Path, function: str, code: bytes = INVALID) -> Path:
     """The copy's file. Its symbols and lines are those of the kernel."""
+    return planted_all(folder, {function: code})
+
+
+def planted_all(folder: Path, codes: Mapping[str, bytes]) -> Path:
+    """The same, with code in several functions."""
     symbols = Symbols(qemu.KERNEL)
-    address = symbols.find(function).address
     data = bytearray(qemu.KERNEL.read_bytes())
-    segment = next(s for s in symbols.segments if s.address <= address < s.address + s.file_bytes)
-    at = segment.offset + address - segment.address
-    data[at : at + len(code)] = code
+    for function, code in codes.items():
+        address = symbols.find(function).address
+        segment = next(s for s in symbols.segments if s.address <= address < s.address + s.file_bytes)
+        at = segment.offset + address - segment.address
+        data[at : at + len(code)] = code
     kernel = folder / "tacet.elf"
     kernel.write_bytes(data)
     return kernel

@@ -20,6 +20,7 @@ import qemu
 EMULATED = {
     "debug_instruction": {128 + signal.SIGILL},
     "simd_error": {77},
+    "sysenter": {128 + signal.SIGILL},  # as on AMD's
     "stack_in_hole": {128 + signal.SIGSEGV},
 }
 

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #define ACPI_CPUS_MAX        256
+#define ACPI_PLACES          (4 * ACPI_CPUS_MAX) /* a power of two */
 #define ACPI_IO_APICS_MAX    16
 #define ACPI_ISA_LINES       16
 #define ACPI_NUMA_RANGES_MAX 128
@@ -20,10 +21,15 @@ struct acpi_facts {
     uint16_t pm1a_control_port, pm1b_control_port; /* 0: absent */
     uint16_t smi_command_port;                     /* 0: the machine is in ACPI mode already */
     uint8_t acpi_enable_command;
-    uint16_t reset_port; /* 0: absent, or not in port space */
-    uint8_t reset_value;
     uint16_t pm_timer_port; /* 0: absent; 3.579545 MHz */
     bool pm_timer_32_bits;
+    bool hardware_reduced; /* none of the ports above; the next two switch the machine off */
+    /* Of one byte each; address 0: absent. */
+    struct acpi_register {
+        bool is_port; /* else in memory */
+        uint64_t address;
+    } sleep_control, sleep_status, reset;
+    uint8_t reset_value; /* that resets the machine, written to `reset` */
     /* from the \_S5 package of the DSDT, else of an SSDT */
     bool soft_off_known;
     uint8_t soft_off_type_a, soft_off_type_b; /* SLP_TYPa, SLP_TYPb */
@@ -35,7 +41,8 @@ struct acpi_facts {
     uint64_t hpet_address; /* 0: absent, or not in memory space */
     /* from the MADT */
     uint64_t local_apic_address;
-    uint32_t apic_ids[ACPI_CPUS_MAX]; /* enabled CPUs (types 0 and 9), in table order, each once */
+    uint32_t apic_ids[ACPI_CPUS_MAX];  /* enabled CPUs (types 0 and 9), in table order, each once */
+    uint16_t apic_places[ACPI_PLACES]; /* where a number stands in apic_ids, plus 1: hashed, 0 is free */
     unsigned cpu_count;
     unsigned cpus_dropped; /* beyond ACPI_CPUS_MAX; reported, never silently lost */
     bool has_8259;         /* a legacy PIC that must be masked */

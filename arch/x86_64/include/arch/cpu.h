@@ -134,6 +134,12 @@ static inline void msr_write(uint32_t msr, uint64_t value)
     __asm__ volatile("wrmsr" : : "c"(msr), "a"((uint32_t)value), "d"((uint32_t)(value >> 32)) : "memory");
 }
 
+/* Which vector state XSAVE writes, and which instructions programs may use. */
+static inline void xcr0_write(uint64_t components)
+{
+    __asm__ volatile("xsetbv" : : "c"(0), "a"((uint32_t)components), "d"((uint32_t)(components >> 32)));
+}
+
 /* Loads the root of this CPU's page tables, which invalidates its TLB. */
 static inline void cpu_tables_set(uint64_t root)
 {

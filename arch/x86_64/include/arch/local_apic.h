@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Masks the two 8259 controllers and every local vector of this CPU; switches to x2APIC where the CPU has it.
- * Once a CPU. */
+/* Masks the two 8259 controllers and every local vector of this CPU; switches to x2APIC where the CPU has it;
+ * acknowledges what firmware has left in service. Once a CPU. */
 void interrupts_silence(void);
 
 bool local_apic_present(void);

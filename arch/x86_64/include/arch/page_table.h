@@ -17,9 +17,9 @@
 #define PTE_ACCESSED      (1ULL << 5)
 #define PTE_DIRTY         (1ULL << 6)
 #define PTE_LARGE         (1ULL << 7)
-#define PTE_PAT           (1ULL << 7) /* at level 0; selects the entries 4 to 7 of the page attribute table */
-#define PTE_PAT_LARGE     (1ULL << 12)
 #define PTE_GLOBAL        (1ULL << 8)
+/* A slot of the PAT alone (cpu.c); on a CPU without one, write-through. */
+#define PTE_WRITE_COMBINING PTE_WRITE_THROUGH
 /* Two bits that the CPU ignores. Attached: holds memory, although it is not present where the program has no
  * right to it. Unlinked: led to a table that is to be freed after the TLB shootdown; not present any more. */
 #define PTE_ATTACHED   (1ULL << 9)

@@ -11,22 +11,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MSR_PAGE_ATTRIBUTES 0x277 /* [Intel SDM 3A §11.12] */
-
 #define MSR_FS_BASE        0xc0000100
 #define MSR_KERNEL_GS_BASE 0xc0000102 /* the program's GS base, while the kernel runs */
 
-/* Machine check registers [Intel SDM 3B §16.3]; each bank has four: control, status, address, misc. */
-#define MSR_MCG_CAPABILITY    0x179
-#define MSR_MCG_STATUS        0x17a
-#define MSR_MCG_CONTROL       0x17b
-#define MSR_MC0_CONTROL       0x400
-#define MSR_MC0_STATUS        0x401
-#define MSR_MC0_ADDRESS       0x402
-#define MCG_BANKS             0xff
-#define MCG_CONTROL_PRESENT   (1ULL << 8)
-#define MC_STATUS_VALID       (1ULL << 63)
-#define MC_STATUS_HAS_ADDRESS (1ULL << 58)
+/* A register that the CPU may not have: 0, or -EFAULT. msr.asm. */
+int msr_try_read(uint32_t msr, uint64_t *value);
+int msr_try_write(uint32_t msr, uint64_t value);
+
+/* Machine checks of the calling CPU (machine_check.c): logs and clears the errors that are left from before
+ * the boot, and enables the report of those that the hardware cannot correct; prints what there is of one. */
+#define MACHINE_CHECK_BANKS_MAX 32 /* that have registers; a CPU may count more */
+void machine_checks_enable(void);
+void machine_checks_print(void);
 
 struct cpu_features {
     uint32_t basic_leaves; /* highest basic CPUID leaf */
@@ -35,7 +31,6 @@ struct cpu_features {
     uint32_t vector_bytes; /* that XSAVE, or FXSAVE, writes of it */
     bool fxsave, xsave, monitor, rdrand, hypervisor, machine_check;
     uint8_t physical_bits; /* of the addresses of its memory */
-    bool page_attributes;  /* entry 4 of the page attribute table is write-combining */
     bool smep, smap, umip, no_execute, huge_pages, invariant_tsc, rdtscp, rdpid;
 };
 
@@ -47,6 +42,11 @@ const struct cpu_features *cpu_features(void); /* filled by the first cpu_initia
 /* The CPU's name by CPUID, "" where it has none. */
 #define CPU_BRAND_BYTES 49 /* with its NUL */
 void cpu_brand(char *text);
+
+/* Enables the vector registers that there is room for (vector_state.c): the first CPU chooses them, sets xcr0
+ * and vector_bytes, and vector_state_report says on the console what was wrong, or stops the node. */
+void vector_state_enable(struct cpu_features *features, unsigned cpu);
+void vector_state_report(void);
 
 void cpu_initialise(struct cpu *cpu, unsigned index);
 /* Lets programs find out, without a system call, on which CPU they run (arch/vdso.h). */
@@ -66,6 +66,11 @@ volatile void *device_map(uint64_t physical, uint64_t bytes);
  * final one; once, before arch_memory_initialise. NULL where it does not fit, or the CPU has no such address.
  * kernel_map.c. */
 void *frame_map(uint64_t physical, uint64_t bytes);
+
+/* The registers in memory that switch the machine off, mapped by this function, which may answer NULL; again
+ * when another map is loaded. power.c. */
+void power_map(volatile void *map(uint64_t physical, uint64_t bytes));
+void power_order(void); /* orders the machine to switch itself off, which may take a while */
 
 /* Facts from ACPI; zero where there is none. start.c. */
 const struct acpi_facts *acpi_facts(void);

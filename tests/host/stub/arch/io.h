@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * arch/io.h for tests: a device that the test simulates.
+ * arch/io.h: replaces x86_64's header of that name in host tests: ports are functions of the test.
  */
 #ifndef ARCH_IO_H
 #define ARCH_IO_H
@@ -8,6 +8,8 @@
 #include <stdint.h>
 
 void io_write8(uintptr_t port, uint8_t value);
+void io_write16(uintptr_t port, uint16_t value);
 uint8_t io_read8(uintptr_t port);
+uint16_t io_read16(uintptr_t port);
 
 #endif
