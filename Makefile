@@ -171,6 +171,16 @@ linux-rt:
 qemu10:
 	$(Q)ports/qemu/fetch.sh build || [ $$? = 3 ]
 
+# A plugin of QEMU 10 that counts cache misses (tools/caches), for `tools/lab reproduce tsafrir-fig6`.
+CACHES_CFLAGS := -std=gnu11 -O2 $(WARNINGS) -fPIC -shared -fvisibility=hidden
+build/caches.flags: FLAGS = $(CC) $(CACHES_CFLAGS)
+
+.PHONY: caches
+caches: build/caches.so
+build/caches.so: $(wildcard tools/caches/*.[ch]) build/caches.flags
+	@echo "  PLUGIN  $@"
+	$(Q)$(CC) $(CACHES_CFLAGS) -o $@ $(filter %.c,$^)
+
 # ---- Running ----
 
 # What `make run APP=…` takes. ARGS and ENV are words as a shell splits them:
@@ -297,6 +307,7 @@ help:
 	@echo "make gdb [APP=prog ARGS='...']   QEMU stopped before the first instruction, gdb on the kernel"
 	@echo "make kernel | apps               only build: build/$(ARCH)/tacet.elf, build/$(ARCH)/apps/"
 	@echo "make kit                         build/tacet-noise-kit.tar.xz: measures your own Linux nodes"
+	@echo "make caches                      build/caches.so, cache models for QEMU (docs/lab/reproduce.md)"
 	@echo "make sim                         build/simulator/sim, the LogGOPS simulator (docs/lab/loggops.md)"
 	@echo "make host-test | fuzz            tests of pure C on this machine; fuzzers (FUZZ_SECONDS=5 each)"
 	@echo "make fuzz-calls MINUTES=60       system calls at random, one rank fuzzing, one watching"

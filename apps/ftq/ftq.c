@@ -146,13 +146,19 @@ static const char *nominal_kind(const struct ftq_analysis *r)
     return "the mode";
 }
 
-/* Whether the quanta lack more than the floor, and more than the calibration's short runs may have gained by
- * what is shorter than the threshold. */
+/* Those that reached the nominal count. */
+static const char *nominal_quanta(void)
+{
+    return run.options.threshold_ns ? "better half of the" : "best";
+}
+
+/* Whether the quanta lack more than the floor, and more than the calibration's short runs may have gained:
+ * the machine may move their beginning and their end by up to the threshold each. */
 static bool shortfall_noted(double ratio)
 {
     const double run_ns = CALIBRATE_OPERATIONS * bench_ns(&run.options.bench, run.operation_ticks);
 
-    return ratio > SHORTFALL_NOTED && ratio * run_ns > (double)run.options.threshold_ns;
+    return ratio > SHORTFALL_NOTED && ratio * run_ns > 2 * (double)run.options.threshold_ns;
 }
 
 /* The figures of one CPU, `key: value unit`, a line each; lab/ftq.py reads them. */
@@ -188,19 +194,20 @@ static void summary_print(const struct team_member *member, const struct ftq_ana
         fprintf(out, "largest_loss_at: %" PRIu64 " ns\n", r->largest_loss_at * run.options.quantum_ns);
     fprintf(out, "noise_ratio: %.9f (disturbed quanta)\n", r->noise_ratio);
     fprintf(out, "raw_ratio: %.9f (all quanta, floor included)\n", r->raw_ratio);
-    fprintf(out, "shortfall_ratio: %.6f (best quanta against the calibrated operation)\n",
-            shortfall > 0 ? shortfall : 0);
+    fprintf(out, "shortfall_ratio: %.6f (%s quanta against the calibrated operation)\n",
+            shortfall > 0 ? shortfall : 0, nominal_quanta());
     if (shortfall_noted(shortfall))
         fprintf(
             out,
-            "note: even the best quanta fall short of the calibrated operation: either noise comes in every "
+            "note: even the %s quanta fall short of the calibrated operation: either noise comes in every "
             "quantum, which the figures above cannot show (a shorter quantum does), or the processor "
-            "changed its speed\n");
+            "changed its speed\n",
+            nominal_quanta());
     if (!r->separable)
-        fprintf(
-            out,
-            "note: undisturbed quanta cannot be told from disturbed ones here, so that there is no floor: "
-            "disturbed are only those that lost half of the best, and the figures are lower bounds\n");
+        fprintf(out,
+                "note: undisturbed quanta cannot be distinguished from disturbed ones here, so that there is "
+                "no floor: disturbed are only those that lost half of the best, and the figures are lower "
+                "bounds\n");
     bench_entries_print(member);
 }
 

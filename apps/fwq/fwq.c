@@ -219,9 +219,11 @@ static void summary_print(const struct team_member *member, const struct fwq_ana
     fprintf(out, "noise_ratio: %.9f (disturbed samples)\n", r->noise_ratio);
     fprintf(out, "raw_ratio: %.9f (all samples)\n", r->raw_ratio);
     if (!r->separable)
-        fprintf(out, "note: undisturbed samples cannot be told from disturbed ones here, so that there is no "
-                     "floor: disturbed are only those that took twice as long, and the figures are lower "
-                     "bounds\n");
+        fprintf(
+            out,
+            "note: undisturbed samples cannot be distinguished from disturbed ones here, so that there is no "
+            "floor: disturbed are only those that took twice as long, and the figures are lower "
+            "bounds\n");
     bench_entries_print(member);
 }
 

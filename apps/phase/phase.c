@@ -272,7 +272,8 @@ static void delays_print(const uint64_t *sorted)
                 (double)delayed / (double)run.grain.phases, delayed, run.grain.phases);
     }
     if (!distribution_separable(sorted, (size_t)run.grain.phases, run.threshold_ticks))
-        fprintf(stderr, "note: undisturbed phases cannot be told from delayed ones here: no p means much\n");
+        fprintf(stderr,
+                "note: undisturbed phases cannot be distinguished from delayed ones here: no p means much\n");
     if ((double)run.bench.grain.step_ticks >= 0.01 * (double)sorted[0])
         fprintf(stderr,
                 "note: a step of the clock is 1 %% of this grain or more: p at +1 %% is partly its grain\n");

@@ -17,7 +17,6 @@ All of it is exact and the same in every run. Writes `bench_cores.json` into the
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from dataclasses import dataclass
@@ -28,7 +27,6 @@ from lab.bench import runner
 from lab.bench.cost_figures import LATE_BELOW_NS
 from lab.bench.runner import Result, Runner
 from lab.common.errors import LabError
-from lab.common.files import text_write
 from lab.common.paths import APPS, REPORT
 from lab.common.text import table
 
@@ -142,9 +140,7 @@ def bench(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[in
     written: dict[str, Any] = {
         str(cpus): {**vars(figures), "held": all(held(figures).values())} for cpus, figures in found.items()
     }
-    options.out.mkdir(parents=True, exist_ok=True)
-    text_write(options.out / "bench_cores.json", json.dumps(written, indent=2) + "\n")
-    print(f"\n{as_table(found)}\n\n{options.out / 'bench_cores.json'}", file=out, flush=True)
+    runner.figures_keep(options.out / "bench_cores.json", written, as_table(found), out)
     return found
 
 

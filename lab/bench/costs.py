@@ -43,7 +43,6 @@ image       the kernel file, stripped
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import shutil
 import subprocess
@@ -140,14 +139,14 @@ def cost_values(
     )
 
 
+def machine_of(options: argparse.Namespace, memory_mib: int) -> dict[str, Any]:
+    """The machine that all systems are measured on."""
+    return {"memory": f"{memory_mib}M", "icount": 0, "qemu": options.qemu, "time_limit": options.time_limit}
+
+
 def measure(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, dict[str, int]]:
     """What `cost` says on each system."""
-    common: dict[str, Any] = {
-        "memory": f"{options.memory}M",
-        "icount": 0,
-        "qemu": options.qemu,
-        "time_limit": options.time_limit,
-    }
+    common = machine_of(options, options.memory)
     args = ["-m", str(options.memory)]
     runs = {
         "tacet": ("Tacet", lambda: machines.run_tacet(options.cost, args, **common)),
@@ -191,13 +190,7 @@ def measure_timers(options: argparse.Namespace, machines: Runner, out: TextIO) -
             "timers on Tacet",
             out,
             lambda: machines.run_tacet(
-                options.cost,
-                [],
-                memory=f"{options.memory}M",
-                icount=0,
-                qemu=options.qemu,
-                time_limit=options.time_limit,
-                options="selftest=timers",
+                options.cost, [], options="selftest=timers", **machine_of(options, options.memory)
             ),
         )
     except machines.RunnerError as error:
@@ -220,15 +213,18 @@ def measure_timers(options: argparse.Namespace, machines: Runner, out: TextIO) -
 MAP_MACHINE_MIB = 2048
 
 
-def measure_maps(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, dict[str, int]]:
-    """What a page costs from mmap to munmap on each system."""
-    common: dict[str, Any] = {
-        "memory": f"{MAP_MACHINE_MIB}M",
-        "icount": 0,
-        "qemu": options.qemu,
-        "time_limit": options.time_limit,
-    }
-    args = ["-b", str(MAP_MIB)]
+def measure_both(
+    what: str,
+    kept: str,
+    args: Sequence[str],
+    needed: Sequence[str],
+    memory_mib: int,
+    options: argparse.Namespace,
+    machines: Runner,
+    out: TextIO,
+) -> dict[str, dict[str, int]]:
+    """What `cost` with these arguments says on Tacet and on Linux; `kept` names the files of its outputs."""
+    common = machine_of(options, memory_mib)
     runs = {
         "tacet": ("Tacet", lambda: machines.run_tacet(options.cost, args, **common)),
         "linux": ("Linux", lambda: machines.run_linux(options.cost, args, variant="stock", **common)),
@@ -236,28 +232,21 @@ def measure_maps(options: argparse.Namespace, machines: Runner, out: TextIO) -> 
     found: dict[str, dict[str, int]] = {}
     for key, (name, call) in runs.items():
         try:
-            found[key] = cost_values(
-                "memory",
-                name,
-                call,
-                options.out / f"cost-map-{key}.txt",
-                ["map_small_page_ticks", "map_large_page_ticks"],
-                out,
-            )
+            found[key] = cost_values(what, name, call, options.out / f"{kept}-{key}.txt", needed, out)
         except machines.RunnerError as error:
             raise LabError(f"{name}: {error}") from None
     return found
 
 
+def measure_maps(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, dict[str, int]]:
+    """What a page costs from mmap to munmap on each system."""
+    args, needed = ["-b", str(MAP_MIB)], ["map_small_page_ticks", "map_large_page_ticks"]
+    return measure_both("memory", "cost-map", args, needed, MAP_MACHINE_MIB, options, machines, out)
+
+
 def measure_wake(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, int | str]:
     """What it costs to wake a thread on another CPU on each system; where Linux cannot run, why."""
-    common: dict[str, Any] = {
-        "memory": f"{options.memory}M",
-        "icount": 0,
-        "qemu": options.qemu,
-        "time_limit": options.time_limit,
-        "cpus": 2,
-    }
+    common = {**machine_of(options, options.memory), "cpus": 2}
     runs = {
         "tacet": ("Tacet", lambda: machines.run_tacet(options.cost, ["-w"], options="ranks=1", **common)),
         "linux": ("Linux", lambda: machines.run_linux(options.cost, ["-w"], variant="stock", **common)),
@@ -279,25 +268,8 @@ def measure_wake(options: argparse.Namespace, machines: Runner, out: TextIO) -> 
 
 def measure_share(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, dict[str, int]]:
     """What it costs two threads of one CPU to hand it to each other on each system."""
-    common: dict[str, Any] = {
-        "memory": f"{options.memory}M",
-        "icount": 0,
-        "qemu": options.qemu,
-        "time_limit": options.time_limit,
-    }
-    runs = {
-        "tacet": ("Tacet", lambda: machines.run_tacet(options.cost, ["-s"], **common)),
-        "linux": ("Linux", lambda: machines.run_linux(options.cost, ["-s"], variant="stock", **common)),
-    }
-    needed = ["futex_switch_ticks_min", "wake_over_idle_ticks_min"]
-    found: dict[str, dict[str, int]] = {}
-    for key, (name, call) in runs.items():
-        path = options.out / f"cost-share-{key}.txt"
-        try:
-            found[key] = cost_values("two threads of one CPU", name, call, path, needed, out)
-        except machines.RunnerError as error:
-            raise LabError(f"{name}: {error}") from None
-    return found
+    what, needed = "two threads of one CPU", ["futex_switch_ticks_min", "wake_over_idle_ticks_min"]
+    return measure_both(what, "cost-share", ["-s"], needed, options.memory, options, machines, out)
 
 
 def bench(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
@@ -313,10 +285,8 @@ def bench(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
     found = figures(cost, maps, wake, share, timers, image)
     rooms = sloc.count(ROOT)
     found["sloc"] = {**{row.name: row.lines for row in rooms}, **sloc.sums(rooms)}
-    text_write(options.out / "bench.json", json.dumps(found, indent=2) + "\n")
-    print(
-        f"\n{as_table(found)}\n\n{sloc.as_table(rooms)}\n\n{options.out / 'bench.json'}", file=out, flush=True
-    )
+    text = f"{as_table(found)}\n\n{sloc.as_table(rooms)}"
+    runner.figures_keep(options.out / "bench.json", found, text, out)
 
 
 def run(options: argparse.Namespace, machines: Runner | None = None, out: TextIO | None = None) -> int:

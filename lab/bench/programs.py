@@ -10,7 +10,6 @@ the last. The same ELF files run on both (apps/stream, apps/dgemm). Writes `benc
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +19,6 @@ from lab.bench import runner
 from lab.bench.costs import parse_cost
 from lab.bench.runner import Runner
 from lab.common.errors import LabError
-from lab.common.files import text_write
 from lab.common.paths import APPS, REPORT
 from lab.common.text import table
 
@@ -148,13 +146,11 @@ def as_table(found: dict[str, Figures]) -> str:
 def bench(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, Figures]:
     """All programs; LabError if a run on one CPU fails."""
     found = {name: measure(options, machines, name, out) for name in PROGRAMS}
-    options.out.mkdir(parents=True, exist_ok=True)
     written = {
         name: {**vars(figures), "difference": figures.difference(), "held": held(figures)}
         for name, figures in found.items()
     }
-    text_write(options.out / "bench_programs.json", json.dumps(written, indent=2) + "\n")
-    print(f"\n{as_table(found)}\n\n{options.out / 'bench_programs.json'}", file=out, flush=True)
+    runner.figures_keep(options.out / "bench_programs.json", written, as_table(found), out)
     return found
 
 

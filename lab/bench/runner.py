@@ -8,6 +8,7 @@ that their tests can hand them one that runs nothing.
 from __future__ import annotations
 
 import importlib
+import json
 import shlex
 import sys
 import threading
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol, TextIO
 
 from lab.common.errors import LabError
+from lab.common.files import text_write
 from lab.common.paths import ROOT
 
 
@@ -109,3 +111,11 @@ def result_checked(system: str, result: Result) -> Result:
     if result.outcome != "exit" or result.status != 0:
         raise run_failed(system, result)
     return result
+
+
+def figures_keep(path: Path, figures: Any, text: str, out: TextIO) -> None:
+    """Writes the figures of a benchmark as JSON, whole or not at all, and shows them as `text`. OSError if
+    they cannot be written."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text_write(path, json.dumps(figures, indent=2) + "\n")
+    print(f"\n{text}\n\n{path}", file=out, flush=True)

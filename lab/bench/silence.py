@@ -28,7 +28,6 @@ with a shift that is larger by 2.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import shlex
 import sys
@@ -294,8 +293,7 @@ def silence(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
         )
         found["cores"], error_text = ranks_judged(options.cores, result)
         note_failure("cores", error_text)
-    text_write(options.out / "silence.json", json.dumps(found, indent=2) + "\n")
-    print(f"\n{as_table(runs, found)}\n\n{options.out / 'silence.json'}", file=out, flush=True)
+    runner.figures_keep(options.out / "silence.json", found, as_table(runs, found), out)
     if wrong:
         raise LabError("not silent: " + "; ".join(wrong))
 

@@ -207,10 +207,10 @@ def run(options: argparse.Namespace, out: TextIO | None = None) -> int:
     print(f"\n{as_table(rows)}\n\n{options.out / 'sim.json'}", file=out or sys.stdout, flush=True)
     print(f"\n{the_command(options.largest, options.repeats)}", file=out or sys.stdout, flush=True)
     public = os.environ.get(PUBLIC_FOLDER)
-    told = (
+    beside = (
         side_by_side(Path(public), options.repeats)
         if public
         else f"not beside the public simulator: {PUBLIC_FOLDER}=FOLDER names the folder of a built one"
     )
-    print(f"\n{told}", file=out or sys.stdout, flush=True)
+    print(f"\n{beside}", file=out or sys.stdout, flush=True)
     return 0

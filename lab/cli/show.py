@@ -123,7 +123,7 @@ def _phases_print(found: Sequence[tuple[Path, PhaseData]]) -> None:
     ]
     print(table([*header, *(f"p, {100 * delay:g} %" for delay in phase.DELAYS)], rows), end="\n\n")
     if not all(data.separable for _, data in found):
-        print("?: undisturbed phases cannot be told from delayed ones; that p means little\n")
+        print("?: undisturbed phases cannot be distinguished from delayed ones; that p means little\n")
 
 
 def _traces_print(found: Sequence[tuple[System, DetourFigures]], parameters: bool) -> None:

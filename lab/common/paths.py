@@ -7,10 +7,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: What `make kernel`, `make apps` and `make sim` build.
+#: What `make kernel`, `make apps`, `make sim` and `make caches` build.
 KERNEL = ROOT / "build/x86_64/tacet.elf"
 APPS = ROOT / "build/x86_64/apps"
 SIMULATOR = ROOT / "build/simulator/sim"
+CACHES = ROOT / "build/caches.so"
 
 #: Where results go unless the user says otherwise: in the folder of the call.
 REPORT = Path("build/report")

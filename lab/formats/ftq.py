@@ -181,8 +181,8 @@ def read(path: Path | str) -> list[FtqData]:
 
 @dataclass(frozen=True)
 class Nominal:
-    """What an undisturbed quantum reaches, the loss from which on one is disturbed, and whether that tells
-    them apart."""
+    """What an undisturbed quantum reaches, the loss from which on one is disturbed, and whether that
+    separates them."""
 
     count: int
     disturbed_from: int

@@ -94,8 +94,8 @@ def read(path: Path | str) -> list[FwqData]:
 
 
 def _nominal(rising: np.ndarray, threshold: int) -> tuple[int, int, bool]:
-    """The nominal length, the excess above which a sample is disturbed, and whether that tells the two
-    apart."""
+    """The nominal length, the excess above which a sample is disturbed, and whether that separates the
+    two."""
     if int(rising[-1]) < FLOOR_BELOW:
         floor = floor_of(rising)
         if floor_separable(floor, rising):

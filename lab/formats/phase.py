@@ -68,7 +68,7 @@ class PhaseData:
 
     @property
     def separable(self) -> bool:
-        """Whether delayed phases can be told from undisturbed ones."""
+        """Whether delayed phases can be distinguished from undisturbed ones."""
         floor = self.floor
         floor = replace(floor, reach=max(floor.reach, floor.mode // 100))
         return floor_separable(floor, self.ticks, self.phases)

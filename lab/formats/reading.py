@@ -76,7 +76,8 @@ def floor_of(values: np.ndarray, counts: np.ndarray | None = None) -> Floor:
 
 
 def floor_separable(floor: Floor, values: np.ndarray, counts: np.ndarray | None = None) -> bool:
-    """Whether disturbed values can be told from undisturbed ones, as `order_floor_separable` has it."""
+    """Whether disturbed values can be distinguished from undisturbed ones, as
+    `order_floor_separable` has it."""
     below = values < floor.mode - floor.reach
     of = len(values) if counts is None else int(counts.sum())
     shorter = int(below.sum() if counts is None else counts[below].sum())

@@ -36,11 +36,13 @@ THRESHOLD_NS_DEFAULT = 100.0
 
 #: What is said of data without a floor.
 FTQ_DOUBT = (
-    "undisturbed quanta cannot be told from disturbed ones: there is no floor; only quanta that lost half of "
+    "undisturbed quanta cannot be distinguished from disturbed ones: there is no floor; only quanta that "
+    "lost half of "
     "the best are counted, and all figures are lower bounds; measure on a CPU that nothing else uses"
 )
 FWQ_DOUBT = (
-    "undisturbed samples cannot be told from disturbed ones: there is no floor; only samples that took twice "
+    "undisturbed samples cannot be distinguished from disturbed ones: there is no floor; only samples that "
+    "took twice "
     "as long are counted, and all figures are lower bounds; measure on a CPU that nothing else uses"
 )
 

@@ -20,7 +20,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from lab.common.text import percent_text, time_text
 from lab.formats.ftq import DISTURBED_LOSS, FtqData, FtqSummary
-from lab.pictures.style import GREY, SHADE, bare, plt, save, style_of
+from lab.pictures.style import GREY, SHADE, bare, plt, save, style_of, title_above
 
 #: Upper edge of the band, counts: above the one count that the floor takes, below the two that are noise.
 FLOOR_BAND = 1.5
@@ -245,14 +245,7 @@ def ftq_picture(
             "noise."
         )
         height = figure.get_size_inches()[1]
-        figure.suptitle(
-            title or "What the system takes: FTQ",
-            x=0.06,
-            y=1 - 0.15 / height,
-            ha="left",
-            va="top",
-            fontsize=15,
-        )
+        title_above(figure, title or "What the system takes: FTQ", 0.06, 0.15)
         figure.text(
             0.06,
             0.1 / height,

@@ -49,6 +49,7 @@ __all__ = [
     "plt",
     "save",
     "style_of",
+    "title_above",
 ]
 
 GREY = "#6b6b6b"
@@ -134,6 +135,12 @@ def figure_new(
         rows, columns, figsize=size, squeeze=False, layout="constrained", **keywords
     )
     return figure, all_axes
+
+
+def title_above(figure: Figure, text: str, x: float, gap_inches: float) -> None:
+    """A picture's title from `x` on, so far below the upper edge, whatever the height."""
+    y = 1 - gap_inches / figure.get_size_inches()[1]
+    figure.suptitle(text, x=x, y=y, ha="left", va="top", fontsize=15)
 
 
 def log_time_axis(axis: Any, low: float, high: float) -> None:

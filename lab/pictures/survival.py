@@ -19,7 +19,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from lab.common.text import time_text
 from lab.formats import phase
 from lab.formats.trace import Trace
-from lab.pictures.style import GREY, SHADE, SMALL_MAX, SMALL_SHEET, bare, plt, save, style_of
+from lab.pictures.style import GREY, SHADE, SMALL_MAX, SMALL_SHEET, bare, plt, save, style_of, title_above
 from lab.statistics import Delays, delays_of_trace
 
 
@@ -184,14 +184,7 @@ def survival_picture(
             handles=handles, loc="upper right", ncols=len(handles), frameon=False, fontsize=11,
             bbox_to_anchor=(0.985, 1 - 0.1 / height),
         )  # fmt: skip
-        figure.suptitle(
-            title or "How likely a computation phase is delayed",
-            x=0.07,
-            y=1 - 0.2 / height,
-            ha="left",
-            va="top",
-            fontsize=15,
-        )
+        title_above(figure, title or "How likely a computation phase is delayed", 0.07, 0.2)
         figure.supylabel("p: share of phases delayed by more than x", fontsize=11, x=0.012)
         figure.text(0.53, 0.92 / height, "x: delay against the shortest phase", fontsize=11, ha="center")
         legend = "Grey band: less than one phase of those that were run. Lines: delays of 1, 10 and 100 %."

@@ -183,14 +183,14 @@ def _devices(one: Measured) -> Finding | None:
     if not rates:
         return None
     rates.sort(key=lambda row: -row[0])
-    told = ", ".join(
+    loudest = ", ".join(
         f"{line.name} ({line.what}) {rate_text(rate)}/s on CPU {cpu}" for rate, cpu, line in rates[:3]
     )
     balance = one.get("irqbalance")
     numbers = " ".join(line.name for _, _, line in rates[:3])
     stop = "systemctl stop irqbalance; " if balance == "running" else ""
     return Finding(
-        f"irqbalance {balance or 'unknown'}; interrupts of devices on measured CPUs: {told}",
+        f"irqbalance {balance or 'unknown'}; interrupts of devices on measured CPUs: {loudest}",
         f"{stop}for i in {numbers}; do echo 0 > /proc/irq/$i/smp_affinity_list; done",
     )
 

@@ -325,22 +325,22 @@ def sources_table(judged: Judged, most: int = 8) -> str:
         rows,
         (0, 1),
     )
-    told = [
+    counted = [
         [escaped(host.name), str(trace.cpu), escaped(trace.format), *_counters(trace)]
         for host in judged.found.hosts
         for method in ("osnoise", "rtla-top")
         for trace in host.by_cpu(method).values()
     ]
-    if not told:
+    if not counted:
         reasons = sorted({host.meta.get("osnoise", "") for host in judged.found.hosts} - {""})
         why = f" ({'; '.join(map(escaped, reasons))})" if reasons else ""
         return (table if rows else "") + (
-            f'<p class="small">The kernel\'s osnoise tracer told nothing{why}: as root, with rtla installed, '
-            "tacet-noise asks it, too, and the counts of NMIs, interrupts, softirqs and threads stand "
-            "here.</p>"
+            f'<p class="small">The kernel\'s osnoise tracer counted nothing{why}: as root, with rtla '
+            "installed, tacet-noise runs it, too, and the counts of NMIs, interrupts, softirqs and threads "
+            "stand here.</p>"
         )
     header = ["host", "CPU", "tracer", "NMI", "IRQ", "softirq", "thread", "lost"]
-    return table + table_html("What the kernel's tracer counted.", header, told[:HOSTS_LISTED], (0, 2))
+    return table + table_html("What the kernel's tracer counted.", header, counted[:HOSTS_LISTED], (0, 2))
 
 
 def _counters(trace: Trace) -> list[str]:
@@ -373,10 +373,10 @@ def advice_html(judged: Judged) -> str:
             by_setting.setdefault(finding.setting, []).append((name, finding.found))
         shown = list(by_setting.items())[:FOUND_SHOWN]
         found = "".join(
-            f"<p>Found{'' if hosts == 1 else ' on ' + escaped(told[0][0])}: {escaped(told[0][1])}."
-            + (f" The same on {escaped(_names([name for name, _ in told[1:]]))}." if told[1:] else "")
+            f"<p>Found{'' if hosts == 1 else ' on ' + escaped(on[0][0])}: {escaped(on[0][1])}."
+            + (f" The same on {escaped(_names([name for name, _ in on[1:]]))}." if on[1:] else "")
             + f"<br>Change: <code>{escaped(setting)}</code></p>"
-            for setting, told in shown
+            for setting, on in shown
         )
         if len(by_setting) > len(shown):
             found += f'<p class="small">and {len(by_setting) - len(shown)} settings more like these</p>'

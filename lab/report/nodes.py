@@ -55,8 +55,8 @@ TUNED_REMARK = (
 
 
 PHASE_DOUBT = (
-    "undisturbed phases cannot be told from delayed ones: there is no floor to count delays from; measure on "
-    "a CPU that nothing else uses"
+    "undisturbed phases cannot be distinguished from delayed ones: there is no floor to count delays from; "
+    "measure on a CPU that nothing else uses"
 )
 
 

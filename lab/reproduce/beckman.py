@@ -4,8 +4,6 @@ five platforms (§3.3, Table 4)."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from lab import statistics
@@ -14,7 +12,7 @@ from lab.pictures.detours import series_picture
 from lab.pictures.style import Style, System
 from lab.reproduce.outcome import Experiment, Outcome, Row, Settings, ranks_text
 from lab.reproduce.simulator import NETWORKS, Disturbance, Key, Latencies, Network, Run, simulate_all
-from lab.reproduce.traces import BECKMAN, generate
+from lab.reproduce.traces import BECKMAN, beginning, generate
 
 DETOURS_US = (16, 50, 100, 200)
 INTERVALS_MS = (1, 10, 100)
@@ -184,6 +182,8 @@ TABLE4 = {
     "laptop": (1.02, 180.0, 9.5, 7.0),
     "xt3": (0.002, 9.5, 2.1, 1.2),
 }
+#: Of each trace so much is drawn, ns.
+SHOWN_NS = 1e10
 TABLE4_WORDS = ("noise ratio, %", "longest, us", "mean, us", "median, us")
 
 
@@ -204,11 +204,11 @@ def table4(settings: Settings) -> Outcome:
         )
         for word, published, ours in zip(TABLE4_WORDS, TABLE4[machine.key], values, strict=True):
             # The share is set, and so is the longest; of BG/L's compute node the text gives all.
-            told = word in TABLE4_WORDS[:2] or machine.key == "bgl-cn"
-            rows.append(Row(f"{machine.name}: {word}", published, {"synthetic": ours}, restates=told))
+            is_input = word in TABLE4_WORDS[:2] or machine.key == "bgl-cn"
+            rows.append(Row(f"{machine.name}: {word}", published, {"synthetic": ours}, restates=is_input))
         settings.store.progress.step(machine.name, False)
     shown = [
-        System(machine.key, machine.name, cut(made[machine.key].trace))
+        System(machine.key, machine.name, beginning(made[machine.key].trace, SHOWN_NS))
         for machine in BECKMAN
         if machine.key != "bgl-cn"
     ]
@@ -225,17 +225,6 @@ def table4(settings: Settings) -> Outcome:
         lambda path, width: series_picture(
             shown, path, title="Synthetic traces after [Beckman06 Table 4], the first 10 s", width=width
         ),
-    )
-
-
-def cut(trace, span_ns: float = 1e10):  # type: ignore[no-untyped-def]
-    """The beginning of a trace."""
-    keep = trace.start_ns + trace.duration_ns <= span_ns
-    return replace(
-        trace,
-        start_ns=trace.start_ns[keep],
-        duration_ns=trace.duration_ns[keep],
-        span_ns=min(span_ns, trace.span_ns),
     )
 
 

@@ -18,7 +18,7 @@ from lab.pictures.style import System
 from lab.reproduce.beckman import TABLE4, TABLE4_WORDS
 from lab.reproduce.measured import SHIFT_1000_HZ, Found, Measurement, measure_all
 from lab.reproduce.outcome import Experiment, Outcome, Row, Settings
-from lab.reproduce.traces import HOEFLER, generate
+from lab.reproduce.traces import HOEFLER, beginning, generate
 
 S = 1_000_000_000
 INSTRUCTIONS = (
@@ -45,16 +45,6 @@ def loop_ns(found: Found) -> float:
 
 #: Of a synthetic trace, this much is drawn, ns; the paper's figure shows some tens of seconds.
 SHOWN_NS = 40.0 * S
-
-
-def beginning(trace: Trace, span_ns: float) -> Trace:
-    keep = trace.start_ns + trace.duration_ns <= span_ns
-    return replace(
-        trace,
-        start_ns=trace.start_ns[keep],
-        duration_ns=trace.duration_ns[keep],
-        span_ns=min(span_ns, trace.span_ns),
-    )
 
 
 def fig1(settings: Settings) -> Outcome:

@@ -7,6 +7,9 @@ machine. Debian's kernel has a tick of 250 Hz, one each 4 ms: with shift 2 that 
 instructions, as a tick of 1000 Hz is to a processor of one instruction a nanosecond. So a measurement's times
 are divided by 2^S (`Found.scale`), and its tick is one of 250 Hz times 2^S.
 
+QEMU can watch a function of the program with models of caches (tools/caches): it then says which of its
+accesses miss, and which of those of the kernel that interrupts it.
+
 On Linux a small script is the program. It can start a daemon beside the program, give either a scheduling
 class, and have the kernel log every interrupt with the processor's counter [Tsafrir05 §3.1, klogger].
 """
@@ -14,8 +17,10 @@ class, and have the kernel log every interrupt with the processor's counter [Tsa
 from __future__ import annotations
 
 import hashlib
+import re
 import shlex
 import shutil
+import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +28,7 @@ from typing import Any
 
 from lab.bench import runner
 from lab.common.errors import DataError, LabError
-from lab.common.paths import APPS, KERNEL
+from lab.common.paths import APPS, CACHES, KERNEL
 from lab.formats import ftq, phase, selfish
 from lab.formats.ftq import parse_report
 from lab.formats.trace import Trace
@@ -34,6 +39,8 @@ TICK_HZ = 250
 SHIFT_1000_HZ = 2
 MEMORY = "256M"
 TIME_LIMIT_S = 600.0  # of one run
+#: The first QEMU with the plugin interface that tools/caches needs.
+PLUGIN_QEMU = 9
 #: Between the program's data and the log of the kernel.
 LOG = "--- log"
 #: What the kernel logs: interrupts of devices and of the local APIC, and the work that they leave behind.
@@ -49,6 +56,8 @@ class Measurement:
     policy   Linux: the program's scheduling class, other or fifo
     daemon   arguments of apps/daemon beside it; `daemon_policy` is its class, other or idle
     logged   Linux: with the kernel's log of interrupts
+    watched  the program's function that is watched, and `caches` the processors' caches, as
+             tools/caches/cache.h has them; without, nothing is watched
     """
 
     system: str
@@ -59,6 +68,8 @@ class Measurement:
     daemon: tuple[str, ...] = ()
     daemon_policy: str = "other"
     logged: bool = False
+    watched: str = ""
+    caches: tuple[str, ...] = ()
 
     @property
     def plain(self) -> bool:
@@ -100,12 +111,36 @@ class Event:
 
 
 @dataclass(frozen=True)
+class Misses:
+    """Cache misses of one party on one processor: of the first level for code and data, and of the second."""
+
+    code: int
+    data: int
+    second: int
+
+    @property
+    def first(self) -> int:
+        return self.code + self.data
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What the watched function did, and what the kernel did while it ran. `misses` by processor and party,
+    program or kernel."""
+
+    instructions: dict[str, int]
+    interruptions: int
+    misses: dict[tuple[str, str], Misses]
+
+
+@dataclass(frozen=True)
 class Found:
     """What a measurement found."""
 
     what: Measurement
     stdout: str
     stderr: str
+    watch: str = ""
 
     @property
     def scale(self) -> int:
@@ -148,6 +183,19 @@ class Found:
             threshold_ns=found.threshold_ns and found.threshold_ns * rate,
         )
 
+    def watched(self) -> Watched:
+        """What tools/caches counted. DataError if the function did not run."""
+        where = f"{self.what.program} on {self.what.system}"
+        whole = re.match(r"instructions program (\d+) kernel (\d+)\ninterruptions (\d+)\n", self.watch)
+        if not whole or not int(whole[1]):
+            raise DataError(f"{where}: {self.what.watched} was not seen to run")
+        line = r"^misses (\S+) (program|kernel) code (\d+) data (\d+) second (\d+)$"
+        misses = {
+            (name, who): Misses(int(code), int(data), int(second))
+            for name, who, code, data, second in re.findall(line, self.watch, re.MULTILINE)
+        }
+        return Watched({"program": int(whole[1]), "kernel": int(whole[2])}, int(whole[3]), misses)
+
     def events(self) -> list[Event]:
         """The kernel's log, in the order of the events' ends; none contains what it was interrupted by."""
         open_events: list[list[Any]] = []
@@ -181,6 +229,31 @@ def digest(*paths: Path) -> str:
     return whole.hexdigest()[:20]
 
 
+def function_range(program: Path, name: str) -> tuple[int, int]:
+    """Where a function of a program begins and ends. LabError if it has none of that name."""
+    listed = subprocess.run(["nm", "-S", str(program)], capture_output=True, text=True).stdout
+    found = re.search(rf"^(\w+) (\w+) [tT] {re.escape(name)}$", listed, re.MULTILINE)
+    if not found:
+        raise LabError(f"{program}: it has no function {name}; `make apps` builds it anew")
+    begin = int(found[1], 16)
+    return begin, begin + int(found[2], 16)
+
+
+def plugin_options(machines: Any, what: Measurement, out: Path) -> list[str]:
+    """QEMU's options that watch the program's function; `out` gets what is counted. LabError if this cannot
+    be."""
+    if not what.caches:
+        return []
+    if machines.qemu_major(machines.qemu_binary("newest")) < PLUGIN_QEMU:
+        raise LabError(f"caches need QEMU {PLUGIN_QEMU} or later (ports/qemu/fetch.sh build)")
+    if not CACHES.is_file():
+        raise LabError(f"{CACHES}: no such plugin of QEMU; `make caches` builds it")
+    begin, end = function_range(APPS / what.program, what.watched)
+    words = [str(CACHES), f"begin={begin:x}", f"end={end:x}", f"out={out}"]
+    words += [f"caches={one}" for one in what.caches]
+    return ["-plugin", ",".join(word.replace(",", ",,") for word in words)]
+
+
 def measure(settings: Settings, what: Measurement) -> Found:
     """Measures, or takes what the store has of the same program, kernel and QEMU. LabError if the run
     fails."""
@@ -203,30 +276,38 @@ def measure(settings: Settings, what: Measurement) -> Found:
             "script": "" if what.plain or not variant else what.script(),
             "daemon": [what.daemon_policy, *what.daemon] if what.daemon else [],
         }
+        if what.caches:
+            plugin_options(machines, what, Path())  # says at once what is missing
+            depends["caches"] = [digest(CACHES), what.watched, *what.caches]
 
         def compute() -> dict[str, str]:
-            result = start(machines, what, variant)
-            runner.result_checked(what.system, result)
-            return {
-                "stdout": result.stdout.decode("ascii", errors="replace"),
-                "stderr": result.stderr.decode("ascii", errors="replace"),
-            }
+            with tempfile.TemporaryDirectory(prefix="reproduce") as folder:
+                watch = Path(folder) / "watch"
+                result = start(machines, what, variant, plugin_options(machines, what, watch))
+                runner.result_checked(what.system, result)
+                return {
+                    "stdout": result.stdout.decode("ascii", errors="replace"),
+                    "stderr": result.stderr.decode("ascii", errors="replace"),
+                    "watch": watch.read_text(encoding="ascii") if what.caches else "",
+                }
 
         beside = f", beside a daemon ({what.daemon_policy})" if what.daemon else ""
         logged = ", logged" if what.logged else ""
+        logged += ", watched" if what.caches else ""
         name = f"{what.program} on {what.system} ({what.policy}{beside}{logged}), shift {what.shift}"
         kept = settings.store.point(name, depends, compute)
     except machines.RunnerError as error:
         raise LabError(f"{what.system}: {error}") from None
-    return Found(what, kept["stdout"], kept["stderr"])
+    return Found(what, kept["stdout"], kept["stderr"], kept.get("watch", ""))
 
 
-def start(machines: Any, what: Measurement, variant: str) -> runner.Result:
+def start(machines: Any, what: Measurement, variant: str, qemu_options: list[str]) -> runner.Result:
     common: dict[str, Any] = {
         "memory": MEMORY,
         "icount": what.shift,
         "qemu": "newest",
         "time_limit": TIME_LIMIT_S,
+        "qemu_options": qemu_options,
     }
     if not variant:
         if what.daemon:

@@ -10,8 +10,9 @@ explains everything, the one with caches off.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -80,6 +81,15 @@ def delays(found: Found) -> Delays:
     return Delays(data.calibrated_ns / found.scale, beyond, data.phases / data.count, float(data.count))
 
 
+def cdf_drawing(
+    curves: Sequence[DelayCurve], title: str, notes: Sequence[str], tails: Sequence[DelayCurve] = ()
+) -> Callable[[Path, int], None]:
+    """Draws distributions, when it is called with a path and a width."""
+    return lambda path, width: cdf_picture(
+        curves, path, tails=tails, title=title, notes=notes, width=width, log_from_ns=LEAST_SHOWN_NS
+    )
+
+
 #: [Tsafrir05 Table 2], us.
 TABLE2 = {
     "OTHER": {"average": 1060, "median": 999, "standard deviation": 127, "shortest": 668, "longest": 8334},
@@ -130,14 +140,7 @@ def fig3(settings: Settings) -> Outcome:
         DelayCurve("tacet", "Tacet, the daemon as SCHED_IDLE", delays(found["Tacet"])),
     ]
     title = "Phases of 1 ms under two schedulers [Tsafrir05 Fig. 3, Table 2]"
-    return Outcome(
-        title,
-        rows,
-        notes,
-        lambda path, width: cdf_picture(
-            curves, path, title=title, notes=notes[1:2], width=width, log_from_ns=LEAST_SHOWN_NS
-        ),
-    )
+    return Outcome(title, rows, notes, cdf_drawing(curves, title, notes[1:2]))
 
 
 # ---- Table 3: interrupts ----
@@ -398,14 +401,7 @@ def fig4(settings: Settings) -> Outcome:
     title = "The tick's rate, and phases without it [Tsafrir05 Fig. 4]"
     left = [DelayCurve(f"rate-{hz}", f"{hz} Hz", delays(found[f"{hz} Hz"])) for hz in rates]
     right = [DelayCurve(f"step-{i}", name, one) for i, (name, one) in enumerate(curves.items())]
-    return Outcome(
-        title,
-        rows,
-        notes,
-        lambda path, width: cdf_picture(
-            left, path, tails=right, title=title, notes=notes[2:], width=width, log_from_ns=LEAST_SHOWN_NS
-        ),
-    )
+    return Outcome(title, rows, notes, cdf_drawing(left, title, notes[2:], right))
 
 
 # ---- Fig. 7: another operating system ----
@@ -439,14 +435,7 @@ def fig7(settings: Settings) -> Outcome:
         DelayCurve("tacet", "Tacet", delays(found["Tacet"])),
     ]
     title = "Phases of 1 ms on another operating system [Tsafrir05 Fig. 7]"
-    return Outcome(
-        title,
-        rows,
-        notes,
-        lambda path, width: cdf_picture(
-            curves, path, title=title, notes=notes[1:], width=width, log_from_ns=LEAST_SHOWN_NS
-        ),
-    )
+    return Outcome(title, rows, notes, cdf_drawing(curves, title, notes[1:]))
 
 
 EXPERIMENTS = (

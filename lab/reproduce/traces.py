@@ -10,7 +10,7 @@ were chosen well, and `scale` shows it.
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -226,6 +226,17 @@ def generate(machine: Machine, seed: int = 1, detours: int = DETOURS) -> Synthet
         parameters={"published": machine.published, "assumed": machine.assumed},
     )
     return Synthetic(trace, scale)
+
+
+def beginning(trace: Trace, span_ns: float) -> Trace:
+    """The beginning of a trace: the detours that end within the span."""
+    keep = trace.start_ns + trace.duration_ns <= span_ns
+    return replace(
+        trace,
+        start_ns=trace.start_ns[keep],
+        duration_ns=trace.duration_ns[keep],
+        span_ns=min(span_ns, trace.span_ns),
+    )
 
 
 def trace_file(machine: Machine, folder: Path, seed: int = 1, detours: int = DETOURS) -> Path:

@@ -21,7 +21,7 @@ FUZZ_BUILD    := build/fuzz
 
 HOST_WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Werror
 HOST_INCLUDES := -iquote kernel -iquote arch/x86_64/include -iquote tests/host -I libc/include \
-                 -iquote apps/lib -iquote .
+                 -iquote apps/lib -iquote . -iquote tools/caches
 HOST_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
                  -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FUZZ_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
@@ -62,12 +62,13 @@ power_sources := arch/x86_64/power.c
 user_map_sources := arch/x86_64/user_map.c arch/x86_64/page_table.c $(vm_sources)
 
 # The benchmarks of apps/.
-HOST_TESTS += apps_lib fwq_analysis selfish_analysis phase_distribution
+HOST_TESTS += apps_lib fwq_analysis selfish_analysis phase_distribution caches
 
 apps_lib_sources := apps/lib/order.c apps/lib/parse.c apps/lib/together.c
 fwq_analysis_sources := apps/fwq/analysis.c apps/lib/order.c
 selfish_analysis_sources := apps/selfish/analysis.c apps/lib/order.c
 phase_distribution_sources := apps/phase/distribution.c apps/lib/order.c
+caches_sources := tools/caches/cache.c
 
 FUZZERS := multiboot2 pvh command_line elf symbols tree acpi
 

@@ -291,7 +291,7 @@ def test_device_interrupts_siblings_and_steal_are_found_in_what_was_counted(tmp_
 
 def test_what_the_kernel_s_tracer_counted_is_shown(tmp_path: Path) -> None:
     host = host_made(tmp_path / "r", "n", osnoise="rtla osnoise top")
-    assert "told nothing (not tried: it needs root)" not in page_of(tmp_path / "r")
+    assert "counted nothing (not tried: it needs root)" not in page_of(tmp_path / "r")
     counts = "49            0         5311          159           13"
     (host / "rtla.txt").write_text(
         "  Operating System Noise\nduration:   0 00:00:05 | time is in us\n"

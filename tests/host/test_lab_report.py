@@ -213,7 +213,7 @@ def test_data_without_a_floor_are_no_verdict(nodes: Path, capsys: pytest.Capture
     assert command.main(["report", *both, "-o", str(nodes / "r.html")]) == 0
     assert "Busy * takes no part in this answer" in answer_of((nodes / "r.html").read_text())
     assert command.main(["report", *both[:2], "-o", str(nodes / "s.html")]) == 1
-    assert "busy: undisturbed quanta cannot be told from disturbed ones" in capsys.readouterr().err
+    assert "busy: undisturbed quanta cannot be distinguished from disturbed ones" in capsys.readouterr().err
 
 
 def test_the_page_holds_everything_itself(nodes: Path) -> None:

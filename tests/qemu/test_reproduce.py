@@ -5,6 +5,7 @@ values and a picture, and what they find of interrupts, schedulers and daemons i
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from conftest import ROOT
 
 from lab.cli import dispatch
 from lab.cli import reproduce as command
+from qemu import version
 from tests.making import made
 
 pytestmark = pytest.mark.xdist_group("reproduce")
@@ -24,7 +26,7 @@ Values = dict[str, dict[str, float]]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One store of points for all tests here."""
-    made("build/linux/version")
+    made("build/linux/version", "caches")
     return tmp_path_factory.mktemp("reproduce")
 
 
@@ -88,6 +90,42 @@ def test_every_phase_meets_a_tick_on_linux_and_none_on_tacet(folder: Path) -> No
     found = values(folder, "tsafrir-fig7")
     assert found["p of a delay of more than 0.1 %"] == {"Linux": pytest.approx(1), "Tacet": 0}
     assert found["kernel entries"]["Linux"] >= 400 and found["kernel entries"]["Tacet"] == 0
+
+
+def test_misses_grow_with_the_tick_s_rate_in_the_first_level_alone(folder: Path) -> None:
+    """As in the paper; the machines with the smallest caches suffer most, and on Tacet nothing interrupts."""
+    found = values(folder, "tsafrir-fig6")
+    for model in ("M1", "M2, M3", "M4"):
+        assert 1.8 < found[f"{model}: L1, 1000 Hz / 500 Hz"]["Linux"] < 2.1
+        assert found[f"{model}: L2, 1000 Hz / 500 Hz"]["Linux"] < 1.2
+        # The loop's own lines: of its code, of the readings' array, or both.
+        assert 1 <= found[f"  {model}: L1 misses of the program after it"]["Linux"] <= 5
+    assert (
+        found["M2, M3, 1000 Hz: L1 misses in a phase"]["Linux"]
+        > found["M4, 1000 Hz: L1 misses in a phase"]["Linux"]
+    )
+    interruptions = found["interruptions of the loop"]
+    assert interruptions["Linux"] >= 800 and interruptions["Tacet"] == 0
+    # Eight bytes a phase: every eighth one, or on lines of 32 bytes every fourth, begins a line.
+    assert found["M4, 500 Hz: L1 misses in a phase"]["Tacet"] == pytest.approx(1 / 8, rel=0.02)
+    assert found["M1, 500 Hz: L1 misses in a phase"]["Tacet"] == pytest.approx(1 / 4, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("begin=1", "caches: options: give begin, a later end, out, and at least one caches"),
+        ("start=1", "caches: start=1: no such option; there are begin, end, out and caches"),
+        ("caches=M1:1", "caches: caches=M1:1: a cache is BYTES/WAYS/LINE, three numbers above 0"),
+    ],
+)
+def test_the_plugin_says_in_a_line_what_is_wrong(options: str, said: str) -> None:
+    made("caches")
+    words = [version.qemu_binary("newest"), "-display", "none", "-machine", "none", "-plugin"]
+    done = subprocess.run(
+        [*words, f"{ROOT}/build/caches.so,{options}"], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode != 0 and said in done.stderr.splitlines(), done.stderr
 
 
 def test_ftq_loses_to_a_daemon_of_its_own_class_alone(folder: Path) -> None:

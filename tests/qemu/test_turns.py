@@ -80,6 +80,8 @@ def test_a_tuned_linux_shows_each_of_its_ticks_where_it_has_them() -> None:
     result = run_linux(APPS / "ftq", args, variant="tuned", options="nohz=off", **settings)
     said = expect_exit(result).stderr.decode()
     assert numbers(said, "disturbed_quanta") == numbers(said, "kernel_entries") == [25]
+    # The calibration's runs gain up to a turn at each end, which is no noise.
+    assert "fall short" not in said and "(better half of the quanta against the calibrated operation)" in said
 
 
 #: Instructions of the loop in which the waker waits (apps/cost/wake.c).
