@@ -16,6 +16,7 @@
 #include "debug/console.h"
 #include "lib/kstring.h"
 #include "debug/stop.h"
+#include "mm/page.h"
 #include "mm/page_pool.h"
 
 #define MSR_TSC_ADJUST  0x3b
@@ -27,10 +28,16 @@
 #define SYNC_ROUNDS     16
 
 extern const uint8_t ap_trampoline[], ap_trampoline_end[];
+extern uint8_t per_cpu_end[]; /* link.ld */
 
-static struct cpu *cpus[ARCH_CPUS_MAX] = { &boot_cpu }; /* by index; those that run */
+uint64_t arch_cpu_distances[ARCH_CPUS_MAX]; /* by index; those that run */
 static unsigned cpu_count = 1, core_count = 1;
 struct cpu *ap_cpu; /* the one that is being started; entry.asm reads it */
+
+static struct cpu *cpu_of(unsigned index)
+{
+    return (struct cpu *)((uint64_t)&boot_cpu + arch_cpu_distances[index]);
+}
 
 unsigned arch_cpu_count(void)
 {
@@ -44,7 +51,7 @@ unsigned arch_core_count(void)
 
 struct tacet_counters *arch_counters(unsigned cpu)
 {
-    return cpu < cpu_count ? &cpus[cpu]->counters : NULL;
+    return cpu < cpu_count ? &cpu_of(cpu)->counters : NULL;
 }
 
 void arch_kernel_ticks_begin(void)
@@ -57,33 +64,36 @@ void arch_kernel_ticks_begin(void)
  * passed since. */
 uint64_t arch_kernel_ticks(unsigned cpu)
 {
-    uint64_t ticks = __atomic_load_n(&cpus[cpu]->kernel_ticks, __ATOMIC_ACQUIRE);
+    uint64_t ticks = __atomic_load_n(&cpu_of(cpu)->kernel_ticks, __ATOMIC_ACQUIRE);
 
     if ((int64_t)ticks >= 0)
         return ticks;
 
-    uint64_t now = cpu_ticks_ordered() + cpu_this()->clock_offset - cpus[cpu]->clock_offset;
+    uint64_t now = cpu_ticks_ordered() + cpu_this()->clock_offset - cpu_of(cpu)->clock_offset;
     return (int64_t)(ticks + now) > 0 ? ticks + now : 0;
 }
 
 const struct klog_ring *arch_klog_of(unsigned cpu)
 {
-    return cpus[cpu]->klog;
-}
-
-unsigned thread_bits(void)
-{
-    return cpu_features()->basic_leaves >= 0xb ? cpuid(0xb, 0).a & 31 : 0;
+    return cpu_of(cpu)->klog;
 }
 
 unsigned arch_core_of(unsigned cpu)
 {
-    uint32_t threads = (1U << thread_bits()) - 1;
+    return cpu_of(cpu)->core;
+}
 
-    for (unsigned core = 0; core < core_count; core++)
-        if ((cpus[core]->apic_id | threads) == (cpus[cpu]->apic_id | threads))
-            return core;
-    return cpu; /* the first hardware thread of its core has not started */
+/* Where the first hardware thread of its core has not started, a CPU counts as a core. */
+static void cores_find(void)
+{
+    const uint32_t threads = (1U << cpu_features()->thread_bits) - 1;
+
+    for (unsigned cpu = 0; cpu < cpu_count; cpu++) {
+        cpu_of(cpu)->core = cpu;
+        for (unsigned core = 0; core < core_count && cpu >= core_count; core++)
+            if ((cpu_of(core)->apic_id | threads) == (cpu_of(cpu)->apic_id | threads))
+                cpu_of(cpu)->core = core;
+    }
 }
 
 unsigned arch_numa_ranges(const struct numa_range **ranges)
@@ -94,17 +104,17 @@ unsigned arch_numa_ranges(const struct numa_range **ranges)
 
 uint32_t arch_cpu_numa_domain(unsigned cpu)
 {
-    return cpus[cpu]->numa_domain;
+    return cpu_of(cpu)->numa_domain;
 }
 
 uint32_t cpu_apic_id(unsigned cpu)
 {
-    return cpus[cpu]->apic_id;
+    return cpu_of(cpu)->apic_id;
 }
 
 uint64_t arch_clock_offset(unsigned cpu)
 {
-    return cpus[cpu]->clock_offset;
+    return cpu_of(cpu)->clock_offset;
 }
 
 static uint32_t domain_of(uint32_t apic_id)
@@ -206,21 +216,41 @@ _Noreturn void arch_start_further(struct cpu *cpu)
 
 /* ---- On the first CPU ---- */
 
-/* A per-CPU area followed by the CPU's ring of the flight log. The area of a CPU that has not answered is
- * used for the next one. */
+/* Of a CPU's area, and the variables that follow it (link.ld). */
+static uint64_t area_bytes(void)
+{
+    return (uint64_t)per_cpu_end - (uint64_t)&boot_cpu;
+}
+
+uint64_t cpu_further_bytes(void)
+{
+    return page_up(area_bytes() + sizeof(struct klog_ring));
+}
+
+/* A guard page splits the large page in which it lies, and the huge one around that; areas follow each other
+ * in the pool. */
+uint64_t cpu_further_table_bytes(unsigned count)
+{
+    uint64_t bytes = count * cpu_further_bytes();
+
+    return count ? (4 + bytes / ARCH_LARGE_PAGE + bytes / ARCH_HUGE_PAGE) * ARCH_PAGE : 0;
+}
+
+/* The area of a CPU, all zeroes at first. That of one that has not answered is used for the next one. */
 static struct cpu *cpu_allocate(struct page_pool *pool, uint32_t apic_id)
 {
     struct cpu *cpu = ap_cpu;
 
     if (!cpu || cpu->online) {
-        uint64_t memory = page_pool_allocate(pool, CPU_FURTHER_BYTES, ARCH_PAGE);
+        uint64_t memory = page_pool_allocate(pool, cpu_further_bytes(), ARCH_PAGE);
 
         if (memory == PAGE_POOL_NONE)
             node_stop(STOP_NO_MEMORY, "no memory for the area of CPU %u", cpu_count);
         cpu = arch_physical(memory);
-        arch_zero(cpu, CPU_FURTHER_BYTES);
+        arch_zero(cpu, cpu_further_bytes());
         cpu->index = cpu_count;
-        cpu->klog = (struct klog_ring *)(cpu + 1);
+        cpu->distance = (uint64_t)cpu - (uint64_t)&boot_cpu;
+        cpu->klog = (struct klog_ring *)((uint64_t)cpu + area_bytes());
         cpu->kernel_stack = (uint64_t)cpu->stack + CPU_STACK_BYTES;
         arch_guard_page((uint64_t)cpu->guard, pool);
     }
@@ -257,12 +287,12 @@ static void cpu_start(struct cpu *cpu, uint8_t trampoline_page)
     __atomic_store_n(&handshake.step, 2, __ATOMIC_RELEASE);
     while (__atomic_load_n(&handshake.step, __ATOMIC_ACQUIRE) != 3)
         arch_pause();
-    cpus[cpu_count++] = cpu;
+    arch_cpu_distances[cpu_count++] = cpu->distance;
 }
 
 void arch_ipi_send(unsigned cpu)
 {
-    ipi_send(cpus[cpu]);
+    ipi_send(cpu_of(cpu));
 }
 
 /* A usable page below 1 MiB without a module in it, for ap_trampoline; 0 where there is none. */
@@ -277,7 +307,7 @@ static uint64_t trampoline_find(const struct boot_info *boot)
 static void cpus_start_threads(struct page_pool *pool, uint8_t page, uint32_t thread)
 {
     const struct acpi_facts *facts = acpi_facts();
-    uint32_t mask = (1U << thread_bits()) - 1;
+    uint32_t mask = (1U << cpu_features()->thread_bits) - 1;
 
     for (unsigned i = 0; i < facts->cpu_count && cpu_count < ARCH_CPUS_MAX; i++) {
         uint32_t id = facts->apic_ids[i];
@@ -306,11 +336,12 @@ void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot)
         if (facts->apic_ids[i] != boot_cpu.apic_id)
             local_apic_send(facts->apic_ids[i], LOCAL_APIC_INIT);
     wait_us(INIT_WAIT_US);
-    for (uint32_t thread = 0; thread < 1U << thread_bits(); thread++) {
+    for (uint32_t thread = 0; thread < 1U << cpu_features()->thread_bits; thread++) {
         cpus_start_threads(pool, (uint8_t)(trampoline >> 12), thread);
         if (thread == 0)
             core_count = cpu_count;
     }
+    cores_find();
     kernel_print("cpus: %u run, local interrupts by %s\n", cpu_count, local_apic_mode());
     if (facts->cpu_count > ARCH_CPUS_MAX)
         kernel_print("%u CPUs are more than the kernel manages; %u run\n", facts->cpu_count, cpu_count);

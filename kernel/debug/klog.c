@@ -99,7 +99,8 @@ int klog_switch(const char *text)
     if (((before ^ klog_mask) & 1U << KLOG_CLASS_syscall) == 0)
         return 0;
     klog_cpu_start();
-    crosscall(cpu_mask_below(arch_cpu_count()), system_calls_follow, NULL);
+    const struct cpu_mask all = cpu_mask_below(arch_cpu_count());
+    crosscall(&all, system_calls_follow, NULL);
     return 0;
 }
 
