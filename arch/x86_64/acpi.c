@@ -275,7 +275,8 @@ static void take_fadt(const struct physical_memory *memory, const struct table *
     out->pm_timer_32_bits = out->pm_timer_port && (flags & FADT_TIMER_32);
 }
 
-/* Some firmware lists a CPU both by its APIC and by its x2APIC number. */
+/* Some firmware lists a CPU both by its APIC and by its x2APIC number. One beyond those that are kept counts
+ * each time. */
 static void add_cpu(struct acpi_facts *out, uint32_t apic_id)
 {
     for (unsigned i = 0; i < out->cpu_count; i++) {

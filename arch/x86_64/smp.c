@@ -25,7 +25,17 @@
 #define INIT_WAIT_US    10000
 #define START_WAIT_US   200
 #define ANSWER_WAIT_US  1000000
-#define SYNC_ROUNDS     16
+#define SILENT_WAIT_US  (3 * ANSWER_WAIT_US)
+#define BRIEF_WAIT_US   3000
+#define SYNC_ROUNDS     16 /* at most; */
+#define SYNC_ROUNDS_MIN 4  /* fewer where one was as quick as a message between CPUs is, or all are slow: */
+#define SYNC_QUICK_HZ   1000000
+#define SYNC_SLOW_HZ    1000
+#define SYNC_END        UINT32_MAX
+
+#define SILENT_NAMED_MAX 16 /* CPUs with a line each */
+
+_Static_assert(ACPI_CPUS_MAX <= ARCH_CPUS_MAX, "each CPU that is kept can be managed");
 
 extern const uint8_t ap_trampoline[], ap_trampoline_end[];
 extern uint8_t per_cpu_end[]; /* link.ld */
@@ -145,15 +155,19 @@ static void wait_us(uint64_t us)
 /* ---- Clocks ---- */
 
 static struct {
-    uint32_t turn;  /* round * 2: request of the first CPU; + 1: the other one has answered */
+    uint32_t turn;  /* round * 2: request of the first CPU; + 1: the other one has answered; SYNC_END */
     uint64_t ticks; /* the other's TSC */
 } sync;
 
 static void sync_answer(void)
 {
-    for (uint32_t round = 1; round <= SYNC_ROUNDS; round++) {
-        while (__atomic_load_n(&sync.turn, __ATOMIC_ACQUIRE) != round * 2)
+    for (uint32_t round = 1;; round++) {
+        uint32_t turn;
+
+        while ((turn = __atomic_load_n(&sync.turn, __ATOMIC_ACQUIRE)) != round * 2 && turn != SYNC_END)
             arch_pause();
+        if (turn == SYNC_END)
+            return;
         sync.ticks = cpu_ticks_ordered();
         __atomic_store_n(&sync.turn, round * 2 + 1, __ATOMIC_RELEASE);
     }
@@ -163,11 +177,15 @@ static void sync_answer(void)
  * readings around it. */
 static int64_t sync_measure(void)
 {
+    const uint64_t start = cpu_ticks(), hz = arch_clock_hz();
     uint64_t quickest = UINT64_MAX;
     int64_t ahead = 0;
 
-    sync.turn = 0;
     for (uint32_t round = 1; round <= SYNC_ROUNDS; round++) {
+        if (round > SYNC_ROUNDS_MIN &&
+            (quickest < hz / SYNC_QUICK_HZ || cpu_ticks() - start > hz / SYNC_SLOW_HZ))
+            break;
+
         uint64_t before = cpu_ticks_ordered();
 
         __atomic_store_n(&sync.turn, round * 2, __ATOMIC_RELEASE);
@@ -180,6 +198,7 @@ static int64_t sync_measure(void)
         quickest = after - before;
         ahead = other - before <= after - before ? 0 : (int64_t)(other - (before + quickest / 2));
     }
+    __atomic_store_n(&sync.turn, SYNC_END, __ATOMIC_RELEASE);
     return ahead;
 }
 
@@ -259,22 +278,47 @@ static struct cpu *cpu_allocate(struct page_pool *pool, uint32_t apic_id)
     return cpu;
 }
 
+/* How long one is waited for that does not answer, and all of these together: after that, as briefly as any
+ * CPU needs that is there. So 1,000 that are absent cost seconds, not a quarter of an hour. */
+static struct {
+    uint64_t left_us; /* for all together */
+    unsigned count;
+    uint32_t last_id;
+} silent = { .left_us = SILENT_WAIT_US };
+
+static bool answer_await(const struct cpu *cpu)
+{
+    const bool is_patient = silent.left_us >= ANSWER_WAIT_US;
+    const uint64_t limit_us = is_patient ? ANSWER_WAIT_US : BRIEF_WAIT_US;
+
+    for (uint64_t waited_us = 0; waited_us < limit_us; waited_us += 10) {
+        if (__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE))
+            return true;
+        wait_us(10);
+    }
+    if (__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE))
+        return true;
+    if (is_patient)
+        silent.left_us -= ANSWER_WAIT_US;
+    silent.last_id = cpu->apic_id;
+    if (silent.count++ < SILENT_NAMED_MAX)
+        kernel_print(
+            "CPU with APIC id %u does not answer its start-up within %lu ms; the node goes on without it\n",
+            cpu->apic_id, limit_us / 1000);
+    return false;
+}
+
 static void cpu_start(struct cpu *cpu, uint8_t trampoline_page)
 {
     ap_cpu = cpu;
+    sync.turn = 0;
     handshake.step = 1;
     for (int attempt = 0; attempt < 2 && !__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE); attempt++) {
         local_apic_send(cpu->apic_id, LOCAL_APIC_STARTUP | trampoline_page);
         wait_us(START_WAIT_US);
     }
-    for (uint64_t waited = 0; waited < ANSWER_WAIT_US && !__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE);
-         waited += 10)
-        wait_us(10);
-    if (!cpu->online) {
+    if (!answer_await(cpu)) {
         local_apic_send(cpu->apic_id, LOCAL_APIC_INIT); /* should it start late, it is reset */
-        kernel_print(
-            "CPU with APIC id %u does not answer its start-up within %u ms; the node goes on without it\n",
-            cpu->apic_id, ANSWER_WAIT_US / 1000);
         return;
     }
 
@@ -312,14 +356,44 @@ static void cpus_start_threads(struct page_pool *pool, uint8_t page, uint32_t th
     for (unsigned i = 0; i < facts->cpu_count && cpu_count < ARCH_CPUS_MAX; i++) {
         uint32_t id = facts->apic_ids[i];
 
-        if ((id & mask) == thread && id != boot_cpu.apic_id)
+        if ((id & mask) == thread && id != boot_cpu.apic_id && id <= local_apic_id_max())
             cpu_start(cpu_allocate(pool, id), page);
     }
 }
 
-void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot)
+/* CPUs that are left alone, in a line for each cause. */
+static void cpus_left_print(void)
 {
     const struct acpi_facts *facts = acpi_facts();
+    unsigned beyond = 0;
+
+    for (unsigned i = 0; i < facts->cpu_count; i++)
+        beyond += facts->apic_ids[i] > local_apic_id_max();
+    if (silent.count > SILENT_NAMED_MAX)
+        kernel_print("%u more CPUs do not answer, up to the one with APIC id %u; the node goes on without them\n",
+                     silent.count - SILENT_NAMED_MAX, silent.last_id);
+    if (beyond)
+        kernel_print("%u CPUs have APIC ids above %u, which interrupts reach by x2APIC alone; these CPUs have "
+                     "none, and the node goes on without those\n",
+                     beyond, local_apic_id_max());
+    if (facts->cpus_dropped)
+        kernel_print("the firmware lists %u CPUs, more than the %u that the kernel manages; %u are left alone\n",
+                     facts->cpu_count + facts->cpus_dropped, ACPI_CPUS_MAX, facts->cpus_dropped);
+}
+
+/* Resets all of them; they wait for their start-up then. */
+static void cpus_reset(void)
+{
+    const struct acpi_facts *facts = acpi_facts();
+
+    for (unsigned i = 0; i < facts->cpu_count; i++)
+        if (facts->apic_ids[i] != boot_cpu.apic_id && facts->apic_ids[i] <= local_apic_id_max())
+            local_apic_send(facts->apic_ids[i], LOCAL_APIC_INIT);
+    wait_us(INIT_WAIT_US);
+}
+
+void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot)
+{
     uint64_t trampoline = trampoline_find(boot);
 
     boot_cpu.apic_id = local_apic_id();
@@ -332,10 +406,7 @@ void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot)
         return;
     }
     memcpy(arch_physical(trampoline), ap_trampoline, (size_t)(ap_trampoline_end - ap_trampoline));
-    for (unsigned i = 0; i < facts->cpu_count; i++)
-        if (facts->apic_ids[i] != boot_cpu.apic_id)
-            local_apic_send(facts->apic_ids[i], LOCAL_APIC_INIT);
-    wait_us(INIT_WAIT_US);
+    cpus_reset();
     for (uint32_t thread = 0; thread < 1U << cpu_features()->thread_bits; thread++) {
         cpus_start_threads(pool, (uint8_t)(trampoline >> 12), thread);
         if (thread == 0)
@@ -343,6 +414,5 @@ void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot)
     }
     cores_find();
     kernel_print("cpus: %u run, local interrupts by %s\n", cpu_count, local_apic_mode());
-    if (facts->cpu_count > ARCH_CPUS_MAX)
-        kernel_print("%u CPUs are more than the kernel manages; %u run\n", facts->cpu_count, cpu_count);
+    cpus_left_print();
 }
