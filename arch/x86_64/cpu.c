@@ -44,7 +44,7 @@
  * override), I/O privilege. */
 #define SYSCALL_FLAGS_MASK 0x47700ULL
 
-static struct klog_ring boot_klog;
+static uint8_t boot_klog[KLOG_RING_BYTES(KLOG_EVENTS)] __attribute__((aligned(16)));
 struct cpu boot_cpu __attribute__((aligned(4096), section(".bss.boot_cpu")));
 bool smap_enabled; /* read by user_copy.asm */
 
@@ -178,7 +178,8 @@ void cpu_initialise(struct cpu *cpu, unsigned index)
 {
     if (index == 0) {
         features_read();
-        cpu->klog = &boot_klog;
+        cpu->klog = (struct klog_ring *)boot_klog;
+        cpu->klog->last = KLOG_EVENTS - 1;
     }
     cpu->self = cpu;
     cpu->index = index;

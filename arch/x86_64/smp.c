@@ -34,6 +34,7 @@
 #define SYNC_END        UINT32_MAX
 
 #define SILENT_NAMED_MAX 16 /* CPUs with a line each */
+#define KLOG_LONG_CPUS   64 /* up to so many CPUs have a flight log of KLOG_EVENTS */
 
 _Static_assert(ACPI_CPUS_MAX <= ARCH_CPUS_MAX, "each CPU that is kept can be managed");
 
@@ -241,9 +242,15 @@ static uint64_t area_bytes(void)
     return (uint64_t)per_cpu_end - (uint64_t)&boot_cpu;
 }
 
+/* The flight log is half of what a CPU takes: where there are many, each further one's is shorter. */
+static uint64_t klog_events(void)
+{
+    return arch_cpus_present() <= KLOG_LONG_CPUS ? KLOG_EVENTS : KLOG_EVENTS / 2;
+}
+
 uint64_t cpu_further_bytes(void)
 {
-    return page_up(area_bytes() + sizeof(struct klog_ring));
+    return page_up(area_bytes() + KLOG_RING_BYTES(klog_events()));
 }
 
 /* A guard page splits the large page in which it lies, and the huge one around that; areas follow each other
@@ -270,6 +277,7 @@ static struct cpu *cpu_allocate(struct page_pool *pool, uint32_t apic_id)
         cpu->index = cpu_count;
         cpu->distance = (uint64_t)cpu - (uint64_t)&boot_cpu;
         cpu->klog = (struct klog_ring *)((uint64_t)cpu + area_bytes());
+        cpu->klog->last = klog_events() - 1;
         cpu->kernel_stack = (uint64_t)cpu->stack + CPU_STACK_BYTES;
         arch_guard_page((uint64_t)cpu->guard, pool);
     }

@@ -42,7 +42,7 @@ CPU_SELF = 0x6010
 CPU_KLOG = 0x6018
 CPU_THREAD = 0x6028
 CPU_TASK_STATE = 0x60A8
-RING_EVENTS_AT = 8
+RING_EVENTS_AT = 16
 
 
 @dataclass(frozen=True)
@@ -272,11 +272,10 @@ class _TacetNode:
         """The file of the flight log as it is now. MonitorError, KeyError where the node is not that far."""
         rings = []
         for cpu in self.cpus:
-            ring = self.memory.read(
-                self.memory.word(cpu + CPU_KLOG),
-                RING_EVENTS_AT + klog_file.RING_EVENTS * klog_file.EVENT_BYTES,
-            )
-            rings.append((int.from_bytes(ring[:8], "little"), ring[RING_EVENTS_AT:]))
+            ring = self.memory.word(cpu + CPU_KLOG)
+            written, last = struct.unpack("<2Q", self.memory.read(ring, 16))
+            slots = min(last + 1, klog_file.RING_EVENTS)
+            rings.append((written, self.memory.read(ring + RING_EVENTS_AT, slots * klog_file.EVENT_BYTES)))
         hz, boot = (self.memory.word(self.kernel.find(name).address) for name in ("clock_hz", "boot_ticks"))
         return klog_file.pack(hz, boot, self._kinds(), rings)
 
