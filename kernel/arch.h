@@ -14,7 +14,7 @@
  *   ARCH_NAME, ARCH_ELF_MACHINE       the architecture's name for uname, and its ELF machine number
  *   ARCH_PAGE, ARCH_LARGE_PAGE,
  *   ARCH_HUGE_PAGE                    page sizes in bytes; arch_huge_pages() says whether the last one exists
- *   ARCH_CPUS_MAX                     as many CPUs as the kernel manages; at most 64
+ *   ARCH_CPUS_MAX                     as many CPUs as the kernel manages
  *   ARCH_USER_LIMIT                   programs may map [ARCH_PAGE, ARCH_USER_LIMIT)
  *   ARCH_PIE_BASE, ARCH_MMAP_BASE     where a static-PIE is loaded; where mmap starts to search
  *   ARCH_SYSCALL_NUMBER(x86_64, ppc64)    selects this architecture's number of a system call
@@ -28,6 +28,9 @@
  *   arch_ticks_ordered()              the same, not before earlier instructions have completed
  *   arch_klog(), arch_cpu_index()     this CPU's ring of the flight log; this CPU's number
  *   arch_counters_here()              this CPU's page of counters
+ *   arch_per_cpu_here(),
+ *   arch_per_cpu_of(cpu)              how far a CPU's variables of smp/per_cpu.h lie above the first CPU's,
+ *                                     which are the section .bss.per_cpu of the kernel's image
  *   arch_pause()                      a hint to the CPU inside a loop that polls
  * io.h, for drivers:
  *   io_read8(address), io_write8(address, value)    a device's register of one byte in the address space in
@@ -37,6 +40,7 @@
  *
  *   provides-inline: arch_process arch_process_set arch_thread arch_thread_set arch_physical arch_physical_of
  *   provides-inline: arch_ticks arch_ticks_ordered arch_klog arch_counters_here arch_cpu_index arch_pause
+ *   provides-inline: arch_per_cpu_here arch_per_cpu_of arch_cpu_distances
  *   provides-inline: io_read8 io_write8
  *
  * ---- What an architecture may call, by the header that declares it ----
@@ -70,6 +74,7 @@
 #define TACET_ARCH_H
 
 #include "arch/platform.h"
+#include "smp/cpu_mask.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -226,7 +231,7 @@ bool arch_huge_pages(void);
 struct arch_space {
     uint64_t root;
     struct page_pool *pages;
-    uint64_t cpus; /* a bit for each CPU on which it is active */
+    struct cpu_mask cpus; /* on which it is active */
 };
 
 int arch_space_create(struct arch_space *space, struct page_pool *pages);

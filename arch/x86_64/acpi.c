@@ -307,7 +307,8 @@ static uint16_t *cpu_place(struct acpi_facts *out, uint32_t apic_id)
     return &out->apic_places[place];
 }
 
-/* Some firmware lists a CPU both by its APIC and by its x2APIC number. */
+/* Some firmware lists a CPU both by its APIC and by its x2APIC number. One beyond those that are kept counts
+ * each time. */
 static void add_cpu(struct acpi_facts *out, uint32_t apic_id)
 {
     uint16_t *place = cpu_place(out, apic_id);

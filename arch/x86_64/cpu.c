@@ -51,8 +51,8 @@
  * override), I/O privilege. */
 #define SYSCALL_FLAGS_MASK 0x47700ULL
 
-static struct klog_ring boot_klog;
-struct cpu boot_cpu __attribute__((aligned(4096)));
+static uint8_t boot_klog[KLOG_RING_BYTES(KLOG_EVENTS)] __attribute__((aligned(16)));
+struct cpu boot_cpu __attribute__((aligned(4096), section(".bss.boot_cpu")));
 bool smap_enabled; /* read by user_copy.asm */
 
 static struct cpu_features features;
@@ -83,6 +83,8 @@ static void features_read(void)
     features.smap = seven.b >> 20 & 1;
     features.umip = seven.c >> 2 & 1;
     features.rdpid = seven.c >> 22 & 1;
+    features.thread_bits = leaves >= 0xb ? cpuid(0xb, 0).a & 31 : 0;
+    features.core_bits = leaves >= 0xb ? cpuid(0xb, 1).a & 31 : 0;
     features.rdtscp = extended.d >> 27 & 1;
     features.no_execute = extended.d >> 20 & 1;
     features.huge_pages = extended.d >> 26 & 1;
@@ -170,7 +172,8 @@ void cpu_initialise(struct cpu *cpu, unsigned index)
 {
     if (index == 0) {
         features_read();
-        cpu->klog = &boot_klog;
+        cpu->klog = (struct klog_ring *)boot_klog;
+        cpu->klog->last = KLOG_EVENTS - 1;
     }
     leftovers_clear();
     cpu->self = cpu;

@@ -101,12 +101,12 @@ void arch_cpuinfo_describe(unsigned cpu, struct text_sink *sink)
 
 struct cpu_place arch_cpu_place(unsigned cpu)
 {
-    uint32_t id = cpu_apic_id(cpu);
-    uint32_t core_bits = cpu_features()->basic_leaves >= 0xb ? cpuid(0xb, 1).a & 31 : 0;
+    uint32_t id = cpu_apic_id(cpu), core_bits = cpu_features()->core_bits;
 
     if (core_bits == 0)
         return (struct cpu_place){ 0, id };
-    return (struct cpu_place){ id >> core_bits, (id & ((1U << core_bits) - 1)) >> thread_bits() };
+    return (struct cpu_place){ id >> core_bits,
+                               (id & ((1U << core_bits) - 1)) >> cpu_features()->thread_bits };
 }
 
 const char *arch_interrupt_name(unsigned number)

@@ -81,8 +81,8 @@ uint64_t arch_pool_bytes(const struct boot_info *boot)
         bytes += range_table_bytes(&boot->usable[i]);
     for (unsigned i = 0; i < boot->module_count; i++)
         bytes += range_table_bytes(&boot->modules[i].range);
-    /* Areas of further CPUs, each with up to two tables for its guard page. */
-    return bytes + (arch_cpus_present() - 1) * (CPU_FURTHER_BYTES + 3 * ARCH_PAGE);
+    return bytes + (arch_cpus_present() - 1) * cpu_further_bytes() +
+           cpu_further_table_bytes(arch_cpus_present() - 1);
 }
 
 static uint64_t kernel_entry(uint64_t physical, int level, uint64_t bits)

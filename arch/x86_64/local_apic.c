@@ -47,6 +47,7 @@
 #define LVT_TSC_DEADLINE  (2U << 17)
 #define SPURIOUS_ENABLE   (1U << 8)
 #define DIVIDE_BY_1       0xbU
+#define XAPIC_ID_MAX      0xfeU /* 0xff: all CPUs */
 #define COMMAND_ASSERT    (1U << 14)
 #define COMMAND_PENDING   (1U << 12)
 #define COMMAND_STEPS_MAX 1000000
@@ -150,6 +151,11 @@ uint32_t local_apic_id(void)
     if (mode == ABSENT)
         return cpuid(1, 0).b >> 24;
     return mode == X2APIC ? apic_read(APIC_ID) : apic_read(APIC_ID) >> 24;
+}
+
+uint32_t local_apic_id_max(void)
+{
+    return mode == X2APIC ? UINT32_MAX - 1 : XAPIC_ID_MAX;
 }
 
 void local_apic_acknowledge(void)

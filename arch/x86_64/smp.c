@@ -16,6 +16,7 @@
 #include "debug/console.h"
 #include "lib/kstring.h"
 #include "debug/stop.h"
+#include "mm/page.h"
 #include "mm/page_pool.h"
 
 #define MSR_TSC_ADJUST  0x3b
@@ -24,13 +25,30 @@
 #define INIT_WAIT_US    10000
 #define START_WAIT_US   200
 #define ANSWER_WAIT_US  1000000
-#define SYNC_ROUNDS     16
+#define SILENT_WAIT_US  (3 * ANSWER_WAIT_US)
+#define BRIEF_WAIT_US   3000
+#define SYNC_ROUNDS     16 /* at most; */
+#define SYNC_ROUNDS_MIN 4  /* fewer where one was as quick as a message between CPUs is, or all are slow: */
+#define SYNC_QUICK_HZ   1000000
+#define SYNC_SLOW_HZ    1000
+#define SYNC_END        UINT32_MAX
+
+#define SILENT_NAMED_MAX 16 /* CPUs with a line each */
+#define KLOG_LONG_CPUS   64 /* up to so many CPUs have a flight log of KLOG_EVENTS */
+
+_Static_assert(ACPI_CPUS_MAX <= ARCH_CPUS_MAX, "each CPU that is kept can be managed");
 
 extern const uint8_t ap_trampoline[], ap_trampoline_end[];
+extern uint8_t per_cpu_end[]; /* link.ld */
 
-static struct cpu *cpus[ARCH_CPUS_MAX] = { &boot_cpu }; /* by index; those that run */
+uint64_t arch_cpu_distances[ARCH_CPUS_MAX]; /* by index; those that run */
 static unsigned cpu_count = 1, core_count = 1;
 struct cpu *ap_cpu; /* the one that is being started; entry.asm reads it */
+
+static struct cpu *cpu_of(unsigned index)
+{
+    return (struct cpu *)((uint64_t)&boot_cpu + arch_cpu_distances[index]);
+}
 
 unsigned arch_cpu_count(void)
 {
@@ -44,7 +62,7 @@ unsigned arch_core_count(void)
 
 struct tacet_counters *arch_counters(unsigned cpu)
 {
-    return cpu < cpu_count ? &cpus[cpu]->counters : NULL;
+    return cpu < cpu_count ? &cpu_of(cpu)->counters : NULL;
 }
 
 void arch_kernel_ticks_begin(void)
@@ -57,33 +75,36 @@ void arch_kernel_ticks_begin(void)
  * passed since. */
 uint64_t arch_kernel_ticks(unsigned cpu)
 {
-    uint64_t ticks = __atomic_load_n(&cpus[cpu]->kernel_ticks, __ATOMIC_ACQUIRE);
+    uint64_t ticks = __atomic_load_n(&cpu_of(cpu)->kernel_ticks, __ATOMIC_ACQUIRE);
 
     if ((int64_t)ticks >= 0)
         return ticks;
 
-    uint64_t now = cpu_ticks_ordered() + cpu_this()->clock_offset - cpus[cpu]->clock_offset;
+    uint64_t now = cpu_ticks_ordered() + cpu_this()->clock_offset - cpu_of(cpu)->clock_offset;
     return (int64_t)(ticks + now) > 0 ? ticks + now : 0;
 }
 
 const struct klog_ring *arch_klog_of(unsigned cpu)
 {
-    return cpus[cpu]->klog;
-}
-
-unsigned thread_bits(void)
-{
-    return cpu_features()->basic_leaves >= 0xb ? cpuid(0xb, 0).a & 31 : 0;
+    return cpu_of(cpu)->klog;
 }
 
 unsigned arch_core_of(unsigned cpu)
 {
-    uint32_t threads = (1U << thread_bits()) - 1;
+    return cpu_of(cpu)->core;
+}
 
-    for (unsigned core = 0; core < core_count; core++)
-        if ((cpus[core]->apic_id | threads) == (cpus[cpu]->apic_id | threads))
-            return core;
-    return cpu; /* the first hardware thread of its core has not started */
+/* Where the first hardware thread of its core has not started, a CPU counts as a core. */
+static void cores_find(void)
+{
+    const uint32_t threads = (1U << cpu_features()->thread_bits) - 1;
+
+    for (unsigned cpu = 0; cpu < cpu_count; cpu++) {
+        cpu_of(cpu)->core = cpu;
+        for (unsigned core = 0; core < core_count && cpu >= core_count; core++)
+            if ((cpu_of(core)->apic_id | threads) == (cpu_of(cpu)->apic_id | threads))
+                cpu_of(cpu)->core = core;
+    }
 }
 
 unsigned arch_numa_ranges(const struct numa_range **ranges)
@@ -94,17 +115,17 @@ unsigned arch_numa_ranges(const struct numa_range **ranges)
 
 uint32_t arch_cpu_numa_domain(unsigned cpu)
 {
-    return cpus[cpu]->numa_domain;
+    return cpu_of(cpu)->numa_domain;
 }
 
 uint32_t cpu_apic_id(unsigned cpu)
 {
-    return cpus[cpu]->apic_id;
+    return cpu_of(cpu)->apic_id;
 }
 
 uint64_t arch_clock_offset(unsigned cpu)
 {
-    return cpus[cpu]->clock_offset;
+    return cpu_of(cpu)->clock_offset;
 }
 
 static uint32_t domain_of(uint32_t apic_id)
@@ -135,15 +156,19 @@ static void wait_us(uint64_t us)
 /* ---- Clocks ---- */
 
 static struct {
-    uint32_t turn;  /* round * 2: request of the first CPU; + 1: the other one has answered */
+    uint32_t turn;  /* round * 2: request of the first CPU; + 1: the other one has answered; SYNC_END */
     uint64_t ticks; /* the other's TSC */
 } sync;
 
 static void sync_answer(void)
 {
-    for (uint32_t round = 1; round <= SYNC_ROUNDS; round++) {
-        while (__atomic_load_n(&sync.turn, __ATOMIC_ACQUIRE) != round * 2)
+    for (uint32_t round = 1;; round++) {
+        uint32_t turn;
+
+        while ((turn = __atomic_load_n(&sync.turn, __ATOMIC_ACQUIRE)) != round * 2 && turn != SYNC_END)
             arch_pause();
+        if (turn == SYNC_END)
+            return;
         sync.ticks = cpu_ticks_ordered();
         __atomic_store_n(&sync.turn, round * 2 + 1, __ATOMIC_RELEASE);
     }
@@ -153,11 +178,15 @@ static void sync_answer(void)
  * readings around it. */
 static int64_t sync_measure(void)
 {
+    const uint64_t start = cpu_ticks(), hz = arch_clock_hz();
     uint64_t quickest = UINT64_MAX;
     int64_t ahead = 0;
 
-    sync.turn = 0;
     for (uint32_t round = 1; round <= SYNC_ROUNDS; round++) {
+        if (round > SYNC_ROUNDS_MIN &&
+            (quickest < hz / SYNC_QUICK_HZ || cpu_ticks() - start > hz / SYNC_SLOW_HZ))
+            break;
+
         uint64_t before = cpu_ticks_ordered();
 
         __atomic_store_n(&sync.turn, round * 2, __ATOMIC_RELEASE);
@@ -170,6 +199,7 @@ static int64_t sync_measure(void)
         quickest = after - before;
         ahead = other - before <= after - before ? 0 : (int64_t)(other - (before + quickest / 2));
     }
+    __atomic_store_n(&sync.turn, SYNC_END, __ATOMIC_RELEASE);
     return ahead;
 }
 
@@ -207,21 +237,48 @@ _Noreturn void arch_start_further(struct cpu *cpu)
 
 /* ---- On the first CPU ---- */
 
-/* A per-CPU area followed by the CPU's ring of the flight log. The area of a CPU that has not answered is
- * used for the next one. */
+/* Of a CPU's area, and the variables that follow it (link.ld). */
+static uint64_t area_bytes(void)
+{
+    return (uint64_t)per_cpu_end - (uint64_t)&boot_cpu;
+}
+
+/* The flight log is half of what a CPU takes: where there are many, each further one's is shorter. */
+static uint64_t klog_events(void)
+{
+    return arch_cpus_present() <= KLOG_LONG_CPUS ? KLOG_EVENTS : KLOG_EVENTS / 2;
+}
+
+uint64_t cpu_further_bytes(void)
+{
+    return page_up(area_bytes() + KLOG_RING_BYTES(klog_events()));
+}
+
+/* A guard page splits the large page in which it lies, and the huge one around that; areas follow each other
+ * in the pool. */
+uint64_t cpu_further_table_bytes(unsigned count)
+{
+    uint64_t bytes = count * cpu_further_bytes();
+
+    return count ? (4 + bytes / ARCH_LARGE_PAGE + bytes / ARCH_HUGE_PAGE) * ARCH_PAGE : 0;
+}
+
+/* The area of a CPU, all zeroes at first. That of one that has not answered is used for the next one. */
 static struct cpu *cpu_allocate(struct page_pool *pool, uint32_t apic_id)
 {
     struct cpu *cpu = ap_cpu;
 
     if (!cpu || cpu->online) {
-        uint64_t memory = page_pool_allocate(pool, CPU_FURTHER_BYTES, ARCH_PAGE);
+        uint64_t memory = page_pool_allocate(pool, cpu_further_bytes(), ARCH_PAGE);
 
         if (memory == PAGE_POOL_NONE)
             node_stop(STOP_NO_MEMORY, "no memory for the area of CPU %u", cpu_count);
         cpu = arch_physical(memory);
-        arch_zero(cpu, CPU_FURTHER_BYTES);
+        arch_zero(cpu, cpu_further_bytes());
         cpu->index = cpu_count;
-        cpu->klog = (struct klog_ring *)(cpu + 1);
+        cpu->distance = (uint64_t)cpu - (uint64_t)&boot_cpu;
+        cpu->klog = (struct klog_ring *)((uint64_t)cpu + area_bytes());
+        cpu->klog->last = klog_events() - 1;
         cpu->kernel_stack = (uint64_t)cpu->stack + CPU_STACK_BYTES;
         arch_guard_page((uint64_t)cpu->guard, pool);
     }
@@ -230,22 +287,47 @@ static struct cpu *cpu_allocate(struct page_pool *pool, uint32_t apic_id)
     return cpu;
 }
 
+/* How long one is waited for that does not answer, and all of these together: after that, as briefly as any
+ * CPU needs that is there. So 1,000 that are absent cost seconds, not a quarter of an hour. */
+static struct {
+    uint64_t left_us; /* for all together */
+    unsigned count;
+    uint32_t last_id;
+} silent = { .left_us = SILENT_WAIT_US };
+
+static bool answer_await(const struct cpu *cpu)
+{
+    const bool is_patient = silent.left_us >= ANSWER_WAIT_US;
+    const uint64_t limit_us = is_patient ? ANSWER_WAIT_US : BRIEF_WAIT_US;
+
+    for (uint64_t waited_us = 0; waited_us < limit_us; waited_us += 10) {
+        if (__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE))
+            return true;
+        wait_us(10);
+    }
+    if (__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE))
+        return true;
+    if (is_patient)
+        silent.left_us -= ANSWER_WAIT_US;
+    silent.last_id = cpu->apic_id;
+    if (silent.count++ < SILENT_NAMED_MAX)
+        kernel_print(
+            "CPU with APIC id %u does not answer its start-up within %lu ms; the node goes on without it\n",
+            cpu->apic_id, limit_us / 1000);
+    return false;
+}
+
 static void cpu_start(struct cpu *cpu, uint8_t trampoline_page)
 {
     ap_cpu = cpu;
+    sync.turn = 0;
     handshake.step = 1;
     for (int attempt = 0; attempt < 2 && !__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE); attempt++) {
         local_apic_send(cpu->apic_id, LOCAL_APIC_STARTUP | trampoline_page);
         wait_us(START_WAIT_US);
     }
-    for (uint64_t waited = 0; waited < ANSWER_WAIT_US && !__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE);
-         waited += 10)
-        wait_us(10);
-    if (!cpu->online) {
+    if (!answer_await(cpu)) {
         local_apic_send(cpu->apic_id, LOCAL_APIC_INIT); /* should it start late, it is reset */
-        kernel_print(
-            "CPU with APIC id %u does not answer its start-up within %u ms; the node goes on without it\n",
-            cpu->apic_id, ANSWER_WAIT_US / 1000);
         return;
     }
 
@@ -258,12 +340,12 @@ static void cpu_start(struct cpu *cpu, uint8_t trampoline_page)
     __atomic_store_n(&handshake.step, 2, __ATOMIC_RELEASE);
     while (__atomic_load_n(&handshake.step, __ATOMIC_ACQUIRE) != 3)
         arch_pause();
-    cpus[cpu_count++] = cpu;
+    arch_cpu_distances[cpu_count++] = cpu->distance;
 }
 
 void arch_ipi_send(unsigned cpu)
 {
-    ipi_send(cpus[cpu]);
+    ipi_send(cpu_of(cpu));
 }
 
 /* A usable page below 1 MiB without a module in it, for ap_trampoline; 0 where there is none. */
@@ -278,19 +360,52 @@ static uint64_t trampoline_find(const struct boot_info *boot)
 static void cpus_start_threads(struct page_pool *pool, uint8_t page, uint32_t thread)
 {
     const struct acpi_facts *facts = acpi_facts();
-    uint32_t mask = (1U << thread_bits()) - 1;
+    uint32_t mask = (1U << cpu_features()->thread_bits) - 1;
 
     for (unsigned i = 0; i < facts->cpu_count && cpu_count < ARCH_CPUS_MAX; i++) {
         uint32_t id = facts->apic_ids[i];
 
-        if ((id & mask) == thread && id != boot_cpu.apic_id)
+        if ((id & mask) == thread && id != boot_cpu.apic_id && id <= local_apic_id_max())
             cpu_start(cpu_allocate(pool, id), page);
     }
 }
 
-void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot)
+/* CPUs that are left alone, in a line for each cause. */
+static void cpus_left_print(void)
 {
     const struct acpi_facts *facts = acpi_facts();
+    unsigned beyond = 0;
+
+    for (unsigned i = 0; i < facts->cpu_count; i++)
+        beyond += facts->apic_ids[i] > local_apic_id_max();
+    if (silent.count > SILENT_NAMED_MAX)
+        kernel_print(
+            "%u more CPUs do not answer, up to the one with APIC id %u; the node goes on without them\n",
+            silent.count - SILENT_NAMED_MAX, silent.last_id);
+    if (beyond)
+        kernel_print(
+            "%u CPUs have APIC ids above %u, which interrupts reach by x2APIC alone; these CPUs have "
+            "none, and the node goes on without those\n",
+            beyond, local_apic_id_max());
+    if (facts->cpus_dropped)
+        kernel_print(
+            "the firmware lists %u CPUs, more than the %u that the kernel manages; %u are left alone\n",
+            facts->cpu_count + facts->cpus_dropped, ACPI_CPUS_MAX, facts->cpus_dropped);
+}
+
+/* Resets all of them; they wait for their start-up then. */
+static void cpus_reset(void)
+{
+    const struct acpi_facts *facts = acpi_facts();
+
+    for (unsigned i = 0; i < facts->cpu_count; i++)
+        if (facts->apic_ids[i] != boot_cpu.apic_id && facts->apic_ids[i] <= local_apic_id_max())
+            local_apic_send(facts->apic_ids[i], LOCAL_APIC_INIT);
+    wait_us(INIT_WAIT_US);
+}
+
+void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot)
+{
     uint64_t trampoline = trampoline_find(boot);
 
     boot_cpu.apic_id = local_apic_id();
@@ -303,16 +418,13 @@ void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot)
         return;
     }
     memcpy(arch_physical(trampoline), ap_trampoline, (size_t)(ap_trampoline_end - ap_trampoline));
-    for (unsigned i = 0; i < facts->cpu_count; i++)
-        if (facts->apic_ids[i] != boot_cpu.apic_id)
-            local_apic_send(facts->apic_ids[i], LOCAL_APIC_INIT);
-    wait_us(INIT_WAIT_US);
-    for (uint32_t thread = 0; thread < 1U << thread_bits(); thread++) {
+    cpus_reset();
+    for (uint32_t thread = 0; thread < 1U << cpu_features()->thread_bits; thread++) {
         cpus_start_threads(pool, (uint8_t)(trampoline >> 12), thread);
         if (thread == 0)
             core_count = cpu_count;
     }
+    cores_find();
     kernel_print("cpus: %u run, local interrupts by %s\n", cpu_count, local_apic_mode());
-    if (facts->cpu_count > ARCH_CPUS_MAX)
-        kernel_print("%u CPUs are more than the kernel manages; %u run\n", facts->cpu_count, cpu_count);
+    cpus_left_print();
 }

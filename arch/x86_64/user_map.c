@@ -55,21 +55,21 @@ int arch_space_create(struct arch_space *space, struct page_pool *pages)
            (uint64_t *)arch_physical(kernel_root()) + ROOT_USER_HALF, ROOT_USER_HALF * sizeof(uint64_t));
     space->root = table;
     space->pages = pages;
-    space->cpus = 0;
+    space->cpus = (struct cpu_mask){ 0 };
     return 0;
 }
 
 /* The bit is set before the tables are used, and cleared after: a CPU without it has cached nothing. */
 void arch_space_activate(struct arch_space *space)
 {
-    __atomic_fetch_or(&space->cpus, 1ULL << arch_cpu_index(), __ATOMIC_SEQ_CST);
+    cpu_mask_set_atomic(&space->cpus, arch_cpu_index());
     cpu_tables_set(space->root);
 }
 
 void arch_space_deactivate(struct arch_space *space)
 {
     cpu_tables_set(kernel_root());
-    __atomic_fetch_and(&space->cpus, ~(1ULL << arch_cpu_index()), __ATOMIC_SEQ_CST);
+    cpu_mask_clear_atomic(&space->cpus, arch_cpu_index());
 }
 
 /* Translations to invalidate, each named by an address: TLB_BATCH_PAGES of them at most; a greater count
@@ -105,23 +105,20 @@ static void tlb_flush_if_active(void *context)
 {
     const struct tlb_batch *batch = context;
 
-    if (__atomic_load_n(&batch->space->cpus, __ATOMIC_RELAXED) & 1ULL << arch_cpu_index())
+    if (cpu_mask_test(&batch->space->cpus, arch_cpu_index()))
         tlb_flush_here(context);
 }
 
 static void tlb_batch_flush(struct tlb_batch *batch)
 {
-    const uint64_t here = 1ULL << arch_cpu_index();
+    const struct cpu_mask *cpus = &batch->space->cpus;
 
     if (batch->count == 0)
         return;
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* a CPU that activates it from here on sees the new entries */
-    uint64_t cpus = __atomic_load_n(&batch->space->cpus, __ATOMIC_RELAXED);
-
-    if (cpus & here)
-        tlb_flush_here(batch);
-    if (cpus & ~here)
-        crosscall(cpus & ~here, tlb_flush_if_active, batch);
+    tlb_flush_if_active(batch);
+    if (cpu_mask_has_others(cpus, arch_cpu_index()))
+        crosscall(cpus, tlb_flush_if_active, batch);
 }
 
 static void tlb_shootdown(struct arch_space *space, uint64_t address, uint64_t bytes)

@@ -9,6 +9,7 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "smp/cpu_mask.h"
+#include "smp/per_cpu.h"
 #include "smp/spinlock.h"
 
 #define PREFIX           "tacet: "
@@ -37,10 +38,10 @@ static enum { LINE_EMPTY, LINE_KERNEL, LINE_PROGRAM } last_line;
  * A non-maskable interrupt may come while its own CPU holds it, and prints in between. A CPU that panics
  * ignores it, and no other one gets it any more. */
 static uint32_t output_holder, output_last, lock_breaker;
-static uint64_t output_impatient;
+static struct cpu_mask output_impatient;
 
-/* CPUs that serve no crosscalls while they print. */
-static bool not_serving[ARCH_CPUS_MAX];
+/* Whether a CPU serves no crosscalls while it prints. */
+PER_CPU static bool not_serving;
 
 /* For each device of a set. */
 #define DEVICES_EACH(device, set)                                                           \
@@ -75,13 +76,13 @@ void console_default_move(struct console_device *from, struct console_device *to
 
 void console_serve(void)
 {
-    if (!lock_breaker && !not_serving[arch_cpu_index()])
+    if (!lock_breaker && !*PER_CPU_HERE(not_serving))
         crosscall_serve();
 }
 
 void console_serving(bool on)
 {
-    not_serving[arch_cpu_index()] = !on;
+    *PER_CPU_HERE(not_serving) = !on;
 }
 
 static bool output_take(uint32_t self)
@@ -98,21 +99,21 @@ static bool output_take(uint32_t self)
  * takes it for that wait. */
 static bool output_lock(void)
 {
-    const uint64_t here = cpu_mask_bit(arch_cpu_index());
-    const uint32_t self = 1 + arch_cpu_index();
+    const uint32_t here = arch_cpu_index(), self = 1 + here;
 
     if (lock_breaker == self || __atomic_load_n(&output_holder, __ATOMIC_RELAXED) == self)
         return false;
-    bool is_nested = __atomic_load_n(&output_impatient, __ATOMIC_RELAXED) & here;
+    bool is_nested = cpu_mask_test(&output_impatient, here);
     unsigned spins = __atomic_load_n(&output_last, __ATOMIC_RELAXED) == self ? 0 : COURTESY;
     for (; spins < COURTESY || !output_take(self); spins++) {
         if (spins == OUTPUT_PATIENCE)
-            __atomic_fetch_or(&output_impatient, here, __ATOMIC_SEQ_CST);
+            cpu_mask_set_atomic(&output_impatient, here);
         arch_pause();
         console_serve();
     }
     if (!is_nested) {
-        __atomic_fetch_and(&output_impatient, ~here, __ATOMIC_RELAXED);
+        if (cpu_mask_test(&output_impatient, here))
+            cpu_mask_clear_atomic(&output_impatient, here);
         __atomic_store_n(&output_last, self, __ATOMIC_RELAXED);
         lock_work_begin(LOCK_PLACE(&output_holder));
     }
@@ -122,14 +123,12 @@ static bool output_lock(void)
 /* Hands the lock to the next impatient CPU, in the order of their numbers, around. */
 static void output_unlock(bool locked)
 {
-    uint64_t waiting = __atomic_load_n(&output_impatient, __ATOMIC_SEQ_CST);
-    uint64_t above = waiting & ~cpu_mask_below(arch_cpu_index() + 1);
-    uint64_t next = above ? above : waiting;
+    unsigned next = cpu_mask_next_around(&output_impatient, arch_cpu_index() + 1);
 
     if (!locked)
         return;
     lock_work_end();
-    __atomic_store_n(&output_holder, next ? 1 + (uint32_t)__builtin_ctzll(next) : 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&output_holder, next != CPU_MASK_END ? 1 + next : 0, __ATOMIC_SEQ_CST);
 }
 
 void console_lock_break(void)
@@ -243,8 +242,11 @@ static unsigned input_set(void)
 /* What interrupts have taken from the devices, for console_read: bytes [tail, head), by number. */
 static uint8_t input[INPUT_BYTES];
 static unsigned input_head, input_tail;
-/* How many threads wait for input, and on which CPUs; the CPU that the devices interrupt, if they can. */
-static uint32_t listener_count, listeners[ARCH_CPUS_MAX];
+/* How many threads wait for input, in all and on each CPU; on which CPUs; the CPU that the devices interrupt,
+ * if they can. */
+static uint32_t listener_count;
+PER_CPU static uint32_t listeners;
+static struct cpu_mask listening;
 static unsigned interrupted_cpu = ARCH_CPUS_MAX;
 static bool can_interrupt;
 /* A device of the program's own stays at its end; a terminal does not. */
@@ -286,10 +288,7 @@ bool console_input_ready(void)
 /* Lets the devices interrupt one of the CPUs on which threads wait for input, or none. */
 static void devices_listen(void)
 {
-    unsigned cpu = 0;
-
-    while (listener_count && !listeners[cpu])
-        cpu++;
+    unsigned cpu = cpu_mask_first(&listening);
     bool moves = listener_count && cpu != interrupted_cpu;
     can_interrupt |= moves;
     DEVICES_EACH(device, input_set())
@@ -308,7 +307,8 @@ enum console_input console_listen_begin(unsigned cpu)
 
     if (input_is_ready())
         return CONSOLE_INPUT_READY;
-    listeners[cpu]++;
+    if ((*PER_CPU_OF(listeners, cpu))++ == 0)
+        cpu_mask_set(&listening, cpu);
     __atomic_store_n(&listener_count, listener_count + 1, __ATOMIC_RELAXED);
     devices_listen();
     return can_interrupt ? CONSOLE_INPUT_ANNOUNCED : CONSOLE_INPUT_POLLED;
@@ -318,7 +318,8 @@ void console_listen_end(unsigned cpu)
 {
     SPIN_GUARD(&input_lock);
 
-    listeners[cpu]--;
+    if (--*PER_CPU_OF(listeners, cpu) == 0)
+        cpu_mask_clear(&listening, cpu);
     __atomic_store_n(&listener_count, listener_count - 1, __ATOMIC_RELAXED);
     devices_listen();
 }

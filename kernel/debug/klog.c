@@ -99,7 +99,8 @@ int klog_switch(const char *text)
     if (((before ^ klog_mask) & 1U << KLOG_CLASS_syscall) == 0)
         return 0;
     klog_cpu_start();
-    crosscall(cpu_mask_below(arch_cpu_count()), system_calls_follow, NULL);
+    const struct cpu_mask all = cpu_mask_below(arch_cpu_count());
+    crosscall(&all, system_calls_follow, NULL);
     return 0;
 }
 
@@ -121,17 +122,17 @@ void klog_system_call_end(uint64_t number, uint64_t result)
 uint64_t klog_file_bytes(void)
 {
     return sizeof(struct klog_header) + KLOG_KINDS * sizeof(struct klog_kind) +
-           arch_cpu_count() * (sizeof(struct klog_cpu) + sizeof(((struct klog_ring *)0)->events));
+           arch_cpu_count() * (sizeof(struct klog_cpu) + KLOG_EVENTS * sizeof(struct klog_event));
 }
 
 /* Copies one event, and reads the count after that: by then its CPU may have overwritten it. The count is of
  * complete events, so the slot of the next one may be half-written, too. */
 static struct klog_event event_read(const struct klog_ring *ring, uint64_t number)
 {
-    struct klog_event event = ring->events[number & (KLOG_EVENTS - 1)];
+    struct klog_event event = ring->events[number & ring->last];
 
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    if (__atomic_load_n(&ring->written, __ATOMIC_RELAXED) - number >= KLOG_EVENTS)
+    if (__atomic_load_n(&ring->written, __ATOMIC_RELAXED) - number > ring->last)
         event = (struct klog_event){ .kind = KLOG_OVERWRITTEN };
     return event;
 }
@@ -141,7 +142,7 @@ static void ring_write(unsigned cpu, void (*write)(void *context, const void *by
 {
     const struct klog_ring *ring = arch_klog_of(cpu);
     uint64_t written = __atomic_load_n(&ring->written, __ATOMIC_ACQUIRE);
-    uint64_t first = written >= KLOG_EVENTS ? written - (KLOG_EVENTS - 1) : 0;
+    uint64_t first = written > ring->last ? written - ring->last : 0;
     struct klog_cpu header = { .cpu = cpu, .count = (uint32_t)(written - first), .lost = first };
 
     write(context, &header, sizeof(header));
@@ -191,7 +192,7 @@ static void events_print(void)
 
     kernel_print("the last events of CPU %u:\n", arch_cpu_index());
     for (uint64_t i = first; i < ring->written; i++) {
-        const struct klog_event *event = &ring->events[i & (KLOG_EVENTS - 1)];
+        const struct klog_event *event = &ring->events[i & ring->last];
 
         kernel_print("  %14lu ticks  %-18s %lx %lx  (%s)\n", event->ticks - arch_boot_ticks(),
                      kinds[event->kind].name, event->words[0], event->words[1], kinds[event->kind].words);

@@ -18,7 +18,7 @@
 #include "arch/platform.h"
 #include "lib/command_line.h"
 
-#define KLOG_EVENTS  1024 /* a CPU; a power of two */
+#define KLOG_EVENTS  1024 /* a CPU, at most; a power of two, as the events of any ring */
 #define KLOG_VERSION 1
 
 /* In the file, the kind of an event that its CPU overwrote while it was read; its other fields are invalid.
@@ -57,9 +57,13 @@ struct klog_event {
 };
 
 struct klog_ring {
-    uint64_t written; /* events ever; the newest is at (written - 1) % KLOG_EVENTS */
-    struct klog_event events[KLOG_EVENTS];
+    uint64_t written; /* events ever; the newest is at (written - 1) & last */
+    uint64_t last;    /* index of the last slot */
+    struct klog_event events[];
 };
+
+/* A ring is memory of this size, zeroed, with `last` set: by the architecture, for each of its CPUs. */
+#define KLOG_RING_BYTES(events) (sizeof(struct klog_ring) + (events) * sizeof(struct klog_event))
 
 struct klog_header {
     char magic[8]; /* "TACETLOG" */
@@ -81,7 +85,7 @@ extern uint32_t klog_mask; /* a bit a class */
 static inline void klog_write(enum klog_event_kind kind, uint64_t first, uint64_t second)
 {
     struct klog_ring *ring = arch_klog();
-    struct klog_event *event = &ring->events[ring->written & (KLOG_EVENTS - 1)];
+    struct klog_event *event = &ring->events[ring->written & ring->last];
 
     /* A reader that sees any of the stores below sees the count of the event before, too. */
     __atomic_thread_fence(__ATOMIC_RELEASE);

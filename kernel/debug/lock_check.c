@@ -6,6 +6,7 @@
 
 #ifdef LOCKCHECK
 
+#include "arch.h"
 #include "debug/console.h"
 #include "debug/stop.h"
 #include "smp/lock_work.h"
@@ -36,8 +37,8 @@ void lock_check_report(void)
 {
     struct lock_amount bytes = { 0, NULL }, steps = { 0, NULL };
 
-    for (unsigned cpu = 0; cpu < ARCH_CPUS_MAX; cpu++) {
-        const struct lock_work *work = &lock_work[cpu];
+    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
+        const struct lock_work *work = PER_CPU_OF(lock_work, cpu);
 
         bytes = work->bytes_max.amount > bytes.amount ? work->bytes_max : bytes;
         steps = work->steps_max.amount > steps.amount ? work->steps_max : steps;

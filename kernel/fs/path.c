@@ -10,14 +10,15 @@
 #include "lib/errno.h"
 #include "process/process.h"
 #include "mm/shared_memory.h"
+#include "smp/per_cpu.h"
 
 #define BUFFERS 2
 
-static char *buffers[ARCH_CPUS_MAX];
+PER_CPU static char *buffers;
 
 char *path_buffer(unsigned which)
 {
-    char **pair = &buffers[arch_cpu_index()];
+    char **pair = PER_CPU_HERE(buffers);
 
     if (!*pair) {
         uint64_t memory = page_pool_allocate(arch_process()->vm.pages, BUFFERS * TREE_PATH_MAX, ARCH_PAGE);

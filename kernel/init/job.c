@@ -174,16 +174,21 @@ unsigned job_cpu_of(unsigned rank)
     return process_rank_count <= cores ? rank * (cores / process_rank_count) : rank;
 }
 
-uint64_t job_cpus_of(unsigned rank)
+/* The rank that a CPU belongs to; process_rank_count or more: none. */
+static unsigned job_rank_of(unsigned cpu)
 {
     unsigned cores = arch_core_count();
-    uint64_t cpus = 0;
 
-    if (process_rank_count > cores)
-        return 1ULL << rank;
+    return process_rank_count > cores ? cpu : arch_core_of(cpu) / (cores / process_rank_count);
+}
+
+struct cpu_mask job_cpus_of(unsigned rank)
+{
+    struct cpu_mask cpus = { 0 };
+
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
-        if (arch_core_of(cpu) / (cores / process_rank_count) == rank)
-            cpus |= 1ULL << cpu;
+        if (job_rank_of(cpu) == rank)
+            cpu_mask_set(&cpus, cpu);
     return cpus;
 }
 
@@ -237,8 +242,9 @@ static int files_open(struct process *process, struct message *why)
 
 /* The process of a rank, or the service, with its program loaded; this CPU's, until its first thread is
  * entered or started. Stops the node where that fails. */
-static struct thread *process_load(unsigned rank, const struct memory_slice *slice, uint64_t cpus,
-                                   const struct program *program, uint64_t *entry, uint64_t *stack)
+static struct thread *process_load(unsigned rank, const struct memory_slice *slice,
+                                   const struct cpu_mask *cpus, const struct program *program,
+                                   uint64_t *entry, uint64_t *stack)
 {
     struct message why = { "" };
     struct thread *thread = NULL;
@@ -265,6 +271,7 @@ _Noreturn static void rank_run(unsigned rank)
     const char *environment[ENVIRONMENT_MAX + RANK_VARIABLES];
     char rank_text[32], size_text[32];
     struct program program = job.program;
+    const struct cpu_mask cpus = job_cpus_of(rank);
     uint64_t entry, stack;
 
     format_text(rank_text, sizeof(rank_text), "TACET_RANK=%u", rank);
@@ -274,8 +281,7 @@ _Noreturn static void rank_run(unsigned rank)
     environment[program.environment_count++] = size_text;
     program.environment = environment;
 
-    struct thread *thread =
-        process_load(rank, &job.plan->slices[rank], job_cpus_of(rank), &program, &entry, &stack);
+    struct thread *thread = process_load(rank, &job.plan->slices[rank], &cpus, &program, &entry, &stack);
     if (rank == 0)
         node_zeroed_set(thread->process->vm.zeroed_bytes);
     thread_first_enter(thread, entry, stack);
@@ -285,15 +291,17 @@ _Noreturn static void rank_run(unsigned rank)
 static void service_start(void)
 {
     struct program program = job.service;
-    uint64_t cpus = 0, entry, stack;
+    struct cpu_mask cpus = { 0 };
+    uint64_t entry, stack;
 
     program.environment = job.environment;
     program.environment_count = job.program.environment_count;
-    for (unsigned rank = 0; rank < process_rank_count; rank++)
-        cpus |= job_cpus_of(rank);
+    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
+        if (job_rank_of(cpu) < process_rank_count)
+            cpu_mask_set(&cpus, cpu);
 
     struct thread *thread =
-        process_load(process_rank_count, &job.service_slice, cpus, &program, &entry, &stack);
+        process_load(process_rank_count, &job.service_slice, &cpus, &program, &entry, &stack);
     thread_first_start(thread, entry, stack, job.service_policy);
 }
 
@@ -303,12 +311,13 @@ _Noreturn void job_cpu_join(unsigned cpu)
         arch_cpu_idle();
     if (cpu == 0 && job.service.path)
         service_start();
-    for (unsigned rank = 0; rank < process_rank_count; rank++)
-        if (cpu == job_cpu_of(rank))
-            rank_run(rank);
-        else if (job_cpus_of(rank) & 1ULL << cpu)
-            schedule_idle_begin();
-    arch_cpu_park();
+
+    unsigned rank = job_rank_of(cpu);
+    if (rank >= process_rank_count)
+        arch_cpu_park();
+    if (cpu == job_cpu_of(rank))
+        rank_run(rank);
+    schedule_idle_begin();
 }
 
 /* The working directory: cwd=; else the root where files can be made in it, or what stands in for it. */
@@ -359,8 +368,11 @@ _Noreturn void job_start(const struct memplan *plan, const struct memory_slice *
         node_stop(STOP_NO_MEMORY, "%s", why.text);
     job.running = process_rank_count;
     process_end_hook = rank_end;
-    for (unsigned rank = 0; rank < process_rank_count; rank++)
-        schedule_group_set(rank, job_cpus_of(rank));
+    for (unsigned rank = 0; rank < process_rank_count; rank++) {
+        const struct cpu_mask cpus = job_cpus_of(rank);
+
+        schedule_group_add(&cpus);
+    }
     __atomic_store_n(&job.started, true, __ATOMIC_RELEASE);
     for (unsigned cpu = 1; cpu < arch_cpu_count(); cpu++)
         arch_ipi_send(cpu);

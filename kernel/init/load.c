@@ -12,7 +12,7 @@
  *     guard         below the stack: no memory
  *     stack         STACK_TOP - stack= … STACK_TOP
  *     node pages    from STACK_TOP: struct tacet_node, then a page of counters a CPU (libc/include/tacet.h)
- *     vDSO          from VDSO_BASE: the clock's page (clock_page.h), then the vDSO itself
+ *     vDSO          from VDSO_BASE: the clock's pages (clock_page.h), then the vDSO itself
  *
  * The stack at the program's entry is that of the ELF ABI: argc, argv, NULL, environment, NULL, auxiliary
  * vector; strings above it [System V ABI, AMD64 supplement §3.4.1].
@@ -29,7 +29,8 @@
 #include "mm/page.h"
 #include "time/clock.h"
 
-#define STACK_TOP        ((ARCH_USER_LIMIT - 1) & ~(ARCH_LARGE_PAGE - 1))
+#define KERNEL_PAGES_MAX (ARCH_CPUS_MAX + 64) /* from STACK_TOP: node pages, the clock's, the vDSO */
+#define STACK_TOP        ((ARCH_USER_LIMIT - KERNEL_PAGES_MAX * ARCH_PAGE) & ~(ARCH_LARGE_PAGE - 1))
 #define STACK_GUARD      ARCH_LARGE_PAGE
 #define VDSO_BASE        (STACK_TOP + (1 + ARCH_CPUS_MAX) * ARCH_PAGE)
 #define VECTOR_WORDS_MAX 2048 /* argc, pointers and auxiliary vector */
@@ -118,15 +119,17 @@ static uint64_t vdso_address(void)
 {
     const void *image;
 
-    return arch_vdso_image(&image) ? VDSO_BASE + ARCH_PAGE : 0;
+    return arch_vdso_image(&image) ? VDSO_BASE + CLOCK_PAGE_BYTES : 0;
 }
 
 static int vdso_map(struct vm *vm)
 {
     const void *image;
     uint64_t bytes = arch_vdso_image(&image);
-    int error = bytes ? vm_map_kernel(vm, VDSO_BASE, clock_page(), ARCH_PAGE, RIGHT_READ, "[vvar]") : 0;
+    int error = 0;
 
+    if (bytes)
+        error = vm_map_kernel(vm, VDSO_BASE, clock_page(), CLOCK_PAGE_BYTES, RIGHT_READ, "[vvar]");
     if (bytes && !error)
         error = vm_map_kernel(vm, vdso_address(), image, bytes, RIGHT_READ | RIGHT_EXECUTE, "[vdso]");
     return error;

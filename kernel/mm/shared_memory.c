@@ -14,6 +14,7 @@
 #include "mm/page.h"
 #include "mm/page_pool.h"
 #include "mm/user_bytes.h"
+#include "smp/per_cpu.h"
 
 struct run {
     struct avl_node node; /* key: its offset */
@@ -33,7 +34,7 @@ struct run_page {
 
 /* Objects of which something may have to be freed, each in one list at most. A list is its CPU's alone, and
  * so its rank's: no other rank frees what this one has put. */
-static struct shared_memory *idle[ARCH_CPUS_MAX];
+PER_CPU static struct shared_memory *idle;
 
 /* ---- Life ---- */
 
@@ -69,8 +70,8 @@ static void counts_add(struct shared_memory *object, int references, int uses)
         (object->references > 0 && object->capacity == kept_bytes(object)))
         return;
     object->is_idle = true;
-    object->next_idle = idle[arch_cpu_index()];
-    idle[arch_cpu_index()] = object;
+    object->next_idle = *PER_CPU_HERE(idle);
+    *PER_CPU_HERE(idle) = object;
 }
 
 void shared_memory_get(struct shared_memory *object)
@@ -217,7 +218,7 @@ static void memory_trim(struct shared_memory *object)
 
 void shared_memory_reclaim(void)
 {
-    struct shared_memory **first = &idle[arch_cpu_index()];
+    struct shared_memory **first = PER_CPU_HERE(idle);
 
     for (struct shared_memory *object; (object = *first) != NULL;) {
         *first = object->next_idle;

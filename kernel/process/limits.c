@@ -27,7 +27,7 @@ static uint64_t limit_of(const struct process *process, uint32_t resource)
     case CORE:
         return 0;
     case PROCESSES:
-        return cpu_mask_count(process->cpus);
+        return cpu_mask_count(&process->cpus);
     case SIGNALS:
         return SIGNAL_ENTRIES;
     case FILES:

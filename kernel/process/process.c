@@ -30,8 +30,8 @@ static const char *base_name(const char *path)
     return name;
 }
 
-int process_create(unsigned rank, const struct memory_slice *slice, uint64_t cpus, const char *name,
-                   struct process **out, struct message *why)
+int process_create(unsigned rank, const struct memory_slice *slice, const struct cpu_mask *cpus,
+                   const char *name, struct process **out, struct message *why)
 {
     const uint64_t bytes = page_up(sizeof(struct process));
     struct page_pool pages;
@@ -52,7 +52,7 @@ int process_create(unsigned rank, const struct memory_slice *slice, uint64_t cpu
         format_text(process->title, sizeof(process->title), "service");
     else
         format_text(process->title, sizeof(process->title), "rank %u", rank);
-    process->cpus = cpus;
+    process->cpus = *cpus;
     process->pid = PID_FIRST + rank;
     process->umask = 022;
     format_text(process->name, sizeof(process->name), "%s", base_name(name));
@@ -98,7 +98,7 @@ void iteration_mark(void)
     uint64_t now_ns = clock_now_ns(), used_ns = time.user_ns + time.system_ns;
 
     SPIN_GUARD(&process->lock);
-    uint64_t cpus_ns = (now_ns - done->marked_ns) * cpu_mask_count(process->cpus);
+    uint64_t cpus_ns = (now_ns - done->marked_ns) * cpu_mask_count(&process->cpus);
     uint64_t running_ns = used_ns > done->used_ns ? used_ns - done->used_ns : 0;
     if (done->marked_ns) {
         running_ns = running_ns < cpus_ns ? running_ns : cpus_ns;

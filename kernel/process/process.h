@@ -46,7 +46,7 @@ struct process {
     unsigned rank;                  /* that of the service: process_rank_count */
     char title[PROCESS_NAME_BYTES]; /* for messages: "rank 3", "service" */
     bool is_service;
-    uint64_t cpus;        /* a bit each: of its rank */
+    struct cpu_mask cpus; /* of its rank */
     struct spinlock lock; /* guards which threads it has, and what follows up to `pages` */
     struct list threads;
     unsigned thread_count;                /* of them, and of those that begin */
@@ -88,8 +88,8 @@ struct process {
 
 /* Makes the process of a rank, or the service (rank process_rank_count), in its own slice, without files and
  * threads. `name` is argv[0]; its last component names the process. -ENOMEM with `why`. */
-int process_create(unsigned rank, const struct memory_slice *slice, uint64_t cpus, const char *name,
-                   struct process **out, struct message *why);
+int process_create(unsigned rank, const struct memory_slice *slice, const struct cpu_mask *cpus,
+                   const char *name, struct process **out, struct message *why);
 
 /* Of all its threads, ended ones included. */
 struct cpu_time process_time(struct process *process);

@@ -10,7 +10,7 @@
 #define ROTATION_DEFAULT_NS 4000000
 #define TURN_BOUND_SHARE    8 /* the latency bound of a turn's end is this part of it */
 
-struct run_queue run_queues[ARCH_CPUS_MAX];
+PER_CPU struct run_queue run_queue;
 uint64_t rotation_ns = ROTATION_DEFAULT_NS;
 static uint32_t wanderers;
 
@@ -27,10 +27,10 @@ static struct thread *thread_of(struct list_link *link)
 struct cpu_group *cpu_group_lock(const struct thread *thread)
 {
     for (;;) {
-        struct cpu_group *group = run_queues[__atomic_load_n(&thread->schedule.cpu, __ATOMIC_RELAXED)].group;
+        struct cpu_group *group = __atomic_load_n(&thread->schedule.queue, __ATOMIC_RELAXED)->group;
 
         spin_lock(&group->lock);
-        if (group == run_queues[thread->schedule.cpu].group)
+        if (group == thread->schedule.queue->group)
             return group;
         spin_unlock(&group->lock);
     }
@@ -45,6 +45,12 @@ static enum level level_of(const struct thread *thread)
     return rank > RANK_ORDINARY ? LEVEL_PRIORITY : rank == RANK_ORDINARY ? LEVEL_ORDINARY : LEVEL_BACKGROUND;
 }
 
+static __attribute__((noinline)) void list_as_movable(struct run_queue *queue)
+{
+    queue->is_listed = true;
+    cpu_mask_set(&queue->group->movable, queue->cpu);
+}
+
 /* A thread more in a queue, or (-1) less. */
 static void ready_count_add(struct run_queue *queue, const struct thread *thread, unsigned change)
 {
@@ -53,16 +59,22 @@ static void ready_count_add(struct run_queue *queue, const struct thread *thread
 
     queue->group->ready += change;
     queue->group->ready_at[level] += change;
-    if (thread->schedule.affinity != cpu_mask_bit((unsigned)(queue - run_queues)))
+    if (!thread->schedule.is_pinned) {
         queue->movable += change;
+        if (!queue->is_listed)
+            list_as_movable(queue);
+    }
     __atomic_store_n(count, *count + change, __ATOMIC_RELEASE);
-    arch_counters((unsigned)(queue - run_queues))->ready = run_queue_ready(queue);
+    queue->counters->ready = run_queue_ready(queue);
 }
 
-void run_queue_cpu_set(struct thread *thread, unsigned cpu)
+void run_queue_set(struct thread *thread, struct run_queue *queue)
 {
-    clock_moved(thread->schedule.cpu, cpu);
-    __atomic_store_n(&thread->schedule.cpu, cpu, __ATOMIC_RELAXED);
+    if (thread->schedule.queue == queue)
+        return;
+    clock_moved(thread->schedule.cpu, queue->cpu);
+    __atomic_store_n(&thread->schedule.cpu, queue->cpu, __ATOMIC_RELAXED);
+    __atomic_store_n(&thread->schedule.queue, queue, __ATOMIC_RELAXED);
 }
 
 void run_queue_add(struct run_queue *queue, struct thread *thread, bool in_front)
@@ -77,7 +89,7 @@ void run_queue_add(struct run_queue *queue, struct thread *thread, bool in_front
         next = last;
     }
     list_insert(level, &thread->schedule.link, next);
-    run_queue_cpu_set(thread, (unsigned)(queue - run_queues));
+    run_queue_set(thread, queue);
     thread->schedule.state = THREAD_READY;
     if (!in_front)
         thread->schedule.turn_left_ns = 0;
@@ -88,7 +100,7 @@ void run_queue_add(struct run_queue *queue, struct thread *thread, bool in_front
 
 void run_queue_remove(struct thread *thread)
 {
-    struct run_queue *queue = &run_queues[thread->schedule.cpu];
+    struct run_queue *queue = thread->schedule.queue;
 
     list_remove(&queue->levels[level_of(thread)], &thread->schedule.link);
     ready_count_add(queue, thread, -1U);
@@ -96,12 +108,32 @@ void run_queue_remove(struct thread *thread)
         __atomic_fetch_sub(&wanderers, 1, __ATOMIC_SEQ_CST);
 }
 
-struct thread *run_queue_first(const struct run_queue *queue, uint64_t cpus)
+struct thread *run_queue_first(const struct run_queue *queue)
+{
+    for (unsigned level = 0; level < LEVELS; level++)
+        if (queue->levels[level].first)
+            return thread_of(queue->levels[level].first);
+    return NULL;
+}
+
+struct thread *run_queue_first_for_idle(const struct run_queue *queue)
 {
     for (unsigned level = 0; level < LEVELS; level++)
         for (struct list_link *link = queue->levels[level].first; link; link = link->next) {
             lock_work_step();
-            if (thread_of(link)->schedule.affinity & cpus)
+            if (cpu_mask_intersects(&queue->group->idle, &thread_of(link)->schedule.affinity))
+                return thread_of(link);
+        }
+    return NULL;
+}
+
+/* The first ready thread that may run on another CPU. */
+static struct thread *first_for(const struct run_queue *queue, unsigned cpu)
+{
+    for (unsigned level = 0; level < LEVELS; level++)
+        for (struct list_link *link = queue->levels[level].first; link; link = link->next) {
+            lock_work_step();
+            if (cpu_mask_test(&thread_of(link)->schedule.affinity, cpu))
                 return thread_of(link);
         }
     return NULL;
@@ -113,14 +145,19 @@ static bool is_busy(const struct run_queue *queue)
     return queue->current && queue->current->schedule.state == THREAD_RUNNING;
 }
 
-struct thread *cpu_group_first(const struct cpu_group *group, uint64_t cpus)
+struct thread *cpu_group_first(struct cpu_group *group, unsigned cpu)
 {
     struct thread *found = NULL;
 
-    CPU_MASK_EACH(cpu, group->ready ? group->cpus : 0)
+    CPU_MASK_EACH(busy, &group->movable)
     {
-        const struct run_queue *queue = &run_queues[cpu];
-        struct thread *other = queue->movable && is_busy(queue) ? run_queue_first(queue, cpus) : NULL;
+        struct run_queue *queue = run_queue_of((unsigned)busy);
+        struct thread *other = queue->movable && is_busy(queue) ? first_for(queue, cpu) : NULL;
+
+        if (!queue->movable) {
+            queue->is_listed = false;
+            cpu_mask_clear(&group->movable, queue->cpu);
+        }
 
         if (other && (!found || other->schedule.rank > found->schedule.rank))
             found = other;
@@ -142,9 +179,9 @@ struct thread *run_queue_take(struct run_queue *queue)
     if (!queue->group->ready)
         return NULL;
 
-    struct thread *found = run_queue_first(queue, UINT64_MAX);
+    struct thread *found = run_queue_first(queue);
     if (group_has_higher(queue->group, found)) {
-        struct thread *other = cpu_group_first(queue->group, cpu_mask_bit((unsigned)(queue - run_queues)));
+        struct thread *other = cpu_group_first(queue->group, queue->cpu);
 
         if (other && (!found || other->schedule.rank > found->schedule.rank))
             found = other;
@@ -197,7 +234,7 @@ bool turn_keep(const struct run_queue *queue)
 
 void turn_update(struct run_queue *queue)
 {
-    const struct thread *first = run_queue_ready(queue) ? run_queue_first(queue, UINT64_MAX) : NULL;
+    const struct thread *first = run_queue_ready(queue) ? run_queue_first(queue) : NULL;
     bool waits = first && takes_turns(queue, first->schedule.rank);
 
     if (waits && !queue->turn_end_ns) {

@@ -8,6 +8,8 @@
 
 #include "arch.h"
 #include "process/thread.h"
+#include "smp/cpu_mask.h"
+#include "smp/per_cpu.h"
 #include "smp/spinlock.h"
 #include "time/timer.h"
 
@@ -16,32 +18,50 @@ enum level { LEVEL_PRIORITY, LEVEL_ORDINARY, LEVEL_BACKGROUND, LEVELS };
 
 struct cpu_group {
     struct spinlock lock;
-    uint64_t cpus;
-    uint64_t idle;             /* of them: nobody runs there, and nobody is queued */
+    struct cpu_group *next; /* of another rank */
+    struct cpu_mask cpus;
+    struct cpu_mask idle;      /* of them: nobody runs there, and nobody is queued */
+    struct cpu_mask movable;   /* of them: is_listed */
     unsigned ready;            /* threads in their queues, */
     unsigned ready_at[LEVELS]; /* and of each level */
 } __attribute__((aligned(64)));
 
 struct run_queue {
     struct cpu_group *group;
-    struct thread *current; /* whose registers the CPU has; NULL: nobody's */
+    uint64_t *idle_word; /* of group->idle: that of this CPU, whose bit there is */
+    uint64_t idle_bit;
+    unsigned cpu;                    /* whose queue it is, */
+    struct tacet_counters *counters; /* and its counters */
+    struct thread *current;          /* whose registers the CPU has; NULL: nobody's */
     struct list levels[LEVELS];
     unsigned foreground, background; /* how many are ready: of SCHED_IDLE, and of all others */
     unsigned movable;                /* of these: who may run on another CPU, too */
-    uint64_t core;                   /* the CPUs of its core */
-    struct thread *left;             /* has ended, and is still on its stack until the switch is done */
-    struct smart_timer turn;         /* pending while others of the rank of `current` are ready */
+    bool is_listed;            /* in group->movable: since it had such, and until somebody looks there */
+    struct run_queue *sibling; /* the next CPU of the same core and group, around: itself if alone */
+    struct thread *left;       /* has ended, and is still on its stack until the switch is done */
+    struct smart_timer turn;   /* pending while others of the rank of `current` are ready */
     uint64_t turn_end_ns; /* of the turn of `current`; 0: nobody waits for it. This CPU's own, as the next */
     bool turn_is_over;
     struct cpu_time past; /* of those who had the CPU before `current` */
 } __attribute__((aligned(64)));
 
-extern struct run_queue run_queues[ARCH_CPUS_MAX];
+extern struct run_queue run_queue;
 
 /* This CPU's. */
 static inline struct run_queue *run_queue_here(void)
 {
-    return &run_queues[arch_cpu_index()];
+    return PER_CPU_HERE(run_queue);
+}
+
+static inline struct run_queue *run_queue_of(unsigned cpu)
+{
+    return PER_CPU_OF(run_queue, cpu);
+}
+
+/* Whether nobody runs on the CPU, and nobody is queued. */
+static inline __attribute__((always_inline)) bool run_queue_is_idle(const struct run_queue *queue)
+{
+    return __atomic_load_n(queue->idle_word, __ATOMIC_ACQUIRE) & queue->idle_bit;
 }
 
 /* Takes the lock of the group that a thread is in, which may change until it is held. */
@@ -65,18 +85,19 @@ static inline __attribute__((always_inline)) bool run_queue_is_due(const struct 
 
 /* ---- Under the group's lock ---- */
 
-/* The CPU that has the thread's registers, or gets them; while it does not run. */
-void run_queue_cpu_set(struct thread *thread, unsigned cpu);
+/* The queue of the CPU that has the thread's registers, or gets them; while it does not run. */
+void run_queue_set(struct thread *thread, struct run_queue *queue);
 
 /* Queues a thread: behind those of the same rank, or in front of them. Takes it out. */
 void run_queue_add(struct run_queue *queue, struct thread *thread, bool in_front);
 void run_queue_remove(struct thread *thread);
 
-/* The first ready thread that may run on one of these CPUs; NULL. */
-struct thread *run_queue_first(const struct run_queue *queue, uint64_t cpus);
+/* The first ready thread; the first one that may run on an idle CPU of the group; NULL. */
+struct thread *run_queue_first(const struct run_queue *queue);
+struct thread *run_queue_first_for_idle(const struct run_queue *queue);
 
-/* The highest thread that waits for a busy CPU of the group, and may run on these; NULL. */
-struct thread *cpu_group_first(const struct cpu_group *group, uint64_t cpus);
+/* The highest thread that waits for a busy CPU of the group, and may run on this one; NULL. */
+struct thread *cpu_group_first(struct cpu_group *group, unsigned cpu);
 
 /* Takes the thread that is to run on this CPU next out of its queue: its own first one, or a higher one that
  * waits for another CPU. NULL where there is none. */

@@ -12,7 +12,6 @@
 #include "debug/klog.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
-#include "mm/memplan.h"
 #include "process/process.h"
 #include "process/run_queue.h"
 #include "smp/cpu_mask.h"
@@ -22,59 +21,80 @@
 
 #define ROTATION_MIN_NS 100000
 
-static struct cpu_group groups[MEMPLAN_RANKS_MAX];
+PER_CPU static struct cpu_group cpu_group; /* of the first CPU of each group: it */
+static struct cpu_group *groups;           /* all of them */
 static bool has_service; /* CPUs of any group may take its ready threads, when they become idle */
 
 /* ---- Placing ---- */
 
-/* An idle CPU for a thread; -1: none. One with a core of its own comes first, then one that has nobody's
- * registers (who blocks there would have to go elsewhere), then the one that the thread was on. */
-static int idle_choose(const struct cpu_group *group, const struct thread *thread)
-{
-    uint64_t idle = group->idle & thread->schedule.affinity;
-    int best = -1, best_worth = -1;
+#define WORTH_MAX 3
 
-    CPU_MASK_EACH(cpu, idle)
+/* What an idle CPU is worth to a thread that has to go elsewhere. */
+static int idle_worth(const struct run_queue *queue)
+{
+    const struct run_queue *sibling = queue->sibling;
+
+    while (sibling != queue && run_queue_is_idle(sibling))
+        sibling = sibling->sibling;
+    return 2 * (sibling == queue) + !queue->current;
+}
+
+/* An idle CPU for a thread; NULL: none. One with a core of its own comes first, then one that has nobody's
+ * registers (who blocks there would have to go elsewhere), then the one that the thread was on. */
+static struct run_queue *idle_choose(const struct cpu_group *group, const struct thread *thread)
+{
+    struct run_queue *before = thread->schedule.queue;
+    struct run_queue *best = NULL;
+    int best_worth = -1;
+
+    if (before->group == group && run_queue_is_idle(before) &&
+        cpu_mask_test(&thread->schedule.affinity, before->cpu) && idle_worth(before) == WORTH_MAX)
+        return before;
+    CPU_MASK_EACH_COMMON(cpu, &group->idle, &thread->schedule.affinity)
     {
-        const struct run_queue *queue = &run_queues[cpu];
-        bool has_core = !(queue->core & group->cpus & ~group->idle);
-        int worth = 4 * has_core + 2 * !queue->current + (cpu == thread->schedule.cpu);
+        struct run_queue *queue = run_queue_of((unsigned)cpu);
+        int worth = 2 * idle_worth(queue) + (queue == before);
 
         if (worth > best_worth) {
-            best = (int)cpu;
+            best = queue;
             best_worth = worth;
         }
+        if (worth >= 2 * WORTH_MAX) /* there is none better */
+            break;
     }
     return best;
 }
 
 /* Where a thread is queued if no CPU is idle: where the lowest rank runs, then where the fewest are ready,
  * then where it was before. */
-static unsigned busy_choose(const struct cpu_group *group, const struct thread *thread)
+static struct run_queue *busy_choose(const struct cpu_group *group, const struct thread *thread)
 {
-    uint64_t allowed = group->cpus & thread->schedule.affinity;
-    unsigned best = (unsigned)__builtin_ctzll(allowed);
+    struct run_queue *best = NULL;
+    int lowest = 0;
+    unsigned fewest = 0;
 
-    CPU_MASK_EACH(cpu, allowed)
+    CPU_MASK_EACH_COMMON(cpu, &group->cpus, &thread->schedule.affinity)
     {
-        const struct run_queue *here = &run_queues[cpu], *there = &run_queues[best];
-        int rank = here->current ? here->current->schedule.rank : RANK_BACKGROUND;
-        int lowest = there->current ? there->current->schedule.rank : RANK_BACKGROUND;
+        struct run_queue *queue = run_queue_of((unsigned)cpu);
+        int rank = queue->current ? queue->current->schedule.rank : RANK_BACKGROUND;
+        unsigned ready = run_queue_ready(queue);
 
-        if (rank < lowest || (rank == lowest && run_queue_ready(here) < run_queue_ready(there)) ||
-            (rank == lowest && run_queue_ready(here) == run_queue_ready(there) &&
-             cpu == thread->schedule.cpu))
-            best = (unsigned)cpu;
+        if (best && (rank > lowest || (rank == lowest && ready > fewest) ||
+                     (rank == lowest && ready == fewest && queue != thread->schedule.queue)))
+            continue;
+        best = queue;
+        lowest = rank;
+        fewest = ready;
     }
     return best;
 }
 
 /* Ends a CPU's idling, for a reason that is stored already. */
-static void idle_end(struct cpu_group *group, unsigned cpu)
+static void idle_end(struct run_queue *queue)
 {
-    __atomic_store_n(&group->idle, group->idle & ~cpu_mask_bit(cpu), __ATOMIC_RELEASE);
-    if (cpu != arch_cpu_index())
-        arch_ipi_send(cpu);
+    __atomic_store_n(queue->idle_word, *queue->idle_word & ~queue->idle_bit, __ATOMIC_RELEASE);
+    if (queue != run_queue_here())
+        arch_ipi_send(queue->cpu);
 }
 
 /* Lets a CPU look for whom it should run. */
@@ -92,11 +112,11 @@ static void cpu_interrupt(unsigned cpu)
  * comes and fetches it. */
 static void wanderer_offer(const struct thread *thread)
 {
-    for (unsigned i = 0; i < MEMPLAN_RANKS_MAX && thread->process->is_service; i++) {
-        uint64_t idle = __atomic_load_n(&groups[i].idle, __ATOMIC_RELAXED) & thread->schedule.affinity;
+    for (struct cpu_group *group = thread->process->is_service ? groups : NULL; group; group = group->next) {
+        unsigned idle = cpu_mask_next_common(&group->idle, &thread->schedule.affinity, 0);
 
-        if (idle) {
-            arch_ipi_send((unsigned)__builtin_ctzll(idle));
+        if (idle != CPU_MASK_END) {
+            arch_ipi_send(idle);
             return;
         }
     }
@@ -105,18 +125,17 @@ static void wanderer_offer(const struct thread *thread)
 /* Queues a thread that is in no queue where it runs soonest, and interrupts that CPU, if it has to. */
 static void place(struct cpu_group *group, struct thread *thread)
 {
-    int idle = idle_choose(group, thread);
-    unsigned cpu = idle >= 0 ? (unsigned)idle : busy_choose(group, thread);
-    struct run_queue *queue = &run_queues[cpu];
+    struct run_queue *idle = idle_choose(group, thread), *queue = idle ? idle : busy_choose(group, thread);
 
+    thread->schedule.must_move = false;
     run_queue_add(queue, thread, false);
-    if (idle >= 0) {
-        idle_end(group, cpu);
+    if (idle) {
+        idle_end(queue);
         return;
     }
     if ((queue->current && thread->schedule.rank > queue->current->schedule.rank) ||
         (takes_turns(queue, thread->schedule.rank) && !turn_is_armed(queue)))
-        cpu_interrupt(cpu);
+        cpu_interrupt(queue->cpu);
     wanderer_offer(thread);
 }
 
@@ -126,19 +145,16 @@ static void place(struct cpu_group *group, struct thread *thread)
  * there is none. */
 static bool wanderer_fetch(struct run_queue *queue)
 {
-    const uint64_t here = cpu_mask_bit(arch_cpu_index());
     struct thread *thread = NULL;
 
-    for (unsigned i = 0; i < MEMPLAN_RANKS_MAX && !thread && run_queue_wanderers(); i++) {
-        struct cpu_group *group = &groups[i];
-
+    for (struct cpu_group *group = groups; group && !thread && run_queue_wanderers(); group = group->next) {
         if (group == queue->group || !group->ready)
             continue;
         spin_lock(&group->lock);
-        if ((thread = cpu_group_first(group, here))) {
+        if ((thread = cpu_group_first(group, queue->cpu))) {
             run_queue_remove(thread);
             thread->schedule.state = THREAD_NEW;
-            run_queue_cpu_set(thread, arch_cpu_index());
+            run_queue_set(thread, queue);
         }
         spin_unlock(&group->lock);
     }
@@ -161,17 +177,16 @@ static inline __attribute__((always_inline)) void foreground_set(const struct th
  * ready for this CPU, or that whose registers are here is woken. */
 static void idle(struct run_queue *queue)
 {
-    const uint64_t here = cpu_mask_bit(arch_cpu_index());
     struct cpu_group *group = queue->group;
 
     if (queue->turn.pending)
         turn_update(queue);
     foreground_set(NULL);
-    group->idle |= here;
+    *queue->idle_word |= queue->idle_bit;
     spin_unlock(&group->lock);
     if (has_service)
         __atomic_thread_fence(__ATOMIC_SEQ_CST); /* idle is seen, or the next wanderer is */
-    while (__atomic_load_n(&group->idle, __ATOMIC_ACQUIRE) & here)
+    while (run_queue_is_idle(queue))
         if (!has_service || !wanderer_fetch(queue))
             timer_idle();
     foreground_set(queue->current);
@@ -192,8 +207,9 @@ static void space_change(struct process *to)
         arch_space_activate(&to->vm.space);
 }
 
-/* Releases the lock that the thread before has left to this one. */
-static void switch_end(void)
+/* Releases the lock that the thread before has left to this one. Out of line: after a switch this may be
+ * another CPU than the caller has found. */
+static __attribute__((noinline)) void switch_end(void)
 {
     struct run_queue *queue = run_queue_here();
     struct thread *left = queue->left;
@@ -202,7 +218,7 @@ static void switch_end(void)
     foreground_set(queue->current);
     turn_update(queue);
     if (has_service && run_queue_ready(queue))
-        wanderer_offer(run_queue_first(queue, UINT64_MAX));
+        wanderer_offer(run_queue_first(queue));
     spin_unlock(&queue->group->lock);
     if (left)
         thread_release(left);
@@ -223,7 +239,7 @@ static void switch_to(struct run_queue *queue, struct thread *next)
     arch_counters_here()->switches++;
     if (next) {
         next->schedule.state = THREAD_RUNNING;
-        run_queue_cpu_set(next, arch_cpu_index());
+        run_queue_set(next, queue);
         if (from)
             klog(thread_switch, from->tid, next->tid);
         cpu_time_arrive(next);
@@ -265,6 +281,12 @@ _Noreturn void schedule_enter(struct thread *thread)
 void schedule_begun(void)
 {
     switch_end();
+}
+
+void schedule_cpu_begin(struct schedule_entry *entry)
+{
+    entry->queue = run_queue_here();
+    entry->cpu = arch_cpu_index();
 }
 
 void schedule_start(struct thread *thread)
@@ -311,13 +333,13 @@ void thread_block(void)
 
 static inline __attribute__((always_inline)) void wake(struct cpu_group *group, struct thread *thread)
 {
-    unsigned cpu = thread->schedule.cpu;
+    struct run_queue *queue = thread->schedule.queue;
 
-    if (run_queues[cpu].current != thread) {
+    if (queue->current != thread) {
         place(group, thread);
     } else {
         __atomic_store_n(&thread->schedule.state, THREAD_RUNNING, __ATOMIC_RELEASE);
-        idle_end(group, cpu);
+        idle_end(queue);
     }
 }
 
@@ -349,7 +371,7 @@ void thread_interrupt(struct thread *thread)
 /* This CPU's thread gives it to others: queued on an idle CPU, or here, before its rank or after it. */
 static void requeue(struct run_queue *queue, struct thread *thread, bool in_front)
 {
-    if (queue->group->idle & thread->schedule.affinity)
+    if (cpu_mask_intersects(&queue->group->idle, &thread->schedule.affinity))
         place(queue->group, thread);
     else
         run_queue_add(queue, thread, in_front);
@@ -363,7 +385,7 @@ void thread_yield(void)
     if (!run_queue_is_due(queue, thread))
         return;
     spin_lock(&queue->group->lock);
-    const struct thread *first = run_queue_first(queue, UINT64_MAX);
+    const struct thread *first = run_queue_first(queue);
     if (first && first->schedule.rank >= thread->schedule.rank) {
         requeue(queue, thread, false);
         switch_to(queue, run_queue_take(queue));
@@ -388,16 +410,15 @@ _Noreturn void thread_leave(void)
 
 bool schedule_must_move(const struct thread *thread)
 {
-    return !(thread->schedule.affinity >> arch_cpu_index() & 1);
+    return __atomic_load_n(&thread->schedule.must_move, __ATOMIC_RELAXED);
 }
 
 bool schedule_is_due(void)
 {
-    const unsigned cpu = arch_cpu_index();
-    const struct run_queue *queue = &run_queues[cpu];
+    const struct run_queue *queue = run_queue_here();
     const struct thread *thread = queue->current;
 
-    return run_queue_is_due(queue, thread) || !(thread->schedule.affinity >> cpu & 1);
+    return run_queue_is_due(queue, thread) || schedule_must_move(thread);
 }
 
 /* Hands ready threads of this CPU to idle ones. */
@@ -405,7 +426,7 @@ static void spread(struct run_queue *queue)
 {
     struct thread *thread;
 
-    while (queue->group->idle && (thread = run_queue_first(queue, queue->group->idle))) {
+    while (run_queue_ready(queue) && (thread = run_queue_first_for_idle(queue))) {
         run_queue_remove(thread);
         place(queue->group, thread);
     }
@@ -420,7 +441,7 @@ void schedule_return(void)
         return;
     spin_lock(&queue->group->lock);
     spread(queue);
-    const struct thread *first = run_queue_first(queue, UINT64_MAX);
+    const struct thread *first = run_queue_first(queue);
     int rank = thread->schedule.rank, others = first ? first->schedule.rank : rank - 1;
     bool turn_is_over = queue->turn_is_over && takes_turns(queue, others);
     if (schedule_must_move(thread)) {
@@ -450,7 +471,7 @@ static void changed(struct cpu_group *group, struct thread *thread)
 /* A running thread ranks lower than before: one that waits for another CPU may come before it now. */
 static void lowered(struct cpu_group *group, const struct thread *thread)
 {
-    struct thread *other = cpu_group_first(group, cpu_mask_bit(thread->schedule.cpu));
+    struct thread *other = cpu_group_first(group, thread->schedule.cpu);
 
     if (!other || other->schedule.cpu == thread->schedule.cpu ||
         other->schedule.rank <= thread->schedule.rank)
@@ -477,7 +498,7 @@ static void rank_update(struct cpu_group *group, struct thread *thread)
     entry->rotates = rotates;
     if (thread == arch_thread())
         foreground_set(thread);
-    if (entry->state == THREAD_READY || (run_queue_ready(&run_queues[entry->cpu]) && !stays_in_front))
+    if (entry->state == THREAD_READY || (run_queue_ready(entry->queue) && !stays_in_front))
         changed(group, thread);
     if (is_lower && entry->state == THREAD_RUNNING)
         lowered(group, thread);
@@ -503,16 +524,17 @@ void schedule_inherit(struct thread *thread, int rank)
     spin_unlock(&group->lock);
 }
 
-void schedule_affinity_set(struct thread *thread, uint64_t cpus)
+void schedule_affinity_set(struct thread *thread, const struct cpu_mask *cpus)
 {
     struct cpu_group *group = cpu_group_lock(thread);
     bool is_ready = thread->schedule.state == THREAD_READY;
-    bool moves = is_ready || !(cpus & cpu_mask_bit(thread->schedule.cpu));
+    bool must_move = !cpu_mask_test(cpus, thread->schedule.cpu);
 
     if (is_ready)
         run_queue_remove(thread);
-    thread->schedule.affinity = cpus;
-    if (moves)
+    schedule_affinity_begin(&thread->schedule, cpus);
+    thread->schedule.must_move = must_move;
+    if (is_ready || must_move)
         changed(group, thread);
     spin_unlock(&group->lock);
 }
@@ -531,21 +553,35 @@ uint64_t schedule_rotation_ns(void)
     return rotation_ns;
 }
 
-void schedule_group_set(unsigned group, uint64_t cpus)
+void schedule_group_add(const struct cpu_mask *cpus)
 {
-    groups[group].cpus = cpus;
+    struct cpu_group *group = PER_CPU_OF(cpu_group, cpu_mask_first(cpus));
+
+    group->next = groups;
+    groups = group;
+    group->cpus = *cpus;
+    group->idle.used = cpus->used; /* CPUs set and clear their bits alone */
     CPU_MASK_EACH(cpu, cpus)
     {
-        run_queues[cpu].group = &groups[group];
-        run_queues[arch_core_of((unsigned)cpu)].core |= cpu_mask_bit((unsigned)cpu);
+        struct run_queue *queue = run_queue_of((unsigned)cpu),
+                         *core = run_queue_of(arch_core_of((unsigned)cpu));
+
+        queue->group = group;
+        queue->cpu = (unsigned)cpu;
+        queue->counters = arch_counters((unsigned)cpu);
+        queue->idle_word = &group->idle.words[cpu / 64];
+        queue->idle_bit = cpu_mask_bit((unsigned)cpu);
+        queue->sibling = queue;
+        if (core != queue && core->group == group) { /* it comes before */
+            queue->sibling = core->sibling;
+            core->sibling = queue;
+        }
     }
-    CPU_MASK_EACH(cpu, cpus)
-    run_queues[cpu].core = run_queues[arch_core_of((unsigned)cpu)].core;
 }
 
 struct cpu_time schedule_cpu_time(unsigned cpu)
 {
-    struct run_queue *queue = &run_queues[cpu];
+    struct run_queue *queue = run_queue_of(cpu);
 
     spin_lock(&queue->group->lock);
     struct cpu_time time = queue->past;

@@ -31,6 +31,7 @@
 #include "lib/command_line.h"
 #include "lib/list.h"
 #include "process/cpu_time.h"
+#include "smp/cpu_mask.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -47,6 +48,7 @@ enum {
 #define RANK_ORDINARY   0
 #define RANK_BACKGROUND (-1)
 
+struct run_queue;
 struct thread;
 
 enum schedule_state {
@@ -66,8 +68,11 @@ struct schedule_entry {
     int own_rank, inherited_rank;
     bool own_rotates;
     uint64_t turn_left_ns; /* of the turn in which a higher rank took its CPU; 0: the next one is whole */
-    unsigned cpu;          /* that has its registers, or had them last; in whose queue it is */
-    uint64_t affinity;     /* CPUs on which it may run */
+    unsigned cpu;          /* that has its registers, or had them last; in whose queue it is: */
+    struct run_queue *queue;
+    bool is_pinned;           /* `affinity` is one CPU */
+    bool must_move;           /* it runs where `affinity` does not let it any more */
+    struct cpu_mask affinity; /* CPUs on which it may run */
 };
 
 /* ---- Set-up ---- */
@@ -76,7 +81,7 @@ struct schedule_entry {
 int schedule_configure(const struct command_line *line, struct message *why);
 
 /* These CPUs serve the same threads: a rank's. Before one of them runs a thread or idles. */
-void schedule_group_set(unsigned group, uint64_t cpus);
+void schedule_group_add(const struct cpu_mask *cpus);
 
 /* How long a turn lasts; 0: no rotation. */
 uint64_t schedule_rotation_ns(void);
@@ -89,8 +94,11 @@ _Noreturn void schedule_idle_begin(void);
 /* Begins a thread, loaded by this CPU, which has had none. */
 _Noreturn void schedule_enter(struct thread *thread);
 
-/* Makes a new thread ready. Its `rank`, `rotates`, `affinity` are set, and `cpu`: its parent's. */
+/* Makes a new thread ready. Its rank and affinity have begun, and its CPU is its parent's. */
 void schedule_start(struct thread *thread);
+
+/* A new thread's CPU: this one. */
+void schedule_cpu_begin(struct schedule_entry *entry);
 
 /* The first thing that a thread does on its own stack. */
 void schedule_begun(void);
@@ -131,12 +139,20 @@ static inline void schedule_rank_begin(struct schedule_entry *entry, int rank, b
     entry->turn_left_ns = 0;
 }
 
+/* A new thread's affinity. */
+static inline void schedule_affinity_begin(struct schedule_entry *entry, const struct cpu_mask *cpus)
+{
+    entry->affinity = *cpus;
+    entry->is_pinned = cpu_mask_count(cpus) == 1;
+    entry->must_move = false;
+}
+
 /* The highest rank of those who wait for what the thread has; RANK_BACKGROUND: nobody. futex_pi.c */
 void schedule_inherit(struct thread *thread, int rank);
 
 /* Of any thread of the caller's process; under its lock. */
 void schedule_rank_set(struct thread *thread, int rank, bool rotates);
-void schedule_affinity_set(struct thread *thread, uint64_t cpus);
+void schedule_affinity_set(struct thread *thread, const struct cpu_mask *cpus);
 
 /* ---- For /proc ---- */
 

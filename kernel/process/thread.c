@@ -37,7 +37,7 @@ int threads_configure(const struct command_line *line, struct message *why)
     return text ? option_number("threads", text, 1, THREADS_A_CPU_MAX, &threads_a_cpu, why) : 0;
 }
 
-unsigned threads_max(uint64_t cpus)
+unsigned threads_max(const struct cpu_mask *cpus)
 {
     return cpu_mask_count(cpus) * (unsigned)threads_a_cpu;
 }
@@ -111,7 +111,7 @@ static struct thread *thread_allocate(struct process *process)
     if (!thread)
         return NULL;
 
-    /* All but `schedule.cpu`: the thread's group stays the same, for a thread_wake that comes too late. */
+    /* All but the CPU: the thread's group stays the same, for a thread_wake that comes too late. */
     arch_zero(thread, offsetof(struct thread, schedule));
     thread->schedule.state = THREAD_NEW;
     thread->schedule.notified = false;
@@ -137,9 +137,9 @@ struct thread *thread_first(struct process *process)
     if (!thread)
         return NULL;
     thread->tid = (uint32_t)process->pid;
-    thread->schedule.affinity = process->cpus;
+    schedule_affinity_begin(&thread->schedule, &process->cpus);
     schedule_rank_begin(&thread->schedule, RANK_ORDINARY, true);
-    thread->schedule.cpu = arch_cpu_index();
+    schedule_cpu_begin(&thread->schedule);
     thread->latency_bound_ns = latency_bound_default_ns();
     memcpy(thread->name, process->name, sizeof(thread->name));
     list_append(&process->threads, &thread->link);
@@ -179,7 +179,7 @@ static uint32_t tid_next(void)
 static bool thread_count_up(struct process *process)
 {
     SPIN_GUARD(&process->lock);
-    if (process->ending || process->thread_count >= threads_max(process->cpus))
+    if (process->ending || process->thread_count >= threads_max(&process->cpus))
         return false;
     process->thread_count++;
     return true;
@@ -208,8 +208,8 @@ long thread_create(const struct thread_arguments *given)
     bool resets = parent->resets_policy && parent->schedule.own_rank > RANK_ORDINARY;
     schedule_rank_begin(&child->schedule, resets ? RANK_ORDINARY : parent->schedule.own_rank,
                         resets || parent->schedule.own_rotates);
-    child->schedule.affinity = parent->schedule.affinity;
-    child->schedule.cpu = arch_cpu_index();
+    schedule_affinity_begin(&child->schedule, &parent->schedule.affinity);
+    schedule_cpu_begin(&child->schedule);
     child->policy = resets ? 0 : parent->policy;
     child->priority = resets ? 0 : parent->priority;
     child->latency_bound_ns = parent->latency_bound_ns;

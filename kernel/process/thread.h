@@ -64,7 +64,7 @@ struct thread {
 int threads_configure(const struct command_line *line, struct message *why);
 
 /* The most threads that a process with so many CPUs may have. */
-unsigned threads_max(uint64_t cpus);
+unsigned threads_max(const struct cpu_mask *cpus);
 
 /* The first thread of a process, on this CPU: to load the program with, then to enter. NULL: no memory. */
 struct thread *thread_first(struct process *process);

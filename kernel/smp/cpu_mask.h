@@ -1,35 +1,233 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cpu_mask.h: sets of CPUs in one word, bit n for CPU n.
+ * cpu_mask.h: sets of CPUs, a bit for each of ARCH_CPUS_MAX.
+ *
+ * A set says which of its words it uses, and every loop goes over these alone: so a set costs what the CPUs
+ * cost that have ever been in it, not what the kernel could manage; those of a rank stand in one or two
+ * words. A word that is used stays used when its last CPU leaves, until the set is assigned as a whole.
+ *
+ * The functions whose names end in _atomic may change a set on several CPUs at once; all are sequentially
+ * consistent. What only reads a set may run beside them, and sees each word as it was at some time meanwhile;
+ * a CPU that was in the set all the time is seen.
  */
 #ifndef TACET_CPU_MASK_H
 #define TACET_CPU_MASK_H
 
+#include "arch/platform.h"
+#include <stdbool.h>
 #include <stdint.h>
 
-/* For each CPU of a set, in ascending order. */
-#define CPU_MASK_EACH(cpu, mask)                \
-    for (uint64_t cpu##_left = (mask), cpu = 0; \
-         cpu##_left && (cpu = (uint64_t)__builtin_ctzll(cpu##_left), 1); cpu##_left &= cpu##_left - 1)
+#define CPU_MASK_WORDS ((ARCH_CPUS_MAX + 63) / 64)
+#define CPU_MASK_END   (CPU_MASK_WORDS * 64u) /* no CPU */
+
+_Static_assert(CPU_MASK_WORDS <= 64, "the words in use are a bit each of one word");
+
+struct cpu_mask {
+    uint64_t used; /* a bit for each of `words`: one that is clear stands for a word that is 0 */
+    uint64_t words[CPU_MASK_WORDS];
+};
+
+/* For each word in use of a set. */
+#define CPU_MASK_WORDS_EACH(word, mask)                                                     \
+    for (uint64_t word##_left = __atomic_load_n(&(mask)->used, __ATOMIC_RELAXED), word = 0; \
+         word##_left && (word = (uint64_t)__builtin_ctzll(word##_left), 1); word##_left &= word##_left - 1)
 
 static inline uint64_t cpu_mask_bit(unsigned cpu)
 {
-    return 1ULL << cpu;
+    return 1ULL << cpu % 64;
 }
+
+/* ---- One CPU ---- */
+
+static inline bool cpu_mask_test(const struct cpu_mask *mask, unsigned cpu)
+{
+    return __atomic_load_n(&mask->words[cpu / 64], __ATOMIC_RELAXED) >> cpu % 64 & 1;
+}
+
+static inline void cpu_mask_set(struct cpu_mask *mask, unsigned cpu)
+{
+    mask->words[cpu / 64] |= cpu_mask_bit(cpu);
+    mask->used |= 1ULL << cpu / 64;
+}
+
+static inline void cpu_mask_clear(struct cpu_mask *mask, unsigned cpu)
+{
+    mask->words[cpu / 64] &= ~cpu_mask_bit(cpu);
+}
+
+/* The word is marked as used before it is: whoever sees the CPU in a word looks at that word. */
+static inline void cpu_mask_set_atomic(struct cpu_mask *mask, unsigned cpu)
+{
+    const uint64_t word = 1ULL << cpu / 64;
+
+    if (!(__atomic_load_n(&mask->used, __ATOMIC_SEQ_CST) & word))
+        __atomic_fetch_or(&mask->used, word, __ATOMIC_SEQ_CST);
+    __atomic_fetch_or(&mask->words[cpu / 64], cpu_mask_bit(cpu), __ATOMIC_SEQ_CST);
+}
+
+static inline void cpu_mask_clear_atomic(struct cpu_mask *mask, unsigned cpu)
+{
+    __atomic_fetch_and(&mask->words[cpu / 64], ~cpu_mask_bit(cpu), __ATOMIC_SEQ_CST);
+}
+
+/* ---- Whole sets ---- */
 
 /* CPUs 0 to count - 1. */
-static inline uint64_t cpu_mask_below(unsigned count)
+static inline struct cpu_mask cpu_mask_below(unsigned count)
 {
-    return count < 64 ? cpu_mask_bit(count) - 1 : UINT64_MAX;
+    struct cpu_mask mask = { 0 };
+
+    for (unsigned word = 0; word * 64 < count && word < CPU_MASK_WORDS; word++) {
+        mask.words[word] = count - word * 64 < 64 ? (1ULL << (count - word * 64)) - 1 : UINT64_MAX;
+        mask.used |= 1ULL << word;
+    }
+    return mask;
 }
 
-static inline unsigned cpu_mask_count(uint64_t mask)
+static inline struct cpu_mask cpu_mask_and(const struct cpu_mask *a, const struct cpu_mask *b)
+{
+    struct cpu_mask both = { .used = 0 };
+
+    CPU_MASK_WORDS_EACH(word, a)
+    if ((both.words[word] = a->words[word] & b->words[word]))
+        both.used |= 1ULL << word;
+    return both;
+}
+
+static inline struct cpu_mask cpu_mask_andnot(const struct cpu_mask *a, const struct cpu_mask *b)
+{
+    struct cpu_mask rest = { .used = 0 };
+
+    CPU_MASK_WORDS_EACH(word, a)
+    if ((rest.words[word] = a->words[word] & ~b->words[word]))
+        rest.used |= 1ULL << word;
+    return rest;
+}
+
+/* Adds the CPUs of another set. */
+static inline void cpu_mask_add(struct cpu_mask *mask, const struct cpu_mask *more)
+{
+    CPU_MASK_WORDS_EACH(word, more)
+    mask->words[word] |= more->words[word];
+    mask->used |= more->used;
+}
+
+static inline bool cpu_mask_is_empty(const struct cpu_mask *mask)
+{
+    CPU_MASK_WORDS_EACH(word, mask)
+    if (__atomic_load_n(&mask->words[word], __ATOMIC_RELAXED))
+        return false;
+    return true;
+}
+
+/* Whether there is a CPU in it beside this one. */
+static inline bool cpu_mask_has_others(const struct cpu_mask *mask, unsigned cpu)
+{
+    CPU_MASK_WORDS_EACH(word, mask)
+    if (__atomic_load_n(&mask->words[word], __ATOMIC_RELAXED) & ~(word == cpu / 64 ? cpu_mask_bit(cpu) : 0))
+        return true;
+    return false;
+}
+
+static inline bool cpu_mask_equal(const struct cpu_mask *a, const struct cpu_mask *b)
+{
+    const struct cpu_mask either = { .used = a->used | b->used };
+
+    CPU_MASK_WORDS_EACH(word, &either)
+    if (a->words[word] != b->words[word])
+        return false;
+    return true;
+}
+
+static inline bool cpu_mask_intersects(const struct cpu_mask *a, const struct cpu_mask *b)
+{
+    CPU_MASK_WORDS_EACH(word, a)
+    if (__atomic_load_n(&a->words[word], __ATOMIC_RELAXED) & b->words[word])
+        return true;
+    return false;
+}
+
+static inline unsigned cpu_mask_count(const struct cpu_mask *mask)
 {
     unsigned count = 0;
 
-    for (; mask; mask &= mask - 1)
+    CPU_MASK_WORDS_EACH(word, mask)
+    for (uint64_t left = mask->words[word]; left; left &= left - 1)
         count++;
     return count;
+}
+
+/* ---- Looking for CPUs ---- */
+
+/* The first CPU from `from` on that is in both sets; CPU_MASK_END: there is none. */
+static inline unsigned cpu_mask_next_common(const struct cpu_mask *a, const struct cpu_mask *b, unsigned from)
+{
+    if (from >= CPU_MASK_END)
+        return CPU_MASK_END;
+
+    unsigned index = from / 64;
+    uint64_t left = __atomic_load_n(&a->used, __ATOMIC_RELAXED) & ~1ULL << index;
+    uint64_t here = UINT64_MAX << from % 64;
+
+    for (;;) {
+        uint64_t word = __atomic_load_n(&a->words[index], __ATOMIC_RELAXED) &
+                        __atomic_load_n(&b->words[index], __ATOMIC_RELAXED) & here;
+
+        if (word)
+            return index * 64 + (unsigned)__builtin_ctzll(word);
+        if (!left)
+            return CPU_MASK_END;
+        index = (unsigned)__builtin_ctzll(left);
+        left &= left - 1;
+        here = UINT64_MAX;
+    }
+}
+
+/* The same for one set. */
+static inline unsigned cpu_mask_next(const struct cpu_mask *mask, unsigned from)
+{
+    return cpu_mask_next_common(mask, mask, from);
+}
+
+static inline unsigned cpu_mask_first(const struct cpu_mask *mask)
+{
+    return cpu_mask_next(mask, 0);
+}
+
+/* The first CPU from `from` on, else the first of all: in turns around the set. */
+static inline unsigned cpu_mask_next_around(const struct cpu_mask *mask, unsigned from)
+{
+    unsigned next = cpu_mask_next(mask, from);
+
+    return next != CPU_MASK_END ? next : cpu_mask_first(mask);
+}
+
+/* ---- Going through a set ---- */
+
+/* For each CPU of a set, in ascending order; for each that is in both. A set may change meanwhile. */
+#define CPU_MASK_EACH(cpu, mask) CPU_MASK_EACH_COMMON(cpu, mask, mask)
+#define CPU_MASK_EACH_COMMON(cpu, a, b)                                                       \
+    for (uint64_t cpu##_words = (a)->used & (b)->used, cpu##_bits = 0, cpu##_at = 0, cpu = 0; \
+         cpu_mask_step((a), (b), &cpu##_words, &cpu##_bits, &cpu##_at, &cpu);)
+
+/* One step of such a loop: takes the next of the `bits` of the word at `at`, or of the next of `words`. */
+static inline __attribute__((always_inline)) bool cpu_mask_step(const struct cpu_mask *a,
+                                                                const struct cpu_mask *b, uint64_t *words,
+                                                                uint64_t *bits, uint64_t *at, uint64_t *cpu)
+{
+    while (!*bits) {
+        if (!*words)
+            return false;
+        uint64_t word = (uint64_t)__builtin_ctzll(*words);
+
+        *words &= *words - 1;
+        *at = word * 64;
+        *bits = __atomic_load_n(&a->words[word], __ATOMIC_RELAXED) &
+                __atomic_load_n(&b->words[word], __ATOMIC_RELAXED);
+    }
+    *cpu = *at + (uint64_t)__builtin_ctzll(*bits);
+    *bits &= *bits - 1;
+    return true;
 }
 
 #endif

@@ -2,53 +2,76 @@
 /*
  * crosscall.c: see crosscall.h.
  *
- * A caller has at most one call at a time, in a slot of its own; each CPU has a word with a bit for every
- * caller whose call is pending there. Interrupts off; nothing is locked.
+ * A caller has at most one call at a time, which is its own CPU's; each CPU has a set of the callers whose
+ * call is pending there, and a flag that it is not empty, so that a CPU that is not called looks at one word.
+ * A caller enters itself before it sets the flag, and the CPU clears the flag before it takes the callers: so
+ * none is missed. Interrupts off; nothing is locked.
  */
 #include "smp/crosscall.h"
 #include "arch.h"
-#include "smp/cpu_mask.h"
+#include "smp/per_cpu.h"
 
-_Static_assert(ARCH_CPUS_MAX <= 64, "a mask of CPUs is one word");
-
-static struct {
-    uint64_t callers; /* a bit for each CPU whose call is pending on this one */
+struct call {
+    bool is_called;
+    struct cpu_mask callers; /* whose call is pending on this CPU */
 
     /* This CPU's own call. */
     void (*function)(void *context);
     void *context;
-    uint64_t pending; /* a bit for each CPU that has not run it yet */
-} calls[ARCH_CPUS_MAX] __attribute__((aligned(64)));
+    unsigned pending; /* on so many CPUs, which have not run it yet */
+} __attribute__((aligned(64)));
 
-void crosscall_serve(void)
+PER_CPU static struct call call;
+
+/* Out of line, so that a CPU that is not called loses no time. */
+static __attribute__((noinline)) void serve(struct call *here)
 {
-    unsigned here = arch_cpu_index();
-
-    if (__atomic_load_n(&calls[here].callers, __ATOMIC_RELAXED) == 0)
-        return;
-
-    uint64_t callers = __atomic_exchange_n(&calls[here].callers, 0, __ATOMIC_ACQUIRE);
-    CPU_MASK_EACH(caller, callers)
+    if (!__atomic_exchange_n(&here->is_called, false, __ATOMIC_SEQ_CST))
+        return; /* an interrupt has come before */
+    CPU_MASK_WORDS_EACH(word, &here->callers)
     {
-        calls[caller].function(calls[caller].context);
-        __atomic_fetch_and(&calls[caller].pending, ~(1ULL << here), __ATOMIC_RELEASE);
+        uint64_t callers = __atomic_load_n(&here->callers.words[word], __ATOMIC_RELAXED)
+                               ? __atomic_exchange_n(&here->callers.words[word], 0, __ATOMIC_ACQUIRE)
+                               : 0;
+
+        for (; callers; callers &= callers - 1) {
+            struct call *of = PER_CPU_OF(call, (unsigned)(word * 64) + (unsigned)__builtin_ctzll(callers));
+
+            of->function(of->context);
+            __atomic_fetch_sub(&of->pending, 1, __ATOMIC_RELEASE);
+        }
     }
 }
 
-void crosscall(uint64_t cpus, void (*function)(void *context), void *context)
+void crosscall_serve(void)
 {
-    unsigned here = arch_cpu_index();
+    struct call *here = PER_CPU_HERE(call);
 
-    cpus &= ~(1ULL << here);
-    calls[here].function = function;
-    calls[here].context = context;
-    __atomic_store_n(&calls[here].pending, cpus, __ATOMIC_RELAXED);
-    CPU_MASK_EACH(cpu, cpus)
+    if (__atomic_load_n(&here->is_called, __ATOMIC_RELAXED))
+        serve(here);
+}
+
+void crosscall(const struct cpu_mask *cpus, void (*function)(void *context), void *context)
+{
+    const unsigned self = arch_cpu_index();
+    struct call *here = PER_CPU_HERE(call);
+    const struct cpu_mask called = *cpus; /* it may change */
+
+    here->function = function;
+    here->context = context;
+    __atomic_store_n(&here->pending, cpu_mask_count(&called) - cpu_mask_test(&called, self),
+                     __ATOMIC_RELAXED);
+    CPU_MASK_EACH(cpu, &called)
     {
-        __atomic_fetch_or(&calls[cpu].callers, 1ULL << here, __ATOMIC_RELEASE);
+        if (cpu == self)
+            continue;
+        struct call *there = PER_CPU_OF(call, (unsigned)cpu);
+
+        cpu_mask_set_atomic(&there->callers, self);
+        __atomic_store_n(&there->is_called, true, __ATOMIC_SEQ_CST);
         arch_ipi_send((unsigned)cpu);
     }
-    while (__atomic_load_n(&calls[here].pending, __ATOMIC_ACQUIRE)) {
+    while (__atomic_load_n(&here->pending, __ATOMIC_ACQUIRE)) {
         arch_pause();
         crosscall_serve();
     }

@@ -11,12 +11,12 @@
 #ifndef TACET_CROSSCALL_H
 #define TACET_CROSSCALL_H
 
-#include <stdint.h>
+#include "smp/cpu_mask.h"
 
-/* Runs `function(context)` on each CPU of the mask (bit = CPU's number; this CPU's own bit is ignored), there
- * with interrupts off, and returns when all have. It may be called with locks held that the function does not
- * take. */
-void crosscall(uint64_t cpus, void (*function)(void *context), void *context);
+/* Runs `function(context)` on each CPU of the set (this CPU is passed over), there with interrupts off, and
+ * returns when all have; the set may change meanwhile, and counts as it was once. It may be called with locks
+ * held that the function does not take. */
+void crosscall(const struct cpu_mask *cpus, void (*function)(void *context), void *context);
 
 /* Serves pending calls of other CPUs. Entry point of the architecture (an IPI has come); called also wherever
  * a CPU spins. Cheap where there is nothing. */

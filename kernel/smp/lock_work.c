@@ -6,7 +6,7 @@
 
 #ifdef LOCKCHECK
 
-struct lock_work lock_work[ARCH_CPUS_MAX];
+PER_CPU struct lock_work lock_work;
 void (*lock_work_exceeded)(const struct lock_work *work);
 
 static void keep_max(struct lock_amount *max, uint64_t amount, const char *place)
@@ -17,7 +17,7 @@ static void keep_max(struct lock_amount *max, uint64_t amount, const char *place
 
 void lock_work_count(uint64_t bytes, uint64_t steps)
 {
-    struct lock_work *work = &lock_work[arch_cpu_index()];
+    struct lock_work *work = PER_CPU_HERE(lock_work);
 
     if (work->locks == 0)
         return;

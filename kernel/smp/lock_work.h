@@ -25,6 +25,7 @@
 #define TACET_LOCK_WORK_H
 
 #include "arch/platform.h"
+#include "smp/per_cpu.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -49,7 +50,7 @@ extern struct lock_work {
     const char *place; /* where the first of them was taken */
     uint64_t bytes, steps;
     struct lock_amount bytes_max, steps_max; /* since the start */
-} lock_work[ARCH_CPUS_MAX];
+} lock_work;
 
 /* What a CPU calls that has done too much; it clears the pointer first. NULL: nothing is checked. */
 extern void (*lock_work_exceeded)(const struct lock_work *work);
@@ -60,7 +61,7 @@ extern void (*lock_work_exceeded)(const struct lock_work *work);
 
 static inline void lock_work_begin(const char *place)
 {
-    struct lock_work *work = &lock_work[arch_cpu_index()];
+    struct lock_work *work = PER_CPU_HERE(lock_work);
 
     if (work->locks++ == 0) {
         work->place = place;
@@ -70,7 +71,7 @@ static inline void lock_work_begin(const char *place)
 
 static inline void lock_work_end(void)
 {
-    lock_work[arch_cpu_index()].locks--;
+    PER_CPU_HERE(lock_work)->locks--;
 }
 
 void lock_work_count(uint64_t bytes, uint64_t steps);

@@ -24,17 +24,19 @@
 struct spinlock {
     union {
         struct {
-            uint8_t held;
-            uint8_t tickets; /* of CPUs that wait with one: nobody else may take the lock */
+            uint16_t held;
+            uint16_t tickets; /* of CPUs that wait with one: nobody else may take the lock */
         };
-        uint16_t taken; /* both: 0 is free */
+        uint32_t taken; /* both: 0 is free */
     };
-    uint8_t serving, next; /* modulo 2^8, more than there are CPUs */
+    uint16_t serving, next; /* modulo 2^16 */
 };
+
+_Static_assert(ARCH_CPUS_MAX < 1 << 16, "no two CPUs wait with the same ticket");
 
 static inline __attribute__((always_inline)) bool spin_lock_try(struct spinlock *lock)
 {
-    uint16_t is_free = 0;
+    uint32_t is_free = 0;
 
     return __atomic_compare_exchange_n(&lock->taken, &is_free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
@@ -51,14 +53,14 @@ static __attribute__((noinline, unused)) void spin_lock_contended(struct spinloc
     }
 
     __atomic_fetch_add(&lock->tickets, 1, __ATOMIC_ACQ_REL);
-    uint8_t ticket = __atomic_fetch_add(&lock->next, 1, __ATOMIC_RELAXED);
+    uint16_t ticket = __atomic_fetch_add(&lock->next, 1, __ATOMIC_RELAXED);
     while (__atomic_load_n(&lock->serving, __ATOMIC_ACQUIRE) != ticket ||
            __atomic_load_n(&lock->held, __ATOMIC_ACQUIRE)) {
         arch_pause();
         crosscall_serve();
     }
     __atomic_store_n(&lock->held, 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&lock->serving, (uint8_t)(ticket + 1), __ATOMIC_RELEASE);
+    __atomic_store_n(&lock->serving, (uint16_t)(ticket + 1), __ATOMIC_RELEASE);
     __atomic_fetch_sub(&lock->tickets, 1, __ATOMIC_RELEASE);
 }
 

@@ -37,7 +37,7 @@ static void refusal_log(struct process *process)
     if (!__atomic_exchange_n(&process->threads_refused, true, __ATOMIC_RELAXED))
         kernel_print("%s (%s) wants more threads than %u, or has no memory left for one: clone answers "
                      "EAGAIN; threads= sets how many it may have for each CPU\n",
-                     process->title, process->name, threads_max(process->cpus));
+                     process->title, process->name, threads_max(&process->cpus));
 }
 
 long thread_clone(uint64_t flags, uint64_t stack, uint64_t parent_tid, uint64_t child_tid, uint64_t tls,

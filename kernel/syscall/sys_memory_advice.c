@@ -102,7 +102,6 @@ static void barrier(void *context)
 long sys_membarrier(uint64_t command, uint64_t flags, uint64_t cpu)
 {
     struct process *process = arch_process();
-    uint64_t cpus;
 
     (void)cpu; /* only used with a flag that is not supported */
     if ((uint32_t)flags)
@@ -117,9 +116,8 @@ long sys_membarrier(uint64_t command, uint64_t flags, uint64_t cpu)
         if (!__atomic_load_n(&process->barriers_registered, __ATOMIC_RELAXED))
             return -EPERM;
         barrier(NULL);
-        cpus = __atomic_load_n(&process->vm.space.cpus, __ATOMIC_RELAXED) & ~(1ULL << arch_cpu_index());
-        if (cpus)
-            crosscall(cpus, barrier, NULL);
+        if (cpu_mask_has_others(&process->vm.space.cpus, arch_cpu_index()))
+            crosscall(&process->vm.space.cpus, barrier, NULL);
         return 0;
     default:
         return -EINVAL;

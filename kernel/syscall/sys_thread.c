@@ -21,7 +21,8 @@ static struct thread *thread_by_tid(uint64_t tid)
 
 /* What calls report of a thread, copied under the lock, under which nothing is written to the program. */
 struct thread_state {
-    uint64_t robust_list, affinity;
+    uint64_t robust_list;
+    struct cpu_mask affinity;
     uint32_t policy;
     int32_t priority;
 };
@@ -112,32 +113,42 @@ long sys_prctl(uint64_t operation, uint64_t argument, uint64_t a2, uint64_t a3, 
 
 /* ---- CPUs ---- */
 
+/* Of a set of the CPUs that there are: whole words. What a program has room for beyond it is left alone. */
+static uint64_t affinity_bytes(void)
+{
+    return (arch_cpu_count() + 63) / 64 * sizeof(uint64_t);
+}
+
 long sys_sched_getaffinity(uint64_t tid, uint64_t bytes, uint64_t mask)
 {
     struct thread_state state;
 
-    if (bytes < sizeof(state.affinity) || bytes % sizeof(uint64_t))
+    /* Linux's: an unsigned number of bits, which must be enough for the CPUs that there are. */
+    if ((uint32_t)(bytes * 8) < arch_cpu_count() || bytes % sizeof(uint64_t))
         return -EINVAL;
     int error = thread_state_read(tid, &state);
     if (error)
         return error;
-    return user_write(mask, &state.affinity, sizeof(state.affinity)) ? -EFAULT : (long)sizeof(state.affinity);
+    bytes = (uint32_t)bytes < affinity_bytes() ? (uint32_t)bytes : affinity_bytes();
+    return user_write(mask, state.affinity.words, bytes) ? -EFAULT : (long)bytes;
 }
 
 long sys_sched_setaffinity(uint64_t tid, uint64_t bytes, uint64_t mask)
 {
     struct process *process = arch_process();
-    uint64_t cpus = 0;
+    struct cpu_mask cpus = { .used = process->cpus.used };
 
-    if (user_read(&cpus, mask, bytes < sizeof(cpus) ? bytes : sizeof(cpus)))
+    bytes = (uint32_t)bytes < affinity_bytes() ? (uint32_t)bytes : affinity_bytes();
+    if (user_read(cpus.words, mask, bytes))
         return -EFAULT;
-    cpus &= process->cpus;
+    cpus = cpu_mask_and(&cpus, &process->cpus);
+    bool is_empty = cpu_mask_is_empty(&cpus);
     spin_lock(&process->lock);
     struct thread *thread = thread_by_tid(tid);
-    if (thread && cpus)
-        schedule_affinity_set(thread, cpus);
+    if (thread && !is_empty)
+        schedule_affinity_set(thread, &cpus);
     spin_unlock(&process->lock);
-    return !thread ? -ESRCH : cpus ? 0 : -EINVAL;
+    return !thread ? -ESRCH : is_empty ? -EINVAL : 0;
 }
 
 long sys_getcpu(uint64_t cpu_address, uint64_t domain_address, uint64_t cache)

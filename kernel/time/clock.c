@@ -8,11 +8,11 @@
 
 static union {
     struct clock_page clock;
-    uint8_t bytes[ARCH_PAGE];
+    uint8_t bytes[CLOCK_PAGE_BYTES];
 } page __attribute__((aligned(4096)));
 
-_Static_assert(sizeof(struct clock_page) <= ARCH_PAGE, "the clock's parameters fit on their page");
-_Static_assert(ARCH_CPUS_MAX <= CLOCK_PAGE_CPUS, "each CPU has its place on the page");
+_Static_assert(sizeof(struct clock_page) <= CLOCK_PAGE_BYTES, "the clock's parameters fit on their pages");
+_Static_assert(ARCH_CPUS_MAX <= CLOCK_PAGE_CPUS, "each CPU has its place on the pages");
 
 /* ---- Writing ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * clock_page.h: the parameters of the clock, on a page that every program may read, and the one way to turn
+ * clock_page.h: the parameters of the clock, on pages that every program may read, and the one way to turn
  * them into a time. The kernel's clock.c and the vDSO (arch/<name>/vdso/) both include this file, so that the
  * two give the same number for the same reading of the clock source.
  *
@@ -18,7 +18,8 @@
 #define NS_PER_S 1000000000ULL
 
 #define CLOCK_PAGE_SHIFT 32
-#define CLOCK_PAGE_CPUS  256
+#define CLOCK_PAGE_CPUS  1024
+#define CLOCK_PAGE_BYTES (3 * 4096) /* of whole pages, in which it stands */
 
 struct clock_page {
     uint32_t sequence;

@@ -8,6 +8,7 @@
 #include "lib/format.h"
 #include "smp/cpu_mask.h"
 #include "smp/crosscall.h"
+#include "smp/per_cpu.h"
 #include "time/clock.h"
 
 #define LATENCY_BOUND_DEFAULT_NS 50000 /* Linux's default timer slack */
@@ -20,13 +21,11 @@
 bool timer_background_used;
 static uint64_t latency_bound_ns = LATENCY_BOUND_DEFAULT_NS;
 
-static struct {
-    struct timer_queue queue;
-} __attribute__((aligned(64))) cpus[ARCH_CPUS_MAX];
+PER_CPU static struct timer_queue timers __attribute__((aligned(64)));
 
 static struct timer_queue *queue_here(void)
 {
-    return &cpus[arch_cpu_index()].queue;
+    return PER_CPU_HERE(timers);
 }
 
 static void expire(struct timer_queue *queue, uint64_t now_ns, bool interrupted)
@@ -134,7 +133,8 @@ int timer_device_rate(const char *text)
     if (changed <= 0) /* a CPU is interrupted for a change alone */
         return changed;
     device_follow(NULL);
-    crosscall(cpu_mask_below(arch_cpu_count()), device_follow, NULL);
+    const struct cpu_mask all = cpu_mask_below(arch_cpu_count());
+    crosscall(&all, device_follow, NULL);
     return 0;
 }
 
@@ -147,7 +147,7 @@ void timers_describe(struct text_sink *sink)
 {
     sink_print(sink, "latency_bound_ns %lu\n", latency_bound_ns);
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
-        const struct timer_queue *queue = &cpus[cpu].queue;
+        const struct timer_queue *queue = PER_CPU_OF(timers, cpu);
         const struct timer_counts *counts = &queue->counts;
 
         sink_print(sink, "cpu%u pending %lu armed_ns ", cpu, queue->pending);

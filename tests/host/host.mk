@@ -31,7 +31,7 @@ $(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(FUZZ_CC) $(FUZZ_CFLAGS)
 
 HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree file_lock acpi \
               timer_queue vdso symbols avl screen
-ARENA_TESTS := spinlock page_pool vm user_map shared_memory uart machine_check power
+ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power
 
 string_sources :=
 screen_sources := drivers/screen/screen.c kernel/lib/format.c
@@ -50,6 +50,8 @@ acpi_sources := arch/x86_64/acpi.c kernel/lib/format.c
 vdso_sources :=
 symbols_sources := kernel/debug/symbols.c
 timer_queue_sources := kernel/time/timer_queue.c
+cpu_mask_sources :=
+cpu_mask_link := -pthread
 spinlock_sources :=
 spinlock_link := -pthread
 avl_sources := kernel/lib/avl.c

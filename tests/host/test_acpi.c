@@ -12,11 +12,11 @@
 #define RSDT_AT 0x100
 #define XSDT_AT 0x200
 #define FADT_AT 0x300
-#define MADT_AT 0x600
 #define HPET_AT 0x500
 #define DSDT_AT 0x1000
 #define SSDT_AT 0x2000
 #define SRAT_AT 0x3000
+#define MADT_AT 0x4000 /* and from here on room for 2,000 CPUs */
 
 static uint8_t bytes[SIMULATED_BYTES];
 static struct simulated_memory memory = { SIMULATED_BASE, sizeof(bytes), bytes };
@@ -502,11 +502,17 @@ TEST(only_enabled_cpus_are_taken_each_once)
 TEST(cpus_beyond_the_table_are_counted)
 {
     begin();
-    for (unsigned i = 0; i < ACPI_CPUS_MAX + 3; i++)
-        madt_x2apic(i, 1);
+    for (unsigned i = 0; i < 2000; i++)
+        madt_x2apic(i * 2, 1);
+    srat_begin(3);
+    srat_x2apic(ACPI_CPUS_MAX * 2 - 2, 4, 1); /* the last that is kept, the first that is not */
+    srat_x2apic(ACPI_CPUS_MAX * 2, 5, 1);
     CHECK_EQUAL(parse(), 0);
     CHECK_EQUAL(facts.cpu_count, ACPI_CPUS_MAX);
-    CHECK_EQUAL(facts.cpus_dropped, 3);
+    CHECK_EQUAL(facts.cpus_dropped, 2000 - ACPI_CPUS_MAX);
+    CHECK_EQUAL(facts.apic_ids[ACPI_CPUS_MAX - 1], ACPI_CPUS_MAX * 2 - 2);
+    CHECK_EQUAL(facts.domains[ACPI_CPUS_MAX - 1], 4);
+    CHECK(facts.soft_off_known && facts.local_apic_address == 0xfee00000); /* nothing was overwritten */
 }
 
 /* A million CPUs, with numbers all over. */

@@ -71,13 +71,13 @@ void tlb_invalidate_page(uint64_t address)
     cpus[arena_cpu].way_count = 0;
 }
 
-void crosscall(uint64_t mask, void (*function)(void *context), void *context)
+void crosscall(const struct cpu_mask *mask, void (*function)(void *context), void *context)
 {
-    CHECK_EQUAL(mask & ~((1ULL << CPUS) - 1), 0);
-    CHECK(mask && !(mask & 1ULL << arena_cpu));
+    CHECK_EQUAL(cpu_mask_next(mask, CPUS), CPU_MASK_END);
+    CHECK(cpu_mask_has_others(mask, arena_cpu));
     crosscalls++;
     for (unsigned cpu = 0, caller = arena_cpu; cpu < CPUS; cpu++) {
-        if (!(mask & 1ULL << cpu))
+        if (cpu == caller || !cpu_mask_test(mask, cpu))
             continue;
         arena_cpu = cpu;
         function(context);
@@ -92,7 +92,7 @@ static void cpus_begin(struct arch_space *space)
     for (arena_cpu = CPUS; arena_cpu-- > 0;)
         arch_space_activate(space);
     arena_cpu = 0;
-    CHECK_EQUAL(space->cpus, 3);
+    CHECK_EQUAL(cpu_mask_count(&space->cpus), CPUS);
 }
 
 /* ---- the test's own walk ---- */
@@ -154,7 +154,7 @@ static void remember(const struct arch_space *space, uint64_t address)
     uint64_t table;
     int level;
 
-    if (!(space->cpus & 1ULL << cpu))
+    if (!cpu_mask_test(&space->cpus, cpu))
         return;
     if (seen.rights && cpus[cpu].translation_count < MEMORY_SLOTS)
         cpus[cpu].translations[cpus[cpu].translation_count++] = (struct translation){
@@ -671,7 +671,7 @@ TEST(only_cpus_that_use_a_space_are_told_and_only_of_what_they_lose)
     arena_cpu = 1;
     arch_space_deactivate(&space);
     arena_cpu = 0;
-    CHECK_EQUAL(space.cpus, 1);
+    CHECK(cpu_mask_test(&space.cpus, 0) && cpu_mask_count(&space.cpus) == 1);
     grid_begin(16ULL << 20, true);
     arena_cpu = 1;
     arch_space_deactivate(&space);

@@ -9,12 +9,13 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from conftest import Run, expect_exit
+from conftest import APPS, Run, expect_exit
 from monitor import Monitor
 from witness import symbols
 
 import qemu
 from debugger import Debugger
+from lab.bench.costs import parse_cost
 
 BAD_INPUT = 64
 SEGMENTATION_FAULT = 128 + 11
@@ -78,6 +79,45 @@ def test_without_x2apic_the_memory_mapped_one_serves(tacet: Run) -> None:
 def test_sixty_four_cpus_boot_and_run_a_rank_each(tacet: Run) -> None:
     result = expect_exit(tacet("ranks.musl", "exit:0", cpus=64, memory="2G", time_limit=180))
     assert result.stdout.count(b"of 64 cpu") == 64 and "cpus: 64 run" in result.console, result.explain()
+
+
+def test_more_cpus_than_bits_of_a_word_run_a_rank_s_threads(tacet: Run) -> None:
+    result = expect_exit(tacet("many.musl", "80", cpus=80, memory="1G", options="ranks=1", time_limit=180))
+    lines = sorted(result.stdout.splitlines()[:-1])
+    assert lines == sorted(b"on CPU %d" % cpu for cpu in range(80)), result.explain()
+    assert "cpus: 80 run" in result.console and b"broken: 0" in result.stdout, result.explain()
+
+
+@pytest.mark.long
+def test_cpus_that_only_an_x2apic_reaches_run_a_rank_s_threads(tacet: Run) -> None:
+    # QEMU's machine "pc" ends at 255 CPUs; "q35" of QEMU 10 does not, and needs no IOMMU for them here: no
+    # device interrupts a CPU above.
+    if qemu.qemu_major(qemu.qemu_binary("newest")) < 10:
+        pytest.skip("no QEMU 10 here (make qemu10)")
+    result = expect_exit(
+        tacet(
+            *("many.musl", "300"),
+            cpus=300,
+            memory="2G",
+            options="ranks=1",
+            qemu="newest",
+            qemu_options=["-machine", "q35"],
+            time_limit=400,
+        )
+    )
+    assert "cpus: 300 run, local interrupts by x2APIC\r" in result.console, result.explain()
+    assert len({line for line in result.stdout.splitlines() if line.startswith(b"on CPU")}) == 300
+    assert b"broken: 0" in result.stdout, result.explain()
+
+
+def test_a_further_cpu_costs_the_kernel_less_than_64_kib_where_there_are_many(tacet: Run) -> None:
+    def kernel_bytes(cpus: int) -> int:
+        result = expect_exit(tacet(APPS / "cost", cpus=cpus, memory="1G", options="ranks=1", time_limit=180))
+        return parse_cost(result.stdout.decode())["kernel_bytes"]
+
+    one, eight, many, more = (kernel_bytes(cpus) for cpus in (1, 8, 66, 82))
+    assert one < 950_272 and many - one < 65 * 65536 and more - many < 16 * 65536, (one, many, more)
+    assert eight - one < 7 * 96 * 1024, (one, eight)
 
 
 @pytest.mark.parametrize(("ranks", "cpus"), [(1, 4), (2, 4), (3, 4), (4, 4), (2, 5)])
@@ -227,6 +267,19 @@ def test_a_cpu_that_never_answers_is_named_and_left_out(version: str, tacet: Run
         in result.console
     ), result.explain()
     assert [apic for _, _, _, apic, *_ in ranks_reported(result)] == [0, 2], result.explain()
+
+
+def test_many_cpus_that_never_answer_are_not_each_waited_for(tacet: Run, tmp_path: Path) -> None:
+    with Debugger(tmp_path, symbols(qemu.KERNEL)["kernel_start"], keep_running=[0, 20]) as debugger:
+        result = tacet("ranks.musl", "own", cpus=24, memory="256M", qemu_options=debugger.options)
+    debugger.check()
+    expect_exit(result)
+    waited = re.findall(r"APIC id (\d+) does not answer its start-up within (\d+) ms", result.console)
+    silent = [*range(1, 20), *range(21, 24)]
+    assert [int(apic) for apic, _ in waited] == silent[:16], result.explain()
+    assert [int(ms) for _, ms in waited] == [1000] * 3 + [3] * 13, result.explain()
+    assert "6 more CPUs do not answer, up to the one with APIC id 23" in result.console, result.explain()
+    assert [apic for _, _, _, apic, *_ in ranks_reported(result)] == [0, 20], result.explain()
 
 
 def test_cpus_that_could_be_plugged_in_but_are_not_are_not_waited_for(tacet: Run) -> None:

@@ -35,8 +35,16 @@ class Addresses:
         page = constant(PLATFORM, "ARCH_PAGE")
         large = constant(PLATFORM, "ARCH_LARGE_PAGE")
         limit = constant(PLATFORM, "ARCH_USER_LIMIT")
-        top = constant(LOAD, "STACK_TOP", ARCH_USER_LIMIT=limit, ARCH_LARGE_PAGE=large)
         cpus = constant(PLATFORM, "ARCH_CPUS_MAX")
+        kernel_pages = constant(LOAD, "KERNEL_PAGES_MAX", ARCH_CPUS_MAX=cpus)
+        top = constant(
+            LOAD,
+            "STACK_TOP",
+            ARCH_USER_LIMIT=limit,
+            ARCH_LARGE_PAGE=large,
+            KERNEL_PAGES_MAX=kernel_pages,
+            ARCH_PAGE=page,
+        )
         low = top - constant("kernel/init/job.c", "STACK_BYTES_DEFAULT")
         load = link_constant("arch/x86_64/link.ld", "KERNEL_LOAD")
         return cls(

@@ -55,8 +55,9 @@ def events_of_ring(written: int, ring: bytes) -> tuple[int, bytes]:
 
     The slot of the next event may be half-written, so a full ring holds one event less than it has slots.
     """
-    first = max(0, written - (RING_EVENTS - 1))
-    slots = (i % RING_EVENTS * EVENT_BYTES for i in range(first, written))
+    events = len(ring) // EVENT_BYTES
+    first = max(0, written - (events - 1))
+    slots = (i % events * EVENT_BYTES for i in range(first, written))
     return first, b"".join(ring[at : at + EVENT_BYTES] for at in slots)
 
 

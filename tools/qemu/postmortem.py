@@ -26,9 +26,9 @@ ANSWER_SECONDS = 10.0
 KERNEL_BASE = 0xFFFFFFFF80000000  # physical 0, for the kernel's image
 DIRECT_MAP = 0xFFFF800000000000  # physical 0, for everything else
 PIE_BASE = 0x40000000000
-NODE_PAGES = 0x7FFFFFE00000  # the first stack ends here; above it facts, counters and the vDSO
+NODE_PAGES = 0x7FFFFFA00000  # the first stack ends here; above it facts, counters and the vDSO
 USER_END = 1 << 47
-CPUS_MAX = 64
+CPUS_MAX = 1024
 FIRMWARE_END = 1 << 20
 FRAMES_MAX = 16
 INTERRUPTS_ON = 1 << 9
@@ -37,12 +37,12 @@ FRAME_BEGIN = b"\x55\x48\x89\xe5"  # PUSH RBP; MOV RBP, RSP
 USER_DATA, USER_CODE = 0x1B, 0x23
 
 # Offsets in struct cpu; tests/qemu/test_postmortem.py compares them with the kernel's DWARF.
-CPU_KERNEL_STACK = 0x1008
-CPU_SELF = 0x1010
-CPU_KLOG = 0x1018
-CPU_THREAD = 0x1028
-CPU_TASK_STATE = 0x1098
-RING_EVENTS_AT = 8
+CPU_KERNEL_STACK = 0x6008
+CPU_SELF = 0x6010
+CPU_KLOG = 0x6018
+CPU_THREAD = 0x6028
+CPU_TASK_STATE = 0x60A8
+RING_EVENTS_AT = 16
 
 
 @dataclass(frozen=True)
@@ -168,10 +168,12 @@ class _TacetNode:
 
     def find_cpus(self) -> None:
         """The CPUs that the kernel has set up."""
-        table = self.kernel.find("cpus", "smp.c")
+        first = self.kernel.find("boot_cpu").address
+        table = self.kernel.find("arch_cpu_distances")
         count = int.from_bytes(self.memory.read(self.kernel.find("cpu_count", "smp.c").address, 4), "little")
         words = self.memory.read(table.address, 8 * CPUS_MAX)
-        for (address,) in struct.iter_unpack("<Q", words[: 8 * min(count, CPUS_MAX)]):
+        for (distance,) in struct.iter_unpack("<Q", words[: 8 * min(count, CPUS_MAX)]):
+            address = (first + distance) % (1 << 64)
             if self.memory.word(address + CPU_SELF) != address:
                 break
             self.cpus.append(address)
@@ -270,11 +272,10 @@ class _TacetNode:
         """The file of the flight log as it is now. MonitorError, KeyError where the node is not that far."""
         rings = []
         for cpu in self.cpus:
-            ring = self.memory.read(
-                self.memory.word(cpu + CPU_KLOG),
-                RING_EVENTS_AT + klog_file.RING_EVENTS * klog_file.EVENT_BYTES,
-            )
-            rings.append((int.from_bytes(ring[:8], "little"), ring[RING_EVENTS_AT:]))
+            ring = self.memory.word(cpu + CPU_KLOG)
+            written, last = struct.unpack("<2Q", self.memory.read(ring, 16))
+            slots = min(last + 1, klog_file.RING_EVENTS)
+            rings.append((written, self.memory.read(ring + RING_EVENTS_AT, slots * klog_file.EVENT_BYTES)))
         hz, boot = (self.memory.word(self.kernel.find(name).address) for name in ("clock_hz", "boot_ticks"))
         return klog_file.pack(hz, boot, self._kinds(), rings)
 

@@ -30,8 +30,8 @@ struct timezone {
     int32_t minutes_west, daylight;
 };
 
-/* The page below the ELF header (vdso.ld). Not `const`, or the compiler would conclude that it never changes;
- * the kernel maps it read-only. */
+/* The pages below the ELF header (vdso.ld). Not `const`, or the compiler would conclude that it never
+ * changes; the kernel maps it read-only. */
 extern struct clock_page page __attribute__((visibility("hidden")));
 
 static long system_call(long number, long a, long b)

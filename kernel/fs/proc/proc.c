@@ -22,12 +22,12 @@
 #include "lib/version.h"
 
 /* For proc_memory_bytes. */
-#define ENTRIES_MAX       80 /* of the tables and of /dev, directories included; they are 75 */
-#define ENTRIES_OF_CPU    7  /* two directories, four files, the link of a pid */
-#define ENTRIES_OF_DOMAIN 2  /* a directory, a file */
-#define TEXT_BYTES_OF_CPU (2 * 64 + 2 * CPU_LIST_BYTES) /* as the slabs round them up */
+#define ENTRIES_MAX       80       /* of the tables and of /dev, directories included; they are 75 */
+#define ENTRIES_OF_CPU    7        /* two directories, four files, the link of a pid */
+#define ENTRIES_OF_DOMAIN 2        /* a directory, a file */
+#define TEXT_BYTES_OF_CPU (2 * 64) /* as the slabs round them up */
+#define TEXT_BYTES        64       /* of a file whose text is known at boot */
 #define NUMA_DOMAINS_MAX  64
-#define CPU_LIST_BYTES    128 /* the longest list of 64 CPUs has 122, and a NUL */
 
 uint64_t clock_ticks_of(uint64_t ns)
 {
@@ -36,70 +36,152 @@ uint64_t clock_ticks_of(uint64_t ns)
 
 /* ---- CPUs ---- */
 
-/* A mask of CPUs as Linux writes it, with the end of the line. */
-struct cpu_list {
-    char text[CPU_LIST_BYTES];
-};
-
-static struct cpu_list cpu_list_of(uint64_t cpus)
+void text_add_cpus(struct file *file, const struct cpu_mask *cpus)
 {
-    struct cpu_list list;
     const char *comma = "";
-    size_t used = 0;
+    unsigned first = cpu_mask_first(cpus);
 
-    for (unsigned first = 0; first < 64; first++) {
+    while (first != CPU_MASK_END) {
         unsigned last = first;
 
-        if (!(cpus >> first & 1))
-            continue;
-        while (last < 63 && (cpus >> (last + 1) & 1))
+        while (last + 1 < CPU_MASK_END && cpu_mask_test(cpus, last + 1))
             last++;
-        used += format_text(list.text + used, CPU_LIST_BYTES - used, "%s%u", comma, first);
+        text_add(file, "%s%u", comma, first);
         if (last > first)
-            used += format_text(list.text + used, CPU_LIST_BYTES - used, "-%u", last);
+            text_add(file, "-%u", last);
         comma = ",";
-        first = last;
+        first = cpu_mask_next(cpus, last + 1);
     }
-    format_text(list.text + used, CPU_LIST_BYTES - used, "\n");
-    return list;
+    text_add(file, "\n");
 }
 
-void text_add_cpus(struct file *file, uint64_t cpus)
+void text_add_cpu_words(struct file *file, const struct cpu_mask *cpus)
 {
-    text_add(file, "%s", cpu_list_of(cpus).text);
+    const unsigned count = arch_cpu_count();
+    int digits = (int)((count - 1) % 32 / 4 + 1);
+
+    for (unsigned part = (count - 1) / 32 + 1; part-- > 0; digits = 8)
+        text_add(file, "%0*x%s", digits, (uint32_t)(cpus->words[part / 2] >> part % 2 * 32),
+                 part ? "," : "\n");
 }
 
 static void cpus_online_text(struct file *file)
 {
-    text_add_cpus(file, arch_process()->cpus);
+    text_add_cpus(file, &arch_process()->cpus);
+}
+
+static void cpus_all_text(struct file *file)
+{
+    const struct cpu_mask all = cpu_mask_below(arch_cpu_count());
+
+    text_add_cpus(file, &all);
 }
 
 /* The CPUs of the same package as `cpu`; with `same_core`, of the same core. */
-static uint64_t siblings_of(unsigned cpu, bool same_core)
+static struct cpu_mask siblings_of(unsigned cpu, bool same_core)
 {
     struct cpu_place mine = arch_cpu_place(cpu);
-    uint64_t siblings = 0;
+    struct cpu_mask siblings = { 0 };
 
     for (unsigned other = 0; other < arch_cpu_count(); other++) {
         struct cpu_place place = arch_cpu_place(other);
 
         if (place.package == mine.package && (!same_core || place.core == mine.core))
-            siblings |= 1ULL << other;
+            cpu_mask_set(&siblings, other);
     }
     return siblings;
 }
 
+/* The number at the end of a directory's name: of the CPU or the domain that a file in it is about. */
+static unsigned number_of(const struct inode *directory)
+{
+    const struct directory_entry *name = directory->name;
+    unsigned number = 0;
+
+    for (unsigned i = 0; i < name->name_bytes; i++)
+        if (name->name[i] >= '0' && name->name[i] <= '9')
+            number = 10 * number + (unsigned)(name->name[i] - '0');
+    return number;
+}
+
+static void siblings_add(struct file *file, bool same_core)
+{
+    const struct inode *topology = file->inode->name->directory;
+    struct cpu_mask siblings = siblings_of(number_of(topology->name->directory), same_core);
+
+    text_add_cpus(file, &siblings);
+}
+
+static void thread_siblings_text(struct file *file)
+{
+    siblings_add(file, true);
+}
+
+static void core_siblings_text(struct file *file)
+{
+    siblings_add(file, false);
+}
+
+/* A CPU of which the firmware reports no domain is in domain 0. */
+static unsigned domain_of(unsigned cpu)
+{
+    uint32_t domain = arch_cpu_numa_domain(cpu);
+
+    return domain < NUMA_DOMAINS_MAX ? domain : 0;
+}
+
+/* A bit for each domain that has CPUs. */
+static uint64_t domains_present(void)
+{
+    uint64_t present = 0;
+
+    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
+        present |= 1ULL << domain_of(cpu);
+    return present;
+}
+
+static void domains_online_text(struct file *file)
+{
+    const char *comma = "";
+    uint64_t present = domains_present();
+
+    for (unsigned first = 0, last; first < NUMA_DOMAINS_MAX; first = last + 1) {
+        last = first;
+        if (!(present >> first & 1))
+            continue;
+        while (last + 1 < NUMA_DOMAINS_MAX && (present >> (last + 1) & 1))
+            last++;
+        text_add(file, last > first ? "%s%u-%u" : "%s%u", comma, first, last);
+        comma = ",";
+    }
+    text_add(file, "\n");
+}
+
+static void domain_cpus_text(struct file *file)
+{
+    const unsigned domain = number_of(file->inode->name->directory);
+    struct cpu_mask cpus = { 0 };
+
+    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
+        if (domain_of(cpu) == domain)
+            cpu_mask_set(&cpus, cpu);
+    text_add_cpus(file, &cpus);
+}
+
 static void cpuinfo_text(struct file *file)
 {
+    struct cpu_mask package = { 0 };
+    unsigned siblings = 0, cores = 0;
+
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
         struct cpu_place place = arch_cpu_place(cpu);
-        uint64_t package = siblings_of(cpu, false);
-        unsigned siblings = 0, cores = 0;
 
-        for (unsigned other = 0; other < arch_cpu_count(); other++) {
-            siblings += package >> other & 1;
-            /* Count each core once, at its first CPU. */
-            cores += (package >> other & 1) && __builtin_ctzll(siblings_of(other, true)) == (int)other;
+        if (!cpu_mask_test(&package, cpu)) { /* else it is that of the CPU before */
+            package = siblings_of(cpu, false);
+            siblings = cpu_mask_count(&package);
+            cores = 0;
+            CPU_MASK_EACH(other, &package)
+            cores += arch_core_of((unsigned)other) == other; /* each core once, at its first CPU */
         }
         text_add(file,
                  "processor\t: %u\nphysical id\t: %u\nsiblings\t: %u\ncore id\t\t: %u\ncpu cores\t: %u\n",
@@ -156,7 +238,7 @@ static void stat_text(struct file *file)
 
     text_add(file, "cpu ");
     time_add_line(file, process_time(process));
-    CPU_MASK_EACH(cpu, process->cpus)
+    CPU_MASK_EACH(cpu, &process->cpus)
     {
         text_add(file, "cpu%lu", cpu);
         time_add_line(file, schedule_cpu_time((unsigned)cpu));
@@ -210,6 +292,9 @@ static const struct proc_file files[] = {
     { "/proc/sys/kernel/randomize_va_space", .text = "0\n" },
     { "/proc/sys/vm/overcommit_memory", .text = "2\n" }, /* never: memory that was granted is there */
     { "/sys/devices/system/cpu/online", .make = cpus_online_text },
+    { "/sys/devices/system/cpu/possible", .make = cpus_all_text },
+    { "/sys/devices/system/cpu/present", .make = cpus_all_text },
+    { "/sys/devices/system/node/online", .make = domains_online_text },
     { .path = NULL },
 };
 
@@ -297,7 +382,7 @@ __attribute__((format(printf, 5, 6))) static bool fixed_add(struct tree *tree, s
 {
     struct inode *inode =
         directory ? proc_inode_add(tree, directory, name, false, S_IFREG | 0444, why) : NULL;
-    char text[CPU_LIST_BYTES];
+    char text[TEXT_BYTES];
     va_list arguments;
 
     va_start(arguments, format);
@@ -321,6 +406,22 @@ static struct inode *numbered_add(struct tree *tree, struct inode *directory, co
     return proc_inode_add(tree, directory, text, true, S_IFDIR | 0755, why);
 }
 
+/* A file in many directories, whose text is made when it is opened; its path is its name. */
+static bool made_add(struct tree *tree, struct inode *directory, const struct proc_file *file,
+                     struct message *why)
+{
+    struct inode *inode =
+        directory ? proc_inode_add(tree, directory, file->path, false, proc_file_mode(file), why) : NULL;
+
+    if (inode)
+        proc_file_set(inode, file);
+    return inode;
+}
+
+static const struct proc_file thread_siblings_file = { "thread_siblings_list", .make = thread_siblings_text },
+                              core_siblings_file = { "core_siblings_list", .make = core_siblings_text },
+                              domain_cpus_file = { "cpulist", .make = domain_cpus_text };
+
 static bool cpu_add(struct tree *tree, struct inode *cpus, unsigned cpu, struct message *why)
 {
     struct cpu_place place = arch_cpu_place(cpu);
@@ -330,42 +431,30 @@ static bool cpu_add(struct tree *tree, struct inode *cpus, unsigned cpu, struct 
         directory = proc_inode_add(tree, directory, "topology", false, S_IFDIR | 0755, why);
     return fixed_add(tree, directory, "core_id", why, "%u\n", place.core) &&
            fixed_add(tree, directory, "physical_package_id", why, "%u\n", place.package) &&
-           fixed_add(tree, directory, "thread_siblings_list", why, "%s",
-                     cpu_list_of(siblings_of(cpu, true)).text) &&
-           fixed_add(tree, directory, "core_siblings_list", why, "%s",
-                     cpu_list_of(siblings_of(cpu, false)).text);
+           made_add(tree, directory, &thread_siblings_file, why) &&
+           made_add(tree, directory, &core_siblings_file, why);
 }
 
 static bool cpus_add(struct tree *tree, struct message *why)
 {
-    uint64_t all = cpu_mask_below(arch_cpu_count());
     struct inode *cpus = tree_add(tree, "/sys/devices/system/cpu", S_IFDIR | 0755, NULL, 0, why);
-    bool added = fixed_add(tree, cpus, "possible", why, "%s", cpu_list_of(all).text) &&
-                 fixed_add(tree, cpus, "present", why, "%s", cpu_list_of(all).text);
+    bool added = cpus;
 
     for (unsigned cpu = 0; cpu < arch_cpu_count() && added; cpu++)
         added = cpu_add(tree, cpus, cpu, why);
     return added;
 }
 
-/* The NUMA domains that have CPUs. A CPU of which the firmware reports no domain is in domain 0. */
+/* The NUMA domains that have CPUs. */
 static bool numa_domains_add(struct tree *tree, struct message *why)
 {
     struct inode *domains = tree_add(tree, "/sys/devices/system/node", S_IFDIR | 0755, NULL, 0, why);
-    uint64_t cpus[NUMA_DOMAINS_MAX] = { 0 }, present = 0;
+    const uint64_t present = domains_present();
+    bool added = domains;
 
-    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
-        uint32_t domain = arch_cpu_numa_domain(cpu);
-
-        domain = domain < NUMA_DOMAINS_MAX ? domain : 0;
-        cpus[domain] |= 1ULL << cpu;
-        present |= 1ULL << domain;
-    }
-    bool added = fixed_add(tree, domains, "online", why, "%s", cpu_list_of(present).text);
     for (unsigned domain = 0; domain < NUMA_DOMAINS_MAX && added; domain++)
-        if (cpus[domain])
-            added = fixed_add(tree, numbered_add(tree, domains, "node", domain, why), "cpulist", why, "%s",
-                              cpu_list_of(cpus[domain]).text);
+        if (present >> domain & 1)
+            added = made_add(tree, numbered_add(tree, domains, "node", domain, why), &domain_cpus_file, why);
     return added;
 }
 
@@ -385,8 +474,7 @@ uint64_t proc_memory_bytes(void)
     uint64_t entries =
         ENTRIES_MAX + cpus * ENTRIES_OF_CPU + domains * ENTRIES_OF_DOMAIN + FILE_DESCRIPTORS_MAX;
 
-    return entries * TREE_ENTRY_BYTES_MAX + cpus * TEXT_BYTES_OF_CPU + domains * CPU_LIST_BYTES +
-           2 * ARCH_PAGE;
+    return entries * TREE_ENTRY_BYTES_MAX + cpus * TEXT_BYTES_OF_CPU + 2 * ARCH_PAGE;
 }
 
 int proc_add(struct tree *tree, struct message *why)

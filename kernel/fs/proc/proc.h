@@ -6,6 +6,7 @@
 #define TACET_PROC_H
 
 #include "fs/text_file.h"
+#include "smp/cpu_mask.h"
 
 /* Adds them to the tree, once all CPUs run. -ENOMEM with `why`. */
 int proc_add(struct tree *tree, struct message *why);
@@ -46,6 +47,9 @@ struct inode *proc_inode_add(struct tree *tree, struct inode *directory, const c
 uint64_t clock_ticks_of(uint64_t ns);
 
 /* Appends a mask of CPUs as a line: "0-3,8". */
-void text_add_cpus(struct file *file, uint64_t cpus);
+void text_add_cpus(struct file *file, const struct cpu_mask *cpus);
+
+/* The same as Linux writes a mask: a bit for each CPU that there is, highest first, in groups of 32. */
+void text_add_cpu_words(struct file *file, const struct cpu_mask *cpus);
 
 #endif

@@ -84,7 +84,8 @@ static void signal_sets(const struct process *process, uint64_t *ignored, uint64
 
 /* What a file shows of its process, or of one thread. */
 struct subject {
-    uint64_t id, start_ns, pending, blocked, cpus;
+    uint64_t id, start_ns, pending, blocked;
+    struct cpu_mask cpus;
     char name[THREAD_NAME_BYTES];
     char state;
     unsigned cpu;
@@ -175,8 +176,10 @@ static void status_text(struct file *file)
              sums.code / 1024, 0, process->thread_count);
     text_add(file, "SigPnd:\t%016lx\nShdPnd:\t%016lx\nSigBlk:\t%016lx\nSigIgn:\t%016lx\nSigCgt:\t%016lx\n",
              subject.pending, process->signals.pending.set, subject.blocked, ignored, caught);
-    text_add(file, "Cpus_allowed:\t%lx\nCpus_allowed_list:\t", subject.cpus);
-    text_add_cpus(file, subject.cpus);
+    text_add(file, "Cpus_allowed:\t");
+    text_add_cpu_words(file, &subject.cpus);
+    text_add(file, "Cpus_allowed_list:\t");
+    text_add_cpus(file, &subject.cpus);
     /* Switches are counted for CPUs (/proc/tacet/threads), not for threads. */
     text_add(file, "voluntary_ctxt_switches:\t0\nnonvoluntary_ctxt_switches:\t0\n");
 }

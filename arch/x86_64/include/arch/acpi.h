@@ -10,7 +10,7 @@
 #include "arch/boot_protocol.h"
 #include <stdbool.h>
 
-#define ACPI_CPUS_MAX        256
+#define ACPI_CPUS_MAX        1024
 #define ACPI_PLACES          (4 * ACPI_CPUS_MAX) /* a power of two */
 #define ACPI_IO_APICS_MAX    16
 #define ACPI_ISA_LINES       16

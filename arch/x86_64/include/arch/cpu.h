@@ -2,7 +2,8 @@
 /*
  * arch/cpu.h: the per-CPU area of x86_64, and instructions that C cannot express.
  *
- * One `struct cpu` a CPU, page-aligned. In the kernel, GS points to the running CPU's own, so the entry code
+ * One `struct cpu` a CPU, page-aligned; its
+ * variables of smp/per_cpu.h follow it. In the kernel, GS points to the running CPU's own, so the entry code
  * reaches it in one instruction. Its first page is mapped into programs, for the counters: nothing else may
  * be stored there.
  */
@@ -58,6 +59,9 @@ struct cpu {
         uint8_t counters_page[4096];
     };
 
+    uint8_t guard[4096]; /* not mapped: an overflow of the stack faults */
+    uint8_t stack[CPU_STACK_BYTES];
+
     uint64_t user_stack;   /* RSP of the program while its system call runs */
     uint64_t kernel_stack; /* top of `stack`, where entries from the program begin */
     struct cpu *self;
@@ -68,6 +72,7 @@ struct cpu {
     uint32_t index;
     uint32_t apic_id;
     uint32_t numa_domain; /* or NUMA_DOMAIN_NONE */
+    uint32_t core;        /* arch_core_of */
     bool panicking;
     bool polls_ipi; /* idles, and sees when ipi_pending is set (idle.c) */
     bool ipi_pending;
@@ -75,13 +80,12 @@ struct cpu {
     uint64_t fault_address; /* of the program's last page fault */
     /* Ticks to add to this CPU's TSC to get the first CPU's, where the hardware could not correct it. */
     uint64_t clock_offset;
+    uint64_t distance; /* from the first CPU's area to this one */
 
     uint64_t gdt[8];
     struct task_state task_state;
 
-    _Alignas(4096) uint8_t ist_stacks[IST_STACKS][IST_STACK_BYTES];
-    uint8_t guard[4096]; /* not mapped: an overflow of the stack faults */
-    uint8_t stack[CPU_STACK_BYTES];
+    _Alignas(16) uint8_t ist_stacks[IST_STACKS][IST_STACK_BYTES];
 };
 
 extern struct cpu boot_cpu;

@@ -16,6 +16,7 @@ void interrupts_silence(void);
 bool local_apic_present(void);
 const char *local_apic_mode(void); /* "xAPIC", "x2APIC", or "none" */
 uint32_t local_apic_id(void);
+uint32_t local_apic_id_max(void); /* the highest id that local_apic_send reaches */
 void local_apic_acknowledge(void);
 
 /* Sends an interrupt with the vector `command` to another CPU, or starts it up [Intel SDM 3A §9.4.4.1]: INIT,

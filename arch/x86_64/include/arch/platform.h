@@ -11,7 +11,7 @@
 #define ARCH_NAME        "x86_64"
 #define ARCH_ELF_MACHINE 62 /* EM_X86_64 */
 
-#define ARCH_CPUS_MAX   64
+#define ARCH_CPUS_MAX   1024
 #define ARCH_PAGE       4096ULL
 #define ARCH_LARGE_PAGE (2ULL << 20)
 #define ARCH_HUGE_PAGE  (1ULL << 30)
@@ -84,6 +84,22 @@ static inline struct klog_ring *arch_klog(void)
 static inline uint32_t arch_cpu_index(void)
 {
     return cpu_this()->index;
+}
+
+/* How far the area of each CPU that runs lies above the first one's; smp.c. */
+extern uint64_t arch_cpu_distances[ARCH_CPUS_MAX];
+
+static inline uint64_t arch_per_cpu_here(void)
+{
+    uint64_t distance;
+
+    __asm__("mov %%gs:%c1, %0" : "=r"(distance) : "i"(offsetof(struct cpu, distance)));
+    return distance;
+}
+
+static inline uint64_t arch_per_cpu_of(unsigned cpu)
+{
+    return arch_cpu_distances[cpu];
 }
 
 static inline void arch_pause(void)

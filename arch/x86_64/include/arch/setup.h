@@ -29,6 +29,9 @@ struct cpu_features {
     uint32_t hwcap;        /* CPUID 1 EDX: Linux's AT_HWCAP */
     uint64_t xcr0;         /* vector state that is enabled */
     uint32_t vector_bytes; /* that XSAVE, or FXSAVE, writes of it */
+    /* Low bits of an APIC id that number the hardware threads of a core, and all those of a package; 0: CPUID
+     * does not say. */
+    uint32_t thread_bits, core_bits;
     bool fxsave, xsave, monitor, rdrand, hypervisor, machine_check;
     uint8_t physical_bits; /* of the addresses of its memory */
     bool smep, smap, umip, no_execute, huge_pages, invariant_tsc, rdtscp, rdpid;
@@ -36,8 +39,10 @@ struct cpu_features {
 
 const struct cpu_features *cpu_features(void); /* filled by the first cpu_initialise */
 
-/* What each CPU but the first takes from the pool: its area, then its ring of the flight log. */
-#define CPU_FURTHER_BYTES ((sizeof(struct cpu) + sizeof(struct klog_ring) + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1))
+/* What each CPU but the first takes from the pool, whole pages: its area, the variables of which each CPU has
+ * one, and its ring of the flight log; the tables that so many areas need for their guard pages. smp.c. */
+uint64_t cpu_further_bytes(void);
+uint64_t cpu_further_table_bytes(unsigned count);
 
 /* The CPU's name by CPUID, "" where it has none. */
 #define CPU_BRAND_BYTES 49 /* with its NUL */
@@ -52,7 +57,6 @@ void cpu_initialise(struct cpu *cpu, unsigned index);
 /* Lets programs find out, without a system call, on which CPU they run (arch/vdso.h). */
 void cpu_identify(struct cpu *cpu);
 uint32_t cpu_apic_id(unsigned cpu); /* of one that runs; smp.c */
-unsigned thread_bits(void); /* low bits of an APIC id that number the hardware threads of a core; smp.c */
 
 /* Assembly entry points (syscall_entry.asm). */
 void syscall_entry(void);
