@@ -241,7 +241,8 @@ TIMEOUT :=
 ISO_OPTIONS = $(if $(PORT),--port $(call quoted,$(PORT))) $(if $(SPEED),--speed $(call quoted,$(SPEED))) \
               $(if $(TIMEOUT),--timeout $(call quoted,$(TIMEOUT)))
 iso:
-	@$(if $(and $(APP),$(FILES)),echo "make iso: APP names one program and FILES several; give one of the two" >&2; exit 2)
+	@$(if $(and $(APP),$(FILES)), \
+		echo "make iso: APP names one program and FILES several; give one of the two" >&2; exit 2)
 	@ports/deps.sh build run
 	@$(MAKE) --no-print-directory -s $(KERNEL) $(APPS)
 	@boot/make-iso $(ISO_OPTIONS) $(call quoted,$(ISO)) $(KERNEL) \
