@@ -23,7 +23,7 @@
 #define KEYBOARD_MOUSE    0x20 /* what was received is the mouse's */
 #define KEYBOARD_RELEASED 0x80 /* codes from here on: a key was released, or the keyboard answers */
 #define KEYBOARD_RESET    0xfe
-#define KEYBOARD_STEPS    64 /* codes that a call takes at most */
+#define KEYBOARD_STEPS    64      /* codes that a call takes at most */
 #define RESET_STEPS       1000000 /* reads of the port, of 1 us each on a PC */
 
 static void acpi_mode_enter(const struct acpi_facts *facts)
