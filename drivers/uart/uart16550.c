@@ -33,8 +33,7 @@ enum {
 #define FIFO_ON_CLEARED 0xc7
 #define INTERRUPT_INPUT 0x01
 #define MODEM_READY     0x03
-#define MODEM_LOOPBACK  0x10 /* the outputs in bits 3:0 come back as inputs in bits 7:4 of the modem status \
-                              */
+#define MODEM_LOOPBACK  0x10 /* the outputs, bits 3:0, come back as inputs, bits 7:4 of the status */
 #define MODEM_LINE      0x08 /* connects the interrupt line */
 #define STATUS_RECEIVED 0x01
 #define STATUS_OVERRUN  0x02 /* reading it clears it */

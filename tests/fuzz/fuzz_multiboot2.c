@@ -11,7 +11,7 @@
 #include "drivers/screen/screen.h"
 #include "simulated_memory.h"
 
-#define DRAWN_BYTES_MAX (4U << 20)
+#define DRAWN_BYTES_MAX (256U << 10)
 
 const uint8_t screen_font[FONT_LETTERS][FONT_ROWS] = { [1] = { [0] = 0xff, [15] = 0xff } };
 
@@ -40,9 +40,9 @@ static void draw(const struct boot_info *info)
         return;
     uint8_t *pixels = malloc(bytes);
     screen_register(info, pixels);
-    for (unsigned line = 0; line < 200; line++)
+    for (unsigned line = 0; line < 100; line++)
         screen->write(screen, "!!!!!!!!!!!!!\r\n", 15);
-    for (unsigned i = 0; i < 2000; i++)
+    for (unsigned i = 0; i < 500; i++)
         screen->write(screen, "!", 1);
     screen->flush(screen);
     free(pixels);

@@ -8,16 +8,17 @@ machine that does neither still runs when it answers.
 from __future__ import annotations
 
 import re
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
-from conftest import Run, expect_exit
+from conftest import Run, expect_exit, program
 from monitor import Client, Monitor
 from planted import planted
 
 import qemu
-from qemu.monitor import MonitorError
+from qemu.monitor import MonitorError, connect
 
 WELL = b"exit status=3\r\n"
 BROKEN = b" faulted: "
@@ -107,6 +108,32 @@ def test_end_wait_switches_off_at_a_key_of_the_keyboard(broken: bool, tacet: Run
     result = run_to_end(tacet, tmp_path, "wait", press, words=KEY, broken=broken)
     assert (result.outcome, result.status) == (("stop", 70) if broken else ("exit", 3)), result.explain()
     assert result.console.replace("\r", "").endswith("tacet: press a key to switch the node off\n")
+
+
+def test_end_wait_switches_off_at_a_byte_on_the_serial_console(tmp_path: Path) -> None:
+    """The console is a socket; bytes are sent until the machine is off: one that comes too early is none."""
+    port = tmp_path / "port"
+    boot = qemu.DirectBoot(qemu.KERNEL, "end=wait -- 3", program("status.musl"))
+    options = ["-chardev", f"socket,id=c,path={port},server=on,wait=on", "-serial", "chardev:c"]
+    command = qemu.Machine(boot=boot, memory="128M", qemu_options=options).command()
+    machine = subprocess.Popen(command)
+    text = b""
+    try:
+        with connect(port, 60) as console:
+            console.settimeout(60)
+            while not text.endswith(KEY):
+                text += console.recv(4096)
+            assert machine.poll() is None
+            while machine.poll() is None:
+                try:
+                    console.send(b"\n")
+                except OSError:
+                    break
+                time.sleep(0.1)
+        assert machine.wait(60) == 0
+    finally:
+        machine.kill()
+    assert b"exit status=3\r\n" in text
 
 
 def test_end_wait_waits_for_ever_without_a_key(tacet: Run, tmp_path: Path) -> None:
