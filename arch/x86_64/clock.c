@@ -165,14 +165,14 @@ static uint64_t apic_timer_end(uint64_t begin_ticks, uint64_t *window_ticks)
 /* The TSC's rate by this reference clock, or 0 where that does not count. */
 static uint64_t clock_measure(const struct reference_clock *clock)
 {
-    uint64_t window = clock->hz / WINDOWS_PER_SECOND, gone = 0, apic_window;
+    uint64_t window = clock->hz / WINDOWS_PER_SECOND, elapsed = 0, apic_window;
     struct instant start = instant_read(clock);
     uint64_t apic_start_ticks = apic_timer_begin();
 
-    for (unsigned steps = 0;
-         gone < window || (gone < clock->windows_max * window &&
-                           error_ppm(cpu_ticks() - start.ticks, gone, 2 * start.width) > ERROR_PPM_AIM);) {
-        gone = (clock->read() - start.reference) & clock->mask;
+    for (unsigned steps = 0; elapsed < window || (elapsed < clock->windows_max * window &&
+                                                  error_ppm(cpu_ticks() - start.ticks, elapsed,
+                                                            2 * start.width) > ERROR_PPM_AIM);) {
+        elapsed = (clock->read() - start.reference) & clock->mask;
         if (++steps > STEPS_MAX)
             return 0;
     }
@@ -180,11 +180,11 @@ static uint64_t clock_measure(const struct reference_clock *clock)
     struct instant end = instant_read(clock);
     uint64_t ticks = end.ticks - start.ticks;
 
-    gone = (end.reference - start.reference) & clock->mask;
-    if (gone < window) /* it has come round, or stopped */
+    elapsed = (end.reference - start.reference) & clock->mask;
+    if (elapsed < window) /* it has come round, or stopped */
         return 0;
-    uint64_t hz = ticks * clock->hz / gone;
-    clock_error_ppm = error_ppm(ticks, gone, start.width + end.width);
+    uint64_t hz = ticks * clock->hz / elapsed;
+    clock_error_ppm = error_ppm(ticks, elapsed, start.width + end.width);
     apic_hz = apic_ticks * hz / apic_window;
     return hz;
 }
