@@ -294,17 +294,22 @@ static struct {
     uint32_t last_id;
 } silent = { .left_us = SILENT_WAIT_US };
 
-static bool answer_await(const struct cpu *cpu)
+static bool online_await(const struct cpu *cpu, uint64_t limit_us)
 {
-    const bool is_patient = silent.left_us >= ANSWER_WAIT_US;
-    const uint64_t limit_us = is_patient ? ANSWER_WAIT_US : BRIEF_WAIT_US;
-
     for (uint64_t waited_us = 0; waited_us < limit_us; waited_us += 10) {
         if (__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE))
             return true;
         wait_us(10);
     }
-    if (__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE))
+    return __atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE);
+}
+
+static bool answer_await(const struct cpu *cpu)
+{
+    const bool is_patient = silent.left_us >= ANSWER_WAIT_US;
+    const uint64_t limit_us = is_patient ? ANSWER_WAIT_US : BRIEF_WAIT_US;
+
+    if (online_await(cpu, limit_us))
         return true;
     if (is_patient)
         silent.left_us -= ANSWER_WAIT_US;
@@ -323,7 +328,7 @@ static void cpu_start(struct cpu *cpu, uint8_t trampoline_page)
     handshake.step = 1;
     for (int attempt = 0; attempt < 2 && !__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE); attempt++) {
         local_apic_send(cpu->apic_id, LOCAL_APIC_STARTUP | trampoline_page);
-        wait_us(START_WAIT_US);
+        online_await(cpu, START_WAIT_US);
     }
     if (!answer_await(cpu)) {
         local_apic_send(cpu->apic_id, LOCAL_APIC_INIT); /* should it start late, it is reset */
@@ -378,15 +383,18 @@ static void cpus_left_print(void)
     for (unsigned i = 0; i < facts->cpu_count; i++)
         beyond += facts->apic_ids[i] > local_apic_id_max();
     if (silent.count > SILENT_NAMED_MAX)
-        kernel_print("%u more CPUs do not answer, up to the one with APIC id %u; the node goes on without them\n",
-                     silent.count - SILENT_NAMED_MAX, silent.last_id);
+        kernel_print(
+            "%u more CPUs do not answer, up to the one with APIC id %u; the node goes on without them\n",
+            silent.count - SILENT_NAMED_MAX, silent.last_id);
     if (beyond)
-        kernel_print("%u CPUs have APIC ids above %u, which interrupts reach by x2APIC alone; these CPUs have "
-                     "none, and the node goes on without those\n",
-                     beyond, local_apic_id_max());
+        kernel_print(
+            "%u CPUs have APIC ids above %u, which interrupts reach by x2APIC alone; these CPUs have "
+            "none, and the node goes on without those\n",
+            beyond, local_apic_id_max());
     if (facts->cpus_dropped)
-        kernel_print("the firmware lists %u CPUs, more than the %u that the kernel manages; %u are left alone\n",
-                     facts->cpu_count + facts->cpus_dropped, ACPI_CPUS_MAX, facts->cpus_dropped);
+        kernel_print(
+            "the firmware lists %u CPUs, more than the %u that the kernel manages; %u are left alone\n",
+            facts->cpu_count + facts->cpus_dropped, ACPI_CPUS_MAX, facts->cpus_dropped);
 }
 
 /* Resets all of them; they wait for their start-up then. */
