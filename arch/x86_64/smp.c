@@ -295,17 +295,22 @@ static struct {
     uint32_t last_id;
 } silent = { .left_us = SILENT_WAIT_US };
 
-static bool answer_await(const struct cpu *cpu)
+static bool online_await(const struct cpu *cpu, uint64_t limit_us)
 {
-    const bool is_patient = silent.left_us >= ANSWER_WAIT_US;
-    const uint64_t limit_us = is_patient ? ANSWER_WAIT_US : BRIEF_WAIT_US;
-
     for (uint64_t waited_us = 0; waited_us < limit_us; waited_us += 10) {
         if (__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE))
             return true;
         wait_us(10);
     }
-    if (__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE))
+    return __atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE);
+}
+
+static bool answer_await(const struct cpu *cpu)
+{
+    const bool is_patient = silent.left_us >= ANSWER_WAIT_US;
+    const uint64_t limit_us = is_patient ? ANSWER_WAIT_US : BRIEF_WAIT_US;
+
+    if (online_await(cpu, limit_us))
         return true;
     if (is_patient)
         silent.left_us -= ANSWER_WAIT_US;
@@ -324,7 +329,7 @@ static void cpu_start(struct cpu *cpu, uint8_t trampoline_page)
     handshake.step = 1;
     for (int attempt = 0; attempt < 2 && !__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE); attempt++) {
         local_apic_send(cpu->apic_id, LOCAL_APIC_STARTUP | trampoline_page);
-        wait_us(START_WAIT_US);
+        online_await(cpu, START_WAIT_US);
     }
     if (!answer_await(cpu)) {
         local_apic_send(cpu->apic_id, LOCAL_APIC_INIT); /* should it start late, it is reset */

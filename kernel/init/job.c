@@ -92,7 +92,8 @@ static unsigned ranks_read(const struct command_line *line, unsigned cpu_count)
     struct message why;
 
     if (text && option_number("ranks", text, 1, ranks_max, &ranks, &why))
-        node_stop(STOP_BAD_INPUT, "%s (one rank a CPU at the most; %u run)", why.text, cpu_count);
+        node_stop(STOP_BAD_INPUT, "%s (one rank a CPU at the most, and %u in all; %u run)", why.text,
+                  MEMPLAN_RANKS_MAX, cpu_count);
     return (unsigned)ranks;
 }
 
