@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 
 namespace sim {
@@ -43,37 +44,100 @@ void sort(LargeVector<Time> &times)
     }
 }
 
+// Some of many times, by their places in the sorted order. Which times share a high digit is counted first;
+// then only those are sorted that share it with a wanted one, and so most times are never moved.
+class Selection {
+public:
+    // `places` are below the number of times.
+    Selection(std::span<const Time> times, std::span<const std::size_t> places)
+    {
+        const auto [minimum, maximum] = std::minmax_element(times.begin(), times.end());
+        const auto base = static_cast<std::uint64_t>(*minimum);
+        const std::uint64_t range = static_cast<std::uint64_t>(*maximum) - base;
+        const unsigned shift =
+            std::max(static_cast<unsigned>(std::bit_width(range)), DIGIT_BITS) - DIGIT_BITS;
+        const auto digit = [base, shift](Time time) {
+            return (static_cast<std::uint64_t>(time) - base) >> shift;
+        };
+        std::array<bool, DIGITS> wanted{};
+        std::size_t chosen_count = 0;
+
+        for (const Time time : times)
+            begins[digit(time) + 1]++;
+        for (std::size_t i = 0; i < DIGITS; i++)
+            begins[i + 1] += begins[i];
+        for (const std::size_t place : places)
+            wanted[digit_at(place)] = true;
+        for (std::size_t i = 0; i < DIGITS; i++) {
+            chosen_begins[i] = chosen_count;
+            chosen_count += wanted[i] ? begins[i + 1] - begins[i] : 0;
+        }
+        chosen.reserve(chosen_count);
+        for (const Time time : times)
+            if (wanted[digit(time)])
+                chosen.push_back(time);
+        sort(chosen);
+    }
+
+    Time at(std::size_t place) const
+    {
+        const std::size_t digit = digit_at(place);
+        return chosen[chosen_begins[digit] + (place - begins[digit])];
+    }
+
+private:
+    static constexpr unsigned DIGIT_BITS = 12;
+    static constexpr std::size_t DIGITS = std::size_t{1} << DIGIT_BITS;
+
+    std::size_t digit_at(std::size_t place) const
+    {
+        return static_cast<std::size_t>(std::upper_bound(begins.begin(), begins.end(), place) -
+                                        begins.begin()) -
+               1;
+    }
+
+    std::array<std::size_t, DIGITS + 1> begins{}; // per digit: how many times have a lower one
+    std::array<std::size_t, DIGITS> chosen_begins{};
+    LargeVector<Time> chosen;
+};
+
+constexpr std::array QUANTILES = {0.0, 0.25, 0.5, 0.75, 0.99, 1.0};
+
 } // namespace
 
 Summary summary_of(std::span<const Time> times)
 {
-    LargeVector<Time> values(times.begin(), times.end());
+    std::array<std::size_t, 2 * QUANTILES.size()> places;
     Summary summary;
 
-    if (values.empty())
+    if (times.empty())
         return summary;
-    sort(values);
-    const auto ns = [&](std::size_t i) { return static_cast<double>(values[i]) / PS_PER_NS; };
-    const auto quantile = [&](double part) {
-        const double place = part * static_cast<double>(values.size() - 1);
-        const auto below = static_cast<std::size_t>(place);
-        const std::size_t above = std::min(below + 1, values.size() - 1);
-        return ns(below) + (ns(above) - ns(below)) * (place - static_cast<double>(below));
+    const auto place_of = [&](double part) { return part * static_cast<double>(times.size() - 1); };
+    for (std::size_t i = 0; i < QUANTILES.size(); i++) {
+        places[2 * i] = static_cast<std::size_t>(place_of(QUANTILES[i]));
+        places[2 * i + 1] = std::min(places[2 * i] + 1, times.size() - 1);
+    }
+    const Selection selection(times, places);
+    const auto ns = [](Time time) { return static_cast<double>(time) / PS_PER_NS; };
+    const auto quantile = [&](std::size_t i) {
+        const double below = ns(selection.at(places[2 * i])), above = ns(selection.at(places[2 * i + 1]));
+        return below + (above - below) * (place_of(QUANTILES[i]) - static_cast<double>(places[2 * i]));
     };
-    double sum = 0, squares = 0;
-    for (std::size_t i = 0; i < values.size(); i++)
-        sum += ns(i);
-    summary.count = values.size();
-    summary.mean = sum / static_cast<double>(values.size());
-    for (std::size_t i = 0; i < values.size(); i++)
-        squares += (ns(i) - summary.mean) * (ns(i) - summary.mean);
-    summary.deviation = values.size() > 1 ? std::sqrt(squares / static_cast<double>(values.size() - 1)) : 0;
+    __int128 sum = 0;
+    double squares = 0;
+    for (const Time time : times)
+        sum += time;
+    summary.count = times.size();
+    summary.mean = static_cast<double>(sum) / PS_PER_NS / static_cast<double>(times.size());
+    for (const Time time : times)
+        squares += (ns(time) - summary.mean) * (ns(time) - summary.mean);
+    summary.deviation = times.size() > 1 ? std::sqrt(squares / static_cast<double>(times.size() - 1)) : 0;
     summary.minimum = quantile(0);
-    summary.quartile1 = quantile(0.25);
-    summary.median = quantile(0.5);
-    summary.quartile3 = quantile(0.75);
-    summary.percentile99 = quantile(0.99);
-    summary.maximum = quantile(1);
+    summary.quartile1 = quantile(1);
+    summary.median = quantile(2);
+    summary.quartile3 = quantile(3);
+    summary.percentile99 = quantile(4);
+    summary.maximum = quantile(5);
     return summary;
 }
 

@@ -25,7 +25,7 @@ typedef void plugin_executed(unsigned cpu, void *data);
 typedef void plugin_accessed(unsigned cpu, uint32_t access, uint64_t address, void *data);
 typedef void plugin_ended(plugin_id id, void *data);
 
-/* Called by QEMU with the words behind the file's name; 0: goes on. */
+/* Called by QEMU with the words that follow the file's name; 0: goes on. */
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(plugin_id id, const void *machine, int argc, char **argv);
 
 void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id id, plugin_translated *call);
