@@ -45,7 +45,7 @@ void sort(LargeVector<Time> &times)
 }
 
 // Some of many times, by their places in the sorted order. Which times share a high digit is counted first;
-// then only those are sorted that share it with a wanted one, and so most times are never moved.
+// then only those are sorted that share it with one of the chosen, and so most times are never moved.
 class Selection {
 public:
     // `places` are below the number of times.
@@ -59,7 +59,7 @@ public:
         const auto digit = [base, shift](Time time) {
             return (static_cast<std::uint64_t>(time) - base) >> shift;
         };
-        std::array<bool, DIGITS> wanted{};
+        std::array<bool, DIGITS> is_chosen{};
         std::size_t chosen_count = 0;
 
         for (const Time time : times)
@@ -67,14 +67,14 @@ public:
         for (std::size_t i = 0; i < DIGITS; i++)
             begins[i + 1] += begins[i];
         for (const std::size_t place : places)
-            wanted[digit_at(place)] = true;
+            is_chosen[digit_at(place)] = true;
         for (std::size_t i = 0; i < DIGITS; i++) {
             chosen_begins[i] = chosen_count;
-            chosen_count += wanted[i] ? begins[i + 1] - begins[i] : 0;
+            chosen_count += is_chosen[i] ? begins[i + 1] - begins[i] : 0;
         }
         chosen.reserve(chosen_count);
         for (const Time time : times)
-            if (wanted[digit(time)])
+            if (is_chosen[digit(time)])
                 chosen.push_back(time);
         sort(chosen);
     }
