@@ -85,22 +85,22 @@ void caches_release(struct caches *caches)
 static bool line_touch(struct cache *cache, uint64_t line)
 {
     uint64_t *set = cache->lines + (line & (cache->sets - 1)) * cache->ways;
-    const uint64_t wanted = line + 1;
+    const uint64_t searched = line + 1;
     uint64_t moved = set[0];
     unsigned way = 0;
 
-    if (moved == wanted)
+    if (moved == searched)
         return true;
     while (++way < cache->ways) {
         const uint64_t here = set[way];
 
         set[way] = moved;
         moved = here;
-        if (moved == wanted)
+        if (moved == searched)
             break;
     }
-    set[0] = wanted;
-    return moved == wanted;
+    set[0] = searched;
+    return moved == searched;
 }
 
 void caches_access(struct caches *caches, enum cache_level level, uint64_t begin, uint64_t end,
