@@ -51,10 +51,11 @@ static bool bank_print(unsigned bank)
         return false;
     if (!(status & STATUS_VALID))
         return true;
-    kernel_print("  bank %u status %016lx", bank, status);
+    /* Each line at once: other CPUs print, too. */
     if ((status & STATUS_HAS_ADDRESS) && !msr_try_read(MSR_BANK(bank) + BANK_ADDRESS, &address))
-        kernel_print(" address %016lx", address);
-    kernel_print("\n");
+        kernel_print("  bank %u status %016lx address %016lx\n", bank, status, address);
+    else
+        kernel_print("  bank %u status %016lx\n", bank, status);
     return true;
 }
 

@@ -39,11 +39,9 @@ first:
     jmp further
 .begin:
     soil
-    mov edi, IO_APIC                            ; the timer of the PC and another line, not masked
-    mov dword [edi], 0x14
-    mov dword [edi + 0x10], 0x55
-    mov dword [edi], 0x20
-    mov dword [edi + 0x10], 0x8056
+    mov al, 0xff                                ; nothing else is to come in here
+    out 0x21, al
+    out 0xa1, al
     mov esi, first                              ; an interrupt that is never acknowledged
     lea esp, [esi + 0x550]
     lea eax, [esi + taken - first]
@@ -61,6 +59,11 @@ first:
 .wait:
     jmp .wait
 taken:
+    mov edi, IO_APIC                            ; the timer of the PC and another line, not masked
+    mov dword [edi], 0x14
+    mov dword [edi + 0x10], 0x55
+    mov dword [edi], 0x20
+    mov dword [edi + 0x10], 0x8056
     mov dword [APIC + 0x320], 0xf9              ; the timer, periodic and not masked, too
     mov ebp, 1                                  ; the instruction of boot_entry_pvh
     jmp FIRST
