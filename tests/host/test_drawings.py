@@ -84,8 +84,8 @@ def test_the_addresses_of_a_rank_are_the_kernel_s() -> None:
     """The stack's as the kernel reports them in docs/porting.md, the others as the headers have them."""
     a = memory.Addresses.read()
     assert a.mmap == 0x1000_0000_0000 and a.pie == 0x400_0000_0000
-    assert a.stack_low == 0x7FFF_FF60_0000 and a.stack_top == 0x7FFF_FFE0_0000
-    assert a.vdso - a.stack_top == 65 * 4096 and a.image == 0xFFFF_FFFF_8020_0000
+    assert a.stack_low == 0x7FFF_FF20_0000 and a.stack_top == 0x7FFF_FFA0_0000
+    assert a.vdso - a.stack_top == 1025 * 4096 and a.image == 0xFFFF_FFFF_8020_0000
     shown = (PICTURES / "memory.svg").read_text(encoding="utf-8")
     for value in vars(a).values():
         assert memory.address(value) in shown or f"{value:#x}" in shown

@@ -227,7 +227,7 @@ def test_in_a_system_call_the_commands_show_thread_rank_and_log(tmp_path: Path) 
     assert re.search(r"  rdi    0x0000000000000007\b", text), text
     assert "rank 0 (status.musl): pid 1, 1 thread, CPUs 0\n  program /init, bias 0x0\n" in text, text
     assert re.search(r"  its slice of the memory: [0-9.]+ MiB, of which [0-9.]+ MiB are free\n", text), text
-    assert re.search(r"  [0-9a-f]{16}-00007fffffe00000  rw-       8 MiB  \[stack\]\n", text), text
+    assert re.search(r"  [0-9a-f]{16}-00007fffffa00000  rw-       8 MiB  \[stack\]\n", text), text
     assert "* CPU 0: thread 1 (status.musl) of rank 0, in system call exit_group, at 0xffffffff8" in text
     assert re.search(r"\n        time_ns  cpu  event +words\n +\d+    0  program_enter +rank 0  ", text), text
 

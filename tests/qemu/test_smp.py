@@ -101,7 +101,6 @@ def test_cpus_that_only_an_x2apic_reaches_run_a_rank_s_threads(tacet: Run) -> No
             memory="2G",
             options="ranks=1",
             qemu="newest",
-            qemu_options=["-machine", "q35"],
             time_limit=400,
         )
     )

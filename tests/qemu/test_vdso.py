@@ -51,7 +51,7 @@ def test_the_numa_node_is_the_cpu_s_own(cpu: str, tacet: Run) -> None:
 def test_a_cpu_whose_clock_is_late_reports_the_first_one_s_time(cpu: str, tacet: Run, tmp_path: Path) -> None:
     # QEMU's CPUs share one clock, so a debugger makes the kernel believe that the second one's is ten hours
     # late.
-    lag = "'arch/x86_64/smp.c'::cpus[1]->clock_offset"
+    lag = "((struct cpu *)((char *)&boot_cpu + arch_cpu_distances[1]))->clock_offset"
     path = tmp_path / "gdb"
     script = tmp_path / "script"
     script.write_text(

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from . import turns
 from .errors import RunnerError
+from .machine import PC_CPUS_MAX
 from .sizes import MIB, parse_size, size_text
 from .version import qemu_binary, qemu_major
 
 TACET_CPUS_MAX = 1024  # ARCH_CPUS_MAX
-PC_CPUS_MAX = 255  # of QEMU's machine "pc"
 TACET_MEMORY_MIN = 20 * MIB  # kernel, page tables, and the 16 MiB that each rank gets at least
 LINUX_MEMORY_MIN = 96 * MIB  # Debian's kernel and busybox; it hangs with 64
 ICOUNT_MAX = 10

@@ -32,6 +32,10 @@ def clock_options(icount: int | None) -> list[str]:
 DETERMINISTIC = clock_options(0)
 
 
+#: Of QEMU's machine "pc". Its "q35" has more, which only an x2APIC reaches: QEMU 10's, without icount.
+PC_CPUS_MAX = 255
+
+
 @dataclass(frozen=True)
 class DirectBoot:
     """QEMU loads the kernel itself (`-kernel`): the kernel, its command line, and a boot module or
@@ -50,7 +54,7 @@ class DirectBoot:
 class Machine:
     """One virtual computer.
 
-    cpus          virtual CPUs
+    cpus          virtual CPUs; above 255 they need QEMU 10
     memory        as QEMU takes it: 256M, 2G
     cpu           QEMU's model of the CPU
     icount        guest time is a function of the instructions executed, 2**icount ns for each, and a run
@@ -89,7 +93,7 @@ class Machine:
                 "-display",
                 "none",
             ),
-            *("-machine", "pc", "-accel", "tcg"),
+            *("-machine", "q35" if self.cpus > PC_CPUS_MAX else "pc", "-accel", "tcg"),
             *("-cpu", self.cpu_model(), "-smp", str(self.cpus), "-m", self.memory),
             *clock_options(self.icount),
             *(self.boot.options() if self.boot else ()),
