@@ -45,7 +45,7 @@ void sort(LargeVector<Time> &times)
 }
 
 // Some of many times, by their places in the sorted order. Which times share a high digit is counted first;
-// then only those are sorted that share it with one of the chosen, and so most times are never moved.
+// then only those are sorted that share it with one of those places, so that most times are never moved.
 class Selection {
 public:
     // `places` are below the number of times.
