@@ -172,7 +172,7 @@ def test_a_qemu_that_dies_is_told_and_gdb_stays(tmp_path: Path) -> None:
 
 
 def test_the_end_of_the_node_is_told_and_its_memory_stays(tmp_path: Path) -> None:
-    text = batch(tmp_path, "continue\ncontinue\nbacktrace 3\ntacet log 1\n", program("status.musl"), "7")
+    text = batch(tmp_path, "continue\ncontinue\nbacktrace 4\ntacet log 1\n", program("status.musl"), "7")
     assert "The node has ended: tacet: exit status=7\nIts whole console: build/gdb.console.\n" in text, text
     assert "node_exit (status=7)" in text and "program_end        rank 0  status 7" in text, text
     assert "closed" not in text and "roken pipe" not in text, text

@@ -130,7 +130,7 @@ class RankCommand(Command):
         pages, threads = process["pages"], int(process["thread_count"])
         yield (
             f"rank {int(process['rank'])} ({name_of(process['name'])}): pid {int(process['pid'])}, "
-            f"{threads} thread{'' if threads == 1 else 's'}, CPUs {kernel.cpus_text(int(process['cpus']))}"
+            f"{threads} thread{'' if threads == 1 else 's'}, CPUs {kernel.cpus_text(process['cpus'])}"
         )
         if int(process["program_path"]):
             yield f"  program {name_of(process['program_path'])}, bias {int(process['image']['bias']):#x}"
@@ -215,7 +215,7 @@ class LogCommand(Command):
             parts.append(KIND.pack(*(text.string().encode() for text in texts)))
         parts += [CPU.pack(other, 0, 0) for other in range(index)]
         ring = cpu["klog"].dereference()
-        slots = ring["events"].type.range()[1] + 1
+        slots = int(ring["last"]) + 1
         written = int(ring["written"])
         # The slot of the next event may be half-written.
         count = min(wanted, written, slots - 1)

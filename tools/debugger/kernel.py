@@ -44,7 +44,10 @@ def cpus() -> list[gdb.Value]:
     require_node()
     with readable():
         count = int(static("arch/x86_64/smp.c", "cpu_count"))
-        found = [static("arch/x86_64/smp.c", "cpus")[i] for i in range(count)]
+        first = gdb.parse_and_eval("&boot_cpu")
+        distances = gdb.parse_and_eval("arch_cpu_distances")
+        areas = [int(first) + int(distances[i]) & (1 << 64) - 1 for i in range(count)]
+        found = [gdb.Value(area).cast(first.type) for area in areas]
         return [cpu for cpu in found if int(cpu["self"]) == int(cpu)]
 
 
@@ -93,10 +96,12 @@ def areas(process: gdb.Value) -> Iterator[gdb.Value]:
         node = node["child"][1]
 
 
-def cpus_text(mask: int) -> str:
-    """A set of CPUs as people write it: 0,2-3."""
+def cpus_text(mask: gdb.Value) -> str:
+    """A `struct cpu_mask` as people write a set of CPUs: 0,2-3."""
+    first, last = mask["words"].type.range()
+    words = [int(mask["words"][i]) for i in range(first, last + 1)]
     runs: list[list[int]] = []
-    for cpu in (bit for bit in range(64) if mask >> bit & 1):
+    for cpu in (i * 64 + bit for i, word in enumerate(words) for bit in range(64) if word >> bit & 1):
         if runs and runs[-1][1] == cpu - 1:
             runs[-1][1] = cpu
         else:
