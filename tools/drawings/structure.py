@@ -50,7 +50,7 @@ HOST = {
 #: The other folders of the tree: on the node, in a text, or (docs/) around the drawing.
 ELSEWHERE = {"apps", "arch", "boot", "docs", "drivers", "kernel", "kit", "libc"}
 #: Folders in apps/ and drivers/ as people say them.
-SAY = {"uart": "serial port", "vga": "text screen"}
+SAY = {"uart": "serial", "vga": "VGA text"}
 
 
 def same(what: str, drawn: Sequence[str], there: Sequence[str]) -> None:
