@@ -505,11 +505,11 @@ static int make_slices(const struct memplan_input *input, struct memplan *plan, 
 
 int memplan_make(const struct memplan_input *input, struct memplan *plan, struct message *why)
 {
-    memset(plan, 0, sizeof(*plan));
     memset(&work, 0, sizeof(work));
     if (input->rank_count == 0 || input->rank_count > MEMPLAN_RANKS_MAX)
         return message_set(why, -EINVAL, "memory plan: %u ranks; 1 to %d are possible", input->rank_count,
                            MEMPLAN_RANKS_MAX);
+    memset(plan, 0, offsetof(struct memplan, slices) + input->rank_count * sizeof(struct memory_slice));
     if (input->pool_bytes == 0 || input->address_limit > LIMIT_MAX)
         return message_set(why, -EINVAL, "memory plan: a pool of %llu bytes below 0x%llx makes no sense",
                            (unsigned long long)input->pool_bytes, (unsigned long long)input->address_limit);

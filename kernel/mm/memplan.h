@@ -32,7 +32,7 @@
 #define MEMPLAN_PAGE        4096ULL
 #define MEMPLAN_LARGE_PAGE  (2ULL << 20)
 #define MEMPLAN_EXTENTS_MAX 16 /* a slice; the smallest further ones are given up and counted as lost */
-#define MEMPLAN_RANKS_MAX   64
+#define MEMPLAN_RANKS_MAX   512
 
 #define MEMPLAN_NUMA_RANGES_MAX 256
 
@@ -72,11 +72,11 @@ struct memplan_input {
 
 struct memplan {
     struct memory_range pool;
-    struct memory_slice slices[MEMPLAN_RANKS_MAX];
     uint64_t usable_bytes;    /* usable, not reserved, below the limit, above the first megabyte; overlaps
                                  counted once */
     uint64_t lost_bytes;      /* parts of it that no slice has: fragments smaller than a page, remainders */
     uint64_t highest_address; /* end of the highest byte planned */
+    struct memory_slice slices[MEMPLAN_RANKS_MAX]; /* the first rank_count of them */
 };
 
 /* Returns 0, -EINVAL for an impossible request, -ENOMEM with `why` naming what is there and what would be

@@ -141,7 +141,7 @@ void event_notify_shared(const void *object)
 {
     unsigned which = shared_list(object);
 
-    for (uint64_t pid = PID_FIRST; pid < PID_FIRST + PROCESSES_MAX; pid++) {
+    for (uint64_t pid = PID_FIRST; pid < process_pids_end(); pid++) {
         struct process *process = process_find(pid);
 
         if (process && count_event(&process->events[which]))

@@ -127,6 +127,11 @@ _Noreturn void process_end(void)
     process_end_hook(process);
 }
 
+uint64_t process_pids_end(void)
+{
+    return PID_FIRST + process_rank_count + 1;
+}
+
 struct process *process_find(uint64_t pid)
 {
     struct process *process = pid >= PID_FIRST && pid < PID_FIRST + PROCESSES_MAX
@@ -138,7 +143,7 @@ struct process *process_find(uint64_t pid)
 
 struct process *process_of_memory(uint64_t physical)
 {
-    for (unsigned rank = 0; rank < PROCESSES_MAX; rank++) {
+    for (unsigned rank = 0; rank <= process_rank_count; rank++) {
         struct process *process = __atomic_load_n(&processes[rank], __ATOMIC_ACQUIRE);
 
         if (process && memory_slice_has(process->slice, physical))

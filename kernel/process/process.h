@@ -97,6 +97,9 @@ struct cpu_time process_time(struct process *process);
 /* The process with this pid, NULL where there is none. Its memory stays, also when it ends. */
 struct process *process_find(uint64_t pid);
 
+/* Above the pids of all ranks and of the service. */
+uint64_t process_pids_end(void);
+
 /* The process in whose slice this memory lies, also after its end; NULL: no rank's memory. */
 struct process *process_of_memory(uint64_t physical);
 

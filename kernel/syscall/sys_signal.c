@@ -186,7 +186,8 @@ static long thread_signal(uint64_t group, uint64_t tid, const struct signal_info
 {
     long error = -ESRCH;
 
-    for (uint64_t pid = group ? group : 1; pid <= (group ? group : PID_LAST) && error == -ESRCH; pid++) {
+    for (uint64_t pid = group ? group : 1; pid < (group ? group + 1 : process_pids_end()) && error == -ESRCH;
+         pid++) {
         struct process *process = process_find(pid);
 
         if (!process)
@@ -205,7 +206,7 @@ static long all_others_signal(const struct signal_info *info)
 {
     long error = -ESRCH;
 
-    for (uint64_t pid = 1; pid <= PID_LAST; pid++)
+    for (uint64_t pid = 1; pid < process_pids_end(); pid++)
         if (pid != arch_process()->pid && process_find(pid))
             error = process_signal(process_find(pid), info);
     return error;

@@ -44,7 +44,7 @@ static void threads_text(struct file *file)
 /* A line for each process: its last iteration, and all of them. */
 static void iterations_text(struct file *file)
 {
-    for (uint64_t pid = PID_FIRST; pid < PID_FIRST + PROCESSES_MAX; pid++) {
+    for (uint64_t pid = PID_FIRST; pid < process_pids_end(); pid++) {
         struct process *process = process_find(pid);
         struct process_iterations done = process ? iterations_of(process) : (struct process_iterations){ 0 };
 
