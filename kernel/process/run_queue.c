@@ -118,6 +118,8 @@ struct thread *run_queue_first(const struct run_queue *queue)
 
 struct thread *run_queue_first_for_idle(const struct run_queue *queue)
 {
+    if (cpu_mask_is_empty(&queue->group->idle))
+        return NULL;
     for (unsigned level = 0; level < LEVELS; level++)
         for (struct list_link *link = queue->levels[level].first; link; link = link->next) {
             lock_work_step();

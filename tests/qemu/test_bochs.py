@@ -185,7 +185,7 @@ def test_the_commands_time_limit_ends_a_node_that_hangs() -> None:
         (["--gdb"], "--gdb is not for --bochs: "),
         (["--linux"], "argument --linux: not allowed with argument --bochs"),
         (["--cpus", "9"], "--cpus takes 1 to 8 with --bochs, not 9"),
-        (["--cpus", "0"], "--cpus takes 1 to 64"),
+        (["--cpus", "0"], "--cpus takes 1 to 1024"),
         (["--memory", "2049M"], "--memory takes at most 2048M with --bochs, not 2049M"),
         (["--env", "X=tab\there"], "GRUB cannot hand over an empty argument, nor one with a tab"),
     ],

@@ -151,7 +151,7 @@ def test_the_interrupt_key_stops_the_node_and_not_qemu(tmp_path: Path) -> None:
         terminal.expect(b" in main (")
         run_on(terminal)
         terminal.type("\x03")
-        terminal.expect(b"SIGINT", b"<class 'KeyboardInterrupt'>: ", "\x03")  # it met a hook in Python
+        terminal.expect(b"SIGINT", b"<class 'KeyboardInterrupt'>", "\x03")  # it met a hook in Python
         terminal.type("tacet thread\n")
         terminal.expect(b"computes in its program")
         assert not select.select([ended], [], [], 0)[0]
@@ -279,8 +279,10 @@ def test_every_cpu_is_listed_with_what_it_runs(tmp_path: Path) -> None:
     commands = "hbreak sys_exit_group\ncontinue\ncontinue\ntacet cpus\nthread 2\ntacet thread\ntacet log 1\n"
     text = batch(tmp_path, commands, program("status.musl"), options="--icount 0 --cpus 2 --options ranks=1")
     assert "* CPU 0: thread 1 (status.musl) of rank 0, in system call exit_group, at" in text, text
-    assert re.search(r"\n  CPU 1: no thread, idles, at 0xffffffff8", text), text
-    assert "\nCPU 1: no thread\n  idles, at\n" in text, text
+    # It may just have been interrupted.
+    does = "(?:idles|in the kernel, without a thread)"
+    assert re.search(rf"\n  CPU 1: no thread, {does}, at 0xffffffff8", text), text
+    assert re.search(rf"\nCPU 1: no thread\n  {does}, at\n", text), text
     assert re.search(r"\n +\d+ +1  (cpu_online|interrupt) ", text), text
 
 
