@@ -48,7 +48,7 @@ static struct spinlock *domain_lock(struct process *one, struct process *other)
         if (low != high)
             spin_lock(high);
         bool are_theirs = a == domain_of(one) && b == domain_of(other);
-        for (unsigned rank = 0; are_theirs && low != high && PID_FIRST + rank < process_pids_end(); rank++) {
+        for (unsigned rank = 0; are_theirs && low != high && rank <= process_rank_count; rank++) {
             struct process *process = process_find(PID_FIRST + rank);
 
             if (process && domain_of(process) == high)
@@ -188,7 +188,7 @@ static struct thread *owner_find(const struct lock_waiter *waiter, uint32_t tid)
     struct process *own = waiter->thread->process;
     struct thread *owner = owner_lock(own, own, tid);
 
-    for (unsigned rank = 0; !owner && !waiter->is_private && PID_FIRST + rank < process_pids_end(); rank++) {
+    for (unsigned rank = 0; !owner && !waiter->is_private && rank <= process_rank_count; rank++) {
         struct process *process = process_find(PID_FIRST + rank);
 
         if (process && process != own)

@@ -127,11 +127,6 @@ _Noreturn void process_end(void)
     process_end_hook(process);
 }
 
-uint64_t process_pids_end(void)
-{
-    return PID_FIRST + process_rank_count + 1;
-}
-
 struct process *process_find(uint64_t pid)
 {
     struct process *process = pid >= PID_FIRST && pid < PID_FIRST + PROCESSES_MAX

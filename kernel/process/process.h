@@ -13,6 +13,7 @@
 #include "mm/vm.h"
 #include "process/event.h"
 #include "process/futex.h"
+#include "process/limits.h"
 #include "process/posix_timer.h"
 #include "process/signal.h"
 #include "process/thread.h"
@@ -98,7 +99,10 @@ struct cpu_time process_time(struct process *process);
 struct process *process_find(uint64_t pid);
 
 /* Above the pids of all ranks and of the service. */
-uint64_t process_pids_end(void);
+static inline uint64_t process_pids_end(void)
+{
+    return PID_FIRST + process_rank_count + 1;
+}
 
 /* The process in whose slice this memory lies, also after its end; NULL: no rank's memory. */
 struct process *process_of_memory(uint64_t physical);

@@ -9,6 +9,7 @@ nothing, so they run side by side (`-n 2 --dist loadgroup`, of pytest-xdist) as 
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -50,6 +51,20 @@ def pytest_configure(config: pytest.Config) -> None:
 def program(name: str) -> Path:
     """A program of tests/programs, by name and kind: "status.musl"."""
     return PROGRAMS / name
+
+
+def iso_made(image: Path, app: Path, *words: str, options: str = "", kernel: Path = qemu.KERNEL) -> Path:
+    """The image of a program with its arguments and the kernel's options, made at this path."""
+    made = subprocess.run(
+        ["boot/make-iso", str(image), str(kernel), str(app), "--", *words],
+        cwd=ROOT,
+        env={**os.environ, "TACET_OPTIONS": options},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert made.returncode == 0, made.stderr
+    return image
 
 
 def expect_exit(result: qemu.Result, status: int = 0) -> qemu.Result:

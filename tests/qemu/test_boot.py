@@ -7,13 +7,12 @@ UEFI (OVMF). A monitor looks at the text screen from outside, when the node has 
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Run, expect_exit, program
+from conftest import ROOT, Run, expect_exit, iso_made, program
 from monitor import Client, Monitor
 
 import qemu
@@ -53,17 +52,7 @@ def arguments_of(result: qemu.Result) -> list[bytes]:
 def make_iso(
     iso: Path, *words: str, app: str = "arguments.musl", options: str = "stdout=com2 stderr=com3"
 ) -> Path:
-    command = ["boot/make-iso", str(iso), str(qemu.KERNEL), str(program(app)), "--", *words]
-    made = subprocess.run(
-        command,
-        cwd=ROOT,
-        env={**os.environ, "TACET_OPTIONS": options},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert made.returncode == 0, made.stderr
-    return iso
+    return iso_made(iso, program(app), *words, options=options)
 
 
 @pytest.fixture(scope="session")

@@ -4,14 +4,12 @@ GRUB has set up, letter by letter, also after a panic. Pictures are QEMU's, read
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import screen
-from conftest import ROOT, program
+from conftest import iso_made, program
 from monitor import Monitor
 from planted import planted
 
@@ -19,19 +17,6 @@ import iso as images
 import qemu
 
 OVMF = ["-drive", "if=pflash,format=raw,readonly=on,file=/usr/share/OVMF/OVMF_CODE.fd"]
-
-
-def make_iso(folder: Path, app: Path, *words: str, options: str = "", kernel: Path = qemu.KERNEL) -> Path:
-    made = subprocess.run(
-        ["boot/make-iso", str(folder / "tacet.iso"), str(kernel), str(app), "--", *words],
-        cwd=ROOT,
-        env={**os.environ, "TACET_OPTIONS": options},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert made.returncode == 0, made.stderr
-    return folder / "tacet.iso"
 
 
 def run_and_look(folder: Path, image: Path, options: Sequence[str], **settings: object) -> qemu.Result:
@@ -58,7 +43,7 @@ def said(result: qemu.Result, columns: int) -> list[str]:
 
 
 def test_under_uefi_the_screen_shows_what_the_serial_console_shows(tmp_path: Path) -> None:
-    image = make_iso(tmp_path, program("status.musl"), "3")
+    image = iso_made(tmp_path / "tacet.iso", program("status.musl"), "3")
     result = run_and_look(tmp_path, image, [*OVMF, "-vga", "std"])
     width, height, _ = screen.picture(tmp_path / "screen")
     rows = screen.text_rows(tmp_path / "screen")
@@ -68,7 +53,7 @@ def test_under_uefi_the_screen_shows_what_the_serial_console_shows(tmp_path: Pat
 
 
 def test_what_a_long_run_printed_last_stands_in_order_at_its_end(tmp_path: Path) -> None:
-    image = make_iso(tmp_path, qemu.BUSYBOX, "seq", "1", "1000")
+    image = iso_made(tmp_path / "tacet.iso", qemu.BUSYBOX, "seq", "1", "1000")
     result = run_and_look(tmp_path, image, [*OVMF, "-vga", "std"])
     rows = screen.text_rows(tmp_path / "screen")
     end = rows.index("tacet: exit status=0")
@@ -79,7 +64,9 @@ def test_what_a_long_run_printed_last_stands_in_order_at_its_end(tmp_path: Path)
 def test_a_panic_stays_on_the_screen(tmp_path: Path) -> None:
     """A planted bug, on a machine whose only output is the screen."""
     kernel = planted(tmp_path, "sys_exit_group")
-    image = make_iso(tmp_path, program("status.musl"), "3", options="console=screen", kernel=kernel)
+    image = iso_made(
+        tmp_path / "tacet.iso", program("status.musl"), "3", options="console=screen", kernel=kernel
+    )
     run_and_look(tmp_path, image, [*OVMF, "-vga", "std"])
     rows = screen.text_rows(tmp_path / "screen")
     assert any("the kernel itself faulted: invalid opcode" in row for row in rows), rows
@@ -106,7 +93,7 @@ def test_framebuffers_of_other_formats(mode: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("device", ["cirrus-vga", "qxl-vga", "virtio-vga", "VGA,xres=1366,yres=768,edid=on"])
 def test_other_display_devices(device: str, tmp_path: Path) -> None:
-    image = make_iso(tmp_path, program("status.musl"), "3")
+    image = iso_made(tmp_path / "tacet.iso", program("status.musl"), "3")
     result = run_and_look(tmp_path, image, [*OVMF, "-device", device])
     width, _, _ = screen.picture(tmp_path / "screen")
     rows = [row for row in screen.text_rows(tmp_path / "screen") if row]

@@ -2,10 +2,9 @@
 /*
  * arch/cpu.h: the per-CPU area of x86_64, and instructions that C cannot express.
  *
- * One `struct cpu` a CPU, page-aligned; its
- * variables of smp/per_cpu.h follow it. In the kernel, GS points to the running CPU's own, so the entry code
- * reaches it in one instruction. Its first page is mapped into programs, for the counters: nothing else may
- * be stored there.
+ * One `struct cpu` a CPU, page-aligned; its variables of smp/per_cpu.h follow it. In the kernel, GS points to
+ * the running CPU's own, so the entry code reaches it in one instruction. Its first page is mapped into
+ * programs, for the counters: nothing else may be stored there.
  */
 #ifndef ARCH_CPU_H
 #define ARCH_CPU_H
