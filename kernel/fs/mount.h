@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mount.h: file systems that somebody else keeps: the files of a server (net/ninep_mount.c). The tree ends at
+ * a mount point; below it a path belongs to the mount, which is asked with the rest of the path and without
+ * any lock, since an answer takes a round trip. Nothing of a mount is kept in the tree.
+ *
+ *      path call: look up in the tree ──► found there, or
+ *                 left at a mount point, with the rest of the path ──► mount operation ──► done, or
+ *                 MOUNT_LEFT: a symbolic link or ".." leads out; call->left is the path to go on with, from
+ *                 the tree's root where it is absolute, else from the mount point's directory
+ *
+ * Buffers are kernel memory: copies from and to programs are the caller's, in pieces. Operations may wait for
+ * the server; a dead one answers -EIO within the mount's time (mount_timeout=), never later. -EINTR where a
+ * signal is pending, and nothing has been done or the operation says otherwise.
+ */
+#ifndef TACET_MOUNT_H
+#define TACET_MOUNT_H
+
+#include "fs/tree/tree.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MOUNTS_MAX 16
+#define MOUNT_LEFT 1 /* answer of a path operation: the path leads out of the mount */
+
+struct mount;
+struct mount_file; /* an open file, or directory, of a mount; it remembers its path, to be reopened by */
+
+/* Who asks, and for what. */
+struct mount_call {
+    struct mount *mount;
+    struct mount_file *directory; /* where `path` starts; NULL: at the mount's root */
+    const char *path;             /* NUL-terminated; without a leading slash; "" is the start itself */
+    uint32_t user, group;
+    unsigned symlinks; /* followed so far, of TREE_SYMLINKS_MAX */
+    char *left;        /* TREE_PATH_MAX bytes for the path that leads out */
+};
+
+/* As Linux's stat; times in ns since 1970. */
+struct mount_status {
+    uint64_t number, links, bytes, blocks, device, block_bytes;
+    uint32_t mode, user, group;
+    int64_t accessed_ns, modified_ns, changed_ns;
+};
+
+struct mount_change {
+    unsigned what; /* of enum mount_what */
+    uint32_t mode, user, group;
+    uint64_t bytes;
+    int64_t accessed_ns, modified_ns;
+};
+enum mount_what {
+    MOUNT_MODE = 1,
+    MOUNT_USER = 2,
+    MOUNT_GROUP = 4,
+    MOUNT_BYTES = 8,
+    MOUNT_ACCESSED = 16,     /* to accessed_ns; with MOUNT_ACCESSED_NOW to the server's time */
+    MOUNT_ACCESSED_NOW = 32,
+    MOUNT_MODIFIED = 64,
+    MOUNT_MODIFIED_NOW = 128,
+};
+
+struct mount_entry {
+    uint64_t number, next; /* `next`: the position after it, for the next call */
+    uint8_t type;          /* Linux's DT_ */
+    uint16_t name_bytes;
+    char name[TREE_NAME_MAX + 1];
+};
+
+struct mount_lock {
+    int type; /* Linux's F_RDLCK, F_WRLCK, F_UNLCK */
+    uint64_t start, bytes; /* 0 bytes: to the end */
+    uint32_t process;
+};
+
+struct mount_statistics { /* statfs */
+    uint64_t type, block_bytes, blocks, blocks_free, blocks_available, files, files_free, name_bytes;
+};
+
+/* What the keeper of a mount provides. Names are errors of Linux's calls; path operations may answer
+ * MOUNT_LEFT. */
+struct mount_operations {
+    /* By path. */
+    int (*open)(struct mount_call *call, unsigned flags, uint32_t mode, struct mount_file **file);
+    int (*status)(struct mount_call *call, bool follow, struct mount_status *status);
+    int (*change)(struct mount_call *call, bool follow, const struct mount_change *change);
+    int (*make_directory)(struct mount_call *call, uint32_t mode);
+    int (*make_special)(struct mount_call *call, uint32_t mode, uint64_t device);
+    int (*make_symlink)(struct mount_call *call, const char *target);
+    int64_t (*read_link)(struct mount_call *call, char *text, uint64_t bytes);
+    int (*link)(struct mount_call *from, bool follow, struct mount_call *to);
+    int (*rename)(struct mount_call *from, struct mount_call *to, unsigned flags);
+    int (*remove)(struct mount_call *call, bool directory);
+    int (*statistics)(struct mount_call *call, struct mount_statistics *statistics);
+    /* By open file. Any number of bytes; large ones are pipelined. */
+    int64_t (*read)(struct mount_file *file, void *bytes, uint64_t count, uint64_t offset);
+    int64_t (*write)(struct mount_file *file, const void *bytes, uint64_t count, uint64_t offset);
+    int (*file_status)(struct mount_file *file, struct mount_status *status);
+    int (*file_change)(struct mount_file *file, const struct mount_change *change);
+    int (*sync)(struct mount_file *file, bool data_only);
+    int (*list)(struct mount_file *file, uint64_t position, struct mount_entry *entry); /* 1, or 0: the end */
+    int (*lock)(struct mount_file *file, const struct mount_lock *lock); /* -EAGAIN: another has it */
+    int (*lock_get)(struct mount_file *file, struct mount_lock *lock);
+    int64_t (*path)(struct mount_file *file, char *text, uint64_t bytes); /* from the mount's root, "/…" */
+    void (*close)(struct mount_file *file);
+};
+
+/* One mounted file system. Embedded in what its keeper has. */
+struct mount {
+    const struct mount_operations *operations;
+    char place[256];  /* the mount point, absolute: "/home" */
+    char source[128]; /* "10.0.2.2:564:/export", for /proc/mounts */
+};
+
+/* Makes the directory `mount->place`, with its parents, a mount point of the tree: at boot. -EINVAL,
+ * -EEXIST, -ENOSPC with `why`. */
+int mount_add(struct tree *tree, struct mount *mount, struct message *why);
+
+/* The mounts there are, in order, or NULL. */
+struct mount *mount_at(unsigned index);
+
+#endif

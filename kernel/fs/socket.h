@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * socket.h: what sockets of all families have in common, and what a family provides. The system calls
+ * (syscall/sys_socket.c, sys_message.c, sys_socket_option.c) decode, copy addresses and control messages from
+ * and to the program, and call the operations of the open file's socket; fs/unix_*.c are AF_UNIX,
+ * net/inet_*.c AF_INET, net/netlink.c what C libraries ask of AF_NETLINK.
+ *
+ * A family's own structure begins with a struct socket, which file.object points to. Operations run without
+ * locks and may wait; they check O_NONBLOCK of the file's flags, MSG_DONTWAIT and the time limits of the
+ * socket. They return Linux's errors: -EINTR where a signal is pending (the caller makes the call restart).
+ * An operation that is NULL answers EOPNOTSUPP.
+ */
+#ifndef TACET_SOCKET_H
+#define TACET_SOCKET_H
+
+#include "fs/file.h"
+#include "fs/user_vector.h"
+
+enum address_family { AF_UNSPEC = 0, AF_UNIX = 1, AF_INET = 2, AF_INET6 = 10, AF_NETLINK = 16, AF_PACKET = 17 };
+enum socket_type { SOCK_STREAM = 1, SOCK_DGRAM = 2, SOCK_RAW = 3, SOCK_SEQPACKET = 5 };
+
+/* Flags of send and recv, Linux's. */
+enum message_flags {
+    MSG_OOB = 0x1,
+    MSG_PEEK = 0x2,
+    MSG_DONTROUTE = 0x4,
+    MSG_CTRUNC = 0x8,
+    MSG_TRUNC = 0x20,
+    MSG_DONTWAIT = 0x40,
+    MSG_EOR = 0x80,
+    MSG_WAITALL = 0x100,
+    MSG_ERRQUEUE = 0x2000,
+    MSG_NOSIGNAL = 0x4000,
+    MSG_MORE = 0x8000,
+    MSG_WAITFORONE = 0x10000,
+    MSG_CMSG_CLOEXEC = 0x40000000,
+};
+
+#define SOCKET_ADDRESS_BYTES_MAX 128 /* Linux's struct sockaddr_storage */
+
+/* Linux's struct sockaddr of any family, in kernel memory; ports and addresses in network byte order. */
+struct socket_address {
+    uint32_t bytes; /* of those below that are valid; 0: no address */
+    union {
+        uint16_t family;
+        struct {
+            uint16_t family, port;
+            uint32_t address;
+        } inet;
+        struct {
+            uint16_t family;
+            char path[108]; /* with or without a NUL; begins with one where the name is abstract */
+        } local;
+        uint8_t raw[SOCKET_ADDRESS_BYTES_MAX];
+    };
+};
+
+/* Ancillary data, decoded. */
+#define SOCKET_RIGHTS_MAX 253 /* descriptors in one SCM_RIGHTS, as on Linux */
+struct socket_control {
+    struct file **files; /* of SCM_RIGHTS: sent, or received, each with a reference; room for `files_max` */
+    unsigned file_count, files_max;
+    bool has_credentials; /* SCM_CREDENTIALS */
+    uint32_t process, user, group;
+    bool truncated; /* there was no room for all */
+    /* Of AF_INET, for those who asked by an option: */
+    bool has_time, has_ttl, has_packet_info;
+    uint64_t time_ns; /* SO_TIMESTAMP: when it was received, since 1970 */
+    uint32_t ttl, interface, local_address, header_destination;
+};
+
+/* One message that is sent or received, or a part of a stream. */
+struct socket_message {
+    struct user_vector *vector;
+    unsigned flags;                 /* of enum message_flags */
+    struct socket_address *address; /* destination, or where the sender's goes; NULL: not given, not wanted */
+    struct socket_control *control; /* or NULL */
+    unsigned answer_flags;          /* out: MSG_TRUNC, MSG_CTRUNC, MSG_EOR, of what was received */
+    uint64_t whole_bytes;           /* out: of the datagram, where MSG_TRUNC is set */
+};
+
+struct socket_operations {
+    int (*bind)(struct file *file, const struct socket_address *address);
+    int (*connect)(struct file *file, const struct socket_address *address);
+    int (*listen)(struct file *file, int backlog);
+    /* Waits for a connection, which becomes what `accepted`, an unused open file, shows; *peer its name. */
+    int (*accept)(struct file *file, struct file *accepted, struct socket_address *peer);
+    int64_t (*send)(struct file *file, struct socket_message *message);
+    int64_t (*receive)(struct file *file, struct socket_message *message);
+    int (*shutdown)(struct file *file, bool receiving, bool sending);
+    int (*name)(struct file *file, bool of_peer, struct socket_address *address);
+    /* Options that socket.c does not answer itself. *bytes: room, then what was written. -ENOPROTOOPT. */
+    int (*option_set)(struct file *file, int level, int option, const void *value, uint32_t bytes);
+    int (*option_get)(struct file *file, int level, int option, void *value, uint32_t *bytes);
+    /* `argument` is the program's. -ENOTTY. */
+    long (*control)(struct file *file, uint32_t request, uint64_t argument);
+};
+
+/* Any thread may change these at any time; each field is read and written alone. */
+struct socket {
+    const struct socket_operations *operations;
+    uint16_t family, type, protocol;
+    uint32_t switches; /* a bit for each option of SOL_SOCKET that is on, by its number below 32 */
+    uint64_t receive_limit_ns, send_limit_ns; /* SO_RCVTIMEO, SO_SNDTIMEO; 0: for as long as it takes */
+    uint32_t receive_room, send_room;         /* SO_RCVBUF, SO_SNDBUF, as getsockopt answers */
+    int32_t error;                            /* pending, 0 or negative; SO_ERROR takes it */
+    uint32_t linger_s;                        /* SO_LINGER, where its switch is on */
+};
+
+bool file_is_socket(const struct file *file);
+
+static inline struct socket *socket_of(const struct file *file)
+{
+    return file->object;
+}
+
+/* Whether a call must not wait; until when it may wait. */
+bool socket_nonblocking(const struct file *file, unsigned flags);
+uint64_t socket_receive_deadline(const struct file *file);
+uint64_t socket_send_deadline(const struct file *file);
+
+/* Takes the pending error, 0 or negative. */
+int socket_error_take(struct socket *socket);
+
+/* ---- Families: what socket(2) calls. They make `file`, unused, a socket; -EPROTONOSUPPORT,
+ * -ESOCKTNOSUPPORT, -ENOMEM ---- */
+
+int unix_socket_create(struct file *file, int type, int protocol);    /* fs/unix_socket.c */
+int inet_socket_create(struct file *file, int type, int protocol);    /* net/inet.c */
+int netlink_socket_create(struct file *file, int type, int protocol); /* net/netlink.c */
+
+/* socketpair(2). fs/unix_socket.c */
+int unix_socket_pair(struct file *files[2], int type);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * network.h: who works for the network, and its one lock.
+ *
+ * The stack (lwIP, NO_SYS) has no thread of its own. Whoever is in a network call polls the devices; a CPU
+ * that has nobody to run may take their interrupts; a CPU that computes never does: before the last idle CPU
+ * returns to a program it masks the devices and flushes that by a read.
+ *
+ * The lock guards the devices, lwIP and all connections. It is held for at most one frame or one segment:
+ * nothing under it copies from or to a program, computes the checksum of a program's bytes, or goes through
+ * all connections. Connections are found by hash. Threads that have become ready through a frame are woken
+ * after the lock is released (network_notify).
+ *
+ *      network_poll();                         frames that have come already
+ *      network_lock();
+ *      … lwIP, a connection …
+ *      network_unlock();                       sends what is owed, then wakes whom network_notify named
+ *      network_wait(event_of(object), deadline)    until something has changed there
+ */
+#ifndef TACET_NETWORK_H
+#define TACET_NETWORK_H
+
+#include "lib/command_line.h"
+#include "lib/format.h"
+#include "process/event.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct process;
+
+/* Applies the network's options and starts the stack on the devices that drivers have registered: init/, on
+ * the first CPU, before programs. Without a device there is loopback alone. -EINVAL with `why`. */
+int network_start(const struct command_line *line, struct message *why);
+
+/* Bytes of the kernel's pool that the network needs on this machine, for the memory plan. */
+uint64_t network_pool_bytes(void);
+
+/* Whether there is any device beside loopback. */
+bool network_has_device(void);
+
+void network_lock(void);
+void network_unlock(void);
+
+/* Receives what the devices have, at most a bounded number of frames, each with the lock held for itself.
+ * True: something was received. Without the lock. */
+bool network_poll(void);
+
+/* event_wait for what the network changes; polls where no idle CPU would be interrupted. 0, -EINTR, or
+ * -ETIMEDOUT from the deadline on. No lock may be held. */
+int network_wait(struct process *process, uint64_t kinds, uint64_t deadline_ns);
+
+/* With the lock: wakes, after it is released, the threads of a process that wait for events of these kinds. */
+void network_notify(struct process *process, uint64_t kinds);
+
+/* A device has interrupted this CPU, which idles. */
+void network_interrupt(void);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * stream.h: TCP connections, for sockets of programs (inet_stream.c) and for the kernel's own clients
+ * (ninep_stream.c). Bytes pass through rings of the connection's own, charged to its account; copies between
+ * these and a program or a caller are made without the network's lock.
+ *
+ * A stream has one owner's reference; its connection may outlive that, until what was sent has been
+ * acknowledged or given up.
+ */
+#ifndef TACET_STREAM_H
+#define TACET_STREAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct stream;
+
+/* A connection to address:port (host byte order), its memory charged to the calling process's slice: waits
+ * until it is made, at most until the deadline. -ECONNREFUSED, -ETIMEDOUT, -ENETUNREACH, -EHOSTUNREACH,
+ * -ENOMEM, -EINTR. */
+int stream_open(struct stream **out, uint32_t address, uint16_t port, uint64_t deadline_ns);
+
+/* Moves bytes of kernel memory, at least one, and waits for that at most until the deadline. Bytes moved; 0
+ * from stream_read: the peer has ended its direction; -EAGAIN where the deadline has come, -ECONNRESET, -EPIPE,
+ * -ETIMEDOUT (the peer does not acknowledge), -EINTR. */
+int64_t stream_write(struct stream *stream, const void *bytes, uint64_t count, uint64_t deadline_ns);
+int64_t stream_read(struct stream *stream, void *bytes, uint64_t count, uint64_t deadline_ns);
+
+/* The kind of events (event.h) that may let stream_read or stream_write go on. */
+uint64_t stream_events(const struct stream *stream);
+
+/* Ends the connection: with a reset where `abort`. */
+void stream_close(struct stream *stream, bool abort);
+
+#endif
