@@ -21,8 +21,8 @@ struct stream;
 int stream_open(struct stream **out, uint32_t address, uint16_t port, uint64_t deadline_ns);
 
 /* Moves bytes of kernel memory, at least one, and waits for that at most until the deadline. Bytes moved; 0
- * from stream_read: the peer has ended its direction; -EAGAIN where the deadline has come, -ECONNRESET, -EPIPE,
- * -ETIMEDOUT (the peer does not acknowledge), -EINTR. */
+ * from stream_read: the peer has ended its direction; -EAGAIN where the deadline has come, -ECONNRESET,
+ * -EPIPE, -ETIMEDOUT (the peer does not acknowledge), -EINTR. */
 int64_t stream_write(struct stream *stream, const void *bytes, uint64_t count, uint64_t deadline_ns);
 int64_t stream_read(struct stream *stream, void *bytes, uint64_t count, uint64_t deadline_ns);
 
