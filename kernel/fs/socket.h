@@ -16,7 +16,14 @@
 #include "fs/file.h"
 #include "fs/user_vector.h"
 
-enum address_family { AF_UNSPEC = 0, AF_UNIX = 1, AF_INET = 2, AF_INET6 = 10, AF_NETLINK = 16, AF_PACKET = 17 };
+enum address_family {
+    AF_UNSPEC = 0,
+    AF_UNIX = 1,
+    AF_INET = 2,
+    AF_INET6 = 10,
+    AF_NETLINK = 16,
+    AF_PACKET = 17,
+};
 enum socket_type { SOCK_STREAM = 1, SOCK_DGRAM = 2, SOCK_RAW = 3, SOCK_SEQPACKET = 5 };
 
 /* Flags of send and recv, Linux's. */

@@ -42,14 +42,14 @@ void network_lock(void);
 void network_unlock(void);
 
 /* Receives what the devices have, at most a bounded number of frames, each with the lock held for itself.
- * True: something was received. Without the lock. */
+ * Without the lock. True: something was received. */
 bool network_poll(void);
 
 /* event_wait for what the network changes; polls where no idle CPU would be interrupted. 0, -EINTR, or
  * -ETIMEDOUT from the deadline on. No lock may be held. */
 int network_wait(struct process *process, uint64_t kinds, uint64_t deadline_ns);
 
-/* With the lock: wakes, after it is released, the threads of a process that wait for events of these kinds. */
+/* With the lock: wakes, once it is released, threads of a process that wait for events of these kinds. */
 void network_notify(struct process *process, uint64_t kinds);
 
 /* A device has interrupted this CPU, which idles. */
