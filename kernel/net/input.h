@@ -9,7 +9,7 @@
 #ifndef TACET_NETWORK_INPUT_H
 #define TACET_NETWORK_INPUT_H
 
-#include "lwip/raw.h"
+#include "lwip/priv/raw_priv.h"
 
 struct netif;
 struct pbuf;
