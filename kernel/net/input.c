@@ -20,3 +20,7 @@ raw_input_state_t network_raw_input(struct pbuf *packet, struct netif *interface
 {
     return raw_input(packet, interface);
 }
+
+void connection_work(void)
+{
+}

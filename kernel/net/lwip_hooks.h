@@ -6,11 +6,17 @@
 #ifndef TACET_NETWORK_LWIP_HOOKS_H
 #define TACET_NETWORK_LWIP_HOOKS_H
 
+#include "lwip/err.h"
 #include "lwip/ip4_addr.h"
+#include "lwip/ip_addr.h"
 
 struct netif;
+struct pbuf;
 
-/* The interface towards an address; NULL: lwIP chooses. Own addresses lead to loopback. */
+/* A packet to an address of the node itself (ip4.c's netif_loop_output). loopback.c */
+err_t network_loop_output(struct netif *interface, struct pbuf *packet);
+
+/* The interface towards an address where none has it in its net; NULL: lwIP chooses. */
 struct netif *network_ip_route(const ip4_addr_t *source, const ip4_addr_t *destination);
 
 #endif

@@ -29,6 +29,7 @@
 
 struct file_table;
 struct inode;
+struct network_account;
 struct tree;
 
 /* Where the program and its arguments lie in its memory, and its file in the kernel's. */
@@ -66,6 +67,7 @@ struct process {
     const struct memory_slice *slice;
     struct process_futexes futexes;
     struct vm vm;
+    struct network_account *network; /* net/memory.h; NULL: none yet */
     struct file_table *files;
     struct tree *tree;
     struct inode *directory; /* current; holds a reference; under the tree's lock, */

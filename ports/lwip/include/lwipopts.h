@@ -68,7 +68,7 @@
 #define LWIP_NETIF_HOSTNAME          1
 #define LWIP_NETIF_LINK_CALLBACK     1
 #define LWIP_NETIF_STATUS_CALLBACK   1
-#define LWIP_NETIF_LOOPBACK          0 /* kernel/net/loopback.c */
+#define LWIP_NETIF_LOOPBACK 1 /* kernel/net/loopback.c */
 #define LWIP_HAVE_LOOPIF             0
 #define LWIP_NUM_NETIF_CLIENT_DATA   0
 #define LWIP_CHECKSUM_CTRL_PER_NETIF 1
