@@ -150,7 +150,9 @@ $(BUILD)/offsets.inc: arch/$(ARCH)/offsets.c $(KERNEL_FLAGS)
 	$(Q)$(CC) $(KERNEL_CFLAGS) -MMD -MP -MF $(BUILD)/offsets.d -MT $@ -S -o $(BUILD)/offsets.s $<
 	$(Q)sed -n 's/^->\([A-Z0-9_]*\) \$$\(.*\)/%define \1 \2/p' $(BUILD)/offsets.s > $@
 
--include $(wildcard $(KERNEL_OBJECTS:.o=.d)) $(BUILD)/offsets.d
+# What a compiler has written is not to be made.
+%.d: ;
+-include $(KERNEL_OBJECTS:.o=.d) $(BUILD)/offsets.d
 
 # ---- Programs ----
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * idle.c: see idle.h. The keeper changes under the network's lock alone; `idle` says of each CPU whether it
- * idles. A CPU that ends idling clears its bit and then reads who the keeper is; who makes it the keeper writes
- * that and then reads the bit. So one of them sees the other, and a device is never left to interrupt a CPU
- * that runs a program.
+ * idles. A CPU that ends idling clears its bit and then reads who the keeper is; who makes it the keeper
+ * writes that and then reads the bit. So one of them sees the other, and a device is never left to interrupt
+ * a CPU that runs a program.
  */
 #include "net/idle.h"
 #include "arch.h"
@@ -25,6 +25,7 @@ static struct cpu_mask idle;
 static unsigned keeper = NOBODY;
 static unsigned waiting; /* threads that wait for the network */
 static struct smart_timer poll_timer;
+static struct smart_timer look_timer; /* of CPUs that idle: it interrupts no program */
 
 static void poll_timer_start(void *unused)
 {
@@ -32,7 +33,8 @@ static void poll_timer_start(void *unused)
     timer_start(&poll_timer, clock_now_ns() + POLL_NS, POLL_NS / 2);
 }
 
-/* Whether a timer has to look: the keeper's device cannot interrupt it, or there is none and somebody waits. */
+/* Whether a timer has to look: the keeper's device cannot interrupt it, or there is none and somebody waits.
+ */
 static bool polls_by_timer(void)
 {
     return __atomic_load_n(&keeper, __ATOMIC_RELAXED) != NOBODY ||
@@ -80,8 +82,8 @@ static bool keeper_set(unsigned cpu)
 static void keeper_choose(void)
 {
     CPU_MASK_EACH(cpu, &idle)
-        if (keeper_set((unsigned)cpu))
-            return;
+    if (keeper_set((unsigned)cpu))
+        return;
 }
 
 /* ---- Around idling ---- */
@@ -104,8 +106,9 @@ static unsigned others_waiting(void)
     const struct thread *thread = arch_thread();
     unsigned count = __atomic_load_n(&waiting, __ATOMIC_RELAXED);
 
-    return count && thread && thread->waits_for_network && thread->schedule.state == THREAD_RUNNING ? count - 1
-                                                                                                  : count;
+    return count && thread && thread->waits_for_network && thread->schedule.state == THREAD_RUNNING
+               ? count - 1
+               : count;
 }
 
 static void idle_end(unsigned cpu)
@@ -153,8 +156,29 @@ void idle_wait_end(void)
     arch_thread()->waits_for_network = false;
 }
 
+static void look_expire(struct smart_timer *timer, uint64_t now_ns)
+{
+    (void)timer; /* there is one */
+    (void)now_ns;
+    network_poll();
+}
+
+void idle_look_soon(void)
+{
+    network_lock();
+    if (!timer_is_pending(&look_timer))
+        timer_start(&look_timer, clock_now_ns(), POLL_NS / 2);
+    network_unlock();
+}
+
 void idle_start(void)
 {
     poll_timer.expire = poll_expire;
+    look_timer.expire = look_expire;
+    look_timer.is_background = true;
+}
+
+void idle_device_start(void)
+{
     schedule_idle_hook = idle_changed;
 }

@@ -11,8 +11,13 @@
 
 #include <stdbool.h>
 
-/* Once there is a device. */
 void idle_start(void);
+
+/* Once the device has its address: idle CPUs take its interrupts. */
+void idle_device_start(void);
+
+/* Something is left to do that nobody may come for: a CPU polls when it idles. */
+void idle_look_soon(void);
 
 /* Around a thread's wait for what the network changes. */
 void idle_wait_begin(void);

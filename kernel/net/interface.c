@@ -10,6 +10,7 @@
 #include "lwip/etharp.h"
 #include "lwip/ip.h"
 #include "lwip/prot/ethernet.h"
+#include "net/address.h"
 #include "net/device.h"
 #include "net/loopback.h"
 #include "net/lwip_hooks.h"
@@ -52,6 +53,8 @@ static err_t frame_send(struct netif *interface, struct pbuf *packet)
         return ERR_IF;
     if (header->type == PP_HTONS(ETHTYPE_ARP))
         protocol_timers_arp();
+    else if (address_is_probed())
+        return ERR_IF;
     for (; part && count < FRAME_PARTS_MAX; part = part->next) {
         if (part->len > skip)
             parts[count++] = (struct frame_part){ (char *)part->payload + skip, part->len - skip };
@@ -78,6 +81,18 @@ static bool is_igmp(const uint8_t *frame, uint32_t bytes)
            frame[ETHERNET_HEADER_BYTES + 9] == IP_PROTO_IGMP;
 }
 
+/* Notices another node with an address of this one. */
+static void arp_look(const uint8_t *frame, uint32_t bytes)
+{
+    uint32_t sender;
+
+    if (bytes < ETHERNET_HEADER_BYTES + SIZEOF_ETHARP_HDR || frame[12] != 0x08 || frame[13] != 0x06 ||
+        memcmp(&frame[22], network_device->address, ETHERNET_ADDRESS_BYTES) == 0)
+        return;
+    memcpy(&sender, &frame[28], sizeof(sender));
+    address_conflict(sender);
+}
+
 static void frame_input(const void *frame, uint32_t bytes)
 {
     struct pbuf *packet;
@@ -92,6 +107,7 @@ static void frame_input(const void *frame, uint32_t bytes)
         return;
     }
     memcpy((char *)packet->payload + ETH_PAD_SIZE, frame, bytes);
+    arp_look(frame, bytes);
     if (is_igmp(frame, bytes))
         protocol_timers_igmp();
     if (ethernet_interface.input(packet, &ethernet_interface) != ERR_OK) {
@@ -130,7 +146,8 @@ void interface_service(void)
     }
 }
 
-static err_t group_change(struct netif *interface, const ip4_addr_t *group, enum netif_mac_filter_action action)
+static err_t group_change(struct netif *interface, const ip4_addr_t *group,
+                          enum netif_mac_filter_action action)
 {
     const uint8_t *ip = (const uint8_t *)&group->addr;
     const uint8_t address[ETHERNET_ADDRESS_BYTES] = { 0x01, 0x00, 0x5e, ip[1] & 0x7f, ip[2], ip[3] };

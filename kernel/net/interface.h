@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * interface.h: the node's network interfaces, as lwIP's netifs: loopback (loopback.h), and `eth0` over the one
- * network device that the node uses. Frames go to and from the device here. With the network's lock held,
+ * interface.h: the node's network interfaces, as lwIP's netifs: loopback (loopback.h), and `eth0` over the
+ * one network device that the node uses. Frames go to and from the device here. With the network's lock held,
  * where nothing else is said.
  */
 #ifndef TACET_NETWORK_INTERFACE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * loopback.c: see loopback.h. The queue is bounded: a sender whose packet finds it full has lost it, as on any
- * network.
+ * loopback.c: see loopback.h. The queue is bounded: a sender whose packet finds it full has lost it, as on
+ * any network.
  */
 #include "net/loopback.h"
 #include "lwip/ip.h"
@@ -20,7 +20,7 @@ struct queued {
 };
 
 static struct queued *first, **last = &first;
-static unsigned queued;
+static unsigned queued, sent;
 
 err_t network_loop_output(struct netif *interface, struct pbuf *packet)
 {
@@ -39,6 +39,7 @@ err_t network_loop_output(struct netif *interface, struct pbuf *packet)
     *last = entry;
     last = &entry->next;
     queued++;
+    sent++;
     return ERR_OK;
 }
 
@@ -51,6 +52,14 @@ static err_t output(struct netif *interface, struct pbuf *packet, const ip4_addr
 bool loopback_pending(void)
 {
     return first != NULL;
+}
+
+unsigned loopback_sent(void)
+{
+    unsigned count = sent;
+
+    sent = 0;
+    return count;
 }
 
 bool loopback_receive(void)

@@ -23,4 +23,7 @@ void loopback_start(void);
 bool loopback_receive(void);
 bool loopback_pending(void);
 
+/* Packets that were queued since the last call. */
+unsigned loopback_sent(void);
+
 #endif

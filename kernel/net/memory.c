@@ -3,10 +3,10 @@
  * memory.c: see memory.h. Under the network's lock.
  *
  * A page is cut into pieces of one class, after a head; those of an account and class that have a free piece
- * are in a list. A page without a piece in use returns to its pool, but for one of each class: so a packet that
- * is allocated and freed again does not take the pool's lock. Anything larger is a run of pages with a head of
- * its own. The kernel's account has the planner's work area (memplan.h), which nobody needs any more, and what
- * init/ has planned beside it.
+ * are in a list. A page without a piece in use returns to its pool, but for one of each class: so a packet
+ * that is allocated and freed again does not take the pool's lock. Anything larger is a run of pages with a
+ * head of its own. The kernel's account has the planner's work area (memplan.h), which nobody needs any more,
+ * and what init/ has planned beside it.
  */
 #include "net/memory.h"
 #include "arch.h"
@@ -90,7 +90,7 @@ static struct page_head *pages_take(uint64_t bytes, unsigned class)
     if (address == PAGE_POOL_NONE)
         return NULL;
     head = arch_physical(address);
-    *head = (struct page_head){ .account = payer, .bytes = bytes, .class = (uint16_t)class };
+    *head = (struct page_head){ .account = payer, .bytes = bytes, .class = (uint16_t) class };
     payer->bytes += bytes;
     return head;
 }

@@ -4,7 +4,9 @@
  */
 #include "net/network.h"
 #include "arch.h"
+#include "debug/console.h"
 #include "lib/errno.h"
+#include "lib/kstring.h"
 #include "lwip/init.h"
 #include "net/address.h"
 #include "net/input.h"
@@ -14,14 +16,17 @@
 #include "net/loopback.h"
 #include "net/memory.h"
 #include "net/protocol_timers.h"
+#include "mm/memplan.h"
+#include "mm/page.h"
 #include "process/process.h"
 #include "smp/spinlock.h"
 #include "time/clock.h"
 
-#define FRAMES_MAX       64  /* of one poll */
-#define PACKETS_MAX      256 /* to the node itself, of one unlocking */
+#define FRAMES_MAX        64 /* of one poll */
+#define PACKETS_MAX       64 /* to the node itself, of one poll */
+#define PACKETS_MORE      16
 #define POLLS_PER_SERVICE 64
-#define NOTICES_MAX      16
+#define NOTICES_MAX       16
 
 static struct spinlock lock;
 static unsigned polls;
@@ -55,24 +60,30 @@ static void release(void)
         event_notify(taken[i].process, taken[i].kinds);
 }
 
-/* What the node has sent to itself, each packet with the lock held for itself. */
-static void loopback_work(void)
+/* Receives what the node has sent to itself, each packet with the lock held for itself: as many as the caller
+ * has sent since it took the lock, and some more, so that a call does not work long for others; the rest,
+ * where nobody else comes, when a CPU idles. */
+static void loopback_work(unsigned count)
 {
-    for (unsigned i = 0; i < PACKETS_MAX && loopback_pending(); i++) {
+    for (unsigned i = 0; i < count + PACKETS_MORE && loopback_pending(); i++) {
         spin_lock(&lock);
         loopback_receive();
         release();
         crosscall_serve();
     }
+    if (loopback_pending())
+        idle_look_soon();
 }
 
 void network_unlock(void)
 {
+    unsigned sent = loopback_sent();
+
     protocol_timers_update();
     release();
-    loopback_work();
+    if (sent)
+        loopback_work(sent);
     connection_work();
-    loopback_work();
 }
 
 void network_notify(struct process *process, uint64_t kinds)
@@ -112,11 +123,10 @@ bool network_poll(void)
             crosscall_serve();
         }
     }
-    if (received || loopback_pending()) {
-        loopback_work();
+    if (loopback_pending())
+        loopback_work(PACKETS_MAX);
+    if (received)
         connection_work();
-        loopback_work();
-    }
     return received != 0;
 }
 
@@ -148,4 +158,72 @@ void network_interrupt(void)
 bool network_has_device(void)
 {
     return network_device != NULL;
+}
+
+/* ---- Start ---- */
+
+/* The device that an option names, by its hardware address or its place. */
+static struct network_device *device_find(const char *name)
+{
+    uint8_t address[ETHERNET_ADDRESS_BYTES];
+    bool by_address = hardware_address_parse(name, address);
+
+    for (unsigned i = 0; i < network_device_count(); i++) {
+        struct network_device *device = network_device_at(i);
+
+        if (by_address ? memcmp(device->address, address, sizeof(address)) == 0
+                       : strcmp(device->place, name) == 0)
+            return device;
+    }
+    return NULL;
+}
+
+/* netdev=; else the one that PXE has booted from, as its loaders say; else the first with a link. */
+static int device_choose(const struct command_line *line, struct network_device **out, struct message *why)
+{
+    const char *name = command_line_option(line, "netdev"), *boot = command_line_option(line, "bootif");
+
+    *out = name ? device_find(name) : boot ? device_find(boot) : NULL;
+    if (name && !*out)
+        return message_set(
+            why, -EINVAL,
+            "netdev=%s: there is no such network device; it is named by its hardware address, as "
+            "52:54:00:12:34:56, or by its place, as 00:03.0",
+            name);
+    for (unsigned i = 0; i < network_device_count() && !*out; i++)
+        if (network_device_at(i)->link)
+            *out = network_device_at(i);
+    if (!*out && network_device_count())
+        *out = network_device_at(0);
+    return 0;
+}
+
+int network_start(const struct command_line *line, struct message *why)
+{
+    struct network_device *device;
+    struct memory_range area = { 0 };
+    uint64_t bytes;
+    void *unused = memplan_work_area(&bytes);
+    int error = address_configure(line, why);
+
+    if (error || (error = device_choose(line, &device, why)))
+        return error;
+    area.base = page_up(arch_physical_of(unused));
+    area.bytes = page_down(arch_physical_of(unused) + bytes) - area.base;
+    network_memory_start(&area, 1);
+    lwip_init();
+    loopback_start();
+    idle_start();
+    if (!device)
+        return 0;
+    for (unsigned i = 0; i < network_device_count(); i++)
+        if (network_device_at(i) != device)
+            kernel_print("network: %s at %s is not used (netdev= names the one that is)\n",
+                         network_device_at(i)->model, network_device_at(i)->place);
+    network_lock();
+    interface_start(device);
+    network_unlock();
+    address_start();
+    idle_device_start();
+    return 0;
 }

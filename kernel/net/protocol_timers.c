@@ -16,10 +16,10 @@
 #include "time/clock.h"
 #include "time/timer.h"
 
-#define NS_PER_MS     1000000ULL
-#define ARP_ASKING_S  6 /* lwIP asks five times */
-#define STEPS_MAX     16
-#define LATENCY_NS    (20 * NS_PER_MS)
+#define NS_PER_MS    1000000ULL
+#define ARP_ASKING_S 6 /* lwIP asks five times */
+#define STEPS_MAX    16
+#define LATENCY_NS   (20 * NS_PER_MS)
 
 /* A function of lwIP's that wants to be called once a step. */
 struct protocol_timer {
@@ -31,15 +31,16 @@ struct protocol_timer {
 enum { ARP, FRAGMENTS, DHCP, IGMP, TIMERS };
 
 static struct protocol_timer timers[TIMERS] = {
-    [ARP] = { etharp_tmr, ARP_TMR_INTERVAL * NS_PER_MS, 0 },
-    [FRAGMENTS] = { ip_reass_tmr, IP_TMR_INTERVAL * NS_PER_MS, 0 },
-    [DHCP] = { dhcp_fine_tmr, DHCP_FINE_TIMER_MSECS * NS_PER_MS, 0 },
-    [IGMP] = { igmp_tmr, IGMP_TMR_INTERVAL * NS_PER_MS, 0 },
+    [ARP] = { etharp_tmr, ARP_TMR_INTERVAL *NS_PER_MS, 0 },
+    [FRAGMENTS] = { ip_reass_tmr, IP_TMR_INTERVAL *NS_PER_MS, 0 },
+    [DHCP] = { dhcp_fine_tmr, DHCP_FINE_TIMER_MSECS *NS_PER_MS, 0 },
+    [IGMP] = { igmp_tmr, IGMP_TMR_INTERVAL *NS_PER_MS, 0 },
 };
 static uint64_t next_ns; /* the earliest of them */
 static uint64_t arp_until_ns;
 static bool igmp_active;
-static struct smart_timer timer;
+static struct smart_timer timer; /* of idle CPUs: it interrupts no program */
+static unsigned timer_cpu;
 
 uint32_t sys_now(void)
 {
@@ -116,13 +117,20 @@ static void expire(struct smart_timer *mine, uint64_t now_ns)
 
 void protocol_timers_update(void)
 {
-    if (!network_device || !(arp_until_ns || igmp_active || address_is_busy()) || timer_is_pending(&timer))
-        return;
-    uint64_t now_ns = clock_now_ns();
+    unsigned cpu = arch_cpu_index();
 
-    if (next_ns <= now_ns)
-        run(now_ns);
+    if (!network_device || !(arp_until_ns || igmp_active || address_is_busy()))
+        return;
+    if (timer_is_pending(&timer)) {
+        if (timer_cpu == cpu)
+            return;
+        timer_cancel(&timer); /* that CPU may compute now, and this one block */
+    }
+    if (next_ns <= clock_now_ns())
+        run(clock_now_ns());
+    timer_cpu = cpu;
     timer.expire = expire;
+    timer.is_background = true;
     timer_start(&timer, next_ns, LATENCY_NS);
 }
 

@@ -68,7 +68,7 @@
 #define LWIP_NETIF_HOSTNAME          1
 #define LWIP_NETIF_LINK_CALLBACK     1
 #define LWIP_NETIF_STATUS_CALLBACK   1
-#define LWIP_NETIF_LOOPBACK 1 /* kernel/net/loopback.c */
+#define LWIP_NETIF_LOOPBACK          1 /* kernel/net/loopback.c */
 #define LWIP_HAVE_LOOPIF             0
 #define LWIP_NUM_NETIF_CLIENT_DATA   0
 #define LWIP_CHECKSUM_CTRL_PER_NETIF 1
@@ -103,5 +103,10 @@
 /* kernel/net/interface.c: own addresses lead to loopback. */
 #define LWIP_HOOK_FILENAME                           "net/lwip_hooks.h"
 #define LWIP_HOOK_IP4_ROUTE_SRC(source, destination) network_ip_route(source, destination)
+
+#define LWIP_HOOK_DHCP_APPEND_OPTIONS(interface, dhcp, state, message, type, count) \
+    (*(count) = network_dhcp_request((message)->options, *(count)))
+#define LWIP_HOOK_DHCP_PARSE_OPTION(interface, dhcp, state, message, type, number, bytes, packet, offset) \
+    network_dhcp_option(number, bytes, packet, offset)
 
 #endif
