@@ -45,7 +45,7 @@ int address_configure(const struct command_line *line, struct message *why)
 
 static unsigned mask_bits(uint32_t mask)
 {
-    return (unsigned)__builtin_popcount(mask);
+    return mask ? 32U - (unsigned)__builtin_ctz(__builtin_bswap32(mask)) : 0;
 }
 
 static void facts_print(const char *source)

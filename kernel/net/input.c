@@ -29,3 +29,7 @@ void connection_address_lost(uint32_t address)
 {
     (void)address;
 }
+
+void tcp_timer_needed(void)
+{
+}
