@@ -29,6 +29,7 @@ enum file_ready {
     READY_OUT = 4,
     READY_ERROR = 8,
     READY_HANG_UP = 16,
+    READY_PEER_ENDED = 0x2000, /* POLLRDHUP: the peer of a stream sends no more */
 };
 
 struct file_operations {
