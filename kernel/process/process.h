@@ -29,6 +29,7 @@
 
 struct file_table;
 struct inode;
+struct rank_timer;
 struct tree;
 
 /* Where the program and its arguments lie in its memory, and its file in the kernel's. */
@@ -67,6 +68,7 @@ struct process {
     struct process_futexes futexes;
     struct vm vm;
     struct file_table *files;
+    struct rank_timer *connections; /* of its network connections; NULL: it has had none */
     struct tree *tree;
     struct inode *directory; /* current; holds a reference; under the tree's lock, */
     uint32_t directory_tid;  /* as this; as path_lookup.tid */
