@@ -103,8 +103,10 @@ $(BUILD)/kernel/kernel/net/%.o: kernel/net/%.c $(KERNEL_FLAGS) $(LWIP)/stamp
 	@echo "  CC      $<"
 	$(Q)$(CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(PREFIX_MAP) -MMD -MP -c -o $@ $<
 
-# Packets that have passed the IP layer go to kernel/net/input.h.
-$(BUILD)/lwip/core/ipv4/ip4.o: LWIP_RENAMED := $(foreach layer,tcp udp raw,-D$(layer)_input=network_$(layer)_input)
+# Packets that have passed the IP layer go to kernel/net/input.h, those to the node itself to loopback.c.
+$(BUILD)/lwip/core/ipv4/ip4.o: LWIP_RENAMED := \
+	$(foreach name,tcp_input udp_input raw_input,-D$(name)=network_$(name)) \
+	-Dnetif_loop_output=network_loop_output
 
 $(BUILD)/lwip/%.o: $(LWIP)/stamp $(KERNEL_FLAGS) $(wildcard ports/lwip/include/*.h ports/lwip/include/*/*.h)
 	@mkdir -p $(@D)
@@ -148,7 +150,9 @@ $(BUILD)/offsets.inc: arch/$(ARCH)/offsets.c $(KERNEL_FLAGS)
 	$(Q)$(CC) $(KERNEL_CFLAGS) -MMD -MP -MF $(BUILD)/offsets.d -MT $@ -S -o $(BUILD)/offsets.s $<
 	$(Q)sed -n 's/^->\([A-Z0-9_]*\) \$$\(.*\)/%define \1 \2/p' $(BUILD)/offsets.s > $@
 
--include $(wildcard $(KERNEL_OBJECTS:.o=.d)) $(BUILD)/offsets.d
+# What a compiler has written is not to be made.
+%.d: ;
+-include $(KERNEL_OBJECTS:.o=.d) $(BUILD)/offsets.d
 
 # ---- Programs ----
 

@@ -10,6 +10,7 @@
 #include "lib/list.h"
 #include "net/connection_timer.h"
 #include "net/input.h"
+#include "net/interface.h"
 #include "net/memory.h"
 #include "net/network.h"
 #include "net/protocol_timers.h"
@@ -132,15 +133,9 @@ int connection_port_choose(struct connection *connection)
 
 uint32_t connection_source(uint32_t remote)
 {
-    ip4_addr_t any = { 0 }, to = { remote };
-    struct netif *interface = ip4_route_src(&any, &to);
+    uint32_t source;
 
-    if (!interface)
-        return 0;
-    uint32_t own = netif_ip4_addr(interface)->addr;
-    /* To an own address of another interface, by loopback. */
-    return (lwip_ntohl(own) >> 24) == IP_LOOPBACKNET && (lwip_ntohl(remote) >> 24) != IP_LOOPBACKNET ? remote
-                                                                                                   : own;
+    return interface_source(remote, &source) ? source : 0;
 }
 
 int connection_initialise(struct connection *connection, struct process *process)

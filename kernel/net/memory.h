@@ -19,8 +19,12 @@
 
 #define NETWORK_PIECE_MAX 2000
 
+struct memory_range;
 struct network_account;
 struct process;
+
+/* Gives the kernel's account its memory, once: page-aligned extents. */
+void network_memory_start(const struct memory_range *extents, unsigned count);
 
 /* A process's account, NULL where its slice has no page for it; the kernel's, of NULL. It stays for as long
  * as the process's memory does. */

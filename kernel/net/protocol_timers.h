@@ -18,7 +18,13 @@ uint32_t sys_now(void);
 /* A number that nobody guesses: ports, transaction numbers, initial sequence numbers. */
 uint32_t network_random(void);
 
-/* Something may be pending that was not before: arms what is needed. On unlocking the network. */
+/* ARP has asked for an address; a group may have to be reported: a timer is armed when the network is
+ * unlocked. */
+void protocol_timers_arp(void);
+void protocol_timers_igmp(void);
 void protocol_timers_update(void);
+
+/* Does what is due, at most a bounded number of steps. Without the lock. */
+void protocol_timers_run(void);
 
 #endif

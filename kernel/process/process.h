@@ -30,6 +30,7 @@
 struct file_table;
 struct inode;
 struct rank_timer;
+struct network_account;
 struct tree;
 
 /* Where the program and its arguments lie in its memory, and its file in the kernel's. */
@@ -67,6 +68,7 @@ struct process {
     const struct memory_slice *slice;
     struct process_futexes futexes;
     struct vm vm;
+    struct network_account *network; /* net/memory.h; NULL: none yet */
     struct file_table *files;
     struct rank_timer *connections; /* of its network connections; NULL: it has had none */
     struct tree *tree;

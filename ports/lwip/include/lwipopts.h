@@ -68,31 +68,36 @@
 #define LWIP_NETIF_HOSTNAME          1
 #define LWIP_NETIF_LINK_CALLBACK     1
 #define LWIP_NETIF_STATUS_CALLBACK   1
-#define LWIP_NETIF_LOOPBACK          0 /* kernel/net/loopback.c */
+#define LWIP_NETIF_LOOPBACK          1 /* kernel/net/loopback.c */
 #define LWIP_HAVE_LOOPIF             0
 #define LWIP_NUM_NETIF_CLIENT_DATA   0
 #define LWIP_CHECKSUM_CTRL_PER_NETIF 1
 #define LWIP_CHECKSUM_ON_COPY        0
 #define LWIP_CHKSUM_ALGORITHM        3
 
-/* TCP: windows are the rings' of kernel/net/connection.c. */
-#define TCP_MSS                         1460
-#define TCP_WND                         (256 * 1024)
-#define LWIP_WND_SCALE                  1
-#define TCP_RCV_SCALE                   4
-#define TCP_SND_BUF                     (256 * 1024)
-#define TCP_SND_QUEUELEN                512
-#define TCP_SNDLOWAT                    (2 * TCP_MSS)
-#define TCP_QUEUE_OOSEQ                 1
-#define TCP_OOSEQ_MAX_PBUFS             64
-#define LWIP_TCP_SACK_OUT               1
-#define LWIP_TCP_TIMESTAMPS             0
-#define LWIP_TCP_KEEPALIVE              1
-#define TCP_LISTEN_BACKLOG              1
-#define TCP_OVERSIZE                    TCP_MSS
-#define LWIP_CALLBACK_API               1
-#define MEMP_NUM_TCP_PCB                65535
-#define MEMP_NUM_TCP_SEG                65535
+/* TCP: the window is that of the connection that kernel/net/connection.c has linked; bytes to be sent are in
+ * queues of its streams, which lwIP refers to. Its clock has steps of 100 ms. */
+extern uint32_t connection_window;
+#define TCP_MSS              1460
+#define TCP_WND              connection_window
+#define TCP_TMR_INTERVAL     50
+#define TCP_MSL              30000UL
+#define LWIP_WND_SCALE       1
+#define TCP_RCV_SCALE        7
+#define TCP_SND_BUF          (16 * 1024 * 1024)
+#define TCP_SND_QUEUELEN     0xfff0
+#define TCP_SNDLOWAT         (2 * TCP_MSS)
+#define TCP_QUEUE_OOSEQ      1
+#define TCP_OOSEQ_MAX_BYTES  65536
+#define LWIP_TCP_SACK_OUT    1
+#define LWIP_TCP_TIMESTAMPS  0
+#define LWIP_TCP_KEEPALIVE   1
+#define TCP_LISTEN_BACKLOG   0
+#define TCP_OVERSIZE         0
+#define LWIP_CALLBACK_API    1
+#define MEMP_NUM_TCP_PCB     65535
+#define MEMP_NUM_TCP_SEG     65535
+#define LWIP_HOOK_TCP_ISN(local, local_port, remote, remote_port) network_random()
 #define LWIP_DISABLE_TCP_SANITY_CHECKS  1
 #define LWIP_DISABLE_MEMP_SANITY_CHECKS 1
 #define CHECKSUM_GEN_IP                 1
@@ -103,5 +108,10 @@
 /* kernel/net/interface.c: own addresses lead to loopback. */
 #define LWIP_HOOK_FILENAME                           "net/lwip_hooks.h"
 #define LWIP_HOOK_IP4_ROUTE_SRC(source, destination) network_ip_route(source, destination)
+
+#define LWIP_HOOK_DHCP_APPEND_OPTIONS(interface, dhcp, state, message, type, count) \
+    (*(count) = network_dhcp_request((message)->options, *(count)))
+#define LWIP_HOOK_DHCP_PARSE_OPTION(interface, dhcp, state, message, type, number, bytes, packet, offset) \
+    network_dhcp_option(number, bytes, packet, offset)
 
 #endif
