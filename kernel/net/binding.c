@@ -9,6 +9,7 @@
 #include "lib/errno.h"
 #include "net/connection.h"
 #include "net/protocol_timers.h"
+#include <stddef.h>
 
 #define PORT_FIRST 32768 /* of those that are chosen, as Linux's ip_local_port_range */
 #define PORT_COUNT 28232

@@ -77,7 +77,9 @@
 
 /* TCP: the window is that of the connection that kernel/net/connection.c has linked; bytes to be sent are in
  * queues of its streams, which lwIP refers to. Its clock has steps of 100 ms. */
-extern uint32_t connection_window;
+#ifndef connection_window /* a number where lwIP's preprocessor compares it */
+extern unsigned connection_window;
+#endif
 #define TCP_MSS              1460
 #define TCP_WND              connection_window
 #define TCP_TMR_INTERVAL     50
