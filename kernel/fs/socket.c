@@ -8,6 +8,7 @@
 #include "fs/socket.h"
 #include "arch.h"
 #include "fs/linux_files.h"
+#include "fs/pipe.h"
 #include "lib/errno.h"
 #include "process/event.h"
 #include "process/process.h"
@@ -58,16 +59,6 @@ uint64_t socket_send_deadline(const struct file *file)
 int socket_error_take(struct socket *socket)
 {
     return __atomic_exchange_n(&socket->error, 0, __ATOMIC_RELAXED);
-}
-
-/* Sends SIGPIPE to the calling thread. */
-void broken_pipe_signal(void)
-{
-    const struct signal_info info = { .signal = SIGNAL_PIPE,
-                                      .sender = { .pid = (uint32_t)arch_process()->pid } };
-
-    signal_send(arch_process(), arch_thread(), &info);
-    thread_return_check();
 }
 
 static int64_t interrupted(int64_t result, const uint64_t *limit_ns)

@@ -118,8 +118,8 @@ struct socket_operations {
     int (*shutdown)(struct file *file, bool receiving, bool sending);
     int (*name)(struct file *file, bool of_peer, struct socket_address *address);
     /* Options that sys_socket_option.c does not answer itself; of SOL_SOCKET, option_set is also called with
-     * each switch that was set, SO_LINGER, SO_SNDBUF and SO_RCVBUF, whose -ENOPROTOOPT is ignored. `value` has
-     * `bytes`, at least 1. *bytes: room, then what was written. -ENOPROTOOPT, -EINVAL. */
+     * each switch that was set, SO_LINGER, SO_SNDBUF and SO_RCVBUF, whose -ENOPROTOOPT is ignored. `value`
+     * has `bytes`, at least 1. *bytes: room, then what was written. -ENOPROTOOPT, -EINVAL. */
     int (*option_set)(struct file *file, int level, int option, const void *value, uint32_t bytes);
     int (*option_get)(struct file *file, int level, int option, void *value, uint32_t *bytes);
     /* ioctl; FIONREAD, too. `argument` is the program's. -ENOTTY. */
