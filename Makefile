@@ -104,6 +104,7 @@ $(BUILD)/kernel/kernel/net/%.o: kernel/net/%.c $(KERNEL_FLAGS) $(LWIP)/stamp
 	$(Q)$(CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(PREFIX_MAP) -MMD -MP -c -o $@ $<
 
 # Packets that have passed the IP layer go to kernel/net/input.h, those to the node itself to loopback.c.
+$(BUILD)/lwip/core/init.o: LWIP_RENAMED := -Dconnection_window=0xffff
 $(BUILD)/lwip/core/ipv4/ip4.o: LWIP_RENAMED := \
 	$(foreach name,tcp_input udp_input raw_input,-D$(name)=network_$(name)) \
 	-Dnetif_loop_output=network_loop_output

@@ -45,7 +45,6 @@
 #define LWIP_DHCP_BOOTP_FILE          0
 #define DHCP_DOES_ARP_CHECK           1
 #define LWIP_DHCP_MAX_NTP_SERVERS     0
-#define LWIP_DHCP_PROVIDE_DNS_SERVERS 2
 #define LWIP_AUTOIP                   0
 
 /* Memory for ARP: entries of the table; one frame waits for each address. */
@@ -75,24 +74,31 @@
 #define LWIP_CHECKSUM_ON_COPY        0
 #define LWIP_CHKSUM_ALGORITHM        3
 
-/* TCP: windows are the rings' of kernel/net/connection.c. */
-#define TCP_MSS                         1460
-#define TCP_WND                         (256 * 1024)
-#define LWIP_WND_SCALE                  1
-#define TCP_RCV_SCALE                   4
-#define TCP_SND_BUF                     (256 * 1024)
-#define TCP_SND_QUEUELEN                512
-#define TCP_SNDLOWAT                    (2 * TCP_MSS)
-#define TCP_QUEUE_OOSEQ                 1
-#define TCP_OOSEQ_MAX_PBUFS             64
-#define LWIP_TCP_SACK_OUT               1
-#define LWIP_TCP_TIMESTAMPS             0
-#define LWIP_TCP_KEEPALIVE              1
-#define TCP_LISTEN_BACKLOG              1
-#define TCP_OVERSIZE                    TCP_MSS
-#define LWIP_CALLBACK_API               1
-#define MEMP_NUM_TCP_PCB                65535
-#define MEMP_NUM_TCP_SEG                65535
+/* TCP: the window is that of the connection that kernel/net/connection.c has linked; bytes to be sent are in
+ * queues of its streams, which lwIP refers to. Its clock has steps of 100 ms. */
+#ifndef connection_window /* a number where lwIP's preprocessor compares it */
+extern unsigned connection_window;
+#endif
+#define TCP_MSS              1460
+#define TCP_WND              connection_window
+#define TCP_TMR_INTERVAL     50
+#define TCP_MSL              30000UL
+#define LWIP_WND_SCALE       1
+#define TCP_RCV_SCALE        7
+#define TCP_SND_BUF          (16 * 1024 * 1024)
+#define TCP_SND_QUEUELEN     0xfff0
+#define TCP_SNDLOWAT         (2 * TCP_MSS)
+#define TCP_QUEUE_OOSEQ      1
+#define TCP_OOSEQ_MAX_BYTES  65536
+#define LWIP_TCP_SACK_OUT    1
+#define LWIP_TCP_TIMESTAMPS  0
+#define LWIP_TCP_KEEPALIVE   1
+#define TCP_LISTEN_BACKLOG   0
+#define TCP_OVERSIZE         0
+#define LWIP_CALLBACK_API    1
+#define MEMP_NUM_TCP_PCB     65535
+#define MEMP_NUM_TCP_SEG     65535
+#define LWIP_HOOK_TCP_ISN(local, local_port, remote, remote_port) network_random()
 #define LWIP_DISABLE_TCP_SANITY_CHECKS  1
 #define LWIP_DISABLE_MEMP_SANITY_CHECKS 1
 #define CHECKSUM_GEN_IP                 1
@@ -107,6 +113,6 @@
 #define LWIP_HOOK_DHCP_APPEND_OPTIONS(interface, dhcp, state, message, type, count) \
     (*(count) = network_dhcp_request((message)->options, *(count)))
 #define LWIP_HOOK_DHCP_PARSE_OPTION(interface, dhcp, state, message, type, number, bytes, packet, offset) \
-    network_dhcp_option(number, bytes, packet, offset)
+    network_dhcp_option(type, number, bytes, packet, offset)
 
 #endif
