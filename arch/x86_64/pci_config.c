@@ -62,14 +62,27 @@ static bool is_reachable(const struct acpi_pci_segment *segment)
     return segment->address < limit && limit - segment->address >= (segment->bus_last + 1ULL) << BUS_SHIFT;
 }
 
+/* The segment found last, where the early map reaches it: a walk reads thousands of functions. */
+static struct {
+    uint32_t first, count; /* its buses, with its number */
+    uint64_t address;
+} early;
+
 static volatile void *memory_register(uint32_t function, unsigned offset)
 {
-    const struct acpi_pci_segment *segment = segment_of(function);
+    const uint64_t at = ((uint64_t)(function & 0xffff) << FUNCTION_SHIFT) + offset;
 
+    if ((function >> 8) - early.first < early.count)
+        return arch_physical(early.address + at);
+    const struct acpi_pci_segment *segment = segment_of(function);
     if (!segment || !is_reachable(segment))
         return NULL;
-    const uint64_t address = segment->address + ((uint64_t)(function & 0xffff) << FUNCTION_SHIFT) + offset;
-    return kernel_root() ? device_page_map(address) : arch_physical(address);
+    if (kernel_root())
+        return device_page_map(segment->address + at);
+    early.first = (uint32_t)segment->number << 8 | segment->bus_first;
+    early.count = segment->bus_last - segment->bus_first + 1U;
+    early.address = segment->address;
+    return arch_physical(segment->address + at);
 }
 
 unsigned arch_pci_segments(const struct arch_pci_segment **segments)
@@ -79,6 +92,7 @@ unsigned arch_pci_segments(const struct arch_pci_segment **segments)
     unsigned count = 0;
 
     first_in_memory = false;
+    early.count = 0;
     for (unsigned i = 0; i < facts->pci_segment_count; i++) {
         const struct acpi_pci_segment *segment = &facts->pci_segments[i];
         const uint32_t first = (uint32_t)segment->number << 16 | (uint32_t)segment->bus_first << 8;
@@ -103,7 +117,7 @@ unsigned arch_pci_segments(const struct arch_pci_segment **segments)
 
 uint32_t arch_pci_read(uint32_t function, unsigned offset)
 {
-    if (function >> 16 || first_in_memory) {
+    if (first_in_memory || function >> 16) {
         const volatile void *at = memory_register(function, offset);
 
         return at ? mmio_read32(at) : CONFIG_NONE;
