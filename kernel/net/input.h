@@ -22,7 +22,4 @@ void network_udp_input(struct pbuf *packet, struct netif *interface);
  * and with RAW_INPUT_NONE to the others. */
 raw_input_state_t network_raw_input(struct pbuf *packet, struct netif *interface);
 
-void connection_work(void);
-void connection_address_lost(uint32_t address);
-
 #endif
