@@ -244,7 +244,7 @@ bool arch_message_interrupt(unsigned cpu, uint64_t *address, uint32_t *data);
 
 /* Interrupt lines of devices. Which input of an interrupt controller a device's line leads to, nobody knows
  * for sure but the device: arch_line_find has it raise its line, by `raise`, and looks what comes;
- * ARCH_LINE_NONE where nothing does, or not every time. arch_line_route: that CPU alone is interrupted from
+ * ARCH_LINE_NONE where nothing does, or also without it. Before any is routed. arch_line_route: that CPU alone is interrupted from
  * now on while the line is raised, and calls network_device_interrupt; false where it cannot be.
  * arch_line_mask: nobody is. Calls take turns. */
 #define ARCH_LINE_NONE UINT32_MAX

@@ -5,9 +5,9 @@
  * pci_quiesce runs before any memory is given out: it walks the buses and takes bus mastering, messages and
  * the interrupt line from every endpoint, so that a device which firmware has left running writes nowhere any
  * more. Bridges keep theirs, and so do displays, whose picture may lie in memory. Network controllers are
- * remembered. pci_start hands each of these to the driver that knows its number; what no driver knows is named
- * on the console. All of it runs on the first CPU, but pci_interrupt_enable and pci_interrupt_disable, which
- * any CPU calls, with the network's lock.
+ * remembered. pci_start hands each of these to the driver that knows its number; what no driver knows is
+ * named on the console. All of it runs on the first CPU, but pci_interrupt_enable and pci_interrupt_disable,
+ * which any CPU calls, with the network's lock.
  *
  * Sources: PCI Local Bus Specification 3.0 §6 (configuration space), §6.8 (MSI, MSI-X); PCI Express Base
  * Specification 3.0 §7.
@@ -25,10 +25,16 @@ struct pci_function {
     uint16_t vendor, device;
     char place[PCI_PLACE_BYTES]; /* "00:03.0", with "0001:" before it on another segment than the first */
     /* How it interrupts, found by pci_interrupt_find. */
-    enum pci_interrupt { PCI_INTERRUPT_NONE, PCI_INTERRUPT_TABLE, PCI_INTERRUPT_MESSAGE, PCI_INTERRUPT_LINE } interrupt;
-    uint8_t capability;            /* of MSI-X (the table), or MSI (the message) */
-    volatile uint32_t *vector;     /* the first entry of MSI-X's table */
-    uint32_t line;                 /* arch_line_find */
+    enum pci_interrupt {
+        PCI_INTERRUPT_NONE,
+        PCI_INTERRUPT_TABLE,
+        PCI_INTERRUPT_MESSAGE,
+        PCI_INTERRUPT_LINE
+    } interrupt;
+    uint8_t capability;        /* of MSI-X (the table), or MSI (the message) */
+    volatile uint32_t *vector; /* the first entry of MSI-X's table */
+    uint32_t line;             /* arch_line_find */
+    uint32_t cpu;              /* whom it interrupts, once enabled */
 };
 
 struct pci_driver {

@@ -11,7 +11,7 @@
 #include "lwip/dhcp.h"
 #include "lwip/etharp.h"
 #include "lwip/prot/dhcp.h"
-#include "net/input.h"
+#include "net/connection.h"
 #include "net/interface.h"
 #include "net/lwip_hooks.h"
 #include "net/network.h"
@@ -45,7 +45,7 @@ int address_configure(const struct command_line *line, struct message *why)
 
 static unsigned mask_bits(uint32_t mask)
 {
-    return (unsigned)__builtin_popcount(mask);
+    return mask ? 32U - (unsigned)__builtin_ctz(__builtin_bswap32(mask)) : 0;
 }
 
 static void facts_print(const char *source)
@@ -63,16 +63,12 @@ static void facts_print(const char *source)
 
 /* ---- DHCP ---- */
 
-void dns_setserver(uint8_t number, const ip_addr_t *server)
-{
-    if (number < NAME_SERVERS_MAX)
-        offered.name_servers[number] = server->addr;
-}
-
 /* What is asked for beside lwIP's own: appended to its list, the last option of the message. */
 uint16_t network_dhcp_request(uint8_t *options, uint16_t count)
 {
-    const uint8_t more[] = { DHCP_OPTION_HOSTNAME, OPTION_DOMAIN };
+    const uint8_t more[] = { DHCP_OPTION_DNS_SERVER, DHCP_OPTION_HOSTNAME, OPTION_DOMAIN };
+
+    offered = (struct node_facts){ 0 };
 
     for (unsigned at = 0; at + 2 <= count; at += 2U + options[at + 1])
         if (options[at] == DHCP_OPTION_PARAMETER_REQUEST_LIST && at + 2U + options[at + 1] == count) {
@@ -83,13 +79,25 @@ uint16_t network_dhcp_request(uint8_t *options, uint16_t count)
     return count;
 }
 
-void network_dhcp_option(uint8_t number, uint8_t bytes, const struct pbuf *packet, uint16_t offset)
+static void name_servers_set(const struct pbuf *packet, uint16_t offset, uint8_t bytes)
+{
+    uint16_t wanted = bytes < sizeof(offered.name_servers) ? bytes & 0xfc : sizeof(offered.name_servers);
+
+    pbuf_copy_partial(packet, offered.name_servers, wanted, offset);
+}
+
+void network_dhcp_option(uint8_t type, uint8_t number, uint8_t bytes, const struct pbuf *packet,
+                         uint16_t offset)
 {
     char text[HOST_NAME_BYTES];
     char *to = number == DHCP_OPTION_HOSTNAME ? offered.name
                : number == OPTION_DOMAIN      ? offered.domain
                                               : NULL;
 
+    if (type != DHCP_ACK) /* what other servers would give does not matter */
+        return;
+    if (number == DHCP_OPTION_DNS_SERVER)
+        name_servers_set(packet, offset, bytes);
     if (!to || bytes >= sizeof(text) || pbuf_copy_partial(packet, text, bytes, offset) != bytes)
         return;
     while (bytes && text[bytes - 1] == '\0') /* some servers send it */

@@ -82,7 +82,8 @@ int connection_peer_set(struct connection *connection)
 
 void connection_peer_forget(struct connection *connection)
 {
-    struct connection *head = avl_above(by_address, connection->by_address.key), **link = head ? &head->same : NULL;
+    struct connection *head = avl_above(by_address, connection->by_address.key),
+                      **link = head ? &head->same : NULL;
 
     if (!connection->has_peer)
         return;

@@ -72,10 +72,12 @@ struct connection {
     uint32_t tick; /* up to which lwIP's counters of this one are right */
 };
 
-/* Names who pays, and whose CPUs its timer interrupts: those of a process, or of NULL, the kernel, any. -ENOMEM. */
+/* Names who pays, and whose CPUs its timer interrupts: those of a process, or of NULL, the kernel, any.
+ * -ENOMEM. */
 int connection_initialise(struct connection *connection, struct process *process);
 
-/* Enters it into the tree by addresses, which stay as they are then. -EADDRINUSE where there is such a one. */
+/* Enters it into the tree by addresses, which stay as they are then. -EADDRINUSE where there is such a one.
+ */
 int connection_peer_set(struct connection *connection);
 
 void connection_peer_forget(struct connection *connection);
@@ -134,5 +136,9 @@ void stream_lost(struct connection *connection);
 
 /* Whether something is in flight or is still to be sent. */
 bool stream_is_sending(const struct connection *connection);
+
+
+/* The node has lost this address, network byte order: its connections get errors. */
+void connection_address_lost(uint32_t address);
 
 #endif

@@ -20,9 +20,9 @@ err_t network_loop_output(struct netif *interface, struct pbuf *packet);
 struct netif *network_ip_route(const ip4_addr_t *source, const ip4_addr_t *destination);
 
 /* DHCP: more options to ask for, appended to those of a message (the new count of bytes); an option of an
- * answer; a name server. address.c */
+ * answer of this type. address.c */
 uint16_t network_dhcp_request(uint8_t *options, uint16_t count);
-void network_dhcp_option(uint8_t number, uint8_t bytes, const struct pbuf *packet, uint16_t offset);
-void dns_setserver(uint8_t number, const ip_addr_t *server);
+void network_dhcp_option(uint8_t type, uint8_t number, uint8_t bytes, const struct pbuf *packet,
+                         uint16_t offset);
 
 #endif

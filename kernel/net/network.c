@@ -9,7 +9,7 @@
 #include "lib/kstring.h"
 #include "lwip/init.h"
 #include "net/address.h"
-#include "net/input.h"
+#include "net/connection.h"
 #include "net/device.h"
 #include "net/idle.h"
 #include "net/interface.h"

@@ -4,8 +4,8 @@
  * lock guards all of it. A stream without an owner lives on until lwIP has no pcb for it any more: bytes that
  * were sent are sent, bounded by the number of retransmissions, then it frees itself.
  *
- * lwIP refers to the bytes in `out` (it copies nothing), so they stay until they are acknowledged. It is given
- * a few segments at a time: no call makes it work through a whole window. [RFC 9293]
+ * lwIP refers to the bytes in `out` (it copies nothing), so they stay until they are acknowledged. It is
+ * given a few segments at a time: no call makes it work through a whole window. [RFC 9293]
  */
 #include "net/stream_state.h"
 #include "arch.h"
@@ -321,7 +321,8 @@ bool stream_is_sending(const struct connection *connection)
 {
     const struct tcp_pcb *pcb = connection->pcb;
 
-    return pcb && pcb->state != LISTEN && (stream_of((void *)connection)->unfed || pcb->unsent || pcb->unacked);
+    return pcb && pcb->state != LISTEN &&
+           (stream_of((void *)connection)->unfed || pcb->unsent || pcb->unacked);
 }
 
 /* ---- Connecting, listening ---- */

@@ -30,16 +30,16 @@ struct stream {
     struct connection connection; /* first */
     struct process *process;      /* whose threads wait; NULL: nobody does */
     enum stream_state state;
-    bool owned;         /* somebody will call stream_close */
-    bool is_kernel;     /* of no process: whoever calls is notified */
-    bool peer_ended;    /* nothing comes any more */
-    bool receive_shut;  /* shutdown(SHUT_RD) */
-    bool send_ended;    /* shutdown(SHUT_WR), or closed */
-    bool end_given;     /* lwIP knows that */
-    bool reading;       /* somebody copies from `in` */
-    bool writing;       /* … into `out` */
-    bool more;          /* a call will add to `out` at once, */
-    bool corked;        /* or the program says that it will */
+    bool owned;        /* somebody will call stream_close */
+    bool is_kernel;    /* of no process: whoever calls is notified */
+    bool peer_ended;   /* nothing comes any more */
+    bool receive_shut; /* shutdown(SHUT_RD) */
+    bool send_ended;   /* shutdown(SHUT_WR), or closed */
+    bool end_given;    /* lwIP knows that */
+    bool reading;      /* somebody copies from `in` */
+    bool writing;      /* … into `out` */
+    bool more;         /* a call will add to `out` at once, */
+    bool corked;       /* or the program says that it will */
     bool no_delay, keep_alive;
     uint8_t time_to_live, type_of_service;
     uint32_t keep_idle_s, keep_interval_s, keep_count;

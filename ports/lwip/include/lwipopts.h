@@ -45,7 +45,6 @@
 #define LWIP_DHCP_BOOTP_FILE          0
 #define DHCP_DOES_ARP_CHECK           1
 #define LWIP_DHCP_MAX_NTP_SERVERS     0
-#define LWIP_DHCP_PROVIDE_DNS_SERVERS 2
 #define LWIP_AUTOIP                   0
 
 /* Memory for ARP: entries of the table; one frame waits for each address. */
@@ -114,6 +113,6 @@ extern unsigned connection_window;
 #define LWIP_HOOK_DHCP_APPEND_OPTIONS(interface, dhcp, state, message, type, count) \
     (*(count) = network_dhcp_request((message)->options, *(count)))
 #define LWIP_HOOK_DHCP_PARSE_OPTION(interface, dhcp, state, message, type, number, bytes, packet, offset) \
-    network_dhcp_option(number, bytes, packet, offset)
+    network_dhcp_option(type, number, bytes, packet, offset)
 
 #endif
