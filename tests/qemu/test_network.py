@@ -158,7 +158,7 @@ def test_hostile_dhcp_options_change_nothing_but_what_they_say(tacet: Run, busyb
 # ---- Frames ----
 
 
-def test_an_idle_node_answers_pings_of_every_length(tacet: Run, busybox: Path) -> None:
+def test_an_idle_node_answers_pings_of_every_length(tacet: Run) -> None:
     answered: list[int] = []
 
     def script(lan: Lan) -> None:
@@ -166,11 +166,11 @@ def test_an_idle_node_answers_pings_of_every_length(tacet: Run, busybox: Path) -
             assert lan.ping(bytes_ + 1, b"p" * bytes_)
             answered.append(bytes_)
 
-    expect_exit(boot(tacet, Lan(script=script), busybox, "sleep", "3", options=STATIC))
+    expect_exit(boot(tacet, Lan(script=script), "network.musl", options=STATIC))
     assert len(answered) == 10
 
 
-def test_truncated_and_lying_frames_of_every_length_harm_nobody(tacet: Run, busybox: Path) -> None:
+def test_truncated_and_lying_frames_of_every_length_harm_nobody(tacet: Run) -> None:
     generator = random.Random(7)
     alive: list[bool] = []
     whole = [
@@ -193,7 +193,7 @@ def test_truncated_and_lying_frames_of_every_length_harm_nobody(tacet: Run, busy
                     lan.wire.send(frame[:field] + bytes([value]) + frame[field + 1 :])
         alive.append(lan.ping(999))
 
-    expect_exit(boot(tacet, Lan(script=script), busybox, "sleep", "4", options=STATIC))
+    expect_exit(boot(tacet, Lan(script=script), "network.musl", options=STATIC))
     assert alive == [True]
 
 
@@ -212,7 +212,7 @@ def test_fragments_that_never_end_are_given_up(tacet: Run) -> None:
             lan.wire.send(ethernet(bytes(packet), MAC, IPV4))
         alive.append(lan.ping(1))
 
-    result = expect_exit(boot(tacet, Lan(script=script), "network.musl", "3", options=STATIC))
+    result = expect_exit(boot(tacet, Lan(script=script), "network.musl", options=STATIC))
     assert alive == [True]
     assert numbers(result.stdout.decode())["kernel_bytes"] < 240 * 1024
 
@@ -233,7 +233,7 @@ def test_a_computing_core_takes_no_interrupt_beside_a_flood(tacet: Run) -> None:
     result = expect_exit(
         boot(tacet, Lan(script=script), APPS / "ftq", "-n", "2000", "-s", options=STATIC, icount=0)
     )
-    assert "kernel_entries: 0" in result.stdout.decode(), result.stdout.decode()
+    assert b"kernel_entries: 0" in result.stderr, result.explain()
     assert sent
 
 
@@ -241,13 +241,14 @@ def test_a_node_that_idles_takes_a_flood_and_goes_on(tacet: Run) -> None:
     alive: list[bool] = []
 
     def script(lan: Lan) -> None:
-        for number in range(5000):
+        for number in range(3000):
             lan.wire.send(ethernet(ipv4(ping(number), ip("10.9.0.1"), ip("10.9.0.7"), 1), MAC, IPV4))
-            lan.wire.poll(0)
         alive.append(lan.ping(60000))
 
     result = expect_exit(
-        boot(tacet, Lan(script=script), "network.musl", "4", options=f"{STATIC} ranks=1", cpus=2)
+        boot(tacet, Lan(script=script), "network.musl", options=f"{STATIC} ranks=1", cpus=2)
     )
     assert alive == [True]
-    assert numbers(result.stdout.decode())["received_frames"] > 1000
+    counts = numbers(result.stdout.decode())
+    assert counts["received_frames"] > 100
+    assert counts["received_frames"] + counts["receive_missed"] > 3000
