@@ -155,6 +155,41 @@ def test_hostile_dhcp_options_change_nothing_but_what_they_say(tacet: Run, busyb
     assert result.stdout in (b"node7\n", b"hostile\n", b"tacet\n")
 
 
+@pytest.mark.parametrize("library", ["musl", "glibc"])
+def test_programs_learn_the_interfaces_by_netlink_and_ioctl(library: str, tacet: Run) -> None:
+    result = expect_exit(boot(tacet, Lan(), f"interfaces.{library}", options=STATIC))
+    assert result.stdout.decode().splitlines() == [
+        "address lo 127.0.0.1",
+        "mask lo 255.0.0.0",
+        "address eth0 10.9.0.7",
+        "mask eth0 255.255.255.0",
+        "index lo 1 1",
+        "SIOCGIFADDR lo 127.0.0.1",
+        "SIOCGIFNETMASK lo 255.0.0.0",
+        "SIOCGIFBRDADDR lo 0.0.0.0",
+        "SIOCGIFMTU lo 1500",
+        "index eth0 2 2",
+        "SIOCGIFADDR eth0 10.9.0.7",
+        "SIOCGIFNETMASK eth0 255.255.255.0",
+        "SIOCGIFBRDADDR eth0 10.9.0.255",
+        "SIOCGIFMTU eth0 1500",
+    ]
+
+
+def test_an_expired_address_is_probed_before_it_is_used_again(tacet: Run) -> None:
+    """A lease of a second: then another node has the address, and the next packet leaves from none."""
+    server = Dhcp(lease_s=1)
+
+    def script(lan: Lan) -> None:
+        server.offers_only = True
+        lan.hosts["10.9.0.7"] = OTHER_MAC
+
+    lan = Lan(server, script=script)
+    result = expect_exit(boot(tacet, lan, "lease.musl", options="ip_wait=60"))
+    assert "the lease of 10.9.0.7 has expired, and another node has the address" in result.console
+    assert "eth0 has lost its address 10.9.0.7" in result.console, result.explain()
+
+
 # ---- Frames ----
 
 
