@@ -162,13 +162,12 @@ static bool is_known(uint32_t number)
            number == SIOCGIFTXQLEN;
 }
 
-long inet_control(struct file *file, uint32_t number, uint64_t argument)
+long interface_control(uint32_t number, uint64_t argument)
 {
     struct interface_facts facts;
     struct request request;
     long error;
 
-    (void)file; /* any socket will do */
     if (number == SIOCGIFCONF)
         return list(argument);
     if (!is_known(number))
@@ -180,4 +179,10 @@ long inet_control(struct file *file, uint32_t number, uint64_t argument)
         return -ENODEV;
     error = answer(&request, number, &facts);
     return error ? error : user_write(argument, &request, sizeof(request));
+}
+
+long inet_control(struct file *file, uint32_t number, uint64_t argument)
+{
+    (void)file; /* any socket will do */
+    return interface_control(number, argument);
 }

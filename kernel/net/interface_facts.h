@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * interface_facts.h: what programs ask of the node's interfaces: by ioctl on any socket of AF_INET (SIOCGIF*;
- * man 7 netdevice), or by netlink (netlink.c). Numbers and flags are Linux's.
+ * interface_facts.h: what programs ask of the node's interfaces: by ioctl on any socket (SIOCGIF*; man 7
+ * netdevice), or by netlink (netlink.c). Numbers and flags are Linux's.
  */
 #ifndef TACET_INTERFACE_FACTS_H
 #define TACET_INTERFACE_FACTS_H
@@ -26,6 +26,9 @@ struct interface_facts {
     uint32_t address, mask; /* in network byte order; 0: none */
     uint8_t hardware[6];
 };
+
+/* SIOCGIF*, asked by ioctl of a socket of any family. -ENOTTY for any other request. */
+long interface_control(uint32_t request, uint64_t argument);
 
 /* Of the interface with this index: 1 is loopback, 2 the network device. False: there is none. */
 bool interface_facts(unsigned index, struct interface_facts *out);
