@@ -93,11 +93,11 @@ static long list(uint64_t argument)
     struct {
         int32_t bytes, unused;
         uint64_t requests;
-    } wanted;
+    } place;
     struct interface_facts facts;
     int32_t used = 0;
 
-    if (user_read(&wanted, argument, sizeof(wanted)))
+    if (user_read(&place, argument, sizeof(place)))
         return -EFAULT;
     for (unsigned index = 1; interface_facts(index, &facts); index++) {
         struct request request = { 0 };
@@ -106,9 +106,9 @@ static long list(uint64_t argument)
             continue;
         memcpy(request.name, facts.name, strlen(facts.name));
         address_set(&request, facts.address);
-        if (wanted.requests && wanted.bytes - used < (int32_t)REQUEST_BYTES)
+        if (place.requests && place.bytes - used < (int32_t)REQUEST_BYTES)
             break;
-        if (wanted.requests && user_write(wanted.requests + (uint64_t)used, &request, sizeof(request)))
+        if (place.requests && user_write(place.requests + (uint64_t)used, &request, sizeof(request)))
             return -EFAULT;
         used += REQUEST_BYTES;
     }
