@@ -386,7 +386,7 @@ static int unix_shutdown(struct file *file, bool receiving, bool sending)
     else if (sending && out)
         unix_ring_end(out);
     unix_ring_put(out);
-    return state == UNIX_CONNECTED || state == UNIX_LISTENING ? 0 : -ENOTCONN;
+    return 0;
 }
 
 static int unix_name(struct file *file, bool of_peer, struct socket_address *address)

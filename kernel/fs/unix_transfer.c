@@ -364,15 +364,15 @@ static int destination_find(struct unix_socket *socket, const struct socket_addr
     return !fits ? -EPROTOTYPE : is_free ? 0 : -EPERM;
 }
 
-/* A peer that is no more is forgotten once that has been said. */
-static void peer_forget(struct unix_socket *socket, struct unix_ring *ring)
+/* A peer that is no more is left once that has been said. */
+static void peer_leave(struct unix_socket *socket, struct unix_ring *ring)
 {
     spin_lock(&socket->lock);
-    bool forget = socket->out == ring;
-    if (forget)
+    bool leaves = socket->out == ring;
+    if (leaves)
         socket->out = NULL;
     spin_unlock(&socket->lock);
-    if (forget)
+    if (leaves)
         unix_ring_put(ring);
 }
 
@@ -422,7 +422,7 @@ int64_t unix_send(struct file *file, struct socket_message *message)
         return result;
     result = send_to(file, ring, message, &with);
     if (result == -ECONNREFUSED)
-        peer_forget(socket, ring);
+        peer_leave(socket, ring);
     unix_ring_put(ring);
     return result;
 }
