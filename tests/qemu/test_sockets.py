@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sockets of AF_UNIX between ranks (tests/programs/sockets.c). What a rank says to itself is in the conformance
-tests unix_*."""
+"""Sockets of AF_UNIX between ranks (tests/programs/sockets.c). What a rank says to itself is in the
+conformance tests unix_*."""
 
 from __future__ import annotations
 
