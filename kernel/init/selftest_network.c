@@ -14,7 +14,7 @@
 #include "init/selftest.h"
 #include "arch.h"
 #include "debug/console.h"
-#include "init/node.h"
+#include "debug/stop.h"
 #include "lib/kstring.h"
 #include "net/device.h"
 #include "time/clock.h"
