@@ -81,7 +81,7 @@ int connection_peer_set(struct connection *connection)
     return 0;
 }
 
-void connection_peer_forget(struct connection *connection)
+void connection_peer_clear(struct connection *connection)
 {
     struct connection *head = avl_above(by_address, connection->by_address.key),
                       **link = head ? &head->same : NULL;
@@ -192,11 +192,11 @@ static bool is_gone(const struct connection *connection)
     return pcb != tcp_active_pcbs && pcb != tcp_tw_pcbs && pcb != tcp_listen_pcbs.pcbs;
 }
 
-static void forget(struct connection *connection)
+static void pcb_gone(struct connection *connection)
 {
     connection->pcb = NULL;
     connection_due_set(connection);
-    connection_peer_forget(connection);
+    connection_peer_clear(connection);
     binding_release(&tcp_bindings, &connection->port);
 }
 
@@ -212,7 +212,7 @@ void connection_leave(struct connection *connection)
     lists_clear();
     network_account_use(paid_before);
     if (gone) {
-        forget(connection);
+        pcb_gone(connection);
         stream_gone(connection);
     } else if (had_pcb) {
         connection_due_set(connection);
