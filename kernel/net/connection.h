@@ -80,7 +80,7 @@ int connection_initialise(struct connection *connection, struct process *process
  */
 int connection_peer_set(struct connection *connection);
 
-void connection_peer_forget(struct connection *connection);
+void connection_peer_clear(struct connection *connection);
 
 /* Chooses an unused port for a connection to the peer. -EADDRNOTAVAIL. */
 int connection_port_choose(struct connection *connection);

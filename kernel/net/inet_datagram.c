@@ -430,7 +430,7 @@ static unsigned datagram_ready(struct file *file)
     const struct datagram_socket *socket = datagram_of(file);
 
     network_poll();
-    return (socket->received.first || socket->receive_shut || socket->error ? READY_IN : 0) | READY_OUT |
+    return (socket->received.first || socket->receive_shut ? READY_IN : 0) | READY_OUT |
            (socket->error ? READY_ERROR : 0) | (socket->receive_shut ? READY_PEER_ENDED : 0) |
            (socket->receive_shut && socket->send_shut ? READY_HANG_UP : 0);
 }
