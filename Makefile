@@ -104,6 +104,9 @@ $(BUILD)/kernel/kernel/net/%.o: kernel/net/%.c $(KERNEL_FLAGS) $(LWIP)/stamp
 	@echo "  CC      $<"
 	$(Q)$(CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(PREFIX_MAP) -MMD -MP -c -o $@ $<
 
+# What the compiler has found of them, where the folder was removed.
+$(LWIP)/src/%: $(LWIP)/stamp ;
+
 # Packets that have passed the IP layer go to kernel/net/input.h, those to the node itself to loopback.c.
 $(BUILD)/lwip/core/init.o: LWIP_RENAMED := -Dconnection_window=0xffff
 $(BUILD)/lwip/core/ipv4/ip4.o: LWIP_RENAMED := \
