@@ -268,6 +268,7 @@ gdb:
 
 include simulator/simulator.mk
 include kit/kit.mk
+include service/service.mk
 include tests/host/host.mk
 include tests/programs/programs.mk
 include tests/foreign/foreign.mk

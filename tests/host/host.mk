@@ -30,7 +30,7 @@ HOST_FLAGS    := $(HOST_BUILD).flags
 $(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(FUZZ_CC) $(FUZZ_CFLAGS)
 
 HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree file_lock acpi \
-              timer_queue vdso symbols avl screen
+              timer_queue vdso symbols avl screen beat_frame global_clock
 ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power
 
 string_sources :=
@@ -55,6 +55,8 @@ cpu_mask_link := -pthread
 spinlock_sources :=
 spinlock_link := -pthread
 avl_sources := kernel/lib/avl.c
+beat_frame_sources := kernel/lib/beat_frame.c kernel/lib/siphash.c
+global_clock_sources := kernel/time/global_clock.c
 page_pool_sources := kernel/mm/page_pool.c kernel/lib/avl.c
 vm_sources := $(addprefix kernel/mm/,vm.c vm_area.c vm_backing.c vm_remap.c page_pool.c) kernel/lib/avl.c
 shared_memory_sources := kernel/mm/shared_memory.c kernel/mm/user_bytes.c $(page_pool_sources)
