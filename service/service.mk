@@ -14,7 +14,8 @@ $(SERVICE_BUILD).flags: FLAGS = $(CC) $(SERVICE_CFLAGS)
 service: $(SERVICE_BUILD)/conductor $(SERVICE_BUILD)/conductorctl
 $(SERVICE_BUILD)/conductor: $(CONDUCTOR_C)
 $(SERVICE_BUILD)/conductorctl: service/conductorctl.c $(SERVICE_COMMON)
-$(SERVICE_BUILD)/conductor $(SERVICE_BUILD)/conductorctl: $(wildcard service/*.h kernel/lib/*.h) $(SERVICE_BUILD).flags
+SERVICE_PREREQUISITES := $(wildcard service/*.h kernel/lib/*.h) $(SERVICE_BUILD).flags
+$(SERVICE_BUILD)/conductor $(SERVICE_BUILD)/conductorctl: $(SERVICE_PREREQUISITES)
 	@mkdir -p $(@D)
 	@echo "  SERVICE $@"
 	$(Q)$(CC) $(SERVICE_CFLAGS) -o $@ $(filter %.c,$^)

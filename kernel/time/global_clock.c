@@ -68,11 +68,11 @@ static int64_t drift_found(const struct global_clock *clock)
 
 static void line_bend(struct global_clock *clock, uint64_t local_ns)
 {
-    const struct global_line wanted = { clock->best.local, clock->best.global, clock->drift };
+    const struct global_line target = { clock->best.local, clock->best.global, clock->drift };
     struct global_line *line = &clock->line;
     uint64_t now = global_line_at(line, local_ns);
 
-    clock->error_ns = (int64_t)(global_line_at(&wanted, local_ns) - now);
+    clock->error_ns = (int64_t)(global_line_at(&target, local_ns) - now);
     if (!clock->is_set || clock->error_ns > STEP_NS) {
         clock->steps += clock->is_set;
         now += (uint64_t)clock->error_ns;

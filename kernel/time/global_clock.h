@@ -20,10 +20,11 @@
 
 #define GLOBAL_CLOCK_WINDOW_BEATS 8
 #define GLOBAL_CLOCK_WINDOWS      16
-#define GLOBAL_CLOCK_PPM          4295                     /* a millionth, in 2^-32: the unit of slopes */
-#define GLOBAL_CLOCK_DRIFT_MAX    (500 * GLOBAL_CLOCK_PPM) /* clocks may differ by; quartz has at most 100 ppm \
-                                                            */
-#define GLOBAL_CLOCK_BEND_MAX (1000 * GLOBAL_CLOCK_PPM)    /* by which the line is bent beside that */
+#define GLOBAL_CLOCK_PPM          4295 /* a millionth, in 2^-32: the unit of slopes */
+
+/* Two clocks may differ by that much (quartz: by 100 ppm); the line is bent by that much beside it. */
+#define GLOBAL_CLOCK_DRIFT_MAX (500 * GLOBAL_CLOCK_PPM)
+#define GLOBAL_CLOCK_BEND_MAX  (1000 * GLOBAL_CLOCK_PPM)
 
 /* What readers need: global = base_global + (local - base_local) * (1 + slope / 2^32). */
 struct global_line {

@@ -74,7 +74,7 @@ selfish_analysis_sources := apps/selfish/analysis.c apps/lib/order.c
 phase_distribution_sources := apps/phase/distribution.c apps/lib/order.c
 caches_sources := tools/caches/cache.c
 
-FUZZERS := multiboot2 pvh command_line elf symbols tree acpi
+FUZZERS := multiboot2 pvh command_line elf symbols tree acpi beat_frame
 
 multiboot2_fuzz_sources := $(multiboot2_sources) drivers/screen/screen.c
 pvh_fuzz_sources := $(pvh_sources)
@@ -83,6 +83,7 @@ elf_fuzz_sources := $(elf_image_sources)
 symbols_fuzz_sources := $(symbols_sources)
 tree_fuzz_sources := $(tree_sources)
 acpi_fuzz_sources := $(acpi_sources)
+beat_frame_fuzz_sources := $(beat_frame_sources)
 
 host_folder = $(HOST_BUILD)/$(if $(filter $(1),$(ARENA_TESTS)),arena/)
 host_objects = $(patsubst %.c,$(host_folder)%.o,tests/host/test_$(1).c $($(1)_sources))

@@ -181,7 +181,10 @@ def test_what_cannot_be_is_said_in_a_line(folder: Path) -> None:
     )
     for words, said in cases:
         ran = subprocess.run(
-            ["unshare", "-rn", ROOT / "build/service/conductor", *words], capture_output=True, text=True, timeout=60
+            ["unshare", "-rn", ROOT / "build/service/conductor", *words],
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
         assert ran.returncode == 2 and said in ran.stderr and ran.stderr.count("\n") == 1, ran.stderr
     ran = subprocess.run(
