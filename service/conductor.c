@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * conductor.c: the program that beats time for a cluster [Betti09 §III]: it broadcasts heartbeats
- * (lib/beat_frame.h) onto an Ethernet interface at multiples of their period, and changes their rate when
+ * (beat_frame.h) onto an Ethernet interface at multiples of their period, and changes their rate when
  * conductorctl asks for it. One thread, of SCHED_FIFO and in locked memory where the system lets it; a beat's
  * deadline is absolute, so that no beat shifts the next one.
  *
  * A beat whose time has gone by while the machine did something else is left out, and counted: beats never
  * come in a burst. The last beat before a rest of them says so (its period is zero).
  */
-#include "lib/beat_frame.h"
+#include "service/beat_frame.h"
 #include "service/control.h"
 #include "service/key_file.h"
 #include "service/timeline.h"

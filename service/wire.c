@@ -3,16 +3,18 @@
  * wire.c: see wire.h.
  */
 #include "service/wire.h"
-#include "lib/beat_frame.h"
+#include "service/beat_frame.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <netpacket/packet.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <time.h>
 
 int wire_open(struct wire *wire, const char *interface, const char **what)
 {
@@ -55,4 +57,52 @@ int wire_send(const struct wire *wire, const uint8_t *payload, size_t bytes)
     frame[13] = BEAT_ETHERTYPE & 0xff;
     memcpy(frame + ETH_HLEN, payload, bytes);
     return sendto(wire->socket, frame, ETH_HLEN + bytes, 0, (struct sockaddr *)&to, sizeof(to)) < 0 ? -1 : 0;
+}
+
+int wire_listen(const struct wire *wire)
+{
+    const struct sockaddr_ll here = { .sll_family = AF_PACKET,
+                                      .sll_protocol = htons(BEAT_ETHERTYPE),
+                                      .sll_ifindex = wire->index };
+    const int on = 1;
+
+    return setsockopt(wire->socket, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)) ||
+                   bind(wire->socket, (const struct sockaddr *)&here, sizeof(here))
+               ? -1
+               : 0;
+}
+
+/* When it arrived, as the system has noted with it. */
+static uint64_t arrival_of(struct msghdr *message)
+{
+    for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part))
+        if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_TIMESTAMPNS) {
+            struct timespec at;
+
+            memcpy(&at, CMSG_DATA(part), sizeof(at));
+            return (uint64_t)at.tv_sec * 1000000000ULL + (uint64_t)at.tv_nsec;
+        }
+    return 0;
+}
+
+ssize_t wire_receive(const struct wire *wire, uint8_t *payload, size_t room, uint64_t *arrived_ns)
+{
+    struct pollfd ready = { .fd = wire->socket, .events = POLLIN };
+    uint8_t header[ETH_HLEN];
+    union {
+        struct cmsghdr header;
+        char bytes[256];
+    } control;
+    struct iovec parts[] = { { header, sizeof(header) }, { payload, room } };
+    struct msghdr message = {
+        .msg_iov = parts, .msg_iovlen = 2, .msg_control = &control, .msg_controllen = sizeof(control)
+    };
+
+    if (poll(&ready, 1, -1) < 0)
+        return -1;
+    ssize_t bytes = recvmsg(wire->socket, &message, 0);
+    if (bytes < 0)
+        return -1;
+    *arrived_ns = arrival_of(&message);
+    return bytes < ETH_HLEN ? 0 : bytes - ETH_HLEN;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * beat_frame.h: the frames of NETTICK, to and from bytes: heartbeats that the conductor broadcasts, and the
- * answers of nodes [Betti09 §III, §V-B]. Pure C: the kernel, the service node's programs and the tests use
- * it alike. docs/nettick.md has the format byte by byte.
+ * answers of nodes [Betti09 §III, §V-B]. Pure C, for senders and receivers alike. docs/nettick.md has the
+ * format byte by byte.
  *
  * Nothing of a frame is looked at before its tag has been checked, but its version, its kind and its length.
  */
-#ifndef TACET_BEAT_FRAME_H
-#define TACET_BEAT_FRAME_H
+#ifndef TACET_SERVICE_BEAT_FRAME_H
+#define TACET_SERVICE_BEAT_FRAME_H
 
-#include "lib/siphash.h"
+#include "service/siphash.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,7 +26,7 @@
 
 enum beat_kind { BEAT_KIND_BEAT = 1, BEAT_KIND_ANSWER = 2 };
 
-/* What is wrong with a frame; the counters of /proc/tacet/nettick have these names. */
+/* What is wrong with a frame. */
 enum beat_fault {
     BEAT_FINE,
     BEAT_TRUNCATED,     /* shorter than it says, or than it must be */
