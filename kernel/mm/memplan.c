@@ -535,3 +535,9 @@ int memplan_make(const struct memplan_input *input, struct memplan *plan, struct
         error = make_slices(input, plan, why);
     return error;
 }
+
+void *memplan_work_area(uint64_t *bytes)
+{
+    *bytes = sizeof(work);
+    return &work;
+}

@@ -91,4 +91,7 @@ struct memplan {
  * uses a static work area, so one caller at a time. */
 int memplan_make(const struct memplan_input *input, struct memplan *plan, struct message *why);
 
+/* The static work area, for anybody who wants it after the last plan is made: where it is, and how long. */
+void *memplan_work_area(uint64_t *bytes);
+
 #endif
