@@ -96,8 +96,9 @@ int file_bind(struct file *file)
 
     file->mode = inode->mode;
     if (inode->mount) {
-        file->operations = mode_is(inode->mode, S_IFREG) && !(file->flags & O_PATH) ? &mount_file_operations
-                                                                                    : &mount_directory_operations;
+        file->operations = mode_is(inode->mode, S_IFREG) && !(file->flags & O_PATH)
+                               ? &mount_file_operations
+                               : &mount_directory_operations;
         return 0;
     }
     if (!(file->flags & O_PATH) && inode->operations && inode->operations->open)

@@ -9,6 +9,7 @@
 #include "time/clock.h"
 #include "debug/console.h"
 #include "fs/file.h"
+#include "fs/mount.h"
 #include "debug/klog.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
@@ -200,9 +201,7 @@ _Noreturn static void rank_end(struct process *process)
 {
     unsigned status = process->exit_status, worst = __atomic_load_n(&job.worst_status, __ATOMIC_RELAXED);
 
-    spin_lock(&job.tree->lock);
-    inode_put(job.tree, process->directory);
-    spin_unlock(&job.tree->lock);
+    inode_drop(job.tree, process->directory);
     file_streams_flush(process);
     files_close(process); /* its locks and removed files matter to other ranks */
     klog(program_end, process->rank, status);
