@@ -150,15 +150,14 @@ static void memory_plan(const struct boot_info *boot, unsigned rank_count, bool 
 /* The memory of the service, for which the pool was planned. */
 static struct memory_slice service_slice_take(void)
 {
-    struct memory_slice slice = { .bytes = job_service_bytes(&line) };
+    static struct memory_range extent;
 
-    if (slice.bytes) {
-        slice.extents[0].base = page_pool_allocate(&kernel_pool, slice.bytes, ARCH_LARGE_PAGE);
-        slice.extents[0].bytes = slice.bytes;
-        slice.extent_count = 1;
-        ASSERT(slice.extents[0].base != PAGE_POOL_NONE);
-    }
-    return slice;
+    extent.bytes = job_service_bytes(&line);
+    if (!extent.bytes)
+        return (struct memory_slice){ 0 };
+    extent.base = page_pool_allocate(&kernel_pool, extent.bytes, ARCH_LARGE_PAGE);
+    ASSERT(extent.base != PAGE_POOL_NONE);
+    return (struct memory_slice){ .extents = &extent, .extent_count = 1, .bytes = extent.bytes };
 }
 
 static uint64_t overlap_bytes(const struct memory_range *a, const struct memory_range *b)
