@@ -48,6 +48,41 @@ struct mount *mount_at(unsigned index)
     return index < MOUNTS_MAX ? mounts[index] : NULL;
 }
 
+int mount_lookup(struct tree *tree, const char *path, unsigned flags, struct inode **inode)
+{
+    static char text[TREE_PATH_MAX], left[TREE_PATH_MAX]; /* too large for the stack; there is one CPU yet */
+    struct mount_call call = { .path = text, .left = left };
+    struct inode *start = tree->root;
+    struct path_lookup found;
+    struct mount_file *file;
+    size_t length = strnlen(path, TREE_PATH_MAX);
+    int error;
+
+    if (length == TREE_PATH_MAX)
+        return -ENAMETOOLONG;
+    memcpy(text, path, length + 1);
+    for (;;) {
+        error = tree_find_from(tree, start, 0, text, TREE_FOLLOW, &found);
+        *inode = found.inode;
+        if (error != TREE_LEFT)
+            return error;
+        call.mount = found.inode->mount;
+        call.symlinks += found.followed;
+        left[0] = '\0';
+        error = call.mount->operations->open(&call, flags, 0, &file);
+        if (error != MOUNT_LEFT)
+            break;
+        if (call.symlinks++ > TREE_SYMLINKS_MAX)
+            return -ELOOP;
+        memcpy(text, left, TREE_PATH_MAX);
+        start = tree_parent(tree, call.mount->point);
+    }
+    if (error)
+        return error;
+    *inode = mount_inode_create(tree, file);
+    return *inode ? 0 : -ENOMEM;
+}
+
 struct inode *mount_inode_create(struct tree *tree, struct mount_file *file)
 {
     tree_lock_to_add(tree);

@@ -14,7 +14,6 @@
 #define ESRCH           3
 #define EINTR           4
 #define EIO             5
-#define EIO             5
 #define ENXIO           6
 #define E2BIG           7
 #define ENOEXEC         8
@@ -31,6 +30,7 @@
 #define ENOTDIR         20
 #define EISDIR          21
 #define EINVAL          22
+#define ENFILE          23
 #define EMFILE          24
 #define ENOTTY          25
 #define EFBIG           27
