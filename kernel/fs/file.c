@@ -9,6 +9,7 @@
 #include "fs/file_lock.h"
 #include "fs/linux_files.h"
 #include "fs/mount_file.h"
+#include "fs/unix_rights.h"
 #include "fs/user_vector.h"
 #include "process/process.h"
 #include "mm/shared_memory.h"
@@ -131,7 +132,10 @@ struct file *file_allocate(struct process *process)
         if (__atomic_load_n(&file->in_use, __ATOMIC_ACQUIRE))
             continue;
         *file = (struct file){
-            .process = process, .references = 1, .in_use = true, .serial = ++table->last_serial
+            .process = process,
+            .references = 1,
+            .in_use = true,
+            .serial = (uint64_t)process->rank << 40 | ++table->last_serial,
         };
         found = file;
     }
@@ -169,6 +173,7 @@ void files_close(struct process *process)
 {
     for (unsigned d = 0; d < FILE_DESCRIPTORS_MAX; d++)
         file_close(process, d);
+    unix_rights_abandon(process);
 }
 
 int64_t file_move(struct file *file, struct user_vector *vector, uint64_t offset, bool write)

@@ -176,6 +176,18 @@ int path_begin(struct path *path, uint64_t directory, uint64_t address, enum tre
     return error ? error : path_look_up(path, follow, follow == TREE_NAME);
 }
 
+int path_begin_text(struct path *path, const char *text, size_t bytes, enum tree_follow follow)
+{
+    *path = (struct path){ .tree = arch_process()->tree, .text = path_buffer(0) };
+    if (!path->text)
+        return -ENOMEM;
+    memcpy(path->text, text, bytes);
+    path->text[bytes] = 0;
+    path_lock(path, follow == TREE_NAME);
+    int error = path_find(path, follow);
+    return error == TREE_LEFT ? -EOPNOTSUPP : error;
+}
+
 long path_end(struct path *path, long result)
 {
     path_unlock(path);

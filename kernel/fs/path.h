@@ -59,6 +59,10 @@ int path_look_up(struct path *path, enum tree_follow follow, bool adds);
 /* path_read, path_look_up (to add something with TREE_NAME). The caller must call path_end, also on errors. */
 int path_begin(struct path *path, uint64_t directory, uint64_t address, enum tree_follow follow);
 
+/* path_begin from the current directory, for a path of `bytes` in the kernel's memory. -EOPNOTSUPP where it
+ * leads to a mount. */
+int path_begin_text(struct path *path, const char *text, size_t bytes, enum tree_follow follow);
+
 /* Whether a mount has answered that the path leads out of it: then it has been looked up again, from there,
  * with *result as of path_begin. path_return does the first half: what is left is to be looked up. -ELOOP,
  * -ENOENT. */

@@ -49,7 +49,7 @@ static int lock_range(const struct file *file, const struct linux_flock *request
 /* Sets a lock; with `wait`, as soon as no other one conflicts. */
 static int lock_acquire(struct file *file, const struct file_lock *requested, bool wait)
 {
-    struct tree *tree = file->process->tree;
+    struct tree *tree = arch_process()->tree;
 
     if (file->inode->mount)
         return mount_lock_acquire(file, requested, wait);
@@ -70,7 +70,7 @@ static int lock_acquire(struct file *file, const struct file_lock *requested, bo
 
 static int lock_release(struct file *file, const struct file_lock *range)
 {
-    struct tree *tree = file->process->tree;
+    struct tree *tree = arch_process()->tree;
 
     if (file->inode->mount)
         return mount_lock_release(file, range);
@@ -84,7 +84,7 @@ static int lock_release(struct file *file, const struct file_lock *range)
 /* Describes a lock that conflicts, or changes the answer's type to F_UNLCK. */
 static void lock_query(struct file *file, const struct file_lock *requested, struct linux_flock *answer)
 {
-    struct tree *tree = file->process->tree;
+    struct tree *tree = arch_process()->tree;
 
     spin_lock(&tree->lock);
     const struct file_lock *lock = file_lock_conflict(file->inode, requested);
@@ -119,7 +119,7 @@ static int mount_query(struct file *file, const struct file_lock *requested, str
  * descriptor which another thread has closed meanwhile would never end: it is released here. */
 static int lock_confirm(struct file *file, uint64_t descriptor, const struct file_lock *lock)
 {
-    struct file *now = file_get(file->process, descriptor);
+    struct file *now = file_get(arch_process(), descriptor);
 
     if (now)
         file_put(now);
@@ -134,8 +134,8 @@ long record_lock(struct file *file, uint64_t descriptor, uint32_t command, uint6
 {
     bool open_file = command >= F_OFD_GETLK, query = command == F_GETLK || command == F_OFD_GETLK;
     bool wait = command == F_SETLKW || command == F_OFD_SETLKW;
-    struct file_lock lock = { .owner = open_file ? (const void *)file : file->process,
-                              .pid = open_file ? -1 : (int32_t)file->process->pid };
+    struct file_lock lock = { .owner = open_file ? (const void *)file : arch_process(),
+                              .pid = open_file ? -1 : (int32_t)arch_process()->pid };
     struct linux_flock request;
 
     if (user_read(&request, argument, sizeof(request)))
