@@ -17,7 +17,7 @@ struct ninep_mount {
     char export[256];
 };
 
-#define NINEP_MOUNT_BYTES 12288
+#define NINEP_MOUNT_BYTES 8192
 _Static_assert(sizeof(struct ninep_mount) <= NINEP_MOUNT_BYTES, "a mount has that much");
 
 extern const struct mount_operations ninep_operations;

@@ -374,6 +374,7 @@ int ninep_path_parent(struct ninep_path *path)
     if (result == MOUNT_LEFT) {
         size_t bytes = strlen(left), name_bytes = strlen(path->name);
 
+        bytes -= bytes > 0 && left[bytes - 1] == '/';
         if (bytes + name_bytes + 3 > TREE_PATH_MAX)
             return -ENAMETOOLONG;
         left[bytes] = '/';

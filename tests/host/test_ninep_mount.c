@@ -181,11 +181,11 @@ TEST(a_fifo_is_not_opened)
 
 TEST(a_dead_server_answers_eio_within_its_time_and_says_so_once)
 {
-    struct mount_call call = call_of("a/b/new");
     unsigned lines = host_lines;
 
     if (!mount_begin(300000000))
         return;
+    struct mount_call call = call_of("a/b/new");
     diod_kill();
     uint64_t start_ns = ninep_now_ns();
     CHECK_EQUAL(number_of("a", true), -EIO);
