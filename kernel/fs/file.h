@@ -63,7 +63,7 @@ struct file {
     uint32_t mode;      /* S_IFMT bits and permissions, for stat */
     unsigned device;    /* which stream or device */
     bool in_use;
-    bool moving;      /* file_offset_claim */
+    uint8_t claim;    /* file_offset_claim */
     bool has_locks;   /* flock's, or those of an open file description; or had some */
     uint64_t serial;  /* different from that of every other file that was ever opened; not 0 */
     union {           /* what its kind keeps */

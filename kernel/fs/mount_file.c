@@ -16,19 +16,25 @@
 
 #define BOUNCE_BYTES (256ULL << 10)
 
+enum claim { UNCLAIMED, CLAIMED, CLAIMED_AND_WANTED }; /* by threads of any process */
+
 int file_offset_claim(struct file *file)
 {
+    uint8_t expected = UNCLAIMED;
     int error = 0;
 
-    while (!error && __atomic_exchange_n(&file->moving, true, __ATOMIC_ACQUIRE))
-        error = event_wait(event_of(file), WAIT_FOREVER);
+    if (__atomic_compare_exchange_n(&file->claim, &expected, CLAIMED, false, __ATOMIC_ACQUIRE,
+                                    __ATOMIC_RELAXED))
+        return 0;
+    while (!error && __atomic_exchange_n(&file->claim, CLAIMED_AND_WANTED, __ATOMIC_ACQUIRE) != UNCLAIMED)
+        error = event_wait_shared(file);
     return error;
 }
 
 void file_offset_release(struct file *file)
 {
-    __atomic_store_n(&file->moving, false, __ATOMIC_RELEASE);
-    event_notify(file->process, event_of(file));
+    if (__atomic_exchange_n(&file->claim, UNCLAIMED, __ATOMIC_RELEASE) == CLAIMED_AND_WANTED)
+        event_notify_shared(file);
 }
 
 struct mount_call mount_call_of(const struct inode *inode)
@@ -144,8 +150,9 @@ const struct file_operations mount_file_operations = { .read = mount_read,
                                                        .write = mount_write,
                                                        .move_at = mount_move,
                                                        .size = mount_size_or_error,
-                                                       .waits = true };
+                                                       .waits = true,
+                                                       .travels = true };
 /* move_at says that they wait; reading has been refused before. */
-const struct file_operations mount_directory_operations = { .move_at = mount_move,
-                                                            .size = mount_size_or_error,
-                                                            .waits = true };
+const struct file_operations mount_directory_operations = {
+    .move_at = mount_move, .size = mount_size_or_error, .waits = true, .travels = true
+};
