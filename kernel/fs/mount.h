@@ -122,13 +122,36 @@ struct mount_operations {
 /* One mounted file system. Embedded in what its keeper has. */
 struct mount {
     const struct mount_operations *operations;
+    struct inode *point; /* in the tree */
+    unsigned index;      /* of mount_at */
     char place[256];  /* the mount point, absolute: "/home" */
     char source[128]; /* "10.0.2.2:564:/export", for /proc/mounts */
 };
 
+/* What is open there; NULL of the mount point. */
+static inline struct mount_file *mount_file_of(const struct inode *inode)
+{
+    return (struct mount_file *)(uintptr_t)inode->data;
+}
+
+/* An inode in no directory, with one reference, for what has been opened; where there is no memory for it,
+ * `file` is closed: NULL. Without locks. */
+struct inode *mount_inode_create(struct tree *tree, struct mount_file *file);
+
+/* Drops a reference to any inode, as inode_put, but takes the tree's lock, and closes what the last reference
+ * to it had open on a mount. Whatever may be an open file's inode or a current directory is dropped by this. */
+void inode_drop(struct tree *tree, struct inode *inode);
+
+/* As tree_path, of what is on a mount. */
+int64_t mount_path(const struct tree *tree, const struct inode *inode, char *text, size_t bytes);
+
 /* Makes the directory `mount->place`, with its parents, a mount point of the tree: at boot. -EINVAL,
  * -EEXIST, -ENOSPC with `why`. */
 int mount_add(struct tree *tree, struct mount *mount, struct message *why);
+
+/* Looks an absolute path up at boot, as tree_lookup; what is on a mount is opened with `flags`: its inode has
+ * a reference. */
+int mount_lookup(struct tree *tree, const char *path, unsigned flags, struct inode **inode);
 
 /* The mounts there are, in order, or NULL. */
 struct mount *mount_at(unsigned index);

@@ -18,6 +18,7 @@
 #include "mm/memplan.h"
 #include "mm/page.h"
 #include "init/job.h"
+#include "init/mounts.h"
 #include "debug/klog.h"
 #include "debug/lock_check.h"
 #include "init/node.h"
@@ -42,6 +43,9 @@ static const char *const known_options[] = {
     "klog",
     "klog_classes",
     "latency_bound",
+    "mount",
+    "mount_required",
+    "mount_timeout",
     "prefix",
     "ranks",
     "rotation",
@@ -150,15 +154,14 @@ static void memory_plan(const struct boot_info *boot, unsigned rank_count, bool 
 /* The memory of the service, for which the pool was planned. */
 static struct memory_slice service_slice_take(void)
 {
-    struct memory_slice slice = { .bytes = job_service_bytes(&line) };
+    static struct memory_range extent;
 
-    if (slice.bytes) {
-        slice.extents[0].base = page_pool_allocate(&kernel_pool, slice.bytes, ARCH_LARGE_PAGE);
-        slice.extents[0].bytes = slice.bytes;
-        slice.extent_count = 1;
-        ASSERT(slice.extents[0].base != PAGE_POOL_NONE);
-    }
-    return slice;
+    extent.bytes = job_service_bytes(&line);
+    if (!extent.bytes)
+        return (struct memory_slice){ 0 };
+    extent.base = page_pool_allocate(&kernel_pool, extent.bytes, ARCH_LARGE_PAGE);
+    ASSERT(extent.base != PAGE_POOL_NONE);
+    return (struct memory_slice){ .extents = &extent, .extent_count = 1, .bytes = extent.bytes };
 }
 
 static uint64_t overlap_bytes(const struct memory_range *a, const struct memory_range *b)
@@ -280,5 +283,8 @@ _Noreturn void kernel_start(struct boot_info *boot)
     if (command_line_option(&line, "selftest"))
         selftest_run(command_line_option(&line, "selftest"), &plan.slices[0]);
     tree_build(boot);
+    int error = mounts_start(&line, &tree, &why);
+    if (error)
+        start_failed(error, &why);
     job_start(&plan, &service, &tree);
 }
