@@ -551,3 +551,9 @@ uint64_t memplan_take(struct memplan *plan, unsigned rank, uint64_t bytes)
     }
     return UINT64_MAX;
 }
+
+void *memplan_work_area(uint64_t *bytes)
+{
+    *bytes = sizeof(work);
+    return &work;
+}

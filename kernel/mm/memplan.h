@@ -95,4 +95,7 @@ int memplan_make(const struct memplan_input *input, struct memplan *plan, struct
  * UINT64_MAX where the slice has no extent that is large enough. */
 uint64_t memplan_take(struct memplan *plan, unsigned rank, uint64_t bytes);
 
+/* The static work area, for anybody who wants it after the last plan is made: where it is, and how long. */
+void *memplan_work_area(uint64_t *bytes);
+
 #endif
