@@ -24,7 +24,7 @@
 
 uint32_t connection_window; /* lwIP's TCP_WND: of the connection that is linked */
 
-static struct avl_node *by_address, *by_port;
+static struct avl_node *by_address, *by_local;
 static unsigned connections;
 static uint32_t last_number;
 static struct connection *owed; /* read without the lock, too */
@@ -75,7 +75,7 @@ int connection_peer_set(struct connection *connection)
     }
     connection->has_peer = true;
     connection->by_local.key = (uint64_t)connection->local_port << 32 | connection->number;
-    avl_insert(&by_port, &connection->by_local, NULL);
+    avl_insert(&by_local, &connection->by_local, NULL);
     connections++;
     return 0;
 }
@@ -89,7 +89,7 @@ void connection_peer_forget(struct connection *connection)
         return;
     connection->has_peer = false;
     connections--;
-    avl_remove(&by_port, &connection->by_local, NULL);
+    avl_remove(&by_local, &connection->by_local, NULL);
     if (head != connection) {
         while (*link != connection)
             link = &(*link)->same;
@@ -105,7 +105,7 @@ void connection_peer_forget(struct connection *connection)
 
 bool connection_uses_port(uint16_t port)
 {
-    struct avl_node *node = avl_above(by_port, (uint64_t)port << 32);
+    struct avl_node *node = avl_above(by_local, (uint64_t)port << 32);
 
     return node && node->key >> 32 == port;
 }
@@ -361,6 +361,23 @@ void network_tcp_input(struct pbuf *packet, struct netif *interface)
     connection_enter(connection);
     tcp_input(packet, interface);
     connection_leave(connection);
+}
+
+/* Sends nothing: nobody would take an answer to there. */
+void connection_address_lost(uint32_t address)
+{
+    struct connection *connection;
+    uint64_t key = 0;
+
+    while ((connection = avl_above(by_local, key))) {
+        key = connection->by_local.key + 1;
+        if (connection->local_address != address)
+            continue;
+        stream_lost(connection);
+        connection_enter(connection);
+        tcp_abandon(connection->pcb, 0);
+        connection_leave(connection);
+    }
 }
 
 /* lwIP's timers are not compiled in; it calls this where it would start one. */

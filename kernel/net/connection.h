@@ -105,6 +105,9 @@ void connection_work(void);
 struct connection *connection_find(uint32_t local_address, uint16_t local_port, uint32_t remote_address,
                                    uint16_t remote_port);
 
+/* The node has this address no more: ends the connections that have it. The only loop over all connections. */
+void connection_address_lost(uint32_t address);
+
 /* How many there are that lwIP knows, TIME_WAIT and listeners included. */
 unsigned connection_count(void);
 
@@ -127,6 +130,9 @@ void stream_push(struct connection *connection);
 
 /* lwIP has no pcb for it any more. Frees it where nobody owns it. */
 void stream_gone(struct connection *connection);
+
+/* Its address is gone: it ends with an error. */
+void stream_lost(struct connection *connection);
 
 /* Whether something is in flight or is still to be sent. */
 bool stream_is_sending(const struct connection *connection);

@@ -87,7 +87,7 @@ void ninep_put_change(struct ninep_message *message, const struct mount_change *
         unsigned what;
         uint32_t bits;
     } table[] = {
-        { MOUNT_MODE, 0x1 },      { MOUNT_USER, 0x2 },        { MOUNT_GROUP, 0x4 },
+        { MOUNT_MODE, 0x1 },      { MOUNT_USER, 0x2 },          { MOUNT_GROUP, 0x4 },
         { MOUNT_BYTES, 0x8 },     { MOUNT_ACCESSED_NOW, 0x10 }, { MOUNT_MODIFIED_NOW, 0x20 },
         { MOUNT_ACCESSED, 0x90 }, { MOUNT_MODIFIED, 0x120 },
     };

@@ -16,29 +16,29 @@
 #include <stdint.h>
 
 enum ninep_type { /* of a request; the reply's is one more */
-    NINEP_ERROR = 6,
-    NINEP_STATFS = 8,
-    NINEP_OPEN = 12,
-    NINEP_CREATE = 14,
-    NINEP_SYMLINK = 16,
-    NINEP_MKNOD = 18,
-    NINEP_RENAME = 20,
-    NINEP_READLINK = 22,
-    NINEP_GETATTR = 24,
-    NINEP_SETATTR = 26,
-    NINEP_READDIR = 40,
-    NINEP_FSYNC = 50,
-    NINEP_LOCK = 52,
-    NINEP_GETLOCK = 54,
-    NINEP_LINK = 70,
-    NINEP_MKDIR = 72,
-    NINEP_VERSION = 100,
-    NINEP_ATTACH = 104,
-    NINEP_WALK = 110,
-    NINEP_READ = 116,
-    NINEP_WRITE = 118,
-    NINEP_CLUNK = 120,
-    NINEP_REMOVE = 122,
+                  NINEP_ERROR = 6,
+                  NINEP_STATFS = 8,
+                  NINEP_OPEN = 12,
+                  NINEP_CREATE = 14,
+                  NINEP_SYMLINK = 16,
+                  NINEP_MKNOD = 18,
+                  NINEP_RENAME = 20,
+                  NINEP_READLINK = 22,
+                  NINEP_GETATTR = 24,
+                  NINEP_SETATTR = 26,
+                  NINEP_READDIR = 40,
+                  NINEP_FSYNC = 50,
+                  NINEP_LOCK = 52,
+                  NINEP_GETLOCK = 54,
+                  NINEP_LINK = 70,
+                  NINEP_MKDIR = 72,
+                  NINEP_VERSION = 100,
+                  NINEP_ATTACH = 104,
+                  NINEP_WALK = 110,
+                  NINEP_READ = 116,
+                  NINEP_WRITE = 118,
+                  NINEP_CLUNK = 120,
+                  NINEP_REMOVE = 122,
 };
 
 #define NINEP_HEADER_BYTES 7
@@ -46,8 +46,8 @@ enum ninep_type { /* of a request; the reply's is one more */
 #define NINEP_NO_FID       0xffffffffu
 #define NINEP_WALK_MAX     16 /* names of one walk */
 #define NINEP_QID_BYTES    13
-/* What a message of data has beside it, at most: that of a write. */
-#define NINEP_DATA_OVERHEAD (NINEP_HEADER_BYTES + 16)
+/* What a message of data has beside it, at most: a write has 23 bytes, and servers count with 24. */
+#define NINEP_DATA_OVERHEAD 24
 
 #define NINEP_QID_DIRECTORY 0x80
 #define NINEP_QID_SYMLINK   0x02

@@ -9,9 +9,9 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 
-#define WINDOW          6 /* messages of one transfer in flight */
-#define LOCK_BLOCKED    1
-#define LOCK_GRACE      3
+#define WINDOW       6 /* messages of one transfer in flight */
+#define LOCK_BLOCKED 1
+#define LOCK_GRACE   3
 
 static struct ninep_file *of(struct mount_file *file)
 {
@@ -28,9 +28,10 @@ struct short_call {
 
 static struct ninep_message *call_begin(struct short_call *call, enum ninep_type type, uint32_t fid)
 {
-    call->request = (struct ninep_request){ .message = ninep_begin(call->message, sizeof(call->message), type),
-                                            .reply = call->reply,
-                                            .reply_capacity = sizeof(call->reply) };
+    call->request =
+        (struct ninep_request){ .message = ninep_begin(call->message, sizeof(call->message), type),
+                                .reply = call->reply,
+                                .reply_capacity = sizeof(call->reply) };
     ninep_put_u32(&call->request.message, fid);
     return &call->request.message;
 }
@@ -40,7 +41,8 @@ int ninep_open(struct ninep_session *session, uint32_t fid, uint32_t generation,
 {
     struct short_call call;
 
-    ninep_put_u32(call_begin(&call, NINEP_OPEN, fid), flags & NINEP_OPEN_FLAGS & ~(uint32_t)(O_CREAT | O_EXCL));
+    ninep_put_u32(call_begin(&call, NINEP_OPEN, fid),
+                  flags & NINEP_OPEN_FLAGS & ~(uint32_t)(O_CREAT | O_EXCL));
     int error = ninep_call(session, &call.request, generation);
     if (error)
         return error;
@@ -327,6 +329,14 @@ int64_t ninep_file_write(struct mount_file *file, const void *bytes, uint64_t co
 
 /* ---- The rest ---- */
 
+/* diod knows the attributes of an open file by its name alone: they may be another file's. */
+static int attributes(struct ninep_file *file, uint32_t fid, uint32_t generation, struct mount_status *status)
+{
+    int error = ninep_attributes(file->session, fid, generation, status);
+
+    return error == -ENOENT || (!error && status->number != file->qid.path) ? -ESTALE : error;
+}
+
 int ninep_file_status(struct mount_file *mount_file, struct mount_status *status)
 {
     struct ninep_file *file = of(mount_file);
@@ -337,21 +347,23 @@ int ninep_file_status(struct mount_file *mount_file, struct mount_status *status
     do {
         error = ready(file, deadline_ns, &fid, &generation);
         if (!error)
-            error = ninep_attributes(file->session, fid, generation, status);
+            error = attributes(file, fid, generation, status);
     } while (ninep_is_broken(error));
-    /* A server that knows open files by their names alone. */
-    return error == -ENOENT ? -ESTALE : error;
+    return error;
 }
 
 int ninep_file_change(struct mount_file *mount_file, const struct mount_change *change)
 {
     struct ninep_file *file = of(mount_file);
     uint64_t deadline_ns = deadline(file->session);
+    struct mount_status status;
     uint32_t fid, generation;
     int error;
 
     do {
         error = ready(file, deadline_ns, &fid, &generation);
+        if (!error) /* a change, too, is made by name */
+            error = attributes(file, fid, generation, &status);
         if (!error)
             error = ninep_change(file->session, fid, generation, change);
     } while (ninep_is_broken(error));
@@ -439,7 +451,8 @@ int ninep_file_list(struct mount_file *mount_file, uint64_t position, struct mou
     return result == -EPROTO ? -EIO : result;
 }
 
-static void lock_put(struct short_call *call, enum ninep_type type, uint32_t fid, const struct mount_lock *lock)
+static void lock_put(struct short_call *call, enum ninep_type type, uint32_t fid,
+                     const struct mount_lock *lock)
 {
     struct ninep_message *message = call_begin(call, type, fid);
 

@@ -158,7 +158,7 @@ static int ninep_change_path(struct mount_call *call, bool follow, const struct 
 
 static int64_t make_directory_once(struct ninep_path *path, struct asked *asked)
 {
-    int result = ninep_path_parent(path);
+    int result = ninep_path_parent(path, -EEXIST);
 
     if (result)
         return result;
@@ -173,17 +173,17 @@ static int ninep_make_directory(struct mount_call *call, uint32_t mode)
 {
     struct asked asked = { .call = call, .mode = mode };
 
-    return ninep_path_last(call->path) != NINEP_LAST_NAME ? -EEXIST : (int)ask(&asked, make_directory_once);
+    return (int)ask(&asked, make_directory_once);
 }
 
 static int64_t make_special_once(struct ninep_path *path, struct asked *asked)
 {
-    int result = ninep_path_parent(path);
+    int result = ninep_path_parent(path, -EEXIST);
 
     if (result)
         return result;
     if (path->trailing_slash)
-        return -ENOENT;
+        return ninep_path_slash(path);
     struct ninep_request request = request_begin(path, NINEP_MKNOD, path->fid);
     name_put(&request, path->name);
     ninep_put_u32(&request.message, asked->mode);
@@ -197,17 +197,17 @@ static int ninep_make_special(struct mount_call *call, uint32_t mode, uint64_t d
 {
     struct asked asked = { .call = call, .mode = mode, .device = device };
 
-    return ninep_path_last(call->path) != NINEP_LAST_NAME ? -EEXIST : (int)ask(&asked, make_special_once);
+    return (int)ask(&asked, make_special_once);
 }
 
 static int64_t make_symlink_once(struct ninep_path *path, struct asked *asked)
 {
-    int result = ninep_path_parent(path);
+    int result = ninep_path_parent(path, -EEXIST);
 
     if (result)
         return result;
     if (path->trailing_slash)
-        return -ENOENT;
+        return ninep_path_slash(path);
     struct ninep_request request = request_begin(path, NINEP_SYMLINK, path->fid);
     name_put(&request, path->name);
     name_put(&request, asked->target);
@@ -219,20 +219,29 @@ static int ninep_make_symlink(struct mount_call *call, const char *target)
 {
     struct asked asked = { .call = call, .target = target };
 
-    return ninep_path_last(call->path) != NINEP_LAST_NAME ? -EEXIST : (int)ask(&asked, make_symlink_once);
+    return (int)ask(&asked, make_symlink_once);
 }
 
 static int64_t remove_once(struct ninep_path *path, struct asked *asked)
 {
+    static const int errors[2][4] = {
+        { [NINEP_LAST_DOT] = -EISDIR, [NINEP_LAST_DOTDOT] = -EISDIR, [NINEP_LAST_START] = -EISDIR },
+        { [NINEP_LAST_DOT] = -EINVAL, [NINEP_LAST_DOTDOT] = -ENOTEMPTY, [NINEP_LAST_START] = -EBUSY },
+    };
+    int error = errors[asked->directory][ninep_path_last(asked->call->path)];
     bool trailing_slash = path->wants_directory;
 
+    if (error)
+        return ninep_path_parent(path, error);
     path->wants_directory = false; /* the link itself is meant */
     int result = ninep_path_walk(path, false);
     if (result)
         return result;
     bool is_directory = path->qid.type & NINEP_QID_DIRECTORY;
-    if (asked->directory != is_directory || (trailing_slash && !is_directory))
-        return asked->directory || trailing_slash ? -ENOTDIR : -EISDIR;
+    if (!is_directory && (asked->directory || trailing_slash))
+        return -ENOTDIR;
+    if (is_directory && !asked->directory)
+        return -EISDIR;
     struct ninep_request request = request_begin(path, NINEP_REMOVE, path->fid);
     result = ninep_call(path->session, &request, path->generation);
     /* The fid is gone, whatever the answer. */
@@ -244,22 +253,18 @@ static int64_t remove_once(struct ninep_path *path, struct asked *asked)
 
 static int ninep_remove(struct mount_call *call, bool directory)
 {
-    static const int errors[2][4] = {
-        { [NINEP_LAST_DOT] = -EISDIR, [NINEP_LAST_DOTDOT] = -EISDIR, [NINEP_LAST_START] = -EISDIR },
-        { [NINEP_LAST_DOT] = -EINVAL, [NINEP_LAST_DOTDOT] = -ENOTEMPTY, [NINEP_LAST_START] = -EBUSY },
-    };
     struct asked asked = { .call = call, .directory = directory };
-    int error = errors[directory][ninep_path_last(call->path)];
 
-    return error ? error : (int)ask(&asked, remove_once);
+    return (int)ask(&asked, remove_once);
 }
 
 /* The second path of a call, to the directory of its last name. */
-static int other_begin(struct ninep_path *other, const struct ninep_path *path, struct asked *asked)
+static int other_begin(struct ninep_path *other, const struct ninep_path *path, struct asked *asked,
+                       int no_name)
 {
     int result = ninep_path_begin(other, path->session, path->generation, asked->to);
 
-    return result ? result : ninep_path_parent(other);
+    return result ? result : ninep_path_parent(other, no_name);
 }
 
 static int64_t link_once(struct ninep_path *path, struct asked *asked)
@@ -268,11 +273,9 @@ static int64_t link_once(struct ninep_path *path, struct asked *asked)
     int result = ninep_path_walk(path, asked->follow);
 
     if (!result)
-        result = other_begin(&other, path, asked);
+        result = other_begin(&other, path, asked, -EEXIST);
     if (!result && other.trailing_slash)
-        result = -ENOENT;
-    if (!result && path->qid.type & NINEP_QID_DIRECTORY)
-        result = -EPERM;
+        result = ninep_path_slash(&other);
     if (!result) {
         struct ninep_request request = request_begin(path, NINEP_LINK, other.fid);
 
@@ -288,7 +291,7 @@ static int ninep_link(struct mount_call *from, bool follow, struct mount_call *t
 {
     struct asked asked = { .call = from, .to = to, .follow = follow };
 
-    return ninep_path_last(to->path) != NINEP_LAST_NAME ? -EEXIST : (int)ask(&asked, link_once);
+    return (int)ask(&asked, link_once);
 }
 
 static int64_t rename_once(struct ninep_path *path, struct asked *asked)
@@ -296,10 +299,14 @@ static int64_t rename_once(struct ninep_path *path, struct asked *asked)
     struct ninep_path other = { .scratch = NULL };
     bool trailing_slash = path->wants_directory;
 
-    path->wants_directory = false;
-    int result = ninep_path_walk(path, false);
-    if (!result)
-        result = other_begin(&other, path, asked);
+    bool is_named = ninep_path_last(asked->call->path) == NINEP_LAST_NAME;
+    path->wants_directory &= !is_named; /* a link itself is meant */
+    int result = is_named ? ninep_path_walk(path, false) : ninep_path_parent(path, 0);
+    if (!result || (is_named && result == -ENOENT && path->lacks_last)) {
+        int other_result = other_begin(&other, path, asked, -EBUSY);
+
+        result = other_result ? other_result : is_named ? result : -EBUSY;
+    }
     if (!result && (trailing_slash || other.trailing_slash) && !(path->qid.type & NINEP_QID_DIRECTORY))
         result = -ENOTDIR;
     if (!result) {
@@ -319,8 +326,6 @@ static int ninep_rename(struct mount_call *from, struct mount_call *to, unsigned
 
     if (flags)
         return -EINVAL; /* no request can say that */
-    if (ninep_path_last(from->path) != NINEP_LAST_NAME || ninep_path_last(to->path) != NINEP_LAST_NAME)
-        return -EBUSY;
     return (int)ask(&asked, rename_once);
 }
 
@@ -366,7 +371,7 @@ static int64_t create_once(struct ninep_path *path, struct asked *asked)
 }
 
 /* Whether what is there may be opened so. */
-static int open_check(const struct ninep_path *path, const struct asked *asked, uint32_t mode)
+static int open_check(const struct asked *asked, uint32_t mode)
 {
     unsigned flags = asked->flags;
 
@@ -374,10 +379,10 @@ static int open_check(const struct ninep_path *path, const struct asked *asked, 
         return flags & O_DIRECTORY && !mode_is(mode, S_IFDIR) ? -ENOTDIR : 0;
     if ((flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL))
         return -EEXIST;
-    if (path->qid.type & NINEP_QID_SYMLINK)
-        return -ELOOP; /* it was not to be followed */
     if (flags & O_DIRECTORY && !mode_is(mode, S_IFDIR))
         return -ENOTDIR;
+    if (mode_is(mode, S_IFLNK))
+        return -ELOOP; /* it was not to be followed */
     if (mode_is(mode, S_IFDIR))
         return (flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC) ? -EISDIR : 0;
     return mode_is(mode, S_IFREG) ? 0 : -ENXIO;
@@ -387,14 +392,21 @@ static int64_t open_once(struct ninep_path *path, struct asked *asked)
 {
     bool excludes = (asked->flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
     struct mount_status status;
+
+    if (asked->flags & O_CREAT && path->wants_directory &&
+        ninep_path_last(asked->call->path) == NINEP_LAST_NAME) {
+        int missing = ninep_path_parent(path, 0);
+
+        return missing ? missing : -EISDIR;
+    }
     int result = ninep_path_walk(path, !excludes && !(asked->flags & O_NOFOLLOW));
 
-    if (result == -ENOENT && path->lacks_last && asked->flags & O_CREAT)
+    if (result == -ENOENT && path->lacks_last && !path->ends_in_dot && asked->flags & O_CREAT)
         return create_once(path, asked);
     if (!result)
         result = ninep_attributes(path->session, path->fid, path->generation, &status);
     if (!result)
-        result = open_check(path, asked, status.mode);
+        result = open_check(asked, status.mode);
     if (!result)
         result = ninep_path_own(path);
     if (result)
@@ -463,5 +475,27 @@ int ninep_mount_begin(struct ninep_mount *mount, const char *place, uint32_t add
     session->source = mount->mount.source;
     session->export = mount->export;
     session->timeout_ns = timeout_ns;
-    return ninep_session_connect(session, ninep_now_ns() + timeout_ns, why);
+
+    struct message reason = { "" };
+    int error = ninep_session_connect(session, ninep_now_ns() + timeout_ns, &reason);
+    if (error && session->transport.connection)
+        ninep_transport_close(&session->transport);
+    return error ? message_set(why, error, "mount=%.60s: %.100s: %s", place, session->source, reason.text)
+                 : 0;
+}
+
+int ninep_mount_make(const char *place, uint32_t address, uint16_t port, const char *export,
+                     uint64_t timeout_ns, struct mount **mount, struct message *why)
+{
+    struct ninep_mount *made = ninep_allocate(NINEP_MOUNT_BYTES);
+
+    if (!made)
+        return message_set(why, -ENOMEM, "mount=%.60s: no memory", place);
+    memset(made, 0, sizeof(*made));
+    int error = ninep_mount_begin(made, place, address, port, export, timeout_ns, why);
+    if (error)
+        ninep_free(made, NINEP_MOUNT_BYTES);
+    else
+        *mount = &made->mount;
+    return error;
 }

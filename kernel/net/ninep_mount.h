@@ -23,9 +23,8 @@ _Static_assert(sizeof(struct ninep_mount) <= NINEP_MOUNT_BYTES, "a mount has tha
 extern const struct mount_operations ninep_operations;
 
 /* Connects to a server: at boot, before there are processes. `place` is where it is to be mounted, `export`
- * what the server calls it; `timeout_ns` is how long a call waits for the server. -EINVAL, -ENOMEM,
- * -EPROTO (no 9P2000.L server), the error of the connection or of the server, with `why`; then *mount is
- * there all the same, unless it is NULL, and may be added: the first call connects. */
+ * what the server calls it; `timeout_ns` is how long a call waits for the server. -EINVAL, -ENOMEM, -EPROTO
+ * or -EOPNOTSUPP (no server of 9P2000.L), the error of the connection or of the server, with `why`. */
 int ninep_mount_make(const char *place, uint32_t address, uint16_t port, const char *export,
                      uint64_t timeout_ns, struct mount **mount, struct message *why);
 

@@ -25,8 +25,8 @@ enum ninep_last ninep_path_last(const char *path)
         return NINEP_LAST_START;
     if (path[start] == '.' && end - start == 1)
         return NINEP_LAST_DOT;
-    return path[start] == '.' && path[start + 1] == '.' && end - start == 2 ? NINEP_LAST_DOTDOT :
-                                                                              NINEP_LAST_NAME;
+    return path[start] == '.' && path[start + 1] == '.' && end - start == 2 ? NINEP_LAST_DOTDOT
+                                                                            : NINEP_LAST_NAME;
 }
 
 /* Takes what says nothing out of the part that is not known: "//", ".", a slash at the end. */
@@ -34,6 +34,7 @@ static void tidy(struct ninep_path *path)
 {
     char *text = path->scratch->path;
     uint32_t from = path->known, to = path->known;
+    bool dot_is_last = false;
 
     while (text[from]) {
         uint32_t end = from;
@@ -46,9 +47,11 @@ static void tidy(struct ninep_path *path)
             end++;
         if (end - from == 1 && text[from] == '.') {
             path->wants_directory |= text[end] == '\0';
+            dot_is_last = true;
             from = end;
             continue;
         }
+        dot_is_last = false;
         if (to > 0)
             text[to++] = '/';
         memmove(text + to, text + from, end - from);
@@ -56,6 +59,7 @@ static void tidy(struct ninep_path *path)
         from = end;
     }
     text[to] = '\0';
+    path->ends_in_dot |= dot_is_last;
 }
 
 /* known + "/" + what: the text from now on. */
@@ -128,11 +132,10 @@ static int walk(struct ninep_path *path, const struct names *names, unsigned cou
                 struct ninep_qid qids[NINEP_WALK_MAX])
 {
     struct ninep_scratch *scratch = path->scratch;
-    struct ninep_request request = {
-        .message = ninep_begin(scratch->message, sizeof(scratch->message), NINEP_WALK),
-        .reply = scratch->reply,
-        .reply_capacity = sizeof(scratch->reply)
-    };
+    struct ninep_request request = { .message =
+                                         ninep_begin(scratch->message, sizeof(scratch->message), NINEP_WALK),
+                                     .reply = scratch->reply,
+                                     .reply_capacity = sizeof(scratch->reply) };
     int64_t fid = path->fid;
 
     if (fid == NINEP_ROOT)
@@ -217,8 +220,8 @@ static unsigned link_find(const struct ninep_path *path, const struct names *nam
     const char *text = path->scratch->path;
     unsigned i = 0;
 
-    while (i < count && !(qids[i].type & NINEP_QID_SYMLINK &&
-                          (text[names->end[i]] || follow || path->wants_directory)))
+    while (i < count &&
+           !(qids[i].type & NINEP_QID_SYMLINK && (text[names->end[i]] || follow || path->wants_directory)))
         i++;
     return i;
 }
@@ -360,11 +363,17 @@ int ninep_path_cut(struct ninep_path *path)
     return path->name[0] ? 0 : -ENAMETOOLONG;
 }
 
-int ninep_path_parent(struct ninep_path *path)
+int ninep_path_parent(struct ninep_path *path, int no_name)
 {
-    uint32_t start = name_set(path);
+    enum ninep_last last = ninep_path_last(path->call->path);
     char *left = path->call->left;
 
+    if (last != NINEP_LAST_NAME) { /* that its directory is missing comes first */
+        int missing = last == NINEP_LAST_START ? 0 : ninep_path_walk(path, true);
+
+        return missing ? missing : no_name;
+    }
+    uint32_t start = name_set(path);
     if (!path->name[0])
         return -ENAMETOOLONG;
     path->trailing_slash = path->wants_directory;
@@ -383,6 +392,19 @@ int ninep_path_parent(struct ninep_path *path)
             memcpy(left + bytes + 1 + name_bytes, "/", 2);
     }
     return result;
+}
+
+int ninep_path_slash(struct ninep_path *path)
+{
+    struct ninep_qid qids[NINEP_WALK_MAX];
+    struct names names;
+    int result = text_set(path, path->name, strlen(path->name), "");
+
+    if (!result)
+        result = names_find(path, path->known, &names);
+    if (!result)
+        result = walk(path, &names, names.count, qids);
+    return result > 0 ? -EEXIST : result ? result : -ENOENT;
 }
 
 int ninep_path_own(struct ninep_path *path)

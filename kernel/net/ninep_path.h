@@ -31,7 +31,7 @@ struct ninep_path {
     uint32_t generation;
     uint32_t known; /* bytes of the text */
     unsigned symlinks;
-    bool wants_directory, trailing_slash;
+    bool wants_directory, trailing_slash, ends_in_dot;
     bool lacks_last; /* -ENOENT, and `fid` is the directory that lacks the last name of the text */
     uint32_t fid;    /* NINEP_ROOT, or its own */
     struct ninep_qid qid;
@@ -51,8 +51,11 @@ void ninep_path_end(struct ninep_path *path);
  * call->left. */
 int ninep_path_walk(struct ninep_path *path, bool follow);
 
-/* Walks to the directory of the last name, path->name. The path ends with a name. */
-int ninep_path_parent(struct ninep_path *path);
+/* Walks to the directory of the last name, path->name. `no_name` is the error where the path ends in none. */
+int ninep_path_parent(struct ninep_path *path, int no_name);
+
+/* What creating something else than a directory answers where a slash follows the name: -EEXIST, -ENOENT. */
+int ninep_path_slash(struct ninep_path *path);
 
 /* After -ENOENT with lacks_last: the last name becomes path->name, and path->fid a directory's. */
 int ninep_path_cut(struct ninep_path *path);

@@ -307,7 +307,8 @@ static bool begin(struct ninep_session *session, struct ninep_request *request, 
         request->result = -ENAMETOOLONG;
         return true;
     }
-    if (session->state != (is_greeting(request) ? NINEP_GREETING : NINEP_UP) || session->generation != generation) {
+    if (session->state != (is_greeting(request) ? NINEP_GREETING : NINEP_UP) ||
+        session->generation != generation) {
         request->is_done = true;
         request->result = -ENOTCONN;
         return true;
@@ -604,7 +605,8 @@ static bool clunk_enqueue(struct ninep_session *session, uint32_t fid, uint32_t 
         if (session->clunks[i].is_used)
             continue;
         *request = (struct ninep_request){
-            .message = ninep_begin(session->clunks[i].message, sizeof(session->clunks[i].message), NINEP_CLUNK),
+            .message =
+                ninep_begin(session->clunks[i].message, sizeof(session->clunks[i].message), NINEP_CLUNK),
             .reply = session->clunks[i].reply,
             .reply_capacity = sizeof(session->clunks[i].reply),
         };
@@ -635,4 +637,3 @@ void ninep_clunk(struct ninep_session *session, uint32_t fid, uint32_t generatio
     if (ninep_call(session, &request, generation) == 0)
         ninep_fid_free(session, fid, generation);
 }
-

@@ -70,8 +70,8 @@ struct ninep_session {
     uint32_t attempts;
     uint64_t greeting_deadline_ns;
     bool is_connecting, is_sending, is_receiving, is_watched;
-    bool is_dead;     /* the console has it */
-    unsigned inside;  /* threads that use the transport now */
+    bool is_dead;      /* the console has it */
+    unsigned inside;   /* threads that use the transport now */
     struct list queue; /* what is to be sent; the first perhaps in part */
     struct ninep_request *tags[NINEP_TAGS];
     uint64_t fids[NINEP_FIDS / 64];

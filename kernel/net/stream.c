@@ -312,6 +312,11 @@ void stream_gone(struct connection *connection)
         stream_free(stream);
 }
 
+void stream_lost(struct connection *connection)
+{
+    stream_of(connection)->error = -ENETDOWN;
+}
+
 bool stream_is_sending(const struct connection *connection)
 {
     const struct tcp_pcb *pcb = connection->pcb;

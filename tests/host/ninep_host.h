@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ninep_host.h: what a session of 9P has around it (net/ninep_transport.h), on this machine: sockets, threads,
- * malloc. A connection is made to 127.0.0.1, or is the socket that a test has in host_socket. A test that ends
- * with memory left fails (host_memory). Included once per binary.
+ * ninep_host.h: what a session of 9P has around it (net/ninep_transport.h), on this machine: sockets,
+ * threads, malloc. A connection is made to 127.0.0.1, or is the socket that a test has in host_socket. A test
+ * that ends with memory left fails (host_memory). Included once per binary.
  */
 #ifndef TACET_NINEP_HOST_H
 #define TACET_NINEP_HOST_H
@@ -15,6 +15,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -27,8 +28,9 @@ static char host_line[256];  /* the last one */
 static pthread_mutex_t host_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t host_woken = PTHREAD_COND_INITIALIZER;
 
-void crosscall_serve(void) /* of a lock */
+void crosscall_serve(void) /* while a lock is taken: its holder may wait for this CPU */
 {
+    sched_yield();
 }
 
 static int host_fd(const struct ninep_transport *transport)

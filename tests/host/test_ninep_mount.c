@@ -87,8 +87,8 @@ TEST(a_path_leads_where_it_leads_on_linux)
         { "a/to_c/../file", "a/b/file", true },
         { "a/slash", "e", true },
         { "far/f", "e/f", true },
-        { "l/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20", "l/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20",
-          true },
+        { "l/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20",
+          "l/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20", true },
         { "l/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20/..",
           "l/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19", true },
     };
@@ -99,10 +99,10 @@ TEST(a_path_leads_where_it_leads_on_linux)
         const char *path;
         int error;
     } errors[] = {
-        { "none", -ENOENT },     { "a/none", -ENOENT },          { "a/none/more", -ENOENT },
-        { "a/b/file/", -ENOTDIR }, { "a/b/file/x", -ENOTDIR },   { "a/b/file/..", -ENOTDIR },
-        { "loop", -ELOOP },      { "loop/x", -ELOOP },           { "a/none/..", -ENOENT },
-        { "notdir", -ENOTDIR },  { "a/b/link/", -ENOTDIR },
+        { "none", -ENOENT },       { "a/none", -ENOENT },      { "a/none/more", -ENOENT },
+        { "a/b/file/", -ENOTDIR }, { "a/b/file/x", -ENOTDIR }, { "a/b/file/..", -ENOTDIR },
+        { "loop", -ELOOP },        { "loop/x", -ELOOP },       { "a/none/..", -ENOENT },
+        { "notdir", -ENOTDIR },    { "a/b/link/", -ENOTDIR },
     };
     for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
         if (!CHECK_EQUAL(number_of(errors[i].path, true), errors[i].error))
