@@ -32,6 +32,7 @@
 static const char *const known_options[] = {
     "app",
     "argv0",
+    "bootif",
     "clockevent",
     "clockevents",
     "console",
