@@ -45,7 +45,9 @@ RETRY_S = 10
 FOLDER = "tacet"
 #: Where a node's file has variables of grub.cfg.
 _NODE = """# {comment}
+set file=tacet.elf
 if multiboot2 $files/tacet.elf bootif=$node {words}; then
+    set file={program}
     if module2 $files/{program}; then boot; fi
 fi
 """
@@ -133,9 +135,10 @@ if [ "$grub_platform" = pc ]; then
     set gfxpayload=text{http}
 fi
 set own=default
+set file=nodes/default.cfg
 if [ -s "$base/nodes/$node.cfg" ]; then set own=$node; fi
 source $base/nodes/$own.cfg
-echo "Tacet: nodes/$own.cfg on $server does not boot $node from $files; again in {RETRY_S} s"
+echo "Tacet: cannot load $file for nodes/$own.cfg; again in {RETRY_S} s"
 sleep {RETRY_S}
 reboot
 """
@@ -245,8 +248,8 @@ def check_target(folder: Path) -> None:
 
 
 def make(tree: Tree, folder: Path) -> None:
-    """Write the folder: each file appears when it is whole, nodes may boot meanwhile; those of an earlier tree
-    go last."""
+    """Write the folder: each file appears when it is whole, for nodes may boot meanwhile; those of an earlier
+    tree go last."""
     check_tools(TOOLS)
     check_target(folder)
     found = contents(tree, folder)

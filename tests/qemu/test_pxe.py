@@ -42,7 +42,8 @@ def test_a_node_boots_from_dhcp_to_the_program_s_output(
     folder = nodes.tree(tmp_path / "pxe", qemu.BUSYBOX, "echo", "two  words", "it's $node")
     with space.dnsmasq(folder / "dnsmasq.conf") as server:
         result = expect_exit(nodes.boot(space, card=card, uefi=firmware == "uefi"))
-    assert result.stdout == b"two  words it's $node\n", result.explain()
+    # OVMF shows its screen on all serial ports before.
+    assert result.stdout.endswith(b"two  words it's $node\n"), result.explain()
     assert "started by multiboot2" in result.console, result.explain()
     assert server.said("DHCPACK") and server.said("lease-time  infinite"), server.lines
     wanted = {"bios": "bios.0", "uefi": "uefi.efi"}[firmware]
@@ -55,7 +56,7 @@ def test_a_node_has_options_arguments_and_name_by_its_mac(space: network.Namespa
         "# MAC              what it has\n"
         f"{nodes.MAC}  address=10.99.0.7 name=node7 env=OWN=yes program={program('arguments.musl')}"
         " -- 'of  its' own\n"
-        "52:54:00:12:34:57  -- another's\n"
+        "52:54:00:12:34:57  -- another\n"
     )
     words = ("--nodes", str(kept))
     folder = nodes.tree(tmp_path / "pxe", program("status.musl"), "9", words=words)
@@ -88,9 +89,7 @@ def test_beside_another_dhcp_server_dnsmasq_only_says_what_to_boot(
 
 def test_a_node_that_stopped_boots_over_the_network_again(space: network.Namespace, tmp_path: Path) -> None:
     """A mistake on the server stops the node, which says so and begins anew until it is corrected."""
-    folder = nodes.tree(
-        tmp_path / "pxe", program("status.musl"), "5", options="end=reboot nonsense=1"
-    )
+    folder = nodes.tree(tmp_path / "pxe", program("status.musl"), "5", options="end=reboot nonsense=1")
     seen = bytearray()
 
     def correct(chunk: bytes) -> None:
@@ -101,8 +100,9 @@ def test_a_node_that_stopped_boots_over_the_network_again(space: network.Namespa
     with space.dnsmasq(folder / "dnsmasq.conf"):
         result = nodes.boot(space, "-action", "reboot=reset", on_console=correct)
     expect_exit(result, 5)
-    assert result.console.count("started by multiboot2") >= 2, result.explain()
-    assert 'reason="unknown option nonsense' in result.console, result.explain()
+    stop = re.search(r'^tacet: stop status=64 reason="(.*)"', result.console, re.MULTILINE)
+    assert stop and "nonsense" in stop[1], result.console
+    assert result.console.count("tftp://10.99.0.1/tacet/bios.0... ok") >= 2, result.console
 
 
 def test_large_files_come_by_http_under_a_bios(space: network.Namespace, tmp_path: Path) -> None:
