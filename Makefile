@@ -226,8 +226,10 @@ FILES :=
 NET     :=
 NIC     :=
 FORWARD :=
+# MOUNT=dir, MOUNT='dir:/place …': folders of this host that programs read and write, at /mnt or their places.
+MOUNT   :=
 NETWORK_OPTIONS = $(if $(NET),--network $(call quoted,$(NET))) $(if $(NIC),--nic $(call quoted,$(NIC))) \
-                  $(addprefix --forward ,$(FORWARD))
+                  $(addprefix --forward ,$(FORWARD)) $(foreach dir,$(MOUNT),--mount $(call quoted,$(dir)))
 
 # The flight log of the last `make run APP=…`. Always kept: the log is written anyway, and sending it, after
 # the program has ended, takes at most some 20 ms a CPU; what has gone wrong once need not be provoked again.
@@ -235,8 +237,8 @@ KLOG ?= build/klog.bin
 
 .PHONY: run run-app compare report bench gdb iso klog
 run:
-	@$(if $(APP),,[ -z $(call quoted,$(ARGS)$(ENV)$(STDIN)$(FILES)$(NET)$(RUN_OPTIONS)) ] || \
-		{ echo "make run: ARGS, ENV, STDIN, FILES, NET, RUN_OPTIONS need a program: APP=prog" >&2; exit 2; })
+	@$(if $(APP),,[ -z $(call quoted,$(ARGS)$(ENV)$(STDIN)$(FILES)$(NET)$(MOUNT)$(RUN_OPTIONS)) ] || \
+		{ echo "make run: ARGS, ENV, STDIN, FILES, NET, MOUNT, RUN_OPTIONS need a program: APP=prog" >&2; exit 2; })
 	@ports/deps.sh build run
 	@$(MAKE) --no-print-directory $(if $(APP),run-app,compare)
 
@@ -361,6 +363,7 @@ help:
 	@echo "make run APP=prog ARGS='...'     one program on a Tacet node (RUN_OPTIONS: see tools/run --help)"
 	@echo "         ENV='A=1 B=2' STDIN=file FILES=folder   environment, input, files in / (docs/porting.md)"
 	@echo "         NET=user NIC=e1000 FORWARD=8080:80   a network card (default: none), ports that lead to it"
+	@echo "         MOUNT=dir or 'dir:/place …'     folders that programs read and write (default place: /mnt)"
 	@echo "make klog                        flight log of the last make run APP=… (tools/lab klog -h)"
 	@echo "make test                        all tests"
 	@echo "make test-long                   what takes hours: fuzzing, matrices, silence (LONG_OPTIONS)"
