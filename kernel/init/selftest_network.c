@@ -14,6 +14,7 @@
 #include "init/selftest.h"
 #include "arch.h"
 #include "debug/console.h"
+#include "debug/stop.h"
 #include "init/node.h"
 #include "lib/kstring.h"
 #include "net/device.h"
