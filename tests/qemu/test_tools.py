@@ -82,9 +82,8 @@ IN_ANOTHER_THREAD = (
     "started", [(), IN_BACKGROUND, IN_ANOTHER_THREAD], ids=["plain", "background", "another-thread"]
 )
 def test_an_interrupted_run_ends_qemu_and_says_so_in_a_line(started: tuple[str, ...]) -> None:
-    process = subprocess.Popen(
-        [*started, "tools/run", program("wait.musl")], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    command = [*started, "tools/run", program("wait.musl")]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout
     try:
         assert process.stdout.readline() == b"ready\n"
