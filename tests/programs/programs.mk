@@ -87,3 +87,9 @@ $(SQLITE): ports/sqlite/recipe ports/sqlite/build.sh $(MUSL)
 	@echo "  PORT    sqlite (fetched and built once, in about a minute)"
 	$(Q)ports/sqlite/build.sh build $(ARCH)
 	@touch $@
+
+# curl, likewise.
+CURL := $(BUILD)/curl/curl
+$(CURL): ports/curl/recipe ports/curl/build.sh libc/tacet-cc $(MUSL)
+	@echo "  PORT    curl (fetched and built once, in about a minute)"
+	$(Q)ports/curl/build.sh build $(ARCH) && touch $@
