@@ -190,6 +190,13 @@ ARGS  ?=
 ENV   :=
 STDIN :=
 FILES :=
+# NET=user: QEMU's own network, with the card NIC and the ports of this host that lead to the node's, words
+# such as 8080:80. NET=bridge: in tools/with-network. Without NET the node has no card.
+NET     :=
+NIC     :=
+FORWARD :=
+NETWORK_OPTIONS = $(if $(NET),--network $(call quoted,$(NET))) $(if $(NIC),--nic $(call quoted,$(NIC))) \
+                  $(addprefix --forward ,$(FORWARD))
 
 # The flight log of the last `make run APP=…`. Always kept: the log is written anyway, and sending it, after
 # the program has ended, takes at most some 20 ms a CPU; what has gone wrong once need not be provoked again.
@@ -197,15 +204,15 @@ KLOG ?= build/klog.bin
 
 .PHONY: run run-app compare report bench gdb iso klog
 run:
-	@$(if $(APP),,[ -z $(call quoted,$(ARGS)$(ENV)$(STDIN)$(FILES)$(RUN_OPTIONS)) ] || \
-		{ echo "make run: ARGS, ENV, STDIN, FILES, RUN_OPTIONS need a program: APP=prog" >&2; exit 2; })
+	@$(if $(APP),,[ -z $(call quoted,$(ARGS)$(ENV)$(STDIN)$(FILES)$(NET)$(RUN_OPTIONS)) ] || \
+		{ echo "make run: ARGS, ENV, STDIN, FILES, NET, RUN_OPTIONS need a program: APP=prog" >&2; exit 2; })
 	@ports/deps.sh build run
 	@$(MAKE) --no-print-directory $(if $(APP),run-app,compare)
 
 run-app: $(KERNEL)
 	@tools/run $(if $(findstring --linux,$(RUN_OPTIONS)),,--klog $(KLOG)) \
 		$(if $(ENV),--env-words=$(call quoted,$(ENV))) $(if $(STDIN),--stdin $(call quoted,$(STDIN))) \
-		$(if $(FILES),--files $(call quoted,$(FILES))) $(RUN_OPTIONS) -- $(call quoted,$(APP)) $(ARGS)
+		$(if $(FILES),--files $(call quoted,$(FILES))) $(NETWORK_OPTIONS) $(RUN_OPTIONS) -- $(call quoted,$(APP)) $(ARGS)
 
 klog:
 	@test -e $(KLOG) || \
@@ -297,6 +304,7 @@ help:
 	@echo "make run                         FTQ on Tacet and on Linux, side by side; report in build/report/"
 	@echo "make run APP=prog ARGS='...'     one program on a Tacet node (RUN_OPTIONS: see tools/run --help)"
 	@echo "         ENV='A=1 B=2' STDIN=file FILES=folder   environment, input, files in / (docs/porting.md)"
+	@echo "         NET=user NIC=e1000 FORWARD=8080:80   a network card (default: none), ports that lead to it"
 	@echo "make klog                        flight log of the last make run APP=… (tools/lab klog -h)"
 	@echo "make test                        all tests"
 	@echo "make test-long                   what takes hours: fuzzing, matrices, silence (LONG_OPTIONS)"

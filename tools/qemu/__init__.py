@@ -9,7 +9,7 @@ cannot begin.
 
 A run is described by a few small records, and each keyword of the three functions is a field of one of them:
 
-    Machine              CPUs, memory, clock, devices, which QEMU      machine.py
+    Machine              CPUs, memory, clock, devices, which QEMU      machine.py, network.py
     Program              file, arguments, environment, input, files    program.py
     TacetNode, LinuxNode kernel, its options, flight log               tacet.py, linux.py
     Watch                time limit, who gets the output as it comes   emulator.py
@@ -29,6 +29,7 @@ from .errors import RunnerError
 from .klog_file import log_missing
 from .linux import LinuxNode, initramfs, machine_defaults
 from .machine import DETERMINISTIC, DirectBoot, Machine, clock_options
+from .network import Network
 from .paths import BUILD, BUSYBOX, KERNEL, ROOT
 from .postmortem import examine_tacet
 from .process import Sink, run
@@ -53,6 +54,7 @@ __all__ = [
     "LiveLines",
     "MIB",
     "Machine",
+    "Network",
     "Outcome",
     "Ports",
     "Program",
