@@ -7,6 +7,7 @@
 #include "fs/file.h"
 #include "lib/errno.h"
 #include "fs/file_lock.h"
+#include "fs/unix_rights.h"
 #include "fs/user_vector.h"
 #include "process/process.h"
 #include "mm/shared_memory.h"
@@ -125,7 +126,10 @@ struct file *file_allocate(struct process *process)
         if (__atomic_load_n(&file->in_use, __ATOMIC_ACQUIRE))
             continue;
         *file = (struct file){
-            .process = process, .references = 1, .in_use = true, .serial = ++table->last_serial
+            .process = process,
+            .references = 1,
+            .in_use = true,
+            .serial = (uint64_t)process->rank << 40 | ++table->last_serial,
         };
         found = file;
     }
@@ -163,6 +167,7 @@ void files_close(struct process *process)
 {
     for (unsigned d = 0; d < FILE_DESCRIPTORS_MAX; d++)
         file_close(process, d);
+    unix_rights_abandon(process);
 }
 
 int64_t file_move(struct file *file, struct user_vector *vector, uint64_t offset, bool write)

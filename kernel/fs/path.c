@@ -8,6 +8,7 @@
 #include "arch.h"
 #include "fs/linux_files.h"
 #include "lib/errno.h"
+#include "lib/kstring.h"
 #include "process/process.h"
 #include "mm/shared_memory.h"
 #include "smp/per_cpu.h"
@@ -84,6 +85,17 @@ int path_begin(struct path *path, uint64_t directory, uint64_t address, enum tre
 
     if (error)
         return error;
+    path_lock(path, follow == TREE_NAME);
+    return path_find(path, follow);
+}
+
+int path_begin_text(struct path *path, const char *text, size_t bytes, enum tree_follow follow)
+{
+    *path = (struct path){ .tree = arch_process()->tree, .text = path_buffer(0) };
+    if (!path->text)
+        return -ENOMEM;
+    memcpy(path->text, text, bytes);
+    path->text[bytes] = 0;
     path_lock(path, follow == TREE_NAME);
     return path_find(path, follow);
 }

@@ -41,6 +41,9 @@ int path_find(struct path *path, enum tree_follow follow);
  * errors. */
 int path_begin(struct path *path, uint64_t directory, uint64_t address, enum tree_follow follow);
 
+/* path_begin from the current directory, for a path of `bytes` in the kernel's memory. */
+int path_begin_text(struct path *path, const char *text, size_t bytes, enum tree_follow follow);
+
 /* Releases the lock and the descriptor's file; returns `result`. */
 long path_end(struct path *path, long result);
 

@@ -56,7 +56,7 @@ static int64_t memory_write(struct file *file, uint64_t buffer, uint64_t bytes, 
             return -EFBIG;
         bytes = FILE_BYTES_MAX - offset;
     }
-    int64_t put = shared_memory_write(file->inode->memory, file->process->vm.pages, buffer, bytes, offset);
+    int64_t put = shared_memory_write(file->inode->memory, arch_process()->vm.pages, buffer, bytes, offset);
     if (put > 0)
         file_touch(file->inode);
     return put;
@@ -66,7 +66,7 @@ static int64_t memory_write(struct file *file, uint64_t buffer, uint64_t bytes, 
 int64_t file_append(struct file *file, struct user_vector *vector, uint64_t *offset)
 {
     struct shared_memory *memory = file->inode->memory;
-    int64_t claimed = shared_memory_claim(memory, file->process->vm.pages, vector->left, offset);
+    int64_t claimed = shared_memory_claim(memory, arch_process()->vm.pages, vector->left, offset);
 
     if (claimed < 0)
         return claimed;

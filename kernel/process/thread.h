@@ -47,6 +47,7 @@ struct thread {
     struct smart_timer sleep_timer;
     uint32_t events_seen[EVENT_LISTS]; /* event.c */
     struct thread_locks locks;
+    bool waits_for_network; /* net/idle.c */
 
     /* The system call that a signal has interrupted, and how it may go on; syscall/restart.c. `resume` (NULL:
      * none) continues a wait with a time limit as restart_syscall. */

@@ -46,7 +46,7 @@ static int lock_range(const struct file *file, const struct linux_flock *request
 /* Sets a lock; with `wait`, as soon as no other one conflicts. */
 static int lock_acquire(struct file *file, const struct file_lock *requested, bool wait)
 {
-    struct tree *tree = file->process->tree;
+    struct tree *tree = arch_process()->tree;
 
     for (;;) {
         tree_lock_to_add(tree);
@@ -65,7 +65,7 @@ static int lock_acquire(struct file *file, const struct file_lock *requested, bo
 
 static int lock_release(struct file *file, const struct file_lock *range)
 {
-    struct tree *tree = file->process->tree;
+    struct tree *tree = arch_process()->tree;
 
     tree_lock_to_add(tree);
     int error = file_lock_clear(tree, file->inode, range);
@@ -77,7 +77,7 @@ static int lock_release(struct file *file, const struct file_lock *range)
 /* Describes a lock that conflicts, or changes the answer's type to F_UNLCK. */
 static void lock_query(struct file *file, const struct file_lock *requested, struct linux_flock *answer)
 {
-    struct tree *tree = file->process->tree;
+    struct tree *tree = arch_process()->tree;
 
     spin_lock(&tree->lock);
     const struct file_lock *lock = file_lock_conflict(file->inode, requested);
@@ -98,7 +98,7 @@ static void lock_query(struct file *file, const struct file_lock *requested, str
  * descriptor which another thread has closed meanwhile would never end: it is released here. */
 static int lock_confirm(struct file *file, uint64_t descriptor, const struct file_lock *lock)
 {
-    struct file *now = file_get(file->process, descriptor);
+    struct file *now = file_get(arch_process(), descriptor);
 
     if (now)
         file_put(now);
@@ -113,8 +113,8 @@ long record_lock(struct file *file, uint64_t descriptor, uint32_t command, uint6
 {
     bool open_file = command >= F_OFD_GETLK, query = command == F_GETLK || command == F_OFD_GETLK;
     bool wait = command == F_SETLKW || command == F_OFD_SETLKW;
-    struct file_lock lock = { .owner = open_file ? (const void *)file : file->process,
-                              .pid = open_file ? -1 : (int32_t)file->process->pid };
+    struct file_lock lock = { .owner = open_file ? (const void *)file : arch_process(),
+                              .pid = open_file ? -1 : (int32_t)arch_process()->pid };
     struct linux_flock request;
 
     if (user_read(&request, argument, sizeof(request)))

@@ -95,8 +95,8 @@ static int file_allocate_range(struct file *file, uint64_t mode, uint64_t offset
     }
     if (offset + bytes > FILE_BYTES_MAX)
         return -EFBIG;
-    return mode & FALLOC_KEEP_SIZE ? shared_memory_reserve(memory, file->process->vm.pages, offset + bytes)
-                                   : shared_memory_grow(memory, file->process->vm.pages, offset + bytes);
+    return mode & FALLOC_KEEP_SIZE ? shared_memory_reserve(memory, arch_process()->vm.pages, offset + bytes)
+                                   : shared_memory_grow(memory, arch_process()->vm.pages, offset + bytes);
 }
 
 long sys_fallocate(uint64_t descriptor, uint64_t mode, uint64_t offset, uint64_t bytes)

@@ -22,7 +22,7 @@
 #include "lib/version.h"
 
 /* For proc_memory_bytes. */
-#define ENTRIES_MAX       80       /* of the tables and of /dev, directories included; they are 75 */
+#define ENTRIES_MAX       90       /* of the tables, of /dev and of net/, directories included; they are 83 */
 #define ENTRIES_OF_CPU    7        /* two directories, four files, the link of a pid */
 #define ENTRIES_OF_DOMAIN 2        /* a directory, a file */
 #define TEXT_BYTES_OF_CPU (2 * 64) /* as the slabs round them up */
@@ -347,7 +347,7 @@ void proc_file_set(struct inode *inode, const struct proc_file *file)
     inode->data = file; /* proc_open reads it */
 }
 
-static int table_add(struct tree *tree, const struct proc_file *file, struct message *why)
+int proc_files_add(struct tree *tree, const struct proc_file *file, struct message *why)
 {
     for (; file->path; file++) {
         uint64_t bytes = file->text ? strlen(file->text) : 0;
@@ -485,7 +485,7 @@ int proc_add(struct tree *tree, struct message *why)
         !tree_mount(tree, "/sys", 0555, FILESYSTEM_SYS, why))
         return -ENOMEM;
     for (unsigned i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-        if (table_add(tree, tables[i], why))
+        if (proc_files_add(tree, tables[i], why))
             return -ENOMEM;
     if (!tree_add(tree, "/proc/mounts", S_IFLNK | 0777, mounts, sizeof(mounts) - 1, why) ||
         !boot_id_add(tree, why) || !cpus_add(tree, why) || !numa_domains_add(tree, why))
