@@ -15,6 +15,7 @@
 #include "arch.h"
 #include "debug/stop.h"
 #include "debug/console.h"
+#include "debug/stop.h"
 #include "init/node.h"
 #include "lib/kstring.h"
 #include "net/device.h"

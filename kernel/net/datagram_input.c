@@ -215,9 +215,3 @@ raw_input_state_t network_raw_input(struct pbuf *packet, struct netif *interface
     }
     return delivered ? RAW_INPUT_DELIVERED : RAW_INPUT_NONE;
 }
-
-/* lwIP's own raw sockets are not compiled. */
-void raw_netif_ip_addr_changed(const ip_addr_t *old_address, const ip_addr_t *new_address)
-{
-    (void)old_address, (void)new_address;
-}

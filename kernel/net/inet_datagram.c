@@ -67,7 +67,7 @@ static int datagram_bind(struct file *file, const struct socket_address *name)
         return error;
     if (socket->binding.is_held)
         return -EINVAL;
-    if (!inet_is_local(address) && !inet_is_multicast(address) && address != INADDR_BROADCAST)
+    if (!inet_is_local(address) && !inet_is_multicast(address) && address != IPADDR_BROADCAST)
         return -EADDRNOTAVAIL;
     return hold(socket, address, port);
 }
@@ -93,8 +93,8 @@ static int datagram_connect(struct file *file, const struct socket_address *name
     if (error)
         return error;
     if (address == 0)
-        address = lwip_htonl(INADDR_LOOPBACK);
-    if (address == INADDR_BROADCAST && !socket_switch(&socket->socket, SO_BROADCAST))
+        address = lwip_htonl(IPADDR_LOOPBACK);
+    if (address == IPADDR_BROADCAST && !socket_switch(&socket->socket, SO_BROADCAST))
         return -EACCES;
     network_lock();
     source = connection_source(address);
@@ -233,7 +233,7 @@ static int destination_find(const struct datagram_socket *socket, const struct s
         error = -EDESTADDRREQ;
     }
     if (way->to == 0)
-        way->to = lwip_htonl(INADDR_LOOPBACK);
+        way->to = lwip_htonl(IPADDR_LOOPBACK);
     return error;
 }
 

@@ -17,6 +17,7 @@
 #include "process/event.h"
 #include "process/process.h"
 #include "time/clock.h"
+#include "time/timespec.h"
 #include "lwip/priv/tcp_priv.h"
 
 #define FIONREAD_REQUEST  0x541b
@@ -150,8 +151,8 @@ static int connect_start(struct file *file, const struct socket_address *name)
     if (error)
         return error;
     if (address == 0)
-        address = lwip_htonl(INADDR_LOOPBACK);
-    if (inet_is_multicast(address) || address == INADDR_BROADCAST)
+        address = lwip_htonl(IPADDR_LOOPBACK);
+    if (inet_is_multicast(address) || address == IPADDR_BROADCAST)
         return -ENETUNREACH;
     error = stream_connect(own->stream, address, port);
     if (error)
