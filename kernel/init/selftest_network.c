@@ -16,7 +16,6 @@
 #include "debug/stop.h"
 #include "debug/console.h"
 #include "debug/stop.h"
-#include "init/node.h"
 #include "lib/kstring.h"
 #include "net/device.h"
 #include "time/clock.h"
