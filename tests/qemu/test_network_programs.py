@@ -53,7 +53,7 @@ def node(tacet: Run) -> Node:
         return tacet(
             app,
             *words,
-            options=f"ip={NODE}",
+            options=f"ip={NODE} ranks=1",
             qemu_options=[*(cable or options()), *extra],
             **{"memory": "256M", **keywords},
         )
