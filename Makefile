@@ -267,11 +267,13 @@ bench:
 	@$(MAKE) --no-print-directory bench-ready
 
 .PHONY: bench-ready
-bench-ready: $(KERNEL) $(APPS) $(LINUX) linux-rt qemu10 build/simulator/sim
+bench-ready: $(KERNEL) $(APPS) $(LINUX) linux-rt qemu10 build/simulator/sim foreign-network \
+		$(TEST_BUILD)/plain_card.musl
 	@$(LAB) compare --out build/report --samples 10000
 	@$(LAB) bench --out build/report
 	@$(LAB) bench-programs --out build/report
 	@$(LAB) bench-cores --out build/report
+	@$(LAB) bench-network --out build/report
 	@$(LAB) compare-phases --out build/report
 	@$(LAB) silence --out build/report --shift 4
 	@$(LAB) bench-simulator --out build/report
