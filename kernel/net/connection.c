@@ -10,6 +10,7 @@
 #include "lib/list.h"
 #include "net/connection_timer.h"
 #include "net/input.h"
+#include "net/lwip_hooks.h"
 #include "net/interface.h"
 #include "net/memory.h"
 #include "net/network.h"
@@ -266,6 +267,21 @@ bool connection_is_owing(void)
 }
 
 /* ---- Input ---- */
+
+/* Nobody guesses it, and it grows by the clock from one connection of the same addresses to the next, so that
+ * a new one is told from what is left of the last. [RFC 6528] */
+uint32_t connection_first_number(uint32_t local, uint16_t local_port, uint32_t remote, uint16_t remote_port)
+{
+    static uint64_t secrets[2];
+    uint64_t hash = (uint64_t)local << 32 | remote;
+
+    while (!secrets[0] || !secrets[1])
+        secrets[secrets[0] != 0] = (uint64_t)network_random() << 32 | network_random() | 1;
+    hash = (hash ^ secrets[0]) * 0x9e3779b97f4a7c15ULL;
+    hash ^= hash >> 29 ^ (uint64_t)local_port << 16 ^ remote_port;
+    hash = (hash ^ secrets[1]) * 0xbf58476d1ce4e5b9ULL;
+    return (uint32_t)(hash >> 32) + (uint32_t)(clock_now_ns() >> 6);
+}
 
 /* A new request from the peer of a connection that has ended takes its place. [RFC 9293 §3.6.1] */
 static bool is_reopened(const struct connection *connection, const struct tcp_hdr *header)
