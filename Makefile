@@ -67,7 +67,8 @@ KERNEL_OBJECTS := $(KERNEL_C:%.c=$(BUILD)/kernel/%.o) $(KERNEL_ASM:%.asm=$(BUILD
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror)
 # For size: what the kernel leaves in the caches is taken from the program.
 KERNEL_INCLUDES := -iquote kernel -iquote arch/$(ARCH)/include -iquote libc/include -iquote .
-KERNEL_CFLAGS := -std=gnu11 -Os -g -ffreestanding -fno-pic -fno-pie -mcmodel=kernel -mno-red-zone \
+KERNEL_CFLAGS := -std=gnu11 -Oz -g -ffreestanding -fno-pic -fno-pie -mcmodel=kernel -mno-red-zone \
+	-mpreferred-stack-boundary=3 \
 	-mgeneral-regs-only -fno-stack-protector -fcf-protection=none -fno-asynchronous-unwind-tables \
 	-fno-omit-frame-pointer -momit-leaf-frame-pointer -fno-strict-aliasing $(WARNINGS) $(KERNEL_INCLUDES) \
 	-ffunction-sections -fdata-sections $(if $(LOCKCHECK),-DLOCKCHECK)
