@@ -102,7 +102,7 @@ static void descriptor_release(struct process *process, struct file *file)
         event_notify_shared(file->inode);
     }
     if (held != F_UNLCK)
-        mount_lock_settle(file, held);
+        mount_lock_reduce(file, held);
     file_put(file);
 }
 

@@ -139,7 +139,7 @@ static inline struct mount_file *mount_file_of(const struct inode *inode)
 struct inode *mount_inode_create(struct tree *tree, struct mount_file *file);
 
 /* Drops a reference to any inode, as inode_put, but takes the tree's lock, and closes what the last reference
- * to it had open on a mount. Whatever may be an open file's inode or a current directory is dropped by this. */
+ * to it had open on a mount. Whatever may be an open file's inode or a current directory is dropped by it. */
 void inode_drop(struct tree *tree, struct inode *inode);
 
 /* As tree_path, of what is on a mount. */

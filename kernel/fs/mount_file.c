@@ -16,7 +16,7 @@
 
 #define BOUNCE_BYTES (256ULL << 10)
 
-enum claim { UNCLAIMED, CLAIMED, CLAIMED_AND_WANTED }; /* by threads of any process */
+enum claim { UNCLAIMED, CLAIMED, CLAIMED_CONTENDED }; /* by threads of any process */
 
 int file_offset_claim(struct file *file)
 {
@@ -26,14 +26,14 @@ int file_offset_claim(struct file *file)
     if (__atomic_compare_exchange_n(&file->claim, &expected, CLAIMED, false, __ATOMIC_ACQUIRE,
                                     __ATOMIC_RELAXED))
         return 0;
-    while (!error && __atomic_exchange_n(&file->claim, CLAIMED_AND_WANTED, __ATOMIC_ACQUIRE) != UNCLAIMED)
+    while (!error && __atomic_exchange_n(&file->claim, CLAIMED_CONTENDED, __ATOMIC_ACQUIRE) != UNCLAIMED)
         error = event_wait_shared(file);
     return error;
 }
 
 void file_offset_release(struct file *file)
 {
-    if (__atomic_exchange_n(&file->claim, UNCLAIMED, __ATOMIC_RELEASE) == CLAIMED_AND_WANTED)
+    if (__atomic_exchange_n(&file->claim, UNCLAIMED, __ATOMIC_RELEASE) == CLAIMED_CONTENDED)
         event_notify_shared(file);
 }
 

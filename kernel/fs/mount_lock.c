@@ -43,7 +43,7 @@ static int server_lock(struct file *file, int type)
     return file->inode->mount->operations->lock(mount_file_of(file->inode), &lock);
 }
 
-int mount_lock_settle(struct file *file, int held)
+int mount_lock_reduce(struct file *file, int held)
 {
     int needed = mount_lock_held(file);
 
@@ -71,7 +71,7 @@ static int lock_try(struct file *file, const struct file_lock *requested)
     tree_lock_to_add(tree);
     error = file_lock_set(tree, file->inode, requested);
     spin_unlock(&tree->lock);
-    mount_lock_settle(file, stronger(type, held) ? type : held); /* where it fails, later calls do */
+    mount_lock_reduce(file, stronger(type, held) ? type : held); /* where it fails, later calls do */
     return error;
 }
 
@@ -103,7 +103,7 @@ int mount_lock_release(struct file *file, const struct file_lock *range)
     error = file_lock_clear(tree, file->inode, range);
     spin_unlock(&tree->lock);
     if (!error)
-        error = mount_lock_settle(file, held);
+        error = mount_lock_reduce(file, held);
     file_offset_release(file);
     return error;
 }

@@ -13,10 +13,10 @@
  *     while (path_leads_on(&path, &result));
  *     return path_end(&path, result);                                     releases everything
  *
- * The text is copied from the program before the lock is taken, into a buffer of the CPU's; for a mount into
- * memory of the rank's slice, because the call waits then. A call with two paths reads both (path_read), takes
- * the lock (path_lock), and looks both up (path_find). Nothing is copied from or to the program under the
- * lock. path.c
+ * The text is copied from the program before the lock is taken, into a buffer of the CPU's; for a mount
+ * into memory of the rank's slice, because the call waits then. A call with two paths reads both
+ * (path_read), takes the lock (path_lock), and looks both up (path_find). Nothing is copied from or to the
+ * program under the lock. path.c
  */
 #ifndef TACET_PATH_H
 #define TACET_PATH_H
@@ -56,7 +56,8 @@ int path_depart(struct path *path);
 /* path_lock (to add something with `adds`), path_find; for a mount path_depart, without the lock. */
 int path_look_up(struct path *path, enum tree_follow follow, bool adds);
 
-/* path_read, path_look_up (to add something with TREE_NAME). The caller must call path_end, also on errors. */
+/* path_read, path_look_up (to add something with TREE_NAME). The caller must call path_end, also on errors.
+ */
 int path_begin(struct path *path, uint64_t directory, uint64_t address, enum tree_follow follow);
 
 /* path_begin from the current directory, for a path of `bytes` in the kernel's memory. -EOPNOTSUPP where it

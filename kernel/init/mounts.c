@@ -19,7 +19,7 @@
 #define TIMEOUT_NS_MIN 100000000ULL
 #define TIMEOUT_NS_MAX 3600000000000ULL
 #define PART_BYTES     256
-#define NUMBER_WANTED                                                             \
+#define FORM                                                                      \
     "mount=%.80s: write PLACE:ADDRESS:/EXPORT or PLACE:ADDRESS:PORT:/EXPORT, as " \
     "mount=/home:10.0.2.2:/srv/home"
 
@@ -108,14 +108,14 @@ static int option_mount(const char *text, uint64_t timeout_ns, bool required, st
 
     for (const char *rest = text; *rest;) {
         if (request_read(&rest, &request))
-            return message_set(why, -EINVAL, NUMBER_WANTED, text);
+            return message_set(why, -EINVAL, FORM, text);
         int error = mount_make(&request, timeout_ns, tree, why);
         if (error && required)
             return error;
         if (error)
             kernel_print("%s; the node goes on without (mount_required=no)\n", why->text);
     }
-    return *text ? 0 : message_set(why, -EINVAL, NUMBER_WANTED, text);
+    return *text ? 0 : message_set(why, -EINVAL, FORM, text);
 }
 
 int mounts_start(const struct command_line *line, struct tree *tree, struct message *why)

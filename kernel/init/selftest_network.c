@@ -15,7 +15,6 @@
 #include "arch.h"
 #include "debug/console.h"
 #include "debug/stop.h"
-#include "init/node.h"
 #include "lib/kstring.h"
 #include "net/device.h"
 #include "time/clock.h"

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BYTE_PIECE_BYTES 4032 /* and a pointer: within a page */
+#define BYTE_PIECE_BYTES 4016 /* with a pointer and what memory.c puts before it, within a page */
 
 struct byte_piece {
     struct byte_piece *next;

@@ -13,6 +13,7 @@
 #include "process/process.h"
 #include "process/schedule.h"
 #include "smp/crosscall.h"
+#include "smp/per_cpu.h"
 #include "time/clock.h"
 #include "time/timer.h"
 
@@ -23,7 +24,10 @@ struct idle_counts idle_counts;
 
 static struct cpu_mask idle;
 static unsigned keeper = NOBODY;
-static unsigned waiting; /* threads that wait for the network */
+static bool keeper_polls; /* its device cannot interrupt it */
+static unsigned waiting;  /* threads that wait for the network; of each CPU, where they began to: */
+PER_CPU static unsigned waiting_here;
+static struct cpu_mask waiting_cpus; /* that have had such */
 static struct smart_timer poll_timer;
 static struct smart_timer look_timer; /* of CPUs that idle: it interrupts no program */
 
@@ -33,12 +37,42 @@ static void poll_timer_start(void *unused)
     timer_start(&poll_timer, clock_now_ns() + POLL_NS, POLL_NS / 2);
 }
 
-/* Whether a timer has to look: the keeper's device cannot interrupt it, or there is none and somebody waits.
- */
-static bool polls_by_timer(void)
+/* Starts the timer on a CPU, unless it is pending. With the network's lock. */
+static void poll_on(unsigned cpu)
 {
-    return __atomic_load_n(&keeper, __ATOMIC_RELAXED) != NOBODY ||
-           __atomic_load_n(&waiting, __ATOMIC_RELAXED) != 0;
+    struct cpu_mask one = { 0 };
+
+    if (timer_is_pending(&poll_timer))
+        return;
+    cpu_mask_set(&one, cpu);
+    if (cpu == arch_cpu_index())
+        poll_timer_start(NULL);
+    else
+        crosscall(&one, poll_timer_start, NULL);
+}
+
+/* Threads of a CPU that go on waiting, whatever its own one does, which may have been woken. */
+static unsigned waiting_on(unsigned cpu)
+{
+    const struct thread *thread = arch_thread();
+    unsigned count = __atomic_load_n(PER_CPU_OF(waiting_here, cpu), __ATOMIC_RELAXED);
+
+    return count && cpu == arch_cpu_index() && thread && thread->waits_for_network &&
+                   thread->schedule.state == THREAD_RUNNING
+               ? count - 1
+               : count;
+}
+
+/* Nobody is the keeper: if threads wait, their own CPU looks, and no other. With the network's lock. */
+static void poll_for_waiting(void)
+{
+    if (!__atomic_load_n(&waiting, __ATOMIC_RELAXED))
+        return;
+    CPU_MASK_EACH(cpu, &waiting_cpus)
+    if (waiting_on((unsigned)cpu)) {
+        poll_on((unsigned)cpu);
+        return;
+    }
 }
 
 static void poll_expire(struct smart_timer *timer, uint64_t now_ns)
@@ -48,8 +82,10 @@ static void poll_expire(struct smart_timer *timer, uint64_t now_ns)
     idle_counts.polled++;
     network_poll();
     network_lock();
-    if (polls_by_timer() && !timer_is_pending(&poll_timer))
-        poll_timer_start(NULL);
+    if (keeper == NOBODY)
+        poll_for_waiting();
+    else if (keeper_polls)
+        poll_on(keeper);
     network_unlock();
 }
 
@@ -65,17 +101,10 @@ static bool keeper_set(unsigned cpu)
         return false;
     }
     idle_counts.kept++;
-    if (network_device->operations->interrupt_enable(network_device, cpu)) {
-        timer_cancel(&poll_timer);
-    } else if (!timer_is_pending(&poll_timer)) {
-        struct cpu_mask one = { 0 };
-
-        cpu_mask_set(&one, cpu);
-        if (cpu == arch_cpu_index())
-            poll_timer_start(NULL);
-        else
-            crosscall(&one, poll_timer_start, NULL);
-    }
+    keeper_polls = !network_device->operations->interrupt_enable(network_device, cpu);
+    timer_cancel(&poll_timer);
+    if (keeper_polls)
+        poll_on(cpu);
     return true;
 }
 
@@ -100,17 +129,6 @@ static void idle_begin(unsigned cpu)
     network_unlock();
 }
 
-/* Threads that go on waiting when this CPU's own one runs. */
-static unsigned others_waiting(void)
-{
-    const struct thread *thread = arch_thread();
-    unsigned count = __atomic_load_n(&waiting, __ATOMIC_RELAXED);
-
-    return count && thread && thread->waits_for_network && thread->schedule.state == THREAD_RUNNING
-               ? count - 1
-               : count;
-}
-
 static void idle_end(unsigned cpu)
 {
     cpu_mask_clear_atomic(&idle, cpu);
@@ -123,8 +141,8 @@ static void idle_end(unsigned cpu)
         __atomic_store_n(&keeper, NOBODY, __ATOMIC_SEQ_CST);
         timer_cancel(&poll_timer);
         keeper_choose();
-        if (keeper == NOBODY && others_waiting() && !timer_is_pending(&poll_timer))
-            poll_timer_start(NULL);
+        if (keeper == NOBODY)
+            poll_for_waiting();
     }
     network_unlock();
     arch_interrupts_accept();
@@ -140,20 +158,32 @@ static void idle_changed(bool begins)
 
 void idle_wait_begin(void)
 {
-    arch_thread()->waits_for_network = true;
+    struct thread *thread = arch_thread();
+    unsigned cpu = arch_cpu_index();
+
+    thread->waits_for_network = true;
+    thread->waits_on_cpu = cpu;
+    __atomic_fetch_add(PER_CPU_HERE(waiting_here), 1, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&waiting, 1, __ATOMIC_SEQ_CST);
-    if (!network_device || !schedule_others_ready() || __atomic_load_n(&keeper, __ATOMIC_SEQ_CST) != NOBODY)
+    if (!network_device)
+        return;
+    if (!cpu_mask_test(&waiting_cpus, cpu))
+        cpu_mask_set_atomic(&waiting_cpus, cpu);
+    if (!schedule_others_ready() || __atomic_load_n(&keeper, __ATOMIC_SEQ_CST) != NOBODY)
         return;
     network_lock();
-    if (keeper == NOBODY && !timer_is_pending(&poll_timer))
-        poll_timer_start(NULL);
+    if (keeper == NOBODY)
+        poll_on(cpu);
     network_unlock();
 }
 
 void idle_wait_end(void)
 {
+    struct thread *thread = arch_thread();
+
     __atomic_fetch_sub(&waiting, 1, __ATOMIC_SEQ_CST);
-    arch_thread()->waits_for_network = false;
+    __atomic_fetch_sub(PER_CPU_OF(waiting_here, thread->waits_on_cpu), 1, __ATOMIC_SEQ_CST);
+    thread->waits_for_network = false;
 }
 
 static void look_expire(struct smart_timer *timer, uint64_t now_ns)

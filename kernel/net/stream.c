@@ -117,7 +117,10 @@ static err_t sent(void *argument, struct tcp_pcb *pcb, u16_t bytes)
 {
     struct stream *stream = argument;
 
+    char *next;
+
     (void)pcb;
+    byte_queue_at(&stream->out, &stream->fed, &next); /* off a piece that is freed below */
     byte_queue_consume(&stream->out, smaller(bytes, stream->out.bytes - stream->unfed));
     if (!stream->owned && stream->out.bytes == 0 && !stream->writing) {
         byte_queue_free(&stream->out);

@@ -38,15 +38,31 @@ long sys_mkdirat(uint64_t directory, uint64_t address, uint64_t mode)
     return path_end(&path, result);
 }
 
-/* What is done with two paths, on a mount or in the tree, with its lock. */
-struct change {
-    long (*on_mount)(struct path *from, struct path *to, unsigned flags);
-    long (*in_tree)(struct path *from, struct path *to, unsigned flags);
-};
+/* What is done with two paths. */
+enum change { LINK, RENAME, EXCHANGE };
+
+static long tree_change(enum change change, struct path *from, struct path *to, unsigned flags)
+{
+    int64_t now_ns = file_wall_clock_ns();
+
+    if (change == LINK)
+        return tree_link(from->tree, from->found.inode, &to->found, now_ns);
+    if (change == RENAME)
+        return tree_rename(from->tree, &from->found, &to->found, flags & RENAME_NOREPLACE, now_ns);
+    return to->found.inode ? tree_exchange(from->tree, &from->found, &to->found, now_ns) : -ENOENT;
+}
+
+static long mount_change(enum change change, struct path *from, struct path *to, unsigned flags)
+{
+    const struct mount_operations *operations = to->call.mount->operations;
+
+    return change == LINK ? operations->link(&from->call, flags & AT_SYMLINK_FOLLOW, &to->call)
+                          : operations->rename(&from->call, &to->call, flags);
+}
 
 /* Two paths, one of which leads to a mount at least, without the lock. */
 static long two_on_mount(struct path *from, long from_error, struct path *to, long to_error,
-                         const struct change *change, unsigned flags)
+                         enum change change, unsigned flags)
 {
     if (target_check(from, from_error) < 0 || target_check(to, to_error) < 0)
         return target_check(from, from_error) < 0 ? from_error : to_error;
@@ -56,7 +72,7 @@ static long two_on_mount(struct path *from, long from_error, struct path *to, lo
     to_error = path_depart(to);
     if (from_error != TREE_LEFT || to_error != TREE_LEFT)
         return from_error != TREE_LEFT ? from_error : to_error;
-    long result = change->on_mount(from, to, flags);
+    long result = mount_change(change, from, to, flags);
     if (result == MOUNT_LEFT && !from->call.left[0] && !to->call.left[0])
         return -EIO; /* it does not say which */
     if (result == MOUNT_LEFT && from->call.left[0] && (from_error = path_return(from)) < 0)
@@ -68,7 +84,7 @@ static long two_on_mount(struct path *from, long from_error, struct path *to, lo
 
 /* The second path may lack its last component. */
 static long with_two(uint64_t directory, uint64_t address, enum tree_follow follow, uint64_t directory2,
-                     uint64_t address2, const struct change *change, unsigned flags)
+                     uint64_t address2, enum change change, unsigned flags)
 {
     struct path from, to = { 0 };
     long result = path_read(&from, directory, address, 0);
@@ -85,25 +101,12 @@ static long with_two(uint64_t directory, uint64_t address, enum tree_follow foll
         } else {
             result = from_error ? from_error : target_check(&to, to_error);
             if (!result)
-                result = change->in_tree(&from, &to, flags);
+                result = tree_change(change, &from, &to, flags);
         }
     }
     result = path_end(&from, result);
     return to.tree ? path_end(&to, result) : result;
 }
-
-static long link_make(struct path *from, struct path *to, unsigned flags)
-{
-    (void)flags;
-    return tree_link(from->tree, from->found.inode, &to->found, file_wall_clock_ns());
-}
-
-static long mount_link_make(struct path *from, struct path *to, unsigned flags)
-{
-    return to->call.mount->operations->link(&from->call, flags & AT_SYMLINK_FOLLOW, &to->call);
-}
-
-static const struct change link_change = { .in_tree = link_make, .on_mount = mount_link_make };
 
 static long open_mount_link(const struct file *file, struct mount_call *to)
 {
@@ -146,7 +149,7 @@ long sys_linkat(uint64_t from_directory, uint64_t from, uint64_t directory, uint
     if (!first)
         return link_open_file(from_directory, directory, address);
     return with_two(from_directory, from, flags & AT_SYMLINK_FOLLOW ? TREE_FOLLOW : TREE_NO_FOLLOW, directory,
-                    address, &link_change, (uint32_t)flags);
+                    address, LINK, (uint32_t)flags);
 }
 
 static long tree_symlink(struct path *path, const char *text, uint64_t bytes)
@@ -201,26 +204,6 @@ long sys_unlinkat(uint64_t directory, uint64_t address, uint64_t flags)
     return path_end(&path, result);
 }
 
-static long rename_to(struct path *from, struct path *to, unsigned flags)
-{
-    return tree_rename(from->tree, &from->found, &to->found, flags & RENAME_NOREPLACE, file_wall_clock_ns());
-}
-
-static long names_exchange(struct path *one, struct path *other, unsigned flags)
-{
-    (void)flags;
-    return other->found.inode ? tree_exchange(one->tree, &one->found, &other->found, file_wall_clock_ns())
-                              : -ENOENT;
-}
-
-static long mount_rename_to(struct path *from, struct path *to, unsigned flags)
-{
-    return to->call.mount->operations->rename(&from->call, &to->call, flags);
-}
-
-static const struct change rename_change = { .in_tree = rename_to, .on_mount = mount_rename_to },
-                           exchange_change = { .in_tree = names_exchange, .on_mount = mount_rename_to };
-
 long sys_renameat2(uint64_t from_directory, uint64_t from, uint64_t directory, uint64_t to, uint64_t flags)
 {
     flags = (uint32_t)flags;
@@ -228,5 +211,5 @@ long sys_renameat2(uint64_t from_directory, uint64_t from, uint64_t directory, u
         flags == (RENAME_NOREPLACE | RENAME_EXCHANGE))
         return -EINVAL;
     return with_two(from_directory, from, TREE_NAME, directory, to,
-                    flags & RENAME_EXCHANGE ? &exchange_change : &rename_change, (unsigned)flags);
+                    flags & RENAME_EXCHANGE ? EXCHANGE : RENAME, (unsigned)flags);
 }
