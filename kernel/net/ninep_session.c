@@ -231,10 +231,12 @@ static void received(struct ninep_session *session, uint32_t moved)
         reply_end(session);
 }
 
-static void receive(struct ninep_session *session)
+/* As long as somebody waits for the transport it is left to him, unless `always`: he could not be woken for a
+ * reply of his own that another has received. */
+static void receive(struct ninep_session *session, bool always)
 {
     spin_lock(&session->lock);
-    if (session->is_receiving || session->state == NINEP_DOWN) {
+    if (session->is_receiving || session->state == NINEP_DOWN || (session->is_watched && !always)) {
         spin_unlock(&session->lock);
         return;
     }
@@ -333,7 +335,7 @@ void ninep_submit(struct ninep_session *session, struct ninep_request *request, 
             break;
         /* All tags are taken, as a rule for as long as an answer takes. */
         send_queued(session);
-        receive(session);
+        receive(session, false);
         ninep_sleep(&request->sleeper, ninep_now_ns() + PAUSE_MIN_NS);
         request->deadline_ns = ninep_now_ns() + session->timeout_ns;
         if (ninep_now_ns() > deadline_ns) {
@@ -358,14 +360,15 @@ static void watcher_choose(struct ninep_session *session)
     }
 }
 
-static void wait_once(struct ninep_session *session, struct ninep_request *request)
+/* True: it has waited in vain for another thread. */
+static bool wait_once(struct ninep_session *session, struct ninep_request *request)
 {
     uint64_t now_ns = ninep_now_ns(), until_ns = now_ns + NINEP_LOOK_NS;
 
     spin_lock(&session->lock);
     if (is_free(request)) {
         spin_unlock(&session->lock);
-        return;
+        return false;
     }
     if (now_ns >= request->deadline_ns && !request->is_done)
         session_break(session);
@@ -392,14 +395,16 @@ static void wait_once(struct ninep_session *session, struct ninep_request *reque
         session->is_watched = false;
         session->inside--;
     }
+    bool in_vain = !watches && !request->sleeper.woken;
     spin_unlock(&session->lock);
+    return in_vain;
 }
 
 int ninep_wait(struct ninep_session *session, struct ninep_request *request)
 {
-    for (;;) {
+    for (bool in_vain = false;; in_vain = wait_once(session, request)) {
         send_queued(session);
-        receive(session);
+        receive(session, in_vain);
         spin_lock(&session->lock);
         bool has_ended = is_free(request);
         if (has_ended)
@@ -407,7 +412,6 @@ int ninep_wait(struct ninep_session *session, struct ninep_request *request)
         spin_unlock(&session->lock);
         if (has_ended)
             return request->result;
-        wait_once(session, request);
     }
 }
 
@@ -546,7 +550,7 @@ int ninep_session_ready(struct ninep_session *session, uint64_t deadline_ns, uin
     uint32_t first = __atomic_load_n(&session->attempts, __ATOMIC_RELAXED);
 
     ninep_sleeper_begin(&sleeper);
-    receive(session); /* that a server has gone is known before a request is given to it */
+    receive(session, false); /* that a server has gone is known before a request is given to it */
     for (;;) {
         spin_lock(&session->lock);
         bool is_up = session->state == NINEP_UP;
