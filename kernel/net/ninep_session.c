@@ -231,8 +231,21 @@ static void received(struct ninep_session *session, uint32_t moved)
         reply_end(session);
 }
 
-/* As long as somebody waits for the transport it is left to him, unless `always`: he could not be woken for a
- * reply of his own that another has received. */
+/* Somebody who waits is to wait for the transport, now that nobody does. With the lock. */
+static void watcher_choose(struct ninep_session *session)
+{
+    for (unsigned tag = 0; tag < NINEP_TAGS && !session->is_watched; tag++) {
+        struct ninep_request *request = session->tags[tag];
+
+        if (request && request->sleeps && !request->is_done) {
+            ninep_wake(&request->sleeper);
+            return;
+        }
+    }
+}
+
+/* Whoever waits for the transport could not be woken for a reply of his own that another has received. So he
+ * alone receives (`always`), and nobody begins to wait for the transport while another receives. */
 static void receive(struct ninep_session *session, bool always)
 {
     spin_lock(&session->lock);
@@ -260,6 +273,8 @@ static void receive(struct ninep_session *session, bool always)
         unpin(session);
     session->is_receiving = false;
     session->inside--;
+    if (!always)
+        watcher_choose(session);
     spin_unlock(&session->lock);
 }
 
@@ -347,19 +362,6 @@ void ninep_submit(struct ninep_session *session, struct ninep_request *request, 
     send_queued(session);
 }
 
-/* Somebody who waits is to wait for the transport, now that nobody does. With the lock. */
-static void watcher_choose(struct ninep_session *session)
-{
-    for (unsigned tag = 0; tag < NINEP_TAGS && !session->is_watched; tag++) {
-        struct ninep_request *request = session->tags[tag];
-
-        if (request && request->sleeps && !request->is_done) {
-            ninep_wake(&request->sleeper);
-            return;
-        }
-    }
-}
-
 /* True: it has waited in vain for another thread. */
 static bool wait_once(struct ninep_session *session, struct ninep_request *request)
 {
@@ -372,7 +374,8 @@ static bool wait_once(struct ninep_session *session, struct ninep_request *reque
     }
     if (now_ns >= request->deadline_ns && !request->is_done)
         session_break(session);
-    bool watches = session->state != NINEP_DOWN && !session->is_watched, write_too = session->queue.first;
+    bool watches = session->state != NINEP_DOWN && !session->is_watched && !session->is_receiving;
+    bool write_too = session->queue.first;
     if (watches) {
         session->is_watched = true;
         session->inside++;
@@ -384,10 +387,12 @@ static bool wait_once(struct ninep_session *session, struct ninep_request *reque
 
     if (!request->is_done)
         until_ns = earlier(until_ns, request->deadline_ns);
-    if (watches)
+    if (watches) {
         ninep_transport_wait(&session->transport, write_too, until_ns);
-    else
+        receive(session, true);
+    } else {
         ninep_sleep(&request->sleeper, until_ns);
+    }
 
     spin_lock(&session->lock);
     request->sleeps = false;
