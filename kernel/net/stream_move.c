@@ -278,10 +278,10 @@ static int64_t kernel_move(struct stream *stream, void *bytes, uint64_t count, u
     int64_t result;
     int error = 0;
 
-    if (arch_process())
-        __atomic_store_n(&stream->process, arch_process(), __ATOMIC_RELAXED);
-    if (deadline_ns == 0)
+    if (deadline_ns == 0) /* another process may wait for this stream meanwhile */
         network_poll();
+    else if (arch_process())
+        __atomic_store_n(&stream->process, arch_process(), __ATOMIC_RELAXED);
     do
         result = write ? stream_send(stream, &kernel, count, false)
                        : stream_receive(stream, &kernel, count, false);
