@@ -4,7 +4,8 @@
  * whatever it can on it. It never hangs, nor touches what is not its own, and leaves no memory.
  *
  * The session is greeted properly first, where the first byte is even: a random server would hardly come so
- * far. Tags in the input are taken as they are; the client's are small.
+ * far. Where its next bit is clear, the input has the replies' bodies alone, each with its length before it:
+ * they come with the tags and the types that are asked for. Else it has all, as it is.
  */
 #include "fuzz.h"
 #include "lib/errno.h"
@@ -17,6 +18,13 @@ static int64_t memory;
 static uint8_t greeting[64];
 static size_t greeting_bytes, greeting_at;
 
+/* Replies that are framed here: what is asked for, in order. */
+#define ASKED_MAX 128
+static bool greets, frames;
+static uint8_t asked[ASKED_MAX][7], reply[7 + 255];
+static unsigned asked_first, asked_count, message_left;
+static size_t reply_bytes, reply_at;
+
 void crosscall_serve(void)
 {
 }
@@ -27,7 +35,8 @@ int ninep_transport_open(struct ninep_transport *transport, uint64_t deadline_ns
     if (input_bytes == 0)
         return -ECONNREFUSED;
     transport->connection = &input;
-    greeting_at = 0;
+    greeting_at = greeting_bytes = reply_at = reply_bytes = 0;
+    asked_count = asked_first = message_left = 0;
     return 0;
 }
 
@@ -35,6 +44,69 @@ void ninep_transport_close(struct ninep_transport *transport)
 {
     PROMISE(transport->connection);
     transport->connection = NULL;
+}
+
+/* The next reply: to the first that is asked for. */
+static void reply_frame(void)
+{
+    const uint8_t *request = asked[asked_first];
+    size_t body = *input++ % 160;
+
+    asked_first = (asked_first + 1) % ASKED_MAX;
+    asked_count--;
+    input_bytes--;
+    body = body < input_bytes ? body : input_bytes;
+    reply_bytes = 7 + body;
+    reply_at = 0;
+    memcpy(reply, (uint8_t[]){ (uint8_t)reply_bytes, (uint8_t)(reply_bytes >> 8), 0, 0 }, 4);
+    reply[4] = (uint8_t)(body == 4 && input[0] < 64 ? 7 : request[4] + 1);
+    memcpy(reply + 5, request + 5, 2);
+    memcpy(reply + 7, input, body);
+    input += body;
+    input_bytes -= body;
+}
+
+static int64_t read_framed(void *bytes, uint64_t count)
+{
+    if (reply_at == reply_bytes && (input_bytes == 0 || asked_count == 0))
+        return input_bytes == 0 ? 0 : -EAGAIN;
+    if (reply_at == reply_bytes)
+        reply_frame();
+    uint64_t part = count < reply_bytes - reply_at ? count : reply_bytes - reply_at;
+    memcpy(bytes, reply + reply_at, part);
+    reply_at += part;
+    return (int64_t)part;
+}
+
+/* The proper answers to the first two requests, as they come. */
+static void greet(uint8_t type)
+{
+    static const uint8_t version[] = { 21, 0, 0,   0,   101, 255, 255, 0,   16,  0,  0,
+                                       8,  0, '9', 'P', '2', '0', '0', '0', '.', 'L' };
+    static const uint8_t attach[] = { 20, 0, 0, 0, 105, 0, 0, 0x80, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0 };
+
+    if (!greets)
+        return;
+    greeting_bytes = type == NINEP_VERSION ? sizeof(version) : sizeof(attach);
+    greeting_at = 0;
+    memcpy(greeting, type == NINEP_VERSION ? version : attach, greeting_bytes);
+}
+
+/* What has been sent: the beginning of a message, or its data. */
+static void sent(const uint8_t *bytes, uint64_t count)
+{
+    uint32_t size;
+
+    if (message_left == 0 && count >= 7) {
+        memcpy(&size, bytes, 4);
+        message_left = size;
+        if (bytes[4] == NINEP_VERSION || bytes[4] == NINEP_ATTACH)
+            greet(bytes[4]);
+        else if (asked_count < ASKED_MAX)
+            memcpy(asked[(asked_first + asked_count++) % ASKED_MAX], bytes, 7);
+    }
+    PROMISE(count <= message_left);
+    message_left -= (unsigned)count;
 }
 
 int64_t ninep_transport_read(struct ninep_transport *transport, void *bytes, uint64_t count)
@@ -47,6 +119,8 @@ int64_t ninep_transport_read(struct ninep_transport *transport, void *bytes, uin
         greeting_at += part;
         return (int64_t)part;
     }
+    if (frames)
+        return read_framed(bytes, count);
     if (input_bytes == 0)
         return 0;
     uint64_t part = count < input_bytes ? count : input_bytes;
@@ -64,7 +138,10 @@ int64_t ninep_transport_write(struct ninep_transport *transport, const void *byt
     PROMISE(transport->connection && count > 0);
     for (uint64_t i = 0; i < count; i++) /* all of it can be read */
         sum = (uint8_t)(sum + ((const uint8_t *)bytes)[i]);
-    return sum == 77 ? -EAGAIN : (int64_t)count;
+    if (sum == 77 && input_bytes % 2)
+        return -EAGAIN;
+    sent(bytes, count);
+    return (int64_t)count;
 }
 
 void ninep_transport_wait(struct ninep_transport *transport, bool write_too, uint64_t deadline_ns)
@@ -112,20 +189,6 @@ void ninep_say(const char *source, const char *what)
     PROMISE(source[0] && what[0]);
 }
 
-static void greeting_make(bool is_proper)
-{
-    static const uint8_t version[] = { 21, 0, 0,   0,   101, 255, 255, 0,   16,  0,  0,
-                                       8,  0, '9', 'P', '2', '0', '0', '0', '.', 'L' };
-    static const uint8_t attach[] = { 20, 0, 0, 0, 105, 0, 0, 0x80, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0 };
-
-    greeting_bytes = 0;
-    if (!is_proper)
-        return;
-    memcpy(greeting, version, sizeof(version));
-    memcpy(greeting + sizeof(version), attach, sizeof(attach));
-    greeting_bytes = sizeof(version) + sizeof(attach);
-}
-
 static void file_use(struct mount_file *file)
 {
     static uint8_t bytes[20000];
@@ -156,7 +219,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 
     if (bytes < 3)
         return 0;
-    greeting_make(data[0] % 2 == 0);
+    greets = data[0] % 2 == 0;
+    frames = data[0] % 4 == 0;
     cut = data[1] ? data[1] : SIZE_MAX;
     unsigned what = data[2];
     input = data + 3;

@@ -29,7 +29,7 @@ FUZZ_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
 HOST_FLAGS    := $(HOST_BUILD).flags
 $(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(FUZZ_CC) $(FUZZ_CFLAGS)
 
-HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree file_lock acpi \
+HOST_TESTS := string format multiboot2 pvh command_line address_option memplan elf_image cpio tree file_lock acpi \
               timer_queue vdso symbols avl screen beat_frame global_clock ninep ninep_mount ninep_diod
 ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power
 
@@ -39,6 +39,7 @@ format_sources := kernel/lib/format.c
 multiboot2_sources := arch/x86_64/boot/multiboot2.c kernel/lib/boot_info.c kernel/lib/format.c
 pvh_sources := arch/x86_64/boot/pvh.c kernel/lib/boot_info.c kernel/lib/format.c
 command_line_sources := kernel/lib/command_line.c kernel/lib/format.c
+address_option_sources := kernel/net/address_option.c kernel/lib/format.c
 memplan_sources := kernel/mm/memplan.c kernel/lib/format.c
 elf_image_sources := kernel/lib/elf_image.c kernel/lib/format.c
 cpio_sources := kernel/lib/cpio.c kernel/lib/format.c
