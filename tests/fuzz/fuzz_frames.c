@@ -18,6 +18,7 @@ _Noreturn void abort(void);
 
 #include "fuzz.h"
 #include "lib/command_line.h"
+#include "lwip/dhcp.h"
 #include "lwip/inet_chksum.h"
 #include "lwip/prot/ip4.h"
 #include "net/address.h"
@@ -37,6 +38,7 @@ _Noreturn void abort(void);
 
 #define MEMORY_MAX (64U << 20)
 #define PORT       7
+#define FRAME_MAX  2000 /* a device may say more than Ethernet has */
 
 enum { MAKE_FOR_US = 1, MAKE_IP = 2, MAKE_CHECKSUMS = 4, MAKE_PORTS = 8, MAKE_DHCP = 16, MAKE_SEQUENCE = 32 };
 
@@ -92,11 +94,9 @@ static void multicast(struct network_device *device, const uint8_t group[ETHERNE
     PROMISE(group[0] == 1);
 }
 
-static const struct network_device_operations operations = { .send = send,
-                                                             .receive = receive,
-                                                             .receive_done = receive_done,
-                                                             .service = service,
-                                                             .multicast = multicast };
+static const struct network_device_operations operations = {
+    .send = send, .receive = receive, .receive_done = receive_done, .service = service, .multicast = multicast
+};
 static struct network_device device = { .operations = &operations, .model = "none", .link = true };
 
 /* ---- What the network uses of the kernel ---- */
@@ -249,7 +249,7 @@ void kernel_print(const char *format, ...)
 static void begin(void)
 {
     static struct command_line line;
-    static char text[] = "ip_wait=1";
+    static char text[] = "ip=10.0.0.9/24";
     struct message why;
     struct stream *listener;
 
@@ -259,10 +259,12 @@ static void begin(void)
     loopback_start();
     interface_start(&device);
     address_start();
+    dhcp_start(&ethernet_interface); /* beside the address that it has: offers are looked at, too */
     listener = stream_create(NULL);
-    listener->connection.port.port = PORT;
-    listener->connection.local_port = PORT;
-    PROMISE(listener && stream_listen(listener, 8) == 0);
+    PROMISE(listener);
+    listener->connection.port.port = listener->connection.local_port = PORT;
+    PROMISE(binding_hold(&tcp_bindings, &listener->connection.port) == 0);
+    PROMISE(stream_listen(listener, 8) == 0);
 }
 
 /* ---- Frames ---- */
@@ -280,7 +282,7 @@ static void put_sum(uint8_t *at, uint16_t sum)
 
 static void transport_make(uint8_t *ip, uint32_t header, uint32_t bytes, unsigned make)
 {
-    uint8_t *segment = ip + header, pseudo[12 + ETHERNET_FRAME_BYTES_MAX];
+    uint8_t *segment = ip + header, pseudo[12 + FRAME_MAX];
     uint32_t length = bytes - header, at = ip[9] == 6 ? 16 : ip[9] == 17 ? 6 : 2;
 
     if (make & MAKE_PORTS && (ip[9] == 6 || ip[9] == 17) && length >= 4)
@@ -305,7 +307,7 @@ static void transport_make(uint8_t *ip, uint32_t header, uint32_t bytes, unsigne
     put16(pseudo + 10, length);
     memcpy(pseudo + 12, segment, length);
     put_sum(segment + at, ip[9] == 6 || ip[9] == 17 ? inet_chksum(pseudo, (u16_t)(12 + length))
-                                                     : inet_chksum(segment, (u16_t)length));
+                                                    : inet_chksum(segment, (u16_t)length));
 }
 
 /* Makes right what the byte asks for. */
@@ -364,6 +366,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         bytes -= 3;
         if (count > bytes)
             count = (uint32_t)bytes;
+        if (count > FRAME_MAX)
+            count = FRAME_MAX;
         if (count == 0)
             time_pass((uint64_t)(make + 1) * 50000000);
         else
