@@ -18,10 +18,13 @@
 #include "mm/memplan.h"
 #include "mm/page.h"
 #include "init/job.h"
+#include "init/mounts.h"
 #include "debug/klog.h"
 #include "debug/lock_check.h"
 #include "init/node.h"
 #include "fs/proc/proc.h"
+#include "net/network.h"
+#include "net/network_files.h"
 #include "init/selftest.h"
 #include "process/process.h"
 #include "debug/stop.h"
@@ -32,6 +35,7 @@
 static const char *const known_options[] = {
     "app",
     "argv0",
+    "bootif",
     "clockevent",
     "clockevents",
     "console",
@@ -39,9 +43,15 @@ static const char *const known_options[] = {
     "end",
     "env",
     "idle",
+    "ip",
+    "ip_wait",
     "klog",
     "klog_classes",
     "latency_bound",
+    "mount",
+    "mount_required",
+    "mount_timeout",
+    "netdev",
     "prefix",
     "ranks",
     "rotation",
@@ -221,7 +231,8 @@ static void tree_build(const struct boot_info *boot)
             error = tree_add(&tree, path, S_IFREG | 0755, bytes, module->range.bytes, &why) ? 0 : -EINVAL;
         }
     }
-    if (error || devices_add(&tree, &why) || tree_writable_add(&tree, &why) || proc_add(&tree, &why))
+    if (error || devices_add(&tree, &why) || tree_writable_add(&tree, &why) || proc_add(&tree, &why) ||
+        network_files_add(&tree, &why))
         node_stop(STOP_BAD_INPUT, "initrd: %s", why.text[0] ? why.text : "no memory for the file tree");
 }
 
@@ -278,6 +289,11 @@ _Noreturn void kernel_start(struct boot_info *boot)
     node_facts_set(kernel_bytes);
     if (command_line_option(&line, "selftest"))
         selftest_run(command_line_option(&line, "selftest"), &plan.slices[0]);
+    if (network_start(&line, &why))
+        start_failed(-EINVAL, &why);
     tree_build(boot);
+    int error = mounts_start(&line, &tree, &why);
+    if (error)
+        start_failed(error, &why);
     job_start(&plan, &service, &tree);
 }

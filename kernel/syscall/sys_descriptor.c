@@ -8,6 +8,7 @@
 #include "fs/pipe.h"
 #include "fs/socket.h"
 #include "process/process.h"
+#include "net/interface_facts.h"
 #include "mm/shared_memory.h"
 #include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
@@ -193,8 +194,10 @@ static long unread_query(struct file *file, uint64_t argument)
     if (file_is_pipe(file)) {
         unread = (int32_t)pipe_unread(file);
     } else if (file->inode && mode_is(file->inode->mode, S_IFREG)) {
-        int64_t left = (int64_t)(file->operations->size(file) - file->offset);
+        int64_t size = (int64_t)file->operations->size(file), left = size - (int64_t)file->offset;
 
+        if (size < 0)
+            return size; /* of a mount */
         unread = left > INT32_MAX ? INT32_MAX : (int32_t)left;
     } else if (!file->operations->terminal) {
         return -ENOTTY;
@@ -208,7 +211,9 @@ static long socket_control(struct file *file, uint32_t request, uint64_t argumen
 {
     const struct socket_operations *operations = socket_of(file)->operations;
 
-    return operations->control ? operations->control(file, request, argument) : -ENOTTY;
+    long result = operations->control ? operations->control(file, request, argument) : -ENOTTY;
+
+    return result == -ENOTTY ? interface_control(request, argument) : result; /* by any socket */
 }
 
 static long file_ioctl(struct file *file, uint64_t descriptor, uint32_t request, uint64_t argument)
