@@ -17,7 +17,7 @@ struct carrier {
 
 static inline struct carrier carrier_of(const char *words, size_t control_bytes)
 {
-    struct carrier carrier = { .message = { .msg_iovlen = 1, .msg_controllen = control_bytes } };
+    struct carrier carrier = { .message = { .msg_iovlen = 1, .msg_controllen = (unsigned)control_bytes } };
 
     memcpy(carrier.words, words, strlen(words));
     carrier.part.iov_len = strlen(words);
