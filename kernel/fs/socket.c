@@ -61,7 +61,7 @@ int socket_error_take(struct socket *socket)
     return __atomic_exchange_n(&socket->error, 0, __ATOMIC_RELAXED);
 }
 
-static int64_t interrupted(int64_t result, const uint64_t *limit_ns)
+int64_t socket_interrupted(int64_t result, const uint64_t *limit_ns)
 {
     bool limited = result == -EINTR && __atomic_load_n(limit_ns, __ATOMIC_RELAXED);
 
@@ -77,7 +77,7 @@ int64_t socket_send(struct file *file, struct socket_message *message)
     int64_t result = socket->operations->send(file, message);
     if (result == -EPIPE && socket->type == SOCK_STREAM && !(message->flags & MSG_NOSIGNAL))
         broken_pipe_signal();
-    return interrupted(result, &socket->send_limit_ns);
+    return socket_interrupted(result, &socket->send_limit_ns);
 }
 
 int64_t socket_receive(struct file *file, struct socket_message *message)
@@ -86,7 +86,7 @@ int64_t socket_receive(struct file *file, struct socket_message *message)
 
     if (!socket->operations->receive)
         return -EOPNOTSUPP;
-    return interrupted(socket->operations->receive(file, message), &socket->receive_limit_ns);
+    return socket_interrupted(socket->operations->receive(file, message), &socket->receive_limit_ns);
 }
 
 int64_t socket_move(struct file *file, struct user_vector *vector, bool write)

@@ -160,6 +160,9 @@ static inline bool socket_switch(const struct socket *socket, unsigned option)
 int64_t socket_send(struct file *file, struct socket_message *message);
 int64_t socket_receive(struct file *file, struct socket_message *message);
 
+/* The same for other calls: `limit_ns` is one of the socket's time limits. */
+int64_t socket_interrupted(int64_t result, const uint64_t *limit_ns);
+
 /* file_operations.move of all sockets. */
 int64_t socket_move(struct file *file, struct user_vector *vector, bool write);
 

@@ -175,14 +175,10 @@ static int peer_set(struct unix_socket *socket, struct unix_socket *other)
 
     if (other && other->socket.type != SOCK_DGRAM)
         return -EPROTOTYPE;
-    if (other) {
-        spin_lock(&other->lock);
-        bool is_free = !other->out || other->out == socket->in;
-        spin_unlock(&other->lock);
-        if (!is_free)
-            return -EPERM;
+    if (other && !unix_accepts_from(other, socket))
+        return -EPERM;
+    if (other)
         unix_ring_get(out);
-    }
     spin_lock(&socket->lock);
     old = socket->out;
     socket->out = out;
@@ -420,12 +416,6 @@ static int unix_option_get(struct file *file, int level, int option, void *value
     return 0;
 }
 
-static int unix_option_set(struct file *file, int level, int option, const void *value, uint32_t bytes)
-{
-    (void)file, (void)option, (void)value, (void)bytes; /* a ring's size is fixed, switches are kept */
-    return level == SOL_SOCKET ? -ENOPROTOOPT : -EOPNOTSUPP;
-}
-
 static long unix_control(struct file *file, uint32_t request, uint64_t argument)
 {
     struct unix_socket *socket = unix_of(file);
@@ -518,6 +508,5 @@ static const struct socket_operations unix_operations = { .bind = unix_bind,
                                                           .receive = unix_receive,
                                                           .shutdown = unix_shutdown,
                                                           .name = unix_name,
-                                                          .option_set = unix_option_set,
                                                           .option_get = unix_option_get,
                                                           .control = unix_control };

@@ -93,6 +93,9 @@ bool unix_ring_has_room(struct unix_ring *ring);
 int64_t unix_send(struct file *file, struct socket_message *message);
 int64_t unix_receive(struct file *file, struct socket_message *message);
 
+/* Of datagrams: who is connected receives from its peer alone. */
+bool unix_accepts_from(struct unix_socket *socket, const struct unix_socket *sender);
+
 /* The error that is pending because the peer did not receive all: 0 or negative. */
 int unix_error_take(struct unix_socket *socket);
 

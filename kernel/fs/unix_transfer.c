@@ -455,6 +455,12 @@ int64_t unix_receive(struct file *file, struct socket_message *message)
 
 /* ---- Sending ---- */
 
+bool unix_accepts_from(struct unix_socket *socket, const struct unix_socket *sender)
+{
+    SPIN_GUARD(&socket->lock);
+    return !socket->out || socket->out == sender->in;
+}
+
 /* The ring of the peer or, of datagrams, of whom the address names, with a reference. */
 static int destination_find(struct unix_socket *socket, const struct socket_address *address,
                             struct unix_ring **out)
@@ -476,16 +482,13 @@ static int destination_find(struct unix_socket *socket, const struct socket_addr
         error = unix_name_find(&name, &other);
     if (error)
         return error;
-    bool fits = other->socket.type == SOCK_DGRAM;
-    spin_lock(&other->lock);
-    bool is_free = !other->out || other->out == socket->in;
-    spin_unlock(&other->lock);
-    if (fits && is_free) {
+    error = other->socket.type != SOCK_DGRAM ? -EPROTOTYPE : !unix_accepts_from(other, socket) ? -EPERM : 0;
+    if (!error) {
         *out = other->in;
         unix_ring_get(*out);
     }
     unix_socket_put(other);
-    return !fits ? -EPROTOTYPE : is_free ? 0 : -EPERM;
+    return error;
 }
 
 /* A peer that is no more is left once that has been said. */

@@ -207,13 +207,14 @@ long sys_recvfrom(uint64_t descriptor, uint64_t buffer, uint64_t bytes, uint64_t
                   uint64_t room_address)
 {
     struct user_vector vector = user_vector_of(buffer, bytes < READ_WRITE_MAX ? bytes : READ_WRITE_MAX);
-    struct socket_address address = { .bytes = 0 };
+    struct socket_address address;
     struct socket_message message = { .vector = &vector,
                                       .flags = (uint32_t)flags,
                                       .address = name ? &address : NULL };
     struct file *file;
     int64_t result = socket_get(descriptor, &file);
 
+    address.bytes = 0;
     if (result)
         return result;
     result = received(&message, socket_receive(file, &message));
@@ -266,12 +267,13 @@ static int64_t message_receive(struct file *file, uint64_t buffer, unsigned flag
     struct linux_msghdr header;
     struct user_vector vector;
     struct socket_control control = { 0 };
-    struct socket_address address = { .bytes = 0 };
+    struct socket_address address;
     struct socket_message message = {
         .vector = &vector, .flags = flags, .address = &address, .control = &control
     };
     int64_t got = message_read(buffer, &header, &vector);
 
+    address.bytes = 0;
     if (got)
         return got;
     got = received(&message, socket_receive(file, &message));
@@ -295,28 +297,27 @@ static int64_t message_receive(struct file *file, uint64_t buffer, unsigned flag
     return user_write(buffer, &header, sizeof(header)) ? -EFAULT : got;
 }
 
-long sys_sendmsg(uint64_t descriptor, uint64_t buffer, uint64_t flags)
+static int64_t message_call(uint64_t descriptor, uint64_t buffer, uint64_t flags,
+                            int64_t (*move)(struct file *, uint64_t, unsigned))
 {
     struct file *file;
     int64_t result = socket_get(descriptor, &file);
 
     if (result)
         return result;
-    result = message_send(file, buffer, (uint32_t)flags);
+    result = move(file, buffer, (uint32_t)flags);
     file_put(file);
-    return restartable(SYSCALL_NUMBER_sendmsg, result);
+    return result;
+}
+
+long sys_sendmsg(uint64_t descriptor, uint64_t buffer, uint64_t flags)
+{
+    return restartable(SYSCALL_NUMBER_sendmsg, message_call(descriptor, buffer, flags, message_send));
 }
 
 long sys_recvmsg(uint64_t descriptor, uint64_t buffer, uint64_t flags)
 {
-    struct file *file;
-    int64_t result = socket_get(descriptor, &file);
-
-    if (result)
-        return result;
-    result = message_receive(file, buffer, (uint32_t)flags);
-    file_put(file);
-    return restartable(SYSCALL_NUMBER_recvmsg, result);
+    return restartable(SYSCALL_NUMBER_recvmsg, message_call(descriptor, buffer, flags, message_receive));
 }
 
 /* ---- Many messages ---- */

@@ -128,8 +128,7 @@ static long address_call(uint64_t descriptor, uint64_t buffer, uint64_t bytes, b
     error = socket_address_read(&address, buffer, bytes);
     if (!error)
         error = operation ? operation(file, &address) : -EOPNOTSUPP;
-    if (error == -EINTR && __atomic_load_n(&socket_of(file)->send_limit_ns, __ATOMIC_RELAXED))
-        error = -ERESTARTNOHAND;
+    error = (int)socket_interrupted(error, &socket_of(file)->send_limit_ns);
     file_put(file);
     return error;
 }
@@ -162,16 +161,15 @@ static long accept_file(struct file *file, struct file *accepted, uint64_t buffe
                         bool close_on_exec)
 {
     const struct socket_operations *operations = socket_of(file)->operations;
-    struct socket_address peer = { .bytes = 0 };
-    long result = operations->accept ? operations->accept(file, accepted, &peer) : -EOPNOTSUPP;
+    struct socket_address peer;
 
+    peer.bytes = 0;
+    long result = operations->accept ? operations->accept(file, accepted, &peer) : -EOPNOTSUPP;
     if (!result && buffer)
         result = socket_answer_write(peer.raw, peer.bytes, buffer, room_address, true);
     if (!result)
         result = file_install(accepted->process, accepted, 0, close_on_exec);
-    if (result == -EINTR && __atomic_load_n(&socket_of(file)->receive_limit_ns, __ATOMIC_RELAXED))
-        result = -ERESTARTNOHAND;
-    return result;
+    return socket_interrupted(result, &socket_of(file)->receive_limit_ns);
 }
 
 static long accept_call(uint64_t descriptor, uint64_t buffer, uint64_t room_address, uint64_t flags)
@@ -226,7 +224,7 @@ long sys_shutdown(uint64_t descriptor, uint64_t how)
 
 static long name_call(uint64_t descriptor, uint64_t buffer, uint64_t room_address, bool of_peer)
 {
-    struct socket_address address = { .bytes = 0 };
+    struct socket_address address;
     struct file *file;
     int error = socket_get(descriptor, &file);
 
