@@ -31,7 +31,7 @@ $(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(FUZZ_CC) $(FUZZ_CFLAGS)
 
 HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree file_lock acpi \
               timer_queue vdso symbols avl screen
-ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power
+ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power e1000
 
 string_sources :=
 screen_sources := drivers/screen/screen.c kernel/lib/format.c
@@ -46,6 +46,7 @@ tree_sources := $(addprefix kernel/fs/tree/,tree.c lookup.c directory.c slab.c c
                 kernel/lib/format.c
 file_lock_sources := kernel/fs/file_lock.c $(tree_sources)
 uart_sources := drivers/uart/uart16550.c
+e1000_sources := drivers/e1000/e1000.c drivers/e1000/ring.c
 acpi_sources := arch/x86_64/acpi.c kernel/lib/format.c
 vdso_sources :=
 symbols_sources := kernel/debug/symbols.c
