@@ -519,7 +519,7 @@ static void frames_pass(enum e1000_generation generation)
     driver_receive(true);
     model_send(UINT32_MAX);
     MUST(model.sent.first == model.sent.end);
-    MUST(expected.sent_frames > STEPS / 20 && expected.received_frames > STEPS / 20 && damaged > 1000);
+    MUST(expected.sent_frames > STEPS / 20 && expected.received_frames > STEPS / 20 && damaged > 100);
     MUST(model.nic->counts.sent_frames == expected.sent_frames);
     MUST(model.nic->counts.sent_bytes == expected.sent_bytes);
     MUST(model.nic->counts.receive_errors >= damaged);
@@ -546,6 +546,9 @@ static void full_ring_try(enum e1000_generation generation)
 /* Whatever the device writes: what the driver hands on is a frame's bytes in one buffer, and a call ends. */
 static void device_lie(enum e1000_generation generation)
 {
+    const uint8_t *offered = NULL; /* and not yet done: that stays as it is */
+    uint32_t offered_bytes = 0;
+
     start(generation);
     for (unsigned step = 0; step < LIES; step++) {
         struct descriptor *descriptor =
@@ -564,8 +567,13 @@ static void device_lie(enum e1000_generation generation)
             device_memory((uintptr_t)data, BUFFER_BYTES);
             MUST(((uintptr_t)data - (uintptr_t)model.memory) % BUFFER_BYTES == 0);
             MUST(bytes >= ETHERNET_HEADER_BYTES && bytes <= ETHERNET_FRAME_BYTES_MAX);
-            if (chance(2))
+            MUST(!offered || (data == offered && bytes == offered_bytes));
+            offered = data;
+            offered_bytes = bytes;
+            if (chance(2)) {
                 model.nic->operations->receive_done(model.nic);
+                offered = NULL;
+            }
         }
         uint8_t junk[60] = { 0 };
         const struct frame_part part = { junk, sizeof(junk) };
