@@ -204,7 +204,7 @@ def test_an_idle_cpu_hears_of_a_link_that_goes_down_and_up(card: str, tmp_path: 
 def test_a_card_that_nobody_knows_is_named_and_others_are_used() -> None:
     options = ["-device", "rtl8139", "-device", "e1000,mac=52:54:00:00:00:02"]
     result = expect_exit(
-        qemu.run_tacet(program("status.musl"), qemu_options=options, memory="128M")
+        qemu.run_tacet(program("status.musl"), options="ip=off", qemu_options=options, memory="128M")
     )
     assert "PCI id 10ec:8139, is not supported" in result.console, result.explain()
     assert "82540EM at 00:03.0, 52:54:00:00:00:02" in result.console, result.explain()
@@ -216,7 +216,7 @@ def test_several_cards_are_found_in_their_places_behind_bridges_too() -> None:
     options += ["-device", "pxb-pcie,id=host,bus_nr=64", "-device", "pcie-root-port,id=far,bus=host,slot=2"]
     options += ["-device", "e1000e,bus=far"]
     result = expect_exit(
-        qemu.run_tacet(program("status.musl"), qemu_options=options, memory="128M")
+        qemu.run_tacet(program("status.musl"), options="ip=off", qemu_options=options, memory="128M")
     )
     found = re.findall(r"network: (\w+) at (\S+),", result.console)
     assert sorted(model for model, _ in found) == ["82540EM", "82574L", "82574L"], result.explain()
@@ -230,7 +230,7 @@ def test_a_boot_with_a_card_costs_little() -> None:
     def boot_ticks(*options: str) -> int:
         result = expect_exit(
             qemu.run_tacet(
-                APPS / "cost", qemu_options=options, icount=0, memory="256M", time_limit=120
+                APPS / "cost", options="ip=off", qemu_options=options, icount=0, memory="256M", time_limit=120
             )
         )
         found = re.search(rb"boot_to_main_ticks (\d+)", result.stdout)
