@@ -94,7 +94,7 @@ enum {
 #define SEND_GAP_COPPER       (8U | 8U << 10 | 6U << 20)
 #define SPLIT_ADVANCED        (1U << 25 | 2U)                  /* one buffer of 2 KiB a frame */
 #define RING_ENABLE           (1U << 25)                       /* 82576 and later */
-#define RING_COUNT            (1U << 24 | 1U << 22 | 1U << 16) /* 82574: by descriptors, written back singly */
+#define RING_COUNT            (1U << 24 | 1U << 22 | 1U << 16) /* 82574: by descriptors, each at once */
 
 #define ADDRESS_VALID    (1U << 31)
 #define MULTICAST_WORDS  128
@@ -113,7 +113,7 @@ struct descriptor {
 #define ERRORS          (0x97U << 8) /* CRC, symbol, sequence, carrier extension, receive */
 #define ERRORS_ADVANCED (1U << 31)
 
-#define COMMAND_SEND          (1U << 24 | 1U << 25 | 1U << 27) /* whole frame, with its checksum, report the end */
+#define COMMAND_SEND          (1U << 24 | 1U << 25 | 1U << 27) /* whole, with its checksum, reported */
 #define COMMAND_ADVANCED      (1U << 29 | 3U << 20)
 #define LENGTH_SHIFT_ADVANCED 14 /* in the second word */
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The model of a network controller (test_e1000.c) notices a driver that is wrong: each change below is made to
-a copy of the driver, and the test must fail."""
+"""The model of a network controller (test_e1000.c) notices a driver that is wrong: each change below is made
+to a copy of the driver, and the test must fail."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def fails(folder: Path, number: int) -> bool:
     sources = ["tests/host/test_e1000.c", str(own / DRIVER / "ring.c"), str(own / DRIVER / "e1000.c")]
     includes = [word for folder_ in [str(own), *INCLUDES] for word in ("-iquote", folder_)]
     command = ["gcc", "-std=gnu11", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    subprocess.run([*command, *includes, "-o", str(own / "test"), *sources], cwd=ROOT, check=True, timeout=120)
+    command += [*includes, "-o", str(own / "test"), *sources]
+    subprocess.run(command, cwd=ROOT, check=True, timeout=120)
     ended = subprocess.run([own / "test"], capture_output=True, timeout=120)
     return ended.returncode != 0
 

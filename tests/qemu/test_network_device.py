@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import re
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -239,3 +240,36 @@ def test_a_boot_with_a_card_costs_little() -> None:
 
     for card in ("e1000", "e1000e"):
         assert boot_ticks("-device", card) - boot_ticks("-nic", "none") <= 600_000
+
+
+@pytest.mark.parametrize("card", ["82540EM", "82574L", "82576"])
+def test_a_flood_interrupts_no_program_that_computes_between_its_pauses(card: str) -> None:
+    """The whole policy, stack included: only a CPU that idles takes the card's interrupts."""
+    model, machine, _ = CARDS[card]
+    if model == "igb" and qemu_major(qemu_binary("newest")) < 8:
+        pytest.skip("QEMU 10 is not there (make qemu10)")
+    is_over = threading.Event()
+
+    def flood(wire: Wire) -> None:
+        wire.connected()
+        frame = (BROADCAST + wire.address + TYPE).ljust(FRAME_MIN, b"\0")
+        while not is_over.is_set():
+            try:
+                wire.send(frame)
+            except OSError:  # the machine has ended
+                return
+            time.sleep(0.0002)
+
+    with Wire() as wire:
+        wire.play(flood)
+        result = qemu.run_tacet(
+            program("network_alternate.musl"),
+            options="ip=10.0.0.2/24",
+            qemu_options=[*machine, *wire.options(model)],
+            qemu="newest" if model == "igb" else None,
+            memory="128M",
+            time_limit=120,
+        )
+        is_over.set()
+        wire.check()
+    expect_exit(result)
