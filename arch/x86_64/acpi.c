@@ -6,7 +6,8 @@
  * checksum. The byte code of the DSDT is not run: \_S5 is found as the encoding of `Name (_S5_, Package () {
  * small integer, small integer, … })`, which is how firmware writes it. Source: ACPI Specification 6.5 §5.2
  * (tables), §4.8.3 (PM1 control, PM timer, sleep registers, reset register), §7.4.2 (_S5), §5.2.16 (SRAT),
- * §20.2 (byte code); PCI Firmware Specification 3.2 §4.1.2 (MCFG); Microsoft, "Serial Port Console Redirection Table". Pure C; runs once, on the boot CPU;
+ * §20.2 (byte code); PCI Firmware Specification 3.2 §4.1.2 (MCFG);
+ * Microsoft, "Serial Port Console Redirection Table". Pure C; runs once, on the boot CPU;
  * owns nothing.
  */
 #include "arch/acpi.h"
@@ -33,8 +34,8 @@
 #define SPCR_BASE       40
 #define MCFG_ENTRIES    44
 #define MCFG_ENTRY      16 /* bytes */
-#define SPCR_8259       1 /* its interrupt has an ISA line */
-#define SLEEP_TYPE_MAX  7 /* three bits of the PM1 control register */
+#define SPCR_8259       1  /* its interrupt has an ISA line */
+#define SLEEP_TYPE_MAX  7  /* three bits of the PM1 control register */
 
 /* Byte code. */
 #define AML_ONE     0x01
@@ -463,7 +464,8 @@ int acpi_parse(const struct boot_info *info, physical_reader *read, void *contex
                struct message *why)
 {
     const struct physical_memory memory = { read, context };
-    unsigned entry_bytes, fadt_at = 0, hpet_at = 0, madt_at = 0, mcfg_at = 0, spcr_at = 0, srat_at = 0, ssdt_at = 0;
+    unsigned entry_bytes, fadt_at = 0, hpet_at = 0, madt_at = 0, mcfg_at = 0, spcr_at = 0, srat_at = 0,
+                          ssdt_at = 0;
     uint8_t rsdp[RSDP_BYTES];
     struct table root, table;
 

@@ -10,8 +10,9 @@
  *                         first CPU's stack is not mapped
  *
  * Nothing is both writable and executable, nothing is reachable from programs except the pages that
- * user_map.c maps for them. Built once at boot from the kernel's pool; only arch_device_map and arch_guard_page change it later. The
- * framebuffer's tables are the image's own, and serve the early map, too. [Intel SDM 3A §4.5, §4.6, §11.12]
+ * user_map.c maps for them. Built once at boot from the kernel's pool; only arch_device_map and
+ * arch_guard_page change it later. The framebuffer's tables are the image's own, and serve the early map,
+ * too. [Intel SDM 3A §4.5, §4.6, §11.12]
  */
 #include "arch.h"
 #include "arch/page_table.h"
@@ -22,7 +23,7 @@
 
 extern uint8_t image_start[], image_text_end[], image_rodata_end[], image_end[];
 
-#define EARLY_LIMIT         (4ULL << 30) /* of the map that entry.asm builds */
+#define EARLY_LIMIT (4ULL << 30) /* of the map that entry.asm builds */
 /* Its last page is for device_page_map. */
 #define DEVICE_WINDOW_BYTES (ARCH_LARGE_PAGE - ARCH_PAGE)
 #define DEVICE_BITS         (PTE_WRITE | PTE_WRITE_THROUGH | PTE_CACHE_DISABLE)

@@ -4,9 +4,9 @@
  *
  * An exception is handled in one of three ways: a fault inside a user copy makes the copy return -EFAULT; a
  * program's fault raises a signal; a fault of the kernel itself is a bug, and stops the node with registers
- * and call chain. Of interrupts, only the timer's, IPIs, those of awaited input and of the network are expected; any
- * other is acknowledged and named on the console. Runs with interrupts off, on the kernel stack; #DB, NMI, #DF and #MC
- * have stacks of their own.
+ * and call chain. Of interrupts, only the timer's, IPIs, those of awaited input and of the network are
+ * expected; any other is acknowledged and named on the console. Runs with interrupts off, on the kernel
+ * stack; #DB, NMI, #DF and #MC have stacks of their own.
  *
  * Sources: Intel SDM 3A §6.14 (64-bit IDT), §6.15 (exceptions), §4.7 (page-fault error code).
  */

@@ -335,6 +335,8 @@ static const char *nic_start(struct e1000 *nic)
     pci_bus_master(function, true);
     rings_start(nic);
     link_look(nic);
+    if (nic->generation == E1000_ADVANCED && !nic->device.link)
+        e1000_write(nic, REG_PHY, PHY_NEGOTIATE);
     nic->device.counts.link_changes = 0;
     return network_device_register(&nic->device) ? NULL : "there are too many";
 }

@@ -17,6 +17,7 @@ enum {
     REG_STATUS = 0x0008,
     REG_EEPROM = 0x0010,
     REG_CONTROL_EXTENDED = 0x0018,
+    REG_PHY = 0x0020,
     REG_CAUSE = 0x00c0,
     REG_CAUSE_SET = 0x00c8,
     REG_MASK_SET = 0x00d0,
@@ -42,7 +43,9 @@ enum {
     REG_ADDRESS_LOW = 0x5400,
     REG_ADDRESS_HIGH = 0x5404,
     REG_WAKE = 0x5800,
-    REG_BYTES = 0x8000 /* of the registers that are used */
+    REG_RECEIVE_RING_ADVANCED = 0xc000, /* 82576 and later, of queue 0 */
+    REG_SEND_RING_ADVANCED = 0xe000,
+    REG_BYTES = 0x10000 /* of the registers that are used */
 };
 
 /* From a ring's first register on. */
@@ -64,6 +67,9 @@ enum {
 #define STATUS_LINK_UP         (1U << 1)
 #define STATUS_SPEED_SHIFT     6
 #define EEPROM_READ_DONE       (1U << 9)
+
+/* Orders to the PHY with the number 1, by IEEE 802.3's registers [802.3 §22.2.4.1]. */
+#define PHY_NEGOTIATE (1U << 26 | 1U << 21 | 0U << 16 | 0x1200U) /* write of control: negotiate anew */
 
 #define CAUSE_LINK     (1U << 2)
 #define CAUSE_LOW      (1U << 4) /* few descriptors are left for what is received */
@@ -88,7 +94,7 @@ enum {
 #define SEND_GAP_COPPER       (8U | 8U << 10 | 6U << 20)
 #define SPLIT_ADVANCED        (1U << 25 | 2U)                  /* one buffer of 2 KiB a frame */
 #define RING_ENABLE           (1U << 25)                       /* 82576 and later */
-#define RING_COUNT            (1U << 24 | 1U << 22 | 1U << 16) /* 82574: by descriptors, written back singly */
+#define RING_COUNT            (1U << 24 | 1U << 22 | 1U << 16) /* 82574: by descriptors, each at once */
 
 #define ADDRESS_VALID    (1U << 31)
 #define MULTICAST_WORDS  128
@@ -107,7 +113,7 @@ struct descriptor {
 #define ERRORS          (0x97U << 8) /* CRC, symbol, sequence, carrier extension, receive */
 #define ERRORS_ADVANCED (1U << 31)
 
-#define COMMAND_SEND          (1U << 24 | 1U << 25 | 1U << 27) /* whole frame, with its checksum, report the end */
+#define COMMAND_SEND          (1U << 24 | 1U << 25 | 1U << 27) /* whole, with its checksum, reported */
 #define COMMAND_ADVANCED      (1U << 29 | 3U << 20)
 #define LENGTH_SHIFT_ADVANCED 14 /* in the second word */
 

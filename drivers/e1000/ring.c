@@ -32,6 +32,16 @@ static bool is_advanced(const struct e1000 *nic)
     return nic->generation == E1000_ADVANCED;
 }
 
+static void receive_write(const struct e1000 *nic, unsigned at, uint32_t value)
+{
+    e1000_write(nic, (is_advanced(nic) ? REG_RECEIVE_RING_ADVANCED : REG_RECEIVE_RING) + at, value);
+}
+
+static void send_write(const struct e1000 *nic, unsigned at, uint32_t value)
+{
+    e1000_write(nic, (is_advanced(nic) ? REG_SEND_RING_ADVANCED : REG_SEND_RING) + at, value);
+}
+
 /* ---- Receiving ---- */
 
 static uint32_t receive_status(const struct e1000 *nic, uint32_t position)
@@ -74,7 +84,7 @@ static void tail_move(struct e1000 *nic)
         return;
     nic->receive_tail = tail;
     dma_barrier();
-    e1000_write(nic, REG_RECEIVE_RING + RING_TAIL, tail % RECEIVE_COUNT);
+    receive_write(nic, RING_TAIL, tail % RECEIVE_COUNT);
 }
 
 static void receive_skip(struct e1000 *nic)
@@ -179,7 +189,7 @@ bool e1000_send(struct network_device *device, const struct frame_part *parts, u
     descriptor->words[1] = is_advanced(nic) ? bytes << LENGTH_SHIFT_ADVANCED : 0;
     nic->send_next++;
     dma_barrier();
-    e1000_write(nic, REG_SEND_RING + RING_TAIL, nic->send_next % SEND_COUNT);
+    send_write(nic, RING_TAIL, nic->send_next % SEND_COUNT);
     device->counts.sent_frames++;
     device->counts.sent_bytes += bytes;
     return true;
@@ -187,15 +197,16 @@ bool e1000_send(struct network_device *device, const struct frame_part *parts, u
 
 /* ---- Start ---- */
 
-static void ring_place(const struct e1000 *nic, unsigned ring, const struct descriptor *first, uint32_t count)
+static void ring_place(const struct e1000 *nic, void (*write)(const struct e1000 *, unsigned, uint32_t),
+                       const struct descriptor *first, uint32_t count)
 {
     const uint64_t address = arch_dma_address(first);
 
-    e1000_write(nic, ring + RING_BASE_LOW, (uint32_t)address);
-    e1000_write(nic, ring + RING_BASE_HIGH, (uint32_t)(address >> 32));
-    e1000_write(nic, ring + RING_BYTES, count * (uint32_t)sizeof(struct descriptor));
-    e1000_write(nic, ring + RING_HEAD, 0);
-    e1000_write(nic, ring + RING_TAIL, 0);
+    write(nic, RING_BASE_LOW, (uint32_t)address);
+    write(nic, RING_BASE_HIGH, (uint32_t)(address >> 32));
+    write(nic, RING_BYTES, count * (uint32_t)sizeof(struct descriptor));
+    write(nic, RING_HEAD, 0);
+    write(nic, RING_TAIL, 0);
 }
 
 void rings_start(struct e1000 *nic)
@@ -205,18 +216,18 @@ void rings_start(struct e1000 *nic)
     nic->receive_partial = nic->receive_offered = false;
     for (uint32_t i = 0; i < RECEIVE_COUNT; i++)
         descriptor_renew(nic, i);
-    ring_place(nic, REG_RECEIVE_RING, nic->received, RECEIVE_COUNT);
-    ring_place(nic, REG_SEND_RING, nic->sent, SEND_COUNT);
+    ring_place(nic, receive_write, nic->received, RECEIVE_COUNT);
+    ring_place(nic, send_write, nic->sent, SEND_COUNT);
 
     if (is_advanced(nic)) {
-        e1000_write(nic, REG_RECEIVE_RING + RING_SPLIT, SPLIT_ADVANCED);
-        e1000_write(nic, REG_RECEIVE_RING + RING_CONTROL, RING_ENABLE);
-        e1000_write(nic, REG_SEND_RING + RING_CONTROL, RING_ENABLE);
+        receive_write(nic, RING_SPLIT, SPLIT_ADVANCED);
+        receive_write(nic, RING_CONTROL, RING_ENABLE);
+        send_write(nic, RING_CONTROL, RING_ENABLE);
         for (unsigned step = 0; step < ENABLE_STEPS; step++)
-            if (e1000_read(nic, REG_RECEIVE_RING + RING_CONTROL) & RING_ENABLE)
+            if (e1000_read(nic, REG_RECEIVE_RING_ADVANCED + RING_CONTROL) & RING_ENABLE)
                 break;
     } else if (nic->generation == E1000_EXPRESS) {
-        e1000_write(nic, REG_SEND_RING + RING_CONTROL, RING_COUNT);
+        send_write(nic, RING_CONTROL, RING_COUNT);
     }
     e1000_write(nic, REG_SEND_GAP, SEND_GAP_COPPER);
     e1000_write(nic, REG_SEND, SEND_ENABLE | SEND_PAD | SEND_COLLISION);

@@ -10,8 +10,8 @@
 #include "mm/memplan.h"
 #include <stdbool.h>
 
-/* selftest_network.c: `selftest=network`, or `selftest=network-polled` without interrupts: does what a peer on
- * the wire orders, frame by frame, without the stack, until that orders the end. */
+/* selftest_network.c: `selftest=network`, or `selftest=network-polled` without interrupts: does what a peer
+ * on the wire orders, frame by frame, without the stack, until that orders the end. */
 _Noreturn void selftest_network(bool interrupts);
 
 /* Runs the trial `name` on this CPU, with `slice` as its memory, prints lines "selftest: key value" and ends

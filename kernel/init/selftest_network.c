@@ -9,7 +9,7 @@
  *   'm' mask: takes no interrupt for as long as the peer needs to flood it, by the TSC, and answers with how
  *       many have come meanwhile (none), how many frames it found then, and how many were lost
  *   'q' the end: prints what was counted, and ends the node
- * What is sent unasked: 'h' when a device is there, 'u' and 'd' when its link is up or down.
+ * What is sent unasked: 'h' when a device's link is up, 'u' when it is up again.
  */
 #include "init/selftest.h"
 #include "arch.h"
@@ -29,7 +29,7 @@
 static unsigned interrupts; /* taken */
 static bool is_ended, is_masked;
 static unsigned masked_interrupts;
-static bool link_seen[NETWORK_DEVICES_MAX];
+static bool link_seen[NETWORK_DEVICES_MAX], is_announced[NETWORK_DEVICES_MAX];
 
 static void trial_interrupt(void)
 {
@@ -133,7 +133,8 @@ static void link_follow(unsigned index, bool with_interrupts)
     link_seen[index] = device->link;
     kernel_print("selftest: %s link %s\n", device->place, device->link ? "up" : "down");
     if (device->link)
-        announce(device, 'u');
+        announce(device, is_announced[index] ? 'u' : 'h');
+    is_announced[index] = true;
 }
 
 static void device_print(const struct network_device *device)
@@ -151,10 +152,6 @@ _Noreturn void selftest_network(bool with_interrupts)
     const uint64_t ticks_begin = arch_ticks();
 
     network_device_trial = trial_interrupt;
-    for (unsigned i = 0; i < count; i++) {
-        link_seen[i] = network_device_at(i)->link;
-        announce(network_device_at(i), 'h');
-    }
     while (!is_ended && count) {
         bool received = false;
 

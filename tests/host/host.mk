@@ -31,7 +31,7 @@ $(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(FUZZ_CC) $(FUZZ_CFLAGS)
 
 HOST_TESTS := string format multiboot2 pvh command_line address_option memplan elf_image cpio tree file_lock acpi \
               timer_queue vdso symbols avl screen beat_frame global_clock ninep ninep_mount ninep_diod
-ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power
+ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power e1000
 
 string_sources :=
 screen_sources := drivers/screen/screen.c kernel/lib/format.c
@@ -53,6 +53,7 @@ ninep_link := -pthread
 ninep_mount_link := -pthread
 ninep_diod_link := -pthread
 uart_sources := drivers/uart/uart16550.c
+e1000_sources := drivers/e1000/e1000.c drivers/e1000/ring.c
 acpi_sources := arch/x86_64/acpi.c kernel/lib/format.c
 vdso_sources :=
 symbols_sources := kernel/debug/symbols.c

@@ -8,11 +8,12 @@ from __future__ import annotations
 import random
 import re
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import expect_exit, program
+from conftest import APPS, expect_exit, program
 from monitor import Client, Monitor
 from wire import BROADCAST, FRAME_MAX, FRAME_MIN, Wire
 
@@ -38,7 +39,7 @@ def order(what: bytes, to: bytes = MAC, source: bytes = Wire().address) -> bytes
 
 
 def is_answer(frame: bytes) -> bool:
-    return frame[12:14] == TYPE and frame[14:15] not in b"hud"
+    return frame[12:14] == TYPE and frame[14:15] not in b"hu"
 
 
 def ask(wire: Wire, what: bytes) -> bytes:
@@ -196,6 +197,79 @@ def test_an_idle_cpu_hears_of_a_link_that_goes_down_and_up(card: str, tmp_path: 
 
         result = run_trial(script, card, more_options=monitor.options, on_console=on_console)
         monitor.check()
-    assert re.search(r"link down\n(.*\n)*.*link up\n", result.console), result.explain()
+    assert re.search(r"link down\s.*link up\s", result.console, re.S), result.explain()
     assert counted(result)["link_changes"] >= 2, result.explain()
     assert counted(result)["mbit"] == 1000, result.explain()
+
+
+def test_a_card_that_nobody_knows_is_named_and_others_are_used() -> None:
+    options = ["-device", "rtl8139", "-device", "e1000,mac=52:54:00:00:00:02"]
+    result = expect_exit(
+        qemu.run_tacet(program("status.musl"), options="ip=off", qemu_options=options, memory="128M")
+    )
+    assert "PCI id 10ec:8139, is not supported" in result.console, result.explain()
+    assert "82540EM at 00:03.0, 52:54:00:00:00:02" in result.console, result.explain()
+
+
+def test_several_cards_are_found_in_their_places_behind_bridges_too() -> None:
+    options = ["-machine", "q35", "-device", "pcie-root-port,id=near,slot=1", "-device", "e1000e,bus=near"]
+    options += ["-device", "pcie-pci-bridge,id=bridge", "-device", "e1000,bus=bridge,addr=2"]
+    options += ["-device", "pxb-pcie,id=host,bus_nr=64", "-device", "pcie-root-port,id=far,bus=host,slot=2"]
+    options += ["-device", "e1000e,bus=far"]
+    result = expect_exit(
+        qemu.run_tacet(program("status.musl"), options="ip=off", qemu_options=options, memory="128M")
+    )
+    found = re.findall(r"network: (\w+) at (\S+),", result.console)
+    assert sorted(model for model, _ in found) == ["82540EM", "82574L", "82574L"], result.explain()
+    assert len({place for _, place in found}) == 3, result.explain()
+    assert any(int(place[:2], 16) > 64 for _, place in found), "the one behind the second host bridge"
+
+
+def test_a_boot_with_a_card_costs_little() -> None:
+    """No more than 0.6 million instructions more than one without, the walk over all buses included."""
+
+    def boot_ticks(*options: str) -> int:
+        result = expect_exit(
+            qemu.run_tacet(
+                APPS / "cost", options="ip=off", qemu_options=options, icount=0, memory="256M", time_limit=120
+            )
+        )
+        found = re.search(rb"boot_to_main_ticks (\d+)", result.stdout)
+        assert found, result.explain()
+        return int(found[1])
+
+    for card in ("e1000", "e1000e"):
+        assert boot_ticks("-device", card) - boot_ticks("-nic", "none") <= 600_000
+
+
+@pytest.mark.parametrize("card", ["82540EM", "82574L", "82576"])
+def test_a_flood_interrupts_no_program_that_computes_between_its_pauses(card: str) -> None:
+    """The whole policy, stack included: only a CPU that idles takes the card's interrupts."""
+    model, machine, _ = CARDS[card]
+    if model == "igb" and qemu_major(qemu_binary("newest")) < 8:
+        pytest.skip("QEMU 10 is not there (make qemu10)")
+    is_over = threading.Event()
+
+    def flood(wire: Wire) -> None:
+        wire.connected()
+        frame = (BROADCAST + wire.address + TYPE).ljust(FRAME_MIN, b"\0")
+        while not is_over.is_set():
+            try:
+                wire.send(frame)
+            except OSError:  # the machine has ended
+                return
+            time.sleep(0.0002)
+
+    with Wire() as wire:
+        wire.play(flood)
+        result = qemu.run_tacet(
+            program("network_alternate.musl"),
+            options="ip=10.0.0.2/24",
+            qemu_options=[*machine, *wire.options(model)],
+            qemu="newest" if model == "igb" else None,
+            memory="128M",
+            time_limit=120,
+        )
+        is_over.set()
+        wire.check()
+    expect_exit(result)

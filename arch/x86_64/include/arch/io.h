@@ -4,8 +4,8 @@
  * kernel/arch.h, for drivers that another architecture may have too; the wider ports are for arch/x86_64
  * itself.
  *
- * Memory of devices is mapped uncached: the CPU keeps accesses to it in order, and stores to other memory come
- * before it [Intel SDM 3A §8.2.2, §11.3]. So it is the compiler alone that must not move anything.
+ * Memory of devices is mapped uncached: the CPU keeps accesses to it in order, and stores to other memory
+ * come before it [Intel SDM 3A §8.2.2, §11.3]. So it is the compiler alone that must not move anything.
  */
 #ifndef ARCH_IO_H
 #define ARCH_IO_H
