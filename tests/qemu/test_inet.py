@@ -118,8 +118,8 @@ class Peer(Lan):
         end = self.received + count
         while True:
             segment = self.segment()
-            if segment.sequence == self.received:
-                self.received += len(segment.data)
+            if segment.sequence <= self.received:  # what it has already is not counted again
+                self.received = max(self.received, segment.sequence + len(segment.data))
                 if segment.flags & FIN and self.received == end:
                     break
             self.send(ACK)
