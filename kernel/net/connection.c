@@ -185,14 +185,14 @@ void connection_enter(struct connection *connection)
 }
 
 /* lwIP frees a pcb in many places; it has, where the pcb is in no list any more. */
-static bool is_gone(const struct connection *connection)
+static bool is_freed(const struct connection *connection)
 {
     const struct tcp_pcb *pcb = connection->pcb;
 
     return pcb != tcp_active_pcbs && pcb != tcp_tw_pcbs && pcb != tcp_listen_pcbs.pcbs;
 }
 
-static void pcb_gone(struct connection *connection)
+static void pcb_freed(struct connection *connection)
 {
     connection->pcb = NULL;
     connection_due_set(connection);
@@ -202,18 +202,18 @@ static void pcb_gone(struct connection *connection)
 
 void connection_leave(struct connection *connection)
 {
-    bool had_pcb = connection->pcb, gone;
+    bool had_pcb = connection->pcb, freed;
 
-    if (had_pcb && !is_gone(connection) && tcp_active_pcbs == connection->pcb)
+    if (had_pcb && !is_freed(connection) && tcp_active_pcbs == connection->pcb)
         stream_push(connection);
-    gone = had_pcb && is_gone(connection);
-    if (!gone && had_pcb && !was_waiting && tcp_tw_pcbs == connection->pcb)
+    freed = had_pcb && is_freed(connection);
+    if (!freed && had_pcb && !was_waiting && tcp_tw_pcbs == connection->pcb)
         connection->pcb->tmr = tcp_ticks; /* TIME_WAIT begins */
     lists_clear();
     network_account_use(paid_before);
-    if (gone) {
-        pcb_gone(connection);
-        stream_gone(connection);
+    if (freed) {
+        pcb_freed(connection);
+        stream_detached(connection);
     } else if (had_pcb) {
         connection_due_set(connection);
         if (connection->pcb->state != LISTEN && connection->pcb->flags & TF_ACK_DELAY)
@@ -250,7 +250,7 @@ void connection_work_one(void)
     if (!connection)
         return;
     if (!connection->pcb) {
-        stream_gone(connection);
+        stream_detached(connection);
         return;
     }
     connection_enter(connection);
@@ -405,16 +405,19 @@ void tcp_timer_needed(void)
 
 void connection_drain(uint64_t deadline_ns)
 {
-    struct connection *connection;
     uint64_t key = 0;
+    bool sending;
 
     do {
         network_poll();
         connection_timers_serve();
         network_lock();
-        connection = avl_above(by_address, key);
-        if (connection && !stream_is_sending(connection))
-            key = connection->by_address.key + 1; /* has nothing left; 0 is behind the last one */
+        const struct connection *connection = avl_above(by_address, key);
+        sending = connection && stream_is_sending(connection);
+        if (connection && !sending)
+            key = connection->by_address.key + 1; /* 0 behind the last possible one */
         network_unlock();
-    } while (connection && (key || stream_is_sending(connection)) && clock_now_ns() < deadline_ns);
+        if (!connection || (!sending && key == 0))
+            return;
+    } while (clock_now_ns() < deadline_ns);
 }

@@ -130,7 +130,7 @@ void stream_incoming_done(struct connection *connection);
 void stream_push(struct connection *connection);
 
 /* lwIP has no pcb for it any more. Frees it where nobody owns it. */
-void stream_gone(struct connection *connection);
+void stream_detached(struct connection *connection);
 
 /* Its address is gone: it ends with an error. */
 void stream_lost(struct connection *connection);

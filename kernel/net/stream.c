@@ -239,7 +239,7 @@ static void options_set(const struct stream *stream)
 void stream_incoming_done(struct connection *connection)
 {
     if (!connection->pcb) {
-        stream_gone(connection);
+        stream_detached(connection);
         return;
     }
     callbacks_set(stream_of(connection));
@@ -300,7 +300,7 @@ void stream_push(struct connection *connection)
         connection_owe(connection); /* the window is open further */
 }
 
-void stream_gone(struct connection *connection)
+void stream_detached(struct connection *connection)
 {
     struct stream *stream = stream_of(connection);
 
@@ -501,7 +501,7 @@ static void listener_close(struct stream *listener)
         if (stream->connection.pcb)
             connection_abort(&stream->connection);
         else
-            stream_gone(&stream->connection);
+            stream_detached(&stream->connection);
         network_unlock();
         network_lock();
     }
@@ -510,7 +510,7 @@ static void listener_close(struct stream *listener)
     connection->pcb = NULL;
     connection_leave(connection);
     listener->owned = false;
-    stream_gone(connection);
+    stream_detached(connection);
     network_unlock();
 }
 
@@ -548,6 +548,6 @@ void stream_end(struct stream *stream, bool abort)
     if (stream->connection.pcb)
         connection_end(stream, abort);
     else
-        stream_gone(&stream->connection);
+        stream_detached(&stream->connection);
     network_unlock();
 }

@@ -309,11 +309,11 @@ int64_t stream_read(struct stream *stream, void *bytes, uint64_t count, uint64_t
 
 int stream_wait(struct stream *stream, bool write_too, uint64_t deadline_ns)
 {
-    unsigned wanted = READY_IN | READY_ERROR | READY_HANG_UP | (write_too ? READY_OUT : 0);
+    unsigned needed = READY_IN | READY_ERROR | READY_HANG_UP | (write_too ? READY_OUT : 0);
     int error = 0;
 
     watch(stream);
-    while (!error && !(stream_ready(stream) & wanted))
+    while (!error && !(stream_ready(stream) & needed))
         error = stream_wait_change(stream, deadline_ns);
     return error;
 }
