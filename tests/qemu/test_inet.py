@@ -46,6 +46,13 @@ def test_a_peer_that_does_not_read_stops_the_sender(tacet: Run) -> None:
     expect_kept(tacet("inet.musl", "unread", options="ranks=1"), 10)
 
 
+@pytest.mark.parametrize(("cpus", "ranks"), [(2, 2), (4, 4)])
+def test_ranks_talk_by_streams_and_by_a_group(cpus: int, ranks: int, tacet: Run) -> None:
+    result = tacet("inet.musl", "ranks", "200000", cpus=cpus, memory="256M", options=f"ranks={ranks}")
+    expect_exit(result)
+    assert result.stdout.count(b", broken: 0\n") == ranks, result.explain()
+
+
 # ---- A peer on the wire ----
 
 
