@@ -32,7 +32,7 @@ endif
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
-IN_ORDER := clean run compare report bench klog iso gdb test test-long
+IN_ORDER := clean run compare report bench klog iso pxe gdb test test-long
 ifneq ($(and $(word 2,$(MAKECMDGOALS)),$(filter $(IN_ORDER),$(MAKECMDGOALS))),)
 .NOTPARALLEL:
 endif
@@ -67,7 +67,8 @@ KERNEL_OBJECTS := $(KERNEL_C:%.c=$(BUILD)/kernel/%.o) $(KERNEL_ASM:%.asm=$(BUILD
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror)
 # For size: what the kernel leaves in the caches is taken from the program.
 KERNEL_INCLUDES := -iquote kernel -iquote arch/$(ARCH)/include -iquote libc/include -iquote .
-KERNEL_CFLAGS := -std=gnu11 -Os -g -ffreestanding -fno-pic -fno-pie -mcmodel=kernel -mno-red-zone \
+KERNEL_CFLAGS := -std=gnu11 -Oz -g -ffreestanding -fno-pic -fno-pie -mcmodel=kernel -mno-red-zone \
+	-mpreferred-stack-boundary=3 \
 	-mgeneral-regs-only -fno-stack-protector -fcf-protection=none -fno-asynchronous-unwind-tables \
 	-fno-omit-frame-pointer -momit-leaf-frame-pointer -fno-strict-aliasing $(WARNINGS) $(KERNEL_INCLUDES) \
 	-ffunction-sections -fdata-sections $(if $(LOCKCHECK),-DLOCKCHECK)
@@ -103,6 +104,9 @@ $(BUILD)/kernel/kernel/net/%.o: kernel/net/%.c $(KERNEL_FLAGS) $(LWIP)/stamp
 	@mkdir -p $(@D)
 	@echo "  CC      $<"
 	$(Q)$(CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(PREFIX_MAP) -MMD -MP -c -o $@ $<
+
+# What the compiler has found of them, where the folder was removed.
+$(LWIP)/src/%: $(LWIP)/stamp ;
 
 # Packets that have passed the IP layer go to kernel/net/input.h, those to the node itself to loopback.c.
 $(BUILD)/lwip/core/init.o: LWIP_RENAMED := -Dconnection_window=0xffff
@@ -223,6 +227,15 @@ ARGS  ?=
 ENV   :=
 STDIN :=
 FILES :=
+# NET=user: QEMU's own network, with the card NIC and the ports of this host that lead to the node's, words
+# such as 8080:80. NET=bridge: in tools/with-network. Without NET the node has no card.
+NET     :=
+NIC     :=
+FORWARD :=
+# MOUNT=dir, MOUNT='dir:/place …': folders of this host that programs read and write, at /mnt or their places.
+MOUNT   :=
+NETWORK_OPTIONS = $(if $(NET),--network $(call quoted,$(NET))) $(if $(NIC),--nic $(call quoted,$(NIC))) \
+                  $(addprefix --forward ,$(FORWARD)) $(foreach dir,$(MOUNT),--mount $(call quoted,$(dir)))
 
 # The flight log of the last `make run APP=…`. Always kept: the log is written anyway, and sending it, after
 # the program has ended, takes at most some 20 ms a CPU; what has gone wrong once need not be provoked again.
@@ -230,15 +243,16 @@ KLOG ?= build/klog.bin
 
 .PHONY: run run-app compare report bench gdb iso klog
 run:
-	@$(if $(APP),,[ -z $(call quoted,$(ARGS)$(ENV)$(STDIN)$(FILES)$(RUN_OPTIONS)) ] || \
-		{ echo "make run: ARGS, ENV, STDIN, FILES, RUN_OPTIONS need a program: APP=prog" >&2; exit 2; })
+	@$(if $(APP),,[ -z $(call quoted,$(ARGS)$(ENV)$(STDIN)$(FILES)$(NET)$(MOUNT)$(RUN_OPTIONS)) ] || \
+		{ echo "make run: ARGS, ENV, STDIN, FILES, NET, MOUNT, RUN_OPTIONS need a program: APP=prog" >&2; exit 2; })
 	@ports/deps.sh build run
 	@$(MAKE) --no-print-directory $(if $(APP),run-app,compare)
 
 run-app: $(KERNEL)
 	@tools/run $(if $(findstring --linux,$(RUN_OPTIONS)),,--klog $(KLOG)) \
 		$(if $(ENV),--env-words=$(call quoted,$(ENV))) $(if $(STDIN),--stdin $(call quoted,$(STDIN))) \
-		$(if $(FILES),--files $(call quoted,$(FILES))) $(RUN_OPTIONS) -- $(call quoted,$(APP)) $(ARGS)
+		$(if $(FILES),--files $(call quoted,$(FILES))) $(NETWORK_OPTIONS) $(RUN_OPTIONS) -- \
+		$(call quoted,$(APP)) $(ARGS)
 
 klog:
 	@test -e $(KLOG) || \
@@ -259,11 +273,13 @@ bench:
 	@$(MAKE) --no-print-directory bench-ready
 
 .PHONY: bench-ready
-bench-ready: $(KERNEL) $(APPS) $(LINUX) linux-rt qemu10 build/simulator/sim
+bench-ready: $(KERNEL) $(APPS) $(LINUX) linux-rt qemu10 build/simulator/sim foreign-network \
+		$(TEST_BUILD)/plain_card.musl
 	@$(LAB) compare --out build/report --samples 10000
 	@$(LAB) bench --out build/report
 	@$(LAB) bench-programs --out build/report
 	@$(LAB) bench-cores --out build/report
+	@$(LAB) bench-network --out build/report
 	@$(LAB) compare-phases --out build/report
 	@$(LAB) silence --out build/report --shift 4
 	@$(LAB) bench-simulator --out build/report
@@ -291,6 +307,30 @@ iso:
 	@boot/make-iso $(ISO_OPTIONS) $(call quoted,$(ISO)) $(KERNEL) \
 		$(if $(FILES),$(FILES) -- $(ARGS),$(PROGRAM_WORDS) -- $(ARGUMENT_WORDS))
 
+# A folder from which nodes boot over the network (docs/pxe.md): GRUB for BIOS and UEFI, the kernel and one
+# program. OPTIONS: kernel options, words as a shell splits them. NODES names a file of what single nodes have
+# besides, NETWORK and INTERFACE the service node's network, SERVER its address there; HTTP=yes: nodes get the
+# large files by HTTP where they can; PROXY=yes: another server gives the addresses. PORT and SPEED as above.
+PXE       := build/pxe
+NODES     :=
+OPTIONS   :=
+NETWORK   :=
+INTERFACE :=
+SERVER    :=
+HTTP      :=
+PROXY     :=
+PXE_OPTIONS = $(if $(NODES),--nodes $(call quoted,$(NODES))) \
+	$(if $(NETWORK),--network $(call quoted,$(NETWORK))) \
+	$(if $(INTERFACE),--interface $(call quoted,$(INTERFACE))) \
+	$(if $(SERVER),--server $(call quoted,$(SERVER))) $(if $(HTTP),--http) $(if $(PROXY),--proxy) \
+	$(if $(PORT),--port $(call quoted,$(PORT))) $(if $(SPEED),--speed $(call quoted,$(SPEED)))
+.PHONY: pxe
+pxe:
+	@ports/deps.sh build run
+	@$(MAKE) --no-print-directory -s $(KERNEL) $(APPS)
+	@TACET_OPTIONS=$(call quoted,$(OPTIONS)) boot/make-pxe $(PXE_OPTIONS) $(call quoted,$(PXE)) \
+		$(BUILD)/tacet.stripped.elf $(PROGRAM_WORDS) -- $(ARGUMENT_WORDS)
+
 # GDB_OPTIONS: see tools/gdb --help. GDB_COMMANDS=FILE: run the commands in this file and end.
 gdb:
 	@ports/deps.sh build run test
@@ -301,6 +341,7 @@ gdb:
 
 include simulator/simulator.mk
 include kit/kit.mk
+include service/service.mk
 include tests/host/host.mk
 include tests/programs/programs.mk
 include tests/foreign/foreign.mk
@@ -330,6 +371,8 @@ help:
 	@echo "make run                         FTQ on Tacet and on Linux, side by side; report in build/report/"
 	@echo "make run APP=prog ARGS='...'     one program on a Tacet node (RUN_OPTIONS: see tools/run --help)"
 	@echo "         ENV='A=1 B=2' STDIN=file FILES=folder   environment, input, files in / (docs/porting.md)"
+	@echo "         NET=user NIC=e1000 FORWARD=8080:80   a network card (default: none), ports that lead to it"
+	@echo "         MOUNT=dir or 'dir:/place …'     folders that programs read and write (default place: /mnt)"
 	@echo "make klog                        flight log of the last make run APP=… (tools/lab klog -h)"
 	@echo "make test                        all tests"
 	@echo "make test-long                   what takes hours: fuzzing, matrices, silence (LONG_OPTIONS)"
@@ -337,9 +380,12 @@ help:
 	@echo "make bench                       noise and costs beside Linux; one silent hour; about ten minutes"
 	@echo "make iso [APP=prog ARGS='...']   build/tacet.iso for BIOS and UEFI machines"
 	@echo "         FILES='a b' TIMEOUT=5   with a menu of programs; PORT=com2 SPEED=57600: serial console"
+	@echo "make pxe [APP=prog ARGS='...']   build/pxe, from which nodes boot over the network (docs/pxe.md)"
+	@echo "         NODES=file OPTIONS='...' NETWORK=10.1.0.0/16 INTERFACE=eth1 SERVER=10.1.0.1 HTTP=yes"
 	@echo "make gdb [APP=prog ARGS='...']   QEMU stopped before the first instruction, gdb on the kernel"
 	@echo "make kernel | apps               only build: build/$(ARCH)/tacet.elf, build/$(ARCH)/apps/"
 	@echo "make kit                         build/tacet-noise-kit.tar.xz: measures your own Linux nodes"
+	@echo "make service                     build/service/: the conductor of docs/nettick.md, for this Linux"
 	@echo "make caches                      build/caches.so, cache models for QEMU (docs/lab/reproduce.md)"
 	@echo "make sim                         build/simulator/sim, the LogGOPS simulator (docs/lab/loggops.md)"
 	@echo "make host-test | fuzz            tests of pure C on this machine; fuzzers (FUZZ_SECONDS=5 each)"

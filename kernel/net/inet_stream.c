@@ -503,6 +503,7 @@ static unsigned file_stream_ready(struct file *file)
 {
     struct stream *stream = stream_of_file(file);
 
+    __atomic_store_n(&stream->process, arch_process(), __ATOMIC_RELAXED);
     return stream_ready(stream);
 }
 

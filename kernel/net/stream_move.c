@@ -207,16 +207,6 @@ unsigned stream_ready(struct stream *stream)
            (stream->error ? READY_ERROR : 0);
 }
 
-/* Whom changes notify from now on. What has changed before is seen by a check after this. */
-static void watch(struct stream *stream)
-{
-    if (!arch_process() || stream->process == arch_process())
-        return;
-    network_lock();
-    stream->process = arch_process();
-    network_unlock();
-}
-
 /* There is no process: at boot, before timers and programs. */
 static int wait_polling(uint64_t deadline_ns)
 {
@@ -234,6 +224,7 @@ int stream_wait_change(struct stream *stream, uint64_t deadline_ns)
         return wait_polling(deadline_ns);
     if (deadline_ns != WAIT_FOREVER && clock_now_ns() >= deadline_ns)
         return -EAGAIN;
+    __atomic_store_n(&stream->process, process, __ATOMIC_RELAXED);
     int error = network_wait(process, event_of(stream), deadline_ns);
     return error == -ETIMEDOUT ? -EAGAIN : error;
 }
@@ -259,7 +250,7 @@ static int open_of(struct process *process, struct stream **out, uint32_t addres
     if (!stream)
         return -ENOMEM;
     stream->no_delay = true;
-    watch(stream);
+    __atomic_store_n(&stream->process, arch_process(), __ATOMIC_RELAXED);
     int error = stream_connect(stream, lwip_htonl(address), port);
     if (!error)
         error = open_wait(stream, deadline_ns);
@@ -287,7 +278,8 @@ static int64_t kernel_move(struct stream *stream, void *bytes, uint64_t count, u
     int64_t result;
     int error = 0;
 
-    watch(stream);
+    if (arch_process())
+        __atomic_store_n(&stream->process, arch_process(), __ATOMIC_RELAXED);
     if (deadline_ns == 0)
         network_poll();
     do
@@ -309,11 +301,12 @@ int64_t stream_read(struct stream *stream, void *bytes, uint64_t count, uint64_t
 
 int stream_wait(struct stream *stream, bool write_too, uint64_t deadline_ns)
 {
-    unsigned needed = READY_IN | READY_ERROR | READY_HANG_UP | (write_too ? READY_OUT : 0);
+    unsigned awaited = READY_IN | READY_ERROR | READY_HANG_UP | (write_too ? READY_OUT : 0);
     int error = 0;
 
-    watch(stream);
-    while (!error && !(stream_ready(stream) & needed))
+    if (arch_process())
+        __atomic_store_n(&stream->process, arch_process(), __ATOMIC_RELAXED);
+    while (!error && !(stream_ready(stream) & awaited))
         error = stream_wait_change(stream, deadline_ns);
     return error;
 }

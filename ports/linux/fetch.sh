@@ -8,7 +8,8 @@
 #   rt      what linux-image-rt-amd64 stands for, PREEMPT_RT, in BUILD-FOLDER/linux-rt
 #
 # Makes `vmlinuz`, `vmlinux` (the same without its compression, see extract.py), `config` (what it was built
-# with) and `version` there. The first time needs the network, later ones only the cache; remove the cache's
+# with), `modules` (network cards, the client of file servers: tools/qemu/linux_network.py) and `version`
+# there. The first time needs the network, later ones only the cache; remove the cache's
 # folder of the same name for a newer kernel. Exits 3, with one line on stderr, when it is not available, and
 # 2 for a flavour there is not.
 
@@ -28,14 +29,24 @@ esac
 mkdir -p "$build"
 build=$(cd "$build" && pwd)
 linux=$build/$name
-[ ! -f "$linux/version" ] || exit 0
+[ ! -f "$linux/version" ] || [ ! -d "$linux/modules" ] || exit 0
+
+modules='e1000 e1000e igb 9p 9pnet 9pnet_fd'
+needed='ptp pps_core dca i2c-algo-bit netfs fscache' # what those depend on, as far as it is a module
 
 debs_cached $name || debs_get_matching $name "$pattern" $package
 deb=$(echo "$cache"/$name/linux-image-*.deb)
 rm -rf "$linux"
-mkdir -p "$linux"
+mkdir -p "$linux/modules"
 dpkg-deb --fsys-tarfile "$deb" |
     tar -x -C "$linux" --wildcards --strip-components=2 './boot/vmlinuz-*' './boot/config-*'
+patterns=$(for module in $modules $needed; do echo "./*lib/modules/*/$module.ko*"; done)
+# tar's status is 2 where a pattern fits nothing: what one kernel has as a module, another has built in.
+set -f
+dpkg-deb --fsys-tarfile "$deb" |
+    tar -x -C "$linux/modules" --wildcards --transform 's|.*/||' $patterns 2>/dev/null || true
+set +f
+[ -z "$(find "$linux/modules" -name '*.xz')" ] || xz -d "$linux"/modules/*.xz
 mv "$linux"/vmlinuz-* "$linux/vmlinuz"
 mv "$linux"/config-* "$linux/config"
 "$here/extract.py" "$linux/vmlinuz" "$linux/vmlinux" || rm -f "$linux/vmlinux" # the runner then takes vmlinuz

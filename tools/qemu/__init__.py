@@ -9,7 +9,7 @@ cannot begin.
 
 A run is described by a few small records, and each keyword of the three functions is a field of one of them:
 
-    Machine              CPUs, memory, clock, devices, which QEMU      machine.py
+    Machine              CPUs, memory, clock, devices, which QEMU      machine.py, network.py
     Program              file, arguments, environment, input, files    program.py
     TacetNode, LinuxNode kernel, its options, flight log               tacet.py, linux.py
     Watch                time limit, who gets the output as it comes   emulator.py
@@ -26,9 +26,11 @@ from typing import Any
 
 from .emulator import Emulator, Watch, temporary_folder
 from .errors import RunnerError
+from .file_server import FileServer
 from .klog_file import log_missing
 from .linux import LinuxNode, initramfs, machine_defaults
 from .machine import DETERMINISTIC, DirectBoot, Machine, clock_options
+from .network import Network
 from .paths import BUILD, BUSYBOX, KERNEL, ROOT
 from .postmortem import examine_tacet
 from .process import Sink, run
@@ -49,10 +51,12 @@ __all__ = [
     "ROOT",
     "DirectBoot",
     "Emulator",
+    "FileServer",
     "LinuxNode",
     "LiveLines",
     "MIB",
     "Machine",
+    "Network",
     "Outcome",
     "Ports",
     "Program",

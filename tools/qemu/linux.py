@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +15,7 @@ import cpio
 
 from . import paths, version
 from .errors import RunnerError
+from .linux_network import LinuxNetwork, network_of
 from .machine import DirectBoot, Machine
 from .program import Program
 from .room import LINUX_ROOM, check_room, folder_bytes
@@ -41,7 +43,7 @@ $b mount -t tmpfs tmpfs /dev/shm
 $b mount -t tmpfs tmpfs /tmp
 $b stty -F /dev/ttyS1 115200 raw -onlcr -echo
 $b stty -F /dev/ttyS2 115200 raw -onlcr -echo
-{tuning}
+{network}{tuning}
 cd {cwd} || {{
     $b printf '%s\\n' {no_folder}
     $b poweroff -f
@@ -79,15 +81,21 @@ class LinuxNode:
               CPUs, of which CPU 1 is kept free of the kernel's work; the program is bound to it
     kernel    another kernel
     options   kernel options, as they are
+    nic       the module of its network card: e1000, e1000e, igb; None: that of the machine's `network`
+    address   the card's "ADDRESS/BITS[,GATEWAY]", or `dhcp`; None: what the machine's `network` gives
+    modules   further modules of the kernel: 9p, 9pnet_fd
 
-    Under icount, several CPUs need QEMU 10: on 7.2, Linux hangs. They take turns on one clock; where the
-    turns are bounded (turns.py), `tuned` has CPU 0 compute, and times on CPU 1 can be compared. Otherwise
+    Its loopback is up. Under icount, several CPUs need QEMU 10: on 7.2, Linux hangs. They take turns on one
+    clock; where the turns are bounded (turns.py), `tuned` has CPU 0 compute, and times on CPU 1 can be compared. Otherwise
     CPU 0's tick passes as lost time on CPU 1: count interrupts there, not gaps in time.
     """
 
     variant: Variant = "stock"
     kernel: Path | None = None
     options: str = ""
+    nic: str | None = None
+    address: str | None = None
+    modules: Sequence[str] = ()
 
     def kernel_file(self) -> Path:
         """The kernel to boot; RunnerError if there is none."""
@@ -97,6 +105,9 @@ class LinuxNode:
             flavour = " build rt" if self.variant == "rt" else ""
             raise RunnerError(f"there is no Linux kernel in {kernel}; ports/linux/fetch.sh{flavour} gets it")
         return kernel
+
+    def module_folder(self) -> Path:
+        return paths.BUILD / ("linux-rt" if self.variant == "rt" else "linux") / "modules"
 
     def prepare(self, program: Program, machine: Machine) -> Machine:
         """The machine, ready to boot Linux and to run the program. RunnerError if something is missing."""
@@ -111,7 +122,10 @@ class LinuxNode:
             check_room(folder_bytes(program.files), machine.memory, LINUX_ROOM, copies=2)
         # The HPET belongs to the turns.
         turns = machine.takes_turns()
-        content = initramfs(program, tuned=tuned, neighbour=tuned and turns)
+        network = network_of(self.nic, self.address, self.modules, machine.network)
+        content = initramfs(
+            program, tuned=tuned, neighbour=tuned and turns, network=network, modules=self.module_folder()
+        )
         check_room(len(content), machine.memory, LINUX_ROOM, copies=2)
         archive = paths.keep(f"{program.app.name}.cpio", content)
         words = [LINUX_TUNED if tuned else LINUX_STOCK, "hpet=disable" if turns else "", self.options]
@@ -119,9 +133,16 @@ class LinuxNode:
         return replace(machine, boot=DirectBoot(kernel, line, archive))
 
 
-def initramfs(program: Program, *, tuned: bool, neighbour: bool = False) -> bytes:
-    """The Linux node's files: the program, Debian's busybox, and a first process that runs the program; with
-    `neighbour`, CPU 0 computes meanwhile."""
+def initramfs(
+    program: Program,
+    *,
+    tuned: bool,
+    neighbour: bool = False,
+    network: LinuxNetwork = LinuxNetwork(),
+    modules: Path = Path(),
+) -> bytes:
+    """The Linux node's files: the program, Debian's busybox, and a first process that sets up the network,
+    with modules from that folder, and runs the program; with `neighbour`, CPU 0 computes meanwhile."""
     if not paths.BUSYBOX.is_file():
         raise RunnerError(f"there is no {paths.BUSYBOX} (ports/deps.sh run)")
     app = program.app
@@ -135,12 +156,14 @@ def initramfs(program: Program, *, tuned: bool, neighbour: bool = False) -> byte
     escaped = cwd.replace("\\", "\\\\").replace('"', '\\"')
     no_folder = f'linux: stop status=64 reason="cwd={escaped}: there is no such folder"'
     init = _INIT.format(
+        network=network.commands(modules),
         tuning=(_TUNING if tuned else "") + (_NEIGHBOUR if neighbour else ""),
         cwd=shlex.quote(cwd),
         no_folder=shlex.quote(no_folder),
     )
     entries = cpio.entries_of(program.files) if program.files else []
     entries += [
+        *network.entries(modules),
         *(cpio.Entry.folder(name) for name in ("proc", "sys", "dev", "tmp")),
         cpio.Entry.character_device("dev/console", 5, 1),
         cpio.Entry.file("bin/busybox", paths.BUSYBOX.read_bytes(), executable=True),

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from . import paths, turns, version
 from .errors import RunnerError
+from .network import Network
 
 
 def clock_options(icount: int | None) -> list[str]:
@@ -65,6 +66,7 @@ class Machine:
     qemu_options  further options, after all others: devices, disks, a monitor
     boot          how it gets its kernel; None: the firmware looks for one on the devices
     com4          a file that gets all bytes of the fourth serial port
+    network       its network card; None: it has none
     """
 
     cpus: int = 1
@@ -76,6 +78,7 @@ class Machine:
     qemu_options: Sequence[str] = ()
     boot: DirectBoot | None = None
     com4: Path | None = None
+    network: Network | None = None
 
     def cpu_model(self) -> str:
         # QEMU 10's x2APIC ends a deterministic run with "Bad icount read" when a register of it that depends
@@ -97,6 +100,7 @@ class Machine:
             *("-cpu", self.cpu_model(), "-smp", str(self.cpus), "-m", self.memory),
             *clock_options(self.icount),
             *(self.boot.options() if self.boot else ()),
+            *(self.network.options(direct=self.boot is not None) if self.network else ()),
             *self.qemu_options,
         ]
 
@@ -122,4 +126,6 @@ class Machine:
         """A command that a person can type to start the same machine with the console on the terminal."""
         ports = ["-serial", "stdio", "-serial", "file:program.stdout", "-serial", "file:program.stderr"]
         bounded = [str(paths.ROOT / "tools" / "turns"), str(self.turns_ns)] if self.takes_turns() else []
+        if self.network is not None and self.network.enter:
+            bounded.insert(0, str(paths.ROOT / "tools" / "with-network"))
         return [*bounded, *self.command(), *ports, *self.com4_options()]
