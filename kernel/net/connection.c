@@ -405,16 +405,19 @@ void tcp_timer_needed(void)
 
 void connection_drain(uint64_t deadline_ns)
 {
-    struct connection *connection;
     uint64_t key = 0;
+    bool sending;
 
     do {
         network_poll();
         connection_timers_serve();
         network_lock();
-        connection = avl_above(by_address, key);
-        if (connection && !stream_is_sending(connection))
-            key = connection->by_address.key + 1; /* has nothing left; 0 is behind the last one */
+        const struct connection *connection = avl_above(by_address, key);
+        sending = connection && stream_is_sending(connection);
+        if (connection && !sending)
+            key = connection->by_address.key + 1; /* 0 behind the last possible one */
         network_unlock();
-    } while (connection && (key || stream_is_sending(connection)) && clock_now_ns() < deadline_ns);
+        if (!connection || (!sending && key == 0))
+            return;
+    } while (clock_now_ns() < deadline_ns);
 }

@@ -143,6 +143,16 @@ struct way {
     struct netif *interface;
 };
 
+static struct netif *interface_of(uint32_t address)
+{
+    struct netif *interface;
+
+    NETIF_FOREACH (interface)
+        if (netif_ip4_addr(interface)->addr == address)
+            return interface;
+    return NULL;
+}
+
 /* With the lock: which interface, and from which address. */
 static int way_find(const struct datagram_socket *socket, struct way *way)
 {
@@ -154,7 +164,8 @@ static int way_find(const struct datagram_socket *socket, struct way *way)
     way->from = inet_is_multicast(from.addr) ? 0 : from.addr;
     if (!way->from)
         way->from = connection_source(way->to);
-    way->interface = ip4_route_src(&from, &to);
+    way->interface = many && socket->multicast_interface ? interface_of(socket->multicast_interface)
+                                                         : ip4_route_src(&from, &to);
     if (!way->interface)
         return -ENETUNREACH;
     if (!way->from)
@@ -210,7 +221,7 @@ static int packet_send(struct datagram_socket *socket, struct pbuf *packet, stru
     else if (!datagram_is_raw(socket))
         ping_prepare(packet, socket);
     bool many = inet_is_multicast(way->to);
-    if (many && socket->multicast_loop)
+    if (many && socket->multicast_loop && way->from != lwip_htonl(IPADDR_LOOPBACK))
         packet->flags |= PBUF_FLAG_MCASTLOOP;
     err_t result = ip4_output_if_src(packet, &from, socket->header_included ? LWIP_IP_HDRINCL : &to,
                                      many ? socket->multicast_ttl : socket->ttl, socket->tos,

@@ -7,6 +7,9 @@
  *      inet edges              what a socket is ready for, and which errors it answers
  *      inet idle SECONDS       a connection that is idle for that long is silent and still works
  *      inet unread             a peer that never reads: only so much is taken
+ *      inet ranks BYTES        so many bytes to and fro between rank 0, which listens, and each other one,
+ * while a group gets datagrams from all inet client ADDRESS PORT BYTES [KEEPALIVE] sends so many bytes there,
+ * then its end, and reads what comes, as far as that goes: prints how many bytes, and the error
  */
 #define _GNU_SOURCE
 #include "tests/programs/promise.h"
@@ -303,17 +306,43 @@ static void datagram_edges(void)
 
 /* ---- idle ---- */
 
+/* Of all CPUs, since boot. */
+static unsigned long interrupts(void)
+{
+    static char text[65536];
+    unsigned long sum = 0;
+    FILE *file = fopen("/proc/tacet/timers", "r");
+
+    PROMISE(file, "errno %d", errno);
+    text[fread(text, 1, sizeof(text) - 1, file)] = 0;
+    fclose(file);
+    for (const char *at = text; (at = strstr(at, "interrupts ")); at++)
+        sum += strtoul(at + strlen("interrupts "), NULL, 10);
+    return sum;
+}
+
+/* Timer interrupts while this process sleeps. */
+static unsigned long asleep(unsigned seconds)
+{
+    struct timespec pause = { .tv_sec = seconds };
+    unsigned long before = interrupts();
+
+    IS(nanosleep(&pause, NULL), 0);
+    return interrupts() - before;
+}
+
 static void idle(unsigned seconds)
 {
     int listening = listener(1), ends[2], on = 1;
+    unsigned long alone = asleep(seconds), beside;
     char byte = 1;
 
     connection(listening, ends);
     IS(setsockopt(ends[0], IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)), 0);
     IS(write(ends[0], &byte, 1), 1);
     IS(read(ends[1], &byte, 1), 1);
-    struct timespec pause = { .tv_sec = seconds };
-    IS(nanosleep(&pause, NULL), 0);
+    beside = asleep(seconds);
+    PROMISE(beside == alone && alone > 0, "%lu interrupts, and %lu with an idle connection", alone, beside);
     IS(write(ends[1], &byte, 1), 1);
     IS(read(ends[0], &byte, 1), 1);
     close(ends[0]), close(ends[1]), close(listening);
@@ -341,6 +370,106 @@ static void unread(void)
     close(ends[0]), close(ends[1]), close(listening);
 }
 
+/* ---- ranks ---- */
+
+#define RANKS_PORT 5000
+#define GROUP      "239.1.2.3"
+
+static int group_socket(void)
+{
+    int end = socket(AF_INET, SOCK_DGRAM, 0), on = 1;
+    struct sockaddr_in name = { .sin_family = AF_INET, .sin_port = htons(RANKS_PORT) };
+    struct ip_mreq request = { .imr_interface.s_addr = htonl(INADDR_LOOPBACK) };
+
+    inet_pton(AF_INET, GROUP, &request.imr_multiaddr);
+    IS(setsockopt(end, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)), 0);
+    IS(bind(end, (void *)&name, sizeof(name)), 0);
+    IS(setsockopt(end, IPPROTO_IP, IP_ADD_MEMBERSHIP, &request, sizeof(request)), 0);
+    IS(setsockopt(end, IPPROTO_IP, IP_MULTICAST_IF, &request.imr_interface, sizeof(struct in_addr)), 0);
+    return end;
+}
+
+static void exchange(int end, size_t bytes, bool first)
+{
+    static char buffer[8192];
+
+    for (size_t done = 0; done < bytes; done += sizeof(buffer))
+        for (unsigned turn = 0; turn < 2; turn++) {
+            if ((turn == 0) == first)
+                IS(send(end, buffer, sizeof(buffer), 0), (ssize_t)sizeof(buffer));
+            else
+                IS(recv(end, buffer, sizeof(buffer), MSG_WAITALL), (ssize_t)sizeof(buffer));
+        }
+}
+
+static void ranks(size_t bytes)
+{
+    unsigned rank = (unsigned)atoi(getenv("TACET_RANK")), count = (unsigned)atoi(getenv("TACET_SIZE"));
+    struct sockaddr_in name = loopback(RANKS_PORT),
+                       group = { .sin_family = AF_INET, .sin_port = htons(RANKS_PORT) };
+    int members = group_socket(), end = socket(AF_INET, SOCK_STREAM, 0);
+    char byte = 0;
+
+    inet_pton(AF_INET, GROUP, &group.sin_addr);
+    if (rank == 0) {
+        IS(bind(end, (void *)&name, sizeof(name)), 0);
+        IS(listen(end, (int)count), 0);
+        for (unsigned i = 1; i < count; i++) {
+            int other = accept(end, NULL, NULL);
+
+            exchange(other, bytes, false);
+            IS(sendto(members, "x", 1, 0, (void *)&group, sizeof(group)), 1);
+            close(other);
+        }
+    } else {
+        const struct timespec pause = { .tv_nsec = 1000000 };
+
+        while (connect(end, (void *)&name, sizeof(name)) != 0) {
+            PROMISE(errno == ECONNREFUSED, "errno %d", errno);
+            nanosleep(&pause, NULL);
+        }
+        exchange(end, bytes, true);
+        IS(read(end, &byte, 1), 0);
+        IS(recv(members, &byte, 1, 0), 1);
+        IS(byte, 'x');
+    }
+    close(end), close(members);
+}
+
+/* ---- client ---- */
+
+static void client(char **words)
+{
+    struct sockaddr_in name = { .sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(words[1])) };
+    int end = socket(AF_INET, SOCK_STREAM, 0), one = 1, count = 2;
+    size_t bytes = strtoul(words[2], NULL, 0), sent = 0, got = 0;
+    static char buffer[65536];
+    ssize_t part = 0;
+
+    inet_pton(AF_INET, words[0], &name.sin_addr);
+    if (words[3]) {
+        IS(setsockopt(end, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one)), 0);
+        IS(setsockopt(end, IPPROTO_TCP, TCP_KEEPIDLE, &one, sizeof(one)), 0);
+        IS(setsockopt(end, IPPROTO_TCP, TCP_KEEPINTVL, &one, sizeof(one)), 0);
+        IS(setsockopt(end, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count)), 0);
+    }
+    errno = 0;
+    if (connect(end, (void *)&name, sizeof(name)) == 0) {
+        while (sent < bytes &&
+               (part = send(end, buffer, bytes - sent < sizeof(buffer) ? bytes - sent : sizeof(buffer),
+                            MSG_NOSIGNAL)) > 0)
+            sent += (size_t)part;
+        if (!words[3])
+            shutdown(end, SHUT_WR);
+        while (part >= 0 && (part = read(end, buffer, sizeof(buffer))) > 0)
+            got += (size_t)part;
+        if (part == 0)
+            errno = 0;
+    }
+    printf("sent %zu got %zu errno %d\n", sent, got, errno);
+    IS(close(end), 0);
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -359,6 +488,10 @@ int main(int argc, char **argv)
         idle(number);
     } else if (strcmp(mode, "unread") == 0) {
         unread();
+    } else if (strcmp(mode, "ranks") == 0) {
+        ranks(number);
+    } else if (strcmp(mode, "client") == 0 && argc >= 5) {
+        client(argv + 2);
     } else {
         fprintf(stderr, "inet: which mode?\n");
         return 2;
