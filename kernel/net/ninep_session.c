@@ -635,12 +635,12 @@ void ninep_clunk(struct ninep_session *session, uint32_t fid, uint32_t generatio
                                      .reply_capacity = sizeof(body) };
 
     spin_lock(&session->lock);
-    bool is_gone = session->generation != generation || session->state != NINEP_UP;
-    bool is_queued = !is_gone && clunk_enqueue(session, fid, generation);
+    bool is_lost = session->generation != generation || session->state != NINEP_UP;
+    bool is_queued = !is_lost && clunk_enqueue(session, fid, generation);
     spin_unlock(&session->lock);
     if (is_queued)
         send_queued(session);
-    if (is_gone || is_queued)
+    if (is_lost || is_queued)
         return;
     ninep_put_u32(&request.message, fid);
     if (ninep_call(session, &request, generation) == 0)
