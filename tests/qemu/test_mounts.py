@@ -185,8 +185,11 @@ def test_sqlite_keeps_its_data_on_a_server_that_fails_in_between(
 def test_a_dead_server_is_an_error_within_its_time_and_the_node_goes_on(
     mounted: Run, busybox: Path, server: qemu.FileServer
 ) -> None:
+    said = bytearray()
+
     def watch(chunk: bytes) -> None:
-        if b"ready" in chunk:
+        said.extend(chunk)
+        if b"ready" in said:
             server.kill()
 
     script = (
@@ -197,7 +200,7 @@ def test_a_dead_server_is_an_error_within_its_time_and_the_node_goes_on(
     result = expect_exit(mounted(busybox, "sh", "-c", script, on_stdout=watch))
     alive, seconds = result.stdout.decode().splitlines()[-1].split()
     assert alive == "alive" and int(seconds) <= 2 * TIMEOUT_S + 1, result.explain()
-    assert b"I/O error" in result.stderr, result.explain()
+    assert b"Input/output error" in result.stderr, result.explain()
 
 
 @pytest.mark.parametrize(
