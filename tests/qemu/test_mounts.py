@@ -136,7 +136,9 @@ def test_files_are_copied_packed_renamed_and_removed(mounted: Run, busybox: Path
 def test_a_program_and_its_folder_may_be_on_a_mount(mounted: Run, busybox: Path, export: Path) -> None:
     (export / "program").write_bytes(busybox.read_bytes())
     result = expect_exit(
-        mounted(busybox, "ls", "-l", "/proc/self/exe", ".", options="app=/mnt/program cwd=/mnt/sub ranks=2", cpus=2)
+        mounted(
+            busybox, "ls", "-l", "/proc/self/exe", ".", options="app=/mnt/program cwd=/mnt/sub ranks=2", cpus=2
+        )
     )
     text = result.stdout.decode()
     assert text.count("/proc/self/exe -> /mnt/program") == 2 and text.count(" deep") == 2, result.explain()
