@@ -76,9 +76,12 @@ BANDS = (
                 {"kernel/fs/file.c": ["file_get"]},
             ),
             Box(
-                MIDDLE, "`socket_send`",
-                ("the open file's hook `move`:", "`ring_copy`, with the pipe's", "lock"),
-                {"kernel/fs/socket_pair.c": ["socket_send", "send_once", "ring_copy"]},
+                MIDDLE, "`pipe_write`",
+                ("the open file's hook `move`:", "`ring_copy`, with the lock of", "those who write"),
+                {
+                    "kernel/fs/pipe.c": ["pipe_write", "write_once", "write_locked"],
+                    "kernel/fs/ring.h": ["ring_copy"],
+                },
             ),
             Box(
                 RIGHT, "`file_put`",
@@ -92,7 +95,7 @@ BANDS = (
         (
             Box(
                 RIGHT, "`event_notify`",
-                ("after the pipe's lock: notes the", "event for each CPU of the process"),
+                ("after the lock: notes the", "event for each CPU of the process"),
                 {"kernel/process/event.c": ["event_notify"]},
             ),
         ),
@@ -129,7 +132,7 @@ BANDS = (
 def arrows(d: Drawing, placed: dict[str, Placed]) -> None:
     down(d, placed, ["write(fd, buffer, 2)", "syscall_entry", "sys_write", "file_get"], LEFT[0] + 40, NAVY)
     up(d, placed, ["file_put", "restartable", "call_return", "its next instruction"], RIGHT[0] + 180, NAVY)
-    get, pipe, put = placed["file_get"], placed["socket_send"], placed["file_put"]
+    get, pipe, put = placed["file_get"], placed["pipe_write"], placed["file_put"]
     notify = placed["event_notify"]
     d.line([(get.right, get.middle), (pipe.x, get.middle)], NAVY)
     d.line([(pipe.right, get.middle), (put.x, get.middle)], NAVY)
