@@ -13,6 +13,7 @@
  */
 #include "init/selftest.h"
 #include "arch.h"
+#include "debug/stop.h"
 #include "debug/console.h"
 #include "debug/stop.h"
 #include "lib/kstring.h"

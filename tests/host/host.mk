@@ -30,7 +30,7 @@ HOST_FLAGS    := $(HOST_BUILD).flags
 $(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(FUZZ_CC) $(FUZZ_CFLAGS)
 
 HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree file_lock mount acpi \
-              timer_queue vdso symbols avl screen ninep ninep_mount ninep_diod
+              timer_queue vdso symbols avl screen beat_frame global_clock ninep ninep_mount ninep_diod
 ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power
 
 string_sources :=
@@ -62,6 +62,8 @@ cpu_mask_link := -pthread
 spinlock_sources :=
 spinlock_link := -pthread
 avl_sources := kernel/lib/avl.c
+beat_frame_sources := service/beat_frame.c service/siphash.c
+global_clock_sources := service/global_clock.c
 page_pool_sources := kernel/mm/page_pool.c kernel/lib/avl.c
 vm_sources := $(addprefix kernel/mm/,vm.c vm_area.c vm_backing.c vm_remap.c page_pool.c) kernel/lib/avl.c
 shared_memory_sources := kernel/mm/shared_memory.c kernel/mm/user_bytes.c $(page_pool_sources)
@@ -79,7 +81,7 @@ selfish_analysis_sources := apps/selfish/analysis.c apps/lib/order.c
 phase_distribution_sources := apps/phase/distribution.c apps/lib/order.c
 caches_sources := tools/caches/cache.c
 
-FUZZERS := multiboot2 pvh command_line elf symbols tree acpi ninep
+FUZZERS := multiboot2 pvh command_line elf symbols tree acpi beat_frame ninep
 
 multiboot2_fuzz_sources := $(multiboot2_sources) drivers/screen/screen.c
 pvh_fuzz_sources := $(pvh_sources)
@@ -88,6 +90,7 @@ elf_fuzz_sources := $(elf_image_sources)
 symbols_fuzz_sources := $(symbols_sources)
 tree_fuzz_sources := $(tree_sources)
 acpi_fuzz_sources := $(acpi_sources)
+beat_frame_fuzz_sources := $(beat_frame_sources)
 ninep_fuzz_sources := $(ninep_sources)
 
 host_folder = $(HOST_BUILD)/$(if $(filter $(1),$(ARENA_TESTS)),arena/)

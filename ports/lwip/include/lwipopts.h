@@ -47,12 +47,13 @@
 #define LWIP_DHCP_MAX_NTP_SERVERS     0
 #define LWIP_AUTOIP                   0
 
-/* Memory for ARP: entries of the table; one frame waits for each address. */
+/* Memory for ARP: entries of the table; so many packets wait for each address. */
 #define ARP_TABLE_SIZE                64
-#define ARP_QUEUEING                  0
+#define ARP_QUEUEING                  1
+#define ARP_QUEUE_LEN                 8
 #define ETHARP_SUPPORT_STATIC_ENTRIES 0
 #define ETHARP_TABLE_MATCH_NETIF      1
-#define MEMP_NUM_ARP_QUEUE            0
+#define MEMP_NUM_ARP_QUEUE            64
 
 #define IP_FORWARD            0
 #define IP_OPTIONS_ALLOWED    1
