@@ -137,7 +137,9 @@ def test_a_program_and_its_folder_may_be_on_a_mount(mounted: Run, busybox: Path,
     (export / "program").write_bytes(busybox.read_bytes())
     result = expect_exit(
         mounted(
-            busybox, "ls", "-l", "/proc/self/exe", ".", options="app=/mnt/program cwd=/mnt/sub ranks=2", cpus=2
+            *(busybox, "ls", "-l", "/proc/self/exe", "."),
+            options="app=/mnt/program cwd=/mnt/sub ranks=2",
+            cpus=2,
         )
     )
     text = result.stdout.decode()
