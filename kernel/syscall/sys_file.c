@@ -22,8 +22,8 @@ static int direction_check(const struct file *file, bool write)
 
     if ((file->flags & O_ACCMODE) == (write ? O_RDONLY : O_WRONLY) || (file->flags & O_PATH))
         return -EBADF;
-    if (operations->move || operations->move_at ||
-        (write ? operations->write != NULL : operations->read != NULL))
+    if (operations->move || (write ? operations->write != NULL : operations->read != NULL) ||
+        operations->move_at)
         return 0;
     return !write && file->inode ? -EISDIR : -EINVAL;
 }
