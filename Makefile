@@ -55,11 +55,7 @@ ARCH_C     := $(filter-out arch/$(ARCH)/offsets.c,$(wildcard arch/$(ARCH)/*.c ar
 KERNEL_C   := $(sort $(wildcard kernel/*/*.c kernel/*/*/*.c drivers/*/*.c) $(ARCH_C))
 KERNEL_ASM := $(sort $(wildcard arch/$(ARCH)/*.asm arch/$(ARCH)/boot/*.asm))
 FONT_OBJECT := $(BUILD)/font.o
-# lwIP: of its sources what the kernel has use for; sections nobody refers to are left out.
-LWIP := build/lwip
-LWIP_C := $(addprefix core/,def.c inet_chksum.c init.c ip.c mem.c memp.c netif.c pbuf.c raw.c tcp.c tcp_in.c \
-	tcp_out.c udp.c $(addprefix ipv4/,dhcp.c etharp.c icmp.c igmp.c ip4.c ip4_addr.c ip4_frag.c)) \
-	netif/ethernet.c
+include ports/lwip/lwip.mk
 LWIP_OBJECTS := $(LWIP_C:%.c=$(BUILD)/lwip/%.o)
 KERNEL_OBJECTS := $(KERNEL_C:%.c=$(BUILD)/kernel/%.o) $(KERNEL_ASM:%.asm=$(BUILD)/kernel/%.asm.o) \
                   $(FONT_OBJECT) $(LWIP_OBJECTS)
@@ -72,8 +68,6 @@ KERNEL_CFLAGS := -std=gnu11 -Oz -g -ffreestanding -fno-pic -fno-pie -mcmodel=ker
 	-mgeneral-regs-only -fno-stack-protector -fcf-protection=none -fno-asynchronous-unwind-tables \
 	-fno-omit-frame-pointer -momit-leaf-frame-pointer -fno-strict-aliasing $(WARNINGS) $(KERNEL_INCLUDES) \
 	-ffunction-sections -fdata-sections $(if $(LOCKCHECK),-DLOCKCHECK)
-# kernel/net sees lwIP's headers, and lwIP the kernel's, as of a system: without warnings.
-LWIP_INCLUDES := -isystem ports/lwip/include -isystem $(LWIP)/src/include
 # No path of this machine gets into the kernel's code.
 PREFIX_MAP := $(call quoted,-ffile-prefix-map=$(CURDIR)/=)
 KERNEL_FLAGS := $(BUILD)/kernel.flags
@@ -95,26 +89,15 @@ $(BUILD)/kernel/%.o: %.c $(KERNEL_FLAGS)
 	@echo "  CC      $<"
 	$(Q)$(CC) $(KERNEL_CFLAGS) $(PREFIX_MAP) -MMD -MP -c -o $@ $<
 
-$(LWIP)/stamp: ports/lwip/recipe ports/lwip/unpack.sh
-	@echo "  PORT    lwIP: fetched once, unpacked, not installed"
-	$(Q)ports/lwip/unpack.sh build
-	@touch $@
-
 $(BUILD)/kernel/kernel/net/%.o: kernel/net/%.c $(KERNEL_FLAGS) $(LWIP)/stamp
 	@mkdir -p $(@D)
 	@echo "  CC      $<"
 	$(Q)$(CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(PREFIX_MAP) -MMD -MP -c -o $@ $<
 
-# Packets that have passed the IP layer go to kernel/net/input.h, those to the node itself to loopback.c.
-$(BUILD)/lwip/core/init.o: LWIP_RENAMED := -Dconnection_window=0xffff
-$(BUILD)/lwip/core/ipv4/ip4.o: LWIP_RENAMED := \
-	$(foreach name,tcp_input udp_input raw_input,-D$(name)=network_$(name)) \
-	-Dnetif_loop_output=network_loop_output
-
 $(BUILD)/lwip/%.o: $(LWIP)/stamp $(KERNEL_FLAGS) $(wildcard ports/lwip/include/*.h ports/lwip/include/*/*.h)
 	@mkdir -p $(@D)
 	@echo "  CC      $(LWIP)/src/$*.c"
-	$(Q)$(CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(LWIP_RENAMED) -w $(PREFIX_MAP) -MMD -MP -c -o $@ \
+	$(Q)$(CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(call lwip_renamed,$*) -w $(PREFIX_MAP) -MMD -MP -c -o $@ \
 		$(LWIP)/src/$*.c
 
 $(BUILD)/kernel/%.asm.o: %.asm $(BUILD)/offsets.inc $(wildcard arch/$(ARCH)/*.inc)

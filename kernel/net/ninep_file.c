@@ -216,10 +216,10 @@ struct transfer {
 static void piece_submit(struct transfer *transfer, struct piece *piece, uint64_t at, uint32_t fid,
                          uint32_t generation)
 {
-    uint32_t most = transfer->file->session->message_bytes - NINEP_DATA_OVERHEAD;
+    uint32_t bytes_max = transfer->file->session->message_bytes - NINEP_DATA_OVERHEAD;
     uint64_t left = transfer->count - at;
 
-    piece->bytes = left < most ? (uint32_t)left : most;
+    piece->bytes = left < bytes_max ? (uint32_t)left : bytes_max;
     piece->request = (struct ninep_request){
         .message = ninep_begin(piece->message, sizeof(piece->message),
                                transfer->is_write ? NINEP_WRITE : NINEP_READ),
@@ -420,8 +420,8 @@ static int entries_fetch(struct ninep_file *file, uint64_t position)
         error = ready(file, deadline_ns, &fid, &generation);
         if (error)
             continue;
-        uint32_t most = file->session->message_bytes - NINEP_DATA_OVERHEAD;
-        uint32_t bytes = most < NINEP_ENTRIES_BYTES ? most : NINEP_ENTRIES_BYTES;
+        uint32_t bytes_max = file->session->message_bytes - NINEP_DATA_OVERHEAD;
+        uint32_t bytes = bytes_max < NINEP_ENTRIES_BYTES ? bytes_max : NINEP_ENTRIES_BYTES;
         struct ninep_message *message = call_begin(&call, NINEP_READDIR, fid);
         ninep_put_u64(message, position);
         ninep_put_u32(message, bytes);

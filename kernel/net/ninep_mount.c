@@ -14,7 +14,7 @@
 #include "net/ninep_file.h"
 
 /* One call, and what it asks for. */
-struct asked {
+struct question {
     struct mount_call *call, *to;
     bool follow, directory;
     unsigned flags;
@@ -28,12 +28,12 @@ struct asked {
     struct mount_file **file;
 };
 
-typedef int64_t once(struct ninep_path *path, struct asked *asked);
+typedef int64_t once(struct ninep_path *path, struct question *question);
 
 /* As often as the connection breaks before the server can have executed it. */
-static int64_t ask(struct asked *asked, once *function)
+static int64_t question_put(struct question *question, once *function)
 {
-    struct ninep_mount *mount = (struct ninep_mount *)asked->call->mount; /* it comes first */
+    struct ninep_mount *mount = (struct ninep_mount *)question->call->mount; /* it comes first */
     struct ninep_session *session = &mount->session;
     uint64_t deadline_ns = ninep_now_ns() + session->timeout_ns;
     struct ninep_path path;
@@ -44,9 +44,9 @@ static int64_t ask(struct asked *asked, once *function)
         result = ninep_session_ready(session, deadline_ns, &generation);
         if (result)
             break;
-        result = ninep_path_begin(&path, session, generation, asked->call);
+        result = ninep_path_begin(&path, session, generation, question->call);
         if (!result)
-            result = function(&path, asked);
+            result = function(&path, question);
         ninep_path_end(&path);
     } while (ninep_is_broken(result));
     return result == -EPROTO ? -EIO : result;
@@ -76,21 +76,21 @@ static int send_once(struct ninep_path *path, struct ninep_request *request)
 
 /* ---- Asking ---- */
 
-static int64_t status_once(struct ninep_path *path, struct asked *asked)
+static int64_t status_once(struct ninep_path *path, struct question *question)
 {
-    int result = ninep_path_walk(path, asked->follow);
+    int result = ninep_path_walk(path, question->follow);
 
-    return result ? result : ninep_attributes(path->session, path->fid, path->generation, asked->status);
+    return result ? result : ninep_attributes(path->session, path->fid, path->generation, question->status);
 }
 
 static int ninep_status(struct mount_call *call, bool follow, struct mount_status *status)
 {
-    struct asked asked = { .call = call, .follow = follow, .status = status };
+    struct question question = { .call = call, .follow = follow, .status = status };
 
-    return (int)ask(&asked, status_once);
+    return (int)question_put(&question, status_once);
 }
 
-static int64_t read_link_once(struct ninep_path *path, struct asked *asked)
+static int64_t read_link_once(struct ninep_path *path, struct question *question)
 {
     int result = ninep_path_walk(path, false);
     const char *target;
@@ -110,19 +110,19 @@ static int64_t read_link_once(struct ninep_path *path, struct asked *asked)
     uint64_t count = ninep_get_text(&request.reader, &target);
     if (request.reader.is_short)
         return -EIO;
-    count = count < asked->bytes ? count : asked->bytes;
-    memcpy(asked->text, target, count);
+    count = count < question->bytes ? count : question->bytes;
+    memcpy(question->text, target, count);
     return (int64_t)count;
 }
 
 static int64_t ninep_read_link(struct mount_call *call, char *text, uint64_t bytes)
 {
-    struct asked asked = { .call = call, .text = text, .bytes = bytes };
+    struct question question = { .call = call, .text = text, .bytes = bytes };
 
-    return ask(&asked, read_link_once);
+    return question_put(&question, read_link_once);
 }
 
-static int64_t statistics_once(struct ninep_path *path, struct asked *asked)
+static int64_t statistics_once(struct ninep_path *path, struct question *question)
 {
     int result = ninep_path_walk(path, true);
 
@@ -130,33 +130,33 @@ static int64_t statistics_once(struct ninep_path *path, struct asked *asked)
         return result;
     struct ninep_request request = request_begin(path, NINEP_STATFS, path->fid);
     result = ninep_call(path->session, &request, path->generation);
-    return result ? result : ninep_read_statistics(&request.reader, asked->statistics);
+    return result ? result : ninep_read_statistics(&request.reader, question->statistics);
 }
 
 static int ninep_statistics(struct mount_call *call, struct mount_statistics *statistics)
 {
-    struct asked asked = { .call = call, .statistics = statistics };
+    struct question question = { .call = call, .statistics = statistics };
 
-    return (int)ask(&asked, statistics_once);
+    return (int)question_put(&question, statistics_once);
 }
 
 /* ---- Changing ---- */
 
-static int64_t change_once(struct ninep_path *path, struct asked *asked)
+static int64_t change_once(struct ninep_path *path, struct question *question)
 {
-    int result = ninep_path_walk(path, asked->follow);
+    int result = ninep_path_walk(path, question->follow);
 
-    return result ? result : ninep_change(path->session, path->fid, path->generation, asked->change);
+    return result ? result : ninep_change(path->session, path->fid, path->generation, question->change);
 }
 
 static int ninep_change_path(struct mount_call *call, bool follow, const struct mount_change *change)
 {
-    struct asked asked = { .call = call, .follow = follow, .change = change };
+    struct question question = { .call = call, .follow = follow, .change = change };
 
-    return (int)ask(&asked, change_once);
+    return (int)question_put(&question, change_once);
 }
 
-static int64_t make_directory_once(struct ninep_path *path, struct asked *asked)
+static int64_t make_directory_once(struct ninep_path *path, struct question *question)
 {
     int result = ninep_path_parent(path, -EEXIST);
 
@@ -164,19 +164,19 @@ static int64_t make_directory_once(struct ninep_path *path, struct asked *asked)
         return result;
     struct ninep_request request = request_begin(path, NINEP_MKDIR, path->fid);
     name_put(&request, path->name);
-    ninep_put_u32(&request.message, asked->mode & 07777);
-    ninep_put_u32(&request.message, asked->call->group);
+    ninep_put_u32(&request.message, question->mode & 07777);
+    ninep_put_u32(&request.message, question->call->group);
     return send_once(path, &request);
 }
 
 static int ninep_make_directory(struct mount_call *call, uint32_t mode)
 {
-    struct asked asked = { .call = call, .mode = mode };
+    struct question question = { .call = call, .mode = mode };
 
-    return (int)ask(&asked, make_directory_once);
+    return (int)question_put(&question, make_directory_once);
 }
 
-static int64_t make_special_once(struct ninep_path *path, struct asked *asked)
+static int64_t make_special_once(struct ninep_path *path, struct question *question)
 {
     int result = ninep_path_parent(path, -EEXIST);
 
@@ -186,21 +186,22 @@ static int64_t make_special_once(struct ninep_path *path, struct asked *asked)
         return ninep_path_slash(path);
     struct ninep_request request = request_begin(path, NINEP_MKNOD, path->fid);
     name_put(&request, path->name);
-    ninep_put_u32(&request.message, asked->mode);
-    ninep_put_u32(&request.message, (uint32_t)(asked->device >> 8 & 0xfff));
-    ninep_put_u32(&request.message, (uint32_t)((asked->device & 0xff) | (asked->device >> 12 & 0xfff00)));
-    ninep_put_u32(&request.message, asked->call->group);
+    ninep_put_u32(&request.message, question->mode);
+    ninep_put_u32(&request.message, (uint32_t)(question->device >> 8 & 0xfff));
+    ninep_put_u32(&request.message,
+                  (uint32_t)((question->device & 0xff) | (question->device >> 12 & 0xfff00)));
+    ninep_put_u32(&request.message, question->call->group);
     return send_once(path, &request);
 }
 
 static int ninep_make_special(struct mount_call *call, uint32_t mode, uint64_t device)
 {
-    struct asked asked = { .call = call, .mode = mode, .device = device };
+    struct question question = { .call = call, .mode = mode, .device = device };
 
-    return (int)ask(&asked, make_special_once);
+    return (int)question_put(&question, make_special_once);
 }
 
-static int64_t make_symlink_once(struct ninep_path *path, struct asked *asked)
+static int64_t make_symlink_once(struct ninep_path *path, struct question *question)
 {
     int result = ninep_path_parent(path, -EEXIST);
 
@@ -210,37 +211,37 @@ static int64_t make_symlink_once(struct ninep_path *path, struct asked *asked)
         return ninep_path_slash(path);
     struct ninep_request request = request_begin(path, NINEP_SYMLINK, path->fid);
     name_put(&request, path->name);
-    name_put(&request, asked->target);
-    ninep_put_u32(&request.message, asked->call->group);
+    name_put(&request, question->target);
+    ninep_put_u32(&request.message, question->call->group);
     return send_once(path, &request);
 }
 
 static int ninep_make_symlink(struct mount_call *call, const char *target)
 {
-    struct asked asked = { .call = call, .target = target };
+    struct question question = { .call = call, .target = target };
 
-    return (int)ask(&asked, make_symlink_once);
+    return (int)question_put(&question, make_symlink_once);
 }
 
-static int64_t remove_once(struct ninep_path *path, struct asked *asked)
+static int64_t remove_once(struct ninep_path *path, struct question *question)
 {
     static const int errors[2][4] = {
         { [NINEP_LAST_DOT] = -EISDIR, [NINEP_LAST_DOTDOT] = -EISDIR, [NINEP_LAST_START] = -EISDIR },
         { [NINEP_LAST_DOT] = -EINVAL, [NINEP_LAST_DOTDOT] = -ENOTEMPTY, [NINEP_LAST_START] = -EBUSY },
     };
-    int error = errors[asked->directory][ninep_path_last(asked->call->path)];
-    bool trailing_slash = path->wants_directory;
+    int error = errors[question->directory][ninep_path_last(question->call->path)];
+    bool trailing_slash = path->must_be_directory;
 
     if (error)
         return ninep_path_parent(path, error);
-    path->wants_directory = false; /* the link itself is meant */
+    path->must_be_directory = false; /* the link itself is meant */
     int result = ninep_path_walk(path, false);
     if (result)
         return result;
     bool is_directory = path->qid.type & NINEP_QID_DIRECTORY;
-    if (!is_directory && (asked->directory || trailing_slash))
+    if (!is_directory && (question->directory || trailing_slash))
         return -ENOTDIR;
-    if (is_directory && !asked->directory)
+    if (is_directory && !question->directory)
         return -EISDIR;
     struct ninep_request request = request_begin(path, NINEP_REMOVE, path->fid);
     result = ninep_call(path->session, &request, path->generation);
@@ -253,27 +254,27 @@ static int64_t remove_once(struct ninep_path *path, struct asked *asked)
 
 static int ninep_remove(struct mount_call *call, bool directory)
 {
-    struct asked asked = { .call = call, .directory = directory };
+    struct question question = { .call = call, .directory = directory };
 
-    return (int)ask(&asked, remove_once);
+    return (int)question_put(&question, remove_once);
 }
 
 /* The second path of a call, to the directory of its last name. */
-static int other_begin(struct ninep_path *other, const struct ninep_path *path, struct asked *asked,
+static int other_begin(struct ninep_path *other, const struct ninep_path *path, struct question *question,
                        int no_name)
 {
-    int result = ninep_path_begin(other, path->session, path->generation, asked->to);
+    int result = ninep_path_begin(other, path->session, path->generation, question->to);
 
     return result ? result : ninep_path_parent(other, no_name);
 }
 
-static int64_t link_once(struct ninep_path *path, struct asked *asked)
+static int64_t link_once(struct ninep_path *path, struct question *question)
 {
     struct ninep_path other = { .scratch = NULL };
-    int result = ninep_path_walk(path, asked->follow);
+    int result = ninep_path_walk(path, question->follow);
 
     if (!result)
-        result = other_begin(&other, path, asked, -EEXIST);
+        result = other_begin(&other, path, question, -EEXIST);
     if (!result && other.trailing_slash)
         result = ninep_path_slash(&other);
     if (!result) {
@@ -289,21 +290,21 @@ static int64_t link_once(struct ninep_path *path, struct asked *asked)
 
 static int ninep_link(struct mount_call *from, bool follow, struct mount_call *to)
 {
-    struct asked asked = { .call = from, .to = to, .follow = follow };
+    struct question question = { .call = from, .to = to, .follow = follow };
 
-    return (int)ask(&asked, link_once);
+    return (int)question_put(&question, link_once);
 }
 
-static int64_t rename_once(struct ninep_path *path, struct asked *asked)
+static int64_t rename_once(struct ninep_path *path, struct question *question)
 {
     struct ninep_path other = { .scratch = NULL };
-    bool trailing_slash = path->wants_directory;
+    bool trailing_slash = path->must_be_directory;
 
-    bool is_named = ninep_path_last(asked->call->path) == NINEP_LAST_NAME;
-    path->wants_directory &= !is_named; /* a link itself is meant */
+    bool is_named = ninep_path_last(question->call->path) == NINEP_LAST_NAME;
+    path->must_be_directory &= !is_named; /* a link itself is meant */
     int result = is_named ? ninep_path_walk(path, false) : ninep_path_parent(path, 0);
     if (!result || (is_named && result == -ENOENT && path->lacks_last)) {
-        int other_result = other_begin(&other, path, asked, -EBUSY);
+        int other_result = other_begin(&other, path, question, -EBUSY);
 
         result = other_result ? other_result : is_named ? result : -EBUSY;
     }
@@ -322,17 +323,17 @@ static int64_t rename_once(struct ninep_path *path, struct asked *asked)
 
 static int ninep_rename(struct mount_call *from, struct mount_call *to, unsigned flags)
 {
-    struct asked asked = { .call = from, .to = to };
+    struct question question = { .call = from, .to = to };
 
     if (flags)
         return -EINVAL; /* no request can say that */
-    return (int)ask(&asked, rename_once);
+    return (int)question_put(&question, rename_once);
 }
 
 /* ---- Open files ---- */
 
 /* The path's fid, which is open unless the file only names something, becomes the file's. */
-static int64_t file_give(struct ninep_path *path, struct asked *asked, struct ninep_file *file)
+static int64_t file_give(struct ninep_path *path, struct question *question, struct ninep_file *file)
 {
     file->qid = path->qid;
     if (path->fid != NINEP_ROOT) {
@@ -340,40 +341,40 @@ static int64_t file_give(struct ninep_path *path, struct asked *asked, struct ni
         file->generation = path->generation;
         path->fid = NINEP_ROOT;
     }
-    *asked->file = &file->file;
+    *question->file = &file->file;
     return 0;
 }
 
 /* path->fid is the directory that lacks the last name. */
-static int64_t create_once(struct ninep_path *path, struct asked *asked)
+static int64_t create_once(struct ninep_path *path, struct question *question)
 {
-    int result = path->wants_directory ? -EISDIR : ninep_path_cut(path);
+    int result = path->must_be_directory ? -EISDIR : ninep_path_cut(path);
 
     if (!result)
         result = ninep_path_own(path);
     if (result)
         return result;
-    struct ninep_file *file = ninep_file_create(path, asked->flags, S_IFREG | (asked->mode & 07777));
+    struct ninep_file *file = ninep_file_create(path, question->flags, S_IFREG | (question->mode & 07777));
     if (!file)
         return -ENOMEM;
     struct ninep_request request = request_begin(path, NINEP_CREATE, path->fid);
     name_put(&request, path->name);
-    ninep_put_u32(&request.message, asked->flags & NINEP_OPEN_FLAGS);
-    ninep_put_u32(&request.message, asked->mode & 07777);
-    ninep_put_u32(&request.message, asked->call->group);
+    ninep_put_u32(&request.message, question->flags & NINEP_OPEN_FLAGS);
+    ninep_put_u32(&request.message, question->mode & 07777);
+    ninep_put_u32(&request.message, question->call->group);
     result = send_once(path, &request);
     if (result) {
         ninep_file_free(file);
         return result;
     }
     path->qid = ninep_get_qid(&request.reader);
-    return file_give(path, asked, file);
+    return file_give(path, question, file);
 }
 
 /* Whether what is there may be opened so. */
-static int open_check(const struct asked *asked, uint32_t mode)
+static int open_check(const struct question *question, uint32_t mode)
 {
-    unsigned flags = asked->flags;
+    unsigned flags = question->flags;
 
     if (flags & O_PATH)
         return flags & O_DIRECTORY && !mode_is(mode, S_IFDIR) ? -ENOTDIR : 0;
@@ -388,48 +389,48 @@ static int open_check(const struct asked *asked, uint32_t mode)
     return mode_is(mode, S_IFREG) ? 0 : -ENXIO;
 }
 
-static int64_t open_once(struct ninep_path *path, struct asked *asked)
+static int64_t open_once(struct ninep_path *path, struct question *question)
 {
-    bool excludes = (asked->flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
+    bool excludes = (question->flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
     struct mount_status status;
 
-    if (asked->flags & O_CREAT && path->wants_directory &&
-        ninep_path_last(asked->call->path) == NINEP_LAST_NAME) {
+    if (question->flags & O_CREAT && path->must_be_directory &&
+        ninep_path_last(question->call->path) == NINEP_LAST_NAME) {
         int missing = ninep_path_parent(path, 0);
 
         return missing ? missing : -EISDIR;
     }
-    int result = ninep_path_walk(path, !excludes && !(asked->flags & O_NOFOLLOW));
+    int result = ninep_path_walk(path, !excludes && !(question->flags & O_NOFOLLOW));
 
-    if (result == -ENOENT && path->lacks_last && !path->ends_in_dot && asked->flags & O_CREAT)
-        return create_once(path, asked);
+    if (result == -ENOENT && path->lacks_last && !path->ends_in_dot && question->flags & O_CREAT)
+        return create_once(path, question);
     if (!result)
         result = ninep_attributes(path->session, path->fid, path->generation, &status);
     if (!result)
-        result = open_check(asked, status.mode);
+        result = open_check(question, status.mode);
     if (!result)
         result = ninep_path_own(path);
     if (result)
         return result;
-    struct ninep_file *file = ninep_file_create(path, asked->flags, status.mode);
+    struct ninep_file *file = ninep_file_create(path, question->flags, status.mode);
     if (!file)
         return -ENOMEM;
-    if (!(asked->flags & O_PATH))
-        result = ninep_open(path->session, path->fid, path->generation, asked->flags, &path->qid);
+    if (!(question->flags & O_PATH))
+        result = ninep_open(path->session, path->fid, path->generation, question->flags, &path->qid);
     if (result) {
         ninep_file_free(file);
-        return asked->flags & O_TRUNC ? ninep_once(result) : result;
+        return question->flags & O_TRUNC ? ninep_once(result) : result;
     }
-    return file_give(path, asked, file);
+    return file_give(path, question, file);
 }
 
 static int ninep_open_path(struct mount_call *call, unsigned flags, uint32_t mode, struct mount_file **file)
 {
-    struct asked asked = { .call = call, .flags = flags, .mode = mode, .file = file };
+    struct question question = { .call = call, .flags = flags, .mode = mode, .file = file };
 
     if (flags & O_PATH)
-        asked.flags &= O_PATH | O_DIRECTORY | O_NOFOLLOW;
-    return (int)ask(&asked, open_once);
+        question.flags &= O_PATH | O_DIRECTORY | O_NOFOLLOW;
+    return (int)question_put(&question, open_once);
 }
 
 const struct mount_operations ninep_operations = {

@@ -40,13 +40,13 @@ static void tidy(struct ninep_path *path)
         uint32_t end = from;
 
         if (text[from] == '/') {
-            path->wants_directory |= text[++from] == '\0';
+            path->must_be_directory |= text[++from] == '\0';
             continue;
         }
         while (text[end] && text[end] != '/')
             end++;
         if (end - from == 1 && text[from] == '.') {
-            path->wants_directory |= text[end] == '\0';
+            path->must_be_directory |= text[end] == '\0';
             dot_is_last = true;
             from = end;
             continue;
@@ -89,7 +89,7 @@ static int leave(struct ninep_path *path, const char *first, uint64_t first_byte
     memcpy(left, first, first_bytes);
     memcpy(left + first_bytes, second, second_bytes + 1);
     /* What the text does not say any more. */
-    if (path->wants_directory && left[0])
+    if (path->must_be_directory && left[0])
         memcpy(left + first_bytes + second_bytes, "/", 2);
     if (!left[0])
         memcpy(left, ".", 2);
@@ -202,14 +202,14 @@ static int parent_follow(struct ninep_path *path)
     uint32_t rest = path->known + (path->known > 0) + 2;
 
     if (path->known == 0) {
-        path->wants_directory |= text[rest] == '\0';
+        path->must_be_directory |= text[rest] == '\0';
         return leave(path, "", 0, text + rest + (text[rest] == '/'));
     }
     while (path->known > 0 && text[path->known - 1] != '/')
         path->known--;
     path->known -= path->known > 0;
     to_root(path);
-    path->wants_directory |= text[rest] == '\0';
+    path->must_be_directory |= text[rest] == '\0';
     return text_set(path, "", 0, text + rest);
 }
 
@@ -221,7 +221,7 @@ static unsigned link_find(const struct ninep_path *path, const struct names *nam
     unsigned i = 0;
 
     while (i < count &&
-           !(qids[i].type & NINEP_QID_SYMLINK && (text[names->end[i]] || follow || path->wants_directory)))
+           !(qids[i].type & NINEP_QID_SYMLINK && (text[names->end[i]] || follow || path->must_be_directory)))
         i++;
     return i;
 }
@@ -301,7 +301,7 @@ int ninep_path_walk(struct ninep_path *path, bool follow)
         } else if (text[at]) {
             result = walk_on(path, &at, follow);
         } else {
-            return path->wants_directory && !(path->qid.type & NINEP_QID_DIRECTORY) ? -ENOTDIR : 0;
+            return path->must_be_directory && !(path->qid.type & NINEP_QID_DIRECTORY) ? -ENOTDIR : 0;
         }
     }
     return result;
@@ -376,8 +376,8 @@ int ninep_path_parent(struct ninep_path *path, int no_name)
     uint32_t start = name_set(path);
     if (!path->name[0])
         return -ENAMETOOLONG;
-    path->trailing_slash = path->wants_directory;
-    path->wants_directory = true;
+    path->trailing_slash = path->must_be_directory;
+    path->must_be_directory = true;
     path->scratch->path[start ? start - 1 : 0] = '\0';
     int result = ninep_path_walk(path, true);
     if (result == MOUNT_LEFT) {

@@ -31,7 +31,7 @@ struct ninep_path {
     uint32_t generation;
     uint32_t known; /* bytes of the text */
     unsigned symlinks;
-    bool wants_directory, trailing_slash, ends_in_dot;
+    bool must_be_directory, trailing_slash, ends_in_dot;
     bool lacks_last; /* -ENOENT, and `fid` is the directory that lacks the last name of the text */
     uint32_t fid;    /* NINEP_ROOT, or its own */
     struct ninep_qid qid;

@@ -231,10 +231,25 @@ static void received(struct ninep_session *session, uint32_t moved)
         reply_end(session);
 }
 
-static void receive(struct ninep_session *session)
+/* Somebody who waits is to wait for the transport, now that nobody does. With the lock. */
+static void watcher_choose(struct ninep_session *session)
+{
+    for (unsigned tag = 0; tag < NINEP_TAGS && !session->is_watched; tag++) {
+        struct ninep_request *request = session->tags[tag];
+
+        if (request && request->sleeps && !request->is_done) {
+            ninep_wake(&request->sleeper);
+            return;
+        }
+    }
+}
+
+/* Whoever waits for the transport could not be woken for a reply of his own that another has received. So he
+ * alone receives (`always`), and nobody begins to wait for the transport while another receives. */
+static void receive(struct ninep_session *session, bool always)
 {
     spin_lock(&session->lock);
-    if (session->is_receiving || session->state == NINEP_DOWN) {
+    if (session->is_receiving || session->state == NINEP_DOWN || (session->is_watched && !always)) {
         spin_unlock(&session->lock);
         return;
     }
@@ -258,6 +273,8 @@ static void receive(struct ninep_session *session)
         unpin(session);
     session->is_receiving = false;
     session->inside--;
+    if (!always)
+        watcher_choose(session);
     spin_unlock(&session->lock);
 }
 
@@ -333,7 +350,7 @@ void ninep_submit(struct ninep_session *session, struct ninep_request *request, 
             break;
         /* All tags are taken, as a rule for as long as an answer takes. */
         send_queued(session);
-        receive(session);
+        receive(session, false);
         ninep_sleep(&request->sleeper, ninep_now_ns() + PAUSE_MIN_NS);
         request->deadline_ns = ninep_now_ns() + session->timeout_ns;
         if (ninep_now_ns() > deadline_ns) {
@@ -345,31 +362,20 @@ void ninep_submit(struct ninep_session *session, struct ninep_request *request, 
     send_queued(session);
 }
 
-/* Somebody who waits is to wait for the transport, now that nobody does. With the lock. */
-static void watcher_choose(struct ninep_session *session)
-{
-    for (unsigned tag = 0; tag < NINEP_TAGS && !session->is_watched; tag++) {
-        struct ninep_request *request = session->tags[tag];
-
-        if (request && request->sleeps && !request->is_done) {
-            ninep_wake(&request->sleeper);
-            return;
-        }
-    }
-}
-
-static void wait_once(struct ninep_session *session, struct ninep_request *request)
+/* True: it has waited in vain for another thread. */
+static bool wait_once(struct ninep_session *session, struct ninep_request *request)
 {
     uint64_t now_ns = ninep_now_ns(), until_ns = now_ns + NINEP_LOOK_NS;
 
     spin_lock(&session->lock);
     if (is_free(request)) {
         spin_unlock(&session->lock);
-        return;
+        return false;
     }
     if (now_ns >= request->deadline_ns && !request->is_done)
         session_break(session);
-    bool watches = session->state != NINEP_DOWN && !session->is_watched, write_too = session->queue.first;
+    bool watches = session->state != NINEP_DOWN && !session->is_watched && !session->is_receiving;
+    bool write_too = session->queue.first;
     if (watches) {
         session->is_watched = true;
         session->inside++;
@@ -381,10 +387,12 @@ static void wait_once(struct ninep_session *session, struct ninep_request *reque
 
     if (!request->is_done)
         until_ns = earlier(until_ns, request->deadline_ns);
-    if (watches)
+    if (watches) {
         ninep_transport_wait(&session->transport, write_too, until_ns);
-    else
+        receive(session, true);
+    } else {
         ninep_sleep(&request->sleeper, until_ns);
+    }
 
     spin_lock(&session->lock);
     request->sleeps = false;
@@ -392,14 +400,16 @@ static void wait_once(struct ninep_session *session, struct ninep_request *reque
         session->is_watched = false;
         session->inside--;
     }
+    bool in_vain = !watches && !request->sleeper.woken;
     spin_unlock(&session->lock);
+    return in_vain;
 }
 
 int ninep_wait(struct ninep_session *session, struct ninep_request *request)
 {
-    for (;;) {
+    for (bool in_vain = false;; in_vain = wait_once(session, request)) {
         send_queued(session);
-        receive(session);
+        receive(session, in_vain);
         spin_lock(&session->lock);
         bool has_ended = is_free(request);
         if (has_ended)
@@ -407,7 +417,6 @@ int ninep_wait(struct ninep_session *session, struct ninep_request *request)
         spin_unlock(&session->lock);
         if (has_ended)
             return request->result;
-        wait_once(session, request);
     }
 }
 
@@ -546,7 +555,7 @@ int ninep_session_ready(struct ninep_session *session, uint64_t deadline_ns, uin
     uint32_t first = __atomic_load_n(&session->attempts, __ATOMIC_RELAXED);
 
     ninep_sleeper_begin(&sleeper);
-    receive(session); /* that a server has gone is known before a request is given to it */
+    receive(session, false); /* that a server has gone is known before a request is given to it */
     for (;;) {
         spin_lock(&session->lock);
         bool is_up = session->state == NINEP_UP;
@@ -626,12 +635,12 @@ void ninep_clunk(struct ninep_session *session, uint32_t fid, uint32_t generatio
                                      .reply_capacity = sizeof(body) };
 
     spin_lock(&session->lock);
-    bool is_gone = session->generation != generation || session->state != NINEP_UP;
-    bool is_queued = !is_gone && clunk_enqueue(session, fid, generation);
+    bool is_lost = session->generation != generation || session->state != NINEP_UP;
+    bool is_queued = !is_lost && clunk_enqueue(session, fid, generation);
     spin_unlock(&session->lock);
     if (is_queued)
         send_queued(session);
-    if (is_gone || is_queued)
+    if (is_lost || is_queued)
         return;
     ninep_put_u32(&request.message, fid);
     if (ninep_call(session, &request, generation) == 0)

@@ -17,7 +17,10 @@ struct carrier {
 
 static inline struct carrier carrier_of(const char *words, size_t control_bytes)
 {
-    struct carrier carrier = { .message = { .msg_iovlen = 1, .msg_controllen = control_bytes } };
+    struct carrier carrier = { .message = { .msg_iovlen = 1 } };
+
+    /* of another type in musl than in glibc */
+    carrier.message.msg_controllen = (__typeof__(carrier.message.msg_controllen))control_bytes;
 
     memcpy(carrier.words, words, strlen(words));
     carrier.part.iov_len = strlen(words);

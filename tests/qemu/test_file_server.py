@@ -1,92 +1,97 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files of a server: Debian's diod, reached through QEMU's user network, mounted by `mount=`."""
+"""The client of 9P2000.L on a node, with Debian's diod on this machine: large transfers, several ranks, a
+server that is started again in the middle, one that speaks something else. What the calls answer:
+test_mounts.py."""
 
 from __future__ import annotations
 
 import contextlib
-import os
+import hashlib
 import random
-import shutil
 import socket
-import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import qemu
 from conftest import Run, expect_exit
 
 BAD_INPUT = 64
-DIOD = shutil.which("diod", path="/usr/sbin:/sbin:/usr/bin")
-NETWORK = ["-netdev", "user,id=n0", "-device", "e1000,netdev=n0"]
-HOST = "10.0.2.2"  # this machine, for a node in QEMU's user network
-
-
-class Server:
-    """diod on 127.0.0.1 and a port of its own, exporting one folder."""
-
-    def __init__(self, export: Path) -> None:
-        self.export = export
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        assert DIOD, "diod is not installed (ports/deps.sh test)"
-        whom = ["-u", str(os.getuid())] if os.getuid() else []
-        command = [DIOD, "-f", "-n", "-N", *whom, "-c", "/dev/null", "-L", "/dev/null"]
-        self.process = subprocess.Popen(
-            [*command, "-l", f"127.0.0.1:{self.port}", "-e", str(self.export)]
-        )
-        while True:
-            assert self.process.poll() is None, "diod has ended"
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
-                return
-            time.sleep(0.01)
-
-    def kill(self) -> None:
-        if self.process:
-            self.process.kill()
-            self.process.wait()
-        self.process = None
-
-    @property
-    def mount(self) -> str:
-        return f"mount=/home:{HOST}:{self.port}:{self.export}"
+LARGE = random.Random(9).randbytes(6_000_000)
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
+def server(tmp_path: Path) -> Iterator[qemu.FileServer]:
     export = tmp_path / "export"
     export.mkdir()
-    made = Server(export)
-    made.start()
-    yield made
-    made.kill()
+    (export / "large").write_bytes(LARGE)
+    (export / "link").symlink_to("large")
+    with qemu.FileServer([export]) as started:
+        yield started
 
 
-def settings(server: Server, options: str = "") -> dict[str, object]:
-    return {
-        "options": f"{server.mount} ip=10.0.2.15/24 {options}",
-        "qemu_options": NETWORK,
-        "time_limit": 60,
-    }
+def settings(server: qemu.FileServer, options: str = "") -> dict[str, object]:
+    mount = server.option(server.folders[0])
+    return {"options": f"{mount} {options}", "network": qemu.Network("user"), "time_limit": 90}
 
 
-def test_a_program_reads_what_the_server_has(server: Server, busybox: Path, tacet: Run) -> None:
-    (server.export / "folder").mkdir()
-    content = random.Random(9).randbytes(300_000)
-    (server.export / "folder" / "file").write_bytes(content)
-    (server.export / "link").symlink_to("folder/file")
-    result = expect_exit(tacet(busybox, "md5sum", "/home/link", "/home/folder/file", **settings(server)))
-    sums = subprocess.run(["md5sum", server.export / "link"], capture_output=True, text=True, check=True)
-    assert result.stdout.decode().split()[::2] == [sums.stdout.split()[0]] * 2, result.explain()
+def beside(work: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
+    """Does this while the node runs."""
+
+    @contextlib.contextmanager
+    def manage() -> Iterator[None]:
+        other = threading.Thread(target=work)
+        other.start()
+        yield
+        other.join()
+
+    return manage()
 
 
-def test_what_a_program_writes_is_on_the_server(server: Server, busybox: Path, tacet: Run) -> None:
-    content = random.Random(9).randbytes(1_000_000)
-    (server.export / "from").write_bytes(content)
-    expect_exit(tacet(busybox, "cp", "/home/from", "/home/to", **settings(server)))
-    assert (server.export / "to").read_bytes() == content
+@pytest.mark.parametrize("cpus", [1, 2])
+def test_every_rank_reads_what_the_server_has(
+    cpus: int, server: qemu.FileServer, busybox: Path, tacet: Run
+) -> None:
+    result = expect_exit(tacet(busybox, "md5sum", "/mnt/large", "/mnt/link", cpus=cpus, **settings(server)))
+    sums = [line.split()[0] for line in result.stdout.decode().splitlines()]
+    assert sums == [hashlib.md5(LARGE).hexdigest()] * 2 * cpus, result.explain()
+
+
+def test_what_is_written_while_the_server_is_started_again_is_there(
+    server: qemu.FileServer, busybox: Path, tacet: Run
+) -> None:
+    copy = server.folders[0] / "copy"
+    kills = []
+
+    def restart() -> None:
+        while not copy.exists() or copy.stat().st_size == 0:
+            time.sleep(0.002)
+        server.kill()
+        kills.append(copy.stat().st_size)
+        server.start()
+
+    with beside(restart):
+        result = tacet(busybox, "cp", "/mnt/large", "/mnt/copy", **settings(server))
+    expect_exit(result)
+    assert copy.read_bytes() == LARGE
+    assert 0 < kills[0] <= len(LARGE)
+
+
+def test_what_is_no_server_of_9p_is_named(server: qemu.FileServer, busybox: Path, tacet: Run) -> None:
+    server.kill()
+    with socket.create_server(("127.0.0.1", server.port)) as listener:
+
+        def answer() -> None:
+            client, _ = listener.accept()
+            with client, contextlib.suppress(OSError):
+                client.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
+                while client.recv(4096):
+                    pass
+
+        with beside(answer):
+            result = tacet(busybox, "true", **settings(server, "mount_timeout=5s"))
+    assert (result.outcome, result.status) == ("stop", BAD_INPUT), result.explain()
+    assert "mount=/mnt" in result.reason, result.explain()
+    assert "does not speak 9P2000.L" in result.reason, result.explain()
