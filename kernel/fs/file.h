@@ -39,7 +39,7 @@ struct file_operations {
     int64_t (*move)(struct file *file, struct user_vector *vector, bool write);
     /* The same at an offset, NULL: the file's own, by files that wait for another node's answer. */
     int64_t (*move_at)(struct file *file, struct user_vector *vector, const uint64_t *offset, bool write);
-    uint64_t (*size)(const struct file *file); /* NULL: not seekable; with move_at a negative error, or so */
+    uint64_t (*size)(const struct file *file); /* NULL: not seekable; with `waits` or a negative error */
     unsigned (*ready)(struct file *file);      /* of enum file_ready; NULL: always ready */
     uint64_t (*activity)(struct file *file);   /* differs after each change that may make it ready; or NULL */
     void (*release)(struct file *file);        /* after the last reference */

@@ -28,14 +28,13 @@ int mount_add(struct tree *tree, struct mount *mount, struct message *why)
         mount->point = tree_add(tree, mount->place, S_IFDIR | 0755, NULL, 0, why);
         if (!mount->point)
             return -EINVAL;
+    } else if (error == -EXDEV) {
+        return message_set(why, -EEXIST, "mount=%s: something is mounted there already, or above it",
+                           mount->place);
     } else if (error || !mode_is(mount->point->mode, S_IFDIR) || mount->point == tree->root) {
         return message_set(why, -EINVAL, "mount=%s: this place is %s", mount->place,
-                           error == -EXDEV ? "below another mount"
-                           : error         ? "below what is no directory"
-                                           : "no directory, or the root");
+                           error ? "below what is no directory" : "no directory, or the root");
     }
-    if (mount->point->mount)
-        return message_set(why, -EEXIST, "mount=%s: something is mounted there already", mount->place);
     mount->index = index;
     mount->point->mount = mount;
     mount->point->filesystem = (uint8_t)(FILESYSTEM_MOUNTS + index);

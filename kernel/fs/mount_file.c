@@ -81,12 +81,12 @@ static int64_t piece_move(struct file *file, struct user_vector *vector, char *b
     return copied ? (int64_t)copied : -EFAULT;
 }
 
-static int64_t mount_size(const struct file *file)
+static uint64_t mount_size(const struct file *file) /* or a negative error */
 {
     struct mount_status status;
-    int error = file->inode->mount->operations->file_status(mount_file_of(file->inode), &status);
+    int64_t error = file->inode->mount->operations->file_status(mount_file_of(file->inode), &status);
 
-    return error ? error : (int64_t)status.bytes;
+    return error ? (uint64_t)error : status.bytes;
 }
 
 /* Of all pieces, from `offset` on. */
@@ -117,7 +117,7 @@ static int64_t mount_move(struct file *file, struct user_vector *vector, const u
 
     if (moved || vector->left == 0)
         return moved;
-    int64_t at = appends ? mount_size(file) : (int64_t)(offset ? *offset : file->offset);
+    int64_t at = (int64_t)(appends ? mount_size(file) : offset ? *offset : file->offset);
     moved = at < 0 ? at : pieces_move(file, vector, (uint64_t)at, write);
     if (!offset) {
         if (moved > 0)
@@ -127,6 +127,7 @@ static int64_t mount_move(struct file *file, struct user_vector *vector, const u
     return moved;
 }
 
+/* For mmap. */
 static int64_t mount_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
     struct user_vector vector = user_vector_of(buffer, bytes);
@@ -134,25 +135,9 @@ static int64_t mount_read(struct file *file, uint64_t buffer, uint64_t bytes, ui
     return mount_move(file, &vector, &offset, false);
 }
 
-static int64_t mount_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
-{
-    struct user_vector vector = user_vector_of(buffer, bytes);
-
-    return mount_move(file, &vector, &offset, true);
-}
-
-static uint64_t mount_size_or_error(const struct file *file)
-{
-    return (uint64_t)mount_size(file);
-}
-
-const struct file_operations mount_file_operations = { .read = mount_read,
-                                                       .write = mount_write,
-                                                       .move_at = mount_move,
-                                                       .size = mount_size_or_error,
-                                                       .waits = true,
-                                                       .travels = true };
-/* move_at says that they wait; reading has been refused before. */
-const struct file_operations mount_directory_operations = {
-    .move_at = mount_move, .size = mount_size_or_error, .waits = true, .travels = true
+const struct file_operations mount_file_operations = {
+    .read = mount_read, .move_at = mount_move, .size = mount_size, .waits = true, .travels = true
 };
+const struct file_operations mount_directory_operations = { .size = mount_size,
+                                                            .waits = true,
+                                                            .travels = true };

@@ -22,7 +22,8 @@ static int direction_check(const struct file *file, bool write)
 
     if ((file->flags & O_ACCMODE) == (write ? O_RDONLY : O_WRONLY) || (file->flags & O_PATH))
         return -EBADF;
-    if (operations->move || (write ? operations->write != NULL : operations->read != NULL))
+    if (operations->move || (write ? operations->write != NULL : operations->read != NULL) ||
+        operations->move_at)
         return 0;
     return !write && file->inode ? -EISDIR : -EINVAL;
 }
@@ -223,7 +224,7 @@ long sys_lseek(uint64_t descriptor, uint64_t offset, uint64_t whence)
 
     if (result)
         return result;
-    if (file->operations->move_at) {
+    if (file->operations->waits) {
         result = file_offset_claim(file);
         if (!result) {
             result = seek(file, offset, whence);

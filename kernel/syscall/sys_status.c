@@ -45,23 +45,27 @@ static struct file_status inode_status(const struct inode *inode, uint32_t tid)
     };
 }
 
-static struct file_status status_on(const struct mount *mount, const struct mount_status *status)
+/* What a mount has answered. */
+static int status_take(const struct mount *mount, int error, const struct mount_status *status,
+                       struct file_status *out)
 {
-    return (struct file_status){
-        .filesystem = FILESYSTEM_MOUNTS + mount->index,
-        .represents = { (uint32_t)(status->device >> 8), (uint32_t)status->device & 255 },
-        .inode = status->number,
-        .links = status->links,
-        .bytes = status->bytes,
-        .blocks = status->blocks,
-        .block_bytes = status->block_bytes,
-        .accessed_ns = status->accessed_ns,
-        .modified_ns = status->modified_ns,
-        .changed_ns = status->changed_ns,
-        .mode = status->mode,
-        .user = status->user,
-        .group = status->group,
-    };
+    if (!error)
+        *out = (struct file_status){
+            .filesystem = FILESYSTEM_MOUNTS + mount->index,
+            .represents = { (uint32_t)(status->device >> 8), (uint32_t)status->device & 255 },
+            .inode = status->number,
+            .links = status->links,
+            .bytes = status->bytes,
+            .blocks = status->blocks,
+            .block_bytes = status->block_bytes,
+            .accessed_ns = status->accessed_ns,
+            .modified_ns = status->modified_ns,
+            .changed_ns = status->changed_ns,
+            .mode = status->mode,
+            .user = status->user,
+            .group = status->group,
+        };
+    return error;
 }
 
 /* Of what is open on a mount. */
@@ -70,9 +74,7 @@ static int mount_file_status(const struct inode *inode, struct file_status *stat
     struct mount_status answer;
     int error = inode->mount->operations->file_status(mount_file_of(inode), &answer);
 
-    if (!error)
-        *status = status_on(inode->mount, &answer);
-    return error;
+    return status_take(inode->mount, error, &answer, status);
 }
 
 static struct file_status open_file_status(struct file *file)
@@ -132,9 +134,7 @@ static int mount_status_find(struct mount_call *call, bool follow, struct file_s
     struct mount_status answer;
     int error = call->mount->operations->status(call, follow, &answer);
 
-    if (!error)
-        *status = status_on(call->mount, &answer);
-    return error;
+    return status_take(call->mount, error, &answer, status);
 }
 
 /* (descriptor, path, flags) as in the *at calls that know AT_EMPTY_PATH. */

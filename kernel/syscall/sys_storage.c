@@ -14,11 +14,6 @@
 
 /* ---- Sizes ---- */
 
-static const struct mount_operations *mount_operations_of(const struct file *file)
-{
-    return file->inode && file->inode->mount ? file->inode->mount->operations : NULL;
-}
-
 static int inode_resize(struct inode *inode, uint64_t bytes)
 {
     int error = bytes > FILE_BYTES_MAX ? -EFBIG
@@ -57,8 +52,9 @@ long sys_ftruncate(uint64_t descriptor, uint64_t bytes)
     if (error)
         return error;
     struct mount_change change = { .what = MOUNT_BYTES, .bytes = bytes };
-    error = file->inode->mount ? mount_operations_of(file)->file_change(mount_file_of(file->inode), &change)
-                               : inode_resize(file->inode, bytes);
+    error = file->inode->mount
+                ? file->inode->mount->operations->file_change(mount_file_of(file->inode), &change)
+                : inode_resize(file->inode, bytes);
     file_put(file);
     return error;
 }
@@ -174,10 +170,10 @@ static bool is_seekable(const struct file *file)
 static long storage_sync(uint64_t descriptor, bool data_only)
 {
     struct file *file = file_get(arch_process(), descriptor);
-    int error = descriptor_check(descriptor, is_stored, -EINVAL);
+    int error = !file || (file->flags & O_PATH) ? -EBADF : is_stored(file) ? 0 : -EINVAL;
 
-    if (!error && file && mount_operations_of(file))
-        error = mount_operations_of(file)->sync(mount_file_of(file->inode), data_only);
+    if (!error && file->inode->mount)
+        error = file->inode->mount->operations->sync(mount_file_of(file->inode), data_only);
     if (file)
         file_put(file);
     return error;

@@ -29,7 +29,7 @@ FUZZ_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
 HOST_FLAGS    := $(HOST_BUILD).flags
 $(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(FUZZ_CC) $(FUZZ_CFLAGS)
 
-HOST_TESTS := string format multiboot2 pvh command_line address_option memplan elf_image cpio tree file_lock acpi \
+HOST_TESTS := string format multiboot2 pvh command_line address_option memplan elf_image cpio tree file_lock mount acpi \
               timer_queue vdso symbols avl screen beat_frame global_clock ninep ninep_mount ninep_diod
 ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power e1000
 
@@ -46,6 +46,7 @@ cpio_sources := kernel/lib/cpio.c kernel/lib/format.c
 tree_sources := $(addprefix kernel/fs/tree/,tree.c lookup.c directory.c slab.c change.c) kernel/lib/cpio.c \
                 kernel/lib/format.c
 file_lock_sources := kernel/fs/file_lock.c $(tree_sources)
+mount_sources := kernel/fs/mount.c $(tree_sources)
 ninep_sources := $(patsubst %,kernel/net/ninep_%.c,codec session path file mount) kernel/lib/format.c
 ninep_mount_sources := $(ninep_sources)
 ninep_diod_sources := $(ninep_sources)

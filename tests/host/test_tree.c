@@ -866,8 +866,10 @@ static struct directory_entry *thread_by_name(const char *name, size_t name_byte
 static int thread_of(struct inode *directory, uint32_t tid, const char *path)
 {
     struct path_lookup found;
+    char text[TREE_PATH_MAX];
 
-    return tree_find_from(&tree, directory, tid, path, TREE_FOLLOW, &found) ? -1 : (int)found.tid;
+    snprintf(text, sizeof(text), "%s", path);
+    return tree_find_from(&tree, directory, tid, text, TREE_FOLLOW, &found) ? -1 : (int)found.tid;
 }
 
 TEST(a_lookup_says_whose_directory_of_a_thread_it_has_gone_through)

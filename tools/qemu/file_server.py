@@ -35,7 +35,7 @@ def check_mounts(words: Sequence[str]) -> list[tuple[Path, str]]:
         place = place or PLACE_DEFAULT
         if not place.startswith("/") or any(c in f"{folder}{place}" for c in ':," \\'):
             raise RunnerError(
-                f"--mount {word}: it takes DIR or DIR:/PLACE, without blanks, commas, quotes and further colons"
+                f"--mount {word}: it takes DIR or DIR:/PLACE, without blanks, commas, quotes and more colons"
             )
         mounts.append((folder, place))
     if len({place for _, place in mounts}) < len(mounts):

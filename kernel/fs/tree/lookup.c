@@ -106,32 +106,44 @@ static int link_enter(struct walk *walk, const struct inode *link, struct inode 
     return 0;
 }
 
-/* Leaves the tree with what has not been walked yet: the innermost link's target first. The path itself may
- * stand in `rest`: it is moved to its place before the targets are written. */
+/* Appends a part of a path to what there is of it, after a slash. */
+static size_t rest_append(char *rest, size_t length, struct path_span part)
+{
+    bool slash = length > 0 && part.at < part.end;
+
+    if (slash)
+        rest[length] = '/';
+    memmove(rest + length + slash, part.at, span_bytes(part));
+    return length + slash + span_bytes(part);
+}
+
+/* Leaves the tree with what has not been walked yet, the innermost link's target first. The path itself may
+ * stand in `rest`: it is moved to the end before the targets are written. */
 static int walk_leave(struct walk *walk, struct inode *inode, struct path_lookup *found)
 {
     struct path_span path = walk->stack[0];
-    size_t at = 0, before = 0;
-    bool slashes = false; /* the rest has no leading ones */
+    size_t bytes = span_bytes(path), length = 0, slashes = 0;
 
     if (!walk->rest)
         return -EXDEV;
     for (unsigned i = walk->depth; i > 0; i--)
-        before += span_bytes(walk->stack[i]);
-    if (before + span_bytes(path) >= TREE_PATH_MAX)
+        bytes += span_bytes(walk->stack[i]) + 1;
+    if (bytes >= TREE_PATH_MAX)
         return -ENAMETOOLONG;
-    memmove(walk->rest + before, path.at, span_bytes(path));
+    memmove(walk->rest + TREE_PATH_MAX - span_bytes(path), path.at, span_bytes(path));
+    path.at = walk->rest + TREE_PATH_MAX - span_bytes(path);
+    path.end = walk->rest + TREE_PATH_MAX;
     for (unsigned i = walk->depth; i > 0; i--) {
         lock_work_step();
-        memcpy(walk->rest + at, walk->stack[i].at, span_bytes(walk->stack[i]));
-        at += span_bytes(walk->stack[i]);
+        length = rest_append(walk->rest, length, walk->stack[i]);
     }
-    at += span_bytes(path);
-    for (before = 0; before < at && walk->rest[before] == '/'; before++)
-        slashes = true;
-    memmove(walk->rest, walk->rest + before, at - before);
-    walk->rest[at - before] = '\0';
-    *found = (struct path_lookup){ .inode = inode, .followed = walk->followed, .trailing_slash = slashes };
+    length = rest_append(walk->rest, length, path);
+    while (slashes < length && walk->rest[slashes] == '/')
+        slashes++;
+    memmove(walk->rest, walk->rest + slashes, length - slashes);
+    walk->rest[length - slashes] = '\0';
+    *found =
+        (struct path_lookup){ .inode = inode, .followed = walk->followed, .trailing_slash = slashes > 0 };
     return TREE_LEFT;
 }
 
