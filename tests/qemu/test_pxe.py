@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Boot over the network, from the DHCP request of the card's boot ROM to the program's output: the folder that
-boot/make-pxe makes, served by dnsmasq on a bridge in a namespace, for BIOS and UEFI."""
+"""Boot over the network, from the DHCP request of the card's boot ROM to the program's output: the folder
+that boot/make-pxe makes, served by dnsmasq on a bridge in a namespace, for BIOS and UEFI."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def test_beside_another_dhcp_server_dnsmasq_only_says_what_to_boot(
         other = space.server(
             [
                 *(*inside, "/usr/sbin/dnsmasq", "--conf-file=/dev/null", "--port=0", "--interface=eth0"),
-                *("--dhcp-range=10.99.0.100,10.99.0.110,infinite", "--keep-in-foreground", "--log-facility=-"),
-                *("--user=root", "--group=", "--pid-file=", "--leasefile-ro"),
+                *("--dhcp-range=10.99.0.100,10.99.0.110,infinite", "--leasefile-ro", "--pid-file="),
+                *("--keep-in-foreground", "--log-facility=-", "--user=root", "--group="),
             ]
         )
         with other, space.dnsmasq(folder / "dnsmasq.conf") as server:

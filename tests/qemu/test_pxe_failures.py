@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Each row of docs/pxe.md's table "it stops at … because …", provoked: what stands in the row's first column
-appears on the console. A row that nothing provokes here fails, and so does one that is provoked and not in the
-table."""
+appears on the console. A row that nothing provokes here fails, and so does one that is provoked and not in
+the table."""
 
 from __future__ import annotations
 
