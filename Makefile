@@ -55,20 +55,29 @@ ARCH_C     := $(filter-out arch/$(ARCH)/offsets.c,$(wildcard arch/$(ARCH)/*.c ar
 KERNEL_C   := $(sort $(wildcard kernel/*/*.c kernel/*/*/*.c drivers/*/*.c) $(ARCH_C))
 KERNEL_ASM := $(sort $(wildcard arch/$(ARCH)/*.asm arch/$(ARCH)/boot/*.asm))
 FONT_OBJECT := $(BUILD)/font.o
+# lwIP: of its sources what the kernel has use for; sections nobody refers to are left out.
+LWIP := build/lwip
+LWIP_C := $(addprefix core/,def.c inet_chksum.c init.c ip.c mem.c memp.c netif.c pbuf.c raw.c tcp.c tcp_in.c \
+	tcp_out.c udp.c $(addprefix ipv4/,dhcp.c etharp.c icmp.c igmp.c ip4.c ip4_addr.c ip4_frag.c)) \
+	netif/ethernet.c
+LWIP_OBJECTS := $(LWIP_C:%.c=$(BUILD)/lwip/%.o)
 KERNEL_OBJECTS := $(KERNEL_C:%.c=$(BUILD)/kernel/%.o) $(KERNEL_ASM:%.asm=$(BUILD)/kernel/%.asm.o) \
-                  $(FONT_OBJECT)
+                  $(FONT_OBJECT) $(LWIP_OBJECTS)
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror)
 # For size: what the kernel leaves in the caches is taken from the program.
 KERNEL_INCLUDES := -iquote kernel -iquote arch/$(ARCH)/include -iquote libc/include -iquote .
-KERNEL_CFLAGS := -std=gnu11 -Os -g -ffreestanding -fno-pic -fno-pie -mcmodel=kernel -mno-red-zone \
+KERNEL_CFLAGS := -std=gnu11 -Oz -g -ffreestanding -fno-pic -fno-pie -mcmodel=kernel -mno-red-zone \
+	-mpreferred-stack-boundary=3 \
 	-mgeneral-regs-only -fno-stack-protector -fcf-protection=none -fno-asynchronous-unwind-tables \
 	-fno-omit-frame-pointer -momit-leaf-frame-pointer -fno-strict-aliasing $(WARNINGS) $(KERNEL_INCLUDES) \
-	$(if $(LOCKCHECK),-DLOCKCHECK)
+	-ffunction-sections -fdata-sections $(if $(LOCKCHECK),-DLOCKCHECK)
+# kernel/net sees lwIP's headers, and lwIP the kernel's, as of a system: without warnings.
+LWIP_INCLUDES := -isystem ports/lwip/include -isystem $(LWIP)/src/include
 # No path of this machine gets into the kernel's code.
 PREFIX_MAP := $(call quoted,-ffile-prefix-map=$(CURDIR)/=)
 KERNEL_FLAGS := $(BUILD)/kernel.flags
-$(KERNEL_FLAGS): FLAGS = $(CC) $(KERNEL_CFLAGS) $(VDSO_CFLAGS)
+$(KERNEL_FLAGS): FLAGS = $(CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(VDSO_CFLAGS)
 $(BUILD)/kernel.list.flags: FLAGS = $(KERNEL_OBJECTS)
 
 .PHONY: kernel
@@ -76,7 +85,7 @@ kernel: $(KERNEL)
 
 $(KERNEL): $(KERNEL_OBJECTS) arch/$(ARCH)/link.ld $(BUILD)/kernel.list.flags
 	@echo "  LD      $@"
-	$(Q)$(LD) -nostdlib -static -z noexecstack -z max-page-size=4096 --no-warn-rwx-segments --build-id=none \
+	$(Q)$(LD) -nostdlib -static --gc-sections -z noexecstack -z max-page-size=4096 --no-warn-rwx-segments --build-id=none \
 		-T arch/$(ARCH)/link.ld -o $@ $(KERNEL_OBJECTS)
 	$(Q)$(OBJCOPY) --strip-all $@ $(BUILD)/tacet.stripped.elf
 
@@ -84,6 +93,27 @@ $(BUILD)/kernel/%.o: %.c $(KERNEL_FLAGS)
 	@mkdir -p $(@D)
 	@echo "  CC      $<"
 	$(Q)$(CC) $(KERNEL_CFLAGS) $(PREFIX_MAP) -MMD -MP -c -o $@ $<
+
+$(LWIP)/stamp: ports/lwip/recipe ports/lwip/unpack.sh
+	@echo "  PORT    lwIP: fetched once, unpacked, not installed"
+	$(Q)ports/lwip/unpack.sh build
+	@touch $@
+
+$(BUILD)/kernel/kernel/net/%.o: kernel/net/%.c $(KERNEL_FLAGS) $(LWIP)/stamp
+	@mkdir -p $(@D)
+	@echo "  CC      $<"
+	$(Q)$(CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(PREFIX_MAP) -MMD -MP -c -o $@ $<
+
+# Packets that have passed the IP layer go to kernel/net/input.h, those to the node itself to loopback.c.
+$(BUILD)/lwip/core/init.o: LWIP_RENAMED := -Dconnection_window=0xffff
+$(BUILD)/lwip/core/ipv4/ip4.o: LWIP_RENAMED := \
+	$(foreach name,tcp_input udp_input raw_input,-D$(name)=network_$(name)) \
+	-Dnetif_loop_output=network_loop_output
+
+$(BUILD)/lwip/%.o: $(LWIP)/stamp $(KERNEL_FLAGS) $(wildcard ports/lwip/include/*.h ports/lwip/include/*/*.h)
+	@mkdir -p $(@D)
+	@echo "  CC      $(LWIP)/src/$*.c"
+	$(Q)$(CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(LWIP_RENAMED) -w $(PREFIX_MAP) -MMD -MP -c -o $@ $(LWIP)/src/$*.c
 
 $(BUILD)/kernel/%.asm.o: %.asm $(BUILD)/offsets.inc $(wildcard arch/$(ARCH)/*.inc)
 	@mkdir -p $(@D)
@@ -122,6 +152,8 @@ $(BUILD)/offsets.inc: arch/$(ARCH)/offsets.c $(KERNEL_FLAGS)
 	$(Q)$(CC) $(KERNEL_CFLAGS) -MMD -MP -MF $(BUILD)/offsets.d -MT $@ -S -o $(BUILD)/offsets.s $<
 	$(Q)sed -n 's/^->\([A-Z0-9_]*\) \$$\(.*\)/%define \1 \2/p' $(BUILD)/offsets.s > $@
 
+# What a compiler has written is not to be made.
+%.d: ;
 -include $(KERNEL_OBJECTS:.o=.d) $(BUILD)/offsets.d
 
 # ---- Programs ----
@@ -195,8 +227,10 @@ FILES :=
 NET     :=
 NIC     :=
 FORWARD :=
+# MOUNT=dir, MOUNT='dir:/place …': folders of this host that programs read and write, at /mnt or their places.
+MOUNT   :=
 NETWORK_OPTIONS = $(if $(NET),--network $(call quoted,$(NET))) $(if $(NIC),--nic $(call quoted,$(NIC))) \
-                  $(addprefix --forward ,$(FORWARD))
+                  $(addprefix --forward ,$(FORWARD)) $(foreach dir,$(MOUNT),--mount $(call quoted,$(dir)))
 
 # The flight log of the last `make run APP=…`. Always kept: the log is written anyway, and sending it, after
 # the program has ended, takes at most some 20 ms a CPU; what has gone wrong once need not be provoked again.
@@ -204,8 +238,8 @@ KLOG ?= build/klog.bin
 
 .PHONY: run run-app compare report bench gdb iso klog
 run:
-	@$(if $(APP),,[ -z $(call quoted,$(ARGS)$(ENV)$(STDIN)$(FILES)$(NET)$(RUN_OPTIONS)) ] || \
-		{ echo "make run: ARGS, ENV, STDIN, FILES, NET, RUN_OPTIONS need a program: APP=prog" >&2; exit 2; })
+	@$(if $(APP),,[ -z $(call quoted,$(ARGS)$(ENV)$(STDIN)$(FILES)$(NET)$(MOUNT)$(RUN_OPTIONS)) ] || \
+		{ echo "make run: ARGS, ENV, STDIN, FILES, NET, MOUNT, RUN_OPTIONS need a program: APP=prog" >&2; exit 2; })
 	@ports/deps.sh build run
 	@$(MAKE) --no-print-directory $(if $(APP),run-app,compare)
 
@@ -234,11 +268,13 @@ bench:
 	@$(MAKE) --no-print-directory bench-ready
 
 .PHONY: bench-ready
-bench-ready: $(KERNEL) $(APPS) $(LINUX) linux-rt qemu10 build/simulator/sim
+bench-ready: $(KERNEL) $(APPS) $(LINUX) linux-rt qemu10 build/simulator/sim foreign-network \
+		$(TEST_BUILD)/plain_card.musl
 	@$(LAB) compare --out build/report --samples 10000
 	@$(LAB) bench --out build/report
 	@$(LAB) bench-programs --out build/report
 	@$(LAB) bench-cores --out build/report
+	@$(LAB) bench-network --out build/report
 	@$(LAB) compare-phases --out build/report
 	@$(LAB) silence --out build/report --shift 4
 	@$(LAB) bench-simulator --out build/report
@@ -300,6 +336,7 @@ gdb:
 
 include simulator/simulator.mk
 include kit/kit.mk
+include service/service.mk
 include tests/host/host.mk
 include tests/programs/programs.mk
 include tests/foreign/foreign.mk
@@ -330,6 +367,7 @@ help:
 	@echo "make run APP=prog ARGS='...'     one program on a Tacet node (RUN_OPTIONS: see tools/run --help)"
 	@echo "         ENV='A=1 B=2' STDIN=file FILES=folder   environment, input, files in / (docs/porting.md)"
 	@echo "         NET=user NIC=e1000 FORWARD=8080:80   a network card (default: none), ports that lead to it"
+	@echo "         MOUNT=dir or 'dir:/place …'     folders that programs read and write (default place: /mnt)"
 	@echo "make klog                        flight log of the last make run APP=… (tools/lab klog -h)"
 	@echo "make test                        all tests"
 	@echo "make test-long                   what takes hours: fuzzing, matrices, silence (LONG_OPTIONS)"
@@ -342,6 +380,7 @@ help:
 	@echo "make gdb [APP=prog ARGS='...']   QEMU stopped before the first instruction, gdb on the kernel"
 	@echo "make kernel | apps               only build: build/$(ARCH)/tacet.elf, build/$(ARCH)/apps/"
 	@echo "make kit                         build/tacet-noise-kit.tar.xz: measures your own Linux nodes"
+	@echo "make service                     build/service/: the conductor of docs/nettick.md, for this Linux"
 	@echo "make caches                      build/caches.so, cache models for QEMU (docs/lab/reproduce.md)"
 	@echo "make sim                         build/simulator/sim, the LogGOPS simulator (docs/lab/loggops.md)"
 	@echo "make host-test | fuzz            tests of pure C on this machine; fuzzers (FUZZ_SECONDS=5 each)"

@@ -35,13 +35,18 @@
  * io.h, for drivers:
  *   io_read8(address), io_write8(address, value)    a device's register of one byte in the address space in
  *                                     which the architecture has such devices (x86_64: ports)
+ *   mmio_read32(address), mmio_write32(address, value)    a device's register in memory that arch_device_map
+ *                                     has mapped, little-endian; in order among themselves, after all earlier
+ *                                     stores to memory that the device reads, before all later loads
+ *   dma_barrier()                     between loads, or between stores, of memory that a device reads and
+ *                                     writes too (arch_dma_allocate)
  * linux_abi.h, beside lib/linux_abi.h: the structures and constants of Linux's interface that differ between
  *   architectures (see x86_64's).
  *
  *   provides-inline: arch_process arch_process_set arch_thread arch_thread_set arch_physical arch_physical_of
  *   provides-inline: arch_ticks arch_ticks_ordered arch_klog arch_counters_here arch_cpu_index arch_pause
  *   provides-inline: arch_per_cpu_here arch_per_cpu_of arch_cpu_distances
- *   provides-inline: io_read8 io_write8
+ *   provides-inline: io_read8 io_write8 mmio_read32 mmio_write32 dma_barrier
  *
  * ---- What an architecture may call, by the header that declares it ----
  *
@@ -67,8 +72,12 @@
  * lib/: text and memory; the parsers' side of struct boot_info; the command line.
  *   call-up: memcpy memmove memset memcmp strlen strnlen strcmp strncmp format_text message_set sink_print
  *   call-up: boot_info_add_range boot_info_add_module boot_info_page_is_free command_line_option
- * drivers/: the consoles that the machine may have, registered before kernel_start().
+ * drivers/: the consoles that the machine may have, registered before kernel_start(); the devices on PCI:
+ * silenced before kernel_start(), started at the end of arch_initialise, with their part of arch_pool_bytes.
  *   call-up: uart_register vga_text_register screen_check screen_register
+ *   call-up: pci_quiesce pci_pool_bytes pci_start e1000_driver
+ * net/device.h: a device of the network has interrupted this CPU.
+ *   call-up: network_device_interrupt
  */
 #ifndef TACET_ARCH_H
 #define TACET_ARCH_H
@@ -202,6 +211,49 @@ bool arch_input_route(unsigned line, unsigned cpu);
 
 /* Halts this CPU for good, but for crosscalls, which it serves. */
 _Noreturn void arch_cpu_park(void);
+
+/* ---- Devices ---- */
+
+/* The segments of PCI's buses that can be reached, each with its own numbers of buses; 0 where there is no
+ * PCI. Before the final map there may be fewer. */
+struct arch_pci_segment {
+    uint16_t number;
+    uint8_t bus_first, bus_last;
+    bool has_more; /* buses may be there to which no bridge of the first one leads */
+};
+unsigned arch_pci_segments(const struct arch_pci_segment **segments);
+
+/* An aligned register of a function's configuration space; reads as all ones where nothing answers. The
+ * function is segment << 16 | bus << 8 | device << 3 | function. Calls take turns. */
+uint32_t arch_pci_read(uint32_t function, unsigned offset);
+void arch_pci_write(uint32_t function, unsigned offset, uint32_t value);
+
+/* Registers of a device, uncached, for good; NULL where there is no room. From arch_initialise on, on the
+ * first CPU, before the others start. */
+volatile void *arch_device_map(uint64_t physical, uint64_t bytes);
+
+/* Memory that a device may read and write, for good: zeroed pages of the kernel's pool, one run, below 4 GiB
+ * for the device, too; NULL where there is none. What drivers need is part of arch_pool_bytes. Same context as
+ * arch_device_map. arch_dma_address: where the device finds it. */
+void *arch_dma_allocate(uint64_t bytes);
+uint64_t arch_dma_address(const void *memory);
+
+/* What a device writes where, to interrupt this CPU (a message interrupt): the CPU calls
+ * network_device_interrupt. False where no message reaches that CPU. */
+bool arch_message_interrupt(unsigned cpu, uint64_t *address, uint32_t *data);
+
+/* Interrupt lines of devices. Which input of an interrupt controller a device's line leads to, nobody knows
+ * for sure but the device: arch_line_find has it raise its line, by `raise`, and looks what comes;
+ * ARCH_LINE_NONE where nothing does, or also without it. Before any is routed. arch_line_route: that CPU alone is interrupted from
+ * now on while the line is raised, and calls network_device_interrupt; false where it cannot be.
+ * arch_line_mask: nobody is. Calls take turns. */
+#define ARCH_LINE_NONE UINT32_MAX
+uint32_t arch_line_find(void (*raise)(void *context, bool on), void *context);
+bool arch_line_route(uint32_t line, unsigned cpu);
+void arch_line_mask(uint32_t line);
+
+/* Takes the interrupts that are pending on this CPU, which has them off before and after. */
+void arch_interrupts_accept(void);
 
 /* ---- Clocks ---- */
 

@@ -57,6 +57,7 @@ test   gdb                                              gdb
 test   gfortran                                         gfortran
 test   cmake                                            cmake
 test   tclsh                                            tcl
+test   /usr/sbin/diod                                   diod
 test   spin                                             spin
 test   bochs                                            bochs
 test   /usr/lib/*/bochs/plugins/libbx_rfb_gui.so        bochs

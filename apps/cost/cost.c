@@ -16,7 +16,7 @@
  *
  * With -b: what a page costs from mmap over its first touch to munmap, in a small mapping and a large one
  * (map.h). With -w: what it costs to wake a thread on another CPU (wake.h). With -s: what it costs two
- * threads to share one (share.h).
+ * threads to share one (share.h). With -u: what the network costs (wire.h).
  *
  * Reading the monotonic clock is timed as a program does it, by the C library's clock_gettime, and as the
  * bare system call, both with the library's few instructions around them.
@@ -33,6 +33,7 @@
 #include "sleep.h"
 #include "tacet.h"
 #include "wake.h"
+#include "wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -252,6 +253,23 @@ static int share_print(void)
     return fflush(stdout) || ferror(stdout);
 }
 
+static int wire_print(const char *peer)
+{
+    struct wire_costs costs;
+    int error = wire_measure(peer, &costs);
+
+    if (error) {
+        fprintf(stderr, "cost: -u %s: %s\n", peer,
+                error == -EINVAL ? "a peer is ADDRESS:PORT, such as 10.0.2.2:7000" : strerror(-error));
+        return 1;
+    }
+    key_print("udp_echo_ticks_min", costs.echo_min_ticks);
+    key_print("udp_echo_ticks_median", costs.echo_median_ticks);
+    key_print("tcp_send_kib_ticks", costs.send_kib_ticks);
+    key_print("tcp_receive_kib_ticks", costs.receive_kib_ticks);
+    return fflush(stdout) || ferror(stdout);
+}
+
 static void usage_exit(const char *option, const char *right)
 {
     fprintf(stderr, "cost: %s: %s\n", option, right);
@@ -264,12 +282,12 @@ int main(int argc, char **argv)
     const struct tacet_node *node = tacet_node();
     const uint64_t zeroed_bytes = node ? node->zeroed_bytes : 0;
     uint64_t calls = CALLS_DEFAULT, machine_mib = 0, map_mib = 0;
-    const char *right;
+    const char *right, *peer = NULL;
     bool wake = false, share = false;
     int letter;
 
     opterr = 0;
-    while ((letter = getopt(argc, argv, "n:m:b:wsh")) != -1) {
+    while ((letter = getopt(argc, argv, "n:m:b:wsu:h")) != -1) {
         if (letter == 'n' && (right = parse_count(optarg, 1, CALLS_MAX, &calls)))
             usage_exit("-n", right);
         if (letter == 'm' && (right = parse_count(optarg, 1, 1 << 24, &machine_mib)))
@@ -278,23 +296,27 @@ int main(int argc, char **argv)
             usage_exit("-b", right);
         wake |= letter == 'w';
         share |= letter == 's';
+        if (letter == 'u')
+            peer = optarg;
         if (letter == 'h') {
             printf(
-                "usage: cost [-n CALLS] [-m MIB] [-b MIB] [-w] [-s]\n"
+                "usage: cost [-n CALLS] [-m MIB] [-b MIB] [-w] [-s] [-u PEER]\n"
                 "Prints the cost of an empty system call (CALLS of them, default %d), the clock at "
                 "main(), and the\n"
                 "memory that the kernel keeps; -m MIB is the machine's memory, which Linux does not report.\n"
                 "With -b only what a page costs from mmap to munmap, of 64 KiB and of MIB;\n"
                 "with -w only what it costs to wake a thread on another CPU; with -s only what it costs two\n"
-                "threads to share one.\n",
+                "threads to share one; with -u only what the network costs, with PEER, ADDRESS:PORT, as it "
+                "is "
+                "described in wire.h.\n",
                 CALLS_DEFAULT);
             return 0;
         }
         if (letter == '?')
-            usage_exit("options", "give -n CALLS, -m MIB, -b MIB, -w, -s or -h");
+            usage_exit("options", "give -n CALLS, -m MIB, -b MIB, -w, -s, -u PEER or -h");
     }
     if (optind < argc)
-        usage_exit(argv[optind], "give -n CALLS, -m MIB, -b MIB, -w, -s or -h");
+        usage_exit(argv[optind], "give -n CALLS, -m MIB, -b MIB, -w, -s, -u PEER or -h");
 
     if (map_mib) {
         map_print("map_small_page_ticks", 64 << 10, 20);
@@ -305,6 +327,8 @@ int main(int argc, char **argv)
         return wake_print();
     if (share)
         return share_print();
+    if (peer)
+        return wire_print(peer);
     key_print("main_ticks", main_ticks);
     if (node) {
         key_print("boot_ticks", node->boot_ticks);

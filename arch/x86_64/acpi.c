@@ -6,7 +6,7 @@
  * checksum. The byte code of the DSDT is not run: \_S5 is found as the encoding of `Name (_S5_, Package () {
  * small integer, small integer, … })`, which is how firmware writes it. Source: ACPI Specification 6.5 §5.2
  * (tables), §4.8.3 (PM1 control, PM timer, sleep registers, reset register), §7.4.2 (_S5), §5.2.16 (SRAT),
- * §20.2 (byte code); Microsoft, "Serial Port Console Redirection Table". Pure C; runs once, on the boot CPU;
+ * §20.2 (byte code); PCI Firmware Specification 3.2 §4.1.2 (MCFG); Microsoft, "Serial Port Console Redirection Table". Pure C; runs once, on the boot CPU;
  * owns nothing.
  */
 #include "arch/acpi.h"
@@ -31,6 +31,8 @@
 #define SRAT_ENTRIES    48
 #define SRAT_ENABLED    1
 #define SPCR_BASE       40
+#define MCFG_ENTRIES    44
+#define MCFG_ENTRY      16 /* bytes */
 #define SPCR_8259       1 /* its interrupt has an ISA line */
 #define SLEEP_TYPE_MAX  7 /* three bits of the PM1 control register */
 
@@ -441,11 +443,27 @@ static void take_spcr(const struct table *spcr, struct acpi_facts *out)
         out->serial_line = line;
 }
 
+/* ---- MCFG ---- */
+
+static void take_mcfg(const struct table *mcfg, struct acpi_facts *out)
+{
+    for (uint32_t at = MCFG_ENTRIES; at + MCFG_ENTRY <= mcfg->bytes; at += MCFG_ENTRY) {
+        const struct acpi_pci_segment segment = { .address = field(mcfg, at, 8),
+                                                  .number = (uint16_t)field(mcfg, at + 8, 2),
+                                                  .bus_first = field8(mcfg, at + 10),
+                                                  .bus_last = field8(mcfg, at + 11) };
+
+        if (segment.address && segment.bus_first <= segment.bus_last &&
+            out->pci_segment_count < ACPI_PCI_SEGMENTS_MAX)
+            out->pci_segments[out->pci_segment_count++] = segment;
+    }
+}
+
 int acpi_parse(const struct boot_info *info, physical_reader *read, void *context, struct acpi_facts *out,
                struct message *why)
 {
     const struct physical_memory memory = { read, context };
-    unsigned entry_bytes, fadt_at = 0, hpet_at = 0, madt_at = 0, spcr_at = 0, srat_at = 0, ssdt_at = 0;
+    unsigned entry_bytes, fadt_at = 0, hpet_at = 0, madt_at = 0, mcfg_at = 0, spcr_at = 0, srat_at = 0, ssdt_at = 0;
     uint8_t rsdp[RSDP_BYTES];
     struct table root, table;
 
@@ -464,6 +482,8 @@ int acpi_parse(const struct boot_info *info, physical_reader *read, void *contex
         out->hpet_address = field(&table, 44, 8);
     if (root_next(&memory, &root, entry_bytes, "APIC", &madt_at, &table))
         take_madt(&table, out);
+    if (root_next(&memory, &root, entry_bytes, "MCFG", &mcfg_at, &table))
+        take_mcfg(&table, out);
     if (root_next(&memory, &root, entry_bytes, "SPCR", &spcr_at, &table))
         take_spcr(&table, out);
     if (root_next(&memory, &root, entry_bytes, "SRAT", &srat_at, &table))

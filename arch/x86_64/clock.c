@@ -81,7 +81,7 @@ static bool hpet_find(struct reference_clock *clock)
 {
     uint64_t address = acpi_facts()->hpet_address;
 
-    hpet = address ? device_map(address, 0x400) : NULL;
+    hpet = address ? arch_device_map(address, 0x400) : NULL;
     if (!hpet)
         return false;
 

@@ -114,6 +114,7 @@ const char *arch_interrupt_name(unsigned number)
     static const char *const names[256] = { [VECTOR_TIMER] = "LOC Local timer interrupts",
                                             [VECTOR_IPI] = "RES Wake-ups from other CPUs",
                                             [VECTOR_INPUT] = "INP Input has arrived",
+                                            [VECTOR_DEVICE] = "NET Network devices",
                                             [VECTOR_SPURIOUS] = "SPU Spurious interrupts" };
 
     return number < 256 ? names[number] : NULL;

@@ -64,6 +64,11 @@ void arch_cpu_idle(void)
         crosscall_serve();
 }
 
+void arch_interrupts_accept(void)
+{
+    __asm__ volatile("sti; nop; nop; cli" : : : "memory");
+}
+
 _Noreturn void arch_cpu_park(void)
 {
     for (;;)

@@ -10,7 +10,7 @@
  *                         first CPU's stack is not mapped
  *
  * Nothing is both writable and executable, nothing is reachable from programs except the pages that
- * user_map.c maps for them. Built once at boot from the kernel's pool; only device_map adds to it later. The
+ * user_map.c maps for them. Built once at boot from the kernel's pool; only arch_device_map and arch_guard_page change it later. The
  * framebuffer's tables are the image's own, and serve the early map, too. [Intel SDM 3A §4.5, §4.6, §11.12]
  */
 #include "arch.h"
@@ -18,11 +18,14 @@
 #include "arch/setup.h"
 #include "mm/page.h"
 #include "debug/stop.h"
+#include "drivers/pci/pci.h"
 
 extern uint8_t image_start[], image_text_end[], image_rodata_end[], image_end[];
 
 #define EARLY_LIMIT         (4ULL << 30) /* of the map that entry.asm builds */
-#define DEVICE_WINDOW_BYTES ARCH_LARGE_PAGE
+/* Its last page is for device_page_map. */
+#define DEVICE_WINDOW_BYTES (ARCH_LARGE_PAGE - ARCH_PAGE)
+#define DEVICE_BITS         (PTE_WRITE | PTE_WRITE_THROUGH | PTE_CACHE_DISABLE)
 #define KERNEL_TABLE_BITS   (PTE_PRESENT | PTE_WRITE)
 
 #define FRAME_BYTES_MAX (level_bytes(2) - 2 * ARCH_LARGE_PAGE)
@@ -82,7 +85,7 @@ uint64_t arch_pool_bytes(const struct boot_info *boot)
     for (unsigned i = 0; i < boot->module_count; i++)
         bytes += range_table_bytes(&boot->modules[i].range);
     return bytes + (arch_cpus_present() - 1) * cpu_further_bytes() +
-           cpu_further_table_bytes(arch_cpus_present() - 1);
+           cpu_further_table_bytes(arch_cpus_present() - 1) + pci_pool_bytes(pci_drivers);
 }
 
 static uint64_t kernel_entry(uint64_t physical, int level, uint64_t bits)
@@ -221,7 +224,7 @@ void *frame_map(uint64_t physical, uint64_t bytes)
     return (void *)(FRAME_WINDOW + physical - first);
 }
 
-volatile void *device_map(uint64_t physical, uint64_t bytes)
+volatile void *arch_device_map(uint64_t physical, uint64_t bytes)
 {
     uint64_t offset = physical & (ARCH_PAGE - 1);
     uint64_t length = page_up(offset + bytes);
@@ -230,8 +233,33 @@ volatile void *device_map(uint64_t physical, uint64_t bytes)
     if (physical >= ADDRESS_LIMIT || length > DEVICE_WINDOW_BYTES - device_window_used)
         return NULL;
     for (uint64_t done = 0; done < length; done += ARCH_PAGE)
-        kernel_page(address + done, physical - offset + done, 0,
-                    PTE_WRITE | PTE_WRITE_THROUGH | PTE_CACHE_DISABLE | no_execute());
+        kernel_page(address + done, physical - offset + done, 0, DEVICE_BITS | no_execute());
     device_window_used += length;
     return (volatile void *)(address + offset);
+}
+
+volatile void *device_page_map(uint64_t physical)
+{
+    const uint64_t address = DEVICE_WINDOW + DEVICE_WINDOW_BYTES;
+
+    kernel_page(address, physical & ~(ARCH_PAGE - 1), 0, DEVICE_BITS | no_execute());
+    tlb_invalidate_page(address);
+    return (volatile void *)(address + (physical & (ARCH_PAGE - 1)));
+}
+
+/* The pool lies where the early map reaches: below 4 GiB. */
+void *arch_dma_allocate(uint64_t bytes)
+{
+    uint64_t memory = page_pool_allocate(kernel_pages, page_up(bytes), ARCH_PAGE);
+
+    if (memory == PAGE_POOL_NONE)
+        return NULL;
+    arch_zero(arch_physical(memory), page_up(bytes));
+    return arch_physical(memory);
+}
+
+/* No translation is set up between devices and memory. */
+uint64_t arch_dma_address(const void *memory)
+{
+    return arch_physical_of(memory);
 }

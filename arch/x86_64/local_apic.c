@@ -8,6 +8,7 @@
  * (interrupt command), §10.12 (x2APIC).
  */
 #include "arch/local_apic.h"
+#include "arch.h"
 #include "arch/cpu.h"
 #include "arch/io.h"
 #include "arch/setup.h"
@@ -80,7 +81,7 @@ static void mode_choose(uint64_t base)
         mode = X2APIC;
         return;
     }
-    apic_registers = device_map(base & APIC_BASE_ADDRESS, 0x400);
+    apic_registers = arch_device_map(base & APIC_BASE_ADDRESS, 0x400);
     if (apic_registers)
         mode = XAPIC;
 }

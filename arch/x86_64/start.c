@@ -9,6 +9,8 @@
 #include "arch/local_apic.h"
 #include "arch/setup.h"
 #include "debug/console.h"
+#include "drivers/e1000/e1000.h"
+#include "drivers/pci/pci.h"
 #include "drivers/screen/screen.h"
 #include "drivers/uart/uart16550.h"
 #include "drivers/vga/vga_text.h"
@@ -25,6 +27,8 @@ static struct console_device serial_ports[] = {
     { .name = "spcr" } /* the firmware's console, where it is none of these */
 };
 #define COM_PORTS (sizeof(serial_ports) / sizeof(serial_ports[0]) - 1)
+
+const struct pci_driver *const pci_drivers[] = { &e1000_driver, NULL };
 
 static struct boot_info boot;
 static struct acpi_facts facts;
@@ -113,6 +117,7 @@ _Noreturn void arch_start(unsigned protocol, uint64_t information)
     screens_register();
     if (!error && acpi_parse(&boot, early_read, NULL, &facts, &why))
         kernel_print("%s; the node can't power itself off\n", why.text);
+    pci_quiesce();
     firmware_console_take();
     power_map(early_device);
     if (error)
@@ -123,10 +128,11 @@ _Noreturn void arch_start(unsigned protocol, uint64_t information)
 void arch_initialise(const struct boot_info *info)
 {
     (void)info; /* devices are described by the ACPI facts */
-    power_map(device_map);
+    power_map(arch_device_map);
     vector_state_report();
     machine_checks_enable();
     interrupts_silence();
     io_apics_silence();
     clock_initialise();
+    pci_start(pci_drivers);
 }

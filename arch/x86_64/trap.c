@@ -4,8 +4,8 @@
  *
  * An exception is handled in one of three ways: a fault inside a user copy makes the copy return -EFAULT; a
  * program's fault raises a signal; a fault of the kernel itself is a bug, and stops the node with registers
- * and call chain. Of interrupts, only the timer's, IPIs and those of awaited input are expected; any other is
- * acknowledged and named on the console. Runs with interrupts off, on the kernel stack; #DB, NMI, #DF and #MC
+ * and call chain. Of interrupts, only the timer's, IPIs, those of awaited input and of the network are expected; any
+ * other is acknowledged and named on the console. Runs with interrupts off, on the kernel stack; #DB, NMI, #DF and #MC
  * have stacks of their own.
  *
  * Sources: Intel SDM 3A §6.14 (64-bit IDT), §6.15 (exceptions), §4.7 (page-fault error code).
@@ -331,6 +331,11 @@ static void frame_handle(struct trap_frame *frame, bool from_user)
     }
     if (frame->vector == VECTOR_SPURIOUS)
         return; /* takes no acknowledgement */
+    if (frame->vector == VECTOR_DEVICE) {
+        device_interrupt();
+        local_apic_acknowledge(); /* a line that has been served is not raised any more */
+        return;
+    }
     void (*const serve)(void) = frame->vector == VECTOR_TIMER   ? timer_interrupt
                                 : frame->vector == VECTOR_IPI   ? crosscall_serve
                                 : frame->vector == VECTOR_INPUT ? input_interrupt

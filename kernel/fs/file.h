@@ -29,6 +29,7 @@ enum file_ready {
     READY_OUT = 4,
     READY_ERROR = 8,
     READY_HANG_UP = 16,
+    READY_PEER_ENDED = 0x2000, /* POLLRDHUP: the peer of a stream sends no more */
 };
 
 struct file_operations {
@@ -36,32 +37,37 @@ struct file_operations {
     int64_t (*write)(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset);
     /* Instead of these two, by streams whose reads and writes with several parts are one operation. */
     int64_t (*move)(struct file *file, struct user_vector *vector, bool write);
-    uint64_t (*size)(const struct file *file); /* NULL: not seekable */
+    /* The same at an offset, NULL: the file's own, by files that wait for another node's answer. */
+    int64_t (*move_at)(struct file *file, struct user_vector *vector, const uint64_t *offset, bool write);
+    uint64_t (*size)(const struct file *file); /* NULL: not seekable; with move_at a negative error, or so */
     unsigned (*ready)(struct file *file);      /* of enum file_ready; NULL: always ready */
     uint64_t (*activity)(struct file *file);   /* differs after each change that may make it ready; or NULL */
     void (*release)(struct file *file);        /* after the last reference */
     const char *name;                          /* of what has no inode, for /proc/self/fd */
     uint64_t (*events)(const struct file *file); /* that may make it ready; NULL: those of the file */
     bool terminal;
-    bool waits; /* read and write may wait: they run without the file's lock, and check O_NONBLOCK */
+    bool waits;   /* read and write may wait: they run without the file's lock, and check O_NONBLOCK */
+    bool travels; /* or, though they may wait, other processes may get it (SCM_RIGHTS): it wakes them, too */
 };
 
 struct file {
     const struct file_operations *operations;
-    struct process *process; /* whose table it is in */
+    struct process *process; /* whose table it is in; others' descriptors may refer to it, too */
     struct inode *inode;     /* with a reference; NULL for streams, pipes and their like */
     uint32_t tid;            /* as path_lookup.tid */
     struct spinlock lock;
     uint64_t offset;
     unsigned flags; /* Linux's O_ flags, as F_GETFL answers */
     unsigned references;
-    uint32_t mode;   /* S_IFMT bits and permissions, for stat */
-    unsigned device; /* which stream or device */
+    unsigned in_flight; /* of these, those of messages that have not been received (SCM_RIGHTS) */
+    uint32_t mode;      /* S_IFMT bits and permissions, for stat */
+    unsigned device;    /* which stream or device */
     bool in_use;
+    uint8_t claim;    /* file_offset_claim */
     bool has_locks;   /* flock's, or those of an open file description; or had some */
-    uint64_t serial;  /* different from that of every other file that the process has opened; not 0 */
+    uint64_t serial;  /* different from that of every other file that was ever opened; not 0 */
     union {           /* what its kind keeps */
-        void *object; /* a pipe, a set of polled files */
+        void *object; /* a pipe, a socket, a set of polled files */
         struct {
             char *bytes;
             uint64_t size, capacity;
@@ -72,10 +78,6 @@ struct file {
             uint64_t changes; /* of the value so far */
             bool is_semaphore;
         } event; /* eventfd.h */
-        struct {
-            struct socket_pair *pair;
-            unsigned end; /* 0 or 1 */
-        } socket;         /* socket_pair.h */
     };
 };
 
@@ -84,6 +86,9 @@ struct file_table {
     struct file *descriptors[FILE_DESCRIPTORS_MAX];
     bool close_on_exec[FILE_DESCRIPTORS_MAX];
     uint64_t last_serial;
+    unsigned in_flight;          /* files that its process has sent, and nobody received yet */
+    struct rights *rights_ended; /* unix_rights.c */
+    bool rights_ending;
     struct file files[FILE_DESCRIPTORS_MAX];
 };
 
@@ -125,6 +130,10 @@ void file_open_streams(struct process *process);
 /* Prints what a process has written of lines that have not ended. devices.c */
 void file_streams_flush(struct process *process);
 
+/* A lock that sleeps, of the offset of a file with move_at: held while an answer is waited for. -EINTR. */
+int file_offset_claim(struct file *file);
+void file_offset_release(struct file *file);
+
 /* Gives `file`, which has its inode and flags, the operations for that inode. -ENOMEM, -ENXIO.
  * tree_file.c */
 int file_bind(struct file *file);
@@ -139,6 +148,7 @@ enum filesystem {
     FILESYSTEM_DEV,
     FILESYSTEM_PROC,
     FILESYSTEM_SYS,
+    FILESYSTEM_MOUNTS, /* the first of mount.h */
 };
 
 /* Adds the directory that a file system is mounted on; before its contents. NULL with `why`. tree_file.c */

@@ -24,6 +24,29 @@ enum address_family {
     AF_NETLINK = 16,
     AF_PACKET = 17,
 };
+#define SOL_SOCKET 1
+
+/* Options of SOL_SOCKET; arch/linux_abi.h has those that differ between architectures. */
+enum socket_option {
+    SO_REUSEADDR = 2,
+    SO_TYPE = 3,
+    SO_ERROR = 4,
+    SO_DONTROUTE = 5,
+    SO_BROADCAST = 6,
+    SO_SNDBUF = 7,
+    SO_RCVBUF = 8,
+    SO_KEEPALIVE = 9,
+    SO_OOBINLINE = 10,
+    SO_PRIORITY = 12,
+    SO_LINGER = 13,
+    SO_REUSEPORT = 15,
+    SO_BINDTODEVICE = 25,
+    SO_TIMESTAMP = 29,
+    SO_ACCEPTCONN = 30,
+    SO_PROTOCOL = 38,
+    SO_DOMAIN = 39,
+};
+
 enum socket_type { SOCK_STREAM = 1, SOCK_DGRAM = 2, SOCK_RAW = 3, SOCK_SEQPACKET = 5 };
 
 /* Flags of send and recv, Linux's. */
@@ -63,13 +86,11 @@ struct socket_address {
 };
 
 /* Ancillary data, decoded. */
-#define SOCKET_RIGHTS_MAX 253 /* descriptors in one SCM_RIGHTS, as on Linux */
+struct rights; /* open files of SCM_RIGHTS: unix_rights.h */
 struct socket_control {
-    struct file **files; /* of SCM_RIGHTS: sent, or received, each with a reference; room for `files_max` */
-    unsigned file_count, files_max;
-    bool has_credentials; /* SCM_CREDENTIALS */
-    uint32_t process, user, group;
-    bool truncated; /* there was no room for all */
+    struct rights *rights; /* sent: the operation takes them, and sets this to NULL; or received */
+    bool has_credentials;  /* SCM_CREDENTIALS: */
+    uint32_t process;      /* of this pid, and of root */
     /* Of AF_INET, for those who asked by an option: */
     bool has_time, has_ttl, has_packet_info;
     uint64_t time_ns; /* SO_TIMESTAMP: when it was received, since 1970 */
@@ -96,10 +117,12 @@ struct socket_operations {
     int64_t (*receive)(struct file *file, struct socket_message *message);
     int (*shutdown)(struct file *file, bool receiving, bool sending);
     int (*name)(struct file *file, bool of_peer, struct socket_address *address);
-    /* Options that socket.c does not answer itself. *bytes: room, then what was written. -ENOPROTOOPT. */
+    /* Options that sys_socket_option.c does not answer itself; of SOL_SOCKET, option_set is also called with
+     * each switch that was set, SO_LINGER, SO_SNDBUF and SO_RCVBUF, whose -ENOPROTOOPT is ignored. `value`
+     * has `bytes`, at least 1. *bytes: room, then what was written. -ENOPROTOOPT, -EINVAL. */
     int (*option_set)(struct file *file, int level, int option, const void *value, uint32_t bytes);
     int (*option_get)(struct file *file, int level, int option, void *value, uint32_t *bytes);
-    /* `argument` is the program's. -ENOTTY. */
+    /* ioctl; FIONREAD, too. `argument` is the program's. -ENOTTY. */
     long (*control)(struct file *file, uint32_t request, uint64_t argument);
 };
 
@@ -114,12 +137,31 @@ struct socket {
     uint32_t linger_s;                        /* SO_LINGER, where its switch is on */
 };
 
+/* Makes an unused open file a socket. `socket` is the beginning of the family's own structure, all zero; it
+ * sets the limits of room itself. `files` has .move = socket_move and .waits = true. */
+void socket_initialise(struct file *file, struct socket *socket, const struct file_operations *files,
+                       const struct socket_operations *operations, unsigned family, unsigned type,
+                       unsigned protocol);
+
 bool file_is_socket(const struct file *file);
 
 static inline struct socket *socket_of(const struct file *file)
 {
     return file->object;
 }
+
+static inline bool socket_switch(const struct socket *socket, unsigned option)
+{
+    return __atomic_load_n(&socket->switches, __ATOMIC_RELAXED) >> option & 1;
+}
+
+/* Call the socket's operations. The first raises SIGPIPE where a stream answers EPIPE; of both, a call with a
+ * time limit that a signal has ended does not start again (-ERESTARTNOHAND). */
+int64_t socket_send(struct file *file, struct socket_message *message);
+int64_t socket_receive(struct file *file, struct socket_message *message);
+
+/* file_operations.move of all sockets. */
+int64_t socket_move(struct file *file, struct user_vector *vector, bool write);
 
 /* Whether a call must not wait; until when it may wait. */
 bool socket_nonblocking(const struct file *file, unsigned flags);

@@ -10,6 +10,7 @@
 #include "time/clock.h"
 #include "lib/errno.h"
 #include "fs/file.h"
+#include "fs/mount_file.h"
 #include "fs/user_vector.h"
 #include "process/process.h"
 #include "mm/shared_memory.h"
@@ -56,7 +57,7 @@ static int64_t memory_write(struct file *file, uint64_t buffer, uint64_t bytes, 
             return -EFBIG;
         bytes = FILE_BYTES_MAX - offset;
     }
-    int64_t put = shared_memory_write(file->inode->memory, file->process->vm.pages, buffer, bytes, offset);
+    int64_t put = shared_memory_write(file->inode->memory, arch_process()->vm.pages, buffer, bytes, offset);
     if (put > 0)
         file_touch(file->inode);
     return put;
@@ -66,7 +67,7 @@ static int64_t memory_write(struct file *file, uint64_t buffer, uint64_t bytes, 
 int64_t file_append(struct file *file, struct user_vector *vector, uint64_t *offset)
 {
     struct shared_memory *memory = file->inode->memory;
-    int64_t claimed = shared_memory_claim(memory, file->process->vm.pages, vector->left, offset);
+    int64_t claimed = shared_memory_claim(memory, arch_process()->vm.pages, vector->left, offset);
 
     if (claimed < 0)
         return claimed;
@@ -94,6 +95,12 @@ int file_bind(struct file *file)
     const struct inode *inode = file->inode;
 
     file->mode = inode->mode;
+    if (inode->mount) {
+        file->operations = mode_is(inode->mode, S_IFREG) && !(file->flags & O_PATH)
+                               ? &mount_file_operations
+                               : &mount_directory_operations;
+        return 0;
+    }
     if (!(file->flags & O_PATH) && inode->operations && inode->operations->open)
         return inode->operations->open(file);
     if ((file->flags & O_PATH) || mode_is(inode->mode, S_IFDIR))

@@ -18,10 +18,13 @@
 #include "mm/memplan.h"
 #include "mm/page.h"
 #include "init/job.h"
+#include "init/mounts.h"
 #include "debug/klog.h"
 #include "debug/lock_check.h"
 #include "init/node.h"
 #include "fs/proc/proc.h"
+#include "net/network.h"
+#include "net/network_files.h"
 #include "init/selftest.h"
 #include "process/process.h"
 #include "debug/stop.h"
@@ -40,9 +43,15 @@ static const char *const known_options[] = {
     "end",
     "env",
     "idle",
+    "ip",
+    "ip_wait",
     "klog",
     "klog_classes",
     "latency_bound",
+    "mount",
+    "mount_required",
+    "mount_timeout",
+    "netdev",
     "prefix",
     "ranks",
     "rotation",
@@ -151,15 +160,14 @@ static void memory_plan(const struct boot_info *boot, unsigned rank_count, bool 
 /* The memory of the service, for which the pool was planned. */
 static struct memory_slice service_slice_take(void)
 {
-    struct memory_slice slice = { .bytes = job_service_bytes(&line) };
+    static struct memory_range extent;
 
-    if (slice.bytes) {
-        slice.extents[0].base = page_pool_allocate(&kernel_pool, slice.bytes, ARCH_LARGE_PAGE);
-        slice.extents[0].bytes = slice.bytes;
-        slice.extent_count = 1;
-        ASSERT(slice.extents[0].base != PAGE_POOL_NONE);
-    }
-    return slice;
+    extent.bytes = job_service_bytes(&line);
+    if (!extent.bytes)
+        return (struct memory_slice){ 0 };
+    extent.base = page_pool_allocate(&kernel_pool, extent.bytes, ARCH_LARGE_PAGE);
+    ASSERT(extent.base != PAGE_POOL_NONE);
+    return (struct memory_slice){ .extents = &extent, .extent_count = 1, .bytes = extent.bytes };
 }
 
 static uint64_t overlap_bytes(const struct memory_range *a, const struct memory_range *b)
@@ -223,7 +231,8 @@ static void tree_build(const struct boot_info *boot)
             error = tree_add(&tree, path, S_IFREG | 0755, bytes, module->range.bytes, &why) ? 0 : -EINVAL;
         }
     }
-    if (error || devices_add(&tree, &why) || tree_writable_add(&tree, &why) || proc_add(&tree, &why))
+    if (error || devices_add(&tree, &why) || tree_writable_add(&tree, &why) || proc_add(&tree, &why) ||
+        network_files_add(&tree, &why))
         node_stop(STOP_BAD_INPUT, "initrd: %s", why.text[0] ? why.text : "no memory for the file tree");
 }
 
@@ -280,6 +289,11 @@ _Noreturn void kernel_start(struct boot_info *boot)
     node_facts_set(kernel_bytes);
     if (command_line_option(&line, "selftest"))
         selftest_run(command_line_option(&line, "selftest"), &plan.slices[0]);
+    if (network_start(&line, &why))
+        start_failed(-EINVAL, &why);
     tree_build(boot);
+    int error = mounts_start(&line, &tree, &why);
+    if (error)
+        start_failed(error, &why);
     job_start(&plan, &service, &tree);
 }

@@ -202,8 +202,10 @@ _Noreturn void selftest_run(const char *name, const struct memory_slice *slice)
 #ifdef LOCKCHECK
     lock_trial(name, arch_physical(slice->extents[0].base));
 #endif
+    if (strcmp(name, "network") == 0 || strcmp(name, "network-polled") == 0)
+        selftest_network(strcmp(name, "network") == 0);
     if (strcmp(name, "timers") != 0)
-        node_stop(STOP_BAD_INPUT, "selftest=%s: there is one, selftest=timers", name);
+        node_stop(STOP_BAD_INPUT, "selftest=%s: there are timers, network and network-polled", name);
     page_pool_initialise(&pool, slice->extents, slice->extent_count);
     uint64_t memory = page_pool_allocate(&pool, bytes, ARCH_PAGE);
     if (memory == PAGE_POOL_NONE)

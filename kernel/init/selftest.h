@@ -8,6 +8,11 @@
 #define TACET_SELFTEST_H
 
 #include "mm/memplan.h"
+#include <stdbool.h>
+
+/* selftest_network.c: `selftest=network`, or `selftest=network-polled` without interrupts: does what a peer on
+ * the wire orders, frame by frame, without the stack, until that orders the end. */
+_Noreturn void selftest_network(bool interrupts);
 
 /* Runs the trial `name` on this CPU, with `slice` as its memory, prints lines "selftest: key value" and ends
  * the node: status 0, or 1 where a promise was broken. Stops the node for an unknown name. */

@@ -13,6 +13,7 @@
 #define ENOENT          2
 #define ESRCH           3
 #define EINTR           4
+#define EIO             5
 #define ENXIO           6
 #define E2BIG           7
 #define ENOEXEC         8
@@ -29,6 +30,7 @@
 #define ENOTDIR         20
 #define EISDIR          21
 #define EINVAL          22
+#define ENFILE          23
 #define EMFILE          24
 #define ENOTTY          25
 #define EFBIG           27
@@ -45,18 +47,33 @@
 #define ENOSYS          38
 #define ENOTEMPTY       39
 #define ELOOP           40
+#define EPROTO          71
 #define EOVERFLOW       75
 #define ENOTSOCK        88
+#define EDESTADDRREQ    89
 #define EMSGSIZE        90
+#define EPROTOTYPE      91
 #define ENOPROTOOPT     92
 #define EPROTONOSUPPORT 93
 #define ESOCKTNOSUPPORT 94
 #define EOPNOTSUPP      95
 #define EAFNOSUPPORT    97
+#define EADDRINUSE      98
+#define EADDRNOTAVAIL   99
+#define ENETDOWN        100
+#define ENETUNREACH     101
+#define ECONNABORTED    103
 #define ECONNRESET      104
+#define ENOBUFS         105
 #define EISCONN         106
+#define ENOTCONN        107
+#define ETOOMANYREFS    109
 #define ETIMEDOUT       110
 #define ECONNREFUSED    111
+#define EHOSTUNREACH    113
+#define EALREADY        114
+#define EINPROGRESS     115
+#define ESTALE          116
 
 /* Inside the kernel alone, as Linux's ERESTARTNOHAND: EINTR even after a handler with SA_RESTART. */
 #define ERESTARTNOHAND 514

@@ -283,16 +283,18 @@ static bool slice_gather(unsigned place)
 
 static bool slices_fill(const struct memplan_input *input, struct memplan *plan)
 {
+    unsigned used = 0; /* of the plan's extents */
+
     for (unsigned place = 0; place < input->rank_count; place++) {
         struct memory_slice *slice = &plan->slices[work.rank_at[place]];
 
-        if (!slice_gather(place))
+        if (!slice_gather(place) || used + work.slice_count > MEMPLAN_EXTENTS_OF_ALL)
             return false;
-        *slice = (struct memory_slice){ .extent_count = work.slice_count };
+        *slice = (struct memory_slice){ .extents = &plan->extents[used], .extent_count = work.slice_count };
         for (unsigned i = 0; i < work.slice_count; i++) {
             const struct span *span = &work.slice[i];
 
-            slice->extents[i] = (struct memory_range){ span->start, span->end - span->start };
+            plan->extents[used++] = (struct memory_range){ span->start, span->end - span->start };
             slice->bytes += span->end - span->start;
         }
     }
@@ -532,4 +534,26 @@ int memplan_make(const struct memplan_input *input, struct memplan *plan, struct
     if (!error)
         error = make_slices(input, plan, why);
     return error;
+}
+
+uint64_t memplan_take(struct memplan *plan, unsigned rank, uint64_t bytes)
+{
+    struct memory_slice *slice = &plan->slices[rank];
+    struct memory_range *extents = &plan->extents[slice->extents - plan->extents];
+
+    bytes = align_up(bytes, MEMPLAN_PAGE);
+    for (unsigned i = 0; i < slice->extent_count; i++) {
+        if (extents[i].bytes <= bytes)
+            continue;
+        extents[i].bytes -= bytes;
+        slice->bytes -= bytes;
+        return extents[i].base + extents[i].bytes;
+    }
+    return UINT64_MAX;
+}
+
+void *memplan_work_area(uint64_t *bytes)
+{
+    *bytes = sizeof(work);
+    return &work;
 }

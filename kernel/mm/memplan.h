@@ -19,7 +19,8 @@
  *  - the pool's place depends on nothing but the map, the limits and pool_bytes: neither on rank_count nor on
  *    slice_bytes_min nor on domains;
  *  - usable_bytes = pool + slices + lost_bytes: every byte is accounted for; while no slice needs more than
- *    MEMPLAN_EXTENTS_MAX extents, only parts of pages are lost.
+ *    MEMPLAN_EXTENTS_MAX extents, nor all together more than MEMPLAN_EXTENTS_OF_ALL, only parts of pages are
+ *    lost.
  *
  * A usable range whose sum wraps is nonsense and is not used; a reserved one reaches to the end of addresses.
  */
@@ -34,11 +35,15 @@
 #define MEMPLAN_EXTENTS_MAX 16 /* a slice; the smallest further ones are given up and counted as lost */
 #define MEMPLAN_RANKS_MAX   512
 
+/* Of all slices together: each of 512 ranks may have memory of its own domain and of others, beside the ends
+ * of a thousand holes in the map. */
+#define MEMPLAN_EXTENTS_OF_ALL 2048
+
 #define MEMPLAN_NUMA_RANGES_MAX 256
 
-/* The memory of one rank, in ascending order. */
+/* The memory of one rank, in ascending order; the extents live as long as the plan. */
 struct memory_slice {
-    struct memory_range extents[MEMPLAN_EXTENTS_MAX];
+    const struct memory_range *extents;
     unsigned extent_count;
     uint64_t bytes; /* sum of the extents */
 };
@@ -77,6 +82,7 @@ struct memplan {
     uint64_t lost_bytes;      /* parts of it that no slice has: fragments smaller than a page, remainders */
     uint64_t highest_address; /* end of the highest byte planned */
     struct memory_slice slices[MEMPLAN_RANKS_MAX]; /* the first rank_count of them */
+    struct memory_range extents[MEMPLAN_EXTENTS_OF_ALL];
 };
 
 /* Returns 0, -EINVAL for an impossible request, -ENOMEM with `why` naming what is there and what would be
@@ -84,5 +90,12 @@ struct memplan {
  * reserved, MEMPLAN_NUMA_RANGES_MAX of domains). *plan is complete only after 0. Any context; no allocation;
  * uses a static work area, so one caller at a time. */
 int memplan_make(const struct memplan_input *input, struct memplan *plan, struct message *why);
+
+/* Takes memory for `bytes`, rounded up to pages, from a rank's slice, before that is used: its address, or
+ * UINT64_MAX where the slice has no extent that is large enough. */
+uint64_t memplan_take(struct memplan *plan, unsigned rank, uint64_t bytes);
+
+/* The static work area, for anybody who wants it after the last plan is made: where it is, and how long. */
+void *memplan_work_area(uint64_t *bytes);
 
 #endif

@@ -12,6 +12,7 @@
 #define TACET_NETWORK_DEVICE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define ETHERNET_ADDRESS_BYTES   6
@@ -74,5 +75,8 @@ struct network_device *network_device_at(unsigned index);
 
 /* A device that has interrupted this CPU, or an interrupt that devices share. Calls network_interrupt. */
 void network_device_interrupt(void);
+
+/* What is called instead, where it is set: before the network starts, by trials of the devices. */
+extern void (*network_device_trial)(void);
 
 #endif

@@ -20,11 +20,20 @@ struct stream;
  * -ENOMEM, -EINTR. */
 int stream_open(struct stream **out, uint32_t address, uint16_t port, uint64_t deadline_ns);
 
-/* Moves bytes of kernel memory, at least one, and waits for that at most until the deadline. Bytes moved; 0
+/* The same for the kernel itself, as a mount does: its memory is the kernel's, and threads of any process, or
+ * the kernel before there are any, may use it; whoever waits last is the one that is woken. */
+int stream_open_kernel(struct stream **out, uint32_t address, uint16_t port, uint64_t deadline_ns);
+
+/* Moves bytes of kernel memory, at least one, and waits for that at most until the deadline (0: does not
+ * wait). Bytes moved; 0
  * from stream_read: the peer has ended its direction; -EAGAIN where the deadline has come, -ECONNRESET,
  * -EPIPE, -ETIMEDOUT (the peer does not acknowledge), -EINTR. */
 int64_t stream_write(struct stream *stream, const void *bytes, uint64_t count, uint64_t deadline_ns);
 int64_t stream_read(struct stream *stream, void *bytes, uint64_t count, uint64_t deadline_ns);
+
+/* Waits until stream_read would not answer -EAGAIN, or with `write_too` one of the two. 0, -EAGAIN where the
+ * deadline has come, -EINTR. */
+int stream_wait(struct stream *stream, bool write_too, uint64_t deadline_ns);
 
 /* The kind of events (event.h) that may let stream_read or stream_write go on. */
 uint64_t stream_events(const struct stream *stream);

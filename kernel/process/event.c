@@ -7,8 +7,8 @@
  * more by now. A notifier counts the event and then reads `waiting`; a waiter counts itself and then reads
  * the number of events. The fences between them make one of the two see the other.
  *
- * Of a shared object's waiters a notifier wakes one of each process, and that one wakes the others: how many
- * threads of another process wait is not the notifier's choice.
+ * Of another process's waiters a notifier wakes one, and that one wakes the others: how many threads of
+ * another process wait is not the notifier's choice.
  */
 #include "process/event.h"
 #include "arch.h"
@@ -24,7 +24,7 @@ struct waiter {
     struct list_link link;
     struct thread *thread;
     uint64_t kinds;
-    bool wakes_others;
+    uint64_t wakes;    /* kinds of which it wakes the others that wait for them */
     uint32_t notified; /* and in the list no longer */
 };
 
@@ -81,8 +81,8 @@ static int wait(unsigned which, uint64_t kinds, uint64_t deadline_ns)
     spin_lock(&list->lock);
     if (!waiter.notified)
         list_remove(&list->waiters, &waiter.link);
-    if (waiter.wakes_others)
-        wake_all(list, UINT64_MAX);
+    if (waiter.wakes)
+        wake_all(list, waiter.wakes);
     spin_unlock(&list->lock);
     __atomic_fetch_sub(&list->waiting, 1, __ATOMIC_RELAXED);
     thread->events_seen[which] =
@@ -114,6 +114,20 @@ static bool count_event(struct event_list *list)
     return __atomic_load_n(&list->waiting, __ATOMIC_SEQ_CST);
 }
 
+static void wake_one(struct event_list *list, uint64_t kinds)
+{
+    for (struct list_link *link = list->waiters.first; link; link = link->next) {
+        struct waiter *waiter = LIST_OWNER(link, waiter, link);
+
+        lock_work_step();
+        if (!(waiter->kinds & kinds))
+            continue;
+        waiter->wakes = kinds;
+        wake(list, waiter);
+        return;
+    }
+}
+
 void event_notify(struct process *process, uint64_t kinds)
 {
     struct event_list *list = &process->events[EVENTS_PRIVATE];
@@ -121,20 +135,42 @@ void event_notify(struct process *process, uint64_t kinds)
     if (!count_event(list))
         return;
     spin_lock(&list->lock);
-    wake_all(list, kinds);
+    if (process == arch_process())
+        wake_all(list, kinds);
+    else
+        wake_one(list, kinds);
     spin_unlock(&list->lock);
 }
 
-static void wake_one(struct event_list *list)
+bool event_audience_add(struct event_audience *audience)
 {
-    spin_lock(&list->lock);
-    if (list->waiters.first) {
-        struct waiter *first = LIST_OWNER(list->waiters.first, waiter, link);
+    struct process *process = arch_process();
 
-        first->wakes_others = true;
-        wake(list, first);
+    for (unsigned i = 0; i < EVENT_AUDIENCE_MAX; i++) {
+        struct process *member = NULL;
+
+        if (__atomic_compare_exchange_n(&audience->members[i], &member, process, false, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_SEQ_CST))
+            return true;
+        if (member == process)
+            return false;
     }
-    spin_unlock(&list->lock);
+    return !__atomic_exchange_n(&audience->is_everyone, true, __ATOMIC_SEQ_CST);
+}
+
+void event_audience_notify_others(const struct event_audience *audience, uint64_t kinds)
+{
+    if (!__atomic_load_n(&audience->is_everyone, __ATOMIC_SEQ_CST)) {
+        for (unsigned i = 1; i < EVENT_AUDIENCE_MAX && audience->members[i]; i++)
+            event_notify(audience->members[i], kinds);
+        return;
+    }
+    for (uint64_t pid = PID_FIRST; pid < process_pids_end(); pid++) {
+        struct process *process = process_find(pid);
+
+        if (process && process != audience->members[0])
+            event_notify(process, kinds);
+    }
 }
 
 void event_notify_shared(const void *object)
@@ -144,7 +180,10 @@ void event_notify_shared(const void *object)
     for (uint64_t pid = PID_FIRST; pid < process_pids_end(); pid++) {
         struct process *process = process_find(pid);
 
-        if (process && count_event(&process->events[which]))
-            wake_one(&process->events[which]);
+        if (process && count_event(&process->events[which])) {
+            spin_lock(&process->events[which].lock);
+            wake_one(&process->events[which], UINT64_MAX);
+            spin_unlock(&process->events[which].lock);
+        }
     }
 }

@@ -17,6 +17,7 @@
 
 #include "lib/list.h"
 #include "smp/spinlock.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 #define WAIT_FOREVER UINT64_MAX
@@ -48,6 +49,26 @@ int event_wait_polling(uint64_t kinds, uint64_t deadline_ns);
 
 /* Wakes the threads of a process that wait for an event of these kinds. */
 void event_notify(struct process *process, uint64_t kinds);
+
+/* The processes whose threads may wait for what changes an object that several have, all zero at first. Where
+ * there are more than it names, it is all processes. */
+#define EVENT_AUDIENCE_MAX 4
+struct event_audience {
+    struct process *members[EVENT_AUDIENCE_MAX];
+    bool is_everyone;
+};
+
+/* Adds the calling process, before it checks what it would wait for. False: it was there already. */
+bool event_audience_add(struct event_audience *audience);
+
+/* event_notify for all of them. */
+void event_audience_notify_others(const struct event_audience *audience, uint64_t kinds);
+static inline void event_audience_notify(const struct event_audience *audience, uint64_t kinds)
+{
+    event_notify(audience->members[0], kinds);
+    if (audience->members[1])
+        event_audience_notify_others(audience, kinds);
+}
 
 /* The same for an object that several processes change, and their threads wait for without a deadline. */
 int event_wait_shared(const void *object);

@@ -29,6 +29,8 @@
 
 struct file_table;
 struct inode;
+struct rank_timer;
+struct network_account;
 struct tree;
 
 /* Where the program and its arguments lie in its memory, and its file in the kernel's. */
@@ -66,7 +68,9 @@ struct process {
     const struct memory_slice *slice;
     struct process_futexes futexes;
     struct vm vm;
+    struct network_account *network; /* net/memory.h; NULL: none yet */
     struct file_table *files;
+    struct rank_timer *connections; /* of its network connections; NULL: it has had none */
     struct tree *tree;
     struct inode *directory; /* current; holds a reference; under the tree's lock, */
     uint32_t directory_tid;  /* as this; as path_lookup.tid */

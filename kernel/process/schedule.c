@@ -24,6 +24,7 @@
 PER_CPU static struct cpu_group cpu_group; /* of the first CPU of each group: it */
 static struct cpu_group *groups;           /* all of them */
 static bool has_service; /* CPUs of any group may take its ready threads, when they become idle */
+void (*schedule_idle_hook)(bool begins);
 
 /* ---- Placing ---- */
 
@@ -186,9 +187,13 @@ static void idle(struct run_queue *queue)
     spin_unlock(&group->lock);
     if (has_service)
         __atomic_thread_fence(__ATOMIC_SEQ_CST); /* idle is seen, or the next wanderer is */
+    if (schedule_idle_hook)
+        schedule_idle_hook(true);
     while (run_queue_is_idle(queue))
         if (!has_service || !wanderer_fetch(queue))
             timer_idle();
+    if (schedule_idle_hook)
+        schedule_idle_hook(false);
     foreground_set(queue->current);
 }
 
@@ -577,6 +582,16 @@ void schedule_group_add(const struct cpu_mask *cpus)
             core->sibling = queue;
         }
     }
+}
+
+bool schedule_is_idle(void)
+{
+    return run_queue_is_idle(run_queue_here());
+}
+
+bool schedule_others_ready(void)
+{
+    return __atomic_load_n(&run_queue_here()->group->ready, __ATOMIC_RELAXED) != 0;
 }
 
 struct cpu_time schedule_cpu_time(unsigned cpu)

@@ -154,6 +154,16 @@ void schedule_inherit(struct thread *thread, int rank);
 void schedule_rank_set(struct thread *thread, int rank, bool rotates);
 void schedule_affinity_set(struct thread *thread, const struct cpu_mask *cpus);
 
+/* ---- For the network (net/idle.c) ---- */
+
+/* Called, where it is set, on a CPU that begins to idle, and when it ends that; no locks held. What happens in
+ * the first of these calls may end the idling already. */
+extern void (*schedule_idle_hook)(bool begins);
+
+/* Whether this CPU idles still; whether threads of its group wait for a CPU. */
+bool schedule_is_idle(void);
+bool schedule_others_ready(void);
+
 /* ---- For /proc ---- */
 
 /* Times of all threads that have run on a CPU. */

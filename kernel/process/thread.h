@@ -47,6 +47,8 @@ struct thread {
     struct smart_timer sleep_timer;
     uint32_t events_seen[EVENT_LISTS]; /* event.c */
     struct thread_locks locks;
+    bool waits_for_network; /* net/idle.c; since it was on this CPU: */
+    unsigned waits_on_cpu;
 
     /* The system call that a signal has interrupted, and how it may go on; syscall/restart.c. `resume` (NULL:
      * none) continues a wait with a time limit as restart_syscall. */

@@ -56,9 +56,6 @@
 
 #define F_SEAL_SEAL 1
 
-#define F_RDLCK 0
-#define F_WRLCK 1
-#define F_UNLCK 2
 
 struct linux_flock {
     int16_t type, whence;
@@ -96,20 +93,6 @@ struct linux_statfs {
 };
 
 /* Sockets */
-#define AF_UNIX          1
-#define MSG_CMSG_CLOEXEC 0x40000000
-#define SOL_SOCKET       1
-#define SO_REUSEADDR     2
-#define SO_TYPE          3
-#define SO_ERROR         4
-#define SO_BROADCAST     6
-#define SO_SNDBUF        7
-#define SO_RCVBUF        8
-#define SO_KEEPALIVE     9
-#define SO_ACCEPTCONN    30
-#define SO_PROTOCOL      38
-#define SO_DOMAIN        39
-
 struct linux_msghdr {
     uint64_t name;
     uint32_t name_bytes, padding;

@@ -5,8 +5,10 @@
  */
 #include "arch.h"
 #include "lib/errno.h"
-#include "fs/socket_pair.h"
+#include "fs/pipe.h"
+#include "fs/socket.h"
 #include "process/process.h"
+#include "net/interface_facts.h"
 #include "mm/shared_memory.h"
 #include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
@@ -116,11 +118,11 @@ static long file_control(struct file *file, uint64_t descriptor, uint32_t comman
     case F_OFD_SETLKW:
         return file->flags & O_PATH ? -EBADF : record_lock(file, descriptor, command, argument);
     case F_GETPIPE_SZ:
-        return file_is_pipe(file) ? SOCKET_BYTES : -EBADF;
+        return file_is_pipe(file) ? RING_BYTES : -EBADF;
     case F_SETPIPE_SZ: /* a larger size is refused, a smaller one is rounded up */
         if (!file_is_pipe(file))
             return -EBADF;
-        return argument <= SOCKET_BYTES ? SOCKET_BYTES : -EPERM;
+        return argument <= RING_BYTES ? RING_BYTES : -EPERM;
     case F_GET_SEALS:
         return file->inode && file->inode->memory ? F_SEAL_SEAL : -EINVAL;
     case F_ADD_SEALS: /* as for a file with F_SEAL_SEAL, to which none can be added */
@@ -189,11 +191,13 @@ static long unread_query(struct file *file, uint64_t argument)
 {
     int32_t unread = 0;
 
-    if (file_is_pipe(file) || file_is_socket(file)) {
-        unread = (int32_t)socket_unread(file);
+    if (file_is_pipe(file)) {
+        unread = (int32_t)pipe_unread(file);
     } else if (file->inode && mode_is(file->inode->mode, S_IFREG)) {
-        int64_t left = (int64_t)(file->operations->size(file) - file->offset);
+        int64_t size = (int64_t)file->operations->size(file), left = size - (int64_t)file->offset;
 
+        if (size < 0)
+            return size; /* of a mount */
         unread = left > INT32_MAX ? INT32_MAX : (int32_t)left;
     } else if (!file->operations->terminal) {
         return -ENOTTY;
@@ -203,22 +207,33 @@ static long unread_query(struct file *file, uint64_t argument)
     return user_write(argument, &unread, sizeof(unread));
 }
 
+static long socket_control(struct file *file, uint32_t request, uint64_t argument)
+{
+    const struct socket_operations *operations = socket_of(file)->operations;
+
+    long result = operations->control ? operations->control(file, request, argument) : -ENOTTY;
+
+    return result == -ENOTTY ? interface_control(request, argument) : result; /* by any socket */
+}
+
 static long file_ioctl(struct file *file, uint64_t descriptor, uint32_t request, uint64_t argument)
 {
     int32_t on;
 
     switch (request) {
-    case FIONREAD:
-        return unread_query(file, argument);
     case FIOCLEX:
     case FIONCLEX:
-        file->process->files->close_on_exec[(uint32_t)descriptor] = request == FIOCLEX;
+        arch_process()->files->close_on_exec[(uint32_t)descriptor] = request == FIOCLEX;
         return 0;
     case FIONBIO:
         if (user_read(&on, argument, sizeof(on)))
             return -EFAULT;
         return flags_set(file, on ? file->flags | O_NONBLOCK : file->flags & ~(unsigned)O_NONBLOCK);
     default:
+        if (file_is_socket(file))
+            return socket_control(file, request, argument);
+        if (request == FIONREAD)
+            return unread_query(file, argument);
         return file->operations->terminal ? terminal_control(request, argument) : -ENOTTY;
     }
 }

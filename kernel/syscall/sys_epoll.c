@@ -53,7 +53,8 @@ static void epoll_release(struct file *file)
 
 const struct file_operations epoll_operations = { .ready = epoll_ready,
                                                   .release = epoll_release,
-                                                  .name = "anon_inode:[eventpoll]" };
+                                                  .name = "anon_inode:[eventpoll]",
+                                                  .waits = true };
 
 long sys_epoll_create1(uint64_t flags)
 {

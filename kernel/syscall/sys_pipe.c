@@ -4,7 +4,7 @@
  */
 #include "arch.h"
 #include "fs/eventfd.h"
-#include "fs/socket_pair.h"
+#include "fs/pipe.h"
 #include "lib/errno.h"
 #include "mm/user_bytes.h"
 #include "process/process.h"
@@ -44,7 +44,7 @@ long sys_pipe2(uint64_t buffer, uint64_t flags)
 
     if ((uint32_t)flags & ~(uint32_t)(O_CLOEXEC | O_NONBLOCK))
         return -EINVAL;
-    int error = socket_pair_create(arch_process(), SOCKET_PIPE, (unsigned)flags, ends);
+    int error = pipe_create(arch_process(), (unsigned)flags, ends);
     return error ? error : ends_install(ends, buffer, flags & O_CLOEXEC);
 }
 

@@ -10,6 +10,7 @@
 #include "debug/console.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
+#include "net/address.h"
 #include "process/limits.h"
 #include "process/process.h"
 #include "syscall/linux_calls.h"
@@ -27,6 +28,8 @@ long sys_uname(uint64_t buffer)
         .system = "Linux", .node = "tacet", .domain = "(none)", .machine = ARCH_PLATFORM
     };
 
+    if (node_facts.name[0])
+        format_text(name.node, sizeof(name.node), "%s", node_facts.name);
     format_text(name.release, sizeof(name.release), "%s", LINUX_RELEASE);
     format_text(name.version, sizeof(name.version), "Tacet %s", TACET_VERSION);
     return user_write(buffer, &name, sizeof(name));

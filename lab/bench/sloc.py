@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab sloc`: lines of code of each part of the kernel, and of the two parts whose size is promised.
+"""`lab sloc`: lines of code of each part of the kernel, and of the parts whose size is promised.
 
 A line of code holds something besides comment and blank. What counts as a comment: in C, headers, and
 preprocessed assembly (`.S`), `/* */` and `//`; in NASM (`.asm`, `.inc`), what follows `;`; in GNU assembly
@@ -27,14 +27,18 @@ SUMMARY = "Count the lines of code of each part of the kernel, without comments.
 
 SILENT_CORE = "silent core"
 LINUX_PERSONALITY = "Linux personality"
+NETWORK = "network"
+DRIVERS = "drivers"
 
 #: The rooms of each part, with the rooms in them, and below how many lines the part shall stay. The
-#: silent core grows with what real machines need, the personality with what programs look for.
+#: silent core grows with what real machines need, the personality with what programs look for, sockets of
+#: the machine itself and files of a server included; the network is ours alone, without lwIP.
 ROOMS = {
     **dict.fromkeys(("init", "process", "time", "mm", "smp", "debug", "lib"), SILENT_CORE),
     **dict.fromkeys(("syscall", "fs"), LINUX_PERSONALITY),
+    "net": NETWORK,
 }
-LINES_BELOW = {SILENT_CORE: 15_500, LINUX_PERSONALITY: 8_000}
+LINES_BELOW = {SILENT_CORE: 16_000, LINUX_PERSONALITY: 10_500, NETWORK: 7_000, DRIVERS: 2_500}
 
 C_SUFFIXES = frozenset({".c", ".h", ".def", ".S"})
 LINE_COMMENT = {".asm": ";", ".inc": ";", ".s": "#"}
@@ -100,6 +104,8 @@ def part_of(path: Path, arch: str) -> str:
             return SILENT_CORE if path.suffix == ".h" else ""
         case ("kernel", room, *_):
             return ROOMS.get(room, "")
+        case ("drivers", *_):
+            return DRIVERS
     return ""
 
 

@@ -7,6 +7,7 @@
 #   go          Debian's Go: compiler, runtime, standard library                                   80 MB
 #   rust        Debian's Rust: compiler and standard library                                       80 MB
 #   libraries   static libraries: OpenBLAS and FFTW with threads, HDF5, SQLite, Lua, CPython       20 MB
+#   network     static libraries: iperf3 and what it needs                                          3 MB
 #
 # `packages` there lists names and versions, and is written last. The first time needs the network, later ones
 # only the cache; remove the cache's folder of the same name for newer packages. Exits 3, with one line on
@@ -15,7 +16,7 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-build=${1:?usage: ports/foreign/fetch.sh BUILD-FOLDER go|rust|libraries...}
+build=${1:?usage: ports/foreign/fetch.sh BUILD-FOLDER go|rust|libraries|network...}
 shift
 . "$here/../apt.sh"
 
@@ -30,7 +31,8 @@ for what in "$@"; do
         pattern='libopenblas-pthread-dev|libfftw3-dev|libhdf5-dev|libsqlite3-dev|liblua5.4-dev'
         pattern="$pattern|libpython3\\.[0-9]+-(dev|stdlib|minimal)|libexpat1-dev|zlib1g-dev|libaec-dev"
         ;;
-    *) echo "ports/foreign/fetch.sh: no such thing: $what (go, rust, libraries)" >&2 && exit 2 ;;
+    network) packages='libiperf-dev libssl-dev libsctp-dev' pattern='lib(iperf|ssl|sctp)-dev' ;;
+    *) echo "ports/foreign/fetch.sh: no such thing: $what (go, rust, libraries, network)" >&2 && exit 2 ;;
     esac
     mkdir -p "$build/foreign"
     folder=$build/foreign/$what

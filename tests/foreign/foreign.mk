@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # foreign.mk: programs that use threads by other people's runtimes and libraries: Debian's Go, Rust, CPython,
-# OpenBLAS, FFTW, HDF5, SQLite, Lua, as ports/foreign/fetch.sh unpacks them in build/foreign/, and a noise
-# tool's habits. All are static. Included by the top-level Makefile.
+# OpenBLAS, FFTW, HDF5, SQLite, Lua, iperf3, as ports/foreign/fetch.sh unpacks them in build/foreign/, and a
+# noise tool's habits. All are static. Included by the top-level Makefile.
 #
-#   make foreign-go | foreign-rust | foreign-libraries
+#   make foreign-go | foreign-rust | foreign-libraries | foreign-network
 #
 # fetches and builds the programs of one kind. What cannot be fetched is not an error: the programs are then
 # not there, and the last line of build/foreign/KIND.log says why.
@@ -13,8 +13,9 @@ FOREIGN := $(BUILD)/foreign
 FOREIGN_go := go
 FOREIGN_rust := rust
 FOREIGN_libraries := openblas fftw hdf5 sqlite lua python python-files/usr/lib/stamp
+FOREIGN_network := iperf3
 
-FOREIGN_KINDS := go rust libraries
+FOREIGN_KINDS := go rust libraries network
 .PHONY: $(FOREIGN_KINDS:%=foreign-%)
 $(FOREIGN_KINDS:%=foreign-%): foreign-%:
 	@mkdir -p build/foreign $(FOREIGN)
@@ -50,6 +51,15 @@ $(addprefix $(FOREIGN)/,openblas fftw hdf5 sqlite lua python pinned handover): t
 	$(Q)$(TEST_GLIBC) $(FOREIGN_CFLAGS) -isystem $(FOREIGN_USR)/include \
 		-isystem $(FOREIGN_USR)/include/x86_64-linux-gnu -fno-pie -no-pie -static $(FOREIGN_SOURCE) \
 		-L$(FOREIGN_LIB) $(FOREIGN_LIBS) -lm -pthread -Wl,--no-warnings -o $@
+
+# iperf3 is Debian's own library of it behind a main function.
+FOREIGN_IPERF_USR := build/foreign/network/usr
+$(FOREIGN)/iperf3: build/foreign/network/packages tests/foreign/foreign.mk tests/foreign/iperf3.c $(TEST_FLAGS)
+	@mkdir -p $(@D)
+	@echo "  TEST    $@"
+	$(Q)$(TEST_GLIBC) -isystem $(FOREIGN_IPERF_USR)/include -fno-pie -no-pie -static tests/foreign/iperf3.c \
+		-L$(FOREIGN_IPERF_USR)/lib/x86_64-linux-gnu -liperf -lcrypto -lsctp -lm -pthread \
+		-Wl,--no-warnings -o $@
 
 # The standard library as one archive, packed by the interpreter that will read it.
 $(FOREIGN)/python-files/usr/lib/stamp: $(FOREIGN)/python tests/foreign/python/pack.py

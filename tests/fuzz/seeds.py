@@ -233,3 +233,15 @@ l2 requires l1
         table += struct.pack("<QQ", at, at + len(part))
         at += len(part)
     yield b"b" + struct.pack("<QIBB", 4223, len(parts), 0, 0) + table + b"".join(parts)
+
+
+@seeds_of("beat_frame")
+def beat_frame() -> Iterator[bytes]:
+    header = struct.Struct(">BBHHHQQQQII")
+    for commands in ([], [b""], [b"12345", bytes(64)]):
+        body = b"".join(
+            struct.pack(">HHI", 0x8001, len(text), number) + text + bytes(-len(text) % 4)
+            for number, text in enumerate(commands)
+        )
+        length = header.size + len(body) + 8
+        yield header.pack(1, 1, length, 10, len(commands), 5, 7, 10**9, 10**7, 400, 0) + body + bytes(8)

@@ -30,7 +30,7 @@ HOST_FLAGS    := $(HOST_BUILD).flags
 $(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(FUZZ_CC) $(FUZZ_CFLAGS)
 
 HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree file_lock acpi \
-              timer_queue vdso symbols avl screen
+              timer_queue vdso symbols avl screen beat_frame global_clock ninep ninep_mount ninep_diod
 ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power
 
 string_sources :=
@@ -45,6 +45,12 @@ cpio_sources := kernel/lib/cpio.c kernel/lib/format.c
 tree_sources := $(addprefix kernel/fs/tree/,tree.c lookup.c directory.c slab.c change.c) kernel/lib/cpio.c \
                 kernel/lib/format.c
 file_lock_sources := kernel/fs/file_lock.c $(tree_sources)
+ninep_sources := $(patsubst %,kernel/net/ninep_%.c,codec session path file mount) kernel/lib/format.c
+ninep_mount_sources := $(ninep_sources)
+ninep_diod_sources := $(ninep_sources)
+ninep_link := -pthread
+ninep_mount_link := -pthread
+ninep_diod_link := -pthread
 uart_sources := drivers/uart/uart16550.c
 acpi_sources := arch/x86_64/acpi.c kernel/lib/format.c
 vdso_sources :=
@@ -55,6 +61,8 @@ cpu_mask_link := -pthread
 spinlock_sources :=
 spinlock_link := -pthread
 avl_sources := kernel/lib/avl.c
+beat_frame_sources := service/beat_frame.c service/siphash.c
+global_clock_sources := service/global_clock.c
 page_pool_sources := kernel/mm/page_pool.c kernel/lib/avl.c
 vm_sources := $(addprefix kernel/mm/,vm.c vm_area.c vm_backing.c vm_remap.c page_pool.c) kernel/lib/avl.c
 shared_memory_sources := kernel/mm/shared_memory.c kernel/mm/user_bytes.c $(page_pool_sources)
@@ -72,7 +80,7 @@ selfish_analysis_sources := apps/selfish/analysis.c apps/lib/order.c
 phase_distribution_sources := apps/phase/distribution.c apps/lib/order.c
 caches_sources := tools/caches/cache.c
 
-FUZZERS := multiboot2 pvh command_line elf symbols tree acpi
+FUZZERS := multiboot2 pvh command_line elf symbols tree acpi beat_frame ninep
 
 multiboot2_fuzz_sources := $(multiboot2_sources) drivers/screen/screen.c
 pvh_fuzz_sources := $(pvh_sources)
@@ -81,6 +89,8 @@ elf_fuzz_sources := $(elf_image_sources)
 symbols_fuzz_sources := $(symbols_sources)
 tree_fuzz_sources := $(tree_sources)
 acpi_fuzz_sources := $(acpi_sources)
+beat_frame_fuzz_sources := $(beat_frame_sources)
+ninep_fuzz_sources := $(ninep_sources)
 
 host_folder = $(HOST_BUILD)/$(if $(filter $(1),$(ARENA_TESTS)),arena/)
 host_objects = $(patsubst %.c,$(host_folder)%.o,tests/host/test_$(1).c $($(1)_sources))

@@ -107,6 +107,17 @@ def test_it_finds_itself_through_a_link(hello: Path) -> None:
     check_hello(hello / "hello")
 
 
+@needs_musl
+def test_a_build_that_exports_cc_is_served(hello: Path) -> None:
+    """Processes are bounded here: a script that calls itself would otherwise fill the machine's table."""
+    bounded = ("prlimit", "--nproc=4000", "--cpu=20", "timeout", "60")
+    words = [*bounded, str(TACET_CC), "hello.c", "-o", "hello", "-lm", "-pthread"]
+    environment = os.environ | {"CC": str(TACET_CC)}
+    done = subprocess.run(words, cwd=hello, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    check_hello(hello / "hello")
+
+
 def test_without_musl_it_says_how_to_get_it(tmp_path: Path) -> None:
     environment = os.environ | {"TACET_BUILD": str(tmp_path)}
     done = subprocess.run([str(TACET_CC), "x.c"], env=environment, capture_output=True, text=True)

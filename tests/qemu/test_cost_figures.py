@@ -41,8 +41,7 @@ def rows_shown(first: str, last: str) -> list[str]:
     return lines[begin : end + 1]
 
 
-@pytest.fixture(scope="module")
-def measured() -> dict[str, Any]:
+def measure() -> dict[str, Any]:
     """What `make bench` measures of Tacet, in the same machines."""
     machines = runner.load()
     common: dict[str, Any] = {"icount": 0, "qemu": "newest", "time_limit": 600.0}
@@ -75,6 +74,11 @@ def measured() -> dict[str, Any]:
         parse_selftest(timers.console.replace("\r", "")),
         image_bytes(KERNEL),
     )
+
+
+@pytest.fixture(scope="module")
+def measured() -> dict[str, Any]:
+    return measure()
 
 
 def test_the_page_of_costs_shows_what_tacet_costs(measured: dict[str, Any]) -> None:

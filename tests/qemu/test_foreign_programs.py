@@ -40,8 +40,8 @@ class Row:
     env: tuple[tuple[str, str], ...] = ()
 
 
-def python(part: str, cpus: int) -> Row:
-    words = ("-S", "/threads.py", part)
+def python(part: str, cpus: int, script: str = "threads") -> Row:
+    words = ("-S", f"/{script}.py", part)
     return Row("libraries", "python", words, cpus, "512M", env=(("PYTHONHOME", "/usr"),))
 
 
@@ -53,6 +53,7 @@ ROWS: dict[str, Row] = {
     # GOMAXPROCS is what Go finds; at least one more thread watches the others.
     **{f"go-{cpus}": Row("go", "go", ("all",), cpus, "512M") for cpus in (1, 2, 4, 8)},
     **{f"rust-{cpus}": Row("rust", "rust", ("4",), cpus) for cpus in (1, 2, 8)},
+    **{f"go-network-{cpus}": Row("go", "go", ("network",), cpus, "512M") for cpus in (1, 4)},
     "rust-12-threads": Row("rust", "rust", ("12",), 4),
     # OpenBLAS maps 128 MiB for each thread that computes.
     "openblas": Row("libraries", "openblas", ("4",), 2, "2G"),
@@ -62,6 +63,7 @@ ROWS: dict[str, Row] = {
     **{f"lua-{cpus}": Row("libraries", "lua", ("5",), cpus) for cpus in (1, 2, 8)},
     **{f"python-{part}-1": python(part, 1) for part in ("threads", "pool", "asyncio", "signals")},
     **{f"python-{part}-4": python(part, 4) for part in ("threads", "pool", "asyncio", "signals")},
+    **{f"python-network-{cpus}": python("loopback", cpus, "network") for cpus in (1, 4)},
     # One thread on each CPU, the main thread on one of them, too (sysjitter).
     **{f"pinned-jitter-{cpus}": Row("", "pinned", ("jitter",), cpus) for cpus in (1, 2, 4)},
     # More threads than CPUs, each bound to one, that wait for each other by spinning (ftq -t).
@@ -103,7 +105,8 @@ def files_of(row: Row, folder: Path) -> Path:
     (files / "tmp").mkdir(parents=True)
     if row.program == "python":
         shutil.copytree(FOREIGN / "python-files" / "usr", files / "usr")
-        shutil.copy(ROOT / "tests" / "foreign" / "python" / "threads.py", files)
+        for script in ("threads.py", "network.py"):
+            shutil.copy(ROOT / "tests" / "foreign" / "python" / script, files)
     return files
 
 

@@ -64,10 +64,26 @@ def test_run_ends_at_its_time_limit_and_shows_the_console() -> None:
     assert ran.stdout == b"ready\n"
 
 
-def test_an_interrupted_run_ends_qemu_and_says_so_in_a_line() -> None:
-    process = subprocess.Popen(
-        ["tools/run", program("wait.musl")], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+#: Starts a command as a shell without job control starts one in the background.
+IN_BACKGROUND = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
+#: Runs a Python file so that the system gives SIGINT to another thread than the one that waits: the waiting
+#: call does not end by itself, as when the signal comes right before it.
+IN_ANOTHER_THREAD = (
+    "/usr/bin/python3",
+    "-c",
+    "import runpy, signal, sys, threading, time; "
+    "threading.Thread(target=time.sleep, args=[600], daemon=True).start(); "
+    "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}); "
+    "sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')",
+)
+
+
+@pytest.mark.parametrize(
+    "started", [(), IN_BACKGROUND, IN_ANOTHER_THREAD], ids=["plain", "background", "another-thread"]
+)
+def test_an_interrupted_run_ends_qemu_and_says_so_in_a_line(started: tuple[str, ...]) -> None:
+    command = [*started, "tools/run", program("wait.musl")]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout
     try:
         assert process.stdout.readline() == b"ready\n"

@@ -17,7 +17,16 @@ def test_a_thread_that_waits_costs_no_interrupt_until_it_is_woken(icount: int | 
 
 
 @pytest.mark.parametrize(
-    ("cpus", "rounds", "way"), [(2, 5000, "halt"), (4, 2000, "halt"), (2, 5000, "mwait"), (2, 1000, "poll")]
+    ("cpus", "rounds", "way"),
+    [
+        (2, 1500, "halt"),
+        (4, 600, "halt"),
+        (2, 1500, "mwait"),
+        (2, 500, "poll"),
+        pytest.param(2, 5000, "halt", marks=pytest.mark.long),
+        pytest.param(4, 2000, "halt", marks=pytest.mark.long),
+        pytest.param(2, 5000, "mwait", marks=pytest.mark.long),
+    ],
 )
 def test_a_token_goes_round_without_a_lost_wake_up(cpus: int, rounds: int, way: str, tacet: Run) -> None:
     result = tacet(

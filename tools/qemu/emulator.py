@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import selectors
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +22,27 @@ from .streams import Delivery, Ports, Sink
 #: The least time between two readings of a machine's own time, seconds.
 LOOK_MIN_S = 0.05
 LINUX_PANIC = b"Kernel panic - not syncing"
+
+
+@contextlib.contextmanager
+def signal_wakeup() -> Iterator[int | None]:
+    """A descriptor that is readable once a signal has come that Python has a handler for; None outside of the
+    main thread.
+
+    Python calls a handler between two of its own instructions. A signal that comes after the last one before
+    a wait, or that the system gives to another thread, does not end that wait: this descriptor does.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield None
+        return
+    reader, writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    try:
+        yield reader
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(reader)
+        os.close(writer)
 
 
 @dataclass(frozen=True)
@@ -108,7 +131,9 @@ class Emulator:
         """
         ended = os.pidfd_open(self.process.pid)
         try:
-            with selectors.DefaultSelector() as selector:
+            with selectors.DefaultSelector() as selector, signal_wakeup() as signals:
+                if signals is not None:
+                    selector.register(signals, selectors.EVENT_READ, "signals")
                 selector.register(ended, selectors.EVENT_READ, "ended")
                 selector.register(self.delivery.failed, selectors.EVENT_READ, "failed")
                 for name, source in self.sources.items():
@@ -119,6 +144,8 @@ class Emulator:
                     for name in sorted(ready.keys() & self.sources.keys()):
                         if not self.receive(name):
                             selector.unregister(ready[name])
+                    if "signals" in ready:
+                        os.read(ready["signals"], 64)
                     if "ended" in ready:
                         return True
                     if "failed" in ready or LINUX_PANIC in self.received["console"]:

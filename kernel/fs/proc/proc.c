@@ -11,6 +11,7 @@
  * of the others are made by functions `…_text`, in system calls of the process that opens the file.
  */
 #include "fs/proc/proc.h"
+#include "fs/mount.h"
 #include "arch.h"
 #include "lib/file_mode.h"
 #include "time/clock.h"
@@ -22,7 +23,7 @@
 #include "lib/version.h"
 
 /* For proc_memory_bytes. */
-#define ENTRIES_MAX       80       /* of the tables and of /dev, directories included; they are 75 */
+#define ENTRIES_MAX       90       /* of the tables, of /dev and of net/, directories included; they are 83 */
 #define ENTRIES_OF_CPU    7        /* two directories, four files, the link of a pid */
 #define ENTRIES_OF_DOMAIN 2        /* a directory, a file */
 #define TEXT_BYTES_OF_CPU (2 * 64) /* as the slabs round them up */
@@ -270,18 +271,26 @@ static void meminfo_text(struct file *file)
         text_add(file, "%s%8u kB\n", zeroes[i], 0);
 }
 
+static void mounts_text(struct file *file)
+{
+    const struct mount *mount;
+
+    text_add(file, "rootfs / rootfs ro 0 0\nproc /proc proc rw 0 0\nsysfs /sys sysfs ro 0 0\n"
+                   "devtmpfs /dev devtmpfs rw 0 0\ntmpfs /dev/shm tmpfs rw 0 0\ntmpfs /tmp tmpfs rw 0 0\n");
+    for (unsigned i = 0; (mount = mount_at(i)) != NULL; i++)
+        text_add(file, "%s %s 9p rw,access=any,trans=tcp 0 0\n", mount->source, mount->place);
+}
+
 /* ---- The tables ---- */
 
 static const struct proc_file files[] = {
     { "/proc/cpuinfo", .make = cpuinfo_text },
     { "/proc/filesystems",
-      .text = "nodev\trootfs\nnodev\tproc\nnodev\tsysfs\nnodev\tdevtmpfs\nnodev\ttmpfs\n" },
+      .text = "nodev\trootfs\nnodev\tproc\nnodev\tsysfs\nnodev\tdevtmpfs\nnodev\ttmpfs\nnodev\t9p\n" },
     { "/proc/interrupts", .make = interrupts_text },
     { "/proc/loadavg", .make = loadavg_text },
     { "/proc/meminfo", .make = meminfo_text },
-    { "/proc/self/mounts",
-      .text = "rootfs / rootfs ro 0 0\nproc /proc proc rw 0 0\nsysfs /sys sysfs ro 0 0\n"
-              "devtmpfs /dev devtmpfs rw 0 0\ntmpfs /dev/shm tmpfs rw 0 0\ntmpfs /tmp tmpfs rw 0 0\n" },
+    { "/proc/self/mounts", .make = mounts_text },
     { "/proc/stat", .make = stat_text },
     { "/proc/uptime", .make = uptime_text },
     { "/proc/version", .text = "Linux version " LINUX_RELEASE " (Tacet " TACET_VERSION ")\n" },
@@ -347,7 +356,7 @@ void proc_file_set(struct inode *inode, const struct proc_file *file)
     inode->data = file; /* proc_open reads it */
 }
 
-static int table_add(struct tree *tree, const struct proc_file *file, struct message *why)
+int proc_files_add(struct tree *tree, const struct proc_file *file, struct message *why)
 {
     for (; file->path; file++) {
         uint64_t bytes = file->text ? strlen(file->text) : 0;
@@ -485,7 +494,7 @@ int proc_add(struct tree *tree, struct message *why)
         !tree_mount(tree, "/sys", 0555, FILESYSTEM_SYS, why))
         return -ENOMEM;
     for (unsigned i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-        if (table_add(tree, tables[i], why))
+        if (proc_files_add(tree, tables[i], why))
             return -ENOMEM;
     if (!tree_add(tree, "/proc/mounts", S_IFLNK | 0777, mounts, sizeof(mounts) - 1, why) ||
         !boot_id_add(tree, why) || !cpus_add(tree, why) || !numa_domains_add(tree, why))

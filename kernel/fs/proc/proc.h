@@ -33,6 +33,9 @@ uint32_t proc_file_mode(const struct proc_file *file);
 /* The tables of self.c and tacet.c end with a NULL path. */
 extern const struct proc_file proc_self_files[], proc_tacet_files[];
 
+/* Adds the files of a table that ends with a NULL path. -ENOMEM with `why`. */
+int proc_files_add(struct tree *tree, const struct proc_file *file, struct message *why);
+
 /* Adds the links that differ from process to process. links.c */
 int proc_links_add(struct tree *tree, struct message *why);
 

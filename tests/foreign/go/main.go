@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 // Go's runtime at work: goroutines on as many threads as there are CPUs, channels, garbage collection,
-// timers, signals, threads of a goroutine's own. Each part prints the same on every machine, whatever
+// timers, signals, threads of a goroutine's own, HTTP. Each part prints the same on every machine, whatever
 // GOMAXPROCS is, and ends the program with 1 if something was wrong:
 //
 //	go goroutines | channels | garbage | timers | signals | threads | files | all
+//	go network          HTTP and datagrams over loopback
+//	go serve ADDRESS    an HTTP server, until it is ended
+//	go exchange URL     clients of one
 package main
 
 import (
@@ -46,7 +49,17 @@ func main() {
 	if len(os.Args) > 1 {
 		chosen = os.Args[1]
 	}
-	ran := false
+	ran := true
+	switch {
+	case chosen == "network":
+		network()
+	case chosen == "serve" && len(os.Args) > 2:
+		serve(os.Args[2])
+	case chosen == "exchange" && len(os.Args) > 2:
+		check("exchanges", exchanges(os.Args[2], 8), 8)
+	default:
+		ran = false
+	}
 	for _, part := range parts {
 		if chosen == part.name || chosen == "all" {
 			part.run()

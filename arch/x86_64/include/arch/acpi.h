@@ -15,6 +15,7 @@
 #define ACPI_IO_APICS_MAX    16
 #define ACPI_ISA_LINES       16
 #define ACPI_NUMA_RANGES_MAX 128
+#define ACPI_PCI_SEGMENTS_MAX 16
 
 struct acpi_facts {
     /* from the FADT */
@@ -39,6 +40,13 @@ struct acpi_facts {
     unsigned serial_line;  /* its ISA line; ACPI_ISA_LINES: none */
     /* from the HPET table */
     uint64_t hpet_address; /* 0: absent, or not in memory space */
+    /* from the MCFG: where PCI's configuration space lies in memory, 1 MiB a bus, counted from bus 0 */
+    struct acpi_pci_segment {
+        uint64_t address;
+        uint16_t number;
+        uint8_t bus_first, bus_last;
+    } pci_segments[ACPI_PCI_SEGMENTS_MAX];
+    unsigned pci_segment_count;
     /* from the MADT */
     uint64_t local_apic_address;
     uint32_t apic_ids[ACPI_CPUS_MAX];  /* enabled CPUs (types 0 and 9), in table order, each once */

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * arch/io.h: registers in the I/O space of x86_64: ports. Part of the contract in kernel/arch.h, for drivers
- * that another architecture may have too; the wider ones are for arch/x86_64 itself.
+ * arch/io.h: registers of devices: in the I/O space of x86_64, ports, and in memory. Part of the contract in
+ * kernel/arch.h, for drivers that another architecture may have too; the wider ports are for arch/x86_64
+ * itself.
+ *
+ * Memory of devices is mapped uncached: the CPU keeps accesses to it in order, and stores to other memory come
+ * before it [Intel SDM 3A §8.2.2, §11.3]. So it is the compiler alone that must not move anything.
  */
 #ifndef ARCH_IO_H
 #define ARCH_IO_H
@@ -40,6 +44,30 @@ static inline uint32_t io_read32(uintptr_t port)
 
     __asm__ volatile("inl %1, %0" : "=a"(value) : "Nd"((uint16_t)port));
     return value;
+}
+
+static inline void io_write32(uintptr_t port, uint32_t value)
+{
+    __asm__ volatile("outl %0, %1" : : "a"(value), "Nd"((uint16_t)port));
+}
+
+static inline uint32_t mmio_read32(const volatile void *address)
+{
+    uint32_t value;
+
+    __asm__ volatile("movl %1, %0" : "=r"(value) : "m"(*(const volatile uint32_t *)address) : "memory");
+    return value;
+}
+
+static inline void mmio_write32(volatile void *address, uint32_t value)
+{
+    __asm__ volatile("movl %1, %0" : "=m"(*(volatile uint32_t *)address) : "r"(value) : "memory");
+}
+
+/* The CPU keeps loads in order, and stores. */
+static inline void dma_barrier(void)
+{
+    __asm__ volatile("" : : : "memory");
 }
 
 #endif

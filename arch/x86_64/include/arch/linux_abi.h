@@ -22,6 +22,8 @@
 #define FIOCLEX    0x5451
 
 #define SO_PASSCRED     16
+#define SO_PEERCRED     17
+#define SO_RCVLOWAT     18
 #define SO_RCVTIMEO     20
 #define SO_SNDTIMEO     21
 #define SO_RCVTIMEO_NEW 66

@@ -62,9 +62,12 @@ uint32_t cpu_apic_id(unsigned cpu); /* of one that runs; smp.c */
 void syscall_entry(void);
 void syscall_entry_logged(void);
 
-/* Registers of a device at `physical`, uncached, in the device window; NULL where the window is full.
- * kernel_map.c. */
-volatile void *device_map(uint64_t physical, uint64_t bytes);
+/* A page of a device's registers, until the next call: on this CPU, one after the other. kernel_map.c. */
+volatile void *device_page_map(uint64_t physical);
+
+struct pci_driver;
+extern const struct pci_driver *const pci_drivers[]; /* those of this machine; start.c */
+void device_interrupt(void);                         /* of VECTOR_DEVICE; io_apic.c */
 
 /* Maps the framebuffer in its window, write-combining where the CPU has that, in the early map and in the
  * final one; once, before arch_memory_initialise. NULL where it does not fit, or the CPU has no such address.

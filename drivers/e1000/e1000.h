@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * e1000.h: Intel's gigabit Ethernet controllers, from the 82540 to the I350: one driver, registered with the
+ * network by net/device.h.
+ *
+ * Three generations differ where that is said: E1000_FIRST (82540, 82545), E1000_EXPRESS (82574), whose
+ * messages go by cause, and E1000_ADVANCED (82576, I210, I350), with descriptors and causes of another form.
+ * One ring each for what is sent and received, of buffers that are never exchanged: frames are copied.
+ */
+#ifndef TACET_E1000_H
+#define TACET_E1000_H
+
+#include "drivers/pci/pci.h"
+#include "drivers/e1000/registers.h"
+#include "net/device.h"
+
+extern const struct pci_driver e1000_driver;
+
+/* ---- For the files of the driver ---- */
+
+#define RECEIVE_COUNT     128 /* descriptors; powers of two */
+#define SEND_COUNT        32
+#define BUFFER_BYTES      2048
+#define RECEIVE_TAIL_STEP 16 /* buffers that are returned to the device in one go, at most */
+#define GROUPS_MAX        32
+#define RECEIVE_SKIPS_MAX RECEIVE_COUNT /* buffers with damaged frames that one call drops at most */
+
+struct e1000 {
+    struct network_device device;
+    struct pci_function *function;
+    enum e1000_generation { E1000_FIRST, E1000_EXPRESS, E1000_ADVANCED } generation;
+    volatile uint8_t *registers;
+    struct descriptor *received, *sent;
+    uint8_t *receive_buffers, *send_buffers;
+    uint32_t receive_next;  /* the descriptor that is filled next, free-running */
+    uint32_t receive_tail;  /* buffers up to this one, free-running, are the device's */
+    bool receive_partial;   /* a frame of several buffers is being dropped */
+    bool receive_offered;   /* the frame at receive_next has been checked, and has */
+    uint32_t receive_bytes; /* so many bytes */
+    uint32_t send_next;     /* free-running: the next descriptor to fill, */
+    uint32_t send_oldest;   /* and the oldest one that has not been reported sent */
+    bool has_interrupt;     /* enabled */
+    bool all_multicast;     /* more groups than there is room for have been joined */
+    unsigned group_count;
+    uint8_t groups[GROUPS_MAX][ETHERNET_ADDRESS_BYTES];
+    uint32_t services; /* calls, to read statistics now and then */
+};
+
+static inline struct e1000 *e1000_of(struct network_device *device)
+{
+    return device->driver;
+}
+
+uint32_t e1000_read(const struct e1000 *nic, unsigned at);
+void e1000_write(const struct e1000 *nic, unsigned at, uint32_t value);
+
+/* ring.c: whether there is something to receive. */
+bool received_is_due(const struct e1000 *nic);
+/* Makes both rings anew, with all buffers for receiving the device's, and starts them. */
+void rings_start(struct e1000 *nic);
+bool e1000_send(struct network_device *device, const struct frame_part *parts, unsigned part_count);
+const void *e1000_receive(struct network_device *device, uint32_t *bytes);
+void e1000_receive_done(struct network_device *device);
+
+#endif

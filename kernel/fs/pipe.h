@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pipe.h: pipes, pipe(7).
+ */
+#ifndef TACET_PIPE_H
+#define TACET_PIPE_H
+
+#include "fs/file.h"
+#include "fs/ring.h"
+
+#define PIPE_ATOMIC_BYTES 4096 /* PIPE_BUF: writes of up to so many bytes are atomic */
+
+/* Makes both ends, the one that reads first, each with one reference, which is the caller's. Of `flags`,
+ * O_NONBLOCK counts. -EMFILE, -ENOMEM. */
+int pipe_create(struct process *process, unsigned flags, struct file *ends[2]);
+
+bool file_is_pipe(const struct file *file);
+
+/* Bytes that can be read. */
+uint64_t pipe_unread(struct file *file);
+
+/* Sends SIGPIPE to the calling thread, as sockets do, too. */
+void broken_pipe_signal(void);
+
+#endif

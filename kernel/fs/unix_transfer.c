@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * unix_transfer.c: sending and receiving on sockets of AF_UNIX; see unix_socket.h. In the ring of a stream
+ * are bytes; in the others messages, each after a header and the sender's name, padded so that no header
+ * wraps. Open files that were sent along stand in a list beside the ring. Runs in system calls.
+ *
+ * Source: man 7 unix, man 2 send, recv; where they are silent, what Linux does.
+ */
+#include "arch.h"
+#include "fs/linux_files.h"
+#include "fs/unix_rights.h"
+#include "fs/unix_socket.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+#include "mm/page.h"
+#include "process/process.h"
+#include "time/clock.h"
+
+enum message_state { MESSAGE_RESERVED, MESSAGE_READY, MESSAGE_VOID };
+
+struct message_header {
+    uint32_t whole; /* bytes of the ring, with this header and what pads it */
+    uint32_t state; /* of enum message_state; what follows is valid where it is MESSAGE_READY */
+    uint32_t bytes, name_bytes, sender, padding;
+    struct rights *rights;
+};
+
+_Static_assert(RING_BYTES % sizeof(struct message_header) == 0, "no header wraps");
+
+#define RING_MEMORY page_up(sizeof(struct unix_ring))
+
+/* ---- Rings ---- */
+
+struct unix_ring *unix_ring_create(bool has_messages)
+{
+    struct process *process = arch_process();
+    uint64_t memory = page_pool_allocate(process->vm.pages, RING_MEMORY, ARCH_PAGE);
+    struct unix_ring *ring = arch_physical(memory);
+
+    if (memory == PAGE_POOL_NONE)
+        return NULL;
+    memset(ring, 0, offsetof(struct unix_ring, bytes));
+    ring->references = 1;
+    ring->payer = process;
+    ring->has_messages = has_messages;
+    ring->sender = (uint32_t)process->pid;
+    event_audience_add(&ring->audience);
+    return ring;
+}
+
+void unix_ring_get(struct unix_ring *ring)
+{
+    __atomic_fetch_add(&ring->references, 1, __ATOMIC_RELAXED);
+}
+
+void unix_ring_put(struct unix_ring *ring)
+{
+    if (ring && __atomic_sub_fetch(&ring->references, 1, __ATOMIC_ACQ_REL) == 0)
+        page_pool_free(ring->payer->vm.pages, arch_physical_of(ring), RING_MEMORY);
+}
+
+void unix_ring_notify(struct unix_ring *ring)
+{
+    event_audience_notify(&ring->audience, event_of(ring));
+}
+
+void unix_ring_end(struct unix_ring *ring)
+{
+    spin_lock(&ring->lock);
+    __atomic_store_n(&ring->ended, true, __ATOMIC_SEQ_CST);
+    spin_unlock(&ring->lock);
+    unix_ring_notify(ring);
+}
+
+void unix_ring_unwant(struct unix_ring *ring, bool closed, bool reset)
+{
+    spin_lock(&ring->lock);
+    ring->unwanted = true;
+    if (closed)
+        __atomic_store_n(&ring->closed, true, __ATOMIC_SEQ_CST);
+    if (reset)
+        __atomic_store_n(&ring->error, -ECONNRESET, __ATOMIC_RELAXED);
+    spin_unlock(&ring->lock);
+    unix_ring_notify(ring);
+}
+
+int unix_wait(const struct file *file, unsigned flags, struct event_audience *audience, const void *object,
+              uint64_t deadline_ns)
+{
+    if (socket_nonblocking(file, flags) || clock_now_ns() >= deadline_ns)
+        return -EAGAIN;
+    if (event_audience_add(audience))
+        return 0; /* what has happened before that was not notified here */
+    return event_wait(event_of(object), deadline_ns);
+}
+
+/* ---- What is in them ---- */
+
+static uint64_t head_of(const struct unix_ring *ring)
+{
+    return __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
+}
+
+static void tail_move(struct unix_ring *ring, uint64_t bytes)
+{
+    __atomic_store_n(&ring->tail, ring->tail + bytes, __ATOMIC_RELEASE);
+}
+
+bool unix_ring_has_room(struct unix_ring *ring)
+{
+    uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
+
+    return head_of(ring) - tail <= RING_BYTES / 4;
+}
+
+static struct message_header *header_at(struct unix_ring *ring, uint64_t position)
+{
+    return (struct message_header *)(void *)(ring->bytes + position % RING_BYTES);
+}
+
+/* With the lock to receive: the first message; NULL where none has been committed. */
+static struct message_header *message_first(struct unix_ring *ring)
+{
+    while (ring->tail != head_of(ring)) {
+        struct message_header *header = header_at(ring, ring->tail);
+        uint32_t state = __atomic_load_n(&header->state, __ATOMIC_ACQUIRE);
+
+        if (state != MESSAGE_VOID)
+            return state == MESSAGE_READY ? header : NULL;
+        tail_move(ring, header->whole);
+    }
+    return NULL;
+}
+
+bool unix_ring_has(struct unix_ring *ring)
+{
+    if (!ring->has_messages)
+        return head_of(ring) != __atomic_load_n(&ring->tail, __ATOMIC_RELAXED);
+    spin_lock_own(&ring->receive_lock);
+    bool has = message_first(ring) != NULL;
+    spin_unlock_own(&ring->receive_lock);
+    return has;
+}
+
+int32_t unix_unread(struct unix_ring *ring, unsigned type)
+{
+    if (!ring->has_messages)
+        return (int32_t)(head_of(ring) - __atomic_load_n(&ring->tail, __ATOMIC_RELAXED));
+    if (type != SOCK_DGRAM)
+        return (int32_t)__atomic_load_n(&ring->unread, __ATOMIC_RELAXED);
+    spin_lock_own(&ring->receive_lock);
+    const struct message_header *first = message_first(ring);
+    int32_t unread = first ? (int32_t)first->bytes : 0;
+    spin_unlock_own(&ring->receive_lock);
+    return unread;
+}
+
+/* ---- Rights ---- */
+
+/* Of a stream: those that come with the bytes up to `position`. */
+static struct rights *rights_pop(struct unix_ring *ring, uint64_t position)
+{
+    struct rights *rights = __atomic_load_n(&ring->rights, __ATOMIC_ACQUIRE);
+
+    if (!rights || rights->position >= position)
+        return NULL;
+    SPIN_GUARD(&ring->lock);
+    rights = ring->rights; /* the receiver's end may just have been closed by the last who shares it */
+    if (!rights)
+        return NULL;
+    ring->rights = rights->next;
+    if (!ring->rights)
+        ring->rights_last = NULL;
+    return rights;
+}
+
+/* With the lock to send, before the bytes up to `above` are shown. False: nobody receives any more. */
+static bool rights_append(struct unix_ring *ring, struct rights *rights, uint64_t above)
+{
+    rights->next = NULL;
+    rights->position = ring->head;
+    rights->above = above;
+    SPIN_GUARD(&ring->lock);
+    if (ring->closed)
+        return false;
+    __atomic_store_n(ring->rights_last ? &ring->rights_last->next : &ring->rights, rights, __ATOMIC_RELEASE);
+    ring->rights_last = rights;
+    return true;
+}
+
+static struct rights *message_rights_of(struct unix_ring *ring)
+{
+    struct rights *all = NULL;
+
+    spin_lock_own(&ring->receive_lock);
+    for (uint64_t at = ring->tail, head = head_of(ring); at != head; at += header_at(ring, at)->whole) {
+        struct message_header *header = header_at(ring, at);
+
+        if (__atomic_load_n(&header->state, __ATOMIC_SEQ_CST) != MESSAGE_READY || !header->rights)
+            continue;
+        header->rights->next = all;
+        all = header->rights;
+        header->rights = NULL;
+    }
+    spin_unlock_own(&ring->receive_lock);
+    return all;
+}
+
+struct rights *unix_rights_of(struct unix_ring *ring)
+{
+    if (ring->has_messages)
+        return message_rights_of(ring);
+    SPIN_GUARD(&ring->lock);
+    struct rights *rights = ring->rights;
+    ring->rights = ring->rights_last = NULL;
+    return rights;
+}
+
+struct rights *unix_rights_take(const struct file *file)
+{
+    bool is_unix = file_is_socket(file) && socket_of(file)->family == AF_UNIX;
+
+    return is_unix && unix_of(file)->in ? unix_rights_of(unix_of(file)->in) : NULL;
+}
+
+/* ---- Once, without waiting: -EAGAIN ---- */
+
+/* Copies a name of at most `bytes` into the ring, or out of it. */
+static void name_copy(struct unix_ring *ring, uint64_t position, uint8_t *name, uint64_t bytes, bool out)
+{
+    for (uint64_t i = 0; i < bytes; i++) {
+        char *at = &ring->bytes[(position + i) % RING_BYTES];
+
+        if (out)
+            name[i] = (uint8_t)*at;
+        else
+            *at = (char)name[i];
+    }
+}
+
+/* What comes with what was received. */
+struct received {
+    bool is_end; /* nothing, for there will be no more */
+    uint32_t sender;
+    struct rights *rights;
+};
+
+/* With the lock to receive, as the next. */
+static int64_t message_receive(struct unix_ring *ring, struct socket_message *message, struct received *with)
+{
+    struct message_header *header = message_first(ring);
+    uint64_t at = ring->tail + sizeof(*header), left = message->vector->left;
+
+    if (!header)
+        return -EAGAIN;
+    uint64_t part = left < header->bytes ? left : header->bytes;
+    if (ring_copy(ring->bytes, at + header->name_bytes, message->vector, part, true))
+        return -EFAULT;
+    if (message->address) {
+        message->address->bytes = header->name_bytes;
+        name_copy(ring, at, message->address->raw, header->name_bytes, true);
+    }
+    with->sender = header->sender;
+    message->answer_flags |= part < header->bytes ? MSG_TRUNC : 0;
+    message->whole_bytes = header->bytes;
+    if (!(message->flags & MSG_PEEK)) {
+        with->rights = header->rights;
+        __atomic_fetch_sub(&ring->unread, header->bytes, __ATOMIC_RELAXED);
+        tail_move(ring, header->whole);
+    }
+    return (int64_t)part;
+}
+
+/* Not beyond the bytes with which the next rights were sent. */
+static int64_t bytes_receive(struct unix_ring *ring, struct socket_message *message, struct received *with)
+{
+    uint64_t above = head_of(ring);
+    const struct rights *rights = __atomic_load_n(&ring->rights, __ATOMIC_ACQUIRE);
+
+    if (rights && rights->above < above)
+        above = rights->above;
+    uint64_t bytes = above - ring->tail;
+    uint64_t part = message->vector->left < bytes ? message->vector->left : bytes;
+    if (bytes == 0)
+        return -EAGAIN;
+    if (ring_copy(ring->bytes, ring->tail, message->vector, part, true))
+        return -EFAULT;
+    with->sender = ring->sender;
+    if (!(message->flags & MSG_PEEK)) {
+        with->rights = rights_pop(ring, ring->tail + part);
+        tail_move(ring, part);
+    }
+    return (int64_t)part;
+}
+
+static int64_t receive_once(struct unix_ring *ring, struct socket_message *message, struct received *with)
+{
+    spin_lock_own(&ring->receive_lock);
+    bool no_more = __atomic_load_n(&ring->ended, __ATOMIC_ACQUIRE) || ring->unwanted;
+    int64_t got =
+        ring->has_messages ? message_receive(ring, message, with) : bytes_receive(ring, message, with);
+    spin_unlock_own(&ring->receive_lock);
+    with->is_end = got == -EAGAIN && no_more;
+    return with->is_end ? 0 : got;
+}
+
+/* What is sent with the bytes. */
+struct sent {
+    const struct socket_address *name; /* the sender's */
+    uint32_t sender;
+    struct rights **rights; /* taken where something is sent */
+};
+
+/* Why nothing can be sent to this ring any more. */
+static int refusal(const struct unix_ring *ring, unsigned type)
+{
+    if (ring->closed && type == SOCK_DGRAM)
+        return -ECONNREFUSED;
+    return ring->unwanted || ring->ended ? -EPIPE : 0;
+}
+
+/* With the lock to send: as much as there is room for. */
+static int64_t bytes_send(struct unix_ring *ring, struct user_vector *vector, const struct sent *with)
+{
+    uint64_t room = RING_BYTES - (ring->head - __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE));
+    uint64_t part = vector->left < room ? vector->left : room;
+    int error = refusal(ring, SOCK_STREAM);
+
+    if (error || part == 0)
+        return error ? error : -EAGAIN;
+    if (ring_copy(ring->bytes, ring->head, vector, part, false))
+        return -EFAULT;
+    ring->sender = with->sender;
+    if (*with->rights && !rights_append(ring, *with->rights, ring->head + part))
+        return -EPIPE;
+    *with->rights = NULL;
+    __atomic_store_n(&ring->head, ring->head + part, __ATOMIC_RELEASE);
+    return (int64_t)part;
+}
+
+static int message_reserve(struct unix_ring *ring, unsigned type, uint64_t whole, uint64_t *position)
+{
+    SPIN_GUARD(&ring->lock);
+    uint64_t room = RING_BYTES - (ring->head - __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE));
+    int error = refusal(ring, type);
+    if (error || whole > room)
+        return error ? error : whole > RING_BYTES ? -EMSGSIZE : -EAGAIN;
+    *position = ring->head;
+    *header_at(ring, ring->head) = (struct message_header){ .whole = (uint32_t)whole };
+    __atomic_store_n(&ring->head, ring->head + whole, __ATOMIC_RELEASE);
+    return 0;
+}
+
+/* All or nothing. */
+static int64_t message_send(struct unix_ring *ring, unsigned type, struct user_vector *vector,
+                            const struct sent *with)
+{
+    uint64_t unit = sizeof(struct message_header), bytes = vector->left, position;
+    uint64_t name_bytes = with->name->bytes > 2 ? with->name->bytes : 0;
+    int error =
+        message_reserve(ring, type, unit + ((name_bytes + bytes + unit - 1) & ~(unit - 1)), &position);
+
+    if (error)
+        return error;
+    struct message_header *header = header_at(ring, position);
+    name_copy(ring, position + unit, (uint8_t *)(uintptr_t)with->name->raw, name_bytes, false);
+    error = ring_copy(ring->bytes, position + unit + name_bytes, vector, bytes, false);
+    if (!error) {
+        header->bytes = (uint32_t)bytes;
+        header->name_bytes = (uint32_t)name_bytes;
+        header->sender = with->sender;
+        header->rights = *with->rights;
+        *with->rights = NULL;
+        __atomic_fetch_add(&ring->unread, bytes, __ATOMIC_RELAXED);
+    }
+    __atomic_store_n(&header->state, error ? MESSAGE_VOID : MESSAGE_READY, __ATOMIC_SEQ_CST);
+    if (error)
+        unix_ring_notify(ring); /* others may have been committed after it */
+    if (__atomic_load_n(&ring->closed, __ATOMIC_SEQ_CST))
+        rights_put_all(unix_rights_of(ring)); /* who closed it may have come too early for these */
+    return error ? error : (int64_t)bytes;
+}
+
+static int64_t send_once(struct unix_ring *ring, unsigned type, struct user_vector *vector,
+                         const struct sent *with)
+{
+    if (ring->has_messages)
+        return message_send(ring, type, vector, with);
+    spin_lock_own(&ring->send_lock);
+    int64_t put = bytes_send(ring, vector, with);
+    spin_unlock_own(&ring->send_lock);
+    return put;
+}
+
+/* ---- Receiving ---- */
+
+/* Gives the caller what came along, or drops it. */
+static void received_deliver(const struct file *file, struct socket_message *message, struct received *with)
+{
+    struct socket_control *control = message->control;
+
+    if (control && socket_switch(socket_of(file), SO_PASSCRED)) {
+        control->has_credentials = true;
+        control->process = with->sender;
+    }
+    if (control && with->rights) {
+        control->rights = with->rights;
+    } else if (with->rights) {
+        message->answer_flags |= MSG_CTRUNC;
+        rights_put(with->rights);
+    }
+}
+
+int unix_error_take(struct unix_socket *socket)
+{
+    return socket->socket.type != SOCK_DGRAM && socket->out
+               ? __atomic_exchange_n(&socket->out->error, 0, __ATOMIC_RELAXED)
+               : 0;
+}
+
+int64_t unix_receive(struct file *file, struct socket_message *message)
+{
+    struct unix_socket *socket = unix_of(file);
+    bool stream = socket->socket.type == SOCK_STREAM;
+    bool all = stream && (message->flags & MSG_WAITALL) && !(message->flags & MSG_PEEK);
+    struct unix_ring *ring = __atomic_load_n(&socket->in, __ATOMIC_ACQUIRE);
+    uint64_t deadline_ns = socket_receive_deadline(file);
+    struct received with = { 0 };
+    int64_t done = 0, got;
+
+    if (message->flags & MSG_OOB)
+        return -EOPNOTSUPP;
+    if (!ring)
+        return stream ? -EINVAL : -ENOTCONN;
+    if (message->address)
+        message->address->bytes = 0;
+    if (message->vector->left == 0 && stream)
+        return 0;
+    do {
+        got = receive_once(ring, message, &with);
+        if (got >= 0 && !with.is_end)
+            unix_ring_notify(ring);
+        done += got > 0 ? got : 0;
+        if (with.is_end && done == 0)
+            got = unix_error_take(socket);
+        if (got >= 0 && (!all || got == 0 || with.rights || message->vector->left == 0)) {
+            received_deliver(file, message, &with);
+            return done;
+        }
+        if (got == -EAGAIN)
+            got = unix_wait(file, message->flags, &ring->audience, ring, deadline_ns);
+    } while (got >= 0);
+    return done ? done : got;
+}
+
+/* ---- Sending ---- */
+
+/* The ring of the peer or, of datagrams, of whom the address names, with a reference. */
+static int destination_find(struct unix_socket *socket, const struct socket_address *address,
+                            struct unix_ring **out)
+{
+    struct socket_address name;
+    struct unix_socket *other;
+
+    if (!address || !address->bytes) {
+        SPIN_GUARD(&socket->lock);
+        *out = socket->out;
+        if (*out)
+            unix_ring_get(*out);
+        return *out ? 0 : -ENOTCONN;
+    }
+    if (socket->socket.type != SOCK_DGRAM)
+        return socket->out ? -EISCONN : socket->socket.type == SOCK_STREAM ? -EOPNOTSUPP : -ENOTCONN;
+    int error = unix_name_check(address, &name);
+    if (!error)
+        error = unix_name_find(&name, &other);
+    if (error)
+        return error;
+    bool fits = other->socket.type == SOCK_DGRAM;
+    spin_lock(&other->lock);
+    bool is_free = !other->out || other->out == socket->in;
+    spin_unlock(&other->lock);
+    if (fits && is_free) {
+        *out = other->in;
+        unix_ring_get(*out);
+    }
+    unix_socket_put(other);
+    return !fits ? -EPROTOTYPE : is_free ? 0 : -EPERM;
+}
+
+/* A peer that is no more is left once that has been said. */
+static void peer_leave(struct unix_socket *socket, struct unix_ring *ring)
+{
+    spin_lock(&socket->lock);
+    bool leaves = socket->out == ring;
+    if (leaves)
+        socket->out = NULL;
+    spin_unlock(&socket->lock);
+    if (leaves)
+        unix_ring_put(ring);
+}
+
+static int64_t send_to(struct file *file, struct unix_ring *ring, struct socket_message *message,
+                       const struct sent *with)
+{
+    struct user_vector *vector = message->vector;
+    unsigned type = socket_of(file)->type;
+    uint64_t deadline_ns = 0;
+    int64_t done = 0, put;
+
+    if (vector->left == 0 && type == SOCK_STREAM)
+        return 0;
+    do {
+        put = send_once(ring, type, vector, with);
+        if (put >= 0) {
+            unix_ring_notify(ring);
+            done += put;
+            deadline_ns = 0; /* the time limit is of the next wait, not of all */
+            if (vector->left == 0)
+                return done;
+        } else if (put == -EAGAIN) {
+            deadline_ns = deadline_ns ? deadline_ns : socket_send_deadline(file);
+            put = unix_wait(file, message->flags, &ring->audience, ring, deadline_ns);
+        }
+    } while (put >= 0);
+    return done ? done : put;
+}
+
+int64_t unix_send(struct file *file, struct socket_message *message)
+{
+    struct unix_socket *socket = unix_of(file);
+    struct socket_control *control = message->control;
+    bool has_credentials = control && control->has_credentials;
+    struct rights *none = NULL;
+    struct sent with = { .name = &socket->name,
+                         .sender = has_credentials ? control->process : (uint32_t)arch_process()->pid,
+                         .rights = control ? &control->rights : &none };
+    struct unix_ring *ring;
+
+    if (message->flags & MSG_OOB)
+        return -EOPNOTSUPP;
+    if (socket->sends_no_more)
+        return -EPIPE;
+    int64_t result = destination_find(socket, message->address, &ring);
+    if (result)
+        return result;
+    result = send_to(file, ring, message, &with);
+    if (result == -ECONNREFUSED)
+        peer_leave(socket, ring);
+    unix_ring_put(ring);
+    return result;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * address.c: see address.h. lwIP's dhcp.c has the conversation up to the lease; the lease's times are kept
+ * here, in ns, since its own are counted by a timer that nobody runs.
+ */
+#include "net/address.h"
+#include "arch.h"
+#include "debug/console.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+#include "lwip/dhcp.h"
+#include "lwip/etharp.h"
+#include "lwip/prot/dhcp.h"
+#include "net/connection.h"
+#include "net/interface.h"
+#include "net/lwip_hooks.h"
+#include "net/network.h"
+#include "time/clock.h"
+
+#define WAIT_DEFAULT_S 10
+#define WAIT_MAX_S     3600
+#define PROBE_NS       (NS_PER_S / 2)
+#define RENEW_PAUSE_NS (60 * NS_PER_S)
+#define LEASE_FOREVER  UINT32_MAX
+#define OPTION_DOMAIN  15
+
+struct node_facts node_facts;
+
+static struct address_option option = { .kind = ADDRESS_DHCP };
+static uint64_t wait_s = WAIT_DEFAULT_S;
+
+/* Of a finite lease; UINT64_MAX: there is none. */
+static uint64_t renew_ns = UINT64_MAX, expire_ns = UINT64_MAX;
+static uint64_t probe_until_ns; /* 0: no probe */
+static bool taken;              /* another node has answered it */
+static struct node_facts offered;
+
+int address_configure(const struct command_line *line, struct message *why)
+{
+    const char *ip = command_line_option(line, "ip"), *wait = command_line_option(line, "ip_wait");
+    int error = ip ? address_option_parse(ip, &option, why) : 0;
+
+    return error || !wait ? error : option_number("ip_wait", wait, 0, WAIT_MAX_S, &wait_s, why);
+}
+
+static unsigned mask_bits(uint32_t mask)
+{
+    return mask ? 32U - (unsigned)__builtin_ctz(__builtin_bswap32(mask)) : 0;
+}
+
+static void facts_print(const char *source)
+{
+    char address[ADDRESS_TEXT_BYTES], gateway[ADDRESS_TEXT_BYTES], server[ADDRESS_TEXT_BYTES];
+    uint32_t way = netif_ip4_gw(&ethernet_interface)->addr;
+
+    kernel_print("network: eth0 has %s/%u%s%s%s%s%s%s, %s\n",
+                 address_text(netif_ip4_addr(&ethernet_interface)->addr, address),
+                 mask_bits(netif_ip4_netmask(&ethernet_interface)->addr), way ? ", router " : "",
+                 way ? address_text(way, gateway) : "", node_facts.name_servers[0] ? ", name server " : "",
+                 node_facts.name_servers[0] ? address_text(node_facts.name_servers[0], server) : "",
+                 node_facts.name[0] ? ", name " : "", node_facts.name, source);
+}
+
+/* ---- DHCP ---- */
+
+/* What is asked for beside lwIP's own: appended to its list, the last option of the message. */
+uint16_t network_dhcp_request(uint8_t *options, uint16_t count)
+{
+    const uint8_t more[] = { DHCP_OPTION_DNS_SERVER, DHCP_OPTION_HOSTNAME, OPTION_DOMAIN };
+
+    offered = (struct node_facts){ 0 };
+
+    for (unsigned at = 0; at + 2 <= count; at += 2U + options[at + 1])
+        if (options[at] == DHCP_OPTION_PARAMETER_REQUEST_LIST && at + 2U + options[at + 1] == count) {
+            options[at + 1] = (uint8_t)(options[at + 1] + sizeof(more));
+            memcpy(&options[count], more, sizeof(more));
+            return (uint16_t)(count + sizeof(more));
+        }
+    return count;
+}
+
+static void name_servers_set(const struct pbuf *packet, uint16_t offset, uint8_t bytes)
+{
+    uint16_t wanted = bytes < sizeof(offered.name_servers) ? bytes & 0xfc : sizeof(offered.name_servers);
+
+    pbuf_copy_partial(packet, offered.name_servers, wanted, offset);
+}
+
+void network_dhcp_option(uint8_t type, uint8_t number, uint8_t bytes, const struct pbuf *packet,
+                         uint16_t offset)
+{
+    char text[HOST_NAME_BYTES];
+    char *to = number == DHCP_OPTION_HOSTNAME ? offered.name
+               : number == OPTION_DOMAIN      ? offered.domain
+                                              : NULL;
+
+    if (type != DHCP_ACK) /* what other servers would give does not matter */
+        return;
+    if (number == DHCP_OPTION_DNS_SERVER)
+        name_servers_set(packet, offset, bytes);
+    if (!to || bytes >= sizeof(text) || pbuf_copy_partial(packet, text, bytes, offset) != bytes)
+        return;
+    while (bytes && text[bytes - 1] == '\0') /* some servers send it */
+        bytes--;
+    if (!host_name_is_valid(text, bytes))
+        return;
+    memcpy(to, text, bytes);
+    to[bytes] = '\0';
+}
+
+static uint64_t after(uint64_t now_ns, uint32_t seconds)
+{
+    return now_ns + seconds * NS_PER_S;
+}
+
+static void lease_begin(const struct dhcp *dhcp)
+{
+    uint64_t now_ns = clock_now_ns();
+    char server[ADDRESS_TEXT_BYTES], source[64];
+    uint32_t lease_s = dhcp->offered_t0_lease, renew_s = dhcp->offered_t1_renew;
+
+    renew_ns = expire_ns = UINT64_MAX;
+    probe_until_ns = 0;
+    address_text(ip_2_ip4(&dhcp->server_ip_addr)->addr, server);
+    if (lease_s == LEASE_FOREVER) {
+        format_text(source, sizeof(source), "from %s for ever", server);
+    } else {
+        expire_ns = after(now_ns, lease_s ? lease_s : 1);
+        renew_ns = after(now_ns, renew_s && renew_s < lease_s ? renew_s : lease_s / 2);
+        format_text(source, sizeof(source), "from %s for %u s", server, lease_s);
+    }
+    node_facts = offered;
+    facts_print(source);
+}
+
+/* The address has changed: by DHCP, up to here. */
+static void address_changed(struct netif *interface)
+{
+    static uint32_t last;
+    const struct dhcp *dhcp = netif_dhcp_data(interface);
+    uint32_t address = netif_ip4_addr(interface)->addr;
+    char text[ADDRESS_TEXT_BYTES];
+
+    if (!dhcp || option.kind != ADDRESS_DHCP)
+        return;
+    if (last && address != last) {
+        kernel_print("network: eth0 has lost its address %s\n", address_text(last, text));
+        connection_address_lost(last);
+    }
+    last = address;
+    if (!address) {
+        renew_ns = expire_ns = UINT64_MAX;
+    } else if (!address_is_usable(address, netif_ip4_netmask(interface)->addr)) {
+        kernel_print("network: a DHCP server has given %s/%u, which no node can have\n",
+                     address_text(address, text), mask_bits(netif_ip4_netmask(interface)->addr));
+        last = 0;
+        netif_set_addr(interface, IP4_ADDR_ANY4, IP4_ADDR_ANY4, IP4_ADDR_ANY4);
+    } else if (dhcp->state == DHCP_STATE_BOUND) {
+        lease_begin(dhcp);
+    }
+}
+
+bool address_is_busy(void)
+{
+    const struct dhcp *dhcp = netif_dhcp_data(&ethernet_interface);
+
+    return probe_until_ns || (dhcp && dhcp->request_timeout);
+}
+
+/* ---- Leases ---- */
+
+bool address_is_probed(void)
+{
+    return probe_until_ns != 0;
+}
+
+void address_conflict(uint32_t address)
+{
+    if (probe_until_ns && address == netif_ip4_addr(&ethernet_interface)->addr)
+        taken = true;
+}
+
+static void probe_end(void)
+{
+    char text[ADDRESS_TEXT_BYTES];
+
+    probe_until_ns = 0;
+    if (!taken) {
+        dhcp_network_changed(&ethernet_interface);
+        return;
+    }
+    kernel_print("network: the lease of %s has expired, and another node has the address\n",
+                 address_text(netif_ip4_addr(&ethernet_interface)->addr, text));
+    dhcp_stop(&ethernet_interface);
+    dhcp_start(&ethernet_interface);
+}
+
+void address_update(uint64_t now_ns)
+{
+    if (probe_until_ns) {
+        if (now_ns >= probe_until_ns)
+            probe_end();
+        return;
+    }
+    if (now_ns >= expire_ns) {
+        renew_ns = expire_ns = UINT64_MAX;
+        taken = false;
+        etharp_request(&ethernet_interface, netif_ip4_addr(&ethernet_interface));
+        probe_until_ns = now_ns + PROBE_NS;
+    } else if (now_ns >= renew_ns) {
+        renew_ns = now_ns + RENEW_PAUSE_NS;
+        dhcp_renew(&ethernet_interface);
+    }
+}
+
+/* ---- Start ---- */
+
+static void wait_for_dhcp(void)
+{
+    uint64_t deadline_ns = clock_now_ns() + wait_s * NS_PER_S;
+
+    while (!netif_ip4_addr(&ethernet_interface)->addr && clock_now_ns() < deadline_ns) {
+        network_poll();
+        arch_pause();
+    }
+    if (netif_ip4_addr(&ethernet_interface)->addr)
+        return;
+    if (netif_is_link_up(&ethernet_interface))
+        kernel_print(
+            "network: no DHCP server has given eth0 an address within %lu s (ip_wait=); the node goes "
+            "on without\n",
+            wait_s);
+    else
+        kernel_print(
+            "network: eth0 has had no link for %lu s (ip_wait=); the node goes on without an address\n",
+            wait_s);
+}
+
+void address_start(void)
+{
+    const ip4_addr_t address = { option.address }, mask = { option.mask }, gateway = { option.gateway };
+
+    if (option.kind == ADDRESS_OFF)
+        return;
+    network_lock();
+    if (option.kind == ADDRESS_STATIC) {
+        memcpy(node_facts.name, option.name, sizeof(node_facts.name));
+        node_facts.name_servers[0] = option.name_server;
+        netif_set_addr(&ethernet_interface, &address, &mask, &gateway);
+        facts_print("from ip=");
+    } else {
+        netif_set_status_callback(&ethernet_interface, address_changed);
+        dhcp_start(&ethernet_interface);
+    }
+    network_unlock();
+    if (option.kind == ADDRESS_DHCP)
+        wait_for_dhcp();
+}

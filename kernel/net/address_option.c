@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * address_option.c: see address_option.h.
+ */
+#include "net/address_option.h"
+#include "lib/bytes.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+
+/* A decimal number from *at up to `end`, at most `most`; -1: there is none. */
+static int number(const char **at, const char *end, int most)
+{
+    int value = 0;
+    const char *first = *at;
+
+    for (; *at < end && **at >= '0' && **at <= '9' && *at - first < 3; ++*at)
+        value = value * 10 + (**at - '0');
+    return *at == first || value > most ? -1 : value;
+}
+
+bool address_parse(const char *text, const char *end, uint32_t *out)
+{
+    uint8_t bytes[4];
+
+    for (unsigned i = 0; i < 4; i++) {
+        int value = number(&text, end, 255);
+
+        if (value < 0 || (i < 3 && (text == end || *text++ != '.')))
+            return false;
+        bytes[i] = (uint8_t)value;
+    }
+    memcpy(out, bytes, sizeof(*out));
+    return text == end;
+}
+
+/* In the host's byte order, where the first number is the highest. */
+static uint32_t in_host_order(uint32_t address)
+{
+    return __builtin_bswap32(address);
+}
+
+bool address_is_usable(uint32_t address, uint32_t mask)
+{
+    uint32_t host = in_host_order(address), host_bits = ~in_host_order(mask);
+
+    return host >> 24 != 0 && host >> 24 != 127 && host >> 24 < 224 &&
+           (host_bits <= 1 || ((host & host_bits) != 0 && (host & host_bits) != host_bits));
+}
+
+bool host_name_is_valid(const char *name, uint64_t bytes)
+{
+    if (bytes == 0 || bytes >= HOST_NAME_BYTES)
+        return false;
+    for (uint64_t i = 0; i < bytes; i++) {
+        char c = name[i];
+
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+              (i && (c == '-' || c == '.' || c == '_'))))
+            return false;
+    }
+    return true;
+}
+
+static const char *part_end(const char *text)
+{
+    while (*text && *text != ',')
+        text++;
+    return text;
+}
+
+static int wrong(struct message *why, const char *text, const char *what)
+{
+    return message_set(why, -EINVAL,
+                       "ip=%s: %s; it takes dhcp, off, or ADDRESS/BITS[,GATEWAY][,NAMESERVER][,NAME], as "
+                       "ip=10.0.0.2/24,10.0.0.1",
+                       text, what);
+}
+
+static int static_parse(const char *text, struct address_option *out, struct message *why)
+{
+    const char *end = part_end(text), *slash = text, *at;
+    uint32_t *const fields[] = { &out->gateway, &out->name_server };
+
+    while (slash < end && *slash != '/')
+        slash++;
+    at = slash + 1;
+    int bits = slash < end ? number(&at, end, 32) : -1;
+    if (!address_parse(text, slash, &out->address) || bits < 1 || at != end)
+        return wrong(why, text, "this does not begin with an address and the bits of its net");
+    out->mask = __builtin_bswap32(UINT32_MAX << (32 - bits));
+    if (!address_is_usable(out->address, out->mask))
+        return wrong(why, text, "no node can have this address");
+    for (unsigned i = 0; i < 2 && *end; i++) {
+        at = end + 1;
+        end = part_end(at);
+        if (at < end && !address_parse(at, end, fields[i]))
+            return wrong(why, text, i ? "the name server is no address" : "the gateway is no address");
+    }
+    if (!*end)
+        return 0;
+    at = end + 1;
+    if (*at && !host_name_is_valid(at, strlen(at)))
+        return wrong(why, text, "the name is none that a host can have");
+    memcpy(out->name, at, strlen(at) + 1);
+    return 0;
+}
+
+int address_option_parse(const char *text, struct address_option *out, struct message *why)
+{
+    *out = (struct address_option){ .kind = ADDRESS_STATIC };
+    if (strcmp(text, "dhcp") == 0)
+        out->kind = ADDRESS_DHCP;
+    else if (strcmp(text, "off") == 0)
+        out->kind = ADDRESS_OFF;
+    else
+        return static_parse(text, out, why);
+    return 0;
+}
+
+bool hardware_address_parse(const char *text, uint8_t out[6])
+{
+    if (strlen(text) == 20 && strncmp(text, "01-", 3) == 0)
+        text += 3;
+    if (strlen(text) != 17)
+        return false;
+    for (unsigned i = 0; i < 6; i++, text += 3) {
+        unsigned high = hexadecimal_digit(text[0]), low = hexadecimal_digit(text[1]);
+
+        if (high > 15 || low > 15 || (i < 5 && text[2] != ':' && text[2] != '-'))
+            return false;
+        out[i] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}

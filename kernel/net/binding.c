@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * binding.c: which sockets hold which local ports (connection.h). A balanced tree by port and address; those
+ * that share both by SO_REUSEADDR stand in a chain at one node. With the network's lock held.
+ *
+ * Who may share a port is as on Linux: other addresses of it may; "any" conflicts with each; with
+ * SO_REUSEADDR on both sides all but two listeners may, or two datagram sockets (multicast). [man 7 socket]
+ */
+#include "lib/errno.h"
+#include "net/connection.h"
+#include "net/protocol_timers.h"
+#include <stddef.h>
+
+#define PORT_FIRST 32768 /* of those that are chosen, as Linux's ip_local_port_range */
+#define PORT_COUNT 28232
+#define PORT_TRIES 256 /* fail, with one port in twenty free, twice in a million */
+
+struct binding_tree tcp_bindings, udp_bindings;
+
+static uint64_t key_of(uint32_t address, uint16_t port)
+{
+    return (uint64_t)port << 32 | address;
+}
+
+static struct binding *at_or_above(const struct binding_tree *tree, uint64_t key)
+{
+    return avl_above(tree->root, key);
+}
+
+struct binding *binding_find(const struct binding_tree *tree, uint32_t address, uint16_t port)
+{
+    struct binding *binding = at_or_above(tree, key_of(address, port));
+
+    return binding && binding->node.key == key_of(address, port) ? binding : NULL;
+}
+
+static bool conflicts(const struct binding *with, const struct binding *binding)
+{
+    return with && !(with->reuse && binding->reuse && !(with->listening && binding->listening));
+}
+
+/* Of the holders of a port only those of the same address or of any; "any" itself meets all addresses, of
+ * which the first that conflicts is enough. */
+static bool is_taken(const struct binding_tree *tree, const struct binding *binding)
+{
+    if (binding->address)
+        return conflicts(binding_find(tree, 0, binding->port), binding) ||
+               conflicts(binding_find(tree, binding->address, binding->port), binding);
+    for (struct binding *other = at_or_above(tree, key_of(0, binding->port));
+         other && other->port == binding->port; other = at_or_above(tree, other->node.key + 1))
+        if (conflicts(other, binding))
+            return true;
+    return tree == &tcp_bindings && !binding->reuse && connection_uses_port(binding->port);
+}
+
+static void insert(struct binding_tree *tree, struct binding *binding)
+{
+    struct binding *head = binding_find(tree, binding->address, binding->port);
+
+    binding->node.key = key_of(binding->address, binding->port);
+    binding->same = NULL;
+    binding->is_held = true;
+    if (head) {
+        binding->same = head->same;
+        head->same = binding;
+    } else {
+        avl_insert(&tree->root, &binding->node, NULL);
+    }
+}
+
+int binding_hold(struct binding_tree *tree, struct binding *binding)
+{
+    bool any_port = binding->port == 0;
+
+    for (unsigned tries = 0; tries < (any_port ? PORT_TRIES : 1); tries++) {
+        if (any_port)
+            binding->port = (uint16_t)(PORT_FIRST + network_random() % PORT_COUNT);
+        /* A port that is chosen is nobody else's, whatever may be shared. */
+        struct binding alone = *binding;
+        alone.reuse = binding->reuse && !any_port;
+        if (!is_taken(tree, &alone)) {
+            insert(tree, binding);
+            return 0;
+        }
+    }
+    if (any_port)
+        binding->port = 0;
+    return -EADDRINUSE;
+}
+
+void binding_release(struct binding_tree *tree, struct binding *binding)
+{
+    struct binding *head = binding_find(tree, binding->address, binding->port);
+
+    if (!binding->is_held)
+        return;
+    binding->is_held = false;
+    if (head != binding) {
+        struct binding **link = &head->same;
+
+        while (*link != binding)
+            link = &(*link)->same;
+        *link = binding->same;
+        return;
+    }
+    avl_remove(&tree->root, &binding->node, NULL);
+    if (binding->same) {
+        binding->same->node.key = binding->node.key;
+        avl_insert(&tree->root, &binding->same->node, NULL);
+    }
+}

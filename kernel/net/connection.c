@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * connection.c: see connection.h. Owns lwIP's lists of TCP control blocks, which are empty but for the
+ * duration of a call, and tcp_ticks, lwIP's clock in steps of 100 ms. Runs with the network's lock.
+ */
+#include "net/connection.h"
+#include "arch.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+#include "lib/list.h"
+#include "net/connection_timer.h"
+#include "net/input.h"
+#include "net/lwip_hooks.h"
+#include "net/interface.h"
+#include "net/memory.h"
+#include "net/network.h"
+#include "net/protocol_timers.h"
+#include "process/process.h"
+#include "time/clock.h"
+#include "lwip/ip4.h"
+#include "lwip/netif.h"
+#include "lwip/priv/tcp_priv.h"
+
+#define PORT_TRIES 64
+
+uint32_t connection_window; /* lwIP's TCP_WND: of the connection that is linked */
+
+static struct avl_node *by_address, *by_local;
+static unsigned connections;
+static uint32_t last_number;
+static struct connection *owed; /* read without the lock, too */
+
+/* ---- Trees ---- */
+
+/* Two connections with the same key differ in the local address alone, or were chosen to collide: then they
+ * stand in a chain. */
+static uint64_t address_key(uint32_t local_address, uint16_t local_port, uint32_t remote_address,
+                            uint16_t remote_port)
+{
+    uint64_t key = (uint64_t)remote_address << 32 | (uint32_t)remote_port << 16 | local_port;
+
+    return key ^ local_address * 0x9e3779b97f4a7c15ULL;
+}
+
+struct connection *connection_find(uint32_t local_address, uint16_t local_port, uint32_t remote_address,
+                                   uint16_t remote_port)
+{
+    uint64_t key = address_key(local_address, local_port, remote_address, remote_port);
+    struct connection *connection = avl_above(by_address, key);
+
+    if (!connection || connection->by_address.key != key)
+        return NULL;
+    while (connection &&
+           (connection->local_address != local_address || connection->remote_address != remote_address ||
+            connection->remote_port != remote_port || connection->local_port != local_port))
+        connection = connection->same;
+    return connection;
+}
+
+int connection_peer_set(struct connection *connection)
+{
+    uint64_t key = address_key(connection->local_address, connection->local_port, connection->remote_address,
+                               connection->remote_port);
+    struct connection *head = avl_above(by_address, key);
+
+    if (connection_find(connection->local_address, connection->local_port, connection->remote_address,
+                        connection->remote_port))
+        return -EADDRINUSE;
+    connection->by_address.key = key;
+    connection->same = NULL;
+    if (head && head->by_address.key == key) {
+        connection->same = head->same;
+        head->same = connection;
+    } else {
+        avl_insert(&by_address, &connection->by_address, NULL);
+    }
+    connection->has_peer = true;
+    connection->by_local.key = (uint64_t)connection->local_port << 32 | connection->number;
+    avl_insert(&by_local, &connection->by_local, NULL);
+    connections++;
+    return 0;
+}
+
+void connection_peer_forget(struct connection *connection)
+{
+    struct connection *head = avl_above(by_address, connection->by_address.key),
+                      **link = head ? &head->same : NULL;
+
+    if (!connection->has_peer)
+        return;
+    connection->has_peer = false;
+    connections--;
+    avl_remove(&by_local, &connection->by_local, NULL);
+    if (head != connection) {
+        while (*link != connection)
+            link = &(*link)->same;
+        *link = connection->same;
+        return;
+    }
+    avl_remove(&by_address, &connection->by_address, NULL);
+    if (connection->same) {
+        connection->same->by_address.key = connection->by_address.key;
+        avl_insert(&by_address, &connection->same->by_address, NULL);
+    }
+}
+
+bool connection_uses_port(uint16_t port)
+{
+    struct avl_node *node = avl_above(by_local, (uint64_t)port << 32);
+
+    return node && node->key >> 32 == port;
+}
+
+unsigned connection_count(void)
+{
+    return connections;
+}
+
+/* Ports are shared by connections to different peers. */
+int connection_port_choose(struct connection *connection)
+{
+    for (unsigned tries = 0; tries < PORT_TRIES; tries++) {
+        uint16_t port = (uint16_t)(32768 + network_random() % 28232);
+
+        if (!binding_find(&tcp_bindings, 0, port) &&
+            !binding_find(&tcp_bindings, connection->local_address, port) &&
+            !connection_find(connection->local_address, port, connection->remote_address,
+                             connection->remote_port)) {
+            connection->local_port = port;
+            return 0;
+        }
+    }
+    return -EADDRNOTAVAIL;
+}
+
+uint32_t connection_source(uint32_t remote)
+{
+    uint32_t source;
+
+    return interface_source(remote, &source) ? source : 0;
+}
+
+int connection_initialise(struct connection *connection, struct process *process)
+{
+    connection->account = network_account_of(process);
+    connection->timer = rank_timer_of(process);
+    connection->number = ++last_number;
+    connection->tick = connection_tick_now();
+    return connection->account && connection->timer ? 0 : -ENOMEM;
+}
+
+/* ---- One at a time ---- */
+
+static struct network_account *paid_before;
+static bool was_waiting; /* in TIME_WAIT, when it was linked */
+
+static void lists_clear(void)
+{
+    tcp_active_pcbs = tcp_tw_pcbs = tcp_bound_pcbs = NULL;
+    tcp_listen_pcbs.pcbs = NULL;
+}
+
+void connection_enter(struct connection *connection)
+{
+    struct tcp_pcb *pcb = connection->pcb;
+
+    paid_before = network_account_use(connection->account);
+    connection_window = connection->window;
+    tcp_ticks = connection_tick_now();
+    was_waiting = pcb && pcb->state == TIME_WAIT;
+    if (!pcb) {
+        connection->tick = tcp_ticks;
+        return;
+    }
+    pcb->next = NULL;
+    if (pcb->state == LISTEN) {
+        tcp_listen_pcbs.pcbs = pcb;
+        return;
+    }
+    connection_time_add(connection);
+    if (pcb->state == TIME_WAIT)
+        tcp_tw_pcbs = pcb;
+    else if (pcb->state != CLOSED)
+        tcp_active_pcbs = pcb;
+}
+
+/* lwIP frees a pcb in many places; it has, where the pcb is in no list any more. */
+static bool is_gone(const struct connection *connection)
+{
+    const struct tcp_pcb *pcb = connection->pcb;
+
+    return pcb != tcp_active_pcbs && pcb != tcp_tw_pcbs && pcb != tcp_listen_pcbs.pcbs;
+}
+
+static void forget(struct connection *connection)
+{
+    connection->pcb = NULL;
+    connection_due_set(connection);
+    connection_peer_forget(connection);
+    binding_release(&tcp_bindings, &connection->port);
+}
+
+void connection_leave(struct connection *connection)
+{
+    bool had_pcb = connection->pcb, gone;
+
+    if (had_pcb && !is_gone(connection) && tcp_active_pcbs == connection->pcb)
+        stream_push(connection);
+    gone = had_pcb && is_gone(connection);
+    if (!gone && had_pcb && !was_waiting && tcp_tw_pcbs == connection->pcb)
+        connection->pcb->tmr = tcp_ticks; /* TIME_WAIT begins */
+    lists_clear();
+    network_account_use(paid_before);
+    if (gone) {
+        forget(connection);
+        stream_gone(connection);
+    } else if (had_pcb) {
+        connection_due_set(connection);
+        if (connection->pcb->state != LISTEN && connection->pcb->flags & TF_ACK_DELAY)
+            connection_owe(connection);
+    }
+}
+
+/* ---- What is owed ---- */
+
+void connection_owe(struct connection *connection)
+{
+    if (connection->is_owed)
+        return;
+    connection->is_owed = true;
+    connection->owed_next = owed;
+    __atomic_store_n(&owed, connection, __ATOMIC_RELAXED);
+}
+
+static struct connection *owed_take(void)
+{
+    struct connection *connection = owed;
+
+    if (connection) {
+        __atomic_store_n(&owed, connection->owed_next, __ATOMIC_RELAXED);
+        connection->is_owed = false;
+    }
+    return connection;
+}
+
+void connection_work_one(void)
+{
+    struct connection *connection = owed_take();
+
+    if (!connection)
+        return;
+    if (!connection->pcb) {
+        stream_gone(connection);
+        return;
+    }
+    connection_enter(connection);
+    if (connection->pcb->flags & TF_ACK_DELAY && connection->pcb->state != LISTEN) {
+        tcp_ack_now(connection->pcb);
+        tcp_output(connection->pcb);
+    }
+    connection_leave(connection);
+}
+
+bool connection_is_owing(void)
+{
+    return __atomic_load_n(&owed, __ATOMIC_RELAXED);
+}
+
+/* ---- Input ---- */
+
+/* Nobody guesses it, and it grows by the clock from one connection of the same addresses to the next, so that
+ * a new one is told from what is left of the last. [RFC 6528] */
+uint32_t connection_first_number(uint32_t local, uint16_t local_port, uint32_t remote, uint16_t remote_port)
+{
+    static uint64_t secrets[2];
+    uint64_t hash = (uint64_t)local << 32 | remote;
+
+    while (!secrets[0] || !secrets[1])
+        secrets[secrets[0] != 0] = (uint64_t)network_random() << 32 | network_random() | 1;
+    hash = (hash ^ secrets[0]) * 0x9e3779b97f4a7c15ULL;
+    hash ^= hash >> 29 ^ (uint64_t)local_port << 16 ^ remote_port;
+    hash = (hash ^ secrets[1]) * 0xbf58476d1ce4e5b9ULL;
+    return (uint32_t)(hash >> 32) + (uint32_t)(clock_now_ns() >> 6);
+}
+
+/* A new request from the peer of a connection that has ended takes its place. [RFC 9293 §3.6.1] */
+static bool is_reopened(const struct connection *connection, const struct tcp_hdr *header)
+{
+    const struct tcp_pcb *pcb = connection->pcb;
+
+    return pcb->state == TIME_WAIT && (TCPH_FLAGS(header) & (TCP_SYN | TCP_ACK | TCP_RST)) == TCP_SYN &&
+           TCP_SEQ_GT(lwip_ntohl(header->seqno), pcb->rcv_nxt);
+}
+
+void connection_abort(struct connection *connection)
+{
+    connection_enter(connection);
+    tcp_abort(connection->pcb);
+    connection_leave(connection);
+}
+
+static struct connection *listener_find(uint32_t address, uint16_t port)
+{
+    struct binding *binding = binding_find(&tcp_bindings, address, port);
+
+    for (unsigned any = 0; any < 2; any++, binding = binding_find(&tcp_bindings, 0, port))
+        for (; binding; binding = binding->same)
+            if (binding->listening)
+                return LIST_OWNER(binding, connection, port);
+    return NULL;
+}
+
+/* lwIP answers a connection request with a pcb of its own making. */
+static void request_input(struct connection *listener, struct pbuf *packet, struct netif *interface)
+{
+    const struct tcp_hdr *header = packet->payload;
+    bool is_request = (TCPH_FLAGS(header) & (TCP_SYN | TCP_ACK | TCP_RST)) == TCP_SYN;
+    struct connection *incoming = is_request ? stream_incoming(listener) : NULL;
+
+    if (is_request && !incoming) { /* no room: the peer tries again */
+        pbuf_free(packet);
+        return;
+    }
+    if (incoming) {
+        incoming->local_address = ip4_current_dest_addr()->addr;
+        incoming->remote_address = ip4_current_src_addr()->addr;
+        incoming->local_port = lwip_ntohs(header->dest);
+        incoming->remote_port = lwip_ntohs(header->src);
+    }
+    connection_enter(listener);
+    if (incoming)
+        connection_window = incoming->window;
+    tcp_input(packet, interface);
+    struct tcp_pcb *pcb = tcp_active_pcbs;
+    tcp_active_pcbs = NULL;
+    connection_leave(listener);
+    if (!incoming)
+        return;
+    incoming->pcb = pcb;
+    if (pcb)
+        connection_peer_set(incoming); /* there is none, or the segment would have been for that one */
+    stream_incoming_done(incoming);
+    if (pcb)
+        connection_due_set(incoming);
+}
+
+void network_tcp_input(struct pbuf *packet, struct netif *interface)
+{
+    struct tcp_hdr *header = packet->payload;
+    struct connection *connection = NULL;
+
+    if (packet->len < TCP_HLEN) {
+        pbuf_free(packet);
+        return;
+    }
+    uint32_t local = ip4_current_dest_addr()->addr, remote = ip4_current_src_addr()->addr;
+    uint16_t port = lwip_ntohs(header->dest);
+    connection = connection_find(local, port, remote, lwip_ntohs(header->src));
+    if (connection && is_reopened(connection, header) && listener_find(local, port)) {
+        connection_abort(connection);
+        connection = NULL;
+    }
+    if (!connection) {
+        struct connection *listener = listener_find(local, port);
+
+        if (listener)
+            request_input(listener, packet, interface);
+        else
+            tcp_input(packet, interface); /* answers with a reset */
+        return;
+    }
+    if (packet->tot_len > TCPH_HDRLEN_BYTES(header) &&
+        !stream_may_receive(connection, packet->tot_len - TCPH_HDRLEN_BYTES(header))) {
+        pbuf_free(packet);
+        return;
+    }
+    connection_enter(connection);
+    tcp_input(packet, interface);
+    connection_leave(connection);
+}
+
+/* Sends nothing: nobody would take an answer to there. */
+void connection_address_lost(uint32_t address)
+{
+    struct connection *connection;
+    uint64_t key = 0;
+
+    while ((connection = avl_above(by_local, key))) {
+        key = connection->by_local.key + 1;
+        if (connection->local_address != address)
+            continue;
+        stream_lost(connection);
+        connection_enter(connection);
+        tcp_abandon(connection->pcb, 0);
+        connection_leave(connection);
+    }
+}
+
+/* lwIP's timers are not compiled in; it calls this where it would start one. */
+void tcp_timer_needed(void)
+{
+}
+
+/* ---- The node's end ---- */
+
+void connection_drain(uint64_t deadline_ns)
+{
+    struct connection *connection;
+    uint64_t key = 0;
+
+    do {
+        network_poll();
+        connection_timers_serve();
+        network_lock();
+        connection = avl_above(by_address, key);
+        if (connection && !stream_is_sending(connection))
+            key = connection->by_address.key + 1; /* has nothing left; 0 is behind the last one */
+        network_unlock();
+    } while (connection && (key || stream_is_sending(connection)) && clock_now_ns() < deadline_ns);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * connection.h: TCP connections as lwIP's control blocks (pcb), of which lwIP sees one at a time. Each is in
+ * trees of ours: by its two addresses and ports, by its local port, by when it needs time. For each call into
+ * lwIP exactly one is linked into lwIP's lists, and is taken out again afterwards; so none of lwIP's loops
+ * over connections is one, and finding a connection costs the logarithm of how many there are.
+ *
+ *      connection_enter(connection);           its account pays, its clock is brought up to date
+ *      … tcp_write(connection->pcb, …) …
+ *      connection_leave(connection);           the pcb may be gone, and an unowned stream with it
+ *
+ * lwIP's timer of 100 ms runs for a connection when something is due there (retransmission, persist,
+ * keepalive, TIME_WAIT …); steps in which nothing was due are added, not looped. An idle connection has
+ * nothing due. Each rank has one smart timer, on its own CPUs, armed for the earliest of its connections.
+ *
+ * Addresses are in network byte order, ports in the host's. All with the network's lock held, except where
+ * said. [RFC 9293; RFC 6298]
+ */
+#ifndef TACET_NETWORK_CONNECTION_H
+#define TACET_NETWORK_CONNECTION_H
+
+#include "lib/avl.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct netif;
+struct network_account;
+struct pbuf;
+struct process;
+struct rank_timer;
+struct tcp_pcb;
+
+/* A local address and port that a socket or connection holds. */
+struct binding {
+    struct avl_node node; /* by port, then address */
+    struct binding *same; /* others of the same port and address */
+    uint32_t address;     /* 0: any */
+    uint16_t port;        /* 0: none, and in no tree */
+    bool reuse;           /* SO_REUSEADDR */
+    bool listening;
+    bool is_held;
+};
+
+struct binding_tree {
+    struct avl_node *root;
+};
+
+/* Holds binding->address and ->port; where that is 0, an unused port from 32768 on. -EADDRINUSE. */
+int binding_hold(struct binding_tree *tree, struct binding *binding);
+void binding_release(struct binding_tree *tree, struct binding *binding);
+
+/* The first of those that hold just this address and port; NULL. */
+struct binding *binding_find(const struct binding_tree *tree, uint32_t address, uint16_t port);
+
+extern struct binding_tree tcp_bindings, udp_bindings;
+
+struct connection {
+    struct avl_node by_address; /* while it has a peer */
+    struct avl_node by_local;   /* by local port, while it has a peer */
+    struct avl_node by_due;
+    struct connection *same; /* others with the same key in by_address */
+    uint32_t local_address, remote_address;
+    uint16_t local_port, remote_port;
+    bool has_peer, is_due, is_owed;
+    struct tcp_pcb *pcb; /* NULL: lwIP has it no more */
+    struct network_account *account;
+    struct rank_timer *timer;
+    struct connection *owed_next; /* of those that connection_work goes through */
+    struct binding port;          /* of what connect(2) has chosen, or listen(2) */
+    uint32_t window;              /* bytes that its peer may send before they are read */
+    uint32_t number;
+    uint32_t tick; /* up to which lwIP's counters of this one are right */
+};
+
+/* Names who pays, and whose CPUs its timer interrupts: those of a process, or of NULL, the kernel, any.
+ * -ENOMEM. */
+int connection_initialise(struct connection *connection, struct process *process);
+
+/* Enters it into the tree by addresses, which stay as they are then. -EADDRINUSE where there is such a one.
+ */
+int connection_peer_set(struct connection *connection);
+
+void connection_peer_forget(struct connection *connection);
+
+/* Chooses an unused port for a connection to the peer. -EADDRNOTAVAIL. */
+int connection_port_choose(struct connection *connection);
+
+/* Whether there is a connection of this local port. */
+bool connection_uses_port(uint16_t port);
+
+/* The address that packets to `remote` come from; 0: there is no way. */
+uint32_t connection_source(uint32_t remote);
+
+void connection_enter(struct connection *connection);
+void connection_leave(struct connection *connection);
+
+/* Something is left to do for it, after the lock has been released. */
+void connection_owe(struct connection *connection);
+
+/* Sends what connections owe: acknowledgements, what a window has room for now. Without the lock, on
+ * unlocking; one load where there is nothing. */
+void connection_work(void);
+
+/* The connection of these addresses; NULL. */
+struct connection *connection_find(uint32_t local_address, uint16_t local_port, uint32_t remote_address,
+                                   uint16_t remote_port);
+
+/* The node has this address no more: ends the connections that have it. The only loop over all connections.
+ */
+void connection_address_lost(uint32_t address);
+
+/* How many there are that lwIP knows, TIME_WAIT and listeners included. */
+unsigned connection_count(void);
+
+/* Waits, without the lock, until all that programs have sent is acknowledged, at most until the deadline. */
+void connection_drain(uint64_t deadline_ns);
+
+/* ---- Called by connection.c; stream.c has them ---- */
+
+/* A segment with so many bytes has come: whether there is memory for them. */
+bool stream_may_receive(struct connection *connection, unsigned bytes);
+
+/* A connection request has come for this listener: a stream for it without pcb; NULL: not now. */
+struct connection *stream_incoming(struct connection *listener);
+
+/* What incoming has become, or that nothing came of it (pcb is NULL). */
+void stream_incoming_done(struct connection *connection);
+
+/* Hands lwIP bytes that are to be sent, as far as that is useful now; the end of the stream after them. */
+void stream_push(struct connection *connection);
+
+/* lwIP has no pcb for it any more. Frees it where nobody owns it. */
+void stream_gone(struct connection *connection);
+
+/* Its address is gone: it ends with an error. */
+void stream_lost(struct connection *connection);
+
+/* Whether something is in flight or is still to be sent. */
+bool stream_is_sending(const struct connection *connection);
+
+/* The node has lost this address, network byte order: its connections get errors. */
+void connection_address_lost(uint32_t address);
+
+#endif

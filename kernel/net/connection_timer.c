@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * connection_timer.c: see connection_timer.h. Owns each rank's timer, and the tree of its connections that
+ * are due at some time. Of lwIP's counters (struct tcp_pcb) these count steps of 100 ms: rtime, that of
+ * retransmission, runs up to rto; persist_cnt up to its back-off; tmr is the step of the last activity, which
+ * all the rest is counted from. lwIP's tcp_slowtmr makes one step for the connection that is linked.
+ *
+ * A timer that expires polls the devices first: what it would retransmit may be acknowledged already by a
+ * frame that nobody has looked at while the rank computed. Then it serves a bounded number of connections,
+ * and starts itself again where more are due. [RFC 6298; RFC 9293 §3.8]
+ */
+#include "net/connection_timer.h"
+#include "arch.h"
+#include "lib/kstring.h"
+#include "lib/list.h"
+#include "mm/page.h"
+#include "net/connection.h"
+#include "net/memory.h"
+#include "net/network.h"
+#include "process/process.h"
+#include "time/clock.h"
+#include "time/timer.h"
+#include "lwip/priv/tcp_priv.h"
+
+#define TICK_NS     (TCP_SLOW_INTERVAL * 1000000ULL)
+#define SERVED_MAX  16 /* connections, by one interrupt */
+#define NEVER       UINT32_MAX
+#define DUE_AT(key) ((uint32_t)((key) >> 32))
+
+struct rank_timer {
+    struct smart_timer timer;
+    struct avl_node *due; /* connections, by when and by number */
+    struct process *process;
+    struct rank_timer *next;
+    uint32_t armed; /* for this tick */
+};
+
+static struct rank_timer kernel_timer, *timers;
+static uint8_t slow_steps; /* as lwIP's own count, which decides what it has done already */
+
+static void expire(struct smart_timer *timer, uint64_t now_ns);
+
+struct rank_timer *rank_timer_of(struct process *process)
+{
+    struct rank_timer *timer = process ? process->connections : &kernel_timer;
+
+    if (!timer) {
+        struct network_account *before = network_account_use(network_account_of(process));
+
+        timer = network_allocate_array(1, sizeof(*timer));
+        network_account_use(before);
+        if (!timer)
+            return NULL;
+        process->connections = timer;
+    }
+    if (!timer->timer.expire) {
+        timer->timer.expire = expire;
+        timer->timer.context = timer;
+        timer->process = process;
+        timer->next = timers;
+        timers = timer;
+    }
+    return timer;
+}
+
+uint32_t connection_tick_now(void)
+{
+    return (uint32_t)(clock_now_ns() / TICK_NS);
+}
+
+static uint8_t persist_steps(const struct tcp_pcb *pcb)
+{
+    static const uint8_t steps[] = { 3, 6, 12, 24, 48, 96, 120 }; /* lwIP's tcp_persist_backoff */
+
+    return steps[smaller(pcb->persist_backoff, sizeof(steps)) - 1];
+}
+
+void connection_time_add(struct connection *connection)
+{
+    struct tcp_pcb *pcb = connection->pcb;
+    uint32_t now = connection_tick_now(), passed = now - connection->tick;
+
+    connection->tick = now;
+    if (pcb->rtime >= 0)
+        pcb->rtime = (int16_t)smaller(pcb->rtime + (uint64_t)passed, pcb->rto > 0 ? pcb->rto : 1);
+    if (pcb->persist_backoff > 0)
+        pcb->persist_cnt = (uint8_t)smaller(pcb->persist_cnt + (uint64_t)passed, persist_steps(pcb));
+}
+
+static void sooner(uint32_t *due, uint32_t now, uint64_t steps)
+{
+    uint64_t at = now + (steps ? steps : 1);
+
+    if (at < *due)
+        *due = (uint32_t)at;
+}
+
+/* After the last activity. */
+static void sooner_idle(uint32_t *due, uint32_t now, const struct tcp_pcb *pcb, uint64_t steps)
+{
+    uint32_t idle = now - pcb->tmr;
+
+    sooner(due, now, steps > idle ? steps - idle : 1);
+}
+
+static uint32_t due_tick(const struct connection *connection)
+{
+    const struct tcp_pcb *pcb = connection->pcb;
+    uint32_t now = connection->tick, due = NEVER;
+
+    if (!pcb || pcb->state == LISTEN || pcb->state == CLOSED)
+        return NEVER;
+    if (pcb->state == TIME_WAIT) {
+        sooner_idle(&due, now, pcb, 2 * TCP_MSL / TCP_SLOW_INTERVAL + 1);
+        return due;
+    }
+    if (pcb->persist_backoff > 0)
+        sooner(&due, now, persist_steps(pcb) - pcb->persist_cnt);
+    else if (pcb->rtime >= 0)
+        sooner(&due, now, pcb->rto - pcb->rtime);
+    else if (pcb->unsent && !pcb->unacked)
+        sooner(&due, now, 1);
+    if (pcb->flags & (TF_CLOSEPEND | TF_NAGLEMEMERR))
+        sooner(&due, now, 1);
+    if (pcb->state == FIN_WAIT_2 && pcb->flags & TF_RXCLOSED)
+        sooner_idle(&due, now, pcb, TCP_FIN_WAIT_TIMEOUT / TCP_SLOW_INTERVAL + 1);
+    if (pcb->state == SYN_RCVD)
+        sooner_idle(&due, now, pcb, TCP_SYN_RCVD_TIMEOUT / TCP_SLOW_INTERVAL + 1);
+    if (pcb->state == LAST_ACK)
+        sooner_idle(&due, now, pcb, 2 * TCP_MSL / TCP_SLOW_INTERVAL + 1);
+    if (ip_get_option(pcb, SOF_KEEPALIVE) && (pcb->state == ESTABLISHED || pcb->state == CLOSE_WAIT))
+        sooner_idle(&due, now, pcb,
+                    (pcb->keep_idle + (uint64_t)pcb->keep_cnt_sent * pcb->keep_intvl) / TCP_SLOW_INTERVAL +
+                        1);
+    if (pcb->ooseq)
+        sooner_idle(&due, now, pcb, (uint64_t)pcb->rto * TCP_OOSEQ_TIMEOUT);
+    return due;
+}
+
+/* ---- Arming ---- */
+
+static void start(struct rank_timer *timer)
+{
+    timer_start(&timer->timer, timer->armed * TICK_NS, latency_bound_default_ns());
+}
+
+static void start_there(void *timer)
+{
+    start(timer);
+}
+
+/* On a CPU of the rank, which its timers interrupt: this one, or its first one. */
+static void arm(struct rank_timer *timer)
+{
+    struct connection *first = avl_above(timer->due, 0);
+    const struct process *process = timer->process;
+
+    if (!first) {
+        timer_cancel(&timer->timer);
+        return;
+    }
+    first = LIST_OWNER(first, connection, by_due);
+    uint32_t at = DUE_AT(first->by_due.key);
+    if (timer_is_pending(&timer->timer) && timer->armed <= at)
+        return;
+    timer_cancel(&timer->timer);
+    timer->armed = at;
+    if (!process || process->has_ended || cpu_mask_test(&process->cpus, arch_cpu_index())) {
+        start(timer);
+        return;
+    }
+    struct cpu_mask one = { 0 };
+    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
+        if (cpu_mask_test(&process->cpus, cpu)) {
+            cpu_mask_set(&one, cpu);
+            break;
+        }
+    crosscall(&one, start_there, timer);
+}
+
+void connection_due_set(struct connection *connection)
+{
+    struct rank_timer *timer = connection->timer;
+    uint32_t due = due_tick(connection);
+
+    if (connection->is_due ? DUE_AT(connection->by_due.key) == due : due == NEVER)
+        return;
+    if (connection->is_due)
+        avl_remove(&timer->due, &connection->by_due, NULL);
+    connection->is_due = due != NEVER;
+    if (connection->is_due) {
+        connection->by_due.key = (uint64_t)due << 32 | connection->number;
+        avl_insert(&timer->due, &connection->by_due, NULL);
+    }
+    arm(timer);
+}
+
+/* ---- Serving ---- */
+
+/* One step of lwIP's timer, of which what it counts itself is taken off first. */
+static void step(struct connection *connection)
+{
+    struct tcp_pcb *pcb = connection->pcb;
+
+    connection_enter(connection);
+    if (pcb->flags & TF_CLOSEPEND) {
+        pcb->last_timer = slow_steps++;
+        tcp_fasttmr();
+    }
+    if (pcb->rtime > 0)
+        pcb->rtime--;
+    if (pcb->persist_backoff > 0 && pcb->persist_cnt > 0)
+        pcb->persist_cnt--;
+    if (pcb == tcp_active_pcbs || pcb == tcp_tw_pcbs) {
+        pcb->last_timer = slow_steps++;
+        tcp_ticks--;
+        tcp_slowtmr();
+    }
+    connection_leave(connection);
+}
+
+static struct connection *due_now(const struct rank_timer *timer)
+{
+    struct avl_node *node = avl_above(timer->due, 0);
+
+    return node && DUE_AT(node->key) <= connection_tick_now() ? LIST_OWNER(node, connection, by_due) : NULL;
+}
+
+/* Whether there was one. */
+static bool serve_one(struct rank_timer *timer)
+{
+    struct connection *connection;
+
+    network_lock();
+    connection = due_now(timer);
+    if (connection)
+        step(connection);
+    network_unlock();
+    return connection;
+}
+
+static void expire(struct smart_timer *smart, uint64_t now_ns)
+{
+    struct rank_timer *timer = smart->context;
+
+    (void)now_ns; /* later than when it was due, and maybe by now later still */
+    network_poll();
+    for (unsigned served = 0; served < SERVED_MAX && serve_one(timer); served++)
+        ;
+    network_lock();
+    arm(timer);
+    network_unlock();
+}
+
+void connection_timers_serve(void)
+{
+    for (struct rank_timer *timer = timers; timer; timer = timer->next)
+        serve_one(timer);
+}
+
+/* Unlocking calls this again, for which there is nothing left to do then. */
+void connection_work(void)
+{
+    PER_CPU static bool working;
+    bool *here = PER_CPU_HERE(working);
+
+    if (*here || !connection_is_owing())
+        return;
+    *here = true;
+    while (connection_is_owing()) {
+        network_lock();
+        connection_work_one();
+        network_unlock();
+        crosscall_serve();
+    }
+    *here = false;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * datagram.h: sockets that send and receive packets one by one: UDP, ping (ICMP's echo), raw. What is
+ * received is copied at once into memory of the rank that has the socket, at most receive_room bytes of it;
+ * more is dropped, as on Linux. inet_datagram.c has the calls, datagram_input.c what comes, icmp_error.c
+ * errors that come back. All fields are guarded by the network's lock.
+ */
+#ifndef TACET_NETWORK_DATAGRAM_H
+#define TACET_NETWORK_DATAGRAM_H
+
+#include "lib/list.h"
+#include "net/connection.h"
+#include "net/inet.h"
+
+#define DATAGRAM_ROOM_DEFAULT (256 * 1024U)
+#define DATAGRAM_ROOM_MAX     (8 * 1024 * 1024U)
+#define MEMBERSHIPS_MAX       20 /* Linux's igmp_max_memberships */
+#define RAW_SOCKETS_MAX       32 /* of the node: each packet is held against each */
+
+struct datagram {
+    struct list_link link;
+    uint32_t address, destination; /* of its sender; what it was sent to */
+    uint16_t port;
+    uint8_t ttl, interface;
+    uint32_t bytes, users; /* that look at it without having taken it */
+    bool taken;
+    uint64_t time_ns; /* since 1970 */
+    char data[];
+};
+
+struct membership {
+    uint32_t group, interface; /* 0: none; the interface by its address */
+};
+
+struct datagram_socket {
+    struct socket socket; /* first */
+    struct process *process;
+    struct network_account *account;
+    struct binding binding;       /* UDP's port, or a ping's identifier */
+    struct datagram_socket *next; /* of the raw ones */
+    bool connected, header_included, receive_shut, send_shut;
+    bool wants_packet_info, wants_ttl, wants_errors, multicast_loop;
+    uint8_t ttl, tos, multicast_ttl;
+    uint32_t multicast_interface; /* its address; 0: by route */
+    uint32_t remote_address;
+    uint16_t remote_port;
+    int error; /* negative, pending */
+    struct list received;
+    uint64_t received_bytes; /* with what describes them */
+    uint64_t changes;
+    uint32_t room;
+    uint32_t icmp_filter; /* types that are not wanted */
+    struct membership memberships[MEMBERSHIPS_MAX];
+};
+
+extern struct binding_tree ping_bindings;
+extern struct datagram_socket *raw_sockets;
+
+static inline bool datagram_is_udp(const struct datagram_socket *socket)
+{
+    return socket->socket.protocol == PROTOCOL_UDP && socket->socket.type == SOCK_DGRAM;
+}
+
+static inline bool datagram_is_raw(const struct datagram_socket *socket)
+{
+    return socket->socket.type == SOCK_RAW;
+}
+
+/* With the lock: wakes who waits. */
+void datagram_changed(struct datagram_socket *socket);
+
+/* With the lock: an error that a packet of this socket has caused. datagram_input.c */
+void datagram_error(uint32_t local_address, uint16_t local_port, uint32_t remote_address,
+                    uint16_t remote_port, int error);
+
+/* With the lock: an ICMP message has come; its IP header and it. icmp_error.c */
+struct pbuf;
+void icmp_error_input(const struct pbuf *packet, unsigned header_bytes);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * datagram_input.c: packets for sockets of datagram.h. Each is found by its port; only where several share
+ * one, by SO_REUSEADDR, or for raw sockets, are several looked at. Runs with the network's lock.
+ * [RFC 768; RFC 1122 §4.1; man 7 udp, icmp, raw]
+ */
+#include "fs/file.h"
+#include "lib/kstring.h"
+#include "net/datagram.h"
+#include "net/input.h"
+#include "net/interface.h"
+#include "net/memory.h"
+#include "net/network.h"
+#include "process/event.h"
+#include "process/process.h"
+#include "lwip/icmp.h"
+#include "lwip/inet_chksum.h"
+#include "lwip/ip4.h"
+#include "lwip/priv/raw_priv.h"
+#include "lwip/udp.h"
+
+#define DHCP_CLIENT_PORT 68
+
+struct binding_tree ping_bindings;
+struct datagram_socket *raw_sockets;
+
+static struct datagram_socket *owner(struct binding *binding)
+{
+    return binding ? LIST_OWNER(binding, datagram_socket, binding) : NULL;
+}
+
+void datagram_changed(struct datagram_socket *socket)
+{
+    socket->changes++;
+    network_notify(socket->process, event_of(socket));
+}
+
+/* Copies what follows the first `skipped` bytes of a packet. */
+static void deliver(struct datagram_socket *socket, struct pbuf *packet, unsigned skipped, uint16_t port)
+{
+    uint32_t bytes = packet->tot_len - skipped;
+    uint64_t charged = sizeof(struct datagram) + bytes;
+
+    if (socket->receive_shut || socket->received_bytes + charged > socket->room)
+        return;
+    struct network_account *before = network_account_use(socket->account);
+    struct datagram *datagram = network_allocate(charged);
+    network_account_use(before);
+    if (!datagram)
+        return;
+    *datagram = (struct datagram){
+        .address = ip4_current_src_addr()->addr,
+        .destination = ip4_current_dest_addr()->addr,
+        .port = port,
+        .ttl = IPH_TTL(ip4_current_header()),
+        .interface = netif_get_index(ip_current_input_netif()),
+        .bytes = bytes,
+        .time_ns = (uint64_t)file_wall_clock_ns(),
+    };
+    pbuf_copy_partial(packet, datagram->data, (u16_t)bytes, (u16_t)skipped);
+    list_append(&socket->received, &datagram->link);
+    socket->received_bytes += charged;
+    datagram_changed(socket);
+}
+
+/* ---- UDP ---- */
+
+static bool is_from_peer(const struct datagram_socket *socket, uint32_t remote, uint16_t port)
+{
+    return !socket->connected || (socket->remote_address == remote && socket->remote_port == port);
+}
+
+/* Of those that share a port the one that is connected to the sender, or else one that is not connected. */
+static struct datagram_socket *choose(struct binding *binding, uint32_t remote, uint16_t port)
+{
+    struct datagram_socket *unconnected = NULL;
+
+    for (; binding; binding = binding->same) {
+        struct datagram_socket *socket = owner(binding);
+
+        if (socket->connected && is_from_peer(socket, remote, port))
+            return socket;
+        if (!socket->connected && !unconnected)
+            unconnected = socket;
+    }
+    return unconnected;
+}
+
+static bool deliver_all(struct binding *binding, struct pbuf *packet, uint16_t port)
+{
+    bool any = binding;
+
+    for (; binding; binding = binding->same)
+        if (is_from_peer(owner(binding), ip4_current_src_addr()->addr, port))
+            deliver(owner(binding), packet, UDP_HLEN, port);
+    return any;
+}
+
+static bool is_valid(struct pbuf *packet, const struct netif *interface)
+{
+    const struct udp_hdr *header = packet->payload;
+
+    if (packet->len < UDP_HLEN || lwip_ntohs(header->len) < UDP_HLEN ||
+        lwip_ntohs(header->len) > packet->tot_len)
+        return false;
+    pbuf_realloc(packet, lwip_ntohs(header->len));
+    (void)interface; /* where the macro is empty */
+    IF__NETIF_CHECKSUM_ENABLED(interface, NETIF_CHECKSUM_CHECK_UDP)
+    {
+        if (header->chksum != 0 && ip_chksum_pseudo(packet, IP_PROTO_UDP, packet->tot_len,
+                                                    ip_current_src_addr(), ip_current_dest_addr()) != 0)
+            return false;
+    }
+    return true;
+}
+
+void network_udp_input(struct pbuf *packet, struct netif *interface)
+{
+    const struct udp_hdr *header = packet->payload;
+    uint32_t local = ip4_current_dest_addr()->addr, remote = ip4_current_src_addr()->addr;
+
+    if (!is_valid(packet, interface)) {
+        pbuf_free(packet);
+        return;
+    }
+    uint16_t to = lwip_ntohs(header->dest), from = lwip_ntohs(header->src);
+    struct binding *exact = binding_find(&udp_bindings, local, to), *any = binding_find(&udp_bindings, 0, to);
+    bool to_many = inet_is_multicast(local) || ip4_addr_isbroadcast(ip4_current_dest_addr(), interface);
+    bool taken = false;
+
+    if (to == DHCP_CLIENT_PORT && !exact && !any) {
+        udp_input(packet, interface); /* lwIP's own */
+        return;
+    }
+    if (to_many) {
+        taken = deliver_all(exact, packet, from);
+        taken |= deliver_all(any, packet, from);
+    } else {
+        struct datagram_socket *socket = choose(exact, remote, from);
+
+        if (!socket)
+            socket = choose(any, remote, from);
+        taken = socket;
+        if (socket)
+            deliver(socket, packet, UDP_HLEN, from);
+    }
+    if (!taken && !to_many) {
+        pbuf_header_force(packet, (s16_t)ip_current_header_tot_len());
+        icmp_dest_unreach(packet, ICMP_DUR_PORT);
+    }
+    pbuf_free(packet);
+}
+
+void datagram_error(uint32_t local_address, uint16_t local_port, uint32_t remote_address,
+                    uint16_t remote_port, int error)
+{
+    struct datagram_socket *socket =
+        choose(binding_find(&udp_bindings, local_address, local_port), remote_address, remote_port);
+
+    if (!socket)
+        socket = choose(binding_find(&udp_bindings, 0, local_port), remote_address, remote_port);
+    if (!socket || !(socket->connected || socket->wants_errors))
+        return;
+    socket->error = error;
+    datagram_changed(socket);
+}
+
+/* ---- ICMP, and what raw sockets see ---- */
+
+static void ping_input(struct pbuf *packet, unsigned header_bytes)
+{
+    struct icmp_echo_hdr echo;
+
+    if (pbuf_copy_partial(packet, &echo, sizeof(echo), (u16_t)header_bytes) < sizeof(echo) ||
+        ICMPH_TYPE(&echo) != ICMP_ER)
+        return;
+    uint16_t identifier = lwip_ntohs(echo.id);
+    struct binding *binding = binding_find(&ping_bindings, ip4_current_dest_addr()->addr, identifier);
+    if (!binding)
+        binding = binding_find(&ping_bindings, 0, identifier);
+    if (binding &&
+        (!owner(binding)->connected || owner(binding)->remote_address == ip4_current_src_addr()->addr))
+        deliver(owner(binding), packet, header_bytes, 0);
+}
+
+static bool filters(const struct datagram_socket *socket, const struct pbuf *packet, unsigned header_bytes)
+{
+    uint8_t type = 0;
+
+    if (socket->socket.protocol != PROTOCOL_ICMP)
+        return false;
+    pbuf_copy_partial(packet, &type, 1, (u16_t)header_bytes);
+    return type < 32 && (socket->icmp_filter >> type & 1);
+}
+
+raw_input_state_t network_raw_input(struct pbuf *packet, struct netif *interface)
+{
+    const struct ip_hdr *header = packet->payload;
+    unsigned protocol = IPH_PROTO(header), header_bytes = IPH_HL_BYTES(header);
+    bool delivered = false;
+
+    (void)interface; /* sockets are not bound to one */
+    if (protocol == PROTOCOL_ICMP) {
+        ping_input(packet, header_bytes);
+        icmp_error_input(packet, header_bytes);
+    }
+    for (struct datagram_socket *socket = raw_sockets; socket; socket = socket->next) {
+        if (socket->socket.protocol != protocol || filters(socket, packet, header_bytes) ||
+            (socket->connected && socket->remote_address != ip4_current_src_addr()->addr) ||
+            (socket->binding.address && socket->binding.address != ip4_current_dest_addr()->addr))
+            continue;
+        deliver(socket, packet, 0, 0);
+        delivered = true;
+    }
+    return delivered ? RAW_INPUT_DELIVERED : RAW_INPUT_NONE;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * icmp_error.c: errors that routers and peers report about packets of ours [RFC 792; RFC 1191]. Each carries
+ * the beginning of the packet that has caused it; who sent that is found by its addresses and ports. A
+ * datagram socket gets the error where it is connected; a TCP connection only while it is being made, and
+ * where its peer's sequence numbers are right: an established one goes on and retransmits. Where a segment
+ * was too large for the way, those of the connection become smaller. Runs with the network's lock.
+ */
+#include "lib/errno.h"
+#include "net/datagram.h"
+#include "net/stream_state.h"
+#include "lwip/icmp.h"
+#include "lwip/ip4.h"
+#include "lwip/priv/tcp_priv.h"
+
+#define SEGMENT_MIN       (552 - 40) /* smaller ways are not believed */
+#define EMBEDDED_MIN      8          /* bytes behind the embedded IP header */
+#define CODE_PROTOCOL     2
+#define CODE_PORT         3
+#define CODE_FRAGMENT     4
+#define ICMP_HEADER_BYTES 8
+
+struct embedded {
+    struct ip_hdr ip;
+    uint8_t room[40]; /* IP's options */
+    uint8_t next[EMBEDDED_MIN];
+};
+
+static int errno_of(unsigned type, unsigned code)
+{
+    if (type == ICMP_TE)
+        return -EHOSTUNREACH;
+    switch (code) {
+    case 0:
+    case 6:
+    case 11:
+        return -ENETUNREACH;
+    case CODE_PROTOCOL:
+    case CODE_PORT:
+        return -ECONNREFUSED;
+    case CODE_FRAGMENT:
+        return -EMSGSIZE;
+    default:
+        return -EHOSTUNREACH;
+    }
+}
+
+static void segments_shrink(struct connection *connection, unsigned way_bytes)
+{
+    struct tcp_pcb *pcb = connection->pcb;
+    unsigned segment = way_bytes > 40 + SEGMENT_MIN ? way_bytes - 40 : SEGMENT_MIN;
+
+    if (pcb->state == TIME_WAIT || pcb->state == LISTEN || segment >= pcb->mss)
+        return;
+    /* Those that are on their way stay as they are: lwIP allows routers to cut its packets. */
+    connection_enter(connection);
+    pcb->mss = (u16_t)segment;
+    connection_leave(connection);
+}
+
+static void tcp_error(const struct embedded *embedded, const uint8_t *next, unsigned type, unsigned code,
+                      unsigned way_bytes)
+{
+    const struct tcp_hdr *header = (const void *)next;
+    struct connection *connection = connection_find(embedded->ip.src.addr, lwip_ntohs(header->src),
+                                                    embedded->ip.dest.addr, lwip_ntohs(header->dest));
+    uint32_t sequence = lwip_ntohl(header->seqno);
+
+    if (!connection || !connection->pcb)
+        return;
+    struct tcp_pcb *pcb = connection->pcb;
+    if (TCP_SEQ_LT(sequence, pcb->lastack) || TCP_SEQ_GT(sequence, pcb->snd_nxt))
+        return;
+    if (type == ICMP_DUR && code == CODE_FRAGMENT) {
+        segments_shrink(connection, way_bytes);
+    } else if (pcb->state == SYN_SENT && type == ICMP_DUR) {
+        stream_of(connection)->error = errno_of(type, code);
+        connection_enter(connection);
+        tcp_abandon(pcb, 0);
+        connection_leave(connection);
+    }
+}
+
+void icmp_error_input(const struct pbuf *packet, unsigned header_bytes)
+{
+    struct embedded embedded;
+    struct icmp_echo_hdr icmp; /* whose last word is the way's size, of a packet too large */
+
+    if (pbuf_copy_partial(packet, &icmp, sizeof(icmp), (u16_t)header_bytes) < sizeof(icmp))
+        return;
+    unsigned type = ICMPH_TYPE(&icmp), code = ICMPH_CODE(&icmp);
+    if (type != ICMP_DUR && type != ICMP_TE)
+        return;
+    u16_t got =
+        pbuf_copy_partial(packet, &embedded, sizeof(embedded), (u16_t)(header_bytes + ICMP_HEADER_BYTES));
+    unsigned ip_bytes = got >= sizeof(embedded.ip) ? IPH_HL_BYTES(&embedded.ip) : 0;
+    if (ip_bytes < sizeof(embedded.ip) || got < ip_bytes + EMBEDDED_MIN ||
+        IPH_OFFSET(&embedded.ip) & PP_HTONS(IP_OFFMASK))
+        return;
+    const uint8_t *next = (const uint8_t *)&embedded + ip_bytes;
+    const uint16_t *ports = (const void *)next;
+    if (IPH_PROTO(&embedded.ip) == IP_PROTO_UDP)
+        datagram_error(embedded.ip.src.addr, lwip_ntohs(ports[0]), embedded.ip.dest.addr,
+                       lwip_ntohs(ports[1]), errno_of(type, code));
+    else if (IPH_PROTO(&embedded.ip) == IP_PROTO_TCP)
+        tcp_error(&embedded, next, type, code, lwip_ntohs(icmp.seqno));
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * idle.c: see idle.h. The keeper changes under the network's lock alone; `idle` says of each CPU whether it
+ * idles. A CPU that ends idling clears its bit and then reads who the keeper is; who makes it the keeper
+ * writes that and then reads the bit. So one of them sees the other, and a device is never left to interrupt
+ * a CPU that runs a program.
+ */
+#include "net/idle.h"
+#include "arch.h"
+#include "net/device.h"
+#include "net/interface.h"
+#include "net/network.h"
+#include "process/process.h"
+#include "process/schedule.h"
+#include "smp/crosscall.h"
+#include "smp/per_cpu.h"
+#include "time/clock.h"
+#include "time/timer.h"
+
+#define POLL_NS 1000000
+#define NOBODY  UINT32_MAX
+
+struct idle_counts idle_counts;
+
+static struct cpu_mask idle;
+static unsigned keeper = NOBODY;
+static bool keeper_polls; /* its device cannot interrupt it */
+static unsigned waiting;  /* threads that wait for the network; of each CPU, where they began to: */
+PER_CPU static unsigned waiting_here;
+static struct cpu_mask waiting_cpus; /* that have had such */
+static struct smart_timer poll_timer;
+static struct smart_timer look_timer; /* of CPUs that idle: it interrupts no program */
+
+static void poll_timer_start(void *unused)
+{
+    (void)unused; /* of a crosscall */
+    timer_start(&poll_timer, clock_now_ns() + POLL_NS, POLL_NS / 2);
+}
+
+/* Starts the timer on a CPU, unless it is pending. With the network's lock. */
+static void poll_on(unsigned cpu)
+{
+    struct cpu_mask one = { 0 };
+
+    if (timer_is_pending(&poll_timer))
+        return;
+    cpu_mask_set(&one, cpu);
+    if (cpu == arch_cpu_index())
+        poll_timer_start(NULL);
+    else
+        crosscall(&one, poll_timer_start, NULL);
+}
+
+/* Threads of a CPU that go on waiting, whatever its own one does, which may have been woken. */
+static unsigned waiting_on(unsigned cpu)
+{
+    const struct thread *thread = arch_thread();
+    unsigned count = __atomic_load_n(PER_CPU_OF(waiting_here, cpu), __ATOMIC_RELAXED);
+
+    return count && cpu == arch_cpu_index() && thread && thread->waits_for_network &&
+                   thread->schedule.state == THREAD_RUNNING
+               ? count - 1
+               : count;
+}
+
+/* Nobody is the keeper: if threads wait, their own CPU looks, and no other. With the network's lock. */
+static void poll_for_waiting(void)
+{
+    if (!__atomic_load_n(&waiting, __ATOMIC_RELAXED))
+        return;
+    CPU_MASK_EACH(cpu, &waiting_cpus)
+    if (waiting_on((unsigned)cpu)) {
+        poll_on((unsigned)cpu);
+        return;
+    }
+}
+
+static void poll_expire(struct smart_timer *timer, uint64_t now_ns)
+{
+    (void)timer; /* there is one */
+    (void)now_ns;
+    idle_counts.polled++;
+    network_poll();
+    network_lock();
+    if (keeper == NOBODY)
+        poll_for_waiting();
+    else if (keeper_polls)
+        poll_on(keeper);
+    network_unlock();
+}
+
+/* ---- With the network's lock ---- */
+
+/* Makes an idle CPU the keeper; false where it does not idle any more. */
+static bool keeper_set(unsigned cpu)
+{
+    __atomic_store_n(&keeper, cpu, __ATOMIC_SEQ_CST);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (!cpu_mask_test(&idle, cpu)) {
+        __atomic_store_n(&keeper, NOBODY, __ATOMIC_SEQ_CST);
+        return false;
+    }
+    idle_counts.kept++;
+    keeper_polls = !network_device->operations->interrupt_enable(network_device, cpu);
+    timer_cancel(&poll_timer);
+    if (keeper_polls)
+        poll_on(cpu);
+    return true;
+}
+
+static void keeper_choose(void)
+{
+    CPU_MASK_EACH(cpu, &idle)
+    if (keeper_set((unsigned)cpu))
+        return;
+}
+
+/* ---- Around idling ---- */
+
+static void idle_begin(unsigned cpu)
+{
+    cpu_mask_set_atomic(&idle, cpu);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&keeper, __ATOMIC_SEQ_CST) != NOBODY)
+        return;
+    network_lock();
+    if (keeper == NOBODY)
+        keeper_set(cpu);
+    network_unlock();
+}
+
+static void idle_end(unsigned cpu)
+{
+    cpu_mask_clear_atomic(&idle, cpu);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&keeper, __ATOMIC_SEQ_CST) != cpu)
+        return;
+    network_lock();
+    if (keeper == cpu) {
+        network_device->operations->interrupt_disable(network_device);
+        __atomic_store_n(&keeper, NOBODY, __ATOMIC_SEQ_CST);
+        timer_cancel(&poll_timer);
+        keeper_choose();
+        if (keeper == NOBODY)
+            poll_for_waiting();
+    }
+    network_unlock();
+    arch_interrupts_accept();
+}
+
+static void idle_changed(bool begins)
+{
+    if (begins)
+        idle_begin(arch_cpu_index());
+    else
+        idle_end(arch_cpu_index());
+}
+
+void idle_wait_begin(void)
+{
+    struct thread *thread = arch_thread();
+    unsigned cpu = arch_cpu_index();
+
+    thread->waits_for_network = true;
+    thread->waits_on_cpu = cpu;
+    __atomic_fetch_add(PER_CPU_HERE(waiting_here), 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&waiting, 1, __ATOMIC_SEQ_CST);
+    if (!network_device)
+        return;
+    if (!cpu_mask_test(&waiting_cpus, cpu))
+        cpu_mask_set_atomic(&waiting_cpus, cpu);
+    if (!schedule_others_ready() || __atomic_load_n(&keeper, __ATOMIC_SEQ_CST) != NOBODY)
+        return;
+    network_lock();
+    if (keeper == NOBODY)
+        poll_on(cpu);
+    network_unlock();
+}
+
+void idle_wait_end(void)
+{
+    struct thread *thread = arch_thread();
+
+    __atomic_fetch_sub(&waiting, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_sub(PER_CPU_OF(waiting_here, thread->waits_on_cpu), 1, __ATOMIC_SEQ_CST);
+    thread->waits_for_network = false;
+}
+
+static void look_expire(struct smart_timer *timer, uint64_t now_ns)
+{
+    (void)timer; /* there is one */
+    (void)now_ns;
+    network_poll();
+}
+
+void idle_look_soon(void)
+{
+    network_lock();
+    if (!timer_is_pending(&look_timer))
+        timer_start(&look_timer, clock_now_ns(), POLL_NS / 2);
+    network_unlock();
+}
+
+void idle_start(void)
+{
+    poll_timer.expire = poll_expire;
+    look_timer.expire = look_expire;
+    look_timer.is_background = true;
+}
+
+void idle_device_start(void)
+{
+    schedule_idle_hook = idle_changed;
+}

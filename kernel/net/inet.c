@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * inet.c: sockets of AF_INET: which kind a program gets, addresses. Runs in system calls. Programs are root:
+ * raw sockets and all ports are theirs. [man 7 ip]
+ */
+#include "net/inet.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+#include "net/interface.h"
+#include "lwip/def.h"
+
+#define SOCKADDR_BYTES 16 /* sizeof(struct sockaddr_in) */
+
+int inet_socket_create(struct file *file, int type, int protocol)
+{
+    if (type < SOCK_STREAM || type > SOCK_RAW)
+        return -ESOCKTNOSUPPORT;
+    if (protocol < 0 || protocol > 255)
+        return -EINVAL;
+    if (type == SOCK_STREAM)
+        return protocol == PROTOCOL_IP || protocol == PROTOCOL_TCP ? inet_stream_create(file)
+                                                                   : -EPROTONOSUPPORT;
+    if (type == SOCK_DGRAM && protocol == PROTOCOL_IP)
+        protocol = PROTOCOL_UDP;
+    if (type == SOCK_DGRAM ? protocol != PROTOCOL_UDP && protocol != PROTOCOL_ICMP : protocol == PROTOCOL_IP)
+        return -EPROTONOSUPPORT;
+    return inet_datagram_create(file, type, protocol);
+}
+
+int inet_address_read(const struct socket_address *name, uint32_t *address, uint16_t *port)
+{
+    if (name->bytes < SOCKADDR_BYTES)
+        return -EINVAL;
+    if (name->family != AF_INET)
+        return -EAFNOSUPPORT;
+    *address = name->inet.address;
+    *port = lwip_ntohs(name->inet.port);
+    return 0;
+}
+
+void inet_address_write(struct socket_address *name, uint32_t address, uint16_t port)
+{
+    memset(name->raw, 0, SOCKADDR_BYTES);
+    name->bytes = SOCKADDR_BYTES;
+    name->inet.family = AF_INET;
+    name->inet.port = lwip_htons(port);
+    name->inet.address = address;
+}
+
+bool inet_is_multicast(uint32_t address)
+{
+    return lwip_ntohl(address) >> 28 == 14;
+}
+
+bool inet_is_local(uint32_t address)
+{
+    return address == 0 || lwip_ntohl(address) >> 24 == 127 || interface_owns(address);
+}
+
+int32_t inet_option_value(const void *value, uint32_t bytes)
+{
+    int32_t number;
+
+    if (bytes < sizeof(number))
+        return *(const uint8_t *)value;
+    memcpy(&number, value, sizeof(number));
+    return number;
+}
+
+int inet_option_answer(void *value, uint32_t *bytes, int32_t answer)
+{
+    if (*bytes > sizeof(answer))
+        *bytes = sizeof(answer);
+    memcpy(value, &answer, *bytes);
+    return 0;
+}

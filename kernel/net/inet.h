@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * inet.h: what the files of AF_INET's sockets share: inet.c (which kind a program gets, addresses),
+ * inet_stream.c (TCP), inet_datagram.c (UDP, ping and raw sockets), inet_option.c.
+ */
+#ifndef TACET_NETWORK_INET_H
+#define TACET_NETWORK_INET_H
+
+#include "fs/socket.h"
+
+#define LEVEL_IP  0
+#define LEVEL_TCP 6
+
+enum ip_protocol {
+    PROTOCOL_IP = 0,
+    PROTOCOL_ICMP = 1,
+    PROTOCOL_TCP = 6,
+    PROTOCOL_UDP = 17,
+    PROTOCOL_RAW = 255
+};
+
+/* Linux's options of level IP. */
+enum ip_option {
+    IP_TOS = 1,
+    IP_TTL = 2,
+    IP_HDRINCL = 3,
+    IP_OPTIONS = 4,
+    IP_RETOPTS = 7,
+    IP_PKTINFO = 8,
+    IP_MTU_DISCOVER = 10,
+    IP_RECVERR = 11,
+    IP_RECVTTL = 12,
+    IP_RECVTOS = 13,
+    IP_MTU = 14,
+    IP_FREEBIND = 15,
+    IP_MULTICAST_IF = 32,
+    IP_MULTICAST_TTL = 33,
+    IP_MULTICAST_LOOP = 34,
+    IP_ADD_MEMBERSHIP = 35,
+    IP_DROP_MEMBERSHIP = 36,
+    IP_MULTICAST_ALL = 49,
+};
+
+int inet_stream_create(struct file *file);
+int inet_datagram_create(struct file *file, int type, int protocol);
+
+/* The address in a program's sockaddr_in, in network byte order; the port in the host's. -EINVAL,
+ * -EAFNOSUPPORT. */
+int inet_address_read(const struct socket_address *name, uint32_t *address, uint16_t *port);
+void inet_address_write(struct socket_address *name, uint32_t address, uint16_t port);
+
+/* Whether bind(2) takes it. */
+bool inet_is_local(uint32_t address);
+bool inet_is_multicast(uint32_t address);
+
+/* An option's value as a number: of one byte or of four. */
+int32_t inet_option_value(const void *value, uint32_t bytes);
+int inet_option_answer(void *value, uint32_t *bytes, int32_t answer);
+
+/* ioctl of all these sockets, but for what is of one kind. -ENOTTY. interface_facts.c */
+long inet_control(struct file *file, uint32_t request, uint64_t argument);
+
+#endif

@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * inet_datagram.c: the calls of UDP, ping and raw sockets (datagram.h). What a program sends is copied and
+ * summed up without the network's lock, into memory charged to its rank; UDP's header is made here, IP's by
+ * lwIP, which cuts what is too long for a frame. Runs in system calls. [man 7 udp, ip, raw, icmp; RFC 768]
+ */
+#include "net/inet.h"
+#include "arch.h"
+#include "fs/linux_files.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+#include "mm/page.h"
+#include "net/datagram.h"
+#include "net/inet_datagram.h"
+#include "net/interface.h"
+#include "net/memory.h"
+#include "net/network.h"
+#include "net/protocol_timers.h"
+#include "process/event.h"
+#include "process/process.h"
+#include "time/clock.h"
+#include "lwip/icmp.h"
+#include "lwip/inet_chksum.h"
+#include "lwip/ip4.h"
+#include "lwip/udp.h"
+
+#define PAYLOAD_MAX      65507 /* of an IP packet, less the headers of IP and UDP */
+#define RAW_PAYLOAD_MAX  65515
+#define FIONREAD_REQUEST 0x541b
+#define SIOCOUTQ_REQUEST 0x5411
+
+static struct datagram_socket *datagram_of(const struct file *file)
+{
+    return file->object;
+}
+
+static struct binding_tree *tree_of(const struct datagram_socket *socket)
+{
+    return datagram_is_udp(socket) ? &udp_bindings : &ping_bindings;
+}
+
+/* ---- Names ---- */
+
+static int hold(struct datagram_socket *socket, uint32_t address, uint16_t port)
+{
+    int error = 0;
+
+    network_lock();
+    socket->binding.address = address;
+    socket->binding.port = port;
+    socket->binding.reuse =
+        socket_switch(&socket->socket, SO_REUSEADDR) || socket_switch(&socket->socket, SO_REUSEPORT);
+    if (!datagram_is_raw(socket) && !socket->binding.is_held)
+        error = binding_hold(tree_of(socket), &socket->binding);
+    network_unlock();
+    return error;
+}
+
+static int datagram_bind(struct file *file, const struct socket_address *name)
+{
+    struct datagram_socket *socket = datagram_of(file);
+    uint32_t address;
+    uint16_t port;
+    int error = inet_address_read(name, &address, &port);
+
+    if (error)
+        return error;
+    if (socket->binding.is_held)
+        return -EINVAL;
+    if (!inet_is_local(address) && !inet_is_multicast(address) && address != IPADDR_BROADCAST)
+        return -EADDRNOTAVAIL;
+    return hold(socket, address, port);
+}
+
+static int disconnect(struct datagram_socket *socket)
+{
+    network_lock();
+    socket->connected = false;
+    socket->remote_address = socket->remote_port = 0;
+    network_unlock();
+    return 0;
+}
+
+static int datagram_connect(struct file *file, const struct socket_address *name)
+{
+    struct datagram_socket *socket = datagram_of(file);
+    uint32_t address, source;
+    uint16_t port;
+
+    if (name->bytes >= sizeof(name->family) && name->family == AF_UNSPEC)
+        return disconnect(socket);
+    int error = inet_address_read(name, &address, &port);
+    if (error)
+        return error;
+    if (address == 0)
+        address = lwip_htonl(IPADDR_LOOPBACK);
+    if (address == IPADDR_BROADCAST && !socket_switch(&socket->socket, SO_BROADCAST))
+        return -EACCES;
+    network_lock();
+    source = connection_source(address);
+    network_unlock();
+    if (!source && !inet_is_multicast(address))
+        return -ENETUNREACH;
+    if (!socket->binding.is_held)
+        error = hold(socket, socket->binding.address, 0);
+    if (error)
+        return error;
+    network_lock();
+    socket->remote_address = address;
+    socket->remote_port = port;
+    socket->connected = true;
+    network_unlock();
+    return 0;
+}
+
+/* The local address of a connected socket is that of the way there. */
+static int datagram_name(struct file *file, bool of_peer, struct socket_address *name)
+{
+    const struct datagram_socket *socket = datagram_of(file);
+    uint32_t address = socket->binding.address;
+
+    if (of_peer && !socket->connected)
+        return -ENOTCONN;
+    if (of_peer) {
+        inet_address_write(name, socket->remote_address, socket->remote_port);
+        return 0;
+    }
+    if (address == 0 && socket->connected) {
+        network_lock();
+        address = connection_source(socket->remote_address);
+        network_unlock();
+    }
+    inet_address_write(name, address,
+                       datagram_is_raw(socket) ? socket->socket.protocol : socket->binding.port);
+    return 0;
+}
+
+/* ---- Sending ---- */
+
+struct way {
+    uint32_t from, to;
+    uint16_t port;
+    struct netif *interface;
+};
+
+/* With the lock: which interface, and from which address. */
+static int way_find(const struct datagram_socket *socket, struct way *way)
+{
+    ip4_addr_t from = { socket->binding.address }, to = { way->to };
+    bool many = inet_is_multicast(way->to);
+
+    if (many && socket->multicast_interface)
+        from.addr = socket->multicast_interface;
+    way->from = inet_is_multicast(from.addr) ? 0 : from.addr;
+    if (!way->from)
+        way->from = connection_source(way->to);
+    way->interface = ip4_route_src(&from, &to);
+    if (!way->interface)
+        return -ENETUNREACH;
+    if (!way->from)
+        way->from = netif_ip4_addr(way->interface)->addr;
+    if (ip4_addr_isbroadcast(&to, way->interface) && !socket_switch(&socket->socket, SO_BROADCAST))
+        return -EACCES;
+    return 0;
+}
+
+static uint32_t sum_fold(uint64_t sum)
+{
+    while (sum >> 16)
+        sum = (sum & 0xffff) + (sum >> 16);
+    return (uint32_t)sum;
+}
+
+/* `sum` is of the payload. */
+static void udp_header_add(struct pbuf *packet, const struct datagram_socket *socket, const struct way *way,
+                           uint32_t sum)
+{
+    pbuf_add_header(packet, UDP_HLEN);
+    struct udp_hdr *header = packet->payload;
+
+    header->src = lwip_htons(socket->binding.port);
+    header->dest = lwip_htons(way->port);
+    header->len = lwip_htons(packet->tot_len);
+    uint32_t check = sum_fold((uint64_t)sum + header->src + header->dest + header->len +
+                              (way->from & 0xffff) + (way->from >> 16) + (way->to & 0xffff) +
+                              (way->to >> 16) + lwip_htons(IP_PROTO_UDP) + lwip_htons(packet->tot_len));
+    header->chksum = (u16_t)~check ? (u16_t)~check : 0xffff;
+}
+
+static void ping_prepare(struct pbuf *packet, const struct datagram_socket *socket)
+{
+    struct icmp_echo_hdr *echo = packet->payload;
+
+    echo->id = lwip_htons(socket->binding.port);
+    echo->chksum = 0;
+    echo->chksum = inet_chksum(packet->payload, packet->len);
+}
+
+/* With the lock. */
+static int packet_send(struct datagram_socket *socket, struct pbuf *packet, struct way *way, uint32_t sum)
+{
+    ip4_addr_t from, to = { way->to };
+    int error = way_find(socket, way);
+
+    if (error)
+        return error;
+    from.addr = way->from;
+    if (datagram_is_udp(socket))
+        udp_header_add(packet, socket, way, sum);
+    else if (!datagram_is_raw(socket))
+        ping_prepare(packet, socket);
+    bool many = inet_is_multicast(way->to);
+    if (many && socket->multicast_loop)
+        packet->flags |= PBUF_FLAG_MCASTLOOP;
+    err_t result = ip4_output_if_src(packet, &from, socket->header_included ? LWIP_IP_HDRINCL : &to,
+                                     many ? socket->multicast_ttl : socket->ttl, socket->tos,
+                                     (u8_t)socket->socket.protocol, way->interface);
+    return result == ERR_RTE ? -ENETUNREACH : 0; /* what does not fit a device's ring is lost, as on a wire */
+}
+
+static int destination_find(const struct datagram_socket *socket, const struct socket_message *message,
+                            struct way *way)
+{
+    int error = 0;
+
+    if (message->address && message->address->bytes) {
+        error = inet_address_read(message->address, &way->to, &way->port);
+        if (!error && way->port == 0 && datagram_is_udp(socket))
+            error = -EINVAL;
+    } else if (socket->connected) {
+        way->to = socket->remote_address;
+        way->port = socket->remote_port;
+    } else {
+        error = -EDESTADDRREQ;
+    }
+    if (way->to == 0)
+        way->to = lwip_htonl(IPADDR_LOOPBACK);
+    return error;
+}
+
+static int send_check(struct datagram_socket *socket, uint64_t bytes)
+{
+    if (socket->send_shut)
+        return -EPIPE;
+    if (bytes > (datagram_is_raw(socket) ? RAW_PAYLOAD_MAX : PAYLOAD_MAX))
+        return -EMSGSIZE;
+    if (!datagram_is_raw(socket) && !datagram_is_udp(socket) && bytes < sizeof(struct icmp_echo_hdr))
+        return -EINVAL;
+    if (socket->header_included && bytes < IP_HLEN)
+        return -EINVAL;
+    if (!socket->error)
+        return 0;
+    network_lock();
+    int error = socket->error;
+    socket->error = 0;
+    network_unlock();
+    return error;
+}
+
+static struct pbuf *packet_allocate(struct datagram_socket *socket, uint64_t bytes)
+{
+    network_lock();
+    struct network_account *before = network_account_use(socket->account);
+    struct pbuf *packet = pbuf_alloc(socket->header_included   ? PBUF_LINK
+                                     : datagram_is_udp(socket) ? PBUF_TRANSPORT
+                                                               : PBUF_IP,
+                                     (u16_t)bytes, PBUF_RAM);
+    network_account_use(before);
+    network_unlock();
+    return packet;
+}
+
+static int64_t datagram_send(struct file *file, struct socket_message *message)
+{
+    struct datagram_socket *socket = datagram_of(file);
+    uint64_t bytes = message->vector->left;
+    struct way way = { 0 };
+
+    if (message->flags & MSG_OOB)
+        return -EOPNOTSUPP;
+    int error = send_check(socket, bytes);
+    if (!error)
+        error = destination_find(socket, message, &way);
+    if (!error && !datagram_is_raw(socket) && !socket->binding.is_held)
+        error = hold(socket, socket->binding.address, 0);
+    if (error)
+        return error;
+    struct pbuf *packet = packet_allocate(socket, bytes);
+    if (!packet)
+        return -ENOBUFS;
+    error = bytes ? user_vector_copy(message->vector, packet->payload, bytes, false) : 0;
+    uint32_t sum = datagram_is_udp(socket) ? (u16_t)~inet_chksum(packet->payload, (u16_t)bytes) : 0;
+    network_lock();
+    struct network_account *before = network_account_use(socket->account);
+    if (!error)
+        error = packet_send(socket, packet, &way, sum);
+    pbuf_free(packet);
+    network_account_use(before);
+    network_unlock();
+    return error ? error : (int64_t)bytes;
+}
+
+/* ---- Receiving ---- */
+
+/* The oldest one, in use by the caller; NULL with an error, 0 for the end. */
+static struct datagram *datagram_take(struct datagram_socket *socket, bool peek, int *error)
+{
+    struct datagram *datagram = NULL;
+
+    network_lock();
+    *error = socket->error;
+    socket->error = 0;
+    if (!*error && socket->received.first) {
+        datagram = LIST_OWNER(socket->received.first, datagram, link);
+        datagram->users++;
+        if (!peek) {
+            list_remove(&socket->received, &datagram->link);
+            datagram->taken = true;
+            socket->received_bytes -= sizeof(*datagram) + datagram->bytes;
+        }
+    } else if (!*error && !socket->receive_shut) {
+        *error = -EAGAIN;
+    }
+    network_unlock();
+    return datagram;
+}
+
+static void datagram_put(struct datagram *datagram)
+{
+    network_lock();
+    if (--datagram->users == 0 && datagram->taken)
+        network_free(datagram);
+    network_unlock();
+}
+
+static void describe(const struct datagram_socket *socket, const struct datagram *datagram,
+                     struct socket_message *message)
+{
+    struct socket_control *control = message->control;
+
+    if (message->address)
+        inet_address_write(message->address, datagram->address, datagram->port);
+    if (!control)
+        return;
+    control->has_time = socket_switch(&socket->socket, SO_TIMESTAMP);
+    control->time_ns = datagram->time_ns;
+    control->has_ttl = socket->wants_ttl;
+    control->ttl = datagram->ttl;
+    control->has_packet_info = socket->wants_packet_info;
+    control->interface = datagram->interface;
+    control->local_address = control->header_destination = datagram->destination;
+}
+
+static int64_t datagram_copy(const struct datagram_socket *socket, struct datagram *datagram,
+                             struct socket_message *message)
+{
+    uint64_t part = smaller(datagram->bytes, message->vector->left);
+
+    if (part && user_vector_copy(message->vector, datagram->data, part, true))
+        return -EFAULT;
+    describe(socket, datagram, message);
+    if (part < datagram->bytes) {
+        message->answer_flags |= MSG_TRUNC;
+        message->whole_bytes = datagram->bytes;
+    }
+    return (int64_t)part;
+}
+
+static int64_t datagram_receive(struct file *file, struct socket_message *message)
+{
+    struct datagram_socket *socket = datagram_of(file);
+    uint64_t deadline_ns = socket_receive_deadline(file);
+    struct datagram *datagram;
+    int error;
+
+    if (message->flags & MSG_OOB)
+        return -EOPNOTSUPP;
+    if (message->flags & MSG_ERRQUEUE)
+        return -EAGAIN;
+    if (!socket->received.first)
+        network_poll();
+    while (!(datagram = datagram_take(socket, message->flags & MSG_PEEK, &error)) && error == -EAGAIN) {
+        if (socket_nonblocking(file, message->flags))
+            return -EAGAIN;
+        error = network_wait(arch_process(), event_of(socket), deadline_ns);
+        if (error)
+            return error == -ETIMEDOUT ? -EAGAIN : error;
+        if (deadline_ns != WAIT_FOREVER && clock_now_ns() >= deadline_ns && !socket->received.first)
+            return -EAGAIN;
+    }
+    if (!datagram)
+        return error;
+    int64_t result = datagram_copy(socket, datagram, message);
+    datagram_put(datagram);
+    return result;
+}
+
+/* ---- The rest ---- */
+
+static int datagram_shutdown(struct file *file, bool receiving, bool sending)
+{
+    struct datagram_socket *socket = datagram_of(file);
+
+    network_lock();
+    int error = socket->connected ? 0 : -ENOTCONN;
+    socket->receive_shut |= receiving;
+    socket->send_shut |= sending;
+    datagram_changed(socket);
+    network_unlock();
+    return error;
+}
+
+static long datagram_control(struct file *file, uint32_t request, uint64_t argument)
+{
+    struct datagram_socket *socket = datagram_of(file);
+    int32_t value = 0;
+
+    if (request != FIONREAD_REQUEST && request != SIOCOUTQ_REQUEST)
+        return inet_control(file, request, argument);
+    network_poll();
+    network_lock();
+    if (request == FIONREAD_REQUEST && socket->received.first)
+        value = (int32_t)LIST_OWNER(socket->received.first, datagram, link)->bytes;
+    network_unlock();
+    return user_write(argument, &value, sizeof(value)) ? -EFAULT : 0;
+}
+
+static unsigned datagram_ready(struct file *file)
+{
+    const struct datagram_socket *socket = datagram_of(file);
+
+    network_poll();
+    return (socket->received.first || socket->receive_shut || socket->error ? READY_IN : 0) | READY_OUT |
+           (socket->error ? READY_ERROR : 0) | (socket->receive_shut ? READY_PEER_ENDED : 0) |
+           (socket->receive_shut && socket->send_shut ? READY_HANG_UP : 0);
+}
+
+static uint64_t datagram_activity(struct file *file)
+{
+    return __atomic_load_n(&datagram_of(file)->changes, __ATOMIC_RELAXED);
+}
+
+static uint64_t datagram_events(const struct file *file)
+{
+    return event_of(file->object);
+}
+
+static void raw_remove(struct datagram_socket *socket)
+{
+    struct datagram_socket **link = &raw_sockets;
+
+    while (*link && *link != socket)
+        link = &(*link)->next;
+    if (*link)
+        *link = socket->next;
+}
+
+/* What it has not read is freed piece by piece. */
+static void datagram_release(struct file *file)
+{
+    struct datagram_socket *socket = datagram_of(file);
+
+    network_lock();
+    binding_release(tree_of(socket), &socket->binding);
+    raw_remove(socket);
+    datagram_memberships_drop(socket);
+    while (socket->received.first) {
+        struct datagram *datagram = LIST_OWNER(socket->received.first, datagram, link);
+
+        list_remove(&socket->received, &datagram->link);
+        network_free(datagram);
+        network_unlock();
+        network_lock();
+    }
+    network_free(socket);
+    network_unlock();
+}
+
+static const struct socket_operations datagram_operations = {
+    .bind = datagram_bind,
+    .connect = datagram_connect,
+    .send = datagram_send,
+    .receive = datagram_receive,
+    .shutdown = datagram_shutdown,
+    .name = datagram_name,
+    .option_set = datagram_option_set,
+    .option_get = datagram_option_get,
+    .control = datagram_control,
+};
+
+static const struct file_operations datagram_files = {
+    .move = socket_move,
+    .ready = datagram_ready,
+    .activity = datagram_activity,
+    .events = datagram_events,
+    .release = datagram_release,
+    .waits = true,
+};
+
+static bool raw_add(struct datagram_socket *socket)
+{
+    unsigned count = 0;
+
+    for (struct datagram_socket *other = raw_sockets; other; other = other->next)
+        count++;
+    if (count >= RAW_SOCKETS_MAX)
+        return false;
+    socket->next = raw_sockets;
+    raw_sockets = socket;
+    return true;
+}
+
+static struct datagram_socket *datagram_make(int type, int protocol)
+{
+    struct network_account *account = network_account_of(arch_process());
+    struct network_account *before = network_account_use(account);
+    struct datagram_socket *socket = account ? network_allocate_array(1, sizeof(*socket)) : NULL;
+
+    network_account_use(before);
+    if (!socket)
+        return NULL;
+    socket->process = arch_process();
+    socket->account = account;
+    socket->room = DATAGRAM_ROOM_DEFAULT;
+    socket->ttl = 64;
+    socket->multicast_ttl = 1;
+    socket->multicast_loop = true;
+    socket->header_included = type == SOCK_RAW && protocol == PROTOCOL_RAW;
+    socket->socket.type = (uint16_t)type;
+    if (type == SOCK_RAW) {
+        socket->socket.protocol = (uint16_t)protocol;
+        if (!raw_add(socket)) {
+            network_free(socket);
+            return NULL;
+        }
+    }
+    return socket;
+}
+
+int inet_datagram_create(struct file *file, int type, int protocol)
+{
+    network_lock();
+    struct datagram_socket *socket = datagram_make(type, protocol);
+    network_unlock();
+    if (!socket)
+        return -ENOBUFS;
+    socket_initialise(file, &socket->socket, &datagram_files, &datagram_operations, AF_INET, (unsigned)type,
+                      (unsigned)protocol);
+    return 0;
+}

@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * inet_stream.c: TCP sockets of programs: streams (stream_state.h) with Linux's calls, waits and errors. Runs
+ * in system calls, without locks; a socket's stream changes only where connect(2) is tried again after an
+ * error. [man 7 tcp, man 2 connect, accept, send, recv, shutdown; where they are silent, what Linux does]
+ */
+#include "net/inet.h"
+#include "arch.h"
+#include "fs/linux_files.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+#include "mm/page.h"
+#include "net/memory.h"
+#include "net/network.h"
+#include "net/stream.h"
+#include "net/stream_state.h"
+#include "process/event.h"
+#include "process/process.h"
+#include "time/clock.h"
+#include "time/timespec.h"
+#include "lwip/priv/tcp_priv.h"
+
+#define FIONREAD_REQUEST 0x541b
+#define SIOCOUTQ_REQUEST 0x5411
+#define TCP_INFO_BYTES   104 /* of Linux's struct tcp_info, up to what is known here */
+
+/* Linux's options of level TCP. */
+enum tcp_option {
+    OPTION_NODELAY = 1,
+    OPTION_MAXSEG = 2,
+    OPTION_CORK = 3,
+    OPTION_KEEPIDLE = 4,
+    OPTION_KEEPINTVL = 5,
+    OPTION_KEEPCNT = 6,
+    OPTION_SYNCNT = 7,
+    OPTION_LINGER2 = 8,
+    OPTION_DEFER_ACCEPT = 9,
+    OPTION_WINDOW_CLAMP = 10,
+    OPTION_INFO = 11,
+    OPTION_QUICKACK = 12,
+    OPTION_CONGESTION = 13,
+    OPTION_USER_TIMEOUT = 18,
+    OPTION_FASTOPEN = 23,
+    OPTION_NOTSENT_LOWAT = 25,
+};
+
+struct inet_stream {
+    struct socket socket; /* first */
+    struct stream *stream;
+    bool connect_pending; /* connect(2) has answered EINPROGRESS */
+};
+
+static struct stream *stream_of_file(const struct file *file)
+{
+    return ((struct inet_stream *)file->object)->stream;
+}
+
+static int socket_make(struct file *file, struct stream *stream);
+
+/* ---- Names ---- */
+
+static int stream_bind(struct file *file, const struct socket_address *name)
+{
+    struct stream *stream = stream_of_file(file);
+    struct binding *binding = &stream->connection.port;
+    uint32_t address;
+    uint16_t port;
+    int error = inet_address_read(name, &address, &port);
+
+    if (error)
+        return error;
+    if (stream->state != STREAM_CLOSED || binding->is_held)
+        return -EINVAL;
+    if (!inet_is_local(address))
+        return -EADDRNOTAVAIL;
+    network_lock();
+    binding->address = address;
+    binding->port = port;
+    binding->reuse = socket_switch(socket_of(file), SO_REUSEADDR);
+    error = binding_hold(&tcp_bindings, binding);
+    if (error)
+        binding->address = binding->port = 0;
+    network_unlock();
+    return error;
+}
+
+static int stream_name(struct file *file, bool of_peer, struct socket_address *name)
+{
+    const struct stream *stream = stream_of_file(file);
+    const struct connection *connection = &stream->connection;
+    bool has_peer = connection->remote_port && stream->state >= STREAM_CONNECTING;
+
+    if (of_peer) {
+        if (stream->state != STREAM_OPEN)
+            return -ENOTCONN;
+        inet_address_write(name, connection->remote_address, connection->remote_port);
+    } else {
+        inet_address_write(name, has_peer ? connection->local_address : connection->port.address,
+                           has_peer ? connection->local_port : connection->port.port);
+    }
+    return 0;
+}
+
+/* ---- Connections ---- */
+
+/* After an attempt has failed, the socket is as a new one. */
+static int stream_renew(struct file *file)
+{
+    struct inet_stream *own = file->object;
+    struct stream *old = own->stream, *stream = stream_create(arch_process());
+
+    if (!stream)
+        return -ENOMEM;
+    stream->receive_room = old->receive_room;
+    stream->send_room = old->send_room;
+    stream->no_delay = old->no_delay;
+    stream->keep_alive = old->keep_alive;
+    own->stream = stream;
+    stream_end(old, true);
+    return 0;
+}
+
+static int connect_wait(struct file *file)
+{
+    struct inet_stream *own = file->object;
+    uint64_t deadline_ns = socket_send_deadline(file);
+    int error = 0;
+
+    while (own->stream->state == STREAM_CONNECTING && !error)
+        error = stream_wait_change(own->stream, deadline_ns);
+    if (error == -EAGAIN)
+        return -EINPROGRESS;
+    if (error)
+        return error;
+    own->connect_pending = false;
+    if (own->stream->state == STREAM_OPEN)
+        return 0;
+    network_lock();
+    error = stream_error_take(own->stream);
+    network_unlock();
+    return error ? error : -ECONNABORTED;
+}
+
+static int connect_start(struct file *file, const struct socket_address *name)
+{
+    struct inet_stream *own = file->object;
+    uint32_t address;
+    uint16_t port;
+    int error = inet_address_read(name, &address, &port);
+
+    if (error)
+        return error;
+    if (address == 0)
+        address = lwip_htonl(IPADDR_LOOPBACK);
+    if (inet_is_multicast(address) || address == IPADDR_BROADCAST)
+        return -ENETUNREACH;
+    error = stream_connect(own->stream, address, port);
+    if (error)
+        return error;
+    own->connect_pending = true;
+    network_poll();
+    return socket_nonblocking(file, 0) && own->stream->state == STREAM_CONNECTING ? -EINPROGRESS
+                                                                                  : connect_wait(file);
+}
+
+static int stream_connect_call(struct file *file, const struct socket_address *name)
+{
+    struct inet_stream *own = file->object;
+    int error;
+
+    switch (own->stream->state) {
+    case STREAM_ENDED:
+        if (own->connect_pending)
+            return connect_wait(file);
+        error = stream_renew(file);
+        return error ? error : connect_start(file, name);
+    case STREAM_CLOSED:
+        return connect_start(file, name);
+    case STREAM_CONNECTING:
+        return socket_nonblocking(file, 0) ? -EALREADY : connect_wait(file);
+    default:
+        error = own->connect_pending ? 0 : -EISCONN;
+        own->connect_pending = false;
+        return error;
+    }
+}
+
+static int stream_listen_call(struct file *file, int backlog)
+{
+    struct stream *stream = stream_of_file(file);
+    struct binding *binding = &stream->connection.port;
+    int error = 0;
+
+    if (stream->state != STREAM_CLOSED && stream->state != STREAM_LISTENING)
+        return -EINVAL;
+    if (!binding->is_held) {
+        network_lock();
+        error = binding_hold(&tcp_bindings, binding);
+        network_unlock();
+    }
+    return error ? error : stream_listen(stream, backlog < 0 ? STREAM_BACKLOG_MAX : (unsigned)backlog);
+}
+
+static int stream_accept_call(struct file *file, struct file *accepted, struct socket_address *peer)
+{
+    struct stream *listener = stream_of_file(file), *stream;
+    uint64_t deadline_ns = socket_receive_deadline(file);
+    int error = 0;
+
+    if (listener->state != STREAM_LISTENING)
+        return -EINVAL;
+    network_poll();
+    while (!(stream = stream_accept(listener))) {
+        error = socket_nonblocking(file, 0) ? -EAGAIN : stream_wait_change(listener, deadline_ns);
+        if (error)
+            return error;
+    }
+    stream->process = arch_process();
+    error = socket_make(accepted, stream);
+    if (error) {
+        stream_end(stream, true);
+        return error;
+    }
+    if (peer)
+        inet_address_write(peer, stream->connection.remote_address, stream->connection.remote_port);
+    return 0;
+}
+
+/* ---- Bytes ---- */
+
+static int64_t stream_send_call(struct file *file, struct socket_message *message)
+{
+    struct stream *stream = stream_of_file(file);
+    struct stream_bytes from = { .vector = message->vector };
+    uint64_t done = 0, deadline_ns = socket_send_deadline(file);
+    int64_t result = 0;
+
+    if (message->flags & MSG_OOB)
+        return -EOPNOTSUPP;
+    do {
+        result = stream_send(stream, &from, message->vector->left, message->flags & MSG_MORE);
+        if (result >= 0) {
+            done += (uint64_t)result;
+            if (message->vector->left == 0)
+                return (int64_t)done;
+            result = 0;
+            continue;
+        }
+        if (result == -EAGAIN && !socket_nonblocking(file, message->flags))
+            result = stream_wait_change(stream, deadline_ns);
+        else if (result == -EAGAIN && network_poll())
+            result = 0;
+    } while (result == 0);
+    return done ? (int64_t)done : result;
+}
+
+static int64_t stream_receive_call(struct file *file, struct socket_message *message)
+{
+    struct stream *stream = stream_of_file(file);
+    struct stream_bytes to = { .vector = message->vector };
+    bool peek = message->flags & MSG_PEEK, all = (message->flags & MSG_WAITALL) && !peek;
+    uint64_t done = 0, deadline_ns = socket_receive_deadline(file);
+    int64_t result = 0;
+
+    if (message->flags & MSG_OOB)
+        return -EINVAL;
+    if (message->address)
+        message->address->bytes = 0;
+    if (message->vector->left == 0)
+        return 0;
+    if (stream->in.bytes == 0)
+        network_poll();
+    do {
+        result = stream_receive(stream, &to, message->vector->left, peek);
+        if (result >= 0) {
+            done += (uint64_t)result;
+            if (result == 0 || !all || message->vector->left == 0)
+                return (int64_t)done;
+            result = 0;
+            continue;
+        }
+        if (result == -EAGAIN && !socket_nonblocking(file, message->flags))
+            result = stream_wait_change(stream, deadline_ns);
+    } while (result == 0);
+    return done ? (int64_t)done : result;
+}
+
+static int stream_shutdown_call(struct file *file, bool receiving, bool sending)
+{
+    return stream_shutdown(stream_of_file(file), receiving, sending);
+}
+
+/* ---- Options ---- */
+
+static int room_set(uint32_t *room, int32_t value)
+{
+    uint64_t doubled = value < 0 ? UINT32_MAX : (uint64_t)value * 2; /* as Linux, for its own overhead */
+
+    *room = (uint32_t)(doubled > STREAM_ROOM_MAX   ? STREAM_ROOM_MAX
+                       : doubled < STREAM_ROOM_MIN ? STREAM_ROOM_MIN
+                                                   : doubled);
+    return 0;
+}
+
+static int tcp_option_set(struct stream *stream, int option, int32_t value)
+{
+    switch (option) {
+    case OPTION_NODELAY:
+        stream->no_delay = value;
+        return 0;
+    case OPTION_CORK:
+        stream->corked = value;
+        return 0;
+    case OPTION_KEEPIDLE:
+    case OPTION_KEEPINTVL:
+        if (value < 1 || value > 32767)
+            return -EINVAL;
+        *(option == OPTION_KEEPIDLE ? &stream->keep_idle_s : &stream->keep_interval_s) = (uint32_t)value;
+        return 0;
+    case OPTION_KEEPCNT:
+        if (value < 1 || value > 127)
+            return -EINVAL;
+        stream->keep_count = (uint32_t)value;
+        return 0;
+    case OPTION_MAXSEG: /* hints, of which nothing depends here */
+    case OPTION_SYNCNT:
+    case OPTION_LINGER2:
+    case OPTION_DEFER_ACCEPT:
+    case OPTION_WINDOW_CLAMP:
+    case OPTION_QUICKACK:
+    case OPTION_CONGESTION:
+    case OPTION_USER_TIMEOUT:
+    case OPTION_FASTOPEN:
+    case OPTION_NOTSENT_LOWAT:
+        return 0;
+    default:
+        return -ENOPROTOOPT;
+    }
+}
+
+static int ip_option_set(struct stream *stream, int option, int32_t value)
+{
+    switch (option) {
+    case IP_TOS:
+        stream->type_of_service = (uint8_t)value;
+        return 0;
+    case IP_TTL:
+        if (value != -1 && (value < 1 || value > 255))
+            return -EINVAL;
+        stream->time_to_live = value == -1 ? TCP_TTL : (uint8_t)value;
+        return 0;
+    case IP_RECVERR:
+    case IP_MTU_DISCOVER:
+    case IP_RECVTTL:
+    case IP_RECVTOS:
+    case IP_PKTINFO:
+    case IP_FREEBIND:
+        return 0;
+    default:
+        return -ENOPROTOOPT;
+    }
+}
+
+static int stream_option_set(struct file *file, int level, int option, const void *value, uint32_t bytes)
+{
+    struct stream *stream = stream_of_file(file);
+    int32_t number = inet_option_value(value, bytes);
+    int error = -ENOPROTOOPT;
+
+    if (level == LEVEL_TCP)
+        error = bytes < sizeof(number) ? -EINVAL : tcp_option_set(stream, option, number);
+    else if (level == LEVEL_IP)
+        error = ip_option_set(stream, option, number);
+    else if (level == SOL_SOCKET && option == SO_KEEPALIVE)
+        stream->keep_alive = number, error = 0;
+    else if (level == SOL_SOCKET && (option == SO_RCVBUF || option == SO_SNDBUF))
+        error = room_set(option == SO_RCVBUF ? &stream->receive_room : &stream->send_room, number);
+    if (!error)
+        stream_configure(stream);
+    return error;
+}
+
+/* Linux's struct tcp_info, as far as lwIP knows it. */
+static int info_get(const struct stream *stream, void *value, uint32_t *bytes)
+{
+    /* lwIP's states as Linux's; without a pcb: closed. */
+    static const uint8_t states[] = { 7, 10, 2, 3, 1, 4, 5, 8, 11, 9, 6 };
+    union {
+        uint8_t octets[TCP_INFO_BYTES];
+        uint32_t words[TCP_INFO_BYTES / 4];
+    } info = { .octets = { 7 } };
+
+    network_lock();
+    const struct tcp_pcb *pcb = stream->connection.pcb;
+    if (pcb && pcb->state == LISTEN) {
+        info.octets[0] = states[LISTEN];
+        info.words[6] = stream->queued_count; /* tcpi_unacked: of a listener who waits */
+        info.words[7] = stream->backlog;
+    } else if (pcb) {
+        info.octets[0] = states[pcb->state];
+        info.octets[2] = pcb->nrtx;
+        info.words[2] = (uint32_t)pcb->rto * 100000;
+        info.words[4] = info.words[5] = pcb->mss;
+        info.words[6] = pcb->mss ? (pcb->snd_nxt - pcb->lastack + pcb->mss - 1) / pcb->mss : 0;
+        info.words[17] = (uint32_t)(pcb->sa >> 3) * 100000;
+        info.words[20] = pcb->mss ? pcb->cwnd / pcb->mss : 0;
+    }
+    network_unlock();
+    *bytes = (uint32_t)smaller(*bytes, sizeof(info));
+    memcpy(value, &info, *bytes);
+    return 0;
+}
+
+static int tcp_option_get(struct stream *stream, int option, void *value, uint32_t *bytes)
+{
+    static const char congestion[16] = "reno";
+    const struct tcp_pcb *pcb = stream->connection.pcb;
+
+    switch (option) {
+    case OPTION_NODELAY:
+        return inet_option_answer(value, bytes, stream->no_delay);
+    case OPTION_MAXSEG:
+        return inet_option_answer(value, bytes, pcb && pcb->state != LISTEN ? pcb->mss : 536);
+    case OPTION_CORK:
+        return inet_option_answer(value, bytes, stream->corked);
+    case OPTION_KEEPIDLE:
+        return inet_option_answer(value, bytes, (int32_t)stream->keep_idle_s);
+    case OPTION_KEEPINTVL:
+        return inet_option_answer(value, bytes, (int32_t)stream->keep_interval_s);
+    case OPTION_KEEPCNT:
+        return inet_option_answer(value, bytes, (int32_t)stream->keep_count);
+    case OPTION_INFO:
+        return info_get(stream, value, bytes);
+    case OPTION_CONGESTION:
+        *bytes = (uint32_t)smaller(*bytes, sizeof(congestion));
+        memcpy(value, congestion, *bytes);
+        return 0;
+    case OPTION_SYNCNT:
+    case OPTION_DEFER_ACCEPT:
+    case OPTION_USER_TIMEOUT:
+    case OPTION_QUICKACK:
+    case OPTION_FASTOPEN:
+        return inet_option_answer(value, bytes, 0);
+    default:
+        return -ENOPROTOOPT;
+    }
+}
+
+static int common_option_get(struct stream *stream, int option, void *value, uint32_t *bytes)
+{
+    int error;
+
+    switch (option) {
+    case SO_ERROR:
+        network_lock();
+        error = stream_error_take(stream);
+        network_unlock();
+        return inet_option_answer(value, bytes, -error);
+    case SO_ACCEPTCONN:
+        return inet_option_answer(value, bytes, stream->state == STREAM_LISTENING);
+    case SO_RCVBUF:
+        return inet_option_answer(value, bytes, (int32_t)stream->receive_room);
+    case SO_SNDBUF:
+        return inet_option_answer(value, bytes, (int32_t)stream->send_room);
+    default:
+        return -ENOPROTOOPT;
+    }
+}
+
+static int stream_option_get(struct file *file, int level, int option, void *value, uint32_t *bytes)
+{
+    struct stream *stream = stream_of_file(file);
+
+    if (level == LEVEL_TCP)
+        return tcp_option_get(stream, option, value, bytes);
+    if (level == SOL_SOCKET)
+        return common_option_get(stream, option, value, bytes);
+    if (level != LEVEL_IP)
+        return -EOPNOTSUPP;
+    if (option == IP_TOS || option == IP_TTL)
+        return inet_option_answer(value, bytes,
+                                  option == IP_TOS ? stream->type_of_service : stream->time_to_live);
+    return -ENOPROTOOPT;
+}
+
+static long stream_control(struct file *file, uint32_t request, uint64_t argument)
+{
+    struct stream *stream = stream_of_file(file);
+    int32_t value;
+
+    if (request == FIONREAD_REQUEST && stream->state == STREAM_LISTENING)
+        return -EINVAL;
+    if (request != FIONREAD_REQUEST && request != SIOCOUTQ_REQUEST)
+        return inet_control(file, request, argument);
+    network_poll();
+    value = (int32_t)(request == FIONREAD_REQUEST ? stream->in.bytes : stream->out.bytes);
+    return user_write(argument, &value, sizeof(value)) ? -EFAULT : 0;
+}
+
+/* ---- As a file ---- */
+
+static unsigned file_stream_ready(struct file *file)
+{
+    struct stream *stream = stream_of_file(file);
+
+    __atomic_store_n(&stream->process, arch_process(), __ATOMIC_RELAXED);
+    return stream_ready(stream);
+}
+
+static uint64_t stream_activity(struct file *file)
+{
+    return __atomic_load_n(&stream_of_file(file)->changes, __ATOMIC_RELAXED);
+}
+
+static uint64_t stream_file_events(const struct file *file)
+{
+    return stream_events(stream_of_file(file));
+}
+
+/* SO_LINGER: until the peer has everything; not where the process ends. */
+static void linger(struct file *file, struct stream *stream)
+{
+    uint64_t deadline_ns = time_add(clock_now_ns(), (uint64_t)socket_of(file)->linger_s * NS_PER_S);
+
+    stream_shutdown(stream, false, true);
+    while (stream->state == STREAM_OPEN && stream->out.bytes > 0)
+        if (stream_wait_change(stream, deadline_ns))
+            return;
+}
+
+static void stream_release(struct file *file)
+{
+    struct inet_stream *own = file->object;
+    struct stream *stream = own->stream;
+    bool lingers = socket_switch(&own->socket, SO_LINGER);
+
+    if (lingers && own->socket.linger_s > 0 && !arch_process()->ending)
+        linger(file, stream);
+    stream_end(stream, lingers && own->socket.linger_s == 0 && stream->state == STREAM_OPEN);
+    network_lock();
+    network_free(own);
+    network_unlock();
+}
+
+static const struct socket_operations stream_operations = {
+    .bind = stream_bind,
+    .connect = stream_connect_call,
+    .listen = stream_listen_call,
+    .accept = stream_accept_call,
+    .send = stream_send_call,
+    .receive = stream_receive_call,
+    .shutdown = stream_shutdown_call,
+    .name = stream_name,
+    .option_set = stream_option_set,
+    .option_get = stream_option_get,
+    .control = stream_control,
+};
+
+static const struct file_operations stream_files = {
+    .move = socket_move,
+    .ready = file_stream_ready,
+    .activity = stream_activity,
+    .events = stream_file_events,
+    .release = stream_release,
+    .waits = true,
+};
+
+static int socket_make(struct file *file, struct stream *stream)
+{
+    network_lock();
+    struct network_account *before = network_account_use(stream->connection.account);
+    struct inet_stream *own = network_allocate_array(1, sizeof(*own));
+    network_account_use(before);
+    network_unlock();
+    if (!own)
+        return -ENOMEM;
+    own->stream = stream;
+    socket_initialise(file, &own->socket, &stream_files, &stream_operations, AF_INET, SOCK_STREAM,
+                      PROTOCOL_TCP);
+    return 0;
+}
+
+int inet_stream_create(struct file *file)
+{
+    struct stream *stream = stream_create(arch_process());
+    int error = stream ? socket_make(file, stream) : -ENOMEM;
+
+    if (error && stream)
+        stream_end(stream, true);
+    return error;
+}

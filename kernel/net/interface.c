@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * interface.c: see interface.h. A received frame is copied out of the device's ring at once, so that the ring
+ * never waits for anybody; the copy is the kernel's account's, and goes when lwIP has handled it.
+ */
+#include "net/interface.h"
+#include "debug/console.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+#include "lwip/etharp.h"
+#include "lwip/ip.h"
+#include "lwip/prot/ethernet.h"
+#include "net/address.h"
+#include "net/device.h"
+#include "net/loopback.h"
+#include "net/lwip_hooks.h"
+#include "net/protocol_timers.h"
+
+#define FRAME_PARTS_MAX 16
+
+struct netif ethernet_interface;
+struct network_device *network_device;
+uint64_t interface_receive_dropped, interface_send_dropped;
+
+/* ---- Sending ---- */
+
+/* A frame in more parts than a driver takes at once goes as one. */
+static bool send_joined(struct pbuf *packet)
+{
+    struct pbuf *whole = pbuf_clone(PBUF_RAW, PBUF_RAM, packet);
+    bool sent = false;
+
+    if (whole) {
+        struct frame_part part = { (char *)whole->payload + ETH_PAD_SIZE,
+                                   (uint32_t)whole->tot_len - ETH_PAD_SIZE };
+
+        sent = network_device->operations->send(network_device, &part, 1);
+        pbuf_free(whole);
+    }
+    return sent;
+}
+
+static err_t frame_send(struct netif *interface, struct pbuf *packet)
+{
+    struct frame_part parts[FRAME_PARTS_MAX];
+    const struct eth_hdr *header = packet->payload;
+    unsigned count = 0, skip = ETH_PAD_SIZE;
+    const struct pbuf *part = packet;
+    bool sent;
+
+    (void)interface; /* there is one */
+    if (packet->tot_len > ETHERNET_FRAME_BYTES_MAX + ETH_PAD_SIZE)
+        return ERR_IF;
+    if (header->type == PP_HTONS(ETHTYPE_ARP))
+        protocol_timers_arp();
+    else if (address_is_probed())
+        return ERR_IF;
+    for (; part && count < FRAME_PARTS_MAX; part = part->next) {
+        if (part->len > skip)
+            parts[count++] = (struct frame_part){ (char *)part->payload + skip, part->len - skip };
+        skip = 0;
+    }
+    sent = part ? send_joined(packet) : network_device->operations->send(network_device, parts, count);
+    if (!sent)
+        interface_send_dropped++;
+    return sent ? ERR_OK : ERR_BUF;
+}
+
+/* ---- Receiving ---- */
+
+/* Whether a frame pretends to come from the node itself, or to be for its loopback addresses. */
+static bool is_martian(const uint8_t *frame, uint32_t bytes)
+{
+    return bytes >= ETHERNET_HEADER_BYTES + IP_HLEN && frame[12] == 0x08 && frame[13] == 0x00 &&
+           (frame[ETHERNET_HEADER_BYTES + 12] == 127 || frame[ETHERNET_HEADER_BYTES + 16] == 127);
+}
+
+static bool is_igmp(const uint8_t *frame, uint32_t bytes)
+{
+    return bytes >= ETHERNET_HEADER_BYTES + IP_HLEN && frame[12] == 0x08 && frame[13] == 0x00 &&
+           frame[ETHERNET_HEADER_BYTES + 9] == IP_PROTO_IGMP;
+}
+
+/* Notices another node with an address of this one. */
+static void arp_look(const uint8_t *frame, uint32_t bytes)
+{
+    uint32_t sender;
+
+    if (bytes < ETHERNET_HEADER_BYTES + SIZEOF_ETHARP_HDR || frame[12] != 0x08 || frame[13] != 0x06 ||
+        memcmp(&frame[22], network_device->address, ETHERNET_ADDRESS_BYTES) == 0)
+        return;
+    memcpy(&sender, &frame[28], sizeof(sender));
+    address_conflict(sender);
+}
+
+static void frame_input(const void *frame, uint32_t bytes)
+{
+    struct pbuf *packet;
+
+    if (bytes < ETHERNET_HEADER_BYTES || bytes > ETHERNET_FRAME_BYTES_MAX || is_martian(frame, bytes)) {
+        interface_receive_dropped++;
+        return;
+    }
+    packet = pbuf_alloc(PBUF_RAW, (u16_t)(bytes + ETH_PAD_SIZE), PBUF_RAM);
+    if (!packet) {
+        interface_receive_dropped++;
+        return;
+    }
+    memcpy((char *)packet->payload + ETH_PAD_SIZE, frame, bytes);
+    arp_look(frame, bytes);
+    if (is_igmp(frame, bytes))
+        protocol_timers_igmp();
+    if (ethernet_interface.input(packet, &ethernet_interface) != ERR_OK) {
+        interface_receive_dropped++;
+        pbuf_free(packet);
+    }
+}
+
+bool interface_receive(void)
+{
+    uint32_t bytes;
+    const void *frame;
+
+    if (!network_device || !(frame = network_device->operations->receive(network_device, &bytes)))
+        return false;
+    frame_input(frame, bytes);
+    network_device->operations->receive_done(network_device);
+    return true;
+}
+
+/* ---- The link ---- */
+
+void interface_service(void)
+{
+    bool was_up = netif_is_link_up(&ethernet_interface);
+
+    network_device->operations->service(network_device);
+    if (network_device->link == was_up)
+        return;
+    if (was_up) {
+        netif_set_link_down(&ethernet_interface);
+        kernel_print("network: eth0: the link is down\n");
+    } else {
+        kernel_print("network: eth0: the link is up, %u Mbit/s\n", network_device->speed_mbit);
+        netif_set_link_up(&ethernet_interface);
+    }
+}
+
+static err_t group_change(struct netif *interface, const ip4_addr_t *group,
+                          enum netif_mac_filter_action action)
+{
+    const uint8_t *ip = (const uint8_t *)&group->addr;
+    const uint8_t address[ETHERNET_ADDRESS_BYTES] = { 0x01, 0x00, 0x5e, ip[1] & 0x7f, ip[2], ip[3] };
+
+    (void)interface; /* there is one */
+    network_device->operations->multicast(network_device, address, action == NETIF_ADD_MAC_FILTER);
+    protocol_timers_igmp();
+    return ERR_OK;
+}
+
+static err_t initialise(struct netif *interface)
+{
+    interface->name[0] = 'e';
+    interface->name[1] = 't';
+    interface->output = etharp_output;
+    interface->linkoutput = frame_send;
+    interface->igmp_mac_filter = group_change;
+    interface->mtu = ETHERNET_FRAME_BYTES_MAX - ETHERNET_HEADER_BYTES;
+    interface->hwaddr_len = ETHERNET_ADDRESS_BYTES;
+    memcpy(interface->hwaddr, network_device->address, ETHERNET_ADDRESS_BYTES);
+    interface->flags = NETIF_FLAG_BROADCAST | NETIF_FLAG_ETHARP | NETIF_FLAG_ETHERNET | NETIF_FLAG_IGMP;
+    return ERR_OK;
+}
+
+void interface_start(struct network_device *device)
+{
+    const uint8_t *address = device->address;
+
+    network_device = device;
+    netif_add_noaddr(&ethernet_interface, NULL, initialise, netif_input);
+    netif_set_default(&ethernet_interface);
+    netif_set_up(&ethernet_interface);
+    kernel_print("network: eth0 is %s at %s, %02x:%02x:%02x:%02x:%02x:%02x\n", device->model, device->place,
+                 address[0], address[1], address[2], address[3], address[4], address[5]);
+    interface_service();
+}
+
+/* ---- Addresses ---- */
+
+bool interface_owns(uint32_t address)
+{
+    return (address & PP_HTONL(0xff000000)) == PP_HTONL(0x7f000000) ||
+           (address && address == netif_ip4_addr(&ethernet_interface)->addr);
+}
+
+struct netif *network_ip_route(const ip4_addr_t *source, const ip4_addr_t *destination)
+{
+    (void)source; /* one interface beside loopback */
+    return interface_owns(destination->addr) ? &loopback_interface : NULL;
+}
+
+bool interface_source(uint32_t destination, uint32_t *source)
+{
+    const ip4_addr_t address = { destination };
+    const struct netif *interface;
+
+    if (interface_owns(destination)) {
+        *source = destination;
+        return true;
+    }
+    interface = ip4_route(&address);
+    *source = interface ? netif_ip4_addr(interface)->addr : 0;
+    return *source != 0;
+}
+
+const char *address_text(uint32_t address, char text[ADDRESS_TEXT_BYTES])
+{
+    const uint8_t *bytes = (const uint8_t *)&address;
+
+    format_text(text, ADDRESS_TEXT_BYTES, "%u.%u.%u.%u", bytes[0], bytes[1], bytes[2], bytes[3]);
+    return text;
+}

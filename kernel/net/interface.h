@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * interface.h: the node's network interfaces, as lwIP's netifs: loopback (loopback.h), and `eth0` over the
+ * one network device that the node uses. Frames go to and from the device here. With the network's lock held,
+ * where nothing else is said.
+ */
+#ifndef TACET_NETWORK_INTERFACE_H
+#define TACET_NETWORK_INTERFACE_H
+
+#include "lwip/netif.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct network_device;
+
+extern struct netif ethernet_interface;
+extern struct network_device *network_device; /* that the node uses; NULL: loopback alone */
+
+/* After lwip_init: makes the interface of a device. */
+void interface_start(struct network_device *device);
+
+/* Receives the oldest frame. False: there is none. */
+bool interface_receive(void);
+
+/* Has the driver look after its interrupts and its link; says what has become of the link. */
+void interface_service(void);
+
+/* The address from which the node sends to another one, in network byte order: its own where it sends to
+ * itself. False: no interface leads there. */
+bool interface_source(uint32_t destination, uint32_t *source);
+
+/* Whether an address, in network byte order, is one of the node's. */
+bool interface_owns(uint32_t address);
+
+/* Frames that were dropped for lack of memory, or because they are nothing that lwIP knows. */
+extern uint64_t interface_receive_dropped, interface_send_dropped;
+
+/* "10.0.2.15", of an address in network byte order, at most ADDRESS_TEXT_BYTES with its NUL. */
+#define ADDRESS_TEXT_BYTES 16
+const char *address_text(uint32_t address, char text[ADDRESS_TEXT_BYTES]);
+
+#endif

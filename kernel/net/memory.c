@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * memory.c: see memory.h. Under the network's lock.
+ *
+ * A page is cut into pieces of one class, after a head; those of an account and class that have a free piece
+ * are in a list. A page without a piece in use returns to its pool, but for one of each class: so a packet
+ * that is allocated and freed again does not take the pool's lock. Anything larger is a run of pages with a
+ * head of its own. The kernel's account has the planner's work area (memplan.h), which nobody needs any more,
+ * and what init/ has planned beside it.
+ */
+#include "net/memory.h"
+#include "arch.h"
+#include "lib/kstring.h"
+#include "lib/list.h"
+#include "mm/page.h"
+#include "mm/page_pool.h"
+#include "process/process.h"
+
+#define HEAD_BYTES 64
+#define CLASSES    6
+
+static const uint16_t class_bytes[CLASSES] = { 64, 128, 256, 496, 1008, 2016 };
+
+_Static_assert(NETWORK_PIECE_MAX <= 2016, "the largest class holds it");
+
+struct network_account {
+    struct page_pool *pool;
+    struct list partial[CLASSES]; /* pages with a free piece */
+    uint64_t bytes;
+};
+
+struct free_piece {
+    struct free_piece *next;
+};
+
+/* At the beginning of each page, or run of pages. */
+struct page_head {
+    struct list_link link; /* in partial, where a piece is free */
+    struct network_account *account;
+    struct free_piece *free;
+    uint64_t bytes; /* of the run */
+    uint16_t class; /* CLASSES: one piece */
+    uint16_t used;
+};
+
+_Static_assert(sizeof(struct page_head) <= HEAD_BYTES, "it stands before the first piece");
+
+static struct page_pool kernel_pool;
+static struct network_account kernel_account = { .pool = &kernel_pool };
+static struct network_account *payer = &kernel_account;
+
+void network_memory_start(const struct memory_range *extents, unsigned count)
+{
+    page_pool_initialise(&kernel_pool, extents, count);
+}
+
+struct network_account *network_account_of(struct process *process)
+{
+    if (!process)
+        return &kernel_account;
+    if (!process->network) {
+        uint64_t page = page_pool_allocate(process->vm.pages, ARCH_PAGE, ARCH_PAGE);
+
+        if (page == PAGE_POOL_NONE)
+            return NULL;
+        process->network = arch_physical(page);
+        *process->network = (struct network_account){ .pool = process->vm.pages };
+    }
+    return process->network;
+}
+
+struct network_account *network_account_use(struct network_account *account)
+{
+    struct network_account *before = payer;
+
+    payer = account ? account : &kernel_account;
+    return before;
+}
+
+uint64_t network_account_bytes(const struct network_account *account)
+{
+    return account ? account->bytes : kernel_account.bytes;
+}
+
+static struct page_head *pages_take(uint64_t bytes, unsigned class)
+{
+    uint64_t address = page_pool_allocate(payer->pool, bytes, ARCH_PAGE);
+    struct page_head *head;
+
+    if (address == PAGE_POOL_NONE)
+        return NULL;
+    head = arch_physical(address);
+    *head = (struct page_head){ .account = payer, .bytes = bytes, .class = (uint16_t) class };
+    payer->bytes += bytes;
+    return head;
+}
+
+static void pages_return(struct page_head *head)
+{
+    head->account->bytes -= head->bytes;
+    page_pool_free(head->account->pool, arch_physical_of(head), head->bytes);
+}
+
+static struct page_head *page_cut(unsigned class)
+{
+    struct page_head *head = pages_take(ARCH_PAGE, class);
+
+    if (!head)
+        return NULL;
+    for (uint64_t at = HEAD_BYTES; at + class_bytes[class] <= ARCH_PAGE; at += class_bytes[class]) {
+        struct free_piece *piece = (void *)((char *)head + at);
+
+        piece->next = head->free;
+        head->free = piece;
+    }
+    list_append(&payer->partial[class], &head->link);
+    return head;
+}
+
+void *network_allocate(size_t bytes)
+{
+    unsigned class = 0;
+    struct page_head *head;
+
+    while (class < CLASSES && bytes > class_bytes[class])
+        class ++;
+    if (class == CLASSES) {
+        if (bytes > 1U << 30)
+            return NULL;
+        head = pages_take(page_up(bytes + HEAD_BYTES), CLASSES);
+        return head ? (char *)head + HEAD_BYTES : NULL;
+    }
+    head = (struct page_head *)payer->partial[class].first;
+    if (!head && !(head = page_cut(class)))
+        return NULL;
+
+    struct free_piece *piece = head->free;
+    head->free = piece->next;
+    head->used++;
+    if (!head->free)
+        list_remove(&payer->partial[class], &head->link);
+    return piece;
+}
+
+void *network_allocate_array(size_t count, size_t bytes)
+{
+    size_t all;
+    void *memory = __builtin_mul_overflow(count, bytes, &all) ? NULL : network_allocate(all);
+
+    if (memory)
+        memset(memory, 0, all);
+    return memory;
+}
+
+void network_free(void *memory)
+{
+    struct page_head *head = (void *)page_down((uint64_t)memory);
+    struct free_piece *piece = memory;
+
+    if (!memory)
+        return;
+    if (head->class == CLASSES) {
+        pages_return(head);
+        return;
+    }
+    struct list *partial = &head->account->partial[head->class];
+    if (!head->free)
+        list_insert(partial, &head->link, partial->first);
+    piece->next = head->free;
+    head->free = piece;
+    if (--head->used == 0 && (partial->first != &head->link || partial->last != &head->link)) {
+        list_remove(partial, &head->link);
+        pages_return(head);
+    }
+}

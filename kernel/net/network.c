@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * network.c: see network.h. Owns the network's lock and what it guards of its own: whom to notify.
+ */
+#include "net/network.h"
+#include "arch.h"
+#include "debug/console.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+#include "lwip/init.h"
+#include "net/address.h"
+#include "net/connection.h"
+#include "net/device.h"
+#include "net/idle.h"
+#include "net/interface.h"
+#include "net/loopback.h"
+#include "net/memory.h"
+#include "net/protocol_timers.h"
+#include "mm/memplan.h"
+#include "mm/page.h"
+#include "process/process.h"
+#include "smp/spinlock.h"
+#include "time/clock.h"
+
+#define FRAMES_MAX        64 /* of one poll */
+#define PACKETS_MAX       64 /* to the node itself, of one poll */
+#define PACKETS_MORE      16
+#define POLLS_PER_SERVICE 64
+#define NOTICES_MAX       16
+
+static struct spinlock lock;
+static unsigned polls;
+
+/* Whom the one that releases the lock wakes. */
+struct notice {
+    struct process *process;
+    uint64_t kinds;
+};
+
+static struct notice notices[NOTICES_MAX];
+static unsigned notice_count;
+
+void network_lock(void)
+{
+    spin_lock(&lock);
+}
+
+/* Releases the lock alone, and wakes. */
+static void release(void)
+{
+    struct notice taken[NOTICES_MAX];
+    unsigned count = notice_count;
+
+    for (unsigned i = 0; i < count; i++)
+        taken[i] = notices[i];
+    notice_count = 0;
+    network_account_use(NULL);
+    spin_unlock(&lock);
+    for (unsigned i = 0; i < count; i++)
+        event_notify(taken[i].process, taken[i].kinds);
+}
+
+/* Receives what the node has sent to itself, each packet with the lock held for itself: as many as the caller
+ * has sent since it took the lock, and some more, so that a call does not work long for others; the rest,
+ * where nobody else comes, when a CPU idles. */
+static void loopback_work(unsigned count)
+{
+    for (unsigned i = 0; i < count + PACKETS_MORE && loopback_pending(); i++) {
+        spin_lock(&lock);
+        loopback_receive();
+        release();
+        crosscall_serve();
+    }
+    if (loopback_pending())
+        idle_look_soon();
+}
+
+void network_unlock(void)
+{
+    unsigned sent = loopback_sent();
+
+    protocol_timers_update();
+    release();
+    if (sent)
+        loopback_work(sent);
+    connection_work();
+}
+
+void network_notify(struct process *process, uint64_t kinds)
+{
+    for (unsigned i = 0; i < notice_count; i++)
+        if (notices[i].process == process) {
+            notices[i].kinds |= kinds;
+            return;
+        }
+    if (notice_count == NOTICES_MAX) /* with the lock, which no waiter takes together with a list's */
+        event_notify(process, kinds);
+    else
+        notices[notice_count++] = (struct notice){ process, kinds };
+}
+
+static bool receive_one(bool service)
+{
+    bool received;
+
+    spin_lock(&lock);
+    if (service)
+        interface_service();
+    received = interface_receive();
+    release();
+    return received;
+}
+
+bool network_poll(void)
+{
+    bool service = __atomic_add_fetch(&polls, 1, __ATOMIC_RELAXED) % POLLS_PER_SERVICE == 0;
+    unsigned received = 0;
+
+    if (network_device) {
+        protocol_timers_run();
+        while (received < FRAMES_MAX && receive_one(service && received == 0)) {
+            received++;
+            crosscall_serve();
+        }
+    }
+    if (loopback_pending())
+        loopback_work(PACKETS_MAX);
+    if (received)
+        connection_work();
+    return received != 0;
+}
+
+int network_wait(struct process *process, uint64_t kinds, uint64_t deadline_ns)
+{
+    int error;
+
+    (void)process; /* the caller's, whose threads wait by their own lists */
+    if (network_poll())
+        return thread_has_pending_work(arch_thread()) ? -EINTR : 0;
+    if (clock_now_ns() >= deadline_ns)
+        return -ETIMEDOUT;
+    idle_wait_begin();
+    error = event_wait(kinds, deadline_ns);
+    idle_wait_end();
+    return error;
+}
+
+void network_interrupt(void)
+{
+    spin_lock(&lock);
+    interface_service();
+    release();
+    while (network_poll())
+        if (!schedule_is_idle())
+            break;
+}
+
+bool network_has_device(void)
+{
+    return network_device != NULL;
+}
+
+/* ---- Start ---- */
+
+/* The device that an option names, by its hardware address or its place. */
+static struct network_device *device_find(const char *name)
+{
+    uint8_t address[ETHERNET_ADDRESS_BYTES];
+    bool by_address = hardware_address_parse(name, address);
+
+    for (unsigned i = 0; i < network_device_count(); i++) {
+        struct network_device *device = network_device_at(i);
+
+        if (by_address ? memcmp(device->address, address, sizeof(address)) == 0
+                       : strcmp(device->place, name) == 0)
+            return device;
+    }
+    return NULL;
+}
+
+/* netdev=; else the one that PXE has booted from, as its loaders say; else the first with a link. */
+static int device_choose(const struct command_line *line, struct network_device **out, struct message *why)
+{
+    const char *name = command_line_option(line, "netdev"), *boot = command_line_option(line, "bootif");
+
+    *out = name ? device_find(name) : boot ? device_find(boot) : NULL;
+    if (name && !*out)
+        return message_set(
+            why, -EINVAL,
+            "netdev=%s: there is no such network device; it is named by its hardware address, as "
+            "52:54:00:12:34:56, or by its place, as 00:03.0",
+            name);
+    for (unsigned i = 0; i < network_device_count() && !*out; i++)
+        if (network_device_at(i)->link)
+            *out = network_device_at(i);
+    if (!*out && network_device_count())
+        *out = network_device_at(0);
+    return 0;
+}
+
+int network_start(const struct command_line *line, struct message *why)
+{
+    struct network_device *device;
+    struct memory_range area = { 0 };
+    uint64_t bytes;
+    void *unused = memplan_work_area(&bytes);
+    int error = address_configure(line, why);
+
+    if (error || (error = device_choose(line, &device, why)))
+        return error;
+    area.base = page_up(arch_physical_of(unused));
+    area.bytes = page_down(arch_physical_of(unused) + bytes) - area.base;
+    network_memory_start(&area, 1);
+    lwip_init();
+    loopback_start();
+    idle_start();
+    if (!device)
+        return 0;
+    for (unsigned i = 0; i < network_device_count(); i++)
+        if (network_device_at(i) != device)
+            kernel_print("network: %s at %s is not used (netdev= names the one that is)\n",
+                         network_device_at(i)->model, network_device_at(i)->place);
+    network_lock();
+    interface_start(device);
+    network_unlock();
+    address_start();
+    idle_device_start();
+    return 0;
+}

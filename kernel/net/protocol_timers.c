@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * protocol_timers.c: see protocol_timers.h. Owns one smart timer, armed while ARP asks for an address, while
+ * DHCP waits for an answer (address.h), or while a multicast group is to be reported: a few seconds at most.
+ * Everything else (ages of ARP entries, incomplete packets) waits for the next network call.
+ */
+#include "net/protocol_timers.h"
+#include "arch.h"
+#include "lwip/dhcp.h"
+#include "lwip/etharp.h"
+#include "lwip/igmp.h"
+#include "lwip/ip4_frag.h"
+#include "net/address.h"
+#include "net/interface.h"
+#include "net/network.h"
+#include "time/clock.h"
+#include "time/timer.h"
+
+#define NS_PER_MS    1000000ULL
+#define ARP_ASKING_S 6 /* lwIP asks five times */
+#define STEPS_MAX    16
+#define LATENCY_NS   (20 * NS_PER_MS)
+
+/* A function of lwIP's that wants to be called once a step. */
+struct protocol_timer {
+    void (*step)(void);
+    uint64_t step_ns;
+    uint64_t next_ns;
+};
+
+enum { ARP, FRAGMENTS, DHCP, IGMP, TIMERS };
+
+static struct protocol_timer timers[TIMERS] = {
+    [ARP] = { etharp_tmr, ARP_TMR_INTERVAL *NS_PER_MS, 0 },
+    [FRAGMENTS] = { ip_reass_tmr, IP_TMR_INTERVAL *NS_PER_MS, 0 },
+    [DHCP] = { dhcp_fine_tmr, DHCP_FINE_TIMER_MSECS *NS_PER_MS, 0 },
+    [IGMP] = { igmp_tmr, IGMP_TMR_INTERVAL *NS_PER_MS, 0 },
+};
+static uint64_t next_ns; /* the earliest of them */
+static uint64_t arp_until_ns;
+static bool igmp_active;
+static struct smart_timer timer; /* of idle CPUs: it interrupts no program */
+static unsigned timer_cpu;
+
+uint32_t sys_now(void)
+{
+    return (uint32_t)(clock_now_ns() / NS_PER_MS);
+}
+
+uint32_t network_random(void)
+{
+    return (uint32_t)arch_random();
+}
+
+void protocol_timers_arp(void)
+{
+    arp_until_ns = clock_now_ns() + ARP_ASKING_S * NS_PER_S;
+}
+
+void protocol_timers_igmp(void)
+{
+    igmp_active = true;
+    timers[IGMP].next_ns = 0;
+    next_ns = 0;
+}
+
+static bool igmp_reports(const struct netif *interface)
+{
+    for (const struct igmp_group *group = netif_igmp_data(interface); group; group = group->next)
+        if (group->timer)
+            return true;
+    return false;
+}
+
+/* ---- With the network's lock ---- */
+
+static void steps_run(struct protocol_timer *mine, uint64_t now_ns)
+{
+    for (unsigned steps = 0; steps < STEPS_MAX && mine->next_ns <= now_ns; steps++) {
+        mine->step();
+        mine->next_ns = mine->next_ns ? mine->next_ns + mine->step_ns : now_ns + mine->step_ns;
+    }
+    if (mine->next_ns <= now_ns && mine->step_ns < NS_PER_S) /* nothing was pending meanwhile */
+        mine->next_ns = now_ns + mine->step_ns;
+}
+
+static void run(uint64_t now_ns)
+{
+    uint64_t next = UINT64_MAX;
+
+    for (unsigned i = 0; i < TIMERS; i++) {
+        if ((i == DHCP && !address_is_busy()) || (i == IGMP && !igmp_active)) {
+            timers[i].next_ns = 0;
+            continue;
+        }
+        if (timers[i].next_ns <= now_ns)
+            steps_run(&timers[i], now_ns);
+        if (timers[i].next_ns < next)
+            next = timers[i].next_ns;
+    }
+    next_ns = next;
+    igmp_active = igmp_active && igmp_reports(&ethernet_interface);
+    if (now_ns >= arp_until_ns)
+        arp_until_ns = 0;
+    address_update(now_ns);
+}
+
+static void expire(struct smart_timer *mine, uint64_t now_ns)
+{
+    (void)mine; /* there is one */
+    (void)now_ns;
+    network_poll();
+    network_lock();
+    run(clock_now_ns());
+    network_unlock();
+}
+
+void protocol_timers_update(void)
+{
+    unsigned cpu = arch_cpu_index();
+
+    if (!network_device || !(arp_until_ns || igmp_active || address_is_busy()))
+        return;
+    if (timer_is_pending(&timer)) {
+        if (timer_cpu == cpu)
+            return;
+        timer_cancel(&timer); /* that CPU may compute now, and this one block */
+    }
+    if (next_ns <= clock_now_ns())
+        run(clock_now_ns());
+    timer_cpu = cpu;
+    timer.expire = expire;
+    timer.is_background = true;
+    timer_start(&timer, next_ns, LATENCY_NS);
+}
+
+void protocol_timers_run(void)
+{
+    if (clock_now_ns() < __atomic_load_n(&next_ns, __ATOMIC_RELAXED))
+        return;
+    network_lock();
+    run(clock_now_ns());
+    network_unlock();
+}

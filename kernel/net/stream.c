@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * stream.c: TCP connections as lwIP sees them: its callbacks, connecting, listening, ending. The network's
+ * lock guards all of it. A stream without an owner lives on until lwIP has no pcb for it any more: bytes that
+ * were sent are sent, bounded by the number of retransmissions, then it frees itself.
+ *
+ * lwIP refers to the bytes in `out` (it copies nothing), so they stay until they are acknowledged. It is
+ * given a few segments at a time: no call makes it work through a whole window. [RFC 9293]
+ */
+#include "net/stream_state.h"
+#include "arch.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+#include "mm/page.h"
+#include "net/connection_timer.h"
+#include "net/memory.h"
+#include "net/network.h"
+#include "process/event.h"
+#include "lwip/priv/tcp_priv.h"
+
+#define FED_BYTES_MAX (8 * TCP_MSS) /* that lwIP has and has not sent */
+
+void stream_changed(struct stream *stream)
+{
+    stream->changes++;
+    if (stream->process)
+        network_notify(stream->process, event_of(stream));
+}
+
+int stream_error_take(struct stream *stream)
+{
+    int error = stream->error;
+
+    stream->error = 0;
+    return error;
+}
+
+static void stream_free(struct stream *stream)
+{
+    byte_queue_free(&stream->in);
+    byte_queue_free(&stream->out);
+    binding_release(&tcp_bindings, &stream->connection.port);
+    network_free(stream);
+}
+
+/* With the lock. */
+static struct stream *stream_make(struct process *process)
+{
+    struct network_account *before = network_account_use(network_account_of(process));
+    struct stream *stream = network_allocate_array(1, sizeof(*stream));
+
+    network_account_use(before);
+    if (!stream)
+        return NULL;
+    stream->process = process;
+    stream->is_kernel = !process;
+    stream->owned = true;
+    stream->receive_room = stream->connection.window = STREAM_ROOM_DEFAULT;
+    stream->send_room = STREAM_ROOM_DEFAULT;
+    stream->time_to_live = TCP_TTL;
+    stream->keep_idle_s = TCP_KEEPIDLE_DEFAULT / 1000;
+    stream->keep_interval_s = TCP_KEEPINTVL_DEFAULT / 1000;
+    stream->keep_count = TCP_KEEPCNT_DEFAULT;
+    if (connection_initialise(&stream->connection, process)) {
+        network_free(stream);
+        return NULL;
+    }
+    return stream;
+}
+
+struct stream *stream_create(struct process *process)
+{
+    network_lock();
+    struct stream *stream = stream_make(process);
+    network_unlock();
+    return stream;
+}
+
+/* ---- What lwIP calls, between connection_enter and connection_leave ---- */
+
+static void queue_remove(struct stream *stream)
+{
+    struct stream *listener = stream->listener;
+
+    if (!listener)
+        return;
+    list_remove(stream->state == STREAM_OPEN || stream->state == STREAM_ENDED ? &listener->complete
+                                                                              : &listener->incoming,
+                &stream->queued);
+    listener->queued_count--;
+    stream->listener = NULL;
+}
+
+static err_t received(void *argument, struct tcp_pcb *pcb, struct pbuf *packet, err_t error)
+{
+    struct stream *stream = argument;
+
+    (void)error; /* lwIP passes none */
+    if (!packet) {
+        stream->peer_ended = true;
+    } else if (stream->receive_shut) {
+        tcp_recved(pcb, packet->tot_len);
+        pbuf_free(packet);
+        return ERR_OK;
+    } else {
+        if (!byte_queue_reserve(&stream->in, packet->tot_len))
+            return ERR_MEM;
+        for (struct pbuf *part = packet; part; part = part->next)
+            byte_queue_append(&stream->in, part->payload, part->len);
+        pbuf_free(packet);
+    }
+    stream_changed(stream);
+    return ERR_OK;
+}
+
+static err_t sent(void *argument, struct tcp_pcb *pcb, u16_t bytes)
+{
+    struct stream *stream = argument;
+
+    char *next;
+
+    (void)pcb;
+    byte_queue_at(&stream->out, &stream->fed, &next); /* off a piece that is freed below */
+    byte_queue_consume(&stream->out, smaller(bytes, stream->out.bytes - stream->unfed));
+    if (!stream->owned && stream->out.bytes == 0 && !stream->writing) {
+        byte_queue_free(&stream->out);
+        stream->fed = (struct byte_place){ 0 };
+    }
+    if (stream->out.bytes <= stream->send_room / 4 * 3)
+        stream_changed(stream);
+    return ERR_OK;
+}
+
+static err_t connected(void *argument, struct tcp_pcb *pcb, err_t error)
+{
+    struct stream *stream = argument;
+
+    (void)pcb;
+    (void)error; /* lwIP passes none */
+    stream->state = STREAM_OPEN;
+    stream_changed(stream);
+    return ERR_OK;
+}
+
+/* The pcb is gone, or goes at once. ERR_CLSD: both directions have ended. */
+static void failed(void *argument, err_t error)
+{
+    struct stream *stream = argument;
+
+    if (error == ERR_RST)
+        stream->error = stream->state == STREAM_CONNECTING ? -ECONNREFUSED
+                        : stream->peer_ended               ? -EPIPE
+                                                           : -ECONNRESET;
+    else if (error == ERR_ABRT && !stream->error)
+        stream->error = -ETIMEDOUT;
+}
+
+static err_t completed(void *argument, struct tcp_pcb *pcb, err_t error)
+{
+    struct stream *stream = argument;
+
+    (void)pcb;
+    if (error != ERR_OK) /* of the listener: lwIP had no memory */
+        return error;
+    list_remove(&stream->listener->incoming, &stream->queued);
+    list_append(&stream->listener->complete, &stream->queued);
+    stream->state = STREAM_OPEN;
+    stream->owned = true;
+    stream_changed(stream->listener);
+    return ERR_OK;
+}
+
+static void callbacks_set(struct stream *stream)
+{
+    struct tcp_pcb *pcb = stream->connection.pcb;
+
+    pcb->callback_arg = stream;
+    pcb->recv = received;
+    pcb->sent = sent;
+    pcb->errf = failed;
+}
+
+/* ---- What connection.c calls ---- */
+
+bool stream_may_receive(struct connection *connection, unsigned bytes)
+{
+    struct stream *stream = stream_of(connection);
+    struct network_account *before = network_account_use(connection->account);
+    bool may = !stream->owned || stream->receive_shut || byte_queue_reserve(&stream->in, bytes);
+
+    network_account_use(before);
+    return may;
+}
+
+struct connection *stream_incoming(struct connection *connection)
+{
+    struct stream *listener = stream_of(connection), *stream;
+
+    if (listener->queued_count > listener->backlog || !(stream = stream_make(listener->process)))
+        return NULL;
+    stream->owned = false;
+    stream->state = STREAM_CONNECTING;
+    stream->listener = listener;
+    stream->receive_room = stream->connection.window = listener->receive_room;
+    stream->send_room = listener->send_room;
+    stream->no_delay = listener->no_delay;
+    stream->keep_alive = listener->keep_alive;
+    stream->keep_idle_s = listener->keep_idle_s;
+    stream->keep_interval_s = listener->keep_interval_s;
+    stream->keep_count = listener->keep_count;
+    stream->time_to_live = listener->time_to_live;
+    stream->type_of_service = listener->type_of_service;
+    list_append(&listener->incoming, &stream->queued);
+    listener->queued_count++;
+    return &stream->connection;
+}
+
+static void options_set(const struct stream *stream)
+{
+    struct tcp_pcb *pcb = stream->connection.pcb;
+
+    pcb->ttl = stream->time_to_live;
+    pcb->tos = stream->type_of_service;
+    if (pcb->state == LISTEN)
+        return;
+    pcb->keep_idle = stream->keep_idle_s * 1000;
+    pcb->keep_intvl = stream->keep_interval_s * 1000;
+    pcb->keep_cnt = stream->keep_count;
+    if (stream->keep_alive)
+        ip_set_option(pcb, SOF_KEEPALIVE);
+    else
+        ip_reset_option(pcb, SOF_KEEPALIVE);
+    if (stream->no_delay)
+        tcp_set_flags(pcb, TF_NODELAY);
+    else
+        tcp_clear_flags(pcb, TF_NODELAY);
+}
+
+void stream_incoming_done(struct connection *connection)
+{
+    if (!connection->pcb) {
+        stream_gone(connection);
+        return;
+    }
+    callbacks_set(stream_of(connection));
+    options_set(stream_of(connection));
+}
+
+/* A segment that is not full waits where more is to come. */
+static bool is_feedable(const struct stream *stream, const struct tcp_pcb *pcb)
+{
+    bool waits = (stream->more || stream->corked) && !stream->send_ended && stream->unfed < pcb->mss;
+
+    return stream->unfed > 0 && !waits && pcb->snd_lbb - pcb->snd_nxt < FED_BYTES_MAX;
+}
+
+static void feed(struct stream *stream, struct tcp_pcb *pcb)
+{
+    char *from;
+
+    while (is_feedable(stream, pcb)) {
+        uint64_t part = smaller(byte_queue_at(&stream->out, &stream->fed, &from), stream->unfed);
+        bool last = part == stream->unfed;
+
+        if (part == 0)
+            return;
+        if (tcp_write(pcb, from, (u16_t)part, last ? 0 : TCP_WRITE_FLAG_MORE) != ERR_OK) {
+            tcp_set_flags(pcb, TF_NAGLEMEMERR); /* in the next step of its timer */
+            return;
+        }
+        stream->fed.at += (uint32_t)part;
+        stream->unfed -= part;
+    }
+}
+
+static void end_give(struct stream *stream, struct tcp_pcb *pcb)
+{
+    stream->end_given = true;
+    if (stream->owned) {
+        tcp_shutdown(pcb, 0, 1);
+    } else {
+        pcb->rcv_wnd = TCP_WND_MAX(pcb); /* nothing is unread: not to be reset */
+        tcp_close(pcb);
+    }
+}
+
+void stream_push(struct connection *connection)
+{
+    struct stream *stream = stream_of(connection);
+    struct tcp_pcb *pcb = connection->pcb;
+
+    if (pcb->state != ESTABLISHED && pcb->state != CLOSE_WAIT)
+        return;
+    feed(stream, pcb);
+    if (stream->send_ended && !stream->end_given && stream->unfed == 0) {
+        end_give(stream, pcb); /* and sends */
+        return;
+    }
+    if (pcb->unsent && tcp_output(pcb) == ERR_OK && !pcb->unsent && is_feedable(stream, pcb))
+        connection_owe(connection); /* the window is open further */
+}
+
+void stream_gone(struct connection *connection)
+{
+    struct stream *stream = stream_of(connection);
+
+    if (stream->state != STREAM_LISTENING && stream->state != STREAM_CLOSED) {
+        if (!stream->owned)
+            queue_remove(stream);
+        stream->state = STREAM_ENDED;
+    }
+    if (stream->owned)
+        stream_changed(stream);
+    else if (!connection->is_owed)
+        stream_free(stream);
+}
+
+void stream_lost(struct connection *connection)
+{
+    stream_of(connection)->error = -ENETDOWN;
+}
+
+bool stream_is_sending(const struct connection *connection)
+{
+    const struct tcp_pcb *pcb = connection->pcb;
+
+    return pcb && pcb->state != LISTEN &&
+           (stream_of((void *)connection)->unfed || pcb->unsent || pcb->unacked);
+}
+
+/* ---- Connecting, listening ---- */
+
+static int connect_begin(struct stream *stream)
+{
+    struct connection *connection = &stream->connection;
+    ip4_addr_t to = { connection->remote_address };
+
+    connection_enter(connection);
+    connection->pcb = tcp_new();
+    if (!connection->pcb) {
+        connection_leave(connection);
+        return -ENOMEM;
+    }
+    callbacks_set(stream);
+    options_set(stream);
+    connection->pcb->local_ip.addr = connection->local_address;
+    connection->pcb->local_port = connection->local_port;
+    stream->state = STREAM_CONNECTING;
+    err_t error = tcp_connect(connection->pcb, &to, connection->remote_port, connected);
+    if (error != ERR_OK) {
+        tcp_free(connection->pcb);
+        connection->pcb = NULL;
+        stream->state = STREAM_CLOSED;
+    }
+    connection_leave(connection);
+    return error == ERR_OK ? 0 : error == ERR_RTE ? -ENETUNREACH : -ENOMEM;
+}
+
+static int addresses_choose(struct stream *stream)
+{
+    struct connection *connection = &stream->connection;
+    int error = 0;
+
+    connection->local_address =
+        connection->port.address ? connection->port.address : connection_source(connection->remote_address);
+    if (!connection->local_address)
+        return -ENETUNREACH;
+    connection->local_port = connection->port.port;
+    if (!connection->local_port)
+        error = connection_port_choose(connection);
+    return error ? error : connection_peer_set(connection) ? -EADDRNOTAVAIL : 0;
+}
+
+int stream_connect(struct stream *stream, uint32_t address, uint16_t port)
+{
+    struct connection *connection = &stream->connection;
+
+    network_lock();
+    connection->remote_address = address;
+    connection->remote_port = port;
+    connection->window = stream->receive_room;
+    stream->error = 0;
+    stream->peer_ended = false;
+    int error = addresses_choose(stream);
+    if (!error) {
+        error = connect_begin(stream);
+        if (error)
+            connection_peer_forget(connection);
+    }
+    network_unlock();
+    return error;
+}
+
+/* lwIP makes a listener's pcb from another one. */
+static struct tcp_pcb *listener_pcb(const struct connection *connection)
+{
+    struct tcp_pcb *pcb = tcp_new(), *listening = pcb ? tcp_listen(pcb) : NULL;
+
+    if (!listening) {
+        if (pcb)
+            tcp_free(pcb);
+        return NULL;
+    }
+    listening->local_ip.addr = connection->port.address;
+    listening->local_port = connection->port.port;
+    tcp_accept(listening, completed);
+    return listening;
+}
+
+int stream_listen(struct stream *stream, unsigned backlog)
+{
+    struct connection *connection = &stream->connection;
+    int error = 0;
+
+    network_lock();
+    stream->backlog = (unsigned)smaller(backlog, STREAM_BACKLOG_MAX);
+    if (stream->state != STREAM_LISTENING) {
+        connection_enter(connection);
+        connection->pcb = listener_pcb(connection);
+        if (connection->pcb) {
+            stream->state = STREAM_LISTENING;
+            connection->port.listening = true;
+            options_set(stream);
+        } else {
+            error = -ENOMEM;
+        }
+        connection_leave(connection);
+    }
+    network_unlock();
+    return error;
+}
+
+struct stream *stream_accept(struct stream *listener)
+{
+    struct stream *stream = NULL;
+
+    network_lock();
+    if (listener->complete.first) {
+        stream = LIST_OWNER(listener->complete.first, stream, queued);
+        queue_remove(stream);
+        stream->process = listener->process;
+    }
+    network_unlock();
+    return stream;
+}
+
+void stream_configure(struct stream *stream)
+{
+    struct connection *connection = &stream->connection;
+
+    network_lock();
+    if (connection->pcb) {
+        connection_enter(connection);
+        options_set(stream);
+        if (connection->pcb->state != LISTEN && stream->receive_room > connection->window) {
+            connection->pcb->rcv_wnd += stream->receive_room - connection->window;
+            connection->window = stream->receive_room;
+        }
+        connection_leave(connection);
+    }
+    if (!connection->pcb || stream->state == STREAM_LISTENING)
+        connection->window = stream->receive_room;
+    network_unlock();
+}
+
+/* ---- Ending ---- */
+
+int stream_shutdown(struct stream *stream, bool receiving, bool sending)
+{
+    struct connection *connection = &stream->connection;
+    int error = stream->state == STREAM_OPEN || stream->state == STREAM_CONNECTING ? 0 : -ENOTCONN;
+
+    network_lock();
+    if (!error && receiving)
+        stream->receive_shut = true;
+    if (!error && sending && !stream->send_ended) {
+        stream->send_ended = true;
+        if (connection->pcb) {
+            connection_enter(connection);
+            connection_leave(connection);
+        }
+    }
+    stream_changed(stream);
+    network_unlock();
+    return error;
+}
+
+/* Connections that nobody has accepted end with their listener, each with the lock held for itself. */
+static void listener_close(struct stream *listener)
+{
+    struct connection *connection = &listener->connection;
+    struct list_link *link;
+
+    network_lock();
+    connection->port.listening = false;
+    while ((link = listener->complete.first ? listener->complete.first : listener->incoming.first)) {
+        struct stream *stream = LIST_OWNER(link, stream, queued);
+
+        queue_remove(stream);
+        stream->owned = false;
+        if (stream->connection.pcb)
+            connection_abort(&stream->connection);
+        else
+            stream_gone(&stream->connection);
+        network_unlock();
+        network_lock();
+    }
+    connection_enter(connection);
+    tcp_close(connection->pcb);
+    connection->pcb = NULL;
+    connection_leave(connection);
+    listener->owned = false;
+    stream_gone(connection);
+    network_unlock();
+}
+
+static void connection_end(struct stream *stream, bool abort)
+{
+    struct connection *connection = &stream->connection;
+    struct tcp_pcb *pcb = connection->pcb;
+    bool lost = abort || stream->in.bytes > 0;
+
+    byte_queue_free(&stream->in);
+    stream->send_ended = true;
+    connection_enter(connection);
+    if (pcb->state == SYN_SENT)
+        tcp_abandon(pcb, 0);
+    else if (lost && pcb->state != TIME_WAIT)
+        tcp_abort(pcb);
+    if (tcp_active_pcbs == pcb) {
+        tcp_set_flags(pcb, TF_RXCLOSED);
+        pcb->tmr = tcp_ticks; /* its time-outs begin now */
+        if (stream->end_given)
+            tcp_close(pcb);
+    }
+    connection_leave(connection);
+}
+
+void stream_end(struct stream *stream, bool abort)
+{
+    if (stream->state == STREAM_LISTENING) {
+        listener_close(stream);
+        return;
+    }
+    network_lock();
+    stream->owned = false;
+    stream->process = NULL;
+    if (stream->connection.pcb)
+        connection_end(stream, abort);
+    else
+        stream_gone(&stream->connection);
+    network_unlock();
+}

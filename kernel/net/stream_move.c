@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * stream_move.c: bytes of streams to and from programs and the kernel (stream_state.h), and the kernel's own
+ * use of streams (stream.h). Copies are made without the network's lock: `reading` and `writing` keep others
+ * away from the bytes meanwhile. Runs in system calls; without any process only at boot, where waiting is
+ * polling.
+ */
+#include "net/stream.h"
+#include "arch.h"
+#include "fs/file.h"
+#include "fs/user_vector.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+#include "mm/page.h"
+#include "net/connection_timer.h"
+#include "net/memory.h"
+#include "net/network.h"
+#include "net/stream_state.h"
+#include "process/event.h"
+#include "process/process.h"
+#include "time/clock.h"
+#include "lwip/priv/tcp_priv.h"
+
+#define RECEIVED_MAX 16384 /* bytes that are read before the peer learns of the room */
+
+static int copy(struct stream_bytes *bytes, void *kernel, uint64_t count, bool to_caller)
+{
+    if (bytes->vector)
+        return user_vector_copy(bytes->vector, kernel, count, to_caller);
+    memcpy(to_caller ? bytes->kernel : kernel, to_caller ? kernel : bytes->kernel, count);
+    bytes->kernel += count;
+    return 0;
+}
+
+/* ---- Reading ---- */
+
+/* What a read answers where nothing is to be read. */
+static int64_t receive_end(struct stream *stream)
+{
+    if (stream->error)
+        return stream_error_take(stream);
+    if (stream->state == STREAM_CLOSED || stream->state == STREAM_LISTENING)
+        return -ENOTCONN;
+    return stream->peer_ended || stream->receive_shut || stream->state == STREAM_ENDED ? 0 : -EAGAIN;
+}
+
+/* Opens the window by what was read. */
+static void window_open(struct stream *stream, uint64_t bytes)
+{
+    struct connection *connection = &stream->connection;
+
+    if (!connection->pcb || bytes == 0)
+        return;
+    connection_enter(connection);
+    if (connection->pcb == tcp_active_pcbs) {
+        if (connection->pcb->refused_data)
+            tcp_process_refused_data(connection->pcb);
+        tcp_recved(connection->pcb, (u16_t)bytes);
+    }
+    connection_leave(connection);
+}
+
+/* With the lock, which is released for each copy. */
+static int64_t receive_locked(struct stream *stream, struct stream_bytes *to, uint64_t count, bool peek)
+{
+    struct byte_place place = { 0 };
+    uint64_t done = 0, unannounced = 0;
+    uint32_t part;
+    char *from;
+    int error = 0;
+
+    while (done < count && (part = byte_queue_at(&stream->in, &place, &from)) > 0) {
+        part = (uint32_t)smaller(part, count - done);
+        network_unlock();
+        error = copy(to, from, part, true);
+        network_lock();
+        if (error)
+            break;
+        done += part;
+        place.at += part;
+        if (peek)
+            continue;
+        byte_queue_consume(&stream->in, part);
+        place.piece = NULL;
+        unannounced += part;
+        if (unannounced >= RECEIVED_MAX) {
+            window_open(stream, unannounced);
+            unannounced = 0;
+        }
+    }
+    window_open(stream, unannounced);
+    return error && done == 0 ? error : (int64_t)done;
+}
+
+int64_t stream_receive(struct stream *stream, struct stream_bytes *to, uint64_t count, bool peek)
+{
+    int64_t result = -EAGAIN;
+
+    network_lock();
+    if (!stream->reading) {
+        stream->reading = true;
+        result = stream->in.bytes == 0 ? receive_end(stream) : receive_locked(stream, to, count, peek);
+        stream->reading = false;
+        if (stream->in.bytes > 0)
+            stream_changed(stream); /* others may have found it busy */
+    }
+    network_unlock();
+    return result;
+}
+
+/* ---- Writing ---- */
+
+/* 0 where bytes can be sent. */
+static int64_t send_end(struct stream *stream)
+{
+    if (stream->error)
+        return stream_error_take(stream);
+    if (stream->state == STREAM_CONNECTING && !stream->send_ended)
+        return -EAGAIN;
+    return stream->state != STREAM_OPEN || stream->send_ended ? -EPIPE : 0;
+}
+
+static uint32_t room_find(struct stream *stream, char **to)
+{
+    struct network_account *before = network_account_use(stream->connection.account);
+    uint64_t room = stream->send_room > stream->out.bytes ? stream->send_room - stream->out.bytes : 0;
+    uint32_t contiguous = room ? byte_queue_room(&stream->out, to) : 0;
+
+    network_account_use(before);
+    return (uint32_t)smaller(room, contiguous);
+}
+
+static void push(struct stream *stream)
+{
+    if (!stream->connection.pcb)
+        return;
+    connection_enter(&stream->connection);
+    connection_leave(&stream->connection);
+}
+
+static int64_t send_locked(struct stream *stream, struct stream_bytes *from, uint64_t count, bool more)
+{
+    uint64_t done = 0;
+    uint32_t part;
+    char *to;
+    int error = 0;
+
+    while (done < count && stream->state == STREAM_OPEN && (part = room_find(stream, &to)) > 0) {
+        part = (uint32_t)smaller(part, count - done);
+        network_unlock();
+        error = copy(from, to, part, false);
+        network_lock();
+        if (error)
+            break;
+        byte_queue_added(&stream->out, part);
+        stream->unfed += part;
+        done += part;
+        stream->more = done < count || more;
+        push(stream);
+    }
+    if (done < count && !more && stream->more) {
+        stream->more = false;
+        push(stream);
+    }
+    if (done == 0 && !error && stream->out.bytes == 0 && stream->state == STREAM_OPEN)
+        error = -ENOBUFS; /* the slice has no memory, and nothing will be freed */
+    return done ? (int64_t)done : error ? error : -EAGAIN;
+}
+
+int64_t stream_send(struct stream *stream, struct stream_bytes *from, uint64_t count, bool more)
+{
+    int64_t result = -EAGAIN;
+
+    network_lock();
+    if (!stream->writing) {
+        stream->writing = true;
+        result = send_end(stream);
+        if (result == 0 && count > 0)
+            result = send_locked(stream, from, count, more);
+        stream->writing = false;
+        if (stream->out.bytes < stream->send_room)
+            stream_changed(stream);
+    }
+    network_unlock();
+    return result;
+}
+
+/* ---- Readiness, waiting ---- */
+
+unsigned stream_ready(struct stream *stream)
+{
+    network_poll();
+    switch (stream->state) {
+    case STREAM_CLOSED:
+        return READY_OUT | READY_HANG_UP;
+    case STREAM_LISTENING:
+        return stream->complete.first ? READY_IN : 0;
+    case STREAM_CONNECTING:
+        return stream->error ? READY_IN | READY_OUT | READY_ERROR : 0;
+    default:
+        break;
+    }
+    bool ended = stream->state == STREAM_ENDED, no_more = stream->peer_ended || stream->receive_shut || ended;
+    bool room = stream->out.bytes <= stream->send_room / 4 * 3 || stream->send_ended || ended;
+    return (stream->in.bytes > 0 || no_more ? READY_IN : 0) | (room ? READY_OUT : 0) |
+           (no_more ? READY_PEER_ENDED : 0) | (no_more && (stream->send_ended || ended) ? READY_HANG_UP : 0) |
+           (stream->error ? READY_ERROR : 0);
+}
+
+/* There is no process: at boot, before timers and programs. */
+static int wait_polling(uint64_t deadline_ns)
+{
+    network_poll();
+    connection_timers_serve();
+    crosscall_serve();
+    return clock_now_ns() >= deadline_ns ? -EAGAIN : 0;
+}
+
+int stream_wait_change(struct stream *stream, uint64_t deadline_ns)
+{
+    struct process *process = arch_process();
+
+    if (!process)
+        return wait_polling(deadline_ns);
+    if (deadline_ns != WAIT_FOREVER && clock_now_ns() >= deadline_ns)
+        return -EAGAIN;
+    __atomic_store_n(&stream->process, process, __ATOMIC_RELAXED);
+    int error = network_wait(process, event_of(stream), deadline_ns);
+    return error == -ETIMEDOUT ? -EAGAIN : error;
+}
+
+/* ---- Of the kernel: stream.h ---- */
+
+static int open_wait(struct stream *stream, uint64_t deadline_ns)
+{
+    int error = 0;
+
+    while (!error && stream->state == STREAM_CONNECTING)
+        error = stream_wait_change(stream, deadline_ns);
+    if (stream->state == STREAM_OPEN)
+        return 0;
+    return stream->error ? stream->error : error == -EINTR ? -EINTR : -ETIMEDOUT;
+}
+
+static int open_of(struct process *process, struct stream **out, uint32_t address, uint16_t port,
+                   uint64_t deadline_ns)
+{
+    struct stream *stream = stream_create(process);
+
+    if (!stream)
+        return -ENOMEM;
+    stream->no_delay = true;
+    __atomic_store_n(&stream->process, arch_process(), __ATOMIC_RELAXED);
+    int error = stream_connect(stream, lwip_htonl(address), port);
+    if (!error)
+        error = open_wait(stream, deadline_ns);
+    if (error)
+        stream_end(stream, true);
+    else
+        *out = stream;
+    return error;
+}
+
+int stream_open(struct stream **out, uint32_t address, uint16_t port, uint64_t deadline_ns)
+{
+    return open_of(arch_process(), out, address, port, deadline_ns);
+}
+
+int stream_open_kernel(struct stream **out, uint32_t address, uint16_t port, uint64_t deadline_ns)
+{
+    return open_of(NULL, out, address, port, deadline_ns);
+}
+
+static int64_t kernel_move(struct stream *stream, void *bytes, uint64_t count, uint64_t deadline_ns,
+                           bool write)
+{
+    struct stream_bytes kernel = { .kernel = bytes };
+    int64_t result;
+    int error = 0;
+
+    if (arch_process())
+        __atomic_store_n(&stream->process, arch_process(), __ATOMIC_RELAXED);
+    if (deadline_ns == 0)
+        network_poll();
+    do
+        result = write ? stream_send(stream, &kernel, count, false)
+                       : stream_receive(stream, &kernel, count, false);
+    while (result == -EAGAIN && !(error = stream_wait_change(stream, deadline_ns)));
+    return error ? error : result;
+}
+
+int64_t stream_write(struct stream *stream, const void *bytes, uint64_t count, uint64_t deadline_ns)
+{
+    return kernel_move(stream, (void *)(uintptr_t)bytes, count, deadline_ns, true);
+}
+
+int64_t stream_read(struct stream *stream, void *bytes, uint64_t count, uint64_t deadline_ns)
+{
+    return kernel_move(stream, bytes, count, deadline_ns, false);
+}
+
+int stream_wait(struct stream *stream, bool write_too, uint64_t deadline_ns)
+{
+    unsigned wanted = READY_IN | READY_ERROR | READY_HANG_UP | (write_too ? READY_OUT : 0);
+    int error = 0;
+
+    if (arch_process())
+        __atomic_store_n(&stream->process, arch_process(), __ATOMIC_RELAXED);
+    while (!error && !(stream_ready(stream) & wanted))
+        error = stream_wait_change(stream, deadline_ns);
+    return error;
+}
+
+uint64_t stream_events(const struct stream *stream)
+{
+    return event_of(stream);
+}
+
+void stream_close(struct stream *stream, bool abort)
+{
+    stream_end(stream, abort);
+}

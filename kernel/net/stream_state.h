@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * stream_state.h: what a stream is, for the files that make them up: stream.c (lwIP's side), stream_move.c
+ * (bytes in and out), inet_stream.c (sockets of programs). All fields are guarded by the network's lock.
+ *
+ *      program -> out: [ acknowledged | in flight: lwIP refers to them | unfed ] -> lwIP -> peer
+ *      peer -> lwIP -> in: [ unread ] -> program; the window is what receive_room leaves
+ */
+#ifndef TACET_NETWORK_STREAM_STATE_H
+#define TACET_NETWORK_STREAM_STATE_H
+
+#include "lib/list.h"
+#include "net/byte_queue.h"
+#include "net/connection.h"
+
+#define STREAM_ROOM_DEFAULT (256 * 1024U)
+#define STREAM_ROOM_MAX     (8 * 1024 * 1024U)
+#define STREAM_ROOM_MIN     4096U
+#define STREAM_BACKLOG_MAX  4096U /* Linux's somaxconn */
+
+enum stream_state {
+    STREAM_CLOSED, /* not connected yet */
+    STREAM_LISTENING,
+    STREAM_CONNECTING,
+    STREAM_OPEN,
+    STREAM_ENDED, /* lwIP has it no more */
+};
+
+struct stream {
+    struct connection connection; /* first */
+    struct process *process;      /* whose threads wait; NULL: nobody does */
+    enum stream_state state;
+    bool owned;        /* somebody will call stream_close */
+    bool is_kernel;    /* of no process: whoever calls is notified */
+    bool peer_ended;   /* nothing comes any more */
+    bool receive_shut; /* shutdown(SHUT_RD) */
+    bool send_ended;   /* shutdown(SHUT_WR), or closed */
+    bool end_given;    /* lwIP knows that */
+    bool reading;      /* somebody copies from `in` */
+    bool writing;      /* … into `out` */
+    bool more;         /* a call will add to `out` at once, */
+    bool corked;       /* or the program says that it will */
+    bool no_delay, keep_alive;
+    uint8_t time_to_live, type_of_service;
+    uint32_t keep_idle_s, keep_interval_s, keep_count;
+    int error;        /* negative, pending */
+    uint64_t changes; /* of what it is ready for */
+    uint32_t receive_room, send_room;
+    struct byte_queue in, out;
+    struct byte_place fed; /* up to here lwIP has the bytes of `out` */
+    uint64_t unfed;
+    struct stream *listener; /* that it has come by, until it is accepted */
+    struct list_link queued; /* in one of its lists: */
+    struct list incoming, complete;
+    unsigned queued_count, backlog;
+};
+
+/* Bytes of a program or of the kernel. */
+struct stream_bytes {
+    struct user_vector *vector; /* or: */
+    char *kernel;
+};
+
+/* A new one, owned by the caller; NULL where there is no memory. Without the lock, as all that follow. */
+struct stream *stream_create(struct process *process);
+
+/* Begins a connection, from the address and port in connection.port, if set. -ENETUNREACH, -EADDRNOTAVAIL,
+ * -EADDRINUSE, -ENOMEM. */
+int stream_connect(struct stream *stream, uint32_t address, uint16_t port);
+
+/* Listens at connection.port, which is held; or changes the backlog. -EADDRINUSE, -ENOMEM. */
+int stream_listen(struct stream *stream, unsigned backlog);
+
+/* The oldest connection that has come, NULL: there is none. */
+struct stream *stream_accept(struct stream *listener);
+
+/* Move bytes once, without waiting: -EAGAIN. A read may leave them where they are. */
+int64_t stream_receive(struct stream *stream, struct stream_bytes *to, uint64_t count, bool peek);
+int64_t stream_send(struct stream *stream, struct stream_bytes *from, uint64_t count, bool more);
+
+int stream_shutdown(struct stream *stream, bool receiving, bool sending); /* -ENOTCONN */
+
+/* After an option was changed. */
+void stream_configure(struct stream *stream);
+
+/* Ends the owner's use: with a reset where `abort`, or where bytes are left unread. */
+void stream_end(struct stream *stream, bool abort);
+
+/* Of enum file_ready. */
+unsigned stream_ready(struct stream *stream);
+
+/* Waits for a change. 0, -EINTR, -EAGAIN from the deadline on. */
+int stream_wait_change(struct stream *stream, uint64_t deadline_ns);
+
+/* With the lock: something has changed that others may wait for. */
+void stream_changed(struct stream *stream);
+
+/* Takes the pending error, with the lock. */
+int stream_error_take(struct stream *stream);
+
+static inline struct stream *stream_of(struct connection *connection)
+{
+    return (struct stream *)connection;
+}
+
+#endif

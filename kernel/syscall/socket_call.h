@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * socket_call.h: what the system calls on sockets share: sys_socket.c, sys_message.c, sys_socket_option.c.
+ */
+#ifndef TACET_SOCKET_CALL_H
+#define TACET_SOCKET_CALL_H
+
+#include "fs/socket.h"
+
+/* The socket of a descriptor, with a reference. -EBADF, -ENOTSOCK. */
+int socket_get(uint64_t descriptor, struct file **out);
+
+/* An address from the program. -EINVAL where it is too long, -EFAULT. */
+int socket_address_read(struct socket_address *address, uint64_t buffer, uint64_t bytes);
+
+/* Writes an answer, as far as the program has room for it, and its size: that of the whole, or of what was
+ * written. The room is an int at `room_address`. -EINVAL, -EFAULT. */
+long socket_answer_write(const void *answer, uint32_t bytes, uint64_t buffer, uint64_t room_address,
+                         bool size_is_whole);
+
+#endif

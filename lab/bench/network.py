@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`lab bench-network`: what the network costs on Tacet beside Linux, in the same QEMU with the same card.
+
+echo        a datagram of 64 bytes there and back: instructions from before sendto to after recv, waiting
+            taken off; the least and the median of a hundred (`apps/cost -u`, icount at one instruction a ns)
+TCP         instructions of a KiB sent, and of one received, acknowledgements included (the same program)
+iperf3      its own figures, Mbit/s, in a machine that runs as fast as it can: they depend on this host and
+            on what else it does, and only their relation says something
+
+Linux stands there twice: as it comes, with the card's and its own offloads (TSO, GSO, GRO, checksums by the
+card), and without them, as a plain card would have it. The peer is on this host (lab/bench/peer.py), behind
+QEMU's own network. Writes `bench_network.json` into `--out`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, TextIO
+
+from lab.bench import runner
+from lab.bench.costs import parse_cost
+from lab.bench.peer import HOST, Iperf, Peer
+from lab.bench.runner import Runner
+from lab.common.errors import LabError
+from lab.common.paths import APPS, REPORT
+from lab.common.text import table
+
+SUMMARY = "Measure what the network costs on Tacet beside Linux: datagrams, TCP, iperf3."
+
+SYSTEMS = ("tacet", "linux", "linux_plain")
+#: What `cost -u` prints, and its name in the table.
+COSTS = {
+    "udp_echo_ticks_min": "UDP echo, instructions: least",
+    "udp_echo_ticks_median": "  median",
+    "tcp_send_kib_ticks": "TCP, instructions of a KiB sent",
+    "tcp_receive_kib_ticks": "  received",
+}
+#: The aims: an echo in instructions; iperf3 at least as fast as Linux without offloads.
+ECHO_BELOW = 10_000
+DIRECTIONS = {"sent": (), "received": ("-R",)}
+SECONDS = 5
+ADDRESS = "10.0.2.15/24,10.0.2.2"
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser("bench-network", description=SUMMARY)
+    parser.add_argument("--out", type=Path, default=REPORT, help="folder for the results")
+    parser.add_argument("--apps", type=Path, default=APPS, help="folder of cost")
+    parser.add_argument(
+        "--programs", type=Path, default=APPS.parent / "tests", help="folder of plain_card (make test-programs)"
+    )
+    parser.add_argument(
+        "--iperf3",
+        type=Path,
+        default=APPS.parent / "foreign" / "iperf3",
+        help="a static iperf3 (make foreign-network); left out where there is none",
+    )
+    parser.add_argument("--nic", choices=("e1000", "e1000e", "igb"), default="e1000", help="the card")
+    parser.add_argument(
+        "--qemu", choices=("system", "newest"), default="newest", help="which QEMU (default newest)"
+    )
+    parser.add_argument(
+        "--time-limit", type=float, default=300.0, metavar="SECONDS", help="for each run (default 300)"
+    )
+
+
+def run_on(
+    system: str, app: Path, words: list[str], options: argparse.Namespace, machines: Runner, **keywords: Any
+) -> runner.Result:
+    """A program on one of the systems, in a machine with a card in QEMU's own network."""
+    common: dict[str, Any] = {
+        "memory": "256M",
+        "qemu": options.qemu,
+        "time_limit": options.time_limit,
+        "network": machines.Network("user", options.nic),  # type: ignore[attr-defined]
+        **keywords,
+    }
+    if system == "tacet":
+        return machines.run_tacet(app, words, options=f"ip={ADDRESS}", **common)
+    if system == "linux":
+        return machines.run_linux(app, words, **common)
+    with tempfile.TemporaryDirectory() as folder:
+        inside = Path(folder) / "bin"
+        inside.mkdir()
+        shutil.copy(app, inside)
+        plain = runner.program_found(options.programs / "plain_card.musl")
+        return machines.run_linux(plain, [f"/bin/{app.name}", *words], files=Path(folder), **common)
+
+
+def costs_on(system: str, options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, int]:
+    app = runner.program_found(options.apps / "cost")
+    with Peer() as peer:
+        result = runner.run_shown(
+            f"cost -u on {system}",
+            out,
+            lambda: run_on(system, app, ["-u", peer.address], options, machines, icount=0),
+        )
+    values = parse_cost(runner.result_checked(system, result).stdout.decode("ascii", errors="replace"))
+    if missing := [name for name in COSTS if name not in values]:
+        raise LabError(f"{system}: cost does not print {', '.join(missing)}\n{runner.console_tail(result)}")
+    return {name: values[name] for name in COSTS}
+
+
+def iperf_on(
+    system: str, direction: str, options: argparse.Namespace, machines: Runner, out: TextIO
+) -> int:
+    """Mbit/s that iperf3 has measured at the receiving end."""
+    words = ["-c", HOST, "-t", str(SECONDS), "-J", *DIRECTIONS[direction]]
+    with Iperf(options.iperf3) as server:
+        result = runner.run_shown(
+            f"iperf3, {direction}, on {system}",
+            out,
+            lambda: run_on(system, options.iperf3, [*words, "-p", str(server.port)], options, machines),
+        )
+    runner.result_checked(system, result)
+    try:
+        said = json.loads(result.stdout)
+        return round(said["end"]["sum_received"]["bits_per_second"] / 1e6)
+    except (ValueError, KeyError):
+        raise LabError(f"{system}: iperf3 prints no figures\n{runner.console_tail(result)}") from None
+
+
+def as_table(figures: dict[str, Any]) -> str:
+    rows = []
+    for name, title in COSTS.items():
+        values = [figures["costs"][system][name] for system in SYSTEMS]
+        aimed = name == "udp_echo_ticks_min"
+        verdict = ("yes" if values[0] < ECHO_BELOW else "NO") if aimed else ""
+        rows.append([title, *(f"{v:,}" for v in values), f"< {ECHO_BELOW:,}" if aimed else "", verdict])
+    for direction, values in figures["iperf3_mbit"].items():
+        shown = [f"{values[system]:,}" for system in SYSTEMS]
+        verdict = "yes" if values["tacet"] >= values["linux_plain"] else "NO"
+        rows.append([f"iperf3, Mbit/s {direction}", *shown, ">= plain", verdict])
+    return table(["", "Tacet", "Linux", "Linux, plain card", "aim", "held"], rows)
+
+
+def bench(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, Any]:
+    """All figures; LabError where a run fails."""
+    try:
+        figures: dict[str, Any] = {
+            "nic": options.nic,
+            "costs": {system: costs_on(system, options, machines, out) for system in SYSTEMS},
+            "iperf3_mbit": {},
+        }
+        if options.iperf3.is_file():
+            figures["iperf3_mbit"] = {
+                direction: {
+                    system: iperf_on(system, direction, options, machines, out) for system in SYSTEMS
+                }
+                for direction in DIRECTIONS
+            }
+        else:
+            print(f"{options.iperf3}: no such program (make foreign-network); left out", file=out)
+    except machines.RunnerError as error:
+        raise LabError(str(error)) from None
+    runner.figures_keep(options.out / "bench_network.json", figures, as_table(figures), out)
+    return figures
+
+
+def run(options: argparse.Namespace, machines: Runner | None = None, out: TextIO | None = None) -> int:
+    """Carries the command out; `machines` and `out` are for tests. LabError or OSError if it fails."""
+    bench(options, machines or runner.load(), out or sys.stdout)
+    return 0
