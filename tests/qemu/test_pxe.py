@@ -63,7 +63,8 @@ def test_a_node_has_options_arguments_and_name_by_its_mac(space: network.Namespa
     with space.dnsmasq(folder / "dnsmasq.conf") as server:
         result = expect_exit(nodes.boot(space))
     assert b"of  its" in result.stdout and b"another" not in result.stdout, result.explain()
-    has = re.search(r"^tacet: network: eth0 has (\S+), .*name (\w+), .* for ever", result.console, re.MULTILINE)
+    line = r"^tacet: network: eth0 has (\S+), .*name (\w+), .* for ever"
+    has = re.search(line, result.console, re.MULTILINE)
     assert has and has.groups() == ("10.99.0.7/24", "node7"), result.explain()
     assert any(re.search(r"DHCPACK\S* 10\.99\.0\.7 .* node7$", line) for line in server.lines), server.lines
 
