@@ -20,7 +20,8 @@ enum stop_status {
 };
 
 /* Applies `end=`: what the machine does after the last line. poweroff; reboot; halt; wait, until a key is
- * pressed on the kernel's console or on the machine's keyboard, then it is switched off. -EINVAL with `why`. */
+ * pressed on the kernel's console or on the machine's keyboard, then it is switched off. -EINVAL with
+ * `why`. */
 int stop_configure(const struct command_line *line, struct message *why);
 
 _Noreturn void node_exit(unsigned status);

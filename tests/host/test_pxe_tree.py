@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The folder of boot/make-pxe: what is in it, what is wrong with the input in one line, and that dnsmasq takes
-its configuration."""
+"""The folder of boot/make-pxe: what is in it, what is wrong with the input in one line, and that DHCP servers
+take their configurations."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,7 +14,14 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUSYBOX = "/bin/busybox"
-DNSMASQ = shutil.which("dnsmasq", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+PATH = f"{os.environ.get('PATH', '')}:/usr/sbin"
+
+
+def found(name: str) -> str | None:
+    return shutil.which(name, path=PATH)
+
+
+DNSMASQ = found("dnsmasq")
 
 
 def make_pxe(folder: Path, *words: str | Path, options: str = "") -> subprocess.CompletedProcess[str]:
@@ -85,6 +93,7 @@ def test_a_second_tree_leaves_nothing_of_the_first(tmp_path: Path) -> None:
         ([], "node7 end=halt", "nodes:1: node7 is no MAC address such as 52:54:00:12:34:56"),
         ([], "52:54:00:12:34:56 'open", "nodes:1: No closing quotation"),
         ([], "52:54:00:12:34:56 address=7", "nodes:1: address= takes an address"),
+        ([], "52:54:00:12:34:56 address=10.1.0.7", "nodes:1: address=10.1.0.7 is not in the network"),
         ([], "52:54:00:12:34:56 name=a_b", "nodes:1: name=a_b is no name of a host"),
         ([], "52:54:00:12:34:56 program=/nowhere", "nodes:1: no such program: /nowhere"),
         ([], "52:54:00:12:34:56\n52-54-00-12-34-56", "nodes:2: 52:54:00:12:34:56 has a line already"),
@@ -120,3 +129,25 @@ def test_dnsmasq_takes_the_configuration(words: list[str], tmp_path: Path) -> No
     command = [str(DNSMASQ), "--test", f"--conf-file={folder / 'dnsmasq.conf'}"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and "syntax check OK" in done.stderr, done.stderr
+
+
+def shown(kind: str, begin: str) -> str:
+    """The block of docs/pxe.md that begins so."""
+    blocks = re.findall(rf"```{kind}\n(.*?)```", (ROOT / "docs/pxe.md").read_text(), re.DOTALL)
+    return next(block for block in blocks if block.startswith(begin))
+
+
+@pytest.mark.skipif(found("dhcpd") is None, reason="ISC's dhcpd is not installed")
+def test_dhcpd_takes_the_page_s_configuration(tmp_path: Path) -> None:
+    conf = tmp_path / "dhcpd.conf"
+    conf.write_text(shown("text", "option client-architecture"))
+    done = subprocess.run([found("dhcpd"), "-t", "-cf", conf], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(found("kea-dhcp4") is None, reason="Kea is not installed")
+def test_kea_takes_the_page_s_configuration(tmp_path: Path) -> None:
+    conf = tmp_path / "kea.json"
+    conf.write_text(shown("json", "{").replace('"eth1"', '"lo"'))
+    done = subprocess.run([found("kea-dhcp4"), "-t", conf], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr

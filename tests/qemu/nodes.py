@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nodes that boot over the network: a namespace with a bridge for them, folders of boot/make-pxe, and machines
-that begin with their card's boot ROM."""
+"""Nodes that boot over the network: a namespace with a bridge for them, folders of boot/make-pxe, and
+machines that begin with their card's boot ROM."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def tree(folder: Path, app: Path, *args: str, options: str = "", words: tuple[st
 
 
 def boot(
-    space: network.Namespace, *options: str, card: str = "e1000", mac: str = MAC, uefi: bool = False, **more: Any
+    space: network.Namespace, *options: str, card: str = "e1000", uefi: bool = False, **more: Any
 ) -> qemu.Result:
     """A machine without a disk. What firmware and loader say is on the console, too."""
-    wire = qemu.Network("bridge", card, mac, enter=space.enter)
+    wire = qemu.Network("bridge", card, MAC, enter=space.enter)
     firmware = OVMF if uefi else ["-machine", "graphics=off"]
     limit = 120 * slowness()
     return qemu.run_machine([*firmware, *options], network=wire, **{"time_limit": limit, **more})

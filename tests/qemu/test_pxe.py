@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Boot over the network, from the DHCP request of the card's boot ROM to the program's output: the folder that
-boot/make-pxe makes, served by dnsmasq on a bridge in a namespace, for BIOS and UEFI."""
+"""Boot over the network, from the DHCP request of the card's boot ROM to the program's output: the folder
+that boot/make-pxe makes, served by dnsmasq on a bridge in a namespace, for BIOS and UEFI."""
 
 from __future__ import annotations
 
@@ -63,6 +63,9 @@ def test_a_node_has_options_arguments_and_name_by_its_mac(space: network.Namespa
     with space.dnsmasq(folder / "dnsmasq.conf") as server:
         result = expect_exit(nodes.boot(space))
     assert b"of  its" in result.stdout and b"another" not in result.stdout, result.explain()
+    line = r"^tacet: network: eth0 has (\S+), .*name (\w+), .* for ever"
+    has = re.search(line, result.console, re.MULTILINE)
+    assert has and has.groups() == ("10.99.0.7/24", "node7"), result.explain()
     assert any(re.search(r"DHCPACK\S* 10\.99\.0\.7 .* node7$", line) for line in server.lines), server.lines
 
 
@@ -75,8 +78,8 @@ def test_beside_another_dhcp_server_dnsmasq_only_says_what_to_boot(
         other = space.server(
             [
                 *(*inside, "/usr/sbin/dnsmasq", "--conf-file=/dev/null", "--port=0", "--interface=eth0"),
-                *("--dhcp-range=10.99.0.100,10.99.0.110,infinite", "--keep-in-foreground", "--log-facility=-"),
-                *("--user=root", "--group=", "--pid-file=", "--leasefile-ro"),
+                *("--dhcp-range=10.99.0.100,10.99.0.110,infinite", "--leasefile-ro", "--pid-file="),
+                *("--keep-in-foreground", "--log-facility=-", "--user=root", "--group="),
             ]
         )
         with other, space.dnsmasq(folder / "dnsmasq.conf") as server:
