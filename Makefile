@@ -84,7 +84,8 @@ kernel: $(KERNEL)
 
 $(KERNEL): $(KERNEL_OBJECTS) arch/$(ARCH)/link.ld $(BUILD)/kernel.list.flags
 	@echo "  LD      $@"
-	$(Q)$(LD) -nostdlib -static --gc-sections -z noexecstack -z max-page-size=4096 --no-warn-rwx-segments --build-id=none \
+	$(Q)$(LD) -nostdlib -static --gc-sections -z noexecstack -z max-page-size=4096 \
+		--no-warn-rwx-segments --build-id=none \
 		-T arch/$(ARCH)/link.ld -o $@ $(KERNEL_OBJECTS)
 	$(Q)$(OBJCOPY) --strip-all $@ $(BUILD)/tacet.stripped.elf
 
@@ -112,7 +113,8 @@ $(BUILD)/lwip/core/ipv4/ip4.o: LWIP_RENAMED := \
 $(BUILD)/lwip/%.o: $(LWIP)/stamp $(KERNEL_FLAGS) $(wildcard ports/lwip/include/*.h ports/lwip/include/*/*.h)
 	@mkdir -p $(@D)
 	@echo "  CC      $(LWIP)/src/$*.c"
-	$(Q)$(CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(LWIP_RENAMED) -w $(PREFIX_MAP) -MMD -MP -c -o $@ $(LWIP)/src/$*.c
+	$(Q)$(CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(LWIP_RENAMED) -w $(PREFIX_MAP) -MMD -MP -c -o $@ \
+		$(LWIP)/src/$*.c
 
 $(BUILD)/kernel/%.asm.o: %.asm $(BUILD)/offsets.inc $(wildcard arch/$(ARCH)/*.inc)
 	@mkdir -p $(@D)

@@ -62,18 +62,23 @@ static bool is_reachable(const struct acpi_pci_segment *segment)
     return segment->address < limit && limit - segment->address >= (segment->bus_last + 1ULL) << BUS_SHIFT;
 }
 
-/* The segment found last, where the early map reaches it: a walk reads thousands of functions. */
+/* The segment found last, while the early map reaches it: a walk reads thousands of functions. */
 static struct {
     uint32_t first, count; /* its buses, with its number */
     uint64_t address;
 } early;
 
-static volatile void *memory_register(uint32_t function, unsigned offset)
+static inline volatile void *early_register(uint32_t function, unsigned offset)
 {
-    const uint64_t at = ((uint64_t)(function & 0xffff) << FUNCTION_SHIFT) + offset;
+    return (function >> 8) - early.first < early.count
+               ? arch_physical(early.address + ((uint64_t)(uint16_t)function << FUNCTION_SHIFT) + offset)
+               : NULL;
+}
 
-    if ((function >> 8) - early.first < early.count)
-        return arch_physical(early.address + at);
+static __attribute__((noinline)) volatile void *memory_register(uint32_t function, unsigned offset)
+{
+    const uint64_t at = ((uint64_t)(uint16_t)function << FUNCTION_SHIFT) + offset;
+
     const struct acpi_pci_segment *segment = segment_of(function);
     if (!segment || !is_reachable(segment))
         return NULL;
@@ -117,6 +122,10 @@ unsigned arch_pci_segments(const struct arch_pci_segment **segments)
 
 uint32_t arch_pci_read(uint32_t function, unsigned offset)
 {
+    const volatile void *fast = early_register(function, offset);
+
+    if (fast)
+        return mmio_read32(fast);
     if (first_in_memory || function >> 16) {
         const volatile void *at = memory_register(function, offset);
 

@@ -17,7 +17,8 @@
 #include "process/process.h"
 
 struct pipe {
-    struct spinlock lock;
+    struct spinlock read_lock, write_lock;
+    unsigned ends;       /* open */
     bool ended;          /* by the end that writes: the other one reads an end of file */
     bool unwanted;       /* by the end that reads */
     uint64_t head, tail; /* of the ring: bytes ever written and read */
@@ -39,33 +40,50 @@ static bool writes(const struct file *file)
 
 /* ---- Once, without waiting: -EAGAIN ---- */
 
-static int64_t read_once(struct pipe *pipe, struct user_vector *vector)
+static int64_t read_locked(struct pipe *pipe, struct user_vector *vector)
 {
-    SPIN_GUARD(&pipe->lock);
-    uint64_t bytes = pipe->head - pipe->tail;
+    bool ended = __atomic_load_n(&pipe->ended, __ATOMIC_ACQUIRE);
+    uint64_t bytes = __atomic_load_n(&pipe->head, __ATOMIC_ACQUIRE) - pipe->tail;
     uint64_t part = vector->left < bytes ? vector->left : bytes;
+
     if (bytes == 0)
-        return pipe->ended ? 0 : -EAGAIN;
+        return ended ? 0 : -EAGAIN;
     if (ring_copy(pipe->ring, pipe->tail, vector, part, true))
         return -EFAULT;
-    pipe->tail += part;
+    __atomic_store_n(&pipe->tail, pipe->tail + part, __ATOMIC_RELEASE);
     return (int64_t)part;
 }
 
-/* As much as there is room for, but all of `whole` bytes or nothing. */
-static int64_t write_once(struct pipe *pipe, struct user_vector *vector, uint64_t whole)
+static int64_t read_once(struct pipe *pipe, struct user_vector *vector)
 {
-    SPIN_GUARD(&pipe->lock);
-    uint64_t room = RING_BYTES - (pipe->head - pipe->tail);
+    spin_lock_own(&pipe->read_lock);
+    int64_t got = read_locked(pipe, vector);
+    spin_unlock_own(&pipe->read_lock);
+    return got;
+}
+
+/* As much as there is room for, but all of `whole` bytes or nothing. */
+static int64_t write_locked(struct pipe *pipe, struct user_vector *vector, uint64_t whole)
+{
+    uint64_t room = RING_BYTES - (pipe->head - __atomic_load_n(&pipe->tail, __ATOMIC_ACQUIRE));
     uint64_t part = vector->left < room ? vector->left : room;
-    if (pipe->unwanted)
+
+    if (__atomic_load_n(&pipe->unwanted, __ATOMIC_RELAXED))
         return -EPIPE;
     if (room < whole)
         return -EAGAIN;
     if (ring_copy(pipe->ring, pipe->head, vector, part, false))
         return -EFAULT;
-    pipe->head += part;
+    __atomic_store_n(&pipe->head, pipe->head + part, __ATOMIC_RELEASE);
     return (int64_t)part;
+}
+
+static int64_t write_once(struct pipe *pipe, struct user_vector *vector, uint64_t whole)
+{
+    spin_lock_own(&pipe->write_lock);
+    int64_t put = write_locked(pipe, vector, whole);
+    spin_unlock_own(&pipe->write_lock);
+    return put;
 }
 
 /* ---- Waiting ---- */
@@ -142,15 +160,15 @@ static int64_t pipe_move(struct file *file, struct user_vector *vector, bool wri
 static unsigned pipe_ready(struct file *file)
 {
     struct pipe *pipe = pipe_of(file);
-    uint64_t unread;
 
     event_audience_add(&pipe->audience);
-    SPIN_GUARD(&pipe->lock);
-    unread = pipe->head - pipe->tail;
+    bool ended = __atomic_load_n(&pipe->ended, __ATOMIC_ACQUIRE);
+    bool unwanted = __atomic_load_n(&pipe->unwanted, __ATOMIC_ACQUIRE);
+    uint64_t unread = pipe_unread(file);
     if (!writes(file))
-        return (unread > 0 ? READY_IN : 0) | (pipe->ended ? READY_HANG_UP : 0);
-    return (pipe->unwanted || RING_BYTES - unread >= PIPE_ATOMIC_BYTES ? READY_OUT : 0) |
-           (pipe->unwanted ? READY_ERROR : 0);
+        return (unread > 0 ? READY_IN : 0) | (ended ? READY_HANG_UP : 0);
+    return (unwanted || RING_BYTES - unread >= PIPE_ATOMIC_BYTES ? READY_OUT : 0) |
+           (unwanted ? READY_ERROR : 0);
 }
 
 /* An end becomes ready when bytes are moved at the other one. */
@@ -165,13 +183,9 @@ static void pipe_release(struct file *file)
 {
     struct pipe *pipe = pipe_of(file);
 
-    spin_lock(&pipe->lock);
-    bool last = pipe->ended || pipe->unwanted;
-    *(writes(file) ? &pipe->ended : &pipe->unwanted) = true;
-    struct event_audience audience = pipe->audience;
-    spin_unlock(&pipe->lock);
-    event_audience_notify(&audience, pipe_events(file));
-    if (last)
+    __atomic_store_n(writes(file) ? &pipe->ended : &pipe->unwanted, true, __ATOMIC_SEQ_CST);
+    event_audience_notify(&pipe->audience, pipe_events(file));
+    if (__atomic_sub_fetch(&pipe->ends, 1, __ATOMIC_ACQ_REL) == 0)
         page_pool_free(file->process->vm.pages, arch_physical_of(pipe), PIPE_MEMORY);
 }
 
@@ -188,12 +202,14 @@ bool file_is_pipe(const struct file *file)
     return file->operations == &pipe_operations;
 }
 
+/* The tail first: it never passes the head. */
 uint64_t pipe_unread(struct file *file)
 {
     struct pipe *pipe = pipe_of(file);
+    uint64_t tail = __atomic_load_n(&pipe->tail, __ATOMIC_ACQUIRE);
+    uint64_t unread = __atomic_load_n(&pipe->head, __ATOMIC_ACQUIRE) - tail;
 
-    SPIN_GUARD(&pipe->lock);
-    return pipe->head - pipe->tail;
+    return unread < RING_BYTES ? unread : RING_BYTES;
 }
 
 int pipe_create(struct process *process, unsigned flags, struct file *ends[2])
@@ -210,6 +226,7 @@ int pipe_create(struct process *process, unsigned flags, struct file *ends[2])
     }
     struct pipe *pipe = arch_physical(memory);
     memset(pipe, 0, offsetof(struct pipe, ring));
+    pipe->ends = 2;
     event_audience_add(&pipe->audience);
     for (unsigned end = 0; end < 2; end++) {
         ends[end]->operations = &pipe_operations;

@@ -113,6 +113,14 @@ void rights_put(struct rights *rights)
         rights_end(rights);
 }
 
+void rights_put_all(struct rights *first)
+{
+    for (struct rights *next; first; first = next) {
+        next = first->next;
+        rights_put(first);
+    }
+}
+
 void unix_rights_abandon(struct process *process)
 {
     for (unsigned i = 0; i < FILE_DESCRIPTORS_MAX; i++) {
@@ -124,10 +132,7 @@ void unix_rights_abandon(struct process *process)
             !__atomic_compare_exchange_n(&file->references, &references, references + 1, false,
                                          __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
             continue;
-        for (struct rights *rights = unix_rights_take(file), *next; rights; rights = next) {
-            next = rights->next;
-            rights_put(rights);
-        }
+        rights_put_all(unix_rights_take(file));
         file_put(file);
     }
 }

@@ -33,6 +33,7 @@ unsigned rights_install(const struct rights *rights, uint64_t address, unsigned 
 
 /* Drops them, however deep sockets with rights are nested in sockets; NULL: none. No locks may be held. */
 void rights_put(struct rights *rights);
+void rights_put_all(struct rights *first); /* and those that follow it */
 
 /* At the end of a process, when it has closed its descriptors: drops what has been sent to its sockets that
  * nobody can receive from any more, as they are in flight themselves, in a circle perhaps. */

@@ -62,10 +62,7 @@ static void socket_end(struct unix_socket *socket, bool reset)
 
     if (in) {
         unix_ring_unwant(in, true, reset || (connected && in->head != in->tail));
-        for (struct rights *rights = unix_rights_of(in), *next; rights; rights = next) {
-            next = rights->next;
-            rights_put(rights);
-        }
+        rights_put_all(unix_rights_of(in));
     }
     if (socket->out && connected)
         unix_ring_end(socket->out);
@@ -386,7 +383,7 @@ static int unix_shutdown(struct file *file, bool receiving, bool sending)
     else if (sending && out)
         unix_ring_end(out);
     unix_ring_put(out);
-    return state == UNIX_CONNECTED || state == UNIX_LISTENING ? 0 : -ENOTCONN;
+    return 0;
 }
 
 static int unix_name(struct file *file, bool of_peer, struct socket_address *address)
@@ -468,19 +465,15 @@ static unsigned unix_ready(struct file *file)
     spin_unlock(&socket->lock);
 
     event_audience_add(&in->audience);
-    spin_lock(&in->lock);
-    bool no_more = in->ended || in->unwanted;
-    ready |= in->head != in->tail || no_more ? READY_IN : 0;
-    spin_unlock(&in->lock);
+    bool no_more = __atomic_load_n(&in->ended, __ATOMIC_ACQUIRE) || in->unwanted;
+    ready |= no_more || unix_ring_has(in) ? READY_IN : 0;
     if (!out)
         return ready | READY_OUT;
     event_audience_add(&out->audience);
-    spin_lock(&out->lock);
-    ready |= out->head - out->tail <= RING_BYTES / 4 ? READY_OUT : 0;
+    ready |= unix_ring_has_room(out) ? READY_OUT : 0;
     ready |= no_more && (out->ended || out->unwanted) ? READY_HANG_UP : 0;
     ready |= no_more && socket->socket.type != SOCK_DGRAM ? READY_PEER_ENDED : 0;
     ready |= out->error && socket->socket.type != SOCK_DGRAM ? READY_ERROR : 0;
-    spin_unlock(&out->lock);
     unix_ring_put(out);
     return ready;
 }

@@ -15,10 +15,12 @@
 
 struct rights;
 
-/* The lock guards all but the counters of references, `error` and the audience. It is held while at most the
- * ring's bytes are copied, never across a wait. */
+/* Nothing that another rank can wait for is held while bytes are copied. The locks of either direction are:
+ * they are of those who share one end of a stream, or receive from one socket. Who sends a message, which
+ * many may at a time, reserves its place with `lock`, copies without, and then commits it. */
 struct unix_ring {
-    struct spinlock lock;
+    struct spinlock lock; /* guards the flags, the rights and, of messages, the head; held shortly */
+    struct spinlock send_lock, receive_lock;
     unsigned references; /* of the receiver, and of all that may send */
     struct process *payer;
     struct event_audience audience;      /* of both */
@@ -29,8 +31,8 @@ struct unix_ring {
     bool closed;                         /* or is no more */
     uint32_t sender;                     /* of the latest bytes of a stream: a pid */
     uint64_t head, tail;                 /* bytes ever sent and received, with the headers of messages */
-    uint64_t unread;                     /* bytes of the programs' in it */
-    struct rights *rights, *rights_last; /* that were sent and not received, by position */
+    uint64_t unread;                     /* bytes of the programs' in messages */
+    struct rights *rights, *rights_last; /* of a stream: sent and not received, by position */
     char bytes[RING_BYTES];
 };
 
@@ -83,6 +85,10 @@ struct rights *unix_rights_of(struct unix_ring *ring);
 
 /* Bytes that can be received; of datagrams those of the next one. */
 int32_t unix_unread(struct unix_ring *ring, unsigned type);
+
+/* Whether something can be received; whether a quarter of the ring is taken at most. */
+bool unix_ring_has(struct unix_ring *ring);
+bool unix_ring_has_room(struct unix_ring *ring);
 
 int64_t unix_send(struct file *file, struct socket_message *message);
 int64_t unix_receive(struct file *file, struct socket_message *message);

@@ -16,8 +16,13 @@
 #include "process/process.h"
 #include "time/clock.h"
 
+enum message_state { MESSAGE_RESERVED, MESSAGE_READY, MESSAGE_VOID };
+
 struct message_header {
+    uint32_t whole; /* bytes of the ring, with this header and what pads it */
+    uint32_t state; /* of enum message_state; what follows is valid where it is MESSAGE_READY */
     uint32_t bytes, name_bytes, sender, padding;
+    struct rights *rights;
 };
 
 _Static_assert(RING_BYTES % sizeof(struct message_header) == 0, "no header wraps");
@@ -62,7 +67,7 @@ void unix_ring_notify(struct unix_ring *ring)
 void unix_ring_end(struct unix_ring *ring)
 {
     spin_lock(&ring->lock);
-    ring->ended = true;
+    __atomic_store_n(&ring->ended, true, __ATOMIC_SEQ_CST);
     spin_unlock(&ring->lock);
     unix_ring_notify(ring);
 }
@@ -71,7 +76,8 @@ void unix_ring_unwant(struct unix_ring *ring, bool closed, bool reset)
 {
     spin_lock(&ring->lock);
     ring->unwanted = true;
-    ring->closed |= closed;
+    if (closed)
+        __atomic_store_n(&ring->closed, true, __ATOMIC_SEQ_CST);
     if (reset)
         __atomic_store_n(&ring->error, -ECONNRESET, __ATOMIC_RELAXED);
     spin_unlock(&ring->lock);
@@ -88,19 +94,136 @@ int unix_wait(const struct file *file, unsigned flags, struct event_audience *au
     return event_wait(event_of(object), deadline_ns);
 }
 
-/* ---- Once, without waiting: -EAGAIN ---- */
+/* ---- What is in them ---- */
 
-static uint64_t message_bytes(uint64_t name_bytes, uint64_t bytes)
+static uint64_t head_of(const struct unix_ring *ring)
 {
-    uint64_t unit = sizeof(struct message_header);
+    return __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
+}
 
-    return unit + ((name_bytes + bytes + unit - 1) & ~(unit - 1));
+static void tail_move(struct unix_ring *ring, uint64_t bytes)
+{
+    __atomic_store_n(&ring->tail, ring->tail + bytes, __ATOMIC_RELEASE);
+}
+
+bool unix_ring_has_room(struct unix_ring *ring)
+{
+    uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
+
+    return head_of(ring) - tail <= RING_BYTES / 4;
 }
 
 static struct message_header *header_at(struct unix_ring *ring, uint64_t position)
 {
     return (struct message_header *)(void *)(ring->bytes + position % RING_BYTES);
 }
+
+/* With the lock to receive: the first message; NULL where none has been committed. */
+static struct message_header *message_first(struct unix_ring *ring)
+{
+    while (ring->tail != head_of(ring)) {
+        struct message_header *header = header_at(ring, ring->tail);
+        uint32_t state = __atomic_load_n(&header->state, __ATOMIC_ACQUIRE);
+
+        if (state != MESSAGE_VOID)
+            return state == MESSAGE_READY ? header : NULL;
+        tail_move(ring, header->whole);
+    }
+    return NULL;
+}
+
+bool unix_ring_has(struct unix_ring *ring)
+{
+    if (!ring->has_messages)
+        return head_of(ring) != __atomic_load_n(&ring->tail, __ATOMIC_RELAXED);
+    spin_lock_own(&ring->receive_lock);
+    bool has = message_first(ring) != NULL;
+    spin_unlock_own(&ring->receive_lock);
+    return has;
+}
+
+int32_t unix_unread(struct unix_ring *ring, unsigned type)
+{
+    if (!ring->has_messages)
+        return (int32_t)(head_of(ring) - __atomic_load_n(&ring->tail, __ATOMIC_RELAXED));
+    if (type != SOCK_DGRAM)
+        return (int32_t)__atomic_load_n(&ring->unread, __ATOMIC_RELAXED);
+    spin_lock_own(&ring->receive_lock);
+    const struct message_header *first = message_first(ring);
+    int32_t unread = first ? (int32_t)first->bytes : 0;
+    spin_unlock_own(&ring->receive_lock);
+    return unread;
+}
+
+/* ---- Rights ---- */
+
+/* Of a stream: those that come with the bytes up to `position`. */
+static struct rights *rights_pop(struct unix_ring *ring, uint64_t position)
+{
+    struct rights *rights = __atomic_load_n(&ring->rights, __ATOMIC_ACQUIRE);
+
+    if (!rights || rights->position >= position)
+        return NULL;
+    SPIN_GUARD(&ring->lock);
+    rights = ring->rights; /* the receiver's end may just have been closed by the last who shares it */
+    if (!rights)
+        return NULL;
+    ring->rights = rights->next;
+    if (!ring->rights)
+        ring->rights_last = NULL;
+    return rights;
+}
+
+/* With the lock to send, before the bytes up to `above` are shown. False: nobody receives any more. */
+static bool rights_append(struct unix_ring *ring, struct rights *rights, uint64_t above)
+{
+    rights->next = NULL;
+    rights->position = ring->head;
+    rights->above = above;
+    SPIN_GUARD(&ring->lock);
+    if (ring->closed)
+        return false;
+    __atomic_store_n(ring->rights_last ? &ring->rights_last->next : &ring->rights, rights, __ATOMIC_RELEASE);
+    ring->rights_last = rights;
+    return true;
+}
+
+static struct rights *message_rights_of(struct unix_ring *ring)
+{
+    struct rights *all = NULL;
+
+    spin_lock_own(&ring->receive_lock);
+    for (uint64_t at = ring->tail, head = head_of(ring); at != head; at += header_at(ring, at)->whole) {
+        struct message_header *header = header_at(ring, at);
+
+        if (__atomic_load_n(&header->state, __ATOMIC_SEQ_CST) != MESSAGE_READY || !header->rights)
+            continue;
+        header->rights->next = all;
+        all = header->rights;
+        header->rights = NULL;
+    }
+    spin_unlock_own(&ring->receive_lock);
+    return all;
+}
+
+struct rights *unix_rights_of(struct unix_ring *ring)
+{
+    if (ring->has_messages)
+        return message_rights_of(ring);
+    SPIN_GUARD(&ring->lock);
+    struct rights *rights = ring->rights;
+    ring->rights = ring->rights_last = NULL;
+    return rights;
+}
+
+struct rights *unix_rights_take(const struct file *file)
+{
+    bool is_unix = file_is_socket(file) && socket_of(file)->family == AF_UNIX;
+
+    return is_unix && unix_of(file)->in ? unix_rights_of(unix_of(file)->in) : NULL;
+}
+
+/* ---- Once, without waiting: -EAGAIN ---- */
 
 /* Copies a name of at most `bytes` into the ring, or out of it. */
 static void name_copy(struct unix_ring *ring, uint64_t position, uint8_t *name, uint64_t bytes, bool out)
@@ -115,50 +238,6 @@ static void name_copy(struct unix_ring *ring, uint64_t position, uint8_t *name, 
     }
 }
 
-/* Which rights come with the bytes up to `position`; they are the caller's. */
-static struct rights *rights_pop(struct unix_ring *ring, uint64_t position)
-{
-    struct rights *rights = ring->rights;
-
-    if (!rights || rights->position >= position)
-        return NULL;
-    ring->rights = rights->next;
-    if (!ring->rights)
-        ring->rights_last = NULL;
-    return rights;
-}
-
-static void rights_append(struct unix_ring *ring, struct rights *rights, uint64_t above)
-{
-    rights->next = NULL;
-    rights->position = ring->head;
-    rights->above = above;
-    *(ring->rights_last ? &ring->rights_last->next : &ring->rights) = rights;
-    ring->rights_last = rights;
-}
-
-struct rights *unix_rights_of(struct unix_ring *ring)
-{
-    SPIN_GUARD(&ring->lock);
-    struct rights *rights = ring->rights;
-    ring->rights = ring->rights_last = NULL;
-    return rights;
-}
-
-struct rights *unix_rights_take(const struct file *file)
-{
-    bool is_unix = file_is_socket(file) && socket_of(file)->family == AF_UNIX;
-
-    return is_unix && unix_of(file)->in ? unix_rights_of(unix_of(file)->in) : NULL;
-}
-
-int32_t unix_unread(struct unix_ring *ring, unsigned type)
-{
-    SPIN_GUARD(&ring->lock);
-    bool first = type == SOCK_DGRAM && ring->head != ring->tail;
-    return (int32_t)(first ? header_at(ring, ring->tail)->bytes : ring->unread);
-}
-
 /* What comes with what was received. */
 struct received {
     bool is_end; /* nothing, for there will be no more */
@@ -166,54 +245,63 @@ struct received {
     struct rights *rights;
 };
 
+/* With the lock to receive, as the next. */
 static int64_t message_receive(struct unix_ring *ring, struct socket_message *message, struct received *with)
 {
-    const struct message_header header = *header_at(ring, ring->tail);
-    uint64_t at = ring->tail + sizeof(header), left = message->vector->left;
-    uint64_t part = left < header.bytes ? left : header.bytes;
+    struct message_header *header = message_first(ring);
+    uint64_t at = ring->tail + sizeof(*header), left = message->vector->left;
 
-    if (ring_copy(ring->bytes, at + header.name_bytes, message->vector, part, true))
+    if (!header)
+        return -EAGAIN;
+    uint64_t part = left < header->bytes ? left : header->bytes;
+    if (ring_copy(ring->bytes, at + header->name_bytes, message->vector, part, true))
         return -EFAULT;
     if (message->address) {
-        message->address->bytes = header.name_bytes;
-        name_copy(ring, at, message->address->raw, header.name_bytes, true);
+        message->address->bytes = header->name_bytes;
+        name_copy(ring, at, message->address->raw, header->name_bytes, true);
     }
+    with->sender = header->sender;
+    message->answer_flags |= part < header->bytes ? MSG_TRUNC : 0;
+    message->whole_bytes = header->bytes;
     if (!(message->flags & MSG_PEEK)) {
-        ring->tail += message_bytes(header.name_bytes, header.bytes);
-        ring->unread -= header.bytes;
-        with->rights = rights_pop(ring, ring->tail);
+        with->rights = header->rights;
+        __atomic_fetch_sub(&ring->unread, header->bytes, __ATOMIC_RELAXED);
+        tail_move(ring, header->whole);
     }
-    with->sender = header.sender;
-    message->answer_flags |= part < header.bytes ? MSG_TRUNC : 0;
-    message->whole_bytes = header.bytes;
     return (int64_t)part;
 }
 
 /* Not beyond the bytes with which the next rights were sent. */
 static int64_t bytes_receive(struct unix_ring *ring, struct socket_message *message, struct received *with)
 {
-    uint64_t bytes = (ring->rights ? ring->rights->above : ring->head) - ring->tail;
-    uint64_t part = message->vector->left < bytes ? message->vector->left : bytes;
+    uint64_t above = head_of(ring);
+    const struct rights *rights = __atomic_load_n(&ring->rights, __ATOMIC_ACQUIRE);
 
+    if (rights && rights->above < above)
+        above = rights->above;
+    uint64_t bytes = above - ring->tail;
+    uint64_t part = message->vector->left < bytes ? message->vector->left : bytes;
+    if (bytes == 0)
+        return -EAGAIN;
     if (ring_copy(ring->bytes, ring->tail, message->vector, part, true))
         return -EFAULT;
-    if (!(message->flags & MSG_PEEK)) {
-        ring->tail += part;
-        ring->unread -= part;
-        with->rights = rights_pop(ring, ring->tail);
-    }
     with->sender = ring->sender;
+    if (!(message->flags & MSG_PEEK)) {
+        with->rights = rights_pop(ring, ring->tail + part);
+        tail_move(ring, part);
+    }
     return (int64_t)part;
 }
 
 static int64_t receive_once(struct unix_ring *ring, struct socket_message *message, struct received *with)
 {
-    SPIN_GUARD(&ring->lock);
-    if (ring->head == ring->tail) {
-        with->is_end = ring->ended || ring->unwanted;
-        return with->is_end ? 0 : -EAGAIN;
-    }
-    return ring->has_messages ? message_receive(ring, message, with) : bytes_receive(ring, message, with);
+    spin_lock_own(&ring->receive_lock);
+    bool no_more = __atomic_load_n(&ring->ended, __ATOMIC_ACQUIRE) || ring->unwanted;
+    int64_t got =
+        ring->has_messages ? message_receive(ring, message, with) : bytes_receive(ring, message, with);
+    spin_unlock_own(&ring->receive_lock);
+    with->is_end = got == -EAGAIN && no_more;
+    return with->is_end ? 0 : got;
 }
 
 /* What is sent with the bytes. */
@@ -231,41 +319,77 @@ static int refusal(const struct unix_ring *ring, unsigned type)
     return ring->unwanted || ring->ended ? -EPIPE : 0;
 }
 
-/* Of a stream as much as there is room for; of a message all or nothing. */
+/* With the lock to send: as much as there is room for. */
+static int64_t bytes_send(struct unix_ring *ring, struct user_vector *vector, const struct sent *with)
+{
+    uint64_t room = RING_BYTES - (ring->head - __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE));
+    uint64_t part = vector->left < room ? vector->left : room;
+    int error = refusal(ring, SOCK_STREAM);
+
+    if (error || part == 0)
+        return error ? error : -EAGAIN;
+    if (ring_copy(ring->bytes, ring->head, vector, part, false))
+        return -EFAULT;
+    ring->sender = with->sender;
+    if (*with->rights && !rights_append(ring, *with->rights, ring->head + part))
+        return -EPIPE;
+    *with->rights = NULL;
+    __atomic_store_n(&ring->head, ring->head + part, __ATOMIC_RELEASE);
+    return (int64_t)part;
+}
+
+static int message_reserve(struct unix_ring *ring, unsigned type, uint64_t whole, uint64_t *position)
+{
+    SPIN_GUARD(&ring->lock);
+    uint64_t room = RING_BYTES - (ring->head - __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE));
+    int error = refusal(ring, type);
+    if (error || whole > room)
+        return error ? error : whole > RING_BYTES ? -EMSGSIZE : -EAGAIN;
+    *position = ring->head;
+    *header_at(ring, ring->head) = (struct message_header){ .whole = (uint32_t)whole };
+    __atomic_store_n(&ring->head, ring->head + whole, __ATOMIC_RELEASE);
+    return 0;
+}
+
+/* All or nothing. */
+static int64_t message_send(struct unix_ring *ring, unsigned type, struct user_vector *vector,
+                            const struct sent *with)
+{
+    uint64_t unit = sizeof(struct message_header), bytes = vector->left, position;
+    uint64_t name_bytes = with->name->bytes > 2 ? with->name->bytes : 0;
+    int error =
+        message_reserve(ring, type, unit + ((name_bytes + bytes + unit - 1) & ~(unit - 1)), &position);
+
+    if (error)
+        return error;
+    struct message_header *header = header_at(ring, position);
+    name_copy(ring, position + unit, (uint8_t *)(uintptr_t)with->name->raw, name_bytes, false);
+    error = ring_copy(ring->bytes, position + unit + name_bytes, vector, bytes, false);
+    if (!error) {
+        header->bytes = (uint32_t)bytes;
+        header->name_bytes = (uint32_t)name_bytes;
+        header->sender = with->sender;
+        header->rights = *with->rights;
+        *with->rights = NULL;
+        __atomic_fetch_add(&ring->unread, bytes, __ATOMIC_RELAXED);
+    }
+    __atomic_store_n(&header->state, error ? MESSAGE_VOID : MESSAGE_READY, __ATOMIC_SEQ_CST);
+    if (error)
+        unix_ring_notify(ring); /* others may have been committed after it */
+    if (__atomic_load_n(&ring->closed, __ATOMIC_SEQ_CST))
+        rights_put_all(unix_rights_of(ring)); /* who closed it may have come too early for these */
+    return error ? error : (int64_t)bytes;
+}
+
 static int64_t send_once(struct unix_ring *ring, unsigned type, struct user_vector *vector,
                          const struct sent *with)
 {
-    uint64_t part = vector->left, name_bytes = with->name->bytes > 2 ? with->name->bytes : 0, whole, at;
-
-    SPIN_GUARD(&ring->lock);
-    uint64_t room = RING_BYTES - (ring->head - ring->tail);
-    int error = refusal(ring, type);
-    if (error)
-        return error;
-    if (!ring->has_messages && part > room)
-        part = room;
-    whole = ring->has_messages ? message_bytes(name_bytes, part) : part;
-    if (whole > RING_BYTES)
-        return -EMSGSIZE;
-    if (whole > room || whole == 0)
-        return -EAGAIN;
-    at = ring->head + whole - part;
-    if (ring->has_messages) {
-        at = ring->head + sizeof(struct message_header) + name_bytes;
-        name_copy(ring, at - name_bytes, (uint8_t *)(uintptr_t)with->name->raw, name_bytes, false);
-    }
-    if (ring_copy(ring->bytes, at, vector, part, false))
-        return -EFAULT;
     if (ring->has_messages)
-        *header_at(ring, ring->head) =
-            (struct message_header){ (uint32_t)part, (uint32_t)name_bytes, with->sender, 0 };
-    ring->sender = with->sender;
-    if (*with->rights)
-        rights_append(ring, *with->rights, ring->head + whole);
-    *with->rights = NULL;
-    ring->head += whole;
-    ring->unread += part;
-    return (int64_t)part;
+        return message_send(ring, type, vector, with);
+    spin_lock_own(&ring->send_lock);
+    int64_t put = bytes_send(ring, vector, with);
+    spin_unlock_own(&ring->send_lock);
+    return put;
 }
 
 /* ---- Receiving ---- */
@@ -364,15 +488,15 @@ static int destination_find(struct unix_socket *socket, const struct socket_addr
     return !fits ? -EPROTOTYPE : is_free ? 0 : -EPERM;
 }
 
-/* A peer that is no more is forgotten once that has been said. */
-static void peer_forget(struct unix_socket *socket, struct unix_ring *ring)
+/* A peer that is no more is left once that has been said. */
+static void peer_leave(struct unix_socket *socket, struct unix_ring *ring)
 {
     spin_lock(&socket->lock);
-    bool forget = socket->out == ring;
-    if (forget)
+    bool leaves = socket->out == ring;
+    if (leaves)
         socket->out = NULL;
     spin_unlock(&socket->lock);
-    if (forget)
+    if (leaves)
         unix_ring_put(ring);
 }
 
@@ -422,7 +546,7 @@ int64_t unix_send(struct file *file, struct socket_message *message)
         return result;
     result = send_to(file, ring, message, &with);
     if (result == -ECONNREFUSED)
-        peer_forget(socket, ring);
+        peer_leave(socket, ring);
     unix_ring_put(ring);
     return result;
 }

@@ -15,6 +15,7 @@
 #include "init/load.h"
 #include "init/node.h"
 #include "mm/page.h"
+#include "net/connection.h"
 #include "process/limits.h"
 #include "process/process.h"
 #include "debug/stop.h"
@@ -22,6 +23,7 @@
 #define STACK_BYTES_DEFAULT (8ULL << 20)
 #define STACK_BYTES_MIN     (64ULL << 10)
 #define STACK_BYTES_MAX     (64ULL << 30)
+#define DRAIN_NS            (2 * NS_PER_S) /* for what programs have sent, at the node's end */
 #define ENVIRONMENT_MAX     COMMAND_LINE_OPTIONS_MAX
 #define RANK_VARIABLES      2 /* TACET_RANK, TACET_SIZE */
 
@@ -217,6 +219,7 @@ _Noreturn static void rank_end(struct process *process)
         ;
     if (__atomic_sub_fetch(&job.running, 1, __ATOMIC_ACQ_REL) > 0)
         thread_leave();
+    connection_drain(clock_now_ns() + DRAIN_NS);
     node_exit(__atomic_load_n(&job.worst_status, __ATOMIC_RELAXED));
 }
 

@@ -81,9 +81,9 @@ uint16_t network_dhcp_request(uint8_t *options, uint16_t count)
 
 static void name_servers_set(const struct pbuf *packet, uint16_t offset, uint8_t bytes)
 {
-    uint16_t wanted = bytes < sizeof(offered.name_servers) ? bytes & 0xfc : sizeof(offered.name_servers);
+    uint16_t count = bytes < sizeof(offered.name_servers) ? bytes & 0xfc : sizeof(offered.name_servers);
 
-    pbuf_copy_partial(packet, offered.name_servers, wanted, offset);
+    pbuf_copy_partial(packet, offered.name_servers, count, offset);
 }
 
 void network_dhcp_option(uint8_t type, uint8_t number, uint8_t bytes, const struct pbuf *packet,

@@ -7,15 +7,15 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 
-/* A decimal number from *at up to `end`, at most `most`; -1: there is none. */
-static int number(const char **at, const char *end, int most)
+/* A decimal number from *at up to `end`, at most `highest`; -1: there is none. */
+static int number(const char **at, const char *end, int highest)
 {
     int value = 0;
     const char *first = *at;
 
     for (; *at < end && **at >= '0' && **at <= '9' && *at - first < 3; ++*at)
         value = value * 10 + (**at - '0');
-    return *at == first || value > most ? -1 : value;
+    return *at == first || value > highest ? -1 : value;
 }
 
 bool address_parse(const char *text, const char *end, uint32_t *out)

@@ -10,6 +10,7 @@
 #include "lib/list.h"
 #include "net/connection_timer.h"
 #include "net/input.h"
+#include "net/lwip_hooks.h"
 #include "net/interface.h"
 #include "net/memory.h"
 #include "net/network.h"
@@ -80,7 +81,7 @@ int connection_peer_set(struct connection *connection)
     return 0;
 }
 
-void connection_peer_forget(struct connection *connection)
+void connection_peer_clear(struct connection *connection)
 {
     struct connection *head = avl_above(by_address, connection->by_address.key),
                       **link = head ? &head->same : NULL;
@@ -191,11 +192,11 @@ static bool is_gone(const struct connection *connection)
     return pcb != tcp_active_pcbs && pcb != tcp_tw_pcbs && pcb != tcp_listen_pcbs.pcbs;
 }
 
-static void forget(struct connection *connection)
+static void pcb_gone(struct connection *connection)
 {
     connection->pcb = NULL;
     connection_due_set(connection);
-    connection_peer_forget(connection);
+    connection_peer_clear(connection);
     binding_release(&tcp_bindings, &connection->port);
 }
 
@@ -211,7 +212,7 @@ void connection_leave(struct connection *connection)
     lists_clear();
     network_account_use(paid_before);
     if (gone) {
-        forget(connection);
+        pcb_gone(connection);
         stream_gone(connection);
     } else if (had_pcb) {
         connection_due_set(connection);
@@ -266,6 +267,21 @@ bool connection_is_owing(void)
 }
 
 /* ---- Input ---- */
+
+/* Nobody guesses it, and it grows by the clock from one connection of the same addresses to the next, so that
+ * a new one is told from what is left of the last. [RFC 6528] */
+uint32_t connection_first_number(uint32_t local, uint16_t local_port, uint32_t remote, uint16_t remote_port)
+{
+    static uint64_t secrets[2];
+    uint64_t hash = (uint64_t)local << 32 | remote;
+
+    while (!secrets[0] || !secrets[1])
+        secrets[secrets[0] != 0] = (uint64_t)network_random() << 32 | network_random() | 1;
+    hash = (hash ^ secrets[0]) * 0x9e3779b97f4a7c15ULL;
+    hash ^= hash >> 29 ^ (uint64_t)local_port << 16 ^ remote_port;
+    hash = (hash ^ secrets[1]) * 0xbf58476d1ce4e5b9ULL;
+    return (uint32_t)(hash >> 32) + (uint32_t)(clock_now_ns() >> 6);
+}
 
 /* A new request from the peer of a connection that has ended takes its place. [RFC 9293 §3.6.1] */
 static bool is_reopened(const struct connection *connection, const struct tcp_hdr *header)

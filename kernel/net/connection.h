@@ -80,7 +80,7 @@ int connection_initialise(struct connection *connection, struct process *process
  */
 int connection_peer_set(struct connection *connection);
 
-void connection_peer_forget(struct connection *connection);
+void connection_peer_clear(struct connection *connection);
 
 /* Chooses an unused port for a connection to the peer. -EADDRNOTAVAIL. */
 int connection_port_choose(struct connection *connection);
@@ -105,7 +105,8 @@ void connection_work(void);
 struct connection *connection_find(uint32_t local_address, uint16_t local_port, uint32_t remote_address,
                                    uint16_t remote_port);
 
-/* The node has this address no more: ends the connections that have it. The only loop over all connections. */
+/* The node has this address no more: ends the connections that have it. The only loop over all connections.
+ */
 void connection_address_lost(uint32_t address);
 
 /* How many there are that lwIP knows, TIME_WAIT and listeners included. */
@@ -136,7 +137,6 @@ void stream_lost(struct connection *connection);
 
 /* Whether something is in flight or is still to be sent. */
 bool stream_is_sending(const struct connection *connection);
-
 
 /* The node has lost this address, network byte order: its connections get errors. */
 void connection_address_lost(uint32_t address);

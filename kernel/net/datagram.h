@@ -36,8 +36,8 @@ struct datagram_socket {
     struct socket socket; /* first */
     struct process *process;
     struct network_account *account;
-    struct binding binding;        /* UDP's port, or a ping's identifier */
-    struct datagram_socket *next;  /* of the raw ones */
+    struct binding binding;       /* UDP's port, or a ping's identifier */
+    struct datagram_socket *next; /* of the raw ones */
     bool connected, header_included, receive_shut, send_shut;
     bool wants_packet_info, wants_ttl, wants_errors, multicast_loop;
     uint8_t ttl, tos, multicast_ttl;

@@ -107,9 +107,8 @@ static bool is_valid(struct pbuf *packet, const struct netif *interface)
     (void)interface; /* where the macro is empty */
     IF__NETIF_CHECKSUM_ENABLED(interface, NETIF_CHECKSUM_CHECK_UDP)
     {
-        if (header->chksum != 0 &&
-            ip_chksum_pseudo(packet, IP_PROTO_UDP, packet->tot_len, ip_current_src_addr(),
-                             ip_current_dest_addr()) != 0)
+        if (header->chksum != 0 && ip_chksum_pseudo(packet, IP_PROTO_UDP, packet->tot_len,
+                                                    ip_current_src_addr(), ip_current_dest_addr()) != 0)
             return false;
     }
     return true;
@@ -179,8 +178,8 @@ static void ping_input(struct pbuf *packet, unsigned header_bytes)
     struct binding *binding = binding_find(&ping_bindings, ip4_current_dest_addr()->addr, identifier);
     if (!binding)
         binding = binding_find(&ping_bindings, 0, identifier);
-    if (binding && (!owner(binding)->connected ||
-                    owner(binding)->remote_address == ip4_current_src_addr()->addr))
+    if (binding &&
+        (!owner(binding)->connected || owner(binding)->remote_address == ip4_current_src_addr()->addr))
         deliver(owner(binding), packet, header_bytes, 0);
 }
 

@@ -13,11 +13,11 @@
 #include "lwip/ip4.h"
 #include "lwip/priv/tcp_priv.h"
 
-#define SEGMENT_MIN      (552 - 40) /* smaller ways are not believed */
-#define EMBEDDED_MIN     8          /* bytes behind the embedded IP header */
-#define CODE_PROTOCOL    2
-#define CODE_PORT        3
-#define CODE_FRAGMENT    4
+#define SEGMENT_MIN       (552 - 40) /* smaller ways are not believed */
+#define EMBEDDED_MIN      8          /* bytes behind the embedded IP header */
+#define CODE_PROTOCOL     2
+#define CODE_PORT         3
+#define CODE_FRAGMENT     4
 #define ICMP_HEADER_BYTES 8
 
 struct embedded {
@@ -62,9 +62,8 @@ static void tcp_error(const struct embedded *embedded, const uint8_t *next, unsi
                       unsigned way_bytes)
 {
     const struct tcp_hdr *header = (const void *)next;
-    struct connection *connection =
-        connection_find(embedded->ip.src.addr, lwip_ntohs(header->src), embedded->ip.dest.addr,
-                        lwip_ntohs(header->dest));
+    struct connection *connection = connection_find(embedded->ip.src.addr, lwip_ntohs(header->src),
+                                                    embedded->ip.dest.addr, lwip_ntohs(header->dest));
     uint32_t sequence = lwip_ntohl(header->seqno);
 
     if (!connection || !connection->pcb)
@@ -92,10 +91,11 @@ void icmp_error_input(const struct pbuf *packet, unsigned header_bytes)
     unsigned type = ICMPH_TYPE(&icmp), code = ICMPH_CODE(&icmp);
     if (type != ICMP_DUR && type != ICMP_TE)
         return;
-    u16_t got = pbuf_copy_partial(packet, &embedded, sizeof(embedded),
-                                  (u16_t)(header_bytes + ICMP_HEADER_BYTES));
+    u16_t got =
+        pbuf_copy_partial(packet, &embedded, sizeof(embedded), (u16_t)(header_bytes + ICMP_HEADER_BYTES));
     unsigned ip_bytes = got >= sizeof(embedded.ip) ? IPH_HL_BYTES(&embedded.ip) : 0;
-    if (ip_bytes < sizeof(embedded.ip) || got < ip_bytes + EMBEDDED_MIN || IPH_OFFSET(&embedded.ip) & PP_HTONS(IP_OFFMASK))
+    if (ip_bytes < sizeof(embedded.ip) || got < ip_bytes + EMBEDDED_MIN ||
+        IPH_OFFSET(&embedded.ip) & PP_HTONS(IP_OFFMASK))
         return;
     const uint8_t *next = (const uint8_t *)&embedded + ip_bytes;
     const uint16_t *ports = (const void *)next;

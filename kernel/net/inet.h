@@ -11,7 +11,13 @@
 #define LEVEL_IP  0
 #define LEVEL_TCP 6
 
-enum ip_protocol { PROTOCOL_IP = 0, PROTOCOL_ICMP = 1, PROTOCOL_TCP = 6, PROTOCOL_UDP = 17, PROTOCOL_RAW = 255 };
+enum ip_protocol {
+    PROTOCOL_IP = 0,
+    PROTOCOL_ICMP = 1,
+    PROTOCOL_TCP = 6,
+    PROTOCOL_UDP = 17,
+    PROTOCOL_RAW = 255
+};
 
 /* Linux's options of level IP. */
 enum ip_option {

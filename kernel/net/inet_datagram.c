@@ -48,8 +48,8 @@ static int hold(struct datagram_socket *socket, uint32_t address, uint16_t port)
     network_lock();
     socket->binding.address = address;
     socket->binding.port = port;
-    socket->binding.reuse = socket_switch(&socket->socket, SO_REUSEADDR) ||
-                            socket_switch(&socket->socket, SO_REUSEPORT);
+    socket->binding.reuse =
+        socket_switch(&socket->socket, SO_REUSEADDR) || socket_switch(&socket->socket, SO_REUSEPORT);
     if (!datagram_is_raw(socket) && !socket->binding.is_held)
         error = binding_hold(tree_of(socket), &socket->binding);
     network_unlock();
@@ -130,7 +130,8 @@ static int datagram_name(struct file *file, bool of_peer, struct socket_address 
         address = connection_source(socket->remote_address);
         network_unlock();
     }
-    inet_address_write(name, address, datagram_is_raw(socket) ? socket->socket.protocol : socket->binding.port);
+    inet_address_write(name, address,
+                       datagram_is_raw(socket) ? socket->socket.protocol : socket->binding.port);
     return 0;
 }
 
@@ -260,7 +261,7 @@ static struct pbuf *packet_allocate(struct datagram_socket *socket, uint64_t byt
 {
     network_lock();
     struct network_account *before = network_account_use(socket->account);
-    struct pbuf *packet = pbuf_alloc(socket->header_included     ? PBUF_LINK
+    struct pbuf *packet = pbuf_alloc(socket->header_included   ? PBUF_LINK
                                      : datagram_is_udp(socket) ? PBUF_TRANSPORT
                                                                : PBUF_IP,
                                      (u16_t)bytes, PBUF_RAM);
@@ -429,7 +430,7 @@ static unsigned datagram_ready(struct file *file)
     const struct datagram_socket *socket = datagram_of(file);
 
     network_poll();
-    return (socket->received.first || socket->receive_shut || socket->error ? READY_IN : 0) | READY_OUT |
+    return (socket->received.first || socket->receive_shut ? READY_IN : 0) | READY_OUT |
            (socket->error ? READY_ERROR : 0) | (socket->receive_shut ? READY_PEER_ENDED : 0) |
            (socket->receive_shut && socket->send_shut ? READY_HANG_UP : 0);
 }

@@ -20,9 +20,9 @@
 #include "time/timespec.h"
 #include "lwip/priv/tcp_priv.h"
 
-#define FIONREAD_REQUEST  0x541b
-#define SIOCOUTQ_REQUEST  0x5411
-#define TCP_INFO_BYTES    104 /* of Linux's struct tcp_info, up to what is known here */
+#define FIONREAD_REQUEST 0x541b
+#define SIOCOUTQ_REQUEST 0x5411
+#define TCP_INFO_BYTES   104 /* of Linux's struct tcp_info, up to what is known here */
 
 /* Linux's options of level TCP. */
 enum tcp_option {
@@ -296,7 +296,7 @@ static int room_set(uint32_t *room, int32_t value)
 {
     uint64_t doubled = value < 0 ? UINT32_MAX : (uint64_t)value * 2; /* as Linux, for its own overhead */
 
-    *room = (uint32_t)(doubled > STREAM_ROOM_MAX ? STREAM_ROOM_MAX
+    *room = (uint32_t)(doubled > STREAM_ROOM_MAX   ? STREAM_ROOM_MAX
                        : doubled < STREAM_ROOM_MIN ? STREAM_ROOM_MIN
                                                    : doubled);
     return 0;

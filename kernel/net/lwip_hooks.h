@@ -19,6 +19,9 @@ err_t network_loop_output(struct netif *interface, struct pbuf *packet);
 /* The interface towards an address where none has it in its net; NULL: lwIP chooses. */
 struct netif *network_ip_route(const ip4_addr_t *source, const ip4_addr_t *destination);
 
+/* The first sequence number of a TCP connection. connection.c */
+uint32_t connection_first_number(uint32_t local, uint16_t local_port, uint32_t remote, uint16_t remote_port);
+
 /* DHCP: more options to ask for, appended to those of a message (the new count of bytes); an option of an
  * answer of this type. address.c */
 uint16_t network_dhcp_request(uint8_t *options, uint16_t count);

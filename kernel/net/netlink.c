@@ -1,12 +1,283 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * netlink.c: sockets of AF_NETLINK; there are none in this kernel. Runs in system calls.
+ * netlink.c: sockets of AF_NETLINK, as far as C libraries need them for getifaddrs and if_nameindex: a
+ * request for all links or all addresses, whose answer is received as one message [RFC 3549; man 7
+ * rtnetlink]. Anything else is answered by an error. Runs in system calls; a socket's state is its own
+ * threads' to order.
  */
+#include "arch.h"
 #include "fs/socket.h"
 #include "lib/errno.h"
+#include "lib/kstring.h"
+#include "net/interface_facts.h"
+#include "process/process.h"
+
+#define ANSWER_BYTES   1024
+#define MULTI          2 /* flags of a message */
+#define DUMP           0x300
+#define ADDRESS_BYTES  12 /* sizeof(struct sockaddr_nl) */
+#define INTERFACES_MAX 2
+
+enum message_type {
+    MESSAGE_ERROR = 2,
+    MESSAGE_DONE = 3,
+    LINK_NEW = 16,
+    LINK_GET = 18,
+    ADDRESS_NEW = 20,
+    ADDRESS_GET = 22,
+};
+
+enum attribute_type {
+    LINK_ADDRESS = 1,
+    LINK_BROADCAST = 2,
+    LINK_NAME = 3,
+    LINK_MTU = 4,
+    ADDRESS_ADDRESS = 1,
+    ADDRESS_LOCAL = 2,
+    ADDRESS_LABEL = 3,
+    ADDRESS_BROADCAST = 4,
+};
+
+struct header {
+    uint32_t bytes;
+    uint16_t type, flags;
+    uint32_t sequence, port;
+};
+
+struct link_header {
+    uint8_t family, unused;
+    uint16_t kind;
+    int32_t index;
+    uint32_t flags, changed;
+};
+
+struct address_header {
+    uint8_t family, bits, flags, scope;
+    uint32_t index;
+};
+
+struct netlink_socket {
+    struct socket socket;
+    uint32_t port;
+    uint32_t used; /* of the answer that waits */
+    uint8_t answer[ANSWER_BYTES];
+};
+
+_Static_assert(sizeof(struct netlink_socket) <= ARCH_PAGE, "it has a page");
+
+static struct netlink_socket *netlink_of(const struct file *file)
+{
+    return file->object;
+}
+
+/* ---- Answers ---- */
+
+static void *add(struct netlink_socket *own, const void *bytes, uint32_t count)
+{
+    uint8_t *at = own->answer + own->used;
+
+    memcpy(at, bytes, count);
+    memset(at + count, 0, -count & 3);
+    own->used += (count + 3) & ~3U;
+    return at;
+}
+
+static void add_attribute(struct netlink_socket *own, uint16_t type, const void *bytes, uint16_t count)
+{
+    const uint16_t header[2] = { (uint16_t)(sizeof(header) + count), type };
+
+    add(own, header, sizeof(header));
+    add(own, bytes, count);
+}
+
+static void add_header(struct netlink_socket *own, const struct header *request, uint16_t type,
+                       uint16_t flags)
+{
+    const struct header header = {
+        .type = type, .flags = flags, .sequence = request->sequence, .port = own->port
+    };
+
+    add(own, &header, sizeof(header));
+}
+
+/* A message begun at `at` has ended. */
+static void end(struct netlink_socket *own, uint32_t at)
+{
+    uint32_t bytes = own->used - at;
+
+    memcpy(own->answer + at, &bytes, sizeof(bytes));
+}
+
+static void add_link(struct netlink_socket *own, const struct header *request,
+                     const struct interface_facts *facts)
+{
+    static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+    const struct link_header link = { .kind = facts->kind,
+                                      .index = (int32_t)facts->index,
+                                      .flags = facts->flags };
+    uint32_t at = own->used;
+
+    add_header(own, request, LINK_NEW, MULTI);
+    add(own, &link, sizeof(link));
+    add_attribute(own, LINK_NAME, facts->name, (uint16_t)(strlen(facts->name) + 1));
+    add_attribute(own, LINK_MTU, &facts->mtu, sizeof(facts->mtu));
+    add_attribute(own, LINK_ADDRESS, facts->hardware, sizeof(facts->hardware));
+    add_attribute(own, LINK_BROADCAST, facts->flags & IFF_BROADCAST ? broadcast : facts->hardware,
+                  sizeof(broadcast));
+    end(own, at);
+}
+
+static void add_address(struct netlink_socket *own, const struct header *request,
+                        const struct interface_facts *facts)
+{
+    const struct address_header address = {
+        .family = AF_INET,
+        .bits = facts->mask ? (uint8_t)(32 - __builtin_ctz(__builtin_bswap32(facts->mask))) : 0,
+        .scope = facts->flags & IFF_LOOPBACK ? 254 : 0,
+        .index = facts->index,
+    };
+    uint32_t at = own->used, broadcast = facts->address | ~facts->mask;
+
+    if (!facts->address)
+        return;
+    add_header(own, request, ADDRESS_NEW, MULTI);
+    add(own, &address, sizeof(address));
+    add_attribute(own, ADDRESS_ADDRESS, &facts->address, sizeof(facts->address));
+    add_attribute(own, ADDRESS_LOCAL, &facts->address, sizeof(facts->address));
+    if (facts->flags & IFF_BROADCAST)
+        add_attribute(own, ADDRESS_BROADCAST, &broadcast, sizeof(broadcast));
+    add_attribute(own, ADDRESS_LABEL, facts->name, (uint16_t)(strlen(facts->name) + 1));
+    end(own, at);
+}
+
+static void answer(struct netlink_socket *own, const struct header *request)
+{
+    struct interface_facts facts;
+    uint32_t at;
+
+    own->used = 0;
+    if ((request->type != LINK_GET && request->type != ADDRESS_GET) || (request->flags & DUMP) == 0) {
+        const int32_t error = -EOPNOTSUPP;
+
+        add_header(own, request, MESSAGE_ERROR, 0);
+        add(own, &error, sizeof(error));
+        add(own, request, sizeof(*request));
+        end(own, 0);
+        return;
+    }
+    for (unsigned index = 1; index <= INTERFACES_MAX && interface_facts(index, &facts); index++)
+        (request->type == LINK_GET ? add_link : add_address)(own, request, &facts);
+    const int32_t none = 0;
+    at = own->used;
+    add_header(own, request, MESSAGE_DONE, MULTI);
+    add(own, &none, sizeof(none));
+    end(own, at);
+}
+
+/* ---- Calls ---- */
+
+static void name_write(struct socket_address *name, uint32_t port)
+{
+    const struct {
+        uint16_t family, unused;
+        uint32_t port, groups;
+    } own = { .family = AF_NETLINK, .port = port };
+
+    name->bytes = ADDRESS_BYTES;
+    memcpy(name->raw, &own, sizeof(own));
+}
+
+static int netlink_bind(struct file *file, const struct socket_address *name)
+{
+    uint32_t port;
+
+    if (name->bytes < ADDRESS_BYTES || name->family != AF_NETLINK)
+        return -EINVAL;
+    memcpy(&port, name->raw + 4, sizeof(port));
+    netlink_of(file)->port = port ? port : (uint32_t)arch_process()->pid;
+    return 0;
+}
+
+static int netlink_name(struct file *file, bool of_peer, struct socket_address *name)
+{
+    name_write(name, of_peer ? 0 : netlink_of(file)->port);
+    return 0;
+}
+
+static int64_t netlink_send(struct file *file, struct socket_message *message)
+{
+    struct netlink_socket *own = netlink_of(file);
+    uint64_t bytes = message->vector->left;
+    struct header request;
+
+    if (bytes < sizeof(request))
+        return -EINVAL;
+    if (user_vector_copy(message->vector, &request, sizeof(request), false))
+        return -EFAULT;
+    if (!own->port)
+        own->port = (uint32_t)arch_process()->pid;
+    answer(own, &request);
+    return (int64_t)bytes;
+}
+
+/* There is an answer as soon as something was asked: nobody has to wait. */
+static int64_t netlink_receive(struct file *file, struct socket_message *message)
+{
+    struct netlink_socket *own = netlink_of(file);
+    uint32_t used = own->used < ANSWER_BYTES ? own->used : ANSWER_BYTES;
+    uint64_t count = used < message->vector->left ? used : message->vector->left;
+
+    if (!used)
+        return -EAGAIN;
+    if (user_vector_copy(message->vector, own->answer, count, true))
+        return -EFAULT;
+    if (message->address)
+        name_write(message->address, 0);
+    if (count < used)
+        message->answer_flags |= MSG_TRUNC;
+    message->whole_bytes = used;
+    if (!(message->flags & MSG_PEEK))
+        own->used = 0;
+    return (int64_t)count;
+}
+
+static unsigned netlink_ready(struct file *file)
+{
+    return READY_OUT | (netlink_of(file)->used ? READY_IN : 0);
+}
+
+static void netlink_release(struct file *file)
+{
+    page_pool_free(arch_process()->vm.pages, arch_physical_of(file->object), ARCH_PAGE);
+}
+
+static const struct socket_operations netlink_operations = {
+    .bind = netlink_bind,
+    .send = netlink_send,
+    .receive = netlink_receive,
+    .name = netlink_name,
+};
+
+static const struct file_operations netlink_files = {
+    .move = socket_move,
+    .waits = true,
+    .ready = netlink_ready,
+    .release = netlink_release,
+};
 
 int netlink_socket_create(struct file *file, int type, int protocol)
 {
-    (void)file, (void)type, (void)protocol;
-    return -EAFNOSUPPORT;
+    uint64_t page;
+
+    if (type != SOCK_RAW && type != SOCK_DGRAM)
+        return -ESOCKTNOSUPPORT;
+    if (protocol != 0) /* NETLINK_ROUTE */
+        return -EPROTONOSUPPORT;
+    page = page_pool_allocate_zeroed(arch_process()->vm.pages);
+    if (page == PAGE_POOL_NONE)
+        return -ENOMEM;
+    struct netlink_socket *own = arch_physical(page);
+    socket_initialise(file, &own->socket, &netlink_files, &netlink_operations, AF_NETLINK, (unsigned)type,
+                      (unsigned)protocol);
+    return 0;
 }

@@ -385,7 +385,7 @@ int stream_connect(struct stream *stream, uint32_t address, uint16_t port)
     if (!error) {
         error = connect_begin(stream);
         if (error)
-            connection_peer_forget(connection);
+            connection_peer_clear(connection);
     }
     network_unlock();
     return error;

@@ -156,8 +156,8 @@ void schedule_affinity_set(struct thread *thread, const struct cpu_mask *cpus);
 
 /* ---- For the network (net/idle.c) ---- */
 
-/* Called, where it is set, on a CPU that begins to idle, and when it ends that; no locks held. What happens in
- * the first of these calls may end the idling already. */
+/* Called, where it is set, on a CPU that begins to idle, and when it ends that; no locks held. What happens
+ * in the first of these calls may end the idling already. */
 extern void (*schedule_idle_hook)(bool begins);
 
 /* Whether this CPU idles still; whether threads of its group wait for a CPU. */

@@ -13,10 +13,12 @@
  *   or read /proc  its page pool's, its CPU group's, its threads', its signals', its timers', its descriptor
  *                  table's, its events' and futexes', a domain of locks that inherit priority
  *   of a CPU       its timer queue's: threads of the service may be on any
- *   of a rank      a pipe's or socket pair's, an epoll set's, an eventfd's: its threads alone, for as short
+ *   of a socket    its own and its ring's (AF_UNIX), the lists of abstract names
+ *   of a rank      an epoll set's, an eventfd's: its threads alone, for as short
  *
  * Those of spin_lock_own do not count. Threads of one process alone take them, for as long as they like: an
- * address space's, an open file's while it is read or written, that of a process's unfinished lines.
+ * address space's, an open file's while it is read or written, that of a process's unfinished lines, either
+ * end of a pipe or a stream. Ranks that share one open file (SCM_RIGHTS) share its turns, too.
  *
  * Loops that have a constant bound are not counted: over CPUs, ranks, descriptors, POSIX timers, the words of
  * a mask, the levels of a balanced tree (lib/avl.c, a directory's), the objects of a page (fs/tree/slab.c).

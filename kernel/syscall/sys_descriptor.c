@@ -8,6 +8,7 @@
 #include "fs/pipe.h"
 #include "fs/socket.h"
 #include "process/process.h"
+#include "net/interface_facts.h"
 #include "mm/shared_memory.h"
 #include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
@@ -208,7 +209,9 @@ static long socket_control(struct file *file, uint32_t request, uint64_t argumen
 {
     const struct socket_operations *operations = socket_of(file)->operations;
 
-    return operations->control ? operations->control(file, request, argument) : -ENOTTY;
+    long result = operations->control ? operations->control(file, request, argument) : -ENOTTY;
+
+    return result == -ENOTTY ? interface_control(request, argument) : result; /* by any socket */
 }
 
 static long file_ioctl(struct file *file, uint64_t descriptor, uint32_t request, uint64_t argument)

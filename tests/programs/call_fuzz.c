@@ -30,6 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <tacet.h>
 #include <time.h>
 
@@ -43,14 +44,18 @@
 /* A thread's arena, at a place of its own with nothing around it: writable | writable | read-only | no rights
  * | hole | writable | hole */
 enum { READ_ONLY = 2, NO_RIGHTS = 3, HOLE = 4, ISLAND = 5, ARENA_PAGES = 7 };
-#define ARENA_FIRST    0x300000000000UL
-#define ROOM           (1UL << 38)
-#define TIMES          512 /* in the first page: times that are short or none */
-#define TIMES_BYTES    256
-#define NAMES          1024 /* paths, 64 bytes each */
-#define NAMES_COUNT    16
-#define TIMERS_MAX     128
-#define MEMORY_WAIT_NS UINT64_C(20000000000)
+#define ARENA_FIRST     0x300000000000UL
+#define ROOM            (1UL << 38)
+#define TIMES           512 /* in the first page: times that are short or none */
+#define TIMES_BYTES     256
+#define NAMES           1024 /* paths, 64 bytes each */
+#define NAMES_COUNT     16
+#define ADDRESSES       2048 /* of sockets, 128 bytes each */
+#define ADDRESSES_COUNT 4
+#define MESSAGES        2560 /* four of 64 bytes each, as sendmmsg has them, and then what they point to */
+#define MESSAGES_COUNT  4
+#define TIMERS_MAX      128
+#define MEMORY_WAIT_NS  UINT64_C(20000000000)
 
 struct fuzzer {
     unsigned number;
@@ -62,7 +67,7 @@ struct fuzzer {
 static unsigned long calls_max = ~0UL, trace_from = ~0UL;
 static uint64_t seed = 1, seconds = 10, end_ns;
 static unsigned threads = 1;
-static int descriptors[24];
+static int descriptors[40];
 static unsigned descriptor_count;
 static int tids[THREADS_MAX];        /* of the threads that make calls */
 static __thread struct fuzzer *self; /* for what suicide.h calls back */
@@ -150,6 +155,38 @@ static void arena_make(struct fuzzer *f)
                                            : PROT_READ | PROT_WRITE);
 }
 
+static const struct sockaddr_un addresses[ADDRESSES_COUNT] = {
+    { AF_UNIX, "/tmp/fuzz/s" },
+    { AF_UNIX, "\0fuzz" },
+    { AF_INET, { 0x12, 0x34, 127, 0, 0, 1 } },
+    { AF_NETLINK, "" },
+};
+
+/* Each with an address, two parts in the arena, and a descriptor as ancillary data: of a file, for sockets in
+ * circles of sockets would not come back before the end. */
+static void messages_fill(struct fuzzer *f)
+{
+    struct mmsghdr *messages = (struct mmsghdr *)(f->arena + MESSAGES);
+    struct iovec *parts = (struct iovec *)(messages + MESSAGES_COUNT);
+    struct cmsghdr *control = (struct cmsghdr *)(parts + 2);
+    const int file = descriptors[below(f, 4)];
+
+    for (unsigned i = 0; i < 2; i++)
+        parts[i] = (struct iovec){ (void *)(f->arena + below(f, 3 * PAGE)), below(f, 200) };
+    *control = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, (int)below(f, 3) };
+    memcpy(CMSG_DATA(control), &file, sizeof(file));
+    for (unsigned i = 0; i < MESSAGES_COUNT; i++)
+        messages[i] = (struct mmsghdr){ {
+                                            .msg_name = (void *)(f->arena + ADDRESSES + below(f, 4) * 128UL),
+                                            .msg_namelen = below(f, 2) ? 0 : 16,
+                                            .msg_iov = parts,
+                                            .msg_iovlen = 1 + below(f, 2),
+                                            .msg_control = control,
+                                            .msg_controllen = below(f, 2) ? 0 : CMSG_SPACE(sizeof(int)),
+                                        },
+                                        0 };
+}
+
 /* Before each call: times, paths, small numbers, and addresses of the arena itself, as vectors and structures
  * hold them. */
 static void arena_fill(struct fuzzer *f)
@@ -191,8 +228,36 @@ static void arena_fill(struct fuzzer *f)
                                 : (struct timespec){ 0, INT64_MIN };
     for (unsigned i = 0; i < NAMES_COUNT; i++)
         memcpy((char *)(f->arena + NAMES + i * 64), names[i], sizeof(names[i]));
+    for (unsigned i = 0; i < ADDRESSES_COUNT; i++)
+        memcpy((char *)(f->arena + ADDRESSES + i * 128), &addresses[i], sizeof(addresses[i]));
+    messages_fill(f);
     /* ends with the page; the next one is read-only */
     memcpy((char *)(f->arena + 2 * PAGE - 10), "/tmp/fuzz", 10);
+}
+
+static void descriptor_keep(long descriptor);
+
+/* Sockets of all families: fresh ones, those with a name, a listener and a connection to it. */
+static void sockets_make(void)
+{
+    static const int kinds[][2] = { { AF_UNIX, SOCK_STREAM },    { AF_UNIX, SOCK_DGRAM },
+                                    { AF_UNIX, SOCK_SEQPACKET }, { AF_INET, SOCK_STREAM },
+                                    { AF_INET, SOCK_DGRAM },     { AF_NETLINK, SOCK_RAW } };
+
+    for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        descriptor_keep(CALL(SYS_socket, (uint64_t)kinds[i][0], (uint64_t)kinds[i][1] | O_NONBLOCK, 0));
+    for (unsigned i = 0; i < 3; i++) {
+        uint64_t kind = i == 1 ? SOCK_DGRAM : SOCK_STREAM, family = addresses[i].sun_family;
+        uint64_t bytes = family == AF_INET ? 16 : sizeof(addresses[i]);
+        long listener = CALL(SYS_socket, family, kind | O_NONBLOCK, 0);
+        long client = CALL(SYS_socket, family, kind | O_NONBLOCK, 0);
+
+        CALL(SYS_bind, (uint64_t)listener, (uint64_t)&addresses[i], bytes);
+        CALL(SYS_listen, (uint64_t)listener, 4);
+        CALL(SYS_connect, (uint64_t)client, (uint64_t)&addresses[i], bytes);
+        descriptor_keep(listener);
+        descriptor_keep(client);
+    }
 }
 
 static void descriptor_keep(long descriptor)
@@ -217,6 +282,7 @@ static void ground_make(void)
     CALL(SYS_unlink, (uint64_t) "/tmp/fuzz/a");
     CALL(SYS_unlink, (uint64_t) "/tmp/fuzz/b/c");
     CALL(SYS_unlink, (uint64_t) "/dev/shm/fuzz");
+    CALL(SYS_unlink, (uint64_t) "/tmp/fuzz/s");
     CALL(SYS_mkdir, (uint64_t) "/tmp/fuzz", 0755);
     CALL(SYS_mkdir, (uint64_t) "/tmp/fuzz/b", 0755);
     descriptor_keep(CALL(SYS_open, (uint64_t) "/tmp/fuzz/a", O_RDWR | O_CREAT, 0644));
@@ -243,6 +309,7 @@ static void ground_make(void)
     descriptor_keep(CALL(SYS_timerfd_create, CLOCK_MONOTONIC, O_NONBLOCK));
     descriptor_keep(CALL(SYS_memfd_create, (uint64_t) "fuzz", MFD_ALLOW_SEALING));
     descriptor_keep(CALL(SYS_signalfd4, -1UL, (uint64_t)&all, 8, O_NONBLOCK));
+    sockets_make();
     CALL(SYS_umask, 022);
 }
 
@@ -334,6 +401,20 @@ static uint64_t argument_choose(struct fuzzer *f, char kind)
         return (below(f, 9) - 1UL) | (below(f, 4) ? 0 : 0x40000000);
     case 'y':
         return below(f, 4) ? (uint64_t)tids[below(f, threads)] : below(f, 3) ? 0 : number_choose(f);
+    case 'a':
+        return f->arena + ADDRESSES + below(f, ADDRESSES_COUNT) * 128UL;
+    case 'b':
+        return (uint64_t[]){ 2, 4, 8, 16, 16, 110, 111, 128 }[below(f, 8)];
+    case 'h':
+        return f->arena + MESSAGES + below(f, MESSAGES_COUNT) * sizeof(struct mmsghdr);
+    case 'f':
+        return (uint64_t[]){ AF_UNIX, AF_UNIX, AF_INET, AF_NETLINK }[below(f, 4)];
+    case 'j':
+        return (1 + below(f, 5)) | O_NONBLOCK | (below(f, 2) ? O_CLOEXEC : 0);
+    case 'l':
+        return below(f, 4) ? 0 : below(f, 24);
+    case 'v':
+        return below(f, 4) ? SOL_SOCKET : below(f, 24);
     case 'i':
         return below(f, 4) ? below(f, 24) : number_choose(f);
     default:

@@ -5,7 +5,8 @@
  *
  *   d descriptor     p memory          s a path      n a length         t a time      g flags
  *   i small number   o an offset       z a signal    m a mapped range   c a clock      k a policy
- *   y a thread
+ *   y a thread       f a socket's family         j its type       l its protocol   v an option's level
+ *   a an address     b the length of one         h a message
  *
  * A number that is not in the list gets arguments of any kind. Numbers of x86_64.
  */
@@ -29,8 +30,9 @@ static const char *const call_shapes[512] = {
     [296] = "dpioo", [306] = "d", [316] = "dsdsg", [319] = "sg", [326] = "dpdpng", [327] = "dpioog",
     [328] = "dpioog", [332] = "dsggp", [436] = "ddg", [437] = "dspn", [439] = "dsgg",
     /* sockets */
-    [41] = "iii", [44] = "dpngpn", [45] = "dpngpp", [46] = "dpg", [47] = "dpg", [48] = "di", [51] = "dpp",
-    [52] = "dpp", [53] = "igip", [54] = "diipn", [55] = "diipp",
+    [41] = "fjl", [42] = "dab", [43] = "dpp", [44] = "dpngab", [45] = "dpngpp", [46] = "dhg", [47] = "dhg",
+    [48] = "di", [49] = "dab", [50] = "di", [51] = "dpp", [52] = "dpp", [53] = "fjlp", [54] = "dvipb",
+    [55] = "dvipp", [288] = "dppj", [299] = "dhigp", [307] = "dhig",
     /* memory */
     [9] = "mngidg", [10] = "mng", [11] = "mn", [12] = "p", [25] = "mnngm", [26] = "mng", [27] = "mnp",
     [28] = "mni", [149] = "mn", [150] = "mn", [151] = "g", [152] = "", [237] = "mngpig", [325] = "mng",

@@ -21,6 +21,7 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/sysinfo.h>
 #include <time.h>
 
 static struct sockaddr_in loopback(uint16_t port)
@@ -131,9 +132,21 @@ static void transfer(void)
 
 /* ---- many ---- */
 
-static void many(unsigned count)
+static uint64_t free_bytes(void)
 {
-    int listening = listener(16), (*ends)[2] = calloc(count, sizeof(*ends));
+    struct sysinfo facts;
+
+    IS(sysinfo(&facts), 0);
+    return (uint64_t)facts.freeram * facts.mem_unit;
+}
+
+#define AT_ONCE 100
+
+/* All at once, then one by one. */
+static void many_once(unsigned one_by_one)
+{
+    const unsigned count = AT_ONCE;
+    int listening = listener(16), ends[AT_ONCE][2];
     char byte;
 
     for (unsigned i = 0; i < count; i++)
@@ -151,13 +164,29 @@ static void many(unsigned count)
         IS(read(ends[i][~i & 1], &byte, 1), 0);
         IS(close(ends[i][~i & 1]), 0);
     }
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < one_by_one; i++) {
         connection(listening, ends[0]);
         IS(close(ends[0][1]), 0);
         IS(close(ends[0][0]), 0);
     }
     IS(close(listening), 0);
-    free(ends);
+}
+
+/* Nothing is left of them once their peers can have no doubt any more. */
+static void many(unsigned count)
+{
+    struct timespec pause = { .tv_sec = 65 };
+    uint64_t before, after;
+
+    many_once(1);
+    nanosleep(&pause, NULL);
+    before = free_bytes();
+    many_once(count);
+    after = free_bytes();
+    printf("waiting: %lld bytes\n", (long long)(before - after));
+    nanosleep(&pause, NULL);
+    after = free_bytes();
+    PROMISE(after == before, "%lld bytes are left", (long long)(before - after));
 }
 
 /* ---- edges ---- */

@@ -15,8 +15,7 @@ TEST_LIBC_PROGRAMS := arguments auxiliary runtime memory clocks vector signals s
 TEST_MUSL_PROGRAMS := status streams forbidden counters hostile mappings wait big witness ranks sleeps \
 	corners signal_frames signal_ranks signal_races interrupted abuse wakes spaces supply churn files events \
 	shared_files shared_maps together refusals service serial directories neighbours random_neighbours \
-	sharing avx512 many network \
-	inet transfer plain_card idle_connection
+	sharing avx512 many network inet transfer plain_card idle_connection lease sockets
 # Without any library: they look at the very first instruction.
 TEST_BARE_PROGRAMS := entry
 
@@ -24,7 +23,7 @@ TEST_LIBC_KINDS := musl musl-pie glibc glibc-pie
 TEST_PROGRAMS := $(foreach kind,$(TEST_LIBC_KINDS),$(TEST_LIBC_PROGRAMS:%=$(TEST_BUILD)/%.$(kind))) \
 	$(TEST_MUSL_PROGRAMS:%=$(TEST_BUILD)/%.musl) $(TEST_BARE_PROGRAMS:%=$(TEST_BUILD)/%.bare) \
 	$(TEST_BUILD)/forbidden.glibc $(TEST_BUILD)/call_fuzz.musl-pie \
-	$(foreach program,openmp places,$(TEST_BUILD)/$(program).musl $(TEST_BUILD)/$(program).glibc) \
+	$(foreach program,openmp places interfaces,$(TEST_BUILD)/$(program).musl $(TEST_BUILD)/$(program).glibc) \
 	$(TEST_BUILD)/cplusplus.glibc
 
 TEST_CFLAGS := -std=gnu11 -O2 -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror) \

@@ -152,8 +152,13 @@ static bool is_suicide(long number, const uint64_t *a, const struct suicide_grou
         return ground->signals_ignored;
     case SYS_pipe2:
         return ground->signals_ignored && !(a[1] & O_NONBLOCK);
+    case SYS_socket:
     case SYS_socketpair:
         return ground->signals_ignored && !(a[1] & O_NONBLOCK);
+    case SYS_accept:
+        return ground->signals_ignored;
+    case SYS_accept4:
+        return ground->signals_ignored && !(a[3] & O_NONBLOCK);
     case SYS_eventfd:
     case SYS_signalfd:
         return ground->signals_ignored;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Neighbours on a node's network, made of single frames: who answers ARP, DHCP servers that behave and others
-that do not, pings. The standard ones are tried with real software elsewhere (test_pxe.py); here stands what no
-real software does.
+"""Neighbours on a node's network, made of single frames: who answers ARP, DHCP servers that behave and
+others that do not, pings. The standard ones are tried with real software elsewhere (test_pxe.py); here
+stands what no real software does.
 
     lan = Lan(Dhcp(address="10.9.0.7"))
     with Wire() as wire:
@@ -173,8 +173,16 @@ class Lan:
                 if self.announced and self.script and not started:
                     started = True
                     self.script(self)
+                    self.end()
         except (WireError, OSError):
             pass
+
+    def end(self) -> None:
+        """Tell the program of tests/programs/network.c that it is over, until it is."""
+        packet = ipv4(udp(b"end", 7777, 7777), ip("10.9.0.1"), ip(self.node), 17)
+        while True:
+            self.wire.send(ethernet(packet, MAC, IPV4))
+            self.step(0.2)
 
     def step(self, seconds: float) -> bytes | None:
         """Receive a frame, if one comes, and answer it."""
@@ -197,16 +205,14 @@ class Lan:
             return [answer for server in self.servers if (answer := server.answer(message))]
         return []
 
-    def ping(self, number: int, data: bytes = b"x" * 32, seconds: float = 60.0) -> bool:
-        """Whether the node answers a ping within this time."""
+    def ping(self, number: int, data: bytes = b"x" * 32, tries: int = 200) -> bool:
+        """Whether the node answers a ping; those that a full ring has dropped are sent again."""
         packet = ipv4(ping(number, data), ip("10.9.0.1"), ip(self.node), 1)
-        self.wire.send(ethernet(packet, MAC, IPV4))
         wanted = struct.pack(">HH", 7, number) + data
-        for _ in range(100_000):
-            frame = self.step(seconds)
-            if frame is None:
-                return False
-            if frame[12:14] == IPV4 and frame[23] == 1 and frame[34] == 0:
-                if frame[38 : 38 + len(wanted)] == wanted:
+        for _ in range(tries):
+            self.wire.send(ethernet(packet, MAC, IPV4))
+            while frame := self.step(0.2):
+                is_reply = frame[12:14] == IPV4 and frame[23] == 1 and frame[34] == 0
+                if is_reply and frame[38 : 38 + len(wanted)] == wanted:
                     return True
         return False

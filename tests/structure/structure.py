@@ -192,6 +192,10 @@ def check_includes(sources: Mapping[str, str]) -> list[str]:
                 if here != "drivers":
                     complaints.append(f"{what}: the kernel knows no driver")
                 continue
+            if name.startswith("lwip/"):
+                if here != "net":
+                    complaints.append(f"{what}: net/ alone knows the stack")
+                continue
             target = f"kernel/{name}"
             if "/" not in name or target not in sources:
                 if name != "tacet.h":

@@ -99,7 +99,8 @@ extern unsigned connection_window;
 #define LWIP_CALLBACK_API    1
 #define MEMP_NUM_TCP_PCB     65535
 #define MEMP_NUM_TCP_SEG     65535
-#define LWIP_HOOK_TCP_ISN(local, local_port, remote, remote_port) network_random()
+#define LWIP_HOOK_TCP_ISN(local, local_port, remote, remote_port) \
+    connection_first_number((local)->addr, local_port, (remote)->addr, remote_port)
 #define LWIP_DISABLE_TCP_SANITY_CHECKS  1
 #define LWIP_DISABLE_MEMP_SANITY_CHECKS 1
 #define CHECKSUM_GEN_IP                 1
