@@ -32,7 +32,7 @@ endif
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
-IN_ORDER := clean run compare report bench klog iso gdb test test-long
+IN_ORDER := clean run compare report bench klog iso pxe gdb test test-long
 ifneq ($(and $(word 2,$(MAKECMDGOALS)),$(filter $(IN_ORDER),$(MAKECMDGOALS))),)
 .NOTPARALLEL:
 endif
@@ -55,11 +55,7 @@ ARCH_C     := $(filter-out arch/$(ARCH)/offsets.c,$(wildcard arch/$(ARCH)/*.c ar
 KERNEL_C   := $(sort $(wildcard kernel/*/*.c kernel/*/*/*.c drivers/*/*.c) $(ARCH_C))
 KERNEL_ASM := $(sort $(wildcard arch/$(ARCH)/*.asm arch/$(ARCH)/boot/*.asm))
 FONT_OBJECT := $(BUILD)/font.o
-# lwIP: of its sources what the kernel has use for; sections nobody refers to are left out.
-LWIP := build/lwip
-LWIP_C := $(addprefix core/,def.c inet_chksum.c init.c ip.c mem.c memp.c netif.c pbuf.c raw.c tcp.c tcp_in.c \
-	tcp_out.c udp.c $(addprefix ipv4/,dhcp.c etharp.c icmp.c igmp.c ip4.c ip4_addr.c ip4_frag.c)) \
-	netif/ethernet.c
+include ports/lwip/lwip.mk
 LWIP_OBJECTS := $(LWIP_C:%.c=$(BUILD)/lwip/%.o)
 KERNEL_OBJECTS := $(KERNEL_C:%.c=$(BUILD)/kernel/%.o) $(KERNEL_ASM:%.asm=$(BUILD)/kernel/%.asm.o) \
                   $(FONT_OBJECT) $(LWIP_OBJECTS)
@@ -67,12 +63,11 @@ KERNEL_OBJECTS := $(KERNEL_C:%.c=$(BUILD)/kernel/%.o) $(KERNEL_ASM:%.asm=$(BUILD
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror)
 # For size: what the kernel leaves in the caches is taken from the program.
 KERNEL_INCLUDES := -iquote kernel -iquote arch/$(ARCH)/include -iquote libc/include -iquote .
-KERNEL_CFLAGS := -std=gnu11 -Os -g -ffreestanding -fno-pic -fno-pie -mcmodel=kernel -mno-red-zone \
+KERNEL_CFLAGS := -std=gnu11 -Oz -g -ffreestanding -fno-pic -fno-pie -mcmodel=kernel -mno-red-zone \
+	-mpreferred-stack-boundary=3 \
 	-mgeneral-regs-only -fno-stack-protector -fcf-protection=none -fno-asynchronous-unwind-tables \
 	-fno-omit-frame-pointer -momit-leaf-frame-pointer -fno-strict-aliasing $(WARNINGS) $(KERNEL_INCLUDES) \
 	-ffunction-sections -fdata-sections $(if $(LOCKCHECK),-DLOCKCHECK)
-# kernel/net sees lwIP's headers, and lwIP the kernel's, as of a system: without warnings.
-LWIP_INCLUDES := -isystem ports/lwip/include -isystem $(LWIP)/src/include
 # No path of this machine gets into the kernel's code.
 PREFIX_MAP := $(call quoted,-ffile-prefix-map=$(CURDIR)/=)
 KERNEL_FLAGS := $(BUILD)/kernel.flags
@@ -94,26 +89,15 @@ $(BUILD)/kernel/%.o: %.c $(KERNEL_FLAGS)
 	@echo "  CC      $<"
 	$(Q)$(CC) $(KERNEL_CFLAGS) $(PREFIX_MAP) -MMD -MP -c -o $@ $<
 
-$(LWIP)/stamp: ports/lwip/recipe ports/lwip/unpack.sh
-	@echo "  PORT    lwIP: fetched once, unpacked, not installed"
-	$(Q)ports/lwip/unpack.sh build
-	@touch $@
-
 $(BUILD)/kernel/kernel/net/%.o: kernel/net/%.c $(KERNEL_FLAGS) $(LWIP)/stamp
 	@mkdir -p $(@D)
 	@echo "  CC      $<"
 	$(Q)$(CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(PREFIX_MAP) -MMD -MP -c -o $@ $<
 
-# Packets that have passed the IP layer go to kernel/net/input.h, those to the node itself to loopback.c.
-$(BUILD)/lwip/core/init.o: LWIP_RENAMED := -Dconnection_window=0xffff
-$(BUILD)/lwip/core/ipv4/ip4.o: LWIP_RENAMED := \
-	$(foreach name,tcp_input udp_input raw_input,-D$(name)=network_$(name)) \
-	-Dnetif_loop_output=network_loop_output
-
 $(BUILD)/lwip/%.o: $(LWIP)/stamp $(KERNEL_FLAGS) $(wildcard ports/lwip/include/*.h ports/lwip/include/*/*.h)
 	@mkdir -p $(@D)
 	@echo "  CC      $(LWIP)/src/$*.c"
-	$(Q)$(CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(LWIP_RENAMED) -w $(PREFIX_MAP) -MMD -MP -c -o $@ \
+	$(Q)$(CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(call lwip_renamed,$*) -w $(PREFIX_MAP) -MMD -MP -c -o $@ \
 		$(LWIP)/src/$*.c
 
 $(BUILD)/kernel/%.asm.o: %.asm $(BUILD)/offsets.inc $(wildcard arch/$(ARCH)/*.inc)
@@ -228,8 +212,10 @@ FILES :=
 NET     :=
 NIC     :=
 FORWARD :=
+# MOUNT=dir, MOUNT='dir:/place …': folders of this host that programs read and write, at /mnt or their places.
+MOUNT   :=
 NETWORK_OPTIONS = $(if $(NET),--network $(call quoted,$(NET))) $(if $(NIC),--nic $(call quoted,$(NIC))) \
-                  $(addprefix --forward ,$(FORWARD))
+                  $(addprefix --forward ,$(FORWARD)) $(foreach dir,$(MOUNT),--mount $(call quoted,$(dir)))
 
 # The flight log of the last `make run APP=…`. Always kept: the log is written anyway, and sending it, after
 # the program has ended, takes at most some 20 ms a CPU; what has gone wrong once need not be provoked again.
@@ -237,15 +223,16 @@ KLOG ?= build/klog.bin
 
 .PHONY: run run-app compare report bench gdb iso klog
 run:
-	@$(if $(APP),,[ -z $(call quoted,$(ARGS)$(ENV)$(STDIN)$(FILES)$(NET)$(RUN_OPTIONS)) ] || \
-		{ echo "make run: ARGS, ENV, STDIN, FILES, NET, RUN_OPTIONS need a program: APP=prog" >&2; exit 2; })
+	@$(if $(APP),,[ -z $(call quoted,$(ARGS)$(ENV)$(STDIN)$(FILES)$(NET)$(MOUNT)$(RUN_OPTIONS)) ] || \
+		{ echo "make run: ARGS, ENV, STDIN, FILES, NET, MOUNT, RUN_OPTIONS need a program: APP=prog" >&2; exit 2; })
 	@ports/deps.sh build run
 	@$(MAKE) --no-print-directory $(if $(APP),run-app,compare)
 
 run-app: $(KERNEL)
 	@tools/run $(if $(findstring --linux,$(RUN_OPTIONS)),,--klog $(KLOG)) \
 		$(if $(ENV),--env-words=$(call quoted,$(ENV))) $(if $(STDIN),--stdin $(call quoted,$(STDIN))) \
-		$(if $(FILES),--files $(call quoted,$(FILES))) $(NETWORK_OPTIONS) $(RUN_OPTIONS) -- $(call quoted,$(APP)) $(ARGS)
+		$(if $(FILES),--files $(call quoted,$(FILES))) $(NETWORK_OPTIONS) $(RUN_OPTIONS) -- \
+		$(call quoted,$(APP)) $(ARGS)
 
 klog:
 	@test -e $(KLOG) || \
@@ -300,6 +287,30 @@ iso:
 	@boot/make-iso $(ISO_OPTIONS) $(call quoted,$(ISO)) $(KERNEL) \
 		$(if $(FILES),$(FILES) -- $(ARGS),$(PROGRAM_WORDS) -- $(ARGUMENT_WORDS))
 
+# A folder from which nodes boot over the network (docs/pxe.md): GRUB for BIOS and UEFI, the kernel and one
+# program. OPTIONS: kernel options, words as a shell splits them. NODES names a file of what single nodes have
+# besides, NETWORK and INTERFACE the service node's network, SERVER its address there; HTTP=yes: nodes get the
+# large files by HTTP where they can; PROXY=yes: another server gives the addresses. PORT and SPEED as above.
+PXE       := build/pxe
+NODES     :=
+OPTIONS   :=
+NETWORK   :=
+INTERFACE :=
+SERVER    :=
+HTTP      :=
+PROXY     :=
+PXE_OPTIONS = $(if $(NODES),--nodes $(call quoted,$(NODES))) \
+	$(if $(NETWORK),--network $(call quoted,$(NETWORK))) \
+	$(if $(INTERFACE),--interface $(call quoted,$(INTERFACE))) \
+	$(if $(SERVER),--server $(call quoted,$(SERVER))) $(if $(HTTP),--http) $(if $(PROXY),--proxy) \
+	$(if $(PORT),--port $(call quoted,$(PORT))) $(if $(SPEED),--speed $(call quoted,$(SPEED)))
+.PHONY: pxe
+pxe:
+	@ports/deps.sh build run
+	@$(MAKE) --no-print-directory -s $(KERNEL) $(APPS)
+	@TACET_OPTIONS=$(call quoted,$(OPTIONS)) boot/make-pxe $(PXE_OPTIONS) $(call quoted,$(PXE)) \
+		$(BUILD)/tacet.stripped.elf $(PROGRAM_WORDS) -- $(ARGUMENT_WORDS)
+
 # GDB_OPTIONS: see tools/gdb --help. GDB_COMMANDS=FILE: run the commands in this file and end.
 gdb:
 	@ports/deps.sh build run test
@@ -310,6 +321,7 @@ gdb:
 
 include simulator/simulator.mk
 include kit/kit.mk
+include service/service.mk
 include tests/host/host.mk
 include tests/programs/programs.mk
 include tests/foreign/foreign.mk
@@ -340,6 +352,7 @@ help:
 	@echo "make run APP=prog ARGS='...'     one program on a Tacet node (RUN_OPTIONS: see tools/run --help)"
 	@echo "         ENV='A=1 B=2' STDIN=file FILES=folder   environment, input, files in / (docs/porting.md)"
 	@echo "         NET=user NIC=e1000 FORWARD=8080:80   a network card (default: none), ports that lead to it"
+	@echo "         MOUNT=dir or 'dir:/place …'     folders that programs read and write (default place: /mnt)"
 	@echo "make klog                        flight log of the last make run APP=… (tools/lab klog -h)"
 	@echo "make test                        all tests"
 	@echo "make test-long                   what takes hours: fuzzing, matrices, silence (LONG_OPTIONS)"
@@ -347,9 +360,12 @@ help:
 	@echo "make bench                       noise and costs beside Linux; one silent hour; about ten minutes"
 	@echo "make iso [APP=prog ARGS='...']   build/tacet.iso for BIOS and UEFI machines"
 	@echo "         FILES='a b' TIMEOUT=5   with a menu of programs; PORT=com2 SPEED=57600: serial console"
+	@echo "make pxe [APP=prog ARGS='...']   build/pxe, from which nodes boot over the network (docs/pxe.md)"
+	@echo "         NODES=file OPTIONS='...' NETWORK=10.1.0.0/16 INTERFACE=eth1 SERVER=10.1.0.1 HTTP=yes"
 	@echo "make gdb [APP=prog ARGS='...']   QEMU stopped before the first instruction, gdb on the kernel"
 	@echo "make kernel | apps               only build: build/$(ARCH)/tacet.elf, build/$(ARCH)/apps/"
 	@echo "make kit                         build/tacet-noise-kit.tar.xz: measures your own Linux nodes"
+	@echo "make service                     build/service/: the conductor of docs/nettick.md, for this Linux"
 	@echo "make caches                      build/caches.so, cache models for QEMU (docs/lab/reproduce.md)"
 	@echo "make sim                         build/simulator/sim, the LogGOPS simulator (docs/lab/loggops.md)"
 	@echo "make host-test | fuzz            tests of pure C on this machine; fuzzers (FUZZ_SECONDS=5 each)"

@@ -39,6 +39,9 @@ run    /usr/share/keyrings/debian-archive-keyring.gpg   debian-archive-keyring
 run    grub-mkrescue                                    grub-common
 run    /usr/lib/grub/i386-pc/multiboot2.mod             grub-pc-bin
 run    /usr/lib/grub/x86_64-efi/multiboot2.mod          grub-efi-amd64-bin
+run    /usr/*bin/dnsmasq                                dnsmasq-base
+run    ip                                               iproute2
+run    unshare                                          util-linux
 run    xorriso                                          xorriso
 run    mformat                                          mtools
 run    python:numpy                                     python3-numpy
@@ -54,6 +57,7 @@ test   gdb                                              gdb
 test   gfortran                                         gfortran
 test   cmake                                            cmake
 test   tclsh                                            tcl
+test   /usr/sbin/diod                                   diod
 test   spin                                             spin
 test   bochs                                            bochs
 test   /usr/lib/*/bochs/plugins/libbx_rfb_gui.so        bochs

@@ -13,34 +13,28 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from qemu import RunnerError
+import grub
+from grub import GRUB, PLATFORMS, SPEED_MAX, Failure, Serial, WrongInput, in_quotes, quoted
+
+__all__ = [
+    "SPEED_MAX",
+    "Entry",
+    "Failure",
+    "Serial",
+    "WrongInput",
+    "check_target",
+    "check_tools",
+    "configuration",
+    "make",
+    "quoted",
+]
 
 #: What makes the image, and the packages that bring it (ports/deps.sh installs them).
 TOOLS = {"grub-mkrescue": "grub-common", "xorriso": "xorriso", "mformat": "mtools"}
-GRUB = Path(os.environ.get("GRUB_LIBRARY") or "/usr/lib/grub")
-PORTS = ("com1", "com2", "com3", "com4")
-SPEED_MAX = 115200
-PLATFORMS = {"i386-pc": "grub-pc-bin", "x86_64-efi": "grub-efi-amd64-bin"}
-
-
-class WrongInput(RunnerError):
-    """Something that was handed in is wrong; the text says what in one line."""
-
-
-class Failure(RunnerError):
-    """The image could not be made; the text says why in one line."""
 
 
 def check_tools(platforms: Iterable[str] = tuple(PLATFORMS)) -> None:
-    absent = {tool: package for tool, package in TOOLS.items() if shutil.which(tool) is None}
-    absent |= {
-        f"{GRUB / platform}/multiboot2.mod": PLATFORMS[platform]
-        for platform in platforms
-        if not (GRUB / platform / "multiboot2.mod").is_file()
-    }
-    if absent:
-        packages = " ".join(sorted(set(absent.values())))
-        raise WrongInput(f"missing: {', '.join(absent)}; apt-get install {packages}")
+    grub.check_tools(TOOLS, platforms)
 
 
 def check_target(iso: Path) -> None:
@@ -54,45 +48,12 @@ def check_target(iso: Path) -> None:
         raise WrongInput(f"{iso} cannot be written: the folder {iso.parent} is read-only")
 
 
-def in_quotes(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"
-
-
-def quoted(word: str) -> str:
-    """A word for grub.cfg: in single quotes, where only the single quote itself is special. GRUB quotes it
-    again, the way that the kernel's parser reads, when it hands the command line over."""
-    # GRUB puts a word into quotes only where it sees a space in it, so these would not arrive as they are.
-    if " " not in word and (not word or "\t" in word or "\n" in word):
-        raise WrongInput(
-            "GRUB cannot hand over an empty argument, nor one with a tab or a new line and no space: "
-            f"{word!r}"
-        )
-    return in_quotes(word)
-
-
 @dataclass(frozen=True)
 class Entry:
     """One of the menu's: its title, and the kernel's command line, of words as GRUB reads them (`quoted`)."""
 
     title: str
     command_line: str
-
-
-@dataclass(frozen=True)
-class Serial:
-    """GRUB's own serial console."""
-
-    port: str = "com1"
-    speed: int = SPEED_MAX
-
-    def check(self) -> None:
-        if self.port not in PORTS:
-            raise WrongInput(f"no such serial port: {self.port}; a PC has {', '.join(PORTS)}")
-        if self.speed < 300 or SPEED_MAX % self.speed:
-            raise WrongInput(
-                f"no speed of a serial port: {self.speed}; it divides {SPEED_MAX}: 115200, 57600, 38400, "
-                "19200, 9600, …"
-            )
 
 
 def module_path(number: int) -> str:
@@ -105,11 +66,9 @@ def configuration(entries: Sequence[Entry], serial: Serial | None = None, timeou
     `module_path(n)`."""
     serial = serial or Serial()
     serial.check()
-    keys = "terminal_input console serial\n" if len(entries) > 1 else ""
+    commands = serial.commands(keys=len(entries) > 1)
     text = f"""set timeout={timeout_s}
-serial --unit={PORTS.index(serial.port)} --speed={serial.speed}
-terminal_output console serial
-{keys}# UEFI has no text mode to hand over: without a video driver GRUB would complain.
+{commands}# UEFI has no text mode to hand over: without a video driver GRUB would complain.
 if [ "$grub_platform" = efi ]; then insmod all_video; fi
 """
     for number, entry in enumerate(entries):

@@ -32,7 +32,7 @@ int stop_configure(const struct command_line *line, struct message *why)
 }
 
 /* After the last line. */
-_Noreturn static void machine_end(bool stopped)
+_Noreturn static void machine_end(void)
 {
     if (end == END_WAIT)
         kernel_print("press a key to switch the node off\n");
@@ -43,7 +43,7 @@ _Noreturn static void machine_end(bool stopped)
         while (!console_key_pressed() && !arch_key_pressed())
             arch_pause();
     }
-    if (end == END_HALT || (end == END_REBOOT && stopped))
+    if (end == END_HALT)
         arch_halt();
     if (end == END_REBOOT)
         arch_reboot();
@@ -55,7 +55,7 @@ _Noreturn void node_exit(unsigned status)
     klog_end(false);
     lock_check_report();
     kernel_print("exit status=%u\n", status & 0xff);
-    machine_end(false);
+    machine_end();
 }
 
 _Noreturn void node_stop(enum stop_status status, const char *format, ...)
@@ -75,5 +75,5 @@ _Noreturn void node_stop(enum stop_status status, const char *format, ...)
     }
     klog_end(status == STOP_PANIC);
     kernel_print("stop status=%d reason=\"%s\"\n", status, reason.text);
-    machine_end(true);
+    machine_end();
 }

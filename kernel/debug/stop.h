@@ -19,9 +19,8 @@ enum stop_status {
     STOP_MACHINE_CHECK = 71, /* broken hardware */
 };
 
-/* Applies `end=`: what the machine does after the last line. poweroff; reboot (a node that has stopped halts:
- * it would stop again, and nobody would see why); halt; wait, until a key is pressed on the kernel's console
- * or on the machine's keyboard, then it is switched off. -EINVAL with `why`. */
+/* Applies `end=`: what the machine does after the last line. poweroff; reboot; halt; wait, until a key is
+ * pressed on the kernel's console or on the machine's keyboard, then it is switched off. -EINVAL with `why`. */
 int stop_configure(const struct command_line *line, struct message *why);
 
 _Noreturn void node_exit(unsigned status);

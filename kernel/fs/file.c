@@ -7,6 +7,8 @@
 #include "fs/file.h"
 #include "lib/errno.h"
 #include "fs/file_lock.h"
+#include "fs/linux_files.h"
+#include "fs/mount_file.h"
 #include "fs/unix_rights.h"
 #include "fs/user_vector.h"
 #include "process/process.h"
@@ -50,13 +52,13 @@ static void file_end(struct file *file)
     if (file->operations && file->operations->release)
         file->operations->release(file);
     if (file->inode) {
-        spin_lock(&tree->lock);
-        if (file->has_locks)
+        if (file->has_locks) {
+            spin_lock(&tree->lock);
             file_locks_release(tree, file->inode, file);
-        inode_put(tree, file->inode);
-        spin_unlock(&tree->lock);
-        if (file->has_locks)
+            spin_unlock(&tree->lock);
             event_notify_shared(inode);
+        }
+        inode_drop(tree, file->inode);
         shared_memory_reclaim();
     }
     __atomic_store_n(&file->in_use, false, __ATOMIC_RELEASE);
@@ -90,13 +92,17 @@ int file_install(struct process *process, struct file *file, unsigned lowest, bo
 static void descriptor_release(struct process *process, struct file *file)
 {
     struct tree *tree = process->tree;
+    bool locked = file->inode && __atomic_load_n(&file->inode->locks, __ATOMIC_RELAXED);
+    int held = locked && file->inode->mount ? mount_lock_held(file) : F_UNLCK;
 
-    if (file->inode && __atomic_load_n(&file->inode->locks, __ATOMIC_RELAXED)) {
+    if (locked) {
         spin_lock(&tree->lock);
         file_locks_release(tree, file->inode, process);
         spin_unlock(&tree->lock);
         event_notify_shared(file->inode);
     }
+    if (held != F_UNLCK)
+        mount_lock_reduce(file, held);
     file_put(file);
 }
 

@@ -37,7 +37,9 @@ struct file_operations {
     int64_t (*write)(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset);
     /* Instead of these two, by streams whose reads and writes with several parts are one operation. */
     int64_t (*move)(struct file *file, struct user_vector *vector, bool write);
-    uint64_t (*size)(const struct file *file); /* NULL: not seekable */
+    /* The same at an offset, NULL: the file's own, by files that wait for another node's answer. */
+    int64_t (*move_at)(struct file *file, struct user_vector *vector, const uint64_t *offset, bool write);
+    uint64_t (*size)(const struct file *file); /* NULL: not seekable; with move_at a negative error, or so */
     unsigned (*ready)(struct file *file);      /* of enum file_ready; NULL: always ready */
     uint64_t (*activity)(struct file *file);   /* differs after each change that may make it ready; or NULL */
     void (*release)(struct file *file);        /* after the last reference */
@@ -61,6 +63,7 @@ struct file {
     uint32_t mode;      /* S_IFMT bits and permissions, for stat */
     unsigned device;    /* which stream or device */
     bool in_use;
+    uint8_t claim;    /* file_offset_claim */
     bool has_locks;   /* flock's, or those of an open file description; or had some */
     uint64_t serial;  /* different from that of every other file that was ever opened; not 0 */
     union {           /* what its kind keeps */
@@ -127,6 +130,10 @@ void file_open_streams(struct process *process);
 /* Prints what a process has written of lines that have not ended. devices.c */
 void file_streams_flush(struct process *process);
 
+/* A lock that sleeps, of the offset of a file with move_at: held while an answer is waited for. -EINTR. */
+int file_offset_claim(struct file *file);
+void file_offset_release(struct file *file);
+
 /* Gives `file`, which has its inode and flags, the operations for that inode. -ENOMEM, -ENXIO.
  * tree_file.c */
 int file_bind(struct file *file);
@@ -141,6 +148,7 @@ enum filesystem {
     FILESYSTEM_DEV,
     FILESYSTEM_PROC,
     FILESYSTEM_SYS,
+    FILESYSTEM_MOUNTS, /* the first of mount.h */
 };
 
 /* Adds the directory that a file system is mounted on; before its contents. NULL with `why`. tree_file.c */

@@ -35,4 +35,8 @@ struct linux_iovec {
 
 #define EFD_SEMAPHORE 1
 
+#define F_RDLCK 0
+#define F_WRLCK 1
+#define F_UNLCK 2
+
 #endif

@@ -2,7 +2,7 @@
 /*
  * path.c: see path.h. Owns two buffers for each CPU, too large for the kernel's stacks, allocated from the
  * slice of the first process that needs them there. A system call has its CPU's buffers to itself: it does
- * not wait while it uses them.
+ * not wait while it uses them. A call that a mount answers has memory of its own for that time.
  */
 #include "fs/path.h"
 #include "arch.h"
@@ -58,11 +58,17 @@ int path_read(struct path *path, uint64_t directory, uint64_t address, unsigned 
 int path_find(struct path *path, enum tree_follow follow)
 {
     const struct process *process = arch_process();
+    struct inode *directory = path->directory ? path->directory : process->directory;
+    uint32_t tid = path->directory ? path->file ? path->file->tid : 0 : process->directory_tid;
 
-    if (path->directory)
-        return tree_find_from(path->tree, path->directory, path->file->tid, path->text, follow, &path->found);
-    return tree_find_from(path->tree, process->directory, process->directory_tid, path->text, follow,
-                          &path->found);
+    if (path->start)
+        return TREE_LEFT; /* as it was found before */
+    int error = tree_find_from(path->tree, directory, tid, path->text, follow, &path->found);
+    if (error == TREE_LEFT) {
+        path->start = path->found.inode;
+        inode_get(path->start);
+    }
+    return error;
 }
 
 int path_thread_check(uint32_t tid)
@@ -79,14 +85,95 @@ void path_lock(struct path *path, bool adds)
     path->locked = true;
 }
 
+void path_unlock(struct path *path)
+{
+    if (path->locked)
+        spin_unlock(&path->tree->lock);
+    path->locked = false;
+}
+
+/* ---- Mounts ---- */
+
+/* The rest of the path, what leads out of the mount, and another text. */
+#define WORK_BYTES (3 * (uint64_t)TREE_PATH_MAX)
+
+static int work_allocate(struct path *path)
+{
+    uint64_t memory = page_pool_allocate(arch_process()->vm.pages, WORK_BYTES, ARCH_PAGE);
+
+    if (memory == PAGE_POOL_NONE)
+        return -ENOMEM;
+    path->work = memory;
+    memcpy(arch_physical(memory), path->text, strlen(path->text) + 1);
+    path->text = arch_physical(memory);
+    path->call.left = path->text + TREE_PATH_MAX;
+    path->extra = path->call.left + TREE_PATH_MAX;
+    return 0;
+}
+
+int path_depart(struct path *path)
+{
+    struct mount_call *call = &path->call;
+    int error = path->work ? 0 : work_allocate(path);
+
+    if (error)
+        return error;
+    call->mount = path->start->mount;
+    call->directory = mount_file_of(path->start);
+    call->path = path->text;
+    call->left[0] = '\0';
+    if ((path->text[0] || path->found.trailing_slash) && !mode_is(path->start->mode, S_IFDIR))
+        return -ENOTDIR;
+    call->symlinks += path->found.followed;
+    return call->symlinks > TREE_SYMLINKS_MAX ? -ELOOP : TREE_LEFT;
+}
+
+int path_return(struct path *path)
+{
+    struct mount_call *call = &path->call;
+    char *text = path->text;
+
+    if (call->symlinks++ > TREE_SYMLINKS_MAX)
+        return -ELOOP; /* also of ".." that come from links */
+    path->text = call->left;
+    call->left = text;
+    path->directory = tree_parent(path->tree, call->mount->point);
+    inode_drop(path->tree, path->start);
+    path->start = NULL;
+    if (path->file)
+        file_put(path->file);
+    path->file = NULL;
+    return 0;
+}
+
+int path_look_up(struct path *path, enum tree_follow follow, bool adds)
+{
+    path->follow = follow;
+    path->adds = adds;
+    path_lock(path, adds);
+    int error = path_find(path, follow);
+
+    if (error != TREE_LEFT)
+        return error;
+    path_unlock(path);
+    return path_depart(path);
+}
+
+bool path_leads_on(struct path *path, long *result)
+{
+    if (!path->start || *result != MOUNT_LEFT)
+        return false;
+    *result = path_return(path);
+    if (!*result)
+        *result = path_look_up(path, path->follow, path->adds);
+    return true;
+}
+
 int path_begin(struct path *path, uint64_t directory, uint64_t address, enum tree_follow follow)
 {
     int error = path_read(path, directory, address, 0);
 
-    if (error)
-        return error;
-    path_lock(path, follow == TREE_NAME);
-    return path_find(path, follow);
+    return error ? error : path_look_up(path, follow, follow == TREE_NAME);
 }
 
 int path_begin_text(struct path *path, const char *text, size_t bytes, enum tree_follow follow)
@@ -97,13 +184,17 @@ int path_begin_text(struct path *path, const char *text, size_t bytes, enum tree
     memcpy(path->text, text, bytes);
     path->text[bytes] = 0;
     path_lock(path, follow == TREE_NAME);
-    return path_find(path, follow);
+    int error = path_find(path, follow);
+    return error == TREE_LEFT ? -EOPNOTSUPP : error;
 }
 
 long path_end(struct path *path, long result)
 {
-    if (path->locked)
-        spin_unlock(&path->tree->lock);
+    path_unlock(path);
+    if (path->start)
+        inode_drop(path->tree, path->start);
+    if (path->work)
+        page_pool_free(arch_process()->vm.pages, path->work, WORK_BYTES);
     if (path->file)
         file_put(path->file);
     shared_memory_reclaim();

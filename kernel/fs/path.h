@@ -1,30 +1,43 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * path.h: paths that programs pass to system calls, and their lookup in the tree.
+ * path.h: paths that programs pass to system calls, and where they lead: to a file of the tree, or to a mount
+ * (mount.h), and from there perhaps back to the tree.
  *
  *     struct path path;
  *     long result = path_begin(&path, directory, address, TREE_FOLLOW);   takes the tree's lock, looks up
- *     if (!result)
- *         … path.found …
+ *     do
+ *         if (result == TREE_LEFT)
+ *             result = … path.call …      without any lock: ask the mount
+ *         else if (!result)
+ *             result = … path.found …     with the tree's lock
+ *     while (path_leads_on(&path, &result));
  *     return path_end(&path, result);                                     releases everything
  *
- * The text is copied from the program before the lock is taken, into a buffer of the CPU's. A call with two
- * paths reads both (path_read), takes the lock (path_lock), and looks both up (path_find). Nothing is copied
- * from or to the program under the lock. path.c
+ * The text is copied from the program before the lock is taken, into a buffer of the CPU's; for a mount
+ * into memory of the rank's slice, because the call waits then. A call with two paths reads both
+ * (path_read), takes the lock (path_lock), and looks both up (path_find). Nothing is copied from or to the
+ * program under the lock. path.c
  */
 #ifndef TACET_PATH_H
 #define TACET_PATH_H
 
 #include "fs/file.h"
+#include "fs/mount.h"
 #include "fs/tree/tree.h"
 
 struct path {
     struct tree *tree;
     struct inode *directory; /* the descriptor's; NULL: the current one */
     struct file *file;       /* of that descriptor, with a reference */
-    char *text;              /* one of the CPU's two buffers, of TREE_PATH_MAX bytes */
+    char *text;              /* one of the CPU's two buffers, of TREE_PATH_MAX bytes; or of `work` */
     struct path_lookup found;
-    bool locked;
+    enum tree_follow follow;
+    bool adds, locked;
+    /* Of a path that leads to a mount: */
+    struct inode *start;    /* the mount point, or what is open in the mount, with a reference; NULL: none */
+    struct mount_call call; /* the rest of the path from there */
+    uint64_t work;          /* memory for the call; 0: none yet */
+    char *extra;            /* TREE_PATH_MAX bytes of it, for another text */
 };
 
 /* Copies a path into one of the CPU's buffers, `which` 0 or 1. -EFAULT, -ENAMETOOLONG, -EBADF, -ENOTDIR,
@@ -33,18 +46,31 @@ int path_read(struct path *path, uint64_t directory, uint64_t address, unsigned 
 
 /* Takes the tree's lock; to add something by tree_lock_to_add. */
 void path_lock(struct path *path, bool adds);
+void path_unlock(struct path *path);
 
-/* Looks it up, with the tree's lock; returns as tree_find. */
+/* Looks it up, with the tree's lock; returns as tree_find_from. After TREE_LEFT, and without the lock,
+ * path_depart prepares path.call: TREE_LEFT, -ENOTDIR, -ENOMEM. */
 int path_find(struct path *path, enum tree_follow follow);
+int path_depart(struct path *path);
 
-/* path_read, path_lock (to add something with TREE_NAME), path_find. The caller must call path_end, also on
- * errors. */
+/* path_lock (to add something with `adds`), path_find; for a mount path_depart, without the lock. */
+int path_look_up(struct path *path, enum tree_follow follow, bool adds);
+
+/* path_read, path_look_up (to add something with TREE_NAME). The caller must call path_end, also on errors.
+ */
 int path_begin(struct path *path, uint64_t directory, uint64_t address, enum tree_follow follow);
 
-/* path_begin from the current directory, for a path of `bytes` in the kernel's memory. */
+/* path_begin from the current directory, for a path of `bytes` in the kernel's memory. -EOPNOTSUPP where it
+ * leads to a mount. */
 int path_begin_text(struct path *path, const char *text, size_t bytes, enum tree_follow follow);
 
-/* Releases the lock and the descriptor's file; returns `result`. */
+/* Whether a mount has answered that the path leads out of it: then it has been looked up again, from there,
+ * with *result as of path_begin. path_return does the first half: what is left is to be looked up. -ELOOP,
+ * -ENOENT. */
+bool path_leads_on(struct path *path, long *result);
+int path_return(struct path *path);
+
+/* Releases the lock, the descriptor's file and what the mount needed; returns `result`. */
 long path_end(struct path *path, long result);
 
 /* Whether a path leads to a thread that there is: -ENOENT. Where it matters, with path_lookup.tid, without
@@ -58,8 +84,10 @@ static inline uint64_t inode_number(const struct inode *inode, uint32_t tid)
     return inode->number | (uint64_t)tid << 32;
 }
 
-/* Writes the path of what shows something of a thread, as tree_path; 0: it is no thread's. fs/proc/task.c */
-int64_t thread_path(const struct inode *inode, uint32_t tid, char *text, size_t bytes);
+/* Writes the path of what is open or a current directory, also of a thread or on a mount, as tree_path. With
+ * the tree's lock. fs/proc/task.c */
+int64_t inode_path(const struct tree *tree, const struct inode *inode, uint32_t tid, char *text,
+                   size_t bytes);
 
 /* The CPU's buffers, for other texts; NULL where there is no memory for them. */
 char *path_buffer(unsigned which);

@@ -10,6 +10,7 @@
 #include "time/clock.h"
 #include "lib/errno.h"
 #include "fs/file.h"
+#include "fs/mount_file.h"
 #include "fs/user_vector.h"
 #include "process/process.h"
 #include "mm/shared_memory.h"
@@ -94,6 +95,12 @@ int file_bind(struct file *file)
     const struct inode *inode = file->inode;
 
     file->mode = inode->mode;
+    if (inode->mount) {
+        file->operations = mode_is(inode->mode, S_IFREG) && !(file->flags & O_PATH)
+                               ? &mount_file_operations
+                               : &mount_directory_operations;
+        return 0;
+    }
     if (!(file->flags & O_PATH) && inode->operations && inode->operations->open)
         return inode->operations->open(file);
     if ((file->flags & O_PATH) || mode_is(inode->mode, S_IFDIR))

@@ -9,6 +9,8 @@
 #include "time/clock.h"
 #include "debug/console.h"
 #include "fs/file.h"
+#include "fs/linux_files.h"
+#include "fs/mount.h"
 #include "debug/klog.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
@@ -202,9 +204,7 @@ _Noreturn static void rank_end(struct process *process)
 {
     unsigned status = process->exit_status, worst = __atomic_load_n(&job.worst_status, __ATOMIC_RELAXED);
 
-    spin_lock(&job.tree->lock);
-    inode_put(job.tree, process->directory);
-    spin_unlock(&job.tree->lock);
+    inode_drop(job.tree, process->directory);
     file_streams_flush(process);
     files_close(process); /* its locks and removed files matter to other ranks */
     klog(program_end, process->rank, status);
@@ -325,7 +325,7 @@ _Noreturn void job_cpu_join(unsigned cpu)
 }
 
 /* The working directory: cwd=; else the root where files can be made in it, or what stands in for it. */
-static struct inode *directory_find(const struct tree *tree)
+static struct inode *directory_find(struct tree *tree)
 {
     const char *path = job.directory_path, *fault = NULL;
     struct inode *inode = NULL;
@@ -334,7 +334,7 @@ static struct inode *directory_find(const struct tree *tree)
         path = tree->root->writable ? "/" : "/tmp";
     if (path[0] != '/')
         fault = "this path does not begin with /";
-    else if (tree_lookup(tree, tree->root, path, true, &inode))
+    else if (mount_lookup(tree, path, O_PATH | O_DIRECTORY, &inode))
         fault = "there is no such directory";
     else if (!mode_is(inode->mode, S_IFDIR))
         fault = "this is not a directory";
@@ -344,26 +344,62 @@ static struct inode *directory_find(const struct tree *tree)
     return inode;
 }
 
-/* The program of an option's value. */
-static struct inode *program_find(const struct tree *tree, const char *option, const char *path)
+/* Copies a program from a mount into memory that the first rank does without, for all ranks: a file of the
+ * tree without a name. */
+static struct inode *program_copy(struct memplan *plan, struct tree *tree, const char *option,
+                                  const char *path, const struct inode *inode)
 {
-    struct inode *inode;
+    const struct mount_operations *operations = inode->mount->operations;
+    struct mount_status status = { .bytes = 0 };
+    int64_t error = operations->file_status(mount_file_of(inode), &status);
+    uint64_t memory = error ? UINT64_MAX : memplan_take(plan, 0, status.bytes), read = 0;
 
-    if (tree_lookup(tree, tree->root, path, true, &inode))
+    if (!error && memory == UINT64_MAX)
+        node_stop(STOP_NO_MEMORY, "%s=%s: no memory for %lu KiB", option, path, status.bytes / 1024);
+    while (error >= 0 && read < status.bytes) {
+        error = operations->read(mount_file_of(inode), (char *)arch_physical(memory) + read,
+                                 status.bytes - read, read);
+        if (error == 0)
+            error = -EIO; /* it has become shorter */
+        read += error > 0 ? (uint64_t)error : 0;
+    }
+    if (error < 0)
+        node_stop(STOP_BAD_INPUT, "%s=%s: reading it from %s failed (error %lu)", option, path,
+                  inode->mount->source, (uint64_t)-error);
+
+    struct inode *copy = inode_create(tree, S_IFREG | 0755);
+    if (!copy)
+        node_stop(STOP_NO_MEMORY, "%s=%s: no memory for the file tree", option, path);
+    copy->data = arch_physical(memory);
+    copy->bytes = status.bytes;
+    return copy;
+}
+
+/* The program of an option's value. */
+static struct inode *program_find(struct memplan *plan, struct tree *tree, const char *option,
+                                  const char *path)
+{
+    struct inode *inode, *copy;
+
+    if (mount_lookup(tree, path, O_RDONLY, &inode))
         node_stop(STOP_BAD_INPUT, "%s=%s: there is no such file in the initrd", option, path);
     if (!mode_is(inode->mode, S_IFREG) || inode->device)
         node_stop(STOP_BAD_INPUT, "%s=%s is not a file", option, path);
-    return inode;
+    if (!inode->mount)
+        return inode;
+    copy = program_copy(plan, tree, option, path, inode);
+    inode_drop(tree, inode);
+    return copy;
 }
 
-_Noreturn void job_start(const struct memplan *plan, const struct memory_slice *service, struct tree *tree)
+_Noreturn void job_start(struct memplan *plan, const struct memory_slice *service, struct tree *tree)
 {
     const char *path = job.program.path;
     struct message why;
 
-    job.program.inode = program_find(tree, "app", path);
+    job.program.inode = program_find(plan, tree, "app", path);
     if (job.service.path)
-        job.service.inode = program_find(tree, "service", job.service.path);
+        job.service.inode = program_find(plan, tree, "service", job.service.path);
     job.service_slice = *service;
     job.plan = plan;
     job.tree = tree;

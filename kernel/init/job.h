@@ -32,7 +32,7 @@ uint64_t job_service_bytes(const struct command_line *line);
 _Noreturn void start_failed(int error, const struct message *why);
 
 /* Starts the ranks on all CPUs, this one included, and the service in its slice (empty: there is none). */
-_Noreturn void job_start(const struct memplan *plan, const struct memory_slice *service, struct tree *tree);
+_Noreturn void job_start(struct memplan *plan, const struct memory_slice *service, struct tree *tree);
 
 /* A further CPU waits here for job_start, and then runs its rank. */
 _Noreturn void job_cpu_join(unsigned cpu);

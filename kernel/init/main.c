@@ -18,6 +18,7 @@
 #include "mm/memplan.h"
 #include "mm/page.h"
 #include "init/job.h"
+#include "init/mounts.h"
 #include "debug/klog.h"
 #include "debug/lock_check.h"
 #include "init/node.h"
@@ -47,6 +48,9 @@ static const char *const known_options[] = {
     "klog",
     "klog_classes",
     "latency_bound",
+    "mount",
+    "mount_required",
+    "mount_timeout",
     "netdev",
     "prefix",
     "ranks",
@@ -288,5 +292,8 @@ _Noreturn void kernel_start(struct boot_info *boot)
     if (network_start(&line, &why))
         start_failed(-EINVAL, &why);
     tree_build(boot);
+    int error = mounts_start(&line, &tree, &why);
+    if (error)
+        start_failed(error, &why);
     job_start(&plan, &service, &tree);
 }

@@ -30,6 +30,7 @@
 #define ENOTDIR         20
 #define EISDIR          21
 #define EINVAL          22
+#define ENFILE          23
 #define EMFILE          24
 #define ENOTTY          25
 #define EFBIG           27
@@ -46,6 +47,7 @@
 #define ENOSYS          38
 #define ENOTEMPTY       39
 #define ELOOP           40
+#define EPROTO          71
 #define EOVERFLOW       75
 #define ENOTSOCK        88
 #define EDESTADDRREQ    89

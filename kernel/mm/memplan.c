@@ -536,6 +536,22 @@ int memplan_make(const struct memplan_input *input, struct memplan *plan, struct
     return error;
 }
 
+uint64_t memplan_take(struct memplan *plan, unsigned rank, uint64_t bytes)
+{
+    struct memory_slice *slice = &plan->slices[rank];
+    struct memory_range *extents = &plan->extents[slice->extents - plan->extents];
+
+    bytes = align_up(bytes, MEMPLAN_PAGE);
+    for (unsigned i = 0; i < slice->extent_count; i++) {
+        if (extents[i].bytes <= bytes)
+            continue;
+        extents[i].bytes -= bytes;
+        slice->bytes -= bytes;
+        return extents[i].base + extents[i].bytes;
+    }
+    return UINT64_MAX;
+}
+
 void *memplan_work_area(uint64_t *bytes)
 {
     *bytes = sizeof(work);

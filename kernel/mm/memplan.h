@@ -91,6 +91,10 @@ struct memplan {
  * uses a static work area, so one caller at a time. */
 int memplan_make(const struct memplan_input *input, struct memplan *plan, struct message *why);
 
+/* Takes memory for `bytes`, rounded up to pages, from a rank's slice, before that is used: its address, or
+ * UINT64_MAX where the slice has no extent that is large enough. */
+uint64_t memplan_take(struct memplan *plan, unsigned rank, uint64_t bytes);
+
 /* The static work area, for anybody who wants it after the last plan is made: where it is, and how long. */
 void *memplan_work_area(uint64_t *bytes);
 

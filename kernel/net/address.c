@@ -226,14 +226,9 @@ static void wait_for_dhcp(void)
     if (netif_ip4_addr(&ethernet_interface)->addr)
         return;
     if (netif_is_link_up(&ethernet_interface))
-        kernel_print(
-            "network: no DHCP server has given eth0 an address within %lu s (ip_wait=); the node goes "
-            "on without\n",
-            wait_s);
+        kernel_print("network: no DHCP server has given eth0 an address within %lu s (ip_wait=)\n", wait_s);
     else
-        kernel_print(
-            "network: eth0 has had no link for %lu s (ip_wait=); the node goes on without an address\n",
-            wait_s);
+        kernel_print("network: eth0 has had no link for %lu s (ip_wait=)\n", wait_s);
 }
 
 void address_start(void)

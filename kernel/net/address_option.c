@@ -86,7 +86,7 @@ static int static_parse(const char *text, struct address_option *out, struct mes
     at = slash + 1;
     int bits = slash < end ? number(&at, end, 32) : -1;
     if (!address_parse(text, slash, &out->address) || bits < 1 || at != end)
-        return wrong(why, text, "this does not begin with an address and the bits of its net");
+        return wrong(why, text, "this begins with no address and bits of its net");
     out->mask = __builtin_bswap32(UINT32_MAX << (32 - bits));
     if (!address_is_usable(out->address, out->mask))
         return wrong(why, text, "no node can have this address");

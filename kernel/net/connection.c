@@ -185,14 +185,14 @@ void connection_enter(struct connection *connection)
 }
 
 /* lwIP frees a pcb in many places; it has, where the pcb is in no list any more. */
-static bool is_gone(const struct connection *connection)
+static bool is_lost(const struct connection *connection)
 {
     const struct tcp_pcb *pcb = connection->pcb;
 
     return pcb != tcp_active_pcbs && pcb != tcp_tw_pcbs && pcb != tcp_listen_pcbs.pcbs;
 }
 
-static void pcb_gone(struct connection *connection)
+static void pcb_was_lost(struct connection *connection)
 {
     connection->pcb = NULL;
     connection_due_set(connection);
@@ -202,18 +202,18 @@ static void pcb_gone(struct connection *connection)
 
 void connection_leave(struct connection *connection)
 {
-    bool had_pcb = connection->pcb, gone;
+    bool had_pcb = connection->pcb, lost;
 
-    if (had_pcb && !is_gone(connection) && tcp_active_pcbs == connection->pcb)
+    if (had_pcb && !is_lost(connection) && tcp_active_pcbs == connection->pcb)
         stream_push(connection);
-    gone = had_pcb && is_gone(connection);
-    if (!gone && had_pcb && !was_waiting && tcp_tw_pcbs == connection->pcb)
+    lost = had_pcb && is_lost(connection);
+    if (!lost && had_pcb && !was_waiting && tcp_tw_pcbs == connection->pcb)
         connection->pcb->tmr = tcp_ticks; /* TIME_WAIT begins */
     lists_clear();
     network_account_use(paid_before);
-    if (gone) {
-        pcb_gone(connection);
-        stream_gone(connection);
+    if (lost) {
+        pcb_was_lost(connection);
+        stream_pcb_lost(connection);
     } else if (had_pcb) {
         connection_due_set(connection);
         if (connection->pcb->state != LISTEN && connection->pcb->flags & TF_ACK_DELAY)
@@ -250,7 +250,7 @@ void connection_work_one(void)
     if (!connection)
         return;
     if (!connection->pcb) {
-        stream_gone(connection);
+        stream_pcb_lost(connection);
         return;
     }
     connection_enter(connection);

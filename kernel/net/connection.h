@@ -7,7 +7,7 @@
  *
  *      connection_enter(connection);           its account pays, its clock is brought up to date
  *      … tcp_write(connection->pcb, …) …
- *      connection_leave(connection);           the pcb may be gone, and an unowned stream with it
+ *      connection_leave(connection);           the pcb may be lost, and an unowned stream with it
  *
  * lwIP's timer of 100 ms runs for a connection when something is due there (retransmission, persist,
  * keepalive, TIME_WAIT …); steps in which nothing was due are added, not looped. An idle connection has
@@ -130,9 +130,9 @@ void stream_incoming_done(struct connection *connection);
 void stream_push(struct connection *connection);
 
 /* lwIP has no pcb for it any more. Frees it where nobody owns it. */
-void stream_gone(struct connection *connection);
+void stream_pcb_lost(struct connection *connection);
 
-/* Its address is gone: it ends with an error. */
+/* Its address is lost: it ends with an error. */
 void stream_lost(struct connection *connection);
 
 /* Whether something is in flight or is still to be sent. */

@@ -39,7 +39,7 @@ struct datagram_socket {
     struct binding binding;       /* UDP's port, or a ping's identifier */
     struct datagram_socket *next; /* of the raw ones */
     bool connected, header_included, receive_shut, send_shut;
-    bool wants_packet_info, wants_ttl, wants_errors, multicast_loop;
+    bool receives_packet_info, receives_ttl, receives_errors, multicast_loop;
     uint8_t ttl, tos, multicast_ttl;
     uint32_t multicast_interface; /* its address; 0: by route */
     uint32_t remote_address;

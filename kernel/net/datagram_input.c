@@ -159,7 +159,7 @@ void datagram_error(uint32_t local_address, uint16_t local_port, uint32_t remote
 
     if (!socket)
         socket = choose(binding_find(&udp_bindings, 0, local_port), remote_address, remote_port);
-    if (!socket || !(socket->connected || socket->wants_errors))
+    if (!socket || !(socket->connected || socket->receives_errors))
         return;
     socket->error = error;
     datagram_changed(socket);

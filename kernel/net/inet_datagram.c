@@ -344,9 +344,9 @@ static void describe(const struct datagram_socket *socket, const struct datagram
         return;
     control->has_time = socket_switch(&socket->socket, SO_TIMESTAMP);
     control->time_ns = datagram->time_ns;
-    control->has_ttl = socket->wants_ttl;
+    control->has_ttl = socket->receives_ttl;
     control->ttl = datagram->ttl;
-    control->has_packet_info = socket->wants_packet_info;
+    control->has_packet_info = socket->receives_packet_info;
     control->interface = datagram->interface;
     control->local_address = control->header_destination = datagram->destination;
 }

@@ -150,13 +150,13 @@ static int ip_option_set(struct datagram_socket *socket, int option, const void 
     case IP_DROP_MEMBERSHIP:
         return membership_change(socket, option, value, bytes);
     case IP_PKTINFO:
-        socket->wants_packet_info = number;
+        socket->receives_packet_info = number;
         return 0;
     case IP_RECVTTL:
-        socket->wants_ttl = number;
+        socket->receives_ttl = number;
         return 0;
     case IP_RECVERR:
-        socket->wants_errors = number;
+        socket->receives_errors = number;
         return 0;
     case IP_HDRINCL:
         if (!datagram_is_raw(socket))
@@ -222,11 +222,11 @@ int datagram_option_get(struct file *file, int level, int option, void *value, u
     case IP_MULTICAST_IF:
         return inet_option_answer(value, bytes, (int32_t)socket->multicast_interface);
     case IP_PKTINFO:
-        return inet_option_answer(value, bytes, socket->wants_packet_info);
+        return inet_option_answer(value, bytes, socket->receives_packet_info);
     case IP_RECVTTL:
-        return inet_option_answer(value, bytes, socket->wants_ttl);
+        return inet_option_answer(value, bytes, socket->receives_ttl);
     case IP_RECVERR:
-        return inet_option_answer(value, bytes, socket->wants_errors);
+        return inet_option_answer(value, bytes, socket->receives_errors);
     case IP_HDRINCL:
         return inet_option_answer(value, bytes, socket->header_included);
     case IP_MTU:

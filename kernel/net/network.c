@@ -185,11 +185,10 @@ static int device_choose(const struct command_line *line, struct network_device 
 
     *out = name ? device_find(name) : boot ? device_find(boot) : NULL;
     if (name && !*out)
-        return message_set(
-            why, -EINVAL,
-            "netdev=%s: there is no such network device; it is named by its hardware address, as "
-            "52:54:00:12:34:56, or by its place, as 00:03.0",
-            name);
+        return message_set(why, -EINVAL,
+                           "netdev=%s: there is no such network device; its address names one, as "
+                           "52:54:00:12:34:56, or its place, as 00:03.0",
+                           name);
     for (unsigned i = 0; i < network_device_count() && !*out; i++)
         if (network_device_at(i)->link)
             *out = network_device_at(i);
@@ -218,8 +217,8 @@ int network_start(const struct command_line *line, struct message *why)
         return 0;
     for (unsigned i = 0; i < network_device_count(); i++)
         if (network_device_at(i) != device)
-            kernel_print("network: %s at %s is not used (netdev= names the one that is)\n",
-                         network_device_at(i)->model, network_device_at(i)->place);
+            kernel_print("network: %s at %s is not used (netdev=)\n", network_device_at(i)->model,
+                         network_device_at(i)->place);
     network_lock();
     interface_start(device);
     network_unlock();

@@ -142,7 +142,7 @@ static err_t connected(void *argument, struct tcp_pcb *pcb, err_t error)
     return ERR_OK;
 }
 
-/* The pcb is gone, or goes at once. ERR_CLSD: both directions have ended. */
+/* The pcb is lost, or goes at once. ERR_CLSD: both directions have ended. */
 static void failed(void *argument, err_t error)
 {
     struct stream *stream = argument;
@@ -239,7 +239,7 @@ static void options_set(const struct stream *stream)
 void stream_incoming_done(struct connection *connection)
 {
     if (!connection->pcb) {
-        stream_gone(connection);
+        stream_pcb_lost(connection);
         return;
     }
     callbacks_set(stream_of(connection));
@@ -300,7 +300,7 @@ void stream_push(struct connection *connection)
         connection_owe(connection); /* the window is open further */
 }
 
-void stream_gone(struct connection *connection)
+void stream_pcb_lost(struct connection *connection)
 {
     struct stream *stream = stream_of(connection);
 
@@ -501,7 +501,7 @@ static void listener_close(struct stream *listener)
         if (stream->connection.pcb)
             connection_abort(&stream->connection);
         else
-            stream_gone(&stream->connection);
+            stream_pcb_lost(&stream->connection);
         network_unlock();
         network_lock();
     }
@@ -510,7 +510,7 @@ static void listener_close(struct stream *listener)
     connection->pcb = NULL;
     connection_leave(connection);
     listener->owned = false;
-    stream_gone(connection);
+    stream_pcb_lost(connection);
     network_unlock();
 }
 
@@ -548,6 +548,6 @@ void stream_end(struct stream *stream, bool abort)
     if (stream->connection.pcb)
         connection_end(stream, abort);
     else
-        stream_gone(&stream->connection);
+        stream_pcb_lost(&stream->connection);
     network_unlock();
 }

@@ -278,10 +278,10 @@ static int64_t kernel_move(struct stream *stream, void *bytes, uint64_t count, u
     int64_t result;
     int error = 0;
 
-    if (arch_process())
-        __atomic_store_n(&stream->process, arch_process(), __ATOMIC_RELAXED);
-    if (deadline_ns == 0)
+    if (deadline_ns == 0) /* another process may wait for this stream meanwhile */
         network_poll();
+    else if (arch_process())
+        __atomic_store_n(&stream->process, arch_process(), __ATOMIC_RELAXED);
     do
         result = write ? stream_send(stream, &kernel, count, false)
                        : stream_receive(stream, &kernel, count, false);
@@ -301,12 +301,12 @@ int64_t stream_read(struct stream *stream, void *bytes, uint64_t count, uint64_t
 
 int stream_wait(struct stream *stream, bool write_too, uint64_t deadline_ns)
 {
-    unsigned wanted = READY_IN | READY_ERROR | READY_HANG_UP | (write_too ? READY_OUT : 0);
+    unsigned awaited = READY_IN | READY_ERROR | READY_HANG_UP | (write_too ? READY_OUT : 0);
     int error = 0;
 
     if (arch_process())
         __atomic_store_n(&stream->process, arch_process(), __ATOMIC_RELAXED);
-    while (!error && !(stream_ready(stream) & wanted))
+    while (!error && !(stream_ready(stream) & awaited))
         error = stream_wait_change(stream, deadline_ns);
     return error;
 }

@@ -33,7 +33,7 @@ static uint64_t block(struct thread *thread)
     return now_ns;
 }
 
-int thread_sleep(const uint32_t *woken, uint64_t deadline_ns)
+static int sleep(const uint32_t *woken, uint64_t deadline_ns, bool ends_for_work)
 {
     struct thread *thread = arch_thread();
     struct smart_timer *timer = &thread->sleep_timer;
@@ -50,8 +50,8 @@ int thread_sleep(const uint32_t *woken, uint64_t deadline_ns)
     for (;;) {
         result = woken && __atomic_load_n(woken, __ATOMIC_ACQUIRE) ? 0
                  : is_limited && !timer_is_pending(timer)          ? -ETIMEDOUT
-                 : thread_has_pending_work(thread)                 ? -EINTR
-                                                                   : 1;
+                 : ends_for_work && thread_has_pending_work(thread) ? -EINTR
+                                                                    : 1;
         if (result <= 0)
             break;
         now_ns = block(thread);
@@ -61,6 +61,16 @@ int thread_sleep(const uint32_t *woken, uint64_t deadline_ns)
     klog(sleep_end, deadline_ns, now_ns ? now_ns : clock_now_ns());
     thread_return_check(); /* work may have become pending in either case */
     return result;
+}
+
+int thread_sleep(const uint32_t *woken, uint64_t deadline_ns)
+{
+    return sleep(woken, deadline_ns, true);
+}
+
+int thread_sleep_through(const uint32_t *woken, uint64_t deadline_ns)
+{
+    return sleep(woken, deadline_ns, false);
 }
 
 void thread_sleep_stopped(struct thread *thread)

@@ -16,6 +16,9 @@ struct thread;
  * when the thread has pending work, a signal or the end of its process. No locks held. */
 int thread_sleep(const uint32_t *woken, uint64_t deadline_ns);
 
+/* The same whatever is pending, for a wait that is bounded and must not be given up: never -EINTR. */
+int thread_sleep_through(const uint32_t *woken, uint64_t deadline_ns);
+
 /* On the way back to the program: sleeps for as long as a signal stops the process. Does not return where the
  * process ends meanwhile. */
 void thread_sleep_stopped(struct thread *thread);

@@ -56,9 +56,6 @@
 
 #define F_SEAL_SEAL 1
 
-#define F_RDLCK 0
-#define F_WRLCK 1
-#define F_UNLCK 2
 
 struct linux_flock {
     int16_t type, whence;

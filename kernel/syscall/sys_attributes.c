@@ -14,6 +14,7 @@
 
 struct attributes {
     bool sets_mode, sets_owner, sets_access, sets_modify;
+    bool access_now, modify_now; /* these are now */
     uint32_t mode, user, group;
     int64_t accessed_ns, modified_ns;
 };
@@ -39,6 +40,23 @@ static int attributes_set(struct inode *inode, const struct attributes *set)
     return 0;
 }
 
+static struct mount_change change_of(const struct attributes *set)
+{
+    bool user = set->sets_owner && set->user != UINT32_MAX,
+         group = set->sets_owner && set->group != UINT32_MAX;
+
+    return (struct mount_change){
+        .what = (set->sets_mode ? MOUNT_MODE : 0U) | (user ? MOUNT_USER : 0U) | (group ? MOUNT_GROUP : 0U) |
+                (set->sets_access ? MOUNT_ACCESSED : 0U) | (set->access_now ? MOUNT_ACCESSED_NOW : 0U) |
+                (set->sets_modify ? MOUNT_MODIFIED : 0U) | (set->modify_now ? MOUNT_MODIFIED_NOW : 0U),
+        .mode = set->mode & 07777,
+        .user = set->user,
+        .group = set->group,
+        .accessed_ns = set->accessed_ns,
+        .modified_ns = set->modified_ns,
+    };
+}
+
 /* Of an open file; one that was opened with O_PATH will do only where `allows_path`. */
 static long open_attributes_set(uint64_t descriptor, const struct attributes *set, bool allows_path)
 {
@@ -50,6 +68,10 @@ static long open_attributes_set(uint64_t descriptor, const struct attributes *se
         return -EBADF;
     if ((file->flags & O_PATH) && !allows_path) {
         result = -EBADF;
+    } else if (file->inode && file->inode->mount) {
+        struct mount_change change = change_of(set);
+
+        result = file->inode->mount->operations->file_change(mount_file_of(file->inode), &change);
     } else if (file->inode) {
         spin_lock(&tree->lock);
         result = attributes_set(file->inode, set);
@@ -62,6 +84,8 @@ static long open_attributes_set(uint64_t descriptor, const struct attributes *se
 static long attributes_set_at(uint64_t directory, uint64_t address, uint64_t flags,
                               const struct attributes *set)
 {
+    bool follow = !(flags & AT_SYMLINK_NOFOLLOW);
+    struct mount_change change = change_of(set);
     struct path path;
     char first = 1;
 
@@ -69,10 +93,13 @@ static long attributes_set_at(uint64_t directory, uint64_t address, uint64_t fla
         return -EFAULT;
     if (!first && (int32_t)directory != AT_FDCWD)
         return open_attributes_set(directory, set, true);
-    long result =
-        path_begin(&path, directory, address, flags & AT_SYMLINK_NOFOLLOW ? TREE_NO_FOLLOW : TREE_FOLLOW);
-    if (!result)
-        result = attributes_set(path.found.inode, set);
+    long result = path_begin(&path, directory, address, follow ? TREE_FOLLOW : TREE_NO_FOLLOW);
+    do
+        if (result == TREE_LEFT)
+            result = path.call.mount->operations->change(&path.call, follow, &change);
+        else if (!result)
+            result = attributes_set(path.found.inode, set);
+    while (path_leads_on(&path, &result));
     return path_end(&path, result);
 }
 
@@ -126,12 +153,13 @@ static int64_t time_clamp(int64_t seconds, int64_t ns)
     return seconds * NS_PER_SECOND + ns;
 }
 
-static int time_read(const struct linux_timespec *time, int64_t *ns, bool *sets)
+static int time_read(const struct linux_timespec *time, int64_t *ns, bool *sets, bool *now)
 {
     if (time->nanoseconds == UTIME_OMIT)
         return 0;
     *sets = true;
-    if (time->nanoseconds == UTIME_NOW)
+    *now = time->nanoseconds == UTIME_NOW;
+    if (*now)
         *ns = file_wall_clock_ns();
     else if (time->nanoseconds < 0 || time->nanoseconds >= NS_PER_SECOND)
         return -EINVAL;
@@ -143,10 +171,10 @@ static int time_read(const struct linux_timespec *time, int64_t *ns, bool *sets)
 static long times_set(uint64_t directory, uint64_t path, const struct linux_timespec times[2], uint64_t flags)
 {
     struct attributes set = { 0 };
-    int error = time_read(&times[0], &set.accessed_ns, &set.sets_access);
+    int error = time_read(&times[0], &set.accessed_ns, &set.sets_access, &set.access_now);
 
     if (!error)
-        error = time_read(&times[1], &set.modified_ns, &set.sets_modify);
+        error = time_read(&times[1], &set.modified_ns, &set.sets_modify, &set.modify_now);
     if (error)
         return error;
     if (!path)

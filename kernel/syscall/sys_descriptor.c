@@ -194,8 +194,10 @@ static long unread_query(struct file *file, uint64_t argument)
     if (file_is_pipe(file)) {
         unread = (int32_t)pipe_unread(file);
     } else if (file->inode && mode_is(file->inode->mode, S_IFREG)) {
-        int64_t left = (int64_t)(file->operations->size(file) - file->offset);
+        int64_t size = (int64_t)file->operations->size(file), left = size - (int64_t)file->offset;
 
+        if (size < 0)
+            return size; /* of a mount */
         unread = left > INT32_MAX ? INT32_MAX : (int32_t)left;
     } else if (!file->operations->terminal) {
         return -ENOTTY;

@@ -33,7 +33,8 @@ static int64_t vector_move(struct file *file, struct user_vector *vector, const 
     if (file->operations->move)
         return file->operations->move(file, vector, write);
     if (file->operations->waits || (offset && !write))
-        return file_move(file, vector, offset ? *offset : 0, write);
+        return file->operations->move_at ? file->operations->move_at(file, vector, offset, write)
+                                         : file_move(file, vector, offset ? *offset : 0, write);
 
     spin_lock_own(&file->lock);
     bool appends = write && (file->flags & O_APPEND) && file->inode && file->inode->memory;
@@ -184,8 +185,10 @@ enum { SEEK_FROM_START, SEEK_FROM_HERE, SEEK_FROM_END, SEEK_TO_DATA, SEEK_TO_HOL
 /* With the file's lock. */
 static int64_t seek(struct file *file, uint64_t offset, uint64_t whence)
 {
-    uint64_t size = file->operations->size(file), base = 0;
+    uint64_t size = (uint32_t)whence >= SEEK_FROM_END ? file->operations->size(file) : 0, base = 0;
 
+    if ((int64_t)size < 0)
+        return (int64_t)size;
     if (file->inode && mode_is(file->inode->mode, S_IFCHR))
         return 0; /* a device has one position */
     switch ((uint32_t)whence) {
@@ -220,9 +223,17 @@ long sys_lseek(uint64_t descriptor, uint64_t offset, uint64_t whence)
 
     if (result)
         return result;
-    spin_lock(&file->lock);
-    result = seek(file, offset, whence);
-    spin_unlock(&file->lock);
+    if (file->operations->move_at) {
+        result = file_offset_claim(file);
+        if (!result) {
+            result = seek(file, offset, whence);
+            file_offset_release(file);
+        }
+    } else {
+        spin_lock(&file->lock);
+        result = seek(file, offset, whence);
+        spin_unlock(&file->lock);
+    }
     file_put(file);
-    return result;
+    return restartable(SYSCALL_NUMBER_lseek, result);
 }

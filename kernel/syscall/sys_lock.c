@@ -7,6 +7,7 @@
 #include "arch.h"
 #include "fs/file.h"
 #include "fs/file_lock.h"
+#include "fs/mount_file.h"
 #include "lib/errno.h"
 #include "process/event.h"
 #include "process/process.h"
@@ -21,6 +22,8 @@ static int lock_range(const struct file *file, const struct linux_flock *request
                                           : 0;
     int64_t start, end;
 
+    if (base < 0)
+        return (int)base; /* of a mount */
     if (request->whence < 0 || request->whence > 2)
         return -EINVAL;
     if (__builtin_add_overflow(base, request->start, &start))
@@ -48,6 +51,8 @@ static int lock_acquire(struct file *file, const struct file_lock *requested, bo
 {
     struct tree *tree = arch_process()->tree;
 
+    if (file->inode->mount)
+        return mount_lock_acquire(file, requested, wait);
     for (;;) {
         tree_lock_to_add(tree);
         bool conflicts = file_lock_conflict(file->inode, requested);
@@ -67,6 +72,8 @@ static int lock_release(struct file *file, const struct file_lock *range)
 {
     struct tree *tree = arch_process()->tree;
 
+    if (file->inode->mount)
+        return mount_lock_release(file, range);
     tree_lock_to_add(tree);
     int error = file_lock_clear(tree, file->inode, range);
     spin_unlock(&tree->lock);
@@ -92,6 +99,20 @@ static void lock_query(struct file *file, const struct file_lock *requested, str
     if (!lock)
         answer->type = F_UNLCK;
     spin_unlock(&tree->lock);
+}
+
+/* The same of other nodes. */
+static int mount_query(struct file *file, const struct file_lock *requested, struct linux_flock *answer)
+{
+    struct mount_lock lock;
+    int error = mount_lock_query(file, requested, &lock);
+
+    if (!error && lock.type != F_UNLCK)
+        *answer = (struct linux_flock){ .type = (int16_t)lock.type,
+                                        .start = (int64_t)lock.start,
+                                        .bytes = (int64_t)lock.bytes,
+                                        .pid = (int32_t)lock.process };
+    return error;
 }
 
 /* A process's locks on a file end when it closes a descriptor of the file. One that was acquired through a
@@ -130,6 +151,9 @@ long record_lock(struct file *file, uint64_t descriptor, uint32_t command, uint6
     lock.exclusive = request.type == F_WRLCK;
     if (query) {
         lock_query(file, &lock, &request);
+        error = request.type == F_UNLCK && file->inode->mount ? mount_query(file, &lock, &request) : 0;
+        if (error)
+            return error;
         return user_write(argument, &request, sizeof(request));
     }
     if (request.type == F_UNLCK)

@@ -69,6 +69,8 @@ static int file_check(const struct file *file, uint64_t type, uint64_t protectio
         return access == O_WRONLY ? -EACCES : -EBADF;
     if (!file->inode || file->inode->device || (file->inode->mode & S_IFMT) != S_IFREG)
         return -ENODEV;
+    if (type != MAP_PRIVATE && (protection & PROT_WRITE) && file->inode->mount)
+        return access == O_RDWR ? -ENODEV : -EACCES; /* what is written would not come to the server */
     if (type != MAP_PRIVATE && (protection & PROT_WRITE) && (access != O_RDWR || !file->inode->memory))
         return -EACCES;
     return 0;
@@ -82,7 +84,7 @@ static int file_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned r
     struct shared_memory *memory = file->inode->memory;
     int error;
 
-    if (type != MAP_PRIVATE && (file->flags & O_ACCMODE) != O_RDWR)
+    if (type != MAP_PRIVATE && ((file->flags & O_ACCMODE) != O_RDWR || file->inode->mount))
         flags |= VM_READ_ONLY;
     if (type != MAP_PRIVATE && memory)
         return vm_map_shared(vm, address, bytes, rights, flags, memory, offset, "");

@@ -5,6 +5,8 @@
  */
 #include "arch.h"
 #include "lib/errno.h"
+#include "lib/kstring.h"
+#include "fs/mount_file.h"
 #include "fs/path.h"
 #include "process/process.h"
 #include "syscall/linux_calls.h"
@@ -23,41 +25,95 @@ long sys_mkdirat(uint64_t directory, uint64_t address, uint64_t mode)
     uint32_t rights = (uint32_t)mode & 01777 & ~arch_process()->umask;
     struct inode *inode;
     struct path path;
-    long result = target_check(&path, path_begin(&path, directory, address, TREE_NAME));
+    long result = path_begin(&path, directory, address, TREE_NAME);
 
-    if (!result)
-        result = path.found.inode ? -EEXIST
-                                  : tree_create(path.tree, &path.found, S_IFDIR | rights, NULL, 0,
-                                                file_wall_clock_ns(), &inode);
+    do
+        if (result == TREE_LEFT)
+            result = path.call.mount->operations->make_directory(&path.call, rights);
+        else if (!(result = target_check(&path, result)))
+            result = path.found.inode ? -EEXIST
+                                      : tree_create(path.tree, &path.found, S_IFDIR | rights, NULL, 0,
+                                                    file_wall_clock_ns(), &inode);
+    while (path_leads_on(&path, &result));
     return path_end(&path, result);
 }
 
-/* Calls `change` with two paths found, under the tree's lock; the second may lack its last component. */
+/* What is done with two paths. */
+enum change { LINK, RENAME, EXCHANGE };
+
+static long tree_change(enum change change, struct path *from, struct path *to, unsigned flags)
+{
+    int64_t now_ns = file_wall_clock_ns();
+
+    if (change == LINK)
+        return tree_link(from->tree, from->found.inode, &to->found, now_ns);
+    if (change == RENAME)
+        return tree_rename(from->tree, &from->found, &to->found, flags & RENAME_NOREPLACE, now_ns);
+    return to->found.inode ? tree_exchange(from->tree, &from->found, &to->found, now_ns) : -ENOENT;
+}
+
+static long mount_change(enum change change, struct path *from, struct path *to, unsigned flags)
+{
+    const struct mount_operations *operations = to->call.mount->operations;
+
+    return change == LINK ? operations->link(&from->call, flags & AT_SYMLINK_FOLLOW, &to->call)
+                          : operations->rename(&from->call, &to->call, flags);
+}
+
+/* Two paths, one of which leads to a mount at least, without the lock. */
+static long two_on_mount(struct path *from, long from_error, struct path *to, long to_error,
+                         enum change change, unsigned flags)
+{
+    if (target_check(from, from_error) < 0 || target_check(to, to_error) < 0)
+        return target_check(from, from_error) < 0 ? from_error : to_error;
+    if (!from->start || !to->start || from->start->mount != to->start->mount)
+        return -EXDEV;
+    from_error = path_depart(from);
+    to_error = path_depart(to);
+    if (from_error != TREE_LEFT || to_error != TREE_LEFT)
+        return from_error != TREE_LEFT ? from_error : to_error;
+    long result = mount_change(change, from, to, flags);
+    if (result == MOUNT_LEFT && !from->call.left[0] && !to->call.left[0])
+        return -EIO; /* it does not say which */
+    if (result == MOUNT_LEFT && from->call.left[0] && (from_error = path_return(from)) < 0)
+        return from_error;
+    if (result == MOUNT_LEFT && to->call.left[0] && (to_error = path_return(to)) < 0)
+        return to_error;
+    return result;
+}
+
+/* The second path may lack its last component. */
 static long with_two(uint64_t directory, uint64_t address, enum tree_follow follow, uint64_t directory2,
-                     uint64_t address2, long (*change)(struct path *from, struct path *to, bool flag),
-                     bool flag)
+                     uint64_t address2, enum change change, unsigned flags)
 {
     struct path from, to = { 0 };
     long result = path_read(&from, directory, address, 0);
 
     if (!result)
         result = path_read(&to, directory2, address2, 1);
-    if (!result) {
+    for (bool again = !result; again; again = result == MOUNT_LEFT) {
         path_lock(&from, true);
-        result = path_find(&from, follow);
-        if (!result)
-            result = target_check(&to, path_find(&to, TREE_NAME));
-        if (!result)
-            result = change(&from, &to, flag);
+        long from_error = path_find(&from, follow), to_error = path_find(&to, TREE_NAME);
+
+        if (from_error == TREE_LEFT || to_error == TREE_LEFT) {
+            path_unlock(&from);
+            result = two_on_mount(&from, from_error, &to, to_error, change, flags);
+        } else {
+            result = from_error ? from_error : target_check(&to, to_error);
+            if (!result)
+                result = tree_change(change, &from, &to, flags);
+        }
     }
     result = path_end(&from, result);
     return to.tree ? path_end(&to, result) : result;
 }
 
-static long link_make(struct path *from, struct path *to, bool flag)
+static long open_mount_link(const struct file *file, struct mount_call *to)
 {
-    (void)flag;
-    return tree_link(from->tree, from->found.inode, &to->found, file_wall_clock_ns());
+    if (!file->inode || file->inode->mount != to->mount)
+        return -EXDEV;
+    struct mount_call from = mount_call_of(file->inode);
+    return to->mount->operations->link(&from, true, to);
 }
 
 /* Gives an open file a name (AT_EMPTY_PATH). */
@@ -68,9 +124,14 @@ static long link_open_file(uint64_t descriptor, uint64_t directory, uint64_t add
 
     if (!file)
         return -EBADF;
-    long result = target_check(&path, path_begin(&path, directory, address, TREE_NAME));
-    if (!result)
-        result = file->inode ? tree_link(path.tree, file->inode, &path.found, file_wall_clock_ns()) : -EXDEV;
+    long result = path_begin(&path, directory, address, TREE_NAME);
+    do
+        if (result == TREE_LEFT)
+            result = open_mount_link(file, &path.call);
+        else if (!(result = target_check(&path, result)))
+            result =
+                file->inode ? tree_link(path.tree, file->inode, &path.found, file_wall_clock_ns()) : -EXDEV;
+    while (path_leads_on(&path, &result));
     result = path_end(&path, result);
     file_put(file);
     return result;
@@ -88,24 +149,38 @@ long sys_linkat(uint64_t from_directory, uint64_t from, uint64_t directory, uint
     if (!first)
         return link_open_file(from_directory, directory, address);
     return with_two(from_directory, from, flags & AT_SYMLINK_FOLLOW ? TREE_FOLLOW : TREE_NO_FOLLOW, directory,
-                    address, link_make, false);
+                    address, LINK, (uint32_t)flags);
 }
 
-long sys_symlinkat(uint64_t target, uint64_t directory, uint64_t address)
+static long tree_symlink(struct path *path, const char *text, uint64_t bytes)
 {
     struct inode *inode;
+
+    if (path->found.trailing_slash)
+        return path->found.inode ? -EEXIST : -ENOENT;
+    return tree_create(path->tree, &path->found, S_IFLNK | 0777, text, bytes, file_wall_clock_ns(), &inode);
+}
+
+/* The target is in the CPU's second buffer until the path leads to a mount. */
+long sys_symlinkat(uint64_t target, uint64_t directory, uint64_t address)
+{
     struct path path;
     char *text = path_buffer(1);
     int64_t bytes = text ? user_read_string(text, target, TREE_PATH_MAX) : -ENOMEM;
 
     if (bytes <= 0)
         return bytes ? bytes : -ENOENT;
-    long result = target_check(&path, path_begin(&path, directory, address, TREE_NAME));
-    if (!result && path.found.trailing_slash)
-        result = path.found.inode ? -EEXIST : -ENOENT;
-    if (!result)
-        result = tree_create(path.tree, &path.found, S_IFLNK | 0777, text, (uint64_t)bytes,
-                             file_wall_clock_ns(), &inode);
+    long result = path_begin(&path, directory, address, TREE_NAME);
+    do
+        if (result == TREE_LEFT) {
+            if (text != path.extra)
+                memcpy(path.extra, text, (uint64_t)bytes + 1);
+            text = path.extra;
+            result = path.call.mount->operations->make_symlink(&path.call, text);
+        } else if (!(result = target_check(&path, result))) {
+            result = tree_symlink(&path, text, (uint64_t)bytes);
+        }
+    while (path_leads_on(&path, &result));
     return path_end(&path, result);
 }
 
@@ -119,30 +194,22 @@ long sys_unlinkat(uint64_t directory, uint64_t address, uint64_t flags)
     if (flags & ~(uint64_t)AT_REMOVEDIR)
         return -EINVAL;
     long result = path_begin(&path, directory, address, TREE_NAME);
-    if (!result)
-        result = flags & AT_REMOVEDIR ? tree_rmdir(path.tree, &path.found, file_wall_clock_ns())
-                                      : tree_unlink(path.tree, &path.found, file_wall_clock_ns());
+    do
+        if (result == TREE_LEFT)
+            result = path.call.mount->operations->remove(&path.call, flags & AT_REMOVEDIR);
+        else if (!result)
+            result = flags & AT_REMOVEDIR ? tree_rmdir(path.tree, &path.found, file_wall_clock_ns())
+                                          : tree_unlink(path.tree, &path.found, file_wall_clock_ns());
+    while (path_leads_on(&path, &result));
     return path_end(&path, result);
-}
-
-static long rename_to(struct path *from, struct path *to, bool no_replace)
-{
-    return tree_rename(from->tree, &from->found, &to->found, no_replace, file_wall_clock_ns());
-}
-
-static long names_exchange(struct path *one, struct path *other, bool flag)
-{
-    (void)flag;
-    return other->found.inode ? tree_exchange(one->tree, &one->found, &other->found, file_wall_clock_ns())
-                              : -ENOENT;
 }
 
 long sys_renameat2(uint64_t from_directory, uint64_t from, uint64_t directory, uint64_t to, uint64_t flags)
 {
-    if (((uint32_t)flags & ~(uint32_t)(RENAME_NOREPLACE | RENAME_EXCHANGE)) ||
-        (uint32_t)flags == (RENAME_NOREPLACE | RENAME_EXCHANGE))
+    flags = (uint32_t)flags;
+    if ((flags & ~(uint64_t)(RENAME_NOREPLACE | RENAME_EXCHANGE)) ||
+        flags == (RENAME_NOREPLACE | RENAME_EXCHANGE))
         return -EINVAL;
-    if (flags & RENAME_EXCHANGE)
-        return with_two(from_directory, from, TREE_NAME, directory, to, names_exchange, false);
-    return with_two(from_directory, from, TREE_NAME, directory, to, rename_to, flags & RENAME_NOREPLACE);
+    return with_two(from_directory, from, TREE_NAME, directory, to,
+                    flags & RENAME_EXCHANGE ? EXCHANGE : RENAME, (unsigned)flags);
 }

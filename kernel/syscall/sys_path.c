@@ -9,6 +9,7 @@
 #include "lib/kstring.h"
 #include "fs/path.h"
 #include "process/process.h"
+#include "mm/page.h"
 #include "mm/shared_memory.h"
 #include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
@@ -43,11 +44,21 @@ static int open_check(const struct path_lookup *found, uint64_t flags)
     return kind == S_IFREG && !inode->memory ? -EROFS : 0;
 }
 
-/* With the tree's lock. On success the new file has the reference to `memory`. */
-static int file_create(struct path *path, uint64_t mode, struct shared_memory *memory)
+/* Without locks. */
+static int mount_open(struct path *path, uint64_t flags, uint32_t mode)
 {
-    uint32_t rights = (uint32_t)mode & 07777 & ~arch_process()->umask;
+    struct mount_file *file;
+    int error = path->call.mount->operations->open(&path->call, (unsigned)flags, mode, &file);
 
+    if (error)
+        return error;
+    path->found = (struct path_lookup){ .inode = mount_inode_create(path->tree, file) };
+    return path->found.inode ? 0 : -ENOMEM;
+}
+
+/* With the tree's lock. On success the new file has the reference to `memory`. */
+static int file_create(struct path *path, uint32_t rights, struct shared_memory *memory)
+{
     if (path->found.trailing_slash)
         return -EISDIR;
     if (path->found.directory->filesystem == FILESYSTEM_PROC)
@@ -61,26 +72,37 @@ static int file_create(struct path *path, uint64_t mode, struct shared_memory *m
     return error;
 }
 
+/* In the tree, with its lock. */
+static long tree_open(struct path *path, long error, uint64_t flags, uint32_t rights,
+                      struct shared_memory *memory)
+{
+    if (error == -ENOENT && path->found.directory && (flags & O_CREAT))
+        error = file_create(path, rights, memory);
+    else if (!error)
+        error = open_check(&path->found, flags);
+    if (!error)
+        inode_get(path->found.inode);
+    return error;
+}
+
 /* Finds or creates the inode, and takes a reference to it. The memory of a new file is allocated before the
  * tree is locked, and given back where the file exists. */
 static int inode_open(struct path *path, uint64_t directory, uint64_t address, uint64_t flags, uint64_t mode)
 {
     bool creates = flags & O_CREAT, exclusive = creates && (flags & O_EXCL);
+    uint32_t rights = (uint32_t)mode & 07777 & ~arch_process()->umask;
     struct shared_memory *memory = NULL;
-    int error = path_read(path, directory, address, 0);
+    long error = path_read(path, directory, address, 0);
 
     if (error)
         return (int)path_end(path, error);
     if (creates)
         memory = shared_memory_create(arch_process()->vm.pages);
-    path_lock(path, creates);
-    error = path_find(path, (flags & O_NOFOLLOW) || exclusive ? TREE_NO_FOLLOW : TREE_FOLLOW);
-    if (error == -ENOENT && path->found.directory && creates)
-        error = file_create(path, mode, memory);
-    else if (!error)
-        error = open_check(&path->found, flags);
-    if (!error)
-        inode_get(path->found.inode);
+    error = path_look_up(path, (flags & O_NOFOLLOW) || exclusive ? TREE_NO_FOLLOW : TREE_FOLLOW, creates);
+    do
+        error = error == TREE_LEFT ? mount_open(path, flags, rights)
+                                   : tree_open(path, error, flags, rights, memory);
+    while (path_leads_on(path, &error));
     if (memory && (error || path->found.inode->memory != memory))
         shared_memory_put(memory);
     return (int)path_end(path, error);
@@ -187,6 +209,17 @@ static int access_check(const struct inode *inode, uint64_t mode)
     return 0;
 }
 
+/* As for the superuser, whatever the server will say. */
+static int mount_access_check(struct mount_call *call, bool follow, uint64_t mode)
+{
+    struct mount_status status;
+    int error = call->mount->operations->status(call, follow, &status);
+
+    if (!error && (mode & ACCESS_EXECUTE) && mode_is(status.mode, S_IFREG) && !(status.mode & 0111))
+        return -EACCES;
+    return error;
+}
+
 long sys_faccessat2(uint64_t directory, uint64_t address, uint64_t mode, uint64_t flags)
 {
     struct path path;
@@ -197,10 +230,14 @@ long sys_faccessat2(uint64_t directory, uint64_t address, uint64_t mode, uint64_
         return -EINVAL;
     if (flags & AT_EMPTY_PATH)
         return -EINVAL;
-    long result =
-        path_begin(&path, directory, address, flags & AT_SYMLINK_NOFOLLOW ? TREE_NO_FOLLOW : TREE_FOLLOW);
-    if (!result)
-        result = access_check(path.found.inode, mode);
+    bool follow = !(flags & AT_SYMLINK_NOFOLLOW);
+    long result = path_begin(&path, directory, address, follow ? TREE_FOLLOW : TREE_NO_FOLLOW);
+    do
+        if (result == TREE_LEFT)
+            result = mount_access_check(&path.call, follow, mode);
+        else if (!result)
+            result = access_check(path.found.inode, mode);
+    while (path_leads_on(&path, &result));
     result = path_end(&path, result);
     return result ? result : path_thread_check(path.found.tid);
 }
@@ -208,15 +245,15 @@ long sys_faccessat2(uint64_t directory, uint64_t address, uint64_t mode, uint64_
 /* ---- Directories ---- */
 
 /* Makes one record: its size in bytes, or -EINVAL where it does not fit. */
-static int64_t record_make(char *text, uint64_t capacity, const struct inode *inode, uint32_t tid,
-                           const char *name, uint64_t name_bytes, uint64_t next)
+static int64_t record_make_of(char *text, uint64_t capacity, uint64_t number, uint32_t type, const char *name,
+                              uint64_t name_bytes, uint64_t next)
 {
     uint64_t bytes = (sizeof(struct linux_dirent) + name_bytes + 1 + 7) & ~7ULL;
     struct linux_dirent record = {
-        .inode = inode_number(inode, tid),
+        .inode = number,
         .next = (int64_t)next,
         .record_bytes = (uint16_t)bytes,
-        .type = (uint8_t)(inode->mode >> 12 & 15), /* DT_ values are S_IFMT's bits */
+        .type = (uint8_t)type,
     };
 
     if (bytes > capacity)
@@ -225,6 +262,14 @@ static int64_t record_make(char *text, uint64_t capacity, const struct inode *in
     memcpy(text, &record, sizeof(record));
     memcpy(text + sizeof(record), name, name_bytes);
     return (int64_t)bytes;
+}
+
+static int64_t record_make(char *text, uint64_t capacity, const struct inode *inode, uint32_t tid,
+                           const char *name, uint64_t name_bytes, uint64_t next)
+{
+    return record_make_of(text, capacity, inode_number(inode, tid),
+                          inode->mode >> 12 & 15, /* DT_ values are S_IFMT's bits */
+                          name, name_bytes, next);
 }
 
 /* Makes records of what stands at *position and after it, which advances; 0 at the end. With the tree's lock.
@@ -304,6 +349,30 @@ static int64_t directory_read(struct tree *tree, struct file *file, uint64_t buf
     }
 }
 
+/* Of a mount, one by one. */
+static int64_t mount_directory_read(struct file *file, uint64_t buffer, uint64_t bytes)
+{
+    char text[sizeof(struct linux_dirent) + TREE_NAME_MAX + 8];
+    struct mount_file *directory = mount_file_of(file->inode);
+    struct mount_entry entry;
+    int64_t made = file_offset_claim(file);
+    uint64_t used = 0;
+
+    if (made)
+        return made;
+    for (; (made = directory->mount->operations->list(directory, file->offset, &entry)) > 0;
+         used += (uint64_t)made, file->offset = entry.next) {
+        made = record_make_of(text, smaller(sizeof(text), bytes - used), entry.number, entry.type, entry.name,
+                              entry.name_bytes, entry.next);
+        if (made > 0 && user_write(buffer + used, text, (uint64_t)made))
+            made = -EFAULT;
+        if (made <= 0)
+            break;
+    }
+    file_offset_release(file);
+    return used ? (int64_t)used : made;
+}
+
 long sys_getdents64(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
 {
     struct file *file = file_get(arch_process(), descriptor);
@@ -313,7 +382,9 @@ long sys_getdents64(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
         return -EBADF;
     if (file->flags & O_PATH)
         result = -EBADF;
-    else if (file->inode && mode_is(file->inode->mode, S_IFDIR)) {
+    else if (file->inode && mode_is(file->inode->mode, S_IFDIR) && file->inode->mount) {
+        result = mount_directory_read(file, buffer, smaller((uint32_t)bytes, DIRECTORY_READ_MAX));
+    } else if (file->inode && mode_is(file->inode->mode, S_IFDIR)) {
         spin_lock_own(&file->lock);
         result = directory_read(file->process->tree, file, buffer,
                                 bytes < DIRECTORY_READ_MAX ? bytes : DIRECTORY_READ_MAX);
@@ -331,9 +402,8 @@ long sys_getcwd(uint64_t buffer, uint64_t bytes)
     if (!path)
         return -ENOMEM;
     spin_lock(&process->tree->lock);
-    int64_t length = thread_path(process->directory, process->directory_tid, path, TREE_PATH_MAX);
-    if (!length)
-        length = tree_path(process->tree, process->directory, path, TREE_PATH_MAX);
+    int64_t length =
+        inode_path(process->tree, process->directory, process->directory_tid, path, TREE_PATH_MAX);
     spin_unlock(&process->tree->lock);
     if (length < 0)
         return length == -ERANGE ? -ENAMETOOLONG : length;
@@ -348,13 +418,14 @@ static int directory_change(struct tree *tree, struct inode *inode, uint32_t tid
     struct process *process = arch_process();
     int error = mode_is(inode->mode, S_IFDIR) ? path_thread_check(tid) : -ENOTDIR;
 
-    SPIN_GUARD(&tree->lock);
+    spin_lock(&tree->lock);
     struct inode *old = process->directory;
     if (!error) {
         process->directory = inode;
         process->directory_tid = tid;
     }
-    inode_put(tree, error ? inode : old);
+    spin_unlock(&tree->lock);
+    inode_drop(tree, error ? inode : old);
     return error;
 }
 
@@ -363,8 +434,12 @@ long sys_chdir(uint64_t address)
     struct path path;
     long result = path_begin(&path, (uint64_t)AT_FDCWD, address, TREE_FOLLOW);
 
-    if (!result)
-        inode_get(path.found.inode);
+    do
+        if (result == TREE_LEFT)
+            result = mount_open(&path, O_PATH | O_DIRECTORY, 0);
+        else if (!result)
+            inode_get(path.found.inode);
+    while (path_leads_on(&path, &result));
     result = path_end(&path, result);
     return result ? result : directory_change(path.tree, path.found.inode, path.found.tid);
 }
@@ -387,18 +462,13 @@ long sys_fchdir(uint64_t descriptor)
     return error;
 }
 
-/* Where a link leads, as far as `bytes` reach, in the CPU's second buffer: its length. With the tree's lock.
- */
-static long link_read(const struct tree *tree, const struct inode *link, uint64_t bytes)
+/* Where a link leads, as far as `bytes` reach, in `text`: its length. With the tree's lock. */
+static long link_read(const struct tree *tree, const struct inode *link, char *text, uint64_t bytes)
 {
-    char *text = path_buffer(1);
-
     if (!mode_is(link->mode, S_IFLNK))
         return -EINVAL;
     if (!text)
         return -ENOMEM;
-    if (bytes > TREE_PATH_MAX)
-        bytes = TREE_PATH_MAX;
     if (!link->operations) {
         bytes = bytes < link->bytes ? bytes : link->bytes;
         memcpy(text, link->data, bytes);
@@ -408,45 +478,53 @@ static long link_read(const struct tree *tree, const struct inode *link, uint64_
     return written < (int64_t)bytes ? written : (long)bytes;
 }
 
-/* Of a symbolic link that is open itself (O_PATH, O_NOFOLLOW). */
-static long open_link_read(uint64_t descriptor, uint64_t bytes)
+/* Of a symbolic link that is open itself (O_PATH, O_NOFOLLOW): as a path from there, "", would say. */
+static int open_link_find(struct path *path, uint64_t descriptor)
 {
-    struct file *file = file_get(arch_process(), descriptor);
-    struct tree *tree = arch_process()->tree;
-    long result = -ENOENT;
+    *path = (struct path){ .tree = arch_process()->tree, .file = file_get(arch_process(), descriptor) };
+    path->text = path_buffer(0);
+    if (!path->file || !path->text)
+        return path->file ? -ENOMEM : -EBADF;
 
-    if (!file)
-        return -EBADF;
-    if (file->inode && mode_is(file->inode->mode, S_IFLNK)) {
-        spin_lock(&tree->lock);
-        result = link_read(tree, file->inode, bytes);
-        spin_unlock(&tree->lock);
-    }
-    file_put(file);
-    return result;
-}
-
-static long path_link_read(uint64_t directory, uint64_t address, uint64_t bytes)
-{
-    struct path path;
-    long result = path_begin(&path, directory, address, TREE_NO_FOLLOW);
-
-    if (!result)
-        result = link_read(path.tree, path.found.inode, bytes);
-    return path_end(&path, result);
+    struct inode *inode = path->file->inode;
+    if (!inode || !mode_is(inode->mode, S_IFLNK))
+        return -ENOENT;
+    path->text[0] = '\0';
+    path->found.inode = inode;
+    path_lock(path, false);
+    if (!inode->mount)
+        return 0;
+    inode_get(inode);
+    path->start = inode;
+    path_unlock(path);
+    return path_depart(path);
 }
 
 long sys_readlinkat(uint64_t directory, uint64_t address, uint64_t buffer, uint64_t bytes)
 {
+    const char *text = NULL;
+    struct path path;
     char first;
 
     if ((int32_t)bytes <= 0)
         return -EINVAL;
     if (user_read(&first, address, 1))
         return -EFAULT;
-    long length = !first && (int32_t)directory != AT_FDCWD ? open_link_read(directory, bytes)
-                                                           : path_link_read(directory, address, bytes);
-    if (length <= 0)
-        return length;
-    return user_write(buffer, path_buffer(1), (uint64_t)length) ? -EFAULT : length;
+    bytes = smaller((uint32_t)bytes, TREE_PATH_MAX);
+    long result = !first && (int32_t)directory != AT_FDCWD
+                      ? open_link_find(&path, directory)
+                      : path_begin(&path, directory, address, TREE_NO_FOLLOW);
+    do
+        if (result == TREE_LEFT) {
+            result = path.call.mount->operations->read_link(&path.call, path.extra, bytes);
+            text = path.extra;
+        } else if (!result) {
+            result = link_read(path.tree, path.found.inode, path_buffer(1), bytes);
+            text = path_buffer(1);
+        }
+    while (path_leads_on(&path, &result));
+    path_unlock(&path);
+    if (result > 0 && user_write(buffer, text, (uint64_t)result))
+        result = -EFAULT;
+    return path_end(&path, result);
 }

@@ -5,6 +5,7 @@
  */
 #include "arch.h"
 #include "lib/errno.h"
+#include "fs/mount_file.h"
 #include "fs/path.h"
 #include "process/process.h"
 #include "mm/shared_memory.h"
@@ -17,7 +18,7 @@
 struct file_status {
     unsigned filesystem; /* enum filesystem; st_dev is one more, because no device has the number 0 */
     struct device_number represents;
-    uint64_t inode, links, bytes, backed_bytes;
+    uint64_t inode, links, bytes, blocks, block_bytes; /* blocks of 512 bytes */
     int64_t accessed_ns, modified_ns, changed_ns;
     uint32_t mode, user, group;
 };
@@ -32,7 +33,9 @@ static struct file_status inode_status(const struct inode *inode, uint32_t tid)
         .inode = inode_number(inode, tid),
         .links = inode->links,
         .bytes = memory ? __atomic_load_n(&memory->bytes, __ATOMIC_RELAXED) : inode->bytes,
-        .backed_bytes = memory ? __atomic_load_n(&memory->capacity, __ATOMIC_RELAXED) : inode->bytes,
+        .blocks =
+            ((memory ? __atomic_load_n(&memory->capacity, __ATOMIC_RELAXED) : inode->bytes) + 511) / 512,
+        .block_bytes = BLOCK_BYTES,
         .accessed_ns = inode->accessed_ns,
         .modified_ns = inode->modified_ns,
         .changed_ns = inode->changed_ns,
@@ -42,11 +45,43 @@ static struct file_status inode_status(const struct inode *inode, uint32_t tid)
     };
 }
 
+static struct file_status status_on(const struct mount *mount, const struct mount_status *status)
+{
+    return (struct file_status){
+        .filesystem = FILESYSTEM_MOUNTS + mount->index,
+        .represents = { (uint32_t)(status->device >> 8), (uint32_t)status->device & 255 },
+        .inode = status->number,
+        .links = status->links,
+        .bytes = status->bytes,
+        .blocks = status->blocks,
+        .block_bytes = status->block_bytes,
+        .accessed_ns = status->accessed_ns,
+        .modified_ns = status->modified_ns,
+        .changed_ns = status->changed_ns,
+        .mode = status->mode,
+        .user = status->user,
+        .group = status->group,
+    };
+}
+
+/* Of what is open on a mount. */
+static int mount_file_status(const struct inode *inode, struct file_status *status)
+{
+    struct mount_status answer;
+    int error = inode->mount->operations->file_status(mount_file_of(inode), &answer);
+
+    if (!error)
+        *status = status_on(inode->mount, &answer);
+    return error;
+}
+
 static struct file_status open_file_status(struct file *file)
 {
-    struct file_status status = {
-        .filesystem = FILESYSTEM_UNNAMED, .links = 1, .mode = file->mode, .inode = file->device
-    };
+    struct file_status status = { .filesystem = FILESYSTEM_UNNAMED,
+                                  .links = 1,
+                                  .mode = file->mode,
+                                  .inode = file->device,
+                                  .block_bytes = BLOCK_BYTES };
 
     if (mode_is(file->mode, S_IFCHR))
         status.represents = device_number(file->device);
@@ -64,21 +99,42 @@ static int open_status(uint64_t descriptor, struct file_status *status)
 {
     struct file *file = file_get(arch_process(), descriptor);
 
+    int error = 0;
+
     if (!file)
         return -EBADF;
-    *status = open_file_status(file);
+    if (file->inode && file->inode->mount)
+        error = mount_file_status(file->inode, status);
+    else
+        *status = open_file_status(file);
     file_put(file);
-    return 0;
+    return error;
 }
 
 static int directory_status(struct file_status *status)
 {
     struct process *process = arch_process();
+    int error = 0;
 
     spin_lock(&process->tree->lock);
-    *status = inode_status(process->directory, process->directory_tid);
+    struct inode *directory = process->directory;
+    *status = inode_status(directory, process->directory_tid);
+    inode_get(directory);
     spin_unlock(&process->tree->lock);
-    return 0;
+    if (directory->mount)
+        error = mount_file_status(directory, status);
+    inode_drop(process->tree, directory);
+    return error;
+}
+
+static int mount_status_find(struct mount_call *call, bool follow, struct file_status *status)
+{
+    struct mount_status answer;
+    int error = call->mount->operations->status(call, follow, &answer);
+
+    if (!error)
+        *status = status_on(call->mount, &answer);
+    return error;
 }
 
 /* (descriptor, path, flags) as in the *at calls that know AT_EMPTY_PATH. */
@@ -95,10 +151,14 @@ static int status_at(uint64_t descriptor, uint64_t address, uint64_t flags, stru
     if ((flags & AT_EMPTY_PATH) && !first)
         return (int32_t)descriptor == AT_FDCWD ? directory_status(status) : open_status(descriptor, status);
 
-    long error =
-        path_begin(&path, descriptor, address, flags & AT_SYMLINK_NOFOLLOW ? TREE_NO_FOLLOW : TREE_FOLLOW);
-    if (!error)
-        *status = inode_status(path.found.inode, path.found.tid);
+    bool follow = !(flags & AT_SYMLINK_NOFOLLOW);
+    long error = path_begin(&path, descriptor, address, follow ? TREE_FOLLOW : TREE_NO_FOLLOW);
+    do
+        if (error == TREE_LEFT)
+            error = mount_status_find(&path.call, follow, status);
+        else if (!error)
+            *status = inode_status(path.found.inode, path.found.tid);
+    while (path_leads_on(&path, &error));
     error = path_end(&path, error);
     return error ? (int)error : path_thread_check(path.found.tid);
 }
@@ -128,8 +188,8 @@ static int status_write(uint64_t buffer, const struct file_status *status)
         .user = status->user,
         .group = status->group,
         .size = (int64_t)status->bytes,
-        .block_size = BLOCK_BYTES,
-        .blocks = (int64_t)((status->backed_bytes + 511) / 512),
+        .block_size = (int64_t)status->block_bytes,
+        .blocks = (int64_t)status->blocks,
         .access_s = (uint64_t)access.seconds,
         .access_ns = (uint64_t)access.nanoseconds,
         .modify_s = (uint64_t)modify.seconds,
@@ -177,14 +237,14 @@ long sys_statx(uint64_t descriptor, uint64_t path, uint64_t flags, uint64_t mask
 
     struct linux_statx statx = {
         .mask = STATX_BASIC, /* always all of these, which Linux permits */
-        .block_size = BLOCK_BYTES,
+        .block_size = (uint32_t)status.block_bytes,
         .links = (uint32_t)status.links,
         .user = status.user,
         .group = status.group,
         .mode = (uint16_t)status.mode,
         .inode = status.inode,
         .size = status.bytes,
-        .blocks = (status.backed_bytes + 511) / 512,
+        .blocks = status.blocks,
         .access = statx_time(status.accessed_ns),
         .change = statx_time(status.changed_ns),
         .modify = statx_time(status.modified_ns),
@@ -198,7 +258,7 @@ long sys_statx(uint64_t descriptor, uint64_t path, uint64_t flags, uint64_t mask
 /* ---- statfs ---- */
 
 /* The free space of a writable file system is what the caller's slice still has. */
-static int filesystem_write(uint64_t buffer, unsigned filesystem)
+static struct linux_statfs filesystem_status(unsigned filesystem)
 {
     static const uint32_t types[] = {
         [FILESYSTEM_ROOT] = STATFS_RAMFS,    [FILESYSTEM_TMP] = STATFS_TMPFS, [FILESYSTEM_SHM] = STATFS_TMPFS,
@@ -209,7 +269,8 @@ static int filesystem_write(uint64_t buffer, unsigned filesystem)
         filesystem == FILESYSTEM_TMP || filesystem == FILESYSTEM_SHM || filesystem == FILESYSTEM_UNNAMED;
     const struct page_pool *pages = arch_process()->vm.pages;
     uint64_t free_blocks = writable ? page_pool_free_bytes(pages) / BLOCK_BYTES : 0;
-    struct linux_statfs status = {
+
+    return (struct linux_statfs){
         .type = types[filesystem],
         .block_bytes = BLOCK_BYTES,
         .blocks = writable ? (int64_t)(pages->total_bytes / BLOCK_BYTES) : 0,
@@ -220,22 +281,62 @@ static int filesystem_write(uint64_t buffer, unsigned filesystem)
         .fragment_bytes = BLOCK_BYTES,
         .flags = STATFS_VALID | (writable ? 0 : STATFS_READ_ONLY),
     };
-
-    return user_write(buffer, &status, sizeof(status));
 }
 
-long sys_statfs(uint64_t path, uint64_t buffer)
+static int mount_filesystem(struct mount_call *call, struct linux_statfs *status)
 {
-    struct file_status status;
-    int error = status_at((uint64_t)AT_FDCWD, path, 0, &status);
+    struct mount_statistics answer;
+    int error = call->mount->operations->statistics(call, &answer);
 
-    return error ? error : filesystem_write(buffer, status.filesystem);
+    *status = (struct linux_statfs){
+        .type = (int64_t)answer.type,
+        .block_bytes = (int64_t)answer.block_bytes,
+        .blocks = (int64_t)answer.blocks,
+        .free_blocks = (int64_t)answer.blocks_free,
+        .available_blocks = (int64_t)answer.blocks_available,
+        .files = (int64_t)answer.files,
+        .free_files = (int64_t)answer.files_free,
+        .identity = { (int32_t)(FILESYSTEM_MOUNTS + call->mount->index) + 1, 0 },
+        .name_bytes = (int64_t)answer.name_bytes,
+        .fragment_bytes = (int64_t)answer.block_bytes,
+        .flags = STATFS_VALID,
+    };
+    return error;
+}
+
+long sys_statfs(uint64_t address, uint64_t buffer)
+{
+    struct linux_statfs status;
+    struct path path;
+    long result = path_begin(&path, (uint64_t)AT_FDCWD, address, TREE_FOLLOW);
+
+    do
+        if (result == TREE_LEFT)
+            result = mount_filesystem(&path.call, &status);
+        else if (!result)
+            status = filesystem_status(path.found.inode->filesystem);
+    while (path_leads_on(&path, &result));
+    result = path_end(&path, result);
+    if (!result)
+        result = path_thread_check(path.found.tid);
+    return result ? result : user_write(buffer, &status, sizeof(status));
 }
 
 long sys_fstatfs(uint64_t descriptor, uint64_t buffer)
 {
-    struct file_status status;
-    int error = open_status(descriptor, &status);
+    struct file *file = file_get(arch_process(), descriptor);
+    struct linux_statfs status;
+    int error = 0;
 
-    return error ? error : filesystem_write(buffer, status.filesystem);
+    if (!file)
+        return -EBADF;
+    if (file->inode && file->inode->mount) {
+        struct mount_call call = mount_call_of(file->inode);
+
+        error = mount_filesystem(&call, &status);
+    } else {
+        status = filesystem_status(open_file_status(file).filesystem);
+    }
+    file_put(file);
+    return error ? error : user_write(buffer, &status, sizeof(status));
 }

@@ -4,6 +4,7 @@
  * and their variants. All files are in memory, which grows and shrinks with them (shared_memory.c).
  */
 #include "arch.h"
+#include "fs/mount_file.h"
 #include "fs/path.h"
 #include "lib/errno.h"
 #include "mm/shared_memory.h"
@@ -12,6 +13,11 @@
 #include "syscall/syscall.h"
 
 /* ---- Sizes ---- */
+
+static const struct mount_operations *mount_operations_of(const struct file *file)
+{
+    return file->inode && file->inode->mount ? file->inode->mount->operations : NULL;
+}
 
 static int inode_resize(struct inode *inode, uint64_t bytes)
 {
@@ -33,7 +39,7 @@ static int resizable_get(uint64_t descriptor, struct file **out)
         return -EBADF;
     if ((file->flags & O_ACCMODE) == O_RDONLY || (file->flags & O_PATH))
         error = (file->flags & O_PATH) ? -EBADF : -EINVAL;
-    else if (!file->inode || !file->inode->memory)
+    else if (!file->inode || !(file->inode->memory || file->inode->mount))
         error = -EINVAL;
     if (error)
         file_put(file);
@@ -50,9 +56,26 @@ long sys_ftruncate(uint64_t descriptor, uint64_t bytes)
     int error = resizable_get(descriptor, &file);
     if (error)
         return error;
-    error = inode_resize(file->inode, bytes);
+    struct mount_change change = { .what = MOUNT_BYTES, .bytes = bytes };
+    error = file->inode->mount ? mount_operations_of(file)->file_change(mount_file_of(file->inode), &change)
+                               : inode_resize(file->inode, bytes);
     file_put(file);
     return error;
+}
+
+/* With the tree's lock; takes a reference. */
+static int resizable_find(struct inode *inode, struct inode **out)
+{
+    int error = mode_is(inode->mode, S_IFDIR)    ? -EISDIR
+                : !mode_is(inode->mode, S_IFREG) ? -EINVAL
+                : !inode->memory                 ? -EROFS
+                                                 : 0;
+
+    if (error)
+        return error;
+    inode_get(inode);
+    *out = inode;
+    return 0;
 }
 
 long sys_truncate(uint64_t address, uint64_t bytes)
@@ -63,23 +86,19 @@ long sys_truncate(uint64_t address, uint64_t bytes)
 
     if ((int64_t)bytes < 0)
         return -EINVAL;
+    struct mount_change change = { .what = MOUNT_BYTES, .bytes = bytes };
     long result = path_begin(&path, (uint64_t)AT_FDCWD, address, TREE_FOLLOW);
-    if (!result) {
-        inode = path.found.inode;
-        result = mode_is(inode->mode, S_IFDIR)    ? -EISDIR
-                 : !mode_is(inode->mode, S_IFREG) ? -EINVAL
-                 : !inode->memory                 ? -EROFS
-                                                  : 0;
-        if (!result)
-            inode_get(inode);
-    }
+    do
+        if (result == TREE_LEFT)
+            result = path.call.mount->operations->change(&path.call, true, &change);
+        else if (!result)
+            result = resizable_find(path.found.inode, &inode);
+    while (path_leads_on(&path, &result));
     result = path_end(&path, result);
-    if (result)
+    if (result || !inode)
         return result;
     result = inode_resize(inode, bytes);
-    spin_lock(&tree->lock);
-    inode_put(tree, inode);
-    spin_unlock(&tree->lock);
+    inode_drop(tree, inode);
     shared_memory_reclaim();
     return result;
 }
@@ -111,14 +130,14 @@ long sys_fallocate(uint64_t descriptor, uint64_t mode, uint64_t offset, uint64_t
     int error = resizable_get(descriptor, &file);
     if (error)
         return error == -EINVAL ? -EBADF : error;
-    error = file_allocate_range(file, mode, offset, bytes);
+    error = file->inode->mount ? -EOPNOTSUPP : file_allocate_range(file, mode, offset, bytes);
     if (!error)
         file_touch(file->inode);
     file_put(file);
     return error;
 }
 
-/* ---- Storage: there is none but memory, so these calls check their descriptors ---- */
+/* ---- Storage: there is none but memory, and the servers of mounts ---- */
 
 /* -EBADF, or `otherwise` where the file does not suit. */
 static int descriptor_check(uint64_t descriptor, bool (*suits)(const struct file *file), int otherwise)
@@ -151,9 +170,27 @@ static bool is_seekable(const struct file *file)
     return file->operations->size != NULL;
 }
 
+/* Of a mount, whose server is to have stored the file. */
+static long storage_sync(uint64_t descriptor, bool data_only)
+{
+    struct file *file = file_get(arch_process(), descriptor);
+    int error = descriptor_check(descriptor, is_stored, -EINVAL);
+
+    if (!error && file && mount_operations_of(file))
+        error = mount_operations_of(file)->sync(mount_file_of(file->inode), data_only);
+    if (file)
+        file_put(file);
+    return error;
+}
+
 long sys_fsync(uint64_t descriptor)
 {
-    return descriptor_check(descriptor, is_stored, -EINVAL);
+    return storage_sync(descriptor, false);
+}
+
+long sys_fdatasync(uint64_t descriptor)
+{
+    return storage_sync(descriptor, true);
 }
 
 long sys_syncfs(uint64_t descriptor)

@@ -8,7 +8,8 @@
 #   rt      what linux-image-rt-amd64 stands for, PREEMPT_RT, in BUILD-FOLDER/linux-rt
 #
 # Makes `vmlinuz`, `vmlinux` (the same without its compression, see extract.py), `config` (what it was built
-# with), `modules` (network cards and the client of file servers, for tools/qemu/linux.py) and `version` there. The first time needs the network, later ones only the cache; remove the cache's
+# with), `modules` (network cards, the client of file servers: tools/qemu/linux_network.py) and `version`
+# there. The first time needs the network, later ones only the cache; remove the cache's
 # folder of the same name for a newer kernel. Exits 3, with one line on stderr, when it is not available, and
 # 2 for a flavour there is not.
 

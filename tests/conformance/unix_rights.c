@@ -6,9 +6,11 @@ static long give(int end, const char *words, const int *files, unsigned count)
 {
     struct carrier carrier = carrier_of(words, CMSG_SPACE(count * sizeof(int)));
 
-    carrier.control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(count * sizeof(int)),
-                                               .cmsg_level = SOL_SOCKET,
-                                               .cmsg_type = SCM_RIGHTS };
+    carrier.control.header =
+        (struct cmsghdr){ .cmsg_len =
+                              (__typeof__(carrier.control.header.cmsg_len))CMSG_LEN(count * sizeof(int)),
+                          .cmsg_level = SOL_SOCKET,
+                          .cmsg_type = SCM_RIGHTS };
     memcpy(CMSG_DATA(&carrier.control.header), files, count * sizeof(int));
     return carried(&carrier, end, true, MSG_NOSIGNAL);
 }

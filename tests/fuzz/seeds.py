@@ -233,3 +233,39 @@ l2 requires l1
         table += struct.pack("<QQ", at, at + len(part))
         at += len(part)
     yield b"b" + struct.pack("<QIBB", 4223, len(parts), 0, 0) + table + b"".join(parts)
+
+
+@seeds_of("beat_frame")
+def beat_frame() -> Iterator[bytes]:
+    header = struct.Struct(">BBHHHQQQQII")
+    for commands in ([], [b""], [b"12345", bytes(64)]):
+        body = b"".join(
+            struct.pack(">HHI", 0x8001, len(text), number) + text + bytes(-len(text) % 4)
+            for number, text in enumerate(commands)
+        )
+        length = header.size + len(body) + 8
+        yield header.pack(1, 1, length, 10, len(commands), 5, 7, 10**9, 10**7, 400, 0) + body + bytes(8)
+
+
+@seeds_of("frames")
+def frames() -> Iterator[bytes]:
+    def step(make: int, frame: bytes) -> bytes:
+        return struct.pack(">BH", make, len(frame)) + frame
+
+    def ip(protocol: int, payload: bytes, options: bytes = b"") -> bytes:
+        words = 5 + len(options) // 4
+        head = struct.pack(">BBHHHBBH4s4s", 0x40 | words, 0, 0, 1, 0, 64, protocol, 0, b"\x0a\0\0\x02", b"\x0a\0\0\x09")
+        return b"\xff" * 6 + b"\x52\x54\0\0\0\x09" + b"\x08\0" + head + options + payload
+
+    def tcp(flags: int, options: bytes = b"", data: bytes = b"") -> bytes:
+        words = 5 + len(options) // 4
+        return struct.pack(">HHIIBBHHH", 4000, 7, 100, 0, words << 4, flags, 8000, 0, 0) + options + data
+
+    arp = b"\xff" * 6 + b"\x52\x54\0\0\0\x09\x08\x06\0\x01\x08\0\x06\x04\0\x01" + bytes(20)
+    offer = bytes(236 + 4) + b"\x35\x01\x02\x36\x04\x0a\0\0\x02\x33\x04\xff\xff\xff\xff\x01\x04\xff\0\0\0\xff"
+    acknowledged = offer.replace(b"\x35\x01\x02", b"\x35\x01\x05")
+    yield step(31, ip(17, bytes(8) + offer)) + step(5, b"") + step(31, ip(17, bytes(8) + acknowledged))
+    yield step(0, arp) + step(15, ip(6, tcp(2, b"\x02\x04\x05\xb4\x01\x03\x03\x07"))) + step(9, b"")
+    yield step(15, ip(6, tcp(2))) + step(15, ip(6, tcp(16, data=b"hello"))) + step(15, ip(6, tcp(17)))
+    yield step(7, ip(1, b"\x08\0\0\0\0\x01\0\x01" + bytes(32))) + step(7, ip(1, b"\x03\x03\0\0" + bytes(40)))
+    yield step(7, ip(2, b"\x11\x0a\0\0\xe0\0\0\x01")) + step(15, ip(17, bytes(64), b"\x07\x07\x04" + bytes(5)))

@@ -29,8 +29,8 @@ FUZZ_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
 HOST_FLAGS    := $(HOST_BUILD).flags
 $(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(FUZZ_CC) $(FUZZ_CFLAGS)
 
-HOST_TESTS := string format multiboot2 pvh command_line memplan elf_image cpio tree file_lock acpi \
-              timer_queue vdso symbols avl screen
+HOST_TESTS := string format multiboot2 pvh command_line address_option memplan elf_image cpio tree file_lock acpi \
+              timer_queue vdso symbols avl screen beat_frame global_clock ninep ninep_mount ninep_diod
 ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power
 
 string_sources :=
@@ -39,12 +39,19 @@ format_sources := kernel/lib/format.c
 multiboot2_sources := arch/x86_64/boot/multiboot2.c kernel/lib/boot_info.c kernel/lib/format.c
 pvh_sources := arch/x86_64/boot/pvh.c kernel/lib/boot_info.c kernel/lib/format.c
 command_line_sources := kernel/lib/command_line.c kernel/lib/format.c
+address_option_sources := kernel/net/address_option.c kernel/lib/format.c
 memplan_sources := kernel/mm/memplan.c kernel/lib/format.c
 elf_image_sources := kernel/lib/elf_image.c kernel/lib/format.c
 cpio_sources := kernel/lib/cpio.c kernel/lib/format.c
 tree_sources := $(addprefix kernel/fs/tree/,tree.c lookup.c directory.c slab.c change.c) kernel/lib/cpio.c \
                 kernel/lib/format.c
 file_lock_sources := kernel/fs/file_lock.c $(tree_sources)
+ninep_sources := $(patsubst %,kernel/net/ninep_%.c,codec session path file mount) kernel/lib/format.c
+ninep_mount_sources := $(ninep_sources)
+ninep_diod_sources := $(ninep_sources)
+ninep_link := -pthread
+ninep_mount_link := -pthread
+ninep_diod_link := -pthread
 uart_sources := drivers/uart/uart16550.c
 acpi_sources := arch/x86_64/acpi.c kernel/lib/format.c
 vdso_sources :=
@@ -55,6 +62,8 @@ cpu_mask_link := -pthread
 spinlock_sources :=
 spinlock_link := -pthread
 avl_sources := kernel/lib/avl.c
+beat_frame_sources := service/beat_frame.c service/siphash.c
+global_clock_sources := service/global_clock.c
 page_pool_sources := kernel/mm/page_pool.c kernel/lib/avl.c
 vm_sources := $(addprefix kernel/mm/,vm.c vm_area.c vm_backing.c vm_remap.c page_pool.c) kernel/lib/avl.c
 shared_memory_sources := kernel/mm/shared_memory.c kernel/mm/user_bytes.c $(page_pool_sources)
@@ -72,7 +81,7 @@ selfish_analysis_sources := apps/selfish/analysis.c apps/lib/order.c
 phase_distribution_sources := apps/phase/distribution.c apps/lib/order.c
 caches_sources := tools/caches/cache.c
 
-FUZZERS := multiboot2 pvh command_line elf symbols tree acpi
+FUZZERS := multiboot2 pvh command_line elf symbols tree acpi beat_frame ninep frames
 
 multiboot2_fuzz_sources := $(multiboot2_sources) drivers/screen/screen.c
 pvh_fuzz_sources := $(pvh_sources)
@@ -81,6 +90,16 @@ elf_fuzz_sources := $(elf_image_sources)
 symbols_fuzz_sources := $(symbols_sources)
 tree_fuzz_sources := $(tree_sources)
 acpi_fuzz_sources := $(acpi_sources)
+beat_frame_fuzz_sources := $(beat_frame_sources)
+
+# The network, with lwIP, which is not ours: its warnings are not, either.
+ifndef LWIP
+include ports/lwip/lwip.mk
+endif
+frames_fuzz_sources := $(patsubst %,kernel/net/%.c,address address_option binding byte_queue connection \
+                         connection_timer datagram_input icmp_error interface loopback protocol_timers stream) \
+                       $(command_line_sources) kernel/lib/avl.c
+ninep_fuzz_sources := $(ninep_sources)
 
 host_folder = $(HOST_BUILD)/$(if $(filter $(1),$(ARENA_TESTS)),arena/)
 host_objects = $(patsubst %.c,$(host_folder)%.o,tests/host/test_$(1).c $($(1)_sources))
@@ -121,6 +140,17 @@ $(FUZZ_BUILD)/fuzz_$(1): $(call fuzz_objects,$(1)) tests/host/host.mk
 	$$(FUZZ_CC) $$(FUZZ_CFLAGS) -o $$@ $$(filter %.o,$$^)
 endef
 $(foreach fuzzer,$(FUZZERS),$(eval $(call fuzz_binary,$(fuzzer))))
+
+$(FUZZ_BUILD)/fuzz_frames: $(LWIP_C:%.c=$(FUZZ_BUILD)/lwip/%.o)
+
+frames_objects := $(call fuzz_objects,frames)
+# The kernel is compiled without this warning.
+$(frames_objects): FUZZ_CFLAGS += $(LWIP_INCLUDES) -Wno-sign-conversion
+$(frames_objects): $(LWIP)/stamp
+
+$(FUZZ_BUILD)/lwip/%.o: $(LWIP)/stamp $(HOST_FLAGS) $(LWIP_HEADERS)
+	@mkdir -p $(@D)
+	$(FUZZ_CC) $(FUZZ_CFLAGS) $(LWIP_INCLUDES) $(call lwip_renamed,$*) -w -c -o $@ $(LWIP)/src/$*.c
 
 $(FUZZ_BUILD)/%.o: %.c $(HOST_FLAGS)
 	@mkdir -p $(@D)

@@ -55,7 +55,7 @@ def test_what_is_wrong_with_a_network_is_said(words: tuple[object, ...], said: s
 
 def test_modules_come_after_those_that_they_need(tmp_path: Path) -> None:
     for name, needs in (("9p", "9pnet,netfs"), ("9pnet", ""), ("netfs", "base"), ("base", "")):
-        (tmp_path / f"{name}.ko").write_bytes(b"\0license=GPL\0depends=" + needs.encode() + b"\0retpoline=Y\0")
+        (tmp_path / f"{name}.ko").write_bytes(b"\0license=GPL\0depends=" + needs.encode() + b"\0r=Y\0")
     wanted = LinuxNetwork(modules=("9p", "9pnet"))
     assert [path.stem for path in wanted.files(tmp_path)] == ["9pnet", "base", "netfs", "9p"]
     with pytest.raises(qemu.RunnerError, match=r"no module .*/igb\.ko; ports/linux/fetch\.sh"):

@@ -73,8 +73,8 @@ def test_a_static_address_asks_nobody(tacet: Run, busybox: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("ip=10.9.0.7", "does not begin with an address and the bits of its net"),
-        ("ip=10.9.0.7/33", "does not begin with an address and the bits of its net"),
+        ("ip=10.9.0.7", "begins with no address and bits of its net"),
+        ("ip=10.9.0.7/33", "begins with no address and bits of its net"),
         ("ip=10.9.0.0/24", "no node can have this address"),
         ("ip=127.0.0.1/8", "no node can have this address"),
         ("ip=10.9.0.7/24,router", "the gateway is no address"),

@@ -26,6 +26,7 @@ from typing import Any
 
 from .emulator import Emulator, Watch, temporary_folder
 from .errors import RunnerError
+from .file_server import FileServer
 from .klog_file import log_missing
 from .linux import LinuxNode, initramfs, machine_defaults
 from .machine import DETERMINISTIC, DirectBoot, Machine, clock_options
@@ -50,6 +51,7 @@ __all__ = [
     "ROOT",
     "DirectBoot",
     "Emulator",
+    "FileServer",
     "LinuxNode",
     "LiveLines",
     "MIB",

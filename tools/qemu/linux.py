@@ -85,8 +85,8 @@ class LinuxNode:
     address   the card's "ADDRESS/BITS[,GATEWAY]", or `dhcp`; None: what the machine's `network` gives
     modules   further modules of the kernel: 9p, 9pnet_fd
 
-    Its loopback is up. Under icount, several CPUs need QEMU 10: on 7.2, Linux hangs. They take turns on one clock; where the
-    turns are bounded (turns.py), `tuned` has CPU 0 compute, and times on CPU 1 can be compared. Otherwise
+    Its loopback is up. Under icount, several CPUs need QEMU 10: on 7.2, Linux hangs. They take turns on one
+    clock; where the turns are bounded (turns.py), `tuned` has CPU 0 compute, and times on CPU 1 can be compared. Otherwise
     CPU 0's tick passes as lost time on CPU 1: count interrupts there, not gaps in time.
     """
 

@@ -126,4 +126,6 @@ class Machine:
         """A command that a person can type to start the same machine with the console on the terminal."""
         ports = ["-serial", "stdio", "-serial", "file:program.stdout", "-serial", "file:program.stderr"]
         bounded = [str(paths.ROOT / "tools" / "turns"), str(self.turns_ns)] if self.takes_turns() else []
+        if self.network is not None and self.network.enter:
+            bounded.insert(0, str(paths.ROOT / "tools" / "with-network"))
         return [*bounded, *self.command(), *ports, *self.com4_options()]

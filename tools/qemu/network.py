@@ -39,12 +39,14 @@ class Network:
     card      QEMU's model: e1000, e1000e, igb
     mac       its address; None: QEMU's 52:54:00:12:34:56
     forward   with `user`: ports of 127.0.0.1 that lead to the node, as "[tcp:|udp:]HOSTPORT:GUESTPORT"
+    enter     with `bridge`: words that start QEMU in the bridge's namespace, where this process is not there
     """
 
     kind: str
     card: str = CARD_DEFAULT
     mac: str | None = None
     forward: Sequence[str] = ()
+    enter: Sequence[str] = ()
 
     def options(self, direct: bool) -> list[str]:
         """QEMU's. A machine whose kernel QEMU loads itself (`direct`) does not need the card's boot ROM."""

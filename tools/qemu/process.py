@@ -38,6 +38,7 @@ class _Process(Emulator):
         self.monitor = Monitor(self.sockets[0], postmortem.ANSWER_SECONDS)
         monitor_number, turns_number = (one.fileno() for one in of_qemu)
         command = [
+            *(machine.network.enter if machine.network else ()),
             *machine.command(),
             *ports.options(),
             *machine.com4_options(),

@@ -78,10 +78,8 @@ struct link_text {
 
 static int64_t inode_name(const struct link_text *link, const struct inode *inode, uint32_t tid)
 {
-    int64_t length = thread_path(inode, tid, link->text, link->bytes);
+    int64_t length = inode_path(link->tree, inode, tid, link->text, link->bytes);
 
-    if (!length)
-        length = tree_path(link->tree, inode, link->text, link->bytes);
     if (length == -ENOENT) /* it was removed, or never had a name */
         return (int64_t)format_text(link->text, link->bytes,
                                     inode->filesystem == FILESYSTEM_UNNAMED ? "/memfd: (deleted)"

@@ -11,6 +11,7 @@
  * of the others are made by functions `…_text`, in system calls of the process that opens the file.
  */
 #include "fs/proc/proc.h"
+#include "fs/mount.h"
 #include "arch.h"
 #include "lib/file_mode.h"
 #include "time/clock.h"
@@ -270,18 +271,26 @@ static void meminfo_text(struct file *file)
         text_add(file, "%s%8u kB\n", zeroes[i], 0);
 }
 
+static void mounts_text(struct file *file)
+{
+    const struct mount *mount;
+
+    text_add(file, "rootfs / rootfs ro 0 0\nproc /proc proc rw 0 0\nsysfs /sys sysfs ro 0 0\n"
+                   "devtmpfs /dev devtmpfs rw 0 0\ntmpfs /dev/shm tmpfs rw 0 0\ntmpfs /tmp tmpfs rw 0 0\n");
+    for (unsigned i = 0; (mount = mount_at(i)) != NULL; i++)
+        text_add(file, "%s %s 9p rw,access=any,trans=tcp 0 0\n", mount->source, mount->place);
+}
+
 /* ---- The tables ---- */
 
 static const struct proc_file files[] = {
     { "/proc/cpuinfo", .make = cpuinfo_text },
     { "/proc/filesystems",
-      .text = "nodev\trootfs\nnodev\tproc\nnodev\tsysfs\nnodev\tdevtmpfs\nnodev\ttmpfs\n" },
+      .text = "nodev\trootfs\nnodev\tproc\nnodev\tsysfs\nnodev\tdevtmpfs\nnodev\ttmpfs\nnodev\t9p\n" },
     { "/proc/interrupts", .make = interrupts_text },
     { "/proc/loadavg", .make = loadavg_text },
     { "/proc/meminfo", .make = meminfo_text },
-    { "/proc/self/mounts",
-      .text = "rootfs / rootfs ro 0 0\nproc /proc proc rw 0 0\nsysfs /sys sysfs ro 0 0\n"
-              "devtmpfs /dev devtmpfs rw 0 0\ntmpfs /dev/shm tmpfs rw 0 0\ntmpfs /tmp tmpfs rw 0 0\n" },
+    { "/proc/self/mounts", .make = mounts_text },
     { "/proc/stat", .make = stat_text },
     { "/proc/uptime", .make = uptime_text },
     { "/proc/version", .text = "Linux version " LINUX_RELEASE " (Tacet " TACET_VERSION ")\n" },

@@ -43,12 +43,12 @@ static const struct inode_operations tasks_operations = { .find_thread = thread_
                                                           .next_thread = thread_next };
 
 /* Whoever calls is one of the threads: nothing else has a tid. */
-int64_t thread_path(const struct inode *inode, uint32_t tid, char *text, size_t bytes)
+int64_t inode_path(const struct tree *tree, const struct inode *inode, uint32_t tid, char *text, size_t bytes)
 {
     size_t length;
 
     if (!tid)
-        return 0;
+        return inode->mount ? mount_path(tree, inode, text, bytes) : tree_path(tree, inode, text, bytes);
     if (inode == task)
         length = format_text(text, bytes, SELF "task/%u", tid);
     else

@@ -145,6 +145,8 @@ int tree_rmdir(struct tree *tree, const struct path_lookup *found, int64_t now_n
         return found->last == TREE_LAST_DOT ? -EINVAL : found->last == TREE_LAST_DOTDOT ? -ENOTEMPTY : -EBUSY;
     if (!is_directory(found->inode))
         return -ENOTDIR;
+    if (found->inode->mount)
+        return -EBUSY;
     if (!found->directory->writable)
         return found->inode->writable ? -EBUSY : -EROFS; /* the root of a writable part: a mount point */
     if (found->inode->entries[BY_NAME])
@@ -188,7 +190,7 @@ static int rename_check(const struct tree *tree, const struct path_lookup *from,
 
     if (from->directory->filesystem != to->directory->filesystem)
         return -EXDEV;
-    if (from->last != TREE_LAST_NAME)
+    if (from->last != TREE_LAST_NAME || inode->mount || (to->inode && to->inode->mount))
         return -EBUSY;
     if (to->last != TREE_LAST_NAME)
         return no_replace ? -EEXIST : -EBUSY;
@@ -237,7 +239,8 @@ static int exchange_check(const struct tree *tree, const struct path_lookup *one
 {
     if (one->directory->filesystem != other->directory->filesystem)
         return -EXDEV;
-    if (one->last != TREE_LAST_NAME || other->last != TREE_LAST_NAME)
+    if (one->last != TREE_LAST_NAME || other->last != TREE_LAST_NAME || one->inode->mount ||
+        other->inode->mount)
         return -EBUSY;
     if (!one->directory->writable)
         return -EROFS;

@@ -16,6 +16,7 @@ struct walk {
     struct path_span stack[TREE_SYMLINKS_MAX + 1];
     unsigned depth, followed;
     uint64_t target_bytes; /* of the links followed so far */
+    char *rest;            /* TREE_PATH_MAX bytes for what leads on in a mount, or NULL */
 };
 
 /* Whether nothing remains but slashes; and whether there are any: then one is left, so that no other step
@@ -105,6 +106,35 @@ static int link_enter(struct walk *walk, const struct inode *link, struct inode 
     return 0;
 }
 
+/* Leaves the tree with what has not been walked yet: the innermost link's target first. The path itself may
+ * stand in `rest`: it is moved to its place before the targets are written. */
+static int walk_leave(struct walk *walk, struct inode *inode, struct path_lookup *found)
+{
+    struct path_span path = walk->stack[0];
+    size_t at = 0, before = 0;
+    bool slashes = false; /* the rest has no leading ones */
+
+    if (!walk->rest)
+        return -EXDEV;
+    for (unsigned i = walk->depth; i > 0; i--)
+        before += span_bytes(walk->stack[i]);
+    if (before + span_bytes(path) >= TREE_PATH_MAX)
+        return -ENAMETOOLONG;
+    memmove(walk->rest + before, path.at, span_bytes(path));
+    for (unsigned i = walk->depth; i > 0; i--) {
+        lock_work_step();
+        memcpy(walk->rest + at, walk->stack[i].at, span_bytes(walk->stack[i]));
+        at += span_bytes(walk->stack[i]);
+    }
+    at += span_bytes(path);
+    for (before = 0; before < at && walk->rest[before] == '/'; before++)
+        slashes = true;
+    memmove(walk->rest, walk->rest + before, at - before);
+    walk->rest[at - before] = '\0';
+    *found = (struct path_lookup){ .inode = inode, .followed = walk->followed, .trailing_slash = slashes };
+    return TREE_LEFT;
+}
+
 /* Walks from `start`; sets *found only where the last component was reached. */
 static int walk_run(struct walk *walk, struct inode *start, uint32_t tid, enum tree_follow follow,
                     struct path_lookup *found)
@@ -115,6 +145,8 @@ static int walk_run(struct walk *walk, struct inode *start, uint32_t tid, enum t
         struct path_span *remaining = &walk->stack[walk->depth];
 
         lock_work_step();
+        if (at.inode->mount)
+            return walk_leave(walk, at.inode, found);
         if (remaining->at == remaining->end) {
             if (walk->depth-- > 0)
                 continue;
@@ -150,9 +182,9 @@ static int walk_run(struct walk *walk, struct inode *start, uint32_t tid, enum t
 }
 
 static int span_find(const struct tree *tree, struct inode *directory, uint32_t tid, struct path_span path,
-                     enum tree_follow follow, struct path_lookup *found)
+                     char *rest, enum tree_follow follow, struct path_lookup *found)
 {
-    struct walk walk = { .tree = tree, .stack = { path } };
+    struct walk walk = { .tree = tree, .stack = { path }, .rest = rest };
 
     *found = (struct path_lookup){ 0 };
     if (path.at == path.end)
@@ -166,21 +198,23 @@ static int span_find(const struct tree *tree, struct inode *directory, uint32_t 
 int tree_find_span(const struct tree *tree, struct inode *directory, struct path_span path,
                    enum tree_follow follow, struct path_lookup *found)
 {
-    return span_find(tree, directory, 0, path, follow, found);
+    return span_find(tree, directory, 0, path, NULL, follow, found);
 }
 
-int tree_find_from(const struct tree *tree, struct inode *directory, uint32_t tid, const char *path,
+int tree_find_from(const struct tree *tree, struct inode *directory, uint32_t tid, char *path,
                    enum tree_follow follow, struct path_lookup *found)
 {
     struct path_span span = { path, path + strnlen(path, TREE_PATH_MAX) };
 
-    return span_find(tree, directory, tid, span, follow, found);
+    return span_find(tree, directory, tid, span, path, follow, found);
 }
 
 int tree_find(const struct tree *tree, struct inode *directory, const char *path, enum tree_follow follow,
               struct path_lookup *found)
 {
-    return tree_find_from(tree, directory, 0, path, follow, found);
+    struct path_span span = { path, path + strnlen(path, TREE_PATH_MAX) };
+
+    return tree_find_span(tree, directory, span, follow, found);
 }
 
 int tree_lookup(const struct tree *tree, struct inode *directory, const char *path, bool follow_last,

@@ -27,6 +27,7 @@
 #define TREE_NAME_MAX     255
 #define TREE_SYMLINKS_MAX 40 /* followed in one lookup, as in Linux */
 #define TREE_LINKS_MAX    65000
+#define TREE_LEFT         1 /* answer of a lookup: the path leads to a mount */
 #define TREE_SIZE_CLASSES 10 /* of the slab allocator; larger allocations take a page */
 
 /* Memory for one entry of an archive, inode and name, with its share of what is lost at the ends of pages. */
@@ -36,6 +37,7 @@ struct directory_entry;
 struct file;
 struct file_lock;
 struct inode;
+struct mount;
 struct shared_memory;
 struct tree;
 
@@ -87,6 +89,8 @@ struct inode {
     const void *data; /* a read-only file's bytes, a symbolic link's target, or what `operations` keep here */
     uint64_t bytes;
     struct shared_memory *memory; /* a writable file's bytes */
+    struct mount *mount;          /* of a mount point and of what is open below it; then `data` is a struct
+                                   * mount_file, NULL for the mount point */
     struct file_lock *locks;
     struct directory_entry *name;                      /* one of its names; NULL for the root */
     struct directory_entry *entries[DIRECTORY_ORDERS]; /* of a directory: the roots of its treaps */
@@ -143,6 +147,7 @@ struct path_lookup {
     const char *name;              /* the last component, for TREE_LAST_NAME */
     uint32_t name_bytes;
     uint32_t tid; /* of which thread the inode shows something; 0: it is no thread's */
+    unsigned followed; /* symbolic links, where the path leads to a mount */
     enum tree_last last;
     bool trailing_slash; /* after the last component: only a directory will do */
 };
@@ -162,8 +167,11 @@ enum tree_follow {
 int tree_find(const struct tree *tree, struct inode *directory, const char *path, enum tree_follow follow,
               struct path_lookup *found);
 
-/* The same from the directory of a thread. */
-int tree_find_from(const struct tree *tree, struct inode *directory, uint32_t tid, const char *path,
+/* The same from the directory of a thread, or that of a mount. TREE_LEFT where the path leads to a mount
+ * (fs/mount.h): found->inode is the mount point, or what is open there, `path` (TREE_PATH_MAX bytes) becomes
+ * the rest of the path from there, without a leading slash, and found->followed says how many links were
+ * followed. A mount point itself is found with TREE_NAME. The other lookups answer -EXDEV instead. */
+int tree_find_from(const struct tree *tree, struct inode *directory, uint32_t tid, char *path,
                    enum tree_follow follow, struct path_lookup *found);
 
 /* tree_find for callers that need the inode only. */

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mount_file.c: reading, writing and sizes of open files of mounts. Bytes go through memory of the calling
+ * rank's slice, in pieces of at most BOUNCE_BYTES, which the keeper may pipeline. Runs in system calls,
+ * without locks: whoever moves bytes at the file's own offset holds file_offset_claim meanwhile.
+ */
+#include "fs/mount_file.h"
+#include "arch.h"
+#include "fs/linux_files.h"
+#include "fs/user_vector.h"
+#include "lib/errno.h"
+#include "mm/page.h"
+#include "mm/user_bytes.h"
+#include "process/event.h"
+#include "process/process.h"
+
+#define BOUNCE_BYTES (256ULL << 10)
+
+enum claim { UNCLAIMED, CLAIMED, CLAIMED_CONTENDED }; /* by threads of any process */
+
+int file_offset_claim(struct file *file)
+{
+    uint8_t expected = UNCLAIMED;
+    int error = 0;
+
+    if (__atomic_compare_exchange_n(&file->claim, &expected, CLAIMED, false, __ATOMIC_ACQUIRE,
+                                    __ATOMIC_RELAXED))
+        return 0;
+    while (!error && __atomic_exchange_n(&file->claim, CLAIMED_CONTENDED, __ATOMIC_ACQUIRE) != UNCLAIMED)
+        error = event_wait_shared(file);
+    return error;
+}
+
+void file_offset_release(struct file *file)
+{
+    if (__atomic_exchange_n(&file->claim, UNCLAIMED, __ATOMIC_RELEASE) == CLAIMED_CONTENDED)
+        event_notify_shared(file);
+}
+
+struct mount_call mount_call_of(const struct inode *inode)
+{
+    return (struct mount_call){ .mount = inode->mount, .directory = mount_file_of(inode), .path = "" };
+}
+
+/* Copies as far as the program's memory reaches; the vector advances by what has been copied. */
+static uint64_t vector_copy(struct user_vector *vector, char *kernel, uint64_t bytes, bool to_program)
+{
+    uint64_t done = 0;
+
+    while (done < bytes && (vector->bytes > 0 || user_vector_next(vector) > 0)) {
+        uint64_t part = smaller(bytes - done, vector->bytes);
+        int64_t copied = to_program ? user_write_partial(vector->base, kernel + done, part)
+                                    : user_read_partial(kernel + done, vector->base, part);
+        if (copied < 0)
+            break;
+        done += (uint64_t)copied;
+        vector->base += (uint64_t)copied;
+        vector->bytes -= (uint64_t)copied;
+        vector->left -= (uint64_t)copied;
+        if ((uint64_t)copied < part)
+            break;
+    }
+    return done;
+}
+
+static int64_t piece_move(struct file *file, struct user_vector *vector, char *bounce, uint64_t bytes,
+                          uint64_t offset, bool write)
+{
+    struct mount_file *opened = mount_file_of(file->inode);
+    const struct mount_operations *operations = opened->mount->operations;
+    uint64_t copied;
+
+    if (write) {
+        copied = vector_copy(vector, bounce, bytes, false);
+        return copied ? operations->write(opened, bounce, copied, offset) : -EFAULT;
+    }
+    int64_t got = operations->read(opened, bounce, bytes, offset);
+    if (got <= 0)
+        return got;
+    copied = vector_copy(vector, bounce, (uint64_t)got, true);
+    return copied ? (int64_t)copied : -EFAULT;
+}
+
+static int64_t mount_size(const struct file *file)
+{
+    struct mount_status status;
+    int error = file->inode->mount->operations->file_status(mount_file_of(file->inode), &status);
+
+    return error ? error : (int64_t)status.bytes;
+}
+
+/* Of all pieces, from `offset` on. */
+static int64_t pieces_move(struct file *file, struct user_vector *vector, uint64_t offset, bool write)
+{
+    struct page_pool *pages = arch_process()->vm.pages;
+    uint64_t bytes, total = 0;
+    uint64_t bounce = page_pool_allocate_partial(pages, smaller(page_up(vector->left), BOUNCE_BYTES), &bytes);
+    int64_t moved = 0;
+
+    if (bounce == PAGE_POOL_NONE)
+        return -ENOMEM;
+    for (bool whole = true; whole && vector->left > 0; total += moved > 0 ? (uint64_t)moved : 0) {
+        uint64_t part = smaller(vector->left, bytes);
+
+        moved = piece_move(file, vector, arch_physical(bounce), part, offset + total, write);
+        whole = moved == (int64_t)part;
+    }
+    page_pool_free(pages, bounce, bytes);
+    return total ? (int64_t)total : moved;
+}
+
+/* What is appended begins at the end that the file has now; the server appends it wherever that is then. */
+static int64_t mount_move(struct file *file, struct user_vector *vector, const uint64_t *offset, bool write)
+{
+    bool appends = write && (file->flags & O_APPEND);
+    int64_t moved = offset || vector->left == 0 ? 0 : file_offset_claim(file);
+
+    if (moved || vector->left == 0)
+        return moved;
+    int64_t at = appends ? mount_size(file) : (int64_t)(offset ? *offset : file->offset);
+    moved = at < 0 ? at : pieces_move(file, vector, (uint64_t)at, write);
+    if (!offset) {
+        if (moved > 0)
+            file->offset = (uint64_t)(at + moved);
+        file_offset_release(file);
+    }
+    return moved;
+}
+
+static int64_t mount_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    struct user_vector vector = user_vector_of(buffer, bytes);
+
+    return mount_move(file, &vector, &offset, false);
+}
+
+static int64_t mount_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    struct user_vector vector = user_vector_of(buffer, bytes);
+
+    return mount_move(file, &vector, &offset, true);
+}
+
+static uint64_t mount_size_or_error(const struct file *file)
+{
+    return (uint64_t)mount_size(file);
+}
+
+const struct file_operations mount_file_operations = { .read = mount_read,
+                                                       .write = mount_write,
+                                                       .move_at = mount_move,
+                                                       .size = mount_size_or_error,
+                                                       .waits = true,
+                                                       .travels = true };
+/* move_at says that they wait; reading has been refused before. */
+const struct file_operations mount_directory_operations = {
+    .move_at = mount_move, .size = mount_size_or_error, .waits = true, .travels = true
+};

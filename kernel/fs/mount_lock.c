@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mount_lock.c: advisory locks on files of mounts. The server is asked for locks on whole files, whatever the
+ * range: diod keeps no others, and would give a file's lock up with the first part that is unlocked. So what
+ * one open file has locked stands in the list of its inode (file_lock.h), and the server's lock is the
+ * strongest of these. Two ranges of a file that do not overlap conflict where two nodes, ranks or open files
+ * lock them: more than needed, never less. Runs in system calls; conflicts are tried again, at first after
+ * RETRY_NS, for no server says when a lock has gone.
+ */
+#include "fs/mount_file.h"
+#include "arch.h"
+#include "fs/linux_files.h"
+#include "lib/errno.h"
+#include "process/process.h"
+#include "process/sleep.h"
+#include "time/clock.h"
+
+#define RETRY_NS     1000000
+#define RETRY_NS_MAX 100000000
+
+static bool stronger(int type, int other)
+{
+    return type != other && (type == F_WRLCK || other == F_UNLCK);
+}
+
+int mount_lock_held(struct file *file)
+{
+    int held = F_UNLCK;
+
+    spin_lock(&file->process->tree->lock);
+    for (const struct file_lock *lock = file->inode->locks; lock && held != F_WRLCK; lock = lock->next) {
+        lock_work_step();
+        held = lock->exclusive ? F_WRLCK : F_RDLCK;
+    }
+    spin_unlock(&file->process->tree->lock);
+    return held;
+}
+
+static int server_lock(struct file *file, int type)
+{
+    struct mount_lock lock = { .type = type, .process = (uint32_t)file->process->pid };
+
+    return file->inode->mount->operations->lock(mount_file_of(file->inode), &lock);
+}
+
+int mount_lock_reduce(struct file *file, int held)
+{
+    int needed = mount_lock_held(file);
+
+    return stronger(held, needed) ? server_lock(file, needed) : 0;
+}
+
+/* With the file's offset claimed, so that one thread at a time changes its locks. */
+static int lock_try(struct file *file, const struct file_lock *requested)
+{
+    struct tree *tree = file->process->tree;
+    int held = mount_lock_held(file), type = requested->exclusive ? F_WRLCK : F_RDLCK, error = 0;
+
+    spin_lock(&tree->lock);
+    bool conflicts = file_lock_conflict(file->inode, requested);
+    spin_unlock(&tree->lock);
+    if (conflicts)
+        return -EAGAIN;
+    if (stronger(type, held))
+        error = server_lock(file, type);
+    if (error && held != F_UNLCK)
+        server_lock(file,
+                    held); /* a conversion that fails may lose the lock, flock(2); an error comes again */
+    if (error)
+        return error;
+    tree_lock_to_add(tree);
+    error = file_lock_set(tree, file->inode, requested);
+    spin_unlock(&tree->lock);
+    mount_lock_reduce(file, stronger(type, held) ? type : held); /* where it fails, later calls do */
+    return error;
+}
+
+int mount_lock_acquire(struct file *file, const struct file_lock *requested, bool wait)
+{
+    for (uint64_t pause = RETRY_NS;; pause = pause < RETRY_NS_MAX ? 2 * pause : pause) {
+        int error = file_offset_claim(file);
+
+        if (error)
+            return error;
+        error = lock_try(file, requested);
+        file_offset_release(file);
+        if (error != -EAGAIN || !wait)
+            return error;
+        if (thread_sleep(NULL, clock_now_ns() + pause) == -EINTR)
+            return -EINTR;
+    }
+}
+
+int mount_lock_release(struct file *file, const struct file_lock *range)
+{
+    struct tree *tree = file->process->tree;
+    int error = file_offset_claim(file);
+
+    if (error)
+        return error;
+    int held = mount_lock_held(file);
+    tree_lock_to_add(tree);
+    error = file_lock_clear(tree, file->inode, range);
+    spin_unlock(&tree->lock);
+    if (!error)
+        error = mount_lock_reduce(file, held);
+    file_offset_release(file);
+    return error;
+}
+
+int mount_lock_query(struct file *file, const struct file_lock *requested, struct mount_lock *answer)
+{
+    int held = mount_lock_held(file);
+
+    *answer = (struct mount_lock){ .type = requested->exclusive ? F_WRLCK : F_RDLCK,
+                                   .process = (uint32_t)file->process->pid };
+    if (!stronger(answer->type, held)) { /* nobody else can have one that conflicts */
+        answer->type = F_UNLCK;
+        return 0;
+    }
+    return file->inode->mount->operations->lock_get(mount_file_of(file->inode), answer);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mounts.c: see mounts.h: the options
+ *
+ *     mount=PLACE:ADDRESS[:PORT]:/EXPORT[,…]     several, also as several options
+ *     mount_timeout=TIME                         how long a server may be silent before calls fail with EIO
+ *     mount_required=no                          the node goes on without what cannot be mounted
+ *
+ * An address is IPv4's four numbers. The port of 9P is 564 (IANA's service name 9pfs).
+ */
+#include "init/mounts.h"
+#include "debug/console.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+#include "net/ninep_mount.h"
+
+#define PORT           564
+#define TIMEOUT_NS     30000000000ULL
+#define TIMEOUT_NS_MIN 100000000ULL
+#define TIMEOUT_NS_MAX 3600000000000ULL
+#define PART_BYTES     256
+#define FORM                                                                      \
+    "mount=%.80s: write PLACE:ADDRESS:/EXPORT or PLACE:ADDRESS:PORT:/EXPORT, as " \
+    "mount=/home:10.0.2.2:/srv/home"
+
+struct request {
+    char place[PART_BYTES], export[PART_BYTES];
+    uint32_t address;
+    uint16_t port;
+};
+
+/* Copies up to one of the characters `ends`, or the end; NULL where that is empty or too long. */
+static const char *part_read(const char *text, const char *ends, char part[PART_BYTES])
+{
+    size_t length = 0;
+
+    while (text[length] && text[length] != ends[0] && text[length] != ends[1])
+        length++;
+    if (!length || length >= PART_BYTES)
+        return NULL;
+    memcpy(part, text, length);
+    part[length] = '\0';
+    return text + length;
+}
+
+/* A decimal number up to `high`, and what follows it; NULL: there is none. */
+static const char *number_read(const char *text, uint32_t high, uint32_t *number)
+{
+    const char *start = text;
+
+    for (*number = 0; *text >= '0' && *text <= '9' && *number <= high; text++)
+        *number = 10 * *number + (uint32_t)(*text - '0');
+    return text > start && *number <= high ? text : NULL;
+}
+
+static const char *address_read(const char *text, uint32_t *address)
+{
+    *address = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        uint32_t number;
+
+        text = number_read(text, 255, &number);
+        if (!text || (i < 3 && *text++ != '.'))
+            return NULL;
+        *address = *address << 8 | number;
+    }
+    return text;
+}
+
+/* One of the option's mounts; *text becomes what follows. */
+static int request_read(const char **text, struct request *request)
+{
+    const char *at = part_read(*text, "::", request->place);
+    uint32_t port = PORT;
+
+    if (at && *at == ':')
+        at = address_read(at + 1, &request->address);
+    if (at && at[0] == ':' && at[1] != '/')
+        at = number_read(at + 1, UINT16_MAX, &port);
+    if (!at || at[0] != ':' || at[1] != '/' || request->place[0] != '/' || port == 0)
+        return -EINVAL;
+    at = part_read(at + 1, ",,", request->export);
+    if (!at)
+        return -EINVAL;
+    request->port = (uint16_t)port;
+    *text = *at ? at + 1 : at;
+    return 0;
+}
+
+static int mount_make(const struct request *request, uint64_t timeout_ns, struct tree *tree,
+                      struct message *why)
+{
+    struct mount *mount;
+    int error = ninep_mount_make(request->place, request->address, request->port, request->export, timeout_ns,
+                                 &mount, why);
+
+    if (!error)
+        error = mount_add(tree, mount, why);
+    if (!error)
+        kernel_print("mount: %s is %s\n", mount->place, mount->source);
+    return error;
+}
+
+static int option_mount(const char *text, uint64_t timeout_ns, bool required, struct tree *tree,
+                        struct message *why)
+{
+    static struct request request; /* too large for the stack */
+
+    for (const char *rest = text; *rest;) {
+        if (request_read(&rest, &request))
+            return message_set(why, -EINVAL, FORM, text);
+        int error = mount_make(&request, timeout_ns, tree, why);
+        if (error && required)
+            return error;
+        if (error)
+            kernel_print("%s; the node goes on without (mount_required=no)\n", why->text);
+    }
+    return *text ? 0 : message_set(why, -EINVAL, FORM, text);
+}
+
+int mounts_start(const struct command_line *line, struct tree *tree, struct message *why)
+{
+    const char *timeout = command_line_option(line, "mount_timeout");
+    const char *required = command_line_option(line, "mount_required");
+    uint64_t timeout_ns = TIMEOUT_NS;
+    int error = 0;
+
+    if (timeout && option_time("mount_timeout", timeout, TIMEOUT_NS_MIN, TIMEOUT_NS_MAX, &timeout_ns, why))
+        return -EINVAL;
+    if (required && strcmp(required, "yes") != 0 && strcmp(required, "no") != 0)
+        return message_set(why, -EINVAL, "mount_required=%s: it can be yes or no", required);
+    for (unsigned i = 0; i < line->option_count && !error; i++)
+        if (strcmp(line->options[i].name, "mount") == 0)
+            error = option_mount(line->options[i].value ? line->options[i].value : "", timeout_ns,
+                                 !required || strcmp(required, "no") != 0, tree, why);
+    return error;
+}

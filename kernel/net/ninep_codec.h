@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ninep_codec.h: messages of 9P2000.L to and from bytes. A message is size[4] type[1] tag[2] and a body of
+ * little-endian numbers, texts with a length of 16 bits before them, and qids, by which a server tells files
+ * apart. Whoever builds one never writes past its buffer, and whoever reads one never reads past its end:
+ * both remember that there was no room, or no byte left, and the last step says so.
+ *
+ * Pure C, host-tested and fuzzed; any context. Sources: the protocol's description in diod's protocol.md, and
+ * the manual's section 5 of Plan 9.
+ */
+#ifndef TACET_NINEP_CODEC_H
+#define TACET_NINEP_CODEC_H
+
+#include "fs/mount.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+enum ninep_type { /* of a request; the reply's is one more */
+                  NINEP_ERROR = 6,
+                  NINEP_STATFS = 8,
+                  NINEP_OPEN = 12,
+                  NINEP_CREATE = 14,
+                  NINEP_SYMLINK = 16,
+                  NINEP_MKNOD = 18,
+                  NINEP_RENAME = 20,
+                  NINEP_READLINK = 22,
+                  NINEP_GETATTR = 24,
+                  NINEP_SETATTR = 26,
+                  NINEP_READDIR = 40,
+                  NINEP_FSYNC = 50,
+                  NINEP_LOCK = 52,
+                  NINEP_GETLOCK = 54,
+                  NINEP_LINK = 70,
+                  NINEP_MKDIR = 72,
+                  NINEP_VERSION = 100,
+                  NINEP_ATTACH = 104,
+                  NINEP_WALK = 110,
+                  NINEP_READ = 116,
+                  NINEP_WRITE = 118,
+                  NINEP_CLUNK = 120,
+                  NINEP_REMOVE = 122,
+};
+
+#define NINEP_HEADER_BYTES 7
+#define NINEP_NO_TAG       0xffffu
+#define NINEP_NO_FID       0xffffffffu
+#define NINEP_WALK_MAX     16 /* names of one walk */
+#define NINEP_QID_BYTES    13
+/* What a message of data has beside it, at most: a write has 23 bytes, and servers count with 24. */
+#define NINEP_DATA_OVERHEAD 24
+
+#define NINEP_QID_DIRECTORY 0x80
+#define NINEP_QID_SYMLINK   0x02
+
+struct ninep_qid {
+    uint8_t type;
+    uint32_t version;
+    uint64_t path; /* the file's, as long as there is one */
+};
+
+/* ---- Requests ---- */
+
+struct ninep_message {
+    uint8_t *bytes;
+    uint32_t capacity, used;
+    bool overflows; /* there was no room for all of it */
+};
+
+/* An empty message of this type; its size and its tag are the session's to set. */
+struct ninep_message ninep_begin(uint8_t *bytes, uint32_t capacity, enum ninep_type type);
+void ninep_put_u8(struct ninep_message *message, uint8_t value);
+void ninep_put_u16(struct ninep_message *message, uint16_t value);
+void ninep_put_u32(struct ninep_message *message, uint32_t value);
+void ninep_put_u64(struct ninep_message *message, uint64_t value);
+void ninep_put_text(struct ninep_message *message, const char *text, uint64_t bytes);
+
+/* ---- Replies ---- */
+
+struct ninep_reader {
+    const uint8_t *at, *end;
+    bool is_short; /* something was missing; all numbers are 0 from there on */
+};
+
+uint8_t ninep_get_u8(struct ninep_reader *reader);
+uint16_t ninep_get_u16(struct ninep_reader *reader);
+uint32_t ninep_get_u32(struct ninep_reader *reader);
+uint64_t ninep_get_u64(struct ninep_reader *reader);
+/* Its length; *text points into the message and ends without a NUL. */
+uint16_t ninep_get_text(struct ninep_reader *reader, const char **text);
+struct ninep_qid ninep_get_qid(struct ninep_reader *reader);
+
+/* The body of a reply; -EPROTO where it is shorter than it must be, or lies. */
+int ninep_read_error(struct ninep_reader *reader); /* the error that it brings: always negative */
+int ninep_read_version(struct ninep_reader *reader, uint32_t *message_bytes); /* -EOPNOTSUPP: another one */
+int ninep_read_walk(struct ninep_reader *reader, unsigned names, struct ninep_qid qids[NINEP_WALK_MAX]);
+int ninep_read_attributes(struct ninep_reader *reader, struct mount_status *status);
+int ninep_read_statistics(struct ninep_reader *reader, struct mount_statistics *statistics);
+int ninep_read_lock(struct ninep_reader *reader, struct mount_lock *lock);
+/* The next entry of a directory: 1; 0 at the end. */
+int ninep_read_entry(struct ninep_reader *reader, struct mount_entry *entry);
+
+/* The bits of a change, as a request has them. */
+void ninep_put_change(struct ninep_message *message, const struct mount_change *change);
+
+#endif

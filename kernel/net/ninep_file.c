@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ninep_file.c: see ninep_file.h. Runs in system calls, no locks held; the caller keeps the file open
+ * meanwhile. Several threads may use one; those that find its connection gone each open it again, and the
+ * first one's fid stays.
+ */
+#include "net/ninep_file.h"
+#include "fs/linux_files.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+
+#define WINDOW       6 /* messages of one transfer in flight */
+#define LOCK_BLOCKED 1
+#define LOCK_GRACE   3
+
+static struct ninep_file *of(struct mount_file *file)
+{
+    return (struct ninep_file *)file; /* it comes first */
+}
+
+/* ---- Requests on a fid ---- */
+
+/* A request with a short body and a short reply, on the stack. */
+struct short_call {
+    struct ninep_request request;
+    uint8_t message[128], reply[192];
+};
+
+static struct ninep_message *call_begin(struct short_call *call, enum ninep_type type, uint32_t fid)
+{
+    call->request =
+        (struct ninep_request){ .message = ninep_begin(call->message, sizeof(call->message), type),
+                                .reply = call->reply,
+                                .reply_capacity = sizeof(call->reply) };
+    ninep_put_u32(&call->request.message, fid);
+    return &call->request.message;
+}
+
+int ninep_open(struct ninep_session *session, uint32_t fid, uint32_t generation, uint32_t flags,
+               struct ninep_qid *qid)
+{
+    struct short_call call;
+
+    ninep_put_u32(call_begin(&call, NINEP_OPEN, fid),
+                  flags & NINEP_OPEN_FLAGS & ~(uint32_t)(O_CREAT | O_EXCL));
+    int error = ninep_call(session, &call.request, generation);
+    if (error)
+        return error;
+    *qid = ninep_get_qid(&call.request.reader);
+    return call.request.reader.is_short ? -EIO : 0;
+}
+
+int ninep_attributes(struct ninep_session *session, uint32_t fid, uint32_t generation,
+                     struct mount_status *status)
+{
+    struct short_call call;
+
+    ninep_put_u64(call_begin(&call, NINEP_GETATTR, fid), 0x7ff); /* all that stat has */
+    int error = ninep_call(session, &call.request, generation);
+    if (!error && ninep_read_attributes(&call.request.reader, status))
+        error = -EIO;
+    return error;
+}
+
+int ninep_change(struct ninep_session *session, uint32_t fid, uint32_t generation,
+                 const struct mount_change *change)
+{
+    struct short_call call;
+
+    ninep_put_change(call_begin(&call, NINEP_SETATTR, fid), change);
+    return ninep_once(ninep_call(session, &call.request, generation));
+}
+
+/* ---- Files ---- */
+
+struct ninep_file *ninep_file_create(struct ninep_path *path, uint32_t flags, uint32_t mode)
+{
+    const char *text = path->scratch->path;
+    uint64_t path_bytes = strlen(text);
+    uint64_t memory_bytes = sizeof(struct ninep_file) + path_bytes + 1;
+    struct ninep_file *file = ninep_allocate(memory_bytes);
+
+    if (!file)
+        return NULL;
+    *file = (struct ninep_file){ .file = { .mount = path->call->mount, .mode = mode },
+                                 .session = path->session,
+                                 .memory_bytes = memory_bytes,
+                                 .flags = flags,
+                                 .qid = path->qid,
+                                 .path_bytes = (uint32_t)path_bytes };
+    memcpy(file->path, text, path_bytes + 1);
+    return file;
+}
+
+void ninep_file_free(struct ninep_file *file)
+{
+    if (file->entries)
+        ninep_free(file->entries, NINEP_ENTRIES_BYTES);
+    ninep_free(file, file->memory_bytes);
+}
+
+void ninep_file_close(struct mount_file *mount_file)
+{
+    struct ninep_file *file = of(mount_file);
+
+    if (file->generation)
+        ninep_clunk(file->session, file->fid, file->generation);
+    ninep_file_free(file);
+}
+
+int64_t ninep_file_path(const struct mount_file *mount_file, char *text, uint64_t bytes)
+{
+    const struct ninep_file *file = (const struct ninep_file *)mount_file;
+
+    if (file->path_bytes + 2ULL > bytes)
+        return -ERANGE;
+    text[0] = '/';
+    memcpy(text + 1, file->path, file->path_bytes + 1ULL);
+    return file->path_bytes + 1;
+}
+
+static uint64_t deadline(const struct ninep_session *session)
+{
+    return ninep_now_ns() + session->timeout_ns;
+}
+
+/* What the break of its connection has taken from it. */
+static int lose(struct ninep_file *file, int lost)
+{
+    spin_lock(&file->session->lock);
+    if (!file->lost)
+        file->lost = lost;
+    lost = file->lost;
+    spin_unlock(&file->session->lock);
+    return lost;
+}
+
+/* The file's path, walked and opened in this generation. */
+static int open_again(struct ninep_file *file, struct ninep_path *path)
+{
+    int error = ninep_path_walk(path, false);
+
+    if (!error)
+        error = ninep_path_own(path);
+    if (error == -ENOENT || error == -ENOTDIR || error == MOUNT_LEFT ||
+        (!error && (path->qid.path != file->qid.path || path->qid.type != file->qid.type)))
+        return lose(file, -ESTALE);
+    if (!error && !(file->flags & O_PATH))
+        error = ninep_open(file->session, path->fid, path->generation,
+                           file->flags & ~(uint32_t)(O_CREAT | O_EXCL | O_TRUNC), &path->qid);
+    return error;
+}
+
+static int reopen(struct ninep_file *file, uint32_t generation)
+{
+    struct mount_call call = { .mount = file->file.mount, .directory = &file->file, .path = "" };
+    struct ninep_session *session = file->session;
+    struct ninep_path path;
+    int error = ninep_path_begin(&path, session, generation, &call);
+
+    call.left = path.scratch ? path.scratch->other : NULL;
+    if (!error)
+        error = open_again(file, &path);
+    spin_lock(&session->lock);
+    if (!error && file->generation != generation) {
+        file->fid = path.fid;
+        file->generation = generation;
+        file->sync_is_lost |= file->is_unsynced;
+        path.fid = NINEP_ROOT;
+    }
+    spin_unlock(&session->lock);
+    ninep_path_end(&path);
+    return error;
+}
+
+/* A connection, and the file's fid on it. */
+static int ready(struct ninep_file *file, uint64_t deadline_ns, uint32_t *fid, uint32_t *generation)
+{
+    struct ninep_session *session = file->session;
+    int error;
+
+    for (;;) {
+        error = ninep_session_ready(session, deadline_ns, generation);
+        if (error)
+            return error;
+        spin_lock(&session->lock);
+        bool is_open = file->generation == *generation;
+        if (file->generation && !is_open && file->has_locks && !file->lost)
+            file->lost = -EIO;
+        error = file->lost;
+        *fid = file->fid;
+        spin_unlock(&session->lock);
+        if (error || is_open)
+            return error;
+        error = reopen(file, *generation);
+        if (error && !ninep_is_broken(error))
+            return error;
+    }
+}
+
+/* ---- Transfers ---- */
+
+struct piece {
+    struct ninep_request request;
+    uint8_t message[NINEP_DATA_OVERHEAD + 1], reply[8];
+    uint32_t bytes;
+};
+
+struct transfer {
+    struct ninep_file *file;
+    uint8_t *bytes;
+    uint64_t count, offset, done;
+    bool is_write;
+};
+
+static void piece_submit(struct transfer *transfer, struct piece *piece, uint64_t at, uint32_t fid,
+                         uint32_t generation)
+{
+    uint32_t bytes_max = transfer->file->session->message_bytes - NINEP_DATA_OVERHEAD;
+    uint64_t left = transfer->count - at;
+
+    piece->bytes = left < bytes_max ? (uint32_t)left : bytes_max;
+    piece->request = (struct ninep_request){
+        .message = ninep_begin(piece->message, sizeof(piece->message),
+                               transfer->is_write ? NINEP_WRITE : NINEP_READ),
+        .reply = piece->reply,
+        .reply_capacity = sizeof(piece->reply),
+    };
+    ninep_put_u32(&piece->request.message, fid);
+    ninep_put_u64(&piece->request.message, transfer->offset + at);
+    ninep_put_u32(&piece->request.message, piece->bytes);
+    if (transfer->is_write) {
+        piece->request.data = transfer->bytes + at;
+        piece->request.data_bytes = piece->bytes;
+    } else {
+        piece->request.into = transfer->bytes + at;
+        piece->request.into_capacity = piece->bytes;
+    }
+    ninep_submit(transfer->file->session, &piece->request, generation);
+}
+
+/* Bytes moved, or an error. */
+static int64_t piece_wait(struct transfer *transfer, struct piece *piece)
+{
+    int error = ninep_wait(transfer->file->session, &piece->request);
+
+    if (error)
+        return error;
+    uint32_t moved = ninep_get_u32(&piece->request.reader);
+    return piece->request.reader.is_short || moved > piece->bytes ? -EIO : (int64_t)moved;
+}
+
+/* On one connection, as far as it goes: 0, an error. At the end of the file or of the room, `count` becomes
+ * what is done. */
+static int64_t pieces_move(struct transfer *transfer, uint32_t fid, uint32_t generation)
+{
+    struct piece pieces[WINDOW];
+    /* Pieces that are appended stay in order. */
+    unsigned window = transfer->is_write && transfer->file->flags & O_APPEND ? 1 : WINDOW;
+    unsigned first = 0, in_flight = 0;
+    uint64_t submitted = transfer->done;
+    int64_t result = 0;
+    bool goes_on = true;
+
+    while ((goes_on && submitted < transfer->count) || in_flight) {
+        if (goes_on && submitted < transfer->count && in_flight < window) {
+            struct piece *piece = &pieces[(first + in_flight++) % WINDOW];
+
+            piece_submit(transfer, piece, submitted, fid, generation);
+            submitted += piece->bytes;
+            continue;
+        }
+        struct piece *piece = &pieces[first];
+        int64_t moved = piece_wait(transfer, piece);
+        first = (first + 1) % WINDOW;
+        in_flight--;
+        if (!goes_on)
+            continue;
+        goes_on = moved == piece->bytes;
+        if (moved < 0)
+            result = moved;
+        else
+            transfer->done += (uint64_t)moved;
+        if (!goes_on && moved >= 0)
+            transfer->count = transfer->done;
+    }
+    return result;
+}
+
+static int64_t move(struct transfer *transfer)
+{
+    struct ninep_file *file = transfer->file;
+    uint64_t deadline_ns = deadline(file->session);
+    uint32_t fid, generation;
+    int64_t error = 0;
+
+    do {
+        uint64_t before = transfer->done;
+
+        error = ready(file, deadline_ns, &fid, &generation);
+        if (!error && transfer->done < transfer->count)
+            error = pieces_move(transfer, fid, generation);
+        if (error == -ECONNRESET && transfer->is_write && file->flags & O_APPEND)
+            error = -EIO;
+        if (transfer->done != before)
+            deadline_ns = deadline(file->session);
+    } while (ninep_is_broken(error));
+    return transfer->done ? (int64_t)transfer->done : error;
+}
+
+int64_t ninep_file_read(struct mount_file *file, void *bytes, uint64_t count, uint64_t offset)
+{
+    struct transfer transfer = { .file = of(file), .bytes = bytes, .count = count, .offset = offset };
+
+    return move(&transfer);
+}
+
+int64_t ninep_file_write(struct mount_file *file, const void *bytes, uint64_t count, uint64_t offset)
+{
+    struct transfer transfer = { .file = of(file),
+                                 .bytes = (uint8_t *)(uintptr_t)bytes, /* it is only read */
+                                 .count = count,
+                                 .offset = offset,
+                                 .is_write = true };
+
+    __atomic_store_n(&of(file)->is_unsynced, true, __ATOMIC_RELEASE);
+    return move(&transfer);
+}
+
+/* ---- The rest ---- */
+
+/* diod knows the attributes of an open file by its name alone: they may be another file's. */
+static int attributes(struct ninep_file *file, uint32_t fid, uint32_t generation, struct mount_status *status)
+{
+    int error = ninep_attributes(file->session, fid, generation, status);
+
+    return error == -ENOENT || (!error && status->number != file->qid.path) ? -ESTALE : error;
+}
+
+int ninep_file_status(struct mount_file *mount_file, struct mount_status *status)
+{
+    struct ninep_file *file = of(mount_file);
+    uint64_t deadline_ns = deadline(file->session);
+    uint32_t fid, generation;
+    int error;
+
+    do {
+        error = ready(file, deadline_ns, &fid, &generation);
+        if (!error)
+            error = attributes(file, fid, generation, status);
+    } while (ninep_is_broken(error));
+    return error;
+}
+
+int ninep_file_change(struct mount_file *mount_file, const struct mount_change *change)
+{
+    struct ninep_file *file = of(mount_file);
+    uint64_t deadline_ns = deadline(file->session);
+    struct mount_status status;
+    uint32_t fid, generation;
+    int error;
+
+    do {
+        error = ready(file, deadline_ns, &fid, &generation);
+        if (!error) /* a change, too, is made by name */
+            error = attributes(file, fid, generation, &status);
+        if (!error)
+            error = ninep_change(file->session, fid, generation, change);
+    } while (ninep_is_broken(error));
+    return error == -ENOENT ? -ESTALE : error;
+}
+
+/* Whether what was written before may be gone, for which one call answers. */
+static bool sync_lost_take(struct ninep_file *file)
+{
+    spin_lock(&file->session->lock);
+    bool is_lost = file->sync_is_lost;
+    if (is_lost)
+        file->sync_is_lost = file->is_unsynced = false;
+    spin_unlock(&file->session->lock);
+    return is_lost;
+}
+
+int ninep_file_sync(struct mount_file *mount_file, bool data_only)
+{
+    struct ninep_file *file = of(mount_file);
+    uint64_t deadline_ns = deadline(file->session);
+    uint32_t fid, generation;
+    struct short_call call;
+    int error;
+
+    do {
+        error = ready(file, deadline_ns, &fid, &generation);
+        if (!error && sync_lost_take(file))
+            return -EIO;
+        if (error)
+            continue;
+        /* What is written from here on is another call's. */
+        bool was_unsynced = __atomic_exchange_n(&file->is_unsynced, false, __ATOMIC_ACQ_REL);
+        ninep_put_u32(call_begin(&call, NINEP_FSYNC, fid), data_only);
+        error = ninep_call(file->session, &call.request, generation);
+        if (error && was_unsynced)
+            __atomic_store_n(&file->is_unsynced, true, __ATOMIC_RELEASE);
+    } while (ninep_is_broken(error));
+    return error;
+}
+
+static int entries_fetch(struct ninep_file *file, uint64_t position)
+{
+    uint64_t deadline_ns = deadline(file->session);
+    uint32_t fid, generation;
+    struct short_call call;
+    int error;
+
+    if (!file->entries)
+        file->entries = ninep_allocate(NINEP_ENTRIES_BYTES);
+    if (!file->entries)
+        return -ENOMEM;
+    do {
+        error = ready(file, deadline_ns, &fid, &generation);
+        if (error)
+            continue;
+        uint32_t bytes_max = file->session->message_bytes - NINEP_DATA_OVERHEAD;
+        uint32_t bytes = bytes_max < NINEP_ENTRIES_BYTES ? bytes_max : NINEP_ENTRIES_BYTES;
+        struct ninep_message *message = call_begin(&call, NINEP_READDIR, fid);
+        ninep_put_u64(message, position);
+        ninep_put_u32(message, bytes);
+        call.request.into = file->entries;
+        call.request.into_capacity = bytes;
+        error = ninep_call(file->session, &call.request, generation);
+    } while (ninep_is_broken(error));
+    file->entries_left = (struct ninep_reader){ .at = file->entries, .end = file->entries };
+    if (!error)
+        file->entries_left.end += call.request.into_bytes;
+    return error;
+}
+
+int ninep_file_list(struct mount_file *mount_file, uint64_t position, struct mount_entry *entry)
+{
+    struct ninep_file *file = of(mount_file);
+    int result = 0;
+
+    if (position && position == file->entries_next && file->entries_left.at != file->entries_left.end)
+        result = ninep_read_entry(&file->entries_left, entry);
+    if (!result) {
+        result = entries_fetch(file, position);
+        if (!result)
+            result = ninep_read_entry(&file->entries_left, entry);
+    }
+    file->entries_next = result == 1 ? entry->next : 0;
+    return result == -EPROTO ? -EIO : result;
+}
+
+static void lock_put(struct short_call *call, enum ninep_type type, uint32_t fid,
+                     const struct mount_lock *lock)
+{
+    struct ninep_message *message = call_begin(call, type, fid);
+
+    ninep_put_u8(message, (uint8_t)lock->type); /* the numbers are the same */
+    if (type == NINEP_LOCK)
+        ninep_put_u32(message, 0); /* do not wait */
+    ninep_put_u64(message, lock->start);
+    ninep_put_u64(message, lock->bytes);
+    ninep_put_u32(message, lock->process);
+    ninep_put_text(message, "tacet", 5);
+}
+
+int ninep_file_lock(struct mount_file *mount_file, const struct mount_lock *lock)
+{
+    struct ninep_file *file = of(mount_file);
+    struct ninep_session *session = file->session;
+    bool releases = lock->type == 2;
+    uint32_t fid, generation;
+    struct short_call call;
+    int error;
+
+    do {
+        error = ready(file, deadline(session), &fid, &generation);
+        if (error)
+            return error;
+        lock_put(&call, NINEP_LOCK, fid, lock);
+        error = ninep_once(ninep_call(session, &call.request, generation));
+    } while (ninep_is_broken(error));
+    if (error)
+        return error;
+    uint8_t status = ninep_get_u8(&call.request.reader);
+    if (status)
+        return status == LOCK_BLOCKED || status == LOCK_GRACE ? -EAGAIN : -ENOLCK;
+    spin_lock(&session->lock);
+    if (!releases)
+        file->has_locks = true;
+    else if (lock->start == 0 && lock->bytes == 0)
+        file->has_locks = false;
+    if (!releases && file->generation != generation)
+        error = file->lost = -EIO; /* the connection has broken since, and with it the lock */
+    spin_unlock(&session->lock);
+    return error;
+}
+
+int ninep_file_lock_get(struct mount_file *mount_file, struct mount_lock *lock)
+{
+    struct ninep_file *file = of(mount_file);
+    uint64_t deadline_ns = deadline(file->session);
+    uint32_t fid, generation;
+    struct short_call call;
+    int error;
+
+    do {
+        error = ready(file, deadline_ns, &fid, &generation);
+        if (error)
+            continue;
+        lock_put(&call, NINEP_GETLOCK, fid, lock);
+        error = ninep_call(file->session, &call.request, generation);
+    } while (ninep_is_broken(error));
+    if (!error && ninep_read_lock(&call.request.reader, lock))
+        error = -EIO;
+    return error;
+}

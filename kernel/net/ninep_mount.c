@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ninep_mount.c: see ninep_mount.h. The calls by path: each walks to what it names, asks for one thing, and
+ * begins anew where the connection has broken, unless the server may have done it: then it answers -EIO.
+ * Runs in system calls, no locks held; memory for paths is the calling rank's.
+ *
+ * The requests are those that all servers have: where 9P2000.L has two for one thing (renameat, unlinkat),
+ * the older.
+ */
+#include "net/ninep_mount.h"
+#include "fs/linux_files.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+#include "net/ninep_file.h"
+
+/* One call, and what it asks for. */
+struct question {
+    struct mount_call *call, *to;
+    bool follow, directory;
+    unsigned flags;
+    uint32_t mode;
+    uint64_t device, bytes;
+    const char *target;
+    char *text;
+    const struct mount_change *change;
+    struct mount_status *status;
+    struct mount_statistics *statistics;
+    struct mount_file **file;
+};
+
+typedef int64_t once(struct ninep_path *path, struct question *question);
+
+/* As often as the connection breaks before the server can have executed it. */
+static int64_t question_put(struct question *question, once *function)
+{
+    struct ninep_mount *mount = (struct ninep_mount *)question->call->mount; /* it comes first */
+    struct ninep_session *session = &mount->session;
+    uint64_t deadline_ns = ninep_now_ns() + session->timeout_ns;
+    struct ninep_path path;
+    uint32_t generation;
+    int64_t result;
+
+    do {
+        result = ninep_session_ready(session, deadline_ns, &generation);
+        if (result)
+            break;
+        result = ninep_path_begin(&path, session, generation, question->call);
+        if (!result)
+            result = function(&path, question);
+        ninep_path_end(&path);
+    } while (ninep_is_broken(result));
+    return result == -EPROTO ? -EIO : result;
+}
+
+/* A request on a fid, in the path's memory. */
+static struct ninep_request request_begin(struct ninep_path *path, enum ninep_type type, uint32_t fid)
+{
+    struct ninep_scratch *scratch = path->scratch;
+    struct ninep_request request = { .message = ninep_begin(scratch->message, sizeof(scratch->message), type),
+                                     .reply = scratch->reply,
+                                     .reply_capacity = sizeof(scratch->reply) };
+
+    ninep_put_u32(&request.message, fid);
+    return request;
+}
+
+static void name_put(struct ninep_request *request, const char *name)
+{
+    ninep_put_text(&request->message, name, strlen(name));
+}
+
+static int send_once(struct ninep_path *path, struct ninep_request *request)
+{
+    return ninep_once(ninep_call(path->session, request, path->generation));
+}
+
+/* ---- Asking ---- */
+
+static int64_t status_once(struct ninep_path *path, struct question *question)
+{
+    int result = ninep_path_walk(path, question->follow);
+
+    return result ? result : ninep_attributes(path->session, path->fid, path->generation, question->status);
+}
+
+static int ninep_status(struct mount_call *call, bool follow, struct mount_status *status)
+{
+    struct question question = { .call = call, .follow = follow, .status = status };
+
+    return (int)question_put(&question, status_once);
+}
+
+static int64_t read_link_once(struct ninep_path *path, struct question *question)
+{
+    int result = ninep_path_walk(path, false);
+    const char *target;
+
+    if (result)
+        return result;
+    if (!(path->qid.type & NINEP_QID_SYMLINK))
+        return -EINVAL;
+    uint8_t bytes[16];
+    struct ninep_request request = { .message = ninep_begin(bytes, sizeof(bytes), NINEP_READLINK),
+                                     .reply = path->scratch->message,
+                                     .reply_capacity = sizeof(path->scratch->message) };
+    ninep_put_u32(&request.message, path->fid);
+    result = ninep_call(path->session, &request, path->generation);
+    if (result)
+        return result;
+    uint64_t count = ninep_get_text(&request.reader, &target);
+    if (request.reader.is_short)
+        return -EIO;
+    count = count < question->bytes ? count : question->bytes;
+    memcpy(question->text, target, count);
+    return (int64_t)count;
+}
+
+static int64_t ninep_read_link(struct mount_call *call, char *text, uint64_t bytes)
+{
+    struct question question = { .call = call, .text = text, .bytes = bytes };
+
+    return question_put(&question, read_link_once);
+}
+
+static int64_t statistics_once(struct ninep_path *path, struct question *question)
+{
+    int result = ninep_path_walk(path, true);
+
+    if (result)
+        return result;
+    struct ninep_request request = request_begin(path, NINEP_STATFS, path->fid);
+    result = ninep_call(path->session, &request, path->generation);
+    return result ? result : ninep_read_statistics(&request.reader, question->statistics);
+}
+
+static int ninep_statistics(struct mount_call *call, struct mount_statistics *statistics)
+{
+    struct question question = { .call = call, .statistics = statistics };
+
+    return (int)question_put(&question, statistics_once);
+}
+
+/* ---- Changing ---- */
+
+static int64_t change_once(struct ninep_path *path, struct question *question)
+{
+    int result = ninep_path_walk(path, question->follow);
+
+    return result ? result : ninep_change(path->session, path->fid, path->generation, question->change);
+}
+
+static int ninep_change_path(struct mount_call *call, bool follow, const struct mount_change *change)
+{
+    struct question question = { .call = call, .follow = follow, .change = change };
+
+    return (int)question_put(&question, change_once);
+}
+
+static int64_t make_directory_once(struct ninep_path *path, struct question *question)
+{
+    int result = ninep_path_parent(path, -EEXIST);
+
+    if (result)
+        return result;
+    struct ninep_request request = request_begin(path, NINEP_MKDIR, path->fid);
+    name_put(&request, path->name);
+    ninep_put_u32(&request.message, question->mode & 07777);
+    ninep_put_u32(&request.message, question->call->group);
+    return send_once(path, &request);
+}
+
+static int ninep_make_directory(struct mount_call *call, uint32_t mode)
+{
+    struct question question = { .call = call, .mode = mode };
+
+    return (int)question_put(&question, make_directory_once);
+}
+
+static int64_t make_special_once(struct ninep_path *path, struct question *question)
+{
+    int result = ninep_path_parent(path, -EEXIST);
+
+    if (result)
+        return result;
+    if (path->trailing_slash)
+        return ninep_path_slash(path);
+    struct ninep_request request = request_begin(path, NINEP_MKNOD, path->fid);
+    name_put(&request, path->name);
+    ninep_put_u32(&request.message, question->mode);
+    ninep_put_u32(&request.message, (uint32_t)(question->device >> 8 & 0xfff));
+    ninep_put_u32(&request.message,
+                  (uint32_t)((question->device & 0xff) | (question->device >> 12 & 0xfff00)));
+    ninep_put_u32(&request.message, question->call->group);
+    return send_once(path, &request);
+}
+
+static int ninep_make_special(struct mount_call *call, uint32_t mode, uint64_t device)
+{
+    struct question question = { .call = call, .mode = mode, .device = device };
+
+    return (int)question_put(&question, make_special_once);
+}
+
+static int64_t make_symlink_once(struct ninep_path *path, struct question *question)
+{
+    int result = ninep_path_parent(path, -EEXIST);
+
+    if (result)
+        return result;
+    if (path->trailing_slash)
+        return ninep_path_slash(path);
+    struct ninep_request request = request_begin(path, NINEP_SYMLINK, path->fid);
+    name_put(&request, path->name);
+    name_put(&request, question->target);
+    ninep_put_u32(&request.message, question->call->group);
+    return send_once(path, &request);
+}
+
+static int ninep_make_symlink(struct mount_call *call, const char *target)
+{
+    struct question question = { .call = call, .target = target };
+
+    return (int)question_put(&question, make_symlink_once);
+}
+
+static int64_t remove_once(struct ninep_path *path, struct question *question)
+{
+    static const int errors[2][4] = {
+        { [NINEP_LAST_DOT] = -EISDIR, [NINEP_LAST_DOTDOT] = -EISDIR, [NINEP_LAST_START] = -EISDIR },
+        { [NINEP_LAST_DOT] = -EINVAL, [NINEP_LAST_DOTDOT] = -ENOTEMPTY, [NINEP_LAST_START] = -EBUSY },
+    };
+    int error = errors[question->directory][ninep_path_last(question->call->path)];
+    bool trailing_slash = path->must_be_directory;
+
+    if (error)
+        return ninep_path_parent(path, error);
+    path->must_be_directory = false; /* the link itself is meant */
+    int result = ninep_path_walk(path, false);
+    if (result)
+        return result;
+    bool is_directory = path->qid.type & NINEP_QID_DIRECTORY;
+    if (!is_directory && (question->directory || trailing_slash))
+        return -ENOTDIR;
+    if (is_directory && !question->directory)
+        return -EISDIR;
+    struct ninep_request request = request_begin(path, NINEP_REMOVE, path->fid);
+    result = ninep_call(path->session, &request, path->generation);
+    /* The fid is gone, whatever the answer. */
+    if (!ninep_is_broken(result))
+        ninep_fid_free(path->session, path->fid, path->generation);
+    path->fid = NINEP_ROOT;
+    return ninep_once(result);
+}
+
+static int ninep_remove(struct mount_call *call, bool directory)
+{
+    struct question question = { .call = call, .directory = directory };
+
+    return (int)question_put(&question, remove_once);
+}
+
+/* The second path of a call, to the directory of its last name. */
+static int other_begin(struct ninep_path *other, const struct ninep_path *path, struct question *question,
+                       int no_name)
+{
+    int result = ninep_path_begin(other, path->session, path->generation, question->to);
+
+    return result ? result : ninep_path_parent(other, no_name);
+}
+
+static int64_t link_once(struct ninep_path *path, struct question *question)
+{
+    struct ninep_path other = { .scratch = NULL };
+    int result = ninep_path_walk(path, question->follow);
+
+    if (!result)
+        result = other_begin(&other, path, question, -EEXIST);
+    if (!result && other.trailing_slash)
+        result = ninep_path_slash(&other);
+    if (!result) {
+        struct ninep_request request = request_begin(path, NINEP_LINK, other.fid);
+
+        ninep_put_u32(&request.message, path->fid);
+        name_put(&request, other.name);
+        result = send_once(path, &request);
+    }
+    ninep_path_end(&other);
+    return result;
+}
+
+static int ninep_link(struct mount_call *from, bool follow, struct mount_call *to)
+{
+    struct question question = { .call = from, .to = to, .follow = follow };
+
+    return (int)question_put(&question, link_once);
+}
+
+static int64_t rename_once(struct ninep_path *path, struct question *question)
+{
+    struct ninep_path other = { .scratch = NULL };
+    bool trailing_slash = path->must_be_directory;
+
+    bool is_named = ninep_path_last(question->call->path) == NINEP_LAST_NAME;
+    path->must_be_directory &= !is_named; /* a link itself is meant */
+    int result = is_named ? ninep_path_walk(path, false) : ninep_path_parent(path, 0);
+    if (!result || (is_named && result == -ENOENT && path->lacks_last)) {
+        int other_result = other_begin(&other, path, question, -EBUSY);
+
+        result = other_result ? other_result : is_named ? result : -EBUSY;
+    }
+    if (!result && (trailing_slash || other.trailing_slash) && !(path->qid.type & NINEP_QID_DIRECTORY))
+        result = -ENOTDIR;
+    if (!result) {
+        struct ninep_request request = request_begin(path, NINEP_RENAME, path->fid);
+
+        ninep_put_u32(&request.message, other.fid);
+        name_put(&request, other.name);
+        result = send_once(path, &request);
+    }
+    ninep_path_end(&other);
+    return result;
+}
+
+static int ninep_rename(struct mount_call *from, struct mount_call *to, unsigned flags)
+{
+    struct question question = { .call = from, .to = to };
+
+    if (flags)
+        return -EINVAL; /* no request can say that */
+    return (int)question_put(&question, rename_once);
+}
+
+/* ---- Open files ---- */
+
+/* The path's fid, which is open unless the file only names something, becomes the file's. */
+static int64_t file_give(struct ninep_path *path, struct question *question, struct ninep_file *file)
+{
+    file->qid = path->qid;
+    if (path->fid != NINEP_ROOT) {
+        file->fid = path->fid;
+        file->generation = path->generation;
+        path->fid = NINEP_ROOT;
+    }
+    *question->file = &file->file;
+    return 0;
+}
+
+/* path->fid is the directory that lacks the last name. */
+static int64_t create_once(struct ninep_path *path, struct question *question)
+{
+    int result = path->must_be_directory ? -EISDIR : ninep_path_cut(path);
+
+    if (!result)
+        result = ninep_path_own(path);
+    if (result)
+        return result;
+    struct ninep_file *file = ninep_file_create(path, question->flags, S_IFREG | (question->mode & 07777));
+    if (!file)
+        return -ENOMEM;
+    struct ninep_request request = request_begin(path, NINEP_CREATE, path->fid);
+    name_put(&request, path->name);
+    ninep_put_u32(&request.message, question->flags & NINEP_OPEN_FLAGS);
+    ninep_put_u32(&request.message, question->mode & 07777);
+    ninep_put_u32(&request.message, question->call->group);
+    result = send_once(path, &request);
+    if (result) {
+        ninep_file_free(file);
+        return result;
+    }
+    path->qid = ninep_get_qid(&request.reader);
+    return file_give(path, question, file);
+}
+
+/* Whether what is there may be opened so. */
+static int open_check(const struct question *question, uint32_t mode)
+{
+    unsigned flags = question->flags;
+
+    if (flags & O_PATH)
+        return flags & O_DIRECTORY && !mode_is(mode, S_IFDIR) ? -ENOTDIR : 0;
+    if ((flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL))
+        return -EEXIST;
+    if (flags & O_DIRECTORY && !mode_is(mode, S_IFDIR))
+        return -ENOTDIR;
+    if (mode_is(mode, S_IFLNK))
+        return -ELOOP; /* it was not to be followed */
+    if (mode_is(mode, S_IFDIR))
+        return (flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC) ? -EISDIR : 0;
+    return mode_is(mode, S_IFREG) ? 0 : -ENXIO;
+}
+
+static int64_t open_once(struct ninep_path *path, struct question *question)
+{
+    bool excludes = (question->flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
+    struct mount_status status;
+
+    if (question->flags & O_CREAT && path->must_be_directory &&
+        ninep_path_last(question->call->path) == NINEP_LAST_NAME) {
+        int missing = ninep_path_parent(path, 0);
+
+        return missing ? missing : -EISDIR;
+    }
+    int result = ninep_path_walk(path, !excludes && !(question->flags & O_NOFOLLOW));
+
+    if (result == -ENOENT && path->lacks_last && !path->ends_in_dot && question->flags & O_CREAT)
+        return create_once(path, question);
+    if (!result)
+        result = ninep_attributes(path->session, path->fid, path->generation, &status);
+    if (!result)
+        result = open_check(question, status.mode);
+    if (!result)
+        result = ninep_path_own(path);
+    if (result)
+        return result;
+    struct ninep_file *file = ninep_file_create(path, question->flags, status.mode);
+    if (!file)
+        return -ENOMEM;
+    if (!(question->flags & O_PATH))
+        result = ninep_open(path->session, path->fid, path->generation, question->flags, &path->qid);
+    if (result) {
+        ninep_file_free(file);
+        return question->flags & O_TRUNC ? ninep_once(result) : result;
+    }
+    return file_give(path, question, file);
+}
+
+static int ninep_open_path(struct mount_call *call, unsigned flags, uint32_t mode, struct mount_file **file)
+{
+    struct question question = { .call = call, .flags = flags, .mode = mode, .file = file };
+
+    if (flags & O_PATH)
+        question.flags &= O_PATH | O_DIRECTORY | O_NOFOLLOW;
+    return (int)question_put(&question, open_once);
+}
+
+const struct mount_operations ninep_operations = {
+    .open = ninep_open_path,
+    .status = ninep_status,
+    .change = ninep_change_path,
+    .make_directory = ninep_make_directory,
+    .make_special = ninep_make_special,
+    .make_symlink = ninep_make_symlink,
+    .read_link = ninep_read_link,
+    .link = ninep_link,
+    .rename = ninep_rename,
+    .remove = ninep_remove,
+    .statistics = ninep_statistics,
+    .read = ninep_file_read,
+    .write = ninep_file_write,
+    .file_status = ninep_file_status,
+    .file_change = ninep_file_change,
+    .sync = ninep_file_sync,
+    .list = ninep_file_list,
+    .lock = ninep_file_lock,
+    .lock_get = ninep_file_lock_get,
+    .path = ninep_file_path,
+    .close = ninep_file_close,
+};
+
+/* ---- Mounts ---- */
+
+int ninep_mount_begin(struct ninep_mount *mount, const char *place, uint32_t address, uint16_t port,
+                      const char *export, uint64_t timeout_ns, struct message *why)
+{
+    struct ninep_session *session = &mount->session;
+
+    if (strlen(place) >= sizeof(mount->mount.place) || strlen(export) >= sizeof(mount->export))
+        return message_set(why, -EINVAL, "mount=%s: the place or the export has more than 255 bytes", place);
+    mount->mount.operations = &ninep_operations;
+    memcpy(mount->mount.place, place, strlen(place) + 1);
+    memcpy(mount->export, export, strlen(export) + 1);
+    format_text(mount->mount.source, sizeof(mount->mount.source), "%u.%u.%u.%u:%u:%s", address >> 24,
+                address >> 16 & 255, address >> 8 & 255, address & 255, port, export);
+    session->transport.address = address;
+    session->transport.port = port;
+    session->source = mount->mount.source;
+    session->export = mount->export;
+    session->timeout_ns = timeout_ns;
+
+    struct message reason = { "" };
+    int error = ninep_session_connect(session, ninep_now_ns() + timeout_ns, &reason);
+    if (error && session->transport.connection)
+        ninep_transport_close(&session->transport);
+    return error ? message_set(why, error, "mount=%.60s: %.100s: %s", place, session->source, reason.text)
+                 : 0;
+}
+
+int ninep_mount_make(const char *place, uint32_t address, uint16_t port, const char *export,
+                     uint64_t timeout_ns, struct mount **mount, struct message *why)
+{
+    struct ninep_mount *made = ninep_allocate(NINEP_MOUNT_BYTES);
+
+    if (!made)
+        return message_set(why, -ENOMEM, "mount=%.60s: no memory", place);
+    memset(made, 0, sizeof(*made));
+    int error = ninep_mount_begin(made, place, address, port, export, timeout_ns, why);
+    if (error)
+        ninep_free(made, NINEP_MOUNT_BYTES);
+    else
+        *mount = &made->mount;
+    return error;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ninep_stream.c: see ninep_transport.h: a session on a stream of the kernel's own (net/stream.h), in threads
+ * of the kernel, with memory of the calling rank. Before there are threads, the one CPU polls.
+ *
+ * A signal does not end a wait, as it does not end a read of a disk's file on Linux: programs do not expect
+ * that. While one is pending the stream cannot wait for events, and is looked at every POLL_NS.
+ */
+#include "net/ninep_transport.h"
+#include "arch.h"
+#include "debug/console.h"
+#include "lib/errno.h"
+#include "mm/page.h"
+#include "net/memory.h"
+#include "net/network.h"
+#include "net/stream.h"
+#include "process/process.h"
+#include "process/schedule.h"
+#include "process/sleep.h"
+#include "time/clock.h"
+
+#define POLL_NS 1000000
+
+int ninep_transport_open(struct ninep_transport *transport, uint64_t deadline_ns)
+{
+    struct stream *stream = NULL;
+    int error;
+
+    do {
+        error = stream_open_kernel(&stream, transport->address, transport->port, deadline_ns);
+        if (error == -EINTR && arch_thread())
+            thread_sleep_through(NULL, clock_now_ns() + POLL_NS);
+    } while (error == -EINTR && clock_now_ns() < deadline_ns);
+    transport->connection = error ? NULL : stream;
+    return error;
+}
+
+void ninep_transport_close(struct ninep_transport *transport)
+{
+    stream_close(transport->connection, true);
+    transport->connection = NULL;
+}
+
+int64_t ninep_transport_read(struct ninep_transport *transport, void *bytes, uint64_t count)
+{
+    int64_t moved = stream_read(transport->connection, bytes, count, 0);
+
+    return moved == -EINTR ? -EAGAIN : moved;
+}
+
+int64_t ninep_transport_write(struct ninep_transport *transport, const void *bytes, uint64_t count)
+{
+    int64_t moved = stream_write(transport->connection, bytes, count, 0);
+
+    return moved == -EINTR ? -EAGAIN : moved;
+}
+
+void ninep_transport_wait(struct ninep_transport *transport, bool write_too, uint64_t deadline_ns)
+{
+    if (stream_wait(transport->connection, write_too, deadline_ns) != -EINTR)
+        return;
+    network_poll();
+    if (arch_thread())
+        thread_sleep_through(NULL, clock_now_ns() + POLL_NS);
+}
+
+uint64_t ninep_now_ns(void)
+{
+    return clock_now_ns();
+}
+
+void ninep_sleeper_begin(struct ninep_sleeper *sleeper)
+{
+    sleeper->thread = arch_thread();
+    sleeper->woken = 0;
+}
+
+void ninep_sleep(struct ninep_sleeper *sleeper, uint64_t deadline_ns)
+{
+    if (sleeper->thread) {
+        /* Its caller looks why it ended. */
+        thread_sleep_through(&sleeper->woken, deadline_ns);
+        return;
+    }
+    while (clock_now_ns() < deadline_ns && !sleeper->woken)
+        network_poll();
+}
+
+void ninep_wake(struct ninep_sleeper *sleeper)
+{
+    __atomic_store_n(&sleeper->woken, 1, __ATOMIC_RELEASE);
+    if (sleeper->thread)
+        thread_wake(sleeper->thread);
+}
+
+void *ninep_allocate(uint64_t bytes)
+{
+    struct process *process = arch_process();
+
+    if (process) {
+        uint64_t page = page_pool_allocate(process->vm.pages, page_up(bytes), ARCH_PAGE);
+
+        return page == PAGE_POOL_NONE ? NULL : arch_physical(page);
+    }
+    network_lock();
+    void *memory = network_allocate(bytes);
+    network_unlock();
+    return memory;
+}
+
+void ninep_free(void *memory, uint64_t bytes)
+{
+    uint64_t physical = arch_physical_of(memory);
+    struct process *process = arch_process();
+
+    if (!process || !memory_slice_has(process->slice, physical)) /* as a rule it is the caller's own */
+        process = process_of_memory(physical);
+    if (process) {
+        page_pool_free(process->vm.pages, physical, page_up(bytes));
+        return;
+    }
+    network_lock();
+    network_free(memory);
+    network_unlock();
+}
+
+void ninep_say(const char *source, const char *what)
+{
+    kernel_print("mount: %s: %s\n", source, what);
+}

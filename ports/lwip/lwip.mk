@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# lwip.mk: lwIP's sources, fetched once, and what compiles them: for the kernel (Makefile) and for the fuzzer of
+# frames (tests/host/host.mk).
+
+LWIP := build/lwip
+
+# Of its sources what the kernel has use for; sections that nobody refers to are left out.
+LWIP_C := $(addprefix core/,def.c inet_chksum.c init.c ip.c mem.c memp.c netif.c pbuf.c raw.c tcp.c tcp_in.c \
+	tcp_out.c udp.c $(addprefix ipv4/,dhcp.c etharp.c icmp.c igmp.c ip4.c ip4_addr.c ip4_frag.c)) \
+	netif/ethernet.c
+
+# kernel/net sees lwIP's headers, and lwIP the kernel's, as of a system: without warnings.
+LWIP_INCLUDES := -isystem ports/lwip/include -isystem $(LWIP)/src/include
+LWIP_HEADERS  := $(wildcard ports/lwip/include/*.h ports/lwip/include/*/*.h)
+
+# Packets that have passed the IP layer go to kernel/net/input.h, those to the node itself to loopback.c. $(1):
+# a source without its suffix.
+lwip_renamed = $(lwip_renamed_$(notdir $(1)))
+lwip_renamed_init := -Dconnection_window=0xffff
+lwip_renamed_ip4 := $(foreach name,tcp_input udp_input raw_input,-D$(name)=network_$(name)) \
+	-Dnetif_loop_output=network_loop_output
+
+$(LWIP)/stamp: ports/lwip/recipe ports/lwip/unpack.sh
+	@echo "  PORT    lwIP: fetched once, unpacked, not installed"
+	@ports/lwip/unpack.sh build
+	@touch $@
+
+# What the compiler has found of them, where the folder was removed.
+$(LWIP)/src/%: $(LWIP)/stamp ;

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * beat_frame.h: the frames of NETTICK, to and from bytes: heartbeats that the conductor broadcasts, and the
+ * answers of nodes [Betti09 §III, §V-B]. Pure C, for senders and receivers alike. docs/nettick.md has the
+ * format byte by byte.
+ *
+ * Nothing of a frame is looked at before its tag has been checked, but its version, its kind and its length.
+ */
+#ifndef TACET_SERVICE_BEAT_FRAME_H
+#define TACET_SERVICE_BEAT_FRAME_H
+
+#include "service/siphash.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BEAT_ETHERTYPE     0x88cb
+#define BEAT_VERSION       1
+#define BEAT_HEADER_BYTES  48
+#define BEAT_TAG_BYTES     8
+#define BEAT_BYTES_MAX     1500           /* of the Ethernet frame's payload */
+#define BEAT_COMMANDS_MAX  16             /* in one beat */
+#define BEAT_COMMAND_BYTES 64             /* of one command's body, at most */
+#define BEAT_PERIOD_NS_MIN 1000000ULL     /* 1000 Hz */
+#define BEAT_PERIOD_NS_MAX 60000000000ULL /* one beat a minute */
+
+enum beat_kind { BEAT_KIND_BEAT = 1, BEAT_KIND_ANSWER = 2 };
+
+/* What is wrong with a frame. */
+enum beat_fault {
+    BEAT_FINE,
+    BEAT_TRUNCATED,     /* shorter than it says, or than it must be */
+    BEAT_OTHER_VERSION, /* of a conductor that is newer or older */
+    BEAT_OTHER_KIND,    /* an answer where a beat is expected, or the reverse: reflected */
+    BEAT_FORGED,        /* the tag is not that of the key */
+    BEAT_ABSURD,        /* a value that no conductor sends */
+    BEAT_FAULTS,
+};
+
+struct beat_command {
+    uint16_t code;   /* of enum beat_code; 0x8000: to be acknowledged */
+    uint16_t bytes;  /* of the body */
+    uint32_t number; /* by which it is acknowledged */
+    uint8_t body[BEAT_COMMAND_BYTES];
+};
+
+struct beat {
+    uint64_t epoch;        /* ns since 1970 (TAI) at which the conductor was started: higher for each start */
+    uint64_t sequence;     /* from 1 on, one more for each beat of an epoch */
+    uint64_t time_ns;      /* TAI since 1970: when this beat was due, a multiple of the period */
+    uint64_t period_ns;    /* until the next one; 0: this was the last */
+    uint32_t late_ns;      /* how much later than that it was given to the network */
+    uint16_t answer_every; /* nodes answer beats whose sequence it divides; 0: none */
+    uint16_t command_count;
+    struct beat_command commands[BEAT_COMMANDS_MAX];
+};
+
+/* Writes the payload of a frame; its bytes, or 0 where the room is too small or the beat is absurd. */
+size_t beat_encode(const struct beat *beat, const uint8_t key[SIPHASH_KEY_BYTES], uint8_t *payload,
+                   size_t room);
+
+/* Reads the payload of a frame of EtherType BEAT_ETHERTYPE. *beat is valid after BEAT_FINE only. */
+enum beat_fault beat_decode(const uint8_t *payload, size_t bytes, const uint8_t key[SIPHASH_KEY_BYTES],
+                            struct beat *beat);
+
+/* ---- Which beats count ---- */
+
+/* What became of a beat whose tag was right. */
+enum beat_place {
+    BEAT_NEXT,       /* the one after the last, or the first */
+    BEAT_AFTER_LOST, /* a later one: `lost` before it have not come */
+    BEAT_DUPLICATE,  /* the last one again */
+    BEAT_LATE,       /* an earlier one, or of an earlier start of the conductor: replayed or reordered */
+    BEAT_NEW_EPOCH,  /* the first of a conductor that was started anew */
+};
+
+struct beat_order {
+    uint64_t epoch, sequence;
+};
+
+/* Where a beat stands after those that have come; *lost: how many are missing before it. It is remembered
+ * where it is none that has come before. */
+enum beat_place beat_order_take(struct beat_order *order, const struct beat *beat, uint64_t *lost);
+
+#endif

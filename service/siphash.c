@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * siphash.c: see siphash.h. The message is taken in little-endian words of 8 bytes; the last one has the
+ * bytes that are left, and the message's length in its highest byte.
+ */
+#include "service/siphash.h"
+#include "lib/bytes.h"
+
+struct state {
+    uint64_t v0, v1, v2, v3;
+};
+
+static inline uint64_t rotate(uint64_t value, unsigned bits)
+{
+    return value << bits | value >> (64 - bits);
+}
+
+static inline void round_once(struct state *s)
+{
+    s->v0 += s->v1;
+    s->v2 += s->v3;
+    s->v1 = rotate(s->v1, 13) ^ s->v0;
+    s->v3 = rotate(s->v3, 16) ^ s->v2;
+    s->v0 = rotate(s->v0, 32);
+    s->v2 += s->v1;
+    s->v0 += s->v3;
+    s->v1 = rotate(s->v1, 17) ^ s->v2;
+    s->v3 = rotate(s->v3, 21) ^ s->v0;
+    s->v2 = rotate(s->v2, 32);
+}
+
+static inline void word_add(struct state *s, uint64_t word)
+{
+    s->v3 ^= word;
+    round_once(s);
+    round_once(s);
+    s->v0 ^= word;
+}
+
+uint64_t siphash(const uint8_t key[SIPHASH_KEY_BYTES], const void *message, size_t bytes)
+{
+    const uint64_t k0 = load_le64(key), k1 = load_le64(key + 8);
+    /* "somepseudorandomlygeneratedbytes" */
+    struct state s = { k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d, k0 ^ 0x6c7967656e657261,
+                       k1 ^ 0x7465646279746573 };
+    const uint8_t *at = message, *end = at + bytes / 8 * 8;
+    uint64_t last = (uint64_t)bytes << 56;
+
+    for (; at < end; at += 8)
+        word_add(&s, load_le64(at));
+    for (unsigned i = 0; i < bytes % 8; i++)
+        last |= (uint64_t)at[i] << 8 * i;
+    word_add(&s, last);
+    s.v2 ^= 0xff;
+    for (unsigned i = 0; i < 4; i++)
+        round_once(&s);
+    return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
+}

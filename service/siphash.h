@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * siphash.h: SipHash-2-4, a keyed hash of 64 bits: who does not have the key cannot make the tag of a message
+ * that he has not seen. Some hundred instructions for a short message. Any context.
+ *
+ * Source: Aumasson and Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012, §2.
+ */
+#ifndef TACET_SERVICE_SIPHASH_H
+#define TACET_SERVICE_SIPHASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SIPHASH_KEY_BYTES 16
+
+uint64_t siphash(const uint8_t key[SIPHASH_KEY_BYTES], const void *message, size_t bytes);
+
+#endif

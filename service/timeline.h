@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * timeline.h: the conductor's time, and when beats are due. Conductor time is TAI at the start plus what the
+ * machine's monotonic clock has run since: NTP may change its rate, and nothing makes it jump, neither a
+ * leap second nor somebody who sets the clock. Beats are due at multiples of their period in conductor time,
+ * whatever the rate was before; so nodes with the same bound and the same beat agree on boundaries.
+ *
+ * Pure C but for timeline_start; unsigned 64-bit ns.
+ */
+#ifndef TACET_SERVICE_TIMELINE_H
+#define TACET_SERVICE_TIMELINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct timeline {
+    uint64_t epoch_ns;     /* TAI since 1970 at the start */
+    uint64_t monotonic_ns; /* at the start */
+    uint64_t period_ns;    /* 0: no beats */
+    uint64_t due_ns;       /* conductor time of the next beat; valid while there are beats */
+};
+
+/* Begins now, without beats. */
+void timeline_start(struct timeline *timeline);
+
+/* CLOCK_MONOTONIC and conductor time, each from the other. */
+uint64_t timeline_conductor_ns(const struct timeline *timeline, uint64_t monotonic_ns);
+uint64_t timeline_monotonic_ns(const struct timeline *timeline, uint64_t conductor_ns);
+
+/* From now on beats have this period: the next one is due at its first multiple after `conductor_ns`. */
+void timeline_period_set(struct timeline *timeline, uint64_t period_ns, uint64_t conductor_ns);
+
+/* The beat that was due has been sent at `conductor_ns`: the next one is due at the first multiple after
+ * that. How many were passed over because their time had gone by. */
+uint64_t timeline_advance(struct timeline *timeline, uint64_t conductor_ns);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * wire.c: see wire.h.
+ */
+#include "service/wire.h"
+#include "service/beat_frame.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <net/ethernet.h>
+#include <net/if.h>
+#include <net/if_arp.h>
+#include <netpacket/packet.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <time.h>
+
+int wire_open(struct wire *wire, const char *interface, const char **what)
+{
+    struct ifreq request = { 0 };
+
+    *what = "its name is too long";
+    errno = ENAMETOOLONG;
+    if (strlen(interface) >= IFNAMSIZ)
+        return -1;
+    memcpy(request.ifr_name, interface, strlen(interface));
+    *what = "a packet socket, which wants root or CAP_NET_RAW";
+    wire->socket = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (wire->socket < 0)
+        return -1;
+    *what = "no such interface";
+    if (ioctl(wire->socket, SIOCGIFINDEX, &request))
+        return -1;
+    wire->index = request.ifr_ifindex;
+    *what = "its address";
+    if (ioctl(wire->socket, SIOCGIFHWADDR, &request))
+        return -1;
+    *what = "it is no Ethernet";
+    if (request.ifr_hwaddr.sa_family != ARPHRD_ETHER) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    memcpy(wire->address, request.ifr_hwaddr.sa_data, sizeof(wire->address));
+    return 0;
+}
+
+int wire_send(const struct wire *wire, const uint8_t *payload, size_t bytes)
+{
+    uint8_t frame[ETH_HLEN + BEAT_BYTES_MAX];
+    struct sockaddr_ll to = { .sll_family = AF_PACKET, .sll_ifindex = wire->index, .sll_halen = ETH_ALEN };
+
+    memset(to.sll_addr, 0xff, ETH_ALEN);
+    memset(frame, 0xff, ETH_ALEN);
+    memcpy(frame + ETH_ALEN, wire->address, ETH_ALEN);
+    frame[12] = BEAT_ETHERTYPE >> 8;
+    frame[13] = BEAT_ETHERTYPE & 0xff;
+    memcpy(frame + ETH_HLEN, payload, bytes);
+    return sendto(wire->socket, frame, ETH_HLEN + bytes, 0, (struct sockaddr *)&to, sizeof(to)) < 0 ? -1 : 0;
+}
+
+int wire_listen(const struct wire *wire)
+{
+    const struct sockaddr_ll here = { .sll_family = AF_PACKET,
+                                      .sll_protocol = htons(BEAT_ETHERTYPE),
+                                      .sll_ifindex = wire->index };
+    const int on = 1;
+
+    return setsockopt(wire->socket, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)) ||
+                   bind(wire->socket, (const struct sockaddr *)&here, sizeof(here))
+               ? -1
+               : 0;
+}
+
+/* When it arrived, as the system has noted with it. */
+static uint64_t arrival_of(struct msghdr *message)
+{
+    for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part))
+        if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_TIMESTAMPNS) {
+            struct timespec at;
+
+            memcpy(&at, CMSG_DATA(part), sizeof(at));
+            return (uint64_t)at.tv_sec * 1000000000ULL + (uint64_t)at.tv_nsec;
+        }
+    return 0;
+}
+
+ssize_t wire_receive(const struct wire *wire, uint8_t *payload, size_t room, uint64_t *arrived_ns)
+{
+    struct pollfd ready = { .fd = wire->socket, .events = POLLIN };
+    uint8_t header[ETH_HLEN];
+    union {
+        struct cmsghdr header;
+        char bytes[256];
+    } control;
+    struct iovec parts[] = { { header, sizeof(header) }, { payload, room } };
+    struct msghdr message = {
+        .msg_iov = parts, .msg_iovlen = 2, .msg_control = &control, .msg_controllen = sizeof(control)
+    };
+
+    if (poll(&ready, 1, -1) < 0)
+        return -1;
+    ssize_t bytes = recvmsg(wire->socket, &message, 0);
+    if (bytes < 0)
+        return -1;
+    *arrived_ns = arrival_of(&message);
+    return bytes < ETH_HLEN ? 0 : bytes - ETH_HLEN;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * fuzz_beat_frame.c: any bytes as the payload of a beat: as they are, and with a tag that is right, so that
+ * what is after it is reached. What is read can be written again, and means the same.
+ */
+#include "fuzz.h"
+#include "service/beat_frame.h"
+#include <string.h>
+
+static const uint8_t key[SIPHASH_KEY_BYTES] = { 42 };
+
+static void tag(uint8_t *payload, size_t bytes)
+{
+    uint64_t value = siphash(key, payload, bytes - BEAT_TAG_BYTES);
+
+    for (unsigned i = 0; i < BEAT_TAG_BYTES; i++)
+        payload[bytes - 1 - i] = (uint8_t)(value >> 8 * i);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    uint8_t payload[BEAT_BYTES_MAX], again[BEAT_BYTES_MAX];
+    struct beat beat, second;
+
+    if (bytes > sizeof(payload))
+        return 0;
+    memset(&beat, 0, sizeof(beat));
+    memset(&second, 0, sizeof(second));
+    beat_decode(data, bytes, key, &beat);
+    memcpy(payload, data, bytes);
+    if (bytes >= BEAT_HEADER_BYTES + BEAT_TAG_BYTES) {
+        size_t whole = (size_t)payload[2] << 8 | payload[3];
+
+        if (whole <= bytes && whole >= BEAT_HEADER_BYTES + BEAT_TAG_BYTES)
+            tag(payload, whole);
+    }
+    memset(&beat, 0, sizeof(beat));
+    if (beat_decode(payload, bytes, key, &beat) != BEAT_FINE)
+        return 0;
+    size_t written = beat_encode(&beat, key, again, sizeof(again));
+    PROMISE(written > 0 && written <= bytes);
+    PROMISE(beat_decode(again, written, key, &second) == BEAT_FINE);
+    PROMISE(memcmp(&beat, &second, sizeof(beat)) == 0);
+    return 0;
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * fuzz_frames.c: Ethernet frames of any length and content into the kernel's network: ARP, IP and its options
+ * and fragments, ICMP, IGMP, UDP, DHCP's answers, TCP with a listener and a connection. Memory is the host's,
+ * so that each read past a packet and each use after its end is seen.
+ *
+ * The input is a row of steps: a byte that says what is made right before the frame is given (the addresses,
+ * checksums, ports, so that mutations reach what is above), two bytes of length, the frame. A step of no
+ * length lets time pass. What the network allocates is bounded; its state goes on from input to input, as on
+ * a node.
+ */
+#include <stddef.h>
+
+/* lwIP's stdlib.h is the kernel's, which has none of these. */
+void *malloc(size_t bytes);
+void free(void *memory);
+_Noreturn void abort(void);
+
+#include "fuzz.h"
+#include "lib/command_line.h"
+#include "lwip/inet_chksum.h"
+#include "lwip/prot/ip4.h"
+#include "net/address.h"
+#include "net/connection.h"
+#include "net/connection_timer.h"
+#include "net/device.h"
+#include "net/inet.h"
+#include "net/interface.h"
+#include "net/loopback.h"
+#include "net/memory.h"
+#include "net/network.h"
+#include "net/stream_state.h"
+#include "process/event.h"
+#include "smp/crosscall.h"
+#include "time/clock.h"
+#include "time/timer.h"
+
+#define MEMORY_MAX (64U << 20)
+#define PORT       7
+
+enum { MAKE_FOR_US = 1, MAKE_IP = 2, MAKE_CHECKSUMS = 4, MAKE_PORTS = 8, MAKE_DHCP = 16, MAKE_SEQUENCE = 32 };
+
+static const uint8_t own[ETHERNET_ADDRESS_BYTES] = { 0x52, 0x54, 0, 1, 2, 3 };
+static const uint8_t frame_none[1];
+static const void *frame = frame_none;
+static uint32_t frame_bytes;
+static uint64_t now_ns = 1000000000;
+static uint64_t in_use;
+static uint32_t asked; /* of the last DHCP request: its transaction */
+
+/* ---- The device ---- */
+
+static bool send(struct network_device *device, const struct frame_part *parts, unsigned part_count)
+{
+    uint8_t sent[ETHERNET_FRAME_BYTES_MAX];
+    uint32_t bytes = 0;
+
+    (void)device;
+    for (unsigned i = 0; i < part_count; i++) {
+        PROMISE(parts[i].count <= sizeof(sent) - bytes);
+        memcpy(sent + bytes, parts[i].bytes, parts[i].count);
+        bytes += parts[i].count;
+    }
+    PROMISE(bytes >= ETHERNET_HEADER_BYTES);
+    if (bytes > 14 + 20 + 8 + 8 && sent[23] == 17 && sent[35] == 68)
+        memcpy(&asked, sent + 14 + 20 + 8 + 4, sizeof(asked));
+    return sent[bytes - 1] != 0xa5; /* now and then the ring is full */
+}
+
+static const void *receive(struct network_device *device, uint32_t *bytes)
+{
+    (void)device;
+    *bytes = frame_bytes;
+    return frame_bytes ? frame : NULL;
+}
+
+static void receive_done(struct network_device *device)
+{
+    (void)device;
+    frame_bytes = 0;
+}
+
+static void service(struct network_device *device)
+{
+    (void)device;
+}
+
+static void multicast(struct network_device *device, const uint8_t group[ETHERNET_ADDRESS_BYTES], bool on)
+{
+    (void)device;
+    (void)on;
+    PROMISE(group[0] == 1);
+}
+
+static const struct network_device_operations operations = { .send = send,
+                                                             .receive = receive,
+                                                             .receive_done = receive_done,
+                                                             .service = service,
+                                                             .multicast = multicast };
+static struct network_device device = { .operations = &operations, .model = "none", .link = true };
+
+/* ---- What the network uses of the kernel ---- */
+
+struct network_account *network_account_of(struct process *process)
+{
+    (void)process;
+    return (struct network_account *)&in_use;
+}
+
+struct network_account *network_account_use(struct network_account *account)
+{
+    return account;
+}
+
+void *network_allocate(size_t bytes)
+{
+    size_t *memory = in_use + bytes <= MEMORY_MAX ? malloc(bytes + 16) : NULL;
+
+    if (!memory)
+        return NULL;
+    in_use += bytes;
+    *memory = bytes;
+    return memory + 2;
+}
+
+void *network_allocate_array(size_t count, size_t bytes)
+{
+    void *memory = network_allocate(count * bytes);
+
+    if (memory)
+        memset(memory, 0, count * bytes);
+    return memory;
+}
+
+void network_free(void *memory)
+{
+    if (!memory)
+        return;
+    in_use -= ((size_t *)memory)[-2];
+    free((size_t *)memory - 2);
+}
+
+static struct smart_timer *timers[16];
+
+void timer_start(struct smart_timer *timer, uint64_t deadline_ns, uint64_t bound_ns)
+{
+    unsigned place = 0;
+
+    (void)bound_ns;
+    while (timers[place] && timers[place] != timer)
+        place++;
+    PROMISE(place < 16);
+    timers[place] = timer;
+    timer->deadline_ns = deadline_ns;
+    timer->pending = true;
+}
+
+void timer_cancel(struct smart_timer *timer)
+{
+    timer->pending = false;
+}
+
+static void time_pass(uint64_t ns)
+{
+    now_ns += ns;
+    for (unsigned i = 0; i < 16 && timers[i]; i++)
+        if (timers[i]->pending && timers[i]->deadline_ns <= now_ns) {
+            timers[i]->pending = false;
+            timers[i]->expire(timers[i], now_ns);
+        }
+}
+
+uint64_t clock_now_ns(void)
+{
+    return now_ns;
+}
+
+bool network_poll(void)
+{
+    time_pass(1000000000);
+    while (loopback_pending())
+        loopback_receive();
+    return false;
+}
+
+uint64_t arch_random(void)
+{
+    return 0x123456789abcdef0;
+}
+
+/* As in inet.c. */
+bool inet_is_multicast(uint32_t address)
+{
+    return (address & 0xf0) == 0xe0;
+}
+
+uint64_t latency_bound_default_ns(void)
+{
+    return 50000;
+}
+
+int64_t file_wall_clock_ns(void)
+{
+    return (int64_t)now_ns;
+}
+
+uint64_t event_of(const void *object)
+{
+    return 1 + (uint64_t)(uintptr_t)object;
+}
+
+unsigned arch_cpu_count(void)
+{
+    return 1;
+}
+
+void network_lock(void)
+{
+}
+
+void network_unlock(void)
+{
+}
+
+void network_notify(struct process *process, uint64_t kinds)
+{
+    (void)process;
+    (void)kinds;
+}
+
+void crosscall(const struct cpu_mask *cpus, void (*function)(void *context), void *context)
+{
+    (void)cpus;
+    (void)function;
+    (void)context;
+}
+
+void crosscall_serve(void)
+{
+}
+
+void kernel_print(const char *format, ...)
+{
+    (void)format;
+}
+
+/* ---- The node ---- */
+
+static void begin(void)
+{
+    static struct command_line line;
+    static char text[] = "ip_wait=1";
+    struct message why;
+    struct stream *listener;
+
+    memcpy(device.address, own, sizeof(own));
+    PROMISE(command_line_parse(text, &line, &why) == 0);
+    PROMISE(address_configure(&line, &why) == 0);
+    loopback_start();
+    interface_start(&device);
+    address_start();
+    listener = stream_create(NULL);
+    listener->connection.port.port = PORT;
+    listener->connection.local_port = PORT;
+    PROMISE(listener && stream_listen(listener, 8) == 0);
+}
+
+/* ---- Frames ---- */
+
+static void put16(uint8_t *at, uint32_t value)
+{
+    at[0] = (uint8_t)(value >> 8);
+    at[1] = (uint8_t)value;
+}
+
+static void put_sum(uint8_t *at, uint16_t sum)
+{
+    memcpy(at, &sum, sizeof(sum));
+}
+
+static void transport_make(uint8_t *ip, uint32_t header, uint32_t bytes, unsigned make)
+{
+    uint8_t *segment = ip + header, pseudo[12 + ETHERNET_FRAME_BYTES_MAX];
+    uint32_t length = bytes - header, at = ip[9] == 6 ? 16 : ip[9] == 17 ? 6 : 2;
+
+    if (make & MAKE_PORTS && (ip[9] == 6 || ip[9] == 17) && length >= 4)
+        put16(segment + 2, make & MAKE_DHCP ? 68 : PORT);
+    if (make & MAKE_DHCP && ip[9] == 17 && length >= 8 + 240) {
+        static const uint8_t magic[] = { 99, 130, 83, 99 };
+
+        put16(segment, 67);
+        segment[8] = 2;
+        memcpy(segment + 8 + 4, &asked, sizeof(asked));
+        memcpy(segment + 8 + 28, own, sizeof(own));
+        memcpy(segment + 8 + 236, magic, sizeof(magic));
+    }
+    if (ip[9] == 17 && length >= 6)
+        put16(segment + 4, length);
+    if (length < at + 2 || (ip[9] != 6 && ip[9] != 17 && ip[9] != 1 && ip[9] != 2))
+        return;
+    put_sum(segment + at, 0);
+    memcpy(pseudo, ip + 12, 8);
+    pseudo[8] = 0;
+    pseudo[9] = ip[9];
+    put16(pseudo + 10, length);
+    memcpy(pseudo + 12, segment, length);
+    put_sum(segment + at, ip[9] == 6 || ip[9] == 17 ? inet_chksum(pseudo, (u16_t)(12 + length))
+                                                     : inet_chksum(segment, (u16_t)length));
+}
+
+/* Makes right what the byte asks for. */
+static void frame_make(uint8_t *bytes, uint32_t count, unsigned make)
+{
+    uint8_t *ip = bytes + ETHERNET_HEADER_BYTES;
+    uint32_t ip_bytes = count > ETHERNET_HEADER_BYTES ? count - ETHERNET_HEADER_BYTES : 0, header;
+
+    if (make & MAKE_FOR_US && count >= ETHERNET_ADDRESS_BYTES)
+        memcpy(bytes, own, sizeof(own));
+    if (!(make & MAKE_IP) || ip_bytes < 20)
+        return;
+    put16(bytes + 12, 0x800);
+    ip[0] = 0x40 | (ip[0] & 15);
+    header = 4U * (ip[0] & 15);
+    if (header < 20 || header > ip_bytes)
+        return;
+    put16(ip + 2, ip_bytes);
+    if (make & MAKE_FOR_US)
+        memcpy(ip + 16, &netif_ip4_addr(&ethernet_interface)->addr, 4);
+    if (make & MAKE_CHECKSUMS)
+        transport_make(ip, header, ip_bytes, make);
+    put_sum(ip + 10, 0);
+    put_sum(ip + 10, inet_chksum(ip, (u16_t)header));
+}
+
+static void frame_give(const uint8_t *bytes, uint32_t count, unsigned make)
+{
+    uint8_t *copy = malloc(count);
+
+    memcpy(copy, bytes, count);
+    frame_make(copy, count, make);
+    frame = copy;
+    frame_bytes = count;
+    interface_receive();
+    PROMISE(frame_bytes == 0);
+    free(copy);
+    while (loopback_pending())
+        loopback_receive();
+    for (unsigned i = 0; i < 64 && connection_is_owing(); i++)
+        connection_work_one();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    static bool begun;
+
+    if (!begun)
+        begin();
+    begun = true;
+    while (bytes >= 3) {
+        unsigned make = data[0];
+        uint32_t count = (uint32_t)data[1] << 8 | data[2];
+
+        data += 3;
+        bytes -= 3;
+        if (count > bytes)
+            count = (uint32_t)bytes;
+        if (count == 0)
+            time_pass((uint64_t)(make + 1) * 50000000);
+        else
+            frame_give(data, count, make);
+        data += count;
+        bytes -= count;
+    }
+    return 0;
+}

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The conductor on a wire of its own (a network namespace without root): its beats are what docs/nettick.md
+says, due at multiples of their period, one after the other, whatever their rate was before."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+KEY = bytes(range(16))
+HEADER = struct.Struct(">BBHHHQQQQI4x")
+WORD = (1 << 64) - 1
+
+#: Runs in the namespace: conductor and listener at the two ends of a pair of interfaces.
+INSIDE = ["unshare", "-rn", sys.executable, __file__]
+
+
+def siphash(key: bytes, message: bytes) -> int:
+    """SipHash-2-4, written from the paper for this test alone."""
+    k0, k1 = struct.unpack("<QQ", key)
+    v = [k0 ^ 0x736F6D6570736575, k1 ^ 0x646F72616E646F6D, k0 ^ 0x6C7967656E657261, k1 ^ 0x7465646279746573]
+
+    def turn(value: int, bits: int) -> int:
+        return (value << bits | value >> (64 - bits)) & WORD
+
+    def rounds(count: int) -> None:
+        for _ in range(count):
+            v[0] = (v[0] + v[1]) & WORD
+            v[2] = (v[2] + v[3]) & WORD
+            v[1] = turn(v[1], 13) ^ v[0]
+            v[3] = turn(v[3], 16) ^ v[2]
+            v[0] = turn(v[0], 32)
+            v[2] = (v[2] + v[1]) & WORD
+            v[0] = (v[0] + v[3]) & WORD
+            v[1] = turn(v[1], 17) ^ v[2]
+            v[3] = turn(v[3], 21) ^ v[0]
+            v[2] = turn(v[2], 32)
+
+    whole = message + bytes(-(len(message) + 1) % 8) + bytes([len(message) & 0xFF])
+    for (word,) in struct.iter_unpack("<Q", whole):
+        v[3] ^= word
+        rounds(2)
+        v[0] ^= word
+    v[2] ^= 0xFF
+    rounds(4)
+    return v[0] ^ v[1] ^ v[2] ^ v[3]
+
+
+def open_sockets(ethertype: int) -> str:
+    """The processes that have a packet socket bound to it, as text: here one for each."""
+    with open("/proc/net/packet", encoding="ascii") as table:
+        bound = {line.split()[8] for line in table.readlines()[1:] if int(line.split()[3], 16) == ethertype}
+    found = []
+    for link in Path("/proc").glob("[0-9]*/fd/*"):
+        try:
+            target = os.readlink(link)
+        except OSError:
+            continue
+        if target.startswith("socket:[") and target[8:-1] in bound:
+            found.append(link.parts[2])
+    return " ".join(found)
+
+
+def inside() -> None:
+    """In the namespace. The words: how many beats to take in each part, and the rate of the next part."""
+    import socket
+    import time
+
+    folder = Path(sys.argv[1])
+    plan = [part.split(":") for part in sys.argv[2:]]
+    for command in ("link add beats type veth peer name node", "link set beats up", "link set node up"):
+        subprocess.run(["ip", *command.split()], check=True)
+    node = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x88CB))
+    node.bind(("node", 0))
+    node.settimeout(60)
+    control = folder / "control"
+    command = [ROOT / "build/service/conductor", "--interface", "beats", "--key", folder / "key"]
+    rate = plan[0][1]
+    hears = [ROOT / "build/service/listener", "--interface", "node", "--key", folder / "key"]
+    listener = subprocess.Popen(hears, stdout=subprocess.PIPE, text=True)
+    while str(listener.pid) not in open_sockets(0x88CB):
+        time.sleep(0.01)
+    conductor = subprocess.Popen([*command, "--socket", control, "--rate", rate], stdout=subprocess.PIPE)
+    ask = [ROOT / "build/service/conductorctl", "--socket", control, "--json"]
+    assert conductor.stdout and b"beats on beats" in conductor.stdout.readline()
+    parts = []
+    for number, (count, rate) in enumerate(plan):
+        if number:
+            subprocess.run([*ask, "rate", rate], check=True, capture_output=True)
+        frames, counted = [], 0
+        while counted < int(count):  # beats of the rate before may be in the queue still
+            frames.append(node.recv(2000).hex())
+            period = int(frames[-1][2 * (14 + 32) : 2 * (14 + 40)], 16)
+            counted += period == (round(1e9 / float(rate)) if float(rate) else 0)
+        parts.append({"rate": rate, "frames": frames, "monotonic_ns": time.monotonic_ns()})
+    status = json.loads(subprocess.run([*ask, "status"], check=True, capture_output=True).stdout)
+    wrong = subprocess.run([*ask, "rate", "2000"], capture_output=True, text=True)
+    second = subprocess.run([*command, "--socket", control], capture_output=True, text=True)
+    conductor.send_signal(signal.SIGTERM)
+    ended = conductor.wait(60)
+    rest = []
+    node.settimeout(0.2)
+    try:
+        while True:
+            rest.append(node.recv(2000).hex())
+    except TimeoutError:
+        pass
+    listener.send_signal(signal.SIGTERM)
+    heard = dict(line.split() for line in listener.communicate(timeout=60)[0].splitlines())
+    said = {
+        "heard": heard,
+        "wrong": wrong.stdout,
+        "wrong_status": wrong.returncode,
+        "second": second.stderr,
+        "ended": ended,
+    }
+    print(json.dumps({"parts": parts, "status": status, "rest": rest, **said}))
+
+
+def beats_of(frames: list[str]) -> list[dict[str, int]]:
+    """The frames as beats; each is one, and tagged."""
+    found = []
+    for text in frames:
+        frame = bytes.fromhex(text)
+        assert frame[:6] == b"\xff" * 6 and frame[12:14] == b"\x88\xcb"
+        names = "version kind bytes answer_every commands epoch sequence time_ns period_ns late_ns".split()
+        beat = dict(zip(names, HEADER.unpack_from(frame, 14)))
+        payload = frame[14 : 14 + beat["bytes"]]
+        assert (beat["version"], beat["kind"], beat["bytes"]) == (1, 1, HEADER.size + 8)
+        assert struct.unpack(">Q", payload[-8:])[0] == siphash(KEY, payload[:-8])
+        found.append(beat)
+    return found
+
+
+def can_unshare() -> bool:
+    return subprocess.run(["unshare", "-rn", "true"], capture_output=True).returncode == 0
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if not can_unshare():
+        pytest.skip("no network namespace without root here (unshare -rn)")
+    subprocess.run(["make", "-s", "service"], cwd=ROOT, check=True, capture_output=True)
+    path = tmp_path_factory.mktemp("conductor")
+    key = path / "key"
+    key.write_text(KEY.hex() + "\n")
+    key.chmod(0o600)
+    return path
+
+
+def conduct(folder: Path, *plan: str) -> dict:
+    done = subprocess.run([*INSIDE, folder, *plan], capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_beats_are_due_at_multiples_of_their_period_at_each_rate(folder: Path) -> None:
+    seen = conduct(folder, "20:100", "20:50", "20:1000", "5:12.5")
+    beats = [(part["rate"], beat) for part in seen["parts"] for beat in beats_of(part["frames"])]
+    sequence = [beat["sequence"] for _, beat in beats]
+    assert sequence == list(range(1, len(beats) + 1))
+    assert len({beat["epoch"] for _, beat in beats}) == 1
+    for _, beat in beats:
+        assert beat["time_ns"] % beat["period_ns"] == 0 and beat["time_ns"] > beat["epoch"]
+    for rate, period in (("100", 10_000_000), ("50", 20_000_000), ("1000", 1_000_000), ("12.5", 80_000_000)):
+        periods = [beat["period_ns"] for at, beat in beats if at == rate]
+        assert periods.count(period) >= 5 and period in periods[-1:]
+    times = [beat["time_ns"] for _, beat in beats]
+    assert times == sorted(set(times))
+    assert seen["status"]["sent"] >= len(beats) and seen["status"]["failed"] == 0
+    heard = {name: int(value) for name, value in seen["heard"].items()}
+    assert heard["beats"] == len(beats) + len(seen["rest"]) and heard["clock_steps"] == 0
+    assert not any(heard[name] for name in ("lost", "late", "duplicate", "forged", "truncated", "absurd"))
+    assert seen["status"]["epoch"] == beats[0][1]["epoch"]
+
+
+def test_the_last_beat_before_a_rest_says_so(folder: Path) -> None:
+    seen = conduct(folder, "3:100", "1:0", "3:100")
+    beats = [beat for part in seen["parts"] for beat in beats_of(part["frames"])] + beats_of(seen["rest"])
+    rests = [number for number, beat in enumerate(beats) if beat["period_ns"] == 0]
+    assert rests[-1] == len(beats) - 1, "the conductor's end"
+    assert len(rests) == 2 and [beat["sequence"] for beat in beats] == list(range(1, len(beats) + 1))
+    assert seen["ended"] == 0
+
+
+def test_a_conductor_that_is_started_anew_has_a_later_epoch(folder: Path) -> None:
+    first, second = (beats_of(conduct(folder, "2:100")["parts"][0]["frames"])[0] for _ in range(2))
+    assert second["epoch"] > first["epoch"] and second["sequence"] == first["sequence"] == 1
+
+
+def test_what_cannot_be_is_said_in_a_line(folder: Path) -> None:
+    seen = conduct(folder, "1:100")
+    assert "from 1/60 to 1000" in seen["wrong"] and seen["wrong_status"] == 1
+    assert "another conductor listens there" in seen["second"]
+    open_key, short_key = folder / "open", folder / "short"
+    open_key.write_text(KEY.hex())
+    open_key.chmod(0o644)
+    short_key.write_text("0123")
+    short_key.chmod(0o600)
+    cases = (
+        (["--interface", "lo"], "--interface NAME and --key FILE"),
+        (["--interface", "lo", "--key", str(open_key)], "chmod 600"),
+        (["--interface", "lo", "--key", str(short_key)], "32 hexadecimal digits"),
+        (["--interface", "lo", "--key", str(folder / "gone")], "No such file"),
+        (["--interface", "nowhere0", "--key", str(folder / "key")], "no such interface"),
+        (["--interface", "lo", "--key", str(folder / "key")], "no Ethernet"),
+    )
+    for words, said in cases:
+        ran = subprocess.run(
+            ["unshare", "-rn", ROOT / "build/service/conductor", *words],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert ran.returncode == 2 and said in ran.stderr and ran.stderr.count("\n") == 1, ran.stderr
+    ran = subprocess.run(
+        [ROOT / "build/service/conductorctl", "--socket", folder / "nobody", "status"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ran.returncode == 1 and "no conductor at" in ran.stderr
+
+
+if __name__ == "__main__":
+    inside()
+    sys.stdout.flush()
+    os._exit(0)

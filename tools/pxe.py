@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A folder from which nodes boot over the network: for boot/make-pxe.
+
+    dnsmasq.conf       DHCP and TFTP for it, to start as it is
+    tacet/bios.0       GRUB for a BIOS's PXE, and for UEFI, each one file: its modules, and start.cfg, which
+    tacet/uefi.efi     reads grub.cfg from the server, are inside, so that a node asks for four files only
+    tacet/grub.cfg     what is the same for all nodes; it then reads the node's own file, if there is one:
+    tacet/nodes/01-52-54-00-12-34-56.cfg   named as pxelinux names it, by kind of network and MAC
+    tacet/nodes/default.cfg                for all others
+    tacet/tacet.elf, tacet/program*        kernel and programs
+
+A node that cannot get a file says which one and from where, and begins anew after RETRY_S: when the server is
+right again, the rack comes up. GRUB's messages come before that line.
+
+Sources: PXE Specification 2.1; GRUB manual 2.06 §6.4 (network), §18 (net_default_*); RFC 4578 (client
+architectures: 0 BIOS, 7 and 9 UEFI on x86_64); dnsmasq(8).
+"""
+
+from __future__ import annotations
+
+import io
+import ipaddress
+import os
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from grub import GRUB, Failure, Serial, WrongInput, check_tools, quoted
+
+TOOLS = {"grub-mkimage": "grub-common"}
+#: GRUB's modules: for all, and for one firmware's network.
+MODULES = (
+    "normal echo sleep reboot test regexp multiboot2 serial terminal tftp http net memdisk tar configfile"
+).split()
+#: File, format and modules of the loaders.
+LOADERS = {
+    "i386-pc": ("bios.0", "i386-pc-pxe", ["pxe"]),
+    "x86_64-efi": ("uefi.efi", "x86_64-efi", ["efinet", "all_video"]),
+}
+RETRY_S = 10
+FOLDER = "tacet"
+#: Where a node's file has variables of grub.cfg.
+_NODE = """# {comment}
+set file=tacet.elf
+if multiboot2 $files/tacet.elf bootif=$node {words}; then
+    set file={program}
+    if module2 $files/{program}; then boot; fi
+fi
+"""
+
+
+@dataclass(frozen=True)
+class Node:
+    """What one node boots: its program's file on this machine, kernel options and arguments; and, where the
+    DHCP server is to give them, its address and name."""
+
+    program: Path
+    options: Sequence[str] = ()
+    args: Sequence[str] = ()
+    address: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Service:
+    """The service node: its network, the interface there, and how files get to the nodes.
+
+    server     its address; "": the one that DHCP names as next server
+    http       nodes with a BIOS get kernel and program by HTTP, from port 80 (GRUB 2.06's HTTP hands over
+               wrong bytes under UEFI)
+    proxy      another server gives addresses, dnsmasq only what is to be booted
+    """
+
+    network: ipaddress.IPv4Network = ipaddress.IPv4Network("10.99.0.0/24")
+    interface: str = "tacet"
+    server: str = ""
+    http: bool = False
+    proxy: bool = False
+
+    def __post_init__(self) -> None:
+        if self.proxy and not self.server:
+            raise WrongInput("beside another DHCP server, nodes must know this one: --server, its address")
+
+
+@dataclass(frozen=True)
+class Tree:
+    """All that the folder holds."""
+
+    kernel: Path
+    default: Node
+    nodes: Mapping[str, Node] = field(default_factory=dict)
+    service: Service = Service()
+    serial: Serial = Serial()
+
+    def programs(self) -> dict[Path, str]:
+        """Each program's name in the folder."""
+        found: dict[Path, str] = {}
+        for node in (self.default, *self.nodes.values()):
+            found.setdefault(node.program, f"program{len(found) + 1 if found else ''}")
+        return found
+
+
+def node_file(mac: str) -> str:
+    return f"01-{mac.replace(':', '-')}.cfg"
+
+
+def start_cfg(service: Service, serial: Serial) -> str:
+    """In the loader itself: finds grub.cfg."""
+    server = service.server or "$net_default_server"
+    console = serial.commands(keys=False)
+    return f"""{console}set server={server}
+set base=(tftp,$server)/{FOLDER}
+echo "Tacet: GRUB, node $net_default_mac, address $net_default_ip, server $server"
+if [ -s "$base/grub.cfg" ]; then source $base/grub.cfg; fi
+echo "Tacet: no tftp://$server/{FOLDER}/grub.cfg; again in {RETRY_S} s"
+sleep {RETRY_S}
+reboot
+"""
+
+
+def grub_cfg(service: Service) -> str:
+    digits = " ".join(f"--set={i}:m{i}" for i in range(1, 7))
+    pattern = ":".join(["(..)"] * 6)
+    http = f"\n    set files=(http,$server)/{FOLDER}" if service.http else ""
+    return f"""# Tacet's nodes, from boot/make-pxe, which overwrites it; what one node boots is in nodes/.
+regexp {digits} '{pattern}' "$net_default_mac"
+set node=01-$m1-$m2-$m3-$m4-$m5-$m6
+set files=$base
+if [ "$grub_platform" = pc ]; then
+    # The kernel's header has asked for a framebuffer; a BIOS has a text mode.
+    set gfxpayload=text{http}
+fi
+set own=default
+set file=nodes/default.cfg
+if [ -s "$base/nodes/$node.cfg" ]; then set own=$node; fi
+source $base/nodes/$own.cfg
+echo "Tacet: cannot load $file for nodes/$own.cfg; again in {RETRY_S} s"
+sleep {RETRY_S}
+reboot
+"""
+
+
+def node_cfg(node: Node, program: str, comment: str, console: Sequence[str]) -> str:
+    words = [f"argv0={node.program.name}", *console, *node.options]
+    line = " ".join([*map(quoted, words), "--", *map(quoted, node.args)])
+    return _NODE.format(comment=comment, words=line, program=program)
+
+
+def dnsmasq_conf(tree: Tree, folder: Path) -> str:
+    """Absolute paths, so that it can be started from anywhere."""
+    service = tree.service
+    lines = [
+        "# DHCP and TFTP for Tacet's nodes, from boot/make-pxe: dnsmasq --conf-file=FILE --no-daemon",
+        "port=0  # no name server",
+        f"interface={service.interface}",
+        "bind-dynamic",
+        "log-dhcp",
+        "enable-tftp",
+        f"tftp-root={folder.absolute()}",
+    ]
+    if service.proxy:
+        lines += [
+            "# Another server gives the addresses.",
+            f"dhcp-range={service.network.network_address},proxy,{service.network.netmask}",
+            f'pxe-service=x86PC,"Tacet",{FOLDER}/bios.0',
+            f'pxe-service=X86-64_EFI,"Tacet",{FOLDER}/uefi.efi',
+            f'pxe-service=BC_EFI,"Tacet",{FOLDER}/uefi.efi',
+        ]
+        return "\n".join(lines) + "\n"
+    hosts = service.network.num_addresses
+    first, last = (service.network.network_address + n for n in (min(10, hosts // 2), hosts - 2))
+    lines += [
+        "# For ever: a node that computes is not to wake up for its address.",
+        f"dhcp-range={first},{last},{service.network.netmask},infinite",
+        "dhcp-match=set:bios,option:client-arch,0",
+        "dhcp-match=set:uefi,option:client-arch,7",
+        "dhcp-match=set:uefi,option:client-arch,9",
+        *(
+            f"dhcp-boot=tag:{tag},{FOLDER}/{file}" + (f",,{service.server}" if service.server else "")
+            for tag, file in (("bios", "bios.0"), ("uefi", "uefi.efi"))
+        ),
+        *(
+            ",".join(filter(None, [f"dhcp-host={mac}", node.address, node.name, "infinite"]))
+            for mac, node in tree.nodes.items()
+            if node.address or node.name
+        ),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def loader(platform: str, service: Service, serial: Serial) -> bytes:
+    """GRUB in one file."""
+    _, image_format, modules = LOADERS[platform]
+    with tempfile.TemporaryDirectory(prefix="tacet-pxe-") as name:
+        folder = Path(name)
+        with tarfile.open(folder / "memdisk", "w") as archive:
+            content = start_cfg(service, serial).encode()
+            entry = tarfile.TarInfo("start.cfg")
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+        (folder / "early.cfg").write_text("normal (memdisk)/start.cfg\n")
+        made = subprocess.run(
+            [
+                *("grub-mkimage", "-O", image_format, "-d", GRUB / platform, "-p", "(memdisk)"),
+                *("-m", folder / "memdisk", "-c", folder / "early.cfg", "-o", folder / "image"),
+                *(*MODULES, *modules),
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+        if made.returncode != 0:
+            raise Failure(f"no loader for {platform}: {made.stdout.strip() or 'grub-mkimage says nothing'}")
+        return (folder / "image").read_bytes()
+
+
+def contents(tree: Tree, folder: Path) -> dict[str, bytes | Path]:
+    """Each file of the folder: what it holds, or the file that it is a copy of."""
+    tree.serial.check()
+    programs = tree.programs()
+    console = tree.serial.kernel_options() if tree.serial != Serial() else []
+    found: dict[str, bytes | Path] = {f"{FOLDER}/tacet.elf": tree.kernel}
+    found |= {f"{FOLDER}/{name}": program for program, name in programs.items()}
+    for platform in LOADERS:
+        found[f"{FOLDER}/{LOADERS[platform][0]}"] = loader(platform, tree.service, tree.serial)
+    for name, comment, node in [
+        ("default.cfg", "all nodes without a file of their own", tree.default),
+        *((node_file(mac), mac, node) for mac, node in tree.nodes.items()),
+    ]:
+        text = node_cfg(node, programs[node.program], comment, console)
+        found[f"{FOLDER}/nodes/{name}"] = os.fsencode(text)
+    found[f"{FOLDER}/grub.cfg"] = grub_cfg(tree.service).encode()
+    found["dnsmasq.conf"] = os.fsencode(dnsmasq_conf(tree, folder))
+    return found
+
+
+def check_target(folder: Path) -> None:
+    """A folder that is not ours is left alone."""
+    if folder.exists() and not folder.is_dir():
+        raise WrongInput(f"{folder} is a file; the tree needs a folder")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / FOLDER / "grub.cfg").is_file():
+        raise WrongInput(f"{folder} holds something else; name a new folder, or an empty one")
+
+
+def make(tree: Tree, folder: Path) -> None:
+    """Write the folder: each file appears when it is whole, for nodes may boot meanwhile; those of an earlier
+    tree go last."""
+    check_tools(TOOLS)
+    check_target(folder)
+    found = contents(tree, folder)
+    try:
+        for name, content in found.items():
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            part = target.with_name(f".{target.name}.part")
+            if isinstance(content, Path):
+                shutil.copyfile(content, part)
+            else:
+                part.write_bytes(content)
+            part.chmod(0o644)
+            os.replace(part, target)
+        for old in (folder / FOLDER).rglob("*"):
+            if old.is_file() and str(old.relative_to(folder)) not in found:
+                old.unlink()
+    except OSError as error:
+        raise Failure(f"{folder} is not whole: {error.filename or folder}: {error.strerror}") from None

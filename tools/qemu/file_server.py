@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A server of files for nodes in QEMU: diod (9P2000.L) on 127.0.0.1, which a node with a card on QEMU's own
+network reaches at 10.0.2.2. It runs as whoever calls, and serves those folders alone.
+
+diod(8): https://manpages.debian.org/bookworm/diod/diod.8.en.html
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from .errors import RunnerError
+
+PLACE_DEFAULT = "/mnt"
+#: This host, as a node on QEMU's own network sees it.
+HOST = "10.0.2.2"
+START_SECONDS = 10.0
+
+
+def check_mounts(words: Sequence[str]) -> list[tuple[Path, str]]:
+    """The folders and their places of words DIR[:PLACE]. RunnerError in one line."""
+    mounts = []
+    for word in words:
+        name, _, place = word.partition(":")
+        folder = Path(name).resolve()
+        if not name or not folder.is_dir():
+            raise RunnerError(f"--mount {word}: there is no folder {name or 'without a name'}")
+        place = place or PLACE_DEFAULT
+        if not place.startswith("/") or any(c in f"{folder}{place}" for c in ':," \\'):
+            raise RunnerError(
+                f"--mount {word}: it takes DIR or DIR:/PLACE, without blanks, commas, quotes and further colons"
+            )
+        mounts.append((folder, place))
+    if len({place for _, place in mounts}) < len(mounts):
+        raise RunnerError("--mount: each folder needs a place of its own: --mount DIR:/PLACE")
+    return mounts
+
+
+class FileServer:
+    """diod on some folders, from `with` to its end; `kill` and `start` in between are a server that fails and
+    comes back at the same port."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self.folders = [folder.resolve() for folder in folders]
+        self.process: subprocess.Popen[bytes] | None = None
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port: int = free.getsockname()[1]
+
+    def option(self, folder: Path, place: str = PLACE_DEFAULT) -> str:
+        """What mounts a folder on a node: an option of the kernel's."""
+        return f"mount={place}:{HOST}:{self.port}:{folder.resolve()}"
+
+    def start(self) -> None:
+        """Start it; it listens when this returns. RunnerError if it does not."""
+        diod = shutil.which("diod", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+        if diod is None:
+            raise RunnerError("mounting a folder needs diod: ports/deps.sh test")
+        command = [diod, "-f", "-n", "-N", "-c", "/dev/null", "-l", f"127.0.0.1:{self.port}"]
+        command += ["-L", "/dev/null"]
+        if os.getuid():
+            command += ["-u", str(os.getuid())]
+        for folder in self.folders:
+            command += ["-e", str(folder)]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        deadline = time.monotonic() + START_SECONDS
+        while not self._listens():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                self.process.kill()
+                said = self.process.communicate()[1].decode(errors="replace").strip()
+                raise RunnerError(f"diod does not start: {said or 'it says nothing'}")
+            time.sleep(0.01)
+
+    def _listens(self) -> bool:
+        with socket.socket() as tried:
+            return tried.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def kill(self) -> None:
+        """End it at once, with its connections."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.communicate()
+            self.process = None
+
+    def __enter__(self) -> FileServer:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
