@@ -2,10 +2,10 @@
 /*
  * wire.h: what the network costs: a datagram there and back, and a KiB of a TCP stream in either direction.
  *
- * The peer is on another machine, so that the program has to wait for it. It waits by a loop in user mode whose
- * own instructions are known and are taken off. Whatever else is executed until the answer is in the program's
- * hands counts, interrupts included; so the figures of systems that receive in an interrupt and of those that
- * receive in the call can be compared. Ticks are instructions under QEMU's icount (cost.c).
+ * The peer is on another machine, so that the program has to wait for it. It waits by a loop in user mode
+ * whose own instructions are known and are taken off. Whatever else is executed until the answer is in the
+ * program's hands counts, interrupts included; so the figures of systems that receive in an interrupt and of
+ * those that receive in the call can be compared. Ticks are instructions under QEMU's icount (cost.c).
  *
  * The peer: echoes datagrams that come to its UDP port; to its TCP port of the same number comes a 64-bit
  * little-endian number, of the bytes that it has to send, and then a stream to discard.

@@ -52,7 +52,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--out", type=Path, default=REPORT, help="folder for the results")
     parser.add_argument("--apps", type=Path, default=APPS, help="folder of cost")
     parser.add_argument(
-        "--programs", type=Path, default=APPS.parent / "tests", help="folder of plain_card (make test-programs)"
+        "--programs",
+        type=Path,
+        default=APPS.parent / "tests",
+        help="folder of plain_card (make test-programs)",
     )
     parser.add_argument(
         "--iperf3",

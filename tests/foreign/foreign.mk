@@ -54,11 +54,12 @@ $(addprefix $(FOREIGN)/,openblas fftw hdf5 sqlite lua python pinned handover): t
 
 # iperf3 is Debian's own library of it behind a main function.
 FOREIGN_IPERF_USR := build/foreign/network/usr
-$(FOREIGN)/iperf3: build/foreign/network/packages tests/foreign/foreign.mk tests/foreign/iperf3.c $(TEST_FLAGS)
+$(FOREIGN)/iperf3: build/foreign/network/packages tests/foreign/foreign.mk tests/foreign/iperf3.c \
+		$(TEST_FLAGS)
 	@mkdir -p $(@D)
 	@echo "  TEST    $@"
-	$(Q)$(TEST_GLIBC) -isystem $(FOREIGN_IPERF_USR)/include -fno-pie -no-pie -static tests/foreign/iperf3.c \
-		-L$(FOREIGN_IPERF_USR)/lib/x86_64-linux-gnu -liperf -lcrypto -lsctp -lm -pthread \
+	$(Q)$(TEST_GLIBC) -isystem $(FOREIGN_IPERF_USR)/include -fno-pie -no-pie -static \
+		tests/foreign/iperf3.c -L$(FOREIGN_IPERF_USR)/lib/x86_64-linux-gnu -liperf -lcrypto -lsctp -lm -pthread \
 		-Wl,--no-warnings -o $@
 
 # The standard library as one archive, packed by the interpreter that will read it.

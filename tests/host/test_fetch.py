@@ -165,7 +165,7 @@ def test_a_cache_that_cannot_be_written_is_a_line_that_names_another(script: str
 def test_an_unknown_port_is_a_clear_error(tmp_path: Path) -> None:
     script = ROOT / "ports" / "foreign" / "fetch.sh"
     done = subprocess.run([script, "build", "no"], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 2 and "no such thing: no (go, rust, libraries)" in done.stderr
+    assert done.returncode == 2 and "no such thing: no (go, rust, libraries, network)" in done.stderr
     done = subprocess.run([sys.executable, str(FETCH), "no-such-port"], capture_output=True, text=True)
     assert done.returncode == 1 and "no such port" in done.stderr
 

@@ -35,7 +35,9 @@ def free_port() -> int:
         return int(free.getsockname()[1])
 
 
-def options(card: str = "e1000", forward: Sequence[tuple[int, int]] = (), tftp: Path | None = None) -> list[str]:
+def options(
+    card: str = "e1000", forward: Sequence[tuple[int, int]] = (), tftp: Path | None = None
+) -> list[str]:
     """QEMU's options. `forward`: ports of this machine and of the node; `tftp`: a folder that it serves."""
     netdev = "user,id=wire" + "".join(f",hostfwd=tcp:127.0.0.1:{here}-:{there}" for here, there in forward)
     if tftp is not None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs of the network that nobody here wrote do on a node what they are for: Debian's busybox as it is
-installed (wget, nc, ping, tftp, nslookup), curl, iperf3, CPython's http.server, Go's net/http. Their peers are
-on this machine, behind QEMU's own network (services.py); those over loopback alone are in
+installed (wget, nc, ping, tftp, nslookup), curl, iperf3, CPython's http.server, Go's net/http. Their peers
+are on this machine, behind QEMU's own network (services.py); those over loopback alone are in
 test_foreign_programs.py."""
 
 from __future__ import annotations

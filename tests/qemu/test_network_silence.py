@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A CPU that computes takes no interrupt of the network, whatever is on the wire: broadcasts all the time, and a
-connection that nobody uses. The node's card and its peers are on one cable: this machine behind QEMU's own
-network, and a socket by which the test sends frames."""
+"""A CPU that computes takes no interrupt of the network, whatever is on the wire: broadcasts all the time,
+and a connection that nobody uses. The node's card and its peers are on one cable: this machine behind QEMU's
+own network, and a socket by which the test sends frames."""
 
 from __future__ import annotations
 

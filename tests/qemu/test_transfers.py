@@ -96,7 +96,8 @@ def test_a_gib_each_way_arrives_over_a_bad_cable(systems: tuple[str, str], tacet
 def frames_through(seed: int, frames: int) -> tuple[list[bytes], Any]:
     """What of numbered frames arrives, in which order, where the machines are sockets of this process."""
     with Relay(seed, **BAD) as relay, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sends:
-        paths = [dict(word.split("=", 1) for word in relay.options(side)[1].split(",")[1:]) for side in (0, 1)]
+        words = [relay.options(side)[1].split(",")[1:] for side in (0, 1)]
+        paths = [dict(word.split("=", 1) for word in side) for side in words]
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receives:
             receives.bind(paths[1]["local.path"])
             receives.settimeout(0.5)

@@ -26,7 +26,7 @@ func pattern(length int) []byte {
 	return body
 }
 
-// handler answers /sum with the sum of the request's body and /bytes with a pattern of as many bytes as asked.
+// handler answers /sum with the sum of the request's body and /bytes with a pattern of as many bytes as `n`.
 func handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/sum", func(answer http.ResponseWriter, request *http.Request) {
