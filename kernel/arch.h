@@ -233,8 +233,8 @@ void arch_pci_write(uint32_t function, unsigned offset, uint32_t value);
 volatile void *arch_device_map(uint64_t physical, uint64_t bytes);
 
 /* Memory that a device may read and write, for good: zeroed pages of the kernel's pool, one run, below 4 GiB
- * for the device, too; NULL where there is none. What drivers need is part of arch_pool_bytes. Same context as
- * arch_device_map. arch_dma_address: where the device finds it. */
+ * for the device, too; NULL where there is none. What drivers need is part of arch_pool_bytes. Same context
+ * as arch_device_map. arch_dma_address: where the device finds it. */
 void *arch_dma_allocate(uint64_t bytes);
 uint64_t arch_dma_address(const void *memory);
 
@@ -244,9 +244,9 @@ bool arch_message_interrupt(unsigned cpu, uint64_t *address, uint32_t *data);
 
 /* Interrupt lines of devices. Which input of an interrupt controller a device's line leads to, nobody knows
  * for sure but the device: arch_line_find has it raise its line, by `raise`, and looks what comes;
- * ARCH_LINE_NONE where nothing does, or also without it. Before any is routed. arch_line_route: that CPU alone is interrupted from
- * now on while the line is raised, and calls network_device_interrupt; false where it cannot be.
- * arch_line_mask: nobody is. Calls take turns. */
+ * ARCH_LINE_NONE where nothing does, or also without it. Before any is routed. arch_line_route: that CPU
+ * alone is interrupted from now on while the line is raised, and calls network_device_interrupt; false where
+ * it cannot be. arch_line_mask: nobody is. Calls take turns. */
 #define ARCH_LINE_NONE UINT32_MAX
 uint32_t arch_line_find(void (*raise)(void *context, bool on), void *context);
 bool arch_line_route(uint32_t line, unsigned cpu);

@@ -23,7 +23,6 @@ CHANGES = [
     ("ring.c", "bytes <= ETHERNET_FRAME_BYTES_MAX;", "bytes <= BUFFER_BYTES;"),
     ("ring.c", "bytes >= ETHERNET_HEADER_BYTES &&", ""),
     ("ring.c", "words[is_advanced(nic) ? 0 : 1]);", "words[1]);"),
-    ("ring.c", "        if (!nic->receive_offered) {", "        {"),
     ("ring.c", "parts[i].count > ETHERNET_FRAME_BYTES_MAX - bytes", "bytes > ETHERNET_FRAME_BYTES_MAX"),
     ("e1000.c", "if (!received_is_due(nic) && device->link == link)", "if (true)"),
     ("e1000.c", "    mask_all(nic);\n    pci_interrupt_disable", "    pci_interrupt_disable"),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * network_alternate.c: computes and waits for the network by turns while the wire is flooded: no interrupt of a network card
- * comes while it computes; those that come find the CPU idle.
+ * network_alternate.c: computes and waits for the network by turns while the wire is flooded: no interrupt of
+ * a network card comes while it computes; those that come find the CPU idle.
  */
 #include "promise.h"
 
