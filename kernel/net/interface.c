@@ -10,7 +10,6 @@
 #include "lwip/etharp.h"
 #include "lwip/ip.h"
 #include "lwip/prot/ethernet.h"
-#include "lwip/prot/udp.h"
 #include "net/address.h"
 #include "net/device.h"
 #include "net/loopback.h"
@@ -18,7 +17,7 @@
 #include "net/protocol_timers.h"
 
 #define FRAME_PARTS_MAX 16
-#define FRAME_BYTES_MIN 60 /* without the checksum [IEEE 802.3 §3.2.8] */
+#define CUT_BYTES       SIZEOF_ETHARP_HDR
 
 struct netif ethernet_interface;
 struct network_device *network_device;
@@ -77,14 +76,6 @@ static bool is_martian(const uint8_t *frame, uint32_t bytes)
            (frame[ETHERNET_HEADER_BYTES + 12] == 127 || frame[ETHERNET_HEADER_BYTES + 16] == 127);
 }
 
-/* Whether a UDP packet ends before its ports, which lwIP looks at before it checks that they are there. */
-static bool is_cut(const uint8_t *frame, uint32_t bytes)
-{
-    return bytes >= ETHERNET_HEADER_BYTES + IP_HLEN && frame[12] == 0x08 && frame[13] == 0x00 &&
-           frame[ETHERNET_HEADER_BYTES + 9] == IP_PROTO_UDP &&
-           bytes < ETHERNET_HEADER_BYTES + 4U * (frame[ETHERNET_HEADER_BYTES] & 15) + UDP_HLEN;
-}
-
 static bool is_igmp(const uint8_t *frame, uint32_t bytes)
 {
     return bytes >= ETHERNET_HEADER_BYTES + IP_HLEN && frame[12] == 0x08 && frame[13] == 0x00 &&
@@ -103,25 +94,33 @@ static void arp_look(const uint8_t *frame, uint32_t bytes)
     address_conflict(sender);
 }
 
-/* lwIP looks at a whole ARP packet: what is shorter than Ethernet's shortest frame has zeros after it, as the
- * sender should have put there. */
+/* lwIP looks past the end of packets that are cut, by the rest of an ARP packet at most: zeros stand there.
+ */
+struct pbuf *interface_packet(uint32_t bytes)
+{
+    struct pbuf *packet = pbuf_alloc(PBUF_RAW, (u16_t)(bytes + CUT_BYTES), PBUF_RAM);
+
+    if (!packet)
+        return NULL;
+    memset((char *)packet->payload + bytes, 0, CUT_BYTES);
+    packet->len = packet->tot_len = (u16_t)bytes;
+    return packet;
+}
+
 static void frame_input(const void *frame, uint32_t bytes)
 {
-    const uint32_t padded = bytes < FRAME_BYTES_MIN ? FRAME_BYTES_MIN : bytes;
     struct pbuf *packet;
 
-    if (bytes < ETHERNET_HEADER_BYTES || bytes > ETHERNET_FRAME_BYTES_MAX || is_martian(frame, bytes) ||
-        is_cut(frame, bytes)) {
+    if (bytes < ETHERNET_HEADER_BYTES || bytes > ETHERNET_FRAME_BYTES_MAX || is_martian(frame, bytes)) {
         interface_receive_dropped++;
         return;
     }
-    packet = pbuf_alloc(PBUF_RAW, (u16_t)(padded + ETH_PAD_SIZE), PBUF_RAM);
+    packet = interface_packet(bytes + ETH_PAD_SIZE);
     if (!packet) {
         interface_receive_dropped++;
         return;
     }
     memcpy((char *)packet->payload + ETH_PAD_SIZE, frame, bytes);
-    memset((char *)packet->payload + ETH_PAD_SIZE + bytes, 0, padded - bytes);
     arp_look(frame, bytes);
     if (is_igmp(frame, bytes))
         protocol_timers_igmp();

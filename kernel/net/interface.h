@@ -22,6 +22,10 @@ void interface_start(struct network_device *device);
 /* Receives the oldest frame. False: there is none. */
 bool interface_receive(void);
 
+/* A packet of so many bytes for lwIP to look at, its contents undefined; NULL where there is no memory. */
+struct pbuf;
+struct pbuf *interface_packet(uint32_t bytes);
+
 /* Has the driver look after its interrupts and its link; says what has become of the link. */
 void interface_service(void);
 

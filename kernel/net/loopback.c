@@ -6,6 +6,7 @@
 #include "net/loopback.h"
 #include "lwip/ip.h"
 #include "lwip/netif.h"
+#include "net/interface.h"
 #include "net/lwip_hooks.h"
 #include "net/memory.h"
 
@@ -25,7 +26,7 @@ static unsigned queued, sent;
 err_t network_loop_output(struct netif *interface, struct pbuf *packet)
 {
     struct queued *entry = queued < QUEUE_PACKETS_MAX ? network_allocate(sizeof(*entry)) : NULL;
-    struct pbuf *copy = entry ? pbuf_clone(PBUF_RAW, PBUF_RAM, packet) : NULL;
+    struct pbuf *copy = entry ? interface_packet(packet->tot_len) : NULL;
 
     (void)interface; /* whose address it is does not matter any more */
     if (!copy) {
@@ -33,6 +34,7 @@ err_t network_loop_output(struct netif *interface, struct pbuf *packet)
         loopback_dropped++;
         return ERR_MEM;
     }
+    pbuf_copy(copy, packet);
     loopback_packets++;
     loopback_bytes += copy->tot_len;
     *entry = (struct queued){ .packet = copy };

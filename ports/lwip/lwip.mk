@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# lwip.mk: lwIP's sources, fetched once, and what compiles them: for the kernel (Makefile) and for the fuzzer of
-# frames (tests/host/host.mk).
+# lwip.mk: lwIP's sources, fetched once, and what compiles them: for the kernel (Makefile) and for the
+# fuzzer of frames (tests/host/host.mk).
 
 LWIP := build/lwip
 
@@ -14,8 +14,8 @@ LWIP_C := $(addprefix core/,def.c inet_chksum.c init.c ip.c mem.c memp.c netif.c
 LWIP_INCLUDES := -isystem ports/lwip/include -isystem $(LWIP)/src/include
 LWIP_HEADERS  := $(wildcard ports/lwip/include/*.h ports/lwip/include/*/*.h)
 
-# Packets that have passed the IP layer go to kernel/net/input.h, those to the node itself to loopback.c. $(1):
-# a source without its suffix.
+# Packets that have passed the IP layer go to kernel/net/input.h, those to the node itself to loopback.c.
+# $(1): a source without its suffix.
 lwip_renamed = $(lwip_renamed_$(notdir $(1)))
 lwip_renamed_init := -Dconnection_window=0xffff
 lwip_renamed_ip4 := $(foreach name,tcp_input udp_input raw_input,-D$(name)=network_$(name)) \

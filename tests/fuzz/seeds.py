@@ -254,7 +254,9 @@ def frames() -> Iterator[bytes]:
 
     def ip(protocol: int, payload: bytes, options: bytes = b"") -> bytes:
         words = 5 + len(options) // 4
-        head = struct.pack(">BBHHHBBH4s4s", 0x40 | words, 0, 0, 1, 0, 64, protocol, 0, b"\x0a\0\0\x02", b"\x0a\0\0\x09")
+        head = struct.pack(
+            ">BBHHHBBH4s4s", 0x40 | words, 0, 0, 1, 0, 64, protocol, 0, b"\x0a\0\0\x02", b"\x0a\0\0\x09"
+        )
         return b"\xff" * 6 + b"\x52\x54\0\0\0\x09" + b"\x08\0" + head + options + payload
 
     def tcp(flags: int, options: bytes = b"", data: bytes = b"") -> bytes:
@@ -268,4 +270,6 @@ def frames() -> Iterator[bytes]:
     yield step(0, arp) + step(15, ip(6, tcp(2, b"\x02\x04\x05\xb4\x01\x03\x03\x07"))) + step(9, b"")
     yield step(15, ip(6, tcp(2))) + step(15, ip(6, tcp(16, data=b"hello"))) + step(15, ip(6, tcp(17)))
     yield step(7, ip(1, b"\x08\0\0\0\0\x01\0\x01" + bytes(32))) + step(7, ip(1, b"\x03\x03\0\0" + bytes(40)))
-    yield step(7, ip(2, b"\x11\x0a\0\0\xe0\0\0\x01")) + step(15, ip(17, bytes(64), b"\x07\x07\x04" + bytes(5)))
+    yield step(7, ip(2, b"\x11\x0a\0\0\xe0\0\0\x01")) + step(
+        15, ip(17, bytes(64), b"\x07\x07\x04" + bytes(5))
+    )

@@ -29,8 +29,9 @@ FUZZ_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
 HOST_FLAGS    := $(HOST_BUILD).flags
 $(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(FUZZ_CC) $(FUZZ_CFLAGS)
 
-HOST_TESTS := string format multiboot2 pvh command_line address_option memplan elf_image cpio tree file_lock mount acpi \
-              timer_queue vdso symbols avl screen beat_frame global_clock ninep ninep_mount ninep_diod
+HOST_TESTS := string format multiboot2 pvh command_line address_option memplan elf_image cpio tree \
+              file_lock mount acpi timer_queue vdso symbols avl screen beat_frame global_clock ninep \
+              ninep_mount ninep_diod
 ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power e1000
 
 string_sources :=
@@ -98,9 +99,9 @@ beat_frame_fuzz_sources := $(beat_frame_sources)
 ifndef LWIP
 include ports/lwip/lwip.mk
 endif
-frames_fuzz_sources := $(patsubst %,kernel/net/%.c,address address_option binding byte_queue connection \
-                         connection_timer datagram_input icmp_error interface loopback protocol_timers stream) \
-                       $(command_line_sources) kernel/lib/avl.c
+frames_net := address address_option binding byte_queue connection connection_timer datagram_input icmp_error \
+              interface loopback protocol_timers stream
+frames_fuzz_sources := $(frames_net:%=kernel/net/%.c) $(command_line_sources) kernel/lib/avl.c
 ninep_fuzz_sources := $(ninep_sources)
 
 host_folder = $(HOST_BUILD)/$(if $(filter $(1),$(ARENA_TESTS)),arena/)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * arch/io.h: replaces x86_64's header of that name in host tests: ports and registers in memory are functions of
- * the test.
+ * arch/io.h: replaces x86_64's header of that name in host tests: ports and registers in memory are functions
+ * of the test.
  */
 #ifndef ARCH_IO_H
 #define ARCH_IO_H
