@@ -150,7 +150,7 @@ def host(d: Drawing, x: float, width: float) -> None:
 def drawing() -> Drawing:
     same("the rooms", list(HOLDS), ROOMS)
     same("the folders", [*HOST, *ELSEWHERE], folders())
-    height = 592
+    height = 612
     d = Drawing(
         height,
         "The structure of Tacet",
