@@ -30,8 +30,8 @@ HOST_FLAGS    := $(HOST_BUILD).flags
 $(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(FUZZ_CC) $(FUZZ_CFLAGS)
 
 HOST_TESTS := string format multiboot2 pvh command_line address_option memplan elf_image cpio tree \
-              file_lock mount acpi timer_queue vdso symbols avl screen beat_frame global_clock checksum ninep \
-              ninep_mount ninep_diod
+              file_lock mount acpi timer_queue vdso symbols avl screen beat_frame global_clock \
+              checksum ninep ninep_mount ninep_diod
 ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power e1000
 
 string_sources :=
