@@ -133,7 +133,7 @@ def test_a_sleeping_cpu_is_shown_with_what_it_waits_in(tacet: Run, busybox: Path
     text = "\n".join(result.postmortem)
     assert re.search(
         r"^CPU 0: ring 0, halted, interrupts on, \w+ arch_cpu_idle\+.*\n"
-        r"(  called from .*\n)*  called from \w+ thread_sleep\+.*\n(  called from .*\n)*"
+        r"(  called from .*\n)*  called from \w+ sleep\+.*\n(  called from .*\n)*"
         r"  called from \w+ syscall_entry\+.*\n  called by the program at \w+ in the program$",
         text,
         re.MULTILINE,
