@@ -15,6 +15,7 @@
 #include "net/interface.h"
 #include "net/loopback.h"
 #include "net/memory.h"
+#include "net/netconsole.h"
 #include "net/protocol_timers.h"
 #include "mm/memplan.h"
 #include "mm/page.h"
@@ -55,6 +56,7 @@ static void release(void)
         taken[i] = notices[i];
     notice_count = 0;
     network_account_use(NULL);
+    netconsole_send();
     spin_unlock(&lock);
     for (unsigned i = 0; i < count; i++)
         event_notify(taken[i].process, taken[i].kinds);
@@ -97,6 +99,16 @@ void network_notify(struct process *process, uint64_t kinds)
         event_notify(process, kinds);
     else
         notices[notice_count++] = (struct notice){ process, kinds };
+}
+
+void network_send_console(unsigned lines)
+{
+    const bool locked = spin_lock_try(&lock);
+
+    while ((locked || console_lock_is_broken()) && lines && netconsole_send())
+        lines--;
+    if (locked)
+        spin_unlock_own(&lock);
 }
 
 static bool receive_one(bool service)
@@ -223,6 +235,7 @@ int network_start(const struct command_line *line, struct message *why)
     interface_start(device);
     network_unlock();
     address_start();
+    netconsole_start();
     idle_device_start();
     return 0;
 }
