@@ -54,6 +54,7 @@ static const char *const known_options[] = {
     "mount_timeout",
     "netconsole",
     "netdev",
+    "ntp",
     "prefix",
     "ranks",
     "rotation",

@@ -11,6 +11,7 @@
 #include "net/interface.h"
 #include "net/memory.h"
 #include "net/network.h"
+#include "net/time_server.h"
 #include "process/event.h"
 #include "process/process.h"
 #include "lwip/icmp.h"
@@ -128,7 +129,7 @@ void network_udp_input(struct pbuf *packet, struct netif *interface)
     bool to_many = inet_is_multicast(local) || ip4_addr_isbroadcast(ip4_current_dest_addr(), interface);
     bool taken = false;
 
-    if (to == DHCP_CLIENT_PORT && !exact && !any) {
+    if ((to == DHCP_CLIENT_PORT || to == time_server_port) && !exact && !any) {
         udp_input(packet, interface); /* lwIP's own */
         return;
     }

@@ -17,6 +17,7 @@
 #include "net/memory.h"
 #include "net/netconsole.h"
 #include "net/protocol_timers.h"
+#include "net/time_server.h"
 #include "mm/memplan.h"
 #include "mm/page.h"
 #include "process/process.h"
@@ -217,7 +218,7 @@ int network_start(const struct command_line *line, struct message *why)
     void *unused = memplan_work_area(&bytes);
     int error = address_configure(line, why);
 
-    if (error || (error = device_choose(line, &device, why)))
+    if (error || (error = time_server_configure(line, why)) || (error = device_choose(line, &device, why)))
         return error;
     area.base = page_up(arch_physical_of(unused));
     area.bytes = page_down(arch_physical_of(unused) + bytes) - area.base;
@@ -236,6 +237,7 @@ int network_start(const struct command_line *line, struct message *why)
     network_unlock();
     address_start();
     netconsole_start();
+    time_server_start();
     idle_device_start();
     return 0;
 }
