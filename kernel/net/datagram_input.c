@@ -11,7 +11,6 @@
 #include "net/interface.h"
 #include "net/memory.h"
 #include "net/network.h"
-#include "net/time_server.h"
 #include "process/event.h"
 #include "process/process.h"
 #include "lwip/icmp.h"
@@ -23,6 +22,7 @@
 #define DHCP_CLIENT_PORT 68
 
 struct binding_tree ping_bindings;
+uint16_t input_port;
 struct datagram_socket *raw_sockets;
 
 static struct datagram_socket *owner(struct binding *binding)
@@ -129,7 +129,7 @@ void network_udp_input(struct pbuf *packet, struct netif *interface)
     bool to_many = inet_is_multicast(local) || ip4_addr_isbroadcast(ip4_current_dest_addr(), interface);
     bool taken = false;
 
-    if ((to == DHCP_CLIENT_PORT || to == time_server_port) && !exact && !any) {
+    if ((to == DHCP_CLIENT_PORT || to == input_port) && !exact && !any) {
         udp_input(packet, interface); /* lwIP's own */
         return;
     }

@@ -9,6 +9,7 @@
 #include "lib/errno.h"
 #include "lwip/udp.h"
 #include "net/address.h"
+#include "net/input.h"
 #include "net/interface.h"
 #include "net/network.h"
 #include "net/protocol_timers.h"
@@ -32,8 +33,6 @@ struct time_message {
     uint32_t root_delay, root_dispersion, reference;
     uint64_t reference_time, originate, receive, transmit; /* big endian */
 };
-
-uint16_t time_server_port;
 
 static ip4_addr_t server;
 static uint64_t cookie, sent_ns;
@@ -126,13 +125,13 @@ void time_server_start(void)
     pcb = udp_new();
     if (pcb && udp_bind(pcb, IP4_ADDR_ANY, 0) == ERR_OK && udp_connect(pcb, &server, PORT) == ERR_OK) {
         udp_recv(pcb, answer, NULL);
-        time_server_port = pcb->local_port;
+        input_port = pcb->local_port;
     }
     network_unlock();
-    for (unsigned i = 0; i < TRIES && time_server_port && !is_set; i++)
+    for (unsigned i = 0; i < TRIES && input_port && !is_set; i++)
         attempt(pcb);
     network_lock();
-    time_server_port = 0;
+    input_port = 0;
     if (pcb)
         udp_remove(pcb);
     network_unlock();

@@ -9,15 +9,11 @@
 
 #include "lib/command_line.h"
 #include "lib/format.h"
-#include <stdint.h>
 
 /* Reads the option. -EINVAL with `why`. */
 int time_server_configure(const struct command_line *line, struct message *why);
 
 /* Once there is an address: sets the clock, and says so. Without the network's lock, before programs. */
 void time_server_start(void);
-
-/* The port, in the host's byte order, for an answer; 0: none is waited for. */
-extern uint16_t time_server_port;
 
 #endif

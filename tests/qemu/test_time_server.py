@@ -18,6 +18,7 @@ import qemu
 SINCE_1900 = 2208988800
 WRONG = 1_600_000_000
 HOUR = 3600
+STATIC = "ip=10.9.0.7/24,10.9.0.1 ntp=10.9.0.1"
 
 
 def answer(request: bytes, seconds: int) -> bytes:
@@ -78,43 +79,46 @@ class TimeServer(Lan):
         return result
 
 
-def date(tacet: Run, busybox: Path, lan: TimeServer, options: str) -> tuple[int, qemu.Result]:
-    """What `date` says on the node."""
+def date(tacet: Run, busybox: Path, lan: TimeServer, icount: int | None) -> tuple[int, qemu.Result]:
+    """What `date` says on the node, whose seconds are instructions where an answer is to be in time."""
     with Wire() as wire:
         wire.play(lan.run)
         result = tacet(
-            busybox, "date", "-u", "+%s", options=options, qemu_options=wire.options(), time_limit=120
+            *[busybox, "date", "-u", "+%s"],
+            options=STATIC,
+            qemu_options=wire.options(),
+            icount=icount,
+            time_limit=120,
         )
         wire.close()
         wire.check()
     return int(expect_exit(result).stdout), result
 
 
-STATIC = "ip=10.9.0.7/24,10.9.0.1 ntp=10.9.0.1"
-
-
 @pytest.mark.parametrize("seconds", [2_000_000_000, 2_300_000_000], ids=["2033", "2042"])
 def test_a_servers_time_is_the_nodes(seconds: int, tacet: Run, busybox: Path) -> None:
     lan = TimeServer(seconds=seconds)
-    said, result = date(tacet, busybox, lan, STATIC)
+    said, result = date(tacet, busybox, lan, 1)
     assert seconds - 1 <= said < seconds + HOUR, result.explain()
     assert "network: ntp= has moved the clock by " in result.console, result.explain()
-    assert len(lan.requests) == 1 and lan.requests[0][:40] == b"\x23" + bytes(39)
+    assert 1 <= len(lan.requests) <= 3
+    assert all(request[:40] == b"\x23" + bytes(39) for request in lan.requests)
 
 
 def test_wrong_answers_before_the_right_one_are_ignored(tacet: Run, busybox: Path) -> None:
     lan = TimeServer(seconds=2_000_000_000, wrongs=True)
-    said, result = date(tacet, busybox, lan, STATIC)
+    said, result = date(tacet, busybox, lan, 1)
     assert 2_000_000_000 - 1 <= said < 2_000_000_000 + HOUR, result.explain()
 
 
 @pytest.mark.parametrize("wrongs", [False, True], ids=["silence", "nonsense"])
 def test_without_an_answer_the_clock_stays_as_it_is(wrongs: bool, tacet: Run, busybox: Path) -> None:
     lan = TimeServer(seconds=None, wrongs=wrongs)
-    said, result = date(tacet, busybox, lan, STATIC)
+    said, result = date(tacet, busybox, lan, None)
     assert abs(said - time.time()) < HOUR, result.explain()
     assert "network: ntp= has brought no time within 3 s" in result.console, result.explain()
-    assert len({request[40:48] for request in lan.requests}) == 3
+    assert 1 <= len(lan.requests) <= 3
+    assert len({request[40:48] for request in lan.requests}) == len(lan.requests)
 
 
 @pytest.mark.parametrize("value", ["", "10.9.0", "10.9.0.1:123", "pool"])
