@@ -19,6 +19,17 @@ typedef uint64_t __attribute__((may_alias, aligned(1))) word;
 
 static void copy_forwards(unsigned char *target, const unsigned char *source, size_t bytes)
 {
+    for (; bytes >= 4 * sizeof(word); bytes -= 4 * sizeof(word)) {
+        const word *from = (const word *)source;
+        word *to = (word *)target, first = from[0], second = from[1], third = from[2], fourth = from[3];
+
+        to[0] = first;
+        to[1] = second;
+        to[2] = third;
+        to[3] = fourth;
+        target += 4 * sizeof(word);
+        source += 4 * sizeof(word);
+    }
     for (; bytes >= sizeof(word); bytes -= sizeof(word)) {
         *(word *)target = *(const word *)source;
         target += sizeof(word);

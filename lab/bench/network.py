@@ -109,9 +109,7 @@ def costs_on(system: str, options: argparse.Namespace, machines: Runner, out: Te
     return {name: values[name] for name in COSTS}
 
 
-def iperf_on(
-    system: str, direction: str, options: argparse.Namespace, machines: Runner, out: TextIO
-) -> int:
+def iperf_on(system: str, direction: str, options: argparse.Namespace, machines: Runner, out: TextIO) -> int:
     """Mbit/s that iperf3 has measured at the receiving end."""
     words = ["-c", HOST, "-t", str(SECONDS), "-J", *DIRECTIONS[direction]]
     with Iperf(options.iperf3) as server:
@@ -152,9 +150,7 @@ def bench(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[st
         }
         if options.iperf3.is_file():
             figures["iperf3_mbit"] = {
-                direction: {
-                    system: iperf_on(system, direction, options, machines, out) for system in SYSTEMS
-                }
+                direction: {system: iperf_on(system, direction, options, machines, out) for system in SYSTEMS}
                 for direction in DIRECTIONS
             }
         else:

@@ -27,4 +27,4 @@ $(LWIP)/stamp: ports/lwip/recipe ports/lwip/unpack.sh
 	@touch $@
 
 # What the compiler has found of them, where the folder was removed.
-$(LWIP)/src/%: $(LWIP)/stamp ;
+$(LWIP)/src/%: | $(LWIP)/stamp ;

@@ -30,8 +30,8 @@ HOST_FLAGS    := $(HOST_BUILD).flags
 $(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(FUZZ_CC) $(FUZZ_CFLAGS)
 
 HOST_TESTS := string format multiboot2 pvh command_line address_option memplan elf_image cpio tree \
-              file_lock mount acpi timer_queue vdso symbols avl screen beat_frame global_clock ninep \
-              ninep_mount ninep_diod
+              file_lock mount acpi timer_queue vdso symbols avl screen beat_frame global_clock \
+              checksum ninep ninep_mount ninep_diod
 ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power e1000
 
 string_sources :=
@@ -65,6 +65,7 @@ cpu_mask_link := -pthread
 spinlock_sources :=
 spinlock_link := -pthread
 avl_sources := kernel/lib/avl.c
+checksum_sources := kernel/lib/checksum.c
 beat_frame_sources := service/beat_frame.c service/siphash.c
 global_clock_sources := service/global_clock.c
 page_pool_sources := kernel/mm/page_pool.c kernel/lib/avl.c
@@ -101,7 +102,8 @@ include ports/lwip/lwip.mk
 endif
 frames_net := address address_option binding byte_queue connection connection_timer datagram_input \
               icmp_error interface loopback protocol_timers stream
-frames_fuzz_sources := $(frames_net:%=kernel/net/%.c) $(command_line_sources) kernel/lib/avl.c
+frames_fuzz_sources := $(frames_net:%=kernel/net/%.c) $(command_line_sources) kernel/lib/avl.c \
+                       kernel/lib/checksum.c
 ninep_fuzz_sources := $(ninep_sources)
 
 host_folder = $(HOST_BUILD)/$(if $(filter $(1),$(ARENA_TESTS)),arena/)

@@ -150,8 +150,8 @@ def test_a_function_that_is_gone_is_named() -> None:
 
 
 def test_a_room_that_the_drawing_lacks_is_named() -> None:
-    with pytest.raises(DrawingError, match="lacks the rooms net"):
-        structure.same("the rooms", list(structure.HOLDS), [*sources.ROOMS, "net"])
+    with pytest.raises(DrawingError, match="lacks the rooms shm"):
+        structure.same("the rooms", list(structure.HOLDS), [*sources.ROOMS, "shm"])
     with pytest.raises(DrawingError, match="has the rooms lib, and the tree does not"):
         structure.same("the rooms", list(structure.HOLDS), sources.ROOMS[:-1])
 

@@ -61,9 +61,7 @@ def test_a_node_s_line_adds_to_what_all_have(tmp_path: Path) -> None:
         f"52:54:00:ab:00:02 program={other} ranks=2 -- -n 5 # the second\n"
     )
     folder = made(tmp_path / "pxe", "--nodes", tmp_path / "nodes", "--", "all", options="end=reboot")
-    first, second = (
-        (folder / f"tacet/nodes/01-52-54-00-ab-00-0{n}.cfg").read_text() for n in (1, 2)
-    )
+    first, second = ((folder / f"tacet/nodes/01-52-54-00-ab-00-0{n}.cfg").read_text() for n in (1, 2))
     assert "'argv0=busybox' 'end=reboot' 'env=A=two  words' -- 'all'; then\n" in first
     assert "'argv0=other' 'end=reboot' 'ranks=2' -- '-n' '5'; then\n" in second
     assert "$files/program;" in first and "$files/program2;" in second

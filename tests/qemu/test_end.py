@@ -84,9 +84,7 @@ def test_end_reboot_resets_the_machine(machine: str, broken: bool, tacet: Run, t
         seen.extend(client.causes)
         client.quit()
 
-    result = run_to_end(
-        tacet, tmp_path, "reboot", reset, "-machine", machine, "-no-shutdown", broken=broken
-    )
+    result = run_to_end(tacet, tmp_path, "reboot", reset, "-machine", machine, "-no-shutdown", broken=broken)
     assert seen == ["guest-reset"] and result.status == (70 if broken else 3), (seen, result.explain())
 
 

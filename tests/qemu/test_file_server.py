@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import qemu
 from conftest import Run, expect_exit
+
+import qemu
 
 BAD_INPUT = 64
 LARGE = random.Random(9).randbytes(6_000_000)

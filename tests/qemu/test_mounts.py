@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import qemu
 from conftest import ROOT, Run, expect_exit
 
+import qemu
 from tests.making import made
 
 sys.path.insert(0, str(ROOT / "tests" / "conformance"))
@@ -117,7 +117,7 @@ def test_links_and_dots_lead_out_of_a_mount_and_back(mounted: Run, busybox: Path
         "exec 3< /mnt/a; read -r x < /proc/self/fd/3; echo $x"
     )
     assert shell(mounted, busybox, script) == [
-        *("/mnt/sub", "/mnt", "/", "/mnt/sub", "/tmp", "deep", "Linux", "made", "/mnt/sub", "hello", "hello"),
+        *("/mnt/sub", "/mnt", "/", "/mnt/sub", "/tmp", "deep", "Linux", "made", "/mnt/sub", "hello", "hello")
     ]
 
 

@@ -291,9 +291,7 @@ def test_a_node_that_idles_takes_a_flood_and_goes_on(tacet: Run) -> None:
             lan.wire.send(ethernet(ipv4(ping(number), ip("10.9.0.1"), ip("10.9.0.7"), 1), MAC, IPV4))
         alive.append(lan.ping(60000))
 
-    result = expect_exit(
-        boot(tacet, Lan(script=script), "network.musl", options=f"{STATIC} ranks=1", cpus=2)
-    )
+    result = expect_exit(boot(tacet, Lan(script=script), "network.musl", options=f"{STATIC} ranks=1", cpus=2))
     assert alive == [True]
     counts = numbers(result.stdout.decode())
     assert counts["received_frames"] > 100

@@ -188,11 +188,7 @@ def served(
     with Monitor(folder, use) as monitor:
         monitor.go()
         result = node(
-            app,
-            *words,
-            cable=options(forward=[(port, PORT)]),
-            qemu_options=monitor.options,
-            **keywords,
+            app, *words, cable=options(forward=[(port, PORT)]), qemu_options=monitor.options, **keywords
         )
     try:
         monitor.check()

@@ -92,8 +92,6 @@ def test_a_computing_program_with_an_idle_connection_hears_no_broadcast(
 
 def test_ftq_finds_no_kernel_entry_beside_broadcasts(tacet: Run) -> None:
     with chatter("e1000") as cable:
-        result = tacet(
-            APPS / "ftq", "-n", "1000", options=f"ip={NODE}", qemu_options=cable, memory="256M"
-        )
+        result = tacet(APPS / "ftq", "-n", "1000", options=f"ip={NODE}", qemu_options=cable, memory="256M")
     found = re.search(rb"kernel_entries\D+(\d+)", expect_exit(result).stdout + result.stderr)
     assert found and int(found[1]) == 0, result.explain()

@@ -85,9 +85,7 @@ def test_the_table_has_what_is_provoked_here_and_nothing_else() -> None:
     assert sorted(rows()) == sorted(FAILURES)
 
 
-@pytest.mark.parametrize(
-    "words", [pytest.param(one, marks=LONG) if one in LEFT else one for one in FAILURES]
-)
+@pytest.mark.parametrize("words", [pytest.param(one, marks=LONG) if one in LEFT else one for one in FAILURES])
 def test_a_node_says_where_it_stops(words: str, space: network.Namespace, tmp_path: Path) -> None:
     failure = FAILURES[words]
     folder = nodes.tree(tmp_path / "pxe", program("status.musl"), options=failure.options)
@@ -97,10 +95,7 @@ def test_a_node_says_where_it_stops(words: str, space: network.Namespace, tmp_pa
     try:
         with Monitor(tmp_path, Client.quit) as monitor:
             result = nodes.boot(
-                space,
-                *monitor.options,
-                uefi=failure.uefi,
-                on_console=monitor.at(words.encode()),
+                space, *monitor.options, uefi=failure.uefi, on_console=monitor.at(words.encode())
             )
     finally:
         if server is not None:

@@ -61,9 +61,7 @@ def check_transfer(tacet: Run, systems: tuple[str, str], kib: int, seed: int, **
         made("build/linux/version")
     with Relay(seed, **BAD) as relay:
         listens = node(systems[0], 0, relay, tacet, "listen", str(PORT), str(kib), **keywords)
-        connects = node(
-            systems[1], 1, relay, tacet, "connect", ADDRESSES[0], str(PORT), str(kib), **keywords
-        )
+        connects = node(systems[1], 1, relay, tacet, "connect", ADDRESSES[0], str(PORT), str(kib), **keywords)
         results = side_by_side(listens, connects)
     for result in results:
         said = expect_exit(result).stdout.decode().splitlines()[-2:]

@@ -135,8 +135,11 @@ def check_symbols(objects: Objects, contract: Contract) -> list[str]:
                 complaints.append(f"{what}: kernel/arch.h does not list it as call-up")
         elif above in ROOMS and below == "drivers":
             complaints.append(f"{what}: the kernel knows no driver; an architecture registers them")
-        elif above == "drivers" and below in ROOMS and below not in ROOMS_OF_DRIVERS and not (
-            re.sub(r"\.c$", ".h", definer.removeprefix("kernel/")) in HEADERS_OF_DRIVERS
+        elif (
+            above == "drivers"
+            and below in ROOMS
+            and below not in ROOMS_OF_DRIVERS
+            and re.sub(r"\.c$", ".h", definer.removeprefix("kernel/")) not in HEADERS_OF_DRIVERS
         ):
             complaints.append(f"{what}: a driver may use {', '.join(ROOMS_OF_DRIVERS)}")
     for name in sorted(contract.call_up - set(objects.defined)):
@@ -204,8 +207,10 @@ def check_includes(sources: Mapping[str, str]) -> list[str]:
             there = place_of(target)
             if here in ROOMS and is_upward(here, there):
                 complaints.append(f"{what}: {here}/ is below {there}/")
-            elif here == "drivers" and there not in ROOMS_OF_DRIVERS and (
-                target.removeprefix("kernel/") not in HEADERS_OF_DRIVERS
+            elif (
+                here == "drivers"
+                and there not in ROOMS_OF_DRIVERS
+                and (target.removeprefix("kernel/") not in HEADERS_OF_DRIVERS)
             ):
                 complaints.append(f"{what}: a driver may use {', '.join(ROOMS_OF_DRIVERS)}")
     return complaints

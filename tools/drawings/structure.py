@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lab.bench.sloc import LINUX_PERSONALITY, SILENT_CORE
+from lab.bench.sloc import LINUX_PERSONALITY, NETWORK, SILENT_CORE
 from lab.bench.sloc import ROOMS as PARTS
 from tools.drawings.sources import ROOMS, folders
 from tools.drawings.svg import (
@@ -15,6 +15,7 @@ from tools.drawings.svg import (
     GREEN,
     GREY,
     INK,
+    LILAC,
     NAVY,
     ORANGE,
     SAND,
@@ -29,6 +30,7 @@ from tools.drawings.svg import (
 HOLDS = {
     "init": "from boot to the job: memory plan, ranks, ELF loader",
     "syscall": "the table of system calls; decode, check, call below",
+    "net": "devices, lwIP's port, connections, DHCP, 9P client",
     "fs/proc": "/proc and /sys",
     "fs": "open files, pipes, events, devices, file locks",
     "fs/tree": "the file tree in memory",
@@ -44,13 +46,14 @@ HOST = {
     "tools": ("starts QEMU: a Tacet node,", "or Linux with the same file"),
     "lab": ("statistics, pictures, report:", "how far would a job scale?"),
     "simulator": ("LogGOPS: a million ranks", "under recorded noise"),
-    "ports": ("fetches musl, Debian's Linux,", "QEMU 10, and checks sums"),
+    "ports": ("fetches musl, lwIP, Linux,", "QEMU 10, and checks sums"),
+    "service": ("the conductor: heartbeats", "onto the cluster's wire"),
     "tests": ("pure C on this machine, fuzzers,", "whole systems, conformance"),
 }
 #: The other folders of the tree: on the node, in a text, or (docs/) around the drawing.
 ELSEWHERE = {"apps", "arch", "boot", "docs", "drivers", "kernel", "kit", "libc"}
 #: Folders in apps/ and drivers/ as people say them.
-SAY = {"uart": "serial", "vga": "VGA text"}
+SAY = {"uart": "serial", "vga": "VGA", "pci": "PCI"}
 
 
 def same(what: str, drawn: Sequence[str], there: Sequence[str]) -> None:
@@ -64,7 +67,7 @@ def same(what: str, drawn: Sequence[str], there: Sequence[str]) -> None:
 
 
 def room_fill(room: str) -> str:
-    return {SILENT_CORE: BLUE, LINUX_PERSONALITY: SAND}[PARTS[room.split("/")[0]]]
+    return {SILENT_CORE: BLUE, LINUX_PERSONALITY: SAND, NETWORK: LILAC}[PARTS[room.split("/")[0]]]
 
 
 def node(d: Drawing, x: float, width: float, bottom: float) -> None:
@@ -107,7 +110,7 @@ def node(d: Drawing, x: float, width: float, bottom: float) -> None:
         room=width - 16,
     )
     y += 34
-    part = (width - 8) * 0.62
+    part = (width - 8) * 0.56
     architectures = [name for name in folders("arch") if name != "include"]
     same("the architectures", ["x86_64"], architectures)
     d.card(x, y, part, 44, GREEN, "`arch/x86_64/`", ["entry · paging · CPUs · APIC · vDSO"])
@@ -117,7 +120,7 @@ def node(d: Drawing, x: float, width: float, bottom: float) -> None:
     d.text(
         x + width / 2,
         y + 13,
-        "started by GRUB (multiboot2, an ISO from `boot/`) or by QEMU (PVH)",
+        "started by GRUB (ISO or PXE, from `boot/`) or by QEMU (PVH)",
         size=12,
         colour=GREY,
         anchor="middle",
@@ -137,7 +140,8 @@ def host(d: Drawing, x: float, width: float) -> None:
     d.card(x, y, half, 44, WHITE, "`libc/`", ["`tacet-cc`, musl"], edge=EDGE)
     d.card(x + half + 8, y, half, 44, WHITE, "`kit/`", ["noise of Linux"], edge=EDGE)
     y += 62
-    for fill, words in ((BLUE, SILENT_CORE), (SAND, LINUX_PERSONALITY), (GREEN, "knows the hardware")):
+    parts = ((BLUE, SILENT_CORE), (SAND, LINUX_PERSONALITY), (LILAC, NETWORK), (GREEN, "knows the hardware"))
+    for fill, words in parts:
         d.box(x, y, 22, 14, fill, radius=3, edge=EDGE)
         d.text(x + 30, y + 12, words, size=12)
         y += 20
@@ -146,7 +150,7 @@ def host(d: Drawing, x: float, width: float) -> None:
 def drawing() -> Drawing:
     same("the rooms", list(HOLDS), ROOMS)
     same("the folders", [*HOST, *ELSEWHERE], folders())
-    height = 566
+    height = 612
     d = Drawing(
         height,
         "The structure of Tacet",

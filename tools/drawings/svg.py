@@ -25,6 +25,7 @@ PAPER, EDGE, INK, GREY = "#fcfbf8", "#d9d6cc", "#1d2733", "#5c6570"
 NAVY, ORANGE, TEAL = "#14375e", "#b9501f", "#2f7565"
 #: Grounds of boxes.
 BLUE, SAND, GREEN, STONE, WHITE = "#dfe9f5", "#f8e7d8", "#dfeee8", "#eceae3", "#ffffff"
+LILAC = "#ebe3f3"
 
 SANS = "Helvetica, Arial, 'DejaVu Sans', sans-serif"
 MONO = "Menlo, Consolas, 'DejaVu Sans Mono', monospace"

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A machine's network card, and what it is plugged into. Without one a machine has no card at all.
 
-    user     QEMU's own network: a DHCP server at 10.0.2.2 gives 10.0.2.15, this host's services are reached
-             at 10.0.2.2, and of the node only ports that are forwarded; no right is needed for it
-    bridge   the bridge of the network namespace that tools/with-network makes; QEMU makes a tap for the run
-             and joins it (tools/network/join)
+user     QEMU's own network: a DHCP server at 10.0.2.2 gives 10.0.2.15, this host's services are reached
+         at 10.0.2.2, and of the node only ports that are forwarded; no right is needed for it
+bridge   the bridge of the network namespace that tools/with-network makes; QEMU makes a tap for the run
+         and joins it (tools/network/join)
 
-    QEMU, "Network emulation": https://www.qemu.org/docs/master/system/devices/net.html
+QEMU, "Network emulation": https://www.qemu.org/docs/master/system/devices/net.html
 """
 
 from __future__ import annotations

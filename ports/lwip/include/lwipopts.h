@@ -73,7 +73,8 @@
 #define LWIP_NUM_NETIF_CLIENT_DATA   0
 #define LWIP_CHECKSUM_CTRL_PER_NETIF 1
 #define LWIP_CHECKSUM_ON_COPY        0
-#define LWIP_CHKSUM_ALGORITHM        3
+#define LWIP_CHKSUM                  checksum_add /* kernel/lib/checksum.c */
+#define LWIP_CHKSUM_ALGORITHM        0
 
 /* TCP: the window is that of the connection that kernel/net/connection.c has linked; bytes to be sent are in
  * queues of its streams, which lwIP refers to. Its clock has steps of 100 ms. */

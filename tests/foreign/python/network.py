@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """CPython's http.server and its clients, in one process over loopback or as one side of a network:
 
-    python network.py loopback                8 clients at once, datagrams; ends with 1 if something was wrong
-    python network.py serve ADDRESS PORT      files of the folder /served, until it is ended
+python network.py loopback                8 clients at once, datagrams; ends with 1 if something was wrong
+python network.py serve ADDRESS PORT      files of the folder /served, until it is ended
 """
 
 import functools

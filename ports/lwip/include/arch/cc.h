@@ -6,6 +6,7 @@
 #ifndef TACET_LWIP_CC_H
 #define TACET_LWIP_CC_H
 
+#include "lib/checksum.h"
 #include "net/memory.h"
 #include "net/protocol_timers.h"
 #include <limits.h>
