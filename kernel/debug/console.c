@@ -67,6 +67,14 @@ void console_register(struct console_device *device)
     kernel_set_default();
 }
 
+void console_add(struct console_device *device)
+{
+    if (device_count == CONSOLE_DEVICES_MAX)
+        return;
+    kernel_set |= DEVICE_SET(device_count);
+    devices[device_count++] = device;
+}
+
 void console_default_move(struct console_device *from, struct console_device *to)
 {
     from->is_default = false;
@@ -135,6 +143,11 @@ void console_lock_break(void)
 {
     lock_breaker = 1 + arch_cpu_index();
     lock_check_end();
+}
+
+bool console_lock_is_broken(void)
+{
+    return lock_breaker == 1 + arch_cpu_index();
 }
 
 static void set_write(unsigned set, const char *text, size_t bytes)

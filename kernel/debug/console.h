@@ -38,6 +38,9 @@ struct console_device {
 #define CONSOLE_DEVICES_MAX 8
 void console_register(struct console_device *device);
 
+/* Registers a device that is a console of the kernel whatever `console=` has said. */
+void console_add(struct console_device *device);
+
 /* Makes `to` a console of the kernel by default, instead of `from`; both may be one, or not registered. */
 void console_default_move(struct console_device *from, struct console_device *to);
 
@@ -98,5 +101,8 @@ void console_flush(void);
 
 /* For a panic: from now on, this CPU alone prints, without the lock, whose holder may never release it. */
 void console_lock_break(void);
+
+/* Whether this CPU has done so. */
+bool console_lock_is_broken(void);
 
 #endif

@@ -23,6 +23,7 @@
 #include "debug/lock_check.h"
 #include "init/node.h"
 #include "fs/proc/proc.h"
+#include "net/netconsole.h"
 #include "net/network.h"
 #include "net/network_files.h"
 #include "init/selftest.h"
@@ -51,7 +52,9 @@ static const char *const known_options[] = {
     "mount",
     "mount_required",
     "mount_timeout",
+    "netconsole",
     "netdev",
+    "ntp",
     "prefix",
     "ranks",
     "rotation",
@@ -78,7 +81,7 @@ static void options_read(struct boot_info *boot)
 
     if (command_line_parse(boot->command_line, &line, &why) || stop_configure(&line, &why) ||
         console_configure(&line, &why) || klog_configure(&line, &why) ||
-        command_line_check(&line, known_options, &why))
+        command_line_check(&line, known_options, &why) || netconsole_configure(&line, &why))
         start_failed(-EINVAL, &why);
 }
 

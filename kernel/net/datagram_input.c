@@ -22,6 +22,7 @@
 #define DHCP_CLIENT_PORT 68
 
 struct binding_tree ping_bindings;
+uint16_t input_port;
 struct datagram_socket *raw_sockets;
 
 static struct datagram_socket *owner(struct binding *binding)
@@ -128,7 +129,7 @@ void network_udp_input(struct pbuf *packet, struct netif *interface)
     bool to_many = inet_is_multicast(local) || ip4_addr_isbroadcast(ip4_current_dest_addr(), interface);
     bool taken = false;
 
-    if (to == DHCP_CLIENT_PORT && !exact && !any) {
+    if ((to == DHCP_CLIENT_PORT || to == input_port) && !exact && !any) {
         udp_input(packet, interface); /* lwIP's own */
         return;
     }

@@ -15,7 +15,9 @@
 #include "net/interface.h"
 #include "net/loopback.h"
 #include "net/memory.h"
+#include "net/netconsole.h"
 #include "net/protocol_timers.h"
+#include "net/time_server.h"
 #include "mm/memplan.h"
 #include "mm/page.h"
 #include "process/process.h"
@@ -55,6 +57,7 @@ static void release(void)
         taken[i] = notices[i];
     notice_count = 0;
     network_account_use(NULL);
+    netconsole_send();
     spin_unlock(&lock);
     for (unsigned i = 0; i < count; i++)
         event_notify(taken[i].process, taken[i].kinds);
@@ -97,6 +100,16 @@ void network_notify(struct process *process, uint64_t kinds)
         event_notify(process, kinds);
     else
         notices[notice_count++] = (struct notice){ process, kinds };
+}
+
+void network_send_console(unsigned lines)
+{
+    const bool locked = spin_lock_try(&lock);
+
+    while ((locked || console_lock_is_broken()) && lines && netconsole_send())
+        lines--;
+    if (locked)
+        spin_unlock_own(&lock);
 }
 
 static bool receive_one(bool service)
@@ -205,7 +218,7 @@ int network_start(const struct command_line *line, struct message *why)
     void *unused = memplan_work_area(&bytes);
     int error = address_configure(line, why);
 
-    if (error || (error = device_choose(line, &device, why)))
+    if (error || (error = time_server_configure(line, why)) || (error = device_choose(line, &device, why)))
         return error;
     area.base = page_up(arch_physical_of(unused));
     area.bytes = page_down(arch_physical_of(unused) + bytes) - area.base;
@@ -223,6 +236,8 @@ int network_start(const struct command_line *line, struct message *why)
     interface_start(device);
     network_unlock();
     address_start();
+    netconsole_start();
+    time_server_start();
     idle_device_start();
     return 0;
 }

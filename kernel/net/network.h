@@ -49,6 +49,9 @@ bool network_poll(void);
  * -ETIMEDOUT from the deadline on. No lock may be held. */
 int network_wait(struct process *process, uint64_t kinds, uint64_t deadline_ns);
 
+/* Sends what the console has for netconsole.h, at most so many lines: if the lock is free, or in a panic. */
+void network_send_console(unsigned lines);
+
 /* With the lock: wakes, once it is released, threads of a process that wait for events of these kinds. */
 void network_notify(struct process *process, uint64_t kinds);
 

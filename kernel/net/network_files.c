@@ -15,6 +15,7 @@
 #include "net/interface.h"
 #include "net/loopback.h"
 #include "net/memory.h"
+#include "net/netconsole.h"
 
 #define ROUTE_UP      1
 #define ROUTE_GATEWAY 2
@@ -109,8 +110,8 @@ static void counts_text(struct file *file)
              interface_send_dropped);
     text_add(file, "interrupts %lu\nlink_changes %lu\nkept %lu\npolled %lu\n", counts->interrupts,
              counts->link_changes, idle_counts.kept, idle_counts.polled);
-    text_add(file, "loopback_packets %lu\nloopback_dropped %lu\nkernel_bytes %lu\n", loopback_packets,
-             loopback_dropped, network_account_bytes(NULL));
+    text_add(file, "loopback_packets %lu\nloopback_dropped %lu\nkernel_bytes %lu\nnetconsole_dropped %lu\n",
+             loopback_packets, loopback_dropped, network_account_bytes(NULL), netconsole_dropped);
 }
 
 static const struct proc_file files[] = {

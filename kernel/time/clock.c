@@ -54,6 +54,13 @@ void clock_offsets_set(void)
     page_change_end();
 }
 
+void clock_wall_offset_set(uint64_t offset_ns)
+{
+    page_change_begin();
+    page.clock.wall_offset_ns = offset_ns;
+    page_change_end();
+}
+
 const void *clock_page(void)
 {
     return &page;

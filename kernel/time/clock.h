@@ -30,6 +30,9 @@ uint64_t clock_ticks_at(uint64_t ns);
 /* What to add for nanoseconds since 1970 UTC. */
 uint64_t clock_wall_offset_ns(void);
 
+/* Before programs run, on one CPU. */
+void clock_wall_offset_set(uint64_t offset_ns);
+
 /* The clock source's tick in ns, rounded up to at least 1. */
 uint64_t clock_resolution_ns(void);
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * time_server.h: `ntp=ADDRESS`: the wall clock is set once, at boot, by a server of SNTP [RFC 4330]. Asks up
+ * to three times, a second each; an answer that cannot be one is as good as none. No timer, and no socket
+ * afterwards: the node's clock keeps the rate that it has measured at its start.
+ */
+#ifndef TACET_NETWORK_TIME_SERVER_H
+#define TACET_NETWORK_TIME_SERVER_H
+
+#include "lib/command_line.h"
+#include "lib/format.h"
+
+/* Reads the option. -EINVAL with `why`. */
+int time_server_configure(const struct command_line *line, struct message *why);
+
+/* Once there is an address: sets the clock, and says so. Without the network's lock, before programs. */
+void time_server_start(void);
+
+#endif
