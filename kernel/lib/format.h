@@ -20,7 +20,7 @@ __attribute__((format(printf, 3, 4))) size_t format_text(char *buffer, size_t by
 /* Why something was refused: one line that names what was wrong, where, and what would be right. Functions
  * that parse outside bytes fill one when they return a negative errno. */
 struct message {
-    char text[240];
+    char text[512];
 };
 
 /* Sets the message (cut at its size) and returns `error`, so that a parser can `return message_set(why,

@@ -13,7 +13,7 @@
 
 #define HANDOVERS              100 /* altogether */
 #define INTERVAL_NS            5000000
-#define EACH_AT_LEAST(threads) (HANDOVERS / (threads) / 8)
+#define EACH_AT_LEAST(threads) (HANDOVERS / (threads) / 16)
 
 static struct {
     pthread_mutex_t mutex;

@@ -663,6 +663,9 @@ static void stopped(void)
     raise(SIGSTOP);
     PROMISE(now_ns() - begun >= 2100 * MS, "%lu", now_ns() - begun);
     printf("stopped_ns: %lu\n", clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before);
+    /* Any thread may take it, once it has a CPU again. */
+    for (unsigned i = 0; i < 1000 && !over; i++)
+        sleep_ns(MS);
     PROMISE(over, "the signal that came meanwhile was lost");
     word_set(&flags[0], 1);
     join(0, many);
