@@ -15,6 +15,7 @@
 #include "lib/list.h"
 #include "mm/page.h"
 #include "net/connection.h"
+#include "net/idle.h"
 #include "net/memory.h"
 #include "net/network.h"
 #include "process/process.h"
@@ -24,6 +25,7 @@
 
 #define TICK_NS     (TCP_SLOW_INTERVAL * 1000000ULL)
 #define SERVED_MAX  16 /* connections, by one interrupt */
+#define OWED_MAX    64 /* connections that one call works for */
 #define NEVER       UINT32_MAX
 #define DUE_AT(key) ((uint32_t)((key) >> 32))
 
@@ -258,7 +260,9 @@ void connection_timers_serve(void)
         serve_one(timer);
 }
 
-/* Unlocking calls this again, for which there is nothing left to do then. */
+/* Unlocking calls this again, for which there is nothing left to do then. Two connections of this node may
+ * owe each other something for as long as their programs send: so a call does not work on for ever, and the
+ * rest is done by the next one, or when a CPU idles. */
 void connection_work(void)
 {
     PER_CPU static bool working;
@@ -267,11 +271,13 @@ void connection_work(void)
     if (*here || !connection_is_owing())
         return;
     *here = true;
-    while (connection_is_owing()) {
+    for (unsigned i = 0; i < OWED_MAX && connection_is_owing(); i++) {
         network_lock();
         connection_work_one();
         network_unlock();
         crosscall_serve();
     }
+    if (connection_is_owing())
+        idle_look_soon();
     *here = false;
 }

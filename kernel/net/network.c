@@ -138,8 +138,7 @@ bool network_poll(void)
     }
     if (loopback_pending())
         loopback_work(PACKETS_MAX);
-    if (received)
-        connection_work();
+    connection_work();
     return received != 0;
 }
 
