@@ -28,7 +28,7 @@ uint32_t connection_window; /* lwIP's TCP_WND: of the connection that is linked 
 static struct avl_node *by_address, *by_local;
 static unsigned connections;
 static uint32_t last_number;
-static struct connection *owed; /* read without the lock, too */
+static struct connection *owed, *owed_last; /* the oldest first; `owed` is read without the lock, too */
 
 /* ---- Trees ---- */
 
@@ -228,8 +228,9 @@ void connection_owe(struct connection *connection)
     if (connection->is_owed)
         return;
     connection->is_owed = true;
-    connection->owed_next = owed;
-    __atomic_store_n(&owed, connection, __ATOMIC_RELAXED);
+    connection->owed_next = NULL;
+    __atomic_store_n(owed ? &owed_last->owed_next : &owed, connection, __ATOMIC_RELAXED);
+    owed_last = connection;
 }
 
 static struct connection *owed_take(void)
@@ -243,6 +244,17 @@ static struct connection *owed_take(void)
     return connection;
 }
 
+/* tcp_output sends no acknowledgement where Nagle's rule holds data back [RFC 896]: two ends that both have
+ * a short segment would wait for each other's. One that finds no memory is lost, as on any network. */
+static void acknowledge(struct tcp_pcb *pcb)
+{
+    tcp_ack_now(pcb);
+    tcp_output(pcb);
+    if (pcb->flags & TF_ACK_NOW)
+        tcp_send_empty_ack(pcb);
+    tcp_clear_flags(pcb, TF_ACK_DELAY | TF_ACK_NOW);
+}
+
 void connection_work_one(void)
 {
     struct connection *connection = owed_take();
@@ -254,10 +266,8 @@ void connection_work_one(void)
         return;
     }
     connection_enter(connection);
-    if (connection->pcb->flags & TF_ACK_DELAY && connection->pcb->state != LISTEN) {
-        tcp_ack_now(connection->pcb);
-        tcp_output(connection->pcb);
-    }
+    if (connection->pcb->flags & TF_ACK_DELAY && connection->pcb->state != LISTEN)
+        acknowledge(connection->pcb);
     connection_leave(connection);
 }
 

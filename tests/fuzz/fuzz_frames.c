@@ -222,6 +222,10 @@ void network_unlock(void)
 {
 }
 
+void idle_look_soon(void)
+{
+}
+
 void network_notify(struct process *process, uint64_t kinds)
 {
     (void)process;
@@ -246,6 +250,51 @@ void kernel_print(const char *format, ...)
 
 /* ---- The node ---- */
 
+static void loopback_settle(void)
+{
+    while (loopback_pending())
+        loopback_receive();
+}
+
+/* As stream_move.c does. */
+static void send_byte(struct stream *stream)
+{
+    char *to;
+
+    PROMISE(byte_queue_room(&stream->out, &to) > 0);
+    *to = 'x';
+    byte_queue_added(&stream->out, 1);
+    stream->unfed++;
+    connection_enter(&stream->connection);
+    connection_leave(&stream->connection);
+}
+
+/* Two ends that each hold a short segment back until the other acknowledges (Nagle's rule), as happens where
+ * both send at the same time: each debt is paid once, and what was held back follows. */
+static void debts_are_paid(struct stream *listener)
+{
+    struct stream *ends[2] = { stream_create(NULL), NULL };
+    unsigned debts = 0;
+
+    PROMISE(ends[0] && stream_connect(ends[0], lwip_htonl(IPADDR_LOOPBACK), PORT) == 0);
+    loopback_settle();
+    ends[1] = stream_accept(listener);
+    PROMISE(ends[1]);
+    for (unsigned i = 0; i < 4; i++)
+        send_byte(ends[i % 2]);
+    loopback_settle();
+    PROMISE(connection_is_owing());
+    while (connection_is_owing()) {
+        PROMISE(debts++ < 2);
+        connection_work_one();
+    }
+    loopback_settle();
+    PROMISE(ends[0]->in.bytes == 2 && ends[1]->in.bytes == 2);
+    stream_end(ends[0], true);
+    loopback_settle();
+    stream_end(ends[1], true);
+}
+
 static void begin(void)
 {
     static struct command_line line;
@@ -265,6 +314,7 @@ static void begin(void)
     listener->connection.port.port = listener->connection.local_port = PORT;
     PROMISE(binding_hold(&tcp_bindings, &listener->connection.port) == 0);
     PROMISE(stream_listen(listener, 8) == 0);
+    debts_are_paid(listener);
 }
 
 /* ---- Frames ---- */
@@ -345,8 +395,7 @@ static void frame_give(const uint8_t *bytes, uint32_t count, unsigned make)
     interface_receive();
     PROMISE(frame_bytes == 0);
     free(copy);
-    while (loopback_pending())
-        loopback_receive();
+    loopback_settle();
     for (unsigned i = 0; i < 64 && connection_is_owing(); i++)
         connection_work_one();
 }
