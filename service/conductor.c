@@ -8,7 +8,7 @@
  * A beat whose time has gone by while the machine did something else is left out, and counted: beats never
  * come in a burst. The last beat before a rest of them says so (its period is zero).
  */
-#include "service/beat_frame.h"
+#include "beat/beat_frame.h"
 #include "service/control.h"
 #include "service/key_file.h"
 #include "service/timeline.h"

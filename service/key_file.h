@@ -6,7 +6,7 @@
 #ifndef TACET_SERVICE_KEY_FILE_H
 #define TACET_SERVICE_KEY_FILE_H
 
-#include "service/siphash.h"
+#include "lib/siphash.h"
 #include <stddef.h>
 
 /* 0, or -1 and in `why` what is wrong with the file. */

@@ -4,8 +4,8 @@
  * many came, were lost, late, doubled, forged; how the conductor's clock runs beside this machine's; how much
  * later than the earliest ones beats came. So one sees what a wire does to beats before nodes depend on it.
  */
-#include "service/beat_frame.h"
-#include "service/global_clock.h"
+#include "beat/beat_frame.h"
+#include "beat/global_clock.h"
 #include "service/key_file.h"
 #include "service/wire.h"
 #include <errno.h>

@@ -4,7 +4,7 @@
 
 SERVICE_BUILD  := build/service
 SERVICE_CFLAGS := -std=gnu11 -O2 -g -D_GNU_SOURCE $(WARNINGS) -iquote kernel -iquote .
-SERVICE_WIRE   := $(addprefix service/,wire.c key_file.c beat_frame.c siphash.c)
+SERVICE_WIRE   := service/wire.c service/key_file.c kernel/beat/beat_frame.c kernel/lib/siphash.c
 SERVICE_PROGRAMS := $(addprefix $(SERVICE_BUILD)/,conductor conductorctl listener)
 
 $(SERVICE_BUILD).flags: FLAGS = $(CC) $(SERVICE_CFLAGS)
@@ -13,8 +13,8 @@ $(SERVICE_BUILD).flags: FLAGS = $(CC) $(SERVICE_CFLAGS)
 service: $(SERVICE_PROGRAMS)
 $(SERVICE_BUILD)/conductor: service/conductor.c service/timeline.c service/control.c $(SERVICE_WIRE)
 $(SERVICE_BUILD)/conductorctl: service/conductorctl.c service/control.c
-$(SERVICE_BUILD)/listener: service/listener.c service/global_clock.c $(SERVICE_WIRE)
-$(SERVICE_PROGRAMS): $(wildcard service/*.h) $(SERVICE_BUILD).flags
+$(SERVICE_BUILD)/listener: service/listener.c kernel/beat/global_clock.c $(SERVICE_WIRE)
+$(SERVICE_PROGRAMS): $(wildcard service/*.h kernel/beat/*.h kernel/lib/siphash.h) $(SERVICE_BUILD).flags
 	@mkdir -p $(@D)
 	@echo "  SERVICE $@"
 	$(Q)$(CC) $(SERVICE_CFLAGS) -o $@ $(filter %.c,$^)

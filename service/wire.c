@@ -3,7 +3,7 @@
  * wire.c: see wire.h.
  */
 #include "service/wire.h"
-#include "service/beat_frame.h"
+#include "beat/beat_frame.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <net/ethernet.h>

@@ -115,6 +115,7 @@ const char *arch_interrupt_name(unsigned number)
                                             [VECTOR_IPI] = "RES Wake-ups from other CPUs",
                                             [VECTOR_INPUT] = "INP Input has arrived",
                                             [VECTOR_DEVICE] = "NET Network devices",
+                                            [VECTOR_BEAT] = "BEA Heartbeats",
                                             [VECTOR_SPURIOUS] = "SPU Spurious interrupts" };
 
     return number < 256 ? names[number] : NULL;

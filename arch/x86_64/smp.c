@@ -353,6 +353,11 @@ void arch_ipi_send(unsigned cpu)
     ipi_send(cpu_of(cpu));
 }
 
+void arch_beat_send(void)
+{
+    local_apic_send(0, LOCAL_APIC_ALL | VECTOR_BEAT);
+}
+
 /* A usable page below 1 MiB without a module in it, for ap_trampoline; 0 where there is none. */
 static uint64_t trampoline_find(const struct boot_info *boot)
 {

@@ -14,6 +14,7 @@
 #include "arch/local_apic.h"
 #include "arch/setup.h"
 #include "arch/trap.h"
+#include "beat/nettick.h"
 #include "time/timer.h"
 #include "smp/crosscall.h"
 #include "debug/console.h"
@@ -339,6 +340,7 @@ static void frame_handle(struct trap_frame *frame, bool from_user)
     void (*const serve)(void) = frame->vector == VECTOR_TIMER   ? timer_interrupt
                                 : frame->vector == VECTOR_IPI   ? crosscall_serve
                                 : frame->vector == VECTOR_INPUT ? input_interrupt
+                                : frame->vector == VECTOR_BEAT  ? nettick_interrupt
                                                                 : NULL;
     if (serve) {
         local_apic_acknowledge();

@@ -6,6 +6,7 @@
  * that says what is wrong.
  */
 #include "arch.h"
+#include "beat/nettick.h"
 #include "lib/file_mode.h"
 #include "time/clock.h"
 #include "time/clock_event.h"
@@ -54,6 +55,9 @@ static const char *const known_options[] = {
     "mount_timeout",
     "netconsole",
     "netdev",
+    "nettick",
+    "nettick_dev",
+    "nettick_key",
     "ntp",
     "prefix",
     "ranks",
@@ -272,8 +276,9 @@ _Noreturn void kernel_start(struct boot_info *boot)
     arch_memory_initialise(&kernel_pool, boot);
     arch_initialise(boot);
     clock_start();
-    if (clock_event_configure(&line, &why) || timer_configure(&line, &why) ||
-        arch_idle_configure(&line, &why) || schedule_configure(&line, &why) || threads_configure(&line, &why))
+    if (nettick_configure(&line, &why) || clock_event_configure(&line, &why) ||
+        timer_configure(&line, &why) || arch_idle_configure(&line, &why) || schedule_configure(&line, &why) ||
+        threads_configure(&line, &why))
         start_failed(-EINVAL, &why);
     timer_cpu_start();
     klog_cpu_start(); /* the options have come since this CPU's setup */

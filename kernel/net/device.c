@@ -4,6 +4,11 @@
  * change any more. A trial of the devices (init/) takes their interrupts itself.
  */
 #include "net/device.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+#include "net/address_option.h"
+#include "net/beat_card.h"
+#include "net/idle.h"
 #include "net/network.h"
 
 static struct network_device *devices[NETWORK_DEVICES_MAX];
@@ -29,10 +34,28 @@ struct network_device *network_device_at(unsigned index)
     return index < device_count ? devices[index] : NULL;
 }
 
+int network_device_find(const char *option, const char *name, struct network_device **out,
+                        struct message *why)
+{
+    uint8_t address[ETHERNET_ADDRESS_BYTES];
+    bool by_address = hardware_address_parse(name, address);
+
+    for (unsigned i = 0; i < device_count; i++)
+        if (by_address ? memcmp(devices[i]->address, address, sizeof(address)) == 0
+                       : strcmp(devices[i]->place, name) == 0) {
+            *out = devices[i];
+            return 0;
+        }
+    return message_set(why, -EINVAL,
+                       "%s=%s: there is no such network device; its address names one, as "
+                       "52:54:00:12:34:56, or its place, as 00:03.0",
+                       option, name);
+}
+
 void network_device_interrupt(void)
 {
     if (network_device_trial)
         network_device_trial();
-    else
+    else if (!beat_card_interrupt() || idle_keeps_here())
         network_interrupt();
 }

@@ -73,6 +73,11 @@ bool network_device_register(struct network_device *device);
 unsigned network_device_count(void);
 struct network_device *network_device_at(unsigned index);
 
+/* The device that the value of an option names, by its hardware address or its place. -EINVAL with `why`. */
+struct message;
+int network_device_find(const char *option, const char *name, struct network_device **out,
+                        struct message *why);
+
 /* A device that has interrupted this CPU, or an interrupt that devices share. Calls network_interrupt. */
 void network_device_interrupt(void);
 

@@ -156,6 +156,11 @@ static void idle_changed(bool begins)
         idle_end(arch_cpu_index());
 }
 
+bool idle_keeps_here(void)
+{
+    return __atomic_load_n(&keeper, __ATOMIC_RELAXED) == arch_cpu_index();
+}
+
 void idle_wait_begin(void)
 {
     struct thread *thread = arch_thread();

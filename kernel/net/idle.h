@@ -19,6 +19,9 @@ void idle_device_start(void);
 /* Something is left to do that nobody may come for: a CPU polls when it idles. */
 void idle_look_soon(void);
 
+/* Whether this CPU is the keeper. */
+bool idle_keeps_here(void);
+
 /* Around a thread's wait for what the network changes. */
 void idle_wait_begin(void);
 void idle_wait_end(void);

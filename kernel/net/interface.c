@@ -11,6 +11,7 @@
 #include "lwip/ip.h"
 #include "lwip/prot/ethernet.h"
 #include "net/address.h"
+#include "net/beat_card.h"
 #include "net/device.h"
 #include "net/loopback.h"
 #include "net/lwip_hooks.h"
@@ -111,6 +112,8 @@ static void frame_input(const void *frame, uint32_t bytes)
 {
     struct pbuf *packet;
 
+    if (beat_frame_take(frame, bytes))
+        return;
     if (bytes < ETHERNET_HEADER_BYTES || bytes > ETHERNET_FRAME_BYTES_MAX || is_martian(frame, bytes)) {
         interface_receive_dropped++;
         return;

@@ -9,6 +9,7 @@
 #include "lib/kstring.h"
 #include "lwip/init.h"
 #include "net/address.h"
+#include "net/beat_card.h"
 #include "net/connection.h"
 #include "net/device.h"
 #include "net/idle.h"
@@ -159,6 +160,8 @@ int network_wait(struct process *process, uint64_t kinds, uint64_t deadline_ns)
 
 void network_interrupt(void)
 {
+    if (!network_device)
+        return;
     spin_lock(&lock);
     interface_service();
     release();
@@ -174,38 +177,25 @@ bool network_has_device(void)
 
 /* ---- Start ---- */
 
-/* The device that an option names, by its hardware address or its place. */
-static struct network_device *device_find(const char *name)
-{
-    uint8_t address[ETHERNET_ADDRESS_BYTES];
-    bool by_address = hardware_address_parse(name, address);
-
-    for (unsigned i = 0; i < network_device_count(); i++) {
-        struct network_device *device = network_device_at(i);
-
-        if (by_address ? memcmp(device->address, address, sizeof(address)) == 0
-                       : strcmp(device->place, name) == 0)
-            return device;
-    }
-    return NULL;
-}
-
 /* netdev=; else the one that PXE has booted from, as its loaders say; else the first with a link. */
 static int device_choose(const struct command_line *line, struct network_device **out, struct message *why)
 {
     const char *name = command_line_option(line, "netdev"), *boot = command_line_option(line, "bootif");
+    struct message unknown;
 
-    *out = name ? device_find(name) : boot ? device_find(boot) : NULL;
-    if (name && !*out)
-        return message_set(why, -EINVAL,
-                           "netdev=%s: there is no such network device; its address names one, as "
-                           "52:54:00:12:34:56, or its place, as 00:03.0",
-                           name);
+    *out = NULL;
+    if (name && network_device_find("netdev", name, out, why))
+        return -EINVAL;
+    if (name && *out == beat_card)
+        return message_set(why, -EINVAL, "netdev=%s: nettick_dev= has taken this card", name);
+    if (!name && boot && network_device_find("bootif", boot, out, &unknown) == 0 && *out == beat_card)
+        *out = NULL;
     for (unsigned i = 0; i < network_device_count() && !*out; i++)
-        if (network_device_at(i)->link)
+        if (network_device_at(i)->link && network_device_at(i) != beat_card)
             *out = network_device_at(i);
-    if (!*out && network_device_count())
-        *out = network_device_at(0);
+    for (unsigned i = 0; i < network_device_count() && !*out; i++)
+        if (network_device_at(i) != beat_card)
+            *out = network_device_at(i);
     return 0;
 }
 
@@ -217,7 +207,8 @@ int network_start(const struct command_line *line, struct message *why)
     void *unused = memplan_work_area(&bytes);
     int error = address_configure(line, why);
 
-    if (error || (error = time_server_configure(line, why)) || (error = device_choose(line, &device, why)))
+    if (error || (error = time_server_configure(line, why)) || (error = beat_card_choose(line, why)) ||
+        (error = device_choose(line, &device, why)))
         return error;
     area.base = page_up(arch_physical_of(unused));
     area.bytes = page_down(arch_physical_of(unused) + bytes) - area.base;
@@ -225,10 +216,10 @@ int network_start(const struct command_line *line, struct message *why)
     lwip_init();
     loopback_start();
     idle_start();
-    if (!device)
-        return 0;
+    if ((error = beat_card_start(why)) || !device)
+        return error;
     for (unsigned i = 0; i < network_device_count(); i++)
-        if (network_device_at(i) != device)
+        if (network_device_at(i) != device && network_device_at(i) != beat_card)
             kernel_print("network: %s at %s is not used (netdev=)\n", network_device_at(i)->model,
                          network_device_at(i)->place);
     network_lock();

@@ -24,6 +24,9 @@ struct clock_event_device {
      * of an earlier request. The interrupt may come before that where the device cannot wait as long. */
     void (*arm)(uint64_t when_ns);
     void (*disarm)(void);
+
+    /* NULL, or for a device whose CPU has another one of its own: that one's interrupt has come. */
+    void (*local_fired)(void);
 };
 
 /* The structure must live for ever. */

@@ -91,7 +91,7 @@ void timer_foreground_set(bool is_foreground)
     spin_unlock(&queue->lock);
 }
 
-void timer_interrupt(void)
+void timer_serve(void)
 {
     struct timer_queue *queue = queue_here();
     uint64_t now_ns = clock_now_ns();
@@ -99,6 +99,26 @@ void timer_interrupt(void)
     while (now_ns < queue->armed_ns && queue->armed_ns - now_ns < EARLY_NS)
         now_ns = clock_now_ns();
     expire(queue, now_ns, true);
+}
+
+void timer_interrupt(void)
+{
+    const struct clock_event_device *device = queue_here()->device;
+
+    if (device && device->local_fired)
+        device->local_fired();
+    timer_serve();
+}
+
+void timer_global_offset_set(uint64_t offset_ns)
+{
+    struct timer_queue *queue = queue_here();
+
+    if (offset_ns - queue->global_offset_ns + GLOBAL_OFFSET_STEP_NS <= 2 * GLOBAL_OFFSET_STEP_NS)
+        return;
+    spin_lock(&queue->lock);
+    timer_queue_global_offset_set(queue, offset_ns);
+    spin_unlock(&queue->lock);
 }
 
 void timer_idle(void)

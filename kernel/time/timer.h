@@ -41,8 +41,16 @@ static inline bool timer_has_background(void)
 }
 void timer_foreground_set(bool is_foreground);
 
-/* Entry point of the architecture: the device has interrupted this CPU. */
+/* Entry point of the architecture: this CPU's own device has interrupted it. */
 void timer_interrupt(void);
+
+/* The device in use has interrupted this CPU: expires what is due. */
+void timer_serve(void);
+
+/* How far global time is ahead of clock_now_ns: what this CPU's boundaries go by from now on, where they are
+ * further off than GLOBAL_OFFSET_STEP_NS; costs time in the number of pending timers then. */
+#define GLOBAL_OFFSET_STEP_NS 4096
+void timer_global_offset_set(uint64_t offset_ns);
 
 /* Waits, once, for an interrupt or an IPI: arch_cpu_idle, but on a machine without any device, where the
  * clock is read instead. */

@@ -4,7 +4,7 @@
  * what is after it is reached. What is read can be written again, and means the same.
  */
 #include "fuzz.h"
-#include "service/beat_frame.h"
+#include "beat/beat_frame.h"
 #include <string.h>
 
 static const uint8_t key[SIPHASH_KEY_BYTES] = { 42 };

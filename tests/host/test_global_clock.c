@@ -4,7 +4,7 @@
  * dawdle, lose and repeat: it never goes backwards, and comes to the conductor's but for the least delay.
  */
 #include "check.h"
-#include "service/global_clock.h"
+#include "beat/global_clock.h"
 
 static uint64_t seed = 11;
 

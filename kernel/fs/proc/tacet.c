@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tacet.c: /proc/tacet: counters, threads, iterations, timers, clock event devices, the flight log. All of it
+ * tacet.c: /proc/tacet: counters, threads, iterations, timers, clock event devices, heartbeats, the
+ * flight log. All of it
  * runs in system calls of the process that opens a file or writes to it.
  */
 #include "arch.h"
+#include "beat/nettick.h"
 #include "time/clock_event.h"
 #include "time/timer.h"
 #include "debug/klog.h"
@@ -75,6 +77,11 @@ static void timers_text(struct file *file)
     timers_describe(&file->text.sink);
 }
 
+static void nettick_text(struct file *file)
+{
+    nettick_describe(&file->text.sink);
+}
+
 /* The flight log as a file; binary. */
 static void klog_add(void *context, const void *bytes, uint64_t count)
 {
@@ -91,6 +98,7 @@ const struct proc_file proc_tacet_files[] = {
     { "/proc/tacet/clockevents", .make = clockevents_text, .command = timer_device_rate },
     { "/proc/tacet/iterations", .make = iterations_text, .command = iterations_command },
     { "/proc/tacet/klog", .make = klog_text, .command = klog_switch },
+    { "/proc/tacet/nettick", .make = nettick_text },
     { "/proc/tacet/threads", .make = threads_text },
     { "/proc/tacet/timers", .make = timers_text },
     { .path = NULL },

@@ -62,6 +62,7 @@ enum trap_vector {
     VECTOR_TIMER = 0xf1, /* the local one-shot timer */
     VECTOR_INPUT = 0xf2, /* a device has input (arch_input_route) */
     VECTOR_DEVICE = 0xf3, /* of the network (arch_message_interrupt, arch_line_route) */
+    VECTOR_BEAT = 0xf4,   /* a heartbeat, passed on (arch_beat_send) */
     VECTOR_SPURIOUS = 255,
     VECTOR_SYSTEM_CALL = 256, /* no vector: the frame of a system call's slow return */
     VECTOR_SIGNAL_RETURN,     /* nor this: a frame restored by rt_sigreturn */

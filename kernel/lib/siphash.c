@@ -3,7 +3,7 @@
  * siphash.c: see siphash.h. The message is taken in little-endian words of 8 bytes; the last one has the
  * bytes that are left, and the message's length in its highest byte.
  */
-#include "service/siphash.h"
+#include "lib/siphash.h"
 #include "lib/bytes.h"
 
 struct state {

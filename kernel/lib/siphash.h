@@ -5,8 +5,8 @@
  *
  * Source: Aumasson and Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012, §2.
  */
-#ifndef TACET_SERVICE_SIPHASH_H
-#define TACET_SERVICE_SIPHASH_H
+#ifndef TACET_SIPHASH_H
+#define TACET_SIPHASH_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -12,8 +12,8 @@
  * Times are unsigned 64-bit ns: `local` of the node's own clock, `global` TAI since 1970. The caller
  * serialises updates; readers take a copy of the line.
  */
-#ifndef TACET_SERVICE_GLOBAL_CLOCK_H
-#define TACET_SERVICE_GLOBAL_CLOCK_H
+#ifndef TACET_GLOBAL_CLOCK_H
+#define TACET_GLOBAL_CLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>

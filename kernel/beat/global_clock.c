@@ -3,7 +3,7 @@
  * global_clock.c: see global_clock.h. Called for each beat that counts, some hundred instructions at the end
  * of a window.
  */
-#include "service/global_clock.h"
+#include "beat/global_clock.h"
 
 #define BEND_NS       2000000000LL /* in which an error is to be made good */
 #define STEP_NS       60000000LL   /* what the largest bend makes good in a minute */

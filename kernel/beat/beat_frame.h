@@ -6,10 +6,10 @@
  *
  * Nothing of a frame is looked at before its tag has been checked, but its version, its kind and its length.
  */
-#ifndef TACET_SERVICE_BEAT_FRAME_H
-#define TACET_SERVICE_BEAT_FRAME_H
+#ifndef TACET_BEAT_FRAME_H
+#define TACET_BEAT_FRAME_H
 
-#include "service/siphash.h"
+#include "lib/siphash.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -73,6 +73,8 @@ enum beat_place {
     BEAT_LATE,       /* an earlier one, or of an earlier start of the conductor: replayed or reordered */
     BEAT_NEW_EPOCH,  /* the first of a conductor that was started anew */
 };
+
+#define BEAT_PLACES (BEAT_NEW_EPOCH + 1)
 
 struct beat_order {
     uint64_t epoch, sequence;

@@ -3,7 +3,7 @@
  * beat_frame.c: see beat_frame.h. Numbers are in network byte order. The tag is the last 8 bytes of what the
  * header calls the frame's length; what Ethernet has padded after it does not count.
  */
-#include "service/beat_frame.h"
+#include "beat/beat_frame.h"
 
 static void put(uint8_t *at, unsigned bytes, uint64_t value)
 {

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * nettick.h: a conductor's heartbeats, as this node takes them [Betti09 §III, §V-B]: the clock event device
+ * `nettick` and the conductor's time, on whose multiples smart timers fall.
+ *
+ *      net/  frame -> nettick_frame: tag, order, clock -> one IPI to all CPUs -> nettick_interrupt: timers
+ *
+ * While beats come, a CPU's timers expire at the first beat at or after their boundary: at most a beat's
+ * period late. The CPU's local device is armed, as long as a timer pends, for three periods after the
+ * boundary. Where it fires, beats are lost: that CPU goes by its local device until one comes again, and all
+ * CPUs do from a beat on that says that none follows. Before the first one they do, too.
+ *
+ * A frame that is no beat of this conductor, or an old one, is counted by its cause and changes nothing.
+ */
+#ifndef TACET_NETTICK_H
+#define TACET_NETTICK_H
+
+#include "lib/command_line.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#define NETTICK_FALLBACK_PERIODS 3
+#define NETTICK_RATING           200
+
+/* How beats are received: not at all; by whoever looks at the network, so that they set the clock and nothing
+ * more; by an interrupt, so that they are a clock event device as well. */
+enum nettick_mode { NETTICK_OFF, NETTICK_POLL, NETTICK_INTERRUPT };
+
+/* Applies `nettick=` and `nettick_key=`, after the architecture has registered its clock event devices and
+ * before these get their ratings. -EINVAL with `why`. */
+int nettick_configure(const struct command_line *line, struct message *why);
+
+enum nettick_mode nettick_mode(void);
+
+/* A frame of EtherType BEAT_ETHERTYPE has come: its payload. On any CPU, interrupts off; it takes no lock
+ * that anybody holds for long and expires no timer. */
+void nettick_frame(const uint8_t *payload, size_t bytes);
+
+/* Entry point of the architecture: a beat has been passed on to this CPU (arch_beat_send). */
+void nettick_interrupt(void);
+
+/* What /proc/tacet/nettick shows. */
+struct text_sink;
+void nettick_describe(struct text_sink *sink);
+
+#endif

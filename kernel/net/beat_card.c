@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * beat_card.c: see beat_card.h. The card has a lock of its own: no beat waits for the network.
+ */
+#include "net/beat_card.h"
+#include "beat/beat_frame.h"
+#include "beat/nettick.h"
+#include "debug/console.h"
+#include "lib/errno.h"
+#include "smp/spinlock.h"
+
+#define FRAMES_MAX 128 /* of one interrupt */
+#define CPU        0   /* that is interrupted */
+
+struct network_device *beat_card;
+
+static struct spinlock lock;
+
+bool beat_frame_take(const uint8_t *frame, uint32_t bytes)
+{
+    if (bytes < ETHERNET_HEADER_BYTES || frame[12] != BEAT_ETHERTYPE >> 8 ||
+        frame[13] != (BEAT_ETHERTYPE & 255))
+        return false;
+    nettick_frame(frame + ETHERNET_HEADER_BYTES, bytes - ETHERNET_HEADER_BYTES);
+    return true;
+}
+
+int beat_card_choose(const struct command_line *line, struct message *why)
+{
+    const char *name = command_line_option(line, "nettick_dev");
+
+    if (!name && nettick_mode() == NETTICK_INTERRUPT)
+        return message_set(
+            why, -EINVAL,
+            "nettick=irq takes nettick_dev=, a network card for heartbeats alone; nettick=poll "
+            "takes them from the card that there is");
+    if (name && nettick_mode() != NETTICK_INTERRUPT)
+        return message_set(why, -EINVAL, "nettick_dev=%s goes with nettick=irq", name);
+    return name ? network_device_find("nettick_dev", name, &beat_card, why) : 0;
+}
+
+int beat_card_start(struct message *why)
+{
+    const uint8_t *address;
+
+    if (!beat_card)
+        return 0;
+    address = beat_card->address;
+    spin_lock(&lock);
+    bool interrupts = beat_card->operations->interrupt_enable(beat_card, CPU);
+    spin_unlock(&lock);
+    if (!interrupts)
+        return message_set(why, -ENODEV, "nettick_dev=: %s at %s can interrupt nobody here", beat_card->model,
+                           beat_card->place);
+    kernel_print("nettick: heartbeats by %s at %s, %02x:%02x:%02x:%02x:%02x:%02x\n", beat_card->model,
+                 beat_card->place, address[0], address[1], address[2], address[3], address[4], address[5]);
+    return 0;
+}
+
+bool beat_card_interrupt(void)
+{
+    unsigned count = 0;
+    const void *frame;
+    uint32_t bytes;
+
+    if (!beat_card)
+        return false;
+    spin_lock(&lock);
+    beat_card->operations->service(beat_card);
+    while (count < FRAMES_MAX && (frame = beat_card->operations->receive(beat_card, &bytes))) {
+        beat_frame_take(frame, bytes);
+        beat_card->operations->receive_done(beat_card);
+        count++;
+    }
+    if (count == FRAMES_MAX)
+        beat_card->operations->interrupt_enable(beat_card, CPU); /* again, for the rest */
+    spin_unlock(&lock);
+    return count != 0;
+}

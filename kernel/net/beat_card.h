@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * beat_card.h: `nettick_dev=`, a network card for heartbeats alone (beat/nettick.h). It interrupts CPU 0 for
+ * each frame on its wire, whatever that CPU does; it has no address and sends nothing.
+ */
+#ifndef TACET_NETWORK_BEAT_CARD_H
+#define TACET_NETWORK_BEAT_CARD_H
+
+#include "lib/command_line.h"
+#include "lib/format.h"
+#include "net/device.h"
+
+/* Before the network chooses its own card, which cannot be this one. -EINVAL with `why`. */
+int beat_card_choose(const struct command_line *line, struct message *why);
+
+/* NULL: there is none. */
+extern struct network_device *beat_card;
+
+/* From now on it interrupts. -ENODEV with `why` where it cannot. */
+int beat_card_start(struct message *why);
+
+/* A device has interrupted this CPU: takes what the card has received. False: it was nothing. */
+bool beat_card_interrupt(void);
+
+/* Whether it is a heartbeat's, which nettick_frame has then. Interrupts off. */
+bool beat_frame_take(const uint8_t *frame, uint32_t bytes);
+
+#endif
