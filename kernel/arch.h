@@ -207,7 +207,7 @@ void arch_cpu_idle(void);
  * has stored before what the other CPU is to find. */
 void arch_ipi_send(unsigned cpu);
 
-/* Interrupts all CPUs, this one as well as soon as it accepts interrupts: each calls nettick_interrupt. */
+/* Interrupts all other CPUs: each calls nettick_interrupt. */
 void arch_beat_send(void);
 
 /* From now on, an interrupt on this line of a device comes to that CPU alone, and to none before; it calls

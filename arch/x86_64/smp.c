@@ -355,7 +355,7 @@ void arch_ipi_send(unsigned cpu)
 
 void arch_beat_send(void)
 {
-    local_apic_send(0, LOCAL_APIC_ALL | VECTOR_BEAT);
+    local_apic_send(0, LOCAL_APIC_OTHERS | VECTOR_BEAT);
 }
 
 /* A usable page below 1 MiB without a module in it, for ap_trampoline; 0 where there is none. */

@@ -4,6 +4,7 @@
  * header calls the frame's length; what Ethernet has padded after it does not count.
  */
 #include "beat/beat_frame.h"
+#include "lib/bytes.h"
 
 static void put(uint8_t *at, unsigned bytes, uint64_t value)
 {
@@ -11,15 +12,6 @@ static void put(uint8_t *at, unsigned bytes, uint64_t value)
         at[--bytes] = (uint8_t)value;
         value >>= 8;
     }
-}
-
-static uint64_t get(const uint8_t *at, unsigned bytes)
-{
-    uint64_t value = 0;
-
-    for (unsigned i = 0; i < bytes; i++)
-        value = value << 8 | at[i];
-    return value;
 }
 
 static size_t padded(size_t bytes)
@@ -34,20 +26,18 @@ static bool is_absurd(const struct beat *beat)
             (beat->period_ns < BEAT_PERIOD_NS_MIN || beat->period_ns > BEAT_PERIOD_NS_MAX));
 }
 
-static const struct field {
-    uint8_t at, bytes;
-} version = { 0, 1 }, kind = { 1, 1 }, length = { 2, 2 }, answer_every = { 4, 2 }, commands = { 6, 2 },
-  epoch = { 8, 8 }, sequence = { 16, 8 }, due = { 24, 8 }, period = { 32, 8 }, late = { 40, 4 };
-
-static void field_put(uint8_t *payload, struct field field, uint64_t value)
-{
-    put(payload + field.at, field.bytes, value);
-}
-
-static uint64_t field_get(const uint8_t *payload, struct field field)
-{
-    return get(payload + field.at, field.bytes);
-}
+enum {
+    AT_VERSION = 0,
+    AT_KIND = 1,
+    AT_LENGTH = 2,
+    AT_ANSWER_EVERY = 4,
+    AT_COMMANDS = 6,
+    AT_EPOCH = 8,
+    AT_SEQUENCE = 16,
+    AT_TIME = 24,
+    AT_PERIOD = 32,
+    AT_LATE = 40
+};
 
 size_t beat_encode(const struct beat *beat, const uint8_t key[SIPHASH_KEY_BYTES], uint8_t *payload,
                    size_t room)
@@ -65,16 +55,16 @@ size_t beat_encode(const struct beat *beat, const uint8_t key[SIPHASH_KEY_BYTES]
         return 0;
     for (size_t i = 0; i < bytes; i++)
         payload[i] = 0;
-    field_put(payload, version, BEAT_VERSION);
-    field_put(payload, kind, BEAT_KIND_BEAT);
-    field_put(payload, length, bytes);
-    field_put(payload, answer_every, beat->answer_every);
-    field_put(payload, commands, beat->command_count);
-    field_put(payload, epoch, beat->epoch);
-    field_put(payload, sequence, beat->sequence);
-    field_put(payload, due, beat->time_ns);
-    field_put(payload, period, beat->period_ns);
-    field_put(payload, late, beat->late_ns);
+    put(payload + AT_VERSION, 1, BEAT_VERSION);
+    put(payload + AT_KIND, 1, BEAT_KIND_BEAT);
+    put(payload + AT_LENGTH, 2, bytes);
+    put(payload + AT_ANSWER_EVERY, 2, beat->answer_every);
+    put(payload + AT_COMMANDS, 2, beat->command_count);
+    put(payload + AT_EPOCH, 8, beat->epoch);
+    put(payload + AT_SEQUENCE, 8, beat->sequence);
+    put(payload + AT_TIME, 8, beat->time_ns);
+    put(payload + AT_PERIOD, 8, beat->period_ns);
+    put(payload + AT_LATE, 4, beat->late_ns);
 
     uint8_t *at = payload + BEAT_HEADER_BYTES;
     for (unsigned i = 0; i < beat->command_count; i++) {
@@ -98,9 +88,9 @@ static bool commands_read(const uint8_t *at, const uint8_t *end, struct beat *be
 
         if (end - at < 8)
             return false;
-        command->code = (uint16_t)get(at, 2);
-        command->bytes = (uint16_t)get(at + 2, 2);
-        command->number = (uint32_t)get(at + 4, 4);
+        command->code = load_be16(at);
+        command->bytes = load_be16(at + 2);
+        command->number = load_be32(at + 4);
         if (command->bytes > BEAT_COMMAND_BYTES || (size_t)(end - at) < 8 + padded(command->bytes))
             return false;
         __builtin_memcpy(command->body, at + 8, command->bytes);
@@ -114,24 +104,24 @@ enum beat_fault beat_decode(const uint8_t *payload, size_t bytes, const uint8_t 
 {
     if (bytes < BEAT_HEADER_BYTES + BEAT_TAG_BYTES)
         return BEAT_TRUNCATED;
-    if (field_get(payload, version) != BEAT_VERSION)
+    if (payload[AT_VERSION] != BEAT_VERSION)
         return BEAT_OTHER_VERSION;
-    if (field_get(payload, kind) != BEAT_KIND_BEAT)
+    if (payload[AT_KIND] != BEAT_KIND_BEAT)
         return BEAT_OTHER_KIND;
-    size_t whole = field_get(payload, length);
+    size_t whole = load_be16(payload + AT_LENGTH);
     if (whole > bytes || whole < BEAT_HEADER_BYTES + BEAT_TAG_BYTES)
         return BEAT_TRUNCATED;
     const uint8_t *end = payload + whole - BEAT_TAG_BYTES;
-    if (get(end, BEAT_TAG_BYTES) != siphash(key, payload, whole - BEAT_TAG_BYTES))
+    if (load_be64(end) != siphash(key, payload, whole - BEAT_TAG_BYTES))
         return BEAT_FORGED;
 
-    beat->answer_every = (uint16_t)field_get(payload, answer_every);
-    beat->command_count = (uint16_t)field_get(payload, commands);
-    beat->epoch = field_get(payload, epoch);
-    beat->sequence = field_get(payload, sequence);
-    beat->time_ns = field_get(payload, due);
-    beat->period_ns = field_get(payload, period);
-    beat->late_ns = (uint32_t)field_get(payload, late);
+    beat->answer_every = load_be16(payload + AT_ANSWER_EVERY);
+    beat->command_count = load_be16(payload + AT_COMMANDS);
+    beat->epoch = load_be64(payload + AT_EPOCH);
+    beat->sequence = load_be64(payload + AT_SEQUENCE);
+    beat->time_ns = load_be64(payload + AT_TIME);
+    beat->period_ns = load_be64(payload + AT_PERIOD);
+    beat->late_ns = load_be32(payload + AT_LATE);
     return is_absurd(beat) || !commands_read(payload + BEAT_HEADER_BYTES, end, beat) ? BEAT_ABSURD
                                                                                      : BEAT_FINE;
 }

@@ -8,6 +8,7 @@
 #include "beat/beat_frame.h"
 #include "beat/global_clock.h"
 #include "debug/klog.h"
+#include "lib/bytes.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "smp/per_cpu.h"
@@ -118,14 +119,14 @@ static void beat_take(uint64_t now_ns, enum beat_place place)
     __atomic_store_n(&period_ns, beat.period_ns, __ATOMIC_RELAXED);
 }
 
-void nettick_frame(const uint8_t *payload, size_t bytes)
+bool nettick_frame(const uint8_t *payload, size_t bytes)
 {
     const uint64_t now_ns = clock_now_ns();
     bool counts = false;
     uint64_t missing;
 
     if (mode == NETTICK_OFF)
-        return;
+        return false;
     spin_lock(&lock);
     const enum beat_fault fault = beat_decode(payload, bytes, key, &beat);
     faults[fault]++;
@@ -141,27 +142,23 @@ void nettick_frame(const uint8_t *payload, size_t bytes)
         }
     }
     spin_unlock(&lock);
-    if (counts && mode == NETTICK_INTERRUPT && clock_event_top() == &device)
-        arch_beat_send();
+    return counts && mode == NETTICK_INTERRUPT && clock_event_top() == &device;
+}
+
+void nettick_pass_on(void)
+{
+    arch_beat_send();
+    nettick_interrupt();
 }
 
 /* ---- Start ---- */
-
-/* A hexadecimal digit's value; 16: it is none. */
-static unsigned digit_of(char c)
-{
-    return c >= '0' && c <= '9'   ? (unsigned)(c - '0')
-           : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
-           : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10
-                                  : 16;
-}
 
 static bool key_read(const char *text)
 {
     if (!text || strlen(text) != 2 * sizeof(key))
         return false;
     for (size_t i = 0; i < sizeof(key); i++) {
-        const unsigned high = digit_of(text[2 * i]), low = digit_of(text[2 * i + 1]);
+        const unsigned high = hexadecimal_digit(text[2 * i]), low = hexadecimal_digit(text[2 * i + 1]);
 
         if (high > 15 || low > 15)
             return false;

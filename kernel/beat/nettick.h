@@ -3,7 +3,7 @@
  * nettick.h: a conductor's heartbeats, as this node takes them [Betti09 §III, §V-B]: the clock event device
  * `nettick` and the conductor's time, on whose multiples smart timers fall.
  *
- *      net/  frame -> nettick_frame: tag, order, clock -> one IPI to all CPUs -> nettick_interrupt: timers
+ *      net/  frame -> nettick_frame: tag, order, clock -> one IPI to all others -> nettick_interrupt: timers
  *
  * While beats come, a CPU's timers expire at the first beat at or after their boundary: at most a beat's
  * period late. The CPU's local device is armed, as long as a timer pends, for three periods after the
@@ -33,8 +33,11 @@ int nettick_configure(const struct command_line *line, struct message *why);
 enum nettick_mode nettick_mode(void);
 
 /* A frame of EtherType BEAT_ETHERTYPE has come: its payload. On any CPU, interrupts off; it takes no lock
- * that anybody holds for long and expires no timer. */
-void nettick_frame(const uint8_t *payload, size_t bytes);
+ * that anybody holds for long and expires no timer. True: a beat that is to be passed on. */
+bool nettick_frame(const uint8_t *payload, size_t bytes);
+
+/* Passes it on to all CPUs, this one included; without locks. */
+void nettick_pass_on(void);
 
 /* Entry point of the architecture: a beat has been passed on to this CPU (arch_beat_send). */
 void nettick_interrupt(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * bytes.h: for parsers of outside data: little-endian numbers at any alignment, hexadecimal digits, and kinds
- * of files known by their first bytes.
+ * bytes.h: for parsers of outside data: numbers of either byte order at any alignment, hexadecimal digits,
+ * and kinds of files known by their first bytes.
  *
  * Both architectures run little-endian, so a load is a copy. The caller of a load has checked that the bytes
  * are there. Any context.
@@ -37,6 +37,21 @@ static inline uint64_t load_le64(const void *at)
 
     __builtin_memcpy(&value, at, sizeof(value));
     return value;
+}
+
+static inline uint16_t load_be16(const void *at)
+{
+    return __builtin_bswap16(load_le16(at));
+}
+
+static inline uint32_t load_be32(const void *at)
+{
+    return __builtin_bswap32(load_le32(at));
+}
+
+static inline uint64_t load_be64(const void *at)
+{
+    return __builtin_bswap64(load_le64(at));
 }
 
 /* The value of a hexadecimal digit, 16 for any other byte. */

@@ -3,7 +3,6 @@
  * beat_card.c: see beat_card.h. The card has a lock of its own: no beat waits for the network.
  */
 #include "net/beat_card.h"
-#include "beat/beat_frame.h"
 #include "beat/nettick.h"
 #include "debug/console.h"
 #include "lib/errno.h"
@@ -15,15 +14,6 @@
 struct network_device *beat_card;
 
 static struct spinlock lock;
-
-bool beat_frame_take(const uint8_t *frame, uint32_t bytes)
-{
-    if (bytes < ETHERNET_HEADER_BYTES || frame[12] != BEAT_ETHERTYPE >> 8 ||
-        frame[13] != (BEAT_ETHERTYPE & 255))
-        return false;
-    nettick_frame(frame + ETHERNET_HEADER_BYTES, bytes - ETHERNET_HEADER_BYTES);
-    return true;
-}
 
 int beat_card_choose(const struct command_line *line, struct message *why)
 {
@@ -60,7 +50,8 @@ int beat_card_start(struct message *why)
 bool beat_card_interrupt(void)
 {
     unsigned count = 0;
-    const void *frame;
+    bool beats = false;
+    const uint8_t *frame;
     uint32_t bytes;
 
     if (!beat_card)
@@ -68,12 +59,15 @@ bool beat_card_interrupt(void)
     spin_lock(&lock);
     beat_card->operations->service(beat_card);
     while (count < FRAMES_MAX && (frame = beat_card->operations->receive(beat_card, &bytes))) {
-        beat_frame_take(frame, bytes);
+        if (frame_is_beat(frame, bytes))
+            beats |= nettick_frame(frame + ETHERNET_HEADER_BYTES, bytes - ETHERNET_HEADER_BYTES);
         beat_card->operations->receive_done(beat_card);
         count++;
     }
     if (count == FRAMES_MAX)
         beat_card->operations->interrupt_enable(beat_card, CPU); /* again, for the rest */
     spin_unlock(&lock);
+    if (beats)
+        nettick_pass_on();
     return count != 0;
 }

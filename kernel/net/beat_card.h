@@ -6,6 +6,7 @@
 #ifndef TACET_NETWORK_BEAT_CARD_H
 #define TACET_NETWORK_BEAT_CARD_H
 
+#include "beat/beat_frame.h"
 #include "lib/command_line.h"
 #include "lib/format.h"
 #include "net/device.h"
@@ -22,7 +23,11 @@ int beat_card_start(struct message *why);
 /* A device has interrupted this CPU: takes what the card has received. False: it was nothing. */
 bool beat_card_interrupt(void);
 
-/* Whether it is a heartbeat's, which nettick_frame has then. Interrupts off. */
-bool beat_frame_take(const uint8_t *frame, uint32_t bytes);
+/* Whether a frame is a heartbeat's. */
+static inline bool frame_is_beat(const uint8_t *frame, uint32_t bytes)
+{
+    return bytes >= ETHERNET_HEADER_BYTES && frame[12] == BEAT_ETHERTYPE >> 8 &&
+           frame[13] == (BEAT_ETHERTYPE & 255);
+}
 
 #endif

@@ -4,8 +4,8 @@
  *
  *      beats wait SEQUENCE         says "ready", computes until that beat or a later one has come, prints
  *                                  /proc/tacet/nettick
- *      beats sleep COUNT NS        says "ready", sleeps as often for as long; prints how late it woke, in ns, at
- *                                  least and at most (negative: early), then /proc/tacet/nettick and timers
+ *      beats sleep COUNT NS        says "ready", sleeps as often for as long; prints how late it woke, in ns,
+ *                                  at least and at most (negative: early), then /proc/tacet/nettick and so on
  */
 #include <fcntl.h>
 #include <stdint.h>

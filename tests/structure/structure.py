@@ -22,7 +22,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 #: The rooms of kernel/, from the one that may use all others to the one that may use none.
-ROOMS = ("init", "syscall", "net", "fs/proc", "fs", "fs/tree", "process", "beat", "time", "mm", "debug", "smp", "lib")
+ROOMS = (
+    *("init", "syscall", "net", "fs/proc", "fs", "fs/tree"),
+    *("process", "beat", "time", "mm", "debug", "smp", "lib"),
+)
 
 #: What drivers may use of the kernel, and single headers beside it.
 ROOMS_OF_DRIVERS = ("debug", "smp", "lib")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lab.bench.sloc import LINUX_PERSONALITY, NETWORK, SILENT_CORE
+from lab.bench.sloc import HEARTBEATS, LINUX_PERSONALITY, NETWORK, SILENT_CORE
 from lab.bench.sloc import ROOMS as PARTS
 from tools.drawings.sources import ROOMS, folders
 from tools.drawings.svg import (
@@ -18,6 +18,7 @@ from tools.drawings.svg import (
     LILAC,
     NAVY,
     ORANGE,
+    ROSE,
     SAND,
     STONE,
     TEAL,
@@ -35,6 +36,7 @@ HOLDS = {
     "fs": "open files, pipes, events, devices, file locks",
     "fs/tree": "the file tree in memory",
     "process": "processes, threads, sleeping, futexes, signals",
+    "beat": "heartbeats of a cluster, and their time",
     "time": "the clock, smart timers, clock event devices",
     "mm": "page pools, address spaces, shared memory",
     "debug": "console, flight log, the node's end",
@@ -67,7 +69,8 @@ def same(what: str, drawn: Sequence[str], there: Sequence[str]) -> None:
 
 
 def room_fill(room: str) -> str:
-    return {SILENT_CORE: BLUE, LINUX_PERSONALITY: SAND, NETWORK: LILAC}[PARTS[room.split("/")[0]]]
+    fills = {SILENT_CORE: BLUE, LINUX_PERSONALITY: SAND, NETWORK: LILAC, HEARTBEATS: ROSE}
+    return fills[PARTS[room.split("/")[0]]]
 
 
 def node(d: Drawing, x: float, width: float, bottom: float) -> None:
@@ -140,7 +143,13 @@ def host(d: Drawing, x: float, width: float) -> None:
     d.card(x, y, half, 44, WHITE, "`libc/`", ["`tacet-cc`, musl"], edge=EDGE)
     d.card(x + half + 8, y, half, 44, WHITE, "`kit/`", ["noise of Linux"], edge=EDGE)
     y += 62
-    parts = ((BLUE, SILENT_CORE), (SAND, LINUX_PERSONALITY), (LILAC, NETWORK), (GREEN, "knows the hardware"))
+    parts = (
+        (BLUE, SILENT_CORE),
+        (SAND, LINUX_PERSONALITY),
+        (LILAC, NETWORK),
+        (ROSE, HEARTBEATS),
+        (GREEN, "knows the hardware"),
+    )
     for fill, words in parts:
         d.box(x, y, 22, 14, fill, radius=3, edge=EDGE)
         d.text(x + 30, y + 12, words, size=12)
@@ -150,7 +159,7 @@ def host(d: Drawing, x: float, width: float) -> None:
 def drawing() -> Drawing:
     same("the rooms", list(HOLDS), ROOMS)
     same("the folders", [*HOST, *ELSEWHERE], folders())
-    height = 612
+    height = 637
     d = Drawing(
         height,
         "The structure of Tacet",
