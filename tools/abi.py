@@ -99,7 +99,7 @@ paging and scheduling has no number for is 0.
 | `/proc/{filesystems,mounts,uptime,version}` | |
 | `/proc/sys/kernel/{hostname,osrelease,ostype,pid_max,randomize_va_space}`, `random/boot_id` | |
 | `/proc/sys/vm/overcommit_memory` | 2: never |
-| `/proc/tacet/{clockevents,counters,klog,timers}` | docs/timers.md, docs/flight-log.md |
+| `/proc/tacet/{clockevents,counters,klog,nettick,timers}` | docs/timers.md, docs/flight-log.md, docs/nettick.md |
 | `/proc/tacet/threads` | for each CPU: switches between threads, turns that were over (rotations), IPIs that a thread which became ready had to send, threads that wait for it now |
 | `/proc/tacet/iterations` | a line for each process: CPU time of its threads (running) and what was left of its CPUs' time (waiting), in its last iteration and in all of them; writing `mark` ends an iteration [Betti09 §IV] |
 | `/sys/devices/system/cpu/online` | the process's own CPUs, as `sched_getaffinity`: the number that OpenMP and `sysconf(_SC_NPROCESSORS_ONLN)` use |
