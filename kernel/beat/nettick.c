@@ -121,7 +121,6 @@ static void beat_take(uint64_t now_ns, enum beat_place place)
 
 bool nettick_frame(const uint8_t *payload, size_t bytes)
 {
-    const uint64_t now_ns = clock_now_ns();
     bool counts = false;
     uint64_t missing;
 
@@ -137,7 +136,7 @@ bool nettick_frame(const uint8_t *payload, size_t bytes)
         lost += missing;
         counts = place != BEAT_DUPLICATE && place != BEAT_LATE;
         if (counts) {
-            beat_take(now_ns, place);
+            beat_take(clock_now_ns(), place);
             klog(beat, beat.sequence, missing);
         }
     }

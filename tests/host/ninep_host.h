@@ -165,15 +165,19 @@ static inline bool diod_answers(void)
     return answers;
 }
 
+/* One that no client gets, as in tools/qemu/ports.py: diod_answers could connect to itself. */
 static inline uint16_t port_find(void)
 {
     struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    socklen_t bytes = sizeof(at);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    bool is_free;
 
-    if (bind(fd, (struct sockaddr *)&at, bytes) || getsockname(fd, (struct sockaddr *)&at, &bytes))
-        abort();
-    close(fd);
+    do {
+        int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+        at.sin_port = htons((uint16_t)(20000 + arc4random_uniform(12768)));
+        is_free = bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0;
+        close(fd);
+    } while (!is_free);
     return ntohs(at.sin_port);
 }
 

@@ -29,12 +29,6 @@ def content(number: int, length: int) -> bytes:
     return (hashlib.sha256(b"%d" % number).digest() * (length // 32 + 1))[:length]
 
 
-def free_port() -> int:
-    """A TCP port of 127.0.0.1 that nobody has."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
-
-
 def options(
     card: str = "e1000", forward: Sequence[tuple[int, int]] = (), tftp: Path | None = None
 ) -> list[str]:

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 from conftest import Run, expect_exit
 from monitor import Client, Monitor
-from services import HOST, NAME, NAME_ADDRESS, NODE, Services, content, free_port, options
+from services import HOST, NAME, NAME_ADDRESS, NODE, Services, content, options
 from test_foreign_programs import FOREIGN, absent
 
 import qemu
@@ -83,7 +83,7 @@ def test_busybox_wget_fetches_a_file(card: str, node: Node, busybox: Path, servi
 def test_busybox_wget_says_what_is_wrong(node: Node, busybox: Path, services: Services) -> None:
     gone = node(busybox, "wget", "-q", "-O", "-", services.url("/none"))
     assert expect_exit(gone, 1).stderr == b"wget: server returned error: HTTP/1.1 404 Not Found\n"
-    refused = node(busybox, "wget", "-O", "-", f"http://{HOST}:{free_port()}/")
+    refused = node(busybox, "wget", "-O", "-", f"http://{HOST}:{qemu.free_port()}/")
     assert b"Connection refused" in expect_exit(refused, 1).stderr, refused.explain()
 
 
@@ -140,7 +140,7 @@ def test_curl_sends_files_and_follows_redirections(
     assert result.stdout == hashlib.sha256(text.read_bytes()).hexdigest().encode(), result.explain()
     result = expect_exit(node(curl, "-s", "-S", "-L", services.url("/moved")))
     assert result.stdout == content(1, 10), result.explain()
-    result = node(curl, "-s", "-S", "--max-time", "20", f"http://{HOST}:{free_port()}/")
+    result = node(curl, "-s", "-S", "--max-time", "20", f"http://{HOST}:{qemu.free_port()}/")
     assert b"curl: (7) Failed to connect" in expect_exit(result, 7).stderr, result.explain()
 
 
@@ -176,7 +176,7 @@ def served(
     node: Node, folder: Path, app: Path, words: Sequence[str], clients: Callable[[int], None], **keywords: Any
 ) -> qemu.Result:
     """A server's run on a node: `clients` has the port of this machine that leads to it, once it listens."""
-    port = free_port()
+    port = qemu.free_port()
 
     def use(client: Client) -> None:
         try:
@@ -263,7 +263,7 @@ def test_go_s_net_http_serves_and_fetches(cpus: int, node: Node, tmp_path: Path)
         assert (ran.returncode, ran.stdout) == (0, "exchanges: 8\n"), ran.stdout
 
     served(node, tmp_path, app, ("serve", f"0.0.0.0:{PORT}"), clients, memory="512M", cpus=cpus)
-    port = free_port()
+    port = qemu.free_port()
     with subprocess.Popen([app, "serve", f"127.0.0.1:{port}"], stdout=subprocess.DEVNULL) as server:
         try:
             wait_for(port)

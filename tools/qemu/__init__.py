@@ -32,6 +32,7 @@ from .linux import LinuxNode, initramfs, machine_defaults
 from .machine import DETERMINISTIC, DirectBoot, Machine, clock_options
 from .network import Network
 from .paths import BUILD, BUSYBOX, KERNEL, ROOT
+from .ports import free_port
 from .postmortem import examine_tacet
 from .process import Sink, run
 from .program import Program, check_program, find_program
@@ -48,13 +49,13 @@ __all__ = [
     "BUSYBOX",
     "DETERMINISTIC",
     "KERNEL",
+    "MIB",
     "ROOT",
     "DirectBoot",
     "Emulator",
     "FileServer",
     "LinuxNode",
     "LiveLines",
-    "MIB",
     "Machine",
     "Network",
     "Outcome",
@@ -69,6 +70,7 @@ __all__ = [
     "clock_options",
     "failure_of",
     "find_program",
+    "free_port",
     "initramfs",
     "log_missing",
     "panic_of",

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 
 from .errors import RunnerError
+from .ports import free_port
 
 PLACE_DEFAULT = "/mnt"
 #: This host, as a node on QEMU's own network sees it.
@@ -50,9 +51,7 @@ class FileServer:
     def __init__(self, folders: Sequence[Path]) -> None:
         self.folders = [folder.resolve() for folder in folders]
         self.process: subprocess.Popen[bytes] | None = None
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
+        self.port = free_port()
 
     def option(self, folder: Path, place: str = PLACE_DEFAULT) -> str:
         """What mounts a folder on a node: an option of the kernel's."""
