@@ -68,12 +68,15 @@ static void disarm(void)
     local_disarm();
 }
 
-/* The local device has fired, for the lack of beats or for itself. */
+/* The local device has fired, for the lack of beats or for itself. The request is used up: what still pends,
+ * the queue arms anew. */
 static void local_fired(void)
 {
     struct beat_cpu *here = PER_CPU_HERE(cpus);
+    const bool was_armed = here->is_armed;
 
-    if (!here->is_armed || !here->period_ns ||
+    here->is_armed = false;
+    if (!was_armed || !here->period_ns ||
         clock_now_ns() < here->armed_ns + NETTICK_FALLBACK_PERIODS * here->period_ns)
         return;
     here->period_ns = 0;
