@@ -41,10 +41,16 @@ PER_CPU static struct beat_cpu cpus;
 
 /* ---- The clock event device ---- */
 
+/* When no more beats are waited for. */
+static uint64_t fallback_ns(const struct beat_cpu *here)
+{
+    return time_add(here->armed_ns, NETTICK_FALLBACK_PERIODS * here->period_ns);
+}
+
 static void local_arm(const struct beat_cpu *here)
 {
     if (local)
-        local->arm(time_add(here->armed_ns, NETTICK_FALLBACK_PERIODS * here->period_ns));
+        local->arm(fallback_ns(here));
 }
 
 static void local_disarm(void)
@@ -76,8 +82,7 @@ static void local_fired(void)
     const bool was_armed = here->is_armed;
 
     here->is_armed = false;
-    if (!was_armed || !here->period_ns ||
-        clock_now_ns() < here->armed_ns + NETTICK_FALLBACK_PERIODS * here->period_ns)
+    if (!was_armed || !here->period_ns || clock_now_ns() < fallback_ns(here))
         return;
     here->period_ns = 0;
     here->fallbacks++;
