@@ -82,7 +82,7 @@ static void local_fired(void)
     const bool was_armed = here->is_armed;
 
     here->is_armed = false;
-    if (!was_armed || !here->period_ns || clock_now_ns() < fallback_ns(here))
+    if (!was_armed || !here->period_ns || clock_now_ns() + TIMER_EARLY_NS < fallback_ns(here))
         return;
     here->period_ns = 0;
     here->fallbacks++;
