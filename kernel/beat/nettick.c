@@ -128,13 +128,13 @@ static void beat_take(uint64_t now_ns, enum beat_place place)
 
 void nettick_frame(const uint8_t *payload, size_t bytes)
 {
-    const uint64_t now_ns = clock_now_ns();
     bool counts = false;
     uint64_t missing;
 
     if (mode == NETTICK_OFF)
         return;
     spin_lock(&lock);
+    const uint64_t now_ns = clock_now_ns(); /* not before that of a beat that another CPU has taken */
     const enum beat_fault fault = beat_decode(payload, bytes, key, &beat);
     faults[fault]++;
     if (fault == BEAT_FINE) {
