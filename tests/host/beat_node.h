@@ -18,6 +18,7 @@
 #include "smp/crosscall.h"
 #include "time/clock.h"
 #include "time/timer.h"
+#include <setjmp.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -68,12 +69,18 @@ static uint64_t early_ns; /* by which the devices are too early */
 static uint64_t ipis;     /* arch_beat_send was called */
 static bool by_other;     /* a device other than nettick is on top */
 
+static void (*while_read)(void); /* what another CPU does before this one has used the time that it read */
+static jmp_buf *lock_is_held;    /* where a CPU goes on that would have to wait; NULL: none has to */
+
 uint64_t clock_now_ns(void)
 {
-    now_ns += READ_NS;
+    const uint64_t read_ns = now_ns += READ_NS;
+
     if (!first_read_ns)
-        first_read_ns = now_ns;
-    return now_ns;
+        first_read_ns = read_ns;
+    if (while_read)
+        while_read();
+    return read_ns;
 }
 
 unsigned arch_cpu_count(void)
@@ -95,6 +102,8 @@ void arch_beat_send(void)
 
 void crosscall_serve(void) /* a lock that is not free calls it */
 {
+    if (lock_is_held)
+        longjmp(*lock_is_held, 1);
     CHECK(!"a lock is held");
 }
 
@@ -310,15 +319,21 @@ static void frame_handle(const uint8_t *payload, size_t bytes)
 
 static unsigned conductor_ppm; /* by which its clock is faster than the node's, in what follows */
 
-/* A beat that comes as soon as it was sent. */
-static void beat_comes(uint64_t epoch, uint64_t sequence, uint64_t period_ns)
+static size_t beat_write(uint8_t *payload, uint64_t epoch, uint64_t sequence, uint64_t period_ns)
 {
     const struct beat beat = { .epoch = epoch,
                                .sequence = sequence,
                                .time_ns = BEGIN + now_ns + now_ns * conductor_ppm / 1000000,
                                .period_ns = period_ns };
+
+    return beat_encode(&beat, key, payload, BEAT_BYTES_MAX);
+}
+
+/* A beat that comes as soon as it was sent. */
+static void beat_comes(uint64_t epoch, uint64_t sequence, uint64_t period_ns)
+{
     uint8_t payload[BEAT_BYTES_MAX];
-    const size_t bytes = beat_encode(&beat, key, payload, sizeof(payload));
+    const size_t bytes = beat_write(payload, epoch, sequence, period_ns);
 
     if (epoch > taken.epoch || (epoch == taken.epoch && sequence > taken.sequence)) {
         taken.epoch = epoch;

@@ -455,6 +455,7 @@ NODE(a_node_with_nettick_off_hears_nothing)
     CHECK_EQUAL(ipis, 0);
     CHECK_EQUAL(cpus[2].expired, 1);
     CHECK_EQUAL(timers[2][0].queue->global_offset_ns, 0);
+    CHECK_EQUAL(first_read_ns, 0);
     CHECK_TEXT(describe(), "mode off\n");
 }
 
@@ -565,6 +566,47 @@ NODE(boundaries_are_multiples_in_global_time)
     check_counts();
 }
 
+static uint8_t other_frame[BEAT_BYTES_MAX];
+static size_t other_bytes;
+static bool other_waits;
+
+/* Another CPU takes a frame, or waits until the lock is free. */
+static void other_takes(void)
+{
+    const uint32_t here = arena_cpu;
+    jmp_buf waits;
+
+    while_read = NULL;
+    now_ns += 5 * US;
+    arena_cpu = (here + 1) % CPUS;
+    lock_is_held = &waits;
+    other_waits = setjmp(waits) != 0;
+    if (!other_waits)
+        nettick_frame(other_frame, other_bytes);
+    lock_is_held = NULL;
+    arena_cpu = here;
+}
+
+NODE(of_two_beats_that_two_cpus_take_at_once_none_is_before_the_line)
+{
+    node_start("nettick=irq" OPTIONS);
+    conductor_ppm = 100;
+    beats_come(100, 10 * MS);
+    timer_begin(0, 0, 1000 * SECOND, 1);
+    for (unsigned i = 0; i < 100; i++) {
+        uint8_t payload[BEAT_BYTES_MAX];
+
+        run_until(now_ns + 10 * MS);
+        other_bytes = beat_write(other_frame, 1, taken.sequence + 1, 10 * MS);
+        taken.sequence += 2;
+        while_read = other_takes;
+        frame_handle(payload, beat_write(payload, 1, taken.sequence, 10 * MS));
+        if (other_waits)
+            frame_handle(other_frame, other_bytes);
+        CHECK(offset_said() - timers[0][0].queue->global_offset_ns + 10 * US < 20 * US);
+    }
+}
+
 int main(void)
 {
     RUN(a_million_beats_are_counted_by_what_they_are_and_timers_keep_to_their_bounds);
@@ -581,5 +623,6 @@ int main(void)
     RUN(beats_are_passed_on_while_nettick_is_on_top);
     RUN(a_conductor_started_anew_is_followed_and_the_old_one_is_late);
     RUN(boundaries_are_multiples_in_global_time);
+    RUN(of_two_beats_that_two_cpus_take_at_once_none_is_before_the_line);
     return check_report("nettick");
 }
