@@ -59,8 +59,8 @@ struct model_cpu {
     uint64_t fires_ns, arms;
     uint64_t period_ns; /* that it must go by */
     uint64_t beats, fallbacks, expired;
-    bool by_beat;      /* what is served now */
-    uint64_t lates_ns; /* how long after their boundary the timers that are served now may expire */
+    bool by_beat;         /* what is served now */
+    uint64_t late_max_ns; /* how long after their boundary the timers that are served now may expire */
 };
 
 static struct model_cpu cpus[CPUS];
@@ -215,8 +215,9 @@ static void expired(struct smart_timer *timer, uint64_t at_ns)
     CHECK(at_ns >= timer->deadline_ns);
     CHECK(at_ns >= timer->boundary_ns);
     if (!cpu->by_beat)
-        CHECK(at_ns - timer->boundary_ns <= cpu->lates_ns);
-    CHECK(at_ns - timer->deadline_ns < timer->bound_ns + cpu->lates_ns); /* wherever the boundary has moved */
+        CHECK(at_ns - timer->boundary_ns <= cpu->late_max_ns);
+    CHECK(at_ns - timer->deadline_ns <
+          timer->bound_ns + cpu->late_max_ns); /* wherever the boundary has moved */
     if (restarts)
         timer_begin(arena_cpu, slot, 1000 + random_below(25 * MS), 1ULL << random_below(26));
 }
@@ -249,7 +250,7 @@ static void local_fire(unsigned cpu)
         now_ns = of->fires_ns - early_ns;
     of->is_armed = false;
     of->by_beat = false;
-    of->lates_ns = SERVE_NS + 3 * of->period_ns;
+    of->late_max_ns = SERVE_NS + 3 * of->period_ns;
     if (of->period_ns && !by_other) {
         of->period_ns = 0;
         of->fallbacks++;
@@ -291,7 +292,7 @@ static void beat_interrupt(unsigned cpu)
 
     of->beat_pending = false;
     of->beats++;
-    of->lates_ns = SERVE_NS + 3 * of->period_ns;
+    of->late_max_ns = SERVE_NS + 3 * of->period_ns;
     of->period_ns = taken.period_ns;
     of->by_beat = true;
     arena_cpu = cpu;

@@ -7,8 +7,10 @@
 #include "beat_node.h"
 #include "beat/global_clock.h"
 
-#define BEATS   1000000
-#define FLIGHTS 64
+#define BEATS        1000000
+#define FLIGHTS      64
+#define DRIFT_BEATS  10000 /* after which the node's clock drifts otherwise */
+#define ERROR_MAX_NS (100 * (int64_t)US)
 
 /* ---- A million beats ---- */
 
@@ -72,32 +74,32 @@ static struct flight *flight_first(void)
 static struct global_clock shadow; /* that has been told the same beats */
 static uint64_t global_last;       /* global time when it was last read */
 
-static void global_read(void)
+static uint64_t global_read(void)
 {
     const uint64_t global = global_line_at(&shadow.line, now_ns);
 
     CHECK(global >= global_last);
-    global_last = global;
+    return global_last = global;
 }
 
-/* What must come of a beat, from what has come before. */
-static void count(const struct flight *flight)
+/* What must come of a frame, from what has come before; whether it is a beat that counts. */
+static bool count(const struct flight *flight)
 {
     sent.causes[flight->cause]++;
     if (flight->cause >= TRUNCATED)
-        return;
+        return false;
     if (flight->cause == REPLAY || flight->epoch < taken.epoch) {
         sent.late++;
-        return;
+        return false;
     }
     if (flight->cause == COPY) {
         *(flight->sequence == taken.sequence ? &sent.duplicate : &sent.late) += 1;
-        return;
+        return false;
     }
     if (flight->epoch == taken.epoch && flight->sequence < taken.sequence) {
         sent.late++;
         sent.overtaken++;
-        return;
+        return false;
     }
     *(!taken.epoch                             ? &sent.next
       : flight->epoch > taken.epoch            ? &sent.new_epoch
@@ -108,18 +110,22 @@ static void count(const struct flight *flight)
     taken.epoch = flight->epoch;
     taken.sequence = flight->sequence;
     taken.period_ns = flight->period_ns;
+    return true;
 }
 
 static void flight_arrives(struct flight *flight)
 {
-    const uint64_t before = taken.epoch + taken.sequence;
-
     run_until(local_of(flight->arrival));
-    if (shadow.is_set)
-        global_read();
-    count(flight);
+    if (shadow.is_set) {
+        const int64_t error_ns = (int64_t)(global_read() - flight->arrival);
+
+        /* The drift has changed long ago. */
+        if (flight->sequence % DRIFT_BEATS > DRIFT_BEATS / 2)
+            CHECK(error_ns > -ERROR_MAX_NS && error_ns < ERROR_MAX_NS);
+    }
+    const bool counts = count(flight);
     frame_handle(flight->payload, flight->bytes);
-    if (taken.epoch + taken.sequence != before)
+    if (counts)
         global_clock_update(&shadow, first_read_ns, flight->sent);
     global_read();
     flight->arrival = 0;
@@ -226,7 +232,7 @@ static uint64_t epoch_goes(uint64_t from, uint64_t epoch, unsigned beats, uint64
 
     for (unsigned i = 1; i <= beats; i++, due += period_ns) {
         flights_arrive(due);
-        if (i % 10000 == 0)
+        if (i % DRIFT_BEATS == 0)
             drift_set(due, (int64_t)random_below(201) - 100);
         beat_goes(due, epoch, i, period_ns, i == beats);
         if (i % 100 == 0) {
