@@ -42,10 +42,16 @@ PER_CPU static struct beat_cpu cpus;
 
 /* ---- The clock event device ---- */
 
+/* When no more beats are waited for. */
+static uint64_t fallback_ns(const struct beat_cpu *here)
+{
+    return time_add(here->armed_ns, NETTICK_FALLBACK_PERIODS * here->period_ns);
+}
+
 static void local_arm(const struct beat_cpu *here)
 {
     if (local)
-        local->arm(time_add(here->armed_ns, NETTICK_FALLBACK_PERIODS * here->period_ns));
+        local->arm(fallback_ns(here));
 }
 
 static void local_disarm(void)
@@ -69,13 +75,15 @@ static void disarm(void)
     local_disarm();
 }
 
-/* The local device has fired, for the lack of beats or for itself. */
+/* The local device has fired, for the lack of beats or for itself. The request is used up: what still pends,
+ * the queue arms anew. */
 static void local_fired(void)
 {
     struct beat_cpu *here = PER_CPU_HERE(cpus);
+    const bool was_armed = here->is_armed;
 
-    if (!here->is_armed || !here->period_ns ||
-        clock_now_ns() < here->armed_ns + NETTICK_FALLBACK_PERIODS * here->period_ns)
+    here->is_armed = false;
+    if (!was_armed || !here->period_ns || clock_now_ns() + TIMER_EARLY_NS < fallback_ns(here))
         return;
     here->period_ns = 0;
     here->fallbacks++;
@@ -127,6 +135,7 @@ bool nettick_frame(const uint8_t *payload, size_t bytes)
     if (mode == NETTICK_OFF)
         return false;
     spin_lock(&lock);
+    const uint64_t now_ns = clock_now_ns(); /* not before that of a beat that another CPU has taken */
     const enum beat_fault fault = beat_decode(payload, bytes, key, &beat);
     faults[fault]++;
     if (fault == BEAT_FINE) {

@@ -14,10 +14,6 @@
 #define LATENCY_BOUND_DEFAULT_NS 50000 /* Linux's default timer slack */
 #define LATENCY_BOUND_MAX_NS     (10 * NS_PER_S)
 
-/* A device that is calibrated to some parts in a million interrupts a little too early after a long time.
- * That little is waited for: arming the device again would cost another interrupt. */
-#define EARLY_NS 2000
-
 bool timer_background_used;
 static uint64_t latency_bound_ns = LATENCY_BOUND_DEFAULT_NS;
 
@@ -96,7 +92,7 @@ void timer_serve(void)
     struct timer_queue *queue = queue_here();
     uint64_t now_ns = clock_now_ns();
 
-    while (now_ns < queue->armed_ns && queue->armed_ns - now_ns < EARLY_NS)
+    while (now_ns < queue->armed_ns && queue->armed_ns - now_ns < TIMER_EARLY_NS)
         now_ns = clock_now_ns();
     expire(queue, now_ns, true);
 }

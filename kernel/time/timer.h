@@ -41,6 +41,10 @@ static inline bool timer_has_background(void)
 }
 void timer_foreground_set(bool is_foreground);
 
+/* A device that is calibrated to some parts in a million interrupts a little too early after a long time.
+ * That little is waited for: arming the device again would cost another interrupt. */
+#define TIMER_EARLY_NS 2000
+
 /* Entry point of the architecture: this CPU's own device has interrupted it. */
 void timer_interrupt(void);
 

@@ -16,6 +16,7 @@
 
 uintptr_t arena_origin;
 uint32_t arena_cpu;
+uint64_t arena_distances[ARCH_CPUS_MAX];
 
 /* An arena full of zeroes. */
 static inline void arena_begin(void)

@@ -5,8 +5,8 @@
 #
 # Included by the top-level Makefile, or alone from the root of the tree: make -f tests/host/host.mk host-test
 # A new C test: its name in HOST_TESTS and its sources in NAME_sources (the test is tests/host/test_NAME.c).
-# A test whose sources stand on physical memory or on privileged instructions is in ARENA_TESTS instead: the
-# headers in tests/host/stub then come before the architecture's of the same name.
+# A test whose sources stand on physical memory, privileged instructions or each CPU's variables is in
+# ARENA_TESTS instead: the headers in tests/host/stub then come before the architecture's of the same name.
 # Fuzzing needs clang with its runtime (Debian: clang, libclang-rt-14-dev or the one of your version).
 # A new fuzzer: its name in FUZZERS and its sources in NAME_fuzz_sources (tests/fuzz/fuzz_NAME.c).
 
@@ -32,7 +32,7 @@ $(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(FUZZ_CC) $(FUZZ_CFLAGS)
 HOST_TESTS := string format multiboot2 pvh command_line address_option memplan elf_image cpio tree \
               file_lock mount acpi timer_queue vdso symbols avl screen beat_frame global_clock \
               checksum ninep ninep_mount ninep_diod
-ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power e1000
+ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power e1000 nettick
 
 string_sources :=
 screen_sources := drivers/screen/screen.c kernel/lib/format.c
@@ -68,6 +68,9 @@ avl_sources := kernel/lib/avl.c
 checksum_sources := kernel/lib/checksum.c
 beat_frame_sources := kernel/beat/beat_frame.c kernel/lib/siphash.c
 global_clock_sources := kernel/beat/global_clock.c
+nettick_sources := $(addprefix kernel/beat/,nettick.c beat_frame.c global_clock.c) \
+                   $(addprefix kernel/time/,timer.c timer_queue.c clock_event.c) \
+                   $(addprefix kernel/lib/,siphash.c format.c command_line.c)
 page_pool_sources := kernel/mm/page_pool.c kernel/lib/avl.c
 vm_sources := $(addprefix kernel/mm/,vm.c vm_area.c vm_backing.c vm_remap.c page_pool.c) kernel/lib/avl.c
 shared_memory_sources := kernel/mm/shared_memory.c kernel/mm/user_bytes.c $(page_pool_sources)

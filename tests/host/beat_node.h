@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * beat_node.h: a node of three CPUs that hears heartbeats, for test_nettick.c: models of the node's clock, of
+ * each CPU's one-shot device and of the IPI that passes a beat on, and what must hold after each of their
+ * events. All between them is the kernel's own.
+ *
+ * Each NODE is a test in a process of its own: what the kernel knows of a conductor lasts as long as the
+ * node. Included once per binary.
+ */
+#ifndef TACET_BEAT_NODE_H
+#define TACET_BEAT_NODE_H
+
+#include "check.h"
+#include "arch.h"
+#include "beat/beat_frame.h"
+#include "beat/nettick.h"
+#include "lib/errno.h"
+#include "smp/crosscall.h"
+#include "time/clock.h"
+#include "time/timer.h"
+#include <setjmp.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#define CPUS     3
+#define TIMERS   3 /* of each CPU */
+#define US       1000ULL
+#define MS       1000000ULL
+#define SECOND   1000000000ULL
+#define BEGIN    (1700000000 * SECOND) /* true time at the node's start, TAI */
+#define SERVE_NS (50 * US)             /* a CPU may have its interrupts off for so long */
+#define READ_NS  7                     /* between two readings of the clock */
+#define OPTIONS  " nettick_key=000102030405060708090a0b0c0d0e0F"
+
+static const uint8_t key[SIPHASH_KEY_BYTES] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+static uint64_t seed = 3;
+
+static uint64_t random_below(uint64_t limit)
+{
+    return check_random(&seed) % limit;
+}
+
+static bool chance(unsigned per_thousand)
+{
+    return random_below(1000) < per_thousand;
+}
+
+/* ---- The machine ---- */
+
+uint32_t arena_cpu, klog_mask;
+uintptr_t arena_origin;
+uint64_t arena_distances[ARCH_CPUS_MAX];
+extern char __bss_start[], _end[]; /* the linker's: the first CPU's variables lie between */
+
+static uint64_t now_ns, first_read_ns; /* the node's clock */
+
+struct model_cpu {
+    bool is_armed, beat_pending;
+    uint64_t fires_ns, arms;
+    uint64_t period_ns; /* that it must go by */
+    uint64_t beats, fallbacks, expired;
+    bool by_beat;         /* what is served now */
+    uint64_t late_max_ns; /* how long after their boundary the timers that are served now may expire */
+};
+
+static struct model_cpu cpus[CPUS];
+static struct smart_timer timers[CPUS][TIMERS];
+static uint64_t early_ns; /* by which the devices are too early */
+static uint64_t ipis;     /* arch_beat_send was called */
+static bool by_other;     /* a device other than nettick is on top */
+
+static void (*while_read)(void); /* what another CPU does before this one has used the time that it read */
+static jmp_buf *lock_is_held;    /* where a CPU goes on that would have to wait; NULL: none has to */
+
+uint64_t clock_now_ns(void)
+{
+    const uint64_t read_ns = now_ns += READ_NS;
+
+    if (!first_read_ns)
+        first_read_ns = read_ns;
+    if (while_read)
+        while_read();
+    return read_ns;
+}
+
+unsigned arch_cpu_count(void)
+{
+    return CPUS;
+}
+
+void arch_cpu_idle(void)
+{
+    CHECK(!"nobody idles");
+}
+
+void arch_beat_send(void)
+{
+    ipis++;
+    for (unsigned cpu = 0; cpu < CPUS; cpu++)
+        cpus[cpu].beat_pending = true;
+}
+
+void crosscall_serve(void) /* a lock that is not free calls it */
+{
+    if (lock_is_held)
+        longjmp(*lock_is_held, 1);
+    CHECK(!"a lock is held");
+}
+
+void crosscall(const struct cpu_mask *mask, void (*function)(void *context), void *context)
+{
+    const uint32_t here = arena_cpu;
+
+    for (arena_cpu = 0; arena_cpu < CPUS; arena_cpu++)
+        if (arena_cpu != here && cpu_mask_test(mask, arena_cpu))
+            function(context);
+    arena_cpu = here;
+}
+
+static void local_arm(uint64_t when_ns)
+{
+    struct model_cpu *cpu = &cpus[arena_cpu];
+
+    cpu->is_armed = true;
+    cpu->fires_ns = when_ns;
+    cpu->arms++;
+}
+
+static void local_disarm(void)
+{
+    cpus[arena_cpu].is_armed = false;
+}
+
+static struct clock_event_device local_device = {
+    .name = "local", .description = "a CPU's own", .rating = 100, .arm = local_arm, .disarm = local_disarm
+};
+
+/* Options are words of the command line. */
+static int configure(const char *options, struct message *why)
+{
+    static char text[256];
+    static struct command_line line;
+
+    snprintf(text, sizeof(text), "%s", options);
+    memset(why, 0, sizeof(*why));
+    CHECK_EQUAL(command_line_parse(text, &line, why), 0);
+    const int error = nettick_configure(&line, why);
+    return error ? error : clock_event_configure(&line, why);
+}
+
+static void node_start(const char *options)
+{
+    const uintptr_t first = (uintptr_t)__bss_start & ~63ULL;
+    const size_t bytes = ((uintptr_t)_end - first + 63) & ~63ULL;
+    struct message why;
+
+    now_ns = 5 * MS;
+    for (unsigned cpu = 1; cpu < CPUS; cpu++) {
+        void *area = aligned_alloc(64, bytes);
+
+        if (!area)
+            exit(EXIT_FAILURE);
+        memset(area, 0, bytes);
+        arena_distances[cpu] = (uintptr_t)area - first;
+    }
+    clock_event_register(&local_device);
+    if (!CHECK_EQUAL(configure(options, &why), 0))
+        fprintf(stderr, "  %s\n", why.text);
+    for (arena_cpu = 0; arena_cpu < CPUS; arena_cpu++)
+        timer_cpu_start();
+    arena_cpu = 0;
+}
+
+/* ---- What holds between any two events ---- */
+
+static uint64_t earliest_of(unsigned cpu)
+{
+    uint64_t earliest = TIMER_NEVER;
+
+    for (unsigned i = 0; i < TIMERS; i++)
+        if (timers[cpu][i].pending && timers[cpu][i].boundary_ns < earliest)
+            earliest = timers[cpu][i].boundary_ns;
+    return earliest;
+}
+
+/* The local device is armed while a timer pends, and for when: three periods after the boundary while beats
+ * come, else for the boundary. */
+static void check_cpu(unsigned cpu)
+{
+    const struct model_cpu *of = &cpus[cpu];
+    const uint64_t earliest = earliest_of(cpu);
+
+    CHECK_EQUAL(of->is_armed, earliest != TIMER_NEVER);
+    if (of->is_armed)
+        CHECK_EQUAL(of->fires_ns, earliest + (by_other ? 0 : 3 * of->period_ns));
+}
+
+static void check_cpus(void)
+{
+    for (unsigned cpu = 0; cpu < CPUS; cpu++)
+        check_cpu(cpu);
+}
+
+static bool restarts; /* each timer that expires is started anew */
+
+static void timer_begin(unsigned cpu, unsigned slot, uint64_t wait_ns, uint64_t bound_ns);
+
+static void expired(struct smart_timer *timer, uint64_t at_ns)
+{
+    struct model_cpu *cpu = &cpus[arena_cpu];
+    const unsigned slot = (unsigned)(timer - timers[arena_cpu]);
+
+    CHECK(slot < TIMERS);
+    cpu->expired++;
+    CHECK(at_ns >= timer->deadline_ns);
+    CHECK(at_ns >= timer->boundary_ns);
+    if (!cpu->by_beat)
+        CHECK(at_ns - timer->boundary_ns <= cpu->late_max_ns);
+    CHECK(at_ns - timer->deadline_ns <
+          timer->bound_ns + cpu->late_max_ns); /* wherever the boundary has moved */
+    if (restarts)
+        timer_begin(arena_cpu, slot, 1000 + random_below(25 * MS), 1ULL << random_below(26));
+}
+
+static void timer_begin(unsigned cpu, unsigned slot, uint64_t wait_ns, uint64_t bound_ns)
+{
+    const uint32_t here = arena_cpu;
+    struct smart_timer *timer = &timers[cpu][slot];
+
+    arena_cpu = cpu;
+    timer->expire = expired;
+    timer_start(timer, now_ns + wait_ns, bound_ns);
+    CHECK_EQUAL((timer->boundary_ns + timer->queue->global_offset_ns) % timer->bound_ns, 0);
+    arena_cpu = here;
+}
+
+static void timer_end(unsigned cpu, unsigned slot)
+{
+    arena_cpu = cpu;
+    timer_cancel(&timers[cpu][slot]);
+    arena_cpu = 0;
+}
+
+/* The local device of a CPU fires: for itself, or because beats are lost. */
+static void local_fire(unsigned cpu)
+{
+    struct model_cpu *of = &cpus[cpu];
+
+    if (of->fires_ns > now_ns + early_ns)
+        now_ns = of->fires_ns - early_ns;
+    of->is_armed = false;
+    of->by_beat = false;
+    of->late_max_ns = SERVE_NS + 3 * of->period_ns;
+    if (of->period_ns && !by_other) {
+        of->period_ns = 0;
+        of->fallbacks++;
+    }
+    arena_cpu = cpu;
+    timer_interrupt();
+    arena_cpu = 0;
+    check_cpu(cpu);
+}
+
+/* Runs the node's devices until its clock says so. */
+static void run_until(uint64_t until_ns)
+{
+    for (;;) {
+        unsigned next = 0;
+
+        for (unsigned cpu = 1; cpu < CPUS; cpu++)
+            if (cpus[cpu].is_armed && (!cpus[next].is_armed || cpus[cpu].fires_ns < cpus[next].fires_ns))
+                next = cpu;
+        if (!cpus[next].is_armed || cpus[next].fires_ns > until_ns + early_ns)
+            break;
+        local_fire(next);
+    }
+    if (now_ns < until_ns)
+        now_ns = until_ns;
+}
+
+/* ---- Frames ---- */
+
+static struct {
+    uint64_t epoch, sequence, period_ns; /* of the last beat that counted */
+} taken;
+
+/* A beat's interrupt: whatever was due before it expires, at this one and not at the next. */
+static void beat_interrupt(unsigned cpu)
+{
+    struct model_cpu *of = &cpus[cpu];
+    const uint64_t before_ns = now_ns;
+
+    of->beat_pending = false;
+    of->beats++;
+    of->late_max_ns = SERVE_NS + 3 * of->period_ns;
+    of->period_ns = taken.period_ns;
+    of->by_beat = true;
+    arena_cpu = cpu;
+    nettick_interrupt();
+    arena_cpu = 0;
+    CHECK(earliest_of(cpu) > before_ns);
+    check_cpu(cpu);
+}
+
+/* A frame has come to a CPU, which handles it with interrupts off; the IPI comes to each soon after. */
+static void frame_handle(const uint8_t *payload, size_t bytes)
+{
+    const unsigned first = (unsigned)random_below(CPUS);
+
+    first_read_ns = 0;
+    arena_cpu = first;
+    nettick_frame(payload, bytes);
+    arena_cpu = 0;
+    for (unsigned i = 0; i < CPUS; i++)
+        if (cpus[(first + i) % CPUS].beat_pending) {
+            now_ns += random_below(2 * US);
+            beat_interrupt((first + i) % CPUS);
+        }
+}
+
+static unsigned conductor_ppm; /* by which its clock is faster than the node's, in what follows */
+
+static size_t beat_write(uint8_t *payload, uint64_t epoch, uint64_t sequence, uint64_t period_ns)
+{
+    const struct beat beat = { .epoch = epoch,
+                               .sequence = sequence,
+                               .time_ns = BEGIN + now_ns + now_ns * conductor_ppm / 1000000,
+                               .period_ns = period_ns };
+
+    return beat_encode(&beat, key, payload, BEAT_BYTES_MAX);
+}
+
+/* A beat that comes as soon as it was sent. */
+static void beat_comes(uint64_t epoch, uint64_t sequence, uint64_t period_ns)
+{
+    uint8_t payload[BEAT_BYTES_MAX];
+    const size_t bytes = beat_write(payload, epoch, sequence, period_ns);
+
+    if (epoch > taken.epoch || (epoch == taken.epoch && sequence > taken.sequence)) {
+        taken.epoch = epoch;
+        taken.sequence = sequence;
+        taken.period_ns = period_ns;
+    }
+    frame_handle(payload, bytes);
+}
+
+/* The next beats of the epoch, each a period after the last. */
+static void beats_come(unsigned count, uint64_t period_ns)
+{
+    for (unsigned i = 0; i < count; i++) {
+        run_until(now_ns + period_ns);
+        beat_comes(taken.epoch ? taken.epoch : 1, taken.sequence + 1, period_ns);
+    }
+}
+
+/* ---- What nettick_describe says ---- */
+
+static char description[4096];
+
+static void description_add(struct text_sink *sink, const char *text)
+{
+    (void)sink;
+    strncat(description, text, sizeof(description) - strlen(description) - 1);
+}
+
+static const char *describe(void)
+{
+    struct text_sink sink = { description_add };
+
+    description[0] = '\0';
+    nettick_describe(&sink);
+    return description;
+}
+
+/* The number after a word of the last description. */
+static uint64_t said(const char *word)
+{
+    const size_t bytes = strlen(word);
+
+    for (const char *line = description; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, word, bytes) == 0 && line[bytes] == ' ')
+            return strtoull(line + bytes + 1, NULL, 10);
+    }
+    CHECK(!"a number is missing");
+    return 0;
+}
+
+static void check_counts(void)
+{
+    describe();
+    for (unsigned cpu = 0; cpu < CPUS; cpu++) {
+        char line[100];
+
+        snprintf(line, sizeof(line), "cpu%u beats %lu fallbacks %lu goes_by %s\n", cpu, cpus[cpu].beats,
+                 cpus[cpu].fallbacks, cpus[cpu].period_ns ? "beats" : "local");
+        CHECK_CONTAINS(description, line);
+    }
+}
+
+/* How far global time is ahead of the node's, at the next reading of its clock. */
+static uint64_t offset_said(void)
+{
+    describe();
+    return said("global_ns") - said("local_ns");
+}
+
+static void run_alone(const char *name, void (*promise)(void))
+{
+    int status = -1;
+
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        check_state.test = name;
+        promise();
+        _exit(check_state.failures ? EXIT_FAILURE : EXIT_SUCCESS);
+    }
+    CHECK_EQUAL(waitpid(child, &status, 0), child);
+    CHECK_EQUAL(status, 0);
+}
+
+#define NODE(name)                     \
+    static void name##_node(void);     \
+    TEST(name)                         \
+    {                                  \
+        run_alone(#name, name##_node); \
+    }                                  \
+    static void name##_node(void)
+
+#endif
