@@ -145,7 +145,7 @@ bool nettick_frame(const uint8_t *payload, size_t bytes)
         lost += missing;
         counts = place != BEAT_DUPLICATE && place != BEAT_LATE;
         if (counts) {
-            beat_take(clock_now_ns(), place);
+            beat_take(now_ns, place);
             klog(beat, beat.sequence, missing);
         }
     }

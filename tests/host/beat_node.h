@@ -97,7 +97,8 @@ void arch_beat_send(void)
 {
     ipis++;
     for (unsigned cpu = 0; cpu < CPUS; cpu++)
-        cpus[cpu].beat_pending = true;
+        if (cpu != arena_cpu)
+            cpus[cpu].beat_pending = true;
 }
 
 void crosscall_serve(void) /* a lock that is not free calls it */
@@ -284,8 +285,9 @@ static struct {
     uint64_t epoch, sequence, period_ns; /* of the last beat that counted */
 } taken;
 
-/* A beat's interrupt: whatever was due before it expires, at this one and not at the next. */
-static void beat_interrupt(unsigned cpu)
+/* A beat on a CPU, which interrupts it or which it passes on itself: whatever was due before it expires, at
+ * this one and not at the next. */
+static void beat_serve(unsigned cpu, void (*serve)(void))
 {
     struct model_cpu *of = &cpus[cpu];
     const uint64_t before_ns = now_ns;
@@ -296,7 +298,7 @@ static void beat_interrupt(unsigned cpu)
     of->period_ns = taken.period_ns;
     of->by_beat = true;
     arena_cpu = cpu;
-    nettick_interrupt();
+    serve();
     arena_cpu = 0;
     CHECK(earliest_of(cpu) > before_ns);
     check_cpu(cpu);
@@ -309,12 +311,14 @@ static void frame_handle(const uint8_t *payload, size_t bytes)
 
     first_read_ns = 0;
     arena_cpu = first;
-    nettick_frame(payload, bytes);
+    const bool beats = nettick_frame(payload, bytes);
     arena_cpu = 0;
+    if (beats)
+        beat_serve(first, nettick_pass_on);
     for (unsigned i = 0; i < CPUS; i++)
         if (cpus[(first + i) % CPUS].beat_pending) {
             now_ns += random_below(2 * US);
-            beat_interrupt((first + i) % CPUS);
+            beat_serve((first + i) % CPUS, nettick_interrupt);
         }
 }
 

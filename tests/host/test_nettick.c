@@ -587,8 +587,10 @@ static void other_takes(void)
     arena_cpu = (here + 1) % CPUS;
     lock_is_held = &waits;
     other_waits = setjmp(waits) != 0;
-    if (!other_waits)
-        nettick_frame(other_frame, other_bytes);
+    if (!other_waits && nettick_frame(other_frame, other_bytes)) {
+        arch_beat_send();
+        cpus[arena_cpu].beat_pending = true; /* its own part comes later, too */
+    }
     lock_is_held = NULL;
     arena_cpu = here;
 }
