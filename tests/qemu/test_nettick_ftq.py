@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What heartbeats cost a program that computes, exactly: one instruction takes one nanosecond, so what FTQ and
+selfish miss is what the kernel has executed. When a frame comes is the host's matter; what it costs is not.
+[Betti09 §VI]
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import APPS, expect_exit
+from test_nettick import HEARS, MAC
+from wire import Wire
+
+import qemu
+from lab.formats import klog
+from tests.beat_frames import Beat
+
+QUANTUM_NS = 1_000_000
+#: Of the CPU that takes the frame, in instructions, but for each eighth beat, at which the clock is adjusted,
+#: and where two have come at once.
+BEAT_MIN, BEAT_MAX = 1_000, 1_500
+#: At least so much before and after its event in the flight log.
+BEFORE_NS, AFTER_NS = 1_000, 2_000
+#: FTQ begins so soon after the program does.
+START_NS = 200_000_000
+#: On this machine, between two; slower machines see more beats in the same time of the node's.
+PAUSE_S = 0.1
+BEATS_MIN = 8
+
+
+def beside_beats(program: Path, args: list[str], card: str, **further: Any) -> qemu.Result:
+    """A program that computes on one CPU, while beats come that the node counts from its boot on."""
+    with Wire() as wire:
+        is_over = []
+
+        def script(wire: Wire) -> None:
+            wire.connected()
+            try:
+                for sequence in range(1, 10_000):
+                    if is_over:
+                        break
+                    wire.send(Beat(sequence).frame())
+                    wire.poll(PAUSE_S)
+            except (AssertionError, OSError):
+                pass  # the machine has ended
+
+        wire.play(script)
+        result = qemu.run_tacet(
+            program,
+            args,
+            icount=0,
+            options=HEARS,
+            qemu_options=wire.options(card, MAC),
+            time_limit=300,
+            **further,
+        )
+        is_over.append(True)
+        expect_exit(result)
+        wire.check()
+    return result
+
+
+def explains(begin_ns: int, beats: np.ndarray, disturbed: set[int], quanta: int) -> bool:
+    """Whether, on a grid that begins there, each disturbed quantum has a beat, or the end of one that began in
+    the quantum before, and each beat lies in a disturbed quantum, or ends in one; as far back as the flight
+    log goes."""
+    first = (beats - BEFORE_NS - begin_ns) // QUANTUM_NS
+    last = (beats + AFTER_NS - begin_ns) // QUANTUM_NS
+    inside = (first >= 0) & (last < quanta)
+    pairs = list(zip(first[inside].tolist(), last[inside].tolist(), strict=True))
+    logged = {number for number in disturbed if number >= first.min()}
+    return (
+        len(logged) >= BEATS_MIN
+        and logged <= {number for pair in pairs for number in pair}
+        and all(disturbed & set(pair) for pair in pairs)
+    )
+
+
+@pytest.mark.parametrize("card", ["e1000", "e1000e"])
+def test_ftq_loses_operations_to_beats_and_to_nothing_else(card: str, tmp_path: Path) -> None:
+    kept = tmp_path / "klog.bin"
+    result = beside_beats(APPS / "ftq", ["-n", "2500", "-s"], card, klog=kept)
+    counts = [int(count) for count in re.findall(r"^\d+ (\d+)\r?$", result.stdout.decode(), re.M)]
+    disturbed = {number for number, count in enumerate(counts) if count < max(counts) - 2}
+    log = klog.read(kept)
+    beats = log.time_ns[[log.kinds[kind].name == "beat" for kind in log.kind]].astype(np.int64)
+    sequences, lost = log.of("beat").T.tolist()
+    assert sequences == list(range(sequences[0], sequences[0] + len(sequences))) and not any(lost[1:])
+    entered = int(log.time_ns[[log.kinds[kind].name == "program_enter" for kind in log.kind]][0])
+    places = range(entered, entered + START_NS, BEFORE_NS // 2)
+    assert any(explains(begin, beats, disturbed, len(counts)) for begin in places), result.explain()
+
+
+@pytest.mark.parametrize("card", ["e1000", "e1000e"])
+def test_a_beat_costs_the_cpu_that_takes_it_less_than_1500_instructions(card: str) -> None:
+    result = beside_beats(APPS / "selfish", ["-r", "2500ms", "-s"], card)
+    detours = sorted(int(ns) for ns in re.findall(r"^\d+\t(\d+)\r?$", result.stdout.decode(), re.M))
+    assert len(detours) >= BEATS_MIN, result.explain()
+    assert detours[len(detours) // 2] < BEAT_MAX and detours[0] > BEAT_MIN, result.explain()
