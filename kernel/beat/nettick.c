@@ -19,14 +19,16 @@
 
 static enum nettick_mode mode;
 static uint8_t key[SIPHASH_KEY_BYTES];
-static const struct clock_event_device *local; /* the best of the CPUs' own; NULL: they have none */
+static const struct clock_event_device *local; /* the best of the CPUs' own */
 
 static struct spinlock lock;
 static struct beat beat; /* the one that is being read */
-static struct beat_order order;
 static struct global_clock conductor_clock;
-static uint64_t received_ns; /* the last one that counted; local time */
-static uint64_t faults[BEAT_FAULTS], places[BEAT_PLACES], lost;
+static struct heard {
+    struct beat_order order;
+    uint64_t received_ns; /* the last one that counted; local time */
+    uint64_t faults[BEAT_FAULTS], places[BEAT_PLACES], lost;
+} heard;
 
 /* Of the last beat that counted; each CPU reads them without the lock. */
 static uint64_t period_ns, offset_ns;
@@ -50,14 +52,7 @@ static uint64_t fallback_ns(const struct beat_cpu *here)
 
 static void local_arm(const struct beat_cpu *here)
 {
-    if (local)
-        local->arm(fallback_ns(here));
-}
-
-static void local_disarm(void)
-{
-    if (local)
-        local->disarm();
+    local->arm(fallback_ns(here));
 }
 
 static void arm(uint64_t when_ns)
@@ -72,7 +67,7 @@ static void arm(uint64_t when_ns)
 static void disarm(void)
 {
     PER_CPU_HERE(cpus)->is_armed = false;
-    local_disarm();
+    local->disarm();
 }
 
 /* The local device has fired, for the lack of beats or for itself. The request is used up: what still pends,
@@ -122,7 +117,7 @@ static void beat_take(uint64_t now_ns, enum beat_place place)
     if (place == BEAT_NEW_EPOCH)
         global_clock_restart(&conductor_clock);
     global_clock_update(&conductor_clock, now_ns, beat.time_ns + beat.late_ns);
-    received_ns = now_ns;
+    heard.received_ns = now_ns;
     __atomic_store_n(&offset_ns, global_line_at(&conductor_clock.line, now_ns) - now_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&period_ns, beat.period_ns, __ATOMIC_RELAXED);
 }
@@ -137,12 +132,12 @@ bool nettick_frame(const uint8_t *payload, size_t bytes)
     spin_lock(&lock);
     const uint64_t now_ns = clock_now_ns(); /* not before that of a beat that another CPU has taken */
     const enum beat_fault fault = beat_decode(payload, bytes, key, &beat);
-    faults[fault]++;
+    heard.faults[fault]++;
     if (fault == BEAT_FINE) {
-        const enum beat_place place = beat_order_take(&order, &beat, &missing);
+        const enum beat_place place = beat_order_take(&heard.order, &beat, &missing);
 
-        places[place]++;
-        lost += missing;
+        heard.places[place]++;
+        heard.lost += missing;
         counts = place != BEAT_DUPLICATE && place != BEAT_LATE;
         if (counts) {
             beat_take(now_ns, place);
@@ -191,6 +186,10 @@ int nettick_configure(const struct command_line *line, struct message *why)
         return message_set(why, -EINVAL,
                            "nettick=%s takes nettick_key=, the conductor's key: 32 hexadecimal digits", text);
     local = clock_event_top();
+    if (mode == NETTICK_INTERRUPT && !local)
+        return message_set(why, -EINVAL,
+                           "nettick=irq takes CPUs with timers of their own, for beats that are lost; these "
+                           "have none: nettick=poll");
     if (mode == NETTICK_INTERRUPT)
         clock_event_register(&device);
     return 0;
@@ -203,38 +202,49 @@ enum nettick_mode nettick_mode(void)
 
 /* ---- For people ---- */
 
-static const char *state_name(uint64_t now_ns)
+static const char *state_name(const struct heard *of, uint64_t period, uint64_t now_ns)
 {
-    return !order.epoch                                                  ? "none"
-           : !period_ns                                                  ? "resting"
-           : now_ns - received_ns > NETTICK_FALLBACK_PERIODS * period_ns ? "lost"
-                                                                         : "beating";
+    if (!of->order.epoch)
+        return "none";
+    if (!period)
+        return "resting";
+    return now_ns - of->received_ns > NETTICK_FALLBACK_PERIODS * period ? "lost" : "beating";
 }
 
-void nettick_describe(struct text_sink *sink)
+/* Frames do not wait for what is printed: it is a copy. */
+static void heard_describe(struct text_sink *sink)
 {
     static const char *const fault_names[BEAT_FAULTS] = { "fine",       "truncated", "other_version",
                                                           "other_kind", "forged",    "absurd" };
     static const char *const place_names[BEAT_PLACES] = { "next", "after_lost", "duplicate", "late",
                                                           "new_epoch" };
+
+    spin_lock(&lock);
+    const struct heard copy = heard;
+    const struct global_line line = conductor_clock.line;
+    const int64_t error_ns = conductor_clock.error_ns;
+    const uint64_t steps = conductor_clock.steps, period = period_ns, now_ns = clock_now_ns();
+    spin_unlock(&lock);
+
+    sink_print(sink, "state %s\nepoch %lu\nsequence %lu\nperiod_ns %lu\nage_ns %lu\n",
+               state_name(&copy, period, now_ns), copy.order.epoch, copy.order.sequence, period,
+               copy.order.epoch ? now_ns - copy.received_ns : 0);
+    for (unsigned i = 0; i < BEAT_FAULTS; i++)
+        sink_print(sink, "%s %lu\n", fault_names[i], copy.faults[i]);
+    for (unsigned i = 0; i < BEAT_PLACES; i++)
+        sink_print(sink, "%s %lu\n", place_names[i], copy.places[i]);
+    sink_print(sink, "lost %lu\nlocal_ns %lu\nglobal_ns %lu\nerror_ns %ld\nsteps %lu\n", copy.lost, now_ns,
+               copy.order.epoch ? global_line_at(&line, now_ns) : 0, error_ns, steps);
+}
+
+void nettick_describe(struct text_sink *sink)
+{
     static const char *const mode_names[] = { "off", "poll", "irq" };
 
     sink_print(sink, "mode %s\n", mode_names[mode]);
     if (mode == NETTICK_OFF)
         return;
-    spin_lock(&lock);
-    const uint64_t now_ns = clock_now_ns();
-
-    sink_print(sink, "state %s\nepoch %lu\nsequence %lu\nperiod_ns %lu\nage_ns %lu\n", state_name(now_ns),
-               order.epoch, order.sequence, period_ns, order.epoch ? now_ns - received_ns : 0);
-    for (unsigned i = 0; i < BEAT_FAULTS; i++)
-        sink_print(sink, "%s %lu\n", fault_names[i], faults[i]);
-    for (unsigned i = 0; i < BEAT_PLACES; i++)
-        sink_print(sink, "%s %lu\n", place_names[i], places[i]);
-    sink_print(sink, "lost %lu\nlocal_ns %lu\nglobal_ns %lu\nerror_ns %ld\nsteps %lu\n", lost, now_ns,
-               conductor_clock.is_set ? global_line_at(&conductor_clock.line, now_ns) : 0,
-               conductor_clock.error_ns, conductor_clock.steps);
-    spin_unlock(&lock);
+    heard_describe(sink);
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
         const struct beat_cpu *of = PER_CPU_OF(cpus, cpu);
 
