@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What heartbeats cost a program that computes, exactly: one instruction takes one nanosecond, so what FTQ and
-selfish miss is what the kernel has executed. When a frame comes is the host's matter; what it costs is not.
+"""What heartbeats cost a program that computes, exactly: one instruction takes one nanosecond, so what FTQ
+and selfish miss is what the kernel has executed. When a frame comes is the host's matter; what it costs is not.
 [Betti09 §VI]
 """
 
@@ -29,7 +29,7 @@ BEFORE_NS, AFTER_NS = 1_000, 2_000
 #: FTQ begins so soon after the program does.
 START_NS = 200_000_000
 #: On this machine, between two; slower machines see more beats in the same time of the node's.
-PAUSE_S = 0.1
+PAUSE_S = 0.05
 BEATS_MIN = 8
 
 
@@ -66,9 +66,9 @@ def beside_beats(program: Path, args: list[str], card: str, **further: Any) -> q
 
 
 def explains(begin_ns: int, beats: np.ndarray, disturbed: set[int], quanta: int) -> bool:
-    """Whether, on a grid that begins there, each disturbed quantum has a beat, or the end of one that began in
-    the quantum before, and each beat lies in a disturbed quantum, or ends in one; as far back as the flight
-    log goes."""
+    """Whether, on a grid that begins there, each disturbed quantum has a beat, or the end of one that began
+    in the quantum before, and each beat lies in a disturbed quantum, or ends in one; as far back as the
+    flight log goes."""
     first = (beats - BEFORE_NS - begin_ns) // QUANTUM_NS
     last = (beats + AFTER_NS - begin_ns) // QUANTUM_NS
     inside = (first >= 0) & (last < quanta)
@@ -84,7 +84,7 @@ def explains(begin_ns: int, beats: np.ndarray, disturbed: set[int], quanta: int)
 @pytest.mark.parametrize("card", ["e1000", "e1000e"])
 def test_ftq_loses_operations_to_beats_and_to_nothing_else(card: str, tmp_path: Path) -> None:
     kept = tmp_path / "klog.bin"
-    result = beside_beats(APPS / "ftq", ["-n", "2500", "-s"], card, klog=kept)
+    result = beside_beats(APPS / "ftq", ["-n", "4000", "-s"], card, klog=kept)
     counts = [int(count) for count in re.findall(r"^\d+ (\d+)\r?$", result.stdout.decode(), re.M)]
     disturbed = {number for number, count in enumerate(counts) if count < max(counts) - 2}
     log = klog.read(kept)
@@ -98,7 +98,7 @@ def test_ftq_loses_operations_to_beats_and_to_nothing_else(card: str, tmp_path: 
 
 @pytest.mark.parametrize("card", ["e1000", "e1000e"])
 def test_a_beat_costs_the_cpu_that_takes_it_less_than_1500_instructions(card: str) -> None:
-    result = beside_beats(APPS / "selfish", ["-r", "2500ms", "-s"], card)
+    result = beside_beats(APPS / "selfish", ["-r", "4s", "-s"], card)
     detours = sorted(int(ns) for ns in re.findall(r"^\d+\t(\d+)\r?$", result.stdout.decode(), re.M))
     assert len(detours) >= BEATS_MIN, result.explain()
     assert detours[len(detours) // 2] < BEAT_MAX and detours[0] > BEAT_MIN, result.explain()
