@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Heartbeats as bytes (docs/nettick.md), written from the documents for the tests alone: SipHash-2-4, and a
+builder of frames in which every field can be anything.
+
+    wire.send(Beat(sequence=7).frame())
+    wire.send(Beat(sequence=8, commands=[Command(code=1, number=5, body=b"x")]).frame(key))
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+KEY = bytes(range(16))
+#: Version, kind, length, answer every, commands, epoch, sequence, time, period, late.
+HEADER = struct.Struct(">BBHHHQQQQI4x")
+TAG_BYTES = 8
+ETHERTYPE = b"\x88\xcb"
+BROADCAST = b"\xff" * 6
+SOURCE = bytes.fromhex("025400000001")
+#: Where the payload begins in a frame, and a frame's least length without its checksum.
+PAYLOAD_AT, FRAME_MIN = 14, 60
+EPOCH = 10**18
+BEAT, ANSWER = 1, 2
+_WORD = (1 << 64) - 1
+
+
+def siphash(key: bytes, message: bytes) -> int:
+    """SipHash-2-4, written from the paper."""
+    k0, k1 = struct.unpack("<QQ", key)
+    v = [k0 ^ 0x736F6D6570736575, k1 ^ 0x646F72616E646F6D, k0 ^ 0x6C7967656E657261, k1 ^ 0x7465646279746573]
+
+    def turn(value: int, bits: int) -> int:
+        return (value << bits | value >> (64 - bits)) & _WORD
+
+    def rounds(count: int) -> None:
+        for _ in range(count):
+            v[0] = (v[0] + v[1]) & _WORD
+            v[2] = (v[2] + v[3]) & _WORD
+            v[1] = turn(v[1], 13) ^ v[0]
+            v[3] = turn(v[3], 16) ^ v[2]
+            v[0] = turn(v[0], 32)
+            v[2] = (v[2] + v[1]) & _WORD
+            v[0] = (v[0] + v[3]) & _WORD
+            v[1] = turn(v[1], 17) ^ v[2]
+            v[3] = turn(v[3], 21) ^ v[0]
+            v[2] = turn(v[2], 32)
+
+    whole = message + bytes(-(len(message) + 1) % 8) + bytes([len(message) & 0xFF])
+    for (word,) in struct.iter_unpack("<Q", whole):
+        v[3] ^= word
+        rounds(2)
+        v[0] ^= word
+    v[2] ^= 0xFF
+    rounds(4)
+    return v[0] ^ v[1] ^ v[2] ^ v[3]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command in a beat, padded with zeros to a multiple of 4 bytes."""
+
+    code: int
+    number: int
+    body: bytes = b""
+
+    def encoded(self) -> bytes:
+        head = struct.pack(">HHI", self.code, len(self.body), self.number)
+        return head + self.body + bytes(-len(self.body) % 4)
+
+
+@dataclass(frozen=True)
+class Beat:
+    """A beat's fields. None: what belongs there by the others, a time of so many periods after the epoch, a
+    length and a count of commands that are true."""
+
+    sequence: int = 1
+    epoch: int = EPOCH
+    period_ns: int = 10_000_000
+    time_ns: int | None = None
+    late_ns: int = 0
+    answer_every: int = 0
+    commands: Sequence[Command] = ()
+    command_count: int | None = None
+    length: int | None = None
+    version: int = 1
+    kind: int = BEAT
+
+    def payload(self, key: bytes = KEY) -> bytes:
+        body = b"".join(command.encoded() for command in self.commands)
+        time_ns = self.epoch + self.sequence * self.period_ns if self.time_ns is None else self.time_ns
+        length = HEADER.size + len(body) + TAG_BYTES if self.length is None else self.length
+        count = len(self.commands) if self.command_count is None else self.command_count
+        begin = (self.version, self.kind, length, self.answer_every, count, self.epoch, self.sequence)
+        tagged = HEADER.pack(*begin, time_ns, self.period_ns, self.late_ns) + body
+        return tagged + struct.pack(">Q", siphash(key, tagged))
+
+    def frame(self, key: bytes = KEY) -> bytes:
+        """As it is on the wire, with Ethernet's padding."""
+        return framed(self.payload(key))
+
+
+def framed(payload: bytes) -> bytes:
+    return (BROADCAST + SOURCE + ETHERTYPE + payload).ljust(FRAME_MIN, b"\0")
+
+
+def flipped(frame: bytes, bit: int) -> bytes:
+    """The frame with another value of one bit of its payload."""
+    at = PAYLOAD_AT + bit // 8
+    return frame[:at] + bytes([frame[at] ^ 1 << bit % 8]) + frame[at + 1 :]
