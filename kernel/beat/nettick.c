@@ -68,13 +68,14 @@ static void disarm(void)
     local_disarm();
 }
 
-/* The local device has fired, for the lack of beats or for itself. */
+/* The local device has fired, for the lack of beats or for itself. The timers that are due expire now, so it
+ * is for the lack of beats also where it fires before the last period is over: by some microseconds, as it is
+ * calibrated, or by more, where it cannot wait as long. */
 static void local_fired(void)
 {
     struct beat_cpu *here = PER_CPU_HERE(cpus);
 
-    if (!here->is_armed || !here->period_ns ||
-        clock_now_ns() < here->armed_ns + NETTICK_FALLBACK_PERIODS * here->period_ns)
+    if (!here->is_armed || !here->period_ns || clock_now_ns() < here->armed_ns)
         return;
     here->period_ns = 0;
     here->fallbacks++;
