@@ -15,43 +15,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-KEY = bytes(range(16))
-HEADER = struct.Struct(">BBHHHQQQQI4x")
-WORD = (1 << 64) - 1
+sys.path.insert(0, str(ROOT))
+
+from tests.beat_frames import HEADER, KEY, siphash
 
 #: Runs in the namespace: conductor and listener at the two ends of a pair of interfaces.
 INSIDE = ["unshare", "-rn", sys.executable, __file__]
-
-
-def siphash(key: bytes, message: bytes) -> int:
-    """SipHash-2-4, written from the paper for this test alone."""
-    k0, k1 = struct.unpack("<QQ", key)
-    v = [k0 ^ 0x736F6D6570736575, k1 ^ 0x646F72616E646F6D, k0 ^ 0x6C7967656E657261, k1 ^ 0x7465646279746573]
-
-    def turn(value: int, bits: int) -> int:
-        return (value << bits | value >> (64 - bits)) & WORD
-
-    def rounds(count: int) -> None:
-        for _ in range(count):
-            v[0] = (v[0] + v[1]) & WORD
-            v[2] = (v[2] + v[3]) & WORD
-            v[1] = turn(v[1], 13) ^ v[0]
-            v[3] = turn(v[3], 16) ^ v[2]
-            v[0] = turn(v[0], 32)
-            v[2] = (v[2] + v[1]) & WORD
-            v[0] = (v[0] + v[3]) & WORD
-            v[1] = turn(v[1], 17) ^ v[2]
-            v[3] = turn(v[3], 21) ^ v[0]
-            v[2] = turn(v[2], 32)
-
-    whole = message + bytes(-(len(message) + 1) % 8) + bytes([len(message) & 0xFF])
-    for (word,) in struct.iter_unpack("<Q", whole):
-        v[3] ^= word
-        rounds(2)
-        v[0] ^= word
-    v[2] ^= 0xFF
-    rounds(4)
-    return v[0] ^ v[1] ^ v[2] ^ v[3]
 
 
 def open_sockets(ethertype: int) -> str:

@@ -5,12 +5,12 @@
  * ns, at least and at most (negative: early), and prints /proc/interrupts before it begins, too.
  *
  *      beats wait LAST             computes until beat LAST or a later one has come
- *      beats each COUNT            until every CPU has taken 1, 2, … COUNT beats: prints "at 1", "at 2", …
  *      beats rest LAST             the same, and until no CPU goes by beats
- *      beats follow EVERY LAST NS  sleeps NS again and again until beat LAST: prints "at N" for EVERY'th beats
- *      beats sleep COUNT NS        sleeps as often for NS, from when on all CPUs go by beats
- *      beats lose LAST NS          sleeps NS again and again, from when on all CPUs go by beats: prints "at loss"
- *                                  when one goes on by itself; until beat LAST
+ *      beats each COUNT            until every CPU has taken 1, 2, … COUNT beats; says "at 1", "at 2", …
+ *      beats follow EVERY LAST NS  sleeps NS again and again until beat LAST; says "at N" for EVERY'th beats
+ *      beats sleep COUNT NS        sleeps as often for NS, after every CPU's first beat
+ *      beats lose LAST NS          sleeps NS again and again, after every CPU's first beat, until beat LAST;
+ *                                  says "at loss" when a CPU goes on by itself
  *      beats talk ADDRESS PORT LAST
  *                                  has words made upper-case by a server there until beat LAST, at least once
  */
@@ -80,21 +80,17 @@ static uint64_t of_cpus(const char *words, int greatest)
     return found;
 }
 
-/* Until no CPU goes by that, "beats" or "local". */
-static void wait_without(const char *by)
+/* Until every CPU has taken as many. */
+static void wait_for_all(uint64_t beats)
 {
-    char words[32] = "goes_by ";
-
-    strcat(words, by);
-    while (file_read("/proc/tacet/nettick"), strstr(text, words))
+    while (of_cpus(" beats ", 0) < beats)
         compute();
 }
 
 static void each(uint64_t count)
 {
     for (uint64_t i = 1; i <= count; i++) {
-        while (of_cpus(" beats ", 0) < i)
-            compute();
+        wait_for_all(i);
         printf("at %llu\n", (unsigned long long)i);
     }
 }
@@ -130,7 +126,7 @@ static void follow(uint64_t every, uint64_t last, int64_t ns)
 
 static void lose(uint64_t last, int64_t ns)
 {
-    wait_without("local");
+    wait_for_all(1);
     file_print("/proc/interrupts");
     while (of_cpus(" fallbacks ", 1) == 0)
         sleep_once(ns);
@@ -171,11 +167,14 @@ int main(int count, char **words)
         each(strtoull(words[2], NULL, 10));
     } else if (strcmp(what, "rest") == 0) {
         wait_for(strtoull(words[2], NULL, 10));
-        wait_without("beats");
+        while (strstr(text, "goes_by beats")) {
+            compute();
+            file_read("/proc/tacet/nettick");
+        }
     } else if (strcmp(what, "follow") == 0 && count == 5) {
         follow(strtoull(words[2], NULL, 10), strtoull(words[3], NULL, 10), atoll(words[4]));
     } else if (strcmp(what, "sleep") == 0 && count == 4) {
-        wait_without("local");
+        wait_for_all(1);
         file_print("/proc/interrupts");
         for (int i = 0; i < atoi(words[2]); i++)
             sleep_once(atoll(words[3]));

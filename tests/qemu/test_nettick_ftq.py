@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What heartbeats cost a program that computes, exactly: one instruction takes one nanosecond, so what FTQ
-and selfish miss is what the kernel has executed. When a frame comes is the host's matter; what it costs is not.
+and selfish miss is what the kernel has executed. When a frame comes is the host's matter; what it costs is
+not.
 [Betti09 §VI]
 """
 
