@@ -70,18 +70,22 @@ static void disarm(void)
     local->disarm();
 }
 
-/* The local device has fired, for the lack of beats or for itself. The request is used up: what still pends,
- * the queue arms anew. */
-static void local_fired(void)
+/* The local device has fired, for the lack of beats, or because it cannot wait as long. Its request is used
+ * up: what still pends, the queue arms anew. */
+static bool local_fired(void)
 {
     struct beat_cpu *here = PER_CPU_HERE(cpus);
-    const bool was_armed = here->is_armed;
 
+    if (here->is_armed && here->period_ns) {
+        if (clock_now_ns() + TIMER_EARLY_NS < fallback_ns(here)) {
+            local_arm(here);
+            return false;
+        }
+        here->period_ns = 0;
+        here->fallbacks++;
+    }
     here->is_armed = false;
-    if (!was_armed || !here->period_ns || clock_now_ns() + TIMER_EARLY_NS < fallback_ns(here))
-        return;
-    here->period_ns = 0;
-    here->fallbacks++;
+    return true;
 }
 
 static struct clock_event_device device = { .name = "nettick",

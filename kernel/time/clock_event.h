@@ -25,8 +25,9 @@ struct clock_event_device {
     void (*arm)(uint64_t when_ns);
     void (*disarm)(void);
 
-    /* NULL, or for a device whose CPU has another one of its own: that one's interrupt has come. */
-    void (*local_fired)(void);
+    /* NULL, or for a device whose CPU has another one of its own: that one's interrupt has come. False: it is
+     * to wait on. */
+    bool (*local_fired)(void);
 };
 
 /* The structure must live for ever. */

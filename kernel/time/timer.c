@@ -101,9 +101,8 @@ void timer_interrupt(void)
 {
     const struct clock_event_device *device = queue_here()->device;
 
-    if (device && device->local_fired)
-        device->local_fired();
-    timer_serve();
+    if (!device || !device->local_fired || device->local_fired())
+        timer_serve();
 }
 
 void timer_global_offset_set(uint64_t offset_ns)
