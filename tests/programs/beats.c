@@ -1,21 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * beats.c: a node that hears heartbeats, seen by a program.
+ * beats.c: a node that hears heartbeats, seen by a program. It says "ready", and at the end prints
+ * /proc/tacet/nettick, /proc/tacet/timers and /proc/interrupts. Where it sleeps, it says how late it woke, in
+ * ns, at least and at most (negative: early), and prints /proc/interrupts before it begins, too.
  *
- *      beats wait SEQUENCE         says "ready", computes until that beat or a later one has come, prints
- *                                  /proc/tacet/nettick
- *      beats sleep COUNT NS        says "ready", sleeps as often for as long; prints how late it woke, in ns, at
- *                                  least and at most (negative: early), then /proc/tacet/nettick and timers
+ *      beats wait LAST             computes until beat LAST or a later one has come
+ *      beats rest LAST             the same, and until no CPU goes by beats; says "at 1" once all had one
+ *      beats each COUNT            until every CPU has taken 1, 2, … COUNT beats; says "at 1", "at 2", …
+ *      beats follow EVERY LAST NS  sleeps NS again and again until beat LAST; says "at N" for EVERY'th beats
+ *      beats sleep COUNT NS        sleeps as often for NS, after every CPU's first beat
+ *      beats lose LAST NS          sleeps NS again and again, after every CPU's first beat, until beat LAST;
+ *                                  says "at loss" when a CPU goes on by itself
+ *      beats talk ADDRESS PORT LAST
+ *                                  has words made upper-case by a server there until beat LAST, at least once
  */
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 static char text[16384];
+static int64_t late_min_ns = INT64_MAX, late_max_ns = INT64_MIN;
 
 static void file_read(const char *path)
 {
@@ -29,11 +39,60 @@ static void file_read(const char *path)
     close(file);
 }
 
-static uint64_t value_of(const char *name)
+static void file_print(const char *path)
 {
-    const char *line = strstr(text, name);
+    file_read(path);
+    fputs(text, stdout);
+}
 
+static uint64_t sequence(void)
+{
+    static const char name[] = "\nsequence ";
+
+    file_read("/proc/tacet/nettick");
+    const char *line = strstr(text, name);
     return line ? strtoull(line + strlen(name), NULL, 10) : 0;
+}
+
+static void compute(void)
+{
+    for (volatile int i = 0; i < 100000; i++)
+        ;
+}
+
+static void wait_for(uint64_t last)
+{
+    while (sequence() < last)
+        compute();
+}
+
+/* Of a number that there is for each CPU, after such words: the least, or the greatest. */
+static uint64_t of_cpus(const char *words, int greatest)
+{
+    uint64_t found = greatest ? 0 : UINT64_MAX;
+
+    file_read("/proc/tacet/nettick");
+    for (const char *at = text; (at = strstr(at, words)); at += strlen(words)) {
+        const uint64_t number = strtoull(at + strlen(words), NULL, 10);
+
+        found = greatest == (number > found) ? number : found;
+    }
+    return found;
+}
+
+/* Until every CPU has taken as many. */
+static void wait_for_all(uint64_t beats)
+{
+    while (of_cpus(" beats ", 0) < beats)
+        compute();
+}
+
+static void each(uint64_t count)
+{
+    for (uint64_t i = 1; i <= count; i++) {
+        wait_for_all(i);
+        printf("at %llu\n", (unsigned long long)i);
+    }
 }
 
 static int64_t now_ns(void)
@@ -44,47 +103,99 @@ static int64_t now_ns(void)
     return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-static void wait_for(uint64_t sequence)
-{
-    do {
-        for (volatile int i = 0; i < 100000; i++)
-            ;
-        file_read("/proc/tacet/nettick");
-    } while (value_of("\nsequence ") < sequence);
-}
-
-static void sleep_often(int count, int64_t ns)
+static void sleep_once(int64_t ns)
 {
     const struct timespec time = { ns / 1000000000, ns % 1000000000 };
-    int64_t least = INT64_MAX, most = INT64_MIN;
+    const int64_t begin = now_ns();
 
-    while (count-- > 0) {
-        int64_t begin = now_ns();
+    nanosleep(&time, NULL);
+    const int64_t late = now_ns() - begin - ns;
+    late_min_ns = late < late_min_ns ? late : late_min_ns;
+    late_max_ns = late > late_max_ns ? late : late_max_ns;
+}
 
-        nanosleep(&time, NULL);
-        int64_t late = now_ns() - begin - ns;
-        least = late < least ? late : least;
-        most = late > most ? late : most;
+static void follow(uint64_t every, uint64_t last, int64_t ns)
+{
+    file_print("/proc/interrupts");
+    for (uint64_t next = every; next <= last; next += every) {
+        while (sequence() < next)
+            sleep_once(ns);
+        printf("at %llu\n", (unsigned long long)next);
     }
-    printf("late_min_ns %lld\nlate_max_ns %lld\n", (long long)least, (long long)most);
+}
+
+static void lose(uint64_t last, int64_t ns)
+{
+    wait_for_all(1);
+    file_print("/proc/interrupts");
+    while (of_cpus(" fallbacks ", 1) == 0)
+        sleep_once(ns);
+    file_print("/proc/interrupts");
+    puts("at loss");
+    while (sequence() < last)
+        sleep_once(ns);
+}
+
+static int talk(const char *address, const char *port)
+{
+    static const char words[] = "no beat is lost", wanted[] = "NO BEAT IS LOST";
+    struct sockaddr_in peer = { .sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port)) };
+    char answer[sizeof(words)];
+    ssize_t got;
+    size_t used = 0;
+    int server = socket(AF_INET, SOCK_STREAM, 0);
+
+    inet_aton(address, &peer.sin_addr);
+    if (connect(server, (struct sockaddr *)&peer, sizeof(peer)) ||
+        send(server, words, sizeof(words), 0) != sizeof(words) || shutdown(server, SHUT_WR))
+        return -1;
+    while ((got = recv(server, answer + used, sizeof(answer) - used, 0)) > 0)
+        used += (size_t)got;
+    close(server);
+    return used == sizeof(answer) && memcmp(answer, wanted, sizeof(answer)) == 0 ? 0 : -1;
 }
 
 int main(int count, char **words)
 {
+    const char *what = count > 2 ? words[1] : "";
+
     setvbuf(stdout, NULL, _IOLBF, 0);
     puts("ready");
-    if (count == 3 && strcmp(words[1], "wait") == 0) {
+    if (strcmp(what, "wait") == 0) {
         wait_for(strtoull(words[2], NULL, 10));
-    } else if (count == 4 && strcmp(words[1], "sleep") == 0) {
-        sleep_often(atoi(words[2]), atoll(words[3]));
+    } else if (strcmp(what, "each") == 0) {
+        each(strtoull(words[2], NULL, 10));
+    } else if (strcmp(what, "rest") == 0) {
+        wait_for_all(1);
+        puts("at 1");
+        wait_for(strtoull(words[2], NULL, 10));
+        while (strstr(text, "goes_by beats")) {
+            compute();
+            file_read("/proc/tacet/nettick");
+        }
+    } else if (strcmp(what, "follow") == 0 && count == 5) {
+        follow(strtoull(words[2], NULL, 10), strtoull(words[3], NULL, 10), atoll(words[4]));
+    } else if (strcmp(what, "sleep") == 0 && count == 4) {
+        wait_for_all(1);
+        file_print("/proc/interrupts");
+        for (int i = 0; i < atoi(words[2]); i++)
+            sleep_once(atoll(words[3]));
+    } else if (strcmp(what, "lose") == 0 && count == 4) {
+        lose(strtoull(words[2], NULL, 10), atoll(words[3]));
+    } else if (strcmp(what, "talk") == 0 && count == 5) {
+        do {
+            if (talk(words[2], words[3])) {
+                perror("talk");
+                return 1;
+            }
+        } while (sequence() < strtoull(words[4], NULL, 10));
     } else {
         return 2;
     }
-    file_read("/proc/tacet/nettick");
-    fputs(text, stdout);
-    file_read("/proc/tacet/timers");
-    fputs(text, stdout);
-    file_read("/proc/interrupts");
-    fputs(text, stdout);
+    if (late_min_ns <= late_max_ns)
+        printf("late_min_ns %lld\nlate_max_ns %lld\n", (long long)late_min_ns, (long long)late_max_ns);
+    file_print("/proc/tacet/nettick");
+    file_print("/proc/tacet/timers");
+    file_print("/proc/interrupts");
     return 0;
 }
