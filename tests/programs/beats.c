@@ -5,7 +5,7 @@
  * ns, at least and at most (negative: early), and prints /proc/interrupts before it begins, too.
  *
  *      beats wait LAST             computes until beat LAST or a later one has come
- *      beats rest LAST             the same, and until no CPU goes by beats
+ *      beats rest LAST             the same, and until no CPU goes by beats; says "at 1" once all had one
  *      beats each COUNT            until every CPU has taken 1, 2, … COUNT beats; says "at 1", "at 2", …
  *      beats follow EVERY LAST NS  sleeps NS again and again until beat LAST; says "at N" for EVERY'th beats
  *      beats sleep COUNT NS        sleeps as often for NS, after every CPU's first beat
@@ -166,6 +166,8 @@ int main(int count, char **words)
     } else if (strcmp(what, "each") == 0) {
         each(strtoull(words[2], NULL, 10));
     } else if (strcmp(what, "rest") == 0) {
+        wait_for_all(1);
+        puts("at 1");
         wait_for(strtoull(words[2], NULL, 10));
         while (strstr(text, "goes_by beats")) {
             compute();

@@ -274,6 +274,9 @@ def test_timers_wake_by_beats_without_an_interrupt_of_their_own(card: str, cpus:
     assert all(by == "beats" for _, fallbacks, by in cpus_of(result) if not fallbacks), result.explain()
     assert "device nettick" in result.stdout.decode(), result.explain()
     assert said["fine"] == said["next"] >= 50, "a beat wakes once"
+    # A beat before a timer's boundary serves no timer.
+    rearms = sum(map(int, re.findall(r" rearms (\d+) ", result.stdout.decode())))
+    assert rearms <= sum(after), result.explain()
 
 
 @pytest.mark.parametrize("cpus", [1, 4])
@@ -290,11 +293,12 @@ def test_when_beats_stop_timers_go_on_by_the_local_device(cpus: int, tacet: Run)
     assert fallen and all(by == "local" for _, by in fallen), result.explain()
 
 
-@pytest.mark.parametrize("period_ns", [MS, 200 * MS, 2 * S])
-def test_a_loss_is_noticed_by_one_local_interrupt_and_ended_by_the_next_beat(
-    period_ns: int, tacet: Run
+@pytest.mark.parametrize(("period_ns", "interrupts"), [(MS, 1), (200 * MS, 1), (2 * S, 2)])
+def test_a_loss_is_noticed_by_the_local_device_and_ended_by_the_next_beat(
+    period_ns: int, interrupts: int, tacet: Run
 ) -> None:
-    """Also where that device is a little early, or cannot wait as long: no local APIC of QEMU's for 6 s."""
+    """Also where that device is a little early, or cannot wait as long and is armed again: no local APIC of
+    QEMU's waits for 6 s."""
 
     def script(conductor: Conductor) -> None:
         conductor.send(Beat(1, period_ns=period_ns).frame())
@@ -305,13 +309,15 @@ def test_a_loss_is_noticed_by_one_local_interrupt_and_ended_by_the_next_beat(
     said = heard(result)
     assert (said["after_lost"], said["lost"]) == (1, 7) and said["late_min_ns"] >= 0, result.explain()
     (before,), (lost,), _ = interrupts_of(result, "LOC")
-    assert lost == before + 1, result.explain()
+    assert lost == before + interrupts, result.explain()
 
 
 @pytest.mark.parametrize("cpus", [1, 4])
 def test_at_rest_all_cpus_go_by_their_local_devices(cpus: int, tacet: Run) -> None:
     def script(conductor: Conductor) -> None:
-        conductor.send(*(Beat(sequence, period_ns=LONG_NS).frame() for sequence in range(1, 5)))
+        conductor.send(Beat(1, period_ns=LONG_NS).frame())
+        conductor.wait("at 1")
+        conductor.send(*(Beat(sequence, period_ns=LONG_NS).frame() for sequence in range(2, 5)))
         conductor.send(Beat(5, period_ns=0, time_ns=EPOCH + LONG_NS).frame())
 
     result = conduct(tacet, script, "rest", "5", cpus=cpus)
