@@ -36,6 +36,8 @@ KEYED = f"nettick_key={KEY.hex()}"
 HEARS = f"ranks=1 nettick=irq nettick_dev={MAC} {KEYED}"
 STATIC = "ip=10.9.0.7/24"
 MS, S = 10**6, 10**9
+#: Interrupts of a local device that a wait of three periods takes: it is armed again where it comes early.
+WAITS_MAX = 4
 #: The longest period that there is: no beat of it counts as lost while a test runs.
 LONG_NS = 60 * S
 PAUSE_S = 0.01
@@ -293,10 +295,8 @@ def test_when_beats_stop_timers_go_on_by_the_local_device(cpus: int, tacet: Run)
     assert fallen and all(by == "local" for _, by in fallen), result.explain()
 
 
-@pytest.mark.parametrize(("period_ns", "interrupts"), [(MS, 1), (200 * MS, 1), (2 * S, 2)])
-def test_a_loss_is_noticed_by_the_local_device_and_ended_by_the_next_beat(
-    period_ns: int, interrupts: int, tacet: Run
-) -> None:
+@pytest.mark.parametrize("period_ns", [MS, 200 * MS, 2 * S])
+def test_a_loss_is_noticed_by_the_local_device_and_ended_by_the_next_beat(period_ns: int, tacet: Run) -> None:
     """Also where that device is a little early, or cannot wait as long and is armed again: no local APIC of
     QEMU's waits for 6 s."""
 
@@ -309,7 +309,7 @@ def test_a_loss_is_noticed_by_the_local_device_and_ended_by_the_next_beat(
     said = heard(result)
     assert (said["after_lost"], said["lost"]) == (1, 7) and said["late_min_ns"] >= 0, result.explain()
     (before,), (lost,), _ = interrupts_of(result, "LOC")
-    assert lost == before + interrupts, result.explain()
+    assert before < lost <= before + WAITS_MAX, result.explain()
 
 
 @pytest.mark.parametrize("cpus", [1, 4])
