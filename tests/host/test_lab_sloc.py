@@ -46,6 +46,7 @@ FILES = {
     "kernel/fs/tree/tree.c": 9,
     "kernel/fs/proc/proc.c": 10,
     "kernel/net/port.c": 11,
+    "kernel/beat/beat.c": 12,
     "kernel/README.md": 50,
     "tools/tool.c": 50,
 }
@@ -82,8 +83,9 @@ def test_the_promised_parts_are_sums_of_rooms(tree: Path) -> None:
         "silent core": 3 + 4 + 5 + 7,
         "Linux personality": 7 + 8 + 9 + 10,
         "network": 11,
+        "heartbeats": 12,
         "drivers": 3,
-        "all": 167,
+        "all": 179,
     }
     assert sloc.sums(sloc.count(tree, "ppc64"))["silent core"] == 100 + 4 + 5 + 7
 
