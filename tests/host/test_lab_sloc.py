@@ -72,6 +72,7 @@ def test_every_folder_is_a_row_with_the_files_directly_in_it(tree: Path) -> None
         "kernel/fs/tree": 9,
         "kernel/init": 5,
         "kernel/net": 11,
+        "kernel/beat": 12,
         "kernel/syscall": 7,
         "kernel/time": 7,
     }
