@@ -199,6 +199,7 @@ static inline bool diod_start(void)
         char user[16];
 
         snprintf(user, sizeof(user), "%u", getuid());
+        signal(SIGPIPE, SIG_IGN); /* as under systemd: diod would die of a client that has gone */
         setenv("PATH", "/usr/sbin:/sbin:/usr/bin:/bin", 1);
         if (getuid())
             execlp("diod", "diod", "-f", "-n", "-N", "-u", user, "-c", "/dev/null", "-l", address, "-e",

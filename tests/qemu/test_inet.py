@@ -18,6 +18,11 @@ import qemu
 
 STATIC = "ranks=1 ip=10.9.0.7/24,10.9.0.1"
 FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
+#: Kinds of options of TCP, and one that says how large the peer's segments may be.
+NO_OPTION, SEGMENT_MAX, WINDOW_SCALE = b"\1", 2, 3
+SEGMENTS_OF_1460 = struct.pack(">BBH", SEGMENT_MAX, 4, 1460)
+#: In the first byte of IP's fragment field.
+DO_NOT_FRAGMENT = 0x40
 ECONNRESET, ETIMEDOUT, ECONNREFUSED = 104, 110, 111
 
 
@@ -66,6 +71,8 @@ class Segment:
     flags: int
     window: int
     data: bytes
+    options: bytes
+    packet: bytes  # with its IP header
 
 
 class Peer(Lan):
@@ -97,28 +104,55 @@ class Peer(Lan):
                 break
         packet = frame[14 : 14 + struct.unpack(">H", frame[16:18])[0]]
         port, _, sequence, acknowledged, offset, flags, window = struct.unpack(">HHIIBBH", packet[20:36])
-        return Segment(port, sequence, acknowledged, flags, window, packet[20 + (offset >> 4) * 4 :])
+        end = 20 + (offset >> 4) * 4
+        return Segment(
+            port, sequence, acknowledged, flags, window, packet[end:], packet[40:end], bytes(packet)
+        )
 
-    def send(self, flags: int, window: int = 65535, data: bytes = b"") -> None:
-        head = struct.pack(">HHIIBBHHH", 9000, self.port, self.sent, self.received, 0x50, flags, window, 0, 0)
+    def send(self, flags: int, window: int = 65535, data: bytes = b"", options: bytes = b"") -> None:
+        offset = 0x50 + (len(options) // 4 << 4)
+        head = struct.pack(
+            ">HHIIBBHHH", 9000, self.port, self.sent, self.received, offset, flags, window, 0, 0
+        )
+        head += options
         own, node = ip("10.9.0.1"), ip(self.node)
         check = checksum(own + node + struct.pack(">HH", 6, len(head) + len(data)) + head + data)
         head = head[:16] + struct.pack(">H", check) + head[18:]
         self.wire.send(ethernet(ipv4(head + data, own, node, 6), MAC, IPV4))
 
-    def accept(self, window: int = 65535) -> None:
+    def accept(self, window: int = 65535, options: bytes = b"") -> Segment:
+        """The node's request, which is granted."""
         request = self.segment()
         while request.flags != SYN:
             request = self.segment()
         self.port, self.received = request.port, request.sequence + 1
-        self.send(SYN | ACK, window)
+        self.send(SYN | ACK, window, options=options)
         self.sent += 1
+        return request
 
     def data(self) -> Segment:
         """The next segment with bytes that are new or old."""
         while not (segment := self.segment()).data:
             pass
         return segment
+
+    def acknowledge(self, end: int, window: int = 65535) -> None:
+        """All bytes up to that number, or a little further."""
+        while self.received < end:
+            segment = self.data()
+            if segment.sequence == self.received:
+                self.received += len(segment.data)
+            self.send(ACK, window)
+
+    def in_flight_max(self, enough: int) -> int:
+        """How far the node goes on without an acknowledgement: until it begins anew, or that far."""
+        end = self.received
+        while end - self.received < enough:
+            segment = self.data()
+            if segment.sequence + len(segment.data) <= end:
+                break
+            end = segment.sequence + len(segment.data)
+        return end - self.received
 
     def finish(self, count: int) -> None:
         """Acknowledge all bytes up to the node's end, and end as well."""
@@ -177,6 +211,44 @@ def test_a_closed_window_is_probed_and_used_when_it_opens(tacet: Run) -> None:
             assert len(probe.data) == 1 and probe.sequence == peer.received
             peer.send(ACK, window=0)
         peer.finish(5000)
+
+    assert b"sent 5000 got 0 errno 0\n" in talk(tacet, Peer(serve), "5000").stdout
+
+
+@pytest.mark.parametrize("scale", [None, 4])
+def test_a_window_is_as_large_as_both_ends_scale_it(scale: int | None, tacet: Run) -> None:
+    """Without the option of the peer's the node's window is at most 64 KiB, and so is what it sends."""
+    whole, begin = 1_200_000, 400_000
+
+    def serve(peer: Peer) -> None:
+        offer = NO_OPTION + bytes([WINDOW_SCALE, 3, scale]) if scale is not None else b""
+        request = peer.accept(options=SEGMENTS_OF_1460 + offer)
+        assert bytes([WINDOW_SCALE, 3]) in request.options
+        start = peer.received
+        peer.acknowledge(start + begin, window=65535 if scale is None else 16384)
+        sent = peer.in_flight_max(100_000)
+        assert sent <= 65535 if scale is None else 65535 < sent <= 16384 << scale, sent
+        peer.finish(start + whole - peer.received)
+
+    assert f"sent {whole} got 0 errno 0\n".encode() in talk(tacet, Peer(serve), str(whole)).stdout
+
+
+def test_segments_are_as_small_as_the_peer_asks_and_routers_may_cut_them(tacet: Run) -> None:
+    """A router that cannot cut them, and says so, changes nothing: none forbids it to."""
+
+    def serve(peer: Peer) -> None:
+        peer.accept(options=struct.pack(">BBH", SEGMENT_MAX, 4, 500))
+        first = peer.data()
+        too_large = struct.pack(">BBHHH", 3, 4, 0, 0, 296) + first.packet[:28]
+        too_large = too_large[:2] + struct.pack(">H", checksum(too_large)) + too_large[4:]
+        peer.wire.send(ethernet(ipv4(too_large, ip("10.9.0.1"), ip(peer.node), 1), MAC, IPV4))
+        while peer.received < first.sequence + 4000:
+            segment = peer.data()
+            assert len(segment.data) <= 500 and not segment.packet[6] & DO_NOT_FRAGMENT
+            if segment.sequence == peer.received:
+                peer.received += len(segment.data)
+            peer.send(ACK)
+        peer.finish(first.sequence + 5000 - peer.received)
 
     assert b"sent 5000 got 0 errno 0\n" in talk(tacet, Peer(serve), "5000").stdout
 

@@ -17,6 +17,8 @@ import pytest
 from conftest import APPS, Run, expect_exit, program
 from services import HOST, NODE, Services
 
+import qemu
+
 #: Who has 10.0.2.99? Everybody hears it, and it is not the node's (RFC 826).
 SENDER = bytes.fromhex("025400000001")
 ARP = (
@@ -95,3 +97,18 @@ def test_ftq_finds_no_kernel_entry_beside_broadcasts(tacet: Run) -> None:
         result = tacet(APPS / "ftq", "-n", "1000", options=f"ip={NODE}", qemu_options=cable, memory="256M")
     found = re.search(rb"kernel_entries\D+(\d+)", expect_exit(result).stdout + result.stderr)
     assert found and int(found[1]) == 0, result.explain()
+
+
+def test_ftq_finds_no_kernel_entry_beside_an_idle_mount(tacet: Run, tmp_path: Path) -> None:
+    with qemu.FileServer([tmp_path]) as server:
+        result = tacet(
+            APPS / "ftq",
+            *("-n", "1000", "-o", "/mnt/ftq"),
+            options=server.option(tmp_path),
+            network=qemu.Network("user"),
+            memory="256M",
+        )
+    found = re.search(rb"kernel_entries\D+(\d+)", expect_exit(result).stdout + result.stderr)
+    assert found and int(found[1]) == 0, result.explain()
+    written = (tmp_path / "ftq_0.dat").read_text().splitlines()
+    assert len([line for line in written if not line.startswith("#")]) == 1000

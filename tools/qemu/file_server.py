@@ -68,8 +68,13 @@ class FileServer:
             command += ["-u", str(os.getuid())]
         for folder in self.folders:
             command += ["-e", str(folder)]
+        # With SIGPIPE ignored, as this process and systemd have it: else diod dies of a client that has gone.
         self.process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            restore_signals=False,
         )
         deadline = time.monotonic() + START_SECONDS
         while not self._listens():
