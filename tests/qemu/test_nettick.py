@@ -271,8 +271,9 @@ def test_timers_wake_by_beats_without_an_interrupt_of_their_own(card: str, cpus:
     said = heard(result)
     assert said["late_min_ns"] >= 0, result.explain()
     before, after = interrupts_of(result, "LOC")
-    # A machine that stands still for seconds is the one reason for a local interrupt.
-    assert before == after or any(fallbacks for _, fallbacks, _ in cpus_of(result)), result.explain()
+    # A machine that stands still for seconds is the one reason for a local interrupt; each sleep would have
+    # had one.
+    assert sum(after) - sum(before) < 10, result.explain()
     assert all(by == "beats" for _, fallbacks, by in cpus_of(result) if not fallbacks), result.explain()
     assert "device nettick" in result.stdout.decode(), result.explain()
     assert said["fine"] == said["next"] >= 50, "a beat wakes once"
