@@ -227,11 +227,13 @@ void idle_look_soon(void)
 {
 }
 
-/* fuzz_beat_frame.c looks at what is in them. */
+/* fuzz_beat_frame.c looks at what is in them; here each byte is read, so that one which is not there is seen.
+ */
 bool nettick_frame(const uint8_t *payload, size_t bytes)
 {
-    PROMISE(bytes <= FRAME_MAX &&
-            (bytes == 0 || payload[0] + payload[bytes - 1] >= 0)); /* all of it is there */
+    PROMISE(bytes <= FRAME_MAX);
+    for (size_t i = 0; i < bytes; i++)
+        (void)*(const volatile uint8_t *)&payload[i];
     return false;
 }
 

@@ -71,7 +71,7 @@ static struct flight *flight_first(void)
     return first;
 }
 
-static struct global_clock shadow; /* that has been told the same beats */
+static struct global_clock shadow; /* that has taken the same beats */
 static uint64_t global_last;       /* global time when it was last read */
 
 static uint64_t global_read(void)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""TCP ports of 127.0.0.1 for servers that are told which one to take.
+"""TCP ports of 127.0.0.1 for servers that take the one they are given.
 
 A port from which Linux also takes those of clients (`ip_local_port_range`, 32768 to 60999) may be gone before
 the server has it, to a client of anybody's; and who waits for the server by connecting to it may connect to

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tacet.c: /proc/tacet: counters, threads, iterations, timers, clock event devices, heartbeats, the
- * flight log. All of it
- * runs in system calls of the process that opens a file or writes to it.
+ * tacet.c: /proc/tacet: counters, threads, iterations, timers, clock event devices, heartbeats, the flight
+ * log. All of it runs in system calls of the process that opens a file or writes to it.
  */
 #include "arch.h"
 #include "beat/nettick.h"
