@@ -4,12 +4,15 @@
  *
  *     bytes       all 256 byte values to standard output, the same backwards to standard error
  *     mebibyte    1 MiB of a fixed pseudo-random sequence to standard output
+ *     until COUNT the first 4 KiB of it again and again, until that many non-maskable interrupts have come
  *     echo        standard input to standard output until its end, then how often read answered 0 to standard
  *                 error
  */
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <tacet.h>
 #include <unistd.h>
 
 static int write_all(int stream, const unsigned char *bytes, size_t count)
@@ -36,16 +39,35 @@ static int bytes_mode(void)
     return write_all(1, up, 256) || write_all(2, down, 256);
 }
 
-static int mebibyte_mode(void)
+static unsigned char sequence[1 << 20];
+
+static void make_sequence(void)
 {
-    static unsigned char bytes[1 << 20];
     uint32_t state = 1;
 
-    for (size_t i = 0; i < sizeof(bytes); i++) {
+    for (size_t i = 0; i < sizeof(sequence); i++) {
         state = state * 1664525 + 1013904223;
-        bytes[i] = (unsigned char)(state >> 24);
+        sequence[i] = (unsigned char)(state >> 24);
     }
-    return write_all(1, bytes, sizeof(bytes));
+}
+
+static int mebibyte_mode(void)
+{
+    make_sequence();
+    return write_all(1, sequence, sizeof(sequence));
+}
+
+static int until_mode(uint64_t interrupts)
+{
+    const volatile struct tacet_counters *counters = tacet_counters(0);
+
+    if (!counters)
+        return 1;
+    make_sequence();
+    while (counters->exceptions[2] < interrupts)
+        if (write_all(1, sequence, 4096))
+            return 1;
+    return 0;
 }
 
 static int echo_mode(void)
@@ -75,6 +97,8 @@ int main(int count, char **arguments)
         return bytes_mode();
     if (strcmp(mode, "mebibyte") == 0)
         return mebibyte_mode();
+    if (strcmp(mode, "until") == 0 && count > 2)
+        return until_mode(strtoull(arguments[2], NULL, 10));
     if (strcmp(mode, "echo") == 0)
         return echo_mode();
     return 2;
