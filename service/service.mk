@@ -4,7 +4,8 @@
 
 SERVICE_BUILD  := build/service
 SERVICE_CFLAGS := -std=gnu11 -O2 -g -D_GNU_SOURCE $(WARNINGS) -iquote kernel -iquote .
-SERVICE_WIRE   := service/wire.c service/key_file.c kernel/beat/beat_frame.c kernel/lib/siphash.c
+SERVICE_WIRE   := service/wire.c service/key_file.c kernel/beat/beat_frame.c kernel/beat/answer_frame.c \
+                  kernel/lib/siphash.c
 SERVICE_PROGRAMS := $(addprefix $(SERVICE_BUILD)/,conductor conductorctl listener)
 
 $(SERVICE_BUILD).flags: FLAGS = $(CC) $(SERVICE_CFLAGS)

@@ -6,14 +6,6 @@
 #include "beat/beat_frame.h"
 #include "lib/bytes.h"
 
-static void put(uint8_t *at, unsigned bytes, uint64_t value)
-{
-    while (bytes > 0) {
-        at[--bytes] = (uint8_t)value;
-        value >>= 8;
-    }
-}
-
 static size_t padded(size_t bytes)
 {
     return (bytes + 3) & ~(size_t)3;
@@ -55,28 +47,28 @@ size_t beat_encode(const struct beat *beat, const uint8_t key[SIPHASH_KEY_BYTES]
         return 0;
     for (size_t i = 0; i < bytes; i++)
         payload[i] = 0;
-    put(payload + AT_VERSION, 1, BEAT_VERSION);
-    put(payload + AT_KIND, 1, BEAT_KIND_BEAT);
-    put(payload + AT_LENGTH, 2, bytes);
-    put(payload + AT_ANSWER_EVERY, 2, beat->answer_every);
-    put(payload + AT_COMMANDS, 2, beat->command_count);
-    put(payload + AT_EPOCH, 8, beat->epoch);
-    put(payload + AT_SEQUENCE, 8, beat->sequence);
-    put(payload + AT_TIME, 8, beat->time_ns);
-    put(payload + AT_PERIOD, 8, beat->period_ns);
-    put(payload + AT_LATE, 4, beat->late_ns);
+    store_be(payload + AT_VERSION, 1, BEAT_VERSION);
+    store_be(payload + AT_KIND, 1, BEAT_KIND_BEAT);
+    store_be(payload + AT_LENGTH, 2, bytes);
+    store_be(payload + AT_ANSWER_EVERY, 2, beat->answer_every);
+    store_be(payload + AT_COMMANDS, 2, beat->command_count);
+    store_be(payload + AT_EPOCH, 8, beat->epoch);
+    store_be(payload + AT_SEQUENCE, 8, beat->sequence);
+    store_be(payload + AT_TIME, 8, beat->time_ns);
+    store_be(payload + AT_PERIOD, 8, beat->period_ns);
+    store_be(payload + AT_LATE, 4, beat->late_ns);
 
     uint8_t *at = payload + BEAT_HEADER_BYTES;
     for (unsigned i = 0; i < beat->command_count; i++) {
         const struct beat_command *command = &beat->commands[i];
 
-        put(at, 2, command->code);
-        put(at + 2, 2, command->bytes);
-        put(at + 4, 4, command->number);
+        store_be(at, 2, command->code);
+        store_be(at + 2, 2, command->bytes);
+        store_be(at + 4, 4, command->number);
         __builtin_memcpy(at + 8, command->body, command->bytes);
         at += 8 + padded(command->bytes);
     }
-    put(at, BEAT_TAG_BYTES, siphash(key, payload, bytes - BEAT_TAG_BYTES));
+    store_be(at, BEAT_TAG_BYTES, siphash(key, payload, bytes - BEAT_TAG_BYTES));
     return bytes;
 }
 

@@ -26,6 +26,19 @@
 
 enum beat_kind { BEAT_KIND_BEAT = 1, BEAT_KIND_ANSWER = 2 };
 
+/* What a conductor may command, and the body, numbers in network byte order. A number in [] is of bytes. */
+enum beat_code {
+    BEAT_STOP = 1,     /* all ranks stop, as by SIGSTOP */
+    BEAT_CONTINUE = 2, /* and go on, as by SIGCONT */
+    BEAT_KILL = 3,     /* all ranks end, as by SIGKILL */
+    BEAT_COUNT = 4,    /* each CPU counts its kernel entries up to now, for answers */
+    BEAT_TRACE = 5,    /* text: "+CLASS" or "-CLASS" of the flight log */
+    BEAT_RATE = 6,     /* text: "NAME RATING" of a clock event device */
+    BEAT_SERVICES = 7, /* [4] us: threads of SCHED_IDLE run now, for so long at most */
+    BEAT_CODE_MASK = 0x7fff,
+    BEAT_ACKNOWLEDGE = 0x8000, /* added to a code: nodes answer each beat that carries the command */
+};
+
 /* What is wrong with a frame. */
 enum beat_fault {
     BEAT_FINE,
@@ -38,9 +51,9 @@ enum beat_fault {
 };
 
 struct beat_command {
-    uint16_t code;   /* of enum beat_code; 0x8000: to be acknowledged */
+    uint16_t code;   /* of enum beat_code */
     uint16_t bytes;  /* of the body */
-    uint32_t number; /* by which it is acknowledged */
+    uint32_t number; /* from 1 on, higher for each command of an epoch: nodes do each once */
     uint8_t body[BEAT_COMMAND_BYTES];
 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * bytes.h: for parsers of outside data: numbers of either byte order at any alignment, hexadecimal digits,
- * and kinds of files known by their first bytes.
+ * bytes.h: for outside data: numbers of either byte order at any alignment, hexadecimal digits, and kinds of
+ * files known by their first bytes.
  *
  * Both architectures run little-endian, so a load is a copy. The caller of a load has checked that the bytes
- * are there. Any context.
+ * are there, that of a store that there is room. Any context.
  */
 #ifndef TACET_BYTES_H
 #define TACET_BYTES_H
@@ -52,6 +52,15 @@ static inline uint32_t load_be32(const void *at)
 static inline uint64_t load_be64(const void *at)
 {
     return __builtin_bswap64(load_le64(at));
+}
+
+/* The lowest `bytes` of a value, in network byte order. */
+static inline void store_be(uint8_t *at, unsigned bytes, uint64_t value)
+{
+    while (bytes > 0) {
+        at[--bytes] = (uint8_t)value;
+        value >>= 8;
+    }
 }
 
 /* The value of a hexadecimal digit, 16 for any other byte. */

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * answer_frame.c: see answer_frame.h. Numbers are in network byte order.
+ */
+#include "beat/answer_frame.h"
+#include "lib/bytes.h"
+
+enum {
+    AT_VERSION = 0,
+    AT_KIND = 1,
+    AT_LENGTH = 2,
+    AT_STATE = 4,
+    AT_CPUS = 6,
+    AT_EPOCH = 8,
+    AT_SEQUENCE = 16,
+    AT_BOOTED = 24,
+    AT_ERROR = 32,
+    AT_BEATS = 40,
+    AT_LOST = 48,
+    AT_DONE = 56,
+    AT_RESULT = 60,
+    AT_COUNTS = 64,
+    AT_ADDRESS = 96,
+    AT_RANKS = 100,
+    AT_NAME = 104,
+    AT_TAG = 136
+};
+
+_Static_assert(AT_NAME + ANSWER_NAME_BYTES == AT_TAG && AT_TAG + BEAT_TAG_BYTES == ANSWER_BYTES,
+               "the name ends at the tag, and the tag ends the answer");
+
+void answer_encode(const struct answer *answer, const uint8_t key[SIPHASH_KEY_BYTES],
+                   uint8_t payload[ANSWER_BYTES])
+{
+    const uint64_t counts[] = { answer->system_calls, answer->exceptions, answer->interrupts,
+                                answer->switches };
+
+    __builtin_memset(payload, 0, ANSWER_BYTES);
+    store_be(payload + AT_VERSION, 1, BEAT_VERSION);
+    store_be(payload + AT_KIND, 1, BEAT_KIND_ANSWER);
+    store_be(payload + AT_LENGTH, 2, ANSWER_BYTES);
+    store_be(payload + AT_STATE, 1, answer->state);
+    store_be(payload + AT_CPUS, 2, answer->cpus);
+    store_be(payload + AT_EPOCH, 8, answer->epoch);
+    store_be(payload + AT_SEQUENCE, 8, answer->sequence);
+    store_be(payload + AT_BOOTED, 8, answer->booted_ns);
+    store_be(payload + AT_ERROR, 8, (uint64_t)answer->error_ns);
+    store_be(payload + AT_BEATS, 8, answer->beats);
+    store_be(payload + AT_LOST, 8, answer->lost);
+    store_be(payload + AT_DONE, 4, answer->done);
+    store_be(payload + AT_RESULT, 4, answer->result);
+    for (unsigned i = 0; i < 4; i++)
+        store_be(payload + AT_COUNTS + 8 * i, 8, counts[i]);
+    __builtin_memcpy(payload + AT_ADDRESS, answer->address, sizeof(answer->address));
+    store_be(payload + AT_RANKS, 2, answer->ranks);
+    __builtin_memcpy(payload + AT_NAME, answer->name, ANSWER_NAME_BYTES);
+    store_be(payload + AT_TAG, BEAT_TAG_BYTES, siphash(key, payload, AT_TAG));
+}
+
+/* Whatever is printed of it later harms nobody's terminal. */
+static bool name_is_fine(const char name[ANSWER_NAME_BYTES])
+{
+    unsigned length = 0;
+
+    while (length < ANSWER_NAME_BYTES && name[length] > ' ' && name[length] < 0x7f)
+        length++;
+    for (unsigned i = length; i < ANSWER_NAME_BYTES; i++)
+        if (name[i])
+            return false;
+    return length < ANSWER_NAME_BYTES;
+}
+
+enum beat_fault answer_decode(const uint8_t *payload, size_t bytes, const uint8_t key[SIPHASH_KEY_BYTES],
+                              struct answer *answer)
+{
+    if (bytes < ANSWER_BYTES)
+        return BEAT_TRUNCATED;
+    if (payload[AT_VERSION] != BEAT_VERSION)
+        return BEAT_OTHER_VERSION;
+    if (payload[AT_KIND] != BEAT_KIND_ANSWER)
+        return BEAT_OTHER_KIND;
+    if (load_be16(payload + AT_LENGTH) != ANSWER_BYTES)
+        return BEAT_TRUNCATED;
+    if (load_be64(payload + AT_TAG) != siphash(key, payload, AT_TAG))
+        return BEAT_FORGED;
+
+    answer->state = payload[AT_STATE];
+    answer->cpus = load_be16(payload + AT_CPUS);
+    answer->epoch = load_be64(payload + AT_EPOCH);
+    answer->sequence = load_be64(payload + AT_SEQUENCE);
+    answer->booted_ns = load_be64(payload + AT_BOOTED);
+    answer->error_ns = (int64_t)load_be64(payload + AT_ERROR);
+    answer->beats = load_be64(payload + AT_BEATS);
+    answer->lost = load_be64(payload + AT_LOST);
+    answer->done = load_be32(payload + AT_DONE);
+    answer->result = load_be32(payload + AT_RESULT);
+    answer->system_calls = load_be64(payload + AT_COUNTS);
+    answer->exceptions = load_be64(payload + AT_COUNTS + 8);
+    answer->interrupts = load_be64(payload + AT_COUNTS + 16);
+    answer->switches = load_be64(payload + AT_COUNTS + 24);
+    __builtin_memcpy(answer->address, payload + AT_ADDRESS, sizeof(answer->address));
+    answer->ranks = load_be16(payload + AT_RANKS);
+    __builtin_memcpy(answer->name, payload + AT_NAME, ANSWER_NAME_BYTES);
+    const bool is_known = answer->state == ANSWER_RUNNING || answer->state == ANSWER_STOPPED;
+    return is_known && answer->epoch && answer->sequence && answer->cpus && name_is_fine(answer->name)
+               ? BEAT_FINE
+               : BEAT_ABSURD;
+}
