@@ -101,6 +101,47 @@ class Beat:
         return framed(self.payload(key))
 
 
+#: Version, kind, length, state, CPUs, epoch, sequence, booted, error, beats, lost, done, result, four counts,
+#: address, ranks, name; the tag follows.
+ANSWER_HEAD = struct.Struct(">BBHBxHQQQqQQIIQQQQ4sH2x32s")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a node says, as it stands in docs/nettick.md."""
+
+    state: int
+    cpus: int
+    epoch: int
+    sequence: int
+    booted_ns: int
+    error_ns: int
+    beats: int
+    lost: int
+    done: int
+    result: int
+    system_calls: int
+    exceptions: int
+    interrupts: int
+    switches: int
+    address: bytes
+    ranks: int
+    name: str
+
+    @staticmethod
+    def of(payload: bytes, key: bytes = KEY) -> Answer:
+        """The answer of a payload; ValueError says what is wrong with it."""
+        if len(payload) < ANSWER_HEAD.size + TAG_BYTES:
+            raise ValueError(f"{len(payload)} bytes")
+        version, kind, length, *fields, name = ANSWER_HEAD.unpack_from(payload)
+        if (version, kind, length) != (1, ANSWER, ANSWER_HEAD.size + TAG_BYTES):
+            raise ValueError(f"version {version}, kind {kind}, length {length}")
+        (tag,) = struct.unpack_from(">Q", payload, ANSWER_HEAD.size)
+        if tag != siphash(key, payload[: ANSWER_HEAD.size]):
+            raise ValueError("the tag is not that of the key")
+        return Answer(*fields, name.rstrip(b"\0").decode("ascii"))
+
+
 def framed(payload: bytes) -> bytes:
     return (BROADCAST + SOURCE + ETHERTYPE + payload).ljust(FRAME_MIN, b"\0")
 

@@ -6,6 +6,7 @@
 #include "beat/nettick.h"
 #include "arch.h"
 #include "beat/beat_frame.h"
+#include "beat/command.h"
 #include "beat/global_clock.h"
 #include "debug/klog.h"
 #include "lib/bytes.h"
@@ -28,7 +29,11 @@ static struct heard {
     struct beat_order order;
     uint64_t received_ns; /* the last one that counted; local time */
     uint64_t faults[BEAT_FAULTS], places[BEAT_PLACES], lost;
+    uint8_t conductor[BEAT_ADDRESS_BYTES];
+    bool answer_due;   /* to the last one that counted */
+    uint64_t answered; /* so many */
 } heard;
+static uint64_t booted_ns; /* since 1970, by the node's own clock */
 
 /* Of the last beat that counted; each CPU reads them without the lock. */
 static uint64_t period_ns, offset_ns;
@@ -111,12 +116,24 @@ void nettick_interrupt(void)
         disarm();
         timer_serve();
     }
+    commands_do();
 }
 
 /* ---- Frames ---- */
 
-/* With the lock: what a beat says that is the next one, or a later one. */
-static void beat_take(uint64_t now_ns, enum beat_place place)
+/* Whether nodes are to answer the beat. */
+static bool beat_asks(void)
+{
+    bool asks = beat.answer_every && beat.sequence % beat.answer_every == 0;
+
+    for (unsigned i = 0; i < beat.command_count; i++)
+        asks |= beat.commands[i].code & BEAT_ACKNOWLEDGE;
+    return asks;
+}
+
+/* With the lock: what a beat says that is the next one, or a later one. Whether all CPUs are to hear of it.
+ */
+static bool beat_take(uint64_t now_ns, enum beat_place place, uint64_t missing)
 {
     if (place == BEAT_NEW_EPOCH)
         global_clock_restart(&conductor_clock);
@@ -124,11 +141,16 @@ static void beat_take(uint64_t now_ns, enum beat_place place)
     heard.received_ns = now_ns;
     __atomic_store_n(&offset_ns, global_line_at(&conductor_clock.line, now_ns) - now_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&period_ns, beat.period_ns, __ATOMIC_RELAXED);
+    klog(beat, beat.sequence, missing);
+    if (mode != NETTICK_INTERRUPT)
+        return false;
+    heard.answer_due = beat_asks();
+    return commands_accept(&beat) || clock_event_top() == &device;
 }
 
-bool nettick_frame(const uint8_t *payload, size_t bytes)
+bool nettick_frame(const uint8_t *payload, size_t bytes, const uint8_t from[BEAT_ADDRESS_BYTES])
 {
-    bool counts = false;
+    bool passes = false;
     uint64_t missing;
 
     if (mode == NETTICK_OFF)
@@ -142,20 +164,44 @@ bool nettick_frame(const uint8_t *payload, size_t bytes)
 
         heard.places[place]++;
         heard.lost += missing;
-        counts = place != BEAT_DUPLICATE && place != BEAT_LATE;
-        if (counts) {
-            beat_take(now_ns, place);
-            klog(beat, beat.sequence, missing);
+        if (place != BEAT_DUPLICATE && place != BEAT_LATE) {
+            memcpy(heard.conductor, from, sizeof(heard.conductor));
+            passes = beat_take(now_ns, place, missing);
         }
     }
     spin_unlock(&lock);
-    return counts && mode == NETTICK_INTERRUPT && clock_event_top() == &device;
+    return passes;
 }
 
 void nettick_pass_on(void)
 {
     arch_beat_send();
     nettick_interrupt();
+}
+
+bool nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_ADDRESS_BYTES],
+                    uint8_t payload[ANSWER_BYTES])
+{
+    struct answer answer = { .cpus = (uint16_t)arch_cpu_count(), .booted_ns = booted_ns };
+
+    if (!heard.answer_due)
+        return false;
+    spin_lock(&lock);
+    heard.answer_due = false;
+    heard.answered++;
+    answer.epoch = heard.order.epoch;
+    answer.sequence = heard.order.sequence;
+    answer.error_ns = conductor_clock.error_ns;
+    answer.beats = heard.places[BEAT_NEXT] + heard.places[BEAT_AFTER_LOST] + heard.places[BEAT_NEW_EPOCH];
+    answer.lost = heard.lost;
+    memcpy(conductor, heard.conductor, sizeof(heard.conductor));
+    commands_answer(&answer);
+    spin_unlock(&lock);
+    memcpy(answer.address, &address, sizeof(answer.address));
+    for (unsigned i = 0; i + 1 < ANSWER_NAME_BYTES && name[i]; i++)
+        answer.name[i] = name[i];
+    answer_encode(&answer, key, payload);
+    return true;
 }
 
 /* ---- Start ---- */
@@ -189,6 +235,7 @@ int nettick_configure(const struct command_line *line, struct message *why)
     if (!key_read(command_line_option(line, "nettick_key")))
         return message_set(why, -EINVAL,
                            "nettick=%s takes nettick_key=, the conductor's key: 32 hexadecimal digits", text);
+    booted_ns = clock_wall_offset_ns();
     local = clock_event_top();
     if (mode == NETTICK_INTERRUPT && !local)
         return message_set(why, -EINVAL,
@@ -237,8 +284,9 @@ static void heard_describe(struct text_sink *sink)
         sink_print(sink, "%s %lu\n", fault_names[i], copy.faults[i]);
     for (unsigned i = 0; i < BEAT_PLACES; i++)
         sink_print(sink, "%s %lu\n", place_names[i], copy.places[i]);
-    sink_print(sink, "lost %lu\nlocal_ns %lu\nglobal_ns %lu\nerror_ns %ld\nsteps %lu\n", copy.lost, now_ns,
-               copy.order.epoch ? global_line_at(&line, now_ns) : 0, error_ns, steps);
+    sink_print(sink, "lost %lu\nanswered %lu\nlocal_ns %lu\nglobal_ns %lu\nerror_ns %ld\nsteps %lu\n",
+               copy.lost, copy.answered, now_ns, copy.order.epoch ? global_line_at(&line, now_ns) : 0,
+               error_ns, steps);
 }
 
 void nettick_describe(struct text_sink *sink)

@@ -3,7 +3,8 @@
  * nettick.h: a conductor's heartbeats, as this node takes them [Betti09 §III, §V-B]: the clock event device
  * `nettick` and the conductor's time, on whose multiples smart timers fall.
  *
- *      net/  frame -> nettick_frame: tag, order, clock -> one IPI to all others -> nettick_interrupt: timers
+ *      net/  frame -> nettick_frame: tag, order, clock -> one IPI to all others -> nettick_interrupt: timers,
+ *                                                                                   then commands (command.h)
  *
  * While beats come, a CPU's timers expire at the first beat at or after their boundary: at most a beat's
  * period late. The CPU's local device is armed, as long as a timer pends, for three periods after the
@@ -15,12 +16,14 @@
 #ifndef TACET_NETTICK_H
 #define TACET_NETTICK_H
 
+#include "beat/answer_frame.h"
 #include "lib/command_line.h"
 #include <stddef.h>
 #include <stdint.h>
 
 #define NETTICK_FALLBACK_PERIODS 3
 #define NETTICK_RATING           200
+#define BEAT_ADDRESS_BYTES       6 /* Ethernet's */
 
 /* How beats are received: not at all; by whoever looks at the network, so that they set the clock and nothing
  * more; by an interrupt, so that they are a clock event device as well. */
@@ -32,12 +35,19 @@ int nettick_configure(const struct command_line *line, struct message *why);
 
 enum nettick_mode nettick_mode(void);
 
-/* A frame of EtherType BEAT_ETHERTYPE has come: its payload. On any CPU, interrupts off; it takes no lock
- * that anybody holds for long and expires no timer. True: a beat that is to be passed on. */
-bool nettick_frame(const uint8_t *payload, size_t bytes);
+/* A frame of EtherType BEAT_ETHERTYPE has come: its payload, and the address that it is from. On any CPU,
+ * interrupts off; it takes no lock that anybody holds for long and expires no timer. True: a beat that is to
+ * be passed on. */
+bool nettick_frame(const uint8_t *payload, size_t bytes, const uint8_t from[BEAT_ADDRESS_BYTES]);
 
 /* Passes it on to all CPUs, this one included; without locks. */
 void nettick_pass_on(void);
+
+/* What this node answers the last beat that counted, where that asks for it: once. `address` in network byte
+ * order; `conductor` is whom to send it to. False: nothing. By the CPU that has taken the beat, once that is
+ * passed on. */
+bool nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_ADDRESS_BYTES],
+                    uint8_t payload[ANSWER_BYTES]);
 
 /* Entry point of the architecture: a beat has been passed on to this CPU (arch_beat_send). */
 void nettick_interrupt(void);

@@ -5,6 +5,7 @@
  */
 #include "init/job.h"
 #include "arch.h"
+#include "beat/command.h"
 #include "lib/file_mode.h"
 #include "time/clock.h"
 #include "debug/console.h"
@@ -196,6 +197,29 @@ struct cpu_mask job_cpus_of(unsigned rank)
             cpu_mask_set(&cpus, cpu);
     return cpus;
 }
+
+/* ---- The conductor's commands ---- */
+
+static void rank_command(enum beat_code code)
+{
+    const unsigned rank = job_rank_of(arch_cpu_index());
+    const bool is_first = rank < process_rank_count && job_cpu_of(rank) == arch_cpu_index();
+    struct process *process = is_first ? process_find(PID_FIRST + rank) : NULL;
+    const struct signal_info info = { .signal = code == BEAT_STOP       ? SIGNAL_STOP
+                                                : code == BEAT_CONTINUE ? SIGNAL_CONT
+                                                                        : SIGNAL_KILL,
+                                      .code = SIGNAL_BY_KERNEL };
+
+    if (process)
+        signal_send(process, NULL, &info);
+}
+
+static unsigned ranks_running(void)
+{
+    return __atomic_load_n(&job.running, __ATOMIC_RELAXED);
+}
+
+static const struct command_job commanded = { .command = rank_command, .ranks = ranks_running };
 
 /* ---- End ---- */
 
@@ -408,6 +432,7 @@ _Noreturn void job_start(struct memplan *plan, const struct memory_slice *servic
         node_stop(STOP_NO_MEMORY, "%s", why.text);
     job.running = process_rank_count;
     process_end_hook = rank_end;
+    commands_job_set(&commanded);
     for (unsigned rank = 0; rank < process_rank_count; rank++) {
         const struct cpu_mask cpus = job_cpus_of(rank);
 

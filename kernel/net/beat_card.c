@@ -5,7 +5,11 @@
 #include "net/beat_card.h"
 #include "beat/nettick.h"
 #include "debug/console.h"
+#include "lib/bytes.h"
 #include "lib/errno.h"
+#include "lib/kstring.h"
+#include "net/address.h"
+#include "net/interface.h"
 #include "smp/spinlock.h"
 
 #define FRAMES_MAX 128 /* of one interrupt */
@@ -47,6 +51,23 @@ int beat_card_start(struct message *why)
     return 0;
 }
 
+/* To the conductor that has sent the last beat. Name and address are read without the network's lock: they
+ * change so seldom that a mixed one would be right in the next answer. */
+static void answer_send(void)
+{
+    uint8_t frame[ETHERNET_HEADER_BYTES + ANSWER_BYTES];
+    const struct frame_part whole = { frame, sizeof(frame) };
+
+    if (!nettick_answer(node_facts.name, netif_ip4_addr(&ethernet_interface)->addr, frame,
+                        frame + ETHERNET_HEADER_BYTES))
+        return;
+    memcpy(frame + ETHERNET_ADDRESS_BYTES, beat_card->address, ETHERNET_ADDRESS_BYTES);
+    store_be(frame + 2 * ETHERNET_ADDRESS_BYTES, 2, BEAT_ETHERTYPE);
+    spin_lock(&lock);
+    beat_card->operations->send(beat_card, &whole, 1); /* if its ring is full, the next one goes */
+    spin_unlock(&lock);
+}
+
 bool beat_card_interrupt(void)
 {
     unsigned count = 0;
@@ -60,7 +81,7 @@ bool beat_card_interrupt(void)
     beat_card->operations->service(beat_card);
     while (count < FRAMES_MAX && (frame = beat_card->operations->receive(beat_card, &bytes))) {
         if (frame_is_beat(frame, bytes))
-            beats |= nettick_frame(frame + ETHERNET_HEADER_BYTES, bytes - ETHERNET_HEADER_BYTES);
+            beats |= beat_frame_take(frame, bytes);
         beat_card->operations->receive_done(beat_card);
         count++;
     }
@@ -69,5 +90,6 @@ bool beat_card_interrupt(void)
     spin_unlock(&lock);
     if (beats)
         nettick_pass_on();
+    answer_send();
     return count != 0;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * beat_card.h: `nettick_dev=`, a network card for heartbeats alone (beat/nettick.h). It interrupts CPU 0 for
- * each frame on its wire, whatever that CPU does; it has no address and sends nothing.
+ * each frame on its wire, whatever that CPU does; it has no address, and sends answers to beats alone.
  */
 #ifndef TACET_NETWORK_BEAT_CARD_H
 #define TACET_NETWORK_BEAT_CARD_H
 
 #include "beat/beat_frame.h"
+#include "beat/nettick.h"
 #include "lib/command_line.h"
 #include "lib/format.h"
 #include "net/device.h"
@@ -28,6 +29,13 @@ static inline bool frame_is_beat(const uint8_t *frame, uint32_t bytes)
 {
     return bytes >= ETHERNET_HEADER_BYTES && frame[12] == BEAT_ETHERTYPE >> 8 &&
            frame[13] == (BEAT_ETHERTYPE & 255);
+}
+
+/* nettick_frame for such a frame. */
+static inline bool beat_frame_take(const uint8_t *frame, uint32_t bytes)
+{
+    return nettick_frame(frame + ETHERNET_HEADER_BYTES, bytes - ETHERNET_HEADER_BYTES,
+                         frame + ETHERNET_ADDRESS_BYTES);
 }
 
 #endif

@@ -4,7 +4,6 @@
  * never waits for anybody; the copy is the kernel's account's, and goes when lwIP has handled it.
  */
 #include "net/interface.h"
-#include "beat/nettick.h"
 #include "debug/console.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
@@ -114,7 +113,7 @@ static void frame_input(const void *frame, uint32_t bytes)
     struct pbuf *packet;
 
     if (frame_is_beat(frame, bytes)) {
-        nettick_frame((const uint8_t *)frame + ETHERNET_HEADER_BYTES, bytes - ETHERNET_HEADER_BYTES);
+        beat_frame_take(frame, bytes);
         return;
     }
     if (bytes < ETHERNET_HEADER_BYTES || bytes > ETHERNET_FRAME_BYTES_MAX || is_martian(frame, bytes)) {

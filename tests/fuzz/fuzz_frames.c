@@ -229,11 +229,13 @@ void idle_look_soon(void)
 
 /* fuzz_beat_frame.c looks at what is in them; here each byte is read, so that one which is not there is seen.
  */
-bool nettick_frame(const uint8_t *payload, size_t bytes)
+bool nettick_frame(const uint8_t *payload, size_t bytes, const uint8_t from[BEAT_ADDRESS_BYTES])
 {
     PROMISE(bytes <= FRAME_MAX);
     for (size_t i = 0; i < bytes; i++)
         (void)*(const volatile uint8_t *)&payload[i];
+    for (size_t i = 0; i < BEAT_ADDRESS_BYTES; i++)
+        (void)*(const volatile uint8_t *)&from[i];
     return false;
 }
 

@@ -587,7 +587,7 @@ static void other_takes(void)
     arena_cpu = (here + 1) % CPUS;
     lock_is_held = &waits;
     other_waits = setjmp(waits) != 0;
-    if (!other_waits && nettick_frame(other_frame, other_bytes)) {
+    if (!other_waits && nettick_frame(other_frame, other_bytes, conductor_address)) {
         arch_beat_send();
         cpus[arena_cpu].beat_pending = true; /* its own part comes later, too */
     }

@@ -214,7 +214,7 @@ def one_of_each() -> list[tuple[str, bytes]]:
     def beat(sequence: int, **fields: Any) -> Beat:
         return Beat(sequence, **{"period_ns": LONG_NS, **fields})
 
-    commands = [Command(1, number, bytes(number)) for number in range(4)]
+    commands = [Command(99, number, bytes(number)) for number in range(4)]  # which no node knows
     good = beat(17)
     tag = 8 * (len(good.payload()) - 8)
     return [

@@ -9,6 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define TACET_KERNEL
+#include "tacet.h"
+
 #define ARCH_NAME       "host"
 #define ARCH_PAGE       4096ULL
 #define ARCH_LARGE_PAGE (2ULL << 20)
@@ -41,6 +44,8 @@ static inline struct klog_ring *arch_klog(void)
     return NULL;
 }
 
+extern struct tacet_counters arena_counters[]; /* of each CPU, where a test counts */
+
 static inline uint64_t arch_ticks(void)
 {
     return 0;
@@ -51,6 +56,11 @@ extern uint32_t arena_cpu; /* which CPU the test plays */
 static inline uint32_t arch_cpu_index(void)
 {
     return arena_cpu;
+}
+
+static inline struct tacet_counters *arch_counters_here(void)
+{
+    return &arena_counters[arena_cpu];
 }
 
 /* How far each CPU's variables lie above the first one's: all 0 where CPUs share them, which is for a test

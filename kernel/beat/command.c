@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * command.c: see command.h. Who accepts writes the ring's slots before the count of them; each CPU reads
+ * those below that count and above its own, which nobody writes to before it has done them.
+ */
+#include "beat/command.h"
+#include "arch.h"
+#include "debug/klog.h"
+#include "lib/bytes.h"
+#include "lib/errno.h"
+#include "smp/per_cpu.h"
+#include "time/timer.h"
+
+#define RING      16
+#define FIRST_CPU 0 /* does what concerns the node */
+
+static struct slot {
+    struct beat_command command;
+    uint32_t result; /* of FIRST_CPU */
+} ring[RING];
+
+static uint64_t accepted; /* ever */
+/* Of the conductor that beats now. */
+static uint64_t epoch, epoch_began; /* `accepted` then */
+static uint32_t last_number;
+
+static const struct command_job *job;
+static bool is_stopped;
+
+struct command_cpu {
+    uint64_t done; /* of those accepted */
+    uint64_t system_calls, exceptions, interrupts, switches;
+};
+
+PER_CPU static struct command_cpu cpus;
+
+void commands_job_set(const struct command_job *given)
+{
+    __atomic_store_n(&job, given, __ATOMIC_RELEASE);
+}
+
+/* How many commands all CPUs have done. */
+static uint64_t all_done(void)
+{
+    uint64_t least = accepted;
+
+    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
+        const uint64_t done = __atomic_load_n(&PER_CPU_OF(cpus, cpu)->done, __ATOMIC_ACQUIRE);
+
+        if (done < least)
+            least = done;
+    }
+    return least;
+}
+
+bool commands_accept(const struct beat *beat)
+{
+    const uint64_t before = accepted;
+
+    if (beat->epoch != epoch) {
+        epoch = beat->epoch;
+        epoch_began = accepted;
+        last_number = 0;
+    }
+    if (!beat->command_count)
+        return false;
+    const uint64_t room_until = all_done() + RING - 1; /* answers look at the last one that all have done */
+    for (unsigned i = 0; i < beat->command_count && accepted < room_until; i++) {
+        const struct beat_command *command = &beat->commands[i];
+
+        if (command->number <= last_number)
+            continue;
+        ring[accepted % RING].command = *command;
+        last_number = command->number;
+        __atomic_store_n(&accepted, accepted + 1, __ATOMIC_RELEASE);
+    }
+    return accepted != before;
+}
+
+/* ---- Doing ---- */
+
+static void count(struct command_cpu *here)
+{
+    const struct tacet_counters *counters = arch_counters_here();
+
+    here->exceptions = here->interrupts = 0;
+    for (unsigned i = 0; i < TACET_EXCEPTIONS; i++)
+        here->exceptions += counters->exceptions[i];
+    for (unsigned i = 0; i < TACET_INTERRUPTS; i++)
+        here->interrupts += counters->interrupts[i];
+    here->system_calls = counters->system_calls;
+    here->switches = counters->switches;
+}
+
+/* For the node. 0, 1 or a negative error. */
+static int node_do(enum beat_code code, const char *text)
+{
+    switch (code) {
+    case BEAT_STOP:
+    case BEAT_CONTINUE:
+        __atomic_store_n(&is_stopped, code == BEAT_STOP, __ATOMIC_RELAXED);
+        return 0;
+    case BEAT_KILL:
+    case BEAT_COUNT:
+        return 0;
+    case BEAT_TRACE:
+        return klog_switch(text);
+    case BEAT_RATE:
+        return timer_device_rate(text);
+    default:
+        return -ENOSYS;
+    }
+}
+
+static void command_do(struct command_cpu *here, struct slot *slot)
+{
+    const struct beat_command *command = &slot->command;
+    const enum beat_code code = command->code & BEAT_CODE_MASK;
+    const struct command_job *of_job = __atomic_load_n(&job, __ATOMIC_ACQUIRE);
+    char text[BEAT_COMMAND_BYTES + 1];
+
+    if (arch_cpu_index() == FIRST_CPU) {
+        __builtin_memcpy(text, command->body, command->bytes);
+        text[command->bytes] = '\0';
+        int error = node_do(code, text);
+        slot->result = error < 0 ? (uint32_t)-error : 0;
+        klog(command, code, slot->result);
+    }
+    if (code == BEAT_COUNT)
+        count(here);
+    else if (of_job && (code == BEAT_STOP || code == BEAT_CONTINUE || code == BEAT_KILL))
+        of_job->command(code);
+}
+
+void commands_do(void)
+{
+    struct command_cpu *here = PER_CPU_HERE(cpus);
+
+    while (here->done != __atomic_load_n(&accepted, __ATOMIC_ACQUIRE)) {
+        command_do(here, &ring[here->done % RING]);
+        __atomic_store_n(&here->done, here->done + 1, __ATOMIC_RELEASE);
+    }
+}
+
+/* ---- Answers ---- */
+
+void commands_answer(struct answer *answer)
+{
+    const uint64_t done = all_done();
+    const struct slot *last = done > epoch_began ? &ring[(done - 1) % RING] : NULL;
+    const struct command_job *of_job = __atomic_load_n(&job, __ATOMIC_ACQUIRE);
+
+    answer->state = __atomic_load_n(&is_stopped, __ATOMIC_RELAXED) ? ANSWER_STOPPED : ANSWER_RUNNING;
+    answer->ranks = of_job ? (uint16_t)of_job->ranks() : 0;
+    answer->done = last ? last->command.number : 0;
+    answer->result = last ? last->result : 0;
+    answer->system_calls = answer->exceptions = answer->interrupts = answer->switches = 0;
+    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
+        const struct command_cpu *of = PER_CPU_OF(cpus, cpu);
+
+        answer->system_calls += of->system_calls;
+        answer->exceptions += of->exceptions;
+        answer->interrupts += of->interrupts;
+        answer->switches += of->switches;
+    }
+}

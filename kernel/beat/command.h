@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * command.h: what the conductor commands with a beat, done once by each CPU of the node (docs/nettick.md).
+ *
+ *      the beat's CPU    commands_accept   into a ring, where even the CPU that is furthest behind has room
+ *      every CPU         commands_do       as the beat is passed on to it, those that it has not done yet
+ *      an answer         commands_done     the last one that all CPUs have done
+ *
+ * So no CPU waits for another one: a command that finds no room is not accepted, and comes again with the
+ * next beat. What the job does with a command its own room says, through struct command_job.
+ */
+#ifndef TACET_BEAT_COMMAND_H
+#define TACET_BEAT_COMMAND_H
+
+#include "beat/answer_frame.h"
+#include "beat/beat_frame.h"
+
+struct command_job {
+    /* BEAT_STOP, BEAT_CONTINUE or BEAT_KILL: for the ranks that this CPU is the first of. Interrupts off, no
+     * locks held. */
+    void (*command)(enum beat_code code);
+    /* Ranks that have not ended. */
+    unsigned (*ranks)(void);
+};
+
+/* Before the first rank runs. The structure must live for ever. */
+void commands_job_set(const struct command_job *job);
+
+/* The commands of a beat that counts: by one CPU at a time. True: there is something to do. */
+bool commands_accept(const struct beat *beat);
+
+/* On each CPU, interrupts off, no locks held. */
+void commands_do(void);
+
+/* Fills in state, ranks, done, result and the counts of an answer to the conductor of the last beat. By one
+ * CPU at a time, as commands_accept. */
+void commands_answer(struct answer *answer);
+
+#endif

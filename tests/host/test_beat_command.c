@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_beat_command.c: a conductor's commands on a node of four CPUs, each of which is late as it likes:
+ * every CPU does each command that was accepted, once and in order; none is lost for lack of room; and what
+ * an answer says is done all CPUs have done.
+ */
+#include "check.h"
+#include "arch.h"
+#include "beat/command.h"
+#include "debug/klog.h"
+#include "lib/errno.h"
+#include "time/timer.h"
+#include <string.h>
+
+#define CPUS     4
+#define RING     15 /* commands that are kept for the CPU that is furthest behind */
+#define COMMANDS 100000
+
+uint32_t arena_cpu, klog_mask;
+uintptr_t arena_origin;
+uint64_t arena_distances[ARCH_CPUS_MAX];
+struct tacet_counters arena_counters[CPUS];
+extern char __bss_start[], _end[]; /* the linker's: the first CPU's variables lie between */
+
+static uint64_t seed = 11;
+
+static uint64_t random_below(uint64_t limit)
+{
+    return check_random(&seed) % limit;
+}
+
+unsigned arch_cpu_count(void)
+{
+    return CPUS;
+}
+
+/* What the node has been told, last. */
+static char switched[BEAT_COMMAND_BYTES + 1], rated[BEAT_COMMAND_BYTES + 1];
+static unsigned times_told;
+
+int klog_switch(const char *text)
+{
+    times_told++;
+    snprintf(switched, sizeof(switched), "%s", text);
+    return text[0] == '+' || text[0] == '-' ? 0 : -EINVAL;
+}
+
+int timer_device_rate(const char *text)
+{
+    times_told++;
+    snprintf(rated, sizeof(rated), "%s", text);
+    return text[0] == 'n' ? 0 : -ENODEV;
+}
+
+/* ---- What the CPUs do ---- */
+
+static struct {
+    enum beat_code codes[COMMANDS]; /* of the commands accepted that concern ranks, in order */
+    uint64_t count, done[CPUS];
+} wanted;
+
+static void rank_command(enum beat_code code)
+{
+    const uint64_t next = wanted.done[arena_cpu]++;
+
+    CHECK(next < wanted.count);
+    CHECK_EQUAL(code, wanted.codes[next]);
+}
+
+static unsigned ranks(void)
+{
+    return 3;
+}
+
+static const struct command_job job = { .command = rank_command, .ranks = ranks };
+
+static void cpus_start(void)
+{
+    const uintptr_t first = (uintptr_t)__bss_start & ~63ULL;
+    const size_t bytes = ((uintptr_t)_end - first + 63) & ~63ULL;
+
+    for (unsigned cpu = 1; cpu < CPUS; cpu++) {
+        void *area = aligned_alloc(64, bytes);
+
+        if (!area)
+            exit(EXIT_FAILURE);
+        memset(area, 0, bytes);
+        arena_distances[cpu] = (uintptr_t)area - first;
+    }
+    commands_job_set(&job);
+}
+
+static void cpus_end(void)
+{
+    for (unsigned cpu = 1; cpu < CPUS; cpu++)
+        free((void *)(((uintptr_t)__bss_start & ~63ULL) + arena_distances[cpu]));
+}
+
+static void cpu_does(unsigned cpu)
+{
+    arena_cpu = cpu;
+    commands_do();
+    arena_cpu = 0;
+}
+
+static void all_do(void)
+{
+    for (unsigned cpu = 0; cpu < CPUS; cpu++)
+        cpu_does(cpu);
+}
+
+static struct answer answer_now(void)
+{
+    struct answer answer = { .done = 99 };
+
+    commands_answer(&answer);
+    return answer;
+}
+
+static uint64_t epoch_now = 1;
+static uint32_t number_now;
+
+/* A beat with one new command. */
+static bool commanded(unsigned code, const char *text)
+{
+    struct beat beat = { .epoch = epoch_now, .command_count = 1 };
+
+    beat.commands[0] = (struct beat_command){ .code = (uint16_t)code,
+                                              .bytes = (uint16_t)strlen(text),
+                                              .number = ++number_now };
+    memcpy(beat.commands[0].body, text, strlen(text));
+    code &= BEAT_CODE_MASK;
+    if (code == BEAT_STOP || code == BEAT_CONTINUE || code == BEAT_KILL)
+        wanted.codes[wanted.count++] = code;
+    return commands_accept(&beat);
+}
+
+TEST(the_node_says_what_became_of_a_command)
+{
+    static const struct {
+        unsigned code;
+        const char *text;
+        uint32_t result;
+        uint8_t state;
+    } commands[] = {
+        { BEAT_STOP, "", 0, ANSWER_STOPPED },
+        { BEAT_TRACE | BEAT_ACKNOWLEDGE, "+syscall", 0, ANSWER_STOPPED },
+        { BEAT_TRACE, "syscall", EINVAL, ANSWER_STOPPED },
+        { BEAT_CONTINUE | BEAT_ACKNOWLEDGE, "", 0, ANSWER_RUNNING },
+        { BEAT_RATE, "nettick 3", 0, ANSWER_RUNNING },
+        { BEAT_RATE, "other 3", ENODEV, ANSWER_RUNNING },
+        { BEAT_SERVICES, "\1\1\1\1", ENOSYS, ANSWER_RUNNING },
+        { 99, "", ENOSYS, ANSWER_RUNNING },
+        { BEAT_KILL, "", 0, ANSWER_RUNNING },
+    };
+
+    CHECK_EQUAL(answer_now().done, 0);
+    CHECK_EQUAL(answer_now().ranks, 3);
+    for (unsigned i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        CHECK(commanded(commands[i].code, commands[i].text));
+        CHECK_EQUAL(answer_now().done, number_now - 1);
+        for (unsigned cpu = CPUS; cpu-- > 0;) {
+            CHECK_EQUAL(answer_now().done, number_now - 1);
+            cpu_does(cpu);
+        }
+        CHECK_EQUAL(answer_now().done, number_now);
+        CHECK_EQUAL(answer_now().result, commands[i].result);
+        CHECK_EQUAL(answer_now().state, commands[i].state);
+    }
+    CHECK_EQUAL(times_told, 4); /* not by each CPU */
+    CHECK_TEXT(switched, "syscall");
+    CHECK_TEXT(rated, "other 3");
+}
+
+TEST(kernel_entries_are_those_up_to_the_command)
+{
+    for (unsigned cpu = 0; cpu < CPUS; cpu++)
+        arena_counters[cpu] = (struct tacet_counters){ .system_calls = 1,
+                                                       .exceptions = { [3] = 10, [63] = 10 },
+                                                       .interrupts = { [0] = 100, [255] = 200 },
+                                                       .switches = 1000 };
+    all_do();
+    CHECK_EQUAL(answer_now().system_calls, 0);
+    commanded(BEAT_COUNT, "");
+    for (unsigned cpu = 0; cpu < CPUS; cpu++) {
+        cpu_does(cpu);
+        arena_counters[cpu].system_calls += 7; /* does not count any more */
+    }
+    CHECK_EQUAL(answer_now().system_calls, CPUS);
+    CHECK_EQUAL(answer_now().exceptions, 20 * CPUS);
+    CHECK_EQUAL(answer_now().interrupts, 300 * CPUS);
+    CHECK_EQUAL(answer_now().switches, 1000 * CPUS);
+    commanded(BEAT_COUNT, "");
+    all_do();
+    CHECK_EQUAL(answer_now().system_calls, 8 * CPUS);
+    CHECK_EQUAL(answer_now().exceptions, 20 * CPUS);
+    CHECK_EQUAL(answer_now().interrupts, 300 * CPUS);
+}
+
+/* ---- Many commands ---- */
+
+/* The conductor: what it has not heard is done. */
+static struct {
+    struct beat_command commands[COMMANDS];
+    uint64_t count, oldest; /* commands ever; the first that is outstanding */
+} sent;
+
+/* The node, as it should be: of the commands that it has accepted, the epoch and number. */
+static struct {
+    uint64_t epochs[COMMANDS];
+    uint32_t numbers[COMMANDS];
+    uint64_t count, done[CPUS], refused;
+} model;
+
+static uint64_t model_all_done(void)
+{
+    uint64_t least = model.count;
+
+    for (unsigned cpu = 0; cpu < CPUS; cpu++)
+        least = model.done[cpu] < least ? model.done[cpu] : least;
+    return least;
+}
+
+/* Whether the node has the command already. */
+static bool model_has(const struct beat_command *command)
+{
+    const uint64_t last = model.count - 1;
+
+    return model.count && model.epochs[last] == epoch_now && command->number <= model.numbers[last];
+}
+
+static void beat_comes(void)
+{
+    struct beat beat = { .epoch = epoch_now };
+    const uint64_t before = model.count, room_until = model_all_done() + RING;
+
+    for (uint64_t i = sent.oldest; i < sent.count && beat.command_count < BEAT_COMMANDS_MAX; i++) {
+        beat.commands[beat.command_count++] = sent.commands[i];
+        if (model_has(&sent.commands[i]))
+            continue;
+        if (model.count == room_until) {
+            model.refused++;
+            continue;
+        }
+        model.epochs[model.count] = epoch_now;
+        model.numbers[model.count++] = sent.commands[i].number;
+        wanted.codes[wanted.count++] = sent.commands[i].code;
+    }
+    CHECK_EQUAL(commands_accept(&beat), model.count != before);
+}
+
+static void answer_comes(void)
+{
+    const uint64_t done = model_all_done();
+    const bool is_of_epoch = done && model.epochs[done - 1] == epoch_now;
+    const struct answer answer = answer_now();
+
+    CHECK_EQUAL(answer.done, is_of_epoch ? model.numbers[done - 1] : 0);
+    while (sent.oldest < sent.count && sent.commands[sent.oldest].number <= answer.done)
+        sent.oldest++;
+}
+
+/* Beats and answers are lost or not, CPUs are late or not, the conductor is started anew now and then. */
+TEST(every_cpu_does_each_command_once_and_in_order)
+{
+    uint64_t epochs = 0;
+
+    all_do();
+    memset(&wanted, 0, sizeof(wanted));
+    epoch_now++;
+    number_now = 0;
+    beat_comes(); /* nothing is done in this epoch */
+    while (sent.count < COMMANDS) {
+        const unsigned cpu = (unsigned)random_below(CPUS);
+
+        if (random_below(3) == 0)
+            sent.commands[sent.count++] =
+                (struct beat_command){ .code = (uint16_t)(1 + random_below(3)), .number = ++number_now };
+        if (random_below(5000) == 0) {
+            epoch_now++;
+            epochs++;
+            number_now = 0;
+            sent.oldest = sent.count;
+            beat_comes(); /* the first of an epoch: answers are to it */
+        }
+        if (random_below(2))
+            beat_comes();
+        if (random_below(cpu == 3 ? 8 : 2) == 0) {
+            cpu_does(cpu);
+            model.done[cpu] = model.count;
+            CHECK_EQUAL(wanted.done[cpu], wanted.count);
+        }
+        if (random_below(3) == 0)
+            answer_comes();
+    }
+    for (unsigned i = 0; i < COMMANDS / RING && sent.oldest < sent.count; i++) {
+        beat_comes();
+        all_do();
+        for (unsigned cpu = 0; cpu < CPUS; cpu++)
+            model.done[cpu] = model.count;
+        answer_comes();
+    }
+    CHECK_EQUAL(sent.oldest, sent.count);
+    CHECK(epochs > 10 && model.refused > 1000 && model.count > COMMANDS / 2);
+    for (unsigned cpu = 0; cpu < CPUS; cpu++)
+        CHECK_EQUAL(wanted.done[cpu], wanted.count);
+}
+
+int main(void)
+{
+    cpus_start();
+    RUN(the_node_says_what_became_of_a_command);
+    RUN(kernel_entries_are_those_up_to_the_command);
+    RUN(every_cpu_does_each_command_once_and_in_order);
+    cpus_end();
+    return check_report("beat_command");
+}

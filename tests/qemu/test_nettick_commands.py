@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a conductor commands with a beat, and what a node answers (docs/nettick.md): the test is the conductor
+at the other end of the card's wire.
+
+Nothing here depends on how fast this machine is: each beat is answered before the next one is sent.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from conftest import Run
+from test_nettick import CARDS, HEARS, LONG_NS, MAC, Conductor, needs
+from wire import Wire
+
+import qemu
+from tests.beat_frames import EPOCH, ETHERTYPE, PAYLOAD_AT, SOURCE, Answer, Beat, Command
+
+STOP, CONTINUE, KILL, COUNT, TRACE, RATE, SERVICES = range(1, 8)
+ACKNOWLEDGE = 0x8000
+RUNNING, STOPPED = 1, 2
+EPERM, EINVAL, ENODEV, ENOSYS = 1, 22, 19, 38
+#: Linux's status of a program that SIGKILL has ended.
+KILLED = 128 + 9
+#: A command is done by all CPUs in that many beats: each CPU is interrupted for every one of them.
+BEATS_MAX = 100
+#: The machine's clock when it begins, s since 1970.
+CLOCK_S = 1_700_000_000
+
+
+class Commander:
+    """Beats that are answered, one after the other."""
+
+    def __init__(self, wire: Wire) -> None:
+        self.wire = wire
+        self.sequence = 0
+        self._numbers = itertools.count(1)
+
+    def send(self, *commands: Command, answer_every: int = 1) -> None:
+        self.sequence += 1
+        beat = Beat(self.sequence, period_ns=LONG_NS, answer_every=answer_every, commands=commands)
+        self.wire.send(beat.frame())
+
+    def answer(self) -> Answer:
+        """The node's next one."""
+        frame = self.wire.expect(lambda frame: frame[12:14] == ETHERTYPE)
+        assert frame[:6] == SOURCE and frame[6:12] == bytes.fromhex(MAC.replace(":", "")), frame.hex()
+        answer = Answer.of(frame[PAYLOAD_AT:])
+        assert answer.epoch == EPOCH
+        return answer
+
+    def beat(self, *commands: Command) -> Answer:
+        """What the node answers the next beat, which carries these commands."""
+        self.send(*commands)
+        answer = self.answer()
+        assert answer.sequence == self.sequence
+        return answer
+
+    def next(self, code: int, body: bytes = b"") -> Command:
+        return Command(code, next(self._numbers), body)
+
+    def command(self, code: int, body: bytes = b"") -> Answer:
+        """Repeat a command until all CPUs have done it."""
+        command = self.next(code | ACKNOWLEDGE, body)
+        for _ in range(BEATS_MAX):
+            if (answer := self.beat(command)).done == command.number:
+                return answer
+        raise AssertionError(f"command {code} is not done: {answer}")
+
+    def kill(self) -> None:
+        """One-way: the node may be gone before it can answer."""
+        self.send(self.next(KILL), answer_every=0)
+
+
+def conduct(
+    tacet: Run,
+    script: Callable[[Commander], None],
+    *words: str,
+    card: str = "e1000",
+    options: str = HEARS,
+    cards: tuple[str, ...] = (),
+    **more: Any,
+) -> qemu.Result:
+    """Run a program until the script is over, which has it killed; it begins when the program says that it is
+    ready."""
+    machine = {"cpus": 1, "options": options, "time_limit": 120, **needs(card), **more}
+    with Wire() as wire:
+        said = Conductor(wire)
+
+        def whole(wire: Wire) -> None:
+            wire.connected()
+            said.wait("ready")
+            commander = Commander(wire)
+            try:
+                script(commander)
+            finally:
+                commander.kill()
+
+        wire.play(whole)
+        try:
+            result = tacet(
+                *words, qemu_options=[*wire.options(card, MAC), *cards], on_stdout=said.hear, **machine
+            )
+        finally:
+            said.end()
+        wire.check()
+    assert (result.outcome, result.status) == ("exit", KILLED), result.explain()
+    return result
+
+
+# ---- Answers ----
+
+
+@pytest.mark.parametrize("card", CARDS)
+def test_a_node_answers_who_it_is_and_what_it_has_heard(card: str, tacet: Run) -> None:
+    def script(commander: Commander) -> None:
+        first = commander.beat()
+        assert (first.state, first.cpus, first.ranks) == (RUNNING, 2, 1)
+        assert (first.beats, first.lost, first.done, first.system_calls) == (1, 0, 0, 0)
+        assert (first.name, first.address) == ("node7", bytes([10, 9, 0, 7]))
+        assert abs(first.booted_ns - CLOCK_S * 10**9) < 2 * 10**9
+        commander.sequence += 5
+        second = commander.beat()
+        assert (second.beats, second.lost, second.booted_ns) == (2, 5, first.booted_ns)
+
+    data = ("-netdev", "user,id=data", "-device", "e1000,netdev=data,mac=52:54:00:00:00:02,romfile=")
+    clock = ("-rtc", f"base={time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(CLOCK_S))},clock=vm")
+    options = f"{HEARS} ip=10.9.0.7/24,,,node7"
+    conduct(tacet, script, "wait.musl", card=card, cpus=2, options=options, cards=(*data, *clock))
+
+
+def test_beats_are_answered_where_they_ask_for_it_and_nowhere_else(tacet: Run) -> None:
+    def script(commander: Commander) -> None:
+        for sequence in range(1, 21):
+            commander.send(answer_every=4)
+            if sequence % 4 == 0:
+                assert commander.answer().sequence == sequence
+        for sequence in (20, 4):  # a copy, and a late one
+            commander.wire.send(Beat(sequence, period_ns=LONG_NS, answer_every=4).frame())
+        commander.send(commander.next(99), answer_every=0)
+        commander.send(commander.next(99 | ACKNOWLEDGE), answer_every=0)
+        assert commander.answer().sequence == 22  # the next one
+
+    conduct(tacet, script, "wait.musl")
+
+
+# ---- Commands ----
+
+
+@pytest.mark.parametrize(("cpus", "ranks"), [(1, 1), (4, 1), (4, 4)])
+def test_ranks_stop_and_go_on_at_a_beat(cpus: int, ranks: int, tacet: Run) -> None:
+    """The program makes system calls without end, but while it is stopped."""
+
+    def script(commander: Commander) -> None:
+        for _ in range(5):
+            assert commander.command(STOP).state == STOPPED
+            before = commander.command(COUNT)
+            for _ in range(10):
+                assert commander.beat().state == STOPPED
+            after = commander.command(COUNT)
+            assert (after.system_calls, after.switches) == (before.system_calls, before.switches)
+            assert commander.command(CONTINUE).state == RUNNING
+            while commander.command(COUNT).system_calls < after.system_calls + 100 * ranks:
+                pass
+
+    options = HEARS.replace("ranks=1", f"ranks={ranks}")
+    conduct(tacet, script, "beats.musl", "wait", str(10**9), cpus=cpus, options=options)
+
+
+def test_a_stopped_job_can_be_killed(tacet: Run) -> None:
+    conduct(tacet, lambda commander: commander.command(STOP) and None, "wait.musl", cpus=2)
+
+
+@pytest.mark.parametrize("cpus", [1, 4])
+def test_between_two_counts_a_program_that_computes_is_entered_for_beats_alone(cpus: int, tacet: Run) -> None:
+    def script(commander: Commander) -> None:
+        before = commander.command(COUNT)
+        sequence = commander.sequence
+        for _ in range(50):
+            commander.beat()
+        after = commander.command(COUNT)
+        assert (after.system_calls, after.exceptions) == (before.system_calls, before.exceptions)
+        assert after.switches == before.switches
+        # A beat may be in the kernel's hands still when the next one counts.
+        beats = commander.sequence - sequence
+        assert (after.interrupts - before.interrupts) / cpus == pytest.approx(beats, abs=BEATS_MAX)
+
+    conduct(tacet, script, "wait.musl", cpus=cpus)
+
+
+def test_what_concerns_the_node_is_done_and_its_errors_are_said(tacet: Run) -> None:
+    def script(commander: Commander) -> None:
+        assert commander.command(TRACE, b"+syscall").result == 0
+        assert commander.command(TRACE, b"-syscall").result == 0
+        assert commander.command(TRACE, b"syscall").result == EINVAL
+        assert commander.command(RATE, b"nettick 3").result == 0
+        # The node goes by its own timers now, and hears commands still.
+        assert commander.command(RATE, b"nettick 200").result == 0
+        assert commander.command(RATE, b"nonsense 3").result == ENODEV
+        assert commander.command(RATE, b"nettick").result == EINVAL
+        assert commander.command(SERVICES, bytes(4)).result == ENOSYS
+        assert commander.command(99, bytes(64)).result == ENOSYS
+
+    conduct(tacet, script, "beats.musl", "wait", str(10**9), cpus=4, options=f"{HEARS} clockevents=writable")
+
+
+def test_a_rating_is_refused_where_the_node_was_started_without_leave(tacet: Run) -> None:
+    def script(commander: Commander) -> None:
+        assert commander.command(RATE, b"nettick 3").result == EPERM
+
+    conduct(tacet, script, "wait.musl")
