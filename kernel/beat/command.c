@@ -62,8 +62,6 @@ bool commands_accept(const struct beat *beat)
         epoch_began = accepted;
         last_number = 0;
     }
-    if (!beat->command_count)
-        return false;
     const uint64_t room_until = all_done() + RING - 1; /* answers look at the last one that all have done */
     for (unsigned i = 0; i < beat->command_count && accepted < room_until; i++) {
         const struct beat_command *command = &beat->commands[i];
@@ -147,7 +145,7 @@ void commands_do(void)
 void commands_answer(struct answer *answer)
 {
     const uint64_t done = all_done();
-    const struct slot *last = done > epoch_began ? &ring[(done - 1) % RING] : NULL;
+    const struct slot *last = answer->epoch == epoch && done > epoch_began ? &ring[(done - 1) % RING] : NULL;
     const struct command_job *of_job = __atomic_load_n(&job, __ATOMIC_ACQUIRE);
 
     answer->state = __atomic_load_n(&is_stopped, __ATOMIC_RELAXED) ? ANSWER_STOPPED : ANSWER_RUNNING;

@@ -26,14 +26,14 @@ struct command_job {
 /* Before the first rank runs. The structure must live for ever. */
 void commands_job_set(const struct command_job *job);
 
-/* The commands of a beat that counts: by one CPU at a time. True: there is something to do. */
+/* The commands of a beat that counts and has some: by one CPU at a time. True: there is something to do. */
 bool commands_accept(const struct beat *beat);
 
 /* On each CPU, interrupts off, no locks held. */
 void commands_do(void);
 
-/* Fills in state, ranks, done, result and the counts of an answer to the conductor of the last beat. By one
- * CPU at a time, as commands_accept. */
+/* Fills in state, ranks, done, result and the counts of an answer, whose epoch says to which conductor it
+ * goes. By one CPU at a time, as commands_accept. */
 void commands_answer(struct answer *answer);
 
 #endif

@@ -145,7 +145,7 @@ static bool beat_take(uint64_t now_ns, enum beat_place place, uint64_t missing)
     if (mode != NETTICK_INTERRUPT)
         return false;
     heard.answer_due = beat_asks();
-    return commands_accept(&beat) || clock_event_top() == &device;
+    return (beat.command_count && commands_accept(&beat)) || clock_event_top() == &device;
 }
 
 bool nettick_frame(const uint8_t *payload, size_t bytes, const uint8_t from[BEAT_ADDRESS_BYTES])
@@ -165,7 +165,7 @@ bool nettick_frame(const uint8_t *payload, size_t bytes, const uint8_t from[BEAT
         heard.places[place]++;
         heard.lost += missing;
         if (place != BEAT_DUPLICATE && place != BEAT_LATE) {
-            memcpy(heard.conductor, from, sizeof(heard.conductor));
+            __builtin_memcpy(heard.conductor, from, sizeof(heard.conductor));
             passes = beat_take(now_ns, place, missing);
         }
     }
@@ -182,10 +182,17 @@ void nettick_pass_on(void)
 bool nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_ADDRESS_BYTES],
                     uint8_t payload[ANSWER_BYTES])
 {
-    struct answer answer = { .cpus = (uint16_t)arch_cpu_count(), .booted_ns = booted_ns };
+    struct answer answer;
 
     if (!heard.answer_due)
         return false;
+    memset(&answer, 0, sizeof(answer));
+    answer.cpus = (uint16_t)arch_cpu_count();
+    answer.booted_ns = booted_ns;
+    for (unsigned i = 0; i + 1 < ANSWER_NAME_BYTES && name[i]; i++)
+        answer.name[i] = name[i];
+    memcpy(answer.address, &address, sizeof(answer.address));
+
     spin_lock(&lock);
     heard.answer_due = false;
     heard.answered++;
@@ -197,9 +204,6 @@ bool nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_A
     memcpy(conductor, heard.conductor, sizeof(heard.conductor));
     commands_answer(&answer);
     spin_unlock(&lock);
-    memcpy(answer.address, &address, sizeof(answer.address));
-    for (unsigned i = 0; i + 1 < ANSWER_NAME_BYTES && name[i]; i++)
-        answer.name[i] = name[i];
     answer_encode(&answer, key, payload);
     return true;
 }

@@ -109,16 +109,16 @@ static void all_do(void)
         cpu_does(cpu);
 }
 
+static uint64_t epoch_now = 1;
+static uint32_t number_now;
+
 static struct answer answer_now(void)
 {
-    struct answer answer = { .done = 99 };
+    struct answer answer = { .epoch = epoch_now, .done = 99 };
 
     commands_answer(&answer);
     return answer;
 }
-
-static uint64_t epoch_now = 1;
-static uint32_t number_now;
 
 /* A beat with one new command. */
 static bool commanded(unsigned code, const char *text)
@@ -246,7 +246,8 @@ static void beat_comes(void)
         model.numbers[model.count++] = sent.commands[i].number;
         wanted.codes[wanted.count++] = sent.commands[i].code;
     }
-    CHECK_EQUAL(commands_accept(&beat), model.count != before);
+    if (beat.command_count)
+        CHECK_EQUAL(commands_accept(&beat), model.count != before);
 }
 
 static void answer_comes(void)
