@@ -48,6 +48,8 @@ int control_listen(const char *path)
     }
     if (errno == ECONNREFUSED)
         unlink(path);
+    if (errno == ENOENT && strcmp(path, CONTROL_SOCKET) == 0)
+        mkdir(CONTROL_FOLDER, 0755); /* where that fails, bind says so */
     if (address_make(&address, path) ||
         (socket_of = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) < 0)
         return -1;
