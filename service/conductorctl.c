@@ -106,27 +106,34 @@ static void names_print(const char *answer, const char *list, const char *what)
     fputc('\n', stderr);
 }
 
-/* What became of a command: a line, and the nodes that have not done it. */
-static void command_print(const char *answer)
+/* What was wrong, and the nodes that have not done it. */
+static void error_print(const char *answer)
 {
-    const char *name = json_member(answer, "command"), *done = json_member(answer, "done");
+    const char *error = json_member(answer, "error");
     char text[512];
 
-    if (name && done) {
-        json_text(name, text, sizeof(text));
-        printf("%s: done by %lu nodes\n", text, strtoul(done, NULL, 10));
-    } else if (name) {
-        json_text(name, text, sizeof(text));
-        printf("%s: goes with the next beats\n", text);
-    }
-    fflush(stdout);
-    if (json_member(answer, "error")) {
-        json_text(json_member(answer, "error"), text, sizeof(text));
+    if (error) {
+        json_text(error, text, sizeof(text));
         fprintf(stderr, "conductorctl: %s\n", text);
     }
     names_print(answer, "missing_nodes", "not acknowledged by");
     names_print(answer, "failed_nodes", "not done by");
     names_print(answer, "silent_nodes", "silent");
+}
+
+static void command_print(const char *answer)
+{
+    const char *name = json_member(answer, "command"), *done = json_member(answer, "done");
+    char text[64] = "";
+
+    if (name)
+        json_text(name, text, sizeof(text));
+    if (name && done)
+        printf("%s: done by %lu nodes\n", text, strtoul(done, NULL, 10));
+    else if (name)
+        printf("%s: goes with the next beats\n", text);
+    fflush(stdout);
+    error_print(answer);
 }
 
 static bool has_failed(const char *answer)
@@ -201,7 +208,7 @@ static bool count_take(struct node_list *list, uint64_t *beat_ns, uint32_t *numb
         if (options.is_json && !json_member(answer, "number"))
             fputs(answer, stdout);
         else
-            command_print(answer);
+            error_print(answer);
     }
     value = json_member(answer, "number");
     if (!value)

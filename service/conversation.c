@@ -31,7 +31,9 @@ const char *conversation_ask(struct conversation *conversation, const char *requ
         bytes = recv(conversation->socket, conversation->answer, CONTROL_ANSWER_BYTES - 1, 0);
     if (bytes <= 0) {
         fprintf(stderr, "conductorctl: the conductor at %s does not answer: %s\n", conversation->path,
-                bytes ? strerror(errno) : "it has ended");
+                !bytes            ? "it has ended"
+                : errno == EAGAIN ? "its time is up; does it serve others that stay?"
+                                  : strerror(errno));
         return NULL;
     }
     conversation->answer[bytes] = '\0';

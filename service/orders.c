@@ -138,7 +138,7 @@ static void list_write(struct json *answer, const char *name, enum reply reply, 
 
 static const char *error_of(const unsigned counts[REPLIES], bool is_resting)
 {
-    if (counts[REPLY_MISSING])
+    if (counts[REPLY_MISSING] || (is_resting && !counts[REPLY_DONE]))
         return is_resting ? "beats have ended before all nodes had done it"
                           : "not all nodes have done it in time";
     if (counts[REPLY_FAILED])

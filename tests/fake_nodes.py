@@ -3,8 +3,8 @@
 or less. For a network namespace of its own: the interfaces are `beats` and `nodes`.
 
     wire = Wire(folder)
-    wire.start("--rate", "100")
     wire.add(FakeNode(b"n1"), FakeNode(b"n2", answers=False))
+    wire.start("--rate", "100")
     wire.ctl("stop")
 """
 
@@ -147,6 +147,7 @@ class Wire:
     def start(
         self, *words: str, interface: str = "beats", control: str = "control"
     ) -> subprocess.Popen[bytes]:
+        """Returns when the conductor knows all nodes that answer."""
         command = [SERVICE / "conductor", "--interface", interface, "--key", self.folder / "key"]
         with self.messages.open("ab") as messages:
             process = subprocess.Popen(
@@ -155,16 +156,15 @@ class Wire:
         assert process.stdout and b"beats on" in process.stdout.readline()
         if control == "control":
             self.conductor = process
+            known = sum(node.answers for node in self.nodes)
+            self.until(lambda: self.status()["nodes"] >= known)
         return process
 
     def add(self, *nodes: FakeNode) -> None:
-        """Returns when the conductor knows all those that answer."""
         with self.lock:
             for node in nodes:
-                node.address = node.address or b"\x02\x54" + struct.pack(">I", len(self.nodes) + 1)
                 self.nodes.append(node)
-        known = sum(node.answers for node in self.nodes)
-        self.until(lambda: self.status()["nodes"] >= known)
+                node.address = b"\x02\x54" + struct.pack(">I", len(self.nodes))
 
     def run(self, *words: object, control: str = "control") -> subprocess.CompletedProcess[str]:
         command = [SERVICE / "conductorctl", "--socket", self.folder / control, *map(str, words)]
@@ -185,9 +185,14 @@ class Wire:
             return self.beats[since:]
 
     def next_beats(self, count: int) -> Sequence[Beat]:
-        since = len(self.heard())
-        self.until(lambda: len(self.heard(since)) >= count)
-        return self.heard(since)
+        """That many beats that are sent from now on, and all after them."""
+        first = self.status()["sequence"] + 1
+
+        def later() -> list[Beat]:
+            return [beat for beat in self.heard()[-4 * count - 100 :] if beat.sequence >= first]
+
+        self.until(lambda: len(later()) >= count)
+        return later()
 
     def until(self, holds: Callable[[], bool]) -> None:
         end = time.monotonic() + LIMIT_S
