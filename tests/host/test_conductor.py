@@ -4,8 +4,10 @@ says, due at multiples of their period, one after the other, whatever their rate
 
 from __future__ import annotations
 
+import configparser
 import json
 import os
+import shutil
 import signal
 import struct
 import subprocess
@@ -197,6 +199,31 @@ def test_what_cannot_be_is_said_in_a_line(folder: Path) -> None:
         timeout=60,
     )
     assert ran.returncode == 1 and "no conductor at" in ran.stderr
+
+
+def test_the_unit_of_systemd_starts_what_there_is(folder: Path) -> None:
+    unit = configparser.ConfigParser(interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    text = (ROOT / "service/tacet-conductor.service").read_text(encoding="utf-8")
+    unit.read_string(text.replace("\\\n", " "))
+    service, (program, *words) = unit["Service"], unit["Service"]["ExecStart"].split()
+    help_text = subprocess.run(
+        [ROOT / "build/service/conductor", "--help"], capture_output=True, text=True, check=True
+    ).stdout
+    page = (ROOT / "docs/nettick.md").read_text(encoding="utf-8")
+    for option, value in zip(words[::2], words[1::2]):
+        assert f"  {option} " in help_text and f"    {value.strip('${}')}=" in page
+    assert f"/run/{service['RuntimeDirectory']}/socket" in help_text
+    capabilities = service["CapabilityBoundingSet"].split()
+    assert capabilities == ["CAP_NET_RAW", "CAP_SYS_NICE", "CAP_IPC_LOCK"]
+    assert all(name in page for name in capabilities) and service["EnvironmentFile"] in page
+    assert service["Restart"] == "always"
+    if not shutil.which("systemd-analyze"):
+        return
+    copy = folder / "tacet-conductor.service"
+    copy.write_text(text.replace(program, str(ROOT / "build/service/conductor")))
+    ran = subprocess.run(["systemd-analyze", "verify", copy], capture_output=True, text=True, timeout=60)
+    assert "tacet-conductor.service" not in ran.stderr, ran.stderr
 
 
 if __name__ == "__main__":

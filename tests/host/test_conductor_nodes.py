@@ -40,7 +40,7 @@ def carrying(beats: list[Beat], number: int) -> list[Command]:
     return [command for beat in beats for command in beat.commands if command.number == number]
 
 
-def scene_registry(wire: Wire) -> None:
+def scene_a_node_is_shown_as_it_answers(wire: Wire) -> None:
     odd = FakeNode(b'a"b\\c', ipv4=bytes((10, 0, 0, 7)), lost=3, error_ns=-2500, counts=(9, 8, 7, 6), ranks=2)
     longest = FakeNode(b"x" * 31, booted_ns=2**64 - 1, error_ns=2**63 - 1, state=2)
     wire.add(odd, longest, FakeNode(b"n3"))
@@ -83,7 +83,7 @@ def scene_registry(wire: Wire) -> None:
     assert lines["interface"] == "beats" and lines["answer_every"] == "1000" and "running" not in lines
 
 
-def scene_commands(wire: Wire) -> None:
+def scene_every_command_is_done_once_by_all(wire: Wire) -> None:
     nodes = [FakeNode(b"n%d" % i) for i in range(3)]
     wire.add(*nodes)
     wire.start(*SELDOM)
@@ -114,7 +114,7 @@ def scene_commands(wire: Wire) -> None:
     assert all(each == sorted(set(each)) for each in numbers) and wire.next_beats(2)[-1].commands == []
 
 
-def scene_one_way(wire: Wire) -> None:
+def scene_a_one_way_command_goes_with_three_beats(wire: Wire) -> None:
     node = FakeNode(b"n1", answers=False)
     wire.add(node)
     wire.start(*SELDOM)
@@ -128,7 +128,7 @@ def scene_one_way(wire: Wire) -> None:
     assert [command.code for command in node.obeyed] == [1, 3]
 
 
-def scene_lost_answers(wire: Wire) -> None:
+def scene_a_command_goes_with_every_beat_until_all_have_answered(wire: Wire) -> None:
     nodes = [FakeNode(b"n1"), FakeNode(b"n2")]
     wire.add(*nodes)
     wire.start(*SELDOM)
@@ -141,7 +141,7 @@ def scene_lost_answers(wire: Wire) -> None:
     assert [len(node.obeyed) for node in nodes] == [1, 1]
 
 
-def scene_no_answer(wire: Wire) -> None:
+def scene_who_has_not_done_a_command_is_named(wire: Wire) -> None:
     nodes = [FakeNode(b"n%d" % i) for i in range(3)]
     wire.add(*nodes)
     wire.start(*SELDOM)
@@ -158,7 +158,7 @@ def scene_no_answer(wire: Wire) -> None:
     assert "not done by: n2 (02:54:00:00:00:03) does not know the command" in wire.run("stop").stderr
 
 
-def scene_silent(wire: Wire) -> None:
+def scene_a_silent_node_is_named_and_not_waited_for(wire: Wire) -> None:
     nodes = [FakeNode(b"n1"), FakeNode(b"n2")]
     wire.add(*nodes)
     wire.start(*OFTEN)
@@ -182,7 +182,7 @@ def scene_silent(wire: Wire) -> None:
     assert names(wire.ctl("nodes")["nodes"]) == ["n1"]
 
 
-def scene_restarted_node(wire: Wire) -> None:
+def scene_a_node_that_was_started_anew_is_seen(wire: Wire) -> None:
     nodes = [FakeNode(b"n1"), FakeNode(b"n2")]
     wire.add(*nodes)
     wire.start(*SELDOM)
@@ -198,7 +198,7 @@ def scene_restarted_node(wire: Wire) -> None:
     assert found == {"n1": 0, "n2": 1}
 
 
-def scene_bad_answers(wire: Wire) -> None:
+def scene_bad_answers_are_counted_by_cause_and_change_nothing(wire: Wire) -> None:
     node = FakeNode(b"n1")
     wire.add(node)
     wire.start(*SELDOM)
@@ -250,7 +250,7 @@ def scene_bad_answers(wire: Wire) -> None:
     assert wire.ctl("nodes")["nodes"] == before
 
 
-def scene_restart(wire: Wire) -> None:
+def scene_nodes_come_back_to_a_conductor_that_was_killed(wire: Wire) -> None:
     nodes = [FakeNode(b"n%d" % i) for i in range(3)]
     wire.add(*nodes)
     conductor = wire.start(*SELDOM)
@@ -269,7 +269,7 @@ def scene_restart(wire: Wire) -> None:
     assert [[command.number for command in node.obeyed] for node in nodes] == [[1, 2, 1]] * 3
 
 
-def scene_flood(wire: Wire) -> None:
+def scene_beats_come_before_a_flood_of_answers(wire: Wire) -> None:
     node = FakeNode(b"n1")
     wire.add(node)
     wire.start(*SELDOM)
@@ -301,7 +301,7 @@ def scene_flood(wire: Wire) -> None:
     assert wire.conductor and wire.conductor.poll() is None
 
 
-def scene_two_conductors(wire: Wire) -> None:
+def scene_two_conductors_say_so(wire: Wire) -> None:
     wire.start(*SELDOM)
     wire.start("--rate", "50", interface="nodes", control="second")
     wire.until(lambda: wire.status()["other_conductors"] > 3)
@@ -323,7 +323,7 @@ def connect(wire: Wire) -> socket.socket:
     return client
 
 
-def scene_many_clients(wire: Wire) -> None:
+def scene_clients_wait_for_a_place(wire: Wire) -> None:
     wire.start(*SELDOM)
     clients = [connect(wire) for _ in range(25)]
     for client in clients:
@@ -349,7 +349,7 @@ def scene_many_clients(wire: Wire) -> None:
     client.close()
 
 
-def scene_no_room(wire: Wire) -> None:
+def scene_what_has_no_room_in_the_queue_is_refused(wire: Wire) -> None:
     node = FakeNode(b"n1")
     wire.add(node)
     wire.start(*SELDOM)
@@ -379,7 +379,7 @@ def scene_no_room(wire: Wire) -> None:
     assert "not sent" in wire.ctl("continue", "--within", "1", status=1)["error"]
 
 
-def scene_no_beats(wire: Wire) -> None:
+def scene_without_beats_a_command_is_refused(wire: Wire) -> None:
     wire.start("--rate", "0")
     assert "no beats" in wire.ctl("stop", status=1)["error"]
     assert "no beats" in wire.run("kill", "--one-way").stderr
@@ -398,7 +398,7 @@ def scene_no_beats(wire: Wire) -> None:
     assert not any(beat.commands for beat in wire.heard(heard)), "what was dropped is not sent later"
 
 
-def scene_nobody(wire: Wire) -> None:
+def scene_a_command_without_nodes_is_not_done(wire: Wire) -> None:
     wire.start("--rate", "100", "--answer-every", "0")
     said = wire.ctl("stop", "--within", "2", status=1)
     assert "no node has answered" in said["error"] and said["beats"] >= 1
@@ -407,7 +407,7 @@ def scene_nobody(wire: Wire) -> None:
     assert wire.ctl("stop")["done"] == 1  # a command asks, too
 
 
-def scene_rates(wire: Wire) -> None:
+def scene_nodes_are_asked_about_once_a_second(wire: Wire) -> None:
     wire.start("--rate", "100")
     wire.until(lambda: len(wire.heard()) > 10)
     assert [beat.answer_every for beat in wire.heard()[:5]] == [1, 1, 1, 100, 100]
@@ -415,7 +415,7 @@ def scene_rates(wire: Wire) -> None:
         assert wire.ctl("rate", rate)["answer_every"] == every
 
 
-def scene_counters(wire: Wire) -> None:
+def scene_counters_are_the_difference_of_two_counts(wire: Wire) -> None:
     wire.add(FakeNode(b"n1", counts=(1000, 0, 0, 0)), FakeNode(b"n2"))
     wire.start(*SELDOM)
     said = wire.ctl("counters", "0")
@@ -430,7 +430,7 @@ def scene_counters(wire: Wire) -> None:
     assert names(wire.ctl("counters", "0", "--within", "2", status=1)["nodes"]) in (["n1"], [])
 
 
-def scene_thousand(wire: Wire) -> None:
+def scene_a_thousand_nodes_are_listed_and_commanded(wire: Wire) -> None:
     many = [FakeNode(b"node%d-" % i + b"x" * 20) for i in range(1000)]
     wire.add(*many)
     wire.start("--rate", "2", "--answer-every", "1000")
@@ -444,7 +444,7 @@ def scene_thousand(wire: Wire) -> None:
     assert said["missing"] == 1000 and 100 < len(said["missing_nodes"]) <= 1000
 
 
-def scene_watch(wire: Wire) -> None:
+def scene_a_watched_table_is_drawn_again(wire: Wire) -> None:
     wire.add(FakeNode(b"n1"))
     wire.start(*SELDOM)
     command = [SERVICE / "conductorctl", "--socket", wire.control, "nodes", "--watch", "1"]
