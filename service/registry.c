@@ -5,7 +5,6 @@
 #include "service/registry.h"
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 /* Addresses of one maker differ in their last bytes (FNV-1a). */
 static uint16_t *bucket_of(struct registry *registry, const uint8_t *address)
@@ -91,16 +90,31 @@ enum registry_place registry_take(struct registry *registry, const uint8_t addre
     return place;
 }
 
+/* False where the text is no Ethernet address. */
+static bool address_read(const char *text, uint8_t address[NODE_ADDRESS_BYTES])
+{
+    unsigned bytes[NODE_ADDRESS_BYTES];
+    int end = 0;
+
+    if (sscanf(text, "%2x:%2x:%2x:%2x:%2x:%2x%n", &bytes[0], &bytes[1], &bytes[2], &bytes[3], &bytes[4],
+               &bytes[5], &end) != NODE_ADDRESS_BYTES ||
+        text[end])
+        return false;
+    for (unsigned i = 0; i < NODE_ADDRESS_BYTES; i++)
+        address[i] = (uint8_t)bytes[i];
+    return true;
+}
+
 struct node *registry_find(struct registry *registry, const char *name)
 {
+    uint8_t address[NODE_ADDRESS_BYTES];
+
+    if (address_read(name, address))
+        return node_of(registry, address);
     for (unsigned i = 0; i < registry->places; i++) {
         struct node *node = &registry->nodes[i];
-        char address[NODE_ADDRESS_TEXT];
 
-        if (!node->is_known)
-            continue;
-        node_address_print(node->address, address);
-        if (strcmp(node->answer.name, name) == 0 || strcasecmp(address, name) == 0)
+        if (node->is_known && strcmp(node->answer.name, name) == 0)
             return node;
     }
     return NULL;

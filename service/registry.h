@@ -61,7 +61,8 @@ enum registry_place registry_take(struct registry *registry, const uint8_t addre
                                   const struct answer *answer, const struct registry_moment *now,
                                   struct node **node);
 
-/* The node of this name or Ethernet address as text; NULL. Names may be there twice: the first one. */
+/* The node of this Ethernet address as text, or of this name; NULL. A name may be there twice: the first
+ * one. */
 struct node *registry_find(struct registry *registry, const char *name);
 
 /* The node is no longer known, until it answers again. */

@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from tests.beat_frames import HEADER, KEY, siphash
+from tests.making import made
 
 #: Runs in the namespace: conductor and listener at the two ends of a pair of interfaces.
 INSIDE = ["unshare", "-rn", sys.executable, __file__]
@@ -119,7 +120,7 @@ def can_unshare() -> bool:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not can_unshare():
         pytest.skip("no network namespace without root here (unshare -rn)")
-    subprocess.run(["make", "-s", "service"], cwd=ROOT, check=True, capture_output=True)
+    made("service")
     path = tmp_path_factory.mktemp("conductor")
     key = path / "key"
     key.write_text(KEY.hex() + "\n")
@@ -181,6 +182,7 @@ def test_what_cannot_be_is_said_in_a_line(folder: Path) -> None:
         (["--interface", "lo", "--key", str(open_key)], "chmod 600"),
         (["--interface", "lo", "--key", str(short_key)], "32 hexadecimal digits"),
         (["--interface", "lo", "--key", str(folder / "gone")], "No such file"),
+        (["--interface", "lo", "--key", str(folder / "key"), "--answer-every", "1001"], "from 0 to 1000"),
         (["--interface", "nowhere0", "--key", str(folder / "key")], "no such interface"),
         (["--interface", "lo", "--key", str(folder / "key")], "no Ethernet"),
     )

@@ -24,6 +24,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.beat_frames import ACKNOWLEDGE, BROADCAST, KEY, Answer, Beat, Command, answer_of, framed
 from tests.fake_nodes import SERVICE, FakeNode, Wire, address_of
+from tests.making import made
 
 ENOSYS = 38
 #: Nodes answer their first beats, and commands; none becomes silent while a test runs on a busy machine.
@@ -467,7 +468,7 @@ def can_unshare() -> bool:
 def service() -> None:
     if not can_unshare():
         pytest.skip("no network namespace without root here (unshare -rn)")
-    subprocess.run(["make", "-s", "service"], cwd=ROOT, check=True, capture_output=True)
+    made("service")
 
 
 @pytest.mark.parametrize("scene", SCENES)

@@ -128,6 +128,8 @@ TEST(a_node_is_found_by_name_and_by_address)
     CHECK(registry_find(&registry, "n") == &registry.nodes[0]);
     CHECK(registry_find(&registry, "02:54:00:AB:CD:EF") == &registry.nodes[0]);
     CHECK(registry_find(&registry, "m") == NULL);
+    CHECK(registry_find(&registry, "02:54:00:ab:cd:ee") == NULL);
+    CHECK(registry_find(&registry, "02:54:00:ab:cd:ef0") == NULL);
     registry_remove(&registry, &registry.nodes[0]);
     CHECK(registry_find(&registry, "n") == NULL);
 }
