@@ -28,7 +28,8 @@ static void answer_heard(const struct wire_frame *frame, const struct answer *an
     const struct registry_moment now = { .epoch = conductor.timeline.epoch_ns,
                                          .sequence = conductor.sequence,
                                          .conductor_ns = conductor_now_ns(),
-                                         .asked = conductor.asked };
+                                         .asked = conductor.asked,
+                                         .last_command = conductor.commands.last_number };
     char address[NODE_ADDRESS_TEXT];
     struct node *node;
     enum registry_place place = registry_take(&conductor.registry, frame->from, answer, &now, &node);

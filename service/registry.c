@@ -65,7 +65,7 @@ enum registry_place registry_take(struct registry *registry, const uint8_t addre
         return REGISTRY_OTHER_ADDRESS;
     if (answer->epoch != now->epoch)
         return REGISTRY_OTHER_EPOCH;
-    if (answer->sequence > now->sequence)
+    if (answer->sequence > now->sequence || answer->done > now->last_command)
         return REGISTRY_NOT_SENT;
     struct node *found = node_of(registry, address);
     if (found) {

@@ -39,7 +39,8 @@ struct registry {
 struct registry_moment {
     uint64_t epoch, sequence; /* its own, and that of its last beat */
     uint64_t conductor_ns;
-    uint64_t asked; /* beats of this epoch that have asked for an answer */
+    uint64_t asked;        /* beats of this epoch that have asked for an answer */
+    uint32_t last_command; /* the highest number of a command of this epoch */
 };
 
 /* What became of an answer. */
@@ -48,7 +49,7 @@ enum registry_place {
     REGISTRY_NEW,           /* it counts, and is the first of its node */
     REGISTRY_RESTARTED,     /* it counts, and its node was started anew */
     REGISTRY_OTHER_EPOCH,   /* to another conductor, or an earlier start of this one */
-    REGISTRY_NOT_SENT,      /* to a beat that this conductor has not sent */
+    REGISTRY_NOT_SENT,      /* to a beat, or of a command, that this conductor has not sent */
     REGISTRY_LATE,          /* to an earlier beat than the node's last one */
     REGISTRY_DUPLICATE,     /* to the same beat */
     REGISTRY_OTHER_ADDRESS, /* from an address that no network card has */

@@ -231,7 +231,7 @@ def scene_bad_answers_are_counted_by_cause_and_change_nothing(wire: Wire) -> Non
             Beat(epoch=5, period_ns=1).frame(),
         ],
         "other_epoch": [framed_as(stranger, epoch=epoch - 1), framed_as(stranger, epoch=epoch + 1)],
-        "not_sent": [framed_as(stranger, sequence=2**40)],
+        "not_sent": [framed_as(stranger, sequence=2**40), framed_as(stranger, done=1)],
         "late": [framed_as(node.address, sequence=last.sequence - 1)],
         "duplicate": [last.frame(wire.to, node.address)],
     }

@@ -71,6 +71,8 @@ TEST(an_answer_to_another_epoch_or_from_no_card_is_refused)
     answer.epoch = 5;
     for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
         CHECK_EQUAL(registry_take(&registry, wrong[i], &answer, &now, &node), REGISTRY_OTHER_ADDRESS);
+    answer.done = 1;
+    CHECK_EQUAL(registry_take(&registry, address, &answer, &now, &node), REGISTRY_NOT_SENT);
     CHECK_EQUAL(registry.count, 0);
 }
 
