@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * conductor.c: the program that beats time for a cluster [Betti09 §III]: it broadcasts heartbeats
- * (beat_frame.h) onto an Ethernet interface at multiples of their period, and changes their rate when
- * conductorctl asks for it. One thread, of SCHED_FIFO and in locked memory where the system lets it; a beat's
- * deadline is absolute, so that no beat shifts the next one.
+ * (beat_frame.h) onto an Ethernet interface at multiples of their period, knows the nodes that answer, and
+ * changes the rate or sends commands when conductorctl asks for it. One thread, of SCHED_FIFO and in locked
+ * memory where the system lets it; a beat's deadline is absolute, so that no beat shifts the next one.
  *
  * A beat whose time has gone by while the machine did something else is left out, and counted: beats never
  * come in a burst. The last beat before a rest of them says so (its period is zero).
  */
-#include "beat/beat_frame.h"
+#include "service/conductor.h"
 #include "service/control.h"
 #include "service/key_file.h"
-#include "service/timeline.h"
-#include "service/wire.h"
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -29,27 +26,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NS_PER_S     1000000000ULL
-#define PRIORITY     50 /* of SCHED_FIFO */
-#define CLIENTS_MAX  8
-#define RATE_DEFAULT "10"
-#define RATE_MAX_HZ  1000.0
-#define RATE_MIN_HZ  (1.0 / 60)
+#define PRIORITY         50 /* of SCHED_FIFO */
+#define RATE_DEFAULT     "10"
+#define RATE_MAX_HZ      1000.0
+#define RATE_MIN_HZ      (1.0 / 60)
+#define GREETINGS        3 /* beats of an epoch that ask all nodes who they are */
+#define ANSWER_EVERY_MAX 1000
 
-enum { POLL_TIMER, POLL_LISTENER, POLL_CLIENTS, POLL_COUNT = POLL_CLIENTS + CLIENTS_MAX };
-
-static struct conductor {
-    const char *interface, *socket_path;
-    struct wire wire;
-    uint8_t key[SIPHASH_KEY_BYTES];
-    struct timeline timeline;
-    uint64_t sequence;
-    bool is_last; /* the beat that is due tells nodes that none follows */
-    struct pollfd polls[POLL_COUNT];
-    bool is_fifo, is_locked;
-    uint64_t sent, failed, left_out, late_max_ns, late_sum_ns;
-    int last_error;
-} conductor = { .socket_path = CONTROL_SOCKET };
+struct conductor conductor = { .socket_path = CONTROL_SOCKET, .answer_every = -1 };
 
 static volatile sig_atomic_t ended;
 
@@ -71,6 +55,22 @@ __attribute__((format(printf, 1, 2))) _Noreturn static void give_up(const char *
     exit(2);
 }
 
+void say(const char *format, ...)
+{
+    struct pollfd standard_error = { .fd = STDERR_FILENO, .events = POLLOUT };
+    char line[256] = "conductor: ";
+    size_t bytes = strlen(line);
+    va_list arguments;
+
+    if (poll(&standard_error, 1, 0) != 1 || !(standard_error.revents & POLLOUT))
+        return;
+    va_start(arguments, format);
+    vsnprintf(line + bytes, sizeof(line) - bytes - 1, format, arguments);
+    va_end(arguments);
+    strcat(line, "\n");
+    dprintf(STDERR_FILENO, "%s", line);
+}
+
 static uint64_t monotonic_ns(void)
 {
     struct timespec now;
@@ -79,7 +79,29 @@ static uint64_t monotonic_ns(void)
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+uint64_t conductor_now_ns(void)
+{
+    return timeline_conductor_ns(&conductor.timeline, monotonic_ns());
+}
+
 /* ---- Beats ---- */
+
+bool is_beating(void)
+{
+    return conductor.timeline.period_ns && !conductor.is_last;
+}
+
+uint16_t answer_every(uint64_t sequence)
+{
+    uint64_t beats_a_second;
+
+    if (conductor.answer_every >= 0 && (sequence > GREETINGS || !conductor.answer_every))
+        return (uint16_t)conductor.answer_every;
+    if (sequence <= GREETINGS || !conductor.timeline.period_ns)
+        return 1;
+    beats_a_second = (NS_PER_S + conductor.timeline.period_ns / 2) / conductor.timeline.period_ns;
+    return beats_a_second ? (uint16_t)beats_a_second : 1;
+}
 
 static void timer_set(void)
 {
@@ -97,16 +119,18 @@ static void timer_set(void)
 static void beat_send(void)
 {
     struct timeline *timeline = &conductor.timeline;
-    uint64_t now = timeline_conductor_ns(timeline, monotonic_ns());
-    uint64_t late = now - timeline->due_ns;
+    uint64_t late = conductor_now_ns() - timeline->due_ns;
     struct beat beat = {
         .epoch = timeline->epoch_ns,
         .sequence = ++conductor.sequence,
         .time_ns = timeline->due_ns,
         .period_ns = conductor.is_last ? 0 : timeline->period_ns,
         .late_ns = late < UINT32_MAX ? (uint32_t)late : UINT32_MAX,
+        .answer_every = answer_every(conductor.sequence),
     };
     uint8_t payload[BEAT_BYTES_MAX];
+
+    commands_put(&conductor.commands, &beat);
     size_t bytes = beat_encode(&beat, conductor.key, payload, sizeof(payload));
 
     if (wire_send(&conductor.wire, payload, bytes)) {
@@ -114,24 +138,25 @@ static void beat_send(void)
         conductor.last_error = errno;
     } else {
         conductor.sent++;
+        conductor.asked += beat.answer_every && beat.sequence % beat.answer_every == 0;
+        commands_sent(&conductor.commands, beat.time_ns);
     }
     conductor.late_sum_ns += late;
     if (late > conductor.late_max_ns)
         conductor.late_max_ns = late;
 }
 
-static void beat_due(void)
+void beat_due(void)
 {
     uint64_t expirations, now;
 
     if (read(conductor.polls[POLL_TIMER].fd, &expirations, sizeof(expirations)) < 0)
         return; /* the rate has changed meanwhile */
-    now = timeline_conductor_ns(&conductor.timeline, monotonic_ns());
+    now = conductor_now_ns();
     if (!conductor.timeline.period_ns || now < conductor.timeline.due_ns)
         return;
     beat_send();
-    conductor.left_out +=
-        timeline_advance(&conductor.timeline, timeline_conductor_ns(&conductor.timeline, monotonic_ns()));
+    conductor.left_out += timeline_advance(&conductor.timeline, conductor_now_ns());
     if (conductor.is_last) {
         conductor.is_last = false;
         timeline_period_set(&conductor.timeline, 0, 0);
@@ -139,8 +164,7 @@ static void beat_due(void)
     timer_set();
 }
 
-/* False where the text is no rate. */
-static bool rate_set(const char *text)
+bool rate_set(const char *text)
 {
     char *end;
     double hz = strtod(text, &end);
@@ -152,99 +176,39 @@ static bool rate_set(const char *text)
         return true;
     }
     conductor.is_last = false;
-    timeline_period_set(&conductor.timeline, (uint64_t)(1e9 / hz + 0.5),
-                        timeline_conductor_ns(&conductor.timeline, monotonic_ns()));
+    timeline_period_set(&conductor.timeline, (uint64_t)(1e9 / hz + 0.5), conductor_now_ns());
     timer_set();
     return true;
-}
-
-/* ---- Requests ---- */
-
-static int status_write(char *answer, size_t bytes)
-{
-    uint64_t beats = conductor.sent + conductor.failed;
-    const struct timeline *timeline = &conductor.timeline;
-
-    return snprintf(answer, bytes,
-                    "{\"interface\": \"%s\", \"epoch\": %" PRIu64 ", \"sequence\": %" PRIu64
-                    ", \"period_ns\": %" PRIu64 ", \"sent\": %" PRIu64 ", \"failed\": %" PRIu64
-                    ", \"left_out\": %" PRIu64 ", \"late_max_ns\": %" PRIu64 ", \"late_mean_ns\": %" PRIu64
-                    ", \"realtime\": %s, \"memory_locked\": %s, \"last_error\": \"%s\"}\n",
-                    conductor.interface, timeline->epoch_ns, conductor.sequence,
-                    conductor.is_last ? 0 : timeline->period_ns, conductor.sent, conductor.failed,
-                    conductor.left_out, conductor.late_max_ns, beats ? conductor.late_sum_ns / beats : 0,
-                    conductor.is_fifo ? "true" : "false", conductor.is_locked ? "true" : "false",
-                    conductor.last_error ? strerror(conductor.last_error) : "");
-}
-
-static int request_answer(const char *request, char *answer, size_t bytes)
-{
-    if (strcmp(request, "status") == 0)
-        return status_write(answer, bytes);
-    if (strncmp(request, "rate ", 5) == 0 && rate_set(request + 5))
-        return status_write(answer, bytes);
-    if (strncmp(request, "rate ", 5) == 0)
-        return snprintf(answer, bytes, "{\"error\": \"a rate is 0, or from 1/60 to 1000 beats a second\"}\n");
-    return snprintf(answer, bytes, "{\"error\": \"there are the requests: status, rate HZ\"}\n");
-}
-
-static void client_close(struct pollfd *client)
-{
-    close(client->fd);
-    client->fd = -1;
-    conductor.polls[POLL_LISTENER].events = POLLIN;
-}
-
-static void client_serve(struct pollfd *client)
-{
-    char request[CONTROL_REQUEST_BYTES], answer[CONTROL_ANSWER_BYTES];
-    ssize_t bytes = recv(client->fd, request, sizeof(request) - 1, MSG_DONTWAIT);
-
-    if (bytes < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (bytes <= 0) {
-        client_close(client);
-        return;
-    }
-    request[bytes] = '\0';
-    request[strcspn(request, "\n")] = '\0';
-    int length = request_answer(request, answer, sizeof(answer));
-    if (send(client->fd, answer, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL) != length)
-        client_close(client);
-}
-
-/* While all places are taken others wait in the socket's queue. */
-static void client_accept(void)
-{
-    struct pollfd *place = NULL;
-
-    for (struct pollfd *client = &conductor.polls[POLL_CLIENTS]; client < conductor.polls + POLL_COUNT;
-         client++)
-        if (client->fd < 0 && !place)
-            place = client;
-    if (!place) {
-        conductor.polls[POLL_LISTENER].events = 0;
-        return;
-    }
-    place->fd = accept4(conductor.polls[POLL_LISTENER].fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
 
 /* ---- The program ---- */
 
 static const char usage[] =
-    "usage: conductor --interface NAME --key FILE [--rate HZ] [--socket PATH]\n"
+    "usage: conductor --interface NAME --key FILE [--rate HZ] [--answer-every N] [--socket PATH]\n"
     "\n"
     "Broadcasts heartbeats (NETTICK, EtherType 0x88cb) onto an Ethernet interface.\n"
     "  --interface NAME  where: the network that nodes take beats from\n"
     "  --key FILE        32 hexadecimal digits, which the nodes have too\n"
     "  --rate HZ         beats a second, 1/60 to 1000, or 0 for none yet (default: " RATE_DEFAULT ")\n"
+    "  --answer-every N  nodes answer every Nth beat, 1 to 1000, or 0 for none (default: one a second)\n"
     "  --socket PATH     where conductorctl reaches it (default: " CONTROL_SOCKET ")\n";
+
+static int answer_every_read(const char *text)
+{
+    char *end;
+    unsigned long beats = strtoul(text, &end, 10);
+
+    if (!isdigit((unsigned char)*text) || *end || beats > ANSWER_EVERY_MAX)
+        give_up("--answer-every %s: from 0 to %d beats", text, ANSWER_EVERY_MAX);
+    return (int)beats;
+}
 
 static void prepare(int count, char **words)
 {
     static const struct option options[] = { { "interface", required_argument, NULL, 'i' },
                                              { "key", required_argument, NULL, 'k' },
                                              { "rate", required_argument, NULL, 'r' },
+                                             { "answer-every", required_argument, NULL, 'a' },
                                              { "socket", required_argument, NULL, 's' },
                                              { "help", no_argument, NULL, 'h' },
                                              { NULL, 0, NULL, 0 } };
@@ -263,6 +227,9 @@ static void prepare(int count, char **words)
         case 'r':
             rate = optarg;
             break;
+        case 'a':
+            conductor.answer_every = answer_every_read(optarg);
+            break;
         case 's':
             conductor.socket_path = optarg;
             break;
@@ -277,37 +244,43 @@ static void prepare(int count, char **words)
         give_up("it takes --interface NAME and --key FILE (conductor --help)");
     if (key_file_read(key, conductor.key, why, sizeof(why)))
         give_up("the key %s: %s", key, why);
-    if (wire_open(&conductor.wire, conductor.interface, &what))
+    if (wire_open(&conductor.wire, conductor.interface, &what) ||
+        (what = "answers", wire_listen(&conductor.wire)))
         give_up("interface %s: %s: %s", conductor.interface, what, strerror(errno));
     conductor.polls[POLL_LISTENER].fd = control_listen(conductor.socket_path);
     if (conductor.polls[POLL_LISTENER].fd < 0)
         give_up("socket %s: %s", conductor.socket_path,
                 errno == EADDRINUSE ? "another conductor listens there" : strerror(errno));
+    conductor.polls[POLL_WIRE].fd = conductor.wire.socket;
     conductor.polls[POLL_TIMER].fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     timeline_start(&conductor.timeline);
     if (!rate_set(rate))
         give_up("--rate %s: a rate is 0, or from 1/60 to 1000 beats a second", rate);
 }
 
+/* Beats first: whatever else is done, one that is due meanwhile waits for a single request, or for
+ * ANSWERS_PER_LOOP answers. */
 static void loop(void)
 {
     struct pollfd *polls = conductor.polls;
 
-    for (unsigned i = 0; i < POLL_COUNT; i++) {
+    clients_start();
+    for (unsigned i = 0; i < POLL_CLIENTS; i++)
         polls[i].events = POLLIN;
-        if (i >= POLL_CLIENTS)
-            polls[i].fd = -1;
-    }
     while (!ended) {
-        if (poll(polls, POLL_COUNT, -1) < 0)
+        if (poll(polls, POLL_COUNT, orders_timeout_ms()) < 0)
             continue; /* a signal */
-        if (polls[POLL_TIMER].revents)
-            beat_due();
+        beat_due();
+        if (polls[POLL_WIRE].revents)
+            answers_take();
         for (unsigned i = POLL_CLIENTS; i < POLL_COUNT; i++)
-            if (polls[i].fd >= 0 && polls[i].revents)
-                client_serve(&polls[i]);
+            if (polls[i].fd >= 0 && polls[i].revents) {
+                beat_due();
+                client_serve(i);
+            }
         if (polls[POLL_LISTENER].revents & POLLIN)
             client_accept();
+        orders_settle();
     }
 }
 

@@ -7,8 +7,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#define CONNECT_WITHIN_S 10 /* while other clients have all places */
 
 static int address_make(struct sockaddr_un *address, const char *path)
 {
@@ -23,11 +26,13 @@ static int address_make(struct sockaddr_un *address, const char *path)
 
 int control_connect(const char *path)
 {
+    const struct timeval limit = { .tv_sec = CONNECT_WITHIN_S };
     struct sockaddr_un address;
     int socket_of = -1;
 
     if (address_make(&address, path) || (socket_of = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) < 0)
         return -1;
+    setsockopt(socket_of, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
     if (connect(socket_of, (struct sockaddr *)&address, sizeof(address)) == 0)
         return socket_of;
     int error = errno;
@@ -48,6 +53,8 @@ int control_listen(const char *path)
     }
     if (errno == ECONNREFUSED)
         unlink(path);
+    if (errno == ENOENT && strcmp(path, CONTROL_SOCKET) == 0)
+        mkdir(CONTROL_FOLDER, 0755); /* where that fails, bind says so */
     if (address_make(&address, path) ||
         (socket_of = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) < 0)
         return -1;

@@ -1,18 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * control.h: how conductorctl talks with the conductor: a Unix socket of whole messages (SOCK_SEQPACKET),
- * which only the conductor's user can reach. A request is a line of words; the answer is one object of JSON,
- * with "error" where the request could not be done.
+ * which only the conductor's user can reach. A request is a line of words; the answer is one object of JSON
+ * in one message, with "error" where the request could not be done:
+ *
+ *     status                              what the conductor does
+ *     rate HZ                             beats a second from now on; then as status
+ *     nodes FROM                          nodes from place FROM on, as many as an answer holds; "next" is the
+ *                                         place to ask for then, 0 where there are no more
+ *     remove NAME                         the node of this name or Ethernet address is no longer known
+ *     [one-way | within SECONDS] COMMAND  a command (commands.h); the answer comes when all nodes have done
+ * it
  */
 #ifndef TACET_SERVICE_CONTROL_H
 #define TACET_SERVICE_CONTROL_H
 
-#define CONTROL_SOCKET        "/run/tacet-conductor.sock"
+#define CONTROL_FOLDER        "/run/tacet-conductor"
+#define CONTROL_SOCKET        CONTROL_FOLDER "/socket"
 #define CONTROL_REQUEST_BYTES 256
-#define CONTROL_ANSWER_BYTES  4096
+#define CONTROL_ANSWER_BYTES  65536
 
 /* The conductor's side: a listening socket at `path`, where a dead conductor's may still lie; -1 with errno
- * (EADDRINUSE: a conductor listens there). */
+ * (EADDRINUSE: a conductor listens there). CONTROL_SOCKET's folder is made where it is missing. */
 int control_listen(const char *path);
 
 /* The other side: a connection; -1 with errno. */

@@ -127,22 +127,21 @@ static void report(void)
 int main(int count, char **words)
 {
     struct sigaction action = { .sa_handler = on_signal };
-    uint8_t payload[BEAT_BYTES_MAX];
 
     prepare(count, words);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     while (!ended && (!listener.beats_max || listener.taken < listener.beats_max)) {
-        uint64_t arrived_ns;
+        struct wire_frame frame;
         struct beat beat;
-        ssize_t bytes = wire_receive(&listener.wire, payload, sizeof(payload), &arrived_ns);
 
-        if (bytes < 0)
+        wire_wait(&listener.wire);
+        if (wire_receive(&listener.wire, &frame))
             continue; /* a signal */
-        enum beat_fault fault = beat_decode(payload, (size_t)bytes, listener.key, &beat);
+        enum beat_fault fault = beat_decode(frame.payload, frame.bytes, listener.key, &beat);
         listener.faults[fault]++;
         if (fault == BEAT_FINE)
-            beat_heard(&beat, arrived_ns);
+            beat_heard(&beat, frame.arrived_ns);
     }
     report();
     return 0;

@@ -6,15 +6,17 @@
 #include "beat/beat_frame.h"
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/if_packet.h>
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <net/if_arp.h>
-#include <netpacket/packet.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
+
+#define RECEIVE_BYTES (16 << 20) /* answers of all nodes to one beat */
 
 int wire_open(struct wire *wire, const char *interface, const char **what)
 {
@@ -64,8 +66,11 @@ int wire_listen(const struct wire *wire)
     const struct sockaddr_ll here = { .sll_family = AF_PACKET,
                                       .sll_protocol = htons(BEAT_ETHERTYPE),
                                       .sll_ifindex = wire->index };
-    const int on = 1;
+    const int on = 1, room = RECEIVE_BYTES;
 
+    /* More than the system's limit wants CAP_NET_ADMIN. */
+    if (setsockopt(wire->socket, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)))
+        setsockopt(wire->socket, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
     return setsockopt(wire->socket, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)) ||
                    bind(wire->socket, (const struct sockaddr *)&here, sizeof(here))
                ? -1
@@ -85,24 +90,44 @@ static uint64_t arrival_of(struct msghdr *message)
     return 0;
 }
 
-ssize_t wire_receive(const struct wire *wire, uint8_t *payload, size_t room, uint64_t *arrived_ns)
+int wire_receive(const struct wire *wire, struct wire_frame *frame)
 {
-    struct pollfd ready = { .fd = wire->socket, .events = POLLIN };
+    struct sockaddr_ll from = { 0 };
     uint8_t header[ETH_HLEN];
     union {
         struct cmsghdr header;
         char bytes[256];
     } control;
-    struct iovec parts[] = { { header, sizeof(header) }, { payload, room } };
-    struct msghdr message = {
-        .msg_iov = parts, .msg_iovlen = 2, .msg_control = &control, .msg_controllen = sizeof(control)
-    };
-
-    if (poll(&ready, 1, -1) < 0)
-        return -1;
+    struct iovec parts[] = { { header, sizeof(header) }, { frame->payload, sizeof(frame->payload) } };
+    struct msghdr message = { .msg_name = &from,
+                              .msg_namelen = sizeof(from),
+                              .msg_iov = parts,
+                              .msg_iovlen = 2,
+                              .msg_control = &control,
+                              .msg_controllen = sizeof(control) };
     ssize_t bytes = recvmsg(wire->socket, &message, 0);
+
     if (bytes < 0)
         return -1;
-    *arrived_ns = arrival_of(&message);
-    return bytes < ETH_HLEN ? 0 : bytes - ETH_HLEN;
+    memcpy(frame->from, header + ETH_ALEN, sizeof(frame->from));
+    frame->is_for_us = from.sll_pkttype == PACKET_HOST || from.sll_pkttype == PACKET_BROADCAST;
+    frame->arrived_ns = arrival_of(&message);
+    frame->bytes = bytes < ETH_HLEN ? 0 : (size_t)bytes - ETH_HLEN;
+    return 0;
+}
+
+void wire_wait(const struct wire *wire)
+{
+    struct pollfd ready = { .fd = wire->socket, .events = POLLIN };
+
+    poll(&ready, 1, -1);
+}
+
+/* packet(7): the counts begin anew each time. */
+uint64_t wire_dropped(const struct wire *wire)
+{
+    struct tpacket_stats counts = { 0 };
+    socklen_t bytes = sizeof(counts);
+
+    return getsockopt(wire->socket, SOL_PACKET, PACKET_STATISTICS, &counts, &bytes) ? 0 : counts.tp_drops;
 }

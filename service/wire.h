@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * wire.h: beats onto an Ethernet interface, and from it: a packet socket (packet(7)), which wants
+ * wire.h: frames of NETTICK onto an Ethernet interface, and from it: a packet socket (packet(7)), which wants
  * CAP_NET_RAW.
  */
 #ifndef TACET_SERVICE_WIRE_H
 #define TACET_SERVICE_WIRE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 struct wire {
     int socket;
@@ -25,8 +25,21 @@ int wire_send(const struct wire *wire, const uint8_t *payload, size_t bytes);
 /* From now on wire_receive gets frames of the beats' EtherType. 0, or -1 with errno. */
 int wire_listen(const struct wire *wire);
 
-/* Waits for a frame: the bytes of its payload, and when the system took it from the interface
- * (CLOCK_REALTIME, ns since 1970); -1 with errno, EINTR among them. */
-ssize_t wire_receive(const struct wire *wire, uint8_t *payload, size_t room, uint64_t *arrived_ns);
+struct wire_frame {
+    uint8_t from[6];
+    bool is_for_us;      /* to this interface, or to all; not what a switch has led here by mistake */
+    uint64_t arrived_ns; /* when the system took it from the interface (CLOCK_REALTIME, ns since 1970) */
+    size_t bytes;        /* of its payload */
+    uint8_t payload[1500];
+};
+
+/* Takes a frame that has come; -1 with errno, EAGAIN where there is none. It never waits. */
+int wire_receive(const struct wire *wire, struct wire_frame *frame);
+
+/* Waits for a frame, or a signal. */
+void wire_wait(const struct wire *wire);
+
+/* How many frames the system had no room for since this was asked last. */
+uint64_t wire_dropped(const struct wire *wire);
 
 #endif

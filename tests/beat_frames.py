@@ -4,6 +4,8 @@ builder of frames in which every field can be anything.
 
     wire.send(Beat(sequence=7).frame())
     wire.send(Beat(sequence=8, commands=[Command(code=1, number=5, body=b"x")]).frame(key))
+    wire.send(Answer(sequence=8, name=b"node3", done=5).frame(to, source))
+    beat = beat_of(wire.recv(2000))
 """
 
 from __future__ import annotations
@@ -23,6 +25,14 @@ SOURCE = bytes.fromhex("025400000001")
 PAYLOAD_AT, FRAME_MIN = 14, 60
 EPOCH = 10**18
 BEAT, ANSWER = 1, 2
+#: A command: code, bytes of the body, number.
+COMMAND = struct.Struct(">HHI")
+#: Added to the code of a command that is to be acknowledged.
+ACKNOWLEDGE = 0x8000
+#: Version, kind, length, state, 0, CPUs, epoch, sequence, booted, error, beats, lost, done, result, four
+#: counters, IPv4 address, ranks, 0, name.
+ANSWER_BODY = struct.Struct(">BBHBBHQQQqQQIIQQQQ4sHH32s")
+RUNNING, STOPPED = 1, 2
 _WORD = (1 << 64) - 1
 
 
@@ -66,7 +76,7 @@ class Command:
     body: bytes = b""
 
     def encoded(self) -> bytes:
-        head = struct.pack(">HHI", self.code, len(self.body), self.number)
+        head = COMMAND.pack(self.code, len(self.body), self.number)
         return head + self.body + bytes(-len(self.body) % 4)
 
 
@@ -101,49 +111,77 @@ class Beat:
         return framed(self.payload(key))
 
 
-#: Version, kind, length, state, CPUs, epoch, sequence, booted, error, beats, lost, done, result, four counts,
-#: address, ranks, name; the tag follows.
-ANSWER_HEAD = struct.Struct(">BBHBxHQQQqQQIIQQQQ4sH2x32s")
-
-
 @dataclass(frozen=True)
 class Answer:
-    """What a node says, as it stands in docs/nettick.md."""
+    """An answer's fields."""
 
-    state: int
-    cpus: int
-    epoch: int
-    sequence: int
-    booted_ns: int
-    error_ns: int
-    beats: int
-    lost: int
-    done: int
-    result: int
-    system_calls: int
-    exceptions: int
-    interrupts: int
-    switches: int
-    address: bytes
-    ranks: int
-    name: str
+    sequence: int = 1
+    epoch: int = EPOCH
+    name: bytes = b"node"
+    state: int = RUNNING
+    cpus: int = 1
+    ranks: int = 0
+    booted_ns: int = 1
+    error_ns: int = 0
+    beats: int = 0
+    lost: int = 0
+    done: int = 0
+    result: int = 0
+    #: System calls, exceptions, interrupts, switches.
+    counts: tuple[int, int, int, int] = (0, 0, 0, 0)
+    ipv4: bytes = bytes(4)
+    length: int = ANSWER_BODY.size + TAG_BYTES
+    version: int = 1
+    kind: int = ANSWER
 
-    @staticmethod
-    def of(payload: bytes, key: bytes = KEY) -> Answer:
-        """The answer of a payload; ValueError says what is wrong with it."""
-        if len(payload) < ANSWER_HEAD.size + TAG_BYTES:
-            raise ValueError(f"{len(payload)} bytes")
-        version, kind, length, *fields, name = ANSWER_HEAD.unpack_from(payload)
-        if (version, kind, length) != (1, ANSWER, ANSWER_HEAD.size + TAG_BYTES):
-            raise ValueError(f"version {version}, kind {kind}, length {length}")
-        (tag,) = struct.unpack_from(">Q", payload, ANSWER_HEAD.size)
-        if tag != siphash(key, payload[: ANSWER_HEAD.size]):
-            raise ValueError("the tag is not that of the key")
-        return Answer(*fields, name.rstrip(b"\0").decode("ascii"))
+    def payload(self, key: bytes = KEY) -> bytes:
+        begin = (self.version, self.kind, self.length, self.state, 0, self.cpus, self.epoch, self.sequence)
+        middle = (self.booted_ns, self.error_ns, self.beats, self.lost, self.done, self.result)
+        tagged = ANSWER_BODY.pack(*begin, *middle, *self.counts, self.ipv4, self.ranks, 0, self.name)
+        return tagged + struct.pack(">Q", siphash(key, tagged))
+
+    def frame(self, to: bytes, source: bytes, key: bytes = KEY) -> bytes:
+        return framed(self.payload(key), to, source)
 
 
-def framed(payload: bytes) -> bytes:
-    return (BROADCAST + SOURCE + ETHERTYPE + payload).ljust(FRAME_MIN, b"\0")
+def framed(payload: bytes, to: bytes = BROADCAST, source: bytes = SOURCE) -> bytes:
+    return (to + source + ETHERTYPE + payload).ljust(FRAME_MIN, b"\0")
+
+
+def tagged_payload(frame: bytes, kind: int, key: bytes) -> bytes:
+    """The payload of a frame without its tag. AssertionError where it is of another kind, or forged."""
+    version, its_kind, length = struct.unpack_from(">BBH", frame, PAYLOAD_AT)
+    payload = frame[PAYLOAD_AT : PAYLOAD_AT + length]
+    assert frame[12:14] == ETHERTYPE and (version, its_kind, len(payload)) == (1, kind, length)
+    assert struct.unpack(">Q", payload[-TAG_BYTES:])[0] == siphash(key, payload[:-TAG_BYTES])
+    return payload[:-TAG_BYTES]
+
+
+def beat_of(frame: bytes, key: bytes = KEY) -> Beat:
+    """The beat of a frame; its commands fill what is between header and tag."""
+    payload = tagged_payload(frame, BEAT, key)
+    _, _, length, answer_every, count, epoch, sequence, time_ns, period_ns, late_ns = HEADER.unpack_from(
+        payload
+    )
+    commands, at = [], HEADER.size
+    for _ in range(count):
+        code, body_bytes, number = COMMAND.unpack_from(payload, at)
+        body = payload[at + COMMAND.size : at + COMMAND.size + body_bytes]
+        commands.append(Command(code, number, body))
+        at += len(commands[-1].encoded())
+    assert at == len(payload)
+    return Beat(sequence, epoch, period_ns, time_ns, late_ns, answer_every, commands, count, length)
+
+
+def answer_of(frame: bytes, key: bytes = KEY) -> Answer:
+    """The answer of a frame, its name without the zeros that pad it."""
+    fields = ANSWER_BODY.unpack(tagged_payload(frame, ANSWER, key))
+    version, kind, length, state, _, cpus, epoch, sequence, booted, error, beats, lost, done, result = fields[
+        :14
+    ]
+    name = fields[21].rstrip(b"\0")
+    begin = (sequence, epoch, name, state, cpus, fields[19], booted, error, beats, lost, done, result)
+    return Answer(*begin, fields[14:18], fields[18], length, version, kind)
 
 
 def flipped(frame: bytes, bit: int) -> bytes:

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_beat_frame.c: any bytes as the payload of a beat: as they are, and with a tag that is right, so that
- * what is after it is reached. What is read can be written again, and means the same.
+ * fuzz_beat_frame.c: any bytes as the payload of a beat and of an answer: as they are, and with a tag that is
+ * right, so that what is after it is reached. What is read can be written again, and means the same.
  */
 #include "fuzz.h"
-#include "beat/beat_frame.h"
+#include "beat/answer_frame.h"
 #include <string.h>
 
 static const uint8_t key[SIPHASH_KEY_BYTES] = { 42 };
@@ -17,6 +17,29 @@ static void tag(uint8_t *payload, size_t bytes)
         payload[bytes - 1 - i] = (uint8_t)(value >> 8 * i);
 }
 
+/* What is printed of a name stays on its line. */
+static void try_answer(const uint8_t *data, size_t bytes)
+{
+    uint8_t payload[BEAT_BYTES_MAX], again[ANSWER_BYTES];
+    struct answer answer, second;
+
+    memset(&answer, 0, sizeof(answer));
+    memset(&second, 0, sizeof(second));
+    answer_decode(data, bytes, key, &answer);
+    if (bytes < ANSWER_BYTES)
+        return;
+    memcpy(payload, data, bytes);
+    tag(payload, ANSWER_BYTES);
+    memset(&answer, 0, sizeof(answer));
+    if (answer_decode(payload, bytes, key, &answer) != BEAT_FINE)
+        return;
+    for (unsigned i = 0; answer.name[i]; i++)
+        PROMISE(i < ANSWER_NAME_BYTES - 1 && answer.name[i] > ' ' && answer.name[i] < 0x7f);
+    answer_encode(&answer, key, again);
+    PROMISE(answer_decode(again, sizeof(again), key, &second) == BEAT_FINE);
+    PROMISE(memcmp(&answer, &second, sizeof(answer)) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     uint8_t payload[BEAT_BYTES_MAX], again[BEAT_BYTES_MAX];
@@ -24,6 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 
     if (bytes > sizeof(payload))
         return 0;
+    try_answer(data, bytes);
     memset(&beat, 0, sizeof(beat));
     memset(&second, 0, sizeof(second));
     beat_decode(data, bytes, key, &beat);

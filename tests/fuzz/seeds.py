@@ -245,6 +245,8 @@ def beat_frame() -> Iterator[bytes]:
         )
         length = header.size + len(body) + 8
         yield header.pack(1, 1, length, 10, len(commands), 5, 7, 10**9, 10**7, 400, 0) + body + bytes(8)
+    answer = struct.Struct(">BBHBBHQQQqQQIIQQQQ4sHH32s8x")
+    yield answer.pack(1, 2, 144, 1, 0, 4, 5, 7, 9, -3, 11, 0, 2, 38, 1, 2, 3, 4, bytes(4), 4, 0, b"node3")
 
 
 @seeds_of("frames")

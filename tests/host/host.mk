@@ -30,7 +30,8 @@ HOST_FLAGS    := $(HOST_BUILD).flags
 $(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(FUZZ_CC) $(FUZZ_CFLAGS)
 
 HOST_TESTS := string format multiboot2 pvh command_line address_option memplan elf_image cpio tree \
-              file_lock mount acpi timer_queue vdso symbols avl screen beat_frame global_clock \
+              file_lock mount acpi timer_queue vdso symbols avl screen beat_frame answer_frame global_clock \
+              registry commands json \
               checksum ninep ninep_mount ninep_diod
 ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power e1000 nettick \
                beat_command
@@ -68,6 +69,10 @@ spinlock_link := -pthread
 avl_sources := kernel/lib/avl.c
 checksum_sources := kernel/lib/checksum.c
 beat_frame_sources := kernel/beat/beat_frame.c kernel/lib/siphash.c
+answer_frame_sources := $(addprefix kernel/beat/,answer_frame.c beat_frame.c) kernel/lib/siphash.c
+registry_sources := service/registry.c
+commands_sources := service/commands.c
+json_sources := service/json.c
 global_clock_sources := kernel/beat/global_clock.c
 nettick_sources := $(addprefix kernel/beat/,nettick.c command.c beat_frame.c answer_frame.c global_clock.c) \
                    $(addprefix kernel/time/,timer.c timer_queue.c clock_event.c) \
@@ -99,7 +104,7 @@ elf_fuzz_sources := $(elf_image_sources)
 symbols_fuzz_sources := $(symbols_sources)
 tree_fuzz_sources := $(tree_sources)
 acpi_fuzz_sources := $(acpi_sources)
-beat_frame_fuzz_sources := $(beat_frame_sources)
+beat_frame_fuzz_sources := $(answer_frame_sources)
 
 # The network, with lwIP, which is not ours: its warnings are not, either.
 ifndef LWIP

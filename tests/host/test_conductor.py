@@ -4,8 +4,10 @@ says, due at multiples of their period, one after the other, whatever their rate
 
 from __future__ import annotations
 
+import configparser
 import json
 import os
+import shutil
 import signal
 import struct
 import subprocess
@@ -18,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from tests.beat_frames import HEADER, KEY, siphash
+from tests.making import made
 
 #: Runs in the namespace: conductor and listener at the two ends of a pair of interfaces.
 INSIDE = ["unshare", "-rn", sys.executable, __file__]
@@ -117,7 +120,7 @@ def can_unshare() -> bool:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not can_unshare():
         pytest.skip("no network namespace without root here (unshare -rn)")
-    subprocess.run(["make", "-s", "service"], cwd=ROOT, check=True, capture_output=True)
+    made("service")
     path = tmp_path_factory.mktemp("conductor")
     key = path / "key"
     key.write_text(KEY.hex() + "\n")
@@ -179,6 +182,7 @@ def test_what_cannot_be_is_said_in_a_line(folder: Path) -> None:
         (["--interface", "lo", "--key", str(open_key)], "chmod 600"),
         (["--interface", "lo", "--key", str(short_key)], "32 hexadecimal digits"),
         (["--interface", "lo", "--key", str(folder / "gone")], "No such file"),
+        (["--interface", "lo", "--key", str(folder / "key"), "--answer-every", "1001"], "from 0 to 1000"),
         (["--interface", "nowhere0", "--key", str(folder / "key")], "no such interface"),
         (["--interface", "lo", "--key", str(folder / "key")], "no Ethernet"),
     )
@@ -197,6 +201,31 @@ def test_what_cannot_be_is_said_in_a_line(folder: Path) -> None:
         timeout=60,
     )
     assert ran.returncode == 1 and "no conductor at" in ran.stderr
+
+
+def test_the_unit_of_systemd_starts_what_there_is(folder: Path) -> None:
+    unit = configparser.ConfigParser(interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    text = (ROOT / "service/tacet-conductor.service").read_text(encoding="utf-8")
+    unit.read_string(text.replace("\\\n", " "))
+    service, (program, *words) = unit["Service"], unit["Service"]["ExecStart"].split()
+    help_text = subprocess.run(
+        [ROOT / "build/service/conductor", "--help"], capture_output=True, text=True, check=True
+    ).stdout
+    page = (ROOT / "docs/nettick.md").read_text(encoding="utf-8")
+    for option, value in zip(words[::2], words[1::2]):
+        assert f"  {option} " in help_text and f"    {value.strip('${}')}=" in page
+    assert f"/run/{service['RuntimeDirectory']}/socket" in help_text
+    capabilities = service["CapabilityBoundingSet"].split()
+    assert capabilities == ["CAP_NET_RAW", "CAP_SYS_NICE", "CAP_IPC_LOCK"]
+    assert all(name in page for name in capabilities) and service["EnvironmentFile"] in page
+    assert service["Restart"] == "always"
+    if not shutil.which("systemd-analyze"):
+        return
+    copy = folder / "tacet-conductor.service"
+    copy.write_text(text.replace(program, str(ROOT / "build/service/conductor")))
+    ran = subprocess.run(["systemd-analyze", "verify", copy], capture_output=True, text=True, timeout=60)
+    assert "tacet-conductor.service" not in ran.stderr, ran.stderr
 
 
 if __name__ == "__main__":

@@ -18,11 +18,12 @@ from test_nettick import CARDS, HEARS, LONG_NS, MAC, Conductor, needs
 from wire import Wire
 
 import qemu
-from tests.beat_frames import EPOCH, ETHERTYPE, PAYLOAD_AT, SOURCE, Answer, Beat, Command
+from tests.beat_frames import EPOCH, ETHERTYPE, SOURCE, Answer, Beat, Command, answer_of
 
 STOP, CONTINUE, KILL, COUNT, TRACE, RATE, SERVICES = range(1, 8)
 ACKNOWLEDGE = 0x8000
 RUNNING, STOPPED = 1, 2
+SYSTEM_CALLS, EXCEPTIONS, INTERRUPTS, SWITCHES = range(4)
 EPERM, EINVAL, ENODEV, ENOSYS = 1, 22, 19, 38
 #: Linux's status of a program that SIGKILL has ended.
 KILLED = 128 + 9
@@ -50,7 +51,7 @@ class Commander:
         """The node's next one."""
         frame = self.wire.expect(lambda frame: frame[12:14] == ETHERTYPE)
         assert frame[:6] == SOURCE and frame[6:12] == bytes.fromhex(MAC.replace(":", "")), frame.hex()
-        answer = Answer.of(frame[PAYLOAD_AT:])
+        answer = answer_of(frame)
         assert answer.epoch == EPOCH
         return answer
 
@@ -126,8 +127,8 @@ def test_a_node_answers_who_it_is_and_what_it_has_heard(card: str, tacet: Run) -
     def script(commander: Commander) -> None:
         first = commander.beat()
         assert (first.state, first.cpus, first.ranks) == (RUNNING, 2, 1)
-        assert (first.beats, first.lost, first.done, first.system_calls) == (1, 0, 0, 0)
-        assert (first.name, first.address) == ("node7", bytes([10, 9, 0, 7]))
+        assert (first.beats, first.lost, first.done, sum(first.counts)) == (1, 0, 0, 0)
+        assert (first.name, first.ipv4) == (b"node7", bytes([10, 9, 0, 7]))
         assert abs(first.booted_ns - CLOCK_S * 10**9) < 2 * 10**9
         commander.sequence += 5
         second = commander.beat()
@@ -168,9 +169,10 @@ def test_ranks_stop_and_go_on_at_a_beat(cpus: int, ranks: int, tacet: Run) -> No
             for _ in range(10):
                 assert commander.beat().state == STOPPED
             after = commander.command(COUNT)
-            assert (after.system_calls, after.switches) == (before.system_calls, before.switches)
+            assert after.counts[SYSTEM_CALLS] == before.counts[SYSTEM_CALLS]
+            assert after.counts[SWITCHES] == before.counts[SWITCHES]
             assert commander.command(CONTINUE).state == RUNNING
-            while commander.command(COUNT).system_calls < after.system_calls + 100 * ranks:
+            while commander.command(COUNT).counts[SYSTEM_CALLS] < after.counts[SYSTEM_CALLS] + 100 * ranks:
                 pass
 
     options = HEARS.replace("ranks=1", f"ranks={ranks}")
@@ -188,11 +190,12 @@ def test_between_two_counts_a_program_that_computes_is_entered_for_beats_alone(c
         for _ in range(50):
             commander.beat()
         after = commander.command(COUNT)
-        assert (after.system_calls, after.exceptions) == (before.system_calls, before.exceptions)
-        assert after.switches == before.switches
+        entered = [new - old for new, old in zip(after.counts, before.counts, strict=True)]
+        assert [entered[i] for i in (SYSTEM_CALLS, EXCEPTIONS, SWITCHES)] == [0, 0, 0]
+        interrupts = entered[INTERRUPTS]
         beats = commander.first_beat_of(after.done) - commander.first_beat_of(before.done)
         # The CPU that has the card takes each; one that stands still meanwhile, two of them as one.
-        assert beats + cpus - 1 <= after.interrupts - before.interrupts <= beats * cpus
+        assert beats + cpus - 1 <= interrupts <= beats * cpus
 
     conduct(tacet, script, "wait.musl", cpus=cpus)
 

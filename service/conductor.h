@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * conductor.h: the parts of the conductor, which is one thread with one state:
+ *
+ *     conductor.c   beats, and the loop; beats come first, between any two other things
+ *     answers.c     frames that come: answers of nodes, and beats of other conductors
+ *     requests.c    what conductorctl asks for: its words, and JSON
+ *     orders.c      the commands among that: who has done them, and what is answered
+ *     clients.c     the connections that requests come by
+ */
+#ifndef TACET_SERVICE_CONDUCTOR_H
+#define TACET_SERVICE_CONDUCTOR_H
+
+#include "service/commands.h"
+#include "service/json.h"
+#include "service/registry.h"
+#include "service/timeline.h"
+#include "service/wire.h"
+#include <poll.h>
+
+#define NS_PER_S         1000000000ULL
+#define CLIENTS_MAX      16
+#define ANSWERS_PER_LOOP 64 /* that are taken before it is seen whether a beat is due */
+
+enum { POLL_TIMER, POLL_WIRE, POLL_LISTENER, POLL_CLIENTS, POLL_COUNT = POLL_CLIENTS + CLIENTS_MAX };
+
+struct conductor {
+    const char *interface, *socket_path;
+    struct wire wire;
+    uint8_t key[SIPHASH_KEY_BYTES];
+    struct timeline timeline;
+    uint64_t sequence;
+    bool is_last;     /* the beat that is due tells nodes that none follows */
+    int answer_every; /* by --answer-every; -1: about one answer a second */
+    uint64_t asked;   /* beats that asked for an answer */
+    struct pollfd polls[POLL_COUNT];
+    bool is_fifo, is_locked;
+    uint64_t sent, failed, left_out, late_max_ns, late_sum_ns;
+    int last_error;
+    struct commands commands;
+    struct registry registry;
+    unsigned acknowledged_to; /* nodes before this place have done the outstanding command, or are silent */
+    /* Frames that came, by what was wrong with them; the fine ones are answers, by place, or beats. */
+    uint64_t faults[BEAT_FAULTS], places[REGISTRY_PLACES], dropped, other_beats, own_beats;
+    unsigned answers_per_loop_max;
+    uint8_t other_address[NODE_ADDRESS_BYTES]; /* of the other conductor that was heard last */
+};
+
+extern struct conductor conductor;
+
+/* ---- conductor.c ---- */
+
+uint64_t conductor_now_ns(void);
+
+/* Sends the beat that is due, if one is. */
+void beat_due(void);
+
+/* False where the text is no rate. */
+bool rate_set(const char *text);
+
+/* Whether beats go on after the next one. */
+bool is_beating(void);
+
+/* Sequence numbers that this divides ask for answers; 0: none does. */
+uint16_t answer_every(uint64_t sequence);
+
+/* A line on standard error, unless that would make beats wait. */
+__attribute__((format(printf, 1, 2))) void say(const char *format, ...);
+
+/* ---- answers.c ---- */
+
+/* Takes what has come, ANSWERS_PER_LOOP frames at most. */
+void answers_take(void);
+
+/* ---- requests.c ---- */
+
+/* Does a request; true where its answer is written, false where it comes later (clients_answer). */
+bool request_take(const char *request, unsigned client, struct json *answer);
+
+/* ---- orders.c ---- */
+
+/* A request that is a command: queues it, as request_take. */
+bool order_take(const char *request, unsigned client, struct json *answer);
+
+/* Answers commands that all nodes have done, whose time is up, or that no beat carries any more. */
+void orders_settle(void);
+
+/* How long poll may wait until a command's time is up, ms; -1: none has one. */
+int orders_timeout_ms(void);
+
+/* ---- clients.c ---- */
+
+void clients_start(void);
+void client_accept(void);
+
+/* Something has come from a client, or it has gone: its place in conductor.polls. */
+void client_serve(unsigned place);
+
+/* The answer that this client waits for, unless it has gone. */
+void client_answer(unsigned client, const struct json *answer);
+
+#endif

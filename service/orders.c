@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * orders.c: requests that are commands (conductor.h): queues them, sees when all nodes have done the one that
+ * is to be acknowledged, and answers who asked for it. A silent node is not waited for, and is named.
+ */
+#include "service/conductor.h"
+#include "service/control.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WITHIN_S_DEFAULT 10
+#define WITHIN_S_MAX     86400
+
+static char answer_text[CONTROL_ANSWER_BYTES];
+
+static void error_write(struct json *answer, const char *error)
+{
+    json_print(answer, "{\"error\": ");
+    json_string(answer, error);
+    json_print(answer, "}\n");
+}
+
+/* Reads "one-way" or "within SECONDS"; NULL where the seconds are none. */
+static const char *protocol_read(const char *request, bool *is_acknowledged, uint64_t *within_s)
+{
+    *is_acknowledged = true;
+    *within_s = WITHIN_S_DEFAULT;
+    if (strncmp(request, "one-way ", 8) == 0) {
+        *is_acknowledged = false;
+        return request + 8;
+    }
+    if (strncmp(request, "within ", 7) == 0) {
+        char *end;
+
+        *within_s = strtoull(request + 7, &end, 10);
+        return *end == ' ' && *within_s >= 1 && *within_s <= WITHIN_S_MAX ? end + 1 : NULL;
+    }
+    return request;
+}
+
+bool order_take(const char *request, unsigned client, struct json *answer)
+{
+    bool is_acknowledged;
+    uint64_t within_s;
+    const char *text = protocol_read(request, &is_acknowledged, &within_s), *why = NULL;
+    struct command command;
+
+    if (!text)
+        error_write(answer, "a command's time is 1 to 86400 seconds");
+    else if (command_read(text, is_acknowledged, &command, &why))
+        error_write(answer, why ? why
+                                : "there are the requests: status, rate HZ, nodes FROM, remove NAME, stop, "
+                                  "continue, kill, count, trace, rating, services");
+    else if (!is_beating())
+        error_write(answer, "no beats, so none will carry the command (conductorctl rate HZ)");
+    else {
+        command.client = client;
+        command.deadline_ns = conductor_now_ns() + within_s * NS_PER_S;
+        int taken = commands_add(&conductor.commands, &command);
+
+        if (taken >= 0 && is_acknowledged)
+            return false;
+        if (taken >= 0)
+            json_print(answer, "{\"command\": \"%s\", \"number\": %u}\n", command.name,
+                       conductor.commands.last_number);
+        else
+            error_write(answer, is_acknowledged
+                                    ? "too many commands wait for the one that is not acknowledged yet"
+                                    : "beats are full: 16 commands are under way");
+    }
+    return true;
+}
+
+/* ---- Who has done it ---- */
+
+enum reply { REPLY_DONE, REPLY_FAILED, REPLY_MISSING, REPLY_SILENT, REPLIES };
+
+static enum reply reply_of(const struct node *node, uint32_t number)
+{
+    if (node->answer.done > number)
+        return REPLY_DONE; /* with which result, a later command has covered */
+    if (node->answer.done == number)
+        return node->answer.result ? REPLY_FAILED : REPLY_DONE;
+    return node_is_silent(node, conductor.asked) ? REPLY_SILENT : REPLY_MISSING;
+}
+
+/* The first place from there on whose node is waited for. */
+static unsigned missing_find(unsigned place, uint32_t number)
+{
+    const struct registry *registry = &conductor.registry;
+
+    while (place < registry->places &&
+           !(registry->nodes[place].is_known && reply_of(&registry->nodes[place], number) == REPLY_MISSING))
+        place++;
+    return place;
+}
+
+/* Most answers are not the last one: only the node that is waited for is looked at, then those after it. A
+ * node that was silent may have come back before it. */
+static bool all_have_replied(uint32_t number)
+{
+    static uint32_t last_number;
+    unsigned *place = &conductor.acknowledged_to;
+
+    if (last_number != number)
+        *place = 0;
+    last_number = number;
+    *place = missing_find(*place, number);
+    if (*place >= conductor.registry.places)
+        *place = missing_find(0, number);
+    return conductor.registry.count && *place >= conductor.registry.places;
+}
+
+/* The nodes of which this is true, by name: as many as there is room for. */
+static void list_write(struct json *answer, const char *name, enum reply reply, uint32_t number, size_t room)
+{
+    const struct registry *registry = &conductor.registry;
+    size_t end = answer->length + room;
+    bool is_first = true;
+
+    json_print(answer, ", \"%s\": [", name);
+    for (unsigned i = 0; i < registry->places && answer->length < end; i++) {
+        const struct node *node = &registry->nodes[i];
+        char address[NODE_ADDRESS_TEXT];
+
+        if (!node->is_known || reply_of(node, number) != reply)
+            continue;
+        node_address_print(node->address, address);
+        json_print(answer, "%s{\"name\": ", is_first ? "" : ", ");
+        json_string(answer, node->answer.name);
+        json_print(answer, ", \"address\": \"%s\", \"result\": %u}", address,
+                   reply == REPLY_FAILED ? node->answer.result : 0);
+        is_first = false;
+    }
+    json_print(answer, "]");
+}
+
+static const char *error_of(const unsigned counts[REPLIES], bool is_resting)
+{
+    if (counts[REPLY_MISSING] || (is_resting && !counts[REPLY_DONE]))
+        return is_resting ? "beats have ended before all nodes had done it"
+                          : "not all nodes have done it in time";
+    if (counts[REPLY_FAILED])
+        return "nodes could not do it";
+    if (counts[REPLY_SILENT])
+        return "silent nodes were not waited for";
+    return counts[REPLY_DONE] ? NULL : "no node has answered the conductor yet";
+}
+
+static void outstanding_answer(const struct command *command, bool is_resting)
+{
+    struct json answer = { .text = answer_text, .room = sizeof(answer_text) };
+    const struct registry *registry = &conductor.registry;
+    uint32_t number = command->wire.number;
+    unsigned counts[REPLIES] = { 0 };
+
+    for (unsigned i = 0; i < registry->places; i++)
+        if (registry->nodes[i].is_known)
+            counts[reply_of(&registry->nodes[i], number)]++;
+    const char *error = error_of(counts, is_resting);
+
+    json_print(&answer, "{");
+    if (error)
+        json_print(&answer, "\"error\": \"%s\", ", error);
+    json_print(&answer,
+               "\"command\": \"%s\", \"number\": %u, \"beats\": %u, \"first_beat_ns\": %" PRIu64
+               ", \"done\": %u, \"failed\": %u, \"missing\": %u, \"silent\": %u",
+               command->name, number, command->beats, command->first_beat_ns, counts[REPLY_DONE],
+               counts[REPLY_FAILED], counts[REPLY_MISSING], counts[REPLY_SILENT]);
+    size_t room = sizeof(answer_text) / 4;
+    list_write(&answer, "failed_nodes", REPLY_FAILED, number, room);
+    list_write(&answer, "missing_nodes", REPLY_MISSING, number, room);
+    list_write(&answer, "silent_nodes", REPLY_SILENT, number, room);
+    json_print(&answer, "}\n");
+    client_answer(command->client, &answer);
+}
+
+static void waiting_answer(const struct command *command, const char *error)
+{
+    struct json answer = { .text = answer_text, .room = sizeof(answer_text) };
+
+    error_write(&answer, error);
+    client_answer(command->client, &answer);
+}
+
+/* No beat follows that carries what is under way, and none hours later shall. */
+static void orders_drop(void)
+{
+    struct commands *commands = &conductor.commands;
+    struct command *outstanding = commands_outstanding(commands), command;
+
+    if (outstanding)
+        outstanding_answer(outstanding, true);
+    while (commands_expired(commands, UINT64_MAX, &command))
+        waiting_answer(&command, "beats have ended, and none has carried the command");
+    commands->carried_count = 0;
+}
+
+void orders_settle(void)
+{
+    struct commands *commands = &conductor.commands;
+    uint64_t now_ns = conductor_now_ns();
+    struct command *outstanding, command;
+
+    if (!conductor.timeline.period_ns)
+        orders_drop();
+    while (commands_expired(commands, now_ns, &command))
+        waiting_answer(&command, "its time was up before those before it were acknowledged: not sent");
+    outstanding = commands_outstanding(commands);
+    if (!outstanding)
+        return;
+    bool is_over = outstanding->deadline_ns <= now_ns;
+    if (!is_over && !(outstanding->beats && all_have_replied(outstanding->wire.number)))
+        return;
+    outstanding_answer(outstanding, false);
+    commands_answered(commands, is_over);
+}
+
+int orders_timeout_ms(void)
+{
+    uint64_t deadline_ns = commands_deadline_ns(&conductor.commands), now_ns = conductor_now_ns();
+
+    if (deadline_ns == UINT64_MAX)
+        return -1;
+    return deadline_ns <= now_ns ? 0 : (int)((deadline_ns - now_ns) / 1000000 + 1);
+}

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A wire with a conductor at one end and nodes at the other, which do and answer what docs/nettick.md says,
+or less. For a network namespace of its own: the interfaces are `beats` and `nodes`.
+
+    wire = Wire(folder)
+    wire.add(FakeNode(b"n1"), FakeNode(b"n2", answers=False))
+    wire.start("--rate", "100")
+    wire.ctl("stop")
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.beat_frames import ACKNOWLEDGE, STOPPED, Answer, Beat, Command, beat_of
+
+ROOT = Path(__file__).resolve().parent.parent
+SERVICE = ROOT / "build" / "service"
+#: No test waits so long for what it waits for, unless something is wrong.
+LIMIT_S = 120
+
+
+def address_of(interface: str) -> bytes:
+    """Its Ethernet address (the namespace has no /sys of its own)."""
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as bound:
+        bound.bind((interface, 0))
+        return bound.getsockname()[4]
+
+
+@dataclass
+class FakeNode:
+    """A node. Its commands are done at the first beat that carries them."""
+
+    name: bytes
+    address: bytes = b""
+    ipv4: bytes = bytes(4)
+    booted_ns: int = 1
+    cpus: int = 4
+    ranks: int = 3
+    lost: int = 0
+    error_ns: int = 0
+    counts: tuple[int, int, int, int] = (0, 0, 0, 0)
+    #: Linux's errno for each command.
+    result: int = 0
+    answers: bool = True
+    #: How many answers are lost on their way once a command has been done.
+    lose_answers: int = 0
+    epoch: int = 0
+    done: int = 0
+    beats: int = 0
+    state: int = 1
+    obeyed: list[Command] = field(default_factory=list)
+    sent: list[bytes] = field(default_factory=list)
+
+    def hear(self, beat: Beat) -> Answer | None:
+        """What it answers, or None."""
+        if beat.epoch != self.epoch:
+            self.epoch, self.done = beat.epoch, 0
+        self.beats += 1
+        for command in beat.commands:
+            if command.number > self.done:
+                self.do(command)
+        asks = any(command.code & ACKNOWLEDGE for command in beat.commands)
+        asks |= bool(beat.answer_every) and beat.sequence % beat.answer_every == 0
+        if not asks or not self.answers:
+            return None
+        if self.done and self.lose_answers:
+            self.lose_answers -= 1
+            return None
+        return self.answer(beat.sequence)
+
+    def do(self, command: Command) -> None:
+        self.done = command.number
+        self.obeyed.append(command)
+        code = command.code & ~ACKNOWLEDGE
+        if code in (1, 2):
+            self.state = {1: STOPPED, 2: 1}[code]
+        if code == 4:
+            self.counts = tuple(count + step for count, step in zip(self.counts, (100, 10, 5, 1)))
+
+    def answer(self, sequence: int) -> Answer:
+        return Answer(
+            sequence=sequence,
+            epoch=self.epoch,
+            name=self.name,
+            state=self.state,
+            cpus=self.cpus,
+            ranks=self.ranks,
+            booted_ns=self.booted_ns,
+            error_ns=self.error_ns,
+            beats=self.beats,
+            lost=self.lost,
+            done=self.done,
+            result=self.result if self.done else 0,
+            counts=self.counts,
+            ipv4=self.ipv4,
+        )
+
+    def restart(self) -> None:
+        self.booted_ns += 1
+        self.epoch = self.done = self.beats = 0
+        self.state, self.obeyed = 1, []
+
+
+class Wire:
+    """The wire, the conductor on it and the nodes. Beats are heard by a thread, which answers for all."""
+
+    def __init__(self, folder: Path) -> None:
+        links = ("link add beats type veth peer name nodes", "link set beats up", "link set nodes up")
+        for command in links:
+            subprocess.run(["ip", *command.split()], check=True)
+        self.folder, self.control = folder, folder / "control"
+        self.conductor: subprocess.Popen[bytes] | None = None
+        self.messages = folder / "stderr"
+        self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x88CB))
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 24)
+        self.socket.bind(("nodes", 0))
+        self.to = address_of("beats")
+        self.nodes: list[FakeNode] = []
+        self.beats: list[Beat] = []
+        self.lock = threading.Lock()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        while True:
+            beat = beat_of(self.socket.recv(2000))
+            with self.lock:
+                self.beats.append(beat)
+                for node in self.nodes:
+                    answer = node.hear(beat)
+                    if answer:
+                        frame = answer.frame(self.to, node.address)
+                        node.sent.append(frame)
+                        self.send(frame)
+
+    def send(self, frame: bytes) -> None:
+        self.socket.send(frame)
+
+    def start(
+        self, *words: str, interface: str = "beats", control: str = "control"
+    ) -> subprocess.Popen[bytes]:
+        """Returns when the conductor knows all nodes that answer."""
+        command = [SERVICE / "conductor", "--interface", interface, "--key", self.folder / "key"]
+        with self.messages.open("ab") as messages:
+            process = subprocess.Popen(
+                [*command, "--socket", self.folder / control, *words], stdout=subprocess.PIPE, stderr=messages
+            )
+        assert process.stdout and b"beats on" in process.stdout.readline()
+        if control == "control":
+            self.conductor = process
+            known = sum(node.answers for node in self.nodes)
+            self.until(lambda: self.status()["nodes"] >= known)
+        return process
+
+    def add(self, *nodes: FakeNode) -> None:
+        with self.lock:
+            for node in nodes:
+                self.nodes.append(node)
+                node.address = b"\x02\x54" + struct.pack(">I", len(self.nodes))
+
+    def run(self, *words: object, control: str = "control") -> subprocess.CompletedProcess[str]:
+        command = [SERVICE / "conductorctl", "--socket", self.folder / control, *map(str, words)]
+        return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
+
+    def ctl(self, *words: object, status: int = 0, control: str = "control") -> dict:
+        """What conductorctl says in JSON."""
+        ran = self.run("--json", *words, control=control)
+        assert ran.returncode == status, (words, ran.returncode, ran.stdout, ran.stderr)
+        return json.loads(ran.stdout)
+
+    def status(self) -> dict:
+        return self.ctl("status")
+
+    def heard(self, since: int = 0) -> Sequence[Beat]:
+        """Beats that have come, from the one at this place of the list on."""
+        with self.lock:
+            return self.beats[since:]
+
+    def next_beats(self, count: int) -> Sequence[Beat]:
+        """That many beats that are sent from now on, and all after them."""
+        first = self.status()["sequence"] + 1
+
+        def later() -> list[Beat]:
+            return [beat for beat in self.heard()[-4 * count - 100 :] if beat.sequence >= first]
+
+        self.until(lambda: len(later()) >= count)
+        return later()
+
+    def until(self, holds: Callable[[], bool]) -> None:
+        end = time.monotonic() + LIMIT_S
+        while not holds():
+            assert time.monotonic() < end, "what was waited for has not come"
+            time.sleep(0.01)

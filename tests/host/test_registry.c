@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_registry.c: the conductor's nodes: which answers count, who is silent, and that as many nodes as there
+ * may be are all found again.
+ */
+#include "check.h"
+#include "service/registry.h"
+#include <string.h>
+
+static struct registry registry;
+static uint64_t seed = 11;
+
+static void reset(void)
+{
+    memset(&registry, 0, sizeof(registry));
+}
+
+static void address_of(uint32_t number, uint8_t address[NODE_ADDRESS_BYTES])
+{
+    const uint8_t bytes[] = {
+        0x02, 0x54, (uint8_t)(number >> 24), (uint8_t)(number >> 16), (uint8_t)(number >> 8), (uint8_t)number
+    };
+
+    memcpy(address, bytes, sizeof(bytes));
+}
+
+static enum registry_place take(uint32_t number, uint64_t sequence, uint64_t booted_ns)
+{
+    const struct registry_moment now = { .epoch = 5, .sequence = 1000, .conductor_ns = 77, .asked = 10 };
+    struct answer answer = { .state = ANSWER_RUNNING, .cpus = 1, .epoch = 5, .name = "n" };
+    uint8_t address[NODE_ADDRESS_BYTES];
+    struct node *node = NULL;
+
+    answer.sequence = sequence;
+    answer.booted_ns = booted_ns;
+    address_of(number, address);
+    enum registry_place place = registry_take(&registry, address, &answer, &now, &node);
+    CHECK((node != NULL) == (place == REGISTRY_NEXT || place == REGISTRY_NEW || place == REGISTRY_RESTARTED));
+    CHECK(!node || memcmp(node->address, address, sizeof(address)) == 0);
+    return place;
+}
+
+TEST(each_answer_counts_once_and_in_order)
+{
+    reset();
+    CHECK_EQUAL(take(1, 10, 1), REGISTRY_NEW);
+    CHECK_EQUAL(take(1, 10, 1), REGISTRY_DUPLICATE);
+    CHECK_EQUAL(take(1, 9, 1), REGISTRY_LATE);
+    CHECK_EQUAL(take(1, 12, 1), REGISTRY_NEXT);
+    CHECK_EQUAL(take(1, 1001, 1), REGISTRY_NOT_SENT);
+    CHECK_EQUAL(take(1, 1000, 1), REGISTRY_NEXT);
+    CHECK_EQUAL(take(2, 10, 1), REGISTRY_NEW);
+    CHECK_EQUAL(registry.count, 2);
+}
+
+TEST(an_answer_to_another_epoch_or_from_no_card_is_refused)
+{
+    static const uint8_t wrong[][NODE_ADDRESS_BYTES] = { { 0 },
+                                                         { 1, 2, 3, 4, 5, 6 },
+                                                         { 255, 255, 255, 255, 255, 255 } };
+    const struct registry_moment now = { .epoch = 5, .sequence = 10 };
+    struct answer answer = { .epoch = 4, .sequence = 1, .cpus = 1 };
+    uint8_t address[NODE_ADDRESS_BYTES];
+    struct node *node;
+
+    reset();
+    address_of(1, address);
+    CHECK_EQUAL(registry_take(&registry, address, &answer, &now, &node), REGISTRY_OTHER_EPOCH);
+    answer.epoch = 6;
+    CHECK_EQUAL(registry_take(&registry, address, &answer, &now, &node), REGISTRY_OTHER_EPOCH);
+    answer.epoch = 5;
+    for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        CHECK_EQUAL(registry_take(&registry, wrong[i], &answer, &now, &node), REGISTRY_OTHER_ADDRESS);
+    answer.done = 1;
+    CHECK_EQUAL(registry_take(&registry, address, &answer, &now, &node), REGISTRY_NOT_SENT);
+    CHECK_EQUAL(registry.count, 0);
+}
+
+TEST(a_node_that_was_started_anew_is_counted)
+{
+    reset();
+    take(1, 10, 100);
+    CHECK_EQUAL(take(1, 9, 200), REGISTRY_LATE);
+    CHECK_EQUAL(take(1, 11, 200), REGISTRY_RESTARTED);
+    CHECK_EQUAL(take(1, 12, 200), REGISTRY_NEXT);
+    CHECK_EQUAL(registry_find(&registry, "n")->restarts, 1);
+}
+
+TEST(a_node_is_silent_after_more_than_three_beats_that_asked)
+{
+    const struct node node = { .asked = 10 };
+
+    for (uint64_t asked = 10; asked < 20; asked++)
+        CHECK_EQUAL(node_is_silent(&node, asked), asked > 13);
+}
+
+TEST(as_many_nodes_as_there_may_be_are_found_and_removed)
+{
+    uint32_t known = 0;
+
+    reset();
+    for (uint32_t i = 0; i < REGISTRY_NODES_MAX; i++)
+        CHECK_EQUAL(take(i * 7919, 1, 1), REGISTRY_NEW);
+    CHECK_EQUAL(take(UINT32_MAX, 1, 1), REGISTRY_FULL);
+    for (uint32_t i = 0; i < REGISTRY_NODES_MAX; i++)
+        CHECK_EQUAL(take(i * 7919, 2, 1), REGISTRY_NEXT);
+    CHECK_EQUAL(registry.count, REGISTRY_NODES_MAX);
+    for (unsigned i = 0; i < REGISTRY_NODES_MAX; i++)
+        if (check_random(&seed) % 2)
+            registry_remove(&registry, &registry.nodes[i]);
+    for (unsigned i = 0; i < REGISTRY_NODES_MAX; i++)
+        known += registry.nodes[i].is_known;
+    CHECK_EQUAL(registry.count, known);
+    uint32_t came_back = 0;
+    for (uint32_t i = 0; i < REGISTRY_NODES_MAX; i++) {
+        enum registry_place place = take(i * 7919, 3, 1);
+
+        CHECK(place == REGISTRY_NEXT || place == REGISTRY_NEW);
+        came_back += place == REGISTRY_NEW;
+    }
+    CHECK_EQUAL(known + came_back, REGISTRY_NODES_MAX);
+    CHECK_EQUAL(registry.count, REGISTRY_NODES_MAX);
+    CHECK_EQUAL(registry.places, REGISTRY_NODES_MAX);
+}
+
+TEST(a_node_is_found_by_name_and_by_address)
+{
+    reset();
+    take(0xabcdef, 1, 1);
+    CHECK(registry_find(&registry, "n") == &registry.nodes[0]);
+    CHECK(registry_find(&registry, "02:54:00:AB:CD:EF") == &registry.nodes[0]);
+    CHECK(registry_find(&registry, "m") == NULL);
+    CHECK(registry_find(&registry, "02:54:00:ab:cd:ee") == NULL);
+    CHECK(registry_find(&registry, "02:54:00:ab:cd:ef0") == NULL);
+    registry_remove(&registry, &registry.nodes[0]);
+    CHECK(registry_find(&registry, "n") == NULL);
+}
+
+int main(void)
+{
+    RUN(each_answer_counts_once_and_in_order);
+    RUN(an_answer_to_another_epoch_or_from_no_card_is_refused);
+    RUN(a_node_that_was_started_anew_is_counted);
+    RUN(a_node_is_silent_after_more_than_three_beats_that_asked);
+    RUN(as_many_nodes_as_there_may_be_are_found_and_removed);
+    RUN(a_node_is_found_by_name_and_by_address);
+    return check_report("registry");
+}
