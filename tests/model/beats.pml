@@ -1,0 +1,606 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * beats.pml: commands at heartbeats, their answers, and what a restart of the conductor or of a node does to
+ * them (docs/nettick.md). test_beats.py has spin try every order of every step; docs/models.md says what is
+ * held, what is left out, and how to run it by hand. The names are those of the code:
+ *
+ *      here                        there
+ *      struct frame                struct beat, and of its commands the numbers (kernel/beat/beat_frame.h)
+ *      struct reply                struct answer (kernel/beat/answer_frame.h); `start` is booted_ns
+ *      beat_order_take, order_*    the same, struct beat_order (kernel/beat/beat_frame.c)
+ *      beat_hear                   nettick_frame: CPU 0, interrupts off (kernel/beat/nettick.c)
+ *      process cpu                 nettick_interrupt of another CPU, after arch_beat_send
+ *      accepted, head, ring_*      commands that CPU 0 has passed on, the ring with room for ROOM of them
+ *      tail, done_epoch, done      of each CPU: how many of them it has taken, and the last it has done
+ *      conductor, operator         beat_send (service/conductor.c), and who asks by conductorctl
+ *      registry_take               what the conductor does with an answer
+ *
+ * The outsider is the wire: it holds SLOTS beats and as many answers, whatever of all that was sent, and
+ * delivers them late, in any order, any number of times, or never. It makes none itself: tags.
+ *
+ * Commands of an epoch: 1 stops the node, the last one lets it go on; both are acknowledged. Where there are
+ * three, the second is one-way: it is dropped after any number of beats. -DPROGRESS is about ends that must
+ * come: a wire that loses at most LOSSES frames in a row, as many beats as it takes, and a conductor that is
+ * started EPOCHS times. One more -D, as TAKE_LATE, breaks one thing of the protocol: spin must find it.
+ * test_beats.py lists them.
+ */
+
+/* ---- Sizes ---- */
+
+#ifndef NODES
+#define NODES 1
+#endif
+#ifndef COMMANDS
+#define COMMANDS 2
+#endif
+#ifndef EPOCHS
+#define EPOCHS 2 /* the conductor is started so often */
+#endif
+#ifndef STARTS
+#define STARTS 1 /* and each node */
+#endif
+#ifndef BEATS
+#define BEATS 4 /* in each epoch */
+#endif
+#ifndef ROOM
+#define ROOM 1
+#endif
+#define LOSSES 1
+#define CPUS   2
+
+#define STOP          1
+#define CONTINUE      COMMANDS
+#define IS_ONE_WAY(k) ((k) != STOP && (k) != CONTINUE)
+#define BIT(number)   (1 << (number))
+/* Of sets of commands: of one epoch; of all epochs. */
+#define ONE_WAY            (COMMANDS == 3 -> BIT(2) : 0)
+#define COMMAND(epoch, k)  BIT(((epoch) - 1) * COMMANDS + (k) - 1)
+#define LATER(e, k, e2, k2) ((e) > (e2) || ((e) == (e2) && (k) > (k2)))
+
+/* ---- The wire ---- */
+
+typedef frame {
+    byte epoch; /* 0: there is none */
+    byte sequence;
+    byte commands
+}
+
+typedef reply {
+    byte from, start;
+    byte epoch; /* 0: there is none */
+    byte sequence;
+    byte done
+}
+
+#ifdef PROGRESS
+frame beats[NODES]; /* the newest one that was not lost, for each node */
+reply answers[NODES];
+byte lost_beats[NODES], lost_answers[NODES];
+#else
+#define KEPT  0
+#define FRESH 1
+frame beats[2];
+reply answers[2];
+#endif
+
+/* ---- The conductor ---- */
+
+byte epoch = 1, sequence;
+#ifdef SAME_EPOCH
+#define EPOCH_SENT 1
+#else
+#define EPOCH_SENT epoch
+#endif
+byte number;      /* of the last command */
+byte waiting;     /* the command that is to be acknowledged; 0: none */
+byte outstanding; /* a set: what each beat carries */
+byte completed;   /* only here: the last command that counts as acknowledged */
+
+typedef registration {
+    byte start; /* 0: it has not answered */
+    byte sequence, done;
+    byte newest_start /* only here: that an answer has named */
+}
+registration registry[NODES];
+
+/* ---- Nodes ---- */
+
+typedef compute_node {
+    byte start = 1;
+    byte order_epoch, order_sequence;
+    byte accepted;
+    byte head;
+    byte ring_epoch[ROOM], ring_number[ROOM];
+    byte tail[CPUS], done_epoch[CPUS], done[CPUS];
+    bit stopped[CPUS];
+    /* Only here: what has been heard, what each CPU did last, all that those of each start did. */
+    byte heard_epoch, heard_sequence;
+    byte last_epoch[CPUS], last_number[CPUS];
+    byte executed[STARTS * CPUS];
+    byte born_epoch, born_sequence
+}
+compute_node nodes[NODES];
+
+#define NODE        nodes[n]
+#define HISTORY(s, c) NODE.executed[((s) - 1) * CPUS + (c)]
+
+/* ---- What a CPU does with commands ---- */
+
+inline execute(c)
+{
+    k_epoch = NODE.ring_epoch[NODE.tail[c] % ROOM];
+    k = NODE.ring_number[NODE.tail[c] % ROOM];
+    /* Once, */
+    assert(!(HISTORY(NODE.start, c) & COMMAND(k_epoch, k)));
+    /* in order, */
+    assert(LATER(k_epoch, k, NODE.last_epoch[c], NODE.last_number[c]));
+    /* and whoever was told that all go on finds nobody stopped. */
+    assert(k != STOP || completed < CONTINUE);
+    NODE.last_epoch[c] = k_epoch;
+    NODE.last_number[c] = k;
+    HISTORY(NODE.start, c) = HISTORY(NODE.start, c) | COMMAND(k_epoch, k);
+    if
+    :: k == STOP -> NODE.stopped[c] = 1
+    :: k == CONTINUE -> NODE.stopped[c] = 0
+    :: else
+    fi;
+    k_epoch = 0;
+    k = 0
+}
+
+/* For answers; the entry may be written over from then on. */
+inline publish(c)
+{
+    NODE.done_epoch[c] = NODE.ring_epoch[NODE.tail[c] % ROOM];
+    NODE.done[c] = NODE.ring_number[NODE.tail[c] % ROOM];
+    NODE.tail[c]++
+}
+
+proctype cpu(byte n)
+{
+    byte k, k_epoch, start;
+
+end_cpu:
+    do
+    :: atomic {
+#ifdef DONE_EARLY
+        NODE.tail[1] < NODE.head ->
+        start = NODE.start;
+        NODE.done_epoch[1] = NODE.ring_epoch[NODE.tail[1] % ROOM];
+        NODE.done[1] = NODE.ring_number[NODE.tail[1] % ROOM]
+#else
+        NODE.tail[1] < NODE.head ->
+        start = NODE.start;
+        execute(1)
+#endif
+    };
+    atomic {
+        if
+        :: start == NODE.start ->
+#ifdef DONE_EARLY
+            execute(1);
+#endif
+            publish(1)
+        :: else /* the node has been started anew meanwhile */
+        fi;
+        start = 0
+    }
+    od
+}
+
+/* ---- What CPU 0 does with a beat ---- */
+
+#ifdef FORGET_EPOCH
+#define IS_NEWER(f) (f.epoch != NODE.order_epoch || f.sequence > NODE.order_sequence)
+#elif defined(TAKE_LATE)
+#define IS_NEWER(f) (f.epoch >= NODE.order_epoch)
+#elif defined(TAKE_DUPLICATES)
+#define IS_NEWER(f) (!LATER(NODE.order_epoch, NODE.order_sequence, f.epoch, f.sequence))
+#elif defined(PROGRESS)
+#define IS_NEWER(f) true /* the wire delivers no others here */
+#else
+#define IS_NEWER(f) LATER(f.epoch, f.sequence, NODE.order_epoch, NODE.order_sequence)
+#endif
+
+inline beat_order_take(f)
+{
+    if
+    :: IS_NEWER(f) ->
+#ifndef NUMBER_KEPT
+        if :: f.epoch != NODE.order_epoch -> NODE.accepted = 0 :: else fi;
+#endif
+        NODE.order_epoch = f.epoch;
+        NODE.order_sequence = f.sequence;
+        commands = f.commands
+    :: else
+    fi
+}
+
+#ifdef REPLAY_AT_START
+#define IS_THERE(slot) (beats[slot].epoch != 0)
+#else
+/* A node that was started anew hears no beat of before: see REPLAY_AT_START. */
+#define IS_THERE(slot) LATER(beats[slot].epoch, beats[slot].sequence, NODE.born_epoch, NODE.born_sequence)
+#endif
+
+inline beat_hear(slot)
+{
+    beat_order_take(beats[slot]);
+#ifdef PROGRESS
+    beats[slot].epoch = 0;
+    beats[slot].sequence = 0;
+    beats[slot].commands = 0
+#else
+    is_newest = LATER(beats[slot].epoch, beats[slot].sequence, NODE.heard_epoch, NODE.heard_sequence);
+    if
+    :: is_newest -> NODE.heard_epoch = beats[slot].epoch; NODE.heard_sequence = beats[slot].sequence
+    :: else
+    fi
+#endif
+}
+
+#ifdef WITHOUT_ROOM
+#define HAS_ROOM true
+#else
+#define HAS_ROOM (NODE.head - NODE.tail[0] < ROOM && NODE.head - NODE.tail[1] < ROOM)
+#endif
+
+#ifdef AT_REPEAT
+#define IS_NEW(k) true
+#else
+#define IS_NEW(k) ((k) > NODE.accepted)
+#endif
+
+/* One command of a beat. The first one for which there is no room ends it: its successors wait, too. */
+inline command_accept()
+{
+    if
+    :: (commands & BIT(k)) && IS_NEW(k) && HAS_ROOM ->
+        assert(is_newest); /* a late beat or a duplicate executes nothing */
+        NODE.ring_epoch[NODE.head % ROOM] = NODE.order_epoch;
+        NODE.ring_number[NODE.head % ROOM] = k;
+        NODE.head++;
+        NODE.accepted = k;
+#ifdef ANSWER_ONCE
+        answers_this = true;
+#endif
+        k++
+    :: (commands & BIT(k)) && IS_NEW(k) && !HAS_ROOM ->
+#ifdef REFUSED_ACCEPTED
+        NODE.accepted = k;
+#endif
+#ifdef SKIP_REFUSED
+        k++
+#else
+        k = COMMANDS + 1
+#endif
+    :: else -> k++
+    fi
+}
+
+#ifdef DONE_WITHOUT_EPOCH
+#define DONE_BY(c) NODE.done[c]
+#else
+#define DONE_BY(c) (NODE.done_epoch[c] == NODE.order_epoch -> NODE.done[c] : 0)
+#endif
+
+#ifdef ACK_EARLY
+#define DONE DONE_BY(0)
+#else
+#define DONE (DONE_BY(0) < DONE_BY(1) -> DONE_BY(0) : DONE_BY(1))
+#endif
+
+inline answer_put(slot)
+{
+    answers[slot].from = n;
+    answers[slot].start = NODE.start;
+    answers[slot].epoch = NODE.order_epoch;
+    answers[slot].sequence = NODE.order_sequence;
+    answers[slot].done = DONE
+}
+
+inline answer_send()
+{
+#ifdef PROGRESS
+    if
+    :: lost_answers[n] < LOSSES -> lost_answers[n]++
+    :: lost_answers[n] = 0; answer_put(n)
+    fi
+#else
+    if
+    ::  answers[KEPT].from = answers[FRESH].from;
+        answers[KEPT].start = answers[FRESH].start;
+        answers[KEPT].epoch = answers[FRESH].epoch;
+        answers[KEPT].sequence = answers[FRESH].sequence;
+        answers[KEPT].done = answers[FRESH].done;
+        answer_put(FRESH)
+    :: answer_put(FRESH)
+    :: skip /* lost */
+    fi
+#endif
+}
+
+inline node_restart()
+{
+    NODE.start++;
+    NODE.order_epoch = 0;
+    NODE.order_sequence = 0;
+    NODE.accepted = 0;
+    NODE.head = 0;
+    for (k : 0 .. ROOM - 1) {
+        NODE.ring_epoch[k] = 0;
+        NODE.ring_number[k] = 0
+    }
+    for (k : 0 .. CPUS - 1) {
+        NODE.tail[k] = 0;
+        NODE.done_epoch[k] = 0;
+        NODE.done[k] = 0;
+        NODE.stopped[k] = 0;
+        NODE.last_epoch[k] = 0;
+        NODE.last_number[k] = 0
+    }
+    k = 0;
+    NODE.heard_epoch = 0;
+    NODE.heard_sequence = 0;
+    NODE.born_epoch = epoch;
+    NODE.born_sequence = sequence
+}
+
+proctype node(byte n)
+{
+    byte k, k_epoch, commands;
+    bool is_newest = true, answers_this;
+
+end_node:
+    do
+    ::  atomic {
+#ifdef PROGRESS
+            beats[n].epoch != 0;
+            beat_hear(n);
+#else
+            if
+            :: IS_THERE(KEPT) -> beat_hear(KEPT)
+            :: IS_THERE(FRESH) -> beat_hear(FRESH)
+            fi;
+#endif
+            k = 1
+        };
+        do
+        :: k <= COMMANDS -> atomic { command_accept() }
+        :: else -> break
+        od;
+        do
+        :: atomic { NODE.tail[0] < NODE.head -> execute(0); publish(0) }
+        :: NODE.tail[0] == NODE.head -> break
+        od;
+        atomic {
+            if
+#ifdef ANSWER_ONCE
+            :: answers_this -> answer_send()
+#else
+            :: commands & ~ONE_WAY -> answer_send()
+#endif
+            :: else
+            fi;
+            k = 0;
+            commands = 0;
+            is_newest = true;
+            answers_this = false
+        }
+    ::  atomic { NODE.start < STARTS -> node_restart() }
+    od
+}
+
+/* ---- What the conductor does ---- */
+
+inline beat_put(slot)
+{
+    beats[slot].epoch = EPOCH_SENT;
+    beats[slot].sequence = sequence;
+    beats[slot].commands = outstanding
+}
+
+inline beat_send()
+{
+#ifdef PROGRESS
+    for (i : 0 .. NODES - 1) {
+        if
+        :: lost_beats[i] < LOSSES -> lost_beats[i]++
+        :: lost_beats[i] = 0; beat_put(i)
+        fi
+    }
+    i = 0;
+#else
+    sequence++;
+    if
+    ::  beats[KEPT].epoch = beats[FRESH].epoch;
+        beats[KEPT].sequence = beats[FRESH].sequence;
+        beats[KEPT].commands = beats[FRESH].commands;
+        beat_put(FRESH)
+    :: beat_put(FRESH)
+    :: skip /* lost */
+    fi;
+#endif
+#ifdef SENT_ONCE
+    outstanding = 0
+#endif
+}
+
+/* Who has not answered has done nothing, as far as the conductor knows. */
+#ifdef REGISTRY_EMPTY
+#define HAS_DONE(n) (registry[n].start == 0 || registry[n].done >= waiting)
+#else
+#define HAS_DONE(n) (registry[n].done >= waiting)
+#endif
+#if NODES == 1
+#define ALL_HAVE_DONE HAS_DONE(0)
+#elif defined(COMPLETE_BY_ONE)
+#define ALL_HAVE_DONE (HAS_DONE(0) || HAS_DONE(1))
+#else
+#define ALL_HAVE_DONE (HAS_DONE(0) && HAS_DONE(1))
+#endif
+
+/* A command counts as acknowledged: each CPU of each node's newest start that is known has done it. */
+inline command_complete()
+{
+    for (n : 0 .. NODES - 1) {
+        assert(registry[n].start != 0 && registry[n].start == registry[n].newest_start);
+        assert(HISTORY(registry[n].start, 0) & HISTORY(registry[n].start, 1) & COMMAND(epoch, waiting));
+        assert(waiting != CONTINUE || (!NODE.stopped[0] && !NODE.stopped[1]))
+    }
+    n = 0;
+    completed = waiting;
+    outstanding = outstanding & ~BIT(waiting);
+    waiting = 0
+}
+
+#ifdef OLD_ANSWERS_COUNT
+#define IS_OF_EPOCH(a) true
+#else
+#define IS_OF_EPOCH(a) (a.epoch == EPOCH_SENT)
+#endif
+
+/* Of answers, too, only such count as are newer than all before them. */
+#if defined(ANSWERS_UNORDERED) || defined(PROGRESS)
+#define IS_LAST(a) true
+#else
+#define IS_LAST(a) (a.sequence > registry[a.from].sequence)
+#endif
+
+inline registry_take(a)
+{
+    if
+    :: IS_OF_EPOCH(a) && IS_LAST(a) ->
+        registry[a.from].sequence = a.sequence;
+#ifdef ANY_START
+        registry[a.from].done = (a.done > registry[a.from].done -> a.done : registry[a.from].done);
+#else
+        registry[a.from].done = a.done;
+#endif
+        registry[a.from].start = a.start;
+        if
+        :: a.start > registry[a.from].newest_start -> registry[a.from].newest_start = a.start
+        :: else
+        fi
+    :: else
+    fi;
+    if
+    :: waiting && ALL_HAVE_DONE -> command_complete()
+    :: else
+    fi
+}
+
+inline conductor_restart()
+{
+    epoch++;
+    sequence = 0;
+    number = 0;
+    waiting = 0;
+    outstanding = 0;
+    completed = 0;
+    for (n : 0 .. NODES - 1) {
+        registry[n].start = 0;
+        registry[n].sequence = 0;
+        registry[n].done = 0;
+        registry[n].newest_start = 0
+    }
+    n = 0
+}
+
+#ifdef PROGRESS
+
+/* Each in a process of its own: what can go on does so in the end (weak fairness). */
+proctype conductor_beats()
+{
+    byte i;
+
+end_beats:
+    do
+    :: atomic { beat_send() }
+    od
+}
+
+proctype conductor_answers(byte source)
+{
+    byte n;
+
+end_answers:
+    do
+    :: atomic {
+        answers[source].epoch != 0 ->
+        registry_take(answers[source]);
+        answers[source].epoch = 0;
+        answers[source].start = 0;
+        answers[source].done = 0
+    }
+    od
+}
+
+proctype conductor_restarts()
+{
+    byte n;
+
+    do
+    :: atomic { epoch < EPOCHS -> conductor_restart() }
+    :: epoch == EPOCHS -> break
+    od
+}
+
+ltl all_commands_complete { <>(epoch == EPOCHS && completed == COMMANDS) }
+
+#else
+
+proctype conductor()
+{
+    byte n;
+
+end_conductor:
+    do
+    :: atomic { sequence < BEATS -> beat_send() }
+    :: atomic { answers[KEPT].epoch != 0 -> registry_take(answers[KEPT]) }
+    :: atomic { answers[FRESH].epoch != 0 -> registry_take(answers[FRESH]) }
+    :: atomic { epoch < EPOCHS -> conductor_restart() }
+    od
+}
+
+#endif
+
+proctype operator()
+{
+end_operator:
+    do
+    :: atomic {
+        number < COMMANDS && !IS_ONE_WAY(number + 1) && waiting == 0 ->
+        number++;
+        waiting = number;
+        outstanding = outstanding | BIT(number)
+    }
+#if COMMANDS == 3
+    :: atomic { number == 1 -> number = 2; outstanding = outstanding | BIT(2) }
+    :: atomic { outstanding & BIT(2) -> outstanding = outstanding & ~BIT(2) }
+#endif
+    od
+}
+
+init
+{
+    byte i;
+
+    atomic {
+        for (i : 0 .. NODES - 1) {
+            run node(i);
+            run cpu(i);
+#ifdef PROGRESS
+            run conductor_answers(i)
+#endif
+        }
+        i = 0;
+        run operator();
+#ifdef PROGRESS
+        run conductor_beats();
+        run conductor_restarts()
+#else
+        run conductor()
+#endif
+    }
+}

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The protocol of heartbeats, commands and answers holds whatever the wire does: spin tries all states of
+beats.pml. A model with one thing broken must fail, and for the reason that belongs to it.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+MODEL = Path(__file__).resolve().parent / "beats.pml"
+#: What happens: the conductor is started anew; the same with a command that is one-way; one-way, one start; a
+#: node is started anew; two nodes; one of them is; ends that must come, beside a conductor started anew.
+SIZES = {
+    "CONDUCTOR": ("EPOCHS=2", "BEATS=3"),
+    "ONE_WAY": ("EPOCHS=2", "BEATS=3", "COMMANDS=3"),
+    "ONE_WAY_ONCE": ("EPOCHS=1", "BEATS=4", "COMMANDS=3", "ROOM=2"),
+    "NODE": ("EPOCHS=1", "STARTS=2"),
+    "TWO_NODES": ("EPOCHS=1", "BEATS=2", "NODES=2"),
+    "TWO_NODES_ANEW": ("EPOCHS=1", "BEATS=3", "NODES=2", "STARTS=2"),
+    "PROGRESS": ("EPOCHS=2", "PROGRESS"),
+}
+#: ONE_WAY and TWO_NODES_ANEW whole have too many states: only what is broken is looked for there.
+WHOLE = ("CONDUCTOR", "ONE_WAY_ONCE", "NODE", "TWO_NODES", "PROGRESS")
+MEMORY_MIB, DEPTH = 1024, 100_000
+
+#: What the assertion that fails holds, in execute, command_accept and command_complete; or an end that never
+#: comes.
+TWICE = r"assertion violated .*!\(\(nodes\[n\]\.executed"
+LATE = r"assertion violated is_newest"
+ACKNOWLEDGED = r"assertion violated .*executed.*&\(1<<\(\(\(\(epoch-1\)"
+START = r"assertion violated .*newest_start"
+NEVER = "acceptance cycle"
+
+
+def checked(folder: Path, size: str, *broken: str) -> str:
+    """What pan, the checker that spin makes of the model, says of all its states, up to the first error."""
+    defines = [f"-D{name}" for name in (*SIZES[size], *broken)]
+    subprocess.run(["spin", *defines, "-a", str(MODEL)], cwd=folder, check=True, capture_output=True)
+    is_progress = size == "PROGRESS"
+    options = ["-DNFAIR=3"] if is_progress else ["-DSAFETY"]
+    compiled = ["gcc", "-O1", "-w", *options, "-DCOLLAPSE", f"-DMEMLIM={MEMORY_MIB}", "-o", "pan", "pan.c"]
+    subprocess.run(compiled, cwd=folder, check=True)
+    pan = ["./pan", f"-m{DEPTH}", "-n", *(["-a", "-f"] if is_progress else [])]
+    return subprocess.run(pan, cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("size", WHOLE)
+def test_no_wire_and_no_restart_breaks_the_protocol(size: str, tmp_path: Path) -> None:
+    said = checked(tmp_path, size)
+    assert "errors: 0" in said, said
+    for partly in ("max search depth too small", "out of memory", "pan: reached", "search not completed"):
+        assert partly not in said, said
+    states = re.search(r"([\d.e+]+) states, stored", said)
+    assert states and float(states[1]) > 10_000, said
+
+
+@pytest.mark.parametrize(
+    ("broken", "size", "why"),
+    [
+        # A node that takes a beat again, an earlier one, or one of a conductor that another one has followed.
+        ("TAKE_DUPLICATES", "ONE_WAY", LATE),
+        ("TAKE_LATE", "ONE_WAY", LATE),
+        ("FORGET_EPOCH", "ONE_WAY", LATE),
+        # One that does a command at each beat that carries it, or has its ring run over.
+        ("AT_REPEAT", "ONE_WAY", TWICE),
+        ("WITHOUT_ROOM", "ONE_WAY", TWICE),
+        # One that forgets a command for which there was no room, or takes the one after it instead.
+        ("REFUSED_ACCEPTED", "ONE_WAY", ACKNOWLEDGED),
+        ("REFUSED_ACCEPTED", "PROGRESS", NEVER),
+        ("SKIP_REFUSED", "ONE_WAY", ACKNOWLEDGED),
+        # `done` before all CPUs have done it, before this one has, or with numbers of an earlier epoch.
+        ("ACK_EARLY", "CONDUCTOR", ACKNOWLEDGED),
+        ("DONE_EARLY", "CONDUCTOR", ACKNOWLEDGED),
+        ("DONE_WITHOUT_EPOCH", "CONDUCTOR", ACKNOWLEDGED),
+        # The highest number kept, though the conductor counts anew.
+        ("NUMBER_KEPT", "PROGRESS", NEVER),
+        # A conductor whose new epoch is not higher, or that counts answers to an earlier conductor.
+        ("SAME_EPOCH", "CONDUCTOR", ACKNOWLEDGED),
+        ("OLD_ANSWERS_COUNT", "CONDUCTOR", ACKNOWLEDGED),
+        # One that takes answers in any order: those of a node's earlier start come again.
+        ("ANSWERS_UNORDERED", "NODE", START),
+        # One that keeps what a node had done before it was started anew.
+        ("ANY_START", "TWO_NODES_ANEW", ACKNOWLEDGED),
+        # One that goes by the first answer, or waits only for nodes that have answered since its own start.
+        ("COMPLETE_BY_ONE", "TWO_NODES", START),
+        ("REGISTRY_EMPTY", "TWO_NODES", START),
+        # Commands that are sent once, answers that are given once: the wire loses them.
+        ("SENT_ONCE", "PROGRESS", NEVER),
+        ("ANSWER_ONCE", "PROGRESS", NEVER),
+    ],
+)
+def test_a_broken_protocol_of_beats_is_found(broken: str, size: str, why: str, tmp_path: Path) -> None:
+    said = checked(tmp_path, size, broken)
+    assert "errors: 1" in said, said
+    assert re.search(why, said), said
+
+
+def test_a_node_just_started_cannot_tell_a_recorded_beat(tmp_path: Path) -> None:
+    """The limit that docs/nettick.md states: whoever mends it turns this test round."""
+    said = checked(tmp_path, "NODE", "REPLAY_AT_START")
+    assert "errors: 1" in said and re.search(START, said), said
