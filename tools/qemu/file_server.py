@@ -24,6 +24,8 @@ PLACE_DEFAULT = "/mnt"
 #: This host, as a node on QEMU's own network sees it.
 HOST = "10.0.2.2"
 START_SECONDS = 10.0
+#: Debian's user `nobody`, whom diod takes all others for if it is told to (-S).
+NOBODY = 65534
 
 
 def check_mounts(words: Sequence[str]) -> list[tuple[Path, str]]:
@@ -47,11 +49,18 @@ def check_mounts(words: Sequence[str]) -> list[tuple[Path, str]]:
 
 class FileServer:
     """diod on some folders, from `with` to its end; `kill` and `start` in between are a server that fails and
-    comes back at the same port. It listens at `address` of this machine, which nodes call `host`."""
+    comes back at the same port. It listens at `address` of this machine, which nodes call `host`.
 
-    def __init__(self, folders: Sequence[Path], address: str = "127.0.0.1", host: str = HOST) -> None:
+    `mapped`: this process is root of a user namespace, where diod as root does not start, because it may not
+    set its groups; so it gets another name in a namespace of its own, with the same rights to files.
+    """
+
+    def __init__(
+        self, folders: Sequence[Path], address: str = "127.0.0.1", host: str = HOST, mapped: bool = False
+    ) -> None:
         self.folders = [folder.resolve() for folder in folders]
         self.address, self.host = address, host
+        self.mapped = mapped
         self.process: subprocess.Popen[bytes] | None = None
         self.port = free_port()
 
@@ -64,10 +73,12 @@ class FileServer:
         diod = shutil.which("diod", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
         if diod is None:
             raise RunnerError("mounting a folder needs diod: ports/deps.sh test")
-        command = [diod, "-f", "-n", "-N", "-c", "/dev/null", "-l", f"{self.address}:{self.port}"]
+        command = [diod, "-f", "-n", "-c", "/dev/null", "-l", f"{self.address}:{self.port}"]
         command += ["-L", "/dev/null"]
-        if os.getuid():
-            command += ["-u", str(os.getuid())]
+        if self.mapped:
+            command = ["unshare", f"--map-user={NOBODY}", *command, "-S"]
+        else:
+            command += ["-N", *(["-u", str(os.getuid())] if os.getuid() else [])]
         for folder in self.folders:
             command += ["-e", str(folder)]
         # With SIGPIPE ignored, as this process and systemd have it: else diod dies of a client that has gone.
