@@ -48,7 +48,7 @@ class Stream:
 
     def say(self, text: str) -> None:
         """A line of the cluster's own, for people."""
-        self.write(text.encode(errors="surrogateescape"))
+        self.write(text.encode(errors="replace"))
 
     def of_node(self, name: str) -> Splitter:
         """What a node prints there."""

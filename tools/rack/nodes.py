@@ -23,6 +23,8 @@ TAIL_LINES = 20
 #: How far a node has come, in order.
 OFF, ASKED, LOADS, BOOTS, RUNS, ENDED = range(6)
 STATES = ("has asked for nothing yet", "has an address", "loads its kernel", "boots", "runs", "has ended")
+#: What firmware and GRUB move the cursor with.
+_ESCAPES = re.compile(r"\x1b(?:c|\[[0-9;?]*[A-Za-z])|\r")
 _RUNS = re.compile(r"tacet: network: eth0 has (\S+?)/")
 _ACK = re.compile(r"DHCPACK\S* (\S+)")
 _SENT = re.compile(r"sent \S+/tacet\.elf to (\S+)")
@@ -44,7 +46,7 @@ class Node:
         self._changed = changed
         self._log: BinaryIO = (plan.logs / f"{self.name}.console").open("wb")
         self._lines = Splitter(self._heard)
-        self._shown = err.of_node(self.name) if plan.verbose else None
+        self._err = err
         self._streams = [out.of_node(self.name), err.of_node(self.name)]
         self.thread = threading.Thread(target=self._run, daemon=True)
 
@@ -61,8 +63,10 @@ class Node:
                 self.reach(state)
 
     def _heard(self, line: bytes) -> None:
-        text = line.decode(errors="replace")
+        text = _ESCAPES.sub("", line.decode(errors="replace"))
         self.console.append(text)
+        if self._plan.verbose:
+            self._err.say(f"{self.name}: {text}")
         if text.startswith("tacet: Tacet "):
             self.reach(BOOTS)
         elif _RUNS.match(text):
@@ -72,15 +76,14 @@ class Node:
         self._log.write(chunk)
         self._log.flush()
         self._lines.feed(chunk)
-        if self._shown is not None:
-            self._shown.feed(chunk)
 
     def _run(self) -> None:
         plan = self._plan
         card = services.beats_card(layout.tap_of(self.number), layout.beats_mac(self.number))
         try:
             self.result = qemu.run_machine(
-                ["-machine", "graphics=off", *card],
+                # GRUB begins anew where it could not load a file.
+                ["-machine", "graphics=off", "-action", "reboot=reset", *card],
                 network=qemu.Network("bridge", "e1000", layout.data_mac(self.number)),
                 cpus=plan.cpus,
                 memory=plan.memory,
@@ -92,9 +95,8 @@ class Node:
             self.result.kernel = qemu.KERNEL
         except Exception as error:  # whatever it is, the others wait for this node's end
             self.problem = str(error)
-        for one in (self._lines, self._shown, *self._streams):
-            if one is not None:
-                one.finish()
+        for one in (self._lines, *self._streams):
+            one.finish()
         self._log.close()
         self.reach(ENDED)
 
