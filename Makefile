@@ -322,7 +322,8 @@ cluster:
 	@tools/cluster --nodes $(call quoted,$(or $(NODES),4)) $(if $(RATE),--rate $(call quoted,$(RATE))) \
 		$(if $(APP),--app $(call quoted,$(APP)) --args=$(call quoted,$(ARGS)) --wait) $(CLUSTER_OPTIONS)
 
-# FTQ on four nodes under beats, beside Linux at its tick [Betti09 Fig. 3]. BEATS_OPTIONS: `tools/lab beats -h`.
+# FTQ on four nodes under beats, beside Linux at its tick [Betti09 Fig. 3]. BEATS_OPTIONS: see
+# `tools/lab beats -h`.
 BEATS_OPTIONS :=
 beats:
 	@ports/deps.sh build run
@@ -380,7 +381,7 @@ help:
 	@echo "         FILES='a b' TIMEOUT=5   with a menu of programs; PORT=com2 SPEED=57600: serial console"
 	@echo "make pxe [APP=prog ARGS='...']   build/pxe, from which nodes boot over the network (docs/pxe.md)"
 	@echo "         NODES=file OPTIONS='...' NETWORK=10.1.0.0/16 INTERFACE=eth1 SERVER=10.1.0.1 HTTP=yes"
-	@echo "make cluster NODES=4 RATE=10     nodes, file server and conductor in QEMU, and a shell (docs/cluster.md)"
+	@echo "make cluster NODES=4 RATE=10     nodes and their conductor in QEMU, and a shell (docs/cluster.md)"
 	@echo "         APP=prog ARGS='...'     the nodes run it; CLUSTER_OPTIONS: see tools/cluster --help"
 	@echo "make beats                       FTQ on four nodes under heartbeats; build/beats.png"
 	@echo "make gdb [APP=prog ARGS='...']   QEMU stopped before the first instruction, gdb on the kernel"

@@ -144,7 +144,8 @@ def run(plan: Plan) -> int:
     tempfile.tempdir = str(layout.RUN)
     plan.logs.mkdir(parents=True, exist_ok=True)
     cluster = Cluster(plan)
-    cluster.say(f"{plan.nodes} nodes, {plan.rate} beats a second; consoles are in {plan.logs}")
+    several = "s" * (plan.nodes > 1)
+    cluster.say(f"{plan.nodes} node{several}, {plan.rate} beats a second; consoles are in {plan.logs}")
     cluster.start()
     cluster.wait(RUNS, plan.boot_limit_s)
     if cluster.missing() and not plan.wait:
