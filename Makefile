@@ -32,7 +32,7 @@ endif
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
-IN_ORDER := clean run compare report bench klog iso pxe gdb test test-long
+IN_ORDER := clean run compare report bench klog iso pxe cluster beats gdb test test-long
 ifneq ($(and $(word 2,$(MAKECMDGOALS)),$(filter $(IN_ORDER),$(MAKECMDGOALS))),)
 .NOTPARALLEL:
 endif
@@ -311,6 +311,25 @@ pxe:
 	@TACET_OPTIONS=$(call quoted,$(OPTIONS)) boot/make-pxe $(PXE_OPTIONS) $(call quoted,$(PXE)) \
 		$(BUILD)/tacet.stripped.elf $(PROGRAM_WORDS) -- $(ARGUMENT_WORDS)
 
+# A cluster in QEMU (docs/cluster.md): NODES nodes, RATE beats a second. They run APP, and the status is the
+# worst of theirs; without APP there is a shell. CLUSTER_OPTIONS: see tools/cluster --help.
+RATE            :=
+CLUSTER_OPTIONS :=
+.PHONY: cluster beats
+cluster:
+	@ports/deps.sh build run
+	@$(MAKE) --no-print-directory -s $(KERNEL) service
+	@tools/cluster --nodes $(call quoted,$(or $(NODES),4)) $(if $(RATE),--rate $(call quoted,$(RATE))) \
+		$(if $(APP),--app $(call quoted,$(APP)) --args=$(call quoted,$(ARGS)) --wait) $(CLUSTER_OPTIONS)
+
+# FTQ on four nodes under beats, beside Linux at its tick [Betti09 Fig. 3]. BEATS_OPTIONS: see
+# `tools/lab beats -h`.
+BEATS_OPTIONS :=
+beats:
+	@ports/deps.sh build run
+	@$(MAKE) --no-print-directory -s $(KERNEL) $(APPS) $(LINUX) service qemu10
+	@$(LAB) beats --out build/report $(BEATS_OPTIONS)
+
 # GDB_OPTIONS: see tools/gdb --help. GDB_COMMANDS=FILE: run the commands in this file and end.
 gdb:
 	@ports/deps.sh build run test
@@ -362,6 +381,9 @@ help:
 	@echo "         FILES='a b' TIMEOUT=5   with a menu of programs; PORT=com2 SPEED=57600: serial console"
 	@echo "make pxe [APP=prog ARGS='...']   build/pxe, from which nodes boot over the network (docs/pxe.md)"
 	@echo "         NODES=file OPTIONS='...' NETWORK=10.1.0.0/16 INTERFACE=eth1 SERVER=10.1.0.1 HTTP=yes"
+	@echo "make cluster NODES=4 RATE=10     nodes and their conductor in QEMU, and a shell (docs/cluster.md)"
+	@echo "         APP=prog ARGS='...'     the nodes run it; CLUSTER_OPTIONS: see tools/cluster --help"
+	@echo "make beats                       FTQ on four nodes under heartbeats; build/beats.png"
 	@echo "make gdb [APP=prog ARGS='...']   QEMU stopped before the first instruction, gdb on the kernel"
 	@echo "make kernel | apps               only build: build/$(ARCH)/tacet.elf, build/$(ARCH)/apps/"
 	@echo "make kit                         build/tacet-noise-kit.tar.xz: measures your own Linux nodes"

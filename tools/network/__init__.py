@@ -10,6 +10,8 @@ it with nsenter(1): QEMU then makes a tap for its node and joins the bridge (too
         qemu.run_machine(["-boot", "n"], network=qemu.Network("bridge", enter=space.enter))
         server.wait("DHCPACK")
 
+A process that is in such a namespace already (tools/rack) has the same by `Here`.
+
 The bridge forwards from the first frame on (Linux would wait 15 s for a spanning tree), and a router's
 advertisement is there for iPXE, which otherwise waits 13 s for one.
 """
@@ -21,7 +23,7 @@ import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +38,9 @@ ip link add {bridge} type bridge forward_delay 0
 ip addr add {address} dev {bridge}
 ip -6 addr add {router} dev {bridge} nodad 2>/dev/null || true
 ip link set {bridge} up
-echo ready
+"""
+#: What keeps a namespace alive.
+_WAIT = """echo ready
 read line
 """
 
@@ -48,9 +52,10 @@ class Unavailable(Exception):
 class Server:
     """A program in the namespace that serves its nodes, and all that it says on its standard error."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
+    def __init__(self, process: subprocess.Popen[str], on_line: Callable[[str], None] | None = None) -> None:
         self.process = process
         self.lines: list[str] = []
+        self._on_line = on_line
         self._news = threading.Condition()
         self._over = False
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -62,6 +67,8 @@ class Server:
             with self._news:
                 self.lines.append(line.rstrip("\n"))
                 self._news.notify_all()
+            if self._on_line is not None:
+                self._on_line(line.rstrip("\n"))
         with self._news:
             self._over = True
             self._news.notify_all()
@@ -91,15 +98,49 @@ class Server:
         self._reader.join()
 
 
-class Namespace:
+class Space:
+    """A network namespace with a bridge, and what is started in it."""
+
+    #: Words before a command that start it in there; it ends with the process that has started it.
+    enter: Sequence[str] = ()
+
+    def popen(self, words: Sequence[str | Path], **settings: Any) -> subprocess.Popen[Any]:
+        return subprocess.Popen([*self.enter, *words], **settings)
+
+    def run(self, words: Sequence[str | Path], **settings: Any) -> subprocess.CompletedProcess[Any]:
+        return subprocess.run([*self.enter, *words], **settings)
+
+    def server(self, words: Sequence[str | Path], on_line: Callable[[str], None] | None = None) -> Server:
+        """A program, away from the terminal's signals; `on_line` is called for each line that it says."""
+        process = self.popen(
+            words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
+        return Server(process, on_line)
+
+    def dnsmasq(self, *words: str | Path, on_line: Callable[[str], None] | None = None) -> Server:
+        """dnsmasq, ready to serve; `words` are its options, or the configuration to use."""
+        if (program := shutil.which("dnsmasq", path=f"{os.environ.get('PATH', '')}:/usr/sbin")) is None:
+            raise Unavailable("there is no dnsmasq (ports/deps.sh run)")
+        options = [f"--conf-file={word}" if isinstance(word, Path) else word for word in words]
+        options += [] if any(isinstance(word, Path) for word in words) else ["--conf-file=/dev/null"]
+        router = ["--enable-ra", f"--dhcp-range={_PREFIX},ra-only", f"--ra-param={BRIDGE},4"]
+        # Only root is there for it to become; leases are kept in no file.
+        own = ["--keep-in-foreground", "--log-facility=-", "--user=root", "--group=", "--pid-file="]
+        server = self.server([program, *options, *own, "--leasefile-ro", *router], on_line)
+        try:
+            server.wait("started")
+        except Unavailable:
+            server.__exit__()
+            raise
+        return server
+
+
+class Namespace(Space):
     """One network; `address` is this machine's on its bridge."""
 
     def __init__(self, address: str = ADDRESS) -> None:
-        if missing := [one for one in ("unshare", "nsenter", "setpriv", "ip") if shutil.which(one) is None]:
-            raise Unavailable(f"missing: {', '.join(missing)} (ports/deps.sh run)")
-        if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
-            raise Unavailable("/dev/net/tun cannot be opened: no taps here")
-        setup = _SETUP.format(bridge=BRIDGE, address=address, router=_ROUTER)
+        check(("unshare", "nsenter", "setpriv", "ip"))
+        setup = _setup(address) + _WAIT
         self.process = subprocess.Popen(
             ["unshare", "--map-root-user", "--net", "sh", "-c", setup],
             stdin=subprocess.PIPE,
@@ -112,38 +153,10 @@ class Namespace:
             said = self.process.stderr.read().strip().splitlines()
             self.close()
             raise Unavailable(f"unshare -rn does not work here: {said[0] if said else 'it says nothing'}")
-        #: Words before a command that start it in there; it ends with the process that has started it.
         self.enter = [
             *("nsenter", "--target", str(self.process.pid), "--user", "--net", "--preserve-credentials"),
             *("setpriv", "--pdeathsig", "KILL"),
         ]
-
-    def popen(self, words: Sequence[str | Path], **settings: Any) -> subprocess.Popen[Any]:
-        return subprocess.Popen([*self.enter, *words], **settings)
-
-    def run(self, words: Sequence[str | Path], **settings: Any) -> subprocess.CompletedProcess[Any]:
-        return subprocess.run([*self.enter, *words], **settings)
-
-    def server(self, words: Sequence[str | Path]) -> Server:
-        process = self.popen(words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        return Server(process)
-
-    def dnsmasq(self, *words: str | Path) -> Server:
-        """dnsmasq, ready to serve; `words` are its options, or the configuration to use."""
-        if (program := shutil.which("dnsmasq", path=f"{os.environ.get('PATH', '')}:/usr/sbin")) is None:
-            raise Unavailable("there is no dnsmasq (ports/deps.sh run)")
-        options = [f"--conf-file={word}" if isinstance(word, Path) else word for word in words]
-        options += [] if any(isinstance(word, Path) for word in words) else ["--conf-file=/dev/null"]
-        router = ["--enable-ra", f"--dhcp-range={_PREFIX},ra-only", f"--ra-param={BRIDGE},4"]
-        # Only root is there for it to become; leases are kept in no file.
-        own = ["--keep-in-foreground", "--log-facility=-", "--user=root", "--group=", "--pid-file="]
-        server = self.server([program, *options, *own, "--leasefile-ro", *router])
-        try:
-            server.wait("started")
-        except Unavailable:
-            server.__exit__()
-            raise
-        return server
 
     def close(self) -> None:
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
@@ -156,6 +169,29 @@ class Namespace:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class Here(Space):
+    """The namespace that this process is in; it has been made for it and is empty. What is started ends with
+    it, or, at the latest, with the namespace."""
+
+    def __init__(self, address: str = ADDRESS) -> None:
+        self.enter = ["setpriv", "--pdeathsig", "KILL"]
+        done = subprocess.run(["sh", "-c", _setup(address)], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Unavailable(f"no bridge here: {done.stderr.strip() or 'ip does not say why'}")
+
+
+def check(tools: Sequence[str]) -> None:
+    """Unavailable if one of these commands is not here, or no tap can be made."""
+    if missing := [one for one in tools if shutil.which(one) is None]:
+        raise Unavailable(f"missing: {', '.join(missing)} (ports/deps.sh run)")
+    if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
+        raise Unavailable("/dev/net/tun cannot be opened: no taps here")
+
+
+def _setup(address: str) -> str:
+    return _SETUP.format(bridge=BRIDGE, address=address, router=_ROUTER)
 
 
 def addresses_of(address: str) -> list[str]:

@@ -21,6 +21,8 @@ from .streams import Delivery, Ports, Sink
 
 #: The least time between two readings of a machine's own time, seconds.
 LOOK_MIN_S = 0.05
+#: The longest wait: epoll takes some weeks at most.
+WAIT_MAX_S = 86400.0
 LINUX_PANIC = b"Kernel panic - not syncing"
 
 
@@ -139,7 +141,7 @@ class Emulator:
                 for name, source in self.sources.items():
                     selector.register(source, selectors.EVENT_READ, name)
                 while (left := self.seconds_left()) > 0:
-                    ready = {key.data: key.fd for key, _ in selector.select(left)}
+                    ready = {key.data: key.fd for key, _ in selector.select(min(left, WAIT_MAX_S))}
                     # The kernel's lines first: a program that complains does so after them.
                     for name in sorted(ready.keys() & self.sources.keys()):
                         if not self.receive(name):

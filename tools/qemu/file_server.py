@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A server of files for nodes in QEMU: diod (9P2000.L) on 127.0.0.1, which a node with a card on QEMU's own
-network reaches at 10.0.2.2. It runs as whoever calls, and serves those folders alone.
+network reaches at 10.0.2.2, or at an address of the nodes' bridge. It runs as whoever calls, and serves those
+folders alone.
 
 diod(8): https://manpages.debian.org/bookworm/diod/diod.8.en.html
 """
@@ -23,6 +24,8 @@ PLACE_DEFAULT = "/mnt"
 #: This host, as a node on QEMU's own network sees it.
 HOST = "10.0.2.2"
 START_SECONDS = 10.0
+#: Debian's user `nobody`, whom diod takes all others for if it is told to (-S).
+NOBODY = 65534
 
 
 def check_mounts(words: Sequence[str]) -> list[tuple[Path, str]]:
@@ -46,26 +49,36 @@ def check_mounts(words: Sequence[str]) -> list[tuple[Path, str]]:
 
 class FileServer:
     """diod on some folders, from `with` to its end; `kill` and `start` in between are a server that fails and
-    comes back at the same port."""
+    comes back at the same port. It listens at `address` of this machine, which nodes call `host`.
 
-    def __init__(self, folders: Sequence[Path]) -> None:
+    `mapped`: this process is root of a user namespace, where diod as root does not start, because it may not
+    set its groups; so it gets another name in a namespace of its own, with the same rights to files.
+    """
+
+    def __init__(
+        self, folders: Sequence[Path], address: str = "127.0.0.1", host: str = HOST, mapped: bool = False
+    ) -> None:
         self.folders = [folder.resolve() for folder in folders]
+        self.address, self.host = address, host
+        self.mapped = mapped
         self.process: subprocess.Popen[bytes] | None = None
         self.port = free_port()
 
     def option(self, folder: Path, place: str = PLACE_DEFAULT) -> str:
         """What mounts a folder on a node: an option of the kernel's."""
-        return f"mount={place}:{HOST}:{self.port}:{folder.resolve()}"
+        return f"mount={place}:{self.host}:{self.port}:{folder.resolve()}"
 
     def start(self) -> None:
         """Start it; it listens when this returns. RunnerError if it does not."""
         diod = shutil.which("diod", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
         if diod is None:
             raise RunnerError("mounting a folder needs diod: ports/deps.sh test")
-        command = [diod, "-f", "-n", "-N", "-c", "/dev/null", "-l", f"127.0.0.1:{self.port}"]
+        command = [diod, "-f", "-n", "-c", "/dev/null", "-l", f"{self.address}:{self.port}"]
         command += ["-L", "/dev/null"]
-        if os.getuid():
-            command += ["-u", str(os.getuid())]
+        if self.mapped:
+            command = ["unshare", f"--map-user={NOBODY}", *command, "-S"]
+        else:
+            command += ["-N", *(["-u", str(os.getuid())] if os.getuid() else [])]
         for folder in self.folders:
             command += ["-e", str(folder)]
         # With SIGPIPE ignored, as this process and systemd have it: else diod dies of a client that has gone.
@@ -75,6 +88,7 @@ class FileServer:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             restore_signals=False,
+            start_new_session=True,
         )
         deadline = time.monotonic() + START_SECONDS
         while not self._listens():
@@ -86,7 +100,7 @@ class FileServer:
 
     def _listens(self) -> bool:
         with socket.socket() as tried:
-            return tried.connect_ex(("127.0.0.1", self.port)) == 0
+            return tried.connect_ex((self.address, self.port)) == 0
 
     def kill(self) -> None:
         """End it at once, with its connections."""

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The first process of a cluster's house: `python3 tools/rack PIPE WORDS…`, started by house.py. It brings
+the cluster up, runs what was asked for, and ends, and with it everything in the house."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+import network
+
+import qemu
+from rack import arguments, layout, services
+from rack.arguments import Plan
+from rack.lines import Stream
+from rack.nodes import ENDED, NO_STATUS, RUNS, STATES, Node
+
+INTERRUPTED = 130
+NO_READER = 141
+
+
+class Cluster:
+    """All nodes, and what is said of them."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.out, self.err = Stream(sys.stdout.buffer), Stream(sys.stderr.buffer)
+        self.news = threading.Condition()
+        self.nodes = [
+            Node(number, plan, self.out, self.err, self.changed) for number in range(1, plan.nodes + 1)
+        ]
+        self._said: dict[str, int] = {}
+
+    def say(self, text: str) -> None:
+        self.err.say(f"cluster: {text}")
+
+    def changed(self) -> None:
+        with self.news:
+            self.news.notify_all()
+
+    def served(self, line: str) -> None:
+        for node in self.nodes:
+            node.served(line)
+
+    def start(self) -> None:
+        space = network.Here()
+        services.start(self.plan, space, self.served)
+        for node in self.nodes:
+            node.thread.start()
+
+    def wait(self, state: int, limit_s: float | None) -> bool:
+        """Until all nodes have come so far, each step said; False if time is up before."""
+        deadline = None if limit_s is None else time.monotonic() + limit_s
+        with self.news:
+            while True:
+                self._tell()
+                if all(node.state >= state for node in self.nodes):
+                    return True
+                left = None if deadline is None else deadline - time.monotonic()
+                if left is not None and left <= 0:
+                    return False
+                self.news.wait(left)
+
+    def _tell(self) -> None:
+        """What is new of each node."""
+        for node in self.nodes:
+            if self._said.get(node.name, 0) == node.state:
+                continue
+            self._said[node.name] = node.state
+            if node.state < ENDED:
+                self.say(f"{node.name} {STATES[node.state]}")
+                continue
+            if failure := node.failure():
+                for line in failure[:-1]:
+                    self.err.say(f"{node.name}: {line}")
+                self.say(f"{node.name} {failure[-1]}")
+            else:
+                self.say(f"{node.name} {STATES[ENDED]}")
+
+    def watch(self) -> None:
+        """From another thread: say what becomes of nodes while a command runs."""
+        threading.Thread(target=self.wait, args=(ENDED, None), daemon=True).start()
+
+    def missing(self) -> int:
+        """Names the nodes that have not come up, with their consoles; how many these are."""
+        late = [node for node in self.nodes if node.state < RUNS]
+        for node in late:
+            for line in node.tail():
+                self.err.say(f"{node.name}: {line}")
+            self.say(f"{node.name} {STATES[node.state]}, after {self.plan.boot_limit_s:g} s: --boot-limit")
+        broken = [node for node in self.nodes if node.state == ENDED and node_broke(node)]
+        return len(late) + len(broken)
+
+    def worst(self) -> int:
+        return max(node.status for node in self.nodes)
+
+
+def node_broke(node: Node) -> bool:
+    """It has ended, and not because its program has."""
+    return node.result is None or node.result.outcome != "exit"
+
+
+def environment(plan: Plan) -> dict[str, str]:
+    """What the command, or the shell, finds."""
+    return {
+        **os.environ,
+        "TACET_CONDUCTOR": str(layout.SOCKET),
+        "TACET_SHARE": str(plan.share or layout.SHARE),
+        "TACET_NODES": " ".join(layout.name_of(number) for number in range(1, plan.nodes + 1)),
+        "PATH": f"{layout.SERVICE}:{os.environ.get('PATH', '/usr/bin:/bin')}:/usr/sbin:/sbin",
+    }
+
+
+def run_command(cluster: Cluster) -> int:
+    """The command, or a shell; its status as a shell has it."""
+    plan = cluster.plan
+    words = list(plan.command) or [os.environ.get("SHELL", "/bin/sh")]
+    if not plan.command:
+        share = plan.share or layout.SHARE
+        cluster.say(
+            f"conductorctl is here; nodes have {share} at {layout.PLACE}; the cluster ends with this shell"
+        )
+    # The terminal's interrupt is for the command, which does not inherit a handler.
+    signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        status = subprocess.run(words, env=environment(plan)).returncode
+    except OSError as error:
+        cluster.say(f"{words[0]}: {error.strerror}")
+        return 127 if isinstance(error, FileNotFoundError) else 126
+    return 128 - status if status < 0 else status
+
+
+def run(plan: Plan) -> int:
+    services.run_own()
+    tempfile.tempdir = str(layout.RUN)
+    plan.logs.mkdir(parents=True, exist_ok=True)
+    cluster = Cluster(plan)
+    several = "s" * (plan.nodes > 1)
+    cluster.say(f"{plan.nodes} node{several}, {plan.rate} beats a second; consoles are in {plan.logs}")
+    cluster.start()
+    cluster.wait(RUNS, plan.boot_limit_s)
+    if cluster.missing() and not plan.wait:
+        return NO_STATUS
+    if plan.wait:
+        if any(node.state < RUNS for node in cluster.nodes):
+            return NO_STATUS
+        cluster.wait(ENDED, None)
+        return cluster.worst()
+    cluster.watch()
+    return run_command(cluster)
+
+
+def ends_with(pipe: int) -> None:
+    """From another thread: this process, and so the house, ends with the one that has made it."""
+    os.read(pipe, 1)
+    os._exit(128 + signal.SIGTERM)
+
+
+def main(words: Sequence[str]) -> int:
+    threading.Thread(target=ends_with, args=(int(words[0]),), daemon=True).start()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return run(arguments.parse(words[1:]))
+    except network.Unavailable as error:
+        problem, status = str(error), arguments.UNAVAILABLE
+    except qemu.RunnerError as error:
+        problem, status = str(error), arguments.WRONG
+    except KeyboardInterrupt:
+        problem, status = "interrupted", INTERRUPTED
+    except BrokenPipeError:
+        return NO_READER
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename is not None else ""
+        problem, status = f"{name}{error.strerror or error}", arguments.WRONG
+    try:
+        print(f"tools/cluster: {problem}", file=sys.stderr, flush=True)
+    except OSError:
+        pass
+    return status
+
+
+if __name__ == "__main__":
+    # Threads of nodes that run end with the process, and so do their machines.
+    os._exit(main(sys.argv[1:]))

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a person asks of a cluster, checked before anything is started: each mistake is one line that says
+what would be right."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import network
+
+import qemu
+from qemu import arguments as checks
+
+from . import layout
+
+WRONG = 2
+UNAVAILABLE = 3
+RATE_MAX = 1000
+#: What it needs; Debian has servers in a folder that is not everybody's PATH.
+TOOLS = ("unshare", "setpriv", "ip", "mount", "grub-mkimage")
+SERVERS = ("dnsmasq", "diod")
+SBIN = "/usr/sbin:/sbin"
+#: What nodes run that are given nothing to do: they sleep, and take beats.
+REST = (qemu.BUSYBOX, ("sleep", "2147483647"))
+BOOT_LIMIT_S = 900.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A cluster as it was asked for."""
+
+    nodes: int
+    rate: str
+    app: Path
+    args: Sequence[str]
+    env: Sequence[str]
+    options: Sequence[str]
+    cpus: int
+    memory: str
+    share: Path | None
+    logs: Path
+    boot_limit_s: float
+    wait: bool
+    verbose: bool
+    command: Sequence[str]
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """One line, as all others that are wrong get."""
+        self.exit(WRONG, f"tools/cluster: {message} (tools/cluster --help)\n")
+
+
+def parser_new() -> Parser:
+    parser = Parser(
+        prog="tools/cluster",
+        usage="tools/cluster [options] [-- COMMAND [ARGS...]]",
+        description="A cluster of Tacet nodes in QEMU, and a command, or a shell, beside them.",
+    )
+    parser.add_argument(
+        "--nodes", default="4", metavar="N", help=f"1 to {layout.NODES_MAX} (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--rate", default="10", metavar="HZ", help="beats a second, 0 to 1000 (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--app", type=Path, metavar="APP", help="a static ELF program that each node runs, then ends"
+    )
+    parser.add_argument(
+        "--args", default="", metavar='"…"', help="its arguments; words as a shell splits them"
+    )
+    parser.add_argument(
+        "--env", action="append", default=[], metavar="K=V", help="its environment; may be repeated"
+    )
+    parser.add_argument(
+        "--wait", action="store_true", help="until all nodes have ended; the status is the worst one"
+    )
+    parser.add_argument("--options", default="", metavar='"…"', help="options for the nodes' kernels")
+    parser.add_argument("--cpus", default="1", metavar="N", help="of each node (default: %(default)s)")
+    parser.add_argument("--memory", default="256M", metavar="M", help="of each node (default: %(default)s)")
+    parser.add_argument(
+        "--share",
+        type=Path,
+        metavar="DIR",
+        help=f"the folder that nodes have at {layout.PLACE} (default: one that goes with the cluster)",
+    )
+    parser.add_argument(
+        "--logs", type=Path, metavar="DIR", help="where consoles are kept (default: build/cluster)"
+    )
+    parser.add_argument(
+        "--boot-limit", default=f"{BOOT_LIMIT_S:g}", metavar="S", help="seconds (default: %(default)s)"
+    )
+    parser.add_argument("--verbose", action="store_true", help="the nodes' consoles, too, on stderr")
+    return parser
+
+
+def parse(words: Sequence[str]) -> Plan:
+    """The plan. Exits with one line, or raises RunnerError or network.Unavailable with one."""
+    end = words.index("--") if "--" in words else len(words)
+    parser = parser_new()
+    given = parser.parse_args(words[:end])
+    command = words[end + 1 :]
+    if end < len(words) and not command:
+        parser.error("which command? Without -- there is a shell")
+    if given.wait and command:
+        parser.error("--wait is for nodes that end by themselves; a command is waited for in any case")
+    if given.app is None and (given.args or given.env or given.wait):
+        parser.error("--args, --env and --wait need a program: --app APP")
+    app, args = (given.app, words_of("--args", given.args)) if given.app else REST
+    plan = Plan(
+        nodes=whole("--nodes", given.nodes, 1, layout.NODES_MAX),
+        rate=rate(given.rate),
+        app=outside("--app", app),
+        args=args,
+        env=given.env,
+        options=words_of("--options", given.options),
+        cpus=checks.check_cpus(given.cpus, None),
+        memory=checks.check_memory(given.memory, None),
+        share=given.share and outside("--share", given.share),
+        logs=(given.logs or qemu.BUILD / "cluster").absolute(),
+        boot_limit_s=seconds("--boot-limit", given.boot_limit),
+        wait=given.wait,
+        verbose=given.verbose,
+        command=command,
+    )
+    check(plan)
+    return plan
+
+
+def whole(option: str, text: str, low: int, high: int) -> int:
+    if not re.fullmatch(r"\d{1,9}", text) or not low <= int(text) <= high:
+        raise qemu.RunnerError(f"{option} takes {low} to {high}, not {text or 'nothing'}")
+    return int(text)
+
+
+def rate(text: str) -> str:
+    """As the conductor takes it."""
+    if not re.fullmatch(r"\d{1,4}(\.\d{1,9})?", text) or float(text) > RATE_MAX or 0 < float(text) < 1 / 60:
+        raise qemu.RunnerError(
+            f"--rate takes 1/60 to {RATE_MAX} beats a second, or 0, not {text or 'nothing'}"
+        )
+    return text
+
+
+def seconds(option: str, text: str) -> float:
+    if not re.fullmatch(r"\d{1,7}(\.\d+)?", text) or not float(text):
+        raise qemu.RunnerError(f"{option} takes seconds, not {text or 'nothing'}")
+    return float(text)
+
+
+def words_of(option: str, text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise qemu.RunnerError(f"{option}: {str(error).lower()}") from None
+
+
+def outside(option: str, path: Path) -> Path:
+    """A path that the cluster sees: it has a /run of its own."""
+    if path.resolve().is_relative_to(layout.RUN):
+        raise qemu.RunnerError(
+            f"{option} {path}: the cluster has a {layout.RUN} of its own; take another place"
+        )
+    return path.resolve()
+
+
+def check(plan: Plan) -> None:
+    """That all it needs is here."""
+    qemu.check_program(plan.app)
+    for pair in plan.env:
+        if "=" not in pair:
+            raise qemu.RunnerError(f"the environment takes K=V, not {pair}")
+    if plan.share is not None:
+        if not plan.share.is_dir():
+            raise qemu.RunnerError(f"--share: there is no folder {plan.share}")
+        if any(c in str(plan.share) for c in ':," \\'):
+            raise qemu.RunnerError(
+                f"--share {plan.share}: it takes a path without blanks, commas, quotes and colons"
+            )
+    total, _ = checks.host_memory()
+    if total and (wanted := plan.nodes * (qemu.parse_size(plan.memory) or 0)) > total:
+        raise qemu.RunnerError(
+            f"{plan.nodes} nodes of {plan.memory} take {qemu.size_text(wanted)}, and this host has "
+            f"{qemu.size_text(total)}: --nodes, --memory"
+        )
+    for path, target in (
+        (layout.KERNEL, "kernel"),
+        (layout.SERVICE / "conductor", "service"),
+        (layout.SERVICE / "conductorctl", "service"),
+    ):
+        if not path.is_file():
+            raise qemu.RunnerError(f"there is no {path}; `make {target}` builds it")
+    qemu.qemu_binary()
+    if missing := [one for one in SERVERS if shutil.which(one, path=search_path()) is None]:
+        raise network.Unavailable(f"missing: {', '.join(missing)} (ports/deps.sh run test)")
+    network.check(TOOLS)
+
+
+def search_path() -> str:
+    """Where servers are looked for."""
+    return f"{os.environ.get('PATH', '')}:{SBIN}"

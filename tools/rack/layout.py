@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where everything is in a cluster: names and addresses of its nodes, and the files in its own /run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from qemu import ROOT
+
+NODES_MAX = 64
+BEATS = "beats"
+SERVER = "10.99.0.1"
+RUN = Path("/run")
+KEY = RUN / "beats.key"
+#: Where conductorctl looks by itself, too (service/control.h).
+SOCKET = RUN / "tacet-conductor.sock"
+TREE = RUN / "pxe"
+SHARE = RUN / "share"
+HOSTS = RUN / "hosts"
+#: Where nodes have the shared folder.
+PLACE = "/mnt"
+SERVICE = ROOT / "build" / "service"
+KERNEL = ROOT / "build" / "x86_64" / "tacet.stripped.elf"
+
+
+def name_of(number: int) -> str:
+    """Nodes have numbers from 1 on."""
+    return f"node{number}"
+
+
+def address_of(number: int) -> str:
+    return f"10.99.0.{10 + number}"
+
+
+def data_mac(number: int) -> str:
+    """Of the card from which the node boots."""
+    return f"52:54:00:01:00:{number:02x}"
+
+
+def beats_mac(number: int) -> str:
+    return f"52:54:00:02:00:{number:02x}"
+
+
+def tap_of(number: int) -> str:
+    """What plugs the node into the bridge of heartbeats."""
+    return f"beats{number}"

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a cluster's service node does: the bridges, the folder that nodes boot from, dnsmasq, diod, and the
+conductor. Runs in the house."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import grub
+import network
+import pxe
+
+import qemu
+
+from . import layout
+from .arguments import Plan
+
+
+def key_new(path: Path) -> str:
+    """A fresh key, in a file that nobody else reads; as the kernel's option takes it."""
+    key = os.urandom(16).hex()
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(key + "\n")
+    return key
+
+
+def run_own() -> None:
+    """An empty /run, which goes with the house. network.Unavailable where there can be none."""
+    words = ["mount", "-t", "tmpfs", "-o", "mode=755", "tacet", str(layout.RUN)]
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise network.Unavailable(f"no {layout.RUN} of its own: {done.stderr.strip()}")
+
+
+def beats_bridge(space: network.Space, taps: Sequence[str]) -> None:
+    """A bridge with these taps, for heartbeats alone: no address, and none of IPv6's own frames.
+    network.Unavailable if it cannot be made."""
+    lines = [f"link add {layout.BEATS} type bridge forward_delay 0 mcast_snooping 0"]
+    lines += [f"tuntap add dev {tap} mode tap" for tap in taps]
+    lines += [f"link set {tap} addrgenmode none master {layout.BEATS} up" for tap in taps]
+    lines += [f"link set {layout.BEATS} addrgenmode none up"]
+    done = space.run(
+        ["ip", "-batch", "-"], input="".join(f"{line}\n" for line in lines), capture_output=True, text=True
+    )
+    if done.returncode != 0:
+        raise network.Unavailable(f"no bridge for heartbeats: {done.stderr.strip()}")
+
+
+def beats_card(tap: str, mac: str) -> list[str]:
+    """QEMU's options for a card on such a tap."""
+    return [
+        *("-netdev", f"tap,id=beats,ifname={tap},script=no,downscript=no"),
+        *("-device", f"e1000,netdev=beats,mac={mac},romfile="),
+    ]
+
+
+def beats_options(mac: str, key: str) -> list[str]:
+    """The kernel's options for it."""
+    return ["nettick=irq", f"nettick_dev={mac}", f"nettick_key={key}"]
+
+
+def conductor(
+    space: network.Space, key: Path, control: Path, rate: str, bridge: str = layout.BEATS
+) -> network.Server:
+    """The conductor, ready. network.Unavailable if it does not start."""
+    words = [*("sh", "-c", 'exec "$@" >&2', "sh"), layout.SERVICE / "conductor", "--interface", bridge]
+    server = space.server([*words, "--key", key, "--rate", rate, "--socket", control])
+    try:
+        server.wait(f"beats on {bridge}")
+    except network.Unavailable as error:
+        server.__exit__()
+        raise network.Unavailable(f"the conductor does not start: {error}") from None
+    return server
+
+
+def rate_set(space: network.Space, control: Path, rate: str) -> None:
+    """Change the conductor's rate. network.Unavailable if it does not answer."""
+    done = space.run(
+        [layout.SERVICE / "conductorctl", "--socket", control, "rate", rate], capture_output=True, text=True
+    )
+    if done.returncode != 0:
+        raise network.Unavailable(done.stderr.strip() or done.stdout.strip())
+
+
+def tree(plan: Plan, key: str, mount: str) -> pxe.Tree:
+    """What all nodes boot, each with its own card for heartbeats."""
+    common = ["stdout=com2", "stderr=com3", mount, *(f"env={pair}" for pair in plan.env)]
+    nodes = {
+        layout.data_mac(number): pxe.Node(
+            plan.app,
+            [*common, *beats_options(layout.beats_mac(number), key), *plan.options],
+            plan.args,
+            layout.address_of(number),
+            layout.name_of(number),
+        )
+        for number in range(1, plan.nodes + 1)
+    }
+    return pxe.Tree(layout.KERNEL, pxe.Node(plan.app, [], plan.args), nodes)
+
+
+def names_known(plan: Plan) -> None:
+    """Nodes by their names, for programs of this machine in the house."""
+    lines = ["127.0.0.1 localhost"]
+    lines += [f"{layout.address_of(number)} {layout.name_of(number)}" for number in range(1, plan.nodes + 1)]
+    layout.HOSTS.write_text("".join(f"{line}\n" for line in lines))
+    subprocess.run(["mount", "--bind", str(layout.HOSTS), "/etc/hosts"], capture_output=True)
+
+
+def start(plan: Plan, space: network.Space, on_line: Callable[[str], None]) -> str:
+    """All of it; the conductor's key. They end with the house. `on_line` gets what dnsmasq says.
+    network.Unavailable or RunnerError where something does not start."""
+    names_known(plan)
+    key = key_new(layout.KEY)
+    beats_bridge(space, [layout.tap_of(number) for number in range(1, plan.nodes + 1)])
+    share = plan.share or layout.SHARE
+    layout.SHARE.mkdir()
+    files = qemu.FileServer([share], layout.SERVER, layout.SERVER, mapped=True)
+    files.start()
+    grub.check_tools(pxe.TOOLS)
+    pxe.make(tree(plan, key, files.option(share, layout.PLACE)), layout.TREE)
+    space.dnsmasq(layout.TREE / "dnsmasq.conf", on_line=on_line)
+    conductor(space, layout.KEY, layout.SOCKET, plan.rate)
+    return key
