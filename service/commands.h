@@ -21,6 +21,7 @@ struct command {
     struct beat_command wire; /* its number is 0 while it waits */
     const char *name;         /* for messages */
     uint64_t deadline_ns;     /* of one that is acknowledged */
+    uint64_t asked;           /* beats that had asked for an answer when it was given (registry.h) */
     uint64_t first_beat_ns;   /* when the first beat that carried it was due; 0: none has */
     uint32_t beats;           /* that carried it */
     bool is_answered;         /* nobody waits for it */

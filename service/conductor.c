@@ -33,7 +33,7 @@
 #define GREETINGS        3 /* beats of an epoch that ask all nodes who they are */
 #define ANSWER_EVERY_MAX 1000
 
-struct conductor conductor = { .socket_path = CONTROL_SOCKET, .answer_every = -1 };
+struct conductor conductor; /* large: it has no values of its own in the program's file */
 
 static volatile sig_atomic_t ended;
 
@@ -216,6 +216,8 @@ static void prepare(int count, char **words)
     char why[256];
     int option;
 
+    conductor.socket_path = CONTROL_SOCKET;
+    conductor.answer_every = -1;
     while ((option = getopt_long(count, words, "", options, NULL)) != -1) {
         switch (option) {
         case 'i':

@@ -36,7 +36,8 @@ static const char usage[] =
     "  services US            threads of SCHED_IDLE run now, for so many microseconds\n"
     "  counters [SECONDS]     kernel entries of each node within that time (default: 1)\n"
     "\n"
-    "  --socket PATH          where the conductor listens (default: " CONTROL_SOCKET ")\n"
+    "  --socket PATH          where the conductor listens (default: $" CONTROL_VARIABLE ",\n"
+    "                         or " CONTROL_SOCKET ")\n"
     "  --json                 for scripts\n"
     "  --one-way              do not wait until all nodes have done it\n"
     "  --within SECONDS       wait so long for them (default: 10)\n";
@@ -330,6 +331,8 @@ int main(int count, char **words)
 
     if (count < 2)
         wrong_words("it takes what to ask for");
+    if (getenv(CONTROL_VARIABLE))
+        options.conductor.path = getenv(CONTROL_VARIABLE);
     words_read(words);
     if (!options.operand_count)
         wrong_words("it takes what to ask for");

@@ -17,6 +17,7 @@
 
 #define CONTROL_FOLDER        "/run/tacet-conductor"
 #define CONTROL_SOCKET        CONTROL_FOLDER "/socket"
+#define CONTROL_VARIABLE      "TACET_CONDUCTOR" /* of the environment: where conductorctl finds it */
 #define CONTROL_REQUEST_BYTES 256
 #define CONTROL_ANSWER_BYTES  65536
 

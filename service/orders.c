@@ -57,6 +57,7 @@ bool order_take(const char *request, unsigned client, struct json *answer)
     else {
         command.client = client;
         command.deadline_ns = conductor_now_ns() + within_s * NS_PER_S;
+        command.asked = conductor.asked;
         int taken = commands_add(&conductor.commands, &command);
 
         if (taken >= 0 && is_acknowledged)
@@ -76,44 +77,56 @@ bool order_take(const char *request, unsigned client, struct json *answer)
 
 enum reply { REPLY_DONE, REPLY_FAILED, REPLY_MISSING, REPLY_SILENT, REPLIES };
 
-static enum reply reply_of(const struct node *node, uint32_t number)
+/* What has been killed does not come back to say so: who was heard at the time, and is silent now, has ended.
+ */
+static bool is_killed(const struct node *node, const struct command *command)
 {
+    return (command->wire.code & BEAT_CODE_MASK) == BEAT_KILL && !node_is_silent(node, command->asked);
+}
+
+static enum reply reply_of(const struct node *node, const struct command *command)
+{
+    const uint32_t number = command->wire.number;
+
     if (node->answer.done > number)
         return REPLY_DONE; /* with which result, a later command has covered */
     if (node->answer.done == number)
         return node->answer.result ? REPLY_FAILED : REPLY_DONE;
-    return node_is_silent(node, conductor.asked) ? REPLY_SILENT : REPLY_MISSING;
+    if (!node_is_silent(node, conductor.asked))
+        return REPLY_MISSING;
+    return is_killed(node, command) ? REPLY_DONE : REPLY_SILENT;
 }
 
 /* The first place from there on whose node is waited for. */
-static unsigned missing_find(unsigned place, uint32_t number)
+static unsigned missing_find(unsigned place, const struct command *command)
 {
     const struct registry *registry = &conductor.registry;
 
     while (place < registry->places &&
-           !(registry->nodes[place].is_known && reply_of(&registry->nodes[place], number) == REPLY_MISSING))
+           !(registry->nodes[place].is_known && reply_of(&registry->nodes[place], command) == REPLY_MISSING))
         place++;
     return place;
 }
 
 /* Most answers are not the last one: only the node that is waited for is looked at, then those after it. A
  * node that was silent may have come back before it. */
-static bool all_have_replied(uint32_t number)
+static bool all_have_replied(const struct command *command)
 {
     static uint32_t last_number;
     unsigned *place = &conductor.acknowledged_to;
 
-    if (last_number != number)
+    if (last_number != command->wire.number)
         *place = 0;
-    last_number = number;
-    *place = missing_find(*place, number);
+    last_number = command->wire.number;
+    *place = missing_find(*place, command);
     if (*place >= conductor.registry.places)
-        *place = missing_find(0, number);
+        *place = missing_find(0, command);
     return conductor.registry.count && *place >= conductor.registry.places;
 }
 
 /* The nodes of which this is true, by name: as many as there is room for. */
-static void list_write(struct json *answer, const char *name, enum reply reply, uint32_t number, size_t room)
+static void list_write(struct json *answer, const char *name, enum reply reply, const struct command *command,
+                       size_t room)
 {
     const struct registry *registry = &conductor.registry;
     size_t end = answer->length + room;
@@ -124,7 +137,7 @@ static void list_write(struct json *answer, const char *name, enum reply reply, 
         const struct node *node = &registry->nodes[i];
         char address[NODE_ADDRESS_TEXT];
 
-        if (!node->is_known || reply_of(node, number) != reply)
+        if (!node->is_known || reply_of(node, command) != reply)
             continue;
         node_address_print(node->address, address);
         json_print(answer, "%s{\"name\": ", is_first ? "" : ", ");
@@ -157,7 +170,7 @@ static void outstanding_answer(const struct command *command, bool is_resting)
 
     for (unsigned i = 0; i < registry->places; i++)
         if (registry->nodes[i].is_known)
-            counts[reply_of(&registry->nodes[i], number)]++;
+            counts[reply_of(&registry->nodes[i], command)]++;
     const char *error = error_of(counts, is_resting);
 
     json_print(&answer, "{");
@@ -169,9 +182,9 @@ static void outstanding_answer(const struct command *command, bool is_resting)
                command->name, number, command->beats, command->first_beat_ns, counts[REPLY_DONE],
                counts[REPLY_FAILED], counts[REPLY_MISSING], counts[REPLY_SILENT]);
     size_t room = sizeof(answer_text) / 4;
-    list_write(&answer, "failed_nodes", REPLY_FAILED, number, room);
-    list_write(&answer, "missing_nodes", REPLY_MISSING, number, room);
-    list_write(&answer, "silent_nodes", REPLY_SILENT, number, room);
+    list_write(&answer, "failed_nodes", REPLY_FAILED, command, room);
+    list_write(&answer, "missing_nodes", REPLY_MISSING, command, room);
+    list_write(&answer, "silent_nodes", REPLY_SILENT, command, room);
     json_print(&answer, "}\n");
     client_answer(command->client, &answer);
 }
@@ -211,7 +224,7 @@ void orders_settle(void)
     if (!outstanding)
         return;
     bool is_over = outstanding->deadline_ns <= now_ns;
-    if (!is_over && !(outstanding->beats && all_have_replied(outstanding->wire.number)))
+    if (!is_over && !(outstanding->beats && all_have_replied(outstanding)))
         return;
     outstanding_answer(outstanding, false);
     commands_answered(commands, is_over);

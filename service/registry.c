@@ -135,7 +135,7 @@ void registry_remove(struct registry *registry, struct node *node)
 
 bool node_is_silent(const struct node *node, uint64_t asked)
 {
-    return asked - node->asked > REGISTRY_SILENT_AFTER;
+    return asked > node->asked + REGISTRY_SILENT_AFTER;
 }
 
 void node_address_print(const uint8_t address[NODE_ADDRESS_BYTES], char text[NODE_ADDRESS_TEXT])

@@ -51,6 +51,8 @@ class FakeNode:
     #: Linux's errno for each command.
     result: int = 0
     answers: bool = True
+    #: When it is killed it answers no more.
+    dies: bool = False
     #: How many answers are lost on their way once a command has been done.
     lose_answers: int = 0
     epoch: int = 0
@@ -83,6 +85,8 @@ class FakeNode:
         code = command.code & ~ACKNOWLEDGE
         if code in (1, 2):
             self.state = {1: STOPPED, 2: 1}[code]
+        if code == 3 and self.dies:
+            self.answers = False
         if code == 4:
             self.counts = tuple(count + step for count, step in zip(self.counts, (100, 10, 5, 1)))
 

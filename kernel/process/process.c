@@ -185,13 +185,20 @@ static void instruction_describe(const struct process *process, uint64_t address
                      address - image->bias);
 }
 
+static bool is_commanded(const struct signal_info *info)
+{
+    return info->signal == SIGNAL_KILL && info->code == SIGNAL_BY_KERNEL;
+}
+
 /* Where a signal that ends its process came from, in words that follow its name. */
 static void origin_describe(const struct process *process, const struct signal_info *info, char *text,
                             size_t bytes)
 {
     bool is_timer = info->code == SIGNAL_BY_TIMER || (info->code > 0 && info->signal == SIGNAL_ALRM);
 
-    if (is_timer)
+    if (is_commanded(info))
+        format_text(text, bytes, ", which the conductor commanded");
+    else if (is_timer)
         format_text(text, bytes, ", of a timer of its own");
     else if (info->code > 0)
         format_text(text, bytes, ": a fault whose handler another thread has taken away");
@@ -209,9 +216,11 @@ _Noreturn void process_kill(const struct signal_info *info, const void *frame)
 
     origin_describe(process, info, origin, sizeof(origin));
     kernel_print("%s (%s) ended by %s%s\n", process->title, process->name, signal_name(info->signal), origin);
-    kernel_print("  at instruction %#lx\n", instruction);
-    instruction_describe(process, instruction);
-    arch_registers_print(frame);
+    if (!is_commanded(info)) {
+        kernel_print("  at instruction %#lx\n", instruction);
+        instruction_describe(process, instruction);
+        arch_registers_print(frame);
+    }
     process_exit(STATUS_SIGNALED + (unsigned)info->signal);
 }
 

@@ -183,6 +183,19 @@ def scene_a_silent_node_is_named_and_not_waited_for(wire: Wire) -> None:
     assert names(wire.ctl("nodes")["nodes"]) == ["n1"]
 
 
+def scene_who_falls_silent_when_it_is_killed_has_done_it(wire: Wire) -> None:
+    dying, dead = FakeNode(b"dying", dies=True), FakeNode(b"dead")
+    wire.add(dying, dead)
+    wire.start(*OFTEN)
+    wire.until(lambda: wire.status()["nodes"] == 2)
+    dead.answers = False
+    wire.until(lambda: wire.status()["silent"] == 1)
+    said = wire.ctl("kill", "--within", "100", status=1)
+    assert not dying.answers and said["done"] == 1 and names(said["silent_nodes"]) == ["dead"]
+    wire.ctl("remove", "dead")
+    assert wire.ctl("kill", "--within", "100", status=1)["silent"] == 1  # it was silent before
+
+
 def scene_a_node_that_was_started_anew_is_seen(wire: Wire) -> None:
     nodes = [FakeNode(b"n1"), FakeNode(b"n2")]
     wire.add(*nodes)
