@@ -184,23 +184,27 @@ bool rate_set(const char *text)
 /* ---- The program ---- */
 
 static const char usage[] =
-    "usage: conductor --interface NAME --key FILE [--rate HZ] [--answer-every N] [--socket PATH]\n"
+    "usage: conductor --interface NAME --key FILE [--rate HZ] [--answer-every N] [--nodes N] [--socket "
+    "PATH]\n"
     "\n"
     "Broadcasts heartbeats (NETTICK, EtherType 0x88cb) onto an Ethernet interface.\n"
     "  --interface NAME  where: the network that nodes take beats from\n"
     "  --key FILE        32 hexadecimal digits, which the nodes have too\n"
     "  --rate HZ         beats a second, 1/60 to 1000, or 0 for none yet (default: " RATE_DEFAULT ")\n"
     "  --answer-every N  nodes answer every Nth beat, 1 to 1000, or 0 for none (default: one a second)\n"
+    "  --nodes N         so many nodes do each command: also those that have not answered yet are waited "
+    "for\n"
     "  --socket PATH     where conductorctl reaches it (default: " CONTROL_SOCKET ")\n";
 
-static int answer_every_read(const char *text)
+/* The number of an option, from 0 on. */
+static unsigned number_read(const char *option, const char *text, unsigned most, const char *unit)
 {
     char *end;
-    unsigned long beats = strtoul(text, &end, 10);
+    unsigned long number = strtoul(text, &end, 10);
 
-    if (!isdigit((unsigned char)*text) || *end || beats > ANSWER_EVERY_MAX)
-        give_up("--answer-every %s: from 0 to %d beats", text, ANSWER_EVERY_MAX);
-    return (int)beats;
+    if (!isdigit((unsigned char)*text) || *end || number > most)
+        give_up("--%s %s: from 0 to %u %s", option, text, most, unit);
+    return (unsigned)number;
 }
 
 static void prepare(int count, char **words)
@@ -209,6 +213,7 @@ static void prepare(int count, char **words)
                                              { "key", required_argument, NULL, 'k' },
                                              { "rate", required_argument, NULL, 'r' },
                                              { "answer-every", required_argument, NULL, 'a' },
+                                             { "nodes", required_argument, NULL, 'n' },
                                              { "socket", required_argument, NULL, 's' },
                                              { "help", no_argument, NULL, 'h' },
                                              { NULL, 0, NULL, 0 } };
@@ -230,7 +235,10 @@ static void prepare(int count, char **words)
             rate = optarg;
             break;
         case 'a':
-            conductor.answer_every = answer_every_read(optarg);
+            conductor.answer_every = (int)number_read("answer-every", optarg, ANSWER_EVERY_MAX, "beats");
+            break;
+        case 'n':
+            conductor.nodes_expected = number_read("nodes", optarg, REGISTRY_NODES_MAX, "nodes");
             break;
         case 's':
             conductor.socket_path = optarg;

@@ -39,6 +39,7 @@ struct conductor {
     int last_error;
     struct commands commands;
     struct registry registry;
+    unsigned nodes_expected;  /* by --nodes; 0: those that have answered */
     unsigned acknowledged_to; /* nodes before this place have done the outstanding command, or are silent */
     /* Frames that came, by what was wrong with them; the fine ones are answers, by place, or beats. */
     uint64_t faults[BEAT_FAULTS], places[REGISTRY_PLACES], dropped, other_beats, own_beats;

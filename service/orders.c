@@ -121,7 +121,8 @@ static bool all_have_replied(const struct command *command)
     *place = missing_find(*place, command);
     if (*place >= conductor.registry.places)
         *place = missing_find(0, command);
-    return conductor.registry.count && *place >= conductor.registry.places;
+    return conductor.registry.count && conductor.registry.count >= conductor.nodes_expected &&
+           *place >= conductor.registry.places;
 }
 
 /* The nodes of which this is true, by name: as many as there is room for. */
@@ -154,6 +155,8 @@ static const char *error_of(const unsigned counts[REPLIES], bool is_resting)
     if (counts[REPLY_MISSING] || (is_resting && !counts[REPLY_DONE]))
         return is_resting ? "beats have ended before all nodes had done it"
                           : "not all nodes have done it in time";
+    if (conductor.registry.count < conductor.nodes_expected)
+        return "fewer nodes have answered than --nodes says";
     if (counts[REPLY_FAILED])
         return "nodes could not do it";
     if (counts[REPLY_SILENT])

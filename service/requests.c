@@ -35,8 +35,9 @@ static void nodes_sum(struct json *answer)
             running++;
     }
     json_print(answer,
-               ", \"nodes\": %u, \"running\": %u, \"stopped\": %u, \"silent\": %u, \"restarts\": %" PRIu64,
-               registry->count, running, stopped, silent, restarts);
+               ", \"nodes\": %u, \"nodes_expected\": %u, \"running\": %u, \"stopped\": %u, \"silent\": %u"
+               ", \"restarts\": %" PRIu64,
+               registry->count, conductor.nodes_expected, running, stopped, silent, restarts);
 }
 
 /* Frames that came, by what became of them. */

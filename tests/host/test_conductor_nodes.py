@@ -196,6 +196,16 @@ def scene_who_falls_silent_when_it_is_killed_has_done_it(wire: Wire) -> None:
     assert wire.ctl("kill", "--within", "100", status=1)["silent"] == 1  # it was silent before
 
 
+def scene_nodes_that_have_not_answered_yet_are_waited_for(wire: Wire) -> None:
+    wire.add(FakeNode(b"n1"))
+    wire.start(*OFTEN, "--nodes", "2")
+    wire.until(lambda: wire.status()["nodes"] == 1)
+    said = wire.ctl("stop", "--within", "1", status=1)
+    assert "fewer nodes" in said["error"] and said["done"] == 1
+    wire.add(FakeNode(b"n2"))
+    assert wire.ctl("continue", "--within", "100")["done"] == 2
+
+
 def scene_a_node_that_was_started_anew_is_seen(wire: Wire) -> None:
     nodes = [FakeNode(b"n1"), FakeNode(b"n2")]
     wire.add(*nodes)

@@ -4,6 +4,7 @@ folder, and leave nothing behind."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ import sys
 import time
 import uuid
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import ROOT, program, slowness
@@ -68,6 +70,36 @@ def test_nodes_come_up_take_beats_and_see_the_shared_folder(tmp_path: Path) -> N
         assert re.search(r"^cpu0 beats [1-9]", heard, re.MULTILINE), said(done)
         assert f"name {name}," in (tmp_path / "logs" / f"{name}.console").read_text(), said(done)
     assert all(re.match(r"node[12]: ", line) for line in done.stdout.splitlines()), said(done)
+
+
+def objects(text: str) -> list[dict[str, Any]]:
+    """JSON's, one after the other."""
+    found = []
+    while text := text.strip():
+        value, end = json.JSONDecoder().raw_decode(text)
+        found.append(value)
+        text = text[end:]
+    return found
+
+
+def test_the_conductor_commands_the_nodes(tmp_path: Path) -> None:
+    """Real nodes answer the real conductor: each command is acknowledged by both."""
+    asked = ("trace +syscall", "nodes", "stop", "nodes", "counters 1", "continue", "nodes", "kill")
+    script = "; ".join(f"conductorctl --json {words}" for words in asked)
+    done = cluster(tmp_path, "--cpus", "2", "--", "sh", "-c", script)
+    answers = objects(done.stdout)
+    assert done.returncode == 0 and len(answers) == len(asked), said(done)
+    trace, first, stop, stopped, counted, go_on, running, kill = answers
+    nodes = {node["name"]: node for node in first["nodes"]}
+    assert sorted(nodes) == ["node1", "node2"], said(done)
+    assert {node["ipv4"] for node in nodes.values()} == {"10.99.0.11", "10.99.0.12"}, said(done)
+    assert all(node["cpus"] == node["ranks"] == 2 for node in nodes.values()), said(done)
+    assert [node["state"] for node in stopped["nodes"]] == ["stopped"] * 2, said(done)
+    assert [node["state"] for node in running["nodes"]] == ["running"] * 2, said(done)
+    assert [answer["done"] for answer in (stop, go_on, trace, kill)] == [2] * 4, said(done)
+    # A stopped job makes no system call.
+    assert [node["system_calls"] for node in counted["nodes"]] == [0, 0], said(done)
+    assert len(re.findall(r"^node[12]: .*which the conductor commanded$", said(done), re.M)) == 4, said(done)
 
 
 def test_a_command_runs_beside_the_nodes_and_gives_its_status(tmp_path: Path) -> None:

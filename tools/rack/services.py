@@ -63,11 +63,11 @@ def beats_options(mac: str, key: str) -> list[str]:
 
 
 def conductor(
-    space: network.Space, key: Path, control: Path, rate: str, bridge: str = layout.BEATS
+    space: network.Space, key: Path, control: Path, rate: str, bridge: str = layout.BEATS, nodes: int = 0
 ) -> network.Server:
-    """The conductor, ready. network.Unavailable if it does not start."""
+    """The conductor, ready, for so many nodes (0: for those that answer). network.Unavailable if it does not start."""
     words = [*("sh", "-c", 'exec "$@" >&2', "sh"), layout.SERVICE / "conductor", "--interface", bridge]
-    server = space.server([*words, "--key", key, "--rate", rate, "--socket", control])
+    server = space.server([*words, "--key", key, "--rate", rate, "--nodes", str(nodes), "--socket", control])
     try:
         server.wait(f"beats on {bridge}")
     except network.Unavailable as error:
@@ -122,5 +122,5 @@ def start(plan: Plan, space: network.Space, on_line: Callable[[str], None]) -> s
     grub.check_tools(pxe.TOOLS)
     pxe.make(tree(plan, key, files.option(share, layout.PLACE)), layout.TREE)
     space.dnsmasq(layout.TREE / "dnsmasq.conf", on_line=on_line)
-    conductor(space, layout.KEY, layout.SOCKET, plan.rate)
+    conductor(space, layout.KEY, layout.SOCKET, plan.rate, nodes=plan.nodes)
     return key
