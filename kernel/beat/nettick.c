@@ -100,6 +100,9 @@ void nettick_interrupt(void)
     struct beat_cpu *here = PER_CPU_HERE(cpus);
     const uint64_t period = __atomic_load_n(&period_ns, __ATOMIC_RELAXED);
 
+    timer_wall_check();
+    if (mode != NETTICK_INTERRUPT) /* it has been passed on for that alone */
+        return;
     here->beats++;
     timer_global_offset_set(__atomic_load_n(&offset_ns, __ATOMIC_RELAXED));
     if (here->period_ns != period) {
@@ -115,20 +118,36 @@ void nettick_interrupt(void)
 
 /* ---- Frames ---- */
 
-/* With the lock: what a beat says that is the next one, or a later one. */
-static void beat_take(uint64_t now_ns, enum beat_place place)
+/* Wall time follows where there is something new of it; another conductor's, once the line goes by that one's
+ * own beats. True: as clock_wall_line_set. */
+static bool wall_follow(uint64_t last_base_ns)
 {
+    static uint32_t tai_utc_s;
+    const struct global_line *line = &conductor_clock.line;
+
+    if (conductor_clock.windows == 0 || (line->base_local == last_base_ns && beat.tai_utc_s == tai_utc_s))
+        return false;
+    tai_utc_s = beat.tai_utc_s;
+    return clock_wall_line_set(line->base_local, line->base_global, line->slope, tai_utc_s * NS_PER_S);
+}
+
+/* With the lock: what a beat says that is the next one, or a later one. True: as clock_wall_line_set. */
+static bool beat_take(uint64_t now_ns, enum beat_place place)
+{
+    const uint64_t last_base_ns = conductor_clock.line.base_local;
+
     if (place == BEAT_NEW_EPOCH)
         global_clock_restart(&conductor_clock);
     global_clock_update(&conductor_clock, now_ns, beat.time_ns + beat.late_ns);
     heard.received_ns = now_ns;
     __atomic_store_n(&offset_ns, global_line_at(&conductor_clock.line, now_ns) - now_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&period_ns, beat.period_ns, __ATOMIC_RELAXED);
+    return wall_follow(last_base_ns);
 }
 
 bool nettick_frame(const uint8_t *payload, size_t bytes)
 {
-    bool counts = false;
+    bool counts = false, stepped = false;
     uint64_t missing;
 
     if (mode == NETTICK_OFF)
@@ -144,12 +163,12 @@ bool nettick_frame(const uint8_t *payload, size_t bytes)
         heard.lost += missing;
         counts = place != BEAT_DUPLICATE && place != BEAT_LATE;
         if (counts) {
-            beat_take(now_ns, place);
+            stepped = beat_take(now_ns, place);
             klog(beat, beat.sequence, missing);
         }
     }
     spin_unlock(&lock);
-    return counts && mode == NETTICK_INTERRUPT && clock_event_top() == &device;
+    return stepped || (counts && mode == NETTICK_INTERRUPT && clock_event_top() == &device);
 }
 
 void nettick_pass_on(void)

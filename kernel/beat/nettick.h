@@ -33,10 +33,11 @@ int nettick_configure(const struct command_line *line, struct message *why);
 enum nettick_mode nettick_mode(void);
 
 /* A frame of EtherType BEAT_ETHERTYPE has come: its payload. On any CPU, interrupts off; it takes no lock
- * that anybody holds for long and expires no timer. True: a beat that is to be passed on. */
+ * that anybody holds for long and expires no timer. True: a beat that is to be passed on, if only because
+ * wall time has stepped. */
 bool nettick_frame(const uint8_t *payload, size_t bytes);
 
-/* Passes it on to all CPUs, this one included; without locks. */
+/* Passes it on to all CPUs, this one included; without locks but where beats are polled. */
 void nettick_pass_on(void);
 
 /* Entry point of the architecture: a beat has been passed on to this CPU (arch_beat_send). */

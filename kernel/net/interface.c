@@ -114,7 +114,8 @@ static void frame_input(const void *frame, uint32_t bytes)
     struct pbuf *packet;
 
     if (frame_is_beat(frame, bytes)) {
-        nettick_frame((const uint8_t *)frame + ETHERNET_HEADER_BYTES, bytes - ETHERNET_HEADER_BYTES);
+        if (nettick_frame((const uint8_t *)frame + ETHERNET_HEADER_BYTES, bytes - ETHERNET_HEADER_BYTES))
+            nettick_pass_on(); /* polled: no timer expires here */
         return;
     }
     if (bytes < ETHERNET_HEADER_BYTES || bytes > ETHERNET_FRAME_BYTES_MAX || is_martian(frame, bytes)) {

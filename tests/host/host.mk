@@ -32,7 +32,7 @@ $(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(FUZZ_CC) $(FUZZ_CFLAGS)
 HOST_TESTS := string format multiboot2 pvh command_line address_option memplan elf_image cpio tree \
               file_lock mount acpi timer_queue vdso symbols avl screen beat_frame global_clock \
               checksum ninep ninep_mount ninep_diod
-ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power e1000 nettick
+ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power e1000 nettick clock
 
 string_sources :=
 screen_sources := drivers/screen/screen.c kernel/lib/format.c
@@ -68,6 +68,7 @@ avl_sources := kernel/lib/avl.c
 checksum_sources := kernel/lib/checksum.c
 beat_frame_sources := kernel/beat/beat_frame.c kernel/lib/siphash.c
 global_clock_sources := kernel/beat/global_clock.c
+clock_sources := kernel/time/clock.c kernel/beat/global_clock.c
 nettick_sources := $(addprefix kernel/beat/,nettick.c beat_frame.c global_clock.c) \
                    $(addprefix kernel/time/,timer.c timer_queue.c clock_event.c) \
                    $(addprefix kernel/lib/,siphash.c format.c command_line.c)
