@@ -32,7 +32,8 @@ $(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(FUZZ_CC) $(FUZZ_CFLAGS)
 HOST_TESTS := string format multiboot2 pvh command_line address_option memplan elf_image cpio tree \
               file_lock mount acpi timer_queue vdso symbols avl screen beat_frame global_clock \
               checksum ninep ninep_mount ninep_diod
-ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power e1000 nettick clock
+ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power e1000 nettick \
+               clock
 
 string_sources :=
 screen_sources := drivers/screen/screen.c kernel/lib/format.c
