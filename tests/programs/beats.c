@@ -11,9 +11,10 @@
  *      beats sleep COUNT NS        sleeps as often for NS, after every CPU's first beat
  *      beats lose LAST NS          sleeps NS again and again, after every CPU's first beat, until beat LAST;
  *                                  says "at loss" when a CPU goes on by itself
- *      beats clocks LAST S         waits by the time of day for S seconds, says "woken"; then compares
- * clocks, by the vDSO and by system calls, until beat LAST beats talk ADDRESS PORT LAST has words made
- * upper-case by a server there until beat LAST, at least once
+ *      beats clocks LAST S         waits by the time of day for S seconds, says "woken"; then compares the
+ *                                  clocks, by the vDSO and by system calls, until beat LAST
+ *      beats talk ADDRESS PORT LAST
+ *                                  has words made upper-case by a server there until beat LAST, at least once
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
