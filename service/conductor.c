@@ -126,6 +126,7 @@ static void beat_send(void)
         .time_ns = timeline->due_ns,
         .period_ns = conductor.is_last ? 0 : timeline->period_ns,
         .late_ns = late < UINT32_MAX ? (uint32_t)late : UINT32_MAX,
+        .tai_utc_s = timeline_tai_utc_s(timeline),
         .answer_every = answer_every(conductor.sequence),
     };
     uint8_t payload[BEAT_BYTES_MAX];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * timeline.c: see timeline.h. clock_gettime(2): CLOCK_TAI is CLOCK_REALTIME where nobody has told the kernel
- * how many leap seconds there were; then conductor time is UTC's, which harms nobody.
+ * timeline.c: see timeline.h. clock_gettime(2), adjtimex(2): CLOCK_TAI is CLOCK_REALTIME where nobody has
+ * told the kernel how far TAI is ahead; then conductor time is UTC's, but for leap seconds to come.
  */
 #include "service/timeline.h"
+#include <sys/timex.h>
 #include <time.h>
 
 #define NS_PER_S 1000000000ULL
@@ -16,9 +17,23 @@ static uint64_t now_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+/* As the kernel of this machine knows it. */
+static uint32_t tai_utc_s(void)
+{
+    struct timex state = { .modes = 0 };
+
+    return adjtimex(&state) < 0 || state.tai < 0 ? 0 : (uint32_t)state.tai;
+}
+
 void timeline_start(struct timeline *timeline)
 {
     *timeline = (struct timeline){ .epoch_ns = now_ns(CLOCK_TAI), .monotonic_ns = now_ns(CLOCK_MONOTONIC) };
+    timeline->is_tai = tai_utc_s() != 0;
+}
+
+uint32_t timeline_tai_utc_s(const struct timeline *timeline)
+{
+    return timeline->is_tai ? tai_utc_s() : 0;
 }
 
 uint64_t timeline_conductor_ns(const struct timeline *timeline, uint64_t monotonic_ns)

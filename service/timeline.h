@@ -5,7 +5,7 @@
  * leap second nor somebody who sets the clock. Beats are due at multiples of their period in conductor time,
  * whatever the rate was before; so nodes with the same bound and the same beat agree on boundaries.
  *
- * Pure C but for timeline_start; unsigned 64-bit ns.
+ * Pure C but for timeline_start and timeline_tai_utc_s; unsigned 64-bit ns.
  */
 #ifndef TACET_SERVICE_TIMELINE_H
 #define TACET_SERVICE_TIMELINE_H
@@ -18,10 +18,15 @@ struct timeline {
     uint64_t monotonic_ns; /* at the start */
     uint64_t period_ns;    /* 0: no beats */
     uint64_t due_ns;       /* conductor time of the next beat; valid while there are beats */
+    bool is_tai;           /* else the machine did not know TAI at the start, and conductor time is UTC's */
 };
 
 /* Begins now, without beats. */
 void timeline_start(struct timeline *timeline);
+
+/* By how many seconds conductor time is ahead of UTC now: another number after a leap second. 0 where it is
+ * UTC's, also when the machine has been told TAI since: it was not moved then. */
+uint32_t timeline_tai_utc_s(const struct timeline *timeline);
 
 /* CLOCK_MONOTONIC and conductor time, each from the other. */
 uint64_t timeline_conductor_ns(const struct timeline *timeline, uint64_t monotonic_ns);

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 KEY = bytes(range(16))
-#: Version, kind, length, answer every, commands, epoch, sequence, time, period, late.
-HEADER = struct.Struct(">BBHHHQQQQI4x")
+#: Version, kind, length, answer every, commands, epoch, sequence, time, period, late, TAI - UTC.
+HEADER = struct.Struct(">BBHHHQQQQII")
 TAG_BYTES = 8
 ETHERTYPE = b"\x88\xcb"
 BROADCAST = b"\xff" * 6
@@ -90,6 +90,7 @@ class Beat:
     period_ns: int = 10_000_000
     time_ns: int | None = None
     late_ns: int = 0
+    tai_utc_s: int = 0
     answer_every: int = 0
     commands: Sequence[Command] = ()
     command_count: int | None = None
@@ -103,7 +104,7 @@ class Beat:
         length = HEADER.size + len(body) + TAG_BYTES if self.length is None else self.length
         count = len(self.commands) if self.command_count is None else self.command_count
         begin = (self.version, self.kind, length, self.answer_every, count, self.epoch, self.sequence)
-        tagged = HEADER.pack(*begin, time_ns, self.period_ns, self.late_ns) + body
+        tagged = HEADER.pack(*begin, time_ns, self.period_ns, self.late_ns, self.tai_utc_s) + body
         return tagged + struct.pack(">Q", siphash(key, tagged))
 
     def frame(self, key: bytes = KEY) -> bytes:

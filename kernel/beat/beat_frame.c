@@ -14,6 +14,7 @@ static size_t padded(size_t bytes)
 static bool is_absurd(const struct beat *beat)
 {
     return !beat->epoch || !beat->sequence || beat->command_count > BEAT_COMMANDS_MAX ||
+           beat->tai_utc_s > BEAT_TAI_UTC_S_MAX ||
            (beat->period_ns &&
             (beat->period_ns < BEAT_PERIOD_NS_MIN || beat->period_ns > BEAT_PERIOD_NS_MAX));
 }
@@ -28,7 +29,8 @@ enum {
     AT_SEQUENCE = 16,
     AT_TIME = 24,
     AT_PERIOD = 32,
-    AT_LATE = 40
+    AT_LATE = 40,
+    AT_TAI_UTC = 44
 };
 
 size_t beat_encode(const struct beat *beat, const uint8_t key[SIPHASH_KEY_BYTES], uint8_t *payload,
@@ -57,6 +59,7 @@ size_t beat_encode(const struct beat *beat, const uint8_t key[SIPHASH_KEY_BYTES]
     store_be(payload + AT_TIME, 8, beat->time_ns);
     store_be(payload + AT_PERIOD, 8, beat->period_ns);
     store_be(payload + AT_LATE, 4, beat->late_ns);
+    store_be(payload + AT_TAI_UTC, 4, beat->tai_utc_s);
 
     uint8_t *at = payload + BEAT_HEADER_BYTES;
     for (unsigned i = 0; i < beat->command_count; i++) {
@@ -114,6 +117,7 @@ enum beat_fault beat_decode(const uint8_t *payload, size_t bytes, const uint8_t 
     beat->time_ns = load_be64(payload + AT_TIME);
     beat->period_ns = load_be64(payload + AT_PERIOD);
     beat->late_ns = load_be32(payload + AT_LATE);
+    beat->tai_utc_s = load_be32(payload + AT_TAI_UTC);
     return is_absurd(beat) || !commands_read(payload + BEAT_HEADER_BYTES, end, beat) ? BEAT_ABSURD
                                                                                      : BEAT_FINE;
 }

@@ -23,6 +23,7 @@
 #define BEAT_COMMAND_BYTES 64             /* of one command's body, at most */
 #define BEAT_PERIOD_NS_MIN 1000000ULL     /* 1000 Hz */
 #define BEAT_PERIOD_NS_MAX 60000000000ULL /* one beat a minute */
+#define BEAT_TAI_UTC_S_MAX 100000         /* Linux's own limit */
 
 enum beat_kind { BEAT_KIND_BEAT = 1, BEAT_KIND_ANSWER = 2 };
 
@@ -63,6 +64,7 @@ struct beat {
     uint64_t time_ns;      /* TAI since 1970: when this beat was due, a multiple of the period */
     uint64_t period_ns;    /* until the next one; 0: this was the last */
     uint32_t late_ns;      /* how much later than that it was given to the network */
+    uint32_t tai_utc_s;    /* by which TAI is ahead of UTC; 0: the times here are UTC's */
     uint16_t answer_every; /* nodes answer beats whose sequence it divides; 0: none */
     uint16_t command_count;
     struct beat_command commands[BEAT_COMMANDS_MAX];

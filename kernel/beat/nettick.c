@@ -105,6 +105,9 @@ void nettick_interrupt(void)
     struct beat_cpu *here = PER_CPU_HERE(cpus);
     const uint64_t period = __atomic_load_n(&period_ns, __ATOMIC_RELAXED);
 
+    timer_wall_check();
+    if (mode != NETTICK_INTERRUPT) /* it has been passed on for that alone */
+        return;
     here->beats++;
     timer_global_offset_set(__atomic_load_n(&offset_ns, __ATOMIC_RELAXED));
     if (here->period_ns != period) {
@@ -131,10 +134,25 @@ static bool beat_asks(void)
     return asks;
 }
 
-/* With the lock: what a beat says that is the next one, or a later one. Whether all CPUs are to hear of it.
- */
+/* Wall time follows where there is something new of it; another conductor's, once the line goes by that one's
+ * own beats. True: as clock_wall_line_set. */
+static bool wall_follow(uint64_t last_base_ns)
+{
+    static uint32_t tai_utc_s;
+    const struct global_line *line = &conductor_clock.line;
+
+    if (conductor_clock.windows == 0 || (line->base_local == last_base_ns && beat.tai_utc_s == tai_utc_s))
+        return false;
+    tai_utc_s = beat.tai_utc_s;
+    return clock_wall_line_set(line->base_local, line->base_global, line->slope, tai_utc_s * NS_PER_S);
+}
+
+/* With the lock: what a beat says that is the next one, or a later one. Whether all CPUs are to hear of it:
+ * also where it has wall time step, or commands something. */
 static bool beat_take(uint64_t now_ns, enum beat_place place, uint64_t missing)
 {
+    const uint64_t last_base_ns = conductor_clock.line.base_local;
+
     if (place == BEAT_NEW_EPOCH)
         global_clock_restart(&conductor_clock);
     global_clock_update(&conductor_clock, now_ns, beat.time_ns + beat.late_ns);
@@ -142,10 +160,12 @@ static bool beat_take(uint64_t now_ns, enum beat_place place, uint64_t missing)
     __atomic_store_n(&offset_ns, global_line_at(&conductor_clock.line, now_ns) - now_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&period_ns, beat.period_ns, __ATOMIC_RELAXED);
     klog(beat, beat.sequence, missing);
+    const bool stepped = wall_follow(last_base_ns);
     if (mode != NETTICK_INTERRUPT)
-        return false;
+        return stepped;
     heard.answer_due = beat_asks();
-    return (beat.command_count && commands_accept(&beat)) || clock_event_top() == &device;
+    const bool commanded = beat.command_count && commands_accept(&beat);
+    return stepped || commanded || clock_event_top() == &device;
 }
 
 bool nettick_frame(const uint8_t *payload, size_t bytes, const uint8_t from[BEAT_ADDRESS_BYTES])

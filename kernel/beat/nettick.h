@@ -37,10 +37,10 @@ enum nettick_mode nettick_mode(void);
 
 /* A frame of EtherType BEAT_ETHERTYPE has come: its payload, and the address that it is from. On any CPU,
  * interrupts off; it takes no lock that anybody holds for long and expires no timer. True: a beat that is to
- * be passed on. */
+ * be passed on, if only because wall time has stepped. */
 bool nettick_frame(const uint8_t *payload, size_t bytes, const uint8_t from[BEAT_ADDRESS_BYTES]);
 
-/* Passes it on to all CPUs, this one included; without locks. */
+/* Passes it on to all CPUs, this one included; without locks but where beats are polled. */
 void nettick_pass_on(void);
 
 /* What this node answers the last beat that counted, where that asks for it: once. `address` in network byte

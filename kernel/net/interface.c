@@ -113,7 +113,8 @@ static void frame_input(const void *frame, uint32_t bytes)
     struct pbuf *packet;
 
     if (frame_is_beat(frame, bytes)) {
-        beat_frame_take(frame, bytes);
+        if (beat_frame_take(frame, bytes))
+            nettick_pass_on(); /* polled: no timer expires here */
         return;
     }
     if (bytes < ETHERNET_HEADER_BYTES || bytes > ETHERNET_FRAME_BYTES_MAX || is_martian(frame, bytes)) {

@@ -68,7 +68,7 @@ static void answer(void *context, struct udp_pcb *pcb, struct pbuf *packet, cons
     if (pbuf_copy_partial(packet, &message, sizeof(message), 0) == sizeof(message) && is_valid(&message)) {
         uint64_t there = (time_ns(message.receive) + time_ns(message.transmit)) / 2,
                  offset = there - (sent_ns + clock_now_ns()) / 2;
-        int64_t moved = (int64_t)(offset - clock_wall_offset_ns());
+        int64_t moved = (int64_t)(offset + clock_now_ns() - clock_wall_ns(NULL));
 
         clock_wall_offset_set(offset);
         is_set = true;

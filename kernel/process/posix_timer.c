@@ -13,6 +13,18 @@
 #include "time/clock.h"
 #include "time/timespec.h"
 
+/* ---- Its clock ---- */
+
+static uint64_t deadline_of_timer(const struct posix_timer *timer)
+{
+    return timer->goes_by_wall ? deadline_by(DEADLINE_WALL, timer->deadline_ns) : timer->deadline_ns;
+}
+
+static uint64_t now_of_timer(const struct posix_timer *timer)
+{
+    return timer->goes_by_wall ? clock_wall_ns(NULL) : clock_now_ns();
+}
+
 /* ---- In an interrupt ---- */
 
 /* Under the lock. */
@@ -41,8 +53,12 @@ static void fire(struct smart_timer *alarm, uint64_t now_ns)
     (void)now_ns;
     spin_lock(&process->timers.lock);
     if (timer->armed && !timer->alarm.pending) {
-        timer->armed = false;
-        signal_now(timer);
+        if (deadline_is_over(deadline_of_timer(timer))) {
+            timer->armed = false;
+            signal_now(timer);
+        } else {
+            timer_start(alarm, deadline_wait_ns(deadline_of_timer(timer)), alarm->bound_ns);
+        }
     }
     spin_unlock(&process->timers.lock);
 }
@@ -57,7 +73,8 @@ static void arm(struct posix_timer *timer)
     timer->alarm.expire = fire;
     timer->alarm.context = timer->process;
     timer->alarm.is_background = arch_thread()->schedule.rank == RANK_BACKGROUND;
-    timer_start(&timer->alarm, timer->deadline_ns, arch_thread()->latency_bound_ns);
+    timer->alarm.is_wall = timer->goes_by_wall;
+    timer_start(&timer->alarm, deadline_wait_ns(deadline_of_timer(timer)), arch_thread()->latency_bound_ns);
 }
 
 /* Withdraws the alarm and the pending signal of the present setting. */
@@ -75,7 +92,7 @@ static void stop(struct posix_timer *timer)
  * are its overruns. */
 static void rearm(struct posix_timer *timer)
 {
-    uint64_t now_ns = clock_now_ns(), overrun = 0;
+    uint64_t now_ns = now_of_timer(timer), overrun = 0;
 
     if (timer->interval_ns) {
         if (now_ns > timer->deadline_ns)
@@ -88,7 +105,7 @@ static void rearm(struct posix_timer *timer)
 
 static struct timer_setting setting_of(const struct posix_timer *timer)
 {
-    uint64_t now_ns = clock_now_ns();
+    uint64_t now_ns = now_of_timer(timer);
     struct timer_setting setting = { 0, timer->interval_ns };
 
     if (timer->deadline_ns == 0)
@@ -201,7 +218,7 @@ int posix_timer_delete(uint64_t id)
     return timer ? 0 : -EINVAL;
 }
 
-void posix_timer_set(struct posix_timer *timer, uint64_t deadline_ns, uint64_t interval_ns,
+void posix_timer_set(struct posix_timer *timer, uint64_t deadline, uint64_t interval_ns,
                      struct timer_setting *old)
 {
     struct process_timers *timers = &arch_process()->timers;
@@ -210,10 +227,11 @@ void posix_timer_set(struct posix_timer *timer, uint64_t deadline_ns, uint64_t i
     *old = setting_of(timer);
     if (timer->process) { /* another thread may have deleted it meanwhile */
         stop(timer);
-        timer->deadline_ns = deadline_ns;
-        timer->interval_ns = deadline_ns ? interval_ns : 0;
+        timer->goes_by_wall = deadline_is_wall(deadline);
+        timer->deadline_ns = timer->goes_by_wall ? deadline & ~DEADLINE_WALL : deadline;
+        timer->interval_ns = deadline ? interval_ns : 0;
         timer->overrun = 0;
-        if (deadline_ns)
+        if (deadline)
             arm(timer);
         timers->some_set = true;
     }

@@ -25,9 +25,10 @@
 struct posix_timer {
     struct process *process; /* NULL: not in use */
     uint64_t setting;        /* counts settings: shows whether a signal belongs to the present one */
-    uint64_t deadline_ns;    /* local time; 0: not set */
+    uint64_t deadline_ns;    /* local time, or wall time; 0: not set */
     uint64_t interval_ns;    /* 0: once */
-    bool is_wall;            /* set by the time of day */
+    bool is_wall;            /* of CLOCK_REALTIME */
+    bool goes_by_wall;       /* set to a time of it, which may step meanwhile */
     bool is_silent;          /* SIGEV_NONE: no signal, nothing is armed */
     uint32_t tid;            /* the thread that gets the signal; 0: any of the process */
     bool armed;              /* `alarm` has still to be handled */
@@ -57,8 +58,9 @@ int posix_timer_create(int signal, const uint64_t *value, uint32_t tid, bool is_
 struct posix_timer *posix_timer_find(uint64_t id);
 int posix_timer_delete(uint64_t id); /* -EINVAL */
 
-/* Sets a timer to a local time and an interval; a deadline of 0 stops it. *old gets the setting before. */
-void posix_timer_set(struct posix_timer *timer, uint64_t deadline_ns, uint64_t interval_ns,
+/* Sets a timer to a deadline, not DEADLINE_TAI, and an interval; a deadline of 0 stops it. *old gets the
+ * setting before. */
+void posix_timer_set(struct posix_timer *timer, uint64_t deadline, uint64_t interval_ns,
                      struct timer_setting *old);
 struct timer_setting posix_timer_get(struct posix_timer *timer);
 

@@ -33,23 +33,38 @@ static uint64_t block(struct thread *thread)
     return now_ns;
 }
 
-static int sleep(const uint32_t *woken, uint64_t deadline_ns, bool ends_for_work)
+/* The time limit is over, and not only the first wait for it (deadline_wait_ns). */
+static bool is_over(struct thread *thread, uint64_t deadline)
+{
+    struct smart_timer *timer = &thread->sleep_timer;
+
+    if (timer_is_pending(timer))
+        return false;
+    if (deadline_is_over(deadline))
+        return true;
+    timer_start(timer, deadline_wait_ns(deadline), thread->latency_bound_ns);
+    return false;
+}
+
+static int sleep(const uint32_t *woken, uint64_t deadline, bool ends_for_work)
 {
     struct thread *thread = arch_thread();
     struct smart_timer *timer = &thread->sleep_timer;
-    bool is_limited = deadline_ns != TIMER_NEVER;
+    bool is_limited = deadline != TIMER_NEVER;
+    uint64_t wait_ns = deadline_wait_ns(deadline);
     uint64_t now_ns = 0; /* at the end of the last block */
     int result;
 
-    klog(sleep, deadline_ns, thread->latency_bound_ns);
+    klog(sleep, wait_ns, thread->latency_bound_ns);
     if (is_limited) {
         timer->expire = sleep_expire;
         timer->is_background = thread->schedule.rank == RANK_BACKGROUND;
-        timer_start(timer, deadline_ns, thread->latency_bound_ns);
+        timer->is_wall = deadline_is_wall(deadline);
+        timer_start(timer, wait_ns, thread->latency_bound_ns);
     }
     for (;;) {
-        result = woken && __atomic_load_n(woken, __ATOMIC_ACQUIRE) ? 0
-                 : is_limited && !timer_is_pending(timer)          ? -ETIMEDOUT
+        result = woken && __atomic_load_n(woken, __ATOMIC_ACQUIRE)  ? 0
+                 : is_limited && is_over(thread, deadline)          ? -ETIMEDOUT
                  : ends_for_work && thread_has_pending_work(thread) ? -EINTR
                                                                     : 1;
         if (result <= 0)
@@ -58,19 +73,19 @@ static int sleep(const uint32_t *woken, uint64_t deadline_ns, bool ends_for_work
     }
     if (is_limited)
         timer_cancel(timer);
-    klog(sleep_end, deadline_ns, now_ns ? now_ns : clock_now_ns());
+    klog(sleep_end, wait_ns, now_ns ? now_ns : clock_now_ns());
     thread_return_check(); /* work may have become pending in either case */
     return result;
 }
 
-int thread_sleep(const uint32_t *woken, uint64_t deadline_ns)
+int thread_sleep(const uint32_t *woken, uint64_t deadline)
 {
-    return sleep(woken, deadline_ns, true);
+    return sleep(woken, deadline, true);
 }
 
-int thread_sleep_through(const uint32_t *woken, uint64_t deadline_ns)
+int thread_sleep_through(const uint32_t *woken, uint64_t deadline)
 {
-    return sleep(woken, deadline_ns, false);
+    return sleep(woken, deadline, false);
 }
 
 void thread_sleep_stopped(struct thread *thread)

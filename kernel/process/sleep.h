@@ -12,12 +12,12 @@
 struct thread;
 
 /* Sleeps until somebody sets *woken (NULL: nobody does) and then calls thread_wake: 0; -ETIMEDOUT from
- * `deadline_ns` on (never early, at most the thread's latency bound late; TIMER_NEVER: no time limit); -EINTR
- * when the thread has pending work, a signal or the end of its process. No locks held. */
-int thread_sleep(const uint32_t *woken, uint64_t deadline_ns);
+ * a deadline (clock.h) on (never early, at most the thread's latency bound late; TIMER_NEVER: no time limit);
+ * -EINTR when the thread has pending work, a signal or the end of its process. No locks held. */
+int thread_sleep(const uint32_t *woken, uint64_t deadline);
 
 /* The same whatever is pending, for a wait that is bounded and must not be given up: never -EINTR. */
-int thread_sleep_through(const uint32_t *woken, uint64_t deadline_ns);
+int thread_sleep_through(const uint32_t *woken, uint64_t deadline);
 
 /* On the way back to the program: sleeps for as long as a signal stops the process. Does not return where the
  * process ends meanwhile. */

@@ -36,7 +36,7 @@ static long wait_resume(const uint64_t *words)
     return wait(words[0], (uint32_t)words[1], words[2], (uint32_t)words[3]);
 }
 
-/* The local time until which to wait; TIMER_NEVER without a time. */
+/* The deadline (clock.h); TIMER_NEVER without a time. */
 static int deadline_decode(uint64_t operation, uint64_t timeout, uint64_t *deadline_ns)
 {
     uint64_t ns;
@@ -51,7 +51,7 @@ static int deadline_decode(uint64_t operation, uint64_t timeout, uint64_t *deadl
     if ((operation & FUTEX_COMMANDS) == FUTEX_WAIT)
         *deadline_ns = time_add(clock_now_ns(), ns); /* the one operation whose time is relative */
     else if ((operation & FUTEX_CLOCK_REALTIME) || (operation & FUTEX_COMMANDS) == FUTEX_LOCK_PI)
-        *deadline_ns = ns > clock_wall_offset_ns() ? ns - clock_wall_offset_ns() : 0;
+        *deadline_ns = deadline_by(DEADLINE_WALL, ns);
     else
         *deadline_ns = ns;
     return 0;

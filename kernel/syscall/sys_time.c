@@ -49,20 +49,21 @@ __attribute__((noinline)) int cpu_clock_read(uint64_t clock, uint64_t *ns)
 
 static int clock_read(uint64_t clock, uint64_t *ns)
 {
-    uint64_t now = clock_now_ns();
     struct cpu_time time;
 
     switch ((uint32_t)clock) {
     case CLOCK_ID_REALTIME:
     case CLOCK_ID_REALTIME_COARSE:
-    case CLOCK_ID_TAI: /* as on Linux while no program has set the number of leap seconds: 0 */
-        *ns = now + clock_wall_offset_ns();
+        *ns = clock_wall_ns(NULL);
+        return 0;
+    case CLOCK_ID_TAI: /* CLOCK_REALTIME, as on Linux, until a conductor says how far TAI is ahead */
+        clock_wall_ns(ns);
         return 0;
     case CLOCK_ID_MONOTONIC:
     case CLOCK_ID_MONOTONIC_RAW:
     case CLOCK_ID_MONOTONIC_COARSE:
     case CLOCK_ID_BOOTTIME:
-        *ns = now;
+        *ns = clock_now_ns();
         return 0;
     case CLOCK_ID_PROCESS_CPU:
     case CLOCK_ID_THREAD_CPU:
@@ -101,7 +102,7 @@ static struct linux_timeval timeval_of(uint64_t ns)
 
 long sys_gettimeofday(uint64_t buffer, uint64_t zone)
 {
-    struct linux_timeval time = timeval_of(clock_now_ns() + clock_wall_offset_ns());
+    struct linux_timeval time = timeval_of(clock_wall_ns(NULL));
     struct {
         int32_t minutes_west, daylight;
     } utc = { 0, 0 };
@@ -113,7 +114,7 @@ long sys_gettimeofday(uint64_t buffer, uint64_t zone)
 
 long sys_time(uint64_t buffer)
 {
-    int64_t seconds = (int64_t)((clock_now_ns() + clock_wall_offset_ns()) / NS_PER_S);
+    int64_t seconds = (int64_t)(clock_wall_ns(NULL) / NS_PER_S);
 
     if (buffer && user_write(buffer, &seconds, sizeof(seconds)))
         return -EFAULT;
@@ -175,10 +176,9 @@ long sys_times(uint64_t buffer)
 
 /* ---- Sleeping ---- */
 
-/* Sleeps until a time of this node's clock. */
-static long sleep_until(unsigned number, uint64_t deadline_ns)
+static long sleep_until(unsigned number, uint64_t deadline)
 {
-    return thread_sleep(NULL, deadline_ns) == -EINTR ? thread_interrupted_call(number, RESTART_NEVER) : 0;
+    return thread_sleep(NULL, deadline) == -EINTR ? thread_interrupted_call(number, RESTART_NEVER) : 0;
 }
 
 /* Words: the deadline, and where to write the time left when a signal ends the sleep, or 0. */
@@ -222,7 +222,8 @@ long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint6
     /* An absolute time is the deadline itself, so that one on a timer boundary is served by that boundary. */
     if (!absolute)
         return sleep_for(ns, remainder);
-    return sleep_until(SYSCALL_NUMBER_clock_nanosleep, clock == CLOCK_ID_REALTIME || clock == CLOCK_ID_TAI
-                                                           ? ns - clock_wall_offset_ns()
-                                                           : ns);
+    return sleep_until(SYSCALL_NUMBER_clock_nanosleep, clock == CLOCK_ID_REALTIME
+                                                           ? deadline_by(DEADLINE_WALL, ns)
+                                                       : clock == CLOCK_ID_TAI ? deadline_by(DEADLINE_TAI, ns)
+                                                                               : ns);
 }

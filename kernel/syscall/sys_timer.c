@@ -166,12 +166,10 @@ static struct linux_itimerspec itimerspec_of(const struct timer_setting *setting
     };
 }
 
-/* An absolute time of the timer's clock as clock_now_ns gives it; one that has passed is due at once. */
+/* An absolute time of the timer's clock. */
 static uint64_t deadline_at(const struct posix_timer *timer, uint64_t ns)
 {
-    uint64_t offset_ns = timer->is_wall ? clock_wall_offset_ns() : 0;
-
-    return ns > offset_ns ? ns - offset_ns : 1;
+    return timer->is_wall ? deadline_by(DEADLINE_WALL, ns) : ns;
 }
 
 long sys_timer_settime(uint64_t id, uint64_t flags, uint64_t new_value, uint64_t old_value)

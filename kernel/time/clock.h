@@ -27,11 +27,53 @@ uint64_t clock_ticks_to_ns(uint64_t ticks);
 /* The clock source's first reading at or after a time; saturates. */
 uint64_t clock_ticks_at(uint64_t ns);
 
-/* What to add for nanoseconds since 1970 UTC. */
-uint64_t clock_wall_offset_ns(void);
+/* CLOCK_REALTIME, nanoseconds since 1970 UTC; *tai_ns, unless NULL: CLOCK_TAI at the same moment. */
+uint64_t clock_wall_ns(uint64_t *tai_ns);
 
-/* Before programs run, on one CPU. */
+/* Sets wall time to this offset from clock_now_ns. Before programs run, on one CPU. */
 void clock_wall_offset_set(uint64_t offset_ns);
+
+/* Has wall time follow a line from now on: CLOCK_TAI was `tai_ns` at `local_ns`, which has passed and is not
+ * 0, and gains slope / 2^32 from there on; CLOCK_REALTIME is `tai_utc_ns` behind. The first time, both step
+ * to the line. Afterwards CLOCK_TAI never goes back: where the line does, it stands still until the line is
+ * there. True: one has stepped, by more than a bend moves it, and somebody may be waiting by it: each CPU is
+ * to call timer_wall_check. Interrupts off; callers are serialised. */
+bool clock_wall_line_set(uint64_t local_ns, uint64_t tai_ns, int64_t slope, uint64_t tai_utc_ns);
+
+/* How often a clock has stepped in that way. */
+uint64_t clock_wall_steps(void);
+
+/* ---- Deadlines ----
+ * A deadline is a time of clock_now_ns, which stays below 2^63; or, with one of these in its highest bits, a
+ * time of CLOCK_REALTIME or CLOCK_TAI, which stay below 2^62; or UINT64_MAX: never. */
+#define DEADLINE_WALL (2ULL << 62)
+#define DEADLINE_TAI  (3ULL << 62)
+
+static inline uint64_t deadline_by(uint64_t clock, uint64_t ns)
+{
+    return ns < 1ULL << 62 ? clock | ns : UINT64_MAX;
+}
+
+static inline bool deadline_is_wall(uint64_t deadline)
+{
+    return deadline >> 63 && deadline != UINT64_MAX;
+}
+
+/* By wall time: until when to wait on clock_now_ns, as far as is known now, and whether it is over then.
+ * Where the line may still be bent, the first wait of two or three is a little too short. */
+uint64_t deadline_wall_wait_ns(uint64_t deadline);
+bool deadline_wall_is_over(uint64_t deadline);
+
+/* The same for any deadline: one of clock_now_ns is what it is, and over after the wait. */
+static inline uint64_t deadline_wait_ns(uint64_t deadline)
+{
+    return deadline_is_wall(deadline) ? deadline_wall_wait_ns(deadline) : deadline;
+}
+
+static inline bool deadline_is_over(uint64_t deadline)
+{
+    return !deadline_is_wall(deadline) || deadline_wall_is_over(deadline);
+}
 
 /* The clock source's tick in ns, rounded up to at least 1. */
 uint64_t clock_resolution_ns(void);

@@ -5,9 +5,10 @@
  * two give the same number for the same reading of the clock source.
  *
  * The layout is private to a kernel and the vDSO that is built into it. The kernel alone writes: it makes
- * `sequence` odd, changes what it likes, and makes it even again; a reader that saw an odd number, or another
- * one afterwards, begins anew. A writer must not be interrupted by something that reads the clock on its own
- * CPU.
+ * a sequence number odd, changes what it likes, and makes it even again; a reader that saw an odd number, or
+ * another one afterwards, begins anew. A writer must not be interrupted by something that reads the same on
+ * its own CPU. Wall time has a number and a cache line of its own: while programs run, it alone changes, and
+ * who reads monotonic time does not notice.
  */
 #ifndef TACET_CLOCK_PAGE_H
 #define TACET_CLOCK_PAGE_H
@@ -21,15 +22,25 @@
 #define CLOCK_PAGE_CPUS  1024
 #define CLOCK_PAGE_BYTES (3 * 4096) /* of whole pages, in which it stands */
 
+/* CLOCK_REALTIME, UTC since 1970, as a line over monotonic time. */
+struct clock_wall {
+    uint32_t sequence;
+    uint64_t base_ns;   /* the monotonic time at which the line begins … */
+    uint64_t offset_ns; /* … how far wall time is ahead of it there … */
+    int64_t slope;      /* … and what it gains from there on, times 2^CLOCK_PAGE_SHIFT */
+    uint64_t floor_ns;  /* nobody has read a later time of an earlier line: so long this one's stands still */
+    uint64_t tai_utc_ns; /* by which CLOCK_TAI is ahead */
+} __attribute__((aligned(64)));
+
 struct clock_page {
     uint32_t sequence;
-    uint32_t features;       /* how the vDSO may read the clock source and the CPU's number; the
-                                architecture's bits, constant once programs run */
-    uint64_t base_ticks;     /* a reading of the first CPU's clock source … */
-    uint64_t base_ns;        /* … and the monotonic time then */
-    uint64_t ns_per_tick;    /* times 2^CLOCK_PAGE_SHIFT */
-    uint64_t wall_offset_ns; /* of CLOCK_REALTIME: since 1970 UTC */
+    uint32_t features;    /* how the vDSO may read the clock source and the CPU's number; the
+                             architecture's bits, constant once programs run */
+    uint64_t base_ticks;  /* a reading of the first CPU's clock source … */
+    uint64_t base_ns;     /* … and the monotonic time then */
+    uint64_t ns_per_tick; /* times 2^CLOCK_PAGE_SHIFT */
     uint64_t resolution_ns;
+    struct clock_wall wall;
     uint64_t ticks_offset[CLOCK_PAGE_CPUS]; /* what to add to each CPU's own reading to get the first CPU's */
 };
 
@@ -45,16 +56,31 @@ static inline uint64_t clock_page_ns(const struct clock_page *page, uint64_t tic
     return page->base_ns + clock_page_duration_ns(page, ticks - page->base_ticks);
 }
 
-/* Around a reading, both: `do sequence = begin; … while (changed(sequence));` */
-static inline uint32_t clock_page_begin(const struct clock_page *page)
+/* What the line is at a monotonic time, and wall time then. */
+static inline uint64_t clock_wall_line_at(const struct clock_wall *wall, uint64_t ns)
 {
-    return __atomic_load_n(&page->sequence, __ATOMIC_ACQUIRE);
+    const int64_t passed_ns = (int64_t)(ns - wall->base_ns);
+
+    return ns + wall->offset_ns + (uint64_t)((__int128)passed_ns * wall->slope >> CLOCK_PAGE_SHIFT);
 }
 
-static inline bool clock_page_changed(const struct clock_page *page, uint32_t sequence)
+static inline uint64_t clock_wall_at(const struct clock_wall *wall, uint64_t ns)
+{
+    const uint64_t line_ns = clock_wall_line_at(wall, ns);
+
+    return line_ns < wall->floor_ns ? wall->floor_ns : line_ns;
+}
+
+/* Around a reading, both: `do number = begin; … while (changed(number));` */
+static inline uint32_t clock_sequence_begin(const uint32_t *sequence)
+{
+    return __atomic_load_n(sequence, __ATOMIC_ACQUIRE);
+}
+
+static inline bool clock_sequence_changed(const uint32_t *sequence, uint32_t number)
 {
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    return (sequence & 1) || __atomic_load_n(&page->sequence, __ATOMIC_RELAXED) != sequence;
+    return (number & 1) || __atomic_load_n(sequence, __ATOMIC_RELAXED) != number;
 }
 
 #endif

@@ -116,6 +116,19 @@ void timer_global_offset_set(uint64_t offset_ns)
     spin_unlock(&queue->lock);
 }
 
+void timer_wall_check(void)
+{
+    struct timer_queue *queue = queue_here();
+    const uint64_t steps = clock_wall_steps();
+
+    if (queue->wall_steps == steps)
+        return;
+    queue->wall_steps = steps;
+    spin_lock(&queue->lock);
+    timer_queue_wall_stepped(queue);
+    spin_unlock(&queue->lock);
+}
+
 void timer_idle(void)
 {
     struct timer_queue *queue = queue_here();

@@ -56,6 +56,10 @@ void timer_serve(void);
 #define GLOBAL_OFFSET_STEP_NS 4096
 void timer_global_offset_set(uint64_t offset_ns);
 
+/* Where a clock has stepped since the last call here (clock_wall_line_set), this CPU's timers that wait by
+ * one are due. Interrupts off; expires nothing itself. */
+void timer_wall_check(void);
+
 /* Waits, once, for an interrupt or an IPI: arch_cpu_idle, but on a machine without any device, where the
  * clock is read instead. */
 void timer_idle(void);

@@ -292,7 +292,7 @@ void timer_queue_foreground_set(struct timer_queue *queue, bool is_foreground)
 }
 
 /* Takes a heap apart breadth first: each timer's children go to the end of the list of those still to do. */
-static void heap_rebuild(struct timer_queue *queue, struct smart_timer **heap)
+static void heap_rebuild(struct timer_queue *queue, struct smart_timer **heap, bool wall_is_due)
 {
     struct smart_timer *remaining = *heap, *last = remaining;
 
@@ -307,6 +307,8 @@ static void heap_rebuild(struct timer_queue *queue, struct smart_timer **heap)
         while (last->next)
             last = last->next;
         remaining = timer->next;
+        if (wall_is_due && timer->is_wall)
+            timer->deadline_ns = 0;
         timer->boundary_ns = timer_boundary(timer->deadline_ns, timer->bound_ns, queue->global_offset_ns);
         heap_insert(queue, timer);
     }
@@ -315,7 +317,14 @@ static void heap_rebuild(struct timer_queue *queue, struct smart_timer **heap)
 void timer_queue_global_offset_set(struct timer_queue *queue, uint64_t offset_ns)
 {
     queue->global_offset_ns = offset_ns;
-    heap_rebuild(queue, &queue->heaps[0]);
-    heap_rebuild(queue, &queue->heaps[1]);
+    heap_rebuild(queue, &queue->heaps[0], false);
+    heap_rebuild(queue, &queue->heaps[1], false);
+    device_update(queue);
+}
+
+void timer_queue_wall_stepped(struct timer_queue *queue)
+{
+    heap_rebuild(queue, &queue->heaps[0], true);
+    heap_rebuild(queue, &queue->heaps[1], true);
     device_update(queue);
 }

@@ -46,6 +46,7 @@ struct smart_timer {
     void (*expire)(struct smart_timer *timer, uint64_t now_ns);
     void *context;
     bool is_background; /* constant while it is pending */
+    bool is_wall;       /* as well: its owner waits by a clock that may step (clock.h) */
 
     /* The queue's; the first four may be read by anybody while the timer is pending. */
     uint64_t deadline_ns; /* local time, as given */
@@ -81,6 +82,7 @@ struct timer_queue {
     uint64_t armed_ns;                       /* the device's request; TIMER_NEVER: none */
     uint64_t global_offset_ns;               /* global time - local time, modulo 2^64 */
     uint64_t pending;                        /* timers */
+    uint64_t wall_steps;                     /* of clock_wall_steps, that have been served */
     bool expiring;                           /* inside timer_queue_expire: arming waits for its end */
     struct timer_counts counts;
 };
@@ -124,5 +126,8 @@ void timer_queue_foreground_set(struct timer_queue *queue, bool is_foreground);
  * less than its bound after it. Timers that are due already when `expire` calls this are served all the same.
  * Costs time in the number of pending timers. */
 void timer_queue_global_offset_set(struct timer_queue *queue, uint64_t offset_ns);
+
+/* A clock has stepped: whoever waits by one is due, and looks at it again. Costs as much. */
+void timer_queue_wall_stepped(struct timer_queue *queue);
 
 #endif

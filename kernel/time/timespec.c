@@ -12,9 +12,9 @@ int timespec_to_ns(const struct linux_timespec *time, uint64_t *ns)
 {
     if (time->seconds < 0 || time->nanoseconds < 0 || time->nanoseconds >= (int64_t)NS_PER_S)
         return -EINVAL;
-    if (__builtin_mul_overflow((uint64_t)time->seconds, NS_PER_S, ns) ||
-        __builtin_add_overflow(*ns, (uint64_t)time->nanoseconds, ns))
-        *ns = UINT64_MAX; /* longer than the clock runs */
+    if (__builtin_mul_overflow((uint64_t)time->seconds, NS_PER_S, ns))
+        *ns = UINT64_MAX;
+    *ns = time_add(*ns, (uint64_t)time->nanoseconds);
     return 0;
 }
 

@@ -22,8 +22,8 @@ enum clock_id {
 
 #define TIMER_ABSOLUTE 1 /* TIMER_ABSTIME */
 
-/* A struct timespec as ns; UINT64_MAX where it is longer than the clock runs. -EINVAL where it is negative or
- * its nanoseconds make a second or more. */
+/* A struct timespec as ns; UINT64_MAX where it is longer than the clock runs (2^63). -EINVAL where it is
+ * negative or its nanoseconds make a second or more. */
 struct linux_timespec;
 int timespec_to_ns(const struct linux_timespec *time, uint64_t *ns);
 
@@ -38,10 +38,10 @@ uint64_t deadline_of_ms(int64_t ms); /* negative: never */
 /* A relative timeout of the program's, never for NULL. -EFAULT, -EINVAL. */
 int deadline_read(uint64_t address, uint64_t *deadline_ns);
 
-/* The sum, at most UINT64_MAX (which is TIMER_NEVER). */
+/* The sum; UINT64_MAX (which is TIMER_NEVER) where it is longer than the clock runs. */
 static inline uint64_t time_add(uint64_t a, uint64_t b)
 {
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+    return a > INT64_MAX || b > INT64_MAX - a ? UINT64_MAX : a + b;
 }
 
 #endif

@@ -84,6 +84,30 @@ uint64_t clock_now_ns(void)
     return read_ns;
 }
 
+/* What wall time follows, and how often it has been told. */
+static struct {
+    uint64_t sets, local_ns, tai_ns, tai_utc_ns;
+    int64_t slope;
+    uint64_t steps;
+    bool has_stepped; /* what the clock answers */
+} wall;
+
+bool clock_wall_line_set(uint64_t local_ns, uint64_t tai_ns, int64_t slope, uint64_t tai_utc_ns)
+{
+    wall.sets++;
+    wall.local_ns = local_ns;
+    wall.tai_ns = tai_ns;
+    wall.slope = slope;
+    wall.tai_utc_ns = tai_utc_ns;
+    wall.steps += wall.has_stepped;
+    return wall.has_stepped;
+}
+
+uint64_t clock_wall_steps(void)
+{
+    return wall.steps;
+}
+
 unsigned arch_cpu_count(void)
 {
     return CPUS;
@@ -338,13 +362,15 @@ static void frame_handle(const uint8_t *payload, size_t bytes)
 }
 
 static unsigned conductor_ppm; /* by which its clock is faster than the node's, in what follows */
+static uint32_t tai_utc_s;     /* that it says */
 
 static size_t beat_write(uint8_t *payload, uint64_t epoch, uint64_t sequence, uint64_t period_ns)
 {
     const struct beat beat = { .epoch = epoch,
                                .sequence = sequence,
                                .time_ns = BEGIN + now_ns + now_ns * conductor_ppm / 1000000,
-                               .period_ns = period_ns };
+                               .period_ns = period_ns,
+                               .tai_utc_s = tai_utc_s };
 
     return beat_encode(&beat, key, payload, BEAT_BYTES_MAX);
 }

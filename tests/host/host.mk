@@ -34,7 +34,7 @@ HOST_TESTS := string format multiboot2 pvh command_line address_option memplan e
               registry commands json \
               checksum ninep ninep_mount ninep_diod
 ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power e1000 nettick \
-               beat_command
+               beat_command clock
 
 string_sources :=
 screen_sources := drivers/screen/screen.c kernel/lib/format.c
@@ -74,6 +74,7 @@ registry_sources := service/registry.c
 commands_sources := service/commands.c
 json_sources := service/json.c
 global_clock_sources := kernel/beat/global_clock.c
+clock_sources := kernel/time/clock.c kernel/beat/global_clock.c
 nettick_sources := $(addprefix kernel/beat/,nettick.c command.c beat_frame.c answer_frame.c global_clock.c) \
                    $(addprefix kernel/time/,timer.c timer_queue.c clock_event.c) \
                    $(addprefix kernel/lib/,siphash.c format.c command_line.c)

@@ -41,6 +41,7 @@ static struct beat some_beat(void)
                          .time_ns = check_random(&seed),
                          .period_ns = random_below(4) ? 1000000 + random_below(1000000000) : 0,
                          .late_ns = (uint32_t)check_random(&seed),
+                         .tai_utc_s = (uint32_t)random_below(BEAT_TAI_UTC_S_MAX + 1),
                          .answer_every = (uint16_t)random_below(100),
                          .command_count = (uint16_t)random_below(BEAT_COMMANDS_MAX + 1) };
 
@@ -120,6 +121,7 @@ TEST(an_absurd_beat_is_not_written)
                                    { .epoch = 1, .sequence = 0 },
                                    { .epoch = 1, .sequence = 1, .period_ns = 999999 },
                                    { .epoch = 1, .sequence = 1, .period_ns = 60000000001 },
+                                   { .epoch = 1, .sequence = 1, .tai_utc_s = BEAT_TAI_UTC_S_MAX + 1 },
                                    { .epoch = 1, .sequence = 1, .command_count = BEAT_COMMANDS_MAX + 1 } };
 
     for (unsigned i = 0; i < sizeof(absurd) / sizeof(absurd[0]); i++)

@@ -12,6 +12,7 @@ import signal
 import struct
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,6 @@ def open_sockets(ethertype: int) -> str:
 def inside() -> None:
     """In the namespace. The words: how many beats to take in each part, and the rate of the next part."""
     import socket
-    import time
 
     folder = Path(sys.argv[1])
     plan = [part.split(":") for part in sys.argv[2:]]
@@ -103,8 +103,8 @@ def beats_of(frames: list[str]) -> list[dict[str, int]]:
     for text in frames:
         frame = bytes.fromhex(text)
         assert frame[:6] == b"\xff" * 6 and frame[12:14] == b"\x88\xcb"
-        names = "version kind bytes answer_every commands epoch sequence time_ns period_ns late_ns".split()
-        beat = dict(zip(names, HEADER.unpack_from(frame, 14)))
+        names = "version kind bytes answer_every commands epoch sequence time_ns period_ns late_ns tai_utc_s"
+        beat = dict(zip(names.split(), HEADER.unpack_from(frame, 14)))
         payload = frame[14 : 14 + beat["bytes"]]
         assert (beat["version"], beat["kind"], beat["bytes"]) == (1, 1, HEADER.size + 8)
         assert struct.unpack(">Q", payload[-8:])[0] == siphash(KEY, payload[:-8])
@@ -145,6 +145,8 @@ def test_beats_are_due_at_multiples_of_their_period_at_each_rate(folder: Path) -
     for rate, period in (("100", 10_000_000), ("50", 20_000_000), ("1000", 1_000_000), ("12.5", 80_000_000)):
         periods = [beat["period_ns"] for at, beat in beats if at == rate]
         assert periods.count(period) >= 5 and period in periods[-1:]
+    ahead_s = time.clock_gettime(time.CLOCK_TAI) - time.clock_gettime(time.CLOCK_REALTIME)
+    assert {beat["tai_utc_s"] for _, beat in beats} == {round(ahead_s)}
     times = [beat["time_ns"] for _, beat in beats]
     assert times == sorted(set(times))
     assert seen["status"]["sent"] >= len(beats) and seen["status"]["failed"] == 0

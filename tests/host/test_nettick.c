@@ -572,6 +572,70 @@ NODE(boundaries_are_multiples_in_global_time)
     check_counts();
 }
 
+NODE(wall_time_is_told_each_new_line_and_is_global_time)
+{
+    uint64_t sets = 0;
+
+    node_start("nettick=poll" OPTIONS);
+    conductor_ppm = 50;
+    tai_utc_s = 37;
+    for (unsigned beat = 0; beat < 1000; beat++) {
+        if (beat == 500)
+            tai_utc_s = 38; /* a leap second, in the midst of a window */
+        beats_come(1, 10 * MS);
+        sets += beat % GLOBAL_CLOCK_WINDOW_BEATS == 0 || beat == 500;
+        CHECK_EQUAL(wall.sets, sets);
+        CHECK_EQUAL(wall.tai_utc_ns, tai_utc_s * SECOND);
+        const struct global_line line = { wall.local_ns, wall.tai_ns, wall.slope };
+        describe();
+        CHECK_EQUAL(said("global_ns"), global_line_at(&line, said("local_ns")));
+    }
+}
+
+NODE(wall_time_follows_a_new_conductor_once_the_line_goes_by_its_beats)
+{
+    node_start("nettick=irq" OPTIONS);
+    taken.epoch = 10;
+    beats_come(1 + 2 * GLOBAL_CLOCK_WINDOW_BEATS, 10 * MS);
+    CHECK_EQUAL(wall.sets, 3);
+    tai_utc_s = 37;
+    beat_comes(11, 1, 10 * MS);
+    beats_come(GLOBAL_CLOCK_WINDOW_BEATS - 2, 10 * MS);
+    CHECK_EQUAL(wall.sets, 3);
+    CHECK_EQUAL(wall.tai_utc_ns, 0);
+    beats_come(1, 10 * MS);
+    CHECK_EQUAL(wall.sets, 4);
+    CHECK_EQUAL(wall.tai_utc_ns, 37 * SECOND);
+}
+
+NODE(a_step_of_wall_time_makes_due_who_waits_by_it_on_all_cpus_even_where_beats_are_polled)
+{
+    uint8_t payload[BEAT_BYTES_MAX];
+
+    node_start("nettick=poll" OPTIONS);
+    by_other = true;
+    for (unsigned cpu = 0; cpu < CPUS; cpu++) {
+        timers[cpu][0].is_wall = true;
+        timer_begin(cpu, 0, SECOND, 1);
+        timer_begin(cpu, 1, SECOND, 1);
+    }
+    wall.has_stepped = true;
+    CHECK(nettick_frame(payload, beat_write(payload, 1, 1, 10 * MS)));
+    nettick_pass_on();
+    CHECK_EQUAL(ipis, 1);
+    for (arena_cpu = 1; arena_cpu < CPUS; arena_cpu++)
+        nettick_interrupt();
+    arena_cpu = 0;
+    for (unsigned cpu = 0; cpu < CPUS; cpu++) {
+        CHECK(cpus[cpu].fires_ns < now_ns);
+        CHECK_EQUAL(cpus[cpu].expired, 0);
+        CHECK(timers[cpu][1].boundary_ns > now_ns);
+    }
+    check_counts(); /* it was no beat for them */
+    wall.has_stepped = false;
+    CHECK(!nettick_frame(payload, beat_write(payload, 1, 2, 10 * MS)));
+}
+
 static uint8_t other_frame[BEAT_BYTES_MAX];
 static size_t other_bytes;
 static bool other_waits;
@@ -631,6 +695,9 @@ int main(void)
     RUN(beats_are_passed_on_while_nettick_is_on_top);
     RUN(a_conductor_started_anew_is_followed_and_the_old_one_is_late);
     RUN(boundaries_are_multiples_in_global_time);
+    RUN(wall_time_is_told_each_new_line_and_is_global_time);
+    RUN(wall_time_follows_a_new_conductor_once_the_line_goes_by_its_beats);
+    RUN(a_step_of_wall_time_makes_due_who_waits_by_it_on_all_cpus_even_where_beats_are_polled);
     RUN(of_two_beats_that_two_cpus_take_at_once_none_is_before_the_line);
     return check_report("nettick");
 }

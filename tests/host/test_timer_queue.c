@@ -445,6 +445,30 @@ TEST(timer_is_never_early_and_less_than_its_bound_late)
     }
 }
 
+TEST(a_step_of_wall_time_makes_the_timers_due_that_wait_by_it)
+{
+    for (unsigned round = 0; round < 2000; round++) {
+        uint64_t by_wall = 0;
+
+        begin(SECOND + random_below(1000 * SECOND), UNLIMITED);
+        for (unsigned slot = 0; slot < SLOTS; slot++) {
+            timers[slot].expire = note_lateness;
+            timers[slot].is_wall = random_below(2);
+            by_wall += timers[slot].is_wall;
+            timer_queue_start(&queue, &timers[slot], device.now_ns + 1 + random_below(SECOND), 1);
+        }
+        timer_queue_wall_stepped(&queue);
+        CHECK_EQUAL(queue.counts.expired, 0);
+        CHECK(!by_wall || device.fires_ns <= device.now_ns);
+        timer_queue_expire(&queue, device.now_ns, false);
+        CHECK_EQUAL(queue.counts.expired, by_wall);
+        for (unsigned slot = 0; slot < SLOTS; slot++)
+            CHECK_EQUAL(timers[slot].pending, !timers[slot].is_wall);
+    }
+    for (unsigned slot = 0; slot < SLOTS; slot++)
+        timers[slot].is_wall = false;
+}
+
 TEST(offset_changes_keep_a_timer_within_its_bound)
 {
     for (unsigned round = 0; round < 20000 && check_state.failures == 0; round++) {
@@ -894,6 +918,7 @@ int main(void)
     RUN(background_timers_neither_interrupt_nor_expire_until_the_foreground_ends);
     RUN(what_another_cpu_withdraws_leaves_the_device_armed_for_one_interrupt_at_most);
     RUN(timer_is_never_early_and_less_than_its_bound_late);
+    RUN(a_step_of_wall_time_makes_the_timers_due_that_wait_by_it);
     RUN(offset_changes_keep_a_timer_within_its_bound);
     RUN(bounds_are_rounded_down_to_powers_of_two);
     RUN(boundaries_are_multiples_in_global_time);

@@ -11,6 +11,8 @@
  *      beats sleep COUNT NS        sleeps as often for NS, after every CPU's first beat
  *      beats lose LAST NS          sleeps NS again and again, after every CPU's first beat, until beat LAST;
  *                                  says "at loss" when a CPU goes on by itself
+ *      beats clocks LAST S         waits by the time of day for S seconds, says "woken"; then compares the
+ *                                  clocks, by the vDSO and by system calls, until beat LAST
  *      beats talk ADDRESS PORT LAST
  *                                  has words made upper-case by a server there until beat LAST, at least once
  */
@@ -21,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -136,6 +139,52 @@ static void lose(uint64_t last, int64_t ns)
         sleep_once(ns);
 }
 
+static int64_t clock_ns(clockid_t clock, int by_call)
+{
+    struct timespec now = { 0, 0 };
+
+    if (by_call)
+        syscall(SYS_clock_gettime, clock, &now);
+    else
+        clock_gettime(clock, &now);
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static void clocks(uint64_t last, time_t wait_s)
+{
+    struct timespec until;
+    int64_t last_tai = 0, last_day = 0;
+    unsigned long reads = 0, backwards = 0, outside = 0;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += wait_s;
+    if (clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &until, NULL))
+        abort();
+    printf("early_ns %lld\n",
+           (long long)(until.tv_sec * 1000000000LL + until.tv_nsec - clock_ns(CLOCK_REALTIME, 0)));
+    puts("woken");
+    while (sequence() < last) {
+        sleep_once(1000); /* looks at the network */
+        for (int i = 0; i < 1000; i++, reads++) {
+            const int64_t tai = clock_ns(CLOCK_TAI, i & 1), day = clock_ns(CLOCK_REALTIME, i & 2);
+
+            backwards += tai < last_tai || day < last_day;
+            last_tai = tai;
+            last_day = day;
+        }
+    }
+    for (int i = 0; i < 100; i++) {
+        const int64_t before = clock_ns(CLOCK_TAI, i & 1);
+
+        sequence(); /* reads the file */
+        const int64_t global = strtoll(strstr(text, "global_ns ") + 10, NULL, 10);
+        outside += global < before || global > clock_ns(CLOCK_TAI, i & 2);
+    }
+    const int64_t ahead = clock_ns(CLOCK_TAI, 0) - clock_ns(CLOCK_REALTIME, 0);
+    printf("reads %lu\nbackwards %lu\noutside %lu\nahead_s %lld\n", reads, backwards, outside,
+           (long long)((ahead + 500000000) / 1000000000));
+}
+
 static int talk(const char *address, const char *port)
 {
     static const char words[] = "no beat is lost", wanted[] = "NO BEAT IS LOST";
@@ -165,6 +214,8 @@ int main(int count, char **words)
         wait_for(strtoull(words[2], NULL, 10));
     } else if (strcmp(what, "each") == 0) {
         each(strtoull(words[2], NULL, 10));
+    } else if (strcmp(what, "clocks") == 0 && count == 4) {
+        clocks(strtoull(words[2], NULL, 10), atol(words[3]));
     } else if (strcmp(what, "rest") == 0) {
         wait_for_all(1);
         puts("at 1");

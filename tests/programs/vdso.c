@@ -27,8 +27,10 @@
 #define CALLS      1000
 #define NO_THREADS 77
 
-static const clockid_t clocks[] = { CLOCK_REALTIME,        CLOCK_MONOTONIC,        CLOCK_MONOTONIC_RAW,
-                                    CLOCK_REALTIME_COARSE, CLOCK_MONOTONIC_COARSE, CLOCK_BOOTTIME };
+static const clockid_t clocks[] = {
+    CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW, CLOCK_REALTIME_COARSE, CLOCK_MONOTONIC_COARSE,
+    CLOCK_BOOTTIME, CLOCK_TAI
+};
 #define CLOCKS (sizeof(clocks) / sizeof(clocks[0]))
 
 static int64_t ns_of(struct timespec time)

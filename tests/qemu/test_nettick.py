@@ -208,6 +208,29 @@ def test_the_conductors_time_is_this_nodes(tacet: Run) -> None:
     assert said["global_ns"] - said["local_ns"] > EPOCH, result.explain()
 
 
+@pytest.mark.parametrize(("mode", "cpus"), [("irq", 1), ("irq", 4), ("poll", 1)])
+def test_programs_clocks_follow_the_conductor(mode: str, cpus: int, tacet: Run) -> None:
+    """An hour ahead: who waits by the time of day for half an hour wakes at the first beat. From then on TAI
+    is global time, no clock goes back, and UTC is behind by what the beats say."""
+    ahead_ns = time.time_ns() - time.monotonic_ns() + 3600 * S
+
+    def beat(sequence: int) -> Beat:
+        return Beat(
+            sequence, time_ns=ahead_ns + time.monotonic_ns() + 37 * S, tai_utc_s=37, period_ns=10 * MS
+        )
+
+    def script(conductor: Conductor) -> None:
+        time.sleep(0.5)  # it waits by now, most likely
+        conductor.beat_until_end(beat)
+
+    # Where beats are polled, nobody looks at the network while this one waits.
+    options, wait_s = (HEARS, 1800) if mode == "irq" else (f"ranks=1 nettick=poll {STATIC} {KEYED}", 0)
+    result = conduct(tacet, script, "clocks", "60", str(wait_s), cpus=cpus, options=options)
+    said = heard(result)
+    assert said["early_ns"] <= 0 and said["reads"] > 0, result.explain()
+    assert (said["backwards"], said["outside"], said["ahead_s"]) == (0, 0, 37), result.explain()
+
+
 def one_of_each() -> list[tuple[str, bytes]]:
     """Frames in their order, and what becomes of each."""
 

@@ -80,31 +80,43 @@ static uint64_t ticks_read(void)
 
 /* ---- Clocks ---- */
 
-static uint64_t now_ns(bool since_1970)
+static inline uint64_t now_ns(void)
 {
-    uint32_t sequence;
+    uint32_t number;
     uint64_t ns;
 
     do {
-        sequence = clock_page_begin(&page);
+        number = clock_sequence_begin(&page.sequence);
         ns = clock_page_ns(&page, ticks_read());
-        if (since_1970)
-            ns += page.wall_offset_ns;
-    } while (clock_page_changed(&page, sequence));
+    } while (clock_sequence_changed(&page.sequence, number));
+    return ns;
+}
+
+static uint64_t wall_ns(bool is_tai)
+{
+    uint32_t number;
+    uint64_t ns;
+
+    do {
+        number = clock_sequence_begin(&page.wall.sequence);
+        ns = clock_wall_at(&page.wall, now_ns());
+        if (is_tai)
+            ns += page.wall.tai_utc_ns;
+    } while (clock_sequence_changed(&page.wall.sequence, number));
     return ns;
 }
 
 static bool clock_is_wall(int clock)
 {
-    return clock == CLOCK_ID_REALTIME || clock == CLOCK_ID_REALTIME_COARSE;
+    return clock == CLOCK_ID_REALTIME || clock == CLOCK_ID_REALTIME_COARSE || clock == CLOCK_ID_TAI;
 }
 
-/* Of all the clocks that this file can read: 0, 1, 4, 5, 6, 7. */
+/* Of all the clocks that this file can read: 0, 1, 4, 5, 6, 7, 11. */
 static bool clock_is_known(int clock)
 {
     const unsigned known = 1U << CLOCK_ID_REALTIME | 1U << CLOCK_ID_MONOTONIC | 1U << CLOCK_ID_MONOTONIC_RAW |
                            1U << CLOCK_ID_REALTIME_COARSE | 1U << CLOCK_ID_MONOTONIC_COARSE |
-                           1U << CLOCK_ID_BOOTTIME;
+                           1U << CLOCK_ID_BOOTTIME | 1U << CLOCK_ID_TAI;
 
     return (unsigned)clock < 32 && (known >> clock & 1);
 }
@@ -115,7 +127,7 @@ int __vdso_clock_gettime(int clock, struct timespec *time)
     if (!clock_is_known(clock))
         return (int)system_call(SYSTEM_CALL_CLOCK_GETTIME, clock, (long)time);
 
-    uint64_t ns = now_ns(clock_is_wall(clock));
+    uint64_t ns = clock_is_wall(clock) ? wall_ns(clock == CLOCK_ID_TAI) : now_ns();
     time->seconds = (int64_t)(ns / NS_PER_S);
     time->nanoseconds = (int64_t)(ns % NS_PER_S);
     return 0;
@@ -135,7 +147,7 @@ int __vdso_gettimeofday(struct timeval *time, struct timezone *zone);
 int __vdso_gettimeofday(struct timeval *time, struct timezone *zone)
 {
     if (time) {
-        uint64_t ns = now_ns(true);
+        uint64_t ns = wall_ns(false);
 
         time->seconds = (int64_t)(ns / NS_PER_S);
         time->microseconds = (int64_t)(ns % NS_PER_S / 1000);
@@ -148,7 +160,7 @@ int __vdso_gettimeofday(struct timeval *time, struct timezone *zone)
 int64_t __vdso_time(int64_t *seconds);
 int64_t __vdso_time(int64_t *seconds)
 {
-    int64_t now_s = (int64_t)(now_ns(true) / NS_PER_S);
+    int64_t now_s = (int64_t)(wall_ns(false) / NS_PER_S);
 
     if (seconds)
         *seconds = now_s;

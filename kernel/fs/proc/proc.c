@@ -235,7 +235,7 @@ static void time_add_line(struct file *file, struct cpu_time time)
 static void stat_text(struct file *file)
 {
     struct process *process = arch_process();
-    uint64_t boot_s = clock_wall_offset_ns() / NS_PER_S, interrupts = 0;
+    uint64_t boot_s = (clock_wall_ns(NULL) - clock_now_ns()) / NS_PER_S, interrupts = 0;
 
     text_add(file, "cpu ");
     time_add_line(file, process_time(process));

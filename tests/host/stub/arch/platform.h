@@ -53,6 +53,8 @@ static inline uint64_t arch_ticks(void)
 
 extern uint32_t arena_cpu; /* which CPU the test plays */
 
+uint64_t arch_ticks_ordered(void); /* of a test that reads the clock */
+
 static inline uint32_t arch_cpu_index(void)
 {
     return arena_cpu;
