@@ -8,6 +8,7 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "lib/list.h"
+#include "net/connection_loss.h"
 #include "net/connection_timer.h"
 #include "net/input.h"
 #include "net/lwip_hooks.h"
@@ -384,8 +385,12 @@ void network_tcp_input(struct pbuf *packet, struct netif *interface)
         pbuf_free(packet);
         return;
     }
+    uint32_t selected_bytes = segment_selected_bytes(packet, connection->pcb->lastack);
+
     connection_enter(connection);
     tcp_input(packet, interface);
+    if (selected_bytes && !is_lost(connection))
+        connection_loss_repair(connection->pcb, selected_bytes);
     connection_leave(connection);
 }
 
