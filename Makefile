@@ -254,7 +254,7 @@ bench:
 
 .PHONY: bench-ready
 bench-ready: $(KERNEL) $(APPS) $(LINUX) linux-rt qemu10 build/simulator/sim foreign-network \
-		$(TEST_BUILD)/plain_card.musl
+		$(TEST_BUILD)/plain_card.musl $(TEST_BUILD)/file_rates.musl
 	@$(LAB) compare --out build/report --samples 10000
 	@$(LAB) bench --out build/report
 	@$(LAB) bench-programs --out build/report

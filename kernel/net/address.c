@@ -66,7 +66,7 @@ static void facts_print(const char *source)
 /* What is asked for beside lwIP's own: appended to its list, the last option of the message. */
 uint16_t network_dhcp_request(uint8_t *options, uint16_t count)
 {
-    const uint8_t more[] = { DHCP_OPTION_DNS_SERVER, DHCP_OPTION_HOSTNAME, OPTION_DOMAIN };
+    const uint8_t more[] = { DHCP_OPTION_DNS_SERVER, DHCP_OPTION_HOSTNAME, OPTION_DOMAIN, DHCP_OPTION_NTP };
 
     offered = (struct node_facts){ 0 };
 
@@ -98,6 +98,8 @@ void network_dhcp_option(uint8_t type, uint8_t number, uint8_t bytes, const stru
         return;
     if (number == DHCP_OPTION_DNS_SERVER)
         name_servers_set(packet, offset, bytes);
+    if (number == DHCP_OPTION_NTP && bytes >= sizeof(offered.time_server))
+        pbuf_copy_partial(packet, &offered.time_server, sizeof(offered.time_server), offset);
     if (!to || bytes >= sizeof(text) || pbuf_copy_partial(packet, text, bytes, offset) != bytes)
         return;
     while (bytes && text[bytes - 1] == '\0') /* some servers send it */

@@ -21,6 +21,7 @@ struct node_facts {
     char name[HOST_NAME_BYTES];   /* empty: none */
     char domain[HOST_NAME_BYTES]; /* the same */
     uint32_t name_servers[NAME_SERVERS_MAX];
+    uint32_t time_server; /* 0: none */
 };
 extern struct node_facts node_facts;
 

@@ -8,6 +8,7 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "lib/list.h"
+#include "net/connection_loss.h"
 #include "net/connection_timer.h"
 #include "net/input.h"
 #include "net/lwip_hooks.h"
@@ -255,10 +256,48 @@ static void acknowledge(struct tcp_pcb *pcb)
     tcp_clear_flags(pcb, TF_ACK_DELAY | TF_ACK_NOW);
 }
 
+/* The connections of an address that the node has no more, one after the other: those up to `number`, as it
+ * may have the address again; `key` is that of the next one. */
+static struct {
+    bool goes_on;
+    uint32_t address, number;
+    uint64_t key;
+} loss;
+
+/* Looks at one. Sends nothing: nobody would take an answer to there. */
+static void loss_work_one(void)
+{
+    struct avl_node *node = avl_above(by_local, loss.key);
+
+    loss.goes_on = node;
+    if (!node)
+        return;
+    struct connection *connection = LIST_OWNER(node, connection, by_local);
+    loss.key = node->key + 1;
+    if (connection->local_address != loss.address || (int32_t)(connection->number - loss.number) > 0)
+        return;
+    stream_lost(connection);
+    connection_enter(connection);
+    tcp_abandon(connection->pcb, 0);
+    connection_leave(connection);
+}
+
+void connection_address_lost(uint32_t address)
+{
+    while (loss.goes_on) /* another one, a moment ago */
+        loss_work_one();
+    loss.goes_on = true;
+    loss.address = address;
+    loss.number = last_number;
+    loss.key = 0;
+}
+
 void connection_work_one(void)
 {
     struct connection *connection = owed_take();
 
+    if (!connection && loss.goes_on)
+        loss_work_one();
     if (!connection)
         return;
     if (!connection->pcb) {
@@ -273,7 +312,7 @@ void connection_work_one(void)
 
 bool connection_is_owing(void)
 {
-    return __atomic_load_n(&owed, __ATOMIC_RELAXED);
+    return __atomic_load_n(&owed, __ATOMIC_RELAXED) || __atomic_load_n(&loss.goes_on, __ATOMIC_RELAXED);
 }
 
 /* ---- Input ---- */
@@ -384,26 +423,13 @@ void network_tcp_input(struct pbuf *packet, struct netif *interface)
         pbuf_free(packet);
         return;
     }
+    uint32_t selected_bytes = segment_selected_bytes(packet, connection->pcb->lastack);
+
     connection_enter(connection);
     tcp_input(packet, interface);
+    if (selected_bytes && !is_lost(connection))
+        connection_loss_repair(connection->pcb, selected_bytes);
     connection_leave(connection);
-}
-
-/* Sends nothing: nobody would take an answer to there. */
-void connection_address_lost(uint32_t address)
-{
-    struct connection *connection;
-    uint64_t key = 0;
-
-    while ((connection = avl_above(by_local, key))) {
-        key = connection->by_local.key + 1;
-        if (connection->local_address != address)
-            continue;
-        stream_lost(connection);
-        connection_enter(connection);
-        tcp_abandon(connection->pcb, 0);
-        connection_leave(connection);
-    }
 }
 
 /* lwIP's timers are not compiled in; it calls this where it would start one. */

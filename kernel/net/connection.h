@@ -105,8 +105,8 @@ void connection_work(void);
 struct connection *connection_find(uint32_t local_address, uint16_t local_port, uint32_t remote_address,
                                    uint16_t remote_port);
 
-/* The node has this address no more: ends the connections that have it. The only loop over all connections.
- */
+/* The node has this address no more: connections that have it now end with errors, one with each piece of
+ * connection_work. */
 void connection_address_lost(uint32_t address);
 
 /* How many there are that lwIP knows, TIME_WAIT and listeners included. */
@@ -137,8 +137,5 @@ void stream_lost(struct connection *connection);
 
 /* Whether something is in flight or is still to be sent. */
 bool stream_is_sending(const struct connection *connection);
-
-/* The node has lost this address, network byte order: its connections get errors. */
-void connection_address_lost(uint32_t address);
 
 #endif

@@ -82,11 +82,12 @@ static void unpin(struct ninep_session *session)
 }
 
 /* Gives the connection up. Its transport is closed once nobody is inside. */
-static void session_break(struct ninep_session *session)
+static void session_break(struct ninep_session *session, int64_t cause)
 {
     if (session->state == NINEP_DOWN)
         return;
     session->state = NINEP_DOWN;
+    session->broken_by = (int)cause;
     for (unsigned tag = 0; tag < NINEP_TAGS; tag++) {
         struct ninep_request *request = session->tags[tag];
 
@@ -136,7 +137,7 @@ static void send_queued(struct ninep_session *session)
         if (moved > 0)
             request->sent += (uint32_t)moved;
         else if (moved != -EAGAIN)
-            session_break(session);
+            session_break(session, moved);
         goes_on = moved > 0 && session->state != NINEP_DOWN;
         if (request->sent == request->message.used + request->data_bytes || session->state == NINEP_DOWN) {
             unqueue(session, request);
@@ -197,7 +198,7 @@ static void reply_end(struct ninep_session *session)
         struct ninep_reader count = request->reader;
 
         if (ninep_get_u32(&count) != request->into_bytes)
-            session_break(session);
+            session_break(session, -EPROTO);
     }
     session->receiving = NULL;
     session->got = 0;
@@ -224,7 +225,7 @@ static void received(struct ninep_session *session, uint32_t moved)
 {
     session->got += moved;
     if (!session->receiving && session->got == NINEP_HEADER_BYTES && !header_check(session)) {
-        session_break(session);
+        session_break(session, -EPROTO);
         return;
     }
     if (session->receiving && session->got == NINEP_HEADER_BYTES + session->body_bytes)
@@ -265,7 +266,7 @@ static void receive(struct ninep_session *session, bool always)
         if (moved == -EAGAIN)
             break;
         if (moved <= 0)
-            session_break(session);
+            session_break(session, moved ? moved : -ECONNRESET);
         else if (session->state != NINEP_DOWN)
             received(session, (uint32_t)moved);
     }
@@ -373,7 +374,7 @@ static bool wait_once(struct ninep_session *session, struct ninep_request *reque
         return false;
     }
     if (now_ns >= request->deadline_ns && !request->is_done)
-        session_break(session);
+        session_break(session, -ETIMEDOUT);
     bool watches = session->state != NINEP_DOWN && !session->is_watched && !session->is_receiving;
     bool write_too = session->queue.first;
     if (watches) {
@@ -428,6 +429,18 @@ int ninep_call(struct ninep_session *session, struct ninep_request *request, uin
 
 /* ---- Connections ---- */
 
+/* Whether a server that fails at the greeting may well be one of 9P: `why` has what became of it. */
+static bool greeting_is_lost(const struct ninep_session *session, int error, struct message *why)
+{
+    if (!ninep_is_broken(error) || session->broken_by == -EPROTO)
+        return false;
+    if (session->broken_by == -ETIMEDOUT)
+        message_set(why, error, "it does not answer the greeting");
+    else
+        message_set(why, error, "the connection ended at the greeting (error %d)", -session->broken_by);
+    return true;
+}
+
 static int greet(struct ninep_session *session, struct message *why)
 {
     uint8_t bytes[BUFFER_BYTES], body[64];
@@ -439,6 +452,8 @@ static int greet(struct ninep_session *session, struct message *why)
     ninep_put_u32(&request.message, NINEP_MESSAGE_BYTES);
     ninep_put_text(&request.message, "9P2000.L", 8);
     int error = ninep_call(session, &request, session->generation);
+    if (greeting_is_lost(session, error, why))
+        return error;
     if (!error)
         error = ninep_read_version(&request.reader, &message_bytes);
     if (!error && (message_bytes < 4096 || message_bytes > NINEP_MESSAGE_BYTES))
@@ -456,6 +471,8 @@ static int greet(struct ninep_session *session, struct message *why)
     ninep_put_text(&request.message, session->export, strlen(session->export));
     ninep_put_u32(&request.message, session->user);
     error = ninep_call(session, &request, session->generation);
+    if (greeting_is_lost(session, error, why))
+        return error;
     if (error)
         return message_set(why, error, "it does not export %s to user %u (error %d)", session->export,
                            session->user, -error);
@@ -480,7 +497,7 @@ static int connect_once(struct ninep_session *session, uint64_t deadline_ns, str
     error = greet(session, why);
     spin_lock(&session->lock);
     if (error)
-        session_break(session);
+        session_break(session, error);
     else if (session->state == NINEP_GREETING)
         session->state = NINEP_UP;
     else

@@ -67,6 +67,7 @@ struct ninep_session {
     uint32_t generation;
     uint32_t message_bytes; /* the largest message, as agreed with the server */
     int connect_error;      /* of the last attempt to connect */
+    int broken_by;          /* why the last connection was given up; -EPROTO: the server lies */
     uint32_t attempts;
     uint64_t greeting_deadline_ns;
     bool is_connecting, is_sending, is_receiving, is_watched;

@@ -7,6 +7,7 @@
 #include "arch.h"
 #include "debug/console.h"
 #include "lib/errno.h"
+#include "lib/kstring.h"
 #include "lwip/udp.h"
 #include "net/address.h"
 #include "net/input.h"
@@ -18,6 +19,7 @@
 #define PORT         123
 #define TRIES        3
 #define OPTION       "ntp"
+#define OFF          "off"
 #define VERSION      (4 << 3)
 #define VERSION_MASK (7 << 3)
 #define MODE_MASK    7
@@ -35,6 +37,8 @@ struct time_message {
 };
 
 static ip4_addr_t server;
+static const char *source = OPTION "=";
+static bool is_off;
 static uint64_t cookie, sent_ns;
 static bool is_set;
 
@@ -72,7 +76,7 @@ static void answer(void *context, struct udp_pcb *pcb, struct pbuf *packet, cons
 
         clock_wall_offset_set(offset);
         is_set = true;
-        kernel_print("network: " OPTION "= has moved the clock by %ld ms\n", moved / NS_PER_MS);
+        kernel_print("network: %s has moved the clock by %ld ms\n", source, moved / NS_PER_MS);
     }
     pbuf_free(packet);
 }
@@ -108,9 +112,10 @@ int time_server_configure(const struct command_line *line, struct message *why)
 {
     const char *text = command_line_option(line, OPTION), *end = text;
 
+    is_off = text && !strcmp(text, OFF);
     while (end && *end)
         end++;
-    if (text && !address_parse(text, end, &server.addr))
+    if (text && !is_off && !address_parse(text, end, &server.addr))
         return message_set(why, -EINVAL, OPTION "=%s: this is no address", text);
     return 0;
 }
@@ -119,6 +124,10 @@ void time_server_start(void)
 {
     struct udp_pcb *pcb;
 
+    if (!server.addr && !is_off) {
+        server.addr = node_facts.time_server;
+        source = "DHCP's time server";
+    }
     if (!server.addr || !netif_ip4_addr(&ethernet_interface)->addr)
         return;
     network_lock();
@@ -136,5 +145,5 @@ void time_server_start(void)
         udp_remove(pcb);
     network_unlock();
     if (!is_set)
-        kernel_print("network: " OPTION "= has brought no time within %u s\n", TRIES);
+        kernel_print("network: %s has brought no time within %u s\n", source, TRIES);
 }

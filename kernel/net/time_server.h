@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * time_server.h: `ntp=ADDRESS`: the wall clock is set once, at boot, by a server of SNTP [RFC 4330]. Asks up
- * to three times, a second each; an answer that cannot be one is as good as none. No timer, and no socket
- * afterwards: the node's clock keeps the rate that it has measured at its start.
+ * time_server.h: the wall clock is set once, at boot, by a server of SNTP [RFC 4330]: that of `ntp=ADDRESS`,
+ * or else the first one that DHCP names [RFC 2132 §8.3], unless there is `ntp=off`. Asks up to three times, a
+ * second each; an answer that cannot be one is as good as none. No timer, and no socket afterwards: the
+ * node's clock keeps the rate that it has measured at its start.
  */
 #ifndef TACET_NETWORK_TIME_SERVER_H
 #define TACET_NETWORK_TIME_SERVER_H

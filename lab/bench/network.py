@@ -6,6 +6,9 @@ echo        a datagram of 64 bytes there and back: instructions from before send
 TCP         instructions of a KiB sent, and of one received, acknowledgements included (the same program)
 iperf3      its own figures, Mbit/s, in a machine that runs as fast as it can: they depend on this host and
             on what else it does, and only their relation says something
+files       reading and writing by calls of 64 KiB, creating, looking at and removing files of a server (diod
+            on this host), a second: Tacet's client of 9P2000.L beside Linux's own, with messages of the same
+            size and neither with a cache (tests/programs/file_rates.c), in such a machine, too
 
 Linux stands there twice: as it comes, with the card's and its own offloads (TSO, GSO, GRO, checksums by the
 card), and without them, as a plain card would have it. The peer is on this host (lab/bench/peer.py), behind
@@ -19,6 +22,7 @@ import json
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -30,7 +34,7 @@ from lab.common.errors import LabError
 from lab.common.paths import APPS, REPORT
 from lab.common.text import table
 
-SUMMARY = "Measure what the network costs on Tacet beside Linux: datagrams, TCP, iperf3."
+SUMMARY = "Measure what the network costs on Tacet beside Linux: datagrams, TCP, iperf3, files of a server."
 
 SYSTEMS = ("tacet", "linux", "linux_plain")
 #: What `cost -u` prints, and its name in the table.
@@ -44,6 +48,19 @@ COSTS = {
 ECHO_BELOW = 10_000
 DIRECTIONS = {"sent": (), "received": ("-R",)}
 SECONDS = 5
+#: What `file_rates` prints, and its name in the table.
+RATES = {
+    "write_kib_s": "files, KiB/s written",
+    "read_kib_s": "  read",
+    "create_s": "  created, a second",
+    "stat_s": "  looked at (stat)",
+    "unlink_s": "  removed",
+}
+FILE_MIB = 16
+FILES = 200
+#: Linux's own client as it comes, which keeps nothing either, but with Tacet's size of a message.
+LINUX_MOUNT = "trans=tcp,version=9p2000.L,msize=65536,access=any,dfltuid=0,uname=root"
+PLACE = "/mnt"
 ADDRESS = "10.0.2.15/24,10.0.2.2"
 
 
@@ -55,7 +72,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--programs",
         type=Path,
         default=APPS.parent / "tests",
-        help="folder of plain_card (make test-programs)",
+        help="folder of plain_card and file_rates (make test-programs)",
     )
     parser.add_argument(
         "--iperf3",
@@ -73,9 +90,16 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run_on(
-    system: str, app: Path, words: list[str], options: argparse.Namespace, machines: Runner, **keywords: Any
+    system: str,
+    app: Path,
+    words: list[str],
+    options: argparse.Namespace,
+    machines: Runner,
+    mount: str = "",
+    **keywords: Any,
 ) -> runner.Result:
-    """A program on one of the systems, in a machine with a card in QEMU's own network."""
+    """A program on one of the systems, in a machine with a card in QEMU's own network. `mount`: a further
+    option of Tacet's; Linux has the modules of its client."""
     common: dict[str, Any] = {
         "memory": "256M",
         "qemu": options.qemu,
@@ -84,7 +108,9 @@ def run_on(
         **keywords,
     }
     if system == "tacet":
-        return machines.run_tacet(app, words, options=f"ip={ADDRESS}", **common)
+        return machines.run_tacet(app, words, options=f"ip={ADDRESS} {mount}".rstrip(), **common)
+    if mount:
+        common["modules"] = ("9p", "9pnet_fd")
     if system == "linux":
         return machines.run_linux(app, words, **common)
     with tempfile.TemporaryDirectory() as folder:
@@ -95,6 +121,16 @@ def run_on(
         return machines.run_linux(plain, [f"/bin/{app.name}", *words], files=Path(folder), **common)
 
 
+def figures_of(system: str, program: str, names: Iterable[str], result: runner.Result) -> dict[str, int]:
+    """What the program has printed; LabError where one of these is not among it."""
+    values = parse_cost(runner.result_checked(system, result).stdout.decode("ascii", errors="replace"))
+    if missing := [name for name in names if name not in values]:
+        raise LabError(
+            f"{system}: {program} does not print {', '.join(missing)}\n{runner.console_tail(result)}"
+        )
+    return {name: values[name] for name in names}
+
+
 def costs_on(system: str, options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, int]:
     app = runner.program_found(options.apps / "cost")
     with Peer() as peer:
@@ -103,10 +139,7 @@ def costs_on(system: str, options: argparse.Namespace, machines: Runner, out: Te
             out,
             lambda: run_on(system, app, ["-u", peer.address], options, machines, icount=0),
         )
-    values = parse_cost(runner.result_checked(system, result).stdout.decode("ascii", errors="replace"))
-    if missing := [name for name in COSTS if name not in values]:
-        raise LabError(f"{system}: cost does not print {', '.join(missing)}\n{runner.console_tail(result)}")
-    return {name: values[name] for name in COSTS}
+    return figures_of(system, "cost", COSTS, result)
 
 
 def iperf_on(system: str, direction: str, options: argparse.Namespace, machines: Runner, out: TextIO) -> int:
@@ -126,6 +159,30 @@ def iperf_on(system: str, direction: str, options: argparse.Namespace, machines:
         raise LabError(f"{system}: iperf3 prints no figures\n{runner.console_tail(result)}") from None
 
 
+def rates_on(
+    system: str,
+    options: argparse.Namespace,
+    machines: Runner,
+    out: TextIO,
+    mib: int = FILE_MIB,
+    files: int = FILES,
+) -> dict[str, int]:
+    """Rates of a server's files."""
+    app = runner.program_found(options.programs / "file_rates.musl")
+    words = [PLACE, str(mib), str(files)]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        machines.FileServer([Path(folder)]) as server,  # type: ignore[attr-defined]
+    ):
+        if system != "tacet":
+            words += [HOST, f"{LINUX_MOUNT},port={server.port},aname={server.folders[0]}"]
+        mount = server.option(server.folders[0], PLACE)
+        result = runner.run_shown(
+            f"file_rates on {system}", out, lambda: run_on(system, app, words, options, machines, mount)
+        )
+    return figures_of(system, "file_rates", RATES, result)
+
+
 def as_table(figures: dict[str, Any]) -> str:
     rows = []
     for name, title in COSTS.items():
@@ -133,10 +190,13 @@ def as_table(figures: dict[str, Any]) -> str:
         aimed = name == "udp_echo_ticks_min"
         verdict = ("yes" if values[0] < ECHO_BELOW else "NO") if aimed else ""
         rows.append([title, *(f"{v:,}" for v in values), f"< {ECHO_BELOW:,}" if aimed else "", verdict])
-    for direction, values in figures["iperf3_mbit"].items():
+    rates = {f"iperf3, Mbit/s {direction}": values for direction, values in figures["iperf3_mbit"].items()}
+    for name, title in RATES.items() if figures["file_rates"] else ():
+        rates[title] = {system: figures["file_rates"][system][name] for system in SYSTEMS}
+    for title, values in rates.items():
         shown = [f"{values[system]:,}" for system in SYSTEMS]
         verdict = "yes" if values["tacet"] >= values["linux_plain"] else "NO"
-        rows.append([f"iperf3, Mbit/s {direction}", *shown, ">= plain", verdict])
+        rows.append([title, *shown, ">= plain", verdict])
     return table(["", "Tacet", "Linux", "Linux, plain card", "aim", "held"], rows)
 
 
@@ -147,6 +207,7 @@ def bench(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[st
             "nic": options.nic,
             "costs": {system: costs_on(system, options, machines, out) for system in SYSTEMS},
             "iperf3_mbit": {},
+            "file_rates": {},
         }
         if options.iperf3.is_file():
             figures["iperf3_mbit"] = {
@@ -155,6 +216,10 @@ def bench(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[st
             }
         else:
             print(f"{options.iperf3}: no such program (make foreign-network); left out", file=out)
+        if machines.FileServer.program():  # type: ignore[attr-defined]
+            figures["file_rates"] = {system: rates_on(system, options, machines, out) for system in SYSTEMS}
+        else:
+            print("files of a server: there is no diod (ports/deps.sh test); left out", file=out)
     except machines.RunnerError as error:
         raise LabError(str(error)) from None
     runner.figures_keep(options.out / "bench_network.json", figures, as_table(figures), out)

@@ -79,7 +79,7 @@ COMMANDS = (
         "bench-programs", "lab.bench.programs", "STREAM's triad and a matrix product on Tacet beside Linux"
     ),
     Command("bench-cores", "lab.bench.cores", "silence, wake-ups and timers on 2, 4 and 8 CPUs"),
-    Command("bench-network", "lab.bench.network", "datagrams, TCP and iperf3 on Tacet beside Linux"),
+    Command("bench-network", "lab.bench.network", "datagrams, TCP, iperf3 and files on Tacet beside Linux"),
     Command("silence", "lab.bench.silence", "an hour of guest time without one detour"),
     Command(
         "bench-simulator",

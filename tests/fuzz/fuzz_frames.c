@@ -39,6 +39,8 @@ _Noreturn void abort(void);
 
 #define MEMORY_MAX (64U << 20)
 #define PORT       7
+#define LOST_PORT  9000
+#define LOST_PAIRS 5    /* of connections; the last one is made later */
 #define FRAME_MAX  2000 /* a device may say more than Ethernet has */
 
 enum { MAKE_FOR_US = 1, MAKE_IP = 2, MAKE_CHECKSUMS = 4, MAKE_PORTS = 8, MAKE_DHCP = 16, MAKE_SEQUENCE = 32 };
@@ -286,6 +288,37 @@ static void send_byte(struct stream *stream)
     connection_leave(&stream->connection);
 }
 
+/* Connections of an address that is lost end one by one, and later ones of the same address do not. */
+static void a_lost_address_ends_one_connection_at_a_time(struct stream *listener)
+{
+    struct stream *ends[2 * LOST_PAIRS];
+    unsigned before = connection_count();
+
+    for (unsigned i = 0; i < 2 * LOST_PAIRS; i += 2) {
+        if (i == 2 * LOST_PAIRS - 2)
+            connection_address_lost(lwip_htonl(IPADDR_LOOPBACK));
+        PROMISE((ends[i] = stream_create(NULL)));
+        ends[i]->connection.port.port = (uint16_t)(LOST_PORT + i); /* all random numbers are the same here */
+        PROMISE(binding_hold(&tcp_bindings, &ends[i]->connection.port) == 0);
+        PROMISE(stream_connect(ends[i], lwip_htonl(IPADDR_LOOPBACK), PORT) == 0);
+        loopback_settle();
+        ends[i + 1] = stream_accept(listener);
+        PROMISE(ends[i + 1]);
+    }
+    PROMISE(connection_count() == before + 2 * LOST_PAIRS);
+    while (connection_is_owing()) {
+        unsigned count = connection_count();
+
+        connection_work_one();
+        PROMISE(count - connection_count() <= 1);
+    }
+    PROMISE(connection_count() == before + 2);
+    for (unsigned i = 0; i < 2 * LOST_PAIRS; i++)
+        stream_end(ends[i], true);
+    loopback_settle();
+    PROMISE(connection_count() == before);
+}
+
 /* Two ends that each hold a short segment back until the other acknowledges (Nagle's rule), as happens where
  * both send at the same time: each debt is paid once, and what was held back follows. */
 static void debts_are_paid(struct stream *listener)
@@ -332,6 +365,7 @@ static void begin(void)
     PROMISE(binding_hold(&tcp_bindings, &listener->connection.port) == 0);
     PROMISE(stream_listen(listener, 8) == 0);
     debts_are_paid(listener);
+    a_lost_address_ends_one_connection_at_a_time(listener);
 }
 
 /* ---- Frames ---- */

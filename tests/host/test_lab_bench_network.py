@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import socket
 import sys
 from pathlib import Path
@@ -22,10 +23,36 @@ from lab.bench.peer import Peer
 from lab.cli import dispatch as lab
 
 COSTS = {name: 1000 * (i + 1) for i, name in enumerate(network.COSTS)}
+RATES = {name: 123 * (i + 1) for i, name in enumerate(network.RATES)}
+
+
+class FileServer:
+    """Serves nothing."""
+
+    port = 5640
+    installed: str | None = "/usr/sbin/diod"
+
+    def __init__(self, folders: list[Path]) -> None:
+        self.folders = folders
+
+    @classmethod
+    def program(cls) -> str | None:
+        return cls.installed
+
+    def option(self, folder: Path, place: str) -> str:
+        return f"mount={place}:10.0.2.2:{self.port}:{folder}"
+
+    def __enter__(self) -> FileServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
 
 
 class Machines(FakeRunner):
     """A runner that runs nothing, and has networks."""
+
+    FileServer = FileServer
 
     @staticmethod
     def Network(kind: str, card: str) -> tuple[str, str]:  # noqa: N802 (the runner's name)
@@ -33,11 +60,12 @@ class Machines(FakeRunner):
 
 
 def answer(system: str, app: str, args: list[str]) -> FakeResult:
-    return FakeResult("".join(f"{key} {value}\n" for key, value in COSTS.items()).encode())
+    said = RATES if any("file_rates" in word for word in (app, *args)) else COSTS
+    return FakeResult("".join(f"{key} {value}\n" for key, value in said.items()).encode())
 
 
 def run(tmp_path: Path, machines: Machines) -> tuple[int, str, dict[str, Any]]:
-    for name in ("cost", "plain_card.musl"):
+    for name in ("cost", "plain_card.musl", "file_rates.musl"):
         (tmp_path / name).write_bytes(b"")
     out = io.StringIO()
     words = ["bench-network", "--apps", str(tmp_path), "--programs", str(tmp_path), "--out", str(tmp_path)]
@@ -55,8 +83,29 @@ def test_each_system_s_figures_are_kept_and_shown(tmp_path: Path) -> None:
         ("tacet", "cost"),
         ("stock", "cost"),
         ("stock", "plain_card.musl"),
+        ("tacet", "file_rates.musl"),
+        ("stock", "file_rates.musl"),
+        ("stock", "plain_card.musl"),
     ]
     assert all(call[3]["network"] == ("user", "e1000") for call in machines.calls)
+
+
+def test_files_of_a_server_are_the_same_ones_on_each_system(tmp_path: Path) -> None:
+    machines = Machines(answer)
+    status, printed, written = run(tmp_path, machines)
+    assert status == 0 and written["file_rates"] == dict.fromkeys(network.SYSTEMS, RATES), printed
+    assert re.search(r"KiB/s written +123 +123 +123 +>= plain +yes", printed), printed
+    tacet, stock, plain = machines.calls[3:]
+    assert "mount=/mnt:10.0.2.2:5640:/" in tacet[3]["options"] and "modules" not in tacet[3]
+    for linux in (stock, plain):
+        assert linux[3]["modules"] == ("9p", "9pnet_fd") and "msize=65536,access=any" in linux[2][-1]
+    assert tacet[2] == stock[2][:3] == plain[2][1:4] == ["/mnt", "16", "200"]
+
+
+def test_without_a_server_the_files_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FileServer, "installed", None)
+    status, printed, written = run(tmp_path, Machines(answer))
+    assert status == 0 and written["file_rates"] == {} and "there is no diod" in printed
 
 
 @pytest.mark.parametrize("bad", [FakeResult(b"udp_echo_ticks_min 1\n"), FakeResult(status=1)])

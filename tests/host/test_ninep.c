@@ -349,6 +349,26 @@ TEST(what_is_no_server_of_9p_is_named)
     close(pair[1]);
 }
 
+/* What a server that has just died, and one that hangs, are said to be. */
+TEST(a_server_that_fails_at_the_greeting_is_not_said_to_speak_something_else)
+{
+    for (unsigned hangs = 0; hangs < 2; hangs++) {
+        struct message why = { "" };
+        int pair[2];
+
+        memset(&mount, 0, sizeof(mount));
+        CHECK_EQUAL(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+        host_socket = pair[0];
+        if (!hangs)
+            close(pair[1]);
+        CHECK(ninep_mount_begin(&mount, "/home", 0, 0, "/export", 100000000, &why) < 0);
+        CHECK_CONTAINS(why.text,
+                       hangs ? "it does not answer the greeting" : "the connection ended at the greeting");
+        if (hangs)
+            close(pair[1]);
+    }
+}
+
 int main(void)
 {
     RUN(a_message_never_outgrows_its_buffer);
@@ -359,5 +379,6 @@ int main(void)
     RUN(large_reads_are_in_flight_together);
     RUN(each_of_many_threads_gets_its_own_reply);
     RUN(what_is_no_server_of_9p_is_named);
+    RUN(a_server_that_fails_at_the_greeting_is_not_said_to_speak_something_else);
     return check_report("ninep");
 }

@@ -101,6 +101,7 @@ class Dhcp:
     lease_s: int = 0xFFFFFFFF
     router: str | None = "10.9.0.1"
     dns: Sequence[str] = ("10.9.0.53",)
+    times: Sequence[str] = ()
     name: str = "node7"
     domain: str = "cluster"
     mask: str = "255.255.255.0"
@@ -118,6 +119,8 @@ class Dhcp:
             result += option(3, ip(self.router))
         if self.dns:
             result += option(6, b"".join(map(ip, self.dns)))
+        if self.times:
+            result += option(42, b"".join(map(ip, self.times)))
         return result + option(12, self.name.encode()) + option(15, self.domain.encode())
 
     def answer(self, message: Message) -> bytes | None:

@@ -80,19 +80,27 @@ def test_what_is_written_while_the_server_is_started_again_is_there(
     assert 0 < kills[0] <= len(LARGE)
 
 
-def test_what_is_no_server_of_9p_is_named(server: qemu.FileServer, busybox: Path, tacet: Run) -> None:
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [(b"SSH-2.0-OpenSSH_9.2\r\n", "does not speak 9P2000.L"), (b"", "the connection ended at the greeting")],
+    ids=["another protocol", "dies"],
+)
+def test_a_server_that_does_not_greet_is_named_with_what_it_does(
+    said: bytes, reason: str, server: qemu.FileServer, busybox: Path, tacet: Run
+) -> None:
     server.kill()
     with socket.create_server(("127.0.0.1", server.port)) as listener:
 
         def answer() -> None:
             client, _ = listener.accept()
             with client, contextlib.suppress(OSError):
-                client.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
-                while client.recv(4096):
+                client.recv(4096)
+                client.sendall(said)
+                while said and client.recv(4096):
                     pass
 
         with beside(answer):
             result = tacet(busybox, "true", **settings(server, "mount_timeout=5s"))
     assert (result.outcome, result.status) == ("stop", BAD_INPUT), result.explain()
     assert "mount=/mnt" in result.reason, result.explain()
-    assert "does not speak 9P2000.L" in result.reason, result.explain()
+    assert reason in result.reason, result.explain()

@@ -1,22 +1,30 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`ntp=`: the wall clock by a server of SNTP, made here of single frames, and by others that are none."""
+"""The wall clock by a server of SNTP, made here of single frames, and by others that are none: that of
+`ntp=`, or one that DHCP names."""
 
 from __future__ import annotations
 
+import socket
 import struct
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import network
+import nodes
 import pytest
 from conftest import Run, expect_exit
 from lan import IPV4, MAC, Dhcp, Lan, ethernet, ip, ipv4, udp
+from lan import option as dhcp_option
 from wire import Wire
 
 import qemu
 
 SINCE_1900 = 2208988800
 WRONG = 1_600_000_000
+#: What the servers say that DHCP names; the machine's own clock is earlier.
+TOLD = 2_000_000_000
 HOUR = 3600
 STATIC = "ip=10.9.0.7/24,10.9.0.1 ntp=10.9.0.1"
 
@@ -58,15 +66,17 @@ class TimeServer(Lan):
         self.seconds = seconds
         self.wrongs = wrongs
         self.requests: list[bytes] = []
+        self.asked: set[str] = set()
 
     def answers(self, frame: bytes) -> list[bytes]:
         if frame[12:14] != IPV4 or frame[23] != 17 or frame[36:38] != b"\0\x7b":
             return super().answers(frame)
-        request = frame[42:90]
+        request, asked = frame[42:90], socket.inet_ntoa(frame[30:34])
         port = int.from_bytes(frame[34:36], "big")
         self.requests.append(request)
+        self.asked.add(asked)
 
-        def packet(body: bytes, source: str = "10.9.0.1", source_port: int = 123) -> bytes:
+        def packet(body: bytes, source: str = asked, source_port: int = 123) -> bytes:
             return ethernet(ipv4(udp(body, source_port, port), ip(source), ip(self.node), 17), MAC, IPV4)
 
         result = []
@@ -79,13 +89,15 @@ class TimeServer(Lan):
         return result
 
 
-def date(tacet: Run, busybox: Path, lan: TimeServer, icount: int | None) -> tuple[int, qemu.Result]:
+def date(
+    tacet: Run, busybox: Path, lan: TimeServer, icount: int | None, options: str = STATIC
+) -> tuple[int, qemu.Result]:
     """What `date` says on the node, whose seconds are instructions where an answer is to be in time."""
     with Wire() as wire:
         wire.play(lan.run)
         result = tacet(
             *[busybox, "date", "-u", "+%s"],
-            options=STATIC,
+            options=options,
             qemu_options=wire.options(),
             icount=icount,
             time_limit=120,
@@ -119,6 +131,63 @@ def test_without_an_answer_the_clock_stays_as_it_is(wrongs: bool, tacet: Run, bu
     assert "network: ntp= has brought no time within 3 s" in result.console, result.explain()
     assert 1 <= len(lan.requests) <= 3
     assert len({request[40:48] for request in lan.requests}) == len(lan.requests)
+
+
+@pytest.mark.parametrize(
+    ("option", "asked"),
+    [("", "10.9.0.1"), ("ntp=10.9.0.2", "10.9.0.2"), ("ntp=off", None)],
+    ids=["none", "another", "off"],
+)
+def test_the_first_time_server_of_dhcp_is_asked_unless_the_option_says_otherwise(
+    option: str, asked: str | None, tacet: Run, busybox: Path
+) -> None:
+    lan = TimeServer(Dhcp(times=("10.9.0.1", "10.9.0.3")), seconds=TOLD)
+    lan.hosts["10.9.0.2"] = lan.hosts["10.9.0.1"]
+    said, result = date(tacet, busybox, lan, 1, options=option)
+    assert lan.asked == ({asked} if asked else set()), result.explain()
+    if asked:
+        source = "ntp=" if option else "DHCP's time server"
+        assert f"network: {source} has moved the clock by " in result.console, result.explain()
+        assert TOLD - 1 <= said < TOLD + HOUR, result.explain()
+    else:
+        assert said < TOLD - HOUR and "moved the clock" not in result.console, result.explain()
+
+
+@pytest.mark.parametrize("times", [b"", b"\x0a\x09\x00", b"\0\0\0\0"], ids=["empty", "cut", "no address"])
+def test_a_time_server_of_dhcp_that_is_none_is_not_asked(times: bytes, tacet: Run, busybox: Path) -> None:
+    def named(kind: int, options: bytes) -> bytes:
+        return options[:-1] + dhcp_option(42, times) + b"\xff"
+
+    lan = TimeServer(Dhcp(hook=named), seconds=TOLD)
+    said, result = date(tacet, busybox, lan, 1, options="")
+    assert not lan.requests and said < TOLD - HOUR, result.explain()
+
+
+#: A server of SNTP for a namespace: the same seconds since 1970 for whoever asks.
+SERVER = """
+import socket, sys
+sys.path[:0] = sys.argv[2:]
+from test_time_server import answer
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+    server.bind(("", 123))
+    print("serves", file=sys.stderr, flush=True)
+    while True:
+        request, node = server.recvfrom(100)
+        server.sendto(answer(request, int(sys.argv[1])), node)
+"""
+
+
+def test_dnsmasq_names_the_server_that_sets_the_clock(tacet: Run, busybox: Path) -> None:
+    with nodes.namespace() as space:
+        words = [sys.executable, "-c", SERVER, str(TOLD), *sys.path]
+        named = f"--dhcp-option=option:ntp-server,{network.ADDRESS.partition('/')[0]}"
+        dhcp = [*network.addresses_of(network.ADDRESS), named]
+        with space.dnsmasq(*dhcp), space.server(words) as server:
+            server.wait("serves")
+            card = qemu.Network("bridge", "e1000", nodes.MAC, enter=space.enter)
+            result = expect_exit(tacet(busybox, "date", "-u", "+%s", network=card, icount=1, time_limit=120))
+    assert TOLD - 1 <= int(result.stdout) < TOLD + HOUR, result.explain()
+    assert "network: DHCP's time server has moved the clock by " in result.console, result.explain()
 
 
 @pytest.mark.parametrize("value", ["", "10.9.0", "10.9.0.1:123", "pool"])

@@ -68,9 +68,14 @@ class FileServer:
         """What mounts a folder on a node: an option of the kernel's."""
         return f"mount={place}:{self.host}:{self.port}:{folder.resolve()}"
 
+    @staticmethod
+    def program() -> str | None:
+        """diod; None where it is not installed."""
+        return shutil.which("diod", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+
     def start(self) -> None:
         """Start it; it listens when this returns. RunnerError if it does not."""
-        diod = shutil.which("diod", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+        diod = self.program()
         if diod is None:
             raise RunnerError("mounting a folder needs diod: ports/deps.sh test")
         command = [diod, "-f", "-n", "-c", "/dev/null", "-l", f"{self.address}:{self.port}"]
