@@ -161,9 +161,8 @@ def tagged_payload(frame: bytes, kind: int, key: bytes) -> bytes:
 def beat_of(frame: bytes, key: bytes = KEY) -> Beat:
     """The beat of a frame; its commands fill what is between header and tag."""
     payload = tagged_payload(frame, BEAT, key)
-    _, _, length, answer_every, count, epoch, sequence, time_ns, period_ns, late_ns = HEADER.unpack_from(
-        payload
-    )
+    _, _, length, answer_every, count, *fields = HEADER.unpack_from(payload)
+    epoch, sequence, time_ns, period_ns, late_ns, tai_utc_s = fields
     commands, at = [], HEADER.size
     for _ in range(count):
         code, body_bytes, number = COMMAND.unpack_from(payload, at)
@@ -171,7 +170,8 @@ def beat_of(frame: bytes, key: bytes = KEY) -> Beat:
         commands.append(Command(code, number, body))
         at += len(commands[-1].encoded())
     assert at == len(payload)
-    return Beat(sequence, epoch, period_ns, time_ns, late_ns, answer_every, commands, count, length)
+    begin = (sequence, epoch, period_ns, time_ns, late_ns, tai_utc_s)
+    return Beat(*begin, answer_every, commands, count, length)
 
 
 def answer_of(frame: bytes, key: bytes = KEY) -> Answer:

@@ -259,7 +259,7 @@ int nettick_configure(const struct command_line *line, struct message *why)
     if (!key_read(command_line_option(line, "nettick_key")))
         return message_set(why, -EINVAL,
                            "nettick=%s takes nettick_key=, the conductor's key: 32 hexadecimal digits", text);
-    booted_ns = clock_wall_offset_ns();
+    booted_ns = clock_wall_ns(NULL);
     local = clock_event_top();
     if (mode == NETTICK_INTERRUPT && !local)
         return message_set(why, -EINVAL,

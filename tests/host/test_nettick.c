@@ -620,7 +620,7 @@ NODE(a_step_of_wall_time_makes_due_who_waits_by_it_on_all_cpus_even_where_beats_
         timer_begin(cpu, 1, SECOND, 1);
     }
     wall.has_stepped = true;
-    CHECK(nettick_frame(payload, beat_write(payload, 1, 1, 10 * MS)));
+    CHECK(nettick_frame(payload, beat_write(payload, 1, 1, 10 * MS), conductor_address));
     nettick_pass_on();
     CHECK_EQUAL(ipis, 1);
     for (arena_cpu = 1; arena_cpu < CPUS; arena_cpu++)
@@ -633,7 +633,7 @@ NODE(a_step_of_wall_time_makes_due_who_waits_by_it_on_all_cpus_even_where_beats_
     }
     check_counts(); /* it was no beat for them */
     wall.has_stepped = false;
-    CHECK(!nettick_frame(payload, beat_write(payload, 1, 2, 10 * MS)));
+    CHECK(!nettick_frame(payload, beat_write(payload, 1, 2, 10 * MS), conductor_address));
 }
 
 static uint8_t other_frame[BEAT_BYTES_MAX];
