@@ -42,15 +42,15 @@ void commands_job_set(const struct command_job *given)
 /* How many commands all CPUs have done. */
 static uint64_t all_done(void)
 {
-    uint64_t least = accepted;
+    uint64_t minimum = accepted;
 
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
         const uint64_t done = __atomic_load_n(&PER_CPU_OF(cpus, cpu)->done, __ATOMIC_ACQUIRE);
 
-        if (done < least)
-            least = done;
+        if (done < minimum)
+            minimum = done;
     }
-    return least;
+    return minimum;
 }
 
 bool commands_accept(const struct beat *beat)
@@ -130,14 +130,21 @@ static void command_do(struct command_cpu *here, struct slot *slot)
         of_job->command(code);
 }
 
-void commands_do(void)
+/* Out of line: a beat that commands nothing does without its registers and stack. */
+static __attribute__((noinline)) void ring_do(struct command_cpu *here)
 {
-    struct command_cpu *here = PER_CPU_HERE(cpus);
-
     while (here->done != __atomic_load_n(&accepted, __ATOMIC_ACQUIRE)) {
         command_do(here, &ring[here->done % RING]);
         __atomic_store_n(&here->done, here->done + 1, __ATOMIC_RELEASE);
     }
+}
+
+void commands_do(void)
+{
+    struct command_cpu *here = PER_CPU_HERE(cpus);
+
+    if (here->done != __atomic_load_n(&accepted, __ATOMIC_ACQUIRE))
+        ring_do(here);
 }
 
 /* ---- Answers ---- */

@@ -125,13 +125,13 @@ void nettick_interrupt(void)
 /* ---- Frames ---- */
 
 /* Whether nodes are to answer the beat. */
-static bool beat_asks(void)
+static bool beat_answer_due(void)
 {
-    bool asks = beat.answer_every && beat.sequence % beat.answer_every == 0;
+    bool due = beat.answer_every && beat.sequence % beat.answer_every == 0;
 
     for (unsigned i = 0; i < beat.command_count; i++)
-        asks |= beat.commands[i].code & BEAT_ACKNOWLEDGE;
-    return asks;
+        due |= beat.commands[i].code & BEAT_ACKNOWLEDGE;
+    return due;
 }
 
 /* Wall time follows where there is something new of it; another conductor's, once the line goes by that one's
@@ -163,7 +163,7 @@ static bool beat_take(uint64_t now_ns, enum beat_place place, uint64_t missing)
     const bool stepped = wall_follow(last_base_ns);
     if (mode != NETTICK_INTERRUPT)
         return stepped;
-    heard.answer_due = beat_asks();
+    heard.answer_due = beat_answer_due();
     const bool commanded = beat.command_count && commands_accept(&beat);
     return stepped || commanded || clock_event_top() == &device;
 }
@@ -199,16 +199,16 @@ void nettick_pass_on(void)
     nettick_interrupt();
 }
 
-bool nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_ADDRESS_BYTES],
+bool nettick_answer_due(void)
+{
+    return heard.answer_due;
+}
+
+void nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_ADDRESS_BYTES],
                     uint8_t payload[ANSWER_BYTES])
 {
-    struct answer answer;
+    struct answer answer = { .cpus = (uint16_t)arch_cpu_count(), .booted_ns = booted_ns };
 
-    if (!heard.answer_due)
-        return false;
-    memset(&answer, 0, sizeof(answer));
-    answer.cpus = (uint16_t)arch_cpu_count();
-    answer.booted_ns = booted_ns;
     for (unsigned i = 0; i + 1 < ANSWER_NAME_BYTES && name[i]; i++)
         answer.name[i] = name[i];
     memcpy(answer.address, &address, sizeof(answer.address));
@@ -225,7 +225,6 @@ bool nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_A
     commands_answer(&answer);
     spin_unlock(&lock);
     answer_encode(&answer, key, payload);
-    return true;
 }
 
 /* ---- Start ---- */

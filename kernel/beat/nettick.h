@@ -43,10 +43,12 @@ bool nettick_frame(const uint8_t *payload, size_t bytes, const uint8_t from[BEAT
 /* Passes it on to all CPUs, this one included; without locks but where beats are polled. */
 void nettick_pass_on(void);
 
-/* What this node answers the last beat that counted, where that asks for it: once. `address` in network byte
- * order; `conductor` is whom to send it to. False: nothing. By the CPU that has taken the beat, once that is
- * passed on. */
-bool nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_ADDRESS_BYTES],
+/* Whether the last beat that counted asks for an answer, and has none yet. */
+bool nettick_answer_due(void);
+
+/* That answer. `address` in network byte order; `conductor` is whom to send it to. By the CPU that has taken
+ * the beat, once that is passed on. */
+void nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_ADDRESS_BYTES],
                     uint8_t payload[ANSWER_BYTES]);
 
 /* Entry point of the architecture: a beat has been passed on to this CPU (arch_beat_send). */

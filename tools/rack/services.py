@@ -65,7 +65,8 @@ def beats_options(mac: str, key: str) -> list[str]:
 def conductor(
     space: network.Space, key: Path, control: Path, rate: str, bridge: str = layout.BEATS, nodes: int = 0
 ) -> network.Server:
-    """The conductor, ready, for so many nodes (0: for those that answer). network.Unavailable if it does not start."""
+    """The conductor, ready, for so many nodes (0: for those that answer). network.Unavailable if it does not
+    start."""
     words = [*("sh", "-c", 'exec "$@" >&2', "sh"), layout.SERVICE / "conductor", "--interface", bridge]
     server = space.server([*words, "--key", key, "--rate", rate, "--nodes", str(nodes), "--socket", control])
     try:
