@@ -198,6 +198,13 @@ build/caches.so: $(wildcard tools/caches/*.[ch]) build/caches.flags
 	@echo "  PLUGIN  $@"
 	$(Q)$(CC) $(CACHES_CFLAGS) -o $@ $(filter %.c,$^)
 
+# One that counts the instructions of each visit to the kernel (tools/visits).
+.PHONY: visits
+visits: build/visits.so
+build/visits.so: tools/visits/plugin.c tools/caches/qemu_plugin.h build/caches.flags
+	@echo "  PLUGIN  $@"
+	$(Q)$(CC) $(CACHES_CFLAGS) -o $@ $(filter %.c,$^)
+
 # ---- Running ----
 
 # What `make run APP=…` takes. ARGS and ENV are words as a shell splits them:
@@ -388,6 +395,7 @@ help:
 	@echo "make kernel | apps               only build: build/$(ARCH)/tacet.elf, build/$(ARCH)/apps/"
 	@echo "make kit                         build/tacet-noise-kit.tar.xz: measures your own Linux nodes"
 	@echo "make service                     build/service/: the conductor of docs/nettick.md, for this Linux"
+	@echo "make visits                      build/visits.so, costs of visits to the kernel (docs/nettick.md)"
 	@echo "make caches                      build/caches.so, cache models for QEMU (docs/lab/reproduce.md)"
 	@echo "make sim                         build/simulator/sim, the LogGOPS simulator (docs/lab/loggops.md)"
 	@echo "make host-test | fuzz            tests of pure C on this machine; fuzzers (FUZZ_SECONDS=5 each)"

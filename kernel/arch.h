@@ -57,7 +57,8 @@
  *   call-up: syscall_table syscall_unknown
  * process/thread.h, process/signal.h: the slow return to the program; clone, with the caller's registers;
  * what arch_switch goes on with; the alternate stack of a signal's handler.
- *   call-up: thread_slow_return thread_clone thread_begin thread_idle signal_stack_holds
+ *   call-up: thread_slow_return thread_must_return_slowly thread_clone thread_begin thread_idle
+ *   call-up: signal_stack_holds
  * time/clock.h, time/clock_event.h, time/timer.h: the time; the devices that interrupt at a time, and their
  * interrupt.
  *   call-up: clock_now_ns clock_ticks_at clock_event_register timer_interrupt

@@ -163,6 +163,12 @@ void program_return(struct trap_frame *frame)
     }
 }
 
+void interrupt_return(struct trap_frame *frame)
+{
+    if (thread_must_return_slowly())
+        program_return(frame);
+}
+
 _Noreturn void arch_start_enter(struct arch_context *context)
 {
     program_return(&context->frame);

@@ -370,6 +370,8 @@ void trap_handle(struct trap_frame *frame)
     bool from_user = frame->code_selector & 3;
 
     frame_handle(frame, from_user);
-    if (from_user)
+    if (from_user && frame->vector < VECTOR_FIRST_INTERRUPT)
         program_return(frame);
+    else if (from_user)
+        interrupt_return(frame);
 }

@@ -296,6 +296,14 @@ void thread_slow_return(void *frame)
     } while (thread->process->ending || signal_is_pending(thread));
 }
 
+bool thread_must_return_slowly(void)
+{
+    const struct thread *thread = arch_thread();
+
+    return thread->process->ending || thread->restart != RESTART_NONE || thread->signals.returns ||
+           thread->signals.mask_swapped || signal_is_pending(thread) || schedule_is_due();
+}
+
 /* ---- Pending work ---- */
 
 bool thread_has_pending_work(const struct thread *thread)

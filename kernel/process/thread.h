@@ -131,4 +131,7 @@ _Noreturn void thread_idle(void);
  * holds all the program's registers; delivering changes them there. */
 void thread_slow_return(void *frame);
 
+/* Whether thread_slow_return has anything to do: most interrupts leave nothing behind. */
+bool thread_must_return_slowly(void);
+
 #endif

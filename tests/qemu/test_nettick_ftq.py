@@ -13,13 +13,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import APPS, expect_exit
+from conftest import APPS, ROOT, Run, expect_exit
 from test_nettick import HEARS, MAC
+from test_nettick_commands import Commander, conduct
 from wire import Wire
 
 import qemu
 from lab.formats import klog
+from qemu.symbols import Symbols
+from qemu.version import qemu_binary, qemu_major
 from tests.beat_frames import Beat
+from tests.making import made
 
 QUANTUM_NS = 1_000_000
 #: Of the CPU that takes the frame, in instructions, but for each eighth beat, at which the clock is adjusted,
@@ -27,6 +31,13 @@ QUANTUM_NS = 1_000_000
 BEAT_MIN, BEAT_MAX = 1_000, 1_500
 #: At least so much before and after its event in the flight log.
 BEFORE_NS, AFTER_NS = 1_000, 2_000
+#: Of each other CPU.
+OTHERS_MAX = 300
+BEATS = 100
+#: The stub of the vector by which a beat is passed on (0xf4).
+BEAT_STUB = "trap_stub_244"
+#: The first QEMU with the interface of the plugins.
+PLUGIN_QEMU = 9
 #: FTQ begins so soon after the program does.
 START_NS = 200_000_000
 #: On this machine, between two; slower machines see more beats in the same time of the node's.
@@ -103,3 +114,26 @@ def test_a_beat_costs_the_cpu_that_takes_it_less_than_1500_instructions(card: st
     detours = sorted(int(ns) for ns in re.findall(r"^\d+\t(\d+)\r?$", result.stdout.decode(), re.M))
     assert len(detours) >= BEATS_MIN, result.explain()
     assert detours[len(detours) // 2] < BEAT_MAX and detours[0] > BEAT_MIN, result.explain()
+
+
+def test_a_beat_costs_each_other_cpu_less_than_300_instructions(tacet: Run, tmp_path: Path) -> None:
+    """Four ranks compute, and a plugin of QEMU counts what each visit to the kernel takes."""
+    if qemu_major(qemu_binary("newest")) < PLUGIN_QEMU:
+        pytest.skip("QEMU 10 is not there (make qemu10)")
+    made("visits")
+    out = tmp_path / "visits"
+
+    def script(commander: Commander) -> None:
+        for _ in range(BEATS):
+            commander.beat()
+
+    plugin = ("-plugin", f"{ROOT / 'build/visits.so'},out={out}")
+    options = HEARS.replace("ranks=1", "ranks=4")
+    conduct(tacet, script, "wait.musl", cpus=4, options=options, cards=plugin, qemu="newest")
+    stub = Symbols(qemu.KERNEL).find(BEAT_STUB).address
+    visits = re.findall(r"^cpu (\d+) entry (\w+) visits (\d+) minimum (\d+) ", out.read_text(), re.M)
+    beats = {int(cpu): (int(count), int(least)) for cpu, at, count, least in visits if int(at, 16) == stub}
+    # CPU 0 has the card; others that stand still take several beats as one. A beat that moves the clock of
+    # timers costs more.
+    assert sorted(beats) == [1, 2, 3] and all(0 < count <= BEATS for count, _ in beats.values()), beats
+    assert all(least < OTHERS_MAX for _, least in beats.values()), beats
