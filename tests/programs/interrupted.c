@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #define NS_PER_MS      1000000L
-#define WAIT_MS        60
+#define WAIT_MS        600 /* long beside what a busy host may keep the machine standing */
 #define ALARM_US       15000
 #define FUTEX_WAIT     0
 #define FUTEX_BITSET   9
@@ -319,7 +319,7 @@ static void wait_inside(int signal, siginfo_t *info, void *context)
     (void)signal, (void)info, (void)context;
     runs++;
     if (runs == 1) {
-        const struct timespec nap = { 0, 2 * ALARM_US * 1000 };
+        const struct timespec nap = { 0, 40 * ALARM_US * 1000 };
 
         alarm_in(ALARM_US);
         PROMISE(nanosleep(&nap, NULL) < 0 && errno == EINTR, "the inner wait: %d", errno);
