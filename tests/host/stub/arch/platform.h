@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define TACET_KERNEL
-#include "tacet.h"
+#include "../../../../libc/include/tacet.h"
 
 #define ARCH_NAME       "host"
 #define ARCH_PAGE       4096ULL
