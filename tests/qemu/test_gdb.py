@@ -58,6 +58,7 @@ class Terminal:
         self.pid, self.master = pty.fork()
         if self.pid == 0:
             try:
+                signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which `nohup make test` ignores
                 os.chdir(ROOT)
                 os.execve("tools/gdb", ["tools/gdb", str(program("wait.musl"))], environment(folder))
             finally:
