@@ -40,7 +40,7 @@ enum nettick_mode nettick_mode(void);
  * be passed on, if only because wall time has stepped. */
 bool nettick_frame(const uint8_t *payload, size_t bytes, const uint8_t from[BEAT_ADDRESS_BYTES]);
 
-/* Passes it on to all CPUs, this one included; without locks but where beats are polled. */
+/* Passes it on to all CPUs, this one included; without locks. */
 void nettick_pass_on(void);
 
 /* Whether the last beat that counted asks for an answer, and has none yet. */

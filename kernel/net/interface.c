@@ -108,13 +108,12 @@ struct pbuf *interface_packet(uint32_t bytes)
     return packet;
 }
 
-static void frame_input(const void *frame, uint32_t bytes)
+static void frame_input(const void *frame, uint32_t bytes, bool *passes)
 {
     struct pbuf *packet;
 
     if (frame_is_beat(frame, bytes)) {
-        if (beat_frame_take(frame, bytes))
-            nettick_pass_on(); /* polled: no timer expires here */
+        *passes = beat_frame_take(frame, bytes);
         return;
     }
     if (bytes < ETHERNET_HEADER_BYTES || bytes > ETHERNET_FRAME_BYTES_MAX || is_martian(frame, bytes)) {
@@ -136,14 +135,14 @@ static void frame_input(const void *frame, uint32_t bytes)
     }
 }
 
-bool interface_receive(void)
+bool interface_receive(bool *passes)
 {
     uint32_t bytes;
     const void *frame;
 
     if (!network_device || !(frame = network_device->operations->receive(network_device, &bytes)))
         return false;
-    frame_input(frame, bytes);
+    frame_input(frame, bytes, passes);
     network_device->operations->receive_done(network_device);
     return true;
 }

@@ -19,8 +19,9 @@ extern struct network_device *network_device; /* that the node uses; NULL: loopb
 /* After lwip_init: makes the interface of a device. */
 void interface_start(struct network_device *device);
 
-/* Receives the oldest frame. False: there is none. */
-bool interface_receive(void);
+/* Receives the oldest frame. False: there is none. *passes becomes true where it is a heartbeat that is to be
+ * passed on (nettick_pass_on), once the lock is released. */
+bool interface_receive(bool *passes);
 
 /* A packet of so many bytes for lwIP to look at, its contents undefined; NULL where there is no memory. */
 struct pbuf;

@@ -4,6 +4,7 @@
  */
 #include "net/network.h"
 #include "arch.h"
+#include "beat/nettick.h"
 #include "debug/console.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
@@ -115,13 +116,15 @@ void network_send_console(unsigned lines)
 
 static bool receive_one(bool service)
 {
-    bool received;
+    bool received, passes = false;
 
     spin_lock(&lock);
     if (service)
         interface_service();
-    received = interface_receive();
+    received = interface_receive(&passes);
     release();
+    if (passes)
+        nettick_pass_on();
     return received;
 }
 

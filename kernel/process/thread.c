@@ -296,14 +296,6 @@ void thread_slow_return(void *frame)
     } while (thread->process->ending || signal_is_pending(thread));
 }
 
-bool thread_must_return_slowly(void)
-{
-    const struct thread *thread = arch_thread();
-
-    return thread->process->ending || thread->restart != RESTART_NONE || thread->signals.returns ||
-           thread->signals.mask_swapped || signal_is_pending(thread) || schedule_is_due();
-}
-
 /* ---- Pending work ---- */
 
 bool thread_has_pending_work(const struct thread *thread)
@@ -320,10 +312,22 @@ void threads_notify(struct process *process)
     }
 }
 
+/* Whether others want something of the thread that runs here. */
+static inline __attribute__((always_inline)) bool others_are_due(const struct thread *thread)
+{
+    return thread->process->ending || signal_is_pending(thread) || schedule_is_due();
+}
+
 void thread_return_check(void)
+{
+    if (others_are_due(arch_thread()))
+        arch_request_slow_return();
+}
+
+bool thread_must_return_slowly(void)
 {
     const struct thread *thread = arch_thread();
 
-    if (thread->process->ending || signal_is_pending(thread) || schedule_is_due())
-        arch_request_slow_return();
+    return thread->restart != RESTART_NONE || thread->signals.returns || thread->signals.mask_swapped ||
+           others_are_due(thread);
 }

@@ -15,6 +15,7 @@
 #include "beat/beat_frame.h"
 #include "beat/nettick.h"
 #include "lib/errno.h"
+#include "per_cpu_areas.h"
 #include "smp/crosscall.h"
 #include "time/clock.h"
 #include "time/timer.h"
@@ -51,7 +52,6 @@ static bool chance(unsigned per_thousand)
 uint32_t arena_cpu, klog_mask;
 uintptr_t arena_origin;
 uint64_t arena_distances[ARCH_CPUS_MAX];
-extern char __bss_start[], _end[]; /* the linker's: the first CPU's variables lie between */
 
 static uint64_t now_ns, first_read_ns; /* the node's clock */
 
@@ -191,19 +191,10 @@ static int configure(const char *options, struct message *why)
 
 static void node_start(const char *options)
 {
-    const uintptr_t first = (uintptr_t)__bss_start & ~63ULL;
-    const size_t bytes = ((uintptr_t)_end - first + 63) & ~63ULL;
     struct message why;
 
     now_ns = 5 * MS;
-    for (unsigned cpu = 1; cpu < CPUS; cpu++) {
-        void *area = aligned_alloc(64, bytes);
-
-        if (!area)
-            exit(EXIT_FAILURE);
-        memset(area, 0, bytes);
-        arena_distances[cpu] = (uintptr_t)area - first;
-    }
+    per_cpu_areas_make(CPUS);
     clock_event_register(&local_device);
     if (!CHECK_EQUAL(configure(options, &why), 0))
         fprintf(stderr, "  %s\n", why.text);

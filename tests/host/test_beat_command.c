@@ -9,6 +9,7 @@
 #include "beat/command.h"
 #include "debug/klog.h"
 #include "lib/errno.h"
+#include "per_cpu_areas.h"
 #include "time/timer.h"
 #include <string.h>
 
@@ -20,7 +21,6 @@ uint32_t arena_cpu, klog_mask;
 uintptr_t arena_origin;
 uint64_t arena_distances[ARCH_CPUS_MAX];
 struct tacet_counters arena_counters[CPUS];
-extern char __bss_start[], _end[]; /* the linker's: the first CPU's variables lie between */
 
 static uint64_t seed = 11;
 
@@ -73,28 +73,6 @@ static unsigned ranks(void)
 }
 
 static const struct command_job job = { .command = rank_command, .ranks = ranks };
-
-static void cpus_start(void)
-{
-    const uintptr_t first = (uintptr_t)__bss_start & ~63ULL;
-    const size_t bytes = ((uintptr_t)_end - first + 63) & ~63ULL;
-
-    for (unsigned cpu = 1; cpu < CPUS; cpu++) {
-        void *area = aligned_alloc(64, bytes);
-
-        if (!area)
-            exit(EXIT_FAILURE);
-        memset(area, 0, bytes);
-        arena_distances[cpu] = (uintptr_t)area - first;
-    }
-    commands_job_set(&job);
-}
-
-static void cpus_end(void)
-{
-    for (unsigned cpu = 1; cpu < CPUS; cpu++)
-        free((void *)(((uintptr_t)__bss_start & ~63ULL) + arena_distances[cpu]));
-}
 
 static void cpu_does(unsigned cpu)
 {
@@ -309,10 +287,11 @@ TEST(every_cpu_does_each_command_once_and_in_order)
 
 int main(void)
 {
-    cpus_start();
+    per_cpu_areas_make(CPUS);
+    commands_job_set(&job);
     RUN(the_node_says_what_became_of_a_command);
     RUN(kernel_entries_are_those_up_to_the_command);
     RUN(every_cpu_does_each_command_once_and_in_order);
-    cpus_end();
+    per_cpu_areas_free(CPUS);
     return check_report("beat_command");
 }

@@ -201,7 +201,7 @@ def scene_nodes_that_have_not_answered_yet_are_waited_for(wire: Wire) -> None:
     wire.add(FakeNode(b"n1"))
     wire.start(*OFTEN, "--nodes", "2")
     wire.until(lambda: wire.status()["nodes"] == 1)
-    said = wire.ctl("stop", "--within", "1", status=1)
+    said = wire.ctl("stop", "--within", "5", status=1)
     assert "fewer nodes" in said["error"] and said["done"] == 1
     wire.add(FakeNode(b"n2"))
     assert wire.ctl("continue", "--within", "100")["done"] == 2

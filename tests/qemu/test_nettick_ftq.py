@@ -20,6 +20,7 @@ from wire import Wire
 
 import qemu
 from lab.formats import klog
+from lab.reproduce.measured import PLUGIN_QEMU
 from qemu.symbols import Symbols
 from qemu.version import qemu_binary, qemu_major
 from tests.beat_frames import Beat
@@ -36,8 +37,6 @@ OTHERS_MAX = 300
 BEATS = 100
 #: The stub of the vector by which a beat is passed on (0xf4).
 BEAT_STUB = "trap_stub_244"
-#: The first QEMU with the interface of the plugins.
-PLUGIN_QEMU = 9
 #: FTQ begins so soon after the program does.
 START_NS = 200_000_000
 #: On this machine, between two; slower machines see more beats in the same time of the node's.

@@ -103,10 +103,11 @@ void stack_switch(uint64_t *from, uint64_t to);
 #define CALL_WORDS        8
 #define CALL_WORDS_LOGGED 10
 void program_return(struct trap_frame *frame);
-
-/* The same after an interrupt, at whose instruction the program can go on. */
-void interrupt_return(struct trap_frame *frame);
 void call_return(void), call_return_slow(void), call_return_logged(void), call_return_logged_slow(void);
+
+/* The return after an interrupt: the program can go on where it was, so it is slow only where something is
+ * left to be done. */
+void interrupt_return(struct trap_frame *frame);
 
 _Noreturn void frame_enter(const struct trap_frame *frame); /* trap_entry.asm */
 
