@@ -437,7 +437,47 @@ void tcp_timer_needed(void)
 {
 }
 
-/* ---- The node's end ---- */
+/* ---- The end of a job, of the node ---- */
+
+void connections_of_processes_end(void)
+{
+    const struct network_account *kernel = network_account_of(NULL);
+    struct avl_node *node;
+    uint64_t key = 0;
+
+    do {
+        network_lock();
+        node = avl_above(by_local, key);
+        if (node) {
+            struct connection *connection = LIST_OWNER(node, connection, by_local);
+
+            key = node->key + 1;
+            if (connection->account != kernel)
+                connection_abort(connection);
+        }
+        network_unlock();
+    } while (node);
+}
+
+bool connections_are_sending(void)
+{
+    const struct avl_node *node;
+    uint64_t key = 0;
+    bool sending = false;
+
+    do {
+        network_lock();
+        node = avl_above(by_local, key);
+        if (node) {
+            const struct connection *connection = LIST_OWNER(node, connection, by_local);
+
+            key = node->key + 1;
+            sending = connection->account != network_account_of(NULL) && stream_is_sending(connection);
+        }
+        network_unlock();
+    } while (node && !sending);
+    return sending;
+}
 
 void connection_drain(uint64_t deadline_ns)
 {
