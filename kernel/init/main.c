@@ -138,5 +138,7 @@ _Noreturn void kernel_start(struct boot_info *boot)
     error = mounts_start(&line, tree, &why);
     if (error)
         start_failed(error, &why);
+    if (launcher_is_on() && launcher_start(memory_launcher_take(), memory_ranks_mib(), &why))
+        start_failed(-EINVAL, &why);
     job_start(plan, &service, tree);
 }

@@ -160,6 +160,23 @@ struct memory_slice memory_service_take(void)
     return (struct memory_slice){ .extents = &extent, .extent_count = 1, .bytes = extent.bytes };
 }
 
+uint64_t memory_ranks_mib(void)
+{
+    uint64_t bytes = 0;
+
+    for (unsigned rank = 0; rank < process_rank_count; rank++)
+        bytes += plan.slices[rank].bytes;
+    return bytes >> 20;
+}
+
+void *memory_launcher_take(void)
+{
+    uint64_t memory = page_pool_allocate(&kernel_pool, LAUNCHER_BYTES, ARCH_PAGE);
+
+    ASSERT(memory != PAGE_POOL_NONE);
+    return arch_physical(memory);
+}
+
 struct memory_range memory_network_take(void)
 {
     struct memory_range range = { .bytes = network_bytes() };

@@ -30,6 +30,12 @@ uint64_t memory_kernel_bytes(void);
 /* The memory of the service, for which the pool was planned; call once. Empty: there is none. */
 struct memory_slice memory_service_take(void);
 
+/* What all ranks have together, MiB. */
+uint64_t memory_ranks_mib(void);
+
+/* LAUNCHER_BYTES for the launcher. */
+void *memory_launcher_take(void);
+
 /* The memory of the network's own account (net/memory.h). */
 struct memory_range memory_network_take(void);
 

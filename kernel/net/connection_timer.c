@@ -265,6 +265,7 @@ void connection_timers_drop(void)
         next = timer->next;
         if (timer->process) {
             timer_cancel(&timer->timer);
+            network_free(timer);
         } else {
             timer->next = NULL;
             timers = timer;
