@@ -108,7 +108,15 @@ static unsigned ranks_running(void)
     return __atomic_load_n(&job.running, __ATOMIC_RELAXED);
 }
 
-static const struct command_job commanded = { .command = rank_command, .ranks = ranks_running };
+/* A program of the command line is no numbered job. */
+static uint32_t job_number(void)
+{
+    return 0;
+}
+
+static const struct command_job commanded = { .command = rank_command,
+                                              .ranks = ranks_running,
+                                              .number = job_number };
 
 /* ---- End ---- */
 
