@@ -86,6 +86,8 @@ static void rank_command(enum beat_code code)
                                                                         : SIGNAL_KILL,
                                       .code = SIGNAL_BY_KERNEL };
 
+    if (code == BEAT_KILL) /* a rank that is about to begin looks there */
+        __atomic_store_n(&job.is_killed, true, __ATOMIC_SEQ_CST);
     if (process)
         signal_send(process, NULL, &info);
 }
@@ -111,7 +113,7 @@ static unsigned ranks_running(void)
 /* A program of the command line is no numbered job. */
 static uint32_t job_number(void)
 {
-    return 0;
+    return job.number;
 }
 
 static const struct command_job commanded = { .command = rank_command,
