@@ -27,7 +27,9 @@
 #include "net/network.h"
 #include "process/limits.h"
 #include "process/process.h"
-#include "smp/crosscall.h"
+#include "time/clock.h"
+
+#define DRAIN_LOOK_NS 10000000 /* another CPU's timer may have taken the last acknowledgement */
 
 /* ---- Beginning ---- */
 
@@ -85,9 +87,8 @@ static int job_prepare(const struct launch_request *request, struct message *why
     if (!error)
         error = directory_find(request->directory ? request->directory : job_line_directory(), &job.directory,
                                why);
-    if (!error &&
-        !tree_add(job.tree, "/proc/self/exe", S_IFLNK | 0777, request->path, strlen(request->path), why))
-        error = -ENOMEM;
+    if (!error)
+        error = program_link(request->path, why);
     job.number = request->job;
     job.first = request->first;
     job.size = request->size;
@@ -113,6 +114,7 @@ _Noreturn void job_next(void)
     }
     kernel_print("job %u: %u ranks of %s\n", job.number, process_rank_count, job.program.arguments[0]);
     launcher_begin(job_kill);
+    launcher_rests(false);
     job_begin();
 }
 
@@ -121,10 +123,8 @@ _Noreturn void job_next(void)
 /* Waits until all that ranks have written is acknowledged, or nobody is left to do so. */
 static void drain(void)
 {
-    while (connections_are_sending() && !launcher_is_alone()) {
-        network_poll();
-        crosscall_serve();
-    }
+    while (connections_are_sending() && !launcher_is_alone())
+        launcher_rest(clock_now_ns() + DRAIN_LOOK_NS);
 }
 
 /* After network_processes_drop: whether ranks own nothing of the network any more. */
@@ -143,6 +143,7 @@ _Noreturn void job_finish(void)
 {
     unsigned status = job.worst_status;
 
+    launcher_rests(true);
     drain();
     launcher_watch_end();
     commands_job_set(NULL);

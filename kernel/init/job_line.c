@@ -146,8 +146,10 @@ _Noreturn void job_start(struct memplan *plan, const struct memory_slice *servic
     job.plan = plan;
     job.tree = tree;
     job.service_slice = *service;
-    if (launcher_is_on())
+    if (launcher_is_on()) {
+        launcher_rests(true);
         job_next();
+    }
     error = program_find("app", job.program.path, &job.program.inode, &why);
     if (!error && job.service.path) {
         error = program_find("service", job.service.path, &job.service.inode, &why);
@@ -155,6 +157,8 @@ _Noreturn void job_start(struct memplan *plan, const struct memory_slice *servic
     }
     if (!error)
         error = directory_find(directory_path, &job.directory, &why);
+    if (!error)
+        error = program_link(job.program.path, &why);
     if (error)
         start_failed(error, &why);
     job_begin();

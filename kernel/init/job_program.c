@@ -9,6 +9,7 @@
 #include "fs/mount.h"
 #include "lib/errno.h"
 #include "lib/file_mode.h"
+#include "lib/kstring.h"
 
 int directory_find(const char *path, struct inode **directory, struct message *why)
 {
@@ -37,6 +38,11 @@ struct inode *program_inode(const void *bytes, uint64_t count)
         inode->bytes = count;
     }
     return inode;
+}
+
+int program_link(const char *path, struct message *why)
+{
+    return tree_add(job.tree, "/proc/self/exe", S_IFLNK | 0777, path, strlen(path), why) ? 0 : -ENOMEM;
 }
 
 /* Reads all of a file of a mount. */

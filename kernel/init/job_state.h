@@ -53,6 +53,9 @@ int program_find(const char *option, const char *path, struct inode **program, s
  * -EINVAL with `why`. */
 int directory_find(const char *path, struct inode **directory, struct message *why);
 
+/* Makes /proc/self/exe a link to `path`, which must live as long as the tree. -ENOMEM with `why`. */
+int program_link(const char *path, struct message *why);
+
 /* A file of the tree without a name, for bytes of a program that stay where they are. NULL: no memory. */
 struct inode *program_inode(const void *bytes, uint64_t count);
 

@@ -26,11 +26,12 @@
 #include "time/clock.h"
 #include "time/timer.h"
 
-#define ROOM_BYTES (64 * 1024U)    /* of a connection, in either direction */
-#define REQUEST_NS (5 * NS_PER_S)  /* for a request, once the node has greeted */
-#define PROGRAM_NS (30 * NS_PER_S) /* for any part of a program to come */
-#define STREAM_NS  (10 * NS_PER_S) /* for a rank's connection to tacetrun */
-#define KILL_TEXT  "kill"
+#define ROOM_BYTES   (64 * 1024U)    /* of a connection, in either direction */
+#define REQUEST_NS   (5 * NS_PER_S)  /* for a request, once the node has greeted */
+#define PROGRAM_NS   (30 * NS_PER_S) /* for each part of a program to come: */
+#define PROGRAM_PART (1024 * 1024U)
+#define STREAM_NS    (10 * NS_PER_S) /* for a rank's connection to tacetrun */
+#define KILL_TEXT    "kill"
 
 static bool is_on;
 static uint16_t port = LAUNCH_PORT;
@@ -115,22 +116,49 @@ static void greet(struct stream *who, uint64_t nonce, bool is_busy)
         is_busy ? "busy" : "idle", node_facts.name[0] ? node_facts.name : "-", TACET_VERSION);
 }
 
-/* Bytes up to `end` inclusive, or just so many; without a process, so it polls. Their number, or an error. */
+/* ---- Between jobs ---- */
+
+static void wait_expire(struct smart_timer *timer, uint64_t now_ns)
+{
+    (void)timer; /* it has interrupted the CPU's rest */
+    (void)now_ns;
+}
+
+void launcher_rest(uint64_t deadline_ns)
+{
+    static struct smart_timer timer = { .expire = wait_expire };
+
+    if (network_poll())
+        return;
+    if (deadline_ns != WAIT_FOREVER)
+        timer_start(&timer, deadline_ns, latency_bound_default_ns());
+    timer_idle();
+    timer_cancel(&timer);
+}
+
+void launcher_rests(bool begins)
+{
+    schedule_idle_hook(begins);
+}
+
+/* Bytes up to `end` inclusive, or just so many. Their number, or an error. */
 static int64_t take(char *to, uint64_t count, int end, uint64_t within_ns)
 {
     uint64_t got = 0, deadline_ns = clock_now_ns() + within_ns;
 
-    while (got < count && !(got && to[got - 1] == end)) {
-        int64_t part = stream_read(connection, to + got, end < 0 ? count - got : 1, deadline_ns);
+    while (got < count && !(end >= 0 && got && to[got - 1] == end)) {
+        int64_t part = stream_read(connection, to + got, end < 0 ? count - got : 1, 0);
 
+        if (part == -EAGAIN && clock_now_ns() < deadline_ns) {
+            launcher_rest(deadline_ns);
+            continue;
+        }
         if (part <= 0)
             return part ? part : -ECONNRESET;
         got += (uint64_t)part;
     }
     return (int64_t)got;
 }
-
-/* ---- Between jobs ---- */
 
 static void connection_end(bool abort)
 {
@@ -147,11 +175,8 @@ void launcher_refuse(const char *why)
 
 static void connection_await(void)
 {
-    schedule_idle_hook(true);
     while (!(connection = stream_accept_kernel(listener)))
-        if (!network_poll())
-            timer_idle();
-    schedule_idle_hook(false);
+        launcher_rest(WAIT_FOREVER);
     tacetrun_address = stream_peer_address(connection);
 }
 
@@ -201,13 +226,10 @@ int launcher_receive(void *to, uint64_t bytes)
 {
     char *at = to;
 
-    while (bytes) {
-        int64_t got = stream_read(connection, at, bytes, clock_now_ns() + PROGRAM_NS);
-
-        if (got <= 0)
+    for (uint64_t part; bytes; bytes -= part, at += part) {
+        part = smaller(bytes, PROGRAM_PART);
+        if (take(at, part, -1, PROGRAM_NS) != (int64_t)part)
             return -EIO;
-        at += got;
-        bytes -= (uint64_t)got;
     }
     return 0;
 }

@@ -33,6 +33,13 @@ bool launcher_is_on(void);
  * tacetrun to see. -ENODEV, -EADDRINUSE, -ENOMEM with `why`. */
 int launcher_start(void *memory, uint64_t memory_mib, struct message *why);
 
+/* Around all that the first CPU does between jobs: meanwhile it idles, as the network sees it, and frames
+ * interrupt it. */
+void launcher_rests(bool begins);
+
+/* Waits there once, for frames or for the deadline, whatever comes first. */
+void launcher_rest(uint64_t deadline_ns);
+
 /* Waits for the next request. It is valid until the next call. */
 const struct launch_request *launcher_wait(void);
 
