@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define PMI_LINE_BYTES  2048 /* a request with its LF, at most */
-#define PMI_NAME_BYTES  64   /* of the store, of a key, of a value, each with its NUL */
+#define PMI_NAME_BYTES  256  /* of the store's name, of a key, of a value, each with its NUL */
 #define PMI_KEY_BYTES   64
 #define PMI_VALUE_BYTES 1024
 #define PMI_REPLY_BYTES 2048

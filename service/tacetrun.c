@@ -200,7 +200,7 @@ void run_rank_ended(uint32_t number, int status)
 
 static void interrupted_first(int number)
 {
-    bool is_soft = number == SIGINT && conductor_is_there() && run.job;
+    bool is_soft = number == SIGINT && conductor_is_there() && nodes_are_running();
 
     if (run.phase < PHASE_RUN) {
         say("interrupted: no job has begun");
@@ -353,7 +353,8 @@ void run_launch(void)
 /* Whether all has come that ranks have written. */
 static bool output_is_complete(void)
 {
-    bool is_all_there = run.stream_count == 2 * run.size && !streams_count() && !newcomers_are_there();
+    bool is_all_there =
+        (run.stream_count == 2 * run.size || run.is_killed) && !streams_count() && !newcomers_are_there();
 
     if (!sinks_are_empty())
         run.heard_ns = run.now_ns;

@@ -168,6 +168,9 @@ void nodes_begin(void);
  * not be reached. */
 void nodes_kill(void);
 
+/* Whether its ranks run on all on which it has not ended: a command at a beat reaches them. */
+bool nodes_are_running(void);
+
 /* Those of the job on which it has not ended: "node1, node2", cut where they are too many. */
 const char *nodes_open_names(char *text, size_t room);
 

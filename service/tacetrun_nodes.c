@@ -545,6 +545,14 @@ void nodes_kill(void)
     }
 }
 
+bool nodes_are_running(void)
+{
+    for (uint32_t i = 0; i < nodes.count; i++)
+        if (nodes.all[i]->state < NODE_RUNNING)
+            return false;
+    return true;
+}
+
 const char *nodes_open_names(char *text, size_t room)
 {
     size_t length = 0;

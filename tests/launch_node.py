@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import os
 import select
 import signal
 import socket
@@ -12,7 +11,6 @@ import struct
 import subprocess
 import threading
 from collections.abc import Callable
-from pathlib import Path
 
 from tests.beat_frames import siphash
 
@@ -77,7 +75,9 @@ class Job:
 
     def connect(self, first_line: str) -> socket.socket:
         """To tacetrun, at the address that the request came from."""
-        connection = socket.create_connection((self.connection.getpeername()[0], self.number("port")), PATIENCE_S)
+        connection = socket.create_connection(
+            (self.connection.getpeername()[0], self.number("port")), PATIENCE_S
+        )
         connection.sendall(first_line.encode())
         return connection
 
@@ -155,18 +155,14 @@ class Node:
 
 def processes(job: Job) -> None:
     """Ranks are processes of this machine, as tacet-launchd's are."""
-    directory = Path(job.node.folder) if job.value("program") and hasattr(job.node, "folder") else None
-    path = job.value("path")
-    if directory:
-        path = str(directory / path)
-        Path(path).write_bytes(job.program)
-        os.chmod(path, 0o700)
     started = {}
     for rank in job.ranks:
         out, err = job.stream(rank, "out"), job.stream(rank, "err")
+        out.settimeout(None)  # the program's descriptors block
+        err.settimeout(None)
         started[rank] = subprocess.Popen(
             job.values("arg"),
-            executable=path,
+            executable=job.value("path"),
             stdin=out if job.value("stdin") == str(rank) else subprocess.DEVNULL,
             stdout=out,
             stderr=err,
