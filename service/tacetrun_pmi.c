@@ -36,7 +36,7 @@ static void client_free(struct pmi_client *client)
     free(client);
 }
 
-/* Not the protocol: why is said, and the client is marked to be freed. */
+/* It does not keep to the protocol. It is freed. */
 static void client_refuse(struct pmi_client *client, const char *why)
 {
     char clean[256];
@@ -237,36 +237,39 @@ static const char *request_take(struct pmi_client *client, const struct pmi_requ
     return NULL;
 }
 
-/* The lines that are there, until one has to wait for an answer that is not out; false where the client is
- * freed. */
-static bool lines_take(struct pmi_client *client)
+/* One line, with a NUL for its LF; false where the client is freed. */
+static bool line_take(struct pmi_client *client)
+{
+    struct pmi_request request;
+    struct message why;
+    const char *refused = why.text;
+
+    if (client->is_in_barrier)
+        refused = "it goes on before the barrier has opened";
+    else if (pmi_request_read(client->in, client->is_in_spawn, &request, &why) == 0)
+        refused = request_take(client, &request);
+    if (refused)
+        client_refuse(client, refused);
+    return !refused;
+}
+
+/* The lines that are there, until one has to wait for an answer that is not out. The client may be freed. */
+static void lines_take(struct pmi_client *client)
 {
     char *feed;
 
     while (!client->out_end && (feed = memchr(client->in, '\n', client->in_bytes))) {
         size_t bytes = (size_t)(feed - client->in) + 1;
-        struct pmi_request request;
-        struct message why;
-        const char *refused = why.text;
 
         *feed = '\0';
-        if (client->is_in_barrier)
-            refused = "it goes on before the barrier has opened";
-        else if (pmi_request_read(client->in, client->is_in_spawn, &request, &why) == 0)
-            refused = request_take(client, &request);
-        if (refused) {
-            client_refuse(client, refused);
-            return false;
-        }
+        if (!line_take(client))
+            return;
         client->in_bytes -= bytes;
         memmove(client->in, feed + 1, client->in_bytes);
         client_send(client);
     }
-    if (client->in_bytes < sizeof(client->in))
-        return true;
-    if (!client->out_end)
+    if (!client->out_end && client->in_bytes == sizeof(client->in))
         client_refuse(client, "its line is too long");
-    return client->out_end > 0;
 }
 
 static void client_ready(struct watch *watch, uint32_t events)
