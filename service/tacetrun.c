@@ -302,17 +302,9 @@ static void tick(void)
 
 /* ---- From beginning to end ---- */
 
-/* It is for who looks at the conductor: nothing depends on its answer. */
-static void names_answered(void *context, const char *answer)
-{
-    (void)context;
-    (void)answer;
-}
-
 static void job_numbered(void *context, const char *answer)
 {
     const char *number = answer ? json_member(answer, "job") : NULL;
-    char request[256];
 
     (void)context;
     if (run.is_killed)
@@ -323,11 +315,6 @@ static void job_numbered(void *context, const char *answer)
             run_give_up("no random numbers: %s", strerror(errno));
     pmi_prepare();
     run.launched_ns = run.now_ns;
-    if (number) {
-        int bytes = snprintf(request, sizeof(request), "job %u nodes ", run.job);
-        nodes_open_names(request + bytes, sizeof(request) - (size_t)bytes);
-        conductor_request(request, names_answered, NULL);
-    }
     nodes_begin();
 }
 

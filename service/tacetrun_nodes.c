@@ -59,7 +59,8 @@ static void node_fail_socket(struct node *node, int error)
     if (error == ECONNREFUSED && node->state == NODE_CONNECTING)
         node_fail(node, "nothing listens at port %u: does it wait for jobs (launch, or tacet-launchd)?",
                   ntohs(node->address.sin_port));
-    else if (error == ETIMEDOUT && node->state != NODE_CONNECTING)
+    else if (node->state != NODE_CONNECTING &&
+             (error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH))
         node_fail(node, "its network does not answer: it is dead, or cut off");
     else
         node_fail(node, "%s", error ? strerror(error) : "it has closed the connection");
@@ -241,7 +242,7 @@ static void greeting_take(struct node *node, char *line)
                *nonce = strtok_r(NULL, " ", &rest), *need = strtok_r(NULL, " ", &rest);
 
     if (!magic || strcmp(magic, "tacet-launch") != 0 || !version) {
-        node_fail(node, "it says “%s”: something else listens there", clean);
+        node_fail(node, "it says \"%s\": something else listens there", clean);
         return;
     }
     if (strcmp(version, "1") != 0) {
@@ -256,7 +257,7 @@ static void greeting_take(struct node *node, char *line)
     node->needs_ticket = need && strcmp(need, "ticket") == 0;
     if (!nonce || !nonce_read(nonce, &node->nonce) || !has_state ||
         !(node->needs_ticket || (need && strcmp(need, "open") == 0))) {
-        node_fail(node, "its greeting “%s” lacks a nonce, ticket or open, or its state", clean);
+        node_fail(node, "its greeting \"%s\" lacks a nonce, ticket or open, or its state", clean);
         return;
     }
     node->state = NODE_READY;
@@ -283,7 +284,7 @@ static void running_take(struct node *node, const char *line)
         return;
     }
     if (strncmp(line, "end ", 4) != 0 || !number_take(line + 4, &end, 255, &status) || *end) {
-        node_fail(node, "it says “%s”, which has no place there", text_clean(line, clean, sizeof(clean)));
+        node_fail(node, "it says \"%s\", which has no place there", text_clean(line, clean, sizeof(clean)));
         return;
     }
     node_end(node);
@@ -305,7 +306,7 @@ static void line_take(struct node *node, char *line)
     else if (node->state == NODE_STARTING && strcmp(line, "started") == 0)
         node->state = NODE_RUNNING;
     else
-        node_fail(node, "it says “%s”, which has no place there", text_clean(line, clean, 64));
+        node_fail(node, "it says \"%s\", which has no place there", text_clean(line, clean, 64));
 }
 
 /* Whole lines of what has come. */
@@ -563,7 +564,7 @@ const char *nodes_open_names(char *text, size_t room)
             length += (size_t)snprintf(text + length, room - length, "%s%s", length ? ", " : "",
                                        nodes.all[i]->name);
     if (length >= room)
-        strcpy(text + room - 4, "…"); /* three bytes of UTF-8 */
+        strcpy(text + room - 4, "...");
     return text;
 }
 

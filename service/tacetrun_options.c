@@ -21,7 +21,7 @@ static const char usage[] =
     "  -N, --nodes N            on so many nodes, the first idle ones (default: on all)\n"
     "  -n, --ranks N            so many ranks, in blocks (default: one on each node)\n"
     "  -c, --cpus-per-rank C    CPUs of each rank (default: the ranks of a node share all)\n"
-    "  -w, --nodelist A,B,…     these nodes, NAME or NAME:PORT (default: $TACET_NODES,\n"
+    "  -w, --nodelist A,B,...     these nodes, NAME or NAME:PORT (default: $TACET_NODES,\n"
     "                           or those that the conductor knows)\n"
     "      --env NAME=VALUE     a variable of the ranks' environment; again for more\n"
     "  -D, --chdir PATH         the working directory, on the nodes (also --cwd)\n"

@@ -12,6 +12,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -424,9 +425,9 @@ def test_nodes_that_greet_wrongly_are_named(greeting: str, said: str) -> None:
     ("lines", "said"),
     [
         (["refused no file /bin/x"], "no file /bin/x"),
-        (["hello"], "“hello”, which has no place there"),
+        (["hello"], '"hello", which has no place there'),
         (["rank 0 0"], "which has no place there"),
-        (["started", "rank 7 0"], "“rank 7 0”, which has no place there"),
+        (["started", "rank 7 0"], '"rank 7 0", which has no place there'),
         (["started", "rank 0 256"], "which has no place there"),
         (["started", "rank 0 0", "rank 0 0"], "which has no place there"),
         (["started", "rank 0"], "which has no place there"),
@@ -479,7 +480,47 @@ def test_a_node_that_does_not_take_the_program_is_named(tmp_path: Path) -> None:
     assert done.returncode == 125 and f"{name}: no answer by taking the request within 2 s" in done.stderr
 
 
-def test_ranks_that_node_did_not_name_have_its_highest_status() -> None:
+CUT_OFF = """
+import subprocess, sys
+sys.path.insert(0, sys.argv[1])
+from tests.host.test_tacetrun import *
+
+def goes_on(job):
+    job.say("started")
+    subprocess.run(["ip", "link", "set", "lo", "down"], check=True)
+    running.wait(PATIENCE_S)
+
+running = threading.Event()
+subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+node = Node(goes_on, system=sys.argv[2])
+done = ran([node], *sys.argv[3:], "/bin/x")
+running.set()
+print(json.dumps([node.address, done.returncode, done.stderr]))
+os._exit(0)
+"""
+
+
+def cut_off(system: str, *words: str) -> list:
+    """A job on a node that is cut off: in a network of its own, whose loopback goes down."""
+    if subprocess.run(["unshare", "-rn", "true"], capture_output=True).returncode:
+        pytest.skip("no network namespace without root here (unshare -rn)")
+    inside = ["unshare", "-rn", sys.executable, "-c", CUT_OFF, ROOT, system, *words]
+    done = subprocess.run(inside, capture_output=True, text=True, timeout=PATIENCE_S)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_node_that_is_cut_off_is_dead_after_a_silence() -> None:
+    address, status, said = cut_off("Linux-6.1", "--silence", "2", "-t", "60")
+    assert status == 125 and f"{address}: its network does not answer: it is dead, or cut off" in said
+
+
+def test_a_node_of_tacet_may_be_silent_since_it_computes() -> None:
+    _, status, said = cut_off("Tacet-0.1", "-t", "16", "--within", "1")
+    assert status == 124 and "does not answer" not in said
+
+
+def test_ranks_that_a_node_did_not_name_have_its_highest_status() -> None:
     with nodes_of(streams_then("started", "end 9")) as nodes:
         assert ran(nodes, "/bin/x").returncode == 9
 
@@ -628,7 +669,7 @@ def test_the_conductor_numbers_the_job_and_makes_tickets(tmp_path: Path) -> None
         assert (done.returncode, done.stderr) == (0, "")
         assert node.jobs[0].number("job") == 4711
         assert node.jobs[0].launch[2] == ticket_of(KEY, NONCE)
-    assert conductor.requests == ["job begin", f"job 4711 nodes {node.address}", f"ticket {NONCE:016x}"]
+    assert conductor.requests == ["job begin", f"ticket {NONCE:016x}"]
 
 
 def test_a_key_makes_tickets_without_a_conductor(tmp_path: Path) -> None:
