@@ -6,7 +6,7 @@ SERVICE_BUILD  := build/service
 SERVICE_CFLAGS := -std=gnu11 -O2 -g -D_GNU_SOURCE $(WARNINGS) -iquote kernel -iquote .
 SERVICE_WIRE   := service/wire.c service/key_file.c kernel/beat/beat_frame.c kernel/beat/answer_frame.c \
                   kernel/lib/siphash.c
-SERVICE_PROGRAMS := $(addprefix $(SERVICE_BUILD)/,conductor conductorctl listener)
+SERVICE_PROGRAMS := $(addprefix $(SERVICE_BUILD)/,conductor conductorctl listener tacetrun)
 
 $(SERVICE_BUILD).flags: FLAGS = $(CC) $(SERVICE_CFLAGS)
 
@@ -16,7 +16,10 @@ $(SERVICE_BUILD)/conductor: $(patsubst %,service/%.c,conductor answers requests 
                               registry commands timeline control json) $(SERVICE_WIRE)
 $(SERVICE_BUILD)/conductorctl: $(patsubst %,service/%.c,conductorctl words conversation node_view control json)
 $(SERVICE_BUILD)/listener: service/listener.c kernel/beat/global_clock.c $(SERVICE_WIRE)
-$(SERVICE_PROGRAMS): $(wildcard service/*.h kernel/beat/*.h kernel/lib/siphash.h) $(SERVICE_BUILD).flags
+$(SERVICE_BUILD)/tacetrun: $(patsubst %,service/%.c,tacetrun $(addprefix tacetrun_,options names conductor \
+                             nodes streams output pmi) event_loop pmi launch_writer control json key_file) \
+                           kernel/launch/launch_request.c $(addprefix kernel/lib/,siphash.c format.c)
+$(SERVICE_PROGRAMS): $(wildcard service/*.h kernel/beat/*.h kernel/launch/*.h kernel/lib/siphash.h) $(SERVICE_BUILD).flags
 	@mkdir -p $(@D)
 	@echo "  SERVICE $@"
 	$(Q)$(CC) $(SERVICE_CFLAGS) -o $@ $(filter %.c,$^)
