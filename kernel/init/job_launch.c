@@ -50,30 +50,46 @@ static int ranks_set(const struct launch_request *request, struct message *why)
     return 0;
 }
 
+/* Receives the program into memory that the first rank does without: the file /tmp/NAME. */
+static int program_receive(const struct launch_request *request, struct message *why)
+{
+    static char path[sizeof("/tmp/") + TREE_NAME_MAX];
+    const char *name = request->path;
+    uint64_t memory = memplan_take(job.plan, 0, request->program_bytes);
+
+    for (const char *c = name; *c; c++)
+        if (*c == '/')
+            name = c + 1;
+    if (!*name || strlen(name) > TREE_NAME_MAX)
+        return message_set(why, -EINVAL, "path=%.80s: a program is sent with its name, of 1 to %u characters",
+                           request->path, TREE_NAME_MAX);
+    if (memory == UINT64_MAX)
+        return message_set(why, -ENOMEM, "%s: no memory for a program of %lu KiB", name,
+                           request->program_bytes / 1024);
+    if (launcher_receive(arch_physical(memory), request->program_bytes))
+        return message_set(why, -EIO, "%s: it has not come whole", name);
+    format_text(path, sizeof(path), "/tmp/%s", name);
+    job.program.path = path;
+    job.program.inode =
+        tree_add(job.tree, path, S_IFREG | 0755, arch_physical(memory), request->program_bytes, why);
+    return job.program.inode ? 0 : -ENOMEM;
+}
+
 /* The program: received, or found. Then it is checked, so that a wrong one is refused here and not by ranks.
  */
 static int program_take(const struct launch_request *request, struct message *why)
 {
     static struct elf_image image; /* too large for the stack */
     struct message fault;
-    int error = 0;
+    int error;
 
-    if (request->program_bytes) {
-        uint64_t memory = memplan_take(job.plan, 0, request->program_bytes);
-
-        if (memory == UINT64_MAX)
-            return message_set(why, -ENOMEM, "%s: no memory for a program of %lu KiB", request->path,
-                               request->program_bytes / 1024);
-        if (launcher_receive(arch_physical(memory), request->program_bytes))
-            return message_set(why, -EIO, "%s: it has not come whole", request->path);
-        job.program.inode = program_inode(arch_physical(memory), request->program_bytes);
-    } else {
-        error = program_find("path", request->path, &job.program.inode, why);
-    }
+    job.program.path = request->path;
+    error = request->program_bytes ? program_receive(request, why)
+                                   : program_find("path", request->path, &job.program.inode, why);
     if (!error && elf_parse(job.program.inode->data, job.program.inode->bytes, ARCH_ELF_MACHINE,
                             ARCH_MMAP_BASE, &image, &fault))
         error = message_set(why, -ENOEXEC, "%s: %s", request->path, fault.text);
-    return error;
+    return error ? error : program_link(job.program.path, why);
 }
 
 static int job_prepare(const struct launch_request *request, struct message *why)
@@ -87,14 +103,11 @@ static int job_prepare(const struct launch_request *request, struct message *why
     if (!error)
         error = directory_find(request->directory ? request->directory : job_line_directory(), &job.directory,
                                why);
-    if (!error)
-        error = program_link(request->path, why);
     job.number = request->job;
     job.first = request->first;
     job.size = request->size;
     job.numbered = request->numbers;
     job.numbered_count = request->number_count;
-    job.program.path = request->path;
     job.program.arguments = request->arguments;
     job.program.argument_count = request->argument_count;
     job.program.environment = request->variables;

@@ -29,7 +29,7 @@ int directory_find(const char *path, struct inode **directory, struct message *w
                  : 0;
 }
 
-struct inode *program_inode(const void *bytes, uint64_t count)
+static struct inode *program_inode(const void *bytes, uint64_t count)
 {
     struct inode *inode = inode_create(job.tree, S_IFREG | 0755);
 

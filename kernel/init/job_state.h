@@ -56,9 +56,6 @@ int directory_find(const char *path, struct inode **directory, struct message *w
 /* Makes /proc/self/exe a link to `path`, which must live as long as the tree. -ENOMEM with `why`. */
 int program_link(const char *path, struct message *why);
 
-/* A file of the tree without a name, for bytes of a program that stay where they are. NULL: no memory. */
-struct inode *program_inode(const void *bytes, uint64_t count);
-
 /* ---- job_launch.c ---- */
 
 /* The first CPU, between two jobs, on its own stack: waits for the next one, and begins it. */
