@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Nodes that wait for jobs, on a bridge of their own, and tacetrun beside them.
 
-    with WaitingNodes(tmp_path, nodes=2, cpus=2) as nodes:
-        done = nodes.tacetrun("-n", "4", "/bin/busybox", "env")
+with WaitingNodes(tmp_path, nodes=2, cpus=2) as nodes:
+    done = nodes.tacetrun("-n", "4", "/bin/busybox", "env")
 """
 
 from __future__ import annotations
