@@ -31,7 +31,7 @@ $(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(FUZZ_CC) $(FUZZ_CFLAGS)
 
 HOST_TESTS := string format multiboot2 pvh command_line address_option memplan elf_image cpio tree \
               file_lock mount acpi timer_queue vdso symbols avl screen beat_frame answer_frame global_clock \
-              registry commands json \
+              registry commands json launch_request \
               checksum ninep ninep_mount ninep_diod
 ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power e1000 nettick \
                beat_command clock
@@ -70,6 +70,7 @@ avl_sources := kernel/lib/avl.c
 checksum_sources := kernel/lib/checksum.c
 beat_frame_sources := kernel/beat/beat_frame.c kernel/lib/siphash.c
 answer_frame_sources := $(addprefix kernel/beat/,answer_frame.c beat_frame.c) kernel/lib/siphash.c
+launch_request_sources := kernel/launch/launch_request.c kernel/lib/format.c kernel/lib/siphash.c
 registry_sources := service/registry.c
 commands_sources := service/commands.c
 json_sources := service/json.c
