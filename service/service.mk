@@ -6,7 +6,7 @@ SERVICE_BUILD  := build/service
 SERVICE_CFLAGS := -std=gnu11 -O2 -g -D_GNU_SOURCE $(WARNINGS) -iquote kernel -iquote .
 SERVICE_WIRE   := service/wire.c service/key_file.c kernel/beat/beat_frame.c kernel/beat/answer_frame.c \
                   kernel/lib/siphash.c
-SERVICE_PROGRAMS := $(addprefix $(SERVICE_BUILD)/,conductor conductorctl listener)
+SERVICE_PROGRAMS := $(addprefix $(SERVICE_BUILD)/,conductor conductorctl listener tacet-launchd)
 
 $(SERVICE_BUILD).flags: FLAGS = $(CC) $(SERVICE_CFLAGS)
 
@@ -15,8 +15,14 @@ service: $(SERVICE_PROGRAMS)
 $(SERVICE_BUILD)/conductor: $(patsubst %,service/%.c,conductor answers requests orders clients registry \
                               commands timeline control json) $(SERVICE_WIRE)
 $(SERVICE_BUILD)/conductorctl: $(patsubst %,service/%.c,conductorctl conversation node_view control json)
+# Static: it runs where there is nothing but a kernel. It looks no names up.
+$(SERVICE_BUILD)/tacet-launchd: $(patsubst %,service/%.c,launchd launch_client launch_job launch_rank launch_beats \
+                                  launch_cpus descendants events) kernel/launch/launch_request.c \
+                                  kernel/lib/format.c kernel/beat/global_clock.c $(SERVICE_WIRE)
+$(SERVICE_BUILD)/tacet-launchd: SERVICE_LINK := -static
 $(SERVICE_BUILD)/listener: service/listener.c kernel/beat/global_clock.c $(SERVICE_WIRE)
-$(SERVICE_PROGRAMS): $(wildcard service/*.h kernel/beat/*.h kernel/lib/siphash.h) $(SERVICE_BUILD).flags
+$(SERVICE_PROGRAMS): $(wildcard service/*.h kernel/beat/*.h kernel/launch/*.h \
+                     kernel/lib/siphash.h kernel/lib/format.h) $(SERVICE_BUILD).flags
 	@mkdir -p $(@D)
 	@echo "  SERVICE $@"
-	$(Q)$(CC) $(SERVICE_CFLAGS) -o $@ $(filter %.c,$^)
+	$(Q)$(CC) $(SERVICE_CFLAGS) $(SERVICE_LINK) -o $@ $(filter %.c,$^)
