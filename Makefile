@@ -318,9 +318,9 @@ pxe:
 	@TACET_OPTIONS=$(call quoted,$(OPTIONS)) boot/make-pxe $(PXE_OPTIONS) $(call quoted,$(PXE)) \
 		$(BUILD)/tacet.stripped.elf $(PROGRAM_WORDS) -- $(ARGUMENT_WORDS)
 
-# A cluster in QEMU (docs/cluster.md): NODES nodes, LINUX further ones with Linux, RATE beats a second. They run
-# APP, and the status is the worst of theirs; without APP there is a shell. CLUSTER_OPTIONS: see tools/cluster
-# --help.
+# A cluster in QEMU (docs/cluster.md): NODES nodes, LINUX further ones with Linux, RATE beats a second. They
+# run APP, and the status is the worst of theirs; without APP there is a shell. CLUSTER_OPTIONS: see
+# tools/cluster --help.
 LINUX           :=
 RATE            :=
 CLUSTER_OPTIONS :=

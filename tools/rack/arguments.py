@@ -75,7 +75,7 @@ def parser_new() -> Parser:
     parser = Parser(
         prog="tools/cluster",
         usage="tools/cluster [options] [-- COMMAND [ARGS...]]",
-        description="A cluster of Tacet nodes in QEMU, and a command, or a shell, beside them.",
+        description="A cluster of nodes with Tacet or Linux in QEMU, and a command, or a shell, beside them.",
     )
     parser.add_argument(
         "--nodes", default="4", metavar="N", help=f"0 to {layout.NODES_MAX} (default: %(default)s)"
