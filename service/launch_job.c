@@ -588,6 +588,8 @@ static void limit_check(void)
 {
     if (job.stage != RECEIVING && job.stage != DIALLING && job.stage != STARTING)
         return;
+    if (job.stage == STARTING && is_stopped)
+        job.limit_ns = events_now_ns() + START_LIMIT_NS;
     if (events_now_ns() < job.limit_ns) {
         events_at(job.limit_ns);
         return;

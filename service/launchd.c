@@ -66,6 +66,9 @@ void say(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line + bytes, sizeof(line) - bytes - 1, format, arguments);
     va_end(arguments);
+    for (char *c = line; *c; c++)
+        if (*c < ' ' || *c > '~')
+            *c = '?'; /* some of it is what others have sent */
     strcat(line, "\n");
     dprintf(STDERR_FILENO, "%s", line);
 }

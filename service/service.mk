@@ -17,9 +17,9 @@ $(SERVICE_BUILD)/conductor: $(patsubst %,service/%.c,conductor answers requests 
 $(SERVICE_BUILD)/conductorctl: $(patsubst %,service/%.c,conductorctl conversation node_view control json)
 # Static: it runs where there is nothing but a kernel. It looks no names up.
 $(SERVICE_BUILD)/tacet-launchd: $(patsubst %,service/%.c,launchd launch_client launch_job launch_rank \
-                                launch_beats launch_cpus descendants events) \
-                                kernel/launch/launch_request.c kernel/lib/format.c kernel/beat/global_clock.c \
-                                $(SERVICE_WIRE)
+                                  launch_beats launch_cpus descendants events) \
+                              $(addprefix kernel/,launch/launch_request.c lib/format.c beat/global_clock.c) \
+                              $(SERVICE_WIRE)
 $(SERVICE_BUILD)/tacet-launchd: SERVICE_LINK := -static
 $(SERVICE_BUILD)/listener: service/listener.c kernel/beat/global_clock.c $(SERVICE_WIRE)
 $(SERVICE_PROGRAMS): $(wildcard service/*.h kernel/beat/*.h kernel/launch/*.h \

@@ -117,6 +117,8 @@ class Streams:
         try:
             with stream, stream.makefile("rb") as reader:
                 words = reader.readline().split()
+                if not words:
+                    return  # given up before it had begun
                 if words[:2] != [b"stream", b"%016x" % self.secret] or words[3] not in (b"out", b"err"):
                     self.problem = f"a stream began with {words}"
                     return

@@ -238,6 +238,17 @@ def test_kill_ends_all_that_the_job_has_started(daemon: Daemon) -> None:
     assert gone(pid) and daemon.children() == []
 
 
+def test_kill_ends_who_starts_others_all_the_time(daemon: Daemon) -> None:
+    """Each process is an orphan in a session of its own, and some are started while others are killed."""
+    one = "setsid sh -c 'sleep 100000 & sleep 100000' & [ $i -gt 200 ] || echo $i"
+    job = daemon.shell(f"while [ $((i += 1)) -lt 3000 ]; do {one}; done; wait").started()
+    job.streams.wait(0, "out", b"100\n")
+    job.kill()
+    ended = job.finish()
+    assert ended.status == 137 and daemon.children() == []
+    assert daemon.shell("exit 2").finish().status == 2
+
+
 def test_what_ranks_leave_behind_ends_with_the_last_of_them(daemon: Daemon, tmp_path: Path) -> None:
     script = f"{ESCAPE} >pid; until [ -s pid ]; do sleep 0.01; done; exit 3"
     ended = daemon.shell(script, words=[f"cwd={tmp_path}"]).finish()

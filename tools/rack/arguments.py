@@ -40,6 +40,7 @@ class Plan:
     nodes: int  #: with Tacet
     linux: int
     rate: str
+    is_at_rest: bool  #: nodes are given no program
     app: Path
     args: Sequence[str]
     env: Sequence[str]
@@ -58,11 +59,6 @@ class Plan:
         """Of all nodes, those with Tacet first."""
         linux = range(layout.LINUX_BEGIN + 1, layout.LINUX_BEGIN + self.linux + 1)
         return [*range(1, self.nodes + 1), *linux]
-
-    @property
-    def is_at_rest(self) -> bool:
-        """Nodes have been given no program."""
-        return self.app == outside("", REST[0])
 
 
 class Parser(argparse.ArgumentParser):
@@ -136,6 +132,7 @@ def parse(words: Sequence[str]) -> Plan:
         nodes=whole("--nodes", given.nodes, 0, layout.NODES_MAX),
         linux=whole("--linux", given.linux, 0, layout.NODES_MAX),
         rate=rate(given.rate),
+        is_at_rest=given.app is None,
         app=outside("--app", app),
         args=args,
         env=given.env,
