@@ -116,6 +116,34 @@ def test_a_command_runs_beside_the_nodes_and_gives_its_status(tmp_path: Path) ->
     assert re.search(r"^10\.99\.0\.12 node2$", done.stdout, re.MULTILINE), said(done)
 
 
+def test_linux_nodes_run_jobs_under_the_conductor_and_keep_nothing_of_them(tmp_path: Path) -> None:
+    """Two of them, and no Tacet node: the shared folder, a program that is sent, stop, continue and kill at
+    a beat; then all processes and descriptors are those of before."""
+    made("service", "build/linux/version")
+    share = tmp_path / "share"
+    share.mkdir()
+    (share / "word").write_text("shared\n")
+    script = [sys.executable, str(Path(__file__).with_name("jobs_on_linux.py")), str(program("status.musl"))]
+    done = cluster(tmp_path, "--nodes", "0", "--linux", "2", "--share", str(share), "--", *script)
+    assert done.returncode == 0, said(done)
+    found = json.loads(done.stdout)
+    names = ["linux1", "linux2"]
+    for rank, name in enumerate(names):
+        assert f"cluster: {name} runs" in done.stderr, said(done)
+        lines, (output,) = found["ran"][name]
+        assert lines == ["started", f"rank {rank} 0", "end 0"], found
+        assert output.split("\n") == ["Linux", name, "shared", f"{rank} 2", ""], found
+        assert found["commanded"]["ends"][name] == ["started", "rank 0 137", "end 137"], found
+    assert found["sent"] == dict.fromkeys(names, 5), found
+    assert found["wrong_key"].startswith("the ticket is wrong"), found
+    assert found["commanded"]["done"] == [0, 0, 0], found
+    assert found["commanded"]["stopped"] == dict.fromkeys(names, ["stopped", 1]), found
+    assert found["commanded"]["running"] == dict.fromkeys(names, ["running", 1]), found
+    assert found["states"] == dict.fromkeys(names, "idle"), found
+    before, after = found["processes"]
+    assert before == after and "(tacet-launchd) 1\n" in before["linux1"], found
+
+
 def test_the_status_is_the_worst_and_the_node_that_failed_is_named(tmp_path: Path) -> None:
     """Programs fail on both, and one node's kernel has been told nonsense that stops it."""
     words = ["--app", str(program("status.musl")), "--args", "5", "--wait"]
@@ -197,9 +225,12 @@ def test_a_node_that_never_boots_is_named_with_its_console(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["--nodes", "0"], "--nodes takes 1 to 64, not 0"),
-        (["--nodes", "1000"], "--nodes takes 1 to 64, not 1000"),
-        (["--nodes", "two"], "--nodes takes 1 to 64, not two"),
+        (["--nodes", "0"], "a cluster has a node at least: --nodes, --linux"),
+        (["--nodes", "1000"], "--nodes takes 0 to 64, not 1000"),
+        (["--nodes", "two"], "--nodes takes 0 to 64, not two"),
+        (["--linux", "65"], "--linux takes 0 to 64, not 65"),
+        (["--linux", "1", "--memory", "64M"], "--memory takes 96M or more, which Linux needs"),
+        (["--linux", "1", "--app", "/bin/busybox"], "Linux nodes wait for jobs"),
         (["--rate", "2000"], "--rate takes 1/60 to 1000"),
         (["--app", "/nowhere/prog"], "no such program: /nowhere/prog"),
         (["--app", "/run/prog"], "a /run of its own"),
