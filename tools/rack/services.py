@@ -18,8 +18,8 @@ import qemu
 from . import layout, linux
 from .arguments import Plan
 
-#: Further options of Tacet nodes that are given no program.
-REST_OPTIONS: Sequence[str] = ()
+#: The option of Tacet nodes that are given no program: they wait for jobs.
+WAITS = "launch"
 
 
 def key_new(path: Path) -> str:
@@ -92,7 +92,8 @@ def rate_set(space: network.Space, control: Path, rate: str) -> None:
 def tree(plan: Plan, key: str, mount: str) -> pxe.Tree:
     """What all nodes boot, each with its own card for heartbeats."""
     common = ["stdout=com2", "stderr=com3", mount, *(f"env={pair}" for pair in plan.env)]
-    common += REST_OPTIONS if plan.is_at_rest else []
+    if plan.app is None:
+        common.append(WAITS)
     nodes = {
         layout.data_mac(number): pxe.Node(
             plan.app,
