@@ -14,7 +14,8 @@ $(SERVICE_BUILD).flags: FLAGS = $(CC) $(SERVICE_CFLAGS)
 service: $(SERVICE_PROGRAMS)
 $(SERVICE_BUILD)/conductor: $(patsubst %,service/%.c,conductor answers requests orders jobs clients \
                               registry commands timeline control json) $(SERVICE_WIRE)
-$(SERVICE_BUILD)/conductorctl: $(patsubst %,service/%.c,conductorctl words conversation node_view control json)
+$(SERVICE_BUILD)/conductorctl: $(patsubst %,service/%.c,conductorctl words conversation node_view \
+                                 control json)
 $(SERVICE_BUILD)/listener: service/listener.c kernel/beat/global_clock.c $(SERVICE_WIRE)
 $(SERVICE_BUILD)/tacetrun: $(patsubst %,service/%.c,tacetrun $(addprefix tacetrun_,options names conductor \
                              nodes streams output pmi) event_loop pmi launch_writer control json key_file) \

@@ -105,9 +105,9 @@ static bool is_for_ranks(enum beat_code code)
 /* Whether a command for ranks is for those that run here: for all jobs, or for theirs. */
 static bool is_for_job(const struct beat_command *command, const struct command_job *of_job)
 {
-    const uint32_t wanted = command->bytes == 4 ? load_be32(command->body) : 0;
+    const uint32_t number = command->bytes == 4 ? load_be32(command->body) : 0;
 
-    return command->bytes == 0 || (wanted && wanted == job_number(of_job));
+    return command->bytes == 0 || (number && number == job_number(of_job));
 }
 
 static int job_do(enum beat_code code, const struct beat_command *command, const struct command_job *of_job)

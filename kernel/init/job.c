@@ -148,7 +148,7 @@ static void rank_count_down(unsigned status)
     if (__atomic_sub_fetch(&job.running, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     if (launcher_is_on()) {
-        schedule_finish(cpu_home);
+        schedule_finish();
         return;
     }
     connection_drain(clock_now_ns() + DRAIN_NS);
@@ -365,6 +365,7 @@ _Noreturn void job_begin(void)
     job.running = process_rank_count;
     job.worst_status = job.at_home = 0;
     process_end_hook = rank_end;
+    schedule_home_hook = cpu_home;
     commands_job_set(&commanded);
     for (unsigned rank = 0; rank < process_rank_count; rank++) {
         const struct cpu_mask cpus = job_cpus_of(rank);

@@ -23,9 +23,10 @@
 
 PER_CPU static struct cpu_group cpu_group; /* of the first CPU of each group: it */
 static struct cpu_group *groups;           /* all of them */
-static void (*home)(void) __attribute__((noreturn)); /* where CPUs go whose job has ended; NULL: none has */
+static bool is_finished;                   /* schedule_finish */
 static bool has_service; /* CPUs of any group may take its ready threads, when they become idle */
 void (*schedule_idle_hook)(bool begins);
+void (*schedule_home_hook)(void) __attribute__((noreturn));
 
 /* ---- Placing ---- */
 
@@ -262,9 +263,9 @@ _Noreturn void thread_idle(void)
     switch_end();
     for (;;) {
         spin_lock(&queue->group->lock);
-        if (home) {
+        if (is_finished) {
             spin_unlock(&queue->group->lock);
-            home();
+            schedule_home_hook();
         }
         if ((next = run_queue_take(queue)))
             switch_to(queue, next); /* nothing is left here */
@@ -272,11 +273,11 @@ _Noreturn void thread_idle(void)
     }
 }
 
-/* A CPU that idles, or is about to, has taken its group's lock before `home` was set, and has its bit set by
- * now, or takes it afterwards, and sees `home`. */
-void schedule_finish(void (*where)(void) __attribute__((noreturn)))
+/* A CPU that idles, or is about to, has taken its group's lock before, and has its bit set by now, or takes
+ * it afterwards, and sees `is_finished`. */
+void schedule_finish(void)
 {
-    home = where;
+    is_finished = true;
     for (struct cpu_group *group = groups; group; group = group->next) {
         spin_lock(&group->lock);
         CPU_MASK_EACH(cpu, &group->cpus)
@@ -300,7 +301,7 @@ void schedule_groups_drop(void)
         *group = (struct cpu_group){ 0 };
     }
     groups = NULL;
-    home = NULL;
+    is_finished = false;
 }
 
 _Noreturn void schedule_idle_begin(void)

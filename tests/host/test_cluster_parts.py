@@ -193,7 +193,7 @@ def test_keys_are_fresh_and_nobody_else_reads_them(tmp_path: Path) -> None:
 
 
 def test_a_node_s_steps_are_read_from_the_server_and_the_console(tmp_path: Path) -> None:
-    plan = arguments.parse(["--logs", str(tmp_path)])
+    plan = arguments.parse(["--logs", str(tmp_path), "--app", str(qemu.BUSYBOX)])
     err = io.BytesIO()
     steps: list[int] = []
     node = nodes.Node(2, plan, Stream(io.BytesIO()), Stream(err), lambda: steps.append(node.state))

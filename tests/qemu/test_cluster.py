@@ -85,7 +85,8 @@ def objects(text: str) -> list[dict[str, Any]]:
 def test_the_conductor_commands_the_nodes(tmp_path: Path) -> None:
     """Real nodes answer the real conductor, while they run a job: each command is acknowledged by both."""
     asked = ("trace +syscall", "nodes", "stop", "nodes", "counters 1", "continue", "nodes", "kill")
-    job = f"tacetrun -n 4 --bcast {program('jobs.musl')} spin > $TACET_SHARE/said 2> $TACET_SHARE/ended & job=$!"
+    words = f"tacetrun -n 4 --bcast {program('jobs.musl')} spin"
+    job = f"{words} > $TACET_SHARE/said 2> $TACET_SHARE/ended & job=$!"
     begun = '[ "$(cat $TACET_SHARE/said 2> /dev/null | wc -l)" = 4 ]'
     script = "; ".join([
         job,

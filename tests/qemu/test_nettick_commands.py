@@ -27,8 +27,8 @@ SYSTEM_CALLS, EXCEPTIONS, INTERRUPTS, SWITCHES = range(4)
 EPERM, EINVAL, ENODEV, ENOSYS = 1, 22, 19, 38
 #: Linux's status of a program that SIGKILL has ended.
 KILLED = 128 + 9
-#: A command is done by all CPUs in that many beats: this machine lets each of them run by then, whatever else it
-#: does.
+#: A command is done by all CPUs in that many beats: this machine lets each of them run by then, whatever else
+#: it does.
 BEATS_MAX = 20_000
 #: The machine's clock when it begins, s since 1970.
 CLOCK_S = 1_700_000_000
