@@ -162,9 +162,8 @@ int commands_add(struct commands *commands, const struct command *command)
 
 void commands_put(const struct commands *commands, struct beat *beat)
 {
-    beat->command_count = (uint16_t)commands->carried_count;
     for (unsigned i = 0; i < commands->carried_count; i++)
-        beat->commands[i] = commands->carried[i].wire;
+        beat->commands[beat->command_count++] = commands->carried[i].wire;
 }
 
 void commands_sent(struct commands *commands, uint64_t due_ns)

@@ -5,6 +5,7 @@
  */
 #include "beat/command.h"
 #include "arch.h"
+#include "beat/welcome.h"
 #include "debug/klog.h"
 #include "lib/bytes.h"
 #include "lib/errno.h"
@@ -23,6 +24,9 @@ static uint64_t accepted; /* ever */
 /* Of the conductor that beats now. */
 static uint64_t epoch, epoch_began; /* `accepted` then */
 static uint32_t last_number;
+static bool is_welcomed; /* by a beat of this epoch */
+
+static uint64_t own_welcome;
 
 static const struct command_job *job;
 
@@ -39,6 +43,11 @@ PER_CPU static struct command_cpu cpus;
 void commands_job_set(const struct command_job *given)
 {
     __atomic_store_n(&job, given, __ATOMIC_RELEASE);
+}
+
+void commands_welcome_set(uint64_t welcome)
+{
+    own_welcome = welcome;
 }
 
 /* How many commands all CPUs have done. */
@@ -63,7 +72,11 @@ bool commands_accept(const struct beat *beat)
         epoch = beat->epoch;
         epoch_began = accepted;
         last_number = 0;
+        is_welcomed = false;
     }
+    is_welcomed = is_welcomed || welcome_is_in(beat, own_welcome);
+    if (!is_welcomed)
+        return false;
     const uint64_t room_until = all_done() + RING - 1; /* answers look at the last one that all have done */
     for (unsigned i = 0; i < beat->command_count && accepted < room_until; i++) {
         const struct beat_command *command = &beat->commands[i];
@@ -185,6 +198,7 @@ void commands_answer(struct answer *answer)
     const struct slot *last = answer->epoch == epoch && done > epoch_began ? &ring[(done - 1) % RING] : NULL;
     const struct command_job *of_job = __atomic_load_n(&job, __ATOMIC_ACQUIRE);
 
+    answer->is_welcomed = answer->epoch == epoch && is_welcomed;
     answer->job = job_number(of_job);
     answer->state = __atomic_load_n(&stopped, __ATOMIC_RELAXED) == (STOPPED | answer->job) ? ANSWER_STOPPED
                                                                                            : ANSWER_RUNNING;

@@ -8,6 +8,7 @@
 #include "beat/beat_frame.h"
 #include "beat/command.h"
 #include "beat/global_clock.h"
+#include "beat/welcome.h"
 #include "debug/klog.h"
 #include "lib/bytes.h"
 #include "lib/errno.h"
@@ -35,6 +36,7 @@ static struct heard {
     uint64_t answered; /* so many */
 } heard;
 static uint64_t booted_ns; /* since 1970, by the node's own clock */
+static uint64_t start;     /* drawn for this start of the node */
 
 /* Of the last beat that counted; each CPU reads them without the lock. */
 static uint64_t period_ns, offset_ns;
@@ -208,7 +210,7 @@ bool nettick_answer_due(void)
 void nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_ADDRESS_BYTES],
                     uint8_t payload[ANSWER_BYTES])
 {
-    struct answer answer = { .cpus = (uint16_t)arch_cpu_count(), .booted_ns = booted_ns };
+    struct answer answer = { .cpus = (uint16_t)arch_cpu_count(), .booted_ns = booted_ns, .start = start };
 
     for (unsigned i = 0; i + 1 < ANSWER_NAME_BYTES && name[i]; i++)
         answer.name[i] = name[i];
@@ -269,6 +271,7 @@ int nettick_configure(const struct command_line *line, struct message *why)
         return message_set(why, -EINVAL,
                            "nettick=%s takes nettick_key=, the conductor's key: 32 hexadecimal digits", text);
     booted_ns = clock_wall_ns(NULL);
+    start = arch_random() ^ booted_ns; /* where nothing better is random, time is */
     local = clock_event_top();
     if (mode == NETTICK_INTERRUPT && !local)
         return message_set(why, -EINVAL,
@@ -282,6 +285,11 @@ int nettick_configure(const struct command_line *line, struct message *why)
 enum nettick_mode nettick_mode(void)
 {
     return mode;
+}
+
+void nettick_card_set(const uint8_t address[BEAT_ADDRESS_BYTES])
+{
+    commands_welcome_set(welcome_of(key, address, start));
 }
 
 /* ---- For people ---- */

@@ -108,6 +108,11 @@ uint64_t clock_wall_steps(void)
     return wall.steps;
 }
 
+uint64_t arch_random(void)
+{
+    return 4; /* nobody here is welcomed */
+}
+
 unsigned arch_cpu_count(void)
 {
     return CPUS;

@@ -8,6 +8,7 @@
 #include "arch.h"
 #include "beat/command.h"
 #include "debug/klog.h"
+#include "lib/bytes.h"
 #include "lib/errno.h"
 #include "per_cpu_areas.h"
 #include "time/timer.h"
@@ -97,6 +98,22 @@ static void all_do(void)
 static uint64_t epoch_now = 1;
 static uint32_t number_now;
 
+#define WELCOME 0x1122334455667788
+
+/* Many welcomes, or none of them the node's. */
+static void welcome(bool is_ours)
+{
+    struct beat beat = { .epoch = epoch_now, .command_count = 2 };
+
+    for (unsigned i = 0; i < 2; i++) {
+        beat.commands[i] = (struct beat_command){ .code = BEAT_WELCOME, .bytes = (uint16_t)(8 * (3 + i)) };
+        memset(beat.commands[i].body, 0x11, sizeof(beat.commands[i].body));
+    }
+    if (is_ours)
+        store_be(beat.commands[1].body + 24, 8, WELCOME);
+    CHECK(!commands_accept(&beat)); /* for the CPUs that is nothing */
+}
+
 static struct answer answer_now(void)
 {
     struct answer answer = { .epoch = epoch_now, .done = 99 };
@@ -123,6 +140,43 @@ static bool commanded(unsigned code, const char *text)
     if (bare == BEAT_STOP || bare == BEAT_CONTINUE || bare == BEAT_KILL)
         wanted.codes[wanted.count++] = bare;
     return beat_with(code, text, strlen(text));
+}
+
+TEST(a_node_obeys_nobody_who_has_not_welcomed_it)
+{
+    struct beat beat = { .epoch = epoch_now, .command_count = 2 };
+
+    commands_welcome_set(WELCOME);
+    for (unsigned i = 0; i < 2; i++) {
+        CHECK(!beat_with(BEAT_KILL, "", 0));
+        all_do();
+        CHECK(!answer_now().is_welcomed);
+        CHECK_EQUAL(answer_now().done, 0);
+        welcome(false);
+    }
+    welcome(true);
+    CHECK(answer_now().is_welcomed);
+    number_now = 0; /* what it was not to do yet does not count */
+    CHECK(commanded(BEAT_STOP, ""));
+    all_do();
+    CHECK_EQUAL(answer_now().done, 1);
+    welcome(false);
+    CHECK(answer_now().is_welcomed);
+
+    beat.epoch = ++epoch_now; /* the next conductor has to, too; the same beat may command */
+    CHECK(!answer_now().is_welcomed);
+    CHECK(!beat_with(BEAT_KILL, "", 0));
+    CHECK(!answer_now().is_welcomed);
+    beat.commands[0] = (struct beat_command){ .code = BEAT_WELCOME, .bytes = 8 };
+    store_be(beat.commands[0].body, 8, WELCOME);
+    beat.commands[1] = (struct beat_command){ .code = BEAT_CONTINUE, .number = number_now = 1 };
+    wanted.codes[wanted.count++] = BEAT_CONTINUE;
+    CHECK(commands_accept(&beat));
+    all_do();
+    CHECK_EQUAL(answer_now().done, 1);
+    epoch_now++;
+    number_now = 0;
+    welcome(true);
 }
 
 TEST(the_node_says_what_became_of_a_command)
@@ -303,6 +357,7 @@ TEST(every_cpu_does_each_command_once_and_in_order)
     memset(&wanted, 0, sizeof(wanted));
     epoch_now++;
     number_now = 0;
+    welcome(true);
     beat_comes(); /* nothing is done in this epoch */
     while (sent.count < COMMANDS) {
         const unsigned cpu = (unsigned)random_below(CPUS);
@@ -315,6 +370,7 @@ TEST(every_cpu_does_each_command_once_and_in_order)
             epochs++;
             number_now = 0;
             sent.oldest = sent.count;
+            welcome(true);
             beat_comes(); /* the first of an epoch: answers are to it */
         }
         if (random_below(2))
@@ -344,6 +400,7 @@ int main(void)
 {
     per_cpu_areas_make(CPUS);
     commands_job_set(&job);
+    RUN(a_node_obeys_nobody_who_has_not_welcomed_it);
     RUN(the_node_says_what_became_of_a_command);
     RUN(a_command_for_a_job_is_done_where_that_runs_and_nowhere_else);
     RUN(kernel_entries_are_those_up_to_the_command);
