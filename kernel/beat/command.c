@@ -30,6 +30,7 @@ static bool is_stopped;
 struct command_cpu {
     uint64_t done; /* of those accepted */
     uint64_t system_calls, exceptions, interrupts, switches;
+    uint64_t windows; /* of the service's */
 };
 
 PER_CPU static struct command_cpu cpus;
@@ -90,8 +91,21 @@ static void count(struct command_cpu *here)
     here->switches = counters->switches;
 }
 
+/* How long the service's threads run first; 0: the command says nothing that could be. */
+static uint64_t window_ns(const struct beat_command *command)
+{
+    const uint64_t us = command->bytes == 4 ? load_be32(command->body) : 0;
+
+    return us <= BEAT_WINDOW_US_MAX ? us * 1000 : 0;
+}
+
+uint64_t commands_windows(unsigned cpu)
+{
+    return PER_CPU_OF(cpus, cpu)->windows;
+}
+
 /* For the node. 0, 1 or a negative error. */
-static int node_do(enum beat_code code, const char *text)
+static int node_do(const struct beat_command *command, enum beat_code code, const char *text)
 {
     switch (code) {
     case BEAT_STOP:
@@ -105,6 +119,8 @@ static int node_do(enum beat_code code, const char *text)
         return klog_switch(text);
     case BEAT_RATE:
         return timer_device_rate(text);
+    case BEAT_SERVICES:
+        return window_ns(command) ? 0 : -EINVAL;
     default:
         return -ENOSYS;
     }
@@ -120,12 +136,14 @@ static void command_do(struct command_cpu *here, struct slot *slot)
     if (arch_cpu_index() == FIRST_CPU) {
         __builtin_memcpy(text, command->body, command->bytes);
         text[command->bytes] = '\0';
-        int error = node_do(code, text);
+        int error = node_do(command, code, text);
         slot->result = error < 0 ? (uint32_t)-error : 0;
         klog(command, code, slot->result);
     }
     if (code == BEAT_COUNT)
         count(here);
+    else if (of_job && code == BEAT_SERVICES)
+        here->windows += window_ns(command) && of_job->services(window_ns(command));
     else if (of_job && (code == BEAT_STOP || code == BEAT_CONTINUE || code == BEAT_KILL))
         of_job->command(code);
 }

@@ -21,6 +21,7 @@
 #include "net/connection.h"
 #include "process/limits.h"
 #include "process/process.h"
+#include "process/service_window.h"
 #include "debug/stop.h"
 
 #define STACK_BYTES_DEFAULT (8ULL << 20)
@@ -214,12 +215,19 @@ static void rank_command(enum beat_code code)
         signal_send(process, NULL, &info);
 }
 
+static bool services_first(uint64_t window_ns)
+{
+    return job.service.path && service_window_begin(window_ns);
+}
+
 static unsigned ranks_running(void)
 {
     return __atomic_load_n(&job.running, __ATOMIC_RELAXED);
 }
 
-static const struct command_job commanded = { .command = rank_command, .ranks = ranks_running };
+static const struct command_job commanded = { .command = rank_command,
+                                              .services = services_first,
+                                              .ranks = ranks_running };
 
 /* ---- End ---- */
 

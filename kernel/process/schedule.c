@@ -171,7 +171,7 @@ static bool wanderer_fetch(struct run_queue *queue)
 static inline __attribute__((always_inline)) void foreground_set(const struct thread *thread)
 {
     if (timer_has_background())
-        timer_foreground_set(thread && thread->schedule.rank > RANK_BACKGROUND);
+        timer_foreground_set(thread && !schedule_is_background(&thread->schedule));
 }
 
 /* Nobody is ready: idles, without the lock, until another CPU or an interrupt ends that: because a thread is
@@ -407,6 +407,7 @@ _Noreturn void thread_leave(void)
     spin_lock(&queue->group->lock);
     queue->left = queue->current;
     queue->left->schedule.state = THREAD_NEW;
+    queue->left->schedule.is_lifted = false;
     switch_to(queue, run_queue_take(queue));
     __builtin_unreachable();
 }
@@ -485,14 +486,15 @@ static void lowered(struct cpu_group *group, const struct thread *thread)
     place(group, other);
 }
 
-/* Its own rank, or what it inherits, is another. With the rank of a waiter of SCHED_FIFO or RR it goes on
- * until it releases what that waits for. */
-static void rank_update(struct cpu_group *group, struct thread *thread)
+/* Its own rank, what it inherits, or is_lifted is another. With the rank of a waiter of SCHED_FIFO or RR it
+ * goes on until it releases what that waits for. */
+void schedule_rank_update(struct cpu_group *group, struct thread *thread)
 {
     struct schedule_entry *entry = &thread->schedule;
     bool inherits = entry->inherited_rank > entry->own_rank;
-    int rank = inherits ? entry->inherited_rank : entry->own_rank;
-    bool rotates = entry->own_rotates && !(inherits && rank > RANK_ORDINARY);
+    int base = inherits ? entry->inherited_rank : entry->own_rank;
+    int rank = entry->is_lifted ? RANK_LIFTED : base;
+    bool rotates = entry->own_rotates && !(inherits && base > RANK_ORDINARY);
     bool stays_in_front = rank >= entry->rank && !rotates, is_lower = rank < entry->rank;
 
     if (entry->rank == rank && entry->rotates == rotates)
@@ -515,7 +517,7 @@ void schedule_rank_set(struct thread *thread, int rank, bool rotates)
 
     thread->schedule.own_rank = rank;
     thread->schedule.own_rotates = rotates;
-    rank_update(group, thread);
+    schedule_rank_update(group, thread);
     spin_unlock(&group->lock);
     futex_rank_changed(thread);
 }
@@ -525,7 +527,7 @@ void schedule_inherit(struct thread *thread, int rank)
     struct cpu_group *group = cpu_group_lock(thread);
 
     thread->schedule.inherited_rank = rank;
-    rank_update(group, thread);
+    schedule_rank_update(group, thread);
     spin_unlock(&group->lock);
 }
 
