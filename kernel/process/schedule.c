@@ -441,7 +441,7 @@ static void spread(struct run_queue *queue)
 void schedule_return(void)
 {
     struct run_queue *queue = run_queue_here();
-    struct thread *thread = queue->current;
+    struct thread *thread = queue->current, *next = thread;
 
     if (!schedule_is_due())
         return;
@@ -452,12 +452,16 @@ void schedule_return(void)
     bool turn_is_over = queue->turn_is_over && takes_turns(queue, others);
     if (schedule_must_move(thread)) {
         place(queue->group, thread);
-        switch_to(queue, run_queue_take(queue));
+        next = run_queue_take(queue);
     } else if (others > rank || turn_is_over) {
         arch_counters_here()->rotations += turn_is_over;
         requeue(queue, thread, !turn_is_over && turn_keep(queue));
-        switch_to(queue, run_queue_take(queue));
+        next = run_queue_take(queue);
+    }
+    if (next != thread) {
+        switch_to(queue, next);
     } else {
+        thread->schedule.state = THREAD_RUNNING; /* also where it was the next one here itself */
         turn_update(queue);
         spin_unlock(&queue->group->lock);
     }

@@ -75,7 +75,7 @@ struct schedule_entry {
     unsigned cpu;          /* that has its registers, or had them last; in whose queue it is: */
     struct run_queue *queue;
     bool is_pinned;           /* `affinity` is one CPU */
-    bool must_move;           /* it runs where `affinity` does not let it any more */
+    bool must_move;           /* it runs where `affinity` does not let it any more, or others go first */
     struct cpu_mask affinity; /* CPUs on which it may run */
 };
 

@@ -65,6 +65,16 @@ static unsigned all_lift(struct run_queue *queue)
     return count;
 }
 
+/* Under the lock of its group. Who waits where it runs goes first, also of the rank that it has now. */
+static void lower(struct cpu_group *group, struct thread *thread)
+{
+    struct schedule_entry *entry = &thread->schedule;
+
+    entry->is_lifted = false;
+    entry->must_move |= entry->state == THREAD_RUNNING && run_queue_ready(entry->queue);
+    schedule_rank_update(group, thread);
+}
+
 static void window_end(struct smart_timer *timer, uint64_t now_ns)
 {
     struct run_queue *queue = LIST_OWNER(timer, run_queue, window);
@@ -76,9 +86,9 @@ static void window_end(struct smart_timer *timer, uint64_t now_ns)
         const bool is_lifted = thread->schedule.is_lifted;
 
         queue->to_lower = thread->schedule.lowered_next;
-        thread->schedule.is_lifted = thread->schedule.is_to_lower = false;
+        thread->schedule.is_to_lower = false;
         if (is_lifted)
-            schedule_rank_update(group, thread);
+            lower(group, thread);
         spin_unlock(&group->lock);
         if (is_lifted)
             futex_rank_changed(thread);
