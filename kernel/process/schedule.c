@@ -438,10 +438,24 @@ static void spread(struct run_queue *queue)
     }
 }
 
+/* This CPU's thread queues where it belongs now; it may be the next one here all the same. */
+static __attribute__((noinline)) void move(struct run_queue *queue, struct thread *thread)
+{
+    place(queue->group, thread);
+    struct thread *next = run_queue_take(queue);
+    if (next != thread) {
+        switch_to(queue, next);
+        return;
+    }
+    thread->schedule.state = THREAD_RUNNING;
+    turn_update(queue);
+    spin_unlock(&queue->group->lock);
+}
+
 void schedule_return(void)
 {
     struct run_queue *queue = run_queue_here();
-    struct thread *thread = queue->current, *next = thread;
+    struct thread *thread = queue->current;
 
     if (!schedule_is_due())
         return;
@@ -451,17 +465,12 @@ void schedule_return(void)
     int rank = thread->schedule.rank, others = first ? first->schedule.rank : rank - 1;
     bool turn_is_over = queue->turn_is_over && takes_turns(queue, others);
     if (schedule_must_move(thread)) {
-        place(queue->group, thread);
-        next = run_queue_take(queue);
+        move(queue, thread);
     } else if (others > rank || turn_is_over) {
         arch_counters_here()->rotations += turn_is_over;
         requeue(queue, thread, !turn_is_over && turn_keep(queue));
-        next = run_queue_take(queue);
-    }
-    if (next != thread) {
-        switch_to(queue, next);
+        switch_to(queue, run_queue_take(queue));
     } else {
-        thread->schedule.state = THREAD_RUNNING; /* also where it was the next one here itself */
         turn_update(queue);
         spin_unlock(&queue->group->lock);
     }
