@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The conductor's `services`: at a beat the ready threads of the service run before the ranks', as long as the
-command says [Betti09 §III]. The flight log says, in the node's own time, who had a CPU when.
+"""The conductor's `services`: at a beat the ready threads of the service run before the ranks', so long as
+the command says [Betti09 §III]. The flight log says, in the node's own time, who had a CPU when.
 
 Where one instruction takes one nanosecond, windows are measured; elsewhere they are counted. No period of the
 beats here is shorter than a minute, so what ends a window in time is the CPU's own device.
