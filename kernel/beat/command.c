@@ -36,6 +36,7 @@ static uint64_t stopped; /* STOPPED and the number of the job whose ranks are st
 struct command_cpu {
     uint64_t done; /* of those accepted */
     uint64_t system_calls, exceptions, interrupts, switches;
+    uint64_t windows; /* of the service's */
 };
 
 PER_CPU static struct command_cpu cpus;
@@ -105,6 +106,19 @@ static void count(struct command_cpu *here)
     here->switches = counters->switches;
 }
 
+/* How long the service's threads run first; 0: the command says nothing that could be. */
+static uint64_t window_ns(const struct beat_command *command)
+{
+    const uint64_t us = command->bytes == 4 ? load_be32(command->body) : 0;
+
+    return us <= BEAT_WINDOW_US_MAX ? us * 1000 : 0;
+}
+
+uint64_t commands_windows(unsigned cpu)
+{
+    return PER_CPU_OF(cpus, cpu)->windows;
+}
+
 static uint32_t job_number(const struct command_job *of_job)
 {
     return of_job ? of_job->number() : 0;
@@ -151,6 +165,8 @@ static int node_do(enum beat_code code, const struct beat_command *command, cons
         return klog_switch(text);
     case BEAT_RATE:
         return timer_device_rate(text);
+    case BEAT_SERVICES:
+        return window_ns(command) ? 0 : -EINVAL;
     default:
         return -ENOSYS;
     }
@@ -169,6 +185,8 @@ static void command_do(struct command_cpu *here, struct slot *slot)
     }
     if (code == BEAT_COUNT)
         count(here);
+    else if (of_job && code == BEAT_SERVICES)
+        here->windows += window_ns(command) && of_job->services(window_ns(command));
     else if (of_job && is_for_ranks(code) && is_for_job(command, of_job))
         of_job->command(code);
 }

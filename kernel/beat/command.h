@@ -21,6 +21,9 @@ struct command_job {
     /* BEAT_STOP, BEAT_CONTINUE or BEAT_KILL: for the ranks that this CPU is the first of. Interrupts off, no
      * locks held. */
     void (*command)(enum beat_code code);
+    /* BEAT_SERVICES: the service's ready threads on this CPU run first, for so long. Interrupts off, no locks
+     * held. False: there is none. */
+    bool (*services)(uint64_t window_ns);
     /* Ranks that have not ended. */
     unsigned (*ranks)(void);
     /* The number of the job that runs here; 0: none does, or it has none. */
@@ -38,6 +41,9 @@ bool commands_accept(const struct beat *beat);
 
 /* On each CPU, interrupts off, no locks held. */
 void commands_do(void);
+
+/* How often a CPU has let the service's threads run first. */
+uint64_t commands_windows(unsigned cpu);
 
 /* Fills in is_welcomed, state, ranks, job, done, result and the counts of an answer, whose epoch says to
  * which conductor it goes. By one CPU at a time, as commands_accept. */

@@ -25,6 +25,7 @@
 #include "net/connection.h"
 #include "process/limits.h"
 #include "process/process.h"
+#include "process/service_window.h"
 #include "smp/crosscall.h"
 #include "time/clock.h"
 
@@ -105,6 +106,11 @@ void job_kill(void)
     }
 }
 
+static bool services_first(uint64_t window_ns)
+{
+    return job.service.path && service_window_begin(window_ns);
+}
+
 static unsigned ranks_running(void)
 {
     return __atomic_load_n(&job.running, __ATOMIC_RELAXED);
@@ -116,9 +122,9 @@ static uint32_t job_number(void)
     return job.number;
 }
 
-static const struct command_job commanded = { .command = rank_command,
-                                              .ranks = ranks_running,
-                                              .number = job_number };
+static const struct command_job commanded = {
+    .command = rank_command, .services = services_first, .ranks = ranks_running, .number = job_number
+};
 
 /* ---- End ---- */
 

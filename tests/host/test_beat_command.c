@@ -73,6 +73,15 @@ static unsigned ranks(void)
     return 3;
 }
 
+/* How long the service's threads have had first on each CPU, ever. */
+static uint64_t had_ns[CPUS];
+
+static bool services(uint64_t window_ns)
+{
+    had_ns[arena_cpu] += window_ns;
+    return arena_cpu != 2; /* that one has none that is ready */
+}
+
 static uint32_t job_now;
 
 static uint32_t number(void)
@@ -80,7 +89,9 @@ static uint32_t number(void)
     return job_now;
 }
 
-static const struct command_job job = { .command = rank_command, .ranks = ranks, .number = number };
+static const struct command_job job = {
+    .command = rank_command, .services = services, .ranks = ranks, .number = number
+};
 
 static void cpu_does(unsigned cpu)
 {
@@ -193,7 +204,6 @@ TEST(the_node_says_what_became_of_a_command)
         { BEAT_CONTINUE | BEAT_ACKNOWLEDGE, "", 0, ANSWER_RUNNING },
         { BEAT_RATE, "nettick 3", 0, ANSWER_RUNNING },
         { BEAT_RATE, "other 3", ENODEV, ANSWER_RUNNING },
-        { BEAT_SERVICES, "\1\1\1\1", ENOSYS, ANSWER_RUNNING },
         { 99, "", ENOSYS, ANSWER_RUNNING },
         { BEAT_KILL, "", 0, ANSWER_RUNNING },
     };
@@ -282,6 +292,38 @@ TEST(kernel_entries_are_those_up_to_the_command)
     CHECK_EQUAL(answer_now().system_calls, 8 * CPUS);
     CHECK_EQUAL(answer_now().exceptions, 20 * CPUS);
     CHECK_EQUAL(answer_now().interrupts, 300 * CPUS);
+}
+
+TEST(every_cpu_lets_the_service_run_first_as_long_as_the_command_says)
+{
+    static const struct {
+        uint8_t body[5];
+        size_t bytes;
+        uint64_t ns; /* 0: refused */
+    } cases[] = {
+        { { 0, 0, 0, 1 }, 4, 1000 },
+        { { 0, 0, 1, 0xf4 }, 4, 500000 },
+        { { 0, 1, 0x86, 0xa0 }, 4, 100000000 },
+        { { 0, 1, 0x86, 0xa1 }, 4, 0 },
+        { { 0xff, 0xff, 0xff, 0xff }, 4, 0 },
+        { { 0, 0, 0, 0 }, 4, 0 },
+        { { 0, 0, 1 }, 3, 0 },
+        { { 0, 0, 0, 1, 0 }, 5, 0 },
+        { { 0 }, 0, 0 },
+    };
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        memset(had_ns, 0, sizeof(had_ns));
+        beat_with(BEAT_SERVICES, cases[i].body, cases[i].bytes);
+        for (unsigned cpu = CPUS; cpu-- > 0;) {
+            CHECK_EQUAL(had_ns[cpu], 0);
+            cpu_does(cpu);
+            CHECK_EQUAL(had_ns[cpu], cases[i].ns);
+        }
+        CHECK_EQUAL(answer_now().result, cases[i].ns ? 0 : EINVAL);
+    }
+    for (unsigned cpu = 0; cpu < CPUS; cpu++)
+        CHECK_EQUAL(commands_windows(cpu), cpu == 2 ? 0 : 3);
 }
 
 /* ---- Many commands ---- */
@@ -404,6 +446,7 @@ int main(void)
     RUN(the_node_says_what_became_of_a_command);
     RUN(a_command_for_a_job_is_done_where_that_runs_and_nowhere_else);
     RUN(kernel_entries_are_those_up_to_the_command);
+    RUN(every_cpu_lets_the_service_run_first_as_long_as_the_command_says);
     RUN(every_cpu_does_each_command_once_and_in_order);
     per_cpu_areas_free(CPUS);
     return check_report("beat_command");

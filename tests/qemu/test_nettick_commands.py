@@ -273,7 +273,8 @@ def test_what_concerns_the_node_is_done_and_its_errors_are_said(tacet: Run) -> N
         assert commander.command(RATE, b"nettick 200").result == 0
         assert commander.command(RATE, b"nonsense 3").result == ENODEV
         assert commander.command(RATE, b"nettick").result == EINVAL
-        assert commander.command(SERVICES, bytes(4)).result == ENOSYS
+        assert commander.command(SERVICES, (500).to_bytes(4, "big")).result == 0
+        assert commander.command(SERVICES, bytes(4)).result == EINVAL
         assert commander.command(99, bytes(64)).result == ENOSYS
 
     conduct(tacet, script, "beats.musl", "wait", str(10**9), cpus=4, options=f"{HEARS} clockevents=writable")
