@@ -590,6 +590,8 @@ NODE(a_wrong_option_is_answered_with_one_line)
         CHECK_EQUAL(configure(options, &why), -EINVAL);
         CHECK_TEXT(why.text, "nettick=irq takes nettick_key=, the conductor's key: 32 hexadecimal digits");
     }
+    CHECK_EQUAL(configure("nettick_key=12", &why), -EINVAL);
+    CHECK_TEXT(why.text, "nettick_key=, the conductor's key, has 32 hexadecimal digits");
     CHECK_EQUAL(configure("nettick=always" OPTIONS, &why), -EINVAL);
     CHECK_TEXT(why.text, "nettick=always: heartbeats can be taken by irq or poll, or be off");
     CHECK_EQUAL(configure("nettick" OPTIONS, &why), -EINVAL);
