@@ -13,11 +13,13 @@ $(SERVICE_BUILD).flags: FLAGS = $(CC) $(SERVICE_CFLAGS)
 .PHONY: service
 service: $(SERVICE_PROGRAMS)
 $(SERVICE_BUILD)/conductor: $(patsubst %,service/%.c,conductor answers requests orders jobs clients \
-                              registry welcomes commands timeline control json) $(SERVICE_WIRE)
+                              registry welcomes commands timeline control json) \
+                           kernel/launch/launch_request.c kernel/lib/format.c $(SERVICE_WIRE)
 $(SERVICE_BUILD)/conductorctl: $(patsubst %,service/%.c,conductorctl words conversation node_view \
                                  control json)
 $(SERVICE_BUILD)/listener: service/listener.c kernel/beat/global_clock.c $(SERVICE_WIRE)
-$(SERVICE_PROGRAMS): $(wildcard service/*.h kernel/beat/*.h kernel/lib/siphash.h) $(SERVICE_BUILD).flags
+$(SERVICE_PROGRAMS): $(wildcard service/*.h kernel/beat/*.h kernel/launch/*.h kernel/lib/siphash.h) \
+                     $(SERVICE_BUILD).flags
 	@mkdir -p $(@D)
 	@echo "  SERVICE $@"
 	$(Q)$(CC) $(SERVICE_CFLAGS) -o $@ $(filter %.c,$^)

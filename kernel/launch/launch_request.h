@@ -12,15 +12,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LAUNCH_PORT            35019 /* where a node listens by default */
-#define LAUNCH_VERSION         1
-#define LAUNCH_LINE_BYTES      513 /* a line with its LF, at most */
-#define LAUNCH_REQUEST_BYTES   131072
-#define LAUNCH_ARGUMENTS_MAX   1024
-#define LAUNCH_VARIABLES_MAX   1024 /* of the environment, numbered ones included */
-#define LAUNCH_PROGRAM_MAX     (4ULL << 30)
-#define LAUNCH_RANKS_MAX       1048576 /* of a job */
-#define LAUNCH_RANK_NONE       UINT32_MAX
+#define LAUNCH_PORT          35019 /* where a node listens by default */
+#define LAUNCH_VERSION       1
+#define LAUNCH_LINE_BYTES    513 /* a line with its LF, at most */
+#define LAUNCH_REQUEST_BYTES 131072
+#define LAUNCH_ARGUMENTS_MAX 1024
+#define LAUNCH_VARIABLES_MAX 1024 /* of the environment, numbered ones included */
+#define LAUNCH_PROGRAM_MAX   (4ULL << 30)
+#define LAUNCH_RANKS_MAX     1048576 /* of a job */
+#define LAUNCH_CPUS_MAX      4095    /* of a rank: those of a job can be counted in 32 bits */
+#define LAUNCH_RANK_NONE     UINT32_MAX
 
 /* A request that has been read; its texts are pieces of the request's bytes, which must live as long. */
 struct launch_request {

@@ -29,6 +29,7 @@ SILENT_CORE = "silent core"
 LINUX_PERSONALITY = "Linux personality"
 NETWORK = "network"
 HEARTBEATS = "heartbeats"
+JOBS = "jobs"
 DRIVERS = "drivers"
 
 #: The rooms of each part, with the rooms in them, and below how many lines the part shall stay. The
@@ -39,12 +40,14 @@ ROOMS = {
     **dict.fromkeys(("syscall", "fs"), LINUX_PERSONALITY),
     "net": NETWORK,
     "beat": HEARTBEATS,
+    "launch": JOBS,
 }
 LINES_BELOW = {
     SILENT_CORE: 16_400,
     LINUX_PERSONALITY: 10_500,
     NETWORK: 8_200,
     HEARTBEATS: 1_000,
+    JOBS: 1_000,
     DRIVERS: 2_500,
 }
 

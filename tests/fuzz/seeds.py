@@ -277,3 +277,13 @@ def frames() -> Iterator[bytes]:
     yield step(7, ip(2, b"\x11\x0a\0\0\xe0\0\0\x01")) + step(
         15, ip(17, bytes(64), b"\x07\x07\x04" + bytes(5))
     )
+
+
+@seeds_of("launch_request")
+def launch_request() -> Iterator[bytes]:
+    required = b"job=7\0ranks=2\0port=4000\0secret=0123456789abcdef\0path=/bin/ftq\0arg=ftq\0"
+    yield required
+    yield required + b"first=2\0size=4\0cpus=1\0stdin=3\0program=0\0cwd=/tmp\0arg=-n\0env=A=1\0number=RANK\0"
+    yield required.replace(b"/bin/", b"") + b"program=4096\0arg=\0env=B=\0number=PMI_RANK\0"
+    yield b"launch 131072 0123456789abcdef"
+    yield b"launch 1 -"

@@ -47,6 +47,7 @@ FILES = {
     "kernel/fs/proc/proc.c": 10,
     "kernel/net/port.c": 11,
     "kernel/beat/beat.c": 12,
+    "kernel/launch/launch.c": 13,
     "kernel/README.md": 50,
     "tools/tool.c": 50,
 }
@@ -73,6 +74,7 @@ def test_every_folder_is_a_row_with_the_files_directly_in_it(tree: Path) -> None
         "kernel/init": 5,
         "kernel/net": 11,
         "kernel/beat": 12,
+        "kernel/launch": 13,
         "kernel/syscall": 7,
         "kernel/time": 7,
     }
@@ -85,8 +87,9 @@ def test_the_promised_parts_are_sums_of_rooms(tree: Path) -> None:
         "Linux personality": 7 + 8 + 9 + 10,
         "network": 11,
         "heartbeats": 12,
+        "jobs": 13,
         "drivers": 3,
-        "all": 179,
+        "all": 192,
     }
     assert sloc.sums(sloc.count(tree, "ppc64"))["silent core"] == 100 + 4 + 5 + 7
 

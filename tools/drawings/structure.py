@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lab.bench.sloc import HEARTBEATS, LINUX_PERSONALITY, NETWORK, SILENT_CORE
+from lab.bench.sloc import HEARTBEATS, JOBS, LINUX_PERSONALITY, NETWORK, SILENT_CORE
 from lab.bench.sloc import ROOMS as PARTS
 from tools.drawings.sources import ROOMS, folders
 from tools.drawings.svg import (
@@ -21,6 +21,7 @@ from tools.drawings.svg import (
     ROSE,
     SAND,
     STONE,
+    STRAW,
     TEAL,
     WHITE,
     Drawing,
@@ -30,6 +31,7 @@ from tools.drawings.svg import (
 #: What each room holds, in as many words as fit.
 HOLDS = {
     "init": "from boot to the job: memory plan, ranks, ELF loader",
+    "launch": "jobs that tacetrun starts: what it asks for",
     "syscall": "the table of system calls; decode, check, call below",
     "net": "devices, lwIP's port, connections, DHCP, 9P client",
     "fs/proc": "/proc and /sys",
@@ -69,7 +71,7 @@ def same(what: str, drawn: Sequence[str], there: Sequence[str]) -> None:
 
 
 def room_fill(room: str) -> str:
-    fills = {SILENT_CORE: BLUE, LINUX_PERSONALITY: SAND, NETWORK: LILAC, HEARTBEATS: ROSE}
+    fills = {SILENT_CORE: BLUE, LINUX_PERSONALITY: SAND, NETWORK: LILAC, HEARTBEATS: ROSE, JOBS: STRAW}
     return fills[PARTS[room.split("/")[0]]]
 
 
@@ -148,6 +150,7 @@ def host(d: Drawing, x: float, width: float) -> None:
         (SAND, LINUX_PERSONALITY),
         (LILAC, NETWORK),
         (ROSE, HEARTBEATS),
+        (STRAW, JOBS),
         (GREEN, "knows the hardware"),
     )
     for fill, words in parts:
@@ -159,7 +162,7 @@ def host(d: Drawing, x: float, width: float) -> None:
 def drawing() -> Drawing:
     same("the rooms", list(HOLDS), ROOMS)
     same("the folders", [*HOST, *ELSEWHERE], folders())
-    height = 637
+    height = 662
     d = Drawing(
         height,
         "The structure of Tacet",

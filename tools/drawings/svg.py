@@ -27,6 +27,7 @@ NAVY, ORANGE, TEAL = "#14375e", "#b9501f", "#2f7565"
 BLUE, SAND, GREEN, STONE, WHITE = "#dfe9f5", "#f8e7d8", "#dfeee8", "#eceae3", "#ffffff"
 LILAC = "#ebe3f3"
 ROSE = "#f8e3e6"
+STRAW = "#f6f0cb"
 
 SANS = "Helvetica, Arial, 'DejaVu Sans', sans-serif"
 MONO = "Menlo, Consolas, 'DejaVu Sans Mono', monospace"

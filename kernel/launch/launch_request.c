@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * launch_request.c: see launch_request.h; docs/jobs.md, "The request", has the words and what they mean.
+ *
+ * Each word is read once, so the time is linear in the bytes; every number is bounded where it is read, so no
+ * sum or product of them wraps. Messages are one line of ASCII whatever a word holds, and fit behind
+ * "refused": they go to tacetrun. Pure C; any context; owns nothing.
+ */
+#include "launch/launch_request.h"
+#include "lib/bytes.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+
+#define TICKET_TEXT   "tacet-launch" /* what a ticket is made of, before the nonce */
+#define TICKET_BYTES  (sizeof(TICKET_TEXT) - 1)
+#define NONCE_BYTES   8
+#define SECRET_DIGITS 16
+
+enum word_id {
+    WORD_JOB,
+    WORD_RANKS,
+    WORD_FIRST,
+    WORD_SIZE,
+    WORD_CPUS,
+    WORD_PORT,
+    WORD_STDIN,
+    WORD_PROGRAM,
+    WORD_SECRET,
+    WORD_PATH,
+    WORD_CWD,
+    WORD_ARG,
+    WORD_ENV,
+    WORD_NUMBER,
+    WORDS
+};
+
+static const struct word {
+    const char *name;
+    const char *right; /* what a value is; NULL: a decimal number */
+    uint64_t low, high;
+    bool is_required, is_repeated;
+} words[WORDS] = {
+    [WORD_JOB] = { "job", NULL, 1, UINT32_MAX, true, false },
+    [WORD_RANKS] = { "ranks", NULL, 1, LAUNCH_RANKS_MAX, true, false },
+    [WORD_FIRST] = { "first", NULL, 0, LAUNCH_RANKS_MAX - 1, false, false },
+    [WORD_SIZE] = { "size", NULL, 1, LAUNCH_RANKS_MAX, false, false },
+    [WORD_CPUS] = { "cpus", NULL, 1, LAUNCH_CPUS_MAX, false, false },
+    [WORD_PORT] = { "port", NULL, 1, UINT16_MAX, true, false },
+    [WORD_STDIN] = { "stdin", NULL, 0, LAUNCH_RANKS_MAX - 1, false, false },
+    [WORD_PROGRAM] = { "program", NULL, 0, LAUNCH_PROGRAM_MAX, false, false },
+    [WORD_SECRET] = { "secret", "a text of 16 hexadecimal digits", 0, 0, true, false },
+    [WORD_PATH] = { "path", "the path or the name of a program", 0, 0, true, false },
+    [WORD_CWD] = { "cwd", "a whole path, which begins with /", 0, 0, false, false },
+    [WORD_ARG] = { "arg", "an argument, the program's name first", 0, 0, true, true },
+    [WORD_ENV] = { "env", "a variable, NAME=VALUE", 0, 0, false, true },
+    [WORD_NUMBER] = { "number", "the name of a variable, without =", 0, 0, false, true },
+};
+
+_Static_assert((uint64_t)LAUNCH_RANKS_MAX *LAUNCH_CPUS_MAX <= UINT32_MAX, "a job's CPUs can be counted");
+
+/* A request that is being read. */
+struct reading {
+    struct launch_request *request;
+    struct message *why;
+    uint64_t numbers[WORDS];
+    bool has[WORDS];
+};
+
+/* ---- Refusals ---- */
+
+#define SHOWN 60 /* bytes of a word that messages repeat */
+
+struct shown {
+    char text[SHOWN + sizeof("...")];
+};
+
+/* The beginning of a text, for a message: what does not print is a question mark. */
+static const char *show(struct shown *shown, const char *text)
+{
+    unsigned i;
+
+    for (i = 0; i < SHOWN && text[i]; i++)
+        shown->text[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+    format_text(shown->text + i, sizeof(shown->text) - i, "%s", text[i] ? "..." : "");
+    return shown->text;
+}
+
+/* What a value of this word is. */
+static const char *right_value(const struct word *word, struct shown *text)
+{
+    if (word->right)
+        return word->right;
+    format_text(text->text, sizeof(text->text), "a number from %llu to %llu", (unsigned long long)word->low,
+                (unsigned long long)word->high);
+    return text->text;
+}
+
+static int refuse_unknown(struct message *why, const char *text)
+{
+    struct shown shown;
+    size_t length;
+
+    message_set(why, 0, "request: \"%s\" is none of its words, which are", show(&shown, text));
+    length = strlen(why->text);
+    for (unsigned id = 0; id < WORDS; id++)
+        length += format_text(why->text + length, sizeof(why->text) - length, " %s=", words[id].name);
+    return -EINVAL;
+}
+
+/* ---- Values ---- */
+
+static bool is_digit(char byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
+/* Reads a decimal number at *at, which is moved to what follows it. `high` is far below what ten times as
+ * much would wrap at. */
+static bool decimal_read(const char **at, uint64_t low, uint64_t high, uint64_t *out)
+{
+    if (!is_digit(**at))
+        return false;
+    for (*out = 0; is_digit(**at); ++*at) {
+        *out = *out * 10 + (uint64_t)(**at - '0');
+        if (*out > high)
+            return false;
+    }
+    return *out >= low;
+}
+
+/* Reads a text of 16 hexadecimal digits, and nothing else. */
+static bool hexadecimal_read(const char *text, uint64_t *out)
+{
+    *out = 0;
+    for (unsigned i = 0; i < SECRET_DIGITS; i++, text++) {
+        unsigned digit = hexadecimal_digit(*text);
+
+        if (digit >= 16)
+            return false;
+        *out = *out << 4 | digit;
+    }
+    return !*text;
+}
+
+/* What ends the name of a variable: '=' or NUL; -1 where there is no name. */
+static int name_end(const char *text)
+{
+    if (!*text || *text == '=')
+        return -1;
+    while (*text && *text != '=')
+        text++;
+    return *text;
+}
+
+static bool is_full(const struct launch_request *request, enum word_id id)
+{
+    if (id == WORD_ARG)
+        return request->argument_count == LAUNCH_ARGUMENTS_MAX;
+    return request->variable_count + request->number_count == LAUNCH_VARIABLES_MAX;
+}
+
+/* Keeps a value; false where it is not one of the word's. */
+static bool value_take(struct reading *reading, enum word_id id, const char *value)
+{
+    struct launch_request *request = reading->request;
+
+    switch (id) {
+    case WORD_SECRET:
+        return hexadecimal_read(value, &request->secret);
+    case WORD_PATH:
+        request->path = value;
+        return *value != '\0';
+    case WORD_CWD:
+        request->directory = value;
+        return *value == '/';
+    case WORD_ARG:
+        request->arguments[request->argument_count++] = value;
+        return true;
+    case WORD_ENV:
+        request->variables[request->variable_count++] = value;
+        return name_end(value) == '=';
+    case WORD_NUMBER:
+        request->numbers[request->number_count++] = value;
+        return name_end(value) == '\0';
+    default:
+        return decimal_read(&value, words[id].low, words[id].high, &reading->numbers[id]) && !*value;
+    }
+}
+
+/* ---- Words ---- */
+
+/* The word that a text is, and its value; WORDS: none. */
+static enum word_id word_find(const char *text, const char **value)
+{
+    for (enum word_id id = 0; id < WORDS; id++) {
+        size_t length = strlen(words[id].name);
+
+        if (strncmp(text, words[id].name, length) == 0 && text[length] == '=') {
+            *value = text + length + 1;
+            return id;
+        }
+    }
+    return WORDS;
+}
+
+static int word_take(struct reading *reading, const char *text)
+{
+    const char *value = NULL;
+    enum word_id id = word_find(text, &value);
+    const struct word *word = &words[id];
+    struct shown shown, right;
+
+    if (id == WORDS)
+        return refuse_unknown(reading->why, text);
+    if (!word->is_repeated && reading->has[id])
+        return message_set(reading->why, -EINVAL, "request: %s=\"%s\" is a second one; %s= comes once",
+                           word->name, show(&shown, value), word->name);
+    if (word->is_repeated && is_full(reading->request, id))
+        return message_set(reading->why, -EINVAL, "request: too many %s=; %d %s", word->name,
+                           id == WORD_ARG ? LAUNCH_ARGUMENTS_MAX : LAUNCH_VARIABLES_MAX,
+                           id == WORD_ARG ? "are right" : "are right, of env= and number= together");
+    if (!value_take(reading, id, value))
+        return message_set(reading->why, -EINVAL, "request: %s=\"%s\" is not %s", word->name,
+                           show(&shown, value), right_value(word, &right));
+    reading->has[id] = true;
+    return 0;
+}
+
+/* ---- The whole ---- */
+
+static int required_check(const struct reading *reading)
+{
+    struct shown right;
+
+    for (unsigned id = 0; id < WORDS; id++)
+        if (words[id].is_required && !reading->has[id])
+            return message_set(reading->why, -EINVAL, "request: %s= is missing; it is %s", words[id].name,
+                               right_value(&words[id], &right));
+    return 0;
+}
+
+static void numbers_set(const struct reading *reading)
+{
+    const uint64_t *numbers = reading->numbers;
+    struct launch_request *request = reading->request;
+
+    request->job = (uint32_t)numbers[WORD_JOB];
+    request->ranks = (uint32_t)numbers[WORD_RANKS];
+    request->first = (uint32_t)numbers[WORD_FIRST];
+    request->size = reading->has[WORD_SIZE] ? (uint32_t)numbers[WORD_SIZE] : request->ranks;
+    request->cpus = (uint32_t)numbers[WORD_CPUS];
+    request->port = (uint16_t)numbers[WORD_PORT];
+    request->stdin_rank = reading->has[WORD_STDIN] ? (uint32_t)numbers[WORD_STDIN] : LAUNCH_RANK_NONE;
+    request->program_bytes = numbers[WORD_PROGRAM];
+}
+
+/* What the words say of each other. */
+static int request_check(const struct reading *reading)
+{
+    const struct launch_request *request = reading->request;
+    uint32_t end = request->first + request->ranks;
+    struct shown shown;
+
+    if (end > request->size)
+        return message_set(reading->why, -EINVAL,
+                           "request: size=%u%s is too low; first=%u and ranks=%u need %u or more",
+                           request->size, reading->has[WORD_SIZE] ? "" : " (not given: as ranks=)",
+                           request->first, request->ranks, end);
+    if (reading->has[WORD_STDIN] && request->stdin_rank >= request->size)
+        return message_set(reading->why, -EINVAL,
+                           "request: stdin=%u is no rank of the job, which are 0 to %u by its size",
+                           request->stdin_rank, request->size - 1);
+    if (!request->program_bytes && request->path[0] != '/')
+        return message_set(reading->why, -EINVAL,
+                           "request: path=\"%s\" does not begin with /, as where no program= is sent",
+                           show(&shown, request->path));
+    return 0;
+}
+
+int launch_request_read(const char *bytes, size_t count, struct launch_request *request, struct message *why)
+{
+    struct reading reading = { .request = request, .why = why };
+    const char *end = bytes + count;
+    int error = 0;
+
+    memset(request, 0, sizeof(*request));
+    if (count > LAUNCH_REQUEST_BYTES)
+        return message_set(why, -EINVAL, "request: it has %zu bytes; %d at most are right", count,
+                           LAUNCH_REQUEST_BYTES);
+    if (count && end[-1])
+        return message_set(why, -EINVAL, "request: its last word has no NUL, which ends each");
+    for (const char *at = bytes; at < end && !error; at += strlen(at) + 1)
+        error = word_take(&reading, at);
+    if (!error)
+        error = required_check(&reading);
+    if (error)
+        return error;
+    numbers_set(&reading);
+    return request_check(&reading);
+}
+
+int launch_line_read(const char *line, size_t *bytes, bool *has_ticket, uint64_t *ticket, struct message *why)
+{
+    static const char start[] = "launch ";
+    const char *at = line + sizeof(start) - 1;
+    struct shown shown;
+    uint64_t number;
+
+    *ticket = 0;
+    if (strncmp(line, start, sizeof(start) - 1) != 0)
+        return message_set(why, -EINVAL, "line \"%s\" is not launch BYTES TICKET", show(&shown, line));
+    if (!decimal_read(&at, 1, LAUNCH_REQUEST_BYTES, &number) || *at++ != ' ')
+        return message_set(why, -EINVAL, "line \"%s\": BYTES is not a number from 1 to %d, and a blank",
+                           show(&shown, line), LAUNCH_REQUEST_BYTES);
+    *bytes = (size_t)number;
+    *has_ticket = strcmp(at, "-") != 0;
+    if (*has_ticket && !hexadecimal_read(at, ticket))
+        return message_set(why, -EINVAL, "line \"%s\": TICKET is not 16 hexadecimal digits, nor -",
+                           show(&shown, line));
+    return 0;
+}
+
+uint64_t launch_ticket(const uint8_t key[SIPHASH_KEY_BYTES], uint64_t nonce)
+{
+    uint8_t sealed[TICKET_BYTES + NONCE_BYTES];
+
+    memcpy(sealed, TICKET_TEXT, TICKET_BYTES);
+    store_be(sealed + TICKET_BYTES, NONCE_BYTES, nonce);
+    return siphash(key, sealed, sizeof(sealed));
+}

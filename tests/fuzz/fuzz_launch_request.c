@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * fuzz_launch_request.c: any bytes as a request, and as the line before it. What is read lies inside the
+ * bytes and in its bounds; it can be written again, and means the same. What is refused has a reason that
+ * fits behind "refused".
+ */
+#include "service/launch_writer.h"
+#include "fuzz.h"
+
+#define WRITTEN_ABOVE 64 /* bytes by which a request may grow: defaults that are written out */
+
+static void promise_reason(const struct message *why)
+{
+    size_t length = strlen(why->text);
+
+    PROMISE(length > 0 && length < LAUNCH_LINE_BYTES - strlen("refused "));
+    for (size_t i = 0; i < length; i++)
+        PROMISE(why->text[i] >= ' ' && why->text[i] <= '~');
+}
+
+static void promise_inside(const char *text, const char *bytes, size_t count)
+{
+    PROMISE(text > bytes && text < bytes + count);
+    PROMISE(memchr(text, 0, (size_t)(bytes + count - text)));
+}
+
+static void promise_list(const char *const *list, unsigned items, const char *bytes, size_t count)
+{
+    for (unsigned i = 0; i < items; i++)
+        promise_inside(list[i], bytes, count);
+    PROMISE(!list[items]);
+}
+
+static void promise_bounds(const struct launch_request *request, const char *bytes, size_t count)
+{
+    PROMISE(request->job > 0 && request->port > 0);
+    PROMISE(request->ranks > 0 && request->size <= LAUNCH_RANKS_MAX);
+    PROMISE((uint64_t)request->first + request->ranks <= request->size);
+    PROMISE(request->cpus <= LAUNCH_CPUS_MAX);
+    PROMISE(request->stdin_rank < request->size || request->stdin_rank == LAUNCH_RANK_NONE);
+    PROMISE(request->program_bytes <= LAUNCH_PROGRAM_MAX);
+    promise_inside(request->path, bytes, count);
+    PROMISE(request->path[0] == '/' || (request->path[0] && request->program_bytes));
+    if (request->directory) {
+        promise_inside(request->directory, bytes, count);
+        PROMISE(request->directory[0] == '/');
+    }
+    PROMISE(request->argument_count > 0 && request->argument_count <= LAUNCH_ARGUMENTS_MAX);
+    PROMISE(request->variable_count + request->number_count <= LAUNCH_VARIABLES_MAX);
+    promise_list(request->arguments, request->argument_count, bytes, count);
+    promise_list(request->variables, request->variable_count, bytes, count);
+    promise_list(request->numbers, request->number_count, bytes, count);
+    for (unsigned i = 0; i < request->variable_count; i++)
+        PROMISE(strchr(request->variables[i], '=') > request->variables[i]);
+    for (unsigned i = 0; i < request->number_count; i++)
+        PROMISE(request->numbers[i][0] && !strchr(request->numbers[i], '='));
+}
+
+static void promise_same_list(const char *const *left, const char *const *right, unsigned items)
+{
+    for (unsigned i = 0; i < items; i++)
+        PROMISE(strcmp(left[i], right[i]) == 0);
+}
+
+static void promise_same(const struct launch_request *left, const struct launch_request *right)
+{
+    PROMISE(left->job == right->job && left->port == right->port && left->secret == right->secret);
+    PROMISE(left->ranks == right->ranks && left->first == right->first && left->size == right->size);
+    PROMISE(left->cpus == right->cpus && left->stdin_rank == right->stdin_rank);
+    PROMISE(left->program_bytes == right->program_bytes && strcmp(left->path, right->path) == 0);
+    PROMISE(!left->directory == !right->directory);
+    PROMISE(!left->directory || strcmp(left->directory, right->directory) == 0);
+    PROMISE(left->argument_count == right->argument_count);
+    PROMISE(left->variable_count == right->variable_count && left->number_count == right->number_count);
+    promise_same_list(left->arguments, right->arguments, left->argument_count);
+    promise_same_list(left->variables, right->variables, left->variable_count);
+    promise_same_list(left->numbers, right->numbers, left->number_count);
+}
+
+static void try_request(const char *bytes, size_t count)
+{
+    static struct launch_request request, second;
+    static char again[LAUNCH_REQUEST_BYTES];
+    struct message why = { "" };
+
+    if (launch_request_read(bytes, count, &request, &why) != 0) {
+        promise_reason(&why);
+        return;
+    }
+    promise_bounds(&request, bytes, count);
+    size_t written = launch_request_write(&request, again, sizeof(again));
+    PROMISE(written > 0 || count + WRITTEN_ABOVE > sizeof(again));
+    if (!written)
+        return;
+    PROMISE(written <= count + WRITTEN_ABOVE);
+    PROMISE(launch_request_read(again, written, &second, &why) == 0);
+    promise_same(&request, &second);
+}
+
+static void try_line(const char *line)
+{
+    char again[LAUNCH_LINE_BYTES], digits[17] = "-";
+    struct message why = { "" };
+    size_t bytes, second_bytes;
+    uint64_t ticket, second_ticket;
+    bool has_ticket, second_has;
+
+    if (launch_line_read(line, &bytes, &has_ticket, &ticket, &why) != 0) {
+        promise_reason(&why);
+        return;
+    }
+    PROMISE(bytes > 0 && bytes <= LAUNCH_REQUEST_BYTES);
+    PROMISE(has_ticket || !ticket);
+    if (has_ticket)
+        snprintf(digits, sizeof(digits), "%016llx", (unsigned long long)ticket);
+    snprintf(again, sizeof(again), "launch %zu %s", bytes, digits);
+    PROMISE(launch_line_read(again, &second_bytes, &second_has, &second_ticket, &why) == 0);
+    PROMISE(bytes == second_bytes && has_ticket == second_has && ticket == second_ticket);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    char *line = malloc(bytes + 1);
+
+    try_request((const char *)data, bytes);
+    memcpy(line, data, bytes);
+    line[bytes] = '\0';
+    try_line(line);
+    free(line);
+    return 0;
+}
