@@ -4,23 +4,12 @@
  * ticket that a node wants to see, which takes the key that nodes have.
  */
 #include "service/conductor.h"
+#include "launch/launch_request.h"
 #include "lib/bytes.h"
 #include <inttypes.h>
 #include <string.h>
 
-#define TICKET_TEXT       "tacet-launch"
-#define TICKET_TEXT_BYTES (sizeof(TICKET_TEXT) - 1)
-#define NONCE_DIGITS      16
-
-/* docs/jobs.md, "Tickets". */
-static uint64_t ticket_of(uint64_t nonce)
-{
-    uint8_t text[TICKET_TEXT_BYTES + 8];
-
-    memcpy(text, TICKET_TEXT, TICKET_TEXT_BYTES);
-    store_be(text + TICKET_TEXT_BYTES, 8, nonce);
-    return siphash(conductor.key, text, sizeof(text));
-}
+#define NONCE_DIGITS 16
 
 /* False where the text is no nonce. */
 static bool nonce_read(const char *text, uint64_t *nonce)
@@ -43,7 +32,7 @@ void ticket_write(const char *text, struct json *answer)
     uint64_t nonce;
 
     if (nonce_read(text, &nonce))
-        json_print(answer, "{\"ticket\": \"%016" PRIx64 "\"}\n", ticket_of(nonce));
+        json_print(answer, "{\"ticket\": \"%016" PRIx64 "\"}\n", launch_ticket(conductor.key, nonce));
     else
         json_print(answer, "{\"error\": \"ticket takes a node's nonce: 16 hexadecimal digits\"}\n");
 }

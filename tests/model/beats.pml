@@ -6,7 +6,7 @@
  *
  *      here                        there
  *      struct frame                struct beat, and of its commands the numbers (kernel/beat/beat_frame.h)
- *      welcome                     the start of each node that the beat welcomes (kernel/beat/welcome.h); 0: none
+ *      welcome                     for each node the start that the beat welcomes (kernel/beat/welcome.h)
  *      struct reply                struct answer (kernel/beat/answer_frame.h)
  *      beat_order_take, order_*    the same, struct beat_order (kernel/beat/beat_frame.c)
  *      beat_hear                   nettick_frame: CPU 0, interrupts off (kernel/beat/nettick.c)
@@ -503,7 +503,7 @@ inline command_complete()
 #define IS_LAST(a) (a.sequence > registry[a.from].sequence)
 #endif
 
-/* One of another start of the node than the last only if it is to a beat that was sent later than the last was
+/* One of another start of the node than the last only if it is to a beat that was sent after the last was
  * first heard of. */
 #if defined(STARTS_UNORDERED) || STARTS == 1
 #define IS_OF_START(a) true

@@ -12,8 +12,8 @@ import pytest
 
 MODEL = Path(__file__).resolve().parent / "beats.pml"
 #: What happens: the conductor is started anew; the same with a command that is one-way; one-way, one start; a
-#: node is started anew, and hears beats of before; two nodes; one of them is started anew; ends that must come,
-#: beside a conductor started anew.
+#: node is started anew, and hears beats of before; two nodes; one of them is started anew; ends that must
+#: come, beside a conductor started anew.
 SIZES = {
     "CONDUCTOR": ("EPOCHS=2", "BEATS=3"),
     "ONE_WAY": ("EPOCHS=2", "BEATS=3", "COMMANDS=3"),
