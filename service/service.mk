@@ -19,7 +19,8 @@ $(SERVICE_BUILD)/listener: service/listener.c kernel/beat/global_clock.c $(SERVI
 $(SERVICE_BUILD)/tacetrun: $(patsubst %,service/%.c,tacetrun $(addprefix tacetrun_,options names conductor \
                              nodes streams output pmi) event_loop pmi launch_writer control json key_file) \
                            kernel/launch/launch_request.c $(addprefix kernel/lib/,siphash.c format.c)
-$(SERVICE_PROGRAMS): $(wildcard service/*.h kernel/beat/*.h kernel/launch/*.h kernel/lib/siphash.h) $(SERVICE_BUILD).flags
+$(SERVICE_PROGRAMS): $(wildcard service/*.h kernel/beat/*.h kernel/launch/*.h kernel/lib/siphash.h) \
+                     $(SERVICE_BUILD).flags
 	@mkdir -p $(@D)
 	@echo "  SERVICE $@"
 	$(Q)$(CC) $(SERVICE_CFLAGS) -o $@ $(filter %.c,$^)
