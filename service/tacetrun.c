@@ -404,7 +404,7 @@ static void prepare(int count, char **words)
     if (getrandom(&run.secret, sizeof(run.secret), 0) != sizeof(run.secret))
         run_give_up("no random numbers: %s", strerror(errno));
     program_open();
-    if (!conductor_open(run.plan.conductor) && run.plan.needs_conductor)
+    if (!conductor_find() && run.plan.needs_conductor)
         run_give_up("no conductor at %s: %s", run.plan.conductor, strerror(errno));
     streams_listen();
 }

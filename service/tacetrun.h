@@ -184,8 +184,8 @@ void names_find(void (*done)(void));
 
 /* ---- The conductor ---- */
 
-/* Connects; false with errno where there is none. */
-bool conductor_open(const char *path);
+/* Looks whether there is one; false with errno where there is none. */
+bool conductor_find(void);
 bool conductor_is_there(void);
 
 /* Sends a request once those before it have been answered. `answered` gets the answer, or NULL where none
