@@ -68,8 +68,6 @@ static void node_fail_socket(struct node *node, int error)
 
 /* ---- What it gets ---- */
 
-static void node_send(struct node *node);
-
 static bool send_has_failed(struct node *node, ssize_t bytes)
 {
     if (bytes >= 0 || errno == EAGAIN)
@@ -78,7 +76,8 @@ static bool send_has_failed(struct node *node, ssize_t bytes)
     return true;
 }
 
-/* The request, then the program; false where there is more to send later. */
+/* Sends of the request, then of the program, what can go now. True once all is sent, or the node has failed.
+ */
 static bool all_is_sent(struct node *node)
 {
     ssize_t bytes = 0;
@@ -388,7 +387,7 @@ void node_add(const char *text, const struct in_addr *address)
     if (address)
         node->address.sin_addr = *address;
     node->watch = (struct watch){ .fd = -1, .ready = node_ready };
-    for (uint32_t i = 0; i < nodes.count; i++)
+    for (uint32_t i = 0; i < nodes.count && !address; i++) /* the conductor knows nodes by more than a name */
         if (strcmp(all[i]->host, node->host) == 0 && all[i]->address.sin_port == node->address.sin_port)
             run_give_up("%s is named twice", text);
     nodes.all[nodes.count++] = node;
@@ -570,9 +569,7 @@ const char *nodes_open_names(char *text, size_t room)
 
 const struct node *node_of_rank(uint32_t rank)
 {
-    uint32_t i = 0;
+    uint32_t each = run.size / nodes.count, more = run.size % nodes.count, first = more * (each + 1);
 
-    while (rank - nodes.all[i]->first >= nodes.all[i]->ranks)
-        i++;
-    return nodes.all[i];
+    return nodes.all[rank < first ? rank / (each + 1) : more + (rank - first) / each];
 }

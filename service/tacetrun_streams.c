@@ -94,8 +94,10 @@ static void input_begin(int connection)
 {
     input.from = (struct watch){ .fd = STDIN_FILENO, .ready = input_ready };
     input.to = (struct watch){ .fd = dup(connection), .ready = input_ready };
-    if (input.to.fd < 0 || watch_set(&run.loop, &input.to, EPOLLOUT))
+    if (input.to.fd < 0)
         run_kill(STATUS_FAILED, "no input for rank %u: %s", run.plan.stdin_rank, strerror(errno));
+    else
+        watch_set(&run.loop, &input.to, EPOLLOUT);
 }
 
 /* ---- Newcomers ---- */
@@ -250,9 +252,9 @@ void streams_listen(void)
                                .ready = listener_ready };
     setsockopt(listener.fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
     if (bind(listener.fd, (struct sockaddr *)&here, sizeof(here)) || listen(listener.fd, SOMAXCONN) ||
-        getsockname(listener.fd, (struct sockaddr *)&here, &bytes) ||
-        watch_set(&run.loop, &listener, EPOLLIN))
+        getsockname(listener.fd, (struct sockaddr *)&here, &bytes))
         run_give_up("ranks cannot connect to port %u: %s", run.plan.port, strerror(errno));
+    watch_set(&run.loop, &listener, EPOLLIN);
     run.port = ntohs(here.sin_port);
 }
 

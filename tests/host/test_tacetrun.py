@@ -705,14 +705,24 @@ def test_nodes_come_from_the_conductor_page_by_page(tmp_path: Path) -> None:
     def one(number: int, state: str = "running") -> dict:
         return {"name": f"n{number}", "ipv4": f"127.0.0.{number}", "state": state}
 
+    odd = [
+        {**one(94), "name": ""},
+        {**one(95), "name": "n93"},
+        {**one(96), "name": "a:b"},
+        {**one(97), "name": "\x1b"},
+    ]
     pages = {
         "nodes 0": {"nodes": [one(91), one(92, "silent")], "next": 2},
-        "nodes 2": {"nodes": [one(93)], "next": 0},
+        "nodes 2": {"nodes": [one(93), *odd, {**one(98), "ipv4": "0.0.0.0"}], "next": 0},
     }
     with Conductor(tmp_path / "c", lambda request: pages.get(request, {})) as conductor:
         done = ran(None, "--conductor", conductor.path, "/bin/x")
     assert done.returncode == 125 and "n92 is silent" in done.stderr
-    assert "n91: nothing listens at port 35019" in done.stderr and "n93: nothing listens" in done.stderr
+    assert (
+        "n91: nothing listens at port 35019" in done.stderr and done.stderr.count("n93: nothing listens") == 2
+    )
+    assert all(f"{name}: nothing listens" in done.stderr for name in ("127.0.0.94", "127.0.0.96", "?"))
+    assert "6 nodes have to be idle" in done.stderr
     with Conductor(tmp_path / "d", lambda request: {"nodes": [], "next": 0}) as conductor:
         done = ran(None, "--conductor", conductor.path, "/bin/x")
         assert done.returncode == 125 and "knows no node" in done.stderr
