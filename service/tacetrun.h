@@ -125,6 +125,7 @@ enum node_state {
     NODE_SENDING,  /* the request is on its way */
     NODE_STARTING, /* it has the request, and has not said that it has started */
     NODE_RUNNING,
+    NODE_LEAVING, /* it had not said that it has started, and is to drop the job */
     NODE_ENDED,
     NODE_FAILED /* node->why */
 };
@@ -164,8 +165,8 @@ void nodes_tick(void);
 /* The job has a number: requests go out. */
 void nodes_begin(void);
 
-/* Kills the ranks: by a word where they run, elsewhere by the connection's end. Again for those that could
- * not be reached. */
+/* Kills the ranks: by a word where they run, elsewhere by the end of what tacetrun says. Again for those that
+ * could not be reached. */
 void nodes_kill(void);
 
 /* Whether its ranks run on all on which it has not ended: a command at a beat reaches them. */

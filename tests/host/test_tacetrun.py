@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -373,7 +373,10 @@ def test_busy_nodes_are_passed_over_where_there_are_enough_others() -> None:
         assert sorted(done.stdout.split()) == ["0", "1"] and done.returncode == 0
         done = ran([busy, *idle], "-N", 3, "/bin/true")
         assert done.returncode == 125
-        assert f"{busy.address}: busy" in done.stderr and "3 nodes have to be idle" in done.stderr
+        assert (
+            f"{busy.address}: busy" in done.stderr
+            and "too few idle nodes: 2 of 3, and the job takes 3" in done.stderr
+        )
         done = ran([busy, *idle], "/bin/true")
         assert done.returncode == 125 and "-N 2 runs on those that are idle" in done.stderr
 
@@ -461,6 +464,28 @@ def test_a_node_that_takes_the_request_and_never_answers_is_named() -> None:
         done = ran(nodes, "--within", 3, "/bin/x")
         assert done.returncode == 125
         assert f"{nodes[0].address}: no answer to the request within 3 s" in done.stderr
+
+
+def test_nodes_that_had_not_started_yet_are_free_again_when_tacetrun_ends() -> None:
+    free = threading.Event()
+    asked = threading.Event()
+
+    def refuses(job: Job) -> None:
+        assert asked.wait(PATIENCE_S)
+        job.say("refused not here")
+
+    def slow(job: Job) -> None:
+        asked.set()
+        assert job.wait_for_kill()
+        job.say("started")
+        time.sleep(0.5)
+        free.set()
+        job.end(137)
+
+    with nodes_of(refuses, slow) as nodes:
+        done = ran(nodes, "/bin/x")
+        assert done.returncode == 125 and free.is_set()
+        assert done.stderr == f"tacetrun: {nodes[0].address}: not here\n"
 
 
 def test_a_node_that_does_not_take_the_program_is_named(tmp_path: Path) -> None:
@@ -643,7 +668,7 @@ class Conductor:
                 connection, _ = self.server.accept()
             except OSError:
                 return
-            with connection:
+            with connection, suppress(OSError):  # tacetrun may end before it is answered
                 while request := connection.recv(4096).decode():
                     self.requests.append(request)
                     answer = self.answer(request)
@@ -722,7 +747,7 @@ def test_nodes_come_from_the_conductor_page_by_page(tmp_path: Path) -> None:
         "n91: nothing listens at port 35019" in done.stderr and done.stderr.count("n93: nothing listens") == 2
     )
     assert all(f"{name}: nothing listens" in done.stderr for name in ("127.0.0.94", "127.0.0.96", "?"))
-    assert "6 nodes have to be idle" in done.stderr
+    assert "too few idle nodes: 0 of 6" in done.stderr
     with Conductor(tmp_path / "d", lambda request: {"nodes": [], "next": 0}) as conductor:
         done = ran(None, "--conductor", conductor.path, "/bin/x")
         assert done.returncode == 125 and "knows no node" in done.stderr
