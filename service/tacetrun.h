@@ -90,7 +90,7 @@ extern struct run {
     struct rank *ranks; /* by number, once nodes are chosen */
     uint32_t size, ended_count, stream_count;
     uint64_t launched_ns, first_end_ns;
-    uint64_t heard_ns;   /* when something of a rank's last came */
+    uint64_t heard_ns;   /* when something was ready to be read, or waited to be written */
     bool is_killed;      /* it ends early; nothing new begins */
     int status;          /* tacetrun's where it ends early; -1: the highest of the ranks' */
     uint64_t command_ns; /* when the conductor was told to kill it; 0: not */

@@ -191,7 +191,6 @@ static void newcomer_ready(struct watch *watch, uint32_t events)
         return;
     }
     newcomer->bytes += (size_t)bytes;
-    run.heard_ns = run.now_ns;
     char *feed = memchr(newcomer->line, '\n', newcomer->bytes);
     if (newcomer->bytes >= 4 && memcmp(newcomer->line, "cmd=", 4) == 0) {
         watch_drop(watch);
@@ -230,7 +229,6 @@ static bool newcomer_accept(void)
     if (newcomers)
         newcomers->link = &newcomer->next;
     newcomers = newcomer;
-    run.heard_ns = run.now_ns;
     watch_set(&run.loop, &newcomer->watch, EPOLLIN);
     return true;
 }

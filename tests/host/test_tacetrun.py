@@ -310,6 +310,35 @@ def test_nothing_is_lost_where_all_ranks_write_much_and_the_reader_is_slow() -> 
     assert seen == {(which, str(rank)): lines - 1 for which in ("out", "err") for rank in range(4)}
 
 
+def test_nothing_is_lost_where_tacetrun_does_not_run_for_a_while(tmp_path: Path) -> None:
+    """The time in which it is stopped is none in which ranks were silent, wherever in its loop it was."""
+    content = b"x\n" * 400_000  # each line is a write: it takes it a while
+    stopped = threading.Event()
+
+    def run(job: Job) -> None:
+        job.stream(0, "err").close()
+        job.say("started")
+        with job.stream(0, "out") as out:
+            wait_until(job.is_heard)
+            os.kill(process.pid, signal.SIGSTOP)
+            out.sendall(content)
+        job.end()
+        stopped.set()
+
+    with nodes_of(run) as nodes, (tmp_path / "out").open("wb") as out:
+        process = started(nodes, "/bin/x", stdout=out)
+        assert stopped.wait(PATIENCE_S)
+        for _ in range(4):
+            os.kill(process.pid, signal.SIGCONT)
+            time.sleep(0.01)
+            os.kill(process.pid, signal.SIGSTOP)
+            time.sleep(1.2)
+        os.kill(process.pid, signal.SIGCONT)
+        assert process.wait(PATIENCE_S) == 0
+        process.communicate()
+    assert (tmp_path / "out").read_bytes() == content
+
+
 def test_a_full_output_stops_ranks_and_neither_nodes_nor_pmi() -> None:
     written = [0]
     go = threading.Event()
