@@ -172,9 +172,9 @@ $(MUSL): ports/musl/recipe ports/musl/build.sh libc/openmp.c
 
 # ---- Neighbours: a real Linux, and a QEMU that can run it with two CPUs under a deterministic clock ----
 
-LINUX := build/linux/version
+LINUX_KERNEL := build/linux/version
 
-$(LINUX): ports/linux/fetch.sh ports/apt.sh
+$(LINUX_KERNEL): ports/linux/fetch.sh ports/apt.sh
 	@echo "  PORT    Debian's Linux kernel: fetched once, unpacked in some seconds, not installed"
 	$(Q)ports/linux/fetch.sh build stock
 	@touch $@
@@ -246,7 +246,7 @@ klog:
 		{ echo "make klog: there is no flight log in $(KLOG); make run APP=prog keeps one there" >&2; exit 1; }
 	@$(LAB) klog $(KLOG) $(KLOG_OPTIONS)
 
-compare: $(KERNEL) $(APPS) $(LINUX) qemu10
+compare: $(KERNEL) $(APPS) $(LINUX_KERNEL) qemu10
 	@$(LAB) compare --out build/report $(COMPARE_OPTIONS)
 
 # One page on what `make run` and `make bench` have left. REPORT_OPTIONS: `tools/lab report -h`.
@@ -260,7 +260,7 @@ bench:
 	@$(MAKE) --no-print-directory bench-ready
 
 .PHONY: bench-ready
-bench-ready: $(KERNEL) $(APPS) $(LINUX) linux-rt qemu10 build/simulator/sim foreign-network \
+bench-ready: $(KERNEL) $(APPS) $(LINUX_KERNEL) linux-rt qemu10 build/simulator/sim foreign-network \
 		$(TEST_BUILD)/plain_card.musl $(TEST_BUILD)/file_rates.musl
 	@$(LAB) compare --out build/report --samples 10000
 	@$(LAB) bench --out build/report
@@ -318,15 +318,18 @@ pxe:
 	@TACET_OPTIONS=$(call quoted,$(OPTIONS)) boot/make-pxe $(PXE_OPTIONS) $(call quoted,$(PXE)) \
 		$(BUILD)/tacet.stripped.elf $(PROGRAM_WORDS) -- $(ARGUMENT_WORDS)
 
-# A cluster in QEMU (docs/cluster.md): NODES nodes, RATE beats a second. They run APP, and the status is the
-# worst of theirs; without APP there is a shell. CLUSTER_OPTIONS: see tools/cluster --help.
+# A cluster in QEMU (docs/cluster.md): NODES nodes, LINUX further ones with Linux, RATE beats a second. They
+# run APP, and the status is the worst of theirs; without APP there is a shell. CLUSTER_OPTIONS: see
+# tools/cluster --help.
+LINUX           :=
 RATE            :=
 CLUSTER_OPTIONS :=
 .PHONY: cluster beats
 cluster:
 	@ports/deps.sh build run
-	@$(MAKE) --no-print-directory -s $(KERNEL) service
-	@tools/cluster --nodes $(call quoted,$(or $(NODES),4)) $(if $(RATE),--rate $(call quoted,$(RATE))) \
+	@$(MAKE) --no-print-directory -s $(KERNEL) service $(if $(filter-out 0,$(LINUX)),$(LINUX_KERNEL))
+	@tools/cluster --nodes $(call quoted,$(or $(NODES),4)) $(if $(LINUX),--linux $(call quoted,$(LINUX))) \
+		$(if $(RATE),--rate $(call quoted,$(RATE))) \
 		$(if $(APP),--app $(call quoted,$(APP)) --args=$(call quoted,$(ARGS)) --wait) $(CLUSTER_OPTIONS)
 
 # FTQ on four nodes under beats, beside Linux at its tick [Betti09 Fig. 3]. BEATS_OPTIONS: see
@@ -334,7 +337,7 @@ cluster:
 BEATS_OPTIONS :=
 beats:
 	@ports/deps.sh build run
-	@$(MAKE) --no-print-directory -s $(KERNEL) $(APPS) $(LINUX) service qemu10
+	@$(MAKE) --no-print-directory -s $(KERNEL) $(APPS) $(LINUX_KERNEL) service qemu10
 	@$(LAB) beats --out build/report $(BEATS_OPTIONS)
 
 # GDB_OPTIONS: see tools/gdb --help. GDB_COMMANDS=FILE: run the commands in this file and end.
@@ -389,6 +392,7 @@ help:
 	@echo "make pxe [APP=prog ARGS='...']   build/pxe, from which nodes boot over the network (docs/pxe.md)"
 	@echo "         NODES=file OPTIONS='...' NETWORK=10.1.0.0/16 INTERFACE=eth1 SERVER=10.1.0.1 HTTP=yes"
 	@echo "make cluster NODES=4 RATE=10     nodes and their conductor in QEMU, and a shell (docs/cluster.md)"
+	@echo "         LINUX=2                 further nodes with Linux, which run jobs (docs/jobs.md)"
 	@echo "         APP=prog ARGS='...'     the nodes run it; CLUSTER_OPTIONS: see tools/cluster --help"
 	@echo "make beats                       FTQ on four nodes under heartbeats; build/beats.png"
 	@echo "make gdb [APP=prog ARGS='...']   QEMU stopped before the first instruction, gdb on the kernel"

@@ -8,27 +8,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum body { BODY_NONE, BODY_TRACE, BODY_RATING, BODY_MICROSECONDS };
+enum body { BODY_NONE, BODY_JOB, BODY_TRACE, BODY_RATING, BODY_MICROSECONDS };
 
 static const struct {
     const char *name;
     uint16_t code;
     enum body body;
 } kinds[] = {
-    { "stop", BEAT_STOP, BODY_NONE },
-    { "continue", BEAT_CONTINUE, BODY_NONE },
-    { "kill", BEAT_KILL, BODY_NONE },
+    { "stop", BEAT_STOP, BODY_JOB },
+    { "continue", BEAT_CONTINUE, BODY_JOB },
+    { "kill", BEAT_KILL, BODY_JOB },
     { "count", BEAT_COUNT, BODY_NONE },
     { "trace", BEAT_TRACE, BODY_TRACE },
     { "rating", BEAT_RATE, BODY_RATING },
     { "services", BEAT_SERVICES, BODY_MICROSECONDS },
 };
 
-static bool is_number(const char *text, uint64_t max)
+static bool is_number(const char *text, uint64_t min, uint64_t max)
 {
     char *end;
 
-    return isdigit((unsigned char)*text) && strtoull(text, &end, 10) <= max && !*end;
+    if (!isdigit((unsigned char)*text))
+        return false;
+    const uint64_t number = strtoull(text, &end, 10);
+    return number >= min && number <= max && !*end;
 }
 
 static bool is_word(const char *text, size_t bytes)
@@ -37,6 +40,12 @@ static bool is_word(const char *text, size_t bytes)
         if (!isalnum((unsigned char)text[i]) && text[i] != '_' && text[i] != '-')
             return false;
     return bytes > 0;
+}
+
+static void number_write(const char *text, struct beat_command *wire)
+{
+    wire->bytes = 4;
+    store_be(wire->body, 4, strtoull(text, NULL, 10));
 }
 
 /* What is wrong with the text after the command's name, or NULL. */
@@ -51,19 +60,25 @@ static const char *body_write(enum body body, const char *text, struct beat_comm
         if (bytes)
             return "this command takes no words";
         break;
+    case BODY_JOB:
+        if (!bytes)
+            break;
+        if (strncmp(text, "job ", 4) != 0 || !is_number(text + 4, 1, UINT32_MAX))
+            return "for one job alone: job N, its number from 1 to 4294967295";
+        number_write(text + 4, wire);
+        return NULL;
     case BODY_TRACE:
         if ((text[0] != '+' && text[0] != '-') || !is_word(text + 1, bytes - 1))
             return "trace takes +CLASS or -CLASS, a class of the flight log";
         break;
     case BODY_RATING:
-        if (!is_word(text, name) || !text[name] || !is_number(text + name + 1, UINT32_MAX))
+        if (!is_word(text, name) || !text[name] || !is_number(text + name + 1, 0, UINT32_MAX))
             return "rating takes the NAME of a clock event device and its RATING, a number";
         break;
     case BODY_MICROSECONDS:
-        if (!is_number(text, UINT32_MAX))
-            return "services takes the microseconds that they have";
-        wire->bytes = 4;
-        store_be(wire->body, 4, strtoull(text, NULL, 10));
+        if (!is_number(text, 1, BEAT_WINDOW_US_MAX))
+            return "services takes the microseconds that they have, 1 to 100000";
+        number_write(text, wire);
         return NULL;
     }
     wire->bytes = (uint16_t)bytes;
@@ -149,9 +164,8 @@ int commands_add(struct commands *commands, const struct command *command)
 
 void commands_put(const struct commands *commands, struct beat *beat)
 {
-    beat->command_count = (uint16_t)commands->carried_count;
     for (unsigned i = 0; i < commands->carried_count; i++)
-        beat->commands[i] = commands->carried[i].wire;
+        beat->commands[beat->command_count++] = commands->carried[i].wire;
 }
 
 void commands_sent(struct commands *commands, uint64_t due_ns)

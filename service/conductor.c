@@ -131,6 +131,8 @@ static void beat_send(void)
     };
     uint8_t payload[BEAT_BYTES_MAX];
 
+    welcomes_put(&conductor.welcomes, &conductor.registry, conductor.key,
+                 BEAT_COMMANDS_MAX - conductor.commands.carried_count, &beat);
     commands_put(&conductor.commands, &beat);
     size_t bytes = beat_encode(&beat, conductor.key, payload, sizeof(payload));
 
@@ -265,6 +267,7 @@ static void prepare(int count, char **words)
     conductor.polls[POLL_WIRE].fd = conductor.wire.socket;
     conductor.polls[POLL_TIMER].fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     timeline_start(&conductor.timeline);
+    jobs_start();
     if (!rate_set(rate))
         give_up("--rate %s: a rate is 0, or from 1/60 to 1000 beats a second", rate);
 }

@@ -47,18 +47,25 @@ int wire_open(struct wire *wire, const char *interface, const char **what)
     return 0;
 }
 
-int wire_send(const struct wire *wire, const uint8_t *payload, size_t bytes)
+int wire_send_to(const struct wire *wire, const uint8_t to[6], const uint8_t *payload, size_t bytes)
 {
     uint8_t frame[ETH_HLEN + BEAT_BYTES_MAX];
-    struct sockaddr_ll to = { .sll_family = AF_PACKET, .sll_ifindex = wire->index, .sll_halen = ETH_ALEN };
+    struct sockaddr_ll at = { .sll_family = AF_PACKET, .sll_ifindex = wire->index, .sll_halen = ETH_ALEN };
 
-    memset(to.sll_addr, 0xff, ETH_ALEN);
-    memset(frame, 0xff, ETH_ALEN);
+    memcpy(at.sll_addr, to, ETH_ALEN);
+    memcpy(frame, to, ETH_ALEN);
     memcpy(frame + ETH_ALEN, wire->address, ETH_ALEN);
     frame[12] = BEAT_ETHERTYPE >> 8;
     frame[13] = BEAT_ETHERTYPE & 0xff;
     memcpy(frame + ETH_HLEN, payload, bytes);
-    return sendto(wire->socket, frame, ETH_HLEN + bytes, 0, (struct sockaddr *)&to, sizeof(to)) < 0 ? -1 : 0;
+    return sendto(wire->socket, frame, ETH_HLEN + bytes, 0, (struct sockaddr *)&at, sizeof(at)) < 0 ? -1 : 0;
+}
+
+int wire_send(const struct wire *wire, const uint8_t *payload, size_t bytes)
+{
+    static const uint8_t all[ETH_ALEN] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+
+    return wire_send_to(wire, all, payload, bytes);
 }
 
 int wire_listen(const struct wire *wire)

@@ -22,6 +22,9 @@ int wire_open(struct wire *wire, const char *interface, const char **what);
 /* Broadcasts a payload. 0, or -1 with errno; it never waits. */
 int wire_send(const struct wire *wire, const uint8_t *payload, size_t bytes);
 
+/* The same, to one address. */
+int wire_send_to(const struct wire *wire, const uint8_t to[6], const uint8_t *payload, size_t bytes);
+
 /* From now on wire_receive gets frames of the beats' EtherType. 0, or -1 with errno. */
 int wire_listen(const struct wire *wire);
 

@@ -53,12 +53,19 @@ fi
 """
 
 
+#: The same of one without a program.
+_NODE_ALONE = """# {comment}
+set file=tacet.elf
+if multiboot2 $files/tacet.elf bootif=$node {words}; then boot; fi
+"""
+
+
 @dataclass(frozen=True)
 class Node:
-    """What one node boots: its program's file on this machine, kernel options and arguments; and, where the
-    DHCP server is to give them, its address and name."""
+    """What one node boots: its program's file on this machine (None: it waits for jobs), kernel options and
+    arguments; and, where the DHCP server is to give them, its address and name."""
 
-    program: Path
+    program: Path | None
     options: Sequence[str] = ()
     args: Sequence[str] = ()
     address: str = ""
@@ -100,7 +107,8 @@ class Tree:
         """Each program's name in the folder."""
         found: dict[Path, str] = {}
         for node in (self.default, *self.nodes.values()):
-            found.setdefault(node.program, f"program{len(found) + 1 if found else ''}")
+            if node.program is not None:
+                found.setdefault(node.program, f"program{len(found) + 1 if found else ''}")
         return found
 
 
@@ -145,6 +153,8 @@ reboot
 
 
 def node_cfg(node: Node, program: str, comment: str, console: Sequence[str]) -> str:
+    if node.program is None:
+        return _NODE_ALONE.format(comment=comment, words=" ".join(map(quoted, [*console, *node.options])))
     words = [f"argv0={node.program.name}", *console, *node.options]
     line = " ".join([*map(quoted, words), "--", *map(quoted, node.args)])
     return _NODE.format(comment=comment, words=line, program=program)
@@ -232,7 +242,7 @@ def contents(tree: Tree, folder: Path) -> dict[str, bytes | Path]:
         ("default.cfg", "all nodes without a file of their own", tree.default),
         *((node_file(mac), mac, node) for mac, node in tree.nodes.items()),
     ]:
-        text = node_cfg(node, programs[node.program], comment, console)
+        text = node_cfg(node, programs[node.program] if node.program else "", comment, console)
         found[f"{FOLDER}/nodes/{name}"] = os.fsencode(text)
     found[f"{FOLDER}/grub.cfg"] = grub_cfg(tree.service).encode()
     found["dnsmasq.conf"] = os.fsencode(dnsmasq_conf(tree, folder))

@@ -5,6 +5,7 @@
  */
 #include "beat/command.h"
 #include "arch.h"
+#include "beat/welcome.h"
 #include "debug/klog.h"
 #include "lib/bytes.h"
 #include "lib/errno.h"
@@ -23,13 +24,19 @@ static uint64_t accepted; /* ever */
 /* Of the conductor that beats now. */
 static uint64_t epoch, epoch_began; /* `accepted` then */
 static uint32_t last_number;
+static bool is_welcomed; /* by a beat of this epoch */
+
+static uint64_t own_welcome;
 
 static const struct command_job *job;
-static bool is_stopped;
+
+#define STOPPED (1ULL << 32)
+static uint64_t stopped; /* STOPPED and the number of the job whose ranks are stopped; 0: they run */
 
 struct command_cpu {
     uint64_t done; /* of those accepted */
     uint64_t system_calls, exceptions, interrupts, switches;
+    uint64_t windows; /* of the service's */
 };
 
 PER_CPU static struct command_cpu cpus;
@@ -37,6 +44,11 @@ PER_CPU static struct command_cpu cpus;
 void commands_job_set(const struct command_job *given)
 {
     __atomic_store_n(&job, given, __ATOMIC_RELEASE);
+}
+
+void commands_welcome_set(uint64_t welcome)
+{
+    own_welcome = welcome;
 }
 
 /* How many commands all CPUs have done. */
@@ -61,7 +73,11 @@ bool commands_accept(const struct beat *beat)
         epoch = beat->epoch;
         epoch_began = accepted;
         last_number = 0;
+        is_welcomed = false;
     }
+    is_welcomed = is_welcomed || welcome_is_in(beat, own_welcome);
+    if (!is_welcomed)
+        return false;
     const uint64_t room_until = all_done() + RING - 1; /* answers look at the last one that all have done */
     for (unsigned i = 0; i < beat->command_count && accepted < room_until; i++) {
         const struct beat_command *command = &beat->commands[i];
@@ -90,21 +106,67 @@ static void count(struct command_cpu *here)
     here->switches = counters->switches;
 }
 
-/* For the node. 0, 1 or a negative error. */
-static int node_do(enum beat_code code, const char *text)
+/* How long the service's threads run first; 0: the command says nothing that could be. */
+static uint64_t window_ns(const struct beat_command *command)
 {
+    const uint64_t us = command->bytes == 4 ? load_be32(command->body) : 0;
+
+    return us <= BEAT_WINDOW_US_MAX ? us * 1000 : 0;
+}
+
+uint64_t commands_windows(unsigned cpu)
+{
+    return PER_CPU_OF(cpus, cpu)->windows;
+}
+
+static uint32_t job_number(const struct command_job *of_job)
+{
+    return of_job ? of_job->number() : 0;
+}
+
+static bool is_for_ranks(enum beat_code code)
+{
+    return code == BEAT_STOP || code == BEAT_CONTINUE || code == BEAT_KILL;
+}
+
+/* Whether a command for ranks is for those that run here: for all jobs, or for theirs. */
+static bool is_for_job(const struct beat_command *command, const struct command_job *of_job)
+{
+    const uint32_t number = command->bytes == 4 ? load_be32(command->body) : 0;
+
+    return command->bytes == 0 || (number && number == job_number(of_job));
+}
+
+static int job_do(enum beat_code code, const struct beat_command *command, const struct command_job *of_job)
+{
+    if (command->bytes != 0 && command->bytes != 4)
+        return -EINVAL;
+    if (!is_for_job(command, of_job))
+        return 0;
+    __atomic_store_n(&stopped, code == BEAT_STOP ? STOPPED | job_number(of_job) : 0, __ATOMIC_RELAXED);
+    return 0;
+}
+
+/* For the node. 0, 1 or a negative error. */
+static int node_do(enum beat_code code, const struct beat_command *command, const struct command_job *of_job)
+{
+    char text[BEAT_COMMAND_BYTES + 1];
+
+    __builtin_memcpy(text, command->body, command->bytes);
+    text[command->bytes] = '\0';
     switch (code) {
     case BEAT_STOP:
     case BEAT_CONTINUE:
-        __atomic_store_n(&is_stopped, code == BEAT_STOP, __ATOMIC_RELAXED);
-        return 0;
     case BEAT_KILL:
+        return job_do(code, command, of_job);
     case BEAT_COUNT:
         return 0;
     case BEAT_TRACE:
         return klog_switch(text);
     case BEAT_RATE:
         return timer_device_rate(text);
+    case BEAT_SERVICES:
+        return window_ns(command) ? 0 : -EINVAL;
     default:
         return -ENOSYS;
     }
@@ -115,18 +177,17 @@ static void command_do(struct command_cpu *here, struct slot *slot)
     const struct beat_command *command = &slot->command;
     const enum beat_code code = command->code & BEAT_CODE_MASK;
     const struct command_job *of_job = __atomic_load_n(&job, __ATOMIC_ACQUIRE);
-    char text[BEAT_COMMAND_BYTES + 1];
 
     if (arch_cpu_index() == FIRST_CPU) {
-        __builtin_memcpy(text, command->body, command->bytes);
-        text[command->bytes] = '\0';
-        int error = node_do(code, text);
+        int error = node_do(code, command, of_job);
         slot->result = error < 0 ? (uint32_t)-error : 0;
         klog(command, code, slot->result);
     }
     if (code == BEAT_COUNT)
         count(here);
-    else if (of_job && (code == BEAT_STOP || code == BEAT_CONTINUE || code == BEAT_KILL))
+    else if (of_job && code == BEAT_SERVICES)
+        here->windows += window_ns(command) && of_job->services(window_ns(command));
+    else if (of_job && is_for_ranks(code) && is_for_job(command, of_job))
         of_job->command(code);
 }
 
@@ -155,7 +216,10 @@ void commands_answer(struct answer *answer)
     const struct slot *last = answer->epoch == epoch && done > epoch_began ? &ring[(done - 1) % RING] : NULL;
     const struct command_job *of_job = __atomic_load_n(&job, __ATOMIC_ACQUIRE);
 
-    answer->state = __atomic_load_n(&is_stopped, __ATOMIC_RELAXED) ? ANSWER_STOPPED : ANSWER_RUNNING;
+    answer->is_welcomed = answer->epoch == epoch && is_welcomed;
+    answer->job = job_number(of_job);
+    answer->state = __atomic_load_n(&stopped, __ATOMIC_RELAXED) == (STOPPED | answer->job) ? ANSWER_STOPPED
+                                                                                           : ANSWER_RUNNING;
     answer->ranks = of_job ? (uint16_t)of_job->ranks() : 0;
     answer->done = last ? last->command.number : 0;
     answer->result = last ? last->result : 0;

@@ -16,7 +16,7 @@ LATE_BELOW_NS = 1_000
 CROWD_INTERRUPTS_MAX = 2
 BOOT_BELOW = 8_000_000
 MEMORY_BELOW = 3 << 19
-IMAGE_BELOW = 368 << 10
+IMAGE_BELOW = 384 << 10
 
 #: Neighbours, for orientation only: taken earlier, in QEMU (TCG, icount, shift 0), from Debian's Linux
 #: 6.1.192 and from the public sources of Hermit, Kitten and Nautilus. Instructions to main() and of one

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import re
 import stat
 import sys
 import threading
@@ -16,21 +17,23 @@ sys.path[:0] = [str(ROOT / "tools")]
 
 import network
 import pxe
-from rack import arguments, layout, nodes, services
+from rack import arguments, layout, linux, nodes, services
 from rack.lines import LINE_MAX, Splitter, Stream
 
+import cpio
 import qemu
 
 
 @pytest.fixture(autouse=True)
 def all_is_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Whatever is built or installed on this machine."""
-    for name in ("tacet.stripped.elf", "conductor", "conductorctl"):
+    for name in ("tacet.stripped.elf", "conductor", "conductorctl", "tacet-launchd"):
         (tmp_path / name).write_bytes(b"")
     monkeypatch.setattr(layout, "KERNEL", tmp_path / "tacet.stripped.elf")
     monkeypatch.setattr(layout, "SERVICE", tmp_path)
     monkeypatch.setattr(network, "check", lambda tools: None)
     monkeypatch.setattr(arguments, "SERVERS", ())
+    monkeypatch.setattr(linux, "check", lambda: None)
     monkeypatch.setattr(qemu, "qemu_binary", lambda: "qemu")
 
 
@@ -77,10 +80,10 @@ def test_nodes_share_a_stream_by_lines() -> None:
     assert len(lines) == 2000
 
 
-def test_without_a_program_nodes_rest() -> None:
+def test_without_a_program_nodes_wait_for_jobs() -> None:
     plan = arguments.parse([])
     assert (plan.nodes, plan.rate, plan.command) == (4, "10", [])
-    assert [plan.app, *plan.args] == [qemu.BUSYBOX.resolve(), "sleep", "2147483647"]
+    assert plan.app is None and not plan.args
 
 
 def test_what_follows_the_dashes_is_the_command() -> None:
@@ -125,6 +128,60 @@ def test_each_node_has_cards_an_address_and_a_name_of_its_own() -> None:
     assert "dhcp-host=52:54:00:01:00:40,10.99.0.74,node64,infinite\n" in conf
 
 
+def test_linux_nodes_come_after_the_others_and_share_nothing_with_them() -> None:
+    plan = arguments.parse(["--nodes", "64", "--linux", "64", "--memory", "96M"])
+    assert [layout.name_of(number) for number in plan.numbers[63:66]] == ["node64", "linux1", "linux2"]
+    for of in (layout.address_of, layout.data_mac, layout.beats_mac, layout.tap_of, layout.name_of):
+        assert len({of(number) for number in plan.numbers}) == 128
+    assert all(re.fullmatch(r"(..)(:..){5}", layout.beats_mac(number)) for number in plan.numbers)
+    assert len(services.tree(plan, "00" * 16, "").nodes) == 64, "they boot by themselves"
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--nodes", "0"], "a cluster has a node at least"),
+        (["--linux", "65"], "--linux takes 0 to 64, not 65"),
+        (["--linux", "1", "--memory", "64M"], "--memory takes 96M or more, which Linux needs"),
+    ],
+)
+def test_clusters_that_cannot_be_are_refused(words: list[str], why: str) -> None:
+    with pytest.raises(qemu.RunnerError, match=why):
+        arguments.parse(words)
+
+
+def test_a_linux_node_is_told_who_it_is_and_where_its_files_are(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("e1000", "9p", "9pnet", "9pnet_fd"):
+        (tmp_path / f"{name}.ko").write_bytes(b"\0depends=" + (b"9pnet" if name == "9p" else b"") + b"\0")
+    monkeypatch.setattr(linux.LinuxNode, "module_folder", lambda self: tmp_path)
+    monkeypatch.setattr(linux.LinuxNode, "kernel_file", lambda self: tmp_path / "vmlinux")
+    monkeypatch.setattr(qemu, "BUSYBOX", tmp_path / "e1000.ko")
+    archive = linux.initramfs("00" * 16, linux.Mount("10.99.0.1", 20000, Path("/a share")))
+    files = {entry.name: entry for entry in cpio.unpack(archive)}
+    assert files["key"].data == b"0" * 32 + b"\n"
+    init = files["init"].data.decode()
+    assert re.findall(r"insmod /modules/(\S+)", init) == ["e1000.ko", "9pnet.ko", "9p.ko", "9pnet_fd.ko"]
+    assert "mount -t 9p -o 'trans=tcp,port=20000," in init and "aname=/a share' 10.99.0.1 /mnt" in init
+    boot = linux.boot(102)
+    assert boot.module == layout.LINUX_FILES
+    assert set(boot.command_line.split()) >= {
+        *("NODE=linux2", "ADDRESS=10.99.0.112"),
+        *(f"DATA={layout.data_mac(102)}", f"BEATS={layout.beats_mac(102)}"),
+    }
+
+
+def test_a_linux_node_s_steps_are_read_from_its_console(tmp_path: Path) -> None:
+    plan = arguments.parse(["--nodes", "1", "--linux", "1", "--logs", str(tmp_path)])
+    node = nodes.Node(101, plan, Stream(io.BytesIO()), Stream(io.BytesIO()), lambda: None)
+    steps = []
+    for text in (b"linux: linux1, Linux 6.1\r\n", b"tacet-launchd: linux1 takes jobs at port 35019, on 1"):
+        node._console(text + b"\r\n")
+        steps.append(node.state)
+    assert steps == [nodes.BOOTS, nodes.RUNS]
+
+
 def test_keys_are_fresh_and_nobody_else_reads_them(tmp_path: Path) -> None:
     paths = [tmp_path / "a", tmp_path / "b"]
     keys = [services.key_new(path) for path in paths]
@@ -136,7 +193,7 @@ def test_keys_are_fresh_and_nobody_else_reads_them(tmp_path: Path) -> None:
 
 
 def test_a_node_s_steps_are_read_from_the_server_and_the_console(tmp_path: Path) -> None:
-    plan = arguments.parse(["--logs", str(tmp_path)])
+    plan = arguments.parse(["--logs", str(tmp_path), "--app", str(qemu.BUSYBOX)])
     err = io.BytesIO()
     steps: list[int] = []
     node = nodes.Node(2, plan, Stream(io.BytesIO()), Stream(err), lambda: steps.append(node.state))

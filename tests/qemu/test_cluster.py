@@ -83,12 +83,20 @@ def objects(text: str) -> list[dict[str, Any]]:
 
 
 def test_the_conductor_commands_the_nodes(tmp_path: Path) -> None:
-    """Real nodes answer the real conductor: each command is acknowledged by both."""
+    """Real nodes answer the real conductor, while they run a job: each command is acknowledged by both."""
     asked = ("trace +syscall", "nodes", "stop", "nodes", "counters 1", "continue", "nodes", "kill")
-    script = "; ".join(f"conductorctl --json {words}" for words in asked)
+    words = f"tacetrun -n 4 --bcast {program('jobs.musl')} spin"
+    job = f"{words} > $TACET_SHARE/said 2> $TACET_SHARE/ended & job=$!"
+    begun = '[ "$(cat $TACET_SHARE/said 2> /dev/null | wc -l)" = 4 ]'
+    script = "; ".join([
+        job,
+        f"while ! {begun}; do sleep 0.1; done",
+        *(f"conductorctl --json {words}" for words in asked),
+        'wait $job; status=$?; cat $TACET_SHARE/ended >&2; exit $status',
+    ])  # fmt: skip
     done = cluster(tmp_path, "--cpus", "2", "--", "sh", "-c", script)
     answers = objects(done.stdout)
-    assert done.returncode == 0 and len(answers) == len(asked), said(done)
+    assert done.returncode == 128 + signal.SIGKILL and len(answers) == len(asked), said(done)
     trace, first, stop, stopped, counted, go_on, running, kill = answers
     nodes = {node["name"]: node for node in first["nodes"]}
     assert sorted(nodes) == ["node1", "node2"], said(done)
@@ -99,7 +107,10 @@ def test_the_conductor_commands_the_nodes(tmp_path: Path) -> None:
     assert [answer["done"] for answer in (stop, go_on, trace, kill)] == [2] * 4, said(done)
     # A stopped job makes no system call.
     assert [node["system_calls"] for node in counted["nodes"]] == [0, 0], said(done)
-    assert len(re.findall(r"^node[12]: .*which the conductor commanded$", said(done), re.M)) == 4, said(done)
+    for name in nodes:
+        console = (tmp_path / "logs" / f"{name}.console").read_text()
+        assert console.count("which the conductor commanded") == 2, said(done)
+    assert len({node["job"] for node in first["nodes"]}) == 1 and first["nodes"][0]["job"] > 0, said(done)
 
 
 def test_a_command_runs_beside_the_nodes_and_gives_its_status(tmp_path: Path) -> None:
@@ -114,6 +125,34 @@ def test_a_command_runs_beside_the_nodes_and_gives_its_status(tmp_path: Path) ->
     assert re.search(r"^period_ns +100000000$", done.stdout, re.M), said(done)
     assert "Linux version" in done.stdout, said(done)
     assert re.search(r"^10\.99\.0\.12 node2$", done.stdout, re.MULTILINE), said(done)
+
+
+def test_linux_nodes_run_jobs_under_the_conductor_and_keep_nothing_of_them(tmp_path: Path) -> None:
+    """Two of them, and no Tacet node: the shared folder, a program that is sent, stop, continue and kill at
+    a beat; then all processes and descriptors are those of before."""
+    made("service", "build/linux/version")
+    share = tmp_path / "share"
+    share.mkdir()
+    (share / "word").write_text("shared\n")
+    script = [sys.executable, str(Path(__file__).with_name("jobs_on_linux.py")), str(program("status.musl"))]
+    done = cluster(tmp_path, "--nodes", "0", "--linux", "2", "--share", str(share), "--", *script)
+    assert done.returncode == 0, said(done)
+    found = json.loads(done.stdout)
+    names = ["linux1", "linux2"]
+    for rank, name in enumerate(names):
+        assert f"cluster: {name} runs" in done.stderr, said(done)
+        lines, (output,) = found["ran"][name]
+        assert lines == ["started", f"rank {rank} 0", "end 0"], found
+        assert output.split("\n") == ["Linux", name, "shared", f"{rank} 2", ""], found
+        assert found["commanded"]["ends"][name] == ["started", "rank 0 137", "end 137"], found
+    assert found["sent"] == dict.fromkeys(names, 5), found
+    assert found["wrong_key"].startswith("the ticket is wrong"), found
+    assert found["commanded"]["done"] == [0, 0, 0], found
+    assert found["commanded"]["stopped"] == dict.fromkeys(names, ["stopped", 1]), found
+    assert found["commanded"]["running"] == dict.fromkeys(names, ["running", 1]), found
+    assert found["states"] == dict.fromkeys(names, "idle"), found
+    before, after = found["processes"]
+    assert before == after and "(tacet-launchd) 1\n" in before["linux1"], found
 
 
 def test_the_status_is_the_worst_and_the_node_that_failed_is_named(tmp_path: Path) -> None:
@@ -197,9 +236,12 @@ def test_a_node_that_never_boots_is_named_with_its_console(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["--nodes", "0"], "--nodes takes 1 to 64, not 0"),
-        (["--nodes", "1000"], "--nodes takes 1 to 64, not 1000"),
-        (["--nodes", "two"], "--nodes takes 1 to 64, not two"),
+        (["--nodes", "0"], "a cluster has a node at least: --nodes, --linux"),
+        (["--nodes", "1000"], "--nodes takes 0 to 64, not 1000"),
+        (["--nodes", "two"], "--nodes takes 0 to 64, not two"),
+        (["--linux", "65"], "--linux takes 0 to 64, not 65"),
+        (["--linux", "1", "--memory", "64M"], "--memory takes 96M or more, which Linux needs"),
+        (["--linux", "1", "--app", "/bin/busybox"], "Linux nodes wait for jobs"),
         (["--rate", "2000"], "--rate takes 1/60 to 1000"),
         (["--app", "/nowhere/prog"], "no such program: /nowhere/prog"),
         (["--app", "/run/prog"], "a /run of its own"),

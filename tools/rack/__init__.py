@@ -15,5 +15,6 @@ socket and no folder remains.
     arguments.py  what may be asked for      house.py     the namespaces
     layout.py     addresses, places          services.py  bridges, servers, conductor
     nodes.py      one node, from its first request to its end
+    linux.py      what a node with Linux boots
     lines.py      output of many nodes as whole lines
 """

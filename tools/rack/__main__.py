@@ -35,9 +35,7 @@ class Cluster:
         self.plan = plan
         self.out, self.err = Stream(sys.stdout.buffer), Stream(sys.stderr.buffer)
         self.news = threading.Condition()
-        self.nodes = [
-            Node(number, plan, self.out, self.err, self.changed) for number in range(1, plan.nodes + 1)
-        ]
+        self.nodes = [Node(number, plan, self.out, self.err, self.changed) for number in plan.numbers]
         self._said: dict[str, int] = {}
 
     def say(self, text: str) -> None:
@@ -115,7 +113,7 @@ def environment(plan: Plan) -> dict[str, str]:
         **os.environ,
         "TACET_CONDUCTOR": str(layout.SOCKET),
         "TACET_SHARE": str(plan.share or layout.SHARE),
-        "TACET_NODES": " ".join(layout.name_of(number) for number in range(1, plan.nodes + 1)),
+        "TACET_NODES": " ".join(map(layout.name_of, plan.numbers)),
         "PATH": f"{layout.SERVICE}:{os.environ.get('PATH', '/usr/bin:/bin')}:/usr/sbin:/sbin",
     }
 
@@ -144,8 +142,11 @@ def run(plan: Plan) -> int:
     tempfile.tempdir = str(layout.RUN)
     plan.logs.mkdir(parents=True, exist_ok=True)
     cluster = Cluster(plan)
-    several = "s" * (plan.nodes > 1)
-    cluster.say(f"{plan.nodes} node{several}, {plan.rate} beats a second; consoles are in {plan.logs}")
+    several = "s" * (len(plan.numbers) > 1)
+    linux = f", {plan.linux} of them with Linux" if plan.linux else ""
+    cluster.say(
+        f"{len(plan.numbers)} node{several}{linux}, {plan.rate} beats a second; consoles are in {plan.logs}"
+    )
     cluster.start()
     cluster.wait(RUNS, plan.boot_limit_s)
     if cluster.missing() and not plan.wait:

@@ -19,7 +19,7 @@ import network
 import qemu
 from qemu import arguments as checks
 
-from . import layout
+from . import layout, linux
 
 WRONG = 2
 UNAVAILABLE = 3
@@ -28,8 +28,6 @@ RATE_MAX = 1000
 TOOLS = ("unshare", "setpriv", "ip", "mount", "grub-mkimage")
 SERVERS = ("dnsmasq", "diod")
 SBIN = "/usr/sbin:/sbin"
-#: What nodes run that are given nothing to do: they sleep, and take beats.
-REST = (qemu.BUSYBOX, ("sleep", "2147483647"))
 BOOT_LIMIT_S = 900.0
 
 
@@ -37,9 +35,10 @@ BOOT_LIMIT_S = 900.0
 class Plan:
     """A cluster as it was asked for."""
 
-    nodes: int
+    nodes: int  #: with Tacet
+    linux: int
     rate: str
-    app: Path
+    app: Path | None  #: None: they wait for jobs
     args: Sequence[str]
     env: Sequence[str]
     options: Sequence[str]
@@ -52,6 +51,12 @@ class Plan:
     verbose: bool
     command: Sequence[str]
 
+    @property
+    def numbers(self) -> list[int]:
+        """Of all nodes, those with Tacet first."""
+        linux = range(layout.LINUX_BEGIN + 1, layout.LINUX_BEGIN + self.linux + 1)
+        return [*range(1, self.nodes + 1), *linux]
+
 
 class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
@@ -63,10 +68,13 @@ def parser_new() -> Parser:
     parser = Parser(
         prog="tools/cluster",
         usage="tools/cluster [options] [-- COMMAND [ARGS...]]",
-        description="A cluster of Tacet nodes in QEMU, and a command, or a shell, beside them.",
+        description="A cluster of nodes with Tacet or Linux in QEMU, and a command, or a shell, beside them.",
     )
     parser.add_argument(
-        "--nodes", default="4", metavar="N", help=f"1 to {layout.NODES_MAX} (default: %(default)s)"
+        "--nodes", default="4", metavar="N", help=f"0 to {layout.NODES_MAX} (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--linux", default="0", metavar="N", help="as many besides with Linux, which run jobs of tacetrun"
     )
     parser.add_argument(
         "--rate", default="10", metavar="HZ", help="beats a second, 0 to 1000 (default: %(default)s)"
@@ -114,16 +122,18 @@ def parse(words: Sequence[str]) -> Plan:
         parser.error("--wait is for nodes that end by themselves; a command is waited for in any case")
     if given.app is None and (given.args or given.env or given.wait):
         parser.error("--args, --env and --wait need a program: --app APP")
-    app, args = (given.app, words_of("--args", given.args)) if given.app else REST
+    if given.app is not None and given.linux != "0":
+        parser.error("--app is for Tacet nodes; Linux nodes wait for jobs: without --linux, or tacetrun")
     plan = Plan(
-        nodes=whole("--nodes", given.nodes, 1, layout.NODES_MAX),
+        nodes=whole("--nodes", given.nodes, 0, layout.NODES_MAX),
+        linux=whole("--linux", given.linux, 0, layout.NODES_MAX),
         rate=rate(given.rate),
-        app=outside("--app", app),
-        args=args,
+        app=given.app and outside("--app", given.app),
+        args=words_of("--args", given.args),
         env=given.env,
         options=words_of("--options", given.options),
         cpus=checks.check_cpus(given.cpus, None),
-        memory=checks.check_memory(given.memory, None),
+        memory=checks.check_memory(given.memory, "stock" if given.linux != "0" else None),
         share=given.share and outside("--share", given.share),
         logs=(given.logs or qemu.BUILD / "cluster").absolute(),
         boot_limit_s=seconds("--boot-limit", given.boot_limit),
@@ -174,7 +184,10 @@ def outside(option: str, path: Path) -> Path:
 
 def check(plan: Plan) -> None:
     """That all it needs is here."""
-    qemu.check_program(plan.app)
+    if not plan.numbers:
+        raise qemu.RunnerError("a cluster has a node at least: --nodes, --linux")
+    if plan.app is not None:
+        qemu.check_program(plan.app)
     for pair in plan.env:
         if "=" not in pair:
             raise qemu.RunnerError(f"the environment takes K=V, not {pair}")
@@ -186,18 +199,19 @@ def check(plan: Plan) -> None:
                 f"--share {plan.share}: it takes a path without blanks, commas, quotes and colons"
             )
     total, _ = checks.host_memory()
-    if total and (wanted := plan.nodes * (qemu.parse_size(plan.memory) or 0)) > total:
+    if total and (wanted := len(plan.numbers) * (qemu.parse_size(plan.memory) or 0)) > total:
         raise qemu.RunnerError(
-            f"{plan.nodes} nodes of {plan.memory} take {qemu.size_text(wanted)}, and this host has "
+            f"{len(plan.numbers)} nodes of {plan.memory} take {qemu.size_text(wanted)}, and this host has "
             f"{qemu.size_text(total)}: --nodes, --memory"
         )
-    for path, target in (
-        (layout.KERNEL, "kernel"),
-        (layout.SERVICE / "conductor", "service"),
-        (layout.SERVICE / "conductorctl", "service"),
-    ):
+    needed = [(layout.SERVICE / "conductor", "service"), (layout.SERVICE / "conductorctl", "service")]
+    needed += [(layout.KERNEL, "kernel")] if plan.nodes else []
+    needed += [(layout.SERVICE / layout.LAUNCHD, "service")] if plan.linux else []
+    for path, target in needed:
         if not path.is_file():
             raise qemu.RunnerError(f"there is no {path}; `make {target}` builds it")
+    if plan.linux:
+        linux.check()
     qemu.qemu_binary()
     if missing := [one for one in SERVERS if shutil.which(one, path=search_path()) is None]:
         raise network.Unavailable(f"missing: {', '.join(missing)} (ports/deps.sh run test)")

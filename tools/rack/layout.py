@@ -8,6 +8,8 @@ from pathlib import Path
 from qemu import ROOT
 
 NODES_MAX = 64
+#: Nodes with Linux have numbers from 101 on, so that nothing of theirs is a Tacet node's.
+LINUX_BEGIN = 100
 BEATS = "beats"
 SERVER = "10.99.0.1"
 RUN = Path("/run")
@@ -17,15 +19,22 @@ SOCKET = RUN / "tacet-conductor.sock"
 TREE = RUN / "pxe"
 SHARE = RUN / "share"
 HOSTS = RUN / "hosts"
+#: All files of Linux nodes; it has the key.
+LINUX_FILES = RUN / "linux.cpio"
 #: Where nodes have the shared folder.
 PLACE = "/mnt"
 SERVICE = ROOT / "build" / "service"
+LAUNCHD = "tacet-launchd"
 KERNEL = ROOT / "build" / "x86_64" / "tacet.stripped.elf"
+
+
+def is_linux(number: int) -> bool:
+    return number > LINUX_BEGIN
 
 
 def name_of(number: int) -> str:
     """Nodes have numbers from 1 on."""
-    return f"node{number}"
+    return f"linux{number - LINUX_BEGIN}" if is_linux(number) else f"node{number}"
 
 
 def address_of(number: int) -> str:

@@ -12,7 +12,7 @@ from typing import BinaryIO
 import qemu
 from qemu.arguments import TIME_LIMIT_MAX
 
-from . import layout, services
+from . import layout, linux, services
 from .arguments import Plan
 from .lines import Splitter, Stream
 
@@ -25,7 +25,9 @@ OFF, ASKED, LOADS, BOOTS, RUNS, ENDED = range(6)
 STATES = ("has asked for nothing yet", "has an address", "loads its kernel", "boots", "runs", "has ended")
 #: What firmware and GRUB move the cursor with.
 _ESCAPES = re.compile(r"\x1b(?:c|\[[0-9;?]*[A-Za-z])|\r")
-_RUNS = re.compile(r"tacet: network: eth0 has (\S+?)/")
+_BOOTS = "tacet: Tacet ", linux.BOOTS
+_RUNS = re.compile(rf"tacet: network: eth0 has (\S+?)/|{linux.RUNS}")
+_WAITS = re.compile(rf"tacet: launch: the node waits for jobs|{linux.RUNS}")
 _ACK = re.compile(r"DHCPACK\S* (\S+)")
 _SENT = re.compile(r"sent \S+/tacet\.elf to (\S+)")
 
@@ -67,9 +69,9 @@ class Node:
         self.console.append(text)
         if self._plan.verbose:
             self._err.say(f"{self.name}: {text}")
-        if text.startswith("tacet: Tacet "):
+        if text.startswith(_BOOTS):
             self.reach(BOOTS)
-        elif _RUNS.match(text):
+        elif (_RUNS if self._plan.app else _WAITS).match(text):
             self.reach(RUNS)
 
     def _console(self, chunk: bytes) -> None:
@@ -77,13 +79,22 @@ class Node:
         self._log.flush()
         self._lines.feed(chunk)
 
+    def _boot(self) -> tuple[list[str], qemu.DirectBoot | None]:
+        """What its kernel comes by: the firmware's own way over the network, or QEMU's."""
+        if not layout.is_linux(self.number):
+            # GRUB begins anew where it could not load a file.
+            return ["-machine", "graphics=off", "-action", "reboot=reset"], None
+        self.reach(LOADS)
+        return [], linux.boot(self.number)
+
     def _run(self) -> None:
         plan = self._plan
         card = services.beats_card(layout.tap_of(self.number), layout.beats_mac(self.number))
         try:
+            options, boot = self._boot()
             self.result = qemu.run_machine(
-                # GRUB begins anew where it could not load a file.
-                ["-machine", "graphics=off", "-action", "reboot=reset", *card],
+                [*options, *card],
+                boot=boot,
                 network=qemu.Network("bridge", "e1000", layout.data_mac(self.number)),
                 cpus=plan.cpus,
                 memory=plan.memory,

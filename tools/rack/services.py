@@ -15,8 +15,11 @@ import pxe
 
 import qemu
 
-from . import layout
+from . import layout, linux
 from .arguments import Plan
+
+#: The option of Tacet nodes that are given no program: they wait for jobs.
+WAITS = "launch"
 
 
 def key_new(path: Path) -> str:
@@ -89,6 +92,8 @@ def rate_set(space: network.Space, control: Path, rate: str) -> None:
 def tree(plan: Plan, key: str, mount: str) -> pxe.Tree:
     """What all nodes boot, each with its own card for heartbeats."""
     common = ["stdout=com2", "stderr=com3", mount, *(f"env={pair}" for pair in plan.env)]
+    if plan.app is None:
+        common.append(WAITS)
     nodes = {
         layout.data_mac(number): pxe.Node(
             plan.app,
@@ -105,7 +110,7 @@ def tree(plan: Plan, key: str, mount: str) -> pxe.Tree:
 def names_known(plan: Plan) -> None:
     """Nodes by their names, for programs of this machine in the house."""
     lines = ["127.0.0.1 localhost"]
-    lines += [f"{layout.address_of(number)} {layout.name_of(number)}" for number in range(1, plan.nodes + 1)]
+    lines += [f"{layout.address_of(number)} {layout.name_of(number)}" for number in plan.numbers]
     layout.HOSTS.write_text("".join(f"{line}\n" for line in lines))
     subprocess.run(["mount", "--bind", str(layout.HOSTS), "/etc/hosts"], capture_output=True)
 
@@ -115,13 +120,16 @@ def start(plan: Plan, space: network.Space, on_line: Callable[[str], None]) -> s
     network.Unavailable or RunnerError where something does not start."""
     names_known(plan)
     key = key_new(layout.KEY)
-    beats_bridge(space, [layout.tap_of(number) for number in range(1, plan.nodes + 1)])
+    beats_bridge(space, [layout.tap_of(number) for number in plan.numbers])
     share = plan.share or layout.SHARE
     layout.SHARE.mkdir()
     files = qemu.FileServer([share], layout.SERVER, layout.SERVER, mapped=True)
     files.start()
-    grub.check_tools(pxe.TOOLS)
-    pxe.make(tree(plan, key, files.option(share, layout.PLACE)), layout.TREE)
-    space.dnsmasq(layout.TREE / "dnsmasq.conf", on_line=on_line)
-    conductor(space, layout.KEY, layout.SOCKET, plan.rate, nodes=plan.nodes)
+    if plan.nodes:
+        grub.check_tools(pxe.TOOLS)
+        pxe.make(tree(plan, key, files.option(share, layout.PLACE)), layout.TREE)
+        space.dnsmasq(layout.TREE / "dnsmasq.conf", on_line=on_line)
+    if plan.linux:
+        layout.LINUX_FILES.write_bytes(linux.initramfs(key, linux.Mount(files.host, files.port, share)))
+    conductor(space, layout.KEY, layout.SOCKET, plan.rate, nodes=len(plan.numbers))
     return key
