@@ -3,6 +3,8 @@
  * event_loop.c: see event_loop.h.
  */
 #include "service/event_loop.h"
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 int event_loop_open(struct event_loop *loop)
@@ -12,14 +14,15 @@ int event_loop_open(struct event_loop *loop)
     return loop->epoll < 0 ? -1 : 0;
 }
 
-int watch_set(struct event_loop *loop, struct watch *watch, uint32_t events)
+void watch_set(struct event_loop *loop, struct watch *watch, uint32_t events)
 {
     struct epoll_event event = { .events = events, .data.ptr = watch };
-    int error = epoll_ctl(loop->epoll, watch->loop ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, watch->fd, &event);
 
-    if (!error)
-        watch->loop = loop;
-    return error;
+    if (epoll_ctl(loop->epoll, watch->loop ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, watch->fd, &event)) {
+        perror("epoll_ctl");
+        exit(EXIT_FAILURE);
+    }
+    watch->loop = loop;
 }
 
 void watch_drop(struct watch *watch)

@@ -337,25 +337,27 @@ void run_launch(void)
     conductor_request("job begin", job_numbered, NULL);
 }
 
-/* Whether all has come that ranks have written. */
-static bool output_is_complete(void)
+/* Whether all has come that ranks have written. What a node has ended with is in this machine's memory, so
+ * that once nothing is ready to be read for a while, nothing will be: streams of dead nodes have no end. */
+static bool output_is_complete(bool is_quiet)
 {
     bool is_all_there =
         (run.stream_count == 2 * run.size || run.is_killed) && !streams_count() && !newcomers_are_there();
 
-    if (!sinks_are_empty())
+    if (!is_quiet || !sinks_are_empty())
         run.heard_ns = run.now_ns;
     return is_all_there || run.now_ns - run.heard_ns > LAST_OUTPUT_NS;
 }
 
-static void phase_next(void)
+/* `is_quiet`: no descriptor was ready. */
+static void phase_next(bool is_quiet)
 {
     if (run.phase == PHASE_RUN && !nodes.open) {
         run.phase = PHASE_FINISH;
         run.heard_ns = run.now_ns;
         input_stop();
     }
-    if (run.phase != PHASE_FINISH || !output_is_complete())
+    if (run.phase != PHASE_FINISH || !output_is_complete(is_quiet))
         return;
     streams_end();
     if (sinks_are_empty())
@@ -404,7 +406,7 @@ static void prepare(int count, char **words)
     if (getrandom(&run.secret, sizeof(run.secret), 0) != sizeof(run.secret))
         run_give_up("no random numbers: %s", strerror(errno));
     program_open();
-    if (!conductor_open(run.plan.conductor) && run.plan.needs_conductor)
+    if (!conductor_find() && run.plan.needs_conductor)
         run_give_up("no conductor at %s: %s", run.plan.conductor, strerror(errno));
     streams_listen();
 }
@@ -416,7 +418,8 @@ int main(int count, char **words)
     prepare(count, words);
     names_find(nodes_connect);
     for (;;) {
-        event_loop_turn(&run.loop, TICK_MS);
+        bool is_quiet = !event_loop_turn(&run.loop, TICK_MS);
+
         run.now_ns = clock_now_ns();
         if (run.now_ns >= tick_ns) {
             tick_ns = run.now_ns + TICK_MS * 1000000;
@@ -424,6 +427,6 @@ int main(int count, char **words)
         }
         if (run.phase == PHASE_GREET)
             nodes_tick(); /* the job begins as soon as it can */
-        phase_next();
+        phase_next(is_quiet);
     }
 }

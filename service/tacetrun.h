@@ -90,7 +90,7 @@ extern struct run {
     struct rank *ranks; /* by number, once nodes are chosen */
     uint32_t size, ended_count, stream_count;
     uint64_t launched_ns, first_end_ns;
-    uint64_t heard_ns;   /* when something of a rank's last came */
+    uint64_t heard_ns;   /* when something was ready to be read, or waited to be written */
     bool is_killed;      /* it ends early; nothing new begins */
     int status;          /* tacetrun's where it ends early; -1: the highest of the ranks' */
     uint64_t command_ns; /* when the conductor was told to kill it; 0: not */
@@ -125,6 +125,7 @@ enum node_state {
     NODE_SENDING,  /* the request is on its way */
     NODE_STARTING, /* it has the request, and has not said that it has started */
     NODE_RUNNING,
+    NODE_LEAVING, /* it had not said that it has started, and is to drop the job */
     NODE_ENDED,
     NODE_FAILED /* node->why */
 };
@@ -164,8 +165,8 @@ void nodes_tick(void);
 /* The job has a number: requests go out. */
 void nodes_begin(void);
 
-/* Kills the ranks: by a word where they run, elsewhere by the connection's end. Again for those that could
- * not be reached. */
+/* Kills the ranks: by a word where they run, elsewhere by the end of what tacetrun says. Again for those that
+ * could not be reached. */
 void nodes_kill(void);
 
 /* Whether its ranks run on all on which it has not ended: a command at a beat reaches them. */
@@ -184,8 +185,8 @@ void names_find(void (*done)(void));
 
 /* ---- The conductor ---- */
 
-/* Connects; false with errno where there is none. */
-bool conductor_open(const char *path);
+/* Looks whether there is one; false with errno where there is none. */
+bool conductor_find(void);
 bool conductor_is_there(void);
 
 /* Sends a request once those before it have been answered. `answered` gets the answer, or NULL where none

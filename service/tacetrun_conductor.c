@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * tacetrun_conductor.c: requests to the conductor (control.h), one at a time and in their order, and what is
- * called when they are answered. A conductor that does not answer in time is treated as one that has ended.
+ * called when they are answered. The conductor serves few connections at once, so there is one only while an
+ * answer is due. A conductor that does not answer in time is treated as one that has ended.
  */
 #include "service/control.h"
 #include "service/tacetrun.h"
@@ -21,6 +22,7 @@ struct request {
 
 static struct conductor {
     struct watch watch; /* first */
+    bool is_there;
     struct request *first, **last;
     bool is_sent;         /* the first one */
     uint64_t deadline_ns; /* of its answer */
@@ -39,8 +41,10 @@ static void request_end(const char *answer)
     free(request);
 }
 
+/* It is there no more. */
 static void conductor_close(void)
 {
+    conductor.is_there = false;
     watch_close(&conductor.watch);
     while (conductor.first)
         request_end(NULL);
@@ -81,29 +85,39 @@ static void conductor_ready(struct watch *watch, uint32_t events)
     }
     conductor.answer[bytes] = '\0';
     request_end(conductor.answer);
-    request_send();
+    if (conductor.first)
+        request_send();
+    else
+        watch_close(watch);
 }
 
-bool conductor_open(const char *path)
+static bool conductor_connect(void)
+{
+    if (conductor.watch.fd < 0)
+        conductor.watch.fd = control_connect(run.plan.conductor);
+    return conductor.watch.fd >= 0;
+}
+
+bool conductor_find(void)
 {
     conductor.last = &conductor.first;
     conductor.watch.ready = conductor_ready;
-    conductor.watch.fd = control_connect(path);
-    if (conductor.watch.fd < 0)
-        return false;
-    return watch_set(&run.loop, &conductor.watch, EPOLLIN) == 0;
+    conductor.is_there = conductor_connect();
+    watch_close(&conductor.watch);
+    return conductor.is_there;
 }
 
 bool conductor_is_there(void)
 {
-    return conductor.watch.fd >= 0;
+    return conductor.is_there;
 }
 
 void conductor_request(const char *text, void (*answered)(void *context, const char *answer), void *context)
 {
-    struct request *request = conductor_is_there() ? calloc(1, sizeof(*request)) : NULL;
+    struct request *request = conductor.is_there ? calloc(1, sizeof(*request)) : NULL;
 
-    if (!request) {
+    if (!request || !conductor_connect()) {
+        free(request);
         answered(context, NULL);
         return;
     }

@@ -22,18 +22,19 @@ static void node_take(const char *object)
 {
     const char *name = json_member(object, "name"), *state = json_member(object, "state"),
                *ipv4 = json_member(object, "ipv4");
-    char name_text[NODE_NAME_BYTES] = "", state_text[16] = "", ipv4_text[32] = "";
+    char raw[NODE_NAME_BYTES], name_text[NODE_NAME_BYTES], state_text[16], ipv4_text[32];
     struct in_addr address;
 
     if (!name || !state || !ipv4)
         return;
-    json_text(name, name_text, sizeof(name_text));
+    json_text(name, raw, sizeof(raw));
+    text_clean(raw, name_text, sizeof(name_text));
     json_text(state, state_text, sizeof(state_text));
     json_text(ipv4, ipv4_text, sizeof(ipv4_text));
     if (strcmp(state_text, "silent") == 0)
         say("%s is silent, says the conductor: the job goes without it", name_text);
     else if (inet_pton(AF_INET, ipv4_text, &address) == 1 && address.s_addr)
-        node_add(name_text, &address);
+        node_add(*name_text && !strchr(name_text, ':') ? name_text : ipv4_text, &address);
 }
 
 static void page_take(void *context, const char *answer)

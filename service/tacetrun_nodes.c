@@ -54,6 +54,14 @@ static void node_end(struct node *node)
     nodes.open--;
 }
 
+/* It hears that as a kill, and closes once it is free again. */
+static void node_leave(struct node *node)
+{
+    shutdown(node->watch.fd, SHUT_WR);
+    node->state = NODE_LEAVING;
+    watch_set(&run.loop, &node->watch, EPOLLIN);
+}
+
 static void node_fail_socket(struct node *node, int error)
 {
     if (error == ECONNREFUSED && node->state == NODE_CONNECTING)
@@ -68,8 +76,6 @@ static void node_fail_socket(struct node *node, int error)
 
 /* ---- What it gets ---- */
 
-static void node_send(struct node *node);
-
 static bool send_has_failed(struct node *node, ssize_t bytes)
 {
     if (bytes >= 0 || errno == EAGAIN)
@@ -78,7 +84,8 @@ static bool send_has_failed(struct node *node, ssize_t bytes)
     return true;
 }
 
-/* The request, then the program; false where there is more to send later. */
+/* Sends of the request, then of the program, what can go now. True once all is sent, or the node has failed.
+ */
 static bool all_is_sent(struct node *node)
 {
     ssize_t bytes = 0;
@@ -297,6 +304,8 @@ static void line_take(struct node *node, char *line)
 {
     char clean[200];
 
+    if (node->state == NODE_LEAVING)
+        return; /* its last words cross ours */
     if (strncmp(line, "refused ", 8) == 0)
         node_fail(node, "%s", text_clean(line + 8, clean, sizeof(clean)));
     else if (node->state == NODE_GREETING)
@@ -332,10 +341,12 @@ static void node_read(struct node *node)
 
     if (bytes < 0 && errno == EAGAIN)
         return;
-    if (bytes <= 0) {
+    if (bytes <= 0 && node->state == NODE_LEAVING)
+        node_end(node);
+    else if (bytes <= 0)
         node_fail_socket(node, bytes ? errno : 0);
+    if (bytes <= 0)
         return;
-    }
     node->line_bytes += (size_t)bytes;
     lines_take(node);
 }
@@ -388,7 +399,7 @@ void node_add(const char *text, const struct in_addr *address)
     if (address)
         node->address.sin_addr = *address;
     node->watch = (struct watch){ .fd = -1, .ready = node_ready };
-    for (uint32_t i = 0; i < nodes.count; i++)
+    for (uint32_t i = 0; i < nodes.count && !address; i++) /* the conductor knows nodes by more than a name */
         if (strcmp(all[i]->host, node->host) == 0 && all[i]->address.sin_port == node->address.sin_port)
             run_give_up("%s is named twice", text);
     nodes.all[nodes.count++] = node;
@@ -437,7 +448,7 @@ static void choice_fail(uint32_t idle, uint32_t count)
 {
     uint32_t shown = 0;
 
-    say("%u nodes have to be idle for this, and %u of %u are:", count, idle, nodes.count);
+    say("too few idle nodes: %u of %u, and the job takes %u:", idle, nodes.count, count);
     for (uint32_t i = 0; i < nodes.count; i++) {
         const struct node *node = nodes.all[i];
 
@@ -539,8 +550,10 @@ void nodes_kill(void)
     for (uint32_t i = 0; i < nodes.count; i++) {
         struct node *node = nodes.all[i];
 
-        if (node->state < NODE_RUNNING)
+        if (node->state <= NODE_TICKET)
             node_end(node);
+        else if (node->state < NODE_RUNNING)
+            node_leave(node);
         else if (node->state == NODE_RUNNING && !node->is_kill_sent)
             node->is_kill_sent = send(node->watch.fd, "kill\n", 5, MSG_NOSIGNAL | MSG_DONTWAIT) == 5;
     }
@@ -570,9 +583,7 @@ const char *nodes_open_names(char *text, size_t room)
 
 const struct node *node_of_rank(uint32_t rank)
 {
-    uint32_t i = 0;
+    uint32_t each = run.size / nodes.count, more = run.size % nodes.count, first = more * (each + 1);
 
-    while (rank - nodes.all[i]->first >= nodes.all[i]->ranks)
-        i++;
-    return nodes.all[i];
+    return nodes.all[rank < first ? rank / (each + 1) : more + (rank - first) / each];
 }

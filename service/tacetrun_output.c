@@ -204,7 +204,6 @@ static void stream_ready(struct watch *watch, uint32_t events)
     ssize_t bytes = recv(watch->fd, stream->bytes + stream->end, LINE_PART_BYTES - stream->end, MSG_DONTWAIT);
     if (bytes < 0 && errno == EAGAIN)
         return;
-    run.heard_ns = run.now_ns;
     if (bytes > 0)
         stream->end += (size_t)bytes;
     else

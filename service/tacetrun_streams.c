@@ -94,8 +94,10 @@ static void input_begin(int connection)
 {
     input.from = (struct watch){ .fd = STDIN_FILENO, .ready = input_ready };
     input.to = (struct watch){ .fd = dup(connection), .ready = input_ready };
-    if (input.to.fd < 0 || watch_set(&run.loop, &input.to, EPOLLOUT))
+    if (input.to.fd < 0)
         run_kill(STATUS_FAILED, "no input for rank %u: %s", run.plan.stdin_rank, strerror(errno));
+    else
+        watch_set(&run.loop, &input.to, EPOLLOUT);
 }
 
 /* ---- Newcomers ---- */
@@ -189,7 +191,6 @@ static void newcomer_ready(struct watch *watch, uint32_t events)
         return;
     }
     newcomer->bytes += (size_t)bytes;
-    run.heard_ns = run.now_ns;
     char *feed = memchr(newcomer->line, '\n', newcomer->bytes);
     if (newcomer->bytes >= 4 && memcmp(newcomer->line, "cmd=", 4) == 0) {
         watch_drop(watch);
@@ -228,7 +229,6 @@ static bool newcomer_accept(void)
     if (newcomers)
         newcomers->link = &newcomer->next;
     newcomers = newcomer;
-    run.heard_ns = run.now_ns;
     watch_set(&run.loop, &newcomer->watch, EPOLLIN);
     return true;
 }
@@ -250,9 +250,9 @@ void streams_listen(void)
                                .ready = listener_ready };
     setsockopt(listener.fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
     if (bind(listener.fd, (struct sockaddr *)&here, sizeof(here)) || listen(listener.fd, SOMAXCONN) ||
-        getsockname(listener.fd, (struct sockaddr *)&here, &bytes) ||
-        watch_set(&run.loop, &listener, EPOLLIN))
+        getsockname(listener.fd, (struct sockaddr *)&here, &bytes))
         run_give_up("ranks cannot connect to port %u: %s", run.plan.port, strerror(errno));
+    watch_set(&run.loop, &listener, EPOLLIN);
     run.port = ntohs(here.sin_port);
 }
 

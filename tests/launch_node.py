@@ -30,6 +30,7 @@ class Job:
         self.node = node
         self.connection = connection
         self.bytes = b""
+        self.has_said = False
         self.launch = self.line().split()
         self.words: list[str] = []
         if self.launch[:1] == ["launch"]:
@@ -58,6 +59,15 @@ class Job:
 
     def say(self, *lines: str) -> None:
         self.connection.sendall("".join(f"{line}\n" for line in lines).encode())
+        self.has_said = self.has_said or bool(lines)
+
+    def is_heard(self) -> bool:
+        """tacetrun has read what the node has said, of which there is something."""
+        ends = [self.connection.getpeername(), self.connection.getsockname()]
+        words = [f"{socket.inet_aton(host)[::-1].hex().upper()}:{port:04X}" for host, port in ends]
+        with open("/proc/net/tcp", encoding="ascii") as table:
+            rows = [row for line in table if (row := line.split())[1:3] == words]
+        return self.has_said and bool(rows) and rows[0][4].endswith(":00000000")
 
     def values(self, name: str) -> list[str]:
         return [word.split("=", 1)[1] for word in self.words if word.split("=", 1)[0] == name]
