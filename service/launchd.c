@@ -27,6 +27,8 @@
 #define WRONG        2             /* exit status */
 #define END_LIMIT_NS 5000000000ULL /* for a job, when this program is to end */
 
+#define MEMORY_PRIORITY (-900)
+
 struct launchd launchd;
 
 static int listener, signals;
@@ -189,6 +191,28 @@ static void descriptors_prepare(void)
     setrlimit(RLIMIT_NOFILE, &all); /* where it may not, ranks of a large job are refused one by one */
 }
 
+void memory_priority_set(int priority)
+{
+    FILE *file = fopen("/proc/self/oom_score_adj", "we");
+
+    if (!file)
+        return;
+    fprintf(file, "%d", priority);
+    fclose(file); /* where it fails, all are alike */
+}
+
+/* Where memory runs out it is a rank that ends, and not the one that has to tell of it. */
+static void memory_priority_prepare(void)
+{
+    FILE *file = fopen("/proc/self/oom_score_adj", "re");
+
+    if (!file)
+        return;
+    if (fscanf(file, "%d", &launchd.memory_priority) == 1 && launchd.memory_priority > MEMORY_PRIORITY)
+        memory_priority_set(MEMORY_PRIORITY);
+    fclose(file);
+}
+
 static void signals_prepare(void)
 {
     sigset_t taken;
@@ -239,6 +263,7 @@ int main(int count, char **words)
 {
     descriptors_prepare();
     signals_prepare();
+    memory_priority_prepare();
     umask(022);
     if (descendants_adopt())
         give_up("it needs /proc, and Linux 3.4 or later");

@@ -27,8 +27,13 @@ extern struct launchd {
     uint8_t key[SIPHASH_KEY_BYTES];
     bool has_key;
     struct launch_cpus cpus;
-    struct rlimit descriptors; /* as it was, for ranks */
+    /* As it was, for ranks. */
+    struct rlimit descriptors;
+    int memory_priority; /* /proc/self/oom_score_adj: who goes first where there is no memory left */
 } launchd;
+
+/* This process's memory_priority; without the right to lower it, it stays as it is. */
+void memory_priority_set(int priority);
 
 /* A line on standard error, unless nobody takes it. */
 __attribute__((format(printf, 1, 2))) void say(const char *format, ...);

@@ -158,9 +158,11 @@ def test_a_linux_node_is_told_who_it_is_and_where_its_files_are(
     monkeypatch.setattr(linux.LinuxNode, "module_folder", lambda self: tmp_path)
     monkeypatch.setattr(linux.LinuxNode, "kernel_file", lambda self: tmp_path / "vmlinux")
     monkeypatch.setattr(qemu, "BUSYBOX", tmp_path / "e1000.ko")
-    archive = linux.initramfs("00" * 16, linux.Mount("10.99.0.1", 20000, Path("/a share")))
+    archive = linux.initramfs(
+        "00" * 16, linux.Mount("10.99.0.1", 20000, Path("/a share")), "10.99.0.11 node1\n"
+    )
     files = {entry.name: entry for entry in cpio.unpack(archive)}
-    assert files["key"].data == b"0" * 32 + b"\n"
+    assert files["key"].data == b"0" * 32 + b"\n" and files["etc/hosts"].data == b"10.99.0.11 node1\n"
     init = files["init"].data.decode()
     assert re.findall(r"insmod /modules/(\S+)", init) == ["e1000.ko", "9pnet.ko", "9p.ko", "9pnet_fd.ko"]
     assert "mount -t 9p -o 'trans=tcp,port=20000," in init and "aname=/a share' 10.99.0.1 /mnt" in init

@@ -5,9 +5,11 @@ root)."""
 
 from __future__ import annotations
 
+import configparser
 import os
 import re
 import select
+import shutil
 import signal
 import socket
 import struct
@@ -513,6 +515,23 @@ def test_who_has_the_key_may_start_jobs_and_nobody_else(key_file: Path) -> None:
 def test_wrong_options_are_said_in_one_line(words: list[str], why: str) -> None:
     done = subprocess.run([LAUNCHD, *words], capture_output=True, text=True, timeout=LIMIT_S)
     assert done.returncode == 2 and why in done.stderr and done.stderr.count("\n") == 1, done
+
+
+def test_the_unit_of_systemd_starts_what_there_is(tmp_path: Path) -> None:
+    unit = configparser.ConfigParser(interpolation=None, strict=False)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    text = (ROOT / "service/tacet-launchd.service").read_text()
+    unit.read_string(text)
+    start = unit["Service"]["ExecStart"].split()
+    known = subprocess.run([LAUNCHD, "--help"], capture_output=True, text=True, check=True).stdout
+    assert Path(start[0]).name == LAUNCHD.name
+    assert all(f"{word} " in known for word in start if word.startswith("--"))
+    if not shutil.which("systemd-analyze"):
+        return
+    copy = tmp_path / "tacet-launchd.service"
+    copy.write_text(text.replace(start[0], str(LAUNCHD)))
+    ran = subprocess.run(["systemd-analyze", "verify", copy], capture_output=True, text=True, timeout=60)
+    assert "tacet-launchd.service" not in ran.stderr, ran.stderr
 
 
 # ---- Beats, in a namespace of its own ----

@@ -49,7 +49,10 @@ def nodes() -> dict[str, list[Any]]:
 def together() -> dict[str, Ended]:
     """One job on all nodes at once."""
     size = f"size={len(NAMES)}"
-    script = "uname -s; hostname; cat /mnt/word; echo $TACET_RANK $TACET_SIZE"
+    script = (
+        "uname -s; hostname; cat /mnt/word; echo $TACET_RANK $TACET_SIZE; grep -c linux /etc/hosts;"
+        "cat /proc/$PPID/oom_score_adj /proc/self/oom_score_adj"
+    )
     jobs = {name: job(name, "sh", "-c", script, words=[f"first={i}", size]) for i, name in enumerate(NAMES)}
     return {name: one.finish() for name, one in jobs.items()}
 

@@ -132,7 +132,7 @@ def test_linux_nodes_run_jobs_under_the_conductor_and_keep_nothing_of_them(tmp_p
         assert f"cluster: {name} runs" in done.stderr, said(done)
         lines, (output,) = found["ran"][name]
         assert lines == ["started", f"rank {rank} 0", "end 0"], found
-        assert output.split("\n") == ["Linux", name, "shared", f"{rank} 2", ""], found
+        assert output.split("\n") == ["Linux", name, "shared", f"{rank} 2", "2", "-900", "0", ""], found
         assert found["commanded"]["ends"][name] == ["started", "rank 0 137", "end 137"], found
     assert found["sent"] == dict.fromkeys(names, 5), found
     assert found["wrong_key"].startswith("the ticket is wrong"), found
