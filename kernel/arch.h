@@ -412,9 +412,13 @@ _Noreturn void arch_start_enter(struct arch_context *context);
  * arch_switch, perhaps on another CPU, loads `from`. */
 void arch_switch(struct arch_context *from, const struct arch_context *to);
 
-/* Makes a page of the direct map fault in the kernel, for good: so that the overflow of a stack above it
+/* Makes a page of the direct map fault in the kernel: so that the overflow of a stack above it
  * does. Where the pool has no memory for tables, it stays as it is. */
 void arch_guard_page(uint64_t address, struct page_pool *pool);
+
+/* Undoes that for all pages of a range that nobody uses any more: the pool of its memory may be initialised
+ * anew then. On one CPU; the others idle, and serve a crosscall. */
+void arch_guard_pages_drop(const struct memory_range *range);
 
 /* ---- Signals ---- */
 

@@ -8,16 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum body { BODY_NONE, BODY_TRACE, BODY_RATING, BODY_MICROSECONDS };
+enum body { BODY_NONE, BODY_JOB, BODY_TRACE, BODY_RATING, BODY_MICROSECONDS };
 
 static const struct {
     const char *name;
     uint16_t code;
     enum body body;
 } kinds[] = {
-    { "stop", BEAT_STOP, BODY_NONE },
-    { "continue", BEAT_CONTINUE, BODY_NONE },
-    { "kill", BEAT_KILL, BODY_NONE },
+    { "stop", BEAT_STOP, BODY_JOB },
+    { "continue", BEAT_CONTINUE, BODY_JOB },
+    { "kill", BEAT_KILL, BODY_JOB },
     { "count", BEAT_COUNT, BODY_NONE },
     { "trace", BEAT_TRACE, BODY_TRACE },
     { "rating", BEAT_RATE, BODY_RATING },
@@ -39,6 +39,12 @@ static bool is_word(const char *text, size_t bytes)
     return bytes > 0;
 }
 
+static void number_write(const char *text, struct beat_command *wire)
+{
+    wire->bytes = 4;
+    store_be(wire->body, 4, strtoull(text, NULL, 10));
+}
+
 /* What is wrong with the text after the command's name, or NULL. */
 static const char *body_write(enum body body, const char *text, struct beat_command *wire)
 {
@@ -51,6 +57,14 @@ static const char *body_write(enum body body, const char *text, struct beat_comm
         if (bytes)
             return "this command takes no words";
         break;
+    case BODY_JOB:
+        if (!bytes)
+            break;
+        if (strncmp(text, "job ", 4) != 0 || !is_number(text + 4, UINT32_MAX) ||
+            !strtoull(text + 4, NULL, 10))
+            return "for one job alone: job N, its number from 1 to 4294967295";
+        number_write(text + 4, wire);
+        return NULL;
     case BODY_TRACE:
         if ((text[0] != '+' && text[0] != '-') || !is_word(text + 1, bytes - 1))
             return "trace takes +CLASS or -CLASS, a class of the flight log";
@@ -62,8 +76,7 @@ static const char *body_write(enum body body, const char *text, struct beat_comm
     case BODY_MICROSECONDS:
         if (!is_number(text, UINT32_MAX))
             return "services takes the microseconds that they have";
-        wire->bytes = 4;
-        store_be(wire->body, 4, strtoull(text, NULL, 10));
+        number_write(text, wire);
         return NULL;
     }
     wire->bytes = (uint16_t)bytes;

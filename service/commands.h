@@ -35,7 +35,8 @@ struct commands {
     struct command waiting[COMMANDS_WAITING_MAX];
 };
 
-/* Reads a command: "stop", "trace +CLASS", …; 0, or -1 and in *why what is wrong: NULL where it is none. */
+/* Reads a command: "stop", "kill job 7", "trace +CLASS", …; 0, or -1 and in *why what is wrong: NULL where it
+ * is none. */
 int command_read(const char *text, bool is_acknowledged, struct command *command, const char **why);
 
 /* Takes a command: 1 where it is carried by the next beat, 0 where it waits, -1 where there is no room. */

@@ -265,6 +265,7 @@ static void prepare(int count, char **words)
     conductor.polls[POLL_WIRE].fd = conductor.wire.socket;
     conductor.polls[POLL_TIMER].fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     timeline_start(&conductor.timeline);
+    jobs_start();
     if (!rate_set(rate))
         give_up("--rate %s: a rate is 0, or from 1/60 to 1000 beats a second", rate);
 }

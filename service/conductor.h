@@ -6,6 +6,7 @@
  *     answers.c     frames that come: answers of nodes, and beats of other conductors
  *     requests.c    what conductorctl asks for: its words, and JSON
  *     orders.c      the commands among that: who has done them, and what is answered
+ *     jobs.c        what tacetrun asks for: numbers of jobs, and tickets
  *     clients.c     the connections that requests come by
  */
 #ifndef TACET_SERVICE_CONDUCTOR_H
@@ -39,6 +40,7 @@ struct conductor {
     int last_error;
     struct commands commands;
     struct registry registry;
+    uint32_t last_job;        /* the number that a job was given last */
     unsigned nodes_expected;  /* by --nodes; 0: those that have answered */
     unsigned acknowledged_to; /* nodes before this place have done the outstanding command, or are silent */
     /* Frames that came, by what was wrong with them; the fine ones are answers, by place, or beats. */
@@ -88,6 +90,18 @@ void orders_settle(void);
 
 /* How long poll may wait until a command's time is up, ms; -1: none has one. */
 int orders_timeout_ms(void);
+
+/* ---- jobs.c ---- */
+
+/* Numbers of jobs go on from the second at which the conductor was started: those of an earlier start of it
+ * do not come again, unless there were more jobs than seconds. */
+void jobs_start(void);
+
+/* The next number. */
+void job_begin(struct json *answer);
+
+/* The ticket for a nonce, 16 hexadecimal digits each. */
+void ticket_write(const char *nonce, struct json *answer);
 
 /* ---- clients.c ---- */
 

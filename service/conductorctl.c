@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * conductorctl.c: asks the conductor, and tells it what to do: words and options to requests (control.h), and
+ * conductorctl.c: asks the conductor, and tells it what to do: words (words.h) to requests (control.h), and
  * answers to lines, or JSON as it came. Exit status: 0 where all is done, 1 where the conductor or a node has
  * not done it, 2 where the words are wrong.
  */
@@ -8,7 +8,7 @@
 #include "service/conversation.h"
 #include "service/json.h"
 #include "service/node_view.h"
-#include <ctype.h>
+#include "service/words.h"
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,38 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ANSWER_WITHIN_S  10
-#define COMMAND_WITHIN_S 10
-#define WITHIN_S_MAX     86400
-#define OPERANDS_MAX     2
+#define ANSWER_WITHIN_S 10
 
-static const char usage[] =
-    "usage: conductorctl [--socket PATH] [--json] [--one-way | --within SECONDS] WHAT\n"
-    "\n"
-    "  status                 what the conductor does, and how many nodes it knows\n"
-    "  nodes                  a table of the nodes; with --watch [SECONDS] again and again\n"
-    "  remove NODE            the node of this name or Ethernet address is gone for good\n"
-    "  rate HZ                beats a second from now on, 1/60 to 1000; 0: none\n"
-    "At the next beat, on all CPUs of all nodes:\n"
-    "  stop, continue, kill   all ranks\n"
-    "  trace +CLASS|-CLASS    a class of the flight log on or off\n"
-    "  rating NAME RATING     of a clock event device\n"
-    "  services US            threads of SCHED_IDLE run now, for so many microseconds\n"
-    "  counters [SECONDS]     kernel entries of each node within that time (default: 1)\n"
-    "\n"
-    "  --socket PATH          where the conductor listens (default: $" CONTROL_VARIABLE ",\n"
-    "                         or " CONTROL_SOCKET ")\n"
-    "  --json                 for scripts\n"
-    "  --one-way              do not wait until all nodes have done it\n"
-    "  --within SECONDS       wait so long for them (default: 10)\n";
-
-static struct options {
-    struct conversation conductor;
-    bool is_json, is_one_way, has_within, has_watch;
-    unsigned long within_s, watch_s;
-    const char *operands[OPERANDS_MAX + 1]; /* what, and its words */
-    unsigned operand_count;
-} options = { .conductor = { .path = CONTROL_SOCKET, .socket = -1 }, .within_s = COMMAND_WITHIN_S };
+static struct words words;
+static struct conversation conductor = { .socket = -1 };
 
 /* ---- What it says ---- */
 
@@ -146,11 +118,11 @@ static bool has_failed(const char *answer)
 
 static int ask_and_print(const char *request, void (*print)(const char *), unsigned within_s)
 {
-    const char *answer = conversation_ask(&options.conductor, request, within_s);
+    const char *answer = conversation_ask(&conductor, request, within_s);
 
     if (!answer)
         return 1;
-    if (options.is_json)
+    if (words.is_json)
         fputs(answer, stdout);
     else
         (has_failed(answer) ? command_print : print)(answer);
@@ -160,11 +132,11 @@ static int ask_and_print(const char *request, void (*print)(const char *), unsig
 /* The conductor says itself when the time is up. */
 static unsigned command_request(char request[CONTROL_REQUEST_BYTES], const char *text)
 {
-    if (options.is_one_way)
+    if (words.is_one_way)
         snprintf(request, CONTROL_REQUEST_BYTES, "one-way %s", text);
     else
-        snprintf(request, CONTROL_REQUEST_BYTES, "within %lu %s", options.within_s, text);
-    return (unsigned)options.within_s + ANSWER_WITHIN_S;
+        snprintf(request, CONTROL_REQUEST_BYTES, "within %lu %s", words.within_s, text);
+    return (unsigned)words.within_s + ANSWER_WITHIN_S;
 }
 
 static void seconds_sleep(double seconds)
@@ -181,16 +153,16 @@ static int nodes_show(void)
     struct node_list list;
 
     do {
-        if (!node_list_ask(&list, &options.conductor))
+        if (!node_list_ask(&list, &conductor))
             return 1;
-        if (options.has_watch && isatty(STDOUT_FILENO))
+        if (words.watch_s && isatty(STDOUT_FILENO))
             fputs("\033[H\033[J", stdout);
-        node_list_print(&list, options.is_json);
+        node_list_print(&list, words.is_json);
         fflush(stdout);
         node_list_free(&list);
-        if (options.has_watch)
-            seconds_sleep((double)options.watch_s);
-    } while (options.has_watch && !ferror(stdout));
+        if (words.watch_s)
+            seconds_sleep((double)words.watch_s);
+    } while (words.watch_s && !ferror(stdout));
     return 0;
 }
 
@@ -200,13 +172,13 @@ static bool count_take(struct node_list *list, uint64_t *beat_ns, uint32_t *numb
 {
     char request[CONTROL_REQUEST_BYTES];
     unsigned within_s = command_request(request, "count");
-    const char *answer = conversation_ask(&options.conductor, request, within_s), *value;
+    const char *answer = conversation_ask(&conductor, request, within_s), *value;
 
     if (!answer)
         return false;
     if (has_failed(answer)) {
         *status = 1;
-        if (options.is_json && !json_member(answer, "number"))
+        if (words.is_json && !json_member(answer, "number"))
             fputs(answer, stdout);
         else
             error_print(answer);
@@ -217,7 +189,7 @@ static bool count_take(struct node_list *list, uint64_t *beat_ns, uint32_t *numb
     *number = (uint32_t)strtoul(value, NULL, 10);
     value = json_member(answer, "first_beat_ns");
     *beat_ns = value ? strtoull(value, NULL, 10) : 0;
-    return node_list_ask(list, &options.conductor);
+    return node_list_ask(list, &conductor);
 }
 
 static int counters_show(const char *seconds)
@@ -238,117 +210,31 @@ static int counters_show(const char *seconds)
     seconds_sleep(interval_s);
     if (!count_take(&after, &after_ns, &number, &status))
         return 1;
-    node_counts_print(&before, &after, number, after_ns - before_ns, options.is_json);
+    node_counts_print(&before, &after, number, after_ns - before_ns, words.is_json);
     node_list_free(&before);
     node_list_free(&after);
     return status;
 }
 
-/* ---- Words ---- */
-
-enum what { WHAT_ASK, WHAT_NODES, WHAT_COUNTERS, WHAT_COMMAND };
-
-static const struct {
-    const char *name;
-    unsigned words_min, words_max;
-    enum what what;
-} whats[] = {
-    { "status", 0, 0, WHAT_ASK },        { "rate", 1, 1, WHAT_ASK },
-    { "remove", 1, 1, WHAT_ASK },        { "nodes", 0, 0, WHAT_NODES },
-    { "stop", 0, 0, WHAT_COMMAND },      { "continue", 0, 0, WHAT_COMMAND },
-    { "kill", 0, 0, WHAT_COMMAND },      { "trace", 1, 1, WHAT_COMMAND },
-    { "rating", 2, 2, WHAT_COMMAND },    { "services", 1, 1, WHAT_COMMAND },
-    { "counters", 0, 1, WHAT_COUNTERS },
-};
-
-static _Noreturn void wrong_words(const char *why)
+int main(int count, char **given)
 {
-    fprintf(stderr, "conductorctl: %s\n\n%s", why, usage);
-    exit(2);
-}
+    char request[CONTROL_REQUEST_BYTES];
 
-static unsigned long seconds_read(const char *text)
-{
-    char *end = "";
-    unsigned long seconds = text && isdigit((unsigned char)*text) ? strtoul(text, &end, 10) : 0;
-
-    if (*end || seconds < 1 || seconds > WITHIN_S_MAX)
-        wrong_words("a time is 1 to 86400 seconds");
-    return seconds;
-}
-
-/* Options stand before and after other words; "-CLASS" is none. */
-static void words_read(char **words)
-{
-    while (*++words) {
-        if (strcmp(*words, "--json") == 0) {
-            options.is_json = true;
-        } else if (strcmp(*words, "--one-way") == 0) {
-            options.is_one_way = true;
-        } else if (strcmp(*words, "--help") == 0) {
-            exit(fputs(usage, stdout) < 0);
-        } else if (strcmp(*words, "--socket") == 0 && words[1]) {
-            options.conductor.path = *++words;
-        } else if (strcmp(*words, "--within") == 0) {
-            options.has_within = true;
-            options.within_s = seconds_read(words[1]);
-            words++;
-        } else if (strcmp(*words, "--watch") == 0) {
-            options.has_watch = true;
-            options.watch_s = words[1] && isdigit((unsigned char)*words[1]) ? seconds_read(*++words) : 1;
-        } else if (strncmp(*words, "--", 2) == 0) {
-            wrong_words("there is no such option, or its value is missing");
-        } else if (options.operand_count > OPERANDS_MAX) {
-            wrong_words("too many words");
-        } else {
-            options.operands[options.operand_count++] = *words;
-        }
-    }
-}
-
-static enum what what_find(void)
-{
-    for (unsigned i = 0; i < sizeof(whats) / sizeof(whats[0]); i++) {
-        unsigned count = options.operand_count - 1;
-        bool is_command = whats[i].what == WHAT_COMMAND;
-
-        if (strcmp(whats[i].name, options.operands[0]) != 0)
-            continue;
-        if (count < whats[i].words_min || count > whats[i].words_max)
-            wrong_words("this takes more or fewer words");
-        if ((options.is_one_way && (!is_command || options.has_within)) ||
-            (options.has_within && !is_command && whats[i].what != WHAT_COUNTERS) ||
-            (options.has_watch && whats[i].what != WHAT_NODES))
-            wrong_words("this option does not belong here");
-        return whats[i].what;
-    }
-    wrong_words("there is nothing of this name to ask for");
-}
-
-int main(int count, char **words)
-{
-    char text[CONTROL_REQUEST_BYTES] = "", request[CONTROL_REQUEST_BYTES];
-
-    if (count < 2)
-        wrong_words("it takes what to ask for");
-    if (getenv(CONTROL_VARIABLE))
-        options.conductor.path = getenv(CONTROL_VARIABLE);
-    words_read(words);
-    if (!options.operand_count)
-        wrong_words("it takes what to ask for");
-    enum what what = what_find();
-    for (unsigned i = 0; i < options.operand_count; i++) {
-        if (strlen(text) + strlen(options.operands[i]) + 32 > sizeof(text))
-            wrong_words("the words are too long");
-        strcat(text, i ? " " : "");
-        strcat(text, options.operands[i]);
-    }
-    if (what == WHAT_NODES)
+    (void)count; /* NULL ends them */
+    words_read(&words, given);
+    conductor.path = words.socket;
+    switch (words.what) {
+    case WHAT_NODES:
         return nodes_show();
-    if (what == WHAT_COUNTERS)
-        return counters_show(options.operands[1]);
-    if (what == WHAT_ASK)
-        return ask_and_print(text, status_print, ANSWER_WITHIN_S);
-    unsigned within_s = command_request(request, text);
-    return ask_and_print(request, command_print, within_s);
+    case WHAT_COUNTERS:
+        return counters_show(words.seconds);
+    case WHAT_COMMAND: {
+        unsigned within_s = command_request(request, words.text);
+
+        return ask_and_print(request, command_print, within_s);
+    }
+    case WHAT_ASK:
+        break;
+    }
+    return ask_and_print(words.text, status_print, ANSWER_WITHIN_S);
 }

@@ -9,8 +9,11 @@
  *     nodes FROM                          nodes from place FROM on, as many as an answer holds; "next" is the
  *                                         place to ask for then, 0 where there are no more
  *     remove NAME                         the node of this name or Ethernet address is no longer known
+ *     ticket NONCE                        {"ticket": "…"}: the ticket for a node's nonce, 16 hexadecimal
+ *                                         digits each (docs/jobs.md)
+ *     job begin                           {"job": N}: a number that no other job has
  *     [one-way | within SECONDS] COMMAND  a command (commands.h); the answer comes when all nodes have done
- * it
+ *                                         it
  */
 #ifndef TACET_SERVICE_CONTROL_H
 #define TACET_SERVICE_CONTROL_H

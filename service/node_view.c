@@ -93,12 +93,13 @@ static const char *state_of(const struct node_list *list, const char *node, char
 static void row_print(const struct node_list *list, const char *node)
 {
     const char *error = json_member(node, "error_ns");
-    char name[FIELD_BYTES], address[FIELD_BYTES], ipv4[FIELD_BYTES], state[FIELD_BYTES];
+    char name[FIELD_BYTES], address[FIELD_BYTES], ipv4[FIELD_BYTES], state[FIELD_BYTES], job[FIELD_BYTES];
 
-    printf("%-16s %-17s %-15s %-12s %10" PRIu64 " %6" PRIu64 " %10.1f %5" PRIu64 "/%-5" PRIu64,
+    printf("%-16s %-17s %-15s %-12s %10" PRIu64 " %6" PRIu64 " %10.1f %5" PRIu64 "/%-5" PRIu64 " %10s",
            text_of(node, "name", name), text_of(node, "address", address), text_of(node, "ipv4", ipv4),
            state_of(list, node, state), number_of(node, "sequence"), number_of(node, "lost"),
-           error ? strtod(error, NULL) / 1e3 : 0, number_of(node, "ranks"), number_of(node, "cpus"));
+           error ? strtod(error, NULL) / 1e3 : 0, number_of(node, "ranks"), number_of(node, "cpus"),
+           number_of(node, "job") ? text_of(node, "job", job) : "-");
     for (unsigned i = 0; i < COUNTERS; i++)
         printf(" %12" PRIu64, number_of(node, counter_names[i]));
     printf(" %8" PRIu64 "\n", number_of(node, "restarts"));
@@ -110,8 +111,8 @@ void node_list_print(const struct node_list *list, bool is_json)
         printf("{\"now_ns\": %" PRIu64 ", \"nodes\": %s}\n", list->now_ns, list->text);
         return;
     }
-    printf("%-16s %-17s %-15s %-12s %10s %6s %10s %11s", "node", "address", "ipv4", "state", "beat", "lost",
-           "offset_us", "ranks/cpus ");
+    printf("%-16s %-17s %-15s %-12s %10s %6s %10s %11s %10s", "node", "address", "ipv4", "state", "beat",
+           "lost", "offset_us", "ranks/cpus ", "job");
     for (unsigned i = 0; i < COUNTERS; i++)
         printf(" %12s", counter_names[i]);
     printf(" %8s\n", "restarts");

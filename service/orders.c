@@ -49,9 +49,10 @@ bool order_take(const char *request, unsigned client, struct json *answer)
     if (!text)
         error_write(answer, "a command's time is 1 to 86400 seconds");
     else if (command_read(text, is_acknowledged, &command, &why))
-        error_write(answer, why ? why
-                                : "there are the requests: status, rate HZ, nodes FROM, remove NAME, stop, "
-                                  "continue, kill, count, trace, rating, services");
+        error_write(answer,
+                    why ? why
+                        : "there are the requests: status, rate HZ, nodes FROM, remove NAME, ticket NONCE, "
+                          "job begin, stop, continue, kill, count, trace, rating, services");
     else if (!is_beating())
         error_write(answer, "no beats, so none will carry the command (conductorctl rate HZ)");
     else {
@@ -78,10 +79,11 @@ bool order_take(const char *request, unsigned client, struct json *answer)
 enum reply { REPLY_DONE, REPLY_FAILED, REPLY_MISSING, REPLY_SILENT, REPLIES };
 
 /* What has been killed does not come back to say so: who was heard at the time, and is silent now, has ended.
- */
+ * Nodes that take jobs stay when one of them is killed. */
 static bool is_killed(const struct node *node, const struct command *command)
 {
-    return (command->wire.code & BEAT_CODE_MASK) == BEAT_KILL && !node_is_silent(node, command->asked);
+    return (command->wire.code & BEAT_CODE_MASK) == BEAT_KILL && !command->wire.bytes &&
+           !node_is_silent(node, command->asked);
 }
 
 static enum reply reply_of(const struct node *node, const struct command *command)

@@ -108,11 +108,11 @@ static void node_write(struct json *answer, const struct node *node)
     json_print(answer, ", \"address\": \"%s\", \"ipv4\": \"%u.%u.%u.%u\", \"state\": \"%s\"", address,
                said->address[0], said->address[1], said->address[2], said->address[3], state_of(node));
     json_print(answer,
-               ", \"cpus\": %u, \"ranks\": %u, \"booted_ns\": %" PRIu64 ", \"restarts\": %u"
+               ", \"cpus\": %u, \"ranks\": %u, \"job\": %u, \"booted_ns\": %" PRIu64 ", \"restarts\": %u"
                ", \"sequence\": %" PRIu64 ", \"heard_ns\": %" PRIu64 ", \"beats\": %" PRIu64
                ", \"lost\": %" PRIu64 ", \"error_ns\": %" PRId64 ", \"done\": %u, \"result\": %u",
-               said->cpus, said->ranks, said->booted_ns, node->restarts, said->sequence, node->heard_ns,
-               said->beats, said->lost, said->error_ns, said->done, said->result);
+               said->cpus, said->ranks, said->job, said->booted_ns, node->restarts, said->sequence,
+               node->heard_ns, said->beats, said->lost, said->error_ns, said->done, said->result);
     json_print(answer,
                ", \"system_calls\": %" PRIu64 ", \"exceptions\": %" PRIu64 ", \"interrupts\": %" PRIu64
                ", \"switches\": %" PRIu64 "}",
@@ -168,6 +168,10 @@ bool request_take(const char *request, unsigned client, struct json *answer)
         nodes_write(answer, strtoul(request + 6, NULL, 10));
     else if (strncmp(request, "remove ", 7) == 0)
         remove_do(request + 7, answer);
+    else if (strncmp(request, "ticket ", 7) == 0)
+        ticket_write(request + 7, answer);
+    else if (strcmp(request, "job begin") == 0)
+        job_begin(answer);
     else
         return order_take(request, client, answer);
     return true;

@@ -30,8 +30,8 @@ COMMAND = struct.Struct(">HHI")
 #: Added to the code of a command that is to be acknowledged.
 ACKNOWLEDGE = 0x8000
 #: Version, kind, length, state, 0, CPUs, epoch, sequence, booted, error, beats, lost, done, result, four
-#: counters, IPv4 address, ranks, 0, name.
-ANSWER_BODY = struct.Struct(">BBHBBHQQQqQQIIQQQQ4sHH32s")
+#: counters, IPv4 address, ranks, 0, name, job.
+ANSWER_BODY = struct.Struct(">BBHBBHQQQqQQIIQQQQ4sHH32sI")
 RUNNING, STOPPED = 1, 2
 _WORD = (1 << 64) - 1
 
@@ -131,6 +131,7 @@ class Answer:
     #: System calls, exceptions, interrupts, switches.
     counts: tuple[int, int, int, int] = (0, 0, 0, 0)
     ipv4: bytes = bytes(4)
+    job: int = 0
     length: int = ANSWER_BODY.size + TAG_BYTES
     version: int = 1
     kind: int = ANSWER
@@ -138,7 +139,8 @@ class Answer:
     def payload(self, key: bytes = KEY) -> bytes:
         begin = (self.version, self.kind, self.length, self.state, 0, self.cpus, self.epoch, self.sequence)
         middle = (self.booted_ns, self.error_ns, self.beats, self.lost, self.done, self.result)
-        tagged = ANSWER_BODY.pack(*begin, *middle, *self.counts, self.ipv4, self.ranks, 0, self.name)
+        end = (self.ipv4, self.ranks, 0, self.name, self.job)
+        tagged = ANSWER_BODY.pack(*begin, *middle, *self.counts, *end)
         return tagged + struct.pack(">Q", siphash(key, tagged))
 
     def frame(self, to: bytes, source: bytes, key: bytes = KEY) -> bytes:
@@ -182,7 +184,7 @@ def answer_of(frame: bytes, key: bytes = KEY) -> Answer:
     ]
     name = fields[21].rstrip(b"\0")
     begin = (sequence, epoch, name, state, cpus, fields[19], booted, error, beats, lost, done, result)
-    return Answer(*begin, fields[14:18], fields[18], length, version, kind)
+    return Answer(*begin, fields[14:18], fields[18], fields[22], length, version, kind)
 
 
 def flipped(frame: bytes, bit: int) -> bytes:

@@ -45,6 +45,8 @@ class FakeNode:
     booted_ns: int = 1
     cpus: int = 4
     ranks: int = 3
+    #: The number of the job that it runs.
+    job: int = 0
     lost: int = 0
     error_ns: int = 0
     counts: tuple[int, int, int, int] = (0, 0, 0, 0)
@@ -83,6 +85,8 @@ class FakeNode:
         self.done = command.number
         self.obeyed.append(command)
         code = command.code & ~ACKNOWLEDGE
+        if code in (1, 2, 3) and command.body and struct.unpack(">I", command.body) != (self.job,):
+            return
         if code in (1, 2):
             self.state = {1: STOPPED, 2: 1}[code]
         if code == 3 and self.dies:
@@ -106,6 +110,7 @@ class FakeNode:
             result=self.result if self.done else 0,
             counts=self.counts,
             ipv4=self.ipv4,
+            job=self.job,
         )
 
     def restart(self) -> None:

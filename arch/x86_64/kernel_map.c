@@ -182,11 +182,41 @@ void arch_guard_page(uint64_t address, struct page_pool *pool)
     static struct spinlock lock; /* ranks share the tables */
 
     SPIN_GUARD(&lock);
-    if (page_split(root, address, KERNEL_TABLE_BITS, pool) ||
-        page_split(root, address + ARCH_PAGE, KERNEL_TABLE_BITS, pool))
+    if (page_split(root, address, KERNEL_TABLE_BITS | PTE_OF_GUARD, pool) ||
+        page_split(root, address + ARCH_PAGE, KERNEL_TABLE_BITS | PTE_OF_GUARD, pool))
         return;
     *leaf_find(root, address).entry = 0;
     tlb_invalidate_page(address);
+}
+
+static void tables_reload(void *unused)
+{
+    (void)unused; /* of a crosscall */
+    kernel_map_activate();
+}
+
+/* Translations of single pages, which a CPU may have still, are those of the page that comes back. What it has
+ * of tables has to go before their memory is used: loading the root drops that. [Intel SDM 3A §4.10.4.1] */
+void arch_guard_pages_drop(const struct memory_range *range)
+{
+    const uint64_t bits = PTE_WRITE | no_execute();
+    struct cpu_mask others = { 0 };
+
+    for (uint64_t at = range->base; at < range->base + range->bytes;) {
+        int level = LEVEL_ROOT;
+        uint64_t *entry = (uint64_t *)arch_physical(root) + level_index(DIRECT_MAP + at, level);
+
+        while (entry_is_table(*entry, level) && !(*entry & PTE_OF_GUARD))
+            entry = entry_table(*entry) + level_index(DIRECT_MAP + at, --level);
+        if (entry_is_table(*entry, level) || *entry == 0)
+            *entry = kernel_entry(at & ~(level_bytes(level) - 1), level, bits);
+        at = (at | (level_bytes(level) - 1)) + 1;
+    }
+    tables_reload(NULL);
+    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
+        if (cpu != arch_cpu_index())
+            cpu_mask_set(&others, cpu);
+    crosscall(&others, tables_reload, NULL);
 }
 
 static uint64_t table_entry(const uint64_t *table)

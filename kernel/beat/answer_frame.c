@@ -23,11 +23,12 @@ enum {
     AT_ADDRESS = 96,
     AT_RANKS = 100,
     AT_NAME = 104,
-    AT_TAG = 136
+    AT_JOB = 136,
+    AT_TAG = 140
 };
 
-_Static_assert(AT_NAME + ANSWER_NAME_BYTES == AT_TAG && AT_TAG + BEAT_TAG_BYTES == ANSWER_BYTES,
-               "the name ends at the tag, and the tag ends the answer");
+_Static_assert(AT_NAME + ANSWER_NAME_BYTES == AT_JOB && AT_TAG + BEAT_TAG_BYTES == ANSWER_BYTES,
+               "the job's number follows the name, and the tag ends the answer");
 
 void answer_encode(const struct answer *answer, const uint8_t key[SIPHASH_KEY_BYTES],
                    uint8_t payload[ANSWER_BYTES])
@@ -54,6 +55,7 @@ void answer_encode(const struct answer *answer, const uint8_t key[SIPHASH_KEY_BY
     __builtin_memcpy(payload + AT_ADDRESS, answer->address, sizeof(answer->address));
     store_be(payload + AT_RANKS, 2, answer->ranks);
     __builtin_memcpy(payload + AT_NAME, answer->name, ANSWER_NAME_BYTES);
+    store_be(payload + AT_JOB, 4, answer->job);
     store_be(payload + AT_TAG, BEAT_TAG_BYTES, siphash(key, payload, AT_TAG));
 }
 
@@ -101,6 +103,7 @@ enum beat_fault answer_decode(const uint8_t *payload, size_t bytes, const uint8_
     __builtin_memcpy(answer->address, payload + AT_ADDRESS, sizeof(answer->address));
     answer->ranks = load_be16(payload + AT_RANKS);
     __builtin_memcpy(answer->name, payload + AT_NAME, ANSWER_NAME_BYTES);
+    answer->job = load_be32(payload + AT_JOB);
     const bool is_known = answer->state == ANSWER_RUNNING || answer->state == ANSWER_STOPPED;
     return is_known && answer->epoch && answer->sequence && answer->cpus && name_is_fine(answer->name)
                ? BEAT_FINE

@@ -9,7 +9,7 @@
 
 #include "beat/beat_frame.h"
 
-#define ANSWER_BYTES      144 /* of the payload, its tag included */
+#define ANSWER_BYTES      148 /* of the payload, its tag included */
 #define ANSWER_NAME_BYTES 32
 
 enum answer_state { ANSWER_RUNNING = 1, ANSWER_STOPPED = 2 };
@@ -29,6 +29,7 @@ struct answer {
     uint8_t address[4];           /* IPv4, of its network; zeros: none */
     uint16_t ranks;               /* that have not ended */
     char name[ANSWER_NAME_BYTES]; /* its host's, NUL-padded, and NUL-terminated */
+    uint32_t job;                 /* the number of the job that runs there; 0: none does, or it has none */
 };
 
 /* Writes the payload, ANSWER_BYTES. */

@@ -27,7 +27,8 @@
 
 enum beat_kind { BEAT_KIND_BEAT = 1, BEAT_KIND_ANSWER = 2 };
 
-/* What a conductor may command, and the body, numbers in network byte order. A number in [] is of bytes. */
+/* What a conductor may command, and the body, numbers in network byte order. A number in [] is of bytes. The
+ * first three have no body, or [4] a job's number: then they are for its ranks alone. */
 enum beat_code {
     BEAT_STOP = 1,     /* all ranks stop, as by SIGSTOP */
     BEAT_CONTINUE = 2, /* and go on, as by SIGCONT */

@@ -25,7 +25,9 @@ static uint64_t epoch, epoch_began; /* `accepted` then */
 static uint32_t last_number;
 
 static const struct command_job *job;
-static bool is_stopped;
+
+#define STOPPED (1ULL << 32)
+static uint64_t stopped; /* STOPPED and the number of the job whose ranks are stopped; 0: they run */
 
 struct command_cpu {
     uint64_t done; /* of those accepted */
@@ -90,15 +92,46 @@ static void count(struct command_cpu *here)
     here->switches = counters->switches;
 }
 
-/* For the node. 0, 1 or a negative error. */
-static int node_do(enum beat_code code, const char *text)
+static uint32_t job_number(const struct command_job *of_job)
 {
+    return of_job ? of_job->number() : 0;
+}
+
+static bool is_for_ranks(enum beat_code code)
+{
+    return code == BEAT_STOP || code == BEAT_CONTINUE || code == BEAT_KILL;
+}
+
+/* Whether a command for ranks is for those that run here: for all jobs, or for theirs. */
+static bool is_for_job(const struct beat_command *command, const struct command_job *of_job)
+{
+    const uint32_t wanted = command->bytes == 4 ? load_be32(command->body) : 0;
+
+    return command->bytes == 0 || (wanted && wanted == job_number(of_job));
+}
+
+static int job_do(enum beat_code code, const struct beat_command *command, const struct command_job *of_job)
+{
+    if (command->bytes != 0 && command->bytes != 4)
+        return -EINVAL;
+    if (!is_for_job(command, of_job))
+        return 0;
+    __atomic_store_n(&stopped, code == BEAT_STOP ? STOPPED | job_number(of_job) : 0, __ATOMIC_RELAXED);
+    return 0;
+}
+
+/* For the node. 0, 1 or a negative error. */
+static int node_do(enum beat_code code, const struct beat_command *command, const struct command_job *of_job)
+{
+    char text[BEAT_COMMAND_BYTES + 1];
+
+    __builtin_memcpy(text, command->body, command->bytes);
+    text[command->bytes] = '\0';
     switch (code) {
     case BEAT_STOP:
     case BEAT_CONTINUE:
-        __atomic_store_n(&is_stopped, code == BEAT_STOP, __ATOMIC_RELAXED);
-        return 0;
     case BEAT_KILL:
+        return job_do(code, command, of_job);
     case BEAT_COUNT:
         return 0;
     case BEAT_TRACE:
@@ -115,18 +148,15 @@ static void command_do(struct command_cpu *here, struct slot *slot)
     const struct beat_command *command = &slot->command;
     const enum beat_code code = command->code & BEAT_CODE_MASK;
     const struct command_job *of_job = __atomic_load_n(&job, __ATOMIC_ACQUIRE);
-    char text[BEAT_COMMAND_BYTES + 1];
 
     if (arch_cpu_index() == FIRST_CPU) {
-        __builtin_memcpy(text, command->body, command->bytes);
-        text[command->bytes] = '\0';
-        int error = node_do(code, text);
+        int error = node_do(code, command, of_job);
         slot->result = error < 0 ? (uint32_t)-error : 0;
         klog(command, code, slot->result);
     }
     if (code == BEAT_COUNT)
         count(here);
-    else if (of_job && (code == BEAT_STOP || code == BEAT_CONTINUE || code == BEAT_KILL))
+    else if (of_job && is_for_ranks(code) && is_for_job(command, of_job))
         of_job->command(code);
 }
 
@@ -155,7 +185,9 @@ void commands_answer(struct answer *answer)
     const struct slot *last = answer->epoch == epoch && done > epoch_began ? &ring[(done - 1) % RING] : NULL;
     const struct command_job *of_job = __atomic_load_n(&job, __ATOMIC_ACQUIRE);
 
-    answer->state = __atomic_load_n(&is_stopped, __ATOMIC_RELAXED) ? ANSWER_STOPPED : ANSWER_RUNNING;
+    answer->job = job_number(of_job);
+    answer->state = __atomic_load_n(&stopped, __ATOMIC_RELAXED) == (STOPPED | answer->job) ? ANSWER_STOPPED
+                                                                                           : ANSWER_RUNNING;
     answer->ranks = of_job ? (uint16_t)of_job->ranks() : 0;
     answer->done = last ? last->command.number : 0;
     answer->result = last ? last->result : 0;

@@ -7,7 +7,8 @@
  *      an answer         commands_done     the last one that all CPUs have done
  *
  * So no CPU waits for another one: a command that finds no room is not accepted, and comes again with the
- * next beat. What the job does with a command its own room says, through struct command_job.
+ * next beat. What the job does with a command its own room says, through struct command_job. A command for a
+ * job that does not run here is done by doing nothing.
  */
 #ifndef TACET_BEAT_COMMAND_H
 #define TACET_BEAT_COMMAND_H
@@ -21,6 +22,8 @@ struct command_job {
     void (*command)(enum beat_code code);
     /* Ranks that have not ended. */
     unsigned (*ranks)(void);
+    /* The number of the job that runs here; 0: none does, or it has none. */
+    uint32_t (*number)(void);
 };
 
 /* Before the first rank runs. The structure must live for ever. */
@@ -32,8 +35,8 @@ bool commands_accept(const struct beat *beat);
 /* On each CPU, interrupts off, no locks held. */
 void commands_do(void);
 
-/* Fills in state, ranks, done, result and the counts of an answer, whose epoch says to which conductor it
- * goes. By one CPU at a time, as commands_accept. */
+/* Fills in state, ranks, job, done, result and the counts of an answer, whose epoch says to which conductor
+ * it goes. By one CPU at a time, as commands_accept. */
 void commands_answer(struct answer *answer);
 
 #endif

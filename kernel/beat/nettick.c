@@ -20,6 +20,7 @@
 
 static enum nettick_mode mode;
 static uint8_t key[SIPHASH_KEY_BYTES];
+static bool has_key;
 static const struct clock_event_device *local; /* the best of the CPUs' own */
 
 static struct spinlock lock;
@@ -229,9 +230,14 @@ void nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_A
 
 /* ---- Start ---- */
 
+const uint8_t *nettick_key(void)
+{
+    return has_key ? key : NULL;
+}
+
 static bool key_read(const char *text)
 {
-    if (!text || strlen(text) != 2 * sizeof(key))
+    if (strlen(text) != 2 * sizeof(key))
         return false;
     for (size_t i = 0; i < sizeof(key); i++) {
         const unsigned high = hexadecimal_digit(text[2 * i]), low = hexadecimal_digit(text[2 * i + 1]);
@@ -245,8 +251,12 @@ static bool key_read(const char *text)
 
 int nettick_configure(const struct command_line *line, struct message *why)
 {
-    const char *text = command_line_option(line, "nettick");
+    const char *text = command_line_option(line, "nettick"),
+               *digits = command_line_option(line, "nettick_key");
 
+    has_key = digits && key_read(digits);
+    if (digits && !has_key)
+        return message_set(why, -EINVAL, "nettick_key= takes 32 hexadecimal digits, the conductor's key");
     if (!text || strcmp(text, "off") == 0)
         return 0;
     mode = strcmp(text, "irq") == 0    ? NETTICK_INTERRUPT
@@ -255,7 +265,7 @@ int nettick_configure(const struct command_line *line, struct message *why)
     if (mode == NETTICK_OFF)
         return message_set(why, -EINVAL, "nettick=%s: heartbeats can be taken by irq or poll, or be off",
                            text);
-    if (!key_read(command_line_option(line, "nettick_key")))
+    if (!has_key)
         return message_set(why, -EINVAL,
                            "nettick=%s takes nettick_key=, the conductor's key: 32 hexadecimal digits", text);
     booted_ns = clock_wall_ns(NULL);

@@ -35,6 +35,9 @@ int nettick_configure(const struct command_line *line, struct message *why);
 
 enum nettick_mode nettick_mode(void);
 
+/* The conductor's key, where there is nettick_key=; NULL. */
+const uint8_t *nettick_key(void);
+
 /* A frame of EtherType BEAT_ETHERTYPE has come: its payload, and the address that it is from. On any CPU,
  * interrupts off; it takes no lock that anybody holds for long and expires no timer. True: a beat that is to
  * be passed on, if only because wall time has stepped. */

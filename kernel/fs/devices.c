@@ -279,6 +279,18 @@ static const struct {
                          { .read = random_read, .write = null_write, .size = no_size } },
 };
 
+void file_open_null(struct process *process)
+{
+    struct file *file = file_allocate(process);
+
+    file->operations = &devices[DEVICE_NULL].operations;
+    file->mode = S_IFCHR | 0666;
+    file->device = DEVICE_NULL;
+    file->flags = O_RDWR;
+    file_install(process, file, 0, false);
+    file_put(file);
+}
+
 struct device_number device_number(unsigned device)
 {
     return device < DEVICE_COUNT ? devices[device].number : (struct device_number){ 0, 0 };

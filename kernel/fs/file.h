@@ -127,6 +127,9 @@ int file_event_wait(uint64_t kinds, uint64_t deadline_ns);
 /* Opens the three standard streams. devices.c */
 void file_open_streams(struct process *process);
 
+/* Opens /dev/null as the lowest free descriptor of a process that has no thread yet. devices.c */
+void file_open_null(struct process *process);
+
 /* Prints what a process has written of lines that have not ended. devices.c */
 void file_streams_flush(struct process *process);
 

@@ -12,17 +12,9 @@
 
 static struct mount *mounts[MOUNTS_MAX];
 
-int mount_add(struct tree *tree, struct mount *mount, struct message *why)
+/* Makes its place a mount point of the tree. */
+static int point_make(struct tree *tree, struct mount *mount, struct message *why)
 {
-    unsigned index = 0;
-
-    while (index < MOUNTS_MAX && mounts[index])
-        index++;
-    if (index == MOUNTS_MAX)
-        return message_set(why, -ENOSPC, "mount=%s: there can be %u mounts", mount->place, MOUNTS_MAX);
-    if (mount->place[0] != '/')
-        return message_set(why, -EINVAL, "mount=%s: the place does not begin with /", mount->place);
-
     int error = tree_lookup(tree, tree->root, mount->place, true, &mount->point);
     if (error == -ENOENT) {
         mount->point = tree_add(tree, mount->place, S_IFDIR | 0755, NULL, 0, why);
@@ -35,11 +27,35 @@ int mount_add(struct tree *tree, struct mount *mount, struct message *why)
         return message_set(why, -EINVAL, "mount=%s: this place is %s", mount->place,
                            error ? "below what is no directory" : "no directory, or the root");
     }
-    mount->index = index;
     mount->point->mount = mount;
-    mount->point->filesystem = (uint8_t)(FILESYSTEM_MOUNTS + index);
-    mounts[index] = mount;
+    mount->point->filesystem = (uint8_t)(FILESYSTEM_MOUNTS + mount->index);
     return 0;
+}
+
+int mount_add(struct tree *tree, struct mount *mount, struct message *why)
+{
+    unsigned index = 0;
+
+    while (index < MOUNTS_MAX && mounts[index])
+        index++;
+    if (index == MOUNTS_MAX)
+        return message_set(why, -ENOSPC, "mount=%s: there can be %u mounts", mount->place, MOUNTS_MAX);
+    if (mount->place[0] != '/')
+        return message_set(why, -EINVAL, "mount=%s: the place does not begin with /", mount->place);
+    mount->index = index;
+    int error = point_make(tree, mount, why);
+    if (!error)
+        mounts[index] = mount;
+    return error;
+}
+
+int mounts_put(struct tree *tree, struct message *why)
+{
+    int error = 0;
+
+    for (unsigned i = 0; i < MOUNTS_MAX && mounts[i] && !error; i++)
+        error = point_make(tree, mounts[i], why);
+    return error;
 }
 
 struct mount *mount_at(unsigned index)

@@ -43,6 +43,11 @@ static int start_find(struct path *path, uint64_t descriptor)
     return path->directory && mode_is(path->directory->mode, S_IFDIR) ? 0 : -ENOTDIR;
 }
 
+void path_buffers_drop(void)
+{
+    *PER_CPU_HERE(buffers) = NULL;
+}
+
 int path_read(struct path *path, uint64_t directory, uint64_t address, unsigned which)
 {
     *path = (struct path){ .tree = arch_process()->tree, .text = path_buffer(which) };

@@ -92,4 +92,7 @@ int64_t inode_path(const struct tree *tree, const struct inode *inode, uint32_t 
 /* The CPU's buffers, for other texts; NULL where there is no memory for them. */
 char *path_buffer(unsigned which);
 
+/* The memory of this CPU's is to be used anew: the next call takes other memory. */
+void path_buffers_drop(void);
+
 #endif

@@ -1,175 +1,51 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * job.c: see job.h. Owns what the ranks share. The first CPU sets it up; it is constant from job_start on,
- * but for the two counts of ended ranks, which are atomic.
+ * job.c: see job.h: the ranks of a job, from the first instruction to the last, on all CPUs.
+ *
+ * A CPU that has nothing to do with a job, or with one that has ended, is at home: on its own stack, with
+ * nobody's registers and the kernel's own tables. All CPUs are at home before the memory of a job is used
+ * anew.
  */
 #include "init/job.h"
 #include "arch.h"
 #include "beat/command.h"
-#include "lib/file_mode.h"
-#include "time/clock.h"
 #include "debug/console.h"
-#include "fs/file.h"
-#include "fs/linux_files.h"
-#include "fs/mount.h"
 #include "debug/klog.h"
+#include "debug/stop.h"
+#include "fs/file.h"
+#include "fs/mount.h"
+#include "fs/path.h"
+#include "init/job_state.h"
+#include "init/node.h"
+#include "launch/launcher.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
-#include "init/load.h"
-#include "init/node.h"
 #include "mm/page.h"
+#include "mm/shared_memory.h"
 #include "net/connection.h"
 #include "process/limits.h"
 #include "process/process.h"
-#include "debug/stop.h"
+#include "smp/crosscall.h"
+#include "time/clock.h"
 
-#define STACK_BYTES_DEFAULT (8ULL << 20)
-#define STACK_BYTES_MIN     (64ULL << 10)
-#define STACK_BYTES_MAX     (64ULL << 30)
-#define DRAIN_NS            (2 * NS_PER_S) /* for what programs have sent, at the node's end */
-#define ENVIRONMENT_MAX     COMMAND_LINE_OPTIONS_MAX
-#define RANK_VARIABLES      2 /* TACET_RANK, TACET_SIZE */
+#define DRAIN_NS      (2 * NS_PER_S) /* for what programs have sent, at the node's end */
+#define STATUS_FAILED 127            /* of a rank that could not begin, as a shell says it */
+#define VARIABLES_MAX (LAUNCH_VARIABLES_MAX + 3)
+#define NUMBER_BYTES  12 /* of a variable's value with its = and NUL */
 
-#define SERVICE_ARGUMENTS_MAX  16
-#define SERVICE_LINE_BYTES     256
-#define SERVICE_STACK_BYTES    (256ULL << 10)
-#define SERVICE_MEMORY_DEFAULT (32ULL << 20)
-#define SERVICE_MEMORY_MIN     (8ULL << 20)
-#define SERVICE_MEMORY_MAX     (1ULL << 30)
-
-static struct {
-    struct program program; /* each rank adds variables to its environment */
-    const char *arguments[COMMAND_LINE_ARGUMENTS_MAX + 1];
-    const char *environment[ENVIRONMENT_MAX];
-    bool prefix;
-    const char *directory_path; /* cwd=, or NULL */
-
-    const struct memplan *plan;
-    struct tree *tree;
-    struct inode *directory; /* in which every rank starts */
-    bool started;
-
-    struct program service; /* its path NULL: none */
-    uint32_t service_policy;
-    const char *service_arguments[SERVICE_ARGUMENTS_MAX];
-    struct memory_slice service_slice;
-
-    unsigned running;      /* ranks that have not ended */
-    unsigned worst_status; /* of those that have */
-} job;
+struct job job;
 
 _Noreturn void start_failed(int error, const struct message *why)
 {
     node_stop(error == -ENOMEM ? STOP_NO_MEMORY : STOP_BAD_INPUT, "%s", why->text);
 }
 
-/* ---- The command line ---- */
+/* ---- Whose CPU is whose ---- */
 
-static void environment_read(const struct command_line *line)
+/* Of each rank. */
+static unsigned cores_of_rank(void)
 {
-    for (unsigned i = 0; i < line->option_count; i++) {
-        const char *value = line->options[i].value;
-
-        if (strcmp(line->options[i].name, "env") != 0)
-            continue;
-        if (!value || value[0] == '=' || !value[0])
-            node_stop(STOP_BAD_INPUT, "env= wants NAME=VALUE");
-        job.environment[job.program.environment_count++] = value;
-    }
-}
-
-static uint64_t stack_bytes_read(const struct command_line *line)
-{
-    const char *text = command_line_option(line, "stack");
-    uint64_t bytes = STACK_BYTES_DEFAULT;
-    struct message why;
-
-    if (text && option_bytes("stack", text, STACK_BYTES_MIN, STACK_BYTES_MAX, &bytes, &why))
-        node_stop(STOP_BAD_INPUT, "%s", why.text);
-    return bytes;
-}
-
-static unsigned ranks_read(const struct command_line *line, unsigned cpu_count)
-{
-    const char *text = command_line_option(line, "ranks");
-    unsigned ranks_max = cpu_count < MEMPLAN_RANKS_MAX ? cpu_count : MEMPLAN_RANKS_MAX;
-    uint64_t ranks = ranks_max;
-    struct message why;
-
-    if (text && option_number("ranks", text, 1, ranks_max, &ranks, &why))
-        node_stop(STOP_BAD_INPUT, "%s (one rank a CPU at the most, and %u in all; %u run)", why.text,
-                  MEMPLAN_RANKS_MAX, cpu_count);
-    return (unsigned)ranks;
-}
-
-/* service="PATH ARGUMENT …": words between blanks. */
-static void service_read(const struct command_line *line)
-{
-    static char words[SERVICE_LINE_BYTES];
-    const char *text = command_line_option(line, "service");
-    const char *policy = command_line_option(line, "service_policy");
-    unsigned count = 0;
-
-    if (!text)
-        return;
-    if (strlen(text) >= sizeof(words))
-        node_stop(STOP_BAD_INPUT, "service= has more than %u characters", SERVICE_LINE_BYTES - 1);
-    memcpy(words, text, strlen(text) + 1);
-    for (char *c = words; *c; c++) {
-        if (*c == ' ')
-            *c = '\0';
-        else if ((c == words || !c[-1]) && count++ < SERVICE_ARGUMENTS_MAX)
-            job.service_arguments[count - 1] = c;
-    }
-    if (!count || count > SERVICE_ARGUMENTS_MAX)
-        node_stop(STOP_BAD_INPUT, "service= wants a program and at most %u arguments, as service=/daemon",
-                  SERVICE_ARGUMENTS_MAX - 1);
-    job.service = (struct program){
-        .path = job.service_arguments[0],
-        .arguments = job.service_arguments,
-        .argument_count = count,
-        .stack_bytes = SERVICE_STACK_BYTES,
-    };
-    job.service_policy = POLICY_IDLE;
-    if (policy && strcmp(policy, "other") == 0)
-        job.service_policy = POLICY_OTHER;
-    else if (policy && strcmp(policy, "idle") != 0)
-        node_stop(STOP_BAD_INPUT, "service_policy=%s: the service can be idle or other", policy);
-}
-
-uint64_t job_service_bytes(const struct command_line *line)
-{
-    const char *text = command_line_option(line, "service_memory");
-    uint64_t bytes = SERVICE_MEMORY_DEFAULT;
-    struct message why;
-
-    if (text && option_bytes("service_memory", text, SERVICE_MEMORY_MIN, SERVICE_MEMORY_MAX, &bytes, &why))
-        node_stop(STOP_BAD_INPUT, "%s", why.text);
-    return command_line_option(line, "service") ? (bytes + ARCH_LARGE_PAGE - 1) & -ARCH_LARGE_PAGE : 0;
-}
-
-void job_configure(const struct command_line *line, unsigned cpu_count)
-{
-    const char *path = command_line_option(line, "app");
-    const char *name = command_line_option(line, "argv0");
-    const char *prefix = command_line_option(line, "prefix");
-
-    job.program = (struct program){
-        .path = path ? path : PROGRAM_DEFAULT,
-        .arguments = job.arguments,
-        .argument_count = line->argument_count + 1,
-        .stack_bytes = stack_bytes_read(line),
-    };
-    job.arguments[0] = name ? name : job.program.path;
-    memcpy(&job.arguments[1], line->arguments, line->argument_count * sizeof(line->arguments[0]));
-    environment_read(line);
-    if (prefix && strcmp(prefix, "rank") != 0)
-        node_stop(STOP_BAD_INPUT, "prefix=%s: the one prefix there is for lines of output is prefix=rank",
-                  prefix);
-    job.prefix = prefix != NULL;
-    job.directory_path = command_line_option(line, "cwd");
-    service_read(line);
-    process_rank_count = ranks_read(line, cpu_count);
+    return job.cores ? job.cores : arch_core_count() / process_rank_count;
 }
 
 /* Ranks fill cores before two of them share one. */
@@ -177,7 +53,7 @@ unsigned job_cpu_of(unsigned rank)
 {
     unsigned cores = arch_core_count();
 
-    return process_rank_count <= cores ? rank * (cores / process_rank_count) : rank;
+    return process_rank_count <= cores ? rank * cores_of_rank() : rank;
 }
 
 /* The rank that a CPU belongs to; process_rank_count or more: none. */
@@ -185,7 +61,7 @@ static unsigned job_rank_of(unsigned cpu)
 {
     unsigned cores = arch_core_count();
 
-    return process_rank_count > cores ? cpu : arch_core_of(cpu) / (cores / process_rank_count);
+    return process_rank_count > cores ? cpu : arch_core_of(cpu) / cores_of_rank();
 }
 
 struct cpu_mask job_cpus_of(unsigned rank)
@@ -210,8 +86,23 @@ static void rank_command(enum beat_code code)
                                                                         : SIGNAL_KILL,
                                       .code = SIGNAL_BY_KERNEL };
 
+    if (code == BEAT_KILL) /* a rank that is about to begin looks there */
+        __atomic_store_n(&job.is_killed, true, __ATOMIC_SEQ_CST);
     if (process)
         signal_send(process, NULL, &info);
+}
+
+void job_kill(void)
+{
+    const struct signal_info info = { .signal = SIGNAL_KILL, .code = SIGNAL_BY_KERNEL };
+
+    __atomic_store_n(&job.is_killed, true, __ATOMIC_SEQ_CST);
+    for (unsigned rank = 0; rank < process_rank_count; rank++) {
+        struct process *process = process_find(PID_FIRST + rank);
+
+        if (process)
+            signal_send(process, NULL, &info);
+    }
 }
 
 static unsigned ranks_running(void)
@@ -219,14 +110,55 @@ static unsigned ranks_running(void)
     return __atomic_load_n(&job.running, __ATOMIC_RELAXED);
 }
 
-static const struct command_job commanded = { .command = rank_command, .ranks = ranks_running };
+/* A program of the command line is no numbered job. */
+static uint32_t job_number(void)
+{
+    return job.number;
+}
+
+static const struct command_job commanded = { .command = rank_command,
+                                              .ranks = ranks_running,
+                                              .number = job_number };
 
 /* ---- End ---- */
+
+/* A CPU that has nothing to do with the job any more. */
+_Noreturn static void cpu_home(void)
+{
+    unsigned cpu = arch_cpu_index();
+
+    path_buffers_drop();
+    shared_memory_drop();
+    __atomic_add_fetch(&job.at_home, 1, __ATOMIC_ACQ_REL);
+    if (cpu > 0)
+        job_cpu_join(cpu);
+    while (__atomic_load_n(&job.at_home, __ATOMIC_ACQUIRE) < arch_cpu_count())
+        crosscall_serve();
+    job_finish();
+}
+
+/* One rank less runs. After the last one the node ends; or all CPUs go home, this one when it idles next. */
+static void rank_count_down(unsigned status)
+{
+    unsigned worst = __atomic_load_n(&job.worst_status, __ATOMIC_RELAXED);
+
+    while (status > worst && !__atomic_compare_exchange_n(&job.worst_status, &worst, status, false,
+                                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+    if (__atomic_sub_fetch(&job.running, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    if (launcher_is_on()) {
+        schedule_finish(cpu_home);
+        return;
+    }
+    connection_drain(clock_now_ns() + DRAIN_NS);
+    node_exit(__atomic_load_n(&job.worst_status, __ATOMIC_RELAXED));
+}
 
 /* The process_end_hook. The CPUs of the rank stay idle. */
 _Noreturn static void rank_end(struct process *process)
 {
-    unsigned status = process->exit_status, worst = __atomic_load_n(&job.worst_status, __ATOMIC_RELAXED);
+    unsigned status = process->exit_status;
 
     inode_drop(job.tree, process->directory);
     file_streams_flush(process);
@@ -236,15 +168,29 @@ _Noreturn static void rank_end(struct process *process)
         kernel_print("the service ended with status %u\n", status);
         thread_leave();
     }
-    if (process_rank_count > 1 && status != 0)
+    if (launcher_is_on())
+        launcher_rank_ended(process->rank, status);
+    else if (process_rank_count > 1 && status != 0)
         kernel_print("rank %u ended with status %u\n", process->rank, status);
-    while (status > worst && !__atomic_compare_exchange_n(&job.worst_status, &worst, status, false,
-                                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        ;
-    if (__atomic_sub_fetch(&job.running, 1, __ATOMIC_ACQ_REL) > 0)
-        thread_leave();
-    connection_drain(clock_now_ns() + DRAIN_NS);
-    node_exit(__atomic_load_n(&job.worst_status, __ATOMIC_RELAXED));
+    rank_count_down(status);
+    thread_leave();
+}
+
+/* A rank of tacetrun's could not begin: the others go on until tacetrun ends them. On the CPU's own stack. */
+_Noreturn static void rank_fail(struct process *process, const struct message *why)
+{
+    unsigned rank = job_rank_of(arch_cpu_index());
+
+    launcher_rank_failed(rank, why->text);
+    if (process) {
+        __atomic_store_n(&process->has_ended, true, __ATOMIC_RELEASE);
+        if (arch_process())
+            arch_space_deactivate(&process->vm.space);
+        arch_process_set(NULL);
+        arch_thread_set(NULL);
+    }
+    rank_count_down(STATUS_FAILED);
+    schedule_idle_begin();
 }
 
 /* ---- Start ---- */
@@ -264,19 +210,80 @@ static int files_open(struct process *process, struct message *why)
     spin_lock(&job.tree->lock);
     inode_get(process->directory);
     spin_unlock(&job.tree->lock);
+    if (launcher_is_on())
+        return launcher_streams_open(process, process->rank, why);
     file_open_streams(process);
     return 0;
 }
 
+/* What a rank finds in its environment beside that of all. */
+struct rank_variables {
+    const char *texts[VARIABLES_MAX];
+    unsigned count;
+    uint64_t bytes; /* of this structure with its text */
+    char *next, text[];
+};
+
+static void variable_add(struct rank_variables *variables, const char *name, unsigned value)
+{
+    size_t length = strlen(name);
+
+    variables->texts[variables->count++] = variables->next;
+    variables->next += format_text(variables->next, length + NUMBER_BYTES, "%s=%u", name, value) + 1;
+}
+
+/* NULL: no memory. It is freed as pages of the rank's pool. */
+static struct rank_variables *variables_make(struct process *process)
+{
+    uint64_t bytes = sizeof(struct rank_variables) + 3 * (sizeof("TACET_LOCAL_RANK") + NUMBER_BYTES);
+
+    for (unsigned i = 0; i < job.numbered_count; i++)
+        bytes += strlen(job.numbered[i]) + NUMBER_BYTES;
+    uint64_t memory = page_pool_allocate(process->vm.pages, page_up(bytes), ARCH_PAGE);
+    if (memory == PAGE_POOL_NONE)
+        return NULL;
+
+    struct rank_variables *variables = arch_physical(memory);
+    variables->count = 0;
+    variables->bytes = page_up(bytes);
+    variables->next = variables->text;
+    variable_add(variables, "TACET_RANK", job.first + process->rank);
+    variable_add(variables, "TACET_SIZE", launcher_is_on() ? job.size : process_rank_count);
+    if (launcher_is_on())
+        variable_add(variables, "TACET_LOCAL_RANK", process->rank);
+    for (unsigned i = 0; i < job.numbered_count; i++)
+        variable_add(variables, job.numbered[i], job.first + process->rank);
+    return variables;
+}
+
+/* Loads a program for this CPU's process, with the variables of its rank; the service has none. */
+static int rank_program_load(struct process *process, const struct program *program, uint64_t *entry,
+                             uint64_t *stack, struct message *why)
+{
+    struct rank_variables *variables = process->is_service ? NULL : variables_make(process);
+    struct program own = *program;
+
+    if (!variables && !process->is_service)
+        return message_set(why, -ENOMEM, "no memory for the environment of %s", process->title);
+    if (variables) {
+        own.variables = variables->texts;
+        own.variable_count = variables->count;
+    }
+    int error = program_load(process, &own, entry, stack, why);
+    if (variables)
+        page_pool_free(process->vm.pages, arch_physical_of(variables), variables->bytes);
+    return error;
+}
+
 /* The process of a rank, or the service, with its program loaded; this CPU's, until its first thread is
- * entered or started. Stops the node where that fails. */
+ * entered or started. Where that fails the node stops, or this rank of tacetrun's. */
 static struct thread *process_load(unsigned rank, const struct memory_slice *slice,
                                    const struct cpu_mask *cpus, const struct program *program,
                                    uint64_t *entry, uint64_t *stack)
 {
     struct message why = { "" };
     struct thread *thread = NULL;
-    struct process *process;
+    struct process *process = NULL;
     int error = process_create(rank, slice, cpus, program->arguments[0], &process, &why);
 
     if (!error)
@@ -284,9 +291,11 @@ static struct thread *process_load(unsigned rank, const struct memory_slice *sli
     if (!error) {
         process->prefix = job.prefix;
         thread = thread_first(process);
-        error = thread ? program_load(process, program, entry, stack, &why)
+        error = thread ? rank_program_load(process, program, entry, stack, &why)
                        : message_set(&why, -ENOMEM, "no memory for the first thread of %s", process->title);
     }
+    if (error && launcher_is_on())
+        rank_fail(process, &why);
     if (error)
         start_failed(error, &why);
     klog(program_enter, rank, *entry);
@@ -296,141 +305,65 @@ static struct thread *process_load(unsigned rank, const struct memory_slice *sli
 
 _Noreturn static void rank_run(unsigned rank)
 {
-    const char *environment[ENVIRONMENT_MAX + RANK_VARIABLES];
-    char rank_text[32], size_text[32];
-    struct program program = job.program;
     const struct cpu_mask cpus = job_cpus_of(rank);
     uint64_t entry, stack;
+    struct thread *thread = process_load(rank, &job.plan->slices[rank], &cpus, &job.program, &entry, &stack);
 
-    format_text(rank_text, sizeof(rank_text), "TACET_RANK=%u", rank);
-    format_text(size_text, sizeof(size_text), "TACET_SIZE=%u", process_rank_count);
-    memcpy(environment, job.environment, sizeof(job.environment));
-    environment[program.environment_count++] = rank_text;
-    environment[program.environment_count++] = size_text;
-    program.environment = environment;
-
-    struct thread *thread = process_load(rank, &job.plan->slices[rank], &cpus, &program, &entry, &stack);
     if (rank == 0)
         node_zeroed_set(thread->process->vm.zeroed_bytes);
+    if (__atomic_load_n(&job.is_killed, __ATOMIC_SEQ_CST)) /* before it could be found */
+        job_kill();
     thread_first_enter(thread, entry, stack);
 }
 
 /* On a CPU of a rank, which it leaves as it was. */
 static void service_start(void)
 {
-    struct program program = job.service;
     struct cpu_mask cpus = { 0 };
     uint64_t entry, stack;
 
-    program.environment = job.environment;
-    program.environment_count = job.program.environment_count;
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
         if (job_rank_of(cpu) < process_rank_count)
             cpu_mask_set(&cpus, cpu);
 
     struct thread *thread =
-        process_load(process_rank_count, &job.service_slice, &cpus, &program, &entry, &stack);
+        process_load(process_rank_count, &job.service_slice, &cpus, &job.service, &entry, &stack);
     thread_first_start(thread, entry, stack, job.service_policy);
 }
 
+/* Until another job has begun than those so far. */
+static void job_await(uint64_t before)
+{
+    while (__atomic_load_n(&job.started, __ATOMIC_ACQUIRE) == before)
+        arch_cpu_idle();
+}
+
+/* A CPU that comes here has seen all jobs but those that have begun since it began to go home, and none
+ * begins before all CPUs are at home. */
 _Noreturn void job_cpu_join(unsigned cpu)
 {
-    while (!__atomic_load_n(&job.started, __ATOMIC_ACQUIRE))
-        arch_cpu_idle();
-    if (cpu == 0 && job.service.path)
-        service_start();
+    uint64_t seen = cpu == 0 ? job.started - 1 : __atomic_load_n(&job.started, __ATOMIC_ACQUIRE);
 
-    unsigned rank = job_rank_of(cpu);
-    if (rank >= process_rank_count)
-        arch_cpu_park();
-    if (cpu == job_cpu_of(rank))
-        rank_run(rank);
-    schedule_idle_begin();
-}
-
-/* The working directory: cwd=; else the root where files can be made in it, or what stands in for it. */
-static struct inode *directory_find(struct tree *tree)
-{
-    const char *path = job.directory_path, *fault = NULL;
-    struct inode *inode = NULL;
-
-    if (!path)
-        path = tree->root->writable ? "/" : "/tmp";
-    if (path[0] != '/')
-        fault = "this path does not begin with /";
-    else if (mount_lookup(tree, path, O_PATH | O_DIRECTORY, &inode))
-        fault = "there is no such directory";
-    else if (!mode_is(inode->mode, S_IFDIR))
-        fault = "this is not a directory";
-    if (fault)
-        node_stop(STOP_BAD_INPUT, "cwd=%.80s: %s; give the whole path of one that is there, as cwd=/tmp",
-                  path, fault);
-    return inode;
-}
-
-/* Copies a program from a mount into memory that the first rank does without, for all ranks: a file of the
- * tree without a name. */
-static struct inode *program_copy(struct memplan *plan, struct tree *tree, const char *option,
-                                  const char *path, const struct inode *inode)
-{
-    const struct mount_operations *operations = inode->mount->operations;
-    struct mount_status status = { .bytes = 0 };
-    int64_t error = operations->file_status(mount_file_of(inode), &status);
-    uint64_t memory = error ? UINT64_MAX : memplan_take(plan, 0, status.bytes), read = 0;
-
-    if (!error && memory == UINT64_MAX)
-        node_stop(STOP_NO_MEMORY, "%s=%s: no memory for %lu KiB", option, path, status.bytes / 1024);
-    while (error >= 0 && read < status.bytes) {
-        error = operations->read(mount_file_of(inode), (char *)arch_physical(memory) + read,
-                                 status.bytes - read, read);
-        if (error == 0)
-            error = -EIO; /* it has become shorter */
-        read += error > 0 ? (uint64_t)error : 0;
+    for (;;) {
+        job_await(seen);
+        seen++;
+        unsigned rank = job_rank_of(cpu);
+        if (cpu == 0 && job.service.path)
+            service_start();
+        if (rank < process_rank_count && cpu == job_cpu_of(rank))
+            rank_run(rank);
+        if (rank < process_rank_count)
+            schedule_idle_begin();
+        if (!launcher_is_on())
+            arch_cpu_park();
+        __atomic_add_fetch(&job.at_home, 1, __ATOMIC_ACQ_REL);
     }
-    if (error < 0)
-        node_stop(STOP_BAD_INPUT, "%s=%s: reading it from %s failed (error %lu)", option, path,
-                  inode->mount->source, (uint64_t)-error);
-
-    struct inode *copy = inode_create(tree, S_IFREG | 0755);
-    if (!copy)
-        node_stop(STOP_NO_MEMORY, "%s=%s: no memory for the file tree", option, path);
-    copy->data = arch_physical(memory);
-    copy->bytes = status.bytes;
-    return copy;
 }
 
-/* The program of an option's value. */
-static struct inode *program_find(struct memplan *plan, struct tree *tree, const char *option,
-                                  const char *path)
+_Noreturn void job_begin(void)
 {
-    struct inode *inode, *copy;
-
-    if (mount_lookup(tree, path, O_RDONLY, &inode))
-        node_stop(STOP_BAD_INPUT, "%s=%s: there is no such file in the initrd", option, path);
-    if (!mode_is(inode->mode, S_IFREG) || inode->device)
-        node_stop(STOP_BAD_INPUT, "%s=%s is not a file", option, path);
-    if (!inode->mount)
-        return inode;
-    copy = program_copy(plan, tree, option, path, inode);
-    inode_drop(tree, inode);
-    return copy;
-}
-
-_Noreturn void job_start(struct memplan *plan, const struct memory_slice *service, struct tree *tree)
-{
-    const char *path = job.program.path;
-    struct message why;
-
-    job.program.inode = program_find(plan, tree, "app", path);
-    if (job.service.path)
-        job.service.inode = program_find(plan, tree, "service", job.service.path);
-    job.service_slice = *service;
-    job.plan = plan;
-    job.tree = tree;
-    job.directory = directory_find(tree);
-    if (!tree_add(tree, "/proc/self/exe", S_IFLNK | 0777, path, strlen(path), &why))
-        node_stop(STOP_NO_MEMORY, "%s", why.text);
     job.running = process_rank_count;
+    job.worst_status = job.at_home = 0;
     process_end_hook = rank_end;
     commands_job_set(&commanded);
     for (unsigned rank = 0; rank < process_rank_count; rank++) {
@@ -438,7 +371,7 @@ _Noreturn void job_start(struct memplan *plan, const struct memory_slice *servic
 
         schedule_group_add(&cpus);
     }
-    __atomic_store_n(&job.started, true, __ATOMIC_RELEASE);
+    __atomic_add_fetch(&job.started, 1, __ATOMIC_RELEASE);
     for (unsigned cpu = 1; cpu < arch_cpu_count(); cpu++)
         arch_ipi_send(cpu);
     job_cpu_join(0);

@@ -28,10 +28,14 @@ struct cpu_mask job_cpus_of(unsigned rank); /* all of its CPUs */
 /* `service_memory=`, what service= takes of the kernel's pool, in large pages; 0 without one. */
 uint64_t job_service_bytes(const struct command_line *line);
 
+/* `cwd=`, or NULL. */
+const char *job_line_directory(void);
+
 /* Stops the node because something that it needs to start has failed: a message made with this error. */
 _Noreturn void start_failed(int error, const struct message *why);
 
-/* Starts the ranks on all CPUs, this one included, and the service in its slice (empty: there is none). */
+/* Starts the ranks on all CPUs, this one included, and the service in its slice (empty: there is none); with
+ * `launch`, those of one job after the other. */
 _Noreturn void job_start(struct memplan *plan, const struct memory_slice *service, struct tree *tree);
 
 /* A further CPU waits here for job_start, and then runs its rank. */

@@ -161,12 +161,11 @@ static uint64_t push_string(struct stack_builder *stack, const char *text)
     return push_bytes(stack, text, strlen(text) + 1);
 }
 
-/* Pushes strings, the last one first, so that they follow each other upwards in memory. Their addresses and a
- * NULL become the words from `word` on. */
+/* Pushes strings, the last one first, so that they follow each other upwards in memory. Their addresses
+ * become the words from `word` on; all words are zero before. */
 static void strings_place(struct stack_builder *stack, const char *const *strings, unsigned count,
                           unsigned word)
 {
-    stack->words[word + count] = 0;
     for (unsigned i = count; i-- > 0;)
         stack->words[word + i] = push_string(stack, strings[i]);
 }
@@ -179,6 +178,8 @@ static void vector_begin(struct stack_builder *stack, const struct program *prog
     unsigned environment_word = 1 + program->argument_count + 1;
 
     image->environment_end = stack->at;
+    strings_place(stack, program->variables, program->variable_count,
+                  environment_word + program->environment_count);
     strings_place(stack, program->environment, program->environment_count, environment_word);
     image->environment = image->arguments_end = stack->at;
     strings_place(stack, program->arguments, program->argument_count, 1);
@@ -223,11 +224,13 @@ static int stack_build(struct process *process, const struct program *program, c
         { AT_TACET_NODE, STACK_TOP },
         { AT_NULL, 0 },
     };
-    unsigned auxiliary_word = 1 + program->argument_count + 1 + program->environment_count + 1;
+    unsigned auxiliary_word =
+        1 + program->argument_count + 1 + program->environment_count + program->variable_count + 1;
 
     stack->count = auxiliary_word + (unsigned)(sizeof(auxiliary) / sizeof(uint64_t));
     if (stack->count > VECTOR_WORDS_MAX)
         return -E2BIG;
+    memset(stack->words, 0, stack->count * sizeof(stack->words[0]));
     vector_begin(stack, program, &process->image);
     memcpy(&stack->words[auxiliary_word], auxiliary, sizeof(auxiliary));
 

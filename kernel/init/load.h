@@ -15,6 +15,8 @@ struct program {
     unsigned argument_count;
     const char *const *environment;
     unsigned environment_count;
+    const char *const *variables; /* that follow these: of the rank alone */
+    unsigned variable_count;
     uint64_t stack_bytes;
 };
 

@@ -52,6 +52,11 @@ struct shared_memory *shared_memory_create(struct page_pool *owner)
     return object;
 }
 
+void shared_memory_drop(void)
+{
+    *PER_CPU_HERE(idle) = NULL;
+}
+
 /* What stays backed while nobody uses the object. */
 static uint64_t kept_bytes(const struct shared_memory *object)
 {

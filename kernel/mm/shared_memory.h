@@ -93,6 +93,9 @@ int64_t shared_memory_claim(struct shared_memory *object, struct page_pool *paye
                             uint64_t *offset);
 void shared_memory_claim_end(struct shared_memory *object);
 
+/* The memory of all objects is to be used anew, so nothing of this CPU's is left to be freed. */
+void shared_memory_drop(void);
+
 /* Frees what nobody refers to or uses any more since this CPU's last put. Cheap where there is nothing. */
 void shared_memory_reclaim(void);
 

@@ -22,6 +22,9 @@
 #include "lwip/netif.h"
 #include "lwip/priv/tcp_priv.h"
 
+#define TIME_WAIT_TICKS ((uint32_t)(2 * TCP_MSL / TCP_SLOW_INTERVAL))
+#define KERNEL_WAIT_TICKS \
+    10 /* TIME_WAIT of the kernel's own: it has little memory, and numbers grow by the clock */
 #define PORT_TRIES 64
 
 uint32_t connection_window; /* lwIP's TCP_WND: of the connection that is linked */
@@ -208,8 +211,11 @@ void connection_leave(struct connection *connection)
     if (had_pcb && !is_lost(connection) && tcp_active_pcbs == connection->pcb)
         stream_push(connection);
     lost = had_pcb && is_lost(connection);
-    if (!lost && had_pcb && !was_waiting && tcp_tw_pcbs == connection->pcb)
+    if (!lost && had_pcb && !was_waiting && tcp_tw_pcbs == connection->pcb) {
         connection->pcb->tmr = tcp_ticks; /* TIME_WAIT begins */
+        if (connection->account == network_account_of(NULL))
+            connection->pcb->tmr -= TIME_WAIT_TICKS - KERNEL_WAIT_TICKS;
+    }
     lists_clear();
     network_account_use(paid_before);
     if (lost) {
@@ -437,7 +443,47 @@ void tcp_timer_needed(void)
 {
 }
 
-/* ---- The node's end ---- */
+/* ---- The end of a job, of the node ---- */
+
+void connections_of_processes_end(void)
+{
+    const struct network_account *kernel = network_account_of(NULL);
+    struct avl_node *node;
+    uint64_t key = 0;
+
+    do {
+        network_lock();
+        node = avl_above(by_local, key);
+        if (node) {
+            struct connection *connection = LIST_OWNER(node, connection, by_local);
+
+            key = node->key + 1;
+            if (connection->account != kernel)
+                connection_abort(connection);
+        }
+        network_unlock();
+    } while (node);
+}
+
+bool connections_are_sending(void)
+{
+    const struct avl_node *node;
+    uint64_t key = 0;
+    bool sending = false;
+
+    do {
+        network_lock();
+        node = avl_above(by_local, key);
+        if (node) {
+            const struct connection *connection = LIST_OWNER(node, connection, by_local);
+
+            key = node->key + 1;
+            sending = connection->account != network_account_of(NULL) && stream_is_sending(connection);
+        }
+        network_unlock();
+    } while (node && !sending);
+    return sending;
+}
 
 void connection_drain(uint64_t deadline_ns)
 {

@@ -112,6 +112,11 @@ void connection_address_lost(uint32_t address);
 /* How many there are that lwIP knows, TIME_WAIT and listeners included. */
 unsigned connection_count(void);
 
+/* Without the lock: whether something that processes have sent is not acknowledged yet; ends all connections
+ * of processes, with resets where their peers know of them still: they own none any more. */
+bool connections_are_sending(void);
+void connections_of_processes_end(void);
+
 /* Waits, without the lock, until all that programs have sent is acknowledged, at most until the deadline. */
 void connection_drain(uint64_t deadline_ns);
 

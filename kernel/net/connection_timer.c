@@ -254,6 +254,26 @@ static void expire(struct smart_timer *smart, uint64_t now_ns)
     network_unlock();
 }
 
+void connection_timers_drop(void)
+{
+    struct rank_timer *timer, *next;
+
+    network_lock();
+    timer = timers;
+    timers = NULL;
+    for (; timer; timer = next) {
+        next = timer->next;
+        if (timer->process) {
+            timer_cancel(&timer->timer);
+            network_free(timer);
+        } else {
+            timer->next = NULL;
+            timers = timer;
+        }
+    }
+    network_unlock();
+}
+
 void connection_timers_serve(void)
 {
     for (struct rank_timer *timer = timers; timer; timer = timer->next)

@@ -32,6 +32,9 @@ bool connection_is_owing(void);
 /* Ends a connection with a reset. */
 void connection_abort(struct connection *connection);
 
+/* Without the lock: processes have no connections any more, and their timers end. */
+void connection_timers_drop(void);
+
 /* Without the lock: serves what is due of all ranks, at the node's end, when no timers do. */
 void connection_timers_serve(void);
 

@@ -42,6 +42,11 @@ enum ip_option {
 };
 
 int inet_stream_create(struct file *file);
+
+/* Makes `file`, unused, of a process that does not run yet, a socket of this connection, which it owns then.
+ * -ENOMEM. */
+struct stream;
+int inet_stream_adopt(struct file *file, struct process *process, struct stream *stream);
 int inet_datagram_create(struct file *file, int type, int protocol);
 
 /* The address in a program's sockaddr_in, in network byte order; the port in the host's. -EINVAL,

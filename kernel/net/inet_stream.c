@@ -580,6 +580,12 @@ static int socket_make(struct file *file, struct stream *stream)
     return 0;
 }
 
+int inet_stream_adopt(struct file *file, struct process *process, struct stream *stream)
+{
+    __atomic_store_n(&stream->process, process, __ATOMIC_RELAXED);
+    return socket_make(file, stream);
+}
+
 int inet_stream_create(struct file *file)
 {
     struct stream *stream = stream_create(arch_process());

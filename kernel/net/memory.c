@@ -82,6 +82,21 @@ uint64_t network_account_bytes(const struct network_account *account)
     return account ? account->bytes : kernel_account.bytes;
 }
 
+bool network_account_is_idle(const struct network_account *account)
+{
+    uint64_t bytes = 0;
+
+    for (unsigned class = 0; class < CLASSES; class ++)
+        for (const struct list_link *link = account->partial[class].first; link; link = link->next) {
+            const struct page_head *head = (const struct page_head *)link;
+
+            if (head->used)
+                return false;
+            bytes += head->bytes;
+        }
+    return bytes == account->bytes;
+}
+
 static struct page_head *pages_take(uint64_t bytes, unsigned class)
 {
     uint64_t address = page_pool_allocate(payer->pool, bytes, ARCH_PAGE);

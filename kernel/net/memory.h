@@ -14,6 +14,7 @@
 #ifndef TACET_NETWORK_MEMORY_H
 #define TACET_NETWORK_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +38,9 @@ struct network_account *network_account_use(struct network_account *account);
 void *network_allocate(size_t bytes);
 void *network_allocate_array(size_t count, size_t bytes); /* zeroed */
 void network_free(void *memory);                          /* may be NULL */
+
+/* Whether nothing of the account is in use: the pages that it has wait for their next use. */
+bool network_account_is_idle(const struct network_account *account);
 
 /* Bytes in pages that the account has taken; of NULL the kernel's. */
 uint64_t network_account_bytes(const struct network_account *account);

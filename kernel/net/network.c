@@ -8,10 +8,12 @@
 #include "debug/console.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
+#include "lwip/etharp.h"
 #include "lwip/init.h"
 #include "net/address.h"
 #include "net/beat_card.h"
 #include "net/connection.h"
+#include "net/connection_timer.h"
 #include "net/device.h"
 #include "net/idle.h"
 #include "net/interface.h"
@@ -43,6 +45,7 @@ struct notice {
 
 static struct notice notices[NOTICES_MAX];
 static unsigned notice_count;
+static void (*watched)(void);
 
 void network_lock(void)
 {
@@ -54,15 +57,19 @@ static void release(void)
 {
     struct notice taken[NOTICES_MAX];
     unsigned count = notice_count;
+    void (*changed)(void) = watched;
 
     for (unsigned i = 0; i < count; i++)
         taken[i] = notices[i];
     notice_count = 0;
+    watched = NULL;
     network_account_use(NULL);
     netconsole_send();
     spin_unlock(&lock);
     for (unsigned i = 0; i < count; i++)
         event_notify(taken[i].process, taken[i].kinds);
+    if (changed)
+        changed();
 }
 
 /* Receives what the node has sent to itself, each packet with the lock held for itself: as many as the caller
@@ -102,6 +109,11 @@ void network_notify(struct process *process, uint64_t kinds)
         event_notify(process, kinds);
     else
         notices[notice_count++] = (struct notice){ process, kinds };
+}
+
+void network_watched(void (*changed)(void))
+{
+    watched = changed;
 }
 
 void network_send_console(unsigned lines)
@@ -178,6 +190,18 @@ bool network_has_device(void)
     return network_device != NULL;
 }
 
+void network_processes_drop(void)
+{
+    connections_of_processes_end();
+    connection_timers_drop();
+    while (loopback_pending())
+        loopback_work(PACKETS_MAX);
+    network_lock();
+    if (network_device)
+        etharp_cleanup_netif(&ethernet_interface); /* packets that wait for somebody's address */
+    network_unlock();
+}
+
 /* ---- Start ---- */
 
 /* netdev=; else the one that PXE has booted from, as its loaders say; else the first with a link. */
@@ -202,20 +226,15 @@ static int device_choose(const struct command_line *line, struct network_device 
     return 0;
 }
 
-int network_start(const struct command_line *line, struct message *why)
+int network_start(const struct command_line *line, const struct memory_range *memory, struct message *why)
 {
     struct network_device *device;
-    struct memory_range area = { 0 };
-    uint64_t bytes;
-    void *unused = memplan_work_area(&bytes);
     int error = address_configure(line, why);
 
     if (error || (error = time_server_configure(line, why)) || (error = beat_card_choose(line, why)) ||
         (error = device_choose(line, &device, why)))
         return error;
-    area.base = page_up(arch_physical_of(unused));
-    area.bytes = page_down(arch_physical_of(unused) + bytes) - area.base;
-    network_memory_start(&area, 1);
+    network_memory_start(memory, 1);
     lwip_init();
     loopback_start();
     idle_start();

@@ -26,11 +26,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct memory_range;
 struct process;
 
 /* Applies the network's options and starts the stack on the devices that drivers have registered: init/, on
- * the first CPU, before programs. Without a device there is loopback alone. -EINVAL with `why`. */
-int network_start(const struct command_line *line, struct message *why);
+ * the first CPU, before programs. `memory`, page-aligned, is the kernel's own account's (memory.h). Without a
+ * device there is loopback alone. -EINVAL with `why`. */
+int network_start(const struct command_line *line, const struct memory_range *memory, struct message *why);
 
 /* Bytes of the kernel's pool that the network needs on this machine, for the memory plan. */
 uint64_t network_pool_bytes(void);
@@ -54,6 +56,13 @@ void network_send_console(unsigned lines);
 
 /* With the lock: wakes, once it is released, threads of a process that wait for events of these kinds. */
 void network_notify(struct process *process, uint64_t kinds);
+
+/* With the lock: calls this once it is released. */
+void network_watched(void (*changed)(void));
+
+/* All processes have ended, and their memory is to be used anew: drops what the network has of it. Without the
+ * lock, on one CPU, while the others idle. */
+void network_processes_drop(void);
 
 /* A device has interrupted this CPU, which idles. */
 void network_interrupt(void);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stream.h: TCP connections, for sockets of programs (inet_stream.c) and for the kernel's own clients
- * (ninep_stream.c). Bytes pass through rings of the connection's own, charged to its account; copies between
- * these and a program or a caller are made without the network's lock.
+ * stream.h: TCP connections, for sockets of programs (inet_stream.c) and for the kernel's own use
+ * (ninep_stream.c, launch/). Bytes pass through rings of the connection's own, charged to its account; copies
+ * between these and a program or a caller are made without the network's lock.
  *
  * A stream has one owner's reference; its connection may outlive that, until what was sent has been
  * acknowledged or given up.
@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct process;
 struct stream;
 
 /* A connection to address:port (host byte order), its memory charged to the calling process's slice: waits
@@ -23,6 +24,22 @@ int stream_open(struct stream **out, uint32_t address, uint16_t port, uint64_t d
 /* The same for the kernel itself, as a mount does: its memory is the kernel's, and threads of any process, or
  * the kernel before there are any, may use it; whoever waits last is the one that is woken. */
 int stream_open_kernel(struct stream **out, uint32_t address, uint16_t port, uint64_t deadline_ns);
+
+/* The same, charged to a process that has no thread yet: polls. */
+int stream_open_for(struct process *process, struct stream **out, uint32_t address, uint16_t port,
+                    uint64_t deadline_ns);
+
+/* Listens at a port of all of the node's addresses, for the kernel itself. Connections have so much room in
+ * either direction. -EADDRINUSE, -ENOMEM. Then: the oldest connection that has come, or NULL. */
+int stream_listen_kernel(struct stream **out, uint16_t port, uint32_t room);
+struct stream *stream_accept_kernel(struct stream *listener);
+
+/* The address of the other end, host byte order. */
+uint32_t stream_peer_address(const struct stream *stream);
+
+/* From now on calls this after changes of a stream of the kernel's, without the network's lock, on any CPU,
+ * perhaps more than once for one change; the same function for all streams. NULL: not any more. */
+void stream_watch(struct stream *stream, void (*changed)(void));
 
 /* Moves bytes of kernel memory, at least one, and waits for that at most until the deadline (0: does not
  * wait). Bytes moved; 0

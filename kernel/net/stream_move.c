@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stream_move.c: bytes of streams to and from programs and the kernel (stream_state.h), and the kernel's own
- * use of streams (stream.h). Copies are made without the network's lock: `reading` and `writing` keep others
+ * stream_move.c: bytes of streams to and from programs and the kernel (stream_state.h). Copies are made without the network's lock: `reading` and `writing` keep others
  * away from the bytes meanwhile. Runs in system calls; without any process only at boot, where waiting is
  * polling.
  */
@@ -227,96 +226,4 @@ int stream_wait_change(struct stream *stream, uint64_t deadline_ns)
     __atomic_store_n(&stream->process, process, __ATOMIC_RELAXED);
     int error = network_wait(process, event_of(stream), deadline_ns);
     return error == -ETIMEDOUT ? -EAGAIN : error;
-}
-
-/* ---- Of the kernel: stream.h ---- */
-
-static int open_wait(struct stream *stream, uint64_t deadline_ns)
-{
-    int error = 0;
-
-    while (!error && stream->state == STREAM_CONNECTING)
-        error = stream_wait_change(stream, deadline_ns);
-    if (stream->state == STREAM_OPEN)
-        return 0;
-    return stream->error ? stream->error : error == -EINTR ? -EINTR : -ETIMEDOUT;
-}
-
-static int open_of(struct process *process, struct stream **out, uint32_t address, uint16_t port,
-                   uint64_t deadline_ns)
-{
-    struct stream *stream = stream_create(process);
-
-    if (!stream)
-        return -ENOMEM;
-    stream->no_delay = true;
-    __atomic_store_n(&stream->process, arch_process(), __ATOMIC_RELAXED);
-    int error = stream_connect(stream, lwip_htonl(address), port);
-    if (!error)
-        error = open_wait(stream, deadline_ns);
-    if (error)
-        stream_end(stream, true);
-    else
-        *out = stream;
-    return error;
-}
-
-int stream_open(struct stream **out, uint32_t address, uint16_t port, uint64_t deadline_ns)
-{
-    return open_of(arch_process(), out, address, port, deadline_ns);
-}
-
-int stream_open_kernel(struct stream **out, uint32_t address, uint16_t port, uint64_t deadline_ns)
-{
-    return open_of(NULL, out, address, port, deadline_ns);
-}
-
-static int64_t kernel_move(struct stream *stream, void *bytes, uint64_t count, uint64_t deadline_ns,
-                           bool write)
-{
-    struct stream_bytes kernel = { .kernel = bytes };
-    int64_t result;
-    int error = 0;
-
-    if (deadline_ns == 0) /* another process may wait for this stream meanwhile */
-        network_poll();
-    else if (arch_process())
-        __atomic_store_n(&stream->process, arch_process(), __ATOMIC_RELAXED);
-    do
-        result = write ? stream_send(stream, &kernel, count, false)
-                       : stream_receive(stream, &kernel, count, false);
-    while (result == -EAGAIN && !(error = stream_wait_change(stream, deadline_ns)));
-    return error ? error : result;
-}
-
-int64_t stream_write(struct stream *stream, const void *bytes, uint64_t count, uint64_t deadline_ns)
-{
-    return kernel_move(stream, (void *)(uintptr_t)bytes, count, deadline_ns, true);
-}
-
-int64_t stream_read(struct stream *stream, void *bytes, uint64_t count, uint64_t deadline_ns)
-{
-    return kernel_move(stream, bytes, count, deadline_ns, false);
-}
-
-int stream_wait(struct stream *stream, bool write_too, uint64_t deadline_ns)
-{
-    unsigned awaited = READY_IN | READY_ERROR | READY_HANG_UP | (write_too ? READY_OUT : 0);
-    int error = 0;
-
-    if (arch_process())
-        __atomic_store_n(&stream->process, arch_process(), __ATOMIC_RELAXED);
-    while (!error && !(stream_ready(stream) & awaited))
-        error = stream_wait_change(stream, deadline_ns);
-    return error;
-}
-
-uint64_t stream_events(const struct stream *stream)
-{
-    return event_of(stream);
-}
-
-void stream_close(struct stream *stream, bool abort)
-{
-    stream_end(stream, abort);
 }

@@ -136,6 +136,17 @@ struct process *process_find(uint64_t pid)
     return process && !__atomic_load_n(&process->has_ended, __ATOMIC_ACQUIRE) ? process : NULL;
 }
 
+struct process *process_ended(unsigned rank)
+{
+    return __atomic_load_n(&processes[rank], __ATOMIC_ACQUIRE);
+}
+
+void processes_drop(void)
+{
+    for (unsigned rank = 0; rank < PROCESSES_MAX; rank++)
+        __atomic_store_n(&processes[rank], NULL, __ATOMIC_RELEASE);
+}
+
 struct process *process_of_memory(uint64_t physical)
 {
     for (unsigned rank = 0; rank <= process_rank_count; rank++) {

@@ -111,6 +111,12 @@ static inline uint64_t process_pids_end(void)
 /* The process in whose slice this memory lies, also after its end; NULL: no rank's memory. */
 struct process *process_of_memory(uint64_t physical);
 
+/* The process of a rank, also after its end; NULL: there has been none. */
+struct process *process_ended(unsigned rank);
+
+/* All have ended, and their memory is to be used anew. */
+void processes_drop(void);
+
 /* Ends this thread's process, all its threads. */
 _Noreturn void process_exit(unsigned status);
 /* The same by the default action of a signal, with a report on where the program was: `frame`. */

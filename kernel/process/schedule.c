@@ -23,6 +23,7 @@
 
 PER_CPU static struct cpu_group cpu_group; /* of the first CPU of each group: it */
 static struct cpu_group *groups;           /* all of them */
+static void (*home)(void) __attribute__((noreturn)); /* where CPUs go whose job has ended; NULL: none has */
 static bool has_service; /* CPUs of any group may take its ready threads, when they become idle */
 void (*schedule_idle_hook)(bool begins);
 
@@ -261,10 +262,45 @@ _Noreturn void thread_idle(void)
     switch_end();
     for (;;) {
         spin_lock(&queue->group->lock);
+        if (home) {
+            spin_unlock(&queue->group->lock);
+            home();
+        }
         if ((next = run_queue_take(queue)))
             switch_to(queue, next); /* nothing is left here */
         idle(queue);
     }
+}
+
+/* A CPU that idles, or is about to, has taken its group's lock before `home` was set, and has its bit set by
+ * now, or takes it afterwards, and sees `home`. */
+void schedule_finish(void (*where)(void) __attribute__((noreturn)))
+{
+    home = where;
+    for (struct cpu_group *group = groups; group; group = group->next) {
+        spin_lock(&group->lock);
+        CPU_MASK_EACH(cpu, &group->cpus)
+        if (run_queue_is_idle(run_queue_of((unsigned)cpu)))
+            idle_end(run_queue_of((unsigned)cpu));
+        spin_unlock(&group->lock);
+    }
+}
+
+void schedule_groups_drop(void)
+{
+    for (struct cpu_group *group = groups, *next; group; group = next) {
+        next = group->next;
+        CPU_MASK_EACH(cpu, &group->cpus)
+        {
+            struct run_queue *queue = run_queue_of((unsigned)cpu);
+
+            queue->group = NULL;
+            queue->is_listed = false;
+        }
+        *group = (struct cpu_group){ 0 };
+    }
+    groups = NULL;
+    home = NULL;
 }
 
 _Noreturn void schedule_idle_begin(void)
@@ -586,7 +622,9 @@ void schedule_group_add(const struct cpu_mask *cpus)
 
 bool schedule_is_idle(void)
 {
-    return run_queue_is_idle(run_queue_here());
+    const struct run_queue *queue = run_queue_here();
+
+    return queue->group && run_queue_is_idle(queue);
 }
 
 bool schedule_others_ready(void)

@@ -83,6 +83,13 @@ int schedule_configure(const struct command_line *line, struct message *why);
 /* These CPUs serve the same threads: a rank's. Before one of them runs a thread or idles. */
 void schedule_group_add(const struct cpu_mask *cpus);
 
+/* All threads of all groups have ended, but for the caller, which leaves next: each of their CPUs calls this on
+ * its own stack, with nobody's registers, no locks held. */
+void schedule_finish(void (*home)(void) __attribute__((noreturn)));
+
+/* Once all of them have: there are no groups any more. */
+void schedule_groups_drop(void);
+
 /* How long a turn lasts; 0: no rotation. */
 uint64_t schedule_rotation_ns(void);
 

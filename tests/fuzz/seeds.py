@@ -279,6 +279,16 @@ def frames() -> Iterator[bytes]:
     )
 
 
+@seeds_of("pmi")
+def pmi() -> Iterator[bytes]:
+    yield (
+        b"cmd=initack pmiid=0\ncmd=init pmi_version=1 pmi_subversion=1\ncmd=get_maxes\ncmd=get_my_kvsname\n"
+        b"cmd=put kvsname=job_1 key=card-0 value=tcp://10.0.0.1:5000\ncmd=barrier_in\n"
+        b"cmd=get kvsname=job_1 key=card-1\ncmd=getbyidx kvsname=job_1 idx=0\ncmd=finalize\n"
+    )
+    yield b"mcmd=spawn\nnprocs=1\nexecname=/bin/x\nendcmd\ncmd=abort exitcode=3\ncmd=lookup_name service=x\n"
+
+
 @seeds_of("launch_request")
 def launch_request() -> Iterator[bytes]:
     required = b"job=7\0ranks=2\0port=4000\0secret=0123456789abcdef\0path=/bin/ftq\0arg=ftq\0"

@@ -31,7 +31,7 @@ $(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(FUZZ_CC) $(FUZZ_CFLAGS)
 
 HOST_TESTS := string format multiboot2 pvh command_line address_option memplan elf_image cpio tree \
               file_lock mount acpi timer_queue vdso symbols avl screen beat_frame answer_frame global_clock \
-              registry commands json launch_request launch_writer \
+              registry commands json launch_request launch_writer pmi \
               checksum ninep ninep_mount ninep_diod launch_cpus
 ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power e1000 nettick \
                beat_command clock
@@ -71,6 +71,7 @@ checksum_sources := kernel/lib/checksum.c
 beat_frame_sources := kernel/beat/beat_frame.c kernel/lib/siphash.c
 answer_frame_sources := $(addprefix kernel/beat/,answer_frame.c beat_frame.c) kernel/lib/siphash.c
 launch_request_sources := kernel/launch/launch_request.c kernel/lib/format.c kernel/lib/siphash.c
+pmi_sources := service/pmi.c kernel/lib/format.c
 launch_writer_sources := service/launch_writer.c $(launch_request_sources)
 launch_cpus_sources := service/launch_cpus.c
 registry_sources := service/registry.c
@@ -99,7 +100,7 @@ selfish_analysis_sources := apps/selfish/analysis.c apps/lib/order.c
 phase_distribution_sources := apps/phase/distribution.c apps/lib/order.c
 caches_sources := tools/caches/cache.c
 
-FUZZERS := multiboot2 pvh command_line elf symbols tree acpi beat_frame ninep frames launch_request
+FUZZERS := multiboot2 pvh command_line elf symbols tree acpi beat_frame ninep frames launch_request pmi
 
 multiboot2_fuzz_sources := $(multiboot2_sources) drivers/screen/screen.c
 pvh_fuzz_sources := $(pvh_sources)
@@ -109,6 +110,7 @@ symbols_fuzz_sources := $(symbols_sources)
 tree_fuzz_sources := $(tree_sources)
 acpi_fuzz_sources := $(acpi_sources)
 beat_frame_fuzz_sources := $(answer_frame_sources)
+pmi_fuzz_sources := $(pmi_sources)
 launch_request_fuzz_sources := $(launch_writer_sources)
 
 # The network, with lwIP, which is not ours: its warnings are not, either.

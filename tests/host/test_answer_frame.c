@@ -39,6 +39,7 @@ static struct answer some_answer(void)
     answer.ranks = (uint16_t)any();
     for (unsigned length = (unsigned)(any() % ANSWER_NAME_BYTES), i = 0; i < length; i++)
         answer.name[i] = (char)('!' + any() % ('~' - '!' + 1));
+    answer.job = (uint32_t)any();
     return answer;
 }
 

@@ -72,7 +72,14 @@ static unsigned ranks(void)
     return 3;
 }
 
-static const struct command_job job = { .command = rank_command, .ranks = ranks };
+static uint32_t job_now;
+
+static uint32_t number(void)
+{
+    return job_now;
+}
+
+static const struct command_job job = { .command = rank_command, .ranks = ranks, .number = number };
 
 static void cpu_does(unsigned cpu)
 {
@@ -98,19 +105,24 @@ static struct answer answer_now(void)
     return answer;
 }
 
-/* A beat with one new command. */
-static bool commanded(unsigned code, const char *text)
+static bool beat_with(unsigned code, const void *body, size_t bytes)
 {
     struct beat beat = { .epoch = epoch_now, .command_count = 1 };
 
-    beat.commands[0] = (struct beat_command){ .code = (uint16_t)code,
-                                              .bytes = (uint16_t)strlen(text),
-                                              .number = ++number_now };
-    memcpy(beat.commands[0].body, text, strlen(text));
-    code &= BEAT_CODE_MASK;
-    if (code == BEAT_STOP || code == BEAT_CONTINUE || code == BEAT_KILL)
-        wanted.codes[wanted.count++] = code;
+    beat.commands[0] =
+        (struct beat_command){ .code = (uint16_t)code, .bytes = (uint16_t)bytes, .number = ++number_now };
+    memcpy(beat.commands[0].body, body, bytes);
     return commands_accept(&beat);
+}
+
+/* A beat with one new command. */
+static bool commanded(unsigned code, const char *text)
+{
+    const unsigned bare = code & BEAT_CODE_MASK;
+
+    if (bare == BEAT_STOP || bare == BEAT_CONTINUE || bare == BEAT_KILL)
+        wanted.codes[wanted.count++] = bare;
+    return beat_with(code, text, strlen(text));
 }
 
 TEST(the_node_says_what_became_of_a_command)
@@ -148,6 +160,49 @@ TEST(the_node_says_what_became_of_a_command)
     CHECK_EQUAL(times_told, 4); /* not by each CPU */
     CHECK_TEXT(switched, "syscall");
     CHECK_TEXT(rated, "other 3");
+}
+
+TEST(a_command_for_a_job_is_done_where_that_runs_and_nowhere_else)
+{
+    static const struct {
+        unsigned code;
+        uint32_t runs;
+        uint8_t bytes, body[5];
+        bool is_done;
+        uint32_t result;
+        uint8_t state;
+    } commands[] = {
+        { BEAT_STOP, 7, 4, { 0, 0, 0, 8 }, false, 0, ANSWER_RUNNING },
+        { BEAT_STOP, 7, 4, { 7, 0, 0, 0 }, false, 0, ANSWER_RUNNING },
+        { BEAT_STOP, 7, 4, { 0, 0, 0, 7 }, true, 0, ANSWER_STOPPED },
+        { BEAT_CONTINUE, 7, 4, { 0, 0, 0, 8 }, false, 0, ANSWER_STOPPED },
+        { BEAT_KILL, 7, 4, { 0, 0, 0, 8 }, false, 0, ANSWER_STOPPED },
+        { BEAT_CONTINUE, 7, 4, { 0, 0, 0, 7 }, true, 0, ANSWER_RUNNING },
+        { BEAT_STOP, 7, 0, { 0 }, true, 0, ANSWER_STOPPED },
+        { BEAT_TRACE, 8, 1, { '+' }, false, 0, ANSWER_RUNNING }, /* the next job runs */
+        { BEAT_TRACE, 7, 1, { '+' }, false, 0, ANSWER_STOPPED },
+        { BEAT_KILL, 7, 4, { 0, 0, 0, 7 }, true, 0, ANSWER_RUNNING },
+        { BEAT_KILL, 0, 4, { 0, 0, 0, 0 }, false, 0, ANSWER_RUNNING }, /* 0 is no job's number */
+        { BEAT_KILL, 7, 3, { 0, 0, 7 }, false, EINVAL, ANSWER_RUNNING },
+        { BEAT_KILL, 7, 5, { 0, 0, 0, 7, 0 }, false, EINVAL, ANSWER_RUNNING },
+        { BEAT_STOP, 0, 0, { 0 }, true, 0, ANSWER_STOPPED },
+        { BEAT_CONTINUE, 0, 0, { 0 }, true, 0, ANSWER_RUNNING },
+    };
+
+    for (unsigned i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        job_now = commands[i].runs;
+        if (commands[i].is_done)
+            wanted.codes[wanted.count++] = commands[i].code;
+        CHECK(beat_with(commands[i].code, commands[i].body, commands[i].bytes));
+        all_do();
+        CHECK_EQUAL(answer_now().done, number_now);
+        CHECK_EQUAL(answer_now().result, commands[i].result);
+        CHECK_EQUAL(answer_now().state, commands[i].state);
+        CHECK_EQUAL(answer_now().job, commands[i].runs);
+        for (unsigned cpu = 0; cpu < CPUS; cpu++)
+            CHECK_EQUAL(wanted.done[cpu], wanted.count);
+    }
+    job_now = 0;
 }
 
 TEST(kernel_entries_are_those_up_to_the_command)
@@ -290,6 +345,7 @@ int main(void)
     per_cpu_areas_make(CPUS);
     commands_job_set(&job);
     RUN(the_node_says_what_became_of_a_command);
+    RUN(a_command_for_a_job_is_done_where_that_runs_and_nowhere_else);
     RUN(kernel_entries_are_those_up_to_the_command);
     RUN(every_cpu_does_each_command_once_and_in_order);
     per_cpu_areas_free(CPUS);

@@ -124,6 +124,13 @@ TEST(words_become_the_bytes_of_a_command)
     CHECK_EQUAL(command_read("rating nettick 50", false, &command, &why), 0);
     CHECK_EQUAL(command.wire.code, BEAT_RATE);
     CHECK(command.wire.bytes == 10 && memcmp(command.wire.body, "nettick 50", 10) == 0);
+    CHECK_EQUAL(command_read("kill", true, &command, &why), 0);
+    CHECK_EQUAL(command.wire.bytes, 0);
+    CHECK_EQUAL(command_read("stop job 4294967295", true, &command, &why), 0);
+    CHECK_EQUAL(command.wire.code, BEAT_STOP | BEAT_ACKNOWLEDGE);
+    CHECK(command.wire.bytes == 4 && memcmp(command.wire.body, "\377\377\377\377", 4) == 0);
+    CHECK_EQUAL(command_read("continue job 258", false, &command, &why), 0);
+    CHECK(command.wire.bytes == 4 && memcmp(command.wire.body, "\0\0\1\2", 4) == 0);
     CHECK_EQUAL(command_read("trace -timer", true, &command, &why), 0);
     CHECK(command.wire.bytes == 6 && memcmp(command.wire.body, "-timer", 6) == 0);
 }
@@ -135,7 +142,9 @@ TEST(what_is_no_command_is_refused)
         "trace +a b",   "rating",         "rating tsc",  "rating tsc x",
         "rating tsc ",  "rating tsc 5 6", "services",    "services -1",
         "services 1x",  "services 1e3",   "rating  5",   "services 4294967296",
-        "trace +\033[", "kill ",
+        "trace +\033[", "stop job",       "stop job 0",  "kill job 4294967296",
+        "kill job 1x",  "kill job 1 2",   "kill jobs 1", "continue job -1",
+        "stop job  1",  "kill ",
     };
     char text[100] = "trace +";
     struct command command;

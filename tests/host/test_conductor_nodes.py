@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -22,8 +23,19 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.beat_frames import ACKNOWLEDGE, BROADCAST, KEY, Answer, Beat, Command, answer_of, framed
-from tests.fake_nodes import SERVICE, FakeNode, Wire, address_of
+from tests.beat_frames import (
+    ACKNOWLEDGE,
+    BROADCAST,
+    KEY,
+    STOPPED,
+    Answer,
+    Beat,
+    Command,
+    answer_of,
+    framed,
+    siphash,
+)
+from tests.fake_nodes import LIMIT_S, SERVICE, FakeNode, Wire, address_of
 from tests.making import made
 
 ENOSYS = 38
@@ -43,6 +55,7 @@ def carrying(beats: list[Beat], number: int) -> list[Command]:
 
 def scene_a_node_is_shown_as_it_answers(wire: Wire) -> None:
     odd = FakeNode(b'a"b\\c', ipv4=bytes((10, 0, 0, 7)), lost=3, error_ns=-2500, counts=(9, 8, 7, 6), ranks=2)
+    odd.job = 4294967295
     longest = FakeNode(b"x" * 31, booted_ns=2**64 - 1, error_ns=2**63 - 1, state=2)
     wire.add(odd, longest, FakeNode(b"n3"))
     wire.start(*SELDOM)
@@ -56,6 +69,7 @@ def scene_a_node_is_shown_as_it_answers(wire: Wire) -> None:
         "state": "running",
         "cpus": 4,
         "ranks": 2,
+        "job": 4294967295,
         "booted_ns": 1,
         "restarts": 0,
         "sequence": said.sequence,
@@ -77,7 +91,9 @@ def scene_a_node_is_shown_as_it_answers(wire: Wire) -> None:
     table = wire.run("nodes").stdout.splitlines()
     assert len(table) == 4 and table[0].split()[:4] == ["node", "address", "ipv4", "state"]
     row = next(line for line in table if line.startswith('a"b\\c'))
-    assert row.split()[1:4] == ["02:54:00:00:00:01", "10.0.0.7", "running"] and "-2.5" in row and "2/4" in row
+    assert row.split()[1:4] == ["02:54:00:00:00:01", "10.0.0.7", "running"] and "-2.5" in row
+    assert "2/4 4294967295" in " ".join(row.split()) and "4/4" not in row
+    assert next(line for line in table if line.startswith("n3")).split()[8] == "-"
     lines = dict(
         line.split(None, 1) for line in wire.run("status").stdout.splitlines() if " " in line.strip()
     )
@@ -96,11 +112,14 @@ def scene_every_command_is_done_once_by_all(wire: Wire) -> None:
         (["trace", "-timer"], 5, b"-timer"),
         (["rating", "nettick", "50"], 6, b"nettick 50"),
         (["services", "258"], 7, b"\0\0\1\2"),
+        (["stop", "--job", "1"], 1, b"\0\0\0\1"),
+        (["--job", "4294967295", "continue"], 2, b"\xff\xff\xff\xff"),
+        (["kill", "--job", "258"], 3, b"\0\0\1\2"),
         (["kill"], 3, b""),
     )
     for number, (words, _, _) in enumerate(cases, 1):
         said = wire.ctl(*words)
-        assert (said["command"], said["number"], said["done"]) == (words[0], number, 3)
+        assert said["command"] in words and (said["number"], said["done"]) == (number, 3)
         assert said["beats"] >= 1 and not any(said[name] for name in ("failed", "missing", "silent"))
     for node in nodes:
         done = [(command.code, command.body) for command in node.obeyed]
@@ -110,10 +129,61 @@ def scene_every_command_is_done_once_by_all(wire: Wire) -> None:
     said = wire.run("continue")
     assert (said.returncode, said.stdout, said.stderr) == (0, "continue: done by 3 nodes\n", "")
     wire.next_beats(4)
-    for number in range(1, 10):
+    for number in range(1, 13):
         assert len(carrying(list(wire.heard()), number)) >= 3
     numbers = [[command.number for command in beat.commands] for beat in wire.heard()]
     assert all(each == sorted(set(each)) for each in numbers) and wire.next_beats(2)[-1].commands == []
+
+
+def scene_a_command_for_a_job_leaves_all_others_alone(wire: Wire) -> None:
+    nodes = [FakeNode(b"n%d" % job, job=job) for job in range(3)]
+    wire.add(*nodes)
+    wire.start(*SELDOM)
+    assert wire.ctl("stop", "--job", 2)["done"] == 3
+    assert [node.state for node in nodes] == [1, 1, STOPPED]
+    assert wire.ctl("stop")["done"] == 3
+    assert wire.ctl("continue", "--job", 1)["done"] == 3
+    assert [node.state for node in nodes] == [STOPPED, 1, STOPPED]
+    assert [node["job"] for node in wire.ctl("nodes")["nodes"]] == [0, 1, 2]
+    assert wire.run("kill", "--job", 2, "--one-way").stdout == "kill: goes with the next beats\n"
+
+
+def scene_a_node_outlives_a_job_that_is_killed(wire: Wire) -> None:
+    node = FakeNode(b"n1", job=7)
+    wire.add(node)
+    wire.start(*OFTEN)
+    node.answers = False
+    said = wire.ctl("kill", "--job", 7, "--within", "100", status=1)
+    assert (said["done"], names(said["silent_nodes"])) == (0, ["n1"])
+
+
+def asked(wire: Wire, request: str) -> dict:
+    with connect(wire) as client:
+        client.send(request.encode())
+        return json.loads(client.recv(65536))
+
+
+def scene_jobs_have_numbers_of_their_own(wire: Wire) -> None:
+    conductor = wire.start("--rate", "0")
+    begun = int(time.time())
+    given = [asked(wire, "job begin")["job"] for _ in range(5)]
+    assert given == list(range(given[0], given[0] + 5)) and abs(given[0] - begun) < 2 * LIMIT_S
+    while time.time() < given[-1]:
+        time.sleep(0.1)
+    conductor.send_signal(signal.SIGKILL)
+    conductor.wait()
+    wire.start("--rate", "0")
+    assert asked(wire, "job begin")["job"] > given[-1]
+    assert "error" in asked(wire, "job end")
+
+
+def scene_a_ticket_takes_the_key(wire: Wire) -> None:
+    wire.start("--rate", "0")
+    for nonce in ("0123456789abcdef", "FFFFFFFFFFFFFFFF", "0000000000000000"):
+        ticket = siphash(KEY, b"tacet-launch" + bytes.fromhex(nonce))
+        assert asked(wire, f"ticket {nonce}") == {"ticket": f"{ticket:016x}"}
+    for wrong in ("", "0123456789abcde", "0123456789abcdef0", "0123456789abcdeg", " 123456789abcdef"):
+        assert "16 hexadecimal digits" in asked(wire, f"ticket {wrong}")["error"]
 
 
 def scene_a_one_way_command_goes_with_three_beats(wire: Wire) -> None:
@@ -242,7 +312,7 @@ def scene_bad_answers_are_counted_by_cause_and_change_nothing(wire: Wire) -> Non
     short = last.payload()
     wrong = {
         "forged": [last.frame(wire.to, stranger, bytes(16)), framed_as(stranger)[:-1] + b"\xff"],
-        "truncated": [framed(short[:60], wire.to, stranger), framed_as(stranger, length=143)],
+        "truncated": [framed(short[:60], wire.to, stranger), framed_as(stranger, length=147)],
         "other_version": [framed_as(stranger, version=2)],
         "other_kind": [framed_as(stranger, kind=9)],
         "absurd": [
@@ -526,6 +596,14 @@ def test_with_nodes(scene: str, tmp_path: Path, service: None) -> None:
         ["--loud", "status"],
         ["nodes", "--watch", "0"],
         ["trace", "+" + "a" * 300],
+        ["stop", "--job"],
+        ["stop", "--job", "0"],
+        ["stop", "--job", "4294967296"],
+        ["stop", "--job", "+1"],
+        ["stop", "job", "1"],
+        ["trace", "+timer", "--job", "1"],
+        ["status", "--job", "1"],
+        ["counters", "--one-way"],
     ),
 )
 def test_words_that_are_wrong_end_with_status_2(words: list[str], service: None) -> None:

@@ -24,6 +24,8 @@
  * right to it. Unlinked: led to a table that is to be freed after the TLB shootdown; not present any more. */
 #define PTE_ATTACHED   (1ULL << 9)
 #define PTE_UNLINKED   (1ULL << 10)
+/* Of the kernel's map, ignored as well: a table that split a page for arch_guard_page. */
+#define PTE_OF_GUARD   (1ULL << 11)
 #define PTE_NO_EXECUTE (1ULL << 63)
 #define PTE_ADDRESS    0x000ffffffffff000ULL
 

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * job_line.c: see job.h: the job that the command line describes. On the first CPU, before it begins; a
+ * mistake stops the node.
+ */
+#include "init/job.h"
+#include "arch.h"
+#include "debug/stop.h"
+#include "init/job_state.h"
+#include "launch/launcher.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+#include "process/limits.h"
+#include "process/schedule.h"
+
+#define STACK_BYTES_DEFAULT (8ULL << 20)
+#define STACK_BYTES_MIN     (64ULL << 10)
+#define STACK_BYTES_MAX     (64ULL << 30)
+#define ENVIRONMENT_MAX     COMMAND_LINE_OPTIONS_MAX
+
+#define SERVICE_ARGUMENTS_MAX  16
+#define SERVICE_LINE_BYTES     256
+#define SERVICE_STACK_BYTES    (256ULL << 10)
+#define SERVICE_MEMORY_DEFAULT (32ULL << 20)
+#define SERVICE_MEMORY_MIN     (8ULL << 20)
+#define SERVICE_MEMORY_MAX     (1ULL << 30)
+
+static const char *arguments[COMMAND_LINE_ARGUMENTS_MAX + 1], *environment[ENVIRONMENT_MAX],
+    *service_arguments[SERVICE_ARGUMENTS_MAX];
+static const char *directory_path; /* cwd=, or NULL */
+
+static void environment_read(const struct command_line *line)
+{
+    for (unsigned i = 0; i < line->option_count; i++) {
+        const char *value = line->options[i].value;
+
+        if (strcmp(line->options[i].name, "env") != 0)
+            continue;
+        if (!value || value[0] == '=' || !value[0])
+            node_stop(STOP_BAD_INPUT, "env= wants NAME=VALUE");
+        environment[job.program.environment_count++] = value;
+    }
+}
+
+static uint64_t stack_bytes_read(const struct command_line *line)
+{
+    const char *text = command_line_option(line, "stack");
+    uint64_t bytes = STACK_BYTES_DEFAULT;
+    struct message why;
+
+    if (text && option_bytes("stack", text, STACK_BYTES_MIN, STACK_BYTES_MAX, &bytes, &why))
+        node_stop(STOP_BAD_INPUT, "%s", why.text);
+    return bytes;
+}
+
+static unsigned ranks_read(const struct command_line *line, unsigned cpu_count)
+{
+    const char *text = command_line_option(line, "ranks");
+    unsigned ranks_max = cpu_count < MEMPLAN_RANKS_MAX ? cpu_count : MEMPLAN_RANKS_MAX;
+    uint64_t ranks = ranks_max;
+    struct message why;
+
+    if (text && option_number("ranks", text, 1, ranks_max, &ranks, &why))
+        node_stop(STOP_BAD_INPUT, "%s (one rank a CPU at the most, and %u in all; %u run)", why.text,
+                  MEMPLAN_RANKS_MAX, cpu_count);
+    return (unsigned)ranks;
+}
+
+/* service="PATH ARGUMENT …": words between blanks. */
+static void service_read(const struct command_line *line)
+{
+    static char words[SERVICE_LINE_BYTES];
+    const char *text = command_line_option(line, "service");
+    const char *policy = command_line_option(line, "service_policy");
+    unsigned count = 0;
+
+    if (!text)
+        return;
+    if (strlen(text) >= sizeof(words))
+        node_stop(STOP_BAD_INPUT, "service= has more than %u characters", SERVICE_LINE_BYTES - 1);
+    memcpy(words, text, strlen(text) + 1);
+    for (char *c = words; *c; c++) {
+        if (*c == ' ')
+            *c = '\0';
+        else if ((c == words || !c[-1]) && count++ < SERVICE_ARGUMENTS_MAX)
+            service_arguments[count - 1] = c;
+    }
+    if (!count || count > SERVICE_ARGUMENTS_MAX)
+        node_stop(STOP_BAD_INPUT, "service= wants a program and at most %u arguments, as service=/daemon",
+                  SERVICE_ARGUMENTS_MAX - 1);
+    job.service = (struct program){
+        .path = service_arguments[0],
+        .arguments = service_arguments,
+        .argument_count = count,
+        .environment = environment,
+        .stack_bytes = SERVICE_STACK_BYTES,
+    };
+    job.service_policy = POLICY_IDLE;
+    if (policy && strcmp(policy, "other") == 0)
+        job.service_policy = POLICY_OTHER;
+    else if (policy && strcmp(policy, "idle") != 0)
+        node_stop(STOP_BAD_INPUT, "service_policy=%s: the service can be idle or other", policy);
+}
+
+uint64_t job_service_bytes(const struct command_line *line)
+{
+    const char *text = command_line_option(line, "service_memory");
+    uint64_t bytes = SERVICE_MEMORY_DEFAULT;
+    struct message why;
+
+    if (text && option_bytes("service_memory", text, SERVICE_MEMORY_MIN, SERVICE_MEMORY_MAX, &bytes, &why))
+        node_stop(STOP_BAD_INPUT, "%s", why.text);
+    return command_line_option(line, "service") ? (bytes + ARCH_LARGE_PAGE - 1) & -ARCH_LARGE_PAGE : 0;
+}
+
+void job_configure(const struct command_line *line, unsigned cpu_count)
+{
+    const char *path = command_line_option(line, "app");
+    const char *name = command_line_option(line, "argv0");
+    const char *prefix = command_line_option(line, "prefix");
+
+    job.program = (struct program){
+        .path = path ? path : PROGRAM_DEFAULT,
+        .arguments = arguments,
+        .argument_count = line->argument_count + 1,
+        .environment = environment,
+        .stack_bytes = stack_bytes_read(line),
+    };
+    arguments[0] = name ? name : job.program.path;
+    memcpy(&arguments[1], line->arguments, line->argument_count * sizeof(line->arguments[0]));
+    environment_read(line);
+    if (prefix && strcmp(prefix, "rank") != 0)
+        node_stop(STOP_BAD_INPUT, "prefix=%s: the one prefix there is for lines of output is prefix=rank",
+                  prefix);
+    job.prefix = prefix != NULL;
+    directory_path = command_line_option(line, "cwd");
+    service_read(line);
+    process_rank_count = ranks_read(line, cpu_count);
+}
+
+_Noreturn void job_start(struct memplan *plan, const struct memory_slice *service, struct tree *tree)
+{
+    struct message why;
+    int error;
+
+    job.plan = plan;
+    job.tree = tree;
+    job.service_slice = *service;
+    if (launcher_is_on()) {
+        launcher_rests(true);
+        job_next();
+    }
+    error = program_find("app", job.program.path, &job.program.inode, &why);
+    if (!error && job.service.path) {
+        error = program_find("service", job.service.path, &job.service.inode, &why);
+        job.service.environment_count = job.program.environment_count;
+    }
+    if (!error)
+        error = directory_find(directory_path, &job.directory, &why);
+    if (!error)
+        error = program_link(job.program.path, &why);
+    if (error)
+        start_failed(error, &why);
+    job_begin();
+}
+
+const char *job_line_directory(void)
+{
+    return directory_path;
+}

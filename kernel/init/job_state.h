@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * job_state.h: what the files that make a job up share: job.c (ranks on their CPUs), job_line.c (a job of the
+ * command line), job_launch.c (jobs of tacetrun, one after the other), job_program.c (its program). The first
+ * CPU sets it up between jobs; it is constant while one runs, but for what is marked.
+ */
+#ifndef TACET_JOB_STATE_H
+#define TACET_JOB_STATE_H
+
+#include "init/load.h"
+#include "mm/memplan.h"
+
+struct job {
+    struct program program; /* each rank adds variables to its environment */
+    bool prefix;
+    unsigned cores;               /* of each rank; 0: an equal part of all */
+    uint32_t number, first, size; /* of one of tacetrun's: docs/jobs.md */
+    const char *const *numbered;  /* variables whose value is the rank's number in the job */
+    unsigned numbered_count;
+
+    struct memplan *plan;
+    struct tree *tree;
+    struct inode *directory; /* in which every rank starts */
+    uint64_t started;        /* how many have been, ever; atomic */
+
+    struct program service; /* its path NULL: none */
+    uint32_t service_policy;
+    struct memory_slice service_slice;
+
+    unsigned running;      /* ranks that have not ended; atomic */
+    unsigned worst_status; /* of those that have; atomic */
+    unsigned at_home;      /* CPUs that have nothing to do with this job any more; atomic */
+    bool is_killed;        /* atomic */
+};
+
+extern struct job job;
+
+/* ---- job.c ---- */
+
+/* Starts the ranks on all CPUs, this one included. */
+_Noreturn void job_begin(void);
+
+/* Ends all ranks, as by SIGKILL: those too that are about to begin. On any CPU, no locks held. */
+void job_kill(void);
+
+/* ---- job_program.c ---- */
+
+/* The program of `path`, which `option` names in messages; on a mount, copied into memory that the first rank
+ * does without. -ENOENT, -EINVAL, -ENOMEM, -EIO with `why`. */
+int program_find(const char *option, const char *path, struct inode **program, struct message *why);
+
+/* The working directory: `path`, or NULL: the root where files can be made in it, or what stands in for it.
+ * -EINVAL with `why`. */
+int directory_find(const char *path, struct inode **directory, struct message *why);
+
+/* Makes /proc/self/exe a link to `path`, which must live as long as the tree. -ENOMEM with `why`. */
+int program_link(const char *path, struct message *why);
+
+/* ---- job_launch.c ---- */
+
+/* The first CPU, between two jobs, on its own stack: waits for the next one, and begins it. */
+_Noreturn void job_next(void);
+
+/* The same after one that has ended: first leaves everything as it was before. */
+_Noreturn void job_finish(void);
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * memory.c: see memory.h. The memory is planned once before it is known how many CPUs start, for the kernel's
+ * pool, and then for each job, whose number of ranks it depends on. The pool's place does not.
+ */
+#include "init/memory.h"
+#include "arch.h"
+#include "debug/console.h"
+#include "debug/stop.h"
+#include "fs/proc/proc.h"
+#include "init/files.h"
+#include "init/job.h"
+#include "launch/launcher.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+#include "mm/page.h"
+#include "process/limits.h"
+
+#define SLICE_BYTES_MIN (16ULL << 20)
+
+struct page_pool kernel_pool;
+
+static const struct boot_info *boot;
+static uint64_t service_bytes;
+static struct memplan plan;
+
+static void modules_check(void)
+{
+    for (unsigned i = 0; i < boot->module_count; i++) {
+        const struct memory_range *range = &boot->modules[i].range;
+
+        if (range->base >= arch_early_limit() || range->bytes > arch_early_limit() - range->base)
+            node_stop(STOP_BAD_INPUT, "module %u lies at %#lx, %lu KiB; it must end below %#lx", i,
+                      range->base, range->bytes / 1024, arch_early_limit());
+    }
+}
+
+/* The planner's work area serves the network once the last plan is made. Where jobs come one after another
+ * none is the last. */
+static uint64_t network_bytes(void)
+{
+    uint64_t bytes;
+
+    memplan_work_area(&bytes);
+    return launcher_is_on() ? page_up(bytes) : 0;
+}
+
+static uint64_t pool_bytes(void)
+{
+    return arch_pool_bytes(boot) + page_up(files_memory_bytes(boot)) + 8 * ARCH_PAGE + network_bytes() +
+           (launcher_is_on() ? LAUNCHER_BYTES : 0) + service_bytes + (service_bytes ? ARCH_LARGE_PAGE : 0);
+}
+
+/* `ranks_known`: the job is configured, so that each rank's memory can come from the domain of its CPU. */
+static int memory_plan(unsigned rank_count, bool ranks_known, struct message *why)
+{
+    static struct memory_range reserved[BOOT_RANGES_MAX + BOOT_MODULES_MAX + 1];
+    static uint32_t rank_domains[MEMPLAN_RANKS_MAX];
+    unsigned count = boot->reserved_count;
+
+    memcpy(reserved, boot->reserved, count * sizeof(reserved[0]));
+    reserved[count++] = arch_kernel_image();
+    for (unsigned i = 0; i < boot->module_count; i++)
+        reserved[count++] = boot->modules[i].range;
+
+    struct memplan_input input = {
+        .usable = boot->usable,
+        .usable_count = boot->usable_count,
+        .reserved = reserved,
+        .reserved_count = count,
+        .address_limit = arch_address_limit(),
+        .pool_bytes = pool_bytes(),
+        .pool_limit = arch_early_limit(),
+        .rank_count = rank_count,
+        .slice_bytes_min = SLICE_BYTES_MIN,
+    };
+    if (ranks_known) {
+        input.numa_range_count = arch_numa_ranges(&input.numa_ranges);
+        input.rank_domains = rank_domains;
+        for (unsigned rank = 0; rank < rank_count; rank++)
+            rank_domains[rank] = arch_cpu_numa_domain(job_cpu_of(rank));
+    }
+    return memplan_make(&input, &plan, why);
+}
+
+void memory_start(const struct boot_info *given, const struct command_line *line)
+{
+    struct message why = { "" };
+
+    boot = given;
+    service_bytes = job_service_bytes(line);
+    modules_check();
+    int error = memory_plan(1, false, &why);
+    if (error)
+        start_failed(error, &why);
+    page_pool_initialise(&kernel_pool, &plan.pool, 1);
+}
+
+int memory_slices_plan(struct memplan **out, struct message *why)
+{
+    *out = &plan;
+    return memory_plan(process_rank_count, true, why);
+}
+
+/* ---- What it is ---- */
+
+uint64_t memory_kernel_bytes(void)
+{
+    return arch_kernel_image().bytes + plan.pool.bytes - service_bytes;
+}
+
+static uint64_t overlap_bytes(const struct memory_range *a, const struct memory_range *b)
+{
+    uint64_t start = a->base > b->base ? a->base : b->base;
+    uint64_t end = smaller(a->base + a->bytes, b->base + b->bytes);
+
+    return start < end ? end - start : 0;
+}
+
+/* Where the firmware describes NUMA domains: how much of each rank's memory is in its own. */
+static void numa_domains_print(void)
+{
+    const struct numa_range *ranges;
+    unsigned count = arch_numa_ranges(&ranges);
+
+    for (unsigned rank = 0; rank < process_rank_count && count > 0; rank++) {
+        const struct memory_slice *slice = &plan.slices[rank];
+        uint32_t domain = arch_cpu_numa_domain(job_cpu_of(rank));
+        uint64_t near = 0;
+
+        for (unsigned i = 0; i < slice->extent_count; i++)
+            for (unsigned j = 0; j < count; j++)
+                near += ranges[j].domain == domain ? overlap_bytes(&slice->extents[i], &ranges[j].range) : 0;
+        if (domain != NUMA_DOMAIN_NONE)
+            kernel_print("memory: rank %u is on NUMA node %u, as are %lu of its %lu MiB\n", rank, domain,
+                         near >> 20, slice->bytes >> 20);
+    }
+}
+
+void memory_describe(void)
+{
+    kernel_print("memory: %lu MiB for each of %u ranks, %lu KiB for the kernel\n", plan.slices[0].bytes >> 20,
+                 process_rank_count, memory_kernel_bytes() / 1024);
+    if (service_bytes)
+        kernel_print("memory: %lu MiB for the service\n", service_bytes >> 20);
+    numa_domains_print();
+}
+
+/* ---- Of the pool ---- */
+
+struct memory_slice memory_service_take(void)
+{
+    static struct memory_range extent;
+
+    extent.bytes = service_bytes;
+    if (!extent.bytes)
+        return (struct memory_slice){ 0 };
+    extent.base = page_pool_allocate(&kernel_pool, extent.bytes, ARCH_LARGE_PAGE);
+    ASSERT(extent.base != PAGE_POOL_NONE);
+    return (struct memory_slice){ .extents = &extent, .extent_count = 1, .bytes = extent.bytes };
+}
+
+uint64_t memory_ranks_mib(void)
+{
+    uint64_t bytes = 0;
+
+    for (unsigned rank = 0; rank < process_rank_count; rank++)
+        bytes += plan.slices[rank].bytes;
+    return bytes >> 20;
+}
+
+void *memory_launcher_take(void)
+{
+    uint64_t memory = page_pool_allocate(&kernel_pool, LAUNCHER_BYTES, ARCH_PAGE);
+
+    ASSERT(memory != PAGE_POOL_NONE);
+    return arch_physical(memory);
+}
+
+struct memory_range memory_network_take(void)
+{
+    struct memory_range range = { .bytes = network_bytes() };
+    uint64_t bytes;
+
+    if (range.bytes) {
+        range.base = page_pool_allocate(&kernel_pool, range.bytes, ARCH_PAGE);
+        ASSERT(range.base != PAGE_POOL_NONE);
+        return range;
+    }
+    range.base = arch_physical_of(memplan_work_area(&bytes));
+    bytes += range.base;
+    range.base = page_up(range.base);
+    range.bytes = page_down(bytes) - range.base;
+    return range;
+}

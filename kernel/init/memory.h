@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * memory.h: whose memory is whose: the kernel's pool, and a slice for each rank of the present job. On the
+ * first CPU, before the job's ranks start.
+ */
+#ifndef TACET_INIT_MEMORY_H
+#define TACET_INIT_MEMORY_H
+
+#include "lib/boot_info.h"
+#include "lib/command_line.h"
+#include "mm/memplan.h"
+#include "mm/page_pool.h"
+
+extern struct page_pool kernel_pool;
+
+/* At boot: checks where the boot modules lie, and makes the kernel's pool. Stops the node where memory does
+ * not do. */
+void memory_start(const struct boot_info *boot, const struct command_line *line);
+
+/* Plans the slices of process_rank_count ranks, once all CPUs run. The plan's slices are whole again, what
+ * memplan_take has taken from those of an earlier job included. -ENOMEM with `why`. */
+int memory_slices_plan(struct memplan **plan, struct message *why);
+
+/* Prints how much that is; for the first job, or all jobs that use all CPUs. */
+void memory_describe(void);
+
+/* What the kernel has for itself: its image and its pool, but for the service. */
+uint64_t memory_kernel_bytes(void);
+
+/* The memory of the service, for which the pool was planned; call once. Empty: there is none. */
+struct memory_slice memory_service_take(void);
+
+/* What all ranks have together, MiB. */
+uint64_t memory_ranks_mib(void);
+
+/* LAUNCHER_BYTES for the launcher. */
+void *memory_launcher_take(void);
+
+/* The memory of the network's own account (net/memory.h). */
+struct memory_range memory_network_take(void);
+
+#endif

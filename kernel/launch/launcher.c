@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * launcher.c: see launcher.h. Owns the listener and the connection of the present job.
+ *
+ * A line is written with one call, into a ring that holds those of all ranks that a node can have; so nobody
+ * waits for tacetrun. Of what it says while a job runs, one CPU at a time takes care; others only leave word
+ * that there is more (`events`).
+ */
+#include "launch/launcher.h"
+#include "arch.h"
+#include "beat/nettick.h"
+#include "debug/console.h"
+#include "fs/file.h"
+#include "fs/linux_files.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+#include "lib/version.h"
+#include "mm/page.h"
+#include "net/address.h"
+#include "net/inet.h"
+#include "net/network.h"
+#include "net/stream.h"
+#include "process/process.h"
+#include "process/schedule.h"
+#include "smp/crosscall.h"
+#include "time/clock.h"
+#include "time/timer.h"
+
+#define ROOM_BYTES   (64 * 1024U)    /* of a connection, in either direction */
+#define REQUEST_NS   (5 * NS_PER_S)  /* for a request, once the node has greeted */
+#define PROGRAM_NS   (30 * NS_PER_S) /* for each part of a program to come: */
+#define PROGRAM_PART (1024 * 1024U)
+#define STREAM_NS    (10 * NS_PER_S) /* for a rank's connection to tacetrun */
+#define KILL_TEXT    "kill"
+
+static bool is_on;
+static uint16_t port = LAUNCH_PORT;
+static uint64_t memory_mib;
+
+static struct launcher_memory {
+    struct launch_request request;
+    char bytes[LAUNCH_REQUEST_BYTES];
+} * memory;
+
+_Static_assert(sizeof(struct launcher_memory) <= LAUNCHER_BYTES, "it has that much");
+
+static struct stream *listener, *connection; /* NULL: nobody asks for anything */
+static uint32_t tacetrun_address;
+
+static void (*job_kill)(void);
+static uint32_t events; /* that nobody has looked at */
+static bool is_alone;
+static char heard[LAUNCH_LINE_BYTES]; /* of a line that is not whole yet */
+static unsigned heard_bytes;
+
+int launcher_configure(const struct command_line *line, struct message *why)
+{
+    static const char *const of_programs[] = { "app",     "argv0",          "prefix",     "ranks",
+                                               "service", "service_memory", "stdin_bytes" };
+    const char *text = command_line_option(line, "launch");
+    uint64_t number = LAUNCH_PORT;
+
+    is_on = text != NULL;
+    if (!is_on)
+        return 0;
+    if (*text && option_number("launch", text, 1, UINT16_MAX, &number, why))
+        return -EINVAL;
+    for (unsigned i = 0; i < sizeof(of_programs) / sizeof(of_programs[0]); i++)
+        if (command_line_option(line, of_programs[i]))
+            return message_set(why, -EINVAL, "%s= says what the node runs, and with launch tacetrun does",
+                               of_programs[i]);
+    if (line->argument_count)
+        return message_set(why, -EINVAL, "arguments stand after --, and with launch they come from tacetrun");
+    port = (uint16_t)number;
+    return 0;
+}
+
+bool launcher_is_on(void)
+{
+    return is_on;
+}
+
+int launcher_start(void *given, uint64_t mib, struct message *why)
+{
+    memory = given;
+    memory_mib = mib;
+    if (!network_has_device())
+        return message_set(why, -ENODEV,
+                           "launch: jobs come by the network, and this node has no card for it");
+    int error = stream_listen_kernel(&listener, port, ROOM_BYTES);
+    if (error)
+        return message_set(why, error, "launch: no memory to listen at port %u", port);
+    kernel_print("launch: the node waits for jobs at port %u\n", port);
+    return 0;
+}
+
+/* ---- Lines ---- */
+
+__attribute__((format(printf, 2, 3))) static void say(struct stream *to, const char *format, ...)
+{
+    char line[LAUNCH_LINE_BYTES];
+    va_list arguments;
+
+    va_start(arguments, format);
+    size_t bytes = format_va(line, sizeof(line) - 1, format, arguments);
+    va_end(arguments);
+    bytes = smaller(bytes, sizeof(line) - 2);
+    line[bytes++] = '\n';
+    stream_write(to, line, bytes, 0); /* where the connection is lost, tacetrun knows */
+}
+
+static void greet(struct stream *who, uint64_t nonce, bool is_busy)
+{
+    say(who, "tacet-launch %u %016lx %s cpus=%u memory_mib=%lu state=%s name=%s system=Tacet-%s",
+        LAUNCH_VERSION, nonce, nettick_key() ? "ticket" : "open", arch_cpu_count(), memory_mib,
+        is_busy ? "busy" : "idle", node_facts.name[0] ? node_facts.name : "-", TACET_VERSION);
+}
+
+/* ---- Between jobs ---- */
+
+static void wait_expire(struct smart_timer *timer, uint64_t now_ns)
+{
+    (void)timer; /* it has interrupted the CPU's rest */
+    (void)now_ns;
+}
+
+void launcher_rest(uint64_t deadline_ns)
+{
+    static struct smart_timer timer = { .expire = wait_expire };
+
+    if (network_poll())
+        return;
+    if (deadline_ns != WAIT_FOREVER)
+        timer_start(&timer, deadline_ns, latency_bound_default_ns());
+    timer_idle();
+    timer_cancel(&timer);
+}
+
+void launcher_rests(bool begins)
+{
+    schedule_idle_hook(begins);
+}
+
+/* Bytes up to `end` inclusive, or just so many. Their number, or an error. */
+static int64_t take(char *to, uint64_t count, int end, uint64_t within_ns)
+{
+    uint64_t got = 0, deadline_ns = clock_now_ns() + within_ns;
+
+    while (got < count && !(end >= 0 && got && to[got - 1] == end)) {
+        int64_t part = stream_read(connection, to + got, end < 0 ? count - got : 1, 0);
+
+        if (part == -EAGAIN && clock_now_ns() < deadline_ns) {
+            launcher_rest(deadline_ns);
+            continue;
+        }
+        if (part <= 0)
+            return part ? part : -ECONNRESET;
+        got += (uint64_t)part;
+    }
+    return (int64_t)got;
+}
+
+static void connection_end(bool abort)
+{
+    stream_close(connection, abort);
+    connection = NULL;
+}
+
+void launcher_refuse(const char *why)
+{
+    kernel_print("launch: refused: %s\n", why);
+    say(connection, "refused %s", why);
+    connection_end(false);
+}
+
+static void connection_await(void)
+{
+    while (!(connection = stream_accept_kernel(listener)))
+        launcher_rest(WAIT_FOREVER);
+    tacetrun_address = stream_peer_address(connection);
+}
+
+/* The request's bytes; an error with `why`. */
+static int request_take(uint64_t nonce, struct message *why)
+{
+    char line[LAUNCH_LINE_BYTES];
+    bool has_ticket;
+    uint64_t ticket;
+    size_t bytes;
+    int64_t got = take(line, sizeof(line), '\n', REQUEST_NS);
+
+    if (got <= 0)
+        return message_set(why, got == -EAGAIN ? -ETIMEDOUT : -ECONNRESET, "no request has come");
+    if (line[got - 1] != '\n')
+        return message_set(why, -EINVAL, "a line of more than %u characters", LAUNCH_LINE_BYTES - 1);
+    line[got - 1] = '\0';
+    int error = launch_line_read(line, &bytes, &has_ticket, &ticket, why);
+    if (error)
+        return error;
+    if (nettick_key() && (!has_ticket || ticket != launch_ticket(nettick_key(), nonce)))
+        return message_set(why, -EACCES, "the ticket is not that of the conductor's key");
+    if (take(memory->bytes, bytes, -1, REQUEST_NS) != (int64_t)bytes)
+        return message_set(why, -ECONNRESET, "the request's %lu bytes have not come", bytes);
+    return launch_request_read(memory->bytes, bytes, &memory->request, why);
+}
+
+const struct launch_request *launcher_wait(void)
+{
+    struct message why;
+
+    for (;;) {
+        connection_await();
+        uint64_t nonce = arch_random();
+        greet(connection, nonce, false);
+        int error = request_take(nonce, &why);
+        if (!error)
+            return &memory->request;
+        if (error == -ECONNRESET) /* somebody has only looked */
+            connection_end(true);
+        else
+            launcher_refuse(why.text);
+    }
+}
+
+int launcher_receive(void *to, uint64_t bytes)
+{
+    char *at = to;
+
+    for (uint64_t part; bytes; bytes -= part, at += part) {
+        part = smaller(bytes, PROGRAM_PART);
+        if (take(at, part, -1, PROGRAM_NS) != (int64_t)part)
+            return -EIO;
+    }
+    return 0;
+}
+
+/* ---- While a job runs ---- */
+
+/* tacetrun has said something, or is gone. */
+static void connection_serve(void)
+{
+    int64_t got;
+
+    while (!is_alone && (got = stream_read(connection, heard + heard_bytes, 1, 0)) != -EAGAIN) {
+        const bool is_whole = got > 0 && heard[heard_bytes] == '\n';
+
+        heard_bytes += got > 0 && !is_whole;
+        if (got > 0 && !is_whole && heard_bytes < sizeof(heard))
+            continue;
+        const bool is_kill =
+            is_whole && heard_bytes == strlen(KILL_TEXT) && memcmp(heard, KILL_TEXT, heard_bytes) == 0;
+        if (!is_kill) {
+            if (got > 0)
+                kernel_print("launch: tacetrun may only say " KILL_TEXT " now; the job is ended\n");
+            is_alone = true;
+        }
+        heard_bytes = 0;
+        job_kill();
+    }
+}
+
+static void visitors_serve(void)
+{
+    struct stream *visitor;
+
+    while ((visitor = stream_accept_kernel(listener))) {
+        greet(visitor, 0, true);
+        stream_close(visitor, false);
+    }
+}
+
+static void changed(void)
+{
+    uint32_t seen = __atomic_add_fetch(&events, 1, __ATOMIC_ACQ_REL);
+
+    if (seen != 1)
+        return; /* who looks now will look again */
+    do {
+        connection_serve();
+        visitors_serve();
+    } while ((seen = __atomic_sub_fetch(&events, seen, __ATOMIC_ACQ_REL)));
+}
+
+void launcher_begin(void (*kill)(void))
+{
+    job_kill = kill;
+    is_alone = false;
+    heard_bytes = 0;
+    say(connection, "started");
+    stream_watch(connection, changed);
+    stream_watch(listener, changed);
+    changed(); /* what has come before */
+}
+
+static struct stream *stream_dial(struct process *process, unsigned rank, const char *kind,
+                                  struct message *why)
+{
+    struct stream *stream;
+    char line[64];
+    size_t bytes =
+        format_text(line, sizeof(line), "stream %016lx %u %s\n", memory->request.secret, rank, kind);
+    int error =
+        stream_open_for(process, &stream, tacetrun_address, memory->request.port, clock_now_ns() + STREAM_NS);
+
+    if (!error && stream_write(stream, line, bytes, 0) != (int64_t)bytes) {
+        stream_close(stream, true);
+        error = -ECONNRESET;
+    }
+    if (error)
+        message_set(why, error, "its connection for std%s to tacetrun's port %u has failed (error %d)", kind,
+                    memory->request.port, -error);
+    return error ? NULL : stream;
+}
+
+static struct file *stream_file(struct process *process, unsigned rank, const char *kind, struct message *why)
+{
+    struct stream *stream = stream_dial(process, rank, kind, why);
+    struct file *file = stream ? file_allocate(process) : NULL;
+
+    if (!file)
+        return NULL;
+    file->flags = O_RDWR;
+    if (inet_stream_adopt(file, process, stream) == 0)
+        return file;
+    message_set(why, -ENOMEM, "no memory for its streams");
+    stream_close(stream, true);
+    return NULL;
+}
+
+int launcher_streams_open(struct process *process, unsigned local, struct message *why)
+{
+    const unsigned rank = memory->request.first + local;
+    struct file *out = stream_file(process, rank, "out", why);
+    struct file *err = out ? stream_file(process, rank, "err", why) : NULL;
+
+    if (!err)
+        return -EIO; /* what is open goes with the process */
+    if (rank == memory->request.stdin_rank)
+        file_install_at(process, out, 0, false);
+    else
+        file_open_null(process);
+    file_install_at(process, out, 1, false);
+    file_install_at(process, err, 2, false);
+    file_put(out);
+    file_put(err);
+    return 0;
+}
+
+void launcher_rank_ended(unsigned local, unsigned status)
+{
+    say(connection, "rank %u %u", memory->request.first + local, status);
+}
+
+void launcher_rank_failed(unsigned local, const char *why)
+{
+    kernel_print("launch: rank %u: %s\n", memory->request.first + local, why);
+    say(connection, "refused rank %u: %s", memory->request.first + local, why);
+}
+
+/* ---- The end of a job ---- */
+
+bool launcher_is_alone(void)
+{
+    return __atomic_load_n(&is_alone, __ATOMIC_RELAXED);
+}
+
+void launcher_watch_end(void)
+{
+    stream_watch(connection, NULL);
+    stream_watch(listener, NULL);
+    while (__atomic_load_n(&events, __ATOMIC_ACQUIRE)) /* a CPU that a timer has interrupted */
+        crosscall_serve();
+}
+
+void launcher_end(unsigned status)
+{
+    say(connection, "end %u", status);
+    connection_end(false);
+}

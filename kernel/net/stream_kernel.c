@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * stream_kernel.c: see stream.h: the kernel's own use of streams, as a mount makes it, and the launch of
+ * jobs. Runs in system calls; without any process, where waiting is polling, at boot and between jobs.
+ */
+#include "net/stream.h"
+#include "arch.h"
+#include "fs/file.h"
+#include "lib/errno.h"
+#include "net/network.h"
+#include "net/stream_state.h"
+#include "process/process.h"
+#include "time/clock.h"
+#include "lwip/def.h"
+
+#define LISTENER_BACKLOG 16
+static int open_wait(struct stream *stream, uint64_t deadline_ns)
+{
+    int error = 0;
+
+    while (!error && stream->state == STREAM_CONNECTING)
+        error = stream_wait_change(stream, deadline_ns);
+    if (stream->state == STREAM_OPEN)
+        return 0;
+    return stream->error ? stream->error : error == -EINTR ? -EINTR : -ETIMEDOUT;
+}
+
+int stream_open_for(struct process *process, struct stream **out, uint32_t address, uint16_t port,
+                    uint64_t deadline_ns)
+{
+    struct stream *stream = stream_create(process);
+
+    if (!stream)
+        return -ENOMEM;
+    stream->no_delay = true;
+    __atomic_store_n(&stream->process, arch_process(), __ATOMIC_RELAXED);
+    int error = stream_connect(stream, lwip_htonl(address), port);
+    if (!error)
+        error = open_wait(stream, deadline_ns);
+    if (error)
+        stream_end(stream, true);
+    else
+        *out = stream;
+    return error;
+}
+
+int stream_open(struct stream **out, uint32_t address, uint16_t port, uint64_t deadline_ns)
+{
+    return stream_open_for(arch_process(), out, address, port, deadline_ns);
+}
+
+int stream_open_kernel(struct stream **out, uint32_t address, uint16_t port, uint64_t deadline_ns)
+{
+    return stream_open_for(NULL, out, address, port, deadline_ns);
+}
+
+static int64_t kernel_move(struct stream *stream, void *bytes, uint64_t count, uint64_t deadline_ns,
+                           bool write)
+{
+    struct stream_bytes kernel = { .kernel = bytes };
+    int64_t result;
+    int error = 0;
+
+    if (deadline_ns == 0) /* another process may wait for this stream meanwhile */
+        network_poll();
+    else if (arch_process())
+        __atomic_store_n(&stream->process, arch_process(), __ATOMIC_RELAXED);
+    do
+        result = write ? stream_send(stream, &kernel, count, false)
+                       : stream_receive(stream, &kernel, count, false);
+    while (result == -EAGAIN && !(error = stream_wait_change(stream, deadline_ns)));
+    return error ? error : result;
+}
+
+int64_t stream_write(struct stream *stream, const void *bytes, uint64_t count, uint64_t deadline_ns)
+{
+    return kernel_move(stream, (void *)(uintptr_t)bytes, count, deadline_ns, true);
+}
+
+int64_t stream_read(struct stream *stream, void *bytes, uint64_t count, uint64_t deadline_ns)
+{
+    return kernel_move(stream, bytes, count, deadline_ns, false);
+}
+
+int stream_wait(struct stream *stream, bool write_too, uint64_t deadline_ns)
+{
+    unsigned awaited = READY_IN | READY_ERROR | READY_HANG_UP | (write_too ? READY_OUT : 0);
+    int error = 0;
+
+    if (arch_process())
+        __atomic_store_n(&stream->process, arch_process(), __ATOMIC_RELAXED);
+    while (!error && !(stream_ready(stream) & awaited))
+        error = stream_wait_change(stream, deadline_ns);
+    return error;
+}
+
+uint64_t stream_events(const struct stream *stream)
+{
+    return event_of(stream);
+}
+
+void stream_close(struct stream *stream, bool abort)
+{
+    stream_end(stream, abort);
+}
+
+/* ---- Listening ---- */
+
+int stream_listen_kernel(struct stream **out, uint16_t port, uint32_t room)
+{
+    struct stream *stream = stream_create(NULL);
+    int error;
+
+    if (!stream)
+        return -ENOMEM;
+    stream->no_delay = stream->keep_alive = true;
+    stream->receive_room = stream->send_room = room;
+    network_lock();
+    stream->connection.port.port = port;
+    error = binding_hold(&tcp_bindings, &stream->connection.port);
+    network_unlock();
+    if (!error)
+        error = stream_listen(stream, LISTENER_BACKLOG);
+    if (error)
+        stream_end(stream, true);
+    else
+        *out = stream;
+    return error;
+}
+
+struct stream *stream_accept_kernel(struct stream *listener)
+{
+    return stream_accept(listener);
+}
+
+uint32_t stream_peer_address(const struct stream *stream)
+{
+    return lwip_ntohl(stream->connection.remote_address);
+}
+
+void stream_watch(struct stream *stream, void (*changed)(void))
+{
+    network_lock();
+    stream->watch = changed;
+    network_unlock();
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * jobs.c MODE: ranks of jobs that come one after the other.
+ *
+ *     leavings       fails where it finds anything of an earlier job, prints what is free, and leaves all it
+ * can: dirty memory, files, names of sockets, ports, a connection to itself flood LINES    so many lines of
+ * 64 characters, each with its rank and its number meet           each rank gives the next one a word, by
+ * PMI, and takes that of the one before it wait           sleeps in short pieces for ever spin computes for
+ * ever
+ */
+#include "promise.h"
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/sysinfo.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LEFT_PORT 5000
+
+static unsigned variable(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value ? (unsigned)strtoul(value, NULL, 10) : 0;
+}
+
+/* ---- leavings ---- */
+
+static int is_empty(const char *folder, const char *but)
+{
+    DIR *directory = opendir(folder);
+    struct dirent *entry;
+    int others = 0;
+
+    while (directory && (entry = readdir(directory)))
+        others += entry->d_name[0] != '.' && strcmp(entry->d_name, but) != 0;
+    return directory && others == 0;
+}
+
+static struct sockaddr_in own_port(void)
+{
+    struct sockaddr_in name = { .sin_family = AF_INET, .sin_port = htons(LEFT_PORT) };
+
+    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return name;
+}
+
+static void names_take(void)
+{
+    struct sockaddr_un local = { .sun_family = AF_UNIX, .sun_path = "\0left" };
+    struct sockaddr_in name = own_port();
+    int listener = socket(AF_INET, SOCK_STREAM, 0), unix_listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    int client = socket(AF_INET, SOCK_STREAM, 0);
+
+    PROMISE(bind(unix_listener, (void *)&local, sizeof(local)) == 0, "a local name is free");
+    PROMISE(bind(listener, (void *)&name, sizeof(name)) == 0, "a port is free");
+    PROMISE(listen(listener, 4) == 0 && connect(client, (void *)&name, sizeof(name)) == 0,
+            "connects to itself");
+    PROMISE(write(client, "unread", 6) == 6, "sends what nobody reads");
+}
+
+static void file_leave(const char *path)
+{
+    static const char bytes[100000] = "left";
+    int file = open(path, O_CREAT | O_EXCL | O_RDWR, 0600);
+
+    PROMISE(file >= 0, "%s", path);
+    PROMISE(write(file, bytes, sizeof(bytes)) == (ssize_t)sizeof(bytes), "a file takes bytes");
+    PROMISE(mmap(NULL, sizeof(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) != MAP_FAILED,
+            "is mapped");
+}
+
+static int leavings(void)
+{
+    struct sysinfo info;
+    unsigned char *memory;
+    size_t bytes, dirty = 0;
+
+    PROMISE(sysinfo(&info) == 0, "sysinfo");
+    printf("rank %u of %u: %lu of %lu free\n", variable("TACET_RANK"), variable("TACET_SIZE"),
+           (unsigned long)info.freeram, (unsigned long)info.totalram);
+    bytes = (size_t)info.freeram / 4 * 3;
+    memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    PROMISE(memory != MAP_FAILED, "most of the free memory can be had");
+    if (memory == MAP_FAILED)
+        return promises_kept();
+    for (size_t i = 0; i < bytes; i += sizeof(uint64_t))
+        dirty += *(uint64_t *)(memory + i) != 0;
+    PROMISE(dirty == 0, "%zu words are not zero", dirty);
+    memset(memory, 0xdb, bytes);
+    if (variable("TACET_LOCAL_RANK") == 0) {
+        PROMISE(is_empty("/tmp", "jobs.musl") && is_empty("/dev/shm", ""), "nobody's files are there");
+        file_leave("/tmp/left");
+        file_leave("/dev/shm/left");
+        names_take();
+    }
+    return promises_kept();
+}
+
+/* ---- The others ---- */
+
+static int flood(unsigned lines)
+{
+    for (unsigned i = 0; i < lines; i++)
+        printf("%4u %8u %049u\n", variable("TACET_RANK"), i, i);
+    return 0;
+}
+
+static int ask(FILE *pmi, const char *request, char *answer, int bytes)
+{
+    return fputs(request, pmi) >= 0 && fflush(pmi) == 0 && fgets(answer, bytes, pmi) != NULL;
+}
+
+static int meet(void)
+{
+    char address[64], request[256], answer[256], expected[256];
+    unsigned rank = variable("PMI_ID"), size = variable("PMI_SIZE"), before = (rank + size - 1) % size;
+    struct sockaddr_in name = { .sin_family = AF_INET };
+    const char *port = getenv("PMI_PORT"), *colon = port ? strrchr(port, ':') : NULL;
+    int client = socket(AF_INET, SOCK_STREAM, 0);
+
+    PROMISE(colon && colon - port < (long)sizeof(address), "PMI_PORT is ADDRESS:PORT");
+    memcpy(address, port, (size_t)(colon - port));
+    address[colon - port] = '\0';
+    name.sin_port = htons((uint16_t)strtoul(colon + 1, NULL, 10));
+    PROMISE(inet_pton(AF_INET, address, &name.sin_addr) == 1, "the address is IPv4's");
+    PROMISE(connect(client, (void *)&name, sizeof(name)) == 0, "PMI can be reached");
+    FILE *pmi = fdopen(client, "r+");
+
+    snprintf(request, sizeof(request), "cmd=initack pmiid=%u\n", rank);
+    PROMISE(ask(pmi, request, answer, sizeof(answer)) && strncmp(answer, "cmd=initack", 11) == 0, "%s",
+            answer);
+    for (int i = 0; i < 3; i++) /* size, rank, debug */
+        PROMISE(fgets(answer, sizeof(answer), pmi) && strncmp(answer, "cmd=set ", 8) == 0, "%s", answer);
+    PROMISE(ask(pmi, "cmd=init pmi_version=1 pmi_subversion=1\n", answer, sizeof(answer)) &&
+                strstr(answer, "rc=0"),
+            "%s", answer);
+    PROMISE(ask(pmi, "cmd=get_my_kvsname\n", answer, sizeof(answer)), "the space has a name");
+    char *space = strstr(answer, "kvsname=");
+    PROMISE(space, "%s", answer);
+    space += strlen("kvsname=");
+    space[strcspn(space, " \n")] = '\0';
+    char own[128];
+    snprintf(own, sizeof(own), "%s", space);
+    snprintf(request, sizeof(request), "cmd=put kvsname=%s key=word-%u value=of-%u\n", own, rank, rank);
+    PROMISE(ask(pmi, request, answer, sizeof(answer)) && strstr(answer, "rc=0"), "%s", answer);
+    PROMISE(ask(pmi, "cmd=barrier_in\n", answer, sizeof(answer)) && strstr(answer, "barrier_out"), "%s",
+            answer);
+    snprintf(request, sizeof(request), "cmd=get kvsname=%s key=word-%u\n", own, before);
+    snprintf(expected, sizeof(expected), "value=of-%u", before);
+    PROMISE(ask(pmi, request, answer, sizeof(answer)) && strstr(answer, expected), "%s", answer);
+    PROMISE(ask(pmi, "cmd=finalize\n", answer, sizeof(answer)) && strstr(answer, "finalize_ack"), "%s",
+            answer);
+    printf("rank %u met rank %u\n", rank, before);
+    return promises_kept();
+}
+
+int main(int count, char **words)
+{
+    const char *mode = count > 1 ? words[1] : "";
+
+    if (strcmp(mode, "leavings") == 0)
+        return leavings();
+    if (strcmp(mode, "flood") == 0 && count > 2)
+        return flood((unsigned)strtoul(words[2], NULL, 10));
+    if (strcmp(mode, "meet") == 0)
+        return meet();
+    if (strcmp(mode, "wait") == 0) {
+        puts("waits");
+        fflush(stdout);
+        for (;;)
+            nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+    }
+    if (strcmp(mode, "spin") == 0) {
+        puts("spins");
+        fflush(stdout);
+        for (;;)
+            __asm__ volatile("");
+    }
+    fprintf(stderr, "jobs: leavings, flood LINES, meet, wait or spin\n");
+    return 2;
+}

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Nodes that wait for jobs (docs/jobs.md): tacetrun starts programs on them, one job after the other, and
+nothing of a job is left for the next one."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import program, slowness
+from waiting_nodes import LIMIT_S, WaitingNodes
+
+import qemu
+
+JOBS = program("jobs.musl")
+BUSYBOX = qemu.BUSYBOX
+INTERRUPTED = 128 + signal.SIGINT
+LOST = 125
+pytestmark = pytest.mark.xdist_group("jobs")
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WaitingNodes]:
+    """Two nodes of two CPUs, for all tests that leave them as they were."""
+    with WaitingNodes(tmp_path_factory.mktemp("jobs"), nodes=2, cpus=2, memory="128M") as nodes:
+        yield nodes
+
+
+def run(nodes: WaitingNodes, *words: str | Path, status: int = 0, **more: object) -> str:
+    done = nodes.tacetrun(*words, **more)
+    assert done.returncode == status, done
+    return done.stdout
+
+
+def test_ranks_know_who_they_are_and_have_the_environment_that_was_asked_for(pair: WaitingNodes) -> None:
+    """Nothing else is in it; blocks of ranks, in the order of the nodes."""
+    said = run(pair, "-n", "3", "-l", "--bcast", "--env", "WORD=a b", BUSYBOX, "env").splitlines()
+    found = {rank: dict(line.split(": ", 1)[1].split("=", 1) for line in said if line.startswith(f"{rank}:"))
+             for rank in range(3)}  # fmt: skip
+    for rank, local in ((0, 0), (1, 1), (2, 0)):
+        assert found[rank].pop("PMI_PORT")
+        assert found[rank] == {
+            "WORD": "a b",
+            "PMI_SIZE": "3",
+            "PMI_ID": str(rank),
+            "PMI_RANK": str(rank),
+            "TACET_RANK": str(rank),
+            "TACET_SIZE": "3",
+            "TACET_LOCAL_RANK": str(local),
+        }
+
+
+def test_the_status_is_the_highest_and_says_whose_it_is(pair: WaitingNodes) -> None:
+    done = pair.tacetrun("-n", "4", "--bcast", BUSYBOX, "sh", "-c", "exit $((TACET_RANK * 3))")
+    assert done.returncode == 9
+    for rank in (1, 2, 3):
+        assert re.search(rf"rank {rank} .*status {3 * rank}\b", done.stderr), done.stderr
+
+
+def test_input_reaches_the_first_rank_and_the_others_find_its_end(pair: WaitingNodes) -> None:
+    text = "".join(f"line {i}\n" for i in range(20000))
+    said = run(pair, "-n", "4", "-l", "--bcast", BUSYBOX, "md5sum", input=text).splitlines()
+    sums = Counter(line.split(": ")[1].split()[0] for line in said)
+    empty = "d41d8cd98f00b204e9800998ecf8427e"
+    assert sums.pop(empty) == 3 and len(sums) == 1, said
+    expected = subprocess.run(["md5sum"], input=text, capture_output=True, text=True).stdout.split()[0]
+    assert list(sums) == [expected]
+
+
+def test_a_flood_of_all_ranks_comes_out_whole_and_by_lines(pair: WaitingNodes) -> None:
+    lines = 20000
+    done = pair.start("-n", "4", "--bcast", JOBS, "flood", str(lines))
+    assert done.stdout is not None
+    next_number: Counter[int] = Counter()
+    for line in done.stdout:
+        rank, number, padded = line.split()
+        assert int(number) == int(padded) == next_number[int(rank)], line
+        next_number[int(rank)] += 1
+    assert done.wait(LIMIT_S * slowness()) == 0
+    assert next_number == {rank: lines for rank in range(4)}
+
+
+def test_nothing_of_a_job_is_left_for_the_next_one(pair: WaitingNodes) -> None:
+    """Each leaves dirty memory, files, names, ports and unread bytes; each finds zeros, no file, all ports free,
+    and as much memory as the first one with so many ranks."""
+    free: dict[tuple[str, str], set[str]] = {}
+    for job in range(12):
+        ranks = 2 + job % 3
+        said = run(pair, "-n", str(ranks), "--bcast", JOBS, "leavings")
+        for rank, size, bytes_free in re.findall(r"rank (\d+) of (\d+): (\d+ of \d+) free", said):
+            free.setdefault((size, rank), set()).add(bytes_free)
+    assert {size for size, _ in free} == {"2", "3", "4"}
+    assert all(len(found) == 1 for found in free.values()), free
+    assert not any(node.said("a bug of the kernel") for node in pair.nodes)
+
+
+def test_ranks_find_each_other_by_pmi(pair: WaitingNodes) -> None:
+    said = run(pair, "-n", "4", "--bcast", JOBS, "meet")
+    assert sorted(re.findall(r"rank (\d) met rank (\d)", said)) == [
+        ("0", "3"),
+        ("1", "0"),
+        ("2", "1"),
+        ("3", "2"),
+    ]
+
+
+def test_an_interrupt_ends_all_ranks_and_the_nodes_take_the_next_job(pair: WaitingNodes) -> None:
+    before = [node.said("ended with status") for node in pair.nodes]
+    job = pair.start("-n", "4", "--bcast", JOBS, "wait")
+    assert job.stdout is not None and [job.stdout.readline() for _ in range(4)] == ["waits\n"] * 4
+    job.send_signal(signal.SIGINT)
+    assert job.wait(LIMIT_S * slowness()) == INTERRUPTED
+    for node, count in zip(pair.nodes, before, strict=True):
+        node.wait("ended with status", count + 1)
+    assert run(pair, "-n", "2", "--bcast", BUSYBOX, "echo", "next") == "next\nnext\n"
+
+
+def test_a_job_ends_with_the_tacetrun_that_was_killed(pair: WaitingNodes) -> None:
+    before = [node.said("ended with status") for node in pair.nodes]
+    job = pair.start("-n", "4", "--bcast", JOBS, "wait")
+    assert job.stdout is not None and job.stdout.readline() == "waits\n"
+    job.kill()
+    job.wait()
+    for node, count in zip(pair.nodes, before, strict=True):
+        node.wait("ended with status", count + 1)
+    assert run(pair, "--bcast", BUSYBOX, "echo", "next") == "next\nnext\n"
+
+
+def test_a_node_that_runs_a_job_says_so(pair: WaitingNodes) -> None:
+    job = pair.start("--bcast", JOBS, "wait")
+    assert job.stdout is not None and job.stdout.readline() == "waits\n"
+    done = pair.tacetrun("--bcast", BUSYBOX, "true")
+    assert done.returncode == LOST and "busy" in done.stderr, done
+    job.send_signal(signal.SIGINT)
+    job.wait(LIMIT_S * slowness())
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("/none",), "path=/none: there is no such file"),
+        (("/tmp",), "path=/tmp is not a file"),
+        (("-n", "5", "--bcast", str(BUSYBOX)), r"3 ranks .* do not fit: this node has 2 CPUs"),
+        (("-n", "2", "-c", "3", "--bcast", str(BUSYBOX)), r"1 ranks of 3 CPUs do not fit"),
+        (("-D", "/none", "--bcast", str(BUSYBOX)), "cwd=/none: there is no such directory"),
+        (("--bcast", "/bin/sh"), "dynamic|interpreter"),
+        (("--bcast", "/etc/passwd"), "not an ELF file"),
+    ],
+)
+def test_what_cannot_run_is_refused_with_the_reason(
+    words: tuple[str, ...], reason: str, pair: WaitingNodes
+) -> None:
+    done = pair.tacetrun(*words)
+    assert done.returncode == LOST, done
+    assert re.search(reason, done.stderr), done.stderr
+    assert run(pair, "--bcast", BUSYBOX, "echo", "next") == "next\nnext\n"
+
+
+def test_a_program_that_is_too_large_is_refused(pair: WaitingNodes, tmp_path: Path) -> None:
+    large = tmp_path / "large"
+    with large.open("wb") as file:
+        file.write(JOBS.read_bytes())
+        file.truncate(200 << 20)
+    done = pair.tacetrun("--bcast", large)
+    assert done.returncode == LOST and "no memory for a program" in done.stderr, done
+
+
+def test_a_node_that_dies_in_a_job_is_named(tmp_path: Path) -> None:
+    """And the ranks of the other nodes are ended."""
+    with WaitingNodes(tmp_path, nodes=2, memory="128M") as nodes:
+        job = nodes.start("--silence", "3", "--bcast", JOBS, "wait")
+        assert job.stdout is not None and [job.stdout.readline() for _ in range(2)] == ["waits\n"] * 2
+        nodes.nodes[1].off()
+        _, said = job.communicate(timeout=LIMIT_S * slowness())
+        assert job.returncode == LOST and nodes.nodes[1].address in said, said
+        nodes.nodes[0].wait("ended with status")
+
+
+def test_only_who_has_the_key_starts_jobs(tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_text("00112233445566778899aabbccddeeff\n")
+    key.chmod(0o600)
+    with WaitingNodes(tmp_path, options=f"nettick_key={key.read_text().strip()}", memory="128M") as nodes:
+        refused = nodes.tacetrun("--bcast", BUSYBOX, "true")
+        assert refused.returncode == LOST and "ticket" in refused.stderr, refused
+        key_of_others = tmp_path / "other"
+        key_of_others.write_text("ff112233445566778899aabbccddeeff\n")
+        key_of_others.chmod(0o600)
+        refused = nodes.tacetrun("--key", key_of_others, "--bcast", BUSYBOX, "true")
+        assert refused.returncode == LOST and "ticket" in refused.stderr, refused
+        assert run(nodes, "--key", key, "--bcast", BUSYBOX, "echo", "ours") == "ours\n"
+
+
+@pytest.mark.long
+@pytest.mark.limit(1800, 7200)
+def test_five_hundred_jobs_leave_a_node_as_it_was(pair: WaitingNodes) -> None:
+    free: dict[tuple[str, str], set[str]] = {}
+    for job in range(500):
+        said = run(pair, "-n", str(2 + job % 3), "--bcast", JOBS, "leavings")
+        for rank, size, bytes_free in re.findall(r"rank (\d+) of (\d+): (\d+ of \d+) free", said):
+            free.setdefault((size, rank), set()).add(bytes_free)
+    assert all(len(found) == 1 for found in free.values()), free
